@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Warnings and sanitizers for the project's own targets; nothing of it reaches those who link the library.
+function(echelon_warnings target)
+  set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual
+               -Wunused)
+  # nvcc's generated code is not pedantic, and its host compiler sees it.
+  set(cuda_warnings -Wall,-Wextra)
+  if(ECHELON_WERROR)
+    list(APPEND warnings -Werror)
+    set(cuda_warnings ${cuda_warnings},-Werror)
+  endif()
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:${warnings}>
+    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${cuda_warnings}>)
+  if(ECHELON_SANITIZE)
+    target_compile_options(${target} PRIVATE
+      $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${ECHELON_SANITIZE} -fno-omit-frame-pointer>)
+    target_link_options(${target} PUBLIC -fsanitize=${ECHELON_SANITIZE})
+  endif()
+endfunction()

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# LAPACKE and CBLAS, as OpenBLAS brings them: the target LAPACKE::LAPACKE.
+find_path(LAPACKE_INCLUDE_DIR NAMES lapacke.h PATH_SUFFIXES openblas)
+find_path(CBLAS_INCLUDE_DIR NAMES cblas.h PATH_SUFFIXES openblas x86_64-linux-gnu aarch64-linux-gnu)
+find_library(LAPACKE_LIBRARY NAMES lapacke)
+find_library(OPENBLAS_LIBRARY NAMES openblas)
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(LAPACKE REQUIRED_VARS OPENBLAS_LIBRARY LAPACKE_INCLUDE_DIR
+                                                        CBLAS_INCLUDE_DIR)
+
+if(LAPACKE_FOUND AND NOT TARGET LAPACKE::LAPACKE)
+  add_library(LAPACKE::LAPACKE INTERFACE IMPORTED)
+  target_include_directories(LAPACKE::LAPACKE INTERFACE ${LAPACKE_INCLUDE_DIR} ${CBLAS_INCLUDE_DIR})
+  # OpenBLAS may carry LAPACKE itself; a separate one comes first.
+  target_link_libraries(LAPACKE::LAPACKE INTERFACE $<$<BOOL:${LAPACKE_LIBRARY}>:${LAPACKE_LIBRARY}>
+                                                   ${OPENBLAS_LIBRARY})
+endif()
+mark_as_advanced(LAPACKE_INCLUDE_DIR CBLAS_INCLUDE_DIR LAPACKE_LIBRARY OPENBLAS_LIBRARY)

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A contiguous array in a device's memory.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <echelon/device.hpp>
+
+namespace echelon {
+
+namespace memory_detail {
+/// 64-byte aligned (256 on a GPU), not initialised. Throws OutOfMemory, NotBuilt, NoDevice.
+void* allocate(const Device& device, std::size_t bytes);
+void deallocate(const Device& device, void* pointer) noexcept;
+/// Returns when the bytes have arrived.
+void copy(const Device& to, void* target, const Device& from, const void* source, std::size_t bytes);
+/// count * size, or InvalidMatrix when that overflows or count is negative.
+std::size_t checked_bytes(std::int64_t count, std::size_t size);
+}  // namespace memory_detail
+
+/// Owns `size` elements in the memory of `device`, uninitialised unless a constructor says otherwise.
+/// Copying copies the elements; moving leaves the source empty.
+template <class T>
+class Array {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Array() = default;
+  Array(const Device& device, std::int64_t size)
+      : device_(device),
+        size_(size),
+        data_(static_cast<T*>(
+            memory_detail::allocate(device, memory_detail::checked_bytes(size, sizeof(T))))) {}
+  /// Copies host elements to `device`.
+  Array(const Device& device, std::span<const T> host)
+      : Array(device, static_cast<std::int64_t>(host.size())) {
+    memory_detail::copy(device_, data_, Device::serial(), host.data(), bytes());
+  }
+  Array(std::initializer_list<T> host)
+      : Array(Device(), std::span<const T>(host.begin(), host.size())) {}
+  Array(const Array& other) : Array(other.device_, other.size_) {
+    memory_detail::copy(device_, data_, device_, other.data_, bytes());
+  }
+  Array(Array&& other) noexcept { swap(other); }
+  Array& operator=(Array other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~Array() { memory_detail::deallocate(device_, data_); }
+
+  [[nodiscard]] const Device& device() const { return device_; }
+  [[nodiscard]] std::int64_t size() const { return size_; }
+  [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }
+  [[nodiscard]] T* data() { return data_; }
+  [[nodiscard]] const T* data() const { return data_; }
+
+  /// A copy in the memory of `device`.
+  [[nodiscard]] Array to(const Device& device) const {
+    Array result(device, size_);
+    memory_detail::copy(device, result.data_, device_, data_, bytes());
+    return result;
+  }
+  [[nodiscard]] std::vector<T> to_vector() const {
+    std::vector<T> result(static_cast<std::size_t>(size_));
+    memory_detail::copy(Device::serial(), result.data(), device_, data_, bytes());
+    return result;
+  }
+
+  /// Host arrays only; not checked.
+  T& operator[](std::int64_t i) { return data_[i]; }
+  const T& operator[](std::int64_t i) const { return data_[i]; }
+  [[nodiscard]] std::span<T> span() { return {data_, static_cast<std::size_t>(size_)}; }
+  [[nodiscard]] std::span<const T> span() const { return {data_, static_cast<std::size_t>(size_)}; }
+
+  void swap(Array& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(size_, other.size_);
+    std::swap(data_, other.data_);
+  }
+
+ private:
+  Device device_;
+  std::int64_t size_ = 0;
+  T* data_ = nullptr;
+};
+
+}  // namespace echelon

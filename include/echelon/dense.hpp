@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Dense matrices and views of them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <echelon/array.hpp>
+
+namespace echelon {
+
+enum class Layout { column_major, row_major };
+
+/// A window on rows-by-columns elements that somebody else owns. Element (i, j) is at
+/// `data[i + j * leading]` (column-major) or `data[i * leading + j]` (row-major).
+/// `T` is const for a view that only reads.
+template <class T>
+struct DenseView {
+  using Value = std::remove_const_t<T>;
+
+  T* data = nullptr;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t leading = 0;
+  Device device;
+  Layout layout = Layout::column_major;
+
+  DenseView() = default;
+  DenseView(T* data_, std::int64_t rows_, std::int64_t columns_, std::int64_t leading_, Device device_ = {},
+            Layout layout_ = Layout::column_major)
+      : data(data_), rows(rows_), columns(columns_), leading(leading_), device(device_), layout(layout_) {}
+  /// A host vector as one column.
+  DenseView(std::span<T> host)  // NOLINT(google-explicit-constructor)
+      : DenseView(host.data(), static_cast<std::int64_t>(host.size()), 1,
+                  static_cast<std::int64_t>(host.size())) {}
+  DenseView(std::conditional_t<std::is_const_v<T>, const std::vector<Value>, std::vector<Value>>&
+                host)  // NOLINT(google-explicit-constructor)
+      : DenseView(std::span<T>(host)) {}
+  /// Reading through a writable view.
+  template <class U>
+    requires(std::is_const_v<T> && std::is_same_v<U, Value>)
+  DenseView(const DenseView<U>& other)  // NOLINT(google-explicit-constructor)
+      : DenseView(other.data, other.rows, other.columns, other.leading, other.device, other.layout) {}
+
+  /// Host views only; not checked.
+  [[nodiscard]] T& operator()(std::int64_t i, std::int64_t j) const {
+    return layout == Layout::column_major ? data[i + j * leading] : data[i * leading + j];
+  }
+  /// Column j of a column-major view.
+  [[nodiscard]] T* column(std::int64_t j) const { return data + j * leading; }
+};
+
+/// Owns a rows-by-columns matrix, column-major with `leading() == max(rows, 1)`, in a device's memory;
+/// uninitialised unless a constructor says otherwise. 8 (double) or 4 (float) bytes an element.
+template <class T>
+class Dense {
+ public:
+  Dense() = default;
+  Dense(const Device& device, std::int64_t rows, std::int64_t columns)
+      : rows_(rows), columns_(columns), values_(device, checked_count(rows, columns)) {}
+  /// A host vector as one column.
+  explicit Dense(std::span<const T> host) : Dense(Device(), host) {}
+  Dense(const Device& device, std::span<const T> host)
+      : rows_(static_cast<std::int64_t>(host.size())), columns_(1), values_(device, host) {}
+
+  [[nodiscard]] std::int64_t rows() const { return rows_; }
+  [[nodiscard]] std::int64_t columns() const { return columns_; }
+  [[nodiscard]] std::int64_t leading() const { return rows_ > 0 ? rows_ : 1; }
+  [[nodiscard]] const Device& device() const { return values_.device(); }
+  [[nodiscard]] std::size_t bytes() const { return values_.bytes(); }
+  [[nodiscard]] T* data() { return values_.data(); }
+  [[nodiscard]] const T* data() const { return values_.data(); }
+  [[nodiscard]] Dense to(const Device& device) const {
+    Dense result;
+    result.rows_ = rows_;
+    result.columns_ = columns_;
+    result.values_ = values_.to(device);
+    return result;
+  }
+  /// The elements, column after column.
+  [[nodiscard]] std::vector<T> to_vector() const { return values_.to_vector(); }
+
+  [[nodiscard]] DenseView<T> view() { return {data(), rows_, columns_, leading(), device()}; }
+  [[nodiscard]] DenseView<const T> view() const { return {data(), rows_, columns_, leading(), device()}; }
+  operator DenseView<T>() { return view(); }              // NOLINT(google-explicit-constructor)
+  operator DenseView<const T>() const { return view(); }  // NOLINT(google-explicit-constructor)
+
+  /// Host matrices only; not checked.
+  T& operator()(std::int64_t i, std::int64_t j) { return values_[i + j * leading()]; }
+  const T& operator()(std::int64_t i, std::int64_t j) const { return values_[i + j * leading()]; }
+  /// The i-th element in storage order: of a single column, its i-th entry.
+  T& operator[](std::int64_t i) { return values_[i]; }
+  const T& operator[](std::int64_t i) const { return values_[i]; }
+
+ private:
+  static std::int64_t checked_count(std::int64_t rows, std::int64_t columns);
+
+  std::int64_t rows_ = 0;
+  std::int64_t columns_ = 0;
+  Array<T> values_;
+};
+
+extern template class Dense<float>;
+extern template class Dense<double>;
+
+}  // namespace echelon

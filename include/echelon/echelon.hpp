@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Everything.
+#pragma once
+
+#include <echelon/array.hpp>
+#include <echelon/csr.hpp>
+#include <echelon/dense.hpp>
+#include <echelon/device.hpp>
+#include <echelon/error.hpp>
+#include <echelon/io/matrix_market.hpp>
+#include <echelon/linalg.hpp>
+#include <echelon/matrix.hpp>
+#include <echelon/methods/bicgstab.hpp>
+#include <echelon/methods/cg.hpp>
+#include <echelon/methods/cusolver_lu.hpp>
+#include <echelon/methods/gmres.hpp>
+#include <echelon/methods/ilu0.hpp>
+#include <echelon/methods/jacobi.hpp>
+#include <echelon/methods/lapack_lu.hpp>
+#include <echelon/options.hpp>
+#include <echelon/report.hpp>
+#include <echelon/solve.hpp>
+#include <echelon/solver.hpp>
+#include <echelon/structure.hpp>

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The exception types. Exceptions are for misuse and for a lack of resources; what a computation finds out
+/// about a matrix (singular, not positive definite, not converged) is a Status in the Report instead.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace echelon {
+
+/// Base of every exception that the library throws on purpose.
+class Error : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Two operands whose shapes do not fit together; the message names both.
+class DimensionMismatch : public Error {
+  using Error::Error;
+};
+
+/// Two operands that live in different memories (host, or a given GPU); the message names both.
+class DeviceMismatch : public Error {
+  using Error::Error;
+};
+
+/// Arrays that do not describe a matrix (offsets that decrease, columns out of range or out of order), or a
+/// size that exceeds what an index can count.
+class InvalidMatrix : public Error {
+  using Error::Error;
+};
+
+/// A file that cannot be read or is not what it claims to be. `what()` reads "FILE:LINE:COLUMN: reason";
+/// line and column start at 1 and are 0 where they have no meaning (a missing file, say).
+class ParseError : public Error {
+ public:
+  ParseError(std::string file, std::int64_t line, std::int64_t column, const std::string& reason);
+  [[nodiscard]] const std::string& file() const { return file_; }
+  [[nodiscard]] std::int64_t line() const { return line_; }
+  [[nodiscard]] std::int64_t column() const { return column_; }
+
+ private:
+  std::string file_;
+  std::int64_t line_;
+  std::int64_t column_;
+};
+
+/// An option, method or device name that does not exist, or a value that its option does not take.
+class BadOption : public Error {
+ public:
+  BadOption(std::string path, const std::string& reason, std::string did_you_mean = {});
+  /// The offending name, dotted where it is nested: "preconditioner.weight".
+  [[nodiscard]] const std::string& path() const { return path_; }
+  /// The nearest name that exists, or empty.
+  [[nodiscard]] const std::string& did_you_mean() const { return did_you_mean_; }
+
+ private:
+  std::string path_;
+  std::string did_you_mean_;
+};
+
+/// A capability that this build of the library lacks (CUDA, for one).
+class NotBuilt : public Error {
+  using Error::Error;
+};
+
+/// A device that this machine lacks.
+class NoDevice : public Error {
+  using Error::Error;
+};
+
+/// An allocation that cannot be met. The object that asked for it stays as it was.
+class OutOfMemory : public Error {
+ public:
+  OutOfMemory(const std::string& device, std::size_t asked, std::size_t available);
+  [[nodiscard]] std::size_t asked() const { return asked_; }          ///< bytes
+  [[nodiscard]] std::size_t available() const { return available_; }  ///< bytes, at the time of asking
+
+ private:
+  std::size_t asked_;
+  std::size_t available_;
+};
+
+/// A failed call of the CUDA run time or of one of its libraries.
+class CudaError : public Error {
+  using Error::Error;
+};
+
+}  // namespace echelon

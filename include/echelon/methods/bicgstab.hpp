@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <echelon/solver.hpp>
+
+namespace echelon {
+
+struct BicgstabOptions {
+  Stop stop = {};
+  std::string preconditioner = "none";
+  Options preconditioner_options = {};
+
+  static std::vector<Option<BicgstabOptions>> table() {
+    return with_stop_options(with_preconditioner_options<BicgstabOptions>({}));
+  }
+};
+
+/// Stabilised bi-conjugate gradients with right preconditioning, for general A.
+/// van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992).
+/// An iteration costs two products with A, two preconditioners and 20 n flops; 8 n elements are held.
+template <class T>
+class Bicgstab : public Solver<T> {
+ public:
+  explicit Bicgstab(const Device& device = {}, const BicgstabOptions& options = {})
+      : Solver<T>(make_solver<T>(device, options)) {}
+};
+
+}  // namespace echelon

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <echelon/solver.hpp>
+
+namespace echelon {
+
+struct CgOptions {
+  Stop stop = {};
+  std::string preconditioner = "none";
+  Options preconditioner_options = {};
+
+  static std::vector<Option<CgOptions>> table() {
+    return with_stop_options(with_preconditioner_options<CgOptions>({}));
+  }
+};
+
+/// Preconditioned conjugate gradients, for symmetric positive definite A.
+/// Hestenes and Stiefel, J. Res. NBS 49 (1952); Saad, Iterative Methods for Sparse Linear Systems, alg. 9.1.
+/// An iteration costs one product with A, one preconditioner and 10 n flops; 4 n elements are held.
+template <class T>
+class Cg : public Solver<T> {
+ public:
+  explicit Cg(const Device& device = {}, const CgOptions& options = {})
+      : Solver<T>(make_solver<T>(device, options)) {}
+};
+
+}  // namespace echelon

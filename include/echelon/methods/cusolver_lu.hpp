@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <vector>
+
+#include <echelon/solver.hpp>
+
+namespace echelon {
+
+struct CusolverLuOptions {
+  std::int64_t refine = 1;
+
+  static std::vector<Option<CusolverLuOptions>> table() {
+    return {{"refine", +[](CusolverLuOptions& o) -> std::int64_t& { return o.refine; },
+             "at most so many steps of iterative refinement", {0, 10}}};
+  }
+};
+
+/// Dense LU with partial pivoting by cuSOLVER's Xgetrf, on a GPU; a sparse A is densified there.
+/// 2/3 n^3 flops and n^2 elements for the factor, 2 n^2 flops a right-hand side (twice that with a step of
+/// refinement). Singularity is judged by an estimate of the condition number, as in LapackLu.
+template <class T>
+class CusolverLu : public Solver<T> {
+ public:
+  explicit CusolverLu(const Device& device = Device::cuda(), const CusolverLuOptions& options = {})
+      : Solver<T>(make_solver<T>(device, options)) {}
+};
+
+}  // namespace echelon

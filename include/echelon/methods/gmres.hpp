@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <echelon/solver.hpp>
+
+namespace echelon {
+
+struct GmresOptions {
+  Stop stop = {};
+  std::int64_t restart = 50;
+  bool flexible = false;
+  std::string preconditioner = "none";
+  Options preconditioner_options = {};
+
+  static std::vector<Option<GmresOptions>> table() {
+    return with_stop_options(with_preconditioner_options<GmresOptions>(
+        {{"restart", +[](GmresOptions& o) -> std::int64_t& { return o.restart; },
+          "basis vectors kept before starting over; memory is (restart + 3) n elements", {1, 1000}},
+         {"flexible", +[](GmresOptions& o) -> bool& { return o.flexible; },
+          "keep the preconditioned vectors too, so that the preconditioner may change from step to step"}}));
+  }
+};
+
+/// Restarted generalised minimal residuals with right preconditioning, for general A; flexible (FGMRES) on
+/// request. Classical Gram-Schmidt, done twice.
+/// Saad and Schultz, SIAM J. Sci. Stat. Comput. 7 (1986); Saad, SIAM J. Sci. Comput. 14 (1993).
+/// Step j of a cycle costs one product with A, one preconditioner and 8 j n flops; (restart + 3) n elements
+/// are held, (2 restart + 2) n when flexible.
+template <class T>
+class Gmres : public Solver<T> {
+ public:
+  explicit Gmres(const Device& device = {}, const GmresOptions& options = {})
+      : Solver<T>(make_solver<T>(device, options)) {}
+};
+
+}  // namespace echelon

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <vector>
+
+#include <echelon/solver.hpp>
+
+namespace echelon {
+
+struct Ilu0Options {
+  static std::vector<Option<Ilu0Options>> table() { return {}; }
+};
+
+/// Incomplete LU without fill: L U agrees with A on the pattern of A. A preconditioner, for sparse A with a
+/// diagonal that elimination leaves nonzero; breakdown names the row otherwise.
+/// Meijerink and van der Vorst, Math. Comp. 31 (1977); Saad, Iterative Methods, alg. 10.4.
+/// Keeps a copy of A's values and, where rows wait for rows, the levels of both triangles.
+template <class T>
+class Ilu0 : public Solver<T> {
+ public:
+  explicit Ilu0(const Device& device = {}, const Ilu0Options& options = {})
+      : Solver<T>(make_solver<T>(device, options)) {}
+};
+
+}  // namespace echelon

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <vector>
+
+#include <echelon/solver.hpp>
+
+namespace echelon {
+
+struct LapackLuOptions {
+  bool equilibrate = true;
+  std::int64_t refine = 1;
+
+  static std::vector<Option<LapackLuOptions>> table() {
+    return {{"equilibrate", +[](LapackLuOptions& o) -> bool& { return o.equilibrate; },
+             "scale rows and columns first where LAPACK's geequ advises it"},
+            {"refine", +[](LapackLuOptions& o) -> std::int64_t& { return o.refine; },
+             "at most so many steps of iterative refinement", {0, 10}}};
+  }
+};
+
+/// Dense LU with partial pivoting by LAPACK's getrf, on the host; a sparse A is densified.
+/// 2/3 n^3 flops and n^2 elements for the factor, 2 n^2 flops a right-hand side (twice that with a step of
+/// refinement). The report carries LAPACK's estimate of the reciprocal condition number; below the unit
+/// roundoff the status is `singular`.
+template <class T>
+class LapackLu : public Solver<T> {
+ public:
+  explicit LapackLu(const Device& device = {}, const LapackLuOptions& options = {})
+      : Solver<T>(make_solver<T>(device, options)) {}
+};
+
+}  // namespace echelon

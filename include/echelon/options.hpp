@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// One table per method describes its options; the plain struct, the command line, JSON and the help text
+/// all come from it.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace echelon {
+
+/// A value given by name: true, 3, 0.5 or "text". Text is converted to the option's own type where it fits
+/// ("3" for an integer, "on" for a truth value), so command lines can pass what they got.
+class OptionValue {
+ public:
+  OptionValue(bool value) : value_(value) {}         // NOLINT(google-explicit-constructor)
+  OptionValue(double value) : value_(value) {}       // NOLINT(google-explicit-constructor)
+  OptionValue(const char* value) : value_(std::string(value)) {}  // NOLINT(google-explicit-constructor)
+  OptionValue(std::string value) : value_(std::move(value)) {}    // NOLINT(google-explicit-constructor)
+  template <std::integral I>
+    requires(!std::same_as<I, bool>)
+  OptionValue(I value) : value_(static_cast<std::int64_t>(value)) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] const std::variant<bool, std::int64_t, double, std::string>& get() const { return value_; }
+
+ private:
+  std::variant<bool, std::int64_t, double, std::string> value_;
+};
+
+/// Options by name, in the order given; a later value of the same name wins. Names of a nested solver are
+/// dotted: "preconditioner.weight".
+class Options {
+ public:
+  using Entry = std::pair<std::string, OptionValue>;
+  Options() = default;
+  Options(std::initializer_list<Entry> entries) : entries_(entries) {}
+
+  void set(std::string name, OptionValue value) { entries_.emplace_back(std::move(name), std::move(value)); }
+  [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
+  [[nodiscard]] bool empty() const { return entries_.empty(); }
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+/// What a person is told about an option.
+struct OptionInfo {
+  std::string name;
+  std::string type;     ///< "boolean", "integer", "number", "text"
+  std::string fallback; ///< the default, as text
+  std::string allowed;  ///< "0 < x <= 2", "point, l1", or empty
+  std::string help;
+};
+
+/// Bounds of a number; a bound is excluded where `open_low` or `open_high` says so.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool open_low = false;
+  bool open_high = false;
+};
+
+/// One row of a method's table: the option's name, where its value lives in the struct `O`, and what it may
+/// be.
+template <class O>
+struct Option {
+  using Field = std::variant<bool& (*)(O&), std::int64_t& (*)(O&), double& (*)(O&), std::string& (*)(O&),
+                             std::optional<double>& (*)(O&), Options& (*)(O&)>;
+  std::string name;
+  Field field;
+  std::string help;
+  Range range = {};                        ///< for numbers
+  std::vector<std::string> allowed = {};   ///< for text; empty: anything
+};
+
+/// When an iterative method may stop: ||b - A x||_2 <= max(rtol ||b||_2, atol).
+struct Stop {
+  std::optional<double> rtol;         ///< default: 1e-8 in double, 1e-5 in float
+  double atol = 0;
+  std::int64_t max_iterations = 10000;
+  /// Iterations between two looks at the device's residual; 0 lets the device choose (1 on the host, 16 on a
+  /// GPU). The result does not depend on it: iterations past the tolerance change nothing.
+  std::int64_t check_every = 0;
+
+  [[nodiscard]] double relative_tolerance(bool single_precision) const {
+    return rtol.value_or(single_precision ? 1e-5 : 1e-8);
+  }
+};
+
+/// A method's table with the rows that every iterative method shares; `O` has a member `Stop stop`.
+template <class O>
+[[nodiscard]] std::vector<Option<O>> with_stop_options(std::vector<Option<O>> table) {
+  table.push_back({"rtol", +[](O& o) -> std::optional<double>& { return o.stop.rtol; },
+                   "stop when ||b - Ax|| <= max(rtol ||b||, atol); default 1e-8, in float 1e-5", {0, 1}});
+  table.push_back({"atol", +[](O& o) -> double& { return o.stop.atol; }, "see rtol", {0}});
+  table.push_back({"max_iterations", +[](O& o) -> std::int64_t& { return o.stop.max_iterations; },
+                   "give up after so many iterations", {0}});
+  table.push_back({"check_every", +[](O& o) -> std::int64_t& { return o.stop.check_every; },
+                   "iterations between two looks at the residual; 0: 1 on the host, 16 on a GPU", {0, 1024}});
+  return table;
+}
+
+/// The rows of a method that can be preconditioned; `O` has members `preconditioner` and
+/// `preconditioner_options`.
+template <class O>
+[[nodiscard]] std::vector<Option<O>> with_preconditioner_options(std::vector<Option<O>> table) {
+  table.push_back({"preconditioner", +[](O& o) -> std::string& { return o.preconditioner; },
+                   "none, or a method that `echelon methods` marks as one; its own options follow as "
+                   "preconditioner.NAME"});
+  table.push_back({"preconditioner.", +[](O& o) -> Options& { return o.preconditioner_options; },
+                   "an option of the preconditioner"});
+  return table;
+}
+
+}  // namespace echelon

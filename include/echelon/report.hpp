@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What a solver says about its answer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <echelon/device.hpp>
+
+namespace echelon {
+
+enum class Status {
+  converged,        ///< an iterative method met the tolerance, by the true residual
+  direct,           ///< a direct method finished; `backward_error` says how well
+  max_iterations,   ///< the iteration limit came first
+  stagnated,        ///< the true residual no longer falls
+  diverged,         ///< the residual grew beyond 1e10 times the initial one (of x = 0)
+  breakdown,        ///< the method divided by zero: see `message`
+  singular,         ///< A is singular, exactly or to working precision: see `message`
+  inconsistent,     ///< no x satisfies the equations
+  underdetermined,  ///< many x do
+  not_a_number,     ///< NaN or Inf in A, in b or in the result: see `row`, `column`
+  not_spd,          ///< the method needs a symmetric positive definite A, and A is not
+  out_of_memory,    ///< memory ran out during the work
+  cancelled,        ///< the caller asked to stop; X holds what was reached
+};
+
+/// "converged", "max_iterations", ...: the enumerator's name.
+[[nodiscard]] std::string_view to_string(Status status);
+/// Whether X can be taken as the solution: `converged` or `direct`.
+[[nodiscard]] bool solved(Status status);
+
+/// One right-hand side's share of a Report.
+struct ColumnReport {
+  Status status = Status::direct;
+  std::int64_t iterations = 0;
+  double relative_residual = 0;
+  double backward_error = 0;
+};
+
+/// A method that `auto` tried before the one that the report is about.
+struct Attempt {
+  std::string method;
+  Status status = Status::breakdown;
+  std::string message;
+  double seconds = 0;
+};
+
+/// The outcome of a set-up or a solve. Residual figures are measured, not estimated: they come from b - A x
+/// with the A and b that were given, and describe the worst right-hand side.
+struct Report {
+  Status status = Status::direct;
+  std::string method;
+  Device device;
+  std::string reason;   ///< why this method on this device
+  std::string message;  ///< the facts behind `status`, for a person; empty when there is nothing to add
+  std::vector<std::string> warnings;
+  std::optional<std::int64_t> row;     ///< 0-based: the row, pivot or element that `status` speaks of
+  std::optional<std::int64_t> column;  ///< 0-based
+
+  std::int64_t iterations = 0;
+  /// Relative residual norms ||r|| / ||b|| after 0, 1, 2, ... iterations, as the iteration knew them.
+  std::vector<double> history;
+  double residual_norm = 0;      ///< ||b - A x||_2
+  double relative_residual = 0;  ///< ||b - A x||_2 / ||b||_2; ||b - A x||_2 when b = 0
+  double tolerance = 0;          ///< the bound on residual_norm, max(rtol ||b||, atol); 0 for direct methods
+  /// Normwise: ||b - A x||_inf / (||A||_inf ||x||_inf + ||b||_inf).
+  double backward_error = 0;
+  /// Estimated 1 / (||A||_1 ||A^-1||_1), where the method has one.
+  std::optional<double> reciprocal_condition;
+
+  double analysis_seconds = 0;
+  double setup_seconds = 0;
+  double solve_seconds = 0;
+  double transfer_seconds = 0;  ///< between the host and the device
+  std::size_t bytes = 0;        ///< held by the solver on its device, A and B not counted
+
+  std::vector<ColumnReport> columns;  ///< one per right-hand side
+  std::vector<Attempt> attempts;      ///< what `auto` tried before
+
+  [[nodiscard]] bool solved() const { return echelon::solved(status); }
+};
+
+}  // namespace echelon

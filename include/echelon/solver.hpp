@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The type behind every method, and how to get one by name.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <echelon/device.hpp>
+#include <echelon/matrix.hpp>
+#include <echelon/options.hpp>
+#include <echelon/report.hpp>
+
+namespace echelon {
+
+/// What a running solve tells its caller at every convergence check.
+struct Progress {
+  std::string_view method;
+  std::int64_t right_hand_side = 0;  ///< its number, from 0
+  std::int64_t iteration = 0;
+  double relative_residual = 0;
+  double tolerance = 0;  ///< the relative residual to reach
+};
+
+/// How the caller watches and stops a solve. The callback runs on the calling thread.
+struct Control {
+  std::function<void(const Progress&)> on_progress = {};
+  std::stop_token cancel = {};
+};
+
+template <class T>
+class SolverImplementation;
+
+/// A linear solver, whatever its method: analyze (pattern), setup (values), solve, as often as wanted.
+///
+/// The matrix is referred to, not copied, and must outlive the solves that use it; `describe()` and the
+/// method's page say whether a method keeps a factor of its own. Every matrix and vector must live in the
+/// memory of `device()`.
+///
+/// `solve` may be called from several threads at once on a solver that is set up; each gets a workspace of
+/// its own, which is kept and used again.
+template <class T>
+class Solver {
+ public:
+  explicit Solver(std::unique_ptr<SolverImplementation<T>> implementation);
+  Solver(Solver&&) noexcept;
+  Solver& operator=(Solver&&) noexcept;
+  ~Solver();
+
+  /// Uses the pattern of A only; optional, and what it learns is kept until a different pattern comes.
+  Report analyze(MatrixRef<T> A);
+  /// Prepares for solving with A. A numerical failure is the report's status, and later solves return it.
+  /// Throws DimensionMismatch unless A is square, DeviceMismatch, OutOfMemory.
+  Report setup(MatrixRef<T> A);
+  /// The same under the name that direct methods use.
+  Report factor(MatrixRef<T> A) { return setup(A); }
+  /// A has new values in the pattern that it had; whatever depends on the pattern alone is kept.
+  Report update_values(MatrixRef<T> A);
+
+  /// Solves A X = B for every column of B (n by k) into X (n by k). X need not be initialised. When the
+  /// status is not a solved one, X holds the best that was reached, or is left as it was when nothing was
+  /// computed (the message says which).
+  /// Throws DimensionMismatch, DeviceMismatch, OutOfMemory, and Error when there was no setup.
+  [[nodiscard]] Report solve(DenseView<const T> B, DenseView<T> X, const Control& control = {}) const;
+
+  /// Bytes held on the device for this matrix and for one right-hand side, A not counted.
+  [[nodiscard]] std::size_t bytes() const;
+  /// The method with the options that differ from their defaults, for a person.
+  [[nodiscard]] std::string describe() const;
+  [[nodiscard]] const Device& device() const;
+
+  /// For code inside the library: solvers nested in solvers.
+  [[nodiscard]] SolverImplementation<T>& implementation() const { return *implementation_; }
+
+ private:
+  Report run_setup(MatrixRef<T> A, bool update);
+
+  struct State;
+  std::unique_ptr<SolverImplementation<T>> implementation_;
+  std::unique_ptr<State> state_;
+};
+
+extern template class Solver<float>;
+extern template class Solver<double>;
+
+enum class MethodKind {
+  direct,          ///< a finite computation
+  iterative,       ///< steps until the residual is small enough
+  preconditioner,  ///< an approximation of A^-1, of use only inside an iterative method
+};
+
+/// Which systems a method is made for; others are attempted all the same, and the report tells.
+enum class MethodNeeds { square, nonzero_diagonal, symmetric_positive_definite, diagonally_dominant };
+
+/// A row of the table of methods.
+struct Method {
+  std::string name;
+  std::string summary;
+  MethodKind kind = MethodKind::iterative;
+  MethodNeeds needs = MethodNeeds::square;
+  bool serial = true;  ///< devices that it has been written for
+  bool openmp = true;
+  bool cuda = true;
+  bool sparse = true;  ///< the forms of A that it works on without converting them
+  bool dense = true;
+  bool usable_as_preconditioner = false;
+
+  std::vector<OptionInfo> options = {};
+  std::function<Solver<float>(Device, const Options&)> make_float = {};
+  std::function<Solver<double>(Device, const Options&)> make_double = {};
+
+  [[nodiscard]] bool runs_on(const Device& device) const;
+};
+
+/// Every method of this build, in alphabetical order.
+[[nodiscard]] std::span<const Method> methods();
+/// Throws BadOption with the nearest name.
+[[nodiscard]] const Method& find_method(std::string_view name);
+
+/// A solver by its method's name; see `methods()` for the names and their options.
+/// Throws BadOption, NotBuilt, NoDevice.
+template <class T>
+[[nodiscard]] Solver<T> make_solver(std::string_view method, const Device& device, const Options& options = {});
+
+/// A solver by the type of its options: what the classes in methods/ are made with.
+template <class T, class MethodOptions>
+[[nodiscard]] Solver<T> make_solver(const Device& device, const MethodOptions& options);
+
+}  // namespace echelon

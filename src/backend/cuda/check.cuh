@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <source_location>
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+#include <cusolverDn.h>
+#include <cusparse.h>
+
+namespace echelon {
+
+/// Throw CudaError (OutOfMemory for a failed allocation) with the library's text and the place, unless the
+/// call succeeded.
+void check(cudaError_t status, std::source_location where = std::source_location::current());
+void check(cublasStatus_t status, std::source_location where = std::source_location::current());
+void check(cusparseStatus_t status, std::source_location where = std::source_location::current());
+void check(cusolverStatus_t status, std::source_location where = std::source_location::current());
+
+/// Every call of the library works on the calling thread's own stream: threads do not wait for each other,
+/// and one thread's work stays in order without any state to pass around.
+inline cudaStream_t stream() { return cudaStreamPerThread; }
+
+/// Makes a GPU current for a scope.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(int id) {
+    check(cudaGetDevice(&before_));
+    if (before_ != id) check(cudaSetDevice(id));
+  }
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+  ~CurrentDevice() { cudaSetDevice(before_); }
+
+ private:
+  int before_ = 0;
+};
+
+}  // namespace echelon

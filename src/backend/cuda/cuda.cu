@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/cuda.cuh"
+
+#include <string>
+
+#include <cub/device/device_scan.cuh>
+#include <echelon/error.hpp>
+
+namespace echelon {
+
+namespace {
+std::string place(const std::source_location& where) {
+  const std::string file = where.file_name();
+  return " (" + file.substr(file.rfind('/') + 1) + ":" + std::to_string(where.line()) + ")";
+}
+}  // namespace
+
+void check(cudaError_t status, std::source_location where) {
+  if (status == cudaSuccess) return;
+  cudaGetLastError();  // an error that does not stick is forgotten, so that the next call may succeed
+  throw CudaError(std::string("CUDA: ") + cudaGetErrorString(status) + place(where));
+}
+
+void check(cublasStatus_t status, std::source_location where) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw CudaError(std::string("cuBLAS: ") + cublasGetStatusString(status) + place(where));
+}
+
+void check(cusparseStatus_t status, std::source_location where) {
+  if (status == CUSPARSE_STATUS_SUCCESS) return;
+  throw CudaError(std::string("cuSPARSE: ") + cusparseGetErrorString(status) + place(where));
+}
+
+void check(cusolverStatus_t status, std::source_location where) {
+  if (status == CUSOLVER_STATUS_SUCCESS) return;
+  throw CudaError("cuSOLVER: status " + std::to_string(static_cast<int>(status)) + place(where));
+}
+
+namespace {
+std::int64_t resident_blocks(int id) {
+  int processors = 0;
+  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, id));
+  return std::int64_t{processors} * 8;  // 8 blocks of 256 threads fill a multiprocessor
+}
+}  // namespace
+
+Cuda::Cuda(const Device& device)
+    : device_(device),
+      most_blocks_(resident_blocks(device.id())),
+      partial_(device, most_blocks_ * static_cast<std::int64_t>(partial_bytes)),
+      finished_blocks_(device, 1) {
+  write(0u, finished_blocks_.data());
+  synchronize();
+}
+
+std::int64_t Cuda::exclusive_scan(std::int64_t n, const std::int64_t* counts, std::int64_t* offsets) {
+  const CurrentDevice current(device_.id());
+  std::size_t bytes = 0;
+  const std::int64_t last_count = n > 0 ? read(counts + n - 1) : 0;
+  check(cub::DeviceScan::ExclusiveSum(nullptr, bytes, counts, offsets, n, stream()));
+  Array<unsigned char> scratch(device_, static_cast<std::int64_t>(bytes));
+  check(cub::DeviceScan::ExclusiveSum(scratch.data(), bytes, counts, offsets, n, stream()));
+  const std::int64_t total = n > 0 ? read(offsets + n - 1) + last_count : 0;
+  write(total, offsets + n);
+  synchronize();
+  return total;
+}
+
+}  // namespace echelon

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include <cuda_runtime.h>
+
+#include <echelon/array.hpp>
+#include <echelon/device.hpp>
+
+#include "backend/annotate.hpp"
+#include "backend/cuda/check.cuh"
+
+namespace echelon {
+
+namespace cuda_kernels {
+
+inline constexpr int block_size = 256;
+inline constexpr int warp_size = 32;
+
+template <class F>
+__global__ void __launch_bounds__(block_size) for_each(std::int64_t n, F f) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * block_size;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x; i < n; i += stride) f(i);
+}
+
+/// Shuffles an object word by word: V is trivially copyable and a multiple of 4 bytes.
+template <class V>
+__device__ V shuffle_down(V value, int delta) {
+  constexpr int words = sizeof(V) / 4;
+  static_assert(sizeof(V) % 4 == 0);
+  int raw[words];
+  memcpy(raw, &value, sizeof(V));
+#pragma unroll
+  for (int w = 0; w < words; ++w) raw[w] = __shfl_down_sync(0xffffffffu, raw[w], delta);
+  memcpy(&value, raw, sizeof(V));
+  return value;
+}
+
+/// The block's combined value, valid in thread 0.
+template <class V>
+__device__ V combine_block(V value) {
+  __shared__ alignas(V) unsigned char storage[sizeof(V) * block_size / warp_size];
+  V* partial = reinterpret_cast<V*>(storage);
+  for (int delta = warp_size / 2; delta > 0; delta /= 2) value = combine(value, shuffle_down(value, delta));
+  if (threadIdx.x % warp_size == 0) partial[threadIdx.x / warp_size] = value;
+  __syncthreads();
+  if (threadIdx.x < warp_size) {
+    value = threadIdx.x < block_size / warp_size ? partial[threadIdx.x] : V{};
+    for (int delta = block_size / warp_size / 2; delta > 0; delta /= 2) {
+      value = combine(value, shuffle_down(value, delta));
+    }
+  }
+  return value;
+}
+
+/// One launch: every block combines its share; the last block to finish combines the blocks' values in their
+/// order, so that the result does not depend on timing, and calls finish. The counter is left at zero.
+template <class V, class F, class Finish>
+__global__ void __launch_bounds__(block_size)
+    reduce(std::int64_t n, F f, Finish finish, V* partial, unsigned* finished_blocks) {
+  __shared__ bool last;
+  const std::int64_t stride = std::int64_t{gridDim.x} * block_size;
+  V value{};
+  for (std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x; i < n; i += stride) {
+    value = combine(value, f(i));
+  }
+  value = combine_block(value);
+  if (threadIdx.x == 0) {
+    partial[blockIdx.x] = value;
+    __threadfence();
+    last = atomicAdd(finished_blocks, 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last) return;
+  __threadfence();
+  value = V{};
+  for (unsigned b = threadIdx.x; b < gridDim.x; b += block_size) value = combine(value, partial[b]);
+  __syncthreads();  // combine_block's storage is free again
+  value = combine_block(value);
+  if (threadIdx.x == 0) {
+    *finished_blocks = 0;
+    finish(value);
+  }
+}
+
+}  // namespace cuda_kernels
+
+/// An NVIDIA GPU. Launches go to the calling thread's stream and return at once; only `read`, `synchronize`
+/// and `exclusive_scan` wait.
+class Cuda {
+ public:
+  /// Allocates the scratch of reductions once.
+  explicit Cuda(const Device& device);
+  [[nodiscard]] const Device& device() const { return device_; }
+
+  template <class F>
+  void for_each(std::int64_t n, F f) {
+    if (n <= 0) return;
+    const CurrentDevice current(device_.id());
+    cuda_kernels::for_each<<<blocks_for(n), cuda_kernels::block_size, 0, stream()>>>(n, f);
+    check(cudaGetLastError());
+  }
+
+  template <class F, class Finish>
+  void reduce(std::int64_t n, F f, Finish finish) {
+    using V = decltype(f(n));
+    static_assert(sizeof(V) <= partial_bytes);
+    const CurrentDevice current(device_.id());
+    cuda_kernels::reduce<V><<<blocks_for(n), cuda_kernels::block_size, 0, stream()>>>(
+        n, f, finish, reinterpret_cast<V*>(partial_.data()), finished_blocks_.data());
+    check(cudaGetLastError());
+  }
+
+  std::int64_t exclusive_scan(std::int64_t n, const std::int64_t* counts, std::int64_t* offsets);
+
+  template <class T>
+  void copy(std::int64_t n, const T* source, T* target) {
+    const CurrentDevice current(device_.id());
+    check(cudaMemcpyAsync(target, source, static_cast<std::size_t>(n) * sizeof(T), cudaMemcpyDeviceToDevice,
+                          stream()));
+  }
+  template <class T>
+  void fill(std::int64_t n, T value, T* target) {
+    for_each(n, Fill<T>{value, target});
+  }
+  template <class V>
+  V read(const V* source) {
+    V value;
+    const CurrentDevice current(device_.id());
+    check(cudaMemcpyAsync(&value, source, sizeof(V), cudaMemcpyDeviceToHost, stream()));
+    check(cudaStreamSynchronize(stream()));
+    return value;
+  }
+  template <class V>
+  void write(const V& value, V* target) {
+    const CurrentDevice current(device_.id());
+    check(cudaMemcpyAsync(target, &value, sizeof(V), cudaMemcpyHostToDevice, stream()));
+  }
+  void synchronize() {
+    const CurrentDevice current(device_.id());
+    check(cudaStreamSynchronize(stream()));
+  }
+
+ private:
+  template <class T>
+  struct Fill {
+    T value;
+    T* target;
+    ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = value; }
+  };
+  /// Enough blocks to fill the GPU, no more than the work has use for.
+  [[nodiscard]] unsigned blocks_for(std::int64_t n) const {
+    const std::int64_t blocks = (n + cuda_kernels::block_size - 1) / cuda_kernels::block_size;
+    return static_cast<unsigned>(blocks < 1 ? 1 : (blocks < most_blocks_ ? blocks : most_blocks_));
+  }
+
+  static constexpr std::size_t partial_bytes = 64;
+  Device device_;
+  std::int64_t most_blocks_ = 0;
+  Array<unsigned char> partial_;
+  Array<unsigned> finished_blocks_;
+};
+
+}  // namespace echelon

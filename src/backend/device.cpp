@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <echelon/device.hpp>
+
+#include <charconv>
+
+#include <echelon/error.hpp>
+#include <fmt/format.h>
+#include <omp.h>
+
+#include "backend/memory.hpp"
+#include "support/text.hpp"
+
+namespace echelon {
+
+namespace {
+constexpr int most_threads = 4096;
+
+int parse_number(std::string_view text, std::string_view digits, int low, int high) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size() || value < low || value > high) {
+    throw BadOption("device", fmt::format("'{}' is not a device: '{}' is not a number from {} to {}", text,
+                                          digits, low, high));
+  }
+  return value;
+}
+}  // namespace
+
+Device Device::openmp(int threads) {
+  if (threads < 0 || threads > most_threads) {
+    throw BadOption("device", fmt::format("{} OpenMP threads: give 1 to {}, or 0 for OpenMP's choice",
+                                          threads, most_threads));
+  }
+  return {DeviceKind::openmp, threads};
+}
+
+Device Device::cuda(int id) {
+  if (id < 0) throw BadOption("device", fmt::format("GPU {}: numbers start at 0", id));
+  return {DeviceKind::cuda, id};
+}
+
+Device Device::parse(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  const bool numbered = colon != std::string_view::npos;
+  const std::string_view digits = numbered ? text.substr(colon + 1) : std::string_view();
+  if (kind == "serial" && !numbered) return serial();
+  if (kind == "openmp") return openmp(numbered ? parse_number(text, digits, 1, most_threads) : 0);
+  if (kind == "cuda") return cuda(numbered ? parse_number(text, digits, 0, most_threads) : 0);
+  throw BadOption("device", fmt::format("there is no device '{}'; devices are serial, openmp[:threads] and "
+                                        "cuda[:id]", text),
+                  nearest(kind, {"serial", "openmp", "cuda"}));
+}
+
+int Device::threads() const {
+  if (kind_ == DeviceKind::serial) return 1;
+  return number_ > 0 ? number_ : omp_get_max_threads();
+}
+
+std::string Device::name() const {
+  switch (kind_) {
+    case DeviceKind::serial: return "serial";
+    case DeviceKind::openmp: return number_ > 0 ? fmt::format("openmp:{}", number_) : "openmp";
+    case DeviceKind::cuda: return number_ > 0 ? fmt::format("cuda:{}", number_) : "cuda";
+  }
+  return {};
+}
+
+bool same_memory(const Device& a, const Device& b) {
+  return a.on_host() ? b.on_host() : !b.on_host() && a.id() == b.id();
+}
+
+bool cuda_built() { return cuda_memory::built(); }
+
+int cuda_device_count() { return cuda_memory::device_count(); }
+
+void require(const Device& device) {
+  if (device.on_host()) return;
+  if (!cuda_built()) cuda_memory::hardware(device.id());  // says what to do
+  const int count = cuda_device_count();
+  if (count == 0) {
+    throw NoDevice("no NVIDIA GPU can be used here (no GPU or no driver; `nvidia-smi` tells more): use "
+                   "device openmp");
+  }
+  if (device.id() >= count) {
+    throw NoDevice(fmt::format("there is no GPU {}: this machine has {}, numbered from 0", device.id(),
+                               count));
+  }
+}
+
+std::string hardware(const Device& device) {
+  require(device);
+  if (!device.on_host()) return cuda_memory::hardware(device.id());
+  return fmt::format("host, {} thread{}", device.threads(), device.threads() == 1 ? "" : "s");
+}
+
+}  // namespace echelon

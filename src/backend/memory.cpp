@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/memory.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <new>
+#include <string>
+
+#include <echelon/array.hpp>
+#include <echelon/error.hpp>
+
+namespace echelon {
+
+namespace {
+
+/// A number in kB behind `key` in /proc/meminfo, in bytes; 0 if there is none.
+std::size_t meminfo(const std::string& key) {
+  std::ifstream file("/proc/meminfo");
+  std::string word;
+  while (file >> word) {
+    std::size_t kilobytes = 0;
+    if (word == key && file >> kilobytes) return kilobytes * 1024;
+  }
+  return 0;
+}
+
+/// A number in a one-line file; the largest value when absent or not a number ("max").
+std::size_t number_in(const char* path) {
+  std::ifstream file(path);
+  std::size_t value = 0;
+  return file >> value ? value : std::numeric_limits<std::size_t>::max();
+}
+
+MemoryInfo host_memory() {
+  MemoryInfo info{meminfo("MemTotal:"), meminfo("MemAvailable:")};
+  const std::size_t limit = number_in("/sys/fs/cgroup/memory.max");
+  const std::size_t used = number_in("/sys/fs/cgroup/memory.current");
+  if (limit != std::numeric_limits<std::size_t>::max() && used <= limit) {
+    info.total = std::min(info.total, limit);
+    info.available = std::min(info.available, limit - used);
+  }
+  return info;
+}
+
+/// Linux hands out more memory than it has; a large request is therefore held against what is there.
+constexpr std::size_t worth_checking = std::size_t{64} << 20;
+
+void* allocate_host(std::size_t bytes) {
+  if (bytes == 0) return nullptr;
+  if (bytes >= worth_checking) {
+    const std::size_t available = host_memory().available;
+    if (available > 0 && bytes > available) throw OutOfMemory("host", bytes, available);
+  }
+  void* pointer = ::operator new(bytes, std::align_val_t{64}, std::nothrow);
+  if (pointer == nullptr) throw OutOfMemory("host", bytes, host_memory().available);
+  return pointer;
+}
+
+}  // namespace
+
+MemoryInfo memory(const Device& device) {
+  require(device);
+  return device.on_host() ? host_memory() : cuda_memory::info(device.id());
+}
+
+namespace memory_detail {
+
+void* allocate(const Device& device, std::size_t bytes) {
+  return device.on_host() ? allocate_host(bytes) : cuda_memory::allocate(device.id(), bytes);
+}
+
+void deallocate(const Device& device, void* pointer) noexcept {
+  if (device.on_host()) {
+    ::operator delete(pointer, std::align_val_t{64});
+  } else {
+    cuda_memory::deallocate(device.id(), pointer);
+  }
+}
+
+void copy(const Device& to, void* target, const Device& from, const void* source, std::size_t bytes) {
+  using cuda_memory::Direction;
+  if (bytes == 0) return;
+  if (to.on_host() && from.on_host()) {
+    std::memcpy(target, source, bytes);
+  } else if (to.on_host()) {
+    cuda_memory::copy(Direction::to_host, 0, target, from.id(), source, bytes);
+  } else if (from.on_host()) {
+    cuda_memory::copy(Direction::to_device, to.id(), target, 0, source, bytes);
+  } else {
+    cuda_memory::copy(Direction::on_device, to.id(), target, from.id(), source, bytes);
+  }
+}
+
+std::size_t checked_bytes(std::int64_t count, std::size_t size) {
+  if (count < 0 || static_cast<std::size_t>(count) > std::numeric_limits<std::int64_t>::max() / size) {
+    throw InvalidMatrix("an array of " + std::to_string(count) + " elements of " + std::to_string(size) +
+                        " bytes is more than can be addressed");
+  }
+  return static_cast<std::size_t>(count) * size;
+}
+
+}  // namespace memory_detail
+}  // namespace echelon

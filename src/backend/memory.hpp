@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The two memories, as the device-independent code sees them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include <echelon/device.hpp>
+
+namespace echelon::cuda_memory {
+
+/// Defined by cuda/memory.cu, or by cuda/absent.cpp when the library is built without CUDA.
+bool built();
+int device_count() noexcept;
+std::string hardware(int id);
+MemoryInfo info(int id);
+void* allocate(int id, std::size_t bytes);
+void deallocate(int id, void* pointer) noexcept;
+enum class Direction { to_device, to_host, on_device };
+void copy(Direction direction, int target_id, void* target, int source_id, const void* source,
+          std::size_t bytes);
+
+}  // namespace echelon::cuda_memory
