@@ -51,6 +51,9 @@ class Options {
   std::vector<Entry> entries_;
 };
 
+/// Which devices a method has been written for.
+enum class Sides { host, cuda, both };
+
 /// What a person is told about an option.
 struct OptionInfo {
   std::string name;
@@ -74,11 +77,19 @@ template <class O>
 struct Option {
   using Field = std::variant<bool& (*)(O&), std::int64_t& (*)(O&), double& (*)(O&), std::string& (*)(O&),
                              std::optional<double>& (*)(O&), Options& (*)(O&)>;
+  Option(std::string name_, Field field_, std::string help_, Range range_ = {},
+         std::vector<std::string> allowed_ = {})
+      : name(std::move(name_)),
+        field(field_),
+        help(std::move(help_)),
+        range(range_),
+        allowed(std::move(allowed_)) {}
+
   std::string name;
   Field field;
   std::string help;
-  Range range = {};                        ///< for numbers
-  std::vector<std::string> allowed = {};   ///< for text; empty: anything
+  Range range;                       ///< for numbers
+  std::vector<std::string> allowed;  ///< for text; empty: anything
 };
 
 /// When an iterative method may stop: ||b - A x||_2 <= max(rtol ||b||_2, atol).
@@ -104,7 +115,7 @@ template <class O>
   table.push_back({"max_iterations", +[](O& o) -> std::int64_t& { return o.stop.max_iterations; },
                    "give up after so many iterations", {0}});
   table.push_back({"check_every", +[](O& o) -> std::int64_t& { return o.stop.check_every; },
-                   "iterations between two looks at the residual; 0: 1 on the host, 16 on a GPU", {0, 1024}});
+                   "iterations between two looks at the residual; 0: 1 on the host, 16 on a GPU", {0, 64}});
   return table;
 }
 

@@ -35,6 +35,8 @@ struct Control {
 
 template <class T>
 class SolverImplementation;
+template <class T>
+struct SolverState;
 
 /// A linear solver, whatever its method: analyze (pattern), setup (values), solve, as often as wanted.
 ///
@@ -63,8 +65,8 @@ class Solver {
   Report update_values(MatrixRef<T> A);
 
   /// Solves A X = B for every column of B (n by k) into X (n by k). X need not be initialised. When the
-  /// status is not a solved one, X holds the best that was reached, or is left as it was when nothing was
-  /// computed (the message says which).
+  /// status is not a solved one, X holds the last iterate (zero when none was better), or is left as it was
+  /// when nothing was computed: `columns` is empty then.
   /// Throws DimensionMismatch, DeviceMismatch, OutOfMemory, and Error when there was no setup.
   [[nodiscard]] Report solve(DenseView<const T> B, DenseView<T> X, const Control& control = {}) const;
 
@@ -80,9 +82,8 @@ class Solver {
  private:
   Report run_setup(MatrixRef<T> A, bool update);
 
-  struct State;
   std::unique_ptr<SolverImplementation<T>> implementation_;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<SolverState<T>> state_;
 };
 
 extern template class Solver<float>;
@@ -99,8 +100,8 @@ enum class MethodNeeds { square, nonzero_diagonal, symmetric_positive_definite, 
 
 /// A row of the table of methods.
 struct Method {
-  std::string name;
-  std::string summary;
+  std::string name = {};
+  std::string summary = {};
   MethodKind kind = MethodKind::iterative;
   MethodNeeds needs = MethodNeeds::square;
   bool serial = true;  ///< devices that it has been written for

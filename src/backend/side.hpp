@@ -7,9 +7,9 @@
 #pragma once
 
 #include <echelon/device.hpp>
-#include <echelon/error.hpp>
 
 #include "backend/backend.hpp"
+#include "backend/dispatch.hpp"
 #ifdef __CUDACC__
 #include "backend/cuda/cuda.cuh"
 #else
@@ -18,9 +18,6 @@
 #endif
 
 namespace echelon {
-
-struct HostSide {};
-struct CudaSide {};
 
 #ifdef __CUDACC__
 using ThisSide = CudaSide;

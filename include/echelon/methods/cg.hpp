@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <echelon/solver.hpp>
@@ -9,6 +10,8 @@
 namespace echelon {
 
 struct CgOptions {
+  static constexpr std::string_view name = "cg";
+  static constexpr Sides sides = Sides::both;
   Stop stop = {};
   std::string preconditioner = "none";
   Options preconditioner_options = {};

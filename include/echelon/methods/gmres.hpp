@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <echelon/solver.hpp>
@@ -9,6 +10,8 @@
 namespace echelon {
 
 struct GmresOptions {
+  static constexpr std::string_view name = "gmres";
+  static constexpr Sides sides = Sides::both;
   Stop stop = {};
   std::int64_t restart = 50;
   bool flexible = false;

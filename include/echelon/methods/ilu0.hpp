@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include <echelon/solver.hpp>
@@ -8,6 +9,9 @@
 namespace echelon {
 
 struct Ilu0Options {
+  static constexpr std::string_view name = "ilu0";
+  static constexpr Sides sides = Sides::both;
+
   static std::vector<Option<Ilu0Options>> table() { return {}; }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include <echelon/solver.hpp>
@@ -8,6 +9,8 @@
 namespace echelon {
 
 struct LapackLuOptions {
+  static constexpr std::string_view name = "lapack-lu";
+  static constexpr Sides sides = Sides::host;
   bool equilibrate = true;
   std::int64_t refine = 1;
 

@@ -53,6 +53,17 @@ Cuda::Cuda(const Device& device)
   synchronize();
 }
 
+cublasHandle_t Cuda::blas() {
+  if (blas_ == nullptr) {
+    const CurrentDevice current(device_.id());
+    cublasHandle_t handle = nullptr;
+    check(cublasCreate(&handle));
+    blas_.reset(handle);
+    check(cublasSetStream(handle, stream()));
+  }
+  return blas_.get();
+}
+
 std::int64_t Cuda::exclusive_scan(std::int64_t n, const std::int64_t* counts, std::int64_t* offsets) {
   const CurrentDevice current(device_.id());
   std::size_t bytes = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include <cuda_runtime.h>
 
@@ -141,8 +142,13 @@ class Cuda {
     const CurrentDevice current(device_.id());
     check(cudaStreamSynchronize(stream()));
   }
+  /// A cuBLAS handle on the calling thread's stream, made at the first call.
+  cublasHandle_t blas();
 
  private:
+  struct DestroyBlas {
+    void operator()(cublasContext* handle) const { cublasDestroy(handle); }
+  };
   template <class T>
   struct Fill {
     T value;
@@ -160,6 +166,7 @@ class Cuda {
   std::int64_t most_blocks_ = 0;
   Array<unsigned char> partial_;
   Array<unsigned> finished_blocks_;
+  std::unique_ptr<cublasContext, DestroyBlas> blas_;
 };
 
 }  // namespace echelon

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "backend/annotate.hpp"
+
+namespace echelon {
+
+/// Keeps the result of a reduction where it was computed.
+template <class V>
+struct Store {
+  V* target;
+  ECHELON_ANYWHERE void operator()(V value) const { *target = value; }
+};
+
+}  // namespace echelon

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <echelon/methods/lapack_lu.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "backend/openmp/openmp.hpp"
+#include "backend/serial/serial.hpp"
+#include "linalg/blas.hpp"
+#include "linalg/lapack.hpp"
+#include "linalg/multiply.hpp"
+#include "solver/instantiate.hpp"
+#include "support/text.hpp"
+
+namespace echelon {
+
+namespace {
+
+template <class B, class T>
+class LapackFactorisation final : public SolverImplementation<T> {
+  /// For refinement: the residual, the correction, and the corrected x, n elements each.
+  struct Vectors : Workspace {
+    explicit Vectors(std::int64_t n) : residual(Device(), n), correction(Device(), n) {}
+    [[nodiscard]] std::size_t bytes() const override { return residual.bytes() + correction.bytes(); }
+    Array<T> residual, correction;
+  };
+
+ public:
+  LapackFactorisation(const Device& device, const LapackLuOptions& options)
+      : SolverImplementation<T>(device), options_(options) {}
+
+  Outcome setup(const MatrixRef<T>& A) override {
+    const int n = blas::dimension(A.rows());
+    A_ = A;
+    lu_ = to_dense(A);
+    pivots_.assign(static_cast<std::size_t>(n), 0);
+    row_scale_.clear();
+    column_scale_.clear();
+    if (n == 0) return {};
+    const blas::Threads threads(this->device());
+    if (Outcome scaled = equilibrate(n); !scaled.ok()) return scaled;
+    const T norm = lapack::norm_one(n, lu_.data());
+    const int info = lapack::getrf(n, lu_.data(), pivots_.data());
+    if (info > 0) {
+      return {Status::singular,
+              "A is singular: pivot " + std::to_string(info - 1) + " (from 0) is exactly zero", info - 1};
+    }
+    const double rcond = lapack::reciprocal_condition(n, lu_.data(), norm);
+    Outcome outcome;
+    outcome.reciprocal_condition = rcond;
+    if (!(rcond >= std::numeric_limits<T>::epsilon())) {
+      outcome.status = Status::singular;
+      outcome.message = "A is singular to working precision: its reciprocal condition number is about " +
+                        short_number(rcond) + "; x is computed, but need not have a correct digit";
+    }
+    return outcome;
+  }
+
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return std::make_unique<Vectors>(lu_.rows());
+  }
+
+  [[nodiscard]] std::size_t bytes() const override {
+    return lu_.bytes() + pivots_.size() * sizeof(int) + (row_scale_.size() + column_scale_.size()) * sizeof(T);
+  }
+
+  void solve(Workspace& workspace, DenseView<const T> B_, DenseView<T> X, std::vector<Job>&) const override {
+    if (B_.rows == 0) return;
+    const blas::Threads threads(this->device());
+    for (std::int64_t j = 0; j < B_.columns; ++j) {
+      std::copy_n(B_.column(j), B_.rows, X.column(j));
+    }
+    substitute(X);
+    for (std::int64_t j = 0; j < B_.columns; ++j) {
+      refine(static_cast<Vectors&>(workspace), B_.column(j), X.column(j));
+    }
+  }
+
+ private:
+  /// Scales rows and columns to magnitude 1 where LAPACK says that it helps. A row or column of zeros is a
+  /// singular matrix.
+  Outcome equilibrate(int n) {
+    if (!options_.equilibrate) return {};
+    row_scale_.resize(static_cast<std::size_t>(n));
+    column_scale_.resize(static_cast<std::size_t>(n));
+    const int info = lapack::equilibrate(n, lu_.data(), row_scale_, column_scale_);
+    if (info == 0) return {};
+    const bool row = info <= n;
+    return {Status::singular,
+            std::string("A is singular: ") + (row ? "row " : "column ") +
+                std::to_string(row ? info - 1 : info - n - 1) + " (from 0) is zero",
+            row ? info - 1 : info - n - 1};
+  }
+
+  /// X = A^-1 X by the factors.
+  void substitute(DenseView<T> X) const {
+    scale_rows(row_scale_, X);
+    lapack::getrs(static_cast<int>(lu_.rows()), static_cast<int>(X.columns), lu_.data(), pivots_.data(), X.data,
+                  blas::dimension(X.leading));
+    scale_rows(column_scale_, X);
+  }
+
+  static void scale_rows(const std::vector<T>& scale, DenseView<T> X) {
+    if (scale.empty()) return;
+    for (std::int64_t j = 0; j < X.columns; ++j) {
+      for (std::int64_t i = 0; i < X.rows; ++i) X(i, j) *= scale[static_cast<std::size_t>(i)];
+    }
+  }
+
+  /// Adds the solution for the residual as long as that makes the residual smaller.
+  void refine(Vectors& v, const T* b, T* x) const {
+    const std::int64_t n = lu_.rows();
+    T before = residual(b, x, v.residual.data());
+    for (std::int64_t step = 0; step < options_.refine && before > 0; ++step) {
+      std::copy_n(v.residual.data(), n, v.correction.data());
+      substitute({v.correction.data(), n, 1, n});
+      for (std::int64_t i = 0; i < n; ++i) x[i] += v.correction[i];
+      const T after = residual(b, x, v.residual.data());
+      if (!(after < before)) {
+        for (std::int64_t i = 0; i < n; ++i) x[i] -= v.correction[i];
+        return;
+      }
+      before = after;
+    }
+  }
+
+  /// r = b - A x; returns its largest magnitude.
+  T residual(const T* b, const T* x, T* r) const {
+    const std::int64_t n = lu_.rows();
+    B backend(this->device());
+    std::copy_n(b, n, r);
+    multiply(backend, T{-1}, A_, x, T{1}, r);
+    T largest = 0;
+    for (std::int64_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(r[i]));
+    return largest;
+  }
+
+  LapackLuOptions options_;
+  MatrixRef<T> A_;
+  Dense<T> lu_;
+  std::vector<int> pivots_;
+  std::vector<T> row_scale_, column_scale_;  // empty: not scaled
+};
+
+}  // namespace
+
+template <>
+struct MethodWith<LapackLuOptions> {
+  template <class B, class T>
+  using Type = LapackFactorisation<B, T>;
+};
+
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisSide>(const Device&,
+                                                                                    const LapackLuOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisSide>(const Device&,
+                                                                                     const LapackLuOptions&);
+
+}  // namespace echelon

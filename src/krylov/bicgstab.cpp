@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <echelon/methods/bicgstab.hpp>
+
+#include <cmath>
+
+#include "linalg/vector_functors.hpp"
+#include "solver/instantiate.hpp"
+#include "solver/iteration.hpp"
+
+namespace echelon {
+
+namespace {
+
+/// rho = (s, r) for the next step.
+struct SetRho {
+  IterationState* state;
+  ECHELON_ANYWHERE void operator()(Sum s_r) const { state->rho = s_r.value; }
+};
+
+/// p = r + beta (p - omega v).
+template <class T>
+struct Turn {
+  const IterationState* state;
+  const T* r;
+  const T* v;
+  T* p;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    p[i] = r[i] + static_cast<T>(state->beta) * (p[i] - static_cast<T>(state->omega) * v[i]);
+  }
+};
+
+/// alpha = (s, r) / (s, v).
+struct ChooseAlpha {
+  IterationState* state;
+  ECHELON_ANYWHERE void operator()(Sum s_v) const {
+    if (!state->running()) return;
+    if (s_v.value == 0 || state->rho == 0) state->phase = Phase::breakdown;
+    state->alpha = state->rho / s_v.value;
+  }
+};
+
+/// r -= alpha v: the residual half way.
+template <class T>
+struct HalfStep {
+  const IterationState* state;
+  const T* v;
+  T* r;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    if (state->running()) r[i] -= static_cast<T>(state->alpha) * v[i];
+  }
+};
+
+/// Contributes to (t, r) and (t, t).
+template <class T>
+struct TwoProducts {
+  const T* t;
+  const T* r;
+  ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
+    const double value = static_cast<double>(t[i]);
+    return {value * static_cast<double>(r[i]), value * value};
+  }
+};
+
+/// omega = (t, r) / (t, t) minimises the residual; with t = 0 there is nothing left to minimise.
+struct ChooseOmega {
+  IterationState* state;
+  ECHELON_ANYWHERE void operator()(TwoSums sums) const {
+    state->omega = sums.second != 0 ? sums.first / sums.second : 0;
+  }
+};
+
+/// x += alpha y + omega z, r -= omega t; contributes to (r, r) and (s, r).
+template <class T>
+struct Advance {
+  IterationState* state;
+  const T* y;
+  const T* z;
+  const T* t;
+  const T* s;
+  T* x;
+  T* r;
+  ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
+    if (!state->running()) return {};
+    const T omega = static_cast<T>(state->omega);
+    x[i] += static_cast<T>(state->alpha) * y[i] + omega * z[i];
+    r[i] -= omega * t[i];
+    const double value = static_cast<double>(r[i]);
+    return {value * value, static_cast<double>(s[i]) * value};
+  }
+};
+
+/// Notes ||r||; beta = (new rho / rho) (alpha / omega).
+struct FinishStep {
+  IterationState* state;
+  ECHELON_ANYWHERE void operator()(TwoSums sums) const {
+    if (!state->running()) return;
+    state->record(std::sqrt(sums.first));
+    if (state->running() && state->omega == 0) state->phase = Phase::breakdown;
+    state->beta = sums.second / state->rho * (state->alpha / state->omega);
+    state->rho = sums.second;
+  }
+};
+
+template <class B, class T>
+class BiconjugateGradientsStabilised final : public IterativeMethod<B, T> {
+  using Base = IterativeMethod<B, T>;
+  using typename Base::Space;
+
+  struct Vectors : Space {
+    Vectors(const Device& device, std::int64_t size, bool preconditioned)
+        : Space(device, size),
+          s(device, size),
+          p(device, size),
+          v(device, size),
+          t(device, size),
+          y(device, preconditioned ? size : 0),
+          z(device, preconditioned ? size : 0) {}
+    [[nodiscard]] std::size_t bytes() const override {
+      return Space::bytes() + 4 * s.bytes() + 2 * y.bytes();
+    }
+    Array<T> s;           // the shadow residual
+    Array<T> p, v, t;     // direction, A M^-1 p, A M^-1 r
+    Array<T> y, z;        // M^-1 p, M^-1 r
+  };
+
+ public:
+  BiconjugateGradientsStabilised(const Device& device, const BicgstabOptions& options)
+      : Base(device, options.stop) {
+    this->nest(options.preconditioner, options.preconditioner_options);
+  }
+
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return this->equip(
+        std::make_unique<Vectors>(this->device(), this->matrix().rows(), this->preconditioned()));
+  }
+
+ private:
+  /// s = p = r, rho = (s, r); beta = omega = 0 make the first direction r.
+  void start(Space& space, const T* /*b*/, T* /*x*/) const override {
+    auto& w = static_cast<Vectors&>(space);
+    w.backend.copy(w.n, w.r.data(), w.s.data());
+    w.backend.fill(w.n, T{0}, w.p.data());
+    w.backend.fill(w.n, T{0}, w.v.data());
+    w.backend.reduce(w.n, Product<T>{w.s.data(), w.r.data()}, SetRho{w.state()});
+  }
+
+  void step(Space& space, const T* /*b*/, T* x) const override {
+    auto& w = static_cast<Vectors&>(space);
+    IterationState* state = w.state();
+    w.backend.for_each(w.n, Turn<T>{state, w.r.data(), w.v.data(), w.p.data()});
+    const T* y = applied(w, w.p.data(), w.y.data());
+    multiply(w.backend, T{1}, this->matrix(), y, T{0}, w.v.data());
+    w.backend.reduce(w.n, Product<T>{w.s.data(), w.v.data()}, ChooseAlpha{state});
+    w.backend.for_each(w.n, HalfStep<T>{state, w.v.data(), w.r.data()});
+    // Without a preconditioner z is r itself, which Advance reads at i before it changes r at i.
+    const T* z = applied(w, w.r.data(), w.z.data());
+    multiply(w.backend, T{1}, this->matrix(), z, T{0}, w.t.data());
+    w.backend.reduce(w.n, TwoProducts<T>{w.t.data(), w.r.data()}, ChooseOmega{state});
+    w.backend.reduce(w.n, Advance<T>{state, y, z, w.t.data(), w.s.data(), x, w.r.data()}, FinishStep{state});
+  }
+
+  /// M^-1 from, in `to`; `from` itself without a preconditioner.
+  const T* applied(Vectors& w, const T* from, T* to) const {
+    if (!this->preconditioned()) return from;
+    this->precondition(w, from, to);
+    return to;
+  }
+};
+
+}  // namespace
+
+template <>
+struct MethodWith<BicgstabOptions> {
+  template <class B, class T>
+  using Type = BiconjugateGradientsStabilised<B, T>;
+};
+
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisSide>(const Device&,
+                                                                                    const BicgstabOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisSide>(const Device&,
+                                                                                     const BicgstabOptions&);
+
+}  // namespace echelon

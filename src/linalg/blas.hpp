@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The host's BLAS for float and double under one name, and how many threads it may use.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include <cblas.h>
+#include <echelon/device.hpp>
+#include <echelon/error.hpp>
+#include <omp.h>
+
+namespace echelon::blas {
+
+/// BLAS built with 32-bit integers counts no further than this.
+inline int dimension(std::int64_t n) {
+  if (n > std::numeric_limits<int>::max()) {
+    throw InvalidMatrix("dimension " + std::to_string(n) + " exceeds what BLAS can count (2^31 - 1)");
+  }
+  return static_cast<int>(n);
+}
+
+inline void gemv(CBLAS_TRANSPOSE transpose, int rows, int columns, float alpha, const float* a, int leading,
+                 const float* x, float beta, float* y) {
+  cblas_sgemv(CblasColMajor, transpose, rows, columns, alpha, a, leading, x, 1, beta, y, 1);
+}
+inline void gemv(CBLAS_TRANSPOSE transpose, int rows, int columns, double alpha, const double* a, int leading,
+                 const double* x, double beta, double* y) {
+  cblas_dgemv(CblasColMajor, transpose, rows, columns, alpha, a, leading, x, 1, beta, y, 1);
+}
+
+/// OpenBLAS over OpenMP takes its thread count from the calling thread's OpenMP setting: set for a scope.
+class Threads {
+ public:
+  explicit Threads(const Device& device) : before_(omp_get_max_threads()) {
+    omp_set_num_threads(device.threads());
+  }
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+  ~Threads() { omp_set_num_threads(before_); }
+
+ private:
+  int before_;
+};
+
+}  // namespace echelon::blas

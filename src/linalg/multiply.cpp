@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "linalg/multiply.hpp"
+
+#include <algorithm>
+
+#include "backend/openmp/openmp.hpp"
+#include "backend/serial/serial.hpp"
+#include "linalg/blas.hpp"
+
+namespace echelon {
+
+namespace {
+
+/// Rows [begin, end) of y = alpha A x + beta y.
+template <class T>
+void multiply_rows(std::int64_t begin, std::int64_t end, T alpha, const Csr<T>& A, const T* __restrict x,
+                   T beta, T* __restrict y) {
+  const std::int64_t* __restrict row_offsets = A.row_offsets().data();
+  const std::int32_t* __restrict column_indices = A.column_indices().data();
+  const T* __restrict values = A.values().data();
+  for (std::int64_t i = begin; i < end; ++i) {
+    T sum = 0;
+    for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k) {
+      sum += values[k] * x[column_indices[k]];
+    }
+    y[i] = beta == 0 ? alpha * sum : alpha * sum + beta * y[i];
+  }
+}
+
+/// The first row of share `part` of `parts`, when nonzeros and rows are shared out evenly.
+template <class T>
+std::int64_t share_begin(const Csr<T>& A, int part, int parts) {
+  const std::int64_t* offsets = A.row_offsets().data();
+  const std::int64_t work = A.nonzeros() + A.rows();
+  const std::int64_t target = static_cast<std::int64_t>(static_cast<double>(work) * part / parts);
+  std::int64_t low = 0;
+  std::int64_t high = A.rows();
+  while (low < high) {
+    const std::int64_t middle = (low + high) / 2;
+    if (offsets[middle] + middle < target) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return part == parts ? A.rows() : low;
+}
+
+template <class T>
+void multiply_dense(const Device& device, bool transposed, T alpha, const DenseView<const T>& A, const T* x,
+                    T beta, T* y) {
+  const bool by_column = A.layout == Layout::column_major;
+  const std::int64_t outputs = transposed ? A.columns : A.rows;
+  if (A.rows == 0 || A.columns == 0) {
+    for (std::int64_t i = 0; i < outputs; ++i) y[i] = beta == 0 ? T{0} : beta * y[i];
+    return;
+  }
+  // A row-major matrix is, to BLAS, its column-major transpose.
+  const blas::Threads threads(device);
+  blas::gemv(transposed == by_column ? CblasTrans : CblasNoTrans,
+             blas::dimension(by_column ? A.rows : A.columns), blas::dimension(by_column ? A.columns : A.rows),
+             alpha, A.data, blas::dimension(A.leading), x, beta, y);
+}
+
+}  // namespace
+
+template <class T>
+void multiply(Serial& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y) {
+  if (A.is_sparse()) {
+    multiply_rows(0, A.rows(), alpha, *A.csr(), x, beta, y);
+  } else {
+    multiply_dense(backend.device(), false, alpha, A.dense(), x, beta, y);
+  }
+}
+
+template <class T>
+void multiply(OpenMp& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y) {
+  if (!A.is_sparse()) {
+    multiply_dense(backend.device(), false, alpha, A.dense(), x, beta, y);
+    return;
+  }
+  const Csr<T>& csr = *A.csr();
+  const int parts = backend.threads();
+  constexpr std::int64_t worth_sharing = 20000;
+#pragma omp parallel for num_threads(parts) schedule(static, 1) if (csr.nonzeros() > worth_sharing)
+  for (int part = 0; part < parts; ++part) {
+    multiply_rows(share_begin(csr, part, parts), share_begin(csr, part + 1, parts), alpha, csr, x, beta, y);
+  }
+}
+
+template <class T>
+void multiply_transposed(Serial& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y) {
+  multiply_dense(backend.device(), true, alpha, V, x, beta, y);
+}
+
+template <class T>
+void multiply_transposed(OpenMp& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y) {
+  multiply_dense(backend.device(), true, alpha, V, x, beta, y);
+}
+
+template void multiply(Serial&, float, const MatrixRef<float>&, const float*, float, float*);
+template void multiply(Serial&, double, const MatrixRef<double>&, const double*, double, double*);
+template void multiply(OpenMp&, float, const MatrixRef<float>&, const float*, float, float*);
+template void multiply(OpenMp&, double, const MatrixRef<double>&, const double*, double, double*);
+template void multiply_transposed(Serial&, float, const DenseView<const float>&, const float*, float, float*);
+template void multiply_transposed(Serial&, double, const DenseView<const double>&, const double*, double,
+                                  double*);
+template void multiply_transposed(OpenMp&, float, const DenseView<const float>&, const float*, float, float*);
+template void multiply_transposed(OpenMp&, double, const DenseView<const double>&, const double*, double,
+                                  double*);
+
+}  // namespace echelon

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <echelon/methods/jacobi.hpp>
+
+#include <cmath>
+
+#include "backend/store.hpp"
+#include "linalg/vector_functors.hpp"
+#include "solver/instantiate.hpp"
+#include "solver/iteration.hpp"
+
+namespace echelon {
+
+namespace {
+
+/// weight / d_i, where d_i is a_ii, or for l1 the row's sum of magnitudes with a_ii's sign. Reports rows
+/// whose diagonal is zero or missing.
+template <class T>
+struct InvertDiagonal {
+  double weight;
+  bool l1;
+  T* scale;
+  ECHELON_ANYWHERE FirstIndex finish(std::int64_t i, double diagonal, double magnitudes) const {
+    if (diagonal == 0) return {i};
+    const double d = !l1 ? diagonal : diagonal > 0 ? magnitudes : -magnitudes;
+    scale[i] = static_cast<T>(weight / d);
+    return {};
+  }
+};
+
+template <class T>
+struct InvertSparseDiagonal : InvertDiagonal<T> {
+  const std::int64_t* row_offsets;
+  const std::int32_t* column_indices;
+  const T* values;
+  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t i) const {
+    double diagonal = 0;
+    double magnitudes = 0;
+    for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k) {
+      magnitudes += std::fabs(static_cast<double>(values[k]));
+      if (column_indices[k] == i) diagonal = static_cast<double>(values[k]);
+    }
+    return this->finish(i, diagonal, magnitudes);
+  }
+};
+
+template <class T>
+struct InvertDenseDiagonal : InvertDiagonal<T> {
+  DenseView<const T> a;
+  std::int64_t row_step;
+  std::int64_t column_step;
+  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t i) const {
+    double magnitudes = 0;
+    for (std::int64_t j = 0; this->l1 && j < a.columns; ++j) {
+      magnitudes += std::fabs(static_cast<double>(a.data[i * row_step + j * column_step]));
+    }
+    return this->finish(i, static_cast<double>(a.data[i * (row_step + column_step)]), magnitudes);
+  }
+};
+
+/// x += D^-1 r while the iteration runs.
+template <class T>
+struct Relax {
+  const IterationState* state;
+  const T* scale;
+  const T* r;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    if (state == nullptr || state->running()) x[i] += scale[i] * r[i];
+  }
+};
+
+/// x = D^-1 r: the first sweep from x = 0.
+template <class T>
+struct ScaleBy {
+  const T* scale;
+  const T* r;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] = scale[i] * r[i]; }
+};
+
+struct FinishSweep {
+  IterationState* state;
+  ECHELON_ANYWHERE void operator()(Sum r_r) const {
+    if (state->running()) state->record(std::sqrt(r_r.value));
+  }
+};
+
+template <class B, class T>
+class JacobiIteration final : public IterativeMethod<B, T> {
+  using Base = IterativeMethod<B, T>;
+  using typename Base::Space;
+
+ public:
+  JacobiIteration(const Device& device, const JacobiOptions& options)
+      : Base(device, options.stop), options_(options) {}
+
+  Outcome setup(const MatrixRef<T>& A) override {
+    Base::setup(A);
+    B backend(this->device());
+    scale_ = Array<T>(this->device(), A.rows());
+    Array<FirstIndex> zero(this->device(), 1);
+    const InvertDiagonal<T> invert{options_.weight, options_.variant == "l1", scale_.data()};
+    const Store<FirstIndex> store{zero.data()};
+    if (const Csr<T>* csr = A.csr()) {
+      backend.reduce(A.rows(),
+                     InvertSparseDiagonal<T>{invert, csr->row_offsets().data(), csr->column_indices().data(),
+                                             csr->values().data()},
+                     store);
+    } else {
+      const DenseView<const T>& a = A.dense();
+      const bool by_column = a.layout == Layout::column_major;
+      backend.reduce(A.rows(),
+                     InvertDenseDiagonal<T>{invert, a, by_column ? 1 : a.leading, by_column ? a.leading : 1},
+                     store);
+    }
+    const FirstIndex row = backend.read(zero.data());
+    if (row.value == FirstIndex::none) return {};
+    return {Status::breakdown,
+            "Jacobi divides by the diagonal, and row " + std::to_string(row.value) + " (from 0) has none",
+            row.value};
+  }
+  Outcome update_values(const MatrixRef<T>& A) override { return setup(A); }
+
+  [[nodiscard]] std::size_t bytes() const override { return scale_.bytes(); }
+
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return this->equip(std::make_unique<Space>(this->device(), this->matrix().rows()));
+  }
+
+  void apply(Workspace& workspace, const T* r, T* z) const override {
+    auto& space = static_cast<Space&>(workspace);
+    space.backend.for_each(space.n, ScaleBy<T>{scale_.data(), r, z});
+    for (std::int64_t sweep = 1; sweep < options_.sweeps; ++sweep) {
+      form_residual(space, r, z);
+      space.backend.for_each(space.n, Relax<T>{nullptr, scale_.data(), space.r.data(), z});
+    }
+  }
+
+ private:
+  void start(Space& /*space*/, const T* /*b*/, T* /*x*/) const override {}
+
+  void step(Space& space, const T* b, T* x) const override {
+    space.backend.for_each(space.n, Relax<T>{space.state(), scale_.data(), space.r.data(), x});
+    form_residual(space, b, x);
+    space.backend.reduce(space.n, Product<T>{space.r.data(), space.r.data()}, FinishSweep{space.state()});
+  }
+
+  /// r = b - A x.
+  void form_residual(Space& space, const T* b, const T* x) const {
+    space.backend.copy(space.n, b, space.r.data());
+    multiply(space.backend, T{-1}, this->matrix(), x, T{1}, space.r.data());
+  }
+
+  JacobiOptions options_;
+  Array<T> scale_;
+};
+
+}  // namespace
+
+template <>
+struct MethodWith<JacobiOptions> {
+  template <class B, class T>
+  using Type = JacobiIteration<B, T>;
+};
+
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisSide>(const Device&,
+                                                                                    const JacobiOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisSide>(const Device&,
+                                                                                     const JacobiOptions&);
+
+}  // namespace echelon

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solver/audit.hpp"
+
+#include <cmath>
+
+#include "backend/side.hpp"
+#include "backend/store.hpp"
+#include "linalg/multiply.hpp"
+
+namespace echelon {
+
+namespace {
+
+/// Sum of squares, largest magnitude and first non-finite element at once.
+struct VectorSummary {
+  double squares = 0;
+  Largest largest = {};
+  FirstIndex nonfinite = {};
+  friend ECHELON_ANYWHERE VectorSummary combine(VectorSummary a, VectorSummary b) {
+    return {a.squares + b.squares, combine(a.largest, b.largest), combine(a.nonfinite, b.nonfinite)};
+  }
+};
+
+template <class T>
+struct SummariseElement {
+  const T* x;
+  double scale;
+  ECHELON_ANYWHERE VectorSummary operator()(std::int64_t i) const {
+    const double value = static_cast<double>(x[i]);
+    const double scaled = value * scale;
+    const bool finite = value - value == 0;
+    return {scaled * scaled, {value < 0 ? -value : value}, {finite ? FirstIndex::none : i}};
+  }
+};
+
+/// A row's sum of magnitudes, and where its first non-finite element is, as row * columns + column.
+struct RowSummary {
+  Largest sum = {};
+  FirstIndex nonfinite = {};
+  friend ECHELON_ANYWHERE RowSummary combine(RowSummary a, RowSummary b) {
+    return {combine(a.sum, b.sum), combine(a.nonfinite, b.nonfinite)};
+  }
+};
+
+template <class T>
+struct SummariseSparseRow {
+  const std::int64_t* row_offsets;
+  const std::int32_t* column_indices;
+  const T* values;
+  std::int64_t columns;
+  ECHELON_ANYWHERE RowSummary operator()(std::int64_t i) const {
+    RowSummary summary;
+    for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k) {
+      const double value = static_cast<double>(values[k]);
+      summary.sum.value += value < 0 ? -value : value;
+      if (value - value != 0 && summary.nonfinite.value == FirstIndex::none) {
+        summary.nonfinite.value = i * columns + column_indices[k];
+      }
+    }
+    return summary;
+  }
+};
+
+template <class T>
+struct SummariseDenseRow {
+  DenseView<const T> a;
+  std::int64_t row_step;
+  std::int64_t column_step;
+  ECHELON_ANYWHERE RowSummary operator()(std::int64_t i) const {
+    RowSummary summary;
+    for (std::int64_t j = 0; j < a.columns; ++j) {
+      const double value = static_cast<double>(a.data[i * row_step + j * column_step]);
+      summary.sum.value += value < 0 ? -value : value;
+      if (value - value != 0 && summary.nonfinite.value == FirstIndex::none) {
+        summary.nonfinite.value = i * a.columns + j;
+      }
+    }
+    return summary;
+  }
+};
+
+template <class B, class T>
+class BackendAudit final : public Audit<T> {
+ public:
+  explicit BackendAudit(const Device& device) : backend_(device), vector_(device, 1), matrix_(device, 1) {}
+
+  MatrixFacts matrix(const MatrixRef<T>& A) override {
+    const Store<RowSummary> store{matrix_.data()};
+    if (const Csr<T>* csr = A.csr()) {
+      backend_.reduce(csr->rows(),
+                      SummariseSparseRow<T>{csr->row_offsets().data(), csr->column_indices().data(),
+                                            csr->values().data(), csr->columns()},
+                      store);
+    } else {
+      const DenseView<const T>& dense = A.dense();
+      const bool by_column = dense.layout == Layout::column_major;
+      backend_.reduce(dense.rows,
+                      SummariseDenseRow<T>{dense, by_column ? 1 : dense.leading, by_column ? dense.leading : 1},
+                      store);
+    }
+    const RowSummary summary = backend_.read(matrix_.data());
+    MatrixFacts facts{summary.sum.value};
+    if (summary.nonfinite.value != FirstIndex::none) {
+      facts.row = summary.nonfinite.value / A.columns();
+      facts.column = summary.nonfinite.value % A.columns();
+    }
+    return facts;
+  }
+
+  VectorFacts vector(std::int64_t n, const T* x) override {
+    VectorSummary summary = summarise(n, x, 1);
+    double scale = 1;
+    // Squares that overflowed, or underflowed enough to matter: once more, scaled by a power of two.
+    const bool risky = summary.squares > 1e300 || summary.squares < 1e-280;
+    if (risky && summary.nonfinite.value == FirstIndex::none && summary.largest.value > 0) {
+      scale = std::exp2(-std::ilogb(summary.largest.value));
+      summary = summarise(n, x, scale);
+    }
+    VectorFacts facts{std::sqrt(summary.squares) / scale, summary.largest.value};
+    if (summary.nonfinite.value != FirstIndex::none) facts.nonfinite = summary.nonfinite.value;
+    return facts;
+  }
+
+  VectorFacts residual(const MatrixRef<T>& A, const T* b, const T* x, T* r) override {
+    backend_.copy(A.rows(), b, r);
+    multiply(backend_, T{-1}, A, x, T{1}, r);
+    return vector(A.rows(), r);
+  }
+
+  void synchronize() override { backend_.synchronize(); }
+
+ private:
+  VectorSummary summarise(std::int64_t n, const T* x, double scale) {
+    backend_.reduce(n, SummariseElement<T>{x, scale}, Store<VectorSummary>{vector_.data()});
+    return backend_.read(vector_.data());
+  }
+
+  B backend_;
+  Array<VectorSummary> vector_;
+  Array<RowSummary> matrix_;
+};
+
+}  // namespace
+
+template <class Side, class T>
+std::unique_ptr<Audit<T>> make_audit(const Device& device) {
+  return on_backend(device, [&]<class B>() -> std::unique_ptr<Audit<T>> {
+    return std::make_unique<BackendAudit<B, T>>(device);
+  });
+}
+
+template std::unique_ptr<Audit<float>> make_audit<ThisSide, float>(const Device&);
+template std::unique_ptr<Audit<double>> make_audit<ThisSide, double>(const Device&);
+
+}  // namespace echelon

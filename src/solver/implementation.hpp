@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What a method implements. The Solver around it checks arguments, measures times, and audits every answer,
+/// so that no method can forget to.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <echelon/error.hpp>
+#include <echelon/solver.hpp>
+
+#include "solver/audit.hpp"
+
+namespace echelon {
+
+/// How a phase ended, with the facts for the report.
+struct Outcome {
+  Status status = Status::direct;
+  std::string message = {};
+  std::optional<std::int64_t> row = {};
+  std::optional<double> reciprocal_condition = {};
+
+  [[nodiscard]] bool ok() const { return status == Status::direct || status == Status::converged; }
+};
+
+/// What a solve of one right-hand side is told and tells.
+struct Job {
+  std::int64_t number = 0;         ///< the right-hand side's
+  double right_hand_side_norm = 0; ///< ||b||_2
+  double tolerance = 0;            ///< on ||b - A x||_2
+  const Control* control = nullptr;
+
+  Outcome outcome = {};
+  std::int64_t iterations = 0;
+  std::vector<double> history = {};  ///< ||r||_2 after 0, 1, ... iterations
+};
+
+/// Scratch of one solve in progress. Solves that run at the same time have one each.
+class Workspace {
+ public:
+  Workspace() = default;
+  Workspace(const Workspace&) = delete;
+  Workspace& operator=(const Workspace&) = delete;
+  virtual ~Workspace() = default;
+  [[nodiscard]] virtual std::size_t bytes() const { return 0; }
+};
+
+template <class T>
+class SolverImplementation {
+ public:
+  explicit SolverImplementation(const Device& device) : device_(device) {}
+  SolverImplementation(const SolverImplementation&) = delete;
+  SolverImplementation& operator=(const SolverImplementation&) = delete;
+  virtual ~SolverImplementation() = default;
+
+  [[nodiscard]] const Device& device() const { return device_; }
+  /// The method's name, and its options that differ from the defaults.
+  void set_description(std::string name, std::string options) {
+    name_ = std::move(name);
+    options_ = std::move(options);
+  }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::string& changed_options() const { return options_; }
+
+  /// Pattern only; nothing unless a method has use for it.
+  virtual Outcome analyze(const MatrixRef<T>& /*A*/) { return {}; }
+  /// A is square, its device fits and its values are finite. Status::direct means ready.
+  virtual Outcome setup(const MatrixRef<T>& A) = 0;
+  /// The pattern is that of the last setup.
+  virtual Outcome update_values(const MatrixRef<T>& A) { return setup(A); }
+
+  /// For the matrix of the last setup.
+  [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace() const = 0;
+
+  /// Solves for all columns; `jobs` has one entry per column. B is finite. Column-major views.
+  virtual void solve(Workspace& workspace, DenseView<const T> B, DenseView<T> X,
+                     std::vector<Job>& jobs) const = 0;
+
+  /// z = M^-1 r for n elements each, queued on the device without waiting: what a preconditioner does.
+  virtual void apply(Workspace& /*workspace*/, const T* /*r*/, T* /*z*/) const {
+    throw Error("method '" + name_ + "' is not a preconditioner");
+  }
+
+  /// The stopping criteria, for an iterative method.
+  [[nodiscard]] virtual const Stop* stop() const { return nullptr; }
+  /// Bytes kept from setup, workspaces not counted.
+  [[nodiscard]] virtual std::size_t bytes() const { return 0; }
+
+ private:
+  Device device_;
+  std::string name_;
+  std::string options_;
+};
+
+}  // namespace echelon

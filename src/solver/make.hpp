@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// How a method's implementation is made, once for each side.
+#pragma once
+
+#include <memory>
+
+#include <echelon/device.hpp>
+
+namespace echelon {
+
+template <class T>
+class SolverImplementation;
+
+/// The method with the options `MethodOptions`, on `device`, which belongs to `Side`.
+template <class Side, class T, class MethodOptions>
+[[nodiscard]] std::unique_ptr<SolverImplementation<T>> make_implementation(const Device& device,
+                                                                           const MethodOptions& options);
+
+}  // namespace echelon

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The table of methods: one row each, and nothing else to register.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <echelon/error.hpp>
+#include <echelon/methods/bicgstab.hpp>
+#include <echelon/methods/cg.hpp>
+#include <echelon/methods/cusolver_lu.hpp>
+#include <echelon/methods/gmres.hpp>
+#include <echelon/methods/ilu0.hpp>
+#include <echelon/methods/jacobi.hpp>
+#include <echelon/methods/lapack_lu.hpp>
+#include <echelon/solver.hpp>
+#include <fmt/format.h>
+
+#include "backend/dispatch.hpp"
+#include "solver/implementation.hpp"
+#include "solver/make.hpp"
+#include "solver/options.hpp"
+
+namespace echelon {
+
+namespace {
+
+template <class T, class O>
+Solver<T> make(const Device& device, const O& options) {
+  constexpr Sides sides = O::sides;
+  const std::string name(O::name);
+  if (device.on_host() ? sides == Sides::cuda : sides == Sides::host) {
+    throw NotBuilt(fmt::format("method '{}' runs on {} only, not on {}", name,
+                               sides == Sides::cuda ? "cuda" : "serial and openmp", device.name()));
+  }
+  auto implementation = on_side(device, [&]<class Side>() -> std::unique_ptr<SolverImplementation<T>> {
+    constexpr bool host = std::is_same_v<Side, HostSide>;
+    if constexpr (host ? sides != Sides::cuda : sides != Sides::host) {
+      return make_implementation<Side, T>(device, options);
+    }
+    return nullptr;
+  });
+  implementation->set_description(name, changed_options(options));
+  return Solver<T>(std::move(implementation));
+}
+
+/// Fills in what the options' type tells.
+template <class O>
+Method row(Method method) {
+  method.name = O::name;
+  method.serial = method.openmp = O::sides != Sides::cuda;
+  method.cuda = O::sides != Sides::host;
+  method.options = describe_options<O>();
+  method.make_float = [](const Device& device, const Options& options) {
+    return make<float, O>(device, parse_options<O>(std::string(O::name), options));
+  };
+  method.make_double = [](const Device& device, const Options& options) {
+    return make<double, O>(device, parse_options<O>(std::string(O::name), options));
+  };
+  return method;
+}
+
+std::vector<Method> table() {
+  using enum MethodKind;
+  using enum MethodNeeds;
+  return {
+      row<BicgstabOptions>({.summary = "stabilised bi-conjugate gradients", .kind = iterative}),
+      row<CgOptions>({.summary = "conjugate gradients",
+                      .kind = iterative,
+                      .needs = symmetric_positive_definite}),
+      row<CusolverLuOptions>(
+          {.summary = "dense LU with partial pivoting by cuSOLVER", .kind = direct, .sparse = false}),
+      row<GmresOptions>({.summary = "restarted (flexible) generalised minimal residuals", .kind = iterative}),
+      row<Ilu0Options>({.summary = "incomplete LU without fill",
+                        .kind = preconditioner,
+                        .needs = nonzero_diagonal,
+                        .dense = false,
+                        .usable_as_preconditioner = true}),
+      row<JacobiOptions>({.summary = "weighted and l1 Jacobi",
+                          .kind = iterative,
+                          .needs = diagonally_dominant,
+                          .usable_as_preconditioner = true}),
+      row<LapackLuOptions>(
+          {.summary = "dense LU with partial pivoting by LAPACK", .kind = direct, .sparse = false}),
+  };
+}
+
+}  // namespace
+
+std::span<const Method> methods() {
+  static const std::vector<Method> rows = table();
+  return rows;
+}
+
+const Method& find_method(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Method& method : methods()) {
+    if (method.name == name) return method;
+    names.push_back(method.name);
+  }
+  throw BadOption("method", fmt::format("there is no method '{}'", name), nearest(name, names));
+}
+
+bool Method::runs_on(const Device& device) const {
+  switch (device.kind()) {
+    case DeviceKind::serial: return serial;
+    case DeviceKind::openmp: return openmp;
+    case DeviceKind::cuda: return cuda;
+  }
+  return false;
+}
+
+template <>
+Solver<float> make_solver(std::string_view method, const Device& device, const Options& options) {
+  return find_method(method).make_float(device, options);
+}
+template <>
+Solver<double> make_solver(std::string_view method, const Device& device, const Options& options) {
+  return find_method(method).make_double(device, options);
+}
+
+template <class T, class O>
+Solver<T> make_solver(const Device& device, const O& options) {
+  return make<T, O>(device, options);
+}
+template Solver<float> make_solver(const Device&, const BicgstabOptions&);
+template Solver<double> make_solver(const Device&, const BicgstabOptions&);
+template Solver<float> make_solver(const Device&, const CgOptions&);
+template Solver<double> make_solver(const Device&, const CgOptions&);
+template Solver<float> make_solver(const Device&, const CusolverLuOptions&);
+template Solver<double> make_solver(const Device&, const CusolverLuOptions&);
+template Solver<float> make_solver(const Device&, const GmresOptions&);
+template Solver<double> make_solver(const Device&, const GmresOptions&);
+template Solver<float> make_solver(const Device&, const Ilu0Options&);
+template Solver<double> make_solver(const Device&, const Ilu0Options&);
+template Solver<float> make_solver(const Device&, const JacobiOptions&);
+template Solver<double> make_solver(const Device&, const JacobiOptions&);
+template Solver<float> make_solver(const Device&, const LapackLuOptions&);
+template Solver<double> make_solver(const Device&, const LapackLuOptions&);
+
+}  // namespace echelon

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <echelon/solver.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include <echelon/error.hpp>
+#include <fmt/format.h>
+
+#include "backend/dispatch.hpp"
+#include "matrix/assign.hpp"
+#include "solver/implementation.hpp"
+#include "support/text.hpp"
+
+namespace echelon {
+
+namespace {
+
+class Clock {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+/// A direct method's answer with a larger normwise backward error than this is not called solved.
+template <class T>
+constexpr double acceptable_backward_error = std::is_same_v<T, double> ? 1e-10 : 1e-4;
+
+/// Everything that one solve in progress needs for itself.
+template <class T>
+struct Scratch {
+  std::unique_ptr<Workspace> workspace;
+  std::unique_ptr<Audit<T>> audit;
+  Array<T> residual;
+};
+
+void check_same_memory(const Device& solver, const Device& operand, const char* what) {
+  if (same_memory(solver, operand)) return;
+  throw DeviceMismatch(fmt::format("the solver works on {}, but {} is on {}: move one with to(device)",
+                                   solver.name(), what, operand.name()));
+}
+
+}  // namespace
+
+template <class T>
+struct SolverState {
+  MatrixRef<T> matrix;
+  bool ready = false;
+  Outcome setup;
+  std::optional<std::int64_t> nonfinite_column;
+  double norm_inf = 0;
+  double analysis_seconds = 0;
+  double setup_seconds = 0;
+  std::unique_ptr<Audit<T>> audit;  // for setup
+  std::mutex mutex;                 // guards idle
+  std::vector<std::unique_ptr<Scratch<T>>> idle;
+
+  /// An idle scratch, or a new one.
+  std::unique_ptr<Scratch<T>> take(const SolverImplementation<T>& implementation) {
+    {
+      const std::lock_guard lock(mutex);
+      if (!idle.empty()) {
+        auto scratch = std::move(idle.back());
+        idle.pop_back();
+        return scratch;
+      }
+    }
+    const Device& device = implementation.device();
+    auto scratch = std::make_unique<Scratch<T>>();
+    scratch->workspace = implementation.make_workspace();
+    scratch->audit = on_side(device, [&]<class Side>() { return make_audit<Side, T>(device); });
+    scratch->residual = Array<T>(device, matrix.rows());
+    return scratch;
+  }
+  void give_back(std::unique_ptr<Scratch<T>> scratch) {
+    const std::lock_guard lock(mutex);
+    idle.push_back(std::move(scratch));
+  }
+};
+
+template <class T>
+Solver<T>::Solver(std::unique_ptr<SolverImplementation<T>> implementation)
+    : implementation_(std::move(implementation)), state_(std::make_unique<SolverState<T>>()) {
+  state_->audit =
+      on_side(device(), [this]<class Side>() { return make_audit<Side, T>(device()); });
+}
+template <class T>
+Solver<T>::Solver(Solver&&) noexcept = default;
+template <class T>
+Solver<T>& Solver<T>::operator=(Solver&&) noexcept = default;
+template <class T>
+Solver<T>::~Solver() = default;
+
+template <class T>
+const Device& Solver<T>::device() const {
+  return implementation_->device();
+}
+
+template <class T>
+std::string Solver<T>::describe() const {
+  const std::string& options = implementation_->changed_options();
+  return options.empty() ? implementation_->name()
+                         : fmt::format("{} ({})", implementation_->name(), options);
+}
+
+namespace {
+
+template <class T>
+void check_matrix(const MatrixRef<T>& A, const Device& device) {
+  if (A.rows() != A.columns()) {
+    throw DimensionMismatch(
+        fmt::format("A is {} by {}; a solver needs a square matrix", A.rows(), A.columns()));
+  }
+  check_same_memory(device, A.device(), "A");
+}
+
+template <class T>
+Report report_of(const SolverImplementation<T>& implementation, const Outcome& outcome) {
+  Report report;
+  report.status = outcome.status;
+  report.message = outcome.message;
+  report.row = outcome.row;
+  report.reciprocal_condition = outcome.reciprocal_condition;
+  report.method = implementation.name();
+  report.device = implementation.device();
+  report.bytes = implementation.bytes();
+  return report;
+}
+
+}  // namespace
+
+template <class T>
+Report Solver<T>::analyze(MatrixRef<T> A) {
+  check_matrix(A, device());
+  const Clock clock;
+  Report report = report_of(*implementation_, implementation_->analyze(A));
+  state_->audit->synchronize();
+  report.analysis_seconds = state_->analysis_seconds = clock.seconds();
+  return report;
+}
+
+template <class T>
+Report Solver<T>::run_setup(MatrixRef<T> A, bool update) {
+  check_matrix(A, device());
+  SolverState<T>& state = *state_;
+  const Clock clock;
+  state.ready = false;
+  state.idle.clear();
+  state.matrix = A;
+  const MatrixFacts facts = state.audit->matrix(A);
+  state.norm_inf = facts.norm_inf;
+  state.nonfinite_column = facts.column;
+  if (facts.row) {
+    state.setup = {Status::not_a_number,
+                   fmt::format("A has a NaN or Inf at row {}, column {}, counted from 0", *facts.row,
+                               *facts.column),
+                   facts.row};
+  } else {
+    state.setup = update ? implementation_->update_values(A) : implementation_->setup(A);
+  }
+  state.audit->synchronize();
+  state.ready = true;
+  Report report = report_of(*implementation_, state.setup);
+  report.column = state.nonfinite_column;
+  report.analysis_seconds = state.analysis_seconds;
+  report.setup_seconds = state.setup_seconds = clock.seconds();
+  return report;
+}
+
+template <class T>
+Report Solver<T>::setup(MatrixRef<T> A) {
+  return run_setup(A, false);
+}
+
+template <class T>
+Report Solver<T>::update_values(MatrixRef<T> A) {
+  const SolverState<T>& state = *state_;
+  const bool same = state.ready && state.matrix.rows() == A.rows() &&
+                    state.matrix.nonzeros() == A.nonzeros() && state.matrix.is_sparse() == A.is_sparse();
+  return run_setup(A, same && state.setup.ok());
+}
+
+template <class T>
+std::size_t Solver<T>::bytes() const {
+  const std::lock_guard lock(state_->mutex);
+  std::size_t bytes = implementation_->bytes();
+  for (const auto& scratch : state_->idle) bytes += scratch->workspace->bytes() + scratch->residual.bytes();
+  return bytes;
+}
+
+namespace {
+
+/// Fills in a column's outcome by looking at b - A x, whatever the method claims.
+template <class T>
+void judge(const VectorFacts& b, const VectorFacts& x, const VectorFacts& r, double norm_inf, bool direct,
+           Job& job, ColumnReport& column) {
+  column.iterations = job.iterations;
+  column.relative_residual = b.norm2 > 0 ? r.norm2 / b.norm2 : r.norm2;
+  const double scale = norm_inf * x.norm_inf + b.norm_inf;
+  column.backward_error = scale > 0 ? r.norm_inf / scale : r.norm_inf;
+  if (x.nonfinite && job.outcome.ok()) {
+    job.outcome = {Status::not_a_number,
+                   fmt::format("x has a NaN or Inf, first at element {}: overflow", *x.nonfinite),
+                   x.nonfinite};
+  } else if (direct && job.outcome.ok() && !(column.backward_error <= acceptable_backward_error<T>)) {
+    job.outcome.status = Status::breakdown;
+    job.outcome.message = fmt::format("elimination lost the answer: its backward error is {:.1e}",
+                                      column.backward_error);
+  } else if (!direct && job.outcome.ok() && !(r.norm2 <= job.tolerance)) {
+    job.outcome.status = Status::stagnated;
+    job.outcome.message = fmt::format("the true residual is {:.3g}, above the tolerance {:.3g}", r.norm2,
+                                      job.tolerance);
+  }
+  column.status = job.outcome.status;
+}
+
+/// Which of two columns a report should speak of: an unsolved one first, then the larger error.
+bool worse(const ColumnReport& a, const ColumnReport& b) {
+  if (solved(a.status) != solved(b.status)) return !solved(a.status);
+  return a.backward_error > b.backward_error;
+}
+
+}  // namespace
+
+namespace {
+
+/// Looks at every right-hand side and prepares its job; false when one has a NaN or Inf, which `report` then
+/// says.
+template <class T>
+bool prepare(const Stop* stop, DenseView<const T> B, const Control& control, Audit<T>& audit,
+             std::vector<VectorFacts>& facts, std::vector<Job>& jobs, Report& report) {
+  for (std::int64_t j = 0; j < B.columns; ++j) {
+    const VectorFacts b = audit.vector(B.rows, B.column(j));
+    if (b.nonfinite) {
+      report.status = Status::not_a_number;
+      report.message = fmt::format("b has a NaN or Inf at row {}, column {}, counted from 0", *b.nonfinite, j);
+      report.row = b.nonfinite;
+      report.column = j;
+      return false;
+    }
+    Job job{.number = j, .right_hand_side_norm = b.norm2, .control = &control};
+    if (stop != nullptr) {
+      job.tolerance = std::max(stop->relative_tolerance(std::is_same_v<T, float>) * b.norm2, stop->atol);
+      job.outcome.status = Status::converged;
+    }
+    jobs.push_back(std::move(job));
+    facts.push_back(b);
+  }
+  return true;
+}
+
+/// Solves for column-major B and X, and fills in the report from what b - A x says.
+template <class T>
+void solve_columns(const SolverImplementation<T>& implementation, const SolverState<T>& state,
+                   Scratch<T>& scratch, DenseView<const T> B, DenseView<T> X, const Control& control,
+                   Report& report) {
+  std::vector<VectorFacts> b_facts;
+  std::vector<Job> jobs;
+  const Stop* stop = implementation.stop();
+  if (!prepare(stop, B, control, *scratch.audit, b_facts, jobs, report)) return;
+  if (stop != nullptr) report.status = Status::converged;
+  implementation.solve(*scratch.workspace, B, X, jobs);
+
+  std::size_t worst = 0;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    const auto number = static_cast<std::int64_t>(j);
+    const VectorFacts x = scratch.audit->vector(X.rows, X.column(number));
+    const VectorFacts r =
+        scratch.audit->residual(state.matrix, B.column(number), X.column(number), scratch.residual.data());
+    ColumnReport& column = report.columns.emplace_back();
+    judge<T>(b_facts[j], x, r, state.norm_inf, stop == nullptr, jobs[j], column);
+    report.iterations = std::max(report.iterations, column.iterations);
+    if (j > 0 && !worse(column, report.columns[worst])) continue;
+    worst = j;
+    report.residual_norm = r.norm2;
+    report.relative_residual = column.relative_residual;
+    report.backward_error = column.backward_error;
+  }
+  if (jobs.empty()) return;
+  const Job& job = jobs[worst];
+  report.tolerance = job.tolerance;
+  report.history = job.history;
+  if (job.right_hand_side_norm > 0) {
+    for (double& norm : report.history) norm /= job.right_hand_side_norm;
+  }
+  if (!state.setup.ok()) return;  // singular to working precision: solved as well as could be
+  report.status = job.outcome.status;
+  report.message = job.outcome.message;
+  report.row = job.outcome.row;
+}
+
+}  // namespace
+
+template <class T>
+Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& control) const {
+  SolverState<T>& state = *state_;
+  if (!state.ready) throw Error("solve was called before setup (or factor)");
+  const std::int64_t n = state.matrix.rows();
+  if (B.rows != n || X.rows != n || B.columns != X.columns) {
+    throw DimensionMismatch(fmt::format(
+        "A is {} by {}, B is {} by {}, X is {} by {}: B and X need {} rows and equally many columns", n, n,
+        B.rows, B.columns, X.rows, X.columns, n));
+  }
+  check_same_memory(device(), B.device, "B");
+  check_same_memory(device(), X.device, "X");
+
+  Report report = report_of(*implementation_, state.setup);
+  report.column = state.nonfinite_column;
+  report.analysis_seconds = state.analysis_seconds;
+  report.setup_seconds = state.setup_seconds;
+  const bool has_factor = state.setup.ok() || (state.setup.status == Status::singular && !state.setup.row);
+  if (!has_factor) return report;
+
+  const Clock clock;
+  std::unique_ptr<Scratch<T>> scratch = state.take(*implementation_);
+  if (B.layout == Layout::column_major && X.layout == Layout::column_major) {
+    solve_columns(*implementation_, state, *scratch, B, X, control, report);
+  } else {
+    Dense<T> b(device(), B.rows, B.columns);
+    Dense<T> x(device(), X.rows, X.columns);
+    assign<T>(B, b);
+    solve_columns<T>(*implementation_, state, *scratch, b, x, control, report);
+    if (!report.columns.empty()) assign<T>(x, X);
+  }
+  report.solve_seconds = clock.seconds();
+  report.bytes += scratch->workspace->bytes() + scratch->residual.bytes();
+  state.give_back(std::move(scratch));
+  return report;
+}
+
+template class Solver<float>;
+template class Solver<double>;
+
+}  // namespace echelon
