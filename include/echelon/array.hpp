@@ -2,14 +2,14 @@
 /// A contiguous array in a device's memory.
 #pragma once
 
+#include <echelon/device.hpp>
+
 #include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-#include <echelon/device.hpp>
 
 namespace echelon {
 
@@ -34,15 +34,15 @@ class Array {
   Array(const Device& device, std::int64_t size)
       : device_(device),
         size_(size),
-        data_(static_cast<T*>(
-            memory_detail::allocate(device, memory_detail::checked_bytes(size, sizeof(T))))) {}
+        data_(
+            static_cast<T*>(memory_detail::allocate(device, memory_detail::checked_bytes(size, sizeof(T))))) {
+  }
   /// Copies host elements to `device`.
   Array(const Device& device, std::span<const T> host)
       : Array(device, static_cast<std::int64_t>(host.size())) {
     memory_detail::copy(device_, data_, Device::serial(), host.data(), bytes());
   }
-  Array(std::initializer_list<T> host)
-      : Array(Device(), std::span<const T>(host.begin(), host.size())) {}
+  Array(std::initializer_list<T> host) : Array(Device(), std::span<const T>(host.begin(), host.size())) {}
   Array(const Array& other) : Array(other.device_, other.size_) {
     memory_detail::copy(device_, data_, device_, other.data_, bytes());
   }

@@ -2,10 +2,10 @@
 /// Sparse matrices in compressed sparse row (CSR) form.
 #pragma once
 
+#include <echelon/array.hpp>
+
 #include <cstdint>
 #include <vector>
-
-#include <echelon/array.hpp>
 
 namespace echelon {
 

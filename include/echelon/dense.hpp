@@ -2,13 +2,13 @@
 /// Dense matrices and views of them.
 #pragma once
 
+#include <echelon/array.hpp>
+
 #include <cstdint>
 #include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
-
-#include <echelon/array.hpp>
 
 namespace echelon {
 
@@ -41,8 +41,8 @@ struct DenseView {
       : DenseView(std::span<T>(host)) {}
   /// Reading through a writable view.
   template <class U>
-    requires(std::is_const_v<T> && std::is_same_v<U, Value>)
-  DenseView(const DenseView<U>& other)  // NOLINT(google-explicit-constructor)
+  requires(std::is_const_v<T>&& std::is_same_v<U, Value>)
+      DenseView(const DenseView<U>& other)  // NOLINT(google-explicit-constructor)
       : DenseView(other.data, other.rows, other.columns, other.leading, other.device, other.layout) {}
 
   /// Host views only; not checked.
@@ -61,6 +61,8 @@ class Dense {
   Dense() = default;
   Dense(const Device& device, std::int64_t rows, std::int64_t columns)
       : rows_(rows), columns_(columns), values_(device, checked_count(rows, columns)) {}
+  /// Takes over rows * columns elements, column after column. Throws InvalidMatrix for another number.
+  Dense(std::int64_t rows, std::int64_t columns, Array<T> values);
   /// A host vector as one column.
   explicit Dense(std::span<const T> host) : Dense(Device(), host) {}
   Dense(const Device& device, std::span<const T> host)

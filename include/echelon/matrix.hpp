@@ -2,11 +2,11 @@
 /// What a solver accepts as `A`, and conversion between the forms.
 #pragma once
 
-#include <cstdint>
-#include <variant>
-
 #include <echelon/csr.hpp>
 #include <echelon/dense.hpp>
+
+#include <cstdint>
+#include <variant>
 
 namespace echelon {
 
@@ -20,11 +20,11 @@ template <class T>
 class MatrixRef {
  public:
   MatrixRef() = default;
-  MatrixRef(const Csr<T>& matrix) : csr_(&matrix) {}                     // NOLINT(google-explicit-constructor)
-  MatrixRef(const Dense<T>& matrix) : dense_(matrix.view()) {}           // NOLINT(google-explicit-constructor)
-  MatrixRef(DenseView<const T> matrix) : dense_(matrix) {}               // NOLINT(google-explicit-constructor)
-  MatrixRef(DenseView<T> matrix) : dense_(matrix) {}                     // NOLINT(google-explicit-constructor)
-  MatrixRef(const Matrix<T>& matrix) {                                   // NOLINT(google-explicit-constructor)
+  MatrixRef(const Csr<T>& matrix) : csr_(&matrix) {}            // NOLINT(google-explicit-constructor)
+  MatrixRef(const Dense<T>& matrix) : dense_(matrix.view()) {}  // NOLINT(google-explicit-constructor)
+  MatrixRef(DenseView<const T> matrix) : dense_(matrix) {}      // NOLINT(google-explicit-constructor)
+  MatrixRef(DenseView<T> matrix) : dense_(matrix) {}            // NOLINT(google-explicit-constructor)
+  MatrixRef(const Matrix<T>& matrix) {                          // NOLINT(google-explicit-constructor)
     std::visit([this](const auto& held) { *this = MatrixRef(held); }, matrix);
   }
 

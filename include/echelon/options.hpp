@@ -21,13 +21,13 @@ namespace echelon {
 /// ("3" for an integer, "on" for a truth value), so command lines can pass what they got.
 class OptionValue {
  public:
-  OptionValue(bool value) : value_(value) {}         // NOLINT(google-explicit-constructor)
-  OptionValue(double value) : value_(value) {}       // NOLINT(google-explicit-constructor)
+  OptionValue(bool value) : value_(value) {}                      // NOLINT(google-explicit-constructor)
+  OptionValue(double value) : value_(value) {}                    // NOLINT(google-explicit-constructor)
   OptionValue(const char* value) : value_(std::string(value)) {}  // NOLINT(google-explicit-constructor)
   OptionValue(std::string value) : value_(std::move(value)) {}    // NOLINT(google-explicit-constructor)
   template <std::integral I>
-    requires(!std::same_as<I, bool>)
-  OptionValue(I value) : value_(static_cast<std::int64_t>(value)) {}  // NOLINT(google-explicit-constructor)
+  requires(!std::same_as<I, bool>) OptionValue(I value)
+      : value_(static_cast<std::int64_t>(value)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] const std::variant<bool, std::int64_t, double, std::string>& get() const { return value_; }
 
@@ -57,9 +57,9 @@ enum class Sides { host, cuda, both };
 /// What a person is told about an option.
 struct OptionInfo {
   std::string name;
-  std::string type;     ///< "boolean", "integer", "number", "text"
-  std::string fallback; ///< the default, as text
-  std::string allowed;  ///< "0 < x <= 2", "point, l1", or empty
+  std::string type;      ///< "boolean", "integer", "number", "text"
+  std::string fallback;  ///< the default, as text
+  std::string allowed;   ///< "0 < x <= 2", "point, l1", or empty
   std::string help;
 };
 
@@ -94,7 +94,7 @@ struct Option {
 
 /// When an iterative method may stop: ||b - A x||_2 <= max(rtol ||b||_2, atol).
 struct Stop {
-  std::optional<double> rtol;         ///< default: 1e-8 in double, 1e-5 in float
+  std::optional<double> rtol;  ///< default: 1e-8 in double, 1e-5 in float
   double atol = 0;
   std::int64_t max_iterations = 10000;
   /// Iterations between two looks at the device's residual; 0 lets the device choose (1 on the host, 16 on a
@@ -109,13 +109,19 @@ struct Stop {
 /// A method's table with the rows that every iterative method shares; `O` has a member `Stop stop`.
 template <class O>
 [[nodiscard]] std::vector<Option<O>> with_stop_options(std::vector<Option<O>> table) {
-  table.push_back({"rtol", +[](O& o) -> std::optional<double>& { return o.stop.rtol; },
-                   "stop when ||b - Ax|| <= max(rtol ||b||, atol); default 1e-8, in float 1e-5", {0, 1}});
+  table.push_back({"rtol",
+                   +[](O& o) -> std::optional<double>& { return o.stop.rtol; },
+                   "stop when ||b - Ax|| <= max(rtol ||b||, atol); default 1e-8, in float 1e-5",
+                   {0, 1}});
   table.push_back({"atol", +[](O& o) -> double& { return o.stop.atol; }, "see rtol", {0}});
-  table.push_back({"max_iterations", +[](O& o) -> std::int64_t& { return o.stop.max_iterations; },
-                   "give up after so many iterations", {0}});
-  table.push_back({"check_every", +[](O& o) -> std::int64_t& { return o.stop.check_every; },
-                   "iterations between two looks at the residual; 0: 1 on the host, 16 on a GPU", {0, 64}});
+  table.push_back({"max_iterations",
+                   +[](O& o) -> std::int64_t& { return o.stop.max_iterations; },
+                   "give up after so many iterations",
+                   {0}});
+  table.push_back({"check_every",
+                   +[](O& o) -> std::int64_t& { return o.stop.check_every; },
+                   "iterations between two looks at the residual; 0: 1 on the host, 16 on a GPU",
+                   {0, 64}});
   return table;
 }
 

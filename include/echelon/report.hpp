@@ -2,13 +2,13 @@
 /// What a solver says about its answer.
 #pragma once
 
+#include <echelon/device.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <echelon/device.hpp>
 
 namespace echelon {
 

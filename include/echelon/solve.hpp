@@ -2,21 +2,21 @@
 /// Solving in one call, the method chosen by looking at the matrix.
 #pragma once
 
+#include <echelon/solver.hpp>
+
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <echelon/solver.hpp>
-
 namespace echelon {
 
 struct SolveOptions {
-  std::string method = "auto";           ///< "auto" or a name from `methods()`
-  std::optional<Device> device = {};     ///< unset: the memory that A is in, then whatever is fastest there
-  std::optional<double> rtol = {};       ///< for iterative methods; default 1e-8 in double, 1e-5 in float
+  std::string method = "auto";        ///< "auto" or a name from `methods()`
+  std::optional<Device> device = {};  ///< unset: the memory that A is in, then whatever is fastest there
+  std::optional<double> rtol = {};    ///< for iterative methods; default 1e-8 in double, 1e-5 in float
   std::optional<double> atol = {};
   std::optional<std::int64_t> max_iterations = {};
-  Options parameters = {};               ///< the method's own; not for "auto"
+  Options parameters = {};  ///< the method's own; not for "auto"
 };
 
 template <class T>

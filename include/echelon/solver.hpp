@@ -2,6 +2,11 @@
 /// The type behind every method, and how to get one by name.
 #pragma once
 
+#include <echelon/device.hpp>
+#include <echelon/matrix.hpp>
+#include <echelon/options.hpp>
+#include <echelon/report.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,11 +15,6 @@
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <echelon/device.hpp>
-#include <echelon/matrix.hpp>
-#include <echelon/options.hpp>
-#include <echelon/report.hpp>
 
 namespace echelon {
 
@@ -126,7 +126,8 @@ struct Method {
 /// A solver by its method's name; see `methods()` for the names and their options.
 /// Throws BadOption, NotBuilt, NoDevice.
 template <class T>
-[[nodiscard]] Solver<T> make_solver(std::string_view method, const Device& device, const Options& options = {});
+[[nodiscard]] Solver<T> make_solver(std::string_view method, const Device& device,
+                                    const Options& options = {});
 
 /// A solver by the type of its options: what the classes in methods/ are made with.
 template <class T, class MethodOptions>

@@ -2,11 +2,11 @@
 /// What a matrix looks like, for `echelon info` and for choosing a method.
 #pragma once
 
+#include <echelon/matrix.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string>
-
-#include <echelon/matrix.hpp>
 
 namespace echelon {
 
@@ -14,10 +14,10 @@ namespace echelon {
 /// `positive_semidefinite` and `indefinite` are proofs.
 enum class Definiteness {
   unknown,
-  positive_definite,      ///< symmetric, positive diagonal, strictly diagonally dominant
-  positive_semidefinite,  ///< symmetric, nonnegative diagonal, weakly diagonally dominant
+  positive_definite,        ///< symmetric, positive diagonal, strictly diagonally dominant
+  positive_semidefinite,    ///< symmetric, nonnegative diagonal, weakly diagonally dominant
   maybe_positive_definite,  ///< symmetric, positive diagonal, every 2-by-2 principal minor positive
-  indefinite,             ///< symmetric, and a diagonal element or 2-by-2 minor shows it
+  indefinite,               ///< symmetric, and a diagonal element or 2-by-2 minor shows it
 };
 [[nodiscard]] std::string_view to_string(Definiteness definiteness);
 

@@ -3,12 +3,12 @@
 /// written once and instantiated for the host by x.cpp and for CUDA by x.cu, which includes it.
 #pragma once
 
-#include <concepts>
-#include <cstdint>
+#include "backend/annotate.hpp"
 
 #include <echelon/device.hpp>
 
-#include "backend/annotate.hpp"
+#include <concepts>
+#include <cstdint>
 
 namespace echelon {
 
@@ -61,8 +61,8 @@ struct AnyFinish {
 /// result wait for it.
 template <class B>
 concept Backend = std::constructible_from<B, Device> &&
-                  requires(B backend, std::int64_t n, const std::int64_t* counts, std::int64_t* offsets,
-                           double* target, const double* source) {
+    requires(B backend, std::int64_t n, const std::int64_t* counts, std::int64_t* offsets, double* target,
+             const double* source) {
   { backend.device() } -> std::convertible_to<Device>;
   /// f(0), ..., f(n-1) in any order, possibly at the same time.
   backend.for_each(n, AnyLoopBody{});

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/memory.hpp"
+#include "support/text.hpp"
+
 #include <echelon/device.hpp>
-
-#include <charconv>
-
 #include <echelon/error.hpp>
+
 #include <fmt/format.h>
 #include <omp.h>
 
-#include "backend/memory.hpp"
-#include "support/text.hpp"
+#include <charconv>
 
 namespace echelon {
 
@@ -47,8 +47,10 @@ Device Device::parse(std::string_view text) {
   if (kind == "serial" && !numbered) return serial();
   if (kind == "openmp") return openmp(numbered ? parse_number(text, digits, 1, most_threads) : 0);
   if (kind == "cuda") return cuda(numbered ? parse_number(text, digits, 0, most_threads) : 0);
-  throw BadOption("device", fmt::format("there is no device '{}'; devices are serial, openmp[:threads] and "
-                                        "cuda[:id]", text),
+  throw BadOption("device",
+                  fmt::format("there is no device '{}'; devices are serial, openmp[:threads] and "
+                              "cuda[:id]",
+                              text),
                   nearest(kind, {"serial", "openmp", "cuda"}));
 }
 
@@ -59,9 +61,12 @@ int Device::threads() const {
 
 std::string Device::name() const {
   switch (kind_) {
-    case DeviceKind::serial: return "serial";
-    case DeviceKind::openmp: return number_ > 0 ? fmt::format("openmp:{}", number_) : "openmp";
-    case DeviceKind::cuda: return number_ > 0 ? fmt::format("cuda:{}", number_) : "cuda";
+    case DeviceKind::serial:
+      return "serial";
+    case DeviceKind::openmp:
+      return number_ > 0 ? fmt::format("openmp:{}", number_) : "openmp";
+    case DeviceKind::cuda:
+      return number_ > 0 ? fmt::format("cuda:{}", number_) : "cuda";
   }
   return {};
 }
@@ -70,21 +75,26 @@ bool same_memory(const Device& a, const Device& b) {
   return a.on_host() ? b.on_host() : !b.on_host() && a.id() == b.id();
 }
 
-bool cuda_built() { return cuda_memory::built(); }
+bool cuda_built() {
+  return cuda_memory::built();
+}
 
-int cuda_device_count() { return cuda_memory::device_count(); }
+int cuda_device_count() {
+  return cuda_memory::device_count();
+}
 
 void require(const Device& device) {
   if (device.on_host()) return;
   if (!cuda_built()) cuda_memory::hardware(device.id());  // says what to do
   const int count = cuda_device_count();
   if (count == 0) {
-    throw NoDevice("no NVIDIA GPU can be used here (no GPU or no driver; `nvidia-smi` tells more): use "
-                   "device openmp");
+    throw NoDevice(
+        "no NVIDIA GPU can be used here (no GPU or no driver; `nvidia-smi` tells more): use "
+        "device openmp");
   }
   if (device.id() >= count) {
-    throw NoDevice(fmt::format("there is no GPU {}: this machine has {}, numbered from 0", device.id(),
-                               count));
+    throw NoDevice(
+        fmt::format("there is no GPU {}: this machine has {}, numbered from 0", device.id(), count));
   }
 }
 

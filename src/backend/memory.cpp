@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/memory.hpp"
 
+#include <echelon/array.hpp>
+#include <echelon/error.hpp>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -8,9 +11,6 @@
 #include <limits>
 #include <new>
 #include <string>
-
-#include <echelon/array.hpp>
-#include <echelon/error.hpp>
 
 namespace echelon {
 
@@ -54,7 +54,7 @@ void* allocate_host(std::size_t bytes) {
     const std::size_t available = host_memory().available;
     if (available > 0 && bytes > available) throw OutOfMemory("host", bytes, available);
   }
-  void* pointer = ::operator new(bytes, std::align_val_t{64}, std::nothrow);
+  void* pointer = ::operator new (bytes, std::align_val_t{64}, std::nothrow);
   if (pointer == nullptr) throw OutOfMemory("host", bytes, host_memory().available);
   return pointer;
 }
@@ -74,7 +74,7 @@ void* allocate(const Device& device, std::size_t bytes) {
 
 void deallocate(const Device& device, void* pointer) noexcept {
   if (device.on_host()) {
-    ::operator delete(pointer, std::align_val_t{64});
+    ::operator delete (pointer, std::align_val_t{64});
   } else {
     cuda_memory::deallocate(device.id(), pointer);
   }

@@ -2,10 +2,10 @@
 /// The two memories, as the device-independent code sees them.
 #pragma once
 
+#include <echelon/device.hpp>
+
 #include <cstddef>
 #include <string>
-
-#include <echelon/device.hpp>
 
 namespace echelon::cuda_memory {
 

@@ -6,10 +6,10 @@
 /// own side, and host code picks the side at run time by declaring both.
 #pragma once
 
-#include <echelon/device.hpp>
-
 #include "backend/backend.hpp"
 #include "backend/dispatch.hpp"
+
+#include <echelon/device.hpp>
 #ifdef __CUDACC__
 #include "backend/cuda/cuda.cuh"
 #else

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "elimination/levels.hpp"
+#include "solver/instantiate.hpp"
+
 #include <echelon/methods/ilu0.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
-
-#include "elimination/levels.hpp"
-#include "solver/instantiate.hpp"
 
 namespace echelon {
 
@@ -109,15 +109,15 @@ class IncompleteLu final : public SolverImplementation<T> {
 
  private:
   static Outcome no_pivot(std::int64_t row, const char* what) {
-    return {Status::breakdown,
-            "ilu0 needs nonzero pivots: the diagonal element of row " + std::to_string(row) + " (from 0) " +
-                what,
-            row};
+    return {
+        Status::breakdown,
+        "ilu0 needs nonzero pivots: the diagonal element of row " + std::to_string(row) + " (from 0) " + what,
+        row};
   }
 
-  const Csr<T>* A_ = nullptr;          // for its pattern
-  Array<T> lu_;                        // L (unit diagonal, not stored) and U on A's pattern
-  std::vector<std::int64_t> diagonal_; // places of the diagonal elements
+  const Csr<T>* A_ = nullptr;           // for its pattern
+  Array<T> lu_;                         // L (unit diagonal, not stored) and U on A's pattern
+  std::vector<std::int64_t> diagonal_;  // places of the diagonal elements
   Levels lower_, upper_;
 };
 

@@ -1,10 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <echelon/methods/lapack_lu.hpp>
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
 #include "linalg/blas.hpp"
@@ -12,6 +6,12 @@
 #include "linalg/multiply.hpp"
 #include "solver/instantiate.hpp"
 #include "support/text.hpp"
+
+#include <echelon/methods/lapack_lu.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace echelon {
 
@@ -62,7 +62,8 @@ class LapackFactorisation final : public SolverImplementation<T> {
   }
 
   [[nodiscard]] std::size_t bytes() const override {
-    return lu_.bytes() + pivots_.size() * sizeof(int) + (row_scale_.size() + column_scale_.size()) * sizeof(T);
+    return lu_.bytes() + pivots_.size() * sizeof(int) +
+           (row_scale_.size() + column_scale_.size()) * sizeof(T);
   }
 
   void solve(Workspace& workspace, DenseView<const T> B_, DenseView<T> X, std::vector<Job>&) const override {
@@ -96,8 +97,8 @@ class LapackFactorisation final : public SolverImplementation<T> {
   /// X = A^-1 X by the factors.
   void substitute(DenseView<T> X) const {
     scale_rows(row_scale_, X);
-    lapack::getrs(static_cast<int>(lu_.rows()), static_cast<int>(X.columns), lu_.data(), pivots_.data(), X.data,
-                  blas::dimension(X.leading));
+    lapack::getrs(static_cast<int>(lu_.rows()), static_cast<int>(X.columns), lu_.data(), pivots_.data(),
+                  X.data, blas::dimension(X.leading));
     scale_rows(column_scale_, X);
   }
 

@@ -21,7 +21,8 @@ void Levels::sort_rows(const std::vector<std::int32_t>& level) {
   std::vector<std::int64_t> next(starts_.begin(), starts_.end() - 1);
   rows_.resize(level.size());
   for (std::size_t i = 0; i < level.size(); ++i) {
-    rows_[static_cast<std::size_t>(next[static_cast<std::size_t>(level[i])]++)] = static_cast<std::int32_t>(i);
+    rows_[static_cast<std::size_t>(next[static_cast<std::size_t>(level[i])]++)] =
+        static_cast<std::int32_t>(i);
   }
 }
 

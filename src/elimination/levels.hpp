@@ -33,7 +33,8 @@ class Levels {
 #pragma omp parallel num_threads(threads)
     for (std::size_t level = 0; level + 1 < starts_.size(); ++level) {
 #pragma omp for schedule(static)
-      for (std::int64_t k = starts_[level]; k < starts_[level + 1]; ++k) f(rows_[static_cast<std::size_t>(k)]);
+      for (std::int64_t k = starts_[level]; k < starts_[level + 1]; ++k)
+        f(rows_[static_cast<std::size_t>(k)]);
     }
   }
 

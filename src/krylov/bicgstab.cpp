@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <echelon/methods/bicgstab.hpp>
-
-#include <cmath>
-
 #include "linalg/vector_functors.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration.hpp"
+
+#include <echelon/methods/bicgstab.hpp>
+
+#include <cmath>
 
 namespace echelon {
 
@@ -118,9 +118,9 @@ class BiconjugateGradientsStabilised final : public IterativeMethod<B, T> {
     [[nodiscard]] std::size_t bytes() const override {
       return Space::bytes() + 4 * s.bytes() + 2 * y.bytes();
     }
-    Array<T> s;           // the shadow residual
-    Array<T> p, v, t;     // direction, A M^-1 p, A M^-1 r
-    Array<T> y, z;        // M^-1 p, M^-1 r
+    Array<T> s;        // the shadow residual
+    Array<T> p, v, t;  // direction, A M^-1 p, A M^-1 r
+    Array<T> y, z;     // M^-1 p, M^-1 r
   };
 
  public:

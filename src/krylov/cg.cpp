@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <echelon/methods/cg.hpp>
-
-#include <cmath>
-
 #include "linalg/vector_functors.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration.hpp"
+
+#include <echelon/methods/cg.hpp>
+
+#include <cmath>
 
 namespace echelon {
 
@@ -81,9 +81,7 @@ struct Turn {
   const IterationState* state;
   const T* z;
   T* p;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    p[i] = z[i] + static_cast<T>(state->beta) * p[i];
-  }
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { p[i] = z[i] + static_cast<T>(state->beta) * p[i]; }
 };
 
 template <class B, class T>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "linalg/vector_functors.hpp"
+#include "solver/instantiate.hpp"
+#include "solver/iteration.hpp"
+
 #include <echelon/methods/gmres.hpp>
 
 #include <algorithm>
 #include <cmath>
-
-#include "linalg/vector_functors.hpp"
-#include "solver/instantiate.hpp"
-#include "solver/iteration.hpp"
 
 namespace echelon {
 
@@ -56,7 +56,8 @@ struct FinishStep {
     if (!state->running()) return;
     const std::int64_t j = state->inner;
     double* h = small.h + j * (small.restart + 1);
-    for (std::int64_t i = 0; i <= j; ++i) h[i] = static_cast<double>(first[i]) + static_cast<double>(second[i]);
+    for (std::int64_t i = 0; i <= j; ++i)
+      h[i] = static_cast<double>(first[i]) + static_cast<double>(second[i]);
     for (std::int64_t i = 0; i < j; ++i) {
       const double upper = small.cosine[i] * h[i] + small.sine[i] * h[i + 1];
       h[i + 1] = small.cosine[i] * h[i + 1] - small.sine[i] * h[i];
@@ -72,8 +73,10 @@ struct FinishStep {
     state->beta = length;
     state->record(std::fabs(small.g[j + 1]));
     if (!state->running()) return;
-    if (diagonal == 0 || length == 0) state->phase = Phase::breakdown;
-    else if (state->inner == small.restart) state->phase = Phase::restart;
+    if (diagonal == 0 || length == 0)
+      state->phase = Phase::breakdown;
+    else if (state->inner == small.restart)
+      state->phase = Phase::restart;
   }
 };
 
@@ -120,12 +123,12 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
     [[nodiscard]] std::size_t bytes() const override {
       return Space::bytes() + basis.bytes() + preconditioned.bytes() + update.bytes() + small.bytes();
     }
-    Dense<T> basis;            // V
-    Dense<T> preconditioned;   // Z = M^-1 V: all columns when flexible, else the current one
-    Array<T> update;           // V y
-    Array<T> first, second;    // coefficients of the two Gram-Schmidt passes, then y
+    Dense<T> basis;           // V
+    Dense<T> preconditioned;  // Z = M^-1 V: all columns when flexible, else the current one
+    Array<T> update;          // V y
+    Array<T> first, second;   // coefficients of the two Gram-Schmidt passes, then y
     Array<double> small;
-    std::int64_t column = 0;   // steps queued since the (re)start
+    std::int64_t column = 0;  // steps queued since the (re)start
   };
 
  public:

@@ -2,14 +2,15 @@
 /// The host's BLAS for float and double under one name, and how many threads it may use.
 #pragma once
 
+#include <echelon/device.hpp>
+#include <echelon/error.hpp>
+
+#include <cblas.h>
+#include <omp.h>
+
 #include <cstdint>
 #include <limits>
 #include <string>
-
-#include <cblas.h>
-#include <echelon/device.hpp>
-#include <echelon/error.hpp>
-#include <omp.h>
 
 namespace echelon::blas {
 

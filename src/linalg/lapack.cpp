@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "linalg/lapack.hpp"
 
-#include <cstddef>
-#include <limits>
-
 #include <echelon/error.hpp>
+
 #include <fmt/format.h>
 #include <lapacke.h>
+
+#include <cstddef>
+#include <limits>
 
 namespace echelon::lapack {
 
@@ -41,7 +42,9 @@ bool is_extreme(T largest) {
 }
 }  // namespace
 
-float norm_one(int n, const float* a) { return LAPACKE_slange_work(LAPACK_COL_MAJOR, '1', n, n, a, n, nullptr); }
+float norm_one(int n, const float* a) {
+  return LAPACKE_slange_work(LAPACK_COL_MAJOR, '1', n, n, a, n, nullptr);
+}
 double norm_one(int n, const double* a) {
   return LAPACKE_dlange_work(LAPACK_COL_MAJOR, '1', n, n, a, n, nullptr);
 }
@@ -64,18 +67,18 @@ double reciprocal_condition(int n, const float* lu, float norm_one) {
   std::vector<float> work(4 * static_cast<std::size_t>(n));
   std::vector<lapack_int> integers(static_cast<std::size_t>(n));
   float result = 0;
-  checked(LAPACKE_sgecon_work(LAPACK_COL_MAJOR, '1', n, lu, n, norm_one, &result, work.data(),
-                              integers.data()),
-          "sgecon");
+  checked(
+      LAPACKE_sgecon_work(LAPACK_COL_MAJOR, '1', n, lu, n, norm_one, &result, work.data(), integers.data()),
+      "sgecon");
   return static_cast<double>(result);
 }
 double reciprocal_condition(int n, const double* lu, double norm_one) {
   std::vector<double> work(4 * static_cast<std::size_t>(n));
   std::vector<lapack_int> integers(static_cast<std::size_t>(n));
   double result = 0;
-  checked(LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', n, lu, n, norm_one, &result, work.data(),
-                              integers.data()),
-          "dgecon");
+  checked(
+      LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', n, lu, n, norm_one, &result, work.data(), integers.data()),
+      "dgecon");
   return result;
 }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "linalg/linalg.hpp"
 
-#include <cmath>
-#include <string>
-
 #include "backend/side.hpp"
 #include "backend/store.hpp"
 #include "linalg/multiply.hpp"
 #include "linalg/vector_functors.hpp"
+
+#include <cmath>
+#include <string>
 
 namespace echelon {
 

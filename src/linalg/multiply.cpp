@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "linalg/multiply.hpp"
 
-#include <algorithm>
-
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
 #include "linalg/blas.hpp"
+
+#include <algorithm>
 
 namespace echelon {
 

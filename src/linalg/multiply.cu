@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "linalg/multiply.hpp"
-
 #include "backend/cuda/cuda.cuh"
+#include "linalg/multiply.hpp"
 
 namespace echelon {
 
@@ -23,8 +22,8 @@ __global__ void __launch_bounds__(block_size)
   for (std::int64_t k = row_offsets[row] + lane; k < row_offsets[row + 1]; k += Lanes) {
     sum += values[k] * x[column_indices[k]];
   }
-  const unsigned mask = Lanes == warp_size ? 0xffffffffu
-                                           : ((1u << Lanes) - 1) << (threadIdx.x % warp_size / Lanes * Lanes);
+  const unsigned mask =
+      Lanes == warp_size ? 0xffffffffu : ((1u << Lanes) - 1) << (threadIdx.x % warp_size / Lanes * Lanes);
 #pragma unroll
   for (int delta = Lanes / 2; delta > 0; delta /= 2) sum += __shfl_down_sync(mask, sum, delta, Lanes);
   if (lane == 0) y[row] = beta == T{0} ? alpha * sum : alpha * sum + beta * y[row];
@@ -34,9 +33,8 @@ template <int Lanes, class T>
 void launch_csr(T alpha, const Csr<T>& A, const T* x, T beta, T* y) {
   const std::int64_t rows_per_block = block_size / Lanes;
   const auto blocks = static_cast<unsigned>((A.rows() + rows_per_block - 1) / rows_per_block);
-  multiply_csr<Lanes><<<blocks, block_size, 0, stream()>>>(A.rows(), alpha, A.row_offsets().data(),
-                                                           A.column_indices().data(), A.values().data(), x,
-                                                           beta, y);
+  multiply_csr<Lanes><<<blocks, block_size, 0, stream()>>>(
+      A.rows(), alpha, A.row_offsets().data(), A.column_indices().data(), A.values().data(), x, beta, y);
   check(cudaGetLastError());
 }
 
@@ -82,8 +80,8 @@ void multiply_dense(Cuda& backend, bool transposed, T alpha, const DenseView<con
   }
   // A row-major matrix is, to BLAS, its column-major transpose.
   check(gemv(backend.blas(), transposed == by_column ? CUBLAS_OP_T : CUBLAS_OP_N,
-             by_column ? A.rows : A.columns, by_column ? A.columns : A.rows, alpha, A.data, A.leading, x, beta,
-             y));
+             by_column ? A.rows : A.columns, by_column ? A.columns : A.rows, alpha, A.data, A.leading, x,
+             beta, y));
 }
 
 }  // namespace

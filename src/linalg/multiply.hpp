@@ -2,9 +2,9 @@
 /// Matrix-vector products on raw device vectors, one native version per backend.
 #pragma once
 
-#include <cstdint>
-
 #include <echelon/matrix.hpp>
+
+#include <cstdint>
 
 namespace echelon {
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <echelon/error.hpp>
-#include <echelon/linalg.hpp>
-#include <fmt/format.h>
-
 #include "backend/dispatch.hpp"
 #include "linalg/linalg.hpp"
 #include "matrix/assign.hpp"
 #include "solver/audit.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/linalg.hpp>
+
+#include <fmt/format.h>
 
 namespace echelon {
 
@@ -40,9 +41,8 @@ VectorFacts facts(DenseView<const T> x) {
   check_vectors(x.rows, x.columns, x.rows, 1);
   Dense<T> copy;
   const DenseView<const T> packed = contiguous(x, copy);
-  return on_side(x.device, [&]<class Side>() {
-    return make_audit<Side, T>(x.device)->vector(x.rows, packed.data);
-  });
+  return on_side(x.device,
+                 [&]<class Side>() { return make_audit<Side, T>(x.device)->vector(x.rows, packed.data); });
 }
 
 }  // namespace
@@ -91,9 +91,8 @@ double norm_inf(DenseView<const T> x) {
 
 template <class T>
 double norm_inf(MatrixRef<T> A) {
-  return on_side(A.device(), [&]<class Side>() {
-    return make_audit<Side, T>(A.device())->matrix(A).norm_inf;
-  });
+  return on_side(A.device(),
+                 [&]<class Side>() { return make_audit<Side, T>(A.device())->matrix(A).norm_inf; });
 }
 
 template <class T>

@@ -2,9 +2,9 @@
 /// Loop bodies that several methods use.
 #pragma once
 
-#include <cstdint>
-
 #include "backend/backend.hpp"
+
+#include <cstdint>
 
 namespace echelon {
 

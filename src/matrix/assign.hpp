@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <echelon/dense.hpp>
-
 #include "backend/dispatch.hpp"
+
+#include <echelon/dense.hpp>
 
 namespace echelon {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <echelon/csr.hpp>
+#include <echelon/error.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 #include <span>
 #include <utility>
-
-#include <echelon/error.hpp>
-#include <fmt/format.h>
 
 namespace echelon {
 
@@ -21,7 +21,8 @@ std::vector<Triplet<T>> sorted_by_row(std::int64_t rows, const std::vector<Tripl
   for (std::size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
   const std::vector<std::int64_t> start = next;
   std::vector<Triplet<T>> sorted(triplets.size());
-  for (const auto& t : triplets) sorted[static_cast<std::size_t>(next[static_cast<std::size_t>(t.row)]++)] = t;
+  for (const auto& t : triplets)
+    sorted[static_cast<std::size_t>(next[static_cast<std::size_t>(t.row)]++)] = t;
   for (std::size_t i = 0; i + 1 < start.size(); ++i) {
     std::stable_sort(sorted.begin() + start[i], sorted.begin() + start[i + 1],
                      [](const auto& a, const auto& b) { return a.column < b.column; });
@@ -58,12 +59,12 @@ Csr<T>::Csr(std::int64_t rows, std::int64_t columns, Array<std::int64_t> row_off
                                      device().name()));
   }
   if (row_offsets_.size() != rows + 1) {
-    throw InvalidMatrix(fmt::format("{} rows need {} row offsets, not {}", rows, rows + 1,
-                                    row_offsets_.size()));
+    throw InvalidMatrix(
+        fmt::format("{} rows need {} row offsets, not {}", rows, rows + 1, row_offsets_.size()));
   }
   if (column_indices_.size() != values_.size()) {
-    throw InvalidMatrix(fmt::format("{} column indices for {} values", column_indices_.size(),
-                                    values_.size()));
+    throw InvalidMatrix(
+        fmt::format("{} column indices for {} values", column_indices_.size(), values_.size()));
   }
   if (device().on_host()) check();
 }
@@ -86,11 +87,12 @@ void Csr<T>::check() const {
     for (std::int64_t k = begin; k < end; ++k) {
       const std::int32_t column = indices[static_cast<std::size_t>(k)];
       if (column < 0 || column >= columns_) {
-        throw InvalidMatrix(fmt::format("row {}: column {} of a matrix with {} columns", i, column, columns_));
+        throw InvalidMatrix(
+            fmt::format("row {}: column {} of a matrix with {} columns", i, column, columns_));
       }
       if (column <= previous) {
-        throw InvalidMatrix(fmt::format("row {}: column {} follows column {}; columns must ascend", i, column,
-                                        previous));
+        throw InvalidMatrix(
+            fmt::format("row {}: column {} follows column {}; columns must ascend", i, column, previous));
       }
       previous = column;
     }
@@ -103,8 +105,8 @@ Csr<T> Csr<T>::from_triplets(std::int64_t rows, std::int64_t columns,
   check_shape(rows, columns);
   for (const auto& t : triplets) {
     if (t.row < 0 || t.row >= rows || t.column < 0 || t.column >= columns) {
-      throw InvalidMatrix(fmt::format("element ({}, {}) of a matrix of {} by {}", t.row, t.column, rows,
-                                      columns));
+      throw InvalidMatrix(
+          fmt::format("element ({}, {}) of a matrix of {} by {}", t.row, t.column, rows, columns));
     }
   }
   std::vector<Triplet<T>> sorted = sorted_by_row(rows, triplets);

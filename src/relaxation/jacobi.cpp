@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <echelon/methods/jacobi.hpp>
-
-#include <cmath>
-
 #include "backend/store.hpp"
 #include "linalg/vector_functors.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration.hpp"
+
+#include <echelon/methods/jacobi.hpp>
+
+#include <cmath>
 
 namespace echelon {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "solver/audit.hpp"
 
-#include <cmath>
-
 #include "backend/side.hpp"
 #include "backend/store.hpp"
 #include "linalg/multiply.hpp"
+
+#include <cmath>
 
 namespace echelon {
 
@@ -94,9 +94,9 @@ class BackendAudit final : public Audit<T> {
     } else {
       const DenseView<const T>& dense = A.dense();
       const bool by_column = dense.layout == Layout::column_major;
-      backend_.reduce(dense.rows,
-                      SummariseDenseRow<T>{dense, by_column ? 1 : dense.leading, by_column ? dense.leading : 1},
-                      store);
+      backend_.reduce(
+          dense.rows,
+          SummariseDenseRow<T>{dense, by_column ? 1 : dense.leading, by_column ? dense.leading : 1}, store);
     }
     const RowSummary summary = backend_.read(matrix_.data());
     MatrixFacts facts{summary.sum.value};

@@ -2,17 +2,17 @@
 /// Measures what reports state: finiteness, norms and the true residual, on the device where the data is.
 #pragma once
 
+#include <echelon/matrix.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
 
-#include <echelon/matrix.hpp>
-
 namespace echelon {
 
 struct MatrixFacts {
-  double norm_inf = 0;                       ///< largest row sum of magnitudes
-  std::optional<std::int64_t> row = {};      ///< of the first NaN or Inf
+  double norm_inf = 0;                   ///< largest row sum of magnitudes
+  std::optional<std::int64_t> row = {};  ///< of the first NaN or Inf
   std::optional<std::int64_t> column = {};
 };
 

@@ -3,6 +3,11 @@
 /// so that no method can forget to.
 #pragma once
 
+#include "solver/audit.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/solver.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,11 +15,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <echelon/error.hpp>
-#include <echelon/solver.hpp>
-
-#include "solver/audit.hpp"
 
 namespace echelon {
 
@@ -30,9 +30,9 @@ struct Outcome {
 
 /// What a solve of one right-hand side is told and tells.
 struct Job {
-  std::int64_t number = 0;         ///< the right-hand side's
-  double right_hand_side_norm = 0; ///< ||b||_2
-  double tolerance = 0;            ///< on ||b - A x||_2
+  std::int64_t number = 0;          ///< the right-hand side's
+  double right_hand_side_norm = 0;  ///< ||b||_2
+  double tolerance = 0;             ///< on ||b - A x||_2
   const Control* control = nullptr;
 
   Outcome outcome = {};

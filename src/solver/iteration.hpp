@@ -6,6 +6,11 @@
 /// steps change nothing, so the answer and the iteration count do not depend on how often the host looks.
 #pragma once
 
+#include "backend/side.hpp"
+#include "linalg/multiply.hpp"
+#include "solver/implementation.hpp"
+#include "support/text.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -13,11 +18,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include "backend/side.hpp"
-#include "linalg/multiply.hpp"
-#include "solver/implementation.hpp"
-#include "support/text.hpp"
 
 namespace echelon {
 
@@ -27,9 +27,9 @@ enum class Phase : std::int32_t { running, converged, restart, limit, breakdown,
 struct IterationState {
   static constexpr std::int64_t history_size = 64;
 
-  double tolerance = 0;     ///< on the residual norm
-  double divergence = 0;    ///< residual norms above it, or NaN, end the iteration
-  double residual = 0;      ///< ||r||_2 after `iteration` iterations
+  double tolerance = 0;   ///< on the residual norm
+  double divergence = 0;  ///< residual norms above it, or NaN, end the iteration
+  double residual = 0;    ///< ||r||_2 after `iteration` iterations
   std::int64_t iteration = 0;
   std::int64_t max_iterations = 0;
   std::int64_t inner = 0;  ///< steps since the (re)start
@@ -37,7 +37,7 @@ struct IterationState {
   std::int32_t padding = 0;
   double history[history_size] = {};  ///< residual after iteration k at [(k-1) % history_size]
 
-  double rho = 0;    ///< scalars of the methods, by their usual letters
+  double rho = 0;  ///< scalars of the methods, by their usual letters
   double alpha = 0;
   double beta = 0;
   double omega = 0;
@@ -209,11 +209,15 @@ class IterativeMethod : public SolverImplementation<T> {
                                 " after " + std::to_string(job.iterations) + " iterations";
     if (cancelled) return {Status::cancelled, "stopped by the caller at " + reached};
     switch (phase) {
-      case Phase::limit: return {Status::max_iterations, limit_text(norm, job)};
-      case Phase::diverged: return {Status::diverged, reached};
+      case Phase::limit:
+        return {Status::max_iterations, limit_text(norm, job)};
+      case Phase::diverged:
+        return {Status::diverged, reached};
       case Phase::not_spd:
         return {Status::not_spd,
-                "A, or the preconditioner, is not positive definite: a direction of negative or zero curvature at " + reached};
+                "A, or the preconditioner, is not positive definite: a direction of negative or zero "
+                "curvature at " +
+                    reached};
       case Phase::breakdown:
         if (progress) break;
         return {Status::breakdown, "division by zero in the recurrence at " + reached};
@@ -223,7 +227,8 @@ class IterativeMethod : public SolverImplementation<T> {
       case Phase::restart:
         if (norm < (1 - 1e-6) * before) break;
         return {Status::stagnated, "a restart cycle brought nothing: " + reached};
-      case Phase::running: break;
+      case Phase::running:
+        break;
     }
     return {Status::converged};
   }
@@ -241,7 +246,8 @@ class IterativeMethod : public SolverImplementation<T> {
   }
 
   Outcome named(Outcome outcome) const {
-    if (!outcome.ok()) outcome.message = "preconditioner " + preconditioner_->describe() + ": " + outcome.message;
+    if (!outcome.ok())
+      outcome.message = "preconditioner " + preconditioner_->describe() + ": " + outcome.message;
     return outcome;
   }
 

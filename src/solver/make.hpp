@@ -2,9 +2,9 @@
 /// How a method's implementation is made, once for each side.
 #pragma once
 
-#include <memory>
-
 #include <echelon/device.hpp>
+
+#include <memory>
 
 namespace echelon {
 

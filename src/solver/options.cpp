@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "solver/options.hpp"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 #include <limits>
-
-#include <fmt/format.h>
 
 namespace echelon {
 
@@ -108,10 +108,18 @@ std::string allowed_text(const Range& range, const std::vector<std::string>& all
   return fmt::format("x {} {}", above, range.high);
 }
 
-FieldText field_text(const bool& field) { return {"boolean", field ? "true" : "false"}; }
-FieldText field_text(const std::int64_t& field) { return {"integer", std::to_string(field)}; }
-FieldText field_text(const double& field) { return {"number", exact_number(field)}; }
-FieldText field_text(const std::string& field) { return {"text", field}; }
+FieldText field_text(const bool& field) {
+  return {"boolean", field ? "true" : "false"};
+}
+FieldText field_text(const std::int64_t& field) {
+  return {"integer", std::to_string(field)};
+}
+FieldText field_text(const double& field) {
+  return {"number", exact_number(field)};
+}
+FieldText field_text(const std::string& field) {
+  return {"text", field};
+}
 FieldText field_text(const std::optional<double>& field) {
   return {"number", field ? exact_number(*field) : std::string("by precision")};
 }

@@ -2,14 +2,14 @@
 /// From options by name to a method's struct, and from its table to the help text.
 #pragma once
 
-#include <string>
-#include <utility>
-#include <vector>
+#include "support/text.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/options.hpp>
 
-#include "support/text.hpp"
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace echelon {
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The table of methods: one row each, and nothing else to register.
-#include <algorithm>
-#include <string>
-#include <vector>
+#include "backend/dispatch.hpp"
+#include "solver/implementation.hpp"
+#include "solver/make.hpp"
+#include "solver/options.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/methods/bicgstab.hpp>
@@ -13,12 +14,12 @@
 #include <echelon/methods/jacobi.hpp>
 #include <echelon/methods/lapack_lu.hpp>
 #include <echelon/solver.hpp>
+
 #include <fmt/format.h>
 
-#include "backend/dispatch.hpp"
-#include "solver/implementation.hpp"
-#include "solver/make.hpp"
-#include "solver/options.hpp"
+#include <algorithm>
+#include <string>
+#include <vector>
 
 namespace echelon {
 
@@ -64,9 +65,8 @@ std::vector<Method> table() {
   using enum MethodNeeds;
   return {
       row<BicgstabOptions>({.summary = "stabilised bi-conjugate gradients", .kind = iterative}),
-      row<CgOptions>({.summary = "conjugate gradients",
-                      .kind = iterative,
-                      .needs = symmetric_positive_definite}),
+      row<CgOptions>(
+          {.summary = "conjugate gradients", .kind = iterative, .needs = symmetric_positive_definite}),
       row<CusolverLuOptions>(
           {.summary = "dense LU with partial pivoting by cuSOLVER", .kind = direct, .sparse = false}),
       row<GmresOptions>({.summary = "restarted (flexible) generalised minimal residuals", .kind = iterative}),
@@ -102,9 +102,12 @@ const Method& find_method(std::string_view name) {
 
 bool Method::runs_on(const Device& device) const {
   switch (device.kind()) {
-    case DeviceKind::serial: return serial;
-    case DeviceKind::openmp: return openmp;
-    case DeviceKind::cuda: return cuda;
+    case DeviceKind::serial:
+      return serial;
+    case DeviceKind::openmp:
+      return openmp;
+    case DeviceKind::cuda:
+      return cuda;
   }
   return false;
 }

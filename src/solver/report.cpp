@@ -5,23 +5,38 @@ namespace echelon {
 
 std::string_view to_string(Status status) {
   switch (status) {
-    case Status::converged: return "converged";
-    case Status::direct: return "direct";
-    case Status::max_iterations: return "max_iterations";
-    case Status::stagnated: return "stagnated";
-    case Status::diverged: return "diverged";
-    case Status::breakdown: return "breakdown";
-    case Status::singular: return "singular";
-    case Status::inconsistent: return "inconsistent";
-    case Status::underdetermined: return "underdetermined";
-    case Status::not_a_number: return "not_a_number";
-    case Status::not_spd: return "not_spd";
-    case Status::out_of_memory: return "out_of_memory";
-    case Status::cancelled: return "cancelled";
+    case Status::converged:
+      return "converged";
+    case Status::direct:
+      return "direct";
+    case Status::max_iterations:
+      return "max_iterations";
+    case Status::stagnated:
+      return "stagnated";
+    case Status::diverged:
+      return "diverged";
+    case Status::breakdown:
+      return "breakdown";
+    case Status::singular:
+      return "singular";
+    case Status::inconsistent:
+      return "inconsistent";
+    case Status::underdetermined:
+      return "underdetermined";
+    case Status::not_a_number:
+      return "not_a_number";
+    case Status::not_spd:
+      return "not_spd";
+    case Status::out_of_memory:
+      return "out_of_memory";
+    case Status::cancelled:
+      return "cancelled";
   }
   return "unknown";
 }
 
-bool solved(Status status) { return status == Status::converged || status == Status::direct; }
+bool solved(Status status) {
+  return status == Status::converged || status == Status::direct;
+}
 
 }  // namespace echelon

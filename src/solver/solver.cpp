@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/dispatch.hpp"
+#include "matrix/assign.hpp"
+#include "solver/implementation.hpp"
+#include "support/text.hpp"
+
+#include <echelon/error.hpp>
 #include <echelon/solver.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
@@ -7,14 +15,6 @@
 #include <limits>
 #include <mutex>
 #include <utility>
-
-#include <echelon/error.hpp>
-#include <fmt/format.h>
-
-#include "backend/dispatch.hpp"
-#include "matrix/assign.hpp"
-#include "solver/implementation.hpp"
-#include "support/text.hpp"
 
 namespace echelon {
 
@@ -89,8 +89,7 @@ struct SolverState {
 template <class T>
 Solver<T>::Solver(std::unique_ptr<SolverImplementation<T>> implementation)
     : implementation_(std::move(implementation)), state_(std::make_unique<SolverState<T>>()) {
-  state_->audit =
-      on_side(device(), [this]<class Side>() { return make_audit<Side, T>(device()); });
+  state_->audit = on_side(device(), [this]<class Side>() { return make_audit<Side, T>(device()); });
 }
 template <class T>
 Solver<T>::Solver(Solver&&) noexcept = default;
@@ -107,8 +106,7 @@ const Device& Solver<T>::device() const {
 template <class T>
 std::string Solver<T>::describe() const {
   const std::string& options = implementation_->changed_options();
-  return options.empty() ? implementation_->name()
-                         : fmt::format("{} ({})", implementation_->name(), options);
+  return options.empty() ? implementation_->name() : fmt::format("{} ({})", implementation_->name(), options);
 }
 
 namespace {
@@ -159,10 +157,10 @@ Report Solver<T>::run_setup(MatrixRef<T> A, bool update) {
   state.norm_inf = facts.norm_inf;
   state.nonfinite_column = facts.column;
   if (facts.row) {
-    state.setup = {Status::not_a_number,
-                   fmt::format("A has a NaN or Inf at row {}, column {}, counted from 0", *facts.row,
-                               *facts.column),
-                   facts.row};
+    state.setup = {
+        Status::not_a_number,
+        fmt::format("A has a NaN or Inf at row {}, column {}, counted from 0", *facts.row, *facts.column),
+        facts.row};
   } else {
     state.setup = update ? implementation_->update_values(A) : implementation_->setup(A);
   }
@@ -212,12 +210,12 @@ void judge(const VectorFacts& b, const VectorFacts& x, const VectorFacts& r, dou
                    x.nonfinite};
   } else if (direct && job.outcome.ok() && !(column.backward_error <= acceptable_backward_error<T>)) {
     job.outcome.status = Status::breakdown;
-    job.outcome.message = fmt::format("elimination lost the answer: its backward error is {:.1e}",
-                                      column.backward_error);
+    job.outcome.message =
+        fmt::format("elimination lost the answer: its backward error is {:.1e}", column.backward_error);
   } else if (!direct && job.outcome.ok() && !(r.norm2 <= job.tolerance)) {
     job.outcome.status = Status::stagnated;
-    job.outcome.message = fmt::format("the true residual is {:.3g}, above the tolerance {:.3g}", r.norm2,
-                                      job.tolerance);
+    job.outcome.message =
+        fmt::format("the true residual is {:.3g}, above the tolerance {:.3g}", r.norm2, job.tolerance);
   }
   column.status = job.outcome.status;
 }
@@ -241,7 +239,8 @@ bool prepare(const Stop* stop, DenseView<const T> B, const Control& control, Aud
     const VectorFacts b = audit.vector(B.rows, B.column(j));
     if (b.nonfinite) {
       report.status = Status::not_a_number;
-      report.message = fmt::format("b has a NaN or Inf at row {}, column {}, counted from 0", *b.nonfinite, j);
+      report.message =
+          fmt::format("b has a NaN or Inf at row {}, column {}, counted from 0", *b.nonfinite, j);
       report.row = b.nonfinite;
       report.column = j;
       return false;

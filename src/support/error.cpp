@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <echelon/error.hpp>
+#include "support/text.hpp"
 
-#include <utility>
+#include <echelon/error.hpp>
 
 #include <fmt/format.h>
 
-#include "support/text.hpp"
+#include <utility>
 
 namespace echelon {
 

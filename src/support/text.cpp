@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/text.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <numeric>
 
-#include <fmt/format.h>
-
 namespace echelon {
 
-std::string short_number(double value) { return fmt::format("{:.3g}", value); }
+std::string short_number(double value) {
+  return fmt::format("{:.3g}", value);
+}
 
-std::string exact_number(double value) { return fmt::format("{}", value); }
+std::string exact_number(double value) {
+  return fmt::format("{}", value);
+}
 
 std::string byte_count(std::size_t bytes) {
   constexpr std::array units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};

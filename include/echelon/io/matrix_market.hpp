@@ -2,18 +2,18 @@
 /// Matrix Market files (.mtx, and .mtx.gz): https://math.nist.gov/MatrixMarket/formats.html
 #pragma once
 
+#include <echelon/matrix.hpp>
+
 #include <cstdint>
 #include <string>
-
-#include <echelon/matrix.hpp>
 
 namespace echelon {
 
 /// What a Matrix Market file says of itself, and what was found in it.
 struct MatrixMarketInfo {
-  bool coordinate = true;              ///< else array
-  std::string field = "real";          ///< real, integer, pattern
-  std::string symmetry = "general";    ///< general, symmetric, skew-symmetric
+  bool coordinate = true;            ///< else array
+  std::string field = "real";        ///< real, integer, pattern
+  std::string symmetry = "general";  ///< general, symmetric, skew-symmetric
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t stored_entries = 0;     ///< lines of data

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/solver.hpp>
+
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <echelon/solver.hpp>
 
 namespace echelon {
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/solver.hpp>
+
 #include <string_view>
 #include <vector>
-
-#include <echelon/solver.hpp>
 
 namespace echelon {
 
@@ -14,8 +14,10 @@ struct CusolverLuOptions {
   std::int64_t refine = 1;
 
   static std::vector<Option<CusolverLuOptions>> table() {
-    return {{"refine", +[](CusolverLuOptions& o) -> std::int64_t& { return o.refine; },
-             "at most so many steps of iterative refinement", {0, 10}}};
+    return {{"refine",
+             +[](CusolverLuOptions& o) -> std::int64_t& { return o.refine; },
+             "at most so many steps of iterative refinement",
+             {0, 10}}};
   }
 };
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/solver.hpp>
+
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <echelon/solver.hpp>
 
 namespace echelon {
 
@@ -20,8 +20,10 @@ struct GmresOptions {
 
   static std::vector<Option<GmresOptions>> table() {
     return with_stop_options(with_preconditioner_options<GmresOptions>(
-        {{"restart", +[](GmresOptions& o) -> std::int64_t& { return o.restart; },
-          "basis vectors kept before starting over; memory is (restart + 3) n elements", {1, 1000}},
+        {{"restart",
+          +[](GmresOptions& o) -> std::int64_t& { return o.restart; },
+          "basis vectors kept before starting over; memory is (restart + 3) n elements",
+          {1, 1000}},
          {"flexible", +[](GmresOptions& o) -> bool& { return o.flexible; },
           "keep the preconditioned vectors too, so that the preconditioner may change from step to step"}}));
   }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/solver.hpp>
+
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <echelon/solver.hpp>
 
 namespace echelon {
 
@@ -19,14 +19,19 @@ struct JacobiOptions {
 
   static std::vector<Option<JacobiOptions>> table() {
     return with_stop_options<JacobiOptions>(
-        {{"variant", +[](JacobiOptions& o) -> std::string& { return o.variant; },
+        {{"variant",
+          +[](JacobiOptions& o) -> std::string& { return o.variant; },
           "point: divide by a_ii; l1: by sign(a_ii) sum_j |a_ij|, which never diverges for SPD A",
           {},
           {"point", "l1"}},
-         {"weight", +[](JacobiOptions& o) -> double& { return o.weight; },
-          "damping; 2/3 to 0.8 smooths, 1 is the classical method", {0, 2, true, true}},
-         {"sweeps", +[](JacobiOptions& o) -> std::int64_t& { return o.sweeps; },
-          "sweeps per application as a preconditioner", {1, 1000}}});
+         {"weight",
+          +[](JacobiOptions& o) -> double& { return o.weight; },
+          "damping; 2/3 to 0.8 smooths, 1 is the classical method",
+          {0, 2, true, true}},
+         {"sweeps",
+          +[](JacobiOptions& o) -> std::int64_t& { return o.sweeps; },
+          "sweeps per application as a preconditioner",
+          {1, 1000}}});
   }
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/solver.hpp>
+
 #include <string_view>
 #include <vector>
-
-#include <echelon/solver.hpp>
 
 namespace echelon {
 
@@ -17,8 +17,10 @@ struct LapackLuOptions {
   static std::vector<Option<LapackLuOptions>> table() {
     return {{"equilibrate", +[](LapackLuOptions& o) -> bool& { return o.equilibrate; },
              "scale rows and columns first where LAPACK's geequ advises it"},
-            {"refine", +[](LapackLuOptions& o) -> std::int64_t& { return o.refine; },
-             "at most so many steps of iterative refinement", {0, 10}}};
+            {"refine",
+             +[](LapackLuOptions& o) -> std::int64_t& { return o.refine; },
+             "at most so many steps of iterative refinement",
+             {0, 10}}};
   }
 };
 

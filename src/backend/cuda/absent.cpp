@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <echelon/error.hpp>
-
 #include "backend/memory.hpp"
+
+#include <echelon/error.hpp>
 
 namespace echelon::cuda_memory {
 
@@ -13,11 +13,21 @@ namespace {
 }
 }  // namespace
 
-bool built() { return false; }
-int device_count() noexcept { return 0; }
-std::string hardware(int /*id*/) { refuse(); }
-MemoryInfo info(int /*id*/) { refuse(); }
-void* allocate(int /*id*/, std::size_t /*bytes*/) { refuse(); }
+bool built() {
+  return false;
+}
+int device_count() noexcept {
+  return 0;
+}
+std::string hardware(int /*id*/) {
+  refuse();
+}
+MemoryInfo info(int /*id*/) {
+  refuse();
+}
+void* allocate(int /*id*/, std::size_t /*bytes*/) {
+  refuse();
+}
 void deallocate(int /*id*/, void* /*pointer*/) noexcept {}
 void copy(Direction /*direction*/, int /*target_id*/, void* /*target*/, int /*source_id*/,
           const void* /*source*/, std::size_t /*bytes*/) {

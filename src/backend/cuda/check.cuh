@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <source_location>
-
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 #include <cusolverDn.h>
 #include <cusparse.h>
+
+#include <source_location>
 
 namespace echelon {
 
@@ -19,7 +19,9 @@ void check(cusolverStatus_t status, std::source_location where = std::source_loc
 
 /// Every call of the library works on the calling thread's own stream: threads do not wait for each other,
 /// and one thread's work stays in order without any state to pass around.
-inline cudaStream_t stream() { return cudaStreamPerThread; }
+inline cudaStream_t stream() {
+  return cudaStreamPerThread;
+}
 
 /// Makes a GPU current for a scope.
 class CurrentDevice {

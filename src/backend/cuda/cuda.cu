@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/cuda.cuh"
 
-#include <string>
+#include <echelon/error.hpp>
 
 #include <cub/device/device_scan.cuh>
-#include <echelon/error.hpp>
+
+#include <string>
 
 namespace echelon {
 

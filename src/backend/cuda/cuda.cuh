@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
-#include <memory>
-
-#include <cuda_runtime.h>
+#include "backend/annotate.hpp"
+#include "backend/cuda/check.cuh"
 
 #include <echelon/array.hpp>
 #include <echelon/device.hpp>
 
-#include "backend/annotate.hpp"
-#include "backend/cuda/check.cuh"
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <memory>
 
 namespace echelon {
 

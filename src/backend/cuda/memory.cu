@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/check.cuh"
 #include "backend/memory.hpp"
 
 #include <echelon/error.hpp>
 
-#include "backend/cuda/check.cuh"
-
 namespace echelon::cuda_memory {
 
-bool built() { return true; }
+bool built() {
+  return true;
+}
 
 int device_count() noexcept {
   int count = 0;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "backend/host_sum.hpp"
+
+#include <echelon/device.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
-
-#include <echelon/device.hpp>
-
-#include "backend/host_sum.hpp"
 
 namespace echelon {
 
@@ -33,8 +33,7 @@ class OpenMp {
 #pragma omp parallel for num_threads(threads_) schedule(static) firstprivate(f) if (n > serial_limit)
     for (std::int64_t block = 0; block < blocks; ++block) {
       const std::int64_t begin = block * reduction_block;
-      partial[static_cast<std::size_t>(block)] =
-          sum_block<V>(begin, std::min(begin + reduction_block, n), f);
+      partial[static_cast<std::size_t>(block)] = sum_block<V>(begin, std::min(begin + reduction_block, n), f);
     }
     V total{};
     for (const V& p : partial) total = combine(total, p);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
+#include "backend/host_sum.hpp"
 
 #include <echelon/device.hpp>
 
-#include "backend/host_sum.hpp"
+#include <algorithm>
+#include <cstdint>
 
 namespace echelon {
 
