@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace echelon {
@@ -27,18 +28,18 @@ struct Solution {
 
 /// Solves A X = B. With "auto", candidates are tried in the order that `choose` gives until one's true
 /// residual is good enough; the report lists those that failed. Data is moved to the device asked for and
-/// back where needed.
+/// back where needed. A alone decides T, so that B may be anything that a view is made from.
 template <class T>
 [[nodiscard]] Solution<T> solve(MatrixRef<T> A, DenseView<const T> B, const SolveOptions& options = {},
                                 const Control& control = {});
 template <class T>
-[[nodiscard]] Solution<T> solve(const Csr<T>& A, DenseView<const T> B, const SolveOptions& options = {},
-                                const Control& control = {}) {
+[[nodiscard]] Solution<T> solve(const Csr<T>& A, std::type_identity_t<DenseView<const T>> B,
+                                const SolveOptions& options = {}, const Control& control = {}) {
   return solve<T>(MatrixRef<T>(A), B, options, control);
 }
 template <class T>
-[[nodiscard]] Solution<T> solve(const Dense<T>& A, DenseView<const T> B, const SolveOptions& options = {},
-                                const Control& control = {}) {
+[[nodiscard]] Solution<T> solve(const Dense<T>& A, std::type_identity_t<DenseView<const T>> B,
+                                const SolveOptions& options = {}, const Control& control = {}) {
   return solve<T>(MatrixRef<T>(A), B, options, control);
 }
 
