@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Warnings and sanitizers for the project's own targets; nothing of it reaches those who link the library.
+# Warnings and sanitizers for the project's own targets; of the warnings nothing reaches those who link the
+# library.
 function(echelon_warnings target)
   set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual
                -Wunused)
@@ -14,7 +15,7 @@ function(echelon_warnings target)
     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${cuda_warnings}>)
   if(ECHELON_SANITIZE)
     target_compile_options(${target} PRIVATE
-      $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${ECHELON_SANITIZE} -fno-omit-frame-pointer>)
+      $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${ECHELON_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>)
     target_link_options(${target} PUBLIC -fsanitize=${ECHELON_SANITIZE})
   endif()
 endfunction()

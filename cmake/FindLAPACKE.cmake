@@ -6,8 +6,10 @@ find_library(LAPACKE_LIBRARY NAMES lapacke)
 find_library(OPENBLAS_LIBRARY NAMES openblas)
 
 include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(LAPACKE REQUIRED_VARS OPENBLAS_LIBRARY LAPACKE_INCLUDE_DIR
-                                                        CBLAS_INCLUDE_DIR)
+find_package_handle_standard_args(LAPACKE
+  REQUIRED_VARS OPENBLAS_LIBRARY LAPACKE_INCLUDE_DIR CBLAS_INCLUDE_DIR
+  REASON_FAILURE_MESSAGE "Install OpenBLAS and LAPACKE (Debian: libopenblas-openmp-dev liblapacke-dev), or name
+      their places with -DCMAKE_PREFIX_PATH=.")
 
 if(LAPACKE_FOUND AND NOT TARGET LAPACKE::LAPACKE)
   add_library(LAPACKE::LAPACKE INTERFACE IMPORTED)

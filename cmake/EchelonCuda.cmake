@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The CUDA language and toolkit, with the architectures to build for.
+if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+  # Machine code for Hopper; portable code that the driver compiles for Turing to Ada (75) and for what comes
+  # after Hopper (90).
+  set(CMAKE_CUDA_ARCHITECTURES 75-virtual 90 CACHE STRING "GPUs to build for")
+endif()
+# The shared run time everywhere: a static one beside that of cuBLAS and its kin would be a second.
+set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+
+if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+  find_program(CMAKE_CUDA_COMPILER nvcc PATHS /usr/local/cuda/bin)
+  if(NOT CMAKE_CUDA_COMPILER)
+    message(FATAL_ERROR "ECHELON_CUDA is ON and there is no nvcc: put it on the PATH, set CUDACXX, or "
+                        "configure with -DECHELON_CUDA=OFF")
+  endif()
+endif()
+enable_language(CUDA)
+find_package(CUDAToolkit REQUIRED)

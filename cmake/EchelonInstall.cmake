@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What `cmake --install` lays down: library, headers, tool, the CMake package and the pkg-config file.
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/echelon)
+
+install(TARGETS echelon EXPORT echelonTargets)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/echelon TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
+install(EXPORT echelonTargets NAMESPACE echelon:: DESTINATION ${package_dir})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE TYPE DOC)
+
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/echelonConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/echelonConfig.cmake INSTALL_DESTINATION ${package_dir})
+# Before 1.0 a minor version may break the interface.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/echelonConfigVersion.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/echelonConfig.cmake ${PROJECT_BINARY_DIR}/echelonConfigVersion.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/FindLAPACKE.cmake
+        DESTINATION ${package_dir})
+
+# A static library cannot name what it needs, so the pkg-config file does.
+if(BUILD_SHARED_LIBS)
+  set(pc_requires .private)
+  set(pc_libs "\nLibs.private: ")
+else()
+  set(pc_requires)
+  set(pc_libs " ")
+endif()
+set(pc_libraries ${OpenMP_CXX_FLAGS} -pthread)
+if(ECHELON_CUDA)
+  list(APPEND pc_libraries -L${CUDAToolkit_LIBRARY_DIR} -lcusolver -lcusparse -lcublas -lcudart)
+endif()
+list(JOIN pc_libraries " " pc_libraries)
+file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/echelon.pc.in ${PROJECT_BINARY_DIR}/echelon.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/echelon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

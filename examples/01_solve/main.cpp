@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Solves A x = b in one call: 01_solve A.mtx
+// README begins
+#include <echelon/echelon.hpp>
+
+#include <cstdlib>
+#include <iostream>
+#include <vector>
+namespace ec = echelon;
+
+int main(int argc, char** argv) {
+  const auto A = ec::read_matrix_market<double>(argc > 1 ? argv[1] : "data/orsirr_1.mtx.gz");
+  const std::vector<double> b(A.rows(), 1.0);
+  const auto [x, report] = ec::solve(A, b);  // the method is chosen by looking at A
+  std::cout << report.method << " on " << report.device.name() << ", because " << report.reason << '\n'
+            << to_string(report.status) << ": backward error " << report.backward_error << '\n';
+  return report.solved() ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+// README ends
