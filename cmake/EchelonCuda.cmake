@@ -7,8 +7,6 @@ if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
 endif()
 # The shared run time everywhere: a static one beside that of cuBLAS and its kin would be a second.
 set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
-set(CMAKE_CUDA_STANDARD 20)
-set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 
 if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   find_program(CMAKE_CUDA_COMPILER nvcc PATHS /usr/local/cuda/bin)
@@ -18,4 +16,7 @@ if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   endif()
 endif()
 enable_language(CUDA)
+# Only now: CMake's first look at the compiler, which knows no dialects yet, refuses a standard.
+set(CMAKE_CUDA_STANDARD 20)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 find_package(CUDAToolkit REQUIRED)
