@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A Csr built from entries that are seen twice: to count those of each row, and to put them in place.
+#pragma once
+
+#include <echelon/csr.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <exception>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace echelon::io {
+
+/// Puts the elements of one row in ascending order of their columns, those of the same column in the order
+/// that they have. Works in place but for 8 bytes an element.
+template <class T>
+void sort_row(std::span<std::int32_t> columns, std::span<T> values, std::vector<std::size_t>& from) {
+  from.resize(columns.size());
+  std::iota(from.begin(), from.end(), std::size_t{0});
+  std::sort(from.begin(), from.end(), [columns](std::size_t a, std::size_t b) {
+    return columns[a] != columns[b] ? columns[a] < columns[b] : a < b;
+  });
+  // Element from[k] belongs at k: follow each cycle of that permutation once.
+  for (std::size_t start = 0; start < from.size(); ++start) {
+    const std::int32_t column = columns[start];
+    const T value = values[start];
+    std::size_t k = start;
+    while (from[k] != start) {
+      const std::size_t source = from[k];
+      columns[k] = columns[source];
+      values[k] = values[source];
+      from[k] = k;
+      k = source;
+    }
+    columns[k] = column;
+    values[k] = value;
+    from[k] = k;
+  }
+}
+
+/// count() every entry, allocate(), place() every entry in the same order, finish(). At the peak it holds the
+/// Csr with each duplicate as an element of its own, and, if there are any, the Csr without them.
+template <class T>
+class CsrAssembly {
+ public:
+  CsrAssembly(std::int64_t rows, std::int64_t columns)
+      : rows_(rows), columns_(columns), offsets_(Device(), rows + 1) {
+    std::fill_n(offsets_.data(), rows + 1, 0);
+  }
+
+  void count(std::int32_t row) { ++offsets_[row + 1]; }
+
+  void allocate() {
+    std::int64_t total = 0;
+    for (std::int64_t& offset : offsets_.span().subspan(1)) total += std::exchange(offset, total);
+    indices_ = Array<std::int32_t>(Device(), total);
+    values_ = Array<T>(Device(), total);
+  }
+
+  /// False if there is no room, since more entries came than had been counted.
+  bool place(std::int32_t row, std::int32_t column, T value) {
+    const std::int64_t k = offsets_[row + 1]++;  // the row's begin before, its end after its last entry
+    if (k >= values_.size()) return false;
+    indices_[k] = column;
+    values_[k] = value;
+    return true;
+  }
+
+  struct Duplicates {
+    std::int64_t off_diagonal = 0;
+    std::int64_t on_diagonal = 0;
+    /// A place whose sum is more than T can hold.
+    std::optional<std::pair<std::int64_t, std::int64_t>> overflow;
+  };
+
+  Duplicates sort_and_sum(int threads) {
+    Duplicates duplicates;
+    if (sort_rows(threads)) duplicates = sum_duplicates();
+    return duplicates;
+  }
+
+  Csr<T> finish() && {
+    return {rows_, columns_, std::move(offsets_), std::move(indices_), std::move(values_)};
+  }
+
+ private:
+  std::span<std::int32_t> row_columns(std::int64_t row) {
+    return indices_.span().subspan(static_cast<std::size_t>(offsets_[row]), row_length(row));
+  }
+  std::span<T> row_values(std::int64_t row) {
+    return values_.span().subspan(static_cast<std::size_t>(offsets_[row]), row_length(row));
+  }
+  [[nodiscard]] std::size_t row_length(std::int64_t row) const {
+    return static_cast<std::size_t>(offsets_[row + 1] - offsets_[row]);
+  }
+
+  /// Whether any row has two elements in the same column.
+  bool sort_rows(int threads) {
+    bool repeated = false;
+    std::exception_ptr thrown;
+#pragma omp parallel num_threads(threads) reduction(|| : repeated)
+    {
+      std::vector<std::size_t> scratch;
+#pragma omp for schedule(dynamic, 1024)
+      for (std::int64_t row = 0; row < rows_; ++row) {
+        const auto columns = row_columns(row);
+        try {
+          if (!std::is_sorted(columns.begin(), columns.end())) sort_row(columns, row_values(row), scratch);
+        } catch (...) {
+#pragma omp critical(echelon_csr_assembly)
+          thrown = std::current_exception();
+        }
+        repeated = repeated || std::adjacent_find(columns.begin(), columns.end()) != columns.end();
+      }
+    }
+    if (thrown) std::rethrow_exception(thrown);
+    return repeated;
+  }
+
+  Duplicates sum_duplicates() {
+    Duplicates duplicates;
+    std::int64_t kept = 0;
+    std::int64_t begin = 0;
+    for (std::int64_t row = 0; row < rows_; ++row) {
+      const std::int64_t end = offsets_[row + 1];
+      const std::int64_t row_begin = kept;
+      for (std::int64_t k = begin; k < end; ++k) {
+        if (kept > row_begin && indices_[kept - 1] == indices_[k]) {
+          values_[kept - 1] += values_[k];
+          ++(row == indices_[k] ? duplicates.on_diagonal : duplicates.off_diagonal);
+          if (!std::isfinite(values_[kept - 1])) duplicates.overflow = {row, indices_[k]};
+        } else {
+          indices_[kept] = indices_[k];
+          values_[kept++] = values_[k];
+        }
+      }
+      offsets_[row + 1] = kept;
+      begin = end;
+    }
+    shrink(indices_, kept);
+    shrink(values_, kept);
+    return duplicates;
+  }
+
+  template <class V>
+  static void shrink(Array<V>& array, std::int64_t size) {
+    array = Array<V>(Device(), std::span<const V>(array.data(), static_cast<std::size_t>(size)));
+  }
+
+  std::int64_t rows_;
+  std::int64_t columns_;
+  Array<std::int64_t> offsets_;
+  Array<std::int32_t> indices_;
+  Array<T> values_;
+};
+
+}  // namespace echelon::io

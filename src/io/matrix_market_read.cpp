@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The text is read twice: once to count the entries of each row, once to put them in place. That needs no
+// memory besides the result, where keeping all entries until their number is known would double it.
+#include "io/csr_assembly.hpp"
+#include "io/line_blocks.hpp"
+#include "io/matrix_market_source.hpp"
+#include "io/matrix_market_text.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/io/matrix_market.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <variant>
+
+namespace echelon::io {
+
+namespace {
+
+constexpr const char* changed = "the file was changed while it was being read";
+
+/// Follows the entries in file order and knows where in the file they are.
+class Progress {
+ public:
+  Progress(std::string name, const Header& header)
+      : name_(std::move(name)), header_(header), line_(header.lines + 1) {}
+
+  /// Throws ParseError for the first thing that is wrong with the block.
+  template <class T>
+  void take(std::string_view text, const Entries<T>& entries) {
+    const auto count = static_cast<std::int64_t>(entries.list.size());
+    const std::int64_t due = std::min(count, header_.entries - seen_);
+    if (header_.symmetry != Symmetry::general) check_triangle(text, entries, due);
+    if (due < count || (entries.fault && seen_ + due == header_.entries)) {
+      fail(text, data_line(text, due),
+           fmt::format("more data than the {} {} that line {} announces", header_.entries, noun(),
+                       header_.lines));
+    }
+    if (entries.fault) fail(text, entries.fault->at, entries.fault->reason);
+    seen_ += count;
+    line_ += entries.line_ends;
+    column_ = static_cast<std::int64_t>(text.size() - (text.rfind('\n') + 1)) + 1;
+  }
+
+  /// Throws ParseError if the text ended too early.
+  void finish(const LineBlocks& blocks) const {
+    if (blocks.failure()) throw ParseError(name_, line_, blocks.failure()->column, blocks.failure()->reason);
+    if (seen_ < header_.entries) {
+      throw ParseError(
+          name_, line_, column_,
+          fmt::format("the file ends after {} of the {} {} that line {} announces; is it cut off?", seen_,
+                      header_.entries, noun(), header_.lines));
+    }
+  }
+
+ private:
+  [[nodiscard]] const char* noun() const {
+    return header_.format == Format::coordinate ? "entries" : "values";
+  }
+
+  /// One triangle stands for both. Entries in either would be doubled where both are stored, so the first
+  /// one decides which triangle it is.
+  template <class T>
+  void check_triangle(std::string_view text, const Entries<T>& entries, std::int64_t due) {
+    for (std::int64_t k = 0; k < due; ++k) {
+      const Entry<T>& entry = entries.list[static_cast<std::size_t>(k)];
+      if (entry.row == entry.column) continue;
+      const bool upper = entry.row < entry.column;
+      if (upper_.value_or(upper) != upper) {
+        fail(text, data_line(text, k),
+             fmt::format("entry ({}, {}) is {} the diagonal, others are {} it: a symmetric file stores one "
+                         "triangle only; if this one stores both, its header should say general",
+                         entry.row + 1, entry.column + 1, upper ? "above" : "below",
+                         upper ? "below" : "above"));
+      }
+      upper_ = upper;
+    }
+  }
+
+  [[noreturn]] void fail(std::string_view text, const char* at, const std::string& reason) const {
+    const std::string_view before = text.substr(0, static_cast<std::size_t>(at - text.data()));
+    const std::int64_t line = line_ + std::count(before.begin(), before.end(), '\n');
+    const auto column = static_cast<std::int64_t>(before.size() - (before.rfind('\n') + 1)) + 1;
+    throw ParseError(name_, line, column, reason);
+  }
+
+  std::string name_;
+  Header header_;
+  std::int64_t line_;
+  std::int64_t column_ = 1;
+  std::int64_t seen_ = 0;
+  std::optional<bool> upper_;
+};
+
+/// A source, and what every pass over it needs to know.
+class Reader {
+ public:
+  Reader(TextSource& source, std::string name, const ReadOptions& options)
+      : source_(source), name_(std::move(name)), options_(options) {
+    LineBlocks blocks(source_, options_.block_bytes);
+    header_ = read_header(blocks, name_);
+    const auto blocks_at_least = source.stored_bytes() / static_cast<std::int64_t>(options.block_bytes) + 1;
+    threads_ =
+        static_cast<int>(std::min<std::int64_t>(Device::openmp(options.threads).threads(), blocks_at_least));
+  }
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const Header& header() const { return header_; }
+  [[nodiscard]] const TextSource& source() const { return source_; }
+  [[nodiscard]] int threads() const { return threads_; }
+  [[noreturn]] void fail(const std::string& reason) const { throw ParseError(name_, 0, 0, reason); }
+
+  /// Calls `use(entry)` for all entries in file order. Throws ParseError, which for Values::read is about the
+  /// first error in the file.
+  template <class T, Values values, class Use>
+  void pass(Use use) const {
+    LineBlocks blocks(source_, options_.block_bytes);
+    if (read_header(blocks, name_) != header_) fail(changed);
+    Progress progress(name_, header_);
+    for_each_block<Entries<T>>(
+        blocks, threads_,
+        [this](std::string_view text, Entries<T>& entries) {
+          parse_entries<T, values>(text, header_, entries);
+        },
+        [&](std::string_view text, const Entries<T>& entries) {
+          progress.take(text, entries);
+          for (const Entry<T>& entry : entries.list) use(entry);
+        });
+    progress.finish(blocks);
+  }
+
+  /// Throws the ParseError that the file deserves, if any.
+  template <class T>
+  void check() const {
+    pass<T, Values::read>([](const Entry<T>&) {});
+  }
+
+  /// The first pass, which skips the values: an error that it meets may have a bad value before it.
+  template <class T, class Use>
+  void scan(Use use) const {
+    try {
+      pass<T, Values::skip>(use);
+    } catch (const ParseError&) {
+      check<T>();
+      throw;
+    }
+  }
+
+ private:
+  TextSource& source_;
+  std::string name_;
+  ReadOptions options_;
+  Header header_;
+  int threads_ = 1;
+};
+
+/// Calls `use(row, column, value)` for an entry and for its mirror image.
+template <class T, class Use>
+void for_both_triangles(const Header& header, const Entry<T>& entry, Use use) {
+  use(entry.row, entry.column, entry.value);
+  if (header.symmetry == Symmetry::general || entry.row == entry.column) return;
+  use(entry.column, entry.row, header.symmetry == Symmetry::symmetric ? entry.value : -entry.value);
+}
+
+/// The row offsets are the one thing whose size the header alone sets. Where they are out of proportion to
+/// the file, the file must prove to be sound first.
+template <class T>
+void check_before_large_claim(const Reader& reader) {
+  constexpr std::int64_t harmless = std::int64_t{64} << 20;
+  const auto claim = reader.header().rows * static_cast<std::int64_t>(sizeof(std::int64_t));
+  if (claim > std::max(harmless, 8 * reader.source().stored_bytes())) reader.check<T>();
+}
+
+template <class T>
+Csr<T> read_coordinate(const Reader& reader, MatrixMarketInfo& info) {
+  const Header& header = reader.header();
+  check_before_large_claim<T>(reader);
+  CsrAssembly<T> assembly(header.rows, header.columns);
+  reader.scan<T>([&](const Entry<T>& entry) {
+    for_both_triangles(header, entry, [&](std::int32_t row, std::int32_t, T) { assembly.count(row); });
+  });
+  assembly.allocate();
+  reader.pass<T, Values::read>([&](const Entry<T>& entry) {
+    for_both_triangles(header, entry, [&](std::int32_t row, std::int32_t column, T value) {
+      if (!assembly.place(row, column, value)) reader.fail(changed);
+    });
+  });
+  const auto duplicates = assembly.sort_and_sum(reader.threads());
+  if (duplicates.overflow) {
+    reader.fail(fmt::format("the entries given for row {}, column {} add up to more than the type can hold",
+                            duplicates.overflow->first + 1, duplicates.overflow->second + 1));
+  }
+  const int copies = header.symmetry == Symmetry::general ? 1 : 2;
+  info.duplicate_entries = duplicates.on_diagonal + duplicates.off_diagonal / copies;
+  return std::move(assembly).finish();
+}
+
+template <class T>
+Dense<T> read_array(const Reader& reader) {
+  const Header& header = reader.header();
+  reader.scan<T>([](const Entry<T>&) {});
+  Dense<T> matrix(Device(), header.rows, header.columns);
+  const bool skew = header.symmetry == Symmetry::skew_symmetric;
+  for (std::int64_t i = 0; skew && i < header.rows; ++i) matrix(i, i) = 0;
+  const auto first_row = [&](std::int64_t j) {
+    return header.symmetry == Symmetry::general ? 0 : j + (skew ? 1 : 0);
+  };
+  std::int64_t j = 0;
+  std::int64_t i = first_row(0);
+  reader.pass<T, Values::read>([&](const Entry<T>& entry) {
+    matrix(i, j) = entry.value;
+    if (header.symmetry != Symmetry::general) matrix(j, i) = skew ? -entry.value : entry.value;
+    if (++i == header.rows) i = first_row(++j);
+  });
+  return matrix;
+}
+
+MatrixMarketInfo describe(const Header& header) {
+  MatrixMarketInfo info;
+  info.coordinate = header.format == Format::coordinate;
+  info.field = header.field == Field::real ? "real" : header.field == Field::integer ? "integer" : "pattern";
+  info.symmetry = header.symmetry == Symmetry::general     ? "general"
+                  : header.symmetry == Symmetry::symmetric ? "symmetric"
+                                                           : "skew-symmetric";
+  info.rows = header.rows;
+  info.columns = header.columns;
+  info.stored_entries = header.entries;
+  return info;
+}
+
+}  // namespace
+
+template <class T>
+MatrixMarketFile<T> read_matrix_market_source(TextSource& source, const std::string& name,
+                                              const ReadOptions& options) {
+  const Reader reader(source, name, options);
+  MatrixMarketFile<T> file;
+  file.info = describe(reader.header());
+  if (file.info.coordinate) {
+    file.matrix = read_coordinate<T>(reader, file.info);
+  } else {
+    file.matrix = read_array<T>(reader);
+  }
+  return file;
+}
+
+template MatrixMarketFile<float> read_matrix_market_source(TextSource&, const std::string&,
+                                                           const ReadOptions&);
+template MatrixMarketFile<double> read_matrix_market_source(TextSource&, const std::string&,
+                                                            const ReadOptions&);
+
+}  // namespace echelon::io
+
+namespace echelon {
+
+template <class T>
+MatrixMarketFile<T> read_matrix_market_file(const std::string& path, int threads) {
+  const auto source = io::open_text(path);
+  return io::read_matrix_market_source<T>(*source, path, {.threads = threads});
+}
+
+template <class T>
+Csr<T> read_matrix_market(const std::string& path) {
+  Matrix<T> matrix = read_matrix_market_file<T>(path).matrix;
+  if (auto* csr = std::get_if<Csr<T>>(&matrix)) return std::move(*csr);
+  return to_csr(MatrixRef<T>(matrix));
+}
+
+template <class T>
+Dense<T> read_matrix_market_dense(const std::string& path) {
+  Matrix<T> matrix = read_matrix_market_file<T>(path).matrix;
+  if (auto* dense = std::get_if<Dense<T>>(&matrix)) return std::move(*dense);
+  return to_dense(MatrixRef<T>(matrix));
+}
+
+template MatrixMarketFile<float> read_matrix_market_file(const std::string&, int);
+template MatrixMarketFile<double> read_matrix_market_file(const std::string&, int);
+template Csr<float> read_matrix_market(const std::string&);
+template Csr<double> read_matrix_market(const std::string&);
+template Dense<float> read_matrix_market_dense(const std::string&);
+template Dense<double> read_matrix_market_dense(const std::string&);
+
+}  // namespace echelon
