@@ -16,7 +16,12 @@ if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   endif()
 endif()
 enable_language(CUDA)
-# Only now: CMake's first look at the compiler, which knows no dialects yet, refuses a standard.
+# Only now: CMake's first look at the compiler knows no dialects yet. nvcc has had C++20 since 12.0, and
+# CMake 3.25 has not heard of it.
+if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+  set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+endif()
 set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 find_package(CUDAToolkit REQUIRED)
