@@ -48,11 +48,11 @@ class MatrixRef {
 };
 
 /// All elements, zeros included, column-major, on the matrix's device. rows * columns * sizeof(T) bytes;
-/// throws OutOfMemory when they are not to be had.
+/// throws OutOfMemory when they are not to be had. Done on return, on a GPU too.
 template <class T>
 [[nodiscard]] Dense<T> to_dense(MatrixRef<T> matrix);
-/// The elements that differ from zero (NaN does), on the matrix's device. Synchronises once, to learn how
-/// many there are.
+/// The elements that differ from zero (NaN does), on the matrix's device. Throws InvalidMatrix when there are
+/// more columns than a 32-bit index counts.
 template <class T>
 [[nodiscard]] Csr<T> to_csr(MatrixRef<T> matrix);
 

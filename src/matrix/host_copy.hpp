@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/matrix.hpp>
+
+namespace echelon {
+
+/// A matrix that the host can read: the matrix itself, or a copy of one that lives on a GPU.
+template <class T>
+class HostCopy {
+ public:
+  explicit HostCopy(const MatrixRef<T>& a) : matrix_(a) {
+    if (a.device().on_host()) return;
+    if (a.is_sparse()) {
+      csr_ = a.csr()->to(Device());
+      matrix_ = csr_;
+    } else {
+      copy_window(a.dense());
+    }
+  }
+  HostCopy(const HostCopy&) = delete;
+  HostCopy& operator=(const HostCopy&) = delete;
+
+  [[nodiscard]] const MatrixRef<T>& matrix() const { return matrix_; }
+
+ private:
+  /// What lies between the lines is copied too, so that the GPU needs no memory for a compact copy.
+  void copy_window(DenseView<const T> a) {
+    const bool by_column = a.layout == Layout::column_major;
+    const std::int64_t lines = by_column ? a.columns : a.rows;
+    const std::int64_t length = by_column ? a.rows : a.columns;
+    elements_ = Array<T>(Device(), lines > 0 && length > 0 ? (lines - 1) * a.leading + length : 0);
+    memory_detail::copy(Device(), elements_.data(), a.device, a.data, elements_.bytes());
+    a.data = elements_.data();
+    a.device = Device();
+    matrix_ = a;
+  }
+
+  MatrixRef<T> matrix_;
+  Csr<T> csr_;
+  Array<T> elements_;
+};
+
+}  // namespace echelon

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A matrix read row by row, dense and sparse alike: row i's stored elements are at the positions
+/// k in [begin(i), end(i)), in ascending columns.
+#pragma once
+
+#include "backend/annotate.hpp"
+
+#include <echelon/matrix.hpp>
+
+#include <cstdint>
+
+namespace echelon {
+
+template <class T>
+struct DenseRows {
+  using Value = T;
+  const T* data;
+  std::int64_t columns;
+  std::int64_t row_step;
+  std::int64_t column_step;
+
+  explicit DenseRows(const DenseView<const T>& a)
+      : data(a.data),
+        columns(a.columns),
+        row_step(a.layout == Layout::column_major ? 1 : a.leading),
+        column_step(a.layout == Layout::column_major ? a.leading : 1) {}
+
+  ECHELON_ANYWHERE std::int64_t begin(std::int64_t) const { return 0; }
+  ECHELON_ANYWHERE std::int64_t end(std::int64_t) const { return columns; }
+  ECHELON_ANYWHERE std::int64_t column(std::int64_t k) const { return k; }
+  ECHELON_ANYWHERE T value(std::int64_t i, std::int64_t k) const { return at(i, k); }
+  /// Element (i, j), zero where none is stored.
+  ECHELON_ANYWHERE T at(std::int64_t i, std::int64_t j) const { return data[i * row_step + j * column_step]; }
+};
+
+template <class T>
+struct SparseRows {
+  using Value = T;
+  const std::int64_t* row_offsets;
+  const std::int32_t* column_indices;
+  const T* values;
+
+  explicit SparseRows(const Csr<T>& a)
+      : row_offsets(a.row_offsets().data()),
+        column_indices(a.column_indices().data()),
+        values(a.values().data()) {}
+
+  ECHELON_ANYWHERE std::int64_t begin(std::int64_t i) const { return row_offsets[i]; }
+  ECHELON_ANYWHERE std::int64_t end(std::int64_t i) const { return row_offsets[i + 1]; }
+  ECHELON_ANYWHERE std::int64_t column(std::int64_t k) const { return column_indices[k]; }
+  ECHELON_ANYWHERE T value(std::int64_t, std::int64_t k) const { return values[k]; }
+  /// Element (i, j), zero where none is stored; O(log(row length)).
+  ECHELON_ANYWHERE T at(std::int64_t i, std::int64_t j) const {
+    std::int64_t low = begin(i);
+    std::int64_t high = end(i);
+    while (low < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      if (column_indices[middle] < j) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low < end(i) && column_indices[low] == j ? values[low] : T{0};
+  }
+};
+
+/// Calls f with the matrix as SparseRows or DenseRows.
+template <class T, class F>
+auto with_rows(const MatrixRef<T>& a, F&& f) {
+  return a.is_sparse() ? f(SparseRows<T>(*a.csr())) : f(DenseRows<T>(a.dense()));
+}
+
+}  // namespace echelon

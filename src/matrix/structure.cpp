@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/side.hpp"
+#include "matrix/host_copy.hpp"
+#include "matrix/rows.hpp"
+
+#include <echelon/structure.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+
+/// A sum that knows what rounding did to it: every addition's error is found exactly (D. Knuth's TwoSum) and
+/// only the sum of these tiny errors is rounded.
+class CertifiedSum {
+ public:
+  void add(double term) {
+    const double before = sum_;
+    sum_ += term;
+    const double added = sum_ - before;
+    const double error = (before - (sum_ - added)) + (term - added);
+    errors_ += error;
+    magnitudes_ += std::abs(error);
+    ++terms_;
+  }
+  /// Not less than the exact sum; equal to it when no addition was rounded. NaN after an overflow.
+  [[nodiscard]] double upper_bound() const {
+    return sum_ + (errors_ + 2 * static_cast<double>(terms_) * epsilon * magnitudes_);
+  }
+
+ private:
+  double sum_ = 0;
+  double errors_ = 0;
+  double magnitudes_ = 0;
+  std::int64_t terms_ = 0;
+};
+
+/// What one row, or several, contribute. Explicit zeros are as if not stored.
+struct RowFacts {
+  std::int64_t zeros = 0;
+  std::int64_t longest = 0;
+  std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+  std::int64_t empty = 0;
+  std::int64_t lower_bandwidth = 0;
+  std::int64_t upper_bandwidth = 0;
+  std::int64_t zero_diagonals = 0;
+  std::int64_t positive_diagonals = 0;
+  std::int64_t negative_diagonals = 0;
+  std::int64_t strictly_dominant = 0;
+  std::int64_t weakly_dominant = 0;
+  Largest largest = {};
+  double smallest = std::numeric_limits<double>::infinity();
+  std::int64_t unmatched_places = 0;  // a_ij != 0 == a_ji
+  std::int64_t unequal_values = 0;    // a_ij != a_ji
+  Largest half_asymmetry = {};
+  bool minor_not_positive = false;  // of the minors a_ii a_jj - a_ij a_ij
+  bool minor_negative = false;      // beyond doubt
+  FirstIndex nonfinite_row = {};
+  std::int64_t nonfinite_column = 0;
+
+  friend RowFacts combine(const RowFacts& a, const RowFacts& b) {
+    RowFacts c = a;
+    c.zeros += b.zeros;
+    c.longest = std::max(a.longest, b.longest);
+    c.shortest = std::min(a.shortest, b.shortest);
+    c.empty += b.empty;
+    c.lower_bandwidth = std::max(a.lower_bandwidth, b.lower_bandwidth);
+    c.upper_bandwidth = std::max(a.upper_bandwidth, b.upper_bandwidth);
+    c.zero_diagonals += b.zero_diagonals;
+    c.positive_diagonals += b.positive_diagonals;
+    c.negative_diagonals += b.negative_diagonals;
+    c.strictly_dominant += b.strictly_dominant;
+    c.weakly_dominant += b.weakly_dominant;
+    c.largest = combine(a.largest, b.largest);
+    c.smallest = std::min(a.smallest, b.smallest);
+    c.unmatched_places += b.unmatched_places;
+    c.unequal_values += b.unequal_values;
+    c.half_asymmetry = combine(a.half_asymmetry, b.half_asymmetry);
+    c.minor_not_positive |= b.minor_not_positive;
+    c.minor_negative |= b.minor_negative;
+    c.nonfinite_row = combine(a.nonfinite_row, b.nonfinite_row);
+    if (b.nonfinite_row.value < a.nonfinite_row.value) c.nonfinite_column = b.nonfinite_column;
+    return c;
+  }
+};
+
+/// The sign of a_ii a_jj - a_ij a_ij, the element a_ij not being zero.
+void judge_minor(double a_ii, double a_jj, double a_ij, RowFacts& facts) {
+  const bool same_sign = (a_ii > 0 && a_jj > 0) || (a_ii < 0 && a_jj < 0);
+  // Quotients neither overflow nor underflow where it matters; 8 epsilon is more than their rounding.
+  const double ratio = (a_ij / a_ii) * (a_ij / a_jj);
+  if (!(same_sign && ratio < 1)) facts.minor_not_positive = true;
+  if (!same_sign || (ratio > 1 + 8 * epsilon && std::isfinite(ratio))) facts.minor_negative = true;
+}
+
+template <class Rows>
+struct ReadDiagonal {
+  Rows rows;
+  double* diagonal;
+  void operator()(std::int64_t i) const { diagonal[i] = static_cast<double>(rows.at(i, i)); }
+};
+
+template <class Rows>
+struct DescribeRow {
+  Rows rows;
+  bool square;
+  std::int64_t diagonal_length;
+  const double* diagonal;
+  unsigned char* column_is_used;
+  unsigned char* row_is_strict;
+
+  RowFacts operator()(std::int64_t i) const {
+    RowFacts facts;
+    CertifiedSum excess;  // of the others' magnitudes over the diagonal's
+    std::int64_t length = 0;
+    for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k) {
+      const auto a_ij = static_cast<double>(rows.value(i, k));
+      if (a_ij == 0) continue;
+      const std::int64_t j = rows.column(k);
+      ++length;
+      excess.add(i == j ? -std::abs(a_ij) : std::abs(a_ij));
+      describe_element(i, j, a_ij, facts);
+      if (square) compare_with_mirror(i, j, a_ij, facts);
+    }
+    facts.zeros = rows.end(i) - rows.begin(i) - length;
+    facts.longest = facts.shortest = length;
+    facts.empty = length == 0 ? 1 : 0;
+    const bool strict = excess.upper_bound() < 0;
+    row_is_strict[i] = strict ? 1 : 0;
+    facts.strictly_dominant = strict ? 1 : 0;
+    facts.weakly_dominant = excess.upper_bound() <= 0 ? 1 : 0;
+    if (i < diagonal_length) {
+      facts.zero_diagonals = diagonal[i] == 0 ? 1 : 0;
+      facts.positive_diagonals = diagonal[i] > 0 ? 1 : 0;
+      facts.negative_diagonals = diagonal[i] < 0 ? 1 : 0;
+    }
+    return facts;
+  }
+
+  void describe_element(std::int64_t i, std::int64_t j, double a_ij, RowFacts& facts) const {
+    std::atomic_ref<unsigned char>(column_is_used[j]).store(1, std::memory_order_relaxed);
+    facts.lower_bandwidth = std::max(facts.lower_bandwidth, i - j);
+    facts.upper_bandwidth = std::max(facts.upper_bandwidth, j - i);
+    facts.largest = combine(facts.largest, Largest{std::abs(a_ij)});
+    facts.smallest = std::min(facts.smallest, std::abs(a_ij));
+    if (!std::isfinite(a_ij) && facts.nonfinite_row.value == FirstIndex::none) {
+      facts.nonfinite_row.value = i;
+      facts.nonfinite_column = j;
+    }
+  }
+
+  void compare_with_mirror(std::int64_t i, std::int64_t j, double a_ij, RowFacts& facts) const {
+    const auto a_ji = static_cast<double>(rows.at(j, i));
+    if (a_ji == 0) ++facts.unmatched_places;
+    if (a_ij != a_ji) ++facts.unequal_values;
+    facts.half_asymmetry = combine(facts.half_asymmetry, Largest{std::abs(a_ij / 2 - a_ji / 2)});
+    if (i < j) judge_minor(diagonal[i], diagonal[j], a_ij, facts);
+  }
+};
+
+/// Whether nonzeros lead from every row of a symmetric matrix, in steps, to a strictly dominant one. A weakly
+/// dominant matrix is then nonsingular: P. Shivakumar, K. Chew, A sufficient condition for nonvanishing of
+/// determinants, Proc. Amer. Math. Soc. 43 (1974).
+template <class Rows>
+bool leads_to_strict_rows(const Rows& rows, std::vector<unsigned char> reached) {
+  std::vector<std::int64_t> queue;
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    if (reached[i] != 0) queue.push_back(static_cast<std::int64_t>(i));
+  }
+  for (std::size_t head = 0; head < queue.size(); ++head) {
+    const std::int64_t i = queue[head];
+    for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k) {
+      unsigned char& seen = reached[static_cast<std::size_t>(rows.column(k))];
+      if (seen != 0 || rows.value(i, k) == 0) continue;
+      seen = 1;
+      queue.push_back(rows.column(k));
+    }
+  }
+  return queue.size() == reached.size();
+}
+
+template <class Rows>
+Definiteness judge(const RowFacts& facts, const Rows& rows, const std::vector<unsigned char>& strict) {
+  const auto n = static_cast<std::int64_t>(strict.size());
+  if (facts.unequal_values > 0 || facts.nonfinite_row.value != FirstIndex::none) return Definiteness::unknown;
+  if (facts.minor_negative || (facts.positive_diagonals > 0 && facts.negative_diagonals > 0)) {
+    return Definiteness::indefinite;
+  }
+  if (facts.negative_diagonals == 0 && facts.weakly_dominant == n) {
+    const bool nonsingular = facts.strictly_dominant == n || leads_to_strict_rows(rows, strict);
+    return nonsingular ? Definiteness::positive_definite : Definiteness::positive_semidefinite;
+  }
+  return facts.positive_diagonals == n && !facts.minor_not_positive ? Definiteness::maybe_positive_definite
+                                                                    : Definiteness::unknown;
+}
+
+double relative_asymmetry(const RowFacts& facts, bool square) {
+  if (!square) return std::numeric_limits<double>::infinity();
+  return facts.half_asymmetry.value == 0 ? 0 : 2 * (facts.half_asymmetry.value / facts.largest.value);
+}
+
+template <class T, class Rows>
+Structure describe(const MatrixRef<T>& A, const Rows& rows) {
+  const bool square = A.rows() == A.columns();
+  std::vector<double> diagonal(static_cast<std::size_t>(std::min(A.rows(), A.columns())));
+  std::vector<unsigned char> used(static_cast<std::size_t>(A.columns()), 0);
+  std::vector<unsigned char> strict(static_cast<std::size_t>(A.rows()), 0);
+  const auto diagonal_length = static_cast<std::int64_t>(diagonal.size());
+  RowFacts facts;
+  on_backend(A.device(), [&]<class B>() {
+    B backend(A.device());
+    backend.for_each(diagonal_length, ReadDiagonal<Rows>{rows, diagonal.data()});
+    backend.reduce(
+        A.rows(),
+        DescribeRow<Rows>{rows, square, diagonal_length, diagonal.data(), used.data(), strict.data()},
+        [&](const RowFacts& all) { facts = all; });
+  });
+
+  Structure s;
+  s.rows = A.rows();
+  s.columns = A.columns();
+  s.nonzeros = A.nonzeros();
+  s.explicit_zeros = facts.zeros;
+  s.symmetric_pattern = square && facts.unmatched_places == 0;
+  s.symmetric_values = square && facts.unequal_values == 0;
+  s.asymmetry = relative_asymmetry(facts, square);
+  s.lower_bandwidth = facts.lower_bandwidth;
+  s.upper_bandwidth = facts.upper_bandwidth;
+  s.longest_row = facts.longest;
+  s.shortest_row = A.rows() > 0 ? facts.shortest : 0;
+  s.empty_rows = facts.empty;
+  s.empty_columns = std::count(used.begin(), used.end(), 0);
+  s.zero_diagonals = facts.zero_diagonals;
+  s.positive_diagonals = facts.positive_diagonals;
+  s.strictly_dominant_rows = facts.strictly_dominant;
+  s.weakly_dominant_rows = facts.weakly_dominant;
+  s.largest_magnitude = facts.largest.value;
+  s.smallest_magnitude = facts.largest.value == 0 ? 0 : facts.smallest;
+  if (square) s.definiteness = judge(facts, rows, strict);
+  if (facts.nonfinite_row.value != FirstIndex::none) {
+    s.nonfinite_row = facts.nonfinite_row.value;
+    s.nonfinite_column = facts.nonfinite_column;
+  }
+  return s;
+}
+
+}  // namespace
+
+std::string_view to_string(Definiteness definiteness) {
+  switch (definiteness) {
+    case Definiteness::unknown:
+      return "unknown";
+    case Definiteness::positive_definite:
+      return "positive definite";
+    case Definiteness::positive_semidefinite:
+      return "positive semidefinite";
+    case Definiteness::maybe_positive_definite:
+      return "maybe positive definite";
+    case Definiteness::indefinite:
+      return "indefinite";
+  }
+  return {};
+}
+
+template <class T>
+Structure analyze_structure(MatrixRef<T> A) {
+  const HostCopy<T> host(A);
+  return with_rows(host.matrix(), [&](const auto& rows) { return describe(host.matrix(), rows); });
+}
+
+template Structure analyze_structure(MatrixRef<float>);
+template Structure analyze_structure(MatrixRef<double>);
+
+}  // namespace echelon
