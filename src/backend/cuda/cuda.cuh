@@ -25,6 +25,13 @@ __global__ void __launch_bounds__(block_size) for_each(std::int64_t n, F f) {
   for (std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x; i < n; i += stride) f(i);
 }
 
+template <class T>
+struct Fill {
+  T value;
+  T* target;
+  __device__ void operator()(std::int64_t i) const { target[i] = value; }
+};
+
 /// Shuffles an object word by word: V is trivially copyable and a multiple of 4 bytes.
 template <class V>
 __device__ V shuffle_down(V value, int delta) {
@@ -123,7 +130,7 @@ class Cuda {
   }
   template <class T>
   void fill(std::int64_t n, T value, T* target) {
-    for_each(n, Fill<T>{value, target});
+    for_each(n, cuda_kernels::Fill<T>{value, target});
   }
   template <class V>
   V read(const V* source) {
@@ -148,12 +155,6 @@ class Cuda {
  private:
   struct DestroyBlas {
     void operator()(cublasContext* handle) const { cublasDestroy(handle); }
-  };
-  template <class T>
-  struct Fill {
-    T value;
-    T* target;
-    ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = value; }
   };
   /// Enough blocks to fill the GPU, no more than the work has use for.
   [[nodiscard]] unsigned blocks_for(std::int64_t n) const {
