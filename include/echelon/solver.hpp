@@ -96,7 +96,13 @@ enum class MethodKind {
 };
 
 /// Which systems a method is made for; others are attempted all the same, and the report tells.
-enum class MethodNeeds { square, nonzero_diagonal, symmetric_positive_definite, diagonally_dominant };
+enum class MethodNeeds {
+  square,
+  nonzero_diagonal,
+  one_sided_spectrum,  ///< eigenvalues on one side of the imaginary axis
+  symmetric_positive_definite,
+  diagonally_dominant,
+};
 
 /// A row of the table of methods.
 struct Method {

@@ -64,7 +64,8 @@ std::vector<Method> table() {
   using enum MethodKind;
   using enum MethodNeeds;
   return {
-      row<BicgstabOptions>({.summary = "stabilised bi-conjugate gradients", .kind = iterative}),
+      row<BicgstabOptions>(
+          {.summary = "stabilised bi-conjugate gradients", .kind = iterative, .needs = one_sided_spectrum}),
       row<CgOptions>(
           {.summary = "conjugate gradients", .kind = iterative, .needs = symmetric_positive_definite}),
       row<CusolverLuOptions>(
