@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Handles of CUDA's libraries that destroy themselves.
+#pragma once
+
+#include <memory>
+#include <type_traits>
+
+#include "backend/cuda/check.cuh"
+
+namespace echelon {
+
+template <auto destroy>
+struct DestroyBy {
+  template <class Object>
+  void operator()(Object* object) const {
+    destroy(object);
+  }
+};
+
+/// `Owned<cusparseHandle_t, cusparseDestroy>` holds a handle.
+template <class Handle, auto destroy>
+using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, DestroyBy<destroy>>;
+
+/// What `create(&handle, arguments...)` makes: `make_owned<SolverHandle>(cusolverDnCreate)`.
+template <class OwnedHandle, class Create, class... Arguments>
+[[nodiscard]] OwnedHandle make_owned(Create create, Arguments... arguments) {
+  typename OwnedHandle::pointer handle = nullptr;
+  check(create(&handle, arguments...));
+  return OwnedHandle(handle);
+}
+
+}  // namespace echelon

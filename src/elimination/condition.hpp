@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// How large is A^-1? An estimate from a few solves with A and with its transpose.
+#pragma once
+
+#include "backend/backend.hpp"
+#include "backend/store.hpp"
+
+#include <echelon/array.hpp>
+
+#include <cmath>
+#include <cstdint>
+
+namespace echelon {
+
+namespace condition_detail {
+
+/// The sum of magnitudes, how many signs differ from those before, and the new signs in place of v.
+template <class T>
+struct TakeSigns {
+  T* v;
+  T* signs;
+  ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
+    const T sign = v[i] < 0 ? T{-1} : T{1};
+    const TwoSums result{std::fabs(static_cast<double>(v[i])), sign == signs[i] ? 0.0 : 1.0};
+    v[i] = signs[i] = sign;
+    return result;
+  }
+};
+
+/// The largest magnitude and where it is first.
+struct Peak {
+  double value = -1;
+  FirstIndex at = {};
+  friend ECHELON_ANYWHERE Peak combine(Peak a, Peak b) {
+    return a.value > b.value || (a.value == b.value && a.at.value < b.at.value) ? a : b;
+  }
+};
+
+template <class T>
+struct FindPeak {
+  const T* v;
+  ECHELON_ANYWHERE Peak operator()(std::int64_t i) const {
+    return {std::fabs(static_cast<double>(v[i])), {i}};
+  }
+};
+
+/// +-1 with growing magnitudes: a start that defeats the matrices made to fool the iteration.
+template <class T>
+struct Alternate {
+  std::int64_t n;
+  T* v;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    const double magnitude = 1 + static_cast<double>(i) / static_cast<double>(n > 1 ? n - 1 : 1);
+    v[i] = static_cast<T>(i % 2 == 0 ? magnitude : -magnitude);
+  }
+};
+
+/// The estimator's vectors and what it asks of them.
+template <class B, class T, class Solve>
+class InverseNorm {
+ public:
+  InverseNorm(B& backend, std::int64_t n, const Solve& solve)
+      : backend_(backend),
+        n_(n),
+        solve_(solve),
+        v_(backend.device(), n),
+        signs_(backend.device(), n),
+        sums_(backend.device(), 1),
+        peak_(backend.device(), 1) {}
+
+  /// Climbs from vertex to vertex of the unit ball ||v||_1 <= 1, on which v -> ||A^-1 v||_1 is convex: at
+  /// signs s of A^-1 v, the gradient is A^-T s, and its largest element points at the next vertex.
+  double estimate() {
+    backend_.fill(n_, T{0}, signs_.data());
+    backend_.fill(n_, static_cast<T>(1.0 / static_cast<double>(n_)), v_.data());
+    TwoSums result = solve_and_take_signs();
+    double best = result.first;
+    std::int64_t vertex = -1;
+    constexpr int most_vertices = 5;
+    for (int step = 0; step < most_vertices && std::isfinite(best); ++step) {
+      solve_(true, v_.data());
+      const std::int64_t next = peak();
+      if (next == FirstIndex::none || next == vertex) break;
+      vertex = next;
+      backend_.fill(n_, T{0}, v_.data());
+      backend_.write(T{1}, v_.data() + vertex);
+      result = solve_and_take_signs();
+      const bool climbed = !(result.first <= best);
+      const bool same_signs = result.second == 0;
+      if (climbed) best = result.first;
+      if (!climbed || same_signs) break;
+    }
+    if (!std::isfinite(best)) return best;
+    const double other = alternative();
+    return best > other ? best : other;  // NaN wins: it must not pass for a small norm
+  }
+
+ private:
+  TwoSums solve_and_take_signs() {
+    solve_(false, v_.data());
+    backend_.reduce(n_, TakeSigns<T>{v_.data(), signs_.data()}, Store<TwoSums>{sums_.data()});
+    return backend_.read(sums_.data());
+  }
+
+  std::int64_t peak() {
+    backend_.reduce(n_, FindPeak<T>{v_.data()}, Store<Peak>{peak_.data()});
+    return backend_.read(peak_.data()).at.value;
+  }
+
+  double alternative() {
+    backend_.for_each(n_, Alternate<T>{n_, v_.data()});
+    return 2 * solve_and_take_signs().first / (3 * static_cast<double>(n_));
+  }
+
+  B& backend_;
+  std::int64_t n_;
+  const Solve& solve_;
+  Array<T> v_, signs_;
+  Array<TwoSums> sums_;
+  Array<Peak> peak_;
+};
+
+}  // namespace condition_detail
+
+/// A lower bound of ||A^-1||_1, seldom less than a third of it; infinite or NaN when a solve was.
+/// `solve(transposed, v)` replaces the n elements v by A^-1 v, or A^-T v, queued on the backend.
+/// At most 7 solves with A and 5 with its transpose, and two n-vectors; waits for each.
+/// Hager, SIAM J. Sci. Stat. Comput. 5 (1984); Higham, ACM TOMS 14 (1988), algorithm 674.
+template <class T, class B, class Solve>
+[[nodiscard]] double estimate_inverse_norm_one(B& backend, std::int64_t n, const Solve& solve) {
+  if (n == 0) return 0;
+  return condition_detail::InverseNorm<B, T, Solve>(backend, n, solve).estimate();
+}
+
+/// 1 / (||A||_1 ||A^-1||_1) for a given ||A||_1: at least the true value, and 0 when A^-1 overflows.
+template <class T, class B, class Solve>
+[[nodiscard]] double estimate_reciprocal_condition(B& backend, std::int64_t n, double norm_one,
+                                                   const Solve& solve) {
+  if (n == 0) return 1;
+  const double inverse = estimate_inverse_norm_one<T>(backend, n, solve);
+  if (!std::isfinite(inverse) || norm_one == 0 || inverse == 0) return 0;
+  return 1 / norm_one / inverse;
+}
+
+}  // namespace echelon

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What factorisations with pivoting say about a singular matrix.
+#pragma once
+
+#include "solver/implementation.hpp"
+#include "support/text.hpp"
+
+#include <limits>
+
+namespace echelon {
+
+/// `pivot` counts from 0.
+inline Outcome zero_pivot(std::int64_t pivot) {
+  return {Status::singular, "A is singular: pivot " + std::to_string(pivot) + " (from 0) is exactly zero", pivot};
+}
+
+/// `what` is "row" or "column"; `index` counts from 0.
+inline Outcome zero_line(const char* what, std::int64_t index) {
+  return {Status::singular,
+          std::string("A is singular: ") + what + " " + std::to_string(index) + " (from 0) is zero", index};
+}
+
+/// Below the unit roundoff of T a matrix is singular as far as T can tell.
+template <class T>
+Outcome judge_condition(double reciprocal_condition) {
+  Outcome outcome;
+  outcome.reciprocal_condition = reciprocal_condition;
+  if (!(reciprocal_condition >= std::numeric_limits<T>::epsilon())) {
+    outcome.status = Status::singular;
+    outcome.message = "A is singular to working precision: its reciprocal condition number is about " +
+                      short_number(reciprocal_condition) +
+                      "; x is computed, but need not have a correct digit";
+  }
+  return outcome;
+}
+
+}  // namespace echelon
