@@ -74,7 +74,7 @@ class NoDevice : public Error {
 class OutOfMemory : public Error {
  public:
   OutOfMemory(const std::string& device, std::size_t asked, std::size_t available);
-  [[nodiscard]] std::size_t asked() const { return asked_; }          ///< bytes
+  [[nodiscard]] std::size_t asked() const { return asked_; }          ///< bytes; 0 when unknown
   [[nodiscard]] std::size_t available() const { return available_; }  ///< bytes, at the time of asking
 
  private:

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <echelon/methods/cusolver_lu.hpp>
-
-#include <cmath>
-#include <limits>
-#include <vector>
-
 #include "backend/cuda/owned.cuh"
 #include "backend/store.hpp"
 #include "elimination/condition.hpp"
 #include "elimination/verdict.hpp"
 #include "linalg/multiply.hpp"
 #include "solver/instantiate.hpp"
+
+#include <echelon/methods/cusolver_lu.hpp>
+
+#include <cmath>
+#include <limits>
+#include <vector>
 
 namespace echelon {
 
@@ -41,8 +41,8 @@ class Cusolver {
     const CurrentDevice current(backend.device().id());
     std::size_t device_bytes = 0;
     std::size_t host_bytes = 0;
-    check(cusolverDnXgetrf_bufferSize(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n, cuda_type<T>,
-                                      &device_bytes, &host_bytes));
+    check(cusolverDnXgetrf_bufferSize(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n,
+                                      cuda_type<T>, &device_bytes, &host_bytes));
     Array<unsigned char> on_device(backend.device(), static_cast<std::int64_t>(device_bytes));
     std::vector<unsigned char> on_host(host_bytes);
     check(cusolverDnXgetrf(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n, pivots, cuda_type<T>,
@@ -54,9 +54,9 @@ class Cusolver {
   template <class T>
   void substitute(bool transposed, const Dense<T>& lu, const Array<std::int64_t>& pivots, DenseView<T> X) {
     const CurrentDevice current(lu.device().id());
-    check(cusolverDnXgetrs(handle_.get(), parameters_.get(), transposed ? CUBLAS_OP_T : CUBLAS_OP_N, lu.rows(),
-                           X.columns, cuda_type<T>, lu.data(), lu.leading(), pivots.data(), cuda_type<T>, X.data,
-                           X.leading, info_.data()));
+    check(cusolverDnXgetrs(handle_.get(), parameters_.get(), transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+                           lu.rows(), X.columns, cuda_type<T>, lu.data(), lu.leading(), pivots.data(),
+                           cuda_type<T>, X.data, X.leading, info_.data()));
   }
 
   /// What the last routine said. Waits for it.
@@ -176,9 +176,9 @@ struct CopyScaled {
 
 /// How far the refinement of a column has come.
 struct Refinement {
-  double residual = 0;         ///< ||b - A x||_inf
-  std::int32_t running = 0;    ///< steps still count
-  std::int32_t accepted = 0;   ///< the last candidate is better than x
+  double residual = 0;        ///< ||b - A x||_inf
+  std::int32_t running = 0;   ///< steps still count
+  std::int32_t accepted = 0;  ///< the last candidate is better than x
 };
 
 struct BeginRefinement {
@@ -201,9 +201,7 @@ struct JudgeCandidate {
 template <class T>
 struct ElementMagnitude {
   const T* x;
-  ECHELON_ANYWHERE Largest operator()(std::int64_t i) const {
-    return {std::fabs(static_cast<double>(x[i]))};
-  }
+  ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {std::fabs(static_cast<double>(x[i]))}; }
 };
 
 template <class T>
@@ -254,10 +252,9 @@ class CusolverFactorisation final : public SolverImplementation<T> {
     Cusolver cusolver(this->device());
     const int info = cusolver.factor(backend, n, lu_.data(), pivots_.data());
     if (info > 0) return zero_pivot(info - 1);
-    const double rcond =
-        estimate_reciprocal_condition<T>(backend, n, norm, [&](bool transposed, T* v) {
-          cusolver.substitute(transposed, lu_, pivots_, DenseView<T>(v, n, 1, n, this->device()));
-        });
+    const double rcond = estimate_reciprocal_condition<T>(backend, n, norm, [&](bool transposed, T* v) {
+      cusolver.substitute(transposed, lu_, pivots_, DenseView<T>(v, n, 1, n, this->device()));
+    });
     cusolver.verdict(backend);
     return judge_condition<T>(rcond);
   }
@@ -305,8 +302,8 @@ class CusolverFactorisation final : public SolverImplementation<T> {
     if (!rows.uneven() && !extreme) row_scale_ = Array<T>();
     if (!columns.uneven()) column_scale_ = Array<T>();
     if (row_scale_.size() > 0 || column_scale_.size() > 0) {
-      backend.for_each(n * n, CopyScaled<T>{n, lu_.data(), n, lu_.data(), n, row_scale_.data(),
-                                            column_scale_.data()});
+      backend.for_each(
+          n * n, CopyScaled<T>{n, lu_.data(), n, lu_.data(), n, row_scale_.data(), column_scale_.data()});
     }
     return {};
   }
@@ -382,7 +379,7 @@ struct MethodWith<CusolverLuOptions> {
 
 template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisSide>(const Device&,
                                                                                     const CusolverLuOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisSide>(const Device&,
-                                                                                     const CusolverLuOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisSide>(
+    const Device&, const CusolverLuOptions&);
 
 }  // namespace echelon

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "elimination/levels.hpp"
+#include "elimination/verdict.hpp"
 #include "solver/instantiate.hpp"
 
 #include <echelon/methods/ilu0.hpp>
@@ -18,9 +19,7 @@ class IncompleteLu final : public SolverImplementation<T> {
   IncompleteLu(const Device& device, const Ilu0Options& /*options*/) : SolverImplementation<T>(device) {}
 
   Outcome analyze(const MatrixRef<T>& A) override {
-    if (!A.is_sparse()) {
-      return {Status::breakdown, "ilu0 needs a sparse matrix: a dense one has no pattern to keep to"};
-    }
+    if (!A.is_sparse()) return ilu0_without_pattern();
     const Csr<T>& csr = *A.csr();
     const std::int32_t* columns = csr.column_indices().data();
     diagonal_.resize(static_cast<std::size_t>(csr.rows()));
@@ -28,7 +27,7 @@ class IncompleteLu final : public SolverImplementation<T> {
       const std::int32_t* begin = columns + csr.row_offsets()[i];
       const std::int32_t* end = columns + csr.row_offsets()[i + 1];
       const std::int32_t* place = std::lower_bound(begin, end, i);
-      if (place == end || *place != i) return no_pivot(i, "is not stored");
+      if (place == end || *place != i) return ilu0_pivot(i, "is not stored");
       diagonal_[static_cast<std::size_t>(i)] = place - columns;
     }
     lower_ = Levels();
@@ -67,8 +66,8 @@ class IncompleteLu final : public SolverImplementation<T> {
       }
       for (std::int64_t k = begin; k < end; ++k) where[static_cast<std::size_t>(columns[k])] = -1;
       const T pivot = lu_[diagonal_[static_cast<std::size_t>(i)]];
-      if (pivot == 0) return no_pivot(i, "became zero");
-      if (!std::isfinite(pivot)) return no_pivot(i, "overflowed");
+      if (pivot == 0) return ilu0_pivot(i, "became zero");
+      if (!std::isfinite(pivot)) return ilu0_pivot(i, "overflowed");
     }
     return {};
   }
@@ -108,13 +107,6 @@ class IncompleteLu final : public SolverImplementation<T> {
   }
 
  private:
-  static Outcome no_pivot(std::int64_t row, const char* what) {
-    return {
-        Status::breakdown,
-        "ilu0 needs nonzero pivots: the diagonal element of row " + std::to_string(row) + " (from 0) " + what,
-        row};
-  }
-
   const Csr<T>* A_ = nullptr;           // for its pattern
   Array<T> lu_;                         // L (unit diagonal, not stored) and U on A's pattern
   std::vector<std::int64_t> diagonal_;  // places of the diagonal elements

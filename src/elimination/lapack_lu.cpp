@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
+#include "elimination/verdict.hpp"
 #include "linalg/blas.hpp"
 #include "linalg/lapack.hpp"
 #include "linalg/multiply.hpp"
 #include "solver/instantiate.hpp"
-#include "support/text.hpp"
 
 #include <echelon/methods/lapack_lu.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace echelon {
 
@@ -19,11 +18,11 @@ namespace {
 
 template <class B, class T>
 class LapackFactorisation final : public SolverImplementation<T> {
-  /// For refinement: the residual, the correction, and the corrected x, n elements each.
+  /// For refinement: the residual and the corrected x, n elements each.
   struct Vectors : Workspace {
-    explicit Vectors(std::int64_t n) : residual(Device(), n), correction(Device(), n) {}
-    [[nodiscard]] std::size_t bytes() const override { return residual.bytes() + correction.bytes(); }
-    Array<T> residual, correction;
+    explicit Vectors(std::int64_t n) : residual(Device(), n), candidate(Device(), n) {}
+    [[nodiscard]] std::size_t bytes() const override { return residual.bytes() + candidate.bytes(); }
+    Array<T> residual, candidate;
   };
 
  public:
@@ -33,6 +32,7 @@ class LapackFactorisation final : public SolverImplementation<T> {
   Outcome setup(const MatrixRef<T>& A) override {
     const int n = blas::dimension(A.rows());
     A_ = A;
+    lu_ = Dense<T>();  // the old factor makes room for the new one
     lu_ = to_dense(A);
     pivots_.assign(static_cast<std::size_t>(n), 0);
     row_scale_.clear();
@@ -42,19 +42,8 @@ class LapackFactorisation final : public SolverImplementation<T> {
     if (Outcome scaled = equilibrate(n); !scaled.ok()) return scaled;
     const T norm = lapack::norm_one(n, lu_.data());
     const int info = lapack::getrf(n, lu_.data(), pivots_.data());
-    if (info > 0) {
-      return {Status::singular,
-              "A is singular: pivot " + std::to_string(info - 1) + " (from 0) is exactly zero", info - 1};
-    }
-    const double rcond = lapack::reciprocal_condition(n, lu_.data(), norm);
-    Outcome outcome;
-    outcome.reciprocal_condition = rcond;
-    if (!(rcond >= std::numeric_limits<T>::epsilon())) {
-      outcome.status = Status::singular;
-      outcome.message = "A is singular to working precision: its reciprocal condition number is about " +
-                        short_number(rcond) + "; x is computed, but need not have a correct digit";
-    }
-    return outcome;
+    if (info > 0) return zero_pivot(info - 1);
+    return judge_condition<T>(lapack::reciprocal_condition(n, lu_.data(), norm));
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
@@ -67,7 +56,7 @@ class LapackFactorisation final : public SolverImplementation<T> {
   }
 
   void solve(Workspace& workspace, DenseView<const T> B_, DenseView<T> X, std::vector<Job>&) const override {
-    if (B_.rows == 0) return;
+    if (B_.rows == 0 || B_.columns == 0) return;
     const blas::Threads threads(this->device());
     for (std::int64_t j = 0; j < B_.columns; ++j) {
       std::copy_n(B_.column(j), B_.rows, X.column(j));
@@ -87,11 +76,7 @@ class LapackFactorisation final : public SolverImplementation<T> {
     column_scale_.resize(static_cast<std::size_t>(n));
     const int info = lapack::equilibrate(n, lu_.data(), row_scale_, column_scale_);
     if (info == 0) return {};
-    const bool row = info <= n;
-    return {Status::singular,
-            std::string("A is singular: ") + (row ? "row " : "column ") +
-                std::to_string(row ? info - 1 : info - n - 1) + " (from 0) is zero",
-            row ? info - 1 : info - n - 1};
+    return info <= n ? zero_line("row", info - 1) : zero_line("column", info - n - 1);
   }
 
   /// X = A^-1 X by the factors.
@@ -112,29 +97,28 @@ class LapackFactorisation final : public SolverImplementation<T> {
   /// Adds the solution for the residual as long as that makes the residual smaller.
   void refine(Vectors& v, const T* b, T* x) const {
     const std::int64_t n = lu_.rows();
+    T* candidate = v.candidate.data();
     T before = residual(b, x, v.residual.data());
     for (std::int64_t step = 0; step < options_.refine && before > 0; ++step) {
-      std::copy_n(v.residual.data(), n, v.correction.data());
-      substitute({v.correction.data(), n, 1, n});
-      for (std::int64_t i = 0; i < n; ++i) x[i] += v.correction[i];
-      const T after = residual(b, x, v.residual.data());
-      if (!(after < before)) {
-        for (std::int64_t i = 0; i < n; ++i) x[i] -= v.correction[i];
-        return;
-      }
+      std::copy_n(v.residual.data(), n, candidate);
+      substitute({candidate, n, 1, n});
+      for (std::int64_t i = 0; i < n; ++i) candidate[i] += x[i];
+      const T after = residual(b, candidate, v.residual.data());
+      if (!(after < before)) return;
+      std::copy_n(candidate, n, x);
       before = after;
     }
   }
 
-  /// r = b - A x; returns its largest magnitude.
+  /// r = b - A x; returns its largest magnitude, NaN if there is one.
   T residual(const T* b, const T* x, T* r) const {
     const std::int64_t n = lu_.rows();
     B backend(this->device());
     std::copy_n(b, n, r);
     multiply(backend, T{-1}, A_, x, T{1}, r);
-    T largest = 0;
-    for (std::int64_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(r[i]));
-    return largest;
+    Largest largest;
+    for (std::int64_t i = 0; i < n; ++i) largest = combine(largest, {std::abs(static_cast<double>(r[i]))});
+    return static_cast<T>(largest.value);
   }
 
   LapackLuOptions options_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What factorisations with pivoting say about a singular matrix.
+/// What factorisations say about a matrix that they cannot factor, in the same words on every backend.
 #pragma once
 
 #include "solver/implementation.hpp"
@@ -11,7 +11,8 @@ namespace echelon {
 
 /// `pivot` counts from 0.
 inline Outcome zero_pivot(std::int64_t pivot) {
-  return {Status::singular, "A is singular: pivot " + std::to_string(pivot) + " (from 0) is exactly zero", pivot};
+  return {Status::singular, "A is singular: pivot " + std::to_string(pivot) + " (from 0) is exactly zero",
+          pivot};
 }
 
 /// `what` is "row" or "column"; `index` counts from 0.
@@ -32,6 +33,18 @@ Outcome judge_condition(double reciprocal_condition) {
                       "; x is computed, but need not have a correct digit";
   }
   return outcome;
+}
+
+inline Outcome ilu0_without_pattern() {
+  return {Status::breakdown, "ilu0 needs a sparse matrix: a dense one has no pattern to keep to"};
+}
+
+/// `row` counts from 0; `what` completes "the diagonal element ...".
+inline Outcome ilu0_pivot(std::int64_t row, const char* what) {
+  return {
+      Status::breakdown,
+      "ilu0 needs nonzero pivots: the diagonal element of row " + std::to_string(row) + " (from 0) " + what,
+      row};
 }
 
 }  // namespace echelon

@@ -27,8 +27,8 @@ BadOption::BadOption(std::string path, const std::string& reason, std::string di
       did_you_mean_(std::move(did_you_mean)) {}
 
 OutOfMemory::OutOfMemory(const std::string& device, std::size_t asked, std::size_t available)
-    : Error(fmt::format("out of memory on {}: {} asked for, {} available", device, byte_count(asked),
-                        byte_count(available))),
+    : Error(fmt::format("out of memory on {}: {} asked for, {} available", device,
+                        asked > 0 ? byte_count(asked) : "an unknown amount", byte_count(available))),
       asked_(asked),
       available_(available) {}
 

@@ -14,26 +14,42 @@ std::string place(const std::source_location& where) {
   const std::string file = where.file_name();
   return " (" + file.substr(file.rfind('/') + 1) + ":" + std::to_string(where.line()) + ")";
 }
+
+/// A library's own allocation failed; it does not say how much it wanted.
+[[noreturn]] void throw_out_of_memory() {
+  int id = 0;
+  std::size_t available = 0;
+  std::size_t total = 0;
+  cudaGetDevice(&id);
+  cudaMemGetInfo(&available, &total);
+  throw OutOfMemory(Device::cuda(id).name(), 0, available);
+}
 }  // namespace
 
 void check(cudaError_t status, std::source_location where) {
   if (status == cudaSuccess) return;
   cudaGetLastError();  // an error that does not stick is forgotten, so that the next call may succeed
+  if (status == cudaErrorMemoryAllocation) throw_out_of_memory();
   throw CudaError(std::string("CUDA: ") + cudaGetErrorString(status) + place(where));
 }
 
 void check(cublasStatus_t status, std::source_location where) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
+  if (status == CUBLAS_STATUS_ALLOC_FAILED) throw_out_of_memory();
   throw CudaError(std::string("cuBLAS: ") + cublasGetStatusString(status) + place(where));
 }
 
 void check(cusparseStatus_t status, std::source_location where) {
   if (status == CUSPARSE_STATUS_SUCCESS) return;
+  if (status == CUSPARSE_STATUS_ALLOC_FAILED || status == CUSPARSE_STATUS_INSUFFICIENT_RESOURCES) {
+    throw_out_of_memory();
+  }
   throw CudaError(std::string("cuSPARSE: ") + cusparseGetErrorString(status) + place(where));
 }
 
 void check(cusolverStatus_t status, std::source_location where) {
   if (status == CUSOLVER_STATUS_SUCCESS) return;
+  if (status == CUSOLVER_STATUS_ALLOC_FAILED) throw_out_of_memory();
   throw CudaError("cuSOLVER: status " + std::to_string(static_cast<int>(status)) + place(where));
 }
 

@@ -2,10 +2,10 @@
 /// Handles of CUDA's libraries that destroy themselves.
 #pragma once
 
+#include "backend/cuda/check.cuh"
+
 #include <memory>
 #include <type_traits>
-
-#include "backend/cuda/check.cuh"
 
 namespace echelon {
 
