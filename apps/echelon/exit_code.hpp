@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What the tool's exit status says; scripts rely on the numbers.
+#pragma once
+
+#include <echelon/report.hpp>
+
+namespace echelon::tool {
+
+enum ExitCode : int {
+  exit_solved = 0,         ///< or, for verbs that solve nothing, done
+  exit_not_converged = 1,  ///< cancelled too
+  exit_usage = 2,
+  exit_bad_input = 3,    ///< a file that cannot be read or written, or does not fit
+  exit_no_solution = 4,  ///< singular, inconsistent, underdetermined, breakdown, ...
+  exit_resources = 5,    ///< device or memory
+  exit_internal = 70,    ///< a defect of the tool
+};
+
+[[nodiscard]] ExitCode exit_code(Status status);
+
+}  // namespace echelon::tool

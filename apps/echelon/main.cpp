@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands.hpp"
+#include "failure.hpp"
+#include "support/text.hpp"
+#include "terminal.hpp"
+
+#include <echelon/device.hpp>
+#include <echelon/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace echelon::tool {
+
+namespace {
+
+struct Verb {
+  std::string_view name;
+  std::string_view summary;
+  ExitCode (*run)(const Arguments& arguments);
+};
+
+constexpr std::array verbs = {
+    Verb{"solve", "solve A x = b, with a report that says how and how well", run_solve},
+    Verb{"info", "what a matrix looks like", run_info},
+    Verb{"methods", "the methods of this build and where they run", run_methods},
+};
+
+std::string usage() {
+  std::string text = "usage: echelon VERB [OPTION]...\n\n";
+  for (const Verb& verb : verbs) text += fmt::format("  {:<9} {}\n", verb.name, verb.summary);
+  return text + "\n'echelon --help' says more, 'echelon VERB --help' everything about a verb.\n";
+}
+
+std::string help() {
+  std::string text = "Echelon solves linear systems A x = b, dense and sparse, and says how well.\n\n";
+  text += usage().substr(0, usage().rfind("\n'"));
+  return text + R"(
+  echelon VERB --help          the verb's options
+  echelon --help solver:NAME   the method's options, for -p key=value
+  echelon --version            the version, and whether CUDA is built in
+
+Results go to stdout (one line of JSON with --json), everything else to stderr.
+Exit status: 0 solved, 1 not converged, 2 usage, 3 bad input, 4 singular or no solution,
+5 device or memory.
+
+Example:
+  echelon solve A.mtx.gz --rhs b.mtx --rtol 1e-10 -o x.mtx
+)";
+}
+
+std::string version() {
+  return fmt::format("echelon {}\nCUDA: {}\n", ECHELON_VERSION, cuda_built() ? "yes" : "no");
+}
+
+const Verb& find_verb(const std::string& name) {
+  const auto* const found =
+      std::find_if(verbs.begin(), verbs.end(), [&](const Verb& v) { return v.name == name; });
+  if (found != verbs.end()) return *found;
+  std::vector<std::string> names;
+  for (const Verb& verb : verbs) names.emplace_back(verb.name);
+  if (name.starts_with('-')) names = {"--help", "--version"};
+  const std::string_view what = name.starts_with('-') ? "option" : "verb";
+  throw BadOption(name, fmt::format("there is no {} '{}'", what, name), nearest(name, names));
+}
+
+ExitCode run(const Arguments& arguments) {
+  if (arguments.empty()) {
+    fmt::print(stderr, "{}", usage());
+    return exit_usage;
+  }
+  if (const auto method = method_asked_about(arguments)) return print_method_help(*method);
+  const std::string& first = arguments.front();
+  if (first == "--help" || first == "-h" || first == "help") return print_result(help()), exit_solved;
+  if (first == "--version") return print_result(version()), exit_solved;
+  return find_verb(first).run({arguments.begin() + 1, arguments.end()});
+}
+
+}  // namespace
+
+}  // namespace echelon::tool
+
+int main(int argc, char** argv) {
+  const echelon::tool::Arguments arguments(argv + 1, argv + argc);
+  try {
+    return echelon::tool::run(arguments);
+  } catch (...) {
+    const bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+    return echelon::tool::report_failure(std::current_exception(), json);
+  }
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "command_line.hpp"
+#include "json.hpp"
+#include "terminal.hpp"
+
+#include <echelon/device.hpp>
+#include <echelon/solver.hpp>
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace echelon::tool {
+
+namespace {
+
+std::string_view kind_name(MethodKind kind) {
+  switch (kind) {
+    case MethodKind::direct:
+      return "direct";
+    case MethodKind::iterative:
+      return "iterative";
+    case MethodKind::preconditioner:
+      return "preconditioner";
+  }
+  return {};
+}
+
+std::string_view needs_name(MethodNeeds needs) {
+  switch (needs) {
+    case MethodNeeds::square:
+      return "square";
+    case MethodNeeds::nonzero_diagonal:
+      return "nonzero_diagonal";
+    case MethodNeeds::symmetric_positive_definite:
+      return "symmetric_positive_definite";
+    case MethodNeeds::diagonally_dominant:
+      return "diagonally_dominant";
+  }
+  return {};
+}
+
+std::string_view needs_words(MethodNeeds needs) {
+  switch (needs) {
+    case MethodNeeds::square:
+      return "square";
+    case MethodNeeds::nonzero_diagonal:
+      return "square, with no zero on its diagonal";
+    case MethodNeeds::symmetric_positive_definite:
+      return "symmetric positive definite";
+    case MethodNeeds::diagonally_dominant:
+      return "diagonally dominant";
+  }
+  return {};
+}
+
+std::vector<std::string> device_names(const Method& method) {
+  std::vector<std::string> names;
+  if (method.serial) names.emplace_back("serial");
+  if (method.openmp) names.emplace_back("openmp");
+  if (method.cuda && cuda_built()) names.emplace_back("cuda");
+  return names;
+}
+
+std::string cuda_line() {
+  if (!cuda_built()) return "CUDA is not built in: configure with -DECHELON_CUDA=ON";
+  const int count = cuda_device_count();
+  if (count == 0) return "CUDA is built in; no GPU can be used here";
+  return fmt::format("CUDA is built in; {} GPU{} here, the first: {}", count, count == 1 ? "" : "s",
+                     hardware(Device::cuda()));
+}
+
+std::string methods_text() {
+  const auto mark = [](bool yes) { return std::string(yes ? "yes" : "-"); };
+  std::vector<std::vector<std::string>> rows = {
+      {"METHOD", "KIND", "SERIAL", "OPENMP", "CUDA", "SPARSE", "DENSE", "PRECONDITIONS", "SUMMARY"}};
+  for (const Method& method : methods()) {
+    rows.push_back({method.name, std::string(kind_name(method.kind)), mark(method.serial),
+                    mark(method.openmp), mark(method.cuda && cuda_built()), mark(method.sparse),
+                    mark(method.dense), mark(method.usable_as_preconditioner), method.summary});
+  }
+  return fmt::format("{}\n{}.\nA method's options: echelon --help solver:NAME\n", table(rows), cuda_line());
+}
+
+Json methods_json() {
+  Json list = Json::array();
+  for (const Method& method : methods()) {
+    Json options = Json::array();
+    for (const OptionInfo& option : method.options) {
+      options.push_back({{"name", option.name},
+                         {"type", option.type},
+                         {"default", option.fallback},
+                         {"allowed", option.allowed},
+                         {"help", option.help}});
+    }
+    list.push_back({{"name", method.name},
+                    {"summary", method.summary},
+                    {"kind", kind_name(method.kind)},
+                    {"needs", needs_name(method.needs)},
+                    {"devices", device_names(method)},
+                    {"sparse", method.sparse},
+                    {"dense", method.dense},
+                    {"preconditioner", method.usable_as_preconditioner},
+                    {"options", options}});
+  }
+  return {{"version", ECHELON_VERSION},
+          {"cuda_built", cuda_built()},
+          {"cuda_devices", cuda_device_count()},
+          {"methods", list}};
+}
+
+}  // namespace
+
+ExitCode run_methods(const Arguments& arguments) {
+  bool json = false;
+  CLI::App app("Lists the methods of this build and where they run.", "echelon methods");
+  set_style(app);
+  app.add_flag("--json", json, "one line of JSON, with every method's options");
+  if (!parse(app, arguments)) return exit_solved;
+  if (json) {
+    print_json(methods_json());
+  } else {
+    print_result(methods_text());
+  }
+  return exit_solved;
+}
+
+std::optional<std::string> method_asked_about(const Arguments& arguments) {
+  constexpr std::string_view prefix = "solver:";
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    std::string topic;
+    if (arguments[i] == "--help" && i + 1 < arguments.size()) topic = arguments[i + 1];
+    if (arguments[i].starts_with("--help=")) topic = arguments[i].substr(7);
+    if (topic.starts_with(prefix)) return topic.substr(prefix.size());
+  }
+  return std::nullopt;
+}
+
+ExitCode print_method_help(const std::string& name) {
+  const Method& method = find_method(name);
+  std::string text = fmt::format("{}: {}\n\n", method.name, method.summary);
+  std::vector<Row> facts = {{"kind", std::string(kind_name(method.kind))},
+                            {"made for A", std::string(needs_words(method.needs))},
+                            {"devices", fmt::format("{}", fmt::join(device_names(method), ", "))}};
+  if (method.usable_as_preconditioner && method.kind != MethodKind::preconditioner) {
+    facts.emplace_back("also", "a preconditioner: -p preconditioner=" + method.name);
+  }
+  text += aligned(facts);
+  if (method.options.empty()) return print_result(text + "\nIt has no options.\n"), exit_solved;
+
+  std::vector<std::vector<std::string>> rows = {{"  OPTION", "TYPE", "DEFAULT", "ALLOWED", "MEANING"}};
+  for (const OptionInfo& option : method.options) {
+    rows.push_back({"  " + option.name, option.type, option.fallback, option.allowed, option.help});
+  }
+  text +=
+      fmt::format("\n{}\nGiven as -p OPTION=VALUE, for example\n  echelon solve A.mtx --method {} -p {}={}\n",
+                  table(rows), method.name, method.options.front().name,
+                  method.options.front().fallback.empty() ? "VALUE" : method.options.front().fallback);
+  print_result(text);
+  return exit_solved;
+}
+
+}  // namespace echelon::tool

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "progress_line.hpp"
+
+#include "terminal.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace echelon::tool {
+
+ProgressLine::ProgressLine(bool quiet) : enabled_(!quiet && is_terminal(stderr)) {}
+
+void ProgressLine::say(std::string_view what) {
+  if (enabled_) show(fmt::format("{} ...", what));
+}
+
+void ProgressLine::update(const Progress& progress) {
+  if (!enabled_) return;
+  const double now = stopwatch_.seconds();
+  if (now - last_shown_ < 0.1) return;
+  last_shown_ = now;
+  const std::string which =
+      progress.right_hand_side > 0 ? fmt::format(", right-hand side {}", progress.right_hand_side + 1) : "";
+  show(fmt::format("{}{}: {} iterations, relative residual {:.2e} (to reach: {:.0e}), {}", progress.method,
+                   which, grouped(progress.iteration), progress.relative_residual, progress.tolerance,
+                   duration(now)));
+}
+
+void ProgressLine::clear() {
+  if (shown_) fmt::print(stderr, "\r\033[K");
+  shown_ = false;
+}
+
+void ProgressLine::show(std::string_view line) {
+  fmt::print(stderr, "\r\033[K{}", line);
+  std::fflush(stderr);
+  shown_ = true;
+}
+
+}  // namespace echelon::tool

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "command_line.hpp"
+#include "failure.hpp"
+#include "interrupt.hpp"
+#include "output_file.hpp"
+#include "plots.hpp"
+#include "progress_line.hpp"
+#include "solve_outcome.hpp"
+#include "support/text.hpp"
+#include "terminal.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/io/matrix_market.hpp>
+#include <echelon/linalg.hpp>
+#include <echelon/solve.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace echelon::tool {
+
+namespace {
+
+struct Request {
+  std::string matrix;
+  std::string right_hand_side;
+  std::string precision = "double";
+  std::string output;
+  std::string plot;
+  SolveOptions options;
+  bool json = false;
+  bool quiet = false;
+};
+
+void set_device(SolveOptions& options, const std::string& name) {
+  if (name != "auto") options.device = Device::parse(name);
+}
+
+void add_parameter(SolveOptions& options, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw BadOption("parameter", fmt::format("-p takes key=value, not '{}'", text));
+  }
+  options.parameters.set(text.substr(0, equals), text.substr(equals + 1));
+}
+
+void add_options(CLI::App& app, Request& request) {
+  SolveOptions& options = request.options;
+  app.add_option("A", request.matrix, "the matrix, in Matrix Market form (.mtx or .mtx.gz)")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--rhs", request.right_hand_side,
+                 "right-hand sides, n by k, as Matrix Market; without it b = A * 1")
+      ->type_name("FILE");
+  app.add_option("--method", options.method, "auto (default), or a name that 'echelon methods' lists")
+      ->type_name("NAME");
+  app.add_option_function<std::string>(
+         "--device", [&](const std::string& name) { set_device(options, name); },
+         "auto (default), serial, openmp, openmp:THREADS, cuda or cuda:GPU")
+      ->type_name("DEVICE");
+  app.add_option_function<std::string>(
+         "--rtol", [&](const std::string& text) { options.rtol = number("--rtol", text); },
+         "solved when ||b - Ax|| <= max(rtol ||b||, atol); default 1e-8, in float 1e-5")
+      ->type_name("X");
+  app.add_option_function<std::string>(
+         "--atol", [&](const std::string& text) { options.atol = number("--atol", text); }, "default 0")
+      ->type_name("X");
+  app.add_option_function<std::string>(
+         "--max-iterations",
+         [&](const std::string& text) { options.max_iterations = whole_number("--max-iterations", text); },
+         "default 10000")
+      ->type_name("N");
+  app.add_option_function<std::vector<std::string>>(
+         "-p,--parameter",
+         [&](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) add_parameter(options, text);
+         },
+         "an option of the method, see 'echelon --help solver:NAME'; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--precision", request.precision, "double (default) or float")->type_name("TYPE");
+  app.add_option("-o,--output", request.output, "write x here (.mtx or .mtx.gz)")->type_name("FILE");
+  app.add_option("--plot", request.plot, "draw the residual's history here")->type_name("FILE.svg");
+  app.add_flag("--json", request.json, "the report as one line of JSON");
+  app.add_flag("--quiet", request.quiet, "no progress, no notes");
+}
+
+/// Everything that can be wrong without A being known is found before a long read and a long solve.
+template <class T>
+void check_early(Request& request) {
+  const SolveOptions& options = request.options;
+  if (options.device) require(*options.device);
+  if (options.method != "auto") {
+    const Method& method = find_method(options.method);
+    const Device device = options.device.value_or(method.runs_on(Device()) ? Device() : Device::cuda());
+    static_cast<void>(make_solver<T>(method.name, device, options.parameters));
+  } else if (!options.parameters.empty()) {
+    throw BadOption("parameter", "-p sets a method's option: say which method with --method NAME");
+  }
+  request.output = writable_file(request.output);
+  request.plot = writable_file(request.plot);
+}
+
+template <class T>
+Dense<T> read_right_hand_side(const std::string& path, const std::string& matrix, std::int64_t rows) {
+  Dense<T> b = read_matrix_market_dense<T>(path);
+  if (b.rows() != rows) {
+    throw DimensionMismatch(
+        fmt::format("{} has {} rows and {} has {}: they must agree", matrix, rows, path, b.rows()));
+  }
+  return b;
+}
+
+template <class T>
+Dense<T> times_ones(MatrixRef<T> A) {
+  const Device host;
+  Dense<T> ones(host, A.columns(), 1);
+  std::fill_n(ones.data(), A.columns(), T{1});
+  Dense<T> b(host, A.rows(), 1);
+  multiply<T>(1, A, ones.view(), 0, b.view());
+  return b;
+}
+
+/// NaN where x has one.
+template <class T>
+double distance_from_ones(const Dense<T>& x) {
+  double distance = 0;
+  for (std::int64_t i = 0; i < x.rows(); ++i) {
+    const double difference = std::abs(static_cast<double>(x[i]) - 1);
+    if (!(difference <= distance)) distance = difference;
+    if (std::isnan(difference)) break;
+  }
+  return distance;
+}
+
+template <class T>
+bool finite(const Dense<T>& x) {
+  return std::all_of(x.data(), x.data() + x.rows() * x.columns(),
+                     [](T value) { return std::isfinite(value); });
+}
+
+/// Statuses after which x is an answer or the best that was reached.
+bool worth_keeping(Status status) {
+  return exit_code(status) <= exit_not_converged;
+}
+
+template <class T>
+void write_solution(const Dense<T>& x, SolveOutcome& outcome) {
+  if (outcome.output.empty() || !worth_keeping(outcome.report.status) || !finite(x)) return;
+  const Report& report = outcome.report;
+  const std::string how =
+      fmt::format("x of A x = b, A from {}; {} by {}, relative residual {}", outcome.matrix,
+                  to_string(report.status), report.method, short_number(report.relative_residual));
+  write_matrix_market<T>(outcome.output, x, how);
+  outcome.output_written = true;
+}
+
+/// A full disk must not cost the report.
+template <class Work>
+void keep_failure(SolveOutcome& outcome, const Work& work) {
+  try {
+    work();
+  } catch (const Error&) {
+    outcome.write_failure = std::current_exception();
+  }
+}
+
+template <class T>
+MatrixMarketFile<T> read_square(const std::string& path) {
+  MatrixMarketFile<T> file = read_matrix_market_file<T>(path);
+  if (file.info.rows != file.info.columns) {
+    throw DimensionMismatch(fmt::format("{} is {} by {}: solving needs a square matrix", path, file.info.rows,
+                                        file.info.columns));
+  }
+  return file;
+}
+
+template <class T>
+SolveOutcome solve_request(const Request& request) {
+  const Stopwatch total;
+  SolveOutcome outcome;
+  outcome.matrix = request.matrix;
+  outcome.right_hand_side = request.right_hand_side;
+  outcome.precision = request.precision;
+  outcome.output = request.output;
+
+  ProgressLine progress(request.quiet);
+  progress.say("reading " + request.matrix);
+  const MatrixMarketFile<T> file = read_square<T>(request.matrix);
+  const MatrixRef<T> A(file.matrix);
+  const bool given = !request.right_hand_side.empty();
+  const Dense<T> b =
+      given ? read_right_hand_side<T>(request.right_hand_side, request.matrix, A.rows()) : times_ones(A);
+  outcome.file = file.info;
+  outcome.nonzeros = A.nonzeros();
+  outcome.matrix_bytes = std::visit([](const auto& matrix) { return matrix.bytes(); }, file.matrix);
+  outcome.right_hand_sides = b.columns();
+  outcome.read_seconds = total.seconds();
+
+  const Interrupt interrupt(request.quiet);
+  progress.say("setting up");
+  const Control control{[&](const Progress& now) { progress.update(now); }, interrupt.token()};
+  auto [x, report] = solve<T>(A, b.view(), request.options, control);
+  progress.clear();
+  outcome.hardware = hardware(report.device);
+  if (!given && report.solved()) outcome.distance_from_ones = distance_from_ones(x);
+  outcome.report = std::move(report);
+  keep_failure(outcome, [&] { write_solution(x, outcome); });
+  outcome.total_seconds = total.seconds();
+  return outcome;
+}
+
+SolveOutcome solve_request(Request& request) {
+  if (request.precision == "double") return check_early<double>(request), solve_request<double>(request);
+  if (request.precision == "float") return check_early<float>(request), solve_request<float>(request);
+  throw BadOption("--precision",
+                  fmt::format("there is no precision '{}': it is double or float", request.precision),
+                  nearest(request.precision, {"double", "float"}));
+}
+
+}  // namespace
+
+ExitCode run_solve(const Arguments& arguments) {
+  Request request;
+  CLI::App app("Solves A x = b and reports how, and how well.", "echelon solve");
+  set_style(app);
+  add_options(app, request);
+  if (!parse(app, arguments)) return exit_solved;
+  if (request.json && !request.quiet && request.right_hand_side.empty()) {
+    print_note("no --rhs given: b = A * 1");
+  }
+  SolveOutcome outcome = solve_request(request);
+  if (!request.plot.empty()) {
+    keep_failure(outcome, [&] { write_whole(request.plot, history_svg(outcome)); });
+  }
+  if (request.json) {
+    print_json(solve_json(outcome));
+  } else {
+    print_result(solve_text(outcome));
+  }
+  if (outcome.write_failure) return report_failure(outcome.write_failure, false);
+  return exit_code(outcome.report.status);
+}
+
+}  // namespace echelon::tool
