@@ -64,6 +64,11 @@ std::vector<std::string> device_names(const Method& method) {
   return names;
 }
 
+std::string devices_words(const Method& method) {
+  const std::string names = fmt::format("{}", fmt::join(device_names(method), ", "));
+  return names.empty() ? "cuda, which is not built in" : names;
+}
+
 std::string cuda_line() {
   if (!cuda_built()) return "CUDA is not built in: configure with -DECHELON_CUDA=ON";
   const int count = cuda_device_count();
@@ -143,21 +148,25 @@ ExitCode print_method_help(const std::string& name) {
   std::string text = fmt::format("{}: {}\n\n", method.name, method.summary);
   std::vector<Row> facts = {{"kind", std::string(kind_name(method.kind))},
                             {"made for A", std::string(needs_words(method.needs))},
-                            {"devices", fmt::format("{}", fmt::join(device_names(method), ", "))}};
+                            {"devices", devices_words(method)}};
   if (method.usable_as_preconditioner && method.kind != MethodKind::preconditioner) {
     facts.emplace_back("also", "a preconditioner: -p preconditioner=" + method.name);
   }
   text += aligned(facts);
   if (method.options.empty()) return print_result(text + "\nIt has no options.\n"), exit_solved;
 
-  std::vector<std::vector<std::string>> rows = {{"  OPTION", "TYPE", "DEFAULT", "ALLOWED", "MEANING"}};
+  std::vector<Row> rows;
   for (const OptionInfo& option : method.options) {
-    rows.push_back({"  " + option.name, option.type, option.fallback, option.allowed, option.help});
+    std::string value = option.type;
+    if (!option.allowed.empty()) value += ": " + option.allowed;
+    if (!option.fallback.empty()) value += "; default " + option.fallback;
+    rows.emplace_back(option.name, value);
+    rows.emplace_back("", option.help);
   }
-  text +=
-      fmt::format("\n{}\nGiven as -p OPTION=VALUE, for example\n  echelon solve A.mtx --method {} -p {}={}\n",
-                  table(rows), method.name, method.options.front().name,
-                  method.options.front().fallback.empty() ? "VALUE" : method.options.front().fallback);
+  const OptionInfo& first = method.options.front();
+  text += fmt::format(
+      "\nOptions, given as -p NAME=VALUE:\n{}\nExample: echelon solve A.mtx --method {} -p {}={}\n",
+      aligned(rows), method.name, first.name, first.fallback);
   print_result(text);
   return exit_solved;
 }

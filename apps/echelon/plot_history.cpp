@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plots.hpp"
+#include "support/text.hpp"
 #include "svg.hpp"
 #include "terminal.hpp"
 
@@ -102,7 +103,7 @@ Axes fitting_axes(const std::vector<Sample>& samples, double tolerance, double l
   if (std::isfinite(last)) include(last);
   const int highest = static_cast<int>(std::ceil(std::log10(high)));
   const int lowest = std::min(static_cast<int>(std::floor(std::log10(low))), highest - 1);
-  return {std::max(1.0, iterations), lowest, highest};
+  return {std::max(1.0, 1.02 * iterations), lowest, highest};
 }
 
 void draw_curve(Svg& svg, const Axes& axes, const std::vector<Sample>& samples) {
@@ -120,8 +121,7 @@ void draw_tolerance(Svg& svg, const Axes& axes, double tolerance) {
   if (!(tolerance > 0)) return;
   const Point at = axes.place(0, tolerance);
   svg.line(at, {width - right, at.y}, "goal");
-  svg.text({left + 12, at.y - 8}, fmt::format("tolerance {:.0e}", tolerance), "goal-label",
-           Svg::Anchor::start);
+  svg.text({left + 12, at.y - 8}, "tolerance " + short_number(tolerance), "goal-label", Svg::Anchor::start);
 }
 
 void draw_end(Svg& svg, const Axes& axes, double iteration, double residual) {
@@ -129,9 +129,10 @@ void draw_end(Svg& svg, const Axes& axes, double iteration, double residual) {
   const Point at = axes.place(iteration, std::max(residual, smallest_drawn));
   svg.circle(at, 9, "halo");
   svg.circle(at, 4.5, "mark");
-  const bool to_the_left = at.x > width / 2;
-  svg.text({at.x + (to_the_left ? -14 : 14), at.y - 10}, fmt::format("measured: {:.1e}", residual),
-           "data-label", to_the_left ? Svg::Anchor::end : Svg::Anchor::start);
+  // The curve comes from above and from the left: below it there is room, unless the floor is near.
+  const double below = height - bottom - at.y > 34 ? 24 : -14;
+  svg.text({at.x + 6, at.y + below}, "measured: " + short_number(residual), "data-label",
+           at.x > width / 2 ? Svg::Anchor::end : Svg::Anchor::start);
 }
 
 }  // namespace

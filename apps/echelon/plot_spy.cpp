@@ -18,10 +18,26 @@ namespace echelon::tool {
 
 namespace {
 
-constexpr double side = 560;              // of the picture's longer side, in pixels
-constexpr std::int64_t most_cells = 280;  // along it
+constexpr double side = 560;     // of the picture's longer side, in pixels
+constexpr double cell_side = 2;  // of the smallest cell drawn
 constexpr double most_elongated = 4;
-constexpr std::array shades = {0.30, 0.44, 0.58, 0.72, 0.86, 1.0};
+constexpr std::array shades = {0.40, 0.52, 0.64, 0.76, 0.88, 1.0};
+
+/// The picture's place and scale on the page.
+struct Frame {
+  double x = 96;
+  double y = 112;
+  double width = side;
+  double height = side;
+};
+
+Frame fitting_frame(double rows, double columns) {
+  Frame frame;
+  const double ratio = std::clamp(columns / rows, 1 / most_elongated, most_elongated);
+  if (ratio < 1) frame.width = side * ratio;
+  if (ratio > 1) frame.height = side / ratio;
+  return frame;
+}
 
 /// Nonzeros counted in a grid of cells, each a block of the matrix.
 struct Grid {
@@ -45,10 +61,11 @@ struct Grid {
 };
 
 template <class T>
-Grid count_nonzeros(MatrixRef<T> A) {
+Grid count_nonzeros(const Frame& frame, MatrixRef<T> A) {
+  const auto most = [](double length) { return static_cast<std::int64_t>(length / cell_side); };
   Grid grid;
-  grid.rows = std::clamp<std::int64_t>(A.rows(), 1, most_cells);
-  grid.columns = std::clamp<std::int64_t>(A.columns(), 1, most_cells);
+  grid.rows = std::clamp<std::int64_t>(A.rows(), 1, most(frame.height));
+  grid.columns = std::clamp<std::int64_t>(A.columns(), 1, most(frame.width));
   grid.rows_per_cell = std::max(1.0, static_cast<double>(A.rows()) / static_cast<double>(grid.rows));
   grid.columns_per_cell = std::max(1.0, static_cast<double>(A.columns()) / static_cast<double>(grid.columns));
   grid.counts.assign(static_cast<std::size_t>(grid.rows * grid.columns), 0);
@@ -74,22 +91,6 @@ std::size_t shade_of(std::int64_t count, std::int64_t largest) {
   if (largest == 1) return shades.size();
   const double fraction = std::log(static_cast<double>(count)) / std::log(static_cast<double>(largest));
   return 1 + static_cast<std::size_t>(fraction * static_cast<double>(shades.size() - 1) + 0.5);
-}
-
-/// The picture's place and scale on the page.
-struct Frame {
-  double x = 96;
-  double y = 112;
-  double width = side;
-  double height = side;
-};
-
-Frame fitting_frame(double rows, double columns) {
-  Frame frame;
-  const double ratio = std::clamp(columns / rows, 1 / most_elongated, most_elongated);
-  if (ratio < 1) frame.width = side * ratio;
-  if (ratio > 1) frame.height = side / ratio;
-  return frame;
 }
 
 /// One path per shade, neighbours in a row merged into one rectangle.
@@ -133,7 +134,8 @@ void draw_axes(Svg& svg, const Frame& frame, double rows, double columns) {
     svg.text({frame.x - 10, y + 4.5}, grouped(std::llround(tick)), "tick", Svg::Anchor::end);
   }
   svg.text({frame.x + frame.width / 2, frame.y - 32}, "column", "label");
-  svg.vertical_text({26, frame.y + frame.height / 2}, "row", "label");
+  const double beside_numbers = 24 + 8 * static_cast<double>(grouped(std::llround(rows)).size());
+  svg.vertical_text({frame.x - beside_numbers, frame.y + frame.height / 2}, "row", "label");
   svg.rectangle({frame.x, frame.y}, frame.width, frame.height, "frame");
 }
 
@@ -161,8 +163,8 @@ template <class T>
 std::string spy_svg(const std::string& title, MatrixRef<T> A) {
   const double rows = static_cast<double>(std::max<std::int64_t>(A.rows(), 1));
   const double columns = static_cast<double>(std::max<std::int64_t>(A.columns(), 1));
-  const Grid grid = count_nonzeros(A);
   const Frame frame = fitting_frame(rows, columns);
+  const Grid grid = count_nonzeros(frame, A);
   Svg svg(std::max(frame.x + frame.width + 40, 480.0), frame.y + frame.height + 52, title);
   svg.text({frame.x, 32}, title, "title", Svg::Anchor::start);
   svg.text({frame.x, 54},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "progress_line.hpp"
 
+#include "support/text.hpp"
 #include "terminal.hpp"
 
 #include <fmt/format.h>
@@ -22,8 +23,8 @@ void ProgressLine::update(const Progress& progress) {
   last_shown_ = now;
   const std::string which =
       progress.right_hand_side > 0 ? fmt::format(", right-hand side {}", progress.right_hand_side + 1) : "";
-  show(fmt::format("{}{}: {} iterations, relative residual {:.2e} (to reach: {:.0e}), {}", progress.method,
-                   which, grouped(progress.iteration), progress.relative_residual, progress.tolerance,
+  show(fmt::format("{}{}: {} iterations, relative residual {:.2e} (to reach: {}), {}", progress.method, which,
+                   grouped(progress.iteration), progress.relative_residual, short_number(progress.tolerance),
                    duration(now)));
 }
 

@@ -95,7 +95,7 @@ std::string residual_words(const Report& report) {
 std::string condition_words(double reciprocal, std::string_view precision) {
   if (!(reciprocal > 0)) return "infinite";
   const double digits = (precision == "float" ? 7.2 : 15.9) + std::log10(reciprocal);
-  return fmt::format("about {:.1e}: x has some {} correct digits", 1 / reciprocal,
+  return fmt::format("about {:.1e}: expect {} correct digits in x, or more", 1 / reciprocal,
                      static_cast<int>(std::max(0.0, std::floor(digits))));
 }
 

@@ -1,0 +1,623 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the command-line tool as its users do: what it prints where, what it writes, how it exits.
+
+Usage: cli_test.py PATH_OF_THE_TOOL [unittest arguments]
+"""
+import gzip
+import json
+import math
+import os
+import pathlib
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import xml.etree.ElementTree
+
+TOOL = sys.argv.pop(1)
+
+SOLVED, NOT_CONVERGED, USAGE, BAD_INPUT, NO_SOLUTION, RESOURCES = range(6)
+
+
+def coordinate(rows, columns, entries, symmetry="general", field="real"):
+    """A Matrix Market text; `entries` are (row, column, value), counted from 1."""
+    lines = [f"%%MatrixMarket matrix coordinate {field} {symmetry}", f"{rows} {columns} {len(entries)}"]
+    lines += [" ".join(str(word) for word in entry) for entry in entries]
+    return "\n".join(lines) + "\n"
+
+
+def array(columns):
+    """The Matrix Market text of a dense matrix given by its columns."""
+    lines = ["%%MatrixMarket matrix array real general", f"{len(columns[0])} {len(columns)}"]
+    lines += [repr(float(value)) for column in columns for value in column]
+    return "\n".join(lines) + "\n"
+
+
+def tridiagonal(n, diagonal, above, below):
+    entries = []
+    for i in range(1, n + 1):
+        if i > 1:
+            entries.append((i, i - 1, below))
+        entries.append((i, i, diagonal))
+        if i < n:
+            entries.append((i, i + 1, above))
+    return coordinate(n, n, entries)
+
+
+def read_array(path):
+    """The columns of a dense Matrix Market file."""
+    opener = gzip.open if str(path).endswith(".gz") else open
+    with opener(path, "rt") as stream:
+        lines = [line for line in stream if not line.startswith("%")]
+    rows, columns = (int(word) for word in lines[0].split())
+    values = [float(line) for line in lines[1:]]
+    assert len(values) == rows * columns
+    return [values[j * rows:(j + 1) * rows] for j in range(columns)]
+
+
+class ToolTest(unittest.TestCase):
+    def setUp(self):
+        self.scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(self.scratch.cleanup)
+        self.folder = pathlib.Path(self.scratch.name)
+
+    def file(self, name, content):
+        path = self.folder / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return str(path)
+
+    def spd(self, n=100):
+        return self.file("spd.mtx", tridiagonal(n, 4, -1, -1))
+
+    def run_tool(self, *arguments, code=SOLVED, **kwargs):
+        done = subprocess.run([TOOL, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=120, **kwargs)
+        self.assertEqual(done.returncode, code, f"{arguments}\n{done.stdout}{done.stderr}")
+        return done
+
+    def report(self, *arguments, code=SOLVED):
+        """The JSON of `solve`, which must be all there is on stdout, on one line."""
+        done = self.run_tool("solve", *arguments, "--json", code=code)
+        self.assertEqual(done.stdout.count("\n"), 1)
+        return json.loads(done.stdout)
+
+    def error(self, *arguments, code):
+        """The one line that an error is; nothing may be on stdout."""
+        done = self.run_tool(*arguments, code=code)
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"\Aechelon: error: [^\n]+\n\Z")
+        return done.stderr
+
+
+class Usage(ToolTest):
+    def test_no_arguments_is_a_short_usage(self):
+        done = self.run_tool(code=USAGE)
+        self.assertEqual(done.stdout, "")
+        self.assertTrue(done.stderr.startswith("usage: echelon VERB"))
+        self.assertLess(done.stderr.count("\n"), 12)
+
+    def test_wrong_names_suggest_the_nearest(self):
+        matrix = self.spd()
+        for arguments, wanted in [
+            (["sovle", matrix], "'solve'"),
+            (["--hlep"], "'--help'"),
+            (["solve", matrix, "--methd", "cg"], "'--method'"),
+            (["solve", matrix, "--max-iteration=5"], "'--max-iterations'"),
+            (["info", matrix, "--jsn"], "'--json'"),
+            (["methods", "--jsno"], "'--json'"),
+            (["solve", matrix, "--method", "gmers"], "'gmres'"),
+            (["solve", matrix, "--device", "opnmp"], "'openmp'"),
+            (["solve", matrix, "--precision", "dobule"], "'double'"),
+            (["solve", matrix, "--method", "gmres", "-p", "restrat=5"], "'restart'"),
+            (["solve", matrix, "--method", "cg", "-p", "preconditioner=jacobbi"], "'jacobi'"),
+            (["--help", "solver:jacobo"], "'jacobi'"),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.assertIn(f"did you mean {wanted}?", self.error(*arguments, code=USAGE))
+
+    def test_wrong_values(self):
+        matrix = self.spd()
+        for arguments in [
+            ["solve"],
+            ["solve", matrix, "another.mtx"],
+            ["solve", matrix, "--rtol"],
+            ["solve", matrix, "--rtol", "small"],
+            ["solve", matrix, "--rtol", "-1", "--method", "cg"],
+            ["solve", matrix, "--rtol", "nan", "--method", "cg"],
+            ["solve", matrix, "--max-iterations", "1.5"],
+            ["solve", matrix, "--max-iterations", "99999999999999999999"],
+            ["solve", matrix, "--device", "openmp:0"],
+            ["solve", matrix, "--device", "openmp:"],
+            ["solve", matrix, "--device", "openmp:two"],
+            ["solve", matrix, "--device", "cuda:-1"],
+            ["solve", matrix, "-p", "restart", "--method", "gmres"],
+            ["solve", matrix, "-p", "=3", "--method", "gmres"],
+            ["solve", matrix, "-p", "restart=0", "--method", "gmres"],
+            ["solve", matrix, "-p", "restart=3"],
+            ["solve", matrix, "--method", "cg", "--method", "gmres"],
+            ["info"],
+        ]:
+            with self.subTest(arguments=arguments):
+                self.error(*arguments, code=USAGE)
+
+    def test_options_are_judged_before_files_are_read(self):
+        self.assertIn("gmers", self.error("solve", "missing.mtx", "--method", "gmers", code=USAGE))
+        self.assertIn("restart", self.error("solve", "missing.mtx", "--method", "gmres", "-p", "restart=x",
+                                            code=USAGE))
+
+    def test_usage_errors_are_json_when_json_is_asked_for(self):
+        done = self.run_tool("solve", "--methd", "cg", "A.mtx", "--json", code=USAGE)
+        error = json.loads(done.stdout)["error"]
+        self.assertEqual(error["kind"], "BadOption")
+        self.assertEqual(error["exit_code"], USAGE)
+        self.assertEqual(error["did_you_mean"], "--method")
+        self.assertIn("did you mean", done.stderr)
+
+
+class Help(ToolTest):
+    def test_help_is_a_result(self):
+        for arguments in [["--help"], ["-h"], ["help"]]:
+            done = self.run_tool(*arguments)
+            self.assertEqual(done.stderr, "")
+            for word in ["solve", "info", "methods", "solver:NAME", "Exit status"]:
+                self.assertIn(word, done.stdout)
+
+    def test_every_verb_has_help(self):
+        options = {
+            "solve": ["--rhs", "--method", "--device", "--rtol", "--atol", "--max-iterations", "--parameter",
+                      "--precision", "--output", "--plot", "--json", "--quiet"],
+            "info": ["--plot", "--json", "--quiet"],
+            "methods": ["--json"],
+        }
+        for verb, names in options.items():
+            done = self.run_tool(verb, "--help")
+            self.assertEqual(done.stderr, "")
+            for name in names:
+                self.assertIn(name, done.stdout)
+
+    def test_every_method_has_help_with_all_its_options(self):
+        for method in json.loads(self.run_tool("methods", "--json").stdout)["methods"]:
+            text = self.run_tool("--help", f"solver:{method['name']}").stdout
+            self.assertIn(method["summary"], text)
+            for option in method["options"]:
+                self.assertRegex(text, rf"(?m)^  {re.escape(option['name'])} ")
+            self.assertEqual(self.run_tool("solve", f"--help=solver:{method['name']}").stdout, text)
+
+    def test_version(self):
+        self.assertRegex(self.run_tool("--version").stdout, r"\Aechelon \d+\.\d+\.\d+\nCUDA: (yes|no)\n\Z")
+
+
+class Methods(ToolTest):
+    def test_table_and_json_agree(self):
+        listed = json.loads(self.run_tool("methods", "--json").stdout)
+        table = self.run_tool("methods").stdout
+        names = [method["name"] for method in listed["methods"]]
+        self.assertEqual(names, sorted(names))
+        for method in listed["methods"]:
+            self.assertRegex(table, rf"(?m)^{re.escape(method['name'])} +{method['kind']} ")
+            self.assertIn(method["kind"], ["direct", "iterative", "preconditioner"])
+        for name in ["bicgstab", "cg", "gmres", "ilu0", "jacobi", "lapack-lu"]:
+            self.assertIn(name, names)
+
+    def test_every_host_method_solves(self):
+        matrix = self.spd(33)
+        for method in json.loads(self.run_tool("methods", "--json").stdout)["methods"]:
+            if method["kind"] == "preconditioner" or "serial" not in method["devices"]:
+                continue
+            for device in ["serial", "openmp:2"]:
+                report = self.report(matrix, "--method", method["name"], "--device", device)
+                self.assertEqual((report["method"], report["device"]), (method["name"], device))
+                self.assertLess(report["distance_from_ones"], 1e-6)
+
+
+class Solve(ToolTest):
+    def test_report_for_people(self):
+        done = self.run_tool("solve", self.spd(), "--method", "cg", "--device", "serial")
+        self.assertEqual(done.stderr, "")
+        self.assertTrue(done.stdout.startswith("Solved: cg converged after "))
+        for words in ["100 x 100, 298 nonzeros", "b = A * 1", "relative residual", "(asked for: 1e-08)",
+                      "backward error", "max |x - 1|", "serial", "time", "memory"]:
+            self.assertIn(words, done.stdout)
+        self.assertNotIn("\033", done.stdout)
+
+    def test_auto_says_why(self):
+        report = self.report(self.spd())
+        self.assertTrue(report["reason"])
+        self.assertLess(report["backward_error"], 1e-6)
+
+    def test_given_right_hand_side(self):
+        # x = (1, 2, 3, 4) by hand.
+        b = self.file("b.mtx", array([[2, 4, 6, 13]]))
+        out = str(self.folder / "x.mtx")
+        report = self.report(self.file("A.mtx", tridiagonal(4, 4, -1, -1)), "--rhs", b, "-o", out,
+                             "--method", "lapack-lu")
+        for x, exact in zip(read_array(out)[0], [1, 2, 3, 4]):
+            self.assertAlmostEqual(x, exact, delta=1e-14)
+        self.assertEqual(report["right_hand_side"], {"source": "file", "file": b, "columns": 1})
+        self.assertIsNone(report["distance_from_ones"])
+
+    def test_several_right_hand_sides_sparse_or_dense(self):
+        matrix = self.file("A.mtx", tridiagonal(4, 4, -1, -1))
+        out = str(self.folder / "x.mtx")
+        for b in [array([[2, 4, 6, 13], [4, -1, 0, 0]]),
+                  coordinate(4, 2, [(1, 1, 2), (2, 1, 4), (3, 1, 6), (4, 1, 13), (1, 2, 4), (2, 2, -1)])]:
+            report = self.report(matrix, "--rhs", self.file("b.mtx", b), "-o", out, "--method", "gmres",
+                                 "--rtol", "1e-14")
+            self.assertEqual(len(report["columns"]), 2)
+            for column, exact in zip(read_array(out), [[1, 2, 3, 4], [1, 0, 0, 0]]):
+                for x, wanted in zip(column, exact):
+                    self.assertAlmostEqual(x, wanted, delta=1e-12)
+
+    def test_tolerances_and_parameters_reach_the_method(self):
+        matrix = self.file("A.mtx", tridiagonal(200, 2.01, -1, -1))
+        loose = self.report(matrix, "--method", "cg", "--rtol", "1e-2")
+        tight = self.report(matrix, "--method", "cg", "--rtol", "1e-12")
+        self.assertLess(loose["iterations"], tight["iterations"])
+        self.assertLessEqual(tight["relative_residual"], 1e-12)
+        few = self.report(matrix, "--method", "cg", "--max-iterations", "3", code=NOT_CONVERGED)
+        self.assertEqual((few["status"], few["iterations"]), ("max_iterations", 3))
+        incomplete = self.report(matrix, "--method", "cg", "-p", "preconditioner=ilu0")
+        self.assertLessEqual(incomplete["iterations"], 3)  # ILU(0) of a tridiagonal matrix is its LU
+        damped = self.report(matrix, "--method", "gmres", "-p", "restart=20", "-p", "preconditioner=jacobi",
+                             "-p", "preconditioner.weight=0.5")
+        self.assertTrue(damped["solved"])
+
+    def test_float(self):
+        report = self.report(self.spd(), "--precision", "float", "--method", "cg")
+        self.assertEqual(report["precision"], "float")
+        self.assertLess(report["distance_from_ones"], 1e-3)
+        self.assertGreater(report["distance_from_ones"], 0)
+
+    def test_gzip_and_dense_matrices(self):
+        zipped = self.file("A.mtx.gz", gzip.compress(tridiagonal(10, 3, 1, -1).encode()))
+        self.assertTrue(self.report(zipped)["solved"])
+        dense = self.file("D.mtx", array([[2, 1], [1, 3]]))
+        report = self.report(dense)
+        self.assertEqual(report["matrix"]["format"], "array")
+        self.assertLess(report["distance_from_ones"], 1e-12)
+
+
+class Json(ToolTest):
+    def test_promised_names(self):
+        report = self.report(self.spd(), "--method", "cg")
+        for name in ["status", "solved", "exit_code", "method", "device", "hardware", "precision", "reason",
+                     "message", "warnings", "row", "column", "iterations", "residual_norm", "relative_residual",
+                     "tolerance", "backward_error", "reciprocal_condition", "distance_from_ones",
+                     "read_seconds", "analysis_seconds", "setup_seconds", "solve_seconds", "transfer_seconds",
+                     "total_seconds", "bytes", "matrix", "right_hand_side", "output", "attempts", "columns",
+                     "history"]:
+            self.assertIn(name, report)
+        self.assertEqual(report["exit_code"], SOLVED)
+        self.assertEqual(report["matrix"]["nonzeros"], 298)
+        self.assertEqual(len(report["history"]), report["iterations"] + 1)
+
+    def test_all_names_are_documented(self):
+        guide = pathlib.Path(__file__).resolve().parents[2] / "docs" / "tool.md"
+        documented = set(re.findall(r"`(\w+)`", guide.read_text()))
+        matrix = self.spd()
+        for arguments in [["solve", matrix], ["info", matrix], ["methods"]]:
+            result = json.loads(self.run_tool(*arguments, "--json").stdout)
+            self.assertEqual(set(result) - documented, set(), arguments)
+
+    def test_default_right_hand_side_is_said_aloud(self):
+        done = self.run_tool("solve", self.spd(), "--json")
+        self.assertIn("b = A * 1", done.stderr)
+        self.assertEqual(json.loads(done.stdout)["right_hand_side"]["source"], "A*1")
+
+    def test_quiet_is_quiet(self):
+        self.assertEqual(self.run_tool("solve", self.spd(), "--json", "--quiet").stderr, "")
+
+    def test_infinities_do_not_break_it(self):
+        # Jacobi's residual grows tenfold an iteration.
+        entries = [(1, 1, 1), (2, 2, 1), (1, 2, 10), (2, 1, 10)]
+        done = self.run_tool("solve", self.file("A.mtx", coordinate(2, 2, entries)), "--method", "jacobi",
+                             "--max-iterations", "5000", "--json", code=NOT_CONVERGED)
+
+        def refuse(constant):
+            raise AssertionError(f"{constant} is not JSON")
+        self.assertEqual(json.loads(done.stdout, parse_constant=refuse)["status"], "diverged")
+
+    def test_odd_file_names(self):
+        path = os.fsencode(self.folder) + b"/\xff\"odd\\.mtx"
+        with open(path, "wb") as stream:
+            stream.write(tridiagonal(3, 2, 0.5, 0.5).encode())
+        done = subprocess.run([TOOL, "solve", path, "--json", "--quiet"], capture_output=True, timeout=60)
+        self.assertEqual(done.returncode, SOLVED, done.stderr)
+        self.assertTrue(json.loads(done.stdout.decode())["solved"])
+
+
+class Failures(ToolTest):
+    def test_singular(self):
+        matrix = self.file("A.mtx", array([[1, 2], [2, 4]]))
+        done = self.run_tool("solve", matrix, "--method", "lapack-lu", code=NO_SOLUTION)
+        self.assertTrue(done.stdout.startswith("Not solved: "))
+        report = self.report(matrix, "--method", "lapack-lu", code=NO_SOLUTION)
+        self.assertEqual(report["status"], "singular")
+        self.assertEqual(report["exit_code"], NO_SOLUTION)
+        self.assertFalse(report["solved"])
+
+    def test_not_spd(self):
+        entries = [(1, 1, 1), (2, 2, -1)]
+        report = self.report(self.file("A.mtx", coordinate(2, 2, entries)), "--method", "cg", code=NO_SOLUTION)
+        self.assertEqual(report["status"], "not_spd")
+
+    def test_not_square(self):
+        matrix = self.file("A.mtx", coordinate(2, 3, [(1, 1, 1)]))
+        self.assertIn("2 by 3", self.error("solve", matrix, code=BAD_INPUT))
+
+    def test_right_hand_side_that_does_not_fit_names_both(self):
+        line = self.error("solve", self.spd(), "--rhs", self.file("b.mtx", array([[1, 2, 3]])), code=BAD_INPUT)
+        for word in ["spd.mtx", "100", "b.mtx", "3"]:
+            self.assertIn(word, line)
+
+    def test_cuda_where_there_is_none(self):
+        listed = json.loads(self.run_tool("methods", "--json").stdout)
+        if listed["cuda_devices"] > 0:
+            self.skipTest("there is a GPU")
+        kind, advice = ("NoDevice", "openmp") if listed["cuda_built"] else ("NotBuilt", "CUDA")
+        self.assertIn(advice, self.error("solve", self.spd(), "--device", "cuda", code=RESOURCES))
+        done = self.run_tool("solve", self.spd(), "--device", "cuda", "--json", code=RESOURCES)
+        self.assertEqual(json.loads(done.stdout)["error"]["kind"], kind)
+        # Before the file is looked at: a long read would be wasted.
+        self.error("solve", "missing.mtx", "--device", "cuda", code=RESOURCES)
+
+    def test_method_on_a_device_that_it_was_not_written_for(self):
+        line = self.error("solve", self.spd(), "--method", "cusolver-lu", "--device", "serial", code=RESOURCES)
+        self.assertIn("cusolver-lu", line)
+
+    def test_stdout_that_cannot_be_written(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        with open("/dev/full", "w") as full:
+            done = subprocess.run([TOOL, "methods"], stdout=full, stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual(done.returncode, BAD_INPUT)
+
+
+class Malformed(ToolTest):
+    HEADER = "%%MatrixMarket matrix coordinate real general\n"
+
+    def test_each_ends_in_one_line_that_names_the_place(self):
+        whole = tridiagonal(50, 4, -1, -1)
+        for name, content, place in [
+            ("empty", "", ""),
+            ("binary", bytes(range(256)) * 64, ":1"),
+            ("no_header", "3 3 1\n1 1 1\n", ":1"),
+            ("only_header", self.HEADER, ""),
+            ("truncated", "\n".join(whole.split("\n")[:40]) + "\n", ":"),
+            ("too_many", self.HEADER + "2 2 1\n1 1 1\n2 2 1\n", ":4"),
+            ("row_out_of_range", self.HEADER + "2 2 2\n1 1 1\n3 2 1\n", ":4"),
+            ("counted_from_0", self.HEADER + "2 2 2\n0 0 1\n1 1 1\n", ":3"),
+            ("nan", self.HEADER + "2 2 2\n1 1 nan\n2 2 1\n", ":3"),
+            ("text", self.HEADER + "2 2 2\n1 1 one\n2 2 1\n", ":3"),
+            ("overflow", self.HEADER + "2 2 1\n1 99999999999999999999 1\n", ":3"),
+            ("complex", self.HEADER.replace("real", "complex") + "1 1 1\n1 1 1 0\n", ":1"),
+            ("boast", self.HEADER + "100000000 100000000 1000000000000\n1 1 1\n", ""),
+            ("bad_gzip.gz", b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03garbage", ""),
+            ("cut_gzip.gz", gzip.compress(whole.encode())[:100], ""),
+        ]:
+            with self.subTest(name):
+                path = self.file(name, content)
+                for verb in ["solve", "info"]:
+                    self.assertIn(path + place, self.error(verb, path, code=BAD_INPUT))
+                done = self.run_tool("solve", path, "--json", "--quiet", code=BAD_INPUT)
+                error = json.loads(done.stdout)["error"]
+                self.assertEqual((error["kind"], error["file"]), ("ParseError", path))
+
+    def test_missing_and_directory(self):
+        self.assertIn("missing.mtx", self.error("solve", "missing.mtx", code=BAD_INPUT))
+        self.error("info", str(self.folder), code=BAD_INPUT)
+        self.error("solve", self.spd(), "--rhs", "missing.mtx", code=BAD_INPUT)
+
+
+class Output(ToolTest):
+    def test_round_trip(self):
+        for name in ["x.mtx", "x.mtx.gz"]:
+            out = self.folder / name
+            report = self.report(self.spd(), "--method", "lapack-lu", "-o", str(out))
+            self.assertEqual(report["output"], str(out))
+            x = read_array(out)[0]
+            self.assertEqual(len(x), 100)
+            self.assertEqual(max(abs(value - 1) for value in x), report["distance_from_ones"])
+
+    def test_best_so_far_is_kept_when_not_converged(self):
+        out = self.folder / "x.mtx"
+        self.run_tool("solve", self.spd(), "--method", "cg", "--max-iterations", "2", "-o", str(out),
+                      code=NOT_CONVERGED)
+        self.assertLess(max(abs(value - 1) for value in read_array(out)[0]), 0.5)
+
+    def test_nothing_is_written_when_there_is_no_solution(self):
+        out = self.folder / "x.mtx"
+        done = self.run_tool("solve", self.file("A.mtx", array([[1, 2], [2, 4]])), "--method", "lapack-lu",
+                             "-o", str(out), code=NO_SOLUTION)
+        self.assertFalse(out.exists())
+        self.assertIn("not written", done.stdout)
+
+    def test_an_older_file_survives_a_failure(self):
+        out = self.file("x.mtx", "precious")
+        self.run_tool("solve", "missing.mtx", "-o", out, code=BAD_INPUT)
+        self.assertEqual(pathlib.Path(out).read_text(), "precious")
+        self.run_tool("solve", self.spd(), "-o", out)
+        self.assertEqual(len(read_array(out)[0]), 100)
+        self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["spd.mtx", "x.mtx"])
+
+    def test_targets_are_checked_before_the_work(self):
+        for option in ["-o", "--plot"]:
+            for target in [str(self.folder / "no" / "x"), str(self.folder), "/dev/null"]:
+                line = self.error("solve", "missing.mtx", option, target, code=BAD_INPUT)
+                self.assertIn(target, line)
+        self.assertIn("/dev/null", self.error("info", "missing.mtx", "--plot", "/dev/null", code=BAD_INPUT))
+
+    def test_links_are_followed(self):
+        target = pathlib.Path(self.file("target.mtx", ""))
+        link = self.folder / "link.mtx"
+        link.symlink_to(target)
+        self.run_tool("solve", self.spd(), "-o", str(link))
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(len(read_array(target)[0]), 100)
+
+
+class Interrupts(ToolTest):
+    def slow(self, *arguments, **kwargs):
+        """A solve that would take hours, some time after its start."""
+        matrix = self.file("slow.mtx", tridiagonal(20000, 2, -1, -1))
+        process = subprocess.Popen(
+            [TOOL, "solve", matrix, "--method", "jacobi", "--rtol", "0", "--max-iterations", "1000000000000",
+             *arguments], text=True, **kwargs)
+        self.addCleanup(process.kill)
+        status = pathlib.Path(f"/proc/{process.pid}/status")
+        while process.poll() is None and not self.catches_interrupts(status):
+            time.sleep(0.05)
+        time.sleep(1)
+        self.assertIsNone(process.poll(), "it ended by itself")
+        return process
+
+    def catches_interrupts(self, status):
+        if not status.exists():
+            self.skipTest("needs /proc")
+        caught = re.search(r"SigCgt:\s*(\w+)", status.read_text())
+        return caught is not None and int(caught.group(1), 16) >> (signal.SIGINT - 1) & 1 == 1
+
+    def test_ctrl_c_keeps_the_report_and_the_best_x(self):
+        for number in [signal.SIGINT, signal.SIGTERM]:
+            out = self.folder / "x.mtx"
+            process = self.slow("--json", "--quiet", "-o", str(out), stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE)
+            process.send_signal(number)
+            stdout, stderr = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, stderr), (NOT_CONVERGED, ""))
+            report = json.loads(stdout)
+            self.assertEqual(report["status"], "cancelled")
+            self.assertGreater(report["iterations"], 0)
+            self.assertTrue(all(math.isfinite(value) for value in read_array(out)[0]))
+            out.unlink()
+
+    def test_a_person_is_told(self):
+        process = self.slow(stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+        self.assertIn("stopping", stderr)
+        self.assertTrue(stdout.startswith("Not solved: jacobi was stopped after "))
+
+    def test_progress_is_shown_on_a_terminal_only(self):
+        leader, follower = pty.openpty()
+        process = self.slow(stdout=subprocess.PIPE, stderr=follower, env={**os.environ, "TERM": "xterm"})
+        os.close(follower)
+        process.send_signal(signal.SIGINT)
+        stdout, _ = process.communicate(timeout=60)
+        shown = b""
+        while select.select([leader], [], [], 0.2)[0]:
+            try:
+                shown += os.read(leader, 65536)
+            except OSError:  # the other side is closed
+                break
+        os.close(leader)
+        self.assertRegex(shown.decode(), r"jacobi: [\d,]+ iterations, relative residual \d\.\d+e")
+        self.assertNotIn("\033", stdout)
+
+
+class Info(ToolTest):
+    def info(self, content):
+        return json.loads(self.run_tool("info", self.file("A.mtx", content), "--json").stdout)
+
+    def test_symmetric(self):
+        found = self.info(tridiagonal(10, 2, -1, -1))
+        self.assertEqual((found["rows"], found["columns"], found["nonzeros"]), (10, 10, 28))
+        self.assertTrue(found["symmetric_pattern"] and found["symmetric_values"])
+        self.assertEqual((found["bandwidth"], found["structural_rank"]), (1, 10))
+        self.assertEqual((found["strictly_dominant_rows"], found["weakly_dominant_rows"]), (2, 10))
+        self.assertEqual((found["smallest_magnitude"], found["largest_magnitude"]), (1, 2))
+        self.assertGreaterEqual(len(found["candidates"]), 1)
+
+    def test_awkward(self):
+        entries = [(1, 1, 1), (1, 1, 2), (1, 2, 5), (4, 1, 7), (4, 2, 0)]
+        found = self.info(coordinate(4, 4, entries))
+        self.assertEqual(found["duplicate_entries"], 1)
+        self.assertEqual(found["explicit_zeros"], 1)
+        self.assertEqual(found["empty_rows"], 2)
+        self.assertEqual(found["structural_rank"], 2)
+        self.assertEqual(found["zero_diagonals"], 3)
+        self.assertFalse(found["symmetric_pattern"])
+        self.assertEqual((found["lower_bandwidth"], found["upper_bandwidth"]), (3, 1))
+
+    def test_rectangular_and_dense(self):
+        found = self.info(coordinate(2, 5, [(1, 5, 1), (2, 1, 1)]))
+        self.assertEqual((found["rows"], found["columns"], found["structural_rank"]), (2, 5, 2))
+        self.assertIsNone(found["asymmetry"])
+        self.assertEqual(found["candidates"], [])
+        self.assertEqual(self.info(array([[1, 2], [3, 4]]))["format"], "array")
+
+    def test_for_people(self):
+        done = self.run_tool("info", self.spd())
+        self.assertEqual(done.stderr, "")
+        for words in ["100 x 100", "298", "symmetric, in pattern and in values", "structural rank", "solve would try"]:
+            self.assertIn(words, done.stdout)
+
+    def test_empty_matrix(self):
+        self.assertEqual(self.info(coordinate(3, 3, []))["structural_rank"], 0)
+
+
+class Pictures(ToolTest):
+    def picture(self, path):
+        root = xml.etree.ElementTree.parse(path).getroot()
+        self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
+        text = " ".join("".join(node.itertext()) for node in root.iter("{http://www.w3.org/2000/svg}text"))
+        self.assertNotRegex(path.read_text(), r"\b(nan|inf)\b")
+        return text
+
+    def test_history(self):
+        out = self.folder / "history.svg"
+        self.run_tool("solve", self.file("a<&>\".mtx", tridiagonal(500, 2.001, -1, -1)), "--method", "cg",
+                      "--plot", str(out))
+        text = self.picture(out)
+        for words in ["cg on a<&>\".mtx", "iteration", "relative residual", "tolerance 1e-08", "measured: "]:
+            self.assertIn(words, text)
+
+    def test_history_of_everything(self):
+        matrix = self.spd()
+        growing = self.file("grow.mtx", coordinate(2, 2, [(1, 1, 1), (2, 2, 1), (1, 2, 10), (2, 1, 10)]))
+        slow = self.file("slow.mtx", tridiagonal(300, 2, -1, -1))
+        singular = self.file("singular.mtx", array([[1, 2], [2, 4]]))
+        identity = self.file("identity.mtx", coordinate(2, 2, [(1, 1, 1), (2, 2, 1)]))
+        for number, (arguments, code) in enumerate([
+            ([matrix, "--method", "lapack-lu"], SOLVED),
+            ([identity, "--method", "jacobi"], SOLVED),
+            ([singular, "--method", "lapack-lu"], NO_SOLUTION),
+            ([growing, "--method", "jacobi"], NOT_CONVERGED),
+            ([slow, "--method", "jacobi", "--max-iterations", "20000"], NOT_CONVERGED),
+            ([slow, "--method", "cg", "--max-iterations", "0"], NOT_CONVERGED),
+        ]):
+            out = self.folder / f"{number}.svg"
+            self.run_tool("solve", *arguments, "--plot", str(out), code=code)
+            self.picture(out)
+            self.assertLess(out.stat().st_size, 100_000)
+
+    def test_spy(self):
+        for number, content in enumerate([
+            tridiagonal(5, 2, -1, -1),
+            tridiagonal(3000, 2, -1, -1),
+            coordinate(3000, 2, [(3000, 2, 1)]),
+            coordinate(1, 1, []),
+            coordinate(0, 0, []),
+            array([[1, 0], [3, 4]]),
+        ]):
+            out = self.folder / f"{number}.svg"
+            self.run_tool("info", self.file("A.mtx", content), "--plot", str(out))
+            text = self.picture(out)
+            for words in ["A.mtx", "row", "column", "nonzeros"]:
+                self.assertIn(words, text)
+
+    def test_spy_places_every_element(self):
+        out = self.folder / "spy.svg"
+        self.run_tool("info", self.file("A.mtx", coordinate(4, 4, [(1, 1, 1), (2, 4, 1), (4, 1, 1)])), "--plot", str(out))
+        cells = [node for node in xml.etree.ElementTree.parse(out).iter("{http://www.w3.org/2000/svg}path")]
+        self.assertEqual(sum(node.get("d").count("M") for node in cells), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
