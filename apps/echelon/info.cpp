@@ -177,7 +177,7 @@ ExitCode run_info(const Arguments& arguments) {
   app.add_flag("--json", json, "one line of JSON");
   app.add_flag("--quiet", quiet, "no progress");
   if (!parse(app, arguments)) return exit_solved;
-  plot = writable_file(plot);
+  check_writable(plot);
 
   ProgressLine progress(quiet);
   progress.say("reading " + found.path);
@@ -191,7 +191,7 @@ ExitCode run_info(const Arguments& arguments) {
   found.structural_rank = structural_rank(A);
   found.bytes = std::visit([](const auto& matrix) { return matrix.bytes(); }, file.matrix);
   if (A.rows() == A.columns()) found.candidates = choose(A);
-  if (!plot.empty()) write_whole(plot, spy_svg(std::filesystem::path(found.path).filename().string(), A));
+  if (!plot.empty()) write_text(plot, spy_svg(std::filesystem::path(found.path).filename().string(), A));
   progress.clear();
   if (json) {
     print_json(info_json(found));

@@ -28,30 +28,23 @@ std::string_view kind_name(MethodKind kind) {
   return {};
 }
 
-std::string_view needs_name(MethodNeeds needs) {
-  switch (needs) {
-    case MethodNeeds::square:
-      return "square";
-    case MethodNeeds::nonzero_diagonal:
-      return "nonzero_diagonal";
-    case MethodNeeds::symmetric_positive_definite:
-      return "symmetric_positive_definite";
-    case MethodNeeds::diagonally_dominant:
-      return "diagonally_dominant";
-  }
-  return {};
-}
+struct Needs {
+  std::string_view name;
+  std::string_view words;
+};
 
-std::string_view needs_words(MethodNeeds needs) {
+Needs described(MethodNeeds needs) {
   switch (needs) {
     case MethodNeeds::square:
-      return "square";
+      return {"square", "square"};
     case MethodNeeds::nonzero_diagonal:
-      return "square, with no zero on its diagonal";
+      return {"nonzero_diagonal", "square, without a zero on its diagonal"};
+    case MethodNeeds::one_sided_spectrum:
+      return {"one_sided_spectrum", "square, its eigenvalues on one side of the imaginary axis"};
     case MethodNeeds::symmetric_positive_definite:
-      return "symmetric positive definite";
+      return {"symmetric_positive_definite", "symmetric positive definite"};
     case MethodNeeds::diagonally_dominant:
-      return "diagonally dominant";
+      return {"diagonally_dominant", "diagonally dominant"};
   }
   return {};
 }
@@ -103,7 +96,7 @@ Json methods_json() {
     list.push_back({{"name", method.name},
                     {"summary", method.summary},
                     {"kind", kind_name(method.kind)},
-                    {"needs", needs_name(method.needs)},
+                    {"needs", described(method.needs).name},
                     {"devices", device_names(method)},
                     {"sparse", method.sparse},
                     {"dense", method.dense},
@@ -147,7 +140,7 @@ ExitCode print_method_help(const std::string& name) {
   const Method& method = find_method(name);
   std::string text = fmt::format("{}: {}\n\n", method.name, method.summary);
   std::vector<Row> facts = {{"kind", std::string(kind_name(method.kind))},
-                            {"made for A", std::string(needs_words(method.needs))},
+                            {"made for A", std::string(described(method.needs).words)},
                             {"devices", devices_words(method)}};
   if (method.usable_as_preconditioner && method.kind != MethodKind::preconditioner) {
     facts.emplace_back("also", "a preconditioner: -p preconditioner=" + method.name);

@@ -7,12 +7,11 @@
 
 namespace echelon::tool {
 
-/// Whether a long computation's result will find its place: throws ParseError unless `path` can be written
-/// as a file, now. Empty paths (an option not given) pass. Returns the path with symbolic links followed, so
-/// that a rename replaces the file and not the link.
-[[nodiscard]] std::string writable_file(const std::string& path);
+/// Throws ParseError unless `path` can be written now: a long computation's result must find its place.
+/// Passes for an empty path (an option not given).
+void check_writable(const std::string& path);
 
-/// Writes beside and renames: the file is whole or not there. Throws ParseError.
-void write_whole(const std::string& path, std::string_view text);
+/// The file appears whole or not at all. Throws ParseError.
+void write_text(const std::string& path, std::string_view text);
 
 }  // namespace echelon::tool

@@ -91,7 +91,7 @@ void add_options(CLI::App& app, Request& request) {
 
 /// Everything that can be wrong without A being known is found before a long read and a long solve.
 template <class T>
-void check_early(Request& request) {
+void check_early(const Request& request) {
   const SolveOptions& options = request.options;
   if (options.device) require(*options.device);
   if (options.method != "auto") {
@@ -101,8 +101,8 @@ void check_early(Request& request) {
   } else if (!options.parameters.empty()) {
     throw BadOption("parameter", "-p sets a method's option: say which method with --method NAME");
   }
-  request.output = writable_file(request.output);
-  request.plot = writable_file(request.plot);
+  check_writable(request.output);
+  check_writable(request.plot);
 }
 
 template <class T>
@@ -180,7 +180,7 @@ MatrixMarketFile<T> read_square(const std::string& path) {
 }
 
 template <class T>
-SolveOutcome solve_request(const Request& request) {
+SolveOutcome solve_in(const Request& request) {
   const Stopwatch total;
   SolveOutcome outcome;
   outcome.matrix = request.matrix;
@@ -214,9 +214,9 @@ SolveOutcome solve_request(const Request& request) {
   return outcome;
 }
 
-SolveOutcome solve_request(Request& request) {
-  if (request.precision == "double") return check_early<double>(request), solve_request<double>(request);
-  if (request.precision == "float") return check_early<float>(request), solve_request<float>(request);
+SolveOutcome solve_request(const Request& request) {
+  if (request.precision == "double") return check_early<double>(request), solve_in<double>(request);
+  if (request.precision == "float") return check_early<float>(request), solve_in<float>(request);
   throw BadOption("--precision",
                   fmt::format("there is no precision '{}': it is double or float", request.precision),
                   nearest(request.precision, {"double", "float"}));
@@ -235,7 +235,7 @@ ExitCode run_solve(const Arguments& arguments) {
   }
   SolveOutcome outcome = solve_request(request);
   if (!request.plot.empty()) {
-    keep_failure(outcome, [&] { write_whole(request.plot, history_svg(outcome)); });
+    keep_failure(outcome, [&] { write_text(request.plot, history_svg(outcome)); });
   }
   if (request.json) {
     print_json(solve_json(outcome));

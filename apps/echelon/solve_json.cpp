@@ -2,6 +2,8 @@
 #include "exit_code.hpp"
 #include "solve_outcome.hpp"
 
+#include <string>
+
 namespace echelon::tool {
 
 namespace {
@@ -44,7 +46,8 @@ Json columns_json(const Report& report) {
 Json attempts_json(const Report& report) {
   Json list = Json::array();
   for (const Attempt& attempt : report.attempts) {
-    list.push_back({{"method", attempt.method},
+    list.push_back({{"method", method_name(attempt.method)},
+                    {"description", attempt.method},
                     {"status", to_string(attempt.status)},
                     {"message", attempt.message},
                     {"seconds", attempt.seconds}});
@@ -54,12 +57,17 @@ Json attempts_json(const Report& report) {
 
 }  // namespace
 
+std::string method_name(const std::string& description) {
+  return description.substr(0, description.find(' '));
+}
+
 Json solve_json(const SolveOutcome& outcome) {
   const Report& report = outcome.report;
   return {{"status", to_string(report.status)},
           {"solved", report.solved()},
           {"exit_code", int{exit_code(report.status)}},
-          {"method", report.method},
+          {"method", method_name(report.method)},
+          {"description", report.method},
           {"device", report.device.name()},
           {"hardware", outcome.hardware},
           {"precision", outcome.precision},

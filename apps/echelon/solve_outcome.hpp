@@ -33,6 +33,9 @@ struct SolveOutcome {
   std::exception_ptr write_failure;  ///< why a file could not be written; the report comes first
 };
 
+/// "cg" of "cg (preconditioner=jacobi)".
+[[nodiscard]] std::string method_name(const std::string& description);
+
 /// A verdict, then the facts, for a person.
 [[nodiscard]] std::string solve_text(const SolveOutcome& outcome);
 [[nodiscard]] Json solve_json(const SolveOutcome& outcome);

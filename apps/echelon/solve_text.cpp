@@ -19,20 +19,21 @@ std::string counted(std::int64_t count, std::string_view noun) {
 }
 
 std::string status_words(const Report& report) {
+  const std::string method = method_name(report.method);
   const std::string after = fmt::format("after {}", counted(report.iterations, "iteration"));
   switch (report.status) {
     case Status::converged:
-      return fmt::format("{} converged {}", report.method, after);
+      return fmt::format("{} converged {}", method, after);
     case Status::direct:
-      return fmt::format("{}, a direct method", report.method);
+      return fmt::format("{}, a direct method", method);
     case Status::max_iterations:
-      return fmt::format("{} reached its limit of iterations {}", report.method, after);
+      return fmt::format("{} reached its limit of iterations {}", method, after);
     case Status::stagnated:
-      return fmt::format("{} made no more progress {}", report.method, after);
+      return fmt::format("{} made no more progress {}", method, after);
     case Status::diverged:
-      return fmt::format("{} diverged {}", report.method, after);
+      return fmt::format("{} diverged {}", method, after);
     case Status::breakdown:
-      return fmt::format("{} broke down {}", report.method, after);
+      return fmt::format("{} broke down {}", method, after);
     case Status::singular:
       return "the matrix is singular, exactly or to working precision";
     case Status::inconsistent:
@@ -42,11 +43,11 @@ std::string status_words(const Report& report) {
     case Status::not_a_number:
       return "NaN or Inf in A, in b or in the result";
     case Status::not_spd:
-      return fmt::format("the matrix is not symmetric positive definite, as {} needs", report.method);
+      return fmt::format("the matrix is not symmetric positive definite, as {} needs", method);
     case Status::out_of_memory:
-      return fmt::format("{} ran out of memory", report.method);
+      return fmt::format("{} ran out of memory", method);
     case Status::cancelled:
-      return fmt::format("{} was stopped {}", report.method, after);
+      return fmt::format("{} was stopped {}", method, after);
   }
   return {};
 }
