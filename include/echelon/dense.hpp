@@ -35,7 +35,7 @@ struct DenseView {
   /// A host vector as one column.
   DenseView(std::span<T> host)  // NOLINT(google-explicit-constructor)
       : DenseView(host.data(), static_cast<std::int64_t>(host.size()), 1,
-                  static_cast<std::int64_t>(host.size())) {}
+                  host.empty() ? 1 : static_cast<std::int64_t>(host.size())) {}
   DenseView(std::conditional_t<std::is_const_v<T>, const std::vector<Value>, std::vector<Value>>&
                 host)  // NOLINT(google-explicit-constructor)
       : DenseView(std::span<T>(host)) {}

@@ -16,13 +16,13 @@ namespace echelon {
 
 namespace {
 
-/// A number in kB behind `key` in /proc/meminfo, in bytes; 0 if there is none.
-std::size_t meminfo(const std::string& key) {
-  std::ifstream file("/proc/meminfo");
+/// The number behind `key` in a file of keys and numbers; 0 if there is none.
+std::size_t number_behind(const std::string& key, const char* path) {
+  std::ifstream file(path);
   std::string word;
   while (file >> word) {
-    std::size_t kilobytes = 0;
-    if (word == key && file >> kilobytes) return kilobytes * 1024;
+    std::size_t number = 0;
+    if (word == key && file >> number) return number;
   }
   return 0;
 }
@@ -34,13 +34,21 @@ std::size_t number_in(const char* path) {
   return file >> value ? value : std::numeric_limits<std::size_t>::max();
 }
 
+/// The machine's memory, or the container's where that is less. What a control group has in the page cache
+/// counts as used there, but gives way to an allocation.
 MemoryInfo host_memory() {
-  MemoryInfo info{meminfo("MemTotal:"), meminfo("MemAvailable:")};
+  const char* meminfo = "/proc/meminfo";
+  MemoryInfo info{number_behind("MemTotal:", meminfo) * 1024, number_behind("MemAvailable:", meminfo) * 1024};
   const std::size_t limit = number_in("/sys/fs/cgroup/memory.max");
   const std::size_t used = number_in("/sys/fs/cgroup/memory.current");
-  if (limit != std::numeric_limits<std::size_t>::max() && used <= limit) {
+  constexpr std::size_t unknown = std::numeric_limits<std::size_t>::max();
+  if (limit != unknown && used != unknown) {
+    const char* statistics = "/sys/fs/cgroup/memory.stat";
+    const std::size_t cached =
+        number_behind("active_file", statistics) + number_behind("inactive_file", statistics);
+    const std::size_t held = used - std::min(used, cached);
     info.total = std::min(info.total, limit);
-    info.available = std::min(info.available, limit - used);
+    info.available = std::min(info.available, limit - std::min(limit, held));
   }
   return info;
 }

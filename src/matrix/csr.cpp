@@ -16,14 +16,14 @@ namespace {
 /// Triplets bucketed by row, each row sorted by column, equal places in the order given.
 template <class T>
 std::vector<Triplet<T>> sorted_by_row(std::int64_t rows, const std::vector<Triplet<T>>& triplets) {
-  std::vector<std::int64_t> next(static_cast<std::size_t>(rows) + 1, 0);
-  for (const auto& t : triplets) ++next[static_cast<std::size_t>(t.row) + 1];
-  for (std::size_t i = 1; i < next.size(); ++i) next[i] += next[i - 1];
-  const std::vector<std::int64_t> start = next;
+  Array<std::int64_t> start(Device(), rows + 1);
+  std::fill_n(start.data(), rows + 1, 0);
+  for (const auto& t : triplets) ++start[t.row + std::int64_t{1}];
+  for (std::int64_t i = 0; i < rows; ++i) start[i + 1] += start[i];
+  Array<std::int64_t> next = start;
   std::vector<Triplet<T>> sorted(triplets.size());
-  for (const auto& t : triplets)
-    sorted[static_cast<std::size_t>(next[static_cast<std::size_t>(t.row)]++)] = t;
-  for (std::size_t i = 0; i + 1 < start.size(); ++i) {
+  for (const auto& t : triplets) sorted[static_cast<std::size_t>(next[t.row]++)] = t;
+  for (std::int64_t i = 0; i < rows; ++i) {
     std::stable_sort(sorted.begin() + start[i], sorted.begin() + start[i + 1],
                      [](const auto& a, const auto& b) { return a.column < b.column; });
   }
@@ -32,7 +32,9 @@ std::vector<Triplet<T>> sorted_by_row(std::int64_t rows, const std::vector<Tripl
 
 void check_shape(std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t most_columns = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int64_t most_rows = std::numeric_limits<std::int64_t>::max() / 16;
   if (rows < 0 || columns < 0) throw InvalidMatrix(fmt::format("a matrix of {} by {}", rows, columns));
+  if (rows > most_rows) throw InvalidMatrix(fmt::format("{} rows are more than can be addressed", rows));
   if (columns > most_columns) {
     throw InvalidMatrix(fmt::format("{} columns: a 32-bit column index counts to {}", columns, most_columns));
   }
@@ -124,7 +126,7 @@ Csr<T> Csr<T>::from_triplets(std::int64_t rows, std::int64_t columns,
   Array<std::int32_t> column_indices(host, static_cast<std::int64_t>(count));
   Array<T> values(host, static_cast<std::int64_t>(count));
   for (std::size_t k = 0; k < count; ++k) {
-    ++row_offsets[sorted[k].row + 1];
+    ++row_offsets[sorted[k].row + std::int64_t{1}];
     column_indices[static_cast<std::int64_t>(k)] = sorted[k].column;
     values[static_cast<std::int64_t>(k)] = sorted[k].value;
   }
