@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "support/gallery.hpp"
+
+#include <echelon/echelon.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace echelon {
+namespace {
+
+using test::graded;
+using test::growing;
+using test::hilbert;
+using test::identity;
+using test::random_dense;
+using test::scaled;
+using test::scaled_residual;
+
+constexpr double passing = 30;  // LAPACK's threshold
+const std::vector<Device> host_devices = {Device::serial(), Device::openmp(2)};
+
+template <class T>
+class LapackLuOf : public testing::Test {
+ protected:
+  static void expect_solved(const Dense<T>& a, const Device& device, const LapackLuOptions& options,
+                            const std::string& what) {
+    const std::int64_t n = a.rows();
+    const Dense<T> b = random_dense<T>(n, 3, 99);
+    Dense<T> x(Device(), n, 3);
+    LapackLu<T> lu(device, options);
+    const Report setup = lu.factor(a);
+    const Report report = lu.solve(b, x);
+    EXPECT_EQ(report.status, setup.status) << what << ": " << report.message;
+    EXPECT_FALSE(report.row) << what;
+    EXPECT_TRUE(report.reciprocal_condition) << what;
+    EXPECT_LT(scaled_residual<T>(a, x, b), passing) << what << " on " << device.name();
+    EXPECT_EQ(report.columns.size(), 3u);
+  }
+};
+using Reals = testing::Types<float, double>;
+TYPED_TEST_SUITE(LapackLuOf, Reals);
+
+TYPED_TEST(LapackLuOf, HasASmallBackwardErrorOnEveryKindOfMatrix) {
+  using T = TypeParam;
+  for (const Device& device : host_devices) {
+    for (const std::int64_t n : {1, 2, 3, 31, 33, 127, 129}) {
+      for (const bool equilibrate : {false, true}) {
+        for (const std::int64_t refine : {0, 1, 3}) {
+          const LapackLuOptions options{.equilibrate = equilibrate, .refine = refine};
+          const std::string what = "n = " + std::to_string(n) + ", equilibrate " +
+                                   std::to_string(equilibrate) + ", refine " + std::to_string(refine);
+          this->expect_solved(random_dense<T>(n, n, 1), device, options, "random, " + what);
+          this->expect_solved(hilbert<T>(n), device, options, "Hilbert, " + what);
+          this->expect_solved(graded<T>(n, 2), device, options, "graded, " + what);
+          if (n < 20) this->expect_solved(growing<T>(n), device, options, "growing, " + what);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(LapackLuOf, EquilibrationMakesAGradedMatrixWellConditioned) {
+  using T = TypeParam;
+  const Dense<T> a = graded<T>(33, 4);
+  LapackLu<T> plain({}, {.equilibrate = false});
+  LapackLu<T> equilibrated;
+  const double without = *plain.factor(a).reciprocal_condition;
+  const Report with = equilibrated.factor(a);
+  EXPECT_EQ(with.status, Status::direct);
+  EXPECT_GT(*with.reciprocal_condition, 100 * without);
+}
+
+TYPED_TEST(LapackLuOf, SolvesNothing) {
+  using T = TypeParam;
+  LapackLu<T> lu;
+  const Dense<T> a(Device(), 0, 0);
+  EXPECT_EQ(lu.factor(a).status, Status::direct);
+  Dense<T> x(Device(), 0, 2);
+  EXPECT_EQ(lu.solve(Dense<T>(Device(), 0, 2), x).status, Status::direct);
+
+  const Dense<T> one = identity<T>(3);
+  lu.factor(one);
+  Dense<T> none(Device(), 3, 0);
+  EXPECT_EQ(lu.solve(Dense<T>(Device(), 3, 0), none).status, Status::direct);
+}
+
+TYPED_TEST(LapackLuOf, NamesTheZeroPivot) {
+  using T = TypeParam;
+  const Dense<T> b = random_dense<T>(33, 1, 1);
+  Dense<T> x = random_dense<T>(33, 1, 2);
+  const std::vector<T> untouched = x.to_vector();
+  Dense<T> a = identity<T>(33);
+  a(20, 20) = 0;
+  for (const bool equilibrate : {false, true}) {
+    LapackLu<T> lu({}, {.equilibrate = equilibrate});
+    const Report setup = lu.factor(a);
+    EXPECT_EQ(setup.status, Status::singular);
+    EXPECT_EQ(setup.row, 20);
+    EXPECT_NE(setup.message.find("20 (from 0)"), std::string::npos) << setup.message;
+    const Report report = lu.solve(b, x);
+    EXPECT_EQ(report.status, Status::singular);
+    EXPECT_EQ(report.row, 20);
+    EXPECT_TRUE(report.columns.empty());
+    EXPECT_EQ(x.to_vector(), untouched);
+  }
+}
+
+TYPED_TEST(LapackLuOf, NamesARowAndAColumnOfZeros) {
+  using T = TypeParam;
+  for (const bool zero_row : {true, false}) {
+    Dense<T> a = random_dense<T>(31, 31, 8);
+    for (std::int64_t k = 0; k < 31; ++k) (zero_row ? a(12, k) : a(k, 12)) = 0;
+    LapackLu<T> lu;
+    const Report report = lu.factor(a);
+    EXPECT_EQ(report.status, Status::singular);
+    EXPECT_EQ(report.row, 12);
+    EXPECT_NE(report.message.find(zero_row ? "row 12" : "column 12"), std::string::npos) << report.message;
+  }
+}
+
+TYPED_TEST(LapackLuOf, FindsExactSingularityBySmallIntegers) {
+  using T = TypeParam;
+  Dense<T> a(Device(), 2, 2);
+  a(0, 0) = 2, a(0, 1) = 4, a(1, 0) = 1, a(1, 1) = 2;
+  LapackLu<T> lu;
+  EXPECT_EQ(lu.factor(a).row, 1);
+}
+
+TYPED_TEST(LapackLuOf, SaysWhenSingularToWorkingPrecisionAndStillSolves) {
+  using T = TypeParam;
+  const Dense<T> a = hilbert<T>(20);
+  const Dense<T> b = random_dense<T>(20, 1, 1);
+  Dense<T> x(Device(), 20, 1);
+  LapackLu<T> lu;
+  lu.factor(a);
+  const Report report = lu.solve(b, x);
+  EXPECT_EQ(report.status, Status::singular);
+  EXPECT_FALSE(report.row);
+  EXPECT_LT(*report.reciprocal_condition, std::numeric_limits<T>::epsilon());
+  EXPECT_NE(report.message.find("to working precision"), std::string::npos) << report.message;
+  ASSERT_EQ(report.columns.size(), 1u);
+  EXPECT_LT(scaled_residual<T>(a, x, b), passing);
+}
+
+TYPED_TEST(LapackLuOf, IsNotImpressedByNearOverflowAndUnderflow) {
+  using T = TypeParam;
+  const T large = std::is_same_v<T, double> ? static_cast<T>(1e305) : static_cast<T>(1e36);
+  const Dense<T> a = random_dense<T>(31, 31, 6);
+  LapackLu<T> lu;
+  const double rcond = *lu.factor(a).reciprocal_condition;
+  for (const T factor : {large, 1 / large}) {
+    const Dense<T> extreme = scaled(a, factor);
+    const Dense<T> b = scaled(random_dense<T>(31, 1, 7), factor);
+    Dense<T> x(Device(), 31, 1);
+    EXPECT_NEAR(*lu.factor(extreme).reciprocal_condition / rcond, 1, 0.5);
+    EXPECT_EQ(lu.solve(b, x).status, Status::direct);
+    EXPECT_LT(scaled_residual<T>(extreme, x, b), passing);
+  }
+}
+
+TYPED_TEST(LapackLuOf, SaysWhenTheSolutionOverflows) {
+  using T = TypeParam;
+  const T tiny = std::is_same_v<T, double> ? static_cast<T>(1e-200) : static_cast<T>(1e-25);
+  const Dense<T> a = scaled(identity<T>(3), tiny);
+  const Dense<T> b = scaled(identity<T>(3), 1 / tiny);
+  Dense<T> x(Device(), 3, 3);
+  for (const std::int64_t refine : {0, 1}) {
+    LapackLu<T> lu({}, {.refine = refine});
+    lu.factor(a);
+    const Report report = lu.solve(b, x);
+    EXPECT_FALSE(report.solved());
+    EXPECT_EQ(report.status, Status::not_a_number) << to_string(report.status);
+  }
+}
+
+TYPED_TEST(LapackLuOf, RefusesNaNAndInf) {
+  using T = TypeParam;
+  for (const T bad : {std::numeric_limits<T>::quiet_NaN(), -std::numeric_limits<T>::infinity()}) {
+    Dense<T> a = random_dense<T>(5, 5, 1);
+    Dense<T> b = random_dense<T>(5, 2, 1);
+    Dense<T> x(Device(), 5, 2);
+    LapackLu<T> lu;
+    lu.factor(a);
+    b(3, 1) = bad;
+    Report report = lu.solve(b, x);
+    EXPECT_EQ(report.status, Status::not_a_number);
+    EXPECT_EQ(report.row, 3);
+    EXPECT_EQ(report.column, 1);
+    a(2, 4) = bad;
+    lu.factor(a);
+    report = lu.solve(b, x);
+    EXPECT_EQ(report.status, Status::not_a_number);
+    EXPECT_EQ(report.row, 2);
+    EXPECT_EQ(report.column, 4);
+  }
+}
+
+/// A window in a larger array whose other elements must survive.
+template <class T>
+struct Window {
+  std::vector<T> storage;
+  DenseView<T> view;
+  Window(std::int64_t rows, std::int64_t columns, Layout layout)
+      : storage(static_cast<std::size_t>((rows + 5) * (columns + 5)), T{-77}),
+        view(storage.data(), rows, columns, (layout == Layout::column_major ? rows : columns) + 5, {},
+             layout) {}
+  [[nodiscard]] bool surroundings_intact() const {
+    const bool by_column = view.layout == Layout::column_major;
+    const std::int64_t length = by_column ? view.rows : view.columns;
+    const std::int64_t lines = by_column ? view.columns : view.rows;
+    for (std::size_t k = 0; k < storage.size(); ++k) {
+      const auto place = static_cast<std::int64_t>(k);
+      const bool inside = place / view.leading < lines && place % view.leading < length;
+      if (!inside && storage[k] != T{-77}) return false;
+    }
+    return true;
+  }
+};
+
+TYPED_TEST(LapackLuOf, SolvesForManyRightHandSidesInEveryLayout) {
+  using T = TypeParam;
+  const std::int64_t n = 33;
+  const std::int64_t k = 35;
+  const Dense<T> a = random_dense<T>(n, n, 3);
+  for (const Layout a_layout : {Layout::column_major, Layout::row_major}) {
+    Window<T> a_window(n, n, a_layout);
+    for (std::int64_t e = 0; e < n * n; ++e) a_window.view(e % n, e / n) = a(e % n, e / n);
+    LapackLu<T> lu;
+    lu.factor(a_window.view);
+    for (const Layout b_layout : {Layout::column_major, Layout::row_major}) {
+      for (const Layout x_layout : {Layout::column_major, Layout::row_major}) {
+        Window<T> b(n, k, b_layout);
+        Window<T> x(n, k, x_layout);
+        for (std::int64_t e = 0; e < n * k; ++e) b.view(e % n, e / n) = static_cast<T>(std::sin(e));
+        const Report report = lu.solve(b.view, x.view);
+        EXPECT_EQ(report.status, Status::direct);
+        EXPECT_EQ(report.columns.size(), static_cast<std::size_t>(k));
+        EXPECT_LT(scaled_residual<T>(a, x.view, b.view), passing);
+        EXPECT_TRUE(x.surroundings_intact());
+      }
+    }
+  }
+}
+
+TYPED_TEST(LapackLuOf, TakesASparseMatrix) {
+  using T = TypeParam;
+  for (const auto& problem : {test::shifted_cycle(129), test::convection_diffusion(9, 0.5)}) {
+    const Dense<T> a = problem.template dense<T>();
+    const Csr<T> sparse = problem.template csr<T>();
+    const Dense<T> b = random_dense<T>(problem.n, 2, 1);
+    Dense<T> x(Device(), problem.n, 2);
+    LapackLu<T> lu;
+    lu.factor(sparse);
+    EXPECT_EQ(lu.solve(b, x).status, Status::direct) << problem.name;
+    EXPECT_LT(scaled_residual<T>(a, x, b), passing) << problem.name;
+  }
+}
+
+/// A step is taken only when it makes the residual smaller, so more steps can never leave a larger one.
+TYPED_TEST(LapackLuOf, RefinementNeverHurts) {
+  using T = TypeParam;
+  for (const Dense<T>& a : {random_dense<T>(129, 129, 3), hilbert<T>(12), hilbert<T>(40), growing<T>(40)}) {
+    const std::int64_t n = a.rows();
+    const Dense<T> b = random_dense<T>(n, 1, 4);
+    double before = std::numeric_limits<double>::infinity();
+    for (const std::int64_t refine : {0, 1, 2, 5}) {
+      LapackLu<T> lu(Device::serial(), {.refine = refine});
+      lu.factor(a);
+      Dense<T> x(Device(), n, 1);
+      ASSERT_EQ(lu.solve(b, x).columns.size(), 1u);
+      Dense<T> r = b;
+      multiply<T>(T{-1}, a, x, T{1}, r);
+      const double residual = norm_inf<T>(DenseView<const T>(r));
+      EXPECT_LE(residual, before) << "n = " << n << ", refine " << refine;
+      before = residual;
+    }
+  }
+}
+
+TYPED_TEST(LapackLuOf, RefinementRepairsGrowth) {
+  using T = TypeParam;
+  const std::int64_t n = std::is_same_v<T, double> ? 50 : 22;
+  const Dense<T> a = growing<T>(n);
+  const Dense<T> b = random_dense<T>(n, 1, 4);
+  Dense<T> x(Device(), n, 1);
+  const auto residual = [&](std::int64_t refine) {
+    LapackLu<T> lu({}, {.refine = refine});
+    lu.factor(a);
+    static_cast<void>(lu.solve(b, x));
+    return scaled_residual<T>(a, x, b);
+  };
+  EXPECT_GT(residual(0), passing);
+  EXPECT_LT(residual(3), passing);
+}
+
+TYPED_TEST(LapackLuOf, IsUsedAgainForNewValuesAndNewSizes) {
+  using T = TypeParam;
+  LapackLu<T> lu;
+  for (const std::int64_t n : {33, 5, 129}) {
+    const Dense<T> first = random_dense<T>(n, n, 1);
+    const Dense<T> second = graded<T>(n, 2);
+    Dense<T> x(Device(), n, 1);
+    lu.factor(first);
+    for (unsigned seed = 0; seed < 5; ++seed) {
+      const Dense<T> b = random_dense<T>(n, 1, seed);
+      EXPECT_EQ(lu.solve(b, x).status, Status::direct);
+      EXPECT_LT(scaled_residual<T>(first, x, b), passing);
+    }
+    lu.update_values(second);
+    const Dense<T> b = random_dense<T>(n, 1, 9);
+    EXPECT_EQ(lu.solve(b, x).status, Status::direct);
+    EXPECT_LT(scaled_residual<T>(second, x, b), passing);
+  }
+}
+
+TYPED_TEST(LapackLuOf, AFailedSetupDoesNotOutliveTheNext) {
+  using T = TypeParam;
+  LapackLu<T> lu;
+  const Dense<T> singular = scaled(identity<T>(7), T{0});
+  const Dense<T> regular = random_dense<T>(7, 7, 1);
+  EXPECT_EQ(lu.factor(singular).status, Status::singular);
+  EXPECT_EQ(lu.update_values(regular).status, Status::direct);
+  const Dense<T> b = random_dense<T>(7, 1, 2);
+  Dense<T> x(Device(), 7, 1);
+  EXPECT_EQ(lu.solve(b, x).status, Status::direct);
+  EXPECT_LT(scaled_residual<T>(regular, x, b), passing);
+}
+
+TYPED_TEST(LapackLuOf, SolvesFromSeveralThreadsAtOnce) {
+  using T = TypeParam;
+  for (const Device& device : host_devices) {
+    const std::int64_t n = 129;
+    const Dense<T> a = random_dense<T>(n, n, 3);
+    LapackLu<T> lu(device);
+    lu.factor(a);
+    std::atomic<int> failures = 0;
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (unsigned round = 0; round < 20; ++round) {
+          const Dense<T> b = random_dense<T>(n, 2, 100 * t + round);
+          Dense<T> x(Device(), n, 2);
+          if (!lu.solve(b, x).solved() || !(scaled_residual<T>(a, x, b) < passing)) ++failures;
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(failures, 0) << device.name();
+  }
+}
+
+TEST(LapackLu, RefusesAGpu) {
+  EXPECT_THROW(make_solver<double>("lapack-lu", Device::cuda()), Error);
+}
+
+TEST(LapackLu, RefusesARectangularMatrix) {
+  LapackLu<double> lu;
+  const Dense<double> a = random_dense<double>(3, 4, 1);
+  EXPECT_THROW(lu.factor(a), DimensionMismatch);
+}
+
+TEST(LapackLu, CountsItsBytes) {
+  LapackLu<double> lu;
+  const Dense<double> a = random_dense<double>(100, 100, 1);
+  lu.factor(a);
+  EXPECT_GE(lu.bytes(), 100u * 100u * sizeof(double));
+  EXPECT_LT(lu.bytes(), 2 * 100u * 100u * sizeof(double));
+}
+
+}  // namespace
+}  // namespace echelon
