@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solver/implementation.hpp"
+#include "support/problems.hpp"
+
+#include <echelon/echelon.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace echelon {
+namespace {
+
+using test::convection_diffusion;
+using test::random_dense;
+using test::random_dominant;
+
+/// z = M^-1 r, as Krylov methods call it.
+template <class T>
+Dense<T> precondition(const Ilu0<T>& ilu, const Dense<T>& r) {
+  Dense<T> z(Device(), r.rows(), 1);
+  const SolverImplementation<T>& method = ilu.implementation();
+  method.apply(*method.make_workspace(), r.data(), z.data());
+  return z;
+}
+
+/// ILU(0) as the textbooks state it, on a full square with a mask, in extended precision.
+class Textbook {
+ public:
+  template <class T>
+  explicit Textbook(const Csr<T>& a) : n_(static_cast<std::size_t>(a.rows())), lu_(n_ * n_), mask_(n_ * n_) {
+    for (std::int64_t i = 0; i < a.rows(); ++i) {
+      for (std::int64_t k = a.row_offsets()[i]; k < a.row_offsets()[i + 1]; ++k) {
+        const auto row = static_cast<std::size_t>(i);
+        const auto column = static_cast<std::size_t>(a.column_indices()[k]);
+        at(row, column) = a.values()[k];
+        mask_[row * n_ + column] = true;
+      }
+    }
+    a_ = lu_;
+    for (std::size_t k = 0; k < n_; ++k) {
+      for (std::size_t i = k + 1; i < n_; ++i) {
+        if (!stored(i, k)) continue;
+        at(i, k) /= at(k, k);
+        for (std::size_t j = k + 1; j < n_; ++j) {
+          if (stored(i, j)) at(i, j) -= at(i, k) * at(k, j);
+        }
+      }
+    }
+  }
+
+  /// The definition: max |(L U - A)_ij| on the pattern, relative to max |a_ij|.
+  [[nodiscard]] double defect() const {
+    long double worst = 0;
+    long double largest = 0;
+    for (std::size_t i = 0; i < n_; ++i) {
+      for (std::size_t j = 0; j < n_; ++j) {
+        if (!stored(i, j)) continue;
+        long double sum = i <= j ? lu_[i * n_ + j] : 0;
+        for (std::size_t k = 0; k < std::min(i, j + 1); ++k) sum += lu_[i * n_ + k] * lu_[k * n_ + j];
+        worst = std::max(worst, std::abs(sum - a_[i * n_ + j]));
+        largest = std::max(largest, std::abs(a_[i * n_ + j]));
+      }
+    }
+    return static_cast<double>(worst / largest);
+  }
+
+  template <class T>
+  [[nodiscard]] std::vector<long double> precondition(const Dense<T>& r) const {
+    std::vector<long double> z(n_);
+    for (std::size_t i = 0; i < n_; ++i) {
+      z[i] = r[static_cast<std::int64_t>(i)];
+      for (std::size_t j = 0; j < i; ++j) z[i] -= lu_[i * n_ + j] * z[j];
+    }
+    for (std::size_t i = n_; i-- > 0;) {
+      for (std::size_t j = i + 1; j < n_; ++j) z[i] -= lu_[i * n_ + j] * z[j];
+      z[i] /= lu_[i * n_ + i];
+    }
+    return z;
+  }
+
+ private:
+  long double& at(std::size_t i, std::size_t j) { return lu_[i * n_ + j]; }
+  [[nodiscard]] bool stored(std::size_t i, std::size_t j) const { return mask_[i * n_ + j]; }
+
+  std::size_t n_;
+  std::vector<long double> lu_, a_;
+  std::vector<bool> mask_;
+};
+
+/// 7 points on a cube, as CSR without detours: large enough for levels to be worth their barriers.
+template <class T>
+Csr<T> poisson_cube(std::int64_t side) {
+  const std::int64_t n = side * side * side;
+  std::vector<std::int64_t> offsets = {0};
+  std::vector<std::int32_t> columns;
+  std::vector<T> values;
+  for (std::int64_t row = 0; row < n; ++row) {
+    const std::int64_t x = row % side;
+    const std::int64_t y = row / side % side;
+    const std::int64_t z = row / (side * side);
+    const auto add = [&](bool inside, std::int64_t column, double value) {
+      if (!inside) return;
+      columns.push_back(static_cast<std::int32_t>(column));
+      values.push_back(static_cast<T>(value));
+    };
+    add(z > 0, row - side * side, -1);
+    add(y > 0, row - side, -1.1);
+    add(x > 0, row - 1, -0.9);
+    add(true, row, 6.1 + 0.1 * static_cast<double>(row % 3));
+    add(x + 1 < side, row + 1, -1.2);
+    add(y + 1 < side, row + side, -0.8);
+    add(z + 1 < side, row + side * side, -1);
+    offsets.push_back(static_cast<std::int64_t>(columns.size()));
+  }
+  return Csr<T>(n, n, Array<std::int64_t>(Device(), offsets), Array<std::int32_t>(Device(), columns),
+                Array<T>(Device(), values));
+}
+
+template <class T>
+class Ilu0Of : public testing::Test {};
+using Reals = testing::Types<float, double>;
+TYPED_TEST_SUITE(Ilu0Of, Reals);
+
+TYPED_TEST(Ilu0Of, IsTheTextbooksFactorisation) {
+  using T = TypeParam;
+  for (const auto& problem :
+       {convection_diffusion(5, 0.4), convection_diffusion(11, 0), random_dominant(1, 0, false, 1),
+        random_dominant(31, 3, false, 2), random_dominant(33, 8, true, 3), random_dominant(129, 20, false, 4),
+        test::diagonal(33)}) {
+    const Csr<T> a = problem.template csr<T>();
+    const Textbook textbook(a);
+    ASSERT_LT(textbook.defect(), 1e-15) << problem.name;
+    const Dense<T> r = random_dense<T>(problem.n, 1, 7);
+    const auto expected = textbook.precondition(r);
+    for (const Device& device : {Device::serial(), Device::openmp(2)}) {
+      Ilu0<T> ilu(device);
+      ASSERT_EQ(ilu.setup(a).status, Status::direct) << problem.name;
+      const Dense<T> z = precondition(ilu, r);
+      for (std::int64_t i = 0; i < problem.n; ++i) {
+        const auto exact = static_cast<double>(expected[static_cast<std::size_t>(i)]);
+        ASSERT_NEAR(static_cast<double>(z[i]), exact, 50 * std::numeric_limits<T>::epsilon())
+            << problem.name << ", element " << i << " on " << device.name();
+      }
+    }
+  }
+}
+
+/// Without fill to drop, L U = A.
+TYPED_TEST(Ilu0Of, SolvesATridiagonalSystem) {
+  using T = TypeParam;
+  for (const std::int32_t n : {1, 2, 31, 33, 1025}) {
+    std::vector<Triplet<T>> elements;
+    for (std::int32_t i = 0; i < n; ++i) {
+      if (i > 0) elements.push_back({i, i - 1, T{-1}});
+      elements.push_back({i, i, static_cast<T>(3 + i % 4)});
+      if (i + 1 < n) elements.push_back({i, i + 1, static_cast<T>(1.5)});
+    }
+    const auto a = Csr<T>::from_triplets(n, n, elements);
+    const Dense<T> b = random_dense<T>(n, 1, 3);
+    Ilu0<T> ilu;
+    ilu.setup(a);
+    EXPECT_LT(test::judge(a, precondition(ilu, b), b).scaled_residual, 30) << n;
+  }
+}
+
+template <class T>
+Csr<T> small(std::int64_t n, const std::vector<Triplet<T>>& elements) {
+  return Csr<T>::from_triplets(n, n, elements);
+}
+
+TYPED_TEST(Ilu0Of, NamesTheRowWithoutAPivot) {
+  using T = TypeParam;
+  const T huge = std::numeric_limits<T>::max();
+  struct Case {
+    Csr<T> a;
+    std::int64_t row;
+    const char* what;
+  };
+  const Case cases[] = {
+      {small<T>(3, {{0, 0, 1}, {1, 0, 1}, {1, 2, 1}, {2, 2, 1}}), 1, "is not stored"},
+      {small<T>(2, {{0, 1, 1}, {1, 0, 1}}), 0, "is not stored"},
+      {small<T>(3, {{0, 0, 1}, {1, 1, 1}}), 2, "is not stored"},
+      {small<T>(2, {{0, 0, 0}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1}}), 0, "became zero"},
+      {small<T>(3, {{0, 0, 1}, {0, 1, 2}, {1, 0, 2}, {1, 1, 4}, {2, 2, 1}}), 1, "became zero"},
+      {small<T>(2, {{0, 0, 1 / huge}, {0, 1, huge}, {1, 0, 1}, {1, 1, 1}}), 1, "overflowed"},
+  };
+  for (const auto& c : cases) {
+    for (const Device& device : {Device::serial(), Device::openmp(2)}) {
+      Ilu0<T> ilu(device);
+      const Report report = ilu.setup(c.a);
+      EXPECT_EQ(report.status, Status::breakdown);
+      EXPECT_EQ(report.row, c.row);
+      EXPECT_NE(report.message.find("row " + std::to_string(c.row)), std::string::npos) << report.message;
+      EXPECT_NE(report.message.find(c.what), std::string::npos) << report.message;
+    }
+  }
+}
+
+TYPED_TEST(Ilu0Of, TellsTheKrylovMethodsReportWhichRow) {
+  using T = TypeParam;
+  const auto a = small<T>(3, {{0, 0, 1}, {0, 1, 2}, {1, 0, 2}, {1, 1, 4}, {2, 2, 1}});
+  Gmres<T> gmres({}, {.preconditioner = "ilu0"});
+  const Report report = gmres.setup(a);
+  EXPECT_EQ(report.status, Status::breakdown);
+  EXPECT_EQ(report.row, 1);
+  EXPECT_NE(report.message.find("ilu0"), std::string::npos) << report.message;
+}
+
+TYPED_TEST(Ilu0Of, RefusesADenseMatrix) {
+  Ilu0<TypeParam> ilu;
+  EXPECT_EQ(ilu.setup(random_dense<TypeParam>(4, 4, 1)).status, Status::breakdown);
+}
+
+TYPED_TEST(Ilu0Of, TakesNothing) {
+  using T = TypeParam;
+  Ilu0<T> ilu;
+  const Csr<T> nothing;
+  EXPECT_EQ(ilu.setup(nothing).status, Status::direct);
+  EXPECT_EQ(precondition(ilu, Dense<T>(Device(), 0, 1)).rows(), 0);
+}
+
+TYPED_TEST(Ilu0Of, UpdatesItsValuesToWhatANewSetupWouldGive) {
+  using T = TypeParam;
+  const Csr<T> first = convection_diffusion(9, 0.3).csr<T>();
+  const Csr<T> second = convection_diffusion(9, -0.6).csr<T>();
+  const Dense<T> r = random_dense<T>(81, 1, 5);
+  Ilu0<T> updated;
+  updated.setup(first);
+  ASSERT_EQ(updated.update_values(second).status, Status::direct);
+  Ilu0<T> fresh;
+  fresh.setup(second);
+  EXPECT_EQ(precondition(updated, r).to_vector(), precondition(fresh, r).to_vector());
+
+  Csr<T> singular = second;
+  std::fill_n(singular.values().data(), singular.nonzeros(), T{0});
+  EXPECT_EQ(updated.update_values(singular).row, 0);
+  ASSERT_EQ(updated.update_values(second).status, Status::direct);
+  EXPECT_EQ(precondition(updated, r).to_vector(), precondition(fresh, r).to_vector());
+}
+
+/// On cubes of 60 points a level has more than 1000 rows on average, and rows of a level go to all threads.
+TYPED_TEST(Ilu0Of, HasTheSameBitsOnAnyNumberOfThreads) {
+  using T = TypeParam;
+  const Csr<T> a = poisson_cube<T>(60);
+  const Dense<T> r = random_dense<T>(a.rows(), 1, 5);
+  Ilu0<T> serial(Device::serial());
+  ASSERT_EQ(serial.setup(a).status, Status::direct);
+  const std::vector<T> expected = precondition(serial, r).to_vector();
+  for (const int threads : {1, 2, 5}) {
+    Ilu0<T> parallel(Device::openmp(threads));
+    parallel.setup(a);
+    EXPECT_EQ(precondition(parallel, r).to_vector(), expected) << threads << " threads";
+    // Level lists are kept only where they are used: 4 bytes a row and triangle.
+    const std::size_t lists = threads > 1 ? 8 * static_cast<std::size_t>(a.rows()) : 0;
+    EXPECT_GE(parallel.bytes(), serial.bytes() + lists);
+  }
+}
+
+TYPED_TEST(Ilu0Of, PreconditionsFromSeveralThreadsAtOnce) {
+  using T = TypeParam;
+  const Csr<T> a = convection_diffusion(33, 0.4).csr<T>();
+  Bicgstab<T> solver({}, {.preconditioner = "ilu0"});
+  solver.setup(a);
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (unsigned round = 0; round < 5; ++round) {
+        const Dense<T> b = random_dense<T>(a.rows(), 1, 10 * t + round);
+        Dense<T> x(Device(), a.rows(), 1);
+        if (!solver.solve(b, x).solved()) ++failures;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
+}
+
+TYPED_TEST(Ilu0Of, SavesIterations) {
+  using T = TypeParam;
+  const Csr<T> a = convection_diffusion(40, 0.4).csr<T>();
+  const Dense<T> b = random_dense<T>(a.rows(), 1, 1);
+  const auto iterations = [&](const std::string& preconditioner) {
+    Gmres<T> gmres({}, {.preconditioner = preconditioner});
+    gmres.setup(a);
+    Dense<T> x(Device(), a.rows(), 1);
+    const Report report = gmres.solve(b, x);
+    EXPECT_EQ(report.status, Status::converged) << report.message;
+    return report.iterations;
+  };
+  EXPECT_LT(2 * iterations("ilu0"), iterations("none"));
+}
+
+}  // namespace
+}  // namespace echelon
