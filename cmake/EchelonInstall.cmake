@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/echelon)
 
 install(TARGETS echelon EXPORT echelonTargets)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/echelon TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/echelon ${PROJECT_BINARY_DIR}/include/echelon TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
 install(EXPORT echelonTargets NAMESPACE echelon:: DESTINATION ${package_dir})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE TYPE DOC)
 

@@ -10,13 +10,7 @@
 #include <echelon/io/matrix_market.hpp>
 #include <echelon/linalg.hpp>
 #include <echelon/matrix.hpp>
-#include <echelon/methods/bicgstab.hpp>
-#include <echelon/methods/cg.hpp>
-#include <echelon/methods/cusolver_lu.hpp>
-#include <echelon/methods/gmres.hpp>
-#include <echelon/methods/ilu0.hpp>
-#include <echelon/methods/jacobi.hpp>
-#include <echelon/methods/lapack_lu.hpp>
+#include <echelon/methods.hpp>
 #include <echelon/options.hpp>
 #include <echelon/report.hpp>
 #include <echelon/solve.hpp>

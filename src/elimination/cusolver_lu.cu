@@ -280,6 +280,14 @@ class CusolverFactorisation final : public SolverImplementation<T> {
     space.cusolver.verdict(space.backend);
   }
 
+  /// Substitution without refinement. Does not wait.
+  void apply(Workspace& workspace, const T* r, T* z) const override {
+    const std::int64_t n = lu_.rows();
+    if (n == 0) return;
+    substitute(static_cast<Space&>(workspace), DenseView<const T>(r, n, 1, n, this->device()),
+               DenseView<T>(z, n, 1, n, this->device()));
+  }
+
  private:
   /// Scales rows and columns to magnitude 1 where LAPACK's geequ and laqge would. A row or column of zeros is
   /// a singular matrix.

@@ -38,7 +38,7 @@ class LapackFactorisation final : public SolverImplementation<T> {
     row_scale_.clear();
     column_scale_.clear();
     if (n == 0) return {};
-    const blas::Threads threads(this->device());
+    const blas::Threads threads(this->device(), n);
     if (Outcome scaled = equilibrate(n); !scaled.ok()) return scaled;
     const T norm = lapack::norm_one(n, lu_.data());
     const int info = lapack::getrf(n, lu_.data(), pivots_.data());
@@ -57,7 +57,7 @@ class LapackFactorisation final : public SolverImplementation<T> {
 
   void solve(Workspace& workspace, DenseView<const T> B_, DenseView<T> X, std::vector<Job>&) const override {
     if (B_.rows == 0 || B_.columns == 0) return;
-    const blas::Threads threads(this->device());
+    const blas::Threads threads(this->device(), B_.rows);
     for (std::int64_t j = 0; j < B_.columns; ++j) {
       std::copy_n(B_.column(j), B_.rows, X.column(j));
     }
@@ -65,6 +65,15 @@ class LapackFactorisation final : public SolverImplementation<T> {
     for (std::int64_t j = 0; j < B_.columns; ++j) {
       refine(static_cast<Vectors&>(workspace), B_.column(j), X.column(j));
     }
+  }
+
+  /// Substitution without refinement.
+  void apply(Workspace& /*workspace*/, const T* r, T* z) const override {
+    const std::int64_t n = lu_.rows();
+    if (n == 0) return;
+    const blas::Threads threads(this->device(), n);
+    std::copy_n(r, n, z);
+    substitute({z, n, 1, n});
   }
 
  private:

@@ -32,10 +32,12 @@ inline void gemv(CBLAS_TRANSPOSE transpose, int rows, int columns, double alpha,
 }
 
 /// OpenBLAS over OpenMP takes its thread count from the calling thread's OpenMP setting: set for a scope.
+/// Work on matrices of a small dimension stays on one thread, which is faster than waking the others.
 class Threads {
  public:
-  explicit Threads(const Device& device) : before_(omp_get_max_threads()) {
-    omp_set_num_threads(device.threads());
+  Threads(const Device& device, std::int64_t dimension) : before_(omp_get_max_threads()) {
+    constexpr std::int64_t worth_sharing = 192;
+    omp_set_num_threads(dimension < worth_sharing ? 1 : device.threads());
   }
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;

@@ -56,7 +56,7 @@ void multiply_dense(const Device& device, bool transposed, T alpha, const DenseV
     return;
   }
   // A row-major matrix is, to BLAS, its column-major transpose.
-  const blas::Threads threads(device);
+  const blas::Threads threads(device, std::max(A.rows, A.columns));
   blas::gemv(transposed == by_column ? CblasTrans : CblasNoTrans,
              blas::dimension(by_column ? A.rows : A.columns), blas::dimension(by_column ? A.columns : A.rows),
              alpha, A.data, blas::dimension(A.leading), x, beta, y);

@@ -6,13 +6,7 @@
 #include "solver/options.hpp"
 
 #include <echelon/error.hpp>
-#include <echelon/methods/bicgstab.hpp>
-#include <echelon/methods/cg.hpp>
-#include <echelon/methods/cusolver_lu.hpp>
-#include <echelon/methods/gmres.hpp>
-#include <echelon/methods/ilu0.hpp>
-#include <echelon/methods/jacobi.hpp>
-#include <echelon/methods/lapack_lu.hpp>
+#include <echelon/methods.hpp>
 #include <echelon/solver.hpp>
 
 #include <fmt/format.h>
@@ -69,7 +63,10 @@ std::vector<Method> table() {
       row<CgOptions>(
           {.summary = "conjugate gradients", .kind = iterative, .needs = symmetric_positive_definite}),
       row<CusolverLuOptions>(
-          {.summary = "dense LU with partial pivoting by cuSOLVER", .kind = direct, .sparse = false}),
+          {.summary = "dense LU with partial pivoting by cuSOLVER",
+           .kind = direct,
+           .sparse = false,
+           .usable_as_preconditioner = true}),
       row<GmresOptions>({.summary = "restarted (flexible) generalised minimal residuals", .kind = iterative}),
       row<Ilu0Options>({.summary = "incomplete LU without fill",
                         .kind = preconditioner,
@@ -81,7 +78,10 @@ std::vector<Method> table() {
                           .needs = diagonally_dominant,
                           .usable_as_preconditioner = true}),
       row<LapackLuOptions>(
-          {.summary = "dense LU with partial pivoting by LAPACK", .kind = direct, .sparse = false}),
+          {.summary = "dense LU with partial pivoting by LAPACK",
+           .kind = direct,
+           .sparse = false,
+           .usable_as_preconditioner = true}),
   };
 }
 
