@@ -62,11 +62,10 @@ std::vector<Method> table() {
           {.summary = "stabilised bi-conjugate gradients", .kind = iterative, .needs = one_sided_spectrum}),
       row<CgOptions>(
           {.summary = "conjugate gradients", .kind = iterative, .needs = symmetric_positive_definite}),
-      row<CusolverLuOptions>(
-          {.summary = "dense LU with partial pivoting by cuSOLVER",
-           .kind = direct,
-           .sparse = false,
-           .usable_as_preconditioner = true}),
+      row<CusolverLuOptions>({.summary = "dense LU with partial pivoting by cuSOLVER",
+                              .kind = direct,
+                              .sparse = false,
+                              .usable_as_preconditioner = true}),
       row<GmresOptions>({.summary = "restarted (flexible) generalised minimal residuals", .kind = iterative}),
       row<Ilu0Options>({.summary = "incomplete LU without fill",
                         .kind = preconditioner,
@@ -77,11 +76,10 @@ std::vector<Method> table() {
                           .kind = iterative,
                           .needs = diagonally_dominant,
                           .usable_as_preconditioner = true}),
-      row<LapackLuOptions>(
-          {.summary = "dense LU with partial pivoting by LAPACK",
-           .kind = direct,
-           .sparse = false,
-           .usable_as_preconditioner = true}),
+      row<LapackLuOptions>({.summary = "dense LU with partial pivoting by LAPACK",
+                            .kind = direct,
+                            .sparse = false,
+                            .usable_as_preconditioner = true}),
   };
 }
 
