@@ -18,7 +18,10 @@ struct Ilu0Options {
 /// Incomplete LU without fill: L U agrees with A on the pattern of A. A preconditioner, for sparse A with a
 /// diagonal that elimination leaves nonzero; breakdown names the row otherwise.
 /// Meijerink and van der Vorst, Math. Comp. 31 (1977); Saad, Iterative Methods, alg. 10.4.
-/// Keeps a copy of A's values and, where rows wait for rows, the levels of both triangles.
+/// The host keeps a copy of A's values and, where rows wait for rows, the levels of both triangles; it refers
+/// to A's pattern. A GPU factors by cuSPARSE's csrilu02, solves by its SpSV, and keeps a copy of A (at most
+/// 2^31 - 1 nonzeros, InvalidMatrix otherwise) and what SpSV's analysis of both triangles learns, once for
+/// every solve that runs at the same time; update_values keeps the analysis.
 template <class T>
 class Ilu0 : public Solver<T> {
  public:

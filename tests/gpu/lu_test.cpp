@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "support/gallery.hpp"
+
+#include <echelon/echelon.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace echelon {
+namespace {
+
+using test::graded;
+using test::growing;
+using test::hilbert;
+using test::identity;
+using test::random_dense;
+using test::scaled;
+using test::scaled_residual;
+
+constexpr double passing = 30;  // LAPACK's threshold
+
+template <class T>
+class CusolverLuOf : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda_device_count() == 0) GTEST_SKIP() << "no GPU that can be used";
+  }
+
+  const Device gpu = Device::cuda();
+
+  struct Answer {
+    Report setup;
+    Report report;
+    Dense<T> x;
+  };
+  Answer solve(const Dense<T>& a, const Dense<T>& b, const CusolverLuOptions& options = {}) const {
+    const Dense<T> a_gpu = a.to(gpu);
+    const Dense<T> b_gpu = b.to(gpu);
+    Dense<T> x(gpu, b.rows(), b.columns());
+    CusolverLu<T> lu(gpu, options);
+    Answer answer;
+    answer.setup = lu.factor(a_gpu);
+    answer.report = lu.solve(b_gpu, x);
+    answer.x = x.to(Device());
+    return answer;
+  }
+
+  /// The same verdict as LAPACK, a condition number like LAPACK's, and an answer as good.
+  void expect_like_lapack(const Dense<T>& a, std::int64_t refine, const std::string& what) const {
+    const Dense<T> b = random_dense<T>(a.rows(), 3, 99);
+    const Answer answer = solve(a, b, {.refine = refine});
+    LapackLu<T> lapack;
+    const Report expected = lapack.factor(a);
+    EXPECT_EQ(answer.setup.status, expected.status) << what << ": " << answer.setup.message;
+    EXPECT_EQ(answer.report.status, expected.status) << what << ": " << answer.report.message;
+    EXPECT_FALSE(answer.report.row) << what;
+    ASSERT_TRUE(answer.report.reciprocal_condition) << what;
+    if (expected.status == Status::direct) {
+      const double ratio = *answer.report.reciprocal_condition / *expected.reciprocal_condition;
+      EXPECT_GT(ratio, 0.05) << what;
+      EXPECT_LT(ratio, 20) << what;
+    }
+    EXPECT_LT(scaled_residual<T>(a, answer.x, b), passing) << what;
+  }
+};
+using Reals = testing::Types<float, double>;
+TYPED_TEST_SUITE(CusolverLuOf, Reals);
+
+TYPED_TEST(CusolverLuOf, JudgesAndSolvesLikeLapack) {
+  using T = TypeParam;
+  for (const std::int64_t n : {1, 2, 31, 33, 1025}) {
+    for (const std::int64_t refine : {0, 1, 3}) {
+      const std::string what = "n = " + std::to_string(n) + ", refine " + std::to_string(refine);
+      this->expect_like_lapack(random_dense<T>(n, n, 1), refine, "random, " + what);
+      this->expect_like_lapack(graded<T>(n, 2), refine, "graded, " + what);
+    }
+  }
+}
+
+TYPED_TEST(CusolverLuOf, JudgesIllConditionedMatricesLikeLapack) {
+  using T = TypeParam;
+  for (const std::int64_t n : {2, 3, 4, 20}) {
+    this->expect_like_lapack(hilbert<T>(n), 1, "Hilbert " + std::to_string(n));
+  }
+  this->expect_like_lapack(growing<T>(15), 1, "growing");
+}
+
+TYPED_TEST(CusolverLuOf, SolvesNothing) {
+  using T = TypeParam;
+  CusolverLu<T> lu(this->gpu);
+  const Dense<T> a(this->gpu, 0, 0);
+  EXPECT_EQ(lu.factor(a).status, Status::direct);
+  Dense<T> x(this->gpu, 0, 2);
+  EXPECT_EQ(lu.solve(Dense<T>(this->gpu, 0, 2), x).status, Status::direct);
+
+  const Dense<T> one = identity<T>(3).to(this->gpu);
+  lu.factor(one);
+  Dense<T> none(this->gpu, 3, 0);
+  EXPECT_EQ(lu.solve(Dense<T>(this->gpu, 3, 0), none).status, Status::direct);
+}
+
+TYPED_TEST(CusolverLuOf, NamesTheZeroPivotAndLinesOfZeros) {
+  using T = TypeParam;
+  const Dense<T> b = random_dense<T>(33, 1, 1);
+  Dense<T> twins = identity<T>(33);
+  twins(20, 20) = 2, twins(20, 21) = 4, twins(21, 20) = 1, twins(21, 21) = 2;
+  auto answer = this->solve(twins, b);
+  EXPECT_EQ(answer.setup.status, Status::singular);
+  EXPECT_EQ(answer.setup.row, 21);
+  EXPECT_NE(answer.setup.message.find("pivot 21 (from 0)"), std::string::npos) << answer.setup.message;
+  EXPECT_EQ(answer.report.status, Status::singular);
+  EXPECT_TRUE(answer.report.columns.empty());
+
+  for (const bool zero_row : {true, false}) {
+    Dense<T> a = random_dense<T>(33, 33, 8);
+    for (std::int64_t k = 0; k < 33; ++k) (zero_row ? a(12, k) : a(k, 12)) = 0;
+    answer = this->solve(a, b);
+    EXPECT_EQ(answer.report.status, Status::singular);
+    EXPECT_EQ(answer.report.row, 12);
+    EXPECT_NE(answer.report.message.find(zero_row ? "row 12" : "column 12"), std::string::npos)
+        << answer.report.message;
+  }
+}
+
+TYPED_TEST(CusolverLuOf, IsNotImpressedByNearOverflowAndUnderflow) {
+  using T = TypeParam;
+  const T large = std::is_same_v<T, double> ? static_cast<T>(1e305) : static_cast<T>(1e36);
+  const Dense<T> a = random_dense<T>(31, 31, 6);
+  const Dense<T> b = random_dense<T>(31, 1, 7);
+  const double rcond = *this->solve(a, b).report.reciprocal_condition;
+  for (const T factor : {large, 1 / large}) {
+    const Dense<T> extreme_a = scaled(a, factor);
+    const Dense<T> extreme_b = scaled(b, factor);
+    const auto answer = this->solve(extreme_a, extreme_b);
+    EXPECT_EQ(answer.report.status, Status::direct) << answer.report.message;
+    EXPECT_GT(*answer.report.reciprocal_condition, rcond / 20);
+    EXPECT_LT(scaled_residual<T>(extreme_a, answer.x, extreme_b), passing);
+  }
+}
+
+TYPED_TEST(CusolverLuOf, SaysWhenTheSolutionOverflows) {
+  using T = TypeParam;
+  const T tiny = std::is_same_v<T, double> ? static_cast<T>(1e-200) : static_cast<T>(1e-25);
+  const auto answer = this->solve(scaled(identity<T>(3), tiny), scaled(identity<T>(3), 1 / tiny));
+  EXPECT_EQ(answer.report.status, Status::not_a_number);
+}
+
+TYPED_TEST(CusolverLuOf, RefusesNaNAndInf) {
+  using T = TypeParam;
+  for (const T bad : {std::numeric_limits<T>::quiet_NaN(), -std::numeric_limits<T>::infinity()}) {
+    Dense<T> a = random_dense<T>(33, 33, 1);
+    Dense<T> b = random_dense<T>(33, 2, 1);
+    b(3, 1) = bad;
+    auto answer = this->solve(a, b);
+    EXPECT_EQ(answer.report.status, Status::not_a_number);
+    EXPECT_EQ(answer.report.row, 3);
+    EXPECT_EQ(answer.report.column, 1);
+    a(2, 4) = bad;
+    answer = this->solve(a, b);
+    EXPECT_EQ(answer.report.status, Status::not_a_number);
+    EXPECT_EQ(answer.report.row, 2);
+    EXPECT_EQ(answer.report.column, 4);
+  }
+}
+
+TYPED_TEST(CusolverLuOf, SolvesForManyRightHandSidesInEveryLayout) {
+  using T = TypeParam;
+  const std::int64_t n = 33;
+  const std::int64_t k = 35;
+  const std::int64_t leading = 40;
+  const Dense<T> a = random_dense<T>(n, n, 3);
+  const Dense<T> a_gpu = a.to(this->gpu);
+  CusolverLu<T> lu(this->gpu);
+  lu.factor(a_gpu);
+  for (const Layout layout : {Layout::column_major, Layout::row_major}) {
+    Dense<T> b = random_dense<T>(leading, leading, 5);
+    Dense<T> x = random_dense<T>(leading, leading, 6);
+    const Dense<T> before = x;
+    const Dense<T> b_gpu = b.to(this->gpu);
+    Dense<T> x_gpu = x.to(this->gpu);
+    const Report report = lu.solve(DenseView<const T>(b_gpu.data(), n, k, leading, this->gpu, layout),
+                                   DenseView<T>(x_gpu.data(), n, k, leading, this->gpu, layout));
+    EXPECT_EQ(report.status, Status::direct);
+    EXPECT_EQ(report.columns.size(), static_cast<std::size_t>(k));
+    x = x_gpu.to(Device());
+    const DenseView<const T> x_view(x.data(), n, k, leading, {}, layout);
+    const DenseView<const T> b_view(b.data(), n, k, leading, {}, layout);
+    EXPECT_LT(scaled_residual<T>(a, x_view, b_view), passing);
+    const std::int64_t length = layout == Layout::column_major ? n : k;
+    const std::int64_t lines = layout == Layout::column_major ? k : n;
+    for (std::int64_t e = 0; e < leading * leading; ++e) {
+      const bool inside = e % leading < length && e / leading < lines;
+      ASSERT_TRUE(inside || x[e] == before[e]) << "element " << e;
+    }
+  }
+}
+
+TYPED_TEST(CusolverLuOf, TakesARowMajorAndASparseMatrix) {
+  using T = TypeParam;
+  const auto problem = test::shifted_cycle(129);
+  const Dense<T> a = problem.template dense<T>();
+  const Csr<T> sparse = problem.template csr<T>().to(this->gpu);
+  Dense<T> transposed(Device(), 129, 129);
+  for (std::int64_t e = 0; e < 129 * 129; ++e) transposed(e / 129, e % 129) = a(e % 129, e / 129);
+  const Dense<T> transposed_gpu = transposed.to(this->gpu);
+  const DenseView<const T> by_rows(transposed_gpu.data(), 129, 129, 129, this->gpu, Layout::row_major);
+  const Dense<T> b = random_dense<T>(129, 2, 1);
+  const Dense<T> b_gpu = b.to(this->gpu);
+  for (const MatrixRef<T>& form : {MatrixRef<T>(sparse), MatrixRef<T>(by_rows)}) {
+    Dense<T> x(this->gpu, 129, 2);
+    CusolverLu<T> lu(this->gpu);
+    lu.factor(form);
+    EXPECT_EQ(lu.solve(b_gpu, x).status, Status::direct);
+    EXPECT_LT(scaled_residual<T>(a, x.to(Device()), b), passing);
+  }
+}
+
+TYPED_TEST(CusolverLuOf, RefinementRepairsGrowth) {
+  using T = TypeParam;
+  const std::int64_t n = std::is_same_v<T, double> ? 50 : 22;
+  const Dense<T> a = growing<T>(n);
+  const Dense<T> b = random_dense<T>(n, 1, 4);
+  EXPECT_LT(scaled_residual<T>(a, this->solve(a, b, {.refine = 3}).x, b), passing);
+}
+
+TYPED_TEST(CusolverLuOf, IsUsedAgainForNewValuesAndNewSizes) {
+  using T = TypeParam;
+  CusolverLu<T> lu(this->gpu);
+  for (const std::int64_t n : {33, 5, 129}) {
+    const Dense<T> first = random_dense<T>(n, n, 1);
+    const Dense<T> second = graded<T>(n, 2);
+    const Dense<T> first_gpu = first.to(this->gpu);
+    const Dense<T> second_gpu = second.to(this->gpu);
+    const Dense<T> zero = scaled(identity<T>(n), T{0}).to(this->gpu);
+    Dense<T> x(this->gpu, n, 1);
+    EXPECT_EQ(lu.factor(zero).status, Status::singular);
+    lu.factor(first_gpu);
+    for (unsigned seed = 0; seed < 3; ++seed) {
+      const Dense<T> b = random_dense<T>(n, 1, seed);
+      EXPECT_EQ(lu.solve(b.to(this->gpu), x).status, Status::direct);
+      EXPECT_LT(scaled_residual<T>(first, x.to(Device()), b), passing);
+    }
+    lu.update_values(second_gpu);
+    const Dense<T> b = random_dense<T>(n, 1, 9);
+    EXPECT_EQ(lu.solve(b.to(this->gpu), x).status, Status::direct);
+    EXPECT_LT(scaled_residual<T>(second, x.to(Device()), b), passing);
+  }
+}
+
+TYPED_TEST(CusolverLuOf, SolvesFromSeveralThreadsAtOnce) {
+  using T = TypeParam;
+  const std::int64_t n = 129;
+  const Dense<T> a = random_dense<T>(n, n, 3);
+  const Dense<T> a_gpu = a.to(this->gpu);
+  CusolverLu<T> lu(this->gpu);
+  lu.factor(a_gpu);
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (unsigned round = 0; round < 10; ++round) {
+        const Dense<T> b = random_dense<T>(n, 2, 100 * t + round);
+        Dense<T> x(this->gpu, n, 2);
+        const bool solved = lu.solve(b.to(this->gpu), x).solved();
+        if (!solved || !(scaled_residual<T>(a, x.to(Device()), b) < passing)) ++failures;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
+}
+
+/// An n^2 that no GPU holds: the exception says so, and the solver still works.
+TYPED_TEST(CusolverLuOf, SurvivesALackOfMemory) {
+  using T = TypeParam;
+  const std::int32_t n = 1 << 20;
+  std::vector<Triplet<T>> elements;
+  for (std::int32_t i = 0; i < n; ++i) elements.push_back({i, i, T{1}});
+  const Csr<T> huge = Csr<T>::from_triplets(n, n, elements).to(this->gpu);
+  const Dense<T> a = random_dense<T>(33, 33, 3);
+  const Dense<T> a_gpu = a.to(this->gpu);
+  const Dense<T> b = random_dense<T>(33, 1, 4);
+  CusolverLu<T> lu(this->gpu);
+  EXPECT_THROW(lu.factor(huge), OutOfMemory);
+  Dense<T> x(this->gpu, 33, 1);
+  EXPECT_THROW(static_cast<void>(lu.solve(b.to(this->gpu), x)), Error);
+  EXPECT_EQ(lu.factor(a_gpu).status, Status::direct);
+  EXPECT_EQ(lu.solve(b.to(this->gpu), x).status, Status::direct);
+  EXPECT_LT(scaled_residual<T>(a, x.to(Device()), b), passing);
+}
+
+}  // namespace
+}  // namespace echelon
