@@ -210,8 +210,8 @@ void judge(const VectorFacts& b, const VectorFacts& x, const VectorFacts& r, dou
                    x.nonfinite};
   } else if (direct && job.outcome.ok() && !(column.backward_error <= acceptable_backward_error<T>)) {
     job.outcome.status = Status::breakdown;
-    job.outcome.message =
-        fmt::format("elimination lost the answer: its backward error is {:.1e}", column.backward_error);
+    job.outcome.message = fmt::format(
+        "the backward error of the answer is {:.1e}, too large to call it solved", column.backward_error);
   } else if (!direct && job.outcome.ok() && !(r.norm2 <= job.tolerance)) {
     job.outcome.status = Status::stagnated;
     job.outcome.message =

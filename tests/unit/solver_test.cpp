@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// What the Solver around every method promises: phases, checks, audited reports, control.
-#include <cmath>
-#include <limits>
-#include <thread>
+#include "support/problems.hpp"
 
 #include <gtest/gtest.h>
 
-#include "support/problems.hpp"
+#include <cmath>
+#include <limits>
+#include <thread>
 
 namespace echelon::test {
 namespace {
@@ -14,7 +14,9 @@ namespace {
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-Csr<double> poisson(std::int32_t side) { return convection_diffusion(side, 0).csr<double>(); }
+Csr<double> poisson(std::int32_t side) {
+  return convection_diffusion(side, 0).csr<double>();
+}
 
 /// A solve whose text is in the exception that it causes.
 template <class Exception, class F>
@@ -153,9 +155,8 @@ TEST(Solver, HowOftenTheHostLooksChangesNothing) {
     std::vector<std::int64_t> iterations;
     for (const int check_every : {1, 7, 64}) {
       Dense<double> x(Device(), 400, 1);
-      Solver<double> solver =
-          make_solver<double>(method, Device::serial(),
-                              {{"check_every", check_every}, {"preconditioner", "jacobi"}});
+      Solver<double> solver = make_solver<double>(
+          method, Device::serial(), {{"check_every", check_every}, {"preconditioner", "jacobi"}});
       solver.setup(A);
       const Report report = solver.solve(b, x);
       ASSERT_TRUE(report.solved());
@@ -259,7 +260,8 @@ TEST(Solver, ProgressIsReportedAndCancellationKeepsTheBestSoFar) {
 TEST(Solver, SeveralThreadsMaySolveAtOnce) {
   const Csr<double> A = poisson(25);
   for (const char* method : {"cg", "gmres", "lapack-lu"}) {
-    const Options options = std::string(method) == "lapack-lu" ? Options{} : Options{{"preconditioner", "ilu0"}};
+    const Options options =
+        std::string(method) == "lapack-lu" ? Options{} : Options{{"preconditioner", "ilu0"}};
     Solver<double> solver = make_solver<double>(method, Device::serial(), options);
     ASSERT_TRUE(solver.setup(A).solved());
     std::vector<std::thread> threads;
@@ -313,6 +315,26 @@ TEST(Solver, UpdatedValuesAreUsed) {
     ASSERT_TRUE(solver.solve(b, x).solved());
     EXPECT_LT(judge(A, x, b).relative_residual, 1e-7) << method;
   }
+}
+
+TEST(Solver, OutOfMemoryIsAnErrorAndTheSolverStaysUsable) {
+  const Csr<double> huge = diagonal(4'000'000).csr<double>();  // dense: 116 TiB
+  const Csr<double> small = poisson(5);
+  const Dense<double> b = random_dense<double>(25, 1, 1);
+  Dense<double> x(Device(), 25, 1);
+  LapackLu<double> solver;
+  solver.factor(small);
+  try {
+    solver.factor(huge);
+    FAIL() << "factored";
+  } catch (const OutOfMemory& error) {
+    EXPECT_EQ(error.asked(), std::size_t{4'000'000} * 4'000'000 * sizeof(double));
+    EXPECT_GT(error.available(), 0U);
+    EXPECT_LT(error.available(), error.asked());
+  }
+  EXPECT_THROW((void)solver.solve(b, x), Error) << "there is no factor any more";
+  solver.factor(small);
+  EXPECT_TRUE(solver.solve(b, x).solved());
 }
 
 TEST(Cg, AnIndefiniteMatrixIsNotSpd) {
