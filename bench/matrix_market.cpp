@@ -137,8 +137,8 @@ std::vector<Case> make_files(const std::string& folder) {
   lines = lines_of(large, false, false);
   std::shuffle(lines.begin(), lines.end(), random);
   write_lines(cases[3].path, "coordinate pattern general", large.rows(), lines);
-  for (Case& file : cases) file.text_megabytes = megabytes(file.path);
   ec::write_matrix_market<double>(cases[4].path, small);
+  for (Case& file : cases) file.text_megabytes = megabytes(file.path);
   cases[4].text_megabytes = cases[0].text_megabytes;
   return cases;
 }

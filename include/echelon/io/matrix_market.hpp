@@ -26,11 +26,20 @@ struct MatrixMarketFile {
   MatrixMarketInfo info;
 };
 
-/// Reads real, integer and pattern (all ones) matrices, general, symmetric and skew-symmetric, into host
-/// memory; duplicates are summed. Threads: OpenMP's choice unless given. Values that overflow T, NaN and
-/// Inf are refused. Memory is claimed as data is seen, never from the header's word; the peak is at most
-/// about twice the resulting Csr.
-/// Throws ParseError with file, line and column; OutOfMemory.
+/// Reads real, integer and pattern (all ones) matrices, general, symmetric and skew-symmetric, plain or gzip
+/// (told by the content), into host memory. Threads: OpenMP's choice unless given; the result does not depend
+/// on them. Duplicates are summed in file order, and zeros that the file stores stay elements. Numbers that
+/// overflow T, NaN and Inf are refused; what is too small for T becomes zero. Fortran's exponents (1.5D+3),
+/// CRLF, blank lines and comments between the data are taken. A symmetric or skew-symmetric file stores one
+/// triangle, either one; entries on both sides of the diagonal are refused, since where a pair of them is
+/// stored, filling in would double it.
+///
+/// The text is read twice, so that entries go straight to their place: the peak is the Csr with duplicates as
+/// elements of their own, 8 bytes an element of an unsorted row while it is sorted, the Csr once more if
+/// there are duplicates, and at most 8 MB a thread. Memory is claimed as data is seen, never on the header's
+/// word: row offsets of more than 64 MiB that are out of proportion to the file are made only once the whole
+/// file has proved to be sound. A gzip file is unpacked piece by piece. A pipe is kept in a temporary file.
+/// Throws ParseError with the line and column of the first error in the file; OutOfMemory.
 template <class T>
 [[nodiscard]] MatrixMarketFile<T> read_matrix_market_file(const std::string& path, int threads = 0);
 
@@ -44,7 +53,8 @@ template <class T>
 
 /// Writes so that reading gives the same bits: shortest round-trip decimals. Coordinate for a sparse, array
 /// for a dense matrix, both `general`; gzip when the name ends in .gz. The file appears whole or not at all
-/// (written beside and renamed). Throws ParseError when the file cannot be written.
+/// (written beside and renamed). NaN and Inf are written as such, though reading refuses them. Each line of
+/// `comment` becomes a comment. Throws ParseError when the file cannot be written.
 template <class T>
 void write_matrix_market(const std::string& path, MatrixRef<T> matrix, const std::string& comment = {});
 
