@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <memory>
 #include <system_error>
 #include <vector>
@@ -30,12 +32,13 @@ namespace {
 }
 
 template <class Number>
-Number parse_number(const std::string& option, const std::string& text, std::string_view what) {
+Number parse_number(const std::string& option, const std::string& text, Number most,
+                    const std::string& what) {
   Number value{};
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) {
-    throw BadOption(option, fmt::format("{}: '{}' is not {}", option, text, what));
+  if (error != std::errc() || stop != end || !(value >= 0 && value <= most)) {
+    throw BadOption(option, fmt::format("{} takes {}, not '{}'", option, what, text));
   }
   return value;
 }
@@ -62,12 +65,14 @@ bool parse(CLI::App& app, const Arguments& arguments) {
   return true;
 }
 
-double number(const std::string& option, const std::string& text) {
-  return parse_number<double>(option, text, "a number");
+double number(const std::string& option, const std::string& text, double most) {
+  const std::string bound =
+      std::isfinite(most) ? fmt::format("a number from 0 to {}", most) : "a number from 0";
+  return parse_number(option, text, most, bound);
 }
 
 std::int64_t whole_number(const std::string& option, const std::string& text) {
-  return parse_number<std::int64_t>(option, text, "a whole number");
+  return parse_number(option, text, std::numeric_limits<std::int64_t>::max(), "a whole number from 0");
 }
 
 }  // namespace echelon::tool

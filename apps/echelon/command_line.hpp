@@ -18,8 +18,8 @@ void set_style(CLI::App& app);
 /// option does not exist.
 [[nodiscard]] bool parse(CLI::App& app, const Arguments& arguments);
 
-/// Throws BadOption.
-[[nodiscard]] double number(const std::string& option, const std::string& text);
+/// At least 0 and at most `most`. Throws BadOption.
+[[nodiscard]] double number(const std::string& option, const std::string& text, double most);
 [[nodiscard]] std::int64_t whole_number(const std::string& option, const std::string& text);
 
 }  // namespace echelon::tool

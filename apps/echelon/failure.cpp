@@ -58,7 +58,7 @@ Failure describe(const std::exception_ptr& failure) {
 
 ExitCode report_failure(const std::exception_ptr& failure, bool json) {
   Failure found = describe(failure);
-  fmt::print(stderr, "{} {}\n", paint("echelon: error:", Colour::red, stderr), found.message);
+  print_aside(fmt::format("{} {}\n", paint("echelon: error:", Colour::red, stderr), found.message));
   if (json) {
     Json error = {{"kind", found.kind}, {"message", found.message}, {"exit_code", int{found.code}}};
     error.update(found.facts);

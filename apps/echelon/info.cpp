@@ -82,9 +82,10 @@ std::string rank_words(const Findings& found) {
 }
 
 std::string file_words(const MatrixMarketInfo& file) {
-  return fmt::format("Matrix Market {} {} {}, {} entries, {} of them duplicates (summed)",
-                     file.coordinate ? "coordinate" : "array", file.field, file.symmetry,
-                     grouped(file.stored_entries), grouped(file.duplicate_entries));
+  const std::string duplicates =
+      file.duplicate_entries == 0 ? "no duplicates" : grouped(file.duplicate_entries) + " duplicates, summed";
+  return fmt::format("{} {} {}, {} entries, {}", file.coordinate ? "coordinate" : "array", file.field,
+                     file.symmetry, grouped(file.stored_entries), duplicates);
 }
 
 std::string info_text(const Findings& found) {
@@ -191,7 +192,8 @@ ExitCode run_info(const Arguments& arguments) {
   found.structural_rank = structural_rank(A);
   found.bytes = std::visit([](const auto& matrix) { return matrix.bytes(); }, file.matrix);
   if (A.rows() == A.columns()) found.candidates = choose(A);
-  if (!plot.empty()) write_text(plot, spy_svg(std::filesystem::path(found.path).filename().string(), A));
+  if (!plot.empty())
+    write_text(plot, spy_svg(utf8(std::filesystem::path(found.path).filename().string()), A));
   progress.clear();
   if (json) {
     print_json(info_json(found));

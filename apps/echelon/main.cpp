@@ -72,7 +72,7 @@ const Verb& find_verb(const std::string& name) {
 
 ExitCode run(const Arguments& arguments) {
   if (arguments.empty()) {
-    fmt::print(stderr, "{}", usage());
+    print_aside(usage());
     return exit_usage;
   }
   if (const auto method = method_asked_about(arguments)) return print_method_help(*method);

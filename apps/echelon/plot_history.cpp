@@ -146,7 +146,7 @@ std::string history_svg(const SolveOutcome& outcome) {
   const Axes axes =
       fitting_axes(samples, tolerance, std::max(report.relative_residual, smallest_drawn), last);
 
-  const std::string name = std::filesystem::path(outcome.matrix).filename().string();
+  const std::string name = utf8(std::filesystem::path(outcome.matrix).filename().string());
   const std::string title = fmt::format("{} on {}", report.method, name);
   Svg svg(width, height, title);
   svg.text({left, 32}, title, "title", Svg::Anchor::start);

@@ -23,19 +23,19 @@ void ProgressLine::update(const Progress& progress) {
   last_shown_ = now;
   const std::string which =
       progress.right_hand_side > 0 ? fmt::format(", right-hand side {}", progress.right_hand_side + 1) : "";
-  show(fmt::format("{}{}: {} iterations, relative residual {:.2e} (to reach: {}), {}", progress.method, which,
+  show(fmt::format("{}{}: iteration {}, relative residual {:.2e} (goal {}), {}", progress.method, which,
                    grouped(progress.iteration), progress.relative_residual, short_number(progress.tolerance),
                    duration(now)));
 }
 
 void ProgressLine::clear() {
-  if (shown_) fmt::print(stderr, "\r\033[K");
+  if (shown_) print_aside("\r\033[K");
   shown_ = false;
 }
 
 void ProgressLine::show(std::string_view line) {
-  fmt::print(stderr, "\r\033[K{}", line);
-  std::fflush(stderr);
+  // A line that wraps could not be taken back.
+  print_aside(fmt::format("\r\033[K{}", line.substr(0, terminal_width() - 1)));
   shown_ = true;
 }
 

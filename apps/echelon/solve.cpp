@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -63,11 +64,15 @@ void add_options(CLI::App& app, Request& request) {
          "auto (default), serial, openmp, openmp:THREADS, cuda or cuda:GPU")
       ->type_name("DEVICE");
   app.add_option_function<std::string>(
-         "--rtol", [&](const std::string& text) { options.rtol = number("--rtol", text); },
+         "--rtol", [&](const std::string& text) { options.rtol = number("--rtol", text, 1); },
          "solved when ||b - Ax|| <= max(rtol ||b||, atol); default 1e-8, in float 1e-5")
       ->type_name("X");
   app.add_option_function<std::string>(
-         "--atol", [&](const std::string& text) { options.atol = number("--atol", text); }, "default 0")
+         "--atol",
+         [&](const std::string& text) {
+           options.atol = number("--atol", text, std::numeric_limits<double>::max());
+         },
+         "default 0")
       ->type_name("X");
   app.add_option_function<std::string>(
          "--max-iterations",
@@ -229,6 +234,7 @@ ExitCode run_solve(const Arguments& arguments) {
   CLI::App app("Solves A x = b and reports how, and how well.", "echelon solve");
   set_style(app);
   add_options(app, request);
+  app.footer("Example: echelon solve A.mtx --method gmres -p preconditioner=ilu0 --plot history.svg");
   if (!parse(app, arguments)) return exit_solved;
   if (request.json && !request.quiet && request.right_hand_side.empty()) {
     print_note("no --rhs given: b = A * 1");

@@ -27,7 +27,7 @@ std::string status_words(const Report& report) {
     case Status::direct:
       return fmt::format("{}, a direct method", method);
     case Status::max_iterations:
-      return fmt::format("{} reached its limit of iterations {}", method, after);
+      return fmt::format("{} reached its limit of {}", method, counted(report.iterations, "iteration"));
     case Status::stagnated:
       return fmt::format("{} made no more progress {}", method, after);
     case Status::diverged:

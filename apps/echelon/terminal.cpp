@@ -4,6 +4,7 @@
 #include <echelon/error.hpp>
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,12 +75,19 @@ void print_result(std::string_view text) {
   }
 }
 
-void print_note(std::string_view text) {
-  fmt::print(stderr, "echelon: note: {}\n", text);
+void print_aside(std::string_view text) {
+  static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
+  static_cast<void>(std::fflush(stderr));
 }
 
-void print_warning(std::string_view text) {
-  fmt::print(stderr, "{} {}\n", paint("echelon: warning:", Colour::yellow, stderr), text);
+void print_note(std::string_view text) {
+  print_aside(fmt::format("echelon: note: {}\n", text));
+}
+
+std::size_t terminal_width() {
+  winsize size = {};
+  const bool known = ioctl(fileno(stderr), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : 80;
 }
 
 std::string grouped(std::int64_t number) {

@@ -19,9 +19,11 @@ enum class Colour { none, red, green, yellow, bold, faint };
 
 /// Writes to stdout. Throws ParseError when it cannot be written: a lost result must not pass for success.
 void print_result(std::string_view text);
-/// "echelon: note: ..." or "echelon: warning: ..." on stderr.
+/// Writes to stderr, and goes on when nobody listens there.
+void print_aside(std::string_view text);
 void print_note(std::string_view text);
-void print_warning(std::string_view text);
+/// Of stderr's terminal, in characters.
+[[nodiscard]] std::size_t terminal_width();
 
 /// "1,234,567".
 [[nodiscard]] std::string grouped(std::int64_t number);
