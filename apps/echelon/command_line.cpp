@@ -59,6 +59,10 @@ bool parse(CLI::App& app, const Arguments& arguments) {
     return false;
   } catch (const CLI::ExtrasError&) {
     throw_unknown(app, app.remaining().front());
+  } catch (const CLI::ArgumentMismatch& e) {
+    const std::string text = e.what();  // "--method: At Most 1 required but received 2"
+    const std::string name = text.substr(0, text.find(':'));
+    throw BadOption(name, fmt::format("{} takes one value: it was given none, or several", name));
   } catch (const CLI::ParseError& e) {
     throw BadOption("", fmt::format("{} ('{} --help' tells more)", e.what(), app.get_name()));
   }

@@ -102,7 +102,7 @@ Axes fitting_axes(const std::vector<Sample>& samples, double tolerance, double l
   for (const Sample& sample : samples) include(sample.residual);
   if (std::isfinite(last)) include(last);
   const int highest = static_cast<int>(std::ceil(std::log10(high)));
-  const int lowest = std::min(static_cast<int>(std::floor(std::log10(low))), highest - 1);
+  const int lowest = std::min(static_cast<int>(std::floor(std::log10(low) - 0.2)), highest - 1);
   return {std::max(1.0, 1.02 * iterations), lowest, highest};
 }
 
@@ -150,12 +150,11 @@ std::string history_svg(const SolveOutcome& outcome) {
   const std::string title = fmt::format("{} on {}", report.method, name);
   Svg svg(width, height, title);
   svg.text({left, 32}, title, "title", Svg::Anchor::start);
-  svg.text(
-      {left, 54},
-      fmt::format("{} \u00d7 {}, {} nonzeros; {} after {} iterations, {} on {}", grouped(outcome.file.rows),
-                  grouped(outcome.file.columns), grouped(outcome.nonzeros), to_string(report.status),
-                  grouped(report.iterations), duration(report.solve_seconds), report.device.name()),
-      "caption", Svg::Anchor::start);
+  svg.text({left, 54},
+           fmt::format("{} \u00d7 {}, {} nonzeros; {}, {} iterations, {} on {}", grouped(outcome.file.rows),
+                       grouped(outcome.file.columns), grouped(outcome.nonzeros), to_string(report.status),
+                       grouped(report.iterations), duration(report.solve_seconds), report.device.name()),
+           "caption", Svg::Anchor::start);
   axes.draw(svg);
   draw_curve(svg, axes, samples);
   draw_tolerance(svg, axes, tolerance);

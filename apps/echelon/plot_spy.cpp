@@ -21,7 +21,7 @@ namespace {
 constexpr double side = 560;     // of the picture's longer side, in pixels
 constexpr double cell_side = 2;  // of the smallest cell drawn
 constexpr double most_elongated = 4;
-constexpr std::array shades = {0.40, 0.52, 0.64, 0.76, 0.88, 1.0};
+constexpr std::array shades = {0.50, 0.60, 0.70, 0.80, 0.90, 1.0};
 
 /// The picture's place and scale on the page.
 struct Frame {
@@ -98,7 +98,7 @@ void draw_cells(Svg& svg, const Frame& frame, const Grid& grid) {
   const std::int64_t largest = *std::max_element(grid.counts.begin(), grid.counts.end());
   const double w = frame.width / static_cast<double>(grid.columns);
   const double h = frame.height / static_cast<double>(grid.rows);
-  const double gap = std::min(w, h) > 6 ? 0.12 * std::min(w, h) : 0;  // single elements stay apart
+  const double gap = std::min(w, h) > 6 ? 0.12 : 0;  // single elements stay apart
   std::array<std::string, shades.size()> paths;
   for (std::int64_t i = 0; i < grid.rows; ++i) {
     for (std::int64_t j = 0; j < grid.columns;) {
@@ -106,16 +106,16 @@ void draw_cells(Svg& svg, const Frame& frame, const Grid& grid) {
       std::int64_t end = j + 1;
       while (gap == 0 && end < grid.columns && shade_of(grid.count(i, end), largest) == shade) ++end;
       if (shade > 0) {
-        const double run = w * static_cast<double>(end - j) - gap;
-        fmt::format_to(std::back_inserter(paths.at(shade - 1)), "M{:.2f} {:.2f}h{:.2f}v{:.2f}h{:.2f}z",
-                       frame.x + w * static_cast<double>(j) + gap / 2,
-                       frame.y + h * static_cast<double>(i) + gap / 2, run, h - gap, -run);
+        const double run = static_cast<double>(end - j) - gap;
+        fmt::format_to(std::back_inserter(paths.at(shade - 1)), "M{:g} {:g}h{:g}v{:g}h{:g}z",
+                       static_cast<double>(j) + gap / 2, static_cast<double>(i) + gap / 2, run, 1 - gap,
+                       -run);
       }
       j = end;
     }
   }
   for (std::size_t s = 0; s < shades.size(); ++s) {
-    if (!paths.at(s).empty()) svg.path(paths.at(s), "cells", shades.at(s));
+    if (!paths.at(s).empty()) svg.cells({frame.x, frame.y}, w, h, paths.at(s), shades.at(s));
   }
 }
 
@@ -148,7 +148,7 @@ void draw_legend(Svg& svg, const Frame& frame, const Grid& grid) {
   svg.text({x, y + 11}, "1", "tick", Svg::Anchor::start);
   x += 14;
   for (const double shade : shades) {
-    svg.path(fmt::format("M{:.1f} {:.1f}h22v14h-22z", x, y), "cells", shade);
+    svg.cells({x, y}, 22, 14, "M0 0h1v1h-1z", shade);
     x += 22;
   }
   svg.text({x + 6, y + 11},

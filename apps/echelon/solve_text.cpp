@@ -43,7 +43,7 @@ std::string status_words(const Report& report) {
     case Status::not_a_number:
       return "NaN or Inf in A, in b or in the result";
     case Status::not_spd:
-      return fmt::format("the matrix is not symmetric positive definite, as {} needs", method);
+      return fmt::format("{} needs A and its preconditioner symmetric positive definite; one is not", method);
     case Status::out_of_memory:
       return fmt::format("{} ran out of memory", method);
     case Status::cancelled:
@@ -96,7 +96,7 @@ std::string residual_words(const Report& report) {
 std::string condition_words(double reciprocal, std::string_view precision) {
   if (!(reciprocal > 0)) return "infinite";
   const double digits = (precision == "float" ? 7.2 : 15.9) + std::log10(reciprocal);
-  return fmt::format("about {:.1e}: expect {} correct digits in x, or more", 1 / reciprocal,
+  return fmt::format("about {:.1e}: expect {} correct digits in the largest entries of x", 1 / reciprocal,
                      static_cast<int>(std::max(0.0, std::floor(digits))));
 }
 

@@ -16,17 +16,17 @@ constexpr std::string_view style_sheet = R"(<style>
   .caption { font-size: 13.5px }
   .label { font-size: 14.5px }
   .tick { font-size: 13px }
-  .data-label { font-size: 13.5px; font-weight: 600; fill: #2f80ed }
+  .data-label { font-size: 13.5px; font-weight: 600; fill: #3588f2 }
   .goal-label { font-size: 13.5px; font-weight: 600; fill: #e0702b }
   .grid { stroke: #808696; stroke-opacity: .22; stroke-width: 1 }
   .axis { stroke: #808696; stroke-width: 1.3; fill: none }
   .frame { stroke: #808696; stroke-opacity: .8; stroke-width: 1.2; fill: none }
   .goal { stroke: #e0702b; stroke-width: 1.8; stroke-dasharray: 7 5 }
-  .data { stroke: #2f80ed; stroke-width: 2.4; stroke-linejoin: round; stroke-linecap: round; fill: none }
-  .area { fill: #2f80ed; fill-opacity: .09 }
-  .mark { fill: #2f80ed }
-  .halo { fill: #2f80ed; fill-opacity: .22 }
-  .cells { fill: #2f80ed }
+  .data { stroke: #3588f2; stroke-width: 2.4; stroke-linejoin: round; stroke-linecap: round; fill: none }
+  .area { fill: #3588f2; fill-opacity: .09 }
+  .mark { fill: #3588f2 }
+  .halo { fill: #3588f2; fill-opacity: .22 }
+  .cells { fill: #3588f2; shape-rendering: crispEdges }
 </style>
 )";
 
@@ -113,8 +113,11 @@ void Svg::circle(Point centre, double radius, std::string_view style) {
                        centre.y, radius);
 }
 
-void Svg::path(std::string_view data, std::string_view style, double opacity) {
-  body_ += fmt::format("<path class=\"{}\" fill-opacity=\"{:.2f}\" d=\"{}\"/>\n", style, opacity, data);
+void Svg::cells(Point origin, double width, double height, std::string_view data, double opacity) {
+  body_ += fmt::format(
+      "<path class=\"cells\" fill-opacity=\"{:.2f}\" transform=\"translate({:.1f} {:.1f}) "
+      "scale({:.5g} {:.5g})\" d=\"{}\"/>\n",
+      opacity, origin.x, origin.y, width, height, data);
 }
 
 std::vector<double> round_ticks(double high, int most) {

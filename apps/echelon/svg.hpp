@@ -34,8 +34,8 @@ class Svg {
   void polygon(std::span<const Point> points, std::string_view style);
   void rectangle(Point corner, double width, double height, std::string_view style);
   void circle(Point centre, double radius, std::string_view style);
-  /// `data` as in the d attribute; `opacity` of its filling.
-  void path(std::string_view data, std::string_view style, double opacity);
+  /// A filled path; `data`, as in the d attribute, counts in units of `width` by `height` from `origin`.
+  void cells(Point origin, double width, double height, std::string_view data, double opacity);
 
   [[nodiscard]] std::string finish() const { return body_ + "</svg>\n"; }
 

@@ -144,6 +144,7 @@ class Usage(ToolTest):
             ["solve", matrix, "-p", "=3", "--method", "gmres"],
             ["solve", matrix, "-p", "restart=0", "--method", "gmres"],
             ["solve", matrix, "-p", "restart=3"],
+            ["solve", matrix, "-p"],
             ["solve", matrix, "--method", "cg", "--method", "gmres"],
             ["info"],
         ]:
