@@ -225,6 +225,18 @@ TYPED_TEST(CusolverLuOf, RefinementRepairsGrowth) {
   EXPECT_LT(scaled_residual<T>(a, this->solve(a, b, {.refine = 3}).x, b), passing);
 }
 
+TYPED_TEST(CusolverLuOf, PreconditionsAway) {
+  using T = TypeParam;
+  const auto problem = test::convection_diffusion(12, 0.4);
+  const Csr<T> a = problem.csr<T>().to(this->gpu);
+  Dense<T> x(this->gpu, problem.n, 1);
+  Gmres<T> gmres(this->gpu, {.preconditioner = "cusolver-lu"});
+  gmres.setup(a);
+  const Report report = gmres.solve(random_dense<T>(problem.n, 1, 1).to(this->gpu), x);
+  EXPECT_EQ(report.status, Status::converged);
+  EXPECT_EQ(report.iterations, 1);
+}
+
 TYPED_TEST(CusolverLuOf, IsUsedAgainForNewValuesAndNewSizes) {
   using T = TypeParam;
   CusolverLu<T> lu(this->gpu);

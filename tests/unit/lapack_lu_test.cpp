@@ -62,6 +62,25 @@ TYPED_TEST(LapackLuOf, HasASmallBackwardErrorOnEveryKindOfMatrix) {
   }
 }
 
+TYPED_TEST(LapackLuOf, HasASmallBackwardErrorWhereBlasSharesTheWork) {
+  using T = TypeParam;
+  this->expect_solved(random_dense<T>(257, 257, 1), Device::openmp(2), {}, "random");
+  this->expect_solved(graded<T>(257, 2), Device::openmp(2), {}, "graded");
+}
+
+TYPED_TEST(LapackLuOf, PreconditionsAway) {
+  using T = TypeParam;
+  const auto problem = test::convection_diffusion(12, 0.4);
+  const Csr<T> a = problem.csr<T>();
+  const Dense<T> b = random_dense<T>(problem.n, 1, 1);
+  Dense<T> x(Device(), problem.n, 1);
+  Gmres<T> gmres({}, {.preconditioner = "lapack-lu"});
+  gmres.setup(a);
+  const Report report = gmres.solve(b, x);
+  EXPECT_EQ(report.status, Status::converged);
+  EXPECT_EQ(report.iterations, 1);
+}
+
 TYPED_TEST(LapackLuOf, EquilibrationMakesAGradedMatrixWellConditioned) {
   using T = TypeParam;
   const Dense<T> a = graded<T>(33, 4);
@@ -332,7 +351,7 @@ TYPED_TEST(LapackLuOf, AFailedSetupDoesNotOutliveTheNext) {
 TYPED_TEST(LapackLuOf, SolvesFromSeveralThreadsAtOnce) {
   using T = TypeParam;
   for (const Device& device : host_devices) {
-    const std::int64_t n = 129;
+    const std::int64_t n = 257;
     const Dense<T> a = random_dense<T>(n, n, 3);
     LapackLu<T> lu(device);
     lu.factor(a);
