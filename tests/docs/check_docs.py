@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks what the documents promise: README's C++ is a program that the tests run, and no link is dead.
+"""Checks what the documents promise: README's C++ is a program that the tests run, what is shown of the sources
+is there, no link is dead, and the guide's index reaches every page.
+
+A block "```cpp src/a.cpp" is an excerpt of that file, whatever its indentation; a line "..." leaves something out.
 
 Usage: check_docs.py SOURCE_DIRECTORY
 """
@@ -19,11 +22,36 @@ if region is None or not snippets or snippets[0] != region.group(1):
 
 documents = [root / "README.md", root / "CONTRIBUTING.md", root / "CHANGELOG.md", root / "data/README.md"]
 documents += sorted((root / "docs").rglob("*.md"))
+
+
+def stripped(text):
+    return [line.strip() for line in text.strip().splitlines()]
+
+
+def shows(excerpt, source):
+    part, whole = stripped(excerpt), stripped(source)
+    return any(whole[i:i + len(part)] == part for i in range(len(whole)))
+
+
+linked = set()
 for document in documents:
+    name = document.relative_to(root)
+    for path, block in re.findall(r"```\w+ (\S+)\n(.*?)```", document.read_text(), re.DOTALL):
+        source = (root / path).read_text() if (root / path).exists() else ""
+        for excerpt in block.split("\n...\n"):
+            if not shows(excerpt, source):
+                faults.append(f"{name}: {path} has no such lines: {stripped(excerpt)[0]} ...")
     text = re.sub(r"```.*?```", "", document.read_text(), flags=re.DOTALL)
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
-        if not re.match(r"[a-z]+:", target) and not (document.parent / target).exists():
-            faults.append(f"{document.relative_to(root)}: no such file: {target}")
+        if re.match(r"[a-z]+:", target):
+            continue
+        if document == root / "docs/README.md":
+            linked.add((document.parent / target).resolve())
+        if not (document.parent / target).exists():
+            faults.append(f"{name}: no such file: {target}")
+for page in sorted((root / "docs").rglob("*.md")):
+    if page.name != "README.md" and page.parent.name != "benchmarks" and page.resolve() not in linked:
+        faults.append(f"docs/README.md: no link to {page.relative_to(root)}")
 
 print("\n".join(faults) or f"{len(documents)} documents are in order")
 sys.exit(1 if faults else 0)

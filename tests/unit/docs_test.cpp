@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The guide keeps step with the library: every method has a page with its table of options, and every status
+/// is explained.
+#include <echelon/report.hpp>
+#include <echelon/solver.hpp>
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+
+namespace echelon::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path docs() {
+  return fs::path(ECHELON_DATA_DIR).parent_path() / "docs";
+}
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// Markdown ends a table's cell at a bar.
+std::string cell(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '|') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+std::string code(const std::string& text) {
+  return text.empty() ? text : '`' + cell(text) + '`';
+}
+
+/// What a method's page shows under "Options".
+std::string table_of_options(const Method& method) {
+  if (method.options.empty()) return "It has no options.\n";
+  std::string table = "| option | takes | default | meaning |\n| --- | --- | --- | --- |\n";
+  for (const OptionInfo& option : method.options) {
+    const std::string takes =
+        option.allowed.empty() ? option.type : option.type + ": " + code(option.allowed);
+    table += "| `" + option.name + "` | " + takes + " | " + code(option.fallback) + " | " +
+             cell(option.help) + " |\n";
+  }
+  return table;
+}
+
+TEST(Docs, EveryMethodHasAPageWithItsOptions) {
+  for (const Method& method : methods()) {
+    SCOPED_TRACE(method.name);
+    const std::string page = read(docs() / "methods" / (method.name + ".md"));
+    EXPECT_TRUE(page.starts_with("# `" + method.name + "`\n")) << "docs/methods/" << method.name << ".md";
+    const std::string options = "\n## Options\n\n" + table_of_options(method);
+    EXPECT_TRUE(contains(page, options)) << "the page should hold:\n" << options;
+  }
+}
+
+TEST(Docs, EveryPageOfAMethodHasItsMethod) {
+  std::set<std::string> names;
+  for (const Method& method : methods()) names.insert(method.name);
+  for (const auto& entry : fs::directory_iterator(docs() / "methods")) {
+    EXPECT_EQ(names.count(entry.path().stem().string()), 1U) << entry.path();
+  }
+}
+
+TEST(Docs, EveryStatusIsExplained) {
+  const std::string page = read(docs() / "report.md");
+  int explained = 0;
+  for (;; ++explained) {
+    const std::string name(to_string(static_cast<Status>(explained)));
+    if (name == "unknown") break;
+    EXPECT_TRUE(contains(page, "\n| `" + name + "` |")) << name;
+  }
+  EXPECT_GT(explained, 0);
+}
+
+}  // namespace
+}  // namespace echelon::test
