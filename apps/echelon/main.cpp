@@ -64,6 +64,7 @@ const Verb& find_verb(const std::string& name) {
       std::find_if(verbs.begin(), verbs.end(), [&](const Verb& v) { return v.name == name; });
   if (found != verbs.end()) return *found;
   std::vector<std::string> names;
+  names.reserve(verbs.size());
   for (const Verb& verb : verbs) names.emplace_back(verb.name);
   if (name.starts_with('-')) names = {"--help", "--version"};
   const std::string_view what = name.starts_with('-') ? "option" : "verb";

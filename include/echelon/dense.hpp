@@ -36,8 +36,8 @@ struct DenseView {
   DenseView(std::span<T> host)  // NOLINT(google-explicit-constructor)
       : DenseView(host.data(), static_cast<std::int64_t>(host.size()), 1,
                   host.empty() ? 1 : static_cast<std::int64_t>(host.size())) {}
-  DenseView(std::conditional_t<std::is_const_v<T>, const std::vector<Value>, std::vector<Value>>&
-                host)  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  DenseView(std::conditional_t<std::is_const_v<T>, const std::vector<Value>, std::vector<Value>>& host)
       : DenseView(std::span<T>(host)) {}
   /// Reading through a writable view.
   template <class U>

@@ -26,8 +26,10 @@ class OptionValue {
   OptionValue(const char* value) : value_(std::string(value)) {}  // NOLINT(google-explicit-constructor)
   OptionValue(std::string value) : value_(std::move(value)) {}    // NOLINT(google-explicit-constructor)
   template <std::integral I>
-  requires(!std::same_as<I, bool>) OptionValue(I value)
-      : value_(static_cast<std::int64_t>(value)) {}  // NOLINT(google-explicit-constructor)
+  requires(!std::same_as<I, bool>)
+      // NOLINTNEXTLINE(google-explicit-constructor)
+      OptionValue(I value)
+      : value_(static_cast<std::int64_t>(value)) {}
 
   [[nodiscard]] const std::variant<bool, std::int64_t, double, std::string>& get() const { return value_; }
 
