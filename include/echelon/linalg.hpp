@@ -21,10 +21,8 @@ template <class T>
 /// sqrt(dot(x, x)); neither overflows nor underflows in float, nor in double for norms in [1e-150, 1e150].
 template <class T>
 [[nodiscard]] double norm2(DenseView<const T> x);
-/// max |x_i|; NaN if there is one. Synchronises.
-template <class T>
-[[nodiscard]] double norm_inf(DenseView<const T> x);
-/// max over rows of the sum of |a_ij|. Synchronises.
+/// max over rows of the sum of |a_ij|, which for a single column is max |x_i|; NaN if there is one.
+/// Synchronises.
 template <class T>
 [[nodiscard]] double norm_inf(MatrixRef<T> A);
 /// y = y + alpha x.

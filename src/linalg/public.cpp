@@ -36,15 +36,6 @@ DenseView<const T> contiguous(DenseView<const T> x, Dense<T>& copy) {
   return copy;
 }
 
-template <class T>
-VectorFacts facts(DenseView<const T> x) {
-  check_vectors(x.rows, x.columns, x.rows, 1);
-  Dense<T> copy;
-  const DenseView<const T> packed = contiguous(x, copy);
-  return on_side(x.device,
-                 [&]<class Side>() { return make_audit<Side, T>(x.device)->vector(x.rows, packed.data); });
-}
-
 }  // namespace
 
 template <class T>
@@ -81,12 +72,12 @@ double dot(DenseView<const T> x, DenseView<const T> y) {
 
 template <class T>
 double norm2(DenseView<const T> x) {
-  return facts(x).norm2;
-}
-
-template <class T>
-double norm_inf(DenseView<const T> x) {
-  return facts(x).norm_inf;
+  check_vectors(x.rows, x.columns, x.rows, 1);
+  Dense<T> copy;
+  const DenseView<const T> packed = contiguous(x, copy);
+  return on_side(x.device, [&]<class Side>() {
+    return make_audit<Side, T>(x.device)->vector(x.rows, packed.data).norm2;
+  });
 }
 
 template <class T>
@@ -117,8 +108,6 @@ template double dot(DenseView<const float>, DenseView<const float>);
 template double dot(DenseView<const double>, DenseView<const double>);
 template double norm2(DenseView<const float>);
 template double norm2(DenseView<const double>);
-template double norm_inf(DenseView<const float>);
-template double norm_inf(DenseView<const double>);
 template double norm_inf(MatrixRef<float>);
 template double norm_inf(MatrixRef<double>);
 template void axpy(float, DenseView<const float>, DenseView<float>);
