@@ -108,13 +108,13 @@ Axes fitting_axes(const std::vector<Sample>& samples, double tolerance, double l
 
 void draw_curve(Svg& svg, const Axes& axes, const std::vector<Sample>& samples) {
   std::vector<Point> points;
+  points.reserve(samples.size() + 2);
   for (const Sample& sample : samples) points.push_back(axes.place(sample.iteration, sample.residual));
   if (points.empty()) return;
-  std::vector<Point> area = points;
-  area.push_back({points.back().x, height - bottom});
-  area.push_back({points.front().x, height - bottom});
-  svg.polygon(area, "area");
   svg.polyline(points, "data");
+  points.push_back({points.back().x, height - bottom});
+  points.push_back({points.front().x, height - bottom});
+  svg.polygon(points, "area");
 }
 
 void draw_tolerance(Svg& svg, const Axes& axes, double tolerance) {

@@ -90,7 +90,7 @@ std::size_t shade_of(std::int64_t count, std::int64_t largest) {
   if (count == 0) return 0;
   if (largest == 1) return shades.size();
   const double fraction = std::log(static_cast<double>(count)) / std::log(static_cast<double>(largest));
-  return 1 + static_cast<std::size_t>(fraction * static_cast<double>(shades.size() - 1) + 0.5);
+  return 1 + static_cast<std::size_t>(std::lround(fraction * static_cast<double>(shades.size() - 1)));
 }
 
 /// One path per shade, neighbours in a row merged into one rectangle.

@@ -209,12 +209,12 @@ SolveOutcome solve_in(const Request& request) {
   const Interrupt interrupt(request.quiet);
   progress.say("setting up");
   const Control control{[&](const Progress& now) { progress.update(now); }, interrupt.token()};
-  auto [x, report] = solve<T>(A, b.view(), request.options, control);
+  Solution<T> solution = solve<T>(A, b.view(), request.options, control);
   progress.clear();
-  outcome.hardware = hardware(report.device);
-  if (!given && report.solved()) outcome.distance_from_ones = distance_from_ones(x);
-  outcome.report = std::move(report);
-  keep_failure(outcome, [&] { write_solution(x, outcome); });
+  outcome.report = std::move(solution.report);
+  outcome.hardware = hardware(outcome.report.device);
+  if (!given && outcome.report.solved()) outcome.distance_from_ones = distance_from_ones(solution.x);
+  keep_failure(outcome, [&] { write_solution(solution.x, outcome); });
   outcome.total_seconds = total.seconds();
   return outcome;
 }
