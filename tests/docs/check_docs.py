@@ -34,6 +34,13 @@ def shows(excerpt, source):
     return any(whole[i:i + len(part)] == part for i in range(len(whole)))
 
 
+def anchors(document):
+    """What "#..." may name: the headings, as GitHub spells them in links."""
+    prose = re.sub(r"```.*?```", "", document.read_text(), flags=re.DOTALL)
+    headings = re.findall(r"^#+ (.*)", prose, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 linked = set()
 for document in documents:
     name = document.relative_to(root)
@@ -43,13 +50,16 @@ for document in documents:
             if not shows(excerpt, source):
                 faults.append(f"{name}: {path} has no such lines: {stripped(excerpt)[0]} ...")
     text = re.sub(r"```.*?```", "", document.read_text(), flags=re.DOTALL)
-    for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)]*))?\)", text):
         if re.match(r"[a-z]+:", target):
             continue
+        page = document.parent / target if target else document
         if document in (root / "README.md", root / "docs/README.md"):
-            linked.add((document.parent / target).resolve())
-        if not (document.parent / target).exists():
+            linked.add(page.resolve())
+        if not page.exists():
             faults.append(f"{name}: no such file: {target}")
+        elif anchor and anchor not in anchors(page):
+            faults.append(f"{name}: no such heading: {target}#{anchor}")
 for page in sorted((root / "docs").rglob("*.md")):
     if page.resolve() not in linked and page.parent.resolve() not in linked:
         faults.append(f"docs/README.md: no link to {page.relative_to(root)}")
