@@ -233,8 +233,8 @@ namespace {
 /// Looks at every right-hand side and prepares its job; false when one has a NaN or Inf, which `report` then
 /// says.
 template <class T>
-bool prepare(const Stop* stop, DenseView<const T> B, const Control& control, Audit<T>& audit,
-             std::vector<VectorFacts>& facts, std::vector<Job>& jobs, Report& report) {
+bool prepare(const Stop* stop, const Outcome& setup, DenseView<const T> B, const Control& control,
+             Audit<T>& audit, std::vector<VectorFacts>& facts, std::vector<Job>& jobs, Report& report) {
   for (std::int64_t j = 0; j < B.columns; ++j) {
     const VectorFacts b = audit.vector(B.rows, B.column(j));
     if (b.nonfinite) {
@@ -245,10 +245,10 @@ bool prepare(const Stop* stop, DenseView<const T> B, const Control& control, Aud
       report.column = j;
       return false;
     }
-    Job job{.number = j, .right_hand_side_norm = b.norm2, .control = &control};
+    Job job{.number = j, .right_hand_side_norm = b.norm2, .control = &control, .outcome = setup};
     if (stop != nullptr) {
       job.tolerance = std::max(stop->relative_tolerance(std::is_same_v<T, float>) * b.norm2, stop->atol);
-      job.outcome.status = Status::converged;
+      job.outcome = {Status::converged};
     }
     jobs.push_back(std::move(job));
     facts.push_back(b);
@@ -264,8 +264,11 @@ void solve_columns(const SolverImplementation<T>& implementation, const SolverSt
   std::vector<VectorFacts> b_facts;
   std::vector<Job> jobs;
   const Stop* stop = implementation.stop();
-  if (!prepare(stop, B, control, *scratch.audit, b_facts, jobs, report)) return;
-  if (stop != nullptr) report.status = Status::converged;
+  if (!prepare(stop, state.setup, B, control, *scratch.audit, b_facts, jobs, report)) return;
+  if (stop != nullptr) {
+    report.status = Status::converged;
+    if (!state.setup.ok()) report.warnings.push_back(state.setup.message);  // a doubtful preconditioner
+  }
   implementation.solve(*scratch.workspace, B, X, jobs);
 
   std::size_t worst = 0;
@@ -290,7 +293,6 @@ void solve_columns(const SolverImplementation<T>& implementation, const SolverSt
   if (job.right_hand_side_norm > 0) {
     for (double& norm : report.history) norm /= job.right_hand_side_norm;
   }
-  if (!state.setup.ok()) return;  // singular to working precision: solved as well as could be
   report.status = job.outcome.status;
   report.message = job.outcome.message;
   report.row = job.outcome.row;

@@ -393,6 +393,46 @@ TEST(Jacobi, AZeroDiagonalIsNamed) {
   EXPECT_EQ(report.row, 0);
 }
 
+Dense<double> hilbert(std::int64_t n) {
+  Dense<double> A(Device(), n, n);
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 0; i < n; ++i) A(i, j) = 1.0 / static_cast<double>(i + j + 1);
+  }
+  return A;
+}
+
+TEST(LapackLu, SingularToWorkingPrecisionIsSaidOfEveryColumn) {
+  const Dense<double> A = hilbert(14);
+  LapackLu<double> lu;
+  EXPECT_EQ(lu.setup(A).status, Status::singular);
+  Dense<double> X(Device(), 14, 2);
+  const Report report = lu.solve(random_dense<double>(14, 2, 1), X);
+  EXPECT_EQ(report.status, Status::singular);
+  EXPECT_FALSE(report.row);
+  EXPECT_NE(report.message.find("working precision"), std::string::npos) << report.message;
+  ASSERT_EQ(report.columns.size(), 2U);
+  for (const ColumnReport& column : report.columns) EXPECT_EQ(column.status, Status::singular);
+}
+
+TEST(Gmres, ASingularPreconditionerIsAWarningAndTheResidualDecides) {
+  const Dense<double> A = hilbert(14);
+  const std::vector<double> b(14, 1.0);
+  std::vector<double> x(14);
+  for (const std::int64_t limit : {0, 100}) {
+    SCOPED_TRACE(limit);
+    GmresOptions options;
+    options.stop.max_iterations = limit;
+    options.preconditioner = "lapack-lu";
+    Gmres<double> gmres(Device(), options);
+    gmres.setup(A);
+    const Report report = gmres.solve(b, x);
+    EXPECT_EQ(report.status, limit == 0 ? Status::max_iterations : Status::converged);
+    EXPECT_EQ(report.solved(), report.residual_norm <= report.tolerance);
+    ASSERT_EQ(report.warnings.size(), 1U);
+    EXPECT_NE(report.warnings.front().find("singular"), std::string::npos) << report.warnings.front();
+  }
+}
+
 TEST(Gmres, AFullCycleIsExact) {
   for (const bool flexible : {false, true}) {
     const Csr<double> A = shifted_cycle(33).csr<double>();
