@@ -143,7 +143,7 @@ TEST(Registry, AnUnknownMethodSuggestsTheNearest) {
 }
 
 TEST(Registry, APreconditionerMustBeOne) {
-  EXPECT_THROW((void)make_solver<double>("cg", Device(), {{"preconditioner", "lapack-lu"}}), BadOption);
+  EXPECT_THROW((void)make_solver<double>("cg", Device(), {{"preconditioner", "bicgstab"}}), BadOption);
   EXPECT_THROW((void)make_solver<double>("cg", Device(), {{"preconditioner", "jacoby"}}), BadOption);
   EXPECT_THROW((void)make_solver<double>("cg", Device(), {{"preconditioner.weight", 1}}), BadOption);
   EXPECT_THROW((void)make_solver<double>("cg", Device(),
