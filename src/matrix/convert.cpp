@@ -73,8 +73,8 @@ Dense<T> to_dense_on(const MatrixRef<T>& matrix) {
       backend.copy(size, matrix.dense().data, result.data());
     } else {
       if (matrix.is_sparse()) backend.fill(size, T{0}, result.data());
-      with_rows(matrix, [&](const auto& rows) {
-        backend.for_each(result.rows(), ScatterRow{rows, result.data(), result.leading()});
+      with_rows(matrix, [&]<class Rows>(const Rows& rows) {
+        backend.for_each(result.rows(), ScatterRow<Rows>{rows, result.data(), result.leading()});
       });
     }
     backend.synchronize();
@@ -86,14 +86,14 @@ template <class Side, class T>
 Csr<T> to_csr_on(const MatrixRef<T>& matrix) {
   return on_backend(matrix.device(), [&]<class B>() {
     B backend(matrix.device());
-    return with_rows(matrix, [&](const auto& rows) -> Csr<T> {
+    return with_rows(matrix, [&]<class Rows>(const Rows& rows) -> Csr<T> {
       const std::int64_t n = matrix.rows();
       Array<std::int64_t> row_offsets(matrix.device(), n + 1);
-      backend.for_each(n, CountNonzeros{rows, row_offsets.data()});
+      backend.for_each(n, CountNonzeros<Rows>{rows, row_offsets.data()});
       const std::int64_t nonzeros = backend.exclusive_scan(n, row_offsets.data(), row_offsets.data());
       Array<std::int32_t> column_indices(matrix.device(), nonzeros);
       Array<T> values(matrix.device(), nonzeros);
-      backend.for_each(n, PackNonzeros{rows, row_offsets.data(), column_indices.data(), values.data()});
+      backend.for_each(n, PackNonzeros<Rows>{rows, row_offsets.data(), column_indices.data(), values.data()});
       backend.synchronize();
       return {n, matrix.columns(), std::move(row_offsets), std::move(column_indices), std::move(values)};
     });

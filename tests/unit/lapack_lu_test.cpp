@@ -372,7 +372,7 @@ TYPED_TEST(LapackLuOf, SolvesFromSeveralThreadsAtOnce) {
 }
 
 TEST(LapackLu, RefusesAGpu) {
-  EXPECT_THROW(make_solver<double>("lapack-lu", Device::cuda()), Error);
+  EXPECT_THROW(static_cast<void>(make_solver<double>("lapack-lu", Device::cuda())), Error);
 }
 
 TEST(LapackLu, RefusesARectangularMatrix) {
