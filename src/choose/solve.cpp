@@ -148,7 +148,12 @@ Solution<T> try_each(const std::vector<Candidate>& candidates, const SolveOption
     if (last) break;
   }
   for (auto& [entry, is_best] : attempts) {
-    if (!is_best) best.report.attempts.push_back(std::move(entry));
+    if (is_best) continue;
+    if (entry.status == Status::singular && best.report.solved()) {
+      best.report.warnings.push_back(entry.method +
+                                     " called A singular: x satisfies the equations, but so do others");
+    }
+    best.report.attempts.push_back(std::move(entry));
   }
   return best;
 }

@@ -12,6 +12,7 @@
 #include "support/text.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -208,6 +209,9 @@ class IterativeMethod : public SolverImplementation<T> {
     const std::string reached = "relative residual " + short_number(norm / job.right_hand_side_norm) +
                                 " after " + std::to_string(job.iterations) + " iterations";
     if (cancelled) return {Status::cancelled, "stopped by the caller at " + reached};
+    if (!std::isfinite(norm)) {
+      return {Status::diverged, "x is not finite after " + std::to_string(job.iterations) + " iterations"};
+    }
     switch (phase) {
       case Phase::limit:
         return {Status::max_iterations, limit_text(norm, job)};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Solving in one call, and what `auto` makes of matrices.
-#include <gtest/gtest.h>
-
 #include "support/problems.hpp"
+
+#include <gtest/gtest.h>
 
 namespace echelon::test {
 namespace {
@@ -16,8 +16,11 @@ Dense<T> times_ones(const Csr<T>& A) {
 }
 
 TEST(Solve, AutoSolvesEveryProblemAndSaysWhy) {
-  std::vector<Problem> list = {diagonal(1), diagonal(40), convection_diffusion(40, 0),
-                               convection_diffusion(40, 0.6), random_dominant(500, 4, false, 3),
+  std::vector<Problem> list = {diagonal(1),
+                               diagonal(40),
+                               convection_diffusion(40, 0),
+                               convection_diffusion(40, 0.6),
+                               random_dominant(500, 4, false, 3),
                                shifted_cycle(77)};
   for (const Problem& problem : list) {
     const Csr<double> A = problem.csr<double>();
@@ -81,6 +84,16 @@ TEST(Solve, ASingularInconsistentSystemIsNeverCalledSolved) {
   const auto [x, report] = solve(A, DenseView<const double>(b));
   EXPECT_FALSE(report.solved());
   EXPECT_FALSE(report.message.empty());
+}
+
+TEST(Solve, ASingularConsistentSystemIsSolvedWithAWarning) {
+  const auto A = Csr<double>::from_triplets(2, 2, {{0, 0, 1}, {0, 1, 2}, {1, 0, 3}, {1, 1, 6.0}});
+  const std::vector<double> b = {3, 9};
+  const auto [x, report] = solve(A, b);
+  EXPECT_TRUE(report.solved()) << report.message;
+  EXPECT_NEAR(x[0] + 2 * x[1], 3, 1e-7);
+  ASSERT_EQ(report.warnings.size(), 1U);
+  EXPECT_NE(report.warnings.front().find("singular"), std::string::npos) << report.warnings.front();
 }
 
 TEST(Solve, ANamedMethodIsUsedWithItsParameters) {

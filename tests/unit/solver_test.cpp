@@ -433,6 +433,18 @@ TEST(Gmres, ASingularPreconditionerIsAWarningAndTheResidualDecides) {
   }
 }
 
+TEST(Gmres, AnOverflowIsDivergenceAndXIsNotGarbage) {
+  const auto A = Csr<double>::from_triplets(2, 2, {{0, 0, 1}, {1, 1, 1e-320}});
+  const std::vector<double> b = {1, 1};
+  std::vector<double> x(2);
+  Solver<double> gmres = make_solver<double>("gmres", Device(), {{"preconditioner", "jacobi"}});
+  gmres.setup(A);
+  const Report report = gmres.solve(b, x);
+  EXPECT_EQ(report.status, Status::diverged);
+  EXPECT_EQ(x, std::vector<double>(2, 0.0));
+  EXPECT_EQ(report.relative_residual, 1);
+}
+
 TEST(Gmres, AFullCycleIsExact) {
   for (const bool flexible : {false, true}) {
     const Csr<double> A = shifted_cycle(33).csr<double>();
