@@ -23,7 +23,7 @@ struct BicgstabOptions {
 
 /// Stabilised bi-conjugate gradients with right preconditioning, for general A.
 /// van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992).
-/// An iteration costs two products with A, two preconditioners and 20 n flops; 8 n elements are held.
+/// An iteration costs two products with A, two preconditioners and 22 n flops; 8 n elements are held.
 template <class T>
 class Bicgstab : public Solver<T> {
  public:
