@@ -148,14 +148,10 @@ bool finite(const Dense<T>& x) {
                      [](T value) { return std::isfinite(value); });
 }
 
-/// Statuses after which x is an answer or the best that was reached.
-bool worth_keeping(Status status) {
-  return exit_code(status) <= exit_not_converged;
-}
-
+/// Whatever the status: an x that was reached is the user's to judge.
 template <class T>
 void write_solution(const Dense<T>& x, SolveOutcome& outcome) {
-  if (outcome.output.empty() || !worth_keeping(outcome.report.status) || !finite(x)) return;
+  if (outcome.output.empty() || !computed(outcome.report) || !finite(x)) return;
   const Report& report = outcome.report;
   const std::string how =
       fmt::format("x of A x = b, A from {}; {} by {}, relative residual {}", outcome.matrix,

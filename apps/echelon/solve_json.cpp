@@ -13,6 +13,11 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
+/// A residual of 0 must not be read where there is no x.
+Json if_computed(const Report& report, double figure) {
+  return computed(report) ? Json(figure) : Json(nullptr);
+}
+
 Json matrix_json(const SolveOutcome& outcome) {
   const MatrixMarketInfo& file = outcome.file;
   return {{"file", outcome.matrix},
@@ -77,10 +82,10 @@ Json solve_json(const SolveOutcome& outcome) {
           {"row", or_null(report.row)},
           {"column", or_null(report.column)},
           {"iterations", report.iterations},
-          {"residual_norm", report.residual_norm},
-          {"relative_residual", report.relative_residual},
+          {"residual_norm", if_computed(report, report.residual_norm)},
+          {"relative_residual", if_computed(report, report.relative_residual)},
           {"tolerance", report.tolerance},
-          {"backward_error", report.backward_error},
+          {"backward_error", if_computed(report, report.backward_error)},
           {"reciprocal_condition", or_null(report.reciprocal_condition)},
           {"distance_from_ones", or_null(outcome.distance_from_ones)},
           {"read_seconds", outcome.read_seconds},

@@ -36,6 +36,11 @@ struct SolveOutcome {
 /// "cg" of "cg (preconditioner=jacobi)".
 [[nodiscard]] std::string method_name(const std::string& description);
 
+/// Whether an x was computed, so that its residual could be measured.
+[[nodiscard]] inline bool computed(const Report& report) {
+  return !report.columns.empty();
+}
+
 /// A verdict, then the facts, for a person.
 [[nodiscard]] std::string solve_text(const SolveOutcome& outcome);
 [[nodiscard]] Json solve_json(const SolveOutcome& outcome);

@@ -20,7 +20,8 @@ std::string counted(std::int64_t count, std::string_view noun) {
 
 std::string status_words(const Report& report) {
   const std::string method = method_name(report.method);
-  const std::string after = fmt::format("after {}", counted(report.iterations, "iteration"));
+  const std::string after =
+      report.iterations == 0 ? "at the start" : "after " + counted(report.iterations, "iteration");
   switch (report.status) {
     case Status::converged:
       return fmt::format("{} converged {}", method, after);
@@ -35,7 +36,7 @@ std::string status_words(const Report& report) {
     case Status::breakdown:
       return fmt::format("{} broke down {}", method, after);
     case Status::singular:
-      return "the matrix is singular, exactly or to working precision";
+      return report.row ? "the matrix is singular" : "the matrix is singular to working precision";
     case Status::inconsistent:
       return "no x satisfies the equations";
     case Status::underdetermined:
@@ -95,9 +96,15 @@ std::string residual_words(const Report& report) {
 
 std::string condition_words(double reciprocal, std::string_view precision) {
   if (!(reciprocal > 0)) return "infinite";
-  const double digits = (precision == "float" ? 7.2 : 15.9) + std::log10(reciprocal);
-  return fmt::format("about {:.1e}: expect {} correct digits in the largest entries of x", 1 / reciprocal,
-                     static_cast<int>(std::max(0.0, std::floor(digits))));
+  const double digits = std::floor((precision == "float" ? 7.2 : 15.9) + std::log10(reciprocal));
+  const std::string about = fmt::format("about {:.1e}", 1 / reciprocal);
+  if (digits < 1) return about + ": no digit of x need be correct";
+  return fmt::format("{}: expect {} correct digits in the largest entries of x", about, digits);
+}
+
+std::string output_words(const SolveOutcome& outcome) {
+  if (!outcome.output_written) return outcome.output + " not written: there is no x";
+  return outcome.report.solved() ? outcome.output : outcome.output + ", the best x that was reached";
 }
 
 std::string time_words(const SolveOutcome& outcome) {
@@ -113,11 +120,9 @@ std::string time_words(const SolveOutcome& outcome) {
   return fmt::format("{}: {}", duration(outcome.total_seconds), fmt::join(parts, ", "));
 }
 
-/// Figures that were never measured, because nothing was computed, are not shown.
 void add_accuracy(std::vector<Row>& rows, const SolveOutcome& outcome) {
   const Report& report = outcome.report;
-  const bool measured = report.solved() || report.residual_norm > 0;
-  if (measured) {
+  if (computed(report)) {
     rows.emplace_back("relative residual", residual_words(report));
     rows.emplace_back("backward error", fmt::format("{:.2e}", report.backward_error));
   }
@@ -146,11 +151,7 @@ std::string solve_text(const SolveOutcome& outcome) {
   rows.emplace_back("memory", fmt::format("{} for the solver, {} for the matrix", byte_count(report.bytes),
                                           byte_count(outcome.matrix_bytes)));
   for (const std::string& warning : report.warnings) rows.emplace_back("warning", warning);
-  if (!outcome.output.empty()) {
-    rows.emplace_back("solution", outcome.output_written
-                                      ? outcome.output
-                                      : outcome.output + " not written: there is no x to keep");
-  }
+  if (!outcome.output.empty()) rows.emplace_back("solution", output_words(outcome));
   return verdict(report) + aligned(rows);
 }
 

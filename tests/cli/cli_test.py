@@ -351,6 +351,9 @@ class Failures(ToolTest):
         self.assertEqual(report["status"], "singular")
         self.assertEqual(report["exit_code"], NO_SOLUTION)
         self.assertFalse(report["solved"])
+        # No x, no residual: 0 would be a lie.
+        self.assertEqual([report[name] for name in ["residual_norm", "relative_residual", "backward_error"]],
+                         [None] * 3)
 
     def test_not_spd(self):
         entries = [(1, 1, 1), (2, 2, -1)]
@@ -447,6 +450,16 @@ class Output(ToolTest):
                              "-o", str(out), code=NO_SOLUTION)
         self.assertFalse(out.exists())
         self.assertIn("not written", done.stdout)
+
+    def test_a_doubtful_x_is_written_and_called_so(self):
+        n = 12
+        hilbert = array([[1 / (i + j + 1) for i in range(n)] for j in range(n)])
+        out = self.folder / "x.mtx"
+        done = self.run_tool("solve", self.file("A.mtx", hilbert), "--method", "lapack-lu", "-o", str(out),
+                             code=NO_SOLUTION)
+        self.assertTrue(done.stdout.startswith("Not solved: the matrix is singular to working precision"))
+        self.assertIn("the best x that was reached", done.stdout)
+        self.assertEqual(len(read_array(out)[0]), n)
 
     def test_an_older_file_survives_a_failure(self):
         out = self.file("x.mtx", "precious")
