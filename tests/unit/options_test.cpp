@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
+#include "solver/options.hpp"
 
 #include <echelon/echelon.hpp>
 
-#include "solver/options.hpp"
+#include <gtest/gtest.h>
 
 namespace echelon {
 namespace {
@@ -28,7 +28,9 @@ struct SampleOptions {
   }
 };
 
-SampleOptions parse(const Options& options) { return parse_options<SampleOptions>("sample", options); }
+SampleOptions parse(const Options& options) {
+  return parse_options<SampleOptions>("sample", options);
+}
 
 /// The message of the BadOption that `options` cause, which must speak of `path`.
 std::string refusal(const Options& options, const std::string& path) {
@@ -65,9 +67,13 @@ TEST(Options, ValuesOfTheirOwnTypeAndTextBothFit) {
   }
 }
 
-TEST(Options, TheLaterOfTwoValuesWins) { EXPECT_EQ(parse({{"count", 4}, {"count", 5}}).count, 5); }
+TEST(Options, TheLaterOfTwoValuesWins) {
+  EXPECT_EQ(parse({{"count", 4}, {"count", 5}}).count, 5);
+}
 
-TEST(Options, AnIntegerServesAsANumber) { EXPECT_EQ(parse({{"weight", 1}}).weight, 1.0); }
+TEST(Options, AnIntegerServesAsANumber) {
+  EXPECT_EQ(parse({{"weight", 1}}).weight, 1.0);
+}
 
 TEST(Options, BoundsAreInclusiveOrNotAsTheTableSays) {
   EXPECT_EQ(parse({{"count", 1}}).count, 1);
@@ -146,9 +152,9 @@ TEST(Registry, APreconditionerMustBeOne) {
   EXPECT_THROW((void)make_solver<double>("cg", Device(), {{"preconditioner", "bicgstab"}}), BadOption);
   EXPECT_THROW((void)make_solver<double>("cg", Device(), {{"preconditioner", "jacoby"}}), BadOption);
   EXPECT_THROW((void)make_solver<double>("cg", Device(), {{"preconditioner.weight", 1}}), BadOption);
-  EXPECT_THROW((void)make_solver<double>("cg", Device(),
-                                         {{"preconditioner", "jacobi"}, {"preconditioner.wait", 1}}),
-               BadOption);
+  EXPECT_THROW(
+      (void)make_solver<double>("cg", Device(), {{"preconditioner", "jacobi"}, {"preconditioner.wait", 1}}),
+      BadOption);
 }
 
 TEST(Registry, AMethodRefusesADeviceItWasNotWrittenFor) {
