@@ -17,6 +17,19 @@ struct Triplet {
   T value = 0;
 };
 
+/// For code inside the library: how products on a GPU share the rows out; empty on the host.
+struct RowBlocks {
+  /// A row too long for one block, and its nonzeros [begin, end).
+  struct LongRow {
+    std::int64_t row = 0;
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
+  /// For each block its first row and that row's first nonzero; one more pair ends the last block.
+  Array<std::int64_t> starts;
+  std::vector<LongRow> long_rows;
+};
+
 /// Row i holds `values[k]` in column `column_indices[k]` for k in [row_offsets[i], row_offsets[i+1]).
 /// Columns ascend strictly within a row (no duplicates); stored zeros are allowed.
 /// Memory: 12 (double) or 8 (float) bytes a nonzero and 8 a row.
@@ -51,6 +64,8 @@ class Csr {
   /// A copy in the memory of `device`.
   [[nodiscard]] Csr to(const Device& device) const;
 
+  [[nodiscard]] const RowBlocks& row_blocks() const { return row_blocks_; }
+
  private:
   void check() const;
 
@@ -59,6 +74,7 @@ class Csr {
   Array<std::int64_t> row_offsets_;
   Array<std::int32_t> column_indices_;
   Array<T> values_;
+  RowBlocks row_blocks_;  // the pattern never changes, so neither do they
 };
 
 extern template class Csr<float>;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "matrix/row_blocks.hpp"
+
 #include <echelon/csr.hpp>
 #include <echelon/error.hpp>
 
@@ -68,7 +70,11 @@ Csr<T>::Csr(std::int64_t rows, std::int64_t columns, Array<std::int64_t> row_off
     throw InvalidMatrix(
         fmt::format("{} column indices for {} values", column_indices_.size(), values_.size()));
   }
-  if (device().on_host()) check();
+  if (device().on_host()) {
+    check();
+  } else {
+    row_blocks_ = make_row_blocks(rows, nonzeros(), row_offsets_);
+  }
 }
 
 template <class T>
@@ -142,6 +148,7 @@ Csr<T> Csr<T>::to(const Device& device) const {
   result.row_offsets_ = row_offsets_.to(device);
   result.column_indices_ = column_indices_.to(device);
   result.values_ = values_.to(device);
+  if (!device.on_host()) result.row_blocks_ = make_row_blocks(rows_, nonzeros(), result.row_offsets_);
   return result;
 }
 

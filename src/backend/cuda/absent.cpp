@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/memory.hpp"
+#include "matrix/row_blocks.hpp"
 
 #include <echelon/error.hpp>
 
-namespace echelon::cuda_memory {
+namespace echelon {
 
 namespace {
 [[noreturn]] void refuse() {
@@ -12,6 +13,13 @@ namespace {
       "'cuda', or use device openmp");
 }
 }  // namespace
+
+RowBlocks make_row_blocks(std::int64_t /*rows*/, std::int64_t /*nonzeros*/,
+                          const Array<std::int64_t>& /*row_offsets*/) {
+  refuse();
+}
+
+namespace cuda_memory {
 
 bool built() {
   return false;
@@ -34,4 +42,6 @@ void copy(Direction /*direction*/, int /*target_id*/, void* /*target*/, int /*so
   refuse();
 }
 
-}  // namespace echelon::cuda_memory
+}  // namespace cuda_memory
+
+}  // namespace echelon

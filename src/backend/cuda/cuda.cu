@@ -54,20 +54,21 @@ void check(cusolverStatus_t status, std::source_location where) {
 }
 
 namespace {
-std::int64_t resident_blocks(int id) {
+/// Twice as many blocks of 256 threads as are resident: later ones even out what the first leave.
+std::int64_t most_blocks(int id) {
   int processors = 0;
   check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, id));
-  return std::int64_t{processors} * 8;  // 8 blocks of 256 threads fill a multiprocessor
+  return std::int64_t{processors} * 16;
 }
 }  // namespace
 
-Cuda::Cuda(const Device& device)
-    : device_(device),
-      most_blocks_(resident_blocks(device.id())),
-      partial_(device, most_blocks_ * static_cast<std::int64_t>(partial_bytes)),
-      finished_blocks_(device, 1) {
+Cuda::Cuda(const Device& device) : device_(device), most_blocks_(most_blocks(device.id())) {}
+
+void Cuda::prepare_reductions() {
+  if (partial_.size() > 0) return;
+  finished_blocks_ = Array<unsigned>(device_, 1);
   write(0u, finished_blocks_.data());
-  synchronize();
+  partial_ = Array<unsigned char>(device_, most_blocks_ * static_cast<std::int64_t>(partial_bytes));
 }
 
 cublasHandle_t Cuda::blas() {

@@ -9,6 +9,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -98,7 +99,6 @@ __global__ void __launch_bounds__(block_size)
 /// and `exclusive_scan` wait.
 class Cuda {
  public:
-  /// Allocates the scratch of reductions once.
   explicit Cuda(const Device& device);
   [[nodiscard]] const Device& device() const { return device_; }
 
@@ -106,7 +106,7 @@ class Cuda {
   void for_each(std::int64_t n, F f) {
     if (n <= 0) return;
     const CurrentDevice current(device_.id());
-    cuda_kernels::for_each<<<blocks_for(n), cuda_kernels::block_size, 0, stream()>>>(n, f);
+    cuda_kernels::for_each<<<blocks_for(n, 1), cuda_kernels::block_size, 0, stream()>>>(n, f);
     check(cudaGetLastError());
   }
 
@@ -115,7 +115,8 @@ class Cuda {
     using V = decltype(f(n));
     static_assert(sizeof(V) <= partial_bytes);
     const CurrentDevice current(device_.id());
-    cuda_kernels::reduce<V><<<blocks_for(n), cuda_kernels::block_size, 0, stream()>>>(
+    prepare_reductions();
+    cuda_kernels::reduce<V><<<blocks_for(n, 4), cuda_kernels::block_size, 0, stream()>>>(
         n, f, finish, reinterpret_cast<V*>(partial_.data()), finished_blocks_.data());
     check(cudaGetLastError());
   }
@@ -156,10 +157,12 @@ class Cuda {
   struct DestroyBlas {
     void operator()(cublasContext* handle) const { cublasDestroy(handle); }
   };
-  /// Enough blocks to fill the GPU, no more than the work has use for.
-  [[nodiscard]] unsigned blocks_for(std::int64_t n) const {
-    const std::int64_t blocks = (n + cuda_kernels::block_size - 1) / cuda_kernels::block_size;
-    return static_cast<unsigned>(blocks < 1 ? 1 : (blocks < most_blocks_ ? blocks : most_blocks_));
+  /// Allocates the scratch of reductions, the first time.
+  void prepare_reductions();
+  /// Enough blocks to keep the GPU busy, no more than n elements have use for.
+  [[nodiscard]] unsigned blocks_for(std::int64_t n, int elements_per_thread) const {
+    const std::int64_t share = std::int64_t{cuda_kernels::block_size} * elements_per_thread;
+    return static_cast<unsigned>(std::clamp<std::int64_t>((n + share - 1) / share, 1, most_blocks_));
   }
 
   static constexpr std::size_t partial_bytes = 64;
