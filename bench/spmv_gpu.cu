@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How fast are sparse products on the GPU, beside cuSPARSE's and a plain copy of as many bytes?
+//   bench_spmv_gpu [SIDE] [MATRIX.mtx[.gz] ...]
+// prints a table in Markdown for the 7-point Laplacian on SIDE^3 points (default: 256) and for the matrices
+// given, in double and in float. Times are medians of 15 measurements, each the mean of enough products in a
+// row to last a millisecond. cuSPARSE is given 32-bit row offsets, which move fewer bytes than ours, and
+// prepares itself first; the better of its two CSR algorithms counts.
+#include "backend/cuda/cuda.cuh"
+#include "linalg/multiply.hpp"
+#include "measure.hpp"
+
+#include <echelon/echelon.hpp>
+
+#include <cuda_runtime.h>
+#include <cusparse.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace ec = echelon;
+
+namespace {
+
+class Event {
+ public:
+  Event() { ec::check(cudaEventCreate(&event_)); }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  ~Event() { cudaEventDestroy(event_); }
+  void record() { ec::check(cudaEventRecord(event_, ec::stream())); }
+  double seconds_since(const Event& start) const {
+    float milliseconds = 0;
+    ec::check(cudaEventSynchronize(event_));
+    ec::check(cudaEventElapsedTime(&milliseconds, start.event_, event_));
+    return static_cast<double>(milliseconds) / 1e3;
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+/// Seconds that the work which f queues takes on the GPU.
+template <class F>
+double gpu_seconds(F f) {
+  Event start;
+  Event end;
+  const auto mean = [&](int repeats) {
+    start.record();
+    for (int k = 0; k < repeats; ++k) f();
+    end.record();
+    return end.seconds_since(start) / repeats;
+  };
+  mean(3);
+  const int repeats = std::max(1, static_cast<int>(1e-3 / mean(3)));
+  std::vector<double> seconds;
+  for (int run = 0; run < 15; ++run) seconds.push_back(mean(repeats));
+  return ec::bench::median(std::move(seconds));
+}
+
+/// Bytes a second, read and written, of copies within the GPU's memory, many times larger than its caches.
+double copy_bandwidth() {
+  constexpr std::int64_t size = std::int64_t{1} << 30;
+  const ec::Array<unsigned char> source(ec::Device::cuda(), size);
+  ec::Array<unsigned char> target(ec::Device::cuda(), size);
+  const double seconds = gpu_seconds([&] {
+    ec::check(cudaMemcpyAsync(target.data(), source.data(), size, cudaMemcpyDeviceToDevice, ec::stream()));
+  });
+  return 2.0 * size / seconds;
+}
+
+/// cuSPARSE's product with a matrix, prepared.
+template <class T>
+class CusparseProduct {
+ public:
+  CusparseProduct(const ec::Csr<T>& host, const ec::Csr<T>& A, const T* x, T* y, cusparseSpMVAlg_t algorithm)
+      : algorithm_(algorithm) {
+    const auto offsets = host.row_offsets().span();
+    const std::vector<std::int32_t> narrow(offsets.begin(), offsets.end());
+    offsets_ = ec::Array<std::int32_t>(A.device(), std::span<const std::int32_t>(narrow));
+    ec::check(cusparseCreate(&handle_));
+    ec::check(cusparseSetStream(handle_, ec::stream()));
+    ec::check(cusparseCreateConstCsr(&matrix_, A.rows(), A.columns(), A.nonzeros(), offsets_.data(),
+                                     A.column_indices().data(), A.values().data(), CUSPARSE_INDEX_32I,
+                                     CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type));
+    ec::check(cusparseCreateConstDnVec(&x_, A.columns(), x, type));
+    ec::check(cusparseCreateDnVec(&y_, A.rows(), y, type));
+    std::size_t bytes = 0;
+    ec::check(cusparseSpMV_bufferSize(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_, x_, &zero_,
+                                      y_, type, algorithm_, &bytes));
+    buffer_ = ec::Array<unsigned char>(A.device(), static_cast<std::int64_t>(bytes) + 1);
+    ec::check(cusparseSpMV_preprocess(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_, x_, &zero_,
+                                      y_, type, algorithm_, buffer_.data()));
+  }
+  CusparseProduct(const CusparseProduct&) = delete;
+  CusparseProduct& operator=(const CusparseProduct&) = delete;
+  ~CusparseProduct() {
+    cusparseDestroyDnVec(y_);
+    cusparseDestroyDnVec(x_);
+    cusparseDestroySpMat(matrix_);
+    cusparseDestroy(handle_);
+  }
+  void operator()() {
+    ec::check(cusparseSpMV(handle_, CUSPARSE_OPERATION_NON_TRANSPOSE, &one_, matrix_, x_, &zero_, y_, type,
+                           algorithm_, buffer_.data()));
+  }
+
+ private:
+  static constexpr cudaDataType type = sizeof(T) == 8 ? CUDA_R_64F : CUDA_R_32F;
+  cusparseSpMVAlg_t algorithm_;
+  T one_ = 1;
+  T zero_ = 0;
+  ec::Array<std::int32_t> offsets_;
+  ec::Array<unsigned char> buffer_;
+  cusparseHandle_t handle_ = nullptr;
+  cusparseConstSpMatDescr_t matrix_ = nullptr;
+  cusparseConstDnVecDescr_t x_ = nullptr;
+  cusparseDnVecDescr_t y_ = nullptr;
+};
+
+/// A row of the table.
+template <class T>
+void compare(const std::string& name, const ec::Csr<T>& host, double bandwidth) {
+  const ec::Device gpu = ec::Device::cuda();
+  const ec::Csr<T> A = host.to(gpu);
+  std::vector<T> x_host(static_cast<std::size_t>(A.columns()));
+  for (std::size_t i = 0; i < x_host.size(); ++i) x_host[i] = static_cast<T>(1 + i % 17) / T{17};
+  const ec::Dense<T> x = ec::Dense<T>(std::span<const T>(x_host)).to(gpu);
+  ec::Dense<T> y(gpu, A.rows(), 1);
+  ec::Cuda backend(gpu);
+  const double ours =
+      gpu_seconds([&] { ec::multiply(backend, T{1}, ec::MatrixRef<T>(A), x.data(), T{0}, y.data()); });
+  double theirs = std::numeric_limits<double>::infinity();
+  for (const cusparseSpMVAlg_t algorithm : {CUSPARSE_SPMV_CSR_ALG1, CUSPARSE_SPMV_CSR_ALG2}) {
+    theirs = std::min(theirs, gpu_seconds(CusparseProduct<T>(host, A, x.data(), y.data(), algorithm)));
+  }
+  const double bytes = ec::bench::product_bytes(host);
+  std::printf("| %s | %s | %.2f M | %.1f | %.1f | %.1f | %.2f | %.0f | %.0f %% |\n", name.c_str(),
+              sizeof(T) == 8 ? "double" : "float", static_cast<double>(A.nonzeros()) / 1e6,
+              1e6 * bytes / bandwidth, 1e6 * ours, 1e6 * theirs, theirs / ours, bytes / ours / 1e9,
+              100 * bytes / ours / bandwidth);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::int64_t side = argc > 1 ? std::atoll(argv[1]) : 256;
+  int driver = 0;
+  int version = 0;
+  ec::check(cudaDriverGetVersion(&driver));
+  cusparseGetProperty(MAJOR_VERSION, &version);
+  const double bandwidth = copy_bandwidth();
+  std::printf("%s, CUDA driver interface %d, cuSPARSE %d, copy %.0f GB/s\n\n",
+              hardware(ec::Device::cuda()).c_str(), driver, version, bandwidth / 1e9);
+  std::printf(
+      "| matrix | type | nonzeros | floor us | echelon us | cuSPARSE us | cuSPARSE / echelon | "
+      "GB/s | of copy |\n|---|---|---|---|---|---|---|---|---|\n");
+  const std::string poisson = "Poisson 7-point " + std::to_string(side) + "^3";
+  compare(poisson, ec::bench::poisson_3d<double>(side), bandwidth);
+  compare(poisson, ec::bench::poisson_3d<float>(side), bandwidth);
+  for (int k = 2; k < argc; ++k) {
+    const std::string name = std::filesystem::path(argv[k]).filename().string();
+    compare(name, ec::read_matrix_market<double>(argv[k]), bandwidth);
+    compare(name, ec::read_matrix_market<float>(argv[k]), bandwidth);
+  }
+}
