@@ -19,15 +19,17 @@ struct Triplet {
 
 /// For code inside the library: how products on a GPU share the rows out; empty on the host.
 struct RowBlocks {
-  /// A row too long for one block, and its nonzeros [begin, end).
-  struct LongRow {
+  /// Part of a row that is too long for one block.
+  struct Piece {
     std::int64_t row = 0;
-    std::int64_t begin = 0;
+    std::int64_t begin = 0;  ///< of its nonzeros
     std::int64_t end = 0;
+    std::int64_t first = 0;  ///< the number of the row's first piece
+    std::int64_t count = 0;  ///< of the row's pieces
   };
   /// For each block its first row and that row's first nonzero; one more pair ends the last block.
   Array<std::int64_t> starts;
-  std::vector<LongRow> long_rows;
+  Array<Piece> pieces;
 };
 
 /// Row i holds `values[k]` in column `column_indices[k]` for k in [row_offsets[i], row_offsets[i+1]).

@@ -33,41 +33,39 @@ template <class T>
 constexpr int room = row_block_size + row_block_size / (128 / sizeof(T));
 
 /// products[place(k - begin)] = values[k] x[columns[k]] for k in [begin, min(end, begin + row_block_size)).
-/// `begin` is a multiple of Pack<T>::size. All loads of a thread are under way before it uses the first.
+/// All loads of a thread are under way before it uses the first.
 template <class T>
 __device__ void stage_products(std::int64_t begin, std::int64_t end, std::int64_t nonzeros,
                                const std::int32_t* __restrict__ columns, const T* __restrict__ values,
                                const T* __restrict__ x, T* products) {
-  constexpr int pack = Pack<T>::size;
-  constexpr int packs = row_block_size / (block_size * pack);
-  typename Pack<T>::Values value[packs];
-  typename Pack<T>::Columns column[packs];
+  using P = Pack<T>;
+  constexpr int packs = row_block_size / (block_size * P::size);
+  typename P::Values value[packs];
+  typename P::Columns column[packs];
 #pragma unroll
   for (int p = 0; p < packs; ++p) {
-    const std::int64_t k = begin + (p * block_size + static_cast<int>(threadIdx.x)) * pack;
-    if (k < end && k + pack <= nonzeros) {
-      value[p] = *reinterpret_cast<const typename Pack<T>::Values*>(values + k);
-      column[p] = *reinterpret_cast<const typename Pack<T>::Columns*>(columns + k);
-    } else {
+    const std::int64_t k = begin + (p * block_size + static_cast<int>(threadIdx.x)) * P::size;
+    if (k < end && k + P::size <= nonzeros) {
+      value[p] = *reinterpret_cast<const typename P::Values*>(values + k);
+      column[p] = *reinterpret_cast<const typename P::Columns*>(columns + k);
+      continue;
+    }
 #pragma unroll
-      for (int i = 0; i < pack; ++i) {
-        value[p].at[i] = k + i < end ? values[k + i] : T{0};
-        column[p].at[i] = k + i < end ? columns[k + i] : -1;
-      }
+    for (int i = 0; i < P::size; ++i) {
+      value[p].at[i] = k + i < end ? values[k + i] : T{0};
+      column[p].at[i] = k + i < end ? columns[k + i] : 0;
     }
   }
 #pragma unroll
   for (int p = 0; p < packs; ++p) {
 #pragma unroll
-    for (int i = 0; i < pack; ++i) {
-      if (column[p].at[i] >= 0) value[p].at[i] *= x[column[p].at[i]];
-    }
+    for (int i = 0; i < P::size; ++i) value[p].at[i] *= x[column[p].at[i]];
   }
 #pragma unroll
   for (int p = 0; p < packs; ++p) {
 #pragma unroll
-    for (int i = 0; i < pack; ++i) {
-      products[place<T>((p * block_size + static_cast<int>(threadIdx.x)) * pack + i)] = value[p].at[i];
+    for (int i = 0; i < P::size; ++i) {
+      products[place<T>((p * block_size + static_cast<int>(threadIdx.x)) * P::size + i)] = value[p].at[i];
     }
   }
 }
@@ -77,95 +75,104 @@ __device__ void put(T alpha, T sum, T beta, T* y) {
   *y = beta == T{0} ? alpha * sum : alpha * sum + beta * *y;
 }
 
-/// y = alpha (sums of the staged products) + beta y for rows [first, last), as many lanes a row as there are
-/// threads for it.
+/// The sum of products [begin, end), taken by `lanes` neighbouring threads; valid in the first. All threads
+/// of the warp take part.
 template <class T>
-__device__ void sum_rows(std::int64_t first, std::int64_t last, std::int64_t begin,
-                         const std::int64_t* __restrict__ row_offsets, const T* products, T alpha, T beta,
-                         T* __restrict__ y) {
-  const int rows = static_cast<int>(last - first);
+__device__ T sum_products(const T* products, int begin, int end, int lanes) {
+  T sum = 0;
+  for (int k = begin + static_cast<int>(threadIdx.x) % lanes; k < end; k += lanes)
+    sum += products[place<T>(k)];
+  for (int delta = lanes / 2; delta > 0; delta /= 2) sum += __shfl_down_sync(0xffffffffu, sum, delta);
+  return sum;
+}
+
+/// Part of a row that does not fit into a block: a block sums a piece in double, and the last of a row's
+/// blocks its pieces, in order.
+template <class T>
+__device__ void multiply_piece(const RowBlocks::Piece& piece, const std::int32_t* __restrict__ columns,
+                               const T* __restrict__ values, const T* __restrict__ x, T alpha, T beta,
+                               T* __restrict__ y, Sum* partial, unsigned* finished) {
+  Sum sum;
+  for (std::int64_t k = piece.begin + threadIdx.x; k < piece.end; k += block_size) {
+    sum.value += static_cast<double>(values[k]) * static_cast<double>(x[columns[k]]);
+  }
+  const auto number = static_cast<unsigned>(blockIdx.x - piece.first);
+  if (cuda_kernels::combine_blocks(sum, number, static_cast<unsigned>(piece.count), partial + piece.first,
+                                   finished + piece.first)) {
+    put(alpha, static_cast<T>(sum.value), beta, y + piece.row);
+  }
+}
+
+/// y = alpha A x + beta y for a block of rows: their products go to shared memory in one stream, whatever
+/// the rows' lengths, and are summed from there (CSR-stream: Greathouse and Daga, SC14). Blocks have equally
+/// much work. A row gets as many lanes as the block has threads for; one much longer than that suits, a warp.
+/// The first blocks take the pieces of rows that do not fit into a block.
+/// Reads values, columns and offsets once, x from the caches or once a block, and writes y once. 8 products
+/// a thread and 6 to 8 blocks a multiprocessor keep some 100 KB under way in each.
+template <class T>
+__global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 6 : 8)
+    multiply_blocks(const RowBlocks::Piece* __restrict__ pieces, unsigned piece_count,
+                    const longlong2* __restrict__ starts, std::int64_t nonzeros,
+                    const std::int64_t* __restrict__ row_offsets, const std::int32_t* __restrict__ columns,
+                    const T* __restrict__ values, const T* __restrict__ x, T alpha, T beta, T* __restrict__ y,
+                    Sum* partial, unsigned* finished) {
+  constexpr int most_per_lane = 16;
+  __shared__ T products[room<T>];
+  __shared__ int3 long_rows[row_block_size / most_per_lane];  // row, begin, end
+  __shared__ int long_count;
+  if (blockIdx.x < piece_count) {
+    multiply_piece(pieces[blockIdx.x], columns, values, x, alpha, beta, y, partial, finished);
+    return;
+  }
+  const longlong2 start = starts[blockIdx.x - piece_count];
+  const longlong2 end = starts[blockIdx.x - piece_count + 1];
+  const std::int64_t begin = start.y / row_block_alignment * row_block_alignment;
+  const int rows = static_cast<int>(end.x - start.x) - (fits_row_block(start.y, end.y) ? 0 : 1);
   int lanes = 1;
   while (lanes < warp_size && 2 * lanes * rows <= block_size) lanes *= 2;
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
-  for (int next = 0; next < rows; next += block_size / lanes) {
-    const int row = next + static_cast<int>(threadIdx.x) / lanes;
-    T sum = 0;
-    if (row < rows) {
-      const int row_end = static_cast<int>(row_offsets[first + row + 1] - begin);
-      for (int k = static_cast<int>(row_offsets[first + row] - begin) + lane; k < row_end; k += lanes) {
-        sum += products[place<T>(k)];
-      }
-    }
-    for (int delta = lanes / 2; delta > 0; delta /= 2) sum += __shfl_down_sync(0xffffffffu, sum, delta);
-    if (row < rows && lane == 0) put(alpha, sum, beta, y + first + row);
-  }
-}
-
-/// Contributes to (row k of A, x).
-template <class T>
-struct RowProduct {
-  const std::int32_t* columns;
-  const T* values;
-  const T* x;
-  ECHELON_ANYWHERE Sum operator()(std::int64_t k) const {
-    return {static_cast<double>(values[k]) * static_cast<double>(x[columns[k]])};
-  }
-};
-
-/// y = alpha A x + beta y for one block of rows: their products go to shared memory in one stream, whatever
-/// the rows' lengths, and are summed from there (CSR-stream: Greathouse and Daga, SC14). Row blocks hold
-/// equally much work. A block's last row may be too long to be staged, and is then summed by all threads.
-/// Reads values, columns, offsets once, x once a block from the caches; writes y once. 8 products a thread
-/// and several blocks a multiprocessor keep some 100 KB under way in each.
-template <class T>
-__global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 5 : 8)
-    multiply_csr(const longlong2* __restrict__ starts, std::int64_t longest, std::int64_t nonzeros,
-                 const std::int64_t* __restrict__ row_offsets, const std::int32_t* __restrict__ columns,
-                 const T* __restrict__ values, const T* __restrict__ x, T alpha, T beta, T* __restrict__ y) {
-  __shared__ T products[room<T>];
-  const longlong2 start = starts[blockIdx.x];
-  const longlong2 end = starts[blockIdx.x + 1];
-  const std::int64_t begin = start.y / Pack<T>::size * Pack<T>::size;
+  if (threadIdx.x == 0) long_count = 0;
   stage_products<T>(begin, end.y, nonzeros, columns, values, x, products);
   __syncthreads();
-  const bool staged = end.y - begin <= row_block_size;
-  sum_rows(start.x, staged ? end.x : end.x - 1, begin, row_offsets, products, alpha, beta, y);
-  if (staged) return;
-  const std::int64_t row_begin = row_offsets[end.x - 1];
-  if (end.y - row_begin > longest) return;  // left to all blocks together
-  const RowProduct<T> product{columns, values, x};
-  Sum sum;
-  for (std::int64_t k = row_begin + threadIdx.x; k < end.y; k += block_size) sum = combine(sum, product(k));
-  sum = cuda_kernels::combine_block(sum);
-  if (threadIdx.x == 0) put(alpha, static_cast<T>(sum.value), beta, y + end.x - 1);
+  const bool first_lane = threadIdx.x % lanes == 0;
+  for (int next = 0; next < rows; next += block_size / lanes) {
+    const int row = next + static_cast<int>(threadIdx.x) / lanes;
+    const std::int64_t* offset = row_offsets + start.x + row;
+    const int row_begin = row < rows ? static_cast<int>(offset[0] - begin) : 0;
+    const int row_end = row < rows ? static_cast<int>(offset[1] - begin) : 0;
+    const bool is_long = lanes < warp_size && row_end - row_begin > most_per_lane * lanes;
+    const T sum = sum_products(products, row_begin, is_long ? row_begin : row_end, lanes);
+    if (is_long && first_lane) long_rows[atomicAdd(&long_count, 1)] = {row, row_begin, row_end};
+    if (row < rows && !is_long && first_lane) put(alpha, sum, beta, y + start.x + row);
+  }
+  __syncthreads();
+  for (int k = static_cast<int>(threadIdx.x) / warp_size; k < long_count; k += block_size / warp_size) {
+    const T sum = sum_products(products, long_rows[k].y, long_rows[k].z, warp_size);
+    if (threadIdx.x % warp_size == 0) put(alpha, sum, beta, y + start.x + long_rows[k].x);
+  }
 }
 
-/// y = alpha sum + beta y for one row.
 template <class T>
-struct PutRow {
-  T alpha;
-  T beta;
+struct Scale {
+  T factor;
   T* y;
-  ECHELON_ANYWHERE void operator()(Sum sum) const {
-    const T product = alpha * static_cast<T>(sum.value);
-    *y = beta == T{0} ? product : product + beta * *y;
-  }
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { y[i] = factor == T{0} ? T{0} : factor * y[i]; }
 };
 
 template <class T>
 void multiply_sparse(Cuda& backend, T alpha, const Csr<T>& A, const T* x, T beta, T* y) {
-  const RowBlocks& shares = A.row_blocks();
-  const std::int32_t* columns = A.column_indices().data();
-  const T* values = A.values().data();
-  const auto blocks = static_cast<unsigned>(shares.starts.size() / 2 - 1);
-  multiply_csr<<<blocks, block_size, 0, stream()>>>(
-      reinterpret_cast<const longlong2*>(shares.starts.data()), longest_block_row(A.nonzeros()), A.nonzeros(),
-      A.row_offsets().data(), columns, values, x, alpha, beta, y);
-  check(cudaGetLastError());
-  for (const RowBlocks::LongRow& row : shares.long_rows) {
-    backend.reduce(row.end - row.begin, RowProduct<T>{columns + row.begin, values + row.begin, x},
-                   PutRow<T>{alpha, beta, y + row.row});
+  if (A.nonzeros() == 0) {
+    backend.for_each(A.rows(), Scale<T>{beta, y});
+    return;
   }
+  const RowBlocks& shares = A.row_blocks();
+  const std::int64_t pieces = shares.pieces.size();
+  const std::int64_t blocks = pieces + shares.starts.size() / 2 - 1;
+  auto* partial = static_cast<Sum*>(backend.scratch(static_cast<std::size_t>(pieces) * sizeof(Sum)));
+  multiply_blocks<<<static_cast<unsigned>(blocks), block_size, 0, stream()>>>(
+      shares.pieces.data(), static_cast<unsigned>(pieces),
+      reinterpret_cast<const longlong2*>(shares.starts.data()), A.nonzeros(), A.row_offsets().data(),
+      A.column_indices().data(), A.values().data(), x, alpha, beta, y, partial, backend.counters(pieces));
+  check(cudaGetLastError());
 }
 
 cublasStatus_t gemv(cublasHandle_t handle, cublasOperation_t operation, std::int64_t rows,
@@ -178,13 +185,6 @@ cublasStatus_t gemv(cublasHandle_t handle, cublasOperation_t operation, std::int
                     const double* x, double beta, double* y) {
   return cublasDgemv_64(handle, operation, rows, columns, &alpha, a, leading, x, 1, &beta, y, 1);
 }
-
-template <class T>
-struct Scale {
-  T factor;
-  T* y;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { y[i] = factor == T{0} ? T{0} : factor * y[i]; }
-};
 
 template <class T>
 void multiply_dense(Cuda& backend, bool transposed, T alpha, const DenseView<const T>& A, const T* x, T beta,

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
-#include "backend/store.hpp"
 #include "matrix/row_blocks.hpp"
+
+#include <algorithm>
+#include <vector>
 
 namespace echelon {
 
@@ -15,6 +17,7 @@ struct FindStart {
   std::int64_t share;
   const std::int64_t* offsets;
   std::int64_t* starts;
+  std::int64_t* last_rows;  // the first nonzero of the row before
   ECHELON_ANYWHERE void operator()(std::int64_t block) const {
     std::int64_t low = 0;
     std::int64_t high = rows;
@@ -28,48 +31,41 @@ struct FindStart {
     }
     starts[2 * block] = low;
     starts[2 * block + 1] = offsets[low];
+    last_rows[block] = low > 0 ? offsets[low - 1] : 0;
   }
 };
 
-/// Reports row i if it is long and not among the first `known`.
-struct FindLong {
-  std::int64_t known;
-  std::int64_t longest;
-  const std::int64_t* offsets;
-  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t i) const {
-    const bool found = i >= known && offsets[i + 1] - offsets[i] > longest;
-    return {found ? i : FirstIndex::none};
+/// Cuts up the last rows of the blocks that are too small for theirs.
+std::vector<RowBlocks::Piece> cut_long_rows(const std::vector<std::int64_t>& starts,
+                                            const std::vector<std::int64_t>& last_rows) {
+  std::vector<RowBlocks::Piece> pieces;
+  for (std::size_t block = 0; block + 1 < last_rows.size(); ++block) {
+    const std::int64_t end = starts[2 * block + 3];
+    if (fits_row_block(starts[2 * block + 1], end)) continue;
+    const std::int64_t begin = last_rows[block + 1];
+    const std::int64_t count = (end - begin + row_block_size - 1) / row_block_size;
+    const auto first = static_cast<std::int64_t>(pieces.size());
+    for (std::int64_t k = begin; k < end; k += row_block_size) {
+      pieces.push_back({starts[2 * block + 2] - 1, k, std::min(k + row_block_size, end), first, count});
+    }
   }
-};
-
-/// In ascending order.
-std::vector<RowBlocks::LongRow> find_long_rows(Cuda& backend, std::int64_t rows, std::int64_t nonzeros,
-                                               const std::int64_t* offsets) {
-  std::vector<RowBlocks::LongRow> result;
-  Array<FirstIndex> found(backend.device(), 1);
-  std::int64_t known = 0;
-  while (known < rows) {
-    backend.reduce(rows, FindLong{known, longest_block_row(nonzeros), offsets},
-                   Store<FirstIndex>{found.data()});
-    const std::int64_t row = backend.read(found.data()).value;
-    if (row == FirstIndex::none) break;
-    result.push_back({row, backend.read(offsets + row), backend.read(offsets + row + 1)});
-    known = row + 1;
-  }
-  return result;
+  return pieces;
 }
 
 }  // namespace
 
 RowBlocks make_row_blocks(std::int64_t rows, std::int64_t nonzeros, const Array<std::int64_t>& row_offsets) {
-  constexpr std::int64_t share = row_block_size - 4;  // a block is staged from a multiple of four on
+  constexpr std::int64_t share = row_block_size - row_block_alignment;
   const std::int64_t blocks = (nonzeros + rows + share - 1) / share;
-  Cuda backend(row_offsets.device());
+  const Device& device = row_offsets.device();
   RowBlocks result;
-  result.starts = Array<std::int64_t>(backend.device(), 2 * (blocks + 1));
-  backend.for_each(blocks + 1, FindStart{rows, share, row_offsets.data(), result.starts.data()});
-  result.long_rows = find_long_rows(backend, rows, nonzeros, row_offsets.data());
-  backend.synchronize();
+  result.starts = Array<std::int64_t>(device, 2 * (blocks + 1));
+  Array<std::int64_t> last_rows(device, blocks + 1);
+  Cuda(device).for_each(blocks + 1,
+                        FindStart{rows, share, row_offsets.data(), result.starts.data(), last_rows.data()});
+  const std::vector<RowBlocks::Piece> pieces =
+      cut_long_rows(result.starts.to_vector(), last_rows.to_vector());
+  result.pieces = Array<RowBlocks::Piece>(device, std::span<const RowBlocks::Piece>(pieces));
   return result;
 }
 

@@ -5,6 +5,7 @@
 
 #include <cub/device/device_scan.cuh>
 
+#include <algorithm>
 #include <string>
 
 namespace echelon {
@@ -64,11 +65,21 @@ std::int64_t most_blocks(int id) {
 
 Cuda::Cuda(const Device& device) : device_(device), most_blocks_(most_blocks(device.id())) {}
 
-void Cuda::prepare_reductions() {
-  if (partial_.size() > 0) return;
-  finished_blocks_ = Array<unsigned>(device_, 1);
-  write(0u, finished_blocks_.data());
-  partial_ = Array<unsigned char>(device_, most_blocks_ * static_cast<std::int64_t>(partial_bytes));
+void* Cuda::scratch(std::size_t bytes) {
+  constexpr std::size_t least = std::size_t{1} << 18;  // what reductions need: allocated once
+  if (scratch_.bytes() < bytes) {
+    scratch_ = Array<unsigned char>(device_, static_cast<std::int64_t>(std::max(bytes, least)));
+  }
+  return scratch_.data();
+}
+
+unsigned* Cuda::counters(std::int64_t n) {
+  if (counters_.size() < n) {
+    const CurrentDevice current(device_.id());
+    counters_ = Array<unsigned>(device_, n);
+    check(cudaMemsetAsync(counters_.data(), 0, counters_.bytes(), stream()));
+  }
+  return counters_.data();
 }
 
 cublasHandle_t Cuda::blas() {

@@ -63,34 +63,38 @@ __device__ V combine_block(V value) {
   return value;
 }
 
-/// One launch: every block combines its share; the last block to finish combines the blocks' values in their
-/// order, so that the result does not depend on timing, and calls finish. The counter is left at zero.
+/// Combines the values of `blocks` blocks in their order, whichever finishes first, so that the result does
+/// not depend on timing. True in one thread, of the block that finishes last: its `value` is the result.
+/// `finished` counts from zero and is left there; `partial` has room for `blocks` values.
+template <class V>
+__device__ bool combine_blocks(V& value, unsigned block, unsigned blocks, V* partial, unsigned* finished) {
+  __shared__ bool last;
+  value = combine_block(value);
+  if (threadIdx.x == 0) {
+    partial[block] = value;
+    __threadfence();
+    last = atomicAdd(finished, 1u) == blocks - 1;
+  }
+  __syncthreads();  // combine_block's storage is free again, too
+  if (!last) return false;
+  __threadfence();
+  value = V{};
+  for (unsigned b = threadIdx.x; b < blocks; b += block_size) value = combine(value, partial[b]);
+  value = combine_block(value);
+  if (threadIdx.x == 0) *finished = 0;
+  return threadIdx.x == 0;
+}
+
+/// finish(f(0) + ... + f(n-1)) in one launch.
 template <class V, class F, class Finish>
 __global__ void __launch_bounds__(block_size)
-    reduce(std::int64_t n, F f, Finish finish, V* partial, unsigned* finished_blocks) {
-  __shared__ bool last;
+    reduce(std::int64_t n, F f, Finish finish, V* partial, unsigned* finished) {
   const std::int64_t stride = std::int64_t{gridDim.x} * block_size;
   V value{};
   for (std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x; i < n; i += stride) {
     value = combine(value, f(i));
   }
-  value = combine_block(value);
-  if (threadIdx.x == 0) {
-    partial[blockIdx.x] = value;
-    __threadfence();
-    last = atomicAdd(finished_blocks, 1u) == gridDim.x - 1;
-  }
-  __syncthreads();
-  if (!last) return;
-  __threadfence();
-  value = V{};
-  for (unsigned b = threadIdx.x; b < gridDim.x; b += block_size) value = combine(value, partial[b]);
-  __syncthreads();  // combine_block's storage is free again
-  value = combine_block(value);
-  if (threadIdx.x == 0) {
-    *finished_blocks = 0;
-    finish(value);
-  }
+  if (combine_blocks(value, blockIdx.x, gridDim.x, partial, finished)) finish(value);
 }
 
 }  // namespace cuda_kernels
@@ -113,11 +117,10 @@ class Cuda {
   template <class F, class Finish>
   void reduce(std::int64_t n, F f, Finish finish) {
     using V = decltype(f(n));
-    static_assert(sizeof(V) <= partial_bytes);
     const CurrentDevice current(device_.id());
-    prepare_reductions();
-    cuda_kernels::reduce<V><<<blocks_for(n, 4), cuda_kernels::block_size, 0, stream()>>>(
-        n, f, finish, reinterpret_cast<V*>(partial_.data()), finished_blocks_.data());
+    const unsigned blocks = blocks_for(n, 4);
+    cuda_kernels::reduce<V><<<blocks, cuda_kernels::block_size, 0, stream()>>>(
+        n, f, finish, static_cast<V*>(scratch(blocks * sizeof(V))), counters(1));
     check(cudaGetLastError());
   }
 
@@ -150,6 +153,10 @@ class Cuda {
     const CurrentDevice current(device_.id());
     check(cudaStreamSynchronize(stream()));
   }
+  /// At least so many bytes that the next kernel may use; kept, and allocated only when there are too few.
+  void* scratch(std::size_t bytes);
+  /// n counters at zero, where a kernel that uses them leaves them again.
+  unsigned* counters(std::int64_t n);
   /// A cuBLAS handle on the calling thread's stream, made at the first call.
   cublasHandle_t blas();
 
@@ -157,19 +164,16 @@ class Cuda {
   struct DestroyBlas {
     void operator()(cublasContext* handle) const { cublasDestroy(handle); }
   };
-  /// Allocates the scratch of reductions, the first time.
-  void prepare_reductions();
   /// Enough blocks to keep the GPU busy, no more than n elements have use for.
   [[nodiscard]] unsigned blocks_for(std::int64_t n, int elements_per_thread) const {
     const std::int64_t share = std::int64_t{cuda_kernels::block_size} * elements_per_thread;
     return static_cast<unsigned>(std::clamp<std::int64_t>((n + share - 1) / share, 1, most_blocks_));
   }
 
-  static constexpr std::size_t partial_bytes = 64;
   Device device_;
   std::int64_t most_blocks_ = 0;
-  Array<unsigned char> partial_;
-  Array<unsigned> finished_blocks_;
+  Array<unsigned char> scratch_;
+  Array<unsigned> counters_;
   std::unique_ptr<cublasContext, DestroyBlas> blas_;
 };
 
