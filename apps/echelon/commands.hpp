@@ -19,6 +19,6 @@ ExitCode run_methods(const Arguments& arguments);
 /// NAME, where the words contain `--help solver:NAME`.
 [[nodiscard]] std::optional<std::string> method_asked_about(const Arguments& arguments);
 /// The method's table of options.
-ExitCode print_method_help(const std::string& method);
+ExitCode print_method_help(const std::string& name);
 
 }  // namespace echelon::tool

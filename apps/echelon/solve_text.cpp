@@ -86,7 +86,7 @@ std::string attempt_words(const Attempt& attempt) {
 }
 
 std::string residual_words(const Report& report) {
-  const std::string measured = fmt::format("{:.2e}", report.relative_residual);
+  std::string measured = fmt::format("{:.2e}", report.relative_residual);
   if (report.tolerance <= 0) return measured;
   // Report::tolerance bounds ||b - Ax||; what a person asked for is relative to ||b||.
   const double scale = report.residual_norm > 0 ? report.relative_residual / report.residual_norm : 0;
