@@ -96,7 +96,7 @@ struct Option {
 
 /// When an iterative method may stop: ||b - A x||_2 <= max(rtol ||b||_2, atol).
 struct Stop {
-  std::optional<double> rtol;  ///< default: 1e-8 in double, 1e-5 in float
+  std::optional<double> rtol = {};  ///< default: 1e-8 in double, 1e-5 in float
   double atol = 0;
   std::int64_t max_iterations = 10000;
   /// Iterations between two looks at the device's residual; 0 lets the device choose (1 on the host, 16 on a

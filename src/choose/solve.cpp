@@ -100,7 +100,7 @@ Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<
   report.method = solver.describe();
   report.reason = candidate.reason;
   report.transfer_seconds = transfer_seconds;
-  if (!iterative && (options.rtol || options.atol || options.max_iterations)) {
+  if (options.method != "auto" && !iterative && (options.rtol || options.atol || options.max_iterations)) {
     report.warnings.push_back("rtol, atol and max_iterations have no effect on a direct method");
   }
   return report;
