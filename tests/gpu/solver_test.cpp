@@ -59,7 +59,8 @@ Answer solve_on(const Device& device, const std::string& method, const Options& 
   solver.setup(A);
   Dense<double> x(device, b.rows(), b.columns());
   Report report = solver.solve(b.to(device), x);
-  return {std::move(report), x.to_vector()};
+  const bool computed = !report.columns.empty();
+  return {std::move(report), computed ? x.to_vector() : std::vector<double>{}};
 }
 
 Dense<double> on_host(const std::vector<double>& values) {
