@@ -64,7 +64,8 @@ class Matching {
     queue_.clear();
     for (const std::int64_t row : free_) reach(row, 0);
     std::int64_t last_level = rows_;
-    for (std::size_t head = 0; head < queue_.size(); ++head) {
+    // The queue grows meanwhile.
+    for (std::size_t head = 0; head < queue_.size(); ++head) {  // NOLINT(modernize-loop-convert)
       const std::int64_t row = queue_[head];
       const std::int64_t level = level_[index(row)];
       if (level > last_level) break;

@@ -65,6 +65,7 @@ template <class O>
     }
     if (known) continue;
     std::vector<std::string> names;
+    names.reserve(table.size());
     for (const Option<O>& option : table) names.push_back(option.name);
     throw BadOption(name, "method '" + method + "' has no option '" + name + "'", nearest(name, names));
   }
