@@ -26,7 +26,7 @@ class Problem {
 
   /// Returns the seconds that moving took.
   double move_to(const Device& device) {
-    if (same_memory(device, A().device()) && same_memory(device, B().device)) return 0;
+    if (same_memory(device, current_A_.device()) && same_memory(device, current_B_.device)) return 0;
     const auto start = std::chrono::steady_clock::now();
     current_A_ = A_;
     current_B_ = B_;
@@ -44,8 +44,8 @@ class Problem {
     }
     return seconds_since(start);
   }
-  [[nodiscard]] MatrixRef<T> A() const { return current_A_; }
-  [[nodiscard]] DenseView<const T> B() const { return current_B_; }
+  [[nodiscard]] MatrixRef<T> matrix() const { return current_A_; }
+  [[nodiscard]] DenseView<const T> right_hand_sides() const { return current_B_; }
 
  private:
   /// The view's elements without gaps, on its own device.
@@ -94,14 +94,14 @@ Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<
       make_solver<T>(candidate.method, candidate.device,
                      iterative ? with_stop(candidate.parameters, options) : candidate.parameters);
   const double transfer_seconds = problem.move_to(candidate.device);
-  solver.setup(problem.A());
-  x = zeros<T>(candidate.device, problem.A().rows(), problem.B().columns);
-  Report report = solver.solve(problem.B(), x, control);
+  solver.setup(problem.matrix());
+  x = zeros<T>(candidate.device, problem.matrix().rows(), problem.right_hand_sides().columns);
+  Report report = solver.solve(problem.right_hand_sides(), x, control);
   report.method = solver.describe();
   report.reason = candidate.reason;
   report.transfer_seconds = transfer_seconds;
   if (options.method != "auto" && !iterative && (options.rtol || options.atol || options.max_iterations)) {
-    report.warnings.push_back("rtol, atol and max_iterations have no effect on a direct method");
+    report.warnings.emplace_back("rtol, atol and max_iterations have no effect on a direct method");
   }
   return report;
 }
