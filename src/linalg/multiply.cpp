@@ -6,6 +6,7 @@
 #include "linalg/blas.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace echelon {
 
@@ -56,20 +57,62 @@ std::int64_t share_begin(const Csr<T>& A, int part, int parts) {
   return part == parts ? A.rows() : low;
 }
 
+/// Rows that one call of BLAS takes. Cutting there, whatever the number of threads, keeps the bits the same.
+constexpr std::int64_t row_block = 1024;
+
+/// y = alpha M x + beta y for column-major M (rows by columns).
+template <class T>
+void multiply_columns(int threads, T alpha, const DenseView<const T>& M, const T* x, T beta, T* y) {
+  const std::int64_t blocks = (M.rows + row_block - 1) / row_block;
+#pragma omp parallel for num_threads(threads) schedule(static) if (blocks > 1)
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const std::int64_t begin = block * row_block;
+    const std::int64_t rows = std::min(row_block, M.rows - begin);
+    blas::gemv(CblasNoTrans, blas::dimension(rows), blas::dimension(M.columns), alpha, M.data + begin,
+               blas::dimension(M.leading), x, beta, y + begin);
+  }
+}
+
+/// y = alpha M^T x + beta y for column-major M: the blocks' shares are added in their order.
+template <class T>
+void multiply_columns_transposed(int threads, T alpha, const DenseView<const T>& M, const T* x, T beta,
+                                 T* y) {
+  const std::int64_t blocks = (M.rows + row_block - 1) / row_block;
+  std::vector<T> shares(static_cast<std::size_t>(blocks * M.columns));
+#pragma omp parallel for num_threads(threads) schedule(static) if (blocks > 1)
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const std::int64_t begin = block * row_block;
+    const std::int64_t rows = std::min(row_block, M.rows - begin);
+    blas::gemv(CblasTrans, blas::dimension(rows), blas::dimension(M.columns), alpha, M.data + begin,
+               blas::dimension(M.leading), x + begin, T{0}, shares.data() + block * M.columns);
+  }
+  for (std::int64_t j = 0; j < M.columns; ++j) {
+    T sum = 0;
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      sum += shares[static_cast<std::size_t>(block * M.columns + j)];
+    }
+    y[j] = beta == 0 ? sum : sum + beta * y[j];
+  }
+}
+
 template <class T>
 void multiply_dense(const Device& device, bool transposed, T alpha, const DenseView<const T>& A, const T* x,
                     T beta, T* y) {
-  const bool by_column = A.layout == Layout::column_major;
   const std::int64_t outputs = transposed ? A.columns : A.rows;
   if (A.rows == 0 || A.columns == 0) {
     for (std::int64_t i = 0; i < outputs; ++i) y[i] = beta == 0 ? T{0} : beta * y[i];
     return;
   }
-  // A row-major matrix is, to BLAS, its column-major transpose.
-  const blas::Threads threads(device, std::max(A.rows, A.columns));
-  blas::gemv(transposed == by_column ? CblasTrans : CblasNoTrans,
-             blas::dimension(by_column ? A.rows : A.columns), blas::dimension(by_column ? A.columns : A.rows),
-             alpha, A.data, blas::dimension(A.leading), x, beta, y);
+  // A row-major matrix is the transpose of a column-major one.
+  const bool by_column = A.layout == Layout::column_major;
+  const DenseView<const T> M(A.data, by_column ? A.rows : A.columns, by_column ? A.columns : A.rows,
+                             A.leading);
+  const blas::Threads one_per_call(Device::serial(), 1);
+  if (transposed == by_column) {
+    multiply_columns_transposed(device.threads(), alpha, M, x, beta, y);
+  } else {
+    multiply_columns(device.threads(), alpha, M, x, beta, y);
+  }
 }
 
 }  // namespace
