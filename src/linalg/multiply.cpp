@@ -12,6 +12,9 @@ namespace echelon {
 
 namespace {
 
+/// Products of fewer elements stay on the calling thread: waking a team can cost more than they do.
+constexpr std::int64_t worth_sharing = 100'000;
+
 /// How far ahead of their use values and columns are asked for, in nonzeros. Hardware prefetchers stop at
 /// the end of a page and fall behind a row loop; asking about 2 KiB ahead nearly halves the time of a
 /// product.
@@ -64,7 +67,7 @@ constexpr std::int64_t row_block = 1024;
 template <class T>
 void multiply_columns(int threads, T alpha, const DenseView<const T>& M, const T* x, T beta, T* y) {
   const std::int64_t blocks = (M.rows + row_block - 1) / row_block;
-#pragma omp parallel for num_threads(threads) schedule(static) if (blocks > 1)
+#pragma omp parallel for num_threads(threads) schedule(static) if (M.rows * M.columns > worth_sharing)
   for (std::int64_t block = 0; block < blocks; ++block) {
     const std::int64_t begin = block * row_block;
     const std::int64_t rows = std::min(row_block, M.rows - begin);
@@ -79,7 +82,7 @@ void multiply_columns_transposed(int threads, T alpha, const DenseView<const T>&
                                  T* y) {
   const std::int64_t blocks = (M.rows + row_block - 1) / row_block;
   std::vector<T> shares(static_cast<std::size_t>(blocks * M.columns));
-#pragma omp parallel for num_threads(threads) schedule(static) if (blocks > 1)
+#pragma omp parallel for num_threads(threads) schedule(static) if (M.rows * M.columns > worth_sharing)
   for (std::int64_t block = 0; block < blocks; ++block) {
     const std::int64_t begin = block * row_block;
     const std::int64_t rows = std::min(row_block, M.rows - begin);
@@ -134,7 +137,6 @@ void multiply(OpenMp& backend, T alpha, const MatrixRef<T>& A, const T* x, T bet
   }
   const Csr<T>& csr = *A.csr();
   const int parts = backend.threads();
-  constexpr std::int64_t worth_sharing = 20000;
 #pragma omp parallel for num_threads(parts) schedule(static, 1) if (csr.nonzeros() > worth_sharing)
   for (int part = 0; part < parts; ++part) {
     multiply_rows(share_begin(csr, part, parts), share_begin(csr, part + 1, parts), alpha, csr, x, beta, y);

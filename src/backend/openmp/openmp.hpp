@@ -87,7 +87,7 @@ class OpenMp {
   void synchronize() {}
 
  private:
-  static constexpr std::int64_t serial_limit = 4 * reduction_block;
+  static constexpr std::int64_t serial_limit = 8 * reduction_block;
   Device device_;
   int threads_;
 };
