@@ -23,7 +23,8 @@ struct DenseCost {
 
 DenseCost dense_cost(std::int64_t n, std::size_t element_size, const Device& device) {
   constexpr double flops_per_core = 3e10;
-  constexpr double flops_per_gpu = 1e12;  // cuSOLVER on an H200, n > 30,000, singular patterns
+  // An H200 with cuSOLVER stayed below 1.3e12 on a singular graph of 82,168 unknowns.
+  constexpr double flops_per_gpu = 1e12;
   const double size = static_cast<double>(n);
   const double rate = device.on_host() ? flops_per_core * device.threads() : flops_per_gpu;
   DenseCost cost;
