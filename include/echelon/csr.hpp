@@ -45,6 +45,9 @@ class Csr {
   /// for their sizes only. Throws InvalidMatrix, DeviceMismatch.
   Csr(std::int64_t rows, std::int64_t columns, Array<std::int64_t> row_offsets,
       Array<std::int32_t> column_indices, Array<T> values);
+  /// The same, nothing checked: for arrays that are known to be right.
+  static Csr unchecked(std::int64_t rows, std::int64_t columns, Array<std::int64_t> row_offsets,
+                       Array<std::int32_t> column_indices, Array<T> values);
   /// Sorts the triplets and sums duplicates, in the order given. Throws InvalidMatrix for an index out of
   /// range. O(nonzeros log(longest row)) time, 16 or 12 bytes a triplet and 16 a row besides the result.
   static Csr from_triplets(std::int64_t rows, std::int64_t columns, const std::vector<Triplet<T>>& triplets);

@@ -78,6 +78,21 @@ Csr<T>::Csr(std::int64_t rows, std::int64_t columns, Array<std::int64_t> row_off
 }
 
 template <class T>
+Csr<T> Csr<T>::unchecked(std::int64_t rows, std::int64_t columns, Array<std::int64_t> row_offsets,
+                         Array<std::int32_t> column_indices, Array<T> values) {
+  Csr result;
+  result.rows_ = rows;
+  result.columns_ = columns;
+  result.row_offsets_ = std::move(row_offsets);
+  result.column_indices_ = std::move(column_indices);
+  result.values_ = std::move(values);
+  if (!result.device().on_host()) {
+    result.row_blocks_ = make_row_blocks(rows, result.nonzeros(), result.row_offsets_);
+  }
+  return result;
+}
+
+template <class T>
 void Csr<T>::check() const {
   const auto offsets = row_offsets_.span();
   const auto indices = column_indices_.span();
