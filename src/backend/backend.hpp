@@ -57,12 +57,15 @@ struct AnyFinish {
   ECHELON_ANYWHERE void operator()(Sum) const {}
 };
 
-/// Work is queued in the calling thread's order; on a GPU only `read`, `synchronize` and `exclusive_scan`'s
-/// result wait for it.
+/// Work is queued in the calling thread's order; on a GPU only `read`, `synchronize` and what returns a
+/// number
+/// (`exclusive_scan`, `run_lengths`, `select`) wait for it. What a primitive needs besides its arguments is
+/// kept in the backend, so that repeating it allocates nothing on a GPU.
 template <class B>
 concept Backend = std::constructible_from<B, Device> &&
     requires(B backend, std::int64_t n, const std::int64_t* counts, std::int64_t* offsets, double* target,
-             const double* source) {
+             const double* source, int bit, const std::uint64_t* keys, std::uint64_t* sorted_keys,
+             const std::uint8_t* flags, Sum* sums) {
   { backend.device() } -> std::convertible_to<Device>;
   /// f(0), ..., f(n-1) in any order, possibly at the same time.
   backend.for_each(n, AnyLoopBody{});
@@ -70,6 +73,19 @@ concept Backend = std::constructible_from<B, Device> &&
   backend.reduce(n, AnySummand{}, AnyFinish{});
   /// offsets[i] = counts[0] + ... + counts[i-1] for i = 0..n; returns offsets[n].
   { backend.exclusive_scan(n, counts, offsets) } -> std::same_as<std::int64_t>;
+  /// The same for who does not need the total: does not wait. counts and offsets may be one array in both.
+  backend.scan(n, counts, offsets);
+  /// Keys (unsigned, of 32 or 64 bits) in ascending order of their bits [first, last), equal ones in the
+  /// order given, and the values (4 or 8 bytes each) with them. Source and target are different arrays. On
+  /// the host as many bytes again as keys and values have; on a GPU about that.
+  backend.sort_by_key(n, bit, bit, keys, sorted_keys, source, target);
+  /// The runs of equal keys: each run's key, and its length; returns their number.
+  { backend.run_lengths(n, keys, sorted_keys, offsets) } -> std::same_as<std::int64_t>;
+  /// The elements (of 4 or 8 bytes) whose flags are not 0, in their order; returns their number.
+  { backend.select(n, flags, source, target) } -> std::same_as<std::int64_t>;
+  /// sums[s] = f(offsets[s]) + ... + f(offsets[s+1] - 1) for s < n. On the host in that order; on a GPU 32
+  /// partial sums of every 32nd element, added as a tree, on every run alike.
+  backend.segmented_reduce(n, counts, AnySummand{}, sums);
   backend.copy(n, source, target);
   backend.fill(n, 0.0, target);
   /// One object from the backend's memory to the caller.

@@ -146,6 +146,102 @@ TEST(Backend, ScanAgreesWithStd) {
   }
 }
 
+/// The bits [first, last) of a key, on their own.
+template <class K>
+K bits_between(K key, int first, int last) {
+  const int width = std::numeric_limits<K>::digits;
+  return first == last ? K{0} : static_cast<K>(key << (width - last)) >> (width - last + first);
+}
+
+template <class K, class V, class B>
+void check_sort(B& backend, std::int64_t n, int first_bit, int last_bit) {
+  std::mt19937_64 random(static_cast<unsigned>(n));
+  std::vector<K> keys(static_cast<std::size_t>(n));
+  std::vector<V> values(keys.size());
+  std::vector<std::size_t> order(keys.size());
+  for (std::size_t k = 0; k < keys.size(); ++k) {
+    keys[k] = static_cast<K>(random());
+    values[k] = static_cast<V>(k);
+    order[k] = k;
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return bits_between(keys[a], first_bit, last_bit) < bits_between(keys[b], first_bit, last_bit);
+  });
+  std::vector<K> sorted_keys(keys.size());
+  std::vector<V> sorted_values(keys.size());
+  backend.sort_by_key(n, first_bit, last_bit, keys.data(), sorted_keys.data(), values.data(),
+                      sorted_values.data());
+  for (std::size_t k = 0; k < keys.size(); ++k) {
+    ASSERT_EQ(sorted_keys[k], keys[order[k]]) << k << " of " << n;
+    ASSERT_EQ(sorted_values[k], static_cast<V>(order[k])) << k << " of " << n;
+  }
+}
+
+TEST(Backend, SortsByKeyStably) {
+  for (const std::int64_t n : sizes) {
+    on_every_backend([n](auto& backend) {
+      check_sort<std::uint32_t, double>(backend, n, 0, 32);
+      check_sort<std::uint32_t, float>(backend, n, 3, 14);
+      check_sort<std::uint32_t, double>(backend, n, 5, 5);
+      check_sort<std::uint64_t, std::int32_t>(backend, n, 0, 64);
+      check_sort<std::uint64_t, std::int64_t>(backend, n, 20, 27);
+    });
+  }
+}
+
+TEST(Backend, RunsAndSelection) {
+  std::mt19937 random(3);
+  for (const std::int64_t n : sizes) {
+    std::vector<std::uint32_t> keys(static_cast<std::size_t>(n));
+    std::vector<std::uint8_t> flags(keys.size());
+    std::vector<std::uint32_t> unique_keys;
+    std::vector<std::int64_t> counts;
+    std::vector<std::uint32_t> selected;
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      keys[k] = k > 0 && random() % 3 != 0 ? keys[k - 1] : static_cast<std::uint32_t>(random());
+      flags[k] = random() % 3 == 0 ? static_cast<std::uint8_t>(1 + random() % 255) : 0;
+      if (unique_keys.empty() || keys[k] != unique_keys.back()) {
+        unique_keys.push_back(keys[k]);
+        counts.push_back(0);
+      }
+      ++counts.back();
+      if (flags[k] != 0) selected.push_back(keys[k]);
+    }
+    on_every_backend([&](auto& backend) {
+      std::vector<std::uint32_t> out(keys.size());
+      std::vector<std::int64_t> lengths(keys.size());
+      const std::int64_t runs = backend.run_lengths(n, keys.data(), out.data(), lengths.data());
+      out.resize(static_cast<std::size_t>(runs));
+      lengths.resize(out.size());
+      EXPECT_EQ(out, unique_keys);
+      EXPECT_EQ(lengths, counts);
+      out.assign(keys.size(), 0);
+      out.resize(static_cast<std::size_t>(backend.select(n, flags.data(), keys.data(), out.data())));
+      EXPECT_EQ(out, selected);
+    });
+  }
+}
+
+TEST(Backend, SegmentsAreSummedInOrder) {
+  std::mt19937 random(4);
+  for (const std::int64_t n : sizes) {
+    std::vector<std::int64_t> offsets = {0};
+    for (std::int64_t s = 0; s < n; ++s) {
+      offsets.push_back(offsets.back() + static_cast<std::int64_t>(random() % 9));
+    }
+    const std::vector<double> x = random_values(offsets.back());
+    on_every_backend([&](auto& backend) {
+      std::vector<Sum> sums(static_cast<std::size_t>(n));
+      backend.segmented_reduce(
+          n, offsets.data(), [&](std::int64_t k) { return Sum{x[static_cast<std::size_t>(k)]}; },
+          sums.data());
+      for (std::size_t s = 0; s < sums.size(); ++s) {
+        ASSERT_EQ(sums[s].value, std::accumulate(x.begin() + offsets[s], x.begin() + offsets[s + 1], 0.0));
+      }
+    });
+  }
+}
+
 TEST(Backend, CopyFillReadWrite) {
   for (const std::int64_t n : sizes) {
     const std::vector<double> x = random_values(n);

@@ -3,8 +3,6 @@
 
 #include <echelon/error.hpp>
 
-#include <cub/device/device_scan.cuh>
-
 #include <algorithm>
 #include <string>
 
@@ -91,19 +89,6 @@ cublasHandle_t Cuda::blas() {
     check(cublasSetStream(handle, stream()));
   }
   return blas_.get();
-}
-
-std::int64_t Cuda::exclusive_scan(std::int64_t n, const std::int64_t* counts, std::int64_t* offsets) {
-  const CurrentDevice current(device_.id());
-  std::size_t bytes = 0;
-  const std::int64_t last_count = n > 0 ? read(counts + n - 1) : 0;
-  check(cub::DeviceScan::ExclusiveSum(nullptr, bytes, counts, offsets, n, stream()));
-  Array<unsigned char> scratch(device_, static_cast<std::int64_t>(bytes));
-  check(cub::DeviceScan::ExclusiveSum(scratch.data(), bytes, counts, offsets, n, stream()));
-  const std::int64_t total = n > 0 ? read(offsets + n - 1) + last_count : 0;
-  write(total, offsets + n);
-  synchronize();
-  return total;
 }
 
 }  // namespace echelon

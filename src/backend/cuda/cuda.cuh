@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 
 namespace echelon {
 
@@ -97,10 +98,39 @@ __global__ void __launch_bounds__(block_size)
   if (combine_blocks(value, blockIdx.x, gridDim.x, partial, finished)) finish(value);
 }
 
+/// A warp combines a segment: lane l every 32nd element from the l-th on, then the lanes as a tree.
+template <class V, class F>
+__global__ void __launch_bounds__(block_size)
+    segmented_reduce(std::int64_t n, const std::int64_t* offsets, F f, V* sums) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * (block_size / warp_size);
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  for (std::int64_t s = (std::int64_t{blockIdx.x} * block_size + threadIdx.x) / warp_size; s < n;
+       s += stride) {
+    V value{};
+    for (std::int64_t k = offsets[s] + lane; k < offsets[s + 1]; k += warp_size) value = combine(value, f(k));
+    for (int delta = warp_size / 2; delta > 0; delta /= 2) value = combine(value, shuffle_down(value, delta));
+    if (lane == 0) sums[s] = value;
+  }
+}
+
+/// Unsigned numbers of so many bytes, as which sorts and selections move values.
+template <std::size_t bytes>
+struct BitsOf;
+template <>
+struct BitsOf<4> {
+  using Type = std::uint32_t;
+};
+template <>
+struct BitsOf<8> {
+  using Type = std::uint64_t;
+};
+template <class T>
+using Bits = typename BitsOf<sizeof(T)>::Type;
+
 }  // namespace cuda_kernels
 
 /// An NVIDIA GPU. Launches go to the calling thread's stream and return at once; only `read`, `synchronize`
-/// and `exclusive_scan` wait.
+/// and what returns a number wait.
 class Cuda {
  public:
   explicit Cuda(const Device& device);
@@ -125,6 +155,38 @@ class Cuda {
   }
 
   std::int64_t exclusive_scan(std::int64_t n, const std::int64_t* counts, std::int64_t* offsets);
+  void scan(std::int64_t n, const std::int64_t* counts, std::int64_t* offsets);
+
+  template <class K, class V>
+  void sort_by_key(std::int64_t n, int first_bit, int last_bit, const K* keys, K* sorted_keys,
+                   const V* values, V* sorted_values) {
+    using KeyBits = cuda_kernels::Bits<K>;
+    using ValueBits = cuda_kernels::Bits<V>;
+    static_assert(std::is_unsigned_v<K>);
+    sort_pairs(n, first_bit, last_bit, reinterpret_cast<const KeyBits*>(keys),
+               reinterpret_cast<KeyBits*>(sorted_keys), reinterpret_cast<const ValueBits*>(values),
+               reinterpret_cast<ValueBits*>(sorted_values));
+  }
+  template <class K>
+  std::int64_t run_lengths(std::int64_t n, const K* keys, K* unique_keys, std::int64_t* counts) {
+    using KeyBits = cuda_kernels::Bits<K>;
+    return encode_runs(n, reinterpret_cast<const KeyBits*>(keys), reinterpret_cast<KeyBits*>(unique_keys),
+                       counts);
+  }
+  template <class T>
+  std::int64_t select(std::int64_t n, const std::uint8_t* flags, const T* source, T* target) {
+    using ValueBits = cuda_kernels::Bits<T>;
+    return select_bits(n, flags, reinterpret_cast<const ValueBits*>(source),
+                       reinterpret_cast<ValueBits*>(target));
+  }
+  template <class F, class V>
+  void segmented_reduce(std::int64_t n, const std::int64_t* offsets, F f, V* sums) {
+    if (n <= 0) return;
+    const CurrentDevice current(device_.id());
+    cuda_kernels::segmented_reduce<<<blocks_for(n * cuda_kernels::warp_size, 1), cuda_kernels::block_size, 0,
+                                     stream()>>>(n, offsets, f, sums);
+    check(cudaGetLastError());
+  }
 
   template <class T>
   void copy(std::int64_t n, const T* source, T* target) {
@@ -169,6 +231,16 @@ class Cuda {
     const std::int64_t share = std::int64_t{cuda_kernels::block_size} * elements_per_thread;
     return static_cast<unsigned>(std::clamp<std::int64_t>((n + share - 1) / share, 1, most_blocks_));
   }
+
+  template <class Call>
+  std::int64_t* with_cub_scratch(Call call);
+  template <class K, class V>
+  void sort_pairs(std::int64_t n, int first_bit, int last_bit, const K* keys, K* sorted_keys, const V* values,
+                  V* sorted_values);
+  template <class K>
+  std::int64_t encode_runs(std::int64_t n, const K* keys, K* unique_keys, std::int64_t* counts);
+  template <class V>
+  std::int64_t select_bits(std::int64_t n, const std::uint8_t* flags, const V* source, V* target);
 
   Device device_;
   std::int64_t most_blocks_ = 0;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "backend/host_sum.hpp"
+#include "backend/openmp/radix_sort.hpp"
 
+#include <echelon/array.hpp>
 #include <echelon/device.hpp>
 
 #include <algorithm>
@@ -68,6 +70,56 @@ class OpenMp {
     return start.back();
   }
 
+  void scan(std::int64_t n, const std::int64_t* counts, std::int64_t* offsets) {
+    exclusive_scan(n, counts, offsets);
+  }
+
+  template <class K, class V>
+  void sort_by_key(std::int64_t n, int first_bit, int last_bit, const K* keys, K* sorted_keys,
+                   const V* values, V* sorted_values) {
+    const auto size = static_cast<std::size_t>(n);
+    unsigned char* scratch = this->scratch(size * (sizeof(K) + sizeof(V)) + alignof(V));
+    auto* scratch_keys = reinterpret_cast<K*>(scratch);
+    const std::size_t behind_keys = (size * sizeof(K) + alignof(V) - 1) / alignof(V) * alignof(V);
+    auto* scratch_values = reinterpret_cast<V*>(scratch + behind_keys);
+    openmp_detail::radix_sort(n > serial_limit ? threads_ : 1, n, first_bit, last_bit, keys, sorted_keys,
+                              values, sorted_values, scratch_keys, scratch_values);
+  }
+
+  template <class K>
+  std::int64_t run_lengths(std::int64_t n, const K* keys, K* unique_keys, std::int64_t* counts) {
+    const std::int64_t runs = pack(
+        n, [=](std::int64_t k) { return k == 0 || keys[k] != keys[k - 1]; },
+        [=](std::int64_t k, std::int64_t run) {
+          unique_keys[run] = keys[k];
+          counts[run] = k;
+        });
+    std::int64_t end = n;  // a run ends where the next one starts
+    for (std::int64_t run = runs; run-- > 0;) {
+      const std::int64_t begin = counts[run];
+      counts[run] = end - begin;
+      end = begin;
+    }
+    return runs;
+  }
+
+  template <class T>
+  std::int64_t select(std::int64_t n, const std::uint8_t* flags, const T* source, T* target) {
+    return pack(
+        n, [=](std::int64_t i) { return flags[i] != 0; },
+        [=](std::int64_t i, std::int64_t place) { target[place] = source[i]; });
+  }
+
+  template <class F, class V>
+  void segmented_reduce(std::int64_t n, const std::int64_t* offsets, F f, V* sums) {
+#pragma omp parallel for num_threads(threads_) schedule(dynamic, 256) if (n > 1)
+    for (std::int64_t s = 0; s < n; ++s) {
+      V sum{};
+      for (std::int64_t k = offsets[s]; k < offsets[s + 1]; ++k) sum = combine(sum, f(k));
+      sums[s] = sum;
+    }
+  }
+
   template <class T>
   void copy(std::int64_t n, const T* source, T* target) {
     for_each(n, [=](std::int64_t i) { target[i] = source[i]; });
@@ -88,8 +140,47 @@ class OpenMp {
 
  private:
   static constexpr std::int64_t serial_limit = 8 * reduction_block;
+
+  /// emit(i, place) for each i that is kept, places counted from 0 in the order of i; returns their number.
+  template <class Keep, class Emit>
+  std::int64_t pack(std::int64_t n, Keep keep, Emit emit) {
+    const int threads = n > serial_limit ? threads_ : 1;
+    const std::int64_t share = (n + threads - 1) / threads;
+    std::vector<std::int64_t> places(static_cast<std::size_t>(threads) + 1, 0);
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp for schedule(static, 1)
+      for (int t = 0; t < threads; ++t) {
+        std::int64_t count = 0;
+        for (std::int64_t i = std::min(t * share, n); i < std::min((t + 1) * share, n); ++i) {
+          if (keep(i)) ++count;
+        }
+        places[static_cast<std::size_t>(t) + 1] = count;
+      }
+#pragma omp single
+      for (std::size_t t = 1; t < places.size(); ++t) places[t] += places[t - 1];
+#pragma omp for schedule(static, 1)
+      for (int t = 0; t < threads; ++t) {
+        std::int64_t place = places[static_cast<std::size_t>(t)];
+        for (std::int64_t i = std::min(t * share, n); i < std::min((t + 1) * share, n); ++i) {
+          if (keep(i)) emit(i, place++);
+        }
+      }
+    }
+    return places.back();
+  }
+
+  unsigned char* scratch(std::size_t bytes) {
+    if (scratch_.bytes() < bytes) {
+      scratch_ = Array<unsigned char>();  // the old one makes room first
+      scratch_ = Array<unsigned char>(device_, static_cast<std::int64_t>(bytes));
+    }
+    return scratch_.data();
+  }
+
   Device device_;
   int threads_;
+  Array<unsigned char> scratch_;
 };
 
 }  // namespace echelon

@@ -6,7 +6,11 @@
 #include <echelon/device.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <numeric>
+#include <vector>
 
 namespace echelon {
 
@@ -40,6 +44,58 @@ class Serial {
     }
     offsets[n] = sum;
     return sum;
+  }
+
+  void scan(std::int64_t n, const std::int64_t* counts, std::int64_t* offsets) {
+    exclusive_scan(n, counts, offsets);
+  }
+
+  template <class K, class V>
+  void sort_by_key(std::int64_t n, int first_bit, int last_bit, const K* keys, K* sorted_keys,
+                   const V* values, V* sorted_values) {
+    const int width = last_bit - first_bit;
+    const K mask =
+        width == 0 ? K{0} : std::numeric_limits<K>::max() >> (std::numeric_limits<K>::digits - width);
+    const auto digits = [=](K key) { return first_bit < last_bit ? (key >> first_bit) & mask : K{0}; };
+    std::vector<std::int64_t> order(static_cast<std::size_t>(n));
+    std::iota(order.begin(), order.end(), std::int64_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [=](std::int64_t a, std::int64_t b) { return digits(keys[a]) < digits(keys[b]); });
+    for (const std::int64_t k : order) {
+      *sorted_keys++ = keys[k];
+      *sorted_values++ = values[k];
+    }
+  }
+
+  template <class K>
+  std::int64_t run_lengths(std::int64_t n, const K* keys, K* unique_keys, std::int64_t* counts) {
+    std::int64_t runs = 0;
+    for (std::int64_t k = 0; k < n; ++k) {
+      if (k == 0 || keys[k] != keys[k - 1]) {
+        unique_keys[runs] = keys[k];
+        counts[runs++] = 0;
+      }
+      ++counts[runs - 1];
+    }
+    return runs;
+  }
+
+  template <class T>
+  std::int64_t select(std::int64_t n, const std::uint8_t* flags, const T* source, T* target) {
+    std::int64_t selected = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (flags[i] != 0) target[selected++] = source[i];
+    }
+    return selected;
+  }
+
+  template <class F, class V>
+  void segmented_reduce(std::int64_t n, const std::int64_t* offsets, F f, V* sums) {
+    for (std::int64_t s = 0; s < n; ++s) {
+      V sum{};
+      for (std::int64_t k = offsets[s]; k < offsets[s + 1]; ++k) sum = combine(sum, f(k));
+      sums[s] = sum;
+    }
   }
 
   template <class T>

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A stable radix sort on several threads.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace echelon::openmp_detail {
+
+/// Bits sorted by in one pass: the 256 places that a thread writes to stay in its first cache.
+inline constexpr int digit_bits = 8;
+
+template <class K>
+struct Digit {
+  int shift;
+  K mask;
+  std::size_t operator()(K key) const { return static_cast<std::size_t>((key >> shift) & mask); }
+};
+
+/// Each thread counts the digits of its share, and puts the share in place behind what smaller digits and
+/// earlier shares need.
+template <class K, class V>
+void sort_by_digit(int threads, std::int64_t n, Digit<K> digit, const K* keys, K* to_keys, const V* values,
+                   V* to_values) {
+  using Places = std::array<std::int64_t, std::size_t{1} << digit_bits>;
+  std::vector<Places> places(static_cast<std::size_t>(threads), Places{});
+  const std::int64_t share = (n + threads - 1) / threads;
+#pragma omp parallel num_threads(threads)
+  {
+#pragma omp for schedule(static, 1)
+    for (int t = 0; t < threads; ++t) {
+      Places counts{};
+      for (std::int64_t k = std::min(t * share, n); k < std::min((t + 1) * share, n); ++k) {
+        ++counts[digit(keys[k])];
+      }
+      places[static_cast<std::size_t>(t)] = counts;
+    }
+#pragma omp single
+    {
+      std::int64_t sum = 0;
+      for (std::size_t d = 0; d < places.front().size(); ++d) {
+        for (Places& counts : places) sum += std::exchange(counts[d], sum);
+      }
+    }
+#pragma omp for schedule(static, 1)
+    for (int t = 0; t < threads; ++t) {
+      Places next = places[static_cast<std::size_t>(t)];
+      for (std::int64_t k = std::min(t * share, n); k < std::min((t + 1) * share, n); ++k) {
+        const std::int64_t place = next[digit(keys[k])]++;
+        to_keys[place] = keys[k];
+        to_values[place] = values[k];
+      }
+    }
+  }
+}
+
+/// Least significant digit first. The passes alternate between the target and the scratch arrays so that the
+/// last one ends in the target.
+template <class K, class V>
+void radix_sort(int threads, std::int64_t n, int first_bit, int last_bit, const K* keys, K* sorted_keys,
+                const V* values, V* sorted_values, K* scratch_keys, V* scratch_values) {
+  const int passes = (last_bit - first_bit + digit_bits - 1) / digit_bits;
+  if (passes == 0) {
+    std::copy_n(keys, n, sorted_keys);
+    std::copy_n(values, n, sorted_values);
+  }
+  for (int pass = 0; pass < passes; ++pass) {
+    const int shift = first_bit + pass * digit_bits;
+    const int bits = std::min(digit_bits, last_bit - shift);
+    const bool to_target = (passes - pass) % 2 == 1;
+    K* to_keys = to_target ? sorted_keys : scratch_keys;
+    V* to_values = to_target ? sorted_values : scratch_values;
+    sort_by_digit(threads, n, Digit<K>{shift, static_cast<K>((K{1} << bits) - 1)}, keys, to_keys, values,
+                  to_values);
+    keys = to_keys;
+    values = to_values;
+  }
+}
+
+}  // namespace echelon::openmp_detail

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The CUDA backend's primitives against std:: algorithms.
+#include "backend/backend.hpp"
+#include "backend/cuda/cuda.cuh"
+#include "gpu/gpu_fixture.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <utility>
+#include <vector>
+
+namespace echelon::test {
+namespace {
+
+constexpr std::int64_t sizes[] = {0, 1, 31, 33, 1025, 4097, 1'000'003};
+
+class GpuBackend : public GpuTest {
+ protected:
+  template <class V>
+  [[nodiscard]] Array<V> there(const std::vector<V>& values) const {
+    return Array<V>(gpu, std::span<const V>(values));
+  }
+};
+
+template <class V>
+std::vector<V> first(const Array<V>& array, std::int64_t n) {
+  std::vector<V> values = array.to_vector();
+  values.resize(static_cast<std::size_t>(n));
+  return values;
+}
+
+TEST_F(GpuBackend, Scans) {
+  Cuda backend(gpu);
+  std::mt19937 random(1);
+  for (const std::int64_t n : sizes) {
+    std::vector<std::int64_t> counts(static_cast<std::size_t>(n));
+    std::generate(counts.begin(), counts.end(), [&] { return static_cast<std::int64_t>(random()); });
+    std::vector<std::int64_t> expected(counts.size() + 1, 0);
+    std::partial_sum(counts.begin(), counts.end(), expected.begin() + 1);
+    const Array<std::int64_t> in = there(counts);
+    Array<std::int64_t> out(gpu, n + 1);
+    EXPECT_EQ(backend.exclusive_scan(n, in.data(), out.data()), expected.back());
+    EXPECT_EQ(out.to_vector(), expected);
+    counts.push_back(-7);  // must not be read
+    Array<std::int64_t> in_place = there(counts);
+    backend.scan(n, in_place.data(), in_place.data());
+    EXPECT_EQ(in_place.to_vector(), expected);
+  }
+}
+
+template <class K, class V>
+void check_sort(const Device& gpu, int first_bit, int last_bit) {
+  Cuda backend(gpu);
+  std::mt19937_64 random(2);
+  for (const std::int64_t n : sizes) {
+    std::vector<std::pair<K, V>> pairs(static_cast<std::size_t>(n));
+    for (std::size_t k = 0; k < pairs.size(); ++k) pairs[k] = {static_cast<K>(random()), static_cast<V>(k)};
+    std::vector<K> keys;
+    std::vector<V> values;
+    for (const auto& [key, value] : pairs) {
+      keys.push_back(key);
+      values.push_back(value);
+    }
+    const Array<K> keys_in(gpu, std::span<const K>(keys));
+    const Array<V> values_in(gpu, std::span<const V>(values));
+    Array<K> keys_out(gpu, n);
+    Array<V> values_out(gpu, n);
+    backend.sort_by_key(n, first_bit, last_bit, keys_in.data(), keys_out.data(), values_in.data(),
+                        values_out.data());
+    const auto digits = [=](K key) {
+      return first_bit == last_bit ? K{0}
+                                   : static_cast<K>(key << (8 * sizeof(K) - last_bit)) >>
+                                         (8 * sizeof(K) - last_bit + first_bit);
+    };
+    std::stable_sort(pairs.begin(), pairs.end(),
+                     [&](const auto& a, const auto& b) { return digits(a.first) < digits(b.first); });
+    const std::vector<K> sorted_keys = keys_out.to_vector();
+    const std::vector<V> sorted_values = values_out.to_vector();
+    for (std::size_t k = 0; k < pairs.size(); ++k) {
+      ASSERT_EQ(sorted_keys[k], pairs[k].first) << k << " of " << n;
+      ASSERT_EQ(sorted_values[k], pairs[k].second) << k << " of " << n;
+    }
+    EXPECT_EQ(keys_in.to_vector(), keys);
+  }
+}
+
+TEST_F(GpuBackend, SortsByKeyStably) {
+  check_sort<std::uint32_t, double>(gpu, 0, 32);
+  check_sort<std::uint32_t, float>(gpu, 3, 14);
+  check_sort<std::uint32_t, std::int64_t>(gpu, 5, 5);
+  check_sort<std::uint64_t, std::int32_t>(gpu, 0, 64);
+  check_sort<std::uint64_t, double>(gpu, 20, 27);
+}
+
+TEST_F(GpuBackend, RunsAndSelection) {
+  Cuda backend(gpu);
+  std::mt19937 random(3);
+  for (const std::int64_t n : sizes) {
+    std::vector<std::uint64_t> keys(static_cast<std::size_t>(n));
+    std::vector<std::uint8_t> flags(static_cast<std::size_t>(n));
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      keys[k] = k > 0 && random() % 3 != 0 ? keys[k - 1] : random();
+      flags[k] = random() % 3 == 0 ? static_cast<std::uint8_t>(1 + random() % 255) : 0;
+    }
+    std::vector<std::uint64_t> unique_keys;
+    std::vector<std::int64_t> counts;
+    std::vector<std::uint64_t> selected;
+    for (std::size_t k = 0; k < keys.size(); ++k) {
+      if (k == 0 || keys[k] != keys[k - 1]) {
+        unique_keys.push_back(keys[k]);
+        counts.push_back(0);
+      }
+      ++counts.back();
+      if (flags[k] != 0) selected.push_back(keys[k]);
+    }
+    const Array<std::uint64_t> in = there(keys);
+    Array<std::uint64_t> out(gpu, n);
+    Array<std::int64_t> lengths(gpu, n);
+    const std::int64_t runs = backend.run_lengths(n, in.data(), out.data(), lengths.data());
+    EXPECT_EQ(first(out, runs), unique_keys);
+    EXPECT_EQ(first(lengths, runs), counts);
+    const std::int64_t number = backend.select(n, there(flags).data(), in.data(), out.data());
+    EXPECT_EQ(first(out, number), selected);
+  }
+}
+
+struct ValueAt {
+  const double* values;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t k) const { return {values[k]}; }
+};
+
+TEST_F(GpuBackend, SegmentsAreSummed) {
+  Cuda backend(gpu);
+  std::mt19937 random(4);
+  for (const std::int64_t n : sizes) {
+    std::vector<std::int64_t> offsets = {0};
+    for (std::int64_t s = 0; s < n; ++s)
+      offsets.push_back(offsets.back() + static_cast<std::int64_t>(random() % 40) % 13);
+    if (n > 1) offsets.back() += 5000;
+    std::vector<double> values(static_cast<std::size_t>(offsets.back()));
+    std::generate(values.begin(), values.end(), [&] { return static_cast<double>(random() % 1000); });
+    const Array<double> in = there(values);
+    const Array<std::int64_t> bounds = there(offsets);
+    Array<Sum> sums(gpu, n);
+    backend.segmented_reduce(n, bounds.data(), ValueAt{in.data()}, sums.data());
+    const std::vector<Sum> got = sums.to_vector();
+    for (std::size_t s = 0; s < got.size(); ++s) {  // integers: exact in any order
+      ASSERT_EQ(got[s].value,
+                std::accumulate(values.begin() + offsets[s], values.begin() + offsets[s + 1], 0.0));
+    }
+  }
+}
+
+TEST_F(GpuBackend, RepetitionAllocatesNothing) {
+  Cuda backend(gpu);
+  constexpr std::int64_t n = 3'000'000;
+  Array<std::uint64_t> keys(gpu, n);
+  Array<std::uint64_t> sorted(gpu, n);
+  Array<double> values(gpu, n);
+  Array<double> sorted_values(gpu, n);
+  Array<std::int64_t> counts(gpu, n + 1);
+  backend.fill(n, std::uint64_t{5}, keys.data());
+  backend.fill(n, 1.0, values.data());
+  std::size_t available = 0;
+  for (int repetition = 0; repetition < 3; ++repetition) {
+    backend.sort_by_key(n, 0, 64, keys.data(), sorted.data(), values.data(), sorted_values.data());
+    EXPECT_EQ(backend.run_lengths(n, keys.data(), sorted.data(), counts.data()), 1);
+    backend.fill(n, std::int64_t{1}, counts.data());
+    EXPECT_EQ(backend.exclusive_scan(n, counts.data(), counts.data()), n);
+    if (repetition > 0) EXPECT_EQ(memory(gpu).available, available);
+    available = memory(gpu).available;
+  }
+}
+
+}  // namespace
+}  // namespace echelon::test
