@@ -5,6 +5,7 @@
 #include <echelon/array.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace echelon {
@@ -32,6 +33,9 @@ struct RowBlocks {
   Array<Piece> pieces;
 };
 
+/// For code inside the library: RowBlocks that are made when they are first asked for.
+class LazyRowBlocks;
+
 /// Row i holds `values[k]` in column `column_indices[k]` for k in [row_offsets[i], row_offsets[i+1]).
 /// Columns ascend strictly within a row (no duplicates); stored zeros are allowed.
 /// Memory: 12 (double) or 8 (float) bytes a nonzero and 8 a row.
@@ -48,8 +52,9 @@ class Csr {
   /// The same, nothing checked: for arrays that are known to be right.
   static Csr unchecked(std::int64_t rows, std::int64_t columns, Array<std::int64_t> row_offsets,
                        Array<std::int32_t> column_indices, Array<T> values);
-  /// Sorts the triplets and sums duplicates, in the order given. Throws InvalidMatrix for an index out of
-  /// range. O(nonzeros log(longest row)) time, 16 or 12 bytes a triplet and 16 a row besides the result.
+  /// Sorts the triplets and sums duplicates, in the order given, with all cores. Throws InvalidMatrix for an
+  /// index out of range. O(nonzeros log(longest row)) time; 16 or 12 bytes a triplet besides the result, and
+  /// the result once more where there are duplicates.
   static Csr from_triplets(std::int64_t rows, std::int64_t columns, const std::vector<Triplet<T>>& triplets);
 
   [[nodiscard]] std::int64_t rows() const { return rows_; }
@@ -69,17 +74,20 @@ class Csr {
   /// A copy in the memory of `device`.
   [[nodiscard]] Csr to(const Device& device) const;
 
-  [[nodiscard]] const RowBlocks& row_blocks() const { return row_blocks_; }
+  /// For code inside the library, of a matrix on a GPU: made by the first call, which synchronises, and
+  /// shared with copies in the same memory. Any number of threads may ask at once.
+  [[nodiscard]] const RowBlocks& row_blocks() const;
 
  private:
   void check() const;
+  void prepare_row_blocks();
 
   std::int64_t rows_ = 0;
   std::int64_t columns_ = 0;
   Array<std::int64_t> row_offsets_;
   Array<std::int32_t> column_indices_;
   Array<T> values_;
-  RowBlocks row_blocks_;  // the pattern never changes, so neither do they
+  std::shared_ptr<LazyRowBlocks> row_blocks_;  // on a GPU; the pattern never changes, so neither do they
 };
 
 extern template class Csr<float>;

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <echelon/array.hpp>
+#include <echelon/coo.hpp>
+#include <echelon/csc.hpp>
 #include <echelon/csr.hpp>
 #include <echelon/dense.hpp>
 #include <echelon/device.hpp>
@@ -16,3 +18,4 @@
 #include <echelon/solve.hpp>
 #include <echelon/solver.hpp>
 #include <echelon/structure.hpp>
+#include <echelon/transform.hpp>

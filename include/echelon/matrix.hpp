@@ -2,6 +2,8 @@
 /// What a solver accepts as `A`, and conversion between the forms.
 #pragma once
 
+#include <echelon/coo.hpp>
+#include <echelon/csc.hpp>
 #include <echelon/csr.hpp>
 #include <echelon/dense.hpp>
 
@@ -47,13 +49,53 @@ class MatrixRef {
   DenseView<const T> dense_;
 };
 
-/// All elements, zeros included, column-major, on the matrix's device. rows * columns * sizeof(T) bytes;
-/// throws OutOfMemory when they are not to be had. Done on return, on a GPU too.
+// Conversions. Each works on the device of its argument and leaves the result there; on a GPU it queues the
+// work and does not wait, unless it says that it synchronises, to learn how much memory the result takes.
+// Stored zeros stay stored from one sparse form to another, and are dropped from a dense one.
+
+/// All elements, zeros included, column-major. rows * columns * sizeof(T) bytes; throws OutOfMemory when they
+/// are not to be had.
 template <class T>
 [[nodiscard]] Dense<T> to_dense(MatrixRef<T> matrix);
-/// The elements that differ from zero (NaN does), on the matrix's device. Throws InvalidMatrix when there are
-/// more columns than a 32-bit index counts.
+/// The same; entries of one place are summed in the order given. Goes by way of a Csr. Synchronises.
+template <class T>
+[[nodiscard]] Dense<T> to_dense(const Coo<T>& matrix);
+/// The same. Goes by way of a Csr.
+template <class T>
+[[nodiscard]] Dense<T> to_dense(const Csc<T>& matrix);
+
+/// The elements that differ from zero (NaN does). Synchronises. Throws InvalidMatrix when there are more
+/// columns than a 32-bit index counts.
 template <class T>
 [[nodiscard]] Csr<T> to_csr(MatrixRef<T> matrix);
+/// Entries of one place are summed in the order given, the same on every device and on every run.
+/// Synchronises. Time: a few passes over the entries and a sort within each row. Memory besides the result:
+/// 16 (double) or 12 (float) bytes an entry, and, where places occur several times, their entries once more.
+template <class T>
+[[nodiscard]] Csr<T> to_csr(const Coo<T>& matrix);
+/// A transposition, see transform.hpp.
+template <class T>
+[[nodiscard]] Csr<T> to_csr(const Csc<T>& matrix);
+
+/// The elements row by row, columns ascending. Throws InvalidMatrix when there are more rows than a 32-bit
+/// index counts.
+template <class T>
+[[nodiscard]] Coo<T> to_coo(const Csr<T>& matrix);
+/// The elements column by column, rows ascending.
+template <class T>
+[[nodiscard]] Coo<T> to_coo(const Csc<T>& matrix);
+/// A dense matrix's elements that differ from zero, row by row. Synchronises.
+template <class T>
+[[nodiscard]] Coo<T> to_coo(MatrixRef<T> matrix);
+
+/// A transposition. Throws InvalidMatrix when there are more rows than a 32-bit index counts.
+template <class T>
+[[nodiscard]] Csc<T> to_csc(const Csr<T>& matrix);
+/// Entries of one place are summed in the order given. Synchronises; cost as of to_csr.
+template <class T>
+[[nodiscard]] Csc<T> to_csc(const Coo<T>& matrix);
+/// A dense matrix's elements that differ from zero. Synchronises.
+template <class T>
+[[nodiscard]] Csc<T> to_csc(MatrixRef<T> matrix);
 
 }  // namespace echelon

@@ -2,6 +2,9 @@
 #include "matrix/convert.hpp"
 
 #include "backend/side.hpp"
+#include "backend/store.hpp"
+#include "matrix/compress.hpp"
+#include "matrix/merge_repeated.hpp"
 #include "matrix/rows.hpp"
 
 #include <utility>
@@ -56,6 +59,36 @@ struct PackNonzeros {
   }
 };
 
+/// Writes row i's number to each of its entries.
+struct RepeatRow {
+  const std::int64_t* row_offsets;
+  std::int32_t* row_indices;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k) {
+      row_indices[k] = static_cast<std::int32_t>(i);
+    }
+  }
+};
+
+struct IndexOutOfRange {
+  std::int64_t rows;
+  std::int64_t columns;
+  const std::int32_t* row_indices;
+  const std::int32_t* column_indices;
+  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t k) const {
+    const bool good =
+        row_indices[k] >= 0 && row_indices[k] < rows && column_indices[k] >= 0 && column_indices[k] < columns;
+    return good ? FirstIndex{} : FirstIndex{k};
+  }
+};
+
+template <class Backend, class V>
+Array<V> copy_of(Backend& backend, const Array<V>& array) {
+  Array<V> result(backend.device(), array.size());
+  backend.copy(array.size(), array.data(), result.data());
+  return result;
+}
+
 template <class T>
 bool is_contiguous(const DenseView<const T>& a) {
   return a.layout == Layout::column_major && (a.leading == a.rows || a.columns == 1);
@@ -94,15 +127,67 @@ Csr<T> to_csr_on(const MatrixRef<T>& matrix) {
       Array<std::int32_t> column_indices(matrix.device(), nonzeros);
       Array<T> values(matrix.device(), nonzeros);
       backend.for_each(n, PackNonzeros<Rows>{rows, row_offsets.data(), column_indices.data(), values.data()});
-      backend.synchronize();
-      return {n, matrix.columns(), std::move(row_offsets), std::move(column_indices), std::move(values)};
+      return Csr<T>::unchecked(n, matrix.columns(), std::move(row_offsets), std::move(column_indices),
+                               std::move(values));
     });
   });
 }
 
+template <class Side, class T>
+Csr<T> to_csr_on(const Coo<T>& matrix) {
+  return on_backend(matrix.device(), [&]<class B>() {
+    B backend(matrix.device());
+    return merge_repeated(backend, matrix.columns(),
+                          compress(backend, CooEntries<T>(matrix), matrix.rows(), matrix.columns()));
+  });
+}
+
+template <class Side, class T>
+Coo<T> to_coo_on(const Csr<T>& matrix) {
+  return on_backend(matrix.device(), [&]<class B>() {
+    B backend(matrix.device());
+    Array<std::int32_t> row_indices(matrix.device(), matrix.nonzeros());
+    backend.for_each(matrix.rows(), RepeatRow{matrix.row_offsets().data(), row_indices.data()});
+    return Coo<T>::unchecked(matrix.rows(), matrix.columns(), std::move(row_indices), matrix.column_indices(),
+                             matrix.values());
+  });
+}
+
+template <class Side, class T>
+Csr<T> transpose_on(const Csr<T>& matrix) {
+  return on_backend(matrix.device(), [&]<class B>() {
+    B backend(matrix.device());
+    CompressedRows<T> rows = compress(backend, TransposedEntries<T>(matrix), matrix.columns(), matrix.rows());
+    return Csr<T>::unchecked(matrix.columns(), matrix.rows(), std::move(rows.offsets),
+                             std::move(rows.columns), std::move(rows.values));
+  });
+}
+
+template <class Side, class T>
+std::int64_t first_bad_entry_on(const Coo<T>& matrix) {
+  return on_backend(matrix.device(), [&]<class B>() {
+    B backend(matrix.device());
+    Array<FirstIndex> first(matrix.device(), 1);
+    backend.reduce(matrix.entries(),
+                   IndexOutOfRange{matrix.rows(), matrix.columns(), matrix.row_indices().data(),
+                                   matrix.column_indices().data()},
+                   Store<FirstIndex>{first.data()});
+    const std::int64_t bad = backend.read(first.data()).value;
+    return bad == FirstIndex::none ? std::int64_t{-1} : bad;
+  });
+}
+
 template Dense<float> to_dense_on<ThisSide>(const MatrixRef<float>&);
-template Dense<double> to_dense_on<ThisSide>(const MatrixRef<double>&);
 template Csr<float> to_csr_on<ThisSide>(const MatrixRef<float>&);
+template Csr<float> to_csr_on<ThisSide>(const Coo<float>&);
+template Coo<float> to_coo_on<ThisSide>(const Csr<float>&);
+template Csr<float> transpose_on<ThisSide>(const Csr<float>&);
+template std::int64_t first_bad_entry_on<ThisSide>(const Coo<float>&);
+template Dense<double> to_dense_on<ThisSide>(const MatrixRef<double>&);
 template Csr<double> to_csr_on<ThisSide>(const MatrixRef<double>&);
+template Csr<double> to_csr_on<ThisSide>(const Coo<double>&);
+template Coo<double> to_coo_on<ThisSide>(const Csr<double>&);
+template Csr<double> transpose_on<ThisSide>(const Csr<double>&);
+template std::int64_t first_bad_entry_on<ThisSide>(const Coo<double>&);
 
 }  // namespace echelon

@@ -1,45 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/backend.hpp"
+#include "backend/openmp/openmp.hpp"
+#include "matrix/compress.hpp"
+#include "matrix/merge_repeated.hpp"
 #include "matrix/row_blocks.hpp"
+#include "matrix/shape.hpp"
 
 #include <echelon/csr.hpp>
 #include <echelon/error.hpp>
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <limits>
-#include <span>
+#include <memory>
 #include <utility>
 
 namespace echelon {
 
 namespace {
 
-/// Triplets bucketed by row, each row sorted by column, equal places in the order given.
 template <class T>
-std::vector<Triplet<T>> sorted_by_row(std::int64_t rows, const std::vector<Triplet<T>>& triplets) {
-  Array<std::int64_t> start(Device(), rows + 1);
-  std::fill_n(start.data(), rows + 1, 0);
-  for (const auto& t : triplets) ++start[t.row + std::int64_t{1}];
-  for (std::int64_t i = 0; i < rows; ++i) start[i + 1] += start[i];
-  Array<std::int64_t> next = start;
-  std::vector<Triplet<T>> sorted(triplets.size());
-  for (const auto& t : triplets) sorted[static_cast<std::size_t>(next[t.row]++)] = t;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    std::stable_sort(sorted.begin() + start[i], sorted.begin() + start[i + 1],
-                     [](const auto& a, const auto& b) { return a.column < b.column; });
-  }
-  return sorted;
-}
-
-void check_shape(std::int64_t rows, std::int64_t columns) {
-  constexpr std::int64_t most_columns = std::numeric_limits<std::int32_t>::max();
-  constexpr std::int64_t most_rows = std::numeric_limits<std::int64_t>::max() / 16;
-  if (rows < 0 || columns < 0) throw InvalidMatrix(fmt::format("a matrix of {} by {}", rows, columns));
-  if (rows > most_rows) throw InvalidMatrix(fmt::format("{} rows are more than can be addressed", rows));
-  if (columns > most_columns) {
-    throw InvalidMatrix(fmt::format("{} columns: a 32-bit column index counts to {}", columns, most_columns));
-  }
+void check_triplets(std::int64_t rows, std::int64_t columns, const std::vector<Triplet<T>>& triplets) {
+  FirstIndex bad;
+  OpenMp(Device()).reduce(
+      static_cast<std::int64_t>(triplets.size()),
+      [&](std::int64_t k) {
+        const Triplet<T>& t = triplets[static_cast<std::size_t>(k)];
+        const bool good = t.row >= 0 && t.row < rows && t.column >= 0 && t.column < columns;
+        return good ? FirstIndex{} : FirstIndex{k};
+      },
+      [&](FirstIndex first) { bad = first; });
+  if (bad.value == FirstIndex::none) return;
+  const Triplet<T>& t = triplets[static_cast<std::size_t>(bad.value)];
+  throw InvalidMatrix(
+      fmt::format("element ({}, {}) of a matrix of {} by {}", t.row, t.column, rows, columns));
 }
 
 }  // namespace
@@ -73,7 +66,7 @@ Csr<T>::Csr(std::int64_t rows, std::int64_t columns, Array<std::int64_t> row_off
   if (device().on_host()) {
     check();
   } else {
-    row_blocks_ = make_row_blocks(rows, nonzeros(), row_offsets_);
+    prepare_row_blocks();
   }
 }
 
@@ -86,9 +79,7 @@ Csr<T> Csr<T>::unchecked(std::int64_t rows, std::int64_t columns, Array<std::int
   result.row_offsets_ = std::move(row_offsets);
   result.column_indices_ = std::move(column_indices);
   result.values_ = std::move(values);
-  if (!result.device().on_host()) {
-    result.row_blocks_ = make_row_blocks(rows, result.nonzeros(), result.row_offsets_);
-  }
+  result.prepare_row_blocks();
   return result;
 }
 
@@ -126,33 +117,9 @@ template <class T>
 Csr<T> Csr<T>::from_triplets(std::int64_t rows, std::int64_t columns,
                              const std::vector<Triplet<T>>& triplets) {
   check_shape(rows, columns);
-  for (const auto& t : triplets) {
-    if (t.row < 0 || t.row >= rows || t.column < 0 || t.column >= columns) {
-      throw InvalidMatrix(
-          fmt::format("element ({}, {}) of a matrix of {} by {}", t.row, t.column, rows, columns));
-    }
-  }
-  std::vector<Triplet<T>> sorted = sorted_by_row(rows, triplets);
-  std::size_t count = 0;
-  for (const auto& t : sorted) {
-    if (count > 0 && sorted[count - 1].row == t.row && sorted[count - 1].column == t.column) {
-      sorted[count - 1].value += t.value;
-    } else {
-      sorted[count++] = t;
-    }
-  }
-  const Device host;
-  Array<std::int64_t> row_offsets(host, rows + 1);
-  std::fill_n(row_offsets.data(), rows + 1, 0);
-  Array<std::int32_t> column_indices(host, static_cast<std::int64_t>(count));
-  Array<T> values(host, static_cast<std::int64_t>(count));
-  for (std::size_t k = 0; k < count; ++k) {
-    ++row_offsets[sorted[k].row + std::int64_t{1}];
-    column_indices[static_cast<std::int64_t>(k)] = sorted[k].column;
-    values[static_cast<std::int64_t>(k)] = sorted[k].value;
-  }
-  for (std::int64_t i = 0; i < rows; ++i) row_offsets[i + 1] += row_offsets[i];
-  return {rows, columns, std::move(row_offsets), std::move(column_indices), std::move(values)};
+  check_triplets(rows, columns, triplets);
+  OpenMp backend{Device()};
+  return merge_repeated(backend, columns, compress(backend, TripletEntries<T>(triplets), rows, columns));
 }
 
 template <class T>
@@ -163,8 +130,22 @@ Csr<T> Csr<T>::to(const Device& device) const {
   result.row_offsets_ = row_offsets_.to(device);
   result.column_indices_ = column_indices_.to(device);
   result.values_ = values_.to(device);
-  if (!device.on_host()) result.row_blocks_ = make_row_blocks(rows_, nonzeros(), result.row_offsets_);
+  if (same_memory(device, this->device())) {
+    result.row_blocks_ = row_blocks_;
+  } else {
+    result.prepare_row_blocks();
+  }
   return result;
+}
+
+template <class T>
+void Csr<T>::prepare_row_blocks() {
+  if (!device().on_host()) row_blocks_ = std::make_shared<LazyRowBlocks>();
+}
+
+template <class T>
+const RowBlocks& Csr<T>::row_blocks() const {
+  return row_blocks_->get(rows_, nonzeros(), row_offsets_);
 }
 
 template class Csr<float>;

@@ -7,6 +7,7 @@
 #include <echelon/csr.hpp>
 
 #include <cstdint>
+#include <mutex>
 
 namespace echelon {
 
@@ -25,5 +26,19 @@ ECHELON_ANYWHERE inline bool fits_row_block(std::int64_t begin, std::int64_t end
 /// Synchronises. Defined by row_blocks.cu, or by backend/cuda/absent.cpp.
 [[nodiscard]] RowBlocks make_row_blocks(std::int64_t rows, std::int64_t nonzeros,
                                         const Array<std::int64_t>& row_offsets);
+
+/// What Csr keeps them in.
+class LazyRowBlocks {
+ public:
+  /// Every call is for the same pattern. Thread-safe; one that fails leaves the next to try again.
+  const RowBlocks& get(std::int64_t rows, std::int64_t nonzeros, const Array<std::int64_t>& row_offsets) {
+    std::call_once(once_, [&] { blocks_ = make_row_blocks(rows, nonzeros, row_offsets); });
+    return blocks_;
+  }
+
+ private:
+  std::once_flag once_;
+  RowBlocks blocks_;
+};
 
 }  // namespace echelon

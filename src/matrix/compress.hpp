@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Entries in any order, put into rows: what makes a Csr of a Coo, and what transposes one.
+///
+/// Every backend has its own way, and all have one result: the entries of a row in ascending columns, those
+/// of one place next to each other, in the order given.
+#pragma once
+
+#include "backend/dispatch.hpp"
+
+#include <echelon/array.hpp>
+#include <echelon/coo.hpp>
+#include <echelon/csr.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace echelon {
+
+class Serial;
+class OpenMp;
+class Cuda;
+
+/// Entry k is in row rows[k] and column columns[k].
+template <class T>
+struct CooEntries {
+  using Value = T;
+  static constexpr bool columns_ascend = false;  ///< within each row
+  const std::int32_t* rows;
+  const std::int32_t* columns;
+  const T* values;
+  std::int64_t count;
+
+  explicit CooEntries(const Coo<T>& a)
+      : rows(a.row_indices().data()),
+        columns(a.column_indices().data()),
+        values(a.values().data()),
+        count(a.entries()) {}
+  /// f(row, column, value) for the entries [begin, end), in order.
+  template <class F>
+  void for_range(std::int64_t begin, std::int64_t end, F f) const {
+    for (std::int64_t k = begin; k < end; ++k) f(rows[k], columns[k], values[k]);
+  }
+};
+
+/// The entries of a Csr's transpose, in the order of the Csr.
+template <class T>
+struct TransposedEntries {
+  using Value = T;
+  static constexpr bool columns_ascend = true;
+  std::int64_t offset_count;  ///< of the Csr's rows
+  const std::int64_t* offsets;
+  const std::int32_t* rows;  ///< the Csr's columns
+  const T* values;
+  std::int64_t count;
+
+  explicit TransposedEntries(const Csr<T>& a)
+      : offset_count(a.rows()),
+        offsets(a.row_offsets().data()),
+        rows(a.column_indices().data()),
+        values(a.values().data()),
+        count(a.nonzeros()) {}
+  template <class F>
+  void for_range(std::int64_t begin, std::int64_t end, F f) const {
+    if (begin >= end) return;
+    const std::int64_t* next = std::upper_bound(offsets, offsets + offset_count, begin);
+    for (std::int64_t k = begin; k < end; ++k) {
+      while (*next <= k) ++next;
+      f(rows[k], static_cast<std::int32_t>(next - offsets - 1), values[k]);
+    }
+  }
+};
+
+/// Host only.
+template <class T>
+struct TripletEntries {
+  using Value = T;
+  static constexpr bool columns_ascend = false;
+  const Triplet<T>* triplets;
+  std::int64_t count;
+
+  explicit TripletEntries(const std::vector<Triplet<T>>& list)
+      : triplets(list.data()), count(static_cast<std::int64_t>(list.size())) {}
+  template <class F>
+  void for_range(std::int64_t begin, std::int64_t end, F f) const {
+    for (std::int64_t k = begin; k < end; ++k) f(triplets[k].row, triplets[k].column, triplets[k].value);
+  }
+};
+
+/// The arrays of a Csr, but that places which occur several times are not summed yet.
+template <class T>
+struct CompressedRows {
+  Array<std::int64_t> offsets;
+  Array<std::int32_t> columns;
+  Array<T> values;
+  bool repeated = false;  ///< whether any place occurs twice
+};
+
+/// `rows` and `columns` count those of the result; the entries are known to lie within. Defined by
+/// compress_host.cpp for Serial and OpenMp, by compress.cu for Cuda (which waits for what `repeated` says,
+/// and not at all if columns_ascend).
+template <class Backend, class Entries>
+CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries& entries, std::int64_t rows,
+                                                 std::int64_t columns);
+
+}  // namespace echelon
