@@ -17,5 +17,7 @@
 #include <echelon/report.hpp>
 #include <echelon/solve.hpp>
 #include <echelon/solver.hpp>
+#include <echelon/sparse_product.hpp>
+#include <echelon/sparse_sum.hpp>
 #include <echelon/structure.hpp>
 #include <echelon/transform.hpp>
