@@ -7,7 +7,7 @@
 // prepares itself first; the better of its two CSR algorithms counts.
 #include "backend/cuda/cuda.cuh"
 #include "linalg/multiply.hpp"
-#include "measure.hpp"
+#include "measure.cuh"
 
 #include <echelon/echelon.hpp>
 
@@ -24,53 +24,6 @@
 namespace ec = echelon;
 
 namespace {
-
-class Event {
- public:
-  Event() { ec::check(cudaEventCreate(&event_)); }
-  Event(const Event&) = delete;
-  Event& operator=(const Event&) = delete;
-  ~Event() { cudaEventDestroy(event_); }
-  void record() { ec::check(cudaEventRecord(event_, ec::stream())); }
-  double seconds_since(const Event& start) const {
-    float milliseconds = 0;
-    ec::check(cudaEventSynchronize(event_));
-    ec::check(cudaEventElapsedTime(&milliseconds, start.event_, event_));
-    return static_cast<double>(milliseconds) / 1e3;
-  }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
-
-/// Seconds that the work which f queues takes on the GPU.
-template <class F>
-double gpu_seconds(F f) {
-  Event start;
-  Event end;
-  const auto mean = [&](int repeats) {
-    start.record();
-    for (int k = 0; k < repeats; ++k) f();
-    end.record();
-    return end.seconds_since(start) / repeats;
-  };
-  mean(3);
-  const int repeats = std::max(1, static_cast<int>(1e-3 / mean(3)));
-  std::vector<double> seconds;
-  for (int run = 0; run < 15; ++run) seconds.push_back(mean(repeats));
-  return ec::bench::median(std::move(seconds));
-}
-
-/// Bytes a second, read and written, of copies within the GPU's memory, many times larger than its caches.
-double copy_bandwidth() {
-  constexpr std::int64_t size = std::int64_t{1} << 30;
-  const ec::Array<unsigned char> source(ec::Device::cuda(), size);
-  ec::Array<unsigned char> target(ec::Device::cuda(), size);
-  const double seconds = gpu_seconds([&] {
-    ec::check(cudaMemcpyAsync(target.data(), source.data(), size, cudaMemcpyDeviceToDevice, ec::stream()));
-  });
-  return 2.0 * size / seconds;
-}
 
 /// cuSPARSE's product with a matrix, prepared.
 template <class T>
@@ -131,11 +84,12 @@ void compare(const std::string& name, const ec::Csr<T>& host, double bandwidth) 
   const ec::Dense<T> x = ec::Dense<T>(std::span<const T>(x_host)).to(gpu);
   ec::Dense<T> y(gpu, A.rows(), 1);
   ec::Cuda backend(gpu);
-  const double ours =
-      gpu_seconds([&] { ec::multiply(backend, T{1}, ec::MatrixRef<T>(A), x.data(), T{0}, y.data()); });
+  const double ours = ec::bench::gpu_seconds(
+      [&] { ec::multiply(backend, T{1}, ec::MatrixRef<T>(A), x.data(), T{0}, y.data()); });
   double theirs = std::numeric_limits<double>::infinity();
   for (const cusparseSpMVAlg_t algorithm : {CUSPARSE_SPMV_CSR_ALG1, CUSPARSE_SPMV_CSR_ALG2}) {
-    theirs = std::min(theirs, gpu_seconds(CusparseProduct<T>(host, A, x.data(), y.data(), algorithm)));
+    theirs =
+        std::min(theirs, ec::bench::gpu_seconds(CusparseProduct<T>(host, A, x.data(), y.data(), algorithm)));
   }
   const double bytes = ec::bench::product_bytes(host);
   std::printf("| %s | %s | %.2f M | %.1f | %.1f | %.1f | %.2f | %.0f | %.0f %% |\n", name.c_str(),
@@ -153,7 +107,7 @@ int main(int argc, char** argv) {
   int version = 0;
   ec::check(cudaDriverGetVersion(&driver));
   cusparseGetProperty(MAJOR_VERSION, &version);
-  const double bandwidth = copy_bandwidth();
+  const double bandwidth = ec::bench::copy_bandwidth();
   std::printf("%s, CUDA driver interface %d, cuSPARSE %d, copy %.0f GB/s\n\n",
               hardware(ec::Device::cuda()).c_str(), driver, version, bandwidth / 1e9);
   std::printf(

@@ -25,6 +25,11 @@ class DeviceMismatch : public Error {
   using Error::Error;
 };
 
+/// A result that shares memory with an operand where it must not; the message names both.
+class OverlappingOperands : public Error {
+  using Error::Error;
+};
+
 /// Arrays that do not describe a matrix (offsets that decrease, columns out of range or out of order), or a
 /// size that exceeds what an index can count.
 class InvalidMatrix : public Error {

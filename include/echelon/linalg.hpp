@@ -1,32 +1,167 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Operations on vectors and matrices. Each runs on the device of its first matrix operand (or first vector)
-/// and throws DeviceMismatch, naming both, when another operand lives in a different memory, and
-/// DimensionMismatch, naming both shapes, when the sizes do not fit.
+/// Operations on vectors and matrices.
+///
+/// Every operation comes twice. With a Context as first argument it runs on the context's device, and
+/// what it needs besides its operands is kept there for the next call. Without one it runs on the device of
+/// its first matrix operand (or first vector) and makes a context for itself, which on a GPU costs
+/// allocations: leave it out where time does not matter.
+///
+/// Errors: DeviceMismatch, naming both, for operands in different memories; DimensionMismatch, naming the
+/// shapes, when they do not fit; OverlappingOperands when a result shares memory with an operand and the
+/// operation does not allow it; InvalidMatrix for a dimension that BLAS on the host cannot count (2^31).
+///
+/// On a GPU an operation returns before its work is done, and later calls of the same thread see its result.
+/// Only an operation whose result is a host number waits, and says so. NaN and Inf spread as in the formula,
+/// except that a factor of zero, be it alpha or beta, stands for "without": what it multiplies is not read.
+///
+/// Views of either layout are accepted, without a copy.
 #pragma once
 
+#include <echelon/context.hpp>
 #include <echelon/matrix.hpp>
 
 namespace echelon {
 
-/// Y = alpha A X + beta Y, column by column; beta = 0 does not read Y. On a GPU the call returns before the
-/// work is done; later calls of the same thread see its result.
-/// Bytes moved a column: the matrix once, X and Y once (and Y again unless beta = 0).
+/// The transpose, seen through the same memory: rows become columns, and column-major becomes row-major.
 template <class T>
-void multiply(T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T> Y);
+[[nodiscard]] DenseView<T> transposed(const DenseView<T>& view) {
+  const Layout other = view.layout == Layout::column_major ? Layout::row_major : Layout::column_major;
+  return {view.data, view.columns, view.rows, view.leading, view.device, other};
+}
 
-/// Sum of x_i y_i over a single column each, accumulated in double. Serial and OpenMP results have the same
-/// bits for any number of threads; a GPU's are the same on every run of the same device. Synchronises.
+/// Y = alpha A X + beta Y for a sparse or a dense A. Y overlaps neither X nor a dense A.
+/// Sparse: A is read once for every eight columns of X; each column of Y has the bits that it would have
+/// alone. Bytes moved: (4 + sizeof T) a nonzero and 8 a row for every eight columns; X and Y once (Y twice
+/// unless beta = 0).
+/// Dense: BLAS, gemv for one column and gemm for several.
 template <class T>
-[[nodiscard]] double dot(DenseView<const T> x, DenseView<const T> y);
-/// sqrt(dot(x, x)); neither overflows nor underflows in float, nor in double for norms in [1e-150, 1e150].
+void multiply(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T> Y);
 template <class T>
-[[nodiscard]] double norm2(DenseView<const T> x);
+void multiply(T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T> Y) {
+  Context context(A.device());
+  multiply<T>(context, alpha, A, X, beta, Y);
+}
+
+/// Y = alpha A^T X + beta Y. For a dense A the same as `multiply` with transposed(A). For a sparse A every
+/// column of X reads A once, and on the host fills up to 16 vectors of A.columns() elements, which are added
+/// in an order that A alone fixes; a product takes two to four times as long as one with A. A GPU makes the
+/// transpose first: memory for a second A, and some ten times a product's time. Who multiplies repeatedly
+/// keeps a transpose instead.
+template <class T>
+void multiply_transposed(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta,
+                         DenseView<T> Y);
+template <class T>
+void multiply_transposed(T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T> Y) {
+  Context context(A.device());
+  multiply_transposed<T>(context, alpha, A, X, beta, Y);
+}
+
+/// C = alpha A B + beta C; `transposed` makes the other three forms. C overlaps neither A nor B.
+/// 2 m n k flops for an m-by-n result of sums of k terms. On the host (OpenBLAS, by tiles of fixed size) the
+/// bits do not depend on the number of threads; a GPU's are cuBLAS's.
+template <class T>
+void gemm(Context& context, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C);
+template <class T>
+void gemm(T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C) {
+  Context context(A.device);
+  gemm<T>(context, alpha, A, B, beta, C);
+}
+
+/// C = alpha A + beta B, element by element. C may be A or B itself; any other overlap is refused.
+/// Bytes moved: 3 sizeof(T) an element.
+template <class T>
+void add(Context& context, T alpha, DenseView<const T> A, T beta, DenseView<const T> B, DenseView<T> C);
+template <class T>
+void add(T alpha, DenseView<const T> A, T beta, DenseView<const T> B, DenseView<T> C) {
+  Context context(A.device);
+  add<T>(context, alpha, A, beta, B, C);
+}
+
+/// y = alpha x + beta y, for vectors or matrices of one shape.
+template <class T>
+void axpby(Context& context, T alpha, DenseView<const T> x, T beta, DenseView<T> y) {
+  add<T>(context, alpha, x, beta, y, y);
+}
+template <class T>
+void axpby(T alpha, DenseView<const T> x, T beta, DenseView<T> y) {
+  add<T>(alpha, x, beta, y, y);
+}
+/// y = y + alpha x.
+template <class T>
+void axpy(Context& context, T alpha, DenseView<const T> x, DenseView<T> y) {
+  add<T>(context, alpha, x, T{1}, y, y);
+}
+template <class T>
+void axpy(T alpha, DenseView<const T> x, DenseView<T> y) {
+  add<T>(alpha, x, T{1}, y, y);
+}
+/// x = alpha x; alpha = 0 sets zeros.
+template <class T>
+void scal(Context& context, T alpha, DenseView<T> x) {
+  add<T>(context, alpha, x, T{0}, x, x);
+}
+template <class T>
+void scal(T alpha, DenseView<T> x) {
+  add<T>(alpha, x, T{0}, x, x);
+}
+
+/// Reductions of single columns, accumulated in double. On the host the sum of each 4096 elements is taken in
+/// eight interleaved chains, and these sums are added in their order, so that the bits are the same for any
+/// number of threads and on `serial`. On a GPU they are the same on every run of one model.
+///
+/// Each comes in three forms: the one that takes a place `result` leaves its number there, in the memory of
+/// x, and does not wait; the others return it, and wait.
+///
+/// x_0 y_0 + x_1 y_1 + ... Bytes moved: 2 sizeof(T) an element.
+template <class T>
+void dot(Context& context, DenseView<const T> x, DenseView<const T> y, double* result);
+template <class T>
+[[nodiscard]] double dot(Context& context, DenseView<const T> x, DenseView<const T> y);
+template <class T>
+[[nodiscard]] double dot(DenseView<const T> x, DenseView<const T> y) {
+  Context context(x.device);
+  return dot<T>(context, x, y);
+}
+/// x_0 + x_1 + ...
+template <class T>
+void sum(Context& context, DenseView<const T> x, double* result);
+template <class T>
+[[nodiscard]] double sum(Context& context, DenseView<const T> x);
+template <class T>
+[[nodiscard]] double sum(DenseView<const T> x) {
+  Context context(x.device);
+  return sum<T>(context, x);
+}
+/// |x_0| + |x_1| + ...
+template <class T>
+void norm1(Context& context, DenseView<const T> x, double* result);
+template <class T>
+[[nodiscard]] double norm1(Context& context, DenseView<const T> x);
+template <class T>
+[[nodiscard]] double norm1(DenseView<const T> x) {
+  Context context(x.device);
+  return norm1<T>(context, x);
+}
+/// sqrt(x_0^2 + x_1^2 + ...), with neither overflow nor underflow on the way: large and small numbers are
+/// squared after scaling (Blue, ACM TOMS 4, 1978).
+template <class T>
+void norm2(Context& context, DenseView<const T> x, double* result);
+template <class T>
+[[nodiscard]] double norm2(Context& context, DenseView<const T> x);
+template <class T>
+[[nodiscard]] double norm2(DenseView<const T> x) {
+  Context context(x.device);
+  return norm2<T>(context, x);
+}
+/// max |x_i|; NaN if there is one.
+template <class T>
+void norm_inf(Context& context, DenseView<const T> x, double* result);
+template <class T>
+[[nodiscard]] double norm_inf(Context& context, DenseView<const T> x);
+
 /// max over rows of the sum of |a_ij|, which for a single column is max |x_i|; NaN if there is one.
 /// Synchronises.
 template <class T>
 [[nodiscard]] double norm_inf(MatrixRef<T> A);
-/// y = y + alpha x.
-template <class T>
-void axpy(T alpha, DenseView<const T> x, DenseView<T> y);
 
 }  // namespace echelon

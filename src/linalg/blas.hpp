@@ -31,6 +31,19 @@ inline void gemv(CBLAS_TRANSPOSE transpose, int rows, int columns, double alpha,
   cblas_dgemv(CblasColMajor, transpose, rows, columns, alpha, a, leading, x, 1, beta, y, 1);
 }
 
+inline void gemm(CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE transpose_b, int rows, int columns, int terms,
+                 float alpha, const float* a, int leading_a, const float* b, int leading_b, float beta,
+                 float* c, int leading_c) {
+  cblas_sgemm(CblasColMajor, transpose_a, transpose_b, rows, columns, terms, alpha, a, leading_a, b,
+              leading_b, beta, c, leading_c);
+}
+inline void gemm(CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE transpose_b, int rows, int columns, int terms,
+                 double alpha, const double* a, int leading_a, const double* b, int leading_b, double beta,
+                 double* c, int leading_c) {
+  cblas_dgemm(CblasColMajor, transpose_a, transpose_b, rows, columns, terms, alpha, a, leading_a, b,
+              leading_b, beta, c, leading_c);
+}
+
 /// OpenBLAS over OpenMP takes its thread count from the calling thread's OpenMP setting: set for a scope.
 /// Work on matrices of a small dimension stays on one thread, which is faster than waking the others.
 class Threads {

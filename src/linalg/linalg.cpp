@@ -2,58 +2,61 @@
 #include "linalg/linalg.hpp"
 
 #include "backend/side.hpp"
-#include "backend/store.hpp"
+#include "linalg/context.hpp"
 #include "linalg/multiply.hpp"
-#include "linalg/vector_functors.hpp"
 
-#include <cmath>
-#include <string>
+#include <algorithm>
 
 namespace echelon {
 
 namespace {
 
-/// y += alpha x.
 template <class T>
-struct Axpy {
-  T alpha;
-  const T* x;
-  T* y;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { y[i] += alpha * x[i]; }
-};
+bool is_contiguous_vector(const DenseView<T>& x) {
+  return x.columns == 1 && (x.layout == Layout::column_major || x.leading == 1);
+}
 
 }  // namespace
 
 template <class Side, class T>
-void multiply_on(T alpha, const MatrixRef<T>& A, DenseView<const T> X, T beta, DenseView<T> Y) {
-  on_backend(A.device(), [&]<class B>() {
-    B backend(A.device());
-    for (std::int64_t j = 0; j < X.columns; ++j) multiply(backend, alpha, A, X.column(j), beta, Y.column(j));
+void multiply_on(Context& context, T alpha, const MatrixRef<T>& A, DenseView<const T> X, T beta,
+                 DenseView<T> Y) {
+  on_backend(context.device(), [&]<class B>() {
+    B& backend = state_of<B>(context).backend;
+    if (is_contiguous_vector(X) && is_contiguous_vector(Y)) {
+      multiply(backend, alpha, A, X.data, beta, Y.data);
+    } else if (A.is_sparse()) {
+      multiply_several(backend, alpha, *A.csr(), X, beta, Y);
+    } else {
+      gemm(backend, alpha, A.dense(), X, beta, Y);
+    }
   });
 }
 
 template <class Side, class T>
-void axpy_on(T alpha, DenseView<const T> x, DenseView<T> y) {
-  on_backend(x.device, [&]<class B>() { B(x.device).for_each(x.rows, Axpy<T>{alpha, x.data, y.data}); });
+void multiply_transposed_on(Context& context, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
+                            DenseView<T> Y) {
+  on_backend(context.device(),
+             [&]<class B>() { multiply_transposed(state_of<B>(context).backend, alpha, A, X, beta, Y); });
 }
 
 template <class Side, class T>
-double dot_on(DenseView<const T> x, DenseView<const T> y) {
-  return on_backend(x.device, [&]<class B>() {
-    B backend(x.device);
-    Array<Sum> result(x.device, 1);
-    backend.reduce(x.rows, Product<T>{x.data, y.data}, Store<Sum>{result.data()});
-    return backend.read(result.data()).value;
-  });
+void gemm_on(Context& context, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C) {
+  on_backend(context.device(),
+             [&]<class Backend>() { gemm(state_of<Backend>(context).backend, alpha, A, B, beta, C); });
 }
 
-template void multiply_on<ThisSide>(float, const MatrixRef<float>&, DenseView<const float>, float,
+template void multiply_on<ThisSide>(Context&, float, const MatrixRef<float>&, DenseView<const float>, float,
                                     DenseView<float>);
-template void multiply_on<ThisSide>(double, const MatrixRef<double>&, DenseView<const double>, double,
-                                    DenseView<double>);
-template void axpy_on<ThisSide>(float, DenseView<const float>, DenseView<float>);
-template void axpy_on<ThisSide>(double, DenseView<const double>, DenseView<double>);
-template double dot_on<ThisSide>(DenseView<const float>, DenseView<const float>);
-template double dot_on<ThisSide>(DenseView<const double>, DenseView<const double>);
+template void multiply_on<ThisSide>(Context&, double, const MatrixRef<double>&, DenseView<const double>,
+                                    double, DenseView<double>);
+template void multiply_transposed_on<ThisSide>(Context&, float, const Csr<float>&, DenseView<const float>,
+                                               float, DenseView<float>);
+template void multiply_transposed_on<ThisSide>(Context&, double, const Csr<double>&, DenseView<const double>,
+                                               double, DenseView<double>);
+template void gemm_on<ThisSide>(Context&, float, DenseView<const float>, DenseView<const float>, float,
+                                DenseView<float>);
+template void gemm_on<ThisSide>(Context&, double, DenseView<const double>, DenseView<const double>, double,
+                                DenseView<double>);
 
 }  // namespace echelon

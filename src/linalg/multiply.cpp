@@ -4,6 +4,7 @@
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
 #include "linalg/blas.hpp"
+#include "linalg/shares.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -11,14 +12,6 @@
 namespace echelon {
 
 namespace {
-
-/// Products of fewer elements stay on the calling thread: waking a team can cost more than they do.
-constexpr std::int64_t worth_sharing = 100'000;
-
-/// How far ahead of their use values and columns are asked for, in nonzeros. Hardware prefetchers stop at
-/// the end of a page and fall behind a row loop; asking about 2 KiB ahead nearly halves the time of a
-/// product.
-constexpr std::int64_t prefetch_distance = 256;
 
 /// Rows [begin, end) of y = alpha A x + beta y.
 template <class T>
@@ -30,71 +23,47 @@ void multiply_rows(std::int64_t begin, std::int64_t end, T alpha, const Csr<T>& 
   std::int64_t k = begin < end ? row_offsets[begin] : 0;
   for (std::int64_t i = begin; i < end; ++i) {
     const std::int64_t row_end = row_offsets[i + 1];
-    constexpr std::int64_t line = 64 / sizeof(T);
-    for (std::int64_t ahead = k; ahead < row_end; ahead += line) {
-      __builtin_prefetch(values + ahead + prefetch_distance);
-      __builtin_prefetch(column_indices + ahead + prefetch_distance);
-    }
+    prefetch_ahead(values, column_indices, k, row_end);
     T sum = 0;
     for (; k < row_end; ++k) sum += values[k] * x[column_indices[k]];
     y[i] = beta == 0 ? alpha * sum : alpha * sum + beta * y[i];
   }
 }
 
-/// The first row of share `part` of `parts`, when nonzeros and rows are shared out evenly.
-template <class T>
-std::int64_t share_begin(const Csr<T>& A, int part, int parts) {
-  const std::int64_t* offsets = A.row_offsets().data();
-  const std::int64_t work = A.nonzeros() + A.rows();
-  const std::int64_t target = static_cast<std::int64_t>(static_cast<double>(work) * part / parts);
-  std::int64_t low = 0;
-  std::int64_t high = A.rows();
-  while (low < high) {
-    const std::int64_t middle = (low + high) / 2;
-    if (offsets[middle] + middle < target) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return part == parts ? A.rows() : low;
-}
+/// What one call of BLAS takes of a matrix. Cutting there, whatever the number of threads, keeps the bits the
+/// same.
+struct Tile {
+  std::int64_t rows;
+  std::int64_t columns;
+};
 
-/// Rows that one call of BLAS takes. Cutting there, whatever the number of threads, keeps the bits the same.
-constexpr std::int64_t row_block = 1024;
-
-/// y = alpha M x + beta y for column-major M (rows by columns).
+/// y = alpha op(M) x + beta y for column-major M, by tiles, op being the transpose or nothing. Where several
+/// tiles contribute to an element, their sums are added in order.
 template <class T>
-void multiply_columns(int threads, T alpha, const DenseView<const T>& M, const T* x, T beta, T* y) {
-  const std::int64_t blocks = (M.rows + row_block - 1) / row_block;
+void multiply_tiles(int threads, CBLAS_TRANSPOSE op, Tile tile, T alpha, const DenseView<const T>& M,
+                    const T* x, T beta, T* y) {
+  const std::int64_t down = (M.rows + tile.rows - 1) / tile.rows;
+  const std::int64_t across = (M.columns + tile.columns - 1) / tile.columns;
+  const bool trans = op == CblasTrans;
+  const std::int64_t terms = trans ? down : across;
+  const std::int64_t outputs = trans ? M.columns : M.rows;
+  std::vector<T> sums(static_cast<std::size_t>(terms > 1 ? terms * outputs : 0));
 #pragma omp parallel for num_threads(threads) schedule(static) if (M.rows * M.columns > worth_sharing)
-  for (std::int64_t block = 0; block < blocks; ++block) {
-    const std::int64_t begin = block * row_block;
-    const std::int64_t rows = std::min(row_block, M.rows - begin);
-    blas::gemv(CblasNoTrans, blas::dimension(rows), blas::dimension(M.columns), alpha, M.data + begin,
-               blas::dimension(M.leading), x, beta, y + begin);
+  for (std::int64_t t = 0; t < down * across; ++t) {
+    const std::int64_t row = t % down * tile.rows;
+    const std::int64_t column = t / down * tile.columns;
+    const std::int64_t output = trans ? column : row;
+    T* target = terms > 1 ? sums.data() + (trans ? t % down : t / down) * outputs : y;
+    blas::gemv(op, blas::dimension(std::min(tile.rows, M.rows - row)),
+               blas::dimension(std::min(tile.columns, M.columns - column)), alpha,
+               M.data + row + column * M.leading, blas::dimension(M.leading), x + (trans ? row : column),
+               terms > 1 ? T{0} : beta, target + output);
   }
-}
-
-/// y = alpha M^T x + beta y for column-major M: the blocks' shares are added in their order.
-template <class T>
-void multiply_columns_transposed(int threads, T alpha, const DenseView<const T>& M, const T* x, T beta,
-                                 T* y) {
-  const std::int64_t blocks = (M.rows + row_block - 1) / row_block;
-  std::vector<T> shares(static_cast<std::size_t>(blocks * M.columns));
-#pragma omp parallel for num_threads(threads) schedule(static) if (M.rows * M.columns > worth_sharing)
-  for (std::int64_t block = 0; block < blocks; ++block) {
-    const std::int64_t begin = block * row_block;
-    const std::int64_t rows = std::min(row_block, M.rows - begin);
-    blas::gemv(CblasTrans, blas::dimension(rows), blas::dimension(M.columns), alpha, M.data + begin,
-               blas::dimension(M.leading), x + begin, T{0}, shares.data() + block * M.columns);
-  }
-  for (std::int64_t j = 0; j < M.columns; ++j) {
+  if (terms == 1) return;
+  for (std::int64_t i = 0; i < outputs; ++i) {
     T sum = 0;
-    for (std::int64_t block = 0; block < blocks; ++block) {
-      sum += shares[static_cast<std::size_t>(block * M.columns + j)];
-    }
-    y[j] = beta == 0 ? sum : sum + beta * y[j];
+    for (std::int64_t t = 0; t < terms; ++t) sum += sums[static_cast<std::size_t>(t * outputs + i)];
+    y[i] = beta == 0 ? sum : sum + beta * y[i];
   }
 }
 
@@ -112,9 +81,9 @@ void multiply_dense(const Device& device, bool transposed, T alpha, const DenseV
                              A.leading);
   const blas::Threads one_per_call(Device::serial(), 1);
   if (transposed == by_column) {
-    multiply_columns_transposed(device.threads(), alpha, M, x, beta, y);
+    multiply_tiles(device.threads(), CblasTrans, {4096, 32}, alpha, M, x, beta, y);
   } else {
-    multiply_columns(device.threads(), alpha, M, x, beta, y);
+    multiply_tiles(device.threads(), CblasNoTrans, {256, 4096}, alpha, M, x, beta, y);
   }
 }
 

@@ -1,36 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/backend.hpp"
-#include "backend/cuda/cuda.cuh"
 #include "linalg/multiply.hpp"
-#include "matrix/row_blocks.hpp"
+#include "linalg/row_sums.cuh"
 
 namespace echelon {
 
 namespace {
 
-using cuda_kernels::block_size;
-using cuda_kernels::warp_size;
-
-/// Values that one 16-byte load brings, and their columns.
-template <class T>
-struct Pack {
-  static constexpr int size = 16 / sizeof(T);
-  struct alignas(16) Values {
-    T at[size];
-  };
-  struct alignas(4 * size) Columns {
-    std::int32_t at[size];
-  };
-};
-
-/// Where product k lies in shared memory: a gap after every 128 bytes, so that threads that walk along rows
-/// of 8, 16, ... products do not all meet in one bank.
-template <class T>
-__device__ int place(int k) {
-  return k + k / static_cast<int>(128 / sizeof(T));
-}
-template <class T>
-constexpr int room = row_block_size + row_block_size / (128 / sizeof(T));
+using namespace row_sums;
 
 /// products[place(k - begin)] = values[k] x[columns[k]] for k in [begin, min(end, begin + row_block_size)).
 /// All loads of a thread are under way before it uses the first.
@@ -70,11 +46,6 @@ __device__ void stage_products(std::int64_t begin, std::int64_t end, std::int64_
   }
 }
 
-template <class T>
-__device__ void put(T alpha, T sum, T beta, T* y) {
-  *y = beta == T{0} ? alpha * sum : alpha * sum + beta * *y;
-}
-
 /// The sum of products [begin, end), taken by `lanes` neighbouring threads; valid in the first. All threads
 /// of the warp take part.
 template <class T>
@@ -84,23 +55,6 @@ __device__ T sum_products(const T* products, int begin, int end, int lanes) {
     sum += products[place<T>(k)];
   for (int delta = lanes / 2; delta > 0; delta /= 2) sum += __shfl_down_sync(0xffffffffu, sum, delta);
   return sum;
-}
-
-/// Part of a row that does not fit into a block: a block sums a piece in double, and the last of a row's
-/// blocks its pieces, in order.
-template <class T>
-__device__ void multiply_piece(const RowBlocks::Piece& piece, const std::int32_t* __restrict__ columns,
-                               const T* __restrict__ values, const T* __restrict__ x, T alpha, T beta,
-                               T* __restrict__ y, Sum* partial, unsigned* finished) {
-  Sum sum;
-  for (std::int64_t k = piece.begin + threadIdx.x; k < piece.end; k += block_size) {
-    sum.value += static_cast<double>(values[k]) * static_cast<double>(x[columns[k]]);
-  }
-  const auto number = static_cast<unsigned>(blockIdx.x - piece.first);
-  if (cuda_kernels::combine_blocks(sum, number, static_cast<unsigned>(piece.count), partial + piece.first,
-                                   finished + piece.first)) {
-    put(alpha, static_cast<T>(sum.value), beta, y + piece.row);
-  }
 }
 
 /// y = alpha A x + beta y for a block of rows: their products go to shared memory in one stream, whatever
@@ -116,20 +70,19 @@ __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 6 : 8)
                     const std::int64_t* __restrict__ row_offsets, const std::int32_t* __restrict__ columns,
                     const T* __restrict__ values, const T* __restrict__ x, T alpha, T beta, T* __restrict__ y,
                     Sum* partial, unsigned* finished) {
-  constexpr int most_per_lane = 16;
   __shared__ T products[room<T>];
   __shared__ int3 long_rows[row_block_size / most_per_lane];  // row, begin, end
   __shared__ int long_count;
   if (blockIdx.x < piece_count) {
-    multiply_piece(pieces[blockIdx.x], columns, values, x, alpha, beta, y, partial, finished);
+    const RowBlocks::Piece piece = pieces[blockIdx.x];
+    multiply_piece(piece, columns, values, x, 1, alpha, beta, y + piece.row, partial, finished);
     return;
   }
   const longlong2 start = starts[blockIdx.x - piece_count];
   const longlong2 end = starts[blockIdx.x - piece_count + 1];
   const std::int64_t begin = start.y / row_block_alignment * row_block_alignment;
   const int rows = static_cast<int>(end.x - start.x) - (fits_row_block(start.y, end.y) ? 0 : 1);
-  int lanes = 1;
-  while (lanes < warp_size && 2 * lanes * rows <= block_size) lanes *= 2;
+  const int lanes = lanes_for(rows);
   if (threadIdx.x == 0) long_count = 0;
   stage_products<T>(begin, end.y, nonzeros, columns, values, x, products);
   __syncthreads();
@@ -150,13 +103,6 @@ __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 6 : 8)
     if (threadIdx.x % warp_size == 0) put(alpha, sum, beta, y + start.x + long_rows[k].x);
   }
 }
-
-template <class T>
-struct Scale {
-  T factor;
-  T* y;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { y[i] = factor == T{0} ? T{0} : factor * y[i]; }
-};
 
 template <class T>
 void multiply_sparse(Cuda& backend, T alpha, const Csr<T>& A, const T* x, T beta, T* y) {

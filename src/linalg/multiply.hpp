@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Matrix-vector products on raw device vectors, one native version per backend.
+/// Products, one native version per backend.
 #pragma once
 
 #include <echelon/matrix.hpp>
@@ -29,5 +29,35 @@ template <class T>
 void multiply_transposed(OpenMp& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y);
 template <class T>
 void multiply_transposed(Cuda& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y);
+
+/// Y = alpha A X + beta Y for any number of columns in either layout; each gets the bits that the product
+/// above gives a column alone. A is read once for every eight columns.
+template <class T>
+void multiply_several(Serial& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
+                      DenseView<T> Y);
+template <class T>
+void multiply_several(OpenMp& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
+                      DenseView<T> Y);
+template <class T>
+void multiply_several(Cuda& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y);
+
+/// Y = alpha A^T X + beta Y, a column at a time. No sum depends on timing, nor on the number of threads.
+template <class T>
+void multiply_transposed(Serial& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
+                         DenseView<T> Y);
+template <class T>
+void multiply_transposed(OpenMp& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
+                         DenseView<T> Y);
+template <class T>
+void multiply_transposed(Cuda& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
+                         DenseView<T> Y);
+
+/// C = alpha A B + beta C, by BLAS.
+template <class T>
+void gemm(Serial& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C);
+template <class T>
+void gemm(OpenMp& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C);
+template <class T>
+void gemm(Cuda& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C);
 
 }  // namespace echelon

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/dispatch.hpp"
 #include "linalg/linalg.hpp"
-#include "matrix/assign.hpp"
 #include "solver/audit.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/linalg.hpp>
 
 #include <fmt/format.h>
+
+#include <functional>
 
 namespace echelon {
 
@@ -19,65 +20,215 @@ void check_memory(const Device& a, const char* name_a, const Device& b, const ch
       fmt::format("{} is on {}, {} is on {}: move one with to(device)", name_a, a.name(), name_b, b.name()));
 }
 
-void check_vectors(std::int64_t rows_x, std::int64_t columns_x, std::int64_t rows_y, std::int64_t columns_y) {
-  if (rows_x == rows_y && columns_x == 1 && columns_y == 1) return;
-  throw DimensionMismatch(fmt::format("x is {} by {}, y is {} by {}: two vectors of one length are needed",
-                                      rows_x, columns_x, rows_y, columns_y));
+void check_context(const Context& context, const Device& device, const char* name) {
+  check_memory(context.device(), "the context", device, name);
 }
 
-/// A single column or row whose elements lie one after another; copied when they do not.
 template <class T>
-DenseView<const T> contiguous(DenseView<const T> x, Dense<T>& copy) {
-  if (x.layout == Layout::column_major || x.leading == 1) {
-    return {x.data, x.rows, x.columns, x.rows, x.device};
+void check_vectors(DenseView<const T> x, DenseView<const T> y) {
+  if (x.rows == y.rows && x.columns == 1 && y.columns == 1) return;
+  throw DimensionMismatch(fmt::format("x is {} by {}, y is {} by {}: two vectors of one length are needed",
+                                      x.rows, x.columns, y.rows, y.columns));
+}
+
+template <class T>
+void check_vector(DenseView<const T> x) {
+  if (x.columns == 1) return;
+  throw DimensionMismatch(fmt::format("x is {} by {}: a vector is needed", x.rows, x.columns));
+}
+
+/// result = matrix * factor; each is named.
+template <class T>
+void check_product(const char* matrix, std::int64_t rows, std::int64_t columns, const char* factor,
+                   DenseView<const T> X, const char* result, DenseView<const T> Y) {
+  if (columns == X.rows && rows == Y.rows && X.columns == Y.columns) return;
+  throw DimensionMismatch(
+      fmt::format("{0} is {3} by {4}, {1} is {5} by {6}, {2} is {7} by {8}: {2} = {0} {1} "
+                  "does not fit",
+                  matrix, factor, result, rows, columns, X.rows, X.columns, Y.rows, Y.columns));
+}
+
+/// Along the layout's fast and slow directions.
+template <class T>
+struct Extent {
+  const T* begin;
+  std::int64_t minor;
+  std::int64_t major;
+  std::int64_t leading;
+  explicit Extent(const DenseView<const T>& view)
+      : begin(view.data),
+        minor(view.layout == Layout::column_major ? view.rows : view.columns),
+        major(view.layout == Layout::column_major ? view.columns : view.rows),
+        leading(view.leading) {}
+  [[nodiscard]] bool empty() const { return minor == 0 || major == 0; }
+  [[nodiscard]] const T* end() const { return begin + (major - 1) * leading + minor; }
+};
+
+/// Whether the views share an element. Of views with different leading dimensions whose ranges of memory
+/// meet, it is taken for granted.
+template <class T>
+bool overlap(const DenseView<const T>& one, const DenseView<const T>& other) {
+  const Extent<T> a(one);
+  const Extent<T> b(other);
+  const std::less<const T*> before;
+  if (a.empty() || b.empty() || !before(a.begin, b.end()) || !before(b.begin, a.end())) return false;
+  if (a.leading != b.leading || a.leading <= 0) return true;
+  const std::int64_t shift = ((b.begin - a.begin) % a.leading + a.leading) % a.leading;
+  return shift < a.minor || shift + b.minor > a.leading;
+}
+
+template <class T>
+void check_apart(DenseView<const T> operand, const char* name, DenseView<const T> result,
+                 const char* name_of_result) {
+  if (!overlap(operand, result)) return;
+  throw OverlappingOperands(
+      fmt::format("{} and {} share memory: write the result elsewhere", name, name_of_result));
+}
+
+template <class T>
+bool same_view(const DenseView<const T>& a, const DenseView<const T>& b) {
+  return a.data == b.data && a.layout == b.layout && a.leading == b.leading;
+}
+
+template <class T>
+void check_operand_of_sum(const Context& context, DenseView<const T> operand, const char* name,
+                          DenseView<const T> C) {
+  if (operand.rows != C.rows || operand.columns != C.columns) {
+    throw DimensionMismatch(fmt::format("{} is {} by {}, the result {} by {}: one shape is needed", name,
+                                        operand.rows, operand.columns, C.rows, C.columns));
   }
-  copy = Dense<T>(x.device, x.rows, x.columns);
-  assign<T>(x, copy);
-  return copy;
+  check_context(context, operand.device, name);
+  if (!same_view(operand, C)) check_apart(operand, name, C, "the result");
+}
+
+template <class T>
+void reduce(Context& context, Reduction reduction, DenseView<const T> x, double* result) {
+  check_vector(x);
+  check_context(context, x.device, "x");
+  on_side(context.device(), [&]<class Side>() { reduce_on<Side, T>(context, reduction, x, result); });
+}
+
+/// The number that f leaves at its argument.
+template <class F>
+double returned(Context& context, F&& f) {
+  return on_side(context.device(), [&]<class Side>() {
+    double* result = result_on<Side>(context);
+    f(result);
+    return read_on<Side>(context, result);
+  });
 }
 
 }  // namespace
 
 template <class T>
-void multiply(T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T> Y) {
-  if (A.columns() != X.rows || A.rows() != Y.rows || X.columns != Y.columns) {
-    throw DimensionMismatch(fmt::format("A is {} by {}, X is {} by {}, Y is {} by {}: Y = A X does not fit",
-                                        A.rows(), A.columns(), X.rows, X.columns, Y.rows, Y.columns));
-  }
+void multiply(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T> Y) {
+  check_product<T>("A", A.rows(), A.columns(), "X", X, "Y", Y);
   check_memory(A.device(), "A", X.device, "X");
   check_memory(A.device(), "A", Y.device, "Y");
-  const bool by_column = X.layout == Layout::column_major && Y.layout == Layout::column_major;
-  if (by_column) {
-    on_side(A.device(), [&]<class Side>() { multiply_on<Side, T>(alpha, A, X, beta, Y); });
+  check_context(context, A.device(), "A");
+  check_apart<T>(X, "X", Y, "Y");
+  if (!A.is_sparse()) check_apart<T>(A.dense(), "A", Y, "Y");
+  if (alpha == T{0}) {
+    scal<T>(context, beta, Y);
     return;
   }
-  Dense<T> x(X.device, X.rows, X.columns);
-  Dense<T> y(Y.device, Y.rows, Y.columns);
-  assign<T>(X, x);
-  assign<T>(DenseView<const T>(Y), y);
-  multiply<T>(alpha, A, x.view(), beta, y.view());
-  assign<T>(y, Y);
+  on_side(context.device(), [&]<class Side>() { multiply_on<Side, T>(context, alpha, A, X, beta, Y); });
 }
 
 template <class T>
-double dot(DenseView<const T> x, DenseView<const T> y) {
-  check_vectors(x.rows, x.columns, y.rows, y.columns);
+void multiply_transposed(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta,
+                         DenseView<T> Y) {
+  if (!A.is_sparse()) {
+    multiply<T>(context, alpha, transposed(A.dense()), X, beta, Y);
+    return;
+  }
+  check_product<T>("A^T", A.columns(), A.rows(), "X", X, "Y", Y);
+  check_memory(A.device(), "A", X.device, "X");
+  check_memory(A.device(), "A", Y.device, "Y");
+  check_context(context, A.device(), "A");
+  check_apart<T>(X, "X", Y, "Y");
+  if (alpha == T{0}) {
+    scal<T>(context, beta, Y);
+    return;
+  }
+  on_side(context.device(),
+          [&]<class Side>() { multiply_transposed_on<Side, T>(context, alpha, *A.csr(), X, beta, Y); });
+}
+
+template <class T>
+void gemm(Context& context, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C) {
+  check_product<T>("A", A.rows, A.columns, "B", B, "C", C);
+  check_memory(A.device, "A", B.device, "B");
+  check_memory(A.device, "A", C.device, "C");
+  check_context(context, A.device, "A");
+  check_apart<T>(A, "A", C, "C");
+  check_apart<T>(B, "B", C, "C");
+  if (alpha == T{0} || A.columns == 0) {
+    scal<T>(context, beta, C);
+    return;
+  }
+  on_side(context.device(), [&]<class Side>() { gemm_on<Side, T>(context, alpha, A, B, beta, C); });
+}
+
+template <class T>
+void add(Context& context, T alpha, DenseView<const T> A, T beta, DenseView<const T> B, DenseView<T> C) {
+  check_context(context, C.device, "the result");
+  check_operand_of_sum<T>(context, A, "the first operand", C);
+  check_operand_of_sum<T>(context, B, "the second operand", C);
+  on_side(context.device(), [&]<class Side>() { add_on<Side, T>(context, alpha, A, beta, B, C); });
+}
+
+template <class T>
+void dot(Context& context, DenseView<const T> x, DenseView<const T> y, double* result) {
+  check_vectors(x, y);
   check_memory(x.device, "x", y.device, "y");
-  Dense<T> copy_x;
-  Dense<T> copy_y;
-  const DenseView<const T> packed_x = contiguous(x, copy_x);
-  const DenseView<const T> packed_y = contiguous(y, copy_y);
-  return on_side(x.device, [&]<class Side>() { return dot_on<Side, T>(packed_x, packed_y); });
+  check_context(context, x.device, "x");
+  on_side(context.device(), [&]<class Side>() { dot_on<Side, T>(context, x, y, result); });
 }
 
 template <class T>
-double norm2(DenseView<const T> x) {
-  check_vectors(x.rows, x.columns, x.rows, 1);
-  Dense<T> copy;
-  const DenseView<const T> packed = contiguous(x, copy);
-  return on_side(x.device, [&]<class Side>() {
-    return make_audit<Side, T>(x.device)->vector(x.rows, packed.data).norm2;
-  });
+double dot(Context& context, DenseView<const T> x, DenseView<const T> y) {
+  return returned(context, [&](double* result) { dot<T>(context, x, y, result); });
+}
+
+template <class T>
+void sum(Context& context, DenseView<const T> x, double* result) {
+  reduce(context, Reduction::sum, x, result);
+}
+
+template <class T>
+double sum(Context& context, DenseView<const T> x) {
+  return returned(context, [&](double* result) { sum<T>(context, x, result); });
+}
+
+template <class T>
+void norm1(Context& context, DenseView<const T> x, double* result) {
+  reduce(context, Reduction::norm1, x, result);
+}
+
+template <class T>
+double norm1(Context& context, DenseView<const T> x) {
+  return returned(context, [&](double* result) { norm1<T>(context, x, result); });
+}
+
+template <class T>
+void norm2(Context& context, DenseView<const T> x, double* result) {
+  reduce(context, Reduction::norm2, x, result);
+}
+
+template <class T>
+double norm2(Context& context, DenseView<const T> x) {
+  return returned(context, [&](double* result) { norm2<T>(context, x, result); });
+}
+
+template <class T>
+void norm_inf(Context& context, DenseView<const T> x, double* result) {
+  reduce(context, Reduction::norm_inf, x, result);
+}
+
+template <class T>
+double norm_inf(Context& context, DenseView<const T> x) {
+  return returned(context, [&](double* result) { norm_inf<T>(context, x, result); });
 }
 
 template <class T>
@@ -86,31 +237,40 @@ double norm_inf(MatrixRef<T> A) {
                  [&]<class Side>() { return make_audit<Side, T>(A.device())->matrix(A).norm_inf; });
 }
 
-template <class T>
-void axpy(T alpha, DenseView<const T> x, DenseView<T> y) {
-  check_vectors(x.rows, x.columns, y.rows, y.columns);
-  check_memory(x.device, "x", y.device, "y");
-  Dense<T> copy_x;
-  const DenseView<const T> packed_x = contiguous(x, copy_x);
-  if (y.layout == Layout::column_major || y.leading == 1) {
-    on_side(x.device, [&]<class Side>() { axpy_on<Side, T>(alpha, packed_x, y); });
-    return;
-  }
-  Dense<T> copy_y(y.device, y.rows, 1);
-  assign<T>(DenseView<const T>(y), copy_y);
-  on_side(x.device, [&]<class Side>() { axpy_on<Side, T>(alpha, packed_x, copy_y); });
-  assign<T>(copy_y, y);
-}
-
-template void multiply(float, MatrixRef<float>, DenseView<const float>, float, DenseView<float>);
-template void multiply(double, MatrixRef<double>, DenseView<const double>, double, DenseView<double>);
-template double dot(DenseView<const float>, DenseView<const float>);
-template double dot(DenseView<const double>, DenseView<const double>);
-template double norm2(DenseView<const float>);
-template double norm2(DenseView<const double>);
+template void multiply(Context&, float, MatrixRef<float>, DenseView<const float>, float, DenseView<float>);
+template void multiply_transposed(Context&, float, MatrixRef<float>, DenseView<const float>, float,
+                                  DenseView<float>);
+template void gemm(Context&, float, DenseView<const float>, DenseView<const float>, float, DenseView<float>);
+template void add(Context&, float, DenseView<const float>, float, DenseView<const float>, DenseView<float>);
+template void dot(Context&, DenseView<const float>, DenseView<const float>, double*);
+template double dot(Context&, DenseView<const float>, DenseView<const float>);
+template void sum(Context&, DenseView<const float>, double*);
+template double sum(Context&, DenseView<const float>);
+template void norm1(Context&, DenseView<const float>, double*);
+template double norm1(Context&, DenseView<const float>);
+template void norm2(Context&, DenseView<const float>, double*);
+template double norm2(Context&, DenseView<const float>);
+template void norm_inf(Context&, DenseView<const float>, double*);
+template double norm_inf(Context&, DenseView<const float>);
 template double norm_inf(MatrixRef<float>);
+template void multiply(Context&, double, MatrixRef<double>, DenseView<const double>, double,
+                       DenseView<double>);
+template void multiply_transposed(Context&, double, MatrixRef<double>, DenseView<const double>, double,
+                                  DenseView<double>);
+template void gemm(Context&, double, DenseView<const double>, DenseView<const double>, double,
+                   DenseView<double>);
+template void add(Context&, double, DenseView<const double>, double, DenseView<const double>,
+                  DenseView<double>);
+template void dot(Context&, DenseView<const double>, DenseView<const double>, double*);
+template double dot(Context&, DenseView<const double>, DenseView<const double>);
+template void sum(Context&, DenseView<const double>, double*);
+template double sum(Context&, DenseView<const double>);
+template void norm1(Context&, DenseView<const double>, double*);
+template double norm1(Context&, DenseView<const double>);
+template void norm2(Context&, DenseView<const double>, double*);
+template double norm2(Context&, DenseView<const double>);
+template void norm_inf(Context&, DenseView<const double>, double*);
+template double norm_inf(Context&, DenseView<const double>);
 template double norm_inf(MatrixRef<double>);
-template void axpy(float, DenseView<const float>, DenseView<float>);
-template void axpy(double, DenseView<const double>, DenseView<double>);
 
 }  // namespace echelon

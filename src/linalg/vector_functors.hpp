@@ -1,20 +1,145 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Loop bodies that several methods use.
+/// Loop bodies that several methods use, and how they reach the elements of a view.
 #pragma once
 
 #include "backend/backend.hpp"
 
+#include <echelon/dense.hpp>
+
+#include <cmath>
 #include <cstdint>
 
 namespace echelon {
 
-/// Contributes to (x, y).
+/// Elements one after another.
 template <class T>
+struct Packed {
+  T* data;
+  ECHELON_ANYWHERE T& operator[](std::int64_t i) const { return data[i]; }
+};
+
+/// A vector with gaps: a column of a row-major matrix.
+template <class T>
+struct Strided {
+  T* data;
+  std::int64_t step;
+  ECHELON_ANYWHERE T& operator[](std::int64_t i) const { return data[i * step]; }
+};
+
+/// The elements of any view, column after column.
+template <class T>
+struct Elements {
+  T* data;
+  std::int64_t rows;
+  std::int64_t row_step;
+  std::int64_t column_step;
+  explicit Elements(const DenseView<T>& view)
+      : data(view.data),
+        rows(view.rows),
+        row_step(view.layout == Layout::column_major ? 1 : view.leading),
+        column_step(view.layout == Layout::column_major ? view.leading : 1) {}
+  ECHELON_ANYWHERE T& operator[](std::int64_t i) const {
+    return data[i % rows * row_step + i / rows * column_step];
+  }
+};
+
+/// Contributes to (x, y).
+template <class T, class X = const T*, class Y = X>
 struct Product {
-  const T* x;
-  const T* y;
+  X x;
+  Y y;
   ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
     return {static_cast<double>(x[i]) * static_cast<double>(y[i])};
+  }
+};
+
+template <class X>
+struct Element {
+  X x;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {static_cast<double>(x[i])}; }
+};
+
+template <class X>
+struct Magnitude {
+  X x;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const { return {std::fabs(static_cast<double>(x[i]))}; }
+};
+
+template <class X>
+struct LargestMagnitude {
+  X x;
+  ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {std::fabs(static_cast<double>(x[i]))}; }
+};
+
+/// A sum of squares that neither overflows nor underflows: large and small numbers are squared after scaling
+/// by powers of two and summed on their own (Blue, ACM TOMS 4, 1978; constants as in Anderson, TOMS 44,
+/// 2017).
+struct SquareSum {
+  double small = 0;
+  double medium = 0;
+  double large = 0;
+
+  static constexpr double small_limit = 0x1p-511;
+  static constexpr double large_limit = 0x1p486;
+  static constexpr double small_scale = 0x1p537;
+  static constexpr double large_scale = 0x1p-538;
+
+  friend ECHELON_ANYWHERE SquareSum combine(SquareSum a, SquareSum b) {
+    return {a.small + b.small, a.medium + b.medium, a.large + b.large};
+  }
+  ECHELON_ANYWHERE double root() const {
+    if (large > 0) return std::sqrt(large + medium * large_scale * large_scale) / large_scale;
+    const double small_root = std::sqrt(small) / small_scale;
+    const double medium_root = std::sqrt(medium);
+    if (small_root == 0 || small_root < 0x1p-54 * medium_root) return medium_root;
+    if (medium_root == 0) return small_root;
+    const double ratio = small_root / medium_root;
+    return ratio < 1 ? medium_root * std::sqrt(1 + ratio * ratio)
+                     : small_root * std::sqrt(1 + 1 / (ratio * ratio));
+  }
+};
+
+template <class X>
+struct Square {
+  X x;
+  ECHELON_ANYWHERE SquareSum operator()(std::int64_t i) const {
+    const double magnitude = std::fabs(static_cast<double>(x[i]));
+    SquareSum sum;
+    if (magnitude > SquareSum::large_limit) {
+      const double scaled = magnitude * SquareSum::large_scale;
+      sum.large = scaled * scaled;
+    } else if (magnitude < SquareSum::small_limit) {
+      const double scaled = magnitude * SquareSum::small_scale;
+      sum.small = scaled * scaled;
+    } else {  // NaN, too
+      sum.medium = magnitude * magnitude;
+    }
+    return sum;
+  }
+};
+
+/// Keeps what a reduction found as one double.
+struct StoreDouble {
+  double* target;
+  ECHELON_ANYWHERE void operator()(Sum sum) const { *target = sum.value; }
+  ECHELON_ANYWHERE void operator()(Largest largest) const { *target = largest.value; }
+  ECHELON_ANYWHERE void operator()(SquareSum squares) const { *target = squares.root(); }
+};
+
+/// c = alpha a + beta b, where a factor of zero spares the reading.
+template <class T, class A, class B, class C>
+struct AddElement {
+  T alpha;
+  A a;
+  T beta;
+  B b;
+  C c;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    if (beta == T{0}) {
+      c[i] = alpha == T{0} ? T{0} : alpha * a[i];
+    } else {
+      c[i] = alpha == T{0} ? beta * b[i] : alpha * a[i] + beta * b[i];
+    }
   }
 };
 

@@ -86,15 +86,22 @@ __device__ bool combine_blocks(V& value, unsigned block, unsigned blocks, V* par
   return threadIdx.x == 0;
 }
 
-/// finish(f(0) + ... + f(n-1)) in one launch.
+/// finish(f(0) + ... + f(n-1)) in one launch. A thread has several terms under way before it adds the first.
 template <class V, class F, class Finish>
 __global__ void __launch_bounds__(block_size)
     reduce(std::int64_t n, F f, Finish finish, V* partial, unsigned* finished) {
+  constexpr int batch = 4;
   const std::int64_t stride = std::int64_t{gridDim.x} * block_size;
   V value{};
-  for (std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x; i < n; i += stride) {
-    value = combine(value, f(i));
+  std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x;
+  for (; i + (batch - 1) * stride < n; i += batch * stride) {
+    V terms[batch];
+#pragma unroll
+    for (int b = 0; b < batch; ++b) terms[b] = f(i + b * stride);
+#pragma unroll
+    for (int b = 0; b < batch; ++b) value = combine(value, terms[b]);
   }
+  for (; i < n; i += stride) value = combine(value, f(i));
   if (combine_blocks(value, blockIdx.x, gridDim.x, partial, finished)) finish(value);
 }
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/array.hpp>
+#include <echelon/context.hpp>
+
+#include <memory>
+
+namespace echelon {
+
+template <class B>
+class BackendState final : public Context::State {
+ public:
+  explicit BackendState(const Device& device) : backend(device) {}
+
+  B backend;
+
+  /// Room for one object, which the next operation may overwrite.
+  template <class V>
+  V* result() {
+    static_assert(sizeof(V) <= result_size);
+    if (result_.size() == 0) result_ = Array<unsigned char>(backend.device(), result_size);
+    return reinterpret_cast<V*>(result_.data());
+  }
+
+ private:
+  static constexpr std::int64_t result_size = 64;
+  Array<unsigned char> result_;
+};
+
+/// The state of a context whose device is known to be served by B.
+template <class B>
+BackendState<B>& state_of(Context& context) {
+  return static_cast<BackendState<B>&>(context.state());
+}
+
+/// Instantiated for HostSide and, when it is built, for CudaSide.
+template <class Side>
+[[nodiscard]] std::unique_ptr<Context::State> make_state(const Device& device);
+
+}  // namespace echelon

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A sparse matrix times several vectors on the host.
+#include "backend/openmp/openmp.hpp"
+#include "backend/serial/serial.hpp"
+#include "linalg/multiply.hpp"
+#include "linalg/shares.hpp"
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+namespace echelon {
+
+namespace {
+
+constexpr std::int64_t widest = 8;
+
+/// Element (i, c) lies at data[i * row_step + c * column_step]; one of the steps is known to be 1.
+template <class T, bool by_column>
+struct Columns {
+  T* data;
+  std::int64_t leading;
+  T& operator()(std::int64_t i, std::int64_t c) const {
+    return by_column ? data[i + c * leading] : data[i * leading + c];
+  }
+};
+
+/// Rows [begin, end) of Y = alpha A X + beta Y for `width` columns. Each is summed as `multiply` sums one.
+template <int width, class T, class X, class Y>
+void multiply_rows(std::int64_t begin, std::int64_t end, T alpha, const Csr<T>& A, X x, T beta, Y y) {
+  const std::int64_t* __restrict row_offsets = A.row_offsets().data();
+  const std::int32_t* __restrict column_indices = A.column_indices().data();
+  const T* __restrict values = A.values().data();
+  std::int64_t k = begin < end ? row_offsets[begin] : 0;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::int64_t row_end = row_offsets[i + 1];
+    prefetch_ahead(values, column_indices, k, row_end);
+    T sums[width] = {};
+    for (; k < row_end; ++k) {
+      const T value = values[k];
+      const std::int64_t column = column_indices[k];
+      for (int c = 0; c < width; ++c) sums[c] += value * x(column, c);
+    }
+    for (int c = 0; c < width; ++c) {
+      y(i, c) = beta == 0 ? alpha * sums[c] : alpha * sums[c] + beta * y(i, c);
+    }
+  }
+}
+
+/// The products for 1, 2, ..., `widest` columns.
+template <class T, class X, class Y, std::size_t... widths>
+auto rows_kernel(std::int64_t width, std::index_sequence<widths...>) {
+  using Kernel = void (*)(std::int64_t, std::int64_t, T, const Csr<T>&, X, T, Y);
+  static constexpr std::array<Kernel, sizeof...(widths)> kernels = {
+      &multiply_rows<static_cast<int>(widths) + 1, T, X, Y>...};
+  return kernels[static_cast<std::size_t>(width - 1)];
+}
+
+template <class T, class X, class Y>
+void multiply_batch(int parts, std::int64_t width, T alpha, const Csr<T>& A, X x, T beta, Y y) {
+  const auto kernel = rows_kernel<T, X, Y>(width, std::make_index_sequence<widest>());
+#pragma omp parallel for num_threads(parts) schedule(static, 1) if (A.nonzeros() * width > worth_sharing)
+  for (int part = 0; part < parts; ++part) {
+    kernel(share_begin(A, part, parts), share_begin(A, part + 1, parts), alpha, A, x, beta, y);
+  }
+}
+
+/// Calls f with the columns from `first` on.
+template <class T, class F>
+void with_columns(const DenseView<T>& view, std::int64_t first, F&& f) {
+  if (view.layout == Layout::column_major) {
+    f(Columns<T, true>{view.data + first * view.leading, view.leading});
+  } else {
+    f(Columns<T, false>{view.data + first, view.leading});
+  }
+}
+
+template <class T>
+void multiply_batches(int parts, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y) {
+  const std::int64_t batches = (X.columns + widest - 1) / widest;
+  for (std::int64_t batch = 0; batch < batches; ++batch) {
+    const std::int64_t first = batch * X.columns / batches;
+    const std::int64_t width = (batch + 1) * X.columns / batches - first;
+    with_columns(X, first, [&](auto x) {
+      with_columns(Y, first, [&](auto y) { multiply_batch(parts, width, alpha, A, x, beta, y); });
+    });
+  }
+}
+
+}  // namespace
+
+template <class T>
+void multiply_several(Serial& /*backend*/, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
+                      DenseView<T> Y) {
+  multiply_batches(1, alpha, A, X, beta, Y);
+}
+
+template <class T>
+void multiply_several(OpenMp& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
+                      DenseView<T> Y) {
+  multiply_batches(backend.threads(), alpha, A, X, beta, Y);
+}
+
+template void multiply_several(Serial&, float, const Csr<float>&, DenseView<const float>, float,
+                               DenseView<float>);
+template void multiply_several(Serial&, double, const Csr<double>&, DenseView<const double>, double,
+                               DenseView<double>);
+template void multiply_several(OpenMp&, float, const Csr<float>&, DenseView<const float>, float,
+                               DenseView<float>);
+template void multiply_several(OpenMp&, double, const Csr<double>&, DenseView<const double>, double,
+                               DenseView<double>);
+
+}  // namespace echelon
