@@ -14,7 +14,7 @@ using namespace row_sums;
 
 /// Blocks of rows that one thread block takes, side by side: neighbouring rows share much of X, and what one
 /// block of rows has fetched lies in the cache for the next.
-constexpr int groups = 2;
+constexpr int groups = 1;
 
 /// A block of rows in shared memory.
 template <class T>
@@ -118,7 +118,7 @@ __device__ void multiply_rows(Staged<T>& staged, std::int64_t first_row, int row
 /// Y = alpha A X + beta Y for `groups` blocks of rows; threadIdx.y tells which. As `multiply` does it for one
 /// column, but what is staged are values and columns, so that they are read once for all columns.
 template <int width, class T>
-__global__ void __launch_bounds__(block_size* groups, 2)
+__global__ void __launch_bounds__(block_size* groups, 4)
     multiply_blocks(std::int64_t blocks, const longlong2* __restrict__ starts, std::int64_t nonzeros,
                     const std::int64_t* __restrict__ row_offsets, const std::int32_t* __restrict__ columns,
                     const T* __restrict__ values, Several<const T> x, T alpha, T beta, Several<T> y) {
