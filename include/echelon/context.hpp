@@ -10,8 +10,8 @@ namespace echelon {
 
 /// Where operations run, and what they keep from call to call: scratch memory, and on a GPU cuBLAS's handle.
 /// Everything is made when it is first needed, so that on a GPU an operation that is repeated with the same
-/// context neither allocates nor, for that reason, waits. Used by one thread at a time; threads that work side
-/// by side have one each.
+/// context neither allocates nor, for that reason, waits. Used by one thread at a time; threads that work
+/// side by side have one each.
 class Context {
  public:
   /// Throws NotBuilt, NoDevice.
