@@ -14,6 +14,7 @@ using Arguments = std::vector<std::string>;
 
 ExitCode run_solve(const Arguments& arguments);
 ExitCode run_info(const Arguments& arguments);
+ExitCode run_convert(const Arguments& arguments);
 ExitCode run_methods(const Arguments& arguments);
 
 /// NAME, where the words contain `--help solver:NAME`.

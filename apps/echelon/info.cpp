@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "command_line.hpp"
+#include "input.hpp"
 #include "json.hpp"
 #include "output_file.hpp"
 #include "plots.hpp"
@@ -7,7 +8,6 @@
 #include "support/text.hpp"
 #include "terminal.hpp"
 
-#include <echelon/io/matrix_market.hpp>
 #include <echelon/solve.hpp>
 #include <echelon/structure.hpp>
 
@@ -24,7 +24,7 @@ namespace {
 
 struct Findings {
   std::string path;
-  MatrixMarketInfo file;
+  FileInfo file;
   Structure structure;
   std::int64_t structural_rank = 0;
   std::size_t bytes = 0;
@@ -81,11 +81,12 @@ std::string rank_words(const Findings& found) {
                      grouped(full));
 }
 
-std::string file_words(const MatrixMarketInfo& file) {
+std::string file_words(const FileInfo& file) {
   const std::string duplicates =
       file.duplicate_entries == 0 ? "no duplicates" : grouped(file.duplicate_entries) + " duplicates, summed";
-  return fmt::format("{} {} {}, {} entries, {}", file.coordinate ? "coordinate" : "array", file.field,
-                     file.symmetry, grouped(file.stored_entries), duplicates);
+  return fmt::format("{}, {} {} {}, {} entries, {}", to_string(file.format),
+                     file.coordinate ? "coordinate" : "array", file.field, file.symmetry,
+                     grouped(file.stored_entries), duplicates);
 }
 
 std::string info_text(const Findings& found) {
@@ -129,6 +130,7 @@ Json candidates_json(const Findings& found) {
 Json info_json(const Findings& found) {
   const Structure& s = found.structure;
   return {{"file", found.path},
+          {"file_format", to_string(found.file.format)},
           {"format", found.file.coordinate ? "coordinate" : "array"},
           {"field", found.file.field},
           {"symmetry", found.file.symmetry},
@@ -166,24 +168,24 @@ Json info_json(const Findings& found) {
 
 ExitCode run_info(const Arguments& arguments) {
   Findings found;
+  InputOptions input;
   std::string plot;
   bool json = false;
   bool quiet = false;
   CLI::App app("Says what a matrix looks like.", "echelon info");
   set_style(app);
-  app.add_option("A", found.path, "the matrix, in Matrix Market form (.mtx or .mtx.gz)")
-      ->required()
-      ->type_name("FILE");
+  app.add_option("A", found.path, matrix_file_help)->required()->type_name("FILE");
   app.add_option("--plot", plot, "draw the sparsity pattern here")->type_name("FILE.svg");
   app.add_flag("--json", json, "one line of JSON");
   app.add_flag("--quiet", quiet, "no progress");
+  add_input_options(app, input);
   if (!parse(app, arguments)) return exit_solved;
   check_writable(plot);
 
   ProgressLine progress(quiet);
   progress.say("reading " + found.path);
   const Stopwatch reading;
-  const MatrixMarketFile<double> file = read_matrix_market_file<double>(found.path);
+  const MatrixFile<double> file = read_input<double>(found.path, input);
   const MatrixRef<double> A(file.matrix);
   found.read_seconds = reading.seconds();
   progress.say("looking at " + found.path);

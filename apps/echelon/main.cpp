@@ -29,6 +29,7 @@ struct Verb {
 constexpr std::array verbs = {
     Verb{"solve", "solve A x = b, with a report that says how and how well", run_solve},
     Verb{"info", "what a matrix looks like", run_info},
+    Verb{"convert", "from one file format to another; graphs to Laplacians", run_convert},
     Verb{"methods", "the methods of this build and where they run", run_methods},
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "command_line.hpp"
 #include "failure.hpp"
+#include "input.hpp"
 #include "interrupt.hpp"
 #include "output_file.hpp"
 #include "plots.hpp"
@@ -20,6 +21,7 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace echelon::tool {
@@ -28,6 +30,7 @@ namespace {
 
 struct Request {
   std::string matrix;
+  InputOptions input;
   std::string right_hand_side;
   std::string precision = "double";
   std::string output;
@@ -51,11 +54,9 @@ void add_parameter(SolveOptions& options, const std::string& text) {
 
 void add_options(CLI::App& app, Request& request) {
   SolveOptions& options = request.options;
-  app.add_option("A", request.matrix, "the matrix, in Matrix Market form (.mtx or .mtx.gz)")
-      ->required()
-      ->type_name("FILE");
+  app.add_option("A", request.matrix, matrix_file_help)->required()->type_name("FILE");
   app.add_option("--rhs", request.right_hand_side,
-                 "right-hand sides, n by k, as Matrix Market; without it b = A * 1")
+                 "right-hand sides, n by k, in any format; without it those in A's file, else b = A * 1")
       ->type_name("FILE");
   app.add_option("--method", options.method, "auto (default), or a name that 'echelon methods' lists")
       ->type_name("NAME");
@@ -88,10 +89,25 @@ void add_options(CLI::App& app, Request& request) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   app.add_option("--precision", request.precision, "double (default) or float")->type_name("TYPE");
-  app.add_option("-o,--output", request.output, "write x here (.mtx or .mtx.gz)")->type_name("FILE");
+  app.add_option("-o,--output", request.output,
+                 "write x here: Matrix Market, or .npy or .petsc; .gz behind it for gzip")
+      ->type_name("FILE");
   app.add_option("--plot", request.plot, "draw the residual's history here")->type_name("FILE.svg");
   app.add_flag("--json", request.json, "the report as one line of JSON");
   app.add_flag("--quiet", request.quiet, "no progress, no notes");
+  add_input_options(app, request.input);
+}
+
+/// x is dense, and a name that says nothing gets Matrix Market.
+FileFormat solution_format(const std::string& path) {
+  return file_format_of_name(path).value_or(FileFormat::matrix_market);
+}
+
+void check_solution_format(const std::string& path) {
+  const FileFormat format = solution_format(path);
+  if (format == FileFormat::matrix_market || format == FileFormat::npy || format == FileFormat::petsc) return;
+  throw BadOption("--output", fmt::format("x cannot be written as {}: only as matrix-market, npy or petsc",
+                                          to_string(format)));
 }
 
 /// Everything that can be wrong without A being known is found before a long read and a long solve.
@@ -106,18 +122,26 @@ void check_early(const Request& request) {
   } else if (!options.parameters.empty()) {
     throw BadOption("parameter", "-p sets a method's option: say which method with --method NAME");
   }
+  check_solution_format(request.output);
   check_writable(request.output);
   check_writable(request.plot);
 }
 
 template <class T>
 Dense<T> read_right_hand_side(const std::string& path, const std::string& matrix, std::int64_t rows) {
-  Dense<T> b = read_matrix_market_dense<T>(path);
+  MatrixFile<T> file = read_matrix_file<T>(path);
+  Dense<T> b = file.right_hand_sides.columns() > 0 ? std::move(file.right_hand_sides)
+                                                   : to_dense(MatrixRef<T>(file.matrix));
   if (b.rows() != rows) {
     throw DimensionMismatch(
         fmt::format("{} has {} rows and {} has {}: they must agree", matrix, rows, path, b.rows()));
   }
   return b;
+}
+
+/// Where the right-hand sides are: the file asked for, else that of A if it holds any, else nowhere.
+std::string right_hand_side_file(const Request& request, std::int64_t held_with_matrix) {
+  return request.right_hand_side.empty() && held_with_matrix > 0 ? request.matrix : request.right_hand_side;
 }
 
 template <class T>
@@ -156,7 +180,11 @@ void write_solution(const Dense<T>& x, SolveOutcome& outcome) {
   const std::string how =
       fmt::format("x of A x = b, A from {}; {} by {}, relative residual {}", outcome.matrix,
                   to_string(report.status), report.method, short_number(report.relative_residual));
-  write_matrix_market<T>(outcome.output, x, how);
+  if (solution_format(outcome.output) == FileFormat::matrix_market) {
+    write_matrix_market<T>(outcome.output, x, how);
+  } else {
+    write_matrix<T>(outcome.output, x);
+  }
   outcome.output_written = true;
 }
 
@@ -171,8 +199,8 @@ void keep_failure(SolveOutcome& outcome, const Work& work) {
 }
 
 template <class T>
-MatrixMarketFile<T> read_square(const std::string& path) {
-  MatrixMarketFile<T> file = read_matrix_market_file<T>(path);
+MatrixFile<T> read_square(const std::string& path, const InputOptions& options) {
+  MatrixFile<T> file = read_input<T>(path, options);
   if (file.info.rows != file.info.columns) {
     throw DimensionMismatch(fmt::format("{} is {} by {}: solving needs a square matrix", path, file.info.rows,
                                         file.info.columns));
@@ -185,22 +213,28 @@ SolveOutcome solve_in(const Request& request) {
   const Stopwatch total;
   SolveOutcome outcome;
   outcome.matrix = request.matrix;
-  outcome.right_hand_side = request.right_hand_side;
   outcome.precision = request.precision;
   outcome.output = request.output;
 
   ProgressLine progress(request.quiet);
   progress.say("reading " + request.matrix);
-  const MatrixMarketFile<T> file = read_square<T>(request.matrix);
+  MatrixFile<T> file = read_square<T>(request.matrix, request.input);
   const MatrixRef<T> A(file.matrix);
-  const bool given = !request.right_hand_side.empty();
-  const Dense<T> b =
-      given ? read_right_hand_side<T>(request.right_hand_side, request.matrix, A.rows()) : times_ones(A);
+  outcome.right_hand_side = right_hand_side_file(request, file.right_hand_sides.columns());
+  const bool given = !outcome.right_hand_side.empty();
+  const Dense<T> b = !request.right_hand_side.empty()
+                         ? read_right_hand_side<T>(request.right_hand_side, request.matrix, A.rows())
+                     : given ? std::move(file.right_hand_sides)
+                             : times_ones(A);
   outcome.file = file.info;
   outcome.nonzeros = A.nonzeros();
   outcome.matrix_bytes = std::visit([](const auto& matrix) { return matrix.bytes(); }, file.matrix);
   outcome.right_hand_sides = b.columns();
   outcome.read_seconds = total.seconds();
+  if (request.json && !request.quiet && !given) {
+    progress.clear();
+    print_note("no --rhs given: b = A * 1");
+  }
 
   const Interrupt interrupt(request.quiet);
   progress.say("setting up");
@@ -232,9 +266,6 @@ ExitCode run_solve(const Arguments& arguments) {
   add_options(app, request);
   app.footer("Example: echelon solve A.mtx --method gmres -p preconditioner=ilu0 --plot history.svg");
   if (!parse(app, arguments)) return exit_solved;
-  if (request.json && !request.quiet && request.right_hand_side.empty()) {
-    print_note("no --rhs given: b = A * 1");
-  }
   SolveOutcome outcome = solve_request(request);
   if (!request.plot.empty()) {
     keep_failure(outcome, [&] { write_text(request.plot, history_svg(outcome)); });

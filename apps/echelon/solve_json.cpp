@@ -19,11 +19,12 @@ Json if_computed(const Report& report, double figure) {
 }
 
 Json matrix_json(const SolveOutcome& outcome) {
-  const MatrixMarketInfo& file = outcome.file;
+  const FileInfo& file = outcome.file;
   return {{"file", outcome.matrix},
           {"rows", file.rows},
           {"columns", file.columns},
           {"nonzeros", outcome.nonzeros},
+          {"file_format", to_string(file.format)},
           {"format", file.coordinate ? "coordinate" : "array"},
           {"field", file.field},
           {"symmetry", file.symmetry},

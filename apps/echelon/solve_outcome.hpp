@@ -4,7 +4,7 @@
 
 #include "json.hpp"
 
-#include <echelon/io/matrix_market.hpp>
+#include <echelon/io/file_info.hpp>
 #include <echelon/report.hpp>
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace echelon::tool {
 
 struct SolveOutcome {
   std::string matrix;  ///< the file
-  MatrixMarketInfo file;
+  FileInfo file;
   std::int64_t nonzeros = 0;
   std::size_t matrix_bytes = 0;
   std::string right_hand_side;  ///< the file, or empty for A * 1

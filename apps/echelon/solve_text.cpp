@@ -60,7 +60,7 @@ std::string verdict(const Report& report) {
 }
 
 std::string matrix_words(const SolveOutcome& outcome) {
-  const MatrixMarketInfo& file = outcome.file;
+  const FileInfo& file = outcome.file;
   const std::string size = fmt::format("{} x {}", grouped(file.rows), grouped(file.columns));
   if (!file.coordinate) return fmt::format("{}: {}, dense, {}", outcome.matrix, size, file.symmetry);
   return fmt::format("{}: {}, {}, {}", outcome.matrix, size, counted(outcome.nonzeros, "nonzero"),

@@ -10,7 +10,14 @@
 #include <echelon/dense.hpp>
 #include <echelon/device.hpp>
 #include <echelon/error.hpp>
+#include <echelon/io/edge_list.hpp>
+#include <echelon/io/files.hpp>
+#include <echelon/io/graph.hpp>
+#include <echelon/io/harwell_boeing.hpp>
 #include <echelon/io/matrix_market.hpp>
+#include <echelon/io/metis.hpp>
+#include <echelon/io/npy.hpp>
+#include <echelon/io/petsc.hpp>
 #include <echelon/linalg.hpp>
 #include <echelon/matrix.hpp>
 #include <echelon/methods.hpp>

@@ -52,6 +52,13 @@ class CsrAssembly {
       : rows_(rows), columns_(columns), offsets_(Device(), rows + 1) {
     std::fill_n(offsets_.data(), rows + 1, 0);
   }
+  /// Entries that have been counted and placed already; rows may be in any order within.
+  CsrAssembly(std::int64_t columns, Array<std::int64_t> offsets, Array<std::int32_t> indices, Array<T> values)
+      : rows_(offsets.size() - 1),
+        columns_(columns),
+        offsets_(std::move(offsets)),
+        indices_(std::move(indices)),
+        values_(std::move(values)) {}
 
   void count(std::int32_t row) { ++offsets_[row + 1]; }
 
@@ -84,22 +91,7 @@ class CsrAssembly {
     return duplicates;
   }
 
-  Csr<T> finish() && {
-    return {rows_, columns_, std::move(offsets_), std::move(indices_), std::move(values_)};
-  }
-
- private:
-  std::span<std::int32_t> row_columns(std::int64_t row) {
-    return indices_.span().subspan(static_cast<std::size_t>(offsets_[row]), row_length(row));
-  }
-  std::span<T> row_values(std::int64_t row) {
-    return values_.span().subspan(static_cast<std::size_t>(offsets_[row]), row_length(row));
-  }
-  [[nodiscard]] std::size_t row_length(std::int64_t row) const {
-    return static_cast<std::size_t>(offsets_[row + 1] - offsets_[row]);
-  }
-
-  /// Whether any row has two elements in the same column.
+  /// Says whether any row has two elements in the same column.
   bool sort_rows(int threads) {
     bool repeated = false;
     std::exception_ptr thrown;
@@ -120,6 +112,22 @@ class CsrAssembly {
     }
     if (thrown) std::rethrow_exception(thrown);
     return repeated;
+  }
+
+  /// The rows must be sorted and without duplicates now, the columns in range.
+  Csr<T> finish() && {
+    return Csr<T>::unchecked(rows_, columns_, std::move(offsets_), std::move(indices_), std::move(values_));
+  }
+
+ private:
+  std::span<std::int32_t> row_columns(std::int64_t row) {
+    return indices_.span().subspan(static_cast<std::size_t>(offsets_[row]), row_length(row));
+  }
+  std::span<T> row_values(std::int64_t row) {
+    return values_.span().subspan(static_cast<std::size_t>(offsets_[row]), row_length(row));
+  }
+  [[nodiscard]] std::size_t row_length(std::int64_t row) const {
+    return static_cast<std::size_t>(offsets_[row + 1] - offsets_[row]);
   }
 
   Duplicates sum_duplicates() {

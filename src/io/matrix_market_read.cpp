@@ -5,6 +5,7 @@
 #include "io/line_blocks.hpp"
 #include "io/matrix_market_source.hpp"
 #include "io/matrix_market_text.hpp"
+#include "io/text_position.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/io/matrix_market.hpp>
@@ -25,8 +26,8 @@ constexpr const char* changed = "the file was changed while it was being read";
 /// Follows the entries in file order and knows where in the file they are.
 class Progress {
  public:
-  Progress(std::string name, const Header& header)
-      : name_(std::move(name)), header_(header), line_(header.lines + 1) {}
+  Progress(const std::string& name, const Header& header)
+      : header_(header), position_(name, header.lines + 1) {}
 
   /// Throws ParseError for the first thing that is wrong with the block.
   template <class T>
@@ -35,24 +36,21 @@ class Progress {
     const std::int64_t due = std::min(count, header_.entries - seen_);
     if (header_.symmetry != Symmetry::general) check_triangle(text, entries, due);
     if (due < count || (entries.fault && seen_ + due == header_.entries)) {
-      fail(text, data_line(text, due),
-           fmt::format("more data than the {} {} that line {} announces", header_.entries, noun(),
-                       header_.lines));
+      position_.fail(text, data_line(text, due),
+                     fmt::format("more data than the {} {} that line {} announces", header_.entries, noun(),
+                                 header_.lines));
     }
-    if (entries.fault) fail(text, entries.fault->at, entries.fault->reason);
+    if (entries.fault) position_.fail(text, entries.fault->at, entries.fault->reason);
     seen_ += count;
-    line_ += entries.line_ends;
-    column_ = static_cast<std::int64_t>(text.size() - (text.rfind('\n') + 1)) + 1;
+    position_.pass(text, entries.line_ends);
   }
 
   /// Throws ParseError if the text ended too early.
   void finish(const LineBlocks& blocks) const {
-    if (blocks.failure()) throw ParseError(name_, line_, blocks.failure()->column, blocks.failure()->reason);
+    position_.finish(blocks);
     if (seen_ < header_.entries) {
-      throw ParseError(
-          name_, line_, column_,
-          fmt::format("the file ends after {} of the {} {} that line {} announces; is it cut off?", seen_,
-                      header_.entries, noun(), header_.lines));
+      position_.fail(fmt::format("the file ends after {} of the {} {} that line {} announces; is it cut off?",
+                                 seen_, header_.entries, noun(), header_.lines));
     }
   }
 
@@ -70,27 +68,19 @@ class Progress {
       if (entry.row == entry.column) continue;
       const bool upper = entry.row < entry.column;
       if (upper_.value_or(upper) != upper) {
-        fail(text, data_line(text, k),
-             fmt::format("entry ({}, {}) is {} the diagonal, others are {} it: a symmetric file stores one "
-                         "triangle only; if this one stores both, its header should say general",
-                         entry.row + 1, entry.column + 1, upper ? "above" : "below",
-                         upper ? "below" : "above"));
+        position_.fail(
+            text, data_line(text, k),
+            fmt::format("entry ({}, {}) is {} the diagonal, others are {} it: a symmetric file stores one "
+                        "triangle only; if this one stores both, its header should say general",
+                        entry.row + 1, entry.column + 1, upper ? "above" : "below",
+                        upper ? "below" : "above"));
       }
       upper_ = upper;
     }
   }
 
-  [[noreturn]] void fail(std::string_view text, const char* at, const std::string& reason) const {
-    const std::string_view before = text.substr(0, static_cast<std::size_t>(at - text.data()));
-    const std::int64_t line = line_ + std::count(before.begin(), before.end(), '\n');
-    const auto column = static_cast<std::int64_t>(before.size() - (before.rfind('\n') + 1)) + 1;
-    throw ParseError(name_, line, column, reason);
-  }
-
-  std::string name_;
   Header header_;
-  std::int64_t line_;
-  std::int64_t column_ = 1;
+  TextPosition position_;
   std::int64_t seen_ = 0;
   std::optional<bool> upper_;
 };
@@ -102,9 +92,7 @@ class Reader {
       : source_(source), name_(std::move(name)), options_(options) {
     LineBlocks blocks(source_, options_.block_bytes);
     header_ = read_header(blocks, name_);
-    const auto blocks_at_least = source.stored_bytes() / static_cast<std::int64_t>(options.block_bytes) + 1;
-    threads_ =
-        static_cast<int>(std::min<std::int64_t>(Device::openmp(options.threads).threads(), blocks_at_least));
+    threads_ = reading_threads(source, options);
   }
 
   [[nodiscard]] const std::string& name() const { return name_; }

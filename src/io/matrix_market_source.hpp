@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Reading Matrix Market text from any source; the public functions read files through this.
+/// Matrix Market text from any source and to any sink; the public functions work on files through this.
 #pragma once
 
+#include "io/read_options.hpp"
+#include "io/text_sink.hpp"
 #include "io/text_source.hpp"
 
 #include <echelon/io/matrix_market.hpp>
 
-#include <cstddef>
 #include <string>
 
 namespace echelon::io {
-
-struct ReadOptions {
-  int threads = 0;  ///< 0: OpenMP's choice
-  /// Text that one thread takes at a time; small enough to stay in its cache. No line may be longer.
-  std::size_t block_bytes = std::size_t{1} << 18;
-};
 
 /// As read_matrix_market_file; `name` stands for the file in messages.
 template <class T>
 MatrixMarketFile<T> read_matrix_market_source(TextSource& source, const std::string& name,
                                               const ReadOptions& options = {});
+
+/// As write_matrix_market.
+template <class T>
+void write_matrix_market_sink(TextSink& sink, MatrixRef<T> matrix, const std::string& comment = {});
 
 }  // namespace echelon::io

@@ -2,7 +2,8 @@
 /// Files that appear whole or not at all.
 #pragma once
 
-#include <cstdio>
+#include "io/text_sink.hpp"
+
 #include <string>
 #include <string_view>
 
@@ -11,14 +12,14 @@ namespace echelon::io {
 /// Collects text in a file beside `path`, which takes that name in commit(); without it, nothing remains.
 /// What is not a file (a pipe, /dev/stdout) is written directly. gzip when the name ends in .gz.
 /// All members throw ParseError when something cannot be written.
-class OutputFile {
+class OutputFile : public TextSink {
  public:
   explicit OutputFile(const std::string& path);
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
-  ~OutputFile();
+  ~OutputFile() override;
 
-  void write(std::string_view text);
+  void write(std::string_view text) override;
   void commit();
 
  private:

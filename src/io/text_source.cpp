@@ -68,6 +68,10 @@ class FileSource : public TextSource {
     if (::lseek(file_.number(), 0, SEEK_SET) != 0) throw SourceFailure(system_reason(errno));
   }
   [[nodiscard]] std::int64_t stored_bytes() const override { return status_.st_size; }
+  [[nodiscard]] std::int64_t total_bytes() override {
+    rewind();
+    return stored_bytes();
+  }
 
  private:
   /// The file is read twice, and the second reading relies on the first.
@@ -94,6 +98,10 @@ class MemorySource : public TextSource {
   }
   void rewind() override { position_ = 0; }
   [[nodiscard]] std::int64_t stored_bytes() const override { return static_cast<std::int64_t>(text_.size()); }
+  [[nodiscard]] std::int64_t total_bytes() override {
+    rewind();
+    return stored_bytes();
+  }
 
  private:
   std::string_view text_;
@@ -185,6 +193,17 @@ FileDescriptor kept(const FileDescriptor& pipe) {
 }
 
 }  // namespace
+
+std::int64_t TextSource::total_bytes() {
+  rewind();
+  std::vector<char> buffer(std::size_t{1} << 18);
+  std::int64_t total = 0;
+  while (const std::size_t count = read(buffer.data(), buffer.size())) {
+    total += static_cast<std::int64_t>(count);
+  }
+  rewind();
+  return total;
+}
 
 std::unique_ptr<TextSource> open_text(const std::string& path) {
   FileDescriptor file(

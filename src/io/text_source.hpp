@@ -27,6 +27,9 @@ class TextSource {
   virtual void rewind() = 0;
   /// The length of what is stored, compressed or not.
   [[nodiscard]] virtual std::int64_t stored_bytes() const = 0;
+  /// The number of bytes that read() delivers in all; for a gzip file they are unpacked to be counted. Leaves
+  /// the source at its first byte. Throws SourceFailure.
+  [[nodiscard]] virtual std::int64_t total_bytes();
 };
 
 /// A file, or what a pipe delivers (kept in a temporary file, since it is read twice). gzip is recognised by

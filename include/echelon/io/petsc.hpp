@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// PETSc's binary files, as MatView and VecView write them: big-endian, real scalars.
+#pragma once
+
+#include <echelon/matrix.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace echelon {
+
+/// The scalars of the PETSc that wrote a file, which the file does not tell.
+enum class PetscScalar {
+  automatic,  ///< double, unless only float agrees with the file's length
+  real64,
+  real32,
+};
+
+template <class T>
+struct PetscFile {
+  Matrix<T> matrix;  ///< Csr for AIJ, Dense for a dense matrix or a vector (one column)
+  /// The vectors that follow the matrix in the same file; no columns when there are none.
+  Dense<T> vectors;
+  std::int64_t duplicate_entries = 0;  ///< elements that were added to one of the same place
+};
+
+/// Reads a matrix (AIJ, or dense) or a vector, plain or gzip, with 32- or 64-bit indices (the file tells),
+/// and the vectors that follow a matrix, which must have its number of rows. Complex scalars, NaN, Inf and
+/// what overflows T are refused. A row's columns may be in any order. Memory: the result, and the column
+/// indices of the AIJ form once more; claimed only once the file has proved to be as long as its header says.
+/// Throws ParseError with the byte of the first error; OutOfMemory.
+template <class T>
+[[nodiscard]] PetscFile<T> read_petsc(const std::string& path, PetscScalar scalar = PetscScalar::automatic);
+
+struct PetscOptions {
+  int index_bits = 32;  ///< or 64, for a PETSc built with 64-bit indices
+  PetscScalar scalar = PetscScalar::real64;
+};
+
+/// Writes AIJ for a sparse matrix, a vector for one dense column, the dense form for several. Doubles go into
+/// real32 rounded. Throws InvalidMatrix when 32-bit indices do not suffice, or a value overflows real32. The
+/// file appears whole or not at all; gzip when the name ends in .gz. Throws ParseError when it cannot be
+/// written.
+template <class T>
+void write_petsc(const std::string& path, MatrixRef<T> matrix, const PetscOptions& options = {});
+
+}  // namespace echelon

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Binary files: numbers in either byte order, errors by byte.
+#pragma once
+
+#include "io/text_source.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace echelon::io {
+
+template <std::size_t bytes>
+struct UnsignedOf;
+template <>
+struct UnsignedOf<1> {
+  using Type = std::uint8_t;
+};
+template <>
+struct UnsignedOf<2> {
+  using Type = std::uint16_t;
+};
+template <>
+struct UnsignedOf<4> {
+  using Type = std::uint32_t;
+};
+template <>
+struct UnsignedOf<8> {
+  using Type = std::uint64_t;
+};
+
+/// `value` with its bytes from or in `order`.
+template <class V>
+V in_order(V value, std::endian order) {
+  if (order == std::endian::native || sizeof(V) == 1) return value;
+  using Bits = typename UnsignedOf<sizeof(V)>::Type;
+  auto bits = std::bit_cast<Bits>(value);
+  if constexpr (sizeof(V) == 2) bits = __builtin_bswap16(bits);
+  if constexpr (sizeof(V) == 4) bits = __builtin_bswap32(bits);
+  if constexpr (sizeof(V) == 8) bits = __builtin_bswap64(bits);
+  return std::bit_cast<V>(bits);
+}
+
+/// Knows how many bytes are left, so that no claim of the file need be believed. All members throw
+/// ParseError.
+class BinaryReader {
+ public:
+  /// From the first byte of `source` on; `name` stands for the file in messages.
+  BinaryReader(TextSource& source, std::string name);
+
+  [[nodiscard]] std::int64_t left() const { return total_ - position_; }
+  [[nodiscard]] std::int64_t position() const { return position_; }
+  /// Fails unless count * size bytes are left; `what` names them.
+  void require(std::int64_t count, std::int64_t size, const std::string& what) const;
+  void read(char* target, std::int64_t bytes);
+
+  template <class V>
+  void read(std::span<V> target, std::endian order) {
+    read(reinterpret_cast<char*>(target.data()), static_cast<std::int64_t>(target.size_bytes()));
+    for (V& value : target) value = in_order(value, order);
+  }
+  template <class V>
+  V read_one(std::endian order) {
+    V value{};
+    read(std::span<V>(&value, 1), order);
+    return value;
+  }
+  /// Skips `bytes`, which are left.
+  void skip(std::int64_t bytes);
+
+  [[noreturn]] void fail(const std::string& reason) const { fail_at(position_, reason); }
+  [[noreturn]] void fail_at(std::int64_t position, const std::string& reason) const;
+  /// Fails with the reason that check_value found.
+  [[noreturn]] void fail_value(std::int64_t position, double value, bool single) const;
+
+ private:
+  TextSource& source_;
+  std::string name_;
+  std::int64_t total_ = 0;
+  std::int64_t position_ = 0;
+};
+
+/// Calls `use(k, value)` for `count` numbers of type Stored, made T. Fails for NaN, Inf and what overflows T.
+template <class T, class Stored, class Use>
+void read_values(BinaryReader& reader, std::int64_t count, std::endian order, Use use) {
+  constexpr std::int64_t chunk = 1 << 15;
+  std::vector<Stored> buffer(static_cast<std::size_t>(std::min(count, chunk)));
+  for (std::int64_t done = 0; done < count;) {
+    const std::int64_t size = std::min(chunk, count - done);
+    const std::int64_t start = reader.position();
+    reader.read(std::span<Stored>(buffer).first(static_cast<std::size_t>(size)), order);
+    for (std::int64_t k = 0; k < size; ++k) {
+      const Stored stored = buffer[static_cast<std::size_t>(k)];
+      if constexpr (std::is_floating_point_v<Stored>) {
+        if (!(std::abs(stored) <= static_cast<double>(std::numeric_limits<T>::max()))) {
+          reader.fail_value(start + k * static_cast<std::int64_t>(sizeof(Stored)),
+                            static_cast<double>(stored), sizeof(T) == sizeof(float));
+        }
+      }
+      use(done + k, static_cast<T>(stored));
+    }
+    done += size;
+  }
+}
+
+}  // namespace echelon::io

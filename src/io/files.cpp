@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/binary_reader.hpp"
+#include "io/host_matrix.hpp"
+#include "io/output_file.hpp"
+#include "io/sources.hpp"
+#include "io/text_numbers.hpp"
+#include "support/text.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/io/npy.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+namespace echelon {
+
+namespace {
+
+struct FormatName {
+  FileFormat format;
+  std::string_view name;
+  std::vector<std::string_view> endings;
+};
+
+const std::vector<FormatName>& format_names() {
+  static const std::vector<FormatName> names = {
+      {FileFormat::matrix_market, "matrix-market", {".mtx", ".mm"}},
+      {FileFormat::npy, "npy", {".npy"}},
+      {FileFormat::metis, "metis", {".graph", ".metis"}},
+      {FileFormat::edge_list, "edge-list", {".edges", ".edgelist", ".el"}},
+      {FileFormat::petsc, "petsc", {".petsc"}},
+      {FileFormat::harwell_boeing, "harwell-boeing", {".hb", ".rb"}},
+  };
+  return names;
+}
+
+/// .rua, .rsa, .psa, .cua, ...: the three letters of a Harwell-Boeing matrix's type.
+bool is_harwell_boeing_type(std::string_view ending) {
+  constexpr std::array<std::string_view, 3> letters = {"rcpi", "usrzh", "ae"};
+  if (ending.size() != 4) return false;
+  for (std::size_t k = 0; k < letters.size(); ++k) {
+    if (letters.at(k).find(ending[k + 1]) == std::string_view::npos) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string_view to_string(FileFormat format) {
+  for (const FormatName& entry : format_names()) {
+    if (entry.format == format) return entry.name;
+  }
+  return "automatic";
+}
+
+std::vector<std::string> file_format_names() {
+  std::vector<std::string> names;
+  for (const FormatName& entry : format_names()) names.emplace_back(entry.name);
+  return names;
+}
+
+FileFormat parse_file_format(const std::string& name) {
+  for (const FormatName& entry : format_names()) {
+    if (entry.name == name) return entry.format;
+  }
+  throw BadOption(
+      name,
+      fmt::format("there is no file format '{}'; there are {}", name, fmt::join(file_format_names(), ", ")),
+      nearest(name, file_format_names()));
+}
+
+std::optional<FileFormat> file_format_of_name(const std::string& path) {
+  std::string name = io::lower_case(path);
+  if (name.ends_with(".gz")) name.resize(name.size() - 3);
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string::npos) return std::nullopt;
+  const std::string ending = name.substr(dot);
+  for (const FormatName& entry : format_names()) {
+    if (std::find(entry.endings.begin(), entry.endings.end(), ending) != entry.endings.end())
+      return entry.format;
+  }
+  if (is_harwell_boeing_type(ending)) return FileFormat::harwell_boeing;
+  return std::nullopt;
+}
+
+namespace io {
+
+FileFormat file_format_of_content(std::string_view first_bytes) {
+  using namespace std::string_view_literals;
+  if (first_bytes.starts_with("\x93NUMPY")) return FileFormat::npy;
+  if (lower_case(first_bytes.substr(0, 14)) == "%%matrixmarket") return FileFormat::matrix_market;
+  if (first_bytes.starts_with("\0\0\0\0"sv)) first_bytes.remove_prefix(4);  // a 64-bit number
+  for (const std::string_view id : {"\0\x12\x7b\x50"sv, "\0\x12\x7b\x4e"sv}) {
+    if (first_bytes.starts_with(id)) return FileFormat::petsc;
+  }
+  return FileFormat::automatic;
+}
+
+namespace {
+
+FileFormat find_format(TextSource& source, const std::string& name) {
+  std::string first(16, '\0');
+  try {
+    std::size_t size = 0;
+    while (const std::size_t count = source.read(first.data() + size, first.size() - size)) size += count;
+    first.resize(size);
+    source.rewind();
+  } catch (const SourceFailure& failure) {
+    throw ParseError(name, 0, 0, failure.what());
+  }
+  const FileFormat format = file_format_of_content(first);
+  if (format != FileFormat::automatic) return format;
+  if (const auto of_name = file_format_of_name(name)) return *of_name;
+  throw ParseError(name, 0, 0,
+                   fmt::format("neither its content nor its name tells its format: name one of {}",
+                               fmt::join(file_format_names(), ", ")));
+}
+
+template <class T>
+FileInfo describe(FileFormat format, const MatrixRef<T>& matrix) {
+  FileInfo info;
+  info.format = format;
+  info.coordinate = matrix.is_sparse();
+  info.rows = matrix.rows();
+  info.columns = matrix.columns();
+  info.stored_entries = matrix.nonzeros();
+  return info;
+}
+
+template <class T>
+MatrixFile<T> from_matrix_market(TextSource& source, const std::string& name) {
+  MatrixMarketFile<T> file = read_matrix_market_source<T>(source, name);
+  MatrixFile<T> result;
+  const MatrixMarketInfo& info = file.info;
+  result.info = {
+      FileFormat::matrix_market, info.coordinate,       info.field, info.symmetry, info.rows, info.columns,
+      info.stored_entries,       info.duplicate_entries};
+  result.matrix = std::move(file.matrix);
+  return result;
+}
+
+template <class T>
+MatrixFile<T> from_npy(TextSource& source, const std::string& name) {
+  MatrixFile<T> result;
+  NpyHeader header;
+  result.matrix = read_npy_source<T>(source, name, &header);
+  result.info = describe(FileFormat::npy, MatrixRef<T>(result.matrix));
+  if (header.kind != 'f') result.info.field = "integer";
+  return result;
+}
+
+template <class T>
+MatrixFile<T> from_metis(TextSource& source, const std::string& name) {
+  MetisGraph<T> graph = read_metis_source<T>(source, name);
+  MatrixFile<T> result;
+  result.matrix = std::move(graph.adjacency);
+  result.info = describe(FileFormat::metis, MatrixRef<T>(result.matrix));
+  result.info.field = graph.weighted ? "real" : "pattern";
+  result.info.symmetry = "symmetric";
+  result.info.stored_entries /= 2;
+  return result;
+}
+
+template <class T>
+MatrixFile<T> from_edge_list(TextSource& source, const std::string& name, const EdgeListOptions& options) {
+  EdgeList<T> list = read_edge_list_source<T>(source, name, options, {.threads = options.threads});
+  MatrixFile<T> result;
+  result.matrix = std::move(list.adjacency);
+  result.labels = std::move(list.labels);
+  result.info = describe(FileFormat::edge_list, MatrixRef<T>(result.matrix));
+  result.info.field = list.weighted ? "real" : "pattern";
+  result.info.symmetry = options.directed ? "general" : "symmetric";
+  result.info.stored_entries = list.edges;
+  result.info.duplicate_entries = list.duplicate_edges;
+  return result;
+}
+
+template <class T>
+MatrixFile<T> from_petsc(TextSource& source, const std::string& name, PetscScalar scalar) {
+  PetscFile<T> file = read_petsc_source<T>(source, name, scalar);
+  MatrixFile<T> result;
+  result.matrix = std::move(file.matrix);
+  result.right_hand_sides = std::move(file.vectors);
+  result.info = describe(FileFormat::petsc, MatrixRef<T>(result.matrix));
+  result.info.stored_entries += file.duplicate_entries;
+  result.info.duplicate_entries = file.duplicate_entries;
+  return result;
+}
+
+template <class T>
+MatrixFile<T> from_harwell_boeing(TextSource& source, const std::string& name) {
+  HarwellBoeingFile<T> file = read_harwell_boeing_source<T>(source, name);
+  MatrixFile<T> result;
+  result.matrix = std::move(file.matrix);
+  result.info = std::move(file.info);
+  result.right_hand_sides = std::move(file.right_hand_sides);
+  return result;
+}
+
+/// A sparse matrix in a format that stores all elements.
+template <class T>
+Dense<T> densified(const MatrixRef<T>& matrix, std::size_t limit) {
+  const double bytes = static_cast<double>(matrix.rows()) * static_cast<double>(matrix.columns()) * sizeof(T);
+  if (bytes > static_cast<double>(limit)) {
+    throw InvalidMatrix(
+        fmt::format("a {} by {} sparse matrix takes {:.3g} GiB when all elements are stored, as a .npy "
+                    "file does; the limit is {}",
+                    matrix.rows(), matrix.columns(), bytes / (1 << 30), byte_count(limit)));
+  }
+  return to_dense(matrix);
+}
+
+template <class T>
+Csr<T> sparse_on_host(MatrixRef<T> matrix) {
+  return to_csr(matrix).to(Device());
+}
+
+}  // namespace
+
+template <class T>
+MatrixFile<T> read_matrix_source(TextSource& source, const std::string& name,
+                                 const ReadFileOptions& options) {
+  const FileFormat format =
+      options.format == FileFormat::automatic ? find_format(source, name) : options.format;
+  switch (format) {
+    case FileFormat::npy:
+      return from_npy<T>(source, name);
+    case FileFormat::metis:
+      return from_metis<T>(source, name);
+    case FileFormat::edge_list:
+      return from_edge_list<T>(source, name, options.edge_list);
+    case FileFormat::petsc:
+      return from_petsc<T>(source, name, options.petsc_scalar);
+    case FileFormat::harwell_boeing:
+      return from_harwell_boeing<T>(source, name);
+    case FileFormat::automatic:
+    case FileFormat::matrix_market:
+      break;
+  }
+  return from_matrix_market<T>(source, name);
+}
+
+template MatrixFile<float> read_matrix_source(TextSource&, const std::string&, const ReadFileOptions&);
+template MatrixFile<double> read_matrix_source(TextSource&, const std::string&, const ReadFileOptions&);
+
+}  // namespace io
+
+template <class T>
+MatrixFile<T> read_matrix_file(const std::string& path, const ReadFileOptions& options) {
+  return io::read_matrix_source<T>(*io::open_text(path), path, options);
+}
+
+template <class T>
+Matrix<T> read_matrix(const std::string& path, FileFormat format) {
+  ReadFileOptions options;
+  options.format = format;
+  return read_matrix_file<T>(path, options).matrix;
+}
+
+template <class T>
+void write_matrix(const std::string& path, MatrixRef<T> matrix, const WriteFileOptions& options) {
+  FileFormat format = options.format;
+  if (format == FileFormat::automatic) format = file_format_of_name(path).value_or(FileFormat::matrix_market);
+  switch (format) {
+    case FileFormat::npy:
+      if (!matrix.is_sparse()) return write_npy<T>(path, matrix.dense());
+      return write_npy<T>(path, io::densified(matrix, options.dense_limit));
+    case FileFormat::metis: {
+      MetisGraph<T> graph;
+      graph.adjacency = io::sparse_on_host(matrix);
+      return write_metis(path, graph);
+    }
+    case FileFormat::edge_list:
+      return write_edge_list(path, io::sparse_on_host(matrix), options.directed, options.labels);
+    case FileFormat::petsc:
+      return write_petsc(path, matrix, options.petsc);
+    case FileFormat::harwell_boeing:
+      throw BadOption("format", "Harwell-Boeing files are only read: write another format");
+    case FileFormat::automatic:
+    case FileFormat::matrix_market:
+      break;
+  }
+  write_matrix_market(path, matrix);
+}
+
+template MatrixFile<float> read_matrix_file(const std::string&, const ReadFileOptions&);
+template MatrixFile<double> read_matrix_file(const std::string&, const ReadFileOptions&);
+template Matrix<float> read_matrix(const std::string&, FileFormat);
+template Matrix<double> read_matrix(const std::string&, FileFormat);
+template void write_matrix(const std::string&, MatrixRef<float>, const WriteFileOptions&);
+template void write_matrix(const std::string&, MatrixRef<double>, const WriteFileOptions&);
+
+}  // namespace echelon

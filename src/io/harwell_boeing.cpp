@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/csr_assembly.hpp"
+#include "io/fortran_format.hpp"
+#include "io/line_blocks.hpp"
+#include "io/sources.hpp"
+#include "io/text_numbers.hpp"
+
+#include <echelon/error.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <limits>
+#include <utility>
+
+namespace echelon {
+
+namespace io {
+
+namespace {
+
+struct HarwellBoeingHeader {
+  std::string title;
+  std::string key;
+  char field = 'R';     ///< R, I, P
+  char symmetry = 'U';  ///< U, R, S, Z
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t entries = 0;
+  FortranFormat pointers;
+  FortranFormat indices;
+  FortranFormat values;
+  FortranFormat right_hand_sides;
+  std::int64_t right_hand_side_lines = 0;
+  std::int64_t right_hand_side_count = 0;
+  /// Blocks of the size of the right-hand sides that follow them: starting guesses, solutions.
+  int more_blocks = 0;
+};
+
+/// Takes lines, and says where in the file a fault is.
+class Lines {
+ public:
+  Lines(TextSource& source, std::string name) : blocks_(source, block_bytes), name_(std::move(name)) {}
+
+  /// Throws ParseError at the file's end; `missing` is what should have come.
+  const std::string& next(const std::string& missing) {
+    if (!try_next())
+      throw ParseError(name_, number_, 1, fmt::format("the file ends before {}; is it cut off?", missing));
+    return line_;
+  }
+  bool try_next() {
+    ++number_;
+    if (blocks_.next_line(line_)) return true;
+    if (blocks_.failure())
+      throw ParseError(name_, number_, blocks_.failure()->column, blocks_.failure()->reason);
+    line_.clear();
+    return false;
+  }
+  [[nodiscard]] const std::string& line() const { return line_; }
+  /// Throws the ParseError for a fault in the present line.
+  [[noreturn]] void fail(const Fault& fault) const {
+    throw ParseError(name_, number_, fault.at - line_.data() + 1, fault.reason);
+  }
+  [[noreturn]] void fail(const std::string& reason) const { throw ParseError(name_, number_, 1, reason); }
+
+ private:
+  static constexpr std::size_t block_bytes = std::size_t{1} << 18;
+  LineBlocks blocks_;
+  std::string name_;
+  std::string line_;
+  std::int64_t number_ = 0;
+};
+
+/// Part of a line, cut off where the line ends.
+std::string_view columns_of(const std::string& line, std::size_t begin, std::size_t width) {
+  return std::string_view(line).substr(std::min(begin, line.size()), width);
+}
+
+/// Whole numbers from 0 that blanks separate; at least `least` of them.
+std::vector<std::int64_t> parse_counts(std::string_view text, std::size_t least, const char* what) {
+  std::vector<std::int64_t> counts;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  for (at = skip_blanks(at, end); at != end; at = skip_blanks(at, end)) {
+    const std::string_view word = word_at(at, end);
+    const std::int64_t count = parse_fortran_integer(word);
+    if (count < 0) throw Fault{at, fmt::format("{} where a number from 0 is expected", quoted(word))};
+    counts.push_back(count);
+    at += word.size();
+  }
+  if (counts.size() < least) throw Fault{end, fmt::format("{} are expected on this line", what)};
+  return counts;
+}
+
+void parse_type(std::string_view text, HarwellBoeingHeader& header) {
+  const std::string_view word = word_at(text.data(), text.data() + text.size());
+  const std::string type = lower_case(word);
+  if (type.size() != 3)
+    throw Fault{text.data(), fmt::format("{} where a type like RUA is expected", quoted(word))};
+  const auto letter = [&](std::size_t k, std::string_view known, const char* what) {
+    if (known.find(type[k]) == std::string_view::npos) {
+      throw Fault{text.data() + k, fmt::format("type {}: {}", quoted(word), what)};
+    }
+    return static_cast<char>(std::toupper(static_cast<unsigned char>(type[k])));
+  };
+  header.field = letter(0, "rip",
+                        type[0] == 'c' ? "complex matrices are not supported, only real ones"
+                                       : "the first letter should be R, I or P");
+  header.symmetry = letter(1, "usrz",
+                           type[1] == 'h' ? "hermitian matrices are not supported, only real ones"
+                                          : "the second letter should be U, S, Z or R");
+  static_cast<void>(letter(2, "a",
+                           type[2] == 'e' ? "elemental matrices are not supported, only assembled ones"
+                                          : "the third letter should be A"));
+  if (header.field == 'P' && header.symmetry == 'Z') {
+    throw Fault{text.data(), "a pattern has no signs and cannot be skew-symmetric"};
+  }
+}
+
+void parse_sizes(const std::string& line, HarwellBoeingHeader& header) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  const std::size_t type_at = std::min(line.find_first_not_of(" \t"), line.size());
+  parse_type(columns_of(line, type_at, line.size()), header);
+  const auto counts =
+      parse_counts(columns_of(line, type_at + 3, line.size()), 3, "the numbers of rows, columns and entries");
+  header.rows = counts[0];
+  header.columns = counts[1];
+  header.entries = counts[2];
+  if (header.rows > most || header.columns > most) {
+    throw Fault{line.data(), fmt::format("{} by {}: at most {} rows and columns can be counted", header.rows,
+                                         header.columns, most)};
+  }
+  if (header.symmetry != 'R' && header.symmetry != 'U' && header.rows != header.columns) {
+    throw Fault{line.data(), fmt::format("a {} by {} matrix is not square and cannot be symmetric",
+                                         header.rows, header.columns)};
+  }
+}
+
+/// The next text in parentheses, which is taken off `rest`.
+std::string_view take_format(std::string_view& rest, const char* what) {
+  const std::size_t begin = rest.find('(');
+  if (begin == std::string_view::npos)
+    throw Fault{rest.data() + rest.size(), fmt::format("the format of the {} is missing", what)};
+  int depth = 0;
+  std::size_t end = begin;
+  for (; end < rest.size(); ++end) {
+    depth += rest[end] == '(' ? 1 : rest[end] == ')' ? -1 : 0;
+    if (depth == 0) break;
+  }
+  const std::string_view format = rest.substr(begin, end + 1 - begin);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return format;
+}
+
+void parse_formats(const std::string& line, HarwellBoeingHeader& header) {
+  std::string_view rest = line;
+  header.pointers = parse_fortran_format(take_format(rest, "column pointers"));
+  header.indices = parse_fortran_format(take_format(rest, "row indices"));
+  if (header.pointers.kind != 'I' || header.indices.kind != 'I') {
+    throw Fault{line.data(), "the formats of pointers and indices must be whole numbers, like (16I5)"};
+  }
+  if (header.field != 'P') header.values = parse_fortran_format(take_format(rest, "values"));
+  if (header.right_hand_side_lines == 0) return;
+  // A pattern's field for the values may have been left blank, or not.
+  header.right_hand_sides = parse_fortran_format(take_format(rest, "right-hand sides"));
+  if (header.field == 'P' && rest.find('(') != std::string_view::npos) {
+    header.right_hand_sides = parse_fortran_format(take_format(rest, "right-hand sides"));
+  }
+}
+
+void parse_right_hand_side_type(const std::string& line, HarwellBoeingHeader& header) {
+  const std::string type = lower_case(columns_of(line, 0, 3));
+  if (type.empty() || type[0] != 'f') {
+    throw Fault{line.data(), "only full right-hand sides (type F) are supported"};
+  }
+  header.more_blocks =
+      (type.find('g') != std::string::npos ? 1 : 0) + (type.find('x') != std::string::npos ? 1 : 0);
+  const auto counts = parse_counts(columns_of(line, 3, line.size()), 1, "the number of right-hand sides");
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (counts[0] > most)
+    throw Fault{line.data(), fmt::format("{} right-hand sides: at most {} can be counted", counts[0], most)};
+  header.right_hand_side_count = counts[0];
+}
+
+HarwellBoeingHeader read_header(Lines& lines) {
+  HarwellBoeingHeader header;
+  constexpr std::size_t title_width = 72;
+  constexpr std::size_t key_width = 8;
+  const auto trimmed = [](std::string_view text) {
+    const std::size_t end = text.find_last_not_of(" \t\r");
+    return std::string(text.substr(0, end == std::string_view::npos ? 0 : end + 1));
+  };
+  lines.next("the title");
+  header.title = trimmed(columns_of(lines.line(), 0, title_width));
+  header.key = trimmed(columns_of(lines.line(), title_width, key_width));
+  try {
+    const auto cards = parse_counts(lines.next("the numbers of lines"), 4, "four or five numbers of lines");
+    header.right_hand_side_lines = cards.size() > 4 ? cards[4] : 0;
+    parse_sizes(lines.next("the line with the matrix's type and size"), header);
+    parse_formats(lines.next("the line with the formats"), header);
+    if (header.right_hand_side_lines > 0)
+      parse_right_hand_side_type(lines.next("the type of right-hand sides"), header);
+  } catch (const Fault& fault) {
+    lines.fail(fault);
+  }
+  return header;
+}
+
+/// Calls `use(field)` for `count` fields, which begin on a new line. `use` may throw Fault.
+template <class Use>
+void for_each_field(Lines& lines, const FortranFormat& format, std::int64_t count, const std::string& what,
+                    Use use) {
+  const auto width = static_cast<std::size_t>(format.width);
+  for (std::int64_t k = 0; k < count; ++k) {
+    const auto place = static_cast<std::size_t>(k % format.repeat);
+    if (place == 0) lines.next(fmt::format("the {} {} are complete", count, what));
+    try {
+      use(columns_of(lines.line(), place * width, width));
+    } catch (const Fault& fault) {
+      lines.fail(fault);
+    }
+  }
+}
+
+template <class T>
+T parse_value(std::string_view field, const FortranFormat& format) {
+  return format.kind == 'I' ? static_cast<T>(parse_fortran_integer(field))
+                            : parse_fortran_real<T>(field, format);
+}
+
+/// By columns, as the file has it.
+template <class T>
+struct Columns {
+  std::vector<std::int64_t> pointers;
+  std::vector<std::int32_t> rows;
+  std::vector<T> values;  ///< empty for a pattern
+};
+
+template <class T>
+class HarwellBoeingReader {
+ public:
+  HarwellBoeingReader(TextSource& source, const std::string& name)
+      : name_(name), lines_(source, name), header_(read_header(lines_)) {}
+
+  HarwellBoeingFile<T> read() {
+    Columns<T> columns;
+    read_pointers(columns);
+    read_rows(columns);
+    if (header_.field != 'P') {
+      for_each_field(lines_, header_.values, header_.entries, "values", [&](std::string_view field) {
+        columns.values.push_back(parse_value<T>(field, header_.values));
+      });
+    }
+    HarwellBoeingFile<T> file;
+    file.right_hand_sides = read_right_hand_sides();
+    check_end();
+    file.title = header_.title;
+    file.key = header_.key;
+    file.info = describe();
+    file.matrix = assemble(columns, file.info);
+    return file;
+  }
+
+ private:
+  void read_pointers(Columns<T>& columns) {
+    std::int64_t previous = 1;
+    for_each_field(
+        lines_, header_.pointers, header_.columns + 1, "column pointers", [&](std::string_view field) {
+          const std::int64_t pointer = parse_fortran_integer(field);
+          const bool first = columns.pointers.empty();
+          if (pointer < previous || pointer - 1 > header_.entries || (first && pointer != 1)) {
+            throw Fault{field.data(), fmt::format("{} where a column pointer from {} to {} is expected",
+                                                  pointer, previous, first ? 1 : header_.entries + 1)};
+          }
+          columns.pointers.push_back(pointer - 1);
+          previous = pointer;
+        });
+    if (columns.pointers.back() != header_.entries) {
+      lines_.fail(fmt::format("the columns end after {} of the {} entries", columns.pointers.back(),
+                              header_.entries));
+    }
+  }
+
+  void read_rows(Columns<T>& columns) {
+    std::size_t column = 0;
+    for_each_field(lines_, header_.indices, header_.entries, "row indices", [&](std::string_view field) {
+      const std::int64_t row = parse_fortran_integer(field);
+      if (row < 1 || row > header_.rows) {
+        throw Fault{field.data(), fmt::format("row {} of a matrix with {} rows", row, header_.rows)};
+      }
+      while (columns.pointers[column + 1] <= static_cast<std::int64_t>(columns.rows.size())) ++column;
+      check_triangle(field, row - 1, static_cast<std::int64_t>(column));
+      columns.rows.push_back(static_cast<std::int32_t>(row - 1));
+    });
+  }
+
+  /// One triangle stands for both, and the first entry off the diagonal decides which one it is.
+  void check_triangle(std::string_view field, std::int64_t row, std::int64_t column) {
+    if (!mirrored() || row == column) return;
+    const bool upper = row < column;
+    if (upper_.value_or(upper) != upper) {
+      throw Fault{field.data(),
+                  fmt::format("entry ({}, {}) is {} the diagonal, others are {} it: a symmetric file "
+                              "stores one triangle only",
+                              row + 1, column + 1, upper ? "above" : "below", upper ? "below" : "above")};
+    }
+    upper_ = upper;
+  }
+
+  Dense<T> read_right_hand_sides() {
+    const std::int64_t count = header_.rows * header_.right_hand_side_count;
+    std::vector<T> values;
+    const auto read_block = [&](const char* what, auto use) {
+      for_each_field(lines_, header_.right_hand_sides, count, what,
+                     [&](std::string_view field) { use(parse_value<T>(field, header_.right_hand_sides)); });
+    };
+    if (count == 0) return Dense<T>(Device(), header_.rows, 0);
+    read_block("values of right-hand sides", [&](T value) { values.push_back(value); });
+    for (int k = 0; k < header_.more_blocks; ++k) read_block("values of guesses or solutions", [](T) {});
+    return {header_.rows, header_.right_hand_side_count, Array<T>(Device(), std::span<const T>(values))};
+  }
+
+  void check_end() {
+    while (lines_.try_next()) {
+      const std::string& line = lines_.line();
+      const char* const end = line.data() + line.size();
+      const char* const at = skip_blanks(line.data(), end);
+      if (at != end) lines_.fail(Fault{at, "more data than the header announces"});
+    }
+  }
+
+  [[nodiscard]] bool mirrored() const { return header_.symmetry == 'S' || header_.symmetry == 'Z'; }
+
+  [[nodiscard]] FileInfo describe() const {
+    FileInfo info;
+    info.format = FileFormat::harwell_boeing;
+    info.field = header_.field == 'R' ? "real" : header_.field == 'I' ? "integer" : "pattern";
+    info.symmetry = header_.symmetry == 'S'   ? "symmetric"
+                    : header_.symmetry == 'Z' ? "skew-symmetric"
+                                              : "general";
+    info.rows = header_.rows;
+    info.columns = header_.columns;
+    info.stored_entries = header_.entries;
+    return info;
+  }
+
+  /// Calls `use(row, column, value)` for all entries and their mirror images.
+  template <class Use>
+  void for_each_element(const Columns<T>& columns, Use use) const {
+    for (std::size_t j = 0; j + 1 < columns.pointers.size(); ++j) {
+      const auto column = static_cast<std::int32_t>(j);
+      for (std::int64_t k = columns.pointers[j]; k < columns.pointers[j + 1]; ++k) {
+        const std::int32_t row = columns.rows[static_cast<std::size_t>(k)];
+        const T value = columns.values.empty() ? T{1} : columns.values[static_cast<std::size_t>(k)];
+        use(row, column, value);
+        if (mirrored() && row != column) use(column, row, header_.symmetry == 'Z' ? -value : value);
+      }
+    }
+  }
+
+  Csr<T> assemble(const Columns<T>& columns, FileInfo& info) const {
+    CsrAssembly<T> assembly(header_.rows, header_.columns);
+    for_each_element(columns, [&](std::int32_t row, std::int32_t column, T value) {
+      if (row == column && header_.symmetry == 'Z' && value != 0) {
+        throw ParseError(name_, 0, 0,
+                         fmt::format("element ({}, {}) is {}: the diagonal of a skew-symmetric matrix is "
+                                     "zero",
+                                     row + 1, column + 1, value));
+      }
+      assembly.count(row);
+    });
+    assembly.allocate();
+    for_each_element(
+        columns, [&](std::int32_t row, std::int32_t column, T value) { assembly.place(row, column, value); });
+    const auto duplicates = assembly.sort_and_sum(1);
+    if (duplicates.overflow) {
+      throw ParseError(
+          name_, 0, 0,
+          fmt::format("the entries given for row {}, column {} add up to more than the type can hold",
+                      duplicates.overflow->first + 1, duplicates.overflow->second + 1));
+    }
+    info.duplicate_entries = duplicates.on_diagonal + duplicates.off_diagonal / (mirrored() ? 2 : 1);
+    return std::move(assembly).finish();
+  }
+
+  std::string name_;
+  Lines lines_;
+  HarwellBoeingHeader header_;
+  std::optional<bool> upper_;
+};
+
+}  // namespace
+
+template <class T>
+HarwellBoeingFile<T> read_harwell_boeing_source(TextSource& source, const std::string& name) {
+  return HarwellBoeingReader<T>(source, name).read();
+}
+
+template HarwellBoeingFile<float> read_harwell_boeing_source(TextSource&, const std::string&);
+template HarwellBoeingFile<double> read_harwell_boeing_source(TextSource&, const std::string&);
+
+}  // namespace io
+
+template <class T>
+HarwellBoeingFile<T> read_harwell_boeing(const std::string& path) {
+  return io::read_harwell_boeing_source<T>(*io::open_text(path), path);
+}
+
+template HarwellBoeingFile<float> read_harwell_boeing(const std::string&);
+template HarwellBoeingFile<double> read_harwell_boeing(const std::string&);
+
+}  // namespace echelon

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A matrix where a writer can read it.
+#pragma once
+
+#include <echelon/matrix.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace echelon::io {
+
+/// Refers to `matrix` if it is on the host, and else to a copy that it holds.
+template <class T>
+class HostMatrix {
+ public:
+  explicit HostMatrix(MatrixRef<T> matrix) : csr_(matrix.csr()), dense_(matrix.dense()) {
+    if (matrix.device().on_host()) return;
+    if (csr_ != nullptr) {
+      csr_ = &csr_copy_.emplace(csr_->to(Device()));
+    } else {
+      dense_copy_ = Array<T>(Device(), extent(dense_));
+      memory_detail::copy(Device(), dense_copy_.data(), dense_.device, dense_.data, dense_copy_.bytes());
+      dense_.data = dense_copy_.data();
+      dense_.device = Device();
+    }
+  }
+  HostMatrix(const HostMatrix&) = delete;
+  HostMatrix& operator=(const HostMatrix&) = delete;
+  ~HostMatrix() = default;
+
+  /// Null when it is dense.
+  [[nodiscard]] const Csr<T>* csr() const { return csr_; }
+  [[nodiscard]] const DenseView<const T>& dense() const { return dense_; }
+
+ private:
+  /// Elements from the first of the view to its last, with whatever lies between.
+  static std::int64_t extent(const DenseView<const T>& view) {
+    const bool by_column = view.layout == Layout::column_major;
+    const std::int64_t lines = by_column ? view.columns : view.rows;
+    const std::int64_t length = by_column ? view.rows : view.columns;
+    return lines == 0 || length == 0 ? 0 : (lines - 1) * view.leading + length;
+  }
+
+  const Csr<T>* csr_;
+  DenseView<const T> dense_;
+  std::optional<Csr<T>> csr_copy_;
+  Array<T> dense_copy_;
+};
+
+}  // namespace echelon::io

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/binary_reader.hpp"
+#include "io/host_matrix.hpp"
+#include "io/output_file.hpp"
+#include "io/sources.hpp"
+#include "io/text_numbers.hpp"
+
+#include <echelon/io/npy.hpp>
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace echelon {
+
+namespace io {
+
+namespace {
+
+constexpr std::string_view magic = "\x93NUMPY";
+
+/// The header's text, a Python dictionary: {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
+class Dictionary {
+ public:
+  Dictionary(std::string text, std::int64_t start) : text_(std::move(text)), start_(start) {}
+
+  NpyHeader parse(const BinaryReader& reader) {
+    NpyHeader header;
+    try {
+      parse_items(header);
+    } catch (const Fault& fault) {
+      reader.fail_at(start_ + (fault.at - text_.data()), fault.reason);
+    }
+    return header;
+  }
+
+ private:
+  void parse_items(NpyHeader& header) {
+    bool has_type = false;
+    bool has_order = false;
+    bool has_shape = false;
+    expect('{');
+    while (!take('}')) {
+      const std::string key = parse_string();
+      expect(':');
+      if (key == "descr" && !std::exchange(has_type, true)) {
+        parse_type(header);
+      } else if (key == "fortran_order" && !std::exchange(has_order, true)) {
+        header.fortran_order = parse_boolean();
+      } else if (key == "shape" && !std::exchange(has_shape, true)) {
+        parse_shape(header);
+      } else {
+        fail(fmt::format("{} is not expected here: a header has descr, fortran_order and shape, once each",
+                         quoted(key)));
+      }
+      if (!take(',')) {
+        expect('}');
+        break;
+      }
+    }
+    skip();
+    if (at_ != text_.size()) fail("nothing more is expected in the header");
+    if (!has_type || !has_order || !has_shape) fail("the header lacks descr, fortran_order or shape");
+  }
+
+  void parse_type(NpyHeader& header) {
+    skip();
+    if (at_ < text_.size() && text_[at_] == '[') fail("a structured array: only plain numbers are read");
+    const std::size_t begin = at_;
+    const std::string type = parse_string();
+    constexpr std::string_view orders = "<>=|";
+    constexpr std::string_view types = "f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1";
+    const bool known = type.size() == 3 && orders.find(type[0]) != std::string_view::npos &&
+                       types.find(type.substr(1)) != std::string_view::npos && type[1] != ' ' &&
+                       type[2] != ' ';
+    if (!known) {
+      at_ = begin;
+      fail(fmt::format("elements of type {}: real numbers of 32 or 64 bits, integers and booleans are read",
+                       quoted(type)));
+    }
+    header.big_endian = type[0] == '>' || (type[0] == '=' && std::endian::native == std::endian::big);
+    header.kind = type[1];
+    header.size = type[2] - '0';
+  }
+
+  void parse_shape(NpyHeader& header) {
+    std::vector<std::int64_t> sizes;
+    const std::size_t begin = at_;
+    expect('(');
+    while (!take(')')) {
+      sizes.push_back(parse_size());
+      if (!take(',')) {
+        expect(')');
+        break;
+      }
+    }
+    if (sizes.empty() || sizes.size() > 2) {
+      at_ = begin;
+      fail(fmt::format("an array of {} dimensions: vectors and matrices are read", sizes.size()));
+    }
+    header.dimensions = static_cast<int>(sizes.size());
+    header.rows = sizes[0];
+    header.columns = sizes.size() == 2 ? sizes[1] : 1;
+  }
+
+  std::int64_t parse_size() {
+    skip();
+    std::int64_t size = 0;
+    const char* const begin = text_.data() + at_;
+    const auto [stop, error] = std::from_chars(begin, text_.data() + text_.size(), size);
+    if (error != std::errc() || size < 0) fail("a size that can be counted is expected here");
+    at_ += static_cast<std::size_t>(stop - begin);
+    return size;
+  }
+
+  bool parse_boolean() {
+    skip();
+    for (const bool value : {false, true}) {
+      const std::string_view word = value ? "True" : "False";
+      if (text_.compare(at_, word.size(), word) == 0) {
+        at_ += word.size();
+        return value;
+      }
+    }
+    fail("True or False is expected here");
+  }
+
+  std::string parse_string() {
+    skip();
+    const char quote = at_ < text_.size() ? text_[at_] : '\0';
+    const std::size_t end = quote == '\'' || quote == '"' ? text_.find(quote, at_ + 1) : std::string::npos;
+    if (end == std::string::npos) fail("a quoted word is expected here");
+    std::string word = text_.substr(at_ + 1, end - at_ - 1);
+    at_ = end + 1;
+    return word;
+  }
+
+  void skip() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t')) ++at_;
+  }
+  bool take(char c) {
+    skip();
+    if (at_ == text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  void expect(char c) {
+    if (!take(c)) fail(fmt::format("'{}' is expected here, in the header's dictionary", c));
+  }
+  [[noreturn]] void fail(std::string reason) const { throw Fault{text_.data() + at_, std::move(reason)}; }
+
+  std::string text_;
+  std::int64_t start_;
+  std::size_t at_ = 0;
+};
+
+NpyHeader read_header(BinaryReader& reader) {
+  constexpr std::int64_t longest = 1 << 16;
+  std::string start(magic.size(), '\0');
+  if (reader.left() >= static_cast<std::int64_t>(magic.size())) {
+    reader.read(start.data(), static_cast<std::int64_t>(start.size()));
+  }
+  if (start != magic) reader.fail_at(0, "not a .npy file: it does not start with \\x93NUMPY");
+  const auto version = reader.read_one<std::uint8_t>(std::endian::little);
+  static_cast<void>(reader.read_one<std::uint8_t>(std::endian::little));
+  if (version < 1 || version > 3) {
+    reader.fail_at(6, fmt::format("version {} of the format: 1 to 3 are known", version));
+  }
+  const std::int64_t length = version == 1
+                                  ? std::int64_t{reader.read_one<std::uint16_t>(std::endian::little)}
+                                  : std::int64_t{reader.read_one<std::uint32_t>(std::endian::little)};
+  if (length > longest)
+    reader.fail(fmt::format("a header of {} bytes; at most {} are read", length, longest));
+  reader.require(length, 1, "bytes of header");
+  const std::int64_t text_start = reader.position();
+  std::string text(static_cast<std::size_t>(length), '\0');
+  reader.read(text.data(), length);
+  return Dictionary(std::move(text), text_start).parse(reader);
+}
+
+void check_length(const BinaryReader& reader, const NpyHeader& header) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  if (header.rows == 0 || header.columns == 0) {
+    // No data to prove the size by.
+    if (header.rows > most || header.columns > most)
+      reader.fail("an empty array of more than 2^31 rows or columns");
+  } else if (header.rows > std::numeric_limits<std::int64_t>::max() / header.columns) {
+    reader.fail(fmt::format("{} by {} elements cannot be counted", header.rows, header.columns));
+  }
+  const std::int64_t count = header.rows * header.columns;
+  reader.require(count, header.size, "elements");
+  const std::int64_t extra = reader.left() - count * header.size;
+  if (extra > 0) reader.fail_at(reader.position() + count * header.size, "nothing more is expected here");
+}
+
+/// C order: so many rows at a time that both their elements in the file and their columns in memory are used
+/// while they are in the cache.
+template <class T, class Stored>
+void read_rows(BinaryReader& reader, const NpyHeader& header, Dense<T>& matrix) {
+  constexpr std::int64_t panel_elements = 1 << 15;
+  const std::endian order = header.big_endian ? std::endian::big : std::endian::little;
+  const std::int64_t panel = std::max<std::int64_t>(1, panel_elements / header.columns);
+  std::vector<T> elements(static_cast<std::size_t>(std::min(panel, header.rows) * header.columns));
+  for (std::int64_t first = 0; first < header.rows; first += panel) {
+    const std::int64_t rows = std::min(panel, header.rows - first);
+    read_values<T, Stored>(reader, rows * header.columns, order,
+                           [&](std::int64_t k, T value) { elements[static_cast<std::size_t>(k)] = value; });
+    for (std::int64_t j = 0; j < header.columns; ++j) {
+      for (std::int64_t i = 0; i < rows; ++i) {
+        matrix(first + i, j) = elements[static_cast<std::size_t>(i * header.columns + j)];
+      }
+    }
+  }
+}
+
+template <class T, class Stored>
+Dense<T> read_elements(BinaryReader& reader, const NpyHeader& header) {
+  Dense<T> matrix(Device(), header.rows, header.columns);
+  if (header.rows == 0 || header.columns == 0) return matrix;
+  if (header.fortran_order || header.columns == 1) {
+    const std::endian order = header.big_endian ? std::endian::big : std::endian::little;
+    read_values<T, Stored>(reader, header.rows * header.columns, order,
+                           [&](std::int64_t k, T value) { matrix[k] = value; });
+  } else {
+    read_rows<T, Stored>(reader, header, matrix);
+  }
+  return matrix;
+}
+
+template <class T>
+Dense<T> read_elements_of_type(BinaryReader& reader, const NpyHeader& header) {
+  const bool is_signed = header.kind == 'i';
+  if (header.kind == 'f') {
+    return header.size == 4 ? read_elements<T, float>(reader, header)
+                            : read_elements<T, double>(reader, header);
+  }
+  switch (header.size) {
+    case 1:
+      return is_signed ? read_elements<T, std::int8_t>(reader, header)
+                       : read_elements<T, std::uint8_t>(reader, header);
+    case 2:
+      return is_signed ? read_elements<T, std::int16_t>(reader, header)
+                       : read_elements<T, std::uint16_t>(reader, header);
+    case 4:
+      return is_signed ? read_elements<T, std::int32_t>(reader, header)
+                       : read_elements<T, std::uint32_t>(reader, header);
+    default:
+      return is_signed ? read_elements<T, std::int64_t>(reader, header)
+                       : read_elements<T, std::uint64_t>(reader, header);
+  }
+}
+
+template <class T>
+std::string header_text(const DenseView<const T>& matrix) {
+  constexpr std::size_t fixed = 10;  // magic, version, length
+  constexpr std::size_t alignment = 64;
+  const std::string shape = matrix.columns == 1 ? fmt::format("({},)", matrix.rows)
+                                                : fmt::format("({}, {})", matrix.rows, matrix.columns);
+  std::string text = fmt::format("{{'descr': '<f{}', 'fortran_order': {}, 'shape': {}, }}", sizeof(T),
+                                 matrix.columns == 1 ? "False" : "True", shape);
+  text.append((alignment - (fixed + text.size() + 1) % alignment) % alignment, ' ');
+  text += '\n';
+  const std::string length = {static_cast<char>(text.size() % 256), static_cast<char>(text.size() / 256)};
+  return std::string(magic) + '\1' + '\0' + length + text;
+}
+
+}  // namespace
+
+template <class T>
+Dense<T> read_npy_source(TextSource& source, const std::string& name, NpyHeader* found) {
+  BinaryReader reader(source, name);
+  const NpyHeader header = read_header(reader);
+  check_length(reader, header);
+  if (found != nullptr) *found = header;
+  return read_elements_of_type<T>(reader, header);
+}
+
+template <class T>
+void write_npy_sink(TextSink& sink, DenseView<const T> matrix) {
+  const HostMatrix<T> host{MatrixRef<T>(matrix)};
+  const DenseView<const T>& view = host.dense();
+  sink.write(header_text(view));
+  std::vector<T> column(static_cast<std::size_t>(view.rows));
+  for (std::int64_t j = 0; j < view.columns; ++j) {
+    for (std::int64_t i = 0; i < view.rows; ++i) {
+      column[static_cast<std::size_t>(i)] = in_order(view(i, j), std::endian::little);
+    }
+    sink.write({reinterpret_cast<const char*>(column.data()), column.size() * sizeof(T)});
+  }
+}
+
+template Dense<float> read_npy_source(TextSource&, const std::string&, NpyHeader*);
+template Dense<double> read_npy_source(TextSource&, const std::string&, NpyHeader*);
+template void write_npy_sink(TextSink&, DenseView<const float>);
+template void write_npy_sink(TextSink&, DenseView<const double>);
+
+}  // namespace io
+
+template <class T>
+Dense<T> read_npy(const std::string& path) {
+  return io::read_npy_source<T>(*io::open_text(path), path);
+}
+
+template <class T>
+void write_npy(const std::string& path, DenseView<const T> matrix) {
+  io::OutputFile file(path);
+  io::write_npy_sink(file, matrix);
+  file.commit();
+}
+
+template Dense<float> read_npy(const std::string&);
+template Dense<double> read_npy(const std::string&);
+template void write_npy(const std::string&, DenseView<const float>);
+template void write_npy(const std::string&, DenseView<const double>);
+
+}  // namespace echelon

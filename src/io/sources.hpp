@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Every format from any source and to any sink; the public functions work on files through these, and behave
+/// the same. `name` stands for the file in messages.
+#pragma once
+
+#include "io/matrix_market_source.hpp"
+#include "io/text_sink.hpp"
+#include "io/text_source.hpp"
+
+#include <echelon/io/edge_list.hpp>
+#include <echelon/io/files.hpp>
+#include <echelon/io/harwell_boeing.hpp>
+#include <echelon/io/metis.hpp>
+#include <echelon/io/petsc.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace echelon::io {
+
+struct NpyHeader {
+  char kind = 'f';  ///< NumPy's letter: f, i, u, b
+  int size = 8;     ///< bytes an element
+  bool big_endian = false;
+  bool fortran_order = false;
+  int dimensions = 2;
+  std::int64_t rows = 0;
+  std::int64_t columns = 1;
+};
+
+template <class T>
+Dense<T> read_npy_source(TextSource& source, const std::string& name, NpyHeader* header = nullptr);
+template <class T>
+void write_npy_sink(TextSink& sink, DenseView<const T> matrix);
+
+template <class T>
+MetisGraph<T> read_metis_source(TextSource& source, const std::string& name, const ReadOptions& options = {});
+template <class T>
+void write_metis_sink(TextSink& sink, const MetisGraph<T>& graph);
+
+template <class T>
+EdgeList<T> read_edge_list_source(TextSource& source, const std::string& name,
+                                  const EdgeListOptions& meaning = {}, const ReadOptions& options = {});
+template <class T>
+void write_edge_list_sink(TextSink& sink, const Csr<T>& adjacency, bool directed,
+                          const std::vector<std::int64_t>& labels = {});
+
+template <class T>
+PetscFile<T> read_petsc_source(TextSource& source, const std::string& name,
+                               PetscScalar scalar = PetscScalar::automatic);
+template <class T>
+void write_petsc_sink(TextSink& sink, MatrixRef<T> matrix, const PetscOptions& options = {});
+
+template <class T>
+HarwellBoeingFile<T> read_harwell_boeing_source(TextSource& source, const std::string& name);
+
+/// What the first bytes say, or `automatic`.
+FileFormat file_format_of_content(std::string_view first_bytes);
+template <class T>
+MatrixFile<T> read_matrix_source(TextSource& source, const std::string& name,
+                                 const ReadFileOptions& options = {});
+
+}  // namespace echelon::io

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/text_numbers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <limits>
+
+namespace echelon::io {
+
+std::string_view word_at(const char* at, const char* end) {
+  const char* stop = at;
+  while (!ends_word(stop, end)) ++stop;
+  return {at, static_cast<std::size_t>(stop - at)};
+}
+
+std::string quoted(std::string_view word) {
+  constexpr std::size_t most = 32;
+  std::string result = "'";
+  for (const char c : word.substr(0, most)) {
+    const auto byte = static_cast<unsigned char>(c);
+    result += byte >= 0x20 && byte < 0x7f ? std::string(1, c) : fmt::format("\\x{:02x}", byte);
+  }
+  return result + (word.size() > most ? "...'" : "'");
+}
+
+std::string lower_case(std::string_view word) {
+  std::string result(word);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+namespace {
+
+/// Whether a number that T cannot hold is too small rather than too large. `word` is a decimal number that
+/// differs from zero: the power of ten of its first digit tells.
+bool is_tiny(std::string_view word) {
+  if (word.front() == '-') word.remove_prefix(1);
+  const std::size_t mantissa_end = std::min(word.find_first_of("eE"), word.size());
+  const std::string_view mantissa = word.substr(0, mantissa_end);
+  const std::size_t point = std::min(mantissa.find('.'), mantissa.size());
+  const std::size_t first = mantissa.find_first_of("123456789");
+  const auto place = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(first);
+  std::int64_t exponent = 0;
+  if (mantissa_end < word.size()) {
+    std::string_view digits = word.substr(mantissa_end + 1);
+    if (digits.front() == '+') digits.remove_prefix(1);
+    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
+    if (error == std::errc::result_out_of_range) return digits.front() == '-';
+  }
+  return exponent < -place;
+}
+
+}  // namespace
+
+Fault index_fault(const char* at, const char* end, std::int64_t limit, const char* what) {
+  const std::string_view word = word_at(at, end);
+  if (word.empty()) return {at, fmt::format("the {} index is missing", what)};
+  std::int64_t index = 0;
+  const char* const word_end = at + word.size();
+  const auto [stop, error] = std::from_chars(skip_plus(at, end), word_end, index);
+  if (stop != word_end || error == std::errc::invalid_argument) {
+    return {at, fmt::format("{} where the {} index, a whole number, is expected", quoted(word), what)};
+  }
+  if (error == std::errc() && index == 0) {
+    return {at, fmt::format("{} 0: indices start at 1; is this file 0-based?", what)};
+  }
+  if (word.front() == '-') return {at, fmt::format("{} {}: indices start at 1", what, quoted(word))};
+  return {at, fmt::format("{} {} of a matrix with {} {}s", what, word, limit, what)};
+}
+
+Fault integer_fault(const char* at, const char* end) {
+  const std::string_view word = word_at(at, end);
+  if (word.empty()) return {at, "the value is missing"};
+  std::int64_t value = 0;
+  const auto [stop, error] = std::from_chars(skip_plus(at, end), at + word.size(), value);
+  if (stop == at + word.size() && error == std::errc::result_out_of_range) {
+    return {at,
+            fmt::format("{} does not fit in 64 bits; a header that says real would allow it", quoted(word))};
+  }
+  double real = 0;
+  const auto [real_stop, real_error] = std::from_chars(skip_plus(at, end), at + word.size(), real);
+  if (real_stop == at + word.size() && real_error == std::errc() && std::isfinite(real)) {
+    return {at, fmt::format("{} is not a whole number, though the header says integer", quoted(word))};
+  }
+  return {at, fmt::format("{} where a whole number is expected", quoted(word))};
+}
+
+template <class T>
+T parse_unusual_real(const char*& at, const char* end) {
+  const std::string_view word = word_at(at, end);
+  if (word.empty()) throw Fault{at, "the value is missing"};
+  std::string number(skip_plus(at, end), word.data() + word.size());
+  T value = 0;
+  auto result = std::from_chars(number.data(), number.data() + number.size(), value);
+  if (result.ec == std::errc() && !std::isfinite(value)) {
+    throw Fault{at, fmt::format("{}: a matrix to compute with has finite entries only", quoted(word))};
+  }
+  if (result.ec == std::errc() && (*result.ptr == 'D' || *result.ptr == 'd')) {
+    number[static_cast<std::size_t>(result.ptr - number.data())] = 'e';
+    result = std::from_chars(number.data(), number.data() + number.size(), value);
+  }
+  if (result.ec == std::errc::invalid_argument || result.ptr != number.data() + number.size()) {
+    throw Fault{at, fmt::format("{} where a number is expected", quoted(word))};
+  }
+  if (result.ec == std::errc::result_out_of_range && !is_tiny(number)) {
+    throw Fault{at, fmt::format("{} is more than {} can hold (at most {:.3g})", quoted(word),
+                                sizeof(T) == sizeof(float) ? "single precision" : "double precision",
+                                std::numeric_limits<T>::max())};
+  }
+  at += word.size();
+  if (result.ec == std::errc::result_out_of_range) value = number.front() == '-' ? T(-0.0) : T(0);
+  return value;
+}
+
+template float parse_unusual_real(const char*&, const char*);
+template double parse_unusual_real(const char*&, const char*);
+
+}  // namespace echelon::io
