@@ -113,7 +113,7 @@ FileFormat find_format(TextSource& source, const std::string& name) {
   const FileFormat format = file_format_of_content(first);
   if (format != FileFormat::automatic) return format;
   if (const auto of_name = file_format_of_name(name)) return *of_name;
-  throw ParseError(name, 0, 0,
+  throw ParseError(name, 1, 1,
                    fmt::format("neither its content nor its name tells its format: name one of {}",
                                fmt::join(file_format_names(), ", ")));
 }

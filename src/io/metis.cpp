@@ -105,16 +105,16 @@ MetisHeader read_header(LineBlocks& blocks, const std::string& name) {
   return header;
 }
 
+constexpr std::int64_t blank = -1;
+
 /// What a block of lines holds: whole vertices, up to the first fault.
 template <class T>
 struct Vertices {
-  std::vector<std::int64_t> degrees;
+  std::vector<std::int64_t> degrees;  ///< `blank` for a line with nothing in it
   std::vector<std::int32_t> neighbours;
   std::vector<T> weights;
   std::vector<std::int64_t> sizes;
   std::vector<std::int64_t> vertex_weights;
-  std::int64_t first_blank =
-      std::numeric_limits<std::int64_t>::max();  ///< the first vertex with a blank line
   std::optional<Fault> fault;
   std::int64_t line_ends = 0;
 };
@@ -169,9 +169,7 @@ void parse_vertices(std::string_view text, const MetisHeader& header, Vertices<T
       if (*at == '%') {
         at = line_end(at, end);
       } else if (first == end || *first == '\n') {
-        vertices.first_blank =
-            std::min(vertices.first_blank, static_cast<std::int64_t>(vertices.degrees.size()));
-        vertices.degrees.push_back(0);
+        vertices.degrees.push_back(blank);
         at = first;
       } else {
         parse_vertex(at, end, header, vertices);
@@ -238,12 +236,14 @@ class MetisReader {
   std::int64_t check(std::string_view text, const Vertices<T>& vertices, const TextPosition& position) const {
     const auto count = static_cast<std::int64_t>(vertices.degrees.size());
     const std::int64_t due = std::min(count, header_.vertices - seen_);
-    if (header_.numbers_before_edges() > 0 && vertices.first_blank < due) {
-      position.fail(text, vertex_line(text, vertices.first_blank),
+    const auto vertices_end = vertices.degrees.begin() + due;
+    const auto first_blank = std::find(vertices.degrees.begin(), vertices_end, blank);
+    if (header_.numbers_before_edges() > 0 && first_blank != vertices_end) {
+      position.fail(text, vertex_line(text, first_blank - vertices.degrees.begin()),
                     "the weight or size of the vertex is missing");
     }
     std::int64_t extra = due;
-    while (extra < count && vertices.degrees[static_cast<std::size_t>(extra)] == 0) ++extra;
+    while (extra < count && vertices.degrees[static_cast<std::size_t>(extra)] == blank) ++extra;
     if (extra < count || (vertices.fault && seen_ + count >= header_.vertices)) {
       position.fail(text, vertex_line(text, extra),
                     fmt::format("more lines than the {} vertices that line {} announces", header_.vertices,
@@ -261,6 +261,7 @@ class MetisReader {
     weights_.insert(weights_.end(), vertices.vertex_weights.begin(), vertices.vertex_weights.end());
     Vertices<T> kept;
     kept.degrees.assign(vertices.degrees.begin(), vertices.degrees.begin() + due);
+    std::replace(kept.degrees.begin(), kept.degrees.end(), blank, std::int64_t{0});
     kept.neighbours.assign(vertices.neighbours.begin(), vertices.neighbours.end());
     kept.weights.assign(vertices.weights.begin(), vertices.weights.end());
     kept_.push_back(std::move(kept));

@@ -284,7 +284,8 @@ void write_npy_sink(TextSink& sink, DenseView<const T> matrix) {
   const DenseView<const T>& view = host.dense();
   sink.write(header_text(view));
   std::vector<T> column(static_cast<std::size_t>(view.rows));
-  for (std::int64_t j = 0; j < view.columns; ++j) {
+  const std::int64_t columns = view.rows > 0 ? view.columns : 0;
+  for (std::int64_t j = 0; j < columns; ++j) {
     for (std::int64_t i = 0; i < view.rows; ++i) {
       column[static_cast<std::size_t>(i)] = in_order(view(i, j), std::endian::little);
     }

@@ -289,7 +289,8 @@ void write_dense(BinaryWriter& writer, const DenseView<const T>& matrix) {
     writer.integer(matrix.columns);
     writer.integer(dense_marker);
   }
-  for (std::int64_t i = 0; i < matrix.rows; ++i) {
+  const std::int64_t rows = matrix.columns > 0 ? matrix.rows : 0;
+  for (std::int64_t i = 0; i < rows; ++i) {
     for (std::int64_t j = 0; j < matrix.columns; ++j) writer.scalar(matrix(i, j));
   }
 }

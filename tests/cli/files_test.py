@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs `echelon convert`, and the other verbs on files of every format.
+
+Usage: files_test.py PATH_OF_THE_TOOL [unittest arguments]
+"""
+import gzip
+import json
+import pathlib
+import re
+import struct
+import unittest
+
+from cli_test import BAD_INPUT, SOLVED, USAGE, ToolTest, array, coordinate, read_array, tridiagonal
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+CORPUS = pathlib.Path(__file__).resolve().parents[1] / "fuzz" / "corpus"
+
+
+class Files(ToolTest):
+    def setUp(self):
+        super().setUp()
+        # A path 1 - 2 - 3 with weights 2 and 5.
+        self.path = coordinate(3, 3, [(1, 2, 2), (2, 1, 2), (2, 3, 5), (3, 2, 5)])
+
+    def out(self, name):
+        return str(self.folder / name)
+
+    def convert(self, *arguments, code=SOLVED):
+        done = self.run_tool("convert", *arguments, "--json", "--quiet", code=code)
+        self.assertEqual(done.stderr, "" if code == SOLVED else done.stderr)
+        return json.loads(done.stdout)
+
+    def entries(self, path):
+        """Of a Matrix Market file: the elements, by place from 1."""
+        lines = [line for line in pathlib.Path(path).read_text().splitlines() if not line.startswith("%")]
+        words = [line.split() for line in lines[1:]]
+        return {(int(i), int(j)): float(value) for i, j, value in words}
+
+    def test_there_and_back_again(self):
+        start = self.file("a.mtx", self.path)
+        for name in ["b.graph", "b.graph.gz", "b.petsc", "b.petsc.gz", "b.edges", "b.mtx.gz"]:
+            with self.subTest(name):
+                first = self.convert(start, self.out(name))
+                self.assertEqual((first["rows"], first["columns"], first["nonzeros"]), (3, 3, 4))
+                self.convert(self.out(name), self.out("c.mtx"))
+                self.assertEqual(self.entries(self.out("c.mtx")), self.entries(start))
+        self.convert(start, self.out("b.npy"))
+        result = self.convert(self.out("b.npy"), self.out("c.mtx"), "--sparse")
+        self.assertTrue(result["sparse"])
+        self.assertEqual(self.entries(self.out("c.mtx")), self.entries(start))
+
+    def test_laplacian_and_back(self):
+        start = self.file("a.mtx", self.path)
+        result = self.convert(start, self.out("L.mtx"), "--as", "laplacian")
+        self.assertEqual(result["as"], "laplacian")
+        self.assertEqual(self.entries(self.out("L.mtx")), {(1, 1): 2, (1, 2): -2, (2, 1): -2, (2, 2): 7, (2, 3): -5,
+                                                           (3, 2): -5, (3, 3): 5})
+        self.convert(self.out("L.mtx"), self.out("A.mtx"), "--as", "adjacency")
+        self.assertEqual(self.entries(self.out("A.mtx")), self.entries(start))
+        one_sided = self.file("d.edges", "1 2 4\n")
+        self.error("convert", one_sided, self.out("L.mtx"), "--as", "laplacian", "--directed", code=BAD_INPUT)
+        self.convert(one_sided, self.out("L.mtx"), "--as", "laplacian", "--directed", "--symmetrise")
+        self.assertEqual(self.entries(self.out("L.mtx")), {(1, 1): 2, (1, 2): -2, (2, 1): -2, (2, 2): 2})
+        negative = self.file("n.edges", "1 2 -4\n")
+        self.error("convert", negative, self.out("L.mtx"), "--as", "laplacian", code=BAD_INPUT)
+        self.convert(negative, self.out("L.mtx"), "--as", "laplacian", "--negative-weights")
+
+    def test_edge_lists(self):
+        lists = self.file("a.txt", "# remark\n100\t7\n7\t9000000000\n")
+        self.error("convert", lists, self.out("a.mtx"), code=BAD_INPUT)
+        result = self.convert(lists, self.out("a.mtx"), "--from", "edge-list", "--labels", self.out("labels"))
+        self.assertEqual((result["rows"], result["nonzeros"], result["input"]["stored_entries"]), (3, 4, 2))
+        self.assertEqual(pathlib.Path(self.out("labels")).read_text(), "7\n100\n9000000000\n")
+        self.convert(lists, self.out("a.edges"), "--from", "edge-list")
+        self.assertEqual(pathlib.Path(self.out("a.edges")).read_text().splitlines()[2:], ["7\t100", "7\t9000000000"])
+        rows = self.file("b.edges", "0 3\n")
+        self.assertEqual(self.convert(rows, self.out("b.mtx"), "--numbering", "zero")["rows"], 4)
+        self.assertEqual(self.convert(rows, self.out("b.mtx"), "--directed")["nonzeros"], 1)
+
+    def test_vertices_without_an_edge_are_told_of(self):
+        start = self.file("a.mtx", coordinate(4, 4, [(1, 2, 1), (2, 1, 1)]))
+        self.assertEqual(self.convert(start, self.out("a.edges"))["lost_vertices"], 2)
+        self.assertIn("2 vertices have no edge", self.run_tool("convert", start, self.out("a.edges")).stderr)
+
+    def test_what_cannot_be_held_is_refused(self):
+        unsymmetric = self.file("u.mtx", coordinate(2, 2, [(1, 2, 1)]))
+        diagonal = self.file("d.mtx", coordinate(2, 2, [(1, 1, 1)]))
+        wide = self.file("w.mtx", coordinate(2, 3, []))
+        large = self.file("l.mtx", coordinate(100000, 100000, [(1, 1, 1)]))
+        fraction = self.file("f.mtx", coordinate(2, 2, [(1, 2, 0.5), (2, 1, 0.5)]))
+        for matrix, name, words in [(unsymmetric, "x.graph", "undirected"), (unsymmetric, "x.edges", "directed"),
+                                    (diagonal, "x.graph", "no loops"), (wide, "x.graph", "not square"),
+                                    (wide, "x.edges", "not square"), (large, "x.npy", "limit"),
+                                    (fraction, "x.graph", "whole numbers")]:
+            with self.subTest(f"{matrix} {name}"):
+                error = self.error("convert", matrix, self.out(name), code=BAD_INPUT)
+                self.assertIn(words, error)
+                self.assertIn(matrix, error)
+                self.assertFalse(pathlib.Path(self.out(name)).exists())
+
+    def test_usage(self):
+        start = self.file("a.mtx", self.path)
+        for arguments in [[start], [start, self.out("b.xyz")], [start, self.out("b.rua")],
+                          [start, self.out("b"), "--to", "harwell-boeing"], [start, self.out("b"), "--to", "mtx"],
+                          [start, self.out("b.mtx"), "--from", "matrixmarket"], [start, self.out("b.mtx"), "--as", "graph"],
+                          [start, self.out("b.mtx"), "--numbering", "two"], [start, self.out("b.mtx"), "--sparse", "--dense"],
+                          [start, self.out("b.petsc"), "--index-bits", "16"], [start, self.out("b.mtx"), "--precision", "half"],
+                          [start, self.out("b.mtx"), "--dense-limit", "much"], [start, self.out("b.mtx"), "--labels", self.out("l")],
+                          [start, self.out("b.mtx"), "--rhs", self.out("r.mtx")]]:
+            with self.subTest(arguments):
+                self.error("convert", *arguments, code=USAGE)
+        self.error("convert", start, self.out("none/b.mtx"), code=BAD_INPUT)
+        self.error("convert", self.out("missing.graph"), self.out("b.mtx"), code=BAD_INPUT)
+        self.assertIn("did you mean 'laplacian'", self.error("info", start, "--as", "laplacien", code=USAGE))
+
+    def test_every_format_can_be_solved_and_looked_at(self):
+        matrix = self.file("a.mtx", tridiagonal(50, 4, -1, -1))
+        rhs = self.file("b.mtx", array([[float(i) for i in range(50)]]))
+        for ending in ["npy", "petsc"]:
+            self.convert(matrix, self.out("A." + ending))
+            self.convert(rhs, self.out("b." + ending))
+            report = self.report(self.out("A." + ending), "--rhs", self.out("b." + ending), "-o", self.out("x." + ending))
+            self.assertTrue(report["solved"])
+            self.assertEqual(report["matrix"]["file_format"], ending)
+            self.convert(self.out("x." + ending), self.out("x.mtx"))
+            x = read_array(self.out("x.mtx"))[0]
+            for i in range(50):
+                product = 4 * x[i] - (x[i - 1] if i > 0 else 0) - (x[i + 1] if i < 49 else 0)
+                self.assertAlmostEqual(product, i, places=5)
+        graph = str(CORPUS / "metis" / "weights.graph")
+        info = json.loads(self.run_tool("info", graph, "--as", "laplacian", "--json").stdout)
+        self.assertEqual((info["file_format"], info["rows"], info["nonzeros"]), ("metis", 3, 7))
+        self.assertIn("semidefinite", info["definiteness"])
+        self.error("solve", matrix, "-o", self.out("x.graph"), code=USAGE)
+
+    def test_right_hand_sides_in_the_matrix_s_file(self):
+        path = str(CORPUS / "harwell_boeing" / "right_hand_sides.rua")
+        report = self.report(path, "-o", self.out("x.mtx"))
+        self.assertEqual((report["right_hand_side"]["source"], report["right_hand_side"]["columns"]), ("file", 2))
+        self.assertEqual(read_array(self.out("x.mtx")), [[1, 1], [3, 2]])
+        self.assertIn("holds 2 right-hand sides too", self.run_tool("convert", path, self.out("A.mtx")).stderr)
+        self.convert(path, self.out("A.mtx"), "--rhs", self.out("b.mtx"))
+        self.assertEqual(read_array(self.out("b.mtx")), [[1, 2], [3, 4]])
+        self.assertTrue(self.report(self.out("A.mtx"), "--rhs", path)["solved"])
+
+    def test_widths_of_petsc_files(self):
+        start = self.file("a.mtx", coordinate(1, 2, [(1, 2, 1.5)]))
+        self.convert(start, self.out("a.petsc"))
+        self.assertEqual(pathlib.Path(self.out("a.petsc")).read_bytes(), struct.pack(">6id", 1211216, 1, 2, 1, 1, 1, 1.5))
+        self.convert(start, self.out("a.petsc"), "--index-bits", "64", "--precision", "float")
+        self.assertEqual(pathlib.Path(self.out("a.petsc")).read_bytes(), struct.pack(">6qf", 1211216, 1, 2, 1, 1, 1, 1.5))
+
+    @unittest.skipUnless(numpy, "numpy is not installed")
+    def test_numpy_reads_and_writes_the_same_bits(self):
+        random = numpy.random.default_rng(1)
+        for dtype in ["<f8", ">f8", "<f4", ">f4", "i1", "u2", ">i4", "<i8", ">u8", "?"]:
+            for order in "CF":
+                for shape in [(5,), (3, 4), (0, 3), (1, 1), (300, 257)]:
+                    values = numpy.array(abs(random.standard_normal(shape) * 50), order=order).astype(dtype)
+                    numpy.save(self.out("a.npy"), values)
+                    self.convert(self.out("a.npy"), self.out("b.npy"), "--precision", "float" if "f4" in dtype else "double")
+                    again = numpy.load(self.out("b.npy")).reshape(shape)
+                    self.assertTrue((again == values).all(), (dtype, order, shape))
+
+    def test_every_seed_of_the_fuzzers_is_read(self):
+        formats = {"matrix_market": "matrix-market", "npy": "npy", "metis": "metis", "edge_list": "edge-list",
+                   "petsc": "petsc", "harwell_boeing": "harwell-boeing"}
+        for folder, name in formats.items():
+            for seed in sorted((CORPUS / folder).iterdir()):
+                with self.subTest(seed):
+                    self.run_tool("convert", str(seed), self.out("a.mtx"), "--from", name,
+                                  code=BAD_INPUT if "behind_the_end" in seed.name else SOLVED)
+
+    def test_malformed(self):
+        for name, content, place in [
+            ("a.graph", "3 1\n2\n\n1\n", r":2:1: vertex 1"),
+            ("a.edges", "1 2\n3\n", r":2:2: the second vertex"),
+            ("a.npy", b"\x93NUMPY\x01\x00\x05\x00", r": at byte 10: 5 bytes of header"),
+            ("a.petsc", struct.pack(">5i", 1211216, 2000000000, 1, 0, 0), r": at byte 16: 2000000000 lengths of rows"),
+            ("a.rua", "title\n", r":2:1: the file ends"),
+            ("a.graph.gz", gzip.compress(b"2 1\n2\n1\n")[:-9], r"gzip"),
+        ]:
+            with self.subTest(name):
+                path = self.file(name, content)
+                for verb in [["info", path], ["solve", path], ["convert", path, self.out("o.mtx")]]:
+                    self.assertRegex(self.error(*verb, code=BAD_INPUT), re.escape(path) + ".*" + place)
+
+    def test_names_in_json_are_documented(self):
+        guide = pathlib.Path(__file__).resolve().parents[2] / "docs" / "tool.md"
+        documented = set(re.findall(r"`(\w+)`", guide.read_text()))
+        result = self.convert(self.file("a.mtx", self.path), self.out("b.mtx"))
+        self.assertEqual((set(result) | set(result["input"]) | set(result["output"])) - documented, set())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/fortran_format.hpp"
+#include "io/text_numbers.hpp"
+#include "unit/file_support.hpp"
+
+#include <cmath>
+
+namespace echelon {
+namespace {
+
+using testing::expect_words;
+using testing::memory;
+using testing::parse_error_of;
+using testing::Places;
+using testing::places_of;
+
+template <class T = double>
+HarwellBoeingFile<T> read(const std::string& text) {
+  return io::read_harwell_boeing_source<T>(*memory(text), "memory.rua");
+}
+
+/// The four header lines; `lines_of_right_hand_sides` beyond 0 calls for a fifth.
+std::string header(const std::string& type, const std::string& sizes, const std::string& formats,
+                   int lines_of_right_hand_sides = 0) {
+  std::string title = "A title";
+  title.resize(72, ' ');
+  return title + "KEY     \n 9 1 1 1 " + std::to_string(lines_of_right_hand_sides) + "\n" + type +
+         "           " + sizes + " 0\n" + formats + "\n";
+}
+
+const std::string usual = "(16I5) (16I5) (4E20.12) (4E20.12)";
+
+TEST(HarwellBoeing, Unsymmetric) {
+  const auto file = read(header("RUA", "2 3 3", "(10I3) (10I3) (2E10.3)") +
+                         "  1  2  4  4\n  2  1  2\n   1.5E+00  -2.0D-1\n 3.\n");
+  EXPECT_EQ(places_of(file.matrix), (Places{{{1, 0}, 1.5}, {{0, 1}, -0.2}, {{1, 1}, 3}}));
+  EXPECT_EQ(file.matrix.columns(), 3);
+  EXPECT_EQ(file.title, "A title");
+  EXPECT_EQ(file.key, "KEY");
+  EXPECT_EQ(file.info.symmetry, "general");
+  EXPECT_EQ(file.info.stored_entries, 3);
+  EXPECT_EQ(file.right_hand_sides.columns(), 0);
+}
+
+TEST(HarwellBoeing, OneTriangleStandsForBoth) {
+  const std::string data = "  1  3  4\n  1  2  2\n   4.0E+00  -1.0E+00\n 5.\n";
+  EXPECT_EQ(places_of(read(header("rsa", "2 2 3", "(10I3) (10I3) (2E10.3)") + data).matrix),
+            (Places{{{0, 0}, 4}, {{1, 0}, -1}, {{0, 1}, -1}, {{1, 1}, 5}}));
+  const auto skew = read(header("RZA", "2 2 1", "(10I3) (10I3) (2E10.3)") + "  1  2  2\n  2\n 7.\n");
+  EXPECT_EQ(places_of(skew.matrix), (Places{{{1, 0}, 7}, {{0, 1}, -7}}));
+  EXPECT_EQ(skew.info.symmetry, "skew-symmetric");
+  const auto pattern = read(header("PSA", "2 2 2", "(10I3) (10I3)") + "  1  3  3\n  1  2\n");
+  EXPECT_EQ(places_of(pattern.matrix), (Places{{{0, 0}, 1}, {{1, 0}, 1}, {{0, 1}, 1}}));
+}
+
+TEST(HarwellBoeing, FieldsNeedNoBlanks) {
+  const auto file =
+      read(header("RUA", "100 1 3", "(2I3) (3I3) (3F5.2)") + "  1  4\n 98 99100\n-1.5012.5099.99\n");
+  EXPECT_EQ(places_of(file.matrix), (Places{{{97, 0}, -1.5}, {{98, 0}, 12.5}, {{99, 0}, 99.99}}));
+}
+
+TEST(HarwellBoeing, DuplicatesAreSummed) {
+  const auto file =
+      read(header("RUA", "2 1 3", "(10I3) (10I3) (3F5.0)") + "  1  4\n  2  1  2\n   1.   2.   3.\n");
+  EXPECT_EQ(places_of(file.matrix), (Places{{{0, 0}, 2}, {{1, 0}, 4}}));
+  EXPECT_EQ(file.info.duplicate_entries, 1);
+}
+
+TEST(HarwellBoeing, RightHandSides) {
+  const std::string matrix = "    1    2    3\n    1    2\n   1.   1.\n";
+  const std::string formats = "(16I5) (16I5) (4F5.0) (2F5.0)";
+  const auto file = read(header("RUA", "2 2 2", formats, 6) + "FGX   2 0\n" + matrix +
+                         "   1.   2.\n   3.   4.\n   5.   6.\n   7.   8.\n   9.  10.\n  11.  12.\n");
+  EXPECT_EQ(file.right_hand_sides.to_vector(), (std::vector<double>{1, 2, 3, 4}));
+  EXPECT_EQ(file.right_hand_sides.columns(), 2);
+  expect_words(
+      parse_error_of([&] { return read(header("RUA", "2 2 2", formats, 1) + "M    1 2\n" + matrix); }),
+      ":5:1: only full right-hand sides");
+}
+
+TEST(HarwellBoeing, FortranNumbers) {
+  const auto number = [](const char* field, const char* format) {
+    return io::parse_fortran_real<double>(field, io::parse_fortran_format(format));
+  };
+  EXPECT_EQ(number(" 1.5 ", "(F5.2)"), 1.5);
+  EXPECT_EQ(number("  125", "(F5.2)"), 1.25);
+  EXPECT_EQ(number("-125", "(4E15.8)"), -125e-8);
+  EXPECT_EQ(number("+.5", "(F5.2)"), 0.5);
+  EXPECT_EQ(number("5.", "(F5.2)"), 5);
+  EXPECT_EQ(number("1.5D+3", "(3D26.18)"), 1500);
+  EXPECT_EQ(number("1.5d3", "(3D26.18)"), 1500);
+  EXPECT_EQ(number("1.5E 03", "(4E20.12)"), 1500);
+  EXPECT_EQ(number("1.5-300", "(4E20.12)"), 1.5e-300);
+  EXPECT_EQ(number("1.5+3", "(4E20.12)"), 1500);
+  EXPECT_EQ(number("1.5E+00", "(1P,4E20.12)"), 1.5);
+  EXPECT_EQ(number("1.5", "(1P4E20.12)"), 0.15);
+  EXPECT_EQ(number("1.5", "( 2P , 4 G 20.12 E 3 )"), 0.015);
+  EXPECT_EQ(number("1.5", "(-1P4E20.12)"), 15);
+  EXPECT_EQ(number("1.0E-400", "(E20.12)"), 0);
+  for (const char* field : {"", "  ", "x", "1.5.2", "1 5", "E5", "1.5E", "1.5X3", "nan", "inf", "--5",
+                            "1.5E5E5", "1E999", "0x10", "1E99999999999999999999"}) {
+    EXPECT_THROW(number(field, "(E20.12)"), io::Fault) << field;
+  }
+  for (const char* format : {"", "16I5", "(16I5", "(I)", "(0I5)", "(16A5)", "(16I0)", "(P4E5.1)", "(-4E5.1)",
+                             "(4(E5.1))", "(4E5.)", "(1000I5)", "(16I5,I5)"}) {
+    EXPECT_THROW(io::parse_fortran_format(format), io::Fault) << format;
+  }
+}
+
+struct Bad {
+  std::string text;
+  std::int64_t line, column;
+  const char* words;
+};
+
+TEST(HarwellBoeingFault, EachAtItsPlace) {
+  const std::string formats = "(10I3) (10I3) (4F5.0)";
+  const std::string head = header("RUA", "2 2 2", formats);
+  for (const Bad& bad : std::initializer_list<Bad>{
+           {"", 1, 1, "the file ends before the title"},
+           {"title\n", 2, 1, "the file ends before the numbers of lines"},
+           {"title\n1 1 1\n", 2, 6, "four or five numbers of lines"},
+           {"title\n1 1 x 1\n", 2, 5, "'x' where a whole number"},
+           {header("CUA", "2 2 2", formats), 3, 1, "complex matrices are not supported"},
+           {header("RHA", "2 2 2", formats), 3, 2, "hermitian matrices are not supported"},
+           {header("RUE", "2 2 2", formats), 3, 3, "elemental matrices are not supported"},
+           {header("XYZ", "2 2 2", formats), 3, 1, "the first letter should be R, I or P"},
+           {header("PZA", "2 2 2", formats), 3, 1, "a pattern has no signs"},
+           {header("RSA", "2 3 2", formats), 3, 1, "not square"},
+           {header("RUA", "3000000000 2 2", formats), 3, 1, "at most 2147483647"},
+           {header("RUA", "2 -2 2", formats), 3, 17, "'-2' where a number from 0"},
+           {header("RUA", "2 2 2", "(10I3)"), 4, 7, "the format of the row indices is missing"},
+           {header("RUA", "2 2 2", "(10I3) (10X3) (4F5.0)"), 4, 8, "'(10X3)' is not a format"},
+           {header("RUA", "2 2 2", "(10I3) (10F3) (4F5.0)"), 4, 1, "must be whole numbers"},
+           {head, 5, 1, "the file ends before the 3 column pointers are complete"},
+           {head + "  1  2\n", 5, 7, "the number is missing"},
+           {head + "  1  2  x\n", 5, 9, "'x' where a whole number"},
+           {head + "  0  2  3\n", 5, 1, "0 where a column pointer from 1 to 1"},
+           {head + "  1  3  2\n", 5, 7, "2 where a column pointer from 3 to 3"},
+           {head + "  1  2  4\n", 5, 7, "4 where a column pointer from 2 to 3"},
+           {head + "  1  2  2\n", 5, 1, "the columns end after 1 of the 2 entries"},
+           {head + "  1  2  3\n  1  3\n", 6, 4, "row 3 of a matrix with 2 rows"},
+           {head + "  1  2  3\n  1  0\n", 6, 4, "row 0"},
+           {head + "  1  2  3\n  1  2\n", 7, 1, "the file ends before the 2 values"},
+           {head + "  1  2  3\n  1  2\n   1.    x\n", 7, 10, "'x' where a number"},
+           {head + "  1  2  3\n  1  2\n   1.  nan\n", 7, 8, "finite"},
+           {head + "  1  2  3\n  1  2\n   1.   2.\n\nmore\n", 9, 1, "more data than the header announces"},
+           {header("RSA", "3 3 2", formats) + "  1  2  2  3\n  2  1\n   1.   2.\n", 6, 4,
+            "stores one triangle only"},
+           {header("RZA", "2 2 1", formats) + "  1  2  2\n  1\n   1.\n", 0, 0,
+            "the diagonal of a skew-symmetric"}}) {
+    SCOPED_TRACE(bad.text);
+    const ParseError error = parse_error_of([&] { return read(bad.text); });
+    EXPECT_EQ(error.line(), bad.line) << error.what();
+    EXPECT_EQ(error.column(), bad.column) << error.what();
+    expect_words(error, bad.words);
+  }
+}
+
+TEST(HarwellBoeing, SharedMatricesAgreeWithTheirMatrixMarketForm) {
+  const std::string folder = ECHELON_SHARED_DATA_DIR;
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no shared data beside the checkout";
+  const auto file = read_harwell_boeing<double>(folder + "/spd_fem/bcsstk02.rsa.gz");
+  const auto expected = read_matrix_market<double>(std::string(ECHELON_DATA_DIR) + "/bcsstk02.mtx");
+  EXPECT_EQ(places_of(file.matrix), places_of(expected));
+}
+
+}  // namespace
+}  // namespace echelon
