@@ -4,7 +4,6 @@
 
 #include "exit_code.hpp"
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +14,11 @@ using Arguments = std::vector<std::string>;
 ExitCode run_solve(const Arguments& arguments);
 ExitCode run_info(const Arguments& arguments);
 ExitCode run_convert(const Arguments& arguments);
+ExitCode run_generate(const Arguments& arguments);
 ExitCode run_methods(const Arguments& arguments);
 
-/// NAME, where the words contain `--help solver:NAME`.
-[[nodiscard]] std::optional<std::string> method_asked_about(const Arguments& arguments);
-/// The method's table of options.
+/// A method's, and a generator's, table of options.
 ExitCode print_method_help(const std::string& name);
+ExitCode print_generator_help(const std::string& name);
 
 }  // namespace echelon::tool

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands.hpp"
 #include "failure.hpp"
+#include "option_words.hpp"
 #include "support/text.hpp"
 #include "terminal.hpp"
 
@@ -30,6 +31,7 @@ constexpr std::array verbs = {
     Verb{"solve", "solve A x = b, with a report that says how and how well", run_solve},
     Verb{"info", "what a matrix looks like", run_info},
     Verb{"convert", "from one file format to another; graphs to Laplacians", run_convert},
+    Verb{"generate", "make a matrix to test or measure with", run_generate},
     Verb{"methods", "the methods of this build and where they run", run_methods},
 };
 
@@ -43,9 +45,10 @@ std::string help() {
   std::string text = "Echelon solves linear systems A x = b, dense and sparse, and says how well.\n\n";
   text += usage().substr(0, usage().rfind("\n'"));
   return text + R"(
-  echelon VERB --help          the verb's options
-  echelon --help solver:NAME   the method's options, for -p key=value
-  echelon --version            the version, and whether CUDA is built in
+  echelon VERB --help             the verb's options
+  echelon --help solver:NAME      the method's options, for -p key=value
+  echelon --help generator:NAME   the generator's options, likewise
+  echelon --version               the version, and whether CUDA is built in
 
 Results go to stdout (one line of JSON with --json), everything else to stderr.
 Exit status: 0 solved, 1 not converged, 2 usage, 3 bad input, 4 singular or no solution,
@@ -77,7 +80,8 @@ ExitCode run(const Arguments& arguments) {
     print_aside(usage());
     return exit_usage;
   }
-  if (const auto method = method_asked_about(arguments)) return print_method_help(*method);
+  if (const auto method = asked_about("solver", arguments)) return print_method_help(*method);
+  if (const auto generator = asked_about("generator", arguments)) return print_generator_help(*generator);
   const std::string& first = arguments.front();
   if (first == "--help" || first == "-h" || first == "help") return print_result(help()), exit_solved;
   if (first == "--version") return print_result(version()), exit_solved;

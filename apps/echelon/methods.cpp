@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "command_line.hpp"
 #include "json.hpp"
+#include "option_words.hpp"
 #include "terminal.hpp"
 
 #include <echelon/device.hpp>
@@ -85,14 +86,6 @@ std::string methods_text() {
 Json methods_json() {
   Json list = Json::array();
   for (const Method& method : methods()) {
-    Json options = Json::array();
-    for (const OptionInfo& option : method.options) {
-      options.push_back({{"name", option.name},
-                         {"type", option.type},
-                         {"default", option.fallback},
-                         {"allowed", option.allowed},
-                         {"help", option.help}});
-    }
     list.push_back({{"name", method.name},
                     {"summary", method.summary},
                     {"kind", kind_name(method.kind)},
@@ -101,7 +94,7 @@ Json methods_json() {
                     {"sparse", method.sparse},
                     {"dense", method.dense},
                     {"preconditioner", method.usable_as_preconditioner},
-                    {"options", options}});
+                    {"options", options_json(method.options)}});
   }
   return {{"version", ECHELON_VERSION},
           {"cuda_built", cuda_built()},
@@ -125,17 +118,6 @@ ExitCode run_methods(const Arguments& arguments) {
   return exit_solved;
 }
 
-std::optional<std::string> method_asked_about(const Arguments& arguments) {
-  constexpr std::string_view prefix = "solver:";
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    std::string topic;
-    if (arguments[i] == "--help" && i + 1 < arguments.size()) topic = arguments[i + 1];
-    if (arguments[i].starts_with("--help=")) topic = arguments[i].substr(7);
-    if (topic.starts_with(prefix)) return topic.substr(prefix.size());
-  }
-  return std::nullopt;
-}
-
 ExitCode print_method_help(const std::string& name) {
   const Method& method = find_method(name);
   std::string text = fmt::format("{}: {}\n\n", method.name, method.summary);
@@ -148,18 +130,10 @@ ExitCode print_method_help(const std::string& name) {
   text += aligned(facts);
   if (method.options.empty()) return print_result(text + "\nIt has no options.\n"), exit_solved;
 
-  std::vector<Row> rows;
-  for (const OptionInfo& option : method.options) {
-    std::string value = option.type;
-    if (!option.allowed.empty()) value += ": " + option.allowed;
-    if (!option.fallback.empty()) value += "; default " + option.fallback;
-    rows.emplace_back(option.name, value);
-    rows.emplace_back("", option.help);
-  }
   const OptionInfo& first = method.options.front();
   text += fmt::format(
       "\nOptions, given as -p NAME=VALUE:\n{}\nExample: echelon solve A.mtx --method {} -p {}={}\n",
-      aligned(rows), method.name, first.name, first.fallback);
+      options_text(method.options), method.name, first.name, first.fallback);
   print_result(text);
   return exit_solved;
 }

@@ -3,6 +3,7 @@
 #include "failure.hpp"
 #include "input.hpp"
 #include "interrupt.hpp"
+#include "option_words.hpp"
 #include "output_file.hpp"
 #include "plots.hpp"
 #include "progress_line.hpp"
@@ -44,14 +45,6 @@ void set_device(SolveOptions& options, const std::string& name) {
   if (name != "auto") options.device = Device::parse(name);
 }
 
-void add_parameter(SolveOptions& options, const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) {
-    throw BadOption("parameter", fmt::format("-p takes key=value, not '{}'", text));
-  }
-  options.parameters.set(text.substr(0, equals), text.substr(equals + 1));
-}
-
 void add_options(CLI::App& app, Request& request) {
   SolveOptions& options = request.options;
   app.add_option("A", request.matrix, matrix_file_help)->required()->type_name("FILE");
@@ -83,7 +76,7 @@ void add_options(CLI::App& app, Request& request) {
   app.add_option_function<std::vector<std::string>>(
          "-p,--parameter",
          [&](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts) add_parameter(options, text);
+           for (const std::string& text : texts) add_parameter(options.parameters, text);
          },
          "an option of the method, see 'echelon --help solver:NAME'; may be repeated")
       ->type_name("KEY=VALUE")
@@ -250,11 +243,9 @@ SolveOutcome solve_in(const Request& request) {
 }
 
 SolveOutcome solve_request(const Request& request) {
-  if (request.precision == "double") return check_early<double>(request), solve_in<double>(request);
+  check_precision(request.precision);
   if (request.precision == "float") return check_early<float>(request), solve_in<float>(request);
-  throw BadOption("--precision",
-                  fmt::format("there is no precision '{}': it is double or float", request.precision),
-                  nearest(request.precision, {"double", "float"}));
+  return check_early<double>(request), solve_in<double>(request);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <echelon/dense.hpp>
 #include <echelon/device.hpp>
 #include <echelon/error.hpp>
+#include <echelon/generate.hpp>
 #include <echelon/io/edge_list.hpp>
 #include <echelon/io/files.hpp>
 #include <echelon/io/graph.hpp>

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// From a formula for a row, or an element, to a matrix, with all the host's threads.
+#pragma once
+
+#include "backend/openmp/openmp.hpp"
+
+#include <echelon/csr.hpp>
+#include <echelon/dense.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon::generate {
+
+/// The product of `factors`. Throws InvalidMatrix, naming `what`, where a 32-bit column index cannot count so
+/// far or a factor is negative.
+std::int64_t checked_size(const std::string& what, const std::vector<std::int64_t>& factors);
+
+/// The matrix whose row i is what `row(i, put)` gives as put(column, value), columns ascending. It is called
+/// twice for each row, by the thread that will use the row. Values are computed in double, and rounded to T
+/// when they are stored.
+template <class T, class Row>
+Csr<T> assemble(std::int64_t rows, std::int64_t columns, const Row& row) {
+  const Device device;
+  OpenMp host(device);
+  Array<std::int64_t> offsets(device, rows + 1);
+  std::int64_t* const offset = offsets.data();
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < rows; ++i) {
+    std::int64_t count = 0;
+    row(i, [&count](std::int64_t, double) { ++count; });
+    offset[i] = count;
+  }
+  const std::int64_t nonzeros = host.exclusive_scan(rows, offset, offset);
+  Array<std::int32_t> column_indices(device, nonzeros);
+  Array<T> values(device, nonzeros);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < rows; ++i) {
+    std::int64_t k = offset[i];
+    row(i, [&](std::int64_t column, double value) {
+      column_indices[k] = static_cast<std::int32_t>(column);
+      values[k++] = static_cast<T>(value);
+    });
+  }
+  return Csr<T>::unchecked(rows, columns, std::move(offsets), std::move(column_indices), std::move(values));
+}
+
+/// The matrix with element(i, j), rows and columns counted from 0.
+template <class T, class Element>
+Dense<T> fill_dense(std::int64_t rows, std::int64_t columns, const Element& element) {
+  Dense<T> result(Device(), rows, columns);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t j = 0; j < columns; ++j) {
+    for (std::int64_t i = 0; i < rows; ++i) result(i, j) = static_cast<T>(element(i, j));
+  }
+  return result;
+}
+
+template <class T>
+Dense<T> rounded(const Dense<double>& a) {
+  return fill_dense<T>(a.rows(), a.columns(), [&a](std::int64_t i, std::int64_t j) { return a(i, j); });
+}
+
+}  // namespace echelon::generate

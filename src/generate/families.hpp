@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Graphs as lists of edges, for the families that are built step by step.
+#pragma once
+
+#include "generate/graph.hpp"
+#include "generate/random.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace echelon::generate {
+
+struct Graph {
+  std::int32_t n = 0;
+  std::vector<Edge> edges;
+};
+
+Graph path(std::int32_t n);
+/// A single edge for n = 2.
+Graph ring(std::int32_t n);
+/// Vertex i > 0 hangs on (i - 1) / 2.
+Graph complete_binary_tree(std::int32_t n);
+/// Vertex i > 0 picks k earlier ones, all equally likely; a pair picked again counts again.
+Graph grown(std::int32_t n, std::int64_t k, std::uint64_t seed);
+/// i is joined with i + g for g = 1 and k - 1 random g, small ones as likely as large ones.
+Graph generalized_ring(std::int32_t n, std::int64_t k, Random random);
+/// Every pair with the probability that gives the average degree.
+Graph erdos_renyi(std::int32_t n, double degree, std::uint64_t seed);
+/// The first n points of a square grid.
+Graph square_grid(std::int32_t n);
+
+/// For each vertex the smallest vertex that it is connected with.
+std::vector<std::int32_t> components(const Graph& graph);
+
+/// The recursive mixture of Laplacians.jl: simple graphs joined, multiplied, strung together and lifted.
+Graph chimera(std::int32_t n, std::uint64_t seed);
+
+}  // namespace echelon::generate

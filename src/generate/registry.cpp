@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "generate/assemble.hpp"
+#include "generate/table.hpp"
+#include "solver/options.hpp"
+#include "support/text.hpp"
+
+#include <echelon/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+namespace echelon {
+
+namespace generate {
+
+std::int64_t checked_size(const std::string& what, const std::vector<std::int64_t>& factors) {
+  constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+  std::int64_t product = 1;
+  for (const std::int64_t factor : factors) {
+    if (factor < 0) {
+      throw InvalidMatrix(fmt::format("{} of {}: a size is negative", what, fmt::join(factors, " x ")));
+    }
+    if (factor == 0) return 0;
+    if (product > most / factor) {
+      throw InvalidMatrix(fmt::format("{} of {} has too many rows: a 32-bit column index counts to {}", what,
+                                      fmt::join(factors, " x "), most));
+    }
+    product *= factor;
+  }
+  return product;
+}
+
+Arguments parse_arguments(const std::string& generator, const std::vector<Parameter>& parameters,
+                          const Options& options) {
+  std::map<std::string, Parameter::Value> values;
+  for (const Parameter& parameter : parameters) values.emplace(parameter.name, parameter.fallback);
+  for (const auto& [name, given] : options.entries()) {
+    const auto found = std::find_if(parameters.begin(), parameters.end(),
+                                    [&, &wanted = name](const Parameter& p) { return p.name == wanted; });
+    if (found == parameters.end()) {
+      std::vector<std::string> names;
+      for (const Parameter& parameter : parameters) names.push_back(parameter.name);
+      throw BadOption(name, fmt::format("generator '{}' has no option '{}'", generator, name),
+                      nearest(name, names));
+    }
+    std::visit([&, &path = name,
+                &value = given](auto& field) { assign(path, value, found->range, found->allowed, field); },
+               values.at(name));
+  }
+  return Arguments(std::move(values));
+}
+
+std::vector<OptionInfo> described(const std::vector<Parameter>& parameters) {
+  std::vector<OptionInfo> infos;
+  for (const Parameter& parameter : parameters) {
+    const FieldText text =
+        std::visit([](const auto& field) { return field_text(field); }, parameter.fallback);
+    infos.push_back({parameter.name, text.type, text.value, allowed_text(parameter.range, parameter.allowed),
+                     parameter.help});
+  }
+  return infos;
+}
+
+}  // namespace generate
+
+namespace {
+
+std::vector<Generator> table() {
+  std::vector<Generator> all;
+  for (std::vector<Generator> rows : {generate::grid_rows(), generate::sparse_rows(), generate::graph_rows(),
+                                      generate::dense_rows(), generate::spectrum_rows()}) {
+    std::move(rows.begin(), rows.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+/// The largest integer whose power is at most `value`.
+std::int64_t whole_root(std::int64_t value, int degree) {
+  const auto fits = [&](std::int64_t root) {
+    std::int64_t rest = value;
+    for (int i = 0; i < degree; ++i) rest /= root;  // floors compose
+    return rest >= 1;
+  };
+  std::int64_t low = 0;
+  for (std::int64_t step = std::int64_t{1} << 32; step > 0; step /= 2) {
+    if (fits(low + step)) low += step;
+  }
+  return low;
+}
+
+}  // namespace
+
+bool Generator::is_random() const {
+  return std::any_of(options.begin(), options.end(), [](const OptionInfo& o) { return o.name == "seed"; });
+}
+
+Options Generator::for_rows(std::int64_t rows) const {
+  if (size.empty()) {
+    throw BadOption("rows",
+                    fmt::format("the number of rows of generator '{}' follows from its own options", name));
+  }
+  Options result;
+  const std::int64_t points = rows / unknowns_per_point;
+  const std::int64_t side = dimensions == 1 ? points : whole_root(points, dimensions);
+  for (const std::string& option : size) result.set(option, side);
+  return result;
+}
+
+std::span<const Generator> generators() {
+  static const std::vector<Generator> rows = table();
+  return rows;
+}
+
+const Generator& find_generator(std::string_view name) {
+  std::vector<std::string> names;
+  for (const Generator& generator : generators()) {
+    if (generator.name == name) return generator;
+    names.push_back(generator.name);
+  }
+  throw BadOption("generator", fmt::format("there is no generator '{}'", name), nearest(name, names));
+}
+
+template <>
+Matrix<float> make_matrix(std::string_view generator, const Options& options) {
+  return find_generator(generator).make_float(options);
+}
+template <>
+Matrix<double> make_matrix(std::string_view generator, const Options& options) {
+  return find_generator(generator).make_double(options);
+}
+
+}  // namespace echelon
