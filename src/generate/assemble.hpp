@@ -18,6 +18,10 @@ namespace echelon::generate {
 /// far or a factor is negative.
 std::int64_t checked_size(const std::string& what, const std::vector<std::int64_t>& factors);
 
+/// Fewer elements, or rows of a sparse matrix, than these are not worth waking threads.
+inline constexpr std::int64_t few_elements = 32768;
+inline constexpr std::int64_t few_rows = 4096;
+
 /// The matrix whose row i is what `row(i, put)` gives as put(column, value), columns ascending. It is called
 /// twice for each row, by the thread that will use the row. Values are computed in double, and rounded to T
 /// when they are stored.
@@ -27,7 +31,7 @@ Csr<T> assemble(std::int64_t rows, std::int64_t columns, const Row& row) {
   OpenMp host(device);
   Array<std::int64_t> offsets(device, rows + 1);
   std::int64_t* const offset = offsets.data();
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows > few_rows)
   for (std::int64_t i = 0; i < rows; ++i) {
     std::int64_t count = 0;
     row(i, [&count](std::int64_t, double) { ++count; });
@@ -36,7 +40,7 @@ Csr<T> assemble(std::int64_t rows, std::int64_t columns, const Row& row) {
   const std::int64_t nonzeros = host.exclusive_scan(rows, offset, offset);
   Array<std::int32_t> column_indices(device, nonzeros);
   Array<T> values(device, nonzeros);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows > few_rows)
   for (std::int64_t i = 0; i < rows; ++i) {
     std::int64_t k = offset[i];
     row(i, [&](std::int64_t column, double value) {
@@ -51,7 +55,7 @@ Csr<T> assemble(std::int64_t rows, std::int64_t columns, const Row& row) {
 template <class T, class Element>
 Dense<T> fill_dense(std::int64_t rows, std::int64_t columns, const Element& element) {
   Dense<T> result(Device(), rows, columns);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (rows * columns > few_elements)
   for (std::int64_t j = 0; j < columns; ++j) {
     for (std::int64_t i = 0; i < rows; ++i) result(i, j) = static_cast<T>(element(i, j));
   }

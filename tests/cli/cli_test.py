@@ -178,6 +178,8 @@ class Help(ToolTest):
             "solve": ["--rhs", "--method", "--device", "--rtol", "--atol", "--max-iterations", "--parameter",
                       "--precision", "--output", "--plot", "--json", "--quiet"],
             "info": ["--plot", "--json", "--quiet"],
+            "generate": ["--list", "--rows", "--seed", "--parameter", "--precision", "--output", "--json",
+                         "--quiet"],
             "methods": ["--json"],
         }
         for verb, names in options.items():
@@ -311,7 +313,8 @@ class Json(ToolTest):
         guide = pathlib.Path(__file__).resolve().parents[2] / "docs" / "tool.md"
         documented = set(re.findall(r"`(\w+)`", guide.read_text()))
         matrix = self.spd()
-        for arguments in [["solve", matrix], ["info", matrix], ["methods"]]:
+        for arguments in [["solve", matrix], ["info", matrix], ["methods"], ["generate", "hilbert"],
+                          ["generate", "--list"]]:
             result = json.loads(self.run_tool(*arguments, "--json").stdout)
             self.assertEqual(set(result) - documented, set(), arguments)
 
@@ -672,6 +675,75 @@ class Pictures(ToolTest):
         self.run_tool("info", self.file("A.mtx", coordinate(4, 4, [(1, 1, 1), (2, 4, 1), (4, 1, 1)])), "--plot", str(out))
         cells = [node for node in xml.etree.ElementTree.parse(out).iter("{http://www.w3.org/2000/svg}path")]
         self.assertEqual(sum(node.get("d").count("M") for node in cells), 3)
+
+
+class Generate(ToolTest):
+    def summary(self, *arguments):
+        done = self.run_tool("generate", *arguments, "--json")
+        self.assertEqual((done.stdout.count("\n"), done.stderr), (1, ""))
+        return json.loads(done.stdout)
+
+    def test_list_and_help(self):
+        listed = json.loads(self.run_tool("generate", "--list", "--json").stdout)["generators"]
+        table = self.run_tool("generate", "--list").stdout
+        for generator in listed:
+            self.assertRegex(table, rf"(?m)^{re.escape(generator['name'])} +{generator['family']} ")
+            text = self.run_tool("--help", f"generator:{generator['name']}").stdout
+            self.assertIn(generator["summary"], text)
+            for option in generator["options"]:
+                self.assertRegex(text, rf"(?m)^  {re.escape(option['name'])} ")
+        self.assertGreater(len(listed), 50)
+
+    def test_a_small_matrix_by_hand(self):
+        out = self.folder / "A.mtx"
+        done = self.summary("poisson-2d", "-p", "nx=2", "-p", "ny=1", "-o", str(out))
+        self.assertEqual((done["rows"], done["columns"], done["nonzeros"]), (2, 2, 4))
+        self.assertEqual((done["format"], done["seed"], done["output"]), ("coordinate", None, str(out)))
+        data = [line for line in out.read_text().splitlines() if not line.startswith("%")]
+        self.assertEqual(data, ["2 2 4", "1 1 4", "1 2 -1", "2 1 -1", "2 2 4"])
+        self.summary("hilbert", "-p", "n=2", "-o", str(out))
+        self.assertEqual(read_array(out), [[1, 0.5], [0.5, 1 / 3]])
+
+    def test_what_is_written_is_read_and_solved(self):
+        out = str(self.folder / "A.mtx.gz")
+        self.assertEqual(self.summary("poisson-3d", "--rows", "1000", "-o", out)["rows"], 1000)
+        info = json.loads(self.run_tool("info", out, "--json").stdout)
+        self.assertEqual((info["rows"], info["nonzeros"], info["symmetric_values"]), (1000, 6400, True))
+        self.assertTrue(self.report(out)["solved"])
+
+    def test_the_command_in_the_file_makes_it_again(self):
+        first, second = self.folder / "1.mtx", self.folder / "2.mtx"
+        done = self.summary("chimera", "--rows", "300", "--seed", "9", "-p", "weights=log-uniform",
+                            "--precision", "float", "-o", str(first))
+        self.assertEqual((done["rows"], done["seed"], done["precision"]), (300, 9, "float"))
+        words = done["command"].split(": ", 1)[1].split()
+        self.assertIn(done["command"], first.read_text())
+        self.run_tool(*words, "-o", str(second))
+        self.assertEqual(first.read_text(), second.read_text())
+        self.assertNotEqual(self.summary("chimera", "--rows", "300")["nonzeros"], 0)
+
+    def test_without_a_file_nothing_is_written(self):
+        done = self.run_tool("generate", "gauss-seidel-seed", "--rows", "1000", cwd=self.folder)
+        self.assertIn("1,999", done.stdout)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_wrong_words(self):
+        for arguments, words in [
+            (["generate"], "--list"),
+            (["generate", "poison-2d"], "did you mean 'poisson-2d'?"),
+            (["generate", "poisson-2d", "-p", "nxx=3"], "did you mean 'nx'?"),
+            (["generate", "poisson-2d", "-p", "nx=-3"], "0 <= x"),
+            (["generate", "poisson-2d", "--rows", "many"], "--rows"),
+            (["generate", "hilbert", "--seed", "3"], "random"),
+            (["generate", "rmat", "--rows", "5"], "own options"),
+            (["generate", "hilbert", "--precision", "dobule"], "did you mean 'double'?"),
+            (["--help", "generator:hilbret"], "did you mean 'hilbert'?"),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.assertIn(words, self.error(*arguments, code=USAGE))
+        self.assertIn("32-bit", self.error("generate", "poisson-2d", "--rows", "9000000000", code=BAD_INPUT))
+        self.error("generate", "random-dense", "--rows", "100000000", code=RESOURCES)
+        self.error("generate", "hilbert", "-o", "/nowhere/A.mtx", code=BAD_INPUT)
 
 
 if __name__ == "__main__":

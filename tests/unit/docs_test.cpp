@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The guide keeps step with the library: every method has a page with its table of options, and every status
-/// is explained.
+/// The guide keeps step with the library: every method has a page with its table of options, every generator
+/// is listed with its own, and every status is explained.
+#include <echelon/generate.hpp>
 #include <echelon/report.hpp>
 #include <echelon/solver.hpp>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -72,6 +74,25 @@ TEST(Docs, EveryPageOfAMethodHasItsMethod) {
   for (const Method& method : methods()) names.insert(method.name);
   for (const auto& entry : fs::directory_iterator(docs() / "methods")) {
     EXPECT_EQ(names.count(entry.path().stem().string()), 1U) << entry.path();
+  }
+}
+
+TEST(Docs, EveryGeneratorIsListedWithItsOptions) {
+  const std::string page = read(docs() / "generate.md");
+  for (const Generator& generator : generators()) {
+    std::string options;
+    for (const OptionInfo& option : generator.options) {
+      const char* const equals = option.fallback.empty() ? "" : "=";
+      options += fmt::format("{}{}", options.empty() ? "" : " ",
+                             code(fmt::format("{}{}{}", option.name, equals, option.fallback)));
+      const std::string allowed = option.allowed.empty() ? "" : fmt::format(": {}", code(option.allowed));
+      const std::string meaning =
+          fmt::format("\n| `{}` | {}{} | {} |\n", option.name, option.type, allowed, cell(option.help));
+      EXPECT_TRUE(contains(page, meaning)) << generator.name << ": the page should hold:" << meaning;
+    }
+    const std::string line =
+        fmt::format("\n| `{}` | {} | {} |\n", generator.name, cell(generator.summary), options);
+    EXPECT_TRUE(contains(page, line)) << "the page should hold:" << line;
   }
 }
 
