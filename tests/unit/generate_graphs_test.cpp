@@ -213,7 +213,7 @@ TEST(GenerateGraphs, ChimerasDiffer) {
 }
 
 TEST(GenerateGraphs, Weights) {
-  for (const std::string& weights : {"unit", "uniform", "log-uniform", "chimera"}) {
+  for (const std::string weights : {"unit", "uniform", "log-uniform", "chimera"}) {
     for (std::int64_t seed = 0; seed < 10; ++seed) {
       const Csr<double> a = graph("chimera", {{"n", 300}, {"seed", seed}, {"weights", weights}});
       expect_simple(a);
