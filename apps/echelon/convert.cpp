@@ -2,6 +2,7 @@
 #include "command_line.hpp"
 #include "input.hpp"
 #include "json.hpp"
+#include "option_words.hpp"
 #include "output_file.hpp"
 #include "progress_line.hpp"
 #include "support/text.hpp"
@@ -187,11 +188,9 @@ ConversionFindings convert_in(Conversion conversion, PetscScalar petsc_scalar) {
 }
 
 ConversionFindings convert(const Conversion& conversion) {
-  if (conversion.precision == "double") return convert_in<double>(conversion, PetscScalar::real64);
+  check_precision(conversion.precision);
   if (conversion.precision == "float") return convert_in<float>(conversion, PetscScalar::real32);
-  throw BadOption("--precision",
-                  fmt::format("there is no precision '{}': it is double or float", conversion.precision),
-                  nearest(conversion.precision, {"double", "float"}));
+  return convert_in<double>(conversion, PetscScalar::real64);
 }
 
 void print_notes(const Conversion& conversion, const ConversionFindings& found) {

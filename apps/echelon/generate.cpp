@@ -9,12 +9,14 @@
 
 #include <echelon/error.hpp>
 #include <echelon/generate.hpp>
+#include <echelon/io/files.hpp>
 #include <echelon/io/matrix_market.hpp>
 
 #include <fmt/format.h>
 
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace echelon::tool {
@@ -68,6 +70,10 @@ std::string provenance(const Generator& generator, const Options& options, const
   return text;
 }
 
+FileFormat format_of(const std::string& path) {
+  return file_format_of_name(path).value_or(FileFormat::matrix_market);
+}
+
 template <class T>
 Outcome make_and_write(const Request& request, const Generator& generator, const Options& options,
                        ProgressLine& progress) {
@@ -85,7 +91,13 @@ Outcome make_and_write(const Request& request, const Generator& generator, const
   if (request.output.empty()) return outcome;
   progress.say("writing " + request.output);
   const Stopwatch writing;
-  write_matrix_market(request.output, A, provenance(generator, options, request.precision));
+  if (format_of(request.output) == FileFormat::matrix_market) {
+    write_matrix_market(request.output, A, provenance(generator, options, request.precision));
+  } else {
+    WriteFileOptions output;
+    output.petsc.scalar = std::is_same_v<T, float> ? PetscScalar::real32 : PetscScalar::real64;
+    write_matrix(request.output, A, output);
+  }
   outcome.write_seconds = writing.seconds();
   return outcome;
 }
@@ -157,7 +169,8 @@ void add_options(CLI::App& app, Request& request) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   app.add_option("--precision", request.precision, "double (the default) or float")->type_name("TYPE");
-  app.add_option("-o,--output", request.output, "write the matrix here, in Matrix Market form")
+  app.add_option("-o,--output", request.output,
+                 "write the matrix here, in the format of the name: .mtx, .npy, ...")
       ->type_name("FILE");
   app.add_flag("--json", request.json, "one line of JSON");
   app.add_flag("--quiet", request.quiet, "no progress");
@@ -181,6 +194,9 @@ ExitCode run_generate(const Arguments& arguments) {
   const Generator& generator = find_generator(request.name);
   const Options options = options_of(request, generator);
   check_precision(request.precision);
+  if (format_of(request.output) == FileFormat::harwell_boeing) {
+    throw BadOption("--output", "Harwell-Boeing files are only read: write another format");
+  }
   check_writable(request.output);
 
   ProgressLine progress(request.quiet);

@@ -711,6 +711,15 @@ class Generate(ToolTest):
         self.assertEqual((info["rows"], info["nonzeros"], info["symmetric_values"]), (1000, 6400, True))
         self.assertTrue(self.report(out)["solved"])
 
+    def test_other_formats(self):
+        for name in ["A.npy", "A.petsc", "A.graph"]:
+            out = str(self.folder / name)
+            self.summary("grid-2d", "--rows", "100", "-p", "form=adjacency", "--precision", "float", "-o", out)
+            info = json.loads(self.run_tool("info", out, "--json").stdout)
+            self.assertEqual((info["rows"], info["nonzeros"] - info["explicit_zeros"]), (100, 360), name)
+        self.error("generate", "frank", "-o", str(self.folder / "A.rua"), code=USAGE)
+        self.error("generate", "tridiagonal", "-p", "lower=-3", "-o", str(self.folder / "A.graph"), code=BAD_INPUT)
+
     def test_the_command_in_the_file_makes_it_again(self):
         first, second = self.folder / "1.mtx", self.folder / "2.mtx"
         done = self.summary("chimera", "--rows", "300", "--seed", "9", "-p", "weights=log-uniform",
