@@ -158,7 +158,9 @@ int main(int argc, char** argv) {
   for (std::size_t k = 0; k < sparse_labels.size(); ++k) {
     sparse_labels[k] = static_cast<std::int64_t>(k) * 1000000007;
   }
-  ec::write_metis<double>(path(".graph"), {.adjacency = graph});
+  ec::MetisGraph<double> metis;
+  metis.adjacency = graph;
+  ec::write_metis(path(".graph"), metis);
   ec::write_edge_list(path(".edges"), graph);
   ec::write_edge_list(path("-sparse.edges"), graph, false, sparse_labels);
   ec::write_petsc<double>(path(".petsc"), graph);
