@@ -3,6 +3,7 @@
 #pragma once
 
 #include <echelon/csr.hpp>
+#include <echelon/generate.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -51,44 +52,10 @@ inline double triad_bandwidth(int threads) {
   return 24.0 * static_cast<double>(n) / seconds;
 }
 
-/// The 7-point Laplacian on a cube of side^3 points. Its arrays are first written by the threads that will
-/// use them.
+/// The 7-point Laplacian on a cube of side^3 points.
 template <class T>
 Csr<T> poisson_3d(std::int64_t side) {
-  const std::int64_t n = side * side * side;
-  const Device host;
-  Array<std::int64_t> offsets(host, n + 1);
-  offsets[0] = 0;
-  const auto inside = [side](std::int64_t coordinate) {
-    return std::int64_t{coordinate > 0} + std::int64_t{coordinate < side - 1};
-  };
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < n; ++i) {
-    offsets[i + 1] = 1 + inside(i % side) + inside(i / side % side) + inside(i / (side * side));
-  }
-  for (std::int64_t i = 0; i < n; ++i) offsets[i + 1] += offsets[i];
-  Array<std::int32_t> columns(host, offsets[n]);
-  Array<T> values(host, offsets[n]);
-#pragma omp parallel for schedule(static)
-  for (std::int64_t i = 0; i < n; ++i) {
-    std::int64_t k = offsets[i];
-    const auto put = [&](bool is_inside, std::int64_t column, T value) {
-      if (!is_inside) return;
-      columns[k] = static_cast<std::int32_t>(column);
-      values[k++] = value;
-    };
-    const std::int64_t x = i % side;
-    const std::int64_t y = i / side % side;
-    const std::int64_t z = i / (side * side);
-    put(z > 0, i - side * side, T{-1});
-    put(y > 0, i - side, T{-1});
-    put(x > 0, i - 1, T{-1});
-    put(true, i, T{6});
-    put(x < side - 1, i + 1, T{-1});
-    put(y < side - 1, i + side, T{-1});
-    put(z < side - 1, i + side * side, T{-1});
-  }
-  return {n, n, std::move(offsets), std::move(columns), std::move(values)};
+  return generate::poisson_3d<T>(side, side, side);
 }
 
 /// Bytes that y = A x has to move.

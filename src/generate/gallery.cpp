@@ -32,7 +32,7 @@ template <class Make>
 Generator formula(std::string name, std::string summary, std::vector<Parameter> parameters, Make make,
                   Index usual = 100) {
   parameters.insert(parameters.begin(), dimension(usual));
-  return row(std::move(name), "dense", std::move(summary), std::move(parameters), {"n"},
+  return row(std::move(name), "dense", std::move(summary), parameters, {"n"},
              [make](const Arguments& a, auto zero) {
                const Index n = a.integer("n");
                return fill_dense<decltype(zero)>(n, n, make(a, n));

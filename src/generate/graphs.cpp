@@ -306,8 +306,8 @@ Generator graph_row(const std::string& name, const std::string& summary, std::ve
   parameters.push_back(real("decades", 6, "powers of ten that log-uniform weights span around 1", {0, 600}));
   parameters.push_back(seed());
   const auto dimensions = static_cast<int>(size.size());
-  Generator generator = row(
-      name, "graphs", summary, std::move(parameters), std::move(size), [make](const Arguments& a, auto zero) {
+  Generator generator =
+      row(name, "graphs", summary, parameters, std::move(size), [make](const Arguments& a, auto zero) {
         const Csr<double> graph = reweighted(make(a), a.text("weights"), a.real("decades"), a.seed());
         return graph_matrix<decltype(zero)>(graph, a.text("form"));
       });

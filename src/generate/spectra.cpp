@@ -303,8 +303,8 @@ std::vector<Generator> spectrum_rows() {
                                     "are exact",
                                     {"integer", "normal"}));
         parameters.push_back(seed());
-        return row("known-rank", "spectra", "a product of two factors", std::move(parameters),
-                   {"rows", "columns"}, [](const Arguments& a, auto zero) {
+        return row("known-rank", "spectra", "a product of two factors", parameters, {"rows", "columns"},
+                   [](const Arguments& a, auto zero) {
                      return rounded<decltype(zero)>(of_rank(a.integer("rows"), a.integer("columns"),
                                                             a.integer("rank"), a.text("kind") == "integer",
                                                             a.seed()));
@@ -314,8 +314,8 @@ std::vector<Generator> spectrum_rows() {
         std::vector<Parameter> parameters = rank_parameters();
         parameters.push_back(seed());
         return row("inconsistent", "spectra",
-                   "integer [A b]: the last row contradicts the first, A x = b has no solution",
-                   std::move(parameters), {"rows", "columns"}, [](const Arguments& a, auto zero) {
+                   "integer [A b]: the last row contradicts the first, A x = b has no solution", parameters,
+                   {"rows", "columns"}, [](const Arguments& a, auto zero) {
                      return rounded<decltype(zero)>(
                          inconsistent(a.integer("rows"), a.integer("columns"), a.integer("rank"), a.seed()));
                    });

@@ -71,8 +71,8 @@ inline Parameter seed() {
 
 /// A generator made of a generic `make(arguments, T{})` that returns a Dense<T> or a Csr<T>.
 template <class Make>
-Generator row(std::string name, std::string family, std::string summary, std::vector<Parameter> parameters,
-              std::vector<std::string> size, Make make) {
+Generator row(std::string name, std::string family, std::string summary,
+              const std::vector<Parameter>& parameters, std::vector<std::string> size, Make make) {
   Generator generator;
   generator.name = std::move(name);
   generator.family = std::move(family);
