@@ -330,7 +330,7 @@ class EdgeListReader {
     if (list_.edges == 0) return;
     if (meaning_.numbering == Numbering::compact) return compact();
     const std::int64_t base = meaning_.numbering == Numbering::one_based ? 1 : 0;
-    constexpr std::int64_t harmless = 1 << 20;
+    constexpr std::int64_t harmless = 1 << 16;
     constexpr std::int64_t vertices_an_edge = 16;
     if (least_ < base) fail("vertex 0 in a list whose numbering starts at 1");
     if (most_ - base >= most_vertices) {

@@ -31,7 +31,7 @@ struct NpyHeader {
 };
 
 template <class T>
-Dense<T> read_npy_source(TextSource& source, const std::string& name, NpyHeader* header = nullptr);
+Dense<T> read_npy_source(TextSource& source, const std::string& name, NpyHeader* found = nullptr);
 template <class T>
 void write_npy_sink(TextSink& sink, DenseView<const T> matrix);
 

@@ -43,7 +43,7 @@ struct EdgeList {
 /// NaN, Inf and what overflows T are refused. Vertices without an edge leave no trace.
 /// Memory: at the peak 16 bytes (and sizeof(T), when weighted) a line and the matrix, three times the matrix
 /// when undirected. A zero- or one-based list whose largest number is out of proportion to its length (more
-/// than a million and 16 an edge) is refused rather than made a huge empty matrix.
+/// than 65,536 and 16 an edge) is refused rather than made a huge empty matrix.
 /// Throws ParseError with line and column; OutOfMemory.
 template <class T>
 [[nodiscard]] EdgeList<T> read_edge_list(const std::string& path, const EdgeListOptions& options = {});
