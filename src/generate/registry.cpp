@@ -43,6 +43,7 @@ Arguments parse_arguments(const std::string& generator, const std::vector<Parame
                                     [&, &wanted = name](const Parameter& p) { return p.name == wanted; });
     if (found == parameters.end()) {
       std::vector<std::string> names;
+      names.reserve(parameters.size());
       for (const Parameter& parameter : parameters) names.push_back(parameter.name);
       throw BadOption(name, fmt::format("generator '{}' has no option '{}'", generator, name),
                       nearest(name, names));
@@ -56,6 +57,7 @@ Arguments parse_arguments(const std::string& generator, const std::vector<Parame
 
 std::vector<OptionInfo> described(const std::vector<Parameter>& parameters) {
   std::vector<OptionInfo> infos;
+  infos.reserve(parameters.size());
   for (const Parameter& parameter : parameters) {
     const FieldText text =
         std::visit([](const auto& field) { return field_text(field); }, parameter.fallback);
