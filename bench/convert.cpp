@@ -7,6 +7,7 @@
 // once, at the bandwidth that STREAM's triad reaches with as many cores. Eigen transposes a row-major matrix
 // with 32-bit offsets; SciPy's tocsr, run by $PYTHON (default: python3) with convert_scipy.py, which lies
 // beside this file, has 32-bit offsets, too. Both use one core. Medians of 5 (SciPy: 3) runs.
+#include "coo_matrices.hpp"
 #include "measure.hpp"
 
 #include <echelon/echelon.hpp>
@@ -14,10 +15,12 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <random>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,45 +37,6 @@ constexpr int runs = 5;
 template <class T>
 const char* type_name() {
   return sizeof(T) == 8 ? "double" : "float";
-}
-
-/// Uniformly scattered, ten a row.
-template <class T>
-ec::Coo<T> scattered(std::int64_t entries) {
-  const std::int64_t rows = std::max<std::int64_t>(entries / 10, 1);
-  ec::Array<std::int32_t> row_indices(ec::Device(), entries);
-  ec::Array<std::int32_t> column_indices(ec::Device(), entries);
-  ec::Array<T> values(ec::Device(), entries);
-  std::mt19937 random(1);
-  std::uniform_int_distribution<std::int32_t> index(0, static_cast<std::int32_t>(rows - 1));
-  for (std::int64_t k = 0; k < entries; ++k) {
-    row_indices[k] = index(random);
-    column_indices[k] = index(random);
-    values[k] = static_cast<T>(k % 17);
-  }
-  return {rows, rows, std::move(row_indices), std::move(column_indices), std::move(values)};
-}
-
-/// What bilinear finite elements on a square contribute: 16 entries each, element after element, so that most
-/// places occur two or four times.
-template <class T>
-ec::Coo<T> elements(std::int64_t entries) {
-  const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(entries) / 16));
-  const std::int64_t count = 16 * side * side;
-  ec::Array<std::int32_t> row_indices(ec::Device(), count);
-  ec::Array<std::int32_t> column_indices(ec::Device(), count);
-  ec::Array<T> values(ec::Device(), count);
-  for (std::int64_t e = 0; e < side * side; ++e) {
-    const std::int64_t corner = e / side * (side + 1) + e % side;
-    const std::int64_t nodes[] = {corner, corner + 1, corner + side + 1, corner + side + 2};
-    for (std::int64_t k = 0; k < 16; ++k) {
-      row_indices[16 * e + k] = static_cast<std::int32_t>(nodes[k / 4]);
-      column_indices[16 * e + k] = static_cast<std::int32_t>(nodes[k % 4]);
-      values[16 * e + k] = static_cast<T>(k % 17);
-    }
-  }
-  const std::int64_t n = (side + 1) * (side + 1);
-  return {n, n, std::move(row_indices), std::move(column_indices), std::move(values)};
 }
 
 struct Peer {
@@ -103,15 +67,18 @@ void print_row(const std::string& name, const char* type, std::int64_t entries, 
   std::fflush(stdout);
 }
 
+/// Measured once for each number of cores.
+double bandwidth(int cores) {
+  static std::map<int, double> measured;
+  const auto [place, is_new] = measured.try_emplace(cores, 0);
+  if (is_new) place->second = ec::bench::triad_bandwidth(cores);
+  return place->second;
+}
+
 std::vector<ec::Device> devices() {
   std::vector<ec::Device> result = {ec::Device::openmp(1)};
   if (omp_get_max_threads() > 1) result.push_back(ec::Device::openmp(omp_get_max_threads()));
   return result;
-}
-
-template <class T>
-double csr_bytes(std::int64_t rows, std::int64_t nonzeros) {
-  return static_cast<double>(nonzeros) * (4.0 + sizeof(T)) + 8.0 * static_cast<double>(rows + 1);
 }
 
 template <class T>
@@ -139,8 +106,9 @@ void compare_transpose(const std::string& name, const ec::Csr<T>& A) {
   const double theirs = eigen_transpose_seconds(A, ec::transpose(A));
   for (const ec::Device& device : devices()) {
     const ec::Csr<T> a = A.to(device);
-    const double bytes = csr_bytes<T>(A.rows(), A.nonzeros()) + csr_bytes<T>(A.columns(), A.nonzeros());
-    const double floor = bytes / ec::bench::triad_bandwidth(device.threads());
+    const double bytes =
+        ec::bench::csr_bytes<T>(A.rows(), A.nonzeros()) + ec::bench::csr_bytes<T>(A.columns(), A.nonzeros());
+    const double floor = bytes / bandwidth(device.threads());
     const double ours = ec::bench::median_seconds(runs, [&] { static_cast<void>(ec::transpose(a)); });
     print_row(name, type_name<T>(), A.nonzeros(), device.threads(), floor, ours, theirs);
   }
@@ -158,9 +126,8 @@ void compare_tocsr(const char* kind, const ec::Coo<T>& A) {
       fmt::print("{} and {} nonzeros\n", nonzeros, peer.nonzeros);
       std::exit(1);
     }
-    const double bytes =
-        static_cast<double>(A.entries()) * (8.0 + sizeof(T)) + csr_bytes<T>(A.rows(), nonzeros);
-    const double floor = bytes / ec::bench::triad_bandwidth(device.threads());
+    const double bytes = ec::bench::coo_bytes<T>(A.entries()) + ec::bench::csr_bytes<T>(A.rows(), nonzeros);
+    const double floor = bytes / bandwidth(device.threads());
     const double ours = ec::bench::median_seconds(runs, [&] { static_cast<void>(ec::to_csr(a)); });
     print_row(kind, type_name<T>(), A.entries(), device.threads(), floor, ours, peer.seconds);
   }
@@ -170,7 +137,7 @@ template <class T>
 void compare_transposes(std::int64_t entries, const std::vector<std::string>& files) {
   const auto side = static_cast<std::int64_t>(std::cbrt(static_cast<double>(entries) / 7));
   compare_transpose(fmt::format("Poisson 7-point {}^3", side), ec::bench::poisson_3d<T>(side));
-  compare_transpose("scattered", ec::to_csr(scattered<T>(entries)));
+  compare_transpose("scattered", ec::to_csr(ec::bench::scattered<T>(entries)));
   for (const std::string& file : files) {
     compare_transpose(std::filesystem::path(file).filename().string(), ec::read_matrix_market<T>(file));
   }
@@ -181,8 +148,8 @@ void compare_transposes(std::int64_t entries, const std::vector<std::string>& fi
 int main(int argc, char** argv) {
   const std::int64_t entries = (argc > 1 ? std::atoll(argv[1]) : 50) * 1'000'000;
   const std::vector<std::string> files(argv + std::min(argc, 2), argv + argc);
-  fmt::print("triad {:.1f} GB/s with one core, {:.1f} GB/s with {}\n\n", ec::bench::triad_bandwidth(1) / 1e9,
-             ec::bench::triad_bandwidth(omp_get_max_threads()) / 1e9, omp_get_max_threads());
+  fmt::print("triad {:.1f} GB/s with one core, {:.1f} GB/s with {}\n\n", bandwidth(1) / 1e9,
+             bandwidth(omp_get_max_threads()) / 1e9, omp_get_max_threads());
   const char* head =
       "| {} | type | entries | cores | floor ms | echelon ms | echelon / floor | {} ms | {} / echelon |\n"
       "|---|---|---|---|---|---|---|---|---|\n";
@@ -191,8 +158,8 @@ int main(int argc, char** argv) {
   compare_transposes<float>(entries, files);
   fmt::print("\n");
   fmt::print(fmt::runtime(head), "COO to CSR", "SciPy", "SciPy");
-  compare_tocsr("scattered", scattered<double>(entries));
-  compare_tocsr("scattered", scattered<float>(entries));
-  compare_tocsr("elements", elements<double>(entries));
-  compare_tocsr("elements", elements<float>(entries));
+  compare_tocsr("scattered", ec::bench::scattered<double>(entries));
+  compare_tocsr("scattered", ec::bench::scattered<float>(entries));
+  compare_tocsr("elements", ec::bench::elements<double>(entries));
+  compare_tocsr("elements", ec::bench::elements<float>(entries));
 }
