@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/openmp/openmp.hpp"
+#include "matrix/compress.hpp"
+#include "matrix/merge_repeated.hpp"
+#include "matrix/shape.hpp"
+
+#include <echelon/builder.hpp>
+#include <echelon/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+/// A total order but for NaNs of different bits, which have one place at the end.
+template <class T>
+bool goes_before(T a, T b) {
+  if (std::isnan(a) || std::isnan(b)) return !std::isnan(a);
+  if (std::abs(a) != std::abs(b)) return std::abs(a) < std::abs(b);
+  return std::signbit(a) && !std::signbit(b);
+}
+
+/// Orders the values of each place in row i.
+template <class T>
+struct OrderRepeated {
+  const std::int64_t* offsets;
+  const std::int32_t* columns;
+  T* values;
+  void operator()(std::int64_t i) const {
+    for (std::int64_t begin = offsets[i]; begin < offsets[i + 1];) {
+      std::int64_t end = begin + 1;
+      while (end < offsets[i + 1] && columns[end] == columns[begin]) ++end;
+      if (end - begin > 1) std::sort(values + begin, values + end, goes_before<T>);
+      begin = end;
+    }
+  }
+};
+
+}  // namespace
+
+/// Every thread adds to one of these, and rarely to one that another thread uses, too.
+template <class T>
+struct CsrBuilder<T>::Shares {
+  struct alignas(64) Share {
+    std::mutex mutex;
+    std::vector<Triplet<T>> entries;
+  };
+  std::array<Share, 64> all;
+
+  Share& of_this_thread() {
+    return all[std::hash<std::thread::id>()(std::this_thread::get_id()) % all.size()];
+  }
+};
+
+template <class T>
+CsrBuilder<T>::CsrBuilder(std::int64_t rows, std::int64_t columns)
+    : rows_(rows), columns_(columns), shares_(std::make_unique<Shares>()) {
+  check_shape(rows, columns);
+}
+
+template <class T>
+CsrBuilder<T>::CsrBuilder(CsrBuilder&&) noexcept = default;
+template <class T>
+CsrBuilder<T>& CsrBuilder<T>::operator=(CsrBuilder&&) noexcept = default;
+template <class T>
+CsrBuilder<T>::~CsrBuilder() = default;
+
+template <class T>
+std::int64_t CsrBuilder<T>::entries() const {
+  std::size_t count = 0;
+  for (auto& share : shares_->all) {
+    const std::lock_guard lock(share.mutex);
+    count += share.entries.size();
+  }
+  return static_cast<std::int64_t>(count);
+}
+
+template <class T>
+void CsrBuilder<T>::add(std::int32_t row, std::int32_t column, T value) {
+  const Triplet<T> entry{row, column, value};
+  add(std::span<const Triplet<T>>(&entry, 1));
+}
+
+template <class T>
+void CsrBuilder<T>::add(std::span<const Triplet<T>> entries) {
+  for (const Triplet<T>& entry : entries) {
+    if (entry.row < 0 || entry.row >= rows_ || entry.column < 0 || entry.column >= columns_) {
+      throw InvalidMatrix(
+          fmt::format("element ({}, {}) of a matrix of {} by {}", entry.row, entry.column, rows_, columns_));
+    }
+  }
+  auto& share = shares_->of_this_thread();
+  const std::lock_guard lock(share.mutex);
+  share.entries.insert(share.entries.end(), entries.begin(), entries.end());
+}
+
+template <class T>
+Csr<T> CsrBuilder<T>::build(const Device& device) const {
+  std::vector<Triplet<T>> all;
+  for (auto& share : shares_->all) {
+    const std::lock_guard lock(share.mutex);
+    all.insert(all.end(), share.entries.begin(), share.entries.end());
+  }
+  OpenMp backend{device.on_host() ? device : Device()};
+  CompressedRows<T> rows = compress(backend, TripletEntries<T>(all), rows_, columns_);
+  if (rows.repeated) {
+    backend.for_each(rows_, OrderRepeated<T>{rows.offsets.data(), rows.columns.data(), rows.values.data()});
+  }
+  Csr<T> result = merge_repeated(backend, columns_, std::move(rows));
+  return device == result.device() ? std::move(result) : result.to(device);
+}
+
+template class CsrBuilder<float>;
+template class CsrBuilder<double>;
+
+}  // namespace echelon
