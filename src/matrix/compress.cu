@@ -2,9 +2,11 @@
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
 #include "backend/store.hpp"
+#include "matrix/bucket_sort.cuh"
 #include "matrix/compress.hpp"
 
-#include <bit>
+#include <algorithm>
+#include <optional>
 
 namespace echelon {
 
@@ -100,24 +102,24 @@ bool any_repeated(Cuda& backend, std::int64_t count, const std::uint64_t* keys) 
   return backend.read(first.data()).value != FirstIndex::none;
 }
 
-/// Bits of the numbers from 0 to n - 1.
-int bits_below(std::int64_t n) {
-  return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n > 0 ? n - 1 : 0)));
+using bucket_sort::bits_below;
+
+template <class T>
+CompressedRows<T> uninitialised(const Device& device, std::int64_t rows, std::int64_t entries) {
+  return {Array<std::int64_t>(device, rows + 1), Array<std::int32_t>(device, entries),
+          Array<T>(device, entries)};
 }
 
-}  // namespace
-
-template <class Backend, class Entries>
-CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries& entries, std::int64_t rows,
-                                                 std::int64_t columns) {
-  using T = typename Entries::Value;
+/// By a radix sort of all bits of row and column.
+template <class Entries>
+CompressedRows<typename Entries::Value> compress_by_radix(Cuda& backend, const Entries& entries,
+                                                          std::int64_t rows, std::int64_t columns) {
   const Device& device = backend.device();
   const int column_bits = bits_below(columns);
   const int row_bits = bits_below(rows);
   Array<std::uint64_t> keys(device, entries.count);
   Array<std::uint64_t> sorted(device, entries.count);
-  CompressedRows<T> result{Array<std::int64_t>(device, rows + 1), Array<std::int32_t>(device, entries.count),
-                           Array<T>(device, entries.count)};
+  auto result = uninitialised<typename Entries::Value>(device, rows, entries.count);
   backend.for_each(entries.count, key_maker(entries, column_bits, keys.data()));
   backend.sort_by_key(entries.count, Entries::columns_ascend ? column_bits : 0, column_bits + row_bits,
                       keys.data(), sorted.data(), entries.values, result.values.data());
@@ -128,6 +130,161 @@ CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries
     result.repeated = any_repeated(backend, entries.count, sorted.data());
   }
   return result;
+}
+
+template <class Kernel>
+void allow_shared_memory(Kernel kernel, std::size_t bytes) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+}
+
+/// As many blocks of a kernel as the GPU runs at a time, but not more than `most`.
+template <class Kernel>
+unsigned resident_blocks(int id, Kernel kernel, int block, std::size_t shared_bytes, std::int64_t most) {
+  int processors = 0;
+  int per_processor = 0;
+  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, id));
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel, block, shared_bytes));
+  return static_cast<unsigned>(std::clamp<std::int64_t>(std::int64_t{processors} * per_processor, 1, most));
+}
+
+/// For transposition: in which row each tile of entries begins.
+template <class T>
+Array<std::int32_t> rows_of_tiles(Cuda&, const CooEntries<T>&, std::int64_t) {
+  return {};
+}
+template <class T>
+Array<std::int32_t> rows_of_tiles(Cuda& backend, const TransposedEntries<T>& entries, std::int64_t tiles) {
+  Array<std::int32_t> result(backend.device(), tiles + 1);
+  backend.for_each(tiles + 1, bucket_sort::FindTileRow<T>{entries, result.data()});
+  return result;
+}
+
+struct Most {
+  std::int64_t value = 0;
+  friend ECHELON_ANYWHERE Most combine(Most a, Most b) { return a.value > b.value ? a : b; }
+};
+
+struct CountOf {
+  const std::int64_t* counts;
+  ECHELON_ANYWHERE Most operator()(std::int64_t i) const { return {counts[i]}; }
+};
+
+struct ToUnsigned {
+  const std::int64_t* from;
+  unsigned* to;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { to[i] = static_cast<unsigned>(from[i]); }
+};
+
+/// The two passes of bucket_sort.cuh.
+template <class Entries>
+class BucketSort {
+ public:
+  using T = typename Entries::Value;
+
+  BucketSort(Cuda& backend, const Entries& entries, std::int64_t rows, const bucket_sort::Plan& plan)
+      : backend_(backend),
+        entries_(entries),
+        rows_(rows),
+        plan_(plan),
+        begins_(backend.device(), plan.buckets + 1),
+        packed_(backend.device(), entries.count) {}
+
+  /// Nothing where a bucket is too large for that. Synchronises, to learn that, after counting.
+  std::optional<CompressedRows<T>> operator()() {
+    const CurrentDevice current(backend_.device().id());
+    const std::int64_t largest = count_buckets();
+    if (largest > bucket_sort::Plan::most_capacity) return std::nullopt;
+    plan_.capacity = static_cast<int>(largest);
+    fill_buckets();
+    auto result = uninitialised<T>(backend_.device(), rows_, entries_.count);
+    backend_.write(entries_.count, result.offsets.data() + rows_);
+    Array<std::int64_t> sizes(backend_.device(), plan_.buckets + 1);
+    sort_buckets(result, sizes);
+    if (!Entries::columns_ascend) close_gaps(result, sizes);
+    return result;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t tiles() const {
+    return (entries_.count + bucket_sort::tile_size - 1) / bucket_sort::tile_size;
+  }
+  [[nodiscard]] std::size_t counter_bytes() const { return static_cast<std::size_t>(plan_.buckets) * 4; }
+
+  /// Returns the largest count.
+  std::int64_t count_buckets() {
+    backend_.fill(plan_.buckets, std::int64_t{0}, begins_.data());
+    launch(bucket_sort::count_buckets, tiles(), bucket_sort::scatter_block, counter_bytes(), entries_.count,
+           entries_.rows, plan_.row_bits, static_cast<int>(plan_.buckets),
+           reinterpret_cast<unsigned long long*>(begins_.data()));
+    Array<Most> largest(backend_.device(), 1);
+    backend_.reduce(plan_.buckets, CountOf{begins_.data()}, Store<Most>{largest.data()});
+    backend_.scan(plan_.buckets, begins_.data(), begins_.data());
+    return backend_.read(largest.data()).value;
+  }
+
+  void fill_buckets() {
+    Array<unsigned> next(backend_.device(), plan_.buckets);
+    backend_.for_each(plan_.buckets, ToUnsigned{begins_.data(), next.data()});
+    const Array<std::int32_t> tile_rows = rows_of_tiles(backend_, entries_, tiles());
+    launch(bucket_sort::fill_buckets<Entries>, tiles(), bucket_sort::scatter_block, counter_bytes(), entries_,
+           tile_rows.data(), plan_, next.data(), packed_.data());
+  }
+
+  void sort_buckets(CompressedRows<T>& rows, Array<std::int64_t>& sizes) {
+    namespace bs = bucket_sort;
+    const bs::Sorted<T> result{rows_, rows.offsets.data(), rows.columns.data(), rows.values.data(),
+                               sizes.data()};
+    const std::size_t bytes = bs::Workspace::bytes(plan_);
+    allow_shared_memory(bs::sort_buckets<T>, bytes);
+    bs::sort_buckets<T><<<static_cast<unsigned>(plan_.buckets), bs::sort_block, bytes, stream()>>>(
+        packed_.data(), begins_.data(), plan_, result);
+    check(cudaGetLastError());
+  }
+
+  /// Where entries were summed. Synchronises.
+  void close_gaps(CompressedRows<T>& rows, Array<std::int64_t>& sizes) {
+    namespace bs = bucket_sort;
+    const std::int64_t total = backend_.exclusive_scan(plan_.buckets, sizes.data(), sizes.data());
+    if (total == entries_.count) return;
+    const bs::Sorted<T> from{rows_, rows.offsets.data(), rows.columns.data(), rows.values.data(), nullptr};
+    Array<std::int32_t> columns(backend_.device(), total);
+    Array<T> values(backend_.device(), total);
+    bs::close_gaps<T><<<static_cast<unsigned>(plan_.buckets), bs::sort_block, 0, stream()>>>(
+        begins_.data(), sizes.data(), plan_.row_bits, from, columns.data(), values.data());
+    check(cudaGetLastError());
+    backend_.write(total, rows.offsets.data() + rows_);
+    rows.columns.swap(columns);
+    rows.values.swap(values);
+  }
+
+  /// As many blocks as the GPU runs at a time, but not more than `most`.
+  template <class Kernel, class... Arguments>
+  void launch(Kernel kernel, std::int64_t most, int block, std::size_t shared_bytes,
+              const Arguments&... arguments) {
+    allow_shared_memory(kernel, shared_bytes);
+    kernel<<<resident_blocks(backend_.device().id(), kernel, block, shared_bytes, most),
+             static_cast<unsigned>(block), shared_bytes, stream()>>>(arguments...);
+    check(cudaGetLastError());
+  }
+
+  Cuda& backend_;
+  const Entries& entries_;
+  std::int64_t rows_;
+  bucket_sort::Plan plan_;
+  Array<std::int64_t> begins_;
+  Array<bucket_sort::Packed<T>> packed_;
+};
+
+}  // namespace
+
+template <class Backend, class Entries>
+CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries& entries, std::int64_t rows,
+                                                 std::int64_t columns) {
+  const bucket_sort::Plan plan(rows, columns, entries.count, !Entries::columns_ascend);
+  if (entries.count > 0 && plan.works(entries.count)) {
+    if (auto result = BucketSort<Entries>(backend, entries, rows, plan)()) return std::move(*result);
+  }
+  return compress_by_radix(backend, entries, rows, columns);
 }
 
 template CompressedRows<float> compress(Cuda&, const CooEntries<float>&, std::int64_t, std::int64_t);

@@ -31,11 +31,11 @@ struct CooEntries {
   const T* values;
   std::int64_t count;
 
+  CooEntries(const std::int32_t* rows_, const std::int32_t* columns_, const T* values_, std::int64_t count_)
+      : rows(rows_), columns(columns_), values(values_), count(count_) {}
   explicit CooEntries(const Coo<T>& a)
-      : rows(a.row_indices().data()),
-        columns(a.column_indices().data()),
-        values(a.values().data()),
-        count(a.entries()) {}
+      : CooEntries(a.row_indices().data(), a.column_indices().data(), a.values().data(), a.entries()) {}
+  [[nodiscard]] std::int32_t row(std::int64_t k) const { return rows[k]; }
   /// f(row, column, value) for the entries [begin, end), in order.
   template <class F>
   void for_range(std::int64_t begin, std::int64_t end, F f) const {
@@ -60,6 +60,7 @@ struct TransposedEntries {
         rows(a.column_indices().data()),
         values(a.values().data()),
         count(a.nonzeros()) {}
+  [[nodiscard]] std::int32_t row(std::int64_t k) const { return rows[k]; }
   template <class F>
   void for_range(std::int64_t begin, std::int64_t end, F f) const {
     if (begin >= end) return;
@@ -81,6 +82,7 @@ struct TripletEntries {
 
   explicit TripletEntries(const std::vector<Triplet<T>>& list)
       : triplets(list.data()), count(static_cast<std::int64_t>(list.size())) {}
+  [[nodiscard]] std::int32_t row(std::int64_t k) const { return triplets[k].row; }
   template <class F>
   void for_range(std::int64_t begin, std::int64_t end, F f) const {
     for (std::int64_t k = begin; k < end; ++k) f(triplets[k].row, triplets[k].column, triplets[k].value);

@@ -4,7 +4,9 @@
 #include "matrix/compress.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <exception>
 #include <tuple>
 #include <type_traits>
@@ -21,27 +23,33 @@ CompressedRows<T> uninitialised(const Device& device, std::int64_t rows, std::in
           Array<T>(device, entries)};
 }
 
-/// Sorts one row by column, keeping the order of equal ones. Most rows are short.
+/// Rows up to this length are sorted by counting smaller columns, which has no branches to mispredict.
+constexpr std::int64_t short_row = 48;
+
 template <class T>
-void sort_row(std::int32_t* columns, T* values, std::int64_t length,
-              std::vector<std::pair<std::int32_t, T>>& scratch) {
-  constexpr std::int64_t worth_merging = 48;
-  if (length <= worth_merging) {
-    for (std::int64_t k = 1; k < length; ++k) {
-      const std::int32_t column = columns[k];
-      const T value = values[k];
-      std::int64_t place = k;
-      for (; place > 0 && columns[place - 1] > column; --place) {
-        columns[place] = columns[place - 1];
-        values[place] = values[place - 1];
-      }
-      columns[place] = column;
-      values[place] = value;
-    }
-    return;
+using RowScratch = std::vector<std::pair<std::int32_t, T>>;
+
+template <class T>
+void sort_short_row(std::int32_t* columns, T* values, std::int64_t length, RowScratch<T>& scratch) {
+  std::array<std::int32_t, short_row> column;
+  std::copy_n(columns, length, column.begin());
+  for (std::size_t k = 0; k < scratch.size(); ++k) scratch[k].second = values[k];
+  for (std::int64_t k = 0; k < length; ++k) {
+    const std::int32_t own = column[k];
+    std::int32_t place = 0;
+    for (std::int64_t other = 0; other < k; ++other) place += column[other] <= own ? 1 : 0;
+    for (std::int64_t other = k + 1; other < length; ++other) place += column[other] < own ? 1 : 0;
+    columns[place] = own;
+    values[place] = scratch[static_cast<std::size_t>(k)].second;
   }
+}
+
+/// Sorts one row by column, keeping the order of equal ones.
+template <class T>
+void sort_row(std::int32_t* columns, T* values, std::int64_t length, RowScratch<T>& scratch) {
   if (std::is_sorted(columns, columns + length)) return;
   scratch.resize(static_cast<std::size_t>(length));
+  if (length <= short_row) return sort_short_row(columns, values, length, scratch);
   for (std::size_t k = 0; k < scratch.size(); ++k) scratch[k] = {columns[k], values[k]};
   std::stable_sort(scratch.begin(), scratch.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -73,7 +81,7 @@ void place_entries(const Entries& entries, std::int64_t first_row, std::int64_t 
 /// Sorts the rows that lie between begin and offsets[rows]; whether a column occurs twice in one of them.
 template <class T>
 bool sort_rows(std::int64_t rows, std::int64_t begin, const std::int64_t* offsets, std::int32_t* columns,
-               T* values, std::vector<std::pair<std::int32_t, T>>& scratch) {
+               T* values, RowScratch<T>& scratch) {
   bool repeated = false;
   for (std::int64_t i = 0; i < rows; ++i) {
     const std::int64_t length = offsets[i + 1] - begin;
@@ -93,7 +101,7 @@ CompressedRows<typename Entries::Value> compress_serially(const Device& device, 
   result.offsets[0] = 0;
   place_entries(entries, 0, rows, 0, result.offsets.data(), result.columns.data(), result.values.data());
   if (Entries::columns_ascend) return result;
-  std::vector<std::pair<std::int32_t, T>> scratch;
+  RowScratch<T> scratch;
   result.repeated =
       sort_rows(rows, 0, result.offsets.data(), result.columns.data(), result.values.data(), scratch);
   return result;
@@ -102,6 +110,28 @@ CompressedRows<typename Entries::Value> compress_serially(const Device& device, 
 /// The part of `count` things that thread `part` of `parts` takes begins here.
 std::int64_t share_begin(std::int64_t count, int part, int parts) {
   return std::min((count + parts - 1) / parts * part, count);
+}
+
+/// Whether any of f(0, scratch), ..., f(n - 1, scratch) is true; all are called, by several threads.
+template <class T, class F>
+bool any_of(int threads, std::int64_t n, F f) {
+  bool any = false;
+  std::exception_ptr failure;  // no memory for a long row's scratch
+#pragma omp parallel num_threads(threads) reduction(|| : any)
+  {
+    RowScratch<T> scratch;
+#pragma omp for schedule(dynamic, 1)
+    for (std::int64_t i = 0; i < n; ++i) {
+      try {
+        any = f(i, scratch) || any;
+      } catch (...) {
+#pragma omp critical(echelon_compress)
+        failure = std::current_exception();
+      }
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+  return any;
 }
 
 template <class T>
@@ -189,54 +219,38 @@ CompressedRows<typename Entries::Value> compress_by_buckets(const Device& device
   const std::vector<std::int64_t> starts = fill_buckets(threads, entries, plan, sorted.data());
   auto result = uninitialised<T>(device, rows, entries.count);
   result.offsets[0] = 0;
-  bool repeated = false;
-  std::exception_ptr failure;
-#pragma omp parallel num_threads(threads) reduction(|| : repeated)
-  {
-    std::vector<std::pair<std::int32_t, T>> scratch;
-#pragma omp for schedule(dynamic, 1)
-    for (std::int64_t b = 0; b < plan.buckets; ++b) {
-      const std::int64_t begin = starts[static_cast<std::size_t>(b)];
-      const std::int64_t count = starts[static_cast<std::size_t>(b) + 1] - begin;
-      const std::int64_t first_row = b << plan.shift;
-      const std::int64_t row_count = std::min(rows - first_row, std::int64_t{1} << plan.shift);
-      std::int64_t* offsets = result.offsets.data() + first_row;
-      place_entries(EntryRange<T>{sorted.data() + begin, count}, first_row, row_count, begin, offsets,
-                    result.columns.data(), result.values.data());
-      if (Entries::columns_ascend) continue;
-      try {
-        if (sort_rows(row_count, begin, offsets, result.columns.data(), result.values.data(), scratch)) {
-          repeated = true;
-        }
-      } catch (...) {  // no memory for a long row's scratch
-#pragma omp critical(echelon_compress)
-        failure = std::current_exception();
-      }
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
-  result.repeated = repeated;
+  result.repeated = any_of<T>(threads, plan.buckets, [&](std::int64_t b, RowScratch<T>& scratch) {
+    const std::int64_t begin = starts[static_cast<std::size_t>(b)];
+    const std::int64_t count = starts[static_cast<std::size_t>(b) + 1] - begin;
+    const std::int64_t first_row = b << plan.shift;
+    const std::int64_t row_count = std::min(rows - first_row, std::int64_t{1} << plan.shift);
+    std::int64_t* offsets = result.offsets.data() + first_row;
+    place_entries(EntryRange<T>{sorted.data() + begin, count}, first_row, row_count, begin, offsets,
+                  result.columns.data(), result.values.data());
+    return !Entries::columns_ascend &&
+           sort_rows(row_count, begin, offsets, result.columns.data(), result.values.data(), scratch);
+  });
   return result;
 }
 
-/// Whether most elements have one near by in the next row, so that writing them to their columns' places one
-/// after the other stays in the cache. Looks at some hundred rows.
-template <class T>
-bool is_local(const TransposedEntries<T>& a) {
-  constexpr std::int64_t samples = 256;
-  constexpr std::int32_t near = 16;  // elements that a cache line of indices holds
-  std::int64_t seen = 0;
+/// Whether most entries go near to where one of those shortly before went, so that putting them there one
+/// after the other stays in the cache. Looks at a sample.
+template <class Entries>
+bool is_local(const Entries& entries) {
+  constexpr std::int64_t samples = 512;
+  constexpr std::int64_t window = 64;  // entries before
+  constexpr std::int64_t near = 16;    // rows: what a cache line of indices holds
+  const std::int64_t step = (entries.count - window) / samples;
   std::int64_t found = 0;
-  for (std::int64_t s = 0; s < std::min(samples, a.offset_count - 1); ++s) {
-    const std::int64_t row = (a.offset_count - 1) / std::min(samples, a.offset_count - 1) * s;
-    const std::int32_t* candidate = a.rows + a.offsets[row];
-    const std::int32_t* end = a.rows + a.offsets[row + 1];
-    for (std::int64_t k = a.offsets[row + 1]; k < a.offsets[row + 2]; ++k, ++seen) {
-      while (candidate < end && *candidate < a.rows[k] - near) ++candidate;
-      if (candidate < end && *candidate <= a.rows[k] + near) ++found;
+  for (std::int64_t s = 0; s < samples; ++s) {
+    const std::int64_t k = window + s * step;
+    bool is_near = false;
+    for (std::int64_t before = k - window; before < k && !is_near; ++before) {
+      is_near = std::abs(std::int64_t{entries.row(k)} - entries.row(before)) <= near;
     }
+    found += is_near ? 1 : 0;
   }
-  return 4 * found >= 3 * seen;
+  return 4 * found >= 3 * samples;
 }
 
 /// What a thread's share holds of each row of the result, for the rows from `first` on.
@@ -248,8 +262,10 @@ struct ShareCounts {
 /// A counting sort in which every thread has counters of its own, for the rows between the smallest and the
 /// largest that it meets: few for a matrix with a band. Bytes: the matrix once and its indices once more for
 /// counting, the result once, and some 40 for each counter.
-template <class T>
-CompressedRows<T> compress_directly(OpenMp& backend, const TransposedEntries<T>& entries, std::int64_t rows) {
+template <class Entries>
+CompressedRows<typename Entries::Value> compress_directly(OpenMp& backend, const Entries& entries,
+                                                          std::int64_t rows) {
+  using T = typename Entries::Value;
   const int threads = backend.threads();
   auto result = uninitialised<T>(backend.device(), rows, entries.count);
   std::vector<ShareCounts> shares(static_cast<std::size_t>(threads));
@@ -260,11 +276,17 @@ CompressedRows<T> compress_directly(OpenMp& backend, const TransposedEntries<T>&
   for (int t = 0; t < threads; ++t) {
     const auto [begin, end] = range(t);
     if (begin == end) continue;
-    const auto [first, last] = std::minmax_element(entries.rows + begin, entries.rows + end);
-    ShareCounts share{*first, std::vector<std::int64_t>(static_cast<std::size_t>(*last - *first) + 1, 0)};
+    std::int32_t first = entries.row(begin);
+    std::int32_t last = first;
+    for (std::int64_t k = begin; k < end; ++k) {
+      first = std::min(first, entries.row(k));
+      last = std::max(last, entries.row(k));
+    }
+    ShareCounts& share = shares[static_cast<std::size_t>(t)];
+    share.first = first;
+    share.counts.assign(static_cast<std::size_t>(last - first) + 1, 0);
     std::int64_t* counts = share.counts.data() - share.first;
-    for (std::int64_t k = begin; k < end; ++k) ++counts[entries.rows[k]];
-    shares[static_cast<std::size_t>(t)] = std::move(share);
+    for (std::int64_t k = begin; k < end; ++k) ++counts[entries.row(k)];
   }
   backend.for_each(rows, [&shares, offsets = result.offsets.data()](std::int64_t row) {
     std::int64_t sum = 0;
@@ -288,6 +310,14 @@ CompressedRows<T> compress_directly(OpenMp& backend, const TransposedEntries<T>&
       result.values[place] = value;
     });
   }
+  if (Entries::columns_ascend) return result;
+  constexpr std::int64_t block = 1024;
+  result.repeated =
+      any_of<T>(threads, (rows + block - 1) / block, [&](std::int64_t b, RowScratch<T>& scratch) {
+        const std::int64_t* offsets = result.offsets.data() + b * block;
+        return sort_rows(std::min(block, rows - b * block), offsets[0], offsets, result.columns.data(),
+                         result.values.data(), scratch);
+      });
   return result;
 }
 
@@ -301,9 +331,8 @@ CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries
                                                  std::int64_t /*columns*/) {
   if constexpr (std::is_same_v<Backend, OpenMp>) {
     if (entries.count > worth_sharing) {
-      if constexpr (Entries::columns_ascend) {
-        if (is_local(entries)) return compress_directly(backend, entries, rows);
-      }
+      const bool few_counters = rows <= entries.count;
+      if (few_counters && is_local(entries)) return compress_directly(backend, entries, rows);
       return compress_by_buckets(backend.device(), backend.threads(), entries, rows);
     }
   }
