@@ -59,17 +59,6 @@ struct PackNonzeros {
   }
 };
 
-/// Writes row i's number to each of its entries.
-struct RepeatRow {
-  const std::int64_t* row_offsets;
-  std::int32_t* row_indices;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k) {
-      row_indices[k] = static_cast<std::int32_t>(i);
-    }
-  }
-};
-
 struct IndexOutOfRange {
   std::int64_t rows;
   std::int64_t columns;

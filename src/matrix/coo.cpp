@@ -56,9 +56,9 @@ Coo<T> Coo<T>::unchecked(std::int64_t rows, std::int64_t columns, Array<std::int
   Coo result;
   result.rows_ = rows;
   result.columns_ = columns;
-  result.row_indices_ = std::move(row_indices);
-  result.column_indices_ = std::move(column_indices);
-  result.values_ = std::move(values);
+  result.row_indices_.swap(row_indices);
+  result.column_indices_.swap(column_indices);
+  result.values_.swap(values);
   return result;
 }
 

@@ -76,9 +76,9 @@ Csr<T> Csr<T>::unchecked(std::int64_t rows, std::int64_t columns, Array<std::int
   Csr result;
   result.rows_ = rows;
   result.columns_ = columns;
-  result.row_offsets_ = std::move(row_offsets);
-  result.column_indices_ = std::move(column_indices);
-  result.values_ = std::move(values);
+  result.row_offsets_.swap(row_offsets);
+  result.column_indices_.swap(column_indices);
+  result.values_.swap(values);
   result.prepare_row_blocks();
   return result;
 }

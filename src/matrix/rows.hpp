@@ -65,6 +65,17 @@ struct SparseRows {
   }
 };
 
+/// Writes a row's number to each of its elements.
+struct RepeatRow {
+  const std::int64_t* row_offsets;
+  std::int32_t* row_indices;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k) {
+      row_indices[k] = static_cast<std::int32_t>(i);
+    }
+  }
+};
+
 /// Calls f with the matrix as SparseRows or DenseRows.
 template <class T, class F>
 auto with_rows(const MatrixRef<T>& a, F&& f) {

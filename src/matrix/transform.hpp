@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The functions of <echelon/transform.hpp>, arguments checked, per side.
+#pragma once
+
+#include "backend/dispatch.hpp"
+
+#include <echelon/transform.hpp>
+
+#include <cstdint>
+
+namespace echelon {
+
+/// The elements of rows [row_begin, row_end) with column_begin <= j < column_end and low <= j - i <= high.
+struct Window {
+  std::int64_t row_begin = 0;
+  std::int64_t row_end = 0;
+  std::int64_t column_begin = 0;
+  std::int64_t column_end = 0;
+  std::int64_t low = INT64_MIN / 2;  ///< halves: adding a row's number does not overflow
+  std::int64_t high = INT64_MAX / 2;
+};
+template <class Side, class T>
+Csr<T> window_on(const Csr<T>& A, const Window& window);
+
+/// What a list of indices says of itself. Places count from 0; -1 for none.
+struct ListFacts {
+  std::int64_t out_of_range = -1;  ///< the first place with an index outside [0, bound)
+  std::int64_t descent = -1;       ///< the first place whose index is not greater than the one before
+  std::int64_t repetition = -1;    ///< a place whose index occurs elsewhere, too
+};
+/// Looks for repetitions only on demand. Synchronises.
+template <class Side>
+ListFacts list_facts_on(const Array<std::int32_t>& list, std::int64_t bound, bool find_repetition);
+
+template <class Side, class T>
+Csr<T> select_rows_on(const Csr<T>& A, const Array<std::int32_t>& rows);
+template <class Side, class T>
+Csr<T> select_columns_on(const Csr<T>& A, const Array<std::int32_t>& columns, bool ascending);
+
+enum class Symmetrization { mean, pattern };
+template <class Side, class T>
+Csr<T> symmetrize_on(const Csr<T>& A, const Csr<T>& transpose, Symmetrization kind);
+
+template <class Side, class T>
+Dense<T> diagonal_on(const Csr<T>& A);
+template <class Side, class T>
+Dense<T> block_diagonal_on(const Csr<T>& A, std::int64_t block);
+
+}  // namespace echelon

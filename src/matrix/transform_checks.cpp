@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks arguments and passes them on to the code for their device.
+#include "matrix/convert.hpp"
+#include "matrix/shape.hpp"
+#include "matrix/transform.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/transform.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace echelon {
+
+namespace {
+
+template <class T>
+void require_square(const Csr<T>& A) {
+  if (A.rows() != A.columns()) {
+    throw DimensionMismatch(
+        fmt::format("a matrix of {} by {} is not symmetrised: it has to be square", A.rows(), A.columns()));
+  }
+}
+
+std::int32_t element(const Array<std::int32_t>& list, std::int64_t place) {
+  std::int32_t result = 0;
+  memory_detail::copy(Device(), &result, list.device(), list.data() + place, sizeof result);
+  return result;
+}
+
+/// `what` is "row" or "column".
+template <class T>
+ListFacts checked_list(const Csr<T>& A, const Array<std::int32_t>& list, const char* what, std::int64_t bound,
+                       bool permutation) {
+  if (!same_memory(A.device(), list.device())) {
+    throw DeviceMismatch(
+        fmt::format("a matrix on {} and a list of {}s on {}", A.device().name(), what, list.device().name()));
+  }
+  if (permutation && list.size() != bound) {
+    throw DimensionMismatch(fmt::format("a permutation of {} {}s for a matrix of {} by {}", list.size(), what,
+                                        A.rows(), A.columns()));
+  }
+  if (list.size() == 0) return {};
+  const ListFacts facts =
+      on_side(A.device(), [&]<class Side>() { return list_facts_on<Side>(list, bound, permutation); });
+  if (facts.out_of_range >= 0) {
+    throw InvalidMatrix(fmt::format("place {} of a list of {}s: {} {} of a matrix of {} by {}",
+                                    facts.out_of_range, what, what, element(list, facts.out_of_range),
+                                    A.rows(), A.columns()));
+  }
+  if (facts.repetition >= 0) {
+    throw InvalidMatrix(fmt::format("place {} of a permutation: {} {} occurs twice", facts.repetition, what,
+                                    element(list, facts.repetition)));
+  }
+  return facts;
+}
+
+template <class T>
+Csr<T> select(const Csr<T>& A, const Array<std::int32_t>& rows, const Array<std::int32_t>& columns,
+              bool permutation) {
+  check_shape(rows.size(), columns.size());
+  check_row_indices(rows.size());
+  checked_list(A, rows, "row", A.rows(), permutation);
+  const ListFacts facts = checked_list(A, columns, "column", A.columns(), permutation);
+  return on_side(A.device(), [&]<class Side>() {
+    return select_columns_on<Side, T>(select_rows_on<Side, T>(A, rows), columns, facts.descent < 0);
+  });
+}
+
+template <class T>
+Csr<T> symmetrized(const Csr<T>& A, Symmetrization kind) {
+  require_square(A);
+  const Csr<T> flipped = transpose(A);
+  return on_side(A.device(), [&]<class Side>() { return symmetrize_on<Side, T>(A, flipped, kind); });
+}
+
+template <class T>
+Csr<T> window(const Csr<T>& A, const Window& window) {
+  return on_side(A.device(), [&]<class Side>() { return window_on<Side, T>(A, window); });
+}
+
+/// No diagonal of a matrix is beyond these, and adding a row's number to them does not overflow.
+std::int64_t diagonal_within(std::int64_t k) {
+  return std::clamp(k, INT64_MIN / 2, INT64_MAX / 2);
+}
+
+}  // namespace
+
+template <class T>
+Csr<T> transpose(const Csr<T>& A) {
+  check_row_indices(A.rows());
+  return on_side(A.device(), [&]<class Side>() { return transpose_on<Side, T>(A); });
+}
+
+template <class T>
+Coo<T> transpose(const Coo<T>& A) {
+  return Coo<T>::unchecked(A.columns(), A.rows(), A.column_indices(), A.row_indices(), A.values());
+}
+
+template <class T>
+Csr<T> symmetrize(const Csr<T>& A) {
+  return symmetrized(A, Symmetrization::mean);
+}
+
+template <class T>
+Csr<T> symmetrize_pattern(const Csr<T>& A) {
+  return symmetrized(A, Symmetrization::pattern);
+}
+
+template <class T>
+Csr<T> submatrix(const Csr<T>& A, const Array<std::int32_t>& rows, const Array<std::int32_t>& columns) {
+  return select(A, rows, columns, false);
+}
+
+template <class T>
+Csr<T> submatrix(const Csr<T>& A, std::int64_t row_begin, std::int64_t row_end, std::int64_t column_begin,
+                 std::int64_t column_end) {
+  const auto within = [](std::int64_t begin, std::int64_t end, std::int64_t bound) {
+    return 0 <= begin && begin <= end && end <= bound;
+  };
+  if (!within(row_begin, row_end, A.rows()) || !within(column_begin, column_end, A.columns())) {
+    throw InvalidMatrix(fmt::format("rows [{}, {}) and columns [{}, {}) of a matrix of {} by {}", row_begin,
+                                    row_end, column_begin, column_end, A.rows(), A.columns()));
+  }
+  return window(A, {row_begin, row_end, column_begin, column_end});
+}
+
+template <class T>
+Csr<T> permute(const Csr<T>& A, const Array<std::int32_t>& rows, const Array<std::int32_t>& columns) {
+  return select(A, rows, columns, true);
+}
+
+template <class T>
+Csr<T> permute_rows(const Csr<T>& A, const Array<std::int32_t>& rows) {
+  checked_list(A, rows, "row", A.rows(), true);
+  return on_side(A.device(), [&]<class Side>() { return select_rows_on<Side, T>(A, rows); });
+}
+
+template <class T>
+Csr<T> permute_columns(const Csr<T>& A, const Array<std::int32_t>& columns) {
+  check_row_indices(A.rows());
+  const ListFacts facts = checked_list(A, columns, "column", A.columns(), true);
+  return on_side(A.device(),
+                 [&]<class Side>() { return select_columns_on<Side, T>(A, columns, facts.descent < 0); });
+}
+
+template <class T>
+Csr<T> permute_symmetric(const Csr<T>& A, const Array<std::int32_t>& order) {
+  return permute(A, order, order);
+}
+
+template <class T>
+Csr<T> lower_triangle(const Csr<T>& A, std::int64_t k) {
+  return window(A, {.row_end = A.rows(), .column_end = A.columns(), .high = diagonal_within(k)});
+}
+
+template <class T>
+Csr<T> upper_triangle(const Csr<T>& A, std::int64_t k) {
+  return window(A, {.row_end = A.rows(), .column_end = A.columns(), .low = diagonal_within(k)});
+}
+
+template <class T>
+Dense<T> diagonal(const Csr<T>& A) {
+  return on_side(A.device(), [&]<class Side>() { return diagonal_on<Side, T>(A); });
+}
+
+template <class T>
+Dense<T> block_diagonal(const Csr<T>& A, std::int64_t block) {
+  if (block < 1) throw InvalidMatrix(fmt::format("diagonal blocks of {} rows", block));
+  return on_side(A.device(), [&]<class Side>() { return block_diagonal_on<Side, T>(A, block); });
+}
+
+template Csr<float> transpose(const Csr<float>&);
+template Coo<float> transpose(const Coo<float>&);
+template Csr<float> symmetrize(const Csr<float>&);
+template Csr<float> symmetrize_pattern(const Csr<float>&);
+template Csr<float> submatrix(const Csr<float>&, const Array<std::int32_t>&, const Array<std::int32_t>&);
+template Csr<float> submatrix(const Csr<float>&, std::int64_t, std::int64_t, std::int64_t, std::int64_t);
+template Csr<float> permute(const Csr<float>&, const Array<std::int32_t>&, const Array<std::int32_t>&);
+template Csr<float> permute_rows(const Csr<float>&, const Array<std::int32_t>&);
+template Csr<float> permute_columns(const Csr<float>&, const Array<std::int32_t>&);
+template Csr<float> permute_symmetric(const Csr<float>&, const Array<std::int32_t>&);
+template Csr<float> lower_triangle(const Csr<float>&, std::int64_t);
+template Csr<float> upper_triangle(const Csr<float>&, std::int64_t);
+template Dense<float> diagonal(const Csr<float>&);
+template Dense<float> block_diagonal(const Csr<float>&, std::int64_t);
+template Csr<double> transpose(const Csr<double>&);
+template Coo<double> transpose(const Coo<double>&);
+template Csr<double> symmetrize(const Csr<double>&);
+template Csr<double> symmetrize_pattern(const Csr<double>&);
+template Csr<double> submatrix(const Csr<double>&, const Array<std::int32_t>&, const Array<std::int32_t>&);
+template Csr<double> submatrix(const Csr<double>&, std::int64_t, std::int64_t, std::int64_t, std::int64_t);
+template Csr<double> permute(const Csr<double>&, const Array<std::int32_t>&, const Array<std::int32_t>&);
+template Csr<double> permute_rows(const Csr<double>&, const Array<std::int32_t>&);
+template Csr<double> permute_columns(const Csr<double>&, const Array<std::int32_t>&);
+template Csr<double> permute_symmetric(const Csr<double>&, const Array<std::int32_t>&);
+template Csr<double> lower_triangle(const Csr<double>&, std::int64_t);
+template Csr<double> upper_triangle(const Csr<double>&, std::int64_t);
+template Dense<double> diagonal(const Csr<double>&);
+template Dense<double> block_diagonal(const Csr<double>&, std::int64_t);
+
+}  // namespace echelon
