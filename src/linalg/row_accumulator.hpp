@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <utility>
 
 namespace echelon {
 
@@ -30,140 +31,155 @@ ZeroedPages<V> zeroed_pages(std::int64_t n) {
   return pages;
 }
 
-/// Adds up elements of a row that arrive in any order of columns. An open-addressing table of columns, at
-/// least twice as large as the row can become; where that covers all columns it is addressed directly.
-/// Starting a row costs nothing: a slot belongs to the row whose stamp it carries.
+/// Adds up elements of a row that arrive in any order of columns: in an array over all columns (Gilbert,
+/// Moler and Schreiber's sparse accumulator, SIAM J. Matrix Anal. Appl. 13, 1992), beside which a bit for
+/// each column says whether the row has it. Sorting the few words of bits that are not zero sorts the row.
+/// Nothing branches on whether a column is new, which is hard to foresee.
 template <class T>
 class RowAccumulator {
  public:
-  /// For rows of at most `longest` elements out of `columns`.
-  RowAccumulator(std::int64_t longest, std::int64_t columns)
-      : columns_(columns),
-        most_bits_(table_bits(longest)),
-        slots_(zeroed_pages<Slot>(std::int64_t{1} << most_bits_)),
-        found_(zeroed_pages<std::int32_t>(longest + padding)),
-        places_(zeroed_pages<std::uint32_t>(longest)),
-        order_(zeroed_pages<std::uint64_t>(longest)) {}
+  explicit RowAccumulator(std::int64_t columns)
+      : words_(columns / word_size + 1),
+        bits_(zeroed_pages<std::uint64_t>(words_)),
+        touched_(zeroed_pages<std::int32_t>(words_ + block)),
+        sums_(zeroed_pages<T>(columns)) {}
 
-  /// Empties the row; at most `bound` elements come.
-  void start(std::int64_t bound) {
-    const int bits = table_bits(bound);
-    const bool direct = columns_ <= std::int64_t{1} << bits;
-    multiplier_ = direct ? 1 : 2654435769U;  // 2^32 over the golden ratio
-    shift_ = direct ? 0 : 32 - bits;
-    mask_ = static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1);
-    count_ = 0;
-    if (++stamp_ == 0) {  // after 2^32 rows the oldest slots would be taken for this one's
-      std::fill_n(slots_.get(), std::size_t{1} << most_bits_, Slot{});
-      stamp_ = 1;
-    }
-  }
-
+  /// Elements since the row was cleared.
   [[nodiscard]] std::int64_t count() const { return count_; }
 
-  void add(std::int32_t column, T value) {
-    const std::uint32_t place = find(column);
-    if (slots_[place].key >> 32 == stamp_) {
-      slots_[place].value += value;
-      return;
+  /// Columns without values.
+  void mark(const std::int32_t* columns, std::int64_t size) {
+    Bits bits = open();
+    for (std::int64_t e = 0; e < size; ++e) bits.mark(columns[e]);
+    close(bits);
+  }
+
+  /// Adds a row times a factor.
+  void add(T factor, const std::int32_t* columns, const T* values, std::int64_t size) {
+    Bits bits = open();
+    T* sums = sums_.get();
+    for (std::int64_t e = 0; e < size; ++e) {
+      const bool is_new = bits.mark(columns[e]);
+      sums[columns[e]] = (is_new ? nothing : sums[columns[e]]) + factor * values[e];
     }
-    slots_[place] = {key_of(column), value};
-    found_[count_] = column;
-    places_[count_] = place;
-    ++count_;
+    close(bits);
   }
 
-  /// The same, for a column that the row has. False if it has not.
-  bool add_to_known(std::int32_t column, T value) {
-    const std::uint32_t place = find(column);
-    slots_[place].value += value;
-    return slots_[place].key >> 32 == stamp_;
+  /// Prepares for `add_expected`: only these columns will come.
+  void expect(const std::int32_t* columns, std::int64_t size) {
+    mark(columns, size);
+    for (std::int64_t e = 0; e < size; ++e) sums_[columns[e]] = nothing;
+  }
+  /// Adds a row times a factor; false if there is another column.
+  [[nodiscard]] bool add_expected(T factor, const std::int32_t* columns, const T* values, std::int64_t size) {
+    const Bits bits = open();
+    T* sums = sums_.get();
+    bool is_expected = true;
+    for (std::int64_t e = 0; e < size; ++e) {
+      sums[columns[e]] += factor * values[e];
+      is_expected &= bits.has(columns[e]);
+    }
+    return is_expected;
   }
 
-  /// The columns in the order in which they came.
-  [[nodiscard]] const std::int32_t* found() const { return found_.get(); }
-
-  /// The values in that order.
-  void read(std::int64_t n, T* values) const {
-    for (std::int64_t e = 0; e < n; ++e) values[e] = slots_[places_[e]].value;
+  void read_values(const std::int32_t* columns, std::int64_t size, T* values) const {
+    for (std::int64_t e = 0; e < size; ++e) values[e] = sums_[columns[e]];
   }
 
-  /// The row in ascending columns; null values are not asked for.
-  void read_sorted(std::int32_t* columns, T* values) {
-    if (count_ <= short_row) {
-      rank_short_row();
-      for (std::int64_t e = 0; e < count_; ++e) put(rank_[e], found_[e], places_[e], columns, values);
-    } else if (shift_ == 0 && std::int64_t{mask_} < 16 * count_) {
-      std::int64_t target = 0;
-      for (std::uint32_t place = 0; place <= mask_; ++place) {
-        if (slots_[place].key >> 32 != stamp_) continue;
-        put(target++, static_cast<std::int32_t>(place), place, columns, values);
-      }
-    } else {
-      for (std::int64_t e = 0; e < count_; ++e) {
-        order_[e] = std::uint64_t{static_cast<std::uint32_t>(found_[e])} << 32 | places_[e];
-      }
-      std::sort(order_.get(), order_.get() + count_);
-      for (std::int64_t e = 0; e < count_; ++e) {
-        put(e, static_cast<std::int32_t>(order_[e] >> 32), static_cast<std::uint32_t>(order_[e]), columns,
-            values);
+  void clear() {
+    for (std::int64_t t = 0; t < touched_count_; ++t) bits_[touched_[t]] = 0;
+    touched_count_ = 0;
+    count_ = 0;
+  }
+
+  /// Hands the columns out, in ascending order if `sorted`, and clears the row.
+  void read_columns(bool sorted, std::int32_t* columns) {
+    if (sorted) sort_touched();
+    for (std::int64_t t = 0; t < touched_count_; ++t) {
+      const std::int32_t first = touched_[t] * word_size;
+      for (std::uint64_t word = bits_[touched_[t]]; word != 0; word &= word - 1) {
+        *columns++ = first + std::countr_zero(word);
       }
     }
+    clear();
   }
 
  private:
-  struct Slot {
-    std::uint64_t key = 0;  // the row's stamp and the column
-    T value = 0;
+  static constexpr T nothing = -T{0};  // changes no sum, not even that of -0
+  static constexpr std::int32_t word_size = 64;
+  static constexpr std::int64_t few = 128;
+  static constexpr std::int64_t block = 16;
+
+  /// What a loop over columns works with: counters of its own, which stay in registers.
+  struct Bits {
+    std::uint64_t* bits;
+    std::int32_t* touched;
+    std::int64_t touched_count;
+    std::int64_t count;
+
+    /// Whether the column is new.
+    bool mark(std::int32_t column) {
+      const auto [index, bit] = place(column);
+      const std::uint64_t word = bits[index];
+      const bool is_new = (word & bit) == 0;
+      touched[touched_count] = static_cast<std::int32_t>(index);
+      touched_count += static_cast<std::int64_t>(word == 0);
+      count += static_cast<std::int64_t>(is_new);
+      bits[index] = word | bit;
+      return is_new;
+    }
+    [[nodiscard]] bool has(std::int32_t column) const {
+      const auto [index, bit] = place(column);
+      return (bits[index] & bit) != 0;
+    }
+    static std::pair<std::uint32_t, std::uint64_t> place(std::int32_t column) {
+      const auto position = static_cast<std::uint32_t>(column);
+      return {position / word_size, std::uint64_t{1} << (position % word_size)};
+    }
   };
-  static constexpr std::int64_t short_row = 128;
-  static constexpr std::int64_t padding = 8;
-
-  [[nodiscard]] int table_bits(std::int64_t bound) const {
-    const auto slots = static_cast<std::uint64_t>(
-        std::clamp<std::int64_t>(2 * bound, 2, std::max<std::int64_t>(columns_, 2)));
-    return static_cast<int>(std::bit_width(slots - 1));
+  [[nodiscard]] Bits open() const { return {bits_.get(), touched_.get(), touched_count_, count_}; }
+  void close(const Bits& bits) {
+    touched_count_ = bits.touched_count;
+    count_ = bits.count;
   }
 
-  [[nodiscard]] std::uint64_t key_of(std::int32_t column) const {
-    return std::uint64_t{stamp_} << 32 | static_cast<std::uint32_t>(column);
-  }
-
-  /// The column's slot, or the one that it may take.
-  [[nodiscard]] std::uint32_t find(std::int32_t column) const {
-    const std::uint64_t key = key_of(column);
-    std::uint32_t place = (static_cast<std::uint32_t>(column) * multiplier_) >> shift_;
-    while (slots_[place].key != key && slots_[place].key >> 32 == stamp_) place = (place + 1) & mask_;
-    return place;
-  }
-
-  void put(std::int64_t target, std::int32_t column, std::uint32_t place, std::int32_t* columns, T* values) {
-    columns[target] = column;
-    if (values != nullptr) values[target] = slots_[place].value;
-  }
-
-  /// How many columns are less than each: quadratic, but without a branch and in vectors, which beats a sort
-  /// of a hundred.
-  void rank_short_row() {
-    const std::int64_t padded = (count_ + padding - 1) / padding * padding;
-    std::fill_n(rank_.data(), padded, 0);
-    for (std::int64_t e = 0; e < count_; ++e) {
-      const std::int32_t column = found_[e];
-      for (std::int64_t f = 0; f < padded; ++f) rank_[f] += static_cast<std::int32_t>(found_[f] > column);
+  void sort_touched() {
+    std::int32_t* touched = touched_.get();
+    if (touched_count_ <= few) {
+      sort_few();
+    } else if (words_ < 16 * touched_count_) {
+      std::int64_t target = 0;
+      for (std::int32_t word = 0; target < touched_count_; ++word) {
+        touched[target] = word;
+        target += static_cast<std::int64_t>(bits_[word] != 0);
+      }
+    } else {
+      std::sort(touched, touched + touched_count_);
     }
   }
 
-  std::int64_t columns_;
-  int most_bits_;
-  ZeroedPages<Slot> slots_;
-  ZeroedPages<std::int32_t> found_;
-  ZeroedPages<std::uint32_t> places_;
-  ZeroedPages<std::uint64_t> order_;
-  alignas(64) std::array<std::int32_t, short_row> rank_{};
-  std::uint32_t stamp_ = 0;
-  std::uint32_t multiplier_ = 1;
-  int shift_ = 0;
-  std::uint32_t mask_ = 0;
+  /// Counts how many words come before each: quadratic, but in vectors and without a branch.
+  void sort_few() {
+    std::array<std::int32_t, few> unsorted;
+    std::copy_n(touched_.get(), (touched_count_ + block - 1) / block * block, unsorted.data());
+    for (std::int64_t first = 0; first < touched_count_; first += block) {
+      std::array<std::int32_t, block> before{};
+      for (std::int64_t e = 0; e < touched_count_; ++e) {
+        const std::int32_t other = unsorted[e];
+        for (std::int64_t f = 0; f < block; ++f) {
+          before[f] += static_cast<std::int32_t>(other < unsorted[first + f]);
+        }
+      }
+      const std::int64_t last = std::min(first + block, touched_count_);
+      for (std::int64_t e = first; e < last; ++e) touched_[before[e - first]] = unsorted[e];
+    }
+  }
+
+  std::int64_t words_;
+  ZeroedPages<std::uint64_t> bits_;
+  ZeroedPages<std::int32_t> touched_;
+  ZeroedPages<T> sums_;
+  std::int64_t touched_count_ = 0;
   std::int64_t count_ = 0;
 };
 

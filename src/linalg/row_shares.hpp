@@ -13,7 +13,7 @@ namespace echelon {
 template <class F>
 void share_rows(int threads, std::int64_t rows, std::int64_t elements, F f) {
   constexpr std::int64_t worth_waking_threads = 8192;
-  const std::int64_t size = std::clamp<std::int64_t>(rows / (64 * std::int64_t{threads}), 1, 1024);
+  const std::int64_t size = std::max<std::int64_t>(rows / (64 * std::int64_t{threads}), 1);
   const std::int64_t blocks = (rows + size - 1) / size;
 #pragma omp parallel for num_threads(threads) schedule(dynamic) if (elements > worth_waking_threads)
   for (std::int64_t block = 0; block < blocks; ++block) {

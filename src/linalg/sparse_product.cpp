@@ -29,93 +29,64 @@ Row<T> row_of(const SparseRows<T>& matrix, std::int64_t i) {
   return {matrix.column_indices + begin, matrix.values + begin, matrix.end(i) - begin};
 }
 
-template <class T>
-std::int64_t longest_row(const Csr<T>& matrix) {
-  std::int64_t longest = 0;
-#pragma omp parallel for num_threads(matrix.device().threads()) \
-    reduction(max                                               \
-              : longest) if (matrix.rows() > 32768)
-  for (std::int64_t i = 0; i < matrix.rows(); ++i) {
-    longest = std::max(longest, matrix.row_offsets()[i + 1] - matrix.row_offsets()[i]);
-  }
-  return longest;
-}
-
 /// A row times a matrix B.
 template <class T>
 class RowTimes {
  public:
-  /// For rows of at most `longest` elements.
-  RowTimes(std::int64_t longest, const Csr<T>& B, std::int64_t longest_of_B)
-      : B_(B), columns_(B.columns()), sum_(std::min(longest * longest_of_B, B.columns()), B.columns()) {}
+  explicit RowTimes(const Csr<T>& B) : B_(B), sum_(B.columns()) {}
 
   /// How many elements row * B has.
   std::int64_t count(const Row<T>& row) {
     if (row.size == 1) return row_of(B_, row.columns[0]).size;
-    start(row);
-    add_columns(row);
-    return sum_.count();
+    mark(row);
+    const std::int64_t count = sum_.count();
+    sum_.clear();
+    return count;
   }
 
-  /// row * B in ascending columns, in the arrays given, which have room. Null values are not computed.
+  /// The columns of row * B, ascending if `sorted`, in an array with room for them.
+  Row<T> write_columns(const Row<T>& row, bool sorted, std::int32_t* columns) {
+    if (row.size == 1) return row_of(B_, row.columns[0]);
+    mark(row);
+    const std::int64_t count = sum_.count();
+    sum_.read_columns(sorted, columns);
+    return {columns, nullptr, count};
+  }
+
+  /// row * B in ascending columns.
   Row<T> write(const Row<T>& row, std::int32_t* columns, T* values) {
-    if (row.size == 1) return write_single(row, columns, values);
-    start(row);
-    if (values != nullptr) {
-      add(row);
-    } else {
-      add_columns(row);
+    for (std::int64_t k = 0; k < row.size; ++k) {
+      const Row<T> b = row_of(B_, row.columns[k]);
+      sum_.add(row.values[k], b.columns, b.values, b.size);
     }
-    sum_.read_sorted(columns, values);
-    return {columns, values, sum_.count()};
+    const std::int64_t count = sum_.count();
+    sum_.read_columns(true, columns);
+    sum_.read_values(columns, count, values);
+    return {columns, values, count};
   }
 
   /// The values of row * B, whose columns are known. False if there are others.
   bool update(const Row<T>& row, const std::int32_t* columns, std::int64_t count, T* values) {
-    sum_.start(count);
-    for (std::int64_t e = 0; e < count; ++e) sum_.add(columns[e], -T{0});  // what changes no sum, nor -0
+    sum_.expect(columns, count);
+    bool is_known = true;
     for (std::int64_t k = 0; k < row.size; ++k) {
       const Row<T> b = row_of(B_, row.columns[k]);
-      for (std::int64_t e = 0; e < b.size; ++e) {
-        if (!sum_.add_to_known(b.columns[e], row.values[k] * b.values[e])) return false;
-      }
+      is_known &= sum_.add_expected(row.values[k], b.columns, b.values, b.size);
     }
-    sum_.read(count, values);
-    return true;
+    sum_.read_values(columns, count, values);
+    sum_.clear();
+    return is_known;
   }
 
  private:
-  void start(const Row<T>& row) {
-    std::int64_t bound = 0;
-    for (std::int64_t k = 0; k < row.size; ++k) bound += row_of(B_, row.columns[k]).size;
-    sum_.start(std::min(bound, columns_));
-  }
-
-  void add(const Row<T>& row) {
+  void mark(const Row<T>& row) {
     for (std::int64_t k = 0; k < row.size; ++k) {
       const Row<T> b = row_of(B_, row.columns[k]);
-      for (std::int64_t e = 0; e < b.size; ++e) sum_.add(b.columns[e], row.values[k] * b.values[e]);
+      sum_.mark(b.columns, b.size);
     }
-  }
-
-  void add_columns(const Row<T>& row) {
-    for (std::int64_t k = 0; k < row.size; ++k) {
-      const Row<T> b = row_of(B_, row.columns[k]);
-      for (std::int64_t e = 0; e < b.size; ++e) sum_.add(b.columns[e], T{0});
-    }
-  }
-
-  Row<T> write_single(const Row<T>& row, std::int32_t* columns, T* values) {
-    const Row<T> b = row_of(B_, row.columns[0]);
-    std::copy_n(b.columns, b.size, columns);
-    if (values != nullptr) {
-      for (std::int64_t e = 0; e < b.size; ++e) values[e] = row.values[0] * b.values[e];
-    }
-    return {columns, values, b.size};
   }
 
   SparseRows<T> B_;
-  std::int64_t columns_;
   RowAccumulator<T> sum_;
 };
 
@@ -123,35 +94,47 @@ class RowTimes {
 template <class T>
 class RowProduct {
  public:
-  RowProduct(Factors<T> factors, std::span<const std::int64_t> longest) : first_(*factors[0]) {
-    std::int64_t bound = longest[0];
-    for (std::size_t f = 1; f < factors.size(); ++f) {
-      times_.emplace_back(bound, *factors[f], longest[f]);
-      bound = std::min(bound * longest[f], factors[f]->columns());
-      if (f + 1 < factors.size()) {
-        partial_.push_back({zeroed_pages<std::int32_t>(bound), zeroed_pages<T>(bound)});
-      }
-    }
+  explicit RowProduct(Factors<T> factors) : first_(*factors[0]) {
+    times_.reserve(factors.size() - 1);
+    partial_.reserve(factors.size() - 2);
+    for (const Csr<T>* factor : factors.subspan(1)) times_.emplace_back(*factor);
+    for (const Csr<T>* factor : factors.subspan(1, factors.size() - 2))
+      partial_.emplace_back(factor->columns());
   }
 
-  std::int64_t count(std::int64_t i) { return times_.back().count(all_but_last(i, false)); }
+  std::int64_t count(std::int64_t i) { return times_.back().count(columns_of_left(i)); }
+  void write_columns(std::int64_t i, std::int32_t* columns) {
+    const Row<T> row = times_.back().write_columns(columns_of_left(i), true, columns);
+    if (row.columns != columns) std::copy_n(row.columns, row.size, columns);
+  }
   void write(std::int64_t i, std::int32_t* columns, T* values) {
-    times_.back().write(all_but_last(i, values != nullptr), columns, values);
+    times_.back().write(left(i), columns, values);
   }
   bool update(std::int64_t i, const std::int32_t* columns, std::int64_t count, T* values) {
-    return times_.back().update(all_but_last(i, true), columns, count, values);
+    return times_.back().update(left(i), columns, count, values);
   }
 
  private:
   struct Partial {
+    explicit Partial(std::int64_t size)
+        : columns(zeroed_pages<std::int32_t>(size)), values(zeroed_pages<T>(size)) {}
     ZeroedPages<std::int32_t> columns;
     ZeroedPages<T> values;
   };
 
-  Row<T> all_but_last(std::int64_t i, bool with_values) {
+  /// Row i of the product of all factors but the last.
+  Row<T> left(std::int64_t i) {
     Row<T> row = row_of(first_, i);
     for (std::size_t f = 0; f < partial_.size(); ++f) {
-      row = times_[f].write(row, partial_[f].columns.get(), with_values ? partial_[f].values.get() : nullptr);
+      row = times_[f].write(row, partial_[f].columns.get(), partial_[f].values.get());
+    }
+    return row;
+  }
+  /// Its columns in any order.
+  Row<T> columns_of_left(std::int64_t i) {
+    Row<T> row = row_of(first_, i);
+    for (std::size_t f = 0; f < partial_.size(); ++f) {
+      row = times_[f].write_columns(row, false, partial_[f].columns.get());
     }
     return row;
   }
@@ -172,12 +155,10 @@ std::int64_t work_in(Factors<T> factors) {
 /// A workspace for each thread.
 template <class T>
 std::vector<RowProduct<T>> workspaces(Factors<T> factors) {
-  std::vector<std::int64_t> longest;
-  for (const Csr<T>* factor : factors) longest.push_back(longest_row(*factor));
+  const int threads = factors[0]->device().threads();
   std::vector<RowProduct<T>> result;
-  for (int thread = 0; thread < factors[0]->device().threads(); ++thread) {
-    result.emplace_back(factors, longest);
-  }
+  result.reserve(static_cast<std::size_t>(threads));
+  for (int thread = 0; thread < threads; ++thread) result.emplace_back(factors);
   return result;
 }
 
@@ -200,8 +181,12 @@ typename ProductPlan<T>::Pattern make_product(Factors<T> factors, Array<T>* valu
   share_rows(device.threads(), rows, work_in(factors), [&](int thread, std::int64_t begin, std::int64_t end) {
     RowProduct<T>& product = work[static_cast<std::size_t>(thread)];
     for (std::int64_t i = begin; i < end; ++i) {
-      product.write(i, pattern.column_indices.data() + offsets[i],
-                    values != nullptr ? values->data() + offsets[i] : nullptr);
+      std::int32_t* columns = pattern.column_indices.data() + offsets[i];
+      if (values != nullptr) {
+        product.write(i, columns, values->data() + offsets[i]);
+      } else {
+        product.write_columns(i, columns);
+      }
     }
   });
   return pattern;
@@ -211,14 +196,16 @@ template <class T>
 class HostProductPlan final : public ProductPlan<T> {
  public:
   explicit HostProductPlan(Factors<T> factors)
-      : ProductPlan<T>(shapes_of(factors), make_product<T>(factors, nullptr)) {}
+      : ProductPlan<T>(shapes_of(factors)), pattern_(make_product<T>(factors, nullptr)) {}
+
+  [[nodiscard]] const typename ProductPlan<T>::Pattern& pattern() const override { return pattern_; }
 
   bool update(Factors<T> factors, T* values) override {
     std::vector<RowProduct<T>> work = workspaces(factors);
-    const std::int64_t* offsets = this->pattern().row_offsets.data();
-    const std::int32_t* columns = this->pattern().column_indices.data();
+    const std::int64_t* offsets = pattern_.row_offsets.data();
+    const std::int32_t* columns = pattern_.column_indices.data();
     std::atomic<bool> is_known = true;
-    share_rows(factors[0]->device().threads(), this->pattern().rows, work_in(factors),
+    share_rows(factors[0]->device().threads(), pattern_.rows, work_in(factors),
                [&](int thread, std::int64_t begin, std::int64_t end) {
                  RowProduct<T>& product = work[static_cast<std::size_t>(thread)];
                  for (std::int64_t i = begin; i < end; ++i) {
@@ -228,6 +215,9 @@ class HostProductPlan final : public ProductPlan<T> {
                });
     return is_known;
   }
+
+ private:
+  typename ProductPlan<T>::Pattern pattern_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace echelon {
@@ -35,23 +36,20 @@ class ProductPlan {
     friend bool operator==(const Shape&, const Shape&) = default;
   };
 
-  ProductPlan(std::vector<Shape> factors, Pattern pattern)
-      : factors_(std::move(factors)), pattern_(std::move(pattern)) {}
+  explicit ProductPlan(std::vector<Shape> factors) : factors_(std::move(factors)) {}
   ProductPlan(const ProductPlan&) = delete;
   ProductPlan& operator=(const ProductPlan&) = delete;
   virtual ~ProductPlan() = default;
 
   [[nodiscard]] const std::vector<Shape>& factors() const { return factors_; }
-  [[nodiscard]] const Pattern& pattern() const { return pattern_; }
+  [[nodiscard]] virtual const Pattern& pattern() const = 0;
   /// Writes the product's values. False if the factors have been found to have other patterns.
   [[nodiscard]] virtual bool update(Factors<T> factors, T* values) = 0;
-  [[nodiscard]] virtual std::size_t bytes() const {
-    return pattern_.row_offsets.bytes() + pattern_.column_indices.bytes();
-  }
+  /// Besides the pattern.
+  [[nodiscard]] virtual std::size_t more_bytes() const { return 0; }
 
  private:
   std::vector<Shape> factors_;
-  Pattern pattern_;
 };
 
 template <class T>

@@ -117,7 +117,8 @@ std::int64_t PlannedProduct<T>::nonzeros() const {
 }
 template <class T>
 std::size_t PlannedProduct<T>::bytes() const {
-  return plan_->bytes();
+  const auto& pattern = plan_->pattern();
+  return pattern.row_offsets.bytes() + pattern.column_indices.bytes() + plan_->more_bytes();
 }
 
 template <class T>

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How fast are products and sums of sparse matrices on the GPU, beside cuSPARSE's and the host's?
+//   bench_spgemm_gpu [SIDE]
+// prints tables in Markdown for the 7-point Laplacian A on SIDE^3 points (default: 126, 2 million rows), the
+// prolongation P from aggregates of 8 points, and S = (I - 2/3 D^-1 A) P.
+// The first: the whole operation, pattern and values, beside each of cuSPARSE's algorithms; and values alone
+// beside SpGEMMreuse. cuSPARSE has 32-bit offsets. Both sides take their memory from CUDA's pool; the peak is
+// what they take beyond the operands, result included.
+// The second: the smallest sizes from which the GPU wins over 2 and over all cores of the host, for A A and
+// A + A^2, the operands being where the work is done.
+// Wall-clock times, the GPU's work awaited; medians of 9.
+#include "backend/cuda/cuda.cuh"
+#include "galerkin.hpp"
+#include "measure.cuh"
+
+#include <omp.h>
+
+#include <cusparse.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace ec = echelon;
+
+namespace {
+
+constexpr int runs = 9;
+const ec::Device gpu = ec::Device::cuda();
+
+/// Seconds until the GPU has done what f asks for.
+template <class F>
+double seconds(F f) {
+  return ec::bench::median_seconds(runs, [&] {
+    f();
+    ec::check(cudaStreamSynchronize(ec::stream()));
+  });
+}
+
+/// MB taken from CUDA's pool at most while f runs, beyond what is taken before.
+template <class F>
+double peak_mb(F f) {
+  cudaMemPool_t pool = nullptr;
+  ec::check(cudaDeviceGetDefaultMemPool(&pool, 0));
+  std::uint64_t before = 0;
+  std::uint64_t most = 0;
+  ec::check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &most));
+  ec::check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &before));
+  f();
+  ec::check(cudaStreamSynchronize(ec::stream()));
+  ec::check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemHigh, &most));
+  return static_cast<double>(most - before) / 1e6;
+}
+
+/// A matrix as cuSPARSE takes it.
+template <class T>
+struct Narrow {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  ec::Array<std::int32_t> offsets;
+  ec::Array<std::int32_t> column_indices;
+  ec::Array<T> values;
+};
+
+template <class T>
+Narrow<T> narrow(const ec::Csr<T>& A) {
+  const std::vector<std::int64_t> wide = A.row_offsets().to_vector();
+  const std::vector<std::int32_t> offsets(wide.begin(), wide.end());
+  return {A.rows(), A.columns(), ec::Array<std::int32_t>(gpu, std::span<const std::int32_t>(offsets)),
+          A.column_indices(), A.values()};
+}
+
+using Buffer = ec::Array<unsigned char>;
+Buffer buffer_of(std::size_t bytes) {
+  return {gpu, static_cast<std::int64_t>(bytes) + 1};
+}
+
+constexpr cusparseOperation_t plain = CUSPARSE_OPERATION_NON_TRANSPOSE;
+
+class Handle {
+ public:
+  Handle() {
+    ec::check(cusparseCreate(&handle_));
+    ec::check(cusparseSetStream(handle_, ec::stream()));
+    ec::check(cusparseCreateMatDescr(&general_));
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() {
+    cusparseDestroyMatDescr(general_);
+    cusparseDestroy(handle_);
+  }
+  operator cusparseHandle_t() const { return handle_; }
+  cusparseMatDescr_t general() const { return general_; }
+
+ private:
+  cusparseHandle_t handle_ = nullptr;
+  cusparseMatDescr_t general_ = nullptr;
+};
+
+/// cuSPARSE's descriptors for C = A B.
+template <class T>
+class Descriptors {
+ public:
+  static constexpr cudaDataType type = sizeof(T) == 8 ? CUDA_R_64F : CUDA_R_32F;
+
+  Descriptors(const Narrow<T>& A_, const Narrow<T>& B_, Narrow<T>& C_) : result_(C_) {
+    A = describe(A_);
+    B = describe(B_);
+    C_ = {A_.rows, B_.columns, ec::Array<std::int32_t>(gpu, A_.rows + 1), {}, {}};
+    ec::check(cusparseCreateCsr(&C, C_.rows, C_.columns, 0, C_.offsets.data(), nullptr, nullptr,
+                                CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type));
+    ec::check(cusparseSpGEMM_createDescr(&product));
+  }
+  Descriptors(const Descriptors&) = delete;
+  Descriptors& operator=(const Descriptors&) = delete;
+  ~Descriptors() {
+    cusparseSpGEMM_destroyDescr(product);
+    cusparseDestroySpMat(C);
+    cusparseDestroySpMat(B);
+    cusparseDestroySpMat(A);
+  }
+  void allocate_result() {
+    std::int64_t rows = 0;
+    std::int64_t columns = 0;
+    std::int64_t nonzeros = 0;
+    ec::check(cusparseSpMatGetSize(C, &rows, &columns, &nonzeros));
+    result_.column_indices = ec::Array<std::int32_t>(gpu, nonzeros);
+    result_.values = ec::Array<T>(gpu, nonzeros);
+    ec::check(cusparseCsrSetPointers(C, result_.offsets.data(), result_.column_indices.data(),
+                                     result_.values.data()));
+  }
+
+  cusparseConstSpMatDescr_t A = nullptr;
+  cusparseConstSpMatDescr_t B = nullptr;
+  cusparseSpMatDescr_t C = nullptr;
+  cusparseSpGEMMDescr_t product = nullptr;
+
+ private:
+  static cusparseConstSpMatDescr_t describe(const Narrow<T>& M) {
+    cusparseConstSpMatDescr_t descriptor = nullptr;
+    ec::check(cusparseCreateConstCsr(&descriptor, M.rows, M.columns, M.values.size(), M.offsets.data(),
+                                     M.column_indices.data(), M.values.data(), CUSPARSE_INDEX_32I,
+                                     CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type));
+    return descriptor;
+  }
+  Narrow<T>& result_;
+};
+
+template <class T>
+Narrow<T> multiply(const Handle& handle, cusparseSpGEMMAlg_t algorithm, const Narrow<T>& A,
+                   const Narrow<T>& B) {
+  constexpr cudaDataType type = Descriptors<T>::type;
+  const T one = 1;
+  const T zero = 0;
+  Narrow<T> result;
+  Descriptors<T> d(A, B, result);
+  std::size_t bytes = 0;
+  ec::check(cusparseSpGEMM_workEstimation(handle, plain, plain, &one, d.A, d.B, &zero, d.C, type, algorithm,
+                                          d.product, &bytes, nullptr));
+  Buffer first = buffer_of(bytes);
+  ec::check(cusparseSpGEMM_workEstimation(handle, plain, plain, &one, d.A, d.B, &zero, d.C, type, algorithm,
+                                          d.product, &bytes, first.data()));
+  std::size_t second_bytes = 0;
+  if (algorithm == CUSPARSE_SPGEMM_ALG2 || algorithm == CUSPARSE_SPGEMM_ALG3) {
+    std::size_t third_bytes = 0;
+    ec::check(cusparseSpGEMM_estimateMemory(handle, plain, plain, &one, d.A, d.B, &zero, d.C, type, algorithm,
+                                            d.product, 0.2F, &third_bytes, nullptr, nullptr));
+    Buffer third = buffer_of(third_bytes);
+    ec::check(cusparseSpGEMM_estimateMemory(handle, plain, plain, &one, d.A, d.B, &zero, d.C, type, algorithm,
+                                            d.product, 0.2F, &third_bytes, third.data(), &second_bytes));
+  } else {
+    ec::check(cusparseSpGEMM_compute(handle, plain, plain, &one, d.A, d.B, &zero, d.C, type, algorithm,
+                                     d.product, &second_bytes, nullptr));
+  }
+  Buffer second = buffer_of(second_bytes);
+  ec::check(cusparseSpGEMM_compute(handle, plain, plain, &one, d.A, d.B, &zero, d.C, type, algorithm,
+                                   d.product, &second_bytes, second.data()));
+  d.allocate_result();
+  ec::check(
+      cusparseSpGEMM_copy(handle, plain, plain, &one, d.A, d.B, &zero, d.C, type, algorithm, d.product));
+  return result;
+}
+
+/// Seconds of SpGEMMreuse's values alone.
+template <class T>
+double reuse_seconds(const Handle& handle, const Narrow<T>& A, const Narrow<T>& B) {
+  constexpr cudaDataType type = Descriptors<T>::type;
+  constexpr cusparseSpGEMMAlg_t algorithm = CUSPARSE_SPGEMM_DEFAULT;
+  const T one = 1;
+  const T zero = 0;
+  Narrow<T> result;
+  Descriptors<T> d(A, B, result);
+  std::array<std::size_t, 5> bytes{};
+  std::array<Buffer, 5> buffers;
+  ec::check(cusparseSpGEMMreuse_workEstimation(handle, plain, plain, d.A, d.B, d.C, algorithm, d.product,
+                                               &bytes[0], nullptr));
+  buffers[0] = buffer_of(bytes[0]);
+  ec::check(cusparseSpGEMMreuse_workEstimation(handle, plain, plain, d.A, d.B, d.C, algorithm, d.product,
+                                               &bytes[0], buffers[0].data()));
+  ec::check(cusparseSpGEMMreuse_nnz(handle, plain, plain, d.A, d.B, d.C, algorithm, d.product, &bytes[1],
+                                    nullptr, &bytes[2], nullptr, &bytes[3], nullptr));
+  for (std::size_t b = 1; b < 4; ++b) buffers[b] = buffer_of(bytes[b]);
+  ec::check(cusparseSpGEMMreuse_nnz(handle, plain, plain, d.A, d.B, d.C, algorithm, d.product, &bytes[1],
+                                    buffers[1].data(), &bytes[2], buffers[2].data(), &bytes[3],
+                                    buffers[3].data()));
+  d.allocate_result();
+  ec::check(cusparseSpGEMMreuse_copy(handle, plain, plain, d.A, d.B, d.C, algorithm, d.product, &bytes[4],
+                                     nullptr));
+  buffers[4] = buffer_of(bytes[4]);
+  ec::check(cusparseSpGEMMreuse_copy(handle, plain, plain, d.A, d.B, d.C, algorithm, d.product, &bytes[4],
+                                     buffers[4].data()));
+  return seconds([&] {
+    ec::check(cusparseSpGEMMreuse_compute(handle, plain, plain, &one, d.A, d.B, &zero, d.C, type, algorithm,
+                                          d.product));
+  });
+}
+
+auto geam2_buffer(double) {
+  return cusparseDcsrgeam2_bufferSizeExt;
+}
+auto geam2_buffer(float) {
+  return cusparseScsrgeam2_bufferSizeExt;
+}
+auto geam2(double) {
+  return cusparseDcsrgeam2;
+}
+auto geam2(float) {
+  return cusparseScsrgeam2;
+}
+
+template <class T>
+Narrow<T> add(const Handle& handle, T alpha, const Narrow<T>& A, T beta, const Narrow<T>& B) {
+  const auto m = static_cast<int>(A.rows);
+  const auto n = static_cast<int>(A.columns);
+  const auto a = static_cast<int>(A.values.size());
+  const auto b = static_cast<int>(B.values.size());
+  Narrow<T> C{A.rows, A.columns, ec::Array<std::int32_t>(gpu, A.rows + 1), {}, {}};
+  std::size_t bytes = 0;
+  ec::check(geam2_buffer(T{})(handle, m, n, &alpha, handle.general(), a, A.values.data(), A.offsets.data(),
+                              A.column_indices.data(), &beta, handle.general(), b, B.values.data(),
+                              B.offsets.data(), B.column_indices.data(), handle.general(), nullptr,
+                              C.offsets.data(), nullptr, &bytes));
+  Buffer buffer = buffer_of(bytes);
+  int nonzeros = 0;
+  ec::check(cusparseXcsrgeam2Nnz(handle, m, n, handle.general(), a, A.offsets.data(), A.column_indices.data(),
+                                 handle.general(), b, B.offsets.data(), B.column_indices.data(),
+                                 handle.general(), C.offsets.data(), &nonzeros, buffer.data()));
+  C.column_indices = ec::Array<std::int32_t>(gpu, nonzeros);
+  C.values = ec::Array<T>(gpu, nonzeros);
+  ec::check(geam2(T{})(handle, m, n, &alpha, handle.general(), a, A.values.data(), A.offsets.data(),
+                       A.column_indices.data(), &beta, handle.general(), b, B.values.data(), B.offsets.data(),
+                       B.column_indices.data(), handle.general(), C.values.data(), C.offsets.data(),
+                       C.column_indices.data(), buffer.data()));
+  return C;
+}
+
+template <class T>
+void expect_same(const ec::Csr<T>& ours, const Narrow<T>& theirs) {
+  const std::vector<T> a = ours.values().to_vector();
+  const std::vector<T> b = theirs.values.to_vector();
+  bool same = ours.column_indices().to_vector() == theirs.column_indices.to_vector() && a.size() == b.size();
+  for (std::size_t k = 0; same && k < a.size(); ++k) same = std::abs(a[k] - b[k]) <= T{1e-3};
+  if (same) return;
+  std::printf("\nthe results differ\n");
+  std::exit(1);
+}
+
+/// "-" where cuSPARSE refuses.
+struct Theirs {
+  double time = std::numeric_limits<double>::infinity();
+  double peak = std::numeric_limits<double>::infinity();
+};
+
+template <class T, class F>
+Theirs measure_theirs(const ec::Csr<T>& ours, F theirs) {
+  try {
+    expect_same(ours, theirs());
+    return {seconds(theirs), peak_mb(theirs)};
+  } catch (const ec::Error&) {
+    return {};
+  }
+}
+
+template <class T>
+struct Operands {
+  ec::Csr<T> A, A2, P, S, P_transposed, S_transposed;
+};
+
+template <class T>
+Operands<T> operands(std::int64_t side) {
+  Operands<T> o;
+  o.A = ec::bench::poisson_3d<T>(side);
+  o.A2 = ec::multiply(o.A, o.A);
+  o.P = ec::bench::aggregation<T>(side);
+  o.S = ec::bench::smoothed(o.A, o.P);
+  o.P_transposed = ec::bench::transposed(o.P).to(gpu);
+  o.S_transposed = ec::bench::transposed(o.S).to(gpu);
+  for (ec::Csr<T>* M : {&o.A, &o.A2, &o.P, &o.S}) *M = M->to(gpu);
+  return o;
+}
+
+/// Time and memory of the floor: operands read once, the result written once.
+template <class T>
+double bytes_of(std::initializer_list<const ec::Csr<T>*> matrices) {
+  double bytes = 0;
+  for (const ec::Csr<T>* M : matrices) bytes += static_cast<double>(M->bytes());
+  return bytes;
+}
+
+template <class T>
+void print(const char* name, double floor, double ours, double ours_peak, double again,
+           const std::vector<Theirs>& theirs, double theirs_again) {
+  std::printf("| %s | %s | %.2f | %.2f | %.2f |", name, sizeof(T) == 8 ? "double" : "float", 1e3 * floor,
+              1e3 * ours, 1e3 * again);
+  for (const Theirs& t : theirs) std::printf(" %.2f |", 1e3 * t.time);
+  std::printf(" %.2f | %.2f | %.1f | %.2f | %.0f |", theirs[0].time / ours, 1e3 * theirs_again,
+              theirs_again / again, ours_peak / theirs[0].peak, ours_peak);
+  for (const Theirs& t : theirs) std::printf(" %.0f |", t.peak);
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+constexpr std::array algorithms = {CUSPARSE_SPGEMM_DEFAULT, CUSPARSE_SPGEMM_ALG2, CUSPARSE_SPGEMM_ALG3};
+
+template <class T>
+void compare_pair(const Handle& handle, const char* name, double bandwidth, const ec::Csr<T>& A,
+                  const ec::Csr<T>& B) {
+  ec::SparseProduct<T> product(A, B);
+  ec::Csr<T> C = product.compute(A, B);
+  const double ours = seconds([&] { return ec::multiply(A, B); });
+  const double again = seconds([&] { product.update(A, B, C); });
+  const double peak = peak_mb([&] { return ec::multiply(A, B); });
+  const Narrow<T> a = narrow(A);
+  const Narrow<T> b = narrow(B);
+  std::vector<Theirs> theirs;
+  for (const auto algorithm : algorithms) {
+    theirs.push_back(measure_theirs(C, [&] { return multiply(handle, algorithm, a, b); }));
+  }
+  print<T>(name, bytes_of({&A, &B, &C}) / bandwidth, ours, peak, again, theirs, reuse_seconds(handle, a, b));
+}
+
+/// cuSPARSE's better order counts.
+template <class T>
+void compare_triple(const Handle& handle, const char* name, double bandwidth, const ec::Csr<T>& R,
+                    const ec::Csr<T>& A, const ec::Csr<T>& P) {
+  ec::TripleProduct<T> product(R, A, P);
+  ec::Csr<T> C = product.compute(R, A, P);
+  const double ours = seconds([&] { return ec::multiply(R, A, P); });
+  const double again = seconds([&] { product.update(R, A, P, C); });
+  const double peak = peak_mb([&] { return ec::multiply(R, A, P); });
+  const Narrow<T> r = narrow(R);
+  const Narrow<T> a = narrow(A);
+  const Narrow<T> p = narrow(P);
+  std::vector<Theirs> theirs;
+  for (const auto algorithm : algorithms) {
+    const Theirs left =
+        measure_theirs(C, [&] { return multiply(handle, algorithm, multiply(handle, algorithm, r, a), p); });
+    const Theirs right =
+        measure_theirs(C, [&] { return multiply(handle, algorithm, r, multiply(handle, algorithm, a, p)); });
+    theirs.push_back(left.time < right.time ? left : right);
+  }
+  const Narrow<T> ap = multiply(handle, CUSPARSE_SPGEMM_DEFAULT, a, p);
+  const double reuse = reuse_seconds(handle, a, p) + reuse_seconds(handle, r, ap);
+  print<T>(name, bytes_of({&R, &A, &P, &C}) / bandwidth, ours, peak, again, theirs, reuse);
+}
+
+template <class T>
+void compare_sum(const Handle& handle, const char* name, double bandwidth, const ec::Csr<T>& A,
+                 const ec::Csr<T>& B) {
+  const ec::SparseSum<T> sum(A, B);
+  ec::Csr<T> C = sum.compute(2, A, -3, B);
+  const double ours = seconds([&] { return ec::add<T>(2, A, -3, B); });
+  const double again = seconds([&] { sum.update(2, A, -3, B, C); });
+  const double peak = peak_mb([&] { return ec::add<T>(2, A, -3, B); });
+  const Narrow<T> a = narrow(A);
+  const Narrow<T> b = narrow(B);
+  const Theirs theirs = measure_theirs(C, [&] { return add<T>(handle, 2, a, -3, b); });
+  print<T>(name, bytes_of({&A, &B, &C}) / bandwidth, ours, peak, again, {theirs, {}, {}},
+           std::numeric_limits<double>::infinity());
+}
+
+template <class T>
+void compare_all(const Handle& handle, std::int64_t side, double bandwidth) {
+  const Operands<T> o = operands<T>(side);
+  compare_pair(handle, "A A", bandwidth, o.A, o.A);
+  compare_pair(handle, "A P", bandwidth, o.A, o.P);
+  compare_pair(handle, "A S", bandwidth, o.A, o.S);
+  compare_triple(handle, "P^T A P", bandwidth, o.P_transposed, o.A, o.P);
+  compare_triple(handle, "S^T A S", bandwidth, o.S_transposed, o.A, o.S);
+  compare_sum(handle, "2 A - 3 A^2", bandwidth, o.A, o.A2);
+  compare_sum(handle, "2 A - 3 A", bandwidth, o.A, o.A);
+}
+
+/// From which size the GPU wins.
+void compare_with_host() {
+  std::printf(
+      "\n| rows | A A: 2 cores us | %d cores us | GPU us | A + A^2: 2 cores us | %d cores us | GPU us |\n"
+      "|---|---|---|---|---|---|---|\n",
+      omp_get_max_threads(), omp_get_max_threads());
+  for (const std::int64_t side : {3, 4, 6, 8, 11, 16, 23, 32, 45, 64, 91, 126}) {
+    const auto A = ec::bench::poisson_3d<double>(side);
+    const auto A2 = ec::multiply(A, A);
+    std::printf("| %lld |", static_cast<long long>(A.rows()));
+    const std::array devices = {ec::Device::openmp(2), ec::Device::openmp(), gpu};
+    std::vector<double> sums;
+    for (const ec::Device& device : devices) {
+      const auto a = A.to(device);
+      const auto a2 = A2.to(device);
+      std::printf(" %.0f |", 1e6 * seconds([&] { return ec::multiply(a, a); }));
+      sums.push_back(seconds([&] { return ec::add<double>(1, a, 1, a2); }));
+    }
+    for (const double time : sums) std::printf(" %.0f |", 1e6 * time);
+    std::printf("\n");
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::int64_t side = argc > 1 ? std::atoll(argv[1]) : 126;
+  const Handle handle;
+  int version = 0;
+  ec::check(cusparseGetVersion(handle, &version));
+  const double bandwidth = ec::bench::copy_bandwidth();
+  std::printf("%s, cuSPARSE %d, copy %.0f GB/s; 7-point Laplacian on %lld^3 points\n\n",
+              hardware(gpu).c_str(), version, bandwidth / 1e9, static_cast<long long>(side));
+  std::printf(
+      "| C | type | floor ms | echelon ms | values alone ms | cuSPARSE default ms | ALG2 ms | ALG3 ms | "
+      "default / echelon | cuSPARSE values alone ms | ratio | echelon peak / default's | echelon peak MB | "
+      "default's MB | ALG2's MB | ALG3's MB |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+  compare_all<double>(handle, side, bandwidth);
+  compare_all<float>(handle, side, bandwidth);
+  compare_with_host();
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sparse products on the GPU against plain loops on the host: bit for bit.
+#include "gpu/gpu_fixture.hpp"
+#include "support/sparse_algebra.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/sparse_product.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace echelon::test {
+namespace {
+
+class GpuSparseProduct : public GpuTest {
+ protected:
+  template <class T>
+  void check_product(const Csr<T>& A, const Csr<T>& B) {
+    const Csr<T> expected = plain_product(A, B);
+    const Csr<T> a = A.to(gpu);
+    const Csr<T> b = B.to(gpu);
+    expect_identical(multiply(a, b), expected);
+    SparseProduct<T> product(a, b);
+    Csr<T> C = product.compute(a, b);
+    EXPECT_EQ(C.device(), gpu);
+    expect_identical(C, expected);
+    const Csr<T> A2 = with_new_values(A, 77);
+    product.update(A2.to(gpu), b, C);
+    expect_identical(C, plain_product(A2, B));
+  }
+
+  template <class T>
+  void check_triple(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P) {
+    const Csr<T> expected = plain_product(plain_product(R, A), P);
+    const Csr<T> r = R.to(gpu);
+    const Csr<T> a = A.to(gpu);
+    const Csr<T> p = P.to(gpu);
+    expect_identical(multiply(r, a, p), expected);
+    TripleProduct<T> product(r, a, p);
+    Csr<T> C = product.compute(r, a, p);
+    expect_identical(C, expected);
+    const Csr<T> A2 = with_new_values(A, 78);
+    product.update(r, A2.to(gpu), p, C);
+    expect_identical(C, plain_product(plain_product(R, A2), P));
+  }
+};
+
+TEST_F(GpuSparseProduct, AgreesWithPlainLoopsInDouble) {
+  for (const auto& [name, A, B] : factor_pairs<double>()) {
+    SCOPED_TRACE(name);
+    check_product(A, B);
+  }
+}
+
+TEST_F(GpuSparseProduct, AgreesWithPlainLoopsInFloat) {
+  for (const auto& [name, A, B] : factor_pairs<float>()) {
+    SCOPED_TRACE(name);
+    check_product(A, B);
+  }
+}
+
+TEST_F(GpuSparseProduct, TripleIsLeftFirst) {
+  for (const auto& [name, A, P] : factor_pairs<double>()) {
+    SCOPED_TRACE(name);
+    check_triple(random_matrix<double>(20 + A.rows() / 8, A.rows(), 3, 5), A, P);
+  }
+}
+
+/// Rows on either side of every limit on factors, products and elements.
+TEST_F(GpuSparseProduct, TakesRowsOfEveryLength) {
+  constexpr std::int32_t columns = 20'000;
+  MapRows<double> rows;
+  for (const int length : {1,    2,    31,   32,   33,   63,   64,   65,   255,  256,  257,
+                           1023, 1024, 1025, 2047, 2048, 2049, 4097, 8191, 8192, 8193, 19'999}) {
+    auto& row = rows.emplace_back();
+    for (std::int32_t e = 0; e < length; ++e) row[(e * 7919) % columns] = 0.25 + e;
+  }
+  const Csr<double> lengths = from_rows<double>(columns, rows);
+  check_product(random_matrix<double>(60, lengths.rows(), 1, 21), lengths);
+  check_product(lengths, random_matrix<double>(columns, 3000, 2, 22));
+  check_product(lengths, plain_transpose(lengths));
+}
+
+TEST_F(GpuSparseProduct, KeepsZerosAndPassesNanOn) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Csr<double> A(3, 2, {0, 2, 3, 4}, {0, 1, 0, 1}, {1, -1, 0, -0.0});
+  const Csr<double> B(2, 3, {0, 3, 5}, {0, 1, 2, 0, 1}, {1, inf, std::nan(""), 1, 2});
+  check_product(A, B);
+}
+
+TEST_F(GpuSparseProduct, MakesNanOfOtherPatterns) {
+  const Csr<double> A(2, 2, {0, 1, 3}, {0, 0, 1}, {1, 2, 3});
+  const Csr<double> moved(2, 2, {0, 1, 3}, {1, 0, 1}, {1, 2, 3});
+  SparseProduct<double> product(A.to(gpu), A.to(gpu));
+  Csr<double> C = product.compute(A.to(gpu), A.to(gpu));
+  product.update(moved.to(gpu), A.to(gpu), C);
+  EXPECT_TRUE(std::isnan(C.values().to_vector()[0]));
+  const Csr<double> arrow_left = arrow<double>(3000, 5, -1, 1);
+  std::vector<std::int32_t> columns = arrow_left.column_indices().to_vector();
+  const Csr<double> diagonal = random_matrix<double>(3000, 3000, 2, 2);
+  SparseProduct<double> long_product(arrow_left.to(gpu), diagonal.to(gpu));
+  Csr<double> D = long_product.compute(arrow_left.to(gpu), diagonal.to(gpu));
+  std::vector<std::int32_t> others = diagonal.column_indices().to_vector();
+  std::fill(others.begin(), others.end(), 2999);
+  const Csr<double> same_size = Csr<double>::unchecked(
+      3000, 3000, diagonal.row_offsets(),
+      Array<std::int32_t>(Device(), std::span<const std::int32_t>(others)), diagonal.values());
+  long_product.update(arrow_left.to(gpu), same_size.to(gpu), D);
+  std::size_t not_numbers = 0;
+  for (const double value : D.values().to_vector()) not_numbers += std::isnan(value) ? 1 : 0;
+  EXPECT_GT(not_numbers, 0U);
+}
+
+TEST_F(GpuSparseProduct, AProductThatDoesNotFit) {
+  constexpr std::int64_t n = 2'000'000;
+  std::vector<Triplet<double>> down;
+  std::vector<Triplet<double>> across;
+  for (std::int32_t i = 0; i < n; ++i) {
+    down.push_back({i, 0, 1});
+    across.push_back({0, i, 1});
+  }
+  const auto column = Csr<double>::from_triplets(n, 1, down).to(gpu);
+  const auto row = Csr<double>::from_triplets(1, n, across).to(gpu);
+  try {
+    static_cast<void>(multiply(column, row));
+    FAIL() << "48 TB were to be had";
+  } catch (const OutOfMemory& error) {
+    EXPECT_EQ(error.asked(), static_cast<std::size_t>(n * n * 4));
+    EXPECT_LT(error.available(), error.asked());
+  }
+  EXPECT_EQ(multiply(row, column).values().to_vector()[0], static_cast<double>(n));
+}
+
+}  // namespace
+}  // namespace echelon::test
