@@ -11,6 +11,7 @@
 #include <echelon/dense.hpp>
 #include <echelon/device.hpp>
 #include <echelon/error.hpp>
+#include <echelon/gauss_jordan.hpp>
 #include <echelon/generate.hpp>
 #include <echelon/io/edge_list.hpp>
 #include <echelon/io/files.hpp>

@@ -66,6 +66,14 @@ std::vector<Method> table() {
                               .kind = direct,
                               .sparse = false,
                               .usable_as_preconditioner = true}),
+      row<GaussJordanOptions>({.summary = "dense Gauss-Jordan elimination with partial pivoting",
+                               .kind = direct,
+                               .sparse = false,
+                               .usable_as_preconditioner = true}),
+      row<GaussJordanStripedOptions>({.summary = "dense Gauss-Jordan elimination in stripes, no pivoting",
+                                      .kind = direct,
+                                      .needs = diagonally_dominant,
+                                      .sparse = false}),
       row<GmresOptions>({.summary = "restarted (flexible) generalised minimal residuals", .kind = iterative}),
       row<Ilu0Options>({.summary = "incomplete LU without fill",
                         .kind = preconditioner,
@@ -130,6 +138,10 @@ template Solver<float> make_solver(const Device&, const CgOptions&);
 template Solver<double> make_solver(const Device&, const CgOptions&);
 template Solver<float> make_solver(const Device&, const CusolverLuOptions&);
 template Solver<double> make_solver(const Device&, const CusolverLuOptions&);
+template Solver<float> make_solver(const Device&, const GaussJordanOptions&);
+template Solver<double> make_solver(const Device&, const GaussJordanOptions&);
+template Solver<float> make_solver(const Device&, const GaussJordanStripedOptions&);
+template Solver<double> make_solver(const Device&, const GaussJordanStripedOptions&);
 template Solver<float> make_solver(const Device&, const GmresOptions&);
 template Solver<double> make_solver(const Device&, const GmresOptions&);
 template Solver<float> make_solver(const Device&, const Ilu0Options&);

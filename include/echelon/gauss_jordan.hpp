@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Reduced row echelon form, rank, null space, inverse, and systems of any shape.
+#pragma once
+
+#include <echelon/matrix.hpp>
+#include <echelon/methods/gauss_jordan.hpp>
+#include <echelon/report.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace echelon {
+
+/// What elimination found out about the rank, and how far it can be trusted.
+///
+/// When a column's turn comes, it has been written as a combination x of the pivot columns before it, but for
+/// a rest s in the rows without a pivot. Its pivot, the largest element of s, is judged by
+/// ||s||_inf / max(1, ||x||_inf), which is about how much A has to change to make the column dependent. The
+/// pivots told here are of this size.
+struct RankFacts {
+  std::int64_t rank = 0;
+  /// Pivots of this magnitude or less were rejected: the relative tolerance times ||A||_inf.
+  double tolerance = 0;
+  std::optional<double> smallest_accepted_pivot;  ///< magnitude; none for rank 0
+  std::optional<double> largest_rejected_pivot;   ///< none when no column was rejected
+  /// About 1 / ||C^-1||_inf for the square matrix C of the accepted rows and columns: A has to change by about
+  /// this much before its rank can be less. None for rank 0.
+  std::optional<double> distance_to_lower_rank;
+  /// Another tolerance, within reason, would have found another rank: the smallest accepted pivot is less
+  /// than 1000 times the tolerance or the largest rejected one, or C is singular to within the tolerance.
+  bool doubtful = false;
+
+  /// The smallest accepted pivot over the largest rejected one; infinite when either is lacking, or the
+  /// rejected ones were all zero.
+  [[nodiscard]] double gap() const;
+};
+
+/// sign * mantissa * 2^exponent: a product of many pivots soon leaves the range of a double.
+struct Determinant {
+  int sign = 0;             ///< -1, 0, 1
+  double mantissa = 0;      ///< 0.5 <= mantissa < 1, or 0
+  std::int64_t exponent = 0;
+
+  /// Infinite or zero where a double cannot hold it.
+  [[nodiscard]] double value() const;
+  /// log10 of the magnitude; -infinity for 0.
+  [[nodiscard]] double log10() const;
+};
+
+/// T P A = R, where P exchanges rows and T is nonsingular.
+template <class T>
+struct EchelonForm {
+  Dense<T> R;  ///< m by n; its rows from `rank` on are zero
+  RankFacts facts;
+  std::vector<std::int64_t> pivot_columns;    ///< ascending; one for each row before `rank`
+  std::vector<std::int64_t> row_permutation;  ///< row i of P A is row row_permutation[i] of A
+  std::optional<Determinant> determinant;     ///< of a square A
+  Report report;  ///< status `direct`, or `not_a_number`; a doubtful rank is a warning
+};
+
+/// A basis of the vectors with A x = 0, in the columns: n by n - rank. The k-th is 1 in the k-th column
+/// without a pivot and 0 in the others without one. In the memory of R; n (n - rank) elements.
+template <class T>
+[[nodiscard]] Dense<T> null_space(const EchelonForm<T>& form);
+
+/// The solutions of A X = B: X plus any combination of null_space's columns.
+template <class T>
+struct GeneralSolution {
+  Dense<T> X;           ///< n by k: zero in the rows whose column of A has no pivot
+  Dense<T> null_space;  ///< n by n - rank
+  RankFacts facts;
+  std::vector<std::int64_t> pivot_columns;
+  /// `direct`: the only solution. `underdetermined`: one of many. `inconsistent`: there is none, and `row` is
+  /// a row of A that contradicts the others; `columns` tells the right-hand sides apart.
+  Report report;
+};
+
+/// Gauss-Jordan elimination with partial pivoting, blocked: nearly all of its work is multiplication of large
+/// matrices, from the first panel to the last.
+///
+/// A column is rejected (dependent on the columns before it) when its pivot, judged as RankFacts tells, is at
+/// most tolerance * ||A||_inf. The same bits come out on every run and for any number of OpenMP threads.
+template <class T>
+class GaussJordan {
+ public:
+  /// Throws NotBuilt, NoDevice.
+  explicit GaussJordan(const Device& device = {}, const GaussJordanOptions& options = {});
+
+  /// The reduced row echelon form of an m by n matrix of rank r: 2 m r (n - r / 2) flops, in the memory of A
+  /// plus O(block (m + n)). Waits for the result.
+  /// Throws DeviceMismatch, OutOfMemory.
+  [[nodiscard]] EchelonForm<T> reduce(Dense<T> A) const;
+  /// The same for a sparse matrix or a view, on a dense copy of it.
+  [[nodiscard]] EchelonForm<T> reduce(MatrixRef<T> A) const;
+
+  /// All solutions of A X = B for any m by n matrix A and m by k B. The elimination takes the flops of
+  /// `reduce`, each right-hand side 2 m r more, twice that with a step of refinement.
+  /// Whether a system is consistent is decided row by row on the residual of X, computed from A: with
+  /// |b - A x|_i > 100 max(m, n) eps (||a_i||_1 ||x||_inf + |b_i|) in a row i, it is not; an option
+  /// `tolerance` larger than 100 max(m, n) eps takes the place of that factor.
+  /// Throws DimensionMismatch, DeviceMismatch, OutOfMemory.
+  [[nodiscard]] GeneralSolution<T> solve(MatrixRef<T> A, DenseView<const T> B) const;
+
+  /// Replaces a square A by its inverse: 2 n^3 flops, O(block n) memory.
+  /// `direct`, or `singular`: with `column`, the first column that has no pivot, A is left half eliminated;
+  /// without it A is singular to working precision, and holds what was computed.
+  /// The figures in the report are measured with two random vectors, and are those of the worse side:
+  /// relative_residual is ||A^-1 (A v) - v||_2 / ||v||_2, or the same from the right; backward_error divides
+  /// by ||A||_inf ||A^-1||_inf instead, in the infinity norm. reciprocal_condition is
+  /// 1 / (||A||_inf ||A^-1||_inf), computed.
+  /// Throws DimensionMismatch, DeviceMismatch, OutOfMemory.
+  Report invert(DenseView<T> A) const;
+
+  [[nodiscard]] const Device& device() const { return device_; }
+
+ private:
+  Device device_;
+  GaussJordanOptions options_;
+};
+
+extern template class GaussJordan<float>;
+extern template class GaussJordan<double>;
+
+}  // namespace echelon

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/solver.hpp>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace echelon {
+
+struct GaussJordanOptions {
+  static constexpr std::string_view name = "gauss-jordan";
+  static constexpr Sides sides = Sides::host;
+  std::optional<double> tolerance = {};
+  bool equilibrate = true;
+  std::int64_t refine = 1;
+  std::int64_t block = 0;
+
+  static std::vector<Option<GaussJordanOptions>> table() {
+    return {{"tolerance",
+             +[](GaussJordanOptions& o) -> std::optional<double>& { return o.tolerance; },
+             "a column is dependent on those before it when its pivot is at most so many ||A||_inf; default "
+             "max(m, n) times the machine epsilon",
+             {0, 1}},
+            {"equilibrate", +[](GaussJordanOptions& o) -> bool& { return o.equilibrate; },
+             "for solving, scale rows and columns first, by powers of two"},
+            {"refine",
+             +[](GaussJordanOptions& o) -> std::int64_t& { return o.refine; },
+             "at most so many steps of iterative refinement",
+             {0, 10}},
+            {"block",
+             +[](GaussJordanOptions& o) -> std::int64_t& { return o.block; },
+             "columns of a panel; 0: chosen by the size of A",
+             {0, 4096}}};
+  }
+};
+
+/// Blocked Gauss-Jordan elimination with partial pivoting as a solver for square A; a sparse A is densified.
+/// n^3 flops and n^2 elements for the elimination, which is kept as a product of panels, and 2 n^2 flops a
+/// right-hand side (twice that with a step of refinement). Where A has no full rank by the tolerance, every
+/// right-hand side is reported as `underdetermined`, with a particular solution, or `inconsistent`, with the
+/// row that says so. <echelon/gauss_jordan.hpp> has the same for rectangular A, the reduced row echelon form
+/// and the inverse.
+template <class T>
+class GaussJordanSolver : public Solver<T> {
+ public:
+  explicit GaussJordanSolver(const Device& device = {}, const GaussJordanOptions& options = {})
+      : Solver<T>(make_solver<T>(device, options)) {}
+};
+
+}  // namespace echelon

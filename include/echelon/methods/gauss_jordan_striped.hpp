@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/solver.hpp>
+
+#include <string_view>
+#include <vector>
+
+namespace echelon {
+
+struct GaussJordanStripedOptions {
+  static constexpr std::string_view name = "gauss-jordan-striped";
+  static constexpr Sides sides = Sides::host;
+  std::int64_t stripe = 32;
+
+  static std::vector<Option<GaussJordanStripedOptions>> table() {
+    return {{"stripe",
+             +[](GaussJordanStripedOptions& o) -> std::int64_t& { return o.stripe; },
+             "rows of a stripe, and columns of a tile",
+             {1, 1024}}};
+  }
+};
+
+/// Gauss-Jordan elimination in stripes of rows and two passes, without pivoting: the scheme as it was
+/// published, for comparison; `gauss-jordan` is faster and safer. A zero on the diagonal ends it (`breakdown`),
+/// and a small one costs digits: for diagonally dominant A.
+/// 2/3 n^3 flops and n^2 elements for the elimination, 2 n^2 flops a right-hand side.
+/// E. Eyvazov, Gauss-Jordan Solver of Linear Equation Systems on GPU, Czech Technical University in Prague
+/// 2021, after M. Carcenac, J. Supercomputing 68 (2014).
+template <class T>
+class GaussJordanStriped : public Solver<T> {
+ public:
+  explicit GaussJordanStriped(const Device& device = {}, const GaussJordanStripedOptions& options = {})
+      : Solver<T>(make_solver<T>(device, options)) {}
+};
+
+}  // namespace echelon

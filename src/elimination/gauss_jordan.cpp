@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "elimination/gauss_jordan.hpp"
+
+#include "elimination/gauss_jordan_system.hpp"
+#include "matrix/assign.hpp"
+#include "solver/instantiate.hpp"
+
+#include <chrono>
+
+namespace echelon {
+
+namespace {
+
+class Clock {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+Report new_report(const Device& device, const Outcome& outcome) {
+  Report report;
+  report.status = outcome.status;
+  report.message = outcome.message;
+  report.row = outcome.row;
+  report.method = std::string(GaussJordanOptions::name);
+  report.device = device;
+  return report;
+}
+
+/// Column k of R's pivots becomes the k-th unit vector.
+template <class T>
+struct SetUnitColumns {
+  DenseView<T> A;
+  const std::int64_t* columns;
+  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
+    const std::int64_t k = e / A.rows;
+    const std::int64_t i = e % A.rows;
+    A.data[columns[k] * A.leading + i] = i == k ? T{1} : T{0};
+  }
+};
+
+template <class T>
+Determinant determinant_of(const std::vector<T>& pivots, std::int64_t exchanges, std::int64_t n,
+                           int exponent) {
+  if (static_cast<std::int64_t>(pivots.size()) < n) return {};
+  Determinant result{exchanges % 2 == 0 ? 1 : -1, 0.5, 1 - exponent * n};
+  for (const T pivot : pivots) {
+    int shift = 0;
+    result.mantissa = std::frexp(result.mantissa * std::abs(static_cast<double>(pivot)), &shift);
+    result.exponent += shift;
+    if (pivot < 0) result.sign = -result.sign;
+  }
+  return result;
+}
+
+template <class B, class T>
+EchelonForm<T> reduce_with(const Device& device, const GaussJordanOptions& options, Dense<T> A) {
+  const Clock clock;
+  EchelonForm<T> form;
+  EliminatedSystem<B, T> system(device, options);
+  const bool square = A.rows() == A.columns();
+  Outcome outcome = system.eliminate(std::move(A), false);
+  form.report = new_report(device, outcome);
+  form.report.column = system.nonfinite_column();
+  form.report.bytes = system.bytes() - system.matrix().bytes();
+  if (!outcome.ok()) return form;
+  form.facts = system.facts();
+  form.pivot_columns = system.pivot_columns();
+  form.row_permutation = system.row_permutation();
+  if (square) {
+    form.determinant = determinant_of(system.pivots(), system.exchanges(), system.rows(), system.exponent());
+    form.report.reciprocal_condition = system.rank() < system.rows() ? 0 : system.reciprocal_condition();
+  }
+  if (form.facts.doubtful) form.report.warnings.push_back(system.rank_words());
+  Dense<T>& R = system.matrix();
+  B& backend = system.backend();
+  backend.for_each(R.rows() * system.rank(),
+                   SetUnitColumns<T>{R.view(), system.elimination().columns().data()});
+  Array<double> row_sums(device, R.rows());
+  const MatrixScan found = scan<T>(backend, R.view(), row_sums.data());
+  if (found.row >= 0) {
+    form.report.status = Status::not_a_number;
+    form.report.message = "the reduced form overflows at row " + std::to_string(found.row) + ", column " +
+                          std::to_string(found.column) + ", counted from 0";
+    form.report.row = found.row;
+    form.report.column = found.column;
+  }
+  form.R = std::move(R);
+  form.report.setup_seconds = clock.seconds();
+  return form;
+}
+
+/// Measures a column of X against A and b as they were given.
+template <class B, class T>
+ColumnReport measure(Audit<T>& audit, const MatrixRef<T>& A, double norm_inf, const T* b, const T* x, T* r,
+                     Outcome& outcome, double& residual_norm) {
+  const VectorFacts right = audit.vector(A.rows(), b);
+  const VectorFacts answer = audit.vector(A.columns(), x);
+  const VectorFacts left_over = audit.residual(A, b, x, r);
+  ColumnReport column;
+  residual_norm = left_over.norm2;
+  column.relative_residual = right.norm2 > 0 ? left_over.norm2 / right.norm2 : left_over.norm2;
+  const double scale = norm_inf * answer.norm_inf + right.norm_inf;
+  column.backward_error = scale > 0 ? left_over.norm_inf / scale : left_over.norm_inf;
+  if (right.nonfinite) {
+    outcome = {Status::not_a_number, "b has a NaN or Inf at row " + std::to_string(*right.nonfinite) +
+                                         " (from 0)",
+               right.nonfinite};
+  } else if (answer.nonfinite) {
+    outcome = {Status::not_a_number, "x has a NaN or Inf, first at element " +
+                                         std::to_string(*answer.nonfinite) + ": overflow",
+               answer.nonfinite};
+  }
+  column.status = outcome.status;
+  return column;
+}
+
+/// Which of two outcomes a report should speak of.
+int severity(Status status) {
+  if (status == Status::direct) return 0;
+  if (status == Status::underdetermined) return 1;
+  return status == Status::not_a_number ? 3 : 2;
+}
+
+template <class B, class T>
+void solve_columns(const EliminatedSystem<B, T>& system, const Device& device, const MatrixRef<T>& A,
+                   DenseView<const T> right, DenseView<T> X, Report& report) {
+  const auto space = system.make_space(std::max(right.columns, std::int64_t{1}));
+  system.solve(*space, A, right, X);
+  const std::unique_ptr<Audit<T>> audit = make_audit<ThisSide, T>(device);
+  const Outcome from_condition = system.rank() == system.columns()
+                                     ? judge_condition<T>(system.reciprocal_condition())
+                                     : Outcome{};
+  for (std::int64_t j = 0; j < right.columns; ++j) {
+    Outcome outcome = system.judge(*space, A, right.column(j), X.column(j));
+    if (outcome.ok()) outcome = from_condition;
+    double residual_norm = 0;
+    const ColumnReport column =
+        measure<B, T>(*audit, A, system.norm_inf(), right.column(j), X.column(j), space->residual.data(),
+                      outcome, residual_norm);
+    const bool worst =
+        report.columns.empty() || severity(column.status) > severity(report.status) ||
+        (column.status == report.status && column.backward_error > report.backward_error);
+    report.columns.push_back(column);
+    if (!worst) continue;
+    report.status = outcome.status;
+    report.message = outcome.message;
+    report.row = outcome.row;
+    report.residual_norm = residual_norm;
+    report.relative_residual = column.relative_residual;
+    report.backward_error = column.backward_error;
+  }
+  report.bytes = system.bytes() + space->bytes();
+}
+
+template <class B, class T>
+GeneralSolution<T> solve_with(const Device& device, const GaussJordanOptions& options, const MatrixRef<T>& A,
+                              DenseView<const T> right) {
+  const Clock clock;
+  GeneralSolution<T> solution;
+  EliminatedSystem<B, T> system(device, options);
+  const Outcome outcome = system.eliminate(to_dense(A), options.equilibrate);
+  solution.report = new_report(device, outcome);
+  solution.report.setup_seconds = clock.seconds();
+  if (!outcome.ok()) {
+    solution.report.column = system.nonfinite_column();
+    return solution;
+  }
+  solution.facts = system.facts();
+  solution.pivot_columns = system.pivot_columns();
+  if (system.rank() == A.columns()) solution.report.reciprocal_condition = system.reciprocal_condition();
+  if (solution.facts.doubtful) solution.report.warnings.push_back(system.rank_words());
+  const Clock solving;
+  Dense<T> in_columns;
+  if (right.layout == Layout::row_major) {
+    in_columns = Dense<T>(device, right.rows, right.columns);
+    assign<T>(right, in_columns);
+    right = in_columns.view();
+  }
+  solution.X = Dense<T>(device, A.columns(), right.columns);
+  solve_columns(system, device, A, right, solution.X.view(), solution.report);
+  solution.null_space = system.null_space();
+  solution.report.solve_seconds = solving.seconds();
+  return solution;
+}
+
+/// Gauss-Jordan as a Solver: for square A, with everything that solvers have.
+template <class B, class T>
+class GaussJordanImplementation final : public SolverImplementation<T> {
+  using System = EliminatedSystem<B, T>;
+  using Space = typename System::Space;
+
+ public:
+  GaussJordanImplementation(const Device& device, const GaussJordanOptions& options)
+      : SolverImplementation<T>(device), equilibrate_(options.equilibrate), system_(device, options) {}
+
+  /// A rank that is not full leaves every right-hand side to tell its own story.
+  Outcome setup(const MatrixRef<T>& A) override {
+    A_ = A;
+    Outcome outcome = system_.eliminate(to_dense(A), equilibrate_);
+    if (!outcome.ok()) return outcome;
+    if (system_.rank() < A.rows()) return {Status::singular, system_.rank_words()};
+    return judge_condition<T>(system_.reciprocal_condition());
+  }
+
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return system_.make_space(System::columns_at_once);
+  }
+  [[nodiscard]] std::size_t bytes() const override { return system_.bytes(); }
+
+  void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> X,
+             std::vector<Job>& jobs) const override {
+    auto& space = static_cast<Space&>(workspace);
+    system_.solve(space, A_, right, X);
+    if (system_.rank() == right.rows) return;
+    for (Job& job : jobs) {
+      job.outcome = system_.judge(space, A_, right.column(job.number), X.column(job.number));
+    }
+  }
+
+  void apply(Workspace& workspace, const T* r, T* z) const override {
+    const std::int64_t n = system_.rows();
+    if (n == 0) return;
+    B backend(this->device());
+    backend.fill(n, T{0}, z);
+    system_.add_solution(static_cast<Space&>(workspace), {r, n, 1, n, this->device()},
+                         {z, n, 1, n, this->device()});
+  }
+
+ private:
+  bool equilibrate_;
+  MatrixRef<T> A_;
+  System system_;
+};
+
+}  // namespace
+
+template <>
+struct MethodWith<GaussJordanOptions> {
+  template <class B, class T>
+  using Type = GaussJordanImplementation<B, T>;
+};
+
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisSide>(
+    const Device&, const GaussJordanOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisSide>(
+    const Device&, const GaussJordanOptions&);
+
+template <class Side, class T>
+EchelonForm<T> reduce_on(const Device& device, const GaussJordanOptions& options, Dense<T> A) {
+  return on_backend(device, [&]<class B>() { return reduce_with<B, T>(device, options, std::move(A)); });
+}
+template <class Side, class T>
+GeneralSolution<T> solve_on(const Device& device, const GaussJordanOptions& options, const MatrixRef<T>& A,
+                            DenseView<const T> B_) {
+  return on_backend(device, [&]<class B>() { return solve_with<B, T>(device, options, A, B_); });
+}
+template <class Side, class T>
+Dense<T> null_space_on(const EchelonForm<T>& form) {
+  return on_backend(form.R.device(), [&]<class B>() {
+    B backend(form.R.device());
+    return null_basis<B, T>(backend, form.R.view(), form.pivot_columns, nullptr);
+  });
+}
+
+template EchelonForm<float> reduce_on<ThisSide>(const Device&, const GaussJordanOptions&, Dense<float>);
+template EchelonForm<double> reduce_on<ThisSide>(const Device&, const GaussJordanOptions&, Dense<double>);
+template GeneralSolution<float> solve_on<ThisSide>(const Device&, const GaussJordanOptions&,
+                                                   const MatrixRef<float>&, DenseView<const float>);
+template GeneralSolution<double> solve_on<ThisSide>(const Device&, const GaussJordanOptions&,
+                                                    const MatrixRef<double>&, DenseView<const double>);
+template Dense<float> null_space_on<ThisSide>(const EchelonForm<float>&);
+template Dense<double> null_space_on<ThisSide>(const EchelonForm<double>&);
+
+}  // namespace echelon

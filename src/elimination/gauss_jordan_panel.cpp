@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "elimination/gauss_jordan_panel.hpp"
+
+#include "backend/openmp/openmp.hpp"
+#include "backend/serial/serial.hpp"
+#include "elimination/gauss_jordan_blocks.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+/// Up to this many columns are eliminated one after the other; wider panels are halved.
+constexpr std::int64_t leaf_columns = 8;
+/// Work on fewer elements stays on the calling thread.
+constexpr std::int64_t worth_sharing = 16'384;
+
+struct Candidate {
+  double magnitude = -1;
+  std::int64_t row = -1;
+};
+
+/// The largest magnitude in column j among the rows [begin, end); the first of equals; a NaN at once.
+template <class T>
+Candidate find_largest(const T* column, std::int64_t begin, std::int64_t end) {
+  Candidate best;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const double magnitude = std::abs(static_cast<double>(column[i]));
+    if (magnitude <= best.magnitude) continue;
+    best = {magnitude, i};
+    if (magnitude != magnitude) break;
+  }
+  return best;
+}
+
+/// A narrow panel, one column after the other.
+template <class T>
+class Leaf {
+ public:
+  Leaf(DenseView<T> A, std::int64_t begin, std::int64_t end, T tolerance, EliminationState& state,
+       const PivotList<T>& pivots)
+      : A_(A), begin_(begin), end_(end), tolerance_(tolerance), state_(state), pivots_(pivots) {}
+
+  void factor() {
+    for (std::int64_t j = begin_; j < end_ && state_.rank < A_.rows; ++j) {
+      const Candidate pivot = find_largest(A_.column(j), state_.rank, A_.rows);
+      const Candidate above = find_largest(A_.column(j), 0, state_.rank);
+      const double size = pivot.magnitude / std::max(above.magnitude, 1.0);
+      if (!std::isfinite(pivot.magnitude + above.magnitude)) {
+        state_.overflow_column = j;
+        return;
+      }
+      if (size <= static_cast<double>(tolerance_)) {
+        reject(j, size);
+      } else {
+        state_.smallest_accepted = std::min(state_.smallest_accepted, size);
+        accept(j, pivot.row);
+      }
+    }
+  }
+
+ private:
+  void reject(std::int64_t j, double size) {
+    state_.largest_rejected = std::max(state_.largest_rejected, size);
+    std::fill(A_.column(j) + state_.rank, A_.column(j) + A_.rows, T{0});
+  }
+
+  void accept(std::int64_t j, std::int64_t row) {
+    const std::int64_t k = state_.rank++;
+    for (std::int64_t c = begin_; c < end_; ++c) std::swap(A_(k, c), A_(row, c));
+    const T pivot = A_(k, j);
+    pivots_.rows[k] = row;
+    pivots_.columns[k] = j;
+    pivots_.values[k] = pivot;
+    for (std::int64_t c = begin_; c < end_; ++c) {
+      if (c == j) continue;
+      const T multiple = A_(k, c) / pivot;
+      subtract(A_.rows, multiple, A_.column(j), A_.column(c));
+      A_(k, c) = multiple;
+    }
+    T* __restrict column = A_.column(j);
+    for (std::int64_t i = 0; i < A_.rows; ++i) column[i] = -column[i] / pivot;
+    column[k] = 1 / pivot;
+  }
+
+  static void subtract(std::int64_t n, T multiple, const T* __restrict x, T* __restrict y) {
+    for (std::int64_t i = 0; i < n; ++i) y[i] -= multiple * x[i];
+  }
+
+  DenseView<T> A_;
+  std::int64_t begin_, end_;
+  T tolerance_;
+  EliminationState& state_;
+  const PivotList<T>& pivots_;
+};
+
+/// The left half, applied to the right half; the right half, applied to the left one.
+template <class B, class T>
+void factor_recursively(B& backend, DenseView<T> A, std::int64_t begin, std::int64_t end, T tolerance,
+                        EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch) {
+  if (end - begin <= leaf_columns) {
+    Leaf<T>(A, begin, end, tolerance, *state, pivots).factor();
+    return;
+  }
+  const std::int64_t middle = begin + (end - begin + leaf_columns) / (2 * leaf_columns) * leaf_columns;
+  const auto half = [&](std::int64_t first, std::int64_t last, DenseView<T> other) {
+    const std::int64_t before = state->rank;
+    factor_recursively(backend, A, first, last, tolerance, state, pivots, scratch);
+    if (state->overflow_column >= 0) return;
+    const PivotRange range{before, state->rank};
+    if (range.count() == 0) return;
+    const DenseView<const T> G =
+        pivot_columns<B, T>(backend, A, first, last, range, pivots.columns, scratch);
+    apply_panel<B, T>(backend, G, range, pivots.rows, other, scratch);
+  };
+  half(begin, middle, column_range(A, middle, end));
+  if (state->overflow_column >= 0) return;
+  half(middle, end, column_range(A, begin, middle));
+}
+
+template <class T>
+void take_rows(int threads, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W) {
+  const std::int64_t count = range.count();
+#pragma omp parallel for num_threads(threads) schedule(static) if (X.columns * count > worth_sharing)
+  for (std::int64_t j = 0; j < X.columns; ++j) {
+    T* column = X.column(j);
+    for (std::int64_t k = range.first; k < range.last; ++k) std::swap(column[k], column[rows[k]]);
+    std::copy_n(column + range.first, count, W + j * count);
+    std::fill_n(column + range.first, count, T{0});
+  }
+}
+
+/// Rows that one thread takes at a time where work goes along the rows of a column-major matrix.
+constexpr std::int64_t row_block = 512;
+
+template <class T>
+void exchange_columns(int threads, DenseView<T> A, const std::int64_t* rows) {
+  const std::int64_t blocks = (A.rows + row_block - 1) / row_block;
+#pragma omp parallel for num_threads(threads) schedule(static) if (A.rows * A.columns > worth_sharing)
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const std::int64_t begin = block * row_block;
+    const std::int64_t end = std::min(begin + row_block, A.rows);
+    for (std::int64_t k = A.columns; k-- > 0;) {
+      if (rows[k] == k) continue;
+      std::swap_ranges(A.column(k) + begin, A.column(k) + end, A.column(rows[k]) + begin);
+    }
+  }
+}
+
+/// Rows [begin, end).
+template <class T>
+MatrixScan scan_block(DenseView<const T> A, std::int64_t begin, std::int64_t end, double* row_sums) {
+  MatrixScan result;
+  std::fill(row_sums + begin, row_sums + end, 0.0);
+  bool finite = true;
+  for (std::int64_t j = 0; j < A.columns; ++j) {
+    const T* column = A.column(j);
+    for (std::int64_t i = begin; i < end; ++i) {
+      const double magnitude = std::abs(static_cast<double>(column[i]));
+      finite = finite && magnitude <= std::numeric_limits<double>::max();
+      result.largest = std::max(result.largest, magnitude);
+      row_sums[i] += magnitude;
+    }
+  }
+  for (std::int64_t i = begin; i < end; ++i) result.norm_inf = std::max(result.norm_inf, row_sums[i]);
+  for (std::int64_t i = begin; i < end && !finite && result.row < 0; ++i) {
+    for (std::int64_t j = 0; j < A.columns && result.row < 0; ++j) {
+      if (!std::isfinite(A(i, j))) result.row = i, result.column = j;
+    }
+  }
+  return result;
+}
+
+template <class T>
+MatrixScan scan_blocks(int threads, DenseView<const T> A, double* row_sums) {
+  const std::int64_t blocks = (A.rows + row_block - 1) / row_block;
+  std::vector<MatrixScan> parts(static_cast<std::size_t>(blocks));
+#pragma omp parallel for num_threads(threads) schedule(static) if (A.rows * A.columns > worth_sharing)
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const std::int64_t begin = block * row_block;
+    parts[static_cast<std::size_t>(block)] =
+        scan_block(A, begin, std::min(begin + row_block, A.rows), row_sums);
+  }
+  MatrixScan result;
+  for (const MatrixScan& part : parts) {
+    result.largest = std::max(result.largest, part.largest);
+    result.norm_inf = std::max(result.norm_inf, part.norm_inf);
+    if (result.row < 0) result.row = part.row, result.column = part.column;
+  }
+  return result;
+}
+
+}  // namespace
+
+template <class T>
+void factor_panel(Serial& backend, DenseView<T> A, std::int64_t begin, std::int64_t end, T tolerance,
+                  EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch) {
+  factor_recursively(backend, A, begin, end, tolerance, state, pivots, scratch);
+}
+template <class T>
+void factor_panel(OpenMp& backend, DenseView<T> A, std::int64_t begin, std::int64_t end, T tolerance,
+                  EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch) {
+  factor_recursively(backend, A, begin, end, tolerance, state, pivots, scratch);
+}
+template <class T>
+void take_pivot_rows(Serial& /*backend*/, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W) {
+  take_rows(1, X, range, rows, W);
+}
+template <class T>
+void take_pivot_rows(OpenMp& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W) {
+  take_rows(backend.threads(), X, range, rows, W);
+}
+template <class T>
+void put_back_columns(Serial& /*backend*/, DenseView<T> A, const std::int64_t* rows) {
+  exchange_columns(1, A, rows);
+}
+template <class T>
+void put_back_columns(OpenMp& backend, DenseView<T> A, const std::int64_t* rows) {
+  exchange_columns(backend.threads(), A, rows);
+}
+template <class T>
+MatrixScan scan(Serial& /*backend*/, DenseView<const T> A, double* row_sums) {
+  return scan_blocks(1, A, row_sums);
+}
+template <class T>
+MatrixScan scan(OpenMp& backend, DenseView<const T> A, double* row_sums) {
+  return scan_blocks(backend.threads(), A, row_sums);
+}
+
+template void factor_panel(Serial&, DenseView<float>, std::int64_t, std::int64_t, float, EliminationState*,
+                           const PivotList<float>&, PanelScratch<float>&);
+template void factor_panel(Serial&, DenseView<double>, std::int64_t, std::int64_t, double, EliminationState*,
+                           const PivotList<double>&, PanelScratch<double>&);
+template void factor_panel(OpenMp&, DenseView<float>, std::int64_t, std::int64_t, float, EliminationState*,
+                           const PivotList<float>&, PanelScratch<float>&);
+template void factor_panel(OpenMp&, DenseView<double>, std::int64_t, std::int64_t, double, EliminationState*,
+                           const PivotList<double>&, PanelScratch<double>&);
+template void take_pivot_rows(Serial&, DenseView<float>, PivotRange, const std::int64_t*, float*);
+template void take_pivot_rows(Serial&, DenseView<double>, PivotRange, const std::int64_t*, double*);
+template void take_pivot_rows(OpenMp&, DenseView<float>, PivotRange, const std::int64_t*, float*);
+template void take_pivot_rows(OpenMp&, DenseView<double>, PivotRange, const std::int64_t*, double*);
+template void put_back_columns(Serial&, DenseView<float>, const std::int64_t*);
+template void put_back_columns(Serial&, DenseView<double>, const std::int64_t*);
+template void put_back_columns(OpenMp&, DenseView<float>, const std::int64_t*);
+template void put_back_columns(OpenMp&, DenseView<double>, const std::int64_t*);
+template MatrixScan scan(Serial&, DenseView<const float>, double*);
+template MatrixScan scan(Serial&, DenseView<const double>, double*);
+template MatrixScan scan(OpenMp&, DenseView<const float>, double*);
+template MatrixScan scan(OpenMp&, DenseView<const double>, double*);
+
+}  // namespace echelon

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The steps of blocked Gauss-Jordan elimination that are written natively for each backend; everything else
+/// is multiplication of matrices.
+///
+/// A panel is a block of columns, all m rows high. Eliminating with the p pivots found in it multiplies the
+/// whole matrix from the left by a matrix that differs from the identity in p columns. These columns, G
+/// (m by p), replace the p pivot columns of the panel. Applying the panel to other columns X is then
+///
+///     W = the pivot rows of X (p rows),   those rows of X = 0,   X = X + G W.
+///
+/// The columns of the panel that got no pivot have their reduced form at once and never change again: they
+/// are zero in every row that is still to become a pivot row.
+#pragma once
+
+#include "backend/annotate.hpp"
+
+#include <echelon/array.hpp>
+#include <echelon/dense.hpp>
+
+#include <cfloat>
+#include <cstdint>
+
+namespace echelon {
+
+class Serial;
+class OpenMp;
+class Cuda;
+
+/// What the elimination has come to; lives in the backend's memory.
+///
+/// When its turn comes, a column reads x in the rows that have pivots and s in the others: it is the
+/// combination x of the pivot columns, but for s. Its pivot, the largest element of s, is judged by
+/// ||s||_inf / max(1, ||x||_inf): A would have to change by about that much to make the column dependent.
+struct EliminationState {
+  std::int64_t rank = 0;
+  double smallest_accepted = DBL_MAX;
+  double largest_rejected = -1;       ///< of the columns without a pivot; negative: every column had one
+  std::int64_t overflow_column = -1;  ///< where a pivot was not finite: nothing more is done from there on
+};
+
+/// Where the pivots are, by number; in the backend's memory.
+template <class T>
+struct PivotList {
+  std::int64_t* rows;     ///< rows[k] >= k was exchanged with row k
+  std::int64_t* columns;  ///< ascending
+  T* values;
+};
+
+/// Rows [first, last) of pivots.
+struct PivotRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  [[nodiscard]] ECHELON_ANYWHERE std::int64_t count() const { return last - first; }
+};
+
+/// Scratch of the panel steps: `rows` holds W, and `columns` the columns of G where they do not lie side by
+/// side. For panels of b columns in an m by n matrix: b n and b m elements.
+template <class T>
+struct PanelScratch {
+  Array<T> rows;
+  Array<T> columns;
+};
+
+/// Finds pivots in columns [begin, end) of A, among the rows from state->rank on, by magnitude, the upper of
+/// two equals; a column for which ||s||_inf / max(1, ||x||_inf) is at most `tolerance` gets none. Leaves G in the columns with
+/// a pivot, the reduced form in the others, and adds to `state` and `pivots`. Only these columns are touched.
+/// 2 m (end - begin)^2 flops.
+template <class T>
+void factor_panel(Serial& backend, DenseView<T> A, std::int64_t begin, std::int64_t end, T tolerance,
+                  EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch);
+template <class T>
+void factor_panel(OpenMp& backend, DenseView<T> A, std::int64_t begin, std::int64_t end, T tolerance,
+                  EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch);
+template <class T>
+void factor_panel(Cuda& backend, DenseView<T> A, std::int64_t begin, std::int64_t end, T tolerance,
+                  EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch);
+
+/// For the pivots in `range`, in their order, exchanges the rows of X as the elimination did; then moves the
+/// pivot rows to W (range.count() by X.columns, as compact as can be) and puts zeros in their place.
+template <class T>
+void take_pivot_rows(Serial& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W);
+template <class T>
+void take_pivot_rows(OpenMp& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W);
+template <class T>
+void take_pivot_rows(Cuda& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W);
+
+/// Exchanges columns k and rows[k] of A for k = n - 1, ..., 0: A P, for the inverse.
+template <class T>
+void put_back_columns(Serial& backend, DenseView<T> A, const std::int64_t* rows);
+template <class T>
+void put_back_columns(OpenMp& backend, DenseView<T> A, const std::int64_t* rows);
+template <class T>
+void put_back_columns(Cuda& backend, DenseView<T> A, const std::int64_t* rows);
+
+/// A matrix at a glance.
+struct MatrixScan {
+  double largest = 0;  ///< magnitude
+  double norm_inf = 0;
+  std::int64_t row = -1;  ///< of the first element, row by row, that is NaN or Inf; negative when none is
+  std::int64_t column = -1;
+};
+
+/// One pass over A. `row_sums`: A.rows() elements for the sums of magnitudes along the rows.
+template <class T>
+MatrixScan scan(Serial& backend, DenseView<const T> A, double* row_sums);
+template <class T>
+MatrixScan scan(OpenMp& backend, DenseView<const T> A, double* row_sums);
+template <class T>
+MatrixScan scan(Cuda& backend, DenseView<const T> A, double* row_sums);
+
+}  // namespace echelon

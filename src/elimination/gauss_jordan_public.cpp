@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The class that users see: checks, and the way to the side that does the work.
+#include "elimination/gauss_jordan.hpp"
+
+#include <echelon/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace echelon {
+
+double RankFacts::gap() const {
+  if (!smallest_accepted_pivot || !largest_rejected_pivot) return std::numeric_limits<double>::infinity();
+  return *smallest_accepted_pivot / *largest_rejected_pivot;
+}
+
+double Determinant::value() const {
+  constexpr std::int64_t beyond = 1 << 20;
+  const auto power = static_cast<int>(std::clamp(exponent, -beyond, beyond));
+  return sign * std::ldexp(mantissa, power);
+}
+
+double Determinant::log10() const {
+  return std::log10(mantissa) + static_cast<double>(exponent) * std::log10(2.0);
+}
+
+namespace {
+
+void check_same_memory(const Device& device, const Device& operand, const char* what) {
+  if (same_memory(device, operand)) return;
+  throw DeviceMismatch(fmt::format("the elimination runs on {}, but {} is on {}: move one with to(device)",
+                                   device.name(), what, operand.name()));
+}
+
+}  // namespace
+
+template <class T>
+GaussJordan<T>::GaussJordan(const Device& device, const GaussJordanOptions& options)
+    : device_(device), options_(options) {
+  require(device);
+  if (!device.on_host()) {
+    throw NotBuilt(fmt::format("GaussJordan runs on serial and openmp only, not on {}", device.name()));
+  }
+}
+
+template <class T>
+EchelonForm<T> GaussJordan<T>::reduce(Dense<T> A) const {
+  check_same_memory(device_, A.device(), "A");
+  return reduce_on<HostSide, T>(device_, options_, std::move(A));
+}
+
+template <class T>
+EchelonForm<T> GaussJordan<T>::reduce(MatrixRef<T> A) const {
+  check_same_memory(device_, A.device(), "A");
+  return reduce(to_dense(A));
+}
+
+template <class T>
+GeneralSolution<T> GaussJordan<T>::solve(MatrixRef<T> A, DenseView<const T> B) const {
+  if (A.rows() != B.rows) {
+    throw DimensionMismatch(fmt::format("A is {} by {} and B {} by {}: they need equally many rows", A.rows(),
+                                        A.columns(), B.rows, B.columns));
+  }
+  check_same_memory(device_, A.device(), "A");
+  check_same_memory(device_, B.device, "B");
+  return solve_on<HostSide, T>(device_, options_, A, B);
+}
+
+template <class T>
+Report GaussJordan<T>::invert(DenseView<T> A) const {
+  if (A.rows != A.columns) {
+    throw DimensionMismatch(
+        fmt::format("A is {} by {}; only a square matrix has an inverse", A.rows, A.columns));
+  }
+  check_same_memory(device_, A.device, "A");
+  return invert_on<HostSide, T>(device_, options_, A);
+}
+
+template <class T>
+Dense<T> null_space(const EchelonForm<T>& form) {
+  return null_space_on<HostSide, T>(form);
+}
+
+template class GaussJordan<float>;
+template class GaussJordan<double>;
+template Dense<float> null_space(const EchelonForm<float>&);
+template Dense<double> null_space(const EchelonForm<double>&);
+
+}  // namespace echelon

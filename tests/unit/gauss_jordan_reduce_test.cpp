@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The reduced row echelon form, the rank, the null space and the determinant.
+#include "gauss_jordan_support.hpp"
+
+#include <echelon/echelon.hpp>
+
+#include <gtest/gtest.h>
+
+namespace echelon::test {
+namespace {
+
+const std::vector<Device> host_devices = {Device::serial(), Device::openmp(3)};
+
+template <class T>
+class GaussJordanReduceOf : public testing::Test {};
+using Reals = testing::Types<float, double>;
+TYPED_TEST_SUITE(GaussJordanReduceOf, Reals);
+
+/// Integers, exactly: fraction-free elimination, in which every element is a minor of the matrix.
+struct ExactForm {
+  std::vector<std::vector<std::int64_t>> rows;
+  std::int64_t denominator = 1;
+  std::vector<std::int64_t> pivot_columns;
+  int exchanges = 0;
+
+  explicit ExactForm(std::vector<std::vector<std::int64_t>> matrix) : rows(std::move(matrix)) {
+    const std::size_t columns = rows.empty() ? 0 : rows.front().size();
+    for (std::size_t j = 0; j < columns; ++j) {
+      const std::size_t k = pivot_columns.size();
+      std::size_t p = k;
+      while (p < rows.size() && rows[p][j] == 0) ++p;
+      if (p >= rows.size()) continue;
+      if (p != k) std::swap(rows[p], rows[k]), ++exchanges;
+      const std::int64_t pivot = rows[k][j];
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        const std::int64_t factor = rows[i][j];
+        for (std::size_t c = 0; c < columns && i != k; ++c) {
+          rows[i][c] = (pivot * rows[i][c] - factor * rows[k][c]) / denominator;
+        }
+      }
+      denominator = pivot;
+      pivot_columns.push_back(static_cast<std::int64_t>(j));
+    }
+  }
+  [[nodiscard]] double operator()(std::size_t i, std::size_t j) const {
+    return static_cast<double>(rows[i][j]) / static_cast<double>(denominator);
+  }
+};
+
+TYPED_TEST(GaussJordanReduceOf, MatchesExactArithmeticOnIntegers) {
+  using T = TypeParam;
+  std::mt19937 random(5);
+  const auto up_to = [&](int most) { return std::uniform_int_distribution<int>(0, most)(random); };
+  for (int round = 0; round < 400; ++round) {
+    const auto m = static_cast<std::size_t>(up_to(8));
+    const auto n = static_cast<std::size_t>(1 + up_to(9));
+    std::vector<std::vector<std::int64_t>> table(m, std::vector<std::int64_t>(n));
+    for (auto& row : table) {
+      for (auto& element : row) element = up_to(2) == 0 ? 0 : up_to(6) - 3;
+    }
+    if (m > 2 && up_to(1) == 0) {
+      for (std::size_t j = 0; j < n; ++j) table[m - 1][j] = table[0][j] - 2 * table[1][j];
+    }
+    const ExactForm exact(table);
+    Dense<T> a(Device(), static_cast<std::int64_t>(m), static_cast<std::int64_t>(n));
+    for (std::size_t i = 0; i < m; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        a(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)) = static_cast<T>(table[i][j]);
+      }
+    }
+    const EchelonForm<T> form = GaussJordan<T>(host_devices[static_cast<std::size_t>(round % 2)]).reduce(a);
+    ASSERT_EQ(form.report.status, Status::direct) << form.report.message;
+    ASSERT_EQ(form.pivot_columns, exact.pivot_columns) << "round " << round;
+    EXPECT_EQ(form.facts.rank, static_cast<std::int64_t>(exact.pivot_columns.size()));
+    for (std::size_t i = 0; i < m; ++i) {
+      for (std::size_t j = 0; j < n; ++j) {
+        const auto got = static_cast<double>(form.R(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)));
+        EXPECT_NEAR(got, exact(i, j), 1e4 * unit<T> * (1 + std::abs(exact(i, j))));
+      }
+    }
+    if (m != n) continue;
+    const double determinant =
+        form.facts.rank < static_cast<std::int64_t>(n)
+            ? 0
+            : static_cast<double>(exact.denominator) * (exact.exchanges % 2 == 0 ? 1 : -1);
+    EXPECT_NEAR(form.determinant->value(), determinant, 1e3 * unit<T> * std::abs(determinant));
+  }
+}
+
+/// R has the shape it should have, and A = A(:, pivots) R, to rounding.
+template <class T>
+void expect_reduced(const Dense<T>& a, const EchelonForm<T>& form, double bound) {
+  const std::int64_t rank = form.facts.rank;
+  ASSERT_EQ(static_cast<std::int64_t>(form.pivot_columns.size()), rank);
+  ASSERT_EQ(form.R.rows(), a.rows());
+  ASSERT_EQ(form.R.columns(), a.columns());
+  EXPECT_TRUE(std::is_sorted(form.pivot_columns.begin(), form.pivot_columns.end()));
+  Dense<T> top(Device(), rank, a.columns());
+  for (std::int64_t j = 0; j < a.columns(); ++j) {
+    for (std::int64_t i = 0; i < a.rows(); ++i) {
+      if (i < rank) top(i, j) = form.R(i, j);
+      const bool before_pivot = i >= rank || j < form.pivot_columns[static_cast<std::size_t>(i)];
+      if (before_pivot) {
+        EXPECT_EQ(form.R(i, j), T{0});
+      }
+    }
+  }
+  for (std::int64_t k = 0; k < rank; ++k) {
+    for (std::int64_t i = 0; i < a.rows(); ++i) {
+      EXPECT_EQ(form.R(i, form.pivot_columns[static_cast<std::size_t>(k)]), i == k ? T{1} : T{0});
+    }
+  }
+  const double scale = largest_magnitude(a) * std::max(1.0, largest_magnitude(top)) * unit<T> *
+                       static_cast<double>(std::max(a.rows(), a.columns()));
+  EXPECT_LE(largest_difference(product(columns_of(a, form.pivot_columns), top), a), bound * scale);
+  std::vector<std::int64_t> rows = form.row_permutation;
+  std::sort(rows.begin(), rows.end());
+  for (std::int64_t i = 0; i < a.rows(); ++i) EXPECT_EQ(rows[static_cast<std::size_t>(i)], i);
+}
+
+struct Shape {
+  std::int64_t m, n, rank;
+};
+
+TYPED_TEST(GaussJordanReduceOf, FindsTheRankOfProducts) {
+  using T = TypeParam;
+  for (const Shape s : {Shape{5, 5, 0}, {1, 1, 1}, {3, 7, 2}, {7, 3, 2}, {33, 31, 7}, {129, 200, 64},
+                        {200, 129, 64}, {64, 64, 63}, {300, 300, 150}, {40, 300, 40}, {300, 40, 40}}) {
+    SCOPED_TRACE(std::to_string(s.m) + " by " + std::to_string(s.n) + ", rank " + std::to_string(s.rank));
+    const Dense<T> a = product(random_dense<T>(s.m, s.rank, 1), random_dense<T>(s.rank, s.n, 2));
+    for (const Device& device : host_devices) {
+      for (const std::int64_t block : {0, 1, 24}) {
+        const GaussJordan<T> elimination(device, {.block = block});
+        const EchelonForm<T> form = elimination.reduce(a);
+        ASSERT_EQ(form.report.status, Status::direct);
+        ASSERT_EQ(form.facts.rank, s.rank);
+        expect_reduced(a, form, 1000);
+        if constexpr (std::is_same_v<T, double>) {  // float has too few digits for some
+          for (std::int64_t k = 0; k < s.rank; ++k) {
+            EXPECT_EQ(form.pivot_columns[static_cast<std::size_t>(k)], k);
+          }
+          EXPECT_FALSE(form.facts.doubtful);
+          EXPECT_GT(form.facts.gap(), 1e3);
+        }
+      }
+    }
+  }
+}
+
+/// A = C R for an R that was made up: R comes back.
+TYPED_TEST(GaussJordanReduceOf, FindsPivotsWhereverTheyAre) {
+  using T = TypeParam;
+  std::mt19937 random(3);
+  for (const Shape s : {Shape{20, 40, 12}, {70, 130, 50}, {130, 100, 41}, {1025, 60, 20}}) {
+    std::vector<std::int64_t> pivots(static_cast<std::size_t>(s.n));
+    std::iota(pivots.begin(), pivots.end(), 0);
+    std::shuffle(pivots.begin(), pivots.end(), random);
+    pivots.resize(static_cast<std::size_t>(s.rank));
+    std::sort(pivots.begin(), pivots.end());
+    Dense<T> R = random_dense<T>(s.rank, s.n, 4);
+    for (std::int64_t k = 0; k < s.rank; ++k) {
+      const std::int64_t pivot = pivots[static_cast<std::size_t>(k)];
+      for (std::int64_t j = 0; j < pivot; ++j) R(k, j) = 0;
+      for (std::int64_t i = 0; i < s.rank; ++i) R(i, pivot) = i == k ? T{1} : T{0};
+    }
+    const Dense<T> a = product(random_dense<T>(s.m, s.rank, 6), R);
+    const EchelonForm<T> form = GaussJordan<T>().reduce(a);
+    ASSERT_EQ(form.pivot_columns, pivots);
+    expect_reduced(a, form, 1000);
+    double difference = 0;
+    for (std::int64_t j = 0; j < s.n; ++j) {
+      for (std::int64_t i = 0; i < s.rank; ++i) {
+        difference = std::max(difference, std::abs(static_cast<double>(form.R(i, j) - R(i, j))));
+      }
+    }
+    EXPECT_LT(difference, 1e4 * unit<T>);
+    const Dense<T> basis = null_space(form);
+    ASSERT_EQ(basis.columns(), s.n - s.rank);
+    EXPECT_LT(largest_magnitude(product(a, basis)), 1e3 * unit<T> * largest_magnitude(a) * static_cast<double>(s.n));
+    std::int64_t k = 0;
+    for (std::int64_t i = 0; i < s.n; ++i) {
+      if (std::binary_search(pivots.begin(), pivots.end(), i)) continue;
+      for (std::int64_t c = 0; c < basis.columns(); ++c) EXPECT_EQ(basis(i, c), c == k ? T{1} : T{0});
+      ++k;
+    }
+  }
+}
+
+TYPED_TEST(GaussJordanReduceOf, TakesEverySize) {
+  using T = TypeParam;
+  for (const std::int64_t n : {0, 1, 2, 3, 5, 10, 31, 32, 33, 50, 127, 129}) {
+    for (int type = 1; type <= 11; ++type) {
+      if (type == 9) continue;  // singular by the tolerance or not: rounding decides
+      SCOPED_TRACE("type " + std::to_string(type) + ", n = " + std::to_string(n));
+      const Dense<T> a = lapack_type<T>(type, n, 11);
+      const EchelonForm<T> form = GaussJordan<T>(Device::openmp(2)).reduce(a);
+      ASSERT_EQ(form.report.status, Status::direct);
+      const std::int64_t zero = type == 7 ? (n + 1) / 2 : (type == 5 || type == 6 ? std::min<std::int64_t>(n, 1) : 0);
+      EXPECT_EQ(form.facts.rank, n - zero);
+      if (type < 10) expect_reduced(a, form, 1000);
+      EXPECT_EQ(form.facts.largest_rejected_pivot.has_value(), zero > 0);
+      if (zero > 0) {
+        EXPECT_EQ(*form.facts.largest_rejected_pivot, 0);
+      }
+    }
+  }
+  for (const std::int64_t n : {1000, 1023, 1025}) {
+    const Dense<T> a = random_dense<T>(n, n, 3);
+    const EchelonForm<T> form = GaussJordan<T>().reduce(a);
+    EXPECT_EQ(form.facts.rank, n);
+    EXPECT_EQ(largest_difference(form.R, identity<T>(n)), 0);
+  }
+}
+
+TYPED_TEST(GaussJordanReduceOf, TakesEmptyShapes) {
+  using T = TypeParam;
+  for (const Shape s : {Shape{0, 0, 0}, {0, 5, 0}, {5, 0, 0}}) {
+    const EchelonForm<T> form = GaussJordan<T>().reduce(Dense<T>(Device(), s.m, s.n));
+    EXPECT_EQ(form.report.status, Status::direct);
+    EXPECT_EQ(form.facts.rank, 0);
+    EXPECT_FALSE(form.facts.doubtful);
+    EXPECT_FALSE(form.facts.smallest_accepted_pivot);
+    EXPECT_EQ(null_space(form).columns(), s.n);
+    if (s.m == s.n) {
+      EXPECT_EQ(form.determinant->value(), 1);
+    }
+  }
+}
+
+TYPED_TEST(GaussJordanReduceOf, SkipsZeroColumnsAndRows) {
+  using T = TypeParam;
+  Dense<T> a = random_dense<T>(60, 90, 8);
+  for (const std::int64_t j : {0, 1, 31, 32, 50, 89}) std::fill_n(a.data() + j * 60, 60, T{0});
+  for (std::int64_t j = 0; j < 90; ++j) a(0, j) = a(17, j) = a(59, j) = 0;
+  const EchelonForm<T> form = GaussJordan<T>().reduce(a);
+  EXPECT_EQ(form.facts.rank, 57);
+  expect_reduced(a, form, 1000);
+  for (const std::int64_t j : {0, 1, 31, 32, 50}) {
+    EXPECT_FALSE(std::binary_search(form.pivot_columns.begin(), form.pivot_columns.end(), j));
+  }
+}
+
+TYPED_TEST(GaussJordanReduceOf, GivesTheSameBitsForAnyNumberOfThreads) {
+  using T = TypeParam;
+  for (const Shape s : {Shape{700, 700, 700}, {600, 900, 300}, {900, 500, 333}}) {
+    const Dense<T> a = product(random_dense<T>(s.m, s.rank, 1), random_dense<T>(s.rank, s.n, 2));
+    const EchelonForm<T> serial = GaussJordan<T>(Device::serial()).reduce(a);
+    for (const int threads : {1, 2, 3, 2}) {
+      const EchelonForm<T> form = GaussJordan<T>(Device::openmp(threads)).reduce(a);
+      EXPECT_EQ(form.R.to_vector(), serial.R.to_vector());
+      EXPECT_EQ(form.row_permutation, serial.row_permutation);
+      EXPECT_EQ(form.facts.smallest_accepted_pivot, serial.facts.smallest_accepted_pivot);
+      EXPECT_EQ(form.facts.largest_rejected_pivot, serial.facts.largest_rejected_pivot);
+      EXPECT_EQ(form.facts.distance_to_lower_rank, serial.facts.distance_to_lower_rank);
+    }
+  }
+}
+
+TYPED_TEST(GaussJordanReduceOf, SaysWhereANonNumberIs) {
+  using T = TypeParam;
+  for (const T bad : {std::numeric_limits<T>::quiet_NaN(), -std::numeric_limits<T>::infinity()}) {
+    Dense<T> a = random_dense<T>(1025, 33, 8);
+    a(1024, 3) = bad;
+    a(700, 20) = bad;
+    const EchelonForm<T> form = GaussJordan<T>().reduce(a);
+    EXPECT_EQ(form.report.status, Status::not_a_number);
+    EXPECT_EQ(form.report.row, 700);
+    EXPECT_EQ(form.report.column, 20);
+    EXPECT_NE(form.report.message.find("row 700, column 20"), std::string::npos) << form.report.message;
+  }
+}
+
+/// A power of two changes no digit of anything.
+TYPED_TEST(GaussJordanReduceOf, StaysInRangeNearItsEnds) {
+  using T = TypeParam;
+  const Dense<T> a = product(random_dense<T>(40, 20, 1), random_dense<T>(20, 40, 2));
+  const EchelonForm<T> form = GaussJordan<T>().reduce(a);
+  const int far = std::numeric_limits<T>::max_exponent - 10;
+  for (const int exponent : {far, -far}) {
+    const EchelonForm<T> other = GaussJordan<T>().reduce(scaled(a, static_cast<T>(std::ldexp(1.0, exponent))));
+    ASSERT_EQ(other.report.status, Status::direct) << other.report.message;
+    EXPECT_EQ(other.facts.rank, 20);
+    if (exponent > 0) {  // below, digits may be lost
+      EXPECT_EQ(other.R.to_vector(), form.R.to_vector());
+    }
+    EXPECT_NEAR(*other.facts.smallest_accepted_pivot / std::ldexp(*form.facts.smallest_accepted_pivot, exponent),
+                1, 1e-3);
+  }
+}
+
+TEST(GaussJordanReduce, CountsTheDeterminantBeyondTheRangeOfADouble) {
+  for (const double factor : {1e-250, 1.0, 1e250}) {
+    const std::int64_t n = 60;
+    const Dense<double> a = scaled(random_dense<double>(n, n, 9), factor);
+    // Plain elimination with row exchanges, magnitudes as logarithms.
+    std::vector<std::vector<long double>> table(60, std::vector<long double>(60));
+    for (std::size_t i = 0; i < 60; ++i) {
+      for (std::size_t j = 0; j < 60; ++j) table[i][j] = a(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
+    }
+    double logarithm = 0;
+    int sign = 1;
+    for (std::size_t k = 0; k < 60; ++k) {
+      std::size_t p = k;
+      for (std::size_t i = k; i < 60; ++i) {
+        if (std::abs(table[i][k]) > std::abs(table[p][k])) p = i;
+      }
+      if (p != k) std::swap(table[p], table[k]), sign = -sign;
+      if (table[k][k] < 0) sign = -sign;
+      logarithm += static_cast<double>(std::log10(std::abs(table[k][k])));
+      for (std::size_t i = k + 1; i < 60; ++i) {
+        const long double factor_i = table[i][k] / table[k][k];
+        for (std::size_t j = k; j < 60; ++j) table[i][j] -= factor_i * table[k][j];
+      }
+    }
+    const Determinant determinant = *GaussJordan<double>().reduce(a).determinant;
+    EXPECT_EQ(determinant.sign, sign);
+    EXPECT_NEAR(determinant.log10(), logarithm, 1e-9);
+    EXPECT_GE(determinant.mantissa, 0.5);
+    EXPECT_LT(determinant.mantissa, 1);
+    if (factor > 1) {
+      EXPECT_TRUE(std::isinf(determinant.value()));
+    }
+    if (factor < 1) {
+      EXPECT_EQ(determinant.value(), 0);
+    }
+  }
+  EXPECT_EQ(GaussJordan<double>().reduce(zeros<double>(3, 3)).determinant->sign, 0);
+  EXPECT_FALSE(GaussJordan<double>().reduce(zeros<double>(3, 4)).determinant);
+}
+
+TEST(GaussJordanReduce, TheToleranceIsRelativeAndCanBeSet) {
+  Dense<double> a = identity<double>(3);
+  a(2, 2) = 1e-6;
+  EXPECT_EQ(GaussJordan<double>().reduce(a).facts.rank, 3);
+  const RankFacts coarse = GaussJordan<double>({}, {.tolerance = 1e-5}).reduce(a).facts;
+  EXPECT_EQ(coarse.rank, 2);
+  EXPECT_EQ(coarse.largest_rejected_pivot, 1e-6);
+  EXPECT_EQ(coarse.tolerance, 1e-5);
+  EXPECT_TRUE(coarse.doubtful == (1 < 1000 * 1e-5));
+  a(2, 2) = 1e-30;
+  EXPECT_EQ(GaussJordan<double>().reduce(a).facts.rank, 2);
+  EXPECT_EQ(GaussJordan<double>({}, {.tolerance = 0}).reduce(a).facts.rank, 3);
+}
+
+TEST(GaussJordanReduce, DoubtsWhatAnotherToleranceWouldChange) {
+  const auto facts = [](const Dense<double>& a) { return GaussJordan<double>().reduce(a).facts; };
+  Dense<double> a = identity<double>(4);
+  EXPECT_FALSE(facts(a).doubtful);
+  a(3, 3) = 1e-14;  // a little above the tolerance
+  EXPECT_EQ(facts(a).rank, 4);
+  EXPECT_TRUE(facts(a).doubtful);
+  a(3, 3) = 1e-16;  // a little below
+  EXPECT_EQ(facts(a).rank, 3);
+  EXPECT_FALSE(facts(a).doubtful);
+  a(2, 2) = 1e-13;  // and neither far from the other
+  EXPECT_TRUE(facts(a).doubtful);
+  for (const std::int64_t n : {14, 20, 40}) EXPECT_TRUE(facts(hilbert<double>(n)).doubtful) << n;
+  for (const std::int64_t n : {14, 20, 40}) EXPECT_TRUE(facts(lotkin<double>(n)).doubtful) << n;
+  EXPECT_FALSE(facts(frank<double>(10)).doubtful);
+  EXPECT_TRUE(facts(vandermonde<double>(30)).doubtful);
+}
+
+/// Every diagonal element, the pivot of plain elimination, is above 1e-4, and yet the matrix is 1e-18 away
+/// from a singular one: the last column is very nearly a combination of the others.
+TEST(GaussJordanReduce, IsNotMisledByKahansMatrix) {
+  const RankFacts facts = GaussJordan<double>().reduce(kahan<double>(110, 1.2)).facts;
+  EXPECT_LT(facts.rank, 110);
+  EXPECT_TRUE(facts.doubtful);
+  const RankFacts shorter = GaussJordan<double>().reduce(kahan<double>(30, 1.2)).facts;
+  EXPECT_EQ(shorter.rank, 30);
+  EXPECT_FALSE(shorter.doubtful);
+}
+
+TEST(GaussJordanReduce, TakesASparseMatrixAndAView) {
+  const Csr<double> sparse = shifted_cycle(33).csr<double>();
+  EXPECT_EQ(GaussJordan<double>().reduce(MatrixRef<double>(sparse)).facts.rank, 33);
+  const std::vector<double> by_row = {1, 2, 3, 2, 4, 7};
+  const DenseView<const double> view(by_row.data(), 2, 3, 3, Device(), Layout::row_major);
+  const EchelonForm<double> form = GaussJordan<double>().reduce(MatrixRef<double>(view));
+  EXPECT_EQ(form.pivot_columns, (std::vector<std::int64_t>{0, 2}));
+  EXPECT_EQ(form.R.to_vector(), (std::vector<double>{1, 0, 2, 0, 0, 1}));
+}
+
+TEST(GaussJordanReduce, RefusesAGpu) {
+  EXPECT_THROW(GaussJordan<double>(Device::cuda()), Error);
+}
+
+}  // namespace
+}  // namespace echelon::test

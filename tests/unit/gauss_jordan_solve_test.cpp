@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Systems of every shape: one solution, many, none.
+#include "gauss_jordan_support.hpp"
+
+#include <echelon/echelon.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace echelon::test {
+namespace {
+
+constexpr double passing = 30;  // LAPACK's threshold
+const std::vector<Device> host_devices = {Device::serial(), Device::openmp(2)};
+
+template <class T>
+class GaussJordanSolveOf : public testing::Test {};
+using Reals = testing::Types<float, double>;
+TYPED_TEST_SUITE(GaussJordanSolveOf, Reals);
+
+template <class T>
+double residual_ratio(const Dense<T>& a, const Dense<T>& x, const Dense<T>& b) {
+  const double n = static_cast<double>(std::max<std::int64_t>({a.rows(), a.columns(), 1}));
+  const double size = largest_magnitude(a) * n * largest_magnitude(x) + largest_magnitude(b);
+  return size > 0 ? largest_difference(product(a, x), b) / (size * n * unit<T>) : 0;
+}
+
+struct Shape {
+  std::int64_t m, n, rank;
+};
+const std::vector<Shape> shapes = {{1, 1, 1},    {1, 5, 1},     {5, 1, 1},     {4, 4, 2},      {6, 4, 4},
+                                   {6, 4, 2},    {4, 6, 4},     {4, 6, 3},     {33, 33, 33},   {33, 33, 30},
+                                   {129, 65, 65}, {129, 65, 40}, {65, 129, 65}, {65, 129, 40}, {300, 200, 150}};
+
+/// b = A x for an x that was made up: consistent, whatever the shape.
+TYPED_TEST(GaussJordanSolveOf, TellsOneSolutionFromMany) {
+  using T = TypeParam;
+  for (const Shape s : shapes) {
+    const Dense<T> a = product(random_dense<T>(s.m, s.rank, 1), random_dense<T>(s.rank, s.n, 2));
+    for (const std::int64_t k : {1, 2, 15, 70}) {
+      for (const Device& device : host_devices) {
+        SCOPED_TRACE(std::to_string(s.m) + " by " + std::to_string(s.n) + ", rank " + std::to_string(s.rank) +
+                     ", k = " + std::to_string(k) + " on " + device.name());
+        const Dense<T> b = product(a, random_dense<T>(s.n, k, 3));
+        const GeneralSolution<T> solution = GaussJordan<T>(device).solve(a, b);
+        ASSERT_EQ(solution.facts.rank, s.rank);
+        EXPECT_EQ(solution.report.status, s.rank == s.n ? Status::direct : Status::underdetermined)
+            << solution.report.message;
+        EXPECT_LT(residual_ratio(a, solution.X, b), passing);
+        ASSERT_EQ(solution.report.columns.size(), static_cast<std::size_t>(k));
+        ASSERT_EQ(solution.null_space.columns(), s.n - s.rank);
+        EXPECT_LT(largest_magnitude(product(a, solution.null_space)),
+                  passing * unit<T> * largest_magnitude(a) * static_cast<double>(s.n) *
+                      (1 + largest_magnitude(solution.null_space)));
+        for (std::int64_t i = 0; i < s.n; ++i) {
+          const auto& pivots = solution.pivot_columns;
+          if (std::binary_search(pivots.begin(), pivots.end(), i)) continue;
+          for (std::int64_t j = 0; j < k; ++j) ASSERT_EQ(solution.X(i, j), T{0});
+        }
+      }
+    }
+  }
+}
+
+/// Two rows of A are equal, and b differs there: one of the two has to be named.
+TYPED_TEST(GaussJordanSolveOf, NamesTheRowThatContradicts) {
+  using T = TypeParam;
+  for (const Shape s : {Shape{2, 1, 1}, {3, 3, 2}, {5, 9, 4}, {9, 5, 5}, {40, 40, 30}, {200, 64, 64}, {64, 200, 60}}) {
+    const std::int64_t first = s.m / 3;
+    const std::int64_t second = s.m - 1;
+    Dense<T> a = product(random_dense<T>(s.m, s.rank, 1), random_dense<T>(s.rank, s.n, 2));
+    for (std::int64_t j = 0; j < s.n; ++j) a(second, j) = a(first, j);
+    Dense<T> b = product(a, random_dense<T>(s.n, 3, 3));
+    b(second, 1) += T{1};
+    const GeneralSolution<T> solution = GaussJordan<T>().solve(a, b);
+    EXPECT_EQ(solution.report.status, Status::inconsistent);
+    ASSERT_TRUE(solution.report.row);
+    EXPECT_TRUE(solution.report.row == first || solution.report.row == second) << *solution.report.row;
+    ASSERT_EQ(solution.report.columns.size(), 3U);
+    const Status others = solution.facts.rank == s.n ? Status::direct : Status::underdetermined;
+    EXPECT_EQ(solution.report.columns[0].status, others);
+    EXPECT_EQ(solution.report.columns[1].status, Status::inconsistent);
+    EXPECT_EQ(solution.report.columns[2].status, others);
+    EXPECT_NE(solution.report.message.find("contradicts"), std::string::npos);
+  }
+}
+
+TYPED_TEST(GaussJordanSolveOf, AZeroRowContradictsAnythingButZero) {
+  using T = TypeParam;
+  Dense<T> a = random_dense<T>(6, 6, 1);
+  for (std::int64_t j = 0; j < 6; ++j) a(4, j) = 0;
+  Dense<T> b = random_dense<T>(6, 1, 2);
+  b[4] = static_cast<T>(1e-20);
+  const GeneralSolution<T> none = GaussJordan<T>().solve(a, b);
+  EXPECT_EQ(none.report.status, Status::inconsistent);
+  EXPECT_EQ(none.report.row, 4);
+  b[4] = 0;
+  EXPECT_EQ(GaussJordan<T>().solve(a, b).report.status, Status::underdetermined);
+}
+
+TYPED_TEST(GaussJordanSolveOf, TakesEmptyShapes) {
+  using T = TypeParam;
+  for (const Shape s : {Shape{0, 0, 0}, {0, 4, 0}, {4, 0, 0}}) {
+    const GeneralSolution<T> solution = GaussJordan<T>().solve(zeros<T>(s.m, s.n), zeros<T>(s.m, 2));
+    EXPECT_EQ(solution.report.status, s.n == 0 ? Status::direct : Status::underdetermined);
+    EXPECT_EQ(solution.X.rows(), s.n);
+    EXPECT_EQ(solution.null_space.columns(), s.n);
+  }
+  EXPECT_EQ(GaussJordan<T>().solve(zeros<T>(4, 0), random_dense<T>(4, 1, 1)).report.status, Status::inconsistent);
+  EXPECT_EQ(GaussJordan<T>().solve(random_dense<T>(4, 4, 1), zeros<T>(4, 0)).report.status, Status::direct);
+}
+
+TYPED_TEST(GaussJordanSolveOf, RefusesWhatDoesNotFit) {
+  using T = TypeParam;
+  EXPECT_THROW(static_cast<void>(GaussJordan<T>().solve(zeros<T>(4, 3), zeros<T>(3, 1))), DimensionMismatch);
+}
+
+TYPED_TEST(GaussJordanSolveOf, SaysWhereANonNumberIs) {
+  using T = TypeParam;
+  Dense<T> a = random_dense<T>(5, 4, 1);
+  Dense<T> b = zeros<T>(5, 2);
+  b(3, 1) = std::numeric_limits<T>::infinity();
+  const Report of_b = GaussJordan<T>().solve(a, b).report;
+  EXPECT_EQ(of_b.status, Status::not_a_number);
+  EXPECT_EQ(of_b.row, 3);
+  a(2, 3) = std::numeric_limits<T>::quiet_NaN();
+  const Report of_a = GaussJordan<T>().solve(a, b).report;
+  EXPECT_EQ(of_a.status, Status::not_a_number);
+  EXPECT_EQ(of_a.row, 2);
+  EXPECT_EQ(of_a.column, 3);
+}
+
+TYPED_TEST(GaussJordanSolveOf, ScalesRowsAndColumnsThatDifferMuch) {
+  using T = TypeParam;
+  const Dense<T> a = graded<T>(33, 2);
+  const Dense<T> b = random_dense<T>(33, 2, 1);
+  const GeneralSolution<T> solution = GaussJordan<T>().solve(a, b);
+  EXPECT_EQ(solution.report.status, Status::direct) << solution.report.message;
+  EXPECT_LT(scaled_residual<T>(a, solution.X.view(), b.view()), passing);
+  EXPECT_LT(GaussJordan<T>({}, {.equilibrate = false}).solve(a, b).facts.rank, 33);
+}
+
+template <class T>
+Solver<T> solver(const Device& device, const Options& options = {}) {
+  return make_solver<T>("gauss-jordan", device, options);
+}
+
+TYPED_TEST(GaussJordanSolveOf, HasASmallResidualOnEveryKindOfMatrix) {
+  using T = TypeParam;
+  for (const std::int64_t n : {1, 2, 3, 5, 10, 31, 32, 33, 50, 127, 129}) {
+    for (const int type : {1, 2, 3, 4, 8, 9, 10, 11}) {
+      for (const std::int64_t k : {1, 2, 15}) {
+        SCOPED_TRACE("type " + std::to_string(type) + ", n = " + std::to_string(n));
+        const Dense<T> a = lapack_type<T>(type, n, 5);
+        const Dense<T> exact = random_dense<T>(n, k, 6);
+        const Dense<T> b = product(a, exact);
+        Dense<T> x(Device(), n, k);
+        Solver<T> s = solver<T>(Device::openmp(2), {{"tolerance", 0.0}});
+        s.setup(a);
+        const Report report = s.solve(b, x);
+        ASSERT_EQ(report.columns.size(), static_cast<std::size_t>(k)) << report.message;
+        if (type != 9) {  // where rounding may take all digits, elimination in this form may leave a residual
+          EXPECT_LT(scaled_residual<T>(a, x, b), passing);
+        }
+        const double forward = largest_difference(x, exact) / largest_magnitude(exact);
+        EXPECT_LT(forward * *report.reciprocal_condition, passing * unit<T> * std::sqrt(static_cast<double>(n)));
+      }
+    }
+  }
+  for (const std::int64_t n : {1000, 1023, 1025}) {
+    const Dense<T> a = random_dense<T>(n, n, 5);
+    const Dense<T> b = random_dense<T>(n, 3, 6);
+    Dense<T> x(Device(), n, 3);
+    Solver<T> s = solver<T>(Device());
+    s.setup(a);
+    EXPECT_EQ(s.solve(b, x).status, Status::direct);
+    EXPECT_LT(scaled_residual<T>(a, x, b), passing);
+  }
+}
+
+TYPED_TEST(GaussJordanSolveOf, SolvesWhatIsHardForElimination) {
+  using T = TypeParam;
+  for (const Dense<T>& a : {hilbert<T>(8), lotkin<T>(8), frank<T>(9), vandermonde<T>(8), kahan<T>(40, 1.2),
+                            growing<T>(std::is_same_v<T, double> ? 50 : 22)}) {
+    const std::int64_t n = a.rows();
+    const Dense<T> b = random_dense<T>(n, 2, 4);
+    Dense<T> x(Device(), n, 2);
+    Solver<T> s = solver<T>(Device(), {{"refine", 3}, {"tolerance", 0.0}});
+    s.setup(a);
+    ASSERT_EQ(s.solve(b, x).columns.size(), 2U);
+    EXPECT_LT(scaled_residual<T>(a, x, b), passing);
+  }
+}
+
+TYPED_TEST(GaussJordanSolveOf, RefinementNeverHurts) {
+  using T = TypeParam;
+  for (const Dense<T>& a : {random_dense<T>(129, 129, 3), hilbert<T>(12), growing<T>(40)}) {
+    const std::int64_t n = a.rows();
+    const Dense<T> b = random_dense<T>(n, 1, 4);
+    double before = std::numeric_limits<double>::infinity();
+    for (const int refine : {0, 1, 2, 5}) {
+      Solver<T> s = solver<T>(Device(), {{"refine", refine}, {"tolerance", 0.0}});
+      s.setup(a);
+      Dense<T> x(Device(), n, 1);
+      ASSERT_EQ(s.solve(b, x).columns.size(), 1U);
+      Dense<T> r = b;
+      multiply<T>(T{-1}, a, x, T{1}, r);
+      const double residual = norm_inf<T>(DenseView<const T>(r));
+      EXPECT_LE(residual, before);
+      before = residual;
+    }
+  }
+}
+
+TYPED_TEST(GaussJordanSolveOf, TheSolverTellsSingularSystemsApart) {
+  using T = TypeParam;
+  const Dense<T> a = product(random_dense<T>(50, 30, 1), random_dense<T>(30, 50, 2));
+  const Dense<T> good = product(a, random_dense<T>(50, 2, 3));
+  const Dense<T> bad = random_dense<T>(50, 1, 4);
+  Dense<T> b(Device(), 50, 3);
+  std::copy_n(good.data(), 50, b.data());
+  std::copy_n(bad.data(), 50, b.data() + 50);
+  std::copy_n(good.data() + 50, 50, b.data() + 100);
+  Solver<T> s = solver<T>(Device());
+  const Report setup = s.setup(a);
+  EXPECT_EQ(setup.status, Status::singular);
+  EXPECT_NE(setup.message.find("rank 30 of 50"), std::string::npos) << setup.message;
+  Dense<T> x(Device(), 50, 3);
+  const Report report = s.solve(b, x);
+  EXPECT_EQ(report.status, Status::inconsistent);
+  EXPECT_TRUE(report.row);
+  ASSERT_EQ(report.columns.size(), 3U);
+  EXPECT_EQ(report.columns[0].status, Status::underdetermined);
+  EXPECT_EQ(report.columns[1].status, Status::inconsistent);
+  EXPECT_EQ(report.columns[2].status, Status::underdetermined);
+  EXPECT_LT(report.columns[0].backward_error, 1000 * unit<T>);
+  EXPECT_FALSE(report.solved());
+}
+
+/// Full rank by every pivot, and yet no digit can be trusted.
+TEST(GaussJordanSolve, AFullRankThatIsNoneIsSingular) {
+  Solver<double> s = solver<double>(Device(), {{"tolerance", 0.0}, {"equilibrate", false}});
+  const Report report = s.setup(kahan<double>(110, 1.2));
+  EXPECT_EQ(report.status, Status::singular);
+  EXPECT_FALSE(report.row);
+}
+
+TYPED_TEST(GaussJordanSolveOf, GivesTheSameBitsForAnyNumberOfThreads) {
+  using T = TypeParam;
+  const std::int64_t n = 601;
+  const Dense<T> a = random_dense<T>(n, n, 1);
+  const Dense<T> b = random_dense<T>(n, 3, 2);
+  const auto bits = [&](const Device& device) {
+    Solver<T> s = solver<T>(device);
+    s.setup(a);
+    Dense<T> x(Device(), n, 3);
+    EXPECT_EQ(s.solve(b, x).status, Status::direct);
+    return x.to_vector();
+  };
+  const std::vector<T> serial = bits(Device::serial());
+  for (const int threads : {1, 2, 3, 2}) EXPECT_EQ(bits(Device::openmp(threads)), serial);
+}
+
+TYPED_TEST(GaussJordanSolveOf, SolvesFromSeveralThreadsAtOnce) {
+  using T = TypeParam;
+  const std::int64_t n = 129;
+  const Dense<T> a = random_dense<T>(n, n, 3);
+  Solver<T> s = solver<T>(Device::openmp(2));
+  s.setup(a);
+  std::atomic<int> failures = 0;
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (unsigned round = 0; round < 10; ++round) {
+        const Dense<T> b = random_dense<T>(n, 2, 100 * t + round);
+        Dense<T> x(Device(), n, 2);
+        if (!s.solve(b, x).solved() || !(scaled_residual<T>(a, x, b) < passing)) ++failures;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
+}
+
+TYPED_TEST(GaussJordanSolveOf, PreconditionsAway) {
+  using T = TypeParam;
+  const auto problem = convection_diffusion(12, 0.4);
+  const Csr<T> a = problem.csr<T>();
+  const Dense<T> b = random_dense<T>(problem.n, 1, 1);
+  Dense<T> x(Device(), problem.n, 1);
+  Gmres<T> gmres({}, {.preconditioner = "gauss-jordan"});
+  gmres.setup(a);
+  const Report report = gmres.solve(b, x);
+  EXPECT_EQ(report.status, Status::converged);
+  EXPECT_EQ(report.iterations, 1);
+}
+
+TYPED_TEST(GaussJordanSolveOf, IsUsedAgainForNewValuesAndNewSizes) {
+  using T = TypeParam;
+  Solver<T> s = solver<T>(Device());
+  for (const std::int64_t n : {33, 5, 129}) {
+    const Dense<T> singular = zeros<T>(n, n);
+    const Dense<T> regular = random_dense<T>(n, n, 2);
+    EXPECT_EQ(s.setup(singular).status, Status::singular);
+    EXPECT_EQ(s.update_values(regular).status, Status::direct);
+    const Dense<T> b = random_dense<T>(n, 1, 9);
+    Dense<T> x(Device(), n, 1);
+    EXPECT_EQ(s.solve(b, x).status, Status::direct);
+    EXPECT_LT(scaled_residual<T>(regular, x, b), passing);
+  }
+}
+
+}  // namespace
+}  // namespace echelon::test
