@@ -15,6 +15,9 @@ ExitCode run_solve(const Arguments& arguments);
 ExitCode run_info(const Arguments& arguments);
 ExitCode run_convert(const Arguments& arguments);
 ExitCode run_generate(const Arguments& arguments);
+ExitCode run_rank(const Arguments& arguments);
+ExitCode run_rref(const Arguments& arguments);
+ExitCode run_invert(const Arguments& arguments);
 ExitCode run_methods(const Arguments& arguments);
 
 /// A method's, and a generator's, table of options.

@@ -32,6 +32,9 @@ constexpr std::array verbs = {
     Verb{"info", "what a matrix looks like", run_info},
     Verb{"convert", "from one file format to another; graphs to Laplacians", run_convert},
     Verb{"generate", "make a matrix to test or measure with", run_generate},
+    Verb{"rank", "the rank of a matrix, and how far it can be trusted", run_rank},
+    Verb{"rref", "the reduced row echelon form, pivot columns, null space", run_rref},
+    Verb{"invert", "the inverse of a square matrix", run_invert},
     Verb{"methods", "the methods of this build and where they run", run_methods},
 };
 

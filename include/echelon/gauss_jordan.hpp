@@ -24,11 +24,12 @@ struct RankFacts {
   double tolerance = 0;
   std::optional<double> smallest_accepted_pivot;  ///< magnitude; none for rank 0
   std::optional<double> largest_rejected_pivot;   ///< none when no column was rejected
-  /// About 1 / ||C^-1||_inf for the square matrix C of the accepted rows and columns: A has to change by about
-  /// this much before its rank can be less. None for rank 0.
+  /// About 1 / ||C^-1||_inf for the square matrix C of the accepted rows and columns: A has to change by
+  /// about this much before its rank can be less. None for rank 0.
   std::optional<double> distance_to_lower_rank;
   /// Another tolerance, within reason, would have found another rank: the smallest accepted pivot is less
-  /// than 1000 times the tolerance or the largest rejected one, or C is singular to within the tolerance.
+  /// than 1000 times the largest rejected one or 10 times the tolerance, or C is singular to within the
+  /// tolerance.
   bool doubtful = false;
 
   /// The smallest accepted pivot over the largest rejected one; infinite when either is lacking, or the
@@ -38,8 +39,8 @@ struct RankFacts {
 
 /// sign * mantissa * 2^exponent: a product of many pivots soon leaves the range of a double.
 struct Determinant {
-  int sign = 0;             ///< -1, 0, 1
-  double mantissa = 0;      ///< 0.5 <= mantissa < 1, or 0
+  int sign = 0;         ///< -1, 0, 1
+  double mantissa = 0;  ///< 0.5 <= mantissa < 1, or 0
   std::int64_t exponent = 0;
 
   /// Infinite or zero where a double cannot hold it.
@@ -80,7 +81,8 @@ struct GeneralSolution {
 /// matrices, from the first panel to the last.
 ///
 /// A column is rejected (dependent on the columns before it) when its pivot, judged as RankFacts tells, is at
-/// most tolerance * ||A||_inf. The same bits come out on every run and for any number of OpenMP threads.
+/// most tolerance * ||A||_inf; the tolerance is 4 sqrt(max(m, n)) eps unless the option says otherwise. The
+/// same bits come out on every run and for any number of OpenMP threads.
 template <class T>
 class GaussJordan {
  public:
@@ -97,14 +99,15 @@ class GaussJordan {
   /// All solutions of A X = B for any m by n matrix A and m by k B. The elimination takes the flops of
   /// `reduce`, each right-hand side 2 m r more, twice that with a step of refinement.
   /// Whether a system is consistent is decided row by row on the residual of X, computed from A: with
-  /// |b - A x|_i > 100 max(m, n) eps (||a_i||_1 ||x||_inf + |b_i|) in a row i, it is not; an option
-  /// `tolerance` larger than 100 max(m, n) eps takes the place of that factor.
+  /// |b - A x|_i > 10 tolerance (||a_i||_1 ||x||_inf + |b_i|) in a row i, it is not; the tolerance is the
+  /// option's, or the default where that is larger.
   /// Throws DimensionMismatch, DeviceMismatch, OutOfMemory.
   [[nodiscard]] GeneralSolution<T> solve(MatrixRef<T> A, DenseView<const T> B) const;
 
   /// Replaces a square A by its inverse: 2 n^3 flops, O(block n) memory.
   /// `direct`, or `singular`: with `column`, the first column that has no pivot, A is left half eliminated;
-  /// without it A is singular to working precision, and holds what was computed.
+  /// without it A is singular to working precision, and holds what was computed. `breakdown`: the backward
+  /// error is above 1e-10 (1e-4 in float).
   /// The figures in the report are measured with two random vectors, and are those of the worse side:
   /// relative_residual is ||A^-1 (A v) - v||_2 / ||v||_2, or the same from the right; backward_error divides
   /// by ||A||_inf ||A^-1||_inf instead, in the infinity norm. reciprocal_condition is

@@ -107,12 +107,12 @@ ColumnReport measure(Audit<T>& audit, const MatrixRef<T>& A, double norm_inf, co
   const double scale = norm_inf * answer.norm_inf + right.norm_inf;
   column.backward_error = scale > 0 ? left_over.norm_inf / scale : left_over.norm_inf;
   if (right.nonfinite) {
-    outcome = {Status::not_a_number, "b has a NaN or Inf at row " + std::to_string(*right.nonfinite) +
-                                         " (from 0)",
+    outcome = {Status::not_a_number,
+               "b has a NaN or Inf at row " + std::to_string(*right.nonfinite) + " (from 0)",
                right.nonfinite};
   } else if (answer.nonfinite) {
-    outcome = {Status::not_a_number, "x has a NaN or Inf, first at element " +
-                                         std::to_string(*answer.nonfinite) + ": overflow",
+    outcome = {Status::not_a_number,
+               "x has a NaN or Inf, first at element " + std::to_string(*answer.nonfinite) + ": overflow",
                answer.nonfinite};
   }
   column.status = outcome.status;
@@ -132,19 +132,16 @@ void solve_columns(const EliminatedSystem<B, T>& system, const Device& device, c
   const auto space = system.make_space(std::max(right.columns, std::int64_t{1}));
   system.solve(*space, A, right, X);
   const std::unique_ptr<Audit<T>> audit = make_audit<ThisSide, T>(device);
-  const Outcome from_condition = system.rank() == system.columns()
-                                     ? judge_condition<T>(system.reciprocal_condition())
-                                     : Outcome{};
+  const Outcome from_condition =
+      system.rank() == system.columns() ? judge_condition<T>(system.reciprocal_condition()) : Outcome{};
   for (std::int64_t j = 0; j < right.columns; ++j) {
     Outcome outcome = system.judge(*space, A, right.column(j), X.column(j));
     if (outcome.ok()) outcome = from_condition;
     double residual_norm = 0;
-    const ColumnReport column =
-        measure<B, T>(*audit, A, system.norm_inf(), right.column(j), X.column(j), space->residual.data(),
-                      outcome, residual_norm);
-    const bool worst =
-        report.columns.empty() || severity(column.status) > severity(report.status) ||
-        (column.status == report.status && column.backward_error > report.backward_error);
+    const ColumnReport column = measure<B, T>(*audit, A, system.norm_inf(), right.column(j), X.column(j),
+                                              space->residual.data(), outcome, residual_norm);
+    const bool worst = report.columns.empty() || severity(column.status) > severity(report.status) ||
+                       (column.status == report.status && column.backward_error > report.backward_error);
     report.columns.push_back(column);
     if (!worst) continue;
     report.status = outcome.status;

@@ -59,8 +59,8 @@ DenseView<const T> pivot_columns(B& backend, DenseView<const T> A, std::int64_t 
 
 /// Applies a panel to the columns X: exchanges rows, then X = X + G W. 2 m p X.columns flops.
 template <class B, class T>
-void apply_panel(B& backend, DenseView<const T> G, PivotRange range, const std::int64_t* rows,
-                 DenseView<T> X, PanelScratch<T>& scratch) {
+void apply_panel(B& backend, DenseView<const T> G, PivotRange range, const std::int64_t* rows, DenseView<T> X,
+                 PanelScratch<T>& scratch) {
   if (range.count() == 0 || X.columns == 0) return;
   T* W = scratch.rows.data();
   take_pivot_rows(backend, X, range, rows, W);
@@ -80,8 +80,9 @@ DenseView<T> column_range(const DenseView<T>& A, std::int64_t begin, std::int64_
 /// Eliminates in place, on a column-major matrix that it refers to.
 ///
 /// `reduce` touches what is to the right of a panel only. The columns without a pivot then hold the reduced
-/// form R, and those with one the panels' G: the elimination as a product, which `transform` applies to right-
-/// hand sides. `invert` applies every panel to the columns on its left too, which multiplies the product out.
+/// form R, and those with one the panels' G: the elimination as a product, which `transform` applies to
+/// right- hand sides. `invert` applies every panel to the columns on its left too, which multiplies the
+/// product out.
 template <class B, class T>
 class Elimination {
  public:

@@ -88,6 +88,12 @@ class Inversion {
     report.message = outcome.message;
     report.reciprocal_condition = outcome.reciprocal_condition;
     check.measure(A_, given.norm_inf * found.norm_inf, report);
+    constexpr double acceptable = std::is_same_v<T, double> ? 1e-10 : 1e-4;
+    if (report.solved() && !(report.backward_error <= acceptable)) {
+      report.status = Status::breakdown;
+      report.message = "the backward error of the inverse is " + short_number(report.backward_error) +
+                       ", too large to call it one";
+    }
   }
 
  private:
@@ -101,10 +107,8 @@ class Inversion {
 
   bool eliminate(const MatrixScan& given, Report& report) {
     const int exponent = bring_into_range<B, T>(backend_, A_, given.largest);
-    const double norm =
-        exponent == 0 ? given.norm_inf : scan<T>(backend_, A_, row_sums_.data()).norm_inf;
-    const double relative = options_.tolerance.value_or(
-        static_cast<double>(A_.rows) * static_cast<double>(std::numeric_limits<T>::epsilon()));
+    const double norm = exponent == 0 ? given.norm_inf : scan<T>(backend_, A_, row_sums_.data()).norm_inf;
+    const double relative = options_.tolerance.value_or(default_tolerance<T>(A_.rows, A_.columns));
     Elimination<B, T> elimination(backend_, A_, panel_columns(options_, A_.rows, A_.columns),
                                   static_cast<T>(relative * norm));
     elimination.invert();
@@ -124,12 +128,11 @@ class Inversion {
     std::int64_t column = 0;
     while (column < state.rank && columns[static_cast<std::size_t>(column)] == column) ++column;
     report.status = state.overflow_column >= 0 ? Status::not_a_number : Status::singular;
-    report.message = state.overflow_column >= 0
-                         ? "the elimination overflowed at column " + std::to_string(state.overflow_column) +
-                               " (from 0)"
-                         : "A is singular: column " + std::to_string(column) +
-                               " (from 0) depends on those before it; the rank is " +
-                               std::to_string(state.rank);
+    report.message =
+        state.overflow_column >= 0
+            ? "the elimination overflowed at column " + std::to_string(state.overflow_column) + " (from 0)"
+            : "A is singular: column " + std::to_string(column) +
+                  " (from 0) depends on those before it; the rank is " + std::to_string(state.rank);
     report.column = state.overflow_column >= 0 ? state.overflow_column : column;
     return false;
   }
@@ -153,8 +156,7 @@ Report invert_on(const Device& device, const GaussJordanOptions& options, DenseV
     A.layout = Layout::column_major;  // the transpose's inverse is the inverse's transpose
     Inversion<B, T>(device, options, A).run(report);
     if (by_row) std::swap(report.row, report.column);
-    report.setup_seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return report;
   });
 }

@@ -114,8 +114,7 @@ void factor_recursively(B& backend, DenseView<T> A, std::int64_t begin, std::int
     if (state->overflow_column >= 0) return;
     const PivotRange range{before, state->rank};
     if (range.count() == 0) return;
-    const DenseView<const T> G =
-        pivot_columns<B, T>(backend, A, first, last, range, pivots.columns, scratch);
+    const DenseView<const T> G = pivot_columns<B, T>(backend, A, first, last, range, pivots.columns, scratch);
     apply_panel<B, T>(backend, G, range, pivots.rows, other, scratch);
   };
   half(begin, middle, column_range(A, middle, end));

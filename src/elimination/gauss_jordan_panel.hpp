@@ -62,9 +62,9 @@ struct PanelScratch {
 };
 
 /// Finds pivots in columns [begin, end) of A, among the rows from state->rank on, by magnitude, the upper of
-/// two equals; a column for which ||s||_inf / max(1, ||x||_inf) is at most `tolerance` gets none. Leaves G in the columns with
-/// a pivot, the reduced form in the others, and adds to `state` and `pivots`. Only these columns are touched.
-/// 2 m (end - begin)^2 flops.
+/// two equals; a column for which ||s||_inf / max(1, ||x||_inf) is at most `tolerance` gets none. Leaves G in
+/// the columns with a pivot, the reduced form in the others, and adds to `state` and `pivots`. Only these
+/// columns are touched. 2 m (end - begin)^2 flops.
 template <class T>
 void factor_panel(Serial& backend, DenseView<T> A, std::int64_t begin, std::int64_t end, T tolerance,
                   EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch);

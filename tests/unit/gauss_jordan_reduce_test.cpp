@@ -74,7 +74,8 @@ TYPED_TEST(GaussJordanReduceOf, MatchesExactArithmeticOnIntegers) {
     EXPECT_EQ(form.facts.rank, static_cast<std::int64_t>(exact.pivot_columns.size()));
     for (std::size_t i = 0; i < m; ++i) {
       for (std::size_t j = 0; j < n; ++j) {
-        const auto got = static_cast<double>(form.R(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)));
+        const auto got =
+            static_cast<double>(form.R(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)));
         EXPECT_NEAR(got, exact(i, j), 1e4 * unit<T> * (1 + std::abs(exact(i, j))));
       }
     }
@@ -124,8 +125,17 @@ struct Shape {
 
 TYPED_TEST(GaussJordanReduceOf, FindsTheRankOfProducts) {
   using T = TypeParam;
-  for (const Shape s : {Shape{5, 5, 0}, {1, 1, 1}, {3, 7, 2}, {7, 3, 2}, {33, 31, 7}, {129, 200, 64},
-                        {200, 129, 64}, {64, 64, 63}, {300, 300, 150}, {40, 300, 40}, {300, 40, 40}}) {
+  for (const Shape s : {Shape{5, 5, 0},
+                        {1, 1, 1},
+                        {3, 7, 2},
+                        {7, 3, 2},
+                        {33, 31, 7},
+                        {129, 200, 64},
+                        {200, 129, 64},
+                        {64, 64, 63},
+                        {300, 300, 150},
+                        {40, 300, 40},
+                        {300, 40, 40}}) {
     SCOPED_TRACE(std::to_string(s.m) + " by " + std::to_string(s.n) + ", rank " + std::to_string(s.rank));
     const Dense<T> a = product(random_dense<T>(s.m, s.rank, 1), random_dense<T>(s.rank, s.n, 2));
     for (const Device& device : host_devices) {
@@ -176,7 +186,8 @@ TYPED_TEST(GaussJordanReduceOf, FindsPivotsWhereverTheyAre) {
     EXPECT_LT(difference, 1e4 * unit<T>);
     const Dense<T> basis = null_space(form);
     ASSERT_EQ(basis.columns(), s.n - s.rank);
-    EXPECT_LT(largest_magnitude(product(a, basis)), 1e3 * unit<T> * largest_magnitude(a) * static_cast<double>(s.n));
+    EXPECT_LT(largest_magnitude(product(a, basis)),
+              1e3 * unit<T> * largest_magnitude(a) * static_cast<double>(s.n));
     std::int64_t k = 0;
     for (std::int64_t i = 0; i < s.n; ++i) {
       if (std::binary_search(pivots.begin(), pivots.end(), i)) continue;
@@ -195,7 +206,8 @@ TYPED_TEST(GaussJordanReduceOf, TakesEverySize) {
       const Dense<T> a = lapack_type<T>(type, n, 11);
       const EchelonForm<T> form = GaussJordan<T>(Device::openmp(2)).reduce(a);
       ASSERT_EQ(form.report.status, Status::direct);
-      const std::int64_t zero = type == 7 ? (n + 1) / 2 : (type == 5 || type == 6 ? std::min<std::int64_t>(n, 1) : 0);
+      const std::int64_t zero =
+          type == 7 ? (n + 1) / 2 : (type == 5 || type == 6 ? std::min<std::int64_t>(n, 1) : 0);
       EXPECT_EQ(form.facts.rank, n - zero);
       if (type < 10) expect_reduced(a, form, 1000);
       EXPECT_EQ(form.facts.largest_rejected_pivot.has_value(), zero > 0);
@@ -277,14 +289,16 @@ TYPED_TEST(GaussJordanReduceOf, StaysInRangeNearItsEnds) {
   const EchelonForm<T> form = GaussJordan<T>().reduce(a);
   const int far = std::numeric_limits<T>::max_exponent - 10;
   for (const int exponent : {far, -far}) {
-    const EchelonForm<T> other = GaussJordan<T>().reduce(scaled(a, static_cast<T>(std::ldexp(1.0, exponent))));
+    const EchelonForm<T> other =
+        GaussJordan<T>().reduce(scaled(a, static_cast<T>(std::ldexp(1.0, exponent))));
     ASSERT_EQ(other.report.status, Status::direct) << other.report.message;
     EXPECT_EQ(other.facts.rank, 20);
     if (exponent > 0) {  // below, digits may be lost
       EXPECT_EQ(other.R.to_vector(), form.R.to_vector());
     }
-    EXPECT_NEAR(*other.facts.smallest_accepted_pivot / std::ldexp(*form.facts.smallest_accepted_pivot, exponent),
-                1, 1e-3);
+    EXPECT_NEAR(
+        *other.facts.smallest_accepted_pivot / std::ldexp(*form.facts.smallest_accepted_pivot, exponent), 1,
+        1e-3);
   }
 }
 
@@ -295,7 +309,8 @@ TEST(GaussJordanReduce, CountsTheDeterminantBeyondTheRangeOfADouble) {
     // Plain elimination with row exchanges, magnitudes as logarithms.
     std::vector<std::vector<long double>> table(60, std::vector<long double>(60));
     for (std::size_t i = 0; i < 60; ++i) {
-      for (std::size_t j = 0; j < 60; ++j) table[i][j] = a(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
+      for (std::size_t j = 0; j < 60; ++j)
+        table[i][j] = a(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
     }
     double logarithm = 0;
     int sign = 1;
@@ -336,7 +351,7 @@ TEST(GaussJordanReduce, TheToleranceIsRelativeAndCanBeSet) {
   EXPECT_EQ(coarse.rank, 2);
   EXPECT_EQ(coarse.largest_rejected_pivot, 1e-6);
   EXPECT_EQ(coarse.tolerance, 1e-5);
-  EXPECT_TRUE(coarse.doubtful == (1 < 1000 * 1e-5));
+  EXPECT_FALSE(coarse.doubtful);
   a(2, 2) = 1e-30;
   EXPECT_EQ(GaussJordan<double>().reduce(a).facts.rank, 2);
   EXPECT_EQ(GaussJordan<double>({}, {.tolerance = 0}).reduce(a).facts.rank, 3);
@@ -352,7 +367,7 @@ TEST(GaussJordanReduce, DoubtsWhatAnotherToleranceWouldChange) {
   a(3, 3) = 1e-16;  // a little below
   EXPECT_EQ(facts(a).rank, 3);
   EXPECT_FALSE(facts(a).doubtful);
-  a(2, 2) = 1e-13;  // and neither far from the other
+  a(2, 2) = 5e-14;  // and neither far from the other
   EXPECT_TRUE(facts(a).doubtful);
   for (const std::int64_t n : {14, 20, 40}) EXPECT_TRUE(facts(hilbert<double>(n)).doubtful) << n;
   for (const std::int64_t n : {14, 20, 40}) EXPECT_TRUE(facts(lotkin<double>(n)).doubtful) << n;

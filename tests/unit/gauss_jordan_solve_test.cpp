@@ -30,9 +30,10 @@ double residual_ratio(const Dense<T>& a, const Dense<T>& x, const Dense<T>& b) {
 struct Shape {
   std::int64_t m, n, rank;
 };
-const std::vector<Shape> shapes = {{1, 1, 1},    {1, 5, 1},     {5, 1, 1},     {4, 4, 2},      {6, 4, 4},
-                                   {6, 4, 2},    {4, 6, 4},     {4, 6, 3},     {33, 33, 33},   {33, 33, 30},
-                                   {129, 65, 65}, {129, 65, 40}, {65, 129, 65}, {65, 129, 40}, {300, 200, 150}};
+const std::vector<Shape> shapes = {{1, 1, 1},     {1, 5, 1},     {5, 1, 1},      {4, 4, 2},
+                                   {6, 4, 4},     {6, 4, 2},     {4, 6, 4},      {4, 6, 3},
+                                   {33, 33, 33},  {33, 33, 30},  {129, 65, 65},  {129, 65, 40},
+                                   {65, 129, 65}, {65, 129, 40}, {300, 200, 150}};
 
 /// b = A x for an x that was made up: consistent, whatever the shape.
 TYPED_TEST(GaussJordanSolveOf, TellsOneSolutionFromMany) {
@@ -67,7 +68,8 @@ TYPED_TEST(GaussJordanSolveOf, TellsOneSolutionFromMany) {
 /// Two rows of A are equal, and b differs there: one of the two has to be named.
 TYPED_TEST(GaussJordanSolveOf, NamesTheRowThatContradicts) {
   using T = TypeParam;
-  for (const Shape s : {Shape{2, 1, 1}, {3, 3, 2}, {5, 9, 4}, {9, 5, 5}, {40, 40, 30}, {200, 64, 64}, {64, 200, 60}}) {
+  for (const Shape s :
+       {Shape{2, 1, 1}, {3, 3, 2}, {5, 9, 4}, {9, 5, 5}, {40, 40, 30}, {200, 64, 64}, {64, 200, 60}}) {
     const std::int64_t first = s.m / 3;
     const std::int64_t second = s.m - 1;
     Dense<T> a = product(random_dense<T>(s.m, s.rank, 1), random_dense<T>(s.rank, s.n, 2));
@@ -108,7 +110,8 @@ TYPED_TEST(GaussJordanSolveOf, TakesEmptyShapes) {
     EXPECT_EQ(solution.X.rows(), s.n);
     EXPECT_EQ(solution.null_space.columns(), s.n);
   }
-  EXPECT_EQ(GaussJordan<T>().solve(zeros<T>(4, 0), random_dense<T>(4, 1, 1)).report.status, Status::inconsistent);
+  EXPECT_EQ(GaussJordan<T>().solve(zeros<T>(4, 0), random_dense<T>(4, 1, 1)).report.status,
+            Status::inconsistent);
   EXPECT_EQ(GaussJordan<T>().solve(random_dense<T>(4, 4, 1), zeros<T>(4, 0)).report.status, Status::direct);
 }
 
@@ -165,7 +168,8 @@ TYPED_TEST(GaussJordanSolveOf, HasASmallResidualOnEveryKindOfMatrix) {
           EXPECT_LT(scaled_residual<T>(a, x, b), passing);
         }
         const double forward = largest_difference(x, exact) / largest_magnitude(exact);
-        EXPECT_LT(forward * *report.reciprocal_condition, passing * unit<T> * std::sqrt(static_cast<double>(n)));
+        EXPECT_LT(forward * *report.reciprocal_condition,
+                  passing * unit<T> * std::sqrt(static_cast<double>(n)));
       }
     }
   }

@@ -90,7 +90,8 @@ Dense<T> with_condition(std::int64_t n, double condition, unsigned seed) {
         dot += v[static_cast<std::size_t>(i)] * a[static_cast<std::size_t>(i * along + j * across)];
       }
       for (std::int64_t i = 0; i < n; ++i) {
-        a[static_cast<std::size_t>(i * along + j * across)] -= 2 * dot / square * v[static_cast<std::size_t>(i)];
+        a[static_cast<std::size_t>(i * along + j * across)] -=
+            2 * dot / square * v[static_cast<std::size_t>(i)];
       }
     }
   };
@@ -104,7 +105,8 @@ Dense<T> with_condition(std::int64_t n, double condition, unsigned seed) {
 template <class T>
 Dense<T> lapack_type(int type, std::int64_t n, unsigned seed) {
   const double tiny = static_cast<double>(std::numeric_limits<T>::min()) / unit<T> / 4;
-  Dense<T> a = with_condition<T>(n, type == 8 ? std::sqrt(0.1 / unit<T>) : (type == 9 ? 0.1 / unit<T> : 2), seed);
+  Dense<T> a =
+      with_condition<T>(n, type == 8 ? std::sqrt(0.1 / unit<T>) : (type == 9 ? 0.1 / unit<T> : 2), seed);
   if (type <= 3) {
     a = random_dense<T>(n, n, seed);
     for (std::int64_t j = 0; j < n; ++j) {

@@ -21,7 +21,7 @@ struct GaussJordanOptions {
     return {{"tolerance",
              +[](GaussJordanOptions& o) -> std::optional<double>& { return o.tolerance; },
              "a column is dependent on those before it when its pivot is at most so many ||A||_inf; default "
-             "max(m, n) times the machine epsilon",
+             "4 sqrt(max(m, n)) times the machine epsilon",
              {0, 1}},
             {"equilibrate", +[](GaussJordanOptions& o) -> bool& { return o.equilibrate; },
              "for solving, scale rows and columns first, by powers of two"},

@@ -22,11 +22,10 @@ struct GaussJordanStripedOptions {
 };
 
 /// Gauss-Jordan elimination in stripes of rows and two passes, without pivoting: the scheme as it was
-/// published, for comparison; `gauss-jordan` is faster and safer. A zero on the diagonal ends it (`breakdown`),
-/// and a small one costs digits: for diagonally dominant A.
-/// 2/3 n^3 flops and n^2 elements for the elimination, 2 n^2 flops a right-hand side.
-/// E. Eyvazov, Gauss-Jordan Solver of Linear Equation Systems on GPU, Czech Technical University in Prague
-/// 2021, after M. Carcenac, J. Supercomputing 68 (2014).
+/// published, for comparison; `gauss-jordan` is faster and safer. A zero on the diagonal ends it
+/// (`breakdown`), and a small one costs digits: for diagonally dominant A. 2/3 n^3 flops and n^2 elements for
+/// the elimination, 2 n^2 flops a right-hand side. E. Eyvazov, Gauss-Jordan Solver of Linear Equation Systems
+/// on GPU, Czech Technical University in Prague 2021, after M. Carcenac, J. Supercomputing 68 (2014).
 template <class T>
 class GaussJordanStriped : public Solver<T> {
  public:

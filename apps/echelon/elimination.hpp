@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What the verbs rref, rank and invert share.
+#pragma once
+
+#include "command_line.hpp"
+#include "json.hpp"
+#include "terminal.hpp"
+
+#include <echelon/gauss_jordan.hpp>
+#include <echelon/io/matrix_market.hpp>
+
+#include <string>
+#include <vector>
+
+namespace echelon::tool {
+
+struct EliminationRequest {
+  std::string matrix;
+  std::string precision = "double";
+  std::string output;
+  Device device;
+  GaussJordanOptions options;
+  bool json = false;
+  bool quiet = false;
+};
+
+/// The file's name, --device, --tolerance, --precision, --json and --quiet.
+void add_elimination_options(CLI::App& app, EliminationRequest& request);
+
+/// Throws what can be found wrong before the file is read.
+void check_early(const EliminationRequest& request);
+
+/// Calls f as f.template operator()<double>() or <float>(). Throws BadOption.
+template <class F>
+auto in_precision(const std::string& precision, F&& f) {
+  if (precision == "float") return f.template operator()<float>();
+  if (precision == "double") return f.template operator()<double>();
+  throw BadOption("--precision", "there is no precision '" + precision + "': it is double or float");
+}
+
+template <class T>
+struct DenseFile {
+  MatrixMarketInfo info;
+  Dense<T> matrix;
+  double read_seconds = 0;
+};
+
+/// Reads a matrix and makes it dense. Throws OutOfMemory when a sparse one would take more than 80 % of the
+/// memory that is available.
+template <class T>
+[[nodiscard]] DenseFile<T> read_dense(const EliminationRequest& request);
+
+/// Names and values that every verb tells: the file, the device, the status and the rank.
+[[nodiscard]] Json elimination_json(const EliminationRequest& request, const MatrixMarketInfo& info,
+                                    const Report& report);
+[[nodiscard]] Json rank_json(const RankFacts& facts);
+[[nodiscard]] std::vector<Row> elimination_rows(const EliminationRequest& request,
+                                                const MatrixMarketInfo& info, const Report& report);
+[[nodiscard]] std::vector<Row> rank_rows(const RankFacts& facts);
+
+/// "Rank 3 of at most 5".
+[[nodiscard]] std::string rank_verdict(const RankFacts& facts, const MatrixMarketInfo& info);
+
+}  // namespace echelon::tool
