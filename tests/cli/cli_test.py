@@ -620,6 +620,125 @@ class Info(ToolTest):
         self.assertEqual(self.info(coordinate(3, 3, []))["structural_rank"], 0)
 
 
+class Elimination(ToolTest):
+    """rank, rref and invert."""
+
+    def json(self, *arguments, code=SOLVED):
+        done = self.run_tool(*arguments, "--json", code=code)
+        self.assertEqual(done.stdout.count("\n"), 1)
+        return json.loads(done.stdout)
+
+    def wide(self):
+        """Rank 2: the third row is the sum of the others; columns 1 and 3 are multiples of column 0."""
+        rows = [[1, 2, 0, 3, 1], [0, 0, 1, 0, 1], [1, 2, 1, 3, 2]]
+        return self.file("wide.mtx", array([[row[j] for row in rows] for j in range(5)]))
+
+    def test_rank_tells_the_gap(self):
+        report = self.json("rank", self.wide())
+        self.assertEqual((report["rank"], report["rows"], report["columns"]), (2, 3, 5))
+        self.assertGreater(report["smallest_accepted_pivot"], 0.1)
+        self.assertLessEqual(report["largest_rejected_pivot"], report["tolerance"])
+        self.assertFalse(report["doubtful"])
+        self.assertEqual(report["status"], "direct")
+        text = self.run_tool("rank", self.wide()).stdout
+        self.assertTrue(text.startswith("Rank 2 of at most 3\n"), text)
+
+    def test_a_rank_can_be_doubtful(self):
+        hilbert = array([[1 / (i + j + 1) for i in range(20)] for j in range(20)])
+        report = self.json("rank", self.file("hilbert.mtx", hilbert))
+        self.assertTrue(report["doubtful"])
+        self.assertEqual(len(report["warnings"]), 1)
+        self.assertLess(report["gap"], 1000)
+        coarse = self.json("rank", self.file("hilbert.mtx", hilbert), "--tolerance", "1e-3")
+        self.assertLess(coarse["rank"], report["rank"])
+
+    def test_rref_writes_the_form_and_the_null_space(self):
+        reduced, basis = str(self.folder / "R.mtx"), str(self.folder / "N.mtx.gz")
+        report = self.json("rref", self.wide(), "-o", reduced, "--null-space", basis)
+        self.assertEqual(report["pivot_columns"], [0, 2])
+        self.assertEqual(sorted(report["row_permutation"]), [0, 1, 2])
+        self.assertIsNone(report["determinant"])
+        self.assertEqual((report["output"], report["null_space"]), (reduced, basis))
+        self.assertEqual(read_array(reduced), [[1, 0, 0], [2, 0, 0], [0, 1, 0], [3, 0, 0], [1, 1, 0]])
+        self.assertEqual(read_array(basis), [[-2, 1, 0, 0, 0], [-3, 0, 0, 1, 0], [-1, 0, -1, 0, 1]])
+
+    def test_rref_shows_a_small_form(self):
+        text = self.run_tool("rref", self.wide()).stdout
+        self.assertIn("pivot columns", text)
+        self.assertRegex(text, r"\n +1 +2 +0 +3 +1\n")
+
+    def test_the_determinant_of_a_square_matrix(self):
+        big = self.file("big.mtx", coordinate(2, 2, [(1, 2, 1e300), (2, 1, 1e300)]))
+        determinant = self.json("rref", big)["determinant"]
+        self.assertEqual(determinant["sign"], -1)
+        self.assertAlmostEqual(determinant["log10"], 600)
+        self.assertIsNone(determinant["value"])
+        self.assertIn("-1.00000e+600", self.run_tool("rref", big).stdout)
+
+    def test_invert(self):
+        inverse = str(self.folder / "X.mtx")
+        matrix = self.file("A.mtx", array([[4, 2], [2, 3]]))
+        report = self.json("invert", matrix, "-o", inverse)
+        self.assertEqual(report["status"], "direct")
+        self.assertLess(report["relative_residual"], 1e-14)
+        self.assertAlmostEqual(report["reciprocal_condition"], 1 / (6 * 0.75))
+        for column, wanted in zip(read_array(inverse), [[3 / 8, -1 / 4], [-1 / 4, 1 / 2]]):
+            for element, value in zip(column, wanted):
+                self.assertAlmostEqual(element, value)
+        self.assertTrue(self.run_tool("invert", matrix).stdout.startswith("Inverted: by gauss-jordan\n"))
+
+    def test_a_singular_matrix_has_no_inverse(self):
+        inverse = self.folder / "X.mtx"
+        matrix = self.file("A.mtx", array([[1, 2], [2, 4]]))
+        report = self.json("invert", matrix, "-o", str(inverse), code=NO_SOLUTION)
+        self.assertEqual((report["status"], report["column"], report["output"]), ("singular", 1, None))
+        self.assertFalse(inverse.exists())
+        self.assertIn("depends on those before it", self.run_tool("invert", matrix, code=NO_SOLUTION).stdout)
+
+    def test_solve_tells_many_solutions_from_none(self):
+        matrix = self.file("A.mtx", array([[1, 2], [2, 4]]))
+        solution = str(self.folder / "x.mtx")
+        report = self.report(matrix, "--method", "gauss-jordan", "-o", solution, code=NO_SOLUTION)
+        self.assertEqual(report["status"], "underdetermined")
+        x = read_array(solution)[0]
+        self.assertAlmostEqual(x[0] + 2 * x[1], 3)
+        right = self.file("b.mtx", array([[1, 1]]))
+        report = self.report(matrix, "--rhs", right, "--method", "gauss-jordan", code=NO_SOLUTION)
+        self.assertEqual(report["status"], "inconsistent")
+        self.assertIn(report["row"], (0, 1))
+
+    def test_nonnumbers_are_reported_with_their_place(self):
+        matrix = self.file("nan.mtx", array([[1, 2], [3, float("nan")]]))
+        for verb in ["rank", "rref", "invert"]:
+            report = self.json(verb, matrix, code=NO_SOLUTION)
+            self.assertEqual((report["status"], report["row"], report["column"]), ("not_a_number", 1, 1))
+            self.assertIn("row 1, column 1", self.run_tool(verb, matrix, code=NO_SOLUTION).stdout)
+
+    def test_a_sparse_matrix_too_large_to_be_dense_is_refused(self):
+        n = 3_000_000
+        matrix = self.file("large.mtx", coordinate(n, n, [(1, 1, 1), (n, n, 1)]))
+        for verb in ["rank", "rref", "invert"]:
+            message = self.error(verb, matrix, code=RESOURCES)
+            self.assertIn("3,000,000 x 3,000,000", message)
+            self.assertIn("65.5 TiB asked for", message)
+
+    def test_float(self):
+        report = self.json("rank", self.wide(), "--precision", "float", "--device", "serial")
+        self.assertEqual((report["rank"], report["precision"], report["device"]), (2, "float", "serial"))
+
+    def test_wrong_use(self):
+        matrix = self.wide()
+        self.error("invert", matrix, code=BAD_INPUT)
+        self.error("rank", "missing.mtx", code=BAD_INPUT)
+        self.error("rref", matrix, "-o", str(self.folder / "no" / "R.mtx"), code=BAD_INPUT)
+        for arguments in [["rank"], ["rank", matrix, "--tolerance", "2"], ["rank", matrix, "--tolerance", "x"],
+                          ["rref", matrix, "--device", "gpu"], ["invert", matrix, "--precision", "half"]]:
+            self.error(*arguments, code=USAGE)
+        self.assertIn("did you mean", self.error("rref", matrix, "--nul-space", "N.mtx", code=USAGE))
+        for verb in ["rank", "rref", "invert"]:
+            self.assertIn("usage", self.run_tool(verb, "--help").stdout.lower())
+
+
 class Pictures(ToolTest):
     def picture(self, path):
         root = xml.etree.ElementTree.parse(path).getroot()
