@@ -5,7 +5,7 @@
 #include "progress_line.hpp"
 #include "support/text.hpp"
 
-#include <echelon/error.hpp>
+#include <echelon/io/matrix_market.hpp>
 
 #include <fmt/format.h>
 
@@ -25,13 +25,18 @@ std::string or_none(const std::optional<double>& value) {
   return value ? short_number(*value) : "none";
 }
 
-std::string size_words(const MatrixMarketInfo& info) {
+std::string size_words(const FileInfo& info) {
   return fmt::format("{} x {}", grouped(info.rows), grouped(info.columns));
+}
+
+/// A name that says nothing gets Matrix Market.
+FileFormat format_of(const std::string& path) {
+  return file_format_of_name(path).value_or(FileFormat::matrix_market);
 }
 
 /// Before anything as large is asked for.
 template <class T>
-void check_size(const EliminationRequest& request, const MatrixMarketFile<T>& file) {
+void check_size(const EliminationRequest& request, const MatrixFile<T>& file) {
   const double bytes =
       static_cast<double>(file.info.rows) * static_cast<double>(file.info.columns) * sizeof(T);
   const std::size_t available = memory(request.device).available;
@@ -45,9 +50,7 @@ void check_size(const EliminationRequest& request, const MatrixMarketFile<T>& fi
 }  // namespace
 
 void add_elimination_options(CLI::App& app, EliminationRequest& request) {
-  app.add_option("A", request.matrix, "the matrix, in Matrix Market form (.mtx or .mtx.gz)")
-      ->required()
-      ->type_name("FILE");
+  app.add_option("A", request.matrix, matrix_file_help)->required()->type_name("FILE");
   app.add_option_function<std::string>(
          "--device",
          [&](const std::string& name) {
@@ -63,18 +66,40 @@ void add_elimination_options(CLI::App& app, EliminationRequest& request) {
   app.add_option("--precision", request.precision, "double (default) or float")->type_name("TYPE");
   app.add_flag("--json", request.json, "the report as one line of JSON");
   app.add_flag("--quiet", request.quiet, "no progress");
+  add_input_options(app, request.input);
 }
 
 void check_early(const EliminationRequest& request) {
   in_precision(request.precision,
                [&]<class T>() { static_cast<void>(GaussJordan<T>(request.device, request.options)); });
-  check_writable(request.output);
+  check_dense_output("--output", request.output);
 }
+
+void check_dense_output(const std::string& option, const std::string& path) {
+  const FileFormat format = format_of(path);
+  if (format != FileFormat::matrix_market && format != FileFormat::npy && format != FileFormat::petsc) {
+    throw BadOption(option, fmt::format("{} cannot be written as {}: only as matrix-market, npy or petsc",
+                                        option, to_string(format)));
+  }
+  check_writable(path);
+}
+
+template <class T>
+void write_dense(const std::string& path, const Dense<T>& matrix, const std::string& comment) {
+  if (format_of(path) == FileFormat::matrix_market) {
+    write_matrix_market<T>(path, matrix, comment);
+  } else {
+    write_matrix<T>(path, matrix);
+  }
+}
+
+template void write_dense(const std::string&, const Dense<float>&, const std::string&);
+template void write_dense(const std::string&, const Dense<double>&, const std::string&);
 
 template <class T>
 DenseFile<T> read_dense(const EliminationRequest& request) {
   const Stopwatch reading;
-  MatrixMarketFile<T> file = read_matrix_market_file<T>(request.matrix);
+  MatrixFile<T> file = read_input<T>(request.matrix, request.input);
   DenseFile<T> result{file.info, {}, 0};
   if (auto* const dense = std::get_if<Dense<T>>(&file.matrix)) {
     result.matrix = std::move(*dense);
@@ -89,7 +114,7 @@ DenseFile<T> read_dense(const EliminationRequest& request) {
 template DenseFile<float> read_dense(const EliminationRequest&);
 template DenseFile<double> read_dense(const EliminationRequest&);
 
-Json elimination_json(const EliminationRequest& request, const MatrixMarketInfo& info, const Report& report) {
+Json elimination_json(const EliminationRequest& request, const FileInfo& info, const Report& report) {
   return {{"status", to_string(report.status)},
           {"exit_code", int{exit_code(report.status)}},
           {"method", report.method},
@@ -118,7 +143,7 @@ Json rank_json(const RankFacts& facts) {
           {"doubtful", facts.doubtful}};
 }
 
-std::vector<Row> elimination_rows(const EliminationRequest& request, const MatrixMarketInfo& info,
+std::vector<Row> elimination_rows(const EliminationRequest& request, const FileInfo& info,
                                   const Report& report) {
   std::vector<Row> rows;
   if (!report.message.empty()) rows.emplace_back("because", report.message);
@@ -142,7 +167,7 @@ std::vector<Row> rank_rows(const RankFacts& facts) {
   return rows;
 }
 
-std::string rank_verdict(const RankFacts& facts, const MatrixMarketInfo& info) {
+std::string rank_verdict(const RankFacts& facts, const FileInfo& info) {
   const std::int64_t full = std::min(info.rows, info.columns);
   const std::string words = facts.rank == full
                                 ? fmt::format("Rank {}, full", grouped(full))

@@ -3,11 +3,12 @@
 #pragma once
 
 #include "command_line.hpp"
+#include "input.hpp"
 #include "json.hpp"
 #include "terminal.hpp"
 
+#include <echelon/error.hpp>
 #include <echelon/gauss_jordan.hpp>
-#include <echelon/io/matrix_market.hpp>
 
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ namespace echelon::tool {
 
 struct EliminationRequest {
   std::string matrix;
+  InputOptions input;
   std::string precision = "double";
   std::string output;
   Device device;
@@ -24,7 +26,7 @@ struct EliminationRequest {
   bool quiet = false;
 };
 
-/// The file's name, --device, --tolerance, --precision, --json and --quiet.
+/// The file's name and what goes with it, --device, --tolerance, --precision, --json and --quiet.
 void add_elimination_options(CLI::App& app, EliminationRequest& request);
 
 /// Throws what can be found wrong before the file is read.
@@ -40,10 +42,17 @@ auto in_precision(const std::string& precision, F&& f) {
 
 template <class T>
 struct DenseFile {
-  MatrixMarketInfo info;
+  FileInfo info;
   Dense<T> matrix;
   double read_seconds = 0;
 };
+
+/// Throws BadOption for a name whose format does not hold dense matrices, ParseError when it cannot be
+/// written.
+void check_dense_output(const std::string& option, const std::string& path);
+/// Writes in the format that the name says; `comment` where it has comments.
+template <class T>
+void write_dense(const std::string& path, const Dense<T>& matrix, const std::string& comment);
 
 /// Reads a matrix and makes it dense. Throws OutOfMemory when a sparse one would take more than 80 % of the
 /// memory that is available.
@@ -51,14 +60,14 @@ template <class T>
 [[nodiscard]] DenseFile<T> read_dense(const EliminationRequest& request);
 
 /// Names and values that every verb tells: the file, the device, the status and the rank.
-[[nodiscard]] Json elimination_json(const EliminationRequest& request, const MatrixMarketInfo& info,
+[[nodiscard]] Json elimination_json(const EliminationRequest& request, const FileInfo& info,
                                     const Report& report);
 [[nodiscard]] Json rank_json(const RankFacts& facts);
-[[nodiscard]] std::vector<Row> elimination_rows(const EliminationRequest& request,
-                                                const MatrixMarketInfo& info, const Report& report);
+[[nodiscard]] std::vector<Row> elimination_rows(const EliminationRequest& request, const FileInfo& info,
+                                                const Report& report);
 [[nodiscard]] std::vector<Row> rank_rows(const RankFacts& facts);
 
 /// "Rank 3 of at most 5".
-[[nodiscard]] std::string rank_verdict(const RankFacts& facts, const MatrixMarketInfo& info);
+[[nodiscard]] std::string rank_verdict(const RankFacts& facts, const FileInfo& info);
 
 }  // namespace echelon::tool

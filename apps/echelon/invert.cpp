@@ -16,7 +16,7 @@ bool inverted(const Report& report) {
   return report.solved() || (report.status == Status::singular && !report.column);
 }
 
-Json invert_json(const EliminationRequest& request, const MatrixMarketInfo& info, const Report& report) {
+Json invert_json(const EliminationRequest& request, const FileInfo& info, const Report& report) {
   Json json = elimination_json(request, info, report);
   const bool written = inverted(report) && !request.output.empty();
   json["relative_residual"] = inverted(report) ? Json(report.relative_residual) : Json(nullptr);
@@ -25,8 +25,7 @@ Json invert_json(const EliminationRequest& request, const MatrixMarketInfo& info
   return json;
 }
 
-std::string invert_text(const EliminationRequest& request, const MatrixMarketInfo& info,
-                        const Report& report) {
+std::string invert_text(const EliminationRequest& request, const FileInfo& info, const Report& report) {
   std::vector<Row> rows = elimination_rows(request, info, report);
   if (inverted(report)) {
     rows.emplace_back("relative residual", fmt::format("{:.2e}, of A^-1 (A v) and (v A) A^-1 for a random v",
@@ -58,7 +57,7 @@ ExitCode invert_in(const EliminationRequest& request) {
   progress.say("inverting");
   const Report report = GaussJordan<T>(request.device, request.options).invert(file.matrix);
   if (!request.output.empty() && inverted(report)) {
-    write_matrix_market<T>(request.output, file.matrix, "inverse of " + request.matrix);
+    write_dense<T>(request.output, file.matrix, "inverse of " + request.matrix);
   }
   progress.clear();
   if (request.json) {
@@ -76,7 +75,7 @@ ExitCode run_invert(const Arguments& arguments) {
   CLI::App app("Inverts a square matrix, and says how well.", "echelon invert");
   set_style(app);
   add_elimination_options(app, request);
-  app.add_option("-o,--output", request.output, "write the inverse here (.mtx or .mtx.gz)")
+  app.add_option("-o,--output", request.output, "write the inverse here (.mtx, .npy, .petsc)")
       ->type_name("FILE");
   if (!parse(app, arguments)) return exit_solved;
   check_early(request);

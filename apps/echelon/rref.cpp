@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands.hpp"
 #include "elimination.hpp"
-#include "output_file.hpp"
 #include "progress_line.hpp"
 
 #include <fmt/format.h>
@@ -69,15 +68,15 @@ template <class T>
 void write(const RrefRequest& request, const EchelonForm<T>& form) {
   if (!form.report.solved()) return;
   if (!request.output.empty()) {
-    write_matrix_market<T>(request.output, form.R, "reduced row echelon form of " + request.matrix);
+    write_dense<T>(request.output, form.R, "reduced row echelon form of " + request.matrix);
   }
   if (!request.null_space.empty()) {
-    write_matrix_market<T>(request.null_space, null_space(form), "null space of " + request.matrix);
+    write_dense<T>(request.null_space, null_space(form), "null space of " + request.matrix);
   }
 }
 
 template <class T>
-Json rref_json(const RrefRequest& request, const MatrixMarketInfo& info, const EchelonForm<T>& form) {
+Json rref_json(const RrefRequest& request, const FileInfo& info, const EchelonForm<T>& form) {
   Json json = elimination_json(request, info, form.report);
   if (!form.report.solved()) return json;
   const auto written = [](const std::string& path) { return path.empty() ? Json(nullptr) : Json(path); };
@@ -91,7 +90,7 @@ Json rref_json(const RrefRequest& request, const MatrixMarketInfo& info, const E
 }
 
 template <class T>
-std::string rref_text(const RrefRequest& request, const MatrixMarketInfo& info, const EchelonForm<T>& form) {
+std::string rref_text(const RrefRequest& request, const FileInfo& info, const EchelonForm<T>& form) {
   std::vector<Row> rows = elimination_rows(request, info, form.report);
   if (!form.report.solved()) {
     return paint("Not reduced:", Colour::red, stdout) + " a NaN or Inf\n" + aligned(rows);
@@ -128,13 +127,13 @@ ExitCode run_rref(const Arguments& arguments) {
   CLI::App app("Brings a matrix to reduced row echelon form.", "echelon rref");
   set_style(app);
   add_elimination_options(app, request);
-  app.add_option("-o,--output", request.output, "write the reduced form here (.mtx or .mtx.gz)")
+  app.add_option("-o,--output", request.output, "write the reduced form here (.mtx, .npy, .petsc)")
       ->type_name("FILE");
   app.add_option("--null-space", request.null_space, "write a basis of the null space here, in columns")
       ->type_name("FILE");
   if (!parse(app, arguments)) return exit_solved;
   check_early(request);
-  check_writable(request.null_space);
+  check_dense_output("--null-space", request.null_space);
   return in_precision(request.precision, [&]<class T>() { return rref_in<T>(request); });
 }
 
