@@ -6,6 +6,7 @@
 #include "elimination/gauss_jordan_blocks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -151,23 +152,26 @@ void exchange_columns(int threads, DenseView<T> A, const std::int64_t* rows) {
   }
 }
 
-/// Rows [begin, end).
+/// Rows [begin, end), at most `row_block` of them.
 template <class T>
 MatrixScan scan_block(DenseView<const T> A, std::int64_t begin, std::int64_t end, double* row_sums) {
-  MatrixScan result;
+  std::array<double, row_block> largest{};
   std::fill(row_sums + begin, row_sums + end, 0.0);
-  bool finite = true;
   for (std::int64_t j = 0; j < A.columns; ++j) {
-    const T* column = A.column(j);
-    for (std::int64_t i = begin; i < end; ++i) {
+    const T* __restrict column = A.column(j) + begin;
+    double* __restrict sums = row_sums + begin;
+    double* __restrict most = largest.data();
+    for (std::int64_t i = 0; i < end - begin; ++i) {
       const double magnitude = std::abs(static_cast<double>(column[i]));
-      finite = finite && magnitude <= std::numeric_limits<double>::max();
-      result.largest = std::max(result.largest, magnitude);
-      row_sums[i] += magnitude;
+      sums[i] += magnitude;
+      most[i] = magnitude > most[i] ? magnitude : most[i];
     }
   }
-  for (std::int64_t i = begin; i < end; ++i) result.norm_inf = std::max(result.norm_inf, row_sums[i]);
-  for (std::int64_t i = begin; i < end && !finite && result.row < 0; ++i) {
+  MatrixScan result;
+  for (std::int64_t i = begin; i < end; ++i) {
+    result.norm_inf = std::max(result.norm_inf, row_sums[i]);
+    result.largest = std::max(result.largest, largest[static_cast<std::size_t>(i - begin)]);
+    if (std::isfinite(row_sums[i])) continue;  // a sum of finite elements may overflow
     for (std::int64_t j = 0; j < A.columns && result.row < 0; ++j) {
       if (!std::isfinite(A(i, j))) result.row = i, result.column = j;
     }

@@ -174,7 +174,7 @@ double default_tolerance(std::int64_t rows, std::int64_t columns) {
 inline std::int64_t panel_columns(const GaussJordanOptions& options, std::int64_t rows,
                                   std::int64_t columns) {
   if (options.block > 0) return options.block;
-  return std::clamp(std::min(rows, columns) / 8 / 32 * 32, std::int64_t{32}, std::int64_t{256});
+  return std::clamp(std::min(rows, columns) / 8 / 32 * 32, std::int64_t{32}, std::int64_t{128});
 }
 
 /// Magnitudes near the ends of T's range would overflow on the way: A is multiplied by 2 to the power that is

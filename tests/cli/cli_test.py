@@ -101,7 +101,7 @@ class Usage(ToolTest):
         done = self.run_tool(code=USAGE)
         self.assertEqual(done.stdout, "")
         self.assertTrue(done.stderr.startswith("usage: echelon VERB"))
-        self.assertLess(done.stderr.count("\n"), 12)
+        self.assertLess(done.stderr.count("\n"), 16)
 
     def test_wrong_names_suggest_the_nearest(self):
         matrix = self.spd()
