@@ -164,7 +164,8 @@ void compare_with_loops() {
   constexpr std::int64_t n = 2000;
   const ec::Device device = ec::Device::serial();
   omp_set_num_threads(1);
-  const ec::Dense<double> a = uniform(n, n, 1);
+  ec::Dense<double> a = uniform(n, n, 1);
+  for (std::int64_t e = 0; e < n * n; ++e) a[e] = 500.5 + 499.5 * a[e];  // as in the thesis, from 1 to 1000
   const double loop = textbook_seconds(a);
   const double striped = striped_seconds(device, a);
   const double inverse = inverse_seconds(device, a);
