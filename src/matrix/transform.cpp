@@ -163,6 +163,7 @@ struct Symmetrized {
     merge(i, Counter{&count});
     return count;
   }
+  // NOLINTNEXTLINE(readability-non-const-parameter): what Writer writes to
   ECHELON_ANYWHERE void fill(std::int64_t i, std::int32_t* columns, T* values) const {
     merge(i, Writer{pattern_only, columns, values});
   }
