@@ -46,8 +46,9 @@ void multiply_tiles(const Device& device, T alpha, DenseView<const T> A, DenseVi
   const int leading = blas::dimension(C.leading);
   const double work =
       static_cast<double>(C.rows) * static_cast<double>(C.columns) * static_cast<double>(terms);
+  const int threads = device.threads();  // asked before the calls of BLAS are restricted to one
   const blas::Threads one_per_call(Device::serial(), 1);
-#pragma omp parallel for collapse(2) num_threads(device.threads()) schedule(dynamic) if (work > worth_sharing)
+#pragma omp parallel for collapse(2) num_threads(threads) schedule(dynamic) if (work > worth_sharing)
   for (std::int64_t j = 0; j < C.columns; j += tile) {
     for (std::int64_t i = 0; i < C.rows; i += tile) {
       blas::gemm(a.transpose, b.transpose, static_cast<int>(std::min(tile, C.rows - i)),

@@ -79,11 +79,12 @@ void multiply_dense(const Device& device, bool transposed, T alpha, const DenseV
   const bool by_column = A.layout == Layout::column_major;
   const DenseView<const T> M(A.data, by_column ? A.rows : A.columns, by_column ? A.columns : A.rows,
                              A.leading);
+  const int threads = device.threads();  // asked before the calls of BLAS are restricted to one
   const blas::Threads one_per_call(Device::serial(), 1);
   if (transposed == by_column) {
-    multiply_tiles(device.threads(), CblasTrans, {4096, 32}, alpha, M, x, beta, y);
+    multiply_tiles(threads, CblasTrans, {4096, 32}, alpha, M, x, beta, y);
   } else {
-    multiply_tiles(device.threads(), CblasNoTrans, {256, 4096}, alpha, M, x, beta, y);
+    multiply_tiles(threads, CblasNoTrans, {256, 4096}, alpha, M, x, beta, y);
   }
 }
 
