@@ -143,7 +143,7 @@ template <class T>
   return norm1<T>(context, x);
 }
 /// sqrt(x_0^2 + x_1^2 + ...), with neither overflow nor underflow on the way: large and small numbers are
-/// squared after scaling (Blue, ACM TOMS 4, 1978).
+/// squared after scaling (Blue, ACM TOMS 4, 1978), in a second pass over x that is made only if needed.
 template <class T>
 void norm2(Context& context, DenseView<const T> x, double* result);
 template <class T>

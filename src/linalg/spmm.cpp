@@ -5,6 +5,7 @@
 #include "linalg/multiply.hpp"
 #include "linalg/shares.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -13,16 +14,22 @@ namespace echelon {
 
 namespace {
 
-constexpr std::int64_t widest = 8;
+/// Columns for which the matrix is read once.
+constexpr std::int64_t widest_batch = 16;
 
-/// Element (i, c) lies at data[i * row_step + c * column_step]; one of the steps is known to be 1.
+/// Rows that are multiplied with all columns of a batch, a few columns at a time, while caches hold them.
+constexpr std::int64_t tile_rows = 128;
+
+/// Columns from some column on; `few` is how many of them the registers serve best.
 template <class T, bool by_column>
 struct Columns {
+  static constexpr std::int64_t few = by_column ? 2 : 8;
   T* data;
   std::int64_t leading;
   T& operator()(std::int64_t i, std::int64_t c) const {
     return by_column ? data[i + c * leading] : data[i * leading + c];
   }
+  [[nodiscard]] Columns from(std::int64_t c) const { return {data + c * (by_column ? leading : 1), leading}; }
 };
 
 /// Rows [begin, end) of Y = alpha A X + beta Y for `width` columns. Each is summed as `multiply` sums one.
@@ -47,7 +54,7 @@ void multiply_rows(std::int64_t begin, std::int64_t end, T alpha, const Csr<T>& 
   }
 }
 
-/// The products for 1, 2, ..., `widest` columns.
+/// The products for 1, 2, ... columns.
 template <class T, class X, class Y, std::size_t... widths>
 auto rows_kernel(std::int64_t width, std::index_sequence<widths...>) {
   using Kernel = void (*)(std::int64_t, std::int64_t, T, const Csr<T>&, X, T, Y);
@@ -56,12 +63,24 @@ auto rows_kernel(std::int64_t width, std::index_sequence<widths...>) {
   return kernels[static_cast<std::size_t>(width - 1)];
 }
 
+/// Rows [begin, end) for `width` columns, tile by tile.
+template <class T, class X, class Y>
+void multiply_tiles(std::int64_t begin, std::int64_t end, std::int64_t width, T alpha, const Csr<T>& A, X x,
+                    T beta, Y y) {
+  for (std::int64_t row = begin; row < end; row += tile_rows) {
+    for (std::int64_t c = 0; c < width; c += X::few) {
+      const auto kernel =
+          rows_kernel<T, X, Y>(std::min(X::few, width - c), std::make_index_sequence<X::few>());
+      kernel(row, std::min(row + tile_rows, end), alpha, A, x.from(c), beta, y.from(c));
+    }
+  }
+}
+
 template <class T, class X, class Y>
 void multiply_batch(int parts, std::int64_t width, T alpha, const Csr<T>& A, X x, T beta, Y y) {
-  const auto kernel = rows_kernel<T, X, Y>(width, std::make_index_sequence<widest>());
 #pragma omp parallel for num_threads(parts) schedule(static, 1) if (A.nonzeros() * width > worth_sharing)
   for (int part = 0; part < parts; ++part) {
-    kernel(share_begin(A, part, parts), share_begin(A, part + 1, parts), alpha, A, x, beta, y);
+    multiply_tiles(share_begin(A, part, parts), share_begin(A, part + 1, parts), width, alpha, A, x, beta, y);
   }
 }
 
@@ -77,10 +96,8 @@ void with_columns(const DenseView<T>& view, std::int64_t first, F&& f) {
 
 template <class T>
 void multiply_batches(int parts, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y) {
-  const std::int64_t batches = (X.columns + widest - 1) / widest;
-  for (std::int64_t batch = 0; batch < batches; ++batch) {
-    const std::int64_t first = batch * X.columns / batches;
-    const std::int64_t width = (batch + 1) * X.columns / batches - first;
+  for (std::int64_t first = 0; first < X.columns; first += widest_batch) {
+    const std::int64_t width = std::min(widest_batch, X.columns - first);
     with_columns(X, first, [&](auto x) {
       with_columns(Y, first, [&](auto y) { multiply_batch(parts, width, alpha, A, x, beta, y); });
     });

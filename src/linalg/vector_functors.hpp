@@ -99,12 +99,20 @@ struct SquareSum {
   }
 };
 
+/// Whether a sum of squares of doubles has lost nothing that matters to overflow or underflow.
+ECHELON_ANYWHERE inline bool is_safe(double squares) {
+  return squares > 1e-280 && squares < 1e300;
+}
+
+/// A term of the norm when the plain sum of squares, in `squares`, will not do; else nothing.
 template <class X>
-struct Square {
+struct ScaledSquare {
   X x;
+  const double* squares;
   ECHELON_ANYWHERE SquareSum operator()(std::int64_t i) const {
-    const double magnitude = std::fabs(static_cast<double>(x[i]));
     SquareSum sum;
+    if (is_safe(*squares)) return sum;
+    const double magnitude = std::fabs(x[i]);
     if (magnitude > SquareSum::large_limit) {
       const double scaled = magnitude * SquareSum::large_scale;
       sum.large = scaled * scaled;
@@ -118,12 +126,20 @@ struct Square {
   }
 };
 
+/// Turns the plain sum of squares into the norm, or puts the other in its place.
+struct FinishNorm {
+  double* result;
+  ECHELON_ANYWHERE void operator()(Sum squares) const { *result = std::sqrt(squares.value); }
+  ECHELON_ANYWHERE void operator()(SquareSum squares) const {
+    *result = is_safe(*result) ? std::sqrt(*result) : squares.root();
+  }
+};
+
 /// Keeps what a reduction found as one double.
 struct StoreDouble {
   double* target;
   ECHELON_ANYWHERE void operator()(Sum sum) const { *target = sum.value; }
   ECHELON_ANYWHERE void operator()(Largest largest) const { *target = largest.value; }
-  ECHELON_ANYWHERE void operator()(SquareSum squares) const { *target = squares.root(); }
 };
 
 /// c = alpha a + beta b, where a factor of zero spares the reading.

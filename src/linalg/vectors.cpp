@@ -4,6 +4,8 @@
 #include "linalg/linalg.hpp"
 #include "linalg/vector_functors.hpp"
 
+#include <type_traits>
+
 namespace echelon {
 
 namespace {
@@ -27,6 +29,19 @@ void with_vector(const DenseView<const T>& x, F&& f) {
     f(Packed<const T>{x.data});
   } else {
     f(Strided<const T>{x.data, step_of(x)});
+  }
+}
+
+/// Squares of floats fit into a double. Those of doubles are summed plainly first, and once more, scaled,
+/// when that was not safe: on a GPU the second kernel finds out whether there is anything to do.
+template <class Side, class T, class B, class X>
+void norm2(B& backend, std::int64_t n, X x, double* result) {
+  if constexpr (std::is_same_v<T, float>) {
+    backend.reduce(n, Product<T, X>{x, x}, FinishNorm{result});
+  } else {
+    backend.reduce(n, Product<T, X>{x, x}, StoreDouble{result});
+    const bool known_safe = std::is_same_v<Side, HostSide> && is_safe(*result);
+    backend.reduce(known_safe ? 0 : n, ScaledSquare<X>{x, result}, FinishNorm{result});
   }
 }
 
@@ -76,7 +91,7 @@ void reduce_on(Context& context, Reduction reduction, DenseView<const T> x, doub
           backend.reduce(x.rows, Magnitude<X>{elements}, store);
           break;
         case Reduction::norm2:
-          backend.reduce(x.rows, Square<X>{elements}, store);
+          norm2<Side, T>(backend, x.rows, elements, result);
           break;
         case Reduction::norm_inf:
           backend.reduce(x.rows, LargestMagnitude<X>{elements}, store);
