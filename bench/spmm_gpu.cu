@@ -115,6 +115,11 @@ void compare_all(const std::string& name, const ec::Csr<T>& host) {
       compare(name, host, A, columns, layout, single);
     }
   }
+  if (A.rows() != A.columns()) return;
+  const double transposed =
+      ec::bench::gpu_seconds([&] { ec::multiply_transposed<T>(context, T{1}, A, x, T{0}, y); });
+  std::printf("| %s | %s | 1, transposed | columns | %.1f | %.1f | %.2f | - | - |\n", name.c_str(),
+              sizeof(T) == 8 ? "double" : "float", 1e6 * single, 1e6 * transposed, transposed / single);
 }
 
 }  // namespace
