@@ -41,7 +41,7 @@ class StripedElimination final : public SolverImplementation<T> {
       assign<T>(A.dense(), by_row);
     }
     for (std::int64_t i = 0; i < n_; i += stripe_) {
-      const Outcome outcome = eliminate_below(stripe_at(i));
+      Outcome outcome = eliminate_below(stripe_at(i));
       if (!outcome.ok()) return outcome;
     }
     for (std::int64_t i = last_stripe(); i >= 0; i -= stripe_) eliminate_above(stripe_at(i));

@@ -14,8 +14,11 @@ namespace echelon {
 namespace {
 
 /// Rows and columns of the result that one call of BLAS makes. Cutting there, whatever the number of threads,
-/// keeps the bits the same.
-constexpr std::int64_t tile = 256;
+/// keeps the bits the same. Large tiles are packed more cheaply; small ones leave work for every thread.
+constexpr std::int64_t tile_side(std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t many = std::int64_t{1024} * 1024;
+  return rows * columns >= many ? 512 : 256;
+}
 
 /// Products of fewer multiplications stay on the calling thread.
 constexpr double worth_sharing = 500'000;
@@ -47,6 +50,7 @@ void multiply_tiles(const Device& device, T alpha, DenseView<const T> A, DenseVi
   const double work =
       static_cast<double>(C.rows) * static_cast<double>(C.columns) * static_cast<double>(terms);
   const int threads = device.threads();  // asked before the calls of BLAS are restricted to one
+  const std::int64_t tile = tile_side(C.rows, C.columns);
   const blas::Threads one_per_call(Device::serial(), 1);
 #pragma omp parallel for collapse(2) num_threads(threads) schedule(dynamic) if (work > worth_sharing)
   for (std::int64_t j = 0; j < C.columns; j += tile) {
