@@ -49,16 +49,17 @@ class PlannedProduct {
 template <class T>
 class SparseProduct : public PlannedProduct<T> {
  public:
-  /// Finds the pattern of C: a pass that counts, one that fills in. On the host each takes one hash table
-  /// operation per product a_ik b_kj, and each thread a table of 4 slots for every element of the longest row
-  /// that can come out. Synchronises, for the size of C.
+  /// Finds the pattern of C: a pass that counts, one that fills in, each going through all products a_ik
+  /// b_kj. On the host each thread takes sizeof(T) bytes and a bit for every column that it meets; on a GPU 5
+  /// bytes a row are taken besides what the object keeps. Synchronises, for the sizes of what is allocated.
   SparseProduct(const Csr<T>& A, const Csr<T>& B);
 
   /// C = A B as a new matrix. A and B must have the patterns that the constructor saw.
   [[nodiscard]] Csr<T> compute(const Csr<T>& A, const Csr<T>& B);
   /// Overwrites the values of C, which has the pattern that `compute` gave it. Allocates nothing on a GPU and
-  /// does not wait for it. Other patterns of the same size are found out on the host (InvalidMatrix; the
-  /// values of C are then unspecified); on a GPU they make NaN of the elements concerned.
+  /// does not wait for it. Other patterns of the same size are found out on the host where they have
+  /// columns that C has not (InvalidMatrix; the values of C are then unspecified); on a GPU they make NaN in
+  /// the rows concerned.
   void update(const Csr<T>& A, const Csr<T>& B, Csr<T>& C);
 };
 

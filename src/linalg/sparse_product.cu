@@ -303,6 +303,37 @@ requires(Group::lanes > warp_size) __device__
   }
 }
 
+/// take(element of B) for the products of row i, in any order, by a team within a warp: a lane takes all of a
+/// row of B where these rows are of about one length, which needs no searching.
+template <class Group, class T, class Take>
+__device__ void take_in_any_order(const View<T>& A, const View<T>& B, std::int64_t i, Take take) {
+  const std::int64_t end = A.row_offsets[i + 1];
+  for (std::int64_t k = A.row_offsets[i]; k < end; k += Group::lanes) {
+    std::int64_t begin = 0;
+    int size = 0;
+    if (k + Group::lane() < end) {
+      const std::int32_t row = A.column_indices[k + Group::lane()];
+      begin = B.row_offsets[row];
+      size = static_cast<int>(B.row_offsets[row + 1] - begin);
+    }
+    int longest = size;
+    int products = size;
+    for (int delta = 1; delta < Group::lanes; delta *= 2) {
+      longest = max(longest, __shfl_xor_sync(Group::mask(), longest, delta));
+      products += __shfl_xor_sync(Group::mask(), products, delta);
+    }
+    if (longest * Group::lanes <= 4 * products) {
+      for (int e = 0; e < size; ++e) take(begin + e);
+      continue;
+    }
+    for (int lane = 0; lane < Group::lanes; ++lane) {
+      const std::int64_t first = Group::from(lane, begin);
+      const int length = Group::from(lane, size);
+      for (int e = Group::lane(); e < length; e += Group::lanes) take(first + e);
+    }
+  }
+}
+
 /// Adds the lanes' terms to their slots. Where several have one slot, they come from different rows of B,
 /// whose turns follow one another; a team of several warps has one row of B at a time.
 template <class Group, class T>
@@ -326,11 +357,16 @@ __global__ void __launch_bounds__(block_size)
   Group::sync();
   const std::int64_t i = list[entry];
   unsigned count = 0;
-  for_products<Group>(A, B, i, [&](bool is_product, std::int64_t e, T, int, int) {
+  const auto take = [&](std::int64_t e) {
     bool is_new = false;
-    if (is_product) table.claim(B.column_indices[e], is_new);
+    table.claim(B.column_indices[e], is_new);
     count += is_new ? 1 : 0;
-  });
+  };
+  if constexpr (Group::lanes > warp_size) {
+    for_products<Group>(A, B, i, [&](bool, std::int64_t e, T, int, int) { take(e); });
+  } else {
+    take_in_any_order<Group>(A, B, i, take);
+  }
   Group::sync();
   for (int delta = min(Group::lanes, warp_size) / 2; delta > 0; delta /= 2) {
     count += __shfl_xor_sync(Group::mask(), count, delta);
@@ -338,9 +374,31 @@ __global__ void __launch_bounds__(block_size)
   if (Group::lane() % warp_size == 0) atomicAdd(counts + i, static_cast<unsigned long long>(count));
 }
 
-/// Ascending, padded with the largest number to a power of two.
+/// Puts a short list in ascending order: a lane counts, for its few columns, how many are less.
 template <class Group>
-__device__ void sort(std::int32_t* list, int size) {
+__device__ void sort_few(std::int32_t* list, int size) {
+  constexpr int most = Group::capacity / Group::lanes;
+  std::int32_t own[most];
+  int rank[most] = {};
+  for (int o = 0; o < most; ++o) {
+    const int e = Group::lane() + o * Group::lanes;
+    own[o] = e < size ? list[e] : no_column;
+  }
+  for (int e = 0; e < size; ++e) {
+    const std::int32_t column = list[e];
+#pragma unroll
+    for (int o = 0; o < most; ++o) rank[o] += column < own[o] ? 1 : 0;
+  }
+  Group::sync();
+  for (int o = 0; o < most; ++o) {
+    if (own[o] != no_column) list[rank[o]] = own[o];
+  }
+  Group::sync();
+}
+
+/// The same for longer ones: bitonic, padded with the largest number to a power of two.
+template <class Group>
+__device__ void sort_many(std::int32_t* list, int size) {
   int padded = 1;
   while (padded < size) padded *= 2;
   for (int e = size + Group::lane(); e < padded; e += Group::lanes) {
@@ -432,7 +490,13 @@ __global__ void __launch_bounds__(block_size)
     }
   });
   Group::sync();
-  if constexpr (make != Make::values) sort<Group>(memory.list, elements);
+  if constexpr (make != Make::values) {
+    if constexpr (Group::capacity <= 4 * Group::lanes) {
+      sort_few<Group>(memory.list, elements);
+    } else {
+      sort_many<Group>(memory.list, elements);
+    }
+  }
   for (int e = Group::lane(); e < elements; e += Group::lanes) {
     const std::int32_t column = make == Make::values ? columns[begin + e] : memory.list[e];
     if constexpr (make != Make::values) columns[begin + e] = column;
@@ -609,7 +673,7 @@ __global__ void __launch_bounds__(block_size)
   }
 }
 
-/// Whether all columns found are among those given.
+/// Whether the columns found are those given.
 template <class T>
 __device__ bool are_expected(WindowMemory<T>& memory, unsigned own, std::int64_t first_column,
                              const std::int32_t* columns, std::int64_t size) {
@@ -620,13 +684,13 @@ __device__ bool are_expected(WindowMemory<T>& memory, unsigned own, std::int64_t
     atomicOr(&memory.present[column / warp_size], 1U << (column % warp_size));
   }
   __syncthreads();
-  bool is_stranger = false;
+  bool is_different = false;
   for (int s = 0; s < own_columns; ++s) {
     const int column = s * block_size + static_cast<int>(threadIdx.x);
     const bool is_present = (memory.present[column / warp_size] >> (column % warp_size) & 1) != 0;
-    is_stranger = is_stranger || ((own >> s & 1) != 0 && !is_present);
+    is_different = is_different || ((own >> s & 1) != 0) != is_present;
   }
-  return __syncthreads_or(static_cast<int>(is_stranger)) == 0;
+  return __syncthreads_or(static_cast<int>(is_different)) == 0;
 }
 
 /// The values of rows whose columns are known.
