@@ -25,6 +25,9 @@ std::size_t checked_bytes(std::int64_t count, std::size_t size);
 
 /// Owns `size` elements in the memory of `device`, uninitialised unless a constructor says otherwise.
 /// Copying copies the elements; moving leaves the source empty.
+/// On a GPU memory is taken and given back in the order of the calling thread's work, without waiting: an
+/// array must not be destroyed by one thread while work that another has queued still uses it. Whatever
+/// returns a number to the host, such as `dot` or a solver's `solve`, has waited for its thread's work.
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>);

@@ -21,6 +21,7 @@ enum class Definiteness {
   maybe_positive_definite,  ///< symmetric, positive diagonal, every 2-by-2 principal minor positive
   indefinite,               ///< symmetric, and a diagonal element or 2-by-2 minor shows it
 };
+/// The enumerator's name.
 [[nodiscard]] std::string_view to_string(Definiteness definiteness);
 
 /// All but `nonzeros` and `explicit_zeros` describes the elements that differ from zero (NaN does), as if

@@ -259,11 +259,11 @@ std::string_view to_string(Definiteness definiteness) {
     case Definiteness::unknown:
       return "unknown";
     case Definiteness::positive_definite:
-      return "positive definite";
+      return "positive_definite";
     case Definiteness::positive_semidefinite:
-      return "positive semidefinite";
+      return "positive_semidefinite";
     case Definiteness::maybe_positive_definite:
-      return "maybe positive definite";
+      return "maybe_positive_definite";
     case Definiteness::indefinite:
       return "indefinite";
   }

@@ -135,7 +135,7 @@ class Files(ToolTest):
         graph = str(CORPUS / "metis" / "weights.graph")
         info = json.loads(self.run_tool("info", graph, "--as", "laplacian", "--json").stdout)
         self.assertEqual((info["file_format"], info["rows"], info["nonzeros"]), ("metis", 3, 7))
-        self.assertIn("semidefinite", info["definiteness"])
+        self.assertEqual(info["definiteness"], "positive_semidefinite")
         self.error("solve", matrix, "-o", self.out("x.graph"), code=USAGE)
 
     def test_right_hand_sides_in_the_matrix_s_file(self):
