@@ -463,13 +463,15 @@ std::string in_units(double time) {
   return time < 1 ? fmt::format("{:.2f} ms", 1e3 * time) : fmt::format("{:.2f} s", time);
 }
 
-/// The first size from which on `fast` is measured below `slow`.
+/// The first size from which on `fast` is measured below `slow`, or `slow` was left out. Sizes where both
+/// were left out do not count.
 std::string wins_from(const Results& results, int fast, int slow) {
   std::size_t first = results.sizes.size();
   for (std::size_t k = results.sizes.size(); k-- > 0;) {
     const double ours = results.seconds[fast][k];
     const double theirs = results.seconds[slow][k];
-    if (!(ours > 0) || (theirs > 0 && theirs <= ours)) break;
+    if (std::isnan(ours) && std::isnan(theirs)) continue;
+    if (!(ours > 0) || theirs <= ours) break;
     first = k;
   }
   return first < results.sizes.size() ? fmt::format("{:.0f}", results.sizes[first]) : "never";

@@ -44,9 +44,9 @@ void multiply(T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T
 
 /// Y = alpha A^T X + beta Y. For a dense A the same as `multiply` with transposed(A). For a sparse A every
 /// column of X reads A once, and on the host fills up to 16 vectors of A.columns() elements, which are added
-/// in an order that A alone fixes; a product takes two to four times as long as one with A. A GPU makes the
-/// transpose first: memory for a second A, and some ten times a product's time. Who multiplies repeatedly
-/// keeps a transpose instead.
+/// in an order that A alone fixes; a product takes up to twice as long as one with A. A GPU makes the
+/// transpose first, and waits: memory for a second A, and some twenty times a product's time. Who multiplies
+/// repeatedly keeps a transpose (<echelon/transform.hpp>) instead.
 template <class T>
 void multiply_transposed(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta,
                          DenseView<T> Y);
