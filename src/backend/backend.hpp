@@ -58,9 +58,8 @@ struct AnyFinish {
 };
 
 /// Work is queued in the calling thread's order; on a GPU only `read`, `synchronize` and what returns a
-/// number
-/// (`exclusive_scan`, `run_lengths`, `select`) wait for it. What a primitive needs besides its arguments is
-/// kept in the backend, so that repeating it allocates nothing on a GPU.
+/// number (`exclusive_scan`, `run_lengths`, `select`) wait for it. What a primitive needs besides its
+/// arguments is kept in the backend, so that repeating it allocates nothing on a GPU.
 template <class B>
 concept Backend = std::constructible_from<B, Device> &&
     requires(B backend, std::int64_t n, const std::int64_t* counts, std::int64_t* offsets, double* target,
