@@ -206,7 +206,7 @@ TEST(MatrixMarketFault, EveryTruncationIsAnError) {
 }
 
 TEST(MatrixMarketFault, LineWithoutEnd) {
-  const std::string text = COORDINATE "2 2 1\n" + std::string(1000, '1');
+  const std::string text = std::string(COORDINATE "2 2 1\n").append(1000, '1');
   const ParseError error = error_of(text, {2, 128});
   EXPECT_EQ(error.line(), 3);
   EXPECT_NE(std::string(error.what()).find("a line of more than 128 bytes"), std::string::npos);
