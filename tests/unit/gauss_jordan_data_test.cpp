@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The rank of real rectangular matrices, beside that of a singular value decomposition.
+#include "support/spectra.hpp"
+
 #include <echelon/echelon.hpp>
 
 #include <gtest/gtest.h>
 
-#ifdef ECHELON_TEST_WITH_EIGEN
-#include <Eigen/SVD>
-
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace echelon::test {
 namespace {
 
 std::int64_t rank_by_singular_values(const Dense<double>& a) {
-  const Eigen::Map<const Eigen::MatrixXd> matrix(a.data(), a.rows(), a.columns());
-  const Eigen::VectorXd values = Eigen::BDCSVD<Eigen::MatrixXd>(matrix).singularValues();
-  const double tolerance = values(0) * static_cast<double>(std::max(a.rows(), a.columns())) *
+  const std::vector<double> values = singular_values(a);
+  const double tolerance = values.front() * static_cast<double>(std::max(a.rows(), a.columns())) *
                            std::numeric_limits<double>::epsilon();
-  return (values.array() > tolerance).count();
+  return std::count_if(values.begin(), values.end(), [&](double value) { return value > tolerance; });
 }
 
 TEST(GaussJordanData, TheRankIsThatOfTheSingularValuesUnlessItIsDoubtful) {
@@ -53,4 +53,3 @@ TEST(GaussJordanData, TheRankIsThatOfTheSingularValuesUnlessItIsDoubtful) {
 
 }  // namespace
 }  // namespace echelon::test
-#endif

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 #ifdef ECHELON_TEST_WITH_EIGEN
-#include <Eigen/Dense>
+#include <Eigen/Cholesky>
 #endif
 
 #include <algorithm>
