@@ -17,6 +17,8 @@ namespace memory_detail {
 /// 64-byte aligned (256 on a GPU), not initialised. Throws OutOfMemory, NotBuilt, NoDevice.
 void* allocate(const Device& device, std::size_t bytes);
 void deallocate(const Device& device, void* pointer) noexcept;
+/// The first `bytes` of what was allocated, in memory of that size; on the host they usually stay in place.
+void* shrink(const Device& device, void* pointer, std::size_t bytes);
 /// Returns when the bytes have arrived.
 void copy(const Device& to, void* target, const Device& from, const void* source, std::size_t bytes);
 /// count * size, or InvalidMatrix when that overflows or count is negative.
@@ -79,6 +81,15 @@ class Array {
   const T& operator[](std::int64_t i) const { return data_[i]; }
   [[nodiscard]] std::span<T> span() { return {data_, static_cast<std::size_t>(size_)}; }
   [[nodiscard]] std::span<const T> span() const { return {data_, static_cast<std::size_t>(size_)}; }
+
+  /// Keeps the first `size` elements, of which there are at least so many, and gives the rest of the memory
+  /// back. Pointers to elements become invalid.
+  void shrink(std::int64_t size) {
+    if (size == size_) return;
+    data_ =
+        static_cast<T*>(memory_detail::shrink(device_, data_, static_cast<std::size_t>(size) * sizeof(T)));
+    size_ = size;
+  }
 
   void swap(Array& other) noexcept {
     std::swap(device_, other.device_);

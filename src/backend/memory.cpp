@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -61,19 +62,41 @@ constexpr std::size_t cache_line = 64;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::size_t worth_huge_pages = 4 * huge_page;
 
+std::size_t alignment_of(std::size_t bytes) {
+  return bytes >= worth_huge_pages ? huge_page : cache_line;
+}
+
+std::size_t padded(std::size_t bytes) {
+  const std::size_t alignment = alignment_of(bytes);
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
 void* allocate_host(std::size_t bytes) {
   if (bytes == 0) return nullptr;
   if (bytes >= worth_checking) {
     const std::size_t available = host_memory().available;
     if (available > 0 && bytes > available) throw OutOfMemory("host", bytes, available);
   }
-  const bool large = bytes >= worth_huge_pages;
-  const std::size_t alignment = large ? huge_page : cache_line;
-  void* pointer = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+  void* pointer = std::aligned_alloc(alignment_of(bytes), padded(bytes));
   if (pointer == nullptr) throw OutOfMemory("host", bytes, host_memory().available);
   // Streaming through 2 MiB pages spares the page walks that 4 KiB pages cost. Refusal does no harm.
-  if (large) madvise(pointer, bytes, MADV_HUGEPAGE);
+  if (bytes >= worth_huge_pages) madvise(pointer, bytes, MADV_HUGEPAGE);
   return pointer;
+}
+
+/// Most C libraries shrink in place, whatever the alignment; one that moves may lose it.
+void* shrink_host(void* pointer, std::size_t bytes) {
+  void* smaller = std::realloc(pointer, padded(bytes));
+  if (smaller == nullptr) return pointer;  // as it is, then
+  if (reinterpret_cast<std::uintptr_t>(smaller) % cache_line == 0) return smaller;
+  void* aligned = std::aligned_alloc(cache_line, padded(bytes));
+  if (aligned == nullptr) {
+    std::free(smaller);
+    throw OutOfMemory("host", bytes, host_memory().available);
+  }
+  std::memcpy(aligned, smaller, bytes);
+  std::free(smaller);
+  return aligned;
 }
 
 }  // namespace
@@ -95,6 +118,18 @@ void deallocate(const Device& device, void* pointer) noexcept {
   } else {
     cuda_memory::deallocate(device.id(), pointer);
   }
+}
+
+void* shrink(const Device& device, void* pointer, std::size_t bytes) {
+  if (bytes == 0) {
+    deallocate(device, pointer);
+    return nullptr;
+  }
+  if (device.on_host()) return shrink_host(pointer, bytes);
+  void* smaller = allocate(device, bytes);
+  copy(device, smaller, device, pointer, bytes);
+  deallocate(device, pointer);
+  return smaller;
 }
 
 void copy(const Device& to, void* target, const Device& from, const void* source, std::size_t bytes) {

@@ -9,43 +9,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 namespace echelon {
-
-namespace {
-
-/// A total order but for NaNs of different bits, which have one place at the end.
-template <class T>
-bool goes_before(T a, T b) {
-  if (std::isnan(a) || std::isnan(b)) return !std::isnan(a);
-  if (std::abs(a) != std::abs(b)) return std::abs(a) < std::abs(b);
-  return std::signbit(a) && !std::signbit(b);
-}
-
-/// Orders the values of each place in row i.
-template <class T>
-struct OrderRepeated {
-  const std::int64_t* offsets;
-  const std::int32_t* columns;
-  T* values;
-  void operator()(std::int64_t i) const {
-    for (std::int64_t begin = offsets[i]; begin < offsets[i + 1];) {
-      std::int64_t end = begin + 1;
-      while (end < offsets[i + 1] && columns[end] == columns[begin]) ++end;
-      if (end - begin > 1) std::sort(values + begin, values + end, goes_before<T>);
-      begin = end;
-    }
-  }
-};
-
-}  // namespace
 
 /// Every thread adds to one of these, and rarely to one that another thread uses, too.
 template <class T>
@@ -111,11 +81,8 @@ Csr<T> CsrBuilder<T>::build(const Device& device) const {
     all.insert(all.end(), share.entries.begin(), share.entries.end());
   }
   OpenMp backend{device.on_host() ? device : Device()};
-  CompressedRows<T> rows = compress(backend, TripletEntries<T>(all), rows_, columns_);
-  if (rows.repeated) {
-    backend.for_each(rows_, OrderRepeated<T>{rows.offsets.data(), rows.columns.data(), rows.values.data()});
-  }
-  Csr<T> result = merge_repeated(backend, columns_, std::move(rows));
+  Csr<T> result =
+      merge_repeated(backend, columns_, compress(backend, UnorderedTriplets<T>(all), rows_, columns_));
   return device == result.device() ? std::move(result) : result.to(device);
 }
 

@@ -2,7 +2,7 @@
 /// Entries in any order, put into rows: what makes a Csr of a Coo, and what transposes one.
 ///
 /// Every backend has its own way, and all have one result: the entries of a row in ascending columns, those
-/// of one place next to each other, in the order given.
+/// of one place next to each other, in the order given, or already summed in that order.
 #pragma once
 
 #include "backend/dispatch.hpp"
@@ -26,6 +26,7 @@ template <class T>
 struct CooEntries {
   using Value = T;
   static constexpr bool columns_ascend = false;  ///< within each row
+  static constexpr bool in_any_order = false;    ///< so that repeated ones need another one to be summed in
   const std::int32_t* rows;
   const std::int32_t* columns;
   const T* values;
@@ -48,6 +49,7 @@ template <class T>
 struct TransposedEntries {
   using Value = T;
   static constexpr bool columns_ascend = true;
+  static constexpr bool in_any_order = false;
   std::int64_t offset_count;  ///< of the Csr's rows
   const std::int64_t* offsets;
   const std::int32_t* rows;  ///< the Csr's columns
@@ -77,6 +79,7 @@ template <class T>
 struct TripletEntries {
   using Value = T;
   static constexpr bool columns_ascend = false;
+  static constexpr bool in_any_order = false;
   const Triplet<T>* triplets;
   std::int64_t count;
 
@@ -89,18 +92,25 @@ struct TripletEntries {
   }
 };
 
-/// The arrays of a Csr, but that places which occur several times are not summed yet.
+/// In an order that depends on timing: what shares a place is summed in the order of its values. Host only.
+template <class T>
+struct UnorderedTriplets : TripletEntries<T> {
+  using TripletEntries<T>::TripletEntries;
+  static constexpr bool in_any_order = true;
+};
+
+/// The arrays of a Csr.
 template <class T>
 struct CompressedRows {
   Array<std::int64_t> offsets;
   Array<std::int32_t> columns;
   Array<T> values;
-  bool repeated = false;  ///< whether any place occurs twice
+  bool repeated = false;  ///< whether places occur several times, which remain to be summed
 };
 
 /// `rows` and `columns` count those of the result; the entries are known to lie within. Defined by
-/// compress_host.cpp for Serial and OpenMp, by compress.cu for Cuda (which waits for what `repeated` says,
-/// and not at all if columns_ascend).
+/// compress_host.cpp for Serial and OpenMp (where the result is summed), by compress.cu for Cuda (which waits
+/// for what `repeated` says, and not at all if columns_ascend).
 template <class Backend, class Entries>
 CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries& entries, std::int64_t rows,
                                                  std::int64_t columns);

@@ -152,6 +152,13 @@ inline std::vector<EntryList> awkward_lists(std::int64_t large, unsigned seed) {
       if (j >= 0 && j < large) band.add(i, j, static_cast<double>(i % 17) - static_cast<double>(j % 5));
     }
   }
+  EntryList& elements = start("elements", large, large);
+  for (std::int64_t e = 0; e + 1 < large; ++e) {
+    for (const std::int64_t i : {e + 1, e}) {
+      for (const std::int64_t j : {e, e + 1})
+        elements.add(i, j, 1 / static_cast<double>(3 + e % 7 + 2 * j - i));
+    }
+  }
   EntryList& repeated = start("one place many times", 3, 3);
   std::uniform_real_distribution<double> value(-1, 1);
   for (std::int64_t k = 0; k < large; ++k) repeated.add(1, 2, value(random));

@@ -61,6 +61,19 @@ TEST(Array, IsAligned) {
   }
 }
 
+TEST(Array, ShrinkKeepsTheFirstElements) {
+  for (const std::int64_t n : {0, 1, 33, 1025, 3'000'000}) {
+    for (const std::int64_t kept : {std::int64_t{0}, n / 3, n}) {
+      std::vector<double> values = counting(n);
+      Array<double> array(Device::serial(), std::span<const double>(values));
+      array.shrink(kept);
+      values.resize(static_cast<std::size_t>(kept));
+      EXPECT_EQ(array.to_vector(), values);
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(array.data()) % 64, 0u);
+    }
+  }
+}
+
 TEST(Array, SizesThatCannotBe) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   EXPECT_THROW(Array<double>(Device(), -1), InvalidMatrix);
