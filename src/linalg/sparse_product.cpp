@@ -144,12 +144,13 @@ class RowProduct {
   std::vector<Partial> partial_;  // the rows between the first factor and the product
 };
 
-/// A rough measure of the work that a product makes.
+/// A rough measure of the work that a product makes: each element meets several, and a table or a sort.
 template <class T>
 std::int64_t work_in(Factors<T> factors) {
+  constexpr std::int64_t merges_per_element = 8;
   std::int64_t elements = 0;
   for (const Csr<T>* factor : factors) elements += factor->nonzeros();
-  return elements;
+  return merges_per_element * elements;
 }
 
 /// A workspace for each thread.
