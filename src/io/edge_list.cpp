@@ -142,10 +142,72 @@ Start read_start(LineBlocks& blocks) {
   return start;
 }
 
+/// Neighbouring numbers become far apart: the last steps of SplitMix64 (Steele, Lea, Flood, 2014).
+std::uint64_t scrambled(std::int64_t number) {
+  auto bits = static_cast<std::uint64_t>(number);
+  bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9U;
+  bits = (bits ^ (bits >> 27U)) * 0x94d049bb133111ebU;
+  return bits ^ (bits >> 31U);
+}
+
+/// Numbers from 0 on, each with a rank: a table with open addressing, at least half of which is empty.
+class RankTable {
+ public:
+  void insert(std::int64_t number) {
+    if (2 * used_ >= slots_.size()) grow();
+    Slot& slot = slots_[place(number)];
+    if (slot.number == number) return;
+    slot.number = number;
+    ++used_;
+  }
+
+  /// All numbers, ascending, each of whose rank is its place there from then on.
+  std::vector<std::int64_t> finish() {
+    std::vector<std::int64_t> numbers;
+    numbers.reserve(used_);
+    for (const Slot& slot : slots_) {
+      if (slot.number != empty) numbers.push_back(slot.number);
+    }
+    std::sort(numbers.begin(), numbers.end());
+    for (std::size_t k = 0; k < numbers.size(); ++k) {
+      slots_[place(numbers[k])].rank = static_cast<std::int64_t>(k);
+    }
+    return numbers;
+  }
+
+  /// Of a number that was inserted.
+  [[nodiscard]] std::int64_t rank(std::int64_t number) const { return slots_[place(number)].rank; }
+
+ private:
+  static constexpr std::int64_t empty = -1;
+  struct Slot {
+    std::int64_t number = empty;
+    std::int64_t rank = 0;
+  };
+
+  /// Where the number is, or where it would go.
+  [[nodiscard]] std::size_t place(std::int64_t number) const {
+    std::size_t k = scrambled(number) & (slots_.size() - 1);
+    while (slots_[k].number != number && slots_[k].number != empty) k = (k + 1) & (slots_.size() - 1);
+    return k;
+  }
+
+  void grow() {
+    std::vector<Slot> old(std::max<std::size_t>(2 * slots_.size(), 1024));
+    old.swap(slots_);
+    for (const Slot& slot : old) {
+      if (slot.number != empty) slots_[place(slot.number)] = slot;
+    }
+  }
+
+  std::vector<Slot> slots_;
+  std::size_t used_ = 0;
+};
+
 /// Numbers 0, 1, 2, ... for the numbers that occur.
 class Ranks {
  public:
-  /// Of numbers from `least` to `most`: a bit each where that is in proportion to `count`, else sorted.
+  /// Of numbers from `least` to `most`: a bit each where that is in proportion to `count`, else a table.
   Ranks(std::int64_t least, std::int64_t most, std::int64_t count) : least_(least) {
     constexpr std::int64_t bits_a_number = 64;
     constexpr std::int64_t harmless_words = 1 << 14;
@@ -154,24 +216,17 @@ class Ranks {
   }
 
   void add(const std::vector<std::int64_t>& numbers) {
-    if (!bits_.empty()) {
+    if (bits_.empty()) {
+      for (const std::int64_t number : numbers) table_.insert(number);
+    } else {
       for (const std::int64_t number : numbers) bits_[word(number)] |= bit(number);
-      return;
     }
-    std::vector<std::int64_t> sorted = numbers;
-    std::sort(sorted.begin(), sorted.end());
-    sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
-    sorted_.insert(sorted_.end(), sorted.begin(), sorted.end());
   }
 
   /// All numbers that were added, ascending; rank() is their place.
   std::vector<std::int64_t> finish() {
+    if (bits_.empty()) return table_.finish();
     std::vector<std::int64_t> numbers;
-    if (bits_.empty()) {
-      std::sort(sorted_.begin(), sorted_.end());
-      sorted_.erase(std::unique(sorted_.begin(), sorted_.end()), sorted_.end());
-      return sorted_;
-    }
     before_.resize(bits_.size());
     for (std::size_t k = 0; k < bits_.size(); ++k) {
       before_[k] = static_cast<std::int64_t>(numbers.size());
@@ -186,7 +241,7 @@ class Ranks {
     if (!bits_.empty()) {
       return before_[word(number)] + std::popcount(bits_[word(number)] & (bit(number) - 1));
     }
-    return std::lower_bound(sorted_.begin(), sorted_.end(), number) - sorted_.begin();
+    return table_.rank(number);
   }
 
  private:
@@ -200,7 +255,7 @@ class Ranks {
   std::int64_t least_;
   std::vector<std::uint64_t> bits_;
   std::vector<std::int64_t> before_;  // numbers in the words before
-  std::vector<std::int64_t> sorted_;
+  RankTable table_;
 };
 
 /// Elements (i, j) of `matrix`, and (j, i); where both are there they must be equal, or `differ(i, j)` is
