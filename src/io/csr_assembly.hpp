@@ -44,7 +44,7 @@ void sort_row(std::span<std::int32_t> columns, std::span<T> values, std::vector<
 }
 
 /// count() every entry, allocate(), place() every entry in the same order, finish(). At the peak it holds the
-/// Csr with each duplicate as an element of its own, and, if there are any, the Csr without them.
+/// Csr with each duplicate as an element of its own.
 template <class T>
 class CsrAssembly {
  public:
@@ -150,14 +150,9 @@ class CsrAssembly {
       offsets_[row + 1] = kept;
       begin = end;
     }
-    shrink(indices_, kept);
-    shrink(values_, kept);
+    indices_.shrink(kept);
+    values_.shrink(kept);
     return duplicates;
-  }
-
-  template <class V>
-  static void shrink(Array<V>& array, std::int64_t size) {
-    array = Array<V>(Device(), std::span<const V>(array.data(), static_cast<std::size_t>(size)));
   }
 
   std::int64_t rows_;

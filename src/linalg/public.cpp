@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/dispatch.hpp"
+#include "linalg/check_memory.hpp"
 #include "linalg/linalg.hpp"
 #include "solver/audit.hpp"
 
@@ -13,12 +14,6 @@
 namespace echelon {
 
 namespace {
-
-void check_memory(const Device& a, const char* name_a, const Device& b, const char* name_b) {
-  if (same_memory(a, b)) return;
-  throw DeviceMismatch(
-      fmt::format("{} is on {}, {} is on {}: move one with to(device)", name_a, a.name(), name_b, b.name()));
-}
 
 void check_context(const Context& context, const Device& device, const char* name) {
   check_memory(context.device(), "the context", device, name);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/dispatch.hpp"
+#include "linalg/check_memory.hpp"
 #include "linalg/sparse_sum.hpp"
 
 #include <echelon/error.hpp>
@@ -12,12 +13,6 @@
 namespace echelon {
 
 namespace {
-
-void check_memory(const Device& a, const char* name_a, const Device& b, const char* name_b) {
-  if (same_memory(a, b)) return;
-  throw DeviceMismatch(
-      fmt::format("{} is on {}, {} is on {}: move one with to(device)", name_a, a.name(), name_b, b.name()));
-}
 
 template <class T>
 void check_operands(const Csr<T>& A, const Csr<T>& B) {
