@@ -69,8 +69,8 @@ template <class T>
 template <class T>
 [[nodiscard]] Csr<T> to_csr(MatrixRef<T> matrix);
 /// Entries of one place are summed in the order given, the same on every device and on every run.
-/// Synchronises. Time: a few passes over the entries and a sort within each row. Memory besides the result:
-/// 16 (double) or 12 (float) bytes an entry, and, where places occur several times, their entries once more.
+/// Synchronises. Time: a few passes over the entries and a sort within each row. Memory: room for all entries
+/// as elements, 4 bytes each besides (serial, cuda: 16 or 12), and on a GPU the summed elements once more.
 template <class T>
 [[nodiscard]] Csr<T> to_csr(const Coo<T>& matrix);
 /// A transposition, see transform.hpp.
