@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Gauss-Seidel sweeps in natural order: exact, without colouring and without an analysis of the matrix.
+#pragma once
+
+#include <echelon/csr.hpp>
+#include <echelon/matrix.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+namespace echelon {
+
+enum class SweepKind {
+  forward,    ///< rows 0, 1, ..., n - 1
+  backward,   ///< rows n - 1, ..., 0
+  symmetric,  ///< forward, then backward: counts as one sweep
+};
+/// The enumerator's name.
+[[nodiscard]] std::string_view to_string(SweepKind kind);
+
+struct SweepOptions {
+  SweepKind kind = SweepKind::forward;
+  std::int64_t sweeps = 1;
+  double omega = 1;  ///< relaxation factor: below 1 damps, above 1 over-relaxes (SOR, SSOR)
+};
+
+/// What sweeping found out.
+struct SweepReport {
+  /// Rows whose diagonal element is zero or not stored: they keep their x.
+  std::int64_t skipped_rows = 0;
+  std::optional<std::int64_t> first_skipped_row;
+};
+
+/// Sweeps of Gauss-Seidel and successive over-relaxation: for i in the order of the sweep,
+///
+///   x_i <- (1 - omega) x_i + omega (b_i - sum over j != i of a_ij x_j) / a_ii,
+///
+/// each row with the newest values of the others, exactly as on one core: the same bits on every device and
+/// for any number of threads. Nothing that depends on the values of A is kept between calls, so they may
+/// change.
+///
+/// A sweep costs 2 flops a nonzero, and for CSR moves (4 + sizeof T) bytes a nonzero, 8 a row, and b and x.
+/// D. M. Young, Iterative Solution of Large Linear Systems, 1971; Saad, Iterative Methods for Sparse Linear
+/// Systems, section 4.1.
+template <class T>
+class GaussSeidel {
+ public:
+  /// Throws NotBuilt, NoDevice; NotBuilt for a GPU, on which the sweeps do not run yet.
+  explicit GaussSeidel(const Device& device = {});
+  GaussSeidel(GaussSeidel&&) noexcept;
+  GaussSeidel& operator=(GaussSeidel&&) noexcept;
+  ~GaussSeidel();
+
+  /// Sweeps over X (n by k) in place, for A X = B, in either layout. NaN and Inf spread as the arithmetic has
+  /// it; what is written as NaN is the quiet NaN of std::numeric_limits. Memory is kept for the next call: on
+  /// `openmp` one element a row and right-hand side (of at most 8 at a time). One call at a time on one
+  /// object.
+  /// Throws DimensionMismatch, DeviceMismatch, Error for options out of range, OutOfMemory.
+  SweepReport sweep(const Csr<T>& A, DenseView<const T> B, DenseView<T> X, const SweepOptions& options = {});
+
+  [[nodiscard]] const Device& device() const { return device_; }
+  /// Memory kept for the next call.
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  class Scratch;
+
+  Device device_;
+  std::unique_ptr<Scratch> scratch_;
+};
+
+extern template class GaussSeidel<float>;
+extern template class GaussSeidel<double>;
+
+/// Who waits for whom in a sweep over a matrix: row i on every j < i (forward) or j > i (backward) whose a_ij
+/// is stored. A row's level is 1 when it waits for nobody, else 1 more than the deepest level that it waits
+/// for; the rows of a level could be computed at the same time.
+struct Dependencies {
+  std::int64_t levels = 0;          ///< the longest chain: no parallel sweep takes fewer steps
+  std::int64_t total = 0;           ///< stored elements on the waiting side
+  std::int64_t dependent_rows = 0;  ///< rows that wait for at least one other
+  std::int64_t most = 0;            ///< in one row
+  std::int64_t largest_level = 0;   ///< rows in it
+  std::int64_t smallest_level = 0;
+  /// Launches that method `gauss-seidel-relaunch` needs when no row sees another one finish within the same
+  /// launch; at most this many otherwise. The levels.
+  std::int64_t launches = 0;
+
+  /// Dependencies a row, over all rows.
+  [[nodiscard]] double mean(std::int64_t rows) const {
+    return rows > 0 ? static_cast<double>(total) / static_cast<double>(rows) : 0;
+  }
+};
+
+struct SweepDependencies {
+  Dependencies forward;
+  Dependencies backward;
+};
+
+/// O(nonzeros) time on one core, 4 bytes a row and as many a level. A on a GPU is copied to the host.
+/// Throws DimensionMismatch unless A is square.
+template <class T>
+[[nodiscard]] SweepDependencies analyze_dependencies(MatrixRef<T> A);
+
+}  // namespace echelon

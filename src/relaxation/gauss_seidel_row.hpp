@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The arithmetic of one row of a Gauss-Seidel sweep: the one place that fixes the order of summation, so that
+/// every backend, with any number of threads, computes the same bits.
+///
+/// Row i's sum is taken in two parts, each by itself and starting from 0:
+///
+///   lower = sum over j < i of a_ij x_j,    upper = sum over j > i of a_ij x_j,
+///
+/// x_j being the new value where the sweep has been and the old one elsewhere. A part of at most 32 elements is
+/// one chain s = fma(a_ij, x_j, s) in ascending j. In a longer one element number k of the part, counted from
+/// its first, belongs to partial sum k mod 32, each of them such a chain, and the partial sums are added as a
+/// tree: s[l] += s[l + 16] for l < 16, then + 8, 4, 2, 1. Then, with d = 1 / a_ii,
+///
+///   forward:   r = (b_i - upper) - lower,     backward:   r = (b_i - lower) - upper,
+///   x_i = r d  for omega = 1,   else   x_i = fma(r, omega d, (1 - omega) x_i).
+///
+/// What is subtracted first never waits for other rows, and what follows the last row waited for is one fma, a
+/// subtraction and a multiplication or fma. A row whose a_ii is zero or not stored keeps its x_i. A NaN of
+/// whatever kind is written as the quiet NaN of std::numeric_limits. No product is added to anything other than
+/// by fma here, so a compiler's licence to contract changes nothing.
+#pragma once
+
+#include "backend/annotate.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace echelon::gauss_seidel {
+
+/// The longest part that is one chain, and the number of partial sums of a longer one.
+inline constexpr std::int64_t chain_limit = 32;
+
+/// a b + c, rounded once.
+ECHELON_ANYWHERE inline float multiply_add(float a, float b, float c) {
+  return ::fmaf(a, b, c);
+}
+ECHELON_ANYWHERE inline double multiply_add(double a, double b, double c) {
+  return ::fma(a, b, c);
+}
+
+/// The chain over elements begin, begin + stride, ... before `end`; x(j) is the value of unknown j.
+template <class T, class X>
+ECHELON_ANYWHERE T chain(const std::int32_t* column_indices, const T* values, std::int64_t begin,
+                         std::int64_t end, std::int64_t stride, const X& x) {
+  T sum = 0;
+  for (std::int64_t k = begin; k < end; k += stride) {
+    sum = multiply_add(values[k], x(column_indices[k]), sum);
+  }
+  return sum;
+}
+
+/// The sum of one part, elements [begin, end).
+template <class T, class X>
+ECHELON_ANYWHERE T part_sum(const std::int32_t* column_indices, const T* values, std::int64_t begin,
+                            std::int64_t end, const X& x) {
+  if (end - begin <= chain_limit) return chain(column_indices, values, begin, end, std::int64_t{1}, x);
+  T partial[chain_limit];
+  for (std::int64_t l = 0; l < chain_limit; ++l) {
+    partial[l] = chain(column_indices, values, begin + l, end, chain_limit, x);
+  }
+  for (std::int64_t width = chain_limit / 2; width > 0; width /= 2) {
+    for (std::int64_t l = 0; l < width; ++l) partial[l] += partial[l + width];
+  }
+  return partial[0];
+}
+
+/// Where a row is split: the lower part is [begin, diagonal), the upper one [upper, end), and a_ii, if it is
+/// stored, lies between them.
+struct RowParts {
+  std::int64_t begin;
+  std::int64_t diagonal;
+  std::int64_t upper;
+  std::int64_t end;
+  [[nodiscard]] ECHELON_ANYWHERE bool has_diagonal() const { return diagonal < upper; }
+};
+
+/// Columns ascend. O(log(end - begin)).
+ECHELON_ANYWHERE inline RowParts split_row(const std::int32_t* column_indices, std::int64_t begin,
+                                           std::int64_t end, std::int64_t i) {
+  std::int64_t low = begin;
+  std::int64_t high = end;
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (column_indices[middle] < i) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return {begin, low, low < end && column_indices[low] == i ? low + 1 : low, end};
+}
+
+/// The factors of the relaxation.
+template <class T>
+struct Relaxation {
+  T omega;
+  T rest;  ///< 1 - omega
+  ECHELON_ANYWHERE explicit Relaxation(T factor) : omega(factor), rest(T{1} - factor) {}
+
+  /// The new x_i. `first` is the part subtracted first (upper in a forward sweep, lower in a backward one),
+  /// `second` the other. a_ii is not zero.
+  ECHELON_ANYWHERE T operator()(T b, T first, T second, T a_ii, T old_x) const {
+    const T scale = omega * (T{1} / a_ii);
+    const T r = (b - first) - second;
+    return omega == T{1} ? r * scale : multiply_add(r, scale, rest * old_x);
+  }
+};
+
+/// The value as a sweep writes it: there is only one NaN.
+template <class T>
+ECHELON_ANYWHERE T one_nan(T value) {
+  return value == value ? value : std::numeric_limits<T>::quiet_NaN();
+}
+
+}  // namespace echelon::gauss_seidel
