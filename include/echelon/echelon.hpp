@@ -12,6 +12,7 @@
 #include <echelon/device.hpp>
 #include <echelon/error.hpp>
 #include <echelon/gauss_jordan.hpp>
+#include <echelon/gauss_seidel.hpp>
 #include <echelon/generate.hpp>
 #include <echelon/io/edge_list.hpp>
 #include <echelon/io/files.hpp>

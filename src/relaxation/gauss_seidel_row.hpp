@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The arithmetic of one row of a Gauss-Seidel sweep: the one place that fixes the order of summation, so that
-/// every backend, with any number of threads, computes the same bits.
+/// The arithmetic of one row of a Gauss-Seidel sweep: the one place that fixes the order of summation, so
+/// that every backend, with any number of threads, computes the same bits.
 ///
 /// Row i's sum is taken in two parts, each by itself and starting from 0:
 ///
 ///   lower = sum over j < i of a_ij x_j,    upper = sum over j > i of a_ij x_j,
 ///
-/// x_j being the new value where the sweep has been and the old one elsewhere. A part of at most 32 elements is
-/// one chain s = fma(a_ij, x_j, s) in ascending j. In a longer one element number k of the part, counted from
-/// its first, belongs to partial sum k mod 32, each of them such a chain, and the partial sums are added as a
-/// tree: s[l] += s[l + 16] for l < 16, then + 8, 4, 2, 1. Then, with d = 1 / a_ii,
+/// x_j being the new value where the sweep has been and the old one elsewhere. A part of at most 32 elements
+/// is one chain s = fma(a_ij, x_j, s) in ascending j. In a longer one element number k of the part, counted
+/// from its first, belongs to partial sum k mod 32, each of them such a chain, and the partial sums are added
+/// as a tree: s[l] += s[l + 16] for l < 16, then + 8, 4, 2, 1. Then, with d = 1 / a_ii,
 ///
 ///   forward:   r = (b_i - upper) - lower,     backward:   r = (b_i - lower) - upper,
 ///   x_i = r d  for omega = 1,   else   x_i = fma(r, omega d, (1 - omega) x_i).
 ///
-/// What is subtracted first never waits for other rows, and what follows the last row waited for is one fma, a
-/// subtraction and a multiplication or fma. A row whose a_ii is zero or not stored keeps its x_i. A NaN of
-/// whatever kind is written as the quiet NaN of std::numeric_limits. No product is added to anything other than
-/// by fma here, so a compiler's licence to contract changes nothing.
+/// What is subtracted first never waits for other rows, and what follows the last row waited for is one fma,
+/// a subtraction and a multiplication or fma. A row whose a_ii is zero or not stored keeps its x_i. A NaN of
+/// whatever kind is written as the quiet NaN of std::numeric_limits. No product is added to anything other
+/// than by fma here, so a compiler's licence to contract changes nothing.
 #pragma once
 
 #include "backend/annotate.hpp"
@@ -89,6 +89,37 @@ ECHELON_ANYWHERE inline RowParts split_row(const std::int32_t* column_indices, s
     }
   }
   return {begin, low, low < end && column_indices[low] == i ? low + 1 : low, end};
+}
+
+/// The two parts of a row, and its diagonal element: 0 when it is not stored.
+template <class T>
+struct RowSums {
+  T lower = 0;
+  T upper = 0;
+  T diagonal = 0;
+};
+
+/// lower_x(j) and upper_x(j) are the values of the unknowns left and right of the diagonal.
+template <class T, class LowerX, class UpperX>
+ECHELON_ANYWHERE RowSums<T> row_sums(const std::int32_t* column_indices, const T* values, std::int64_t begin,
+                                     std::int64_t end, std::int64_t i, const LowerX& lower_x,
+                                     const UpperX& upper_x) {
+  RowSums<T> sums;
+  if (end - begin > chain_limit) {
+    const RowParts parts = split_row(column_indices, begin, end, i);
+    sums.lower = part_sum(column_indices, values, parts.begin, parts.diagonal, lower_x);
+    sums.upper = part_sum(column_indices, values, parts.upper, parts.end, upper_x);
+    if (parts.has_diagonal()) sums.diagonal = values[parts.diagonal];
+    return sums;
+  }
+  // Short rows are split while they are summed.
+  std::int64_t k = begin;
+  for (; k < end && column_indices[k] < i; ++k) {
+    sums.lower = multiply_add(values[k], lower_x(column_indices[k]), sums.lower);
+  }
+  if (k < end && column_indices[k] == i) sums.diagonal = values[k++];
+  for (; k < end; ++k) sums.upper = multiply_add(values[k], upper_x(column_indices[k]), sums.upper);
+  return sums;
 }
 
 /// The factors of the relaxation.

@@ -63,24 +63,25 @@ class SweepScratch<Serial, T> {
   [[nodiscard]] std::size_t bytes() const { return 0; }
 };
 
-/// A second vector, so that no old value is overwritten before all that need it have read it, and how far the
-/// threads have come.
+/// A ring of new values on their way from thread to thread, and which pieces of the matrix are done.
 template <class T>
 class SweepScratch<OpenMp, T> {
  public:
-  explicit SweepScratch(const Device& device) : other(device, 0), progress(device, 0) {}
-  [[nodiscard]] std::size_t bytes() const { return other.bytes() + progress.bytes(); }
+  explicit SweepScratch(const Device& device) : ring(device, 0), done(device, 0) {}
+  [[nodiscard]] std::size_t bytes() const { return ring.bytes() + done.bytes(); }
 
-  Array<T> other;
-  Array<std::int64_t> progress;
+  Array<T> ring;
+  Array<unsigned char> done;
 };
 
-/// Queues the sweeps; on a GPU without waiting for them. Aligned with the backends' products
-/// (linalg/multiply.hpp).
+/// Queues the sweeps; on a GPU without waiting for them.
 template <class T>
 void sweep(Serial& backend, const Sweeps<T>& sweeps, SweepScratch<Serial, T>& scratch);
 template <class T>
 void sweep(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<OpenMp, T>& scratch);
+/// What the former does for matrices that are large enough for it to pay.
+template <class T>
+void sweep_in_parallel(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<OpenMp, T>& scratch);
 /// Defined, with SweepScratch<Cuda, T>, for CUDA.
 template <class T>
 void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratch);

@@ -74,6 +74,14 @@ std::vector<Method> table() {
                                       .kind = direct,
                                       .needs = diagonally_dominant,
                                       .sparse = false}),
+      row<GaussSeidelOptions>({.summary = "Gauss-Seidel sweeps",
+                               .kind = iterative,
+                               .needs = diagonally_dominant,
+                               .dense = false}),
+      row<GaussSeidelRelaunchOptions>({.summary = "Gauss-Seidel sweeps by repeated launches, for comparison",
+                                       .kind = iterative,
+                                       .needs = diagonally_dominant,
+                                       .dense = false}),
       row<GmresOptions>({.summary = "restarted (flexible) generalised minimal residuals", .kind = iterative}),
       row<Ilu0Options>({.summary = "incomplete LU without fill",
                         .kind = preconditioner,
@@ -88,6 +96,15 @@ std::vector<Method> table() {
                             .kind = direct,
                             .sparse = false,
                             .usable_as_preconditioner = true}),
+      row<SorOptions>({.summary = "successive over-relaxation",
+                       .kind = iterative,
+                       .needs = symmetric_positive_definite,
+                       .dense = false}),
+      row<SsorOptions>({.summary = "symmetric successive over-relaxation",
+                        .kind = iterative,
+                        .needs = symmetric_positive_definite,
+                        .dense = false,
+                        .usable_as_preconditioner = true}),
   };
 }
 
@@ -142,6 +159,10 @@ template Solver<float> make_solver(const Device&, const GaussJordanOptions&);
 template Solver<double> make_solver(const Device&, const GaussJordanOptions&);
 template Solver<float> make_solver(const Device&, const GaussJordanStripedOptions&);
 template Solver<double> make_solver(const Device&, const GaussJordanStripedOptions&);
+template Solver<float> make_solver(const Device&, const GaussSeidelOptions&);
+template Solver<double> make_solver(const Device&, const GaussSeidelOptions&);
+template Solver<float> make_solver(const Device&, const GaussSeidelRelaunchOptions&);
+template Solver<double> make_solver(const Device&, const GaussSeidelRelaunchOptions&);
 template Solver<float> make_solver(const Device&, const GmresOptions&);
 template Solver<double> make_solver(const Device&, const GmresOptions&);
 template Solver<float> make_solver(const Device&, const Ilu0Options&);
@@ -150,5 +171,9 @@ template Solver<float> make_solver(const Device&, const JacobiOptions&);
 template Solver<double> make_solver(const Device&, const JacobiOptions&);
 template Solver<float> make_solver(const Device&, const LapackLuOptions&);
 template Solver<double> make_solver(const Device&, const LapackLuOptions&);
+template Solver<float> make_solver(const Device&, const SorOptions&);
+template Solver<double> make_solver(const Device&, const SorOptions&);
+template Solver<float> make_solver(const Device&, const SsorOptions&);
+template Solver<double> make_solver(const Device&, const SsorOptions&);
 
 }  // namespace echelon

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/solver.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace echelon {
+
+struct GaussSeidelOptions {
+  static constexpr std::string_view name = "gauss-seidel";
+  static constexpr Sides sides = Sides::host;
+  Stop stop = {};
+  std::string sweep = "forward";
+  std::int64_t residual_every = 4;
+
+  static std::vector<Option<GaussSeidelOptions>> table() {
+    return with_stop_options<GaussSeidelOptions>(
+        {{"sweep",
+          +[](GaussSeidelOptions& o) -> std::string& { return o.sweep; },
+          "order of the rows",
+          {},
+          {"forward", "backward", "symmetric"}},
+         {"residual_every",
+          +[](GaussSeidelOptions& o) -> std::int64_t& { return o.residual_every; },
+          "sweeps from one look at b - A x, which costs as much as a sweep, to the next",
+          {1, 1000}}});
+  }
+};
+
+/// Gauss-Seidel sweeps from x = 0 until the residual is small enough; for single sweeps see GaussSeidel.
+/// Converges when A is strictly diagonally dominant, or symmetric positive definite. The iterates have the
+/// same bits on every device. A dense A is copied into sparse form. A sweep costs 2 flops a nonzero, and
+/// every `residual_every`-th a product with A besides; 2 n elements are held.
+template <class T>
+class GaussSeidelSolver : public Solver<T> {
+ public:
+  explicit GaussSeidelSolver(const Device& device = {}, const GaussSeidelOptions& options = {})
+      : Solver<T>(make_solver<T>(device, options)) {}
+};
+
+}  // namespace echelon

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/solver.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace echelon {
+
+struct SorOptions {
+  static constexpr std::string_view name = "sor";
+  static constexpr Sides sides = Sides::host;
+  Stop stop = {};
+  double omega = 1.5;
+  std::string sweep = "forward";
+  std::int64_t residual_every = 4;
+
+  static std::vector<Option<SorOptions>> table() {
+    return with_stop_options<SorOptions>(
+        {{"omega",
+          +[](SorOptions& o) -> double& { return o.omega; },
+          "relaxation factor; 1 is gauss-seidel",
+          {0, 2, true, true}},
+         {"sweep",
+          +[](SorOptions& o) -> std::string& { return o.sweep; },
+          "order of the rows",
+          {},
+          {"forward", "backward"}},
+         {"residual_every",
+          +[](SorOptions& o) -> std::int64_t& { return o.residual_every; },
+          "sweeps from one look at b - A x, which costs as much as a sweep, to the next",
+          {1, 1000}}});
+  }
+};
+
+/// Successive over-relaxation: Gauss-Seidel whose corrections are multiplied by omega.
+/// Converges for symmetric positive definite A; for others only where omega suits. D. M. Young, Trans. Amer.
+/// Math. Soc. 76 (1954). Costs what GaussSeidelSolver costs.
+template <class T>
+class Sor : public Solver<T> {
+ public:
+  explicit Sor(const Device& device = {}, const SorOptions& options = {})
+      : Solver<T>(make_solver<T>(device, options)) {}
+};
+
+}  // namespace echelon

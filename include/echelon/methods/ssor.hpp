@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/solver.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace echelon {
+
+struct SsorOptions {
+  static constexpr std::string_view name = "ssor";
+  static constexpr Sides sides = Sides::host;
+  Stop stop = {};
+  double omega = 1;
+  std::int64_t sweeps = 1;
+  std::int64_t residual_every = 4;
+
+  static std::vector<Option<SsorOptions>> table() {
+    return with_stop_options<SsorOptions>(
+        {{"omega",
+          +[](SsorOptions& o) -> double& { return o.omega; },
+          "relaxation factor; 1 is symmetric Gauss-Seidel",
+          {0, 2, true, true}},
+         {"sweeps",
+          +[](SsorOptions& o) -> std::int64_t& { return o.sweeps; },
+          "symmetric sweeps per application as a preconditioner",
+          {1, 1000}},
+         {"residual_every",
+          +[](SsorOptions& o) -> std::int64_t& { return o.residual_every; },
+          "sweeps from one look at b - A x, which costs as much as a sweep, to the next",
+          {1, 1000}}});
+  }
+};
+
+/// Symmetric successive over-relaxation: a sweep forward and one backward. As a preconditioner it starts from
+/// 0, and is symmetric positive definite when A is: made for CG.
+/// Converges for symmetric positive definite A. Sheldon, Math. Tables Aids Comput. 9 (1955); Axelsson, BIT 12
+/// (1972). Costs two sweeps; 2 n elements are held.
+template <class T>
+class Ssor : public Solver<T> {
+ public:
+  explicit Ssor(const Device& device = {}, const SsorOptions& options = {})
+      : Solver<T>(make_solver<T>(device, options)) {}
+};
+
+}  // namespace echelon

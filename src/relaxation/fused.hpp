@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+namespace echelon {
+
+/// f(), compiled for processors with fused multiply-add, which the baseline of x86-64 lacks. All that f calls
+/// and the compiler can see is compiled so.
+#ifdef __x86_64__
+template <class F>
+[[gnu::target("fma"), gnu::flatten]] void call_with_fma_instructions(const F& f) {
+  f();
+}
+#endif
+
+/// f(), with the processor's fused multiply-add where it has one. Without it the C library computes the same
+/// bits, slowly.
+template <class F>
+void with_fused_multiply_add(const F& f) {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("fma") != 0) {
+    call_with_fma_instructions(f);
+    return;
+  }
+#endif
+  f();
+}
+
+}  // namespace echelon

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What the sweeps on the host share.
+#pragma once
+
+#include "relaxation/gauss_seidel_row.hpp"
+#include "relaxation/gauss_seidel_sweep.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace echelon::gauss_seidel {
+
+enum class Direction { forward, backward };
+
+/// A sweep in one direction for a few right-hand sides, whose values of a row are asked for one after another
+/// while the row is in the first cache.
+template <class T>
+struct HalfSweep {
+  std::int64_t rows;
+  const std::int64_t* row_offsets;
+  const std::int32_t* column_indices;
+  const T* values;
+  std::int64_t right_hand_sides;
+  const T* b;
+  std::int64_t leading_b;
+  T* x;
+  std::int64_t leading_x;
+  Relaxation<T> relax;
+};
+
+/// As many right-hand sides as are swept over together: enough to read A seldom, and few enough that their
+/// vectors do not compete for the cache.
+inline constexpr std::int64_t columns_at_once = 8;
+
+/// Calls f.template operator()<direction>(half) for each half of each sweep, group of columns by group.
+template <class T, class F>
+void for_each_half(const Sweeps<T>& sweeps, const F& f) {
+  const Csr<T>& A = *sweeps.A;
+  for (std::int64_t column = 0; column < sweeps.right_hand_sides; column += columns_at_once) {
+    const HalfSweep<T> half{A.rows(),
+                            A.row_offsets().data(),
+                            A.column_indices().data(),
+                            A.values().data(),
+                            std::min(columns_at_once, sweeps.right_hand_sides - column),
+                            sweeps.b + column * sweeps.leading_b,
+                            sweeps.leading_b,
+                            sweeps.x + column * sweeps.leading_x,
+                            sweeps.leading_x,
+                            Relaxation<T>(sweeps.omega)};
+    for (std::int64_t s = 0; s < sweeps.sweeps; ++s) {
+      if (sweeps.kind != SweepKind::backward) f.template operator()<Direction::forward>(half);
+      if (sweeps.kind != SweepKind::forward) f.template operator()<Direction::backward>(half);
+    }
+  }
+}
+
+/// Rows are numbered in the order of the sweep, and columns with them.
+template <Direction direction>
+std::int64_t in_order(std::int64_t i, std::int64_t rows) {
+  return direction == Direction::forward ? i : rows - 1 - i;
+}
+
+template <class T>
+struct ReadX {
+  const T* x;
+  T operator()(std::int64_t j) const { return x[j]; }
+};
+
+/// The sums of row i. new_x(j) and old_x(j) are unknowns where the sweep has been and where it has not;
+/// `previous` is the one that was computed just before, which need not go through memory on its way.
+template <Direction direction, class T, class NewX, class OldX>
+RowSums<T> sums_of_row(const HalfSweep<T>& half, std::int64_t i, T previous, const NewX& new_x,
+                       const OldX& old_x) {
+  const std::int32_t* const columns = half.column_indices;
+  const T* const values = half.values;
+  std::int64_t k = half.row_offsets[i];
+  const std::int64_t end = half.row_offsets[i + 1];
+  constexpr bool forward = direction == Direction::forward;
+  if (end - k > chain_limit) [[unlikely]] {
+    if constexpr (forward) {
+      return row_sums(columns, values, k, end, i, new_x, old_x);
+    } else {
+      return row_sums(columns, values, k, end, i, old_x, new_x);
+    }
+  }
+  RowSums<T> sums;
+  const std::int64_t left = forward ? i - 1 : i;
+  for (; k < end && columns[k] < left; ++k) {
+    const T x = forward ? new_x(columns[k]) : old_x(columns[k]);
+    sums.lower = multiply_add(values[k], x, sums.lower);
+  }
+  if (forward && k < end && columns[k] == i - 1) sums.lower = multiply_add(values[k++], previous, sums.lower);
+  if (k < end && columns[k] == i) sums.diagonal = values[k++];
+  if (!forward && k < end && columns[k] == i + 1)
+    sums.upper = multiply_add(values[k++], previous, sums.upper);
+  for (; k < end; ++k) {
+    const T x = forward ? old_x(columns[k]) : new_x(columns[k]);
+    sums.upper = multiply_add(values[k], x, sums.upper);
+  }
+  return sums;
+}
+
+/// The new x_i from the sums of its row.
+template <Direction direction, class T>
+T relaxed(const Relaxation<T>& relax, const RowSums<T>& sums, T b, T old_x) {
+  if (sums.diagonal == T{0}) [[unlikely]]
+    return one_nan(old_x);
+  return one_nan(direction == Direction::forward ? relax(b, sums.upper, sums.lower, sums.diagonal, old_x)
+                                                 : relax(b, sums.lower, sums.upper, sums.diagonal, old_x));
+}
+
+}  // namespace echelon::gauss_seidel
