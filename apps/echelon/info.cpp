@@ -8,6 +8,7 @@
 #include "support/text.hpp"
 #include "terminal.hpp"
 
+#include <echelon/gauss_seidel.hpp>
 #include <echelon/solve.hpp>
 #include <echelon/structure.hpp>
 
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,7 +31,8 @@ struct Findings {
   std::int64_t structural_rank = 0;
   std::size_t bytes = 0;
   double read_seconds = 0;
-  std::vector<Candidate> candidates;  ///< what `solve` would try; none for a rectangular matrix
+  std::optional<SweepDependencies> dependencies;  ///< if asked for
+  std::vector<Candidate> candidates;              ///< what `solve` would try; none for a rectangular matrix
 };
 
 double density(const Structure& s) {
@@ -89,6 +92,21 @@ std::string file_words(const FileInfo& file) {
                      grouped(file.stored_entries), duplicates);
 }
 
+std::string dependencies_words(const Dependencies& d, std::int64_t rows) {
+  return fmt::format("{} levels, of {} to {} rows; {:.2f} dependencies a row in the mean, {} at most",
+                     grouped(d.levels), grouped(d.smallest_level), grouped(d.largest_level), d.mean(rows),
+                     grouped(d.most));
+}
+
+void add_dependencies(const Findings& found, std::vector<Row>& rows) {
+  if (!found.dependencies) return;
+  const auto& [forward, backward] = *found.dependencies;
+  rows.emplace_back("forward sweep", dependencies_words(forward, found.structure.rows));
+  rows.emplace_back("backward sweep", dependencies_words(backward, found.structure.rows));
+  rows.emplace_back("launches", fmt::format("at most {} forward and {} backward by the relaunch scheme",
+                                            grouped(forward.launches), grouped(backward.launches)));
+}
+
 std::string info_text(const Findings& found) {
   const Structure& s = found.structure;
   std::vector<Row> rows = {
@@ -109,6 +127,7 @@ std::string info_text(const Findings& found) {
       {"empty", fmt::format("{} rows, {} columns", grouped(s.empty_rows), grouped(s.empty_columns))},
       {"magnitudes",
        fmt::format("{} to {}", short_number(s.smallest_magnitude), short_number(s.largest_magnitude))}};
+  add_dependencies(found, rows);
   for (std::size_t i = 0; i < found.candidates.size(); ++i) {
     const Candidate& candidate = found.candidates[i];
     rows.emplace_back(
@@ -127,41 +146,57 @@ Json candidates_json(const Findings& found) {
   return list;
 }
 
+Json dependencies_json(const Dependencies& d, std::int64_t rows) {
+  return {{"levels", d.levels},
+          {"dependencies", d.total},
+          {"dependent_rows", d.dependent_rows},
+          {"mean_dependencies", d.mean(rows)},
+          {"most_dependencies", d.most},
+          {"largest_level", d.largest_level},
+          {"smallest_level", d.smallest_level},
+          {"launches", d.launches}};
+}
+
 Json info_json(const Findings& found) {
   const Structure& s = found.structure;
-  return {{"file", found.path},
-          {"file_format", to_string(found.file.format)},
-          {"format", found.file.coordinate ? "coordinate" : "array"},
-          {"field", found.file.field},
-          {"symmetry", found.file.symmetry},
-          {"stored_entries", found.file.stored_entries},
-          {"duplicate_entries", found.file.duplicate_entries},
-          {"rows", s.rows},
-          {"columns", s.columns},
-          {"nonzeros", s.nonzeros},
-          {"explicit_zeros", s.explicit_zeros},
-          {"density", density(s)},
-          {"bytes", found.bytes},
-          {"symmetric_pattern", s.symmetric_pattern},
-          {"symmetric_values", s.symmetric_values},
-          {"asymmetry", s.asymmetry},
-          {"definiteness", to_string(s.definiteness)},
-          {"bandwidth", bandwidth(s)},
-          {"lower_bandwidth", s.lower_bandwidth},
-          {"upper_bandwidth", s.upper_bandwidth},
-          {"shortest_row", s.shortest_row},
-          {"longest_row", s.longest_row},
-          {"empty_rows", s.empty_rows},
-          {"empty_columns", s.empty_columns},
-          {"zero_diagonals", s.zero_diagonals},
-          {"positive_diagonals", s.positive_diagonals},
-          {"strictly_dominant_rows", s.strictly_dominant_rows},
-          {"weakly_dominant_rows", s.weakly_dominant_rows},
-          {"structural_rank", found.structural_rank},
-          {"largest_magnitude", s.largest_magnitude},
-          {"smallest_magnitude", s.smallest_magnitude},
-          {"read_seconds", found.read_seconds},
-          {"candidates", candidates_json(found)}};
+  Json json = {{"file", found.path},
+               {"file_format", to_string(found.file.format)},
+               {"format", found.file.coordinate ? "coordinate" : "array"},
+               {"field", found.file.field},
+               {"symmetry", found.file.symmetry},
+               {"stored_entries", found.file.stored_entries},
+               {"duplicate_entries", found.file.duplicate_entries},
+               {"rows", s.rows},
+               {"columns", s.columns},
+               {"nonzeros", s.nonzeros},
+               {"explicit_zeros", s.explicit_zeros},
+               {"density", density(s)},
+               {"bytes", found.bytes},
+               {"symmetric_pattern", s.symmetric_pattern},
+               {"symmetric_values", s.symmetric_values},
+               {"asymmetry", s.asymmetry},
+               {"definiteness", to_string(s.definiteness)},
+               {"bandwidth", bandwidth(s)},
+               {"lower_bandwidth", s.lower_bandwidth},
+               {"upper_bandwidth", s.upper_bandwidth},
+               {"shortest_row", s.shortest_row},
+               {"longest_row", s.longest_row},
+               {"empty_rows", s.empty_rows},
+               {"empty_columns", s.empty_columns},
+               {"zero_diagonals", s.zero_diagonals},
+               {"positive_diagonals", s.positive_diagonals},
+               {"strictly_dominant_rows", s.strictly_dominant_rows},
+               {"weakly_dominant_rows", s.weakly_dominant_rows},
+               {"structural_rank", found.structural_rank},
+               {"largest_magnitude", s.largest_magnitude},
+               {"smallest_magnitude", s.smallest_magnitude},
+               {"read_seconds", found.read_seconds},
+               {"candidates", candidates_json(found)}};
+  if (found.dependencies) {
+    json["dependencies"] = {{"forward", dependencies_json(found.dependencies->forward, s.rows)},
+                            {"backward", dependencies_json(found.dependencies->backward, s.rows)}};
+  }
+  return json;
 }
 
 }  // namespace
@@ -170,12 +205,14 @@ ExitCode run_info(const Arguments& arguments) {
   Findings found;
   InputOptions input;
   std::string plot;
+  bool dependencies = false;
   bool json = false;
   bool quiet = false;
   CLI::App app("Says what a matrix looks like.", "echelon info");
   set_style(app);
   app.add_option("A", found.path, matrix_file_help)->required()->type_name("FILE");
   app.add_option("--plot", plot, "draw the sparsity pattern here")->type_name("FILE.svg");
+  app.add_flag("--dependencies", dependencies, "who waits for whom in a Gauss-Seidel sweep");
   app.add_flag("--json", json, "one line of JSON");
   app.add_flag("--quiet", quiet, "no progress");
   add_input_options(app, input);
@@ -193,6 +230,7 @@ ExitCode run_info(const Arguments& arguments) {
   found.structure = analyze_structure(A);
   found.structural_rank = structural_rank(A);
   found.bytes = std::visit([](const auto& matrix) { return matrix.bytes(); }, file.matrix);
+  if (dependencies) found.dependencies = analyze_dependencies(A);
   if (A.rows() == A.columns()) found.candidates = choose(A);
   if (!plot.empty())
     write_text(plot, spy_svg(utf8(std::filesystem::path(found.path).filename().string()), A));

@@ -177,7 +177,7 @@ class Help(ToolTest):
         options = {
             "solve": ["--rhs", "--method", "--device", "--rtol", "--atol", "--max-iterations", "--parameter",
                       "--precision", "--output", "--plot", "--json", "--quiet"],
-            "info": ["--plot", "--json", "--quiet"],
+            "info": ["--plot", "--dependencies", "--json", "--quiet"],
             "generate": ["--list", "--rows", "--seed", "--parameter", "--precision", "--output", "--json",
                          "--quiet"],
             "methods": ["--json"],
@@ -274,6 +274,8 @@ class Solve(ToolTest):
         self.assertEqual((few["status"], few["iterations"]), ("max_iterations", 3))
         incomplete = self.report(matrix, "--method", "cg", "-p", "preconditioner=ilu0")
         self.assertLessEqual(incomplete["iterations"], 3)  # ILU(0) of a tridiagonal matrix is its LU
+        swept = self.report(matrix, "--method", "cg", "-p", "preconditioner=ssor", "-p", "preconditioner.omega=1.3")
+        self.assertLess(swept["iterations"], tight["iterations"])
         damped = self.report(matrix, "--method", "gmres", "-p", "restart=20", "-p", "preconditioner=jacobi",
                              "-p", "preconditioner.weight=0.5")
         self.assertTrue(damped["solved"])
@@ -618,6 +620,19 @@ class Info(ToolTest):
 
     def test_empty_matrix(self):
         self.assertEqual(self.info(coordinate(3, 3, []))["structural_rank"], 0)
+
+    def test_dependencies(self):
+        # Rows 2 and 3 wait for row 1 in a forward sweep; backward, row 1 waits for row 4 alone.
+        matrix = self.file("A.mtx", coordinate(4, 4, [(1, 1, 1), (2, 1, 1), (3, 1, 1), (1, 4, 1)]))
+        found = json.loads(self.run_tool("info", matrix, "--dependencies", "--json").stdout)["dependencies"]
+        self.assertEqual(found["forward"],
+                         {"levels": 2, "dependencies": 2, "dependent_rows": 2, "mean_dependencies": 0.5,
+                          "most_dependencies": 1, "largest_level": 2, "smallest_level": 2, "launches": 2})
+        self.assertEqual((found["backward"]["levels"], found["backward"]["largest_level"]), (2, 3))
+        self.assertIn("2 levels, of 2 to 2 rows", self.run_tool("info", matrix, "--dependencies").stdout)
+        self.assertNotIn("dependencies", json.loads(self.run_tool("info", matrix, "--json").stdout))
+        wide = self.file("wide.mtx", coordinate(2, 5, [(1, 5, 1)]))
+        self.assertIn("square", self.error("info", wide, "--dependencies", code=BAD_INPUT))
 
 
 class Elimination(ToolTest):
