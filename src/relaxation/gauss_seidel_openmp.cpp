@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sweeps on several cores, with the bits of the sweep on one.
 //
-// Rows are numbered in the order of the sweep and cut into chunks. Threads take chunks in their order, by
-// tickets, and compute the rows of a chunk as soon as the values that they need are there.
+// Rows are numbered in the order of the sweep and cut into chunks, which the threads take in turn: of t
+// threads, thread k computes chunks k, k + t, k + 2 t and so on, each row as soon as the values that it needs
+// are there.
 //
 // New values first go to a ring, which holds a window of rows. An element of the ring that nobody has written
 // holds a NaN with bits that no written value has: the value is its own flag, and an element is read and
@@ -10,14 +11,14 @@
 // computed first and looked at afterwards: only if its sum is a NaN does the thread look whether one of the
 // values was missing.
 //
-// X keeps the old values until nobody needs them. When all chunks up to t - w are done, w being the width of
-// the window, no row that comes needs an old value from there: who takes ticket t first copies chunk t - w
-// from the ring to X, and prepares the ring for chunk t + w. So a pattern need not be symmetric, and memory
-// for 4 w chunks is enough: with tickets up to f - 1 done, a thread finds chunks before f - w in X, and later
-// ones in the ring.
+// X keeps the old values until nobody needs them. When all chunks up to c - w are done, no row that comes
+// needs an old value from there. Before it computes chunk c a thread waits for that, copies chunk c - w from
+// the ring to X, and prepares the ring for chunk c + w. So a pattern need not be symmetric, and memory for 4
+// w chunks is enough: who computes chunk c finds chunks up to c - 2 w in X, and later ones in the ring. As w
+// is a multiple of t, a place in the ring is written, copied and prepared by one thread, in whose cache it
+// stays.
 //
-// Nobody waits for a later ticket, and tickets are taken by running threads: there is no deadlock, however
-// few threads there are.
+// Nobody waits for a later chunk, and all threads of the team are running: there is no deadlock.
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
 #include "linalg/shares.hpp"
@@ -32,6 +33,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <chrono>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -53,16 +55,22 @@ bool is_written(T value) {
   return std::bit_cast<Bits<T>>(value) != std::bit_cast<Bits<T>>(unwritten<T>);
 }
 
-/// Waits a little; gives the core away when that has not helped, since who is waited for may need it.
+/// Waits, and gives the core away when that has not helped, since who is waited for may need it.
 class Patience {
  public:
+  /// For about as long as a few dozen rows take. Who follows another thread row by row slows both down: they
+  /// pull the same piece of memory from cache to cache.
   void wait() {
-    constexpr int spins = 64;
-    if (++waited_ % spins == 0) {
+    constexpr int pauses = 32;
+    constexpr int rounds = 16;
+    constexpr int long_wait = 1000;  // about a millisecond: who is waited for does not have a core
+    if (++waited_ > long_wait) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    } else if (waited_ % rounds == 0) {
       std::this_thread::yield();
     } else {
 #ifdef __x86_64__
-      __builtin_ia32_pause();
+      for (int k = 0; k < pauses; ++k) __builtin_ia32_pause();
 #endif
     }
   }
@@ -100,7 +108,7 @@ template <Direction direction, class T>
 Grain choose_grain(const HalfSweep<T>& half) {
   constexpr std::int64_t shortest_line = 32;
   constexpr std::int64_t longest_line = 4096;
-  constexpr std::int64_t loose_rows = 2048;
+  constexpr std::int64_t loose_rows = 8192;
   constexpr std::int64_t least_rows = 64;
   const std::int64_t reach = std::min(longest_line, half.rows / 32);
   std::array<std::int64_t, 3> lengths{};
@@ -115,30 +123,42 @@ Grain choose_grain(const HalfSweep<T>& half) {
   return {(least_rows + line - 1) / line * line, false};
 }
 
+/// How many chunks a thread has done. Each has a cache line to itself.
+struct alignas(64) Progress {
+  std::int64_t chunks = 0;
+};
+
 /// What the threads share in one half of a sweep.
 template <class T>
 struct Window {
   HalfSweep<T> half;
   Grain grain;
+  std::int64_t threads;
   std::int64_t width;   ///< in chunks
-  std::int64_t chunks;  ///< of the matrix; `width` more tickets copy the last ones to X
-  T* ring;              ///< for each right-hand side; row i is at i modulo the length
-  std::int64_t length;  ///< a power of 2
-  unsigned char* done;  ///< for each ticket
-  std::atomic<std::int64_t> next = 0;
+  std::int64_t chunks;  ///< of the matrix; with `width` more, empty ones, the last ones get to X
+  T* ring;              ///< for each right-hand side
+  std::int64_t length;  ///< of a ring: 4 width chunks
+  Progress* progress;   ///< for each thread
 };
 
 /// Values of one right-hand side where the sweep has been: of rows before `settled` in X, of later ones in
-/// the ring.
+/// the ring. Rows are in the order of the sweep.
 template <Direction direction, class T>
 struct ReadNew {
-  const T* x;
+  T* x;
   T* ring;
-  std::int64_t mask;
+  std::int64_t rows;
   std::int64_t settled;
+  std::int64_t base;  ///< the row at the ring's beginning; those before it are at its end
+  std::int64_t length;
+
+  [[nodiscard]] std::atomic_ref<T> in_ring(std::int64_t row) const {
+    const std::int64_t place = row - base;
+    return std::atomic_ref<T>(ring[place < 0 ? place + length : place]);
+  }
   T operator()(std::int64_t j) const {
-    const bool in_x = direction == Direction::forward ? j < settled : j > settled;
-    return in_x ? x[j] : std::atomic_ref<T>(ring[j & mask]).load(std::memory_order_relaxed);
+    const std::int64_t row = in_order<direction>(j, rows);
+    return row < settled ? x[j] : in_ring(row).load(std::memory_order_relaxed);
   }
 };
 
@@ -146,18 +166,19 @@ struct ReadNew {
 template <Direction direction, bool single, class T>
 class Worker {
  public:
-  explicit Worker(Window<T>& window) : window_(window) {}
+  Worker(const Window<T>& window, std::int64_t thread)
+      : window_(window), thread_(thread), seen_(static_cast<std::size_t>(window.threads), 0) {}
 
   SkippedRows run() {
-    for (;;) {
-      const std::int64_t ticket = window_.next.fetch_add(1, std::memory_order_relaxed);
-      if (ticket >= window_.chunks + window_.width) return skipped_;
-      wait_until_done(ticket - window_.width);
-      copy_to_x(ticket - window_.width);
-      prepare_ring(ticket + window_.width);
-      if (ticket < window_.chunks) sweep_chunk(ticket);
-      std::atomic_ref(window_.done[ticket]).store(1, std::memory_order_release);
+    std::atomic_ref<std::int64_t> done(window_.progress[thread_].chunks);
+    for (std::int64_t chunk = thread_; chunk < window_.chunks + window_.width; chunk += window_.threads) {
+      wait_until_done(chunk - window_.width);
+      copy_to_x(chunk - window_.width);
+      prepare_ring(chunk + window_.width);
+      if (chunk < window_.chunks) sweep_chunk(chunk);
+      done.store(chunk / window_.threads + 1, std::memory_order_release);
     }
+    return skipped_;
   }
 
  private:
@@ -168,59 +189,58 @@ class Worker {
   [[nodiscard]] std::int64_t begin(std::int64_t chunk) const {
     return std::min(chunk * window_.grain.rows, window_.half.rows);
   }
-  [[nodiscard]] New new_x(std::int64_t c) const {
+  [[nodiscard]] T* place_in_ring(std::int64_t chunk) const {
+    return window_.ring + chunk * window_.grain.rows % window_.length;
+  }
+  /// For the rows of a chunk.
+  [[nodiscard]] New new_x(std::int64_t chunk, std::int64_t c) const {
     const HalfSweep<T>& half = window_.half;
-    return {half.x + c * half.leading_x, window_.ring + c * window_.length, window_.length - 1,
-            in_order<direction>(settled_, half.rows)};
+    return {.x = half.x + c * half.leading_x,
+            .ring = window_.ring + c * window_.length,
+            .rows = half.rows,
+            .settled = begin(std::max<std::int64_t>(chunk - 2 * window_.width + 1, 0)),
+            .base = begin(chunk) / window_.length * window_.length,
+            .length = window_.length};
   }
 
-  void wait_until_done(std::int64_t ticket) {
-    Patience patience;
-    while (frontier_ <= ticket) {
-      if (std::atomic_ref(window_.done[frontier_]).load(std::memory_order_acquire) != 0) {
-        ++frontier_;
-      } else {
-        patience.wait();
-      }
-    }
-    settled_ = begin(std::max<std::int64_t>(frontier_ - window_.width, 0));
-  }
-
-  /// f(c, first, size, place) for the rows of a chunk, which lie at `place` in the ring of right-hand side c.
-  template <class F>
-  void for_each_piece(std::int64_t chunk, const F& f) const {
-    const std::int64_t rows = window_.half.rows;
-    const bool forward = direction == Direction::forward;
-    std::int64_t first = forward ? begin(chunk) : rows - begin(chunk + 1);
-    const std::int64_t end = forward ? begin(chunk + 1) : rows - begin(chunk);
-    while (first < end) {
-      const std::int64_t place = first & (window_.length - 1);
-      const std::int64_t size = std::min(end - first, window_.length - place);
-      for (std::int64_t c = 0; c < window_.half.right_hand_sides; ++c) f(c, first, size, place);
-      first += size;
+  /// Until the chunks before and this one are.
+  void wait_until_done(std::int64_t chunk) {
+    for (std::int64_t t = 0; t < window_.threads && t <= chunk; ++t) {
+      const std::int64_t needed = (chunk - t) / window_.threads + 1;
+      std::int64_t& seen = seen_[static_cast<std::size_t>(t)];
+      std::atomic_ref<std::int64_t> done(window_.progress[t].chunks);
+      if (seen < needed) seen = done.load(std::memory_order_acquire);
+      for (Patience patience; seen < needed; seen = done.load(std::memory_order_acquire)) patience.wait();
     }
   }
 
   void copy_to_x(std::int64_t chunk) const {
     if (chunk < 0) return;
-    for_each_piece(chunk, [this](std::int64_t c, std::int64_t first, std::int64_t size, std::int64_t place) {
-      std::copy_n(window_.ring + c * window_.length + place, size,
-                  window_.half.x + c * window_.half.leading_x + first);
-    });
+    const HalfSweep<T>& half = window_.half;
+    const std::int64_t size = begin(chunk + 1) - begin(chunk);
+    for (std::int64_t c = 0; c < half.right_hand_sides; ++c) {
+      const T* from = place_in_ring(chunk) + c * window_.length;
+      T* x = half.x + c * half.leading_x;
+      if constexpr (direction == Direction::forward) {
+        std::copy_n(from, size, x + begin(chunk));
+      } else {
+        std::reverse_copy(from, from + size, x + half.rows - begin(chunk + 1));
+      }
+    }
   }
 
   void prepare_ring(std::int64_t chunk) const {
-    for_each_piece(chunk, [this](std::int64_t c, std::int64_t, std::int64_t size, std::int64_t place) {
-      std::fill_n(window_.ring + c * window_.length + place, size, unwritten<T>);
-    });
+    for (std::int64_t c = 0; c < window_.half.right_hand_sides; ++c) {
+      std::fill_n(place_in_ring(chunk) + c * window_.length, window_.grain.rows, unwritten<T>);
+    }
   }
 
   void sweep_chunk(std::int64_t chunk) {
     const std::int64_t end = begin(chunk + 1);
     // Copies: the compiler would have to read these again after every access to the ring.
     const HalfSweep<T> half = window_.half;
-    const New first_column = new_x(0);
-    Values previous = values_before(begin(chunk));
+    const New first_column = new_x(chunk, 0);
+    Values previous = values_before(begin(chunk), first_column);
     for (std::int64_t row = begin(chunk); row < end; ++row) {
       if (compute(half, first_column, row, previous)) continue;
       if (window_.grain.defer) {
@@ -230,19 +250,19 @@ class Worker {
         Patience patience;
         do {
           patience.wait();
-          previous = values_before(row);
+          previous = values_before(row, first_column);
         } while (!compute(half, first_column, row, previous));
       }
     }
-    compute_deferred();
+    compute_deferred(first_column);
   }
 
-  void compute_deferred() {
+  void compute_deferred(const New& first_column) {
     Patience patience;
     while (!deferred_.empty()) {
-      const auto computed = [this](std::int64_t row) {
-        Values previous = values_before(row);
-        return compute(window_.half, new_x(0), row, previous);
+      const auto computed = [&](std::int64_t row) {
+        Values previous = values_before(row, first_column);
+        return compute(window_.half, first_column, row, previous);
       };
       const auto end = std::remove_if(deferred_.begin(), deferred_.end(), computed);
       if (end == deferred_.end()) patience.wait();
@@ -250,11 +270,13 @@ class Worker {
     }
   }
 
-  Values values_before(std::int64_t row) const {
+  [[nodiscard]] Values values_before(std::int64_t row, New new_x) const {
     Values values{};
     if (row == 0) return values;
     for (std::size_t c = 0; c < (single ? 1 : static_cast<std::size_t>(window_.half.right_hand_sides)); ++c) {
-      values[c] = new_x(static_cast<std::int64_t>(c))(in_order<direction>(row - 1, window_.half.rows));
+      values[c] = new_x(in_order<direction>(row - 1, new_x.rows));
+      new_x.x += window_.half.leading_x;
+      new_x.ring += new_x.length;
     }
     return values;
   }
@@ -264,7 +286,6 @@ class Worker {
   bool compute(const HalfSweep<T>& half, New new_x, std::int64_t row, Values& previous) {
     const std::int64_t i = in_order<direction>(row, half.rows);
     const std::int64_t columns = single ? 1 : half.right_hand_sides;
-    const std::int64_t length = new_x.mask + 1;
     const T* b = half.b + i;
     bool skip = false;
     for (std::int64_t c = 0; c < columns; ++c) {
@@ -277,10 +298,10 @@ class Worker {
         sums = sums_of_row<direction>(half, i, before, new_x, ReadX<T>{new_x.x});
       }
       before = relaxed<direction>(half.relax, sums, *b, new_x.x[i]);
-      std::atomic_ref<T>(new_x.ring[i & new_x.mask]).store(before, std::memory_order_relaxed);
+      new_x.in_ring(row).store(before, std::memory_order_relaxed);
       skip = sums.diagonal == T{0};
       new_x.x += half.leading_x;
-      new_x.ring += length;
+      new_x.ring += new_x.length;
       b += half.leading_b;
     }
     if (skip) [[unlikely]]
@@ -297,9 +318,9 @@ class Worker {
     return std::all_of(begin, end, [&](std::int32_t j) { return is_written(new_x(j)); });
   }
 
-  Window<T>& window_;
-  std::int64_t frontier_ = 0;  ///< all tickets before it are done
-  std::int64_t settled_ = 0;   ///< rows before it, in the order of the sweep, are in X
+  const Window<T>& window_;
+  std::int64_t thread_;
+  std::vector<std::int64_t> seen_;  ///< of each thread's progress
   std::vector<std::int64_t> deferred_;
   SkippedRows skipped_;
 };
@@ -317,27 +338,34 @@ T* at_least(Array<T>& array, std::int64_t size) {
 
 template <Direction direction, class T>
 SkippedRows sweep_together(int threads, const HalfSweep<T>& half, SweepScratch<OpenMp, T>& scratch) {
+  constexpr std::int64_t turns = 2;  // of each thread, in a window
   const Grain grain = choose_grain<direction>(half);
-  const std::int64_t width = threads + 2;
-  const std::int64_t chunks = (half.rows + grain.rows - 1) / grain.rows;
-  const auto length =
-      static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(4 * width * grain.rows)));
-  Window<T> window{half,
-                   grain,
-                   width,
-                   chunks,
-                   at_least(scratch.ring, length * half.right_hand_sides),
-                   length,
-                   at_least(scratch.done, chunks + width)};
-  std::fill_n(window.ring, length * half.right_hand_sides, unwritten<T>);
-  std::fill_n(window.done, chunks + width, static_cast<unsigned char>(0));
+  const std::int64_t most = 4 * turns * threads * grain.rows;
+  std::vector<Progress> progress(static_cast<std::size_t>(threads));
+  Window<T> window{.half = half,
+                   .grain = grain,
+                   .threads = threads,
+                   .width = turns * threads,
+                   .chunks = (half.rows + grain.rows - 1) / grain.rows,
+                   .ring = at_least(scratch.ring, most * half.right_hand_sides),
+                   .length = most,
+                   .progress = progress.data()};
   SkippedRows skipped;
 #pragma omp parallel num_threads(threads)
   {
+#pragma omp single
+    {
+      // OpenMP may give fewer threads than asked for.
+      window.threads = omp_get_num_threads();
+      window.width = turns * window.threads;
+      window.length = 4 * window.width * grain.rows;
+      std::fill_n(window.ring, window.length * half.right_hand_sides, unwritten<T>);
+    }
     SkippedRows own;
+    const std::int64_t thread = omp_get_thread_num();
     with_fused_multiply_add([&] {
-      own = half.right_hand_sides == 1 ? Worker<direction, true, T>(window).run()
-                                       : Worker<direction, false, T>(window).run();
+      own = half.right_hand_sides == 1 ? Worker<direction, true, T>(window, thread).run()
+                                       : Worker<direction, false, T>(window, thread).run();
     });
 #pragma omp critical
     skipped = combine(skipped, own);

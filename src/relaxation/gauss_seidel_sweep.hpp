@@ -63,15 +63,14 @@ class SweepScratch<Serial, T> {
   [[nodiscard]] std::size_t bytes() const { return 0; }
 };
 
-/// A ring of new values on their way from thread to thread, and which pieces of the matrix are done.
+/// A ring of new values on their way from thread to thread.
 template <class T>
 class SweepScratch<OpenMp, T> {
  public:
-  explicit SweepScratch(const Device& device) : ring(device, 0), done(device, 0) {}
-  [[nodiscard]] std::size_t bytes() const { return ring.bytes() + done.bytes(); }
+  explicit SweepScratch(const Device& device) : ring(device, 0) {}
+  [[nodiscard]] std::size_t bytes() const { return ring.bytes(); }
 
   Array<T> ring;
-  Array<unsigned char> done;
 };
 
 /// Queues the sweeps; on a GPU without waiting for them.

@@ -151,7 +151,7 @@ void check(const Csr<T>& A, std::int64_t columns, double omega) {
     Dense<T> serial = x;
     GaussSeidel<T>(Device::serial()).sweep(A, b, serial, options);
     expect_same_bits(serial, expected);
-    for (const int threads : {2, 3, 8}) {
+    for (const int threads : {2, 5}) {
       SCOPED_TRACE(threads);
       expect_same_bits(parallel_sweeps(threads, A, b, x, options), expected);
     }
@@ -202,8 +202,8 @@ TEST(GaussSeidelSweeps, SizesAndRowLengths) {
     check_both(scattered(n, 4, 5), n);
     check_both(scattered(n, 0, 5), n);
   }
-  check_both(scattered(700, 66, 6), 700);
-  check_both(scattered(300, 500, 7), 300);  // parts of more than a hundred elements
+  check_both(scattered(300, 66, 6), 300);
+  check_both(scattered(200, 300, 7), 200);  // parts of more than a hundred elements
 }
 
 TEST(GaussSeidelSweeps, Bands) {
@@ -450,8 +450,8 @@ TEST(GaussSeidelSolver, TheSameBitsAndCountsOnEveryHostDevice) {
   const Dense<double> b = random_dense<double>(A.rows(), 2, 1);
   Dense<double> expected;
   std::int64_t iterations = 0;
-  for (const Device& device : {Device::serial(), Device::openmp(2), Device::openmp(5)}) {
-    Sor<double> sor(device, {.stop = {.rtol = 1e-3}, .omega = 1.8, .residual_every = 3});
+  for (const Device& device : {Device::serial(), Device::openmp(3)}) {
+    Sor<double> sor(device, {.stop = {.rtol = 1e-2}, .omega = 1.8, .residual_every = 3});
     sor.setup(A);
     Dense<double> x(Device(), A.rows(), 2);
     const Report report = sor.solve(b, x);
