@@ -91,12 +91,12 @@ RowSums<T> sums_of_row(const HalfSweep<T>& half, std::int64_t i, T previous, con
   }
   if (forward && k < end && columns[k] == i - 1) sums.lower = multiply_add(values[k++], previous, sums.lower);
   if (k < end && columns[k] == i) sums.diagonal = values[k++];
-  if (!forward && k < end && columns[k] == i + 1)
-    sums.upper = multiply_add(values[k++], previous, sums.upper);
-  for (; k < end; ++k) {
-    const T x = forward ? old_x(columns[k]) : new_x(columns[k]);
-    sums.upper = multiply_add(values[k], x, sums.upper);
+  const bool next_to_it = !forward && k < end && columns[k] == i + 1;
+  for (std::int64_t far = end; far-- > k + (next_to_it ? 1 : 0);) {
+    const T x = forward ? old_x(columns[far]) : new_x(columns[far]);
+    sums.upper = multiply_add(values[far], x, sums.upper);
   }
+  if (next_to_it) sums.upper = multiply_add(values[k], previous, sums.upper);
   return sums;
 }
 

@@ -65,8 +65,8 @@ struct FinishRow {
   ECHELON_ANYWHERE T new_value(std::int64_t i, const RowParts& parts) const {
     const T a_ii = parts.has_diagonal() ? values[parts.diagonal] : T{0};
     if (a_ii == T{0}) return x[i];
-    const T upper = part_sum(column_indices, values, parts.upper, parts.end, Read{x});
-    const T lower = part_sum(column_indices, values, parts.begin, parts.diagonal, Read{y});
+    const T upper = part_sum(column_indices, values, parts.upper_part(), Read{x});
+    const T lower = part_sum(column_indices, values, parts.lower_part(), Read{y});
     return Relaxation<T>(T{1})(b[i], upper, lower, a_ii, x[i]);
   }
 };

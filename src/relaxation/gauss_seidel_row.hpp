@@ -6,10 +6,11 @@
 ///
 ///   lower = sum over j < i of a_ij x_j,    upper = sum over j > i of a_ij x_j,
 ///
-/// x_j being the new value where the sweep has been and the old one elsewhere. A part of at most 32 elements
-/// is one chain s = fma(a_ij, x_j, s) in ascending j. In a longer one element number k of the part, counted
-/// from its first, belongs to partial sum k mod 32, each of them such a chain, and the partial sums are added
-/// as a tree: s[l] += s[l + 16] for l < 16, then + 8, 4, 2, 1. Then, with d = 1 / a_ii,
+/// x_j being the new value where the sweep has been and the old one elsewhere. A part is taken from its far
+/// end towards the diagonal: the neighbour that a sweep finishes last comes last, forward and backward. A
+/// part of at most 32 elements is one chain s = fma(a_ij, x_j, s). In a longer one element number e, counted
+/// from the far end, belongs to partial sum e mod 32, each of them such a chain, and the partial sums are
+/// added as a tree: s[l] += s[l + 16] for l < 16, then + 8, 4, 2, 1. Then, with d = 1 / a_ii,
 ///
 ///   forward:   r = (b_i - upper) - lower,     backward:   r = (b_i - lower) - upper,
 ///   x_i = r d  for omega = 1,   else   x_i = fma(r, omega d, (1 - omega) x_i).
@@ -39,25 +40,35 @@ ECHELON_ANYWHERE inline double multiply_add(double a, double b, double c) {
   return ::fma(a, b, c);
 }
 
-/// The chain over elements begin, begin + stride, ... before `end`; x(j) is the value of unknown j.
+/// One side of a row: element number e of `count`, counted from the far end, is at first + e step.
+struct Part {
+  std::int64_t first;
+  std::int64_t step;
+  std::int64_t count;
+};
+
+/// The chain over elements number e = begin, begin + stride, ... of a part; x(j) is the value of unknown j.
 template <class T, class X>
-ECHELON_ANYWHERE T chain(const std::int32_t* column_indices, const T* values, std::int64_t begin,
-                         std::int64_t end, std::int64_t stride, const X& x) {
+ECHELON_ANYWHERE T chain(const std::int32_t* column_indices, const T* values, const Part& part,
+                         std::int64_t begin, std::int64_t stride, const X& x) {
   T sum = 0;
-  for (std::int64_t k = begin; k < end; k += stride) {
+  std::int64_t k = part.first + begin * part.step;
+  for (std::int64_t e = begin; e < part.count; e += stride, k += stride * part.step) {
     sum = multiply_add(values[k], x(column_indices[k]), sum);
   }
   return sum;
 }
 
-/// The sum of one part, elements [begin, end).
+/// The sum of one part.
 template <class T, class X>
-ECHELON_ANYWHERE T part_sum(const std::int32_t* column_indices, const T* values, std::int64_t begin,
-                            std::int64_t end, const X& x) {
-  if (end - begin <= chain_limit) return chain(column_indices, values, begin, end, std::int64_t{1}, x);
+ECHELON_ANYWHERE T part_sum(const std::int32_t* column_indices, const T* values, const Part& part,
+                            const X& x) {
+  if (part.count <= chain_limit) {
+    return chain(column_indices, values, part, std::int64_t{0}, std::int64_t{1}, x);
+  }
   T partial[chain_limit];
   for (std::int64_t l = 0; l < chain_limit; ++l) {
-    partial[l] = chain(column_indices, values, begin + l, end, chain_limit, x);
+    partial[l] = chain(column_indices, values, part, l, chain_limit, x);
   }
   for (std::int64_t width = chain_limit / 2; width > 0; width /= 2) {
     for (std::int64_t l = 0; l < width; ++l) partial[l] += partial[l + width];
@@ -73,6 +84,8 @@ struct RowParts {
   std::int64_t upper;
   std::int64_t end;
   [[nodiscard]] ECHELON_ANYWHERE bool has_diagonal() const { return diagonal < upper; }
+  [[nodiscard]] ECHELON_ANYWHERE Part lower_part() const { return {begin, 1, diagonal - begin}; }
+  [[nodiscard]] ECHELON_ANYWHERE Part upper_part() const { return {end - 1, -1, end - upper}; }
 };
 
 /// Columns ascend. O(log(end - begin)).
@@ -107,8 +120,8 @@ ECHELON_ANYWHERE RowSums<T> row_sums(const std::int32_t* column_indices, const T
   RowSums<T> sums;
   if (end - begin > chain_limit) {
     const RowParts parts = split_row(column_indices, begin, end, i);
-    sums.lower = part_sum(column_indices, values, parts.begin, parts.diagonal, lower_x);
-    sums.upper = part_sum(column_indices, values, parts.upper, parts.end, upper_x);
+    sums.lower = part_sum(column_indices, values, parts.lower_part(), lower_x);
+    sums.upper = part_sum(column_indices, values, parts.upper_part(), upper_x);
     if (parts.has_diagonal()) sums.diagonal = values[parts.diagonal];
     return sums;
   }
@@ -118,9 +131,19 @@ ECHELON_ANYWHERE RowSums<T> row_sums(const std::int32_t* column_indices, const T
     sums.lower = multiply_add(values[k], lower_x(column_indices[k]), sums.lower);
   }
   if (k < end && column_indices[k] == i) sums.diagonal = values[k++];
-  for (; k < end; ++k) sums.upper = multiply_add(values[k], upper_x(column_indices[k]), sums.upper);
+  for (std::int64_t far = end; far-- > k;) {
+    sums.upper = multiply_add(values[far], upper_x(column_indices[far]), sums.upper);
+  }
   return sums;
 }
+
+/// A row of which all is known but the part that waits for other rows.
+template <class T>
+struct HalfDone {
+  T rest;   ///< b_i less the part subtracted first
+  T scale;  ///< omega / a_ii
+  T kept;   ///< (1 - omega) x_i
+};
 
 /// The factors of the relaxation.
 template <class T>
@@ -129,19 +152,29 @@ struct Relaxation {
   T rest;  ///< 1 - omega
   ECHELON_ANYWHERE explicit Relaxation(T factor) : omega(factor), rest(T{1} - factor) {}
 
-  /// The new x_i. `first` is the part subtracted first (upper in a forward sweep, lower in a backward one),
-  /// `second` the other. a_ii is not zero.
+  /// Before any waiting; `first` is the part subtracted first (upper in a forward sweep, lower in a backward
+  /// one). a_ii is not zero.
+  [[nodiscard]] ECHELON_ANYWHERE HalfDone<T> begin(T b, T first, T a_ii, T old_x) const {
+    return {b - first, omega * (T{1} / a_ii), rest * old_x};
+  }
+  /// The new x_i; `second` is the other part.
+  [[nodiscard]] ECHELON_ANYWHERE T finish(const HalfDone<T>& row, T second) const {
+    const T r = row.rest - second;
+    return omega == T{1} ? r * row.scale : multiply_add(r, row.scale, row.kept);
+  }
   ECHELON_ANYWHERE T operator()(T b, T first, T second, T a_ii, T old_x) const {
-    const T scale = omega * (T{1} / a_ii);
-    const T r = (b - first) - second;
-    return omega == T{1} ? r * scale : multiply_add(r, scale, rest * old_x);
+    return finish(begin(b, first, a_ii, old_x), second);
   }
 };
 
-/// The value as a sweep writes it: there is only one NaN.
+/// The one NaN that sweeps write.
+template <class T>
+inline constexpr T written_nan = std::numeric_limits<T>::quiet_NaN();
+
+/// The value as a sweep writes it.
 template <class T>
 ECHELON_ANYWHERE T one_nan(T value) {
-  return value == value ? value : std::numeric_limits<T>::quiet_NaN();
+  return value == value ? value : written_nan<T>;
 }
 
 }  // namespace echelon::gauss_seidel

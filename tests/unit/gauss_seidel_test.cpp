@@ -77,6 +77,7 @@ std::int64_t plain_half(const Csr<T>& A, const T* b, T* x, T omega, bool forward
       if (j == i) diagonal = A.values()[k];
       if (j > i) upper.emplace_back(A.values()[k], x[j]);
     }
+    std::reverse(upper.begin(), upper.end());  // from the far end, too
     if (diagonal == 0) {
       ++skipped;
     } else {
