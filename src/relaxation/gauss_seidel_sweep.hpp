@@ -73,6 +73,30 @@ class SweepScratch<OpenMp, T> {
   Array<T> ring;
 };
 
+/// How a GPU shares the rows of a sweep out. Speed depends on it, results do not.
+struct SweepTuning {
+  int threads = 256;                ///< of a block: a multiple of 32, up to 1024; 512 with 8 slots
+  int slots = 4;                    ///< rows that a thread keeps in flight: 1, 2, 4 or 8
+  std::int64_t staged_per_row = 3;  ///< up to so many nonzeros a row on average go through shared memory
+  std::int64_t warp_per_row = 64;   ///< from so many nonzeros a row on average on a warp takes each row
+  unsigned nap = 0;                 ///< nanoseconds that a warp sleeps when nothing has come
+  bool keep_lower = true;           ///< a symmetric sweep's backward half re-uses the forward half's sums
+};
+
+/// A second vector, in which a sweep writes, so that patterns need not be symmetric and a value's presence
+/// says that it is new; and, after symmetric sweeps, the forward half's sums left of the diagonal.
+template <class T>
+class SweepScratch<Cuda, T> {
+ public:
+  explicit SweepScratch(const Device& device) : other(device, 0), lower(device, 0), tickets(device, 0) {}
+  [[nodiscard]] std::size_t bytes() const { return other.bytes() + lower.bytes() + tickets.bytes(); }
+
+  SweepTuning tuning;
+  Array<T> other;  ///< between calls no element of it holds a value
+  Array<T> lower;
+  Array<unsigned> tickets;
+};
+
 /// Queues the sweeps; on a GPU without waiting for them.
 template <class T>
 void sweep(Serial& backend, const Sweeps<T>& sweeps, SweepScratch<Serial, T>& scratch);
@@ -81,7 +105,8 @@ void sweep(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<OpenMp, T>& sc
 /// What the former does for matrices that are large enough for it to pay.
 template <class T>
 void sweep_in_parallel(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<OpenMp, T>& scratch);
-/// Defined, with SweepScratch<Cuda, T>, for CUDA.
+/// Two launches for each forward or backward sweep, the second of which only writes (and, after the last one
+/// of an odd number, copies). Throws OutOfMemory.
 template <class T>
 void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratch);
 

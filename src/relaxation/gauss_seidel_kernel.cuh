@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// An exact Gauss-Seidel sweep in one launch: rows wait for rows.
+///
+/// Who waits. Rows are counted by position, in the order of the sweep; a block takes the next chunk of
+/// positions by a ticket when it starts, so whatever a row waits for has a smaller position and belongs to a
+/// block that has started: progress needs nothing beyond what CUDA promises. Within a block no barrier stands
+/// between waiting and publishing. A warp looks at the rows it keeps, `slots` for each of its lanes, one
+/// after another, and never stops at one that has to wait; so lanes may wait for lanes, and as many rows are
+/// in flight as registers and shared memory hold. A row that would wait for itself or a later one, as
+/// unsorted columns make it, becomes NaN instead.
+///
+/// What a row waits for. The value is the flag: x holds one kind of NaN wherever no value has been published,
+/// and that kind is never published. One relaxed load and one relaxed store, and no fence on either side. x
+/// is another vector than the old one, so a pattern need not be symmetric. Values of the own block come from
+/// shared memory, where they are published too.
+///
+/// What does not wait (the old values' part, b, 1 / a_ii) is done before any waiting, and what a row waits
+/// for next has its coefficient at hand: from the last value's arrival to the publication it is one fma, a
+/// subtraction and a multiplication or fma.
+///
+/// Parts of more than 32 elements are summed by a whole warp. A warp that keeps such a row goes through its
+/// rows in order and stops at each until it is done: whatever that row waits for is in other warps' hands.
+///
+/// Bytes a forward sweep has to move: (4 + s) a nonzero, 8 + 3 s a row (offset, b, old and new x; s = sizeof
+/// T), and s more to arm the vector again. Time is at least the larger of bytes / bandwidth and levels times
+/// the time from one multiprocessor to another through the L2 cache.
+#pragma once
+
+#include "relaxation/gauss_seidel_row.hpp"
+#include "relaxation/gauss_seidel_sweep.hpp"
+#include "solver/iteration.hpp"
+
+#include <cuda/atomic>
+#include <cuda_pipeline.h>
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+namespace echelon::gauss_seidel {
+
+inline constexpr unsigned every_lane = 0xffffffffu;
+inline constexpr int warp_lanes = 32;
+static_assert(chain_limit == warp_lanes);
+
+/// An element of x as it lies in memory.
+template <class T>
+using Word = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned>;
+
+/// The word that stands for "no value yet": a NaN that no sweep publishes. All bytes alike.
+template <class T>
+inline constexpr Word<T> unpublished = ~Word<T>{0};
+
+template <class T>
+ECHELON_ANYWHERE Word<T> to_word(T value) {
+  Word<T> word;
+  memcpy(&word, &value, sizeof word);
+  return word;
+}
+template <class T>
+ECHELON_ANYWHERE T to_value(Word<T> word) {
+  T value;
+  memcpy(&value, &word, sizeof value);
+  return value;
+}
+
+/// A forward or backward sweep over one or several right-hand sides.
+template <class T>
+struct DeviceSweep {
+  std::int64_t rows;
+  const std::int64_t* row_offsets;
+  const std::int32_t* column_indices;
+  const T* values;
+  unsigned right_hand_sides;
+  const T* b;
+  std::int64_t leading_b;
+  const T* old;
+  std::int64_t leading_old;
+  T* x;  ///< all unpublished
+  std::int64_t leading_x;
+  /// Unless null, the sums left of the diagonal, rows by right-hand sides: a forward sweep writes them, a
+  /// backward one reads them instead of that half of the matrix.
+  T* lower;
+  Relaxation<T> relaxation;
+  const IterationState* state;
+  SkippedRows* skipped;
+  unsigned* tickets;  ///< 0, and left so
+};
+
+/// How rows are shared out.
+struct Shape {
+  int chunk;     ///< positions of a block
+  int room;      ///< nonzeros of a chunk for which there is shared memory; a chunk with more goes without
+  unsigned nap;  ///< nanoseconds that a warp sleeps when it has found nothing to do
+};
+
+/// A row that waits, as its lane knows it.
+template <class T>
+struct WaitingRow {
+  T sum = 0;                  ///< of the elements whose values have come
+  T coefficient = 0;          ///< of the element that is next
+  std::uint32_t element = 0;  ///< its place, counted from the block's first nonzero
+  int source = 0;             ///< its unknown's position, counted from the block's first
+  int left = 0;               ///< elements to come, this one included
+};
+
+/// Values that are known before the sweep.
+template <class T>
+struct KnownValues {
+  const T* x;
+  [[nodiscard]] __device__ Word<T> look(std::int32_t column) const { return to_word(x[column]); }
+  [[nodiscard]] __device__ T wait(std::int32_t /*column*/, Word<T> seen) const { return to_value<T>(seen); }
+};
+
+/// The sum of a part of at most 32 elements, one for each lane: all lanes follow the one chain.
+template <class T, class Values>
+__device__ T chain_by_warp(const std::int32_t* columns, const T* coefficients, const Part& part,
+                           const Values& x) {
+  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+  T coefficient = 0;
+  T value = 0;
+  if (lane < part.count) {
+    const std::int32_t column = columns[part.first + lane * part.step];
+    coefficient = coefficients[part.first + lane * part.step];
+    value = x.wait(column, x.look(column));
+  }
+  __syncwarp();
+  T sum = 0;
+  for (int e = 0; e < static_cast<int>(part.count); ++e) {
+    sum = multiply_add(__shfl_sync(every_lane, coefficient, e), __shfl_sync(every_lane, value, e), sum);
+  }
+  return sum;
+}
+
+/// The sum of a longer part: partial sums by the lanes, with a few loads of each under way, then the tree.
+template <class T, class Values>
+__device__ T tree_by_warp(const std::int32_t* columns, const T* coefficients, const Part& part,
+                          const Values& x) {
+  constexpr int batch = 4;
+  T coefficient[batch];
+  std::int32_t column[batch];
+  Word<T> seen[batch];
+  T sum = 0;
+  for (std::int64_t e = threadIdx.x % warp_lanes; e < part.count; e += batch * warp_lanes) {
+    const int here =
+        static_cast<int>(min((part.count - e + warp_lanes - 1) / warp_lanes, std::int64_t{batch}));
+#pragma unroll
+    for (int k = 0; k < batch; ++k) {
+      if (k >= here) break;
+      const std::int64_t element = part.first + (e + k * warp_lanes) * part.step;
+      column[k] = columns[element];
+      coefficient[k] = coefficients[element];
+    }
+#pragma unroll
+    for (int k = 0; k < batch; ++k) {
+      if (k < here) seen[k] = x.look(column[k]);
+    }
+#pragma unroll
+    for (int k = 0; k < batch; ++k) {
+      if (k < here) sum = multiply_add(coefficient[k], x.wait(column[k], seen[k]), sum);
+    }
+  }
+  __syncwarp();
+  for (int width = warp_lanes / 2; width > 0; width /= 2) sum += __shfl_down_sync(every_lane, sum, width);
+  return __shfl_sync(every_lane, sum, 0);
+}
+
+/// The sum of a part, taken by a warp and valid in all its lanes. Values may keep it waiting.
+template <class T, class Values>
+__device__ T sum_by_warp(const std::int32_t* columns, const T* coefficients, const Part& part,
+                         const Values& x) {
+  return part.count <= chain_limit ? chain_by_warp(columns, coefficients, part, x)
+                                   : tree_by_warp(columns, coefficients, part, x);
+}
+
+/// What a block's shared memory holds for each row of its chunk. So many bytes that neighbours do not meet in
+/// a bank. After the records come, when relaxing, HalfDone::kept of each row, and the staged nonzeros.
+template <class T>
+struct Record {
+  Word<T> value;
+  T rest;  ///< HalfDone's
+  T scale;
+};
+
+extern __shared__ __align__(16) unsigned char gauss_seidel_storage[];
+
+template <class T>
+__device__ Record<T>* records() {
+  return reinterpret_cast<Record<T>*>(gauss_seidel_storage);
+}
+
+/// Where a block's values come from and go to. Positions are counted from its chunk's first, and negative
+/// ones are of earlier blocks.
+template <class T, bool forward>
+struct Exchange {
+  using Shared = cuda::atomic_ref<Word<T>, cuda::thread_scope_device>;
+
+  int first_row;  ///< of the chunk
+  T* x;           ///< that row's element
+
+  [[nodiscard]] __device__ int row_at(int local) const { return first_row + (forward ? local : -local); }
+  [[nodiscard]] __device__ int position_of(int row) const {
+    return forward ? row - first_row : first_row - row;
+  }
+  /// A value of another block, which may not have come.
+  [[nodiscard]] __device__ Word<T> look_far(int source) const {
+    return Shared(*element(source)).load(cuda::memory_order_relaxed);
+  }
+  /// A value of this block.
+  [[nodiscard]] __device__ Word<T> look_near(int source) const {
+    return *const_cast<const volatile Word<T>*>(&records<T>()[source].value);
+  }
+  __device__ void publish(int local, T value) const {
+    const Word<T> word = to_word(one_nan(value));
+    *const_cast<volatile Word<T>*>(&records<T>()[local].value) = word;
+    Shared(*element(local)).store(word, cuda::memory_order_relaxed);
+  }
+
+ private:
+  [[nodiscard]] __device__ Word<T>* element(int local) const {
+    return reinterpret_cast<Word<T>*>(forward ? x + local : x - local);
+  }
+};
+
+/// Values of this sweep, for the row at `local`; those that cannot come are NaN.
+template <class T, bool forward>
+struct NewValues {
+  Exchange<T, forward> exchange;
+  int local;
+  [[nodiscard]] __device__ Word<T> look(std::int32_t column) const {
+    const int source = exchange.position_of(column);
+    if (source >= local) return to_word(written_nan<T>);
+    return source >= 0 ? exchange.look_near(source) : exchange.look_far(source);
+  }
+  [[nodiscard]] __device__ T wait(std::int32_t column, Word<T> seen) const {
+    while (seen == unpublished<T>) seen = look(column);
+    return to_value<T>(seen);
+  }
+};
+
+/// A chunk of rows, and the block that sweeps over it.
+template <class T, bool forward>
+class Chunk {
+ public:
+  /// Takes the next ticket. All threads of the block.
+  __device__ Chunk(const DeviceSweep<T>& task, const Shape& shape) : task_(task), shape_(shape) {
+    __shared__ unsigned taken;
+    if (threadIdx.x == 0) taken = atomicInc(task.tickets, gridDim.x - 1);
+    for (int k = static_cast<int>(threadIdx.x); k < shape.chunk; k += static_cast<int>(blockDim.x)) {
+      records<T>()[k].value = unpublished<T>;
+    }
+    __syncthreads();
+    const unsigned ticket = __shfl_sync(every_lane, taken, 0);  // tells the compiler that it is uniform
+    side_ = ticket % task.right_hand_sides;
+    const int first = static_cast<int>(ticket / task.right_hand_sides) * shape.chunk;
+    const auto rows = static_cast<int>(task.rows);
+    size_ = min(shape.chunk, rows - first);
+    exchange_.first_row = forward ? first : rows - 1 - first;
+    exchange_.x = task.x + side_ * task.leading_x + exchange_.first_row;
+    find_elements();
+  }
+
+  /// Rows.
+  [[nodiscard]] __device__ int size() const { return size_; }
+  [[nodiscard]] __device__ const Exchange<T, forward>& exchange() const { return exchange_; }
+
+  /// Finds a row's elements: the first load of a long chain.
+  __device__ void find(WaitingRow<T>& row, int local) const {
+    if (local >= size_) return;
+    const std::int64_t* offset = task_.row_offsets + exchange_.row_at(local);
+    row.element = static_cast<std::uint32_t>(offset[0] - first_element_);
+    row.left = static_cast<int>(offset[1] - offset[0]);
+  }
+
+  /// Whether a row that was found has a part that is not one chain.
+  [[nodiscard]] __device__ bool is_long(const WaitingRow<T>& row, int local) const {
+    if (row.left <= chain_limit) return false;
+    const RowParts parts = split(row, local);
+    return parts.lower_part().count > chain_limit || parts.upper_part().count > chain_limit;
+  }
+
+  /// Does for a row that was found, and is not long, all that needs no waiting.
+  __device__ void open(WaitingRow<T>& row, int local) const {
+    if (local >= size_) return;
+    const RowParts parts = split(row, local);
+    T sum = 0;
+    if (!knows_lower()) {
+      sum = chain_of(forward ? parts.upper_part() : parts.lower_part(), old_values());
+    }
+    const Part waits = forward ? parts.lower_part() : parts.upper_part();
+    row.element = static_cast<std::uint32_t>(waits.first);
+    row.left = 0;
+    if (!begin_row(parts, local, sum)) return;
+    if (waits.count == 0) {
+      finish(local, T{0});
+    } else if (exchange_.row_at(local) == (forward ? 0 : static_cast<int>(task_.rows) - 1)) {
+      finish(local, written_nan<T>);
+    } else {
+      row.left = static_cast<int>(waits.count);
+    }
+  }
+
+  /// Reads the next element that a row waits for. One whose value cannot come makes the row NaN.
+  __device__ void fetch(WaitingRow<T>& row, int local) const {
+    const int source = exchange_.position_of(columns_[row.element]);
+    const T coefficient = values_[row.element];
+    row.coefficient = source < local ? coefficient : written_nan<T>;
+    row.source = min(source, local - 1);
+  }
+
+  /// The value that a short row was waiting for.
+  __device__ void take(WaitingRow<T>& row, int local, Word<T> word) const {
+    row.sum = multiply_add(row.coefficient, to_value<T>(word), row.sum);
+    row.element += static_cast<unsigned>(step);
+    if (--row.left == 0) {
+      finish(local, row.sum);
+    } else {
+      fetch(row, local);
+    }
+  }
+
+  /// A whole row by a warp, which stops until it is done. All lanes of the warp.
+  __device__ void sweep_row(int local) const {
+    WaitingRow<T> row;
+    find(row, local);
+    const RowParts parts = split(row, local);
+    T sum = 0;
+    if (!knows_lower()) {
+      sum = sum_by_warp(columns_, values_, forward ? parts.upper_part() : parts.lower_part(), old_values());
+    }
+    const bool first_lane = threadIdx.x % warp_lanes == 0;
+    if (!__any_sync(every_lane, first_lane && begin_row(parts, local, sum))) return;
+    sum = sum_by_warp(columns_, values_, forward ? parts.lower_part() : parts.upper_part(),
+                      NewValues<T, forward>{exchange_, local});
+    if (first_lane) finish(local, sum);
+    __syncwarp();
+  }
+
+ private:
+  static constexpr int step = forward ? 1 : -1;  // along the part that waits, from its far end
+
+  [[nodiscard]] __device__ RowParts split(const WaitingRow<T>& row, int local) const {
+    return split_row(columns_, row.element, std::int64_t{row.element} + row.left, exchange_.row_at(local));
+  }
+
+  /// The sum of a short part whose values are known.
+  [[nodiscard]] __device__ T chain_of(const Part& part, const KnownValues<T>& x) const {
+    T sum = 0;
+    std::int64_t k = part.first;
+    for (auto left = static_cast<int>(part.count); left > 0; --left, k -= step) {
+      sum = multiply_add(values_[k], x.x[columns_[k]], sum);
+    }
+    return sum;
+  }
+
+  /// The chunk's nonzeros: in shared memory, brought there in one stream, if there is room.
+  __device__ void find_elements() {
+    const int lowest = forward ? exchange_.first_row : exchange_.row_at(size_ - 1);
+    first_element_ = task_.row_offsets[lowest];
+    const std::int64_t count = task_.row_offsets[lowest + size_] - first_element_;
+    columns_ = task_.column_indices + first_element_;
+    values_ = task_.values + first_element_;
+    if (count > shape_.room) return;
+    T* values = kept_at(relaxed() ? shape_.chunk : 0);
+    auto* columns = reinterpret_cast<std::int32_t*>(values + shape_.room);
+    for (int k = static_cast<int>(threadIdx.x); k < static_cast<int>(count);
+         k += static_cast<int>(blockDim.x)) {
+      __pipeline_memcpy_async(columns + k, columns_ + k, sizeof(std::int32_t));
+      __pipeline_memcpy_async(values + k, values_ + k, sizeof(T));
+    }
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    columns_ = columns;
+    values_ = values;
+  }
+
+  [[nodiscard]] __device__ bool relaxed() const { return task_.relaxation.omega != T{1}; }
+  [[nodiscard]] __device__ bool knows_lower() const { return !forward && task_.lower != nullptr; }
+  [[nodiscard]] __device__ T* kept_at(int local) const {
+    return reinterpret_cast<T*>(records<T>() + shape_.chunk) + local;
+  }
+  [[nodiscard]] __device__ T* lower_sum(int i) const { return task_.lower + side_ * task_.rows + i; }
+  [[nodiscard]] __device__ KnownValues<T> old_values() const {
+    return {task_.old + side_ * task_.leading_old};
+  }
+
+  /// Notes what a row will need in the end, or, for want of a diagonal element, publishes its old value:
+  /// false.
+  [[nodiscard]] __device__ bool begin_row(const RowParts& parts, int local, T sum) const {
+    const int i = exchange_.row_at(local);
+    const T a_ii = parts.has_diagonal() ? values_[parts.diagonal] : T{0};
+    if (a_ii == T{0}) {
+      exchange_.publish(local, old_values().x[i]);
+      if (task_.skipped != nullptr && side_ == 0) {
+        atomicAdd(reinterpret_cast<unsigned long long*>(&task_.skipped->count), 1ull);
+        atomicMin(reinterpret_cast<long long*>(&task_.skipped->first), static_cast<long long>(i));
+      }
+      return false;
+    }
+    const HalfDone<T> begun =
+        task_.relaxation.begin(task_.b[side_ * task_.leading_b + i], knows_lower() ? *lower_sum(i) : sum,
+                               a_ii, relaxed() ? old_values().x[i] : T{0});
+    records<T>()[local].rest = begun.rest;
+    records<T>()[local].scale = begun.scale;
+    if (relaxed()) *kept_at(local) = begun.kept;
+    return true;
+  }
+
+  /// Publishes the row, given the sum that it waited for.
+  __device__ void finish(int local, T sum) const {
+    if (forward && task_.lower != nullptr) *lower_sum(exchange_.row_at(local)) = sum;
+    const HalfDone<T> begun{records<T>()[local].rest, records<T>()[local].scale,
+                            relaxed() ? *kept_at(local) : T{0}};
+    exchange_.publish(local, task_.relaxation.finish(begun, sum));
+  }
+
+  const DeviceSweep<T>& task_;
+  const Shape& shape_;
+  Exchange<T, forward> exchange_;
+  unsigned side_;  // the right-hand side
+  int size_;
+  std::int64_t first_element_;  // of the chunk
+  const std::int32_t* columns_;
+  const T* values_;
+};
+
+/// Registers of a thread with so many slots: the fewer, the more rows are in flight.
+constexpr int registers_for(int slots) {
+  return slots <= 2 ? 48 : slots == 4 ? 64 : 96;
+}
+
+/// A warp sweeps over rows one after another, and stops where it has to wait: whatever for, it is before the
+/// row, and so in other warps' hands.
+template <class T, bool forward>
+__device__ void sweep_in_order(const Chunk<T, forward>& chunk, int local, int step, int end) {
+  for (; local < end; local += step) chunk.sweep_row(local);
+}
+
+/// A lane for each row, `slots` rows for each lane.
+template <class T, bool forward, int slots>
+__global__ void __maxnreg__(registers_for(slots))
+    sweep_by_lanes(const __grid_constant__ DeviceSweep<T> task, const __grid_constant__ Shape shape) {
+  if (task.state != nullptr && !task.state->running()) return;
+  const Chunk<T, forward> chunk(task, shape);
+  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+  const int first = (static_cast<int>(threadIdx.x) - lane) * slots + lane;
+  WaitingRow<T> rows[slots];
+#pragma unroll
+  for (int s = 0; s < slots; ++s) chunk.find(rows[s], first + s * warp_lanes);
+  bool any_long = false;
+#pragma unroll
+  for (int s = 0; s < slots; ++s) any_long = any_long || chunk.is_long(rows[s], first + s * warp_lanes);
+  if (__any_sync(every_lane, any_long)) {
+    sweep_in_order(chunk, first - lane, 1, min(first - lane + slots * warp_lanes, chunk.size()));
+    return;
+  }
+#pragma unroll
+  for (int s = 0; s < slots; ++s) chunk.open(rows[s], first + s * warp_lanes);
+#pragma unroll
+  for (int s = 0; s < slots; ++s) {
+    if (rows[s].left > 0) chunk.fetch(rows[s], first + s * warp_lanes);
+  }
+  for (;;) {
+    // Other blocks' values are asked for first, and taken when this block's have been followed up.
+    Word<T> far[slots];
+#pragma unroll
+    for (int s = 0; s < slots; ++s) {
+      far[s] =
+          rows[s].left > 0 && rows[s].source < 0 ? chunk.exchange().look_far(rows[s].source) : unpublished<T>;
+    }
+    bool moved;
+    do {
+      moved = false;
+#pragma unroll
+      for (int s = 0; s < slots; ++s) {
+        if (rows[s].left <= 0 || rows[s].source < 0) continue;
+        const Word<T> word = chunk.exchange().look_near(rows[s].source);
+        if (word == unpublished<T>) continue;
+        chunk.take(rows[s], first + s * warp_lanes, word);
+        moved = true;
+      }
+    } while (__any_sync(every_lane, moved));
+    bool waiting = false;
+#pragma unroll
+    for (int s = 0; s < slots; ++s) {
+      if (far[s] != unpublished<T>) {
+        chunk.take(rows[s], first + s * warp_lanes, far[s]);
+        moved = true;
+      }
+      waiting = waiting || rows[s].left > 0;
+    }
+    if (!__any_sync(every_lane, waiting)) return;
+    if (shape.nap > 0 && !__any_sync(every_lane, moved)) __nanosleep(shape.nap);
+  }
+}
+
+/// A warp for each row, for matrices whose rows are long.
+template <class T, bool forward>
+__global__ void __launch_bounds__(1024)
+    sweep_by_warps(const __grid_constant__ DeviceSweep<T> task, const __grid_constant__ Shape shape) {
+  if (task.state != nullptr && !task.state->running()) return;
+  const Chunk<T, forward> chunk(task, shape);
+  sweep_in_order(chunk, static_cast<int>(threadIdx.x) / warp_lanes, static_cast<int>(blockDim.x) / warp_lanes,
+                 chunk.size());
+}
+
+}  // namespace echelon::gauss_seidel

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/cuda.cuh"
+#include "relaxation/gauss_seidel_kernel.cuh"
+#include "relaxation/gauss_seidel_sweep.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace echelon::gauss_seidel {
+
+namespace {
+
+/// Columns of a matrix in which rows of all right-hand sides are visited at once.
+template <class T>
+struct Columns {
+  T* data;
+  std::int64_t leading;
+};
+
+template <class T>
+__device__ void unpublish(T* element) {
+  *element = to_value<T>(unpublished<T>);
+}
+
+/// Makes a vector that has been read to its end ready to be written by the next sweep.
+template <class T>
+struct Arm {
+  const IterationState* state;
+  std::int64_t right_hand_sides;
+  Columns<T> x;
+  __device__ void operator()(std::int64_t i) const {
+    if (state != nullptr && !state->running()) return;
+    for (std::int64_t k = 0; k < right_hand_sides; ++k) unpublish(x.data + i + k * x.leading);
+  }
+};
+
+/// Moves results to where they are wanted.
+template <class T>
+struct Deliver {
+  const IterationState* state;
+  std::int64_t right_hand_sides;
+  Columns<T> source;
+  Columns<T> target;
+  __device__ void operator()(std::int64_t i) const {
+    if (state != nullptr && !state->running()) return;
+    for (std::int64_t k = 0; k < right_hand_sides; ++k) {
+      T* element = source.data + i + k * source.leading;
+      target.data[i + k * target.leading] = *element;
+      unpublish(element);
+    }
+  }
+};
+
+struct ForgetSkipped {
+  const IterationState* state;
+  SkippedRows* skipped;
+  __device__ void operator()(std::int64_t /*i*/) const {
+    if (state == nullptr || state->running()) *skipped = {};
+  }
+};
+
+/// Shared memory that a block may have, less what the runtime takes.
+int shared_memory_limit(const Device& device) {
+  int bytes = 0;
+  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device.id()));
+  return bytes - 1024;
+}
+
+/// A launch: how rows are shared out, and what a block needs for it.
+struct Launch {
+  Shape shape;
+  unsigned threads;
+  unsigned blocks;
+  std::size_t shared_bytes;
+};
+
+template <class T>
+Launch plan_launch(const DeviceSweep<T>& task, std::int64_t nonzeros, const SweepTuning& tuning, int slots,
+                   int shared_limit) {
+  const int chunk = tuning.threads * slots;
+  const int row_bytes = static_cast<int>(sizeof(T)) * (task.relaxation.omega == T{1} ? 3 : 4);
+  Launch launch{};
+  launch.threads = static_cast<unsigned>(tuning.threads);
+  launch.shape.chunk = chunk;
+  launch.shape.nap = tuning.nap;
+  if (nonzeros <= tuning.staged_per_row * task.rows) {
+    const auto room = static_cast<int>(chunk * nonzeros / task.rows) * 5 / 4 + chunk / 4;
+    const int free_bytes = shared_limit - chunk * row_bytes;
+    launch.shape.room = std::min(room, free_bytes / static_cast<int>(sizeof(T) + 4)) / 2 * 2;
+  }
+  launch.shared_bytes = static_cast<std::size_t>(chunk) * static_cast<std::size_t>(row_bytes) +
+                        static_cast<std::size_t>(launch.shape.room) * (sizeof(T) + 4);
+  launch.blocks = static_cast<unsigned>((task.rows + chunk - 1) / chunk * task.right_hand_sides);
+  return launch;
+}
+
+template <class T>
+void start(void (*kernel)(DeviceSweep<T>, Shape), const Launch& launch, const DeviceSweep<T>& task) {
+  // Without this a block gets at most 48 KB.
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(launch.shared_bytes)));
+  kernel<<<launch.blocks, launch.threads, launch.shared_bytes, stream()>>>(task, launch.shape);
+  check(cudaGetLastError());
+}
+
+template <class T, bool forward>
+void launch_half(const DeviceSweep<T>& task, std::int64_t nonzeros, const SweepTuning& tuning,
+                 int shared_limit) {
+  const auto planned = [&](int slots) { return plan_launch(task, nonzeros, tuning, slots, shared_limit); };
+  // Rows that are followed element by element count their places within a chunk with 32 bits.
+  if (nonzeros >= std::min(tuning.warp_per_row * task.rows, std::int64_t{1} << 32)) {
+    start(sweep_by_warps<T, forward>, planned(1), task);
+  } else if (tuning.slots == 1) {
+    start(sweep_by_lanes<T, forward, 1>, planned(1), task);
+  } else if (tuning.slots == 2) {
+    start(sweep_by_lanes<T, forward, 2>, planned(2), task);
+  } else if (tuning.slots == 4) {
+    start(sweep_by_lanes<T, forward, 4>, planned(4), task);
+  } else {
+    start(sweep_by_lanes<T, forward, 8>, planned(8), task);
+  }
+}
+
+/// Grows `array` to n elements that hold no value, all of them.
+template <class T>
+void arm_scratch(Cuda& backend, std::int64_t n, Array<T>& array) {
+  if (array.size() >= n) return;
+  array = Array<T>(backend.device(), n);
+  backend.for_each(n, Arm<T>{nullptr, 1, {array.data(), n}});
+}
+
+/// One call's half sweeps, from vector to vector.
+template <class T>
+class Queue {
+ public:
+  Queue(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratch)
+      : backend_(backend),
+        sweeps_(sweeps),
+        tuning_(scratch.tuning),
+        shared_limit_(shared_memory_limit(backend.device())),
+        lower_(scratch.lower.data()),
+        tickets_(scratch.tickets.data()),
+        source_{sweeps.x, sweeps.leading_x},
+        target_{scratch.other.data(), sweeps.A->rows()} {}
+
+  void half_sweep(bool forward, bool keep_lower) {
+    const Csr<T>& A = *sweeps_.A;
+    const DeviceSweep<T> task{A.rows(),
+                              A.row_offsets().data(),
+                              A.column_indices().data(),
+                              A.values().data(),
+                              static_cast<unsigned>(sweeps_.right_hand_sides),
+                              sweeps_.b,
+                              sweeps_.leading_b,
+                              source_.data,
+                              source_.leading,
+                              target_.data,
+                              target_.leading,
+                              keep_lower ? lower_ : nullptr,
+                              Relaxation<T>(sweeps_.omega),
+                              sweeps_.state,
+                              first_ ? sweeps_.skipped : nullptr,
+                              tickets_};
+    if (forward) {
+      launch_half<T, true>(task, A.nonzeros(), tuning_, shared_limit_);
+    } else {
+      launch_half<T, false>(task, A.nonzeros(), tuning_, shared_limit_);
+    }
+    first_ = false;
+    std::swap(source_, target_);
+  }
+
+  /// After a half sweep, unless it was the call's last: the vector it read will be written next.
+  void arm_target() {
+    backend_.for_each(sweeps_.A->rows(), Arm<T>{sweeps_.state, sweeps_.right_hand_sides, target_});
+  }
+
+  /// After the last: the result is in x, and the other vector holds no value.
+  void finish() {
+    if (source_.data == sweeps_.x) {
+      arm_target();
+    } else {
+      backend_.for_each(sweeps_.A->rows(),
+                        Deliver<T>{sweeps_.state, sweeps_.right_hand_sides, source_, target_});
+    }
+  }
+
+ private:
+  Cuda& backend_;
+  const Sweeps<T>& sweeps_;
+  const SweepTuning& tuning_;
+  int shared_limit_;
+  T* lower_;
+  unsigned* tickets_;
+  Columns<T> source_;
+  Columns<T> target_;
+  bool first_ = true;
+};
+
+}  // namespace
+
+template <class T>
+void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratch) {
+  const std::int64_t elements = sweeps.A->rows() * sweeps.right_hand_sides;
+  if (elements == 0 || sweeps.sweeps == 0) return;
+  const CurrentDevice current(backend.device().id());
+  const bool symmetric = sweeps.kind == SweepKind::symmetric;
+  const bool keep_lower = symmetric && scratch.tuning.keep_lower;
+  arm_scratch(backend, elements, scratch.other);
+  if (keep_lower && scratch.lower.size() < elements) scratch.lower = Array<T>(backend.device(), elements);
+  if (scratch.tickets.size() == 0) {
+    scratch.tickets = Array<unsigned>(backend.device(), 1);
+    backend.fill(1, 0u, scratch.tickets.data());
+  }
+  if (sweeps.skipped != nullptr) backend.for_each(1, ForgetSkipped{sweeps.state, sweeps.skipped});
+  Queue<T> queue(backend, sweeps, scratch);
+  for (std::int64_t k = 0; k < sweeps.sweeps; ++k) {
+    if (k > 0) queue.arm_target();
+    queue.half_sweep(sweeps.kind != SweepKind::backward, keep_lower);
+    if (!symmetric) continue;
+    queue.arm_target();
+    queue.half_sweep(false, keep_lower);
+  }
+  queue.finish();
+}
+
+template void sweep(Cuda&, const Sweeps<float>&, SweepScratch<Cuda, float>&);
+template void sweep(Cuda&, const Sweeps<double>&, SweepScratch<Cuda, double>&);
+
+}  // namespace echelon::gauss_seidel
