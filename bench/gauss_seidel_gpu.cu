@@ -3,10 +3,10 @@
 // a part of a sweep, after an analysis of the matrix) and the published scheme of launch after launch?
 //   bench_gauss_seidel_gpu [--rows N] [--small] [--shapes] [--only] [MATRIX.mtx[.gz] ...]
 // prints a table in Markdown for a matrix with the statistics of the published one (of N rows; 51,813,503
-// unless given), three grids, and the matrices given, in float and in double. --small takes small grids,
-// --only none of these, --shapes adds a table of ways to share rows out, of the first column's sweep. GPU
-// times are medians of 15 measurements, each the mean of enough calls in a row to last a millisecond; one
-// core's is the median of 3. The floor is the bytes that a forward sweep has to move at the speed of a copy.
+// unless given) in float and in double, three grids, and the matrices given. --small takes small grids,
+// --only none of these, and --shapes compares ways to share rows out instead. GPU times are medians of 15
+// measurements (3 with --shapes), each the mean of enough calls in a row to last a millisecond; one core's is
+// the median of 3. The floor is the bytes that a forward sweep has to move at the speed of a copy.
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/owned.cuh"
 #include "backend/serial/serial.hpp"
@@ -254,43 +254,75 @@ void compare(Problem<T>& problem, double bandwidth) {
   std::fflush(stdout);
 }
 
-/// A line for each way to share rows out.
-template <class T>
-void compare_shapes(Problem<T>& problem) {
-  std::printf("\n%s, %s: ms of a forward sweep, of a backward one, and of 8 in a call\n\n",
-              problem.name.c_str(), sizeof(T) == 8 ? "double" : "float");
-  std::printf(
-      "| threads | slots | staged | nap ns | forward | backward | of 8 |\n|---|---|---|---|---|---|---|\n");
-  GpuSweeps<T> ours(problem);
-  const auto measure = [&](const ec::gauss_seidel::SweepTuning& tuning, const char* staged) {
-    ours.set(tuning);
-    const double forward = ours.seconds(ec::SweepKind::forward, 1);
-    const double backward = ours.seconds(ec::SweepKind::backward, 1);
-    const double of_8 = ours.seconds(ec::SweepKind::forward, 8);
-    std::printf("| %d | %d | %s | %u | %.3f | %.3f | %.3f |\n", tuning.threads, tuning.slots, staged,
-                tuning.nap, 1e3 * forward, 1e3 * backward, 1e3 * of_8);
-    std::fflush(stdout);
-  };
+/// Seconds that f takes, not measured for long: median of 3 after one to warm up.
+template <class F>
+double quick_seconds(F f) {
+  f();
+  std::vector<double> seconds;
+  ec::bench::Event start;
+  ec::bench::Event end;
+  for (int run = 0; run < 3; ++run) {
+    start.record();
+    f();
+    end.record();
+    seconds.push_back(end.seconds_since(start));
+  }
+  return ec::bench::median(std::move(seconds));
+}
+
+/// Ways to share rows out that may be best for some matrix.
+std::vector<ec::gauss_seidel::SweepTuning> shapes(bool short_rows) {
+  std::vector<ec::gauss_seidel::SweepTuning> result;
   ec::gauss_seidel::SweepTuning tuning;
   for (const int slots : {1, 2, 4, 8}) {
     for (const int threads : {64, 128, 256, 512, 1024}) {
-      if (slots * threads > 4096) continue;
-      tuning.slots = slots;
-      tuning.threads = threads;
-      tuning.nap = 0;
-      tuning.staged_per_row = 0;
-      measure(tuning, "no");
-      tuning.nap = 100;
-      measure(tuning, "no");
-      tuning.staged_per_row = 1000;
-      if (problem.host.nonzeros() <= 8 * problem.host.rows()) measure(tuning, "yes");
+      if (slots * threads > 4096 || slots * threads < 128) continue;
+      for (const unsigned nap : {0, 100, 400}) {
+        tuning = {
+            .threads = threads, .slots = slots, .staged_per_row = 0, .warp_per_row = 1 << 20, .nap = nap};
+        result.push_back(tuning);
+        tuning.staged_per_row = 1000;
+        if (short_rows) result.push_back(tuning);
+      }
     }
   }
-  tuning = {};
-  tuning.warp_per_row = 0;
-  for (const int threads : {128, 512}) {
-    tuning.threads = threads;
-    measure(tuning, "warp a row");
+  for (const int threads : {128, 256, 512}) {
+    tuning = {.threads = threads,
+              .slots = 4,
+              .staged_per_row = 0,
+              .warp_per_row = 1 << 20,
+              .nap = 100,
+              .prefetch = false};
+    result.push_back(tuning);
+    tuning = {.threads = threads, .slots = 1, .staged_per_row = 0, .warp_per_row = 0, .nap = 0};
+    result.push_back(tuning);
+  }
+  return result;
+}
+
+/// A line for each way to share rows out.
+template <class T>
+void compare_shapes(Problem<T>& problem) {
+  std::printf("\n%s, %s: ms of a forward, a backward and a symmetric sweep\n\n", problem.name.c_str(),
+              sizeof(T) == 8 ? "double" : "float");
+  std::printf(
+      "| rows by | threads | slots | staged | nap ns | prefetch | forward | backward | symmetric |\n"
+      "|---|---|---|---|---|---|---|---|---|\n");
+  GpuSweeps<T> ours(problem);
+  problem.x = problem.start.to(problem.gpu);
+  for (const auto& tuning : shapes(problem.host.nonzeros() <= 8 * problem.host.rows())) {
+    ours.set(tuning);
+    const auto milliseconds = [&](ec::SweepKind kind) {
+      return 1e3 * quick_seconds([&] { ours.queue(kind, 1); });
+    };
+    const double forward = milliseconds(ec::SweepKind::forward);
+    const double backward = milliseconds(ec::SweepKind::backward);
+    const double symmetric = milliseconds(ec::SweepKind::symmetric);
+    std::printf("| %s | %d | %d | %s | %u | %s | %.3f | %.3f | %.3f |\n",
+                tuning.warp_per_row == 0 ? "warps" : "lanes", tuning.threads, tuning.slots,
+                tuning.staged_per_row > 0 ? "yes" : "no", tuning.nap, tuning.prefetch ? "yes" : "no", forward,
+                backward, symmetric);
+    std::fflush(stdout);
   }
 }
 
@@ -344,7 +376,8 @@ int main(int argc, char** argv) {
         ec::generate::poisson_3d<double>(dense_cube, dense_cube, dense_cube, 27), settings, bandwidth);
   }
   for (const std::string& file : settings.files) {
-    const std::string name = std::filesystem::path(file).filename().string();
-    run(name, ec::read_matrix_market<double>(file), settings, bandwidth);
+    auto A = ec::read_matrix_market<double>(file);
+    if (A.rows() != A.columns() || A.rows() == 0) continue;
+    run(std::filesystem::path(file).filename().string(), std::move(A), settings, bandwidth);
   }
 }

@@ -89,9 +89,10 @@ struct DeviceSweep {
 
 /// How rows are shared out.
 struct Shape {
-  int chunk;     ///< positions of a block
-  int room;      ///< nonzeros of a chunk for which there is shared memory; a chunk with more goes without
-  unsigned nap;  ///< nanoseconds that a warp sleeps when it has found nothing to do
+  int chunk;      ///< positions of a block
+  int room;       ///< nonzeros of a chunk for which there is shared memory; a chunk with more goes without
+  unsigned nap;   ///< nanoseconds that a warp sleeps when it has found nothing to do
+  bool prefetch;  ///< ask for all of a chunk's nonzeros, b and old x before the first of them is used
 };
 
 /// A row that waits, as its lane knows it.
@@ -171,6 +172,16 @@ __device__ T sum_by_warp(const std::int32_t* columns, const T* coefficients, con
                          const Values& x) {
   return part.count <= chain_limit ? chain_by_warp(columns, coefficients, part, x)
                                    : tree_by_warp(columns, coefficients, part, x);
+}
+
+/// Brings an array to the L2 cache, by all threads of the block.
+template <class V>
+__device__ void prefetch_array(const V* array, std::int64_t count) {
+  constexpr int line = 128 / static_cast<int>(sizeof(V));
+  for (std::int64_t k = static_cast<int>(threadIdx.x) * line; k < count;
+       k += static_cast<int>(blockDim.x) * line) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(array + k));
+  }
 }
 
 /// What a block's shared memory holds for each row of its chunk. So many bytes that neighbours do not meet in
@@ -353,6 +364,14 @@ class Chunk {
     return sum;
   }
 
+  /// Rows load one thing after another; this brings what they load as far as the L2 cache at once.
+  __device__ void prefetch(int lowest, std::int64_t count) const {
+    prefetch_array(columns_, count);
+    prefetch_array(values_, count);
+    prefetch_array(task_.b + side_ * task_.leading_b + lowest, size_);
+    prefetch_array(old_values().x + lowest, size_);
+  }
+
   /// The chunk's nonzeros: in shared memory, brought there in one stream, if there is room.
   __device__ void find_elements() {
     const int lowest = forward ? exchange_.first_row : exchange_.row_at(size_ - 1);
@@ -360,7 +379,10 @@ class Chunk {
     const std::int64_t count = task_.row_offsets[lowest + size_] - first_element_;
     columns_ = task_.column_indices + first_element_;
     values_ = task_.values + first_element_;
-    if (count > shape_.room) return;
+    if (count > shape_.room) {
+      if (shape_.prefetch) prefetch(lowest, count);
+      return;
+    }
     T* values = kept_at(relaxed() ? shape_.chunk : 0);
     auto* columns = reinterpret_cast<std::int32_t*>(values + shape_.room);
     for (int k = static_cast<int>(threadIdx.x); k < static_cast<int>(count);

@@ -83,6 +83,7 @@ Launch plan_launch(const DeviceSweep<T>& task, std::int64_t nonzeros, const Swee
   launch.threads = static_cast<unsigned>(tuning.threads);
   launch.shape.chunk = chunk;
   launch.shape.nap = tuning.nap;
+  launch.shape.prefetch = tuning.prefetch;
   if (nonzeros <= tuning.staged_per_row * task.rows) {
     const auto room = static_cast<int>(chunk * nonzeros / task.rows) * 5 / 4 + chunk / 4;
     const int free_bytes = shared_limit - chunk * row_bytes;

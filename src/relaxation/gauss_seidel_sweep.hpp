@@ -80,6 +80,7 @@ struct SweepTuning {
   std::int64_t staged_per_row = 3;  ///< up to so many nonzeros a row on average go through shared memory
   std::int64_t warp_per_row = 64;   ///< from so many nonzeros a row on average on a warp takes each row
   unsigned nap = 0;                 ///< nanoseconds that a warp sleeps when nothing has come
+  bool prefetch = true;             ///< a block asks for all it will read before it uses the first of it
   bool keep_lower = true;           ///< a symmetric sweep's backward half re-uses the forward half's sums
 };
 

@@ -177,7 +177,7 @@ Csr<T> make_case(const std::string& pattern, std::int64_t n, unsigned seed) {
   const auto add = [&](std::int64_t i, std::int64_t j) {
     if (i < 0 || j < 0 || i >= n || j >= n || i == j) return;
     entries.push_back(
-        {static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), static_cast<T>(value(random) / 8)});
+        {static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), static_cast<T>(value(random) / 40)});
   };
   const auto any = [&] { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)); };
   for (std::int64_t i = 0; i < n; ++i) {
@@ -291,6 +291,7 @@ std::vector<SweepTuning> tunings() {
         tuning.staged_per_row = staged;
         tuning.nap = staged == 0 ? 0 : 100;
         tuning.keep_lower = slots != 2;
+        tuning.prefetch = slots != 4;
         result.push_back(tuning);
       }
     }
