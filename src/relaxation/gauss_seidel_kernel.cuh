@@ -18,8 +18,9 @@
 /// for next has its coefficient at hand: from the last value's arrival to the publication it is one fma, a
 /// subtraction and a multiplication or fma.
 ///
-/// Parts of more than 32 elements are summed by a whole warp. A warp that keeps such a row goes through its
-/// rows in order and stops at each until it is done: whatever that row waits for is in other warps' hands.
+/// Parts of more than 32 elements are summed by a whole warp. It may stop there until all is there, because
+/// it does so for the first of its unfinished rows only: whatever that row waits for is in other warps'
+/// hands.
 ///
 /// Bytes a forward sweep has to move: (4 + s) a nonzero, 8 + 3 s a row (offset, b, old and new x; s = sizeof
 /// T), and s more to arm the vector again. Time is at least the larger of bytes / bandwidth and levels times
@@ -102,7 +103,7 @@ struct WaitingRow {
   T coefficient = 0;          ///< of the element that is next
   std::uint32_t element = 0;  ///< its place, counted from the block's first nonzero
   int source = 0;             ///< its unknown's position, counted from the block's first
-  int left = 0;               ///< elements to come, this one included
+  int left = 0;               ///< elements to come, this one included; in a long row negative, all of them
 };
 
 /// Values that are known before the sweep.
@@ -290,24 +291,23 @@ class Chunk {
     return parts.lower_part().count > chain_limit || parts.upper_part().count > chain_limit;
   }
 
-  /// Does for a row that was found, and is not long, all that needs no waiting.
+  /// Does for a row that was found all that needs no waiting. All lanes of the warp; `any_long`: a row of
+  /// theirs is long.
+  template <bool any_long>
   __device__ void open(WaitingRow<T>& row, int local) const {
-    if (local >= size_) return;
-    const RowParts parts = split(row, local);
+    const bool present = local < size_;
+    RowParts parts{};
+    Part known{};
     T sum = 0;
-    if (!knows_lower()) {
-      sum = chain_of(forward ? parts.upper_part() : parts.lower_part(), old_values());
+    if (present) {
+      parts = split(row, local);
+      if (!knows_lower()) known = forward ? parts.upper_part() : parts.lower_part();
+      if (!any_long || known.count <= chain_limit) sum = chain_of(known, old_values());
     }
-    const Part waits = forward ? parts.lower_part() : parts.upper_part();
-    row.element = static_cast<std::uint32_t>(waits.first);
+    if constexpr (any_long) sum_long_known_parts(known, sum);
     row.left = 0;
-    if (!begin_row(parts, local, sum)) return;
-    if (waits.count == 0) {
-      finish(local, T{0});
-    } else if (exchange_.row_at(local) == (forward ? 0 : static_cast<int>(task_.rows) - 1)) {
-      finish(local, written_nan<T>);
-    } else {
-      row.left = static_cast<int>(waits.count);
+    if (present && begin_row(parts, local, sum)) {
+      wait_for(forward ? parts.lower_part() : parts.upper_part(), row, local);
     }
   }
 
@@ -321,6 +321,7 @@ class Chunk {
 
   /// The value that a short row was waiting for.
   __device__ void take(WaitingRow<T>& row, int local, Word<T> word) const {
+    asm volatile("" : "+r"(local));  // else what follows from it is kept in registers, for every slot
     row.sum = multiply_add(row.coefficient, to_value<T>(word), row.sum);
     row.element += static_cast<unsigned>(step);
     if (--row.left == 0) {
@@ -328,6 +329,15 @@ class Chunk {
     } else {
       fetch(row, local);
     }
+  }
+
+  /// The part that a long row waits for, by a warp, which stops until it is there; and the row. All lanes of
+  /// the warp.
+  __device__ void finish_long(std::uint32_t element, int count, int local) const {
+    const T sum =
+        tree_by_warp(columns_, values_, Part{element, step, count}, NewValues<T, forward>{exchange_, local});
+    if (threadIdx.x % warp_lanes == 0) finish(local, sum);
+    __syncwarp();
   }
 
   /// A whole row by a warp, which stops until it is done. All lanes of the warp.
@@ -429,6 +439,31 @@ class Chunk {
     return true;
   }
 
+  /// The lanes' sums of such parts as are long, each by the warp. All lanes of the warp.
+  __device__ void sum_long_known_parts(const Part& known, T& sum) const {
+    for (unsigned owners = __ballot_sync(every_lane, known.count > chain_limit); owners != 0;
+         owners &= owners - 1) {
+      const int owner = __ffs(static_cast<int>(owners)) - 1;
+      const Part part{__shfl_sync(every_lane, known.first, owner), -step,
+                      __shfl_sync(every_lane, known.count, owner)};
+      const T total = tree_by_warp(columns_, values_, part, old_values());
+      if (static_cast<int>(threadIdx.x) % warp_lanes == owner) sum = total;
+    }
+  }
+
+  /// A row is ready to wait for this part. The first row of all has nothing to wait for.
+  __device__ void wait_for(const Part& part, WaitingRow<T>& row, int local) const {
+    const auto count = static_cast<int>(part.count);
+    row.element = static_cast<std::uint32_t>(part.first);
+    if (count == 0) {
+      finish(local, T{0});
+    } else if (exchange_.row_at(local) == (forward ? 0 : static_cast<int>(task_.rows) - 1)) {
+      finish(local, written_nan<T>);
+    } else {
+      row.left = count <= chain_limit ? count : -count;
+    }
+  }
+
   /// Publishes the row, given the sum that it waited for.
   __device__ void finish(int local, T sum) const {
     if (forward && task_.lower != nullptr) *lower_sum(exchange_.row_at(local)) = sum;
@@ -452,37 +487,35 @@ constexpr int registers_for(int slots) {
   return slots <= 2 ? 48 : slots == 4 ? 64 : 96;
 }
 
-/// A warp sweeps over rows one after another, and stops where it has to wait: whatever for, it is before the
-/// row, and so in other warps' hands.
-template <class T, bool forward>
-__device__ void sweep_in_order(const Chunk<T, forward>& chunk, int local, int step, int end) {
-  for (; local < end; local += step) chunk.sweep_row(local);
+/// The first of a warp's unfinished rows.
+struct FirstRow {
+  int slot;
+  int lane;
+  int left;  ///< WaitingRow's
+  std::uint32_t element;
+};
+
+/// All lanes of the warp, which has unfinished rows.
+template <class T, int slots>
+__device__ FirstRow first_unfinished(const WaitingRow<T> (&rows)[slots]) {
+  FirstRow first{};
+#pragma unroll
+  for (int s = slots - 1; s >= 0; --s) {
+    const unsigned waiting = __ballot_sync(every_lane, rows[s].left != 0);
+    if (waiting == 0) continue;
+    first.slot = s;
+    first.lane = __ffs(static_cast<int>(waiting)) - 1;
+    first.left = __shfl_sync(every_lane, rows[s].left, first.lane);
+    first.element = __shfl_sync(every_lane, rows[s].element, first.lane);
+  }
+  return first;
 }
 
-/// A lane for each row, `slots` rows for each lane.
-template <class T, bool forward, int slots>
-__global__ void __maxnreg__(registers_for(slots))
-    sweep_by_lanes(const __grid_constant__ DeviceSweep<T> task, const __grid_constant__ Shape shape) {
-  if (task.state != nullptr && !task.state->running()) return;
-  const Chunk<T, forward> chunk(task, shape);
-  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-  const int first = (static_cast<int>(threadIdx.x) - lane) * slots + lane;
-  WaitingRow<T> rows[slots];
-#pragma unroll
-  for (int s = 0; s < slots; ++s) chunk.find(rows[s], first + s * warp_lanes);
-  bool any_long = false;
-#pragma unroll
-  for (int s = 0; s < slots; ++s) any_long = any_long || chunk.is_long(rows[s], first + s * warp_lanes);
-  if (__any_sync(every_lane, any_long)) {
-    sweep_in_order(chunk, first - lane, 1, min(first - lane + slots * warp_lanes, chunk.size()));
-    return;
-  }
-#pragma unroll
-  for (int s = 0; s < slots; ++s) chunk.open(rows[s], first + s * warp_lanes);
-#pragma unroll
-  for (int s = 0; s < slots; ++s) {
-    if (rows[s].left > 0) chunk.fetch(rows[s], first + s * warp_lanes);
-  }
+/// Follows a warp's short rows, until no row is left, or, where there are long ones, the first of those left
+/// is one: true.
+template <bool any_long, class T, bool forward, int slots>
+__device__ bool follow_rows(const Chunk<T, forward>& chunk, WaitingRow<T> (&rows)[slots], int first,
+                            unsigned nap) {
   for (;;) {
     // Other blocks' values are asked for first, and taken when this block's have been followed up.
     Word<T> far[slots];
@@ -510,10 +543,54 @@ __global__ void __maxnreg__(registers_for(slots))
         chunk.take(rows[s], first + s * warp_lanes, far[s]);
         moved = true;
       }
-      waiting = waiting || rows[s].left > 0;
+      waiting = waiting || rows[s].left != 0;
     }
-    if (!__any_sync(every_lane, waiting)) return;
-    if (shape.nap > 0 && !__any_sync(every_lane, moved)) __nanosleep(shape.nap);
+    if (!__any_sync(every_lane, waiting)) return false;
+    if (any_long && first_unfinished(rows).left < 0) return true;
+    if (nap > 0 && !__any_sync(every_lane, moved)) __nanosleep(nap);
+  }
+}
+
+/// All of a warp's rows, once they are found.
+template <bool any_long, class T, bool forward, int slots>
+__device__ void sweep_rows(const Chunk<T, forward>& chunk, WaitingRow<T> (&rows)[slots], int first,
+                           unsigned nap) {
+#pragma unroll
+  for (int s = 0; s < slots; ++s) chunk.template open<any_long>(rows[s], first + s * warp_lanes);
+#pragma unroll
+  for (int s = 0; s < slots; ++s) {
+    if (rows[s].left > 0) chunk.fetch(rows[s], first + s * warp_lanes);
+  }
+  while (follow_rows<any_long>(chunk, rows, first, nap)) {
+    const FirstRow row = first_unfinished(rows);
+    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+    chunk.finish_long(row.element, -row.left, first - lane + row.slot * warp_lanes + row.lane);
+#pragma unroll
+    for (int s = 0; s < slots; ++s) {
+      if (s == row.slot && lane == row.lane) rows[s].left = 0;
+    }
+  }
+}
+
+/// A lane for each row, `slots` rows for each lane. Warps without long rows have code of their own, which
+/// keeps what they know of their rows in registers.
+template <class T, bool forward, int slots>
+__global__ void __maxnreg__(registers_for(slots))
+    sweep_by_lanes(const __grid_constant__ DeviceSweep<T> task, const __grid_constant__ Shape shape) {
+  if (task.state != nullptr && !task.state->running()) return;
+  const Chunk<T, forward> chunk(task, shape);
+  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+  const int first = (static_cast<int>(threadIdx.x) - lane) * slots + lane;
+  WaitingRow<T> rows[slots];
+#pragma unroll
+  for (int s = 0; s < slots; ++s) chunk.find(rows[s], first + s * warp_lanes);
+  bool any_long = false;
+#pragma unroll
+  for (int s = 0; s < slots; ++s) any_long = any_long || chunk.is_long(rows[s], first + s * warp_lanes);
+  if (__any_sync(every_lane, any_long)) {
+    sweep_rows<true>(chunk, rows, first, shape.nap);
+  } else {
+    sweep_rows<false>(chunk, rows, first, shape.nap);
   }
 }
 
@@ -523,8 +600,10 @@ __global__ void __launch_bounds__(1024)
     sweep_by_warps(const __grid_constant__ DeviceSweep<T> task, const __grid_constant__ Shape shape) {
   if (task.state != nullptr && !task.state->running()) return;
   const Chunk<T, forward> chunk(task, shape);
-  sweep_in_order(chunk, static_cast<int>(threadIdx.x) / warp_lanes, static_cast<int>(blockDim.x) / warp_lanes,
-                 chunk.size());
+  const int warps = static_cast<int>(blockDim.x) / warp_lanes;
+  for (int local = static_cast<int>(threadIdx.x) / warp_lanes; local < chunk.size(); local += warps) {
+    chunk.sweep_row(local);
+  }
 }
 
 }  // namespace echelon::gauss_seidel
