@@ -59,11 +59,25 @@ struct ForgetSkipped {
   }
 };
 
-/// Shared memory that a block may have, less what the runtime takes.
-int shared_memory_limit(const Device& device) {
-  int bytes = 0;
-  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device.id()));
-  return bytes - 1024;
+int attribute(const Device& device, cudaDeviceAttr which) {
+  int value = 0;
+  check(cudaDeviceGetAttribute(&value, which, device.id()));
+  return value;
+}
+
+/// What a launch depends on besides its task.
+struct Gpu {
+  explicit Gpu(const Device& device)
+      : multiprocessors(attribute(device, cudaDevAttrMultiProcessorCount)),
+        shared_bytes(attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin) - 1024) {}
+  int multiprocessors;
+  int shared_bytes;  ///< that a block may have, less what the runtime takes
+};
+
+/// As few as keep all rows in flight, for each of which there is less to look after then; at most 4.
+int slots_for(std::int64_t rows, const Gpu& gpu) {
+  const std::int64_t threads = std::int64_t{1024} * gpu.multiprocessors;
+  return rows <= threads ? 1 : rows <= 2 * threads ? 2 : 4;
 }
 
 /// A launch: how rows are shared out, and what a block needs for it.
@@ -76,7 +90,7 @@ struct Launch {
 
 template <class T>
 Launch plan_launch(const DeviceSweep<T>& task, std::int64_t nonzeros, const SweepTuning& tuning, int slots,
-                   int shared_limit) {
+                   const Gpu& gpu) {
   const int chunk = tuning.threads * slots;
   const int row_bytes = static_cast<int>(sizeof(T)) * (task.relaxation.omega == T{1} ? 3 : 4);
   Launch launch{};
@@ -86,7 +100,7 @@ Launch plan_launch(const DeviceSweep<T>& task, std::int64_t nonzeros, const Swee
   launch.shape.prefetch = tuning.prefetch;
   if (nonzeros <= tuning.staged_per_row * task.rows) {
     const auto room = static_cast<int>(chunk * nonzeros / task.rows) * 5 / 4 + chunk / 4;
-    const int free_bytes = shared_limit - chunk * row_bytes;
+    const int free_bytes = std::max(0, gpu.shared_bytes - chunk * row_bytes);
     launch.shape.room = std::min(room, free_bytes / static_cast<int>(sizeof(T) + 4)) / 2 * 2;
   }
   launch.shared_bytes = static_cast<std::size_t>(chunk) * static_cast<std::size_t>(row_bytes) +
@@ -106,16 +120,17 @@ void start(void (*kernel)(DeviceSweep<T>, Shape), const Launch& launch, const De
 
 template <class T, bool forward>
 void launch_half(const DeviceSweep<T>& task, std::int64_t nonzeros, const SweepTuning& tuning,
-                 int shared_limit) {
-  const auto planned = [&](int slots) { return plan_launch(task, nonzeros, tuning, slots, shared_limit); };
+                 const Gpu& gpu) {
+  const auto planned = [&](int slots) { return plan_launch(task, nonzeros, tuning, slots, gpu); };
+  const int slots = tuning.slots > 0 ? tuning.slots : slots_for(task.rows * task.right_hand_sides, gpu);
   // Rows that are followed element by element count their places within a chunk with 32 bits.
   if (nonzeros >= std::min(tuning.warp_per_row * task.rows, std::int64_t{1} << 32)) {
     start(sweep_by_warps<T, forward>, planned(1), task);
-  } else if (tuning.slots == 1) {
+  } else if (slots == 1) {
     start(sweep_by_lanes<T, forward, 1>, planned(1), task);
-  } else if (tuning.slots == 2) {
+  } else if (slots == 2) {
     start(sweep_by_lanes<T, forward, 2>, planned(2), task);
-  } else if (tuning.slots == 4) {
+  } else if (slots == 4) {
     start(sweep_by_lanes<T, forward, 4>, planned(4), task);
   } else {
     start(sweep_by_lanes<T, forward, 8>, planned(8), task);
@@ -138,7 +153,7 @@ class Queue {
       : backend_(backend),
         sweeps_(sweeps),
         tuning_(scratch.tuning),
-        shared_limit_(shared_memory_limit(backend.device())),
+        gpu_(backend.device()),
         lower_(scratch.lower.data()),
         tickets_(scratch.tickets.data()),
         source_{sweeps.x, sweeps.leading_x},
@@ -163,9 +178,9 @@ class Queue {
                               first_ ? sweeps_.skipped : nullptr,
                               tickets_};
     if (forward) {
-      launch_half<T, true>(task, A.nonzeros(), tuning_, shared_limit_);
+      launch_half<T, true>(task, A.nonzeros(), tuning_, gpu_);
     } else {
-      launch_half<T, false>(task, A.nonzeros(), tuning_, shared_limit_);
+      launch_half<T, false>(task, A.nonzeros(), tuning_, gpu_);
     }
     first_ = false;
     std::swap(source_, target_);
@@ -190,7 +205,7 @@ class Queue {
   Cuda& backend_;
   const Sweeps<T>& sweeps_;
   const SweepTuning& tuning_;
-  int shared_limit_;
+  Gpu gpu_;
   T* lower_;
   unsigned* tickets_;
   Columns<T> source_;

@@ -76,9 +76,9 @@ class SweepScratch<OpenMp, T> {
 /// How a GPU shares the rows of a sweep out. Speed depends on it, results do not.
 struct SweepTuning {
   int threads = 256;                ///< of a block: a multiple of 32, up to 1024; 512 with 8 slots
-  int slots = 4;                    ///< rows that a thread keeps in flight: 1, 2, 4 or 8
+  int slots = 0;                    ///< rows that a thread keeps in flight: 1, 2, 4 or 8; 0: by their number
   std::int64_t staged_per_row = 3;  ///< up to so many nonzeros a row on average go through shared memory
-  std::int64_t warp_per_row = 64;   ///< from so many nonzeros a row on average on a warp takes each row
+  std::int64_t warp_per_row = 48;   ///< from so many nonzeros a row on average on a warp takes each row
   unsigned nap = 0;                 ///< nanoseconds that a warp sleeps when nothing has come
   bool prefetch = true;             ///< a block asks for all it will read before it uses the first of it
   bool keep_lower = true;           ///< a symmetric sweep's backward half re-uses the forward half's sums

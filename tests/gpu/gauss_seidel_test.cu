@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
@@ -94,7 +95,7 @@ class Load {
 /// The sum of one side of a row, elements listed from the far end, as documented.
 template <class T>
 T documented_sum(const std::vector<std::pair<T, T>>& elements) {
-  std::vector<T> partial(32, T{0});
+  std::array<T, 32> partial{};
   const std::size_t chains = elements.size() <= 32 ? 1 : 32;
   for (std::size_t e = 0; e < elements.size(); ++e) {
     T& sum = partial[e % chains];
@@ -112,10 +113,12 @@ template <class T>
 SkippedRows sweep_row_by_row(const Csr<T>& A, const T* b, T* x, bool forward, T omega) {
   const auto* offsets = A.row_offsets().data();
   SkippedRows skipped;
+  std::vector<std::pair<T, T>> lower;
+  std::vector<std::pair<T, T>> upper;
   for (std::int64_t step = 0; step < A.rows(); ++step) {
     const std::int64_t i = forward ? step : A.rows() - 1 - step;
-    std::vector<std::pair<T, T>> lower;
-    std::vector<std::pair<T, T>> upper;
+    lower.clear();
+    upper.clear();
     T a_ii = 0;
     for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
       const std::int32_t j = A.column_indices()[k];
@@ -334,7 +337,10 @@ TYPED_TEST(GpuSweeps, HaveTheseBitsWhateverElseTheGpuDoes) {
   Load load;
   for (const std::string& pattern : patterns) {
     const auto A = make_case<TypeParam>(pattern, 30'011, 8);
-    for (const SweepKind kind : kinds) this->expect_same(A, {kind, 2, 1, 1}, pattern, 20, &load);
+    for (const int slots : {1, 4}) {
+      this->scratch->tuning.slots = slots;
+      for (const SweepKind kind : kinds) this->expect_same(A, {kind, 2, 1, 1}, pattern, 20, &load);
+    }
     if (this->HasFatalFailure()) return;
   }
 }
@@ -347,6 +353,15 @@ TYPED_TEST(GpuSweeps, FollowTheLongestChainsAndTheWidestFronts) {
     this->expect_same(generate::poisson_3d<T>(31, 37, 29, 27), {kind, 2, 1, 1}, "27 points", 3);
     this->expect_same(generate::gauss_seidel_seed<T>(300'000), {kind, 2, 1, 1}, "the published statistics",
                       3);
+  }
+}
+
+/// The rows need several times the blocks that the GPU can run at a time.
+TYPED_TEST(GpuSweeps, TakeMoreRowsThanFitOntoTheGpu) {
+  using T = TypeParam;
+  for (const int slots : {1, 4}) {
+    this->scratch->tuning.slots = slots;
+    this->expect_same(generate::poisson_3d<T>(130, 120, 110), {SweepKind::symmetric, 1, 1, 1}, "7 points");
   }
 }
 
