@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace echelon {
@@ -23,23 +24,6 @@ struct PackColumns {
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
     const std::int64_t j = e / A.rows;
     packed[e] = A.data[columns[j] * A.leading + e % A.rows];
-  }
-};
-
-/// Undoes the exchanges of rows in a vector whose pivot elements are new.
-template <class T>
-struct PutBackPivotRows {
-  PivotRange range;
-  const std::int64_t* rows;
-  const T* products;
-  T* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t /*the only one*/) const {
-    for (std::int64_t k = range.first; k < range.last; ++k) x[k] = products[k - range.first];
-    for (std::int64_t k = range.last; k-- > range.first;) {
-      const T element = x[k];
-      x[k] = x[rows[k]];
-      x[rows[k]] = element;
-    }
   }
 };
 
@@ -125,12 +109,11 @@ class Elimination {
 
   /// x = P^T T^T x for one vector of m elements. `scratch` as for one column.
   void transform_transposed(B& backend, T* x, PanelScratch<T>& scratch) const {
-    using gauss_jordan_detail::PutBackPivotRows;
     for (auto panel = panels_.rbegin(); panel != panels_.rend(); ++panel) {
       T* products = scratch.rows.data();
       const DenseView<const T> G = transformation(backend, *panel, scratch);
       multiply_transposed<T>(backend, T{1}, G, x, T{0}, products);
-      backend.for_each(1, PutBackPivotRows<T>{panel->range, rows_.data(), products, x});
+      put_back_pivot_rows(backend, panel->range, rows_.data(), products, x);
     }
   }
 
@@ -150,11 +133,18 @@ class Elimination {
   };
 
   void eliminate(bool inverse) {
+    if constexpr (std::is_same_v<B, Cuda>) {
+      eliminate_queued(inverse);
+    } else {
+      eliminate_at_once(inverse);
+    }
+  }
+
+  void eliminate_at_once(bool inverse) {
     for (std::int64_t begin = 0; begin < A_.columns; begin += block_) {
       const std::int64_t end = std::min(begin + block_, A_.columns);
       const std::int64_t before = found_.rank;
-      factor_panel<T>(*backend_, A_, begin, end, tolerance_, state_.data(),
-                      {rows_.data(), columns_.data(), values_.data()}, scratch_);
+      factor_panel<T>(*backend_, A_, begin, end, tolerance_, state_.data(), pivots(), scratch_);
       found_ = backend_->read(state_.data());
       if (found_.overflow_column >= 0) return;
       const Panel panel{begin, end, {before, found_.rank}};
@@ -167,6 +157,23 @@ class Elimination {
       }
     }
   }
+
+  /// The GPU is waited for once, at the end.
+  void eliminate_queued(bool inverse) {
+    Array<std::int64_t> ranks(A_.device, (A_.columns + block_ - 1) / block_ + 1);
+    backend_->fill(ranks.size(), std::int64_t{0}, ranks.data());
+    echelon::eliminate<T>(*backend_, A_, block_, inverse, tolerance_, state_.data(), ranks.data(), pivots(),
+                          scratch_);
+    found_ = backend_->read(state_.data());
+    const std::vector<std::int64_t> rank = ranks.to_vector();
+    for (std::size_t p = 0; p + 1 < rank.size(); ++p) {
+      const std::int64_t begin = static_cast<std::int64_t>(p) * block_;
+      const PivotRange range{rank[p], rank[p + 1]};
+      if (range.count() > 0) panels_.push_back({begin, std::min(begin + block_, A_.columns), range});
+    }
+  }
+
+  [[nodiscard]] PivotList<T> pivots() { return {rows_.data(), columns_.data(), values_.data()}; }
 
   DenseView<const T> transformation(B& backend, const Panel& panel, PanelScratch<T>& scratch) const {
     return pivot_columns<B, T>(backend, A_, panel.begin, panel.end, panel.range, columns_.data(), scratch);

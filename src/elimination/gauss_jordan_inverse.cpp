@@ -109,7 +109,7 @@ class Inversion {
     const int exponent = bring_into_range<B, T>(backend_, A_, given.largest);
     const double norm = exponent == 0 ? given.norm_inf : scan<T>(backend_, A_, row_sums_.data()).norm_inf;
     const double relative = options_.tolerance.value_or(default_tolerance<T>(A_.rows, A_.columns));
-    Elimination<B, T> elimination(backend_, A_, panel_columns(options_, A_.rows, A_.columns),
+    Elimination<B, T> elimination(backend_, A_, panel_columns<B>(options_, A_.rows, A_.columns),
                                   static_cast<T>(relative * norm));
     elimination.invert();
     report.bytes = elimination.bytes() + row_sums_.bytes();

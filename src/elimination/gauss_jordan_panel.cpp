@@ -51,26 +51,23 @@ class Leaf {
     for (std::int64_t j = begin_; j < end_ && state_.rank < A_.rows; ++j) {
       const Candidate pivot = find_largest(A_.column(j), state_.rank, A_.rows);
       const Candidate above = find_largest(A_.column(j), 0, state_.rank);
-      const double size = pivot.magnitude / std::max(above.magnitude, 1.0);
-      if (!std::isfinite(pivot.magnitude + above.magnitude)) {
-        state_.overflow_column = j;
-        return;
-      }
-      if (size <= static_cast<double>(tolerance_)) {
-        reject(j, size);
-      } else {
-        state_.smallest_accepted = std::min(state_.smallest_accepted, size);
-        accept(j, pivot.row);
+      const PivotJudgement judgement =
+          judge_pivot(pivot.magnitude, above.magnitude, static_cast<double>(tolerance_));
+      record(judgement, j, state_);
+      switch (judgement.verdict) {
+        case PivotVerdict::accepted:
+          accept(j, pivot.row);
+          break;
+        case PivotVerdict::rejected:
+          std::fill(A_.column(j) + state_.rank, A_.column(j) + A_.rows, T{0});
+          break;
+        case PivotVerdict::overflow:
+          return;
       }
     }
   }
 
  private:
-  void reject(std::int64_t j, double size) {
-    state_.largest_rejected = std::max(state_.largest_rejected, size);
-    std::fill(A_.column(j) + state_.rank, A_.column(j) + A_.rows, T{0});
-  }
-
   void accept(std::int64_t j, std::int64_t row) {
     const std::int64_t k = state_.rank++;
     for (std::int64_t c = begin_; c < end_; ++c) std::swap(A_(k, c), A_(row, c));
@@ -133,6 +130,12 @@ void take_rows(int threads, DenseView<T> X, PivotRange range, const std::int64_t
     std::copy_n(column + range.first, count, W + j * count);
     std::fill_n(column + range.first, count, T{0});
   }
+}
+
+template <class T>
+void put_back_rows(PivotRange range, const std::int64_t* rows, const T* products, T* x) {
+  std::copy_n(products, range.count(), x + range.first);
+  for (std::int64_t k = range.last; k-- > range.first;) std::swap(x[k], x[rows[k]]);
 }
 
 /// Rows that one thread takes at a time where work goes along the rows of a column-major matrix.
@@ -219,6 +222,16 @@ void take_pivot_rows(OpenMp& backend, DenseView<T> X, PivotRange range, const st
   take_rows(backend.threads(), X, range, rows, W);
 }
 template <class T>
+void put_back_pivot_rows(Serial& /*backend*/, PivotRange range, const std::int64_t* rows, const T* products,
+                         T* x) {
+  put_back_rows(range, rows, products, x);
+}
+template <class T>
+void put_back_pivot_rows(OpenMp& /*backend*/, PivotRange range, const std::int64_t* rows, const T* products,
+                         T* x) {
+  put_back_rows(range, rows, products, x);
+}
+template <class T>
 void put_back_columns(Serial& /*backend*/, DenseView<T> A, const std::int64_t* rows) {
   exchange_columns(1, A, rows);
 }
@@ -247,6 +260,10 @@ template void take_pivot_rows(Serial&, DenseView<float>, PivotRange, const std::
 template void take_pivot_rows(Serial&, DenseView<double>, PivotRange, const std::int64_t*, double*);
 template void take_pivot_rows(OpenMp&, DenseView<float>, PivotRange, const std::int64_t*, float*);
 template void take_pivot_rows(OpenMp&, DenseView<double>, PivotRange, const std::int64_t*, double*);
+template void put_back_pivot_rows(Serial&, PivotRange, const std::int64_t*, const float*, float*);
+template void put_back_pivot_rows(Serial&, PivotRange, const std::int64_t*, const double*, double*);
+template void put_back_pivot_rows(OpenMp&, PivotRange, const std::int64_t*, const float*, float*);
+template void put_back_pivot_rows(OpenMp&, PivotRange, const std::int64_t*, const double*, double*);
 template void put_back_columns(Serial&, DenseView<float>, const std::int64_t*);
 template void put_back_columns(Serial&, DenseView<double>, const std::int64_t*);
 template void put_back_columns(OpenMp&, DenseView<float>, const std::int64_t*);

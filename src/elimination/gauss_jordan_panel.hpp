@@ -38,6 +38,35 @@ struct EliminationState {
   std::int64_t overflow_column = -1;  ///< where a pivot was not finite: nothing more is done from there on
 };
 
+enum class PivotVerdict { accepted, rejected, overflow };
+
+struct PivotJudgement {
+  PivotVerdict verdict;
+  double size;  ///< as EliminationState tells it
+};
+
+/// Judges the largest element of s beside that of x, by magnitude.
+ECHELON_ANYWHERE inline PivotJudgement judge_pivot(double pivot, double above, double tolerance) {
+  if (!(pivot + above <= DBL_MAX)) return {PivotVerdict::overflow, 0};
+  const double size = pivot / (above > 1 ? above : 1);
+  return {size <= tolerance ? PivotVerdict::rejected : PivotVerdict::accepted, size};
+}
+
+ECHELON_ANYWHERE inline void record(const PivotJudgement& judgement, std::int64_t column,
+                                    EliminationState& state) {
+  const double size = judgement.size;
+  switch (judgement.verdict) {
+    case PivotVerdict::accepted:
+      if (size < state.smallest_accepted) state.smallest_accepted = size;
+      break;
+    case PivotVerdict::rejected:
+      if (size > state.largest_rejected) state.largest_rejected = size;
+      break;
+    case PivotVerdict::overflow:
+      state.overflow_column = column;
+  }
+}
+
 /// Where the pivots are, by number; in the backend's memory.
 template <class T>
 struct PivotList {
@@ -75,6 +104,21 @@ template <class T>
 void factor_panel(Cuda& backend, DenseView<T> A, std::int64_t begin, std::int64_t end, T tolerance,
                   EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch);
 
+/// How a GPU cuts panels into leaves. 0: chosen by the matrix and the GPU.
+struct PanelTuning {
+  int leaf = 0;     ///< at most so many columns are eliminated by one kernel
+  int cluster = 0;  ///< at most so many thread blocks hold them together
+  int threads = 0;  ///< of such a block: 256 or 512
+};
+
+/// The whole elimination on a GPU, queued without waiting, in panels of `block` columns; `both_sides` for the
+/// inverse. ranks[i] (device memory, one more than there are panels) becomes the rank before panel i.
+/// The sizes of all steps are those for a full rank; where a column has no pivot, zeros are multiplied.
+template <class T>
+void eliminate(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides, T tolerance,
+               EliminationState* state, std::int64_t* ranks, const PivotList<T>& pivots,
+               PanelScratch<T>& scratch, const PanelTuning& tuning = {});
+
 /// For the pivots in `range`, in their order, exchanges the rows of X as the elimination did; then moves the
 /// pivot rows to W (range.count() by X.columns, as compact as can be) and puts zeros in their place.
 template <class T>
@@ -83,6 +127,16 @@ template <class T>
 void take_pivot_rows(OpenMp& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W);
 template <class T>
 void take_pivot_rows(Cuda& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W);
+
+/// The elements of x at the pivots in `range` become `products`; then the exchanges of rows are undone.
+template <class T>
+void put_back_pivot_rows(Serial& backend, PivotRange range, const std::int64_t* rows, const T* products,
+                         T* x);
+template <class T>
+void put_back_pivot_rows(OpenMp& backend, PivotRange range, const std::int64_t* rows, const T* products,
+                         T* x);
+template <class T>
+void put_back_pivot_rows(Cuda& backend, PivotRange range, const std::int64_t* rows, const T* products, T* x);
 
 /// Exchanges columns k and rows[k] of A for k = n - 1, ..., 0: A P, for the inverse.
 template <class T>

@@ -39,21 +39,44 @@ struct BalanceRow {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { row_scale[i] = balancing_scale<T>(row_sums[i]); }
 };
 
+/// The magnitude of element e, column after column, with its row scaled.
+template <class T>
+struct RowScaledMagnitude {
+  DenseView<const T> A;
+  const T* row_scale;
+  ECHELON_ANYWHERE Largest operator()(std::int64_t e) const {
+    const std::int64_t i = e % A.rows;
+    return {std::fabs(static_cast<double>(A.data[e / A.rows * A.leading + i] * row_scale[i]))};
+  }
+};
+
 template <class T>
 struct BalanceColumn {
-  DenseView<T> A;
-  const T* row_scale;
+  const Largest* largest;
   T* column_scale;
   ECHELON_ANYWHERE void operator()(std::int64_t j) const {
-    T* column = A.data + j * A.leading;
-    double largest = 0;
-    for (std::int64_t i = 0; i < A.rows; ++i) {
-      column[i] *= row_scale[i];
-      largest = std::fmax(largest, std::fabs(static_cast<double>(column[i])));
-    }
-    const T scale = column_scale[j] = balancing_scale<T>(largest);
-    for (std::int64_t i = 0; i < A.rows; ++i) column[i] *= scale;
+    column_scale[j] = balancing_scale<T>(largest[j].value);
   }
+};
+
+template <class T>
+struct ScaleRowsAndColumns {
+  DenseView<T> A;
+  const T* row_scale;
+  const T* column_scale;
+  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
+    const std::int64_t i = e % A.rows;
+    const std::int64_t j = e / A.rows;
+    T& element = A.data[j * A.leading + i];
+    element = element * row_scale[i] * column_scale[j];
+  }
+};
+
+/// 0, step, 2 step, ...
+struct Multiples {
+  std::int64_t step;
+  std::int64_t* target;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = i * step; }
 };
 
 template <class T>
@@ -170,11 +193,19 @@ double default_tolerance(std::int64_t rows, std::int64_t columns) {
          static_cast<double>(std::numeric_limits<T>::epsilon());
 }
 
-/// Wide panels make the multiplications more efficient, and cost more themselves.
-inline std::int64_t panel_columns(const GaussJordanOptions& options, std::int64_t rows,
-                                  std::int64_t columns) {
+/// Wide panels make the multiplications more efficient, and cost more themselves. On a GPU a small matrix is
+/// one panel, which one kernel eliminates.
+template <class B>
+std::int64_t panel_columns(const GaussJordanOptions& options, std::int64_t rows, std::int64_t columns) {
+  const std::int64_t n = std::min(rows, columns);
+  if constexpr (std::is_same_v<B, Cuda>) {
+    constexpr std::int64_t most = 512;  // twice as many threads exchange rows
+    if (options.block > 0) return std::min(options.block, most);
+    if (std::max(rows, columns) <= most) return most;
+    return n < 8192 ? 128 : 256;
+  }
   if (options.block > 0) return options.block;
-  return std::clamp(std::min(rows, columns) / 8 / 32 * 32, std::int64_t{32}, std::int64_t{128});
+  return std::clamp(n / 8 / 32 * 32, std::int64_t{32}, std::int64_t{128});
 }
 
 /// Magnitudes near the ends of T's range would overflow on the way: A is multiplied by 2 to the power that is
@@ -265,7 +296,7 @@ class EliminatedSystem {
     }
     norm_ = found.norm_inf;
     elimination_ = std::make_unique<Elimination<B, T>>(backend_, matrix_.view(),
-                                                       panel_columns(options_, rows(), columns()),
+                                                       panel_columns<B>(options_, rows(), columns()),
                                                        static_cast<T>(relative_tolerance() * norm_));
     elimination_->reduce();
     if (elimination_->state().overflow_column >= 0) return overflowed(elimination_->state().overflow_column);
@@ -399,7 +430,14 @@ class EliminatedSystem {
     row_scale_ = Array<T>(device_, rows());
     column_scale_ = Array<T>(device_, columns());
     backend_.for_each(rows(), BalanceRow<T>{row_sums_.data(), row_scale_.data()});
-    backend_.for_each(columns(), BalanceColumn<T>{matrix_.view(), row_scale_.data(), column_scale_.data()});
+    Array<std::int64_t> offsets(device_, columns() + 1);
+    Array<Largest> largest(device_, columns());
+    backend_.for_each(columns() + 1, Multiples{rows(), offsets.data()});
+    backend_.segmented_reduce(columns(), offsets.data(),
+                              RowScaledMagnitude<T>{matrix_.view(), row_scale_.data()}, largest.data());
+    backend_.for_each(columns(), BalanceColumn<T>{largest.data(), column_scale_.data()});
+    backend_.for_each(rows() * columns(),
+                      ScaleRowsAndColumns<T>{matrix_.view(), row_scale_.data(), column_scale_.data()});
   }
 
   void look_at_pivots() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gauss_jordan_support.hpp"
+#include "support/gauss_jordan.hpp"
 
 #include <echelon/echelon.hpp>
 
@@ -14,32 +14,6 @@ template <class T>
 class GaussJordanInverseOf : public testing::Test {};
 using Reals = testing::Types<float, double>;
 TYPED_TEST_SUITE(GaussJordanInverseOf, Reals);
-
-template <class T>
-double norm_one(const Dense<T>& a) {
-  double largest = 0;
-  for (std::int64_t j = 0; j < a.columns(); ++j) {
-    double sum = 0;
-    for (std::int64_t i = 0; i < a.rows(); ++i) sum += std::abs(static_cast<double>(a(i, j)));
-    largest = std::max(largest, sum);
-  }
-  return largest;
-}
-
-/// ||I - X A||_1 / (n ||A||_1 ||X||_1 eps), or with A X: LAPACK's measure.
-template <class T>
-double inverse_ratio(const Dense<T>& left, const Dense<T>& right) {
-  const std::int64_t n = left.rows();
-  if (n == 0) return 0;
-  // Factors of opposite size are brought to the same one, so that the product can be formed.
-  const Dense<T> a = scaled(left, static_cast<T>(std::ldexp(1.0, -std::ilogb(largest_magnitude(left)))));
-  const Dense<T> b = scaled(right, static_cast<T>(std::ldexp(1.0, -std::ilogb(largest_magnitude(right)))));
-  const double one =
-      std::ldexp(1.0, -std::ilogb(largest_magnitude(left)) - std::ilogb(largest_magnitude(right)));
-  Dense<T> off = product(a, b);
-  for (std::int64_t i = 0; i < n; ++i) off(i, i) -= static_cast<T>(one);
-  return norm_one(off) / (static_cast<double>(n) * norm_one(a) * norm_one(b) * unit<T>);
-}
 
 TYPED_TEST(GaussJordanInverseOf, HasASmallResidualOnBothSides) {
   using T = TypeParam;

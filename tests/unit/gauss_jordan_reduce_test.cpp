@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The reduced row echelon form, the rank, the null space and the determinant.
-#include "gauss_jordan_support.hpp"
+#include "support/gauss_jordan.hpp"
 
 #include <echelon/echelon.hpp>
 
@@ -86,37 +86,6 @@ TYPED_TEST(GaussJordanReduceOf, MatchesExactArithmeticOnIntegers) {
             : static_cast<double>(exact.denominator) * (exact.exchanges % 2 == 0 ? 1 : -1);
     EXPECT_NEAR(form.determinant->value(), determinant, 1e3 * unit<T> * std::abs(determinant));
   }
-}
-
-/// R has the shape it should have, and A = A(:, pivots) R, to rounding.
-template <class T>
-void expect_reduced(const Dense<T>& a, const EchelonForm<T>& form, double bound) {
-  const std::int64_t rank = form.facts.rank;
-  ASSERT_EQ(static_cast<std::int64_t>(form.pivot_columns.size()), rank);
-  ASSERT_EQ(form.R.rows(), a.rows());
-  ASSERT_EQ(form.R.columns(), a.columns());
-  EXPECT_TRUE(std::is_sorted(form.pivot_columns.begin(), form.pivot_columns.end()));
-  Dense<T> top(Device(), rank, a.columns());
-  for (std::int64_t j = 0; j < a.columns(); ++j) {
-    for (std::int64_t i = 0; i < a.rows(); ++i) {
-      if (i < rank) top(i, j) = form.R(i, j);
-      const bool before_pivot = i >= rank || j < form.pivot_columns[static_cast<std::size_t>(i)];
-      if (before_pivot) {
-        EXPECT_EQ(form.R(i, j), T{0});
-      }
-    }
-  }
-  for (std::int64_t k = 0; k < rank; ++k) {
-    for (std::int64_t i = 0; i < a.rows(); ++i) {
-      EXPECT_EQ(form.R(i, form.pivot_columns[static_cast<std::size_t>(k)]), i == k ? T{1} : T{0});
-    }
-  }
-  const double scale = largest_magnitude(a) * std::max(1.0, largest_magnitude(top)) * unit<T> *
-                       static_cast<double>(std::max(a.rows(), a.columns()));
-  EXPECT_LE(largest_difference(product(columns_of(a, form.pivot_columns), top), a), bound * scale);
-  std::vector<std::int64_t> rows = form.row_permutation;
-  std::sort(rows.begin(), rows.end());
-  for (std::int64_t i = 0; i < a.rows(); ++i) EXPECT_EQ(rows[static_cast<std::size_t>(i)], i);
 }
 
 struct Shape {

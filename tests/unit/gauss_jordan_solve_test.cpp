@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Systems of every shape: one solution, many, none.
-#include "gauss_jordan_support.hpp"
+#include "support/gauss_jordan.hpp"
 
 #include <echelon/echelon.hpp>
 

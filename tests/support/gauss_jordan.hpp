@@ -4,6 +4,10 @@
 
 #include "support/gallery.hpp"
 
+#include <echelon/gauss_jordan.hpp>
+
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -164,6 +168,63 @@ Dense<T> vandermonde(std::int64_t n) {
     for (std::int64_t j = 0; j < n; ++j, power *= static_cast<T>(i + 1) / static_cast<T>(n)) a(i, j) = power;
   }
   return a;
+}
+
+template <class T>
+double norm_one(const Dense<T>& a) {
+  double largest = 0;
+  for (std::int64_t j = 0; j < a.columns(); ++j) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < a.rows(); ++i) sum += std::abs(static_cast<double>(a(i, j)));
+    largest = std::max(largest, sum);
+  }
+  return largest;
+}
+
+/// ||I - X A||_1 / (n ||A||_1 ||X||_1 eps), or with A X: LAPACK's measure.
+template <class T>
+double inverse_ratio(const Dense<T>& left, const Dense<T>& right) {
+  const std::int64_t n = left.rows();
+  if (n == 0) return 0;
+  // Factors of opposite size are brought to the same one, so that the product can be formed.
+  const Dense<T> a = scaled(left, static_cast<T>(std::ldexp(1.0, -std::ilogb(largest_magnitude(left)))));
+  const Dense<T> b = scaled(right, static_cast<T>(std::ldexp(1.0, -std::ilogb(largest_magnitude(right)))));
+  const double one =
+      std::ldexp(1.0, -std::ilogb(largest_magnitude(left)) - std::ilogb(largest_magnitude(right)));
+  Dense<T> off = product(a, b);
+  for (std::int64_t i = 0; i < n; ++i) off(i, i) -= static_cast<T>(one);
+  return norm_one(off) / (static_cast<double>(n) * norm_one(a) * norm_one(b) * unit<T>);
+}
+
+/// R has the shape it should have, and A = A(:, pivots) R, to rounding.
+template <class T>
+void expect_reduced(const Dense<T>& a, const EchelonForm<T>& form, double bound) {
+  const std::int64_t rank = form.facts.rank;
+  ASSERT_EQ(static_cast<std::int64_t>(form.pivot_columns.size()), rank);
+  ASSERT_EQ(form.R.rows(), a.rows());
+  ASSERT_EQ(form.R.columns(), a.columns());
+  EXPECT_TRUE(std::is_sorted(form.pivot_columns.begin(), form.pivot_columns.end()));
+  Dense<T> top(Device(), rank, a.columns());
+  for (std::int64_t j = 0; j < a.columns(); ++j) {
+    for (std::int64_t i = 0; i < a.rows(); ++i) {
+      if (i < rank) top(i, j) = form.R(i, j);
+      const bool before_pivot = i >= rank || j < form.pivot_columns[static_cast<std::size_t>(i)];
+      if (before_pivot) {
+        EXPECT_EQ(form.R(i, j), T{0});
+      }
+    }
+  }
+  for (std::int64_t k = 0; k < rank; ++k) {
+    for (std::int64_t i = 0; i < a.rows(); ++i) {
+      EXPECT_EQ(form.R(i, form.pivot_columns[static_cast<std::size_t>(k)]), i == k ? T{1} : T{0});
+    }
+  }
+  const double scale = largest_magnitude(a) * std::max(1.0, largest_magnitude(top)) * unit<T> *
+                       static_cast<double>(std::max(a.rows(), a.columns()));
+  EXPECT_LE(largest_difference(product(columns_of(a, form.pivot_columns), top), a), bound * scale);
+  std::vector<std::int64_t> rows = form.row_permutation;
+  std::sort(rows.begin(), rows.end());
+  for (std::int64_t i = 0; i < a.rows(); ++i) EXPECT_EQ(rows[static_cast<std::size_t>(i)], i);
 }
 
 }  // namespace echelon::test
