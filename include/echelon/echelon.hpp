@@ -3,6 +3,7 @@
 #pragma once
 
 #include <echelon/array.hpp>
+#include <echelon/batched.hpp>
 #include <echelon/builder.hpp>
 #include <echelon/context.hpp>
 #include <echelon/coo.hpp>

@@ -222,7 +222,7 @@ TYPED_TEST(GpuGaussJordanOf, StopsWhereItOverflows) {
 
 TYPED_TEST(GpuGaussJordanOf, GivesTheSameBitsOnEveryRun) {
   using T = TypeParam;
-  for (const std::int64_t n : {100, 512, 700, 2100}) {
+  for (const std::int64_t n : {100, 512, 700, 1500}) {
     const Dense<T> a = random_dense<T>(n, n, 3);
     Dense<T> first = a;
     this->invert(first);
@@ -233,7 +233,6 @@ TYPED_TEST(GpuGaussJordanOf, GivesTheSameBitsOnEveryRun) {
       EXPECT_EQ(x.to_vector(), first.to_vector());
       EXPECT_EQ(this->reduce(a).facts.distance_to_lower_rank, form.facts.distance_to_lower_rank);
     }
-    if (n > 700) break;
   }
 }
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "gpu_fixture.hpp"
+#include "support/batches.hpp"
+
+#include <gtest/gtest.h>
+
+namespace echelon::test {
+namespace {
+
+template <class T>
+class GpuBatchedOf : public GpuTest {
+ protected:
+  using GpuTest::gpu;
+};
+using Reals = testing::Types<float, double>;
+TYPED_TEST_SUITE(GpuBatchedOf, Reals);
+
+TYPED_TEST(GpuBatchedOf, InvertsEachMatrix) {
+  for (const std::int64_t n : {1, 2, 5, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 200}) {
+    check_inverses<TypeParam>(this->gpu, n, n > 20 ? 7 : 50);
+  }
+}
+
+TYPED_TEST(GpuBatchedOf, SolvesEachSystem) {
+  for (const std::int64_t n : {1, 2, 5, 16, 17, 32, 33, 64, 65, 127, 128, 150}) {
+    for (const std::int64_t k : {0, 1, 4}) check_solutions<TypeParam>(this->gpu, n, k, 9);
+  }
+}
+
+TYPED_TEST(GpuBatchedOf, TakesNothing) {
+  using T = TypeParam;
+  Array<T> nothing(this->gpu, 0);
+  EXPECT_EQ(invert_batch(DenseBatch<T>(nothing.data(), 1, 1, 0, this->gpu)).size(), 0);
+  EXPECT_EQ(invert_batch(DenseBatch<T>(nothing.data(), 0, 0, 4, this->gpu)).to_vector()[3].status,
+            Status::direct);
+}
+
+}  // namespace
+}  // namespace echelon::test

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Batches of matrices on any device, each checked on its own.
+#pragma once
+
+#include "support/gauss_jordan.hpp"
+
+#include <echelon/batched.hpp>
+
+#include <gtest/gtest.h>
+
+namespace echelon::test {
+
+/// Matrices with room between their columns and between themselves, which has to stay as it is.
+template <class T>
+struct Batch {
+  static constexpr T untouched = T{-77};
+  std::int64_t rows, columns, count, leading, stride;
+  std::vector<T> elements;
+
+  Batch(std::int64_t rows_, std::int64_t columns_, std::int64_t count_, std::int64_t gap)
+      : rows(rows_),
+        columns(columns_),
+        count(count_),
+        leading(rows_ + gap),
+        stride(leading * columns_ + gap),
+        elements(static_cast<std::size_t>(stride * count_), untouched) {}
+
+  [[nodiscard]] T& at(std::int64_t b, std::int64_t i, std::int64_t j) {
+    return elements[static_cast<std::size_t>(b * stride + j * leading + i)];
+  }
+  void set(std::int64_t b, const Dense<T>& a) {
+    for (std::int64_t j = 0; j < columns; ++j) {
+      for (std::int64_t i = 0; i < rows; ++i) at(b, i, j) = a(i, j);
+    }
+  }
+  [[nodiscard]] Dense<T> get(std::int64_t b) {
+    Dense<T> a(Device(), rows, columns);
+    for (std::int64_t j = 0; j < columns; ++j) {
+      for (std::int64_t i = 0; i < rows; ++i) a(i, j) = at(b, i, j);
+    }
+    return a;
+  }
+  [[nodiscard]] std::int64_t touched_gaps() {
+    std::int64_t touched = 0;
+    for (std::int64_t e = 0; e < stride * count; ++e) {
+      const std::int64_t in = e % stride;
+      const bool gap = in / leading >= columns || in % leading >= rows;
+      if (gap && elements[static_cast<std::size_t>(e)] != untouched) ++touched;
+    }
+    return touched;
+  }
+  [[nodiscard]] DenseBatch<T> in(Array<T>& there) const {
+    return {there.data(), rows, columns, count, leading, stride, there.device()};
+  }
+};
+
+/// Every kind of matrix that a batch may hold; the 3rd of 7 is singular, and the 6th has a NaN.
+template <class T>
+Dense<T> batch_matrix(std::int64_t n, std::int64_t b) {
+  Dense<T> a = b % 7 == 0 ? random_dense<T>(n, n, static_cast<unsigned>(b + 1))
+                          : lapack_type<T>(static_cast<int>(b % 4 + 1), n, static_cast<unsigned>(b + 1));
+  if (b % 7 == 2) {
+    for (std::int64_t i = 0; i < n; ++i) a(i, n / 2) = n / 2 > 0 ? 2 * a(i, n / 2 - 1) : T{0};
+  }
+  if (b % 7 == 5) a(n / 3, n - 1) = std::numeric_limits<T>::quiet_NaN();
+  return a;
+}
+
+inline void expect_outcome(const BatchOutcome& outcome, std::int64_t n, std::int64_t b) {
+  const Status expected =
+      b % 7 == 2 ? Status::singular : (b % 7 == 5 ? Status::not_a_number : Status::direct);
+  EXPECT_EQ(outcome.status, expected) << "matrix " << b;
+  EXPECT_EQ(outcome.column, b % 7 == 2 ? n / 2 : (b % 7 == 5 ? n - 1 : -1));
+}
+
+template <class T>
+bool all_nan(const Dense<T>& a) {
+  for (std::int64_t e = 0; e < a.rows() * a.columns(); ++e) {
+    if (a[e] == a[e]) return false;
+  }
+  return true;
+}
+
+template <class T>
+void check_inverses(const Device& device, std::int64_t n, std::int64_t count) {
+  SCOPED_TRACE("n = " + std::to_string(n));
+  Batch<T> batch(n, n, count, n % 2 == 0 ? 0 : 3);
+  for (std::int64_t b = 0; b < count; ++b) batch.set(b, batch_matrix<T>(n, b));
+  Array<T> there = Array<T>(Device(), std::span<const T>(batch.elements)).to(device);
+  const std::vector<BatchOutcome> outcomes = invert_batch(batch.in(there)).to_vector();
+  batch.elements = there.to_vector();
+  EXPECT_EQ(batch.touched_gaps(), 0);
+  for (std::int64_t b = 0; b < count; ++b) {
+    expect_outcome(outcomes[static_cast<std::size_t>(b)], n, b);
+    if (outcomes[static_cast<std::size_t>(b)].status == Status::direct) {
+      const Dense<T> a = batch_matrix<T>(n, b);
+      EXPECT_LT(inverse_ratio(batch.get(b), a), 30) << "matrix " << b;
+      if (b % 7 != 0) {
+        EXPECT_LT(inverse_ratio(a, batch.get(b)), 30) << "matrix " << b;
+      }
+    } else {
+      EXPECT_TRUE(all_nan(batch.get(b)));
+    }
+  }
+}
+
+template <class T>
+void check_solutions(const Device& device, std::int64_t n, std::int64_t k, std::int64_t count) {
+  SCOPED_TRACE("n = " + std::to_string(n) + ", k = " + std::to_string(k));
+  Batch<T> as(n, n, count, 2);
+  Batch<T> bs(n, k, count, n % 2);
+  for (std::int64_t b = 0; b < count; ++b) {
+    as.set(b, batch_matrix<T>(n, b));
+    bs.set(b, random_dense<T>(n, k, static_cast<unsigned>(b + 50)));
+  }
+  Array<T> a_there = Array<T>(Device(), std::span<const T>(as.elements)).to(device);
+  Array<T> b_there = Array<T>(Device(), std::span<const T>(bs.elements)).to(device);
+  const DenseBatch<T> a = as.in(a_there);
+  const std::vector<BatchOutcome> outcomes =
+      solve_batch<T>(DenseBatch<const T>(a.data, n, n, count, a.leading, a.stride, device), bs.in(b_there))
+          .to_vector();
+  bs.elements = b_there.to_vector();
+  EXPECT_EQ(bs.touched_gaps(), 0);
+  for (std::int64_t b = 0; b < count; ++b) {
+    expect_outcome(outcomes[static_cast<std::size_t>(b)], n, b);
+    const Dense<T> right = random_dense<T>(n, k, static_cast<unsigned>(b + 50));
+    if (outcomes[static_cast<std::size_t>(b)].status == Status::direct) {
+      EXPECT_LT(scaled_residual<T>(batch_matrix<T>(n, b), bs.get(b), right), 30) << "matrix " << b;
+    } else {
+      EXPECT_TRUE(all_nan(bs.get(b)));
+    }
+  }
+}
+
+}  // namespace echelon::test
