@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Draws tables in Markdown, as the benchmarks print them, as curves on logarithmic axes.
+//   bench_plot_table WORD CURVES TITLE X Y < TABLES > PICTURE.svg
+// Every table below a heading with WORD in it is a panel: its first column goes to the right, the next CURVES
+// columns upwards. What is no number is left out.
+#include "log_plot.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <limits>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+std::vector<std::string> cells(const std::string& line) {
+  std::vector<std::string> result;
+  std::istringstream text(line.substr(1));
+  for (std::string cell; std::getline(text, cell, '|');) {
+    const std::size_t begin = cell.find_first_not_of(' ');
+    if (begin != std::string::npos) {
+      result.push_back(cell.substr(begin, cell.find_last_not_of(' ') - begin + 1));
+    }
+  }
+  return result;
+}
+
+double number(const std::string& cell) {
+  char* end = nullptr;
+  const double value = std::strtod(cell.c_str(), &end);
+  return end == cell.c_str() ? std::numeric_limits<double>::quiet_NaN() : value;
+}
+
+/// The header starts a panel's curves, the rows below it are their points.
+void add_line(const std::vector<std::string>& row, std::size_t curves, echelon::bench::Panel& panel) {
+  if (row.size() <= curves || row[0].starts_with("---")) return;
+  if (panel.curves.empty()) {
+    for (std::size_t c = 1; c <= curves; ++c) panel.curves.push_back({row[c], {}});
+    return;
+  }
+  panel.x.push_back(number(row[0]));
+  for (std::size_t c = 0; c < curves; ++c) panel.curves[c].values.push_back(number(row[c + 1]));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 6) {
+    std::fputs("bench_plot_table WORD CURVES TITLE X Y < TABLES > PICTURE.svg\n", stderr);
+    return 2;
+  }
+  const std::string word = argv[1];
+  const auto curves = static_cast<std::size_t>(std::max(1, std::atoi(argv[2])));
+  std::vector<echelon::bench::Panel> panels;
+  bool wanted = false;
+  for (std::string line; std::getline(std::cin, line);) {
+    if (line.starts_with('#')) {
+      wanted = line.find(word) != std::string::npos;
+      if (wanted) panels.push_back({line.substr(line.find_first_not_of("# ")), {}, {}});
+    } else if (wanted && line.starts_with('|')) {
+      add_line(cells(line), curves, panels.back());
+    }
+  }
+  echelon::bench::LogPlot plot(argv[3], argv[4], argv[5]);
+  for (echelon::bench::Panel& panel : panels) plot.add(std::move(panel));
+  if (panels.empty()) {
+    fmt::print(stderr, "no heading with '{}'\n", word);
+    return 3;
+  }
+  std::cout << plot.svg();
+}
