@@ -14,6 +14,7 @@
 #include "backend/cuda/owned.cuh"
 #include "elimination/batched.hpp"
 #include "elimination/gauss_jordan.hpp"
+#include "elimination/gauss_jordan_cuda.cuh"
 #include "measure.cuh"
 #include "solver/implementation.hpp"
 #include "solver/make.hpp"
@@ -156,9 +157,9 @@ class BareElimination {
         values_(ec::Device::cuda(), n),
         scratch_{ec::Array<T>(ec::Device::cuda(), block * n), ec::Array<T>(ec::Device::cuda(), block * n)} {}
   void prepare() { backend_.write(ec::EliminationState{}, state_.data()); }
-  void run(ec::Dense<T>& a, const ec::PanelTuning& tuning) {
+  void run(ec::Dense<T>& a, const ec::PanelTuning& tuning, ec::SideStream* side) {
     ec::eliminate<T>(backend_, a.view(), block_, true, T{0}, state_.data(), ranks_.data(),
-                     {rows_.data(), columns_.data(), values_.data()}, scratch_, tuning);
+                     {rows_.data(), columns_.data(), values_.data()}, scratch_, tuning, side);
   }
   std::int64_t rank() { return backend_.read(state_.data()).rank; }
 
@@ -173,9 +174,10 @@ class BareElimination {
 
 template <class T>
 void tune(const Request& request) {
+  ec::SideStream side(ec::Device::cuda());
   std::printf(
-      "\n### Ways to cut panels, %s\n\n| n | panel | leaf | blocks | threads | ms | us a column |\n"
-      "|---|---|---|---|---|---|---|\n",
+      "\n### Ways to cut panels, %s\n\n| n | panel | leaf | blocks | threads | ahead | ms | us a column |\n"
+      "|---|---|---|---|---|---|---|---|\n",
       type_name<T>);
   for (const std::int64_t n : {256, 512, 1024, 2048, 4096, 8192}) {
     if (n > request.largest) continue;
@@ -187,14 +189,18 @@ void tune(const Request& request) {
       for (const int leaf : {16, 32, 64, 128, 256, 512}) {
         if (leaf > block || (leaf * 4 < block && n < 8192) || leaf * n > 512 * 1024) continue;
         for (const int cluster : {8, 16}) {
-          for (const int threads : {256, 512}) {
+          for (const int variant : {256, 512, 256 + 1, 512 + 1}) {
+            const int threads = variant & ~1;
+            const bool ahead = variant % 2 != 0;
+            if (ahead && block == n) continue;
             const ec::PanelTuning tuning{leaf, cluster, threads};
             const double time = seconds(
-                n > 2048 ? 3 : 5, [&] { bare.prepare(), restore(a, copy); }, [&] { bare.run(copy, tuning); });
+                n > 2048 ? 3 : 5, [&] { bare.prepare(), restore(a, copy); },
+                [&] { bare.run(copy, tuning, ahead ? &side : nullptr); });
             insist(bare.rank() == n, "a regular matrix has full rank");
-            std::printf("| %lld | %lld | %d | %d | %d | %.3f | %.3f |\n", static_cast<long long>(n),
-                        static_cast<long long>(block), leaf, cluster, threads, 1e3 * time,
-                        1e6 * time / static_cast<double>(n));
+            std::printf("| %lld | %lld | %d | %d | %d | %s | %.3f | %.3f |\n", static_cast<long long>(n),
+                        static_cast<long long>(block), leaf, cluster, threads, ahead ? "yes" : "no",
+                        1e3 * time, 1e6 * time / static_cast<double>(n));
           }
         }
       }
@@ -255,7 +261,7 @@ void compare(const Request& request) {
     const std::int64_t block = n <= 512 ? 512 : (n < 8192 ? 128 : 256);
     auto bare = std::make_unique<BareElimination<T>>(n, block);
     const double alone = seconds(
-        runs, [&] { bare->prepare(), restore(a, copy); }, [&] { bare->run(copy, {}); });
+        runs, [&] { bare->prepare(), restore(a, copy); }, [&] { bare->run(copy, {}, nullptr); });
     bare.reset();
     const double solve = solve_seconds(a, b);
     ec::Dense<T> right(a.device(), n, n);

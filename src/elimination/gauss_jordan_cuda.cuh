@@ -4,6 +4,7 @@
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/owned.cuh"
 #include "elimination/gauss_jordan_panel.hpp"
 
 #include <cstddef>
@@ -41,8 +42,44 @@ template <class T>
 [[nodiscard]] LeafPlan<T> plan_leaves(const Cuda& backend, std::int64_t m, std::int64_t widest,
                                       const PanelTuning& tuning);
 
-/// Eliminates a leaf with a plan that has a kernel.
+/// Eliminates a leaf, with a plan that has a kernel, on a stream.
 template <class T>
-void factor_leaf(const Cuda& backend, const LeafPlan<T>& plan, const LeafJob<T>& job);
+void factor_leaf(const Cuda& backend, const LeafPlan<T>& plan, const LeafJob<T>& job, cudaStream_t on);
+
+/// A stream, with a cuBLAS handle on it.
+struct Lane {
+  Cuda& backend;
+  cudaStream_t on;
+};
+
+using OwnedStream = Owned<cudaStream_t, cudaStreamDestroy>;
+using OwnedEvent = Owned<cudaEvent_t, cudaEventDestroy>;
+
+/// A stream of higher priority beside the calling thread's own.
+class SideStream {
+ public:
+  explicit SideStream(const Device& device) : backend_(device) {
+    int lowest = 0;
+    int highest = 0;
+    check(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
+    stream_ = make_owned<OwnedStream>(cudaStreamCreateWithPriority, cudaStreamNonBlocking, highest);
+    for (OwnedEvent* event : {&here_, &there_}) {
+      *event = make_owned<OwnedEvent>(cudaEventCreateWithFlags, cudaEventDisableTiming);
+    }
+    check(cublasSetStream(backend_.blas(), stream_.get()));
+  }
+  [[nodiscard]] Lane lane() { return {backend_, stream_.get()}; }
+
+  /// What follows on the side stream waits for what the thread's stream had when it was marked.
+  void mark_main() { check(cudaEventRecord(here_.get(), stream())); }
+  void wait_for_main() { check(cudaStreamWaitEvent(stream_.get(), here_.get(), 0)); }
+  void mark_side() { check(cudaEventRecord(there_.get(), stream_.get())); }
+  void main_waits_for_side() { check(cudaStreamWaitEvent(stream(), there_.get(), 0)); }
+
+ private:
+  Cuda backend_;
+  OwnedStream stream_;
+  OwnedEvent here_, there_;
+};
 
 }  // namespace echelon

@@ -102,13 +102,14 @@ __global__ void take_rows(DenseView<T> X, PivotRows pivots, T* W) {
 }
 
 template <class T>
-void take_rows(const Cuda& backend, DenseView<T> X, const PivotRows& pivots, T* W) {
+void take_rows(const Cuda& backend, DenseView<T> X, const PivotRows& pivots, T* W,
+               cudaStream_t on = stream()) {
   if (X.columns == 0 || pivots.width == 0) return;
   const CurrentDevice current(backend.device().id());
   const int threads = (2 * pivots.width + warp_size - 1) / warp_size * warp_size;
   const auto blocks = static_cast<unsigned>((X.columns + columns_of_block - 1) / columns_of_block);
   take_rows<<<blocks, static_cast<unsigned>(threads),
-              static_cast<std::size_t>(pivots.width) * sizeof(std::int64_t), stream()>>>(X, pivots, W);
+              static_cast<std::size_t>(pivots.width) * sizeof(std::int64_t), on>>>(X, pivots, W);
   check(cudaGetLastError());
 }
 
@@ -216,19 +217,31 @@ struct ScanOfRow {
   ECHELON_ANYWHERE ScanPart operator()(std::int64_t i) const { return rows[i]; }
 };
 
+/// X = X + G W for the panel [begin, end) of A, with a W of its width.
+template <class T>
+void apply_queued(const Lane& lane, DenseView<T> A, std::int64_t begin, std::int64_t end,
+                  const std::int64_t* ranks, const PivotList<T>& pivots, DenseView<T> X, T* W) {
+  if (X.columns == 0) return;
+  const std::int64_t width = end - begin;
+  take_rows(lane.backend, X, {{}, ranks, pivots.rows, pivots.columns, begin, static_cast<int>(width)}, W,
+            lane.on);
+  gemm<T>(lane.backend, T{1}, column_range(A, begin, end),
+          DenseView<const T>(W, width, X.columns, width, X.device), T{1}, X);
+}
+
 /// Cuts panels into leaves, and applies the leaves to each other.
 template <class T>
 class Panels {
  public:
-  Panels(Cuda& backend, DenseView<T> A, std::int64_t block, T tolerance, EliminationState* state,
-         const PivotList<T>& pivots, PanelScratch<T>& scratch, const PanelTuning& tuning)
-      : backend_(backend),
+  Panels(const Lane& lane, DenseView<T> A, std::int64_t block, T tolerance, EliminationState* state,
+         const PivotList<T>& pivots, PanelScratch<T>& scratch, const LeafPlan<T>& leaves)
+      : lane_(lane),
         A_(A),
         tolerance_(tolerance),
         state_(state),
         pivots_(pivots),
         scratch_(scratch),
-        leaves_(plan_leaves<T>(backend, A.rows, std::min(block, A.columns), tuning)),
+        leaves_(leaves),
         leaf_ranks_(A.device, (block + leaf_width() - 1) / leaf_width() + 1) {}
 
   /// ranks[1] becomes the rank after columns [begin, end); ranks[0] is that before them.
@@ -238,24 +251,18 @@ class Panels {
       return;
     }
     std::int64_t* leaf_ranks = leaf_ranks_.data();
-    backend_.copy(1, ranks, leaf_ranks);
+    copy(ranks, leaf_ranks);
     for (std::int64_t leaf = begin; leaf < end; leaf += leaf_width(), ++leaf_ranks) {
       const std::int64_t next = std::min(leaf + leaf_width(), end);
       factor_one_leaf(leaf, next, leaf_ranks);
       apply(leaf, next, leaf_ranks, column_range(A_, next, end));
       apply(leaf, next, leaf_ranks, column_range(A_, begin, leaf));
     }
-    backend_.copy(1, leaf_ranks, ranks + 1);
+    copy(leaf_ranks, ranks + 1);
   }
 
-  /// X = X + G W for the panel [begin, end), with a W of its width.
   void apply(std::int64_t begin, std::int64_t end, const std::int64_t* ranks, DenseView<T> X) {
-    if (X.columns == 0) return;
-    T* W = scratch_.rows.data();
-    take_rows(backend_, X, {{}, ranks, pivots_.rows, pivots_.columns, begin, static_cast<int>(end - begin)},
-              W);
-    gemm<T>(backend_, T{1}, column_range(A_, begin, end),
-            DenseView<const T>(W, end - begin, X.columns, end - begin, X.device), T{1}, X);
+    apply_queued(lane_, A_, begin, end, ranks, pivots_, X, scratch_.rows.data());
   }
 
  private:
@@ -263,18 +270,23 @@ class Panels {
     return leaves_.kernel != nullptr ? leaves_.width : leaf_by_columns;
   }
 
-  void factor_one_leaf(std::int64_t begin, std::int64_t end, std::int64_t* ranks) {
-    if (leaves_.kernel == nullptr) {
-      factor_by_columns(backend_, A_, begin, end, tolerance_, state_, pivots_, scratch_);
-      backend_.copy(1, &state_->rank, ranks + 1);
-      return;
-    }
-    factor_leaf(backend_, leaves_,
-                {A_.column(begin), A_.leading, static_cast<int>(A_.rows), static_cast<int>(end - begin),
-                 begin, static_cast<double>(tolerance_), state_, pivots_, ranks + 1});
+  void copy(const std::int64_t* from, std::int64_t* to) {
+    check(cudaMemcpyAsync(to, from, sizeof *to, cudaMemcpyDeviceToDevice, lane_.on));
   }
 
-  Cuda& backend_;
+  void factor_one_leaf(std::int64_t begin, std::int64_t end, std::int64_t* ranks) {
+    if (leaves_.kernel == nullptr) {
+      factor_by_columns(lane_.backend, A_, begin, end, tolerance_, state_, pivots_, scratch_);
+      copy(&state_->rank, ranks + 1);
+      return;
+    }
+    factor_leaf(lane_.backend, leaves_,
+                {A_.column(begin), A_.leading, static_cast<int>(A_.rows), static_cast<int>(end - begin),
+                 begin, static_cast<double>(tolerance_), state_, pivots_, ranks + 1},
+                lane_.on);
+  }
+
+  Lane lane_;
   DenseView<T> A_;
   T tolerance_;
   EliminationState* state_;
@@ -284,6 +296,35 @@ class Panels {
   Array<std::int64_t> leaf_ranks_;
 };
 
+/// The next panel is brought up to date and factored beside the large multiplication with this one.
+template <class T>
+void eliminate_looking_ahead(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides, T tolerance,
+                             EliminationState* state, std::int64_t* ranks, const PivotList<T>& pivots,
+                             PanelScratch<T>& scratch, const LeafPlan<T>& leaves, SideStream& side) {
+  PanelScratch<T> side_scratch{Array<T>(A.device, block * block), {}};
+  Panels<T> panels(side.lane(), A, block, tolerance, state, pivots, side_scratch, leaves);
+  side.mark_main();
+  side.wait_for_main();
+  panels.factor(0, std::min(block, A.columns), ranks);
+  side.mark_side();
+  for (std::int64_t begin = 0; begin < A.columns; begin += block, ++ranks) {
+    const std::int64_t end = std::min(begin + block, A.columns);
+    const std::int64_t next_end = std::min(end + block, A.columns);
+    side.main_waits_for_side();
+    if (next_end > end) {
+      side.wait_for_main();
+      panels.apply(begin, end, ranks, column_range(A, end, next_end));
+      panels.factor(end, next_end, ranks + 1);
+      side.mark_side();
+    }
+    const Lane main{backend, stream()};
+    T* W = scratch.rows.data();
+    apply_queued(main, A, begin, end, ranks, pivots, column_range(A, next_end, A.columns), W);
+    if (both_sides) apply_queued(main, A, begin, end, ranks, pivots, column_range(A, 0, begin), W);
+    side.mark_main();
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -292,16 +333,24 @@ void factor_panel(Cuda& backend, DenseView<T> A, std::int64_t begin, std::int64_
   if (A.rows == 0 || begin == end) return;
   Array<std::int64_t> ranks(A.device, 2);
   backend.copy(1, &state->rank, ranks.data());
-  Panels<T>(backend, A, end - begin, tolerance, state, pivots, scratch, {}).factor(begin, end, ranks.data());
+  const LeafPlan<T> leaves = plan_leaves<T>(backend, A.rows, end - begin, {});
+  Panels<T>({backend, stream()}, A, end - begin, tolerance, state, pivots, scratch, leaves)
+      .factor(begin, end, ranks.data());
 }
 
 template <class T>
 void eliminate(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides, T tolerance,
                EliminationState* state, std::int64_t* ranks, const PivotList<T>& pivots,
-               PanelScratch<T>& scratch, const PanelTuning& tuning) {
+               PanelScratch<T>& scratch, const PanelTuning& tuning, SideStream* side) {
   if (A.rows == 0 || A.columns == 0) return;
   backend.copy(1, &state->rank, ranks);
-  Panels<T> panels(backend, A, block, tolerance, state, pivots, scratch, tuning);
+  const LeafPlan<T> leaves = plan_leaves<T>(backend, A.rows, std::min(block, A.columns), tuning);
+  if (side != nullptr && leaves.kernel != nullptr && A.columns > block) {
+    eliminate_looking_ahead(backend, A, block, both_sides, tolerance, state, ranks, pivots, scratch, leaves,
+                            *side);
+    return;
+  }
+  Panels<T> panels({backend, stream()}, A, block, tolerance, state, pivots, scratch, leaves);
   for (std::int64_t begin = 0; begin < A.columns; begin += block, ++ranks) {
     const std::int64_t end = std::min(begin + block, A.columns);
     panels.factor(begin, end, ranks);
@@ -363,9 +412,10 @@ template void factor_panel(Cuda&, DenseView<float>, std::int64_t, std::int64_t, 
 template void factor_panel(Cuda&, DenseView<double>, std::int64_t, std::int64_t, double, EliminationState*,
                            const PivotList<double>&, PanelScratch<double>&);
 template void eliminate(Cuda&, DenseView<float>, std::int64_t, bool, float, EliminationState*, std::int64_t*,
-                        const PivotList<float>&, PanelScratch<float>&, const PanelTuning&);
+                        const PivotList<float>&, PanelScratch<float>&, const PanelTuning&, SideStream*);
 template void eliminate(Cuda&, DenseView<double>, std::int64_t, bool, double, EliminationState*,
-                        std::int64_t*, const PivotList<double>&, PanelScratch<double>&, const PanelTuning&);
+                        std::int64_t*, const PivotList<double>&, PanelScratch<double>&, const PanelTuning&,
+                        SideStream*);
 template void take_pivot_rows(Cuda&, DenseView<float>, PivotRange, const std::int64_t*, float*);
 template void take_pivot_rows(Cuda&, DenseView<double>, PivotRange, const std::int64_t*, double*);
 template void put_back_pivot_rows(Cuda&, PivotRange, const std::int64_t*, const float*, float*);

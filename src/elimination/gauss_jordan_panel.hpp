@@ -111,13 +111,17 @@ struct PanelTuning {
   int threads = 0;  ///< of such a block: 256 or 512
 };
 
+/// A second stream of a GPU, for what can be done beside the large multiplications.
+class SideStream;
+
 /// The whole elimination on a GPU, queued without waiting, in panels of `block` columns; `both_sides` for the
 /// inverse. ranks[i] (device memory, one more than there are panels) becomes the rank before panel i.
 /// The sizes of all steps are those for a full rank; where a column has no pivot, zeros are multiplied.
+/// With `side`, the next panel is eliminated while the large multiplication with this one goes on.
 template <class T>
 void eliminate(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides, T tolerance,
                EliminationState* state, std::int64_t* ranks, const PivotList<T>& pivots,
-               PanelScratch<T>& scratch, const PanelTuning& tuning = {});
+               PanelScratch<T>& scratch, const PanelTuning& tuning = {}, SideStream* side = nullptr);
 
 /// For the pivots in `range`, in their order, exchanges the rows of X as the elimination did; then moves the
 /// pivot rows to W (range.count() by X.columns, as compact as can be) and puts zeros in their place.

@@ -71,7 +71,6 @@ cudaLaunchConfig_t configuration(unsigned blocks, unsigned threads, std::size_t 
   config.gridDim = dim3(blocks);
   config.blockDim = dim3(threads);
   config.dynamicSmemBytes = shared_bytes;
-  config.stream = stream();
   config.attrs = &cluster;
   config.numAttrs = 1;
   return config;
@@ -135,16 +134,17 @@ LeafPlan<T> plan_leaves(const Cuda& backend, std::int64_t m, std::int64_t widest
 }
 
 template <class T>
-void factor_leaf(const Cuda& backend, const LeafPlan<T>& plan, const LeafJob<T>& job) {
+void factor_leaf(const Cuda& backend, const LeafPlan<T>& plan, const LeafJob<T>& job, cudaStream_t on) {
   const CurrentDevice current(backend.device().id());
   cudaLaunchAttribute cluster{};
-  const cudaLaunchConfig_t config = configuration(plan.blocks, plan.threads, plan.shared_bytes, cluster);
+  cudaLaunchConfig_t config = configuration(plan.blocks, plan.threads, plan.shared_bytes, cluster);
+  config.stream = on;
   check(cudaLaunchKernelEx(&config, plan.kernel, job));
 }
 
 template LeafPlan<float> plan_leaves(const Cuda&, std::int64_t, std::int64_t, const PanelTuning&);
 template LeafPlan<double> plan_leaves(const Cuda&, std::int64_t, std::int64_t, const PanelTuning&);
-template void factor_leaf(const Cuda&, const LeafPlan<float>&, const LeafJob<float>&);
-template void factor_leaf(const Cuda&, const LeafPlan<double>&, const LeafJob<double>&);
+template void factor_leaf(const Cuda&, const LeafPlan<float>&, const LeafJob<float>&, cudaStream_t);
+template void factor_leaf(const Cuda&, const LeafPlan<double>&, const LeafJob<double>&, cudaStream_t);
 
 }  // namespace echelon
