@@ -282,6 +282,15 @@ TYPED_TEST(GpuGaussJordanOf, InvertsWhatIsHardForElimination) {
   }
 }
 
+TYPED_TEST(GpuGaussJordanOf, SolvesWhereElementsGrow) {
+  using T = TypeParam;
+  for (const Dense<T>& a : growth_matrices<T>()) {
+    const Dense<T> b = product(a, random_dense<T>(a.rows(), 2, 4));
+    const GeneralSolution<T> solution = this->solve(a, b, {.tolerance = 0, .refine = 5});
+    EXPECT_LT(scaled_residual<T>(a, solution.X, b), passing) << "n = " << a.rows();
+  }
+}
+
 TYPED_TEST(GpuGaussJordanOf, InvertsInAWindow) {
   using T = TypeParam;
   const std::int64_t n = 37;
@@ -336,7 +345,7 @@ TYPED_TEST(GpuGaussJordanOf, TellsOneSolutionFromMany) {
                         {129, 65, 40},
                         {65, 129, 65},
                         {300, 200, 150},
-                        {700, 600, 600}}) {
+                        {700, 600, 400}}) {
     const Dense<T> a = product(random_dense<T>(s.m, s.rank, 1), random_dense<T>(s.rank, s.n, 2));
     for (const std::int64_t k : {1, 2, 70}) {
       SCOPED_TRACE(std::to_string(s.m) + " by " + std::to_string(s.n) + ", rank " + std::to_string(s.rank) +

@@ -5,6 +5,7 @@
 #include "support/gallery.hpp"
 
 #include <echelon/gauss_jordan.hpp>
+#include <echelon/generate.hpp>
 
 #include <gtest/gtest.h>
 
@@ -14,6 +15,8 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <type_traits>
+#include <variant>
 #include <vector>
 
 namespace echelon::test {
@@ -194,6 +197,24 @@ double inverse_ratio(const Dense<T>& left, const Dense<T>& right) {
   Dense<T> off = product(a, b);
   for (std::int64_t i = 0; i < n; ++i) off(i, i) -= static_cast<T>(one);
   return norm_one(off) / (static_cast<double>(n) * norm_one(a) * norm_one(b) * unit<T>);
+}
+
+/// Where partial pivoting lets elements grow, or other pivoting does, from the library's own generators.
+template <class T>
+std::vector<Dense<T>> growth_matrices() {
+  constexpr bool wide = std::is_same_v<T, double>;
+  std::vector<Dense<T>> all;
+  const auto add = [&](const char* generator, const Options& options) {
+    all.push_back(std::get<Dense<T>>(make_matrix<T>(generator, options)));
+  };
+  add("gepp-growth", {{"n", wide ? 45 : 18}});
+  add("gfpp", {{"n", wide ? 70 : 25}});
+  add("foster", {{"n", wide ? 40 : 20}});
+  add("wright", {{"n", wide ? 40 : 20}});
+  add("druinsky-toledo", {{"k", 60}});
+  add("hilbert", {{"n", 6}});
+  add("frank", {{"n", 8}});
+  return all;
 }
 
 /// R has the shape it should have, and A = A(:, pivots) R, to rounding.

@@ -70,6 +70,21 @@ TYPED_TEST(GaussJordanInverseOf, InvertsWhatIsHardForElimination) {
   }
 }
 
+/// Never silently wrong: where growth took the digits, the report says so.
+TYPED_TEST(GaussJordanInverseOf, InvertsWhereElementsGrowOrSaysThatItCannot) {
+  using T = TypeParam;
+  int inverted = 0;
+  for (const Dense<T>& a : growth_matrices<T>()) {
+    Dense<T> x = a;
+    const Report report = GaussJordan<T>({}, {.tolerance = 0}).invert(x);
+    if (!report.solved()) continue;
+    ++inverted;
+    const double worst = std::max(inverse_ratio(a, x), inverse_ratio(x, a));
+    EXPECT_LT(worst * unit<T>, sizeof(T) == 8 ? 1e-9 : 1e-3);
+  }
+  EXPECT_GE(inverted, 5);
+}
+
 TYPED_TEST(GaussJordanInverseOf, WorksInEveryLayoutAndInAWindow) {
   using T = TypeParam;
   const std::int64_t n = 37;

@@ -198,6 +198,26 @@ TYPED_TEST(GaussJordanSolveOf, SolvesWhatIsHardForElimination) {
   }
 }
 
+/// Pivots that grow by 2^n cost digits, which refinement brings back.
+TYPED_TEST(GaussJordanSolveOf, SolvesWhereElementsGrow) {
+  using T = TypeParam;
+  for (const Dense<T>& a : growth_matrices<T>()) {
+    const std::int64_t n = a.rows();
+    const Dense<T> exact = random_dense<T>(n, 2, 4);
+    const Dense<T> b = product(a, exact);
+    for (const Device& device : host_devices) {
+      Dense<T> x(Device(), n, 2);
+      Solver<T> s = solver<T>(device, {{"refine", 5}, {"tolerance", 0.0}});
+      s.setup(a);
+      const Report report = s.solve(b, x);
+      EXPECT_LT(scaled_residual<T>(a, x, b), passing) << "n = " << n;
+      EXPECT_LT(largest_difference(x, exact) * *report.reciprocal_condition,
+                1e3 * unit<T> * largest_magnitude(exact))
+          << "n = " << n;
+    }
+  }
+}
+
 TYPED_TEST(GaussJordanSolveOf, RefinementNeverHurts) {
   using T = TypeParam;
   for (const Dense<T>& a : {random_dense<T>(129, 129, 3), hilbert<T>(12), growing<T>(40)}) {
