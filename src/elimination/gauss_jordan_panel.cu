@@ -59,11 +59,12 @@ struct PivotRows {
 };
 
 constexpr int columns_of_block = 8;
+constexpr int most_threads = 1024;  // for panels of 512 columns
 
 /// Blocks of 2 width threads; each takes `columns_of_block` columns of X. Reads and writes 32 bytes for every
 /// touched element, and W.
 template <class T>
-__global__ void take_rows(DenseView<T> X, PivotRows pivots, T* W) {
+__global__ void __launch_bounds__(most_threads) take_rows(DenseView<T> X, PivotRows pivots, T* W) {
   extern __shared__ std::int64_t taken_rows[];
   const std::int64_t first = pivots.ranks == nullptr ? pivots.range.first : pivots.ranks[0];
   const std::int64_t last = pivots.ranks == nullptr ? pivots.range.last : pivots.ranks[1];
@@ -115,7 +116,8 @@ void take_rows(const Cuda& backend, DenseView<T> X, const PivotRows& pivots, T* 
 
 /// One block of 2 count threads.
 template <class T>
-__global__ void put_back_rows(PivotRange range, const std::int64_t* rows, const T* products, T* x) {
+__global__ void __launch_bounds__(most_threads)
+    put_back_rows(PivotRange range, const std::int64_t* rows, const T* products, T* x) {
   extern __shared__ std::int64_t taken_rows[];
   const int count = static_cast<int>(range.count());
   const int t = static_cast<int>(threadIdx.x);
