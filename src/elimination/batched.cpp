@@ -21,6 +21,7 @@ template <class T, class Work, class... Sizes>
 void for_each_matrix(const Device& device, std::int64_t count, const Work& work, Sizes... sizes) {
   const int threads = static_cast<int>(std::clamp<std::int64_t>(count, 1, device.threads()));
   std::vector<std::unique_ptr<OneByOne<Serial, T>>> ones;
+  ones.reserve(static_cast<std::size_t>(threads));
   for (int t = 0; t < threads; ++t) {
     ones.push_back(std::make_unique<OneByOne<Serial, T>>(Device::serial(), sizes...));
   }
