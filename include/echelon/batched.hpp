@@ -53,17 +53,14 @@ struct BatchOutcome {
 };
 
 /// Replaces square matrices by their inverses, by Gauss-Jordan elimination with partial pivoting; those that
-/// have none are filled with NaN. 2 n^3 flops each. Returns an outcome for each matrix, in the same memory.
-/// On a GPU, matrices of up to 128 rows are inverted in the registers of one thread block each, all at once,
-/// and read and written once; nobody waits, until the outcomes are read. Larger ones follow each other, each
-/// on the whole GPU, and are waited for.
+/// have none are filled with NaN. 2 n^3 flops each. Returns an outcome for each matrix.
 /// A is taken as it is: near the ends of T's range, elimination may overflow or find too small a pivot.
-/// Throws DimensionMismatch, BadOption, NotBuilt, NoDevice, OutOfMemory.
+/// Throws DimensionMismatch, BadOption, OutOfMemory; NotBuilt for a GPU, on which batches do not run yet.
 template <class T>
 [[nodiscard]] Array<BatchOutcome> invert_batch(const DenseBatch<T>& A, const BatchOptions& options = {});
 
-/// Solves A X = B for each matrix of A and of B (n by k), with X in place of B: by the inverse, which is kept
-/// in registers, and steps of refinement with A. 2 n^3 + 2 n^2 k (1 + 2 refine) flops each. X is NaN where A
+/// Solves A X = B for each matrix of A and of B (n by k), with X in place of B: by the inverse, which is not
+/// written, and steps of refinement with A. 2 n^3 + 2 n^2 k (1 + 2 refine) flops each. X is NaN where A
 /// is singular. Otherwise as `invert_batch`. Throws DeviceMismatch, too.
 template <class T>
 [[nodiscard]] Array<BatchOutcome> solve_batch(const DenseBatch<const T>& A, const DenseBatch<T>& B,

@@ -32,21 +32,27 @@ struct HalfSweep {
 /// vectors do not compete for the cache.
 inline constexpr std::int64_t columns_at_once = 8;
 
+/// The right-hand sides from `column` on, as many as are swept over together.
+template <class T>
+HalfSweep<T> half_sweep(const Sweeps<T>& sweeps, std::int64_t column) {
+  const Csr<T>& A = *sweeps.A;
+  return {A.rows(),
+          A.row_offsets().data(),
+          A.column_indices().data(),
+          A.values().data(),
+          std::min(columns_at_once, sweeps.right_hand_sides - column),
+          sweeps.b + column * sweeps.leading_b,
+          sweeps.leading_b,
+          sweeps.x + column * sweeps.leading_x,
+          sweeps.leading_x,
+          Relaxation<T>(sweeps.omega)};
+}
+
 /// Calls f.template operator()<direction>(half) for each half of each sweep, group of columns by group.
 template <class T, class F>
 void for_each_half(const Sweeps<T>& sweeps, const F& f) {
-  const Csr<T>& A = *sweeps.A;
   for (std::int64_t column = 0; column < sweeps.right_hand_sides; column += columns_at_once) {
-    const HalfSweep<T> half{A.rows(),
-                            A.row_offsets().data(),
-                            A.column_indices().data(),
-                            A.values().data(),
-                            std::min(columns_at_once, sweeps.right_hand_sides - column),
-                            sweeps.b + column * sweeps.leading_b,
-                            sweeps.leading_b,
-                            sweeps.x + column * sweeps.leading_x,
-                            sweeps.leading_x,
-                            Relaxation<T>(sweeps.omega)};
+    const HalfSweep<T> half = half_sweep(sweeps, column);
     for (std::int64_t s = 0; s < sweeps.sweeps; ++s) {
       if (sweeps.kind != SweepKind::backward) f.template operator()<Direction::forward>(half);
       if (sweeps.kind != SweepKind::forward) f.template operator()<Direction::backward>(half);

@@ -242,16 +242,14 @@ class Worker {
     const New first_column = new_x(chunk, 0);
     Values previous = values_before(begin(chunk), first_column);
     for (std::int64_t row = begin(chunk); row < end; ++row) {
-      if (compute(half, first_column, row, previous)) continue;
-      if (window_.grain.defer) {
-        deferred_.push_back(row);
-        previous.fill(unwritten<T>);
-      } else {
-        Patience patience;
-        do {
-          patience.wait();
-          previous = values_before(row, first_column);
-        } while (!compute(half, first_column, row, previous));
+      for (Patience patience; !compute(half, first_column, row, previous);) {
+        if (window_.grain.defer) {
+          deferred_.push_back(row);
+          previous.fill(unwritten<T>);
+          break;
+        }
+        patience.wait();
+        previous = values_before(row, first_column);
       }
     }
     compute_deferred(first_column);
@@ -290,12 +288,14 @@ class Worker {
     bool skip = false;
     for (std::int64_t c = 0; c < columns; ++c) {
       T& before = previous[static_cast<std::size_t>(c)];
-      RowSums<T> sums = sums_of_row<direction>(half, i, before, new_x, ReadX<T>{new_x.x});
-      const T waited_for = direction == Direction::forward ? sums.lower : sums.upper;
-      if (waited_for != waited_for) [[unlikely]] {
+      RowSums<T> sums;
+      for (bool complete = false;; complete = true) {
+        sums = sums_of_row<direction>(half, i, before, new_x, ReadX<T>{new_x.x});
+        const T waited_for = direction == Direction::forward ? sums.lower : sums.upper;
+        if (waited_for == waited_for || complete) [[likely]]
+          break;
         if (!all_written(i, new_x)) return false;
         if (row > 0) before = new_x(in_order<direction>(row - 1, half.rows));
-        sums = sums_of_row<direction>(half, i, before, new_x, ReadX<T>{new_x.x});
       }
       before = relaxed<direction>(half.relax, sums, *b, new_x.x[i]);
       new_x.in_ring(row).store(before, std::memory_order_relaxed);
@@ -384,9 +384,16 @@ void sweep_in_parallel(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<Op
   });
 }
 
+/// Two threads that follow each other on neighbouring lines of a grid take as long as one.
+template <class T>
+bool worth_threads(int threads, const Sweeps<T>& sweeps) {
+  if (threads < 2 || sweeps.A->nonzeros() < worth_sharing) return false;
+  return threads > 2 || choose_grain<Direction::forward>(half_sweep(sweeps, 0)).defer;
+}
+
 template <class T>
 void sweep(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<OpenMp, T>& scratch) {
-  if (backend.threads() > 1 && sweeps.A->nonzeros() >= worth_sharing) {
+  if (worth_threads(backend.threads(), sweeps)) {
     sweep_in_parallel(backend, sweeps, scratch);
     return;
   }
