@@ -277,7 +277,9 @@ static __device__ unsigned scan_counts(int n, unsigned* counts) {
     largest = max(largest, count);
   }
   if (threadIdx.x == 0) counts[n] = before;
-  largest = __reduce_max_sync(0xffffffffu, largest);
+  for (int apart = cuda_kernels::warp_size / 2; apart > 0; apart /= 2) {
+    largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, apart));
+  }
   if (threadIdx.x % cuda_kernels::warp_size == 0) atomicMax(&longest, largest);
   __syncthreads();
   return longest;
