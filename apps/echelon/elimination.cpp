@@ -56,7 +56,7 @@ void add_elimination_options(CLI::App& app, EliminationRequest& request) {
          [&](const std::string& name) {
            if (name != "auto") request.device = Device::parse(name);
          },
-         "auto (default: all cores), serial, openmp or openmp:THREADS")
+         "auto (default: all cores), serial, openmp, openmp:THREADS, cuda or cuda:GPU")
       ->type_name("DEVICE");
   app.add_option_function<std::string>(
          "--tolerance",
@@ -107,6 +107,7 @@ DenseFile<T> read_dense(const EliminationRequest& request) {
     check_size(request, file);
     result.matrix = to_dense(MatrixRef<T>(file.matrix));
   }
+  if (!request.device.on_host()) result.matrix = result.matrix.to(request.device);
   result.read_seconds = reading.seconds();
   return result;
 }

@@ -11,6 +11,7 @@
 #include <echelon/gauss_jordan.hpp>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace echelon::tool {
@@ -53,6 +54,12 @@ void check_dense_output(const std::string& option, const std::string& path);
 /// Writes in the format that the name says; `comment` where it has comments.
 template <class T>
 void write_dense(const std::string& path, const Dense<T>& matrix, const std::string& comment);
+
+/// The matrix in the host's memory.
+template <class T>
+Dense<T> on_host(Dense<T> matrix) {
+  return matrix.device().on_host() ? std::move(matrix) : matrix.to(Device());
+}
 
 /// Reads a matrix and makes it dense. Throws OutOfMemory when a sparse one would take more than 80 % of the
 /// memory that is available.

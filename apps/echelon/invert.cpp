@@ -57,7 +57,7 @@ ExitCode invert_in(const EliminationRequest& request) {
   progress.say("inverting");
   const Report report = GaussJordan<T>(request.device, request.options).invert(file.matrix);
   if (!request.output.empty() && inverted(report)) {
-    write_dense<T>(request.output, file.matrix, "inverse of " + request.matrix);
+    write_dense<T>(request.output, on_host(std::move(file.matrix)), "inverse of " + request.matrix);
   }
   progress.clear();
   if (request.json) {

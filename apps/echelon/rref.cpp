@@ -109,7 +109,8 @@ ExitCode rref_in(const RrefRequest& request) {
   progress.say("reading " + request.matrix);
   DenseFile<T> file = read_dense<T>(request);
   progress.say("eliminating");
-  const EchelonForm<T> form = GaussJordan<T>(request.device, request.options).reduce(std::move(file.matrix));
+  EchelonForm<T> form = GaussJordan<T>(request.device, request.options).reduce(std::move(file.matrix));
+  form.R = on_host(std::move(form.R));
   write(request, form);
   progress.clear();
   if (request.json) {

@@ -55,7 +55,7 @@ struct BatchOutcome {
 /// Replaces square matrices by their inverses, by Gauss-Jordan elimination with partial pivoting; those that
 /// have none are filled with NaN. 2 n^3 flops each. Returns an outcome for each matrix.
 /// A is taken as it is: near the ends of T's range, elimination may overflow or find too small a pivot.
-/// Throws DimensionMismatch, BadOption, OutOfMemory; NotBuilt for a GPU, on which batches do not run yet.
+/// Throws DimensionMismatch, BadOption, OutOfMemory.
 template <class T>
 [[nodiscard]] Array<BatchOutcome> invert_batch(const DenseBatch<T>& A, const BatchOptions& options = {});
 

@@ -21,11 +21,6 @@ void check_layout(const DenseBatch<T>& A, const char* name) {
                   A.rows, A.columns, A.leading, A.stride));
 }
 
-void check_device(const Device& device) {
-  if (device.on_host()) return;
-  throw NotBuilt(fmt::format("batches run on serial and openmp only, not on {}", device.name()));
-}
-
 template <class T>
 void check_square(const DenseBatch<T>& A) {
   check_layout(A, "A");
@@ -50,7 +45,6 @@ double checked_tolerance(const BatchOptions& options, std::int64_t n) {
 
 template <class T>
 Array<BatchOutcome> invert_batch(const DenseBatch<T>& A, const BatchOptions& options) {
-  check_device(A.device);
   check_square(A);
   const double tolerance = checked_tolerance<T>(options, A.rows);
   Array<BatchOutcome> outcomes(A.device, A.count);
@@ -61,7 +55,6 @@ Array<BatchOutcome> invert_batch(const DenseBatch<T>& A, const BatchOptions& opt
 template <class T>
 Array<BatchOutcome> solve_batch(const DenseBatch<const T>& A, const DenseBatch<T>& B,
                                 const BatchOptions& options) {
-  check_device(A.device);
   check_square(A);
   check_layout(B, "B");
   const double tolerance = checked_tolerance<T>(options, A.rows);

@@ -42,15 +42,12 @@ template <class T>
 GaussJordan<T>::GaussJordan(const Device& device, const GaussJordanOptions& options)
     : device_(device), options_(options) {
   require(device);
-  if (!device.on_host()) {
-    throw NotBuilt(fmt::format("GaussJordan runs on serial and openmp only, not on {}", device.name()));
-  }
 }
 
 template <class T>
 EchelonForm<T> GaussJordan<T>::reduce(Dense<T> A) const {
   check_same_memory(device_, A.device(), "A");
-  return reduce_on<HostSide, T>(device_, options_, std::move(A));
+  return on_side(device_, [&]<class Side>() { return reduce_on<Side, T>(device_, options_, std::move(A)); });
 }
 
 template <class T>
@@ -67,7 +64,7 @@ GeneralSolution<T> GaussJordan<T>::solve(MatrixRef<T> A, DenseView<const T> B) c
   }
   check_same_memory(device_, A.device(), "A");
   check_same_memory(device_, B.device, "B");
-  return solve_on<HostSide, T>(device_, options_, A, B);
+  return on_side(device_, [&]<class Side>() { return solve_on<Side, T>(device_, options_, A, B); });
 }
 
 template <class T>
@@ -77,12 +74,12 @@ Report GaussJordan<T>::invert(DenseView<T> A) const {
         fmt::format("A is {} by {}; only a square matrix has an inverse", A.rows, A.columns));
   }
   check_same_memory(device_, A.device, "A");
-  return invert_on<HostSide, T>(device_, options_, A);
+  return on_side(device_, [&]<class Side>() { return invert_on<Side, T>(device_, options_, A); });
 }
 
 template <class T>
 Dense<T> null_space(const EchelonForm<T>& form) {
-  return null_space_on<HostSide, T>(form);
+  return on_side(form.R.device(), [&]<class Side>() { return null_space_on<Side, T>(form); });
 }
 
 template class GaussJordan<float>;

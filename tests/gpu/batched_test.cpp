@@ -10,10 +10,6 @@ namespace {
 template <class T>
 class GpuBatchedOf : public GpuTest {
  protected:
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (!IsSkipped() && !find_method("gauss-jordan").cuda) GTEST_SKIP() << "not offered on a GPU";
-  }
   using GpuTest::gpu;
 };
 using Reals = testing::Types<float, double>;

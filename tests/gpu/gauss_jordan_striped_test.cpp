@@ -12,10 +12,6 @@ namespace {
 template <class T>
 class GpuGaussJordanStripedOf : public GpuTest {
  protected:
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (!IsSkipped() && !find_method("gauss-jordan-striped").cuda) GTEST_SKIP() << "not offered on a GPU";
-  }
   using GpuTest::gpu;
 };
 using Reals = testing::Types<float, double>;

@@ -17,11 +17,6 @@ constexpr double passing = 30;  // LAPACK's threshold
 template <class T>
 class GpuGaussJordanOf : public GpuTest {
  protected:
-  void SetUp() override {
-    GpuTest::SetUp();
-    if (!IsSkipped() && !find_method("gauss-jordan").cuda) GTEST_SKIP() << "not offered on a GPU";
-  }
-
   [[nodiscard]] EchelonForm<T> reduce(const Dense<T>& a, const GaussJordanOptions& options = {}) const {
     EchelonForm<T> form = GaussJordan<T>(gpu, options).reduce(a.to(gpu));
     if (form.R.rows() == a.rows()) form.R = form.R.to(Device());

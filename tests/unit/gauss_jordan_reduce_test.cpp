@@ -365,7 +365,8 @@ TEST(GaussJordanReduce, TakesASparseMatrixAndAView) {
   EXPECT_EQ(form.R.to_vector(), (std::vector<double>{1, 0, 2, 0, 0, 1}));
 }
 
-TEST(GaussJordanReduce, RefusesAGpu) {
+TEST(GaussJordanReduce, RefusesAGpuThatIsNotThere) {
+  if (cuda_device_count() > 0) GTEST_SKIP() << "there is one";
   EXPECT_THROW(GaussJordan<double>(Device::cuda()), Error);
 }
 

@@ -11,7 +11,7 @@ namespace echelon {
 
 struct GaussJordanOptions {
   static constexpr std::string_view name = "gauss-jordan";
-  static constexpr Sides sides = Sides::host;
+  static constexpr Sides sides = Sides::both;
   std::optional<double> tolerance = {};
   bool equilibrate = true;
   std::int64_t refine = 1;
