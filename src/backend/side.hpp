@@ -7,7 +7,7 @@
 #pragma once
 
 #include "backend/backend.hpp"
-#include "backend/dispatch.hpp"
+#include "backend/sides.hpp"
 
 #include <echelon/device.hpp>
 #ifdef __CUDACC__

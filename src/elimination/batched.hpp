@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backend/annotate.hpp"
-#include "backend/dispatch.hpp"
+#include "backend/sides.hpp"
 #include "elimination/gauss_jordan_panel.hpp"
 
 #include <echelon/batched.hpp>

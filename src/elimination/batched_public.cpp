@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The batches that users see: checks, and the way to the side that does the work.
+#include "backend/dispatch.hpp"
 #include "elimination/batched.hpp"
 #include "elimination/gauss_jordan_system.hpp"
 

@@ -2,7 +2,7 @@
 /// What <echelon/gauss_jordan.hpp> promises, for one side each.
 #pragma once
 
-#include "backend/dispatch.hpp"
+#include "backend/sides.hpp"
 
 #include <echelon/gauss_jordan.hpp>
 

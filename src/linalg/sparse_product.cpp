@@ -2,8 +2,8 @@
 // Row by row (Gustavson, ACM TOMS 4, 1978): row i of A B adds up the rows of B that row i of A names.
 #include "linalg/sparse_product.hpp"
 
-#include "backend/dispatch.hpp"
 #include "backend/openmp/openmp.hpp"
+#include "backend/sides.hpp"
 #include "linalg/row_accumulator.hpp"
 #include "linalg/row_shares.hpp"
 #include "matrix/rows.hpp"

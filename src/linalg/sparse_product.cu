@@ -8,7 +8,7 @@
 // cache when neighbouring rows share them; C once.
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
-#include "backend/dispatch.hpp"
+#include "backend/sides.hpp"
 #include "linalg/sparse_product.hpp"
 
 #include <echelon/error.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "linalg/sparse_sum.hpp"
 
-#include "backend/dispatch.hpp"
 #include "backend/openmp/openmp.hpp"
+#include "backend/sides.hpp"
 #include "linalg/row_shares.hpp"
 #include "matrix/rows.hpp"
 

@@ -5,7 +5,7 @@
 // C once; an update reads the columns once, those of C too, and writes the values.
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
-#include "backend/dispatch.hpp"
+#include "backend/sides.hpp"
 #include "linalg/sparse_sum.hpp"
 
 #include <cuda/std/limits>

@@ -5,7 +5,7 @@
 /// of one place next to each other, in the order given, or already summed in that order.
 #pragma once
 
-#include "backend/dispatch.hpp"
+#include "backend/sides.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/coo.hpp>

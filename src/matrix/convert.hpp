@@ -2,7 +2,7 @@
 /// Conversions for the devices of one side (see backend/side.hpp).
 #pragma once
 
-#include "backend/dispatch.hpp"
+#include "backend/sides.hpp"
 
 #include <echelon/coo.hpp>
 #include <echelon/matrix.hpp>

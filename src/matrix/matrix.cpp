@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/dispatch.hpp"
 #include "matrix/convert.hpp"
 #include "matrix/shape.hpp"
 

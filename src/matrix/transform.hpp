@@ -2,7 +2,7 @@
 /// The functions of <echelon/transform.hpp>, arguments checked, per side.
 #pragma once
 
-#include "backend/dispatch.hpp"
+#include "backend/sides.hpp"
 
 #include <echelon/transform.hpp>
 

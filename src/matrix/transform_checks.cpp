@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks arguments and passes them on to the code for their device.
+#include "backend/dispatch.hpp"
 #include "matrix/convert.hpp"
 #include "matrix/shape.hpp"
 #include "matrix/transform.hpp"
