@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Warnings and sanitizers for the project's own targets; of the warnings nothing reaches those who link the
-# library.
+# library. With NOT_SANITIZED the target is only linked with the sanitizers.
 function(echelon_warnings target)
   set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual
                -Wunused)
@@ -14,8 +14,11 @@ function(echelon_warnings target)
     $<$<COMPILE_LANGUAGE:CXX>:${warnings}>
     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${cuda_warnings}>)
   if(ECHELON_SANITIZE)
-    target_compile_options(${target} PRIVATE
-      $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${ECHELON_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer>)
+    if(NOT "NOT_SANITIZED" IN_LIST ARGN)
+      target_compile_options(${target} PRIVATE
+        $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${ECHELON_SANITIZE} -fno-sanitize-recover=all
+        -fno-omit-frame-pointer>)
+    endif()
     target_link_options(${target} PUBLIC -fsanitize=${ECHELON_SANITIZE})
   endif()
 endfunction()
