@@ -48,7 +48,7 @@ struct SweepReport {
 template <class T>
 class GaussSeidel {
  public:
-  /// Throws NotBuilt, NoDevice; NotBuilt for a GPU, on which the sweeps do not run yet.
+  /// Throws NotBuilt, NoDevice.
   explicit GaussSeidel(const Device& device = {});
   GaussSeidel(GaussSeidel&&) noexcept;
   GaussSeidel& operator=(GaussSeidel&&) noexcept;
@@ -57,7 +57,7 @@ class GaussSeidel {
   /// Sweeps over X (n by k) in place, for A X = B, in either layout. NaN and Inf spread as the arithmetic has
   /// it; what is written as NaN is the quiet NaN of std::numeric_limits. Memory is kept for the next call: on
   /// `openmp` at most 65,536 elements a thread and right-hand side (of at most 8 at a time), however large A
-  /// is. One call at a time on one object.
+  /// is; on a GPU as much as X, and as much again for symmetric sweeps. One call at a time on one object.
   /// Throws DimensionMismatch, DeviceMismatch, Error for options out of range, OutOfMemory.
   SweepReport sweep(const Csr<T>& A, DenseView<const T> B, DenseView<T> X, const SweepOptions& options = {});
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The class that users see: checks, and the way to the backend that does the work.
-#include "backend/side.hpp"
+#include "backend/dispatch.hpp"
 #include "matrix/assign.hpp"
-#include "relaxation/gauss_seidel_sweep.hpp"
+#include "relaxation/gauss_seidel_sweeper.hpp"
 
 #include <echelon/dense.hpp>
 #include <echelon/error.hpp>
@@ -24,35 +24,18 @@ std::string_view to_string(SweepKind kind) {
   return {};
 }
 
-/// Of the backend in use; the other's is empty.
 template <class T>
 class GaussSeidel<T>::Scratch {
  public:
-  explicit Scratch(const Device& device) : serial_(device), openmp_(device) {}
+  explicit Scratch(const Device& device)
+      : sweeper(on_side(device, [&]<class Side>() { return gauss_seidel::make_sweeper<Side, T>(device); })) {}
 
-  template <class B>
-  [[nodiscard]] gauss_seidel::SweepScratch<B, T>& of() {
-    if constexpr (std::is_same_v<B, Serial>) {
-      return serial_;
-    } else {
-      return openmp_;
-    }
-  }
-  [[nodiscard]] std::size_t bytes() const { return serial_.bytes() + openmp_.bytes(); }
-
- private:
-  gauss_seidel::SweepScratch<Serial, T> serial_;
-  gauss_seidel::SweepScratch<OpenMp, T> openmp_;
+  std::unique_ptr<gauss_seidel::Sweeper<T>> sweeper;
 };
 
 template <class T>
-GaussSeidel<T>::GaussSeidel(const Device& device) : device_(device) {
-  require(device);
-  if (!device.on_host()) {
-    throw NotBuilt(fmt::format("GaussSeidel runs on serial and openmp only, not on {}", device.name()));
-  }
-  scratch_ = std::make_unique<Scratch>(device);
-}
+GaussSeidel<T>::GaussSeidel(const Device& device)
+    : device_(device), scratch_(std::make_unique<Scratch>(device)) {}
 template <class T>
 GaussSeidel<T>::GaussSeidel(GaussSeidel&&) noexcept = default;
 template <class T>
@@ -62,7 +45,7 @@ GaussSeidel<T>::~GaussSeidel() = default;
 
 template <class T>
 std::size_t GaussSeidel<T>::bytes() const {
-  return scratch_->bytes();
+  return scratch_->sweeper->bytes();
 }
 
 namespace {
@@ -112,21 +95,16 @@ SweepReport GaussSeidel<T>::sweep(const Csr<T>& A, DenseView<const T> B, DenseVi
     assign<T>(x, X);
     return report;
   }
-  gauss_seidel::SkippedRows skipped;
-  const gauss_seidel::Sweeps<T> sweeps{.A = &A,
-                                       .right_hand_sides = X.columns,
-                                       .b = B.data,
-                                       .leading_b = B.leading,
-                                       .x = X.data,
-                                       .leading_x = X.leading,
-                                       .kind = options.kind,
-                                       .sweeps = options.sweeps,
-                                       .omega = static_cast<T>(options.omega),
-                                       .skipped = &skipped};
-  on_backend(device_, [&]<class Backend>() {
-    Backend backend(device_);
-    gauss_seidel::sweep(backend, sweeps, scratch_->template of<Backend>());
-  });
+  const gauss_seidel::SkippedRows skipped =
+      scratch_->sweeper->sweep({.A = &A,
+                                .right_hand_sides = X.columns,
+                                .b = B.data,
+                                .leading_b = B.leading,
+                                .x = X.data,
+                                .leading_x = X.leading,
+                                .kind = options.kind,
+                                .sweeps = options.sweeps,
+                                .omega = static_cast<T>(options.omega)});
   SweepReport report;
   report.skipped_rows = skipped.count;
   if (skipped.count > 0) report.first_skipped_row = skipped.first;
