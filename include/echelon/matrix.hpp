@@ -69,8 +69,10 @@ template <class T>
 template <class T>
 [[nodiscard]] Csr<T> to_csr(MatrixRef<T> matrix);
 /// Entries of one place are summed in the order given, the same on every device and on every run.
-/// Synchronises. Time: a few passes over the entries and a sort within each row. Memory: room for all entries
-/// as elements, 4 bytes each besides (serial, cuda: 16 or 12), and on a GPU the summed elements once more.
+/// Synchronises. Time: a few passes over the entries and a sort within each row; a GPU copies entries that
+/// are sorted by rows and columns, and transposes those that are sorted by columns and rows. Memory: room for
+/// all entries as elements, 4 bytes each besides (serial, cuda: 16 or 12), and on a GPU the summed elements
+/// once more.
 template <class T>
 [[nodiscard]] Csr<T> to_csr(const Coo<T>& matrix);
 /// A transposition, see transform.hpp.

@@ -13,10 +13,10 @@
 
 namespace echelon {
 
-/// A^T. Throws InvalidMatrix when A has more rows than a 32-bit index counts. On a GPU it synchronises: how
-/// full the fullest block of columns is decides how they are sorted. Memory besides the result: 16 bytes a
-/// nonzero (12 in float on the host), or on the host 8 a column and thread where A has a band; 24 where a GPU
-/// sorts in full.
+/// A^T. Throws InvalidMatrix when A has more rows than a 32-bit index counts. On a GPU it synchronises:
+/// whether the pattern is symmetric, and how full the fullest block of columns is, decide how it works.
+/// Memory besides the result: 16 bytes a nonzero (12 in float on the host), or on the host 8 a column and
+/// thread where A has a band; on a GPU none where the pattern is symmetric, 24 where it sorts in full.
 template <class T>
 [[nodiscard]] Csr<T> transpose(const Csr<T>& A);
 /// A^T: a copy whose row and column indices have changed places. Synchronises.

@@ -8,6 +8,7 @@
 // cache when neighbouring rows share them; C once.
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
+#include "backend/lower_bound.hpp"
 #include "backend/sides.hpp"
 #include "linalg/sparse_product.hpp"
 
@@ -523,20 +524,6 @@ struct WindowMemory {
   typename cub::BlockScan<int, block_size>::TempStorage scan;
   unsigned present[window / warp_size];
 };
-
-/// The first of the columns [begin, end) that is not less than `column`.
-__device__ std::int64_t lower_bound(const std::int32_t* columns, std::int64_t begin, std::int64_t end,
-                                    std::int64_t column) {
-  while (begin < end) {
-    const std::int64_t middle = begin + (end - begin) / 2;
-    if (columns[middle] < column) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return begin;
-}
 
 /// Finds the parts within the window of the rows of B that factors [k, k + block_size) of a row name. Returns
 /// how many products they make.

@@ -5,6 +5,7 @@
 // C once; an update reads the columns once, those of C too, and writes the values.
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
+#include "backend/lower_bound.hpp"
 #include "backend/sides.hpp"
 #include "linalg/sparse_sum.hpp"
 
@@ -198,20 +199,6 @@ __device__ void finish_row(const Merge<T>& work, std::int64_t i, std::int64_t si
       work.values[e] = cuda::std::numeric_limits<T>::quiet_NaN();
     }
   }
-}
-
-/// The first of the columns [begin, end) that is not less than `column`.
-__device__ std::int64_t lower_bound(const std::int32_t* columns, std::int64_t begin, std::int64_t end,
-                                    std::int32_t column) {
-  while (begin < end) {
-    const std::int64_t middle = begin + (end - begin) / 2;
-    if (columns[middle] < column) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return begin;
 }
 
 /// The part of a row that begins with a given share of its longer operand's elements: where that is.

@@ -83,21 +83,24 @@ struct Several {
 };
 
 /// The threads of a row, and this thread's place: `lanes` take turns at the nonzeros, for each of `across`
-/// shares of the columns. Both are powers of two, their product at most a warp.
+/// shares of the columns. Both are powers of two. Neighbouring threads take neighbouring rows, with X by
+/// columns, or the shares of one row, with X by rows: what neighbours in memory are.
 struct Team {
   int lanes;
   int across;
-  int size;
+  int rows;  ///< at a time
+  int step;  ///< from one lane to the next, within a warp
   int row;
   int lane;
   int share;
-  __device__ Team(int lanes_, int across_)
-      : lanes(lanes_),
-        across(across_),
-        size(lanes * across),
-        row(static_cast<int>(threadIdx.x) / size),
-        lane(static_cast<int>(threadIdx.x) % size / across),
-        share(static_cast<int>(threadIdx.x) % across) {}
+  __device__ Team(bool by_column, int lanes_, int across_)
+      : lanes(lanes_), across(across_), rows(block_size / (lanes * across)), step(by_column ? 1 : across) {
+    const int thread = static_cast<int>(threadIdx.x);
+    const int place = by_column ? thread % (rows * lanes) : thread / across;
+    row = place / lanes;
+    lane = place % lanes;
+    share = by_column ? thread / (rows * lanes) : thread % across;
+  }
 };
 
 /// Where a row's nonzeros are staged.
@@ -106,19 +109,22 @@ struct Span {
   int end;
 };
 
-/// Adds the products with `ahead` nonzeros, from the k-th on, to the sums of `width` columns.
+/// Adds the products with `ahead` nonzeros, from the k-th on but before `end`, to the sums of `width`
+/// columns.
 template <int width, int ahead, class T>
-__device__ void add_products(const Staged<T>& staged, int k, int lanes, const Several<const T>& x,
+__device__ void add_products(const Staged<T>& staged, int k, int end, int lanes, const Several<const T>& x,
                              T (&sums)[width]) {
   T values[ahead];
   T factors[ahead][width];
 #pragma unroll
   for (int a = 0; a < ahead; ++a) {
+    if (a > 0 && k + a * lanes >= end) continue;
     values[a] = staged.values[place<T>(k + a * lanes)];
     x.load(staged.columns[place<std::int32_t>(k + a * lanes)], factors[a]);
   }
 #pragma unroll
   for (int a = 0; a < ahead; ++a) {
+    if (a > 0 && k + a * lanes >= end) continue;
 #pragma unroll
     for (int c = 0; c < width; ++c) sums[c] += rounded_product(values[a], factors[a][c]);
   }
@@ -133,17 +139,13 @@ __device__ void multiply_row(const Staged<T>& staged, Span span, const Team& tea
                              std::int64_t row) {
   constexpr int ahead = 8 / width;
   T sums[width] = {};
-  int k = span.begin + team.lane;
-  for (; k + (ahead - 1) * team.lanes < span.end; k += ahead * team.lanes) {
-    add_products<width, ahead>(staged, k, team.lanes, x, sums);
-  }
-  if constexpr (ahead > 1) {
-    for (; k < span.end; k += team.lanes) add_products<width, 1>(staged, k, team.lanes, x, sums);
+  for (int k = span.begin + team.lane; k < span.end; k += ahead * team.lanes) {
+    add_products<width, ahead>(staged, k, span.end, team.lanes, x, sums);
   }
 #pragma unroll
   for (int c = 0; c < width; ++c) {
     for (int delta = team.lanes / 2; delta > 0; delta /= 2) {
-      sums[c] += __shfl_down_sync(0xffffffffu, sums[c], delta * team.across);
+      sums[c] += __shfl_down_sync(0xffffffffu, sums[c], delta * team.step);
     }
     if (wanted && c < y.count && team.lane == 0) {
       put(alpha, sums[c], beta, y.data + row * y.row_step + c * y.column_step);
@@ -168,7 +170,7 @@ template <int width, class T>
 __device__ void multiply_rows(Staged<T>& staged, const BlockRows& rows, const Team& team,
                               const Several<const T>& x, T alpha, T beta, const Several<T>& y) {
   const int column = team.share * width;
-  for (int next = 0; next < rows.count; next += block_size / team.size) {
+  for (int next = 0; next < rows.count; next += team.rows) {
     const int row = next + team.row;
     const Span span = rows.span(row);
     const bool is_long = team.lanes < warp_size && span.end - span.begin > most_per_lane * team.lanes;
@@ -181,10 +183,11 @@ __device__ void multiply_rows(Staged<T>& staged, const BlockRows& rows, const Te
 }
 
 /// Y = alpha A X + beta Y for `width` columns, as `multiply` does it for one, except that what is staged are
-/// values and columns, so that they are read once for all. With X by columns a thread takes them all, and its
-/// neighbours the neighbouring rows; with X by rows neighbouring threads take the columns of one row.
+/// values and columns, so that they are read once for all. With X by columns a thread takes them all (in
+/// float up to four), and its neighbours the neighbouring rows; with X by rows neighbouring threads take the
+/// columns of one row.
 template <int width, bool by_column, class T>
-__global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 4 : 5)
+__global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 5 : 6)
     multiply_blocks(const longlong2* __restrict__ starts, std::int64_t nonzeros,
                     const std::int64_t* __restrict__ row_offsets, const std::int32_t* __restrict__ columns,
                     const T* __restrict__ values, Several<const T> x, T alpha, T beta, Several<T> y) {
@@ -195,9 +198,9 @@ __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 4 : 5)
   const BlockRows rows{start.x, static_cast<int>(end.x - start.x) - (fits_row_block(start.y, end.y) ? 0 : 1),
                        start.y / row_block_alignment * row_block_alignment, row_offsets + start.x};
   const int lanes = lanes_for(rows.count);
-  constexpr int share =
-      by_column || width < Pack<T>::size ? width : Pack<T>::size;  // of the columns, for a thread
-  const Team team(lanes, min(width / share, warp_size / lanes));
+  constexpr int largest_share = !by_column ? Pack<T>::size : sizeof(T) == 8 ? 8 : 4;
+  constexpr int share = width < largest_share ? width : largest_share;  // of the columns, for a thread
+  const Team team(by_column, lanes, by_column ? width / share : min(width / share, warp_size / lanes));
   if (threadIdx.x == 0) staged.long_count = 0;
   stage<T>(rows.begin, end.y, nonzeros, columns, values, staged);
   __syncthreads();
@@ -212,7 +215,7 @@ __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 4 : 5)
   for (int k = static_cast<int>(threadIdx.x) / warp_size; k < staged.long_count;
        k += block_size / warp_size) {
     const int3 row = staged.long_rows[k];
-    multiply_row<width>(staged, {row.y, row.z}, Team(warp_size, 1), true, x, alpha, beta, y,
+    multiply_row<width>(staged, {row.y, row.z}, Team(true, warp_size, 1), true, x, alpha, beta, y,
                         rows.first + row.x);
   }
 }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
+#include "backend/lower_bound.hpp"
 #include "matrix/compress.hpp"
 
 #include <cub/block/block_scan.cuh>
@@ -154,17 +155,8 @@ struct FindTileRow {
   TransposedEntries<T> entries;
   std::int32_t* tile_rows;
   ECHELON_ANYWHERE void operator()(std::int64_t tile) const {
-    std::int64_t low = 0;
-    std::int64_t high = entries.offset_count;
-    while (high - low > 1) {
-      const std::int64_t middle = (low + high) / 2;
-      if (entries.offsets[middle] <= tile * tile_size) {
-        low = middle;
-      } else {
-        high = middle;
-      }
-    }
-    tile_rows[tile] = static_cast<std::int32_t>(low);
+    const std::int64_t next = lower_bound(entries.offsets, 0, entries.offset_count, tile * tile_size + 1);
+    tile_rows[tile] = static_cast<std::int32_t>(next - 1);
   }
 };
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
+#include "backend/lower_bound.hpp"
 #include "backend/store.hpp"
 #include "matrix/bucket_sort.cuh"
 #include "matrix/compress.hpp"
+#include "matrix/mirror.cuh"
 
 #include <algorithm>
 #include <optional>
@@ -26,17 +28,7 @@ struct KeyOfEntry {
 
 /// The last i < n with offsets[i] <= k.
 ECHELON_ANYWHERE inline std::int64_t row_of(std::int64_t k, std::int64_t n, const std::int64_t* offsets) {
-  std::int64_t low = 0;
-  std::int64_t high = n;
-  while (low < high) {
-    const std::int64_t middle = (low + high) / 2;
-    if (offsets[middle] <= k) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low - 1;
+  return lower_bound(offsets, 0, n, k + 1) - 1;
 }
 
 template <class T>
@@ -66,17 +58,7 @@ struct FindOffset {
   int column_bits;
   std::int64_t* offsets;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    std::int64_t low = 0;
-    std::int64_t high = count;
-    while (low < high) {
-      const std::int64_t middle = (low + high) / 2;
-      if (static_cast<std::int64_t>(keys[middle] >> column_bits) < i) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    offsets[i] = low;
+    offsets[i] = lower_bound(keys, 0, count, static_cast<std::uint64_t>(i) << column_bits);
   }
 };
 
@@ -147,6 +129,10 @@ unsigned resident_blocks(int id, Kernel kernel, int block, std::size_t shared_by
   return static_cast<unsigned>(std::clamp<std::int64_t>(std::int64_t{processors} * per_processor, 1, most));
 }
 
+std::int64_t tiles_of(std::int64_t entries) {
+  return (entries + bucket_sort::tile_size - 1) / bucket_sort::tile_size;
+}
+
 /// For transposition: in which row each tile of entries begins.
 template <class T>
 Array<std::int32_t> rows_of_tiles(Cuda&, const CooEntries<T>&, std::int64_t) {
@@ -205,9 +191,7 @@ class BucketSort {
   }
 
  private:
-  [[nodiscard]] std::int64_t tiles() const {
-    return (entries_.count + bucket_sort::tile_size - 1) / bucket_sort::tile_size;
-  }
+  [[nodiscard]] std::int64_t tiles() const { return tiles_of(entries_.count); }
   [[nodiscard]] std::size_t counter_bytes() const { return static_cast<std::size_t>(plan_.buckets) * 4; }
 
   /// Returns the largest count.
@@ -275,16 +259,125 @@ class BucketSort {
   Array<bucket_sort::Packed<T>> packed_;
 };
 
-}  // namespace
+/// Where each entry finds its mirror image; nothing where one does not. Synchronises, to learn that.
+template <class T>
+std::optional<CompressedRows<T>> compress_by_mirror(Cuda& backend, const TransposedEntries<T>& entries) {
+  const CurrentDevice current(backend.device().id());
+  auto result = uninitialised<T>(backend.device(), entries.offset_count, entries.count);
+  const std::int64_t tiles = tiles_of(entries.count);
+  const Array<std::int32_t> tile_rows = rows_of_tiles(backend, entries, tiles);
+  Array<unsigned> missing(backend.device(), 1);
+  backend.fill(1, 0u, missing.data());
+  const auto kernel = mirror::reflect<T>;
+  constexpr int block = bucket_sort::scatter_block;
+  kernel<<<resident_blocks(backend.device().id(), kernel, block, 0, tiles), block, 0, stream()>>>(
+      entries, tile_rows.data(), result.columns.data(), result.values.data(), missing.data());
+  check(cudaGetLastError());
+  if (backend.read(missing.data()) > 0) return std::nullopt;
+  backend.copy(entries.offset_count + 1, entries.offsets, result.offsets.data());
+  return result;
+}
 
-template <class Backend, class Entries>
-CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries& entries, std::int64_t rows,
-                                                 std::int64_t columns) {
+/// What neighbours in a list of entries contradict, as a set of bits.
+struct Disorder {
+  static constexpr unsigned by_rows = 1;     ///< rows, and columns within rows, do not descend
+  static constexpr unsigned by_columns = 2;  ///< columns, and rows within columns, do not descend
+  static constexpr unsigned distinct = 4;    ///< no place follows itself
+  unsigned bits = 0;
+  friend ECHELON_ANYWHERE Disorder combine(Disorder a, Disorder b) { return {a.bits | b.bits}; }
+};
+
+struct DisorderOf {
+  const std::int32_t* rows;
+  const std::int32_t* columns;
+  ECHELON_ANYWHERE Disorder operator()(std::int64_t k) const {
+    const std::int32_t row = rows[k];
+    const std::int32_t next_row = rows[k + 1];
+    const std::int32_t column = columns[k];
+    const std::int32_t next_column = columns[k + 1];
+    unsigned bits = 0;
+    if (next_row < row || (next_row == row && next_column < column)) bits |= Disorder::by_rows;
+    if (next_column < column || (next_column == column && next_row < row)) bits |= Disorder::by_columns;
+    if (next_row == row && next_column == column) bits |= Disorder::distinct;
+    return {bits};
+  }
+};
+
+/// Disorder of the first entries is enough where there is that of both kinds; else of all. Synchronises.
+template <class T>
+unsigned disorder_of(Cuda& backend, const CooEntries<T>& entries) {
+  constexpr std::int64_t first = 1 << 14;
+  constexpr unsigned both = Disorder::by_rows | Disorder::by_columns;
+  Array<Disorder> found(backend.device(), 1);
+  const std::int64_t pairs = entries.count - 1;
+  for (const std::int64_t n : {std::min(first, pairs), pairs}) {
+    backend.reduce(n, DisorderOf{entries.rows, entries.columns}, Store<Disorder>{found.data()});
+    const unsigned bits = backend.read(found.data()).bits;
+    if (n == pairs || (bits & both) == both) return bits;
+  }
+  return both;
+}
+
+/// offsets[i] = the first of `count` ascending numbers that is not less than i.
+struct FindFirst {
+  std::int64_t count;
+  const std::int32_t* numbers;
+  std::int64_t* offsets;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { offsets[i] = lower_bound(numbers, 0, count, i); }
+};
+
+Array<std::int64_t> offsets_of(Cuda& backend, std::int64_t n, std::int64_t count,
+                               const std::int32_t* numbers) {
+  Array<std::int64_t> offsets(backend.device(), n + 1);
+  backend.for_each(n + 1, FindFirst{count, numbers, offsets.data()});
+  return offsets;
+}
+
+template <class T>
+CompressedRows<T> compress_ordered(Cuda& backend, const CooEntries<T>& entries, std::int64_t rows,
+                                   bool repeated) {
+  CompressedRows<T> result{offsets_of(backend, rows, entries.count, entries.rows),
+                           Array<std::int32_t>(backend.device(), entries.count),
+                           Array<T>(backend.device(), entries.count), repeated};
+  backend.copy(entries.count, entries.columns, result.columns.data());
+  backend.copy(entries.count, entries.values, result.values.data());
+  return result;
+}
+
+template <class Entries>
+CompressedRows<typename Entries::Value> compress_disordered(Cuda& backend, const Entries& entries,
+                                                            std::int64_t rows, std::int64_t columns) {
   const bucket_sort::Plan plan(rows, columns, entries.count, !Entries::columns_ascend);
   if (entries.count > 0 && plan.works(entries.count)) {
     if (auto result = BucketSort<Entries>(backend, entries, rows, plan)()) return std::move(*result);
   }
   return compress_by_radix(backend, entries, rows, columns);
+}
+
+}  // namespace
+
+template <class Backend, class Entries>
+CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries& entries, std::int64_t rows,
+                                                 std::int64_t columns) {
+  using T = typename Entries::Value;
+  if (entries.count == 0) return compress_disordered(backend, entries, rows, columns);
+  if constexpr (Entries::columns_ascend) {
+    if (rows == columns) {
+      if (auto result = compress_by_mirror(backend, entries)) return std::move(*result);
+    }
+  } else {
+    const unsigned disorder = disorder_of(backend, entries);
+    if ((disorder & Disorder::by_rows) == 0) {
+      return compress_ordered(backend, entries, rows, (disorder & Disorder::distinct) != 0);
+    }
+    if ((disorder & (Disorder::by_columns | Disorder::distinct)) == 0) {
+      const Array<std::int64_t> offsets = offsets_of(backend, columns, entries.count, entries.columns);
+      return compress(
+          backend, TransposedEntries<T>(columns, offsets.data(), entries.rows, entries.values, entries.count),
+          rows, columns);
+    }
+  }
+  return compress_disordered(backend, entries, rows, columns);
 }
 
 template CompressedRows<float> compress(Cuda&, const CooEntries<float>&, std::int64_t, std::int64_t);

@@ -56,12 +56,12 @@ struct TransposedEntries {
   const T* values;
   std::int64_t count;
 
+  TransposedEntries(std::int64_t offset_count_, const std::int64_t* offsets_, const std::int32_t* rows_,
+                    const T* values_, std::int64_t count_)
+      : offset_count(offset_count_), offsets(offsets_), rows(rows_), values(values_), count(count_) {}
   explicit TransposedEntries(const Csr<T>& a)
-      : offset_count(a.rows()),
-        offsets(a.row_offsets().data()),
-        rows(a.column_indices().data()),
-        values(a.values().data()),
-        count(a.nonzeros()) {}
+      : TransposedEntries(a.rows(), a.row_offsets().data(), a.column_indices().data(), a.values().data(),
+                          a.nonzeros()) {}
   [[nodiscard]] std::int32_t row(std::int64_t k) const { return rows[k]; }
   template <class F>
   void for_range(std::int64_t begin, std::int64_t end, F f) const {
@@ -110,7 +110,7 @@ struct CompressedRows {
 
 /// `rows` and `columns` count those of the result; the entries are known to lie within. Defined by
 /// compress_host.cpp for Serial and OpenMp (where the result is summed), by compress.cu for Cuda (which waits
-/// for what `repeated` says, and not at all if columns_ascend).
+/// to learn in what order the entries are, and whether any are repeated).
 template <class Backend, class Entries>
 CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries& entries, std::int64_t rows,
                                                  std::int64_t columns);

@@ -10,8 +10,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace echelon::test {
@@ -49,6 +52,60 @@ TEST_F(GpuFormats, AwkwardShapesInFloat) {
 TEST_F(GpuFormats, LargeShapes) {
   for (const EntryList& list : awkward_lists(150'013, 7)) {
     if (list.entries.size() > 100'000) check<double>(list);
+  }
+}
+
+/// Pairs of mirror images with different values, and a row and a column that have everything.
+EntryList mirrored(std::int64_t n, std::int64_t pairs, std::mt19937& random) {
+  EntryList half{"mirrored", n, n, {}};
+  scatter(half, pairs, random);
+  for (std::int64_t i = 0; i < n; ++i) half.add(n / 3, i, 1.0);
+  EntryList list{"mirrored", n, n, {}};
+  for (const auto& [place, value] : elements_of<double>(half)) {
+    list.add(place.first, place.second, value);
+    list.add(place.second, place.first, 2 * value);
+  }
+  return list;
+}
+
+TEST_F(GpuFormats, SymmetricPatternsAndNearlySymmetricOnes) {
+  std::mt19937 random(10);
+  for (const std::int64_t n : {1, 2, 33, 1025, 30'011}) {
+    EntryList list = mirrored(n, 4 * n, random);
+    check<double>(list);
+    check<float>(list);
+    if (n == 1) continue;
+    list.name += ", without one";
+    const auto corner = [&](const auto& entry) { return entry.row == n / 3 && entry.column == n - 1; };
+    ASSERT_GT(std::erase_if(list.entries, corner), 0);
+    check<double>(list);
+  }
+}
+
+TEST_F(GpuFormats, ListsInOrder) {
+  std::mt19937 random(11);
+  const auto by_rows = [](const auto& a, const auto& b) {
+    return std::pair(a.row, a.column) < std::pair(b.row, b.column);
+  };
+  const auto by_columns = [](const auto& a, const auto& b) {
+    return std::pair(a.column, a.row) < std::pair(b.column, b.row);
+  };
+  for (const std::int64_t n : {2, 33, 20'011}) {
+    EntryList list{"by rows", n, n + 5, {}};
+    scatter(list, 3 * n, random);
+    list.entries.insert(list.entries.end(), {list.entries.front(), list.entries.back()});
+    std::ranges::stable_sort(list.entries, by_rows);
+    check<double>(list);
+    list.name = "by columns";
+    std::ranges::stable_sort(list.entries, by_columns);
+    check<double>(list);
+    list.name = "by columns, distinct";
+    const auto same = [](const auto& a, const auto& b) { return a.row == b.row && a.column == b.column; };
+    list.entries.erase(std::ranges::unique(list.entries, same).begin(), list.entries.end());
+    check<double>(list);
+    list.name = "by columns but for the last";
+    std::swap(list.entries.front(), list.entries.back());
+    check<double>(list);
   }
 }
 
