@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of Gauss-Jordan elimination on a GPU.
 #include "backend/store.hpp"
-#include "elimination/gauss_jordan_blocks.hpp"
 #include "elimination/gauss_jordan_cuda.cuh"
 #include "elimination/gauss_jordan_panel.hpp"
 #include "elimination/panel_by_columns.hpp"
+#include "elimination/pivot_rows.cuh"
 
 #include <algorithm>
 
@@ -16,103 +16,7 @@ constexpr int warp_size = 32;
 /// Columns of a leaf that does not fit into registers.
 constexpr std::int64_t leaf_by_columns = 32;
 
-/// The row where what is in row i comes to be when rows k and rows[k] change places for k = first, ...,
-/// last - 1; every row can ask for itself. `shared_rows`: rows[first], ... in shared memory.
-__device__ std::int64_t place_after(std::int64_t i, std::int64_t first, int count,
-                                    const std::int64_t* shared_rows) {
-  for (int p = 0; p < count; ++p) {
-    const std::int64_t k = first + p;
-    const std::int64_t row = shared_rows[p];
-    i = i == row ? k : (i == k ? row : i);
-  }
-  return i;
-}
-
-/// The same for k = last - 1, ..., first.
-__device__ std::int64_t place_before(std::int64_t i, std::int64_t first, int count,
-                                     const std::int64_t* shared_rows) {
-  for (int p = count; p-- > 0;) {
-    const std::int64_t k = first + p;
-    const std::int64_t row = shared_rows[p];
-    i = i == row ? k : (i == k ? row : i);
-  }
-  return i;
-}
-
-/// The t-th of the 2 count rows that the exchanges touch, or -1 where it is told twice.
-__device__ std::int64_t touched_row(int t, std::int64_t first, int count, const std::int64_t* shared_rows) {
-  if (t < count) return first + t;
-  if (t >= 2 * count) return -1;
-  const std::int64_t row = shared_rows[t - count];
-  return row < first + count ? -1 : row;
-}
-
-/// Where pivot rows go: the rank before and after the panel, on the host or on the GPU, and the row of W for
-/// each pivot.
-struct PivotRows {
-  PivotRange range;           ///< unless `ranks` is there
-  const std::int64_t* ranks;  ///< null: `range` counts
-  const std::int64_t* rows;
-  const std::int64_t* columns;  ///< null: pivot k is row k - first of W; otherwise columns[k] - begin
-  std::int64_t begin;
-  int width;  ///< the height of W
-};
-
-constexpr int columns_of_block = 8;
 constexpr int most_threads = 1024;  // for panels of 512 columns
-
-/// Blocks of 2 width threads; each takes `columns_of_block` columns of X. Reads and writes 32 bytes for every
-/// touched element, and W.
-template <class T>
-__global__ void __launch_bounds__(most_threads) take_rows(DenseView<T> X, PivotRows pivots, T* W) {
-  extern __shared__ std::int64_t taken_rows[];
-  const std::int64_t first = pivots.ranks == nullptr ? pivots.range.first : pivots.ranks[0];
-  const std::int64_t last = pivots.ranks == nullptr ? pivots.range.last : pivots.ranks[1];
-  const int count = static_cast<int>(last - first);
-  const int t = static_cast<int>(threadIdx.x);
-  if (t < count) taken_rows[t] = pivots.rows[first + t];
-  __syncthreads();
-  const std::int64_t from = touched_row(t, first, count, taken_rows);
-  const std::int64_t to = from < 0 ? -1 : place_after(from, first, count, taken_rows);
-  const std::int64_t column = std::int64_t{blockIdx.x} * columns_of_block;
-  const int columns = static_cast<int>(min(std::int64_t{columns_of_block}, X.columns - column));
-  T* x = X.data + column * X.leading;
-  T* w = W + column * pivots.width;
-  T moved[columns_of_block];
-#pragma unroll
-  for (int c = 0; c < columns_of_block; ++c)
-    moved[c] = c < columns && from >= 0 ? x[c * X.leading + from] : T{0};
-  if (count < pivots.width) {  // some columns have no pivot
-    for (int e = t; e < columns * pivots.width; e += static_cast<int>(blockDim.x)) w[e] = T{0};
-  }
-  __syncthreads();
-  if (from < 0) return;
-  const bool is_pivot = to >= first && to < last;
-  std::int64_t row_of_w = to - first;
-  if (is_pivot && pivots.columns != nullptr) row_of_w = pivots.columns[to] - pivots.begin;
-#pragma unroll
-  for (int c = 0; c < columns_of_block; ++c) {
-    if (c >= columns) continue;
-    if (is_pivot) {
-      w[c * pivots.width + row_of_w] = moved[c];
-    } else {
-      x[c * X.leading + to] = moved[c];
-    }
-    if (t < count) x[c * X.leading + first + t] = T{0};
-  }
-}
-
-template <class T>
-void take_rows(const Cuda& backend, DenseView<T> X, const PivotRows& pivots, T* W,
-               cudaStream_t on = stream()) {
-  if (X.columns == 0 || pivots.width == 0) return;
-  const CurrentDevice current(backend.device().id());
-  const int threads = (2 * pivots.width + warp_size - 1) / warp_size * warp_size;
-  const auto blocks = static_cast<unsigned>((X.columns + columns_of_block - 1) / columns_of_block);
-  take_rows<<<blocks, static_cast<unsigned>(threads),
-              static_cast<std::size_t>(pivots.width) * sizeof(std::int64_t), on>>>(X, pivots, W);
-  check(cudaGetLastError());
-}
 
 /// One block of 2 count threads.
 template <class T>
@@ -123,8 +27,9 @@ __global__ void __launch_bounds__(most_threads)
   const int t = static_cast<int>(threadIdx.x);
   if (t < count) taken_rows[t] = rows[range.first + t];
   __syncthreads();
-  const std::int64_t from = touched_row(t, range.first, count, taken_rows);
-  const std::int64_t to = from < 0 ? -1 : place_before(from, range.first, count, taken_rows);
+  const RowExchanges exchanges{range.first, count, taken_rows};
+  const std::int64_t from = exchanges.touched(t);
+  const std::int64_t to = from < 0 ? -1 : exchanges.place_before(from);
   const T moved = t < count ? products[t] : (from < 0 ? T{0} : x[from]);
   __syncthreads();
   if (to >= 0) x[to] = moved;
@@ -219,18 +124,6 @@ struct ScanOfRow {
   ECHELON_ANYWHERE ScanPart operator()(std::int64_t i) const { return rows[i]; }
 };
 
-/// X = X + G W for the panel [begin, end) of A, with a W of its width.
-template <class T>
-void apply_queued(const Lane& lane, DenseView<T> A, std::int64_t begin, std::int64_t end,
-                  const std::int64_t* ranks, const PivotList<T>& pivots, DenseView<T> X, T* W) {
-  if (X.columns == 0) return;
-  const std::int64_t width = end - begin;
-  take_rows(lane.backend, X, {{}, ranks, pivots.rows, pivots.columns, begin, static_cast<int>(width)}, W,
-            lane.on);
-  gemm<T>(lane.backend, T{1}, column_range(A, begin, end),
-          DenseView<const T>(W, width, X.columns, width, X.device), T{1}, X);
-}
-
 /// Cuts panels into leaves, and applies the leaves to each other.
 template <class T>
 class Panels {
@@ -244,27 +137,27 @@ class Panels {
         pivots_(pivots),
         scratch_(scratch),
         leaves_(leaves),
-        leaf_ranks_(A.device, (block + leaf_width() - 1) / leaf_width() + 1) {}
+        leaf_ranks_(A.device, (block + leaf_width() - 1) / leaf_width()) {}
 
   /// ranks[1] becomes the rank after columns [begin, end); ranks[0] is that before them.
   void factor(std::int64_t begin, std::int64_t end, std::int64_t* ranks) {
-    if (end - begin <= leaf_width()) {
-      factor_one_leaf(begin, end, ranks);
-      return;
-    }
-    std::int64_t* leaf_ranks = leaf_ranks_.data();
-    copy(ranks, leaf_ranks);
-    for (std::int64_t leaf = begin; leaf < end; leaf += leaf_width(), ++leaf_ranks) {
+    const std::int64_t* before = ranks;
+    for (std::int64_t leaf = begin; leaf < end; leaf += leaf_width()) {
       const std::int64_t next = std::min(leaf + leaf_width(), end);
-      factor_one_leaf(leaf, next, leaf_ranks);
-      apply(leaf, next, leaf_ranks, column_range(A_, next, end));
-      apply(leaf, next, leaf_ranks, column_range(A_, begin, leaf));
+      std::int64_t* const after =
+          next == end ? ranks + 1 : leaf_ranks_.data() + (leaf - begin) / leaf_width();
+      factor_one_leaf(leaf, next, after);
+      apply(lane_, leaf, next, before, after, {A_, begin, leaf, next, end}, scratch_);
+      before = after;
     }
-    copy(leaf_ranks, ranks + 1);
   }
 
-  void apply(std::int64_t begin, std::int64_t end, const std::int64_t* ranks, DenseView<T> X) {
-    apply_queued(lane_, A_, begin, end, ranks, pivots_, X, scratch_.rows.data());
+  /// Applies the panel [begin, end) to X.
+  void apply(const Lane& lane, std::int64_t begin, std::int64_t end, const std::int64_t* before,
+             const std::int64_t* after, const ColumnsAround<T>& X, PanelScratch<T>& scratch) const {
+    apply_panel<T>(lane, column_range(A_, begin, end),
+                   {{}, before, after, pivots_.rows, pivots_.columns, begin, static_cast<int>(end - begin)},
+                   X, scratch.rows.data());
   }
 
  private:
@@ -272,19 +165,15 @@ class Panels {
     return leaves_.kernel != nullptr ? leaves_.width : leaf_by_columns;
   }
 
-  void copy(const std::int64_t* from, std::int64_t* to) {
-    check(cudaMemcpyAsync(to, from, sizeof *to, cudaMemcpyDeviceToDevice, lane_.on));
-  }
-
-  void factor_one_leaf(std::int64_t begin, std::int64_t end, std::int64_t* ranks) {
+  void factor_one_leaf(std::int64_t begin, std::int64_t end, std::int64_t* rank_after) {
     if (leaves_.kernel == nullptr) {
       factor_by_columns(lane_.backend, A_, begin, end, tolerance_, state_, pivots_, scratch_);
-      copy(&state_->rank, ranks + 1);
+      lane_.backend.copy(1, &state_->rank, rank_after);
       return;
     }
     factor_leaf(lane_.backend, leaves_,
                 {A_.column(begin), A_.leading, static_cast<int>(A_.rows), static_cast<int>(end - begin),
-                 begin, static_cast<double>(tolerance_), state_, pivots_, ranks + 1},
+                 begin, static_cast<double>(tolerance_), state_, pivots_, rank_after},
                 lane_.on);
   }
 
@@ -303,6 +192,7 @@ template <class T>
 void eliminate_looking_ahead(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides, T tolerance,
                              EliminationState* state, std::int64_t* ranks, const PivotList<T>& pivots,
                              PanelScratch<T>& scratch, const LeafPlan<T>& leaves, SideStream& side) {
+  const Lane main{backend, stream()};
   PanelScratch<T> side_scratch{Array<T>(A.device, block * block), {}};
   Panels<T> panels(side.lane(), A, block, tolerance, state, pivots, side_scratch, leaves);
   side.mark_main();
@@ -315,14 +205,12 @@ void eliminate_looking_ahead(Cuda& backend, DenseView<T> A, std::int64_t block, 
     side.main_waits_for_side();
     if (next_end > end) {
       side.wait_for_main();
-      panels.apply(begin, end, ranks, column_range(A, end, next_end));
+      panels.apply(side.lane(), begin, end, ranks, ranks + 1, {A, end, end, end, next_end}, side_scratch);
       panels.factor(end, next_end, ranks + 1);
       side.mark_side();
     }
-    const Lane main{backend, stream()};
-    T* W = scratch.rows.data();
-    apply_queued(main, A, begin, end, ranks, pivots, column_range(A, next_end, A.columns), W);
-    if (both_sides) apply_queued(main, A, begin, end, ranks, pivots, column_range(A, 0, begin), W);
+    panels.apply(main, begin, end, ranks, ranks + 1, {A, both_sides ? 0 : begin, begin, next_end, A.columns},
+                 scratch);
     side.mark_main();
   }
 }
@@ -352,18 +240,20 @@ void eliminate(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_side
                             *side);
     return;
   }
-  Panels<T> panels({backend, stream()}, A, block, tolerance, state, pivots, scratch, leaves);
+  const Lane lane{backend, stream()};
+  Panels<T> panels(lane, A, block, tolerance, state, pivots, scratch, leaves);
   for (std::int64_t begin = 0; begin < A.columns; begin += block, ++ranks) {
     const std::int64_t end = std::min(begin + block, A.columns);
     panels.factor(begin, end, ranks);
-    panels.apply(begin, end, ranks, column_range(A, end, A.columns));
-    if (both_sides) panels.apply(begin, end, ranks, column_range(A, 0, begin));
+    panels.apply(lane, begin, end, ranks, ranks + 1, {A, both_sides ? 0 : begin, begin, end, A.columns},
+                 scratch);
   }
 }
 
 template <class T>
 void take_pivot_rows(Cuda& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W) {
-  take_rows(backend, X, {range, nullptr, rows, nullptr, 0, static_cast<int>(range.count())}, W);
+  take_rows<T>({backend, stream()}, {X, 0, 0, 0, X.columns},
+               {range, nullptr, nullptr, rows, nullptr, 0, static_cast<int>(range.count())}, W);
 }
 
 template <class T>
