@@ -7,6 +7,7 @@
 #include <echelon/report.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -83,6 +84,9 @@ struct GeneralSolution {
 /// A column is rejected (dependent on the columns before it) when its pivot, judged as RankFacts tells, is at
 /// most tolerance * ||A||_inf; the tolerance is 4 sqrt(max(m, n)) eps unless the option says otherwise. The
 /// same bits come out on every run and for any number of OpenMP threads.
+///
+/// What an operation needs besides its operands and the memory that it tells, streams and handles on a GPU,
+/// is kept for the next one. Threads may share a GaussJordan; copies share what it keeps.
 template <class T>
 class GaussJordan {
  public:
@@ -118,8 +122,11 @@ class GaussJordan {
   [[nodiscard]] const Device& device() const { return device_; }
 
  private:
+  class Kept;
+
   Device device_;
   GaussJordanOptions options_;
+  std::shared_ptr<Kept> kept_;
 };
 
 extern template class GaussJordan<float>;

@@ -27,23 +27,23 @@ template <class B, class T>
 class OneByOne {
  public:
   /// For inverses of n by n matrices.
-  OneByOne(const Device& device, std::int64_t n) : backend_(device), row_sums_(device, n) {}
+  OneByOne(const Device& device, std::int64_t n) : tools_(device), row_sums_(device, n) {}
   /// For systems with k right-hand sides.
   OneByOne(const Device& device, std::int64_t n, std::int64_t k)
-      : backend_(device), row_sums_(device, n), inverse_(device, n, n), x_(device, n, k), r_(device, n, k) {}
+      : tools_(device), row_sums_(device, n), inverse_(device, n, n), x_(device, n, k), r_(device, n, k) {}
 
   BatchOutcome invert(DenseView<T> A, double tolerance) {
     const double norm = scan<T>(backend_, A, row_sums_.data()).norm_inf;
-    Elimination<B, T> elimination(backend_, A, panel_columns<B>({}, A.rows, A.columns),
-                                  static_cast<T>(tolerance * norm));
-    elimination.invert();
+    Elimination<B, T> elimination(tools_, A, panel_columns<B>({}, A.rows, A.columns));
+    elimination.invert(static_cast<T>(tolerance * norm));
+    elimination.look();
     const EliminationState& state = elimination.state();
     bool finite = true;
     if (state.overflow_column < 0 && state.rank == A.columns) {
-      put_back_columns(backend_, A, elimination.rows().data());
+      put_back_columns(backend_, A, elimination.rows(), elimination.state_there());
       finite = scan<T>(backend_, A, row_sums_.data()).row < 0;
     }
-    const BatchOutcome outcome = batch_outcome(state, A.columns, first_without_pivot(elimination), finite);
+    const BatchOutcome outcome = batch_outcome(state, A.columns, elimination.first_without_pivot(), finite);
     if (outcome.status != Status::direct) fill_with_nan(backend_, A);
     return outcome;
   }
@@ -72,15 +72,8 @@ class OneByOne {
     for (std::int64_t j = 0; j < to.columns; ++j) backend_.copy(to.rows, from.column(j), to.column(j));
   }
 
-  static std::int64_t first_without_pivot(const Elimination<B, T>& elimination) {
-    const std::int64_t rank = elimination.state().rank;
-    const std::vector<std::int64_t> columns = elimination.columns().to_vector();
-    std::int64_t column = 0;
-    while (column < rank && columns[static_cast<std::size_t>(column)] == column) ++column;
-    return column;
-  }
-
-  B backend_;
+  EliminationTools<B> tools_;
+  B& backend_ = tools_.backend;
   Array<double> row_sums_;
   Dense<T> inverse_, x_, r_;
 };

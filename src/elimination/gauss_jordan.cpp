@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "elimination/gauss_jordan.hpp"
 
+#include "elimination/gauss_jordan_space.hpp"
 #include "elimination/gauss_jordan_system.hpp"
 #include "matrix/assign.hpp"
 #include "solver/instantiate.hpp"
@@ -58,10 +59,11 @@ Determinant determinant_of(const std::vector<T>& pivots, std::int64_t exchanges,
 }
 
 template <class B, class T>
-EchelonForm<T> reduce_with(const Device& device, const GaussJordanOptions& options, Dense<T> A) {
+EchelonForm<T> reduce_with(EliminationTools<B>& tools, const GaussJordanOptions& options, Dense<T> A) {
   const Clock clock;
+  const Device& device = tools.backend.device();
   EchelonForm<T> form;
-  EliminatedSystem<B, T> system(device, options);
+  EliminatedSystem<B, T> system(tools, options);
   const bool square = A.rows() == A.columns();
   Outcome outcome = system.eliminate(std::move(A), false);
   form.report = new_report(device, outcome);
@@ -78,8 +80,7 @@ EchelonForm<T> reduce_with(const Device& device, const GaussJordanOptions& optio
   if (form.facts.doubtful) form.report.warnings.push_back(system.rank_words());
   Dense<T>& R = system.matrix();
   B& backend = system.backend();
-  backend.for_each(R.rows() * system.rank(),
-                   SetUnitColumns<T>{R.view(), system.elimination().columns().data()});
+  backend.for_each(R.rows() * system.rank(), SetUnitColumns<T>{R.view(), system.elimination().columns()});
   Array<double> row_sums(device, R.rows());
   const MatrixScan found = scan<T>(backend, R.view(), row_sums.data());
   if (found.row >= 0) {
@@ -98,9 +99,7 @@ EchelonForm<T> reduce_with(const Device& device, const GaussJordanOptions& optio
 template <class B, class T>
 ColumnReport measure(Audit<T>& audit, const MatrixRef<T>& A, double norm_inf, const T* b, const T* x, T* r,
                      Outcome& outcome, double& residual_norm) {
-  const VectorFacts right = audit.vector(A.rows(), b);
-  const VectorFacts answer = audit.vector(A.columns(), x);
-  const VectorFacts left_over = audit.residual(A, b, x, r);
+  const auto [right, answer, left_over] = audit.solution(A, b, x, r);
   ColumnReport column;
   residual_norm = left_over.norm2;
   column.relative_residual = right.norm2 > 0 ? left_over.norm2 / right.norm2 : left_over.norm2;
@@ -127,18 +126,17 @@ int severity(Status status) {
 }
 
 template <class B, class T>
-void solve_columns(const EliminatedSystem<B, T>& system, const Device& device, const MatrixRef<T>& A,
+void solve_columns(const EliminatedSystem<B, T>& system, Audit<T>& audit, const MatrixRef<T>& A,
                    DenseView<const T> right, DenseView<T> X, Report& report) {
-  const auto space = system.make_space(std::max(right.columns, std::int64_t{1}));
+  const auto space = system.make_space(std::max(right.columns, std::int64_t{1}), &system.backend());
   system.solve(*space, A, right, X);
-  const std::unique_ptr<Audit<T>> audit = make_audit<ThisSide, T>(device);
   const Outcome from_condition =
       system.rank() == system.columns() ? judge_condition<T>(system.reciprocal_condition()) : Outcome{};
   for (std::int64_t j = 0; j < right.columns; ++j) {
     Outcome outcome = system.judge(*space, A, right.column(j), X.column(j));
     if (outcome.ok()) outcome = from_condition;
     double residual_norm = 0;
-    const ColumnReport column = measure<B, T>(*audit, A, system.norm_inf(), right.column(j), X.column(j),
+    const ColumnReport column = measure<B, T>(audit, A, system.norm_inf(), right.column(j), X.column(j),
                                               space->residual.data(), outcome, residual_norm);
     const bool worst = report.columns.empty() || severity(column.status) > severity(report.status) ||
                        (column.status == report.status && column.backward_error > report.backward_error);
@@ -155,11 +153,12 @@ void solve_columns(const EliminatedSystem<B, T>& system, const Device& device, c
 }
 
 template <class B, class T>
-GeneralSolution<T> solve_with(const Device& device, const GaussJordanOptions& options, const MatrixRef<T>& A,
-                              DenseView<const T> right) {
+GeneralSolution<T> solve_with(EliminationTools<B>& tools, Audit<T>& audit, const GaussJordanOptions& options,
+                              const MatrixRef<T>& A, DenseView<const T> right) {
   const Clock clock;
+  const Device& device = tools.backend.device();
   GeneralSolution<T> solution;
-  EliminatedSystem<B, T> system(device, options);
+  EliminatedSystem<B, T> system(tools, options);
   const Outcome outcome = system.eliminate(to_dense(A), options.equilibrate);
   solution.report = new_report(device, outcome);
   solution.report.setup_seconds = clock.seconds();
@@ -179,7 +178,7 @@ GeneralSolution<T> solve_with(const Device& device, const GaussJordanOptions& op
     right = in_columns.view();
   }
   solution.X = Dense<T>(device, A.columns(), right.columns);
-  solve_columns(system, device, A, right, solution.X.view(), solution.report);
+  solve_columns(system, audit, A, right, solution.X.view(), solution.report);
   solution.null_space = system.null_space();
   solution.report.solve_seconds = solving.seconds();
   return solution;
@@ -193,7 +192,10 @@ class GaussJordanImplementation final : public SolverImplementation<T> {
 
  public:
   GaussJordanImplementation(const Device& device, const GaussJordanOptions& options)
-      : SolverImplementation<T>(device), equilibrate_(options.equilibrate), system_(device, options) {}
+      : SolverImplementation<T>(device),
+        equilibrate_(options.equilibrate),
+        tools_(device),
+        system_(tools_, options) {}
 
   /// A rank that is not full leaves every right-hand side to tell its own story.
   Outcome setup(const MatrixRef<T>& A) override {
@@ -222,15 +224,15 @@ class GaussJordanImplementation final : public SolverImplementation<T> {
   void apply(Workspace& workspace, const T* r, T* z) const override {
     const std::int64_t n = system_.rows();
     if (n == 0) return;
-    B backend(this->device());
-    backend.fill(n, T{0}, z);
-    system_.add_solution(static_cast<Space&>(workspace), {r, n, 1, n, this->device()},
-                         {z, n, 1, n, this->device()});
+    auto& space = static_cast<Space&>(workspace);
+    space.backend.fill(n, T{0}, z);
+    system_.add_solution(space, {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
   }
 
  private:
   bool equilibrate_;
   MatrixRef<T> A_;
+  EliminationTools<B> tools_;
   System system_;
 };
 
@@ -248,13 +250,24 @@ template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisS
     const Device&, const GaussJordanOptions&);
 
 template <class Side, class T>
-EchelonForm<T> reduce_on(const Device& device, const GaussJordanOptions& options, Dense<T> A) {
-  return on_backend(device, [&]<class B>() { return reduce_with<B, T>(device, options, std::move(A)); });
+std::unique_ptr<EliminationSpace> make_elimination_space(const Device& device) {
+  return on_backend(device, [&]<class B>() -> std::unique_ptr<EliminationSpace> {
+    return std::make_unique<BackendSpace<B, T>>(device);
+  });
 }
 template <class Side, class T>
-GeneralSolution<T> solve_on(const Device& device, const GaussJordanOptions& options, const MatrixRef<T>& A,
-                            DenseView<const T> B_) {
-  return on_backend(device, [&]<class B>() { return solve_with<B, T>(device, options, A, B_); });
+EchelonForm<T> reduce_on(EliminationSpace& space, const GaussJordanOptions& options, Dense<T> A) {
+  return on_backend(space.device, [&]<class B>() {
+    return reduce_with<B, T>(space_of<B, T>(space).tools, options, std::move(A));
+  });
+}
+template <class Side, class T>
+GeneralSolution<T> solve_on(EliminationSpace& space, const GaussJordanOptions& options, const MatrixRef<T>& A,
+                            DenseView<const T> right) {
+  return on_backend(space.device, [&]<class B>() {
+    auto& own = space_of<B, T>(space);
+    return solve_with<B, T>(own.tools, *own.audit, options, A, right);
+  });
 }
 template <class Side, class T>
 Dense<T> null_space_on(const EchelonForm<T>& form) {
@@ -264,11 +277,13 @@ Dense<T> null_space_on(const EchelonForm<T>& form) {
   });
 }
 
-template EchelonForm<float> reduce_on<ThisSide>(const Device&, const GaussJordanOptions&, Dense<float>);
-template EchelonForm<double> reduce_on<ThisSide>(const Device&, const GaussJordanOptions&, Dense<double>);
-template GeneralSolution<float> solve_on<ThisSide>(const Device&, const GaussJordanOptions&,
+template std::unique_ptr<EliminationSpace> make_elimination_space<ThisSide, float>(const Device&);
+template std::unique_ptr<EliminationSpace> make_elimination_space<ThisSide, double>(const Device&);
+template EchelonForm<float> reduce_on<ThisSide>(EliminationSpace&, const GaussJordanOptions&, Dense<float>);
+template EchelonForm<double> reduce_on<ThisSide>(EliminationSpace&, const GaussJordanOptions&, Dense<double>);
+template GeneralSolution<float> solve_on<ThisSide>(EliminationSpace&, const GaussJordanOptions&,
                                                    const MatrixRef<float>&, DenseView<const float>);
-template GeneralSolution<double> solve_on<ThisSide>(const Device&, const GaussJordanOptions&,
+template GeneralSolution<double> solve_on<ThisSide>(EliminationSpace&, const GaussJordanOptions&,
                                                     const MatrixRef<double>&, DenseView<const double>);
 template Dense<float> null_space_on<ThisSide>(const EchelonForm<float>&);
 template Dense<double> null_space_on<ThisSide>(const EchelonForm<double>&);

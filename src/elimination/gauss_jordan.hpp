@@ -6,16 +6,33 @@
 
 #include <echelon/gauss_jordan.hpp>
 
+#include <memory>
+
 namespace echelon {
 
+/// What the calls of a GaussJordan keep for those that follow: backends, and on a GPU streams and handles of
+/// its libraries. For one call at a time.
+struct EliminationSpace {
+  explicit EliminationSpace(const Device& of) : device(of) {}
+  EliminationSpace(const EliminationSpace&) = delete;
+  EliminationSpace& operator=(const EliminationSpace&) = delete;
+  virtual ~EliminationSpace() = default;
+  Device device;
+};
+
 template <class Side, class T>
-[[nodiscard]] EchelonForm<T> reduce_on(const Device& device, const GaussJordanOptions& options, Dense<T> A);
+[[nodiscard]] std::unique_ptr<EliminationSpace> make_elimination_space(const Device& device);
+
+/// `space`: made for the same side and T. What it is made for is where the operands are.
 template <class Side, class T>
-[[nodiscard]] GeneralSolution<T> solve_on(const Device& device, const GaussJordanOptions& options,
+[[nodiscard]] EchelonForm<T> reduce_on(EliminationSpace& space, const GaussJordanOptions& options,
+                                       Dense<T> A);
+template <class Side, class T>
+[[nodiscard]] GeneralSolution<T> solve_on(EliminationSpace& space, const GaussJordanOptions& options,
                                           const MatrixRef<T>& A, DenseView<const T> B);
 template <class Side, class T>
-[[nodiscard]] Dense<T> null_space_on(const EchelonForm<T>& form);
+[[nodiscard]] Report invert_on(EliminationSpace& space, const GaussJordanOptions& options, DenseView<T> A);
 template <class Side, class T>
-[[nodiscard]] Report invert_on(const Device& device, const GaussJordanOptions& options, DenseView<T> A);
+[[nodiscard]] Dense<T> null_space_on(const EchelonForm<T>& form);
 
 }  // namespace echelon

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace echelon {
 
@@ -59,6 +60,7 @@ using OwnedEvent = Owned<cudaEvent_t, cudaEventDestroy>;
 class SideStream {
  public:
   explicit SideStream(const Device& device) : backend_(device) {
+    const CurrentDevice current(device.id());
     int lowest = 0;
     int highest = 0;
     check(cudaDeviceGetStreamPriorityRange(&lowest, &highest));
@@ -80,6 +82,20 @@ class SideStream {
   Cuda backend_;
   OwnedStream stream_;
   OwnedEvent here_, there_;
+};
+
+template <>
+struct EliminationTools<Cuda> {
+  explicit EliminationTools(const Device& device) : backend(device) {}
+  /// Made when it is first needed.
+  SideStream& side() {
+    if (side_ == nullptr) side_ = std::make_unique<SideStream>(backend.device());
+    return *side_;
+  }
+  Cuda backend;
+
+ private:
+  std::unique_ptr<SideStream> side_;
 };
 
 }  // namespace echelon

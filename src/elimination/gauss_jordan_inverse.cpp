@@ -2,8 +2,8 @@
 // The inverse in place, and how good it is.
 #include "backend/side.hpp"
 #include "elimination/gauss_jordan.hpp"
+#include "elimination/gauss_jordan_space.hpp"
 #include "elimination/gauss_jordan_system.hpp"
-#include "solver/audit.hpp"
 
 #include <chrono>
 
@@ -23,77 +23,107 @@ struct Probe {
   }
 };
 
+/// How far a vector is from v.
+struct Distance {
+  double squares = 0;
+  Largest largest = {};
+  friend ECHELON_ANYWHERE Distance combine(Distance a, Distance b) {
+    return {a.squares + b.squares, combine(a.largest, b.largest)};
+  }
+};
+struct Distances {
+  Distance from_right, from_left;
+  friend ECHELON_ANYWHERE Distances combine(Distances a, Distances b) {
+    return {combine(a.from_right, b.from_right), combine(a.from_left, b.from_left)};
+  }
+};
+
 template <class T>
-struct SubtractFrom {
-  const T* from;
-  T* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] -= from[i]; }
+struct DistancesAt {
+  const T* right;
+  const T* left;
+  const T* v;
+  ECHELON_ANYWHERE Distances operator()(std::int64_t i) const {
+    return {distance(right[i], v[i]), distance(left[i], v[i])};
+  }
+
+ private:
+  static ECHELON_ANYWHERE Distance distance(T x, T y) {
+    const double off = static_cast<double>(x) - static_cast<double>(y);
+    return {off * off, {std::fabs(off)}};
+  }
 };
 
 /// A v and A^T v, kept while A is inverted in place.
 template <class B, class T>
 class InverseCheck {
  public:
-  InverseCheck(B& backend, DenseView<const T> A)
-      : backend_(backend),
-        n_(A.rows),
-        probe_(A.device, n_),
-        from_right_(A.device, n_),
-        from_left_(A.device, n_),
-        back_(A.device, n_) {
-    backend.for_each(n_, Probe<T>{probe_.data()});
-    multiply<T>(backend, T{1}, MatrixRef<T>(A), probe_.data(), T{0}, from_right_.data());
-    multiply_transposed<T>(backend, T{1}, A, probe_.data(), T{0}, from_left_.data());
+  InverseCheck(B& backend, DenseView<const T> A) : backend_(backend), n_(A.rows), vectors_(A.device, 5 * n_) {
+    backend.for_each(n_, Probe<T>{vector(0)});
+    multiply<T>(backend, T{1}, MatrixRef<T>(A), vector(0), T{0}, vector(1));
+    multiply_transposed<T>(backend, T{1}, A, vector(0), T{0}, vector(2));
   }
 
-  /// Fills in the figures for the inverse X. `norms`: ||A|| ||X||.
-  void measure(DenseView<const T> X, double norms, Report& report) {
-    const std::unique_ptr<Audit<T>> audit = make_audit<ThisSide, T>(X.device);
-    multiply<T>(backend_, T{1}, MatrixRef<T>(X), from_right_.data(), T{0}, back_.data());
-    compare(norms, *audit, report);
-    multiply_transposed<T>(backend_, T{1}, X, from_left_.data(), T{0}, back_.data());
-    compare(norms, *audit, report);
+  /// How far the inverse X brings them from v, into the backend's memory.
+  void measure(DenseView<const T> X, Distances* distances) {
+    multiply<T>(backend_, T{1}, MatrixRef<T>(X), vector(1), T{0}, vector(3));
+    multiply_transposed<T>(backend_, T{1}, X, vector(2), T{0}, vector(4));
+    backend_.reduce(n_, DistancesAt<T>{vector(3), vector(4), vector(0)}, Store<Distances>{distances});
   }
 
  private:
-  void compare(double norms, Audit<T>& audit, Report& report) {
-    backend_.for_each(n_, SubtractFrom<T>{probe_.data(), back_.data()});
-    const VectorFacts off = audit.vector(n_, back_.data());
-    report.residual_norm = std::max(report.residual_norm, off.norm2);
-    report.relative_residual = report.residual_norm / std::sqrt(static_cast<double>(n_));
-    report.backward_error = std::max(report.backward_error, off.norm_inf / norms);
-  }
+  T* vector(std::int64_t number) { return vectors_.data() + number * n_; }
 
   B& backend_;
   std::int64_t n_;
-  Array<T> probe_, from_right_, from_left_, back_;
+  Array<T> vectors_;  // v, A v, A^T v, and where the inverse brings these
+};
+
+/// What is to be found out; on a GPU all of it is queued before anything is looked at.
+struct InverseFindings {
+  MatrixScan given;
+  EliminationState elimination;
+  MatrixScan inverse;
+  Distances distances;
 };
 
 template <class B, class T>
 class Inversion {
  public:
-  Inversion(const Device& device, const GaussJordanOptions& options, DenseView<T> A)
-      : backend_(device), options_(options), A_(A), row_sums_(device, A.rows) {}
+  Inversion(EliminationTools<B>& tools, const GaussJordanOptions& options, DenseView<T> A)
+      : tools_(tools),
+        backend_(tools.backend),
+        options_(options),
+        A_(A),
+        row_sums_(backend_.device(), A.rows),
+        findings_(backend_.device(), 1) {}
 
   void run(Report& report) {
-    const MatrixScan given = scan<T>(backend_, A_, row_sums_.data());
+    scan<T>(backend_, A_, row_sums_.data(), &findings_.data()->given);
+    InverseCheck<B, T> check(backend_, A_);
+    Elimination<B, T> elimination(tools_, A_, panel_columns<B>(options_, A_.rows, A_.columns));
+    const MatrixScan given = backend_.read(&findings_.data()->given);
     if (given.row >= 0) return not_finite("A has a NaN or Inf", given, report);
     if (A_.rows == 0) return;
-    InverseCheck<B, T> check(backend_, A_);
-    if (!eliminate(given, report)) return;
-    const MatrixScan found = scan<T>(backend_, A_, row_sums_.data());
-    if (found.row >= 0) return not_finite("the inverse overflows", found, report);
-    const Outcome outcome = judge_condition<T>(1 / given.norm_inf / found.norm_inf);
-    report.status = outcome.status;
-    report.message = outcome.message;
-    report.reciprocal_condition = outcome.reciprocal_condition;
-    check.measure(A_, given.norm_inf * found.norm_inf, report);
-    constexpr double acceptable = std::is_same_v<T, double> ? 1e-10 : 1e-4;
-    if (report.solved() && !(report.backward_error <= acceptable)) {
-      report.status = Status::breakdown;
-      report.message = "the backward error of the inverse is " + short_number(report.backward_error) +
-                       ", too large to call it one";
+    const int exponent = bring_into_range<B, T>(backend_, A_, given.largest);
+    const double norm = exponent == 0 ? given.norm_inf : scan<T>(backend_, A_, row_sums_.data()).norm_inf;
+    const double relative = options_.tolerance.value_or(default_tolerance<T>(A_.rows, A_.columns));
+    elimination.invert(static_cast<T>(relative * norm));
+    put_back_columns(backend_, A_, elimination.rows(), elimination.state_there());
+    if (exponent != 0) {
+      const T scale = static_cast<T>(std::ldexp(1.0, exponent));
+      backend_.for_each(A_.rows * A_.columns, gauss_jordan_detail::ScaleElements<T>{A_, scale});
     }
+    scan<T>(backend_, A_, row_sums_.data(), &findings_.data()->inverse);
+    check.measure(A_, &findings_.data()->distances);
+    report.bytes = elimination.bytes() + row_sums_.bytes();
+    backend_.copy(1, elimination.state_there(), &findings_.data()->elimination);
+    const InverseFindings found = backend_.read(findings_.data());
+    if (found.elimination.rank < A_.rows) {
+      elimination.look();
+      return singular(elimination, report);
+    }
+    judge(A_.rows, found, report);
   }
 
  private:
@@ -105,63 +135,64 @@ class Inversion {
     report.column = found.column;
   }
 
-  bool eliminate(const MatrixScan& given, Report& report) {
-    const int exponent = bring_into_range<B, T>(backend_, A_, given.largest);
-    const double norm = exponent == 0 ? given.norm_inf : scan<T>(backend_, A_, row_sums_.data()).norm_inf;
-    const double relative = options_.tolerance.value_or(default_tolerance<T>(A_.rows, A_.columns));
-    Elimination<B, T> elimination(backend_, A_, panel_columns<B>(options_, A_.rows, A_.columns),
-                                  static_cast<T>(relative * norm));
-    elimination.invert();
-    report.bytes = elimination.bytes() + row_sums_.bytes();
-    if (elimination.state().rank < A_.rows) return singular(elimination, report);
-    put_back_columns(backend_, A_, elimination.rows().data());
-    if (exponent != 0) {
-      const T scale = static_cast<T>(std::ldexp(1.0, exponent));
-      backend_.for_each(A_.rows * A_.columns, gauss_jordan_detail::ScaleElements<T>{A_, scale});
+  static void judge(std::int64_t n, const InverseFindings& found, Report& report) {
+    const MatrixScan& given = found.given;
+    if (found.inverse.row >= 0) return not_finite("the inverse overflows", found.inverse, report);
+    const Outcome outcome = judge_condition<T>(1 / given.norm_inf / found.inverse.norm_inf);
+    report.status = outcome.status;
+    report.message = outcome.message;
+    report.reciprocal_condition = outcome.reciprocal_condition;
+    const auto& [from_right, from_left] = found.distances;
+    report.residual_norm = std::sqrt(std::max(from_right.squares, from_left.squares));
+    report.relative_residual = report.residual_norm / std::sqrt(static_cast<double>(n));
+    const double off = combine(from_right.largest, from_left.largest).value;
+    report.backward_error = off / (given.norm_inf * found.inverse.norm_inf);
+    constexpr double acceptable = std::is_same_v<T, double> ? 1e-10 : 1e-4;
+    if (report.solved() && !(report.backward_error <= acceptable)) {
+      report.status = Status::breakdown;
+      report.message = "the backward error of the inverse is " + short_number(report.backward_error) +
+                       ", too large to call it one";
     }
-    return true;
   }
 
-  static bool singular(const Elimination<B, T>& elimination, Report& report) {
+  static void singular(const Elimination<B, T>& elimination, Report& report) {
     const EliminationState& state = elimination.state();
-    const std::vector<std::int64_t> columns = elimination.columns().to_vector();
-    std::int64_t column = 0;
-    while (column < state.rank && columns[static_cast<std::size_t>(column)] == column) ++column;
-    report.status = state.overflow_column >= 0 ? Status::not_a_number : Status::singular;
+    const bool overflow = state.overflow_column >= 0;
+    report.column = overflow ? state.overflow_column : elimination.first_without_pivot();
+    report.status = overflow ? Status::not_a_number : Status::singular;
     report.message =
-        state.overflow_column >= 0
-            ? "the elimination overflowed at column " + std::to_string(state.overflow_column) + " (from 0)"
-            : "A is singular: column " + std::to_string(column) +
-                  " (from 0) depends on those before it; the rank is " + std::to_string(state.rank);
-    report.column = state.overflow_column >= 0 ? state.overflow_column : column;
-    return false;
+        overflow ? "the elimination overflowed at column " + std::to_string(*report.column) + " (from 0)"
+                 : "A is singular: column " + std::to_string(*report.column) +
+                       " (from 0) depends on those before it; the rank is " + std::to_string(state.rank);
   }
 
-  B backend_;
+  EliminationTools<B>& tools_;
+  B& backend_;
   GaussJordanOptions options_;
   DenseView<T> A_;
   Array<double> row_sums_;
+  Array<InverseFindings> findings_;
 };
 
 }  // namespace
 
 template <class Side, class T>
-Report invert_on(const Device& device, const GaussJordanOptions& options, DenseView<T> A) {
-  return on_backend(device, [&]<class B>() {
+Report invert_on(EliminationSpace& space, const GaussJordanOptions& options, DenseView<T> A) {
+  return on_backend(space.device, [&]<class B>() {
     const auto start = std::chrono::steady_clock::now();
     Report report;
     report.method = std::string(GaussJordanOptions::name);
-    report.device = device;
+    report.device = space.device;
     const bool by_row = A.layout == Layout::row_major;
     A.layout = Layout::column_major;  // the transpose's inverse is the inverse's transpose
-    Inversion<B, T>(device, options, A).run(report);
+    Inversion<B, T>(space_of<B, T>(space).tools, options, A).run(report);
     if (by_row) std::swap(report.row, report.column);
     report.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return report;
   });
 }
 
-template Report invert_on<ThisSide>(const Device&, const GaussJordanOptions&, DenseView<float>);
-template Report invert_on<ThisSide>(const Device&, const GaussJordanOptions&, DenseView<double>);
+template Report invert_on<ThisSide>(EliminationSpace&, const GaussJordanOptions&, DenseView<float>);
+template Report invert_on<ThisSide>(EliminationSpace&, const GaussJordanOptions&, DenseView<double>);
 
 }  // namespace echelon

@@ -142,7 +142,8 @@ void put_back_rows(PivotRange range, const std::int64_t* rows, const T* products
 constexpr std::int64_t row_block = 512;
 
 template <class T>
-void exchange_columns(int threads, DenseView<T> A, const std::int64_t* rows) {
+void exchange_columns(int threads, DenseView<T> A, const std::int64_t* rows, const EliminationState& state) {
+  if (state.rank < A.columns) return;
   const std::int64_t blocks = (A.rows + row_block - 1) / row_block;
 #pragma omp parallel for num_threads(threads) schedule(static) if (A.rows * A.columns > worth_sharing)
   for (std::int64_t block = 0; block < blocks; ++block) {
@@ -232,20 +233,22 @@ void put_back_pivot_rows(OpenMp& /*backend*/, PivotRange range, const std::int64
   put_back_rows(range, rows, products, x);
 }
 template <class T>
-void put_back_columns(Serial& /*backend*/, DenseView<T> A, const std::int64_t* rows) {
-  exchange_columns(1, A, rows);
+void put_back_columns(Serial& /*backend*/, DenseView<T> A, const std::int64_t* rows,
+                      const EliminationState* state) {
+  exchange_columns(1, A, rows, *state);
 }
 template <class T>
-void put_back_columns(OpenMp& backend, DenseView<T> A, const std::int64_t* rows) {
-  exchange_columns(backend.threads(), A, rows);
+void put_back_columns(OpenMp& backend, DenseView<T> A, const std::int64_t* rows,
+                      const EliminationState* state) {
+  exchange_columns(backend.threads(), A, rows, *state);
 }
 template <class T>
-MatrixScan scan(Serial& /*backend*/, DenseView<const T> A, double* row_sums) {
-  return scan_blocks(1, A, row_sums);
+void scan(Serial& /*backend*/, DenseView<const T> A, double* row_sums, MatrixScan* result) {
+  *result = scan_blocks(1, A, row_sums);
 }
 template <class T>
-MatrixScan scan(OpenMp& backend, DenseView<const T> A, double* row_sums) {
-  return scan_blocks(backend.threads(), A, row_sums);
+void scan(OpenMp& backend, DenseView<const T> A, double* row_sums, MatrixScan* result) {
+  *result = scan_blocks(backend.threads(), A, row_sums);
 }
 
 template void factor_panel(Serial&, DenseView<float>, std::int64_t, std::int64_t, float, EliminationState*,
@@ -264,13 +267,13 @@ template void put_back_pivot_rows(Serial&, PivotRange, const std::int64_t*, cons
 template void put_back_pivot_rows(Serial&, PivotRange, const std::int64_t*, const double*, double*);
 template void put_back_pivot_rows(OpenMp&, PivotRange, const std::int64_t*, const float*, float*);
 template void put_back_pivot_rows(OpenMp&, PivotRange, const std::int64_t*, const double*, double*);
-template void put_back_columns(Serial&, DenseView<float>, const std::int64_t*);
-template void put_back_columns(Serial&, DenseView<double>, const std::int64_t*);
-template void put_back_columns(OpenMp&, DenseView<float>, const std::int64_t*);
-template void put_back_columns(OpenMp&, DenseView<double>, const std::int64_t*);
-template MatrixScan scan(Serial&, DenseView<const float>, double*);
-template MatrixScan scan(Serial&, DenseView<const double>, double*);
-template MatrixScan scan(OpenMp&, DenseView<const float>, double*);
-template MatrixScan scan(OpenMp&, DenseView<const double>, double*);
+template void put_back_columns(Serial&, DenseView<float>, const std::int64_t*, const EliminationState*);
+template void put_back_columns(Serial&, DenseView<double>, const std::int64_t*, const EliminationState*);
+template void put_back_columns(OpenMp&, DenseView<float>, const std::int64_t*, const EliminationState*);
+template void put_back_columns(OpenMp&, DenseView<double>, const std::int64_t*, const EliminationState*);
+template void scan(Serial&, DenseView<const float>, double*, MatrixScan*);
+template void scan(Serial&, DenseView<const double>, double*, MatrixScan*);
+template void scan(OpenMp&, DenseView<const float>, double*, MatrixScan*);
+template void scan(OpenMp&, DenseView<const double>, double*, MatrixScan*);
 
 }  // namespace echelon

@@ -35,93 +35,132 @@ __global__ void __launch_bounds__(most_threads)
   if (to >= 0) x[to] = moved;
 }
 
-/// Where each column comes to be when columns k and rows[k] change places for k = n - 1, ..., 0.
-struct FinalColumn {
-  std::int64_t n;
-  const std::int64_t* rows;
-  std::int64_t* places;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    std::int64_t at = i;
-    for (std::int64_t k = n; k-- > 0;) {
-      const std::int64_t row = rows[k];
+constexpr int threads_for_places = 256;
+
+/// sources[j] = the column that comes to be column j when columns k and rows[k] change places for k = n - 1,
+/// ..., 0; or j itself, unless the rank is n. A thread for each.
+__global__ void __launch_bounds__(threads_for_places)
+    find_sources(std::int64_t n, const std::int64_t* rows, const EliminationState* state, int* sources) {
+  constexpr int stage = 1024;
+  __shared__ int staged[stage];
+  const int j = static_cast<int>(blockIdx.x) * threads_for_places + static_cast<int>(threadIdx.x);
+  int at = j;
+  for (int last = state->rank < n ? 0 : static_cast<int>(n); last > 0; last -= stage) {
+    const int first = max(last - stage, 0);
+    __syncthreads();
+    for (int k = first + static_cast<int>(threadIdx.x); k < last; k += threads_for_places) {
+      staged[k - first] = static_cast<int>(rows[k]);
+    }
+    __syncthreads();
+#pragma unroll 8
+    for (int k = last - 1; k >= first; --k) {
+      const int row = staged[k - first];
       at = at == row ? k : (at == k ? row : at);
     }
-    places[i] = at;
   }
-};
+  if (j < n) sources[at] = j;
+}
 
-/// Rows [begin, begin + count), columns in their new places, in a matrix of `count` rows; and back.
-template <class T>
-struct PermuteStrip {
-  DenseView<const T> A;
-  std::int64_t begin, count;
-  const std::int64_t* places;
-  T* strip;
-  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t j = e / count;
-    strip[places[j] * count + e % count] = A.data[j * A.leading + begin + e % count];
-  }
-};
-template <class T>
-struct ReturnStrip {
-  DenseView<T> A;
-  std::int64_t begin, count;
-  const T* strip;
-  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    A.data[e / count * A.leading + begin + e % count] = strip[e];
-  }
-};
+constexpr int threads_of_strip = 128;
+constexpr int columns_of_strip = 4;  // of a block; their loads are under way together
 
-/// What a block of rows contributes to a MatrixScan; `element` is row * columns + column.
+/// strip(i, j) = A(i, sources[j]), side by side.
+template <class T>
+__global__ void __launch_bounds__(threads_of_strip)
+    gather_columns(DenseView<const T> A, const int* sources, T* strip) {
+  const std::int64_t first = std::int64_t{blockIdx.x} * columns_of_strip;
+  for (std::int64_t i = threadIdx.x; i < A.rows; i += threads_of_strip) {
+    T element[columns_of_strip];
+#pragma unroll
+    for (int c = 0; c < columns_of_strip; ++c) {
+      const std::int64_t source = sources[min(first + c, A.columns - 1)];
+      element[c] = A.data[source * A.leading + i];
+    }
+#pragma unroll
+    for (int c = 0; c < columns_of_strip; ++c) {
+      if (first + c < A.columns) strip[(first + c) * A.rows + i] = element[c];
+    }
+  }
+}
+
+/// What a part of a row contributes to a MatrixScan.
 struct ScanPart {
+  double sum;
+  double largest;
+  std::int64_t nonfinite;  // column, or FirstIndex::none
+};
+
+constexpr int scan_warps = 16;
+
+/// A block for 32 rows, a lane for each, and a share of the columns: warp w takes every 16th from the w-th
+/// on. Reads A once.
+template <class T>
+__global__ void __launch_bounds__(warp_size* scan_warps)
+    scan_rows(DenseView<const T> A, std::int64_t share, ScanPart* parts) {
+  __shared__ ScanPart found[scan_warps][warp_size];
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const int warp = static_cast<int>(threadIdx.x) / warp_size;
+  const std::int64_t i = std::int64_t{blockIdx.x} * warp_size + lane;
+  const std::int64_t begin = share * blockIdx.y;
+  const std::int64_t end = min(begin + share, A.columns);
+  ScanPart part{0, 0, FirstIndex::none};
+#pragma unroll 8
+  for (std::int64_t j = begin + warp; j < end; j += scan_warps) {
+    const double magnitude = i < A.rows ? fabs(static_cast<double>(A.data[j * A.leading + i])) : 0.0;
+    part.sum += magnitude;
+    part.largest = magnitude > part.largest ? magnitude : part.largest;
+    if (!(magnitude <= DBL_MAX) && part.nonfinite == FirstIndex::none) part.nonfinite = j;
+  }
+  found[warp][lane] = part;
+  __syncthreads();
+  if (warp > 0 || i >= A.rows) return;
+  for (int w = 1; w < scan_warps; ++w) {
+    const ScanPart other = found[w][lane];
+    part.sum += other.sum;
+    part.largest = other.largest > part.largest ? other.largest : part.largest;
+    part.nonfinite = min(part.nonfinite, other.nonfinite);
+  }
+  parts[blockIdx.y * A.rows + i] = part;
+}
+
+/// `nonfinite` is row * columns + column.
+struct ScanOfRows {
   Largest largest;
   Largest norm_inf;
   FirstIndex nonfinite;
-  friend ECHELON_ANYWHERE ScanPart combine(ScanPart a, ScanPart b) {
+  friend ECHELON_ANYWHERE ScanOfRows combine(ScanOfRows a, ScanOfRows b) {
     return {combine(a.largest, b.largest), combine(a.norm_inf, b.norm_inf),
             combine(a.nonfinite, b.nonfinite)};
   }
 };
 
-constexpr int scan_warps = 16;
-
-/// A block for 32 rows, a lane for each: warp w takes columns w, w + 16, ... Reads A once.
-template <class T>
-__global__ void __launch_bounds__(warp_size* scan_warps)
-    scan_rows(DenseView<const T> A, double* row_sums, ScanPart* rows) {
-  __shared__ double sums[scan_warps][warp_size];
-  __shared__ double largest[scan_warps][warp_size];
-  __shared__ std::int64_t nonfinite[scan_warps][warp_size];
-  const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const int warp = static_cast<int>(threadIdx.x) / warp_size;
-  const std::int64_t i = std::int64_t{blockIdx.x} * warp_size + lane;
-  double sum = 0;
-  double most = 0;
-  std::int64_t first = FirstIndex::none;
-#pragma unroll 8
-  for (std::int64_t j = warp; j < A.columns; j += scan_warps) {
-    const double magnitude = i < A.rows ? fabs(static_cast<double>(A.data[j * A.leading + i])) : 0.0;
-    sum += magnitude;
-    most = magnitude > most ? magnitude : most;
-    if (!(magnitude <= DBL_MAX) && first == FirstIndex::none) first = j;
+struct CombineRow {
+  std::int64_t rows, columns;
+  unsigned shares;
+  const ScanPart* parts;
+  double* row_sums;
+  ECHELON_ANYWHERE ScanOfRows operator()(std::int64_t i) const {
+    ScanPart row = parts[i];
+    for (unsigned s = 1; s < shares; ++s) {
+      const ScanPart part = parts[s * rows + i];
+      row.sum += part.sum;
+      row.largest = part.largest > row.largest ? part.largest : row.largest;
+      row.nonfinite = part.nonfinite < row.nonfinite ? part.nonfinite : row.nonfinite;
+    }
+    row_sums[i] = row.sum;
+    const bool finite = row.nonfinite == FirstIndex::none;
+    return {{row.largest}, {row.sum}, {finite ? FirstIndex::none : i * columns + row.nonfinite}};
   }
-  sums[warp][lane] = sum;
-  largest[warp][lane] = most;
-  nonfinite[warp][lane] = first;
-  __syncthreads();
-  if (warp > 0 || i >= A.rows) return;
-  for (int w = 1; w < scan_warps; ++w) {
-    sum += sums[w][lane];
-    most = largest[w][lane] > most ? largest[w][lane] : most;
-    first = nonfinite[w][lane] < first ? nonfinite[w][lane] : first;
-  }
-  row_sums[i] = sum;
-  rows[i] = {{most}, {sum}, {first == FirstIndex::none ? first : i * A.columns + first}};
-}
+};
 
-struct ScanOfRow {
-  const ScanPart* rows;
-  ECHELON_ANYWHERE ScanPart operator()(std::int64_t i) const { return rows[i]; }
+struct StoreScan {
+  std::int64_t columns;
+  MatrixScan* result;
+  ECHELON_ANYWHERE void operator()(ScanOfRows found) const {
+    const bool finite = found.nonfinite.value == FirstIndex::none;
+    *result = {found.largest.value, found.norm_inf.value, finite ? -1 : found.nonfinite.value / columns,
+               finite ? -1 : found.nonfinite.value % columns};
+  }
 };
 
 /// Cuts panels into leaves, and applies the leaves to each other.
@@ -265,38 +304,55 @@ void put_back_pivot_rows(Cuda& backend, PivotRange range, const std::int64_t* ro
   check(cudaGetLastError());
 }
 
-/// n^2 steps of a comparison, and A read and written twice.
+/// n^2 steps of a comparison, and A read and written twice, once of these in the second-level cache.
 template <class T>
-void put_back_columns(Cuda& backend, DenseView<T> A, const std::int64_t* rows) {
-  constexpr std::int64_t strip_rows = 512;
-  if (A.columns == 0) return;
-  Array<std::int64_t> places(A.device, A.columns);
-  Array<T> strip(A.device, std::min(strip_rows, A.rows) * A.columns);
-  backend.for_each(A.columns, FinalColumn{A.columns, rows, places.data()});
+void put_back_columns(Cuda& backend, DenseView<T> A, const std::int64_t* rows,
+                      const EliminationState* state) {
+  constexpr std::int64_t strip_bytes = std::int64_t{1} << 24;  // stays in the cache
+  const std::int64_t n = A.columns;
+  if (n == 0) return;
+  const CurrentDevice current(backend.device().id());
+  constexpr std::int64_t size = sizeof(T);
+  const std::int64_t strip_rows =
+      std::min(A.rows, std::max<std::int64_t>(strip_bytes / (n * size) / warp_size, 1) * warp_size);
+  Array<int> sources(A.device, n);
+  Array<T> strip(A.device, strip_rows * n);
+  const auto shares = [](std::int64_t count, int share) {
+    return static_cast<unsigned>((count + share - 1) / share);
+  };
+  find_sources<<<shares(n, threads_for_places), threads_for_places, 0, stream()>>>(n, rows, state,
+                                                                                   sources.data());
+  check(cudaGetLastError());
   for (std::int64_t begin = 0; begin < A.rows; begin += strip_rows) {
     const std::int64_t count = std::min(strip_rows, A.rows - begin);
-    backend.for_each(count * A.columns, PermuteStrip<T>{A, begin, count, places.data(), strip.data()});
-    backend.for_each(count * A.columns, ReturnStrip<T>{A, begin, count, strip.data()});
+    gather_columns<T><<<shares(n, columns_of_strip), threads_of_strip, 0, stream()>>>(
+        {A.data + begin, count, n, A.leading, A.device}, sources.data(), strip.data());
+    check(cudaGetLastError());
+    const auto width = static_cast<std::size_t>(count * size);
+    check(cudaMemcpy2DAsync(A.data + begin, static_cast<std::size_t>(A.leading * size), strip.data(), width,
+                            width, static_cast<std::size_t>(n), cudaMemcpyDeviceToDevice, stream()));
   }
 }
 
 template <class T>
-MatrixScan scan(Cuda& backend, DenseView<const T> A, double* row_sums) {
-  if (A.rows == 0) return {};
-  const CurrentDevice current(backend.device().id());
-  Array<ScanPart> rows(A.device, A.rows);
-  Array<ScanPart> all(A.device, 1);
-  const auto blocks = static_cast<unsigned>((A.rows + warp_size - 1) / warp_size);
-  scan_rows<<<blocks, warp_size * scan_warps, 0, stream()>>>(A, row_sums, rows.data());
-  check(cudaGetLastError());
-  backend.reduce(A.rows, ScanOfRow{rows.data()}, Store<ScanPart>{all.data()});
-  const ScanPart part = backend.read(all.data());
-  MatrixScan result{part.largest.value, part.norm_inf.value};
-  if (part.nonfinite.value != FirstIndex::none) {
-    result.row = part.nonfinite.value / A.columns;
-    result.column = part.nonfinite.value % A.columns;
+void scan(Cuda& backend, DenseView<const T> A, double* row_sums, MatrixScan* result) {
+  if (A.rows == 0) {
+    backend.write(MatrixScan{}, result);
+    return;
   }
-  return result;
+  const CurrentDevice current(backend.device().id());
+  constexpr std::int64_t enough_blocks = 512;
+  const std::int64_t row_blocks = (A.rows + warp_size - 1) / warp_size;
+  const std::int64_t most_shares = std::max<std::int64_t>(A.columns / (2 * scan_warps), 1);
+  const std::int64_t wanted = std::clamp<std::int64_t>(enough_blocks / row_blocks, 1, most_shares);
+  const std::int64_t share = std::max<std::int64_t>((A.columns + wanted - 1) / wanted, 1);
+  const auto shares = static_cast<unsigned>(std::max<std::int64_t>((A.columns + share - 1) / share, 1));
+  Array<ScanPart> parts(A.device, A.rows * shares);
+  scan_rows<<<dim3(static_cast<unsigned>(row_blocks), shares), warp_size * scan_warps, 0, stream()>>>(
+      A, share, parts.data());
+  check(cudaGetLastError());
+  backend.reduce(A.rows, CombineRow{A.rows, A.columns, shares, parts.data(), row_sums},
+                 StoreScan{A.columns, result});
 }
 
 template void factor_panel(Cuda&, DenseView<float>, std::int64_t, std::int64_t, float, EliminationState*,
@@ -312,9 +368,9 @@ template void take_pivot_rows(Cuda&, DenseView<float>, PivotRange, const std::in
 template void take_pivot_rows(Cuda&, DenseView<double>, PivotRange, const std::int64_t*, double*);
 template void put_back_pivot_rows(Cuda&, PivotRange, const std::int64_t*, const float*, float*);
 template void put_back_pivot_rows(Cuda&, PivotRange, const std::int64_t*, const double*, double*);
-template void put_back_columns(Cuda&, DenseView<float>, const std::int64_t*);
-template void put_back_columns(Cuda&, DenseView<double>, const std::int64_t*);
-template MatrixScan scan(Cuda&, DenseView<const float>, double*);
-template MatrixScan scan(Cuda&, DenseView<const double>, double*);
+template void put_back_columns(Cuda&, DenseView<float>, const std::int64_t*, const EliminationState*);
+template void put_back_columns(Cuda&, DenseView<double>, const std::int64_t*, const EliminationState*);
+template void scan(Cuda&, DenseView<const float>, double*, MatrixScan*);
+template void scan(Cuda&, DenseView<const double>, double*, MatrixScan*);
 
 }  // namespace echelon

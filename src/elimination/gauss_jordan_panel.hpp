@@ -114,6 +114,13 @@ struct PanelTuning {
 /// A second stream of a GPU, for what can be done beside the large multiplications.
 class SideStream;
 
+/// What eliminations keep from one to the next, for one thread at a time.
+template <class B>
+struct EliminationTools {
+  explicit EliminationTools(const Device& device) : backend(device) {}
+  B backend;
+};
+
 /// The whole elimination on a GPU, queued without waiting, in panels of `block` columns; `both_sides` for the
 /// inverse. ranks[i] (device memory, one more than there are panels) becomes the rank before panel i.
 /// The sizes of all steps are those for a full rank; where a column has no pivot, zeros are multiplied.
@@ -142,13 +149,16 @@ void put_back_pivot_rows(OpenMp& backend, PivotRange range, const std::int64_t* 
 template <class T>
 void put_back_pivot_rows(Cuda& backend, PivotRange range, const std::int64_t* rows, const T* products, T* x);
 
-/// Exchanges columns k and rows[k] of A for k = n - 1, ..., 0: A P, for the inverse.
+/// Exchanges columns k and rows[k] of A for k = n - 1, ..., 0: A P, for the inverse. Does nothing unless
+/// state->rank is A.columns.
 template <class T>
-void put_back_columns(Serial& backend, DenseView<T> A, const std::int64_t* rows);
+void put_back_columns(Serial& backend, DenseView<T> A, const std::int64_t* rows,
+                      const EliminationState* state);
 template <class T>
-void put_back_columns(OpenMp& backend, DenseView<T> A, const std::int64_t* rows);
+void put_back_columns(OpenMp& backend, DenseView<T> A, const std::int64_t* rows,
+                      const EliminationState* state);
 template <class T>
-void put_back_columns(Cuda& backend, DenseView<T> A, const std::int64_t* rows);
+void put_back_columns(Cuda& backend, DenseView<T> A, const std::int64_t* rows, const EliminationState* state);
 
 /// A matrix at a glance.
 struct MatrixScan {
@@ -158,12 +168,21 @@ struct MatrixScan {
   std::int64_t column = -1;
 };
 
-/// One pass over A. `row_sums`: A.rows() elements for the sums of magnitudes along the rows.
+/// One pass over A. `row_sums`: A.rows() elements for the sums of magnitudes along the rows. `result` is in
+/// the backend's memory; does not wait.
 template <class T>
-MatrixScan scan(Serial& backend, DenseView<const T> A, double* row_sums);
+void scan(Serial& backend, DenseView<const T> A, double* row_sums, MatrixScan* result);
 template <class T>
-MatrixScan scan(OpenMp& backend, DenseView<const T> A, double* row_sums);
+void scan(OpenMp& backend, DenseView<const T> A, double* row_sums, MatrixScan* result);
 template <class T>
-MatrixScan scan(Cuda& backend, DenseView<const T> A, double* row_sums);
+void scan(Cuda& backend, DenseView<const T> A, double* row_sums, MatrixScan* result);
+
+/// The same, and waits.
+template <class T, class B>
+MatrixScan scan(B& backend, DenseView<const T> A, double* row_sums) {
+  Array<MatrixScan> result(A.device, 1);
+  scan(backend, A, row_sums, result.data());
+  return backend.read(result.data());
+}
 
 }  // namespace echelon

@@ -10,7 +10,10 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 namespace echelon {
 
@@ -39,16 +42,49 @@ void check_same_memory(const Device& device, const Device& operand, const char* 
 
 }  // namespace
 
+/// Spaces that no call is using.
+template <class T>
+class GaussJordan<T>::Kept {
+ public:
+  explicit Kept(const Device& device) : device_(device) {}
+
+  /// f<Side>(space), with an idle space or a new one.
+  template <class F>
+  auto with_space(const F& f) {
+    std::unique_ptr<EliminationSpace> space = take();
+    auto result = on_side(device_, [&]<class Side>() { return f.template operator()<Side>(*space); });
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(space));
+    return result;
+  }
+
+ private:
+  std::unique_ptr<EliminationSpace> take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) {
+      return on_side(device_, [&]<class Side>() { return make_elimination_space<Side, T>(device_); });
+    }
+    std::unique_ptr<EliminationSpace> space = std::move(idle_.back());
+    idle_.pop_back();
+    return space;
+  }
+
+  Device device_;
+  std::mutex mutex_;  // guards idle_
+  std::vector<std::unique_ptr<EliminationSpace>> idle_;
+};
+
 template <class T>
 GaussJordan<T>::GaussJordan(const Device& device, const GaussJordanOptions& options)
-    : device_(device), options_(options) {
+    : device_(device), options_(options), kept_(std::make_shared<Kept>(device)) {
   require(device);
 }
 
 template <class T>
 EchelonForm<T> GaussJordan<T>::reduce(Dense<T> A) const {
   check_same_memory(device_, A.device(), "A");
-  return on_side(device_, [&]<class Side>() { return reduce_on<Side, T>(device_, options_, std::move(A)); });
+  return kept_->with_space(
+      [&]<class Side>(EliminationSpace& space) { return reduce_on<Side, T>(space, options_, std::move(A)); });
 }
 
 template <class T>
@@ -65,7 +101,8 @@ GeneralSolution<T> GaussJordan<T>::solve(MatrixRef<T> A, DenseView<const T> B) c
   }
   check_same_memory(device_, A.device(), "A");
   check_same_memory(device_, B.device, "B");
-  return on_side(device_, [&]<class Side>() { return solve_on<Side, T>(device_, options_, A, B); });
+  return kept_->with_space(
+      [&]<class Side>(EliminationSpace& space) { return solve_on<Side, T>(space, options_, A, B); });
 }
 
 template <class T>
@@ -75,7 +112,8 @@ Report GaussJordan<T>::invert(DenseView<T> A) const {
         fmt::format("A is {} by {}; only a square matrix has an inverse", A.rows, A.columns));
   }
   check_same_memory(device_, A.device, "A");
-  return on_side(device_, [&]<class Side>() { return invert_on<Side, T>(device_, options_, A); });
+  return kept_->with_space(
+      [&]<class Side>(EliminationSpace& space) { return invert_on<Side, T>(space, options_, A); });
 }
 
 template <class T>

@@ -224,6 +224,8 @@ int bring_into_range(B& backend, DenseView<T> A, double magnitude) {
 template <class B, class T>
 Dense<T> null_basis(B& backend, DenseView<const T> R, const std::vector<std::int64_t>& pivot_columns,
                     const T* scale) {
+  const auto rank = static_cast<std::int64_t>(pivot_columns.size());
+  if (rank == R.columns) return Dense<T>(R.device, R.columns, 0);
   std::vector<std::int64_t> pivots(static_cast<std::size_t>(R.columns), -1);
   for (std::size_t k = 0; k < pivot_columns.size(); ++k) {
     pivots[static_cast<std::size_t>(pivot_columns[k])] = static_cast<std::int64_t>(k);
@@ -251,8 +253,11 @@ class EliminatedSystem {
  public:
   /// For solves of up to `columns_at_once` right-hand sides at a time.
   struct Space : Workspace {
-    Space(const EliminatedSystem& system, std::int64_t columns)
-        : transformed(system.device_, system.rows(), columns),
+    /// With a backend of its own, or with `shared`.
+    Space(const EliminatedSystem& system, std::int64_t columns, B* shared)
+        : own(shared == nullptr ? std::make_unique<B>(system.device_) : nullptr),
+          backend(shared == nullptr ? *own : *shared),
+          transformed(system.device_, system.rows(), columns),
           residual(system.device_, system.rows(), columns),
           candidate(system.device_, system.columns(), columns),
           panel(system.elimination_->make_scratch(columns)),
@@ -262,6 +267,8 @@ class EliminatedSystem {
       return transformed.bytes() + residual.bytes() + candidate.bytes() + panel.rows.bytes() +
              panel.columns.bytes();
     }
+    std::unique_ptr<B> own;
+    B& backend;
     Dense<T> transformed, residual, candidate;
     PanelScratch<T> panel;
     Array<Largest> largest;
@@ -269,8 +276,9 @@ class EliminatedSystem {
   };
   static constexpr std::int64_t columns_at_once = 64;
 
-  EliminatedSystem(const Device& device, const GaussJordanOptions& options)
-      : backend_(device), device_(device), options_(options) {}
+  /// `tools` are used as long as it lives.
+  EliminatedSystem(EliminationTools<B>& tools, const GaussJordanOptions& options)
+      : tools_(tools), backend_(tools.backend), device_(backend_.device()), options_(options) {}
   EliminatedSystem(const EliminatedSystem&) = delete;
   EliminatedSystem& operator=(const EliminatedSystem&) = delete;
 
@@ -280,25 +288,14 @@ class EliminatedSystem {
     row_scale_ = column_scale_ = Array<T>();
     row_sums_ = Array<double>(device_, A.rows());
     matrix_ = std::move(A);
-    MatrixScan found = scan<T>(backend_, matrix_.view(), row_sums_.data());
+    const auto [given, scaled] = measure(equilibrate);
     nonfinite_column_.reset();
-    given_norm_ = found.norm_inf;
-    if (found.row >= 0) return not_finite(found);
-    exponent_ = 0;
-    if (equilibrate) {
-      balance();
-    } else {
-      exponent_ = bring_into_range<B, T>(backend_, matrix_.view(), found.largest);
-    }
-    if (equilibrate || exponent_ != 0) {
-      Array<double> scaled_sums(device_, matrix_.rows());
-      found = scan<T>(backend_, matrix_.view(), scaled_sums.data());
-    }
-    norm_ = found.norm_inf;
-    elimination_ = std::make_unique<Elimination<B, T>>(backend_, matrix_.view(),
-                                                       panel_columns<B>(options_, rows(), columns()),
-                                                       static_cast<T>(relative_tolerance() * norm_));
-    elimination_->reduce();
+    given_norm_ = given.norm_inf;
+    if (given.row >= 0) return not_finite(given);
+    norm_ = scaled.norm_inf;
+    elimination_ = std::make_unique<Elimination<B, T>>(tools_, matrix_.view(),
+                                                       panel_columns<B>(options_, rows(), columns()));
+    elimination_->reduce(static_cast<T>(relative_tolerance() * norm_));
     if (elimination_->state().overflow_column >= 0) return overflowed(elimination_->state().overflow_column);
     look_at_pivots();
     return {};
@@ -309,7 +306,7 @@ class EliminatedSystem {
   [[nodiscard]] std::int64_t rank() const { return facts_.rank; }
   [[nodiscard]] double norm_inf() const { return given_norm_; }  ///< of A as it was given
   [[nodiscard]] Dense<T> null_space() {
-    return null_basis<B, T>(backend_, matrix_.view(), pivot_columns_, pointer(column_scale_));
+    return null_basis<B, T>(backend_, matrix_.view(), pivot_columns(), pointer(column_scale_));
   }
   [[nodiscard]] const Facts& facts() const { return facts_; }
   [[nodiscard]] std::optional<std::int64_t> nonfinite_column() const { return nonfinite_column_; }
@@ -318,24 +315,26 @@ class EliminatedSystem {
     if (rank() == 0) return rows() == 0 || columns() == 0 ? 1 : 0;
     return norm_ > 0 ? std::min(1.0, scaled_distance_ / norm_) : 0;
   }
-  [[nodiscard]] const std::vector<std::int64_t>& pivot_columns() const { return pivot_columns_; }
+  [[nodiscard]] const std::vector<std::int64_t>& pivot_columns() const {
+    return elimination_->record().columns;
+  }
   [[nodiscard]] const std::vector<std::int64_t>& row_permutation() const { return row_permutation_; }
-  [[nodiscard]] const std::vector<T>& pivots() const { return pivots_; }
+  [[nodiscard]] const std::vector<T>& pivots() const { return elimination_->record().values; }
   /// How many exchanges of two rows there were.
   [[nodiscard]] std::int64_t exchanges() const { return exchanges_; }
   /// A was multiplied by 2 to this power.
   [[nodiscard]] int exponent() const { return exponent_; }
   /// Where the transformation is, and the columns of R that have no pivot.
   [[nodiscard]] Dense<T>& matrix() { return matrix_; }
-  [[nodiscard]] B& backend() { return backend_; }
+  [[nodiscard]] B& backend() const { return backend_; }
   [[nodiscard]] const Elimination<B, T>& elimination() const { return *elimination_; }
   [[nodiscard]] std::size_t bytes() const {
     return matrix_.bytes() + (elimination_ ? elimination_->bytes() : 0) + row_scale_.bytes() +
            column_scale_.bytes() + row_sums_.bytes();
   }
 
-  [[nodiscard]] std::unique_ptr<Space> make_space(std::int64_t columns) const {
-    return std::make_unique<Space>(*this, std::min(columns, columns_at_once));
+  [[nodiscard]] std::unique_ptr<Space> make_space(std::int64_t columns, B* shared = nullptr) const {
+    return std::make_unique<Space>(*this, std::min(columns, columns_at_once), shared);
   }
 
   /// A particular solution of A X = B, refined, for views in columns.
@@ -350,19 +349,19 @@ class EliminatedSystem {
   /// X = X + a particular solution for the right-hand sides.
   void add_solution(Space& space, DenseView<const T> right, DenseView<T> X) const {
     using namespace gauss_jordan_detail;
-    B backend(device_);
+    B& backend = space.backend;
     const DenseView<T> Y = column_range(space.transformed.view(), 0, right.columns);
     backend.for_each(rows() * right.columns, ScaleRows<T>{right, pointer(row_scale_), Y});
     elimination_->transform(backend, Y, space.panel);
     const T factor = static_cast<T>(std::ldexp(1.0, exponent_));
-    backend.for_each(rank() * right.columns, AddAtPivots<T>{Y, rank(), elimination_->columns().data(),
-                                                            pointer(column_scale_), factor, X});
+    backend.for_each(rank() * right.columns,
+                     AddAtPivots<T>{Y, rank(), elimination_->columns(), pointer(column_scale_), factor, X});
   }
 
   /// r = b - A x for one column; the row where it is largest beside ||a_i||_1 ||x||_inf + |b_i|.
   gauss_jordan_detail::WorstRow worst_row(Space& space, const MatrixRef<T>& A, const T* b, const T* x) const {
     using namespace gauss_jordan_detail;
-    B backend(device_);
+    B& backend = space.backend;
     T* r = space.residual.data();
     backend.copy(rows(), b, r);
     multiply(backend, T{-1}, A, x, T{1}, r);
@@ -425,6 +424,31 @@ class EliminatedSystem {
             "the elimination overflowed at column " + std::to_string(column) + " (from 0)"};
   }
 
+  struct Measured {
+    MatrixScan given, scaled;
+  };
+  /// Scans the matrix, scales it as it is to be eliminated, and scans it again.
+  Measured measure(bool equilibrate) {
+    Array<Measured> found(device_, 1);
+    Array<double> scaled_sums(device_, rows());
+    const auto scan_scaled = [&] {
+      scan<T>(backend_, matrix_.view(), scaled_sums.data(), &found.data()->scaled);
+    };
+    scan<T>(backend_, matrix_.view(), row_sums_.data(), &found.data()->given);
+    exponent_ = 0;
+    if (equilibrate) {
+      balance();
+      scan_scaled();
+      return backend_.read(found.data());
+    }
+    const MatrixScan given = backend_.read(&found.data()->given);
+    if (given.row >= 0) return {given, given};
+    exponent_ = bring_into_range<B, T>(backend_, matrix_.view(), given.largest);
+    if (exponent_ == 0) return {given, given};
+    scan_scaled();
+    return backend_.read(found.data());
+  }
+
   void balance() {
     using namespace gauss_jordan_detail;
     row_scale_ = Array<T>(device_, rows());
@@ -442,14 +466,12 @@ class EliminatedSystem {
 
   void look_at_pivots() {
     const EliminationState& state = elimination_->state();
-    const auto first = [&](const auto& array) {
-      auto all = array.to_vector();
-      all.resize(static_cast<std::size_t>(state.rank));
-      return all;
-    };
-    pivot_columns_ = first(elimination_->columns());
-    pivots_ = first(elimination_->values());
-    permute(first(elimination_->rows()));
+    const EliminationRecord<T>& record = elimination_->record();
+    row_permutation_ = record.origins(rows());
+    exchanges_ = 0;
+    for (std::size_t k = 0; k < record.rows.size(); ++k) {
+      exchanges_ += record.rows[k] != static_cast<std::int64_t>(k) ? 1 : 0;
+    }
     const auto unscaled = [&](double value) { return std::ldexp(value, -exponent_); };
     facts_ = {};
     facts_.rank = state.rank;
@@ -459,7 +481,7 @@ class EliminatedSystem {
     scaled_distance_ = 0;
     if (state.rank == 0) return;
     facts_.smallest_accepted_pivot = unscaled(state.smallest_accepted);
-    scaled_distance_ = estimate_distance();
+    scaled_distance_ = find_distance();
     facts_.distance_to_lower_rank = unscaled(scaled_distance_);
     constexpr double clear_gap = 1000;
     constexpr double clear_of_tolerance = 10;
@@ -468,26 +490,19 @@ class EliminatedSystem {
                       !(scaled_distance_ > tolerance);
   }
 
-  void permute(const std::vector<std::int64_t>& exchanged) {
-    row_permutation_.resize(static_cast<std::size_t>(rows()));
-    for (std::size_t i = 0; i < row_permutation_.size(); ++i) {
-      row_permutation_[i] = static_cast<std::int64_t>(i);
-    }
-    exchanges_ = 0;
-    for (std::size_t k = 0; k < exchanged.size(); ++k) {
-      const auto other = static_cast<std::size_t>(exchanged[k]);
-      exchanges_ += other != k ? 1 : 0;
-      std::swap(row_permutation_[k], row_permutation_[other]);
-    }
+  /// 1 / ||C^-1||_inf. C^-1 is the leading part of T: its norm, or the estimator's 1-norm of the transpose.
+  double find_distance() {
+    PanelScratch<T> scratch = elimination_->make_scratch(1);
+    const double inverse =
+        elimination_->multiplied_out() ? elimination_->inverse_norm(scratch) : estimate_inverse(scratch);
+    return std::isfinite(inverse) && inverse > 0 ? 1 / inverse : 0;
   }
 
-  /// 1 / ||C^-1||_inf: the estimator's 1-norm, of the transpose. C^-1 is the leading part of T.
-  double estimate_distance() {
+  double estimate_inverse(PanelScratch<T>& scratch) {
     using namespace gauss_jordan_detail;
     const std::int64_t r = rank();
     const Array<std::int64_t> places(device_, std::span<const std::int64_t>(row_permutation_));
     Array<T> x(device_, rows());
-    PanelScratch<T> scratch = elimination_->make_scratch(1);
     const auto solve = [&](bool transposed, T* v) {
       backend_.fill(rows(), T{0}, x.data());
       if (transposed) {
@@ -500,8 +515,7 @@ class EliminatedSystem {
         backend_.for_each(r, FromPlaces<T>{places.data(), x.data(), v});
       }
     };
-    const double inverse = estimate_inverse_norm_one<T>(backend_, r, solve);
-    return std::isfinite(inverse) && inverse > 0 ? 1 / inverse : 0;
+    return estimate_inverse_norm_one<T>(backend_, r, solve);
   }
 
   static double largest(B& backend, Space& space, std::int64_t n, const T* x) {
@@ -510,7 +524,7 @@ class EliminatedSystem {
   }
 
   void solve_some(Space& space, const MatrixRef<T>& A, DenseView<const T> right, DenseView<T> X) const {
-    B backend(device_);
+    B& backend = space.backend;
     for (std::int64_t j = 0; j < X.columns; ++j) backend.fill(X.rows, T{0}, X.column(j));
     add_solution(space, right, X);
     refine(backend, space, A, right, X);
@@ -557,7 +571,8 @@ class EliminatedSystem {
     return norms;
   }
 
-  B backend_;
+  EliminationTools<B>& tools_;
+  B& backend_;
   Device device_;
   GaussJordanOptions options_;
   Dense<T> matrix_;
@@ -569,8 +584,7 @@ class EliminatedSystem {
   double scaled_distance_ = 0;
   std::unique_ptr<Elimination<B, T>> elimination_;
   Facts facts_;
-  std::vector<std::int64_t> pivot_columns_, row_permutation_;
-  std::vector<T> pivots_;
+  std::vector<std::int64_t> row_permutation_;
   std::int64_t exchanges_ = 0;
   std::optional<std::int64_t> nonfinite_column_;
 };

@@ -82,7 +82,7 @@ struct SummariseDenseRow {
 template <class B, class T>
 class BackendAudit final : public Audit<T> {
  public:
-  explicit BackendAudit(const Device& device) : backend_(device), vector_(device, 1), matrix_(device, 1) {}
+  explicit BackendAudit(const Device& device) : backend_(device), summaries_(device, 1), matrix_(device, 1) {}
 
   MatrixFacts matrix(const MatrixRef<T>& A) override {
     const Store<RowSummary> store{matrix_.data()};
@@ -108,35 +108,60 @@ class BackendAudit final : public Audit<T> {
   }
 
   VectorFacts vector(std::int64_t n, const T* x) override {
-    VectorSummary summary = summarise(n, x, 1);
-    double scale = 1;
-    // Squares that overflowed, or underflowed enough to matter: once more, scaled by a power of two.
-    const bool risky = summary.squares > 1e300 || summary.squares < 1e-280;
-    if (risky && summary.nonfinite.value == FirstIndex::none && summary.largest.value > 0) {
-      scale = std::exp2(-std::ilogb(summary.largest.value));
-      summary = summarise(n, x, scale);
-    }
-    VectorFacts facts{std::sqrt(summary.squares) / scale, summary.largest.value};
-    if (summary.nonfinite.value != FirstIndex::none) facts.nonfinite = summary.nonfinite.value;
-    return facts;
+    VectorSummary* const summary = &summaries_.data()->residual;
+    summarise(n, x, 1, summary);
+    return facts(n, x, backend_.read(summary));
   }
 
   VectorFacts residual(const MatrixRef<T>& A, const T* b, const T* x, T* r) override {
-    backend_.copy(A.rows(), b, r);
-    multiply(backend_, T{-1}, A, x, T{1}, r);
+    subtract_product(A, b, x, r);
     return vector(A.rows(), r);
+  }
+
+  SolutionFacts solution(const MatrixRef<T>& A, const T* b, const T* x, T* r) override {
+    Summaries* const there = summaries_.data();
+    summarise(A.rows(), b, 1, &there->right);
+    summarise(A.columns(), x, 1, &there->answer);
+    subtract_product(A, b, x, r);
+    summarise(A.rows(), r, 1, &there->residual);
+    const Summaries found = backend_.read(there);
+    return {facts(A.rows(), b, found.right), facts(A.columns(), x, found.answer),
+            facts(A.rows(), r, found.residual)};
   }
 
   void synchronize() override { backend_.synchronize(); }
 
  private:
-  VectorSummary summarise(std::int64_t n, const T* x, double scale) {
-    backend_.reduce(n, SummariseElement<T>{x, scale}, Store<VectorSummary>{vector_.data()});
-    return backend_.read(vector_.data());
+  struct Summaries {
+    VectorSummary right, answer, residual;
+  };
+
+  void subtract_product(const MatrixRef<T>& A, const T* b, const T* x, T* r) {
+    backend_.copy(A.rows(), b, r);
+    multiply(backend_, T{-1}, A, x, T{1}, r);
+  }
+
+  VectorFacts facts(std::int64_t n, const T* x, VectorSummary summary) {
+    double scale = 1;
+    // Squares that overflowed, or underflowed enough to matter: once more, scaled by a power of two.
+    const bool risky = summary.squares > 1e300 || summary.squares < 1e-280;
+    if (risky && summary.nonfinite.value == FirstIndex::none && summary.largest.value > 0) {
+      scale = std::exp2(-std::ilogb(summary.largest.value));
+      VectorSummary* const again = &summaries_.data()->residual;
+      summarise(n, x, scale, again);
+      summary = backend_.read(again);
+    }
+    VectorFacts result{std::sqrt(summary.squares) / scale, summary.largest.value};
+    if (summary.nonfinite.value != FirstIndex::none) result.nonfinite = summary.nonfinite.value;
+    return result;
+  }
+
+  void summarise(std::int64_t n, const T* x, double scale, VectorSummary* result) {
+    backend_.reduce(n, SummariseElement<T>{x, scale}, Store<VectorSummary>{result});
   }
 
   B backend_;
-  Array<VectorSummary> vector_;
+  Array<Summaries> summaries_;
   Array<RowSummary> matrix_;
 };
 

@@ -22,6 +22,10 @@ struct VectorFacts {
   std::optional<std::int64_t> nonfinite = {};  ///< first NaN or Inf
 };
 
+struct SolutionFacts {
+  VectorFacts right, answer, residual;
+};
+
 template <class T>
 class Audit {
  public:
@@ -34,6 +38,8 @@ class Audit {
   virtual VectorFacts vector(std::int64_t n, const T* x) = 0;
   /// r = b - A x, and its facts. r has room for n elements.
   virtual VectorFacts residual(const MatrixRef<T>& A, const T* b, const T* x, T* r) = 0;
+  /// r = b - A x, and the facts of b, x and r, with one wait.
+  virtual SolutionFacts solution(const MatrixRef<T>& A, const T* b, const T* x, T* r) = 0;
   /// Waits for the work queued on the device, so that clocks are honest.
   virtual void synchronize() = 0;
 };
