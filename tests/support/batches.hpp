@@ -104,6 +104,38 @@ void check_inverses(const Device& device, std::int64_t n, std::int64_t count) {
   }
 }
 
+/// Of few different numbers: some singular, and many candidates for a pivot of the same size.
+template <class T>
+Dense<T> small_integers(std::int64_t n, std::int64_t b) {
+  Dense<T> a = zeros<T>(n, n);
+  std::mt19937 generator(static_cast<unsigned>(b + 1));
+  const auto scale = static_cast<T>(std::ldexp(1.0, static_cast<int>(b % 3 - 1) * 40));
+  for (std::int64_t e = 0; e < n * n; ++e)
+    a[e] = scale * static_cast<T>(static_cast<int>(generator() % 3) - 1);
+  return a;
+}
+
+/// The same outcomes and inverses as on the host.
+template <class T>
+void check_ties(const Device& device, std::int64_t n, std::int64_t count) {
+  SCOPED_TRACE("n = " + std::to_string(n));
+  Batch<T> here(n, n, count, 0);
+  for (std::int64_t b = 0; b < count; ++b) here.set(b, small_integers<T>(n, b));
+  Array<T> there = Array<T>(Device(), std::span<const T>(here.elements)).to(device);
+  const std::vector<BatchOutcome> outcomes = invert_batch(here.in(there)).to_vector();
+  Array<T> again(Device(), std::span<const T>(here.elements));
+  const std::vector<BatchOutcome> expected = invert_batch(here.in(again)).to_vector();
+  here.elements = there.to_vector();
+  for (std::int64_t b = 0; b < count; ++b) {
+    const auto k = static_cast<std::size_t>(b);
+    EXPECT_EQ(outcomes[k].status, expected[k].status) << "matrix " << b;
+    EXPECT_EQ(outcomes[k].column, expected[k].column) << "matrix " << b;
+    if (outcomes[k].status == Status::direct) {
+      EXPECT_LT(inverse_ratio(here.get(b), small_integers<T>(n, b)), 30) << "matrix " << b;
+    }
+  }
+}
+
 template <class T>
 void check_solutions(const Device& device, std::int64_t n, std::int64_t k, std::int64_t count) {
   SCOPED_TRACE("n = " + std::to_string(n) + ", k = " + std::to_string(k));
