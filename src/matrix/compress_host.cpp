@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <exception>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -476,6 +477,56 @@ CompressedRows<typename Entries::Value> compress_directly(OpenMp& backend, const
   return BucketSort<Entries>(backend.device(), rows, std::move(buckets))(threads);
 }
 
+/// Where the image of an entry would be among the ascending columns of its row.
+inline const std::int32_t* find_place(const std::int32_t* columns, const std::int32_t* end,
+                                      std::int32_t column) {
+  constexpr std::ptrdiff_t few = 16;  // the same steps in many rows, as a processor expects them
+  if (end - columns > few) return std::lower_bound(columns, end, column);
+  while (columns != end && *columns < column) ++columns;
+  return columns;
+}
+
+/// Rows [begin, end) of the transpose of a square matrix whose pattern is symmetric: the columns stay, and
+/// each entry takes the value of its mirror image. False where one has none.
+template <class T>
+bool reflect_rows(const TransposedEntries<T>& entries, std::int64_t begin, std::int64_t end,
+                  CompressedRows<T>& result) {
+  const std::int32_t* columns = entries.rows;
+  for (std::int64_t row = begin; row < end; ++row) {
+    result.offsets[row] = entries.offsets[row];
+    for (std::int64_t k = entries.offsets[row]; k < entries.offsets[row + 1]; ++k) {
+      const std::int32_t column = columns[k];
+      const std::int32_t* other_end = columns + entries.offsets[column + 1];
+      const std::int32_t* image =
+          find_place(columns + entries.offsets[column], other_end, static_cast<std::int32_t>(row));
+      if (image == other_end || *image != row) return false;
+      result.columns[k] = column;
+      result.values[k] = entries.values[image - columns];
+    }
+  }
+  return true;
+}
+
+/// For entries that are local: different ones have different images, so that the pattern is symmetric when
+/// none is missing. Nothing if one is, which shows early in most. Bytes: the matrix once and its columns once
+/// more, and the result once.
+template <class T>
+std::optional<CompressedRows<T>> compress_by_mirror(OpenMp& backend, const TransposedEntries<T>& entries) {
+  constexpr std::int64_t block = 1024;
+  const std::int64_t rows = entries.offset_count;
+  const std::int64_t blocks = (rows + block - 1) / block;
+  auto result = uninitialised<T>(backend.device(), rows, entries.count);
+  std::atomic<bool> missing = false;
+#pragma omp parallel for num_threads(backend.threads()) schedule(dynamic)
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    if (missing.load(std::memory_order_relaxed)) continue;
+    if (!reflect_rows(entries, b * block, std::min((b + 1) * block, rows), result)) missing = true;
+  }
+  if (missing) return std::nullopt;
+  result.offsets[rows] = entries.count;
+  return result;
+}
+
 /// Below this many entries one thread is done before others are awake.
 constexpr std::int64_t worth_sharing = 1 << 15;
 
@@ -483,11 +534,18 @@ constexpr std::int64_t worth_sharing = 1 << 15;
 
 template <class Backend, class Entries>
 CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries& entries, std::int64_t rows,
-                                                 std::int64_t /*columns*/) {
+                                                 [[maybe_unused]] std::int64_t columns) {
   if constexpr (std::is_same_v<Backend, OpenMp>) {
     if (entries.count > worth_sharing) {
       const bool few_counters = rows <= entries.count;
-      if (few_counters && is_local(entries)) return compress_directly(backend, entries, rows);
+      if (few_counters && is_local(entries)) {
+        if constexpr (std::is_same_v<Entries, TransposedEntries<typename Entries::Value>>) {
+          if (rows == columns) {
+            if (auto result = compress_by_mirror(backend, entries)) return std::move(*result);
+          }
+        }
+        return compress_directly(backend, entries, rows);
+      }
       return compress_by_buckets(backend.device(), backend.threads(), entries, rows);
     }
   }

@@ -116,6 +116,27 @@ inline void scatter(EntryList& list, std::int64_t count, std::mt19937& random) {
   for (std::int64_t k = 0; k < count; ++k) list.add(row(random), column(random), value(random));
 }
 
+/// Pairs of mirror images with different values, and a row and a column that have everything.
+inline EntryList mirrored(std::int64_t n, std::int64_t pairs, std::mt19937& random) {
+  EntryList half{"mirrored", n, n, {}};
+  scatter(half, pairs, random);
+  for (std::int64_t i = 0; i < n; ++i) half.add(n / 3, i, 1.0);
+  EntryList list{"mirrored", n, n, {}};
+  for (const auto& [place, value] : elements_of<double>(half)) {
+    list.add(place.first, place.second, value);
+    list.add(place.second, place.first, 2 * value);
+  }
+  return list;
+}
+
+/// Takes one entry of those off the diagonal out that `mirrored` makes certain.
+inline void break_mirror(EntryList& list) {
+  list.name += ", without one";
+  std::erase_if(list.entries, [&](const auto& entry) {
+    return entry.row == list.rows / 3 && entry.column == list.columns - 1;
+  });
+}
+
 /// Square and rectangular, few and many entries, empty rows, a dense row, a dense column, a band, one place
 /// many times. `large` scales the biggest.
 inline std::vector<EntryList> awkward_lists(std::int64_t large, unsigned seed) {

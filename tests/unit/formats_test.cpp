@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,23 @@ TYPED_TEST(Formats, CooBecomesCsc) {
     EXPECT_EQ(got.rows(), list.rows);
     EXPECT_TRUE(equal_bits(got.transpose(), csr_of(list.columns, list.rows, transposed(elements))));
   });
+}
+
+TYPED_TEST(Formats, TransposeOfSymmetricAndNearlySymmetricPatterns) {
+  using T = TypeParam;
+  std::mt19937 random(9);
+  for (const std::int64_t n : {2, 33, 9'001}) {
+    EntryList list = mirrored(n, 4 * n, random);
+    for (const bool symmetric : {true, false}) {
+      if (!symmetric) break_mirror(list);
+      SCOPED_TRACE(list.name);
+      const Elements<T> elements = elements_of<T>(list);
+      const Csr<T> a = csr_of(n, n, elements);
+      for (const Device& device : devices) {
+        EXPECT_TRUE(equal_bits(transpose(a.to(device)), csr_of(n, n, transposed(elements)))) << device.name();
+      }
+    }
+  }
 }
 
 TYPED_TEST(Formats, Transpose) {
