@@ -156,7 +156,10 @@ class BareElimination {
         columns_(ec::Device::cuda(), n),
         values_(ec::Device::cuda(), n),
         scratch_{ec::Array<T>(ec::Device::cuda(), block * n), ec::Array<T>(ec::Device::cuda(), block * n)} {}
-  void prepare() { backend_.write(ec::EliminationState{}, state_.data()); }
+  void prepare() {
+    backend_.write(ec::EliminationState{}, state_.data());
+    backend_.fill(1, std::int64_t{0}, ranks_.data());
+  }
   void run(ec::Dense<T>& a, bool inverse, const ec::PanelTuning& tuning, ec::SideStream* side) {
     ec::eliminate<T>(backend_, a.view(), block_, inverse, T{0}, state_.data(), ranks_.data(),
                      {rows_.data(), columns_.data(), values_.data()}, scratch_, tuning, side);

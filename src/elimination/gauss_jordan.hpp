@@ -29,7 +29,7 @@ template <class Side, class T>
                                        Dense<T> A);
 template <class Side, class T>
 [[nodiscard]] GeneralSolution<T> solve_on(EliminationSpace& space, const GaussJordanOptions& options,
-                                          const MatrixRef<T>& A, DenseView<const T> B);
+                                          const MatrixRef<T>& A, DenseView<const T> right);
 template <class Side, class T>
 [[nodiscard]] Report invert_on(EliminationSpace& space, const GaussJordanOptions& options, DenseView<T> A);
 template <class Side, class T>

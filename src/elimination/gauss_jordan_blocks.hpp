@@ -257,9 +257,8 @@ class Elimination {
   [[nodiscard]] double inverse_norm(PanelScratch<T>& scratch) const {
     const DenseView<const T> G = whole_transformation(tools_->backend, scratch);
     Array<double> row_sums(A_.device, G.columns);
-    return scan<T>(tools_->backend, DenseView<const T>(G.data, G.columns, G.columns, G.leading, G.device),
-                   row_sums.data())
-        .norm_inf;
+    const DenseView<const T> C_inverse{G.data, G.columns, G.columns, G.leading, G.device};
+    return scan<T>(*tools_, C_inverse, row_sums.data()).norm_inf;
   }
 
   /// What `transform` needs for X of so many columns.

@@ -84,15 +84,42 @@ class SideStream {
   OwnedEvent here_, there_;
 };
 
+/// Memory of the host that the GPU writes to.
+template <>
+class Mailbox<Cuda> {
+ public:
+  static constexpr std::size_t room = 512;
+
+  explicit Mailbox(const Device& device) {
+    const CurrentDevice current(device.id());
+    memory_ = make_owned<OwnedMemory>(
+        [](void** memory) { return cudaHostAlloc(memory, room, cudaHostAllocDefault); });
+    marked_ = make_owned<OwnedEvent>(cudaEventCreateWithFlags, cudaEventDisableTiming);
+  }
+  template <class V>
+  [[nodiscard]] V* at() {
+    static_assert(sizeof(V) <= room && std::is_trivially_copyable_v<V>);
+    return static_cast<V*>(memory_.get());
+  }
+  void mark() { check(cudaEventRecord(marked_.get(), stream())); }
+  void wait() { check(cudaEventSynchronize(marked_.get())); }
+
+ private:
+  using OwnedMemory = Owned<void*, cudaFreeHost>;
+  OwnedMemory memory_;
+  OwnedEvent marked_;
+};
+
 template <>
 struct EliminationTools<Cuda> {
-  explicit EliminationTools(const Device& device) : backend(device) {}
+  explicit EliminationTools(const Device& device) : backend(device), mailbox(device) {}
   /// Made when it is first needed.
   SideStream& side() {
     if (side_ == nullptr) side_ = std::make_unique<SideStream>(backend.device());
     return *side_;
   }
   Cuda backend;
+  Mailbox<Cuda> mailbox;
 
  private:
   std::unique_ptr<SideStream> side_;

@@ -54,31 +54,6 @@ struct DistancesAt {
   }
 };
 
-/// A v and A^T v, kept while A is inverted in place.
-template <class B, class T>
-class InverseCheck {
- public:
-  InverseCheck(B& backend, DenseView<const T> A) : backend_(backend), n_(A.rows), vectors_(A.device, 5 * n_) {
-    backend.for_each(n_, Probe<T>{vector(0)});
-    multiply<T>(backend, T{1}, MatrixRef<T>(A), vector(0), T{0}, vector(1));
-    multiply_transposed<T>(backend, T{1}, A, vector(0), T{0}, vector(2));
-  }
-
-  /// How far the inverse X brings them from v, into the backend's memory.
-  void measure(DenseView<const T> X, Distances* distances) {
-    multiply<T>(backend_, T{1}, MatrixRef<T>(X), vector(1), T{0}, vector(3));
-    multiply_transposed<T>(backend_, T{1}, X, vector(2), T{0}, vector(4));
-    backend_.reduce(n_, DistancesAt<T>{vector(3), vector(4), vector(0)}, Store<Distances>{distances});
-  }
-
- private:
-  T* vector(std::int64_t number) { return vectors_.data() + number * n_; }
-
-  B& backend_;
-  std::int64_t n_;
-  Array<T> vectors_;  // v, A v, A^T v, and where the inverse brings these
-};
-
 /// What is to be found out; on a GPU all of it is queued before anything is looked at.
 struct InverseFindings {
   MatrixScan given;
@@ -87,26 +62,71 @@ struct InverseFindings {
   Distances distances;
 };
 
+/// The last of them.
+struct StoreFindings {
+  const EliminationState* elimination;
+  InverseFindings* findings;
+  ECHELON_ANYWHERE void operator()(Distances found) const {
+    findings->elimination = *elimination;
+    findings->distances = found;
+  }
+};
+
+/// A v and A^T v, kept while A is inverted in place.
+template <class B, class T>
+class InverseCheck {
+ public:
+  /// `vectors`: 5 n elements.
+  InverseCheck(B& backend, DenseView<const T> A, T* vectors)
+      : backend_(backend),
+        n_(A.rows),
+        v_(vectors),
+        from_right_(v_ + n_),
+        from_left_(from_right_ + n_),
+        back_from_right_(from_left_ + n_),
+        back_from_left_(back_from_right_ + n_) {
+    backend.for_each(n_, Probe<T>{v_});
+    multiply<T>(backend, T{1}, MatrixRef<T>(A), v_, T{0}, from_right_);
+    multiply_transposed<T>(backend, T{1}, A, v_, T{0}, from_left_);
+  }
+
+  /// How far the inverse X brings them from v.
+  void measure(DenseView<const T> X, const StoreFindings& store) {
+    multiply<T>(backend_, T{1}, MatrixRef<T>(X), from_right_, T{0}, back_from_right_);
+    multiply_transposed<T>(backend_, T{1}, X, from_left_, T{0}, back_from_left_);
+    backend_.reduce(n_, DistancesAt<T>{back_from_right_, back_from_left_, v_}, store);
+  }
+
+ private:
+  B& backend_;
+  std::int64_t n_;
+  T* v_;
+  T* from_right_;
+  T* from_left_;
+  T* back_from_right_;
+  T* back_from_left_;
+};
+
 template <class B, class T>
 class Inversion {
  public:
-  Inversion(EliminationTools<B>& tools, const GaussJordanOptions& options, DenseView<T> A)
-      : tools_(tools),
-        backend_(tools.backend),
-        options_(options),
-        A_(A),
-        row_sums_(backend_.device(), A.rows),
-        findings_(backend_.device(), 1) {}
+  Inversion(BackendSpace<B, T>& space, const GaussJordanOptions& options, DenseView<T> A)
+      : space_(space), tools_(space.tools), backend_(tools_.backend), options_(options), A_(A) {}
 
   void run(Report& report) {
-    scan<T>(backend_, A_, row_sums_.data(), &findings_.data()->given);
-    InverseCheck<B, T> check(backend_, A_);
-    Elimination<B, T> elimination(tools_, A_, panel_columns<B>(options_, A_.rows, A_.columns));
-    const MatrixScan given = backend_.read(&findings_.data()->given);
-    if (given.row >= 0) return not_finite("A has a NaN or Inf", given, report);
     if (A_.rows == 0) return;
-    const int exponent = bring_into_range<B, T>(backend_, A_, given.largest);
-    const double norm = exponent == 0 ? given.norm_inf : scan<T>(backend_, A_, row_sums_.data()).norm_inf;
+    space_.inverse.fit(A_.device, A_.rows);
+    double* const row_sums = space_.inverse.row_sums.data();
+    auto* const found = tools_.mailbox.template at<InverseFindings>();
+    scan<T>(backend_, A_, row_sums, &found->given);
+    tools_.mailbox.mark();
+    InverseCheck<B, T> check(backend_, A_, space_.inverse.vectors.data());
+    Elimination<B, T> elimination(tools_, A_, panel_columns<B>(options_, A_.rows, A_.columns));
+    report.bytes = elimination.bytes() + space_.inverse.row_sums.bytes() + space_.inverse.vectors.bytes();
+    tools_.mailbox.wait();
+    if (found->given.row >= 0) return not_finite("A has a NaN or Inf", found->given, report);
+    const int exponent = bring_into_range<B, T>(backend_, A_, found->given.largest);
+    const double norm = exponent == 0 ? found->given.norm_inf : scan<T>(backend_, A_, row_sums).norm_inf;
     const double relative = options_.tolerance.value_or(default_tolerance<T>(A_.rows, A_.columns));
     elimination.invert(static_cast<T>(relative * norm));
     put_back_columns(backend_, A_, elimination.rows(), elimination.state_there());
@@ -114,16 +134,15 @@ class Inversion {
       const T scale = static_cast<T>(std::ldexp(1.0, exponent));
       backend_.for_each(A_.rows * A_.columns, gauss_jordan_detail::ScaleElements<T>{A_, scale});
     }
-    scan<T>(backend_, A_, row_sums_.data(), &findings_.data()->inverse);
-    check.measure(A_, &findings_.data()->distances);
-    report.bytes = elimination.bytes() + row_sums_.bytes();
-    backend_.copy(1, elimination.state_there(), &findings_.data()->elimination);
-    const InverseFindings found = backend_.read(findings_.data());
-    if (found.elimination.rank < A_.rows) {
+    scan<T>(backend_, A_, row_sums, &found->inverse);
+    check.measure(A_, {elimination.state_there(), found});
+    tools_.mailbox.mark();
+    tools_.mailbox.wait();
+    if (found->elimination.rank < A_.rows) {
       elimination.look();
       return singular(elimination, report);
     }
-    judge(A_.rows, found, report);
+    judge(A_.rows, *found, report);
   }
 
  private:
@@ -166,12 +185,11 @@ class Inversion {
                        " (from 0) depends on those before it; the rank is " + std::to_string(state.rank);
   }
 
+  BackendSpace<B, T>& space_;
   EliminationTools<B>& tools_;
   B& backend_;
   GaussJordanOptions options_;
   DenseView<T> A_;
-  Array<double> row_sums_;
-  Array<InverseFindings> findings_;
 };
 
 }  // namespace
@@ -185,7 +203,7 @@ Report invert_on(EliminationSpace& space, const GaussJordanOptions& options, Den
     report.device = space.device;
     const bool by_row = A.layout == Layout::row_major;
     A.layout = Layout::column_major;  // the transpose's inverse is the inverse's transpose
-    Inversion<B, T>(space_of<B, T>(space).tools, options, A).run(report);
+    Inversion<B, T>(space_of<B, T>(space), options, A).run(report);
     if (by_row) std::swap(report.row, report.column);
     report.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return report;

@@ -272,7 +272,6 @@ void eliminate(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_side
                EliminationState* state, std::int64_t* ranks, const PivotList<T>& pivots,
                PanelScratch<T>& scratch, const PanelTuning& tuning, SideStream* side) {
   if (A.rows == 0 || A.columns == 0) return;
-  backend.copy(1, &state->rank, ranks);
   const LeafPlan<T> leaves = plan_leaves<T>(backend, A.rows, std::min(block, A.columns), tuning);
   if (side != nullptr && leaves.kernel != nullptr && A.columns > block) {
     eliminate_looking_ahead(backend, A, block, both_sides, tolerance, state, ranks, pivots, scratch, leaves,
@@ -337,7 +336,7 @@ void put_back_columns(Cuda& backend, DenseView<T> A, const std::int64_t* rows,
 template <class T>
 void scan(Cuda& backend, DenseView<const T> A, double* row_sums, MatrixScan* result) {
   if (A.rows == 0) {
-    backend.write(MatrixScan{}, result);
+    backend.fill(1, MatrixScan{}, result);
     return;
   }
   const CurrentDevice current(backend.device().id());

@@ -18,7 +18,9 @@
 #include <echelon/dense.hpp>
 
 #include <cfloat>
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace echelon {
 
@@ -114,15 +116,39 @@ struct PanelTuning {
 /// A second stream of a GPU, for what can be done beside the large multiplications.
 class SideStream;
 
+/// Where work on the backend leaves small results for the host, which can look at them as soon as they are
+/// there, whatever was queued after them.
+template <class B>
+class Mailbox {
+ public:
+  static constexpr std::size_t room = 512;  ///< bytes
+
+  explicit Mailbox(const Device&) {}
+  /// An object for the backend's work to write, and for the host to read.
+  template <class V>
+  [[nodiscard]] V* at() {
+    static_assert(sizeof(V) <= room && std::is_trivially_copyable_v<V>);
+    return reinterpret_cast<V*>(memory_);
+  }
+  /// `wait` waits for what was queued before.
+  void mark() {}
+  void wait() {}
+
+ private:
+  alignas(std::max_align_t) unsigned char memory_[room] = {};
+};
+
 /// What eliminations keep from one to the next, for one thread at a time.
 template <class B>
 struct EliminationTools {
-  explicit EliminationTools(const Device& device) : backend(device) {}
+  explicit EliminationTools(const Device& device) : backend(device), mailbox(device) {}
   B backend;
+  Mailbox<B> mailbox;
 };
 
 /// The whole elimination on a GPU, queued without waiting, in panels of `block` columns; `both_sides` for the
-/// inverse. ranks[i] (device memory, one more than there are panels) becomes the rank before panel i.
+/// inverse. ranks[i] (device memory, one more than there are panels) becomes the rank before panel i, and
+/// ranks[0] is that before the first.
 /// The sizes of all steps are those for a full rank; where a column has no pivot, zeros are multiplied.
 /// With `side`, the next panel is eliminated while the large multiplication with this one goes on.
 template <class T>
@@ -168,8 +194,8 @@ struct MatrixScan {
   std::int64_t column = -1;
 };
 
-/// One pass over A. `row_sums`: A.rows() elements for the sums of magnitudes along the rows. `result` is in
-/// the backend's memory; does not wait.
+/// One pass over A. `row_sums`: A.rows() elements for the sums of magnitudes along the rows. The backend's
+/// work writes `result`; does not wait.
 template <class T>
 void scan(Serial& backend, DenseView<const T> A, double* row_sums, MatrixScan* result);
 template <class T>
@@ -178,6 +204,14 @@ template <class T>
 void scan(Cuda& backend, DenseView<const T> A, double* row_sums, MatrixScan* result);
 
 /// The same, and waits.
+template <class T, class B>
+MatrixScan scan(EliminationTools<B>& tools, DenseView<const T> A, double* row_sums) {
+  auto* const result = tools.mailbox.template at<MatrixScan>();
+  scan(tools.backend, A, row_sums, result);
+  tools.mailbox.mark();
+  tools.mailbox.wait();
+  return *result;
+}
 template <class T, class B>
 MatrixScan scan(B& backend, DenseView<const T> A, double* row_sums) {
   Array<MatrixScan> result(A.device, 1);

@@ -10,11 +10,25 @@
 
 namespace echelon {
 
+/// O(n) elements for the inverses of n by n matrices.
+template <class T>
+struct InverseScratch {
+  Array<double> row_sums;
+  Array<T> vectors;  // 5
+
+  void fit(const Device& device, std::int64_t n) {
+    if (row_sums.size() == n) return;
+    row_sums = Array<double>(device, n);
+    vectors = Array<T>(device, 5 * n);
+  }
+};
+
 template <class B, class T>
 struct BackendSpace final : EliminationSpace {
   explicit BackendSpace(const Device& of)
       : EliminationSpace(of), tools(of), audit(make_audit<ThisSide, T>(of)) {}
   EliminationTools<B> tools;
+  InverseScratch<T> inverse;
   std::unique_ptr<Audit<T>> audit;
 };
 

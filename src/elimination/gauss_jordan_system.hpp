@@ -429,24 +429,25 @@ class EliminatedSystem {
   };
   /// Scans the matrix, scales it as it is to be eliminated, and scans it again.
   Measured measure(bool equilibrate) {
-    Array<Measured> found(device_, 1);
-    Array<double> scaled_sums(device_, rows());
-    const auto scan_scaled = [&] {
-      scan<T>(backend_, matrix_.view(), scaled_sums.data(), &found.data()->scaled);
+    auto* const found = tools_.mailbox.template at<Measured>();
+    const auto wait = [&] {
+      tools_.mailbox.mark();
+      tools_.mailbox.wait();
     };
-    scan<T>(backend_, matrix_.view(), row_sums_.data(), &found.data()->given);
+    Array<double> scaled_sums(device_, rows());
+    scan<T>(backend_, matrix_.view(), row_sums_.data(), &found->given);
     exponent_ = 0;
     if (equilibrate) {
       balance();
-      scan_scaled();
-      return backend_.read(found.data());
+    } else {
+      wait();
+      if (found->given.row >= 0) return *found;
+      exponent_ = bring_into_range<B, T>(backend_, matrix_.view(), found->given.largest);
+      if (exponent_ == 0) return {found->given, found->given};
     }
-    const MatrixScan given = backend_.read(&found.data()->given);
-    if (given.row >= 0) return {given, given};
-    exponent_ = bring_into_range<B, T>(backend_, matrix_.view(), given.largest);
-    if (exponent_ == 0) return {given, given};
-    scan_scaled();
-    return backend_.read(found.data());
+    scan<T>(backend_, matrix_.view(), scaled_sums.data(), &found->scaled);
+    wait();
+    return *found;
   }
 
   void balance() {

@@ -30,6 +30,7 @@ class GpuPanelOf : public GpuTest {
     Array<T> values(gpu, n);
     PanelScratch<T> scratch{Array<T>(gpu, block * n), Array<T>(gpu, block * a.rows())};
     backend.write(EliminationState{}, state.data());
+    backend.fill(1, std::int64_t{0}, ranks.data());
     const T tolerance = static_cast<T>(1e3 * unit<T>);
     eliminate<T>(backend, matrix.view(), block, true, tolerance, state.data(), ranks.data(),
                  {rows.data(), columns.data(), values.data()}, scratch, tuning, side);
