@@ -231,6 +231,8 @@ template <class T>
 void eliminate_looking_ahead(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides, T tolerance,
                              EliminationState* state, std::int64_t* ranks, const PivotList<T>& pivots,
                              PanelScratch<T>& scratch, const LeafPlan<T>& leaves, SideStream& side) {
+  constexpr std::int64_t small = 4096;  // so far the panels take longer than the multiplications
+  const bool panels_decide = A.columns <= small;
   const Lane main{backend, stream()};
   PanelScratch<T> side_scratch{Array<T>(A.device, block * block), {}};
   Panels<T> panels(side.lane(), A, block, tolerance, state, pivots, side_scratch, leaves);
@@ -245,6 +247,10 @@ void eliminate_looking_ahead(Cuda& backend, DenseView<T> A, std::int64_t block, 
     if (next_end > end) {
       side.wait_for_main();
       panels.apply(side.lane(), begin, end, ranks, ranks + 1, {A, end, end, end, next_end}, side_scratch);
+      if (panels_decide) {  // they get the whole GPU to be brought up to date
+        side.mark_side();
+        side.main_waits_for_side();
+      }
       panels.factor(end, next_end, ranks + 1);
       side.mark_side();
     }

@@ -141,25 +141,51 @@ __device__ void write_rows(const Tile<T>& own, PivotRange range, const AppliedRo
   }
 }
 
-/// X = X + G W, `down` rows a thread at a time.
+/// Some columns of G in some rows of a thread.
+template <class T, int down>
+struct Factors {
+  static constexpr int columns = 16;
+  T at[columns][down];
+
+  /// Of the columns from `first` on; zero from `width` on.
+  __device__ void load(const T* __restrict__ G, std::int64_t leading, int first, int width,
+                       const std::int64_t* rows) {
+#pragma unroll
+    for (int k = 0; k < columns; ++k) {
+#pragma unroll
+      for (int r = 0; r < down; ++r) at[k][r] = first + k < width ? G[(first + k) * leading + rows[r]] : T{0};
+    }
+  }
+};
+
+/// X = X + G W, `down` rows a thread at a time. The next factors are on their way while these are used.
 template <int down, class T>
 __device__ void multiply_tile(const Tile<T>& own, const T* __restrict__ G, std::int64_t leading, int width,
                               const TileRow<T>* W) {
+  constexpr int batch = Factors<T, down>::columns;
   const int threads = static_cast<int>(blockDim.x);
   for (std::int64_t i = own.first_row + threadIdx.x; i < own.last_row; i += down * threads) {
+    std::int64_t rows[down];
+#pragma unroll
+    for (int r = 0; r < down; ++r) rows[r] = min(i + r * threads, own.last_row - 1);
+    Factors<T, down> g;
+    Factors<T, down> next;
+    g.load(G, leading, 0, width, rows);
     TileRow<T> x[down];
 #pragma unroll
-    for (int r = 0; r < down; ++r) x[r] = own.row(min(i + r * threads, own.last_row - 1));
-#pragma unroll 16
-    for (int k = 0; k < width; ++k) {
-      T g[down];
+    for (int r = 0; r < down; ++r) x[r] = own.row(rows[r]);
+    for (int first = 0; first < width; first += batch) {
+      next.load(G, leading, first + batch, width, rows);
 #pragma unroll
-      for (int r = 0; r < down; ++r) g[r] = G[k * leading + min(i + r * threads, own.last_row - 1)];
+      for (int k = 0; k < batch; ++k) {
+        if (first + k >= width) break;
 #pragma unroll
-      for (int c = 0; c < tile; ++c) {
+        for (int c = 0; c < tile; ++c) {
 #pragma unroll
-        for (int r = 0; r < down; ++r) x[r].at[c] += g[r] * W[k].at[c];
+          for (int r = 0; r < down; ++r) x[r].at[c] += g.at[k][r] * W[first + k].at[c];
+        }
       }
+      g = next;
     }
 #pragma unroll
     for (int r = 0; r < down; ++r) {
