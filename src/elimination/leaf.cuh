@@ -23,8 +23,6 @@
 #include "elimination/gauss_jordan_cuda.cuh"
 #include "elimination/panel_key.hpp"
 
-#include <cmath>
-
 namespace echelon::leaf_kernels {
 
 inline constexpr unsigned full_warp = 0xffffffffU;
@@ -133,66 +131,6 @@ class Leaf {
           [this](int row, int column, T element) { job_.a[column * job_.leading + row] = element; });
   }
 
-  /// The norm of what was loaded, by one block alone.
-  __device__ double norm_inf() {
-    double most = 0;
-#pragma unroll
-    for (int r = 0; r < down; ++r) {
-      double sum = 0;
-#pragma unroll
-      for (int c = 0; c < across; ++c) sum += fabs(static_cast<double>(a_[r][c]));
-      sum = sum_of_lanes(sum);
-      most = sum > most || sum != sum ? sum : most;
-    }
-    PivotKey key;
-    key.magnitude = magnitude_bits(most);
-    key = best_of_warp<double>(key);
-    if (lane_ == 0) shared_.keys[0][warp_] = key;
-    __syncthreads();
-    for (int w = 0; w < warps_; ++w) {
-      if (shared_.keys[0][w].magnitude > key.magnitude) key.magnitude = shared_.keys[0][w].magnitude;
-    }
-    __syncthreads();
-    return magnitude_from<double>(key.magnitude);
-  }
-
-  /// origins[k] = the row where row k was loaded from.
-  __device__ void tell_origins(int* origins) const {
-#pragma unroll
-    for (int r = 0; r < down; ++r) {
-      if (own_ == 0 && row_[r] != outside) origins[row_[r]] = first_row() + r;
-    }
-  }
-
-  /// y = this matrix times v, for vectors in shared memory.
-  __device__ void multiply(int rotations, const T* v, T* y) const {
-#pragma unroll
-    for (int r = 0; r < down; ++r) {
-      T sum = 0;
-#pragma unroll
-      for (int c = 0; c < across; ++c) {
-        const int column = (c + rotations) % across * lanes + own_;
-        if (column < job_.width) sum += a_[r][c] * v[column];
-      }
-      sum = sum_of_lanes(sum);
-      if (own_ == 0 && row_[r] != outside) y[row_[r]] = sum;
-    }
-  }
-
-  /// y = b - the matrix as it was loaded, times x. b in the matrix's memory, the others in shared memory.
-  __device__ void residual(const T* b, const T* x, T* y) const {
-#pragma unroll
-    for (int r = 0; r < down; ++r) {
-      const int row = first_row() + r;
-      T sum = 0;
-      for (int column = own_; column < job_.width && row < job_.rows; column += lanes) {
-        sum += job_.a[column * job_.leading + row] * x[column];
-      }
-      sum = sum_of_lanes(sum);
-      if (own_ == 0 && row < job_.rows) y[row] = b[row] - sum;
-    }
-  }
-
   /// Eliminates all columns, starting from a state that is the same in all blocks. Returns how many times the
   /// registers have rotated. No block reads from another one any more then.
   __device__ int eliminate_all(const EliminationState& state, double tolerance) {
@@ -219,12 +157,6 @@ class Leaf {
 
   [[nodiscard]] __device__ int first_row() const {
     return (block_ * warps_ + warp_) * rows_of_warp + lane_ / lanes * down;
-  }
-  template <class V>
-  static __device__ V sum_of_lanes(V sum) {
-#pragma unroll
-    for (int delta = lanes / 2; delta > 0; delta /= 2) sum += __shfl_xor_sync(full_warp, sum, delta);
-    return sum;
   }
   static __device__ void sync() {
     if constexpr (alone) {
