@@ -162,7 +162,7 @@ class Inversion {
     report.message = outcome.message;
     report.reciprocal_condition = outcome.reciprocal_condition;
     const auto& [from_right, from_left] = found.distances;
-    report.residual_norm = std::sqrt(std::max(from_right.squares, from_left.squares));
+    report.residual_norm = std::sqrt(combine(Largest{from_right.squares}, Largest{from_left.squares}).value);
     report.relative_residual = report.residual_norm / std::sqrt(static_cast<double>(n));
     const double off = combine(from_right.largest, from_left.largest).value;
     report.backward_error = off / (given.norm_inf * found.inverse.norm_inf);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "backend/annotate.hpp"
+#include "backend/lower_bound.hpp"
 
 #include <echelon/matrix.hpp>
 
@@ -51,17 +52,8 @@ struct SparseRows {
   ECHELON_ANYWHERE T value(std::int64_t, std::int64_t k) const { return values[k]; }
   /// Element (i, j), zero where none is stored; O(log(row length)).
   ECHELON_ANYWHERE T at(std::int64_t i, std::int64_t j) const {
-    std::int64_t low = begin(i);
-    std::int64_t high = end(i);
-    while (low < high) {
-      const std::int64_t middle = low + (high - low) / 2;
-      if (column_indices[middle] < j) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    return low < end(i) && column_indices[low] == j ? values[low] : T{0};
+    const std::int64_t k = lower_bound(column_indices, begin(i), end(i), j);
+    return k < end(i) && column_indices[k] == j ? values[k] : T{0};
   }
 };
 

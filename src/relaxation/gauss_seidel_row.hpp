@@ -22,6 +22,7 @@
 #pragma once
 
 #include "backend/annotate.hpp"
+#include "backend/lower_bound.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -91,17 +92,8 @@ struct RowParts {
 /// Columns ascend. O(log(end - begin)).
 ECHELON_ANYWHERE inline RowParts split_row(const std::int32_t* column_indices, std::int64_t begin,
                                            std::int64_t end, std::int64_t i) {
-  std::int64_t low = begin;
-  std::int64_t high = end;
-  while (low < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (column_indices[middle] < i) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return {begin, low, low < end && column_indices[low] == i ? low + 1 : low, end};
+  const std::int64_t k = lower_bound(column_indices, begin, end, i);
+  return {begin, k, k < end && column_indices[k] == i ? k + 1 : k, end};
 }
 
 /// The two parts of a row, and its diagonal element: 0 when it is not stored.
