@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// A panel of Gauss-Jordan elimination, one column after the other: three passes over it for each column,
-/// whatever its size. What a GPU does with panels that are too tall for `PanelInRegisters`.
+/// whatever its size. What a GPU does with panels that are too tall for one cluster of thread blocks.
 #pragma once
 
 #include "backend/backend.hpp"

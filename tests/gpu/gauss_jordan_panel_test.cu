@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The elimination on a GPU for every way to cut panels, beside one kernel that takes the whole matrix.
+/// The elimination on a GPU for every way to cut panels, beside one kernel that takes the whole matrix; and
+/// panels beside the host's.
+#include "backend/serial/serial.hpp"
 #include "elimination/gauss_jordan_cuda.cuh"
 #include "gpu_fixture.hpp"
 #include "support/gauss_jordan.hpp"
 
 #include <gtest/gtest.h>
+
+#include <bit>
+#include <limits>
 
 namespace echelon::test {
 namespace {
@@ -39,6 +44,42 @@ class GpuPanelOf : public GpuTest {
     result.columns.resize(static_cast<std::size_t>(result.state.rank));
     return result;
   }
+  template <class B>
+  Result factor_on(const Device& device, const Dense<T>& a, double tolerance) const {
+    B backend(device);
+    const std::int64_t n = a.columns();
+    Dense<T> matrix = a.to(device);
+    Array<EliminationState> state(device, 1);
+    Array<std::int64_t> rows(device, n);
+    Array<std::int64_t> columns(device, n);
+    Array<T> values(device, n);
+    PanelScratch<T> scratch{Array<T>(device, n * n), Array<T>(device, n * a.rows())};
+    backend.write(EliminationState{}, state.data());
+    factor_panel<T>(backend, matrix.view(), 0, n, static_cast<T>(tolerance), state.data(),
+                    {rows.data(), columns.data(), values.data()}, scratch);
+    Result result{matrix.to(Device()), rows.to_vector(), columns.to_vector(), backend.read(state.data())};
+    result.rows.resize(static_cast<std::size_t>(result.state.rank));
+    result.columns.resize(static_cast<std::size_t>(result.state.rank));
+    return result;
+  }
+
+  /// The same pivots on the GPU as on the host, and nearly the same elements if all columns were finite.
+  void expect_as_on_host(const Dense<T>& a, double tolerance) const {
+    const Result expected = factor_on<Serial>(Device::serial(), a, tolerance);
+    const Result result = factor_on<Cuda>(gpu, a, tolerance);
+    ASSERT_EQ(result.state.rank, expected.state.rank);
+    ASSERT_EQ(result.state.overflow_column, expected.state.overflow_column);
+    EXPECT_EQ(result.columns, expected.columns);
+    EXPECT_EQ(result.rows, expected.rows);
+    EXPECT_EQ(result.state.largest_rejected < 0, expected.state.largest_rejected < 0);
+    EXPECT_LE(result.state.largest_rejected, tolerance);
+    if (expected.state.rank > 0) {
+      EXPECT_NEAR(result.state.smallest_accepted / expected.state.smallest_accepted, 1, 1e-3);
+    }
+    if (expected.state.overflow_column >= 0) return;
+    EXPECT_LT(largest_difference(result.matrix, expected.matrix),
+              1e4 * unit<T> * largest_magnitude(expected.matrix));
+  }
   using GpuTest::gpu;
 };
 using Reals = testing::Types<float, double>;
@@ -68,6 +109,57 @@ TYPED_TEST(GpuPanelOf, EveryWayToCutItComesToTheSame) {
         }
       }
     }
+  }
+}
+
+/// From one warp of one block to 16 blocks with four rows to a thread.
+const std::vector<std::int64_t> heights{1, 5, 33, 257, 700, 1025, 4097, 9000};
+
+TYPED_TEST(GpuPanelOf, FindsThePivotsOfTheHost) {
+  using T = TypeParam;
+  for (const std::int64_t m : heights) {
+    for (const std::int64_t rank : {7, 40}) {
+      SCOPED_TRACE(std::to_string(m) + " rows, rank " + std::to_string(rank));
+      const Dense<T> a = product(random_dense<T>(m, rank, 1), random_dense<T>(rank, 40, 2));
+      this->expect_as_on_host(a, 1e3 * unit<T>);
+    }
+  }
+}
+
+TYPED_TEST(GpuPanelOf, OfEqualPivotsTakesTheUpperOne) {
+  using T = TypeParam;
+  for (const std::int64_t m : heights) {
+    SCOPED_TRACE(std::to_string(m) + " rows");
+    Dense<T> a(Device(), m, 37);  // of a Hadamard matrix: powers of two all the way
+    for (std::int64_t j = 0; j < 37; ++j) {
+      for (std::int64_t i = 0; i < m; ++i) {
+        a(i, j) = std::popcount(static_cast<std::uint64_t>(i & j)) % 2 == 0 ? T{1} : T{-1};
+      }
+    }
+    this->expect_as_on_host(a, 0);
+  }
+}
+
+TYPED_TEST(GpuPanelOf, StopsAtWhatIsNotFinite) {
+  using T = TypeParam;
+  using Limits = std::numeric_limits<T>;
+  for (const T bad : {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity()}) {
+    for (const std::int64_t row : {0, 299}) {
+      for (const std::int64_t column : {0, 5, 20}) {
+        Dense<T> a = random_dense<T>(300, 40, 1);
+        a(row, column) = bad;
+        this->expect_as_on_host(a, 0);
+      }
+    }
+  }
+}
+
+TYPED_TEST(GpuPanelOf, DividesByPivotsNearTheEndsOfTheRange) {
+  using T = TypeParam;
+  const int far = sizeof(T) == 8 ? 1005 : 110;
+  for (const int exponent : {-far, far}) {
+    const Dense<T> a = scaled(random_dense<T>(100, 20, 1), static_cast<T>(std::ldexp(1.0, exponent)));
+    this->expect_as_on_host(a, 0);
   }
 }
 

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A panel of Gauss-Jordan elimination in the shared memory of one cluster of thread blocks.
+#include "elimination/panel_in_cluster.cuh"
+
+#include <algorithm>
+#include <array>
+
+namespace echelon {
+
+namespace {
+
+using panel_kernels::most_blocks;
+using panel_kernels::most_down;
+using panel_kernels::warp_size;
+using panel_kernels::window;
+
+/// A kernel for blocks whose threads have `down` rows each.
+template <class T>
+struct Variant {
+  void (*kernel)(LeafJob<T>);
+  int down;
+};
+
+template <class T>
+std::array<Variant<T>, 3> variants() {
+  return {{{panel_kernels::eliminate_panel<T, 1>, 1},
+           {panel_kernels::eliminate_panel<T, 2>, 2},
+           {panel_kernels::eliminate_panel<T, 4>, 4}}};
+}
+
+cudaLaunchConfig_t configuration(unsigned blocks, unsigned threads, std::size_t shared_bytes,
+                                 cudaLaunchAttribute& cluster) {
+  cluster.id = cudaLaunchAttributeClusterDimension;
+  cluster.val.clusterDim.x = blocks;
+  cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(blocks);
+  config.blockDim = dim3(threads);
+  config.dynamicSmemBytes = shared_bytes;
+  config.attrs = &cluster;
+  config.numAttrs = 1;
+  return config;
+}
+
+/// Whether the GPU can run it; makes that possible where it has to be asked for.
+template <class T>
+bool can_run(const LeafPlan<T>& plan) {
+  constexpr unsigned portable = 8;
+  const auto* kernel = reinterpret_cast<const void*>(plan.kernel);
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(plan.shared_bytes)));
+  if (plan.blocks > portable) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  }
+  cudaLaunchAttribute cluster{};
+  const cudaLaunchConfig_t config = configuration(plan.blocks, plan.threads, plan.shared_bytes, cluster);
+  int clusters = 0;
+  if (cudaOccupancyMaxActiveClusters(&clusters, kernel, &config) == cudaSuccess) return clusters > 0;
+  cudaGetLastError();
+  return false;
+}
+
+/// As few rows to a thread as that takes, and as many columns as fit then.
+template <class T>
+LeafPlan<T> plan_for(int blocks, std::int64_t m, std::int64_t widest, std::size_t most_bytes) {
+  for (const Variant<T>& variant : variants<T>()) {
+    const int rows = panel_kernels::rows_of_block(static_cast<int>(m), blocks, variant.down);
+    if (rows > panel_kernels::threads * variant.down) continue;
+    std::int64_t width = widest;
+    while (width > 0 && panel_kernels::shared_bytes<T>(rows, static_cast<int>(width)) > most_bytes) {
+      width -= (width - 1) % window + 1;
+    }
+    if (width == 0) return {};
+    return {variant.kernel, static_cast<int>(width), static_cast<unsigned>(blocks), panel_kernels::threads,
+            panel_kernels::shared_bytes<T>(rows, static_cast<int>(width))};
+  }
+  return {};
+}
+
+}  // namespace
+
+template <class T>
+LeafPlan<T> plan_leaves(const Cuda& backend, std::int64_t m, std::int64_t widest, const PanelTuning& tuning) {
+  const CurrentDevice current(backend.device().id());
+  constexpr int with_clusters = 9;
+  const auto attribute = [&](cudaDeviceAttr which) {
+    int value = 0;
+    check(cudaDeviceGetAttribute(&value, which, backend.device().id()));
+    return value;
+  };
+  constexpr std::int64_t most_rows = std::int64_t{most_blocks} * panel_kernels::threads * most_down;
+  if (attribute(cudaDevAttrComputeCapabilityMajor) < with_clusters || m > most_rows) return {};
+  const auto most_bytes = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  constexpr int wide = 256;  // two such leaves take less time than one twice as wide
+  widest = std::min<std::int64_t>(tuning.leaf > 0 ? tuning.leaf : wide, widest);
+  int blocks = 1;
+  while (blocks < (tuning.cluster > 0 ? tuning.cluster : most_blocks) && blocks * warp_size < m) blocks *= 2;
+  for (; blocks > 0; blocks /= 2) {
+    const LeafPlan<T> plan = plan_for<T>(blocks, m, widest, most_bytes);
+    if (plan.kernel == nullptr) return {};
+    if (can_run(plan)) return plan;
+  }
+  return {};
+}
+
+template <class T>
+void factor_leaf(const Cuda& backend, const LeafPlan<T>& plan, const LeafJob<T>& job, cudaStream_t on) {
+  const CurrentDevice current(backend.device().id());
+  cudaLaunchAttribute cluster{};
+  cudaLaunchConfig_t config = configuration(plan.blocks, plan.threads, plan.shared_bytes, cluster);
+  config.stream = on;
+  check(cudaLaunchKernelEx(&config, plan.kernel, job));
+}
+
+template LeafPlan<float> plan_leaves(const Cuda&, std::int64_t, std::int64_t, const PanelTuning&);
+template LeafPlan<double> plan_leaves(const Cuda&, std::int64_t, std::int64_t, const PanelTuning&);
+template void factor_leaf(const Cuda&, const LeafPlan<float>&, const LeafJob<float>&, cudaStream_t);
+template void factor_leaf(const Cuda&, const LeafPlan<double>&, const LeafJob<double>&, cudaStream_t);
+
+}  // namespace echelon
