@@ -180,15 +180,7 @@ class Panels {
 
   /// ranks[1] becomes the rank after columns [begin, end); ranks[0] is that before them.
   void factor(std::int64_t begin, std::int64_t end, std::int64_t* ranks) {
-    const std::int64_t* before = ranks;
-    for (std::int64_t leaf = begin; leaf < end; leaf += leaf_width()) {
-      const std::int64_t next = std::min(leaf + leaf_width(), end);
-      std::int64_t* const after =
-          next == end ? ranks + 1 : leaf_ranks_.data() + (leaf - begin) / leaf_width();
-      factor_one_leaf(leaf, next, after);
-      apply(lane_, leaf, next, before, after, {A_, begin, leaf, next, end}, scratch_);
-      before = after;
-    }
+    factor_leaves({begin, end, ranks}, 0, (end - begin + leaf_width() - 1) / leaf_width());
   }
 
   /// Applies the panel [begin, end) to X.
@@ -200,8 +192,41 @@ class Panels {
   }
 
  private:
+  struct Cut {
+    std::int64_t begin, end;
+    std::int64_t* ranks;
+  };
+
   [[nodiscard]] std::int64_t leaf_width() const {
     return leaves_.kernel != nullptr ? leaves_.width : leaf_by_columns;
+  }
+  /// Where the leaf with this number begins, and the rank before it.
+  [[nodiscard]] std::int64_t column(const Cut& panel, std::int64_t leaf) const {
+    return std::min(panel.begin + leaf * leaf_width(), panel.end);
+  }
+  [[nodiscard]] std::int64_t* rank_before(const Cut& panel, std::int64_t leaf) {
+    if (leaf == 0) return panel.ranks;
+    return column(panel, leaf) == panel.end ? panel.ranks + 1 : leaf_ranks_.data() + leaf - 1;
+  }
+
+  /// The left half, applied to the right half; the right half, applied to the left one.
+  void factor_leaves(const Cut& panel, std::int64_t first, std::int64_t last) {
+    if (last - first == 1) {
+      factor_one_leaf(column(panel, first), column(panel, last), rank_before(panel, last));
+      return;
+    }
+    const std::int64_t middle = first + (last - first + 1) / 2;
+    factor_leaves(panel, first, middle);
+    apply_leaves(panel, first, middle, column(panel, middle), column(panel, last));
+    factor_leaves(panel, middle, last);
+    apply_leaves(panel, middle, last, column(panel, first), column(panel, middle));
+  }
+
+  /// To the columns [begin, end).
+  void apply_leaves(const Cut& panel, std::int64_t first, std::int64_t last, std::int64_t begin,
+                    std::int64_t end) {
+    apply(lane_, column(panel, first), column(panel, last), rank_before(panel, first),
+          rank_before(panel, last), {A_, begin, end, end, end}, scratch_);
   }
 
   void factor_one_leaf(std::int64_t begin, std::int64_t end, std::int64_t* rank_after) {
