@@ -89,6 +89,7 @@ class Team {
   static constexpr int across = size / warps;  // columns of a warp
   static constexpr int in_pack = 16 / static_cast<int>(sizeof(T));
   static constexpr int kept = task == Task::solve ? size : 2;  // columns of factors: one is read, one made
+  static constexpr int at_a_time = 8;                          // steps of right-hand sides
   static_assert(across % in_pack == 0 && (warps == 1 || teams_of_warp == 1));
 
   /// What a lane has of a column.
@@ -142,11 +143,13 @@ class Team {
   __device__ void run() {
     load();
     set_tolerance(job_.tolerance * norm_inf());
+    if constexpr (task == Task::solve) add_empty_steps();
     eliminate_all();
     const bool good = finish();
     if constexpr (task == Task::invert) {
       store_inverse(good);
     } else {
+      if (job_.refine > 0) load();
       T* b = job_.b + (exists_ ? matrix_ : 0) * job_.b_stride;
       for (std::int64_t k = 0; k < job_.b_columns; ++k) solve(b + k * job_.b_leading, good);
     }
@@ -189,14 +192,10 @@ class Team {
   }
 
   __device__ void load() {
-#pragma unroll
-    for (int r = 0; r < down; ++r) {
-      position_[r] = row_of(r);
-      scale_[r] = 1;
-    }
+    const int first = now(warp_);
 #pragma unroll
     for (int c = 0; c < across; ++c) {
-      const int column = c * warps + warp_;
+      const int column = c * warps + first;
       const T* a = a_ + column * job_.leading;
 #pragma unroll
       for (int r = 0; r < down; ++r) {
@@ -234,6 +233,11 @@ class Team {
   }
 
   __device__ void eliminate_all() {
+#pragma unroll
+    for (int r = 0; r < down; ++r) {
+      position_[r] = row_of(r);
+      scale_[r] = 1;
+    }
     if (warp_ == 0 && lane_ == 0) shared_.rejected = shared_.overflow = -1;
     if (finds_pivot(0)) find_pivot(0, first_column());
     eliminate_from<across>(0);
@@ -571,18 +575,21 @@ class Team {
     return is_inside(r) ? shared_.origins[row_of(r)] : 0;
   }
 
-  /// Takes v through the steps of the elimination.
+  /// Takes v through the steps of the elimination, some at a time.
   __device__ void follow(Column& v) const {
     int origin[down];
 #pragma unroll
     for (int r = 0; r < down; ++r) origin[r] = origin_of(r);
 #pragma unroll
     for (int q = 0; q < down; ++q) {
-#pragma unroll 4
-      for (int j = q * lanes; j < job_.n && j < (q + 1) * lanes; ++j) {
-        const T w = __shfl_sync(full_warp, v[q], j, lanes);
+#pragma unroll 1
+      for (int j = q * lanes; j < job_.n && j < (q + 1) * lanes; j += at_a_time) {
 #pragma unroll
-        for (int r = 0; r < down; ++r) v[r] -= shared_.factors[j % kept][origin[r]] * w;
+        for (int k = 0; k < at_a_time; ++k) {
+          const T w = __shfl_sync(full_warp, v[q], j + k, lanes);
+#pragma unroll
+          for (int r = 0; r < down; ++r) v[r] -= shared_.factors[(j + k) % kept][origin[r]] * w;
+        }
       }
     }
 #pragma unroll
@@ -590,22 +597,26 @@ class Team {
       if (is_inside(r)) v[r] *= shared_.pivots[row_of(r) % kept].reciprocal;
     }
   }
+  /// So that there may be some more steps than columns.
+  __device__ void add_empty_steps() const {
+    for (int j = job_.n + warp_; j < size && j < job_.n + at_a_time; j += warps) {
+#pragma unroll
+      for (int r = 0; r < down; ++r) shared_.factors[j % kept][row_of(r)] = 0;
+    }
+  }
 
   /// A x, in as many parts as there are warps.
   __device__ void multiply() const {
-    T y[down];
 #pragma unroll
-    for (int r = 0; r < down; ++r) y[r] = 0;
-#pragma unroll 8
-    for (int column = now(warp_); column < job_.n; column += warps) {
-      const T* a = a_ + column * job_.leading;
+    for (int r = 0; r < down; ++r) {
+      T sum = 0;
 #pragma unroll
-      for (int r = 0; r < down; ++r) {
-        if (exists_ && is_inside(r)) y[r] += a[row_of(r)] * shared_.x[column];
+      for (int c = 0; c < across; ++c) {
+        const int column = c * warps + warp_;
+        if (column < job_.n) sum += element_[r][c] * shared_.x[column];
       }
+      shared_.sums[warp_][row_of(r)] = sum;
     }
-#pragma unroll
-    for (int r = 0; r < down; ++r) shared_.sums[warp_][row_of(r)] = y[r];
   }
 
   const BatchJob<T>& job_;
