@@ -269,11 +269,22 @@ class Team {
   // that two barriers and two columns of factors are enough.
   __device__ void arrive(int j) const {
     __syncwarp();
-    if constexpr (warps > 1) asm volatile("bar.arrive %0, %1;" ::"r"(1 + j % 2), "n"(threads) : "memory");
+    if constexpr (warps > 1) {
+      if (j % 2 == 0) {
+        asm volatile("bar.arrive 1, %0;" ::"n"(threads) : "memory");
+      } else {
+        asm volatile("bar.arrive 2, %0;" ::"n"(threads) : "memory");
+      }
+    }
   }
   __device__ void wait_for_pivot(int j) const {
     if constexpr (warps > 1) {
-      if (!finds_pivot(j)) asm volatile("bar.sync %0, %1;" ::"r"(1 + j % 2), "n"(threads) : "memory");
+      if (finds_pivot(j)) return;
+      if (j % 2 == 0) {
+        asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory");
+      } else {
+        asm volatile("bar.sync 2, %0;" ::"n"(threads) : "memory");
+      }
     }
   }
 
