@@ -178,37 +178,38 @@ class BareElimination {
 template <class T>
 void tune(const Request& request) {
   ec::SideStream side(ec::Device::cuda());
+  const ec::Cuda backend(ec::Device::cuda());
   std::printf(
-      "\n### Ways to cut panels, %s\n\n| n | panel | leaf | threads | ahead | inverse ms | us a column | "
-      "reduced form ms |\n|---|---|---|---|---|---|---|---|\n",
+      "\n### Ways to cut panels, %s\n\n| n | panel | leaf | ahead | inverse ms | us a column | "
+      "reduced form ms |\n|---|---|---|---|---|---|---|\n",
       type_name<T>);
   for (std::int64_t n = 256; n <= request.largest; n *= 2) {
     const ec::Dense<T> a = uniform<T>(n, n, 1);
     ec::Dense<T> copy = a;
-    for (const std::int64_t block : {64, 128, 256, 512}) {
-      if (block > n || (n >= 4096 && block == 512) || (n >= 8192 && block == 64)) continue;
+    for (const std::int64_t block : {64, 96, 128, 256, 512}) {
+      if (block > n || (n >= 4096 && block == 512) || (n >= 8192 && block < 128)) continue;
       BareElimination<T> bare(n, block);
-      for (const int leaf : {32, 64, 128, 256, 512}) {
-        if (leaf > block || (leaf * 4 < block && n < 8192) || leaf * n > 512 * 1024) continue;
-        for (const int threads : {256, 512}) {
-          for (const bool ahead : {false, true}) {
-            if (ahead ? block == n : n > 1024) continue;
-            const ec::PanelTuning tuning{leaf, 16, threads};
-            double times[2];
-            for (const bool inverse : {true, false}) {
-              times[inverse ? 0 : 1] = seconds(
-                  n > 2048 ? 2 : 5, [&] { bare.prepare(), restore(a, copy); },
-                  [&] { bare.run(copy, inverse, tuning, ahead ? &side : nullptr); });
-              insist(bare.rank() == n, "a regular matrix has full rank");
-            }
-            std::printf("| %lld | %lld | %d | %d | %s | %.3f | %.3f | %.3f |\n", static_cast<long long>(n),
-                        static_cast<long long>(block), leaf, threads, ahead ? "yes" : "no", 1e3 * times[0],
-                        1e6 * times[0] / static_cast<double>(n), 1e3 * times[1]);
+      for (const int leaf : {16, 32, 48, 64, 96, 128, 256}) {
+        const ec::PanelTuning tuning{leaf, 0};
+        const int widest = ec::plan_leaves<T>(backend, n, block, {}).width;
+        const bool narrow = 2 * leaf < widest && leaf < 64;  // never the best where more fits
+        if (leaf > block || narrow || ec::plan_leaves<T>(backend, n, block, tuning).width < leaf) continue;
+        for (const bool ahead : {false, true}) {
+          if (ahead ? block == n : n > 1024) continue;
+          double times[2];
+          for (const bool inverse : {true, false}) {
+            times[inverse ? 0 : 1] = seconds(
+                n > 2048 ? 2 : 5, [&] { bare.prepare(), restore(a, copy); },
+                [&] { bare.run(copy, inverse, tuning, ahead ? &side : nullptr); });
+            insist(bare.rank() == n, "a regular matrix has full rank");
           }
+          std::printf("| %lld | %lld | %d | %s | %.3f | %.3f | %.3f |\n", static_cast<long long>(n),
+                      static_cast<long long>(block), leaf, ahead ? "yes" : "no", 1e3 * times[0],
+                      1e6 * times[0] / static_cast<double>(n), 1e3 * times[1]);
+          std::fflush(stdout);
         }
       }
     }
-    std::fflush(stdout);
   }
 }
 

@@ -18,7 +18,7 @@
 #pragma once
 
 #include "elimination/batched.hpp"
-#include "elimination/panel_key.hpp"
+#include "elimination/magnitude_bits.hpp"
 
 #include <cmath>
 

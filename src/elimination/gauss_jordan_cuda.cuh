@@ -27,7 +27,7 @@ struct LeafJob {
   std::int64_t* rank_after;  ///< where the rank goes when the leaf is done
 };
 
-/// How leaves are held in the registers of one cluster of thread blocks. No kernel: they do not fit.
+/// How leaves are held in the shared memory of one cluster of thread blocks. No kernel: they do not fit.
 template <class T>
 struct LeafPlan {
   void (*kernel)(LeafJob<T>) = nullptr;

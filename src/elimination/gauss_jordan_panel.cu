@@ -13,7 +13,7 @@ namespace echelon {
 namespace {
 
 constexpr int warp_size = 32;
-/// Columns of a leaf that does not fit into registers.
+/// Columns of a leaf that does not fit into a cluster.
 constexpr std::int64_t leaf_by_columns = 32;
 
 constexpr int most_threads = 1024;  // for panels of 512 columns

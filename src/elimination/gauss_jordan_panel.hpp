@@ -110,7 +110,6 @@ void factor_panel(Cuda& backend, DenseView<T> A, std::int64_t begin, std::int64_
 struct PanelTuning {
   int leaf = 0;     ///< at most so many columns are eliminated by one kernel
   int cluster = 0;  ///< at most so many thread blocks hold them together
-  int threads = 0;  ///< of such a block: 256 or 512
 };
 
 /// A second stream of a GPU, for what can be done beside the large multiplications.

@@ -42,13 +42,13 @@ cudaLaunchConfig_t configuration(unsigned blocks, unsigned threads, std::size_t 
   return config;
 }
 
-/// Whether the GPU can run it; makes that possible where it has to be asked for.
+/// Whether the GPU can run it; makes that possible where it has to be asked for. Always for `most_bytes`:
+/// other threads may have other plans with the same kernel.
 template <class T>
-bool can_run(const LeafPlan<T>& plan) {
+bool can_run(const LeafPlan<T>& plan, int most_bytes) {
   constexpr unsigned portable = 8;
   const auto* kernel = reinterpret_cast<const void*>(plan.kernel);
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(plan.shared_bytes)));
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_bytes));
   if (plan.blocks > portable) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
   }
@@ -60,19 +60,31 @@ bool can_run(const LeafPlan<T>& plan) {
   return false;
 }
 
+/// The most columns of which so many rows fit into a block, or 0; where that is less than `widest`, no more
+/// than it takes for that many leaves of about the same width.
+template <class T>
+int width_for(int rows, int widest, int most_bytes) {
+  const auto fits = [&](int width) {
+    return panel_kernels::shared_bytes<T>(rows, width) <= static_cast<std::size_t>(most_bytes);
+  };
+  if (fits(widest)) return widest;
+  int most = (widest - 1) / window * window;
+  while (most > 0 && !fits(most)) most -= window;
+  if (most == 0) return 0;
+  const int leaves = (widest + most - 1) / most;
+  return (widest + leaves * window - 1) / (leaves * window) * window;
+}
+
 /// As few rows to a thread as that takes, and as many columns as fit then.
 template <class T>
-LeafPlan<T> plan_for(int blocks, std::int64_t m, std::int64_t widest, std::size_t most_bytes) {
+LeafPlan<T> plan_for(int blocks, std::int64_t m, int widest, int most_bytes) {
   for (const Variant<T>& variant : variants<T>()) {
     const int rows = panel_kernels::rows_of_block(static_cast<int>(m), blocks, variant.down);
     if (rows > panel_kernels::threads * variant.down) continue;
-    std::int64_t width = widest;
-    while (width > 0 && panel_kernels::shared_bytes<T>(rows, static_cast<int>(width)) > most_bytes) {
-      width -= (width - 1) % window + 1;
-    }
+    const int width = width_for<T>(rows, widest, most_bytes);
     if (width == 0) return {};
-    return {variant.kernel, static_cast<int>(width), static_cast<unsigned>(blocks), panel_kernels::threads,
-            panel_kernels::shared_bytes<T>(rows, static_cast<int>(width))};
+    return {variant.kernel, width, static_cast<unsigned>(blocks), panel_kernels::threads,
+            panel_kernels::shared_bytes<T>(rows, width)};
   }
   return {};
 }
@@ -90,15 +102,16 @@ LeafPlan<T> plan_leaves(const Cuda& backend, std::int64_t m, std::int64_t widest
   };
   constexpr std::int64_t most_rows = std::int64_t{most_blocks} * panel_kernels::threads * most_down;
   if (attribute(cudaDevAttrComputeCapabilityMajor) < with_clusters || m > most_rows) return {};
-  const auto most_bytes = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin));
+  const int most_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
   constexpr int wide = 256;  // two such leaves take less time than one twice as wide
-  widest = std::min<std::int64_t>(tuning.leaf > 0 ? tuning.leaf : wide, widest);
+  const auto width = static_cast<int>(std::min<std::int64_t>(tuning.leaf > 0 ? tuning.leaf : wide, widest));
+  const int most = tuning.cluster > 0 ? std::min(tuning.cluster, most_blocks) : most_blocks;
   int blocks = 1;
-  while (blocks < (tuning.cluster > 0 ? tuning.cluster : most_blocks) && blocks * warp_size < m) blocks *= 2;
+  while (2 * blocks <= most && blocks * warp_size < m) blocks *= 2;
   for (; blocks > 0; blocks /= 2) {
-    const LeafPlan<T> plan = plan_for<T>(blocks, m, widest, most_bytes);
+    const LeafPlan<T> plan = plan_for<T>(blocks, m, width, most_bytes);
     if (plan.kernel == nullptr) return {};
-    if (can_run(plan)) return plan;
+    if (can_run(plan, most_bytes)) return plan;
   }
   return {};
 }

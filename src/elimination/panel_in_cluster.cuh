@@ -21,11 +21,12 @@
 
 #include "backend/cuda/cluster.cuh"
 #include "elimination/gauss_jordan_cuda.cuh"
-#include "elimination/panel_key.hpp"
+#include "elimination/magnitude_bits.hpp"
 
 #include <cuda_pipeline.h>
 
 #include <cfloat>
+#include <climits>
 #include <type_traits>
 
 namespace echelon::panel_kernels {
@@ -37,7 +38,8 @@ inline constexpr int threads = 256;  ///< of a block
 inline constexpr int warps = threads / warp_size;
 inline constexpr int most_blocks = 16;
 inline constexpr int most_candidates = 32;
-inline constexpr int most_down = 4;  ///< rows that a thread holds
+inline constexpr int most_down = 4;      ///< rows that a thread holds
+inline constexpr int nowhere = INT_MAX;  ///< the place of a row that the panel does not have
 
 /// What a warp or a block proposes as the next pivot.
 struct alignas(16) Head32 {
@@ -148,7 +150,7 @@ __device__ inline unsigned best_lanes(std::uint64_t magnitude, int row, unsigned
     const unsigned lower = here != 0 ? lower_half(magnitude) : 0U;
     const unsigned best_lower = __reduce_max_sync(full_warp, lower);  // by all lanes, `here` or not
     const bool equal = here != 0 && lower == best_lower;
-    const int upmost = __reduce_min_sync(full_warp, equal ? row : PivotKey::nowhere);
+    const int upmost = __reduce_min_sync(full_warp, equal ? row : nowhere);
     best = __ballot_sync(full_warp, equal && row == upmost);
     best &= ~best + 1;  // many where no row is eligible
   }
@@ -165,7 +167,7 @@ template <class T>
 __device__ Choice choose(const Head<T>* list, int count) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   Head<T> head{};
-  head.row = PivotKey::nowhere;
+  head.row = nowhere;
   if (lane < count) head = list[lane];
   const std::uint64_t magnitude = magnitude_bits(head.pivot);
   const unsigned upper = __reduce_max_sync(full_warp, upper_half(magnitude));
@@ -246,7 +248,7 @@ class Panel {
 #pragma unroll
       for (int d = 0; d < down; ++d) {
         const int row = global_row(local(d));
-        place_[d] = row < job_.rows ? row : PivotKey::nowhere;
+        place_[d] = row < job_.rows ? row : nowhere;
       }
     }
     cluster::sync();
@@ -330,7 +332,7 @@ class Panel {
   __device__ void store() {
     for (int row = lane_; row < rows_; row += warp_size) {
       const int place = places_[row];
-      if (place == PivotKey::nowhere) continue;
+      if (place == nowhere) continue;
       const T* from = panel_ + warp_ * leading_ + row;
       T* to = job_.a + place + warp_ * job_.leading;
 #pragma unroll 8
@@ -374,7 +376,7 @@ class Panel {
 
   /// This thread's and this warp's best pivot in the current column.
   __device__ void search() {
-    row_ = PivotKey::nowhere;
+    row_ = nowhere;
     which_ = 0;
     magnitude_ = 0;
     T pivot = 0;
