@@ -3,10 +3,11 @@
 // Kumar, "GPU implementation of the lean algebraic multi-grid (LAMG) solver for large-scale graph problems",
 // bachelor project, Università della Svizzera italiana 2018, figures 2.2, 2.4, 2.6, 3.3, 3.5, 3.7 and
 // chapter 4.
-//   bench_linalg [PICTURES [LIMIT]]
+//   bench_linalg [PICTURES [LIMIT [FIGURE]]]
 // prints a table in Markdown for each figure, in float (as there) and double, and from which size a GPU wins;
 // writes a picture of each into the directory PICTURES. What is expected to take more than LIMIT seconds
-// (default: 1), judged by the size before, is left out.
+// (default: 1), judged by the size before, is left out. FIGURE is part of a picture's name, such as "gemm":
+// only such figures are drawn.
 //
 // "plain" is the report's own serial loop; then come this library on one core, on two, and on all that OpenMP
 // offers; on a GPU with the operands there already (the mean of as many calls in a row as last a
@@ -522,19 +523,27 @@ ec::bench::Panel panel_of(const char* type, const Results& results) {
   return panel;
 }
 
+struct Wanted {
+  std::string pictures;
+  double limit;
+  std::string figure;
+};
+
 /// Both types of one operation; returns two rows of the final table.
 template <template <class> class Operation>
-std::string compare(const std::string& pictures, double limit) {
+std::string compare(const Wanted& wanted) {
   using Op = Operation<float>;
-  const Results in_float = measure<Operation, float>(limit);
-  const Results in_double = measure<Operation, double>(limit);
+  if (std::string(Op::picture).find(wanted.figure) == std::string::npos) return {};
+
+  const Results in_float = measure<Operation, float>(wanted.limit);
+  const Results in_double = measure<Operation, double>(wanted.limit);
   print_table(Op::name, "float", in_float);
   print_table(Op::name, "double", in_double);
-  if (!pictures.empty()) {
+  if (!wanted.pictures.empty()) {
     ec::bench::LogPlot plot(Op::name, "n", "seconds");
     plot.add(panel_of("float", in_float));
     plot.add(panel_of("double", in_double));
-    std::ofstream(pictures + "/" + Op::picture + ".svg") << plot.svg();
+    std::ofstream(wanted.pictures + "/" + Op::picture + ".svg") << plot.svg();
   }
   std::string rows;
   for (const Results* results : {&in_float, &in_double}) {
@@ -552,18 +561,17 @@ std::string compare(const std::string& pictures, double limit) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string pictures = argc > 1 ? argv[1] : "";
-  const double limit = argc > 2 ? std::atof(argv[2]) : 1;
+  const Wanted wanted{argc > 1 ? argv[1] : "", argc > 2 ? std::atof(argv[2]) : 1, argc > 3 ? argv[3] : ""};
   const bool has_gpu = ec::cuda_device_count() > 0;
   fmt::print("{}; {}\n", hardware(ec::Device::openmp()), has_gpu ? hardware(ec::Device::cuda()) : "no GPU");
   std::string rows;
-  rows += compare<DenseTimesVector>(pictures, limit);
-  rows += compare<DenseTimesDense>(pictures, limit);
-  rows += compare<DensePlusDense>(pictures, limit);
-  rows += compare<SparseTimesVector>(pictures, limit);
-  rows += compare<SparseTimesSparse>(pictures, limit);
-  rows += compare<SparsePlusSparse>(pictures, limit);
-  rows += compare<DotProduct>(pictures, limit);
+  rows += compare<DenseTimesVector>(wanted);
+  rows += compare<DenseTimesDense>(wanted);
+  rows += compare<DensePlusDense>(wanted);
+  rows += compare<SparseTimesVector>(wanted);
+  rows += compare<SparseTimesSparse>(wanted);
+  rows += compare<SparsePlusSparse>(wanted);
+  rows += compare<DotProduct>(wanted);
   if (!has_gpu) return 0;
   fmt::print(
       "\n### From which size the GPU wins\n\n| operation | type | over the plain loop | over 2 cores | over "
