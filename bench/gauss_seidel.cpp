@@ -4,10 +4,11 @@
 // prints tables in Markdown for the published comparison's matrix (N rows with its statistics), 5-point,
 // 7-point and 27-point Laplacians: the plain loop (in place, dividing in each row), the published one (which
 // reads the diagonal from a vector of its own), Eigen's triangular solve (which is part of a sweep: the lower
-// triangle alone), the published relaunch scheme, and our sweeps on one core and on all. --rows 51813503 is
-// the published size, and takes 3 GB; --single computes in float. All are compiled with the same flags. The
-// time on one core is the processor's, that on several the clock's; medians, the floor is a sweep's bytes at
-// the bandwidth that STREAM's triad reaches on as many cores. The answers have to be the same bits.
+// triangle alone), hypre's sweep in one process (in double, if hypre is installed), the published relaunch
+// scheme, and our sweeps on one core and on all. --rows 51813503 is the published size, and takes 3 GB;
+// --single computes in float. All are compiled with the same flags. The time on one core is the processor's,
+// that on several the clock's; medians, the floor is a sweep's bytes at the bandwidth that STREAM's triad
+// reaches on as many cores. The answers have to be the same bits.
 #include <echelon/echelon.hpp>
 
 #include <omp.h>
@@ -17,11 +18,17 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <limits>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #ifdef ECHELON_BENCH_WITH_EIGEN
 #include <Eigen/SparseCore>
+#endif
+
+#ifdef ECHELON_BENCH_WITH_HYPRE
+#include "hypre_sweep.hpp"
 #endif
 
 #include "backend/openmp/openmp.hpp"
@@ -94,6 +101,16 @@ template <class T>
   }
 }
 
+template <class T>
+double largest_difference(const std::vector<T>& x, const std::vector<T>& y) {
+  double worst = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (std::memcmp(&x[i], &y[i], sizeof(T)) == 0) continue;
+    worst = std::max(worst, std::abs(double(x[i]) - double(y[i])) / std::abs(double(y[i])));
+  }
+  return worst;
+}
+
 #ifdef ECHELON_BENCH_WITH_EIGEN
 template <class T>
 double eigen_seconds(const ec::Csr<T>& A, const std::vector<T>& b, int runs) {
@@ -109,6 +126,21 @@ double eigen_seconds(const ec::Csr<T>& A, const std::vector<T>& b, int runs) {
   });
 }
 #endif
+
+/// NaN without hypre, and in float, which it does not have.
+template <class T>
+double hypre_seconds([[maybe_unused]] const ec::Csr<T>& A, [[maybe_unused]] const std::vector<T>& b,
+                     [[maybe_unused]] const std::vector<T>& expected, [[maybe_unused]] int runs) {
+#ifdef ECHELON_BENCH_WITH_HYPRE
+  if constexpr (std::is_same_v<T, double>) {
+    ec::bench::HypreSweep hypre(A, b);
+    if (const double error = largest_difference(hypre.after_one_sweep(), expected); error > 1e-9)
+      std::fprintf(stderr, "hypre's sweep differs by %g\n", error);
+    return median_processor_seconds(runs, [&] { hypre.forward(); });
+  }
+#endif
+  return std::numeric_limits<double>::quiet_NaN();
+}
 
 template <class T>
 double sweep_bytes(const ec::Csr<T>& A) {
@@ -131,23 +163,16 @@ std::vector<T> our_sweeps(const ec::Device& device, const ec::Csr<T>& A, const s
   return x;
 }
 
-template <class T>
-double largest_difference(const std::vector<T>& x, const std::vector<T>& y) {
-  double worst = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (std::memcmp(&x[i], &y[i], sizeof(T)) == 0) continue;
-    worst = std::max(worst, std::abs(double(x[i]) - double(y[i])) / std::abs(double(y[i])));
-  }
-  return worst;
-}
-
 void print_head() {
   std::printf(
-      "| matrix | type | rows | nonzeros | levels | floor ms | plain ms | published ms | Eigen ms | serial "
-      "ms | "
-      "backward ms | plain / serial | openmp ms | serial / openmp | openmp / floor | relaunch ms | launches "
+      "| matrix | type | rows | nonzeros | levels | floor ms | plain ms | published ms | Eigen ms | hypre ms "
       "| "
-      "largest error |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+      "serial "
+      "ms | "
+      "backward ms | plain / serial | hypre / serial | openmp ms | serial / openmp | openmp / floor | "
+      "relaunch ms | launches "
+      "| "
+      "largest error |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 }
 
 template <class T>
@@ -192,9 +217,10 @@ void compare(const char* name, const ec::Csr<T>& A, int runs, double bandwidth) 
 #else
   std::printf(" - |");
 #endif
-  std::printf(" %.1f | %.1f | %.2f | %.1f | %.2f | %.2f | %.1f | %lld | %g |\n", 1e3 * serial, 1e3 * backward,
-              plain / serial, 1e3 * openmp, serial / openmp, openmp / floor, 1e3 * relaunch,
-              static_cast<long long>(launches), error);
+  const double hypre = hypre_seconds(A, b, expected, runs);
+  std::printf(" %.1f | %.1f | %.1f | %.2f | %.2f | %.1f | %.2f | %.2f | %.1f | %lld | %g |\n", 1e3 * hypre,
+              1e3 * serial, 1e3 * backward, plain / serial, hypre / serial, 1e3 * openmp, serial / openmp,
+              openmp / floor, 1e3 * relaunch, static_cast<long long>(launches), error);
   std::fflush(stdout);
 }
 
