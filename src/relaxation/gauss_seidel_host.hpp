@@ -90,6 +90,13 @@ RowSums<T> sums_of_row(const HalfSweep<T>& half, std::int64_t i, T previous, con
     }
   }
   RowSums<T> sums;
+  if (k < end && columns[end - 1] == i) {  // as in a lower triangle: nothing has to be looked for
+    for (; k < end - 1; ++k) {
+      sums.lower = multiply_add(values[k], forward ? new_x(columns[k]) : old_x(columns[k]), sums.lower);
+    }
+    sums.diagonal = values[k];
+    return sums;
+  }
   const std::int64_t left = forward ? i - 1 : i;
   for (; k < end && columns[k] < left; ++k) {
     const T x = forward ? new_x(columns[k]) : old_x(columns[k]);
