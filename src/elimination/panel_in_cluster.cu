@@ -14,18 +14,20 @@ using panel_kernels::most_down;
 using panel_kernels::warp_size;
 using panel_kernels::window;
 
-/// A kernel for blocks whose threads have `down` rows each.
+/// A kernel for blocks whose threads have `down` rows each, for one block or for several.
 template <class T>
 struct Variant {
   void (*kernel)(LeafJob<T>);
   int down;
+  bool single;
 };
 
 template <class T>
-std::array<Variant<T>, 3> variants() {
-  return {{{panel_kernels::eliminate_panel<T, 1>, 1},
-           {panel_kernels::eliminate_panel<T, 2>, 2},
-           {panel_kernels::eliminate_panel<T, 4>, 4}}};
+std::array<Variant<T>, 4> variants() {
+  return {{{panel_kernels::eliminate_panel<T, 1, true>, 1, true},
+           {panel_kernels::eliminate_panel<T, 1, false>, 1, false},
+           {panel_kernels::eliminate_panel<T, 2, false>, 2, false},
+           {panel_kernels::eliminate_panel<T, 4, false>, 4, false}}};
 }
 
 cudaLaunchConfig_t configuration(unsigned blocks, unsigned threads, std::size_t shared_bytes,
@@ -79,6 +81,7 @@ int width_for(int rows, int widest, int most_bytes) {
 template <class T>
 LeafPlan<T> plan_for(int blocks, std::int64_t m, int widest, int most_bytes) {
   for (const Variant<T>& variant : variants<T>()) {
+    if (variant.single != (blocks == 1)) continue;
     const int rows = panel_kernels::rows_of_block(static_cast<int>(m), blocks, variant.down);
     if (rows > panel_kernels::threads * variant.down) continue;
     const int width = width_for<T>(rows, widest, most_bytes);

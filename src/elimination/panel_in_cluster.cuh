@@ -12,6 +12,7 @@
 /// blocks together with its row of the window, in one message that completes a barrier in the receiver's
 /// shared memory: one way, and nobody waits for more than that. All blocks choose the same pivot from what
 /// they got, and have its row already. With 32 warps in the cluster or fewer, each of them sends for itself.
+/// In a block of its own, nothing is sent: its warps look at each other's candidates.
 ///
 /// The other columns follow a window at a time: the pivot rows are exchanged through the panel's own memory,
 /// the next window is brought up to date, and the rest while the chain is at that one, by the other warps.
@@ -204,8 +205,8 @@ __device__ inline void multiply_tiles(double2& d, double a, double b) {
       : "d"(a), "d"(b));
 }
 
-/// One block's part in it.
-template <class T, int down>
+/// One block's part in it; `single`: there is no other block.
+template <class T, int down, bool single>
 class Panel {
  public:
   __device__ Panel(const LeafJob<T>& job, unsigned char* memory)
@@ -225,19 +226,15 @@ class Panel {
     alone_ = blocks_ * chain_threads_ <= warp_size * most_candidates;
     candidates_ = alone_ ? blocks_ * (chain_threads_ / warp_size) : blocks_;
     own_ = alone_ ? block_ * (chain_threads_ / warp_size) + warp_ : block_;
-    plan_sending();
+    if constexpr (!single) plan_sending();
   }
 
   __device__ void run() {
     const EliminationState state = *job_.state;
     const bool leader = block_ == 0 && warp_ == 0;
     if (threadIdx.x == 0) {
-      for (int slot = 0; slot < 2; ++slot) {
-        init_barrier(&shared_.arrived[slot]);
-        expect_bytes(&shared_.arrived[slot], bytes_of_all());
-      }
       shared_.overflow = state.overflow_column >= 0;
-      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+      if constexpr (!single) prepare_barriers();
     }
     load();
     rank_ = before_ = static_cast<int>(state.rank);
@@ -295,6 +292,14 @@ class Panel {
       sends_ |= (sends ? 1U : 0U) << static_cast<unsigned>(i);
       row_to_[i] = in_block(here, sends ? block : 0) - here;
     }
+  }
+
+  __device__ void prepare_barriers() {
+    for (std::uint64_t& barrier : shared_.arrived) {
+      init_barrier(&barrier);
+      expect_bytes(&barrier, bytes_of_all());
+    }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
 
   [[nodiscard]] __device__ bool is_chain() const {
@@ -401,8 +406,18 @@ class Panel {
     factor_ = reciprocal(-pivot);
   }
 
-  /// Sends this block's candidate, or this warp's, to all blocks.
+  /// Lets all blocks know this block's candidate, or this warp's.
   __device__ void publish() {
+    propose();
+    if constexpr (single) {
+      sync_some(chain_threads_);
+    } else {
+      send();
+    }
+  }
+
+  /// Writes down the best of this warp.
+  __device__ void propose() {
     Candidates<T, warps>& candidates = shared_.candidates[slot_];
     const unsigned best_lane = best_lanes(magnitude_, row_, best_upper_);
     if ((best_lane >> static_cast<unsigned>(lane_) & 1U) != 0) {
@@ -420,6 +435,10 @@ class Panel {
         row[c] = element;
       }
     }
+  }
+
+  __device__ void send() {
+    const Candidates<T, warps>& candidates = shared_.candidates[slot_];
     int best = warp_;
     std::uint32_t above = above_;
     if (alone_) {
@@ -458,11 +477,21 @@ class Panel {
   /// Eliminates column c of the window with the best of all candidates. The registers rotate, so that the
   /// next column is always in the first.
   __device__ void step(int c) {
-    wait_for_bytes(&shared_.arrived[slot_], phase_);
-    if (threadIdx.x == 0) expect_bytes(&shared_.arrived[slot_], bytes_of_all());
-    const Choice choice = choose<T>(shared_.messages[slot_].heads, candidates_);
-    const T* best = shared_.messages[slot_].rows[choice.index];
-    const Head<T> head = shared_.messages[slot_].heads[choice.index];
+    if constexpr (!single) {
+      wait_for_bytes(&shared_.arrived[slot_], phase_);
+      if (threadIdx.x == 0) expect_bytes(&shared_.arrived[slot_], bytes_of_all());
+    }
+    const auto& all = [&]() -> const auto& {
+      if constexpr (single) {
+        return shared_.candidates[slot_];
+      } else {
+        return shared_.messages[slot_];
+      }
+    }
+    ();
+    const Choice choice = choose<T>(all.heads, candidates_);
+    const T* best = all.rows[choice.index];
+    const Head<T> head = all.heads[choice.index];
     slot_ ^= 1U;
     phase_ ^= slot_ == 0 ? 1U : 0U;
     const T factor = best[0];
@@ -714,13 +743,13 @@ class Panel {
 
 #endif
 
-template <class T, int down>
+template <class T, int down, bool single>
 __global__ void __launch_bounds__(threads, 1) eliminate_panel(const LeafJob<T> job) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
   asm("trap;");  // never planned for: there are no clusters
 #else
   extern __shared__ __align__(128) unsigned char panel_shared[];
-  Panel<T, down>(job, panel_shared).run();
+  Panel<T, down, single>(job, panel_shared).run();
 #endif
 }
 
