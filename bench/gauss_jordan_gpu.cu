@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How fast is Gauss-Jordan elimination on a GPU, beside cuSOLVER's LU, cuBLAS' batches and the published
 // scheme?
-//   bench_gauss_jordan_gpu [tune|compare|batched|published|largest]... [--up-to N]
+//   bench_gauss_jordan_gpu [tune|compare|batched|published|largest]... [--from N] [--up-to N]
 // Everything but `largest` unless parts are named. Uniform random matrices in [-1, 1]; medians, each run on a
 // fresh copy of the matrix that is not timed.
 //   tune       ways to cut the panels, for the inverse without report: ms, and microseconds a column
@@ -39,6 +39,7 @@ namespace {
 
 struct Request {
   std::set<std::string> parts;
+  std::int64_t smallest = 256;  // of tune and compare
   std::int64_t largest = 16384;
   [[nodiscard]] bool wants(const char* part) const { return parts.empty() || parts.contains(part); }
 };
@@ -183,11 +184,11 @@ void tune(const Request& request) {
       "\n### Ways to cut panels, %s\n\n| n | panel | leaf | ahead | inverse ms | us a column | "
       "reduced form ms |\n|---|---|---|---|---|---|---|\n",
       type_name<T>);
-  for (std::int64_t n = 256; n <= request.largest; n *= 2) {
+  for (std::int64_t n = request.smallest; n <= request.largest; n *= 2) {
     const ec::Dense<T> a = uniform<T>(n, n, 1);
     ec::Dense<T> copy = a;
     for (const std::int64_t block : {64, 96, 128, 256, 512}) {
-      if (block > n || (n >= 4096 && block == 512) || (n >= 8192 && block < 128)) continue;
+      if (block > n) continue;
       BareElimination<T> bare(n, block);
       for (const int leaf : {16, 32, 48, 64, 96, 128, 256}) {
         const ec::PanelTuning tuning{leaf, 0};
@@ -261,7 +262,7 @@ void compare(const Request& request) {
       "|---|---|---|---|---|---|---|---|---|---|---|---|\n",
       type_name<T>);
   ec::SideStream side(ec::Device::cuda());
-  for (std::int64_t n = 256; n <= request.largest; n *= 2) {
+  for (std::int64_t n = request.smallest; n <= request.largest; n *= 2) {
     const ec::Dense<T> a = uniform<T>(n, n, 1);
     const ec::Dense<T> b = uniform<T>(n, 1, 2);
     ec::Dense<T> copy = a;
@@ -469,7 +470,9 @@ void largest(std::int64_t n) {
 Request parse(int argc, char** argv) {
   Request request;
   for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--up-to") == 0 && i + 1 < argc) {
+    if (std::strcmp(argv[i], "--from") == 0 && i + 1 < argc) {
+      request.smallest = std::atoll(argv[++i]);
+    } else if (std::strcmp(argv[i], "--up-to") == 0 && i + 1 < argc) {
       request.largest = std::atoll(argv[++i]);
     } else {
       request.parts.insert(argv[i]);
