@@ -162,7 +162,7 @@ class BareElimination {
     backend_.fill(1, std::int64_t{0}, ranks_.data());
   }
   void run(ec::Dense<T>& a, bool inverse, const ec::PanelTuning& tuning, ec::SideStream* side) {
-    ec::eliminate<T>(backend_, a.view(), block_, inverse, T{0}, state_.data(), ranks_.data(),
+    ec::eliminate<T>(backend_, a.view(), block_, inverse, state_.data(), ranks_.data(),
                      {rows_.data(), columns_.data(), values_.data()}, scratch_, tuning, side);
   }
   std::int64_t rank() { return backend_.read(state_.data()).rank; }
@@ -270,7 +270,7 @@ void compare(const Request& request) {
     const int runs = runs_for(n);
     double error = 0;
     const double inverse = inverse_seconds(a, error);
-    const std::int64_t block = n <= 512 ? 512 : (n < 8192 ? 128 : 256);
+    const std::int64_t block = ec::fastest_panel<T>(backend, n, n);
     auto bare = std::make_unique<BareElimination<T>>(n, block);
     const double alone = seconds(
         runs, [&] { bare->prepare(), restore(a, copy); },

@@ -34,7 +34,7 @@ class OneByOne {
 
   BatchOutcome invert(DenseView<T> A, double tolerance) {
     const double norm = scan<T>(backend_, A, row_sums_.data()).norm_inf;
-    Elimination<B, T> elimination(tools_, A, panel_columns<B>({}, A.rows, A.columns));
+    Elimination<B, T> elimination(tools_, A, panel_columns<T>(backend_, {}, A.rows, A.columns));
     elimination.invert(static_cast<T>(tolerance * norm));
     elimination.look();
     const EliminationState& state = elimination.state();

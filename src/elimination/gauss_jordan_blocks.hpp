@@ -24,12 +24,14 @@ namespace gauss_jordan_detail {
 
 /// W = the rows of X in a new order.
 template <class T>
-struct GatherRows {
+struct MoveRows {
   DenseView<const T> X;
-  const std::int64_t* origins;
+  const int* places;
   T* W;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    W[e] = X.data[e / X.rows * X.leading + origins[e % X.rows]];
+    const std::int64_t j = e / X.rows;
+    const std::int64_t i = e % X.rows;
+    W[j * X.rows + places[i]] = X.data[j * X.leading + i];
   }
 };
 
@@ -47,11 +49,27 @@ struct PutBehindPivots {
 
 /// No pivots yet, and none before any panel.
 struct StartElimination {
+  double tolerance;
   EliminationState* state;
   std::int64_t* ranks;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    if (i == 0) *state = {};
     ranks[i] = 0;
+    if (i > 0) return;
+    *state = {};
+    state->tolerance = tolerance;
+  }
+};
+
+/// The same for a matrix that has been scanned; what is not finite, or far from 1, is not to be eliminated.
+template <class T>
+struct StartIfInRange {
+  const MatrixScan* scanned;
+  double tolerance;  // relative
+  EliminationState* state;
+  std::int64_t* ranks;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    StartElimination{static_cast<double>(static_cast<T>(tolerance * scanned->norm_inf)), state, ranks}(i);
+    if (i == 0 && (scanned->row >= 0 || far_from_one<T>(scanned->largest))) state->overflow_column = 0;
   }
 };
 
@@ -186,28 +204,45 @@ class Elimination {
         panel_count_((A.columns + block_ - 1) / block_),
         lists_(A.device, panel_count_, std::min(A.rows, A.columns)),
         scratch_{Array<T>(A.device, block_ * std::max(A.columns, std::int64_t{1})),
-                 Array<T>(A.device, block_ * A.rows)} {
-    tools.backend.for_each(panel_count_ + 1,
-                           gauss_jordan_detail::StartElimination{lists_.state(), lists_.ranks()});
-  }
+                 Array<T>(A.device, block_ * A.rows)} {}
 
   /// m n^2 flops for full rank n <= m; 2 m r (n - r / 2) for rank r. Up to twice that when multiplied out.
-  void reduce(T tolerance) {
+  /// `scanned` and the relative `tolerance`: as for `invert`. Waits, after A was scanned as it is then, where
+  /// it is multiplied out.
+  void reduce(const MatrixScan* scanned, double tolerance, double* row_sums, MatrixScan* after) {
     constexpr std::int64_t small = 4096;
     multiplied_out_ = std::is_same_v<B, Cuda> && std::max(A_.rows, A_.columns) <= small;
-    eliminate(multiplied_out_, tolerance);
+    panels_.clear();
+    start(gauss_jordan_detail::StartIfInRange<T>{scanned, tolerance, lists_.state(), lists_.ranks()});
+    eliminate(multiplied_out_);
+    if constexpr (std::is_same_v<B, Cuda>) {
+      if (multiplied_out_) {
+        places_ = Array<int>(A_.device, A_.rows);
+        find_places(tools_->backend, A_.rows, rows(), 0, lists_.state(), places_.data());
+        scan<T>(tools_->backend, A_, row_sums, after);
+      }
+    }
     EliminationLists<T> lists = lists_.on_host();
     found_ = *lists.state();
     record_ = make_record(lists);
-    if (multiplied_out_) {
-      origins_ = Array<std::int64_t>(A_.device, std::span<const std::int64_t>(record_.origins(A_.rows)));
-    } else if constexpr (std::is_same_v<B, Cuda>) {
-      find_panels(lists.ranks());
+    if constexpr (std::is_same_v<B, Cuda>) {
+      if (!multiplied_out_) find_panels(lists.ranks());
     }
   }
   /// 2 n^3 flops. Leaves the inverse of P A in place when the rank is full. On a GPU it is queued, and
   /// nothing is known before `look`.
-  void invert(T tolerance) { eliminate(true, tolerance); }
+  void invert(T tolerance) {
+    start(gauss_jordan_detail::StartElimination{static_cast<double>(tolerance), lists_.state(),
+                                                lists_.ranks()});
+    eliminate(true);
+  }
+  /// The same with a relative tolerance and a scan of A, in the backend's memory or the mailbox, that may
+  /// only be queued yet. Where it has a NaN or Inf, or is far from 1, `state` tells an overflow in column 0;
+  /// A is unchanged if it is finite.
+  void invert(const MatrixScan* scanned, double tolerance) {
+    start(gauss_jordan_detail::StartIfInRange<T>{scanned, tolerance, lists_.state(), lists_.ranks()});
+    eliminate(true);
+  }
   /// Waits for what was queued.
   void look() { found_ = tools_->backend.read(lists_.state()); }
 
@@ -227,7 +262,7 @@ class Elimination {
   [[nodiscard]] const std::int64_t* rows() const { return lists_.rows(); }
   [[nodiscard]] const std::int64_t* columns() const { return lists_.columns(); }
   [[nodiscard]] std::size_t bytes() const {
-    return lists_.bytes() + scratch_.rows.bytes() + scratch_.columns.bytes() + origins_.bytes();
+    return lists_.bytes() + scratch_.rows.bytes() + scratch_.columns.bytes() + places_.bytes();
   }
 
   /// X = T P X, where T P A = R; after `reduce`. 2 m r flops a column.
@@ -280,22 +315,29 @@ class Elimination {
     PivotRange range;
   };
 
-  void eliminate(bool inverse, T tolerance) {
+  template <class Start>
+  void start(const Start& job) {
+    tools_->backend.for_each(panel_count_ + 1, job);
+  }
+
+  void eliminate(bool inverse) {
     if constexpr (std::is_same_v<B, Cuda>) {
       SideStream* const side = A_.columns > block_ ? &tools_->side() : nullptr;
-      echelon::eliminate<T>(tools_->backend, A_, block_, inverse, tolerance, lists_.state(), lists_.ranks(),
+      echelon::eliminate<T>(tools_->backend, A_, block_, inverse, lists_.state(), lists_.ranks(),
                             lists_.pivots(), scratch_, {}, side);
     } else {
-      eliminate_at_once(inverse, tolerance);
+      eliminate_at_once(inverse);
     }
   }
 
-  void eliminate_at_once(bool inverse, T tolerance) {
+  void eliminate_at_once(bool inverse) {
     B& backend = tools_->backend;
+    look();
+    if (found_.overflow_column >= 0) return;
     for (std::int64_t begin = 0; begin < A_.columns; begin += block_) {
       const std::int64_t end = std::min(begin + block_, A_.columns);
       const std::int64_t before = found_.rank;
-      factor_panel<T>(backend, A_, begin, end, tolerance, lists_.state(), lists_.pivots(), scratch_);
+      factor_panel<T>(backend, A_, begin, end, lists_.state(), lists_.pivots(), scratch_);
       look();
       if (found_.overflow_column >= 0) return;
       const Panel panel{begin, end, {before, found_.rank}};
@@ -329,7 +371,7 @@ class Elimination {
     using namespace gauss_jordan_detail;
     if (found_.rank == 0) return;
     T* W = scratch.rows.data();
-    backend.for_each(X.rows * X.columns, GatherRows<T>{X, origins_.data(), W});
+    backend.for_each(X.rows * X.columns, MoveRows<T>{X, places_.data(), W});
     backend.for_each(X.rows * X.columns, PutBehindPivots<T>{X, found_.rank, W});
     add_product<B, T>(backend, whole_transformation(backend, scratch), W, X.rows, X);
   }
@@ -350,8 +392,8 @@ class Elimination {
   PanelScratch<T> scratch_;
   EliminationRecord<T> record_;
   bool multiplied_out_ = false;
-  Array<std::int64_t> origins_;  // of the rows, when multiplied out
-  std::vector<Panel> panels_;    // otherwise
+  Array<int> places_;          // of the rows, when multiplied out
+  std::vector<Panel> panels_;  // otherwise
 };
 
 }  // namespace echelon

@@ -21,7 +21,6 @@ struct LeafJob {
   int rows;
   int width;
   std::int64_t begin;
-  double tolerance;
   EliminationState* state;
   PivotList<T> pivots;
   std::int64_t* rank_after;  ///< where the rank goes when the leaf is done

@@ -43,16 +43,15 @@ Candidate find_largest(const T* column, std::int64_t begin, std::int64_t end) {
 template <class T>
 class Leaf {
  public:
-  Leaf(DenseView<T> A, std::int64_t begin, std::int64_t end, T tolerance, EliminationState& state,
+  Leaf(DenseView<T> A, std::int64_t begin, std::int64_t end, EliminationState& state,
        const PivotList<T>& pivots)
-      : A_(A), begin_(begin), end_(end), tolerance_(tolerance), state_(state), pivots_(pivots) {}
+      : A_(A), begin_(begin), end_(end), state_(state), pivots_(pivots) {}
 
   void factor() {
     for (std::int64_t j = begin_; j < end_ && state_.rank < A_.rows; ++j) {
       const Candidate pivot = find_largest(A_.column(j), state_.rank, A_.rows);
       const Candidate above = find_largest(A_.column(j), 0, state_.rank);
-      const PivotJudgement judgement =
-          judge_pivot(pivot.magnitude, above.magnitude, static_cast<double>(tolerance_));
+      const PivotJudgement judgement = judge_pivot(pivot.magnitude, above.magnitude, state_.tolerance);
       record(judgement, j, state_);
       switch (judgement.verdict) {
         case PivotVerdict::accepted:
@@ -92,23 +91,22 @@ class Leaf {
 
   DenseView<T> A_;
   std::int64_t begin_, end_;
-  T tolerance_;
   EliminationState& state_;
   const PivotList<T>& pivots_;
 };
 
 /// The left half, applied to the right half; the right half, applied to the left one.
 template <class B, class T>
-void factor_recursively(B& backend, DenseView<T> A, std::int64_t begin, std::int64_t end, T tolerance,
+void factor_recursively(B& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
                         EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch) {
   if (end - begin <= leaf_columns) {
-    Leaf<T>(A, begin, end, tolerance, *state, pivots).factor();
+    Leaf<T>(A, begin, end, *state, pivots).factor();
     return;
   }
   const std::int64_t middle = begin + (end - begin + leaf_columns) / (2 * leaf_columns) * leaf_columns;
   const auto half = [&](std::int64_t first, std::int64_t last, DenseView<T> other) {
     const std::int64_t before = state->rank;
-    factor_recursively(backend, A, first, last, tolerance, state, pivots, scratch);
+    factor_recursively(backend, A, first, last, state, pivots, scratch);
     if (state->overflow_column >= 0) return;
     const PivotRange range{before, state->rank};
     if (range.count() == 0) return;
@@ -205,14 +203,14 @@ MatrixScan scan_blocks(int threads, DenseView<const T> A, double* row_sums) {
 }  // namespace
 
 template <class T>
-void factor_panel(Serial& backend, DenseView<T> A, std::int64_t begin, std::int64_t end, T tolerance,
+void factor_panel(Serial& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
                   EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch) {
-  factor_recursively(backend, A, begin, end, tolerance, state, pivots, scratch);
+  factor_recursively(backend, A, begin, end, state, pivots, scratch);
 }
 template <class T>
-void factor_panel(OpenMp& backend, DenseView<T> A, std::int64_t begin, std::int64_t end, T tolerance,
+void factor_panel(OpenMp& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
                   EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch) {
-  factor_recursively(backend, A, begin, end, tolerance, state, pivots, scratch);
+  factor_recursively(backend, A, begin, end, state, pivots, scratch);
 }
 template <class T>
 void take_pivot_rows(Serial& /*backend*/, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W) {
@@ -251,13 +249,13 @@ void scan(OpenMp& backend, DenseView<const T> A, double* row_sums, MatrixScan* r
   *result = scan_blocks(backend.threads(), A, row_sums);
 }
 
-template void factor_panel(Serial&, DenseView<float>, std::int64_t, std::int64_t, float, EliminationState*,
+template void factor_panel(Serial&, DenseView<float>, std::int64_t, std::int64_t, EliminationState*,
                            const PivotList<float>&, PanelScratch<float>&);
-template void factor_panel(Serial&, DenseView<double>, std::int64_t, std::int64_t, double, EliminationState*,
+template void factor_panel(Serial&, DenseView<double>, std::int64_t, std::int64_t, EliminationState*,
                            const PivotList<double>&, PanelScratch<double>&);
-template void factor_panel(OpenMp&, DenseView<float>, std::int64_t, std::int64_t, float, EliminationState*,
+template void factor_panel(OpenMp&, DenseView<float>, std::int64_t, std::int64_t, EliminationState*,
                            const PivotList<float>&, PanelScratch<float>&);
-template void factor_panel(OpenMp&, DenseView<double>, std::int64_t, std::int64_t, double, EliminationState*,
+template void factor_panel(OpenMp&, DenseView<double>, std::int64_t, std::int64_t, EliminationState*,
                            const PivotList<double>&, PanelScratch<double>&);
 template void take_pivot_rows(Serial&, DenseView<float>, PivotRange, const std::int64_t*, float*);
 template void take_pivot_rows(Serial&, DenseView<double>, PivotRange, const std::int64_t*, double*);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of Gauss-Jordan elimination on a GPU.
-#include "backend/store.hpp"
 #include "elimination/gauss_jordan_cuda.cuh"
 #include "elimination/gauss_jordan_panel.hpp"
 #include "elimination/panel_by_columns.hpp"
@@ -37,15 +36,16 @@ __global__ void __launch_bounds__(most_threads)
 
 constexpr int threads_for_places = 256;
 
-/// sources[j] = the column that comes to be column j when columns k and rows[k] change places for k = n - 1,
-/// ..., 0; or j itself, unless the rank is n. A thread for each.
+/// A thread for each row, which goes back from the place where it ends.
 __global__ void __launch_bounds__(threads_for_places)
-    find_sources(std::int64_t n, const std::int64_t* rows, const EliminationState* state, int* sources) {
+    follow_rows(std::int64_t n, const std::int64_t* rows, std::int64_t least_rank,
+                const EliminationState* state, int* places) {
   constexpr int stage = 1024;
   __shared__ int staged[stage];
   const int j = static_cast<int>(blockIdx.x) * threads_for_places + static_cast<int>(threadIdx.x);
   int at = j;
-  for (int last = state->rank < n ? 0 : static_cast<int>(n); last > 0; last -= stage) {
+  const int rank = static_cast<int>(state->rank);
+  for (int last = rank < least_rank ? 0 : rank; last > 0; last -= stage) {
     const int first = max(last - stage, 0);
     __syncthreads();
     for (int k = first + static_cast<int>(threadIdx.x); k < last; k += threads_for_places) {
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(threads_for_places)
       at = at == row ? k : (at == k ? row : at);
     }
   }
-  if (j < n) sources[at] = j;
+  if (j < n) places[at] = j;
 }
 
 constexpr int threads_of_strip = 128;
@@ -83,95 +83,14 @@ __global__ void __launch_bounds__(threads_of_strip)
   }
 }
 
-/// What a part of a row contributes to a MatrixScan.
-struct ScanPart {
-  double sum;
-  double largest;
-  std::int64_t nonfinite;  // column, or FirstIndex::none
-};
-
-constexpr int scan_warps = 16;
-
-/// A block for 32 rows, a lane for each, and a share of the columns: warp w takes every 16th from the w-th
-/// on. Reads A once.
-template <class T>
-__global__ void __launch_bounds__(warp_size* scan_warps)
-    scan_rows(DenseView<const T> A, std::int64_t share, ScanPart* parts) {
-  __shared__ ScanPart found[scan_warps][warp_size];
-  const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  const int warp = static_cast<int>(threadIdx.x) / warp_size;
-  const std::int64_t i = std::int64_t{blockIdx.x} * warp_size + lane;
-  const std::int64_t begin = share * blockIdx.y;
-  const std::int64_t end = min(begin + share, A.columns);
-  ScanPart part{0, 0, FirstIndex::none};
-#pragma unroll 8
-  for (std::int64_t j = begin + warp; j < end; j += scan_warps) {
-    const double magnitude = i < A.rows ? fabs(static_cast<double>(A.data[j * A.leading + i])) : 0.0;
-    part.sum += magnitude;
-    part.largest = magnitude > part.largest ? magnitude : part.largest;
-    if (!(magnitude <= DBL_MAX) && part.nonfinite == FirstIndex::none) part.nonfinite = j;
-  }
-  found[warp][lane] = part;
-  __syncthreads();
-  if (warp > 0 || i >= A.rows) return;
-  for (int w = 1; w < scan_warps; ++w) {
-    const ScanPart other = found[w][lane];
-    part.sum += other.sum;
-    part.largest = other.largest > part.largest ? other.largest : part.largest;
-    part.nonfinite = min(part.nonfinite, other.nonfinite);
-  }
-  parts[blockIdx.y * A.rows + i] = part;
-}
-
-/// `nonfinite` is row * columns + column.
-struct ScanOfRows {
-  Largest largest;
-  Largest norm_inf;
-  FirstIndex nonfinite;
-  friend ECHELON_ANYWHERE ScanOfRows combine(ScanOfRows a, ScanOfRows b) {
-    return {combine(a.largest, b.largest), combine(a.norm_inf, b.norm_inf),
-            combine(a.nonfinite, b.nonfinite)};
-  }
-};
-
-struct CombineRow {
-  std::int64_t rows, columns;
-  unsigned shares;
-  const ScanPart* parts;
-  double* row_sums;
-  ECHELON_ANYWHERE ScanOfRows operator()(std::int64_t i) const {
-    ScanPart row = parts[i];
-    for (unsigned s = 1; s < shares; ++s) {
-      const ScanPart part = parts[s * rows + i];
-      row.sum += part.sum;
-      row.largest = part.largest > row.largest ? part.largest : row.largest;
-      row.nonfinite = part.nonfinite < row.nonfinite ? part.nonfinite : row.nonfinite;
-    }
-    row_sums[i] = row.sum;
-    const bool finite = row.nonfinite == FirstIndex::none;
-    return {{row.largest}, {row.sum}, {finite ? FirstIndex::none : i * columns + row.nonfinite}};
-  }
-};
-
-struct StoreScan {
-  std::int64_t columns;
-  MatrixScan* result;
-  ECHELON_ANYWHERE void operator()(ScanOfRows found) const {
-    const bool finite = found.nonfinite.value == FirstIndex::none;
-    *result = {found.largest.value, found.norm_inf.value, finite ? -1 : found.nonfinite.value / columns,
-               finite ? -1 : found.nonfinite.value % columns};
-  }
-};
-
 /// Cuts panels into leaves, and applies the leaves to each other.
 template <class T>
 class Panels {
  public:
-  Panels(const Lane& lane, DenseView<T> A, std::int64_t block, T tolerance, EliminationState* state,
+  Panels(const Lane& lane, DenseView<T> A, std::int64_t block, EliminationState* state,
          const PivotList<T>& pivots, PanelScratch<T>& scratch, const LeafPlan<T>& leaves)
       : lane_(lane),
         A_(A),
-        tolerance_(tolerance),
         state_(state),
         pivots_(pivots),
         scratch_(scratch),
@@ -231,19 +150,18 @@ class Panels {
 
   void factor_one_leaf(std::int64_t begin, std::int64_t end, std::int64_t* rank_after) {
     if (leaves_.kernel == nullptr) {
-      factor_by_columns(lane_.backend, A_, begin, end, tolerance_, state_, pivots_, scratch_);
+      factor_by_columns(lane_.backend, A_, begin, end, state_, pivots_, scratch_);
       lane_.backend.copy(1, &state_->rank, rank_after);
       return;
     }
     factor_leaf(lane_.backend, leaves_,
                 {A_.column(begin), A_.leading, static_cast<int>(A_.rows), static_cast<int>(end - begin),
-                 begin, static_cast<double>(tolerance_), state_, pivots_, rank_after},
+                 begin, state_, pivots_, rank_after},
                 lane_.on);
   }
 
   Lane lane_;
   DenseView<T> A_;
-  T tolerance_;
   EliminationState* state_;
   PivotList<T> pivots_;
   PanelScratch<T>& scratch_;
@@ -253,14 +171,14 @@ class Panels {
 
 /// The next panel is brought up to date and factored beside the large multiplication with this one.
 template <class T>
-void eliminate_looking_ahead(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides, T tolerance,
+void eliminate_looking_ahead(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides,
                              EliminationState* state, std::int64_t* ranks, const PivotList<T>& pivots,
                              PanelScratch<T>& scratch, const LeafPlan<T>& leaves, SideStream& side) {
   constexpr std::int64_t small = 4096;  // so far the panels take longer than the multiplications
   const bool panels_decide = A.columns <= small;
   const Lane main{backend, stream()};
   PanelScratch<T> side_scratch{Array<T>(A.device, block * block), {}};
-  Panels<T> panels(side.lane(), A, block, tolerance, state, pivots, side_scratch, leaves);
+  Panels<T> panels(side.lane(), A, block, state, pivots, side_scratch, leaves);
   side.mark_main();
   side.wait_for_main();
   panels.factor(0, std::min(block, A.columns), ranks);
@@ -288,29 +206,40 @@ void eliminate_looking_ahead(Cuda& backend, DenseView<T> A, std::int64_t block, 
 }  // namespace
 
 template <class T>
-void factor_panel(Cuda& backend, DenseView<T> A, std::int64_t begin, std::int64_t end, T tolerance,
+std::int64_t fastest_panel(const Cuda& backend, std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t small = 512;  // nothing to multiply worth speaking of
+  constexpr std::int64_t narrowest = 64;
+  constexpr std::int64_t wide_leaf = 256;
+  const std::int64_t n = std::max(rows, columns);
+  const std::int64_t leaf = plan_leaves<T>(backend, rows, wide_leaf, {}).width;
+  if (n <= small) return std::max(leaf, narrowest);
+  const std::int64_t wanted = std::clamp(n / 32 / warp_size * warp_size, narrowest, widest_panel);
+  return leaf >= narrowest && wanted < 2 * leaf ? std::min(wanted, leaf) : wanted;
+}
+
+template <class T>
+void factor_panel(Cuda& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
                   EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch) {
   if (A.rows == 0 || begin == end) return;
   Array<std::int64_t> ranks(A.device, 2);
   backend.copy(1, &state->rank, ranks.data());
   const LeafPlan<T> leaves = plan_leaves<T>(backend, A.rows, end - begin, {});
-  Panels<T>({backend, stream()}, A, end - begin, tolerance, state, pivots, scratch, leaves)
+  Panels<T>({backend, stream()}, A, end - begin, state, pivots, scratch, leaves)
       .factor(begin, end, ranks.data());
 }
 
 template <class T>
-void eliminate(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides, T tolerance,
-               EliminationState* state, std::int64_t* ranks, const PivotList<T>& pivots,
-               PanelScratch<T>& scratch, const PanelTuning& tuning, SideStream* side) {
+void eliminate(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides, EliminationState* state,
+               std::int64_t* ranks, const PivotList<T>& pivots, PanelScratch<T>& scratch,
+               const PanelTuning& tuning, SideStream* side) {
   if (A.rows == 0 || A.columns == 0) return;
   const LeafPlan<T> leaves = plan_leaves<T>(backend, A.rows, std::min(block, A.columns), tuning);
   if (side != nullptr && leaves.kernel != nullptr && A.columns > block) {
-    eliminate_looking_ahead(backend, A, block, both_sides, tolerance, state, ranks, pivots, scratch, leaves,
-                            *side);
+    eliminate_looking_ahead(backend, A, block, both_sides, state, ranks, pivots, scratch, leaves, *side);
     return;
   }
   const Lane lane{backend, stream()};
-  Panels<T> panels(lane, A, block, tolerance, state, pivots, scratch, leaves);
+  Panels<T> panels(lane, A, block, state, pivots, scratch, leaves);
   for (std::int64_t begin = 0; begin < A.columns; begin += block, ++ranks) {
     const std::int64_t end = std::min(begin + block, A.columns);
     panels.factor(begin, end, ranks);
@@ -334,6 +263,15 @@ void put_back_pivot_rows(Cuda& backend, PivotRange range, const std::int64_t* ro
   check(cudaGetLastError());
 }
 
+void find_places(Cuda& backend, std::int64_t n, const std::int64_t* rows, std::int64_t least_rank,
+                 const EliminationState* state, int* places) {
+  if (n == 0) return;
+  const CurrentDevice current(backend.device().id());
+  const auto blocks = static_cast<unsigned>((n + threads_for_places - 1) / threads_for_places);
+  follow_rows<<<blocks, threads_for_places, 0, stream()>>>(n, rows, least_rank, state, places);
+  check(cudaGetLastError());
+}
+
 /// n^2 steps of a comparison, and A read and written twice, once of these in the second-level cache.
 template <class T>
 void put_back_columns(Cuda& backend, DenseView<T> A, const std::int64_t* rows,
@@ -345,17 +283,13 @@ void put_back_columns(Cuda& backend, DenseView<T> A, const std::int64_t* rows,
   constexpr std::int64_t size = sizeof(T);
   const std::int64_t strip_rows =
       std::min(A.rows, std::max<std::int64_t>(strip_bytes / (n * size) / warp_size, 1) * warp_size);
-  Array<int> sources(A.device, n);
+  Array<int> sources(A.device, n);  // columns change places back as rows did
   Array<T> strip(A.device, strip_rows * n);
-  const auto shares = [](std::int64_t count, int share) {
-    return static_cast<unsigned>((count + share - 1) / share);
-  };
-  find_sources<<<shares(n, threads_for_places), threads_for_places, 0, stream()>>>(n, rows, state,
-                                                                                   sources.data());
-  check(cudaGetLastError());
+  find_places(backend, n, rows, n, state, sources.data());
+  const auto blocks = static_cast<unsigned>((n + columns_of_strip - 1) / columns_of_strip);
   for (std::int64_t begin = 0; begin < A.rows; begin += strip_rows) {
     const std::int64_t count = std::min(strip_rows, A.rows - begin);
-    gather_columns<T><<<shares(n, columns_of_strip), threads_of_strip, 0, stream()>>>(
+    gather_columns<T><<<blocks, threads_of_strip, 0, stream()>>>(
         {A.data + begin, count, n, A.leading, A.device}, sources.data(), strip.data());
     check(cudaGetLastError());
     const auto width = static_cast<std::size_t>(count * size);
@@ -364,43 +298,21 @@ void put_back_columns(Cuda& backend, DenseView<T> A, const std::int64_t* rows,
   }
 }
 
-template <class T>
-void scan(Cuda& backend, DenseView<const T> A, double* row_sums, MatrixScan* result) {
-  if (A.rows == 0) {
-    backend.fill(1, MatrixScan{}, result);
-    return;
-  }
-  const CurrentDevice current(backend.device().id());
-  constexpr std::int64_t enough_blocks = 512;
-  const std::int64_t row_blocks = (A.rows + warp_size - 1) / warp_size;
-  const std::int64_t most_shares = std::max<std::int64_t>(A.columns / (2 * scan_warps), 1);
-  const std::int64_t wanted = std::clamp<std::int64_t>(enough_blocks / row_blocks, 1, most_shares);
-  const std::int64_t share = std::max<std::int64_t>((A.columns + wanted - 1) / wanted, 1);
-  const auto shares = static_cast<unsigned>(std::max<std::int64_t>((A.columns + share - 1) / share, 1));
-  Array<ScanPart> parts(A.device, A.rows * shares);
-  scan_rows<<<dim3(static_cast<unsigned>(row_blocks), shares), warp_size * scan_warps, 0, stream()>>>(
-      A, share, parts.data());
-  check(cudaGetLastError());
-  backend.reduce(A.rows, CombineRow{A.rows, A.columns, shares, parts.data(), row_sums},
-                 StoreScan{A.columns, result});
-}
-
-template void factor_panel(Cuda&, DenseView<float>, std::int64_t, std::int64_t, float, EliminationState*,
+template std::int64_t fastest_panel<float>(const Cuda&, std::int64_t, std::int64_t);
+template std::int64_t fastest_panel<double>(const Cuda&, std::int64_t, std::int64_t);
+template void factor_panel(Cuda&, DenseView<float>, std::int64_t, std::int64_t, EliminationState*,
                            const PivotList<float>&, PanelScratch<float>&);
-template void factor_panel(Cuda&, DenseView<double>, std::int64_t, std::int64_t, double, EliminationState*,
+template void factor_panel(Cuda&, DenseView<double>, std::int64_t, std::int64_t, EliminationState*,
                            const PivotList<double>&, PanelScratch<double>&);
-template void eliminate(Cuda&, DenseView<float>, std::int64_t, bool, float, EliminationState*, std::int64_t*,
+template void eliminate(Cuda&, DenseView<float>, std::int64_t, bool, EliminationState*, std::int64_t*,
                         const PivotList<float>&, PanelScratch<float>&, const PanelTuning&, SideStream*);
-template void eliminate(Cuda&, DenseView<double>, std::int64_t, bool, double, EliminationState*,
-                        std::int64_t*, const PivotList<double>&, PanelScratch<double>&, const PanelTuning&,
-                        SideStream*);
+template void eliminate(Cuda&, DenseView<double>, std::int64_t, bool, EliminationState*, std::int64_t*,
+                        const PivotList<double>&, PanelScratch<double>&, const PanelTuning&, SideStream*);
 template void take_pivot_rows(Cuda&, DenseView<float>, PivotRange, const std::int64_t*, float*);
 template void take_pivot_rows(Cuda&, DenseView<double>, PivotRange, const std::int64_t*, double*);
 template void put_back_pivot_rows(Cuda&, PivotRange, const std::int64_t*, const float*, float*);
 template void put_back_pivot_rows(Cuda&, PivotRange, const std::int64_t*, const double*, double*);
 template void put_back_columns(Cuda&, DenseView<float>, const std::int64_t*, const EliminationState*);
 template void put_back_columns(Cuda&, DenseView<double>, const std::int64_t*, const EliminationState*);
-template void scan(Cuda&, DenseView<const float>, double*, MatrixScan*);
-template void scan(Cuda&, DenseView<const double>, double*, MatrixScan*);
 
 }  // namespace echelon

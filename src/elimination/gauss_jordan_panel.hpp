@@ -18,8 +18,10 @@
 #include <echelon/dense.hpp>
 
 #include <cfloat>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 namespace echelon {
@@ -38,6 +40,7 @@ struct EliminationState {
   double smallest_accepted = DBL_MAX;
   double largest_rejected = -1;       ///< of the columns without a pivot; negative: every column had one
   std::int64_t overflow_column = -1;  ///< where a pivot was not finite: nothing more is done from there on
+  double tolerance = 0;               ///< pivots of this size or less are none
 };
 
 enum class PivotVerdict { accepted, rejected, overflow };
@@ -93,17 +96,17 @@ struct PanelScratch {
 };
 
 /// Finds pivots in columns [begin, end) of A, among the rows from state->rank on, by magnitude, the upper of
-/// two equals; a column for which ||s||_inf / max(1, ||x||_inf) is at most `tolerance` gets none. Leaves G in
-/// the columns with a pivot, the reduced form in the others, and adds to `state` and `pivots`. Only these
-/// columns are touched. 2 m (end - begin)^2 flops.
+/// two equals; a column for which ||s||_inf / max(1, ||x||_inf) is at most state->tolerance gets none. Leaves
+/// G in the columns with a pivot, the reduced form in the others, and adds to `state` and `pivots`. Only
+/// these columns are touched. 2 m (end - begin)^2 flops.
 template <class T>
-void factor_panel(Serial& backend, DenseView<T> A, std::int64_t begin, std::int64_t end, T tolerance,
+void factor_panel(Serial& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
                   EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch);
 template <class T>
-void factor_panel(OpenMp& backend, DenseView<T> A, std::int64_t begin, std::int64_t end, T tolerance,
+void factor_panel(OpenMp& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
                   EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch);
 template <class T>
-void factor_panel(Cuda& backend, DenseView<T> A, std::int64_t begin, std::int64_t end, T tolerance,
+void factor_panel(Cuda& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
                   EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch);
 
 /// How a GPU cuts panels into leaves. 0: chosen by the matrix and the GPU.
@@ -111,6 +114,16 @@ struct PanelTuning {
   int leaf = 0;     ///< at most so many columns are eliminated by one kernel
   int cluster = 0;  ///< at most so many thread blocks hold them together
 };
+
+/// The most columns of a panel on a GPU: twice as many threads exchange rows.
+inline constexpr std::int64_t widest_panel = 512;
+
+/// How many columns panels should have on a GPU, which is asked but not waited for.
+///
+/// While the columns take longer than the multiplications, a panel is one leaf, and not wider than it takes
+/// to bring it up to date beside the others. From then on multiplications want about n / 32 columns.
+template <class T>
+[[nodiscard]] std::int64_t fastest_panel(const Cuda& backend, std::int64_t rows, std::int64_t columns);
 
 /// A second stream of a GPU, for what can be done beside the large multiplications.
 class SideStream;
@@ -151,9 +164,9 @@ struct EliminationTools {
 /// The sizes of all steps are those for a full rank; where a column has no pivot, zeros are multiplied.
 /// With `side`, the next panel is eliminated while the large multiplication with this one goes on.
 template <class T>
-void eliminate(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides, T tolerance,
-               EliminationState* state, std::int64_t* ranks, const PivotList<T>& pivots,
-               PanelScratch<T>& scratch, const PanelTuning& tuning = {}, SideStream* side = nullptr);
+void eliminate(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides, EliminationState* state,
+               std::int64_t* ranks, const PivotList<T>& pivots, PanelScratch<T>& scratch,
+               const PanelTuning& tuning = {}, SideStream* side = nullptr);
 
 /// For the pivots in `range`, in their order, exchanges the rows of X as the elimination did; then moves the
 /// pivot rows to W (range.count() by X.columns, as compact as can be) and puts zeros in their place.
@@ -174,6 +187,11 @@ void put_back_pivot_rows(OpenMp& backend, PivotRange range, const std::int64_t* 
 template <class T>
 void put_back_pivot_rows(Cuda& backend, PivotRange range, const std::int64_t* rows, const T* products, T* x);
 
+/// places[i] = the row where what was in row i of n is after the exchanges of rows; i where the rank is less
+/// than `least_rank`.
+void find_places(Cuda& backend, std::int64_t n, const std::int64_t* rows, std::int64_t least_rank,
+                 const EliminationState* state, int* places);
+
 /// Exchanges columns k and rows[k] of A for k = n - 1, ..., 0: A P, for the inverse. Does nothing unless
 /// state->rank is A.columns.
 template <class T>
@@ -192,6 +210,14 @@ struct MatrixScan {
   std::int64_t row = -1;  ///< of the first element, row by row, that is NaN or Inf; negative when none is
   std::int64_t column = -1;
 };
+
+/// Magnitudes near the ends of T's range would overflow on the way.
+template <class T>
+ECHELON_ANYWHERE bool far_from_one(double magnitude) {
+  constexpr int far = std::numeric_limits<T>::max_exponent / 4;
+  const int exponent = magnitude > 0 ? std::ilogb(magnitude) : 0;
+  return exponent < -far || exponent > far;
+}
 
 /// One pass over A. `row_sums`: A.rows() elements for the sums of magnitudes along the rows. The backend's
 /// work writes `result`; does not wait.

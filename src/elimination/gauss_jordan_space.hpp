@@ -14,12 +14,12 @@ namespace echelon {
 template <class T>
 struct InverseScratch {
   Array<double> row_sums;
-  Array<T> vectors;  // 5
+  Array<T> vectors;  // 2
 
   void fit(const Device& device, std::int64_t n) {
     if (row_sums.size() == n) return;
     row_sums = Array<double>(device, n);
-    vectors = Array<T>(device, 5 * n);
+    vectors = Array<T>(device, 2 * n);
   }
 };
 

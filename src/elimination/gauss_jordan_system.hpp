@@ -193,27 +193,23 @@ double default_tolerance(std::int64_t rows, std::int64_t columns) {
          static_cast<double>(std::numeric_limits<T>::epsilon());
 }
 
-/// Wide panels make the multiplications more efficient, and cost more themselves. On a GPU a small matrix is
-/// one panel, which one kernel eliminates.
-template <class B>
-std::int64_t panel_columns(const GaussJordanOptions& options, std::int64_t rows, std::int64_t columns) {
-  const std::int64_t n = std::min(rows, columns);
+/// Wide panels make the multiplications more efficient, and cost more themselves.
+template <class T, class B>
+std::int64_t panel_columns(const B& backend, const GaussJordanOptions& options, std::int64_t rows,
+                           std::int64_t columns) {
   if constexpr (std::is_same_v<B, Cuda>) {
-    constexpr std::int64_t most = 512;  // twice as many threads exchange rows
-    if (options.block > 0) return std::min(options.block, most);
-    if (std::max(rows, columns) <= most) return most;
-    return n < 8192 ? 128 : 256;
+    if (options.block > 0) return std::min(options.block, widest_panel);
+    return fastest_panel<T>(backend, rows, columns);
+  } else {
+    if (options.block > 0) return options.block;
+    return std::clamp(std::min(rows, columns) / 8 / 32 * 32, std::int64_t{32}, std::int64_t{128});
   }
-  if (options.block > 0) return options.block;
-  return std::clamp(n / 8 / 32 * 32, std::int64_t{32}, std::int64_t{128});
 }
 
-/// Magnitudes near the ends of T's range would overflow on the way: A is multiplied by 2 to the power that is
-/// returned.
+/// Where magnitudes are far from 1, A is multiplied by 2 to the power that is returned.
 template <class B, class T>
 int bring_into_range(B& backend, DenseView<T> A, double magnitude) {
-  constexpr int far = std::numeric_limits<T>::max_exponent / 4;
-  if (!(magnitude > 0) || std::abs(std::ilogb(magnitude)) <= far) return 0;
+  if (!far_from_one<T>(magnitude)) return 0;
   const T scale = gauss_jordan_detail::balancing_scale<T>(magnitude);
   backend.for_each(A.rows * A.columns, gauss_jordan_detail::ScaleElements<T>{A, scale});
   return std::ilogb(scale);
@@ -288,16 +284,16 @@ class EliminatedSystem {
     row_scale_ = column_scale_ = Array<T>();
     row_sums_ = Array<double>(device_, A.rows());
     matrix_ = std::move(A);
-    const auto [given, scaled] = measure(equilibrate);
+    elimination_ = std::make_unique<Elimination<B, T>>(
+        tools_, matrix_.view(), panel_columns<T>(backend_, options_, rows(), columns()));
+    const Findings found = eliminate_scaled(equilibrate);
     nonfinite_column_.reset();
-    given_norm_ = given.norm_inf;
-    if (given.row >= 0) return not_finite(given);
-    norm_ = scaled.norm_inf;
-    elimination_ = std::make_unique<Elimination<B, T>>(tools_, matrix_.view(),
-                                                       panel_columns<B>(options_, rows(), columns()));
-    elimination_->reduce(static_cast<T>(relative_tolerance() * norm_));
-    if (elimination_->state().overflow_column >= 0) return overflowed(elimination_->state().overflow_column);
-    look_at_pivots();
+    given_norm_ = found.given.norm_inf;
+    if (found.given.row >= 0) return not_finite(found.given);
+    const std::int64_t overflow = elimination_->state().overflow_column;
+    if (overflow >= 0) return overflowed(overflow);
+    norm_ = found.scaled.norm_inf;
+    look_at_pivots(found.after.norm_inf);
     return {};
   }
 
@@ -424,29 +420,28 @@ class EliminatedSystem {
             "the elimination overflowed at column " + std::to_string(column) + " (from 0)"};
   }
 
-  struct Measured {
-    MatrixScan given, scaled;
+  struct Findings {
+    MatrixScan given, scaled, after;
   };
-  /// Scans the matrix, scales it as it is to be eliminated, and scans it again.
-  Measured measure(bool equilibrate) {
-    auto* const found = tools_.mailbox.template at<Measured>();
-    const auto wait = [&] {
-      tools_.mailbox.mark();
-      tools_.mailbox.wait();
+  /// Scans the matrix, scales it, scans it again, and eliminates, before anything is looked at.
+  Findings eliminate_scaled(bool equilibrate) {
+    auto* const found = tools_.mailbox.template at<Findings>();
+    Array<double> other_sums(device_, rows());
+    const auto eliminate_scanned = [&](const MatrixScan* scanned) {
+      elimination_->reduce(scanned, relative_tolerance(), other_sums.data(), &found->after);
     };
-    Array<double> scaled_sums(device_, rows());
     scan<T>(backend_, matrix_.view(), row_sums_.data(), &found->given);
     exponent_ = 0;
-    if (equilibrate) {
-      balance();
+    if (!equilibrate) {
+      eliminate_scanned(&found->given);
+      if (found->given.row < 0)
+        exponent_ = bring_into_range<B, T>(backend_, matrix_.view(), found->given.largest);
+      if (exponent_ == 0) return {found->given, found->given, found->after};
     } else {
-      wait();
-      if (found->given.row >= 0) return *found;
-      exponent_ = bring_into_range<B, T>(backend_, matrix_.view(), found->given.largest);
-      if (exponent_ == 0) return {found->given, found->given};
+      balance();
     }
-    scan<T>(backend_, matrix_.view(), scaled_sums.data(), &found->scaled);
-    wait();
+    scan<T>(backend_, matrix_.view(), other_sums.data(), &found->scaled);
+    eliminate_scanned(&found->scaled);
     return *found;
   }
 
@@ -465,7 +460,7 @@ class EliminatedSystem {
                       ScaleRowsAndColumns<T>{matrix_.view(), row_scale_.data(), column_scale_.data()});
   }
 
-  void look_at_pivots() {
+  void look_at_pivots(double norm_after) {
     const EliminationState& state = elimination_->state();
     const EliminationRecord<T>& record = elimination_->record();
     row_permutation_ = record.origins(rows());
@@ -482,7 +477,7 @@ class EliminatedSystem {
     scaled_distance_ = 0;
     if (state.rank == 0) return;
     facts_.smallest_accepted_pivot = unscaled(state.smallest_accepted);
-    scaled_distance_ = find_distance();
+    scaled_distance_ = find_distance(norm_after);
     facts_.distance_to_lower_rank = unscaled(scaled_distance_);
     constexpr double clear_gap = 1000;
     constexpr double clear_of_tolerance = 10;
@@ -492,10 +487,15 @@ class EliminatedSystem {
   }
 
   /// 1 / ||C^-1||_inf. C^-1 is the leading part of T: its norm, or the estimator's 1-norm of the transpose.
-  double find_distance() {
+  /// `norm_after`: of the eliminated matrix, which is C^-1 where it has full rank, and was multiplied out.
+  double find_distance(double norm_after) {
     PanelScratch<T> scratch = elimination_->make_scratch(1);
-    const double inverse =
-        elimination_->multiplied_out() ? elimination_->inverse_norm(scratch) : estimate_inverse(scratch);
+    double inverse = norm_after;
+    if (!elimination_->multiplied_out()) {
+      inverse = estimate_inverse(scratch);
+    } else if (rank() < rows() || rank() < columns()) {
+      inverse = elimination_->inverse_norm(scratch);
+    }
     return std::isfinite(inverse) && inverse > 0 ? 1 / inverse : 0;
   }
 

@@ -51,7 +51,6 @@ template <class T>
 struct Decide {
   DenseView<T> A;
   std::int64_t j;
-  double tolerance;
   EliminationState* state;
   PivotList<T> pivots;
   Step<T>* step;
@@ -60,7 +59,7 @@ struct Decide {
     step->kind = Step<T>::nothing;
     step->k = k;
     if (state->overflow_column >= 0 || k >= A.rows) return;
-    const PivotJudgement judgement = judge_pivot(found.pivot, found.above, tolerance);
+    const PivotJudgement judgement = judge_pivot(found.pivot, found.above, state->tolerance);
     record(judgement, j, *state);
     if (judgement.verdict == PivotVerdict::rejected) step->kind = Step<T>::reject;
     if (judgement.verdict != PivotVerdict::accepted) return;
@@ -125,7 +124,7 @@ struct Eliminate {
 
 /// As `factor_panel`, for few columns. Queues 3 kernels a column.
 template <class B, class T>
-void factor_by_columns(B& backend, DenseView<T> A, std::int64_t begin, std::int64_t end, T tolerance,
+void factor_by_columns(B& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
                        EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch) {
   using namespace panel_by_columns_detail;
   if (A.rows == 0) return;
@@ -133,8 +132,7 @@ void factor_by_columns(B& backend, DenseView<T> A, std::int64_t begin, std::int6
   T* pivot_row = scratch.rows.data();
   T* column = scratch.columns.data();
   for (std::int64_t j = begin; j < end; ++j) {
-    backend.reduce(A.rows, FindMaxima<T>{A.column(j), state},
-                   Decide<T>{A, j, static_cast<double>(tolerance), state, pivots, step.data()});
+    backend.reduce(A.rows, FindMaxima<T>{A.column(j), state}, Decide<T>{A, j, state, pivots, step.data()});
     backend.for_each(std::max(A.rows, end - begin),
                      Exchange<T>{A, begin, end, j, step.data(), pivot_row, column});
     backend.for_each(A.rows * (end - begin), Eliminate<T>{A, begin, j, step.data(), pivot_row, column});

@@ -241,6 +241,7 @@ class Panel {
     smallest_ = state.smallest_accepted;
     largest_ = state.largest_rejected;
     overflow_ = state.overflow_column;
+    tolerance_ = state.tolerance;
     if (is_chain()) {
 #pragma unroll
       for (int d = 0; d < down; ++d) {
@@ -501,7 +502,7 @@ class Panel {
     if (block_ == 0 && threadIdx.x == 0) shared_.found[c] = head_of(head.pivot, head.row, choice.above);
     const auto above = static_cast<double>(magnitude_from<T>(std::uint64_t{choice.above} << 32U));
     constexpr std::uint32_t one = sizeof(T) == 8 ? 0x3ff00000U : 0x3f800000U;
-    const double limit = job_.tolerance * (choice.above > one ? above : 1.0);
+    const double limit = tolerance_ * (choice.above > one ? above : 1.0);
     const double magnitude = fabs(static_cast<double>(head.pivot));
     const bool ordinary =
         has_reciprocal<T>(choice.upper) && has_no_overflow(choice.above) && magnitude > limit;
@@ -553,8 +554,7 @@ class Panel {
     if (lane_ >= shared_.steps) return;
     const Head<T> head = shared_.found[lane_];
     const auto above = static_cast<double>(magnitude_from<T>(std::uint64_t{head.above} << 32U));
-    const PivotJudgement judgement =
-        judge_pivot(fabs(static_cast<double>(head.pivot)), above, job_.tolerance);
+    const PivotJudgement judgement = judge_pivot(fabs(static_cast<double>(head.pivot)), above, tolerance_);
     const std::int64_t column = job_.begin + begin + lane_;
     if (judgement.verdict == PivotVerdict::overflow) {
       overflow_ = column;
@@ -577,7 +577,7 @@ class Panel {
       overflow_ = max(overflow_, __shfl_xor_sync(full_warp, overflow_, delta));
     }
     if (lane_ == 0) {
-      *job_.state = {rank_, smallest_, largest_, overflow_};
+      *job_.state = {rank_, smallest_, largest_, overflow_, tolerance_};
       *job_.rank_after = rank_;
     }
   }
@@ -736,6 +736,7 @@ class Panel {
   unsigned phase_ = 0;
   double smallest_ = 0;
   double largest_ = 0;
+  double tolerance_ = 0;
   std::int64_t overflow_ = -1;
   T a_[down][window];
   int place_[down];

@@ -16,7 +16,8 @@ unsigned tiles(std::int64_t columns) {
   return static_cast<unsigned>((columns + tile - 1) / tile);
 }
 
-/// Blocks of 2 width threads. Reads and writes 32 bytes for every touched element, and W.
+/// Blocks of 2 width threads. Reads and writes 32 bytes for every touched element, and W. A block finds out
+/// where rows go once, for all its tiles.
 template <class T>
 __global__ void __launch_bounds__(most_threads)
     take_rows_kernel(const ColumnsAround<T> X, const PivotRows pivots, T* W) {
@@ -29,31 +30,32 @@ __global__ void __launch_bounds__(most_threads)
   const RowExchanges exchanges{range.first, count, taken_rows};
   const std::int64_t from = exchanges.touched(t);
   const std::int64_t to = from < 0 ? -1 : exchanges.place_after(from);
-  const std::int64_t first_column = std::int64_t{blockIdx.x} * tile;
-  const int columns = static_cast<int>(min(std::int64_t{tile}, X.count() - first_column));
-  T* w = W + first_column * pivots.width;
-  T moved[tile];
-#pragma unroll
-  for (int c = 0; c < tile; ++c)
-    moved[c] = c < columns && from >= 0 ? X.column(first_column + c)[from] : T{0};
-  if (count < pivots.width) {  // some columns have no pivot
-    for (int e = t; e < columns * pivots.width; e += static_cast<int>(blockDim.x)) w[e] = T{0};
-  }
-  __syncthreads();
-  if (from < 0) return;
   const bool is_pivot = to >= range.first && to < range.last;
   std::int64_t row_of_w = to - range.first;
   if (is_pivot && pivots.columns != nullptr) row_of_w = pivots.columns[to] - pivots.begin;
+  for (std::int64_t first = std::int64_t{blockIdx.x} * tile; first < X.count();
+       first += std::int64_t{gridDim.x} * tile) {
+    const int columns = static_cast<int>(min(std::int64_t{tile}, X.count() - first));
+    T* w = W + first * pivots.width;
+    T moved[tile];
 #pragma unroll
-  for (int c = 0; c < tile; ++c) {
-    if (c >= columns) continue;
-    T* x = X.column(first_column + c);
-    if (is_pivot) {
-      w[c * pivots.width + row_of_w] = moved[c];
-    } else {
-      x[to] = moved[c];
+    for (int c = 0; c < tile; ++c) moved[c] = c < columns && from >= 0 ? X.column(first + c)[from] : T{0};
+    if (count < pivots.width) {  // some columns have no pivot
+      for (int e = t; e < columns * pivots.width; e += static_cast<int>(blockDim.x)) w[e] = T{0};
     }
-    if (t < count) x[range.first + t] = T{0};
+    __syncthreads();
+    if (from < 0) continue;
+#pragma unroll
+    for (int c = 0; c < tile; ++c) {
+      if (c >= columns) continue;
+      T* x = X.column(first + c);
+      if (is_pivot) {
+        w[c * pivots.width + row_of_w] = moved[c];
+      } else {
+        x[to] = moved[c];
+      }
+      if (t < count) x[range.first + t] = T{0};
+    }
   }
 }
 
@@ -261,8 +263,9 @@ template <class T>
 void take_rows(const Lane& lane, const ColumnsAround<T>& X, const PivotRows& pivots, T* W) {
   if (X.count() == 0 || pivots.width == 0) return;
   const CurrentDevice current(lane.backend.device().id());
-  const int threads = (2 * pivots.width + warp_size - 1) / warp_size * warp_size;
-  take_rows_kernel<<<tiles(X.count()), static_cast<unsigned>(threads),
+  const auto threads = static_cast<unsigned>((2 * pivots.width + warp_size - 1) / warp_size * warp_size);
+  constexpr unsigned enough_threads = 1U << 18U;  // for all multiprocessors
+  take_rows_kernel<<<std::min(tiles(X.count()), enough_threads / threads), threads,
                      static_cast<std::size_t>(pivots.width) * sizeof(std::int64_t), lane.on>>>(X, pivots, W);
   check(cudaGetLastError());
 }

@@ -35,10 +35,9 @@ class GpuPanelOf : public GpuTest {
     Array<std::int64_t> columns(gpu, n);
     Array<T> values(gpu, n);
     PanelScratch<T> scratch{Array<T>(gpu, block * n), Array<T>(gpu, block * a.rows())};
-    backend.write(EliminationState{}, state.data());
+    backend.write(EliminationState{.tolerance = 1e3 * unit<T>}, state.data());
     backend.fill(1, std::int64_t{0}, ranks.data());
-    const T tolerance = static_cast<T>(1e3 * unit<T>);
-    eliminate<T>(backend, matrix.view(), block, true, tolerance, state.data(), ranks.data(),
+    eliminate<T>(backend, matrix.view(), block, true, state.data(), ranks.data(),
                  {rows.data(), columns.data(), values.data()}, scratch, tuning, side);
     Result result{matrix.to(Device()), rows.to_vector(), columns.to_vector(), backend.read(state.data())};
     result.rows.resize(static_cast<std::size_t>(result.state.rank));
@@ -55,9 +54,9 @@ class GpuPanelOf : public GpuTest {
     Array<std::int64_t> columns(device, n);
     Array<T> values(device, n);
     PanelScratch<T> scratch{Array<T>(device, n * n), Array<T>(device, n * a.rows())};
-    backend.write(EliminationState{}, state.data());
-    factor_panel<T>(backend, matrix.view(), 0, n, static_cast<T>(tolerance), state.data(),
-                    {rows.data(), columns.data(), values.data()}, scratch);
+    backend.write(EliminationState{.tolerance = tolerance}, state.data());
+    factor_panel<T>(backend, matrix.view(), 0, n, state.data(), {rows.data(), columns.data(), values.data()},
+                    scratch);
     Result result{matrix.to(Device()), rows.to_vector(), columns.to_vector(), backend.read(state.data())};
     result.rows.resize(static_cast<std::size_t>(result.state.rank));
     result.columns.resize(static_cast<std::size_t>(result.state.rank));

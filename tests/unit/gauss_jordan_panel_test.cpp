@@ -39,17 +39,17 @@ TYPED_TEST(GaussJordanPanelOf, ByColumnsIsThatOfTheHost) {
   for (const std::int64_t rank : {1, 5, 7}) {
     for (const std::int64_t m : {1, 2, 7, 40, 200}) {
       const Dense<T> a = product(random_dense<T>(m, rank, 1), random_dense<T>(rank, 7, 2));
-      const T tolerance = static_cast<T>(1e3 * unit<T>);
+      constexpr double tolerance = 1e3 * unit<T>;
       Panel<T> expected(a);
       Panel<T> panel(a);
-      factor_panel<T>(backend, expected.matrix.view(), 0, 7, tolerance, &expected.state, expected.pivots(),
+      expected.state.tolerance = panel.state.tolerance = tolerance;
+      factor_panel<T>(backend, expected.matrix.view(), 0, 7, &expected.state, expected.pivots(),
                       expected.scratch);
-      factor_by_columns(backend, panel.matrix.view(), 0, 7, tolerance, &panel.state, panel.pivots(),
-                        panel.scratch);
+      factor_by_columns(backend, panel.matrix.view(), 0, 7, &panel.state, panel.pivots(), panel.scratch);
       ASSERT_EQ(panel.state.rank, std::min(m, rank));
       ASSERT_EQ(panel.state.rank, expected.state.rank);
       EXPECT_NEAR(panel.state.smallest_accepted / expected.state.smallest_accepted, 1, 1e-3);
-      EXPECT_LE(panel.state.largest_rejected, static_cast<double>(tolerance));
+      EXPECT_LE(panel.state.largest_rejected, tolerance);
       EXPECT_EQ(panel.state.largest_rejected < 0, expected.state.largest_rejected < 0);
       for (std::int64_t k = 0; k < panel.state.rank; ++k) {
         EXPECT_EQ(panel.rows[k], expected.rows[k]);
@@ -72,8 +72,7 @@ TYPED_TEST(GaussJordanPanelOf, ByColumnsStopsAtWhatIsNotFinite) {
       Dense<T> a = random_dense<T>(10, 6, 1);
       a(row, 4) = bad;
       Panel<T> panel(a);
-      factor_by_columns(backend, panel.matrix.view(), 0, 6, T{0}, &panel.state, panel.pivots(),
-                        panel.scratch);
+      factor_by_columns(backend, panel.matrix.view(), 0, 6, &panel.state, panel.pivots(), panel.scratch);
       EXPECT_EQ(panel.state.overflow_column, 4);
       EXPECT_EQ(panel.state.rank, 4);
     }
