@@ -28,12 +28,16 @@ class Inversion {
   void run(Report& report) {
     if (A_.rows == 0) return;
     space_.inverse.fit(A_.device, A_.rows);
+    look_at_given();
     Elimination<B, T> elimination(tools_, A_, panel_columns<T>(backend_, options_, A_.rows, A_.columns));
     report.bytes = elimination.bytes() + space_.inverse.row_sums.bytes() + space_.inverse.vectors.bytes();
     InverseFindings found = invert(elimination);
     if (found.given.scan.row >= 0) return not_finite("A has a NaN or Inf", found.given.scan, report);
     const int exponent = bring_into_range<B, T>(backend_, A_, found.given.scan.largest);
-    if (exponent != 0) found = invert(elimination);
+    if (exponent != 0) {
+      look_at_given();
+      found = invert(elimination);
+    }
     if (found.elimination.rank < A_.rows) {
       elimination.look();
       return singular(elimination, report);
@@ -41,7 +45,7 @@ class Inversion {
     if (exponent != 0) {
       const T scale = static_cast<T>(std::ldexp(1.0, exponent));
       backend_.for_each(A_.rows * A_.columns, gauss_jordan_detail::ScaleElements<T>{A_, scale});
-      const MatrixScan unscaled = scan<T>(tools_, A_, space_.inverse.row_sums.data());
+      const MatrixScan unscaled = scan<T>(tools_, A_, row_sums());
       found.inverse.scan.row = unscaled.row;
       found.inverse.scan.column = unscaled.column;
     }
@@ -49,17 +53,23 @@ class Inversion {
   }
 
  private:
+  [[nodiscard]] InverseFindings* findings() { return tools_.mailbox.template at<InverseFindings>(); }
+  [[nodiscard]] double* row_sums() { return space_.inverse.row_sums.data(); }
+  [[nodiscard]] T* from_right() { return space_.inverse.vectors.data(); }
+  [[nodiscard]] T* from_left() { return from_right() + A_.rows; }
+
+  void look_at_given() {
+    look<T>(backend_, A_, {.right_product = from_right(), .left_product = from_left()}, row_sums(),
+            &findings()->given);
+  }
+
   /// Queues everything before it waits. Does nothing to a finite matrix that is far from 1.
   InverseFindings invert(Elimination<B, T>& elimination) {
-    double* const row_sums = space_.inverse.row_sums.data();
-    T* const from_right = space_.inverse.vectors.data();
-    T* const from_left = from_right + A_.rows;
-    auto* const found = tools_.mailbox.template at<InverseFindings>();
-    look<T>(backend_, A_, {.right_product = from_right, .left_product = from_left}, row_sums, &found->given);
+    InverseFindings* const found = findings();
     elimination.invert(&found->given.scan,
                        options_.tolerance.value_or(default_tolerance<T>(A_.rows, A_.columns)));
     put_back_columns(backend_, A_, elimination.rows(), elimination.state_there());
-    look<T>(backend_, A_, {.right = from_right, .left = from_left}, row_sums, &found->inverse,
+    look<T>(backend_, A_, {.right = from_right(), .left = from_left()}, row_sums(), &found->inverse,
             elimination.state_there(), &found->elimination);
     tools_.mailbox.mark();
     tools_.mailbox.wait();

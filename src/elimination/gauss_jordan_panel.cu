@@ -83,6 +83,19 @@ __global__ void __launch_bounds__(threads_of_strip)
   }
 }
 
+/// A = strip, side by side.
+template <class T>
+__global__ void __launch_bounds__(threads_of_strip) put_back_strip(const T* strip, DenseView<T> A) {
+  const std::int64_t first = std::int64_t{blockIdx.x} * columns_of_strip;
+#pragma unroll 2
+  for (std::int64_t i = threadIdx.x; i < A.rows; i += threads_of_strip) {
+#pragma unroll
+    for (int c = 0; c < columns_of_strip; ++c) {
+      if (first + c < A.columns) A.data[(first + c) * A.leading + i] = strip[(first + c) * A.rows + i];
+    }
+  }
+}
+
 /// Cuts panels into leaves, and applies the leaves to each other.
 template <class T>
 class Panels {
@@ -174,8 +187,6 @@ template <class T>
 void eliminate_looking_ahead(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides,
                              EliminationState* state, std::int64_t* ranks, const PivotList<T>& pivots,
                              PanelScratch<T>& scratch, const LeafPlan<T>& leaves, SideStream& side) {
-  constexpr std::int64_t small = 4096;  // so far the panels take longer than the multiplications
-  const bool panels_decide = A.columns <= small;
   const Lane main{backend, stream()};
   PanelScratch<T> side_scratch{Array<T>(A.device, block * block), {}};
   Panels<T> panels(side.lane(), A, block, state, pivots, side_scratch, leaves);
@@ -190,10 +201,6 @@ void eliminate_looking_ahead(Cuda& backend, DenseView<T> A, std::int64_t block, 
     if (next_end > end) {
       side.wait_for_main();
       panels.apply(side.lane(), begin, end, ranks, ranks + 1, {A, end, end, end, next_end}, side_scratch);
-      if (panels_decide) {  // they get the whole GPU to be brought up to date
-        side.mark_side();
-        side.main_waits_for_side();
-      }
       panels.factor(end, next_end, ranks + 1);
       side.mark_side();
     }
@@ -292,9 +299,9 @@ void put_back_columns(Cuda& backend, DenseView<T> A, const std::int64_t* rows,
     gather_columns<T><<<blocks, threads_of_strip, 0, stream()>>>(
         {A.data + begin, count, n, A.leading, A.device}, sources.data(), strip.data());
     check(cudaGetLastError());
-    const auto width = static_cast<std::size_t>(count * size);
-    check(cudaMemcpy2DAsync(A.data + begin, static_cast<std::size_t>(A.leading * size), strip.data(), width,
-                            width, static_cast<std::size_t>(n), cudaMemcpyDeviceToDevice, stream()));
+    put_back_strip<T><<<blocks, threads_of_strip, 0, stream()>>>(
+        strip.data(), {A.data + begin, count, n, A.leading, A.device});
+    check(cudaGetLastError());
   }
 }
 

@@ -199,6 +199,17 @@ struct Cut {
   Array<RowPart> parts;
 };
 
+/// As Cuda::reduce, for terms that take some time each: one to a thread.
+template <class F, class Finish>
+void combine_rows(Cuda& backend, std::int64_t n, const F& f, const Finish& finish) {
+  using V = decltype(f(n));
+  const unsigned blocks = count_of(n, cuda_kernels::block_size);
+  auto* const partial = static_cast<V*>(backend.scratch(blocks * sizeof(V)));
+  cuda_kernels::reduce<V>
+      <<<blocks, cuda_kernels::block_size, 0, stream()>>>(n, f, finish, partial, backend.counters(1));
+  check(cudaGetLastError());
+}
+
 template <bool multiplying, class T>
 void look_at(const Cut& cut, DenseView<const T> A, const LookVectors<T>& vectors, RowPart* parts,
              double* column_parts) {
@@ -218,8 +229,8 @@ void scan(Cuda& backend, DenseView<const T> A, double* row_sums, MatrixScan* res
   const CurrentDevice current(backend.device().id());
   Cut cut(A.device, A.rows, A.columns);
   look_at<false, T>(cut, A, {}, cut.parts.data(), nullptr);
-  backend.reduce(A.rows, FinishRow{{A.rows, A.columns, cut.shares, cut.parts.data(), row_sums}},
-                 StoreScan{A.columns, result});
+  combine_rows(backend, A.rows, FinishRow{{A.rows, A.columns, cut.shares, cut.parts.data(), row_sums}},
+               StoreScan{A.columns, result});
 }
 
 template <class T>
@@ -233,12 +244,12 @@ void look(Cuda& backend, DenseView<const T> A, const LookVectors<T>& vectors, do
   Cut cut(A.device, A.rows, A.columns);
   Array<double> column_parts(A.device, A.columns * cut.row_blocks);
   look_at<true, T>(cut, A, vectors, cut.parts.data(), column_parts.data());
-  backend.reduce(A.rows,
-                 FinishRowAndColumn<T>{{A.rows, A.columns, cut.shares, cut.parts.data(), row_sums},
-                                       cut.row_blocks,
-                                       column_parts.data(),
-                                       vectors},
-                 StoreLook{A.columns, result, state, note});
+  combine_rows(backend, A.rows,
+               FinishRowAndColumn<T>{{A.rows, A.columns, cut.shares, cut.parts.data(), row_sums},
+                                     cut.row_blocks,
+                                     column_parts.data(),
+                                     vectors},
+               StoreLook{A.columns, result, state, note});
 }
 
 template void scan(Cuda&, DenseView<const float>, double*, MatrixScan*);

@@ -30,20 +30,6 @@ std::array<Variant<T>, 4> variants() {
            {panel_kernels::eliminate_panel<T, 4, false>, 4, false}}};
 }
 
-cudaLaunchConfig_t configuration(unsigned blocks, unsigned threads, std::size_t shared_bytes,
-                                 cudaLaunchAttribute& cluster) {
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim.x = blocks;
-  cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(blocks);
-  config.blockDim = dim3(threads);
-  config.dynamicSmemBytes = shared_bytes;
-  config.attrs = &cluster;
-  config.numAttrs = 1;
-  return config;
-}
-
 /// Whether the GPU can run it; makes that possible where it has to be asked for. Always for `most_bytes`:
 /// other threads may have other plans with the same kernel.
 template <class T>
@@ -54,10 +40,9 @@ bool can_run(const LeafPlan<T>& plan, int most_bytes) {
   if (plan.blocks > portable) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
   }
-  cudaLaunchAttribute cluster{};
-  const cudaLaunchConfig_t config = configuration(plan.blocks, plan.threads, plan.shared_bytes, cluster);
+  const cluster::Launch launch(plan.blocks, plan.blocks, plan.threads, plan.shared_bytes, nullptr);
   int clusters = 0;
-  if (cudaOccupancyMaxActiveClusters(&clusters, kernel, &config) == cudaSuccess) return clusters > 0;
+  if (cudaOccupancyMaxActiveClusters(&clusters, kernel, launch.config()) == cudaSuccess) return clusters > 0;
   cudaGetLastError();
   return false;
 }
@@ -122,10 +107,8 @@ LeafPlan<T> plan_leaves(const Cuda& backend, std::int64_t m, std::int64_t widest
 template <class T>
 void factor_leaf(const Cuda& backend, const LeafPlan<T>& plan, const LeafJob<T>& job, cudaStream_t on) {
   const CurrentDevice current(backend.device().id());
-  cudaLaunchAttribute cluster{};
-  cudaLaunchConfig_t config = configuration(plan.blocks, plan.threads, plan.shared_bytes, cluster);
-  config.stream = on;
-  check(cudaLaunchKernelEx(&config, plan.kernel, job));
+  const cluster::Launch launch(plan.blocks, plan.blocks, plan.threads, plan.shared_bytes, on);
+  check(cudaLaunchKernelEx(launch.config(), plan.kernel, job));
 }
 
 template LeafPlan<float> plan_leaves(const Cuda&, std::int64_t, std::int64_t, const PanelTuning&);

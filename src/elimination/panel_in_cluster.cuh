@@ -230,6 +230,7 @@ class Panel {
   }
 
   __device__ void run() {
+    cluster::wait_for_kernel_ahead();
     const EliminationState state = *job_.state;
     const bool leader = block_ == 0 && warp_ == 0;
     if (threadIdx.x == 0) {
@@ -272,6 +273,7 @@ class Panel {
       for (int d = 0; d < down; ++d) places_[local(d)] = place_[d];
     }
     cluster::sync();
+    cluster::let_next_kernel_start();
     store();
     if (leader) tell_state();
   }

@@ -207,6 +207,8 @@ __global__ void __launch_bounds__(threads_in_clusters)
 #else
   extern __shared__ double2 applied_shared[];
   AppliedRows<T> shared(applied_shared, pivots.width);
+  cluster::wait_for_kernel_ahead();
+  cluster::let_next_kernel_start();
   const PivotRange range = pivots.known();
   const std::int64_t share = (X.A.rows + cluster::size() - 1) / cluster::size();
   const std::int64_t first_row = share * cluster::rank();
@@ -226,19 +228,11 @@ void launch_in_clusters(const Lane& lane, DenseView<const T> G, const PivotRows&
                         const ColumnsAround<T>& X) {
   constexpr unsigned blocks = 8;  // of a cluster
   const std::int64_t share = (X.A.rows + blocks - 1) / blocks;
-  cudaLaunchAttribute cluster{};
-  cluster.id = cudaLaunchAttributeClusterDimension;
-  cluster.val.clusterDim.x = blocks;
-  cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(blocks * tiles(X.count()));
-  config.blockDim = dim3(share > threads_in_clusters / 2 ? threads_in_clusters : threads_in_clusters / 2);
-  config.dynamicSmemBytes = AppliedRows<T>::bytes(pivots.width);
-  config.stream = lane.on;
-  config.attrs = &cluster;
-  config.numAttrs = 1;
+  constexpr int half = threads_in_clusters / 2;
+  const cluster::Launch launch(blocks, blocks * tiles(X.count()), share > half ? threads_in_clusters : half,
+                               AppliedRows<T>::bytes(pivots.width), lane.on);
   const auto kernel = share > threads_in_clusters ? apply_in_clusters<T, 2> : apply_in_clusters<T, 1>;
-  check(cudaLaunchKernelEx(&config, kernel, X, G.data, G.leading, pivots));
+  check(cudaLaunchKernelEx(launch.config(), kernel, X, G.data, G.leading, pivots));
 }
 
 bool has_clusters(const Device& device) {
@@ -248,13 +242,16 @@ bool has_clusters(const Device& device) {
   return capability >= with_clusters;
 }
 
-/// cuBLAS is faster where there is much to multiply.
+/// cuBLAS is faster where there is much to multiply, and its blocks do not wait for multiprocessors that are
+/// free at the same time, where others are busy with large multiplications.
 template <class T>
 bool suits_clusters(const PivotRows& pivots, const ColumnsAround<T>& X) {
+  constexpr std::int64_t most_rows = 8192;
   constexpr std::int64_t most_columns = 512;
   constexpr std::int64_t most_terms = std::int64_t{1} << 26;
   return pivots.columns != nullptr && pivots.width <= widest_in_clusters && X.count() <= most_columns &&
-         X.A.rows * pivots.width * X.count() <= most_terms && has_clusters(X.A.device);
+         X.A.rows <= most_rows && X.A.rows * pivots.width * X.count() <= most_terms &&
+         has_clusters(X.A.device);
 }
 
 }  // namespace
