@@ -182,11 +182,16 @@ class Panels {
   Array<std::int64_t> leaf_ranks_;
 };
 
+/// Takes as long as a launch: the next kernel on another stream comes before what follows this one.
+__global__ void give_way() {}
+
 /// The next panel is brought up to date and factored beside the large multiplication with this one.
 template <class T>
 void eliminate_looking_ahead(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides,
                              EliminationState* state, std::int64_t* ranks, const PivotList<T>& pivots,
                              PanelScratch<T>& scratch, const LeafPlan<T>& leaves, SideStream& side) {
+  constexpr std::int64_t small = 4096;  // so far the panels take longer than the multiplications
+  const bool panels_decide = A.columns <= small;
   const Lane main{backend, stream()};
   PanelScratch<T> side_scratch{Array<T>(A.device, block * block), {}};
   Panels<T> panels(side.lane(), A, block, state, pivots, side_scratch, leaves);
@@ -201,6 +206,12 @@ void eliminate_looking_ahead(Cuda& backend, DenseView<T> A, std::int64_t block, 
     if (next_end > end) {
       side.wait_for_main();
       panels.apply(side.lane(), begin, end, ranks, ranks + 1, {A, end, end, end, next_end}, side_scratch);
+      if (panels_decide) {  // they get the whole GPU to be brought up to date, and then what they need of it
+        side.mark_side();
+        side.main_waits_for_side();
+        give_way<<<1, 1, 0, stream()>>>();
+        check(cudaGetLastError());
+      }
       panels.factor(end, next_end, ranks + 1);
       side.mark_side();
     }

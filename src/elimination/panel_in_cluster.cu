@@ -40,7 +40,7 @@ bool can_run(const LeafPlan<T>& plan, int most_bytes) {
   if (plan.blocks > portable) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
   }
-  const cluster::Launch launch(plan.blocks, plan.blocks, plan.threads, plan.shared_bytes, nullptr);
+  const cluster::Launch launch(plan.blocks, plan.blocks, plan.threads, plan.shared_bytes, nullptr, false);
   int clusters = 0;
   if (cudaOccupancyMaxActiveClusters(&clusters, kernel, launch.config()) == cudaSuccess) return clusters > 0;
   cudaGetLastError();
@@ -107,7 +107,9 @@ LeafPlan<T> plan_leaves(const Cuda& backend, std::int64_t m, std::int64_t widest
 template <class T>
 void factor_leaf(const Cuda& backend, const LeafPlan<T>& plan, const LeafJob<T>& job, cudaStream_t on) {
   const CurrentDevice current(backend.device().id());
-  const cluster::Launch launch(plan.blocks, plan.blocks, plan.threads, plan.shared_bytes, on);
+  constexpr int tall = 8192;  // multiplications stop for blocks that wait to start together
+  const cluster::Launch launch(plan.blocks, plan.blocks, plan.threads, plan.shared_bytes, on,
+                               job.rows <= tall);
   check(cudaLaunchKernelEx(launch.config(), plan.kernel, job));
 }
 

@@ -230,7 +230,7 @@ void launch_in_clusters(const Lane& lane, DenseView<const T> G, const PivotRows&
   const std::int64_t share = (X.A.rows + blocks - 1) / blocks;
   constexpr int half = threads_in_clusters / 2;
   const cluster::Launch launch(blocks, blocks * tiles(X.count()), share > half ? threads_in_clusters : half,
-                               AppliedRows<T>::bytes(pivots.width), lane.on);
+                               AppliedRows<T>::bytes(pivots.width), lane.on, true);
   const auto kernel = share > threads_in_clusters ? apply_in_clusters<T, 2> : apply_in_clusters<T, 1>;
   check(cudaLaunchKernelEx(launch.config(), kernel, X, G.data, G.leading, pivots));
 }

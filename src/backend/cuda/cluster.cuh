@@ -49,11 +49,12 @@ __device__ inline void let_next_kernel_start() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
-/// How to launch a kernel in clusters of so many blocks, early; for as long as it lives.
+/// How to launch a kernel in clusters of so many blocks, and early if it waits itself for the one ahead; for
+/// as long as this lives.
 class Launch {
  public:
   Launch(unsigned blocks_of_cluster, unsigned blocks, unsigned threads, std::size_t shared_bytes,
-         cudaStream_t on) {
+         cudaStream_t on, bool early) {
     attributes_[0].id = cudaLaunchAttributeClusterDimension;
     attributes_[0].val.clusterDim.x = blocks_of_cluster;
     attributes_[0].val.clusterDim.y = attributes_[0].val.clusterDim.z = 1;
@@ -64,7 +65,7 @@ class Launch {
     config_.dynamicSmemBytes = shared_bytes;
     config_.stream = on;
     config_.attrs = attributes_;
-    config_.numAttrs = 2;
+    config_.numAttrs = early ? 2 : 1;
   }
   Launch(const Launch&) = delete;
   Launch& operator=(const Launch&) = delete;
