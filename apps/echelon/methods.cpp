@@ -36,6 +36,8 @@ struct Needs {
 
 Needs described(MethodNeeds needs) {
   switch (needs) {
+    case MethodNeeds::any_shape:
+      return {"any_shape", "of any shape"};
     case MethodNeeds::square:
       return {"square", "square"};
     case MethodNeeds::nonzero_diagonal:

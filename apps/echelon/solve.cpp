@@ -49,7 +49,7 @@ void add_options(CLI::App& app, Request& request) {
   SolveOptions& options = request.options;
   app.add_option("A", request.matrix, matrix_file_help)->required()->type_name("FILE");
   app.add_option("--rhs", request.right_hand_side,
-                 "right-hand sides, n by k, in any format; without it those in A's file, else b = A * 1")
+                 "right-hand sides, m by k, in any format; without it those in A's file, else b = A * 1")
       ->type_name("FILE");
   app.add_option("--method", options.method, "auto (default), or a name that 'echelon methods' lists")
       ->type_name("NAME");
@@ -191,14 +191,15 @@ void keep_failure(SolveOutcome& outcome, const Work& work) {
   }
 }
 
-template <class T>
-MatrixFile<T> read_square(const std::string& path, const InputOptions& options) {
-  MatrixFile<T> file = read_input<T>(path, options);
-  if (file.info.rows != file.info.columns) {
-    throw DimensionMismatch(fmt::format("{} is {} by {}: solving needs a square matrix", path, file.info.rows,
-                                        file.info.columns));
-  }
-  return file;
+/// The library would say it of "A".
+void check_shape(const Request& request, const FileInfo& info) {
+  const std::string& method = request.options.method;
+  if (info.rows == info.columns) return;
+  if (method != "auto" && find_method(method).needs == MethodNeeds::any_shape) return;
+  throw DimensionMismatch(
+      fmt::format("{} is {} by {}: --method {} needs a square matrix; gauss-jordan takes "
+                  "any shape",
+                  request.matrix, info.rows, info.columns, method));
 }
 
 template <class T>
@@ -211,7 +212,8 @@ SolveOutcome solve_in(const Request& request) {
 
   ProgressLine progress(request.quiet);
   progress.say("reading " + request.matrix);
-  MatrixFile<T> file = read_square<T>(request.matrix, request.input);
+  MatrixFile<T> file = read_input<T>(request.matrix, request.input);
+  check_shape(request, file.info);
   const MatrixRef<T> A(file.matrix);
   outcome.right_hand_side = right_hand_side_file(request, file.right_hand_sides.columns());
   const bool given = !outcome.right_hand_side.empty();

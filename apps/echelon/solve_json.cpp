@@ -18,6 +18,10 @@ Json if_computed(const Report& report, double figure) {
   return computed(report) ? Json(figure) : Json(nullptr);
 }
 
+Json null_space_dimension(const SolveOutcome& outcome) {
+  return outcome.report.rank ? Json(outcome.file.columns - *outcome.report.rank) : Json(nullptr);
+}
+
 Json matrix_json(const SolveOutcome& outcome) {
   const FileInfo& file = outcome.file;
   return {{"file", outcome.matrix},
@@ -88,6 +92,8 @@ Json solve_json(const SolveOutcome& outcome) {
           {"tolerance", report.tolerance},
           {"backward_error", if_computed(report, report.backward_error)},
           {"reciprocal_condition", or_null(report.reciprocal_condition)},
+          {"rank", or_null(report.rank)},
+          {"null_space_dimension", null_space_dimension(outcome)},
           {"distance_from_ones", or_null(outcome.distance_from_ones)},
           {"read_seconds", outcome.read_seconds},
           {"analysis_seconds", report.analysis_seconds},

@@ -71,6 +71,9 @@ struct Report {
   double backward_error = 0;
   /// Estimated 1 / (||A||_1 ||A^-1||_1), where the method has one.
   std::optional<double> reciprocal_condition;
+  /// Of A, where the method finds it. The solutions are x and what adding vectors of A's null space to it
+  /// gives; the null space has A's columns less the rank for its dimension.
+  std::optional<std::int64_t> rank;
 
   double analysis_seconds = 0;
   double setup_seconds = 0;

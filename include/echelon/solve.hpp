@@ -26,9 +26,10 @@ struct Solution {
   Report report;
 };
 
-/// Solves A X = B. With "auto", candidates are tried in the order that `choose` gives until one's true
-/// residual is good enough; the report lists those that failed. Data is moved to the device asked for and
-/// back where needed. A alone decides T, so that B may be anything that a view is made from.
+/// Solves A X = B. A is square, unless the method takes any shape (MethodNeeds::any_shape). With "auto",
+/// candidates are tried in the order that `choose` gives until one's true residual is good enough; the report
+/// lists those that failed. Data is moved to the device asked for and back where needed. A alone decides T,
+/// so that B may be anything that a view is made from.
 template <class T>
 [[nodiscard]] Solution<T> solve(MatrixRef<T> A, DenseView<const T> B, const SolveOptions& options = {},
                                 const Control& control = {});

@@ -57,17 +57,17 @@ class Solver {
   /// Uses the pattern of A only; optional, and what it learns is kept until a different pattern comes.
   Report analyze(MatrixRef<T> A);
   /// Prepares for solving with A. A numerical failure is the report's status, and later solves return it.
-  /// Throws DimensionMismatch unless A is square, DeviceMismatch, OutOfMemory.
+  /// Throws DimensionMismatch when A is not square and the method needs that, DeviceMismatch, OutOfMemory.
   Report setup(MatrixRef<T> A);
   /// The same under the name that direct methods use.
   Report factor(MatrixRef<T> A) { return setup(A); }
   /// A has new values in the pattern that it had; whatever depends on the pattern alone is kept.
   Report update_values(MatrixRef<T> A);
 
-  /// Solves A X = B for every column of B (n by k) into X (n by k). X need not be initialised. When the
-  /// status is not a solved one, X holds the last iterate (zero when none was better), or is left as it was
-  /// when nothing was computed: `columns` is empty then.
-  /// Throws DimensionMismatch, DeviceMismatch, OutOfMemory, and Error when there was no setup.
+  /// Solves A X = B for an m by n A and every column of B (m by k) into X (n by k). X need not be
+  /// initialised. When the status is not a solved one, X holds the last iterate (zero when none was better),
+  /// or is left as it was when nothing was computed: `columns` is empty then. Throws DimensionMismatch,
+  /// DeviceMismatch, OutOfMemory, and Error when there was no setup.
   [[nodiscard]] Report solve(DenseView<const T> B, DenseView<T> X, const Control& control = {}) const;
 
   /// Bytes held on the device for this matrix and for one right-hand side, A not counted.
@@ -97,6 +97,7 @@ enum class MethodKind {
 
 /// Which systems a method is made for; others are attempted all the same, and the report tells.
 enum class MethodNeeds {
+  any_shape,  ///< m by n, of any rank; all others need a square A, and refuse what is not
   square,
   nonzero_diagonal,
   one_sided_spectrum,  ///< eigenvalues on one side of the imaginary axis

@@ -73,6 +73,14 @@ Options with_stop(const Options& parameters, const SolveOptions& asked) {
 }
 
 template <class T>
+void check_shape(const MatrixRef<T>& A, const std::string& method) {
+  if (A.rows() == A.columns()) return;
+  if (method != "auto" && find_method(method).needs == MethodNeeds::any_shape) return;
+  throw DimensionMismatch(fmt::format("A is {} by {}: {} needs a square matrix; gauss-jordan takes any shape",
+                                      A.rows(), A.columns(), method));
+}
+
+template <class T>
 Dense<T> zeros(const Device& device, std::int64_t rows, std::int64_t columns) {
   const std::vector<T> host(static_cast<std::size_t>(rows * columns), T{0});
   return Dense<T>(rows, columns, Array<T>(device, std::span<const T>(host)));
@@ -95,7 +103,7 @@ Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<
                      iterative ? with_stop(candidate.parameters, options) : candidate.parameters);
   const double transfer_seconds = problem.move_to(candidate.device);
   solver.setup(problem.matrix());
-  x = zeros<T>(candidate.device, problem.matrix().rows(), problem.right_hand_sides().columns);
+  x = zeros<T>(candidate.device, problem.matrix().columns(), problem.right_hand_sides().columns);
   Report report = solver.solve(problem.right_hand_sides(), x, control);
   report.method = solver.describe();
   report.reason = candidate.reason;
@@ -162,10 +170,7 @@ Solution<T> try_each(const std::vector<Candidate>& candidates, const SolveOption
 
 template <class T>
 Solution<T> solve(MatrixRef<T> A, DenseView<const T> B, const SolveOptions& options, const Control& control) {
-  if (A.rows() != A.columns()) {
-    throw DimensionMismatch(
-        fmt::format("A is {} by {}; solving needs a square matrix", A.rows(), A.columns()));
-  }
+  check_shape(A, options.method);
   if (B.rows != A.rows()) {
     throw DimensionMismatch(fmt::format("A is {} by {}, b has {} rows", A.rows(), A.columns(), B.rows));
   }

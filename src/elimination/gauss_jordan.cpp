@@ -184,7 +184,7 @@ GeneralSolution<T> solve_with(EliminationTools<B>& tools, Audit<T>& audit, const
   return solution;
 }
 
-/// Gauss-Jordan as a Solver: for square A, with everything that solvers have.
+/// Gauss-Jordan as a Solver, with everything that solvers have.
 template <class B, class T>
 class GaussJordanImplementation final : public SolverImplementation<T> {
   using System = EliminatedSystem<B, T>;
@@ -197,13 +197,21 @@ class GaussJordanImplementation final : public SolverImplementation<T> {
         tools_(device),
         system_(tools_, options) {}
 
+  [[nodiscard]] bool takes_any_shape() const override { return true; }
+
   /// A rank that is not full leaves every right-hand side to tell its own story.
   Outcome setup(const MatrixRef<T>& A) override {
     A_ = A;
     Outcome outcome = system_.eliminate(to_dense(A), equilibrate_);
     if (!outcome.ok()) return outcome;
-    if (system_.rank() < A.rows()) return {Status::singular, system_.rank_words()};
-    return judge_condition<T>(system_.reciprocal_condition());
+    if (system_.rank() == A.columns()) {
+      outcome = judge_condition<T>(system_.reciprocal_condition());
+    } else {
+      const bool square = A.rows() == A.columns();
+      outcome = {square ? Status::singular : Status::underdetermined, system_.rank_words()};
+    }
+    outcome.rank = system_.rank();
+    return outcome;
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
@@ -215,9 +223,9 @@ class GaussJordanImplementation final : public SolverImplementation<T> {
              std::vector<Job>& jobs) const override {
     auto& space = static_cast<Space&>(workspace);
     system_.solve(space, A_, right, X);
-    if (system_.rank() == right.rows) return;
     for (Job& job : jobs) {
-      job.outcome = system_.judge(space, A_, right.column(job.number), X.column(job.number));
+      const Outcome outcome = system_.judge(space, A_, right.column(job.number), X.column(job.number));
+      if (!outcome.ok()) job.outcome = outcome;
     }
   }
 

@@ -370,7 +370,7 @@ class EliminatedSystem {
     return 10 * std::max(relative_tolerance(), default_tolerance<T>(rows(), columns()));
   }
 
-  /// What is wrong with the system for which x was computed, when it has no full rank.
+  /// What is wrong with the system for which x was computed, when its rank is not that of a regular matrix.
   [[nodiscard]] Outcome judge(Space& space, const MatrixRef<T>& A, const T* b, const T* x) const {
     if (rank() < rows()) {
       const gauss_jordan_detail::WorstRow worst = worst_row(space, A, b, x);
@@ -383,8 +383,9 @@ class EliminatedSystem {
       }
     }
     if (rank() < columns()) {
-      return {Status::underdetermined, rank_words() + ": x is the solution with zeros in the " +
-                                           std::to_string(columns() - rank()) + " unknowns without a pivot"};
+      return {Status::underdetermined,
+              rank_words() + ": x is the solution with zeros in the unknowns without a pivot, and the null " +
+                  "space, which can be added, has dimension " + std::to_string(columns() - rank())};
     }
     return {};
   }

@@ -24,6 +24,7 @@ struct Outcome {
   std::string message = {};
   std::optional<std::int64_t> row = {};
   std::optional<double> reciprocal_condition = {};
+  std::optional<std::int64_t> rank = {};
 
   [[nodiscard]] bool ok() const { return status == Status::direct || status == Status::converged; }
 };
@@ -67,9 +68,12 @@ class SolverImplementation {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& changed_options() const { return options_; }
 
+  /// Whether the method was written for A of any shape; otherwise it is square.
+  [[nodiscard]] virtual bool takes_any_shape() const { return false; }
   /// Pattern only; nothing unless a method has use for it.
   virtual Outcome analyze(const MatrixRef<T>& /*A*/) { return {}; }
-  /// A is square, its device fits and its values are finite. Status::direct means ready.
+  /// A has a shape that the method takes, its device fits and its values are finite. Status::direct means
+  /// ready; with `underdetermined`, or `singular` without a row, solves are worth their while, too.
   virtual Outcome setup(const MatrixRef<T>& A) = 0;
   /// The pattern is that of the last setup.
   virtual Outcome update_values(const MatrixRef<T>& A) { return setup(A); }

@@ -68,6 +68,7 @@ std::vector<Method> table() {
                               .usable_as_preconditioner = true}),
       row<GaussJordanOptions>({.summary = "dense Gauss-Jordan elimination with partial pivoting",
                                .kind = direct,
+                               .needs = any_shape,
                                .sparse = false,
                                .usable_as_preconditioner = true}),
       row<GaussJordanStripedOptions>({.summary = "dense Gauss-Jordan elimination in stripes, no pivoting",

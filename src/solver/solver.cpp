@@ -112,12 +112,13 @@ std::string Solver<T>::describe() const {
 namespace {
 
 template <class T>
-void check_matrix(const MatrixRef<T>& A, const Device& device) {
-  if (A.rows() != A.columns()) {
+void check_matrix(const MatrixRef<T>& A, const SolverImplementation<T>& implementation) {
+  if (A.rows() != A.columns() && !implementation.takes_any_shape()) {
     throw DimensionMismatch(
-        fmt::format("A is {} by {}; a solver needs a square matrix", A.rows(), A.columns()));
+        fmt::format("A is {} by {}: {} needs a square matrix; gauss-jordan takes any shape", A.rows(),
+                    A.columns(), implementation.name()));
   }
-  check_same_memory(device, A.device(), "A");
+  check_same_memory(implementation.device(), A.device(), "A");
 }
 
 template <class T>
@@ -127,6 +128,7 @@ Report report_of(const SolverImplementation<T>& implementation, const Outcome& o
   report.message = outcome.message;
   report.row = outcome.row;
   report.reciprocal_condition = outcome.reciprocal_condition;
+  report.rank = outcome.rank;
   report.method = implementation.name();
   report.device = implementation.device();
   report.bytes = implementation.bytes();
@@ -137,7 +139,7 @@ Report report_of(const SolverImplementation<T>& implementation, const Outcome& o
 
 template <class T>
 Report Solver<T>::analyze(MatrixRef<T> A) {
-  check_matrix(A, device());
+  check_matrix(A, *implementation_);
   const Clock clock;
   Report report = report_of(*implementation_, implementation_->analyze(A));
   state_->audit->synchronize();
@@ -147,7 +149,7 @@ Report Solver<T>::analyze(MatrixRef<T> A) {
 
 template <class T>
 Report Solver<T>::run_setup(MatrixRef<T> A, bool update) {
-  check_matrix(A, device());
+  check_matrix(A, *implementation_);
   SolverState<T>& state = *state_;
   const Clock clock;
   state.ready = false;
@@ -181,7 +183,7 @@ Report Solver<T>::setup(MatrixRef<T> A) {
 template <class T>
 Report Solver<T>::update_values(MatrixRef<T> A) {
   const SolverState<T>& state = *state_;
-  const bool same = state.ready && state.matrix.rows() == A.rows() &&
+  const bool same = state.ready && state.matrix.rows() == A.rows() && state.matrix.columns() == A.columns() &&
                     state.matrix.nonzeros() == A.nonzeros() && state.matrix.is_sparse() == A.is_sparse();
   return run_setup(A, same && state.setup.ok());
 }
@@ -304,20 +306,24 @@ template <class T>
 Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& control) const {
   SolverState<T>& state = *state_;
   if (!state.ready) throw Error("solve was called before setup (or factor)");
-  const std::int64_t n = state.matrix.rows();
-  if (B.rows != n || X.rows != n || B.columns != X.columns) {
-    throw DimensionMismatch(fmt::format(
-        "A is {} by {}, B is {} by {}, X is {} by {}: B and X need {} rows and equally many columns", n, n,
-        B.rows, B.columns, X.rows, X.columns, n));
+  const std::int64_t m = state.matrix.rows();
+  const std::int64_t n = state.matrix.columns();
+  if (B.rows != m || X.rows != n || B.columns != X.columns) {
+    throw DimensionMismatch(
+        fmt::format("A is {} by {}, B is {} by {}, X is {} by {}: B needs {} rows, X {}, and both equally "
+                    "many columns",
+                    m, n, B.rows, B.columns, X.rows, X.columns, m, n));
   }
   check_same_memory(device(), B.device, "B");
   check_same_memory(device(), X.device, "X");
 
-  Report report = report_of(*implementation_, state.setup);
+  const Outcome& setup = state.setup;
+  Report report = report_of(*implementation_, setup);
   report.column = state.nonfinite_column;
   report.analysis_seconds = state.analysis_seconds;
   report.setup_seconds = state.setup_seconds;
-  const bool has_factor = state.setup.ok() || (state.setup.status == Status::singular && !state.setup.row);
+  const bool has_factor = setup.ok() || setup.status == Status::underdetermined ||
+                          (setup.status == Status::singular && !setup.row);
   if (!has_factor) return report;
 
   const Clock clock;

@@ -367,7 +367,59 @@ class Failures(ToolTest):
 
     def test_not_square(self):
         matrix = self.file("A.mtx", coordinate(2, 3, [(1, 1, 1)]))
-        self.assertIn("2 by 3", self.error("solve", matrix, code=BAD_INPUT))
+        for arguments in [[], ["--method", "lapack-lu"]]:
+            line = self.error("solve", matrix, *arguments, code=BAD_INPUT)
+            for word in [matrix, "2 by 3", arguments[1] if arguments else "auto", "gauss-jordan"]:
+                self.assertIn(word, line)
+
+    def rectangular(self, rows, rights, code):
+        """The report of Gauss-Jordan elimination, and x if there is one; A and b by their rows."""
+        matrix = self.file("A.mtx", array([list(column) for column in zip(*rows)]))
+        right = self.file("b.mtx", array([list(column) for column in zip(*rights)]))
+        x = self.folder / "x.mtx"
+        x.unlink(missing_ok=True)
+        report = self.report(matrix, "--rhs", right, "--method", "gauss-jordan", "-o", str(x), code=code)
+        self.assertEqual(report["output"], str(x))
+        return report, read_array(x)
+
+    def test_more_unknowns_than_equations(self):
+        report, x = self.rectangular([[1, 2, 0, 1], [0, 0, 1, 3]], [[5], [7]], code=NO_SOLUTION)
+        self.assertEqual(report["status"], "underdetermined")
+        self.assertEqual((report["rank"], report["null_space_dimension"]), (2, 2))
+        self.assertIn("dimension 2", report["message"])
+        self.assertLess(report["backward_error"], 1e-15)
+        self.assertAlmostEqual(x[0][0] + 2 * x[0][1] + x[0][3], 5)
+        self.assertAlmostEqual(x[0][2] + 3 * x[0][3], 7)
+        self.assertEqual(sum(element == 0 for element in x[0]), 2)
+
+    def test_more_equations_than_unknowns(self):
+        rows = [[1, 1], [1, 2], [1, 3]]
+        report, x = self.rectangular(rows, [[3, 0], [5, 1], [7, 2]], code=SOLVED)
+        self.assertEqual(report["status"], "direct")
+        self.assertEqual((report["rank"], report["null_space_dimension"]), (2, 0))
+        for element, expected in zip(x[0] + x[1], [1, 2, -1, 1]):
+            self.assertAlmostEqual(element, expected)
+        report, _ = self.rectangular(rows, [[3, 0], [5, 1], [8, 2]], code=NO_SOLUTION)
+        self.assertEqual(report["status"], "inconsistent")
+        self.assertEqual([column["status"] for column in report["columns"]], ["inconsistent", "direct"])
+        self.assertIn(f"row {report['row']} ", report["message"])
+        self.assertIn("contradicts", report["message"])
+
+    def test_a_row_that_contradicts(self):
+        report, _ = self.rectangular([[1, 2, 3], [0, 0, 0]], [[1], [1]], code=NO_SOLUTION)
+        self.assertEqual((report["status"], report["row"]), ("inconsistent", 1))
+        self.assertFalse(report["solved"])
+        text = self.run_tool("solve", self.folder / "A.mtx", "--rhs", self.folder / "b.mtx", "--method",
+                             "gauss-jordan", code=NO_SOLUTION).stdout
+        self.assertIn("Not solved: no x satisfies the equations", text)
+        self.assertIn("row 1 ", text)
+
+    def test_a_rectangle_times_ones(self):
+        tall = self.file("A.mtx", coordinate(3, 2, [(1, 1, 1), (2, 2, 2), (3, 1, 1), (3, 2, 1)]))
+        report = self.report(tall, "--method", "gauss-jordan")
+        self.assertEqual(report["status"], "direct")
+        self.assertLess(report["distance_from_ones"], 1e-14)
+        self.assertIsNone(self.report(self.spd(), "--method", "lapack-lu")["rank"])
 
     def test_right_hand_side_that_does_not_fit_names_both(self):
         line = self.error("solve", self.spd(), "--rhs", self.file("b.mtx", array([[1, 2, 3]])), code=BAD_INPUT)

@@ -25,6 +25,7 @@ std::vector<Problem> problems() {
 
 bool suits(const Method& method, const Problem& problem) {
   switch (method.needs) {
+    case MethodNeeds::any_shape:
     case MethodNeeds::square:
       return true;
     case MethodNeeds::nonzero_diagonal:

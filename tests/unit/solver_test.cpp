@@ -50,6 +50,24 @@ TEST(Solver, ShapesThatDoNotFitAreNamed) {
   EXPECT_NE(text.find("8 by 1"), std::string::npos) << text;
 }
 
+TEST(Solver, WhoDoesNotTakeAnyShapeRefusesARectangle) {
+  const std::vector<double> elements = {1, 0, 0, 1, 2, 3};
+  const Dense<double> wide(2, 3, Array<double>(Device(), std::span<const double>(elements)));
+  for (const Method& method : methods()) {
+    const Device device = method.serial ? Device::serial() : Device::cuda();
+    if (!device.on_host() && cuda_device_count() == 0) continue;
+    Solver<double> solver = make_solver<double>(method.name, device);
+    const Dense<double> there = wide.to(device);
+    if (method.needs == MethodNeeds::any_shape) {
+      EXPECT_EQ(solver.setup(there).status, Status::underdetermined) << method.name;
+    } else {
+      const std::string text = message_of<DimensionMismatch>([&] { solver.setup(there); });
+      EXPECT_NE(text.find("2 by 3"), std::string::npos) << text;
+      EXPECT_NE(text.find(method.name), std::string::npos) << text;
+    }
+  }
+}
+
 TEST(Solver, NotANumberInAIsFoundBeforeWorkIsWasted) {
   Csr<double> A = poisson(3);
   A.values()[5] = nan;

@@ -36,12 +36,13 @@ struct GaussJordanOptions {
   }
 };
 
-/// Blocked Gauss-Jordan elimination with partial pivoting as a solver for square A; a sparse A is densified.
-/// n^3 flops and n^2 elements for the elimination, which is kept as a product of panels, and 2 n^2 flops a
-/// right-hand side (twice that with a step of refinement). Where A has no full rank by the tolerance, every
-/// right-hand side is reported as `underdetermined`, with a particular solution, or `inconsistent`, with the
-/// row that says so. <echelon/gauss_jordan.hpp> has the same for rectangular A, the reduced row echelon form
-/// and the inverse.
+/// Blocked Gauss-Jordan elimination with partial pivoting as a solver for A of any shape; a sparse A is
+/// densified. n^3 flops and n^2 elements for the elimination of a square A, which is kept as a product of
+/// panels, and 2 n^2 flops a right-hand side (twice that with a step of refinement). Where the columns are
+/// dependent by the tolerance, every right-hand side is reported as `underdetermined`, with a particular
+/// solution, or `inconsistent`, with the row that says so; where the rows are, as `inconsistent` if they
+/// contradict each other. <echelon/gauss_jordan.hpp> has the same with the null space, the reduced row
+/// echelon form and the inverse.
 template <class T>
 class GaussJordanSolver : public Solver<T> {
  public:
