@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The reduced row echelon form, the rank, the null space and the determinant.
-#include "support/gauss_jordan.hpp"
+#include "support/gauss_jordan_cases.hpp"
 
 #include <echelon/echelon.hpp>
 
@@ -88,82 +88,15 @@ TYPED_TEST(GaussJordanReduceOf, MatchesExactArithmeticOnIntegers) {
   }
 }
 
-struct Shape {
-  std::int64_t m, n, rank;
-};
-
 TYPED_TEST(GaussJordanReduceOf, FindsTheRankOfProducts) {
-  using T = TypeParam;
-  for (const Shape s : {Shape{5, 5, 0},
-                        {1, 1, 1},
-                        {3, 7, 2},
-                        {7, 3, 2},
-                        {33, 31, 7},
-                        {129, 200, 64},
-                        {200, 129, 64},
-                        {64, 64, 63},
-                        {300, 300, 150},
-                        {40, 300, 40},
-                        {300, 40, 40}}) {
-    SCOPED_TRACE(std::to_string(s.m) + " by " + std::to_string(s.n) + ", rank " + std::to_string(s.rank));
-    const Dense<T> a = product(random_dense<T>(s.m, s.rank, 1), random_dense<T>(s.rank, s.n, 2));
-    for (const Device& device : host_devices) {
-      for (const std::int64_t block : {0, 1, 24}) {
-        const GaussJordan<T> elimination(device, {.block = block});
-        const EchelonForm<T> form = elimination.reduce(a);
-        ASSERT_EQ(form.report.status, Status::direct);
-        ASSERT_EQ(form.facts.rank, s.rank);
-        expect_reduced(a, form, 1000);
-        if constexpr (std::is_same_v<T, double>) {  // float has too few digits for some
-          for (std::int64_t k = 0; k < s.rank; ++k) {
-            EXPECT_EQ(form.pivot_columns[static_cast<std::size_t>(k)], k);
-          }
-          EXPECT_FALSE(form.facts.doubtful);
-          EXPECT_GT(form.facts.gap(), 1e3);
-        }
-      }
-    }
-  }
+  const std::vector<Shape> shapes = {{5, 5, 0},       {1, 1, 1},      {3, 7, 2},      {7, 3, 2},
+                                     {33, 31, 7},     {129, 200, 64}, {200, 129, 64}, {64, 64, 63},
+                                     {300, 300, 150}, {40, 300, 40},  {300, 40, 40}};
+  for (const Device& device : host_devices) check_rank_of_products<TypeParam>(device, shapes, {0, 1, 24});
 }
 
-/// A = C R for an R that was made up: R comes back.
 TYPED_TEST(GaussJordanReduceOf, FindsPivotsWhereverTheyAre) {
-  using T = TypeParam;
-  std::mt19937 random(3);
-  for (const Shape s : {Shape{20, 40, 12}, {70, 130, 50}, {130, 100, 41}, {1025, 60, 20}}) {
-    std::vector<std::int64_t> pivots(static_cast<std::size_t>(s.n));
-    std::iota(pivots.begin(), pivots.end(), 0);
-    std::shuffle(pivots.begin(), pivots.end(), random);
-    pivots.resize(static_cast<std::size_t>(s.rank));
-    std::sort(pivots.begin(), pivots.end());
-    Dense<T> R = random_dense<T>(s.rank, s.n, 4);
-    for (std::int64_t k = 0; k < s.rank; ++k) {
-      const std::int64_t pivot = pivots[static_cast<std::size_t>(k)];
-      for (std::int64_t j = 0; j < pivot; ++j) R(k, j) = 0;
-      for (std::int64_t i = 0; i < s.rank; ++i) R(i, pivot) = i == k ? T{1} : T{0};
-    }
-    const Dense<T> a = product(random_dense<T>(s.m, s.rank, 6), R);
-    const EchelonForm<T> form = GaussJordan<T>().reduce(a);
-    ASSERT_EQ(form.pivot_columns, pivots);
-    expect_reduced(a, form, 1000);
-    double difference = 0;
-    for (std::int64_t j = 0; j < s.n; ++j) {
-      for (std::int64_t i = 0; i < s.rank; ++i) {
-        difference = std::max(difference, std::abs(static_cast<double>(form.R(i, j) - R(i, j))));
-      }
-    }
-    EXPECT_LT(difference, 1e4 * unit<T>);
-    const Dense<T> basis = null_space(form);
-    ASSERT_EQ(basis.columns(), s.n - s.rank);
-    EXPECT_LT(largest_magnitude(product(a, basis)),
-              1e3 * unit<T> * largest_magnitude(a) * static_cast<double>(s.n));
-    std::int64_t k = 0;
-    for (std::int64_t i = 0; i < s.n; ++i) {
-      if (std::binary_search(pivots.begin(), pivots.end(), i)) continue;
-      for (std::int64_t c = 0; c < basis.columns(); ++c) EXPECT_EQ(basis(i, c), c == k ? T{1} : T{0});
-      ++k;
-    }
-  }
+  check_scattered_pivots<TypeParam>(Device(), {{20, 40, 12}, {70, 130, 50}, {130, 100, 41}, {1025, 60, 20}});
 }
 
 TYPED_TEST(GaussJordanReduceOf, TakesEverySize) {
@@ -194,31 +127,11 @@ TYPED_TEST(GaussJordanReduceOf, TakesEverySize) {
 }
 
 TYPED_TEST(GaussJordanReduceOf, TakesEmptyShapes) {
-  using T = TypeParam;
-  for (const Shape s : {Shape{0, 0, 0}, {0, 5, 0}, {5, 0, 0}}) {
-    const EchelonForm<T> form = GaussJordan<T>().reduce(Dense<T>(Device(), s.m, s.n));
-    EXPECT_EQ(form.report.status, Status::direct);
-    EXPECT_EQ(form.facts.rank, 0);
-    EXPECT_FALSE(form.facts.doubtful);
-    EXPECT_FALSE(form.facts.smallest_accepted_pivot);
-    EXPECT_EQ(null_space(form).columns(), s.n);
-    if (s.m == s.n) {
-      EXPECT_EQ(form.determinant->value(), 1);
-    }
-  }
+  check_empty_forms<TypeParam>(Device());
 }
 
 TYPED_TEST(GaussJordanReduceOf, SkipsZeroColumnsAndRows) {
-  using T = TypeParam;
-  Dense<T> a = random_dense<T>(60, 90, 8);
-  for (const std::int64_t j : {0, 1, 31, 32, 50, 89}) std::fill_n(a.data() + j * 60, 60, T{0});
-  for (std::int64_t j = 0; j < 90; ++j) a(0, j) = a(17, j) = a(59, j) = 0;
-  const EchelonForm<T> form = GaussJordan<T>().reduce(a);
-  EXPECT_EQ(form.facts.rank, 57);
-  expect_reduced(a, form, 1000);
-  for (const std::int64_t j : {0, 1, 31, 32, 50}) {
-    EXPECT_FALSE(std::binary_search(form.pivot_columns.begin(), form.pivot_columns.end(), j));
-  }
+  check_zero_lines<TypeParam>(Device());
 }
 
 TYPED_TEST(GaussJordanReduceOf, GivesTheSameBitsForAnyNumberOfThreads) {
@@ -238,17 +151,7 @@ TYPED_TEST(GaussJordanReduceOf, GivesTheSameBitsForAnyNumberOfThreads) {
 }
 
 TYPED_TEST(GaussJordanReduceOf, SaysWhereANonNumberIs) {
-  using T = TypeParam;
-  for (const T bad : {std::numeric_limits<T>::quiet_NaN(), -std::numeric_limits<T>::infinity()}) {
-    Dense<T> a = random_dense<T>(1025, 33, 8);
-    a(1024, 3) = bad;
-    a(700, 20) = bad;
-    const EchelonForm<T> form = GaussJordan<T>().reduce(a);
-    EXPECT_EQ(form.report.status, Status::not_a_number);
-    EXPECT_EQ(form.report.row, 700);
-    EXPECT_EQ(form.report.column, 20);
-    EXPECT_NE(form.report.message.find("row 700, column 20"), std::string::npos) << form.report.message;
-  }
+  check_not_a_number<TypeParam>(Device());
 }
 
 /// A power of two changes no digit of anything.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Systems of every shape: one solution, many, none.
-#include "support/gauss_jordan.hpp"
+#include "support/gauss_jordan_cases.hpp"
 
 #include <echelon/echelon.hpp>
 
@@ -12,7 +12,6 @@
 namespace echelon::test {
 namespace {
 
-constexpr double passing = 30;  // LAPACK's threshold
 const std::vector<Device> host_devices = {Device::serial(), Device::openmp(2)};
 
 template <class T>
@@ -20,73 +19,17 @@ class GaussJordanSolveOf : public testing::Test {};
 using Reals = testing::Types<float, double>;
 TYPED_TEST_SUITE(GaussJordanSolveOf, Reals);
 
-template <class T>
-double residual_ratio(const Dense<T>& a, const Dense<T>& x, const Dense<T>& b) {
-  const double n = static_cast<double>(std::max<std::int64_t>({a.rows(), a.columns(), 1}));
-  const double size = largest_magnitude(a) * n * largest_magnitude(x) + largest_magnitude(b);
-  return size > 0 ? largest_difference(product(a, x), b) / (size * n * unit<T>) : 0;
-}
-
-struct Shape {
-  std::int64_t m, n, rank;
-};
 const std::vector<Shape> shapes = {{1, 1, 1},     {1, 5, 1},     {5, 1, 1},      {4, 4, 2},
                                    {6, 4, 4},     {6, 4, 2},     {4, 6, 4},      {4, 6, 3},
                                    {33, 33, 33},  {33, 33, 30},  {129, 65, 65},  {129, 65, 40},
                                    {65, 129, 65}, {65, 129, 40}, {300, 200, 150}};
 
-/// b = A x for an x that was made up: consistent, whatever the shape.
 TYPED_TEST(GaussJordanSolveOf, TellsOneSolutionFromMany) {
-  using T = TypeParam;
-  for (const Shape s : shapes) {
-    const Dense<T> a = product(random_dense<T>(s.m, s.rank, 1), random_dense<T>(s.rank, s.n, 2));
-    for (const std::int64_t k : {1, 2, 15, 70}) {
-      for (const Device& device : host_devices) {
-        SCOPED_TRACE(std::to_string(s.m) + " by " + std::to_string(s.n) + ", rank " + std::to_string(s.rank) +
-                     ", k = " + std::to_string(k) + " on " + device.name());
-        const Dense<T> b = product(a, random_dense<T>(s.n, k, 3));
-        const GeneralSolution<T> solution = GaussJordan<T>(device).solve(a, b);
-        ASSERT_EQ(solution.facts.rank, s.rank);
-        EXPECT_EQ(solution.report.status, s.rank == s.n ? Status::direct : Status::underdetermined)
-            << solution.report.message;
-        EXPECT_LT(residual_ratio(a, solution.X, b), passing);
-        ASSERT_EQ(solution.report.columns.size(), static_cast<std::size_t>(k));
-        ASSERT_EQ(solution.null_space.columns(), s.n - s.rank);
-        EXPECT_LT(largest_magnitude(product(a, solution.null_space)),
-                  passing * unit<T> * largest_magnitude(a) * static_cast<double>(s.n) *
-                      (1 + largest_magnitude(solution.null_space)));
-        for (std::int64_t i = 0; i < s.n; ++i) {
-          const auto& pivots = solution.pivot_columns;
-          if (std::binary_search(pivots.begin(), pivots.end(), i)) continue;
-          for (std::int64_t j = 0; j < k; ++j) ASSERT_EQ(solution.X(i, j), T{0});
-        }
-      }
-    }
-  }
+  for (const Device& device : host_devices) check_consistent_systems<TypeParam>(device, shapes);
 }
 
-/// Two rows of A are equal, and b differs there: one of the two has to be named.
 TYPED_TEST(GaussJordanSolveOf, NamesTheRowThatContradicts) {
-  using T = TypeParam;
-  for (const Shape s :
-       {Shape{2, 1, 1}, {3, 3, 2}, {5, 9, 4}, {9, 5, 5}, {40, 40, 30}, {200, 64, 64}, {64, 200, 60}}) {
-    const std::int64_t first = s.m / 3;
-    const std::int64_t second = s.m - 1;
-    Dense<T> a = product(random_dense<T>(s.m, s.rank, 1), random_dense<T>(s.rank, s.n, 2));
-    for (std::int64_t j = 0; j < s.n; ++j) a(second, j) = a(first, j);
-    Dense<T> b = product(a, random_dense<T>(s.n, 3, 3));
-    b(second, 1) += T{1};
-    const GeneralSolution<T> solution = GaussJordan<T>().solve(a, b);
-    EXPECT_EQ(solution.report.status, Status::inconsistent);
-    ASSERT_TRUE(solution.report.row);
-    EXPECT_TRUE(solution.report.row == first || solution.report.row == second) << *solution.report.row;
-    ASSERT_EQ(solution.report.columns.size(), 3U);
-    const Status others = solution.facts.rank == s.n ? Status::direct : Status::underdetermined;
-    EXPECT_EQ(solution.report.columns[0].status, others);
-    EXPECT_EQ(solution.report.columns[1].status, Status::inconsistent);
-    EXPECT_EQ(solution.report.columns[2].status, others);
-    EXPECT_NE(solution.report.message.find("contradicts"), std::string::npos);
-  }
+  check_contradictions<TypeParam>(Device());
 }
 
 TYPED_TEST(GaussJordanSolveOf, AZeroRowContradictsAnythingButZero) {
@@ -103,16 +46,7 @@ TYPED_TEST(GaussJordanSolveOf, AZeroRowContradictsAnythingButZero) {
 }
 
 TYPED_TEST(GaussJordanSolveOf, TakesEmptyShapes) {
-  using T = TypeParam;
-  for (const Shape s : {Shape{0, 0, 0}, {0, 4, 0}, {4, 0, 0}}) {
-    const GeneralSolution<T> solution = GaussJordan<T>().solve(zeros<T>(s.m, s.n), zeros<T>(s.m, 2));
-    EXPECT_EQ(solution.report.status, s.n == 0 ? Status::direct : Status::underdetermined);
-    EXPECT_EQ(solution.X.rows(), s.n);
-    EXPECT_EQ(solution.null_space.columns(), s.n);
-  }
-  EXPECT_EQ(GaussJordan<T>().solve(zeros<T>(4, 0), random_dense<T>(4, 1, 1)).report.status,
-            Status::inconsistent);
-  EXPECT_EQ(GaussJordan<T>().solve(random_dense<T>(4, 4, 1), zeros<T>(4, 0)).report.status, Status::direct);
+  check_empty_systems<TypeParam>(Device());
 }
 
 TYPED_TEST(GaussJordanSolveOf, RefusesWhatDoesNotFit) {
@@ -198,24 +132,8 @@ TYPED_TEST(GaussJordanSolveOf, SolvesWhatIsHardForElimination) {
   }
 }
 
-/// Pivots that grow by 2^n cost digits, which refinement brings back.
 TYPED_TEST(GaussJordanSolveOf, SolvesWhereElementsGrow) {
-  using T = TypeParam;
-  for (const Dense<T>& a : growth_matrices<T>()) {
-    const std::int64_t n = a.rows();
-    const Dense<T> exact = random_dense<T>(n, 2, 4);
-    const Dense<T> b = product(a, exact);
-    for (const Device& device : host_devices) {
-      Dense<T> x(Device(), n, 2);
-      Solver<T> s = solver<T>(device, {{"refine", 5}, {"tolerance", 0.0}});
-      s.setup(a);
-      const Report report = s.solve(b, x);
-      EXPECT_LT(scaled_residual<T>(a, x, b), passing) << "n = " << n;
-      EXPECT_LT(largest_difference(x, exact) * *report.reciprocal_condition,
-                1e3 * unit<T> * largest_magnitude(exact))
-          << "n = " << n;
-    }
-  }
+  for (const Device& device : host_devices) check_growing_systems<TypeParam>(device);
 }
 
 TYPED_TEST(GaussJordanSolveOf, RefinementNeverHurts) {
@@ -261,6 +179,19 @@ TYPED_TEST(GaussJordanSolveOf, TheSolverTellsSingularSystemsApart) {
   EXPECT_EQ(report.columns[2].status, Status::underdetermined);
   EXPECT_LT(report.columns[0].backward_error, 1000 * unit<T>);
   EXPECT_FALSE(report.solved());
+}
+
+TYPED_TEST(GaussJordanSolveOf, TheSolverTakesAnyShape) {
+  check_solver<TypeParam>(Device(), shapes);
+}
+
+TYPED_TEST(GaussJordanSolveOf, TheSolverTakesRowsOrColumnsAlone) {
+  using T = TypeParam;
+  for (const Shape s : {Shape{0, 0, 0}, {0, 4, 0}, {4, 0, 0}}) {
+    const auto [x, report] = solve(zeros<T>(s.m, s.n), zeros<T>(s.m, 2), {.method = "gauss-jordan"});
+    EXPECT_EQ(report.status, s.n == 0 ? Status::direct : Status::underdetermined);
+    EXPECT_EQ(x.to_vector(), std::vector<T>(static_cast<std::size_t>(2 * s.n)));
+  }
 }
 
 /// Full rank by every pivot, and yet no digit can be trusted.
