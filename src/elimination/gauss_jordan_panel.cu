@@ -227,12 +227,17 @@ template <class T>
 std::int64_t fastest_panel(const Cuda& backend, std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t small = 512;  // nothing to multiply worth speaking of
   constexpr std::int64_t narrowest = 64;
-  constexpr std::int64_t wide_leaf = 256;
+  constexpr std::int64_t wide = 256;
   const std::int64_t n = std::max(rows, columns);
-  const std::int64_t leaf = plan_leaves<T>(backend, rows, wide_leaf, {}).width;
-  if (n <= small) return std::max(leaf, narrowest);
-  const std::int64_t wanted = std::clamp(n / 32 / warp_size * warp_size, narrowest, widest_panel);
-  return leaf >= narrowest && wanted < 2 * leaf ? std::min(wanted, leaf) : wanted;
+  if (n <= small) return wide;
+  const auto share = [n](std::int64_t of, std::int64_t most) {
+    return std::clamp(n / of / warp_size * warp_size, narrowest, most);
+  };
+  const auto leaf = [&](std::int64_t width) { return plan_leaves<T>(backend, rows, width, {}).width; };
+  const std::int64_t one_leaf = share(24, wide);
+  if (leaf(one_leaf) == one_leaf) return one_leaf;
+  const std::int64_t widest_leaf = leaf(wide);
+  return widest_leaf >= narrowest && one_leaf < 2 * widest_leaf ? widest_leaf : share(32, widest_panel);
 }
 
 template <class T>

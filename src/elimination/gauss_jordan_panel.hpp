@@ -120,8 +120,8 @@ inline constexpr std::int64_t widest_panel = 512;
 
 /// How many columns panels should have on a GPU, which is asked but not waited for.
 ///
-/// While the columns take longer than the multiplications, a panel is one leaf, and not wider than it takes
-/// to bring it up to date beside the others. From then on multiplications want about n / 32 columns.
+/// While the columns take longer than the multiplications, a panel is one leaf, of n / 24 columns if they
+/// fit: the later columns of a wide one wait for the earlier ones. From then on multiplications want n / 32.
 template <class T>
 [[nodiscard]] std::int64_t fastest_panel(const Cuda& backend, std::int64_t rows, std::int64_t columns);
 
