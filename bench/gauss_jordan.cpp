@@ -80,13 +80,14 @@ double reduce_seconds(const ec::Device& device, ec::Dense<double> a, std::int64_
   return stopwatch.seconds();
 }
 
-double solve_seconds(const ec::Device& device, const ec::Dense<double>& a) {
+double solve_seconds(const ec::Device& device, const ec::Dense<double>& a, const char* factor_precision) {
   const ec::Dense<double> b = uniform(a.rows(), 1, 2);
   ec::Dense<double> x(ec::Device(), a.rows(), 1);
   const Stopwatch stopwatch;
-  ec::GaussJordanSolver<double> solver(device);
+  ec::GaussJordanSolver<double> solver(device, {.factor_precision = factor_precision});
   solver.setup(a);
-  insist(solver.solve(b, x).solved());
+  const ec::Report report = solver.solve(b, x);
+  insist(report.solved() && (!report.factor_precision || report.factor_precision->used == factor_precision));
   return stopwatch.seconds();
 }
 
@@ -153,12 +154,13 @@ void measure(int threads, std::int64_t n, int runs) {
   ec::multiply<double>(1.0, uniform(n, n / 2, 3).view(), uniform(n / 2, n, 4).view(), 0.0, half.view());
   const std::vector<double> s = medians(
       runs, [&] { return inverse_seconds(device, a); }, [&] { return lapack_seconds(a, true); },
-      [&] { return reduce_seconds(device, half, n / 2); }, [&] { return solve_seconds(device, a); },
-      [&] { return lapack_seconds(a, false); });
+      [&] { return reduce_seconds(device, half, n / 2); },
+      [&] { return solve_seconds(device, a, "working"); }, [&] { return lapack_seconds(a, false); },
+      [&] { return solve_seconds(device, a, "single"); });
   const double work = 2e-9 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
-  std::printf("| %d | %lld | %.4f | %.1f | %.4f | %.2f | %.4f | %.2f | %.4f | %.4f | %.2f |\n", threads,
-              static_cast<long long>(n), s[0], work / s[0], s[1], s[1] / s[0], s[2], s[2] / s[0], s[3], s[4],
-              s[3] / s[4]);
+  std::printf("| %d | %lld | %.4f | %.1f | %.4f | %.2f | %.4f | %.2f | %.4f | %.4f | %.2f | %.4f | %.2f |\n",
+              threads, static_cast<long long>(n), s[0], work / s[0], s[1], s[1] / s[0], s[2], s[2] / s[0],
+              s[3], s[4], s[3] / s[4], s[5], s[3] / s[5]);
   std::fflush(stdout);
 }
 
@@ -195,8 +197,8 @@ int main(int argc, char** argv) {
   if (threads.empty()) threads = {1, ec::Device().threads()};
   std::puts(
       "| threads | n | inverse s | Gflop/s | getrf + getri s | ratio | RREF of rank n/2 s | to inverse | "
-      "solve s | "
-      "getrf + getrs s | to LU |\n|---|---|---|---|---|---|---|---|---|---|---|");
+      "solve s | getrf + getrs s | to LU | solve, single inside s | gain "
+      "|\n|---|---|---|---|---|---|---|---|---|---|---|---|---|");
   for (const int count : threads) {
     for (const std::int64_t n : {100, 250, 500, 1000, 2000, 4000}) {
       if (n <= largest) measure(count, n, runs);

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How fast is Gauss-Jordan elimination on a GPU, beside cuSOLVER's LU, cuBLAS' batches and the published
 // scheme?
-//   bench_gauss_jordan_gpu [tune|compare|batched|published|largest]... [--from N] [--up-to N]
-// Everything but `largest` unless parts are named. Uniform random matrices in [-1, 1]; medians, each run on a
-// fresh copy of the matrix that is not timed.
+//   bench_gauss_jordan_gpu [tune|compare|batched|published|mixed|largest]... [--from N]
+//     [--up-to N]
+// Everything but `mixed` and `largest` unless parts are named. Uniform random matrices in [-1, 1]; medians,
+// each run on a fresh copy of the matrix that is not timed.
 //   tune       ways to cut the panels, for the inverse without report: ms, and microseconds a column
 //   compare    inverse, solve and reduced form beside Xgetrf with Xgetrs in the same run
 //   batched    beside getrfBatched with getriBatched, and matinvBatched
 //   published  figures 8 to 11 of the thesis: one core, the striped scheme, ours and cuSOLVER's LU;
 //              plot_table draws it
+//   mixed      lower precisions of the elimination beside the working precision, n = 4096 and more
 //   largest    one inverse of N by N doubles
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/owned.cuh"
@@ -404,13 +406,11 @@ double method_seconds(int runs, const ec::Dense<T>& a, ec::SolverImplementation<
       runs, [] {}, [&] { insist(method.setup(a).ok(), "a method"); });
 }
 
-/// Dominant in its rows, since the scheme does not pivot.
 template <class T>
 struct AddToDiagonal {
   ec::DenseView<T> a;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    a.data[i * a.leading + i] += static_cast<T>(a.rows);
-  }
+  T shift;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { a.data[i * a.leading + i] += shift; }
 };
 
 template <class T>
@@ -423,7 +423,8 @@ void published(const Request& request) {
   for (const std::int64_t n : {128, 256, 512, 1024, 2048, 4096}) {
     if (n > request.largest) continue;
     ec::Dense<T> a = uniform<T>(n, n, 1);
-    ec::Cuda(a.device()).for_each(n, AddToDiagonal<T>{a});
+    // Dominant in its rows, since the scheme does not pivot.
+    ec::Cuda(a.device()).for_each(n, AddToDiagonal<T>{a, static_cast<T>(n)});
     const ec::GaussJordanStripedOptions options;
     const int runs = n > 1024 ? 1 : 3;
     auto striped = ec::make_implementation<ec::CudaSide, T>(a.device(), options);
@@ -445,6 +446,69 @@ void published(const Request& request) {
                 on_gpu / theirs);
     std::fflush(stdout);
   }
+}
+
+/// What came of a wish for a precision: its time, and what the report says.
+struct MixedRun {
+  double seconds = 0;
+  ec::Report report;
+};
+
+std::string said(const ec::Report& report) {
+  if (!report.factor_precision) return "working";
+  const ec::FactorPrecision& precision = *report.factor_precision;
+  return precision.used == precision.asked ? precision.used : precision.used + ": " + precision.why;
+}
+
+void print(const char* type, const char* matrix, std::int64_t n, const char* task, const char* asked,
+           const MixedRun& run, double working) {
+  std::printf("| %s | %s | %lld | %s | %s | %.3f | %.2f | %lld | %.1e | %s |\n", type, matrix,
+              static_cast<long long>(n), task, asked, 1e3 * run.seconds, working / run.seconds,
+              static_cast<long long>(run.report.iterations), run.report.backward_error,
+              said(run.report).c_str());
+  std::fflush(stdout);
+}
+
+template <class T>
+void mixed(const Request& request, const char* matrix, double diagonal) {
+  for (std::int64_t n = 4096; n <= request.largest; n *= 2) {
+    ec::Dense<T> a = uniform<T>(n, n, 1);
+    ec::Cuda(a.device()).for_each(n, AddToDiagonal<T>{a, static_cast<T>(diagonal * std::sqrt(n))});
+    const ec::Dense<T> b = uniform<T>(n, 1, 2);
+    ec::Dense<T> copy = a;
+    double solve_working = 0;
+    double inverse_working = 0;
+    for (const char* asked : {"working", "single", "tf32x3", "tf32"}) {
+      const int runs = n <= 8192 ? 3 : 2;
+      const ec::GaussJordan<T> method(a.device(), {.factor_precision = asked});
+      MixedRun solve;
+      solve.seconds = seconds(
+          runs, [] {}, [&] { solve.report = method.solve(a, b).report; });
+      insist_on_answer(solve.report, "a solution");
+      if (solve_working == 0) solve_working = solve.seconds;
+      print(type_name<T>, matrix, n, "solve", asked, solve, solve_working);
+      const ec::GaussJordan<T> rough(a.device(), {.factor_precision = asked, .accuracy = 1e-4});
+      MixedRun inverse;
+      inverse.seconds = seconds(
+          runs, [&] { restore(a, copy); }, [&] { inverse.report = rough.invert(copy); });
+      insist_on_answer(inverse.report, "an inverse");
+      if (inverse_working == 0) inverse_working = inverse.seconds;
+      print(type_name<T>, matrix, n, "inverse", asked, inverse, inverse_working);
+    }
+  }
+}
+
+/// The condition of uniform random matrices grows with n; a shift of the diagonal by as many times sqrt(n)
+/// makes it small.
+void mixed(const Request& request) {
+  std::printf(
+      "\n### Lower precisions\n\n| type | matrix | n | task | asked for | ms | working / this | steps | "
+      "backward error | used |\n|---|---|---|---|---|---|---|---|---|---|\n");
+  constexpr double well_conditioned = 2;
+  mixed<double>(request, "uniform", 0);
+  mixed<double>(request, "shifted", well_conditioned);
+  mixed<float>(request, "uniform", 0);
+  mixed<float>(request, "shifted", well_conditioned);
 }
 
 void largest(std::int64_t n) {
@@ -489,6 +553,7 @@ int main(int argc, char** argv) {
   if (request.wants("tune")) tune<double>(request), tune<float>(request);
   if (request.wants("compare")) compare<double>(request), compare<float>(request);
   if (request.wants("batched")) batched<double>(), batched<float>();
+  if (request.parts.contains("mixed")) mixed(request);
   if (request.parts.contains("largest")) largest(request.largest);
   if (request.wants("published")) published<double>(request), published<float>(request);
 }

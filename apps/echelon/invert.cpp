@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands.hpp"
 #include "elimination.hpp"
+#include "factor_precision.hpp"
 #include "progress_line.hpp"
 
 #include <echelon/error.hpp>
@@ -21,12 +22,14 @@ Json invert_json(const EliminationRequest& request, const FileInfo& info, const 
   const bool written = inverted(report) && !request.output.empty();
   json["relative_residual"] = inverted(report) ? Json(report.relative_residual) : Json(nullptr);
   json["backward_error"] = inverted(report) ? Json(report.backward_error) : Json(nullptr);
+  json["factor_precision"] = factor_precision_json(report);
   json["output"] = written ? Json(request.output) : Json(nullptr);
   return json;
 }
 
 std::string invert_text(const EliminationRequest& request, const FileInfo& info, const Report& report) {
   std::vector<Row> rows = elimination_rows(request, info, report);
+  add_factor_precision(rows, report);
   if (inverted(report)) {
     rows.emplace_back("relative residual", fmt::format("{:.2e}, of A^-1 (A v) and (v A) A^-1 for a random v",
                                                        report.relative_residual));
@@ -77,6 +80,14 @@ ExitCode run_invert(const Arguments& arguments) {
   add_elimination_options(app, request);
   app.add_option("-o,--output", request.output, "write the inverse here (.mtx, .npy, .petsc)")
       ->type_name("FILE");
+  app.add_option("--factor-precision", request.options.factor_precision,
+                 "working (default), single, tf32x3 or tf32: taken when the inverse meets --accuracy")
+      ->check(CLI::IsMember({"working", "single", "tf32x3", "tf32"}))
+      ->type_name("NAME");
+  app.add_option("--accuracy", request.options.accuracy,
+                 "the backward error that an inverse in a lower precision has to meet")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("X");
   if (!parse(app, arguments)) return exit_solved;
   check_early(request);
   return in_precision(request.precision, [&]<class T>() { return invert_in<T>(request); });

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "exit_code.hpp"
+#include "factor_precision.hpp"
 #include "solve_outcome.hpp"
 
 #include <string>
@@ -94,6 +95,7 @@ Json solve_json(const SolveOutcome& outcome) {
           {"reciprocal_condition", or_null(report.reciprocal_condition)},
           {"rank", or_null(report.rank)},
           {"null_space_dimension", null_space_dimension(outcome)},
+          {"factor_precision", factor_precision_json(report)},
           {"distance_from_ones", or_null(outcome.distance_from_ones)},
           {"read_seconds", outcome.read_seconds},
           {"analysis_seconds", report.analysis_seconds},

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "factor_precision.hpp"
 #include "solve_outcome.hpp"
 #include "support/text.hpp"
 #include "terminal.hpp"
@@ -146,6 +147,7 @@ std::string solve_text(const SolveOutcome& outcome) {
   rows.emplace_back("method", method_words(report));
   rows.emplace_back("device",
                     fmt::format("{} ({}), in {}", report.device.name(), outcome.hardware, outcome.precision));
+  add_factor_precision(rows, report);
   add_accuracy(rows, outcome);
   rows.emplace_back("time", time_words(outcome));
   rows.emplace_back("memory", fmt::format("{} for the solver, {} for the matrix", byte_count(report.bytes),

@@ -87,6 +87,11 @@ struct GeneralSolution {
 ///
 /// What an operation needs besides its operands and the memory that it tells, streams and handles on a GPU,
 /// is kept for the next one. Threads may share a GaussJordan; copies share what it keeps.
+///
+/// With a lower `factor_precision`, `solve` (square A) and `invert` try an elimination in that precision
+/// first, and take it when the answer is as accurate as asked for; if not, they go on in T, and
+/// `factor_precision` of the report says why. It takes n^2 floats besides. All throw BadOption for a
+/// precision that there is not.
 template <class T>
 class GaussJordan {
  public:
@@ -105,6 +110,8 @@ class GaussJordan {
   /// Whether a system is consistent is decided row by row on the residual of X, computed from A: with
   /// |b - A x|_i > 10 tolerance (||a_i||_1 ||x||_inf + |b_i|) in a row i, it is not; the tolerance is the
   /// option's, or the default where that is larger.
+  /// In lower precision X is refined, 4 n^2 flops a step, until its backward error meets `accuracy`, or without
+  /// that for as long as steps halve the residual; the report's iterations count the steps.
   /// Throws DimensionMismatch, DeviceMismatch, OutOfMemory.
   [[nodiscard]] GeneralSolution<T> solve(MatrixRef<T> A, DenseView<const T> B) const;
 
@@ -117,6 +124,8 @@ class GaussJordan {
   /// relative_residual is ||A^-1 (A v) - v||_2 / ||v||_2, or the same from the right; backward_error divides
   /// by ||A||_inf ||A^-1||_inf instead, in the infinity norm. reciprocal_condition is
   /// 1 / (||A||_inf ||A^-1||_inf), computed.
+  /// An inverse is not refined: one in lower precision is tried only for a given `accuracy`, which its
+  /// backward error, measured in T, has to meet.
   /// Throws DimensionMismatch, DeviceMismatch, OutOfMemory.
   Report invert(DenseView<T> A) const;
 

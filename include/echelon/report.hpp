@@ -49,6 +49,14 @@ struct Attempt {
   double seconds = 0;
 };
 
+/// What came of the wish for an elimination in a lower precision than that of A. Precisions are "working",
+/// "single", "tf32x3" and "tf32".
+struct FactorPrecision {
+  std::string asked;
+  std::string used;
+  std::string why;  ///< `used` is another
+};
+
 /// The outcome of a set-up or a solve. Residual figures are measured, not estimated: they come from b - A x
 /// with the A and b that were given, and describe the worst right-hand side.
 struct Report {
@@ -74,6 +82,7 @@ struct Report {
   /// Of A, where the method finds it. The solutions are x and what adding vectors of A's null space to it
   /// gives; the null space has A's columns less the rank for its dimension.
   std::optional<std::int64_t> rank;
+  std::optional<FactorPrecision> factor_precision;  ///< where a lower one was asked for
 
   double analysis_seconds = 0;
   double setup_seconds = 0;

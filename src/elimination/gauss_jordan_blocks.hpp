@@ -324,7 +324,7 @@ class Elimination {
     if constexpr (std::is_same_v<B, Cuda>) {
       SideStream* const side = A_.columns > block_ ? &tools_->side() : nullptr;
       echelon::eliminate<T>(tools_->backend, A_, block_, inverse, lists_.state(), lists_.ranks(),
-                            lists_.pivots(), scratch_, {}, side);
+                            lists_.pivots(), scratch_, {}, side, tools_->products);
     } else {
       eliminate_at_once(inverse);
     }

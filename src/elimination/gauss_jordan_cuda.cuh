@@ -6,6 +6,7 @@
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/owned.cuh"
 #include "elimination/gauss_jordan_panel.hpp"
+#include "linalg/float_products.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -50,6 +51,7 @@ void factor_leaf(const Cuda& backend, const LeafPlan<T>& plan, const LeafJob<T>&
 struct Lane {
   Cuda& backend;
   cudaStream_t on;
+  FloatProducts products = FloatProducts::in_float;
 };
 
 using OwnedStream = Owned<cudaStream_t, cudaStreamDestroy>;
@@ -119,6 +121,7 @@ struct EliminationTools<Cuda> {
   }
   Cuda backend;
   Mailbox<Cuda> mailbox;
+  FloatProducts products = FloatProducts::in_float;
 
  private:
   std::unique_ptr<SideStream> side_;

@@ -5,6 +5,7 @@
 #include "elimination/gauss_jordan_space.hpp"
 #include "elimination/gauss_jordan_system.hpp"
 #include "elimination/matrix_look.hpp"
+#include "elimination/refined_system.hpp"
 
 #include <chrono>
 
@@ -18,6 +19,47 @@ struct InverseFindings {
   EliminationState elimination;
   MatrixLook inverse;
 };
+
+template <class T>
+struct Widen {
+  DenseView<const float> from;
+  DenseView<T> to;
+  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
+    const std::int64_t i = e % to.rows;
+    const std::int64_t j = e / to.rows;
+    to.data[j * to.leading + i] = static_cast<T>(from.data[j * from.leading + i]);
+  }
+};
+
+template <class T>
+struct DistancesAt {
+  const T* right;
+  const T* left;
+  ECHELON_ANYWHERE Distances operator()(std::int64_t i) const {
+    return {distance_from_sign(static_cast<double>(right[i]), i),
+            distance_from_sign(static_cast<double>(left[i]), i)};
+  }
+};
+
+/// How far an inverse in float brings A v and v^T A from v, a strip of its columns at a time in T.
+template <class B, class T>
+Distances look_in_strips(B& backend, DenseView<const float> X, const T* from_right, const T* from_left,
+                         Dense<T>& strip) {
+  const std::int64_t n = X.rows;
+  Array<T> right(X.device, n);
+  Array<T> left(X.device, n);
+  backend.fill(n, T{0}, right.data());
+  for (std::int64_t begin = 0; begin < n; begin += strip.columns()) {
+    const std::int64_t end = std::min(begin + strip.columns(), n);
+    const DenseView<T> part = column_range(strip.view(), 0, end - begin);
+    backend.for_each(n * part.columns, Widen<T>{column_range(X, begin, end), part});
+    multiply<T>(backend, T{1}, MatrixRef<T>(part), from_right + begin, T{1}, right.data());
+    multiply_transposed<T>(backend, T{1}, part, from_left, T{0}, left.data() + begin);
+  }
+  Array<Distances> found(X.device, 1);
+  backend.reduce(n, DistancesAt<T>{right.data(), left.data()}, Store<Distances>{found.data()});
+  return backend.read(found.data());
+}
 
 template <class B, class T>
 class Inversion {
@@ -97,8 +139,7 @@ class Inversion {
     report.relative_residual = report.residual_norm / std::sqrt(static_cast<double>(n));
     const double off = combine(from_right.largest, from_left.largest).value;
     report.backward_error = off / (norm * inverse.norm_inf);
-    constexpr double acceptable = std::is_same_v<T, double> ? 1e-10 : 1e-4;
-    if (report.solved() && !(report.backward_error <= acceptable)) {
+    if (report.solved() && !(report.backward_error <= acceptable_backward_error<T>)) {
       report.status = Status::breakdown;
       report.message = "the backward error of the inverse is " + short_number(report.backward_error) +
                        ", too large to call it one";
@@ -123,6 +164,46 @@ class Inversion {
   DenseView<T> A_;
 };
 
+/// Replaces A by an inverse from an elimination in lower precision, or leaves it and says why that would not
+/// do. An inverse is not refined: a step would cost more than the elimination in the working precision.
+template <class B, class T>
+std::string invert_lower(BackendSpace<B, T>& space, FloatProducts products, const GaussJordanOptions& options,
+                         DenseView<T> A, Report& report) {
+  if (!options.accuracy) return "an inverse is not refined: it needs an option accuracy";
+  B& backend = space.tools.backend;
+  BackendSpace<B, float>& lower = space.lower();
+  lower.tools.products = products;
+  space.inverse.fit(A.device, A.rows);
+  T* const from_right = space.inverse.vectors.data();
+  T* const from_left = from_right + A.rows;
+  look<T>(backend, A, {.right_product = from_right, .left_product = from_left}, space.inverse.row_sums.data(),
+          space.tools.mailbox.template at<MatrixLook>());
+  Dense<float> X = rounded<B, T>(backend, MatrixRef<T>(A));
+  GaussJordanOptions in_float = options;
+  in_float.tolerance = options.tolerance.value_or(default_tolerance<T>(A.rows, A.columns));
+  Report found;
+  Inversion<B, float>(lower, in_float, X.view()).run(found);
+  if (!found.solved()) return "in this precision, " + found.message;
+  constexpr std::int64_t strip_columns = 256;
+  Dense<T> strip(A.device, A.rows, std::min(A.rows, strip_columns));
+  const auto [right, left] = look_in_strips<B, T>(backend, X.view(), from_right, from_left, strip);
+  const double off = combine(right.largest, left.largest).value;
+  const double backward_error = off * found.reciprocal_condition.value_or(1);
+  constexpr double one_digit = 0.1;
+  if (!(backward_error <= *options.accuracy && off <= one_digit)) {
+    return "its backward error is " + short_number(backward_error) + ", and A^-1 (A v) differs from v by " +
+           short_number(off);
+  }
+  backend.for_each(A.rows * A.columns, Widen<T>{X.view(), A});
+  backend.synchronize();
+  report.reciprocal_condition = found.reciprocal_condition;
+  report.residual_norm = std::sqrt(combine(Largest{right.squares}, Largest{left.squares}).value);
+  report.relative_residual = A.rows > 0 ? report.residual_norm / std::sqrt(static_cast<double>(A.rows)) : 0;
+  report.backward_error = backward_error;
+  report.bytes = found.bytes + X.bytes() + strip.bytes() + space.inverse.vectors.bytes();
+  return {};
+}
+
 }  // namespace
 
 template <class Side, class T>
@@ -134,7 +215,11 @@ Report invert_on(EliminationSpace& space, const GaussJordanOptions& options, Den
     report.device = space.device;
     const bool by_row = A.layout == Layout::row_major;
     A.layout = Layout::column_major;  // the transpose's inverse is the inverse's transpose
-    Inversion<B, T>(space_of<B, T>(space), options, A).run(report);
+    auto& own = space_of<B, T>(space);
+    const std::optional<FloatProducts> products = lower_products<B, T>(options);
+    const std::string why = products ? invert_lower(own, *products, options, A, report) : "";
+    report.factor_precision = tell_factor_precision<B, T>(options, why);
+    if (!products || !why.empty()) Inversion<B, T>(own, options, A).run(report);
     if (by_row) std::swap(report.row, report.column);
     report.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return report;

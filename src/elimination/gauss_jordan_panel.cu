@@ -189,10 +189,11 @@ __global__ void give_way() {}
 template <class T>
 void eliminate_looking_ahead(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides,
                              EliminationState* state, std::int64_t* ranks, const PivotList<T>& pivots,
-                             PanelScratch<T>& scratch, const LeafPlan<T>& leaves, SideStream& side) {
+                             PanelScratch<T>& scratch, const LeafPlan<T>& leaves, SideStream& side,
+                             FloatProducts products) {
   constexpr std::int64_t small = 4096;  // so far the panels take longer than the multiplications
   const bool panels_decide = A.columns <= small;
-  const Lane main{backend, stream()};
+  const Lane main{backend, stream(), products};
   PanelScratch<T> side_scratch{Array<T>(A.device, block * block), {}};
   Panels<T> panels(side.lane(), A, block, state, pivots, side_scratch, leaves);
   side.mark_main();
@@ -254,14 +255,15 @@ void factor_panel(Cuda& backend, DenseView<T> A, std::int64_t begin, std::int64_
 template <class T>
 void eliminate(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides, EliminationState* state,
                std::int64_t* ranks, const PivotList<T>& pivots, PanelScratch<T>& scratch,
-               const PanelTuning& tuning, SideStream* side) {
+               const PanelTuning& tuning, SideStream* side, FloatProducts products) {
   if (A.rows == 0 || A.columns == 0) return;
   const LeafPlan<T> leaves = plan_leaves<T>(backend, A.rows, std::min(block, A.columns), tuning);
   if (side != nullptr && leaves.kernel != nullptr && A.columns > block) {
-    eliminate_looking_ahead(backend, A, block, both_sides, state, ranks, pivots, scratch, leaves, *side);
+    eliminate_looking_ahead(backend, A, block, both_sides, state, ranks, pivots, scratch, leaves, *side,
+                            products);
     return;
   }
-  const Lane lane{backend, stream()};
+  const Lane lane{backend, stream(), products};
   Panels<T> panels(lane, A, block, state, pivots, scratch, leaves);
   for (std::int64_t begin = 0; begin < A.columns; begin += block, ++ranks) {
     const std::int64_t end = std::min(begin + block, A.columns);
@@ -328,9 +330,11 @@ template void factor_panel(Cuda&, DenseView<float>, std::int64_t, std::int64_t, 
 template void factor_panel(Cuda&, DenseView<double>, std::int64_t, std::int64_t, EliminationState*,
                            const PivotList<double>&, PanelScratch<double>&);
 template void eliminate(Cuda&, DenseView<float>, std::int64_t, bool, EliminationState*, std::int64_t*,
-                        const PivotList<float>&, PanelScratch<float>&, const PanelTuning&, SideStream*);
+                        const PivotList<float>&, PanelScratch<float>&, const PanelTuning&, SideStream*,
+                        FloatProducts);
 template void eliminate(Cuda&, DenseView<double>, std::int64_t, bool, EliminationState*, std::int64_t*,
-                        const PivotList<double>&, PanelScratch<double>&, const PanelTuning&, SideStream*);
+                        const PivotList<double>&, PanelScratch<double>&, const PanelTuning&, SideStream*,
+                        FloatProducts);
 template void take_pivot_rows(Cuda&, DenseView<float>, PivotRange, const std::int64_t*, float*);
 template void take_pivot_rows(Cuda&, DenseView<double>, PivotRange, const std::int64_t*, double*);
 template void put_back_pivot_rows(Cuda&, PivotRange, const std::int64_t*, const float*, float*);

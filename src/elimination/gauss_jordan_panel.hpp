@@ -13,6 +13,7 @@
 #pragma once
 
 #include "backend/annotate.hpp"
+#include "linalg/float_products.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/dense.hpp>
@@ -156,17 +157,20 @@ struct EliminationTools {
   explicit EliminationTools(const Device& device) : backend(device), mailbox(device) {}
   B backend;
   Mailbox<B> mailbox;
+  FloatProducts products = FloatProducts::in_float;
 };
 
 /// The whole elimination on a GPU, queued without waiting, in panels of `block` columns; `both_sides` for the
 /// inverse. ranks[i] (device memory, one more than there are panels) becomes the rank before panel i, and
 /// ranks[0] is that before the first.
 /// The sizes of all steps are those for a full rank; where a column has no pivot, zeros are multiplied.
-/// With `side`, the next panel is eliminated while the large multiplication with this one goes on.
+/// With `side`, the next panel is eliminated while the large multiplication with this one goes on. Of floats,
+/// `products` says how that is formed.
 template <class T>
 void eliminate(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides, EliminationState* state,
                std::int64_t* ranks, const PivotList<T>& pivots, PanelScratch<T>& scratch,
-               const PanelTuning& tuning = {}, SideStream* side = nullptr);
+               const PanelTuning& tuning = {}, SideStream* side = nullptr,
+               FloatProducts products = FloatProducts::in_float);
 
 /// For the pivots in `range`, in their order, exchanges the rows of X as the elimination did; then moves the
 /// pivot rows to W (range.count() by X.columns, as compact as can be) and puts zeros in their place.

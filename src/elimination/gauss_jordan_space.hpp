@@ -27,9 +27,17 @@ template <class B, class T>
 struct BackendSpace final : EliminationSpace {
   explicit BackendSpace(const Device& of)
       : EliminationSpace(of), tools(of), audit(make_audit<ThisSide, T>(of)) {}
+  /// For eliminations in lower precision; made when it is first needed.
+  BackendSpace<B, float>& lower() {
+    if (lower_ == nullptr) lower_ = std::make_unique<BackendSpace<B, float>>(device);
+    return *lower_;
+  }
   EliminationTools<B> tools;
   InverseScratch<T> inverse;
   std::unique_ptr<Audit<T>> audit;
+
+ private:
+  std::unique_ptr<BackendSpace<B, float>> lower_;
 };
 
 /// The space of a device that is known to be served by B.

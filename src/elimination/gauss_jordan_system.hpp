@@ -241,6 +241,20 @@ Dense<T> null_basis(B& backend, DenseView<const T> R, const std::vector<std::int
   return basis;
 }
 
+/// R = B - A X, for views in columns.
+template <class B, class T>
+void form_residual(B& backend, const MatrixRef<T>& A, DenseView<const T> right, DenseView<const T> X,
+                   DenseView<T> R) {
+  for (std::int64_t j = 0; j < X.columns; ++j) backend.copy(R.rows, right.column(j), R.column(j));
+  if (X.columns > 1 && !A.is_sparse()) {
+    gemm<T>(backend, T{-1}, A.dense(), X, T{1}, R);
+  } else {
+    for (std::int64_t j = 0; j < X.columns; ++j) {
+      multiply(backend, T{-1}, A, X.column(j), T{1}, R.column(j));
+    }
+  }
+}
+
 /// Keeps the eliminated matrix; A itself is only referred to, for residuals.
 template <class B, class T>
 class EliminatedSystem {
@@ -316,6 +330,9 @@ class EliminatedSystem {
   }
   [[nodiscard]] const std::vector<std::int64_t>& row_permutation() const { return row_permutation_; }
   [[nodiscard]] const std::vector<T>& pivots() const { return elimination_->record().values; }
+  /// What the rows and columns of A were multiplied by, or null; in the backend's memory.
+  [[nodiscard]] const T* row_scale() const { return pointer(row_scale_); }
+  [[nodiscard]] const T* column_scale() const { return pointer(column_scale_); }
   /// How many exchanges of two rows there were.
   [[nodiscard]] std::int64_t exchanges() const { return exchanges_; }
   /// A was multiplied by 2 to this power.
@@ -560,13 +577,7 @@ class EliminatedSystem {
   /// R = B - A X; the largest magnitude in each column.
   std::vector<double> form_residual(B& backend, Space& space, const MatrixRef<T>& A, DenseView<const T> right,
                                     DenseView<const T> X, DenseView<T> R) const {
-    for (std::int64_t j = 0; j < X.columns; ++j) backend.copy(R.rows, right.column(j), R.column(j));
-    if (X.columns > 1 && !A.is_sparse()) {
-      gemm<T>(backend, T{-1}, A.dense(), X, T{1}, R);
-    } else {
-      for (std::int64_t j = 0; j < X.columns; ++j)
-        multiply(backend, T{-1}, A, X.column(j), T{1}, R.column(j));
-    }
+    echelon::form_residual<B, T>(backend, A, right, X, R);
     std::vector<double> norms;
     for (std::int64_t j = 0; j < X.columns; ++j)
       norms.push_back(largest(backend, space, R.rows, R.column(j)));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/cluster.cuh"
 #include "elimination/pivot_rows.cuh"
+#include "linalg/tf32.cuh"
 
 #include <algorithm>
 
@@ -254,6 +255,17 @@ bool suits_clusters(const PivotRows& pivots, const ColumnsAround<T>& X) {
          has_clusters(X.A.device);
 }
 
+template <class T>
+void add_large_product(const Lane& lane, DenseView<const T> G, DenseView<const T> W, DenseView<T> X) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (lane.products != FloatProducts::in_float) {
+      add_product_in_tf32(lane.backend, lane.products, G, W, X);
+      return;
+    }
+  }
+  gemm<T>(lane.backend, T{1}, G, W, T{1}, X);
+}
+
 }  // namespace
 
 template <class T>
@@ -279,8 +291,7 @@ void apply_panel(const Lane& lane, DenseView<const T> G, const PivotRows& pivots
   take_rows(lane, X, pivots, W);
   for (const DenseView<T>& part : {X.left(), X.right()}) {
     if (part.columns == 0) continue;
-    gemm<T>(lane.backend, T{1}, G,
-            DenseView<const T>(W, pivots.width, part.columns, pivots.width, part.device), T{1}, part);
+    add_large_product<T>(lane, G, {W, pivots.width, part.columns, pivots.width, part.device}, part);
     W += pivots.width * part.columns;
   }
 }

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,10 @@ struct Outcome {
 
   [[nodiscard]] bool ok() const { return status == Status::direct || status == Status::converged; }
 };
+
+/// A direct method's answer with a larger normwise backward error than this is not called solved.
+template <class T>
+constexpr double acceptable_backward_error = std::is_same_v<T, double> ? 1e-10 : 1e-4;
 
 /// What a solve of one right-hand side is told and tells.
 struct Job {
@@ -92,6 +97,8 @@ class SolverImplementation {
 
   /// The stopping criteria, for an iterative method.
   [[nodiscard]] virtual const Stop* stop() const { return nullptr; }
+  /// The precision of the last setup, where another than the working precision was asked for.
+  [[nodiscard]] virtual std::optional<FactorPrecision> factor_precision() const { return std::nullopt; }
   /// Bytes kept from setup, workspaces not counted.
   [[nodiscard]] virtual std::size_t bytes() const { return 0; }
 

@@ -30,10 +30,6 @@ class Clock {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// A direct method's answer with a larger normwise backward error than this is not called solved.
-template <class T>
-constexpr double acceptable_backward_error = std::is_same_v<T, double> ? 1e-10 : 1e-4;
-
 /// Everything that one solve in progress needs for itself.
 template <class T>
 struct Scratch {
@@ -129,6 +125,7 @@ Report report_of(const SolverImplementation<T>& implementation, const Outcome& o
   report.row = outcome.row;
   report.reciprocal_condition = outcome.reciprocal_condition;
   report.rank = outcome.rank;
+  report.factor_precision = implementation.factor_precision();
   report.method = implementation.name();
   report.device = implementation.device();
   report.bytes = implementation.bytes();

@@ -754,6 +754,24 @@ class Elimination(ToolTest):
                 self.assertAlmostEqual(element, value)
         self.assertTrue(self.run_tool("invert", matrix).stdout.startswith("Inverted: by gauss-jordan\n"))
 
+    def test_a_lower_precision_is_taken_where_it_does(self):
+        good = self.file("A.mtx", array([[4, 2, 1], [2, 3, 0], [1, 1, 7]]))
+        bad = self.file("B.mtx", array([[1, 1], [1, 1 + 1e-9]]))
+        options = ("--method", "gauss-jordan", "--device", "serial", "-p", "factor_precision=single")
+        report = self.report(good, *options)
+        self.assertEqual(report["factor_precision"], {"asked": "single", "used": "single", "why": None})
+        self.assertLess(report["backward_error"], 1e-15)
+        self.assertIn("factor precision", self.run_tool("solve", good, *options).stdout)
+        report = self.report(bad, *options)
+        self.assertEqual((report["status"], report["factor_precision"]["used"]), ("direct", "working"))
+        self.assertTrue(report["factor_precision"]["why"])
+        self.assertIsNone(self.report(good, "--method", "gauss-jordan")["factor_precision"])
+        report = self.json("invert", good, "--factor-precision", "single", "--accuracy", "1e-5", "--device", "serial")
+        self.assertEqual(report["factor_precision"]["used"], "single")
+        report = self.json("invert", good, "--factor-precision", "single", "--device", "serial")
+        self.assertEqual(report["factor_precision"]["used"], "working")
+        self.run_tool("invert", good, "--factor-precision", "half", code=USAGE)
+
     def test_a_singular_matrix_has_no_inverse(self):
         inverse = self.folder / "X.mtx"
         matrix = self.file("A.mtx", array([[1, 2], [2, 4]]))

@@ -4,6 +4,7 @@
 #include <echelon/solver.hpp>
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -16,29 +17,43 @@ struct GaussJordanOptions {
   bool equilibrate = true;
   std::int64_t refine = 1;
   std::int64_t block = 0;
+  std::string factor_precision = "working";
+  std::optional<double> accuracy = {};
 
   static std::vector<Option<GaussJordanOptions>> table() {
-    return {{"tolerance",
-             +[](GaussJordanOptions& o) -> std::optional<double>& { return o.tolerance; },
-             "a column is dependent on those before it when its pivot is at most so many ||A||_inf; default "
-             "4 sqrt(max(m, n)) times the machine epsilon",
-             {0, 1}},
-            {"equilibrate", +[](GaussJordanOptions& o) -> bool& { return o.equilibrate; },
-             "for solving, scale rows and columns first, by powers of two"},
-            {"refine",
-             +[](GaussJordanOptions& o) -> std::int64_t& { return o.refine; },
-             "at most so many steps of iterative refinement",
-             {0, 10}},
-            {"block",
-             +[](GaussJordanOptions& o) -> std::int64_t& { return o.block; },
-             "columns of a panel; 0: chosen by the size of A",
-             {0, 4096}}};
+    return {
+        {"tolerance",
+         +[](GaussJordanOptions& o) -> std::optional<double>& { return o.tolerance; },
+         "a column is dependent on those before it when its pivot is at most so many ||A||_inf; default "
+         "4 sqrt(max(m, n)) times the machine epsilon",
+         {0, 1}},
+        {"equilibrate", +[](GaussJordanOptions& o) -> bool& { return o.equilibrate; },
+         "for solving, scale rows and columns first, by powers of two"},
+        {"refine",
+         +[](GaussJordanOptions& o) -> std::int64_t& { return o.refine; },
+         "at most so many steps of iterative refinement",
+         {0, 10}},
+        {"block",
+         +[](GaussJordanOptions& o) -> std::int64_t& { return o.block; },
+         "columns of a panel; 0: chosen by the size of A",
+         {0, 4096}},
+        {"factor_precision",
+         +[](GaussJordanOptions& o) -> std::string& { return o.factor_precision; },
+         "of the elimination for square A; answers are refined, and what does not become as accurate as "
+         "asked for is repeated in the working precision. On the host, tf32 is single",
+         {},
+         {"working", "single", "tf32x3", "tf32"}},
+        {"accuracy",
+         +[](GaussJordanOptions& o) -> std::optional<double>& { return o.accuracy; },
+         "the backward error that a lower factor_precision has to reach, for solving no more than 1e-10 "
+         "(float: 1e-4); default: sqrt(n) times the machine epsilon, and as far below as refinement comes",
+         {0, 1}}};
   }
 };
 
 /// Blocked Gauss-Jordan elimination with partial pivoting as a solver for A of any shape; a sparse A is
 /// densified. n^3 flops and n^2 elements for the elimination of a square A, which is kept as a product of
-/// panels, and 2 n^2 flops a right-hand side (twice that with a step of refinement). Where the columns are
+/// panels, and 2 n^2 flops a right-hand side (twice that with each step of refinement). Where the columns are
 /// dependent by the tolerance, every right-hand side is reported as `underdetermined`, with a particular
 /// solution, or `inconsistent`, with the row that says so; where the rows are, as `inconsistent` if they
 /// contradict each other. <echelon/gauss_jordan.hpp> has the same with the null space, the reduced row

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// On the host, a lower precision is float, inside of double.
+#include "support/factor_precision.hpp"
+
+namespace echelon::test {
+namespace {
+
+TEST(FactorPrecision, AnswersAreRefinedToTheWorkingPrecision) {
+  expect_refined_answers<double>(Device::serial(), {1, 2, 33});
+  expect_refined_answers<double>(Device::openmp(2), {129});
+}
+
+TEST(FactorPrecision, FallsBackWhereFloatDoesNotDo) {
+  expect_working_precision_where_it_is_needed<double>(Device::openmp(2));
+}
+
+TEST(FactorPrecision, FallsBackBeyondTheRangeOfFloat) {
+  const Dense<double> a = random_dense<double>(20, 20, 1);
+  const Dense<double> b = random_dense<double>(20, 1, 2);
+  expect_working_answers<double>(Device(), scaled(a, 1e200), b);
+  expect_working_answers<double>(Device(), scaled(a, 1e-200), b);
+}
+
+/// Float sees rank 20 of 20, and double a matrix that rounding made singular or not: the answer is double's.
+TEST(FactorPrecision, FallsBackForTheMatrixOfHilbert) {
+  for (const std::int64_t n : {9, 11, 20}) {
+    expect_working_answers<double>(Device(), hilbert<double>(n), random_dense<double>(n, 1, 2));
+  }
+}
+
+TEST(FactorPrecision, RefinesWhatIsBadlyScaled) {
+  const Dense<double> a = graded<double>(33, 2);
+  const Dense<double> b = random_dense<double>(33, 2, 1);
+  const GeneralSolution<double> solution = solve_on_device<double>({}, a, b, {.factor_precision = "single"});
+  expect_used(solution.report, "single", "single");
+  EXPECT_EQ(solution.report.status, Status::direct);
+  EXPECT_LT(scaled_residual<double>(a, solution.X, b), 30);
+}
+
+TEST(FactorPrecision, TakesAnyRightHandSide) {
+  expect_odd_right_hand_sides<double>({}, "single");
+}
+
+/// Residuals far below the range of float are scaled.
+TEST(FactorPrecision, TakesTinyAndHugeRightHandSides) {
+  const std::int64_t n = 50;
+  const Dense<double> a = with_condition<double>(n, 10, 3);
+  for (const double size : {1e-250, 1e-40, 1e40, 1e250}) {
+    const Dense<double> b = scaled(random_dense<double>(n, 2, 4), size);
+    const GeneralSolution<double> solution =
+        solve_on_device<double>({}, a, b, {.factor_precision = "single"});
+    expect_used(solution.report, "single", "single");
+    EXPECT_LE(solution.report.backward_error, unit<double>);
+  }
+}
+
+TEST(FactorPrecision, IsAsAccurateAsAskedFor) {
+  expect_accuracy_as_asked<double>(Device::openmp(2), "single");
+}
+
+TEST(FactorPrecision, InvertsWhenThatIsAccurateEnough) {
+  expect_inverses<double>(Device::openmp(2), {0, 1, 33, 270});
+}
+
+/// Without a digit in the inverse, a small backward error says nothing.
+TEST(FactorPrecision, RefusesAnInverseWithoutADigit) {
+  Dense<double> a = with_condition<double>(100, 1e9, 3);
+  const Report report = invert_on_device<double>({}, a, {.factor_precision = "single", .accuracy = 1e-2});
+  expect_used(report, "single", "working");
+  EXPECT_EQ(report.status, Status::direct);
+}
+
+TEST(FactorPrecision, IsSharedByThreads) {
+  expect_threads_to_share_a_solver<double>(Device::openmp(2), "single");
+}
+
+TEST(FactorPrecision, TakesSparseMatricesAndRows) {
+  const auto problem = convection_diffusion(8, 0.4);
+  const Csr<double> a = problem.csr<double>();
+  const Dense<double> b = random_dense<double>(problem.n, 2, 1);
+  const GaussJordan<double> method({}, {.factor_precision = "single"});
+  const GeneralSolution<double> solution = method.solve(a, b);
+  expect_used(solution.report, "single", "single");
+  EXPECT_LT(scaled_residual<double>(to_dense<double>(a), solution.X, b), 30);
+  Dense<double> rows = random_dense<double>(31, 31, 5);
+  const Dense<double> given = rows;
+  const DenseView<double> by_row(rows.data(), 31, 31, 31, Device(), Layout::row_major);
+  const Report report =
+      GaussJordan<double>({}, {.factor_precision = "single", .accuracy = 1e-3}).invert(by_row);
+  expect_used(report, "single", "single");
+  EXPECT_LT(largest_difference(product(rows, given), identity<double>(31)), 1e-2);
+}
+
+TEST(FactorPrecision, Preconditions) {
+  const auto problem = convection_diffusion(12, 0.4);
+  const Csr<double> a = problem.csr<double>();
+  const Dense<double> b = random_dense<double>(problem.n, 1, 1);
+  Dense<double> x(Device(), problem.n, 1);
+  Gmres<double> gmres({}, {.stop = {.rtol = 1e-12},
+                           .preconditioner = "gauss-jordan",
+                           .preconditioner_options = {{"factor_precision", "single"}}});
+  gmres.setup(a);
+  const Report report = gmres.solve(b, x);
+  EXPECT_EQ(report.status, Status::converged);
+  EXPECT_LE(report.iterations, 3);
+  EXPECT_GT(report.iterations, 1);
+}
+
+TEST(FactorPrecision, FloatHasNoLowerPrecisionOnTheHost) {
+  const Dense<float> a = with_condition<float>(33, 10, 3);
+  const Dense<float> b = random_dense<float>(33, 2, 4);
+  expect_working_answers<float>(Device(), a, b);
+  Dense<float> x = a;
+  expect_used(invert_on_device<float>({}, x, {.factor_precision = "tf32", .accuracy = 1e-2}), "tf32",
+              "working");
+}
+
+TEST(FactorPrecision, AReducedFormTakesTheWorkingPrecision) {
+  const Dense<double> a = random_dense<double>(20, 30, 3);
+  const EchelonForm<double> form = GaussJordan<double>({}, {.factor_precision = "single"}).reduce(a);
+  expect_used(form.report, "single", "working");
+  EXPECT_EQ(form.R.to_vector(), GaussJordan<double>().reduce(a).R.to_vector());
+}
+
+TEST(FactorPrecision, RefusesAPrecisionThatThereIsNot) {
+  Dense<double> a = identity<double>(3);
+  const GaussJordan<double> method({}, {.factor_precision = "half"});
+  EXPECT_THROW(static_cast<void>(method.invert(a)), BadOption);
+  EXPECT_THROW(static_cast<void>(method.solve(a, a)), BadOption);
+  EXPECT_THROW(make_solver<double>("gauss-jordan", {}, {{"factor_precision", "half"}}), BadOption);
+  EXPECT_THROW(GaussJordanSolver<double>({}, {.factor_precision = "half"}), BadOption);
+}
+
+}  // namespace
+}  // namespace echelon::test
