@@ -110,9 +110,9 @@ class GaussJordan {
   /// Whether a system is consistent is decided row by row on the residual of X, computed from A: with
   /// |b - A x|_i > 10 tolerance (||a_i||_1 ||x||_inf + |b_i|) in a row i, it is not; the tolerance is the
   /// option's, or the default where that is larger.
-  /// In lower precision X is refined, 4 n^2 flops a step, until its backward error meets `accuracy`, or without
-  /// that for as long as steps halve the residual; the report's iterations count the steps.
-  /// Throws DimensionMismatch, DeviceMismatch, OutOfMemory.
+  /// In lower precision X is refined, 4 n^2 flops a step, until its backward error meets `accuracy`, or
+  /// without that for as long as steps halve the residual; the report's iterations count the steps. Throws
+  /// DimensionMismatch, DeviceMismatch, OutOfMemory.
   [[nodiscard]] GeneralSolution<T> solve(MatrixRef<T> A, DenseView<const T> B) const;
 
   /// Replaces a square A by its inverse: 2 n^3 flops, O(block n) memory.

@@ -231,7 +231,7 @@ std::int64_t fastest_panel(const Cuda& backend, std::int64_t rows, std::int64_t 
   constexpr std::int64_t wide = 256;
   const std::int64_t n = std::max(rows, columns);
   if (n <= small) return wide;
-  const auto share = [n](std::int64_t of, std::int64_t most) {
+  const auto share = [=](std::int64_t of, std::int64_t most) {
     return std::clamp(n / of / warp_size * warp_size, narrowest, most);
   };
   const auto leaf = [&](std::int64_t width) { return plan_leaves<T>(backend, rows, width, {}).width; };
