@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How fast are exact Gauss-Seidel sweeps on the GPU, beside one core, cuSPARSE's triangular solve (which does
 // a part of a sweep, after an analysis of the matrix) and the published scheme of launch after launch?
-//   bench_gauss_seidel_gpu [--rows N] [--small] [--shapes] [--only] [MATRIX.mtx[.gz] ...]
+//   bench_gauss_seidel_gpu [--rows N] [--small] [--shapes] [--only] [--grids] [MATRIX.mtx[.gz] ...]
 // prints a table in Markdown for a matrix with the statistics of the published one (of N rows; 51,813,503
 // unless given) in float and in double, three grids, and the matrices given. --small takes small grids,
-// --only none of these, and --shapes compares ways to share rows out instead. GPU times are medians of 15
-// measurements (3 with --shapes), each the mean of enough calls in a row to last a millisecond; one core's is
-// the median of 3. The floor is the bytes that a forward sweep has to move at the speed of a copy.
+// --grids nothing but the grids, --only none of these, and --shapes compares ways to share rows out instead.
+// GPU times are medians of 15 measurements (3 with --shapes), each the mean of enough calls in a row to last
+// a millisecond; one core's is the median of 3. The floor is the bytes that a forward sweep has to move at
+// the speed of a copy.
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/owned.cuh"
 #include "backend/serial/serial.hpp"
@@ -37,6 +38,7 @@ struct Settings {
   bool small = false;
   bool shapes = false;
   bool only = false;
+  bool grids = false;
   std::vector<std::string> files;
 };
 
@@ -348,6 +350,8 @@ Settings parse(int argc, char** argv) {
       settings.shapes = true;
     } else if (word == "--only") {
       settings.only = true;
+    } else if (word == "--grids") {
+      settings.grids = true;
     } else {
       settings.files.push_back(word);
     }
@@ -362,9 +366,11 @@ int main(int argc, char** argv) {
   const double bandwidth = ec::bench::copy_bandwidth();
   std::printf("%s, copy %.0f GB/s\n\n", hardware(ec::Device::cuda()).c_str(), bandwidth / 1e9);
   if (!settings.shapes) print_head();
-  if (!settings.only) {
+  if (!settings.only && !settings.grids) {
     run("published statistics", ec::generate::gauss_seidel_seed<float>(settings.rows), settings, bandwidth);
     run("published statistics", ec::generate::gauss_seidel_seed<double>(settings.rows), settings, bandwidth);
+  }
+  if (!settings.only) {
     const std::int64_t plane = settings.small ? 256 : 2048;
     const std::int64_t cube = settings.small ? 64 : 256;
     const std::int64_t dense_cube = settings.small ? 48 : 192;
