@@ -236,7 +236,7 @@ void compare(Problem<T>& problem, double bandwidth) {
   const double sweep = ours.seconds(ec::SweepKind::forward, 1);
   const double of_8 = ours.seconds(ec::SweepKind::forward, 8);
   const double symmetric = ours.seconds(ec::SweepKind::symmetric, 1);
-  // What a sweep needs; a symmetric one keeps another vector.
+  // What a sweep needs; a symmetric one keeps half of another vector.
   const double bytes = static_cast<double>(ours.bytes()) / static_cast<double>(problem.host.rows());
   LowerSolve<T> solve(problem.host, problem.A, problem.b.data(), problem.x.data());
   const double analysis = solve.analyze();
@@ -276,27 +276,17 @@ double quick_seconds(F f) {
 std::vector<ec::gauss_seidel::SweepTuning> shapes(bool short_rows) {
   std::vector<ec::gauss_seidel::SweepTuning> result;
   ec::gauss_seidel::SweepTuning tuning;
-  for (const int slots : {1, 2, 4, 8}) {
+  for (const int slots : {1, 2, 4}) {
     for (const int threads : {64, 128, 256, 512, 1024}) {
-      if (slots * threads > 4096 || slots * threads < 128) continue;
-      for (const unsigned nap : {0, 100, 400}) {
-        tuning = {
-            .threads = threads, .slots = slots, .staged_per_row = 0, .warp_per_row = 1 << 20, .nap = nap};
-        result.push_back(tuning);
-        tuning.staged_per_row = 1000;
-        if (short_rows) result.push_back(tuning);
-      }
+      if (slots * threads < 128) continue;
+      tuning = {.threads = threads, .slots = slots, .staged_per_row = 0, .warp_per_row = 1 << 20};
+      result.push_back(tuning);
+      tuning.staged_per_row = 1000;
+      if (short_rows) result.push_back(tuning);
     }
   }
   for (const int threads : {128, 256, 512}) {
-    tuning = {.threads = threads,
-              .slots = 4,
-              .staged_per_row = 0,
-              .warp_per_row = 1 << 20,
-              .nap = 100,
-              .prefetch = false};
-    result.push_back(tuning);
-    tuning = {.threads = threads, .slots = 1, .staged_per_row = 0, .warp_per_row = 0, .nap = 0};
+    tuning = {.threads = threads, .slots = 1, .staged_per_row = 0, .warp_per_row = 0};
     result.push_back(tuning);
   }
   return result;
@@ -308,8 +298,8 @@ void compare_shapes(Problem<T>& problem) {
   std::printf("\n%s, %s: ms of a forward, a backward and a symmetric sweep\n\n", problem.name.c_str(),
               sizeof(T) == 8 ? "double" : "float");
   std::printf(
-      "| rows by | threads | slots | staged | nap ns | prefetch | forward | backward | symmetric |\n"
-      "|---|---|---|---|---|---|---|---|---|\n");
+      "| rows by | threads | slots | staged | forward | backward | symmetric |\n"
+      "|---|---|---|---|---|---|---|\n");
   GpuSweeps<T> ours(problem);
   problem.x = problem.start.to(problem.gpu);
   for (const auto& tuning : shapes(problem.host.nonzeros() <= 8 * problem.host.rows())) {
@@ -320,10 +310,9 @@ void compare_shapes(Problem<T>& problem) {
     const double forward = milliseconds(ec::SweepKind::forward);
     const double backward = milliseconds(ec::SweepKind::backward);
     const double symmetric = milliseconds(ec::SweepKind::symmetric);
-    std::printf("| %s | %d | %d | %s | %u | %s | %.3f | %.3f | %.3f |\n",
-                tuning.warp_per_row == 0 ? "warps" : "lanes", tuning.threads, tuning.slots,
-                tuning.staged_per_row > 0 ? "yes" : "no", tuning.nap, tuning.prefetch ? "yes" : "no", forward,
-                backward, symmetric);
+    std::printf("| %s | %d | %d | %s | %.3f | %.3f | %.3f |\n", tuning.warp_per_row == 0 ? "warps" : "lanes",
+                tuning.threads, tuning.slots, tuning.staged_per_row > 0 ? "yes" : "no", forward, backward,
+                symmetric);
     std::fflush(stdout);
   }
 }

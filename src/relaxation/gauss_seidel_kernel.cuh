@@ -79,21 +79,37 @@ struct DeviceSweep {
   std::int64_t leading_old;
   T* x;  ///< all unpublished
   std::int64_t leading_x;
-  /// Unless null, the sums left of the diagonal, rows by right-hand sides: a forward sweep writes them, a
-  /// backward one reads them instead of that half of the matrix.
+  /// Unless null, the sums left of the diagonal of the rows from first_kept on, those rows by right-hand
+  /// sides: a forward sweep writes them, a backward one reads them instead of that half of the matrix.
   T* lower;
+  std::int64_t first_kept;
   Relaxation<T> relaxation;
   const IterationState* state;
   SkippedRows* skipped;
   unsigned* tickets;  ///< 0, and left so
+  /// Unless null and 0: the sweep is done along lines of so many rows, and not by chunks.
+  const std::int32_t* line_length;
+
+  [[nodiscard]] __device__ bool is_wanted(bool along_lines) const {
+    if (state != nullptr && !state->running()) return false;
+    return along_lines == (line_length != nullptr && *line_length > 0);
+  }
+  /// Null unless the row's sum is kept.
+  [[nodiscard]] __device__ T* lower_sum(unsigned side, std::int64_t row) const {
+    if (lower == nullptr || row < first_kept) return nullptr;
+    return lower + side * (rows - first_kept) + row - first_kept;
+  }
 };
+
+__device__ inline void count_skipped(SkippedRows& skipped, std::int64_t row) {
+  atomicAdd(reinterpret_cast<unsigned long long*>(&skipped.count), 1ull);
+  atomicMin(reinterpret_cast<long long*>(&skipped.first), static_cast<long long>(row));
+}
 
 /// How rows are shared out.
 struct Shape {
-  int chunk;      ///< positions of a block
-  int room;       ///< nonzeros of a chunk for which there is shared memory; a chunk with more goes without
-  unsigned nap;   ///< nanoseconds that a warp sleeps when it has found nothing to do
-  bool prefetch;  ///< ask for all of a chunk's nonzeros, b and old x before the first of them is used
+  int chunk;  ///< positions of a block
+  int room;   ///< nonzeros of a chunk for which there is shared memory; a chunk with more goes without
 };
 
 /// A row that waits, as its lane knows it.
@@ -301,7 +317,7 @@ class Chunk {
     T sum = 0;
     if (present) {
       parts = split(row, local);
-      if (!knows_lower()) known = forward ? parts.upper_part() : parts.lower_part();
+      if (!knows_lower(local)) known = forward ? parts.upper_part() : parts.lower_part();
       if (!any_long || known.count <= chain_limit) sum = chain_of(known, old_values());
     }
     if constexpr (any_long) sum_long_known_parts(known, sum);
@@ -346,7 +362,7 @@ class Chunk {
     find(row, local);
     const RowParts parts = split(row, local);
     T sum = 0;
-    if (!knows_lower()) {
+    if (!knows_lower(local)) {
       sum = sum_by_warp(columns_, values_, forward ? parts.upper_part() : parts.lower_part(), old_values());
     }
     const bool first_lane = threadIdx.x % warp_lanes == 0;
@@ -390,7 +406,7 @@ class Chunk {
     columns_ = task_.column_indices + first_element_;
     values_ = task_.values + first_element_;
     if (count > shape_.room) {
-      if (shape_.prefetch) prefetch(lowest, count);
+      prefetch(lowest, count);
       return;
     }
     T* values = kept_at(relaxed() ? shape_.chunk : 0);
@@ -408,11 +424,13 @@ class Chunk {
   }
 
   [[nodiscard]] __device__ bool relaxed() const { return task_.relaxation.omega != T{1}; }
-  [[nodiscard]] __device__ bool knows_lower() const { return !forward && task_.lower != nullptr; }
+  [[nodiscard]] __device__ bool knows_lower(int local) const {
+    return !forward && lower_sum(exchange_.row_at(local)) != nullptr;
+  }
   [[nodiscard]] __device__ T* kept_at(int local) const {
     return reinterpret_cast<T*>(records<T>() + shape_.chunk) + local;
   }
-  [[nodiscard]] __device__ T* lower_sum(int i) const { return task_.lower + side_ * task_.rows + i; }
+  [[nodiscard]] __device__ T* lower_sum(int i) const { return task_.lower_sum(side_, i); }
   [[nodiscard]] __device__ KnownValues<T> old_values() const {
     return {task_.old + side_ * task_.leading_old};
   }
@@ -424,14 +442,11 @@ class Chunk {
     const T a_ii = parts.has_diagonal() ? values_[parts.diagonal] : T{0};
     if (a_ii == T{0}) {
       exchange_.publish(local, old_values().x[i]);
-      if (task_.skipped != nullptr && side_ == 0) {
-        atomicAdd(reinterpret_cast<unsigned long long*>(&task_.skipped->count), 1ull);
-        atomicMin(reinterpret_cast<long long*>(&task_.skipped->first), static_cast<long long>(i));
-      }
+      if (task_.skipped != nullptr && side_ == 0) count_skipped(*task_.skipped, i);
       return false;
     }
     const HalfDone<T> begun =
-        task_.relaxation.begin(task_.b[side_ * task_.leading_b + i], knows_lower() ? *lower_sum(i) : sum,
+        task_.relaxation.begin(task_.b[side_ * task_.leading_b + i], knows_lower(local) ? *lower_sum(i) : sum,
                                a_ii, relaxed() ? old_values().x[i] : T{0});
     records<T>()[local].rest = begun.rest;
     records<T>()[local].scale = begun.scale;
@@ -466,7 +481,8 @@ class Chunk {
 
   /// Publishes the row, given the sum that it waited for.
   __device__ void finish(int local, T sum) const {
-    if (forward && task_.lower != nullptr) *lower_sum(exchange_.row_at(local)) = sum;
+    T* lower = forward ? lower_sum(exchange_.row_at(local)) : nullptr;
+    if (lower != nullptr) *lower = sum;
     const HalfDone<T> begun{records<T>()[local].rest, records<T>()[local].scale,
                             relaxed() ? *kept_at(local) : T{0}};
     exchange_.publish(local, task_.relaxation.finish(begun, sum));
@@ -484,7 +500,7 @@ class Chunk {
 
 /// Registers of a thread with so many slots: the fewer, the more rows are in flight.
 constexpr int registers_for(int slots) {
-  return slots <= 2 ? 48 : slots == 4 ? 64 : 96;
+  return slots <= 2 ? 48 : 64;
 }
 
 /// The first of a warp's unfinished rows.
@@ -514,8 +530,7 @@ __device__ FirstRow first_unfinished(const WaitingRow<T> (&rows)[slots]) {
 /// Follows a warp's short rows, until no row is left, or, where there are long ones, the first of those left
 /// is one: true.
 template <bool any_long, class T, bool forward, int slots>
-__device__ bool follow_rows(const Chunk<T, forward>& chunk, WaitingRow<T> (&rows)[slots], int first,
-                            unsigned nap) {
+__device__ bool follow_rows(const Chunk<T, forward>& chunk, WaitingRow<T> (&rows)[slots], int first) {
   for (;;) {
     // Other blocks' values are asked for first, and taken when this block's have been followed up.
     Word<T> far[slots];
@@ -539,29 +554,24 @@ __device__ bool follow_rows(const Chunk<T, forward>& chunk, WaitingRow<T> (&rows
     bool waiting = false;
 #pragma unroll
     for (int s = 0; s < slots; ++s) {
-      if (far[s] != unpublished<T>) {
-        chunk.take(rows[s], first + s * warp_lanes, far[s]);
-        moved = true;
-      }
+      if (far[s] != unpublished<T>) chunk.take(rows[s], first + s * warp_lanes, far[s]);
       waiting = waiting || rows[s].left != 0;
     }
     if (!__any_sync(every_lane, waiting)) return false;
     if (any_long && first_unfinished(rows).left < 0) return true;
-    if (nap > 0 && !__any_sync(every_lane, moved)) __nanosleep(nap);
   }
 }
 
 /// All of a warp's rows, once they are found.
 template <bool any_long, class T, bool forward, int slots>
-__device__ void sweep_rows(const Chunk<T, forward>& chunk, WaitingRow<T> (&rows)[slots], int first,
-                           unsigned nap) {
+__device__ void sweep_rows(const Chunk<T, forward>& chunk, WaitingRow<T> (&rows)[slots], int first) {
 #pragma unroll
   for (int s = 0; s < slots; ++s) chunk.template open<any_long>(rows[s], first + s * warp_lanes);
 #pragma unroll
   for (int s = 0; s < slots; ++s) {
     if (rows[s].left > 0) chunk.fetch(rows[s], first + s * warp_lanes);
   }
-  while (follow_rows<any_long>(chunk, rows, first, nap)) {
+  while (follow_rows<any_long>(chunk, rows, first)) {
     const FirstRow row = first_unfinished(rows);
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
     chunk.finish_long(row.element, -row.left, first - lane + row.slot * warp_lanes + row.lane);
@@ -577,7 +587,7 @@ __device__ void sweep_rows(const Chunk<T, forward>& chunk, WaitingRow<T> (&rows)
 template <class T, bool forward, int slots>
 __global__ void __maxnreg__(registers_for(slots))
     sweep_by_lanes(const __grid_constant__ DeviceSweep<T> task, const __grid_constant__ Shape shape) {
-  if (task.state != nullptr && !task.state->running()) return;
+  if (!task.is_wanted(false)) return;
   const Chunk<T, forward> chunk(task, shape);
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
   const int first = (static_cast<int>(threadIdx.x) - lane) * slots + lane;
@@ -588,9 +598,9 @@ __global__ void __maxnreg__(registers_for(slots))
 #pragma unroll
   for (int s = 0; s < slots; ++s) any_long = any_long || chunk.is_long(rows[s], first + s * warp_lanes);
   if (__any_sync(every_lane, any_long)) {
-    sweep_rows<true>(chunk, rows, first, shape.nap);
+    sweep_rows<true>(chunk, rows, first);
   } else {
-    sweep_rows<false>(chunk, rows, first, shape.nap);
+    sweep_rows<false>(chunk, rows, first);
   }
 }
 
@@ -598,7 +608,7 @@ __global__ void __maxnreg__(registers_for(slots))
 template <class T, bool forward>
 __global__ void __launch_bounds__(1024)
     sweep_by_warps(const __grid_constant__ DeviceSweep<T> task, const __grid_constant__ Shape shape) {
-  if (task.state != nullptr && !task.state->running()) return;
+  if (!task.is_wanted(false)) return;
   const Chunk<T, forward> chunk(task, shape);
   const int warps = static_cast<int>(blockDim.x) / warp_lanes;
   for (int local = static_cast<int>(threadIdx.x) / warp_lanes; local < chunk.size(); local += warps) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/cuda.cuh"
 #include "relaxation/gauss_seidel_kernel.cuh"
+#include "relaxation/gauss_seidel_line_length.cuh"
+#include "relaxation/gauss_seidel_lines.cuh"
 #include "relaxation/gauss_seidel_sweep.hpp"
 
 #include <algorithm>
@@ -96,8 +98,6 @@ Launch plan_launch(const DeviceSweep<T>& task, std::int64_t nonzeros, const Swee
   Launch launch{};
   launch.threads = static_cast<unsigned>(tuning.threads);
   launch.shape.chunk = chunk;
-  launch.shape.nap = tuning.nap;
-  launch.shape.prefetch = tuning.prefetch;
   if (nonzeros <= tuning.staged_per_row * task.rows) {
     const auto room = static_cast<int>(chunk * nonzeros / task.rows) * 5 / 4 + chunk / 4;
     const int free_bytes = std::max(0, gpu.shared_bytes - chunk * row_bytes);
@@ -130,11 +130,60 @@ void launch_half(const DeviceSweep<T>& task, std::int64_t nonzeros, const SweepT
     start(sweep_by_lanes<T, forward, 1>, planned(1), task);
   } else if (slots == 2) {
     start(sweep_by_lanes<T, forward, 2>, planned(2), task);
-  } else if (slots == 4) {
-    start(sweep_by_lanes<T, forward, 4>, planned(4), task);
   } else {
-    start(sweep_by_lanes<T, forward, 8>, planned(8), task);
+    start(sweep_by_lanes<T, forward, 4>, planned(4), task);
   }
+}
+
+/// For up to 5, 7 and 27 nonzeros a row on average, as grids have them.
+using ShortRowsShape = LineShape<4, 2, 32, 4, 7, 3, 4, 1>;
+using MiddleRowsShape = LineShape<4, 1, 8, 4, 7, 3, 4, 3>;
+using LongRowsShape = LineShape<4, 2, 16, 4, 27, 4, 14, 1>;
+
+/// Calls visit(shape) with the shape for a matrix.
+template <class Visit>
+void visit_line_shape(std::int64_t rows, std::int64_t nonzeros, const Visit& visit) {
+  if (nonzeros <= 5 * rows) {
+    visit(ShortRowsShape{});
+  } else if (nonzeros <= 7 * rows) {
+    visit(MiddleRowsShape{});
+  } else {
+    visit(LongRowsShape{});
+  }
+}
+
+/// Does nothing if it turns out that rows do not lie in lines.
+template <class T, bool forward>
+void launch_along_lines(const DeviceSweep<T>& task, std::int64_t nonzeros, const Gpu& gpu) {
+  visit_line_shape(task.rows, nonzeros, [&]<class Shape>(Shape) {
+    const auto kernel = sweep_along_lines<T, forward, Shape>;
+    constexpr std::size_t shared_bytes = sizeof(LineStorage<T, Shape>);
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(shared_bytes)));
+    kernel<<<static_cast<unsigned>(gpu.multiprocessors * Shape::blocks), Shape::threads, shared_bytes,
+             stream()>>>(task);
+    check(cudaGetLastError());
+  });
+}
+
+/// Whether it pays to find out if rows lie in lines.
+template <class T>
+bool may_lie_in_lines(const Sweeps<T>& sweeps, std::int64_t from_rows, const Gpu& gpu) {
+  const std::int64_t rows = sweeps.A->rows();
+  const std::int64_t nonzeros = sweeps.A->nonzeros();
+  bool fits = false;
+  visit_line_shape(rows, nonzeros, [&]<class Shape>(Shape) {
+    fits = sizeof(LineStorage<T, Shape>) <= static_cast<std::size_t>(gpu.shared_bytes);
+  });
+  return fits && rows >= std::max<std::int64_t>(from_rows, shortest_line * fewest_lines) &&
+         rows * sweeps.right_hand_sides < std::int64_t{1} << 30 && nonzeros >= 3 * rows &&
+         nonzeros <= 27 * rows;
+}
+
+/// Sums left of the diagonal are kept for the later half of the rows: all of them would take as much memory
+/// as a vector.
+std::int64_t first_kept(std::int64_t rows) {
+  return rows - rows / 2;
 }
 
 /// Grows `array` to n elements that hold no value, all of them.
@@ -149,13 +198,15 @@ void arm_scratch(Cuda& backend, std::int64_t n, Array<T>& array) {
 template <class T>
 class Queue {
  public:
-  Queue(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratch)
+  Queue(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratch, const Gpu& gpu,
+        bool maybe_lines)
       : backend_(backend),
         sweeps_(sweeps),
         tuning_(scratch.tuning),
-        gpu_(backend.device()),
+        gpu_(gpu),
         lower_(scratch.lower.data()),
         tickets_(scratch.tickets.data()),
+        line_length_(maybe_lines ? scratch.line_length.data() : nullptr),
         source_{sweeps.x, sweeps.leading_x},
         target_{scratch.other.data(), sweeps.A->rows()} {}
 
@@ -173,10 +224,15 @@ class Queue {
                               target_.data,
                               target_.leading,
                               keep_lower ? lower_ : nullptr,
+                              first_kept(A.rows()),
                               Relaxation<T>(sweeps_.omega),
                               sweeps_.state,
                               first_ ? sweeps_.skipped : nullptr,
-                              tickets_};
+                              tickets_,
+                              line_length_};
+    // Of the two launches one finds that the other does the work.
+    if (line_length_ != nullptr && forward) launch_along_lines<T, true>(task, A.nonzeros(), gpu_);
+    if (line_length_ != nullptr && !forward) launch_along_lines<T, false>(task, A.nonzeros(), gpu_);
     if (forward) {
       launch_half<T, true>(task, A.nonzeros(), tuning_, gpu_);
     } else {
@@ -205,9 +261,10 @@ class Queue {
   Cuda& backend_;
   const Sweeps<T>& sweeps_;
   const SweepTuning& tuning_;
-  Gpu gpu_;
+  const Gpu& gpu_;
   T* lower_;
   unsigned* tickets_;
+  const std::int32_t* line_length_;
   Columns<T> source_;
   Columns<T> target_;
   bool first_ = true;
@@ -223,13 +280,18 @@ void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratc
   const bool symmetric = sweeps.kind == SweepKind::symmetric;
   const bool keep_lower = symmetric && scratch.tuning.keep_lower;
   arm_scratch(backend, elements, scratch.other);
-  if (keep_lower && scratch.lower.size() < elements) scratch.lower = Array<T>(backend.device(), elements);
+  const std::int64_t kept = (sweeps.A->rows() - first_kept(sweeps.A->rows())) * sweeps.right_hand_sides;
+  if (keep_lower && scratch.lower.size() < kept) scratch.lower = Array<T>(backend.device(), kept);
   if (scratch.tickets.size() == 0) {
     scratch.tickets = Array<unsigned>(backend.device(), 1);
     backend.fill(1, 0u, scratch.tickets.data());
+    scratch.line_length = Array<std::int32_t>(backend.device(), 1);
   }
+  const Gpu gpu(backend.device());
+  const bool maybe_lines = may_lie_in_lines(sweeps, scratch.tuning.lines_from, gpu);
+  if (maybe_lines) find_line_length(backend, *sweeps.A, scratch.line_length.data());
   if (sweeps.skipped != nullptr) backend.for_each(1, ForgetSkipped{sweeps.state, sweeps.skipped});
-  Queue<T> queue(backend, sweeps, scratch);
+  Queue<T> queue(backend, sweeps, scratch, gpu, maybe_lines);
   for (std::int64_t k = 0; k < sweeps.sweeps; ++k) {
     if (k > 0) queue.arm_target();
     queue.half_sweep(sweeps.kind != SweepKind::backward, keep_lower);

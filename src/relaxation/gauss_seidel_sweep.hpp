@@ -75,27 +75,31 @@ class SweepScratch<OpenMp, T> {
 
 /// How a GPU shares the rows of a sweep out. Speed depends on it, results do not.
 struct SweepTuning {
-  int threads = 256;                ///< of a block: a multiple of 32, up to 1024; 512 with 8 slots
-  int slots = 0;                    ///< rows that a thread keeps in flight: 1, 2, 4 or 8; 0: by their number
-  std::int64_t staged_per_row = 3;  ///< up to so many nonzeros a row on average go through shared memory
-  std::int64_t warp_per_row = 48;   ///< from so many nonzeros a row on average on a warp takes each row
-  unsigned nap = 0;                 ///< nanoseconds that a warp sleeps when nothing has come
-  bool prefetch = true;             ///< a block asks for all it will read before it uses the first of it
-  bool keep_lower = true;           ///< a symmetric sweep's backward half re-uses the forward half's sums
+  int threads = 256;                  ///< of a block: a multiple of 32, up to 1024
+  int slots = 0;                      ///< rows that a thread keeps in flight: 1, 2 or 4; 0: by their number
+  std::int64_t staged_per_row = 3;    ///< up to so many nonzeros a row on average go through shared memory
+  std::int64_t warp_per_row = 48;     ///< from so many nonzeros a row on average on a warp takes each row
+  bool keep_lower = true;             ///< a symmetric sweep's backward half re-uses the forward half's sums
+  std::int64_t lines_from = 100'000;  ///< rows from which on it is found out whether they lie in lines
 };
 
 /// A second vector, in which a sweep writes, so that patterns need not be symmetric and a value's presence
-/// says that it is new; and, after symmetric sweeps, the forward half's sums left of the diagonal.
+/// says that it is new; and, after symmetric sweeps, the forward half's sums left of the diagonal, of half of
+/// the rows: 3/2 elements a row and right-hand side in all.
 template <class T>
 class SweepScratch<Cuda, T> {
  public:
-  explicit SweepScratch(const Device& device) : other(device, 0), lower(device, 0), tickets(device, 0) {}
-  [[nodiscard]] std::size_t bytes() const { return other.bytes() + lower.bytes() + tickets.bytes(); }
+  explicit SweepScratch(const Device& device)
+      : other(device, 0), lower(device, 0), tickets(device, 0), line_length(device, 0) {}
+  [[nodiscard]] std::size_t bytes() const {
+    return other.bytes() + lower.bytes() + tickets.bytes() + line_length.bytes();
+  }
 
   SweepTuning tuning;
   Array<T> other;  ///< between calls no element of it holds a value
   Array<T> lower;
   Array<unsigned> tickets;
+  Array<std::int32_t> line_length;  ///< one, of the matrix last swept over: 0 unless its rows lie in lines
 };
 
 /// Queues the sweeps; on a GPU without waiting for them.
@@ -107,7 +111,8 @@ void sweep(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<OpenMp, T>& sc
 template <class T>
 void sweep_in_parallel(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<OpenMp, T>& scratch);
 /// Two launches for each forward or backward sweep, the second of which only writes (and, after the last one
-/// of an odd number, copies). Throws OutOfMemory.
+/// of an odd number, copies); for matrices whose rows may lie in lines one more, which does the work or none,
+/// and two small ones for each call, which find out. Throws OutOfMemory.
 template <class T>
 void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratch);
 
