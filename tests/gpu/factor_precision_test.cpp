@@ -38,7 +38,8 @@ TYPED_TEST(GpuFactorPrecisionOf, FallsBackWhereItDoesNotDo) {
 }
 
 TYPED_TEST(GpuFactorPrecisionOf, TakesAnyRightHandSide) {
-  for (const std::string& asked : lower_precisions(this->gpu)) expect_odd_right_hand_sides<TypeParam>(this->gpu, asked);
+  for (const std::string& asked : lower_precisions(this->gpu))
+    expect_odd_right_hand_sides<TypeParam>(this->gpu, asked);
 }
 
 TYPED_TEST(GpuFactorPrecisionOf, IsAsAccurateAsAskedFor) {
