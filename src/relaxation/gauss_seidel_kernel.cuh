@@ -360,7 +360,7 @@ class Chunk {
   __device__ void sweep_row(int local) const {
     WaitingRow<T> row;
     find(row, local);
-    const RowParts parts = split(row, local);
+    const RowParts parts = split_by_warp(row, local);
     T sum = 0;
     if (!knows_lower(local)) {
       sum = sum_by_warp(columns_, values_, forward ? parts.upper_part() : parts.lower_part(), old_values());
@@ -378,6 +378,25 @@ class Chunk {
 
   [[nodiscard]] __device__ RowParts split(const WaitingRow<T>& row, int local) const {
     return split_row(columns_, row.element, std::int64_t{row.element} + row.left, exchange_.row_at(local));
+  }
+
+  /// The same by a warp, whose lanes look at as many columns at a time. All lanes of the warp.
+  [[nodiscard]] __device__ RowParts split_by_warp(const WaitingRow<T>& row, int local) const {
+    const int i = exchange_.row_at(local);
+    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+    std::int64_t begin = row.element;
+    std::int64_t end = begin + row.left;
+    while (end - begin > warp_lanes) {
+      const std::int64_t stride = (end - begin + warp_lanes - 1) / warp_lanes;
+      const std::int64_t last = begin + (lane + 1) * stride - 1;
+      const int below = __popc(__ballot_sync(every_lane, last < end && columns_[last] < i));
+      begin = min(end, begin + below * stride);
+      end = min(end, begin + stride);
+    }
+    const std::int32_t column = begin + lane < row.element + row.left ? columns_[begin + lane] : INT32_MAX;
+    const std::int64_t diagonal = begin + __popc(__ballot_sync(every_lane, column < i));
+    const bool stored = __any_sync(every_lane, column == i) != 0;
+    return {row.element, diagonal, stored ? diagonal + 1 : diagonal, std::int64_t{row.element} + row.left};
   }
 
   /// The sum of a short part whose values are known.
@@ -601,6 +620,40 @@ __global__ void __maxnreg__(registers_for(slots))
     sweep_rows<true>(chunk, rows, first);
   } else {
     sweep_rows<false>(chunk, rows, first);
+  }
+}
+
+/// The longest chunk in which warps of their own take the long rows.
+constexpr int most_mixed_rows = 512;
+
+/// A lane for each short row, and the warps behind those lanes for the long ones, in turn.
+template <class T, bool forward>
+__global__ void __launch_bounds__(1024) sweep_by_lanes_and_warps(const __grid_constant__ DeviceSweep<T> task,
+                                                                 const __grid_constant__ Shape shape) {
+  if (!task.is_wanted(false)) return;
+  const Chunk<T, forward> chunk(task, shape);
+  __shared__ unsigned long_rows[most_mixed_rows / warp_lanes];  // a bit for each
+  const int local = static_cast<int>(threadIdx.x);
+  const int warp = local / warp_lanes;
+  const int words = shape.chunk / warp_lanes;
+  WaitingRow<T> rows[1];
+  bool is_long = false;
+  if (warp < words) {
+    chunk.find(rows[0], local);
+    is_long = chunk.is_long(rows[0], local);
+    long_rows[warp] = __ballot_sync(every_lane, is_long);
+  }
+  __syncthreads();
+  if (warp < words) {
+    sweep_rows<false>(chunk, rows, is_long ? chunk.size() : local);
+    return;
+  }
+  const int warps = static_cast<int>(blockDim.x) / warp_lanes - words;
+  int turn = words - warp;
+  for (int word = 0; word < words; ++word) {
+    for (unsigned left = long_rows[word]; left != 0; left &= left - 1) {
+      if (turn++ % warps == 0) chunk.sweep_row(word * warp_lanes + __ffs(static_cast<int>(left)) - 1);
+    }
   }
 }
 

@@ -118,6 +118,12 @@ void start(void (*kernel)(DeviceSweep<T>, Shape), const Launch& launch, const De
   check(cudaGetLastError());
 }
 
+/// As many threads as a block can have, where warps take rows: so many rows are in work at a time.
+Launch with_all_warps(Launch launch) {
+  launch.threads = 1024;
+  return launch;
+}
+
 template <class T, bool forward>
 void launch_half(const DeviceSweep<T>& task, std::int64_t nonzeros, const SweepTuning& tuning,
                  const Gpu& gpu) {
@@ -125,7 +131,12 @@ void launch_half(const DeviceSweep<T>& task, std::int64_t nonzeros, const SweepT
   const int slots = tuning.slots > 0 ? tuning.slots : slots_for(task.rows * task.right_hand_sides, gpu);
   // Rows that are followed element by element count their places within a chunk with 32 bits.
   if (nonzeros >= std::min(tuning.warp_per_row * task.rows, std::int64_t{1} << 32)) {
-    start(sweep_by_warps<T, forward>, planned(1), task);
+    start(sweep_by_warps<T, forward>, with_all_warps(planned(1)), task);
+  } else if (nonzeros >= tuning.mixed_per_row * task.rows) {
+    SweepTuning mixed = tuning;
+    mixed.threads = most_mixed_rows;
+    start(sweep_by_lanes_and_warps<T, forward>, with_all_warps(plan_launch(task, nonzeros, mixed, 1, gpu)),
+          task);
   } else if (slots == 1) {
     start(sweep_by_lanes<T, forward, 1>, planned(1), task);
   } else if (slots == 2) {

@@ -300,6 +300,9 @@ std::vector<SweepTuning> tunings() {
   SweepTuning warps;
   warps.warp_per_row = 0;
   result.push_back(warps);
+  SweepTuning mixed;
+  mixed.mixed_per_row = 0;
+  result.push_back(mixed);
   return result;
 }
 
@@ -415,8 +418,9 @@ TYPED_TEST(GpuSweeps, EndWhenColumnsAreNotSorted) {
                         Array<std::int32_t>(this->gpu, std::span<const std::int32_t>(columns)),
                         Array<T>(this->gpu, std::span<const T>(values)));
   const Dense<T> b = random_vectors<T>(4, 1, 1).to(this->gpu);
-  for (const std::int64_t warp_per_row : {0, 64}) {
+  for (const auto& [warp_per_row, mixed_per_row] : {std::pair{0, 0}, std::pair{64, 0}, std::pair{64, 64}}) {
     this->scratch->tuning.warp_per_row = warp_per_row;
+    this->scratch->tuning.mixed_per_row = mixed_per_row;
     for (const SweepKind kind : kinds) {
       Dense<T> x = random_vectors<T>(4, 1, 2).to(this->gpu);
       this->queue(A, b, x, {kind, 1, 1, 1});
