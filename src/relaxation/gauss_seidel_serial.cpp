@@ -7,38 +7,21 @@
 #include "solver/iteration.hpp"
 
 #include <array>
-#include <cstdint>
 
 namespace echelon::gauss_seidel {
 
 namespace {
 
-/// One right-hand side.
-template <Direction direction, class T>
-SkippedRows sweep_vector(const HalfSweep<T> half) {
+/// `single`: there is one right-hand side.
+template <Direction direction, bool single, class T>
+SkippedRows sweep_in_place(const HalfSweep<T> half) {
   SkippedRows skipped;
-  T* const x = half.x;
-  T previous{};
-  for (std::int64_t step = 0; step < half.rows; ++step) {
-    const std::int64_t i = in_order<direction>(step, half.rows);
-    const RowSums<T> sums = sums_of_row<direction>(half, i, previous, ReadX<T>{x}, ReadX<T>{x});
-    previous = relaxed<direction>(half.relax, sums, half.b[i], x[i]);
-    x[i] = previous;
-    if (sums.diagonal == T{0}) [[unlikely]]
-      skipped = combine(skipped, SkippedRows{1, i});
-  }
-  return skipped;
-}
-
-/// Several right-hand sides, row by row.
-template <Direction direction, class T>
-SkippedRows sweep_vectors(const HalfSweep<T> half) {
-  SkippedRows skipped;
-  std::array<T, columns_at_once> previous{};
+  std::array<T, single ? 1 : columns_at_once> previous{};
+  const std::int64_t columns = single ? 1 : half.right_hand_sides;
   for (std::int64_t step = 0; step < half.rows; ++step) {
     const std::int64_t i = in_order<direction>(step, half.rows);
     bool skip = false;
-    for (std::int64_t c = 0; c < half.right_hand_sides; ++c) {
+    for (std::int64_t c = 0; c < columns; ++c) {
       T* x = half.x + c * half.leading_x;
       T& value = previous[static_cast<std::size_t>(c)];
       const RowSums<T> sums = sums_of_row<direction>(half, i, value, ReadX<T>{x}, ReadX<T>{x});
@@ -60,7 +43,8 @@ void sweep(Serial& /*backend*/, const Sweeps<T>& sweeps, SweepScratch<Serial, T>
   for_each_half(sweeps, [&]<Direction direction>(const HalfSweep<T>& half) {
     SkippedRows skipped;
     with_fused_multiply_add([&] {
-      skipped = half.right_hand_sides == 1 ? sweep_vector<direction>(half) : sweep_vectors<direction>(half);
+      skipped = half.right_hand_sides == 1 ? sweep_in_place<direction, true>(half)
+                                           : sweep_in_place<direction, false>(half);
     });
     if (sweeps.skipped != nullptr) *sweeps.skipped = skipped;
   });

@@ -75,7 +75,9 @@ class SweepScratch<OpenMp, T> {
 
 /// How a GPU shares the rows of a sweep out. Speed depends on it, results do not.
 struct SweepTuning {
-  int threads = 256;                  ///< of a block: a multiple of 32, up to 1024
+  /// Of a block: a multiple of 32, up to 1024. Where a warp takes each row, a block has 1024, and so many
+  /// rows.
+  int threads = 256;
   int slots = 0;                      ///< rows that a thread keeps in flight: 1, 2 or 4; 0: by their number
   std::int64_t staged_per_row = 3;    ///< up to so many nonzeros a row on average go through shared memory
   std::int64_t mixed_per_row = 8;     ///< from so many nonzeros a row on average on warps take long rows
