@@ -4,6 +4,7 @@
 #include "relaxation/gauss_seidel_line_length.cuh"
 #include "relaxation/gauss_seidel_lines.cuh"
 #include "relaxation/gauss_seidel_sweep.hpp"
+#include "relaxation/gauss_seidel_warps.cuh"
 
 #include <algorithm>
 #include <utility>
