@@ -301,7 +301,7 @@ void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratc
   }
   const Gpu gpu(backend.device());
   const bool maybe_lines = may_lie_in_lines(sweeps, scratch.tuning.lines_from, gpu);
-  if (maybe_lines) find_line_length(backend, *sweeps.A, scratch.line_length.data());
+  if (maybe_lines) find_line_length(*sweeps.A, scratch.line_length.data());
   if (sweeps.skipped != nullptr) backend.for_each(1, ForgetSkipped{sweeps.state, sweeps.skipped});
   Queue<T> queue(backend, sweeps, scratch, gpu, maybe_lines);
   for (std::int64_t k = 0; k < sweeps.sweeps; ++k) {

@@ -115,7 +115,7 @@ template <class T>
 void sweep_in_parallel(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<OpenMp, T>& scratch);
 /// Two launches for each forward or backward sweep, the second of which only writes (and, after the last one
 /// of an odd number, copies); for matrices whose rows may lie in lines one more, which does the work or none,
-/// and two small ones for each call, which find out. Throws OutOfMemory.
+/// and a small one for each call, which finds out. Throws OutOfMemory.
 template <class T>
 void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratch);
 
