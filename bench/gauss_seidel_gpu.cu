@@ -279,16 +279,14 @@ std::vector<ec::gauss_seidel::SweepTuning> shapes(bool short_rows) {
   for (const int slots : {1, 2, 4}) {
     for (const int threads : {64, 128, 256, 512, 1024}) {
       if (slots * threads < 128) continue;
-      tuning = {.threads = threads, .slots = slots, .staged_per_row = 0, .warp_per_row = 1 << 20};
+      tuning = {.threads = threads, .slots = slots, .staged_per_row = 0, .warps_from = 1 << 20};
       result.push_back(tuning);
       tuning.staged_per_row = 1000;
       if (short_rows) result.push_back(tuning);
     }
   }
-  for (const int threads : {128, 256, 512}) {
-    tuning = {.threads = threads, .slots = 1, .staged_per_row = 0, .warp_per_row = 0};
-    result.push_back(tuning);
-  }
+  tuning = {.slots = 1, .warps_from = 0};
+  result.push_back(tuning);
   return result;
 }
 
@@ -310,7 +308,7 @@ void compare_shapes(Problem<T>& problem) {
     const double forward = milliseconds(ec::SweepKind::forward);
     const double backward = milliseconds(ec::SweepKind::backward);
     const double symmetric = milliseconds(ec::SweepKind::symmetric);
-    std::printf("| %s | %d | %d | %s | %.3f | %.3f | %.3f |\n", tuning.warp_per_row == 0 ? "warps" : "lanes",
+    std::printf("| %s | %d | %d | %s | %.3f | %.3f | %.3f |\n", tuning.warps_from == 0 ? "warps" : "lanes",
                 tuning.threads, tuning.slots, tuning.staged_per_row > 0 ? "yes" : "no", forward, backward,
                 symmetric);
     std::fflush(stdout);

@@ -20,7 +20,7 @@
 ///
 /// Parts of more than 32 elements are summed by a whole warp. It may stop there until all is there, because
 /// it does so for the first of its unfinished rows only: whatever that row waits for is in other warps'
-/// hands.
+/// hands. Where there are many such rows, gauss_seidel_warps.cuh has another way.
 ///
 /// Bytes a forward sweep has to move: (4 + s) a nonzero, 8 + 3 s a row (offset, b, old and new x; s = sizeof
 /// T), and s more to arm the vector again. Time is at least the larger of bytes / bandwidth and levels times
@@ -108,8 +108,26 @@ __device__ inline void count_skipped(SkippedRows& skipped, std::int64_t row) {
 
 /// How rows are shared out.
 struct Shape {
-  int chunk;  ///< positions of a block
+  int chunk;  ///< positions of a block, at most
   int room;   ///< nonzeros of a chunk for which there is shared memory; a chunk with more goes without
+  int work;   ///< of a chunk, where chunks have equal work
+};
+
+/// Rows from this one on, in the order of the sweep.
+struct RowRange {
+  int first;
+  int size;
+};
+
+/// Chunks of equal numbers of rows.
+template <bool forward>
+struct EqualRows {
+  int rows;  ///< of the matrix
+  int chunk;
+  [[nodiscard]] __device__ RowRange operator()(unsigned number) const {
+    const int first = static_cast<int>(number) * chunk;
+    return {forward ? first : rows - 1 - first, min(chunk, rows - first)};
+  }
 };
 
 /// A row that waits, as its lane knows it.
@@ -130,27 +148,15 @@ struct KnownValues {
   [[nodiscard]] __device__ T wait(std::int32_t /*column*/, Word<T> seen) const { return to_value<T>(seen); }
 };
 
-/// The sum of a part of at most 32 elements, one for each lane: all lanes follow the one chain.
-template <class T, class Values>
-__device__ T chain_by_warp(const std::int32_t* columns, const T* coefficients, const Part& part,
-                           const Values& x) {
-  const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-  T coefficient = 0;
-  T value = 0;
-  if (lane < part.count) {
-    const std::int32_t column = columns[part.first + lane * part.step];
-    coefficient = coefficients[part.first + lane * part.step];
-    value = x.wait(column, x.look(column));
-  }
-  __syncwarp();
-  T sum = 0;
-  for (int e = 0; e < static_cast<int>(part.count); ++e) {
-    sum = multiply_add(__shfl_sync(every_lane, coefficient, e), __shfl_sync(every_lane, value, e), sum);
-  }
+/// The lanes' sums added up, valid in lane 0.
+template <class T>
+__device__ T add_tree(T sum) {
+  for (int width = warp_lanes / 2; width > 0; width /= 2) sum += __shfl_down_sync(every_lane, sum, width);
   return sum;
 }
 
-/// The sum of a longer part: partial sums by the lanes, with a few loads of each under way, then the tree.
+/// The sum of a part of more than 32 elements, taken by a warp and valid in all its lanes: partial sums by
+/// the lanes, with a few loads of each under way, then the tree. Values may keep it waiting.
 template <class T, class Values>
 __device__ T tree_by_warp(const std::int32_t* columns, const T* coefficients, const Part& part,
                           const Values& x) {
@@ -179,16 +185,7 @@ __device__ T tree_by_warp(const std::int32_t* columns, const T* coefficients, co
     }
   }
   __syncwarp();
-  for (int width = warp_lanes / 2; width > 0; width /= 2) sum += __shfl_down_sync(every_lane, sum, width);
-  return __shfl_sync(every_lane, sum, 0);
-}
-
-/// The sum of a part, taken by a warp and valid in all its lanes. Values may keep it waiting.
-template <class T, class Values>
-__device__ T sum_by_warp(const std::int32_t* columns, const T* coefficients, const Part& part,
-                         const Values& x) {
-  return part.count <= chain_limit ? chain_by_warp(columns, coefficients, part, x)
-                                   : tree_by_warp(columns, coefficients, part, x);
+  return __shfl_sync(every_lane, add_tree(sum), 0);
 }
 
 /// Brings an array to the L2 cache, by all threads of the block.
@@ -270,8 +267,15 @@ struct NewValues {
 template <class T, bool forward>
 class Chunk {
  public:
+  static constexpr int step = forward ? 1 : -1;  ///< along the part that waits, from its far end
+
   /// Takes the next ticket. All threads of the block.
-  __device__ Chunk(const DeviceSweep<T>& task, const Shape& shape) : task_(task), shape_(shape) {
+  __device__ Chunk(const DeviceSweep<T>& task, const Shape& shape)
+      : Chunk(task, shape, EqualRows<forward>{static_cast<int>(task.rows), shape.chunk}) {}
+  /// `rows_of(n)` is the n-th chunk's RowRange. All threads of the block.
+  template <class Rows>
+  __device__ Chunk(const DeviceSweep<T>& task, const Shape& shape, const Rows& rows_of)
+      : task_(task), shape_(shape) {
     __shared__ unsigned taken;
     if (threadIdx.x == 0) taken = atomicInc(task.tickets, gridDim.x - 1);
     for (int k = static_cast<int>(threadIdx.x); k < shape.chunk; k += static_cast<int>(blockDim.x)) {
@@ -280,15 +284,14 @@ class Chunk {
     __syncthreads();
     const unsigned ticket = __shfl_sync(every_lane, taken, 0);  // tells the compiler that it is uniform
     side_ = ticket % task.right_hand_sides;
-    const int first = static_cast<int>(ticket / task.right_hand_sides) * shape.chunk;
-    const auto rows = static_cast<int>(task.rows);
-    size_ = min(shape.chunk, rows - first);
-    exchange_.first_row = forward ? first : rows - 1 - first;
+    const RowRange range = rows_of(ticket / task.right_hand_sides);
+    size_ = range.size;
+    exchange_.first_row = range.first;
     exchange_.x = task.x + side_ * task.leading_x + exchange_.first_row;
     find_elements();
   }
 
-  /// Rows.
+  /// Rows; may be 0 where chunks have equal work.
   [[nodiscard]] __device__ int size() const { return size_; }
   [[nodiscard]] __device__ const Exchange<T, forward>& exchange() const { return exchange_; }
 
@@ -356,47 +359,18 @@ class Chunk {
     __syncwarp();
   }
 
-  /// A whole row by a warp, which stops until it is done. All lanes of the warp.
-  __device__ void sweep_row(int local) const {
-    WaitingRow<T> row;
-    find(row, local);
-    const RowParts parts = split_by_warp(row, local);
-    T sum = 0;
-    if (!knows_lower(local)) {
-      sum = sum_by_warp(columns_, values_, forward ? parts.upper_part() : parts.lower_part(), old_values());
-    }
-    const bool first_lane = threadIdx.x % warp_lanes == 0;
-    if (!__any_sync(every_lane, first_lane && begin_row(parts, local, sum))) return;
-    sum = sum_by_warp(columns_, values_, forward ? parts.lower_part() : parts.upper_part(),
-                      NewValues<T, forward>{exchange_, local});
-    if (first_lane) finish(local, sum);
-    __syncwarp();
+  /// Publishes the row, given the sum that it waited for.
+  __device__ void finish(int local, T sum) const {
+    T* lower = forward ? lower_sum(exchange_.row_at(local)) : nullptr;
+    if (lower != nullptr) *lower = sum;
+    const HalfDone<T> begun{records<T>()[local].rest, records<T>()[local].scale,
+                            relaxed() ? *kept_at(local) : T{0}};
+    exchange_.publish(local, task_.relaxation.finish(begun, sum));
   }
 
  private:
-  static constexpr int step = forward ? 1 : -1;  // along the part that waits, from its far end
-
   [[nodiscard]] __device__ RowParts split(const WaitingRow<T>& row, int local) const {
     return split_row(columns_, row.element, std::int64_t{row.element} + row.left, exchange_.row_at(local));
-  }
-
-  /// The same by a warp, whose lanes look at as many columns at a time. All lanes of the warp.
-  [[nodiscard]] __device__ RowParts split_by_warp(const WaitingRow<T>& row, int local) const {
-    const int i = exchange_.row_at(local);
-    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-    std::int64_t begin = row.element;
-    std::int64_t end = begin + row.left;
-    while (end - begin > warp_lanes) {
-      const std::int64_t stride = (end - begin + warp_lanes - 1) / warp_lanes;
-      const std::int64_t last = begin + (lane + 1) * stride - 1;
-      const int below = __popc(__ballot_sync(every_lane, last < end && columns_[last] < i));
-      begin = min(end, begin + below * stride);
-      end = min(end, begin + stride);
-    }
-    const std::int32_t column = begin + lane < row.element + row.left ? columns_[begin + lane] : INT32_MAX;
-    const std::int64_t diagonal = begin + __popc(__ballot_sync(every_lane, column < i));
-    const bool stored = __any_sync(every_lane, column == i) != 0;
-    return {row.element, diagonal, stored ? diagonal + 1 : diagonal, std::int64_t{row.element} + row.left};
   }
 
   /// The sum of a short part whose values are known.
@@ -496,15 +470,6 @@ class Chunk {
     } else {
       row.left = count <= chain_limit ? count : -count;
     }
-  }
-
-  /// Publishes the row, given the sum that it waited for.
-  __device__ void finish(int local, T sum) const {
-    T* lower = forward ? lower_sum(exchange_.row_at(local)) : nullptr;
-    if (lower != nullptr) *lower = sum;
-    const HalfDone<T> begun{records<T>()[local].rest, records<T>()[local].scale,
-                            relaxed() ? *kept_at(local) : T{0}};
-    exchange_.publish(local, task_.relaxation.finish(begun, sum));
   }
 
   const DeviceSweep<T>& task_;

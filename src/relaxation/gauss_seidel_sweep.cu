@@ -119,9 +119,25 @@ void start(void (*kernel)(DeviceSweep<T>, Shape), const Launch& launch, const De
   check(cudaGetLastError());
 }
 
-/// As many threads as a block can have, where warps take rows: so many rows are in work at a time.
-Launch with_all_warps(Launch launch) {
-  launch.threads = 1024;
+/// A block for each multiprocessor, or, so that its rows find room, more of them.
+template <class T>
+Launch plan_long_rows(const DeviceSweep<T>& task, std::int64_t nonzeros, const Gpu& gpu) {
+  constexpr std::int64_t most_work = std::int64_t{long_rows_threads} * row_work;
+  const std::int64_t all_work = nonzeros + row_work * task.rows;
+  const auto blocks_for = [&](std::int64_t work) { return (all_work + work - 1) / work; };
+  const std::int64_t even_work = blocks_for(gpu.multiprocessors) / row_work + 1;
+  const std::int64_t work = std::min(most_work, even_work * row_work);
+  const int row_bytes = static_cast<int>(sizeof(T)) * (task.relaxation.omega == T{1} ? 3 : 4);
+  Launch launch{};
+  launch.shape.work = static_cast<int>(work);
+  launch.shape.chunk = static_cast<int>(work / row_work);
+  const int free_bytes =
+      gpu.shared_bytes - static_cast<int>(sizeof(ListedRows)) - launch.shape.chunk * row_bytes;
+  launch.shape.room = std::max(0, free_bytes) / static_cast<int>(sizeof(T) + 4) / 2 * 2;
+  launch.shared_bytes = static_cast<std::size_t>(launch.shape.chunk) * static_cast<std::size_t>(row_bytes) +
+                        static_cast<std::size_t>(launch.shape.room) * (sizeof(T) + 4);
+  launch.threads = long_rows_threads;
+  launch.blocks = static_cast<unsigned>(blocks_for(work) * task.right_hand_sides);
   return launch;
 }
 
@@ -130,14 +146,9 @@ void launch_half(const DeviceSweep<T>& task, std::int64_t nonzeros, const SweepT
                  const Gpu& gpu) {
   const auto planned = [&](int slots) { return plan_launch(task, nonzeros, tuning, slots, gpu); };
   const int slots = tuning.slots > 0 ? tuning.slots : slots_for(task.rows * task.right_hand_sides, gpu);
-  // Rows that are followed element by element count their places within a chunk with 32 bits.
-  if (nonzeros >= std::min(tuning.warp_per_row * task.rows, std::int64_t{1} << 32)) {
-    start(sweep_by_warps<T, forward>, with_all_warps(planned(1)), task);
-  } else if (nonzeros >= tuning.mixed_per_row * task.rows) {
-    SweepTuning mixed = tuning;
-    mixed.threads = most_mixed_rows;
-    start(sweep_by_lanes_and_warps<T, forward>, with_all_warps(plan_launch(task, nonzeros, mixed, 1, gpu)),
-          task);
+  // Other chunks count a row's places with 32 bits.
+  if (nonzeros >= std::min(tuning.warps_from * task.rows, std::int64_t{1} << 32)) {
+    start(sweep_by_lanes_and_warps<T, forward>, plan_long_rows(task, nonzeros, gpu), task);
   } else if (slots == 1) {
     start(sweep_by_lanes<T, forward, 1>, planned(1), task);
   } else if (slots == 2) {

@@ -75,13 +75,11 @@ class SweepScratch<OpenMp, T> {
 
 /// How a GPU shares the rows of a sweep out. Speed depends on it, results do not.
 struct SweepTuning {
-  /// Of a block: a multiple of 32, up to 1024. Where a warp takes each row, a block has 1024, and so many
-  /// rows.
-  int threads = 256;
-  int slots = 0;                      ///< rows that a thread keeps in flight: 1, 2 or 4; 0: by their number
-  std::int64_t staged_per_row = 3;    ///< up to so many nonzeros a row on average go through shared memory
-  std::int64_t mixed_per_row = 8;     ///< from so many nonzeros a row on average on warps take long rows
-  std::int64_t warp_per_row = 48;     ///< from so many nonzeros a row on average on a warp takes each row
+  int threads = 256;  ///< of a block: a multiple of 32, up to 1024; 1024 with long rows
+  int slots = 0;      ///< rows that a thread keeps in flight: 1, 2 or 4; 0: by their number
+  /// Up to so many nonzeros a row on average go through shared memory; with long rows they all do.
+  std::int64_t staged_per_row = 3;
+  std::int64_t warps_from = 7;        ///< from so many nonzeros a row on average on warps take long rows
   bool keep_lower = true;             ///< a symmetric sweep's backward half re-uses the forward half's sums
   std::int64_t lines_from = 100'000;  ///< rows from which on it is found out whether they lie in lines
 };

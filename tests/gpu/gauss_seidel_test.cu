@@ -200,6 +200,9 @@ Csr<T> make_case(const std::string& pattern, std::int64_t n, unsigned seed) {
     if (pattern == "lengths") {
       for (std::uint32_t k = random() % 8 == 0 ? 150 : 2; k > 0; --k) add(i, any());
     }
+    if (pattern == "long") {
+      for (std::uint32_t k = random() % 160; k > 0; --k) add(i, any());
+    }
     if (pattern == "unsymmetric") {
       for (int k = 0; k < 4; ++k) add(i, i + 1 + static_cast<std::int64_t>(random() % 60));
       add(i, i - static_cast<std::int64_t>(random() % 5));
@@ -298,11 +301,8 @@ std::vector<SweepTuning> tunings() {
     }
   }
   SweepTuning warps;
-  warps.warp_per_row = 0;
+  warps.warps_from = 0;
   result.push_back(warps);
-  SweepTuning mixed;
-  mixed.mixed_per_row = 0;
-  result.push_back(mixed);
   return result;
 }
 
@@ -354,6 +354,19 @@ TYPED_TEST(GpuSweeps, FollowTheLongestChainsAndTheWidestFronts) {
     this->expect_same(generate::poisson_3d<T>(31, 37, 29, 27), {kind, 2, 1, 1}, "27 points", 3);
     this->expect_same(generate::gauss_seidel_seed<T>(300'000), {kind, 2, 1, 1}, "the published statistics",
                       3);
+  }
+}
+
+/// Chunks of equal work, also such as hold less than a row, or more than there is shared memory for.
+TYPED_TEST(GpuSweeps, TakeLongRows) {
+  using T = TypeParam;
+  this->scratch->tuning.warps_from = 0;
+  this->scratch->tuning.lines_from = INT64_MAX;
+  for (const SweepKind kind : kinds) {
+    this->expect_same(make_case<T>("long", 4000, 2), {kind, 1, 1, 1}, "long", 3);
+    this->expect_same(make_case<T>("long", 777, 3), {kind, 2, static_cast<T>(0.9), 3}, "long, relaxed");
+    this->expect_same(make_case<T>("arrow", 40'000, 1), {kind, 1, 1, 1}, "one of 40,000 elements");
+    this->expect_same(make_case<T>("lower", 150'000, 1), {kind, 1, 1, 1}, "as many rows as blocks hold");
   }
 }
 
@@ -418,9 +431,8 @@ TYPED_TEST(GpuSweeps, EndWhenColumnsAreNotSorted) {
                         Array<std::int32_t>(this->gpu, std::span<const std::int32_t>(columns)),
                         Array<T>(this->gpu, std::span<const T>(values)));
   const Dense<T> b = random_vectors<T>(4, 1, 1).to(this->gpu);
-  for (const auto& [warp_per_row, mixed_per_row] : {std::pair{0, 0}, std::pair{64, 0}, std::pair{64, 64}}) {
-    this->scratch->tuning.warp_per_row = warp_per_row;
-    this->scratch->tuning.mixed_per_row = mixed_per_row;
+  for (const std::int64_t warps_from : {0, 64}) {
+    this->scratch->tuning.warps_from = warps_from;
     for (const SweepKind kind : kinds) {
       Dense<T> x = random_vectors<T>(4, 1, 2).to(this->gpu);
       this->queue(A, b, x, {kind, 1, 1, 1});
