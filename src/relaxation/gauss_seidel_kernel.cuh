@@ -65,6 +65,12 @@ ECHELON_ANYWHERE T to_value(Word<T> word) {
   return value;
 }
 
+/// How a sweep goes through the rows.
+enum class Way { chunks, lines, walk };
+
+/// In place of a length of lines: the sweep is done by walking.
+inline constexpr std::int32_t by_walking = -1;
+
 /// A forward or backward sweep over one or several right-hand sides.
 template <class T>
 struct DeviceSweep {
@@ -87,12 +93,13 @@ struct DeviceSweep {
   const IterationState* state;
   SkippedRows* skipped;
   unsigned* tickets;  ///< 0, and left so
-  /// Unless null and 0: the sweep is done along lines of so many rows, and not by chunks.
+  /// Null or 0: the sweep is done by chunks; positive: along lines of so many rows; or by_walking.
   const std::int32_t* line_length;
 
-  [[nodiscard]] __device__ bool is_wanted(bool along_lines) const {
+  [[nodiscard]] __device__ bool is_wanted(Way way) const {
     if (state != nullptr && !state->running()) return false;
-    return along_lines == (line_length != nullptr && *line_length > 0);
+    const std::int32_t length = line_length == nullptr ? 0 : *line_length;
+    return way == (length == 0 ? Way::chunks : length > 0 ? Way::lines : Way::walk);
   }
   /// Null unless the row's sum is kept.
   [[nodiscard]] __device__ T* lower_sum(unsigned side, std::int64_t row) const {
@@ -571,7 +578,7 @@ __device__ void sweep_rows(const Chunk<T, forward>& chunk, WaitingRow<T> (&rows)
 template <class T, bool forward, int slots>
 __global__ void __maxnreg__(registers_for(slots))
     sweep_by_lanes(const __grid_constant__ DeviceSweep<T> task, const __grid_constant__ Shape shape) {
-  if (!task.is_wanted(false)) return;
+  if (!task.is_wanted(Way::chunks)) return;
   const Chunk<T, forward> chunk(task, shape);
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
   const int first = (static_cast<int>(threadIdx.x) - lane) * slots + lane;

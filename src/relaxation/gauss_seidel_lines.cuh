@@ -640,7 +640,7 @@ __device__ inline unsigned take_bundle(unsigned* tickets) {
 template <class T, bool forward, class Shape>
 __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     sweep_along_lines(const __grid_constant__ DeviceSweep<T> task) {
-  if (!task.is_wanted(true)) return;
+  if (!task.is_wanted(Way::lines)) return;
   const std::int32_t length = *task.line_length;
   const std::int64_t bundle_rows = std::int64_t{warp_lanes} * length;
   const unsigned wanted =

@@ -4,6 +4,8 @@
 #include "relaxation/gauss_seidel_line_length.cuh"
 #include "relaxation/gauss_seidel_lines.cuh"
 #include "relaxation/gauss_seidel_sweep.hpp"
+#include "relaxation/gauss_seidel_walk.cuh"
+#include "relaxation/gauss_seidel_walk_choice.cuh"
 #include "relaxation/gauss_seidel_warps.cuh"
 
 #include <algorithm>
@@ -203,6 +205,58 @@ bool may_lie_in_lines(const Sweeps<T>& sweeps, std::int64_t from_rows, const Gpu
          nonzeros <= 27 * rows;
 }
 
+/// Whether it pays to find out if warps should walk through the rows.
+template <class T>
+bool may_walk(const Sweeps<T>& sweeps, const SweepTuning& tuning) {
+  const auto aligned = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; };
+  const Csr<T>& A = *sweeps.A;
+  return A.rows() >= std::max<std::int64_t>(tuning.walk_from, RowSample::size) &&
+         A.nonzeros() <= tuning.staged_per_row * A.rows() && A.nonzeros() < INT32_MAX &&
+         aligned(A.column_indices().data()) && aligned(A.values().data());
+}
+
+/// Rows of a region: as many regions as warps fit onto the GPU, unless they would be small.
+template <class T>
+std::int64_t rows_of_region(std::int64_t rows, const Gpu& gpu) {
+  constexpr std::int64_t smallest = 2048;
+  const std::int64_t warps = std::int64_t{gpu.multiprocessors} * walking_blocks<T> * walking_warps;
+  return std::max(smallest, (rows + warps * warp_lanes - 1) / (warps * warp_lanes) * warp_lanes);
+}
+
+/// How warps walk, and where they put what they leave over.
+template <class T>
+Walk<T> plan_walk(const Sweeps<T>& sweeps, const Gpu& gpu) {
+  constexpr std::int64_t bytes_of_row = 4;
+  constexpr std::int64_t bytes_of_piece = piece_of_leftovers * (sizeof(Leftover<T>) + sizeof(Pending));
+  Walk<T> walk{};
+  walk.rows_of_region = rows_of_region<T>(sweeps.A->rows(), gpu);
+  walk.regions = (sweeps.A->rows() + walk.rows_of_region - 1) / walk.rows_of_region;
+  walk.pieces =
+      static_cast<int>(std::max(walk.regions * sweeps.right_hand_sides,
+                                sweeps.A->rows() * sweeps.right_hand_sides * bytes_of_row / bytes_of_piece));
+  return walk;
+}
+
+template <class T>
+std::int64_t bytes_of(const Walk<T>& walk) {
+  return std::int64_t{walk.pieces} * piece_of_leftovers *
+         static_cast<std::int64_t>(sizeof(Leftover<T>) + sizeof(Pending));
+}
+
+/// Does nothing if it turned out that another way is better.
+template <class T, bool forward>
+void launch_walk(Cuda& backend, const DeviceSweep<T>& task, const Walk<T>& walk) {
+  backend.fill(1, 0u, walk.taken);
+  const auto kernel = sweep_by_walking<T, forward>;
+  constexpr std::size_t shared_bytes = walking_warps * sizeof(WalkStorage<T>);
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(shared_bytes)));
+  const std::int64_t warps = walk.regions * task.right_hand_sides;
+  kernel<<<static_cast<unsigned>((warps + walking_warps - 1) / walking_warps), walking_warps * warp_lanes,
+           shared_bytes, stream()>>>(task, walk);
+  check(cudaGetLastError());
+}
+
 /// Sums left of the diagonal are kept for the later half of the rows: all of them would take as much memory
 /// as a vector.
 std::int64_t first_kept(std::int64_t rows) {
@@ -217,19 +271,58 @@ void arm_scratch(Cuda& backend, std::int64_t n, Array<T>& array) {
   backend.for_each(n, Arm<T>{nullptr, 1, {array.data(), n}});
 }
 
+/// The ways that a call's sweeps may take, and where the GPU notes which they do.
+template <class T>
+struct Ways {
+  bool maybe_lines = false;
+  bool may_walk = false;
+  Walk<T> walk{};
+  const std::int32_t* forward = nullptr;
+  const std::int32_t* backward = nullptr;
+};
+
+/// Queues what finds out which way is best.
+template <class T>
+Ways<T> choose(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratch, const Gpu& gpu) {
+  const Csr<T>& A = *sweeps.A;
+  Ways<T> ways;
+  ways.maybe_lines = may_lie_in_lines(sweeps, scratch.tuning.lines_from, gpu);
+  ways.may_walk = may_walk(sweeps, scratch.tuning);
+  if (ways.maybe_lines) {
+    find_line_length(A, scratch.line_length.data());
+    ways.forward = ways.backward = scratch.line_length.data();
+  }
+  if (!ways.may_walk) return ways;
+  ways.walk = plan_walk(sweeps, gpu);
+  if (scratch.leftovers.size() < bytes_of(ways.walk)) {
+    scratch.leftovers = Array<unsigned char>(backend.device(), bytes_of(ways.walk));
+  }
+  ways.walk.leftovers = reinterpret_cast<Leftover<T>*>(scratch.leftovers.data());
+  ways.walk.pending =
+      reinterpret_cast<Pending*>(ways.walk.leftovers + std::int64_t{ways.walk.pieces} * piece_of_leftovers);
+  ways.walk.taken = scratch.tickets.data() + 1;
+  choose_ways<<<2, 1024, 0, stream()>>>(
+      RowSample{A.rows(), A.row_offsets().data(), A.column_indices().data()}, ways.forward,
+      scratch.tuning.walk_always, scratch.ways.data());
+  check(cudaGetLastError());
+  ways.forward = scratch.ways.data();
+  ways.backward = scratch.ways.data() + 1;
+  return ways;
+}
+
 /// One call's half sweeps, from vector to vector.
 template <class T>
 class Queue {
  public:
   Queue(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratch, const Gpu& gpu,
-        bool maybe_lines)
+        const Ways<T>& ways)
       : backend_(backend),
         sweeps_(sweeps),
         tuning_(scratch.tuning),
         gpu_(gpu),
         lower_(scratch.lower.data()),
         tickets_(scratch.tickets.data()),
-        line_length_(maybe_lines ? scratch.line_length.data() : nullptr),
+        ways_(ways),
         source_{sweeps.x, sweeps.leading_x},
         target_{scratch.other.data(), sweeps.A->rows()} {}
 
@@ -252,14 +345,11 @@ class Queue {
                               sweeps_.state,
                               first_ ? sweeps_.skipped : nullptr,
                               tickets_,
-                              line_length_};
-    // Of the two launches one finds that the other does the work.
-    if (line_length_ != nullptr && forward) launch_along_lines<T, true>(task, A.nonzeros(), gpu_);
-    if (line_length_ != nullptr && !forward) launch_along_lines<T, false>(task, A.nonzeros(), gpu_);
+                              forward ? ways_.forward : ways_.backward};
     if (forward) {
-      launch_half<T, true>(task, A.nonzeros(), tuning_, gpu_);
+      launch_all_ways<true>(task, A.nonzeros());
     } else {
-      launch_half<T, false>(task, A.nonzeros(), tuning_, gpu_);
+      launch_all_ways<false>(task, A.nonzeros());
     }
     first_ = false;
     std::swap(source_, target_);
@@ -281,13 +371,21 @@ class Queue {
   }
 
  private:
+  /// All launches but one find that another does the work.
+  template <bool forward>
+  void launch_all_ways(const DeviceSweep<T>& task, std::int64_t nonzeros) {
+    if (ways_.maybe_lines) launch_along_lines<T, forward>(task, nonzeros, gpu_);
+    if (ways_.may_walk) launch_walk<T, forward>(backend_, task, ways_.walk);
+    launch_half<T, forward>(task, nonzeros, tuning_, gpu_);
+  }
+
   Cuda& backend_;
   const Sweeps<T>& sweeps_;
   const SweepTuning& tuning_;
   const Gpu& gpu_;
   T* lower_;
   unsigned* tickets_;
-  const std::int32_t* line_length_;
+  const Ways<T>& ways_;
   Columns<T> source_;
   Columns<T> target_;
   bool first_ = true;
@@ -301,20 +399,21 @@ void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratc
   if (elements == 0 || sweeps.sweeps == 0) return;
   const CurrentDevice current(backend.device().id());
   const bool symmetric = sweeps.kind == SweepKind::symmetric;
-  const bool keep_lower = symmetric && scratch.tuning.keep_lower;
+  // Warps that walk keep no sums: memory for both would be too much.
+  const bool keep_lower = symmetric && scratch.tuning.keep_lower && !may_walk(sweeps, scratch.tuning);
   arm_scratch(backend, elements, scratch.other);
   const std::int64_t kept = (sweeps.A->rows() - first_kept(sweeps.A->rows())) * sweeps.right_hand_sides;
   if (keep_lower && scratch.lower.size() < kept) scratch.lower = Array<T>(backend.device(), kept);
   if (scratch.tickets.size() == 0) {
-    scratch.tickets = Array<unsigned>(backend.device(), 1);
-    backend.fill(1, 0u, scratch.tickets.data());
+    scratch.tickets = Array<unsigned>(backend.device(), 2);
+    backend.fill(2, 0u, scratch.tickets.data());
     scratch.line_length = Array<std::int32_t>(backend.device(), 1);
+    scratch.ways = Array<std::int32_t>(backend.device(), 2);
   }
   const Gpu gpu(backend.device());
-  const bool maybe_lines = may_lie_in_lines(sweeps, scratch.tuning.lines_from, gpu);
-  if (maybe_lines) find_line_length(*sweeps.A, scratch.line_length.data());
+  const Ways<T> ways = choose(backend, sweeps, scratch, gpu);
   if (sweeps.skipped != nullptr) backend.for_each(1, ForgetSkipped{sweeps.state, sweeps.skipped});
-  Queue<T> queue(backend, sweeps, scratch, gpu, maybe_lines);
+  Queue<T> queue(backend, sweeps, scratch, gpu, ways);
   for (std::int64_t k = 0; k < sweeps.sweeps; ++k) {
     if (k > 0) queue.arm_target();
     queue.half_sweep(sweeps.kind != SweepKind::backward, keep_lower);

@@ -303,6 +303,13 @@ std::vector<SweepTuning> tunings() {
   SweepTuning warps;
   warps.warps_from = 0;
   result.push_back(warps);
+  for (const bool always : {false, true}) {
+    SweepTuning walk;
+    walk.staged_per_row = 1000;
+    walk.walk_from = 0;
+    walk.walk_always = always;
+    result.push_back(walk);
+  }
   return result;
 }
 
@@ -632,6 +639,84 @@ TYPED_TEST(GpuSweeps, NeedAsMuchMemoryAsDocumented) {
   EXPECT_LE(this->scratch->bytes(), static_cast<std::size_t>(n) * sizeof(T) + 64);
   this->expect_same(make_case<T>("random", n, 1), {SweepKind::symmetric, 2, 1, 1}, "symmetric");
   EXPECT_LE(this->scratch->bytes(), static_cast<std::size_t>(n) * sizeof(T) * 3 / 2 + 64);
+}
+
+TYPED_TEST(GpuSweeps, NeedFourBytesARowMoreToWalk) {
+  using T = TypeParam;
+  const std::int64_t n = 1'000'000;
+  this->scratch->tuning = walking();
+  this->expect_same(generate::gauss_seidel_seed<T>(n), {SweepKind::symmetric, 1, 1, 1}, "symmetric");
+  EXPECT_LE(this->scratch->bytes(), static_cast<std::size_t>(n) * (sizeof(T) + 4) + 64);
+}
+
+/// Walks wherever it can.
+SweepTuning walking() {
+  SweepTuning tuning;
+  tuning.staged_per_row = 1000;
+  tuning.walk_from = 0;
+  tuning.walk_always = true;
+  return tuning;
+}
+
+TYPED_TEST(GpuSweeps, WalkThroughRegionsWhateverThePattern) {
+  Load load;
+  this->scratch->tuning = walking();
+  for (const std::string& pattern : patterns) {
+    for (const std::int64_t n : {2048, 2049, 8191, 20'011}) {
+      const auto A = make_case<TypeParam>(pattern, n, static_cast<unsigned>(n));
+      this->expect_same(A, {SweepKind::forward, 2, 1, 1}, pattern, 5, &load);
+      this->expect_same(A, {SweepKind::symmetric, 1, static_cast<TypeParam>(1.3), 3}, pattern, 2);
+      if (this->HasFatalFailure()) return;
+    }
+  }
+}
+
+TYPED_TEST(GpuSweeps, WalkToTheEndWhenColumnsAreNotSorted) {
+  using T = TypeParam;
+  const Watchdog watchdog(std::chrono::seconds(60));
+  constexpr std::int32_t n = 3000;
+  std::vector<std::int64_t> offsets = {0};
+  std::vector<std::int32_t> columns;
+  for (std::int32_t i = 0; i < n; ++i) {
+    // Rows of two groups, and two of one, that wait for each other.
+    if (i == 500) columns.insert(columns.end(), {2500, 3});
+    if (i == 2500) columns.insert(columns.end(), {500});
+    if (i == 1000) columns.insert(columns.end(), {1001});
+    if (i == 1001) columns.insert(columns.end(), {1000});
+    columns.push_back(i);
+    offsets.push_back(static_cast<std::int64_t>(columns.size()));
+  }
+  const std::vector<T> values(columns.size(), T{1});
+  const auto A =
+      Csr<T>::unchecked(n, n, Array<std::int64_t>(this->gpu, std::span<const std::int64_t>(offsets)),
+                        Array<std::int32_t>(this->gpu, std::span<const std::int32_t>(columns)),
+                        Array<T>(this->gpu, std::span<const T>(values)));
+  const Dense<T> b = random_vectors<T>(n, 1, 1).to(this->gpu);
+  this->scratch->tuning = walking();
+  Dense<T> x = random_vectors<T>(n, 1, 2).to(this->gpu);
+  this->queue(A, b, x, {SweepKind::forward, 1, 1, 1});
+  const Dense<T> result = x.to(Device());
+  EXPECT_TRUE(std::isnan(result.data()[500]) && std::isnan(result.data()[1000]));
+}
+
+TYPED_TEST(GpuSweeps, WalkThroughMoreRegionsThanFitOntoTheGpu) {
+  using T = TypeParam;
+  this->scratch->tuning = walking();
+  const auto A = generate::gauss_seidel_seed<T>(2'000'000);
+  this->expect_same(A, {SweepKind::symmetric, 1, 1, 1}, "the published statistics", 5);
+  this->expect_same(A, {SweepKind::forward, 1, 1, 9}, "of many right-hand sides");
+}
+
+TYPED_TEST(GpuSweeps, WalkWhereFewRowsWouldBeLeftOver) {
+  using T = TypeParam;
+  this->scratch->tuning.walk_from = 0;
+  const auto way = [&](int direction) { return this->backend->read(this->scratch->ways.data() + direction); };
+  this->expect_same(generate::gauss_seidel_seed<T>(300'000), {SweepKind::symmetric, 1, 1, 1}, "published");
+  EXPECT_EQ(way(0), -1);
+  EXPECT_EQ(way(1), 0) << "nearly all elements are known before a backward sweep";
+  this->expect_same(make_case<T>("tridiagonal", 50'000, 1), {SweepKind::symmetric, 1, 1, 1}, "tridiagonal");
+  EXPECT_EQ(way(0), 0);
+  EXPECT_EQ(way(1), 0);
 }
 
 TYPED_TEST(GpuSweeps, FollowNewValuesAndNewMatrices) {
