@@ -285,6 +285,15 @@ const std::vector<std::string> patterns = {"tridiagonal", "random", "banded", "a
                                            "lengths",     "holes",  "lower",  "unsymmetric", "diagonal"};
 constexpr SweepKind kinds[] = {SweepKind::forward, SweepKind::backward, SweepKind::symmetric};
 
+/// Walks wherever it can.
+SweepTuning walking() {
+  SweepTuning tuning;
+  tuning.staged_per_row = 1000;
+  tuning.walk_from = 0;
+  tuning.walk_always = true;
+  return tuning;
+}
+
 /// Every way to share rows out.
 std::vector<SweepTuning> tunings() {
   std::vector<SweepTuning> result;
@@ -303,13 +312,10 @@ std::vector<SweepTuning> tunings() {
   SweepTuning warps;
   warps.warps_from = 0;
   result.push_back(warps);
-  for (const bool always : {false, true}) {
-    SweepTuning walk;
-    walk.staged_per_row = 1000;
-    walk.walk_from = 0;
-    walk.walk_always = always;
-    result.push_back(walk);
-  }
+  result.push_back(walking());
+  SweepTuning choosing = walking();
+  choosing.walk_always = false;
+  result.push_back(choosing);
   return result;
 }
 
@@ -647,15 +653,6 @@ TYPED_TEST(GpuSweeps, NeedFourBytesARowMoreToWalk) {
   this->scratch->tuning = walking();
   this->expect_same(generate::gauss_seidel_seed<T>(n), {SweepKind::symmetric, 1, 1, 1}, "symmetric");
   EXPECT_LE(this->scratch->bytes(), static_cast<std::size_t>(n) * (sizeof(T) + 4) + 64);
-}
-
-/// Walks wherever it can.
-SweepTuning walking() {
-  SweepTuning tuning;
-  tuning.staged_per_row = 1000;
-  tuning.walk_from = 0;
-  tuning.walk_always = true;
-  return tuning;
 }
 
 TYPED_TEST(GpuSweeps, WalkThroughRegionsWhateverThePattern) {
