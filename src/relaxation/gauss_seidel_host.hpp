@@ -6,7 +6,9 @@
 #include "relaxation/gauss_seidel_sweep.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 namespace echelon::gauss_seidel {
 
@@ -72,6 +74,40 @@ struct ReadX {
   T operator()(std::int64_t j) const { return x[j]; }
 };
 
+/// `there` ? a : b, without a branch.
+template <class T>
+T choose(bool there, T a, T b) {
+  using Values [[gnu::vector_size(16)]] = T;
+  using Mask [[gnu::vector_size(16)]] = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+  return (Mask{there ? -1 : 0} ? Values{a} : Values{b})[0];
+}
+
+/// The sum of a lower part that its diagonal element follows. Where the lengths of rows cannot be foreseen, a
+/// branch taken wrongly costs more than a few elements: two are multiplied whether they are there or not, the
+/// diagonal one in place of what is missing, and only what is there is added.
+template <class T, class X>
+T sum_before_diagonal(const std::int32_t* columns, const T* values, std::int64_t k, std::int64_t diagonal,
+                      const X& x) {
+  constexpr std::int64_t unconditional = 2;
+  T sum = 0;
+  for (std::int64_t e = k; e < k + unconditional; ++e) {
+    const std::int64_t at = std::min(e, diagonal);
+    sum = choose(e < diagonal, multiply_add(values[at], x(columns[at]), sum), sum);
+  }
+  for (k += unconditional; k < diagonal; ++k) [[unlikely]] sum = multiply_add(values[k], x(columns[k]), sum);
+  return sum;
+}
+
+/// Asks for what a backward sweep needs about 64 rows of a lower triangle later: unlike the values that a
+/// forward sweep has just written, these are seldom in a cache. (Always inline: gcc drops calls of a function
+/// that only asks.)
+template <class T>
+[[gnu::always_inline]] inline void ask_ahead(const std::int32_t* columns, std::int64_t k, const T* x) {
+  constexpr std::int64_t distance = 128;
+  __builtin_prefetch(x + columns[std::max(k - distance, std::int64_t{0})]);
+  __builtin_prefetch(x + columns[std::max(k + 1 - distance, std::int64_t{0})]);
+}
+
 /// The sums of row i. new_x(j) and old_x(j) are unknowns where the sweep has been and where it has not;
 /// `previous` is the one that was computed just before, which need not go through memory on its way.
 template <Direction direction, class T, class NewX, class OldX>
@@ -91,10 +127,13 @@ RowSums<T> sums_of_row(const HalfSweep<T>& half, std::int64_t i, T previous, con
   }
   RowSums<T> sums;
   if (k < end && columns[end - 1] == i) {  // as in a lower triangle: nothing has to be looked for
-    for (; k < end - 1; ++k) {
-      sums.lower = multiply_add(values[k], forward ? new_x(columns[k]) : old_x(columns[k]), sums.lower);
+    if constexpr (forward) {
+      sums.lower = sum_before_diagonal(columns, values, k, end - 1, new_x);
+    } else {
+      ask_ahead(columns, k, old_x.x);
+      sums.lower = sum_before_diagonal(columns, values, k, end - 1, old_x);
     }
-    sums.diagonal = values[k];
+    sums.diagonal = values[end - 1];
     return sums;
   }
   const std::int64_t left = forward ? i - 1 : i;
@@ -113,13 +152,15 @@ RowSums<T> sums_of_row(const HalfSweep<T>& half, std::int64_t i, T previous, con
   return sums;
 }
 
-/// The new x_i from the sums of its row.
+/// The new x_i from the sums of its row; `skip` is set if its diagonal element is zero or missing.
 template <Direction direction, class T>
-T relaxed(const Relaxation<T>& relax, const RowSums<T>& sums, T b, T old_x) {
-  if (sums.diagonal == T{0}) [[unlikely]]
-    return one_nan(old_x);
-  return one_nan(direction == Direction::forward ? relax(b, sums.upper, sums.lower, sums.diagonal, old_x)
-                                                 : relax(b, sums.lower, sums.upper, sums.diagonal, old_x));
+T relaxed(const Relaxation<T>& relax, const RowSums<T>& sums, T b, T old_x, bool& skip) {
+  const T x = direction == Direction::forward ? relax(b, sums.upper, sums.lower, sums.diagonal, old_x)
+                                              : relax(b, sums.lower, sums.upper, sums.diagonal, old_x);
+  if (std::isfinite(x)) [[likely]]  // one test for a NaN and for a row to skip, whose factor is infinite
+    return x;
+  skip = sums.diagonal == T{0};
+  return one_nan(skip ? old_x : x);
 }
 
 }  // namespace echelon::gauss_seidel

@@ -152,13 +152,13 @@ struct ReadNew {
   std::int64_t base;  ///< the row at the ring's beginning; those before it are at its end
   std::int64_t length;
 
-  [[nodiscard]] std::atomic_ref<T> in_ring(std::int64_t row) const {
+  [[nodiscard]] T* in_ring(std::int64_t row) const {
     const std::int64_t place = row - base;
-    return std::atomic_ref<T>(ring[place < 0 ? place + length : place]);
+    return ring + (place < 0 ? place + length : place);
   }
   T operator()(std::int64_t j) const {
     const std::int64_t row = in_order<direction>(j, rows);
-    return row < settled ? x[j] : in_ring(row).load(std::memory_order_relaxed);
+    return std::atomic_ref<T>(*(row < settled ? x + j : in_ring(row))).load(std::memory_order_relaxed);
   }
 };
 
@@ -242,14 +242,14 @@ class Worker {
     const New first_column = new_x(chunk, 0);
     Values previous = values_before(begin(chunk), first_column);
     for (std::int64_t row = begin(chunk); row < end; ++row) {
-      for (Patience patience; !compute(half, first_column, row, previous);) {
-        if (window_.grain.defer) {
-          deferred_.push_back(row);
-          previous.fill(unwritten<T>);
-          break;
-        }
-        patience.wait();
-        previous = values_before(row, first_column);
+      if (compute<false>(half, first_column, row, previous)) [[likely]]
+        continue;
+      if (window_.grain.defer) {
+        deferred_.push_back(row);
+        previous.fill(unwritten<T>);
+        continue;
+      }
+      for (Patience patience; !compute<true>(half, first_column, row, previous); patience.wait()) {
       }
     }
     compute_deferred(first_column);
@@ -260,7 +260,7 @@ class Worker {
     while (!deferred_.empty()) {
       const auto computed = [&](std::int64_t row) {
         Values previous = values_before(row, first_column);
-        return compute(window_.half, first_column, row, previous);
+        return compute<true>(window_.half, first_column, row, previous);
       };
       const auto end = std::remove_if(deferred_.begin(), deferred_.end(), computed);
       if (end == deferred_.end()) patience.wait();
@@ -280,7 +280,8 @@ class Worker {
   }
 
   /// Computes a row and publishes its values, which become the previous ones; false if it needs values that
-  /// are not there yet.
+  /// are not there yet. Unless it is `thorough`, it takes a NaN for the sign of one.
+  template <bool thorough>
   bool compute(const HalfSweep<T>& half, New new_x, std::int64_t row, Values& previous) {
     const std::int64_t i = in_order<direction>(row, half.rows);
     const std::int64_t columns = single ? 1 : half.right_hand_sides;
@@ -288,18 +289,15 @@ class Worker {
     bool skip = false;
     for (std::int64_t c = 0; c < columns; ++c) {
       T& before = previous[static_cast<std::size_t>(c)];
-      RowSums<T> sums;
-      for (bool complete = false;; complete = true) {
-        sums = sums_of_row<direction>(half, i, before, new_x, ReadX<T>{new_x.x});
-        const T waited_for = direction == Direction::forward ? sums.lower : sums.upper;
-        if (waited_for == waited_for || complete) [[likely]]
-          break;
-        if (!all_written(i, new_x)) return false;
+      RowSums<T> sums = sums_of_row<direction>(half, i, before, new_x, ReadX<T>{new_x.x});
+      const T waited_for = direction == Direction::forward ? sums.lower : sums.upper;
+      if (waited_for != waited_for) [[unlikely]] {
+        if (!thorough || !all_written(i, new_x)) return false;
         if (row > 0) before = new_x(in_order<direction>(row - 1, half.rows));
+        sums = sums_of_row<direction>(half, i, before, new_x, ReadX<T>{new_x.x});
       }
-      before = relaxed<direction>(half.relax, sums, *b, new_x.x[i]);
-      new_x.in_ring(row).store(before, std::memory_order_relaxed);
-      skip = sums.diagonal == T{0};
+      before = relaxed<direction>(half.relax, sums, *b, new_x.x[i], skip);
+      std::atomic_ref<T>(*new_x.in_ring(row)).store(before, std::memory_order_relaxed);
       new_x.x += half.leading_x;
       new_x.ring += new_x.length;
       b += half.leading_b;

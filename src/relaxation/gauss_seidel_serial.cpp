@@ -25,9 +25,8 @@ SkippedRows sweep_in_place(const HalfSweep<T> half) {
       T* x = half.x + c * half.leading_x;
       T& value = previous[static_cast<std::size_t>(c)];
       const RowSums<T> sums = sums_of_row<direction>(half, i, value, ReadX<T>{x}, ReadX<T>{x});
-      value = relaxed<direction>(half.relax, sums, half.b[i + c * half.leading_b], x[i]);
+      value = relaxed<direction>(half.relax, sums, half.b[i + c * half.leading_b], x[i], skip);
       x[i] = value;
-      skip = sums.diagonal == T{0};
     }
     if (skip) [[unlikely]]
       skipped = combine(skipped, SkippedRows{1, i});

@@ -244,6 +244,57 @@ TEST(GaussSeidelSweeps, Grids) {
   check(generate::gauss_seidel_seed<float>(10'000), 2, 1);
 }
 
+/// Rows of 1 to 40 elements, mostly few, the last of which is the diagonal one.
+Csr<double> ragged_triangle(std::int32_t n) {
+  std::mt19937 random(2);
+  test::Problem problem;
+  problem.n = n;
+  for (std::int32_t i = 0; i < n; ++i) {
+    problem.elements.push_back({i, i, 2});
+    const auto most = static_cast<std::int32_t>(random() % 50 == 0 ? 40 : random() % 4);
+    for (std::int32_t k = 1; k <= std::min(i, most); ++k) {
+      if (random() % 4 != 0) problem.elements.push_back({i, i - k * std::max(i / 64, 1), some(random)});
+    }
+  }
+  return problem.csr<double>();
+}
+
+/// Their rows are summed in a way of their own, which multiplies with what is not part of a sum.
+TEST(GaussSeidelSweeps, LowerTriangles) {
+  for (const std::int32_t n : {1, 31, 33, 1025, 3000}) {
+    SCOPED_TRACE(n);
+    const Csr<double> A = ragged_triangle(n);
+    check(A, 1, 1);
+    check(A, 2, 1.3);
+  }
+  Csr<double> A = ragged_triangle(1025);
+  const auto diagonal = [&](std::int64_t i) -> double& { return A.values()[A.row_offsets()[i + 1] - 1]; };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  diagonal(200) = 0;
+  diagonal(1000) = -0.0;
+  diagonal(600) = 1e-310;  // its reciprocal is infinite
+  diagonal(700) = infinity;
+  diagonal(800) = nan;
+  const Dense<double> b = random_dense<double>(A.rows(), 1, 1);
+  Dense<double> x = random_dense<double>(A.rows(), 1, 2);
+  for (const double bad : {nan, -infinity}) {
+    for (std::int64_t i = 900; i < 920; i += 3) x(i, 0) = bad;  // not seen by a forward sweep for omega = 1
+    for (const double omega : {1.0, 1.5}) {
+      for (const SweepKind kind : kinds) {
+        const SweepOptions options{.kind = kind, .sweeps = 1, .omega = omega};
+        const Dense<double> expected = plain_sweeps(A, b, x, options);
+        Dense<double> serial = x;
+        const SweepReport report = GaussSeidel<double>(Device::serial()).sweep(A, b, serial, options);
+        EXPECT_EQ(report.skipped_rows, 2);
+        EXPECT_EQ(report.first_skipped_row, 200);
+        expect_same_bits(serial, expected);
+        expect_same_bits(parallel_sweeps(3, A, b, x, options), expected);
+      }
+    }
+  }
+}
+
 TEST(GaussSeidelSweeps, ManyRightHandSides) {
   for (const std::int64_t columns : {0, 2, 7, 8, 9, 64}) check_both(scattered(257, 4, 8), 257, columns);
   check(generate::poisson_2d<double>(50, 20), 9, 1);
