@@ -88,13 +88,12 @@ T choose(bool there, T a, T b) {
 template <class T, class X>
 T sum_before_diagonal(const std::int32_t* columns, const T* values, std::int64_t k, std::int64_t diagonal,
                       const X& x) {
-  constexpr std::int64_t unconditional = 2;
-  T sum = 0;
-  for (std::int64_t e = k; e < k + unconditional; ++e) {
+  const auto add = [&](std::int64_t e, T sum) {
     const std::int64_t at = std::min(e, diagonal);
-    sum = choose(e < diagonal, multiply_add(values[at], x(columns[at]), sum), sum);
-  }
-  for (k += unconditional; k < diagonal; ++k) [[unlikely]] sum = multiply_add(values[k], x(columns[k]), sum);
+    return choose(e < diagonal, multiply_add(values[at], x(columns[at]), sum), sum);
+  };
+  T sum = add(k + 1, add(k, T{0}));
+  for (k += 2; k < diagonal; ++k) [[unlikely]] sum = multiply_add(values[k], x(columns[k]), sum);
   return sum;
 }
 
@@ -152,15 +151,18 @@ RowSums<T> sums_of_row(const HalfSweep<T>& half, std::int64_t i, T previous, con
   return sums;
 }
 
-/// The new x_i from the sums of its row; `skip` is set if its diagonal element is zero or missing.
-template <Direction direction, class T>
-T relaxed(const Relaxation<T>& relax, const RowSums<T>& sums, T b, T old_x, bool& skip) {
-  const T x = direction == Direction::forward ? relax(b, sums.upper, sums.lower, sums.diagonal, old_x)
-                                              : relax(b, sums.lower, sums.upper, sums.diagonal, old_x);
+/// The new x_i from the sums of its row; old_x(i) is only asked for where it counts. `skip` is set if the
+/// diagonal element is zero or missing.
+template <Direction direction, class T, class OldX>
+T relaxed(const Relaxation<T>& relax, const RowSums<T>& sums, T b, std::int64_t i, const OldX& old_x,
+          bool& skip) {
+  const T first = direction == Direction::forward ? sums.upper : sums.lower;
+  const T second = direction == Direction::forward ? sums.lower : sums.upper;
+  const T x = relax(b, first, second, sums.diagonal, relax.omega == T{1} ? T{0} : old_x(i));
   if (std::isfinite(x)) [[likely]]  // one test for a NaN and for a row to skip, whose factor is infinite
     return x;
   skip = sums.diagonal == T{0};
-  return one_nan(skip ? old_x : x);
+  return one_nan(skip ? old_x(i) : x);
 }
 
 }  // namespace echelon::gauss_seidel

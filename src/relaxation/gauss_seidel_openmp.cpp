@@ -5,18 +5,19 @@
 // threads, thread k computes chunks k, k + t, k + 2 t and so on, each row as soon as the values that it needs
 // are there.
 //
-// New values first go to a ring, which holds a window of rows. An element of the ring that nobody has written
-// holds a NaN with bits that no written value has: the value is its own flag, and an element is read and
-// written in one piece, so nothing else has to be ordered. A NaN spreads through every sum, so a row is
-// computed first and looked at afterwards: only if its sum is a NaN does the thread look whether one of the
-// values was missing.
+// An element of X that is to be computed soon holds a NaN with bits that no written value has: the value is
+// its own flag, and an element is read and written in one piece, so nothing else has to be ordered. A NaN
+// spreads through every sum, so a row is computed first and looked at afterwards: only if its sum is a NaN
+// does the thread look whether one of the values was missing. So a value where the sweep has been is read
+// from X like any other.
 //
-// X keeps the old values until nobody needs them. When all chunks up to c - w are done, no row that comes
-// needs an old value from there. Before it computes chunk c a thread waits for that, copies chunk c - w from
-// the ring to X, and prepares the ring for chunk c + w. So a pattern need not be symmetric, and memory for 4
-// w chunks is enough: who computes chunk c finds chunks up to c - 2 w in X, and later ones in the ring. As w
-// is a multiple of t, a place in the ring is written, copied and prepared by one thread, in whose cache it
-// stays.
+// The old values that are overwritten so are set aside, in a ring that holds a window of chunks. Before it
+// computes chunk c a thread waits until all chunks up to c - w are done, and then sets chunk c + 2 w aside.
+// Who computes chunk c knows that nobody has got to chunk c + w, and that all chunks up to c + w have been
+// set aside: it reads old values up to there from the ring. Further on it reads X; if it finds the NaN there,
+// it looks in the ring, too. So a pattern need not be symmetric, and memory for 3 w chunks is enough: the
+// place of chunk c is taken by chunk c + 3 w when all chunks up to c are done. As w is a multiple of t, a
+// place in the ring belongs to one thread, in whose cache it stays.
 //
 // Nobody waits for a later chunk, and all threads of the team are running: there is no deadlock.
 #include "backend/openmp/openmp.hpp"
@@ -81,8 +82,9 @@ class Patience {
 
 /// How rows are cut into chunks, and what a thread does about a row that it cannot compute yet.
 struct Grain {
-  std::int64_t rows;  ///< of a chunk
-  bool defer;         ///< go on with the next rows, or wait
+  std::int64_t rows;   ///< of a chunk
+  std::int64_t turns;  ///< by how many chunks of its own a thread may be ahead of others
+  bool defer;          ///< go on with the next rows, or wait
 };
 
 template <class T>
@@ -108,7 +110,7 @@ template <Direction direction, class T>
 Grain choose_grain(const HalfSweep<T>& half) {
   constexpr std::int64_t shortest_line = 32;
   constexpr std::int64_t longest_line = 4096;
-  constexpr std::int64_t loose_rows = 8192;
+  constexpr std::int64_t loose_rows = 16384;
   constexpr std::int64_t least_rows = 64;
   const std::int64_t reach = std::min(longest_line, half.rows / 32);
   std::array<std::int64_t, 3> lengths{};
@@ -119,13 +121,14 @@ Grain choose_grain(const HalfSweep<T>& half) {
   }
   std::sort(lengths.begin(), lengths.end());
   const std::int64_t line = lengths[1];
-  if (line < shortest_line) return {std::clamp(half.rows / 16, least_rows, loose_rows), true};
-  return {(least_rows + line - 1) / line * line, false};
+  if (line < shortest_line) return {std::clamp(half.rows / 16, least_rows, loose_rows), 1, true};
+  return {(least_rows + line - 1) / line * line, 2, false};
 }
 
-/// How many chunks a thread has done. Each has a cache line to itself.
+/// How many chunks of its own a thread has done and set aside. Each has a cache line to itself.
 struct alignas(64) Progress {
-  std::int64_t chunks = 0;
+  std::int64_t done = 0;
+  std::int64_t aside = 0;
 };
 
 /// What the threads share in one half of a sweep.
@@ -134,31 +137,48 @@ struct Window {
   HalfSweep<T> half;
   Grain grain;
   std::int64_t threads;
-  std::int64_t width;   ///< in chunks
-  std::int64_t chunks;  ///< of the matrix; with `width` more, empty ones, the last ones get to X
+  std::int64_t width;  ///< in chunks
+  std::int64_t chunks;
   T* ring;              ///< for each right-hand side
-  std::int64_t length;  ///< of a ring: 4 width chunks
+  std::int64_t length;  ///< of a ring: 3 width chunks
   Progress* progress;   ///< for each thread
 };
 
-/// Values of one right-hand side where the sweep has been: of rows before `settled` in X, of later ones in
-/// the ring. Rows are in the order of the sweep.
-template <Direction direction, class T>
+/// Values of one right-hand side where the sweep has been.
+template <class T>
 struct ReadNew {
+  T* x;
+  T operator()(std::int64_t j) const { return std::atomic_ref<T>(x[j]).load(std::memory_order_relaxed); }
+};
+
+/// Values of one right-hand side where the sweep has not been. Rows are in the order of the sweep.
+template <Direction direction, class T>
+struct ReadOld {
   T* x;
   T* ring;
   std::int64_t rows;
-  std::int64_t settled;
-  std::int64_t base;  ///< the row at the ring's beginning; those before it are at its end
+  std::int64_t aside;  ///< rows before this one have been set aside, later ones perhaps
+  std::int64_t base;   ///< the row at the ring's beginning, or a ring further on
   std::int64_t length;
+  const Window<T>* window;
 
   [[nodiscard]] T* in_ring(std::int64_t row) const {
     const std::int64_t place = row - base;
-    return ring + (place < 0 ? place + length : place);
+    return ring + (place < length ? place : place - length);
   }
   T operator()(std::int64_t j) const {
     const std::int64_t row = in_order<direction>(j, rows);
-    return std::atomic_ref<T>(*(row < settled ? x + j : in_ring(row))).load(std::memory_order_relaxed);
+    T* const at = row < aside ? in_ring(row) : x + j;
+    const T value = std::atomic_ref<T>(*at).load(std::memory_order_acquire);
+    if (is_written(value) || row < aside) [[likely]]
+      return value;
+    return has_been_set_aside(row) ? *in_ring(row) : value;
+  }
+  /// Or had these bits from the beginning.
+  [[nodiscard]] bool has_been_set_aside(std::int64_t row) const {
+    const std::int64_t chunk = row / window->grain.rows;
+    const std::atomic_ref<std::int64_t> count(window->progress[chunk % window->threads].aside);
+    return chunk / window->threads < count.load(std::memory_order_acquire);
   }
 };
 
@@ -170,37 +190,37 @@ class Worker {
       : window_(window), thread_(thread), seen_(static_cast<std::size_t>(window.threads), 0) {}
 
   SkippedRows run() {
-    std::atomic_ref<std::int64_t> done(window_.progress[thread_].chunks);
-    for (std::int64_t chunk = thread_; chunk < window_.chunks + window_.width; chunk += window_.threads) {
+    std::atomic_ref<std::int64_t> done(window_.progress[thread_].done);
+    const std::int64_t ahead = 2 * window_.width;
+    for (std::int64_t chunk = thread_; chunk < ahead; chunk += window_.threads) set_aside(chunk);
+#pragma omp barrier
+    for (std::int64_t chunk = thread_; chunk < window_.chunks; chunk += window_.threads) {
       wait_until_done(chunk - window_.width);
-      copy_to_x(chunk - window_.width);
-      prepare_ring(chunk + window_.width);
-      if (chunk < window_.chunks) sweep_chunk(chunk);
+      set_aside(chunk + ahead);
+      sweep_chunk(chunk);
       done.store(chunk / window_.threads + 1, std::memory_order_release);
     }
     return skipped_;
   }
 
  private:
-  using New = ReadNew<direction, T>;
+  using New = ReadNew<T>;
+  using Old = ReadOld<direction, T>;
   using Values = std::array<T, single ? 1 : columns_at_once>;
 
   /// In the order of the sweep.
   [[nodiscard]] std::int64_t begin(std::int64_t chunk) const {
     return std::min(chunk * window_.grain.rows, window_.half.rows);
   }
-  [[nodiscard]] T* place_in_ring(std::int64_t chunk) const {
-    return window_.ring + chunk * window_.grain.rows % window_.length;
-  }
-  /// For the rows of a chunk.
-  [[nodiscard]] New new_x(std::int64_t chunk, std::int64_t c) const {
-    const HalfSweep<T>& half = window_.half;
-    return {.x = half.x + c * half.leading_x,
-            .ring = window_.ring + c * window_.length,
-            .rows = half.rows,
-            .settled = begin(std::max<std::int64_t>(chunk - 2 * window_.width + 1, 0)),
+  /// Of the first right-hand side, for the rows of a chunk.
+  [[nodiscard]] Old old_x(std::int64_t chunk) const {
+    return {.x = window_.half.x,
+            .ring = window_.ring,
+            .rows = window_.half.rows,
+            .aside = begin(chunk + window_.width + 1),
             .base = begin(chunk) / window_.length * window_.length,
-            .length = window_.length};
+            .length = window_.length,
+            .window = &window_};
   }
 
   /// Until the chunks before and this one are.
@@ -208,73 +228,92 @@ class Worker {
     for (std::int64_t t = 0; t < window_.threads && t <= chunk; ++t) {
       const std::int64_t needed = (chunk - t) / window_.threads + 1;
       std::int64_t& seen = seen_[static_cast<std::size_t>(t)];
-      std::atomic_ref<std::int64_t> done(window_.progress[t].chunks);
+      std::atomic_ref<std::int64_t> done(window_.progress[t].done);
       if (seen < needed) seen = done.load(std::memory_order_acquire);
       for (Patience patience; seen < needed; seen = done.load(std::memory_order_acquire)) patience.wait();
     }
   }
 
-  void copy_to_x(std::int64_t chunk) const {
-    if (chunk < 0) return;
+  /// Who sees the NaN in X finds the old value in the ring, and can find out that it is there.
+  void set_aside(std::int64_t chunk) const {
+    if (chunk >= window_.chunks) return;
     const HalfSweep<T>& half = window_.half;
+    const std::int64_t first = in_order<direction>(begin(chunk), half.rows);
     const std::int64_t size = begin(chunk + 1) - begin(chunk);
+    constexpr std::int64_t step = direction == Direction::forward ? 1 : -1;
+    T* ring = window_.ring + chunk * window_.grain.rows % window_.length;
     for (std::int64_t c = 0; c < half.right_hand_sides; ++c) {
-      const T* from = place_in_ring(chunk) + c * window_.length;
-      T* x = half.x + c * half.leading_x;
-      if constexpr (direction == Direction::forward) {
-        std::copy_n(from, size, x + begin(chunk));
-      } else {
-        std::reverse_copy(from, from + size, x + half.rows - begin(chunk + 1));
-      }
+      const T* x = half.x + c * half.leading_x + first;
+      for (std::int64_t k = 0; k < size; ++k) ring[c * window_.length + k] = x[k * step];
     }
-  }
-
-  void prepare_ring(std::int64_t chunk) const {
-    for (std::int64_t c = 0; c < window_.half.right_hand_sides; ++c) {
-      std::fill_n(place_in_ring(chunk) + c * window_.length, window_.grain.rows, unwritten<T>);
+    std::atomic_ref<std::int64_t> aside(window_.progress[thread_].aside);
+    aside.store(chunk / window_.threads + 1, std::memory_order_release);
+    for (std::int64_t c = 0; c < half.right_hand_sides; ++c) {
+      T* x = half.x + c * half.leading_x + first;
+      for (std::int64_t k = 0; k < size; ++k) {
+        std::atomic_ref<T>(x[k * step]).store(unwritten<T>, std::memory_order_release);
+      }
     }
   }
 
   void sweep_chunk(std::int64_t chunk) {
-    const std::int64_t end = begin(chunk + 1);
-    // Copies: the compiler would have to read these again after every access to the ring.
-    const HalfSweep<T> half = window_.half;
-    const New first_column = new_x(chunk, 0);
-    Values previous = values_before(begin(chunk), first_column);
-    for (std::int64_t row = begin(chunk); row < end; ++row) {
-      if (compute<false>(half, first_column, row, previous)) [[likely]]
-        continue;
+    const Old old = old_x(chunk);
+    with_fused_multiply_add([&] {
       if (window_.grain.defer) {
-        deferred_.push_back(row);
-        previous.fill(unwritten<T>);
-        continue;
+        sweep_loose_rows(old, begin(chunk), begin(chunk + 1));
+        sweep_deferred_rows(old);
+      } else {
+        sweep_rows(old, begin(chunk), begin(chunk + 1));
       }
-      for (Patience patience; !compute<true>(half, first_column, row, previous); patience.wait()) {
-      }
-    }
-    compute_deferred(first_column);
-  }
-
-  void compute_deferred(const New& first_column) {
+    });
     Patience patience;
     while (!deferred_.empty()) {
-      const auto computed = [&](std::int64_t row) {
-        Values previous = values_before(row, first_column);
-        return compute<true>(window_.half, first_column, row, previous);
-      };
+      const auto computed = [&](std::int64_t row) { return compute_thoroughly(old, row); };
       const auto end = std::remove_if(deferred_.begin(), deferred_.end(), computed);
       if (end == deferred_.end()) patience.wait();
       deferred_.erase(end, deferred_.end());
     }
   }
 
-  [[nodiscard]] Values values_before(std::int64_t row, New new_x) const {
+  // These loops over rows have copies of what they read, which nobody else gets hold of: the compiler would
+  // have to read it again after every access to X.
+
+  void sweep_rows(const Old old_x, std::int64_t row, const std::int64_t end) {
+    const HalfSweep<T> half = window_.half;
+    for (Values previous = values_before(half, row); row < end; ++row) {
+      if (compute<false>(half, old_x, row, previous)) [[likely]]
+        continue;
+      for (Patience patience; !compute_thoroughly(old_x, row);) patience.wait();
+      previous = values_before(half, row + 1);
+    }
+  }
+
+  void sweep_loose_rows(const Old old_x, std::int64_t row, const std::int64_t end) {
+    const HalfSweep<T> half = window_.half;
+    for (Values previous = values_before(half, row); row < end; ++row) {
+      if (compute<false>(half, old_x, row, previous)) [[likely]]
+        continue;
+      deferred_.push_back(row);
+      previous.fill(unwritten<T>);
+    }
+  }
+
+  /// Once, which does for most of them.
+  void sweep_deferred_rows(const Old old_x) {
+    const HalfSweep<T> half = window_.half;
+    const auto computed = [&](std::int64_t row) {
+      Values previous = values_before(half, row);
+      return compute<false>(half, old_x, row, previous);
+    };
+    deferred_.erase(std::remove_if(deferred_.begin(), deferred_.end(), computed), deferred_.end());
+  }
+
+  [[nodiscard]] static Values values_before(const HalfSweep<T>& half, std::int64_t row) {
     Values values{};
     if (row == 0) return values;
-    for (std::size_t c = 0; c < (single ? 1 : static_cast<std::size_t>(window_.half.right_hand_sides)); ++c) {
-      values[c] = new_x(in_order<direction>(row - 1, new_x.rows));
-      new_x.x += window_.half.leading_x;
-      new_x.ring += new_x.length;
+    for (std::int64_t c = 0; c < (single ? 1 : half.right_hand_sides); ++c) {
+      const New new_x{half.x + c * half.leading_x};
+      values[static_cast<std::size_t>(c)] = new_x(in_order<direction>(row - 1, half.rows));
     }
     return values;
   }
@@ -282,24 +321,25 @@ class Worker {
   /// Computes a row and publishes its values, which become the previous ones; false if it needs values that
   /// are not there yet. Unless it is `thorough`, it takes a NaN for the sign of one.
   template <bool thorough>
-  bool compute(const HalfSweep<T>& half, New new_x, std::int64_t row, Values& previous) {
+  bool compute(const HalfSweep<T>& half, Old old_x, std::int64_t row, Values& previous) {
     const std::int64_t i = in_order<direction>(row, half.rows);
     const std::int64_t columns = single ? 1 : half.right_hand_sides;
     const T* b = half.b + i;
     bool skip = false;
     for (std::int64_t c = 0; c < columns; ++c) {
+      const New new_x{old_x.x};
       T& before = previous[static_cast<std::size_t>(c)];
-      RowSums<T> sums = sums_of_row<direction>(half, i, before, new_x, ReadX<T>{new_x.x});
+      RowSums<T> sums = sums_of_row<direction>(half, i, before, new_x, old_x);
       const T waited_for = direction == Direction::forward ? sums.lower : sums.upper;
       if (waited_for != waited_for) [[unlikely]] {
         if (!thorough || !all_written(i, new_x)) return false;
         if (row > 0) before = new_x(in_order<direction>(row - 1, half.rows));
-        sums = sums_of_row<direction>(half, i, before, new_x, ReadX<T>{new_x.x});
+        sums = sums_of_row<direction>(half, i, before, new_x, old_x);
       }
-      before = relaxed<direction>(half.relax, sums, *b, new_x.x[i], skip);
-      std::atomic_ref<T>(*new_x.in_ring(row)).store(before, std::memory_order_relaxed);
-      new_x.x += half.leading_x;
-      new_x.ring += new_x.length;
+      before = relaxed<direction>(half.relax, sums, *b, i, old_x, skip);
+      std::atomic_ref<T>(new_x.x[i]).store(before, std::memory_order_relaxed);
+      old_x.x += half.leading_x;
+      old_x.ring += old_x.length;
       b += half.leading_b;
     }
     if (skip) [[unlikely]]
@@ -307,7 +347,16 @@ class Worker {
     return true;
   }
 
-  [[gnu::noinline]] bool all_written(std::int64_t i, const New& new_x) const {
+  /// Not part of the loops over rows, which the compiler makes a better job of without it.
+  [[gnu::noinline]] bool compute_thoroughly(Old old_x, std::int64_t row) {
+    const HalfSweep<T>& half = window_.half;
+    Values previous = values_before(half, row);
+    bool computed = false;
+    with_fused_multiply_add([&] { computed = compute<true>(half, old_x, row, previous); });
+    return computed;
+  }
+
+  [[gnu::noinline]] bool all_written(std::int64_t i, New new_x) const {
     const HalfSweep<T>& half = window_.half;
     const RowParts parts = split_row(half.column_indices, half.row_offsets[i], half.row_offsets[i + 1], i);
     constexpr bool forward = direction == Direction::forward;
@@ -336,14 +385,13 @@ T* at_least(Array<T>& array, std::int64_t size) {
 
 template <Direction direction, class T>
 SkippedRows sweep_together(int threads, const HalfSweep<T>& half, SweepScratch<OpenMp, T>& scratch) {
-  constexpr std::int64_t turns = 2;  // of each thread, in a window
   const Grain grain = choose_grain<direction>(half);
-  const std::int64_t most = 4 * turns * threads * grain.rows;
+  const std::int64_t most = 3 * grain.turns * threads * grain.rows;
   std::vector<Progress> progress(static_cast<std::size_t>(threads));
   Window<T> window{.half = half,
                    .grain = grain,
                    .threads = threads,
-                   .width = turns * threads,
+                   .width = grain.turns * threads,
                    .chunks = (half.rows + grain.rows - 1) / grain.rows,
                    .ring = at_least(scratch.ring, most * half.right_hand_sides),
                    .length = most,
@@ -355,16 +403,16 @@ SkippedRows sweep_together(int threads, const HalfSweep<T>& half, SweepScratch<O
     {
       // OpenMP may give fewer threads than asked for.
       window.threads = omp_get_num_threads();
-      window.width = turns * window.threads;
-      window.length = 4 * window.width * grain.rows;
-      std::fill_n(window.ring, window.length * half.right_hand_sides, unwritten<T>);
+      window.width = grain.turns * window.threads;
+      window.length = 3 * window.width * grain.rows;
     }
     SkippedRows own;
     const std::int64_t thread = omp_get_thread_num();
-    with_fused_multiply_add([&] {
-      own = half.right_hand_sides == 1 ? Worker<direction, true, T>(window, thread).run()
-                                       : Worker<direction, false, T>(window, thread).run();
-    });
+    if (half.right_hand_sides == 1) {
+      own = Worker<direction, true, T>(window, thread).run();
+    } else {
+      own = Worker<direction, false, T>(window, thread).run();
+    }
 #pragma omp critical
     skipped = combine(skipped, own);
   }

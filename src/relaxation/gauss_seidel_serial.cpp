@@ -24,8 +24,9 @@ SkippedRows sweep_in_place(const HalfSweep<T> half) {
     for (std::int64_t c = 0; c < columns; ++c) {
       T* x = half.x + c * half.leading_x;
       T& value = previous[static_cast<std::size_t>(c)];
-      const RowSums<T> sums = sums_of_row<direction>(half, i, value, ReadX<T>{x}, ReadX<T>{x});
-      value = relaxed<direction>(half.relax, sums, half.b[i + c * half.leading_b], x[i], skip);
+      const ReadX<T> read{x};
+      const RowSums<T> sums = sums_of_row<direction>(half, i, value, read, read);
+      value = relaxed<direction>(half.relax, sums, half.b[i + c * half.leading_b], i, read, skip);
       x[i] = value;
     }
     if (skip) [[unlikely]]

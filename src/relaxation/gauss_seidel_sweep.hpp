@@ -63,7 +63,7 @@ class SweepScratch<Serial, T> {
   [[nodiscard]] std::size_t bytes() const { return 0; }
 };
 
-/// A ring of new values on their way from thread to thread.
+/// A ring of old values that rows still need.
 template <class T>
 class SweepScratch<OpenMp, T> {
  public:
