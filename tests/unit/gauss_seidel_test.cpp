@@ -384,6 +384,25 @@ TEST(GaussSeidelSweeps, NanAndInfSpreadAsOnOneCore) {
   }
 }
 
+/// Old values with the bits that mark what has yet to come, near and far.
+TEST(GaussSeidelSweeps, OldValuesThatLookLikeMissingOnes) {
+  test::Problem problem;
+  problem.n = 3000;
+  problem.elements = scattered(problem.n, 1, 10);
+  const Csr<double> A = problem.csr<double>();
+  const Dense<double> b = random_dense<double>(A.rows(), 2, 1);
+  Dense<double> x = random_dense<double>(A.rows(), 2, 2);
+  for (std::int64_t i = 5; i < A.rows(); i += 400) x(i, i % 2) = std::nan("1");
+  for (const SweepKind kind : kinds) {
+    const SweepOptions options{.kind = kind, .sweeps = 1, .omega = 1};
+    const Dense<double> expected = plain_sweeps(A, b, x, options);
+    EXPECT_GT(std::count_if(expected.data(), expected.data() + 6000, [](double v) { return v == v; }), 500);
+    for (const int threads : {2, 3}) {
+      expect_same_bits(parallel_sweeps(threads, A, b, x, options), expected);
+    }
+  }
+}
+
 TEST(GaussSeidelSweeps, RowsWithoutADiagonalKeepTheirX) {
   std::vector<Triplet<double>> elements = scattered(300, 3, 9);
   std::erase_if(elements, [](const auto& e) { return e.row == e.column && (e.row == 7 || e.row == 299); });
