@@ -40,7 +40,7 @@ __device__ inline MajorityLength majority_of_warp(MajorityLength vote) {
 }
 
 /// One block, in which each thread looks at a row.
-__global__ inline void __launch_bounds__(sampled_rows)
+static __global__ void __launch_bounds__(sampled_rows)
     suggest_line_length(std::int64_t rows, const std::int64_t* row_offsets,
                         const std::int32_t* column_indices, std::int32_t* line_length) {
   __shared__ MajorityLength of_warps[sampled_rows / 32];

@@ -72,7 +72,7 @@ __device__ bool walking_pays(const RowSample& sample, std::int64_t first) {
 
 /// A block for each direction, forward first. `line_length`: what was found before, unless null; `always`:
 /// walk in any case.
-__global__ inline void __launch_bounds__(1024)
+static __global__ void __launch_bounds__(1024)
     choose_ways(const RowSample sample, const std::int32_t* line_length, bool always, std::int32_t* ways) {
   const bool forward = blockIdx.x == 0;
   const std::int32_t found = line_length == nullptr ? 0 : *line_length;
