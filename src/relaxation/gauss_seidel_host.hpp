@@ -6,6 +6,7 @@
 #include "relaxation/gauss_seidel_sweep.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
@@ -78,8 +79,10 @@ struct ReadX {
 template <class T>
 T choose(bool there, T a, T b) {
   using Values [[gnu::vector_size(16)]] = T;
-  using Mask [[gnu::vector_size(16)]] = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
-  return (Mask{there ? -1 : 0} ? Values{a} : Values{b})[0];
+  using Bits [[gnu::vector_size(16)]] = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+  const Bits mask{there ? -1 : 0};
+  const Bits chosen = (std::bit_cast<Bits>(Values{a}) & mask) | (std::bit_cast<Bits>(Values{b}) & ~mask);
+  return std::bit_cast<Values>(chosen)[0];
 }
 
 /// The sum of a lower part that its diagonal element follows. Where the lengths of rows cannot be foreseen, a
