@@ -40,6 +40,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     sweep_along_lines(const __grid_constant__ DeviceSweep<T> task) {
   if (!task.is_wanted(Way::lines)) return;
   const std::int32_t length = *task.line_length;
+  const std::int64_t nonzeros = task.row_offsets[task.rows];
   const std::int64_t bundle_rows = std::int64_t{warp_lanes} * length;
   const unsigned wanted =
       static_cast<unsigned>((task.rows + bundle_rows - 1) / bundle_rows) * task.right_hand_sides;
@@ -52,14 +53,21 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     }
     LineStorage<T, Shape>& storage = line_storage<T, Shape>();
     if (threadIdx.x < warp_lanes) {
-      storage.latest.done[threadIdx.x] = 0;
       storage.opened.closed[threadIdx.x] = 0;
-      for (auto& opened : storage.opened.opened) opened[threadIdx.x] = 0;
+      for (auto& row : storage.opened.row) row.opened[threadIdx.x] = 0;
+    }
+    // As if the lines went on before their first rows.
+    for (int k = static_cast<int>(threadIdx.x); k < storage.latest.span; k += Shape::threads) {
+      storage.latest.of[k].source = k - storage.latest.span;
     }
     __syncthreads();
     const unsigned number = ticket / task.right_hand_sides;
-    const Bundle<T, forward> bundle{task, length, static_cast<std::int32_t>(number * bundle_rows),
-                                    ticket % task.right_hand_sides, 1.0f / static_cast<float>(length)};
+    const Bundle<T, forward> bundle{task,
+                                    nonzeros,
+                                    length,
+                                    static_cast<std::int32_t>(number * bundle_rows),
+                                    ticket % task.right_hand_sides,
+                                    1.0f / static_cast<float>(length)};
     if (warp == 0) {
       T partial[chain_limit];
       LineFollower<T, forward, Shape>(bundle, partial).follow_lines();

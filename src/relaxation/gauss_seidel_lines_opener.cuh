@@ -40,8 +40,13 @@ class LineOpener {
     line_ = opener / Shape::crews * (warp_lanes / ahead) + lane / ahead;
     crew_ = opener % Shape::crews;
     number_ = lane % ahead;
-    row_ = crew_ * ahead + number_;
     rows_ = bundle.rows_of(line_);
+    row_ = crew_ * ahead + number_;
+    x_ = bundle.task.x + bundle.side * bundle.task.leading_x;
+    old_ = bundle.task.old + bundle.side * bundle.task.leading_old;
+    buffer_ = (crew_ * warp_lanes + line_) * room;
+    // Else they are computed anew for each element.
+    asm volatile("" : "+l"(x_), "+l"(old_), "+r"(buffer_));
   }
 
   /// Opens the rows to the line's end. All lanes of the warp.
@@ -52,10 +57,13 @@ class LineOpener {
       const bool begins = may_begin();
       if (__any_sync(every_lane, begins)) begin_lines(begins);
       if (is_begun_ && !is_prepared_ && row_ < closed() + Shape::depth) prepare();
-      const bool opens = is_begun_ && take_far() && is_prepared_;
+      const bool waits_for_far = only_waits_for_far();
+      bool opens;
+      do {
+        opens = is_begun_ && take_far() && is_prepared_;
+      } while (waits_for_far && !__any_sync(every_lane, opens));
       if (opens) hand_over();
       if (__any_sync(every_lane, opens)) bring_next(opens);
-      if (!__any_sync(every_lane, begins || opens)) __nanosleep(20);
     }
   }
 
@@ -63,6 +71,7 @@ class LineOpener {
   using Shared = cuda::atomic_ref<Word<T>, cuda::thread_scope_device>;
   static constexpr int ahead = Shape::ahead;
   static constexpr int batch = Shape::batch;
+  static constexpr int chunk = BroughtElements<T, Shape>::chunk;
   static constexpr int window = Shape::window;
   static constexpr int step = forward ? 1 : -1;  // along the part that waits, from its far end
 
@@ -75,7 +84,13 @@ class LineOpener {
   __device__ void bring_next(bool opens) {
     const bool moved = any_of_line(opens);
     const bool busy = any_of_line(is_begun_);
-    bring(moved && !busy);
+    if (__any_sync(every_lane, moved && !busy)) bring(moved && !busy);
+  }
+  /// Whether nothing can be done before values of other bundles come. All lanes of the warp.
+  [[nodiscard]] __device__ bool only_waits_for_far() const {
+    const bool left = any_of_line(row_ < rows_);
+    const bool busy = any_of_line(is_begun_);
+    return __all_sync(every_lane, (busy || !left) && (is_prepared_ || !is_begun_)) != 0;
   }
   [[nodiscard]] __device__ int closed() const { return acquire(opened_.closed[line_]); }
 
@@ -105,16 +120,32 @@ class LineOpener {
     const std::int64_t low = __shfl_sync(every_lane, found_begin_, forward ? 0 : last, ahead);
     const std::int64_t high = __shfl_sync(every_lane, found_end_, forward ? last : 0, ahead);
     if (!wanted || first >= rows_) return;
-    const bool has_room = high - low <= room;
-    begin_ = has_room ? static_cast<int>(found_begin_ - low) : -1;
-    end_ = static_cast<int>(found_end_ - low);
-    if (!has_room) return;
-    const auto count = static_cast<int>(high - low);
-    std::int32_t* columns = brought_.columns[crew_][line_];
-    T* values = brought_.values[crew_][line_];
-    for (int e = number_; e < count; e += ahead) {
-      __pipeline_memcpy_async(columns + e, bundle_.task.column_indices + low + e, sizeof *columns);
-      __pipeline_memcpy_async(values + e, bundle_.task.values + low + e, sizeof *values);
+    const std::int64_t start = low / chunk * chunk;
+    const bool has_room = high - start <= room;
+    begin_ = has_room ? static_cast<int>(found_begin_ - start) : -1;
+    end_ = static_cast<int>(found_end_ - start);
+    if (has_room) copy(start, static_cast<int>(high - start));
+  }
+  /// Has so many elements copied by the line's lanes, a few more unless the matrix ends.
+  __device__ void copy(std::int64_t start, int count) {
+    const std::int32_t* columns = bundle_.task.column_indices + start;
+    const T* values = bundle_.task.values + start;
+    if (start + count + chunk <= bundle_.nonzeros) {
+      constexpr int part = 16 / static_cast<int>(sizeof(T));
+#pragma unroll 1
+      for (int e = chunk * number_; e < count; e += chunk * ahead) {
+        __pipeline_memcpy_async(&brought_.columns[buffer_ + e], columns + e, 16);
+#pragma unroll
+        for (int k = 0; k < chunk; k += part) {
+          __pipeline_memcpy_async(&brought_.values[buffer_ + e + k], values + e + k, 16);
+        }
+      }
+    } else {
+#pragma unroll 1
+      for (int e = number_; e < count; e += ahead) {
+        __pipeline_memcpy_async(&brought_.columns[buffer_ + e], columns + e, sizeof *columns);
+        __pipeline_memcpy_async(&brought_.values[buffer_ + e], values + e, sizeof *values);
+      }
     }
     __pipeline_commit();
   }
@@ -131,7 +162,7 @@ class LineOpener {
   __device__ void begin() {
     const DeviceSweep<T>& task = bundle_.task;
     i_ = bundle_.row_at(bundle_.line_first(line_) + row_);
-    const T old_x = task.old[bundle_.side * task.leading_old + i_];
+    const T old_x = old_[i_];
     const T b_i = task.b[bundle_.side * task.leading_b + i_];
     T a_ii = 0;
     T known = 0;
@@ -173,7 +204,8 @@ class LineOpener {
     const auto rows = static_cast<std::uint32_t>(bundle_.task.rows);
     if (static_cast<std::uint32_t>(row) >= rows || static_cast<std::uint32_t>(column) >= rows) return;
     prefetch_word(bundle_.task.b + bundle_.side * bundle_.task.leading_b + row);
-    prefetch_word(bundle_.task.old + bundle_.side * bundle_.task.leading_old + column);
+    prefetch_word(old_ + column);
+    if (bundle_.knows_lower(row)) prefetch_word(bundle_.lower_sum(row));
   }
   __device__ static void prefetch_word(const T* word) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(word));
@@ -184,7 +216,7 @@ class LineOpener {
   __device__ int find_diagonal(T& a_ii) {
     int diagonal = begin_ + usual_;
     if (diagonal >= end_ || column_at(diagonal) != i_) {
-      diagonal = static_cast<int>(lower_bound(brought_.columns[crew_][line_], begin_, end_, i_));
+      diagonal = static_cast<int>(lower_bound(&brought_.columns[buffer_], begin_, end_, i_));
     }
     usual_ = diagonal - begin_;
     a_ii_is_stored_ = diagonal < end_ && column_at(diagonal) == i_;
@@ -195,7 +227,6 @@ class LineOpener {
 
   /// The sum of so many known elements, `first` and those towards the diagonal.
   [[nodiscard]] __device__ T sum_known(int first, int count) const {
-    const T* old = bundle_.task.old + bundle_.side * bundle_.task.leading_old;
     if (count > chain_limit) return open_long_row<T, forward>(bundle_.task, bundle_.side, i_).known;
     T sum = 0;
     for (int e = 0; e < count; e += batch) {
@@ -206,7 +237,7 @@ class LineOpener {
         const int element = first - (e + k) * step;
         if (e + k >= count) continue;
         coefficient[k] = value_at(element);
-        value[k] = old[column_at(element)];
+        value[k] = old_[column_at(element)];
       }
 #pragma unroll
       for (int k = 0; k < batch; ++k) {
@@ -217,81 +248,89 @@ class LineOpener {
   }
 
   [[nodiscard]] __device__ std::int32_t column_at(int element) const {
-    return brought_.columns[crew_][line_][element];
+    return brought_.columns[buffer_ + element];
   }
   [[nodiscard]] __device__ T value_at(int element) const {
-    return brought_.values[crew_][line_][element];
+    return brought_.values[buffer_ + element];
   }
   /// Number e of those that the row waits for.
   [[nodiscard]] __device__ int element(int e) const {
     return forward ? begin_ + e : end_ - 1 - e;
   }
 
-  /// Counts the elements of other bundles, which come first.
+  /// Counts the elements of other bundles, which come first. Mostly there are as many as in the row before.
   __device__ void count_far() {
-    bool is_far = true;
-    for (int e = 0; is_far && e < count_; e += batch) {
-#pragma unroll
-      for (int k = 0; k < batch; ++k) {
-        is_far = is_far && e + k < count_ && bundle_.position_of(column_at(element(e + k))) < bundle_.first;
-        if (is_far) ++far_;
-      }
-    }
+    far_ = min(usual_far_, count_);
+    while (far_ < count_ && is_far(column_at(element(far_)))) ++far_;
+    while (far_ > 0 && !is_far(column_at(element(far_ - 1)))) --far_;
+    usual_far_ = far_;
   }
-
-  [[nodiscard]] __device__ Word<T> load_far(int e) const {
-    T* x = bundle_.task.x + bundle_.side * bundle_.task.leading_x;
-    return Shared(*reinterpret_cast<Word<T>*>(x + column_at(element(e)))).load(cuda::memory_order_relaxed);
+  [[nodiscard]] __device__ bool is_far(std::int32_t column) const {
+    return bundle_.position_of(column) < bundle_.first;
   }
 
   /// Takes the values of other bundles, as far as they have come; whether all have.
   __device__ bool take_far() {
-    constexpr int tries = 6;
+    constexpr int tries = Shape::tries;
     const int first = taken_;
     if (first == far_) return true;
+    std::int32_t column[tries];
+    T coefficient[tries];
     Word<T> seen[tries];
 #pragma unroll
     for (int k = 0; k < tries; ++k) {
-      seen[k] = first + k < far_ ? load_far(first + k) : unpublished<T>;
+      const int e = element(min(first + k, far_ - 1));
+      column[k] = column_at(e);
+      coefficient[k] = value_at(e);
     }
+    asm volatile("" ::: "memory");  // else the first value is waited for before the others are asked for
+#pragma unroll
+    for (int k = 0; k < tries; ++k) seen[k] = first + k < far_ ? load_far(column[k]) : unpublished<T>;
 #pragma unroll
     for (int k = 0; k < tries; ++k) {
-      if (taken_ < first + k || seen[k] == unpublished<T>) continue;
-      sum_ = multiply_add(value_at(element(first + k)), to_value<T>(seen[k]), sum_);
+      if (taken_ < first + k || seen[k] == unpublished<T>) break;
+      sum_ = multiply_add(coefficient[k], to_value<T>(seen[k]), sum_);
       ++taken_;
     }
     return taken_ == far_;
   }
+  /// One that comes out of order, among those of other bundles, may never come.
+  [[nodiscard]] __device__ Word<T> load_far(std::int32_t column) const {
+    if (!is_far(column)) return to_word(written_nan<T>);
+    return Shared(*reinterpret_cast<Word<T>*>(x_ + column)).load(cuda::memory_order_relaxed);
+  }
 
-  /// Writes what the warp that finishes the row needs, but for the sum, which may not be complete.
+  /// Leaves to the warp that finishes the row what it needs, but for the sum, which may not be complete.
   __device__ void prepare() {
-    const auto slot = static_cast<unsigned>(row_) % Shape::depth;
+    auto& opened = opened_.row[static_cast<unsigned>(row_) % Shape::depth];
     const int left = count_ - far_;
     bool quick = begin_ >= 0 && count_ >= 0 && count_ <= chain_limit && left <= window;
-    if (quick) {
 #pragma unroll
-      for (int k = 0; k < window; ++k) {
-        if (k >= left) continue;
-        const std::int32_t column = column_at(element(far_ + k));
-        const std::int32_t source = bundle_.source_of(column);
-        quick = quick && source >= 0 && bundle_.can_wait_for(column, i_);
-        opened_.source[slot][k][line_] = source;
-        opened_.coefficient[slot][k][line_] = value_at(element(far_ + k));
+    for (int k = 0; k < window; ++k) {
+      // Instead of nothing, what is there once the row is the line's next.
+      std::int32_t source = (row_ - 1) * warp_lanes + line_;
+      if (quick && k < left) {
+        const int e = element(far_ + k);
+        source = bundle_.source_of(column_at(e), line_);
+        quick = source >= 0 && bundle_.can_wait_for(column_at(e), i_);
+        opened.coefficient[k][line_] = value_at(e);
       }
+      opened.source[k][line_] = source;
     }
-    opened_.rest[slot][line_] = half_done_.rest;
-    opened_.scale[slot][line_] = half_done_.scale;
-    opened_.kept[slot][line_] = half_done_.kept;
-    opened_.left[slot][line_] = quick ? left : -1;
-    opened_.count[slot][line_] = count_;
+    opened.rest[line_] = half_done_.rest;
+    opened.scale[line_] = half_done_.scale;
+    opened.kept[line_] = half_done_.kept;
+    opened.sum[line_] = unpublished<T>;
+    opened.left[line_] = quick ? left : finished_slowly;
+    opened.count[line_] = count_;
+    release(opened.opened[line_], row_ + 1);
     is_prepared_ = true;
   }
 
-  /// Leaves the row to the warp that finishes it.
+  /// And the sum, which is its own flag.
   __device__ void hand_over() {
-    const auto slot = static_cast<unsigned>(row_) % Shape::depth;
-    opened_.sum[slot][line_] = sum_;
-    release(opened_.opened[slot][line_], row_ + 1);
+    volatile Word<T>& sum = opened_.row[static_cast<unsigned>(row_) % Shape::depth].sum[line_];
+    sum = to_word(one_nan(sum_));
     is_begun_ = false;
     is_prepared_ = false;
     row_ += Shape::stride;
@@ -306,10 +345,14 @@ class LineOpener {
   int number_;  // the lane's, of those of the line
   std::int32_t rows_;
   std::int32_t row_;
+  T* x_;  // of the right-hand side
+  const T* old_;
+  int buffer_;                    // where the line's elements are brought to
   std::int64_t found_begin_ = 0;  // of the row found last, in the matrix
   std::int64_t found_end_ = 0;
-  int usual_ = 0;  // elements left of the diagonal
-  int begin_ = 0;  // of the row that is next or begun, in the buffer; -1: it is not there
+  int usual_ = 0;      // elements left of the diagonal
+  int usual_far_ = 0;  // elements of other bundles
+  int begin_ = 0;      // of the row that is next or begun, in the buffer; -1: it is not there
   int end_ = 0;
   // Of a row that is begun:
   bool is_begun_ = false;

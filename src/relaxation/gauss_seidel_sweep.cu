@@ -161,9 +161,9 @@ void launch_half(const DeviceSweep<T>& task, std::int64_t nonzeros, const SweepT
 }
 
 /// For up to 5, 7 and 27 nonzeros a row on average, as grids have them.
-using ShortRowsShape = LineShape<4, 2, 32, 4, 7, 3, 4, 1>;
-using MiddleRowsShape = LineShape<4, 1, 8, 4, 7, 3, 4, 3>;
-using LongRowsShape = LineShape<4, 2, 16, 4, 27, 4, 14, 1>;
+using ShortRowsShape = LineShape<4, 2, 32, 4, 7, 3, 32, 4, 3, 1>;
+using MiddleRowsShape = LineShape<4, 1, 8, 4, 7, 3, 32, 4, 3, 3>;
+using LongRowsShape = LineShape<4, 2, 16, 4, 27, 4, 32, 14, 9, 1>;
 
 /// Calls visit(shape) with the shape for a matrix.
 template <class Visit>
