@@ -71,6 +71,19 @@ enum class Way { chunks, lines, walk };
 /// In place of a length of lines: the sweep is done by walking.
 inline constexpr std::int32_t by_walking = -1;
 
+/// Lets the blocks of the next kernel start when all of this one's have, if it was launched so.
+__device__ inline void let_next_start() {
+#if __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+/// Waits for the end of the kernel before, in one that may start early.
+__device__ inline void wait_for_kernel_before() {
+#if __CUDA_ARCH__ >= 900
+  cudaGridDependencySynchronize();
+#endif
+}
+
 /// A forward or backward sweep over one or several right-hand sides.
 template <class T>
 struct DeviceSweep {
@@ -579,6 +592,7 @@ template <class T, bool forward, int slots>
 __global__ void __maxnreg__(registers_for(slots))
     sweep_by_lanes(const __grid_constant__ DeviceSweep<T> task, const __grid_constant__ Shape shape) {
   if (!task.is_wanted(Way::chunks)) return;
+  let_next_start();
   const Chunk<T, forward> chunk(task, shape);
   const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
   const int first = (static_cast<int>(threadIdx.x) - lane) * slots + lane;

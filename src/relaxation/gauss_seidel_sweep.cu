@@ -74,10 +74,34 @@ int attribute(const Device& device, cudaDeviceAttr which) {
 struct Gpu {
   explicit Gpu(const Device& device)
       : multiprocessors(attribute(device, cudaDevAttrMultiProcessorCount)),
-        shared_bytes(attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin) - 1024) {}
+        shared_bytes(attribute(device, cudaDevAttrMaxSharedMemoryPerBlockOptin) - 1024),
+        starts_early(attribute(device, cudaDevAttrComputeCapabilityMajor) >= 9) {}
   int multiprocessors;
-  int shared_bytes;  ///< that a block may have, less what the runtime takes
+  int shared_bytes;   ///< that a block may have, less what the runtime takes
+  bool starts_early;  ///< a kernel's blocks before the kernel before has ended
 };
+
+/// What follows a sweep. Its blocks may be there before the sweep has ended, and wait for that.
+template <class F>
+__global__ void __launch_bounds__(256) after_sweep(std::int64_t n, F f) {
+  wait_for_kernel_before();
+  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < n) f(i);
+}
+
+template <class F>
+void launch_after_sweep(const Gpu& gpu, std::int64_t n, F f) {
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.blockDim = 256;
+  config.gridDim = static_cast<unsigned>((n + 255) / 256);
+  config.stream = stream();
+  config.attrs = &early;
+  config.numAttrs = gpu.starts_early ? 1 : 0;
+  check(cudaLaunchKernelEx(&config, after_sweep<F>, n, f));
+}
 
 /// As few as keep all rows in flight, for each of which there is less to look after then; at most 4.
 int slots_for(std::int64_t rows, const Gpu& gpu) {
@@ -357,7 +381,7 @@ class Queue {
 
   /// After a half sweep, unless it was the call's last: the vector it read will be written next.
   void arm_target() {
-    backend_.for_each(sweeps_.A->rows(), Arm<T>{sweeps_.state, sweeps_.right_hand_sides, target_});
+    launch_after_sweep(gpu_, sweeps_.A->rows(), Arm<T>{sweeps_.state, sweeps_.right_hand_sides, target_});
   }
 
   /// After the last: the result is in x, and the other vector holds no value.
@@ -365,8 +389,8 @@ class Queue {
     if (source_.data == sweeps_.x) {
       arm_target();
     } else {
-      backend_.for_each(sweeps_.A->rows(),
-                        Deliver<T>{sweeps_.state, sweeps_.right_hand_sides, source_, target_});
+      launch_after_sweep(gpu_, sweeps_.A->rows(),
+                         Deliver<T>{sweeps_.state, sweeps_.right_hand_sides, source_, target_});
     }
   }
 

@@ -261,6 +261,7 @@ __global__ void __launch_bounds__(long_rows_threads, 1)
     sweep_by_lanes_and_warps(const __grid_constant__ DeviceSweep<T> task,
                              const __grid_constant__ Shape shape) {
   if (!task.is_wanted(Way::chunks)) return;
+  let_next_start();
   const EqualWork<forward> rows_of{task.rows, task.row_offsets, shape.work,
                                    gridDim.x / task.right_hand_sides};
   const Chunk<T, forward> chunk(task, shape, rows_of);
