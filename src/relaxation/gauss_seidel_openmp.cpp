@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sweeps on several cores, with the bits of the sweep on one.
 //
-// Rows are numbered in the order of the sweep and cut into chunks, which the threads take in turn: of t
-// threads, thread k computes chunks k, k + t, k + 2 t and so on, each row as soon as the values that it needs
-// are there.
+// The planes of large grids are shared out as gauss_seidel_slabs.cpp says. Otherwise rows are numbered in the
+// order of the sweep and cut into chunks, which the threads take in turn: of t threads, thread k computes chunks
+// k, k + t, k + 2 t and so on, each row as soon as the values that it needs are there.
 //
 // An element of X that is to be computed soon holds a NaN with bits that no written value has: the value is
 // its own flag, and an element is read and written in one piece, so nothing else has to be ordered. A NaN
@@ -25,7 +25,9 @@
 #include "linalg/shares.hpp"
 #include "relaxation/fused.hpp"
 #include "relaxation/gauss_seidel_host.hpp"
+#include "relaxation/gauss_seidel_slabs.hpp"
 #include "relaxation/gauss_seidel_sweep.hpp"
+#include "relaxation/patience.hpp"
 #include "solver/iteration.hpp"
 
 #include <omp.h>
@@ -34,8 +36,6 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <chrono>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -55,30 +55,6 @@ template <class T>
 bool is_written(T value) {
   return std::bit_cast<Bits<T>>(value) != std::bit_cast<Bits<T>>(unwritten<T>);
 }
-
-/// Waits, and gives the core away when that has not helped, since who is waited for may need it.
-class Patience {
- public:
-  /// For about as long as a few dozen rows take. Who follows another thread row by row slows both down: they
-  /// pull the same piece of memory from cache to cache.
-  void wait() {
-    constexpr int pauses = 32;
-    constexpr int rounds = 16;
-    constexpr int long_wait = 1000;  // about a millisecond: who is waited for does not have a core
-    if (++waited_ > long_wait) {
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-    } else if (waited_ % rounds == 0) {
-      std::this_thread::yield();
-    } else {
-#ifdef __x86_64__
-      for (int k = 0; k < pauses; ++k) __builtin_ia32_pause();
-#endif
-    }
-  }
-
- private:
-  int waited_ = 0;
-};
 
 /// How rows are cut into chunks, and what a thread does about a row that it cannot compute yet.
 struct Grain {
@@ -103,9 +79,10 @@ std::int64_t next_line(const HalfSweep<T>& half, std::int64_t row, std::int64_t 
   return row;
 }
 
-/// On grids, rows form chains, the lines of the grid, and a chunk is best a line: threads then follow each
-/// other on neighbouring lines. Looks at the matrix in three places. Where rows need the one before only now
-/// and then, chunks are large, so that few rows need the chunk before, and these are put off.
+/// Where rows form chains, the lines of a grid whose planes are not worth sharing, a chunk is best a line:
+/// threads then follow each other on neighbouring lines. Looks at the matrix in three places. Where rows need
+/// the one before only now and then, chunks are large, so that few rows need the chunk before, and these are
+/// put off.
 template <Direction direction, class T>
 Grain choose_grain(const HalfSweep<T>& half) {
   constexpr std::int64_t shortest_line = 32;
@@ -372,17 +349,6 @@ class Worker {
   SkippedRows skipped_;
 };
 
-/// Makes the memory that is asked for, unless there is as much.
-template <class T>
-T* at_least(Array<T>& array, std::int64_t size) {
-  if (array.size() < size) {
-    const Device device = array.device();
-    array = Array<T>();
-    array = Array<T>(device, size);
-  }
-  return array.data();
-}
-
 template <Direction direction, class T>
 SkippedRows sweep_together(int threads, const HalfSweep<T>& half, SweepScratch<OpenMp, T>& scratch) {
   const Grain grain = choose_grain<direction>(half);
@@ -393,7 +359,7 @@ SkippedRows sweep_together(int threads, const HalfSweep<T>& half, SweepScratch<O
                    .threads = threads,
                    .width = grain.turns * threads,
                    .chunks = (half.rows + grain.rows - 1) / grain.rows,
-                   .ring = at_least(scratch.ring, most * half.right_hand_sides),
+                   .ring = scratch.at_least(most * half.right_hand_sides),
                    .length = most,
                    .progress = progress.data()};
   SkippedRows skipped;
@@ -425,15 +391,19 @@ template <class T>
 void sweep_in_parallel(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<OpenMp, T>& scratch) {
   if (sweeps.state != nullptr && !sweeps.state->running()) return;
   for_each_half(sweeps, [&]<Direction direction>(const HalfSweep<T>& half) {
-    const SkippedRows skipped = sweep_together<direction>(backend.threads(), half, scratch);
+    const Slabs slabs = find_slabs<direction>(half, backend.threads());
+    const SkippedRows skipped = slabs.threads > 1
+                                    ? sweep_slabs<direction>(slabs, half, scratch)
+                                    : sweep_together<direction>(backend.threads(), half, scratch);
     if (sweeps.skipped != nullptr) *sweeps.skipped = skipped;
   });
 }
 
-/// Two threads that follow each other on neighbouring lines of a grid take as long as one.
+/// Two threads that follow each other on neighbouring lines take as long as one.
 template <class T>
 bool worth_threads(int threads, const Sweeps<T>& sweeps) {
   if (threads < 2 || sweeps.A->nonzeros() < worth_sharing) return false;
+  if (find_slabs<Direction::forward>(half_sweep(sweeps, 0), threads).threads > 1) return true;
   return threads > 2 || choose_grain<Direction::forward>(half_sweep(sweeps, 0)).defer;
 }
 

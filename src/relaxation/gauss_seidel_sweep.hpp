@@ -70,6 +70,16 @@ class SweepScratch<OpenMp, T> {
   explicit SweepScratch(const Device& device) : ring(device, 0) {}
   [[nodiscard]] std::size_t bytes() const { return ring.bytes(); }
 
+  /// The ring, of `size` elements or more.
+  T* at_least(std::int64_t size) {
+    if (ring.size() < size) {
+      const Device device = ring.device();
+      ring = Array<T>();  // before there is another
+      ring = Array<T>(device, size);
+    }
+    return ring.data();
+  }
+
   Array<T> ring;
 };
 

@@ -2,6 +2,7 @@
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
 #include "relaxation/gauss_seidel_relaunch.hpp"
+#include "relaxation/gauss_seidel_slabs.hpp"
 #include "relaxation/gauss_seidel_sweep.hpp"
 #include "solver/implementation.hpp"
 #include "support/problems.hpp"
@@ -120,21 +121,27 @@ void expect_same_bits(const Dense<T>& got, const Dense<T>& expected) {
   }
 }
 
+template <class T>
+gauss_seidel::Sweeps<T> sweeps_over(const Csr<T>& A, const Dense<T>& b, Dense<T>& x,
+                                    const SweepOptions& options) {
+  return {.A = &A,
+          .right_hand_sides = x.columns(),
+          .b = b.data(),
+          .leading_b = b.leading(),
+          .x = x.data(),
+          .leading_x = x.leading(),
+          .kind = options.kind,
+          .sweeps = options.sweeps,
+          .omega = static_cast<T>(options.omega)};
+}
+
 /// The sweeps on `threads` threads, even of small matrices.
 template <class T>
 Dense<T> parallel_sweeps(int threads, const Csr<T>& A, const Dense<T>& b, Dense<T> x,
                          const SweepOptions& options) {
   OpenMp backend(Device::openmp(threads));
   gauss_seidel::SweepScratch<OpenMp, T> scratch(backend.device());
-  const gauss_seidel::Sweeps<T> sweeps{.A = &A,
-                                       .right_hand_sides = x.columns(),
-                                       .b = b.data(),
-                                       .leading_b = b.leading(),
-                                       .x = x.data(),
-                                       .leading_x = x.leading(),
-                                       .kind = options.kind,
-                                       .sweeps = options.sweeps,
-                                       .omega = static_cast<T>(options.omega)};
+  const gauss_seidel::Sweeps<T> sweeps = sweeps_over(A, b, x, options);
   within_a_minute([&] { gauss_seidel::sweep_in_parallel(backend, sweeps, scratch); });
   return x;
 }
@@ -142,7 +149,7 @@ Dense<T> parallel_sweeps(int threads, const Csr<T>& A, const Dense<T>& b, Dense<
 constexpr std::array<SweepKind, 3> kinds = {SweepKind::forward, SweepKind::backward, SweepKind::symmetric};
 
 template <class T>
-void check(const Csr<T>& A, std::int64_t columns, double omega) {
+void check(const Csr<T>& A, std::int64_t columns, double omega, std::array<int, 2> teams = {2, 5}) {
   const Dense<T> b = random_dense<T>(A.rows(), columns, 3);
   const Dense<T> x = random_dense<T>(A.rows(), columns, 4);
   for (const SweepKind kind : kinds) {
@@ -152,7 +159,7 @@ void check(const Csr<T>& A, std::int64_t columns, double omega) {
     Dense<T> serial = x;
     GaussSeidel<T>(Device::serial()).sweep(A, b, serial, options);
     expect_same_bits(serial, expected);
-    for (const int threads : {2, 5}) {
+    for (const int threads : teams) {
       SCOPED_TRACE(threads);
       expect_same_bits(parallel_sweeps(threads, A, b, x, options), expected);
     }
@@ -242,6 +249,56 @@ TEST(GaussSeidelSweeps, Grids) {
   check(generate::poisson_3d<double>(40, 9, 8, 27), 1, 1);
   check(generate::gauss_seidel_seed<double>(20'000), 1, 1);
   check(generate::gauss_seidel_seed<float>(10'000), 2, 1);
+}
+
+/// A grid some rows of which lack neighbours or have others far away, so that the pattern is not symmetric,
+/// and the first and the last lines of which form chains. Left alone is what is looked at to find out that it
+/// is a grid, around the rows at n / 4, n / 2 and 3 n / 4.
+Csr<double> torn_grid(const Csr<double>& grid, std::int64_t line, unsigned every) {
+  std::mt19937 random(5);
+  test::Problem problem;
+  problem.n = grid.rows();
+  const std::int64_t n = problem.n;
+  for (std::int32_t i = 0; i < n; ++i) {
+    const std::int64_t in_quarter = i % std::max<std::int64_t>(n / 4, 1);
+    const bool torn = in_quarter > n / 16 && in_quarter < n / 16 * 3 && random() % every == 0;
+    for (std::int64_t k = grid.row_offsets()[i]; k < grid.row_offsets()[i + 1]; ++k) {
+      const std::int32_t j = grid.column_indices()[k];
+      if (j == i || !torn || random() % 2 == 0) problem.elements.push_back({i, j, grid.values()[k]});
+    }
+    if (torn) {
+      const auto j = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(n));
+      problem.elements.push_back({i, j, some(random)});
+    }
+    if (i > 0 && i % line == 0 && i < n / 8) problem.elements.push_back({i, i - 1, some(random)});
+    if (i + 1 < n && (i + 1) % line == 0 && i > n / 8 * 7)
+      problem.elements.push_back({i, i + 1, some(random)});
+  }
+  return problem.csr<double>();
+}
+
+/// Each thread has its slab of each plane, whatever else rows need.
+TEST(GaussSeidelSweeps, SlabsOfPlanes) {
+  struct Case {
+    Csr<double> grid;
+    std::int64_t line;
+  };
+  const std::array<Case, 4> cases = {{{generate::poisson_2d<double>(2050, 10), 2050},
+                                      {generate::poisson_3d<double>(16, 10, 41), 16},
+                                      {generate::poisson_3d<double>(20, 9, 23), 20},
+                                      {generate::poisson_3d<double>(20, 9, 23, 27), 20}}};
+  for (const Case& one : cases) {
+    for (const unsigned every : {1'000'000U, 30U, 2U}) {
+      SCOPED_TRACE(every);
+      const Csr<double> A = torn_grid(one.grid, one.line, every);
+      const Dense<double> b(Device(), A.rows(), 1);
+      Dense<double> x(Device(), A.rows(), 1);
+      const auto half = gauss_seidel::half_sweep(sweeps_over(A, b, x, {}), 0);
+      EXPECT_EQ(gauss_seidel::find_slabs<gauss_seidel::Direction::forward>(half, 4).threads, 4);
+      EXPECT_EQ(gauss_seidel::find_slabs<gauss_seidel::Direction::backward>(half, 4).threads, 4);
+      check(A, every == 30 ? 2 : 1, every == 2 ? 1.2 : 1, {2, 4});
+    }
+  }
 }
 
 /// Rows of 1 to 40 elements, mostly few, the last of which is the diagonal one.
@@ -348,7 +405,7 @@ TEST(GaussSeidelSweeps, RepeatedOnOneObject) {
 
 /// Inside a parallel region OpenMP gives one thread where several were asked for.
 TEST(GaussSeidelSweeps, InsideAParallelRegion) {
-  const Csr<double> A = generate::poisson_2d<double>(60, 40);
+  const Csr<double> A = generate::poisson_2d<double>(2050, 8);
   const Dense<double> b = random_dense<double>(A.rows(), 1, 1);
   const Dense<double> x = random_dense<double>(A.rows(), 1, 2);
   const SweepOptions options{.kind = SweepKind::symmetric};
