@@ -2,8 +2,8 @@
 // Sweeps on several cores, with the bits of the sweep on one.
 //
 // The planes of large grids are shared out as gauss_seidel_slabs.cpp says. Otherwise rows are numbered in the
-// order of the sweep and cut into chunks, which the threads take in turn: of t threads, thread k computes chunks
-// k, k + t, k + 2 t and so on, each row as soon as the values that it needs are there.
+// order of the sweep and cut into chunks, which the threads take in turn: of t threads, thread k computes
+// chunks k, k + t, k + 2 t and so on, each row as soon as the values that it needs are there.
 //
 // An element of X that is to be computed soon holds a NaN with bits that no written value has: the value is
 // its own flag, and an element is read and written in one piece, so nothing else has to be ordered. A NaN
