@@ -49,8 +49,8 @@ struct DenseView {
   [[nodiscard]] T& operator()(std::int64_t i, std::int64_t j) const {
     return layout == Layout::column_major ? data[i + j * leading] : data[i * leading + j];
   }
-  /// Column j of a column-major view.
-  [[nodiscard]] T* column(std::int64_t j) const { return data + j * leading; }
+  /// Column j of a column-major view; without rows there may be no memory to point into.
+  [[nodiscard]] T* column(std::int64_t j) const { return rows == 0 ? data : data + j * leading; }
 };
 
 /// Owns a rows-by-columns matrix, column-major with `leading() == max(rows, 1)`, in a device's memory;

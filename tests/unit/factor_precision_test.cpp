@@ -127,7 +127,8 @@ TEST(FactorPrecision, RefusesAPrecisionThatThereIsNot) {
   const GaussJordan<double> method({}, {.factor_precision = "half"});
   EXPECT_THROW(static_cast<void>(method.invert(a)), BadOption);
   EXPECT_THROW(static_cast<void>(method.solve(a, a)), BadOption);
-  EXPECT_THROW(make_solver<double>("gauss-jordan", {}, {{"factor_precision", "half"}}), BadOption);
+  EXPECT_THROW(static_cast<void>(make_solver<double>("gauss-jordan", {}, {{"factor_precision", "half"}})),
+               BadOption);
   EXPECT_THROW(GaussJordanSolver<double>({}, {.factor_precision = "half"}), BadOption);
 }
 

@@ -270,7 +270,7 @@ TEST(GaussJordanReduce, TakesASparseMatrixAndAView) {
 
 TEST(GaussJordanReduce, RefusesAGpuThatIsNotThere) {
   if (cuda_device_count() > 0) GTEST_SKIP() << "there is one";
-  EXPECT_THROW(GaussJordan<double>(Device::cuda()), Error);
+  EXPECT_THROW(GaussJordan<double>{Device::cuda()}, Error);
 }
 
 }  // namespace

@@ -90,8 +90,9 @@ TYPED_TEST(SparseProductTest, TransposesAndAssociates) {
 TYPED_TEST(SparseProductTest, KeepsZerosAndPassesNanOn) {
   using T = TypeParam;
   const T inf = std::numeric_limits<T>::infinity();
+  const T nan = std::numeric_limits<T>::quiet_NaN();
   const Csr<T> A(3, 2, {0, 2, 3, 4}, {0, 1, 0, 1}, {T{1}, T{-1}, T{0}, -T{0}});
-  const Csr<T> B(2, 3, {0, 3, 5}, {0, 1, 2, 0, 1}, {T{1}, inf, std::nan(""), T{1}, T{2}});
+  const Csr<T> B(2, 3, {0, 3, 5}, {0, 1, 2, 0, 1}, {T{1}, inf, nan, T{1}, T{2}});
   for (const Device& device : devices) {
     SparseProduct<T> product(A.to(device), B.to(device));
     const Csr<T> C = product.compute(A.to(device), B.to(device));

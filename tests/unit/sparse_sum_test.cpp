@@ -72,7 +72,8 @@ TYPED_TEST(SparseSumTest, AddingAndTakingAwayGivesTheSameOnALargerPattern) {
 TYPED_TEST(SparseSumTest, KeepsZerosAndPassesNanOn) {
   using T = TypeParam;
   const T inf = std::numeric_limits<T>::infinity();
-  const Csr<T> A(2, 3, {0, 2, 3}, {0, 2, 1}, {T{1}, inf, std::nan("")});
+  const T nan = std::numeric_limits<T>::quiet_NaN();
+  const Csr<T> A(2, 3, {0, 2, 3}, {0, 2, 1}, {T{1}, inf, nan});
   for (const Device& device : devices) {
     const Csr<T> a = A.to(device);
     const Csr<T> C = add(T{1}, a, T{-1}, a);
