@@ -29,11 +29,6 @@ std::string size_words(const FileInfo& info) {
   return fmt::format("{} x {}", grouped(info.rows), grouped(info.columns));
 }
 
-/// A name that says nothing gets Matrix Market.
-FileFormat format_of(const std::string& path) {
-  return file_format_of_name(path).value_or(FileFormat::matrix_market);
-}
-
 /// Before anything as large is asked for.
 template <class T>
 void check_size(const EliminationRequest& request, const MatrixFile<T>& file) {
@@ -76,7 +71,7 @@ void check_early(const EliminationRequest& request) {
 }
 
 void check_dense_output(const std::string& option, const std::string& path) {
-  const FileFormat format = format_of(path);
+  const FileFormat format = output_format(path);
   if (format != FileFormat::matrix_market && format != FileFormat::npy && format != FileFormat::petsc) {
     throw BadOption(option, fmt::format("{} cannot be written as {}: only as matrix-market, npy or petsc",
                                         option, to_string(format)));
@@ -86,7 +81,7 @@ void check_dense_output(const std::string& option, const std::string& path) {
 
 template <class T>
 void write_dense(const std::string& path, const Dense<T>& matrix, const std::string& comment) {
-  if (format_of(path) == FileFormat::matrix_market) {
+  if (output_format(path) == FileFormat::matrix_market) {
     write_matrix_market<T>(path, matrix, comment);
   } else {
     write_matrix<T>(path, matrix);

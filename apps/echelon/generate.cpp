@@ -70,10 +70,6 @@ std::string provenance(const Generator& generator, const Options& options, const
   return text;
 }
 
-FileFormat format_of(const std::string& path) {
-  return file_format_of_name(path).value_or(FileFormat::matrix_market);
-}
-
 template <class T>
 Outcome make_and_write(const Request& request, const Generator& generator, const Options& options,
                        ProgressLine& progress) {
@@ -91,7 +87,7 @@ Outcome make_and_write(const Request& request, const Generator& generator, const
   if (request.output.empty()) return outcome;
   progress.say("writing " + request.output);
   const Stopwatch writing;
-  if (format_of(request.output) == FileFormat::matrix_market) {
+  if (output_format(request.output) == FileFormat::matrix_market) {
     write_matrix_market(request.output, A, provenance(generator, options, request.precision));
   } else {
     WriteFileOptions output;
@@ -194,7 +190,7 @@ ExitCode run_generate(const Arguments& arguments) {
   const Generator& generator = find_generator(request.name);
   const Options options = options_of(request, generator);
   check_precision(request.precision);
-  if (format_of(request.output) == FileFormat::harwell_boeing) {
+  if (output_format(request.output) == FileFormat::harwell_boeing) {
     throw BadOption("--output", "Harwell-Boeing files are only read: write another format");
   }
   check_writable(request.output);

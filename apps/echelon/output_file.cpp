@@ -10,6 +10,10 @@ void check_writable(const std::string& path) {
   const io::OutputFile opened_and_without_commit_gone_again(path);
 }
 
+FileFormat output_format(const std::string& path) {
+  return file_format_of_name(path).value_or(FileFormat::matrix_market);
+}
+
 void write_text(const std::string& path, std::string_view text) {
   io::OutputFile file(path);
   file.write(text);

@@ -91,13 +91,8 @@ void add_options(CLI::App& app, Request& request) {
   add_input_options(app, request.input);
 }
 
-/// x is dense, and a name that says nothing gets Matrix Market.
-FileFormat solution_format(const std::string& path) {
-  return file_format_of_name(path).value_or(FileFormat::matrix_market);
-}
-
 void check_solution_format(const std::string& path) {
-  const FileFormat format = solution_format(path);
+  const FileFormat format = output_format(path);
   if (format == FileFormat::matrix_market || format == FileFormat::npy || format == FileFormat::petsc) return;
   throw BadOption("--output", fmt::format("x cannot be written as {}: only as matrix-market, npy or petsc",
                                           to_string(format)));
@@ -173,7 +168,7 @@ void write_solution(const Dense<T>& x, SolveOutcome& outcome) {
   const std::string how =
       fmt::format("x of A x = b, A from {}; {} by {}, relative residual {}", outcome.matrix,
                   to_string(report.status), report.method, short_number(report.relative_residual));
-  if (solution_format(outcome.output) == FileFormat::matrix_market) {
+  if (output_format(outcome.output) == FileFormat::matrix_market) {
     write_matrix_market<T>(outcome.output, x, how);
   } else {
     write_matrix<T>(outcome.output, x);
