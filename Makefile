@@ -37,8 +37,8 @@ format-check: ## see whether they are laid out
 
 tidy: ## let clang-tidy look at the library and the tool
 	@scripts/install-packages build dev
-	cmake --preset release -B build/tidy -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
-	@scripts/tidy build/tidy
+	cmake --preset release
+	@scripts/tidy build/release
 
 clean: ## remove what was built
 	rm -rf build
