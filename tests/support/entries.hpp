@@ -183,8 +183,8 @@ inline std::vector<EntryList> awkward_lists(std::int64_t large, unsigned seed) {
   EntryList& repeated = start("one place many times", 3, 3);
   std::uniform_real_distribution<double> value(-1, 1);
   for (std::int64_t k = 0; k < large; ++k) repeated.add(1, 2, value(random));
-  EntryList& long_rows = start("rows of two hundred", 1025, 4000);
-  scatter(long_rows, 200 * 1025, random);
+  const std::int64_t rows = std::min<std::int64_t>(large / 3, 1025);
+  scatter(start("rows of two hundred", rows, 4000), 200 * rows, random);
   return lists;
 }
 

@@ -221,7 +221,7 @@ void expect_published_statistics(std::int64_t rows, bool diagonal_counted) {
 }
 
 TEST(GenerateSparse, GaussSeidelSeedHasThePublishedStatistics) {
-  for (const std::int64_t rows : {1000, 1001, 4095, 8191, 8192, 12345, 100003, 1000000}) {
+  for (const std::int64_t rows : {1000, 1001, 4095, 8191, 8192, 12345, 300007}) {
     expect_published_statistics(rows, true);
     expect_published_statistics(rows, false);
   }

@@ -10,13 +10,12 @@ namespace echelon::test {
 namespace {
 
 TEST(Transform, AwkwardShapesInDouble) {
-  for (const EntryList& list : awkward_lists(4'003, 1)) {
-    for (const Device& device : {Device::serial(), Device::openmp(3)}) check_transforms<double>(list, device);
-  }
+  for (const EntryList& list : awkward_lists(1'003, 1)) check_transforms<double>(list, Device::serial());
+  for (const EntryList& list : awkward_lists(4'003, 1)) check_transforms<double>(list, Device::openmp(3));
 }
 
 TEST(Transform, AwkwardShapesInFloat) {
-  for (const EntryList& list : awkward_lists(4'003, 2)) check_transforms<float>(list, Device::openmp(2));
+  for (const EntryList& list : awkward_lists(1'003, 2)) check_transforms<float>(list, Device::openmp(2));
 }
 
 /// The message of the error that f throws.
