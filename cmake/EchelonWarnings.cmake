@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Warnings and sanitizers for the project's own targets; of the warnings nothing reaches those who link the
-# library. With NOT_SANITIZED the target is only linked with the sanitizers.
+# library. With NOT_SANITIZED the target is only linked with the sanitizers, and compiled as without them.
 function(echelon_warnings target)
   set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual
                -Wunused)
@@ -15,9 +15,10 @@ function(echelon_warnings target)
     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${cuda_warnings}>)
   if(ECHELON_SANITIZE)
     if(NOT "NOT_SANITIZED" IN_LIST ARGN)
+      # Optimised like a release it would take several times as long to compile, and not say where a fault is.
       target_compile_options(${target} PRIVATE
         $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${ECHELON_SANITIZE} -fno-sanitize-recover=all
-        -fno-omit-frame-pointer>)
+        -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS $<$<CONFIG:Release>:-O1 -g1>>)
     endif()
     target_link_options(${target} PUBLIC -fsanitize=${ECHELON_SANITIZE})
   endif()
