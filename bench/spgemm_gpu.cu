@@ -10,6 +10,7 @@
 // A + A^2, the operands being where the work is done.
 // Wall-clock times, the GPU's work awaited; medians of 9.
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/libraries.cuh"
 #include "galerkin.hpp"
 #include "measure.cuh"
 

@@ -6,6 +6,7 @@
 // given. Times are medians of 15 measurements, each the mean of as many products in a row as last a
 // millisecond. cuSPARSE is given 32-bit row offsets, which move fewer bytes than ours, and prepares itself
 // first; the better of its two algorithms for the layout counts.
+#include "backend/cuda/libraries.cuh"
 #include "measure.cuh"
 
 #include <echelon/echelon.hpp>

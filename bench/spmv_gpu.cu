@@ -6,6 +6,7 @@
 // row to last a millisecond. cuSPARSE is given 32-bit row offsets, which move fewer bytes than ours, and
 // prepares itself first; the better of its two CSR algorithms counts.
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/libraries.cuh"
 #include "linalg/multiply.hpp"
 #include "measure.cuh"
 

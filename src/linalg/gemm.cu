@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Products of dense matrices on a GPU.
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/libraries.cuh"
 #include "linalg/multiply.hpp"
 
 #include <echelon/linalg.hpp>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/libraries.cuh"
 #include "linalg/multiply.hpp"
 #include "linalg/row_sums.cuh"
 

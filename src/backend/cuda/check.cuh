@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cublas_v2.h>
 #include <cuda_runtime_api.h>
-#include <cusolverDn.h>
-#include <cusparse.h>
 
 #include <source_location>
 
 namespace echelon {
 
-/// Throw CudaError (OutOfMemory for a failed allocation) with the library's text and the place, unless the
-/// call succeeded.
+/// Throws CudaError (OutOfMemory for a failed allocation) with CUDA's text and the place, unless the call
+/// succeeded. For the libraries' calls see libraries.cuh.
 void check(cudaError_t status, std::source_location where = std::source_location::current());
-void check(cublasStatus_t status, std::source_location where = std::source_location::current());
-void check(cusparseStatus_t status, std::source_location where = std::source_location::current());
-void check(cusolverStatus_t status, std::source_location where = std::source_location::current());
 
 /// Every call of the library works on the calling thread's own stream: threads do not wait for each other,
 /// and one thread's work stays in order without any state to pass around.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/libraries.cuh"
 
 #include <echelon/error.hpp>
 
@@ -80,7 +81,7 @@ unsigned* Cuda::counters(std::int64_t n) {
   return counters_.data();
 }
 
-cublasHandle_t Cuda::blas() {
+cublasContext* Cuda::blas() {
   if (blas_ == nullptr) {
     const CurrentDevice current(device_.id());
     cublasHandle_t handle = nullptr;
@@ -89,6 +90,10 @@ cublasHandle_t Cuda::blas() {
     check(cublasSetStream(handle, stream()));
   }
   return blas_.get();
+}
+
+void Cuda::DestroyBlas::operator()(cublasContext* handle) const {
+  cublasDestroy(handle);
 }
 
 }  // namespace echelon

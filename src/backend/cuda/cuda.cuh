@@ -14,6 +14,8 @@
 #include <memory>
 #include <type_traits>
 
+struct cublasContext;  // a cublasHandle_t points to it
+
 namespace echelon {
 
 namespace cuda_kernels {
@@ -227,11 +229,11 @@ class Cuda {
   /// n counters at zero, where a kernel that uses them leaves them again.
   unsigned* counters(std::int64_t n);
   /// A cuBLAS handle on the calling thread's stream, made at the first call.
-  cublasHandle_t blas();
+  cublasContext* blas();
 
  private:
   struct DestroyBlas {
-    void operator()(cublasContext* handle) const { cublasDestroy(handle); }
+    void operator()(cublasContext* handle) const;
   };
   /// Enough blocks to keep the GPU busy, no more than n elements have use for.
   [[nodiscard]] unsigned blocks_for(std::int64_t n, int elements_per_thread) const {

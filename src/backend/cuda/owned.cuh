@@ -2,7 +2,7 @@
 /// Handles of CUDA's libraries that destroy themselves.
 #pragma once
 
-#include "backend/cuda/check.cuh"
+#include "backend/cuda/libraries.cuh"
 
 #include <memory>
 #include <type_traits>

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// CUDA's libraries. Their headers are large: only who calls them includes this.
+#pragma once
+
+#include "backend/cuda/check.cuh"
+
+#include <cublas_v2.h>
+#include <cusolverDn.h>
+#include <cusparse.h>
+
+#include <source_location>
+
+namespace echelon {
+
+/// Throw CudaError (OutOfMemory for a failed allocation) with the library's text and the place, unless the
+/// call succeeded.
+void check(cublasStatus_t status, std::source_location where = std::source_location::current());
+void check(cusparseStatus_t status, std::source_location where = std::source_location::current());
+void check(cusolverStatus_t status, std::source_location where = std::source_location::current());
+
+}  // namespace echelon
