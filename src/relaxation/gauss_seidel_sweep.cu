@@ -37,6 +37,13 @@ struct Arm {
     if (state != nullptr && !state->running()) return;
     for (std::int64_t k = 0; k < right_hand_sides; ++k) unpublish(x.data + i + k * x.leading);
   }
+  template <int count>
+  __device__ void several(std::int64_t first, std::int64_t stride, std::int64_t rows) const {
+#pragma unroll
+    for (int e = 0; e < count; ++e) {
+      if (first + e * stride < rows) (*this)(first + e * stride);
+    }
+  }
 };
 
 /// Moves results to where they are wanted.
@@ -46,12 +53,24 @@ struct Deliver {
   std::int64_t right_hand_sides;
   Columns<T> source;
   Columns<T> target;
-  __device__ void operator()(std::int64_t i) const {
+  /// Loads before it stores, so that loads are under way together.
+  template <int count>
+  __device__ void several(std::int64_t first, std::int64_t stride, std::int64_t rows) const {
     if (state != nullptr && !state->running()) return;
     for (std::int64_t k = 0; k < right_hand_sides; ++k) {
-      T* element = source.data + i + k * source.leading;
-      target.data[i + k * target.leading] = *element;
-      unpublish(element);
+      T* const from = source.data + k * source.leading;
+      T* const to = target.data + k * target.leading;
+      T value[count];
+#pragma unroll
+      for (int e = 0; e < count; ++e) {
+        if (first + e * stride < rows) value[e] = from[first + e * stride];
+      }
+#pragma unroll
+      for (int e = 0; e < count; ++e) {
+        if (first + e * stride >= rows) continue;
+        to[first + e * stride] = value[e];
+        unpublish(from + first + e * stride);
+      }
     }
   }
 };
@@ -82,25 +101,28 @@ struct Gpu {
 };
 
 /// What follows a sweep. Its blocks may be there before the sweep has ended, and wait for that.
+inline constexpr int after_sweep_threads = 256;
+inline constexpr int after_sweep_rows = 4;  ///< for each thread
 template <class F>
-__global__ void __launch_bounds__(256) after_sweep(std::int64_t n, F f) {
+__global__ void __launch_bounds__(after_sweep_threads) after_sweep(std::int64_t rows, F f) {
   wait_for_kernel_before();
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (i < n) f(i);
+  const std::int64_t first = std::int64_t{blockIdx.x} * (after_sweep_threads * after_sweep_rows);
+  f.template several<after_sweep_rows>(first + threadIdx.x, after_sweep_threads, rows);
 }
 
 template <class F>
-void launch_after_sweep(const Gpu& gpu, std::int64_t n, F f) {
+void launch_after_sweep(const Gpu& gpu, std::int64_t rows, F f) {
+  constexpr std::int64_t rows_of_block = after_sweep_threads * after_sweep_rows;
   cudaLaunchAttribute early{};
   early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   early.val.programmaticStreamSerializationAllowed = 1;
   cudaLaunchConfig_t config{};
-  config.blockDim = 256;
-  config.gridDim = static_cast<unsigned>((n + 255) / 256);
+  config.blockDim = after_sweep_threads;
+  config.gridDim = static_cast<unsigned>((rows + rows_of_block - 1) / rows_of_block);
   config.stream = stream();
   config.attrs = &early;
   config.numAttrs = gpu.starts_early ? 1 : 0;
-  check(cudaLaunchKernelEx(&config, after_sweep<F>, n, f));
+  check(cudaLaunchKernelEx(&config, after_sweep<F>, rows, f));
 }
 
 /// As few as keep all rows in flight, for each of which there is less to look after then; at most 4.
@@ -229,55 +251,50 @@ bool may_lie_in_lines(const Sweeps<T>& sweeps, std::int64_t from_rows, const Gpu
          nonzeros <= 27 * rows;
 }
 
-/// Whether it pays to find out if warps should walk through the rows.
+/// Whether it pays to find out if blocks should walk through the rows.
 template <class T>
-bool may_walk(const Sweeps<T>& sweeps, const SweepTuning& tuning) {
+bool may_walk(const Sweeps<T>& sweeps, const SweepTuning& tuning, const Gpu& gpu) {
   const auto aligned = [](const void* data) { return reinterpret_cast<std::uintptr_t>(data) % 16 == 0; };
   const Csr<T>& A = *sweeps.A;
   return A.rows() >= std::max<std::int64_t>(tuning.walk_from, RowSample::size) &&
          A.nonzeros() <= tuning.staged_per_row * A.rows() && A.nonzeros() < INT32_MAX &&
-         aligned(A.column_indices().data()) && aligned(A.values().data());
+         aligned(A.column_indices().data()) && aligned(A.values().data()) &&
+         sizeof(WalkStorage<T>) <= static_cast<std::size_t>(gpu.shared_bytes);
 }
 
-/// Rows of a region: as many regions as warps fit onto the GPU, unless they would be small.
-template <class T>
-std::int64_t rows_of_region(std::int64_t rows, const Gpu& gpu) {
-  constexpr std::int64_t smallest = 2048;
-  const std::int64_t warps = std::int64_t{gpu.multiprocessors} * walking_blocks<T> * walking_warps;
-  return std::max(smallest, (rows + warps * warp_lanes - 1) / (warps * warp_lanes) * warp_lanes);
-}
-
-/// How warps walk, and where they put what they leave over.
+/// How blocks walk: as many regions as blocks fit onto the GPU, unless they would be so small that their
+/// leftovers need more than 4 bytes a row.
 template <class T>
 Walk<T> plan_walk(const Sweeps<T>& sweeps, const Gpu& gpu) {
+  using Gait = GaitOf<T>;
   constexpr std::int64_t bytes_of_row = 4;
-  constexpr std::int64_t bytes_of_piece = piece_of_leftovers * (sizeof(Leftover<T>) + sizeof(Pending));
+  constexpr std::int64_t bytes = sizeof(Leftover<T>);
+  const std::int64_t rows = sweeps.A->rows();
+  const std::int64_t most = rows * bytes_of_row / (Gait::least_room * bytes);
+  const std::int64_t wanted = std::clamp<std::int64_t>(std::int64_t{gpu.multiprocessors} * Gait::blocks, 1,
+                                                       std::max<std::int64_t>(most, 1));
   Walk<T> walk{};
-  walk.rows_of_region = rows_of_region<T>(sweeps.A->rows(), gpu);
-  walk.regions = (sweeps.A->rows() + walk.rows_of_region - 1) / walk.rows_of_region;
-  walk.pieces =
-      static_cast<int>(std::max(walk.regions * sweeps.right_hand_sides,
-                                sweeps.A->rows() * sweeps.right_hand_sides * bytes_of_row / bytes_of_piece));
+  walk.rows_of_region = ((rows + wanted - 1) / wanted + Gait::threads - 1) / Gait::threads * Gait::threads;
+  walk.regions = (rows + walk.rows_of_region - 1) / walk.rows_of_region;
+  walk.room = static_cast<int>(
+      std::max<std::int64_t>(Gait::least_room, rows * bytes_of_row / (walk.regions * bytes)));
   return walk;
 }
 
 template <class T>
-std::int64_t bytes_of(const Walk<T>& walk) {
-  return std::int64_t{walk.pieces} * piece_of_leftovers *
-         static_cast<std::int64_t>(sizeof(Leftover<T>) + sizeof(Pending));
+std::int64_t bytes_of(const Walk<T>& walk, std::int64_t right_hand_sides) {
+  return walk.regions * right_hand_sides * walk.room * static_cast<std::int64_t>(sizeof(Leftover<T>));
 }
 
 /// Does nothing if it turned out that another way is better.
 template <class T, bool forward>
-void launch_walk(Cuda& backend, const DeviceSweep<T>& task, const Walk<T>& walk) {
-  backend.fill(1, 0u, walk.taken);
+void launch_walk(const DeviceSweep<T>& task, const Walk<T>& walk) {
   const auto kernel = sweep_by_walking<T, forward>;
-  constexpr std::size_t shared_bytes = walking_warps * sizeof(WalkStorage<T>);
+  constexpr std::size_t shared_bytes = sizeof(WalkStorage<T>);
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(shared_bytes)));
-  const std::int64_t warps = walk.regions * task.right_hand_sides;
-  kernel<<<static_cast<unsigned>((warps + walking_warps - 1) / walking_warps), walking_warps * warp_lanes,
-           shared_bytes, stream()>>>(task, walk);
+  kernel<<<static_cast<unsigned>(walk.regions * task.right_hand_sides), GaitOf<T>::threads, shared_bytes,
+           stream()>>>(task, walk);
   check(cudaGetLastError());
 }
 
@@ -311,21 +328,18 @@ Ways<T> choose(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& sc
   const Csr<T>& A = *sweeps.A;
   Ways<T> ways;
   ways.maybe_lines = may_lie_in_lines(sweeps, scratch.tuning.lines_from, gpu);
-  ways.may_walk = may_walk(sweeps, scratch.tuning);
+  ways.may_walk = may_walk(sweeps, scratch.tuning, gpu);
   if (ways.maybe_lines) {
     find_line_length(A, scratch.line_length.data());
     ways.forward = ways.backward = scratch.line_length.data();
   }
   if (!ways.may_walk) return ways;
   ways.walk = plan_walk(sweeps, gpu);
-  if (scratch.leftovers.size() < bytes_of(ways.walk)) {
-    scratch.leftovers = Array<unsigned char>(backend.device(), bytes_of(ways.walk));
-  }
+  const std::int64_t bytes = bytes_of(ways.walk, sweeps.right_hand_sides);
+  if (scratch.leftovers.size() < bytes) scratch.leftovers = Array<unsigned char>(backend.device(), bytes);
   ways.walk.leftovers = reinterpret_cast<Leftover<T>*>(scratch.leftovers.data());
-  ways.walk.pending =
-      reinterpret_cast<Pending*>(ways.walk.leftovers + std::int64_t{ways.walk.pieces} * piece_of_leftovers);
-  ways.walk.taken = scratch.tickets.data() + 1;
-  choose_ways<<<2, 1024, 0, stream()>>>(
+  backend.fill(2, by_walking, scratch.ways.data());
+  choose_ways<<<2 * RowSample::samples, 1024, 0, stream()>>>(
       RowSample{A.rows(), A.row_offsets().data(), A.column_indices().data()}, ways.forward,
       scratch.tuning.walk_always, scratch.ways.data());
   check(cudaGetLastError());
@@ -399,7 +413,7 @@ class Queue {
   template <bool forward>
   void launch_all_ways(const DeviceSweep<T>& task, std::int64_t nonzeros) {
     if (ways_.maybe_lines) launch_along_lines<T, forward>(task, nonzeros, gpu_);
-    if (ways_.may_walk) launch_walk<T, forward>(backend_, task, ways_.walk);
+    if (ways_.may_walk) launch_walk<T, forward>(task, ways_.walk);
     launch_half<T, forward>(task, nonzeros, tuning_, gpu_);
   }
 
@@ -423,18 +437,18 @@ void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratc
   if (elements == 0 || sweeps.sweeps == 0) return;
   const CurrentDevice current(backend.device().id());
   const bool symmetric = sweeps.kind == SweepKind::symmetric;
-  // Warps that walk keep no sums: memory for both would be too much.
-  const bool keep_lower = symmetric && scratch.tuning.keep_lower && !may_walk(sweeps, scratch.tuning);
+  // Blocks that walk keep no sums: memory for both would be too much.
+  const Gpu gpu(backend.device());
+  const bool keep_lower = symmetric && scratch.tuning.keep_lower && !may_walk(sweeps, scratch.tuning, gpu);
   arm_scratch(backend, elements, scratch.other);
   const std::int64_t kept = (sweeps.A->rows() - first_kept(sweeps.A->rows())) * sweeps.right_hand_sides;
   if (keep_lower && scratch.lower.size() < kept) scratch.lower = Array<T>(backend.device(), kept);
   if (scratch.tickets.size() == 0) {
-    scratch.tickets = Array<unsigned>(backend.device(), 2);
-    backend.fill(2, 0u, scratch.tickets.data());
+    scratch.tickets = Array<unsigned>(backend.device(), 1);
+    backend.fill(1, 0u, scratch.tickets.data());
     scratch.line_length = Array<std::int32_t>(backend.device(), 1);
     scratch.ways = Array<std::int32_t>(backend.device(), 2);
   }
-  const Gpu gpu(backend.device());
   const Ways<T> ways = choose(backend, sweeps, scratch, gpu);
   if (sweeps.skipped != nullptr) backend.for_each(1, ForgetSkipped{sweeps.state, sweeps.skipped});
   Queue<T> queue(backend, sweeps, scratch, gpu, ways);

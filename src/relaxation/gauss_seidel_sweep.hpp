@@ -92,7 +92,7 @@ struct SweepTuning {
   std::int64_t warps_from = 7;        ///< from so many nonzeros a row on average on warps take long rows
   bool keep_lower = true;             ///< a symmetric sweep's backward half re-uses the forward half's sums
   std::int64_t lines_from = 100'000;  ///< rows from which on it is found out whether they lie in lines
-  /// Rows, of at most staged_per_row nonzeros on average, from which on it is found out whether warps should
+  /// Rows, of at most staged_per_row nonzeros on average, from which on it is found out whether blocks should
   /// walk through them.
   std::int64_t walk_from = 16'000'000;
   bool walk_always = false;  ///< from so many rows on, whatever is found out
@@ -100,7 +100,7 @@ struct SweepTuning {
 
 /// A second vector, in which a sweep writes, so that patterns need not be symmetric and a value's presence
 /// says that it is new; and, after symmetric sweeps, the forward half's sums left of the diagonal, of half of
-/// the rows: 3/2 elements a row and right-hand side in all. Where warps may walk, no sums but 4 bytes a row
+/// the rows: 3/2 elements a row and right-hand side in all. Where blocks may walk, no sums but 4 bytes a row
 /// and right-hand side, or a little more for few rows, for what they leave over.
 template <class T>
 class SweepScratch<Cuda, T> {
@@ -121,9 +121,9 @@ class SweepScratch<Cuda, T> {
   Array<T> other;  ///< between calls no element of it holds a value
   Array<T> lower;
   Array<unsigned char> leftovers;
-  Array<unsigned> tickets;          ///< two: of chunks, bundles or regions; and of pieces of leftovers
+  Array<unsigned> tickets;          ///< one, of chunks, bundles or regions
   Array<std::int32_t> line_length;  ///< one, of the matrix last swept over: 0 unless its rows lie in lines
-  Array<std::int32_t> ways;         ///< the same, or that warps walk, of forward and backward sweeps
+  Array<std::int32_t> ways;         ///< the same, or that blocks walk, of forward and backward sweeps
 };
 
 /// Queues the sweeps; on a GPU without waiting for them.

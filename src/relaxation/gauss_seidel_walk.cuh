@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A sweep over very many short rows: each warp walks through a region of its own, 32 rows at a time, and
-/// does not wait for other warps. Rows for which a value of another region is missing are left over, and with
-/// them those that need them; a warp returns to its leftovers when it has walked through its region, or when
-/// there is no room for more, and looks at all of them again and again until they are done.
+/// A sweep over very many short rows: each block walks through a region of its own, a tile of rows at a time,
+/// a thread for each row, and does not wait for other blocks. Rows for which a value of another region is
+/// missing are left over, and with them those that need them. When a block has walked through its region it
+/// looks at its leftovers again and again until they are done.
 ///
-/// A row's neighbours are mostly near, so most values come from the warp itself: of the same 32 rows by
-/// shuffles, of the rows shortly before from a ring in shared memory. The elements of the next rows are on
-/// their way while a warp is at work on its rows. What a leftover still needs is kept as one record, so that
-/// its offset, elements and b need not be read again. Long rows are left over whole, for all lanes together.
+/// A row's neighbours are mostly near, so most values come from the block itself, through a ring in shared
+/// memory that holds the latest rows. Within a tile rows wait for rows; there a row that is left over says
+/// so, and nobody waits for what cannot come. The elements of the next two tiles are on their way while a
+/// tile is at work, and values that the next needs from farther away than the ring goes are asked for.
 ///
-/// Why it cannot hang: regions are shared out by ticket, in their order, so whatever a row waits for is of a
-/// region whose warp has started, or smaller in the same region. A warp never stops at a row: it looks at its
-/// leftovers in turn, and all rows behind them that it has not come to are larger. So the smallest unfinished
-/// row of all is done when its warp comes to it, or comes to it again.
+/// Of a leftover is noted what it still needs. Most wait for others of their region: for these it is enough
+/// to look at shared memory.
+///
+/// Why it cannot hang: regions are given out by ticket, in their order, so whatever a row waits for is of a
+/// region whose block has started, or comes before it in the same region. Within a tile the first unfinished
+/// row never waits: what it needs is there, or it is left over. And no leftover keeps a block from looking at
+/// the others, so the smallest unfinished row of all is done when its block comes to it.
 #pragma once
 
 #include "relaxation/gauss_seidel_kernel.cuh"
@@ -21,76 +24,39 @@ namespace echelon::gauss_seidel {
 
 /// What a row still needs when a value was missing.
 template <class T>
-struct Leftover {
+struct alignas(16) Leftover {
   T sum;          ///< of the elements taken
-  T coefficient;  ///< of the element that is next
+  T coefficient;  ///< of the element that is missing
   T rest;
   T scale;
+  T next_coefficient;  ///< of the element after it
   std::int32_t row;
-  std::int32_t element;  ///< its place in the region; -1: it is the last before the diagonal
-};
-
-/// A leftover as it is looked at.
-struct Pending {
-  /// The unknown that is missing; -1: the whole row is to be done, by the warp; -2: the row is done.
+  std::int32_t element;  ///< the missing one's place, counted from the region's first
+  std::int32_t next;     ///< the unknown of the element after it; the row itself: there is none
+  /// What is missing: an unknown; or, less than 0, another of the region's leftovers (marker_of); or
+  /// whole_row: the whole row is to be done, by a warp.
   std::int32_t source;
-  std::int32_t place;  ///< of the Leftover; of a whole row the row
 };
+inline constexpr std::int32_t whole_row = INT32_MIN;
 
-/// Leftovers are kept in pieces of so many, of which a warp takes another when it needs one.
-inline constexpr int piece_of_leftovers = 128;
-
-/// How rows are shared out among warps.
+/// How rows are shared out among blocks.
 template <class T>
 struct Walk {
-  std::int64_t rows_of_region;  ///< a multiple of 32
+  std::int64_t rows_of_region;  ///< a multiple of a tile's
   std::int64_t regions;
-  int pieces;              ///< at least one for each region and right-hand side
-  Leftover<T>* leftovers;  ///< of all pieces
-  Pending* pending;        ///< as many
-  unsigned* taken;         ///< pieces, besides the first of each region; 0 in the beginning
+  int room;                ///< leftovers that a region may have at a time
+  Leftover<T>* leftovers;  ///< for each region and right-hand side
 };
 
-/// Warps of a block, and blocks that are to fit onto a multiprocessor: as many as bring the bytes, since each
-/// region more leaves more rows over.
-inline constexpr int walking_warps = 4;
+/// In place of a value: the row is left over; plus its place among the leftovers.
 template <class T>
-inline constexpr int walking_blocks = sizeof(T) == 4 ? 6 : 4;
-
-/// A warp's shared memory.
-template <class T>
-struct WalkStorage {
-  static constexpr int most_pieces = 32;
-  static constexpr int room = 192;  ///< elements of 32 rows; more are not brought here
-  static constexpr int ring = 256;  ///< rows whose values are at hand
-  static constexpr int ready = 8 * warp_lanes;
-  /// Elements of these 32 rows and of the next.
-  struct Brought {
-    T values[2][room];
-    Word<T> words[room];
-    std::int32_t columns[2][room];
-  };
-  /// Leftovers that can go on.
-  struct Ready {
-    Word<T> word[ready];
-    std::int32_t number[ready];
-  };
-  union {
-    Brought brought;
-    Ready ready_ones;
-  };
-  Word<T> latest[ring];
-  int pieces[most_pieces];
-};
+inline constexpr Word<T> left_over = unpublished<T> & ~Word<T>{0x3fffff};
+/// Plus this instead: it is not known which.
+inline constexpr int somewhere = 0x3ffffe;
 
 template <class T>
 ECHELON_ANYWHERE bool is_value(Word<T> word) {
-  return word < (unpublished<T> & ~Word<T>{0xff});
-}
-/// In place of a value that another lane is to compute.
-template <class T>
-ECHELON_ANYWHERE Word<T> of_lane(int lane) {
-  return (unpublished<T> & ~Word<T>{0xff}) | static_cast<Word<T>>(lane);
+  return word < left_over<T>;
 }
 
 /// Values for a row that all lanes finish; those that cannot come are NaN.
@@ -145,175 +111,196 @@ __device__ __noinline__ bool try_row(const DeviceSweep<T>& task, unsigned side, 
   return true;
 }
 
+/// How blocks walk.
+template <int threads_, int blocks_>
+struct Gait {
+  static constexpr int threads = threads_;         ///< of a block, and rows of a tile
+  static constexpr int blocks = blocks_;           ///< that are to fit onto a multiprocessor
+  static constexpr int ring = 4 * threads;         ///< rows whose values are at hand; a power of 2
+  static constexpr int sections = 4;               ///< elements of a tile for each thread, at most
+  static constexpr int room = sections * threads;  ///< elements of a tile; a tile with more is left over
+  static constexpr int least_room = 3 * threads;   ///< for leftovers
+};
+template <class T>
+using GaitOf = std::conditional_t<sizeof(T) == 4, Gait<256, 4>, Gait<512, 2>>;
+
+/// A block's shared memory while it walks.
+template <class T, class Gait = GaitOf<T>>
+struct WalkStorage {
+  T values[2][Gait::room];              ///< of this tile and the next
+  std::int32_t columns[3][Gait::room];  ///< and of the one after it
+  /// Of the latest rows; of elements farther away, of this tile and the next; and one that is NaN.
+  Word<T> words[Gait::ring + 2 * Gait::room + 1];
+  std::uint16_t places[2][Gait::room];  ///< for each element, where in words: bytes
+};
+
+/// And when it looks at its leftovers: as many of them as find room; the others stay where they are noted.
+template <class T, class Gait>
+struct LeftoverStorage {
+  static constexpr int room = sizeof(WalkStorage<T, Gait>) / (sizeof(T) + 6) / Gait::threads * Gait::threads;
+  Word<T> values[room];        ///< of each place
+  std::int32_t sources[room];  ///< of those that are not done, a thread's own in every Gait::threads-th
+  std::uint16_t places[room];  ///< theirs
+};
+
+/// The compiler shall keep these, and not compute them anew wherever they are used.
+template <class P>
+__device__ P* kept(P* pointer) {
+  asm("" : "+l"(pointer));
+  return pointer;
+}
+__device__ inline int kept(int value) {
+  asm("" : "+r"(value));
+  return value;
+}
+
+/// Of a row that may have old values to take, how they sum up, and where it has its diagonal.
+template <class T>
+struct KnownPart {
+  T sum;
+  int diagonal;  ///< element; -1: there is none, or it is zero
+};
+
+/// The row's elements lie from `first` to `last` in the order of the sweep.
 template <class T, bool forward>
+__device__ __noinline__ KnownPart<T> known_part(const std::int32_t* columns, const T* values, const T* old,
+                                                int first, int last, int i) {
+  constexpr int step = forward ? 1 : -1;
+  T sum = 0;
+  int k = last;
+  for (int left = (last - first) * step; left >= 0; --left, k -= step) {
+    const std::int32_t column = columns[k];
+    if (column == i && values[k] != T{0}) return {sum, k};
+    if (forward ? column <= i : column >= i) break;
+    sum = multiply_add(values[k], old[column], sum);
+  }
+  return {sum, -1};
+}
+
+template <class T, bool forward, class Gait>
 class Walker {
  public:
   __device__ Walker(const DeviceSweep<T>& task, const Walk<T>& walk)
-      : task_(task),
-        walk_(walk),
-        storage_(reinterpret_cast<WalkStorage<T>*>(gauss_seidel_storage)[threadIdx.x / warp_lanes]) {
-    unsigned ticket = 0;
-    if (lane() == 0) ticket = atomicInc(task.tickets, gridDim.x * walking_warps - 1);
-    ticket = __shfl_sync(every_lane, ticket, 0);
+      : task_(task), walk_(walk), storage_(*reinterpret_cast<WalkStorage<T, Gait>*>(gauss_seidel_storage)) {
+    __shared__ unsigned taken;
+    if (threadIdx.x == 0) {
+      taken = atomicInc(task.tickets, gridDim.x - 1);
+      leftover_count() = 0;
+    }
+    __syncthreads();
+    const unsigned ticket = __shfl_sync(every_lane, taken, 0);
     side_ = ticket % task.right_hand_sides;
-    const auto region = static_cast<std::int64_t>(ticket / task.right_hand_sides);  // behind the last: empty
+    const auto region = static_cast<std::int64_t>(ticket / task.right_hand_sides);
     first_ = static_cast<int>(min(task.rows, region * walk.rows_of_region));
     end_ = static_cast<int>(min(task.rows, (region + 1) * walk.rows_of_region));
-    if (lane() == 0) storage_.pieces[0] = static_cast<int>(ticket);
-    x_ = reinterpret_cast<Word<T>*>(task.x + side_ * task.leading_x);
+    leftovers_ = walk.leftovers + std::int64_t{ticket} * walk.room;
+    x_ = kept(reinterpret_cast<Word<T>*>(task.x + side_ * task.leading_x));
+    b_ = kept(task.b + side_ * task.leading_b);
+    base_ = first_ < end_ ? task.row_offsets[forward ? first_ : row_at(end_ - 1)] & ~std::int64_t{3} : 0;
+    columns_ = task.column_indices + base_;
+    values_ = task.values + base_;
+    brought_end_ = static_cast<int>(min(task.row_offsets[task.rows] - base_, std::int64_t{INT32_MAX}));
   }
 
   __device__ void walk() {
-    if (first_ >= end_) return;
-    for (int k = lane(); k < WalkStorage<T>::ring; k += warp_lanes) storage_.latest[k] = unpublished<T>;
-    const int lowest = forward ? first_ : row_at(end_ - 1);
-    base_ = task_.row_offsets[lowest] & ~std::int64_t{3};
-    edge_ = static_cast<int>(task_.row_offsets[forward ? lowest : row_at(first_) + 1] - base_);
-    brought_end_ = static_cast<int>(min(task_.row_offsets[task_.rows] - base_, std::int64_t{INT32_MAX}));
-    int first = first_;
-    while (first < end_ || waiting_ > 0) {
-      if (first < end_ && !is_full()) {
-        first = walk_on(first);
-        if (is_full() && take_piece()) continue;
-      }
-      if (!look_again()) __nanosleep(50);
-      if (is_full()) gather_places();
+    while (first_ < end_) {
+      first_ = walk_on();
+      finish_leftovers();
     }
   }
 
  private:
   static constexpr int step = forward ? 1 : -1;
-  static constexpr int whole_row = -1;  // for a source
-  static constexpr int done = -2;
-  static constexpr int room = WalkStorage<T>::room;
-  static constexpr int ring = WalkStorage<T>::ring;
+  static constexpr int threads = Gait::threads;
+  static constexpr int sections = Gait::sections;
+  using Finish = LeftoverStorage<T, Gait>;
+  static constexpr std::int32_t done = whole_row + 1;  // in place of a source
 
-  /// What is loaded of 32 rows first.
-  struct Ahead {
-    std::int64_t edge;  ///< the row's end; in a backward sweep its beginning
-    T b;
-  };
-
-  /// 32 rows as their lanes know them. Elements are counted from base_.
-  struct Group {
-    int base;   ///< the first element brought, a multiple of 4
-    int count;  ///< elements brought; more than there is room for: none
-    int begin;  ///< the row's elements, counted from the first brought
+  /// A row's elements, counted from base_, and b.
+  struct Extent {
+    int begin;
     int end;
     T b;
   };
-
-  /// A row on its way.
-  struct Row {
-    int next;      ///< element; the diagonal when all are taken
-    int diagonal;  ///< -1: the row is not under way
-    T sum;
-    T rest;
-    T scale;
-    Word<T> x;  ///< when done
+  /// Where a tile's elements begin and end.
+  struct Offsets {
+    std::int64_t begin;
+    std::int64_t end;
   };
+  /// A tile's elements, from a multiple of 4 on; none where there are more than there is room for.
+  struct Tile {
+    int base;
+    int count;
+  };
+  /// What was looked for ahead; near where an element is not farther away than the ring goes.
+  struct FarWords {
+    Word<T> word[sections];
+  };
+  static constexpr Word<T> near = left_over<T>;
 
+  [[nodiscard]] static __device__ int number() { return static_cast<int>(threadIdx.x); }
   [[nodiscard]] static __device__ int lane() { return static_cast<int>(threadIdx.x) % warp_lanes; }
   [[nodiscard]] static __device__ unsigned lanes_below() {
     unsigned mask = 0;
     asm("mov.u32 %0, %%lanemask_lt;" : "=r"(mask));
     return mask;
   }
+  [[nodiscard]] static __device__ int& leftover_count() {
+    __shared__ int count;
+    return count;
+  }
   [[nodiscard]] __device__ int row_at(int position) const {
     return forward ? position : static_cast<int>(task_.rows) - 1 - position;
   }
   [[nodiscard]] __device__ const T* old() const { return task_.old + side_ * task_.leading_old; }
-
-  [[nodiscard]] __device__ Ahead load(int first) const {
-    const int i = row_at(min(first + lane(), end_ - 1));
-    return {task_.row_offsets[forward ? i + 1 : i], task_.b[side_ * task_.leading_b + i]};
+  [[nodiscard]] static __device__ int ring_place(int row) {
+    return static_cast<int>(static_cast<unsigned>(row) % Gait::ring);
+  }
+  [[nodiscard]] static __device__ int far_place(int half, int k) {
+    return Gait::ring + half * Gait::room + k;
+  }
+  [[nodiscard]] static __device__ std::uint16_t offset_of(int place) {
+    return static_cast<std::uint16_t>(place * sizeof(T));
+  }
+  static constexpr int nan_place = Gait::ring + 2 * Gait::room;
+  [[nodiscard]] __device__ Word<T> word_at_offset(unsigned offset) const {
+    return *reinterpret_cast<const volatile Word<T>*>(reinterpret_cast<const unsigned char*>(storage_.words) +
+                                                      offset);
+  }
+  [[nodiscard]] __device__ volatile Word<T>& word_at(int place) const {
+    return const_cast<volatile Word<T>&>(storage_.words[place]);
   }
 
-  /// Groups are asked for in their order.
-  __device__ Group group_of(const Ahead& ahead) {
-    const auto edge = static_cast<int>(ahead.edge - base_);
-    int before = __shfl_up_sync(every_lane, edge, 1);
-    if (lane() == 0) before = edge_;
-    const int last = __shfl_sync(every_lane, edge, warp_lanes - 1);
-    Group group;
-    group.base = (forward ? edge_ : last) & ~3;
-    group.count = (forward ? last : edge_) - group.base;
-    group.begin = (forward ? before : edge) - group.base;
-    group.end = (forward ? edge : before) - group.base;
-    group.b = ahead.b;
-    edge_ = last;
-    return group;
+  [[nodiscard]] __device__ Extent extent(int position) const {
+    const int i = row_at(min(position, end_ - 1));
+    const std::int64_t* const offsets = task_.row_offsets + i;
+    return {static_cast<int>(offsets[0] - base_), static_cast<int>(offsets[1] - base_), b_[i]};
   }
 
-  /// Sends for a group's elements.
-  __device__ void bring(const Group& group, int buffer) {
-    if (group.count <= room) {
-      constexpr int piece = 16 / sizeof(T);
-      const std::int32_t* const columns = task_.column_indices + base_ + group.base;
-      const T* const values = task_.values + base_ + group.base;
-      for (int k = 4 * lane(); k < group.count; k += 4 * warp_lanes) {
-        if (group.base + k + 4 <= brought_end_) {
-          __pipeline_memcpy_async(storage_.brought.columns[buffer] + k, columns + k, 16);
+  [[nodiscard]] __device__ Offsets offsets_at(int position) const {
+    if (position >= end_) return {base_, base_};
+    const int last = min(position + threads, end_) - 1;
+    return {task_.row_offsets[row_at(forward ? position : last)],
+            task_.row_offsets[row_at(forward ? last : position) + 1]};
+  }
+  [[nodiscard]] __device__ Tile tile_of(const Offsets& offsets) const {
+    const int begin = static_cast<int>(offsets.begin - base_) & ~3;
+    const int count = static_cast<int>(offsets.end - base_) - begin;
+    return {begin, count <= Gait::room ? count : 0};
+  }
+
+  /// Sends for a tile's elements.
+  template <class V>
+  __device__ void bring(const Tile& tile, const V* from, V* to) {
+    const int k = 4 * number();
+    if (k >= tile.count) return;
+    constexpr int piece = 16 / sizeof(V);
+    from += tile.base + k;
+    if (tile.base + k + 4 <= brought_end_) {
 #pragma unroll
-          for (int p = 0; p < 4; p += piece) {
-            __pipeline_memcpy_async(storage_.brought.values[buffer] + k + p, values + k + p, 16);
-          }
-        } else {
-          for (int p = k; p < group.count; ++p) {
-            storage_.brought.columns[buffer][p] = columns[p];
-            storage_.brought.values[buffer][p] = values[p];
-          }
-        }
-      }
-    }
-    __pipeline_commit();
-  }
-
-  [[nodiscard]] __device__ bool is_full() const {
-    return used_ + warp_lanes > pieces_ * piece_of_leftovers;
-  }
-
-  /// More room for leftovers, if there is any.
-  __device__ bool take_piece() {
-    if (pieces_ == WalkStorage<T>::most_pieces) return false;
-    unsigned taken = 0;
-    if (lane() == 0) taken = atomicAdd(walk_.taken, 1u);
-    taken = __shfl_sync(every_lane, taken, 0);
-    const std::int64_t piece = walk_.regions * task_.right_hand_sides + taken;
-    if (piece >= walk_.pieces) return false;
-    if (lane() == 0) storage_.pieces[pieces_] = static_cast<int>(piece);
-    __syncwarp();
-    ++pieces_;
-    return true;
-  }
-
-  /// Where number k of the warp's leftovers is.
-  [[nodiscard]] __device__ int place_of(int k) const {
-    return storage_.pieces[k / piece_of_leftovers] * piece_of_leftovers + k % piece_of_leftovers;
-  }
-
-  /// From a position on, until the region or the room for leftovers ends; the position then.
-  __device__ int walk_on(int first) {
-    Group here = group_of(load(first));
-    bring(here, 0);
-    Ahead ahead = load(first + warp_lanes);
-    int buffer = 0;
-    for (;;) {
-      const int edge_here = edge_;
-      const Group next = group_of(ahead);
-      bring(next, buffer ^ 1);
-      ahead = load(first + 2 * warp_lanes);
-      __pipeline_wait_prior(1);
-      __syncwarp();
-      sweep_group(here, first, buffer);
-      first += warp_lanes;
-      if (first >= end_ || is_full()) {
-        edge_ = edge_here;
-        __pipeline_wait_prior(0);
-        return first;
-      }
-      here = next;
-      buffer ^= 1;
+      for (int p = 0; p < 4; p += piece) __pipeline_memcpy_async(to + k + p, from + p, 16);
+    } else {
+      for (int p = 0; k + p < tile.count; ++p) to[k + p] = from[p];
     }
   }
 
@@ -324,257 +311,352 @@ class Walker {
     cuda::atomic_ref<Word<T>, cuda::thread_scope_device>(x_[row]).store(word, cuda::memory_order_relaxed);
   }
 
-  /// Gets the values of elements left of the group, as far as they are there.
-  __device__ void gather(int count, int first, int buffer) {
-    constexpr int batch = 3;
-    const int first_row = row_at(first);
-    for (int k = lane(); k < count; k += batch * warp_lanes) {
-      Word<T> word[batch];
-      int column[batch];
+  /// Notes where a tile's elements' words are, or will be, and asks for the values of those that are farther
+  /// away than the ring goes.
+  [[nodiscard]] __device__ FarWords ask(const Tile& tile, int tile_first, const std::int32_t* columns,
+                                        int half) {
+    FarWords far;
+    // The slots of the next tile's rows are cleared by then.
+    const int in_ring = max(tile_first + 2 * threads - Gait::ring, first_);
 #pragma unroll
-      for (int e = 0; e < batch; ++e) {
-        const int here = k + e * warp_lanes;
-        column[e] = here < count ? storage_.brought.columns[buffer][here] : first_row;
-        const int ahead = forward ? column[e] - first_row : first_row - column[e];
-        word[e] = ahead < warp_lanes ? of_lane<T>(ahead) : to_word(written_nan<T>);
-        if (ahead < 0) word[e] = ahead >= -ring ? storage_.latest[column[e] & (ring - 1)] : unpublished<T>;
-      }
+    for (int e = 0; e < sections; ++e) {
+      const int k = number() + e * threads;
+      far.word[e] = near;
+      if (k >= tile.count) continue;
+      const std::int32_t column = columns[k];
+      // Towards the diagonal columns come nearer to the row; where not, the row must not wait.
+      const std::int32_t beside = columns[min(max(k + step, 0), Gait::room - 1)];
+      const bool comes = forward ? column < beside : column > beside;
+      const bool is_far = row_at(column) < in_ring && comes;
+      const int near_place = comes ? ring_place(column) : nan_place;
+      storage_.places[half][k] = offset_of(is_far ? far_place(half, k) : near_place);
+      if (is_far) far.word[e] = look(column);
+    }
+    return far;
+  }
+  __device__ void keep(const FarWords& far, int half) {
 #pragma unroll
-      for (int e = 0; e < batch; ++e) {
-        if (word[e] == unpublished<T>) word[e] = look(column[e]);
-      }
-#pragma unroll
-      for (int e = 0; e < batch; ++e) {
-        if (k + e * warp_lanes < count) storage_.brought.words[k + e * warp_lanes] = word[e];
-      }
+    for (int e = 0; e < sections; ++e) {
+      if (far.word[e] == near) continue;
+      storage_.words[far_place(half, number() + e * threads)] =
+          far.word[e] == unpublished<T> ? left_over<T> + somewhere : far.word[e];
     }
   }
 
-  /// Does for a row what needs no waiting.
-  __device__ void open(const Group& group, int i, int buffer, Row& row) {
-    const std::int32_t* const columns = storage_.brought.columns[buffer];
-    const T* const values = storage_.brought.values[buffer];
-    int k = forward ? group.end - 1 : group.begin;
-    int left = group.end - group.begin;
-    T known = 0;
-    int column = -1;
-    for (; left > 0; --left, k -= step) {
-      column = columns[k];
-      if (forward ? column <= i : column >= i) break;
-      known = multiply_add(values[k], old()[column], known);
+  /// Until the region or the room for leftovers ends; the position then.
+  __device__ int walk_on() {
+    for (int k = number(); k < Gait::ring; k += threads) storage_.words[k] = unpublished<T>;
+    if (threadIdx.x == 0) storage_.words[nan_place] = to_word(written_nan<T>);
+    Tile here = tile_of(offsets_at(first_));
+    Tile next = tile_of(offsets_at(first_ + threads));
+    Offsets after = offsets_at(first_ + 2 * threads);
+    bring(here, columns_, storage_.columns[0]);
+    bring(here, values_, storage_.values[0]);
+    bring(next, columns_, storage_.columns[1]);
+    __pipeline_commit();
+    Extent row = extent(first_ + number());
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    keep(ask(here, first_, storage_.columns[0], 0), 0);
+    __shared__ int known_leftovers[2];
+    if (threadIdx.x == 0) known_leftovers[0] = known_leftovers[1] = 0;
+    __syncthreads();
+    int third = 0;  // of the columns' buffers
+    int tile_first = first_;
+    for (int half = 0;; half ^= 1) {
+      const int next_third = third == 2 ? 0 : third + 1;
+      const int free_third = next_third == 2 ? 0 : next_third + 1;
+      const Tile last = tile_of(after);
+      bring(last, columns_, storage_.columns[free_third]);
+      bring(next, values_, storage_.values[half ^ 1]);
+      __pipeline_commit();
+      after = offsets_at(tile_first + 3 * threads);
+      const FarWords far = ask(next, tile_first + threads, storage_.columns[next_third], half ^ 1);
+      const Extent next_row = extent(tile_first + threads + number());
+      if (threadIdx.x == 0) known_leftovers[half] = *const_cast<volatile int*>(&leftover_count());
+      word_at(ring_place(row_at(tile_first + threads + number()))) = unpublished<T>;
+      sweep_row(row, here, tile_first + number(), half, storage_.columns[third]);
+      keep(far, half ^ 1);
+      __pipeline_wait_prior(0);
+      __syncthreads();
+      tile_first += threads;
+      if (tile_first >= end_ || known_leftovers[half] + 2 * threads > walk_.room) return tile_first;
+      here = next;
+      next = last;
+      row = next_row;
+      third = next_third;
     }
-    const T a_ii = left > 0 && column == i ? values[k] : T{0};
-    if (a_ii == T{0}) {
-      if (task_.skipped != nullptr && side_ == 0) count_skipped(*task_.skipped, i);
-      row.x = to_word(one_nan(old()[i]));
-      return;
-    }
-    const HalfDone<T> half = task_.relaxation.begin(group.b, known, a_ii, T{0});
-    row.rest = half.rest;
-    row.scale = half.scale;
-    row.next = forward ? group.begin : group.end - 1;
-    row.diagonal = k;
   }
 
-  /// The new x_i.
-  [[nodiscard]] __device__ Word<T> finished(int i, T rest, T scale, T sum) const {
-    const T kept = task_.relaxation.omega == T{1} ? T{0} : task_.relaxation.rest * old()[i];
-    return to_word(one_nan(task_.relaxation.finish(HalfDone<T>{rest, scale, kept}, sum)));
+  /// HalfDone, with a `kept` that may be added in any case: adding -0 changes nothing.
+  [[nodiscard]] __device__ HalfDone<T> begin(T b, T known, T a_ii, int i) const {
+    HalfDone<T> half = task_.relaxation.begin(b, known, a_ii, T{0});
+    half.kept = task_.relaxation.omega == T{1} ? -T{0} : task_.relaxation.rest * old()[i];
+    return half;
+  }
+  [[nodiscard]] static __device__ Word<T> finished(const HalfDone<T>& half, T sum) {
+    return to_word(one_nan(multiply_add(half.rest - sum, half.scale, half.kept)));
   }
 
-  /// Takes a row's elements whose values were gathered; the word of the next one.
-  __device__ Word<T> take_gathered(int buffer, Row& row) const {
-    for (; row.next != row.diagonal; row.next += step) {
-      const Word<T> word = storage_.brought.words[row.next];
-      if (!is_value<T>(word)) return word;
-      row.sum = multiply_add(storage_.brought.values[buffer][row.next], to_value<T>(word), row.sum);
-    }
-    return unpublished<T>;
-  }
-
-  /// Element after element, as long as one of the group's rows can go on. All lanes of the warp.
-  __device__ void take_elements(int buffer, int i, Row& row) const {
-    Word<T> word = unpublished<T>;
-    bool moved = row.diagonal >= 0;
-    if (moved) word = take_gathered(buffer, row);
-    do {
-      __syncwarp();
-      if (moved && row.next == row.diagonal) row.x = finished(i, row.rest, row.scale, row.sum);
-      const int source = static_cast<int>(word & (warp_lanes - 1));
-      const Word<T> other = __shfl_sync(every_lane, row.x, source);
-      const bool comes = source < lane();  // else it is NaN
-      moved = word != unpublished<T> && (!comes || is_value<T>(other));
-      if (moved) {
-        const T value = comes ? to_value<T>(other) : written_nan<T>;
-        row.sum = multiply_add(storage_.brought.values[buffer][row.next], value, row.sum);
-        row.next += step;
-        word = take_gathered(buffer, row);
-      }
-    } while (__any_sync(every_lane, moved));
-  }
-
-  /// Does all that can be done of a group whose elements have come.
-  __device__ void sweep_group(const Group& group, int first, int buffer) {
-    const int position = first + lane();
-    const int i = row_at(position);
+  /// Does all that can be done of the tile's rows. All threads.
+  __device__ void sweep_row(const Extent& row, const Tile& tile, int position, int half,
+                            const std::int32_t* columns) {
+    const T* const values = storage_.values[half];
+    const std::uint16_t* const places = storage_.places[half];
     const bool present = position < end_;
-    const bool brought = group.count <= room;
-    const bool is_long = !brought || group.end - group.begin > chain_limit;
-    Row row{0, -1, 0, 0, 0, unpublished<T>};
-    if (present && !is_long) open(group, i, buffer, row);
-    if (brought) gather(group.count, first, buffer);
-    __syncwarp();
-    take_elements(buffer, i, row);
-    const bool has_value = row.x != unpublished<T>;
-    if (present && has_value) publish(i, row.x);
-    storage_.latest[i & (ring - 1)] = row.x;
-    const unsigned left = __ballot_sync(every_lane, present && !has_value);
-    if (left != 0) set_aside(left, is_long, i, group.base, buffer, row);
-  }
-
-  /// Notes what the rows in `left` still need.
-  __device__ void set_aside(unsigned left, bool is_long, int i, int base, int buffer, const Row& row) {
-    if ((left >> lane() & 1u) != 0) {
-      const int rank = __popc(left & lanes_below());
-      const int place = place_of(used_ + rank);
-      Pending pending{whole_row, i};
-      if (!is_long) {
-        pending = {storage_.brought.columns[buffer][row.next], place};
-        walk_.leftovers[place] = {row.sum,  storage_.brought.values[buffer][row.next],
-                                  row.rest, row.scale,
-                                  i,        row.next + step == row.diagonal ? -1 : base + row.next};
+    const int i = kept(row_at(position));
+    const bool is_long = row.end - row.begin > chain_limit || tile.count == 0;
+    int k = (forward ? row.begin : row.end - 1) - tile.base;
+    int diagonal = (forward ? row.end - 1 : row.begin) - tile.base;
+    HalfDone<T> opened{};
+    int left = -1;  // elements to take
+    Word<T> result = unpublished<T>;
+    if (present && !is_long && row.end > row.begin) {
+      T a_ii = values[diagonal];
+      T known = 0;
+      if (columns[diagonal] != i || a_ii == T{0}) {
+        const KnownPart<T> part = known_part<T, forward>(columns, values, old(), k, diagonal, i);
+        known = part.sum;
+        diagonal = part.diagonal;
+        a_ii = diagonal < 0 ? T{1} : values[diagonal];
       }
-      walk_.pending[place_of(waiting_ + rank)] = pending;
+      opened = begin(row.b, known, a_ii, i);
+      left = diagonal < 0 ? -1 : (diagonal - k) * step;
     }
-    used_ += __popc(left);
-    waiting_ += __popc(left);
-    __syncwarp();
-  }
-
-  /// Looks at all leftovers, goes on with those that can, and drops those that were done before. Whether any
-  /// could.
-  __device__ bool look_again() {
-    constexpr int batch = WalkStorage<T>::ready / warp_lanes;
-    int kept = 0;
-    bool moved = false;
-    for (int k = 0; k < waiting_; k += batch * warp_lanes) {
-      Pending pending[batch];
-      Word<T> word[batch];
-#pragma unroll
-      for (int e = 0; e < batch; ++e) {
-        const int here = k + e * warp_lanes + lane();
-        pending[e] = here < waiting_ ? walk_.pending[place_of(here)] : Pending{done, 0};
-      }
-#pragma unroll
-      for (int e = 0; e < batch; ++e) {
-        word[e] = pending[e].source >= 0 ? look(pending[e].source) : unpublished<T>;
-      }
-      __syncwarp();
-      int ready = 0;
-#pragma unroll
-      for (int e = 0; e < batch; ++e) {
-        if (k + e * warp_lanes >= waiting_) break;
-        bool stays = pending[e].source != done;
-        if (__any_sync(every_lane, pending[e].source == whole_row)) {
-          moved = finish_whole_rows(pending[e], stays) || moved;
-        }
-        const unsigned staying = __ballot_sync(every_lane, stays);
-        const int number = kept + __popc(staying & lanes_below());
-        if (stays) walk_.pending[place_of(number)] = pending[e];
-        kept += __popc(staying);
-        const bool goes_on = word[e] != unpublished<T>;
-        const unsigned going = __ballot_sync(every_lane, goes_on);
-        if (goes_on) {
-          storage_.ready_ones.word[ready + __popc(going & lanes_below())] = word[e];
-          storage_.ready_ones.number[ready + __popc(going & lanes_below())] = number;
-        }
-        ready += __popc(going);
-      }
-      __syncwarp();
-      for (int r = lane(); r < ready; r += warp_lanes) {
-        go_on(walk_.pending[place_of(storage_.ready_ones.number[r])], storage_.ready_ones.word[r]);
-      }
-      moved = moved || ready > 0;
-      __syncwarp();
+    if (present && !is_long && left < 0) {
+      if (task_.skipped != nullptr && side_ == 0) count_skipped(*task_.skipped, i);
+      result = to_word(one_nan(old()[i]));
+      word_at(ring_place(i)) = result;
     }
-    waiting_ = kept;
-    return moved;
-  }
-
-  /// Takes a leftover's elements while their values are there.
-  __device__ void go_on(Pending& pending, Word<T> word) {
-    const int place = pending.place;
-    Leftover<T> row = walk_.leftovers[place];
+    const T* value = values + k;
+    const std::uint16_t* place = places + k;
+    unsigned offset = 0;
+    T coefficient = 0;
+    if (left > 0) {
+      offset = *place;
+      coefficient = *value;
+    }
+    T sum = 0;
+    int aside = present && is_long ? set_aside(i) : -1;
+    Word<T> missing = 0;
     for (;;) {
-      row.sum = multiply_add(row.coefficient, to_value<T>(word), row.sum);
-      if (row.element < 0) break;
-      row.element += step;
-      const std::int32_t source = task_.column_indices[base_ + row.element];
-      row.coefficient = task_.values[base_ + row.element];
-      if (source == row.row) break;
-      const bool comes = forward ? source < row.row : source > row.row;  // else it is NaN
-      word = comes ? look(source) : to_word(written_nan<T>);
+      if (left == 0) {
+        result = finished(opened, sum);
+        word_at(ring_place(i)) = result;
+        left = -1;
+      }
+      if (!__any_sync(every_lane, left > 0)) break;
+      const Word<T> word = word_at_offset(offset);
+      if (left > 0 && is_value<T>(word)) {
+        sum = multiply_add(coefficient, to_value<T>(word), sum);
+        --left;
+        value += step;
+        place += step;
+        offset = *place;
+        coefficient = *value;
+      }
+      if (left > 0 && !is_value<T>(word) && word != unpublished<T>) {
+        missing = word;
+        aside = set_aside(i);
+        left = -1;
+      }
+    }
+    if (result != unpublished<T>) publish(i, result);
+    if (aside < 0) return;
+    Leftover<T> rest{sum, T{0}, opened.rest, opened.scale, T{0}, i, 0, i, whole_row};
+    if (!is_long) note(rest, static_cast<int>(value - values), diagonal, missing, columns, values);
+    rest.element += tile.base;
+    leftovers_[aside] = rest;
+  }
+
+  /// What a row lacks from element k on, whose value is `missing`.
+  static __device__ void note(Leftover<T>& rest, int k, int diagonal, Word<T> missing,
+                              const std::int32_t* columns, const T* values) {
+    const int place = static_cast<int>(missing - left_over<T>);
+    rest.source = place < Finish::room ? marker_of(place) : columns[k];
+    rest.element = k;
+    rest.coefficient = values[k];
+    if (k + step == diagonal) return;
+    rest.next = columns[k + step];
+    rest.next_coefficient = values[k + step];
+  }
+
+  /// Stands for another of the region's leftovers as what is missing.
+  [[nodiscard]] static __device__ std::int32_t marker_of(int place) {
+    return -1 - place;
+  }
+
+  /// Notes that a row is left over; its place among the leftovers.
+  [[nodiscard]] __device__ int set_aside(int i) {
+    const int place = atomicAdd(&leftover_count(), 1);
+    word_at(ring_place(i)) = left_over<T> + static_cast<Word<T>>(place);
+    return place;
+  }
+
+  /// Looks at all leftovers until they are done. All threads of the block, whose walking is over.
+  __device__ void finish_leftovers() {
+    const int count = leftover_count();
+    Finish& storage = *reinterpret_cast<Finish*>(gauss_seidel_storage);
+    int waiting = 0;  // in the warp's list
+    for (int k = number(); k - lane() < min(count, Finish::room); k += threads) {
+      const int here = min(warp_lanes, min(count, Finish::room) - (k - lane()));
+      waiting += here;
+      if (lane() >= here) continue;
+      storage.sources[k] = leftovers_[k].source;
+      storage.places[k] = static_cast<std::uint16_t>(k);
+      storage.values[k] = unpublished<T>;
+    }
+    __syncthreads();
+    int beyond = Finish::room + number() - lane();
+    while (waiting > 0 || beyond < count) {
+      const int before = waiting;
+      waiting = look_again(storage, waiting);
+      if (beyond < count) beyond = look_beyond(storage, beyond, count);
+      if (waiting == before) __nanosleep(100);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) leftover_count() = 0;
+    __syncthreads();
+  }
+
+  [[nodiscard]] __device__ Word<T> look_for(const Finish& storage, std::int32_t source) const {
+    if (source == whole_row || source == done) return unpublished<T>;
+    return *const_cast<const volatile Word<T>*>(storage.values + marker_of(source));
+  }
+
+  /// Where number p of the warp's list is.
+  [[nodiscard]] static __device__ int slot_of(int p) {
+    return p / warp_lanes * threads + (number() - lane()) + p % warp_lanes;
+  }
+
+  /// Looks at the warp's list; how many are still in it.
+  __device__ int look_again(Finish& storage, int waiting) {
+    int stay = 0;
+    std::int32_t next_source = done;
+    Word<T> next_word = unpublished<T>;
+    if (lane() < waiting) {
+      next_source = storage.sources[slot_of(lane())];
+      if (next_source >= 0) next_word = look(next_source);
+    }
+    for (int p = lane(); p - lane() < waiting; p += warp_lanes) {
+      std::int32_t source = next_source;
+      Word<T> word = next_word;
+      const int place = p < waiting ? storage.places[slot_of(p)] : 0;
+      next_source = done;
+      next_word = unpublished<T>;
+      if (p + warp_lanes < waiting) {
+        next_source = storage.sources[slot_of(p + warp_lanes)];
+        if (next_source >= 0) next_word = look(next_source);
+      }
+      if (source < 0) word = look_for(storage, source);
+      if (word != unpublished<T>) source = go_on(storage, place, word);
+      const bool is_whole = source == whole_row;
+      if (__any_sync(every_lane, is_whole) && finish_whole_rows(storage, place, is_whole)) source = done;
+      const unsigned mask = __ballot_sync(every_lane, source != done);
+      __syncwarp();
+      if (source != done) {
+        const int to = slot_of(stay + __popc(mask & lanes_below()));
+        storage.sources[to] = source;
+        storage.places[to] = static_cast<std::uint16_t>(place);
+      }
+      stay += __popc(mask);
+    }
+    __syncwarp();
+    return stay;
+  }
+
+  /// The same for leftovers that have found no room, by a warp, from the first on that is not done; which is
+  /// that afterwards.
+  __device__ int look_beyond(Finish& storage, int first, int count) {
+    int unfinished = count;
+    for (int m = first; m < count; m += threads) {
+      const int k = m + lane();
+      std::int32_t source = k < count ? leftovers_[k].source : done;
+      const Word<T> word = source >= 0 ? look(source) : look_for(storage, source);
+      if (word != unpublished<T>) source = go_on(storage, k, word);
+      const bool is_whole = source == whole_row;
+      if (__any_sync(every_lane, is_whole) && finish_whole_rows(storage, k, is_whole)) source = done;
+      if (k < count) leftovers_[k].source = source;
+      if (unfinished == count && __any_sync(every_lane, source != done)) unfinished = m;
+    }
+    return unfinished;
+  }
+
+  /// A value for a row, which is NaN when it cannot come.
+  [[nodiscard]] __device__ Word<T> look_before(std::int32_t column, std::int32_t row) const {
+    return (forward ? column < row : column > row) ? look(column) : to_word(written_nan<T>);
+  }
+
+  /// Takes a leftover's elements while their values are there; what it waits for then, or done.
+  [[nodiscard]] __device__ std::int32_t go_on(Finish& storage, int place, Word<T> word) const {
+    Leftover<T> rest = leftovers_[place];
+    rest.sum = multiply_add(rest.coefficient, to_value<T>(word), rest.sum);
+    if (rest.next == rest.row) return give(storage, place, rest);
+    return take_more(storage, place, look_before(rest.next, rest.row), rest);
+  }
+
+  /// With the word of its next element.
+  [[nodiscard]] __device__ std::int32_t take_more(Finish& storage, int place, Word<T> word,
+                                                  Leftover<T>& rest) const {
+    for (;;) {
+      const std::int32_t source = rest.next;
+      rest.coefficient = rest.next_coefficient;
+      rest.element += step;
+      rest.next = columns_[rest.element + step];
+      rest.next_coefficient = values_[rest.element + step];
       if (word == unpublished<T>) {
-        walk_.leftovers[place] = row;
-        pending.source = source;
-        return;
+        leftovers_[place] = rest;
+        return source;
       }
+      rest.sum = multiply_add(rest.coefficient, to_value<T>(word), rest.sum);
+      if (rest.next == rest.row) return give(storage, place, rest);
+      word = look_before(rest.next, rest.row);
     }
-    publish(row.row, finished(row.row, row.rest, row.scale, row.sum));
-    pending.source = done;
   }
 
-  /// Rows that are done by the warp, if all that they need is there.
-  __device__ bool finish_whole_rows(const Pending& pending, bool& stays) const {
-    bool moved = false;
-    for (unsigned owners = __ballot_sync(every_lane, pending.source == whole_row); owners != 0;
-         owners &= owners - 1) {
+  /// Publishes a leftover's value.
+  __device__ std::int32_t give(Finish& storage, int place, const Leftover<T>& rest) const {
+    const T kept = task_.relaxation.omega == T{1} ? -T{0} : task_.relaxation.rest * old()[rest.row];
+    const Word<T> word = finished({rest.rest, rest.scale, kept}, rest.sum);
+    if (place < Finish::room) *const_cast<volatile Word<T>*>(storage.values + place) = word;
+    publish(rest.row, word);
+    return done;
+  }
+
+  /// Rows that are done by the warp, if all that they need is there; whether the lane's is.
+  __device__ bool finish_whole_rows(Finish& storage, int place, bool is_whole) const {
+    const int row = is_whole ? leftovers_[place].row : 0;
+    bool is_done = false;
+    for (unsigned owners = __ballot_sync(every_lane, is_whole); owners != 0; owners &= owners - 1) {
       const int owner = __ffs(static_cast<int>(owners)) - 1;
-      const bool there = try_row<T, forward>(task_, side_, __shfl_sync(every_lane, pending.place, owner));
-      if (lane() == owner) stays = !there;
-      moved = moved || there;
+      const bool there = try_row<T, forward>(task_, side_, __shfl_sync(every_lane, row, owner));
+      if (!there || lane() != owner) continue;
+      if (place < Finish::room) *const_cast<volatile Word<T>*>(storage.values + place) = look(row);
+      is_done = true;
     }
-    return moved;
-  }
-
-  /// Makes room where leftovers are done. They are listed in the order of their places, so that each moves to
-  /// one that is its own or free.
-  __device__ void gather_places() {
-    for (int k = lane(); k - lane() < waiting_; k += warp_lanes) {
-      Leftover<T> row;
-      Pending* const pending = walk_.pending + place_of(min(k, waiting_ - 1));
-      const bool moves = k < waiting_ && pending->source >= 0;
-      if (moves) row = walk_.leftovers[pending->place];
-      __syncwarp();
-      if (moves) {
-        pending->place = place_of(k);
-        walk_.leftovers[pending->place] = row;
-      }
-      __syncwarp();
-    }
-    used_ = waiting_;
+    return is_done;
   }
 
   const DeviceSweep<T>& task_;
   const Walk<T>& walk_;
-  WalkStorage<T>& storage_;
+  WalkStorage<T, Gait>& storage_;
   unsigned side_;
   int first_;  // position of the region
   int end_;
   Word<T>* x_;
-  int pieces_ = 1;         // of leftovers
-  int used_ = 0;           // places in them
-  int waiting_ = 0;        // leftovers
-  std::int64_t base_ = 0;  // the region's first element, or up to 3 before it
-  int brought_end_ = 0;    // the matrix's end, counted from there
-  int edge_ = 0;           // where the next group's elements begin; in a backward sweep, where they end
+  const T* b_;
+  std::int64_t base_;  // the region's first element
+  const std::int32_t* columns_;
+  const T* values_;
+  int brought_end_;  // the matrix's end, counted from base_
+  Leftover<T>* leftovers_;
 };
 
 template <class T, bool forward>
-__global__ void __launch_bounds__(walking_warps* warp_lanes, walking_blocks<T>)
+__global__ void __launch_bounds__(GaitOf<T>::threads, GaitOf<T>::blocks)
     sweep_by_walking(const __grid_constant__ DeviceSweep<T> task, const __grid_constant__ Walk<T> walk) {
   if (!task.is_wanted(Way::walk)) return;
-  Walker<T, forward> walker(task, walk);
+  Walker<T, forward, GaitOf<T>> walker(task, walk);
   walker.walk();
 }
 

@@ -70,19 +70,19 @@ __device__ bool walking_pays(const RowSample& sample, std::int64_t first) {
   return lefts <= RowSample::size / 8 && knowns <= RowSample::size / 8;
 }
 
-/// A block for each direction, forward first. `line_length`: what was found before, unless null; `always`:
-/// walk in any case.
+/// A block for each direction, forward first, and sample; `ways` says "walk" before, and what a block has
+/// found otherwise. `line_length`: what was found before, unless null; `always`: walk in any case.
 static __global__ void __launch_bounds__(1024)
     choose_ways(const RowSample sample, const std::int32_t* line_length, bool always, std::int32_t* ways) {
-  const bool forward = blockIdx.x == 0;
+  const bool forward = blockIdx.x < RowSample::samples;
+  const auto s = static_cast<int>(blockIdx.x) % RowSample::samples;
   const std::int32_t found = line_length == nullptr ? 0 : *line_length;
   bool walks = found == 0;
-  for (int s = 0; s < RowSample::samples && walks && !always; ++s) {
+  if (walks && !always) {
     const std::int64_t first = (sample.rows - RowSample::size) * (2 * s + 1) / (2 * RowSample::samples);
     walks = forward ? walking_pays<true>(sample, first) : walking_pays<false>(sample, first);
-    __syncthreads();
   }
-  if (threadIdx.x == 0) ways[forward ? 0 : 1] = walks ? by_walking : found;
+  if (threadIdx.x == 0 && !walks) atomicExch(ways + (forward ? 0 : 1), found);
 }
 
 }  // namespace echelon::gauss_seidel
