@@ -33,6 +33,7 @@
 
 #include "backend/openmp/openmp.hpp"
 #include "measure.hpp"
+#include "plain_sweep.hpp"
 #include "relaxation/gauss_seidel_relaunch.hpp"
 
 namespace ec = echelon;
@@ -65,26 +66,6 @@ double median_processor_seconds(int runs, F f) {
     seconds.push_back(processor_seconds() - start);
   }
   return ec::bench::median(std::move(seconds));
-}
-
-/// What everybody writes first.
-template <class T>
-[[gnu::noinline]] void plain_sweep(const ec::Csr<T>& A, const T* b, T* x) {
-  const std::int64_t* offsets = A.row_offsets().data();
-  const std::int32_t* columns = A.column_indices().data();
-  const T* values = A.values().data();
-  for (std::int64_t i = 0; i < A.rows(); ++i) {
-    T sum = b[i];
-    T diagonal = 0;
-    for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
-      if (columns[k] == i) {
-        diagonal = values[k];
-      } else {
-        sum -= values[k] * x[columns[k]];
-      }
-    }
-    x[i] = sum / diagonal;
-  }
 }
 
 /// The published loop.
@@ -187,7 +168,7 @@ void compare(const char* name, const ec::Csr<T>& A, int runs, double bandwidth) 
     }
   }
   std::vector<T> x(n, T{1});
-  const double plain = median_processor_seconds(runs, [&] { plain_sweep(A, b.data(), x.data()); });
+  const double plain = median_processor_seconds(runs, [&] { ec::bench::plain_sweep(A, b.data(), x.data()); });
   const double published =
       median_processor_seconds(runs, [&] { published_sweep(A, diagonal.data(), b.data(), x.data()); });
   double serial = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast are exact Gauss-Seidel sweeps on the GPU, beside one core, cuSPARSE's triangular solve (which does
-// a part of a sweep, after an analysis of the matrix) and the published scheme of launch after launch?
+// How fast are exact Gauss-Seidel sweeps on the GPU, beside one core (the loop that everybody writes first,
+// and ours), cuSPARSE's triangular solve (which does a part of a sweep, after an analysis of the matrix) and
+// the published scheme of launch after launch?
 //   bench_gauss_seidel_gpu [--rows N] [--small] [--shapes] [--only] [--grids] [MATRIX.mtx[.gz] ...]
 // prints a table in Markdown for a matrix with the statistics of the published one (of N rows; 51,813,503
 // unless given) in float and in double, three grids, and the matrices given. --small takes small grids,
@@ -12,6 +13,7 @@
 #include "backend/cuda/owned.cuh"
 #include "backend/serial/serial.hpp"
 #include "measure.cuh"
+#include "plain_sweep.hpp"
 #include "relaxation/gauss_seidel_relaunch.hpp"
 #include "relaxation/gauss_seidel_sweep.hpp"
 
@@ -177,19 +179,27 @@ class GpuSweeps {
   ec::gauss_seidel::SweepScratch<ec::Cuda, T> scratch_;
 };
 
-/// One core's sweep: its seconds, and its result in x.
-template <class T>
-double host_seconds(const Problem<T>& problem, ec::Dense<T>& x) {
-  ec::Serial backend{ec::Device()};
-  ec::gauss_seidel::SweepScratch<ec::Serial, T> scratch{ec::Device()};
+/// The median of 3 runs of f on x, which starts anew each time.
+template <class T, class F>
+double host_seconds(const Problem<T>& problem, ec::Dense<T>& x, F f) {
   std::vector<double> seconds;
   for (int run = 0; run < 3; ++run) {
     x = problem.start;
     const auto start = std::chrono::steady_clock::now();
-    ec::gauss_seidel::sweep(backend, problem.sweeps(false, x.data(), ec::SweepKind::forward, 1), scratch);
+    f();
     seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   return ec::bench::median(std::move(seconds));
+}
+
+/// One core's sweep: its seconds, and its result in x.
+template <class T>
+double core_seconds(const Problem<T>& problem, ec::Dense<T>& x) {
+  ec::Serial backend{ec::Device()};
+  ec::gauss_seidel::SweepScratch<ec::Serial, T> scratch{ec::Device()};
+  return host_seconds(problem, x, [&] {
+    ec::gauss_seidel::sweep(backend, problem.sweeps(false, x.data(), ec::SweepKind::forward, 1), scratch);
+  });
 }
 
 struct Relaunched {
@@ -217,19 +227,24 @@ Relaunched relaunch(Problem<T>& problem) {
 
 void print_head() {
   std::printf(
-      "| matrix | type | rows | nonzeros | levels | launches | one core ms | relaunch ms | SpSV analysis ms "
+      "| matrix | type | rows | nonzeros | levels | launches | plain ms | one core ms | relaunch ms | SpSV "
+      "analysis ms "
       "| "
-      "SpSV ms | sweep ms | of 8, ms | symmetric ms | floor ms | core / sweep | relaunch / sweep | SpSV / "
+      "SpSV ms | sweep ms | of 8, ms | symmetric ms | floor ms | plain / sweep | core / sweep | relaunch / "
+      "sweep | SpSV / "
       "sweep "
       "| SpSV / of 8 | symmetric / sweep | of floor | bytes a row | same bits |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+      "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 }
 
 /// A row of the table.
 template <class T>
 void compare(Problem<T>& problem, double bandwidth) {
   ec::Dense<T> expected(ec::Device(), problem.host.rows(), 1);
-  const double core = host_seconds(problem, expected);
+  const double plain = host_seconds(problem, expected, [&] {
+    ec::bench::plain_sweep(problem.host, problem.b_host.data(), expected.data());
+  });
+  const double core = core_seconds(problem, expected);
   const std::int64_t levels = ec::analyze_dependencies<T>(problem.host).forward.levels;
   GpuSweeps<T> ours(problem);
   const bool same = ours.agrees(expected);
@@ -244,15 +259,16 @@ void compare(Problem<T>& problem, double bandwidth) {
   const Relaunched relaunched = relaunch(problem);
   const double floor = problem.bytes() / bandwidth;
   std::printf(
-      "| %s | %s | %lld | %lld | %lld | %lld | %.1f | %.2f | %.2f | %.3f | %.3f | %.3f | %.3f | %.3f | %.0f "
+      "| %s | %s | %lld | %lld | %lld | %lld | %.1f | %.1f | %.2f | %.2f | %.3f | %.3f | %.3f | %.3f | %.3f "
+      "| %.0f | %.0f "
       "| "
       "%.1f | %.2f | %.2f | %.2f | %.0f %% | %.0f | %s |\n",
       problem.name.c_str(), sizeof(T) == 8 ? "double" : "float", static_cast<long long>(problem.host.rows()),
       static_cast<long long>(problem.host.nonzeros()), static_cast<long long>(levels),
-      static_cast<long long>(relaunched.launches), 1e3 * core, 1e3 * relaunched.seconds, 1e3 * analysis,
-      1e3 * spsv, 1e3 * sweep, 1e3 * of_8, 1e3 * symmetric, 1e3 * floor, core / sweep,
-      relaunched.seconds / sweep, spsv / sweep, spsv / of_8, symmetric / sweep, 100 * floor / sweep, bytes,
-      same ? "yes" : "NO");
+      static_cast<long long>(relaunched.launches), 1e3 * plain, 1e3 * core, 1e3 * relaunched.seconds,
+      1e3 * analysis, 1e3 * spsv, 1e3 * sweep, 1e3 * of_8, 1e3 * symmetric, 1e3 * floor, plain / sweep,
+      core / sweep, relaunched.seconds / sweep, spsv / sweep, spsv / of_8, symmetric / sweep,
+      100 * floor / sweep, bytes, same ? "yes" : "NO");
   std::fflush(stdout);
 }
 
