@@ -139,7 +139,7 @@ template <class T, class Gait>
 struct LeftoverStorage {
   static constexpr int room = sizeof(WalkStorage<T, Gait>) / (sizeof(T) + 6) / Gait::threads * Gait::threads;
   Word<T> values[room];        ///< of each place
-  std::int32_t sources[room];  ///< of those that are not done, a thread's own in every Gait::threads-th
+  std::int32_t sources[room];  ///< what those that are not done wait for, a list for each warp
   std::uint16_t places[room];  ///< theirs
 };
 
