@@ -595,8 +595,8 @@ class Walker {
     return take_more(storage, place, look_before(rest.next, rest.row), rest);
   }
 
-  /// With the word of its next element. (One loop for this and go_on is what ptxas of CUDA 13.0 makes wrong
-  /// code of in double, unless it optimises less; the tests find it.)
+  /// With the word of its next element. (As one loop with go_on it gave wrong results in double with
+  /// CUDA 13.0, and right ones with -Xptxas -O1; the cause is not proven. The tests find it.)
   [[nodiscard]] __device__ std::int32_t take_more(Finish& storage, int place, Word<T> word,
                                                   Leftover<T>& rest) const {
     for (;;) {
