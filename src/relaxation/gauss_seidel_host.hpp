@@ -168,4 +168,31 @@ T relaxed(const Relaxation<T>& relax, const RowSums<T>& sums, T b, std::int64_t 
   return one_nan(skip ? old_x(i) : x);
 }
 
+/// By how much the nearest and the farthest row that a row needs lie before it; 0 if it needs none.
+struct Needs {
+  std::int64_t nearest = 0;
+  std::int64_t farthest = 0;
+};
+
+template <Direction direction, class T>
+Needs needs_of(const HalfSweep<T>& half, std::int64_t row) {
+  const std::int64_t i = in_order<direction>(row, half.rows);
+  const std::int32_t* columns = half.column_indices;
+  const RowParts parts = split_row(columns, half.row_offsets[i], half.row_offsets[i + 1], i);
+  if constexpr (direction == Direction::forward) {
+    if (parts.begin == parts.diagonal) return {};
+    return {i - columns[parts.diagonal - 1], i - columns[parts.begin]};
+  } else {
+    if (parts.upper == parts.end) return {};
+    return {columns[parts.upper] - i, columns[parts.end - 1] - i};
+  }
+}
+
+/// The first row from `row` on that does not need the one before it; `limit` if there is none before.
+template <Direction direction, class T>
+std::int64_t next_line(const HalfSweep<T>& half, std::int64_t row, std::int64_t limit) {
+  while (row < limit && needs_of<direction>(half, row).nearest == 1) ++row;
+  return row;
+}
+
 }  // namespace echelon::gauss_seidel

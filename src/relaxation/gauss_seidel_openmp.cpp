@@ -63,22 +63,6 @@ struct Grain {
   bool defer;          ///< go on with the next rows, or wait
 };
 
-template <class T>
-bool has_element(const HalfSweep<T>& half, std::int64_t i, std::int64_t j) {
-  return split_row(half.column_indices, half.row_offsets[i], half.row_offsets[i + 1], j).has_diagonal();
-}
-
-/// The first row from `row` on, in the order of the sweep, that does not need the one before it; `limit` if
-/// there is none before.
-template <Direction direction, class T>
-std::int64_t next_line(const HalfSweep<T>& half, std::int64_t row, std::int64_t limit) {
-  while (row < limit &&
-         has_element(half, in_order<direction>(row, half.rows), in_order<direction>(row - 1, half.rows))) {
-    ++row;
-  }
-  return row;
-}
-
 /// Where rows form chains, the lines of a grid whose planes are not worth sharing, a chunk is best a line:
 /// threads then follow each other on neighbouring lines. Looks at the matrix in three places. Where rows need
 /// the one before only now and then, chunks are large, so that few rows need the chunk before, and these are

@@ -266,18 +266,18 @@ bool may_walk(const Sweeps<T>& sweeps, const SweepTuning& tuning, const Gpu& gpu
 /// leftovers need more than 4 bytes a row.
 template <class T>
 Walk<T> plan_walk(const Sweeps<T>& sweeps, const Gpu& gpu) {
-  using Gait = GaitOf<T>;
   constexpr std::int64_t bytes_of_row = 4;
   constexpr std::int64_t bytes = sizeof(Leftover<T>);
   const std::int64_t rows = sweeps.A->rows();
-  const std::int64_t most = rows * bytes_of_row / (Gait::least_room * bytes);
-  const std::int64_t wanted = std::clamp<std::int64_t>(std::int64_t{gpu.multiprocessors} * Gait::blocks, 1,
+  const std::int64_t most = rows * bytes_of_row / (Gait<T>::least_room * bytes);
+  const std::int64_t wanted = std::clamp<std::int64_t>(std::int64_t{gpu.multiprocessors} * Gait<T>::blocks, 1,
                                                        std::max<std::int64_t>(most, 1));
   Walk<T> walk{};
-  walk.rows_of_region = ((rows + wanted - 1) / wanted + Gait::threads - 1) / Gait::threads * Gait::threads;
+  walk.rows_of_region =
+      ((rows + wanted - 1) / wanted + Gait<T>::threads - 1) / Gait<T>::threads * Gait<T>::threads;
   walk.regions = (rows + walk.rows_of_region - 1) / walk.rows_of_region;
   walk.room = static_cast<int>(
-      std::max<std::int64_t>(Gait::least_room, rows * bytes_of_row / (walk.regions * bytes)));
+      std::max<std::int64_t>(Gait<T>::least_room, rows * bytes_of_row / (walk.regions * bytes)));
   return walk;
 }
 
@@ -293,7 +293,7 @@ void launch_walk(const DeviceSweep<T>& task, const Walk<T>& walk) {
   constexpr std::size_t shared_bytes = sizeof(WalkStorage<T>);
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(shared_bytes)));
-  kernel<<<static_cast<unsigned>(walk.regions * task.right_hand_sides), GaitOf<T>::threads, shared_bytes,
+  kernel<<<static_cast<unsigned>(walk.regions * task.right_hand_sides), Gait<T>::threads, shared_bytes,
            stream()>>>(task, walk);
   check(cudaGetLastError());
 }

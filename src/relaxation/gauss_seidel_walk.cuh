@@ -112,32 +112,30 @@ __device__ __noinline__ bool try_row(const DeviceSweep<T>& task, unsigned side, 
 }
 
 /// How blocks walk.
-template <int threads_, int blocks_>
+template <class T>
 struct Gait {
-  static constexpr int threads = threads_;         ///< of a block, and rows of a tile
-  static constexpr int blocks = blocks_;           ///< that are to fit onto a multiprocessor
-  static constexpr int ring = 4 * threads;         ///< rows whose values are at hand; a power of 2
-  static constexpr int sections = 4;               ///< elements of a tile for each thread, at most
+  static constexpr int threads = sizeof(T) == 4 ? 256 : 512;  ///< of a block, and rows of a tile
+  static constexpr int blocks = sizeof(T) == 4 ? 4 : 2;       ///< that are to fit onto a multiprocessor
+  static constexpr int ring = 4 * threads;                    ///< rows whose values are at hand; a power of 2
+  static constexpr int sections = 4;                          ///< elements of a tile for each thread, at most
   static constexpr int room = sections * threads;  ///< elements of a tile; a tile with more is left over
   static constexpr int least_room = 3 * threads;   ///< for leftovers
 };
-template <class T>
-using GaitOf = std::conditional_t<sizeof(T) == 4, Gait<256, 4>, Gait<512, 2>>;
 
 /// A block's shared memory while it walks.
-template <class T, class Gait = GaitOf<T>>
+template <class T>
 struct WalkStorage {
-  T values[2][Gait::room];              ///< of this tile and the next
-  std::int32_t columns[3][Gait::room];  ///< and of the one after it
+  T values[2][Gait<T>::room];              ///< of this tile and the next
+  std::int32_t columns[3][Gait<T>::room];  ///< and of the one after it
   /// Of the latest rows; of elements farther away, of this tile and the next; and one that is NaN.
-  Word<T> words[Gait::ring + 2 * Gait::room + 1];
-  std::uint16_t places[2][Gait::room];  ///< for each element, where in words: bytes
+  Word<T> words[Gait<T>::ring + 2 * Gait<T>::room + 1];
+  std::uint16_t places[2][Gait<T>::room];  ///< for each element, where in words: bytes
 };
 
 /// And when it looks at its leftovers: as many of them as find room; the others stay where they are noted.
-template <class T, class Gait>
+template <class T>
 struct LeftoverStorage {
-  static constexpr int room = sizeof(WalkStorage<T, Gait>) / (sizeof(T) + 6) / Gait::threads * Gait::threads;
+  static constexpr int room = sizeof(WalkStorage<T>) / (sizeof(T) + 6) / Gait<T>::threads * Gait<T>::threads;
   Word<T> values[room];        ///< of each place
   std::int32_t sources[room];  ///< what those that are not done wait for, a list for each warp
   std::uint16_t places[room];  ///< theirs
@@ -177,11 +175,11 @@ __device__ __noinline__ KnownPart<T> known_part(const std::int32_t* columns, con
   return {sum, -1};
 }
 
-template <class T, bool forward, class Gait>
+template <class T, bool forward>
 class Walker {
  public:
   __device__ Walker(const DeviceSweep<T>& task, const Walk<T>& walk)
-      : task_(task), walk_(walk), storage_(*reinterpret_cast<WalkStorage<T, Gait>*>(gauss_seidel_storage)) {
+      : task_(task), walk_(walk), storage_(*reinterpret_cast<WalkStorage<T>*>(gauss_seidel_storage)) {
     __shared__ unsigned taken;
     if (threadIdx.x == 0) {
       taken = atomicInc(task.tickets, gridDim.x - 1);
@@ -211,9 +209,11 @@ class Walker {
 
  private:
   static constexpr int step = forward ? 1 : -1;
-  static constexpr int threads = Gait::threads;
-  static constexpr int sections = Gait::sections;
-  using Finish = LeftoverStorage<T, Gait>;
+  static constexpr int threads = Gait<T>::threads;
+  static constexpr int sections = Gait<T>::sections;
+  static constexpr int ring = Gait<T>::ring;
+  static constexpr int room = Gait<T>::room;
+  using Finish = LeftoverStorage<T>;
   static constexpr std::int32_t done = whole_row + 1;  // in place of a source
 
   /// A row's elements, counted from base_, and b.
@@ -254,15 +254,13 @@ class Walker {
   }
   [[nodiscard]] __device__ const T* old() const { return task_.old + side_ * task_.leading_old; }
   [[nodiscard]] static __device__ int ring_place(int row) {
-    return static_cast<int>(static_cast<unsigned>(row) % Gait::ring);
+    return static_cast<int>(static_cast<unsigned>(row) % ring);
   }
-  [[nodiscard]] static __device__ int far_place(int half, int k) {
-    return Gait::ring + half * Gait::room + k;
-  }
+  [[nodiscard]] static __device__ int far_place(int half, int k) { return ring + half * room + k; }
   [[nodiscard]] static __device__ std::uint16_t offset_of(int place) {
     return static_cast<std::uint16_t>(place * sizeof(T));
   }
-  static constexpr int nan_place = Gait::ring + 2 * Gait::room;
+  static constexpr int nan_place = ring + 2 * room;
   [[nodiscard]] __device__ Word<T> word_at_offset(unsigned offset) const {
     return *reinterpret_cast<const volatile Word<T>*>(reinterpret_cast<const unsigned char*>(storage_.words) +
                                                       offset);
@@ -286,7 +284,7 @@ class Walker {
   [[nodiscard]] __device__ Tile tile_of(const Offsets& offsets) const {
     const int begin = static_cast<int>(offsets.begin - base_) & ~3;
     const int count = static_cast<int>(offsets.end - base_) - begin;
-    return {begin, count <= Gait::room ? count : 0};
+    return {begin, count <= room ? count : 0};
   }
 
   /// Sends for a tile's elements.
@@ -317,7 +315,7 @@ class Walker {
                                         int half) {
     FarWords far;
     // The slots of the next tile's rows are cleared by then.
-    const int in_ring = max(tile_first + 2 * threads - Gait::ring, first_);
+    const int in_ring = max(tile_first + 2 * threads - ring, first_);
 #pragma unroll
     for (int e = 0; e < sections; ++e) {
       const int k = number() + e * threads;
@@ -325,7 +323,7 @@ class Walker {
       if (k >= tile.count) continue;
       const std::int32_t column = columns[k];
       // Towards the diagonal columns come nearer to the row; where not, the row must not wait.
-      const std::int32_t beside = columns[min(max(k + step, 0), Gait::room - 1)];
+      const std::int32_t beside = columns[min(max(k + step, 0), room - 1)];
       const bool comes = forward ? column < beside : column > beside;
       const bool is_far = row_at(column) < in_ring && comes;
       const int near_place = comes ? ring_place(column) : nan_place;
@@ -345,7 +343,7 @@ class Walker {
 
   /// Until the region or the room for leftovers ends; the position then.
   __device__ int walk_on() {
-    for (int k = number(); k < Gait::ring; k += threads) storage_.words[k] = unpublished<T>;
+    for (int k = number(); k < ring; k += threads) storage_.words[k] = unpublished<T>;
     if (threadIdx.x == 0) storage_.words[nan_place] = to_word(written_nan<T>);
     Tile here = tile_of(offsets_at(first_));
     Tile next = tile_of(offsets_at(first_ + threads));
@@ -388,10 +386,13 @@ class Walker {
     }
   }
 
-  /// HalfDone, with a `kept` that may be added in any case: adding -0 changes nothing.
+  /// HalfDone's, or what may be added in its place where nothing is: -0 changes nothing.
+  [[nodiscard]] __device__ T kept_of(int i) const {
+    return task_.relaxation.omega == T{1} ? -T{0} : task_.relaxation.rest * old()[i];
+  }
   [[nodiscard]] __device__ HalfDone<T> begin(T b, T known, T a_ii, int i) const {
     HalfDone<T> half = task_.relaxation.begin(b, known, a_ii, T{0});
-    half.kept = task_.relaxation.omega == T{1} ? -T{0} : task_.relaxation.rest * old()[i];
+    half.kept = kept_of(i);
     return half;
   }
   [[nodiscard]] static __device__ Word<T> finished(const HalfDone<T>& half, T sum) {
@@ -406,7 +407,7 @@ class Walker {
     const bool present = position < end_;
     const int i = kept(row_at(position));
     const bool is_long = row.end - row.begin > chain_limit || tile.count == 0;
-    int k = (forward ? row.begin : row.end - 1) - tile.base;
+    const int k = (forward ? row.begin : row.end - 1) - tile.base;
     int diagonal = (forward ? row.end - 1 : row.begin) - tile.base;
     HalfDone<T> opened{};
     int left = -1;  // elements to take
@@ -519,9 +520,14 @@ class Walker {
     __syncthreads();
   }
 
-  [[nodiscard]] __device__ Word<T> look_for(const Finish& storage, std::int32_t source) const {
+  /// Of a leftover that has found room, where others of the region look for its value.
+  [[nodiscard]] static __device__ volatile Word<T>& value_at(Finish& storage, int place) {
+    return const_cast<volatile Word<T>&>(storage.values[place]);
+  }
+
+  [[nodiscard]] static __device__ Word<T> look_for(Finish& storage, std::int32_t source) {
     if (source == whole_row || source == done) return unpublished<T>;
-    return *const_cast<const volatile Word<T>*>(storage.values + marker_of(source));
+    return value_at(storage, marker_of(source));
   }
 
   /// Where number p of the warp's list is.
@@ -617,9 +623,8 @@ class Walker {
 
   /// Publishes a leftover's value.
   __device__ std::int32_t give(Finish& storage, int place, const Leftover<T>& rest) const {
-    const T kept = task_.relaxation.omega == T{1} ? -T{0} : task_.relaxation.rest * old()[rest.row];
-    const Word<T> word = finished({rest.rest, rest.scale, kept}, rest.sum);
-    if (place < Finish::room) *const_cast<volatile Word<T>*>(storage.values + place) = word;
+    const Word<T> word = finished({rest.rest, rest.scale, kept_of(rest.row)}, rest.sum);
+    if (place < Finish::room) value_at(storage, place) = word;
     publish(rest.row, word);
     return done;
   }
@@ -632,7 +637,7 @@ class Walker {
       const int owner = __ffs(static_cast<int>(owners)) - 1;
       const bool there = try_row<T, forward>(task_, side_, __shfl_sync(every_lane, row, owner));
       if (!there || lane() != owner) continue;
-      if (place < Finish::room) *const_cast<volatile Word<T>*>(storage.values + place) = look(row);
+      if (place < Finish::room) value_at(storage, place) = look(row);
       is_done = true;
     }
     return is_done;
@@ -640,7 +645,7 @@ class Walker {
 
   const DeviceSweep<T>& task_;
   const Walk<T>& walk_;
-  WalkStorage<T, Gait>& storage_;
+  WalkStorage<T>& storage_;
   unsigned side_;
   int first_;  // position of the region
   int end_;
@@ -654,10 +659,10 @@ class Walker {
 };
 
 template <class T, bool forward>
-__global__ void __launch_bounds__(GaitOf<T>::threads, GaitOf<T>::blocks)
+__global__ void __launch_bounds__(Gait<T>::threads, Gait<T>::blocks)
     sweep_by_walking(const __grid_constant__ DeviceSweep<T> task, const __grid_constant__ Walk<T> walk) {
   if (!task.is_wanted(Way::walk)) return;
-  Walker<T, forward, GaitOf<T>> walker(task, walk);
+  Walker<T, forward> walker(task, walk);
   walker.walk();
 }
 
