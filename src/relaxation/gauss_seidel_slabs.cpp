@@ -63,8 +63,11 @@ struct Grid {
 template <Direction direction, class T>
 Grid find_grid(const HalfSweep<T>& half) {
   constexpr std::int64_t longest_line = 1 << 14;
+  if (half.rows == 0) return {};
   const std::int64_t middle = half.rows / 2;
-  const std::int64_t limit = middle + std::min(2 * longest_line, half.rows / 4);
+  // A line is no longer than a plane, so that a chain is not followed in vain.
+  const std::int64_t two_planes = 2 * (needs_of<direction>(half, middle).farthest + 1);
+  const std::int64_t limit = middle + std::min({2 * longest_line, half.rows / 4, two_planes});
   const std::int64_t first = next_line<direction>(half, middle, limit);
   const std::int64_t second = next_line<direction>(half, first + 1, limit);
   if (second >= limit) return {};
