@@ -259,7 +259,29 @@ bool may_walk(const Sweeps<T>& sweeps, const SweepTuning& tuning, const Gpu& gpu
   return A.rows() >= std::max<std::int64_t>(tuning.walk_from, RowSample::size) &&
          A.nonzeros() <= tuning.staged_per_row * A.rows() && A.nonzeros() < INT32_MAX &&
          aligned(A.column_indices().data()) && aligned(A.values().data()) &&
-         sizeof(WalkStorage<T>) <= static_cast<std::size_t>(gpu.shared_bytes);
+         walk_bytes<T>(true) <= static_cast<std::size_t>(gpu.shared_bytes);
+}
+
+template <class T>
+using WalkKernel = void (*)(DeviceSweep<T>, Walk<T>);
+template <class T, bool forward>
+WalkKernel<T> walk_kernel(bool relaxes) {
+  return relaxes ? sweep_by_walking<T, forward, true> : sweep_by_walking<T, forward, false>;
+}
+
+/// Blocks that walk at the same time.
+template <class T>
+std::int64_t walking_blocks(bool relaxes, const Gpu& gpu) {
+  int blocks = INT32_MAX;
+  for (const WalkKernel<T> kernel : {walk_kernel<T, true>(relaxes), walk_kernel<T, false>(relaxes)}) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(walk_bytes<T>(relaxes))));
+    int fit = 0;
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel, Gait<T>::threads,
+                                                        walk_bytes<T>(relaxes)));
+    blocks = std::min(blocks, fit);
+  }
+  return std::int64_t{blocks} * gpu.multiprocessors;
 }
 
 /// How blocks walk: as many regions as blocks fit onto the GPU, unless they would be so small that their
@@ -270,14 +292,13 @@ Walk<T> plan_walk(const Sweeps<T>& sweeps, const Gpu& gpu) {
   constexpr std::int64_t bytes = sizeof(Leftover<T>);
   const std::int64_t rows = sweeps.A->rows();
   const std::int64_t most = rows * bytes_of_row / (Gait<T>::least_room * bytes);
-  const std::int64_t wanted = std::clamp<std::int64_t>(std::int64_t{gpu.multiprocessors} * Gait<T>::blocks, 1,
-                                                       std::max<std::int64_t>(most, 1));
+  const std::int64_t blocks = walking_blocks<T>(sweeps.omega != T{1}, gpu);
+  const std::int64_t wanted = std::clamp<std::int64_t>(blocks, 1, std::max<std::int64_t>(most, 1));
   Walk<T> walk{};
-  walk.rows_of_region =
-      ((rows + wanted - 1) / wanted + Gait<T>::threads - 1) / Gait<T>::threads * Gait<T>::threads;
+  walk.rows_of_region = ((rows + wanted - 1) / wanted + Gait<T>::tile - 1) / Gait<T>::tile * Gait<T>::tile;
   walk.regions = (rows + walk.rows_of_region - 1) / walk.rows_of_region;
-  walk.room = static_cast<int>(
-      std::max<std::int64_t>(Gait<T>::least_room, rows * bytes_of_row / (walk.regions * bytes)));
+  walk.room = static_cast<int>(std::clamp<std::int64_t>(rows * bytes_of_row / (walk.regions * bytes),
+                                                        Gait<T>::least_room, UINT16_MAX));
   return walk;
 }
 
@@ -289,12 +310,9 @@ std::int64_t bytes_of(const Walk<T>& walk, std::int64_t right_hand_sides) {
 /// Does nothing if it turned out that another way is better.
 template <class T, bool forward>
 void launch_walk(const DeviceSweep<T>& task, const Walk<T>& walk) {
-  const auto kernel = sweep_by_walking<T, forward>;
-  constexpr std::size_t shared_bytes = sizeof(WalkStorage<T>);
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shared_bytes)));
-  kernel<<<static_cast<unsigned>(walk.regions * task.right_hand_sides), Gait<T>::threads, shared_bytes,
-           stream()>>>(task, walk);
+  const bool relaxes = task.relaxation.omega != T{1};
+  walk_kernel<T, forward>(relaxes)<<<static_cast<unsigned>(walk.regions * task.right_hand_sides),
+                                     Gait<T>::threads, walk_bytes<T>(relaxes), stream()>>>(task, walk);
   check(cudaGetLastError());
 }
 

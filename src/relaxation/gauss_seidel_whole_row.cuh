@@ -6,6 +6,15 @@
 
 namespace echelon::gauss_seidel {
 
+/// In place of a value: the row is left over; plus its place among its region's leftovers.
+template <class T>
+inline constexpr Word<T> left_over = unpublished<T> & ~Word<T>{0x3fffff};
+
+template <class T>
+ECHELON_ANYWHERE bool is_value(Word<T> word) {
+  return word < left_over<T>;
+}
+
 /// Values for a row that all lanes finish; those that cannot come are NaN.
 template <class T, bool forward>
 struct PresentValues {
@@ -13,7 +22,9 @@ struct PresentValues {
   int row;
   [[nodiscard]] __device__ Word<T> look(std::int32_t column) const {
     if (forward ? column >= row : column <= row) return to_word(written_nan<T>);
-    return cuda::atomic_ref<Word<T>, cuda::thread_scope_device>(x[column]).load(cuda::memory_order_relaxed);
+    const Word<T> word =
+        cuda::atomic_ref<Word<T>, cuda::thread_scope_device>(x[column]).load(cuda::memory_order_relaxed);
+    return is_value<T>(word) ? word : unpublished<T>;
   }
   [[nodiscard]] __device__ T wait(std::int32_t /*column*/, Word<T> seen) const { return to_value<T>(seen); }
 };

@@ -696,6 +696,30 @@ TYPED_TEST(GpuSweeps, WalkToTheEndWhenColumnsAreNotSorted) {
   EXPECT_TRUE(std::isnan(result.data()[500]) && std::isnan(result.data()[1000]));
 }
 
+/// Of each 32 rows one has three neighbours far away and the others two; one has no diagonal element. So the
+/// tiles in which a warp walks have more of these than there is room for, some of them more elements, too.
+TYPED_TEST(GpuSweeps, WalkOverTilesThatHaveTooManyNeighboursFarAway) {
+  using T = TypeParam;
+  constexpr std::int32_t n = 9000;
+  std::vector<std::int64_t> offsets = {0};
+  std::vector<std::int32_t> columns;
+  for (std::int32_t i = 0; i < n; ++i) {
+    if (i >= 3000) columns.insert(columns.end(), {i - 3000, i - 1500});
+    if (i >= 3000 && i % 32 == 0) columns.push_back(i - 1000);
+    if (i % 32 != 31) columns.push_back(i);
+    offsets.push_back(static_cast<std::int64_t>(columns.size()));
+  }
+  std::vector<T> values;
+  for (std::size_t k = 0; k < columns.size(); ++k) values.push_back(T{1} + static_cast<T>(k % 7) / T{8});
+  const auto A =
+      Csr<T>::unchecked(n, n, Array<std::int64_t>(Device(), std::span<const std::int64_t>(offsets)),
+                        Array<std::int32_t>(Device(), std::span<const std::int32_t>(columns)),
+                        Array<T>(Device(), std::span<const T>(values)));
+  this->scratch->tuning = walking();
+  this->expect_same(A, {SweepKind::symmetric, 2, 1, 2}, "far away", 5);
+  this->expect_same(A, {SweepKind::forward, 1, static_cast<T>(1.3), 1}, "far away, relaxed", 5);
+}
+
 TYPED_TEST(GpuSweeps, WalkThroughMoreRegionsThanFitOntoTheGpu) {
   using T = TypeParam;
   this->scratch->tuning = walking();
