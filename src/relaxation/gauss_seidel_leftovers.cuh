@@ -44,8 +44,20 @@ struct Walk {
 
 /// left_over plus this: it is not known which.
 inline constexpr int somewhere = 0x3ffffe;
-/// Leftovers of a region that others find by their place.
-inline constexpr int marked_places = 2304;
+
+/// A block's shared memory while it goes through its leftovers.
+template <class T>
+struct LeftoverStorage {
+  static constexpr int room = 2304;       ///< of others the values are looked for in memory
+  static constexpr int list_room = 1728;  ///< for those that have been looked at and are not done
+  Word<T> values[room];                   ///< of each place
+  /// What they wait for, and their places: a list for each warp.
+  std::int32_t sources[list_room];
+  std::uint16_t places[list_room];
+
+  /// Stands for another of the region's leftovers as what is missing.
+  [[nodiscard]] static __device__ std::int32_t marker_of(int place) { return -1 - place; }
+};
 
 /// Of the thread. A value that came from another lane, as the compiler must think, is kept in a register, and
 /// not computed anew wherever it is used.
@@ -110,7 +122,7 @@ struct Region {
   /// What a word of the vector says: a value; or, of the region, left_over plus the place of a leftover that
   /// others find; or unpublished.
   [[nodiscard]] __device__ Word<T> known(Word<T> word, bool in_region) const {
-    const bool finds = in_region && word - left_over<T> < static_cast<Word<T>>(marked_places);
+    const bool finds = in_region && word - left_over<T> < static_cast<Word<T>>(LeftoverStorage<T>::room);
     return is_value<T>(word) || finds ? word : unpublished<T>;
   }
   [[nodiscard]] __device__ Word<T> look_for_value(int column) const { return known(look(column), false); }
@@ -127,20 +139,6 @@ struct Region {
   asm("mov.u32 %0, %%lanemask_lt;" : "=r"(mask));
   return mask;
 }
-
-/// A block's shared memory while it goes through its leftovers.
-template <class T>
-struct LeftoverStorage {
-  static constexpr int room = marked_places;  ///< of others the values are looked for in memory
-  static constexpr int list_room = 1728;      ///< for those that have been looked at and are not done
-  Word<T> values[room];                       ///< of each place
-  /// What they wait for, and their places: a list for each warp.
-  std::int32_t sources[list_room];
-  std::uint16_t places[list_room];
-
-  /// Stands for another of the region's leftovers as what is missing.
-  [[nodiscard]] static __device__ std::int32_t marker_of(int place) { return -1 - place; }
-};
 
 /// Where number p of a warp's list, or of its share of the leftovers, is among all of its block.
 template <int warps>
@@ -190,6 +188,7 @@ class Finisher {
       const int begun_before = begun;
       bool has_whole = false;
       waiting = 0;
+      // First those in the list; then, as long as there is room, those that have not been looked at.
       for (int first = 0;; first += section) {
         const bool again = first < before;
         if (!again && (waiting + section > list_room || slot_of<warps>(begun) >= count)) break;

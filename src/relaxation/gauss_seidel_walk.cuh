@@ -147,7 +147,7 @@ class Walker {
     }
     __syncthreads();
     const int end = storage_.end;
-    __syncthreads();
+    __syncthreads();  // leftovers will lie where it was
     return end;
   }
 
