@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Products of sparse matrices on a GPU: which team of threads makes which row.
+#pragma once
+
+#include "backend/cuda/cuda.cuh"
+
+#include <echelon/csr.hpp>
+
+#include <array>
+#include <cstdint>
+
+namespace echelon::product_kernels {
+
+using cuda_kernels::block_size;
+using cuda_kernels::warp_size;
+
+/// A matrix in a GPU's memory.
+template <class T>
+struct View {
+  std::int64_t rows;
+  std::int64_t columns;
+  const std::int64_t* row_offsets;
+  const std::int32_t* column_indices;
+  const T* values;
+};
+
+template <class T>
+View<T> view_of(const Csr<T>& A) {
+  return {A.rows(), A.columns(), A.row_offsets().data(), A.column_indices().data(), A.values().data()};
+}
+
+__device__ inline double product(double a, double b) {
+  return __dmul_rn(a, b);
+}
+__device__ inline float product(float a, float b) {
+  return __fmul_rn(a, b);
+}
+/// Not to be fused with the product, which the host rounds, too.
+__device__ inline double sum(double a, double b) {
+  return __dadd_rn(a, b);
+}
+__device__ inline float sum(float a, float b) {
+  return __fadd_rn(a, b);
+}
+
+/// How a row is made.
+enum Bin : std::uint8_t { by_few, by_warp, by_block, by_windows, bins, nothing_to_do = bins };
+
+/// A factor row longer than this is cut up: a team goes through it step by step.
+inline constexpr std::int64_t longest_for_team = 1024;
+
+/// Threads that make a row together, and the slots of its table, which is at most half full.
+template <int lanes_, int slots_>
+struct Team {
+  static constexpr int lanes = lanes_;
+  static constexpr int slots = slots_;
+  static constexpr int capacity = slots / 2;
+  static constexpr int teams = block_size / lanes;
+
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % lanes; }
+  __device__ static int number() { return static_cast<int>(threadIdx.x) / lanes; }
+  /// The team's threads within this warp.
+  __device__ static unsigned mask() {
+    if constexpr (lanes >= warp_size) return 0xffffffffU;
+    return ((1U << (lanes % warp_size)) - 1) << (threadIdx.x % warp_size / lanes * lanes);
+  }
+  template <class V>
+  __device__ static V from(int lane, V value) {
+    return __shfl_sync(mask(), value, lane, lanes);
+  }
+  __device__ static void sync() {
+    if constexpr (lanes > warp_size) {
+      __syncthreads();
+    } else {
+      __syncwarp(mask());
+    }
+  }
+};
+
+// What counts has only columns in its tables, which may be larger then.
+using CountByFew = Team<8, 128>;
+using CountByWarp = Team<32, 2048>;
+using CountByBlock = Team<block_size, 16384>;
+using FillByFew = Team<8, 64>;
+using FillByWarp = Team<32, 512>;
+using FillByBlock = Team<block_size, 4096>;
+
+template <class Few, class Warp, class Block>
+ECHELON_ANYWHERE std::uint8_t bin_for(std::int64_t factors, std::int64_t elements) {
+  if (factors > longest_for_team) return by_windows;
+  if (elements <= Few::capacity) return by_few;
+  if (elements <= Warp::capacity) return by_warp;
+  return elements <= Block::capacity ? by_block : by_windows;
+}
+
+/// The bin for counting row i: from the products that it makes. A row with one factor has as many elements
+/// as the row of B.
+template <class T>
+struct BinByProducts {
+  View<T> A;
+  View<T> B;
+  std::int64_t* counts;
+  __device__ std::uint8_t operator()(std::int64_t i) const {
+    const std::int64_t begin = A.row_offsets[i];
+    const std::int64_t size = A.row_offsets[i + 1] - begin;
+    std::int64_t products = 0;
+    if (size <= longest_for_team) {
+      for (std::int64_t k = begin; k < begin + size; ++k) {
+        const std::int32_t j = A.column_indices[k];
+        products += B.row_offsets[j + 1] - B.row_offsets[j];
+      }
+    }
+    const bool is_known = size <= longest_for_team && (size <= 1 || products <= 1);
+    counts[i] = is_known ? products : 0;
+    return is_known ? nothing_to_do : bin_for<CountByFew, CountByWarp, CountByBlock>(size, products);
+  }
+};
+
+/// The bin for filling row i in: from its elements.
+template <class T>
+struct BinByElements {
+  View<T> A;
+  const std::int64_t* offsets;
+  __device__ std::uint8_t operator()(std::int64_t i) const {
+    const std::int64_t elements = offsets[i + 1] - offsets[i];
+    if (elements == 0) return nothing_to_do;
+    return bin_for<FillByFew, FillByWarp, FillByBlock>(A.row_offsets[i + 1] - A.row_offsets[i], elements);
+  }
+};
+
+/// Finds the bin of every row, and how many each has.
+template <class F>
+__global__ void __launch_bounds__(block_size)
+    find_bins(std::int64_t rows, F bin_of, std::uint8_t* row_bins, unsigned* sizes) {
+  __shared__ unsigned found[bins + 1];
+  if (threadIdx.x <= bins) found[threadIdx.x] = 0;
+  __syncthreads();
+  const std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x;
+  if (i < rows) {
+    const std::uint8_t bin = bin_of(i);
+    row_bins[i] = bin;
+    atomicAdd(&found[bin], 1U);
+  }
+  __syncthreads();
+  if (threadIdx.x < bins && found[threadIdx.x] > 0) atomicAdd(sizes + threadIdx.x, found[threadIdx.x]);
+}
+
+/// Writes the rows of each bin behind `next[bin]`. Their order depends on timing; nothing depends on it.
+static __global__ void __launch_bounds__(block_size)
+    list_rows(std::int64_t rows, const std::uint8_t* row_bins, unsigned* next, unsigned* list) {
+  __shared__ unsigned found[bins + 1];
+  __shared__ unsigned start[bins];
+  if (threadIdx.x <= bins) found[threadIdx.x] = 0;
+  __syncthreads();
+  const std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x;
+  const std::uint8_t bin = i < rows ? row_bins[i] : std::uint8_t{nothing_to_do};
+  const unsigned place = atomicAdd(&found[bin], 1U);
+  __syncthreads();
+  if (threadIdx.x < bins && found[threadIdx.x] > 0) {
+    start[threadIdx.x] = atomicAdd(next + threadIdx.x, found[threadIdx.x]);
+  }
+  __syncthreads();
+  if (bin < bins) list[start[bin] + place] = static_cast<unsigned>(i);
+}
+
+/// The rows of a matrix by the way in which they are made.
+struct Binned {
+  Array<unsigned> rows;
+  std::array<unsigned, bins> sizes{};
+
+  [[nodiscard]] const unsigned* begin(Bin bin) const {
+    const unsigned* first = rows.data();
+    for (int b = 0; b < bin; ++b) first += sizes[static_cast<std::size_t>(b)];
+    return first;
+  }
+  [[nodiscard]] unsigned size(Bin bin) const { return sizes[bin]; }
+};
+
+inline unsigned blocks_for(std::int64_t n, std::int64_t per_block) {
+  return static_cast<unsigned>((n + per_block - 1) / per_block);
+}
+
+/// Synchronises.
+template <class F>
+Binned bin_rows(Cuda& backend, std::int64_t rows, F bin_of) {
+  Binned binned{Array<unsigned>(backend.device(), rows), {}};
+  if (rows == 0) return binned;
+  Array<std::uint8_t> row_bins(backend.device(), rows);
+  Array<unsigned> sizes(backend.device(), bins);
+  backend.fill(bins, 0U, sizes.data());
+  const unsigned blocks = blocks_for(rows, block_size);
+  find_bins<<<blocks, block_size, 0, stream()>>>(rows, bin_of, row_bins.data(), sizes.data());
+  check(cudaGetLastError());
+  binned.sizes = backend.read(reinterpret_cast<const std::array<unsigned, bins>*>(sizes.data()));
+  std::array<unsigned, bins> next{};
+  for (std::size_t b = 1; b < bins; ++b) next[b] = next[b - 1] + binned.sizes[b - 1];
+  backend.write(next, reinterpret_cast<std::array<unsigned, bins>*>(sizes.data()));
+  list_rows<<<blocks, block_size, 0, stream()>>>(rows, row_bins.data(), sizes.data(), binned.rows.data());
+  check(cudaGetLastError());
+  return binned;
+}
+
+}  // namespace echelon::product_kernels
