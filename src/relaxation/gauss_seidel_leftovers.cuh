@@ -8,7 +8,6 @@
 /// when its warp comes to it.
 #pragma once
 
-#include "relaxation/gauss_seidel_kernel.cuh"
 #include "relaxation/gauss_seidel_whole_row.cuh"
 
 namespace echelon::gauss_seidel {

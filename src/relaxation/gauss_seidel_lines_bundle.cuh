@@ -3,8 +3,8 @@
 /// memory, and which lines are theirs.
 #pragma once
 
-#include "relaxation/gauss_seidel_kernel.cuh"
 #include "relaxation/gauss_seidel_lines.hpp"
+#include "relaxation/gauss_seidel_task.cuh"
 
 namespace echelon::gauss_seidel {
 

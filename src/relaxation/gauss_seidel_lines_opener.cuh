@@ -5,6 +5,8 @@
 
 #include "relaxation/gauss_seidel_lines_bundle.cuh"
 
+#include <cuda_pipeline.h>
+
 namespace echelon::gauss_seidel {
 
 /// What is known before any waiting of a row whose elements lie in the matrix alone.

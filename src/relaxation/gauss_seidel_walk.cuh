@@ -20,6 +20,8 @@
 
 #include "relaxation/gauss_seidel_leftovers.cuh"
 
+#include <cuda_pipeline.h>
+
 namespace echelon::gauss_seidel {
 
 /// How blocks walk.

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "backend/cuda/check.cuh"
-#include "relaxation/gauss_seidel_kernel.cuh"
+#include "relaxation/gauss_seidel_task.cuh"
 
 #include <cstdint>
 

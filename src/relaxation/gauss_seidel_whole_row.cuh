@@ -2,7 +2,7 @@
 /// A long row, finished by a warp if all that it needs is there.
 #pragma once
 
-#include "relaxation/gauss_seidel_kernel.cuh"
+#include "relaxation/gauss_seidel_task.cuh"
 
 namespace echelon::gauss_seidel {
 
