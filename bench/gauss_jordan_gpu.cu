@@ -14,9 +14,9 @@
 //   largest    one inverse of N by N doubles
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/owned.cuh"
-#include "elimination/batched.hpp"
-#include "elimination/gauss_jordan.hpp"
-#include "elimination/gauss_jordan_cuda.cuh"
+#include "dense/batched/batch.hpp"
+#include "dense/gauss_jordan/operations.hpp"
+#include "dense/panels/elimination.cuh"
 #include "measure.cuh"
 #include "solver/implementation.hpp"
 #include "solver/make.hpp"
@@ -368,10 +368,10 @@ void batched() {
     constexpr int runs = 9;
     const double inverse = seconds(
         runs, [&] { restore(a, copy); },
-        [&] { ec::invert_batch_on<ec::CudaSide, T>(batch, tolerance, outcomes.data()); });
+        [&] { ec::invert_batch_on<ec::CudaTarget, T>(batch, tolerance, outcomes.data()); });
     const double solve = seconds(
         runs, [&] { restore(b, right); },
-        [&] { ec::solve_batch_on<ec::CudaSide, T>(given, rights, tolerance, 1, outcomes.data()); });
+        [&] { ec::solve_batch_on<ec::CudaTarget, T>(given, rights, tolerance, 1, outcomes.data()); });
     for (const ec::BatchOutcome& outcome : outcomes.to_vector()) {
       insist(outcome.status == ec::Status::direct, "a matrix of the batch");
     }
@@ -427,15 +427,15 @@ void published(const Request& request) {
     ec::Cuda(a.device()).for_each(n, AddToDiagonal<T>{a, static_cast<T>(n)});
     const ec::GaussJordanStripedOptions options;
     const int runs = n > 1024 ? 1 : 3;
-    auto striped = ec::make_implementation<ec::CudaSide, T>(a.device(), options);
+    auto striped = ec::make_implementation<ec::CudaTarget, T>(a.device(), options);
     const double on_gpu = method_seconds(runs, a, *striped);
     const ec::Dense<T> here = a.to(ec::Device::serial());
     double on_host = NAN;
     if (n <= 1024) {
-      auto serial = ec::make_implementation<ec::HostSide, T>(ec::Device::serial(), options);
+      auto serial = ec::make_implementation<ec::HostTarget, T>(ec::Device::serial(), options);
       on_host = ec::bench::median_seconds(1, [&] { insist(serial->setup(here).ok(), "the host"); });
     }
-    auto blocked = ec::make_implementation<ec::CudaSide, T>(a.device(), ec::GaussJordanOptions{});
+    auto blocked = ec::make_implementation<ec::CudaTarget, T>(a.device(), ec::GaussJordanOptions{});
     const double ours = method_seconds(5, a, *blocked);
     ec::Dense<T> copy = a;
     Lu<T> lu(n);

@@ -34,7 +34,7 @@
 #include "backend/openmp/openmp.hpp"
 #include "measure.hpp"
 #include "plain_sweep.hpp"
-#include "relaxation/gauss_seidel_relaunch.hpp"
+#include "relaxation/gauss_seidel/relaunch.hpp"
 
 namespace ec = echelon;
 

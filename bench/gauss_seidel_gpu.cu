@@ -14,8 +14,8 @@
 #include "backend/serial/serial.hpp"
 #include "measure.cuh"
 #include "plain_sweep.hpp"
-#include "relaxation/gauss_seidel_relaunch.hpp"
-#include "relaxation/gauss_seidel_sweep.hpp"
+#include "relaxation/gauss_seidel/relaunch.hpp"
+#include "relaxation/gauss_seidel/sweep.hpp"
 
 #include <echelon/echelon.hpp>
 

@@ -20,7 +20,7 @@
 
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
-#include "linalg/multiply.hpp"
+#include "linalg/spmv/multiply.hpp"
 #include "measure.hpp"
 
 namespace ec = echelon;

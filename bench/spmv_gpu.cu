@@ -7,7 +7,7 @@
 // prepares itself first; the better of its two CSR algorithms counts.
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/libraries.cuh"
-#include "linalg/multiply.hpp"
+#include "linalg/spmv/multiply.hpp"
 #include "measure.cuh"
 
 #include <echelon/echelon.hpp>

@@ -54,7 +54,7 @@ class Options {
 };
 
 /// Which devices a method has been written for.
-enum class Sides { host, cuda, both };
+enum class Targets { host, cuda, both };
 
 /// What a person is told about an option.
 struct OptionInfo {

@@ -9,7 +9,7 @@
 
 namespace echelon::cuda_memory {
 
-/// Defined by cuda/memory.cu, or by cuda/absent.cpp when the library is built without CUDA.
+/// Defined by cuda/memory.cu, or by cuda/cuda_absent.cpp when the library is built without CUDA.
 bool built();
 int device_count() noexcept;
 std::string hardware(int id);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "generate/assemble.hpp"
 #include "generate/table.hpp"
-#include "solver/options.hpp"
+#include "options/parse.hpp"
 #include "support/text.hpp"
 
 #include <echelon/error.hpp>

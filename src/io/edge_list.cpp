@@ -332,7 +332,7 @@ class EdgeListReader {
     } else {
       list_.adjacency = from_both_sides(directed, transpose(directed), [&](std::int64_t i, std::int64_t j) {
         fail(fmt::format(
-            "the edge between {} and {} has different weights from its two sides; a directed list "
+            "the edge between {} and {} has different weights from its two targets; a directed list "
             "may have that",
             label(i), label(j)));
       });

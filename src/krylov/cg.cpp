@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "linalg/vector_functors.hpp"
+#include "linalg/vector/functors.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration.hpp"
 
@@ -145,9 +145,9 @@ struct MethodWith<CgOptions> {
   using Type = ConjugateGradients<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisSide>(const Device&,
-                                                                                    const CgOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisSide>(const Device&,
-                                                                                     const CgOptions&);
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
+                                                                                      const CgOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
+                                                                                       const CgOptions&);
 
 }  // namespace echelon

@@ -6,7 +6,8 @@
 namespace echelon {
 
 Context::Context(const Device& device)
-    : device_(device), state_(on_side(device, [&]<class Side>() { return make_state<Side>(device); })) {}
+    : device_(device),
+      state_(on_target(device, [&]<class Target>() { return make_state<Target>(device); })) {}
 
 Context::Context(Context&&) noexcept = default;
 Context& Context::operator=(Context&&) noexcept = default;

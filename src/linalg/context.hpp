@@ -34,8 +34,8 @@ BackendState<B>& state_of(Context& context) {
   return static_cast<BackendState<B>&>(context.state());
 }
 
-/// Instantiated for HostSide and, when it is built, for CudaSide.
-template <class Side>
+/// Instantiated for HostTarget and, when it is built, for CudaTarget.
+template <class Target>
 [[nodiscard]] std::unique_ptr<Context::State> make_state(const Device& device);
 
 }  // namespace echelon

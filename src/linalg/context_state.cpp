@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/side.hpp"
+#include "backend/target.hpp"
 #include "linalg/context.hpp"
 
 namespace echelon {
 
-template <class Side>
+template <class Target>
 std::unique_ptr<Context::State> make_state(const Device& device) {
   return on_backend(device, [&]<class B>() -> std::unique_ptr<Context::State> {
     return std::make_unique<BackendState<B>>(device);
   });
 }
 
-template std::unique_ptr<Context::State> make_state<ThisSide>(const Device&);
+template std::unique_ptr<Context::State> make_state<ThisTarget>(const Device&);
 
 }  // namespace echelon

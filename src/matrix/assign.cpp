@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "matrix/assign.hpp"
 
-#include "backend/side.hpp"
+#include "backend/target.hpp"
 
 namespace echelon {
 
@@ -24,14 +24,14 @@ struct AssignElement {
 
 }  // namespace
 
-template <class Side, class T>
+template <class Target, class T>
 void assign_on(DenseView<const T> from, DenseView<T> to) {
   on_backend(to.device, [&]<class B>() {
     B(to.device).for_each(to.rows * to.columns, AssignElement<T>{from, to});
   });
 }
 
-template void assign_on<ThisSide>(DenseView<const float>, DenseView<float>);
-template void assign_on<ThisSide>(DenseView<const double>, DenseView<double>);
+template void assign_on<ThisTarget>(DenseView<const float>, DenseView<float>);
+template void assign_on<ThisTarget>(DenseView<const double>, DenseView<double>);
 
 }  // namespace echelon

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/openmp/openmp.hpp"
-#include "matrix/compress.hpp"
-#include "matrix/merge_repeated.hpp"
+#include "matrix/compression/compress.hpp"
+#include "matrix/compression/merge_duplicates.hpp"
 #include "matrix/shape.hpp"
 
 #include <echelon/builder.hpp>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "matrix/convert.hpp"
 
-#include "backend/side.hpp"
 #include "backend/store.hpp"
-#include "matrix/compress.hpp"
-#include "matrix/merge_repeated.hpp"
+#include "backend/target.hpp"
+#include "matrix/compression/compress.hpp"
+#include "matrix/compression/merge_duplicates.hpp"
 #include "matrix/rows.hpp"
 
 #include <utility>
@@ -85,7 +85,7 @@ bool is_contiguous(const DenseView<const T>& a) {
 
 }  // namespace
 
-template <class Side, class T>
+template <class Target, class T>
 Dense<T> to_dense_on(const MatrixRef<T>& matrix) {
   return on_backend(matrix.device(), [&]<class B>() {
     B backend(matrix.device());
@@ -104,7 +104,7 @@ Dense<T> to_dense_on(const MatrixRef<T>& matrix) {
   });
 }
 
-template <class Side, class T>
+template <class Target, class T>
 Csr<T> to_csr_on(const MatrixRef<T>& matrix) {
   return on_backend(matrix.device(), [&]<class B>() {
     B backend(matrix.device());
@@ -122,7 +122,7 @@ Csr<T> to_csr_on(const MatrixRef<T>& matrix) {
   });
 }
 
-template <class Side, class T>
+template <class Target, class T>
 Csr<T> to_csr_on(const Coo<T>& matrix) {
   return on_backend(matrix.device(), [&]<class B>() {
     B backend(matrix.device());
@@ -131,7 +131,7 @@ Csr<T> to_csr_on(const Coo<T>& matrix) {
   });
 }
 
-template <class Side, class T>
+template <class Target, class T>
 Coo<T> to_coo_on(const Csr<T>& matrix) {
   return on_backend(matrix.device(), [&]<class B>() {
     B backend(matrix.device());
@@ -142,7 +142,7 @@ Coo<T> to_coo_on(const Csr<T>& matrix) {
   });
 }
 
-template <class Side, class T>
+template <class Target, class T>
 Csr<T> transpose_on(const Csr<T>& matrix) {
   return on_backend(matrix.device(), [&]<class B>() {
     B backend(matrix.device());
@@ -152,7 +152,7 @@ Csr<T> transpose_on(const Csr<T>& matrix) {
   });
 }
 
-template <class Side, class T>
+template <class Target, class T>
 std::int64_t first_bad_entry_on(const Coo<T>& matrix) {
   return on_backend(matrix.device(), [&]<class B>() {
     B backend(matrix.device());
@@ -166,17 +166,17 @@ std::int64_t first_bad_entry_on(const Coo<T>& matrix) {
   });
 }
 
-template Dense<float> to_dense_on<ThisSide>(const MatrixRef<float>&);
-template Csr<float> to_csr_on<ThisSide>(const MatrixRef<float>&);
-template Csr<float> to_csr_on<ThisSide>(const Coo<float>&);
-template Coo<float> to_coo_on<ThisSide>(const Csr<float>&);
-template Csr<float> transpose_on<ThisSide>(const Csr<float>&);
-template std::int64_t first_bad_entry_on<ThisSide>(const Coo<float>&);
-template Dense<double> to_dense_on<ThisSide>(const MatrixRef<double>&);
-template Csr<double> to_csr_on<ThisSide>(const MatrixRef<double>&);
-template Csr<double> to_csr_on<ThisSide>(const Coo<double>&);
-template Coo<double> to_coo_on<ThisSide>(const Csr<double>&);
-template Csr<double> transpose_on<ThisSide>(const Csr<double>&);
-template std::int64_t first_bad_entry_on<ThisSide>(const Coo<double>&);
+template Dense<float> to_dense_on<ThisTarget>(const MatrixRef<float>&);
+template Csr<float> to_csr_on<ThisTarget>(const MatrixRef<float>&);
+template Csr<float> to_csr_on<ThisTarget>(const Coo<float>&);
+template Coo<float> to_coo_on<ThisTarget>(const Csr<float>&);
+template Csr<float> transpose_on<ThisTarget>(const Csr<float>&);
+template std::int64_t first_bad_entry_on<ThisTarget>(const Coo<float>&);
+template Dense<double> to_dense_on<ThisTarget>(const MatrixRef<double>&);
+template Csr<double> to_csr_on<ThisTarget>(const MatrixRef<double>&);
+template Csr<double> to_csr_on<ThisTarget>(const Coo<double>&);
+template Coo<double> to_coo_on<ThisTarget>(const Csr<double>&);
+template Csr<double> transpose_on<ThisTarget>(const Csr<double>&);
+template std::int64_t first_bad_entry_on<ThisTarget>(const Coo<double>&);
 
 }  // namespace echelon

@@ -2,7 +2,7 @@
 /// Conversions for the devices of one side (see backend/side.hpp).
 #pragma once
 
-#include "backend/sides.hpp"
+#include "backend/targets.hpp"
 
 #include <echelon/coo.hpp>
 #include <echelon/matrix.hpp>
@@ -11,21 +11,21 @@
 
 namespace echelon {
 
-template <class Side, class T>
+template <class Target, class T>
 Dense<T> to_dense_on(const MatrixRef<T>& matrix);
-template <class Side, class T>
+template <class Target, class T>
 Csr<T> to_csr_on(const MatrixRef<T>& matrix);
 
 /// Sums entries of one place in the order given.
-template <class Side, class T>
+template <class Target, class T>
 Csr<T> to_csr_on(const Coo<T>& matrix);
-template <class Side, class T>
+template <class Target, class T>
 Coo<T> to_coo_on(const Csr<T>& matrix);
-template <class Side, class T>
+template <class Target, class T>
 Csr<T> transpose_on(const Csr<T>& matrix);
 
 /// The number of the first entry whose row or column is out of range; -1 if there is none. Synchronises.
-template <class Side, class T>
+template <class Target, class T>
 std::int64_t first_bad_entry_on(const Coo<T>& matrix);
 
 }  // namespace echelon

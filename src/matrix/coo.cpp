@@ -16,7 +16,8 @@ namespace {
 
 template <class T>
 void check_entries(const Coo<T>& a) {
-  const std::int64_t bad = on_side(a.device(), [&]<class Side>() { return first_bad_entry_on<Side>(a); });
+  const std::int64_t bad =
+      on_target(a.device(), [&]<class Target>() { return first_bad_entry_on<Target>(a); });
   if (bad < 0) return;
   std::int32_t row = 0;
   std::int32_t column = 0;

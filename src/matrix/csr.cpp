@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/backend.hpp"
 #include "backend/openmp/openmp.hpp"
-#include "matrix/compress.hpp"
-#include "matrix/merge_repeated.hpp"
+#include "matrix/compression/compress.hpp"
+#include "matrix/compression/merge_duplicates.hpp"
 #include "matrix/row_blocks.hpp"
 #include "matrix/shape.hpp"
 

@@ -10,7 +10,7 @@ namespace echelon {
 
 template <class T>
 Dense<T> to_dense(MatrixRef<T> matrix) {
-  return on_side(matrix.device(), [&]<class Side>() { return to_dense_on<Side, T>(matrix); });
+  return on_target(matrix.device(), [&]<class Target>() { return to_dense_on<Target, T>(matrix); });
 }
 
 template <class T>
@@ -26,12 +26,12 @@ Dense<T> to_dense(const Csc<T>& matrix) {
 template <class T>
 Csr<T> to_csr(MatrixRef<T> matrix) {
   check_shape(matrix.rows(), matrix.columns());
-  return on_side(matrix.device(), [&]<class Side>() { return to_csr_on<Side, T>(matrix); });
+  return on_target(matrix.device(), [&]<class Target>() { return to_csr_on<Target, T>(matrix); });
 }
 
 template <class T>
 Csr<T> to_csr(const Coo<T>& matrix) {
-  return on_side(matrix.device(), [&]<class Side>() { return to_csr_on<Side, T>(matrix); });
+  return on_target(matrix.device(), [&]<class Target>() { return to_csr_on<Target, T>(matrix); });
 }
 
 template <class T>
@@ -42,7 +42,7 @@ Csr<T> to_csr(const Csc<T>& matrix) {
 template <class T>
 Coo<T> to_coo(const Csr<T>& matrix) {
   check_row_indices(matrix.rows());
-  return on_side(matrix.device(), [&]<class Side>() { return to_coo_on<Side, T>(matrix); });
+  return on_target(matrix.device(), [&]<class Target>() { return to_coo_on<Target, T>(matrix); });
 }
 
 template <class T>

@@ -23,7 +23,7 @@ ECHELON_ANYWHERE inline bool fits_row_block(std::int64_t begin, std::int64_t end
 }
 
 /// Shares out the rows of a matrix whose offsets are on a GPU. 16 bytes for every 2000 nonzeros and rows.
-/// Synchronises. Defined by row_blocks.cu, or by backend/cuda/absent.cpp.
+/// Synchronises. Defined by row_blocks.cu, or by matrix/cuda_absent.cpp.
 [[nodiscard]] RowBlocks make_row_blocks(std::int64_t rows, std::int64_t nonzeros,
                                         const Array<std::int64_t>& row_offsets);
 

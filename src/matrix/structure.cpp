@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/side.hpp"
+#include "backend/target.hpp"
 #include "matrix/host_copy.hpp"
 #include "matrix/rows.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "matrix/transform.hpp"
 
-#include "backend/side.hpp"
 #include "backend/store.hpp"
-#include "matrix/compress.hpp"
+#include "backend/target.hpp"
+#include "matrix/compression/compress.hpp"
 #include "matrix/rows.hpp"
 
 #include <algorithm>
@@ -249,7 +249,7 @@ struct TakeBlockRow {
 
 }  // namespace
 
-template <class Side, class T>
+template <class Target, class T>
 Csr<T> window_on(const Csr<T>& A, const Window& window) {
   return on_backend(A.device(), [&]<class B>() {
     B backend(A.device());
@@ -258,7 +258,7 @@ Csr<T> window_on(const Csr<T>& A, const Window& window) {
   });
 }
 
-template <class Side>
+template <class Target>
 ListFacts list_facts_on(const Array<std::int32_t>& list, std::int64_t bound, bool find_repetition) {
   return on_backend(list.device(), [&]<class B>() {
     B backend(list.device());
@@ -277,7 +277,7 @@ ListFacts list_facts_on(const Array<std::int32_t>& list, std::int64_t bound, boo
   });
 }
 
-template <class Side, class T>
+template <class Target, class T>
 Csr<T> select_rows_on(const Csr<T>& A, const Array<std::int32_t>& rows) {
   return on_backend(A.device(), [&]<class B>() {
     B backend(A.device());
@@ -285,7 +285,7 @@ Csr<T> select_rows_on(const Csr<T>& A, const Array<std::int32_t>& rows) {
   });
 }
 
-template <class Side, class T>
+template <class Target, class T>
 Csr<T> select_columns_on(const Csr<T>& A, const Array<std::int32_t>& columns, bool ascending) {
   return on_backend(A.device(), [&]<class B>() {
     B backend(A.device());
@@ -303,7 +303,7 @@ Csr<T> select_columns_on(const Csr<T>& A, const Array<std::int32_t>& columns, bo
   });
 }
 
-template <class Side, class T>
+template <class Target, class T>
 Csr<T> symmetrize_on(const Csr<T>& A, const Csr<T>& transpose, Symmetrization kind) {
   return on_backend(A.device(), [&]<class B>() {
     B backend(A.device());
@@ -313,7 +313,7 @@ Csr<T> symmetrize_on(const Csr<T>& A, const Csr<T>& transpose, Symmetrization ki
   });
 }
 
-template <class Side, class T>
+template <class Target, class T>
 Dense<T> diagonal_on(const Csr<T>& A) {
   return on_backend(A.device(), [&]<class B>() {
     Dense<T> result(A.device(), std::min(A.rows(), A.columns()), 1);
@@ -322,7 +322,7 @@ Dense<T> diagonal_on(const Csr<T>& A) {
   });
 }
 
-template <class Side, class T>
+template <class Target, class T>
 Dense<T> block_diagonal_on(const Csr<T>& A, std::int64_t block) {
   return on_backend(A.device(), [&]<class B>() {
     B backend(A.device());
@@ -334,18 +334,18 @@ Dense<T> block_diagonal_on(const Csr<T>& A, std::int64_t block) {
   });
 }
 
-template ListFacts list_facts_on<ThisSide>(const Array<std::int32_t>&, std::int64_t, bool);
-template Csr<float> window_on<ThisSide>(const Csr<float>&, const Window&);
-template Csr<float> select_rows_on<ThisSide>(const Csr<float>&, const Array<std::int32_t>&);
-template Csr<float> select_columns_on<ThisSide>(const Csr<float>&, const Array<std::int32_t>&, bool);
-template Csr<float> symmetrize_on<ThisSide>(const Csr<float>&, const Csr<float>&, Symmetrization);
-template Dense<float> diagonal_on<ThisSide>(const Csr<float>&);
-template Dense<float> block_diagonal_on<ThisSide>(const Csr<float>&, std::int64_t);
-template Csr<double> window_on<ThisSide>(const Csr<double>&, const Window&);
-template Csr<double> select_rows_on<ThisSide>(const Csr<double>&, const Array<std::int32_t>&);
-template Csr<double> select_columns_on<ThisSide>(const Csr<double>&, const Array<std::int32_t>&, bool);
-template Csr<double> symmetrize_on<ThisSide>(const Csr<double>&, const Csr<double>&, Symmetrization);
-template Dense<double> diagonal_on<ThisSide>(const Csr<double>&);
-template Dense<double> block_diagonal_on<ThisSide>(const Csr<double>&, std::int64_t);
+template ListFacts list_facts_on<ThisTarget>(const Array<std::int32_t>&, std::int64_t, bool);
+template Csr<float> window_on<ThisTarget>(const Csr<float>&, const Window&);
+template Csr<float> select_rows_on<ThisTarget>(const Csr<float>&, const Array<std::int32_t>&);
+template Csr<float> select_columns_on<ThisTarget>(const Csr<float>&, const Array<std::int32_t>&, bool);
+template Csr<float> symmetrize_on<ThisTarget>(const Csr<float>&, const Csr<float>&, Symmetrization);
+template Dense<float> diagonal_on<ThisTarget>(const Csr<float>&);
+template Dense<float> block_diagonal_on<ThisTarget>(const Csr<float>&, std::int64_t);
+template Csr<double> window_on<ThisTarget>(const Csr<double>&, const Window&);
+template Csr<double> select_rows_on<ThisTarget>(const Csr<double>&, const Array<std::int32_t>&);
+template Csr<double> select_columns_on<ThisTarget>(const Csr<double>&, const Array<std::int32_t>&, bool);
+template Csr<double> symmetrize_on<ThisTarget>(const Csr<double>&, const Csr<double>&, Symmetrization);
+template Dense<double> diagonal_on<ThisTarget>(const Csr<double>&);
+template Dense<double> block_diagonal_on<ThisTarget>(const Csr<double>&, std::int64_t);
 
 }  // namespace echelon

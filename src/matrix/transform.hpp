@@ -2,7 +2,7 @@
 /// The functions of <echelon/transform.hpp>, arguments checked, per side.
 #pragma once
 
-#include "backend/sides.hpp"
+#include "backend/targets.hpp"
 
 #include <echelon/transform.hpp>
 
@@ -19,7 +19,7 @@ struct Window {
   std::int64_t low = INT64_MIN / 2;  ///< halves: adding a row's number does not overflow
   std::int64_t high = INT64_MAX / 2;
 };
-template <class Side, class T>
+template <class Target, class T>
 Csr<T> window_on(const Csr<T>& A, const Window& window);
 
 /// What a list of indices says of itself. Places count from 0; -1 for none.
@@ -29,21 +29,21 @@ struct ListFacts {
   std::int64_t repetition = -1;    ///< a place whose index occurs elsewhere, too
 };
 /// Looks for repetitions only on demand. Synchronises.
-template <class Side>
+template <class Target>
 ListFacts list_facts_on(const Array<std::int32_t>& list, std::int64_t bound, bool find_repetition);
 
-template <class Side, class T>
+template <class Target, class T>
 Csr<T> select_rows_on(const Csr<T>& A, const Array<std::int32_t>& rows);
-template <class Side, class T>
+template <class Target, class T>
 Csr<T> select_columns_on(const Csr<T>& A, const Array<std::int32_t>& columns, bool ascending);
 
 enum class Symmetrization { mean, pattern };
-template <class Side, class T>
+template <class Target, class T>
 Csr<T> symmetrize_on(const Csr<T>& A, const Csr<T>& transpose, Symmetrization kind);
 
-template <class Side, class T>
+template <class Target, class T>
 Dense<T> diagonal_on(const Csr<T>& A);
-template <class Side, class T>
+template <class Target, class T>
 Dense<T> block_diagonal_on(const Csr<T>& A, std::int64_t block);
 
 }  // namespace echelon

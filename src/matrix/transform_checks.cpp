@@ -44,7 +44,7 @@ ListFacts checked_list(const Csr<T>& A, const Array<std::int32_t>& list, const c
   }
   if (list.size() == 0) return {};
   const ListFacts facts =
-      on_side(A.device(), [&]<class Side>() { return list_facts_on<Side>(list, bound, permutation); });
+      on_target(A.device(), [&]<class Target>() { return list_facts_on<Target>(list, bound, permutation); });
   if (facts.out_of_range >= 0) {
     throw InvalidMatrix(fmt::format("place {} of a list of {}s: {} {} of a matrix of {} by {}",
                                     facts.out_of_range, what, what, element(list, facts.out_of_range),
@@ -64,8 +64,8 @@ Csr<T> select(const Csr<T>& A, const Array<std::int32_t>& rows, const Array<std:
   check_row_indices(rows.size());
   checked_list(A, rows, "row", A.rows(), permutation);
   const ListFacts facts = checked_list(A, columns, "column", A.columns(), permutation);
-  return on_side(A.device(), [&]<class Side>() {
-    return select_columns_on<Side, T>(select_rows_on<Side, T>(A, rows), columns, facts.descent < 0);
+  return on_target(A.device(), [&]<class Target>() {
+    return select_columns_on<Target, T>(select_rows_on<Target, T>(A, rows), columns, facts.descent < 0);
   });
 }
 
@@ -73,12 +73,12 @@ template <class T>
 Csr<T> symmetrized(const Csr<T>& A, Symmetrization kind) {
   require_square(A);
   const Csr<T> flipped = transpose(A);
-  return on_side(A.device(), [&]<class Side>() { return symmetrize_on<Side, T>(A, flipped, kind); });
+  return on_target(A.device(), [&]<class Target>() { return symmetrize_on<Target, T>(A, flipped, kind); });
 }
 
 template <class T>
 Csr<T> window(const Csr<T>& A, const Window& window) {
-  return on_side(A.device(), [&]<class Side>() { return window_on<Side, T>(A, window); });
+  return on_target(A.device(), [&]<class Target>() { return window_on<Target, T>(A, window); });
 }
 
 /// No diagonal of a matrix is beyond these, and adding a row's number to them does not overflow.
@@ -91,7 +91,7 @@ std::int64_t diagonal_within(std::int64_t k) {
 template <class T>
 Csr<T> transpose(const Csr<T>& A) {
   check_row_indices(A.rows());
-  return on_side(A.device(), [&]<class Side>() { return transpose_on<Side, T>(A); });
+  return on_target(A.device(), [&]<class Target>() { return transpose_on<Target, T>(A); });
 }
 
 template <class T>
@@ -135,15 +135,16 @@ Csr<T> permute(const Csr<T>& A, const Array<std::int32_t>& rows, const Array<std
 template <class T>
 Csr<T> permute_rows(const Csr<T>& A, const Array<std::int32_t>& rows) {
   checked_list(A, rows, "row", A.rows(), true);
-  return on_side(A.device(), [&]<class Side>() { return select_rows_on<Side, T>(A, rows); });
+  return on_target(A.device(), [&]<class Target>() { return select_rows_on<Target, T>(A, rows); });
 }
 
 template <class T>
 Csr<T> permute_columns(const Csr<T>& A, const Array<std::int32_t>& columns) {
   check_row_indices(A.rows());
   const ListFacts facts = checked_list(A, columns, "column", A.columns(), true);
-  return on_side(A.device(),
-                 [&]<class Side>() { return select_columns_on<Side, T>(A, columns, facts.descent < 0); });
+  return on_target(A.device(), [&]<class Target>() {
+    return select_columns_on<Target, T>(A, columns, facts.descent < 0);
+  });
 }
 
 template <class T>
@@ -163,13 +164,13 @@ Csr<T> upper_triangle(const Csr<T>& A, std::int64_t k) {
 
 template <class T>
 Dense<T> diagonal(const Csr<T>& A) {
-  return on_side(A.device(), [&]<class Side>() { return diagonal_on<Side, T>(A); });
+  return on_target(A.device(), [&]<class Target>() { return diagonal_on<Target, T>(A); });
 }
 
 template <class T>
 Dense<T> block_diagonal(const Csr<T>& A, std::int64_t block) {
   if (block < 1) throw InvalidMatrix(fmt::format("diagonal blocks of {} rows", block));
-  return on_side(A.device(), [&]<class Side>() { return block_diagonal_on<Side, T>(A, block); });
+  return on_target(A.device(), [&]<class Target>() { return block_diagonal_on<Target, T>(A, block); });
 }
 
 template Csr<float> transpose(const Csr<float>&);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/store.hpp"
-#include "linalg/vector_functors.hpp"
+#include "linalg/vector/functors.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration.hpp"
 
@@ -163,9 +163,9 @@ struct MethodWith<JacobiOptions> {
   using Type = JacobiIteration<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisSide>(const Device&,
-                                                                                    const JacobiOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisSide>(const Device&,
-                                                                                     const JacobiOptions&);
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
+                                                                                      const JacobiOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
+                                                                                       const JacobiOptions&);
 
 }  // namespace echelon

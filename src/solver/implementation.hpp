@@ -3,7 +3,7 @@
 /// so that no method can forget to.
 #pragma once
 
-#include "solver/audit.hpp"
+#include "linalg/residual_check.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/solver.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// For the files that define methods: specialise `MethodWith` for the method's options, then instantiate
-/// `make_implementation<ThisSide, float>` and `<ThisSide, double>`.
+/// `make_implementation<ThisTarget, float>` and `<ThisTarget, double>`.
 #pragma once
 
-#include "backend/side.hpp"
+#include "backend/target.hpp"
 #include "solver/implementation.hpp"
 #include "solver/make.hpp"
 
@@ -13,10 +13,10 @@ namespace echelon {
 template <class MethodOptions>
 struct MethodWith;
 
-template <class Side, class T, class MethodOptions>
+template <class Target, class T, class MethodOptions>
 std::unique_ptr<SolverImplementation<T>> make_implementation(const Device& device,
                                                              const MethodOptions& options) {
-  static_assert(std::is_same_v<Side, ThisSide>);
+  static_assert(std::is_same_v<Target, ThisTarget>);
   return on_backend(device, [&]<class B>() -> std::unique_ptr<SolverImplementation<T>> {
     return std::make_unique<typename MethodWith<MethodOptions>::template Type<B, T>>(device, options);
   });

@@ -6,8 +6,8 @@
 /// steps change nothing, so the answer and the iteration count do not depend on how often the host looks.
 #pragma once
 
-#include "backend/side.hpp"
-#include "linalg/multiply.hpp"
+#include "backend/target.hpp"
+#include "linalg/spmv/multiply.hpp"
 #include "solver/implementation.hpp"
 #include "support/text.hpp"
 
@@ -137,7 +137,7 @@ class IterativeMethod : public SolverImplementation<T> {
   /// Completes a workspace that a method made.
   template <class Own>
   std::unique_ptr<Workspace> equip(std::unique_ptr<Own> space) const {
-    space->audit = make_audit<ThisSide, T>(this->device());
+    space->audit = make_audit<ThisTarget, T>(this->device());
     if (preconditioner_) space->preconditioner = preconditioner_->implementation().make_workspace();
     return space;
   }

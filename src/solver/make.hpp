@@ -12,7 +12,7 @@ template <class T>
 class SolverImplementation;
 
 /// The method with the options `MethodOptions`, on `device`, which belongs to `Side`.
-template <class Side, class T, class MethodOptions>
+template <class Target, class T, class MethodOptions>
 [[nodiscard]] std::unique_ptr<SolverImplementation<T>> make_implementation(const Device& device,
                                                                            const MethodOptions& options);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The table of methods: one row each, and nothing else to register.
 #include "backend/dispatch.hpp"
+#include "options/parse.hpp"
 #include "solver/implementation.hpp"
 #include "solver/make.hpp"
-#include "solver/options.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/methods.hpp>
@@ -21,16 +21,16 @@ namespace {
 
 template <class T, class O>
 Solver<T> make(const Device& device, const O& options) {
-  constexpr Sides sides = O::sides;
+  constexpr Targets targets = O::targets;
   const std::string name(O::name);
-  if (device.on_host() ? sides == Sides::cuda : sides == Sides::host) {
+  if (device.on_host() ? targets == Targets::cuda : targets == Targets::host) {
     throw NotBuilt(fmt::format("method '{}' runs on {} only, not on {}", name,
-                               sides == Sides::cuda ? "cuda" : "serial and openmp", device.name()));
+                               targets == Targets::cuda ? "cuda" : "serial and openmp", device.name()));
   }
-  auto implementation = on_side(device, [&]<class Side>() -> std::unique_ptr<SolverImplementation<T>> {
-    constexpr bool host = std::is_same_v<Side, HostSide>;
-    if constexpr (host ? sides != Sides::cuda : sides != Sides::host) {
-      return make_implementation<Side, T>(device, options);
+  auto implementation = on_target(device, [&]<class Target>() -> std::unique_ptr<SolverImplementation<T>> {
+    constexpr bool host = std::is_same_v<Target, HostTarget>;
+    if constexpr (host ? targets != Targets::cuda : targets != Targets::host) {
+      return make_implementation<Target, T>(device, options);
     }
     return nullptr;
   });
@@ -42,8 +42,8 @@ Solver<T> make(const Device& device, const O& options) {
 template <class O>
 Method row(Method method) {
   method.name = O::name;
-  method.serial = method.openmp = O::sides != Sides::cuda;
-  method.cuda = O::sides != Sides::host;
+  method.serial = method.openmp = O::targets != Targets::cuda;
+  method.cuda = O::targets != Targets::host;
   method.options = describe_options<O>();
   method.make_float = [](const Device& device, const Options& options) {
     return make<float, O>(device, parse_options<O>(std::string(O::name), options));

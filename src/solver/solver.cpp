@@ -72,7 +72,7 @@ struct SolverState {
     const Device& device = implementation.device();
     auto scratch = std::make_unique<Scratch<T>>();
     scratch->workspace = implementation.make_workspace();
-    scratch->audit = on_side(device, [&]<class Side>() { return make_audit<Side, T>(device); });
+    scratch->audit = on_target(device, [&]<class Target>() { return make_audit<Target, T>(device); });
     scratch->residual = Array<T>(device, matrix.rows());
     return scratch;
   }
@@ -85,7 +85,7 @@ struct SolverState {
 template <class T>
 Solver<T>::Solver(std::unique_ptr<SolverImplementation<T>> implementation)
     : implementation_(std::move(implementation)), state_(std::make_unique<SolverState<T>>()) {
-  state_->audit = on_side(device(), [this]<class Side>() { return make_audit<Side, T>(device()); });
+  state_->audit = on_target(device(), [this]<class Target>() { return make_audit<Target, T>(device()); });
 }
 template <class T>
 Solver<T>::Solver(Solver&&) noexcept = default;

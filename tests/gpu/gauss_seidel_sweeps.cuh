@@ -4,7 +4,7 @@
 
 #include "backend/cuda/cuda.cuh"
 #include "gpu/gpu_fixture.hpp"
-#include "relaxation/gauss_seidel_sweep.hpp"
+#include "relaxation/gauss_seidel/sweep.hpp"
 #include "solver/iteration.hpp"
 
 #include <echelon/echelon.hpp>

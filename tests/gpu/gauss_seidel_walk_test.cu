@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sweeps in which blocks walk through regions have the bits of a plain loop, whatever the pattern.
 #include "gpu/gauss_seidel_sweeps.cuh"
-#include "relaxation/gauss_seidel_walk.cuh"
+#include "relaxation/gauss_seidel/cuda/regions.cuh"
 
 namespace echelon::test::sweeping {
 namespace {

@@ -11,7 +11,7 @@ namespace echelon {
 
 struct CgOptions {
   static constexpr std::string_view name = "cg";
-  static constexpr Sides sides = Sides::both;
+  static constexpr Targets targets = Targets::both;
   Stop stop = {};
   std::string preconditioner = "none";
   Options preconditioner_options = {};

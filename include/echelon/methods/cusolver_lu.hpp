@@ -10,7 +10,7 @@ namespace echelon {
 
 struct CusolverLuOptions {
   static constexpr std::string_view name = "cusolver-lu";
-  static constexpr Sides sides = Sides::cuda;
+  static constexpr Targets targets = Targets::cuda;
   std::int64_t refine = 1;
 
   static std::vector<Option<CusolverLuOptions>> table() {

@@ -12,7 +12,7 @@ namespace echelon {
 
 struct GaussJordanOptions {
   static constexpr std::string_view name = "gauss-jordan";
-  static constexpr Sides sides = Sides::both;
+  static constexpr Targets targets = Targets::both;
   std::optional<double> tolerance = {};
   bool equilibrate = true;
   std::int64_t refine = 1;

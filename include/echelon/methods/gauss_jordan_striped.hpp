@@ -10,7 +10,7 @@ namespace echelon {
 
 struct GaussJordanStripedOptions {
   static constexpr std::string_view name = "gauss-jordan-striped";
-  static constexpr Sides sides = Sides::both;
+  static constexpr Targets targets = Targets::both;
   std::int64_t stripe = 32;
 
   static std::vector<Option<GaussJordanStripedOptions>> table() {

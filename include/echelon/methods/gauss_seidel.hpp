@@ -11,7 +11,7 @@ namespace echelon {
 
 struct GaussSeidelOptions {
   static constexpr std::string_view name = "gauss-seidel";
-  static constexpr Sides sides = Sides::both;
+  static constexpr Targets targets = Targets::both;
   Stop stop = {};
   std::string sweep = "forward";
   std::int64_t residual_every = 4;

@@ -11,7 +11,7 @@ namespace echelon {
 
 struct GaussSeidelRelaunchOptions {
   static constexpr std::string_view name = "gauss-seidel-relaunch";
-  static constexpr Sides sides = Sides::both;
+  static constexpr Targets targets = Targets::both;
   Stop stop = {};
   std::int64_t residual_every = 4;
 

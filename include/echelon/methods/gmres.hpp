@@ -11,7 +11,7 @@ namespace echelon {
 
 struct GmresOptions {
   static constexpr std::string_view name = "gmres";
-  static constexpr Sides sides = Sides::both;
+  static constexpr Targets targets = Targets::both;
   Stop stop = {};
   std::int64_t restart = 50;
   bool flexible = false;

@@ -10,7 +10,7 @@ namespace echelon {
 
 struct Ilu0Options {
   static constexpr std::string_view name = "ilu0";
-  static constexpr Sides sides = Sides::both;
+  static constexpr Targets targets = Targets::both;
 
   static std::vector<Option<Ilu0Options>> table() { return {}; }
 };

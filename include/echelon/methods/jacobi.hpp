@@ -11,7 +11,7 @@ namespace echelon {
 
 struct JacobiOptions {
   static constexpr std::string_view name = "jacobi";
-  static constexpr Sides sides = Sides::both;
+  static constexpr Targets targets = Targets::both;
   Stop stop = {};
   std::string variant = "point";
   double weight = 1;

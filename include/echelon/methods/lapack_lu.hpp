@@ -10,7 +10,7 @@ namespace echelon {
 
 struct LapackLuOptions {
   static constexpr std::string_view name = "lapack-lu";
-  static constexpr Sides sides = Sides::host;
+  static constexpr Targets targets = Targets::host;
   bool equilibrate = true;
   std::int64_t refine = 1;
 

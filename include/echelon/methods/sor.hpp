@@ -11,7 +11,7 @@ namespace echelon {
 
 struct SorOptions {
   static constexpr std::string_view name = "sor";
-  static constexpr Sides sides = Sides::both;
+  static constexpr Targets targets = Targets::both;
   Stop stop = {};
   double omega = 1.5;
   std::string sweep = "forward";

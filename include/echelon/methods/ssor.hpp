@@ -11,7 +11,7 @@ namespace echelon {
 
 struct SsorOptions {
   static constexpr std::string_view name = "ssor";
-  static constexpr Sides sides = Sides::both;
+  static constexpr Targets targets = Targets::both;
   Stop stop = {};
   double omega = 1;
   std::int64_t sweeps = 1;

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Compilation targets. Code is instantiated once for each; on_target() selects one at run time.
+#pragma once
+
+namespace echelon {
+
+struct HostTarget {};  ///< the host's compiler: backends Serial and OpenMp
+struct CudaTarget {};  ///< nvcc: backend Cuda
+
+}  // namespace echelon

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The batches that users see: checks, and the way to the side that does the work.
+#include "backend/dispatch.hpp"
+#include "dense/batched/batch.hpp"
+#include "dense/gauss_jordan/system.hpp"
+
+#include <echelon/error.hpp>
+
+#include <fmt/format.h>
+
+namespace echelon {
+
+namespace {
+
+template <class T>
+void check_layout(const DenseBatch<T>& A, const char* name) {
+  const bool fits = A.rows >= 0 && A.columns >= 0 && A.count >= 0 && A.leading >= A.rows &&
+                    (A.count < 2 || A.columns == 0 || A.stride >= A.leading * (A.columns - 1) + A.rows);
+  if (fits) return;
+  throw DimensionMismatch(
+      fmt::format("the matrices of {}, {} by {}, overlap with leading dimension {} and stride {}", name,
+                  A.rows, A.columns, A.leading, A.stride));
+}
+
+template <class T>
+void check_square(const DenseBatch<T>& A) {
+  check_layout(A, "A");
+  if (A.rows == A.columns) return;
+  throw DimensionMismatch(
+      fmt::format("the matrices of A are {} by {}: they have to be square", A.rows, A.columns));
+}
+
+template <class T>
+double checked_tolerance(const BatchOptions& options, std::int64_t n) {
+  const double tolerance = options.tolerance.value_or(default_tolerance<T>(n, n));
+  if (!(tolerance >= 0 && tolerance <= 1)) {
+    throw BadOption("tolerance", fmt::format("{} is not between 0 and 1", tolerance));
+  }
+  if (options.refine < 0 || options.refine > 10) {
+    throw BadOption("refine", fmt::format("{} is not between 0 and 10", options.refine));
+  }
+  return tolerance;
+}
+
+}  // namespace
+
+template <class T>
+Array<BatchOutcome> invert_batch(const DenseBatch<T>& A, const BatchOptions& options) {
+  check_square(A);
+  const double tolerance = checked_tolerance<T>(options, A.rows);
+  Array<BatchOutcome> outcomes(A.device, A.count);
+  on_target(A.device, [&]<class Target>() { invert_batch_on<Target, T>(A, tolerance, outcomes.data()); });
+  return outcomes;
+}
+
+template <class T>
+Array<BatchOutcome> solve_batch(const DenseBatch<const T>& A, const DenseBatch<T>& B,
+                                const BatchOptions& options) {
+  check_square(A);
+  check_layout(B, "B");
+  const double tolerance = checked_tolerance<T>(options, A.rows);
+  if (A.rows != B.rows || A.count != B.count) {
+    throw DimensionMismatch(fmt::format("A has {} matrices of {} rows and B {} of {}: they have to agree",
+                                        A.count, A.rows, B.count, B.rows));
+  }
+  if (!same_memory(A.device, B.device)) {
+    throw DeviceMismatch(
+        fmt::format("A is on {}, but B is on {}: move one", A.device.name(), B.device.name()));
+  }
+  Array<BatchOutcome> outcomes(A.device, A.count);
+  on_target(A.device, [&]<class Target>() {
+    solve_batch_on<Target, T>(A, B, tolerance, options.refine, outcomes.data());
+  });
+  return outcomes;
+}
+
+template Array<BatchOutcome> invert_batch(const DenseBatch<float>&, const BatchOptions&);
+template Array<BatchOutcome> invert_batch(const DenseBatch<double>&, const BatchOptions&);
+template Array<BatchOutcome> solve_batch(const DenseBatch<const float>&, const DenseBatch<float>&,
+                                         const BatchOptions&);
+template Array<BatchOutcome> solve_batch(const DenseBatch<const double>&, const DenseBatch<double>&,
+                                         const BatchOptions&);
+
+}  // namespace echelon

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What <echelon/batched.hpp> promises, for one side each.
+#pragma once
+
+#include "backend/annotate.hpp"
+#include "backend/targets.hpp"
+#include "dense/panels/panel.hpp"
+
+#include <echelon/batched.hpp>
+
+namespace echelon {
+
+/// `tolerance`: relative.
+template <class Target, class T>
+void invert_batch_on(const DenseBatch<T>& A, double tolerance, BatchOutcome* outcomes);
+template <class Target, class T>
+void solve_batch_on(const DenseBatch<const T>& A, const DenseBatch<T>& B, double tolerance,
+                    std::int64_t refine, BatchOutcome* outcomes);
+
+/// From what the elimination of n columns has come to, the first of which without a pivot is `column`.
+ECHELON_ANYWHERE inline BatchOutcome batch_outcome(const EliminationState& state, std::int64_t n,
+                                                   std::int64_t column, bool finite) {
+  if (state.overflow_column >= 0) {
+    return {Status::not_a_number, static_cast<std::int32_t>(state.overflow_column)};
+  }
+  if (state.rank < n) return {Status::singular, static_cast<std::int32_t>(column)};
+  return {finite ? Status::direct : Status::not_a_number, -1};
+}
+
+}  // namespace echelon

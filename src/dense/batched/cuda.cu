@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Batches on a GPU: up to 128 rows, each matrix in the registers of some threads; above, one after the other.
+#include "backend/cuda/cuda.cuh"
+#include "dense/batched/batch.hpp"
+#include "dense/batched/in_registers.cuh"
+#include "dense/batched/one_by_one.hpp"
+
+namespace echelon {
+
+namespace {
+
+using batch_kernels::BatchJob;
+using batch_kernels::Task;
+
+template <Task task, int size, int warps, class T>
+void launch(const BatchJob<T>& job) {
+  using Team = batch_kernels::Team<T, size, warps, task>;
+  constexpr int bytes = Team::teams_of_block * static_cast<int>(sizeof(typename Team::Shared));
+  const auto* kernel = reinterpret_cast<const void*>(batch_kernels::treat_batch<T, size, warps, task>);
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  const std::int64_t blocks = (job.count + Team::teams_of_block - 1) / Team::teams_of_block;
+  batch_kernels::treat_batch<T, size, warps, task>
+      <<<static_cast<unsigned>(blocks), Team::threads_of_block, bytes, stream()>>>(job);
+  check(cudaGetLastError());
+}
+
+constexpr std::int64_t most_in_registers = 128;
+
+template <Task task, class T>
+void treat(const BatchJob<T>& job) {
+  if (job.n <= 8) {
+    launch<task, 8, 1>(job);
+  } else if (job.n <= 16) {
+    launch<task, 16, 1>(job);
+  } else if (job.n <= 32) {
+    launch<task, 32, 1>(job);
+  } else if (job.n <= 64) {
+    launch<task, 64, sizeof(T) == 8 ? 4 : 1>(job);
+  } else {
+    launch<task, 128, 8>(job);
+  }
+}
+
+}  // namespace
+
+template <class Target, class T>
+void invert_batch_on(const DenseBatch<T>& A, double tolerance, BatchOutcome* outcomes) {
+  if (A.count == 0 || A.rows == 0) {
+    Cuda(A.device).fill(A.count, BatchOutcome{}, outcomes);
+  } else if (A.rows <= most_in_registers) {
+    const CurrentDevice current(A.device.id());
+    treat<Task::invert, T>({A.data, A.leading, A.stride, A.count, static_cast<int>(A.rows), tolerance,
+                            nullptr, 0, 0, 0, 0, outcomes});
+  } else {
+    OneByOne<Cuda, T> one(A.device, A.rows);
+    for (std::int64_t b = 0; b < A.count; ++b) {
+      one.backend().write(one.invert(matrix_of(A, b, A.device), tolerance), outcomes + b);
+    }
+  }
+}
+
+template <class Target, class T>
+void solve_batch_on(const DenseBatch<const T>& A, const DenseBatch<T>& B, double tolerance,
+                    std::int64_t refine, BatchOutcome* outcomes) {
+  if (A.count == 0 || A.rows == 0) {
+    Cuda(A.device).fill(A.count, BatchOutcome{}, outcomes);
+  } else if (A.rows <= most_in_registers) {
+    const CurrentDevice current(A.device.id());
+    treat<Task::solve, T>({const_cast<T*>(A.data), A.leading, A.stride, A.count, static_cast<int>(A.rows),
+                           tolerance, B.data, B.leading, B.stride, B.columns, refine, outcomes});
+  } else {
+    OneByOne<Cuda, T> one(A.device, A.rows, B.columns);
+    for (std::int64_t b = 0; b < A.count; ++b) {
+      one.backend().write(one.solve(matrix_of(A, b, A.device), matrix_of(B, b, A.device), tolerance, refine),
+                          outcomes + b);
+    }
+  }
+}
+
+template void invert_batch_on<CudaTarget>(const DenseBatch<float>&, double, BatchOutcome*);
+template void invert_batch_on<CudaTarget>(const DenseBatch<double>&, double, BatchOutcome*);
+template void solve_batch_on<CudaTarget>(const DenseBatch<const float>&, const DenseBatch<float>&, double,
+                                         std::int64_t, BatchOutcome*);
+template void solve_batch_on<CudaTarget>(const DenseBatch<const double>&, const DenseBatch<double>&, double,
+                                         std::int64_t, BatchOutcome*);
+
+}  // namespace echelon

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Batches on the host: each matrix by one thread.
+#include "backend/serial/serial.hpp"
+#include "dense/batched/batch.hpp"
+#include "dense/batched/one_by_one.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+/// work(one, b) for every matrix b, where no two threads share a OneByOne, made from (device, sizes...). They
+/// are made before the threads start, since an exception cannot leave these.
+template <class T, class Work, class... Sizes>
+void for_each_matrix(const Device& device, std::int64_t count, const Work& work, Sizes... sizes) {
+  const int threads = static_cast<int>(std::clamp<std::int64_t>(count, 1, device.threads()));
+  std::vector<std::unique_ptr<OneByOne<Serial, T>>> ones;
+  ones.reserve(static_cast<std::size_t>(threads));
+  for (int t = 0; t < threads; ++t) {
+    ones.push_back(std::make_unique<OneByOne<Serial, T>>(Device::serial(), sizes...));
+  }
+#pragma omp parallel for num_threads(threads) schedule(static)
+  for (std::int64_t b = 0; b < count; ++b) work(*ones[static_cast<std::size_t>(omp_get_thread_num())], b);
+}
+
+}  // namespace
+
+template <class Target, class T>
+void invert_batch_on(const DenseBatch<T>& A, double tolerance, BatchOutcome* outcomes) {
+  const auto invert = [&](OneByOne<Serial, T>& one, std::int64_t b) {
+    outcomes[b] = one.invert(matrix_of(A, b, Device::serial()), tolerance);
+  };
+  for_each_matrix<T>(A.device, A.count, invert, A.rows);
+}
+
+template <class Target, class T>
+void solve_batch_on(const DenseBatch<const T>& A, const DenseBatch<T>& B, double tolerance,
+                    std::int64_t refine, BatchOutcome* outcomes) {
+  const auto solve = [&](OneByOne<Serial, T>& one, std::int64_t b) {
+    outcomes[b] =
+        one.solve(matrix_of(A, b, Device::serial()), matrix_of(B, b, Device::serial()), tolerance, refine);
+  };
+  for_each_matrix<T>(A.device, A.count, solve, A.rows, B.columns);
+}
+
+template void invert_batch_on<HostTarget>(const DenseBatch<float>&, double, BatchOutcome*);
+template void invert_batch_on<HostTarget>(const DenseBatch<double>&, double, BatchOutcome*);
+template void solve_batch_on<HostTarget>(const DenseBatch<const float>&, const DenseBatch<float>&, double,
+                                         std::int64_t, BatchOutcome*);
+template void solve_batch_on<HostTarget>(const DenseBatch<const double>&, const DenseBatch<double>&, double,
+                                         std::int64_t, BatchOutcome*);
+
+}  // namespace echelon

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The class that users see: checks, and the way to the side that does the work.
+#include "backend/dispatch.hpp"
+#include "dense/gauss_jordan/operations.hpp"
+
+#include <echelon/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace echelon {
+
+double RankFacts::gap() const {
+  if (!smallest_accepted_pivot || !largest_rejected_pivot) return std::numeric_limits<double>::infinity();
+  return *smallest_accepted_pivot / *largest_rejected_pivot;
+}
+
+double Determinant::value() const {
+  constexpr std::int64_t beyond = 1 << 20;
+  const auto power = static_cast<int>(std::clamp(exponent, -beyond, beyond));
+  return sign * std::ldexp(mantissa, power);
+}
+
+double Determinant::log10() const {
+  return std::log10(mantissa) + static_cast<double>(exponent) * std::log10(2.0);
+}
+
+namespace {
+
+void check_same_memory(const Device& device, const Device& operand, const char* what) {
+  if (same_memory(device, operand)) return;
+  throw DeviceMismatch(fmt::format("the elimination runs on {}, but {} is on {}: move one with to(device)",
+                                   device.name(), what, operand.name()));
+}
+
+}  // namespace
+
+/// Spaces that no call is using.
+template <class T>
+class GaussJordan<T>::Kept {
+ public:
+  explicit Kept(const Device& device) : device_(device) {}
+
+  /// f<Target>(space), with an idle space or a new one.
+  template <class F>
+  auto with_space(const F& f) {
+    std::unique_ptr<EliminationSpace> space = take();
+    auto result = on_target(device_, [&]<class Target>() { return f.template operator()<Target>(*space); });
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(space));
+    return result;
+  }
+
+ private:
+  std::unique_ptr<EliminationSpace> take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) {
+      return on_target(device_, [&]<class Target>() { return make_elimination_space<Target, T>(device_); });
+    }
+    std::unique_ptr<EliminationSpace> space = std::move(idle_.back());
+    idle_.pop_back();
+    return space;
+  }
+
+  Device device_;
+  std::mutex mutex_;  // guards idle_
+  std::vector<std::unique_ptr<EliminationSpace>> idle_;
+};
+
+template <class T>
+GaussJordan<T>::GaussJordan(const Device& device, const GaussJordanOptions& options)
+    : device_(device), options_(options), kept_(std::make_shared<Kept>(device)) {
+  require(device);
+}
+
+template <class T>
+EchelonForm<T> GaussJordan<T>::reduce(Dense<T> A) const {
+  check_same_memory(device_, A.device(), "A");
+  return kept_->with_space([&]<class Target>(EliminationSpace& space) {
+    return reduce_on<Target, T>(space, options_, std::move(A));
+  });
+}
+
+template <class T>
+EchelonForm<T> GaussJordan<T>::reduce(MatrixRef<T> A) const {
+  check_same_memory(device_, A.device(), "A");
+  return reduce(to_dense(A));
+}
+
+template <class T>
+GeneralSolution<T> GaussJordan<T>::solve(MatrixRef<T> A, DenseView<const T> B) const {
+  if (A.rows() != B.rows) {
+    throw DimensionMismatch(fmt::format("A is {} by {} and B {} by {}: they need equally many rows", A.rows(),
+                                        A.columns(), B.rows, B.columns));
+  }
+  check_same_memory(device_, A.device(), "A");
+  check_same_memory(device_, B.device, "B");
+  return kept_->with_space(
+      [&]<class Target>(EliminationSpace& space) { return solve_on<Target, T>(space, options_, A, B); });
+}
+
+template <class T>
+Report GaussJordan<T>::invert(DenseView<T> A) const {
+  if (A.rows != A.columns) {
+    throw DimensionMismatch(
+        fmt::format("A is {} by {}; only a square matrix has an inverse", A.rows, A.columns));
+  }
+  check_same_memory(device_, A.device, "A");
+  return kept_->with_space(
+      [&]<class Target>(EliminationSpace& space) { return invert_on<Target, T>(space, options_, A); });
+}
+
+template <class T>
+Dense<T> null_space(const EchelonForm<T>& form) {
+  return on_target(form.R.device(), [&]<class Target>() { return null_space_on<Target, T>(form); });
+}
+
+template class GaussJordan<float>;
+template class GaussJordan<double>;
+template Dense<float> null_space(const EchelonForm<float>&);
+template Dense<double> null_space(const EchelonForm<double>&);
+
+}  // namespace echelon

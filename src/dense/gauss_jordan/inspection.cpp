@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dense/gauss_jordan/inspection.hpp"
+
+#include "backend/openmp/openmp.hpp"
+#include "backend/serial/serial.hpp"
+#include "backend/store.hpp"
+#include "linalg/spmv/multiply.hpp"
+
+namespace echelon {
+
+namespace {
+
+template <class T>
+struct Sign {
+  T* v;
+  void operator()(std::int64_t i) const { v[i] = sign_at<T>(i); }
+};
+
+template <class T>
+struct DistancesAt {
+  const T* right;
+  const T* left;
+  Distances operator()(std::int64_t i) const {
+    return {distance_from_sign(static_cast<double>(right[i]), i),
+            distance_from_sign(static_cast<double>(left[i]), i)};
+  }
+};
+
+template <class B, class T>
+void look_with(B& backend, DenseView<const T> A, const LookVectors<T>& vectors, double* row_sums,
+               MatrixLook* result, const EliminationState* state, EliminationState* note) {
+  Array<T> scratch(A.device, 3 * A.rows);
+  T* const v = scratch.data();
+  T* const right = vectors.right_product != nullptr ? vectors.right_product : v + A.rows;
+  T* const left = vectors.left_product != nullptr ? vectors.left_product : v + 2 * A.rows;
+  backend.for_each(A.rows, Sign<T>{v});
+  scan(backend, A, row_sums, &result->scan);
+  multiply<T>(backend, T{1}, MatrixRef<T>(A), vectors.right != nullptr ? vectors.right : v, T{0}, right);
+  multiply_transposed<T>(backend, T{1}, A, vectors.left != nullptr ? vectors.left : v, T{0}, left);
+  backend.reduce(A.rows, DistancesAt<T>{right, left}, Store<Distances>{&result->distances});
+  if (state != nullptr) *note = *state;
+}
+
+}  // namespace
+
+template <class T>
+void look(Serial& backend, DenseView<const T> A, const LookVectors<T>& vectors, double* row_sums,
+          MatrixLook* result, const EliminationState* state, EliminationState* note) {
+  look_with(backend, A, vectors, row_sums, result, state, note);
+}
+template <class T>
+void look(OpenMp& backend, DenseView<const T> A, const LookVectors<T>& vectors, double* row_sums,
+          MatrixLook* result, const EliminationState* state, EliminationState* note) {
+  look_with(backend, A, vectors, row_sums, result, state, note);
+}
+
+template void look(Serial&, DenseView<const float>, const LookVectors<float>&, double*, MatrixLook*,
+                   const EliminationState*, EliminationState*);
+template void look(Serial&, DenseView<const double>, const LookVectors<double>&, double*, MatrixLook*,
+                   const EliminationState*, EliminationState*);
+template void look(OpenMp&, DenseView<const float>, const LookVectors<float>&, double*, MatrixLook*,
+                   const EliminationState*, EliminationState*);
+template void look(OpenMp&, DenseView<const double>, const LookVectors<double>&, double*, MatrixLook*,
+                   const EliminationState*, EliminationState*);
+
+}  // namespace echelon

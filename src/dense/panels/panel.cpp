@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dense/panels/panel.hpp"
+
+#include "backend/openmp/openmp.hpp"
+#include "backend/serial/serial.hpp"
+#include "dense/panels/elimination.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+/// Up to this many columns are eliminated one after the other; wider panels are halved.
+constexpr std::int64_t leaf_columns = 8;
+/// Work on fewer elements stays on the calling thread.
+constexpr std::int64_t worth_sharing = 16'384;
+
+struct Candidate {
+  double magnitude = -1;
+  std::int64_t row = -1;
+};
+
+/// The largest magnitude in column j among the rows [begin, end); the first of equals; a NaN at once.
+template <class T>
+Candidate find_largest(const T* column, std::int64_t begin, std::int64_t end) {
+  Candidate best;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const double magnitude = std::abs(static_cast<double>(column[i]));
+    if (magnitude <= best.magnitude) continue;
+    best = {magnitude, i};
+    if (magnitude != magnitude) break;
+  }
+  return best;
+}
+
+/// A narrow panel, one column after the other.
+template <class T>
+class Leaf {
+ public:
+  Leaf(DenseView<T> A, std::int64_t begin, std::int64_t end, EliminationState& state,
+       const PivotList<T>& pivots)
+      : A_(A), begin_(begin), end_(end), state_(state), pivots_(pivots) {}
+
+  void factor() {
+    for (std::int64_t j = begin_; j < end_ && state_.rank < A_.rows; ++j) {
+      const Candidate pivot = find_largest(A_.column(j), state_.rank, A_.rows);
+      const Candidate above = find_largest(A_.column(j), 0, state_.rank);
+      const PivotJudgement judgement = judge_pivot(pivot.magnitude, above.magnitude, state_.tolerance);
+      record(judgement, j, state_);
+      switch (judgement.verdict) {
+        case PivotVerdict::accepted:
+          accept(j, pivot.row);
+          break;
+        case PivotVerdict::rejected:
+          std::fill(A_.column(j) + state_.rank, A_.column(j) + A_.rows, T{0});
+          break;
+        case PivotVerdict::overflow:
+          return;
+      }
+    }
+  }
+
+ private:
+  void accept(std::int64_t j, std::int64_t row) {
+    const std::int64_t k = state_.rank++;
+    for (std::int64_t c = begin_; c < end_; ++c) std::swap(A_(k, c), A_(row, c));
+    const T pivot = A_(k, j);
+    pivots_.rows[k] = row;
+    pivots_.columns[k] = j;
+    pivots_.values[k] = pivot;
+    for (std::int64_t c = begin_; c < end_; ++c) {
+      if (c == j) continue;
+      const T multiple = A_(k, c) / pivot;
+      subtract(A_.rows, multiple, A_.column(j), A_.column(c));
+      A_(k, c) = multiple;
+    }
+    T* __restrict column = A_.column(j);
+    for (std::int64_t i = 0; i < A_.rows; ++i) column[i] = -column[i] / pivot;
+    column[k] = 1 / pivot;
+  }
+
+  static void subtract(std::int64_t n, T multiple, const T* __restrict x, T* __restrict y) {
+    for (std::int64_t i = 0; i < n; ++i) y[i] -= multiple * x[i];
+  }
+
+  DenseView<T> A_;
+  std::int64_t begin_, end_;
+  EliminationState& state_;
+  const PivotList<T>& pivots_;
+};
+
+/// The left half, applied to the right half; the right half, applied to the left one.
+template <class B, class T>
+void factor_recursively(B& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
+                        EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch) {
+  if (end - begin <= leaf_columns) {
+    Leaf<T>(A, begin, end, *state, pivots).factor();
+    return;
+  }
+  const std::int64_t middle = begin + (end - begin + leaf_columns) / (2 * leaf_columns) * leaf_columns;
+  const auto half = [&](std::int64_t first, std::int64_t last, DenseView<T> other) {
+    const std::int64_t before = state->rank;
+    factor_recursively(backend, A, first, last, state, pivots, scratch);
+    if (state->overflow_column >= 0) return;
+    const PivotRange range{before, state->rank};
+    if (range.count() == 0) return;
+    const DenseView<const T> G = pivot_columns<B, T>(backend, A, first, last, range, pivots.columns, scratch);
+    apply_panel<B, T>(backend, G, range, pivots.rows, other, scratch);
+  };
+  half(begin, middle, column_range(A, middle, end));
+  if (state->overflow_column >= 0) return;
+  half(middle, end, column_range(A, begin, middle));
+}
+
+template <class T>
+void take_rows(int threads, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W) {
+  const std::int64_t count = range.count();
+#pragma omp parallel for num_threads(threads) schedule(static) if (X.columns * count > worth_sharing)
+  for (std::int64_t j = 0; j < X.columns; ++j) {
+    T* column = X.column(j);
+    for (std::int64_t k = range.first; k < range.last; ++k) std::swap(column[k], column[rows[k]]);
+    std::copy_n(column + range.first, count, W + j * count);
+    std::fill_n(column + range.first, count, T{0});
+  }
+}
+
+template <class T>
+void put_back_rows(PivotRange range, const std::int64_t* rows, const T* products, T* x) {
+  std::copy_n(products, range.count(), x + range.first);
+  for (std::int64_t k = range.last; k-- > range.first;) std::swap(x[k], x[rows[k]]);
+}
+
+/// Rows that one thread takes at a time where work goes along the rows of a column-major matrix.
+constexpr std::int64_t row_block = 512;
+
+template <class T>
+void exchange_columns(int threads, DenseView<T> A, const std::int64_t* rows, const EliminationState& state) {
+  if (state.rank < A.columns) return;
+  const std::int64_t blocks = (A.rows + row_block - 1) / row_block;
+#pragma omp parallel for num_threads(threads) schedule(static) if (A.rows * A.columns > worth_sharing)
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const std::int64_t begin = block * row_block;
+    const std::int64_t end = std::min(begin + row_block, A.rows);
+    for (std::int64_t k = A.columns; k-- > 0;) {
+      if (rows[k] == k) continue;
+      std::swap_ranges(A.column(k) + begin, A.column(k) + end, A.column(rows[k]) + begin);
+    }
+  }
+}
+
+/// Rows [begin, end), at most `row_block` of them.
+template <class T>
+MatrixScan scan_block(DenseView<const T> A, std::int64_t begin, std::int64_t end, double* row_sums) {
+  std::array<double, row_block> largest{};
+  std::fill(row_sums + begin, row_sums + end, 0.0);
+  for (std::int64_t j = 0; j < A.columns; ++j) {
+    const T* __restrict column = A.column(j) + begin;
+    double* __restrict sums = row_sums + begin;
+    double* __restrict most = largest.data();
+    for (std::int64_t i = 0; i < end - begin; ++i) {
+      const double magnitude = std::abs(static_cast<double>(column[i]));
+      sums[i] += magnitude;
+      most[i] = magnitude > most[i] ? magnitude : most[i];
+    }
+  }
+  MatrixScan result;
+  for (std::int64_t i = begin; i < end; ++i) {
+    result.norm_inf = std::max(result.norm_inf, row_sums[i]);
+    result.largest = std::max(result.largest, largest[static_cast<std::size_t>(i - begin)]);
+    if (std::isfinite(row_sums[i])) continue;  // a sum of finite elements may overflow
+    for (std::int64_t j = 0; j < A.columns && result.row < 0; ++j) {
+      if (!std::isfinite(A(i, j))) result.row = i, result.column = j;
+    }
+  }
+  return result;
+}
+
+template <class T>
+MatrixScan scan_blocks(int threads, DenseView<const T> A, double* row_sums) {
+  const std::int64_t blocks = (A.rows + row_block - 1) / row_block;
+  std::vector<MatrixScan> parts(static_cast<std::size_t>(blocks));
+#pragma omp parallel for num_threads(threads) schedule(static) if (A.rows * A.columns > worth_sharing)
+  for (std::int64_t block = 0; block < blocks; ++block) {
+    const std::int64_t begin = block * row_block;
+    parts[static_cast<std::size_t>(block)] =
+        scan_block(A, begin, std::min(begin + row_block, A.rows), row_sums);
+  }
+  MatrixScan result;
+  for (const MatrixScan& part : parts) {
+    result.largest = std::max(result.largest, part.largest);
+    result.norm_inf = std::max(result.norm_inf, part.norm_inf);
+    if (result.row < 0) result.row = part.row, result.column = part.column;
+  }
+  return result;
+}
+
+}  // namespace
+
+template <class T>
+void factor_panel(Serial& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
+                  EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch) {
+  factor_recursively(backend, A, begin, end, state, pivots, scratch);
+}
+template <class T>
+void factor_panel(OpenMp& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
+                  EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch) {
+  factor_recursively(backend, A, begin, end, state, pivots, scratch);
+}
+template <class T>
+void take_pivot_rows(Serial& /*backend*/, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W) {
+  take_rows(1, X, range, rows, W);
+}
+template <class T>
+void take_pivot_rows(OpenMp& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W) {
+  take_rows(backend.threads(), X, range, rows, W);
+}
+template <class T>
+void put_back_pivot_rows(Serial& /*backend*/, PivotRange range, const std::int64_t* rows, const T* products,
+                         T* x) {
+  put_back_rows(range, rows, products, x);
+}
+template <class T>
+void put_back_pivot_rows(OpenMp& /*backend*/, PivotRange range, const std::int64_t* rows, const T* products,
+                         T* x) {
+  put_back_rows(range, rows, products, x);
+}
+template <class T>
+void put_back_columns(Serial& /*backend*/, DenseView<T> A, const std::int64_t* rows,
+                      const EliminationState* state) {
+  exchange_columns(1, A, rows, *state);
+}
+template <class T>
+void put_back_columns(OpenMp& backend, DenseView<T> A, const std::int64_t* rows,
+                      const EliminationState* state) {
+  exchange_columns(backend.threads(), A, rows, *state);
+}
+template <class T>
+void scan(Serial& /*backend*/, DenseView<const T> A, double* row_sums, MatrixScan* result) {
+  *result = scan_blocks(1, A, row_sums);
+}
+template <class T>
+void scan(OpenMp& backend, DenseView<const T> A, double* row_sums, MatrixScan* result) {
+  *result = scan_blocks(backend.threads(), A, row_sums);
+}
+
+template void factor_panel(Serial&, DenseView<float>, std::int64_t, std::int64_t, EliminationState*,
+                           const PivotList<float>&, PanelScratch<float>&);
+template void factor_panel(Serial&, DenseView<double>, std::int64_t, std::int64_t, EliminationState*,
+                           const PivotList<double>&, PanelScratch<double>&);
+template void factor_panel(OpenMp&, DenseView<float>, std::int64_t, std::int64_t, EliminationState*,
+                           const PivotList<float>&, PanelScratch<float>&);
+template void factor_panel(OpenMp&, DenseView<double>, std::int64_t, std::int64_t, EliminationState*,
+                           const PivotList<double>&, PanelScratch<double>&);
+template void take_pivot_rows(Serial&, DenseView<float>, PivotRange, const std::int64_t*, float*);
+template void take_pivot_rows(Serial&, DenseView<double>, PivotRange, const std::int64_t*, double*);
+template void take_pivot_rows(OpenMp&, DenseView<float>, PivotRange, const std::int64_t*, float*);
+template void take_pivot_rows(OpenMp&, DenseView<double>, PivotRange, const std::int64_t*, double*);
+template void put_back_pivot_rows(Serial&, PivotRange, const std::int64_t*, const float*, float*);
+template void put_back_pivot_rows(Serial&, PivotRange, const std::int64_t*, const double*, double*);
+template void put_back_pivot_rows(OpenMp&, PivotRange, const std::int64_t*, const float*, float*);
+template void put_back_pivot_rows(OpenMp&, PivotRange, const std::int64_t*, const double*, double*);
+template void put_back_columns(Serial&, DenseView<float>, const std::int64_t*, const EliminationState*);
+template void put_back_columns(Serial&, DenseView<double>, const std::int64_t*, const EliminationState*);
+template void put_back_columns(OpenMp&, DenseView<float>, const std::int64_t*, const EliminationState*);
+template void put_back_columns(OpenMp&, DenseView<double>, const std::int64_t*, const EliminationState*);
+template void scan(Serial&, DenseView<const float>, double*, MatrixScan*);
+template void scan(Serial&, DenseView<const double>, double*, MatrixScan*);
+template void scan(OpenMp&, DenseView<const float>, double*, MatrixScan*);
+template void scan(OpenMp&, DenseView<const double>, double*, MatrixScan*);
+
+}  // namespace echelon

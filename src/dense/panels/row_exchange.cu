@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/cluster.cuh"
+#include "dense/panels/row_exchange.cuh"
+#include "linalg/blas/tf32.cuh"
+
+#include <algorithm>
+
+namespace echelon {
+
+namespace {
+
+constexpr int warp_size = 32;
+constexpr int tile = 8;             ///< columns of X that a block takes
+constexpr int most_threads = 1024;  // for panels of 512 columns
+
+unsigned tiles(std::int64_t columns) {
+  return static_cast<unsigned>((columns + tile - 1) / tile);
+}
+
+/// Blocks of 2 width threads. Reads and writes 32 bytes for every touched element, and W. A block finds out
+/// where rows go once, for all its tiles.
+template <class T>
+__global__ void __launch_bounds__(most_threads)
+    take_rows_kernel(const ColumnsAround<T> X, const PivotRows pivots, T* W) {
+  extern __shared__ std::int64_t taken_rows[];
+  const PivotRange range = pivots.known();
+  const int count = static_cast<int>(range.count());
+  const int t = static_cast<int>(threadIdx.x);
+  if (t < count) taken_rows[t] = pivots.rows[range.first + t];
+  __syncthreads();
+  const RowExchanges exchanges{range.first, count, taken_rows};
+  const std::int64_t from = exchanges.touched(t);
+  const std::int64_t to = from < 0 ? -1 : exchanges.place_after(from);
+  const bool is_pivot = to >= range.first && to < range.last;
+  std::int64_t row_of_w = to - range.first;
+  if (is_pivot && pivots.columns != nullptr) row_of_w = pivots.columns[to] - pivots.begin;
+  for (std::int64_t first = std::int64_t{blockIdx.x} * tile; first < X.count();
+       first += std::int64_t{gridDim.x} * tile) {
+    const int columns = static_cast<int>(min(std::int64_t{tile}, X.count() - first));
+    T* w = W + first * pivots.width;
+    T moved[tile];
+#pragma unroll
+    for (int c = 0; c < tile; ++c) moved[c] = c < columns && from >= 0 ? X.column(first + c)[from] : T{0};
+    if (count < pivots.width) {  // some columns have no pivot
+      for (int e = t; e < columns * pivots.width; e += static_cast<int>(blockDim.x)) w[e] = T{0};
+    }
+    __syncthreads();
+    if (from < 0) continue;
+#pragma unroll
+    for (int c = 0; c < tile; ++c) {
+      if (c >= columns) continue;
+      T* x = X.column(first + c);
+      if (is_pivot) {
+        w[c * pivots.width + row_of_w] = moved[c];
+      } else {
+        x[to] = moved[c];
+      }
+      if (t < count) x[range.first + t] = T{0};
+    }
+  }
+}
+
+template <class T>
+struct alignas(16) TileRow {
+  T at[tile];
+};
+
+/// What a block of apply_in_clusters has in shared memory, for panels of `width` columns.
+template <class T>
+struct AppliedRows {
+  TileRow<T>* W;          // width
+  TileRow<T>* displaced;  // width: rows that make room for pivot rows,
+  std::int64_t* places;   // width: and where they go; negative: none
+  std::int64_t* rows;     // width
+
+  __device__ AppliedRows(void* shared, int width)
+      : W(static_cast<TileRow<T>*>(shared)),
+        displaced(W + width),
+        places(reinterpret_cast<std::int64_t*>(displaced + width)),
+        rows(places + width) {}
+  static std::size_t bytes(int width) {
+    return static_cast<std::size_t>(width) * (2 * sizeof(TileRow<T>) + 2 * sizeof(std::int64_t));
+  }
+};
+
+constexpr int widest_in_clusters = 128;
+constexpr int threads_in_clusters = 256;
+
+/// Some rows of X, and the columns of a cluster.
+template <class T>
+struct Tile {
+  const ColumnsAround<T>& X;
+  std::int64_t first_row, last_row, first_column;
+  int columns;
+  [[nodiscard]] __device__ bool has_row(std::int64_t i) const { return i >= first_row && i < last_row; }
+  [[nodiscard]] __device__ T* column(int c) const { return X.column(first_column + c); }
+  /// All loads are under way before the first is used.
+  [[nodiscard]] __device__ TileRow<T> row(std::int64_t i) const {
+    TileRow<T> result;
+#pragma unroll
+    for (int c = 0; c < tile; ++c) result.at[c] = c < columns ? column(c)[i] : T{0};
+    return result;
+  }
+  __device__ void put(std::int64_t i, const TileRow<T>& values) const {
+#pragma unroll
+    for (int c = 0; c < tile; ++c) {
+      if (c < columns) column(c)[i] = values.at[c];
+    }
+  }
+};
+
+/// Reads W and the rows that this block will write in other places.
+template <class T>
+__device__ void read_rows(const Tile<T>& own, const PivotRows& pivots, PivotRange range,
+                          AppliedRows<T>& shared) {
+  const int count = static_cast<int>(range.count());
+  const int threads = static_cast<int>(blockDim.x);
+  for (int p = static_cast<int>(threadIdx.x); p < pivots.width; p += threads) {
+    if (p < count) shared.rows[p] = pivots.rows[range.first + p];
+    shared.places[p] = -1;
+#pragma unroll
+    for (int c = 0; c < tile; ++c) shared.W[p].at[c] = T{0};
+  }
+  __syncthreads();
+  const RowExchanges exchanges{range.first, count, shared.rows};
+  for (int t = static_cast<int>(threadIdx.x); t < 2 * count; t += threads) {
+    const std::int64_t from = exchanges.touched(t);
+    if (from < 0) continue;
+    const std::int64_t to = exchanges.place_after(from);
+    const bool is_pivot = to >= range.first && to < range.last;
+    if (!is_pivot && !own.has_row(to)) continue;
+    const int p = t < count ? t : t - count;
+    TileRow<T>& target = is_pivot ? shared.W[pivots.columns[to] - pivots.begin] : shared.displaced[p];
+    if (!is_pivot) shared.places[p] = to;
+    target = own.row(from);
+  }
+}
+
+template <class T>
+__device__ void write_rows(const Tile<T>& own, PivotRange range, const AppliedRows<T>& shared) {
+  for (int p = static_cast<int>(threadIdx.x); p < range.count(); p += static_cast<int>(blockDim.x)) {
+    if (shared.places[p] >= 0) own.put(shared.places[p], shared.displaced[p]);
+    if (own.has_row(range.first + p)) own.put(range.first + p, {});
+  }
+}
+
+/// Some columns of G in some rows of a thread.
+template <class T, int down>
+struct Factors {
+  static constexpr int columns = 16;
+  T at[columns][down];
+
+  /// Of the columns from `first` on; zero from `width` on.
+  __device__ void load(const T* __restrict__ G, std::int64_t leading, int first, int width,
+                       const std::int64_t* rows) {
+#pragma unroll
+    for (int k = 0; k < columns; ++k) {
+#pragma unroll
+      for (int r = 0; r < down; ++r) at[k][r] = first + k < width ? G[(first + k) * leading + rows[r]] : T{0};
+    }
+  }
+};
+
+/// X = X + G W, `down` rows a thread at a time. The next factors are on their way while these are used.
+template <int down, class T>
+__device__ void multiply_tile(const Tile<T>& own, const T* __restrict__ G, std::int64_t leading, int width,
+                              const TileRow<T>* W) {
+  constexpr int batch = Factors<T, down>::columns;
+  const int threads = static_cast<int>(blockDim.x);
+  for (std::int64_t i = own.first_row + threadIdx.x; i < own.last_row; i += down * threads) {
+    std::int64_t rows[down];
+#pragma unroll
+    for (int r = 0; r < down; ++r) rows[r] = min(i + r * threads, own.last_row - 1);
+    Factors<T, down> g;
+    Factors<T, down> next;
+    g.load(G, leading, 0, width, rows);
+    TileRow<T> x[down];
+#pragma unroll
+    for (int r = 0; r < down; ++r) x[r] = own.row(rows[r]);
+    for (int first = 0; first < width; first += batch) {
+      next.load(G, leading, first + batch, width, rows);
+#pragma unroll
+      for (int k = 0; k < batch; ++k) {
+        if (first + k >= width) break;
+#pragma unroll
+        for (int c = 0; c < tile; ++c) {
+#pragma unroll
+          for (int r = 0; r < down; ++r) x[r].at[c] += g.at[k][r] * W[first + k].at[c];
+        }
+      }
+      g = next;
+    }
+#pragma unroll
+    for (int r = 0; r < down; ++r) {
+      if (i + r * threads < own.last_row) own.put(i + r * threads, x[r]);
+    }
+  }
+}
+
+/// One launch for few columns: a cluster for every `tile` of them, its blocks sharing the rows. All read what
+/// they need of other blocks' rows before any writes.
+template <class T, int down>
+__global__ void __launch_bounds__(threads_in_clusters)
+    apply_in_clusters(const ColumnsAround<T> X, const T* __restrict__ G, std::int64_t leading,
+                      const PivotRows pivots) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+  asm("trap;");  // never launched: there are no clusters
+#else
+  extern __shared__ double2 applied_shared[];
+  AppliedRows<T> shared(applied_shared, pivots.width);
+  cluster::wait_for_kernel_ahead();
+  cluster::let_next_kernel_start();
+  const PivotRange range = pivots.known();
+  const std::int64_t share = (X.A.rows + cluster::size() - 1) / cluster::size();
+  const std::int64_t first_row = share * cluster::rank();
+  const std::int64_t first_column = std::int64_t{blockIdx.x / cluster::size()} * tile;
+  const Tile<T> own{X, first_row, min(first_row + share, X.A.rows), first_column,
+                    static_cast<int>(min(std::int64_t{tile}, X.count() - first_column))};
+  read_rows(own, pivots, range, shared);
+  cluster::sync();
+  write_rows(own, range, shared);
+  __syncthreads();
+  multiply_tile<down>(own, G, leading, pivots.width, shared.W);
+#endif
+}
+
+template <class T>
+void launch_in_clusters(const Lane& lane, DenseView<const T> G, const PivotRows& pivots,
+                        const ColumnsAround<T>& X) {
+  constexpr unsigned blocks = 8;  // of a cluster
+  const std::int64_t share = (X.A.rows + blocks - 1) / blocks;
+  constexpr int half = threads_in_clusters / 2;
+  const cluster::Launch launch(blocks, blocks * tiles(X.count()), share > half ? threads_in_clusters : half,
+                               AppliedRows<T>::bytes(pivots.width), lane.on, true);
+  const auto kernel = share > threads_in_clusters ? apply_in_clusters<T, 2> : apply_in_clusters<T, 1>;
+  check(cudaLaunchKernelEx(launch.config(), kernel, X, G.data, G.leading, pivots));
+}
+
+bool has_clusters(const Device& device) {
+  constexpr int with_clusters = 9;
+  int capability = 0;
+  check(cudaDeviceGetAttribute(&capability, cudaDevAttrComputeCapabilityMajor, device.id()));
+  return capability >= with_clusters;
+}
+
+/// cuBLAS is faster where there is much to multiply, and its blocks do not wait for multiprocessors that are
+/// free at the same time, where others are busy with large multiplications.
+template <class T>
+bool suits_clusters(const PivotRows& pivots, const ColumnsAround<T>& X) {
+  constexpr std::int64_t most_rows = 8192;
+  constexpr std::int64_t most_columns = 512;
+  constexpr std::int64_t most_terms = std::int64_t{1} << 26;
+  return pivots.columns != nullptr && pivots.width <= widest_in_clusters && X.count() <= most_columns &&
+         X.A.rows <= most_rows && X.A.rows * pivots.width * X.count() <= most_terms &&
+         has_clusters(X.A.device);
+}
+
+template <class T>
+void add_large_product(const Lane& lane, DenseView<const T> G, DenseView<const T> W, DenseView<T> X) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (lane.products != FloatProducts::in_float) {
+      add_product_in_tf32(lane.backend, lane.products, G, W, X);
+      return;
+    }
+  }
+  gemm<T>(lane.backend, T{1}, G, W, T{1}, X);
+}
+
+}  // namespace
+
+template <class T>
+void take_rows(const Lane& lane, const ColumnsAround<T>& X, const PivotRows& pivots, T* W) {
+  if (X.count() == 0 || pivots.width == 0) return;
+  const CurrentDevice current(lane.backend.device().id());
+  const auto threads = static_cast<unsigned>((2 * pivots.width + warp_size - 1) / warp_size * warp_size);
+  constexpr unsigned enough_threads = 1U << 18U;  // for all multiprocessors
+  take_rows_kernel<<<std::min(tiles(X.count()), enough_threads / threads), threads,
+                     static_cast<std::size_t>(pivots.width) * sizeof(std::int64_t), lane.on>>>(X, pivots, W);
+  check(cudaGetLastError());
+}
+
+template <class T>
+void apply_panel(const Lane& lane, DenseView<const T> G, const PivotRows& pivots, const ColumnsAround<T>& X,
+                 T* W) {
+  if (X.count() == 0 || X.A.rows == 0) return;
+  if (suits_clusters(pivots, X)) {
+    const CurrentDevice current(lane.backend.device().id());
+    launch_in_clusters(lane, G, pivots, X);
+    return;
+  }
+  take_rows(lane, X, pivots, W);
+  for (const DenseView<T>& part : {X.left(), X.right()}) {
+    if (part.columns == 0) continue;
+    add_large_product<T>(lane, G, {W, pivots.width, part.columns, pivots.width, part.device}, part);
+    W += pivots.width * part.columns;
+  }
+}
+
+template void take_rows(const Lane&, const ColumnsAround<float>&, const PivotRows&, float*);
+template void take_rows(const Lane&, const ColumnsAround<double>&, const PivotRows&, double*);
+template void apply_panel(const Lane&, DenseView<const float>, const PivotRows&, const ColumnsAround<float>&,
+                          float*);
+template void apply_panel(const Lane&, DenseView<const double>, const PivotRows&,
+                          const ColumnsAround<double>&, double*);
+
+}  // namespace echelon

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/owned.cuh"
+#include "backend/store.hpp"
+#include "linalg/condition.hpp"
+#include "linalg/spmv/multiply.hpp"
+#include "solver/factor_status.hpp"
+#include "solver/instantiate.hpp"
+
+#include <echelon/methods/cusolver_lu.hpp>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+using cuda_kernels::block_size;
+
+template <class T>
+constexpr cudaDataType cuda_type = std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F;
+
+/// A cuSOLVER handle for one thread at a time, and where its routines leave their verdict.
+class Cusolver {
+  using Handle = Owned<cusolverDnHandle_t, cusolverDnDestroy>;
+  using Parameters = Owned<cusolverDnParams_t, cusolverDnDestroyParams>;
+
+ public:
+  explicit Cusolver(const Device& device) : info_(device, 1) {
+    const CurrentDevice current(device.id());
+    handle_ = make_owned<Handle>(cusolverDnCreate);
+    parameters_ = make_owned<Parameters>(cusolverDnCreateParams);
+    check(cusolverDnSetStream(handle_.get(), stream()));
+  }
+
+  /// P A = L U in place of the n-by-n matrix a. Returns 0, or the first zero pivot's number from 1.
+  /// Allocates the workspace that cuSOLVER asks for, and waits.
+  template <class T>
+  int factor(Cuda& backend, std::int64_t n, T* a, std::int64_t* pivots) {
+    const CurrentDevice current(backend.device().id());
+    std::size_t device_bytes = 0;
+    std::size_t host_bytes = 0;
+    check(cusolverDnXgetrf_bufferSize(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n,
+                                      cuda_type<T>, &device_bytes, &host_bytes));
+    Array<unsigned char> on_device(backend.device(), static_cast<std::int64_t>(device_bytes));
+    std::vector<unsigned char> on_host(host_bytes);
+    check(cusolverDnXgetrf(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n, pivots, cuda_type<T>,
+                           on_device.data(), device_bytes, on_host.data(), host_bytes, info_.data()));
+    return verdict(backend);
+  }
+
+  /// X = A^-1 X, or A^-T X, for column-major X. Does not wait.
+  template <class T>
+  void substitute(bool transposed, const Dense<T>& lu, const Array<std::int64_t>& pivots, DenseView<T> X) {
+    const CurrentDevice current(lu.device().id());
+    check(cusolverDnXgetrs(handle_.get(), parameters_.get(), transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+                           lu.rows(), X.columns, cuda_type<T>, lu.data(), lu.leading(), pivots.data(),
+                           cuda_type<T>, X.data, X.leading, info_.data()));
+  }
+
+  /// What the last routine said. Waits for it.
+  int verdict(Cuda& backend) {
+    const int info = backend.read(info_.data());
+    if (info < 0) throw CudaError("cuSOLVER refused argument " + std::to_string(-info));
+    return info;
+  }
+
+ private:
+  Handle handle_;
+  Parameters parameters_;
+  Array<int> info_;
+};
+
+/// results[j] = f(0, j) + ... + f(n-1, j) in the sense of V's combine, a block to a column.
+template <class V, class F>
+__global__ void __launch_bounds__(block_size) combine_columns(std::int64_t n, F f, double* results) {
+  for (std::int64_t j = blockIdx.x; j < n; j += gridDim.x) {
+    V value{};
+    for (std::int64_t i = threadIdx.x; i < n; i += block_size) value = combine(value, f(i, j));
+    value = cuda_kernels::combine_block(value);
+    if (threadIdx.x == 0) results[j] = value.value;
+    __syncthreads();  // combine_block's storage is free again
+  }
+}
+
+template <class V, class F>
+void for_columns(const Device& device, std::int64_t n, F f, double* results) {
+  constexpr std::int64_t most_blocks = 65536;
+  const CurrentDevice current(device.id());
+  const auto blocks = static_cast<unsigned>(n < most_blocks ? n : most_blocks);
+  combine_columns<V><<<blocks, block_size, 0, stream()>>>(n, f, results);
+  check(cudaGetLastError());
+}
+
+template <class T>
+struct Magnitude {
+  std::int64_t n;
+  const T* a;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i, std::int64_t j) const {
+    return {std::fabs(static_cast<double>(a[i + j * n]))};
+  }
+};
+
+template <class T>
+struct RowScaledMagnitude {
+  std::int64_t n;
+  const T* a;
+  const T* row_scale;
+  ECHELON_ANYWHERE Largest operator()(std::int64_t i, std::int64_t j) const {
+    return {std::fabs(static_cast<double>(row_scale[i] * a[i + j * n]))};
+  }
+};
+
+/// Neighbouring threads take neighbouring rows, which lie side by side in memory.
+template <class T>
+struct RowMaximum {
+  std::int64_t n;
+  const T* a;
+  double* largest;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    Largest row;
+    for (std::int64_t j = 0; j < n; ++j) row = combine(row, {std::fabs(static_cast<double>(a[i + j * n]))});
+    largest[i] = row.value;
+  }
+};
+
+/// The first line of zeros, and the range of the lines' largest magnitudes.
+struct Lines {
+  FirstIndex zero = {};
+  double smallest = INFINITY;
+  double largest = 0;
+  friend ECHELON_ANYWHERE Lines combine(Lines a, Lines b) {
+    return {combine(a.zero, b.zero), a.smallest < b.smallest ? a.smallest : b.smallest,
+            a.largest > b.largest ? a.largest : b.largest};
+  }
+  [[nodiscard]] bool uneven() const { return smallest < 0.1 * largest; }
+};
+
+/// The power of two that brings a line's largest magnitude near 1: scaling by it rounds nothing.
+template <class T>
+struct ChooseScale {
+  const double* largest;
+  T* scale;
+  int lowest_exponent;
+  int highest_exponent;
+  ECHELON_ANYWHERE Lines operator()(std::int64_t i) const {
+    if (largest[i] == 0) return {{i}, 0, 0};
+    const int wanted = -ilogb(largest[i]);
+    const int exponent =
+        wanted < lowest_exponent ? lowest_exponent : (wanted > highest_exponent ? highest_exponent : wanted);
+    scale[i] = static_cast<T>(ldexp(1.0, exponent));
+    return {{}, largest[i], largest[i]};
+  }
+};
+
+/// to(i, j) = from(i, j) * rows[i] * columns[j] for element k = i + j n; no scale: 1.
+template <class T>
+struct CopyScaled {
+  std::int64_t n;
+  const T* from;
+  std::int64_t from_leading;
+  T* to;
+  std::int64_t to_leading;
+  const T* rows;
+  const T* columns;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    const std::int64_t j = k / n;
+    const std::int64_t i = k - j * n;
+    T value = from[i + j * from_leading];
+    if (rows != nullptr) value *= rows[i];
+    if (columns != nullptr) value *= columns[j];
+    to[i + j * to_leading] = value;
+  }
+};
+
+/// How far the refinement of a column has come.
+struct Refinement {
+  double residual = 0;        ///< ||b - A x||_inf
+  std::int32_t running = 0;   ///< steps still count
+  std::int32_t accepted = 0;  ///< the last candidate is better than x
+};
+
+struct BeginRefinement {
+  Refinement* state;
+  ECHELON_ANYWHERE void operator()(Largest residual) const {
+    *state = {residual.value, residual.value > 0, 0};
+  }
+};
+
+struct JudgeCandidate {
+  Refinement* state;
+  ECHELON_ANYWHERE void operator()(Largest residual) const {
+    const bool better = state->running != 0 && residual.value < state->residual;
+    state->accepted = better;
+    state->running = better && residual.value > 0;
+    if (better) state->residual = residual.value;
+  }
+};
+
+template <class T>
+struct ElementMagnitude {
+  const T* x;
+  ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {std::fabs(static_cast<double>(x[i]))}; }
+};
+
+template <class T>
+struct Add {
+  const T* x;
+  T* y;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { y[i] += x[i]; }
+};
+
+template <class T>
+struct TakeIfAccepted {
+  const Refinement* state;
+  const T* candidate;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    if (state->accepted != 0) x[i] = candidate[i];
+  }
+};
+
+template <class T>
+class CusolverFactorisation final : public SolverImplementation<T> {
+  /// A thread's handles, and for refinement the residual and the corrected x, n elements each.
+  struct Space : Workspace {
+    Space(const Device& device, std::int64_t n)
+        : backend(device), cusolver(device), residual(device, n), candidate(device, n), state(device, 1) {}
+    [[nodiscard]] std::size_t bytes() const override { return residual.bytes() + candidate.bytes(); }
+    Cuda backend;
+    Cusolver cusolver;
+    Array<T> residual, candidate;
+    Array<Refinement> state;
+  };
+
+ public:
+  CusolverFactorisation(const Device& device, const CusolverLuOptions& options)
+      : SolverImplementation<T>(device), options_(options) {}
+
+  Outcome setup(const MatrixRef<T>& A) override {
+    A_ = A;
+    lu_ = Dense<T>();  // the old factor makes room for the new one
+    lu_ = to_dense(A);
+    const std::int64_t n = lu_.rows();
+    pivots_ = Array<std::int64_t>(this->device(), n);
+    row_scale_ = column_scale_ = Array<T>();
+    if (n == 0) return {};
+    Cuda backend(this->device());
+    if (Outcome scaled = equilibrate(backend); !scaled.ok()) return scaled;
+    const double norm = norm_one(backend);
+    Cusolver cusolver(this->device());
+    const int info = cusolver.factor(backend, n, lu_.data(), pivots_.data());
+    if (info > 0) return zero_pivot(info - 1);
+    const double rcond = estimate_reciprocal_condition<T>(backend, n, norm, [&](bool transposed, T* v) {
+      cusolver.substitute(transposed, lu_, pivots_, DenseView<T>(v, n, 1, n, this->device()));
+    });
+    cusolver.verdict(backend);
+    return judge_condition<T>(rcond);
+  }
+
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return std::make_unique<Space>(this->device(), lu_.rows());
+  }
+
+  [[nodiscard]] std::size_t bytes() const override {
+    return lu_.bytes() + pivots_.bytes() + row_scale_.bytes() + column_scale_.bytes();
+  }
+
+  /// Queues everything, whether refinement's steps are accepted included, and waits once at the end for
+  /// cuSOLVER's verdict. Allocates nothing.
+  void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
+             std::vector<Job>&) const override {
+    if (right.rows == 0 || right.columns == 0) return;
+    auto& space = static_cast<Space&>(workspace);
+    substitute(space, right, left);
+    for (std::int64_t j = 0; j < right.columns && options_.refine > 0; ++j) {
+      refine(space, right.column(j), left.column(j));
+    }
+    space.cusolver.verdict(space.backend);
+  }
+
+  /// Substitution without refinement. Does not wait.
+  void apply(Workspace& workspace, const T* r, T* z) const override {
+    const std::int64_t n = lu_.rows();
+    if (n == 0) return;
+    substitute(static_cast<Space&>(workspace), DenseView<const T>(r, n, 1, n, this->device()),
+               DenseView<T>(z, n, 1, n, this->device()));
+  }
+
+ private:
+  /// Scales rows and columns to magnitude 1 where LAPACK's geequ and laqge would. A row or column of zeros is
+  /// a singular matrix.
+  Outcome equilibrate(Cuda& backend) {
+    const std::int64_t n = lu_.rows();
+    Array<double> largest(this->device(), n);
+    backend.for_each(n, RowMaximum<T>{n, lu_.data(), largest.data()});
+    row_scale_ = Array<T>(this->device(), n);
+    const Lines rows = choose_scales(backend, largest, row_scale_);
+    if (rows.zero.value != FirstIndex::none) return zero_line("row", rows.zero.value);
+
+    for_columns<Largest>(this->device(), n, RowScaledMagnitude<T>{n, lu_.data(), row_scale_.data()},
+                         largest.data());
+    column_scale_ = Array<T>(this->device(), n);
+    const Lines columns = choose_scales(backend, largest, column_scale_);
+    if (columns.zero.value != FirstIndex::none) return zero_line("column", columns.zero.value);
+
+    constexpr double small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+    const bool extreme = rows.largest < small || rows.largest > 1 / small;
+    if (!rows.uneven() && !extreme) row_scale_ = Array<T>();
+    if (!columns.uneven()) column_scale_ = Array<T>();
+    if (row_scale_.size() > 0 || column_scale_.size() > 0) {
+      backend.for_each(
+          n * n, CopyScaled<T>{n, lu_.data(), n, lu_.data(), n, row_scale_.data(), column_scale_.data()});
+    }
+    return {};
+  }
+
+  Lines choose_scales(Cuda& backend, const Array<double>& largest, Array<T>& scale) const {
+    Array<Lines> lines(this->device(), 1);
+    backend.reduce(scale.size(),
+                   ChooseScale<T>{largest.data(), scale.data(), std::numeric_limits<T>::min_exponent,
+                                  std::numeric_limits<T>::max_exponent - 1},
+                   Store<Lines>{lines.data()});
+    return backend.read(lines.data());
+  }
+
+  [[nodiscard]] double norm_one(Cuda& backend) const {
+    const std::int64_t n = lu_.rows();
+    Array<double> sums(this->device(), n);
+    Array<Largest> norm(this->device(), 1);
+    for_columns<Sum>(this->device(), n, Magnitude<T>{n, lu_.data()}, sums.data());
+    backend.reduce(n, ElementMagnitude<double>{sums.data()}, Store<Largest>{norm.data()});
+    return backend.read(norm.data()).value;
+  }
+
+  /// X = A^-1 B by the factors: B's rows are scaled like A's, and X's like A's columns.
+  void substitute(Space& space, DenseView<const T> B, DenseView<T> X) const {
+    const std::int64_t n = B.rows;
+    const std::int64_t count = n * B.columns;
+    space.backend.for_each(
+        count, CopyScaled<T>{n, B.data, B.leading, X.data, X.leading, row_scale_.data(), nullptr});
+    space.cusolver.substitute(false, lu_, pivots_, X);
+    if (column_scale_.size() == 0) return;
+    space.backend.for_each(
+        count, CopyScaled<T>{n, X.data, X.leading, X.data, X.leading, column_scale_.data(), nullptr});
+  }
+
+  /// Adds the solution for the residual as long as that makes the residual smaller, which the device decides.
+  void refine(Space& space, const T* b, T* x) const {
+    const std::int64_t n = lu_.rows();
+    T* r = space.residual.data();
+    T* candidate = space.candidate.data();
+    Refinement* state = space.state.data();
+    residual(space, b, x, r);
+    space.backend.reduce(n, ElementMagnitude<T>{r}, BeginRefinement{state});
+    for (std::int64_t step = 0; step < options_.refine; ++step) {
+      substitute(space, DenseView<const T>(r, n, 1, n, this->device()),
+                 DenseView<T>(candidate, n, 1, n, this->device()));
+      space.backend.for_each(n, Add<T>{x, candidate});
+      residual(space, b, candidate, r);
+      space.backend.reduce(n, ElementMagnitude<T>{r}, JudgeCandidate{state});
+      space.backend.for_each(n, TakeIfAccepted<T>{state, candidate, x});
+    }
+  }
+
+  /// r = b - A x.
+  void residual(Space& space, const T* b, const T* x, T* r) const {
+    space.backend.copy(lu_.rows(), b, r);
+    multiply(space.backend, T{-1}, A_, x, T{1}, r);
+  }
+
+  CusolverLuOptions options_;
+  MatrixRef<T> A_;
+  Dense<T> lu_;
+  Array<std::int64_t> pivots_;
+  Array<T> row_scale_, column_scale_;  // empty: not scaled
+};
+
+}  // namespace
+
+template <>
+struct MethodWith<CusolverLuOptions> {
+  template <class B, class T>
+  using Type = CusolverFactorisation<T>;
+};
+
+template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(
+    const Device&, const CusolverLuOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<CudaTarget>(
+    const Device&, const CusolverLuOptions&);
+
+}  // namespace echelon

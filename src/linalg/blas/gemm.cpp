@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Products of dense matrices on the host.
+#include "backend/openmp/openmp.hpp"
+#include "backend/serial/serial.hpp"
+#include "linalg/blas/blas.hpp"
+#include "linalg/spmv/multiply.hpp"
+
+#include <echelon/linalg.hpp>
+
+#include <algorithm>
+
+namespace echelon {
+
+namespace {
+
+/// Rows and columns of the result that one call of BLAS makes. Cutting there, whatever the number of threads,
+/// keeps the bits the same. Large tiles are packed more cheaply; small ones leave work for every thread.
+constexpr std::int64_t tile_side(std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t many = std::int64_t{1024} * 1024;
+  return rows * columns >= many ? 512 : 256;
+}
+
+/// Products of fewer multiplications stay on the calling thread.
+constexpr double worth_sharing = 500'000;
+
+/// How BLAS, which thinks in columns, is to read a view.
+template <class T>
+struct Factor {
+  const T* data;
+  int leading;
+  CBLAS_TRANSPOSE transpose;
+  std::int64_t row_step;
+  std::int64_t column_step;
+  explicit Factor(const DenseView<const T>& view)
+      : data(view.data),
+        leading(blas::dimension(view.leading)),
+        transpose(view.layout == Layout::column_major ? CblasNoTrans : CblasTrans),
+        row_step(view.layout == Layout::column_major ? 1 : view.leading),
+        column_step(view.layout == Layout::column_major ? view.leading : 1) {}
+};
+
+/// C = alpha A B + beta C for a column-major C.
+template <class T>
+void multiply_tiles(const Device& device, T alpha, DenseView<const T> A, DenseView<const T> B, T beta,
+                    DenseView<T> C) {
+  const Factor<T> a(A);
+  const Factor<T> b(B);
+  const int terms = blas::dimension(A.columns);
+  const int leading = blas::dimension(C.leading);
+  const double work =
+      static_cast<double>(C.rows) * static_cast<double>(C.columns) * static_cast<double>(terms);
+  const int threads = device.threads();  // asked before the calls of BLAS are restricted to one
+  const std::int64_t tile = tile_side(C.rows, C.columns);
+  const blas::Threads one_per_call(Device::serial(), 1);
+#pragma omp parallel for collapse(2) num_threads(threads) schedule(dynamic) if (work > worth_sharing)
+  for (std::int64_t j = 0; j < C.columns; j += tile) {
+    for (std::int64_t i = 0; i < C.rows; i += tile) {
+      blas::gemm(a.transpose, b.transpose, static_cast<int>(std::min(tile, C.rows - i)),
+                 static_cast<int>(std::min(tile, C.columns - j)), terms, alpha, a.data + i * a.row_step,
+                 a.leading, b.data + j * b.column_step, b.leading, beta, C.data + i + j * C.leading, leading);
+    }
+  }
+}
+
+template <class T>
+void multiply_dense(const Device& device, T alpha, DenseView<const T> A, DenseView<const T> B, T beta,
+                    DenseView<T> C) {
+  if (C.layout == Layout::row_major) {  // C^T = B^T A^T
+    multiply_tiles(device, alpha, transposed(B), transposed(A), beta, transposed(C));
+  } else {
+    multiply_tiles(device, alpha, A, B, beta, C);
+  }
+}
+
+}  // namespace
+
+template <class T>
+void gemm(Serial& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C) {
+  multiply_dense(backend.device(), alpha, A, B, beta, C);
+}
+
+template <class T>
+void gemm(OpenMp& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C) {
+  multiply_dense(backend.device(), alpha, A, B, beta, C);
+}
+
+template void gemm(Serial&, float, DenseView<const float>, DenseView<const float>, float, DenseView<float>);
+template void gemm(Serial&, double, DenseView<const double>, DenseView<const double>, double,
+                   DenseView<double>);
+template void gemm(OpenMp&, float, DenseView<const float>, DenseView<const float>, float, DenseView<float>);
+template void gemm(OpenMp&, double, DenseView<const double>, DenseView<const double>, double,
+                   DenseView<double>);
+
+}  // namespace echelon

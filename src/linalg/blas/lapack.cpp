@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "linalg/blas/lapack.hpp"
+
+#include <echelon/error.hpp>
+
+#include <fmt/format.h>
+#include <lapacke.h>
+
+#include <cstddef>
+#include <limits>
+
+namespace echelon::lapack {
+
+namespace {
+/// LAPACK reports an illegal argument as -i: a bug of ours, or a matrix too large for its integers.
+int checked(int info, const char* routine) {
+  if (info < 0) throw Error(fmt::format("LAPACK's {} refused argument {}", routine, -info));
+  return info;
+}
+
+/// Applies geequ's scales as laqge would: rows when they differ much, columns likewise.
+template <class T>
+void apply_scales(int n, T* a, T row_ratio, T column_ratio, bool extreme, std::vector<T>& rows,
+                  std::vector<T>& columns) {
+  constexpr T worth_scaling = static_cast<T>(0.1);
+  if (row_ratio >= worth_scaling && !extreme) rows.clear();
+  if (column_ratio >= worth_scaling) columns.clear();
+  for (std::size_t j = 0; j < static_cast<std::size_t>(n); ++j) {
+    T* column = a + j * static_cast<std::size_t>(n);
+    const T column_scale = columns.empty() ? T{1} : columns[j];
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
+      column[i] *= rows.empty() ? column_scale : rows[i] * column_scale;
+    }
+  }
+}
+
+/// Largest magnitudes near the ends of the range are scaled whatever their ratios.
+template <class T>
+bool is_extreme(T largest) {
+  const T small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+  return largest < small || largest > 1 / small;
+}
+}  // namespace
+
+float norm_one(int n, const float* a) {
+  return LAPACKE_slange_work(LAPACK_COL_MAJOR, '1', n, n, a, n, nullptr);
+}
+double norm_one(int n, const double* a) {
+  return LAPACKE_dlange_work(LAPACK_COL_MAJOR, '1', n, n, a, n, nullptr);
+}
+
+int getrf(int n, float* a, int* pivots) {
+  return checked(LAPACKE_sgetrf_work(LAPACK_COL_MAJOR, n, n, a, n, pivots), "sgetrf");
+}
+int getrf(int n, double* a, int* pivots) {
+  return checked(LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, a, n, pivots), "dgetrf");
+}
+
+void getrs(int n, int columns, const float* lu, const int* pivots, float* b, int leading) {
+  checked(LAPACKE_sgetrs_work(LAPACK_COL_MAJOR, 'N', n, columns, lu, n, pivots, b, leading), "sgetrs");
+}
+void getrs(int n, int columns, const double* lu, const int* pivots, double* b, int leading) {
+  checked(LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, columns, lu, n, pivots, b, leading), "dgetrs");
+}
+
+double reciprocal_condition(int n, const float* lu, float norm_one) {
+  std::vector<float> work(4 * static_cast<std::size_t>(n));
+  std::vector<lapack_int> integers(static_cast<std::size_t>(n));
+  float result = 0;
+  checked(
+      LAPACKE_sgecon_work(LAPACK_COL_MAJOR, '1', n, lu, n, norm_one, &result, work.data(), integers.data()),
+      "sgecon");
+  return static_cast<double>(result);
+}
+double reciprocal_condition(int n, const double* lu, double norm_one) {
+  std::vector<double> work(4 * static_cast<std::size_t>(n));
+  std::vector<lapack_int> integers(static_cast<std::size_t>(n));
+  double result = 0;
+  checked(
+      LAPACKE_dgecon_work(LAPACK_COL_MAJOR, '1', n, lu, n, norm_one, &result, work.data(), integers.data()),
+      "dgecon");
+  return result;
+}
+
+int equilibrate(int n, float* a, std::vector<float>& rows, std::vector<float>& columns) {
+  float row_ratio = 1;
+  float column_ratio = 1;
+  float largest = 0;
+  const int info = checked(LAPACKE_sgeequ_work(LAPACK_COL_MAJOR, n, n, a, n, rows.data(), columns.data(),
+                                               &row_ratio, &column_ratio, &largest),
+                           "sgeequ");
+  if (info == 0) apply_scales(n, a, row_ratio, column_ratio, is_extreme(largest), rows, columns);
+  return info;
+}
+int equilibrate(int n, double* a, std::vector<double>& rows, std::vector<double>& columns) {
+  double row_ratio = 1;
+  double column_ratio = 1;
+  double largest = 0;
+  const int info = checked(LAPACKE_dgeequ_work(LAPACK_COL_MAJOR, n, n, a, n, rows.data(), columns.data(),
+                                               &row_ratio, &column_ratio, &largest),
+                           "dgeequ");
+  if (info == 0) apply_scales(n, a, row_ratio, column_ratio, is_extreme(largest), rows, columns);
+  return info;
+}
+
+}  // namespace echelon::lapack

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "linalg/residual_check.hpp"
+
+#include "backend/store.hpp"
+#include "backend/target.hpp"
+#include "linalg/spmv/multiply.hpp"
+
+#include <cmath>
+
+namespace echelon {
+
+namespace {
+
+/// Sum of squares, largest magnitude and first non-finite element at once.
+struct VectorSummary {
+  double squares = 0;
+  Largest largest = {};
+  FirstIndex nonfinite = {};
+  friend ECHELON_ANYWHERE VectorSummary combine(VectorSummary a, VectorSummary b) {
+    return {a.squares + b.squares, combine(a.largest, b.largest), combine(a.nonfinite, b.nonfinite)};
+  }
+};
+
+template <class T>
+struct SummariseElement {
+  const T* x;
+  double scale;
+  ECHELON_ANYWHERE VectorSummary operator()(std::int64_t i) const {
+    const double value = static_cast<double>(x[i]);
+    const double scaled = value * scale;
+    const bool finite = value - value == 0;
+    return {scaled * scaled, {value < 0 ? -value : value}, {finite ? FirstIndex::none : i}};
+  }
+};
+
+/// A row's sum of magnitudes, and where its first non-finite element is, as row * columns + column.
+struct RowSummary {
+  Largest sum = {};
+  FirstIndex nonfinite = {};
+  friend ECHELON_ANYWHERE RowSummary combine(RowSummary a, RowSummary b) {
+    return {combine(a.sum, b.sum), combine(a.nonfinite, b.nonfinite)};
+  }
+};
+
+template <class T>
+struct SummariseSparseRow {
+  const std::int64_t* row_offsets;
+  const std::int32_t* column_indices;
+  const T* values;
+  std::int64_t columns;
+  ECHELON_ANYWHERE RowSummary operator()(std::int64_t i) const {
+    RowSummary summary;
+    for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k) {
+      const double value = static_cast<double>(values[k]);
+      summary.sum.value += value < 0 ? -value : value;
+      if (value - value != 0 && summary.nonfinite.value == FirstIndex::none) {
+        summary.nonfinite.value = i * columns + column_indices[k];
+      }
+    }
+    return summary;
+  }
+};
+
+template <class T>
+struct SummariseDenseRow {
+  DenseView<const T> a;
+  std::int64_t row_step;
+  std::int64_t column_step;
+  ECHELON_ANYWHERE RowSummary operator()(std::int64_t i) const {
+    RowSummary summary;
+    for (std::int64_t j = 0; j < a.columns; ++j) {
+      const double value = static_cast<double>(a.data[i * row_step + j * column_step]);
+      summary.sum.value += value < 0 ? -value : value;
+      if (value - value != 0 && summary.nonfinite.value == FirstIndex::none) {
+        summary.nonfinite.value = i * a.columns + j;
+      }
+    }
+    return summary;
+  }
+};
+
+template <class B, class T>
+class BackendAudit final : public Audit<T> {
+ public:
+  explicit BackendAudit(const Device& device) : backend_(device), summaries_(device, 1), matrix_(device, 1) {}
+
+  MatrixFacts matrix(const MatrixRef<T>& A) override {
+    const Store<RowSummary> store{matrix_.data()};
+    if (const Csr<T>* csr = A.csr()) {
+      backend_.reduce(csr->rows(),
+                      SummariseSparseRow<T>{csr->row_offsets().data(), csr->column_indices().data(),
+                                            csr->values().data(), csr->columns()},
+                      store);
+    } else {
+      const DenseView<const T>& dense = A.dense();
+      const bool by_column = dense.layout == Layout::column_major;
+      backend_.reduce(
+          dense.rows,
+          SummariseDenseRow<T>{dense, by_column ? 1 : dense.leading, by_column ? dense.leading : 1}, store);
+    }
+    const RowSummary summary = backend_.read(matrix_.data());
+    MatrixFacts facts{summary.sum.value};
+    if (summary.nonfinite.value != FirstIndex::none) {
+      facts.row = summary.nonfinite.value / A.columns();
+      facts.column = summary.nonfinite.value % A.columns();
+    }
+    return facts;
+  }
+
+  VectorFacts vector(std::int64_t n, const T* x) override {
+    VectorSummary* const summary = &summaries_.data()->residual;
+    summarise(n, x, 1, summary);
+    return facts(n, x, backend_.read(summary));
+  }
+
+  VectorFacts residual(const MatrixRef<T>& A, const T* b, const T* x, T* r) override {
+    subtract_product(A, b, x, r);
+    return vector(A.rows(), r);
+  }
+
+  SolutionFacts solution(const MatrixRef<T>& A, const T* b, const T* x, T* r) override {
+    Summaries* const there = summaries_.data();
+    summarise(A.rows(), b, 1, &there->right);
+    summarise(A.columns(), x, 1, &there->answer);
+    subtract_product(A, b, x, r);
+    summarise(A.rows(), r, 1, &there->residual);
+    const Summaries found = backend_.read(there);
+    return {facts(A.rows(), b, found.right), facts(A.columns(), x, found.answer),
+            facts(A.rows(), r, found.residual)};
+  }
+
+  void synchronize() override { backend_.synchronize(); }
+
+ private:
+  struct Summaries {
+    VectorSummary right, answer, residual;
+  };
+
+  void subtract_product(const MatrixRef<T>& A, const T* b, const T* x, T* r) {
+    backend_.copy(A.rows(), b, r);
+    multiply(backend_, T{-1}, A, x, T{1}, r);
+  }
+
+  VectorFacts facts(std::int64_t n, const T* x, VectorSummary summary) {
+    double scale = 1;
+    // Squares that overflowed, or underflowed enough to matter: once more, scaled by a power of two.
+    const bool risky = summary.squares > 1e300 || summary.squares < 1e-280;
+    if (risky && summary.nonfinite.value == FirstIndex::none && summary.largest.value > 0) {
+      scale = std::exp2(-std::ilogb(summary.largest.value));
+      VectorSummary* const again = &summaries_.data()->residual;
+      summarise(n, x, scale, again);
+      summary = backend_.read(again);
+    }
+    VectorFacts result{std::sqrt(summary.squares) / scale, summary.largest.value};
+    if (summary.nonfinite.value != FirstIndex::none) result.nonfinite = summary.nonfinite.value;
+    return result;
+  }
+
+  void summarise(std::int64_t n, const T* x, double scale, VectorSummary* result) {
+    backend_.reduce(n, SummariseElement<T>{x, scale}, Store<VectorSummary>{result});
+  }
+
+  B backend_;
+  Array<Summaries> summaries_;
+  Array<RowSummary> matrix_;
+};
+
+}  // namespace
+
+template <class Target, class T>
+std::unique_ptr<Audit<T>> make_audit(const Device& device) {
+  return on_backend(device, [&]<class B>() -> std::unique_ptr<Audit<T>> {
+    return std::make_unique<BackendAudit<B, T>>(device);
+  });
+}
+
+template std::unique_ptr<Audit<float>> make_audit<ThisTarget, float>(const Device&);
+template std::unique_ptr<Audit<double>> make_audit<ThisTarget, double>(const Device&);
+
+}  // namespace echelon

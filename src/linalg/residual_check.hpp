@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Measures what reports state: finiteness, norms and the true residual, on the device where the data is.
+#pragma once
+
+#include <echelon/matrix.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+namespace echelon {
+
+struct MatrixFacts {
+  double norm_inf = 0;                   ///< largest row sum of magnitudes
+  std::optional<std::int64_t> row = {};  ///< of the first NaN or Inf
+  std::optional<std::int64_t> column = {};
+};
+
+struct VectorFacts {
+  double norm2 = 0;
+  double norm_inf = 0;
+  std::optional<std::int64_t> nonfinite = {};  ///< first NaN or Inf
+};
+
+struct SolutionFacts {
+  VectorFacts right, answer, residual;
+};
+
+template <class T>
+class Audit {
+ public:
+  Audit() = default;
+  Audit(const Audit&) = delete;
+  Audit& operator=(const Audit&) = delete;
+  virtual ~Audit() = default;
+
+  virtual MatrixFacts matrix(const MatrixRef<T>& A) = 0;
+  virtual VectorFacts vector(std::int64_t n, const T* x) = 0;
+  /// r = b - A x, and its facts. r has room for n elements.
+  virtual VectorFacts residual(const MatrixRef<T>& A, const T* b, const T* x, T* r) = 0;
+  /// r = b - A x, and the facts of b, x and r, with one wait.
+  virtual SolutionFacts solution(const MatrixRef<T>& A, const T* b, const T* x, T* r) = 0;
+  /// Waits for the work queued on the device, so that clocks are honest.
+  virtual void synchronize() = 0;
+};
+
+/// Instantiated for HostTarget and, when it is built, for CudaTarget.
+template <class Target, class T>
+[[nodiscard]] std::unique_ptr<Audit<T>> make_audit(const Device& device);
+
+}  // namespace echelon

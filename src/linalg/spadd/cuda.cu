@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A team of threads merges a row: a window of each operand at a time, a thread an element of each, which
+// finds by bisection where it comes among the other operand's. Rows that would keep a team long are left to
+// all warps of the block, which merge a part each. Bytes: the columns of A and B twice and their values once,
+// C once; an update reads the columns once, those of C too, and writes the values.
+#include "backend/backend.hpp"
+#include "backend/cuda/cuda.cuh"
+#include "backend/lower_bound.hpp"
+#include "backend/targets.hpp"
+#include "linalg/spadd/sum.hpp"
+
+#include <cuda/std/limits>
+
+namespace echelon {
+
+namespace {
+
+using cuda_kernels::block_size;
+using cuda_kernels::warp_size;
+
+template <class T>
+struct ScaledView {
+  T factor;
+  const std::int64_t* row_offsets;
+  const std::int32_t* columns;
+  const T* values;
+  __device__ T value(std::int64_t k) const { return factor * values[k]; }
+};
+
+template <class T>
+ScaledView<T> view_of(const ScaledCsr<T>& a) {
+  return {a.factor, a.matrix.row_offsets().data(), a.matrix.column_indices().data(),
+          a.matrix.values().data()};
+}
+
+__device__ double sum(double a, double b) {
+  return __dadd_rn(a, b);  // not to be fused with the products, which the host rounds, too
+}
+__device__ float sum(float a, float b) {
+  return __fadd_rn(a, b);
+}
+
+/// Part of a row of either operand.
+struct Part {
+  std::int64_t k;
+  std::int64_t k_end;
+  std::int64_t l;
+  std::int64_t l_end;
+};
+
+constexpr std::int64_t none = -1;
+constexpr std::int32_t beyond = cuda::std::numeric_limits<std::int32_t>::max();  // no column is as large
+
+/// Consecutive threads of a warp.
+template <int lanes>
+struct Team {
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % lanes; }
+  __device__ static int first() { return static_cast<int>(threadIdx.x) % warp_size / lanes * lanes; }
+  __device__ static unsigned mask() { return (0xffffffffU >> (warp_size - lanes)) << first(); }
+  template <class V>
+  __device__ static V from(int lane, V value) {
+    return __shfl_sync(mask(), value, lane, lanes);
+  }
+  __device__ static unsigned ballot(bool vote) { return (__ballot_sync(mask(), vote) & mask()) >> first(); }
+  /// How many of the lanes' numbers, which ascend, are less than the key.
+  __device__ static int rank(std::int32_t number, std::int32_t key) {
+    int low = 0;
+    for (int step = lanes / 2; step > 0; step /= 2) {
+      if (from(low + step - 1, number) < key) low += step;
+    }
+    return low + static_cast<int>(from(low, number) < key);
+  }
+};
+
+__device__ unsigned below(int lane) {
+  return lane < warp_size ? (1U << lane) - 1 : 0xffffffffU;
+}
+
+/// f(position, column, k, l) for each place that one of the two stores. k is the element of a there and l
+/// that of b, or none. Returns the number of places.
+template <int lanes, class F>
+__device__ std::int64_t merge(const std::int32_t* a, const std::int32_t* b, Part part, F f) {
+  using Group = Team<lanes>;
+  const int lane = Group::lane();
+  std::int64_t position = 0;
+  while (part.k < part.k_end || part.l < part.l_end) {
+    const std::int64_t k = part.k + lane;
+    const std::int64_t l = part.l + lane;
+    const std::int32_t from_a = k < part.k_end ? a[k] : beyond;
+    const std::int32_t from_b = l < part.l_end ? b[l] : beyond;
+    // What comes after a window may be less than what is in the other one from here on.
+    const std::int32_t last_a = Group::from(lanes - 1, from_a);
+    const std::int32_t last_b = Group::from(lanes - 1, from_b);
+    const std::int32_t limit = min(min(last_a, last_b), beyond - 1);
+    const bool takes_a = from_a <= limit;
+    const bool takes_b = from_b <= limit;
+    const int rank_a = Group::rank(from_b, from_a);  // of the element of a among those of b
+    const int rank_b = Group::rank(from_a, from_b);
+    const bool a_in_b = Group::from(min(rank_a, lanes - 1), from_b) == from_a && rank_a < lanes;
+    const bool b_in_a = Group::from(min(rank_b, lanes - 1), from_a) == from_b && rank_b < lanes;
+    const unsigned alone = Group::ballot(takes_b && !b_in_a);
+    if (takes_a) {
+      f(position + lane + __popc(alone & below(rank_a)), from_a, k, a_in_b ? part.l + rank_a : none);
+    }
+    if (takes_b && !b_in_a) f(position + rank_b + __popc(alone & below(lane)), from_b, none, l);
+    const int taken_a = __popc(Group::ballot(takes_a));
+    part.k += taken_a;
+    part.l += __popc(Group::ballot(takes_b));
+    position += taken_a + __popc(alone);
+  }
+  return position;
+}
+
+template <class T>
+__device__ T value_at(const ScaledView<T>& a, const ScaledView<T>& b, std::int64_t k, std::int64_t l) {
+  if (l == none) return a.value(k);
+  if (k == none) return b.value(l);
+  return sum(a.value(k), b.value(l));
+}
+
+/// Counts.
+struct Count {
+  __device__ void operator()(std::int64_t, std::int32_t, std::int64_t, std::int64_t) const {}
+};
+
+/// Writes columns and, unless null, values from `target` on.
+template <class T>
+struct Write {
+  ScaledView<T> a;
+  ScaledView<T> b;
+  std::int64_t target;
+  std::int32_t* columns;
+  T* values;
+  __device__ void operator()(std::int64_t position, std::int32_t column, std::int64_t k,
+                             std::int64_t l) const {
+    columns[target + position] = column;
+    if (values != nullptr) values[target + position] = value_at(a, b, k, l);
+  }
+};
+
+/// Writes values where the columns are those expected, [target, end) of the sum, and else NaN.
+template <class T>
+struct Update {
+  ScaledView<T> a;
+  ScaledView<T> b;
+  std::int64_t target;
+  std::int64_t end;
+  const std::int32_t* columns;
+  T* values;
+  __device__ void operator()(std::int64_t position, std::int32_t column, std::int64_t k,
+                             std::int64_t l) const {
+    const std::int64_t place = target + position;
+    if (place >= end) return;
+    values[place] =
+        columns[place] == column ? value_at(a, b, k, l) : cuda::std::numeric_limits<T>::quiet_NaN();
+  }
+};
+
+enum class Make { count, fill, update };
+
+template <class T>
+struct Merge {
+  ScaledView<T> a;
+  ScaledView<T> b;
+  std::int64_t rows;
+  const std::int64_t* offsets;  // of the sum
+  const std::int32_t* columns;
+  T* values;
+  std::int64_t* counts;  // what is filled in, if it is
+  std::int32_t* new_columns;
+
+  __device__ Part row(std::int64_t i) const {
+    return {a.row_offsets[i], a.row_offsets[i + 1], b.row_offsets[i], b.row_offsets[i + 1]};
+  }
+};
+
+/// Makes a part of row i, the part's first element being element `before` of the row. Returns its size.
+template <Make make, int lanes, class T>
+__device__ std::int64_t make_part(const Merge<T>& work, std::int64_t i, const Part& part,
+                                  std::int64_t before) {
+  const auto with = [&](auto f) { return merge<lanes>(work.a.columns, work.b.columns, part, f); };
+  if constexpr (make == Make::count) {
+    return with(Count{});
+  } else if constexpr (make == Make::fill) {
+    return with(Write<T>{work.a, work.b, work.offsets[i] + before, work.new_columns, work.values});
+  } else {
+    return with(
+        Update<T>{work.a, work.b, work.offsets[i] + before, work.offsets[i + 1], work.columns, work.values});
+  }
+}
+
+/// What is left to do once a row has turned out to have so many elements, by one of `threads` threads.
+template <Make make, class T>
+__device__ void finish_row(const Merge<T>& work, std::int64_t i, std::int64_t size, int thread, int threads) {
+  if constexpr (make == Make::count) {
+    if (thread == 0) work.counts[i] = size;
+  } else if constexpr (make == Make::update) {
+    for (std::int64_t e = work.offsets[i] + size + thread; e < work.offsets[i + 1]; e += threads) {
+      work.values[e] = cuda::std::numeric_limits<T>::quiet_NaN();
+    }
+  }
+}
+
+/// The part of a row that begins with a given share of its longer operand's elements: where that is.
+template <class T>
+__device__ void split(const Merge<T>& work, const Part& row, int share, int shares, std::int64_t& k,
+                      std::int64_t& l) {
+  const std::int64_t size_a = row.k_end - row.k;
+  const std::int64_t size_b = row.l_end - row.l;
+  if (share == shares) {
+    k = row.k_end;
+    l = row.l_end;
+  } else if (size_a >= size_b) {
+    k = row.k + size_a * share / shares;
+    l = lower_bound(work.b.columns, row.l, row.l_end, work.a.columns[k]);
+  } else {
+    l = row.l + size_b * share / shares;
+    k = lower_bound(work.a.columns, row.k, row.k_end, work.b.columns[l]);
+  }
+  if (share == 0) {
+    k = row.k;
+    l = row.l;
+  }
+}
+
+/// A long row, by all warps of the block.
+template <Make make, class T>
+__device__ void make_long_row(const Merge<T>& work, std::int64_t i) {
+  constexpr int warps = block_size / warp_size;
+  __shared__ std::int64_t sizes[warps];
+  const int warp = static_cast<int>(threadIdx.x) / warp_size;
+  Part part;
+  split(work, work.row(i), warp, warps, part.k, part.l);
+  split(work, work.row(i), warp + 1, warps, part.k_end, part.l_end);
+  const std::int64_t size = make_part<Make::count, warp_size>(work, i, part, 0);
+  if (threadIdx.x % warp_size == 0) sizes[warp] = size;
+  __syncthreads();
+  std::int64_t before = 0;
+  std::int64_t total = 0;
+  for (int w = 0; w < warps; ++w) {
+    if (w < warp) before += sizes[w];
+    total += sizes[w];
+  }
+  if constexpr (make != Make::count) make_part<make, warp_size>(work, i, part, before);
+  finish_row<make>(work, i, total, static_cast<int>(threadIdx.x), block_size);
+  __syncthreads();
+}
+
+constexpr std::int64_t longest_for_team = 2048;
+
+template <Make make, int lanes, class T>
+__global__ void __launch_bounds__(block_size) merge_rows(Merge<T> work) {
+  constexpr int teams = block_size / lanes;
+  const std::int64_t first = std::int64_t{blockIdx.x} * teams;
+  const std::int64_t end = min(first + teams, work.rows);
+  const auto is_long = [&](std::int64_t i) {
+    const Part row = work.row(i);
+    return row.k_end - row.k + row.l_end - row.l > longest_for_team;
+  };
+  const std::int64_t i = first + static_cast<int>(threadIdx.x) / lanes;
+  const bool is_left = i < end && is_long(i);
+  if (i < end && !is_left) {
+    const std::int64_t size = make_part<make, lanes>(work, i, work.row(i), 0);
+    finish_row<make>(work, i, size, Team<lanes>::lane(), lanes);
+  }
+  if (__syncthreads_or(static_cast<int>(is_left)) == 0) return;
+  for (std::int64_t row = first; row < end; ++row) {
+    if (is_long(row)) make_long_row<make>(work, row);
+  }
+}
+
+template <Make make, class T>
+void launch(const Merge<T>& work, std::int64_t elements) {
+  if (work.rows == 0) return;
+  const auto blocks = [&](int lanes) {
+    const std::int64_t teams = block_size / lanes;
+    return static_cast<unsigned>((work.rows + teams - 1) / teams);
+  };
+  if (elements <= 32 * work.rows) {
+    merge_rows<make, 8><<<blocks(8), block_size, 0, stream()>>>(work);
+  } else {
+    merge_rows<make, warp_size><<<blocks(warp_size), block_size, 0, stream()>>>(work);
+  }
+  check(cudaGetLastError());
+}
+
+}  // namespace
+
+template <class Target, class T>
+SumArrays<T> sum_on(ScaledCsr<T> A, ScaledCsr<T> B, bool with_values) {
+  const Device& device = A.matrix.device();
+  const CurrentDevice current(device.id());
+  const std::int64_t rows = A.matrix.rows();
+  const std::int64_t elements = A.matrix.nonzeros() + B.matrix.nonzeros();
+  SumArrays<T> sum{Array<std::int64_t>(device, rows + 1), {}, {}};
+  std::int64_t* offsets = sum.row_offsets.data();
+  Merge<T> work{view_of(A), view_of(B), rows, offsets, nullptr, nullptr, offsets, nullptr};
+  launch<Make::count>(work, elements);
+  const std::int64_t nonzeros = Cuda(device).exclusive_scan(rows, offsets, offsets);
+  sum.column_indices = Array<std::int32_t>(device, nonzeros);
+  if (with_values) sum.values = Array<T>(device, nonzeros);
+  work.new_columns = sum.column_indices.data();
+  work.values = sum.values.data();
+  launch<Make::fill>(work, elements);
+  return sum;
+}
+
+template <class Target, class T>
+bool update_sum_on(ScaledCsr<T> A, ScaledCsr<T> B, const Array<std::int64_t>& row_offsets,
+                   const Array<std::int32_t>& column_indices, T* values) {
+  const CurrentDevice current(A.matrix.device().id());
+  launch<Make::update>(Merge<T>{view_of(A), view_of(B), A.matrix.rows(), row_offsets.data(),
+                                column_indices.data(), values, nullptr, nullptr},
+                       A.matrix.nonzeros() + B.matrix.nonzeros());
+  return true;
+}
+
+template SumArrays<float> sum_on<CudaTarget>(ScaledCsr<float>, ScaledCsr<float>, bool);
+template SumArrays<double> sum_on<CudaTarget>(ScaledCsr<double>, ScaledCsr<double>, bool);
+template bool update_sum_on<CudaTarget>(ScaledCsr<float>, ScaledCsr<float>, const Array<std::int64_t>&,
+                                        const Array<std::int32_t>&, float*);
+template bool update_sum_on<CudaTarget>(ScaledCsr<double>, ScaledCsr<double>, const Array<std::int64_t>&,
+                                        const Array<std::int32_t>&, double*);
+
+}  // namespace echelon

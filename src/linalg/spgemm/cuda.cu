@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Row by row, as on the host. A team of threads makes a row: it goes through the products in order, a thread
+// a product, and adds them to a hash table in shared memory; of products that meet in an element the earlier
+// one is added first. Hence every c_ij is summed in ascending k and nothing depends on timing. The more
+// elements a row has, the larger its team and table; rows too long for any table, or with too many factors
+// for one team to go through, are cut into windows of columns, each of which is dense in the shared memory of
+// a block. Bytes: A once and the offsets of C twice; rows of B once a row of A that uses them, from the L2
+// cache when neighbouring rows share them; C once.
+#include "backend/backend.hpp"
+#include "backend/cuda/cuda.cuh"
+#include "backend/targets.hpp"
+#include "linalg/spgemm/product.hpp"
+#include "linalg/spgemm/windows.cuh"
+
+#include <echelon/error.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+using namespace product_kernels;
+
+/// A kernel with `memory` bytes of shared memory for each team.
+template <class Group, class Kernel, class... Arguments>
+void launch(Kernel kernel, std::size_t memory, unsigned rows, Arguments... arguments) {
+  if (rows == 0) return;
+  const std::size_t bytes = memory * Group::teams;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  kernel<<<blocks_for(rows, Group::teams), block_size, bytes, stream()>>>(rows, arguments...);
+  check(cudaGetLastError());
+}
+
+/// Windows of all rows of a list: blocks take one after the other.
+unsigned blocks_for_windows(std::int64_t items) {
+  constexpr std::int64_t most = 1 << 14;
+  return static_cast<unsigned>(std::min(items, most));
+}
+
+/// C = A B on a GPU: the pattern of C and how its rows are made.
+template <class T>
+class CudaProduct {
+ public:
+  /// Finds the pattern and, unless `values` is null, the values. Synchronises, twice for the sizes of the
+  /// bins and once for that of C.
+  CudaProduct(Cuda& backend, const View<T>& A, const View<T>& B, Array<T>* values)
+      : windows_((B.columns + window - 1) / window), pattern_{A.rows, B.columns, {}, {}} {
+    if (A.rows > std::numeric_limits<unsigned>::max()) {
+      throw InvalidMatrix("a product of " + std::to_string(A.rows) + " rows: on a GPU at most 2^32 - 1");
+    }
+    pattern_.row_offsets = Array<std::int64_t>(backend.device(), A.rows + 1);
+    std::int64_t* offsets = pattern_.row_offsets.data();
+    count(backend, A, B, offsets);
+    const std::int64_t nonzeros = backend.exclusive_scan(A.rows, offsets, offsets);
+    pattern_.column_indices = Array<std::int32_t>(backend.device(), nonzeros);
+    binned_ = bin_rows(backend, A.rows, BinByElements<T>{A, offsets});
+    if (values == nullptr) {
+      fill<Make::columns>(backend, A, B, nullptr);
+    } else {
+      *values = Array<T>(backend.device(), nonzeros);
+      fill<Make::both>(backend, A, B, values->data());
+    }
+  }
+
+  [[nodiscard]] typename ProductPlan<T>::Pattern& pattern() { return pattern_; }
+  [[nodiscard]] const typename ProductPlan<T>::Pattern& pattern() const { return pattern_; }
+
+  void update(const View<T>& A, const View<T>& B, T* values) {
+    fill_tables<Make::values>(A, B, values);
+    if (binned_.size(by_windows) == 0) return;
+    const std::int64_t items = binned_.size(by_windows) * windows_;
+    update_windows<<<blocks_for_windows(items), block_size, 0, stream()>>>(
+        items, windows_, binned_.begin(by_windows), A, B, pattern_.row_offsets.data(),
+        pattern_.column_indices.data(), values);
+    check(cudaGetLastError());
+  }
+
+  /// Besides the pattern.
+  [[nodiscard]] std::size_t bytes() const { return binned_.rows.bytes(); }
+
+ private:
+  void count(Cuda& backend, const View<T>& A, const View<T>& B, std::int64_t* counts) {
+    const Binned binned = bin_rows(backend, A.rows, BinByProducts<T>{A, B, counts});
+    auto* sums = reinterpret_cast<unsigned long long*>(counts);
+    const auto launch_for = [&]<class Group>(Bin bin) {
+      launch<Group>(count_rows<Group, T>, Group::slots * sizeof(std::int32_t), binned.size(bin),
+                    binned.begin(bin), A, B, sums);
+    };
+    launch_for.template operator()<CountByFew>(by_few);
+    launch_for.template operator()<CountByWarp>(by_warp);
+    launch_for.template operator()<CountByBlock>(by_block);
+    count_in_windows(binned, A, B, nullptr, sums);
+  }
+
+  void count_in_windows(const Binned& binned, const View<T>& A, const View<T>& B, int* window_counts,
+                        unsigned long long* counts) {
+    const std::int64_t items = binned.size(by_windows) * windows_;
+    if (items == 0) return;
+    count_windows<<<blocks_for_windows(items), block_size, 0, stream()>>>(
+        items, windows_, binned.begin(by_windows), A, B, window_counts, counts);
+    check(cudaGetLastError());
+  }
+
+  template <Make make>
+  void fill(Cuda& backend, const View<T>& A, const View<T>& B, T* values) {
+    fill_tables<make>(A, B, values);
+    const std::int64_t items = binned_.size(by_windows) * windows_;
+    if (items == 0) return;
+    Array<int> window_counts(backend.device(), items);
+    count_in_windows(binned_, A, B, window_counts.data(), nullptr);
+    fill_windows<make><<<blocks_for_windows(items), block_size, 0, stream()>>>(
+        items, windows_, binned_.begin(by_windows), A, B, window_counts.data(), pattern_.row_offsets.data(),
+        pattern_.column_indices.data(), values);
+    check(cudaGetLastError());
+  }
+
+  template <Make make>
+  void fill_tables(const View<T>& A, const View<T>& B, T* values) {
+    const auto launch_for = [&]<class Group>(Bin bin) {
+      launch<Group>(fill_rows<make, Group, T>, sizeof(FillMemory<Group, T>), binned_.size(bin),
+                    binned_.begin(bin), A, B, pattern_.row_offsets.data(), pattern_.column_indices.data(),
+                    values);
+    };
+    launch_for.template operator()<FillByFew>(by_few);
+    launch_for.template operator()<FillByWarp>(by_warp);
+    launch_for.template operator()<FillByBlock>(by_block);
+  }
+
+  std::int64_t windows_;
+  typename ProductPlan<T>::Pattern pattern_;
+  Binned binned_;
+};
+
+/// The product of all factors but the last, step by step.
+template <class T>
+class CudaChain {
+ public:
+  CudaChain(Cuda& backend, Factors<T> factors) : view_(view_of(*factors[0])) {
+    steps_.reserve(factors.size());
+    for (const Csr<T>* factor : factors.subspan(1, factors.size() - 2)) {
+      Array<T> values;
+      CudaProduct<T> product(backend, view_, view_of(*factor), &values);
+      steps_.push_back({std::move(product), std::move(values)});
+      look_at(steps_.back());
+    }
+  }
+
+  [[nodiscard]] const View<T>& view() const { return view_; }
+
+  /// With new values of the factors.
+  void update(Factors<T> factors) {
+    view_ = view_of(*factors[0]);
+    for (std::size_t f = 0; f < steps_.size(); ++f) {
+      steps_[f].product.update(view_, view_of(*factors[f + 1]), steps_[f].values.data());
+      look_at(steps_[f]);
+    }
+  }
+
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t total = 0;
+    for (const Step& step : steps_) {
+      const auto& pattern = step.product.pattern();
+      total += step.product.bytes() + step.values.bytes() + pattern.row_offsets.bytes() +
+               pattern.column_indices.bytes();
+    }
+    return total;
+  }
+
+ private:
+  struct Step {
+    CudaProduct<T> product;
+    Array<T> values;
+  };
+  void look_at(const Step& step) {
+    const auto& pattern = step.product.pattern();
+    view_ = {pattern.rows, pattern.columns, pattern.row_offsets.data(), pattern.column_indices.data(),
+             step.values.data()};
+  }
+
+  std::vector<Step> steps_;
+  View<T> view_;
+};
+
+template <class T>
+class CudaProductPlan final : public ProductPlan<T> {
+ public:
+  CudaProductPlan(Cuda& backend, Factors<T> factors)
+      : ProductPlan<T>(shapes_of(factors)),
+        left_(backend, factors),
+        last_(backend, left_.view(), view_of(*factors.back()), nullptr) {}
+
+  [[nodiscard]] const typename ProductPlan<T>::Pattern& pattern() const override { return last_.pattern(); }
+  bool update(Factors<T> factors, T* values) override {
+    const CurrentDevice current(factors[0]->device().id());
+    left_.update(factors);
+    last_.update(left_.view(), view_of(*factors.back()), values);
+    return true;
+  }
+  [[nodiscard]] std::size_t more_bytes() const override { return left_.bytes() + last_.bytes(); }
+
+ private:
+  CudaChain<T> left_;
+  CudaProduct<T> last_;
+};
+
+}  // namespace
+
+template <class Target, class T>
+std::unique_ptr<ProductPlan<T>> plan_product_on(Factors<T> factors) {
+  const CurrentDevice current(factors[0]->device().id());
+  Cuda backend(factors[0]->device());
+  return std::make_unique<CudaProductPlan<T>>(backend, factors);
+}
+
+template <class Target, class T>
+Csr<T> product_on(Factors<T> factors) {
+  const CurrentDevice current(factors[0]->device().id());
+  Cuda backend(factors[0]->device());
+  const CudaChain<T> left(backend, factors);
+  Array<T> values;
+  CudaProduct<T> last(backend, left.view(), view_of(*factors.back()), &values);
+  auto& pattern = last.pattern();
+  return Csr<T>::unchecked(pattern.rows, pattern.columns, std::move(pattern.row_offsets),
+                           std::move(pattern.column_indices), std::move(values));
+}
+
+template std::unique_ptr<ProductPlan<float>> plan_product_on<CudaTarget>(Factors<float>);
+template std::unique_ptr<ProductPlan<double>> plan_product_on<CudaTarget>(Factors<double>);
+template Csr<float> product_on<CudaTarget>(Factors<float>);
+template Csr<double> product_on<CudaTarget>(Factors<double>);
+
+}  // namespace echelon

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Products of two or more sparse matrices, arguments checked, per side: host code in sparse_product.cpp,
+/// CUDA in sparse_product.cu.
+#pragma once
+
+#include <echelon/csr.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace echelon {
+
+/// Two or more factors, from left to right, on one device.
+template <class T>
+using Factors = std::span<const Csr<T>* const>;
+
+/// The pattern of a product, and how its values are computed.
+template <class T>
+class ProductPlan {
+ public:
+  struct Pattern {
+    std::int64_t rows = 0;
+    std::int64_t columns = 0;
+    Array<std::int64_t> row_offsets;
+    Array<std::int32_t> column_indices;
+  };
+  /// What is checked of factors that come later.
+  struct Shape {
+    std::int64_t rows = 0;
+    std::int64_t columns = 0;
+    std::int64_t nonzeros = 0;
+    friend bool operator==(const Shape&, const Shape&) = default;
+  };
+
+  explicit ProductPlan(std::vector<Shape> factors) : factors_(std::move(factors)) {}
+  ProductPlan(const ProductPlan&) = delete;
+  ProductPlan& operator=(const ProductPlan&) = delete;
+  virtual ~ProductPlan() = default;
+
+  [[nodiscard]] const std::vector<Shape>& factors() const { return factors_; }
+  [[nodiscard]] virtual const Pattern& pattern() const = 0;
+  /// Writes the product's values. False if the factors have been found to have other patterns.
+  [[nodiscard]] virtual bool update(Factors<T> factors, T* values) = 0;
+  /// Besides the pattern.
+  [[nodiscard]] virtual std::size_t more_bytes() const { return 0; }
+
+ private:
+  std::vector<Shape> factors_;
+};
+
+template <class T>
+std::vector<typename ProductPlan<T>::Shape> shapes_of(Factors<T> factors) {
+  std::vector<typename ProductPlan<T>::Shape> shapes;
+  for (const Csr<T>* factor : factors) {
+    shapes.push_back({factor->rows(), factor->columns(), factor->nonzeros()});
+  }
+  return shapes;
+}
+
+template <class Target, class T>
+[[nodiscard]] std::unique_ptr<ProductPlan<T>> plan_product_on(Factors<T> factors);
+template <class Target, class T>
+[[nodiscard]] Csr<T> product_on(Factors<T> factors);
+
+}  // namespace echelon

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "linalg/spmv/multiply.hpp"
+
+#include "backend/openmp/openmp.hpp"
+#include "backend/serial/serial.hpp"
+#include "linalg/blas/blas.hpp"
+#include "linalg/row_partition.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+/// Rows [begin, end) of y = alpha A x + beta y.
+template <class T>
+void multiply_rows(std::int64_t begin, std::int64_t end, T alpha, const Csr<T>& A, const T* __restrict x,
+                   T beta, T* __restrict y) {
+  const std::int64_t* __restrict row_offsets = A.row_offsets().data();
+  const std::int32_t* __restrict column_indices = A.column_indices().data();
+  const T* __restrict values = A.values().data();
+  std::int64_t k = begin < end ? row_offsets[begin] : 0;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::int64_t row_end = row_offsets[i + 1];
+    prefetch_ahead(values, column_indices, k, row_end);
+    T sum = 0;
+    for (; k < row_end; ++k) sum += values[k] * x[column_indices[k]];
+    y[i] = beta == 0 ? alpha * sum : alpha * sum + beta * y[i];
+  }
+}
+
+/// What one call of BLAS takes of a matrix. Cutting there, whatever the number of threads, keeps the bits the
+/// same.
+struct Tile {
+  std::int64_t rows;
+  std::int64_t columns;
+};
+
+/// y = alpha op(M) x + beta y for column-major M, by tiles, op being the transpose or nothing. Where several
+/// tiles contribute to an element, their sums are added in order.
+template <class T>
+void multiply_tiles(int threads, CBLAS_TRANSPOSE op, Tile tile, T alpha, const DenseView<const T>& M,
+                    const T* x, T beta, T* y) {
+  const std::int64_t down = (M.rows + tile.rows - 1) / tile.rows;
+  const std::int64_t across = (M.columns + tile.columns - 1) / tile.columns;
+  const bool trans = op == CblasTrans;
+  const std::int64_t terms = trans ? down : across;
+  const std::int64_t outputs = trans ? M.columns : M.rows;
+  std::vector<T> sums(static_cast<std::size_t>(terms > 1 ? terms * outputs : 0));
+#pragma omp parallel for num_threads(threads) schedule(static) if (M.rows * M.columns > worth_sharing)
+  for (std::int64_t t = 0; t < down * across; ++t) {
+    const std::int64_t row = t % down * tile.rows;
+    const std::int64_t column = t / down * tile.columns;
+    const std::int64_t output = trans ? column : row;
+    T* target = terms > 1 ? sums.data() + (trans ? t % down : t / down) * outputs : y;
+    blas::gemv(op, blas::dimension(std::min(tile.rows, M.rows - row)),
+               blas::dimension(std::min(tile.columns, M.columns - column)), alpha,
+               M.data + row + column * M.leading, blas::dimension(M.leading), x + (trans ? row : column),
+               terms > 1 ? T{0} : beta, target + output);
+  }
+  if (terms == 1) return;
+  for (std::int64_t i = 0; i < outputs; ++i) {
+    T sum = 0;
+    for (std::int64_t t = 0; t < terms; ++t) sum += sums[static_cast<std::size_t>(t * outputs + i)];
+    y[i] = beta == 0 ? sum : sum + beta * y[i];
+  }
+}
+
+template <class T>
+void multiply_dense(const Device& device, bool transposed, T alpha, const DenseView<const T>& A, const T* x,
+                    T beta, T* y) {
+  const std::int64_t outputs = transposed ? A.columns : A.rows;
+  if (A.rows == 0 || A.columns == 0) {
+    for (std::int64_t i = 0; i < outputs; ++i) y[i] = beta == 0 ? T{0} : beta * y[i];
+    return;
+  }
+  // A row-major matrix is the transpose of a column-major one.
+  const bool by_column = A.layout == Layout::column_major;
+  const DenseView<const T> M(A.data, by_column ? A.rows : A.columns, by_column ? A.columns : A.rows,
+                             A.leading);
+  const int threads = device.threads();  // asked before the calls of BLAS are restricted to one
+  const blas::Threads one_per_call(Device::serial(), 1);
+  if (transposed == by_column) {
+    multiply_tiles(threads, CblasTrans, {4096, 32}, alpha, M, x, beta, y);
+  } else {
+    multiply_tiles(threads, CblasNoTrans, {256, 4096}, alpha, M, x, beta, y);
+  }
+}
+
+}  // namespace
+
+template <class T>
+void multiply(Serial& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y) {
+  if (A.is_sparse()) {
+    multiply_rows(0, A.rows(), alpha, *A.csr(), x, beta, y);
+  } else {
+    multiply_dense(backend.device(), false, alpha, A.dense(), x, beta, y);
+  }
+}
+
+template <class T>
+void multiply(OpenMp& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y) {
+  if (!A.is_sparse()) {
+    multiply_dense(backend.device(), false, alpha, A.dense(), x, beta, y);
+    return;
+  }
+  const Csr<T>& csr = *A.csr();
+  const int parts = backend.threads();
+#pragma omp parallel for num_threads(parts) schedule(static, 1) if (csr.nonzeros() > worth_sharing)
+  for (int part = 0; part < parts; ++part) {
+    multiply_rows(share_begin(csr, part, parts), share_begin(csr, part + 1, parts), alpha, csr, x, beta, y);
+  }
+}
+
+template <class T>
+void multiply_transposed(Serial& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y) {
+  multiply_dense(backend.device(), true, alpha, V, x, beta, y);
+}
+
+template <class T>
+void multiply_transposed(OpenMp& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y) {
+  multiply_dense(backend.device(), true, alpha, V, x, beta, y);
+}
+
+template void multiply(Serial&, float, const MatrixRef<float>&, const float*, float, float*);
+template void multiply(Serial&, double, const MatrixRef<double>&, const double*, double, double*);
+template void multiply(OpenMp&, float, const MatrixRef<float>&, const float*, float, float*);
+template void multiply(OpenMp&, double, const MatrixRef<double>&, const double*, double, double*);
+template void multiply_transposed(Serial&, float, const DenseView<const float>&, const float*, float, float*);
+template void multiply_transposed(Serial&, double, const DenseView<const double>&, const double*, double,
+                                  double*);
+template void multiply_transposed(OpenMp&, float, const DenseView<const float>&, const float*, float, float*);
+template void multiply_transposed(OpenMp&, double, const DenseView<const double>&, const double*, double,
+                                  double*);
+
+}  // namespace echelon

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A sparse matrix times several vectors on the host.
+#include "backend/openmp/openmp.hpp"
+#include "backend/serial/serial.hpp"
+#include "linalg/row_partition.hpp"
+#include "linalg/spmv/multiply.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <utility>
+
+namespace echelon {
+
+namespace {
+
+/// Columns for which the matrix is read once.
+constexpr std::int64_t widest_batch = 16;
+
+/// Rows that are multiplied with all columns of a batch, a few columns at a time, while caches hold them.
+constexpr std::int64_t tile_rows = 128;
+
+/// Columns from some column on; `few` is how many of them the registers serve best.
+template <class T, bool by_column>
+struct Columns {
+  static constexpr std::int64_t few = by_column ? 2 : 8;
+  T* data;
+  std::int64_t leading;
+  T& operator()(std::int64_t i, std::int64_t c) const {
+    return by_column ? data[i + c * leading] : data[i * leading + c];
+  }
+  [[nodiscard]] Columns from(std::int64_t c) const { return {data + c * (by_column ? leading : 1), leading}; }
+};
+
+/// Rows [begin, end) of Y = alpha A X + beta Y for `width` columns. Each is summed as `multiply` sums one.
+template <int width, class T, class X, class Y>
+void multiply_rows(std::int64_t begin, std::int64_t end, T alpha, const Csr<T>& A, X x, T beta, Y y) {
+  const std::int64_t* __restrict row_offsets = A.row_offsets().data();
+  const std::int32_t* __restrict column_indices = A.column_indices().data();
+  const T* __restrict values = A.values().data();
+  std::int64_t k = begin < end ? row_offsets[begin] : 0;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::int64_t row_end = row_offsets[i + 1];
+    prefetch_ahead(values, column_indices, k, row_end);
+    T sums[width] = {};
+    for (; k < row_end; ++k) {
+      const T value = values[k];
+      const std::int64_t column = column_indices[k];
+      for (int c = 0; c < width; ++c) sums[c] += value * x(column, c);
+    }
+    for (int c = 0; c < width; ++c) {
+      y(i, c) = beta == 0 ? alpha * sums[c] : alpha * sums[c] + beta * y(i, c);
+    }
+  }
+}
+
+/// The products for 1, 2, ... columns.
+template <class T, class X, class Y, std::size_t... widths>
+auto rows_kernel(std::int64_t width, std::index_sequence<widths...>) {
+  using Kernel = void (*)(std::int64_t, std::int64_t, T, const Csr<T>&, X, T, Y);
+  static constexpr std::array<Kernel, sizeof...(widths)> kernels = {
+      &multiply_rows<static_cast<int>(widths) + 1, T, X, Y>...};
+  return kernels[static_cast<std::size_t>(width - 1)];
+}
+
+/// Rows [begin, end) for `width` columns, tile by tile.
+template <class T, class X, class Y>
+void multiply_tiles(std::int64_t begin, std::int64_t end, std::int64_t width, T alpha, const Csr<T>& A, X x,
+                    T beta, Y y) {
+  for (std::int64_t row = begin; row < end; row += tile_rows) {
+    for (std::int64_t c = 0; c < width; c += X::few) {
+      const auto kernel =
+          rows_kernel<T, X, Y>(std::min(X::few, width - c), std::make_index_sequence<X::few>());
+      kernel(row, std::min(row + tile_rows, end), alpha, A, x.from(c), beta, y.from(c));
+    }
+  }
+}
+
+template <class T, class X, class Y>
+void multiply_batch(int parts, std::int64_t width, T alpha, const Csr<T>& A, X x, T beta, Y y) {
+#pragma omp parallel for num_threads(parts) schedule(static, 1) if (A.nonzeros() * width > worth_sharing)
+  for (int part = 0; part < parts; ++part) {
+    multiply_tiles(share_begin(A, part, parts), share_begin(A, part + 1, parts), width, alpha, A, x, beta, y);
+  }
+}
+
+/// Calls f with the columns from `first` on.
+template <class T, class F>
+void with_columns(const DenseView<T>& view, std::int64_t first, F&& f) {
+  if (view.layout == Layout::column_major) {
+    f(Columns<T, true>{view.data + first * view.leading, view.leading});
+  } else {
+    f(Columns<T, false>{view.data + first, view.leading});
+  }
+}
+
+template <class T>
+void multiply_batches(int parts, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y) {
+  for (std::int64_t first = 0; first < X.columns; first += widest_batch) {
+    const std::int64_t width = std::min(widest_batch, X.columns - first);
+    with_columns(X, first, [&](auto x) {
+      with_columns(Y, first, [&](auto y) { multiply_batch(parts, width, alpha, A, x, beta, y); });
+    });
+  }
+}
+
+}  // namespace
+
+template <class T>
+void multiply_several(Serial& /*backend*/, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
+                      DenseView<T> Y) {
+  multiply_batches(1, alpha, A, X, beta, Y);
+}
+
+template <class T>
+void multiply_several(OpenMp& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
+                      DenseView<T> Y) {
+  multiply_batches(backend.threads(), alpha, A, X, beta, Y);
+}
+
+template void multiply_several(Serial&, float, const Csr<float>&, DenseView<const float>, float,
+                               DenseView<float>);
+template void multiply_several(Serial&, double, const Csr<double>&, DenseView<const double>, double,
+                               DenseView<double>);
+template void multiply_several(OpenMp&, float, const Csr<float>&, DenseView<const float>, float,
+                               DenseView<float>);
+template void multiply_several(OpenMp&, double, const Csr<double>&, DenseView<const double>, double,
+                               DenseView<double>);
+
+}  // namespace echelon

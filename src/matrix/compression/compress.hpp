@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Entries in any order, put into rows: what makes a Csr of a Coo, and what transposes one.
+///
+/// Every backend has its own way, and all have one result: the entries of a row in ascending columns, those
+/// of one place next to each other, in the order given, or already summed in that order.
+#pragma once
+
+#include "backend/targets.hpp"
+
+#include <echelon/array.hpp>
+#include <echelon/coo.hpp>
+#include <echelon/csr.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace echelon {
+
+class Serial;
+class OpenMp;
+class Cuda;
+
+/// Entry k is in row rows[k] and column columns[k].
+template <class T>
+struct CooEntries {
+  using Value = T;
+  static constexpr bool columns_ascend = false;  ///< within each row
+  static constexpr bool in_any_order = false;    ///< so that repeated ones need another one to be summed in
+  const std::int32_t* rows;
+  const std::int32_t* columns;
+  const T* values;
+  std::int64_t count;
+
+  CooEntries(const std::int32_t* rows_, const std::int32_t* columns_, const T* values_, std::int64_t count_)
+      : rows(rows_), columns(columns_), values(values_), count(count_) {}
+  explicit CooEntries(const Coo<T>& a)
+      : CooEntries(a.row_indices().data(), a.column_indices().data(), a.values().data(), a.entries()) {}
+  [[nodiscard]] std::int32_t row(std::int64_t k) const { return rows[k]; }
+  /// f(row, column, value) for the entries [begin, end), in order.
+  template <class F>
+  void for_range(std::int64_t begin, std::int64_t end, F f) const {
+    for (std::int64_t k = begin; k < end; ++k) f(rows[k], columns[k], values[k]);
+  }
+};
+
+/// The entries of a Csr's transpose, in the order of the Csr.
+template <class T>
+struct TransposedEntries {
+  using Value = T;
+  static constexpr bool columns_ascend = true;
+  static constexpr bool in_any_order = false;
+  std::int64_t offset_count;  ///< of the Csr's rows
+  const std::int64_t* offsets;
+  const std::int32_t* rows;  ///< the Csr's columns
+  const T* values;
+  std::int64_t count;
+
+  TransposedEntries(std::int64_t offset_count_, const std::int64_t* offsets_, const std::int32_t* rows_,
+                    const T* values_, std::int64_t count_)
+      : offset_count(offset_count_), offsets(offsets_), rows(rows_), values(values_), count(count_) {}
+  explicit TransposedEntries(const Csr<T>& a)
+      : TransposedEntries(a.rows(), a.row_offsets().data(), a.column_indices().data(), a.values().data(),
+                          a.nonzeros()) {}
+  [[nodiscard]] std::int32_t row(std::int64_t k) const { return rows[k]; }
+  template <class F>
+  void for_range(std::int64_t begin, std::int64_t end, F f) const {
+    if (begin >= end) return;
+    const std::int64_t* next = std::upper_bound(offsets, offsets + offset_count, begin);
+    for (std::int64_t k = begin; k < end; ++k) {
+      while (*next <= k) ++next;
+      f(rows[k], static_cast<std::int32_t>(next - offsets - 1), values[k]);
+    }
+  }
+};
+
+/// Host only.
+template <class T>
+struct TripletEntries {
+  using Value = T;
+  static constexpr bool columns_ascend = false;
+  static constexpr bool in_any_order = false;
+  const Triplet<T>* triplets;
+  std::int64_t count;
+
+  explicit TripletEntries(const std::vector<Triplet<T>>& list)
+      : triplets(list.data()), count(static_cast<std::int64_t>(list.size())) {}
+  [[nodiscard]] std::int32_t row(std::int64_t k) const { return triplets[k].row; }
+  template <class F>
+  void for_range(std::int64_t begin, std::int64_t end, F f) const {
+    for (std::int64_t k = begin; k < end; ++k) f(triplets[k].row, triplets[k].column, triplets[k].value);
+  }
+};
+
+/// In an order that depends on timing: what shares a place is summed in the order of its values. Host only.
+template <class T>
+struct UnorderedTriplets : TripletEntries<T> {
+  using TripletEntries<T>::TripletEntries;
+  static constexpr bool in_any_order = true;
+};
+
+/// The arrays of a Csr.
+template <class T>
+struct CompressedRows {
+  Array<std::int64_t> offsets;
+  Array<std::int32_t> columns;
+  Array<T> values;
+  bool repeated = false;  ///< whether places occur several times, which remain to be summed
+};
+
+/// `rows` and `columns` count those of the result; the entries are known to lie within. Defined by
+/// compress_host.cpp for Serial and OpenMp (where the result is summed), by compress.cu for Cuda (which waits
+/// to learn in what order the entries are, and whether any are repeated).
+template <class Backend, class Entries>
+CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries& entries, std::int64_t rows,
+                                                 std::int64_t columns);
+
+}  // namespace echelon

@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/backend.hpp"
+#include "backend/cuda/cuda.cuh"
+#include "backend/lower_bound.hpp"
+#include "backend/store.hpp"
+#include "matrix/compression/bucket_sort.cuh"
+#include "matrix/compression/compress.hpp"
+#include "matrix/compression/symmetric_transpose.cuh"
+
+#include <algorithm>
+#include <optional>
+
+namespace echelon {
+
+namespace {
+
+/// The row, in the result, of entry k and its column, as one number that sorts by row first.
+template <class T>
+struct KeyOfEntry {
+  CooEntries<T> entries;
+  int column_bits;
+  std::uint64_t* keys;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    keys[k] = static_cast<std::uint64_t>(entries.rows[k]) << column_bits |
+              static_cast<std::uint64_t>(entries.columns[k]);
+  }
+};
+
+/// The last i < n with offsets[i] <= k.
+ECHELON_ANYWHERE inline std::int64_t row_of(std::int64_t k, std::int64_t n, const std::int64_t* offsets) {
+  return lower_bound(offsets, 0, n, k + 1) - 1;
+}
+
+template <class T>
+struct KeyOfTransposed {
+  TransposedEntries<T> entries;
+  int column_bits;
+  std::uint64_t* keys;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    keys[k] = static_cast<std::uint64_t>(entries.rows[k]) << column_bits |
+              static_cast<std::uint64_t>(row_of(k, entries.offset_count, entries.offsets));
+  }
+};
+
+template <class T>
+KeyOfEntry<T> key_maker(const CooEntries<T>& entries, int column_bits, std::uint64_t* keys) {
+  return {entries, column_bits, keys};
+}
+template <class T>
+KeyOfTransposed<T> key_maker(const TransposedEntries<T>& entries, int column_bits, std::uint64_t* keys) {
+  return {entries, column_bits, keys};
+}
+
+/// offsets[i] = the number of keys whose rows are less than i.
+struct FindOffset {
+  std::int64_t count;
+  const std::uint64_t* keys;
+  int column_bits;
+  std::int64_t* offsets;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    offsets[i] = lower_bound(keys, 0, count, static_cast<std::uint64_t>(i) << column_bits);
+  }
+};
+
+struct ColumnOfKey {
+  const std::uint64_t* keys;
+  std::uint64_t mask;
+  std::int32_t* columns;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    columns[k] = static_cast<std::int32_t>(keys[k] & mask);
+  }
+};
+
+struct Repetition {
+  const std::uint64_t* keys;
+  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t k) const {
+    return keys[k] == keys[k + 1] ? FirstIndex{k} : FirstIndex{};
+  }
+};
+
+bool any_repeated(Cuda& backend, std::int64_t count, const std::uint64_t* keys) {
+  Array<FirstIndex> first(backend.device(), 1);
+  backend.reduce(count - 1, Repetition{keys}, Store<FirstIndex>{first.data()});
+  return backend.read(first.data()).value != FirstIndex::none;
+}
+
+using bucket_sort::bits_below;
+
+template <class T>
+CompressedRows<T> uninitialised(const Device& device, std::int64_t rows, std::int64_t entries) {
+  return {Array<std::int64_t>(device, rows + 1), Array<std::int32_t>(device, entries),
+          Array<T>(device, entries)};
+}
+
+/// By a radix sort of all bits of row and column.
+template <class Entries>
+CompressedRows<typename Entries::Value> compress_by_radix(Cuda& backend, const Entries& entries,
+                                                          std::int64_t rows, std::int64_t columns) {
+  const Device& device = backend.device();
+  const int column_bits = bits_below(columns);
+  const int row_bits = bits_below(rows);
+  Array<std::uint64_t> keys(device, entries.count);
+  Array<std::uint64_t> sorted(device, entries.count);
+  auto result = uninitialised<typename Entries::Value>(device, rows, entries.count);
+  backend.for_each(entries.count, key_maker(entries, column_bits, keys.data()));
+  backend.sort_by_key(entries.count, Entries::columns_ascend ? column_bits : 0, column_bits + row_bits,
+                      keys.data(), sorted.data(), entries.values, result.values.data());
+  backend.for_each(rows + 1, FindOffset{entries.count, sorted.data(), column_bits, result.offsets.data()});
+  backend.for_each(entries.count,
+                   ColumnOfKey{sorted.data(), (std::uint64_t{1} << column_bits) - 1, result.columns.data()});
+  if (!Entries::columns_ascend && entries.count > 1) {
+    result.repeated = any_repeated(backend, entries.count, sorted.data());
+  }
+  return result;
+}
+
+template <class Kernel>
+void allow_shared_memory(Kernel kernel, std::size_t bytes) {
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+}
+
+/// As many blocks of a kernel as the GPU runs at a time, but not more than `most`.
+template <class Kernel>
+unsigned resident_blocks(int id, Kernel kernel, int block, std::size_t shared_bytes, std::int64_t most) {
+  int processors = 0;
+  int per_processor = 0;
+  check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, id));
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_processor, kernel, block, shared_bytes));
+  return static_cast<unsigned>(std::clamp<std::int64_t>(std::int64_t{processors} * per_processor, 1, most));
+}
+
+std::int64_t tiles_of(std::int64_t entries) {
+  return (entries + bucket_sort::tile_size - 1) / bucket_sort::tile_size;
+}
+
+/// For transposition: in which row each tile of entries begins.
+template <class T>
+Array<std::int32_t> rows_of_tiles(Cuda&, const CooEntries<T>&, std::int64_t) {
+  return {};
+}
+template <class T>
+Array<std::int32_t> rows_of_tiles(Cuda& backend, const TransposedEntries<T>& entries, std::int64_t tiles) {
+  Array<std::int32_t> result(backend.device(), tiles + 1);
+  backend.for_each(tiles + 1, bucket_sort::FindTileRow<T>{entries, result.data()});
+  return result;
+}
+
+struct Most {
+  std::int64_t value = 0;
+  friend ECHELON_ANYWHERE Most combine(Most a, Most b) { return a.value > b.value ? a : b; }
+};
+
+struct CountOf {
+  const std::int64_t* counts;
+  ECHELON_ANYWHERE Most operator()(std::int64_t i) const { return {counts[i]}; }
+};
+
+struct ToUnsigned {
+  const std::int64_t* from;
+  unsigned* to;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { to[i] = static_cast<unsigned>(from[i]); }
+};
+
+/// The two passes of bucket_sort.cuh.
+template <class Entries>
+class BucketSort {
+ public:
+  using T = typename Entries::Value;
+
+  BucketSort(Cuda& backend, const Entries& entries, std::int64_t rows, const bucket_sort::Plan& plan)
+      : backend_(backend),
+        entries_(entries),
+        rows_(rows),
+        plan_(plan),
+        begins_(backend.device(), plan.buckets + 1),
+        packed_(backend.device(), entries.count) {}
+
+  /// Nothing where a bucket is too large for that. Synchronises, to learn that, after counting.
+  std::optional<CompressedRows<T>> operator()() {
+    const CurrentDevice current(backend_.device().id());
+    const std::int64_t largest = count_buckets();
+    if (largest > bucket_sort::Plan::most_capacity) return std::nullopt;
+    plan_.capacity = static_cast<int>(largest);
+    fill_buckets();
+    auto result = uninitialised<T>(backend_.device(), rows_, entries_.count);
+    backend_.write(entries_.count, result.offsets.data() + rows_);
+    Array<std::int64_t> sizes(backend_.device(), plan_.buckets + 1);
+    sort_buckets(result, sizes);
+    if (!Entries::columns_ascend) close_gaps(result, sizes);
+    return result;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t tiles() const { return tiles_of(entries_.count); }
+  [[nodiscard]] std::size_t counter_bytes() const { return static_cast<std::size_t>(plan_.buckets) * 4; }
+
+  /// Returns the largest count.
+  std::int64_t count_buckets() {
+    backend_.fill(plan_.buckets, std::int64_t{0}, begins_.data());
+    launch(bucket_sort::count_buckets, tiles(), bucket_sort::scatter_block, counter_bytes(), entries_.count,
+           entries_.rows, plan_.row_bits, static_cast<int>(plan_.buckets),
+           reinterpret_cast<unsigned long long*>(begins_.data()));
+    Array<Most> largest(backend_.device(), 1);
+    backend_.reduce(plan_.buckets, CountOf{begins_.data()}, Store<Most>{largest.data()});
+    backend_.scan(plan_.buckets, begins_.data(), begins_.data());
+    return backend_.read(largest.data()).value;
+  }
+
+  void fill_buckets() {
+    Array<unsigned> next(backend_.device(), plan_.buckets);
+    backend_.for_each(plan_.buckets, ToUnsigned{begins_.data(), next.data()});
+    const Array<std::int32_t> tile_rows = rows_of_tiles(backend_, entries_, tiles());
+    launch(bucket_sort::fill_buckets<Entries>, tiles(), bucket_sort::scatter_block, counter_bytes(), entries_,
+           tile_rows.data(), plan_, next.data(), packed_.data());
+  }
+
+  void sort_buckets(CompressedRows<T>& rows, Array<std::int64_t>& sizes) {
+    namespace bs = bucket_sort;
+    const bs::Sorted<T> result{rows_, rows.offsets.data(), rows.columns.data(), rows.values.data(),
+                               sizes.data()};
+    const std::size_t bytes = bs::Workspace::bytes(plan_);
+    allow_shared_memory(bs::sort_buckets<T>, bytes);
+    bs::sort_buckets<T><<<static_cast<unsigned>(plan_.buckets), bs::sort_block, bytes, stream()>>>(
+        packed_.data(), begins_.data(), plan_, result);
+    check(cudaGetLastError());
+  }
+
+  /// Where entries were summed. Synchronises.
+  void close_gaps(CompressedRows<T>& rows, Array<std::int64_t>& sizes) {
+    namespace bs = bucket_sort;
+    const std::int64_t total = backend_.exclusive_scan(plan_.buckets, sizes.data(), sizes.data());
+    if (total == entries_.count) return;
+    const bs::Sorted<T> from{rows_, rows.offsets.data(), rows.columns.data(), rows.values.data(), nullptr};
+    Array<std::int32_t> columns(backend_.device(), total);
+    Array<T> values(backend_.device(), total);
+    bs::close_gaps<T><<<static_cast<unsigned>(plan_.buckets), bs::sort_block, 0, stream()>>>(
+        begins_.data(), sizes.data(), plan_.row_bits, from, columns.data(), values.data());
+    check(cudaGetLastError());
+    backend_.write(total, rows.offsets.data() + rows_);
+    rows.columns.swap(columns);
+    rows.values.swap(values);
+  }
+
+  /// As many blocks as the GPU runs at a time, but not more than `most`.
+  template <class Kernel, class... Arguments>
+  void launch(Kernel kernel, std::int64_t most, int block, std::size_t shared_bytes,
+              const Arguments&... arguments) {
+    allow_shared_memory(kernel, shared_bytes);
+    kernel<<<resident_blocks(backend_.device().id(), kernel, block, shared_bytes, most),
+             static_cast<unsigned>(block), shared_bytes, stream()>>>(arguments...);
+    check(cudaGetLastError());
+  }
+
+  Cuda& backend_;
+  const Entries& entries_;
+  std::int64_t rows_;
+  bucket_sort::Plan plan_;
+  Array<std::int64_t> begins_;
+  Array<bucket_sort::Packed<T>> packed_;
+};
+
+/// Where each entry finds its mirror image; nothing where one does not. Synchronises, to learn that.
+template <class T>
+std::optional<CompressedRows<T>> compress_by_mirror(Cuda& backend, const TransposedEntries<T>& entries) {
+  const CurrentDevice current(backend.device().id());
+  auto result = uninitialised<T>(backend.device(), entries.offset_count, entries.count);
+  const std::int64_t tiles = tiles_of(entries.count);
+  const Array<std::int32_t> tile_rows = rows_of_tiles(backend, entries, tiles);
+  Array<unsigned> missing(backend.device(), 1);
+  backend.fill(1, 0u, missing.data());
+  const auto kernel = mirror::reflect<T>;
+  constexpr int block = bucket_sort::scatter_block;
+  kernel<<<resident_blocks(backend.device().id(), kernel, block, 0, tiles), block, 0, stream()>>>(
+      entries, tile_rows.data(), result.columns.data(), result.values.data(), missing.data());
+  check(cudaGetLastError());
+  if (backend.read(missing.data()) > 0) return std::nullopt;
+  backend.copy(entries.offset_count + 1, entries.offsets, result.offsets.data());
+  return result;
+}
+
+/// What neighbours in a list of entries contradict, as a set of bits.
+struct Disorder {
+  static constexpr unsigned by_rows = 1;     ///< rows, and columns within rows, do not descend
+  static constexpr unsigned by_columns = 2;  ///< columns, and rows within columns, do not descend
+  static constexpr unsigned distinct = 4;    ///< no place follows itself
+  unsigned bits = 0;
+  friend ECHELON_ANYWHERE Disorder combine(Disorder a, Disorder b) { return {a.bits | b.bits}; }
+};
+
+struct DisorderOf {
+  const std::int32_t* rows;
+  const std::int32_t* columns;
+  ECHELON_ANYWHERE Disorder operator()(std::int64_t k) const {
+    const std::int32_t row = rows[k];
+    const std::int32_t next_row = rows[k + 1];
+    const std::int32_t column = columns[k];
+    const std::int32_t next_column = columns[k + 1];
+    unsigned bits = 0;
+    if (next_row < row || (next_row == row && next_column < column)) bits |= Disorder::by_rows;
+    if (next_column < column || (next_column == column && next_row < row)) bits |= Disorder::by_columns;
+    if (next_row == row && next_column == column) bits |= Disorder::distinct;
+    return {bits};
+  }
+};
+
+/// Disorder of the first entries is enough where there is that of both kinds; else of all. Synchronises.
+template <class T>
+unsigned disorder_of(Cuda& backend, const CooEntries<T>& entries) {
+  constexpr std::int64_t first = 1 << 14;
+  constexpr unsigned both = Disorder::by_rows | Disorder::by_columns;
+  Array<Disorder> found(backend.device(), 1);
+  const std::int64_t pairs = entries.count - 1;
+  for (const std::int64_t n : {std::min(first, pairs), pairs}) {
+    backend.reduce(n, DisorderOf{entries.rows, entries.columns}, Store<Disorder>{found.data()});
+    const unsigned bits = backend.read(found.data()).bits;
+    if (n == pairs || (bits & both) == both) return bits;
+  }
+  return both;
+}
+
+/// offsets[i] = the first of `count` ascending numbers that is not less than i.
+struct FindFirst {
+  std::int64_t count;
+  const std::int32_t* numbers;
+  std::int64_t* offsets;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { offsets[i] = lower_bound(numbers, 0, count, i); }
+};
+
+Array<std::int64_t> offsets_of(Cuda& backend, std::int64_t n, std::int64_t count,
+                               const std::int32_t* numbers) {
+  Array<std::int64_t> offsets(backend.device(), n + 1);
+  backend.for_each(n + 1, FindFirst{count, numbers, offsets.data()});
+  return offsets;
+}
+
+template <class T>
+CompressedRows<T> compress_ordered(Cuda& backend, const CooEntries<T>& entries, std::int64_t rows,
+                                   bool repeated) {
+  CompressedRows<T> result{offsets_of(backend, rows, entries.count, entries.rows),
+                           Array<std::int32_t>(backend.device(), entries.count),
+                           Array<T>(backend.device(), entries.count), repeated};
+  backend.copy(entries.count, entries.columns, result.columns.data());
+  backend.copy(entries.count, entries.values, result.values.data());
+  return result;
+}
+
+template <class Entries>
+CompressedRows<typename Entries::Value> compress_disordered(Cuda& backend, const Entries& entries,
+                                                            std::int64_t rows, std::int64_t columns) {
+  const bucket_sort::Plan plan(rows, columns, entries.count, !Entries::columns_ascend);
+  if (entries.count > 0 && plan.works(entries.count)) {
+    if (auto result = BucketSort<Entries>(backend, entries, rows, plan)()) return std::move(*result);
+  }
+  return compress_by_radix(backend, entries, rows, columns);
+}
+
+}  // namespace
+
+template <class Backend, class Entries>
+CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries& entries, std::int64_t rows,
+                                                 std::int64_t columns) {
+  using T = typename Entries::Value;
+  if (entries.count == 0) return compress_disordered(backend, entries, rows, columns);
+  if constexpr (Entries::columns_ascend) {
+    if (rows == columns) {
+      if (auto result = compress_by_mirror(backend, entries)) return std::move(*result);
+    }
+  } else {
+    const unsigned disorder = disorder_of(backend, entries);
+    if ((disorder & Disorder::by_rows) == 0) {
+      return compress_ordered(backend, entries, rows, (disorder & Disorder::distinct) != 0);
+    }
+    if ((disorder & (Disorder::by_columns | Disorder::distinct)) == 0) {
+      const Array<std::int64_t> offsets = offsets_of(backend, columns, entries.count, entries.columns);
+      return compress(
+          backend, TransposedEntries<T>(columns, offsets.data(), entries.rows, entries.values, entries.count),
+          rows, columns);
+    }
+  }
+  return compress_disordered(backend, entries, rows, columns);
+}
+
+template CompressedRows<float> compress(Cuda&, const CooEntries<float>&, std::int64_t, std::int64_t);
+template CompressedRows<double> compress(Cuda&, const CooEntries<double>&, std::int64_t, std::int64_t);
+template CompressedRows<float> compress(Cuda&, const TransposedEntries<float>&, std::int64_t, std::int64_t);
+template CompressedRows<double> compress(Cuda&, const TransposedEntries<double>&, std::int64_t, std::int64_t);
+
+}  // namespace echelon

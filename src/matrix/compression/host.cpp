@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/openmp/openmp.hpp"
+#include "backend/serial/serial.hpp"
+#include "matrix/compression/compress.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <exception>
+#include <limits>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+template <class T>
+CompressedRows<T> uninitialised(const Device& device, std::int64_t rows, std::int64_t entries) {
+  return {Array<std::int64_t>(device, rows + 1), Array<std::int32_t>(device, entries),
+          Array<T>(device, entries)};
+}
+
+/// Puts an entry of a row into its place in two arrays.
+template <class T>
+struct PutEntry {
+  std::int32_t* columns;
+  T* values;
+  void operator()(std::int64_t place, std::int32_t column, T value) const {
+    columns[place] = column;
+    values[place] = value;
+  }
+};
+
+/// An entry of a row.
+template <class T>
+struct InRow {
+  std::int32_t column;
+  T value;
+};
+
+/// Rows up to this length are sorted by counting smaller columns, which has no branches to mispredict.
+constexpr std::size_t short_row = 48;
+
+template <class T>
+void sort_short_row(InRow<T>* row, std::size_t length) {
+  constexpr std::size_t at_once = 8;  // columns that are compared without looking for the end
+  std::array<InRow<T>, short_row> entries;
+  std::array<std::int32_t, short_row> columns;
+  std::array<std::uint8_t, short_row> equal_before = {};
+  const std::size_t padded = (length + at_once - 1) / at_once * at_once;
+  for (std::size_t k = 0; k < length; ++k) {
+    entries[k] = row[k];
+    columns[k] = row[k].column;
+  }
+  for (std::size_t k = length; k < padded; ++k) columns[k] = std::numeric_limits<std::int32_t>::max();
+  for (std::size_t k = 0; k < length; ++k) {
+    std::uint32_t smaller = 0;
+    for (std::size_t other = 0; other < padded; ++other) smaller += columns[other] < columns[k] ? 1U : 0U;
+    row[smaller + equal_before[smaller]++] = entries[k];
+  }
+}
+
+/// Sorts one row by column, keeping the order of equal ones.
+template <class T>
+void sort_row(InRow<T>* row, InRow<T>* row_end) {
+  const auto ascends = [](const InRow<T>& a, const InRow<T>& b) { return a.column < b.column; };
+  if (std::is_sorted(row, row_end, ascends)) return;
+  const auto length = static_cast<std::size_t>(row_end - row);
+  if (length <= short_row) return sort_short_row(row, length);
+  std::stable_sort(row, row_end, ascends);
+}
+
+/// A total order but for NaNs of different bits, which have one place at the end.
+template <class T>
+bool goes_before(T a, T b) {
+  if (std::isnan(a) || std::isnan(b)) return !std::isnan(a);
+  if (std::abs(a) != std::abs(b)) return std::abs(a) < std::abs(b);
+  return std::signbit(a) && !std::signbit(b);
+}
+
+/// Orders the values of each place in a sorted row.
+template <class T>
+void order_repeated(InRow<T>* row, InRow<T>* row_end) {
+  while (row != row_end) {
+    InRow<T>* next = row + 1;
+    while (next != row_end && next->column == row->column) ++next;
+    std::sort(row, next, [](const InRow<T>& a, const InRow<T>& b) { return goes_before(a.value, b.value); });
+    row = next;
+  }
+}
+
+/// Moves a sorted row to target, which is where it stands or before, and sums the entries of each place in
+/// their order. Returns the end of what remains.
+template <class T>
+InRow<T>* sum_repeated(const InRow<T>* row, const InRow<T>* row_end, InRow<T>* target) {
+  if (row == row_end) return target;
+  *target = *row;
+  while (++row != row_end) {
+    if (row->column == target->column) {
+      target->value += row->value;
+    } else {
+      *++target = *row;
+    }
+  }
+  return target + 1;
+}
+
+/// From counts[i + 1] of row i to where the row begins.
+void to_begins(std::int64_t rows, std::int64_t begin, std::int64_t* offsets) {
+  for (std::int64_t i = 0; i < rows; ++i) begin += std::exchange(offsets[i + 1], begin);
+}
+
+/// Puts entries into consecutive rows, the first of which begins at `begin`, stably: a counting sort, which
+/// calls put(place, column, value). The offsets [1, rows] are written, each the end of its row. Rows are
+/// numbered from `first_row` on.
+template <class Entries, class Put>
+void place_entries(const Entries& entries, std::int64_t first_row, std::int64_t rows, std::int64_t begin,
+                   std::int64_t* offsets, Put put) {
+  using T = typename Entries::Value;
+  std::fill_n(offsets + 1, rows, 0);
+  std::int64_t* ends = offsets + 1 - first_row;
+  entries.for_range(0, entries.count, [=](std::int64_t row, std::int32_t, T) { ++ends[row]; });
+  to_begins(rows, begin, offsets);
+  entries.for_range(0, entries.count,
+                    [=](std::int64_t row, std::int32_t column, T value) { put(ends[row]++, column, value); });
+}
+
+/// Sorts and sums rows that lie one behind the other from `entries` on; returns how many entries remain.
+/// The offsets [1, rows] are the ends of the rows, counted from there, before and after.
+template <bool in_any_order, class T>
+std::int64_t sum_rows(std::int64_t rows, std::int64_t* offsets, InRow<T>* entries) {
+  InRow<T>* row = entries;
+  InRow<T>* end = entries;
+  for (std::int64_t i = 1; i <= rows; ++i) {
+    InRow<T>* const row_end = entries + offsets[i];
+    sort_row(row, row_end);
+    if (in_any_order) order_repeated(row, row_end);
+    end = sum_repeated(row, row_end, end);
+    offsets[i] = end - entries;
+    row = row_end;
+  }
+  return end - entries;
+}
+
+/// Puts an entry of a row into its place among others.
+template <class T>
+struct PutInRow {
+  InRow<T>* entries;
+  void operator()(std::int64_t place, std::int32_t column, T value) const {
+    entries[place] = {column, value};
+  }
+};
+
+template <class T>
+void split(std::int64_t count, const InRow<T>* entries, std::int32_t* columns, T* values) {
+  for (std::int64_t k = 0; k < count; ++k) {
+    columns[k] = entries[k].column;
+    values[k] = entries[k].value;
+  }
+}
+
+template <class Entries>
+CompressedRows<typename Entries::Value> compress_serially(const Device& device, const Entries& entries,
+                                                          std::int64_t rows) {
+  using T = typename Entries::Value;
+  if constexpr (Entries::columns_ascend) {
+    auto result = uninitialised<T>(device, rows, entries.count);
+    result.offsets[0] = 0;
+    place_entries(entries, 0, rows, 0, result.offsets.data(),
+                  PutEntry<T>{result.columns.data(), result.values.data()});
+    return result;
+  } else {
+    Array<std::int64_t> offsets(device, rows + 1);
+    Array<InRow<T>> sorted(device, entries.count);
+    offsets[0] = 0;
+    place_entries(entries, 0, rows, 0, offsets.data(), PutInRow<T>{sorted.data()});
+    const std::int64_t count = sum_rows<Entries::in_any_order>(rows, offsets.data(), sorted.data());
+    CompressedRows<T> result{std::move(offsets), Array<std::int32_t>(device, count), Array<T>(device, count)};
+    split(count, sorted.data(), result.columns.data(), result.values.data());
+    return result;
+  }
+}
+
+/// The part of `count` things that thread `part` of `parts` takes begins here.
+std::int64_t share_begin(std::int64_t count, int part, int parts) {
+  return std::min((count + parts - 1) / parts * part, count);
+}
+
+/// Buckets of 2^shift consecutive rows each: few enough that writing to all of them in turn is cheap, small
+/// enough, at about 2^16 entries, that one is sorted within the caches, and enough for many threads.
+struct BucketPlan {
+  static constexpr std::int64_t entries_wanted = 1 << 16;
+  static constexpr std::int64_t fewest_buckets = 1 << 6;
+  static constexpr std::int64_t most_buckets = 1 << 12;
+  int shift = 0;
+  std::int64_t buckets = 0;
+
+  BucketPlan(std::int64_t rows, std::int64_t entries) {
+    const std::int64_t wanted = std::clamp(entries / entries_wanted, fewest_buckets, most_buckets);
+    while ((rows + (std::int64_t{1} << shift) - 1) >> shift > wanted) ++shift;
+    buckets = (rows + (std::int64_t{1} << shift) - 1) >> shift;
+  }
+};
+
+/// Moves the entries to their buckets, keeping their order there; returns where each bucket begins.
+template <class Entries, class T>
+std::vector<std::int64_t> fill_buckets(int threads, const Entries& entries, const BucketPlan& plan,
+                                       std::int32_t* rows, PutEntry<T> put) {
+  const auto buckets = static_cast<std::size_t>(plan.buckets);
+  const int shift = plan.shift;
+  std::vector<std::vector<std::int64_t>> places(static_cast<std::size_t>(threads));
+  std::vector<std::int64_t> starts(buckets + 1, 0);
+#pragma omp parallel num_threads(threads)
+  {
+#pragma omp for schedule(static, 1)
+    for (int t = 0; t < threads; ++t) {
+      std::vector<std::int64_t> counts(buckets, 0);
+      const std::int64_t end = share_begin(entries.count, t + 1, threads);
+      for (std::int64_t k = share_begin(entries.count, t, threads); k < end; ++k) {
+        ++counts[static_cast<std::size_t>(entries.row(k) >> shift)];
+      }
+      places[static_cast<std::size_t>(t)] = std::move(counts);
+    }
+#pragma omp single
+    {
+      std::int64_t sum = 0;
+      for (std::size_t b = 0; b < buckets; ++b) {
+        starts[b] = sum;
+        for (auto& counts : places) sum += std::exchange(counts[b], sum);
+      }
+      starts[buckets] = sum;
+    }
+#pragma omp for schedule(static, 1)
+    for (int t = 0; t < threads; ++t) {
+      std::int64_t* next = places[static_cast<std::size_t>(t)].data();
+      entries.for_range(share_begin(entries.count, t, threads), share_begin(entries.count, t + 1, threads),
+                        [=](std::int32_t row, std::int32_t column, T value) {
+                          const std::int64_t place = next[row >> shift]++;
+                          rows[place] = row;
+                          put(place, column, value);
+                        });
+    }
+  }
+  return starts;
+}
+
+/// Gives things of unknown size their places, one behind the other.
+class Line {
+ public:
+  /// Where the things before `position` end; waits until that is known. To be called once for each.
+  std::int64_t enter(std::int64_t position, std::int64_t size) {
+    for (std::int64_t turn = turn_; turn != position; turn = turn_) turn_.wait(turn);
+    const std::int64_t begin = end_;
+    end_ += size;
+    turn_ = position + 1;
+    turn_.notify_all();
+    return begin;
+  }
+  [[nodiscard]] std::int64_t end() const { return end_; }
+
+ private:
+  std::atomic<std::int64_t> turn_ = 0;
+  std::int64_t end_ = 0;
+};
+
+/// Entries in buckets, or already in rows, in the memory that the result is to have.
+template <class T>
+struct InBuckets {
+  BucketPlan plan;
+  std::vector<std::int64_t> starts;  ///< of the buckets
+  Array<std::int32_t> rows;          ///< of each entry; empty if the entries are in rows
+  CompressedRows<T> arrays;          ///< offsets only if the entries are in rows
+};
+
+/// Entries of a bucket.
+template <class T>
+struct Bucket {
+  using Value = T;
+  const std::int32_t* rows;
+  const std::int32_t* columns;
+  const T* values;
+  std::int64_t count;
+  template <class F>
+  void for_range(std::int64_t begin, std::int64_t end, F f) const {
+    for (std::int64_t k = begin; k < end; ++k) f(rows[k], columns[k], values[k]);
+  }
+};
+
+/// Puts each bucket's entries into rows, and sorts and sums those, within the cache. What remains of a bucket
+/// goes behind what remains of those before: to where it was, or to where one of those was, which has been
+/// read by then. Bytes: the entries read and the result written once.
+template <class Entries>
+class BucketSort {
+ public:
+  using T = typename Entries::Value;
+
+  BucketSort(const Device& device, std::int64_t rows, InBuckets<T> entries)
+      : device_(device), rows_(rows), entries_(std::move(entries)) {}
+
+  CompressedRows<T> operator()(int threads) {
+    CompressedRows<T>& result = entries_.arrays;
+    result.offsets[0] = 0;
+#pragma omp parallel num_threads(threads)
+    sort_buckets();
+    if (failure_) std::rethrow_exception(failure_);
+    result.columns.shrink(line_.end());
+    result.values.shrink(line_.end());
+    return std::move(result);
+  }
+
+ private:
+  /// Called by all threads of a team. They take buckets in ascending order: who waits in line waits for one
+  /// that another thread works on.
+  void sort_buckets() {
+    Array<InRow<T>> sorted;
+    for (std::int64_t b = next_++; b < entries_.plan.buckets; b = next_++) {
+      std::int64_t count = 0;
+      try {
+        count = sort_bucket(b, sorted);
+      } catch (...) {
+#pragma omp critical(echelon_compress)
+        failure_ = std::current_exception();
+      }
+      put_bucket(b, sorted.data(), count);
+    }
+  }
+
+  std::int64_t sort_bucket(std::int64_t b, Array<InRow<T>>& sorted) {
+    const std::int64_t begin = entries_.starts[static_cast<std::size_t>(b)];
+    const std::int64_t count = entries_.starts[static_cast<std::size_t>(b) + 1] - begin;
+    if (sorted.size() < count) {
+      sorted = Array<InRow<T>>();  // the old one makes room first
+      sorted = Array<InRow<T>>(device_, count);
+    }
+    const std::int32_t* columns = entries_.arrays.columns.data() + begin;
+    const T* values = entries_.arrays.values.data() + begin;
+    if (entries_.rows.size() > 0) {
+      const Bucket<T> bucket{entries_.rows.data() + begin, columns, values, count};
+      place_entries(bucket, first_row(b), rows(b), 0, offsets(b), PutInRow<T>{sorted.data()});
+    } else {
+      for (std::int64_t k = 0; k < count; ++k) sorted[k] = {columns[k], values[k]};
+      for (std::int64_t i = 1; i <= rows(b); ++i) offsets(b)[i] -= begin;
+    }
+    if (Entries::columns_ascend) return count;
+    return sum_rows<Entries::in_any_order>(rows(b), offsets(b), sorted.data());
+  }
+
+  void put_bucket(std::int64_t b, const InRow<T>* sorted, std::int64_t count) {
+    const std::int64_t begin = line_.enter(b, count);
+    split(count, sorted, entries_.arrays.columns.data() + begin, entries_.arrays.values.data() + begin);
+    for (std::int64_t i = 1; i <= rows(b); ++i) offsets(b)[i] += begin;
+  }
+
+  [[nodiscard]] std::int64_t first_row(std::int64_t b) const {
+    return b << entries_.plan.shift;
+  }
+  [[nodiscard]] std::int64_t rows(std::int64_t b) const {
+    return std::min(rows_ - first_row(b), std::int64_t{1} << entries_.plan.shift);
+  }
+  /// Counted from the bucket's first row.
+  [[nodiscard]] std::int64_t* offsets(std::int64_t b) {
+    return entries_.arrays.offsets.data() + first_row(b);
+  }
+
+  const Device& device_;
+  std::int64_t rows_;
+  InBuckets<T> entries_;
+  std::atomic<std::int64_t> next_ = 0;
+  Line line_;
+  std::exception_ptr failure_;
+};
+
+/// One pass through memory that sorts the entries into buckets of rows, and one that sorts each bucket.
+/// Bytes: the entries' rows once for counting, and twice the entries read and written; memory for their rows
+/// besides that of the result.
+template <class Entries>
+CompressedRows<typename Entries::Value> compress_by_buckets(const Device& device, int threads,
+                                                            const Entries& entries, std::int64_t rows) {
+  using T = typename Entries::Value;
+  InBuckets<T> buckets{BucketPlan(rows, entries.count),
+                       {},
+                       Array<std::int32_t>(device, entries.count),
+                       uninitialised<T>(device, rows, entries.count)};
+  buckets.starts = fill_buckets(threads, entries, buckets.plan, buckets.rows.data(),
+                                PutEntry<T>{buckets.arrays.columns.data(), buckets.arrays.values.data()});
+  return BucketSort<Entries>(device, rows, std::move(buckets))(threads);
+}
+
+/// Whether most entries go near to where one of those shortly before went, so that putting them there one
+/// after the other stays in the cache. Looks at a sample.
+template <class Entries>
+bool is_local(const Entries& entries) {
+  constexpr std::int64_t samples = 512;
+  constexpr std::int64_t window = 64;  // entries before
+  constexpr std::int64_t near = 16;    // rows: what a cache line of indices holds
+  const std::int64_t step = (entries.count - window) / samples;
+  std::int64_t found = 0;
+  for (std::int64_t s = 0; s < samples; ++s) {
+    const std::int64_t k = window + s * step;
+    bool is_near = false;
+    for (std::int64_t before = k - window; before < k && !is_near; ++before) {
+      is_near = std::abs(std::int64_t{entries.row(k)} - entries.row(before)) <= near;
+    }
+    found += is_near ? 1 : 0;
+  }
+  return 4 * found >= 3 * samples;
+}
+
+/// What a thread's share holds of each row of the result, for the rows from `first` on.
+struct ShareCounts {
+  std::int32_t first = 0;
+  std::vector<std::int64_t> counts;
+};
+
+/// A counting sort in which every thread has counters of its own, for the rows between the smallest and the
+/// largest that it meets: few for a matrix with a band. Rows whose columns do not ascend are sorted and
+/// summed then. Bytes: the matrix once and its indices once more for counting, the result once (or thrice),
+/// and some 40 for each counter.
+template <class Entries>
+CompressedRows<typename Entries::Value> compress_directly(OpenMp& backend, const Entries& entries,
+                                                          std::int64_t rows) {
+  using T = typename Entries::Value;
+  const int threads = backend.threads();
+  auto result = uninitialised<T>(backend.device(), rows, entries.count);
+  std::vector<ShareCounts> shares(static_cast<std::size_t>(threads));
+  const auto range = [&](int t) {
+    return std::pair(share_begin(entries.count, t, threads), share_begin(entries.count, t + 1, threads));
+  };
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (int t = 0; t < threads; ++t) {
+    const auto [begin, end] = range(t);
+    if (begin == end) continue;
+    std::int32_t first = entries.row(begin);
+    std::int32_t last = first;
+    for (std::int64_t k = begin; k < end; ++k) {
+      first = std::min(first, entries.row(k));
+      last = std::max(last, entries.row(k));
+    }
+    ShareCounts& share = shares[static_cast<std::size_t>(t)];
+    share.first = first;
+    share.counts.assign(static_cast<std::size_t>(last - first) + 1, 0);
+    std::int64_t* counts = share.counts.data() - share.first;
+    for (std::int64_t k = begin; k < end; ++k) ++counts[entries.row(k)];
+  }
+  backend.for_each(rows, [&shares, offsets = result.offsets.data()](std::int64_t row) {
+    std::int64_t sum = 0;
+    for (ShareCounts& share : shares) {
+      const auto place = static_cast<std::size_t>(row - share.first);
+      if (row >= share.first && place < share.counts.size()) sum += std::exchange(share.counts[place], sum);
+    }
+    offsets[row] = sum;
+  });
+  backend.scan(rows, result.offsets.data(), result.offsets.data());
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (int t = 0; t < threads; ++t) {
+    ShareCounts& share = shares[static_cast<std::size_t>(t)];
+    const std::int64_t* offsets = result.offsets.data() + share.first;
+    for (std::size_t i = 0; i < share.counts.size(); ++i) share.counts[i] += offsets[i];
+    std::int64_t* next = share.counts.data() - share.first;
+    const auto [begin, end] = range(t);
+    const PutEntry<T> put{result.columns.data(), result.values.data()};
+    entries.for_range(begin, end, [put, next](std::int32_t row, std::int32_t column, T value) {
+      put(next[row]++, column, value);
+    });
+  }
+  if (Entries::columns_ascend) return result;
+  InBuckets<T> buckets{BucketPlan(rows, entries.count), {}, {}, std::move(result)};
+  for (std::int64_t b = 0; b <= buckets.plan.buckets; ++b) {
+    buckets.starts.push_back(buckets.arrays.offsets[std::min(b << buckets.plan.shift, rows)]);
+  }
+  return BucketSort<Entries>(backend.device(), rows, std::move(buckets))(threads);
+}
+
+/// Where the image of an entry would be among the ascending columns of its row.
+inline const std::int32_t* find_place(const std::int32_t* columns, const std::int32_t* end,
+                                      std::int32_t column) {
+  constexpr std::ptrdiff_t few = 16;  // the same steps in many rows, as a processor expects them
+  if (end - columns > few) return std::lower_bound(columns, end, column);
+  while (columns != end && *columns < column) ++columns;
+  return columns;
+}
+
+/// Rows [begin, end) of the transpose of a square matrix whose pattern is symmetric: the columns stay, and
+/// each entry takes the value of its mirror image. False where one has none.
+template <class T>
+bool reflect_rows(const TransposedEntries<T>& entries, std::int64_t begin, std::int64_t end,
+                  CompressedRows<T>& result) {
+  const std::int32_t* columns = entries.rows;
+  for (std::int64_t row = begin; row < end; ++row) {
+    result.offsets[row] = entries.offsets[row];
+    for (std::int64_t k = entries.offsets[row]; k < entries.offsets[row + 1]; ++k) {
+      const std::int32_t column = columns[k];
+      const std::int32_t* other_end = columns + entries.offsets[column + 1];
+      const std::int32_t* image =
+          find_place(columns + entries.offsets[column], other_end, static_cast<std::int32_t>(row));
+      if (image == other_end || *image != row) return false;
+      result.columns[k] = column;
+      result.values[k] = entries.values[image - columns];
+    }
+  }
+  return true;
+}
+
+/// For entries that are local: different ones have different images, so that the pattern is symmetric when
+/// none is missing. Nothing if one is, which shows early in most. Bytes: the matrix once and its columns once
+/// more, and the result once.
+template <class T>
+std::optional<CompressedRows<T>> compress_by_mirror(OpenMp& backend, const TransposedEntries<T>& entries) {
+  constexpr std::int64_t block = 1024;
+  const std::int64_t rows = entries.offset_count;
+  const std::int64_t blocks = (rows + block - 1) / block;
+  auto result = uninitialised<T>(backend.device(), rows, entries.count);
+  std::atomic<bool> missing = false;
+#pragma omp parallel for num_threads(backend.threads()) schedule(dynamic)
+  for (std::int64_t b = 0; b < blocks; ++b) {
+    if (missing.load(std::memory_order_relaxed)) continue;
+    if (!reflect_rows(entries, b * block, std::min((b + 1) * block, rows), result)) missing = true;
+  }
+  if (missing) return std::nullopt;
+  result.offsets[rows] = entries.count;
+  return result;
+}
+
+/// Below this many entries one thread is done before others are awake.
+constexpr std::int64_t worth_sharing = 1 << 15;
+
+}  // namespace
+
+template <class Backend, class Entries>
+CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries& entries, std::int64_t rows,
+                                                 [[maybe_unused]] std::int64_t columns) {
+  if constexpr (std::is_same_v<Backend, OpenMp>) {
+    if (entries.count > worth_sharing) {
+      const bool few_counters = rows <= entries.count;
+      if (few_counters && is_local(entries)) {
+        if constexpr (std::is_same_v<Entries, TransposedEntries<typename Entries::Value>>) {
+          if (rows == columns) {
+            if (auto result = compress_by_mirror(backend, entries)) return std::move(*result);
+          }
+        }
+        return compress_directly(backend, entries, rows);
+      }
+      return compress_by_buckets(backend.device(), backend.threads(), entries, rows);
+    }
+  }
+  return compress_serially(backend.device(), entries, rows);
+}
+
+template CompressedRows<float> compress(Serial&, const CooEntries<float>&, std::int64_t, std::int64_t);
+template CompressedRows<double> compress(Serial&, const CooEntries<double>&, std::int64_t, std::int64_t);
+template CompressedRows<float> compress(Serial&, const TransposedEntries<float>&, std::int64_t, std::int64_t);
+template CompressedRows<double> compress(Serial&, const TransposedEntries<double>&, std::int64_t,
+                                         std::int64_t);
+template CompressedRows<float> compress(OpenMp&, const CooEntries<float>&, std::int64_t, std::int64_t);
+template CompressedRows<double> compress(OpenMp&, const CooEntries<double>&, std::int64_t, std::int64_t);
+template CompressedRows<float> compress(OpenMp&, const TransposedEntries<float>&, std::int64_t, std::int64_t);
+template CompressedRows<double> compress(OpenMp&, const TransposedEntries<double>&, std::int64_t,
+                                         std::int64_t);
+template CompressedRows<float> compress(OpenMp&, const TripletEntries<float>&, std::int64_t, std::int64_t);
+template CompressedRows<double> compress(OpenMp&, const TripletEntries<double>&, std::int64_t, std::int64_t);
+template CompressedRows<float> compress(OpenMp&, const UnorderedTriplets<float>&, std::int64_t, std::int64_t);
+template CompressedRows<double> compress(OpenMp&, const UnorderedTriplets<double>&, std::int64_t,
+                                         std::int64_t);
+
+}  // namespace echelon

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The class that users see: checks, and the way to the backend that does the work.
+#include "backend/dispatch.hpp"
+#include "matrix/assign.hpp"
+#include "relaxation/gauss_seidel/sweeper.hpp"
+
+#include <echelon/dense.hpp>
+#include <echelon/error.hpp>
+#include <echelon/gauss_seidel.hpp>
+
+#include <fmt/format.h>
+
+namespace echelon {
+
+std::string_view to_string(SweepKind kind) {
+  switch (kind) {
+    case SweepKind::forward:
+      return "forward";
+    case SweepKind::backward:
+      return "backward";
+    case SweepKind::symmetric:
+      return "symmetric";
+  }
+  return {};
+}
+
+template <class T>
+class GaussSeidel<T>::Scratch {
+ public:
+  explicit Scratch(const Device& device)
+      : sweeper(on_target(device,
+                          [&]<class Target>() { return gauss_seidel::make_sweeper<Target, T>(device); })) {}
+
+  std::unique_ptr<gauss_seidel::Sweeper<T>> sweeper;
+};
+
+template <class T>
+GaussSeidel<T>::GaussSeidel(const Device& device)
+    : device_(device), scratch_(std::make_unique<Scratch>(device)) {}
+template <class T>
+GaussSeidel<T>::GaussSeidel(GaussSeidel&&) noexcept = default;
+template <class T>
+GaussSeidel<T>& GaussSeidel<T>::operator=(GaussSeidel&&) noexcept = default;
+template <class T>
+GaussSeidel<T>::~GaussSeidel() = default;
+
+template <class T>
+std::size_t GaussSeidel<T>::bytes() const {
+  return scratch_->sweeper->bytes();
+}
+
+namespace {
+
+void check_same_memory(const Device& device, const Device& operand, const char* what) {
+  if (same_memory(device, operand)) return;
+  throw DeviceMismatch(fmt::format("the sweeps run on {}, but {} is on {}: move one with to(device)",
+                                   device.name(), what, operand.name()));
+}
+
+template <class T>
+void check_operands(const Device& device, const Csr<T>& A, DenseView<const T> B, DenseView<const T> X) {
+  if (A.rows() != A.columns()) {
+    throw DimensionMismatch(fmt::format("A is {} by {}; sweeps need a square matrix", A.rows(), A.columns()));
+  }
+  if (B.rows != A.rows() || X.rows != A.rows() || B.columns != X.columns) {
+    throw DimensionMismatch(
+        fmt::format("A is {} by {}, B is {} by {}, X is {} by {}: B and X need {} rows and equally many "
+                    "columns",
+                    A.rows(), A.columns(), B.rows, B.columns, X.rows, X.columns, A.rows()));
+  }
+  check_same_memory(device, A.device(), "A");
+  check_same_memory(device, B.device, "B");
+  check_same_memory(device, X.device, "X");
+}
+
+void check_options(const SweepOptions& options) {
+  if (options.sweeps < 0) throw BadOption("sweeps", fmt::format("{} is not at least 0", options.sweeps));
+  if (!(options.omega > 0 && options.omega < 2)) {
+    throw BadOption("omega", fmt::format("{} is not between 0 and 2", options.omega));
+  }
+}
+
+}  // namespace
+
+template <class T>
+SweepReport GaussSeidel<T>::sweep(const Csr<T>& A, DenseView<const T> B, DenseView<T> X,
+                                  const SweepOptions& options) {
+  check_options(options);
+  check_operands<T>(device_, A, B, X);
+  if (B.layout != Layout::column_major || X.layout != Layout::column_major) {
+    Dense<T> b(device_, B.rows, B.columns);
+    Dense<T> x(device_, X.rows, X.columns);
+    assign<T>(B, b);
+    assign<T>(X, x);
+    const SweepReport report = sweep(A, b, x, options);
+    assign<T>(x, X);
+    return report;
+  }
+  const gauss_seidel::SkippedRows skipped =
+      scratch_->sweeper->sweep({.A = &A,
+                                .right_hand_sides = X.columns,
+                                .b = B.data,
+                                .leading_b = B.leading,
+                                .x = X.data,
+                                .leading_x = X.leading,
+                                .kind = options.kind,
+                                .sweeps = options.sweeps,
+                                .omega = static_cast<T>(options.omega)});
+  SweepReport report;
+  report.skipped_rows = skipped.count;
+  if (skipped.count > 0) report.first_skipped_row = skipped.first;
+  return report;
+}
+
+template class GaussSeidel<float>;
+template class GaussSeidel<double>;
+
+}  // namespace echelon

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sweeps on one core, in place.
+#include "backend/serial/serial.hpp"
+
+#include "relaxation/gauss_seidel/host/fma.hpp"
+#include "relaxation/gauss_seidel/host/rows.hpp"
+#include "relaxation/gauss_seidel/sweep.hpp"
+#include "solver/iteration.hpp"
+
+#include <array>
+
+namespace echelon::gauss_seidel {
+
+namespace {
+
+/// `single`: there is one right-hand side.
+template <Direction direction, bool single, class T>
+SkippedRows sweep_in_place(const HalfSweep<T> half) {
+  SkippedRows skipped;
+  std::array<T, single ? 1 : columns_at_once> previous{};
+  const std::int64_t columns = single ? 1 : half.right_hand_sides;
+  for (std::int64_t step = 0; step < half.rows; ++step) {
+    const std::int64_t i = in_order<direction>(step, half.rows);
+    bool skip = false;
+    for (std::int64_t c = 0; c < columns; ++c) {
+      T* x = half.x + c * half.leading_x;
+      T& value = previous[static_cast<std::size_t>(c)];
+      const ReadX<T> read{x};
+      const RowSums<T> sums = sums_of_row<direction>(half, i, value, read, read);
+      value = relaxed<direction>(half.relax, sums, half.b[i + c * half.leading_b], i, read, skip);
+      x[i] = value;
+    }
+    if (skip) [[unlikely]]
+      skipped = combine(skipped, SkippedRows{1, i});
+  }
+  return skipped;
+}
+
+}  // namespace
+
+template <class T>
+void sweep(Serial& /*backend*/, const Sweeps<T>& sweeps, SweepScratch<Serial, T>& /*scratch*/) {
+  if (sweeps.state != nullptr && !sweeps.state->running()) return;
+  for_each_half(sweeps, [&]<Direction direction>(const HalfSweep<T>& half) {
+    SkippedRows skipped;
+    with_fused_multiply_add([&] {
+      skipped = half.right_hand_sides == 1 ? sweep_in_place<direction, true>(half)
+                                           : sweep_in_place<direction, false>(half);
+    });
+    if (sweeps.skipped != nullptr) *sweeps.skipped = skipped;
+  });
+}
+
+template void sweep(Serial&, const Sweeps<float>&, SweepScratch<Serial, float>&);
+template void sweep(Serial&, const Sweeps<double>&, SweepScratch<Serial, double>&);
+
+}  // namespace echelon::gauss_seidel

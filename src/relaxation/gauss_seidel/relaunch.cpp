@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "relaxation/gauss_seidel/relaunch.hpp"
+
+#include "relaxation/gauss_seidel/solver.hpp"
+
+#include <echelon/methods/gauss_seidel_relaunch.hpp>
+
+namespace echelon {
+
+namespace {
+
+template <class B, class T>
+class Relaunched final : public gauss_seidel::SweepMethod<B, T> {
+  using Base = gauss_seidel::SweepMethod<B, T>;
+  using typename Base::SweepSpace;
+
+  struct Own : SweepSpace {
+    Own(const Device& device, std::int64_t size) : SweepSpace(device, size), scratch(device, size) {}
+    [[nodiscard]] std::size_t bytes() const override { return SweepSpace::bytes() + scratch.bytes(); }
+    gauss_seidel::RelaunchScratch<T> scratch;
+  };
+
+ public:
+  Relaunched(const Device& device, const GaussSeidelRelaunchOptions& options)
+      : Base(device, options.stop, options.residual_every) {}
+
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return this->equip(std::make_unique<Own>(this->device(), this->matrix().rows()));
+  }
+
+ private:
+  void sweep(SweepSpace& space, const IterationState* state, const T* b, T* x) const override {
+    gauss_seidel::relaunch_sweep(space.backend, this->sparse(), state, b, x,
+                                 static_cast<Own&>(space).scratch);
+  }
+};
+
+}  // namespace
+
+template <>
+struct MethodWith<GaussSeidelRelaunchOptions> {
+  template <class B, class T>
+  using Type = Relaunched<B, T>;
+};
+
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(
+    const Device&, const GaussSeidelRelaunchOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(
+    const Device&, const GaussSeidelRelaunchOptions&);
+
+}  // namespace echelon

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The published scheme for GPUs: launch after launch over all rows, until none is unfinished.
+#pragma once
+
+#include "backend/target.hpp"
+#include "relaxation/gauss_seidel/row.hpp"
+#include "solver/iteration.hpp"
+
+#include <echelon/csr.hpp>
+
+#ifdef __CUDACC__
+#include <cuda/atomic>
+#endif
+#include <atomic>
+
+namespace echelon::gauss_seidel {
+
+/// A row's flag, read and written so that who sees it set also sees the row's new value.
+ECHELON_ANYWHERE inline bool is_finished(std::int32_t& flag) {
+#ifdef __CUDA_ARCH__
+  return cuda::atomic_ref<std::int32_t, cuda::thread_scope_device>(flag).load(cuda::memory_order_acquire) !=
+         0;
+#else
+  return std::atomic_ref(flag).load(std::memory_order_acquire) != 0;
+#endif
+}
+ECHELON_ANYWHERE inline void set_flag(std::int32_t& flag) {
+#ifdef __CUDA_ARCH__
+  cuda::atomic_ref<std::int32_t, cuda::thread_scope_device>(flag).store(1, cuda::memory_order_release);
+#else
+  std::atomic_ref(flag).store(1, std::memory_order_release);
+#endif
+}
+
+/// Finishes row i if all rows before it that it depends on are finished, and says so otherwise.
+template <class T>
+struct FinishRow {
+  const IterationState* state;
+  const std::int64_t* row_offsets;
+  const std::int32_t* column_indices;
+  const T* values;
+  const T* b;
+  const T* x;
+  T* y;
+  std::int32_t* finished;
+  std::int32_t* unfinished;  ///< one flag for all
+
+  struct Read {
+    const T* from;
+    ECHELON_ANYWHERE T operator()(std::int32_t j) const { return from[j]; }
+  };
+
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    if ((state != nullptr && !state->running()) || is_finished(finished[i])) return;
+    const RowParts parts = split_row(column_indices, row_offsets[i], row_offsets[i + 1], i);
+    for (std::int64_t k = parts.begin; k < parts.diagonal; ++k) {
+      if (is_finished(finished[column_indices[k]])) continue;
+      set_flag(*unfinished);
+      return;
+    }
+    y[i] = one_nan(new_value(i, parts));
+    set_flag(finished[i]);
+  }
+
+  ECHELON_ANYWHERE T new_value(std::int64_t i, const RowParts& parts) const {
+    const T a_ii = parts.has_diagonal() ? values[parts.diagonal] : T{0};
+    if (a_ii == T{0}) return x[i];
+    const T upper = part_sum(column_indices, values, parts.upper_part(), Read{x});
+    const T lower = part_sum(column_indices, values, parts.lower_part(), Read{y});
+    return Relaxation<T>(T{1})(b[i], upper, lower, a_ii, x[i]);
+  }
+};
+
+template <class T>
+struct TakeOver {
+  const IterationState* state;
+  const T* y;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    if (state == nullptr || state->running()) x[i] = y[i];
+  }
+};
+
+/// The second vector and the flags.
+template <class T>
+struct RelaunchScratch {
+  RelaunchScratch(const Device& device, std::int64_t n)
+      : y(device, n), finished(device, n), unfinished(device, 1) {}
+  [[nodiscard]] std::size_t bytes() const { return y.bytes() + finished.bytes(); }
+  Array<T> y;
+  Array<std::int32_t> finished;
+  Array<std::int32_t> unfinished;
+};
+
+/// A forward sweep over x; returns the launches that it took. Waits after each of them.
+template <class B, class T>
+std::int64_t relaunch_sweep(B& backend, const Csr<T>& A, const IterationState* state, const T* b, T* x,
+                            RelaunchScratch<T>& scratch) {
+  const FinishRow<T> finish_row{
+      state, A.row_offsets().data(), A.column_indices().data(), A.values().data(),        b,
+      x,     scratch.y.data(),       scratch.finished.data(),   scratch.unfinished.data()};
+  backend.fill(A.rows(), std::int32_t{0}, scratch.finished.data());
+  std::int64_t launches = 0;
+  bool again = A.rows() > 0;
+  while (again) {
+    backend.write(std::int32_t{0}, scratch.unfinished.data());
+    backend.for_each(A.rows(), finish_row);
+    again = backend.read(scratch.unfinished.data()) != 0;
+    ++launches;
+  }
+  backend.for_each(A.rows(), TakeOver<T>{state, scratch.y.data(), x});
+  return launches;
+}
+
+}  // namespace echelon::gauss_seidel

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// What the solvers that sweep share: the matrix in sparse form, a look at its diagonal, and when to look at
+/// the residual.
+#pragma once
+
+#include "backend/store.hpp"
+#include "linalg/vector/functors.hpp"
+#include "relaxation/gauss_seidel/row.hpp"
+#include "relaxation/gauss_seidel/sweep.hpp"
+#include "solver/instantiate.hpp"
+#include "solver/iteration.hpp"
+
+#include <cmath>
+
+namespace echelon::gauss_seidel {
+
+/// Notes the rows whose diagonal element is zero or not stored.
+template <class T>
+struct LookAtDiagonal {
+  const std::int64_t* row_offsets;
+  const std::int32_t* column_indices;
+  const T* values;
+  ECHELON_ANYWHERE SkippedRows operator()(std::int64_t i) const {
+    const RowParts parts = split_row(column_indices, row_offsets[i], row_offsets[i + 1], i);
+    if (parts.has_diagonal() && values[parts.diagonal] != T{0}) return {};
+    return {1, i};
+  }
+};
+
+/// A sweep whose residual nobody looks at counts with the residual known last.
+struct CountSweep {
+  IterationState* state;
+  ECHELON_ANYWHERE void operator()(std::int64_t) const {
+    if (state->running()) state->record(state->residual);
+  }
+};
+
+struct RecordResidual {
+  IterationState* state;
+  ECHELON_ANYWHERE void operator()(Sum r_r) const {
+    if (state->running()) state->record(std::sqrt(r_r.value));
+  }
+};
+
+template <class B, class T>
+class SweepMethod : public IterativeMethod<B, T> {
+  using Base = IterativeMethod<B, T>;
+
+ public:
+  using typename Base::Space;
+
+  SweepMethod(const Device& device, const Stop& stop, std::int64_t residual_every)
+      : Base(device, stop), residual_every_(residual_every) {}
+
+  Outcome setup(const MatrixRef<T>& A) override {
+    Base::setup(A);
+    copy_ = A.is_sparse() ? Csr<T>() : to_csr(A);
+    sparse_ = A.is_sparse() ? A.csr() : &copy_;
+    B backend(this->device());
+    Array<SkippedRows> found(this->device(), 1);
+    backend.reduce(A.rows(),
+                   LookAtDiagonal<T>{sparse_->row_offsets().data(), sparse_->column_indices().data(),
+                                     sparse_->values().data()},
+                   Store<SkippedRows>{found.data()});
+    const SkippedRows skipped = backend.read(found.data());
+    if (skipped.count == 0) return {};
+    return {Status::breakdown,
+            this->name() + " divides by the diagonal, and it is zero or missing in " +
+                std::to_string(skipped.count) + " rows, the first of which is row " +
+                std::to_string(skipped.first) + " (from 0)",
+            skipped.first};
+  }
+  Outcome update_values(const MatrixRef<T>& A) override { return setup(A); }
+
+  [[nodiscard]] std::size_t bytes() const override { return copy_.bytes(); }
+
+ protected:
+  struct SweepSpace : Space {
+    using Space::Space;
+    std::int64_t unmeasured = 0;  ///< sweeps since the last look at the residual
+  };
+
+  /// Queues one sweep over x, which changes nothing if `state` is not null and has stopped.
+  virtual void sweep(SweepSpace& space, const IterationState* state, const T* b, T* x) const = 0;
+
+  [[nodiscard]] const Csr<T>& sparse() const { return *sparse_; }
+
+ private:
+  void start(Space& space, const T* /*b*/, T* /*x*/) const override {
+    static_cast<SweepSpace&>(space).unmeasured = 0;
+  }
+
+  void step(Space& plain, const T* b, T* x) const override {
+    auto& space = static_cast<SweepSpace&>(plain);
+    sweep(space, space.state(), b, x);
+    if (++space.unmeasured < residual_every_) {
+      space.backend.for_each(1, CountSweep{space.state()});
+      return;
+    }
+    space.unmeasured = 0;
+    space.backend.copy(space.n, b, space.r.data());
+    multiply(space.backend, T{-1}, this->matrix(), x, T{1}, space.r.data());
+    space.backend.reduce(space.n, Product<T>{space.r.data(), space.r.data()}, RecordResidual{space.state()});
+  }
+
+  std::int64_t residual_every_;
+  const Csr<T>* sparse_ = nullptr;
+  Csr<T> copy_;  // of a dense A
+};
+
+}  // namespace echelon::gauss_seidel

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The methods that sweep: gauss-seidel, sor and ssor.
+#include "relaxation/gauss_seidel/solver.hpp"
+
+#include <echelon/methods/gauss_seidel.hpp>
+#include <echelon/methods/sor.hpp>
+#include <echelon/methods/ssor.hpp>
+
+namespace echelon {
+
+namespace {
+
+SweepKind kind_named(const std::string& name) {
+  if (name == to_string(SweepKind::forward)) return SweepKind::forward;
+  return name == to_string(SweepKind::backward) ? SweepKind::backward : SweepKind::symmetric;
+}
+
+template <class B, class T>
+class Relaxed final : public gauss_seidel::SweepMethod<B, T> {
+  using Base = gauss_seidel::SweepMethod<B, T>;
+  using typename Base::SweepSpace;
+
+  struct Own : SweepSpace {
+    Own(const Device& device, std::int64_t size) : SweepSpace(device, size), scratch(device) {}
+    [[nodiscard]] std::size_t bytes() const override { return SweepSpace::bytes() + scratch.bytes(); }
+    gauss_seidel::SweepScratch<B, T> scratch;
+  };
+
+ public:
+  Relaxed(const Device& device, const GaussSeidelOptions& options)
+      : Base(device, options.stop, options.residual_every), kind_(kind_named(options.sweep)) {}
+  Relaxed(const Device& device, const SorOptions& options)
+      : Base(device, options.stop, options.residual_every),
+        kind_(kind_named(options.sweep)),
+        omega_(static_cast<T>(options.omega)) {}
+  Relaxed(const Device& device, const SsorOptions& options)
+      : Base(device, options.stop, options.residual_every),
+        kind_(SweepKind::symmetric),
+        omega_(static_cast<T>(options.omega)),
+        applied_sweeps_(options.sweeps) {}
+
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return this->equip(std::make_unique<Own>(this->device(), this->matrix().rows()));
+  }
+
+  /// Sweeps from z = 0 for A z = r.
+  void apply(Workspace& workspace, const T* r, T* z) const override {
+    auto& space = static_cast<Own&>(workspace);
+    space.backend.fill(space.n, T{0}, z);
+    run(space, nullptr, applied_sweeps_, r, z);
+  }
+
+ private:
+  void sweep(SweepSpace& space, const IterationState* state, const T* b, T* x) const override {
+    run(static_cast<Own&>(space), state, 1, b, x);
+  }
+
+  void run(Own& space, const IterationState* state, std::int64_t sweeps, const T* b, T* x) const {
+    gauss_seidel::sweep(space.backend,
+                        gauss_seidel::Sweeps<T>{.A = &this->sparse(),
+                                                .right_hand_sides = 1,
+                                                .b = b,
+                                                .leading_b = space.n,
+                                                .x = x,
+                                                .leading_x = space.n,
+                                                .kind = kind_,
+                                                .sweeps = sweeps,
+                                                .omega = omega_,
+                                                .state = state},
+                        space.scratch);
+  }
+
+  SweepKind kind_;
+  T omega_ = 1;
+  std::int64_t applied_sweeps_ = 1;
+};
+
+}  // namespace
+
+template <>
+struct MethodWith<GaussSeidelOptions> {
+  template <class B, class T>
+  using Type = Relaxed<B, T>;
+};
+template <>
+struct MethodWith<SorOptions> {
+  template <class B, class T>
+  using Type = Relaxed<B, T>;
+};
+template <>
+struct MethodWith<SsorOptions> {
+  template <class B, class T>
+  using Type = Relaxed<B, T>;
+};
+
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(
+    const Device&, const GaussSeidelOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(
+    const Device&, const GaussSeidelOptions&);
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
+                                                                                      const SorOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
+                                                                                       const SorOptions&);
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
+                                                                                      const SsorOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
+                                                                                       const SsorOptions&);
+
+}  // namespace echelon

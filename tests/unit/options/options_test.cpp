@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "options/parse.hpp"
+
+#include <echelon/echelon.hpp>
+
+#include <gtest/gtest.h>
+
+namespace echelon {
+namespace {
+
+struct SampleOptions {
+  Stop stop = {};
+  bool flag = false;
+  std::int64_t count = 3;
+  double weight = 0.5;
+  std::string kind = "plain";
+  std::string preconditioner = "none";
+  Options preconditioner_options = {};
+
+  static std::vector<Option<SampleOptions>> table() {
+    using O = SampleOptions;
+    return with_stop_options(with_preconditioner_options<O>({
+        {"flag", +[](O& o) -> bool& { return o.flag; }, "a flag"},
+        {"count", +[](O& o) -> std::int64_t& { return o.count; }, "a count", {1, 10}},
+        {"weight", +[](O& o) -> double& { return o.weight; }, "a weight", {0, 1, true, false}},
+        {"kind", +[](O& o) -> std::string& { return o.kind; }, "a kind", {}, {"plain", "fancy"}},
+    }));
+  }
+};
+
+SampleOptions parse(const Options& options) {
+  return parse_options<SampleOptions>("sample", options);
+}
+
+/// The message of the BadOption that `options` cause, which must speak of `path`.
+std::string refusal(const Options& options, const std::string& path) {
+  try {
+    parse(options);
+  } catch (const BadOption& error) {
+    EXPECT_EQ(error.path(), path);
+    return error.what();
+  }
+  ADD_FAILURE() << "accepted";
+  return {};
+}
+
+TEST(Options, DefaultsStayWithoutOptions) {
+  const SampleOptions o = parse({});
+
+  EXPECT_FALSE(o.flag);
+  EXPECT_EQ(o.count, 3);
+  EXPECT_EQ(o.kind, "plain");
+  EXPECT_FALSE(o.stop.rtol.has_value());
+}
+
+TEST(Options, ValuesOfTheirOwnTypeAndTextBothFit) {
+  for (const Options& options :
+       {Options{{"flag", true}, {"count", 7}, {"weight", 0.25}, {"kind", "fancy"}, {"rtol", 1e-3}},
+        Options{{"flag", "on"}, {"count", "7"}, {"weight", "0.25"}, {"kind", "fancy"}, {"rtol", "1e-3"}}}) {
+    const SampleOptions o = parse(options);
+
+    EXPECT_TRUE(o.flag);
+    EXPECT_EQ(o.count, 7);
+    EXPECT_EQ(o.weight, 0.25);
+    EXPECT_EQ(o.kind, "fancy");
+    EXPECT_EQ(o.stop.rtol, 1e-3);
+  }
+}
+
+TEST(Options, TheLaterOfTwoValuesWins) {
+  EXPECT_EQ(parse({{"count", 4}, {"count", 5}}).count, 5);
+}
+
+TEST(Options, AnIntegerServesAsANumber) {
+  EXPECT_EQ(parse({{"weight", 1}}).weight, 1.0);
+}
+
+TEST(Options, BoundsAreInclusiveOrNotAsTheTableSays) {
+  EXPECT_EQ(parse({{"count", 1}}).count, 1);
+  EXPECT_EQ(parse({{"weight", 1.0}}).weight, 1.0);
+  EXPECT_NE(refusal({{"count", 0}}, "count").find("1 <= x <= 10"), std::string::npos);
+  EXPECT_NE(refusal({{"count", 11}}, "count").find("1 <= x <= 10"), std::string::npos);
+  EXPECT_NE(refusal({{"weight", 0.0}}, "weight").find("0 < x <= 1"), std::string::npos);
+}
+
+TEST(Options, NonsenseIsRefusedWithWhatWasWanted) {
+  EXPECT_NE(refusal({{"flag", "maybe"}}, "flag").find("true or false"), std::string::npos);
+  EXPECT_NE(refusal({{"count", "seven"}}, "count").find("an integer"), std::string::npos);
+  EXPECT_NE(refusal({{"count", "7x"}}, "count").find("7x"), std::string::npos);
+  EXPECT_NE(refusal({{"count", 2.5}}, "count").find("2.5"), std::string::npos);
+  EXPECT_NE(refusal({{"weight", "nan"}}, "weight").find("a number"), std::string::npos);
+  EXPECT_NE(refusal({{"rtol", "-1"}}, "rtol").find("0 <= x <= 1"), std::string::npos);
+  EXPECT_NE(refusal({{"kind", "fency"}}, "kind").find("did you mean 'fancy'?"), std::string::npos);
+}
+
+TEST(Options, UnknownNamesSuggestTheNearest) {
+  EXPECT_NE(refusal({{"wieght", 0.5}}, "wieght").find("did you mean 'weight'?"), std::string::npos);
+}
+
+TEST(Options, DottedNamesGoToTheNestedSolver) {
+  const SampleOptions o = parse({{"preconditioner", "jacobi"}, {"preconditioner.weight", 0.7}});
+
+  ASSERT_EQ(o.preconditioner_options.entries().size(), 1U);
+  EXPECT_EQ(o.preconditioner_options.entries().front().first, "weight");
+  EXPECT_EQ(o.preconditioner, "jacobi");
+}
+
+TEST(Options, ChangedOnesAreDescribed) {
+  SampleOptions o;
+  EXPECT_EQ(changed_options(o), "");
+  o.count = 5;
+  o.stop.rtol = 0.001;
+  EXPECT_EQ(changed_options(o), "count=5, rtol=0.001");
+}
+
+TEST(Options, TheTableIsDescribedForPeople) {
+  const std::vector<OptionInfo> infos = describe_options<SampleOptions>();
+
+  ASSERT_EQ(infos.size(), 10U);
+  EXPECT_EQ(infos[1].name, "count");
+  EXPECT_EQ(infos[1].type, "integer");
+  EXPECT_EQ(infos[1].fallback, "3");
+  EXPECT_EQ(infos[1].allowed, "1 <= x <= 10");
+  EXPECT_EQ(infos[3].allowed, "plain, fancy");
+}
+
+TEST(Registry, NamesAreSortedAndUnique) {
+  const auto rows = methods();
+  ASSERT_FALSE(rows.empty());
+  for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_LT(rows[i - 1].name, rows[i].name);
+}
+
+TEST(Registry, EveryMethodDescribesItselfAndRunsSomewhere) {
+  for (const Method& method : methods()) {
+    EXPECT_FALSE(method.summary.empty()) << method.name;
+    EXPECT_TRUE(method.serial || method.openmp || method.cuda) << method.name;
+    EXPECT_TRUE(method.sparse || method.dense) << method.name;
+    for (const OptionInfo& option : method.options) EXPECT_FALSE(option.help.empty()) << option.name;
+  }
+}
+
+TEST(Registry, AnUnknownMethodSuggestsTheNearest) {
+  try {
+    (void)make_solver<double>("gmers", Device());
+    FAIL() << "accepted";
+  } catch (const BadOption& error) {
+    EXPECT_EQ(error.did_you_mean(), "gmres");
+  }
+}
+
+TEST(Registry, APreconditionerMustBeOne) {
+  EXPECT_THROW((void)make_solver<double>("cg", Device(), {{"preconditioner", "bicgstab"}}), BadOption);
+  EXPECT_THROW((void)make_solver<double>("cg", Device(), {{"preconditioner", "jacoby"}}), BadOption);
+  EXPECT_THROW((void)make_solver<double>("cg", Device(), {{"preconditioner.weight", 1}}), BadOption);
+  EXPECT_THROW(
+      (void)make_solver<double>("cg", Device(), {{"preconditioner", "jacobi"}, {"preconditioner.wait", 1}}),
+      BadOption);
+}
+
+TEST(Registry, AMethodRefusesADeviceItWasNotWrittenFor) {
+  EXPECT_THROW((void)make_solver<double>("cusolver-lu", Device::openmp()), NotBuilt);
+}
+
+}  // namespace
+}  // namespace echelon

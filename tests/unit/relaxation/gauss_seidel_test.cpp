@@ -1,0 +1,644 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/openmp/openmp.hpp"
+#include "backend/serial/serial.hpp"
+#include "relaxation/gauss_seidel/host/slabs.hpp"
+#include "relaxation/gauss_seidel/relaunch.hpp"
+#include "relaxation/gauss_seidel/sweep.hpp"
+#include "solver/implementation.hpp"
+#include "support/problems.hpp"
+
+#include <echelon/echelon.hpp>
+
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <future>
+#include <limits>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace echelon {
+namespace {
+
+using test::convection_diffusion;
+using test::random_dense;
+using test::random_dominant;
+
+/// Runs f; a thread that waits for ever is a failure, which nothing but the end of the program can clean up.
+template <class F>
+void within_a_minute(const F& f) {
+  std::packaged_task<void()> task(f);
+  std::future<void> done = task.get_future();
+  std::thread thread(std::move(task));
+  if (done.wait_for(std::chrono::minutes(1)) != std::future_status::ready) {
+    std::fputs("the sweep does not come back\n", stderr);
+    std::_Exit(EXIT_FAILURE);
+  }
+  thread.join();
+  done.get();
+}
+
+// The oracle: one row after another, sums as the guide's page states them.
+
+template <class T>
+T sum_of(const std::vector<std::pair<T, T>>& factors) {
+  const std::size_t chains = factors.size() <= 32 ? 1 : 32;
+  std::array<T, 32> partial{};
+  for (std::size_t k = 0; k < factors.size(); ++k) {
+    partial[k % chains] = std::fma(factors[k].first, factors[k].second, partial[k % chains]);
+  }
+  if (chains == 32) {
+    for (const std::size_t width : {16, 8, 4, 2, 1}) {
+      for (std::size_t l = 0; l < width; ++l) partial[l] = partial[l] + partial[l + width];
+    }
+  }
+  return partial[0];
+}
+
+template <class T>
+std::int64_t plain_half(const Csr<T>& A, const T* b, T* x, T omega, bool forward) {
+  std::int64_t skipped = 0;
+  for (std::int64_t step = 0; step < A.rows(); ++step) {
+    const std::int64_t i = forward ? step : A.rows() - 1 - step;
+    std::vector<std::pair<T, T>> lower;
+    std::vector<std::pair<T, T>> upper;
+    T diagonal = 0;
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+      const std::int64_t j = A.column_indices()[k];
+      if (j < i) lower.emplace_back(A.values()[k], x[j]);
+      if (j == i) diagonal = A.values()[k];
+      if (j > i) upper.emplace_back(A.values()[k], x[j]);
+    }
+    std::reverse(upper.begin(), upper.end());  // from the far end, too
+    if (diagonal == 0) {
+      ++skipped;
+    } else {
+      const T first = forward ? sum_of(upper) : sum_of(lower);
+      const T second = forward ? sum_of(lower) : sum_of(upper);
+      const T r = (b[i] - first) - second;
+      const T scale = omega * (1 / diagonal);
+      const T rest = (1 - omega) * x[i];
+      x[i] = omega == 1 ? r * scale : std::fma(r, scale, rest);
+    }
+    if (std::isnan(x[i])) x[i] = std::numeric_limits<T>::quiet_NaN();
+  }
+  return skipped;
+}
+
+template <class T>
+Dense<T> plain_sweeps(const Csr<T>& A, const Dense<T>& b, Dense<T> x, const SweepOptions& options) {
+  const auto omega = static_cast<T>(options.omega);
+  for (std::int64_t c = 0; c < x.columns(); ++c) {
+    const T* right = b.data() + c * b.leading();
+    T* left = x.data() + c * x.leading();
+    for (std::int64_t s = 0; s < options.sweeps; ++s) {
+      if (options.kind != SweepKind::backward) plain_half(A, right, left, omega, true);
+      if (options.kind != SweepKind::forward) plain_half(A, right, left, omega, false);
+    }
+  }
+  return x;
+}
+
+template <class T>
+void expect_same_bits(const Dense<T>& got, const Dense<T>& expected) {
+  ASSERT_EQ(got.bytes(), expected.bytes());
+  const auto size = static_cast<std::size_t>(expected.rows() * expected.columns());
+  if (size == 0 || std::memcmp(got.data(), expected.data(), size * sizeof(T)) == 0) return;
+  for (std::size_t k = 0; k < size; ++k) {
+    const auto place = static_cast<std::int64_t>(k);
+    ASSERT_EQ(std::memcmp(got.data() + place, expected.data() + place, sizeof(T)), 0)
+        << "element " << k << " of " << size << " is " << got.data()[place] << ", not "
+        << expected.data()[place];
+  }
+}
+
+template <class T>
+gauss_seidel::Sweeps<T> sweeps_over(const Csr<T>& A, const Dense<T>& b, Dense<T>& x,
+                                    const SweepOptions& options) {
+  return {.A = &A,
+          .right_hand_sides = x.columns(),
+          .b = b.data(),
+          .leading_b = b.leading(),
+          .x = x.data(),
+          .leading_x = x.leading(),
+          .kind = options.kind,
+          .sweeps = options.sweeps,
+          .omega = static_cast<T>(options.omega)};
+}
+
+/// The sweeps on `threads` threads, even of small matrices.
+template <class T>
+Dense<T> parallel_sweeps(int threads, const Csr<T>& A, const Dense<T>& b, Dense<T> x,
+                         const SweepOptions& options) {
+  OpenMp backend(Device::openmp(threads));
+  gauss_seidel::SweepScratch<OpenMp, T> scratch(backend.device());
+  const gauss_seidel::Sweeps<T> sweeps = sweeps_over(A, b, x, options);
+  within_a_minute([&] { gauss_seidel::sweep_in_parallel(backend, sweeps, scratch); });
+  return x;
+}
+
+constexpr std::array<SweepKind, 3> kinds = {SweepKind::forward, SweepKind::backward, SweepKind::symmetric};
+
+template <class T>
+void check(const Csr<T>& A, std::int64_t columns, double omega, std::array<int, 2> teams = {2, 5}) {
+  const Dense<T> b = random_dense<T>(A.rows(), columns, 3);
+  const Dense<T> x = random_dense<T>(A.rows(), columns, 4);
+  for (const SweepKind kind : kinds) {
+    SCOPED_TRACE(to_string(kind));
+    const SweepOptions options{.kind = kind, .sweeps = 2, .omega = omega};
+    const Dense<T> expected = plain_sweeps(A, b, x, options);
+    Dense<T> serial = x;
+    GaussSeidel<T>(Device::serial()).sweep(A, b, serial, options);
+    expect_same_bits(serial, expected);
+    for (const int threads : teams) {
+      SCOPED_TRACE(threads);
+      expect_same_bits(parallel_sweeps(threads, A, b, x, options), expected);
+    }
+  }
+}
+
+void check_both(const std::vector<Triplet<double>>& elements, std::int64_t n, std::int64_t columns = 1) {
+  test::Problem problem;
+  problem.n = n;
+  problem.elements = elements;
+  SCOPED_TRACE(n);
+  check(problem.csr<double>(), columns, 1);
+  check(problem.csr<float>(), columns, 1.3);
+}
+
+double some(std::mt19937& random) {
+  return std::uniform_real_distribution<double>(-1, 1)(random);
+}
+
+/// A diagonal of 2 and `count` elements of each row at random places.
+std::vector<Triplet<double>> scattered(std::int64_t n, int count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<Triplet<double>> elements;
+  for (std::int32_t i = 0; i < n; ++i) {
+    elements.push_back({i, i, 2});
+    for (int k = 0; k < count; ++k) {
+      const auto j = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(n));
+      if (j != i) elements.push_back({i, j, some(random) / count});
+    }
+  }
+  return elements;
+}
+
+/// Elements with -below <= j - i <= above.
+std::vector<Triplet<double>> band(std::int32_t n, std::int32_t below, std::int32_t above) {
+  std::mt19937 random(1);
+  std::vector<Triplet<double>> elements;
+  for (std::int32_t i = 0; i < n; ++i) {
+    for (std::int32_t j = std::max(0, i - below); j <= std::min(n - 1, i + above); ++j) {
+      elements.push_back({i, j, i == j ? 2 : some(random) / (below + above)});
+    }
+  }
+  return elements;
+}
+
+TEST(GaussSeidelSweeps, SizesAndRowLengths) {
+  for (const std::int64_t n : {0, 1, 2, 31, 32, 33, 1023, 1025}) {
+    check_both(scattered(n, 4, 5), n);
+    check_both(scattered(n, 0, 5), n);
+  }
+  check_both(scattered(300, 66, 6), 300);
+  check_both(scattered(200, 300, 7), 200);  // parts of more than a hundred elements
+}
+
+TEST(GaussSeidelSweeps, Bands) {
+  for (const std::int32_t n : {33, 5000}) {
+    check_both(band(n, 1, 1), n);
+    check_both(band(n, 1, 0), n);
+    check_both(band(n, 0, 1), n);
+    check_both(band(n, 0, 3), n);
+    check_both(band(n, 40, 2), n);
+  }
+}
+
+TEST(GaussSeidelSweeps, ArrowsAndStars) {
+  constexpr std::int32_t n = 2050;
+  for (const std::int32_t centre : {0, n / 2, n - 1}) {
+    std::vector<Triplet<double>> star;
+    std::vector<Triplet<double>> half;
+    for (std::int32_t i = 0; i < n; ++i) {
+      star.push_back({i, i, 2});
+      half.push_back({i, i, 2});
+      if (i == centre) continue;
+      star.push_back({i, centre, 0.5});
+      star.push_back({centre, i, 0.3 / n});
+      half.push_back({centre, i, 0.3 / n});
+    }
+    check_both(star, n);
+    check_both(half, n);
+  }
+}
+
+TEST(GaussSeidelSweeps, Grids) {
+  check(generate::poisson_2d<double>(70, 45), 1, 1);
+  check(generate::poisson_2d<float>(129, 33), 1, 1.7);
+  check(generate::poisson_3d<double>(33, 9, 11), 1, 1.2);
+  check(generate::poisson_3d<double>(40, 9, 8, 27), 1, 1);
+  check(generate::gauss_seidel_seed<double>(20'000), 1, 1);
+  check(generate::gauss_seidel_seed<float>(10'000), 2, 1);
+}
+
+/// A grid some rows of which lack neighbours or have others far away, so that the pattern is not symmetric,
+/// and the first and the last lines of which form chains. Left alone is what is looked at to find out that it
+/// is a grid, around the rows at n / 4, n / 2 and 3 n / 4.
+Csr<double> torn_grid(const Csr<double>& grid, std::int64_t line, unsigned every) {
+  std::mt19937 random(5);
+  test::Problem problem;
+  problem.n = grid.rows();
+  const std::int64_t n = problem.n;
+  for (std::int32_t i = 0; i < n; ++i) {
+    const std::int64_t in_quarter = i % std::max<std::int64_t>(n / 4, 1);
+    const bool torn = in_quarter > n / 16 && in_quarter < n / 16 * 3 && random() % every == 0;
+    for (std::int64_t k = grid.row_offsets()[i]; k < grid.row_offsets()[i + 1]; ++k) {
+      const std::int32_t j = grid.column_indices()[k];
+      if (j == i || !torn || random() % 2 == 0) problem.elements.push_back({i, j, grid.values()[k]});
+    }
+    if (torn) {
+      const auto j = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(n));
+      problem.elements.push_back({i, j, some(random)});
+    }
+    if (i > 0 && i % line == 0 && i < n / 8) problem.elements.push_back({i, i - 1, some(random)});
+    if (i + 1 < n && (i + 1) % line == 0 && i > n / 8 * 7)
+      problem.elements.push_back({i, i + 1, some(random)});
+  }
+  return problem.csr<double>();
+}
+
+/// Each thread has its slab of each plane, whatever else rows need.
+TEST(GaussSeidelSweeps, SlabsOfPlanes) {
+  struct Case {
+    Csr<double> grid;
+    std::int64_t line;
+  };
+  const std::array<Case, 4> cases = {{{generate::poisson_2d<double>(2050, 10), 2050},
+                                      {generate::poisson_3d<double>(16, 10, 41), 16},
+                                      {generate::poisson_3d<double>(20, 9, 23), 20},
+                                      {generate::poisson_3d<double>(20, 9, 23, 27), 20}}};
+  for (const Case& one : cases) {
+    for (const unsigned every : {1'000'000U, 30U, 2U}) {
+      SCOPED_TRACE(every);
+      const Csr<double> A = torn_grid(one.grid, one.line, every);
+      const Dense<double> b(Device(), A.rows(), 1);
+      Dense<double> x(Device(), A.rows(), 1);
+      const auto half = gauss_seidel::half_sweep(sweeps_over(A, b, x, {}), 0);
+      EXPECT_EQ(gauss_seidel::find_slabs<gauss_seidel::Direction::forward>(half, 4).threads, 4);
+      EXPECT_EQ(gauss_seidel::find_slabs<gauss_seidel::Direction::backward>(half, 4).threads, 4);
+      check(A, every == 30 ? 2 : 1, every == 2 ? 1.2 : 1, {2, 4});
+    }
+  }
+}
+
+/// Rows of 1 to 40 elements, mostly few, the last of which is the diagonal one.
+Csr<double> ragged_triangle(std::int32_t n) {
+  std::mt19937 random(2);
+  test::Problem problem;
+  problem.n = n;
+  for (std::int32_t i = 0; i < n; ++i) {
+    problem.elements.push_back({i, i, 2});
+    const auto most = static_cast<std::int32_t>(random() % 50 == 0 ? 40 : random() % 4);
+    for (std::int32_t k = 1; k <= std::min(i, most); ++k) {
+      if (random() % 4 != 0) problem.elements.push_back({i, i - k * std::max(i / 64, 1), some(random)});
+    }
+  }
+  return problem.csr<double>();
+}
+
+/// Their rows are summed in a way of their own, which multiplies with what is not part of a sum.
+TEST(GaussSeidelSweeps, LowerTriangles) {
+  for (const std::int32_t n : {1, 31, 33, 1025, 3000}) {
+    SCOPED_TRACE(n);
+    const Csr<double> A = ragged_triangle(n);
+    check(A, 1, 1);
+    check(A, 2, 1.3);
+  }
+  Csr<double> A = ragged_triangle(1025);
+  const auto diagonal = [&](std::int64_t i) -> double& { return A.values()[A.row_offsets()[i + 1] - 1]; };
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double infinity = std::numeric_limits<double>::infinity();
+  diagonal(200) = 0;
+  diagonal(1000) = -0.0;
+  diagonal(600) = 1e-310;  // its reciprocal is infinite
+  diagonal(700) = infinity;
+  diagonal(800) = nan;
+  const Dense<double> b = random_dense<double>(A.rows(), 1, 1);
+  Dense<double> x = random_dense<double>(A.rows(), 1, 2);
+  for (const double bad : {nan, -infinity}) {
+    for (std::int64_t i = 900; i < 920; i += 3) x(i, 0) = bad;  // not seen by a forward sweep for omega = 1
+    for (const double omega : {1.0, 1.5}) {
+      for (const SweepKind kind : kinds) {
+        const SweepOptions options{.kind = kind, .sweeps = 1, .omega = omega};
+        const Dense<double> expected = plain_sweeps(A, b, x, options);
+        Dense<double> serial = x;
+        const SweepReport report = GaussSeidel<double>(Device::serial()).sweep(A, b, serial, options);
+        EXPECT_EQ(report.skipped_rows, 2);
+        EXPECT_EQ(report.first_skipped_row, 200);
+        expect_same_bits(serial, expected);
+        expect_same_bits(parallel_sweeps(3, A, b, x, options), expected);
+      }
+    }
+  }
+}
+
+TEST(GaussSeidelSweeps, ManyRightHandSides) {
+  for (const std::int64_t columns : {0, 2, 7, 8, 9, 64}) check_both(scattered(257, 4, 8), 257, columns);
+  check(generate::poisson_2d<double>(50, 20), 9, 1);
+}
+
+TEST(GaussSeidelSweeps, RowMajorViewsAndGaps) {
+  const Csr<double> A = convection_diffusion(20, 0.3).csr<double>();
+  const Dense<double> b = random_dense<double>(400, 3, 1);
+  const Dense<double> x = random_dense<double>(400, 3, 2);
+  const SweepOptions options{.kind = SweepKind::symmetric, .sweeps = 1, .omega = 1.4};
+  const Dense<double> expected = plain_sweeps(A, b, x, options);
+  for (const Layout layout : {Layout::column_major, Layout::row_major}) {
+    const bool by_column = layout == Layout::column_major;
+    const std::int64_t leading = by_column ? 411 : 5;
+    std::vector<double> b_memory(411 * 5, -1);
+    std::vector<double> x_memory(411 * 5, -1);
+    const DenseView<double> B(b_memory.data(), 400, 3, leading, Device(), layout);
+    const DenseView<double> X(x_memory.data(), 400, 3, leading, Device(), layout);
+    for (std::int64_t i = 0; i < 400; ++i) {
+      for (std::int64_t c = 0; c < 3; ++c) {
+        B(i, c) = b(i, c);
+        X(i, c) = x(i, c);
+      }
+    }
+    GaussSeidel<double>(Device::openmp(2)).sweep(A, B, X, options);
+    Dense<double> got = x;
+    for (std::int64_t i = 0; i < 400; ++i) {
+      for (std::int64_t c = 0; c < 3; ++c) got(i, c) = X(i, c);
+    }
+    expect_same_bits(got, expected);
+    EXPECT_EQ(std::count(x_memory.begin(), x_memory.end(), -1.0), 411 * 5 - 1200);
+  }
+}
+
+TEST(GaussSeidelSweeps, RepeatedOnOneObject) {
+  GaussSeidel<double> sweeper(Device::openmp(4));
+  Csr<double> A = generate::poisson_3d<double>(32, 30, 25);  // enough nonzeros for several threads
+  ASSERT_GE(A.nonzeros(), 100'000);
+  const Dense<double> b = random_dense<double>(A.rows(), 2, 1);
+  Dense<double> x = random_dense<double>(A.rows(), 2, 2);
+  Dense<double> expected = x;
+  for (int repetition = 0; repetition < 20; ++repetition) {
+    const SweepOptions options{.kind = kinds[static_cast<std::size_t>(repetition % 3)], .omega = 1.1};
+    A.values()[repetition] *= 1.5;  // nothing may be remembered of the values
+    expected = plain_sweeps(A, b, expected, options);
+    within_a_minute([&] { sweeper.sweep(A, b, x, options); });
+    expect_same_bits(x, expected);
+  }
+  EXPECT_LT(sweeper.bytes(), x.bytes()) << "less than a second vector";
+}
+
+/// Inside a parallel region OpenMP gives one thread where several were asked for.
+TEST(GaussSeidelSweeps, InsideAParallelRegion) {
+  const Csr<double> A = generate::poisson_2d<double>(2050, 8);
+  const Dense<double> b = random_dense<double>(A.rows(), 1, 1);
+  const Dense<double> x = random_dense<double>(A.rows(), 1, 2);
+  const SweepOptions options{.kind = SweepKind::symmetric};
+  const Dense<double> expected = plain_sweeps(A, b, x, options);
+  std::array<Dense<double>, 2> got;
+#pragma omp parallel for num_threads(2)
+  for (int t = 0; t < 2; ++t) got[static_cast<std::size_t>(t)] = parallel_sweeps(4, A, b, x, options);
+  for (const Dense<double>& one : got) expect_same_bits(one, expected);
+}
+
+TEST(GaussSeidelSweeps, NanAndInfSpreadAsOnOneCore) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  // Other NaNs too, lest one is taken for a value that has yet to come.
+  for (const double bad : {infinity, -infinity, nan, -nan, std::nan("1"), std::nan("2"), 1e308}) {
+    SCOPED_TRACE(bad);
+    for (const int place : {0, 1, 2}) {
+      Csr<double> A = generate::poisson_2d<double>(40, 12);
+      Dense<double> b = random_dense<double>(A.rows(), 2, 1);
+      Dense<double> x = random_dense<double>(A.rows(), 2, 2);
+      if (place == 0) A.values()[700] = bad;
+      if (place == 1) b(100, 1) = bad;
+      if (place == 2) x(300, 0) = bad;
+      for (const SweepKind kind : kinds) {
+        const SweepOptions options{.kind = kind, .sweeps = 2, .omega = 1.5};
+        const Dense<double> expected = plain_sweeps(A, b, x, options);
+        Dense<double> serial = x;
+        GaussSeidel<double>(Device::serial()).sweep(A, b, serial, options);
+        expect_same_bits(serial, expected);
+        expect_same_bits(parallel_sweeps(3, A, b, x, options), expected);
+      }
+    }
+  }
+}
+
+/// Old values with the bits that mark what has yet to come, near and far.
+TEST(GaussSeidelSweeps, OldValuesThatLookLikeMissingOnes) {
+  test::Problem problem;
+  problem.n = 3000;
+  problem.elements = scattered(problem.n, 1, 10);
+  const Csr<double> A = problem.csr<double>();
+  const Dense<double> b = random_dense<double>(A.rows(), 2, 1);
+  Dense<double> x = random_dense<double>(A.rows(), 2, 2);
+  for (std::int64_t i = 5; i < A.rows(); i += 400) x(i, i % 2) = std::nan("1");
+  for (const SweepKind kind : kinds) {
+    const SweepOptions options{.kind = kind, .sweeps = 1, .omega = 1};
+    const Dense<double> expected = plain_sweeps(A, b, x, options);
+    EXPECT_GT(std::count_if(expected.data(), expected.data() + 6000, [](double v) { return v == v; }), 500);
+    for (const int threads : {2, 3}) {
+      expect_same_bits(parallel_sweeps(threads, A, b, x, options), expected);
+    }
+  }
+}
+
+TEST(GaussSeidelSweeps, RowsWithoutADiagonalKeepTheirX) {
+  std::vector<Triplet<double>> elements = scattered(300, 3, 9);
+  std::erase_if(elements, [](const auto& e) { return e.row == e.column && (e.row == 7 || e.row == 299); });
+  elements.push_back({120, 120, -2});  // makes a stored zero
+  test::Problem problem;
+  problem.n = 300;
+  problem.elements = elements;
+  const Csr<double> A = problem.csr<double>();
+  Dense<double> b = random_dense<double>(300, 2, 1);
+  const Dense<double> x = random_dense<double>(300, 2, 2);
+  check(A, 2, 1.2);
+  for (const SweepKind kind : kinds) {
+    for (const Device& device : {Device::serial(), Device::openmp(3)}) {
+      Dense<double> got = x;
+      const SweepReport report = GaussSeidel<double>(device).sweep(A, b, got, {.kind = kind, .sweeps = 3});
+      EXPECT_EQ(report.skipped_rows, 3);
+      EXPECT_EQ(report.first_skipped_row, 7);
+      for (const std::int64_t row : {7, 120, 299}) EXPECT_EQ(got(row, 1), x(row, 1));
+      EXPECT_NE(got(8, 0), x(8, 0));
+    }
+  }
+  Dense<double> got = x;
+  EXPECT_EQ(GaussSeidel<double>().sweep(A, b, got, {.sweeps = 0}).first_skipped_row, std::nullopt);
+  expect_same_bits(got, x);
+}
+
+TEST(GaussSeidelSweeps, Misuse) {
+  GaussSeidel<double> sweeper;
+  const Csr<double> A = convection_diffusion(3, 0).csr<double>();
+  const Csr<double> wide = Csr<double>::from_triplets(2, 3, {});
+  Dense<double> x(Device(), 9, 1);
+  Dense<double> two(Device(), 9, 2);
+  Dense<double> small(Device(), 2, 1);
+  EXPECT_THROW(sweeper.sweep(wide, small, small), DimensionMismatch);
+  EXPECT_THROW(sweeper.sweep(A, small, x), DimensionMismatch);
+  EXPECT_THROW(sweeper.sweep(A, x, two), DimensionMismatch);
+  for (const double omega : {0.0, 2.0, -1.0, std::nan("")}) {
+    EXPECT_THROW(sweeper.sweep(A, x, x, {.omega = omega}), BadOption);
+  }
+  EXPECT_THROW(sweeper.sweep(A, x, x, {.sweeps = -1}), BadOption);
+  EXPECT_ANY_THROW(GaussSeidel<double>{Device::cuda()});
+  EXPECT_THROW(static_cast<void>(make_solver<double>("gauss-seidel", Device::cuda())), NotBuilt);
+}
+
+TEST(GaussSeidelSweeps, RealMatrices) {
+  const std::string folder = ECHELON_SHARED_DATA_DIR;
+  int found = 0;
+  for (const char* name : {"/spd_fem/", "/unsym_cfd/", "/unsym_circuit/", "/indefinite/"}) {
+    if (!std::filesystem::exists(folder + name)) continue;
+    for (const auto& entry : std::filesystem::directory_iterator(folder + name)) {
+      if (entry.path().string().find(".mtx.gz") == std::string::npos || entry.file_size() > 400'000) continue;
+      SCOPED_TRACE(entry.path());
+      const Csr<double> A = read_matrix_market<double>(entry.path().string());
+      if (A.rows() != A.columns()) continue;
+      check(A, 1, 1);
+      ++found;
+    }
+  }
+  if (found == 0) GTEST_SKIP() << "no matrices in " << folder;
+}
+
+TEST(GaussSeidelRelaunch, TheSameBitsInAtMostAsManyLaunchesAsLevels) {
+  for (const Csr<double>& A :
+       {generate::poisson_2d<double>(40, 30), generate::gauss_seidel_seed<double>(20'000),
+        random_dominant(500, 80, false, 3).csr<double>()}) {
+    const Dense<double> b = random_dense<double>(A.rows(), 1, 1);
+    const Dense<double> x = random_dense<double>(A.rows(), 1, 2);
+    const Dense<double> expected = plain_sweeps(A, b, x, {});
+    const std::int64_t levels = analyze_dependencies<double>(A).forward.levels;
+    const auto run = [&]<class B>(B backend) {
+      gauss_seidel::RelaunchScratch<double> scratch(backend.device(), A.rows());
+      Dense<double> got = x;
+      const std::int64_t launches =
+          gauss_seidel::relaunch_sweep(backend, A, nullptr, b.data(), got.data(), scratch);
+      expect_same_bits(got, expected);
+      EXPECT_LE(launches, levels);
+      EXPECT_GE(launches, 1);
+    };
+    run(Serial(Device::serial()));
+    run(OpenMp(Device::openmp(3)));
+  }
+}
+
+TEST(Dependencies, OfMatricesWithKnownLevels) {
+  const auto grid = analyze_dependencies<double>(generate::poisson_2d<double>(7, 5));
+  for (const Dependencies& d : {grid.forward, grid.backward}) {
+    EXPECT_EQ(d.levels, 7 + 5 - 1);
+    EXPECT_EQ(d.launches, d.levels);
+    EXPECT_EQ(d.total, 6 * 5 + 7 * 4);
+    EXPECT_EQ(d.dependent_rows, 34);
+    EXPECT_EQ(d.most, 2);
+    EXPECT_EQ(d.largest_level, 5);
+    EXPECT_EQ(d.smallest_level, 1);
+    EXPECT_EQ(d.mean(35), 58.0 / 35);
+  }
+  test::Problem lower;  // an arrow whose shaft is the last row, and nothing above the diagonal
+  lower.n = 100;
+  for (std::int32_t i = 0; i < 100; ++i) {
+    lower.elements.push_back({i, i, 1});
+    if (i < 99) lower.elements.push_back({99, i, 1});
+  }
+  const auto arrow = analyze_dependencies<float>(lower.csr<float>());
+  EXPECT_EQ(arrow.forward.levels, 2);
+  EXPECT_EQ(arrow.forward.most, 99);
+  EXPECT_EQ(arrow.forward.largest_level, 99);
+  EXPECT_EQ(arrow.backward.levels, 1);
+  EXPECT_EQ(arrow.backward.smallest_level, 100);
+  EXPECT_EQ(analyze_dependencies<double>(Csr<double>()).forward.levels, 0);
+  EXPECT_EQ(analyze_dependencies<double>(lower.dense<double>()).forward.levels, 100) << "zeros are stored";
+  EXPECT_THROW(static_cast<void>(analyze_dependencies<double>(Csr<double>::from_triplets(2, 3, {}))),
+               DimensionMismatch);
+}
+
+TEST(GaussSeidelSolver, TheSameBitsAndCountsOnEveryHostDevice) {
+  const Csr<double> A = generate::poisson_3d<double>(30, 25, 22);
+  const Dense<double> b = random_dense<double>(A.rows(), 2, 1);
+  Dense<double> expected;
+  std::int64_t iterations = 0;
+  for (const Device& device : {Device::serial(), Device::openmp(3)}) {
+    Sor<double> sor(device, {.stop = {.rtol = 1e-2}, .omega = 1.8, .residual_every = 3});
+    sor.setup(A);
+    Dense<double> x(Device(), A.rows(), 2);
+    const Report report = sor.solve(b, x);
+    ASSERT_EQ(report.status, Status::converged) << report.message;
+    EXPECT_EQ(report.iterations % 3, 0);
+    if (iterations == 0) {
+      iterations = report.iterations;
+      expected = x;
+    }
+    EXPECT_EQ(report.iterations, iterations);
+    expect_same_bits(x, expected);
+  }
+}
+
+TEST(GaussSeidelSolver, DivergesAndSaysSo) {
+  // |spectral radius| > 1: row sums far from dominant.
+  const Csr<double> A = Csr<double>::from_triplets(2, 2, {{0, 0, 1}, {0, 1, 3}, {1, 0, 2}, {1, 1, 1}});
+  const Dense<double> b = random_dense<double>(2, 1, 1);
+  for (const char* method : {"gauss-seidel", "gauss-seidel-relaunch", "sor", "ssor"}) {
+    Solver<double> solver = make_solver<double>(method, Device::serial());
+    solver.setup(A);
+    Dense<double> x(Device(), 2, 1);
+    EXPECT_EQ(solver.solve(b, x).status, Status::diverged) << method;
+  }
+}
+
+TEST(GaussSeidelSolver, NamesAndCountsRowsWithoutADiagonal) {
+  const Csr<double> A = Csr<double>::from_triplets(3, 3, {{0, 0, 1}, {1, 0, 3}, {2, 1, 2}, {2, 2, 0}});
+  for (const char* method : {"gauss-seidel", "gauss-seidel-relaunch", "sor", "ssor"}) {
+    const Report report = make_solver<double>(method, Device::serial()).setup(A);
+    EXPECT_EQ(report.status, Status::breakdown);
+    EXPECT_EQ(report.row, 1);
+    EXPECT_NE(report.message.find("2 rows"), std::string::npos) << report.message;
+  }
+}
+
+/// z = M^-1 r is a symmetric sweep from zero, and (M^-1 r, s) = (r, M^-1 s).
+TEST(Ssor, IsASymmetricPreconditioner) {
+  const Csr<double> A = random_dominant(200, 5, true, 3).csr<double>();
+  for (const std::int64_t sweeps : {1, 3}) {
+    Ssor<double> ssor(Device::serial(), {.omega = 1.3, .sweeps = sweeps});
+    ssor.setup(A);
+    const auto apply = [&](const Dense<double>& r) {
+      Dense<double> z(Device(), 200, 1);
+      const SolverImplementation<double>& method = ssor.implementation();
+      method.apply(*method.make_workspace(), r.data(), z.data());
+      return z;
+    };
+    const Dense<double> r = random_dense<double>(200, 1, 1);
+    const Dense<double> s = random_dense<double>(200, 1, 2);
+    Dense<double> zero(Device(), 200, 1);
+    std::fill_n(zero.data(), 200, 0.0);
+    const Dense<double> z = apply(r);
+    expect_same_bits(
+        z, plain_sweeps(A, r, zero, {.kind = SweepKind::symmetric, .sweeps = sweeps, .omega = 1.3}));
+    EXPECT_NEAR(dot<double>(z, s), dot<double>(r, apply(s)), 1e-12);
+    EXPECT_GT(dot<double>(z, r), 0);
+  }
+}
+
+}  // namespace
+}  // namespace echelon
