@@ -12,7 +12,7 @@
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/libraries.cuh"
 #include "galerkin.hpp"
-#include "measure.cuh"
+#include "support/measure.cuh"
 
 #include <omp.h>
 

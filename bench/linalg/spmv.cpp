@@ -21,7 +21,7 @@
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
 #include "linalg/spmv/multiply.hpp"
-#include "measure.hpp"
+#include "support/measure.hpp"
 
 namespace ec = echelon;
 

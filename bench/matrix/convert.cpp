@@ -8,7 +8,7 @@
 // with 32-bit offsets; SciPy's tocsr, run by $PYTHON (default: python3) with convert_scipy.py, which lies
 // beside this file, has 32-bit offsets, too. Both use one core. Medians of 5 (SciPy: 3) runs.
 #include "coo_matrices.hpp"
-#include "measure.hpp"
+#include "support/measure.hpp"
 
 #include <echelon/echelon.hpp>
 

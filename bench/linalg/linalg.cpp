@@ -12,8 +12,8 @@
 // "plain" is the report's own serial loop; then come this library on one core, on two, and on all that OpenMP
 // offers; on a GPU with the operands there already (the mean of as many calls in a row as last a
 // millisecond); and on a GPU with the operands brought there, memory allocated, and the result fetched.
-#include "log_plot.hpp"
-#include "measure.hpp"
+#include "support/log_plot.hpp"
+#include "support/measure.hpp"
 
 #include <echelon/echelon.hpp>
 

@@ -3,7 +3,7 @@
 //   bench_plot_table WORD CURVES TITLE X Y < TABLES > PICTURE.svg
 // Every table below a heading with WORD in it is a panel: its first column goes to the right, the next CURVES
 // columns upwards. What is no number is left out.
-#include "log_plot.hpp"
+#include "support/log_plot.hpp"
 
 #include <fmt/format.h>
 

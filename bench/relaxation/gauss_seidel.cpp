@@ -32,9 +32,9 @@
 #endif
 
 #include "backend/openmp/openmp.hpp"
-#include "measure.hpp"
 #include "plain_sweep.hpp"
 #include "relaxation/gauss_seidel/relaunch.hpp"
+#include "support/measure.hpp"
 
 namespace ec = echelon;
 

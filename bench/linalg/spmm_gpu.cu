@@ -7,7 +7,7 @@
 // millisecond. cuSPARSE is given 32-bit row offsets, which move fewer bytes than ours, and prepares itself
 // first; the better of its two algorithms for the layout counts.
 #include "backend/cuda/libraries.cuh"
-#include "measure.cuh"
+#include "support/measure.cuh"
 
 #include <echelon/echelon.hpp>
 

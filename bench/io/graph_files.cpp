@@ -4,7 +4,7 @@
 // makes files of a random graph in FOLDER (default: /tmp) and prints a table in Markdown. Rates are MB of the
 // file by CPU second, which a busy machine disturbs less than wall time, and with two threads by second of
 // wall time.
-#include "measure.hpp"
+#include "support/measure.hpp"
 
 #include <echelon/io/edge_list.hpp>
 #include <echelon/io/metis.hpp>

@@ -8,7 +8,7 @@
 // values and cusparseXcoo2csr, after which places that occur several times are not summed.
 #include "backend/cuda/owned.cuh"
 #include "coo_matrices.hpp"
-#include "measure.cuh"
+#include "support/measure.cuh"
 
 #include <echelon/echelon.hpp>
 

@@ -16,7 +16,7 @@ int main() {
 #else
 
 #include "galerkin.hpp"
-#include "measure.hpp"
+#include "support/measure.hpp"
 
 #include <Eigen/SparseCore>
 #include <omp.h>

@@ -12,10 +12,10 @@
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/owned.cuh"
 #include "backend/serial/serial.hpp"
-#include "measure.cuh"
 #include "plain_sweep.hpp"
 #include "relaxation/gauss_seidel/relaunch.hpp"
 #include "relaxation/gauss_seidel/sweep.hpp"
+#include "support/measure.cuh"
 
 #include <echelon/echelon.hpp>
 

@@ -5,7 +5,7 @@
 // with getri (the inverse) and with getrs (a solve), with the same number of threads; and, on one thread at n
 // = 2000, the loop of the thesis that gauss-jordan-striped is taken from: down and up, one row at a time, a
 // quotient and a comparison with zero for every element.
-#include "measure.hpp"
+#include "support/measure.hpp"
 
 #include <echelon/echelon.hpp>
 

@@ -8,7 +8,7 @@
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/libraries.cuh"
 #include "linalg/spmv/multiply.hpp"
-#include "measure.cuh"
+#include "support/measure.cuh"
 
 #include <echelon/echelon.hpp>
 

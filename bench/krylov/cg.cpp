@@ -5,7 +5,7 @@
 // points (default: 256). Solves of 64 and of 192 iterations are timed, 7 of each; the difference of their
 // medians has neither set-up nor the final check of the answer in it. The bandwidth is that of a copy on a
 // GPU, of STREAM's triad on the host.
-#include "measure.hpp"
+#include "support/measure.hpp"
 
 #include <echelon/echelon.hpp>
 

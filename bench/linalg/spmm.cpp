@@ -4,7 +4,7 @@
 // prints a table in Markdown for the 7-point Laplacian on SIDE^3 points (default: 128, 2 million rows), with
 // one core and with all that OpenMP offers. Eigen's matrix is row-major with 32-bit offsets, and its vectors
 // are stored as ours; medians of 9 products.
-#include "measure.hpp"
+#include "support/measure.hpp"
 
 #include <echelon/echelon.hpp>
 

@@ -4,7 +4,7 @@
 // prints a table in Markdown for vectors of so many elements (default: 2^28). All results stay on the GPU.
 // Times are medians of 15 measurements, each the mean of as many operations in a row as last a millisecond.
 #include "backend/cuda/owned.cuh"
-#include "measure.cuh"
+#include "support/measure.cuh"
 
 #include <echelon/echelon.hpp>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "backend/cuda/check.cuh"
-#include "measure.hpp"
+#include "support/measure.hpp"
 
 #include <echelon/array.hpp>
 

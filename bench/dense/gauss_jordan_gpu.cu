@@ -17,9 +17,9 @@
 #include "dense/batched/batch.hpp"
 #include "dense/gauss_jordan/operations.hpp"
 #include "dense/panels/elimination.cuh"
-#include "measure.cuh"
 #include "solver/implementation.hpp"
 #include "solver/make.hpp"
+#include "support/measure.cuh"
 
 #include <echelon/echelon.hpp>
 

@@ -2,7 +2,7 @@
 /// The matrices whose products multigrid needs, for the benchmarks of sparse products.
 #pragma once
 
-#include "measure.hpp"
+#include "support/measure.hpp"
 
 #include <echelon/echelon.hpp>
 #include <echelon/sparse_product.hpp>
