@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Holds the source tree to its architecture (docs/architecture.md):
+
+  - files of src/ include only folders below their own, in the order of layers.txt, and no files include each other in
+    a circle;
+  - public headers include only public headers and the standard library, in the same order (headers.txt);
+  - the command-line tool and the examples include only public headers and their own files;
+  - a benchmark includes no other folder of bench/ than bench/support;
+  - no folder has more than 24 files.
+
+Each offending line is printed as FILE:LINE. Exceptions that are no longer needed are faults as well.
+
+Usage: check_structure.py SOURCE_DIRECTORY
+"""
+import re
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+
+CODE = {".hpp", ".cpp", ".cuh", ".cu"}
+MOST_FILES = 24
+SELF_CONTAINED = ["apps/echelon", "examples"]
+# Headers of the standard library have no suffix; of the system's, public headers use none.
+STANDARD = re.compile(r"[a-z_]+")
+
+HERE = Path(__file__).resolve().parent
+
+
+def table(path):
+    """Lines "key: word word" of a file, without comments, in order."""
+    rows = {}
+    for line in path.read_text().splitlines():
+        if line and not line.startswith("#"):
+            key, _, words = line.partition(":")
+            rows[key] = words.split()
+    return rows
+
+
+class Layers:
+    """The order of layers.txt: which layer a file belongs to and which layers it may include."""
+
+    def __init__(self, faults):
+        self.below = {}
+        for layer, direct in table(HERE / "layers.txt").items():
+            for lower in direct:
+                if lower not in self.below:
+                    faults.append(f"tests/structure/layers.txt: {layer} names {lower}, which no earlier line has")
+            self.below[layer] = {layer}.union(direct, *(self.below.get(lower, ()) for lower in direct))
+        self.headers = {}
+        for layer, names in table(HERE / "headers.txt").items():
+            if layer not in self.below:
+                faults.append(f"tests/structure/headers.txt: {layer} is not in layers.txt")
+            self.headers.update({f"echelon/{name}.hpp": layer for name in names})
+
+    def of_source(self, path):
+        """Layer of a path relative to src/: its own line, else that of its folder; None if there is neither."""
+        folder = path.parent.as_posix()
+        return str(path) if str(path) in self.below else folder if folder in self.below else None
+
+    def of_header(self, name):
+        """Layer of <echelon/...>; None for a header that no layer owns, which only methods include."""
+        return self.headers.get(name)
+
+    def allows(self, layer, included):
+        return included in self.below[layer]
+
+
+def includes(path):
+    """(line number, "<" or '"', name) of each #include."""
+    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+        found = re.match(r'\s*#\s*include\s*([<"])([^>"]+)[>"]', line)
+        if found:
+            yield number, found[1], found[2]
+
+
+def code_files(root, folder):
+    return sorted(path for path in (root / folder).rglob("*") if path.suffix in CODE)
+
+
+def resolve(root, path, name):
+    """File that `#include "name"` in `path` means; None if there is none."""
+    for base in (path.parent, root / "src", root / "tests", root / "bench", root / "apps/echelon"):
+        if (base / name).is_file():
+            return (base / name).resolve()
+    return None
+
+
+class Structure:
+    """All checks of one source tree; `faults` has a line for each finding."""
+
+    def __init__(self, root):
+        self.root = root.resolve()
+        self.faults = []
+        self.layers = Layers(self.faults)
+        self.exceptions = table(HERE / "exceptions.txt")
+        self.used = set()
+
+    def fault(self, path, line, message):
+        self.faults.append(f"{path.relative_to(self.root)}:{line}: {message}")
+
+    def excepted(self, kind, what):
+        """Whether exceptions.txt lists it."""
+        if what in self.exceptions.get(kind, []):
+            self.used.add((kind, what))
+            return True
+        return False
+
+    def check_arrow(self, path, line, layer, included):
+        if self.layers.allows(layer, included) or self.excepted("arrows", f"{layer}>{included}"):
+            return
+        self.fault(path, line, f"{layer} may not include {included} (tests/structure/layers.txt)")
+
+    def check_sources(self):
+        source = self.root / "src"
+        for path in code_files(self.root, "src"):
+            layer = self.layers.of_source(path.relative_to(source))
+            if layer is None:
+                self.fault(path, 1, "its folder is not in tests/structure/layers.txt")
+                continue
+            for line, quote, name in includes(path):
+                if quote == "<":
+                    included = self.layers.of_header(name)
+                    if included is not None:
+                        self.check_arrow(path, line, layer, included)
+                    continue
+                target = resolve(self.root, path, name)
+                if target is None or source not in target.parents:
+                    self.fault(path, line, f"{name} is not in src/")
+                    continue
+                included = self.layers.of_source(target.relative_to(source))
+                if included is not None:
+                    self.check_arrow(path, line, layer, included)
+
+    def check_public_headers(self):
+        include = self.root / "include"
+        for path in code_files(self.root, "include"):
+            name = path.relative_to(include).as_posix()
+            layer = self.layers.of_header(name)
+            for line, quote, included in includes(path):
+                if quote == '"' or not (STANDARD.fullmatch(included) or included.startswith("echelon/")):
+                    self.fault(path, line, f"public headers include public and standard headers only, not {included}")
+                lower = self.layers.of_header(included)
+                if name != "echelon/echelon.hpp" and layer is not None and lower is not None:
+                    self.check_arrow(path, line, layer, lower)
+
+    def check_self_contained(self):
+        """The tool and the examples use the library as a user does."""
+        for folder in SELF_CONTAINED:
+            base = self.root / folder
+            for path in code_files(self.root, folder):
+                for line, quote, name in includes(path):
+                    target = resolve(self.root, path, name) if quote == '"' else None
+                    private = quote == '"' and (target is None or base not in target.parents)
+                    if private and not self.excepted(folder, name):
+                        self.fault(path, line, f"{folder} includes public headers and its own files only, not {name}")
+
+    def check_benchmarks(self):
+        bench = self.root / "bench"
+        for path in code_files(self.root, "bench"):
+            for line, quote, name in includes(path):
+                target = resolve(self.root, path, name) if quote == '"' else None
+                if target is None or bench not in target.parents:
+                    continue
+                if target.parent not in (path.parent, bench / "support"):
+                    self.fault(path, line, f"a benchmark includes its own folder and bench/support, not {name}")
+
+    def check_circles(self):
+        """Files that include each other; #pragma once would hide it."""
+        graph = defaultdict(list)
+        for folder in ("src", "include", "apps", "tests", "bench"):
+            for path in code_files(self.root, folder):
+                for line, quote, name in includes(path):
+                    target = resolve(self.root, path, name)
+                    if quote == "<" and name.startswith("echelon/"):
+                        target = self.root / "include" / name
+                    if target is not None and target.is_file():
+                        graph[path].append((line, target))
+        done, open_files = set(), set()
+
+        def visit(path):
+            open_files.add(path)
+            for line, target in graph[path]:
+                if target in open_files:
+                    self.fault(path, line, f"circle: {target.relative_to(self.root)} includes this file")
+                elif target not in done:
+                    visit(target)
+            open_files.remove(path)
+            done.add(path)
+
+        for path in list(graph):
+            if path not in done:
+                visit(path)
+
+    def check_folder_sizes(self):
+        for folder in ("src", "include", "apps", "tests/unit", "bench"):
+            counts = Counter(path.parent for path in code_files(self.root, folder))
+            for place, count in sorted(counts.items()):
+                name = place.relative_to(self.root).as_posix()
+                if count > MOST_FILES and not self.excepted("large-folders", name):
+                    self.faults.append(f"{name}: {count} files, more than {MOST_FILES}: divide it")
+
+    def check_exceptions(self):
+        for kind, names in self.exceptions.items():
+            for name in names:
+                if (kind, name) not in self.used:
+                    self.faults.append(f"tests/structure/exceptions.txt: {kind}: {name} is not needed any more")
+
+    def check(self):
+        self.check_sources()
+        self.check_public_headers()
+        self.check_self_contained()
+        self.check_benchmarks()
+        self.check_circles()
+        self.check_folder_sizes()
+        self.check_exceptions()
+        return self.faults
+
+
+def main():
+    root = Path(sys.argv[1])
+    faults = Structure(root).check()
+    count = sum(len(code_files(root, folder)) for folder in ("src", "include", "apps", "bench", "examples"))
+    print("\n".join(faults) or f"{count} files are in order")
+    sys.exit(1 if faults else 0)
+
+
+if __name__ == "__main__":
+    main()
