@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Any format by one name: which format a file has, and what cannot be written.
-#include "unit/file_support.hpp"
+#include "unit/io/file_support.hpp"
 
 #include <echelon/io/npy.hpp>
 

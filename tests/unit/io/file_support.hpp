@@ -3,7 +3,7 @@
 #pragma once
 
 #include "io/sources.hpp"
-#include "unit/matrix_market_support.hpp"
+#include "unit/io/matrix_market_support.hpp"
 
 #include <echelon/error.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/fortran_format.hpp"
 #include "io/text_numbers.hpp"
-#include "unit/file_support.hpp"
+#include "unit/io/file_support.hpp"
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every malformed file ends in one ParseError at the right line and column, whatever the threads.
-#include "unit/matrix_market_support.hpp"
+#include "unit/io/matrix_market_support.hpp"
 
 #include <echelon/error.hpp>
 

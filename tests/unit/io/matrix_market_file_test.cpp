@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files: writing and reading back, gzip, pipes, and matrices of the shared collection.
-#include "unit/matrix_market_support.hpp"
+#include "unit/io/matrix_market_support.hpp"
 
 #include <echelon/error.hpp>
 

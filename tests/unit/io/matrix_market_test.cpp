@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What well-formed Matrix Market text means, against a reader that is as plain as can be.
-#include "unit/matrix_market_support.hpp"
+#include "unit/io/matrix_market_support.hpp"
 
 #include <iomanip>
 #include <limits>

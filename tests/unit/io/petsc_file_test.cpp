@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "unit/file_support.hpp"
+#include "unit/io/file_support.hpp"
 
 namespace echelon {
 namespace {
