@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "commands.hpp"
-#include "failure.hpp"
-#include "option_words.hpp"
+#include "arguments/method_options.hpp"
+#include "commands/commands.hpp"
+#include "output/failure.hpp"
 #include "support/text.hpp"
-#include "terminal.hpp"
+#include "terminal/terminal.hpp"
 
 #include <echelon/device.hpp>
 #include <echelon/error.hpp>

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "arguments/command_line.hpp"
+
+#include "support/text.hpp"
+#include "terminal/terminal.hpp"
+
+#include <echelon/error.hpp>
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <system_error>
+#include <vector>
+
+namespace echelon::tool {
+
+namespace {
+
+[[noreturn]] void throw_unknown(const CLI::App& app, const std::string& word) {
+  if (!word.starts_with('-') || word == "-") {
+    throw BadOption(word, fmt::format("'{}' is one argument too many", word));
+  }
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  const std::string name = word.substr(0, word.find('='));
+  throw BadOption(name, fmt::format("{} has no option '{}'", app.get_name(), name), nearest(name, names));
+}
+
+template <class Number>
+Number parse_number(const std::string& option, const std::string& text, Number most,
+                    const std::string& what) {
+  Number value{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !(value >= 0 && value <= most)) {
+    throw BadOption(option, fmt::format("{} takes {}, not '{}'", option, what, text));
+  }
+  return value;
+}
+
+}  // namespace
+
+void set_style(CLI::App& app) {
+  app.set_help_flag("-h,--help", "print this help");
+  app.get_formatter()->column_width(32);
+  app.get_formatter()->label("OPTIONS", "OPTION...");
+}
+
+bool parse(CLI::App& app, const Arguments& arguments) {
+  try {
+    app.parse(Arguments(arguments.rbegin(), arguments.rend()));  // CLI11 takes them from the back
+  } catch (const CLI::CallForHelp&) {
+    print_result(app.help());
+    return false;
+  } catch (const CLI::ExtrasError&) {
+    throw_unknown(app, app.remaining().front());
+  } catch (const CLI::ArgumentMismatch& e) {
+    const std::string text = e.what();  // "--method: At Most 1 required but received 2"
+    const std::string name = text.substr(0, text.find(':'));
+    throw BadOption(name, fmt::format("{} takes one value: it was given none, or several", name));
+  } catch (const CLI::ParseError& e) {
+    throw BadOption("", fmt::format("{} ('{} --help' tells more)", e.what(), app.get_name()));
+  }
+  return true;
+}
+
+double number(const std::string& option, const std::string& text, double most) {
+  const std::string bound =
+      std::isfinite(most) ? fmt::format("a number from 0 to {}", most) : "a number from 0";
+  return parse_number(option, text, most, bound);
+}
+
+std::int64_t whole_number(const std::string& option, const std::string& text) {
+  return parse_number(option, text, std::numeric_limits<std::int64_t>::max(), "a whole number from 0");
+}
+
+}  // namespace echelon::tool

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "arguments/input.hpp"
+
+#include "support/text.hpp"
+
+#include <echelon/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace echelon::tool {
+
+namespace {
+
+/// The place of `word` among `names`. Throws BadOption.
+std::size_t choose_word(const std::string& option, const std::string& word,
+                        const std::vector<std::string>& names) {
+  const auto found = std::find(names.begin(), names.end(), word);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  throw BadOption(option, fmt::format("{} takes {}, not '{}'", option, fmt::join(names, ", "), word),
+                  nearest(word, names));
+}
+
+Numbering parse_numbering(const std::string& word) {
+  constexpr std::array numberings = {Numbering::compact, Numbering::zero_based, Numbering::one_based};
+  return numberings.at(choose_word("--numbering", word, {"compact", "zero", "one"}));
+}
+
+}  // namespace
+
+void add_input_options(CLI::App& app, InputOptions& options) {
+  const std::string group = "How the matrix is read";
+  app.add_option_function<std::string>(
+         "--from", [&](const std::string& name) { options.file.format = parse_file_format(name); },
+         "its format, where content and name do not tell: " +
+             fmt::format("{}", fmt::join(file_format_names(), ", ")))
+      ->type_name("FORMAT")
+      ->group(group);
+  app.add_option_function<std::string>(
+         "--as",
+         [&](const std::string& word) {
+           choose_word("--as", word, {"laplacian", "adjacency"});
+           options.as = word;
+         },
+         "laplacian: that of the graph whose adjacency matrix was read; adjacency: the magnitudes off the "
+         "diagonal")
+      ->type_name("KIND")
+      ->group(group);
+  app.add_flag("--symmetrise", options.laplacian.symmetrise, "a Laplacian of (A + A^T) / 2")->group(group);
+  app.add_flag("--negative-weights", options.laplacian.negative_weights, "allow them in a Laplacian")
+      ->group(group);
+  app.add_flag("--directed", options.file.edge_list.directed,
+               "a line of an edge list is one element, not two")
+      ->group(group);
+  app.add_option_function<std::string>(
+         "--numbering",
+         [&](const std::string& word) { options.file.edge_list.numbering = parse_numbering(word); },
+         "of an edge list's vertices: compact (default) takes any numbers; zero, one: they are rows")
+      ->type_name("KIND")
+      ->group(group);
+}
+
+template <class T>
+MatrixFile<T> read_input(const std::string& path, const InputOptions& options) {
+  MatrixFile<T> file = read_matrix_file<T>(path, options.file);
+  if (options.as.empty()) return file;
+  const Csr<T> matrix = std::holds_alternative<Csr<T>>(file.matrix) ? std::get<Csr<T>>(std::move(file.matrix))
+                                                                    : to_csr(MatrixRef<T>(file.matrix));
+  file.matrix = options.as == "laplacian" ? laplacian(matrix, options.laplacian) : adjacency(matrix);
+  return file;
+}
+
+template MatrixFile<float> read_input(const std::string&, const InputOptions&);
+template MatrixFile<double> read_input(const std::string&, const InputOptions&);
+
+}  // namespace echelon::tool

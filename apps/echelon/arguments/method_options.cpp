@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "arguments/method_options.hpp"
+
+#include "support/text.hpp"
+#include "terminal/terminal.hpp"
+
+#include <echelon/error.hpp>
+
+#include <fmt/format.h>
+
+namespace echelon::tool {
+
+void add_parameter(Options& options, const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0) {
+    throw BadOption("parameter", fmt::format("-p takes key=value, not '{}'", text));
+  }
+  options.set(text.substr(0, equals), text.substr(equals + 1));
+}
+
+void check_precision(const std::string& precision) {
+  if (precision == "double" || precision == "float") return;
+  throw BadOption("--precision", fmt::format("there is no precision '{}': it is double or float", precision),
+                  nearest(precision, {"double", "float"}));
+}
+
+Json options_json(const std::vector<OptionInfo>& options) {
+  Json list = Json::array();
+  for (const OptionInfo& option : options) {
+    list.push_back({{"name", option.name},
+                    {"type", option.type},
+                    {"default", option.fallback},
+                    {"allowed", option.allowed},
+                    {"help", option.help}});
+  }
+  return list;
+}
+
+std::string options_text(const std::vector<OptionInfo>& options) {
+  std::vector<Row> rows;
+  for (const OptionInfo& option : options) {
+    std::string value = option.type;
+    if (!option.allowed.empty()) value += ": " + option.allowed;
+    if (!option.fallback.empty()) value += "; default " + option.fallback;
+    rows.emplace_back(option.name, value);
+    rows.emplace_back("", option.help);
+  }
+  return aligned(rows);
+}
+
+std::optional<std::string> asked_about(std::string_view prefix, const std::vector<std::string>& words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    std::string topic;
+    if (words[i] == "--help" && i + 1 < words.size()) topic = words[i + 1];
+    if (words[i].starts_with("--help=")) topic = words[i].substr(7);
+    if (topic.starts_with(prefix) && topic.substr(prefix.size()).starts_with(':')) {
+      return topic.substr(prefix.size() + 1);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace echelon::tool

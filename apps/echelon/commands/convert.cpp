@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "arguments/command_line.hpp"
+#include "arguments/input.hpp"
+#include "arguments/method_options.hpp"
+#include "output/files.hpp"
+#include "output/json.hpp"
+#include "support/text.hpp"
+#include "terminal/progress_line.hpp"
+#include "terminal/terminal.hpp"
+
+#include <echelon/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon::tool {
+
+namespace {
+
+struct Conversion {
+  std::string from;
+  std::string to;
+  InputOptions input;
+  WriteFileOptions output;
+  std::string precision = "double";
+  std::string labels;
+  std::string right_hand_sides;
+  bool sparse = false;
+  bool dense = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+struct ConversionFindings {
+  FileInfo file;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t nonzeros = 0;
+  bool sparse = true;
+  std::int64_t right_hand_sides = 0;  ///< that the file held
+  std::int64_t lost_vertices = 0;     ///< without an edge, in an edge list
+  double read_seconds = 0;
+  double write_seconds = 0;
+};
+
+void add_options(CLI::App& app, Conversion& conversion) {
+  app.add_option("IN", conversion.from, matrix_file_help)->required()->type_name("FILE");
+  app.add_option("OUT", conversion.to, "the file to write; gzip when it ends in .gz")
+      ->required()
+      ->type_name("FILE");
+  app.add_option_function<std::string>(
+         "--to", [&](const std::string& name) { conversion.output.format = parse_file_format(name); },
+         "the format of OUT, where its name does not tell")
+      ->type_name("FORMAT");
+  app.add_option("--precision", conversion.precision, "double (default) or float")->type_name("TYPE");
+  auto* const sparse = app.add_flag("--sparse", conversion.sparse, "store the elements that are not zero");
+  app.add_flag("--dense", conversion.dense, "store all elements")->excludes(sparse);
+  app.add_option_function<std::string>(
+         "--dense-limit",
+         [&](const std::string& text) {
+           constexpr double most_gib = 1 << 20;
+           conversion.output.dense_limit =
+               static_cast<std::size_t>(number("--dense-limit", text, most_gib) * (1 << 30));
+         },
+         "the most that a sparse matrix may take when it is stored dense; default 1")
+      ->type_name("GIB");
+  app.add_option("--index-bits", conversion.output.petsc.index_bits, "32 (default) or 64, of a PETSc file")
+      ->type_name("BITS");
+  app.add_option("--labels", conversion.labels,
+                 "write the numbers that an edge list's vertices had here, one a line")
+      ->type_name("FILE");
+  app.add_option("--rhs", conversion.right_hand_sides, "write the right-hand sides that IN holds here")
+      ->type_name("FILE");
+  app.add_flag("--json", conversion.json, "the summary as one line of JSON");
+  app.add_flag("--quiet", conversion.quiet, "no summary, no progress, no notes");
+  add_input_options(app, conversion.input);
+}
+
+/// What can be wrong without the matrix being known.
+void check_early(Conversion& conversion) {
+  WriteFileOptions& output = conversion.output;
+  if (output.format == FileFormat::automatic) {
+    const auto format = file_format_of_name(conversion.to);
+    if (!format) {
+      throw BadOption("--to", fmt::format("the name '{}' does not tell its format: say --to {}",
+                                          conversion.to, fmt::join(file_format_names(), "|")));
+    }
+    output.format = *format;
+  }
+  if (output.format == FileFormat::harwell_boeing) {
+    throw BadOption("--to", "Harwell-Boeing files are only read: write another format");
+  }
+  if (output.petsc.index_bits != 32 && output.petsc.index_bits != 64) {
+    throw BadOption("--index-bits",
+                    fmt::format("--index-bits takes 32 or 64, not {}", output.petsc.index_bits));
+  }
+  output.directed = conversion.input.file.edge_list.directed;
+  check_writable(conversion.to);
+  check_writable(conversion.labels);
+  check_writable(conversion.right_hand_sides);
+}
+
+template <class T>
+Matrix<T> in_storage(Matrix<T> matrix, const Conversion& conversion) {
+  const MatrixRef<T> A(matrix);
+  if (conversion.sparse && !A.is_sparse()) return to_csr(A);
+  if (!conversion.dense || !A.is_sparse()) return matrix;
+  const double bytes = static_cast<double>(A.rows()) * static_cast<double>(A.columns()) * sizeof(T);
+  if (bytes > static_cast<double>(conversion.output.dense_limit)) {
+    throw InvalidMatrix(fmt::format(
+        "{}: a {} by {} matrix takes {:.3g} GiB when it is stored dense; the limit is {}", conversion.from,
+        A.rows(), A.columns(), bytes / (1 << 30), byte_count(conversion.output.dense_limit)));
+  }
+  return to_dense(A);
+}
+
+/// Vertices that no element speaks of.
+template <class T>
+std::int64_t vertices_without_edge(const MatrixRef<T>& matrix) {
+  const Csr<T> A = to_csr(matrix);
+  std::vector<bool> has_edge(static_cast<std::size_t>(std::max(A.rows(), A.columns())));
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    if (A.row_offsets()[i + 1] > A.row_offsets()[i]) has_edge[static_cast<std::size_t>(i)] = true;
+  }
+  for (const std::int32_t column : A.column_indices().span())
+    has_edge[static_cast<std::size_t>(column)] = true;
+  return std::count(has_edge.begin(), has_edge.end(), false);
+}
+
+void write_labels(const std::string& path, const std::vector<std::int64_t>& labels) {
+  std::string text;
+  for (const std::int64_t label : labels) text += fmt::format("{}\n", label);
+  write_text(path, text);
+}
+
+template <class T>
+void write_extras(const Conversion& conversion, const MatrixFile<T>& file) {
+  if (!conversion.labels.empty()) {
+    if (file.info.format != FileFormat::edge_list) {
+      throw BadOption("--labels",
+                      fmt::format("{} is no edge list, so its vertices have no labels", conversion.from));
+    }
+    write_labels(conversion.labels, file.labels);
+  }
+  if (!conversion.right_hand_sides.empty()) {
+    if (file.right_hand_sides.columns() == 0) {
+      throw BadOption("--rhs", fmt::format("{} holds no right-hand sides", conversion.from));
+    }
+    write_matrix<T>(conversion.right_hand_sides, file.right_hand_sides);
+  }
+}
+
+template <class T>
+ConversionFindings convert_in(Conversion conversion, PetscScalar petsc_scalar) {
+  ConversionFindings found;
+  ProgressLine progress(conversion.quiet);
+  progress.say("reading " + conversion.from);
+  const Stopwatch reading;
+  MatrixFile<T> file = read_input<T>(conversion.from, conversion.input);
+  found.read_seconds = reading.seconds();
+  file.matrix = in_storage<T>(std::move(file.matrix), conversion);
+  const MatrixRef<T> A(file.matrix);
+  found.file = file.info;
+  found.rows = A.rows();
+  found.columns = A.columns();
+  found.nonzeros = A.nonzeros();
+  found.sparse = A.is_sparse();
+  found.right_hand_sides = file.right_hand_sides.columns();
+
+  progress.say("writing " + conversion.to);
+  const Stopwatch writing;
+  conversion.output.labels = file.labels;
+  conversion.output.petsc.scalar = petsc_scalar;
+  write_extras(conversion, file);
+  try {
+    write_matrix<T>(conversion.to, A, conversion.output);
+  } catch (const InvalidMatrix& e) {
+    throw InvalidMatrix(fmt::format("{} cannot be written as {}: {}", conversion.from,
+                                    to_string(conversion.output.format), e.what()));
+  }
+  if (conversion.output.format == FileFormat::edge_list) found.lost_vertices = vertices_without_edge(A);
+  found.write_seconds = writing.seconds();
+  return found;
+}
+
+ConversionFindings convert(const Conversion& conversion) {
+  check_precision(conversion.precision);
+  if (conversion.precision == "float") return convert_in<float>(conversion, PetscScalar::real32);
+  return convert_in<double>(conversion, PetscScalar::real64);
+}
+
+void print_notes(const Conversion& conversion, const ConversionFindings& found) {
+  if (found.right_hand_sides > 0 && conversion.right_hand_sides.empty()) {
+    print_note(fmt::format("{} holds {} right-hand sides too, which --rhs FILE would write", conversion.from,
+                           grouped(found.right_hand_sides)));
+  }
+  if (found.lost_vertices > 0) {
+    print_note(fmt::format("{} vertices have no edge and leave no trace in an edge list",
+                           grouped(found.lost_vertices)));
+  }
+}
+
+std::string convert_text(const Conversion& conversion, const ConversionFindings& found) {
+  return fmt::format("{} ({}) -> {} ({}): {} x {}, {} {}{}\n", conversion.from, to_string(found.file.format),
+                     conversion.to, to_string(conversion.output.format), grouped(found.rows),
+                     grouped(found.columns), grouped(found.nonzeros), found.sparse ? "nonzeros" : "elements",
+                     conversion.input.as.empty() ? "" : ", " + conversion.input.as);
+}
+
+Json convert_json(const Conversion& conversion, const ConversionFindings& found) {
+  return {{"input",
+           {{"file", conversion.from},
+            {"file_format", to_string(found.file.format)},
+            {"format", found.file.coordinate ? "coordinate" : "array"},
+            {"field", found.file.field},
+            {"symmetry", found.file.symmetry},
+            {"rows", found.file.rows},
+            {"columns", found.file.columns},
+            {"stored_entries", found.file.stored_entries},
+            {"duplicate_entries", found.file.duplicate_entries},
+            {"right_hand_sides", found.right_hand_sides}}},
+          {"output", {{"file", conversion.to}, {"file_format", to_string(conversion.output.format)}}},
+          {"as", conversion.input.as.empty() ? Json(nullptr) : Json(conversion.input.as)},
+          {"precision", conversion.precision},
+          {"rows", found.rows},
+          {"columns", found.columns},
+          {"nonzeros", found.nonzeros},
+          {"sparse", found.sparse},
+          {"lost_vertices", found.lost_vertices},
+          {"read_seconds", found.read_seconds},
+          {"write_seconds", found.write_seconds}};
+}
+
+}  // namespace
+
+ExitCode run_convert(const Arguments& arguments) {
+  Conversion conversion;
+  CLI::App app("Reads a matrix or graph in one format and writes it in another.", "echelon convert");
+  set_style(app);
+  add_options(app, conversion);
+  app.footer("Example: echelon convert web.edges.gz web.mtx --as laplacian");
+  if (!parse(app, arguments)) return exit_solved;
+  check_early(conversion);
+  const ConversionFindings found = convert(conversion);
+  if (!conversion.quiet) print_notes(conversion, found);
+  if (conversion.json) {
+    print_json(convert_json(conversion, found));
+  } else if (!conversion.quiet) {
+    print_result(convert_text(conversion, found));
+  }
+  return exit_solved;
+}
+
+}  // namespace echelon::tool

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/elimination.hpp"
+
+#include "output/files.hpp"
+#include "support/text.hpp"
+#include "terminal/progress_line.hpp"
+
+#include <echelon/io/matrix_market.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace echelon::tool {
+
+namespace {
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+std::string or_none(const std::optional<double>& value) {
+  return value ? short_number(*value) : "none";
+}
+
+std::string size_words(const FileInfo& info) {
+  return fmt::format("{} x {}", grouped(info.rows), grouped(info.columns));
+}
+
+/// Before anything as large is asked for.
+template <class T>
+void check_size(const EliminationRequest& request, const MatrixFile<T>& file) {
+  const double bytes =
+      static_cast<double>(file.info.rows) * static_cast<double>(file.info.columns) * sizeof(T);
+  const std::size_t available = memory(request.device).available;
+  constexpr double usable = 0.8;
+  if (available == 0 || bytes <= usable * static_cast<double>(available)) return;
+  throw OutOfMemory(fmt::format("{} for {} ({}) as a dense matrix, which elimination works on",
+                                request.device.name(), request.matrix, size_words(file.info)),
+                    static_cast<std::size_t>(std::min(bytes, 1e18)), available);
+}
+
+}  // namespace
+
+void add_elimination_options(CLI::App& app, EliminationRequest& request) {
+  app.add_option("A", request.matrix, matrix_file_help)->required()->type_name("FILE");
+  app.add_option_function<std::string>(
+         "--device",
+         [&](const std::string& name) {
+           if (name != "auto") request.device = Device::parse(name);
+         },
+         "auto (default: all cores), serial, openmp, openmp:THREADS, cuda or cuda:GPU")
+      ->type_name("DEVICE");
+  app.add_option_function<std::string>(
+         "--tolerance",
+         [&](const std::string& text) { request.options.tolerance = number("--tolerance", text, 1); },
+         "a column is dependent when its pivot is at most so many ||A||_inf; default 4 sqrt(max(m, n)) eps")
+      ->type_name("X");
+  app.add_option("--precision", request.precision, "double (default) or float")->type_name("TYPE");
+  app.add_flag("--json", request.json, "the report as one line of JSON");
+  app.add_flag("--quiet", request.quiet, "no progress");
+  add_input_options(app, request.input);
+}
+
+void check_early(const EliminationRequest& request) {
+  in_precision(request.precision,
+               [&]<class T>() { static_cast<void>(GaussJordan<T>(request.device, request.options)); });
+  check_dense_output("--output", request.output);
+}
+
+void check_dense_output(const std::string& option, const std::string& path) {
+  const FileFormat format = output_format(path);
+  if (format != FileFormat::matrix_market && format != FileFormat::npy && format != FileFormat::petsc) {
+    throw BadOption(option, fmt::format("{} cannot be written as {}: only as matrix-market, npy or petsc",
+                                        option, to_string(format)));
+  }
+  check_writable(path);
+}
+
+template <class T>
+void write_dense(const std::string& path, const Dense<T>& matrix, const std::string& comment) {
+  if (output_format(path) == FileFormat::matrix_market) {
+    write_matrix_market<T>(path, matrix, comment);
+  } else {
+    write_matrix<T>(path, matrix);
+  }
+}
+
+template void write_dense(const std::string&, const Dense<float>&, const std::string&);
+template void write_dense(const std::string&, const Dense<double>&, const std::string&);
+
+template <class T>
+DenseFile<T> read_dense(const EliminationRequest& request) {
+  const Stopwatch reading;
+  MatrixFile<T> file = read_input<T>(request.matrix, request.input);
+  DenseFile<T> result{file.info, {}, 0};
+  if (auto* const dense = std::get_if<Dense<T>>(&file.matrix)) {
+    result.matrix = std::move(*dense);
+  } else {
+    check_size(request, file);
+    result.matrix = to_dense(MatrixRef<T>(file.matrix));
+  }
+  if (!request.device.on_host()) result.matrix = result.matrix.to(request.device);
+  result.read_seconds = reading.seconds();
+  return result;
+}
+
+template DenseFile<float> read_dense(const EliminationRequest&);
+template DenseFile<double> read_dense(const EliminationRequest&);
+
+Json elimination_json(const EliminationRequest& request, const FileInfo& info, const Report& report) {
+  return {{"status", to_string(report.status)},
+          {"exit_code", int{exit_code(report.status)}},
+          {"method", report.method},
+          {"device", report.device.name()},
+          {"hardware", hardware(report.device)},
+          {"precision", request.precision},
+          {"message", report.message},
+          {"warnings", report.warnings},
+          {"row", or_null(report.row)},
+          {"column", or_null(report.column)},
+          {"file", request.matrix},
+          {"rows", info.rows},
+          {"columns", info.columns},
+          {"reciprocal_condition", or_null(report.reciprocal_condition)},
+          {"seconds", report.setup_seconds},
+          {"bytes", report.bytes}};
+}
+
+Json rank_json(const RankFacts& facts) {
+  return {{"rank", facts.rank},
+          {"tolerance", facts.tolerance},
+          {"smallest_accepted_pivot", or_null(facts.smallest_accepted_pivot)},
+          {"largest_rejected_pivot", or_null(facts.largest_rejected_pivot)},
+          {"gap", facts.gap()},
+          {"distance_to_lower_rank", or_null(facts.distance_to_lower_rank)},
+          {"doubtful", facts.doubtful}};
+}
+
+std::vector<Row> elimination_rows(const EliminationRequest& request, const FileInfo& info,
+                                  const Report& report) {
+  std::vector<Row> rows;
+  if (!report.message.empty()) rows.emplace_back("because", report.message);
+  rows.emplace_back("matrix", fmt::format("{}: {}", request.matrix, size_words(info)));
+  rows.emplace_back("device", fmt::format("{} ({}), in {}", report.device.name(), hardware(report.device),
+                                          request.precision));
+  rows.emplace_back("time", duration(report.setup_seconds));
+  return rows;
+}
+
+std::vector<Row> rank_rows(const RankFacts& facts) {
+  const std::string gap = std::isfinite(facts.gap()) ? short_number(facts.gap()) : "infinite";
+  std::vector<Row> rows = {{"pivots", fmt::format("smallest accepted {}, largest rejected {}: gap {}",
+                                                  or_none(facts.smallest_accepted_pivot),
+                                                  or_none(facts.largest_rejected_pivot), gap)},
+                           {"tolerance", short_number(facts.tolerance)},
+                           {"distance to lower rank", or_none(facts.distance_to_lower_rank)}};
+  if (facts.doubtful) {
+    rows.emplace_back("doubtful", paint("another tolerance could give another rank", Colour::yellow, stdout));
+  }
+  return rows;
+}
+
+std::string rank_verdict(const RankFacts& facts, const FileInfo& info) {
+  const std::int64_t full = std::min(info.rows, info.columns);
+  const std::string words = facts.rank == full
+                                ? fmt::format("Rank {}, full", grouped(full))
+                                : fmt::format("Rank {} of at most {}", grouped(facts.rank), grouped(full));
+  return paint(words + (facts.doubtful ? ", doubtful" : ""), facts.doubtful ? Colour::yellow : Colour::green,
+               stdout) +
+         "\n";
+}
+
+}  // namespace echelon::tool

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "arguments/command_line.hpp"
+#include "arguments/method_options.hpp"
+#include "output/files.hpp"
+#include "output/json.hpp"
+#include "support/text.hpp"
+#include "terminal/progress_line.hpp"
+#include "terminal/terminal.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/generate.hpp>
+#include <echelon/io/files.hpp>
+#include <echelon/io/matrix_market.hpp>
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace echelon::tool {
+
+namespace {
+
+struct Request {
+  std::string name;
+  std::string output;
+  std::string precision = "double";
+  std::optional<std::string> rows;
+  std::optional<std::string> seed;
+  std::vector<std::string> parameters;
+  bool list = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+/// What was made and written.
+struct Outcome {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t nonzeros = 0;
+  bool sparse = false;
+  std::size_t bytes = 0;
+  double generate_seconds = 0;
+  double write_seconds = 0;
+};
+
+Options options_of(const Request& request, const Generator& generator) {
+  Options options;
+  if (request.rows) options = generator.for_rows(whole_number("--rows", *request.rows));
+  if (request.seed) {
+    if (!generator.is_random()) {
+      throw BadOption("--seed", fmt::format("nothing about generator '{}' is random", generator.name));
+    }
+    options.set("seed", whole_number("--seed", *request.seed));
+  }
+  for (const std::string& parameter : request.parameters) add_parameter(options, parameter);
+  return options;
+}
+
+/// The command that makes the same matrix again, for the file to tell.
+std::string provenance(const Generator& generator, const Options& options, const std::string& precision) {
+  std::string text = fmt::format("echelon {}: generate {}", ECHELON_VERSION, generator.name);
+  if (precision != "double") text += " --precision " + precision;
+  for (const auto& [name, value] : options.entries()) {
+    text += fmt::format(" -p {}={}", name,
+                        std::visit([](const auto& held) { return fmt::format("{}", held); }, value.get()));
+  }
+  return text;
+}
+
+template <class T>
+Outcome make_and_write(const Request& request, const Generator& generator, const Options& options,
+                       ProgressLine& progress) {
+  Outcome outcome;
+  progress.say("generating " + generator.name);
+  const Stopwatch generating;
+  const Matrix<T> matrix = make_matrix<T>(generator.name, options);
+  outcome.generate_seconds = generating.seconds();
+  const MatrixRef<T> A(matrix);
+  outcome.rows = A.rows();
+  outcome.columns = A.columns();
+  outcome.nonzeros = A.nonzeros();
+  outcome.sparse = A.is_sparse();
+  outcome.bytes = std::visit([](const auto& held) { return held.bytes(); }, matrix);
+  if (request.output.empty()) return outcome;
+  progress.say("writing " + request.output);
+  const Stopwatch writing;
+  if (output_format(request.output) == FileFormat::matrix_market) {
+    write_matrix_market(request.output, A, provenance(generator, options, request.precision));
+  } else {
+    WriteFileOptions output;
+    output.petsc.scalar = std::is_same_v<T, float> ? PetscScalar::real32 : PetscScalar::real64;
+    write_matrix(request.output, A, output);
+  }
+  outcome.write_seconds = writing.seconds();
+  return outcome;
+}
+
+std::string list_text() {
+  std::vector<std::vector<std::string>> rows = {{"GENERATOR", "FAMILY", "SUMMARY"}};
+  for (const Generator& generator : generators()) {
+    rows.push_back({generator.name, generator.family, generator.summary});
+  }
+  return table(rows) + "\nA generator's options: echelon --help generator:NAME\n";
+}
+
+Json list_json() {
+  Json list = Json::array();
+  for (const Generator& generator : generators()) {
+    list.push_back({{"name", generator.name},
+                    {"family", generator.family},
+                    {"summary", generator.summary},
+                    {"sparse", generator.sparse},
+                    {"size", generator.size},
+                    {"options", options_json(generator.options)}});
+  }
+  return {{"version", ECHELON_VERSION}, {"generators", list}};
+}
+
+Json outcome_json(const Request& request, const Generator& generator, const Options& options,
+                  const Outcome& outcome) {
+  Json seed;
+  for (const OptionInfo& option : generator.options) {
+    if (option.name == "seed") seed = Json::parse(option.fallback);
+  }
+  for (const auto& [name, value] : options.entries()) {
+    if (name != "seed") continue;
+    seed = Json::parse(std::visit([](const auto& held) { return fmt::format("{}", held); }, value.get()));
+  }
+  return {{"generator", generator.name},
+          {"command", provenance(generator, options, request.precision)},
+          {"precision", request.precision},
+          {"format", outcome.sparse ? "coordinate" : "array"},
+          {"rows", outcome.rows},
+          {"columns", outcome.columns},
+          {"nonzeros", outcome.nonzeros},
+          {"bytes", outcome.bytes},
+          {"seed", seed},
+          {"generate_seconds", outcome.generate_seconds},
+          {"write_seconds", outcome.write_seconds},
+          {"output", request.output.empty() ? Json() : Json(utf8(request.output))}};
+}
+
+std::string outcome_text(const Request& request, const Generator& generator, const Outcome& outcome) {
+  std::vector<Row> rows = {
+      {"size", fmt::format("{} x {}, {} in memory", grouped(outcome.rows), grouped(outcome.columns),
+                           byte_count(outcome.bytes))},
+      {outcome.sparse ? "nonzeros" : "elements", grouped(outcome.nonzeros)},
+      {"time", fmt::format("{}: generating {}, writing {}",
+                           duration(outcome.generate_seconds + outcome.write_seconds),
+                           duration(outcome.generate_seconds), duration(outcome.write_seconds))}};
+  rows.emplace_back("file", request.output.empty() ? "none: -o FILE writes one" : request.output);
+  return fmt::format("{}: {}\n{}", paint(generator.name, Colour::bold, stdout), generator.summary,
+                     aligned(rows));
+}
+
+void add_options(CLI::App& app, Request& request) {
+  app.add_option("NAME", request.name, "the generator, as --list names it")->type_name("NAME");
+  app.add_flag("--list", request.list, "the generators, with --json their options as well");
+  app.add_option("--rows", request.rows, "rows, or about as many as the family can have")->type_name("N");
+  app.add_option("--seed", request.seed, "of what is random: another seed, another matrix")->type_name("S");
+  app.add_option("-p,--parameter", request.parameters, "an option of the generator, may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  app.add_option("--precision", request.precision, "double (the default) or float")->type_name("TYPE");
+  app.add_option("-o,--output", request.output,
+                 "write the matrix here, in the format of the name: .mtx, .npy, ...")
+      ->type_name("FILE");
+  app.add_flag("--json", request.json, "one line of JSON");
+  app.add_flag("--quiet", request.quiet, "no progress");
+}
+
+}  // namespace
+
+ExitCode run_generate(const Arguments& arguments) {
+  Request request;
+  CLI::App app("Makes a matrix to test or measure with, the same one on every machine.", "echelon generate");
+  set_style(app);
+  add_options(app, request);
+  if (!parse(app, arguments)) return exit_solved;
+  if (request.list) {
+    request.json ? print_json(list_json()) : print_result(list_text());
+    return exit_solved;
+  }
+  if (request.name.empty()) {
+    throw BadOption("NAME", "which generator? 'echelon generate --list' lists them");
+  }
+  const Generator& generator = find_generator(request.name);
+  const Options options = options_of(request, generator);
+  check_precision(request.precision);
+  if (output_format(request.output) == FileFormat::harwell_boeing) {
+    throw BadOption("--output", "Harwell-Boeing files are only read: write another format");
+  }
+  check_writable(request.output);
+
+  ProgressLine progress(request.quiet);
+  const Outcome outcome = request.precision == "double"
+                              ? make_and_write<double>(request, generator, options, progress)
+                              : make_and_write<float>(request, generator, options, progress);
+  progress.clear();
+  if (request.json) {
+    print_json(outcome_json(request, generator, options, outcome));
+  } else {
+    print_result(outcome_text(request, generator, outcome));
+  }
+  return exit_solved;
+}
+
+ExitCode print_generator_help(const std::string& name) {
+  const Generator& generator = find_generator(name);
+  std::string size = "of its own options";
+  if (!generator.size.empty()) size = fmt::format("--rows sets {}", fmt::join(generator.size, ", "));
+  std::string text = fmt::format("{}: {}\n\n", generator.name, generator.summary);
+  text += aligned({{"family", generator.family},
+                   {"makes", generator.sparse ? "a sparse matrix" : "a dense matrix"},
+                   {"size", size}});
+  const OptionInfo& first = generator.options.front();
+  text +=
+      fmt::format("\nOptions, given as -p NAME=VALUE:\n{}\nExample: echelon generate {} -p {}={} -o A.mtx\n",
+                  options_text(generator.options), generator.name, first.name, first.fallback);
+  print_result(text);
+  return exit_solved;
+}
+
+}  // namespace echelon::tool

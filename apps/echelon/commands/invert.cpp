@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/commands.hpp"
+#include "commands/elimination.hpp"
+#include "output/factor_precision.hpp"
+#include "terminal/progress_line.hpp"
+
+#include <echelon/error.hpp>
+
+#include <fmt/format.h>
+
+namespace echelon::tool {
+
+namespace {
+
+/// Whether the elimination went through: an inverse was computed, be it a doubtful one.
+bool inverted(const Report& report) {
+  return report.solved() || (report.status == Status::singular && !report.column);
+}
+
+Json invert_json(const EliminationRequest& request, const FileInfo& info, const Report& report) {
+  Json json = elimination_json(request, info, report);
+  const bool written = inverted(report) && !request.output.empty();
+  json["relative_residual"] = inverted(report) ? Json(report.relative_residual) : Json(nullptr);
+  json["backward_error"] = inverted(report) ? Json(report.backward_error) : Json(nullptr);
+  json["factor_precision"] = factor_precision_json(report);
+  json["output"] = written ? Json(request.output) : Json(nullptr);
+  return json;
+}
+
+std::string invert_text(const EliminationRequest& request, const FileInfo& info, const Report& report) {
+  std::vector<Row> rows = elimination_rows(request, info, report);
+  add_factor_precision(rows, report);
+  if (inverted(report)) {
+    rows.emplace_back("relative residual", fmt::format("{:.2e}, of A^-1 (A v) and (v A) A^-1 for a random v",
+                                                       report.relative_residual));
+    rows.emplace_back("backward error", fmt::format("{:.2e}", report.backward_error));
+  }
+  if (report.reciprocal_condition) {
+    rows.emplace_back("condition", fmt::format("{:.1e}", 1 / *report.reciprocal_condition));
+  }
+  if (!request.output.empty()) {
+    rows.emplace_back("inverse", inverted(report) ? request.output : request.output + " not written");
+  }
+  const bool good = report.solved();
+  return fmt::format("{} {}\n",
+                     paint(good ? "Inverted:" : "Not inverted:", good ? Colour::green : Colour::red, stdout),
+                     good ? "by " + report.method : std::string(to_string(report.status))) +
+         aligned(rows);
+}
+
+template <class T>
+ExitCode invert_in(const EliminationRequest& request) {
+  ProgressLine progress(request.quiet);
+  progress.say("reading " + request.matrix);
+  DenseFile<T> file = read_dense<T>(request);
+  if (file.info.rows != file.info.columns) {
+    throw DimensionMismatch(fmt::format("{} is {} by {}: only a square matrix has an inverse", request.matrix,
+                                        file.info.rows, file.info.columns));
+  }
+  progress.say("inverting");
+  const Report report = GaussJordan<T>(request.device, request.options).invert(file.matrix);
+  if (!request.output.empty() && inverted(report)) {
+    write_dense<T>(request.output, on_host(std::move(file.matrix)), "inverse of " + request.matrix);
+  }
+  progress.clear();
+  if (request.json) {
+    print_json(invert_json(request, file.info, report));
+  } else {
+    print_result(invert_text(request, file.info, report));
+  }
+  return exit_code(report.status);
+}
+
+}  // namespace
+
+ExitCode run_invert(const Arguments& arguments) {
+  EliminationRequest request;
+  CLI::App app("Inverts a square matrix, and says how well.", "echelon invert");
+  set_style(app);
+  add_elimination_options(app, request);
+  app.add_option("-o,--output", request.output, "write the inverse here (.mtx, .npy, .petsc)")
+      ->type_name("FILE");
+  app.add_option("--factor-precision", request.options.factor_precision,
+                 "working (default), single, tf32x3 or tf32: taken when the inverse meets --accuracy")
+      ->check(CLI::IsMember({"working", "single", "tf32x3", "tf32"}))
+      ->type_name("NAME");
+  app.add_option("--accuracy", request.options.accuracy,
+                 "the backward error that an inverse in a lower precision has to meet")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("X");
+  if (!parse(app, arguments)) return exit_solved;
+  check_early(request);
+  return in_precision(request.precision, [&]<class T>() { return invert_in<T>(request); });
+}
+
+}  // namespace echelon::tool

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "arguments/command_line.hpp"
+#include "arguments/method_options.hpp"
+#include "output/json.hpp"
+#include "terminal/terminal.hpp"
+
+#include <echelon/device.hpp>
+#include <echelon/solver.hpp>
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace echelon::tool {
+
+namespace {
+
+std::string_view kind_name(MethodKind kind) {
+  switch (kind) {
+    case MethodKind::direct:
+      return "direct";
+    case MethodKind::iterative:
+      return "iterative";
+    case MethodKind::preconditioner:
+      return "preconditioner";
+  }
+  return {};
+}
+
+struct Needs {
+  std::string_view name;
+  std::string_view words;
+};
+
+Needs described(MethodNeeds needs) {
+  switch (needs) {
+    case MethodNeeds::any_shape:
+      return {"any_shape", "of any shape"};
+    case MethodNeeds::square:
+      return {"square", "square"};
+    case MethodNeeds::nonzero_diagonal:
+      return {"nonzero_diagonal", "square, without a zero on its diagonal"};
+    case MethodNeeds::one_sided_spectrum:
+      return {"one_sided_spectrum", "square, its eigenvalues on one side of the imaginary axis"};
+    case MethodNeeds::symmetric_positive_definite:
+      return {"symmetric_positive_definite", "symmetric positive definite"};
+    case MethodNeeds::diagonally_dominant:
+      return {"diagonally_dominant", "diagonally dominant"};
+  }
+  return {};
+}
+
+std::vector<std::string> device_names(const Method& method) {
+  std::vector<std::string> names;
+  if (method.serial) names.emplace_back("serial");
+  if (method.openmp) names.emplace_back("openmp");
+  if (method.cuda && cuda_built()) names.emplace_back("cuda");
+  return names;
+}
+
+std::string devices_words(const Method& method) {
+  const std::string names = fmt::format("{}", fmt::join(device_names(method), ", "));
+  return names.empty() ? "cuda, which is not built in" : names;
+}
+
+std::string cuda_line() {
+  if (!cuda_built()) return "CUDA is not built in: configure with -DECHELON_CUDA=ON";
+  const int count = cuda_device_count();
+  if (count == 0) return "CUDA is built in; no GPU can be used here";
+  return fmt::format("CUDA is built in; {} GPU{} here, the first: {}", count, count == 1 ? "" : "s",
+                     hardware(Device::cuda()));
+}
+
+std::string methods_text() {
+  const auto mark = [](bool yes) { return std::string(yes ? "yes" : "-"); };
+  std::vector<std::vector<std::string>> rows = {
+      {"METHOD", "KIND", "SERIAL", "OPENMP", "CUDA", "SPARSE", "DENSE", "PRECONDITIONS", "SUMMARY"}};
+  for (const Method& method : methods()) {
+    rows.push_back({method.name, std::string(kind_name(method.kind)), mark(method.serial),
+                    mark(method.openmp), mark(method.cuda && cuda_built()), mark(method.sparse),
+                    mark(method.dense), mark(method.usable_as_preconditioner), method.summary});
+  }
+  return fmt::format("{}\n{}.\nA method's options: echelon --help solver:NAME\n", table(rows), cuda_line());
+}
+
+Json methods_json() {
+  Json list = Json::array();
+  for (const Method& method : methods()) {
+    list.push_back({{"name", method.name},
+                    {"summary", method.summary},
+                    {"kind", kind_name(method.kind)},
+                    {"needs", described(method.needs).name},
+                    {"devices", device_names(method)},
+                    {"sparse", method.sparse},
+                    {"dense", method.dense},
+                    {"preconditioner", method.usable_as_preconditioner},
+                    {"options", options_json(method.options)}});
+  }
+  return {{"version", ECHELON_VERSION},
+          {"cuda_built", cuda_built()},
+          {"cuda_devices", cuda_device_count()},
+          {"methods", list}};
+}
+
+}  // namespace
+
+ExitCode run_methods(const Arguments& arguments) {
+  bool json = false;
+  CLI::App app("Lists the methods of this build and where they run.", "echelon methods");
+  set_style(app);
+  app.add_flag("--json", json, "one line of JSON, with every method's options");
+  if (!parse(app, arguments)) return exit_solved;
+  if (json) {
+    print_json(methods_json());
+  } else {
+    print_result(methods_text());
+  }
+  return exit_solved;
+}
+
+ExitCode print_method_help(const std::string& name) {
+  const Method& method = find_method(name);
+  std::string text = fmt::format("{}: {}\n\n", method.name, method.summary);
+  std::vector<Row> facts = {{"kind", std::string(kind_name(method.kind))},
+                            {"made for A", std::string(described(method.needs).words)},
+                            {"devices", devices_words(method)}};
+  if (method.usable_as_preconditioner && method.kind != MethodKind::preconditioner) {
+    facts.emplace_back("also", "a preconditioner: -p preconditioner=" + method.name);
+  }
+  text += aligned(facts);
+  if (method.options.empty()) return print_result(text + "\nIt has no options.\n"), exit_solved;
+
+  const OptionInfo& first = method.options.front();
+  text += fmt::format(
+      "\nOptions, given as -p NAME=VALUE:\n{}\nExample: echelon solve A.mtx --method {} -p {}={}\n",
+      options_text(method.options), method.name, first.name, first.fallback);
+  print_result(text);
+  return exit_solved;
+}
+
+}  // namespace echelon::tool

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands/commands.hpp"
+#include "commands/elimination.hpp"
+#include "terminal/progress_line.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace echelon::tool {
+
+namespace {
+
+struct RrefRequest : EliminationRequest {
+  std::string null_space;
+};
+
+Json determinant_json(const std::optional<Determinant>& determinant) {
+  if (!determinant) return nullptr;
+  return {{"sign", determinant->sign},
+          {"mantissa", determinant->mantissa},
+          {"exponent", determinant->exponent},
+          {"log10", determinant->log10()},
+          {"value", determinant->value()}};
+}
+
+std::string determinant_words(const Determinant& determinant) {
+  if (determinant.sign == 0) return "0";
+  const double logarithm = determinant.log10();
+  const double whole = std::floor(logarithm);
+  return fmt::format("{}{:.5f}e{:+}", determinant.sign < 0 ? "-" : "", std::pow(10.0, logarithm - whole),
+                     whole);
+}
+
+/// "0-4, 6": ascending numbers, runs joined, the first few.
+std::string ranges(const std::vector<std::int64_t>& numbers) {
+  constexpr int most = 12;
+  std::string text;
+  int shown = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++shown) {
+    if (shown == most) return text + ", ...";
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    if (shown > 0) text += ", ";
+    text +=
+        last == i ? grouped(numbers[i]) : fmt::format("{}-{}", grouped(numbers[i]), grouped(numbers[last]));
+    i = last + 1;
+  }
+  return text.empty() ? "none" : text;
+}
+
+/// R itself, when it is small enough to look at.
+template <class T>
+std::string table_of(const Dense<T>& R) {
+  constexpr std::int64_t most = 10;
+  if (R.rows() > most || R.columns() > most || R.rows() * R.columns() == 0) return {};
+  std::vector<std::vector<std::string>> cells;
+  for (std::int64_t i = 0; i < R.rows(); ++i) {
+    std::vector<std::string>& row = cells.emplace_back(1, "");
+    for (std::int64_t j = 0; j < R.columns(); ++j) row.push_back(fmt::format("{:.6g}", R(i, j)));
+  }
+  return table(cells);
+}
+
+template <class T>
+void write(const RrefRequest& request, const EchelonForm<T>& form) {
+  if (!form.report.solved()) return;
+  if (!request.output.empty()) {
+    write_dense<T>(request.output, form.R, "reduced row echelon form of " + request.matrix);
+  }
+  if (!request.null_space.empty()) {
+    write_dense<T>(request.null_space, null_space(form), "null space of " + request.matrix);
+  }
+}
+
+template <class T>
+Json rref_json(const RrefRequest& request, const FileInfo& info, const EchelonForm<T>& form) {
+  Json json = elimination_json(request, info, form.report);
+  if (!form.report.solved()) return json;
+  const auto written = [](const std::string& path) { return path.empty() ? Json(nullptr) : Json(path); };
+  json.update(rank_json(form.facts));
+  json["pivot_columns"] = form.pivot_columns;
+  json["row_permutation"] = form.row_permutation;
+  json["determinant"] = determinant_json(form.determinant);
+  json["output"] = written(request.output);
+  json["null_space"] = written(request.null_space);
+  return json;
+}
+
+template <class T>
+std::string rref_text(const RrefRequest& request, const FileInfo& info, const EchelonForm<T>& form) {
+  std::vector<Row> rows = elimination_rows(request, info, form.report);
+  if (!form.report.solved()) {
+    return paint("Not reduced:", Colour::red, stdout) + " a NaN or Inf\n" + aligned(rows);
+  }
+  for (Row& row : rank_rows(form.facts)) rows.push_back(std::move(row));
+  rows.emplace_back("pivot columns", ranges(form.pivot_columns));
+  if (form.determinant) rows.emplace_back("determinant", determinant_words(*form.determinant));
+  if (!request.output.empty()) rows.emplace_back("reduced form", request.output);
+  if (!request.null_space.empty()) rows.emplace_back("null space", request.null_space);
+  return rank_verdict(form.facts, info) + aligned(rows) + table_of(form.R);
+}
+
+template <class T>
+ExitCode rref_in(const RrefRequest& request) {
+  ProgressLine progress(request.quiet);
+  progress.say("reading " + request.matrix);
+  DenseFile<T> file = read_dense<T>(request);
+  progress.say("eliminating");
+  EchelonForm<T> form = GaussJordan<T>(request.device, request.options).reduce(std::move(file.matrix));
+  form.R = on_host(std::move(form.R));
+  write(request, form);
+  progress.clear();
+  if (request.json) {
+    print_json(rref_json(request, file.info, form));
+  } else {
+    print_result(rref_text(request, file.info, form));
+  }
+  return exit_code(form.report.status);
+}
+
+}  // namespace
+
+ExitCode run_rref(const Arguments& arguments) {
+  RrefRequest request;
+  CLI::App app("Brings a matrix to reduced row echelon form.", "echelon rref");
+  set_style(app);
+  add_elimination_options(app, request);
+  app.add_option("-o,--output", request.output, "write the reduced form here (.mtx, .npy, .petsc)")
+      ->type_name("FILE");
+  app.add_option("--null-space", request.null_space, "write a basis of the null space here, in columns")
+      ->type_name("FILE");
+  if (!parse(app, arguments)) return exit_solved;
+  check_early(request);
+  check_dense_output("--null-space", request.null_space);
+  return in_precision(request.precision, [&]<class T>() { return rref_in<T>(request); });
+}
+
+}  // namespace echelon::tool

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "output/json.hpp"
+
+#include "terminal/terminal.hpp"
+
+namespace echelon::tool {
+
+namespace {
+std::string one_line(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+}  // namespace
+
+void print_json(const Json& value) {
+  print_result(one_line(value) + "\n");
+}
+
+std::string utf8(const std::string& text) {
+  return Json::parse(one_line(text)).get<std::string>();
+}
+
+}  // namespace echelon::tool

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "output/plots.hpp"
+#include "output/svg.hpp"
+#include "terminal/terminal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <iterator>
+#include <string>
+#include <vector>
+
+namespace echelon::tool {
+
+namespace {
+
+constexpr double side = 560;     // of the picture's longer side, in pixels
+constexpr double cell_side = 2;  // of the smallest cell drawn
+constexpr double most_elongated = 4;
+constexpr std::array shades = {0.50, 0.60, 0.70, 0.80, 0.90, 1.0};
+
+/// The picture's place and scale on the page.
+struct Frame {
+  double x = 96;
+  double y = 112;
+  double width = side;
+  double height = side;
+};
+
+Frame fitting_frame(double rows, double columns) {
+  Frame frame;
+  const double ratio = std::clamp(columns / rows, 1 / most_elongated, most_elongated);
+  if (ratio < 1) frame.width = side * ratio;
+  if (ratio > 1) frame.height = side / ratio;
+  return frame;
+}
+
+/// Nonzeros counted in a grid of cells, each a block of the matrix.
+struct Grid {
+  std::int64_t rows = 1;
+  std::int64_t columns = 1;
+  double rows_per_cell = 1;
+  double columns_per_cell = 1;
+  std::vector<std::int64_t> counts;
+  std::int64_t nonzeros = 0;
+
+  [[nodiscard]] std::int64_t count(std::int64_t i, std::int64_t j) const {
+    return counts[static_cast<std::size_t>(i * columns + j)];
+  }
+  void add(std::int64_t row, std::int64_t column) {
+    const auto i = std::min(rows - 1, static_cast<std::int64_t>(static_cast<double>(row) / rows_per_cell));
+    const auto j =
+        std::min(columns - 1, static_cast<std::int64_t>(static_cast<double>(column) / columns_per_cell));
+    ++counts[static_cast<std::size_t>(i * columns + j)];
+    ++nonzeros;
+  }
+};
+
+template <class T>
+Grid count_nonzeros(const Frame& frame, MatrixRef<T> A) {
+  const auto most = [](double length) { return static_cast<std::int64_t>(length / cell_side); };
+  Grid grid;
+  grid.rows = std::clamp<std::int64_t>(A.rows(), 1, most(frame.height));
+  grid.columns = std::clamp<std::int64_t>(A.columns(), 1, most(frame.width));
+  grid.rows_per_cell = std::max(1.0, static_cast<double>(A.rows()) / static_cast<double>(grid.rows));
+  grid.columns_per_cell = std::max(1.0, static_cast<double>(A.columns()) / static_cast<double>(grid.columns));
+  grid.counts.assign(static_cast<std::size_t>(grid.rows * grid.columns), 0);
+  if (const Csr<T>* csr = A.csr()) {
+    for (std::int64_t i = 0; i < csr->rows(); ++i) {
+      for (std::int64_t k = csr->row_offsets()[i]; k < csr->row_offsets()[i + 1]; ++k) {
+        if (csr->values()[k] != T{0}) grid.add(i, csr->column_indices()[k]);
+      }
+    }
+    return grid;
+  }
+  for (std::int64_t j = 0; j < A.columns(); ++j) {
+    for (std::int64_t i = 0; i < A.rows(); ++i) {
+      if (A.dense()(i, j) != T{0}) grid.add(i, j);
+    }
+  }
+  return grid;
+}
+
+/// 0 for an empty cell, else 1 to shades.size(): equal steps of the logarithm, as densities differ widely.
+std::size_t shade_of(std::int64_t count, std::int64_t largest) {
+  if (count == 0) return 0;
+  if (largest == 1) return shades.size();
+  const double fraction = std::log(static_cast<double>(count)) / std::log(static_cast<double>(largest));
+  return 1 + static_cast<std::size_t>(std::lround(fraction * static_cast<double>(shades.size() - 1)));
+}
+
+/// One path per shade, neighbours in a row merged into one rectangle.
+void draw_cells(Svg& svg, const Frame& frame, const Grid& grid) {
+  const std::int64_t largest = *std::max_element(grid.counts.begin(), grid.counts.end());
+  const double w = frame.width / static_cast<double>(grid.columns);
+  const double h = frame.height / static_cast<double>(grid.rows);
+  const double gap = std::min(w, h) > 6 ? 0.12 : 0;  // single elements stay apart
+  std::array<std::string, shades.size()> paths;
+  for (std::int64_t i = 0; i < grid.rows; ++i) {
+    for (std::int64_t j = 0; j < grid.columns;) {
+      const std::size_t shade = shade_of(grid.count(i, j), largest);
+      std::int64_t end = j + 1;
+      while (gap == 0 && end < grid.columns && shade_of(grid.count(i, end), largest) == shade) ++end;
+      if (shade > 0) {
+        const double run = static_cast<double>(end - j) - gap;
+        fmt::format_to(std::back_inserter(paths.at(shade - 1)), "M{:g} {:g}h{:g}v{:g}h{:g}z",
+                       static_cast<double>(j) + gap / 2, static_cast<double>(i) + gap / 2, run, 1 - gap,
+                       -run);
+      }
+      j = end;
+    }
+  }
+  for (std::size_t s = 0; s < shades.size(); ++s) {
+    if (!paths.at(s).empty()) svg.cells({frame.x, frame.y}, w, h, paths.at(s), shades.at(s));
+  }
+}
+
+void draw_axes(Svg& svg, const Frame& frame, double rows, double columns) {
+  const auto ticks = [](double count, double length) {
+    return round_ticks(std::max(0.0, count - 1), std::max(2, static_cast<int>(length / 90)));
+  };
+  for (const double tick : ticks(columns, frame.width)) {
+    const double x = frame.x + (tick + 0.5) / columns * frame.width;
+    svg.line({x, frame.y - 5}, {x, frame.y}, "axis");
+    svg.text({x, frame.y - 10}, grouped(std::llround(tick)), "tick");
+  }
+  for (const double tick : ticks(rows, frame.height)) {
+    const double y = frame.y + (tick + 0.5) / rows * frame.height;
+    svg.line({frame.x - 5, y}, {frame.x, y}, "axis");
+    svg.text({frame.x - 10, y + 4.5}, grouped(std::llround(tick)), "tick", Svg::Anchor::end);
+  }
+  svg.text({frame.x + frame.width / 2, frame.y - 32}, "column", "label");
+  const double beside_numbers = 24 + 8 * static_cast<double>(grouped(std::llround(rows)).size());
+  svg.vertical_text({frame.x - beside_numbers, frame.y + frame.height / 2}, "row", "label");
+  svg.rectangle({frame.x, frame.y}, frame.width, frame.height, "frame");
+}
+
+/// What the shades mean, below the picture.
+void draw_legend(Svg& svg, const Frame& frame, const Grid& grid) {
+  const std::int64_t largest = *std::max_element(grid.counts.begin(), grid.counts.end());
+  if (largest <= 1) return;
+  const double y = frame.y + frame.height + 18;
+  double x = frame.x;
+  svg.text({x, y + 11}, "1", "tick", Svg::Anchor::start);
+  x += 14;
+  for (const double shade : shades) {
+    svg.cells({x, y}, 22, 14, "M0 0h1v1h-1z", shade);
+    x += 22;
+  }
+  svg.text({x + 6, y + 11},
+           fmt::format("{} nonzeros in a cell of {:.3g} \u00d7 {:.3g}", grouped(largest), grid.rows_per_cell,
+                       grid.columns_per_cell),
+           "tick", Svg::Anchor::start);
+}
+
+}  // namespace
+
+template <class T>
+std::string spy_svg(const std::string& title, MatrixRef<T> A) {
+  const double rows = static_cast<double>(std::max<std::int64_t>(A.rows(), 1));
+  const double columns = static_cast<double>(std::max<std::int64_t>(A.columns(), 1));
+  const Frame frame = fitting_frame(rows, columns);
+  const Grid grid = count_nonzeros(frame, A);
+  Svg svg(std::max(frame.x + frame.width + 40, 480.0), frame.y + frame.height + 52, title);
+  svg.text({frame.x, 32}, title, "title", Svg::Anchor::start);
+  svg.text({frame.x, 54},
+           fmt::format("{} \u00d7 {}, {} nonzeros ({:.2g} %)", grouped(A.rows()), grouped(A.columns()),
+                       grouped(grid.nonzeros), 100 * static_cast<double>(grid.nonzeros) / (rows * columns)),
+           "caption", Svg::Anchor::start);
+  draw_cells(svg, frame, grid);
+  draw_axes(svg, frame, rows, columns);
+  draw_legend(svg, frame, grid);
+  return svg.finish();
+}
+
+template std::string spy_svg<double>(const std::string&, MatrixRef<double>);
+
+}  // namespace echelon::tool

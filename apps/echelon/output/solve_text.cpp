@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "output/factor_precision.hpp"
+#include "output/solve_outcome.hpp"
+#include "support/text.hpp"
+#include "terminal/terminal.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace echelon::tool {
+
+namespace {
+
+std::string counted(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", grouped(count), noun, count == 1 ? "" : "s");
+}
+
+std::string status_words(const Report& report) {
+  const std::string method = method_name(report.method);
+  const std::string after =
+      report.iterations == 0 ? "at the start" : "after " + counted(report.iterations, "iteration");
+  switch (report.status) {
+    case Status::converged:
+      return fmt::format("{} converged {}", method, after);
+    case Status::direct:
+      return fmt::format("{}, a direct method", method);
+    case Status::max_iterations:
+      return fmt::format("{} reached its limit of {}", method, counted(report.iterations, "iteration"));
+    case Status::stagnated:
+      return fmt::format("{} made no more progress {}", method, after);
+    case Status::diverged:
+      return fmt::format("{} diverged {}", method, after);
+    case Status::breakdown:
+      return fmt::format("{} broke down {}", method, after);
+    case Status::singular:
+      return report.row ? "the matrix is singular" : "the matrix is singular to working precision";
+    case Status::inconsistent:
+      return "no x satisfies the equations";
+    case Status::underdetermined:
+      return "many x satisfy the equations";
+    case Status::not_a_number:
+      return "NaN or Inf in A, in b or in the result";
+    case Status::not_spd:
+      return fmt::format("{} needs A and its preconditioner symmetric positive definite; one is not", method);
+    case Status::out_of_memory:
+      return fmt::format("{} ran out of memory", method);
+    case Status::cancelled:
+      return fmt::format("{} was stopped {}", method, after);
+  }
+  return {};
+}
+
+std::string verdict(const Report& report) {
+  const std::string_view word = report.solved() ? "Solved:" : "Not solved:";
+  const Colour colour = report.solved() ? Colour::green : Colour::red;
+  return fmt::format("{} {}\n", paint(word, colour, stdout), status_words(report));
+}
+
+std::string matrix_words(const SolveOutcome& outcome) {
+  const FileInfo& file = outcome.file;
+  const std::string size = fmt::format("{} x {}", grouped(file.rows), grouped(file.columns));
+  if (!file.coordinate) return fmt::format("{}: {}, dense, {}", outcome.matrix, size, file.symmetry);
+  return fmt::format("{}: {}, {}, {}", outcome.matrix, size, counted(outcome.nonzeros, "nonzero"),
+                     file.symmetry);
+}
+
+std::string right_hand_side_words(const SolveOutcome& outcome) {
+  if (outcome.right_hand_side.empty()) return "b = A * 1, as no --rhs was given";
+  if (outcome.right_hand_sides == 1) return outcome.right_hand_side;
+  return fmt::format("{}: {} columns; the figures are those of the worst", outcome.right_hand_side,
+                     grouped(outcome.right_hand_sides));
+}
+
+std::string method_words(const Report& report) {
+  return report.reason.empty() ? report.method : fmt::format("{}: {}", report.method, report.reason);
+}
+
+std::string attempt_words(const Attempt& attempt) {
+  std::string text =
+      fmt::format("{}: {} after {}", attempt.method, to_string(attempt.status), duration(attempt.seconds));
+  if (!attempt.message.empty()) text += "; " + attempt.message;
+  return text;
+}
+
+std::string residual_words(const Report& report) {
+  std::string measured = fmt::format("{:.2e}", report.relative_residual);
+  if (report.tolerance <= 0) return measured;
+  // Report::tolerance bounds ||b - Ax||; what a person asked for is relative to ||b||.
+  const double scale = report.residual_norm > 0 ? report.relative_residual / report.residual_norm : 0;
+  if (scale <= 0) return measured;
+  return fmt::format("{} (asked for: {})", measured, short_number(report.tolerance * scale));
+}
+
+std::string condition_words(double reciprocal, std::string_view precision) {
+  if (!(reciprocal > 0)) return "infinite";
+  const double digits = std::floor((precision == "float" ? 7.2 : 15.9) + std::log10(reciprocal));
+  const std::string about = fmt::format("about {:.1e}", 1 / reciprocal);
+  if (digits < 1) return about + ": no digit of x need be correct";
+  return fmt::format("{}: expect {} correct digits in the largest entries of x", about, digits);
+}
+
+std::string output_words(const SolveOutcome& outcome) {
+  if (!outcome.output_written) return outcome.output + " not written: there is no x";
+  return outcome.report.solved() ? outcome.output : outcome.output + ", the best x that was reached";
+}
+
+std::string time_words(const SolveOutcome& outcome) {
+  const Report& report = outcome.report;
+  std::vector<std::string> parts = {"reading " + duration(outcome.read_seconds)};
+  const auto add = [&](std::string_view name, double seconds) {
+    if (seconds > 0) parts.push_back(fmt::format("{} {}", name, duration(seconds)));
+  };
+  add("analysis", report.analysis_seconds);
+  add("setup", report.setup_seconds);
+  add("solving", report.solve_seconds);
+  add("transfer", report.transfer_seconds);
+  return fmt::format("{}: {}", duration(outcome.total_seconds), fmt::join(parts, ", "));
+}
+
+void add_accuracy(std::vector<Row>& rows, const SolveOutcome& outcome) {
+  const Report& report = outcome.report;
+  if (computed(report)) {
+    rows.emplace_back("relative residual", residual_words(report));
+    rows.emplace_back("backward error", fmt::format("{:.2e}", report.backward_error));
+  }
+  if (outcome.distance_from_ones) {
+    rows.emplace_back("max |x - 1|", fmt::format("{:.2e}", *outcome.distance_from_ones));
+  }
+  if (report.reciprocal_condition) {
+    rows.emplace_back("condition", condition_words(*report.reciprocal_condition, outcome.precision));
+  }
+}
+
+}  // namespace
+
+std::string solve_text(const SolveOutcome& outcome) {
+  const Report& report = outcome.report;
+  std::vector<Row> rows;
+  if (!report.message.empty()) rows.emplace_back("because", report.message);
+  rows.emplace_back("matrix", matrix_words(outcome));
+  rows.emplace_back("right-hand side", right_hand_side_words(outcome));
+  for (const Attempt& attempt : report.attempts) rows.emplace_back("tried before", attempt_words(attempt));
+  rows.emplace_back("method", method_words(report));
+  rows.emplace_back("device",
+                    fmt::format("{} ({}), in {}", report.device.name(), outcome.hardware, outcome.precision));
+  add_factor_precision(rows, report);
+  add_accuracy(rows, outcome);
+  rows.emplace_back("time", time_words(outcome));
+  rows.emplace_back("memory", fmt::format("{} for the solver, {} for the matrix", byte_count(report.bytes),
+                                          byte_count(outcome.matrix_bytes)));
+  for (const std::string& warning : report.warnings) rows.emplace_back("warning", warning);
+  if (!outcome.output.empty()) rows.emplace_back("solution", output_words(outcome));
+  return verdict(report) + aligned(rows);
+}
+
+}  // namespace echelon::tool

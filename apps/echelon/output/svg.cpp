@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "output/svg.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <iterator>
+
+namespace echelon::tool {
+
+namespace {
+
+constexpr std::string_view style_sheet = R"(<style>
+  text { font-family: "Helvetica Neue", Helvetica, Arial, "Liberation Sans", sans-serif; fill: #7b8190 }
+  .title { font-size: 19px; font-weight: 600 }
+  .caption { font-size: 13.5px }
+  .label { font-size: 14.5px }
+  .tick { font-size: 13px }
+  .data-label { font-size: 13.5px; font-weight: 600; fill: #3588f2 }
+  .goal-label { font-size: 13.5px; font-weight: 600; fill: #e0702b }
+  .grid { stroke: #808696; stroke-opacity: .22; stroke-width: 1 }
+  .axis { stroke: #808696; stroke-width: 1.3; fill: none }
+  .frame { stroke: #808696; stroke-opacity: .8; stroke-width: 1.2; fill: none }
+  .goal { stroke: #e0702b; stroke-width: 1.8; stroke-dasharray: 7 5 }
+  .data { stroke: #3588f2; stroke-width: 2.4; stroke-linejoin: round; stroke-linecap: round; fill: none }
+  .area { fill: #3588f2; fill-opacity: .09 }
+  .mark { fill: #3588f2 }
+  .halo { fill: #3588f2; fill-opacity: .22 }
+  .cells { fill: #3588f2; shape-rendering: crispEdges }
+</style>
+)";
+
+std::string escaped(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        result += "&amp;";
+        break;
+      case '<':
+        result += "&lt;";
+        break;
+      case '>':
+        result += "&gt;";
+        break;
+      case '"':
+        result += "&quot;";
+        break;
+      default:
+        result += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+    }
+  }
+  return result;
+}
+
+std::string_view anchor_name(Svg::Anchor anchor) {
+  if (anchor == Svg::Anchor::start) return "start";
+  return anchor == Svg::Anchor::middle ? "middle" : "end";
+}
+
+std::string coordinates(std::span<const Point> points) {
+  std::string result;
+  for (const Point& p : points) fmt::format_to(std::back_inserter(result), "{:.1f},{:.1f} ", p.x, p.y);
+  return result;
+}
+
+}  // namespace
+
+Svg::Svg(double width, double height, std::string_view title)
+    : body_(fmt::format("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" "
+                        "height=\"{1}\" role=\"img\">\n<title>{2}</title>\n{3}",
+                        width, height, escaped(title), style_sheet)) {}
+
+void Svg::text(Point at, std::string_view content, std::string_view style, Anchor anchor) {
+  body_ += fmt::format("<text class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", style,
+                       at.x, at.y, anchor_name(anchor), escaped(content));
+}
+
+void Svg::vertical_text(Point at, std::string_view content, std::string_view style) {
+  body_ += fmt::format(
+      "<text class=\"{}\" transform=\"translate({:.1f} {:.1f}) rotate(-90)\" "
+      "text-anchor=\"middle\">{}</text>\n",
+      style, at.x, at.y, escaped(content));
+}
+
+void Svg::power_of_ten(Point at, int exponent, Anchor anchor) {
+  body_ += fmt::format(
+      "<text class=\"tick\" x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">10<tspan dy=\"-5\" "
+      "font-size=\"10\">{}{}</tspan></text>\n",
+      at.x, at.y, anchor_name(anchor), exponent < 0 ? "\u2212" : "", std::abs(exponent));
+}
+
+void Svg::line(Point from, Point to, std::string_view style) {
+  body_ += fmt::format("<line class=\"{}\" x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\"/>\n",
+                       style, from.x, from.y, to.x, to.y);
+}
+
+void Svg::polyline(std::span<const Point> points, std::string_view style) {
+  body_ += fmt::format("<polyline class=\"{}\" points=\"{}\"/>\n", style, coordinates(points));
+}
+
+void Svg::polygon(std::span<const Point> points, std::string_view style) {
+  body_ += fmt::format("<polygon class=\"{}\" points=\"{}\"/>\n", style, coordinates(points));
+}
+
+void Svg::rectangle(Point corner, double width, double height, std::string_view style) {
+  body_ += fmt::format("<rect class=\"{}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"/>\n",
+                       style, corner.x, corner.y, width, height);
+}
+
+void Svg::circle(Point centre, double radius, std::string_view style) {
+  body_ += fmt::format("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\"/>\n", style, centre.x,
+                       centre.y, radius);
+}
+
+void Svg::cells(Point origin, double width, double height, std::string_view data, double opacity) {
+  body_ += fmt::format(
+      "<path class=\"cells\" fill-opacity=\"{:.2f}\" transform=\"translate({:.1f} {:.1f}) "
+      "scale({:.5g} {:.5g})\" d=\"{}\"/>\n",
+      opacity, origin.x, origin.y, width, height, data);
+}
+
+std::vector<double> round_ticks(double high, int most) {
+  const double rough = high / most;
+  const double power = std::pow(10, std::floor(std::log10(rough)));
+  double step = 10 * power;
+  for (const double factor : {5.0, 2.0, 1.0}) {
+    if (factor * power >= rough) step = factor * power;
+  }
+  step = std::max(step, 1.0);
+  std::vector<double> ticks;
+  for (int i = 0; i * step <= high; ++i) ticks.push_back(i * step);
+  return ticks;
+}
+
+}  // namespace echelon::tool
