@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -51,6 +52,10 @@ void OutputFile::open_beside() {
                    permissions);
   }
   if (file_ < 0) temporary_.clear();
+  struct stat replaced = {};
+  constexpr mode_t permission_bits = 07777;
+  if (file_ >= 0 && ::stat(target_.c_str(), &replaced) == 0)
+    ::fchmod(file_, replaced.st_mode & permission_bits);
 }
 
 OutputFile::~OutputFile() {

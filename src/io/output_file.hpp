@@ -9,7 +9,8 @@
 
 namespace echelon::io {
 
-/// Collects text in a file beside `path`, which takes that name in commit(); without it, nothing remains.
+/// Collects text in a file beside `path`, which takes that name in commit(); without it, nothing remains. A
+/// file that is replaced leaves its permissions to the new one.
 /// What is not a file (a pipe, /dev/stdout) is written directly. gzip when the name ends in .gz.
 /// All members throw ParseError when something cannot be written.
 class OutputFile : public TextSink {

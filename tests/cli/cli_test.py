@@ -246,7 +246,7 @@ class Solve(ToolTest):
                              "--method", "lapack-lu")
         for x, exact in zip(read_array(out)[0], [1, 2, 3, 4]):
             self.assertAlmostEqual(x, exact, delta=1e-14)
-        self.assertEqual(report["right_hand_side"], {"source": "file", "file": b, "columns": 1})
+        self.assertEqual(report["right_hand_side"], {"source": "file", "file": b, "seed": None, "columns": 1})
         self.assertIsNone(report["distance_from_ones"])
 
     def test_empty_system(self):
@@ -446,7 +446,7 @@ class Failures(ToolTest):
             self.skipTest("no /dev/full")
         with open("/dev/full", "w") as full:
             done = subprocess.run([TOOL, "methods"], stdout=full, stderr=subprocess.PIPE, timeout=60)
-        self.assertEqual(done.returncode, BAD_INPUT)
+        self.assertEqual(done.returncode, RESOURCES)
 
 
 class Malformed(ToolTest):
@@ -528,20 +528,20 @@ class Output(ToolTest):
 
     def test_targets_are_checked_before_the_work(self):
         for option in ["-o", "--plot"]:
-            for target in [str(self.folder / "no" / "x"), str(self.folder)]:
-                line = self.error("solve", "missing.mtx", option, target, code=BAD_INPUT)
+            for target in [str(self.folder / "no" / "x.svg"), str(self.folder)]:
+                line = self.error("solve", "missing.mtx", option, target, code=RESOURCES)
                 self.assertIn(target, line)
-        self.assertIn(str(self.folder), self.error("info", "missing.mtx", "--plot", str(self.folder), code=BAD_INPUT))
+        self.assertIn(str(self.folder), self.error("info", "missing.mtx", "--plot", str(self.folder), code=RESOURCES))
 
     def test_a_full_disk_does_not_cost_the_report(self):
         def limit_files():
             resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
         for option in ["-o", "--plot"]:
-            out = self.folder / "out"
+            out = self.folder / "out.svg"
             done = subprocess.run([TOOL, "solve", self.spd(), option, str(out), "--json", "--quiet"],
                                   preexec_fn=limit_files, restore_signals=False, capture_output=True, text=True,
                                   timeout=60)
-            self.assertEqual(done.returncode, BAD_INPUT)
+            self.assertEqual(done.returncode, RESOURCES)
             self.assertIn(str(out), done.stderr)
             self.assertTrue(json.loads(done.stdout)["solved"])
             self.assertEqual([path.name for path in self.folder.iterdir()], ["spd.mtx"])
@@ -557,6 +557,206 @@ class Output(ToolTest):
         self.run_tool("solve", self.spd(), "-o", str(link))
         self.assertTrue(link.is_symlink())
         self.assertEqual(len(read_array(target)[0]), 100)
+
+
+    def test_output_to_a_pipe_reaches_its_reader(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        for arguments in [["solve", self.spd(), "-o"], ["generate", "hilbert", "-o"], ["solve", self.spd(), "--plot"]]:
+            process = subprocess.Popen([TOOL, *arguments, str(pipe)], stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.PIPE)
+            self.addCleanup(process.kill)
+            reader = subprocess.run(["cat", pipe], capture_output=True, timeout=60)
+            _, stderr = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, stderr), (SOLVED, b""))
+            self.assertIn(reader.stdout[:5], [b"%%Mat", b"<svg "])
+
+    def test_output_that_would_overwrite_an_input_is_refused(self):
+        matrix, b = pathlib.Path(self.spd()), pathlib.Path(self.file("b.mtx", array([[1.0] * 100])))
+        (self.folder / "hard.mtx").hardlink_to(matrix)
+        (self.folder / "soft.mtx").symlink_to(matrix)
+        content = matrix.read_text(), b.read_text()
+        for name in ["spd.mtx", "./spd.mtx", "hard.mtx", "soft.mtx", "../" + self.folder.name + "/b.mtx"]:
+            done = self.run_tool("solve", "spd.mtx", "--rhs", "b.mtx", "-o", name, code=USAGE, cwd=self.folder)
+            self.assertIn("overwrite", done.stderr)
+        self.assertIn("overwrite", self.error("convert", str(matrix), str(matrix), code=USAGE))
+        self.assertIn("overwrite", self.error("invert", str(matrix), "-o", str(matrix), code=USAGE))
+        self.assertEqual((matrix.read_text(), b.read_text()), content)
+
+    def test_outputs_of_one_name_are_refused(self):
+        (self.folder / "link.svg").symlink_to(self.folder / "x.svg")
+        for one, other in [("x.svg", "x.svg"), ("x.svg", "./x.svg"), ("x.svg", "link.svg"), ("-", "-")]:
+            done = self.run_tool("solve", self.spd(), "-o", one, "--plot", other, code=USAGE, cwd=self.folder)
+            self.assertIn("name the same file", done.stderr)
+        self.error("rref", self.spd(), "-o", "x.mtx", "--null-space", "x.mtx", code=USAGE)
+
+    def test_output_without_a_name_is_refused(self):
+        for arguments in [["solve", self.spd(), "-o", ""], ["solve", self.spd(), "--plot", ""],
+                          ["solve", self.spd(), "--rhs", ""], ["generate", "hilbert", "-o", ""],
+                          ["convert", self.spd(), ""]]:
+            self.error(*arguments, code=USAGE)
+
+    def test_plot_names_other_than_svg_are_refused(self):
+        for verb in ["solve", "info"]:
+            for name in ["h.png", "h", "h.svg.gz"]:
+                self.assertIn(".svg", self.error(verb, self.spd(), "--plot", str(self.folder / name), code=USAGE))
+        self.run_tool("info", self.spd(), "--plot", str(self.folder / "h.SVG"))
+
+    def test_overwriting_keeps_the_permissions(self):
+        for option, name in [("-o", "x.mtx"), ("--plot", "x.svg")]:
+            out = pathlib.Path(self.file(name, "old"))
+            for mode in [0o600, 0o664]:
+                out.chmod(mode)
+                self.run_tool("solve", self.spd(), option, str(out))
+                self.assertEqual(out.stat().st_mode & 0o777, mode)
+                self.assertNotEqual(out.read_text(), "old")
+        new = self.folder / "new.svg"
+        self.run_tool("solve", self.spd(), "--plot", str(new), preexec_fn=lambda: os.umask(0o027))
+        self.assertEqual(new.stat().st_mode & 0o777, 0o640)
+
+    def test_failed_writes_have_their_own_json(self):
+        done = self.run_tool("generate", "hilbert", "-o", "/nowhere/A.mtx", "--json", code=RESOURCES)
+        error = json.loads(done.stdout)["error"]
+        self.assertEqual((error["kind"], error["file"], error["exit_code"]),
+                         ("WriteError", "/nowhere/A.mtx", RESOURCES))
+
+
+class StandardStreams(ToolTest):
+    """The name "-"."""
+
+    def piped(self, content, *arguments, code=SOLVED):
+        content = content if isinstance(content, bytes) else content.encode()
+        done = subprocess.run([TOOL, *arguments], input=content, capture_output=True, timeout=60, cwd=self.folder)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def test_matrix_from_stdin(self):
+        matrix = tridiagonal(100, 4, -1, -1)
+        for content in [matrix.encode(), gzip.compress(matrix.encode())]:
+            report = json.loads(self.piped(content, "solve", "-", "--json", "--quiet").stdout)
+            self.assertEqual((report["matrix"]["file"], report["matrix"]["nonzeros"]), ("-", 298))
+        for verb in ["info", "rank", "rref", "invert"]:
+            self.assertIn(b"100 x 100", self.piped(matrix, verb, "-").stdout)
+        self.assertIn(b"standard input: 100 x 100", self.piped(matrix, "solve", "/dev/stdin").stdout)
+
+    def test_rhs_from_stdin(self):
+        matrix = self.file("A.mtx", tridiagonal(4, 4, -1, -1))
+        for content in ["2\n4\n6\n13\n", array([[2, 4, 6, 13]]), gzip.compress(b"2 \n4 \n6 \n13")]:
+            self.piped(content, "solve", matrix, "--rhs", "-", "-o", "x.mtx", "--method", "lapack-lu")
+            for x, exact in zip(read_array(self.folder / "x.mtx")[0], [1, 2, 3, 4]):
+                self.assertAlmostEqual(x, exact)
+        done = self.piped(array([[1, 2]])[:-4], "solve", matrix, "--rhs", "-", code=BAD_INPUT)
+        self.assertIn(b"error: standard input:", done.stderr)
+
+    def test_stdin_twice_is_refused(self):
+        done = self.piped(tridiagonal(4, 4, -1, -1), "solve", "-", "--rhs", "-", code=USAGE)
+        self.assertIn(b"standard input", done.stderr)
+
+    def test_solution_to_stdout(self):
+        done = self.piped(tridiagonal(4, 4, -1, -1), "solve", "-", "-o", "-", "--method", "lapack-lu")
+        self.assertIn(b"Solved: ", done.stderr)
+        (self.folder / "x.mtx").write_bytes(done.stdout)
+        self.assertEqual(len(read_array(self.folder / "x.mtx")[0]), 4)
+        done = self.piped(tridiagonal(4, 4, -1, -1), "solve", "-", "-o", "/dev/stdout", "--json", "--quiet")
+        self.assertEqual(json.loads(done.stderr)["output"], "-")
+        self.assertTrue(done.stdout.startswith(b"%%MatrixMarket"))
+        self.assertEqual([path.name for path in self.folder.iterdir()], ["x.mtx"])
+
+    def test_stdout_is_appended_to(self):
+        log = self.folder / "log"
+        with open(log, "w") as stream:
+            for _ in range(2):
+                subprocess.run([TOOL, "generate", "hilbert", "-p", "n=2", "-o", "-", "--quiet"], stdout=stream,
+                               stderr=subprocess.DEVNULL, check=True, timeout=60)
+        self.assertEqual(log.read_text().count("%%MatrixMarket"), 2)
+
+    def test_verbs_form_a_pipeline(self):
+        graph = self.piped("", "generate", "grid-2d", "--rows", "9", "-p", "form=adjacency", "-o", "-").stdout
+        converted = self.piped(graph, "convert", "-", "-", "--as", "laplacian", "--to", "petsc").stdout
+        info = json.loads(self.piped(converted, "info", "-", "--json").stdout)
+        self.assertEqual((info["rows"], info["file_format"]), (9, "petsc"))
+        self.assertTrue(self.piped(converted, "info", "-", "--plot", "-").stdout.startswith(b"<svg"))
+
+
+class RightHandSides(ToolTest):
+    def solution(self, matrix, *arguments):
+        out = self.folder / "x.mtx"
+        report = self.report(matrix, *arguments, "--method", "lapack-lu", "-o", str(out), "--quiet")
+        return report, read_array(out)[0]
+
+    def identity(self, n):
+        return self.file("I.mtx", coordinate(n, n, [(i, i, 1) for i in range(1, n + 1)]))
+
+    def test_row_sums_make_x_ones(self):
+        report, x = self.solution(self.spd(), "--rhs", "row-sums")
+        self.assertEqual(report["right_hand_side"], {"source": "A*1", "file": None, "seed": None, "columns": 1})
+        self.assertLess(max(abs(value - 1) for value in x), 1e-14)
+        self.assertIsNotNone(report["distance_from_ones"])
+
+    def test_ones(self):
+        report, x = self.solution(self.file("A.mtx", array([[2, 0], [0, 4]])), "--rhs", "ones")
+        self.assertEqual((report["right_hand_side"]["source"], x), ("ones", [0.5, 0.25]))
+        self.assertIsNone(report["distance_from_ones"])
+
+    def test_random_depends_on_the_seed_alone(self):
+        n = 1000
+        first = self.solution(self.identity(n), "--rhs", "random")
+        self.assertEqual((first[0]["right_hand_side"]["source"], first[0]["right_hand_side"]["seed"]), ("random", 1))
+        self.assertEqual(self.solution(self.identity(n), "--rhs", "random:1")[1], first[1])
+        self.assertNotEqual(self.solution(self.identity(n), "--rhs", "random:2")[1], first[1])
+        self.assertTrue(all(-1 <= value < 1 for value in first[1]))
+        self.assertLess(abs(sum(first[1])) / n, 0.1)
+        self.assertAlmostEqual(sum(value * value for value in first[1]) / n, 1 / 3, delta=0.05)
+
+    def test_range_is_a_times_random(self):
+        matrix = self.file("A.mtx", array([[2, 0], [0, 4]]))
+        report, x = self.solution(matrix, "--rhs", "range:5")
+        self.assertEqual((report["right_hand_side"]["source"], report["right_hand_side"]["seed"]), ("A*v", 5))
+        v = self.solution(self.identity(2), "--rhs", "random:5")[1]
+        for one, other in zip(x, v):
+            self.assertAlmostEqual(one, other)
+
+    def test_a_laplacian_does_not_get_zero(self):
+        # Weights whose row sums vanish up to rounding only; two components.
+        edges = [(1, 2, 0.1), (2, 3, 0.7), (3, 1, 1 / 3), (4, 5, 0.3)]
+        both = edges + [(j, i, w) for i, j, w in edges]
+        graph = self.file("graph.mtx", coordinate(5, 5, both))
+        for arguments in [["--as", "laplacian"], ["--as", "laplacian", "--precision", "float"]]:
+            out = self.folder / "x.mtx"
+            report = self.report(graph, *arguments, "--method", "cg", "-o", str(out), "--quiet")
+            self.assertEqual(report["right_hand_side"], {"source": "A*v", "file": None, "seed": 1, "columns": 1})
+            self.assertTrue(report["solved"])
+            self.assertGreater(max(abs(value) for value in read_array(out)[0]), 0.01)
+            self.assertIsNone(report["distance_from_ones"])
+        text = self.run_tool("solve", graph, "--as", "laplacian", "--method", "cg").stdout
+        self.assertIn("b = A v, v random (seed 1), as A * 1 = 0 and no --rhs was given", text)
+        done = self.run_tool("solve", graph, "--as", "laplacian", "--method", "cg", "--json")
+        self.assertIn("note: b = A v", done.stderr)
+        path = self.file("path.mtx", coordinate(2, 2, [(1, 2, 1), (2, 1, 1)]))
+        report = self.report(path, "--as", "laplacian", "--method", "cg", "--rhs", "row-sums")
+        self.assertEqual((report["right_hand_side"]["source"], report["iterations"]), ("A*1", 0))
+
+    def test_text_columns(self):
+        matrix = self.file("A.mtx", array([[2, 0], [0, 4]]))
+        for name, content in [("b.txt", "2\n4\n"), ("b", "# from numpy.savetxt\n2.0e+00\n\n+4.0\n"),
+                              ("b.csv", "2,4\r\n4,8\r\n"), ("b.dat", "  2\t4\n4 8"),
+                              ("b.txt.gz", gzip.compress(b"% comment\n2\n4\n"))]:
+            with self.subTest(name):
+                report, x = self.solution(matrix, "--rhs", self.file(name, content))
+                self.assertEqual(x, [1, 1])
+                self.assertEqual(report["right_hand_side"]["columns"], 2 if name in ["b.csv", "b.dat"] else 1)
+        report, x = self.solution(matrix, "--rhs", self.file("c.txt", array([[2, 8]])))
+        self.assertEqual(x, [1, 2])
+
+    def test_text_columns_with_errors_name_the_place(self):
+        for content, place in [("1\n2 3\n", ":2:1"), ("1\n x\n", ":2:2"), ("1\nnan\n", ":2:1"), ("1\n1e999\n", ":2:1")]:
+            path = self.file("b.txt", content)
+            self.assertIn(path + place, self.error("solve", self.spd(), "--rhs", path, code=BAD_INPUT))
+        for content in ["", "one\n"]:
+            self.error("solve", self.spd(), "--rhs", self.file("b.txt", content), code=BAD_INPUT)
+        self.error("solve", self.spd(), "--rhs", self.file("b.txt", "1\n2\n"), code=BAD_INPUT)
+        for kind in ["random:", "random:x", "range:-1", "ones.txt"]:
+            self.error("solve", self.spd(), "--rhs", kind, code=BAD_INPUT if kind == "ones.txt" else USAGE)
 
 
 class Interrupts(ToolTest):
@@ -813,7 +1013,7 @@ class Elimination(ToolTest):
         matrix = self.wide()
         self.error("invert", matrix, code=BAD_INPUT)
         self.error("rank", "missing.mtx", code=BAD_INPUT)
-        self.error("rref", matrix, "-o", str(self.folder / "no" / "R.mtx"), code=BAD_INPUT)
+        self.error("rref", matrix, "-o", str(self.folder / "no" / "R.mtx"), code=RESOURCES)
         for arguments in [["rank"], ["rank", matrix, "--tolerance", "2"], ["rank", matrix, "--tolerance", "x"],
                           ["rref", matrix, "--device", "gpu"], ["invert", matrix, "--precision", "half"]]:
             self.error(*arguments, code=USAGE)
@@ -954,7 +1154,7 @@ class Generate(ToolTest):
                 self.assertIn(words, self.error(*arguments, code=USAGE))
         self.assertIn("32-bit", self.error("generate", "poisson-2d", "--rows", "9000000000", code=BAD_INPUT))
         self.error("generate", "random-dense", "--rows", "100000000", code=RESOURCES)
-        self.error("generate", "hilbert", "-o", "/nowhere/A.mtx", code=BAD_INPUT)
+        self.error("generate", "hilbert", "-o", "/nowhere/A.mtx", code=RESOURCES)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import re
 import struct
 import unittest
 
-from cli_test import BAD_INPUT, SOLVED, USAGE, ToolTest, array, coordinate, read_array, tridiagonal
+from cli_test import BAD_INPUT, RESOURCES, SOLVED, USAGE, ToolTest, array, coordinate, read_array, tridiagonal
 
 try:
     import numpy
@@ -82,6 +82,13 @@ class Files(ToolTest):
         self.assertEqual(self.convert(rows, self.out("b.mtx"), "--numbering", "zero")["rows"], 4)
         self.assertEqual(self.convert(rows, self.out("b.mtx"), "--directed")["nonzeros"], 1)
 
+    def test_the_conversion_in_the_readme_works(self):
+        readme = (pathlib.Path(__file__).resolve().parents[2] / "README.md").read_text()
+        line = re.search(r"bin/echelon (convert .*?) +#", readme).group(1).split()
+        self.file(line[1], "1 2\n2 3\n")
+        self.run_tool(*line, cwd=self.folder)
+        self.assertEqual(len(self.entries(self.folder / line[2])), 7)
+
     def test_vertices_without_an_edge_are_told_of(self):
         start = self.file("a.mtx", coordinate(4, 4, [(1, 2, 1), (2, 1, 1)]))
         self.assertEqual(self.convert(start, self.out("a.edges"))["lost_vertices"], 2)
@@ -114,7 +121,7 @@ class Files(ToolTest):
                           [start, self.out("b.mtx"), "--rhs", self.out("r.mtx")]]:
             with self.subTest(arguments):
                 self.error("convert", *arguments, code=USAGE)
-        self.error("convert", start, self.out("none/b.mtx"), code=BAD_INPUT)
+        self.error("convert", start, self.out("none/b.mtx"), code=RESOURCES)
         self.error("convert", self.out("missing.graph"), self.out("b.mtx"), code=BAD_INPUT)
         self.assertIn("did you mean 'laplacian'", self.error("info", start, "--as", "laplacien", code=USAGE))
 

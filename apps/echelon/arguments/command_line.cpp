@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arguments/command_line.hpp"
 
-#include "support/text.hpp"
+#include "arguments/nearest.hpp"
 #include "terminal/terminal.hpp"
 
 #include <echelon/error.hpp>
@@ -32,12 +32,11 @@ namespace {
 }
 
 template <class Number>
-Number parse_number(const std::string& option, const std::string& text, Number most,
-                    const std::string& what) {
+Number parse_up_to(const std::string& option, const std::string& text, Number high, const std::string& what) {
   Number value{};
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || !(value >= 0 && value <= most)) {
+  if (error != std::errc() || stop != end || !(value >= 0 && value <= high)) {
     throw BadOption(option, fmt::format("{} takes {}, not '{}'", option, what, text));
   }
   return value;
@@ -49,6 +48,17 @@ void set_style(CLI::App& app) {
   app.set_help_flag("-h,--help", "print this help");
   app.get_formatter()->column_width(32);
   app.get_formatter()->label("OPTIONS", "OPTION...");
+}
+
+CLI::Option* add_file_option(CLI::App& app, const std::string& names, std::string& path,
+                             const std::string& help) {
+  const std::string option = names.substr(names.rfind(',') + 1);
+  const auto store = [&path, option](const std::string& name) {
+    if (name.empty()) throw BadOption(option, fmt::format("{} takes the name of a file", option));
+    const bool standard = name == "/dev/stdin" || name == "/dev/stdout";
+    path = standard ? "-" : name;
+  };
+  return app.add_option_function<std::string>(names, store, help)->type_name("FILE");
 }
 
 bool parse(CLI::App& app, const Arguments& arguments) {
@@ -69,14 +79,14 @@ bool parse(CLI::App& app, const Arguments& arguments) {
   return true;
 }
 
-double number(const std::string& option, const std::string& text, double most) {
+double parse_number(const std::string& option, const std::string& text, double high) {
   const std::string bound =
-      std::isfinite(most) ? fmt::format("a number from 0 to {}", most) : "a number from 0";
-  return parse_number(option, text, most, bound);
+      std::isfinite(high) ? fmt::format("a number from 0 to {}", high) : "a number from 0";
+  return parse_up_to(option, text, high, bound);
 }
 
-std::int64_t whole_number(const std::string& option, const std::string& text) {
-  return parse_number(option, text, std::numeric_limits<std::int64_t>::max(), "a whole number from 0");
+std::int64_t parse_integer(const std::string& option, const std::string& text) {
+  return parse_up_to(option, text, std::numeric_limits<std::int64_t>::max(), "a whole number from 0");
 }
 
 }  // namespace echelon::tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the verbs share in reading their words.
+/// Parsing of command lines, shared by the verbs.
 #pragma once
 
 #include "commands/commands.hpp"
@@ -11,15 +11,21 @@
 
 namespace echelon::tool {
 
-/// An App that looks like the others.
+/// Sets the help flag and the layout of the help text.
 void set_style(CLI::App& app);
 
-/// False when help was asked for and has been printed. Throws BadOption, with the nearest name where an
-/// option does not exist.
+/// Adds an option or positional argument (a name without dashes) that takes a file's name; "-" and the device
+/// files of the standard streams are stored as "-". An empty name is a BadOption.
+CLI::Option* add_file_option(CLI::App& app, const std::string& names, std::string& path,
+                             const std::string& help);
+
+/// Returns false if help was asked for and has been printed. Throws BadOption, with the nearest name for an
+/// option that does not exist.
 [[nodiscard]] bool parse(CLI::App& app, const Arguments& arguments);
 
-/// At least 0 and at most `most`. Throws BadOption.
-[[nodiscard]] double number(const std::string& option, const std::string& text, double most);
-[[nodiscard]] std::int64_t whole_number(const std::string& option, const std::string& text);
+/// Parses a number from 0 to `high`. Throws BadOption.
+[[nodiscard]] double parse_number(const std::string& option, const std::string& text, double high);
+/// Parses a whole number from 0. Throws BadOption.
+[[nodiscard]] std::int64_t parse_integer(const std::string& option, const std::string& text);
 
 }  // namespace echelon::tool

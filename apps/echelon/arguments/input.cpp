@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arguments/input.hpp"
 
-#include "support/text.hpp"
+#include "arguments/command_line.hpp"
+#include "arguments/nearest.hpp"
 
 #include <echelon/error.hpp>
 
@@ -17,9 +18,9 @@ namespace echelon::tool {
 
 namespace {
 
-/// The place of `word` among `names`. Throws BadOption.
-std::size_t choose_word(const std::string& option, const std::string& word,
-                        const std::vector<std::string>& names) {
+/// The index of `word` in `names`. Throws BadOption.
+std::size_t index_of(const std::string& option, const std::string& word,
+                     const std::vector<std::string>& names) {
   const auto found = std::find(names.begin(), names.end(), word);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   throw BadOption(option, fmt::format("{} takes {}, not '{}'", option, fmt::join(names, ", "), word),
@@ -28,7 +29,7 @@ std::size_t choose_word(const std::string& option, const std::string& word,
 
 Numbering parse_numbering(const std::string& word) {
   constexpr std::array numberings = {Numbering::compact, Numbering::zero_based, Numbering::one_based};
-  return numberings.at(choose_word("--numbering", word, {"compact", "zero", "one"}));
+  return numberings.at(index_of("--numbering", word, {"compact", "zero", "one"}));
 }
 
 }  // namespace
@@ -44,7 +45,7 @@ void add_input_options(CLI::App& app, InputOptions& options) {
   app.add_option_function<std::string>(
          "--as",
          [&](const std::string& word) {
-           choose_word("--as", word, {"laplacian", "adjacency"});
+           index_of("--as", word, {"laplacian", "adjacency"});
            options.as = word;
          },
          "laplacian: that of the graph whose adjacency matrix was read; adjacency: the magnitudes off the "
@@ -65,9 +66,20 @@ void add_input_options(CLI::App& app, InputOptions& options) {
       ->group(group);
 }
 
+void add_matrix_argument(CLI::App& app, const std::string& name, std::string& path) {
+  add_file_option(app, name, path,
+                  "the matrix: Matrix Market, .npy, METIS graph, edge list, PETSc binary or Harwell-Boeing, "
+                  "plain or gzip; - for standard input")
+      ->required();
+}
+
+std::string input_path(const std::string& path) {
+  return path == "-" ? "/dev/stdin" : path;
+}
+
 template <class T>
 MatrixFile<T> read_input(const std::string& path, const InputOptions& options) {
-  MatrixFile<T> file = read_matrix_file<T>(path, options.file);
+  MatrixFile<T> file = read_matrix_file<T>(input_path(path), options.file);
   if (options.as.empty()) return file;
   const Csr<T> matrix = std::holds_alternative<Csr<T>>(file.matrix) ? std::get<Csr<T>>(std::move(file.matrix))
                                                                     : to_csr(MatrixRef<T>(file.matrix));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The matrix that a verb works on: its file, and what is made of it.
+/// The matrix that a verb works on: options for reading its file. The name "-" stands for standard input.
 #pragma once
 
 #include "commands/commands.hpp"
@@ -16,18 +16,20 @@ namespace echelon::tool {
 struct InputOptions {
   ReadFileOptions file;
   LaplacianOptions laplacian;
-  std::string as;  ///< laplacian, adjacency, or empty for the matrix as it is
+  std::string as;  ///< "laplacian", "adjacency", or empty for the matrix itself
 };
 
-/// --from, --as and what goes with them.
+/// Adds --from, --as and their companions.
 void add_input_options(CLI::App& app, InputOptions& options);
 
-/// Throws what the reader throws.
+/// Adds the positional argument `name` for the matrix's file.
+void add_matrix_argument(CLI::App& app, const std::string& name, std::string& path);
+
+/// The path to open: "-" is /dev/stdin.
+[[nodiscard]] std::string input_path(const std::string& path);
+
+/// Reads the matrix and applies --as. Throws what read_matrix_file and laplacian throw.
 template <class T>
 [[nodiscard]] MatrixFile<T> read_input(const std::string& path, const InputOptions& options);
-
-/// The words for a file that may be of any format.
-inline constexpr const char* matrix_file_help =
-    "the matrix: Matrix Market, .npy, METIS graph, edge list, PETSc binary or Harwell-Boeing, plain or gzip";
 
 }  // namespace echelon::tool

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arguments/method_options.hpp"
 
-#include "support/text.hpp"
-#include "terminal/terminal.hpp"
+#include "arguments/nearest.hpp"
+#include "terminal/text.hpp"
 
 #include <echelon/error.hpp>
 

@@ -4,9 +4,9 @@
 #include "arguments/method_options.hpp"
 #include "output/files.hpp"
 #include "output/json.hpp"
-#include "support/text.hpp"
 #include "terminal/progress_line.hpp"
 #include "terminal/terminal.hpp"
+#include "terminal/text.hpp"
 
 #include <echelon/error.hpp>
 
@@ -48,13 +48,13 @@ struct ConversionFindings {
 };
 
 void add_options(CLI::App& app, Conversion& conversion) {
-  app.add_option("IN", conversion.from, matrix_file_help)->required()->type_name("FILE");
-  app.add_option("OUT", conversion.to, "the file to write; gzip when it ends in .gz")
-      ->required()
-      ->type_name("FILE");
+  add_matrix_argument(app, "IN", conversion.from);
+  add_file_option(app, "OUT", conversion.to,
+                  "the file to write; gzip if the name ends in .gz; - for standard output")
+      ->required();
   app.add_option_function<std::string>(
          "--to", [&](const std::string& name) { conversion.output.format = parse_file_format(name); },
-         "the format of OUT, where its name does not tell")
+         "the format of OUT, if its name does not tell; - is Matrix Market by default")
       ->type_name("FORMAT");
   app.add_option("--precision", conversion.precision, "double (default) or float")->type_name("TYPE");
   auto* const sparse = app.add_flag("--sparse", conversion.sparse, "store the elements that are not zero");
@@ -64,27 +64,26 @@ void add_options(CLI::App& app, Conversion& conversion) {
          [&](const std::string& text) {
            constexpr double most_gib = 1 << 20;
            conversion.output.dense_limit =
-               static_cast<std::size_t>(number("--dense-limit", text, most_gib) * (1 << 30));
+               static_cast<std::size_t>(parse_number("--dense-limit", text, most_gib) * (1 << 30));
          },
          "the most that a sparse matrix may take when it is stored dense; default 1")
       ->type_name("GIB");
   app.add_option("--index-bits", conversion.output.petsc.index_bits, "32 (default) or 64, of a PETSc file")
       ->type_name("BITS");
-  app.add_option("--labels", conversion.labels,
-                 "write the numbers that an edge list's vertices had here, one a line")
-      ->type_name("FILE");
-  app.add_option("--rhs", conversion.right_hand_sides, "write the right-hand sides that IN holds here")
-      ->type_name("FILE");
+  add_file_option(app, "--labels", conversion.labels,
+                  "write the vertex numbers of an edge list, one a line, in the order of the rows");
+  add_file_option(app, "--rhs", conversion.right_hand_sides, "write the right-hand sides in IN");
   app.add_flag("--json", conversion.json, "the summary as one line of JSON");
   app.add_flag("--quiet", conversion.quiet, "no summary, no progress, no notes");
   add_input_options(app, conversion.input);
 }
 
-/// What can be wrong without the matrix being known.
-void check_early(Conversion& conversion) {
+/// Finds errors in the options and output files before the matrix is read.
+void check_request(Conversion& conversion) {
   WriteFileOptions& output = conversion.output;
   if (output.format == FileFormat::automatic) {
-    const auto format = file_format_of_name(conversion.to);
+    auto format = file_format_of_name(conversion.to);
+    if (conversion.to == "-") format = FileFormat::matrix_market;
     if (!format) {
       throw BadOption("--to", fmt::format("the name '{}' does not tell its format: say --to {}",
                                           conversion.to, fmt::join(file_format_names(), "|")));
@@ -99,9 +98,9 @@ void check_early(Conversion& conversion) {
                     fmt::format("--index-bits takes 32 or 64, not {}", output.petsc.index_bits));
   }
   output.directed = conversion.input.file.edge_list.directed;
-  check_writable(conversion.to);
-  check_writable(conversion.labels);
-  check_writable(conversion.right_hand_sides);
+  check_files(
+      {conversion.from},
+      {{"OUT", conversion.to}, {"--labels", conversion.labels}, {"--rhs", conversion.right_hand_sides}});
 }
 
 template <class T>
@@ -111,9 +110,10 @@ Matrix<T> in_storage(Matrix<T> matrix, const Conversion& conversion) {
   if (!conversion.dense || !A.is_sparse()) return matrix;
   const double bytes = static_cast<double>(A.rows()) * static_cast<double>(A.columns()) * sizeof(T);
   if (bytes > static_cast<double>(conversion.output.dense_limit)) {
-    throw InvalidMatrix(fmt::format(
-        "{}: a {} by {} matrix takes {:.3g} GiB when it is stored dense; the limit is {}", conversion.from,
-        A.rows(), A.columns(), bytes / (1 << 30), byte_count(conversion.output.dense_limit)));
+    throw InvalidMatrix(
+        fmt::format("{}: a {} by {} matrix takes {:.3g} GiB when it is stored dense; the limit is {}",
+                    input_name(conversion.from), A.rows(), A.columns(), bytes / (1 << 30),
+                    byte_count(conversion.output.dense_limit)));
   }
   return to_dense(A);
 }
@@ -141,16 +141,17 @@ template <class T>
 void write_extras(const Conversion& conversion, const MatrixFile<T>& file) {
   if (!conversion.labels.empty()) {
     if (file.info.format != FileFormat::edge_list) {
-      throw BadOption("--labels",
-                      fmt::format("{} is no edge list, so its vertices have no labels", conversion.from));
+      throw BadOption("--labels", fmt::format("{} is no edge list, so its vertices have no labels",
+                                              input_name(conversion.from)));
     }
     write_labels(conversion.labels, file.labels);
   }
   if (!conversion.right_hand_sides.empty()) {
     if (file.right_hand_sides.columns() == 0) {
-      throw BadOption("--rhs", fmt::format("{} holds no right-hand sides", conversion.from));
+      throw BadOption("--rhs", fmt::format("{} holds no right-hand sides", input_name(conversion.from)));
     }
-    write_matrix<T>(conversion.right_hand_sides, file.right_hand_sides);
+    write_dense<T>(conversion.right_hand_sides, file.right_hand_sides,
+                   "right-hand sides of " + input_name(conversion.from));
   }
 }
 
@@ -158,7 +159,7 @@ template <class T>
 ConversionFindings convert_in(Conversion conversion, PetscScalar petsc_scalar) {
   ConversionFindings found;
   ProgressLine progress(conversion.quiet);
-  progress.say("reading " + conversion.from);
+  progress.say("reading " + input_name(conversion.from));
   const Stopwatch reading;
   MatrixFile<T> file = read_input<T>(conversion.from, conversion.input);
   found.read_seconds = reading.seconds();
@@ -171,15 +172,15 @@ ConversionFindings convert_in(Conversion conversion, PetscScalar petsc_scalar) {
   found.sparse = A.is_sparse();
   found.right_hand_sides = file.right_hand_sides.columns();
 
-  progress.say("writing " + conversion.to);
+  progress.say("writing " + output_name(conversion.to));
   const Stopwatch writing;
   conversion.output.labels = file.labels;
   conversion.output.petsc.scalar = petsc_scalar;
   write_extras(conversion, file);
   try {
-    write_matrix<T>(conversion.to, A, conversion.output);
+    write_file(conversion.to, [&](const std::string& path) { write_matrix<T>(path, A, conversion.output); });
   } catch (const InvalidMatrix& e) {
-    throw InvalidMatrix(fmt::format("{} cannot be written as {}: {}", conversion.from,
+    throw InvalidMatrix(fmt::format("{} cannot be written as {}: {}", input_name(conversion.from),
                                     to_string(conversion.output.format), e.what()));
   }
   if (conversion.output.format == FileFormat::edge_list) found.lost_vertices = vertices_without_edge(A);
@@ -195,8 +196,8 @@ ConversionFindings convert(const Conversion& conversion) {
 
 void print_notes(const Conversion& conversion, const ConversionFindings& found) {
   if (found.right_hand_sides > 0 && conversion.right_hand_sides.empty()) {
-    print_note(fmt::format("{} holds {} right-hand sides too, which --rhs FILE would write", conversion.from,
-                           grouped(found.right_hand_sides)));
+    print_note(fmt::format("{} holds {} right-hand sides too, which --rhs FILE would write",
+                           input_name(conversion.from), grouped(found.right_hand_sides)));
   }
   if (found.lost_vertices > 0) {
     print_note(fmt::format("{} vertices have no edge and leave no trace in an edge list",
@@ -205,9 +206,10 @@ void print_notes(const Conversion& conversion, const ConversionFindings& found) 
 }
 
 std::string convert_text(const Conversion& conversion, const ConversionFindings& found) {
-  return fmt::format("{} ({}) -> {} ({}): {} x {}, {} {}{}\n", conversion.from, to_string(found.file.format),
-                     conversion.to, to_string(conversion.output.format), grouped(found.rows),
-                     grouped(found.columns), grouped(found.nonzeros), found.sparse ? "nonzeros" : "elements",
+  return fmt::format("{} ({}) -> {} ({}): {} x {}, {} {}{}\n", input_name(conversion.from),
+                     to_string(found.file.format), output_name(conversion.to),
+                     to_string(conversion.output.format), grouped(found.rows), grouped(found.columns),
+                     grouped(found.nonzeros), found.sparse ? "nonzeros" : "elements",
                      conversion.input.as.empty() ? "" : ", " + conversion.input.as);
 }
 
@@ -244,13 +246,13 @@ ExitCode run_convert(const Arguments& arguments) {
   add_options(app, conversion);
   app.footer("Example: echelon convert web.edges.gz web.mtx --as laplacian");
   if (!parse(app, arguments)) return exit_solved;
-  check_early(conversion);
+  check_request(conversion);
   const ConversionFindings found = convert(conversion);
   if (!conversion.quiet) print_notes(conversion, found);
   if (conversion.json) {
     print_json(convert_json(conversion, found));
   } else if (!conversion.quiet) {
-    print_result(convert_text(conversion, found));
+    print_report(convert_text(conversion, found));
   }
   return exit_solved;
 }

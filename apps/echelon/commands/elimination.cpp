@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/elimination.hpp"
 
-#include "output/files.hpp"
-#include "support/text.hpp"
 #include "terminal/progress_line.hpp"
-
-#include <echelon/io/matrix_market.hpp>
+#include "terminal/terminal.hpp"
+#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 
@@ -16,11 +14,6 @@ namespace echelon::tool {
 
 namespace {
 
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 std::string or_none(const std::optional<double>& value) {
   return value ? short_number(*value) : "none";
 }
@@ -29,7 +22,7 @@ std::string size_words(const FileInfo& info) {
   return fmt::format("{} x {}", grouped(info.rows), grouped(info.columns));
 }
 
-/// Before anything as large is asked for.
+/// Throws OutOfMemory if the matrix, stored dense, would take more than 80 % of the available memory.
 template <class T>
 void check_size(const EliminationRequest& request, const MatrixFile<T>& file) {
   const double bytes =
@@ -38,14 +31,14 @@ void check_size(const EliminationRequest& request, const MatrixFile<T>& file) {
   constexpr double usable = 0.8;
   if (available == 0 || bytes <= usable * static_cast<double>(available)) return;
   throw OutOfMemory(fmt::format("{} for {} ({}) as a dense matrix, which elimination works on",
-                                request.device.name(), request.matrix, size_words(file.info)),
+                                request.device.name(), input_name(request.matrix), size_words(file.info)),
                     static_cast<std::size_t>(std::min(bytes, 1e18)), available);
 }
 
 }  // namespace
 
 void add_elimination_options(CLI::App& app, EliminationRequest& request) {
-  app.add_option("A", request.matrix, matrix_file_help)->required()->type_name("FILE");
+  add_matrix_argument(app, "A", request.matrix);
   app.add_option_function<std::string>(
          "--device",
          [&](const std::string& name) {
@@ -55,7 +48,7 @@ void add_elimination_options(CLI::App& app, EliminationRequest& request) {
       ->type_name("DEVICE");
   app.add_option_function<std::string>(
          "--tolerance",
-         [&](const std::string& text) { request.options.tolerance = number("--tolerance", text, 1); },
+         [&](const std::string& text) { request.options.tolerance = parse_number("--tolerance", text, 1); },
          "a column is dependent when its pivot is at most so many ||A||_inf; default 4 sqrt(max(m, n)) eps")
       ->type_name("X");
   app.add_option("--precision", request.precision, "double (default) or float")->type_name("TYPE");
@@ -64,32 +57,12 @@ void add_elimination_options(CLI::App& app, EliminationRequest& request) {
   add_input_options(app, request.input);
 }
 
-void check_early(const EliminationRequest& request) {
+void check_request(const EliminationRequest& request, const std::vector<OutputOption>& outputs) {
   in_precision(request.precision,
                [&]<class T>() { static_cast<void>(GaussJordan<T>(request.device, request.options)); });
-  check_dense_output("--output", request.output);
+  for (const OutputOption& output : outputs) check_dense_format(output);
+  check_files({request.matrix}, outputs);
 }
-
-void check_dense_output(const std::string& option, const std::string& path) {
-  const FileFormat format = output_format(path);
-  if (format != FileFormat::matrix_market && format != FileFormat::npy && format != FileFormat::petsc) {
-    throw BadOption(option, fmt::format("{} cannot be written as {}: only as matrix-market, npy or petsc",
-                                        option, to_string(format)));
-  }
-  check_writable(path);
-}
-
-template <class T>
-void write_dense(const std::string& path, const Dense<T>& matrix, const std::string& comment) {
-  if (output_format(path) == FileFormat::matrix_market) {
-    write_matrix_market<T>(path, matrix, comment);
-  } else {
-    write_matrix<T>(path, matrix);
-  }
-}
-
-template void write_dense(const std::string&, const Dense<float>&, const std::string&);
-template void write_dense(const std::string&, const Dense<double>&, const std::string&);
 
 template <class T>
 DenseFile<T> read_dense(const EliminationRequest& request) {
@@ -143,7 +116,7 @@ std::vector<Row> elimination_rows(const EliminationRequest& request, const FileI
                                   const Report& report) {
   std::vector<Row> rows;
   if (!report.message.empty()) rows.emplace_back("because", report.message);
-  rows.emplace_back("matrix", fmt::format("{}: {}", request.matrix, size_words(info)));
+  rows.emplace_back("matrix", fmt::format("{}: {}", input_name(request.matrix), size_words(info)));
   rows.emplace_back("device", fmt::format("{} ({}), in {}", report.device.name(), hardware(report.device),
                                           request.precision));
   rows.emplace_back("time", duration(report.setup_seconds));
@@ -158,18 +131,19 @@ std::vector<Row> rank_rows(const RankFacts& facts) {
                            {"tolerance", short_number(facts.tolerance)},
                            {"distance to lower rank", or_none(facts.distance_to_lower_rank)}};
   if (facts.doubtful) {
-    rows.emplace_back("doubtful", paint("another tolerance could give another rank", Colour::yellow, stdout));
+    rows.emplace_back("doubtful",
+                      paint("another tolerance could give another rank", Colour::yellow, report_stream()));
   }
   return rows;
 }
 
-std::string rank_verdict(const RankFacts& facts, const FileInfo& info) {
+std::string rank_line(const RankFacts& facts, const FileInfo& info) {
   const std::int64_t full = std::min(info.rows, info.columns);
   const std::string words = facts.rank == full
                                 ? fmt::format("Rank {}, full", grouped(full))
                                 : fmt::format("Rank {} of at most {}", grouped(facts.rank), grouped(full));
   return paint(words + (facts.doubtful ? ", doubtful" : ""), facts.doubtful ? Colour::yellow : Colour::green,
-               stdout) +
+               report_stream()) +
          "\n";
 }
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the verbs rref, rank and invert share.
+/// Options, input and reports shared by rref, rank and invert.
 #pragma once
 
 #include "arguments/command_line.hpp"
 #include "arguments/input.hpp"
+#include "output/files.hpp"
 #include "output/json.hpp"
-#include "terminal/terminal.hpp"
+#include "terminal/text.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/gauss_jordan.hpp>
@@ -27,11 +28,11 @@ struct EliminationRequest {
   bool quiet = false;
 };
 
-/// The file's name and what goes with it, --device, --tolerance, --precision, --json and --quiet.
+/// Adds the matrix and its input options, --device, --tolerance, --precision, --json and --quiet.
 void add_elimination_options(CLI::App& app, EliminationRequest& request);
 
-/// Throws what can be found wrong before the file is read.
-void check_early(const EliminationRequest& request);
+/// Finds errors in the options and in the output files, all of dense matrices, before the file is read.
+void check_request(const EliminationRequest& request, const std::vector<OutputOption>& outputs);
 
 /// Calls f as f.template operator()<double>() or <float>(). Throws BadOption.
 template <class F>
@@ -48,14 +49,7 @@ struct DenseFile {
   double read_seconds = 0;
 };
 
-/// Throws BadOption for a name whose format does not hold dense matrices, ParseError when it cannot be
-/// written.
-void check_dense_output(const std::string& option, const std::string& path);
-/// Writes in the format that the name says; `comment` where it has comments.
-template <class T>
-void write_dense(const std::string& path, const Dense<T>& matrix, const std::string& comment);
-
-/// The matrix in the host's memory.
+/// The matrix in host memory, copied there if necessary.
 template <class T>
 Dense<T> on_host(Dense<T> matrix) {
   return matrix.device().on_host() ? std::move(matrix) : matrix.to(Device());
@@ -66,7 +60,7 @@ Dense<T> on_host(Dense<T> matrix) {
 template <class T>
 [[nodiscard]] DenseFile<T> read_dense(const EliminationRequest& request);
 
-/// Names and values that every verb tells: the file, the device, the status and the rank.
+/// The part of the report that the verbs share.
 [[nodiscard]] Json elimination_json(const EliminationRequest& request, const FileInfo& info,
                                     const Report& report);
 [[nodiscard]] Json rank_json(const RankFacts& facts);
@@ -74,7 +68,7 @@ template <class T>
                                                 const Report& report);
 [[nodiscard]] std::vector<Row> rank_rows(const RankFacts& facts);
 
-/// "Rank 3 of at most 5".
-[[nodiscard]] std::string rank_verdict(const RankFacts& facts, const FileInfo& info);
+/// "Rank 3 of at most 5", with a newline.
+[[nodiscard]] std::string rank_line(const RankFacts& facts, const FileInfo& info);
 
 }  // namespace echelon::tool

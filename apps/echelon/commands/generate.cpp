@@ -3,9 +3,9 @@
 #include "arguments/method_options.hpp"
 #include "output/files.hpp"
 #include "output/json.hpp"
-#include "support/text.hpp"
 #include "terminal/progress_line.hpp"
 #include "terminal/terminal.hpp"
+#include "terminal/text.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/generate.hpp>
@@ -23,7 +23,7 @@ namespace echelon::tool {
 
 namespace {
 
-struct Request {
+struct GenerateRequest {
   std::string name;
   std::string output;
   std::string precision = "double";
@@ -36,7 +36,7 @@ struct Request {
 };
 
 /// What was made and written.
-struct Outcome {
+struct GenerateOutcome {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t nonzeros = 0;
@@ -46,14 +46,14 @@ struct Outcome {
   double write_seconds = 0;
 };
 
-Options options_of(const Request& request, const Generator& generator) {
+Options options_of(const GenerateRequest& request, const Generator& generator) {
   Options options;
-  if (request.rows) options = generator.for_rows(whole_number("--rows", *request.rows));
+  if (request.rows) options = generator.for_rows(parse_integer("--rows", *request.rows));
   if (request.seed) {
     if (!generator.is_random()) {
       throw BadOption("--seed", fmt::format("nothing about generator '{}' is random", generator.name));
     }
-    options.set("seed", whole_number("--seed", *request.seed));
+    options.set("seed", parse_integer("--seed", *request.seed));
   }
   for (const std::string& parameter : request.parameters) add_parameter(options, parameter);
   return options;
@@ -71,9 +71,9 @@ std::string provenance(const Generator& generator, const Options& options, const
 }
 
 template <class T>
-Outcome make_and_write(const Request& request, const Generator& generator, const Options& options,
-                       ProgressLine& progress) {
-  Outcome outcome;
+GenerateOutcome make_and_write(const GenerateRequest& request, const Generator& generator,
+                               const Options& options, ProgressLine& progress) {
+  GenerateOutcome outcome;
   progress.say("generating " + generator.name);
   const Stopwatch generating;
   const Matrix<T> matrix = make_matrix<T>(generator.name, options);
@@ -85,15 +85,16 @@ Outcome make_and_write(const Request& request, const Generator& generator, const
   outcome.sparse = A.is_sparse();
   outcome.bytes = std::visit([](const auto& held) { return held.bytes(); }, matrix);
   if (request.output.empty()) return outcome;
-  progress.say("writing " + request.output);
+  progress.say("writing " + output_name(request.output));
   const Stopwatch writing;
-  if (output_format(request.output) == FileFormat::matrix_market) {
-    write_matrix_market(request.output, A, provenance(generator, options, request.precision));
-  } else {
+  write_file(request.output, [&](const std::string& path) {
+    if (output_format(request.output) == FileFormat::matrix_market) {
+      return write_matrix_market(path, A, provenance(generator, options, request.precision));
+    }
     WriteFileOptions output;
     output.petsc.scalar = std::is_same_v<T, float> ? PetscScalar::real32 : PetscScalar::real64;
-    write_matrix(request.output, A, output);
-  }
+    write_matrix(path, A, output);
+  });
   outcome.write_seconds = writing.seconds();
   return outcome;
 }
@@ -119,8 +120,8 @@ Json list_json() {
   return {{"version", ECHELON_VERSION}, {"generators", list}};
 }
 
-Json outcome_json(const Request& request, const Generator& generator, const Options& options,
-                  const Outcome& outcome) {
+Json outcome_json(const GenerateRequest& request, const Generator& generator, const Options& options,
+                  const GenerateOutcome& outcome) {
   Json seed;
   for (const OptionInfo& option : generator.options) {
     if (option.name == "seed") seed = Json::parse(option.fallback);
@@ -143,7 +144,8 @@ Json outcome_json(const Request& request, const Generator& generator, const Opti
           {"output", request.output.empty() ? Json() : Json(utf8(request.output))}};
 }
 
-std::string outcome_text(const Request& request, const Generator& generator, const Outcome& outcome) {
+std::string outcome_text(const GenerateRequest& request, const Generator& generator,
+                         const GenerateOutcome& outcome) {
   std::vector<Row> rows = {
       {"size", fmt::format("{} x {}, {} in memory", grouped(outcome.rows), grouped(outcome.columns),
                            byte_count(outcome.bytes))},
@@ -151,12 +153,13 @@ std::string outcome_text(const Request& request, const Generator& generator, con
       {"time", fmt::format("{}: generating {}, writing {}",
                            duration(outcome.generate_seconds + outcome.write_seconds),
                            duration(outcome.generate_seconds), duration(outcome.write_seconds))}};
-  rows.emplace_back("file", request.output.empty() ? "none: -o FILE writes one" : request.output);
-  return fmt::format("{}: {}\n{}", paint(generator.name, Colour::bold, stdout), generator.summary,
+  rows.emplace_back("file",
+                    request.output.empty() ? "none; -o FILE writes one" : output_name(request.output));
+  return fmt::format("{}: {}\n{}", paint(generator.name, Colour::bold, report_stream()), generator.summary,
                      aligned(rows));
 }
 
-void add_options(CLI::App& app, Request& request) {
+void add_options(CLI::App& app, GenerateRequest& request) {
   app.add_option("NAME", request.name, "the generator, as --list names it")->type_name("NAME");
   app.add_flag("--list", request.list, "the generators, with --json their options as well");
   app.add_option("--rows", request.rows, "rows, or about as many as the family can have")->type_name("N");
@@ -165,9 +168,9 @@ void add_options(CLI::App& app, Request& request) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   app.add_option("--precision", request.precision, "double (the default) or float")->type_name("TYPE");
-  app.add_option("-o,--output", request.output,
-                 "write the matrix here, in the format of the name: .mtx, .npy, ...")
-      ->type_name("FILE");
+  add_file_option(
+      app, "-o,--output", request.output,
+      "write the matrix, in the format of the name's ending; - for standard output, as Matrix Market");
   app.add_flag("--json", request.json, "one line of JSON");
   app.add_flag("--quiet", request.quiet, "no progress");
 }
@@ -175,7 +178,7 @@ void add_options(CLI::App& app, Request& request) {
 }  // namespace
 
 ExitCode run_generate(const Arguments& arguments) {
-  Request request;
+  GenerateRequest request;
   CLI::App app("Makes a matrix to test or measure with, the same one on every machine.", "echelon generate");
   set_style(app);
   add_options(app, request);
@@ -193,17 +196,17 @@ ExitCode run_generate(const Arguments& arguments) {
   if (output_format(request.output) == FileFormat::harwell_boeing) {
     throw BadOption("--output", "Harwell-Boeing files are only read: write another format");
   }
-  check_writable(request.output);
+  check_files({}, {{"--output", request.output}});
 
   ProgressLine progress(request.quiet);
-  const Outcome outcome = request.precision == "double"
-                              ? make_and_write<double>(request, generator, options, progress)
-                              : make_and_write<float>(request, generator, options, progress);
+  const GenerateOutcome outcome = request.precision == "double"
+                                      ? make_and_write<double>(request, generator, options, progress)
+                                      : make_and_write<float>(request, generator, options, progress);
   progress.clear();
   if (request.json) {
     print_json(outcome_json(request, generator, options, outcome));
   } else {
-    print_result(outcome_text(request, generator, outcome));
+    print_report(outcome_text(request, generator, outcome));
   }
   return exit_solved;
 }

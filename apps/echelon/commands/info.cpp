@@ -4,9 +4,9 @@
 #include "output/files.hpp"
 #include "output/json.hpp"
 #include "output/plots.hpp"
-#include "support/text.hpp"
 #include "terminal/progress_line.hpp"
 #include "terminal/terminal.hpp"
+#include "terminal/text.hpp"
 
 #include <echelon/gauss_seidel.hpp>
 #include <echelon/solve.hpp>
@@ -134,7 +134,7 @@ std::string info_text(const Findings& found) {
         i == 0 ? "solve would try" : "then",
         fmt::format("{} on {}: {}", candidate.method, candidate.device.name(), candidate.reason));
   }
-  return fmt::format("{}\n{}", paint(found.path, Colour::bold, stdout), aligned(rows));
+  return fmt::format("{}\n{}", paint(input_name(found.path), Colour::bold, report_stream()), aligned(rows));
 }
 
 Json candidates_json(const Findings& found) {
@@ -210,22 +210,23 @@ ExitCode run_info(const Arguments& arguments) {
   bool quiet = false;
   CLI::App app("Says what a matrix looks like.", "echelon info");
   set_style(app);
-  app.add_option("A", found.path, matrix_file_help)->required()->type_name("FILE");
-  app.add_option("--plot", plot, "draw the sparsity pattern here")->type_name("FILE.svg");
+  add_matrix_argument(app, "A", found.path);
+  add_file_option(app, "--plot", plot, "draw the sparsity pattern")->type_name("FILE.svg");
   app.add_flag("--dependencies", dependencies, "who waits for whom in a Gauss-Seidel sweep");
   app.add_flag("--json", json, "one line of JSON");
   app.add_flag("--quiet", quiet, "no progress");
   add_input_options(app, input);
   if (!parse(app, arguments)) return exit_solved;
-  check_writable(plot);
+  check_plot_name({"--plot", plot});
+  check_files({found.path}, {{"--plot", plot}});
 
   ProgressLine progress(quiet);
-  progress.say("reading " + found.path);
+  progress.say("reading " + input_name(found.path));
   const Stopwatch reading;
   const MatrixFile<double> file = read_input<double>(found.path, input);
   const MatrixRef<double> A(file.matrix);
   found.read_seconds = reading.seconds();
-  progress.say("looking at " + found.path);
+  progress.say("analysing " + input_name(found.path));
   found.file = file.info;
   found.structure = analyze_structure(A);
   found.structural_rank = structural_rank(A);
@@ -233,12 +234,12 @@ ExitCode run_info(const Arguments& arguments) {
   if (dependencies) found.dependencies = analyze_dependencies(A);
   if (A.rows() == A.columns()) found.candidates = choose(A);
   if (!plot.empty())
-    write_text(plot, spy_svg(utf8(std::filesystem::path(found.path).filename().string()), A));
+    write_text(plot, spy_svg(utf8(std::filesystem::path(input_name(found.path)).filename().string()), A));
   progress.clear();
   if (json) {
     print_json(info_json(found));
   } else {
-    print_result(info_text(found));
+    print_report(info_text(found));
   }
   return exit_solved;
 }

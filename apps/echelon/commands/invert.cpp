@@ -3,6 +3,7 @@
 #include "commands/elimination.hpp"
 #include "output/factor_precision.hpp"
 #include "terminal/progress_line.hpp"
+#include "terminal/terminal.hpp"
 
 #include <echelon/error.hpp>
 
@@ -39,34 +40,37 @@ std::string invert_text(const EliminationRequest& request, const FileInfo& info,
     rows.emplace_back("condition", fmt::format("{:.1e}", 1 / *report.reciprocal_condition));
   }
   if (!request.output.empty()) {
-    rows.emplace_back("inverse", inverted(report) ? request.output : request.output + " not written");
+    const std::string name = output_name(request.output);
+    rows.emplace_back("inverse", inverted(report) ? name : name + " not written");
   }
   const bool good = report.solved();
-  return fmt::format("{} {}\n",
-                     paint(good ? "Inverted:" : "Not inverted:", good ? Colour::green : Colour::red, stdout),
-                     good ? "by " + report.method : std::string(to_string(report.status))) +
+  return fmt::format(
+             "{} {}\n",
+             paint(good ? "Inverted:" : "Not inverted:", good ? Colour::green : Colour::red, report_stream()),
+             good ? "by " + report.method : std::string(to_string(report.status))) +
          aligned(rows);
 }
 
 template <class T>
 ExitCode invert_in(const EliminationRequest& request) {
   ProgressLine progress(request.quiet);
-  progress.say("reading " + request.matrix);
+  progress.say("reading " + input_name(request.matrix));
   DenseFile<T> file = read_dense<T>(request);
   if (file.info.rows != file.info.columns) {
-    throw DimensionMismatch(fmt::format("{} is {} by {}: only a square matrix has an inverse", request.matrix,
-                                        file.info.rows, file.info.columns));
+    throw DimensionMismatch(fmt::format("{} is {} by {}: only a square matrix has an inverse",
+                                        input_name(request.matrix), file.info.rows, file.info.columns));
   }
   progress.say("inverting");
   const Report report = GaussJordan<T>(request.device, request.options).invert(file.matrix);
   if (!request.output.empty() && inverted(report)) {
-    write_dense<T>(request.output, on_host(std::move(file.matrix)), "inverse of " + request.matrix);
+    write_dense<T>(request.output, on_host(std::move(file.matrix)),
+                   "inverse of " + input_name(request.matrix));
   }
   progress.clear();
   if (request.json) {
     print_json(invert_json(request, file.info, report));
   } else {
-    print_result(invert_text(request, file.info, report));
+    print_report(invert_text(request, file.info, report));
   }
   return exit_code(report.status);
 }
@@ -78,8 +82,7 @@ ExitCode run_invert(const Arguments& arguments) {
   CLI::App app("Inverts a square matrix, and says how well.", "echelon invert");
   set_style(app);
   add_elimination_options(app, request);
-  app.add_option("-o,--output", request.output, "write the inverse here (.mtx, .npy, .petsc)")
-      ->type_name("FILE");
+  add_file_option(app, "-o,--output", request.output, "write the inverse: .mtx, .npy, .petsc");
   app.add_option("--factor-precision", request.options.factor_precision,
                  "working (default), single, tf32x3 or tf32: taken when the inverse meets --accuracy")
       ->check(CLI::IsMember({"working", "single", "tf32x3", "tf32"}))
@@ -89,7 +92,7 @@ ExitCode run_invert(const Arguments& arguments) {
       ->check(CLI::Range(0.0, 1.0))
       ->type_name("X");
   if (!parse(app, arguments)) return exit_solved;
-  check_early(request);
+  check_request(request, {{"--output", request.output}});
   return in_precision(request.precision, [&]<class T>() { return invert_in<T>(request); });
 }
 

@@ -3,6 +3,7 @@
 #include "arguments/method_options.hpp"
 #include "output/json.hpp"
 #include "terminal/terminal.hpp"
+#include "terminal/text.hpp"
 
 #include <echelon/device.hpp>
 #include <echelon/solver.hpp>

@@ -2,6 +2,7 @@
 #include "commands/commands.hpp"
 #include "commands/elimination.hpp"
 #include "terminal/progress_line.hpp"
+#include "terminal/terminal.hpp"
 
 namespace echelon::tool {
 
@@ -10,7 +11,7 @@ namespace {
 template <class T>
 ExitCode rank_in(const EliminationRequest& request) {
   ProgressLine progress(request.quiet);
-  progress.say("reading " + request.matrix);
+  progress.say("reading " + input_name(request.matrix));
   DenseFile<T> file = read_dense<T>(request);
   progress.say("eliminating");
   const EchelonForm<T> form = GaussJordan<T>(request.device, request.options).reduce(std::move(file.matrix));
@@ -22,12 +23,12 @@ ExitCode rank_in(const EliminationRequest& request) {
     return exit_code(form.report.status);
   }
   std::vector<Row> rows = elimination_rows(request, file.info, form.report);
-  std::string verdict = paint("No rank:", Colour::red, stdout) + " a NaN or Inf\n";
+  std::string headline = paint("No rank:", Colour::red, report_stream()) + " a NaN or Inf\n";
   if (form.report.solved()) {
-    verdict = rank_verdict(form.facts, file.info);
+    headline = rank_line(form.facts, file.info);
     for (Row& row : rank_rows(form.facts)) rows.push_back(std::move(row));
   }
-  print_result(verdict + aligned(rows));
+  print_report(headline + aligned(rows));
   return exit_code(form.report.status);
 }
 
@@ -39,7 +40,7 @@ ExitCode run_rank(const Arguments& arguments) {
   set_style(app);
   add_elimination_options(app, request);
   if (!parse(app, arguments)) return exit_solved;
-  check_early(request);
+  check_request(request, {});
   return in_precision(request.precision, [&]<class T>() { return rank_in<T>(request); });
 }
 

@@ -2,6 +2,7 @@
 #include "commands/commands.hpp"
 #include "commands/elimination.hpp"
 #include "terminal/progress_line.hpp"
+#include "terminal/terminal.hpp"
 
 #include <fmt/format.h>
 
@@ -68,10 +69,10 @@ template <class T>
 void write(const RrefRequest& request, const EchelonForm<T>& form) {
   if (!form.report.solved()) return;
   if (!request.output.empty()) {
-    write_dense<T>(request.output, form.R, "reduced row echelon form of " + request.matrix);
+    write_dense<T>(request.output, form.R, "reduced row echelon form of " + input_name(request.matrix));
   }
   if (!request.null_space.empty()) {
-    write_dense<T>(request.null_space, null_space(form), "null space of " + request.matrix);
+    write_dense<T>(request.null_space, null_space(form), "null space of " + input_name(request.matrix));
   }
 }
 
@@ -93,20 +94,20 @@ template <class T>
 std::string rref_text(const RrefRequest& request, const FileInfo& info, const EchelonForm<T>& form) {
   std::vector<Row> rows = elimination_rows(request, info, form.report);
   if (!form.report.solved()) {
-    return paint("Not reduced:", Colour::red, stdout) + " a NaN or Inf\n" + aligned(rows);
+    return paint("Not reduced:", Colour::red, report_stream()) + " a NaN or Inf\n" + aligned(rows);
   }
   for (Row& row : rank_rows(form.facts)) rows.push_back(std::move(row));
   rows.emplace_back("pivot columns", ranges(form.pivot_columns));
   if (form.determinant) rows.emplace_back("determinant", determinant_words(*form.determinant));
-  if (!request.output.empty()) rows.emplace_back("reduced form", request.output);
-  if (!request.null_space.empty()) rows.emplace_back("null space", request.null_space);
-  return rank_verdict(form.facts, info) + aligned(rows) + table_of(form.R);
+  if (!request.output.empty()) rows.emplace_back("reduced form", output_name(request.output));
+  if (!request.null_space.empty()) rows.emplace_back("null space", output_name(request.null_space));
+  return rank_line(form.facts, info) + aligned(rows) + table_of(form.R);
 }
 
 template <class T>
 ExitCode rref_in(const RrefRequest& request) {
   ProgressLine progress(request.quiet);
-  progress.say("reading " + request.matrix);
+  progress.say("reading " + input_name(request.matrix));
   DenseFile<T> file = read_dense<T>(request);
   progress.say("eliminating");
   EchelonForm<T> form = GaussJordan<T>(request.device, request.options).reduce(std::move(file.matrix));
@@ -116,7 +117,7 @@ ExitCode rref_in(const RrefRequest& request) {
   if (request.json) {
     print_json(rref_json(request, file.info, form));
   } else {
-    print_result(rref_text(request, file.info, form));
+    print_report(rref_text(request, file.info, form));
   }
   return exit_code(form.report.status);
 }
@@ -128,13 +129,11 @@ ExitCode run_rref(const Arguments& arguments) {
   CLI::App app("Brings a matrix to reduced row echelon form.", "echelon rref");
   set_style(app);
   add_elimination_options(app, request);
-  app.add_option("-o,--output", request.output, "write the reduced form here (.mtx, .npy, .petsc)")
-      ->type_name("FILE");
-  app.add_option("--null-space", request.null_space, "write a basis of the null space here, in columns")
-      ->type_name("FILE");
+  add_file_option(app, "-o,--output", request.output, "write the reduced form: .mtx, .npy, .petsc");
+  add_file_option(app, "--null-space", request.null_space,
+                  "write a basis of the null space, one vector a column");
   if (!parse(app, arguments)) return exit_solved;
-  check_early(request);
-  check_dense_output("--null-space", request.null_space);
+  check_request(request, {{"--output", request.output}, {"--null-space", request.null_space}});
   return in_precision(request.precision, [&]<class T>() { return rref_in<T>(request); });
 }
 

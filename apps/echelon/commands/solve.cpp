@@ -2,18 +2,17 @@
 #include "arguments/command_line.hpp"
 #include "arguments/input.hpp"
 #include "arguments/method_options.hpp"
+#include "arguments/right_hand_side.hpp"
 #include "output/failure.hpp"
 #include "output/files.hpp"
 #include "output/plots.hpp"
 #include "output/solve_outcome.hpp"
-#include "support/text.hpp"
 #include "terminal/interrupt.hpp"
 #include "terminal/progress_line.hpp"
 #include "terminal/terminal.hpp"
+#include "terminal/text.hpp"
 
 #include <echelon/error.hpp>
-#include <echelon/io/matrix_market.hpp>
-#include <echelon/linalg.hpp>
 #include <echelon/solve.hpp>
 
 #include <fmt/format.h>
@@ -29,10 +28,10 @@ namespace echelon::tool {
 
 namespace {
 
-struct Request {
+struct SolveRequest {
   std::string matrix;
   InputOptions input;
-  std::string right_hand_side;
+  RhsOption right_hand_side;
   std::string precision = "double";
   std::string output;
   std::string plot;
@@ -45,12 +44,17 @@ void set_device(SolveOptions& options, const std::string& name) {
   if (name != "auto") options.device = Device::parse(name);
 }
 
-void add_options(CLI::App& app, Request& request) {
+void add_options(CLI::App& app, SolveRequest& request) {
   SolveOptions& options = request.options;
-  app.add_option("A", request.matrix, matrix_file_help)->required()->type_name("FILE");
-  app.add_option("--rhs", request.right_hand_side,
-                 "right-hand sides, m by k, in any format; without it those in A's file, else b = A * 1")
-      ->type_name("FILE");
+  add_matrix_argument(app, "A", request.matrix);
+  app.add_option_function<std::string>(
+         "--rhs", [&](const std::string& text) { request.right_hand_side = parse_rhs(text); },
+         "B: a file of any matrix format or of plain text columns, - for standard input; row-sums (b = A * "
+         "1), "
+         "ones (b = 1), random[:SEED] (b in [-1, 1)), range[:SEED] (b = A v, v random). Default: those in "
+         "A's "
+         "file, else row-sums, or range if A * 1 = 0")
+      ->type_name("FILE|KIND");
   app.add_option("--method", options.method, "auto (default), or a name that 'echelon methods' lists")
       ->type_name("NAME");
   app.add_option_function<std::string>(
@@ -58,19 +62,19 @@ void add_options(CLI::App& app, Request& request) {
          "auto (default), serial, openmp, openmp:THREADS, cuda or cuda:GPU")
       ->type_name("DEVICE");
   app.add_option_function<std::string>(
-         "--rtol", [&](const std::string& text) { options.rtol = number("--rtol", text, 1); },
+         "--rtol", [&](const std::string& text) { options.rtol = parse_number("--rtol", text, 1); },
          "solved when ||b - Ax|| <= max(rtol ||b||, atol); default 1e-8, in float 1e-5")
       ->type_name("X");
   app.add_option_function<std::string>(
          "--atol",
          [&](const std::string& text) {
-           options.atol = number("--atol", text, std::numeric_limits<double>::max());
+           options.atol = parse_number("--atol", text, std::numeric_limits<double>::max());
          },
          "default 0")
       ->type_name("X");
   app.add_option_function<std::string>(
          "--max-iterations",
-         [&](const std::string& text) { options.max_iterations = whole_number("--max-iterations", text); },
+         [&](const std::string& text) { options.max_iterations = parse_integer("--max-iterations", text); },
          "default 10000")
       ->type_name("N");
   app.add_option_function<std::vector<std::string>>(
@@ -82,25 +86,27 @@ void add_options(CLI::App& app, Request& request) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   app.add_option("--precision", request.precision, "double (default) or float")->type_name("TYPE");
-  app.add_option("-o,--output", request.output,
-                 "write x here: Matrix Market, or .npy or .petsc; .gz behind it for gzip")
-      ->type_name("FILE");
-  app.add_option("--plot", request.plot, "draw the residual's history here")->type_name("FILE.svg");
+  add_file_option(app, "-o,--output", request.output,
+                  "write x: .npy, .petsc, else Matrix Market; gzip if the name ends in .gz; - for standard "
+                  "output (the report then goes to standard error)");
+  add_file_option(app, "--plot", request.plot, "draw the convergence history")->type_name("FILE.svg");
   app.add_flag("--json", request.json, "the report as one line of JSON");
   app.add_flag("--quiet", request.quiet, "no progress, no notes");
   add_input_options(app, request.input);
 }
 
-void check_solution_format(const std::string& path) {
-  const FileFormat format = output_format(path);
-  if (format == FileFormat::matrix_market || format == FileFormat::npy || format == FileFormat::petsc) return;
-  throw BadOption("--output", fmt::format("x cannot be written as {}: only as matrix-market, npy or petsc",
-                                          to_string(format)));
+std::vector<std::string> input_files(const SolveRequest& request) {
+  std::vector<std::string> files = {request.matrix};
+  if (!request.right_hand_side.file.empty()) files.push_back(request.right_hand_side.file);
+  if (files.size() == 2 && files[0] == "-" && files[1] == "-") {
+    throw BadOption("--rhs", "A and --rhs cannot both be read from standard input");
+  }
+  return files;
 }
 
-/// Everything that can be wrong without A being known is found before a long read and a long solve.
+/// Finds errors in the options and the output files before A, which may be large, is read.
 template <class T>
-void check_early(const Request& request) {
+void check_request(const SolveRequest& request) {
   const SolveOptions& options = request.options;
   if (options.device) require(*options.device);
   if (options.method != "auto") {
@@ -110,39 +116,12 @@ void check_early(const Request& request) {
   } else if (!options.parameters.empty()) {
     throw BadOption("parameter", "-p sets a method's option: say which method with --method NAME");
   }
-  check_solution_format(request.output);
-  check_writable(request.output);
-  check_writable(request.plot);
+  check_dense_format({"--output", request.output});
+  check_plot_name({"--plot", request.plot});
+  check_files(input_files(request), {{"--output", request.output}, {"--plot", request.plot}});
 }
 
-template <class T>
-Dense<T> read_right_hand_side(const std::string& path, const std::string& matrix, std::int64_t rows) {
-  MatrixFile<T> file = read_matrix_file<T>(path);
-  Dense<T> b = file.right_hand_sides.columns() > 0 ? std::move(file.right_hand_sides)
-                                                   : to_dense(MatrixRef<T>(file.matrix));
-  if (b.rows() != rows) {
-    throw DimensionMismatch(
-        fmt::format("{} has {} rows and {} has {}: they must agree", matrix, rows, path, b.rows()));
-  }
-  return b;
-}
-
-/// Where the right-hand sides are: the file asked for, else that of A if it holds any, else nowhere.
-std::string right_hand_side_file(const Request& request, std::int64_t held_with_matrix) {
-  return request.right_hand_side.empty() && held_with_matrix > 0 ? request.matrix : request.right_hand_side;
-}
-
-template <class T>
-Dense<T> times_ones(MatrixRef<T> A) {
-  const Device host;
-  Dense<T> ones(host, A.columns(), 1);
-  std::fill_n(ones.data(), A.columns(), T{1});
-  Dense<T> b(host, A.rows(), 1);
-  multiply<T>(1, A, ones.view(), 0, b.view());
-  return b;
-}
-
-/// NaN where x has one.
+/// max |x_i - 1|; NaN if x has one.
 template <class T>
 double distance_from_ones(const Dense<T>& x) {
   double distance = 0;
@@ -160,23 +139,19 @@ bool finite(const Dense<T>& x) {
                      [](T value) { return std::isfinite(value); });
 }
 
-/// Whatever the status: an x that was reached is the user's to judge.
+/// Writes x whatever the status, provided that there is one and its elements are finite.
 template <class T>
 void write_solution(const Dense<T>& x, SolveOutcome& outcome) {
   if (outcome.output.empty() || !computed(outcome.report) || !finite(x)) return;
   const Report& report = outcome.report;
   const std::string how =
-      fmt::format("x of A x = b, A from {}; {} by {}, relative residual {}", outcome.matrix,
+      fmt::format("x of A x = b, A from {}; {} by {}, relative residual {}", input_name(outcome.matrix),
                   to_string(report.status), report.method, short_number(report.relative_residual));
-  if (output_format(outcome.output) == FileFormat::matrix_market) {
-    write_matrix_market<T>(outcome.output, x, how);
-  } else {
-    write_matrix<T>(outcome.output, x);
-  }
+  write_dense<T>(outcome.output, x, how);
   outcome.output_written = true;
 }
 
-/// A full disk must not cost the report.
+/// Keeps a failure to write a file until the report is printed.
 template <class Work>
 void keep_failure(SolveOutcome& outcome, const Work& work) {
   try {
@@ -186,19 +161,33 @@ void keep_failure(SolveOutcome& outcome, const Work& work) {
   }
 }
 
-/// The library would say it of "A".
-void check_shape(const Request& request, const FileInfo& info) {
-  const std::string& method = request.options.method;
-  if (info.rows == info.columns) return;
-  if (method != "auto" && find_method(method).needs == MethodNeeds::any_shape) return;
-  throw DimensionMismatch(
-      fmt::format("{} is {} by {}: --method {} needs a square matrix; gauss-jordan takes "
-                  "any shape",
-                  request.matrix, info.rows, info.columns, method));
+template <class T>
+RhsSource source_of(const Rhs<T>& rhs) {
+  RhsSource source;
+  source.kind = to_string(rhs.kind);
+  source.file = rhs.file;
+  source.columns = rhs.values.columns();
+  source.description =
+      rhs.kind == RhsKind::file ? input_name(rhs.file) : describe_rhs(rhs.kind, rhs.seed, rhs.is_default);
+  if (rhs.kind == RhsKind::range || rhs.kind == RhsKind::random) source.seed = rhs.seed;
+  return source;
+}
+
+void note_default(const SolveRequest& request, const RhsSource& source, ProgressLine& progress) {
+  if (!request.json || request.quiet) return;
+  progress.clear();
+  print_note(source.description);
+}
+
+/// The message of `error`, which speaks of A and b, with the names of the files.
+[[noreturn]] void throw_with_names(const DimensionMismatch& error, const SolveRequest& request) {
+  std::string names = input_name(request.matrix);
+  if (!request.right_hand_side.file.empty()) names += ", " + input_name(request.right_hand_side.file);
+  throw DimensionMismatch(fmt::format("{}: {}", names, error.what()));
 }
 
 template <class T>
-SolveOutcome solve_in(const Request& request) {
+SolveOutcome solve_in(const SolveRequest& request) {
   const Stopwatch total;
   SolveOutcome outcome;
   outcome.matrix = request.matrix;
@@ -206,49 +195,47 @@ SolveOutcome solve_in(const Request& request) {
   outcome.output = request.output;
 
   ProgressLine progress(request.quiet);
-  progress.say("reading " + request.matrix);
+  progress.say("reading " + input_name(request.matrix));
   MatrixFile<T> file = read_input<T>(request.matrix, request.input);
-  check_shape(request, file.info);
   const MatrixRef<T> A(file.matrix);
-  outcome.right_hand_side = right_hand_side_file(request, file.right_hand_sides.columns());
-  const bool given = !outcome.right_hand_side.empty();
-  const Dense<T> b = !request.right_hand_side.empty()
-                         ? read_right_hand_side<T>(request.right_hand_side, request.matrix, A.rows())
-                     : given ? std::move(file.right_hand_sides)
-                             : times_ones(A);
+  const Rhs<T> b = make_rhs<T>(request.right_hand_side, request.matrix, file);
   outcome.file = file.info;
   outcome.nonzeros = A.nonzeros();
   outcome.matrix_bytes = std::visit([](const auto& matrix) { return matrix.bytes(); }, file.matrix);
-  outcome.right_hand_sides = b.columns();
+  outcome.right_hand_side = source_of(b);
   outcome.read_seconds = total.seconds();
-  if (request.json && !request.quiet && !given) {
-    progress.clear();
-    print_note("no --rhs given: b = A * 1");
-  }
+  if (b.is_default) note_default(request, outcome.right_hand_side, progress);
 
   const Interrupt interrupt(request.quiet);
   progress.say("setting up");
   const Control control{[&](const Progress& now) { progress.update(now); }, interrupt.token()};
-  Solution<T> solution = solve<T>(A, b.view(), request.options, control);
+  Solution<T> solution;
+  try {
+    solution = solve<T>(A, b.values.view(), request.options, control);
+  } catch (const DimensionMismatch& error) {
+    throw_with_names(error, request);
+  }
   progress.clear();
   outcome.report = std::move(solution.report);
   outcome.hardware = hardware(outcome.report.device);
-  if (!given && outcome.report.solved()) outcome.distance_from_ones = distance_from_ones(solution.x);
+  if (b.kind == RhsKind::row_sums && outcome.report.solved()) {
+    outcome.distance_from_ones = distance_from_ones(solution.x);
+  }
   keep_failure(outcome, [&] { write_solution(solution.x, outcome); });
   outcome.total_seconds = total.seconds();
   return outcome;
 }
 
-SolveOutcome solve_request(const Request& request) {
+SolveOutcome solve_request(const SolveRequest& request) {
   check_precision(request.precision);
-  if (request.precision == "float") return check_early<float>(request), solve_in<float>(request);
-  return check_early<double>(request), solve_in<double>(request);
+  if (request.precision == "float") return check_request<float>(request), solve_in<float>(request);
+  return check_request<double>(request), solve_in<double>(request);
 }
 
 }  // namespace
 
 ExitCode run_solve(const Arguments& arguments) {
-  Request request;
+  SolveRequest request;
   CLI::App app("Solves A x = b and reports how, and how well.", "echelon solve");
   set_style(app);
   add_options(app, request);
@@ -261,7 +248,7 @@ ExitCode run_solve(const Arguments& arguments) {
   if (request.json) {
     print_json(solve_json(outcome));
   } else {
-    print_result(solve_text(outcome));
+    print_report(solve_text(outcome));
   }
   if (outcome.write_failure) return report_failure(outcome.write_failure, false);
   return exit_code(outcome.report.status);

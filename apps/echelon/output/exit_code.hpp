@@ -10,9 +10,9 @@ enum ExitCode : int {
   exit_solved = 0,         ///< or, for verbs that solve nothing, done
   exit_not_converged = 1,  ///< cancelled too
   exit_usage = 2,
-  exit_bad_input = 3,    ///< a file that cannot be read or written, or does not fit
+  exit_bad_input = 3,    ///< a file that cannot be read, or matrices that do not fit
   exit_no_solution = 4,  ///< singular, inconsistent, underdetermined, breakdown, ...
-  exit_resources = 5,    ///< device or memory
+  exit_resources = 5,    ///< device, memory, or a file that cannot be written
   exit_internal = 70,    ///< a defect of the tool
 };
 

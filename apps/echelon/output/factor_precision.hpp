@@ -3,7 +3,7 @@
 #pragma once
 
 #include "output/json.hpp"
-#include "terminal/terminal.hpp"
+#include "terminal/text.hpp"
 
 #include <echelon/report.hpp>
 

@@ -34,6 +34,8 @@ Failure describe(const std::exception_ptr& failure) {
             "ParseError",
             e.what(),
             {{"file", e.file()}, {"line", e.line()}, {"column", e.column()}}};
+  } catch (const WriteError& e) {
+    return {exit_resources, "WriteError", e.what(), {{"file", e.file()}}};
   } catch (const InvalidMatrix& e) {
     return {exit_bad_input, "InvalidMatrix", e.what()};
   } catch (const DimensionMismatch& e) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Exceptions, made into one line, an exit status and JSON.
+/// Exceptions as an error message, an exit status and JSON.
 #pragma once
 
 #include "output/exit_code.hpp"
@@ -8,7 +8,7 @@
 
 namespace echelon::tool {
 
-/// Writes `echelon: error: ...` to stderr and, when `json`, {"error": ...} to stdout.
+/// Prints `echelon: error: ...` to stderr and, if `json`, {"error": ...} as the report.
 ExitCode report_failure(const std::exception_ptr& failure, bool json);
 
 }  // namespace echelon::tool

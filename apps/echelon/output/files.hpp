@@ -1,22 +1,51 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Files that the tool writes.
+/// Files that the tool writes. The name "-" stands for standard output.
 #pragma once
 
+#include <echelon/error.hpp>
 #include <echelon/io/files.hpp>
 
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace echelon::tool {
 
-/// Throws ParseError unless `path` can be written now: a long computation's result must find its place.
-/// Passes for an empty path (an option not given).
-void check_writable(const std::string& path);
+/// An option that names a file to write, and its value; `path` is empty if the option was not given.
+struct OutputOption {
+  std::string option;
+  std::string path;
+};
 
-/// That its name says; Matrix Market when it says nothing.
+/// Checks the output files before anything is computed: each must be writable, and none may be an input or
+/// another output under any name (links included). Sends the report to stderr if an output is "-".
+/// Throws BadOption, WriteError.
+void check_files(const std::vector<std::string>& inputs, const std::vector<OutputOption>& outputs);
+
+/// Throws BadOption unless `output` is a name in .svg, "-", or an existing device or pipe.
+void check_plot_name(const OutputOption& output);
+
+/// The format that the name's ending selects; Matrix Market if it selects none.
 [[nodiscard]] FileFormat output_format(const std::string& path);
 
-/// The file appears whole or not at all. Throws ParseError.
+/// The message of `error` without the place that it begins with.
+[[nodiscard]] std::string reason_of(const ParseError& error);
+
+/// Calls `write` with the name of the file to write, which is a temporary one if `path` is "-": its content
+/// is then copied to stdout. Throws WriteError for a ParseError of `write`.
+void write_file(const std::string& path, const std::function<void(const std::string&)>& write);
+
+/// Throws BadOption if the name's ending selects a format that does not hold dense matrices.
+void check_dense_format(const OutputOption& output);
+
+/// Writes in the format of the name's ending, with `comment` where the format has comments. Throws
+/// WriteError.
+template <class T>
+void write_dense(const std::string& path, const Dense<T>& matrix, const std::string& comment);
+
+/// Replaces the file's content as a whole: if writing fails, the old content stays. Keeps the permissions of
+/// an existing file. gzip if the name ends in .gz. Throws WriteError.
 void write_text(const std::string& path, std::string_view text);
 
 }  // namespace echelon::tool

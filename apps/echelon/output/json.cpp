@@ -12,7 +12,7 @@ std::string one_line(const Json& value) {
 }  // namespace
 
 void print_json(const Json& value) {
-  print_result(one_line(value) + "\n");
+  print_report(one_line(value) + "\n");
 }
 
 std::string utf8(const std::string& text) {

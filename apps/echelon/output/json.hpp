@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// JSON on stdout, for machines; docs/tool.md lists the names.
+/// Reports in JSON; docs/tool.md lists the names.
 #pragma once
 
 #include <nlohmann/json.hpp>
 
+#include <optional>
 #include <string>
 
 namespace echelon::tool {
 
 using Json = nlohmann::ordered_json;
 
-/// One line. NaN and Inf, which JSON lacks, become null; bytes that are not UTF-8 a replacement character.
+/// Prints one line to report_stream(). NaN and infinity become null, invalid UTF-8 a replacement character.
 void print_json(const Json& value);
 
-/// `text` with a replacement character for what is not UTF-8.
+template <class T>
+[[nodiscard]] Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+/// `text` with invalid UTF-8 replaced.
 [[nodiscard]] std::string utf8(const std::string& text);
 
 }  // namespace echelon::tool

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output/plots.hpp"
 #include "output/svg.hpp"
-#include "support/text.hpp"
 #include "terminal/terminal.hpp"
+#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 
@@ -146,7 +146,7 @@ std::string history_svg(const SolveOutcome& outcome) {
   const Axes axes =
       fitting_axes(samples, tolerance, std::max(report.relative_residual, smallest_drawn), last);
 
-  const std::string name = utf8(std::filesystem::path(outcome.matrix).filename().string());
+  const std::string name = utf8(std::filesystem::path(input_name(outcome.matrix)).filename().string());
   const std::string title = fmt::format("{} on {}", report.method, name);
   Svg svg(width, height, title);
   svg.text({left, 32}, title, "title", Svg::Anchor::start);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output/plots.hpp"
 #include "output/svg.hpp"
-#include "terminal/terminal.hpp"
+#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 

@@ -9,12 +9,7 @@ namespace echelon::tool {
 
 namespace {
 
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-/// A residual of 0 must not be read where there is no x.
+/// Null if there is no x: the report's residuals are 0 then.
 Json if_computed(const Report& report, double figure) {
   return computed(report) ? Json(figure) : Json(nullptr);
 }
@@ -36,11 +31,11 @@ Json matrix_json(const SolveOutcome& outcome) {
           {"bytes", outcome.matrix_bytes}};
 }
 
-Json right_hand_side_json(const SolveOutcome& outcome) {
-  const bool given = !outcome.right_hand_side.empty();
-  return {{"source", given ? "file" : "A*1"},
-          {"file", given ? Json(outcome.right_hand_side) : Json(nullptr)},
-          {"columns", outcome.right_hand_sides}};
+Json right_hand_side_json(const RhsSource& source) {
+  return {{"source", source.kind},
+          {"file", source.file.empty() ? Json(nullptr) : Json(source.file)},
+          {"seed", or_null(source.seed)},
+          {"columns", source.columns}};
 }
 
 Json columns_json(const Report& report) {
@@ -105,7 +100,7 @@ Json solve_json(const SolveOutcome& outcome) {
           {"total_seconds", outcome.total_seconds},
           {"bytes", report.bytes},
           {"matrix", matrix_json(outcome)},
-          {"right_hand_side", right_hand_side_json(outcome)},
+          {"right_hand_side", right_hand_side_json(outcome.right_hand_side)},
           {"output", outcome.output_written ? Json(outcome.output) : Json(nullptr)},
           {"attempts", attempts_json(report)},
           {"columns", columns_json(report)},

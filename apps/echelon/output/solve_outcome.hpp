@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What `echelon solve` found out, and its two ways to say it.
+/// The result of `echelon solve`, as text and as JSON.
 #pragma once
 
 #include "output/json.hpp"
@@ -14,34 +14,41 @@
 
 namespace echelon::tool {
 
+/// Where b comes from.
+struct RhsSource {
+  std::string kind;                   ///< "file", "A*1", "A*v", "ones", "random"
+  std::string file;                   ///< for "file"
+  std::optional<std::uint64_t> seed;  ///< for "A*v" and "random"
+  std::string description;            ///< for a person
+  std::int64_t columns = 1;
+};
+
 struct SolveOutcome {
-  std::string matrix;  ///< the file
+  std::string matrix;  ///< the file's name, as given
   FileInfo file;
   std::int64_t nonzeros = 0;
   std::size_t matrix_bytes = 0;
-  std::string right_hand_side;  ///< the file, or empty for A * 1
-  std::int64_t right_hand_sides = 1;
-  std::string precision;  ///< double, float
+  RhsSource right_hand_side;
+  std::string precision;  ///< "double" or "float"
   std::string hardware;
   Report report;
-  /// max |x_i - 1| when the right-hand side was A * 1 and a solution was found.
-  std::optional<double> distance_from_ones;
+  std::optional<double> distance_from_ones;  ///< max |x_i - 1| if b = A 1 and the system is solved
   double read_seconds = 0;
   double total_seconds = 0;
-  std::string output;  ///< where x was asked to go, or empty
+  std::string output;  ///< the file for x, or empty
   bool output_written = false;
-  std::exception_ptr write_failure;  ///< why a file could not be written; the report comes first
+  std::exception_ptr write_failure;  ///< reported after the result, which it does not invalidate
 };
 
-/// "cg" of "cg (preconditioner=jacobi)".
+/// The method's name, "cg", in a description such as "cg (preconditioner=jacobi)".
 [[nodiscard]] std::string method_name(const std::string& description);
 
-/// Whether an x was computed, so that its residual could be measured.
+/// Whether an x exists; without one the residual figures of the report mean nothing.
 [[nodiscard]] inline bool computed(const Report& report) {
   return !report.columns.empty();
 }
 
-/// A verdict, then the facts, for a person.
+/// The result in one line, then a table of facts.
 [[nodiscard]] std::string solve_text(const SolveOutcome& outcome);
 [[nodiscard]] Json solve_json(const SolveOutcome& outcome);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output/factor_precision.hpp"
 #include "output/solve_outcome.hpp"
-#include "support/text.hpp"
 #include "terminal/terminal.hpp"
+#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 
@@ -57,22 +57,22 @@ std::string status_words(const Report& report) {
 std::string verdict(const Report& report) {
   const std::string_view word = report.solved() ? "Solved:" : "Not solved:";
   const Colour colour = report.solved() ? Colour::green : Colour::red;
-  return fmt::format("{} {}\n", paint(word, colour, stdout), status_words(report));
+  return fmt::format("{} {}\n", paint(word, colour, report_stream()), status_words(report));
 }
 
 std::string matrix_words(const SolveOutcome& outcome) {
   const FileInfo& file = outcome.file;
   const std::string size = fmt::format("{} x {}", grouped(file.rows), grouped(file.columns));
-  if (!file.coordinate) return fmt::format("{}: {}, dense, {}", outcome.matrix, size, file.symmetry);
-  return fmt::format("{}: {}, {}, {}", outcome.matrix, size, counted(outcome.nonzeros, "nonzero"),
+  if (!file.coordinate)
+    return fmt::format("{}: {}, dense, {}", input_name(outcome.matrix), size, file.symmetry);
+  return fmt::format("{}: {}, {}, {}", input_name(outcome.matrix), size, counted(outcome.nonzeros, "nonzero"),
                      file.symmetry);
 }
 
-std::string right_hand_side_words(const SolveOutcome& outcome) {
-  if (outcome.right_hand_side.empty()) return "b = A * 1, as no --rhs was given";
-  if (outcome.right_hand_sides == 1) return outcome.right_hand_side;
-  return fmt::format("{}: {} columns; the figures are those of the worst", outcome.right_hand_side,
-                     grouped(outcome.right_hand_sides));
+std::string right_hand_side_words(const RhsSource& source) {
+  if (source.columns == 1) return source.description;
+  return fmt::format("{}: {} columns; the figures are those of the worst", source.description,
+                     grouped(source.columns));
 }
 
 std::string method_words(const Report& report) {
@@ -104,8 +104,9 @@ std::string condition_words(double reciprocal, std::string_view precision) {
 }
 
 std::string output_words(const SolveOutcome& outcome) {
-  if (!outcome.output_written) return outcome.output + " not written: there is no x";
-  return outcome.report.solved() ? outcome.output : outcome.output + ", the best x that was reached";
+  const std::string name = output_name(outcome.output);
+  if (!outcome.output_written) return name + " not written: there is no x";
+  return outcome.report.solved() ? name : name + ", the best x that was reached";
 }
 
 std::string time_words(const SolveOutcome& outcome) {
@@ -142,7 +143,7 @@ std::string solve_text(const SolveOutcome& outcome) {
   std::vector<Row> rows;
   if (!report.message.empty()) rows.emplace_back("because", report.message);
   rows.emplace_back("matrix", matrix_words(outcome));
-  rows.emplace_back("right-hand side", right_hand_side_words(outcome));
+  rows.emplace_back("right-hand side", right_hand_side_words(outcome.right_hand_side));
   for (const Attempt& attempt : report.attempts) rows.emplace_back("tried before", attempt_words(attempt));
   rows.emplace_back("method", method_words(report));
   rows.emplace_back("device",

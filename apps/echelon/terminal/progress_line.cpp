@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "terminal/progress_line.hpp"
 
-#include "support/text.hpp"
 #include "terminal/terminal.hpp"
+#include "terminal/text.hpp"
 
 #include <fmt/format.h>
 

@@ -1,40 +1,51 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// stdout for results, stderr for everything else, colours where a person looks.
+/// Standard output for results, standard error for everything else; colours on terminals only.
 #pragma once
 
-#include <cstdint>
+#include <echelon/error.hpp>
+
 #include <cstdio>
 #include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 namespace echelon::tool {
+
+/// A file's name for a person: "-" is the standard stream.
+[[nodiscard]] std::string input_name(const std::string& path);
+[[nodiscard]] std::string output_name(const std::string& path);
+
+/// A file, or standard output ("-"), that cannot be written.
+class WriteError : public Error {
+ public:
+  WriteError(std::string file, const std::string& reason);
+  [[nodiscard]] const std::string& file() const { return file_; }
+
+ private:
+  std::string file_;
+};
+
+/// "cannot be written: No space left on device", for an errno.
+[[nodiscard]] std::string system_reason(int error);
 
 enum class Colour { none, red, green, yellow, bold, faint };
 
 [[nodiscard]] bool is_terminal(std::FILE* stream);
-/// `text` in colour when `stream` is a terminal and NO_COLOR (https://no-color.org) does not forbid it.
+/// `text` in colour if `stream` is a terminal and NO_COLOR (https://no-color.org) is not set.
 [[nodiscard]] std::string paint(std::string_view text, Colour colour, std::FILE* stream);
 
-/// Writes to stdout. Throws ParseError when it cannot be written: a lost result must not pass for success.
+/// The stream of a verb's report: stdout, unless a file is written there.
+[[nodiscard]] std::FILE* report_stream();
+/// Sends reports to stderr from here on: stdout receives a file.
+void send_report_to_stderr();
+
+/// Writes to stdout. Throws WriteError, so that a lost result is not taken for success.
 void print_result(std::string_view text);
-/// Writes to stderr, and goes on when nobody listens there.
+/// Writes to report_stream(). Throws WriteError.
+void print_report(std::string_view text);
+/// Writes to stderr; failures are ignored.
 void print_aside(std::string_view text);
 void print_note(std::string_view text);
-/// Of stderr's terminal, in characters.
+/// The width of stderr's terminal in characters; 80 if unknown.
 [[nodiscard]] std::size_t terminal_width();
-
-/// "1,234,567".
-[[nodiscard]] std::string grouped(std::int64_t number);
-/// "120 us", "12.3 ms", "3.45 s", "2 min 5 s".
-[[nodiscard]] std::string duration(double seconds);
-
-/// Label and text. A text too long for the line goes on below itself.
-using Row = std::pair<std::string, std::string>;
-[[nodiscard]] std::string aligned(const std::vector<Row>& rows);
-
-/// Columns as wide as their longest cell, the last one ragged.
-[[nodiscard]] std::string table(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace echelon::tool

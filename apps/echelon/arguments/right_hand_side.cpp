@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "arguments/right_hand_side.hpp"
+
+#include "arguments/command_line.hpp"
+#include "arguments/input.hpp"
+#include "arguments/text_columns.hpp"
+#include "output/files.hpp"
+#include "output/temporary_file.hpp"
+#include "terminal/terminal.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/linalg.hpp>
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <random>
+#include <system_error>
+#include <utility>
+
+namespace echelon::tool {
+
+namespace {
+
+/// The content of a file or pipe, unpacked if it is gzip. Throws ParseError.
+std::string read_all(const std::string& path) {
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(input_path(path).c_str(), "rb"), &gzclose);
+  if (!file) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe)
+    throw ParseError(input_name(path), 0, 0, fmt::format("cannot be opened: {}", std::strerror(errno)));
+  }
+  std::string content;
+  std::array<char, 1 << 16> buffer = {};
+  int count = 0;
+  while ((count = gzread(file.get(), buffer.data(), buffer.size())) > 0) {
+    content.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+  int error = Z_OK;
+  const char* const reason = gzerror(file.get(), &error);
+  if (count < 0 || error == Z_BUF_ERROR) throw ParseError(input_name(path), 0, 0, reason);
+  return content;
+}
+
+template <class T>
+Dense<T> read_by_format(const std::string& path) {
+  MatrixFile<T> file = read_matrix_file<T>(path);
+  if (file.right_hand_sides.columns() > 0) return std::move(file.right_hand_sides);
+  return to_dense(MatrixRef<T>(file.matrix));
+}
+
+/// Reads data that came through a pipe, and so cannot be read a second time.
+template <class T>
+Dense<T> read_by_format(const std::string& content, const std::string& name) {
+  const TemporaryFile file;
+  write_text(file.path(), content);
+  try {
+    return read_by_format<T>(file.path());
+  } catch (const ParseError& e) {
+    throw ParseError(name, e.line(), e.column(), reason_of(e));
+  }
+}
+
+/// Files whose name tells a format are left to the library's readers; others may hold columns of numbers.
+template <class T>
+Dense<T> read_rhs(const std::string& path) {
+  std::error_code none;
+  const bool is_pipe = path == "-" || std::filesystem::is_fifo(path, none);
+  if (!is_pipe && (file_format_of_name(path) || std::filesystem::is_directory(path, none))) {
+    return read_by_format<T>(path);
+  }
+  const std::string content = read_all(path);
+  if (is_text_of_columns(content)) return parse_text_columns<T>(content, input_name(path));
+  return is_pipe ? read_by_format<T>(content, input_name(path)) : read_by_format<T>(path);
+}
+
+template <class T>
+Dense<T> filled(std::int64_t rows, T value) {
+  Dense<T> column(Device(), rows, 1);
+  std::fill_n(column.data(), rows, value);
+  return column;
+}
+
+/// Uniform in [-1, 1), the same numbers on every machine (the standard library's distributions differ).
+template <class T>
+Dense<T> random_column(std::int64_t rows, std::uint64_t seed) {
+  constexpr int digits = std::numeric_limits<double>::digits;
+  std::mt19937_64 generator(seed);
+  Dense<T> column(Device(), rows, 1);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const auto fraction = std::ldexp(static_cast<double>(generator() >> (64 - digits)), -digits);
+    column[i] = static_cast<T>(2 * fraction - 1);
+  }
+  return column;
+}
+
+template <class T>
+Dense<T> product(MatrixRef<T> A, const Dense<T>& x) {
+  Dense<T> b(Device(), A.rows(), 1);
+  multiply<T>(1, A, x.view(), 0, b.view());
+  return b;
+}
+
+/// Whether all row sums are zero up to rounding, in a matrix that is not zero itself.
+template <class T>
+bool vanishes(const Dense<T>& row_sums, MatrixRef<T> A) {
+  constexpr double rounding = 100 * std::numeric_limits<T>::epsilon();
+  const double norm = norm_inf<T>(A);
+  return norm > 0 && norm_inf<T>(MatrixRef<T>(row_sums)) <= rounding * norm;
+}
+
+template <class T>
+Dense<T> values_of(RhsKind kind, std::uint64_t seed, MatrixRef<T> A) {
+  switch (kind) {
+    case RhsKind::row_sums:
+      return product(A, filled<T>(A.columns(), 1));
+    case RhsKind::range:
+      return product(A, random_column<T>(A.columns(), seed));
+    case RhsKind::ones:
+      return filled<T>(A.rows(), 1);
+    case RhsKind::random:
+    case RhsKind::file:
+      break;
+  }
+  return random_column<T>(A.rows(), seed);
+}
+
+template <class T>
+Rhs<T> default_rhs(MatrixRef<T> A) {
+  Rhs<T> rhs;
+  rhs.is_default = true;
+  rhs.kind = RhsKind::row_sums;
+  rhs.values = values_of(rhs.kind, rhs.seed, A);
+  if (!vanishes(rhs.values, A)) return rhs;
+  rhs.kind = RhsKind::range;
+  rhs.values = values_of(rhs.kind, rhs.seed, A);
+  return rhs;
+}
+
+}  // namespace
+
+RhsOption parse_rhs(const std::string& text) {
+  if (text.empty())
+    throw BadOption("--rhs", "--rhs takes row-sums, range, ones, random or the name of a file");
+  const std::size_t colon = text.find(':');
+  const std::string word = text.substr(0, colon);
+  RhsOption option;
+  if (text == "row-sums") {
+    option.kind = RhsKind::row_sums;
+  } else if (text == "ones") {
+    option.kind = RhsKind::ones;
+  } else if (word == "range" || word == "random") {
+    option.kind = word == "range" ? RhsKind::range : RhsKind::random;
+    if (colon != std::string::npos) {
+      option.seed = static_cast<std::uint64_t>(parse_integer("--rhs", text.substr(colon + 1)));
+    }
+  } else {
+    option.kind = RhsKind::file;
+    option.file = text == "/dev/stdin" ? "-" : text;
+  }
+  return option;
+}
+
+std::string_view to_string(RhsKind kind) {
+  switch (kind) {
+    case RhsKind::row_sums:
+      return "A*1";
+    case RhsKind::range:
+      return "A*v";
+    case RhsKind::ones:
+      return "ones";
+    case RhsKind::random:
+      return "random";
+    case RhsKind::file:
+      break;
+  }
+  return "file";
+}
+
+std::string describe_rhs(RhsKind kind, std::uint64_t seed, bool is_default) {
+  switch (kind) {
+    case RhsKind::row_sums:
+      return is_default ? "b = A * 1, as no --rhs was given" : "b = A * 1";
+    case RhsKind::range:
+      return fmt::format("b = A v, v random (seed {}){}", seed,
+                         is_default ? ", as A * 1 = 0 and no --rhs was given" : "");
+    case RhsKind::ones:
+      return "b = 1 in every row";
+    case RhsKind::random:
+    case RhsKind::file:
+      break;
+  }
+  return fmt::format("b random (seed {})", seed);
+}
+
+template <class T>
+Rhs<T> make_rhs(const RhsOption& option, const std::string& matrix_path, MatrixFile<T>& matrix) {
+  const MatrixRef<T> A(matrix.matrix);
+  if (option.kind == RhsKind::file)
+    return {read_rhs<T>(option.file), RhsKind::file, option.seed, option.file};
+  if (option.kind) return {values_of(*option.kind, option.seed, A), *option.kind, option.seed, ""};
+  if (matrix.right_hand_sides.columns() == 0) return default_rhs(A);
+  return {std::move(matrix.right_hand_sides), RhsKind::file, option.seed, matrix_path};
+}
+
+template Rhs<float> make_rhs(const RhsOption&, const std::string&, MatrixFile<float>&);
+template Rhs<double> make_rhs(const RhsOption&, const std::string&, MatrixFile<double>&);
+
+}  // namespace echelon::tool

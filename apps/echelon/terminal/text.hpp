@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Numbers, sizes and tables as text for a person.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon::tool {
+
+/// "1.23e-09": three significant digits.
+[[nodiscard]] std::string short_number(double value);
+/// "1,234,567".
+[[nodiscard]] std::string grouped(std::int64_t number);
+/// "1.5 GiB".
+[[nodiscard]] std::string byte_count(std::size_t bytes);
+/// "120 us", "12.3 ms", "3.45 s", "2 min 5 s".
+[[nodiscard]] std::string duration(double seconds);
+
+/// A label and its text.
+using Row = std::pair<std::string, std::string>;
+/// Rows with their texts aligned in one column; a text longer than the line is wrapped within that column.
+[[nodiscard]] std::string aligned(const std::vector<Row>& rows);
+
+/// Left-aligned columns, each as wide as its longest cell.
+[[nodiscard]] std::string table(const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace echelon::tool
