@@ -1038,6 +1038,34 @@ class Pictures(ToolTest):
         for words in ["cg on a<&>\".mtx", "iteration", "relative residual", "tolerance 1e-08", "measured: "]:
             self.assertIn(words, text)
 
+    def test_long_titles_are_wrapped(self):
+        name = "long_" * 40 + ".mtx"
+        matrix = self.file(name, tridiagonal(50, 4, -1, -1))
+        parameters = ["preconditioner=ssor", "restart=37", "preconditioner.omega=1.25", "preconditioner.sweeps=2"]
+        options = [word for parameter in parameters for word in ("-p", parameter)]
+        for number, arguments in enumerate([["solve", matrix, "--method", "gmres", *options], ["info", matrix]]):
+            out = self.folder / f"{number}.svg"
+            self.run_tool(*arguments, "--plot", str(out))
+            text = self.picture(out).replace(" ", "")
+            self.assertIn(name, text)
+            root = xml.etree.ElementTree.parse(out).getroot()
+            width, height = (float(word) for word in root.get("viewBox").split()[2:])
+            for node in root.iter("{http://www.w3.org/2000/svg}text"):
+                if node.get("class") == "title":  # bold, 19 px: wide letters take 13 px, narrow ones 5
+                    self.assertLess(float(node.get("x")) + 10.6 * len(node.text), width)
+                if node.get("y"):
+                    self.assertLess(float(node.get("y")), height)
+
+    def test_history_of_a_direct_method_says_that_there_is_none(self):
+        out = self.folder / "h.svg"
+        self.run_tool("solve", self.spd(), "--method", "lapack-lu", "--plot", str(out))
+        text = self.picture(out)
+        self.assertIn("lapack-lu is a direct method: it has no convergence history", text)
+        self.assertIn("measured: ", text)
+        singular = self.file("singular.mtx", array([[1, 2], [2, 4]]))
+        self.run_tool("solve", singular, "--method", "lapack-lu", "--plot", str(out), code=NO_SOLUTION)
+        self.assertNotIn("measured: ", self.picture(out))
+
     def test_history_of_everything(self):
         matrix = self.spd()
         growing = self.file("grow.mtx", coordinate(2, 2, [(1, 1, 1), (2, 2, 1), (1, 2, 10), (2, 1, 10)]))

@@ -4,6 +4,8 @@
 #include "terminal/terminal.hpp"
 #include "terminal/text.hpp"
 
+#include <echelon/solver.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,25 +20,35 @@ namespace echelon::tool {
 namespace {
 
 constexpr double width = 860;
-constexpr double height = 520;
 constexpr double left = 92;
 constexpr double right = 30;
-constexpr double top = 78;
 constexpr double bottom = 66;
+constexpr double plot_height = 376;
 constexpr double smallest_drawn = 1e-18;  // a residual of zero has no logarithm
 
-/// Iterations to the right, decades up.
+/// The ranges of both axes: iterations from 0, residuals in powers of ten.
+struct Ranges {
+  double iterations = 1;
+  int lowest = -1;
+  int highest = 0;
+};
+
+/// Maps iterations and residuals to pixels below a heading that ends at `top`.
 class Axes {
  public:
-  Axes(double iterations, int lowest, int highest)
-      : iterations_(iterations), lowest_(lowest), highest_(highest) {}
+  Axes(const Ranges& ranges, double top)
+      : iterations_(ranges.iterations), lowest_(ranges.lowest), highest_(ranges.highest), top_(top) {}
+
+  [[nodiscard]] double floor() const { return top_ + plot_height; }
 
   [[nodiscard]] Point place(double iteration, double residual) const {
     const double decade =
         std::clamp(std::log10(residual), static_cast<double>(lowest_), static_cast<double>(highest_));
     return {left + iteration / iterations_ * (width - left - right),
-            top + (highest_ - decade) / (highest_ - lowest_) * (height - top - bottom)};
+            top_ + (highest_ - decade) / (highest_ - lowest_) * plot_height};
   }
+
+  [[nodiscard]] Point centre() const { return {(left + width - right) / 2, top_ + plot_height / 2}; }
 
   void draw(Svg& svg) const {
     const int step = std::max(1, (highest_ - lowest_ + 7) / 8);
@@ -45,16 +57,15 @@ class Axes {
       svg.line(at, {width - right, at.y}, "grid");
       svg.power_of_ten({left - 10, at.y + 5}, decade, Svg::Anchor::end);
     }
-    const double floor = height - bottom;
     for (const double tick : round_ticks(iterations_, 8)) {
       const double x = place(tick, 1).x;
-      svg.line({x, floor}, {x, floor + 5}, "axis");
-      svg.text({x, floor + 22}, grouped(std::llround(tick)), "tick");
+      svg.line({x, floor()}, {x, floor() + 5}, "axis");
+      svg.text({x, floor() + 22}, grouped(std::llround(tick)), "tick");
     }
-    svg.line({left, top}, {left, floor}, "axis");
-    svg.line({left, floor}, {width - right, floor}, "axis");
-    svg.text({(left + width - right) / 2, height - 16}, "iteration", "label");
-    svg.vertical_text({26, (top + floor) / 2}, "relative residual \u2016b \u2212 Ax\u2016 / \u2016b\u2016",
+    svg.line({left, top_}, {left, floor()}, "axis");
+    svg.line({left, floor()}, {width - right, floor()}, "axis");
+    svg.text({(left + width - right) / 2, floor() + bottom - 16}, "iteration", "label");
+    svg.vertical_text({26, (top_ + floor()) / 2}, "relative residual \u2016b \u2212 Ax\u2016 / \u2016b\u2016",
                       "label");
   }
 
@@ -62,6 +73,7 @@ class Axes {
   double iterations_;
   int lowest_;
   int highest_;
+  double top_;
 };
 
 struct Sample {
@@ -69,15 +81,15 @@ struct Sample {
   double residual = 0;
 };
 
-/// The finite part of the history; of a long one, the lowest and the highest of every stretch, so that no
-/// peak is lost.
+/// The finite part of the history. A long history is reduced to the minimum and maximum of each interval of
+/// iterations, which keeps its peaks.
 std::vector<Sample> drawn_samples(const std::vector<double>& history) {
-  const std::size_t stretch = std::max<std::size_t>(1, history.size() / 700);
+  const std::size_t interval = std::max<std::size_t>(1, history.size() / 700);
   std::vector<Sample> samples;
-  for (std::size_t begin = 0; begin < history.size(); begin += stretch) {
+  for (std::size_t begin = 0; begin < history.size(); begin += interval) {
     const auto first = history.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto last =
-        history.begin() + static_cast<std::ptrdiff_t>(std::min(begin + stretch, history.size()));
+        history.begin() + static_cast<std::ptrdiff_t>(std::min(begin + interval, history.size()));
     const auto [low, high] = std::minmax_element(first, last);
     for (const auto it : {std::min(low, high), std::max(low, high)}) {
       if (std::isfinite(*it)) {
@@ -92,7 +104,7 @@ double relative_tolerance(const Report& report) {
   return report.residual_norm > 0 ? report.tolerance / report.residual_norm * report.relative_residual : 0;
 }
 
-Axes fitting_axes(const std::vector<Sample>& samples, double tolerance, double last, double iterations) {
+Ranges fitting_ranges(const std::vector<Sample>& samples, double tolerance, double last, double iterations) {
   double low = tolerance > 0 ? tolerance : 1;
   double high = 1;
   const auto include = [&](double residual) {
@@ -112,8 +124,8 @@ void draw_curve(Svg& svg, const Axes& axes, const std::vector<Sample>& samples) 
   for (const Sample& sample : samples) points.push_back(axes.place(sample.iteration, sample.residual));
   if (points.empty()) return;
   svg.polyline(points, "data");
-  points.push_back({points.back().x, height - bottom});
-  points.push_back({points.front().x, height - bottom});
+  points.push_back({points.back().x, axes.floor()});
+  points.push_back({points.front().x, axes.floor()});
   svg.polygon(points, "area");
 }
 
@@ -129,10 +141,24 @@ void draw_end(Svg& svg, const Axes& axes, double iteration, double residual) {
   const Point at = axes.place(iteration, std::max(residual, smallest_drawn));
   svg.circle(at, 9, "halo");
   svg.circle(at, 4.5, "mark");
-  // The curve comes from above and from the left: below it there is room, unless the floor is near.
-  const double below = height - bottom - at.y > 34 ? 24 : -14;
+  // The label goes below the point, clear of the curve, unless the axis is too close.
+  const double below = axes.floor() - at.y > 34 ? 24 : -14;
   svg.text({at.x + 6, at.y + below}, "measured: " + short_number(residual), "data-label",
            at.x > width / 2 ? Svg::Anchor::end : Svg::Anchor::start);
+}
+
+std::string caption(const SolveOutcome& outcome) {
+  const Report& report = outcome.report;
+  return fmt::format("{} \u00d7 {}, {} nonzeros; {}, {} iterations, {} on {}", grouped(outcome.file.rows),
+                     grouped(outcome.file.columns), grouped(outcome.nonzeros), to_string(report.status),
+                     grouped(report.iterations), duration(report.solve_seconds), report.device.name());
+}
+
+/// The reason why there is no history to draw.
+std::string why_empty(const Report& report) {
+  const std::string name = method_name(report.method);
+  const bool direct = find_method(name).kind == MethodKind::direct;
+  return name + (direct ? " is a direct method: it has no convergence history" : " made no iterations");
 }
 
 }  // namespace
@@ -143,22 +169,24 @@ std::string history_svg(const SolveOutcome& outcome) {
   const double tolerance = relative_tolerance(report);
   const double iterations = static_cast<double>(report.iterations);
   const double last = samples.empty() ? iterations : std::max(iterations, samples.back().iteration);
-  const Axes axes =
-      fitting_axes(samples, tolerance, std::max(report.relative_residual, smallest_drawn), last);
+  const Ranges ranges =
+      fitting_ranges(samples, tolerance, std::max(report.relative_residual, smallest_drawn), last);
 
   const std::string name = utf8(std::filesystem::path(input_name(outcome.matrix)).filename().string());
   const std::string title = fmt::format("{} on {}", report.method, name);
-  Svg svg(width, height, title);
-  svg.text({left, 32}, title, "title", Svg::Anchor::start);
-  svg.text({left, 54},
-           fmt::format("{} \u00d7 {}, {} nonzeros; {}, {} iterations, {} on {}", grouped(outcome.file.rows),
-                       grouped(outcome.file.columns), grouped(outcome.nonzeros), to_string(report.status),
-                       grouped(report.iterations), duration(report.solve_seconds), report.device.name()),
-           "caption", Svg::Anchor::start);
+  const Heading heading(title, caption(outcome), width - left - right);
+  constexpr double heading_height = 78;
+  const Axes axes(ranges, heading_height + heading.extra_height());
+  Svg svg(width, axes.floor() + bottom, title);
+  heading.draw(svg, left);
   axes.draw(svg);
-  draw_curve(svg, axes, samples);
-  draw_tolerance(svg, axes, tolerance);
-  draw_end(svg, axes, iterations, report.relative_residual);
+  if (report.history.empty()) {
+    svg.text(axes.centre(), why_empty(report), "label");
+  } else {
+    draw_curve(svg, axes, samples);
+    draw_tolerance(svg, axes, tolerance);
+  }
+  if (computed(report)) draw_end(svg, axes, iterations, report.relative_residual);
   return svg.finish();
 }
 

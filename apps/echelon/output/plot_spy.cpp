@@ -18,28 +18,28 @@ namespace echelon::tool {
 
 namespace {
 
-constexpr double side = 560;     // of the picture's longer side, in pixels
-constexpr double cell_side = 2;  // of the smallest cell drawn
-constexpr double most_elongated = 4;
+constexpr double longer_side = 560;  // of the frame, in pixels
+constexpr double smallest_cell = 2;
+constexpr double largest_aspect_ratio = 4;
 constexpr std::array shades = {0.50, 0.60, 0.70, 0.80, 0.90, 1.0};
 
-/// The picture's place and scale on the page.
+/// The rectangle that stands for the matrix, in pixels.
 struct Frame {
   double x = 96;
   double y = 112;
-  double width = side;
-  double height = side;
+  double width = longer_side;
+  double height = longer_side;
 };
 
 Frame fitting_frame(double rows, double columns) {
   Frame frame;
-  const double ratio = std::clamp(columns / rows, 1 / most_elongated, most_elongated);
-  if (ratio < 1) frame.width = side * ratio;
-  if (ratio > 1) frame.height = side / ratio;
+  const double ratio = std::clamp(columns / rows, 1 / largest_aspect_ratio, largest_aspect_ratio);
+  if (ratio < 1) frame.width = longer_side * ratio;
+  if (ratio > 1) frame.height = longer_side / ratio;
   return frame;
 }
 
-/// Nonzeros counted in a grid of cells, each a block of the matrix.
+/// The number of nonzeros in each cell of a grid; a cell is a block of the matrix.
 struct Grid {
   std::int64_t rows = 1;
   std::int64_t columns = 1;
@@ -62,7 +62,7 @@ struct Grid {
 
 template <class T>
 Grid count_nonzeros(const Frame& frame, MatrixRef<T> A) {
-  const auto most = [](double length) { return static_cast<std::int64_t>(length / cell_side); };
+  const auto most = [](double length) { return static_cast<std::int64_t>(length / smallest_cell); };
   Grid grid;
   grid.rows = std::clamp<std::int64_t>(A.rows(), 1, most(frame.height));
   grid.columns = std::clamp<std::int64_t>(A.columns(), 1, most(frame.width));
@@ -85,7 +85,7 @@ Grid count_nonzeros(const Frame& frame, MatrixRef<T> A) {
   return grid;
 }
 
-/// 0 for an empty cell, else 1 to shades.size(): equal steps of the logarithm, as densities differ widely.
+/// 0 for an empty cell, else 1 to shades.size(), by the logarithm of the count: densities differ widely.
 std::size_t shade_of(std::int64_t count, std::int64_t largest) {
   if (count == 0) return 0;
   if (largest == 1) return shades.size();
@@ -93,12 +93,12 @@ std::size_t shade_of(std::int64_t count, std::int64_t largest) {
   return 1 + static_cast<std::size_t>(std::lround(fraction * static_cast<double>(shades.size() - 1)));
 }
 
-/// One path per shade, neighbours in a row merged into one rectangle.
+/// Draws one path per shade; adjacent cells of a row and shade are one rectangle.
 void draw_cells(Svg& svg, const Frame& frame, const Grid& grid) {
   const std::int64_t largest = *std::max_element(grid.counts.begin(), grid.counts.end());
   const double w = frame.width / static_cast<double>(grid.columns);
   const double h = frame.height / static_cast<double>(grid.rows);
-  const double gap = std::min(w, h) > 6 ? 0.12 : 0;  // single elements stay apart
+  const double gap = std::min(w, h) > 6 ? 0.12 : 0;  // keeps single elements apart
   std::array<std::string, shades.size()> paths;
   for (std::int64_t i = 0; i < grid.rows; ++i) {
     for (std::int64_t j = 0; j < grid.columns;) {
@@ -139,7 +139,7 @@ void draw_axes(Svg& svg, const Frame& frame, double rows, double columns) {
   svg.rectangle({frame.x, frame.y}, frame.width, frame.height, "frame");
 }
 
-/// What the shades mean, below the picture.
+/// Draws the scale of the shades below the frame.
 void draw_legend(Svg& svg, const Frame& frame, const Grid& grid) {
   const std::int64_t largest = *std::max_element(grid.counts.begin(), grid.counts.end());
   if (largest <= 1) return;
@@ -163,14 +163,16 @@ template <class T>
 std::string spy_svg(const std::string& title, MatrixRef<T> A) {
   const double rows = static_cast<double>(std::max<std::int64_t>(A.rows(), 1));
   const double columns = static_cast<double>(std::max<std::int64_t>(A.columns(), 1));
-  const Frame frame = fitting_frame(rows, columns);
+  Frame frame = fitting_frame(rows, columns);
   const Grid grid = count_nonzeros(frame, A);
-  Svg svg(std::max(frame.x + frame.width + 40, 480.0), frame.y + frame.height + 52, title);
-  svg.text({frame.x, 32}, title, "title", Svg::Anchor::start);
-  svg.text({frame.x, 54},
-           fmt::format("{} \u00d7 {}, {} nonzeros ({:.2g} %)", grouped(A.rows()), grouped(A.columns()),
-                       grouped(grid.nonzeros), 100 * static_cast<double>(grid.nonzeros) / (rows * columns)),
-           "caption", Svg::Anchor::start);
+  const std::string caption =
+      fmt::format("{} \u00d7 {}, {} nonzeros ({:.2g} %)", grouped(A.rows()), grouped(A.columns()),
+                  grouped(grid.nonzeros), 100 * static_cast<double>(grid.nonzeros) / (rows * columns));
+  const double width = std::max(frame.x + frame.width + 40, 480.0);
+  const Heading heading(title, caption, width - frame.x - 20);
+  frame.y += heading.extra_height();
+  Svg svg(width, frame.y + frame.height + 52, title);
+  heading.draw(svg, frame.x);
   draw_cells(svg, frame, grid);
   draw_axes(svg, frame, rows, columns);
   draw_legend(svg, frame, grid);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Pictures, as SVG text.
+/// Plots in SVG.
 #pragma once
 
 #include "output/solve_outcome.hpp"
@@ -10,12 +10,12 @@
 
 namespace echelon::tool {
 
-/// The relative residual over the iterations, on a logarithmic axis, with the tolerance and the residual
-/// that was measured at the end.
+/// The convergence history: relative residual against iteration on a logarithmic axis, with the tolerance and
+/// the residual measured at the end. For a direct method, which has no history, the chart says so.
 [[nodiscard]] std::string history_svg(const SolveOutcome& outcome);
 
-/// Where the nonzeros of A (on the host) are: squares for a small matrix, the density of cells for a large
-/// one.
+/// The sparsity pattern of A, which is on the host: one square per nonzero of a small matrix, the density of
+/// blocks of a large one.
 template <class T>
 [[nodiscard]] std::string spy_svg(const std::string& title, MatrixRef<T> A);
 

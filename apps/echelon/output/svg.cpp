@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 
@@ -56,6 +57,37 @@ std::string escaped(std::string_view text) {
 std::string_view anchor_name(Svg::Anchor anchor) {
   if (anchor == Svg::Anchor::start) return "start";
   return anchor == Svg::Anchor::middle ? "middle" : "end";
+}
+
+constexpr double title_line = 24;
+constexpr double caption_line = 19;
+
+bool begins_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;  // not a continuation byte of UTF-8
+}
+
+/// The number of bytes that the first `characters` characters take.
+std::size_t bytes_of(std::string_view text, std::size_t characters) {
+  std::size_t size = 0;
+  for (; size < text.size(); ++size) {
+    if (begins_character(text[size]) && characters-- == 0) break;
+  }
+  return size;
+}
+
+/// Breaks at blanks, and within words that are longer than a line.
+std::vector<std::string> broken(std::string_view text, std::size_t characters) {
+  std::vector<std::string> lines;
+  for (;;) {
+    const std::size_t size = bytes_of(text, characters);
+    if (size == text.size()) break;
+    const std::size_t blank = text.substr(0, size + 1).rfind(' ');
+    const bool at_blank = blank != std::string_view::npos && blank > 0;
+    lines.emplace_back(text.substr(0, at_blank ? blank : size));
+    text.remove_prefix(at_blank ? blank + 1 : size);
+  }
+  lines.emplace_back(text);
+  return lines;
 }
 
 std::string coordinates(std::span<const Point> points) {
@@ -118,6 +150,32 @@ void Svg::cells(Point origin, double width, double height, std::string_view data
       "<path class=\"cells\" fill-opacity=\"{:.2f}\" transform=\"translate({:.1f} {:.1f}) "
       "scale({:.5g} {:.5g})\" d=\"{}\"/>\n",
       opacity, origin.x, origin.y, width, height, data);
+}
+
+Heading::Heading(const std::string& title, const std::string& caption, double width) {
+  // Mean widths of a character, on the safe side, at the font sizes of the style sheet.
+  constexpr double title_character = 10.8;
+  constexpr double caption_character = 7.2;
+  title_ = broken(title, static_cast<std::size_t>(width / title_character));
+  caption_ = broken(caption, static_cast<std::size_t>(width / caption_character));
+}
+
+void Heading::draw(Svg& svg, double left) const {
+  double y = 32;
+  for (const std::string& line : title_) {
+    svg.text({left, y}, line, "title", Svg::Anchor::start);
+    y += title_line;
+  }
+  y += 54 - 32 - title_line;
+  for (const std::string& line : caption_) {
+    svg.text({left, y}, line, "caption", Svg::Anchor::start);
+    y += caption_line;
+  }
+}
+
+double Heading::extra_height() const {
+  return title_line * static_cast<double>(title_.size() - 1) +
+         caption_line * static_cast<double>(caption_.size() - 1);
 }
 
 std::vector<double> round_ticks(double high, int most) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The little of SVG that plots need.
+/// The subset of SVG that the plots use.
 #pragma once
 
 #include <span>
@@ -14,9 +14,9 @@ struct Point {
   double y = 0;
 };
 
-/// A picture under construction, in pixels from the top left. The background is transparent, and every
-/// colour is of middle lightness: it stands out from white and from black, whatever page or slide the
-/// picture lands on (a media query would follow the system's theme, not the slide's).
+/// An SVG document under construction; coordinates are pixels from the top left. The background is
+/// transparent and all colours are of medium lightness, so that the picture is legible on white and on black:
+/// a media query would follow the system's theme, not that of the page or slide around the picture.
 class Svg {
  public:
   Svg(double width, double height, std::string_view title);
@@ -25,16 +25,16 @@ class Svg {
 
   /// `style` is a class of the style sheet in svg.cpp: "title", "label", "tick", "caption", "data-label".
   void text(Point at, std::string_view content, std::string_view style, Anchor anchor = Anchor::middle);
-  /// Reads upwards.
+  /// Text rotated to read upwards, centred at `at`.
   void vertical_text(Point at, std::string_view content, std::string_view style);
-  /// 10 to the power `exponent`.
+  /// The text 10^exponent, with a superscript.
   void power_of_ten(Point at, int exponent, Anchor anchor);
   void line(Point from, Point to, std::string_view style);
   void polyline(std::span<const Point> points, std::string_view style);
   void polygon(std::span<const Point> points, std::string_view style);
   void rectangle(Point corner, double width, double height, std::string_view style);
   void circle(Point centre, double radius, std::string_view style);
-  /// A filled path; `data`, as in the d attribute, counts in units of `width` by `height` from `origin`.
+  /// A filled path. `data` is a d attribute in units of `width` by `height` from `origin`.
   void cells(Point origin, double width, double height, std::string_view data, double opacity);
 
   [[nodiscard]] std::string finish() const { return body_ + "</svg>\n"; }
@@ -43,7 +43,20 @@ class Svg {
   std::string body_;
 };
 
-/// Round numbers (1, 2 or 5 times a power of ten apart, and whole) from 0 to `high`, at most about `most`.
+/// A title and a caption below it, each broken into lines that fit a width in pixels.
+class Heading {
+ public:
+  Heading(const std::string& title, const std::string& caption, double width);
+  void draw(Svg& svg, double left) const;
+  /// The height in pixels beyond that of one line each.
+  [[nodiscard]] double extra_height() const;
+
+ private:
+  std::vector<std::string> title_;
+  std::vector<std::string> caption_;
+};
+
+/// Whole numbers from 0 to `high` at steps of 1, 2 or 5 times a power of ten, about `most` at most.
 [[nodiscard]] std::vector<double> round_ticks(double high, int most);
 
 }  // namespace echelon::tool
