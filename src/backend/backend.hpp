@@ -3,7 +3,7 @@
 /// written once and instantiated for the host by x.cpp and for CUDA by x.cu, which includes it.
 #pragma once
 
-#include "backend/annotate.hpp"
+#include "support/annotate.hpp"
 
 #include <echelon/device.hpp>
 

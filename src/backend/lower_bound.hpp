@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "backend/annotate.hpp"
+#include "support/annotate.hpp"
 
 #include <cstdint>
 

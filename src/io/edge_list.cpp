@@ -6,6 +6,7 @@
 #include "io/text_numbers.hpp"
 #include "io/text_position.hpp"
 #include "io/text_writer.hpp"
+#include "support/hash.hpp"
 
 #include <echelon/error.hpp>
 
@@ -142,14 +143,6 @@ Start read_start(LineBlocks& blocks) {
   return start;
 }
 
-/// Neighbouring numbers become far apart: the last steps of SplitMix64 (Steele, Lea, Flood, 2014).
-std::uint64_t scrambled(std::int64_t number) {
-  auto bits = static_cast<std::uint64_t>(number);
-  bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9U;
-  bits = (bits ^ (bits >> 27U)) * 0x94d049bb133111ebU;
-  return bits ^ (bits >> 31U);
-}
-
 /// Numbers from 0 on, each with a rank: a table with open addressing, at least half of which is empty.
 class RankTable {
  public:
@@ -187,7 +180,7 @@ class RankTable {
 
   /// Where the number is, or where it would go.
   [[nodiscard]] std::size_t place(std::int64_t number) const {
-    std::size_t k = scrambled(number) & (slots_.size() - 1);
+    std::size_t k = hash_bits(static_cast<std::uint64_t>(number)) & (slots_.size() - 1);
     while (slots_[k].number != number && slots_[k].number != empty) k = (k + 1) & (slots_.size() - 1);
     return k;
   }

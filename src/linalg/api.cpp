@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
-#include "linalg/check_memory.hpp"
 #include "linalg/operations.hpp"
 #include "linalg/residual_check.hpp"
 
@@ -16,7 +16,7 @@ namespace echelon {
 namespace {
 
 void check_context(const Context& context, const Device& device, const char* name) {
-  check_memory(context.device(), "the context", device, name);
+  check_same_memory(context.device(), "the context", device, name);
 }
 
 template <class T>
@@ -118,8 +118,8 @@ double returned(Context& context, F&& f) {
 template <class T>
 void multiply(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T> Y) {
   check_product<T>("A", A.rows(), A.columns(), "X", X, "Y", Y);
-  check_memory(A.device(), "A", X.device, "X");
-  check_memory(A.device(), "A", Y.device, "Y");
+  check_same_memory(A.device(), "A", X.device, "X");
+  check_same_memory(A.device(), "A", Y.device, "Y");
   check_context(context, A.device(), "A");
   check_apart<T>(X, "X", Y, "Y");
   if (!A.is_sparse()) check_apart<T>(A.dense(), "A", Y, "Y");
@@ -138,8 +138,8 @@ void multiply_transposed(Context& context, T alpha, MatrixRef<T> A, DenseView<co
     return;
   }
   check_product<T>("A^T", A.columns(), A.rows(), "X", X, "Y", Y);
-  check_memory(A.device(), "A", X.device, "X");
-  check_memory(A.device(), "A", Y.device, "Y");
+  check_same_memory(A.device(), "A", X.device, "X");
+  check_same_memory(A.device(), "A", Y.device, "Y");
   check_context(context, A.device(), "A");
   check_apart<T>(X, "X", Y, "Y");
   if (alpha == T{0}) {
@@ -153,8 +153,8 @@ void multiply_transposed(Context& context, T alpha, MatrixRef<T> A, DenseView<co
 template <class T>
 void gemm(Context& context, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C) {
   check_product<T>("A", A.rows, A.columns, "B", B, "C", C);
-  check_memory(A.device, "A", B.device, "B");
-  check_memory(A.device, "A", C.device, "C");
+  check_same_memory(A.device, "A", B.device, "B");
+  check_same_memory(A.device, "A", C.device, "C");
   check_context(context, A.device, "A");
   check_apart<T>(A, "A", C, "C");
   check_apart<T>(B, "B", C, "C");
@@ -176,7 +176,7 @@ void add(Context& context, T alpha, DenseView<const T> A, T beta, DenseView<cons
 template <class T>
 void dot(Context& context, DenseView<const T> x, DenseView<const T> y, double* result) {
   check_vectors(x, y);
-  check_memory(x.device, "x", y.device, "y");
+  check_same_memory(x.device, "x", y.device, "y");
   check_context(context, x.device, "x");
   on_target(context.device(), [&]<class Target>() { dot_on<Target, T>(context, x, y, result); });
 }

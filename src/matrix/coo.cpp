@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "matrix/convert.hpp"
 #include "matrix/shape.hpp"
@@ -44,11 +45,8 @@ Coo<T>::Coo(std::int64_t rows, std::int64_t columns, Array<std::int32_t> row_ind
                                     column_indices_.size(), entries()));
   }
   if (entries() == 0) return;
-  if (!same_memory(row_indices_.device(), device()) || !same_memory(column_indices_.device(), device())) {
-    throw DeviceMismatch(fmt::format("entries with rows on {}, columns on {} and values on {}",
-                                     row_indices_.device().name(), column_indices_.device().name(),
-                                     device().name()));
-  }
+  check_same_memory(row_indices_.device(), "the array of row indices", device(), "that of values");
+  check_same_memory(column_indices_.device(), "the array of column indices", device(), "that of values");
   check_entries(*this);
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/backend.hpp"
+#include "backend/check_same_memory.hpp"
 #include "backend/openmp/openmp.hpp"
 #include "matrix/compression/compress.hpp"
 #include "matrix/compression/merge_duplicates.hpp"
@@ -49,11 +50,9 @@ Csr<T>::Csr(std::int64_t rows, std::int64_t columns, Array<std::int64_t> row_off
       column_indices_(std::move(column_indices)),
       values_(std::move(values)) {
   check_shape(rows, columns);
-  const auto at = [this](const auto& array) { return same_memory(array.device(), device()); };
-  if (!at(row_offsets_) || (!at(column_indices_) && nonzeros() > 0)) {
-    throw DeviceMismatch(fmt::format("a sparse matrix with offsets on {}, columns on {} and values on {}",
-                                     row_offsets_.device().name(), column_indices_.device().name(),
-                                     device().name()));
+  check_same_memory(row_offsets_.device(), "the array of row offsets", device(), "that of values");
+  if (nonzeros() > 0) {
+    check_same_memory(column_indices_.device(), "the array of column indices", device(), "that of values");
   }
   if (row_offsets_.size() != rows + 1) {
     throw InvalidMatrix(

@@ -2,7 +2,7 @@
 /// Blocks of consecutive rows with about equally many nonzeros, for products on a GPU.
 #pragma once
 
-#include "backend/annotate.hpp"
+#include "support/annotate.hpp"
 
 #include <echelon/csr.hpp>
 

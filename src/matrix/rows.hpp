@@ -3,8 +3,8 @@
 /// k in [begin(i), end(i)), in ascending columns.
 #pragma once
 
-#include "backend/annotate.hpp"
 #include "backend/lower_bound.hpp"
+#include "support/annotate.hpp"
 
 #include <echelon/matrix.hpp>
 

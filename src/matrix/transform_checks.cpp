@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks arguments and passes them on to the code for their device.
+#include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "matrix/convert.hpp"
 #include "matrix/shape.hpp"
@@ -34,10 +35,7 @@ std::int32_t element(const Array<std::int32_t>& list, std::int64_t place) {
 template <class T>
 ListFacts checked_list(const Csr<T>& A, const Array<std::int32_t>& list, const char* what, std::int64_t bound,
                        bool permutation) {
-  if (!same_memory(A.device(), list.device())) {
-    throw DeviceMismatch(
-        fmt::format("a matrix on {} and a list of {}s on {}", A.device().name(), what, list.device().name()));
-  }
+  check_same_memory(A.device(), "the matrix", list.device(), fmt::format("the list of {}s", what));
   if (permutation && list.size() != bound) {
     throw DimensionMismatch(fmt::format("a permutation of {} {}s for a matrix of {} by {}", list.size(), what,
                                         A.rows(), A.columns()));

@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "matrix/assign.hpp"
+#include "support/stopwatch.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/solve.hpp>
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <limits>
 #include <utility>
 
 namespace echelon {
 
 namespace {
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 /// A and B in the memory of the device that is being tried, moved there once.
 template <class T>
@@ -27,7 +23,7 @@ class Problem {
   /// Returns the seconds that moving took.
   double move_to(const Device& device) {
     if (same_memory(device, current_A_.device()) && same_memory(device, current_B_.device)) return 0;
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch stopwatch;
     current_A_ = A_;
     current_B_ = B_;
     if (!same_memory(device, A_.device())) {
@@ -42,7 +38,7 @@ class Problem {
       moved_B_ = packed(B_).to(device);
       current_B_ = moved_B_;
     }
-    return seconds_since(start);
+    return stopwatch.seconds();
   }
   [[nodiscard]] MatrixRef<T> matrix() const { return current_A_; }
   [[nodiscard]] DenseView<const T> right_hand_sides() const { return current_B_; }
@@ -134,7 +130,7 @@ Solution<T> try_each(const std::vector<Candidate>& candidates, const SolveOption
   Solution<T> best;
   std::vector<std::pair<Attempt, bool>> attempts;  // and whether it is the best so far
   for (const Candidate& candidate : candidates) {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch stopwatch;
     Solution<T> next;
     try {
       next.report = attempt(candidate, options, problem, next.x, control);
@@ -151,7 +147,7 @@ Solution<T> try_each(const std::vector<Candidate>& candidates, const SolveOption
       for (auto& entry : attempts) entry.second = false;
     }
     attempts.emplace_back(
-        Attempt{next.report.method, next.report.status, next.report.message, seconds_since(start)}, better);
+        Attempt{next.report.method, next.report.status, next.report.message, stopwatch.seconds()}, better);
     if (better) best = std::move(next);
     if (last) break;
   }
@@ -193,9 +189,9 @@ Solution<T> solve(MatrixRef<T> A, DenseView<const T> B, const SolveOptions& opti
     solution.report = attempt(asked, options, problem, solution.x, control);
   }
   if (!same_memory(solution.x.device(), home)) {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch stopwatch;
     solution.x = solution.x.to(home);
-    solution.report.transfer_seconds += seconds_since(start);
+    solution.report.transfer_seconds += stopwatch.seconds();
   }
   return solution;
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "matrix/assign.hpp"
 #include "solver/implementation.hpp"
+#include "support/stopwatch.hpp"
 #include "support/text.hpp"
+#include "support/workspace_pool.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/solver.hpp>
@@ -10,39 +13,28 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
-#include <mutex>
 #include <utility>
 
 namespace echelon {
 
 namespace {
 
-class Clock {
- public:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
-/// Everything that one solve in progress needs for itself.
+/// Memory of one solve in progress: the method's, and that of the residual check.
 template <class T>
-struct Scratch {
-  std::unique_ptr<Workspace> workspace;
+struct SolveWorkspace {
+  std::unique_ptr<Workspace> method;
   std::unique_ptr<Audit<T>> audit;
   Array<T> residual;
-};
 
-void check_same_memory(const Device& solver, const Device& operand, const char* what) {
-  if (same_memory(solver, operand)) return;
-  throw DeviceMismatch(fmt::format("the solver works on {}, but {} is on {}: move one with to(device)",
-                                   solver.name(), what, operand.name()));
-}
+  SolveWorkspace(const SolverImplementation<T>& implementation, std::int64_t rows)
+      : method(implementation.make_workspace()),
+        audit(on_target(implementation.device(),
+                        [&]<class Target>() { return make_audit<Target, T>(implementation.device()); })),
+        residual(implementation.device(), rows) {}
+  [[nodiscard]] std::size_t bytes() const { return method->bytes() + residual.bytes(); }
+};
 
 }  // namespace
 
@@ -56,30 +48,7 @@ struct SolverState {
   double analysis_seconds = 0;
   double setup_seconds = 0;
   std::unique_ptr<Audit<T>> audit;  // for setup
-  std::mutex mutex;                 // guards idle
-  std::vector<std::unique_ptr<Scratch<T>>> idle;
-
-  /// An idle scratch, or a new one.
-  std::unique_ptr<Scratch<T>> take(const SolverImplementation<T>& implementation) {
-    {
-      const std::lock_guard lock(mutex);
-      if (!idle.empty()) {
-        auto scratch = std::move(idle.back());
-        idle.pop_back();
-        return scratch;
-      }
-    }
-    const Device& device = implementation.device();
-    auto scratch = std::make_unique<Scratch<T>>();
-    scratch->workspace = implementation.make_workspace();
-    scratch->audit = on_target(device, [&]<class Target>() { return make_audit<Target, T>(device); });
-    scratch->residual = Array<T>(device, matrix.rows());
-    return scratch;
-  }
-  void give_back(std::unique_ptr<Scratch<T>> scratch) {
-    const std::lock_guard lock(mutex);
-    idle.push_back(std::move(scratch));
-  }
+  WorkspacePool<SolveWorkspace<T>> workspaces;
 };
 
 template <class T>
@@ -114,7 +83,7 @@ void check_matrix(const MatrixRef<T>& A, const SolverImplementation<T>& implemen
         fmt::format("A is {} by {}: {} needs a square matrix; gauss-jordan takes any shape", A.rows(),
                     A.columns(), implementation.name()));
   }
-  check_same_memory(implementation.device(), A.device(), "A");
+  check_same_memory(implementation.device(), "the solver", A.device(), "A");
 }
 
 template <class T>
@@ -138,10 +107,10 @@ Report report_of(const SolverImplementation<T>& implementation, const Outcome& o
 template <class T>
 Report Solver<T>::analyze(MatrixRef<T> A) {
   check_matrix(A, *implementation_);
-  const Clock clock;
+  const Stopwatch stopwatch;
   Report report = report_of(*implementation_, implementation_->analyze(A));
   state_->audit->synchronize();
-  report.analysis_seconds = state_->analysis_seconds = clock.seconds();
+  report.analysis_seconds = state_->analysis_seconds = stopwatch.seconds();
   return report;
 }
 
@@ -149,9 +118,9 @@ template <class T>
 Report Solver<T>::run_setup(MatrixRef<T> A, bool update) {
   check_matrix(A, *implementation_);
   SolverState<T>& state = *state_;
-  const Clock clock;
+  const Stopwatch stopwatch;
   state.ready = false;
-  state.idle.clear();
+  state.workspaces.clear();
   state.matrix = A;
   const MatrixFacts facts = state.audit->matrix(A);
   state.norm_inf = facts.norm_inf;
@@ -169,7 +138,7 @@ Report Solver<T>::run_setup(MatrixRef<T> A, bool update) {
   Report report = report_of(*implementation_, state.setup);
   report.column = state.nonfinite_column;
   report.analysis_seconds = state.analysis_seconds;
-  report.setup_seconds = state.setup_seconds = clock.seconds();
+  report.setup_seconds = state.setup_seconds = stopwatch.seconds();
   return report;
 }
 
@@ -188,9 +157,8 @@ Report Solver<T>::update_values(MatrixRef<T> A) {
 
 template <class T>
 std::size_t Solver<T>::bytes() const {
-  const std::lock_guard lock(state_->mutex);
   std::size_t bytes = implementation_->bytes();
-  for (const auto& scratch : state_->idle) bytes += scratch->workspace->bytes() + scratch->residual.bytes();
+  state_->workspaces.for_each_idle([&](const SolveWorkspace<T>& workspace) { bytes += workspace.bytes(); });
   return bytes;
 }
 
@@ -259,24 +227,24 @@ bool prepare(const Stop* stop, const Outcome& setup, DenseView<const T> B, const
 /// Solves for column-major B and X, and fills in the report from what b - A x says.
 template <class T>
 void solve_columns(const SolverImplementation<T>& implementation, const SolverState<T>& state,
-                   Scratch<T>& scratch, DenseView<const T> B, DenseView<T> X, const Control& control,
+                   SolveWorkspace<T>& workspace, DenseView<const T> B, DenseView<T> X, const Control& control,
                    Report& report) {
   std::vector<VectorFacts> b_facts;
   std::vector<Job> jobs;
   const Stop* stop = implementation.stop();
-  if (!prepare(stop, state.setup, B, control, *scratch.audit, b_facts, jobs, report)) return;
+  if (!prepare(stop, state.setup, B, control, *workspace.audit, b_facts, jobs, report)) return;
   if (stop != nullptr) {
     report.status = Status::converged;
     if (!state.setup.ok()) report.warnings.push_back(state.setup.message);  // a doubtful preconditioner
   }
-  implementation.solve(*scratch.workspace, B, X, jobs);
+  implementation.solve(*workspace.method, B, X, jobs);
 
   std::size_t worst = 0;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const auto number = static_cast<std::int64_t>(j);
-    const VectorFacts x = scratch.audit->vector(X.rows, X.column(number));
-    const VectorFacts r =
-        scratch.audit->residual(state.matrix, B.column(number), X.column(number), scratch.residual.data());
+    const VectorFacts x = workspace.audit->vector(X.rows, X.column(number));
+    const VectorFacts r = workspace.audit->residual(state.matrix, B.column(number), X.column(number),
+                                                    workspace.residual.data());
     ColumnReport& column = report.columns.emplace_back();
     judge<T>(b_facts[j], x, r, state.norm_inf, stop == nullptr, jobs[j], column);
     report.iterations = std::max(report.iterations, column.iterations);
@@ -312,8 +280,8 @@ Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& con
                     "many columns",
                     m, n, B.rows, B.columns, X.rows, X.columns, m, n));
   }
-  check_same_memory(device(), B.device, "B");
-  check_same_memory(device(), X.device, "X");
+  check_same_memory(device(), "the solver", B.device, "B");
+  check_same_memory(device(), "the solver", X.device, "X");
 
   const Outcome& setup = state.setup;
   Report report = report_of(*implementation_, setup);
@@ -324,20 +292,21 @@ Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& con
                           (setup.status == Status::singular && !setup.row);
   if (!has_factor) return report;
 
-  const Clock clock;
-  std::unique_ptr<Scratch<T>> scratch = state.take(*implementation_);
-  if (B.layout == Layout::column_major && X.layout == Layout::column_major) {
-    solve_columns(*implementation_, state, *scratch, B, X, control, report);
-  } else {
-    Dense<T> b(device(), B.rows, B.columns);
-    Dense<T> x(device(), X.rows, X.columns);
-    assign<T>(B, b);
-    solve_columns<T>(*implementation_, state, *scratch, b, x, control, report);
-    if (!report.columns.empty()) assign<T>(x, X);
-  }
-  report.solve_seconds = clock.seconds();
-  report.bytes += scratch->workspace->bytes() + scratch->residual.bytes();
-  state.give_back(std::move(scratch));
+  const Stopwatch stopwatch;
+  const auto make = [&] { return std::make_unique<SolveWorkspace<T>>(*implementation_, m); };
+  report.bytes += state.workspaces.with_workspace(make, [&](SolveWorkspace<T>& workspace) {
+    if (B.layout == Layout::column_major && X.layout == Layout::column_major) {
+      solve_columns(*implementation_, state, workspace, B, X, control, report);
+    } else {
+      Dense<T> b(device(), B.rows, B.columns);
+      Dense<T> x(device(), X.rows, X.columns);
+      assign<T>(B, b);
+      solve_columns<T>(*implementation_, state, workspace, b, x, control, report);
+      if (!report.columns.empty()) assign<T>(x, X);
+    }
+    return workspace.bytes();
+  });
+  report.solve_seconds = stopwatch.seconds();
   return report;
 }
 

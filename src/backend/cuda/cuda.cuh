@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "backend/annotate.hpp"
 #include "backend/cuda/check.cuh"
+#include "backend/cuda/warp.cuh"
+#include "support/annotate.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/device.hpp>
@@ -21,7 +22,6 @@ namespace echelon {
 namespace cuda_kernels {
 
 inline constexpr int block_size = 256;
-inline constexpr int warp_size = 32;
 
 template <class F>
 __global__ void __launch_bounds__(block_size) for_each(std::int64_t n, F f) {
@@ -36,32 +36,17 @@ struct Fill {
   __device__ void operator()(std::int64_t i) const { target[i] = value; }
 };
 
-/// Shuffles an object word by word: V is trivially copyable and a multiple of 4 bytes.
-template <class V>
-__device__ V shuffle_down(V value, int delta) {
-  constexpr int words = sizeof(V) / 4;
-  static_assert(sizeof(V) % 4 == 0);
-  int raw[words];
-  memcpy(raw, &value, sizeof(V));
-#pragma unroll
-  for (int w = 0; w < words; ++w) raw[w] = __shfl_down_sync(0xffffffffu, raw[w], delta);
-  memcpy(&value, raw, sizeof(V));
-  return value;
-}
-
 /// The block's combined value, valid in thread 0.
 template <class V>
 __device__ V combine_block(V value) {
   __shared__ alignas(V) unsigned char storage[sizeof(V) * block_size / warp_size];
   V* partial = reinterpret_cast<V*>(storage);
-  for (int delta = warp_size / 2; delta > 0; delta /= 2) value = combine(value, shuffle_down(value, delta));
+  value = warp_reduce(value, Combine());
   if (threadIdx.x % warp_size == 0) partial[threadIdx.x / warp_size] = value;
   __syncthreads();
   if (threadIdx.x < warp_size) {
     value = threadIdx.x < block_size / warp_size ? partial[threadIdx.x] : V{};
-    for (int delta = block_size / warp_size / 2; delta > 0; delta /= 2) {
-      value = combine(value, shuffle_down(value, delta));
-    }
+    value = warp_reduce(value, Combine(), block_size / warp_size);
   }
   return value;
 }
@@ -117,7 +102,7 @@ __global__ void __launch_bounds__(block_size)
        s += stride) {
     V value{};
     for (std::int64_t k = offsets[s] + lane; k < offsets[s + 1]; k += warp_size) value = combine(value, f(k));
-    for (int delta = warp_size / 2; delta > 0; delta /= 2) value = combine(value, shuffle_down(value, delta));
+    value = warp_reduce(value, Combine());
     if (lane == 0) sums[s] = value;
   }
 }
@@ -192,8 +177,8 @@ class Cuda {
   void segmented_reduce(std::int64_t n, const std::int64_t* offsets, F f, V* sums) {
     if (n <= 0) return;
     const CurrentDevice current(device_.id());
-    cuda_kernels::segmented_reduce<<<blocks_for(n * cuda_kernels::warp_size, 1), cuda_kernels::block_size, 0,
-                                     stream()>>>(n, offsets, f, sums);
+    cuda_kernels::segmented_reduce<<<blocks_for(n * warp_size, 1), cuda_kernels::block_size, 0, stream()>>>(
+        n, offsets, f, sums);
     check(cudaGetLastError());
   }
 

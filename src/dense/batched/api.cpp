@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The batches that users see: checks, and the way to the side that does the work.
+#include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "dense/batched/batch.hpp"
 #include "dense/gauss_jordan/system.hpp"
@@ -63,10 +64,7 @@ Array<BatchOutcome> solve_batch(const DenseBatch<const T>& A, const DenseBatch<T
     throw DimensionMismatch(fmt::format("A has {} matrices of {} rows and B {} of {}: they have to agree",
                                         A.count, A.rows, B.count, B.rows));
   }
-  if (!same_memory(A.device, B.device)) {
-    throw DeviceMismatch(
-        fmt::format("A is on {}, but B is on {}: move one", A.device.name(), B.device.name()));
-  }
+  check_same_memory(A.device, "A", B.device, "B");
   Array<BatchOutcome> outcomes(A.device, A.count);
   on_target(A.device, [&]<class Target>() {
     solve_batch_on<Target, T>(A, B, tolerance, options.refine, outcomes.data());

@@ -2,9 +2,9 @@
 /// What <echelon/batched.hpp> promises, for one side each.
 #pragma once
 
-#include "backend/annotate.hpp"
 #include "backend/targets.hpp"
 #include "dense/panels/panel.hpp"
+#include "support/annotate.hpp"
 
 #include <echelon/batched.hpp>
 

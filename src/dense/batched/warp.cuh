@@ -2,28 +2,18 @@
 /// What the threads of a team, which hold a small matrix together, find out from each other.
 #pragma once
 
+#include "backend/cuda/warp.cuh"
+
 #include <cstdint>
 
 namespace echelon::batch_kernels {
 
-inline constexpr unsigned full_warp = 0xffffffffU;
-inline constexpr int warp_size = 32;
-
 __device__ inline std::uint32_t larger(std::uint32_t a, std::uint32_t b) {
   return a > b ? a : b;
 }
-/// Of so many neighbours.
-template <int lanes>
-__device__ unsigned largest_of_lanes(unsigned value) {
-#pragma unroll
-  for (int delta = lanes / 2; delta > 0; delta /= 2) {
-    value = larger(value, __shfl_xor_sync(full_warp, value, delta));
-  }
-  return value;
-}
 __device__ inline unsigned largest_of_warp(unsigned value) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-  return largest_of_lanes<warp_size>(value);
+  return LogicalWarp<>::all_reduce(value, Maximum());
 #else
   return __reduce_max_sync(full_warp, value);
 #endif
@@ -79,7 +69,7 @@ struct TeamThreads {
       }
       return largest;
     } else {
-      return largest_of_lanes<lanes>(value);
+      return LogicalWarp<lanes>::all_reduce(value, Maximum(), full_warp);
     }
   }
 };

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The class that users see: checks, and the way to the side that does the work.
+#include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "dense/gauss_jordan/operations.hpp"
+#include "support/workspace_pool.hpp"
 
 #include <echelon/error.hpp>
 
@@ -11,9 +13,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <utility>
-#include <vector>
 
 namespace echelon {
 
@@ -32,46 +32,24 @@ double Determinant::log10() const {
   return std::log10(mantissa) + static_cast<double>(exponent) * std::log10(2.0);
 }
 
-namespace {
-
-void check_same_memory(const Device& device, const Device& operand, const char* what) {
-  if (same_memory(device, operand)) return;
-  throw DeviceMismatch(fmt::format("the elimination runs on {}, but {} is on {}: move one with to(device)",
-                                   device.name(), what, operand.name()));
-}
-
-}  // namespace
-
-/// Spaces that no call is using.
 template <class T>
 class GaussJordan<T>::Kept {
  public:
   explicit Kept(const Device& device) : device_(device) {}
 
-  /// f<Target>(space), with an idle space or a new one.
+  /// f<Target>(space) with a space from the pool.
   template <class F>
   auto with_space(const F& f) {
-    std::unique_ptr<EliminationSpace> space = take();
-    auto result = on_target(device_, [&]<class Target>() { return f.template operator()<Target>(*space); });
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(space));
-    return result;
+    return on_target(device_, [&]<class Target>() {
+      return spaces_.with_workspace(
+          [&] { return make_elimination_space<Target, T>(device_); },
+          [&](EliminationSpace& space) { return f.template operator()<Target>(space); });
+    });
   }
 
  private:
-  std::unique_ptr<EliminationSpace> take() {
-    const std::lock_guard lock(mutex_);
-    if (idle_.empty()) {
-      return on_target(device_, [&]<class Target>() { return make_elimination_space<Target, T>(device_); });
-    }
-    std::unique_ptr<EliminationSpace> space = std::move(idle_.back());
-    idle_.pop_back();
-    return space;
-  }
-
   Device device_;
-  std::mutex mutex_;  // guards idle_
-  std::vector<std::unique_ptr<EliminationSpace>> idle_;
+  WorkspacePool<EliminationSpace> spaces_;
 };
 
 template <class T>
@@ -82,7 +60,7 @@ GaussJordan<T>::GaussJordan(const Device& device, const GaussJordanOptions& opti
 
 template <class T>
 EchelonForm<T> GaussJordan<T>::reduce(Dense<T> A) const {
-  check_same_memory(device_, A.device(), "A");
+  check_same_memory(device_, "the elimination", A.device(), "A");
   return kept_->with_space([&]<class Target>(EliminationSpace& space) {
     return reduce_on<Target, T>(space, options_, std::move(A));
   });
@@ -90,7 +68,7 @@ EchelonForm<T> GaussJordan<T>::reduce(Dense<T> A) const {
 
 template <class T>
 EchelonForm<T> GaussJordan<T>::reduce(MatrixRef<T> A) const {
-  check_same_memory(device_, A.device(), "A");
+  check_same_memory(device_, "the elimination", A.device(), "A");
   return reduce(to_dense(A));
 }
 
@@ -100,8 +78,8 @@ GeneralSolution<T> GaussJordan<T>::solve(MatrixRef<T> A, DenseView<const T> B) c
     throw DimensionMismatch(fmt::format("A is {} by {} and B {} by {}: they need equally many rows", A.rows(),
                                         A.columns(), B.rows, B.columns));
   }
-  check_same_memory(device_, A.device(), "A");
-  check_same_memory(device_, B.device, "B");
+  check_same_memory(device_, "the elimination", A.device(), "A");
+  check_same_memory(device_, "the elimination", B.device, "B");
   return kept_->with_space(
       [&]<class Target>(EliminationSpace& space) { return solve_on<Target, T>(space, options_, A, B); });
 }
@@ -112,7 +90,7 @@ Report GaussJordan<T>::invert(DenseView<T> A) const {
     throw DimensionMismatch(
         fmt::format("A is {} by {}; only a square matrix has an inverse", A.rows, A.columns));
   }
-  check_same_memory(device_, A.device, "A");
+  check_same_memory(device_, "the elimination", A.device, "A");
   return kept_->with_space(
       [&]<class Target>(EliminationSpace& space) { return invert_on<Target, T>(space, options_, A); });
 }

@@ -10,7 +10,6 @@ namespace echelon {
 
 namespace {
 
-constexpr int warp_size = 32;
 constexpr int look_warps = 16;
 constexpr std::int64_t tall = 4096;
 
@@ -28,9 +27,7 @@ struct RowPart {
 };
 
 __device__ double sum_of_warp(double x) {
-#pragma unroll
-  for (int delta = warp_size / 2; delta > 0; delta /= 2) x += __shfl_xor_sync(0xffffffffU, x, delta);
-  return x;
+  return LogicalWarp<>::all_reduce(x, Plus());
 }
 
 /// A block for 32 `down` rows, `down` to a lane, and a share of the columns: warp w takes every 16th from the

@@ -7,6 +7,7 @@
 
 #include "backend/backend.hpp"
 #include "dense/panels/panel.hpp"
+#include "support/hash.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -16,9 +17,7 @@ namespace echelon {
 /// The i-th element of v.
 template <class T>
 ECHELON_ANYWHERE T sign_at(std::int64_t i) {
-  std::uint64_t bits = static_cast<std::uint64_t>(i) + 0x9e3779b97f4a7c15U;
-  bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9U;
-  bits = (bits ^ (bits >> 27U)) * 0x94d049bb133111ebU;
+  const std::uint64_t bits = hash_bits(static_cast<std::uint64_t>(i) + golden_ratio_64);
   return (bits >> 63U) == 0 ? T{1} : T{-1};
 }
 

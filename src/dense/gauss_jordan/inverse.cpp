@@ -6,8 +6,7 @@
 #include "dense/gauss_jordan/refined_system.hpp"
 #include "dense/gauss_jordan/system.hpp"
 #include "dense/gauss_jordan/workspace.hpp"
-
-#include <chrono>
+#include "support/stopwatch.hpp"
 
 namespace echelon {
 
@@ -209,7 +208,7 @@ std::string invert_lower(BackendSpace<B, T>& space, FloatProducts products, cons
 template <class Target, class T>
 Report invert_on(EliminationSpace& space, const GaussJordanOptions& options, DenseView<T> A) {
   return on_backend(space.device, [&]<class B>() {
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch stopwatch;
     Report report;
     report.method = std::string(GaussJordanOptions::name);
     report.device = space.device;
@@ -221,7 +220,7 @@ Report invert_on(EliminationSpace& space, const GaussJordanOptions& options, Den
     report.factor_precision = tell_factor_precision<B, T>(options, why);
     if (!products || !why.empty()) Inversion<B, T>(own, options, A).run(report);
     if (by_row) std::swap(report.row, report.column);
-    report.setup_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report.setup_seconds = stopwatch.seconds();
     return report;
   });
 }

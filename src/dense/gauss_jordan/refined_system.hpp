@@ -4,6 +4,7 @@
 #pragma once
 
 #include "dense/gauss_jordan/system.hpp"
+#include "support/hash.hpp"
 
 #include <echelon/error.hpp>
 
@@ -94,10 +95,8 @@ struct Scattered {
   const float* scale;  // null: 1
   T* v;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    std::uint64_t bits = static_cast<std::uint64_t>(i) + 0x9e3779b97f4a7c15U;
-    bits = (bits ^ (bits >> 30U)) * 0xbf58476d1ce4e5b9U;
-    bits = (bits ^ (bits >> 27U)) * 0x94d049bb133111ebU;
-    const double number = static_cast<double>((bits ^ (bits >> 31U)) >> 11U) * 0x1p-52 - 1;
+    const std::uint64_t bits = hash_bits(static_cast<std::uint64_t>(i) + golden_ratio_64);
+    const double number = static_cast<double>(bits >> 11U) * 0x1p-52 - 1;
     v[i] = static_cast<T>(scale == nullptr ? number : number * static_cast<double>(scale[i]));
   }
 };

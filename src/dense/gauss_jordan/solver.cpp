@@ -5,24 +5,14 @@
 #include "dense/gauss_jordan/workspace.hpp"
 #include "matrix/assign.hpp"
 #include "solver/instantiate.hpp"
+#include "support/stopwatch.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <mutex>
 
 namespace echelon {
 
 namespace {
-
-class Clock {
- public:
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 Report new_report(const Device& device, const Outcome& outcome) {
   Report report;
@@ -62,7 +52,7 @@ Determinant determinant_of(const std::vector<T>& pivots, std::int64_t exchanges,
 
 template <class B, class T>
 EchelonForm<T> reduce_with(EliminationTools<B>& tools, const GaussJordanOptions& options, Dense<T> A) {
-  const Clock clock;
+  const Stopwatch stopwatch;
   const Device& device = tools.backend.device();
   EchelonForm<T> form;
   EliminatedSystem<B, T> system(tools, options);
@@ -95,7 +85,7 @@ EchelonForm<T> reduce_with(EliminationTools<B>& tools, const GaussJordanOptions&
     form.report.column = found.column;
   }
   form.R = std::move(R);
-  form.report.setup_seconds = clock.seconds();
+  form.report.setup_seconds = stopwatch.seconds();
   return form;
 }
 
@@ -169,12 +159,12 @@ constexpr const char* not_square = "A is not square";
 template <class B, class T>
 std::string solve_refined(BackendSpace<B, T>& own, FloatProducts products, const GaussJordanOptions& options,
                           const MatrixRef<T>& A, DenseView<const T> right, GeneralSolution<T>& solution) {
-  const Clock clock;
+  const Stopwatch stopwatch;
   if (A.rows() != A.columns()) return not_square;
   RefinedSystem<B, T> system(own.lower().tools, products, options);
   std::string why = system.eliminate(A);
   if (!why.empty()) return why;
-  solution.report.setup_seconds = clock.seconds();
+  solution.report.setup_seconds = stopwatch.seconds();
   solution.X = Dense<T>(own.device, A.columns(), right.columns);
   const DenseView<T> X = solution.X.view();
   const auto space = system.make_space(std::max(right.columns, std::int64_t{1}), &system.backend());
@@ -194,19 +184,19 @@ std::string solve_refined(BackendSpace<B, T>& own, FloatProducts products, const
   solution.null_space = Dense<T>(own.device, A.columns(), 0);
   solution.report.reciprocal_condition = system.reciprocal_condition();
   solution.report.bytes = system.bytes() + space->bytes();
-  solution.report.solve_seconds = clock.seconds() - solution.report.setup_seconds;
+  solution.report.solve_seconds = stopwatch.seconds() - solution.report.setup_seconds;
   return why;
 }
 
 template <class B, class T>
 GeneralSolution<T> solve_in_working_precision(BackendSpace<B, T>& own, const GaussJordanOptions& options,
                                               const MatrixRef<T>& A, DenseView<const T> right) {
-  const Clock clock;
+  const Stopwatch stopwatch;
   GeneralSolution<T> solution;
   EliminatedSystem<B, T> system(own.tools, options);
   const Outcome outcome = system.eliminate(to_dense(A), options.equilibrate);
   solution.report = new_report(own.device, outcome);
-  solution.report.setup_seconds = clock.seconds();
+  solution.report.setup_seconds = stopwatch.seconds();
   if (!outcome.ok()) {
     solution.report.column = system.nonfinite_column();
     return solution;
@@ -215,7 +205,7 @@ GeneralSolution<T> solve_in_working_precision(BackendSpace<B, T>& own, const Gau
   solution.pivot_columns = system.pivot_columns();
   if (system.rank() == A.columns()) solution.report.reciprocal_condition = system.reciprocal_condition();
   if (solution.facts.doubtful) solution.report.warnings.push_back(system.rank_words());
-  const Clock solving;
+  const Stopwatch solving;
   solution.X = Dense<T>(own.device, A.columns(), right.columns);
   solve_columns(system, *own.audit, A, right, solution.X.view(), solution.report);
   solution.null_space = system.null_space();
@@ -226,7 +216,7 @@ GeneralSolution<T> solve_in_working_precision(BackendSpace<B, T>& own, const Gau
 template <class B, class T>
 GeneralSolution<T> solve_with(BackendSpace<B, T>& own, const GaussJordanOptions& options,
                               const MatrixRef<T>& A, DenseView<const T> right) {
-  const Clock clock;
+  const Stopwatch stopwatch;
   Dense<T> in_columns;
   if (right.layout == Layout::row_major) {
     in_columns = Dense<T>(own.device, right.rows, right.columns);
@@ -242,7 +232,7 @@ GeneralSolution<T> solve_with(BackendSpace<B, T>& own, const GaussJordanOptions&
     solution.report.factor_precision = tell_factor_precision<B, T>(options, why);
     if (why.empty()) return solution;
   }
-  const double lost = clock.seconds();
+  const double lost = stopwatch.seconds();
   GeneralSolution<T> solution = solve_in_working_precision(own, options, A, right);
   solution.report.factor_precision = tell_factor_precision<B, T>(options, why);
   solution.report.setup_seconds += lost;

@@ -11,7 +11,6 @@ namespace {
 
 using panel_kernels::most_blocks;
 using panel_kernels::most_down;
-using panel_kernels::warp_size;
 using panel_kernels::window;
 
 /// A kernel for blocks whose threads have `down` rows each, for one block or for several.

@@ -21,6 +21,7 @@
 #pragma once
 
 #include "backend/cuda/cluster.cuh"
+#include "backend/cuda/warp.cuh"
 #include "dense/panels/elimination.cuh"
 #include "dense/panels/magnitude_bits.hpp"
 
@@ -32,8 +33,6 @@
 
 namespace echelon::panel_kernels {
 
-inline constexpr unsigned full_warp = 0xffffffffU;
-inline constexpr int warp_size = 32;
 inline constexpr int window = 16;    ///< columns that threads hold in registers
 inline constexpr int threads = 256;  ///< of a block
 inline constexpr int warps = threads / warp_size;

@@ -3,7 +3,7 @@
 /// above all finite ones and NaN above that.
 #pragma once
 
-#include "backend/annotate.hpp"
+#include "support/annotate.hpp"
 
 #include <cstdint>
 #include <cstring>

@@ -11,7 +11,6 @@ namespace echelon {
 
 namespace {
 
-constexpr int warp_size = 32;
 /// Columns of a leaf that does not fit into a cluster.
 constexpr std::int64_t leaf_by_columns = 32;
 

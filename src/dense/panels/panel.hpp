@@ -12,8 +12,8 @@
 /// are zero in every row that is still to become a pivot row.
 #pragma once
 
-#include "backend/annotate.hpp"
 #include "linalg/blas/float_products.hpp"
+#include "support/annotate.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/dense.hpp>

@@ -9,7 +9,6 @@ namespace echelon {
 
 namespace {
 
-constexpr int warp_size = 32;
 constexpr int tile = 8;             ///< columns of X that a block takes
 constexpr int most_threads = 1024;  // for panels of 512 columns
 

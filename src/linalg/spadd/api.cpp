@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
-#include "linalg/check_memory.hpp"
 #include "linalg/spadd/sum.hpp"
 
 #include <echelon/error.hpp>
@@ -20,7 +20,7 @@ void check_operands(const Csr<T>& A, const Csr<T>& B) {
     throw DimensionMismatch(fmt::format("A is {} by {}, B is {} by {}: a sum needs matrices of one shape",
                                         A.rows(), A.columns(), B.rows(), B.columns()));
   }
-  check_memory(A.device(), "A", B.device(), "B");
+  check_same_memory(A.device(), "A", B.device(), "B");
 }
 
 template <class T>
@@ -44,7 +44,7 @@ SparseSum<T>::SparseSum(const Csr<T>& A, const Csr<T>& B)
 template <class T>
 void SparseSum<T>::check(const Csr<T>& A, const Csr<T>& B) const {
   check_operands(A, B);
-  check_memory(A.device(), "A", row_offsets_.device(), "the pattern of the sum");
+  check_same_memory(A.device(), "A", row_offsets_.device(), "the pattern of the sum");
   if (A.rows() == rows_ && A.columns() == columns_ && A.nonzeros() == nonzeros_of_A_ &&
       B.nonzeros() == nonzeros_of_B_) {
     return;
@@ -57,7 +57,7 @@ void SparseSum<T>::check(const Csr<T>& A, const Csr<T>& B) const {
 template <class T>
 void SparseSum<T>::update(T alpha, const Csr<T>& A, T beta, const Csr<T>& B, Csr<T>& C) const {
   check(A, B);
-  check_memory(C.device(), "C", A.device(), "A");
+  check_same_memory(C.device(), "C", A.device(), "A");
   if (C.rows() != rows_ || C.columns() != columns_ || C.nonzeros() != nonzeros()) {
     throw DimensionMismatch(fmt::format("C is {} by {} with {} nonzeros, the sum {} by {} with {}", C.rows(),
                                         C.columns(), C.nonzeros(), rows_, columns_, nonzeros()));

@@ -16,7 +16,6 @@ namespace echelon {
 namespace {
 
 using cuda_kernels::block_size;
-using cuda_kernels::warp_size;
 
 template <class T>
 struct ScaledView {
@@ -51,36 +50,26 @@ struct Part {
 constexpr std::int64_t none = -1;
 constexpr std::int32_t beyond = cuda::std::numeric_limits<std::int32_t>::max();  // no column is as large
 
-/// Consecutive threads of a warp.
-template <int lanes>
-struct Team {
-  __device__ static int lane() { return static_cast<int>(threadIdx.x) % lanes; }
-  __device__ static int first() { return static_cast<int>(threadIdx.x) % warp_size / lanes * lanes; }
-  __device__ static unsigned mask() { return (0xffffffffU >> (warp_size - lanes)) << first(); }
-  template <class V>
-  __device__ static V from(int lane, V value) {
-    return __shfl_sync(mask(), value, lane, lanes);
+/// The number of lanes whose `column` is less than `key`. The columns ascend from lane to lane.
+template <class Group>
+__device__ int rank_in(std::int32_t column, std::int32_t key) {
+  int low = 0;
+  for (int step = Group::lanes / 2; step > 0; step /= 2) {
+    if (Group::shuffle(column, low + step - 1) < key) low += step;
   }
-  __device__ static unsigned ballot(bool vote) { return (__ballot_sync(mask(), vote) & mask()) >> first(); }
-  /// How many of the lanes' numbers, which ascend, are less than the key.
-  __device__ static int rank(std::int32_t number, std::int32_t key) {
-    int low = 0;
-    for (int step = lanes / 2; step > 0; step /= 2) {
-      if (from(low + step - 1, number) < key) low += step;
-    }
-    return low + static_cast<int>(from(low, number) < key);
-  }
-};
+  return low + static_cast<int>(Group::shuffle(column, low) < key);
+}
 
+/// Mask of the lanes before `lane`, which may be warp_size.
 __device__ unsigned below(int lane) {
-  return lane < warp_size ? (1U << lane) - 1 : 0xffffffffU;
+  return lane < warp_size ? lanes_before(lane) : full_warp;
 }
 
 /// f(position, column, k, l) for each place that one of the two stores. k is the element of a there and l
 /// that of b, or none. Returns the number of places.
 template <int lanes, class F>
 __device__ std::int64_t merge(const std::int32_t* a, const std::int32_t* b, Part part, F f) {
-  using Group = Team<lanes>;
+  using Group = LogicalWarp<lanes>;
   const int lane = Group::lane();
   std::int64_t position = 0;
   while (part.k < part.k_end || part.l < part.l_end) {
@@ -89,15 +78,15 @@ __device__ std::int64_t merge(const std::int32_t* a, const std::int32_t* b, Part
     const std::int32_t from_a = k < part.k_end ? a[k] : beyond;
     const std::int32_t from_b = l < part.l_end ? b[l] : beyond;
     // What comes after a window may be less than what is in the other one from here on.
-    const std::int32_t last_a = Group::from(lanes - 1, from_a);
-    const std::int32_t last_b = Group::from(lanes - 1, from_b);
+    const std::int32_t last_a = Group::shuffle(from_a, lanes - 1);
+    const std::int32_t last_b = Group::shuffle(from_b, lanes - 1);
     const std::int32_t limit = min(min(last_a, last_b), beyond - 1);
     const bool takes_a = from_a <= limit;
     const bool takes_b = from_b <= limit;
-    const int rank_a = Group::rank(from_b, from_a);  // of the element of a among those of b
-    const int rank_b = Group::rank(from_a, from_b);
-    const bool a_in_b = Group::from(min(rank_a, lanes - 1), from_b) == from_a && rank_a < lanes;
-    const bool b_in_a = Group::from(min(rank_b, lanes - 1), from_a) == from_b && rank_b < lanes;
+    const int rank_a = rank_in<Group>(from_b, from_a);  // of the element of a among those of b
+    const int rank_b = rank_in<Group>(from_a, from_b);
+    const bool a_in_b = Group::shuffle(from_b, min(rank_a, lanes - 1)) == from_a && rank_a < lanes;
+    const bool b_in_a = Group::shuffle(from_a, min(rank_b, lanes - 1)) == from_b && rank_b < lanes;
     const unsigned alone = Group::ballot(takes_b && !b_in_a);
     if (takes_a) {
       f(position + lane + __popc(alone & below(rank_a)), from_a, k, a_in_b ? part.l + rank_a : none);
@@ -261,7 +250,7 @@ __global__ void __launch_bounds__(block_size) merge_rows(Merge<T> work) {
   const bool is_left = i < end && is_long(i);
   if (i < end && !is_left) {
     const std::int64_t size = make_part<make, lanes>(work, i, work.row(i), 0);
-    finish_row<make>(work, i, size, Team<lanes>::lane(), lanes);
+    finish_row<make>(work, i, size, LogicalWarp<lanes>::lane(), lanes);
   }
   if (__syncthreads_or(static_cast<int>(is_left)) == 0) return;
   for (std::int64_t row = first; row < end; ++row) {

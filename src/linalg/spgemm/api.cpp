@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "linalg/spgemm/product.hpp"
 
@@ -25,10 +26,8 @@ void check_factors(Factors<T> factors) {
                       "rows of the next",
                       left.rows(), left.columns(), right.rows(), right.columns()));
     }
-    if (!same_memory(left.device(), right.device())) {
-      throw DeviceMismatch(fmt::format("one factor is on {}, the next on {}: move one with to(device)",
-                                       left.device().name(), right.device().name()));
-    }
+    check_same_memory(left.device(), fmt::format("factor {}", f), right.device(),
+                      fmt::format("factor {}", f + 1));
   }
 }
 
@@ -56,11 +55,8 @@ void check_planned(const ProductPlan<T>& plan, Factors<T> factors) {
         "factor {} is {} by {} with {} nonzeros, the product was prepared for {} by {} with {}", f + 1,
         got.rows, got.columns, got.nonzeros, planned.rows, planned.columns, planned.nonzeros));
   }
-  if (!same_memory(factors[0]->device(), plan.pattern().row_offsets.device())) {
-    throw DeviceMismatch(fmt::format("the factors are on {}, the product was prepared on {}",
-                                     factors[0]->device().name(),
-                                     plan.pattern().row_offsets.device().name()));
-  }
+  check_same_memory(factors[0]->device(), "the first factor", plan.pattern().row_offsets.device(),
+                    "the pattern of the product");
 }
 
 template <class T>
@@ -73,10 +69,7 @@ void update(ProductPlan<T>& plan, Factors<T> factors, Csr<T>& C) {
                                         C.rows(), C.columns(), C.nonzeros(), pattern.rows, pattern.columns,
                                         pattern.column_indices.size()));
   }
-  if (!same_memory(C.device(), factors[0]->device())) {
-    throw DeviceMismatch(fmt::format("C is on {}, the factors are on {}: move one with to(device)",
-                                     C.device().name(), factors[0]->device().name()));
-  }
+  check_same_memory(C.device(), "C", factors[0]->device(), "the first factor");
   if (!plan.update(factors, C.values().data())) {
     throw InvalidMatrix("the factors have other patterns than those that the product was prepared for");
   }

@@ -12,7 +12,6 @@
 namespace echelon::product_kernels {
 
 using cuda_kernels::block_size;
-using cuda_kernels::warp_size;
 
 /// A matrix in a GPU's memory.
 template <class T>
@@ -60,8 +59,9 @@ struct Team {
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % lanes; }
   __device__ static int number() { return static_cast<int>(threadIdx.x) / lanes; }
   /// The team's threads within this warp.
+  using InWarp = LogicalWarp<(lanes < warp_size ? lanes : warp_size)>;
   __device__ static unsigned mask() {
-    if constexpr (lanes >= warp_size) return 0xffffffffU;
+    if constexpr (lanes >= warp_size) return full_warp;
     return ((1U << (lanes % warp_size)) - 1) << (threadIdx.x % warp_size / lanes * lanes);
   }
   template <class V>

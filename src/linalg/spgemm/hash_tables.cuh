@@ -160,9 +160,7 @@ __global__ void __launch_bounds__(block_size)
     take_in_any_order<Group>(A, B, i, take);
   }
   Group::sync();
-  for (int delta = min(Group::lanes, warp_size) / 2; delta > 0; delta /= 2) {
-    count += __shfl_xor_sync(Group::mask(), count, delta);
-  }
+  count = Group::InWarp::all_reduce(count, Plus(), Group::mask());
   if (Group::lane() % warp_size == 0) atomicAdd(counts + i, static_cast<unsigned long long>(count));
 }
 
@@ -232,7 +230,7 @@ __device__ void append(FillMemory<Group, T>& memory, bool is_new, std::int32_t c
   } else {
     const unsigned added = __ballot_sync(Group::mask(), is_new) & Group::mask();
     const int count = memory.count;
-    const unsigned before = added & ((1U << (threadIdx.x % warp_size)) - 1);
+    const unsigned before = added & lanes_before(lane_id());
     if (is_new) memory.list[count + __popc(before)] = column;
     __syncwarp(Group::mask());
     if (Group::lane() == 0) memory.count = count + __popc(added);

@@ -128,7 +128,7 @@ template <Make make, class T>
 __device__ void write_window(WindowMemory<T>& memory, unsigned own, std::int64_t first_column,
                              std::int64_t target, std::int32_t* columns, T* values) {
   for (int s = 0; s < own_columns; ++s) {
-    const unsigned word = __ballot_sync(0xffffffffU, (own >> s & 1) != 0);
+    const unsigned word = __ballot_sync(full_warp, (own >> s & 1) != 0);
     const int place = (s * block_size + static_cast<int>(threadIdx.x)) / warp_size;
     if (threadIdx.x % warp_size == 0) memory.present[place] = word;
   }
@@ -139,7 +139,7 @@ __device__ void write_window(WindowMemory<T>& memory, unsigned own, std::int64_t
     const int word = (s * block_size + static_cast<int>(threadIdx.x)) / warp_size;
     for (; next_word < word; ++next_word) before += __popc(memory.present[next_word]);
     if ((own >> s & 1) == 0) continue;
-    const int below = __popc(memory.present[word] & ((1U << (threadIdx.x % warp_size)) - 1));
+    const int below = __popc(memory.present[word] & lanes_before(lane_id()));
     const int column = s * block_size + static_cast<int>(threadIdx.x);
     columns[target + before + below] = static_cast<std::int32_t>(first_column + column);
     if constexpr (make == Make::both) values[target + before + below] = memory.sums[column];

@@ -54,8 +54,7 @@ __device__ T sum_products(const T* products, int begin, int end, int lanes) {
   T sum = 0;
   for (int k = begin + static_cast<int>(threadIdx.x) % lanes; k < end; k += lanes)
     sum += products[place<T>(k)];
-  for (int delta = lanes / 2; delta > 0; delta /= 2) sum += __shfl_down_sync(0xffffffffu, sum, delta);
-  return sum;
+  return warp_sum(sum, lanes);
 }
 
 /// y = alpha A x + beta y for a block of rows: their products go to shared memory in one stream, whatever

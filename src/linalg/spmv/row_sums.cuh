@@ -10,7 +10,6 @@
 namespace echelon::row_sums {
 
 using cuda_kernels::block_size;
-using cuda_kernels::warp_size;
 
 /// Values that one 16-byte load brings, and their columns.
 template <class T>

@@ -145,7 +145,7 @@ __device__ void multiply_row(const Staged<T>& staged, Span span, const Team& tea
 #pragma unroll
   for (int c = 0; c < width; ++c) {
     for (int delta = team.lanes / 2; delta > 0; delta /= 2) {
-      sums[c] += __shfl_down_sync(0xffffffffu, sums[c], delta * team.step);
+      sums[c] += shuffle_down(sums[c], delta * team.step);
     }
     if (wanted && c < y.count && team.lane == 0) {
       put(alpha, sums[c], beta, y.data + row * y.row_step + c * y.column_step);

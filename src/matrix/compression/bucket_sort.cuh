@@ -269,10 +269,8 @@ static __device__ unsigned scan_counts(int n, unsigned* counts) {
     largest = max(largest, count);
   }
   if (threadIdx.x == 0) counts[n] = before;
-  for (int apart = cuda_kernels::warp_size / 2; apart > 0; apart /= 2) {
-    largest = max(largest, __shfl_xor_sync(0xffffffffu, largest, apart));
-  }
-  if (threadIdx.x % cuda_kernels::warp_size == 0) atomicMax(&longest, largest);
+  largest = LogicalWarp<>::all_reduce(largest, Maximum());
+  if (lane_id() == 0) atomicMax(&longest, largest);
   __syncthreads();
   return longest;
 }

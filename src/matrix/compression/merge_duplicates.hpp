@@ -2,8 +2,8 @@
 /// Sums entries that share a place.
 #pragma once
 
-#include "backend/annotate.hpp"
 #include "matrix/compression/compress.hpp"
+#include "support/annotate.hpp"
 
 #include <cstdint>
 #include <utility>

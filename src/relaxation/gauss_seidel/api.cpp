@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The class that users see: checks, and the way to the backend that does the work.
+#include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "matrix/assign.hpp"
 #include "relaxation/gauss_seidel/sweeper.hpp"
@@ -51,12 +52,6 @@ std::size_t GaussSeidel<T>::bytes() const {
 
 namespace {
 
-void check_same_memory(const Device& device, const Device& operand, const char* what) {
-  if (same_memory(device, operand)) return;
-  throw DeviceMismatch(fmt::format("the sweeps run on {}, but {} is on {}: move one with to(device)",
-                                   device.name(), what, operand.name()));
-}
-
 template <class T>
 void check_operands(const Device& device, const Csr<T>& A, DenseView<const T> B, DenseView<const T> X) {
   if (A.rows() != A.columns()) {
@@ -68,9 +63,9 @@ void check_operands(const Device& device, const Csr<T>& A, DenseView<const T> B,
                     "columns",
                     A.rows(), A.columns(), B.rows, B.columns, X.rows, X.columns, A.rows()));
   }
-  check_same_memory(device, A.device(), "A");
-  check_same_memory(device, B.device, "B");
-  check_same_memory(device, X.device, "X");
+  check_same_memory(device, "the sweeps", A.device(), "A");
+  check_same_memory(device, "the sweeps", B.device, "B");
+  check_same_memory(device, "the sweeps", X.device, "X");
 }
 
 void check_options(const SweepOptions& options) {

@@ -21,8 +21,8 @@
 /// than by fma here, so a compiler's licence to contract changes nothing.
 #pragma once
 
-#include "backend/annotate.hpp"
 #include "backend/lower_bound.hpp"
+#include "support/annotate.hpp"
 
 #include <cmath>
 #include <cstdint>

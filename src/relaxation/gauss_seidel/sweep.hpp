@@ -2,7 +2,7 @@
 /// Gauss-Seidel sweeps, one native version per backend, all with the same bits.
 #pragma once
 
-#include "backend/annotate.hpp"
+#include "support/annotate.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/csr.hpp>

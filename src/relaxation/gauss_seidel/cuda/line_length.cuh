@@ -7,6 +7,7 @@
 #include "relaxation/gauss_seidel/cuda/line_detection.hpp"
 #include "relaxation/gauss_seidel/row.hpp"
 #include "relaxation/gauss_seidel/sweep.hpp"
+#include "support/hash.hpp"
 
 #include <cstdint>
 
@@ -17,8 +18,7 @@ inline constexpr int sampled_rows = 1024;
 /// Row number i of the sample. They are spread over the matrix, but by no fixed distance, which might be one
 /// between points at the edge of a grid.
 __device__ inline std::int64_t sampled_row(std::int64_t rows, unsigned i) {
-  constexpr std::uint64_t golden = 0x9e3779b97f4a7c15u;
-  return static_cast<std::int64_t>(__umul64hi(i * golden, static_cast<std::uint64_t>(rows)));
+  return static_cast<std::int64_t>(__umul64hi(i * golden_ratio_64, static_cast<std::uint64_t>(rows)));
 }
 
 /// The length that most rows suggest, if more than half of them agree: rows with different suggestions are
@@ -35,7 +35,7 @@ struct MajorityLength {
 
 /// Of a warp's lanes, valid in the first.
 __device__ inline MajorityLength majority_of_warp(MajorityLength vote) {
-  for (int delta = 16; delta > 0; delta /= 2) vote = combine(vote, cuda_kernels::shuffle_down(vote, delta));
+  for (int delta = 16; delta > 0; delta /= 2) vote = combine(vote, shuffle_down(vote, delta));
   return vote;
 }
 

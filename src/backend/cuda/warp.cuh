@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Warps in CUB's vocabulary: lanes, logical warps, shuffles and reductions. Blocks are one-dimensional.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstring>
+#include <type_traits>
+
+namespace echelon {
+
+inline constexpr int warp_size = 32;
+
+/// Mask of all lanes of a warp.
+inline constexpr unsigned full_warp = 0xffffffffU;
+
+/// This thread's lane in its warp.
+__device__ inline int lane_id() {
+  return static_cast<int>(threadIdx.x) % warp_size;
+}
+
+/// Mask of the lanes before `lane`, which is less than warp_size.
+__device__ inline unsigned lanes_before(int lane) {
+  return (1U << lane) - 1;
+}
+
+/// The value of the lane `delta` lanes up. V is arithmetic, or trivially copyable and a multiple of 4 bytes.
+template <class V>
+__device__ V shuffle_down(V value, int delta) {
+  if constexpr (std::is_arithmetic_v<V>) {
+    return __shfl_down_sync(full_warp, value, delta);
+  } else {
+    constexpr int words = sizeof(V) / 4;
+    static_assert(sizeof(V) % 4 == 0);
+    int raw[words];
+    memcpy(raw, &value, sizeof(V));
+#pragma unroll
+    for (int w = 0; w < words; ++w) raw[w] = __shfl_down_sync(full_warp, raw[w], delta);
+    memcpy(&value, raw, sizeof(V));
+    return value;
+  }
+}
+
+struct Plus {
+  template <class V>
+  __device__ V operator()(V a, V b) const {
+    return a + b;
+  }
+};
+struct Maximum {
+  template <class V>
+  __device__ V operator()(V a, V b) const {
+    return a > b ? a : b;
+  }
+};
+/// combine() of a Reducible.
+struct Combine {
+  template <class V>
+  __device__ V operator()(V a, V b) const {
+    return combine(a, b);
+  }
+};
+
+/// The values of `lanes` consecutive lanes, a power of two, combined as a tree; valid in the first of them.
+/// All lanes of the warp take part.
+template <class V, class Op>
+__device__ V warp_reduce(V value, Op op, int lanes = warp_size) {
+  for (int delta = lanes / 2; delta > 0; delta /= 2) value = op(value, shuffle_down(value, delta));
+  return value;
+}
+template <class V>
+__device__ V warp_sum(V value, int lanes = warp_size) {
+  return warp_reduce(value, Plus(), lanes);
+}
+
+/// `lanes` consecutive lanes of a warp, a power of two, which work as a warp of their own.
+template <int lanes_ = warp_size>
+struct LogicalWarp {
+  static constexpr int lanes = lanes_;
+  static_assert(lanes <= warp_size && warp_size % lanes == 0);
+
+  __device__ static int lane() { return static_cast<int>(threadIdx.x) % lanes; }
+  /// The logical warp's first lane in the warp.
+  __device__ static int first() { return static_cast<int>(threadIdx.x) % warp_size / lanes * lanes; }
+  __device__ static unsigned mask() { return (full_warp >> (warp_size - lanes)) << first(); }
+  __device__ static void sync() { __syncwarp(mask()); }
+  /// The value of one of the lanes, for all of them.
+  template <class V>
+  __device__ static V shuffle(V value, int lane) {
+    return __shfl_sync(mask(), value, lane, lanes);
+  }
+  /// Bit k is lane k's condition.
+  __device__ static unsigned ballot(bool condition) {
+    return (__ballot_sync(mask(), condition) & mask()) >> first();
+  }
+  /// The lanes' values combined in a butterfly; valid in all of them.
+  template <class V, class Op>
+  __device__ static V all_reduce(V value, Op op) {
+    return all_reduce(value, op, mask());
+  }
+  /// For callers whose whole warp takes part, with full_warp as `mask`.
+  template <class V, class Op>
+  __device__ static V all_reduce(V value, Op op, unsigned mask) {
+#pragma unroll
+    for (int delta = lanes / 2; delta > 0; delta /= 2) {
+      value = op(value, static_cast<V>(__shfl_xor_sync(mask, value, delta)));
+    }
+    return value;
+  }
+};
+
+}  // namespace echelon
