@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Holds the source tree to its architecture (docs/architecture.md):
 
-  - files of src/ include only folders below their own, in the order of layers.txt, and no files include each other in
-    a circle;
+  - files of src/ include only folders below their own, in the order of layers.txt, every included file exists, and no files
+    include each other in a circle;
   - public headers include only public headers and the standard library, in the same order (headers.txt);
   - the command-line tool and the examples include only public headers and their own files;
   - a benchmark includes no other folder of bench/ than bench/support;
@@ -126,7 +126,8 @@ class Structure:
                     continue
                 target = resolve(self.root, path, name)
                 if target is None or source not in target.parents:
-                    self.fault(path, line, f"{name} is not in src/")
+                    if target is not None:
+                        self.fault(path, line, f"{name} is not in src/")
                     continue
                 included = self.layers.of_source(target.relative_to(source))
                 if included is not None:
@@ -165,13 +166,15 @@ class Structure:
                 if target.parent not in (path.parent, bench / "support"):
                     self.fault(path, line, f"a benchmark includes its own folder and bench/support, not {name}")
 
-    def check_circles(self):
-        """Files that include each other; #pragma once would hide it."""
+    def check_files(self):
+        """Includes of files that do not exist, and files that include each other, which #pragma once would hide."""
         graph = defaultdict(list)
         for folder in ("src", "include", "apps", "tests", "bench"):
             for path in code_files(self.root, folder):
                 for line, quote, name in includes(path):
                     target = resolve(self.root, path, name)
+                    if quote == '"' and target is None:
+                        self.fault(path, line, f"{name} does not exist")
                     if quote == "<" and name.startswith("echelon/"):
                         target = self.root / "include" / name
                     if target is not None and target.is_file():
@@ -211,7 +214,7 @@ class Structure:
         self.check_public_headers()
         self.check_self_contained()
         self.check_benchmarks()
-        self.check_circles()
+        self.check_files()
         self.check_folder_sizes()
         self.check_exceptions()
         return self.faults

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The rank of real rectangular matrices, beside that of a singular value decomposition.
 #include "support/spectra.hpp"
+#include "support/test_data.hpp"
 
 #include <echelon/echelon.hpp>
 
@@ -22,9 +23,8 @@ std::int64_t rank_by_singular_values(const Dense<double>& a) {
   return std::count_if(values.begin(), values.end(), [&](double value) { return value > tolerance; });
 }
 
-TEST(GaussJordanData, TheRankIsThatOfTheSingularValuesUnlessItIsDoubtful) {
-  const std::filesystem::path folder = std::filesystem::path(ECHELON_SHARED_DATA_DIR) / "rectangular";
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no " << folder;
+TEST_F(RealMatrices, GaussJordan_RankIsThatOfSingularValuesUnlessDoubtful) {
+  const std::filesystem::path folder = real_matrices() / "rectangular";
   int sure = 0;
   for (const char* name : {"lp_e226", "qp_KSIP_A", "illc1033"}) {
     SCOPED_TRACE(name);

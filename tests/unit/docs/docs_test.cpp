@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The guide keeps step with the library: every method has a page with its table of options, every generator
 /// is listed with its own, and every status is explained.
+#include "support/test_data.hpp"
+
 #include <echelon/generate.hpp>
 #include <echelon/report.hpp>
 #include <echelon/solver.hpp>
@@ -20,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path docs() {
-  return fs::path(ECHELON_DATA_DIR).parent_path() / "docs";
+  return source_directory() / "docs";
 }
 
 std::string read(const fs::path& path) {

@@ -2,6 +2,7 @@
 // The seeds of the fuzz targets, and each of them spoilt in many ways, given to the targets without
 // libFuzzer.
 #include "fuzz/targets.hpp"
+#include "support/test_data.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +18,7 @@ namespace {
 std::vector<std::string> seeds_of(const fuzz::Target& target) {
   std::vector<std::string> seeds;
   for (const auto& entry :
-       std::filesystem::directory_iterator(std::filesystem::path(ECHELON_FUZZ_CORPUS) / target.name)) {
+       std::filesystem::directory_iterator(test::source_directory() / "tests/fuzz/corpus" / target.name)) {
     std::ifstream file(entry.path(), std::ios::binary);
     seeds.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   }

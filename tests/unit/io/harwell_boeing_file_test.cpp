@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/fortran_format.hpp"
 #include "io/text_numbers.hpp"
+#include "support/test_data.hpp"
 #include "unit/io/file_support.hpp"
 
 #include <cmath>
@@ -157,11 +158,9 @@ TEST(HarwellBoeingFault, EachAtItsPlace) {
   }
 }
 
-TEST(HarwellBoeing, SharedMatricesAgreeWithTheirMatrixMarketForm) {
-  const std::string folder = ECHELON_SHARED_DATA_DIR;
-  if (!std::filesystem::exists(folder)) GTEST_SKIP() << "no shared data beside the checkout";
-  const auto file = read_harwell_boeing<double>(folder + "/spd_fem/bcsstk02.rsa.gz");
-  const auto expected = read_matrix_market<double>(std::string(ECHELON_DATA_DIR) + "/bcsstk02.mtx");
+TEST(HarwellBoeing, RealMatrix_AgreesWithItsMatrixMarketForm) {
+  const auto file = read_harwell_boeing<double>((test::test_data_directory() / "bcsstk02.rsa.gz").string());
+  const auto expected = read_matrix_market<double>((test::data_directory() / "bcsstk02.mtx").string());
   EXPECT_EQ(places_of(file.matrix), places_of(expected));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files: writing and reading back, gzip, pipes, and matrices of the shared collection.
+// Files: writing and reading back, gzip, pipes, and real matrices.
+#include "support/test_data.hpp"
 #include "unit/io/matrix_market_support.hpp"
 
 #include <echelon/error.hpp>
@@ -16,6 +17,7 @@
 namespace echelon {
 namespace {
 
+using test::RealMatrices;
 using testing::expect_same_bits;
 using testing::ScratchFolder;
 
@@ -245,9 +247,9 @@ std::vector<Known> catalogue(const std::string& folder) {
   return result;
 }
 
-TEST(MatrixMarketFiles, SharedCollectionAgreesWithItsCatalogue) {
-  const auto known = catalogue(ECHELON_SHARED_DATA_DIR);
-  if (known.empty()) GTEST_SKIP() << "no matrices in " << ECHELON_SHARED_DATA_DIR;
+TEST_F(RealMatrices, MatrixMarketFiles_AgreeWithCatalogue) {
+  const auto known = catalogue(test::real_matrices().string());
+  EXPECT_FALSE(known.empty());
   for (const Known& matrix : known) {
     SCOPED_TRACE(matrix.name);
     if (matrix.header.find("complex") != std::string::npos) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/sparse_algebra.hpp"
+#include "support/test_data.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/io/matrix_market.hpp>
@@ -169,7 +170,7 @@ TEST(SparseProductOracle, EigenOnRealMatrices) {
   for (const char* name :
        {"bcsstk10.mtx.gz", "orsirr_1.mtx.gz", "west0479.mtx.gz", "bcsstm13.mtx.gz", "bcsstk02.mtx"}) {
     SCOPED_TRACE(name);
-    const auto A = read_matrix_market<double>(std::string(ECHELON_DATA_DIR) + "/" + name);
+    const auto A = read_matrix_market<double>((data_directory() / name).string());
     const Csr<double> C = multiply(A, plain_transpose(A));
     const EigenMatrix a = to_eigen(A);
     const EigenMatrix expected = a * EigenMatrix(a.transpose());

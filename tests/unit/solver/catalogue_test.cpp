@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Structure and structural rank of real matrices, against the values measured for their catalogue.
+#include "support/test_data.hpp"
+
 #include <echelon/io/matrix_market.hpp>
 #include <echelon/structure.hpp>
 
@@ -36,7 +38,7 @@ std::vector<std::string> split_cells(const std::string& line) {
 /// The real matrices in Matrix Market form.
 std::vector<Row> catalogue() {
   std::vector<Row> rows;
-  std::ifstream file(std::string(ECHELON_SHARED_DATA_DIR) + "/catalogue.csv");
+  std::ifstream file(real_matrices() / "catalogue.csv");
   std::string line;
   if (!std::getline(file, line)) return rows;
   const std::vector<std::string> names = split_cells(line);
@@ -82,11 +84,11 @@ void expect_pattern(const Row& row, Csr<double> a) {
   expect_number(row, "struct_rank", structural_rank<double>(a));
 }
 
-TEST(Catalogue, AgreesOnStructureAndStructuralRank) {
+TEST_F(RealMatrices, StructureAndStructuralRank_AgreeWithCatalogue) {
   const std::vector<Row> rows = catalogue();
-  if (rows.empty()) GTEST_SKIP() << "no catalogue.csv in " << ECHELON_SHARED_DATA_DIR;
+  EXPECT_FALSE(rows.empty());
   for (const Row& row : rows) {
-    const std::string path = std::string(ECHELON_SHARED_DATA_DIR) + "/" + row.at("file");
+    const std::string path = (real_matrices() / row.at("file")).string();
     if (!std::filesystem::exists(path)) continue;
     SCOPED_TRACE(row.at("file"));
     const auto a = read_matrix_market<double>(path);

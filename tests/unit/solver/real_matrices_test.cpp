@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Products, triple products and sums of real matrices beside Eigen's in long double.
+#include "support/test_data.hpp"
+
 #include <echelon/io/matrix_market.hpp>
 #include <echelon/sparse_product.hpp>
 #include <echelon/sparse_sum.hpp>
@@ -47,7 +49,7 @@ void expect_close(const Csr<double>& got, const Exact& expected, const Exact& ma
 std::vector<std::string> small_files() {
   std::vector<std::string> names;
   std::error_code absent;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(ECHELON_SHARED_DATA_DIR, absent)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(real_matrices(), absent)) {
     const std::string name = entry.path().string();
     if (name.ends_with(".mtx.gz") && name.find("/complex/") == std::string::npos &&
         entry.file_size() < 40'000) {
@@ -101,9 +103,9 @@ void check_sum(const Csr<double>& A) {
   expect_close(back, sum, Exact(exact(A).cwiseAbs()) + Exact(exact(B).cwiseAbs()) * 2.0L, 2);
 }
 
-TEST(RealMatrices, ProductsAndSumsAgreeWithEigenInHigherPrecision) {
+TEST_F(RealMatrices, ProductsAndSums_AgreeWithEigenInHigherPrecision) {
   const std::vector<std::string> files = small_files();
-  if (files.empty()) GTEST_SKIP() << "no shared matrices in " << ECHELON_SHARED_DATA_DIR;
+  EXPECT_FALSE(files.empty());
   for (const std::string& file : files) {
     SCOPED_TRACE(file);
     const auto A = read_matrix_market<double>(file);

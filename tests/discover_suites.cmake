@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# One ctest test for each GoogleTest suite of a program: starting a process (on a GPU, making a context: 0.7 s) takes
+# longer than most tests. Instances of parameterised and typed suites count as one suite. Works like GoogleTest's own
+# gtest_discover_tests: the suites are listed when the program has been linked.
+
+if(CMAKE_SCRIPT_MODE_FILE)
+  # cmake -D program=... -D output=... -D properties=... -P discover_suites.cmake
+  execute_process(COMMAND ${program} --gtest_list_tests OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" lines "${listing}")
+  foreach(line IN LISTS lines)
+    # "Instance/Suite/3.  # TypeParam = ...": what lies between the slashes, or all of it for a plain suite.
+    if(line MATCHES "^([^ ]+)\\.($| )")
+      set(instance ${CMAKE_MATCH_1})
+      string(REGEX REPLACE "/[0-9]+$" "" suite ${instance})
+      string(REGEX REPLACE "^.*/" "" suite ${suite})
+      list(APPEND suites ${suite})
+      string(APPEND filter_${suite} ":${instance}.*")
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES suites)
+  set(script "")
+  foreach(suite IN LISTS suites)
+    string(SUBSTRING ${filter_${suite}} 1 -1 filter)
+    string(APPEND script "add_test([==[${prefix}${suite}]==] [==[${program}]==] [==[--gtest_filter=${filter}]==])\n"
+                         "set_tests_properties([==[${prefix}${suite}]==] PROPERTIES ${properties})\n")
+  endforeach()
+  file(WRITE ${output} "${script}")
+  return()
+endif()
+
+# echelon_discover_suites(TARGET PREFIX PROPERTY VALUE ...): registers the suites as PREFIX<suite>.
+function(echelon_discover_suites target prefix)
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${target}_suites.cmake)
+  list(JOIN ARGN " " properties)
+  add_custom_command(TARGET ${target} POST_BUILD VERBATIM BYPRODUCTS ${output}
+    COMMAND ${CMAKE_COMMAND} -D program=$<TARGET_FILE:${target}> -D output=${output} -D prefix=${prefix}
+            -D "properties=${properties}" -P ${CMAKE_CURRENT_FUNCTION_LIST_FILE})
+  set(included ${CMAKE_CURRENT_BINARY_DIR}/${target}_include.cmake)
+  file(WRITE ${included} "if(EXISTS \"${output}\")\n  include(\"${output}\")\nelse()\n"
+                         "  add_test(${target}_NOT_BUILT ${target}_NOT_BUILT)\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${included})
+endfunction()
