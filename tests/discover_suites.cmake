@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One ctest test for each GoogleTest suite of a program: starting a process (on a GPU, making a context: 0.7 s) takes
-# longer than most tests. Instances of parameterised and typed suites count as one suite. Works like GoogleTest's own
-# gtest_discover_tests: the suites are listed when the program has been linked.
+# longer than most tests. The types of a typed suite count as one suite. Works like GoogleTest's own gtest_discover_tests:
+# the suites are listed when the program has been linked.
 
 if(CMAKE_SCRIPT_MODE_FILE)
   # cmake -D program=... -D output=... -D properties=... -P discover_suites.cmake
   execute_process(COMMAND ${program} --gtest_list_tests OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
   string(REPLACE "\n" ";" lines "${listing}")
   foreach(line IN LISTS lines)
-    # "Instance/Suite/3.  # TypeParam = ...": what lies between the slashes, or all of it for a plain suite.
+    # "Suite.", "Instance/Suite." or "Suite/3.  # TypeParam = ..."; tests are indented.
     if(line MATCHES "^([^ ]+)\\.($| )")
-      set(instance ${CMAKE_MATCH_1})
-      string(REGEX REPLACE "/[0-9]+$" "" suite ${instance})
-      string(REGEX REPLACE "^.*/" "" suite ${suite})
+      set(listed ${CMAKE_MATCH_1})
+      string(REGEX REPLACE "/[0-9]+$" "" suite ${listed})
       list(APPEND suites ${suite})
-      string(APPEND filter_${suite} ":${instance}.*")
+      string(APPEND filter_${suite} ":${listed}.*")
     endif()
   endforeach()
   list(REMOVE_DUPLICATES suites)

@@ -149,7 +149,15 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
   return name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Registry, Conformance, testing::ValuesIn(cases()), name_of);
+std::vector<Case> cases_on(DeviceKind kind) {
+  std::vector<Case> list = cases();
+  std::erase_if(list, [&](const Case& c) { return c.device.kind() != kind; });
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(Serial, Conformance, testing::ValuesIn(cases_on(DeviceKind::serial)), name_of);
+INSTANTIATE_TEST_SUITE_P(OpenMp, Conformance, testing::ValuesIn(cases_on(DeviceKind::openmp)), name_of);
+INSTANTIATE_TEST_SUITE_P(Cuda, Conformance, testing::ValuesIn(cases_on(DeviceKind::cuda)), name_of);
 
 }  // namespace
 }  // namespace echelon::test

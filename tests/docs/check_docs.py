@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks what the documents promise: README's C++ is a program that the tests run, what is shown of the sources
-is there, no link is dead, and README and the guide's index reach every
-page.
+"""Checks what the documents promise: README's C++ is a program that the tests run, excerpts of the sources are in the
+sources, no link is dead, and README and the guide's index reach every page.
 
 A block "```cpp src/a.cpp" is an excerpt of that file, whatever its indentation; a line "..." leaves something out.
+A link "[`name`](../src/a.cpp)" to a source file promises that the file contains the name. In docs/architecture.md a
+path in backquotes, `src/a.cpp` or `krylov/`, exists below the root or below src/.
 
 Usage: check_docs.py SOURCE_DIRECTORY
 """
 import re
 import sys
 from pathlib import Path
+
+SOURCES = {".hpp", ".cpp", ".cuh", ".cu", ".py", ".cmake"}
 
 root = Path(sys.argv[1])
 faults = []
@@ -34,8 +37,14 @@ def shows(excerpt, source):
     return any(whole[i:i + len(part)] == part for i in range(len(whole)))
 
 
+def has_name(path, name):
+    """Whether a source file contains `name`, without its qualifiers, template arguments and parameters."""
+    last = re.split(r"::|\.|->", re.sub(r"[<(].*", "", name))[-1]
+    return re.search(rf"(?<!\w){re.escape(last)}(?!\w)", path.read_text()) is not None
+
+
 def anchors(document):
-    """What "#..." may name: the headings, as GitHub spells them in links."""
+    """Names of the headings, as GitHub spells them in links."""
     prose = re.sub(r"```.*?```", "", document.read_text(), flags=re.DOTALL)
     headings = re.findall(r"^#+ (.*)", prose, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
@@ -60,6 +69,14 @@ for document in documents:
             faults.append(f"{name}: no such file: {target}")
         elif anchor and anchor not in anchors(page):
             faults.append(f"{name}: no such heading: {target}#{anchor}")
+    for label, target in re.findall(r"\[`([^`\]]+)`\]\(([^)#\s]+)\)", text):
+        source = document.parent / target
+        if source.suffix in SOURCES and source.is_file() and not has_name(source, label):
+            faults.append(f"{name}: {target} has no {label}")
+    if document.name == "architecture.md":
+        for path in re.findall(r"`([\w.-]+/[\w./-]*)`", text):
+            if not any((base / path).exists() for base in (root, root / "src")):
+                faults.append(f"{name}: no such file or folder: {path}")
 for page in sorted((root / "docs").rglob("*.md")):
     if page.resolve() not in linked and page.parent.resolve() not in linked:
         faults.append(f"docs/README.md: no link to {page.relative_to(root)}")
