@@ -28,34 +28,36 @@ struct Verb {
 };
 
 constexpr std::array verbs = {
-    Verb{"solve", "solve A x = b, with a report that says how and how well", run_solve},
-    Verb{"info", "what a matrix looks like", run_info},
-    Verb{"convert", "from one file format to another; graphs to Laplacians", run_convert},
-    Verb{"generate", "make a matrix to test or measure with", run_generate},
-    Verb{"rank", "the rank of a matrix, and how far it can be trusted", run_rank},
-    Verb{"rref", "the reduced row echelon form, pivot columns, null space", run_rref},
-    Verb{"invert", "the inverse of a square matrix", run_invert},
-    Verb{"methods", "the methods of this build and where they run", run_methods},
+    Verb{"solve", "solve A x = b and report method and accuracy", run_solve},
+    Verb{"info", "structure and values of a matrix", run_info},
+    Verb{"convert", "convert between file formats; graphs to Laplacians", run_convert},
+    Verb{"generate", "generate a test matrix", run_generate},
+    Verb{"rank", "rank of a matrix, and how certain it is", run_rank},
+    Verb{"rref", "reduced row echelon form, pivot columns, null space", run_rref},
+    Verb{"invert", "inverse of a square matrix", run_invert},
+    Verb{"methods", "methods of this build and their devices", run_methods},
 };
 
 std::string usage() {
   std::string text = "usage: echelon VERB [OPTION]...\n\n";
   for (const Verb& verb : verbs) text += fmt::format("  {:<9} {}\n", verb.name, verb.summary);
-  return text + "\n'echelon --help' says more, 'echelon VERB --help' everything about a verb.\n";
+  return text + "\nSee 'echelon --help' for more, 'echelon VERB --help' for the options of a verb.\n";
 }
 
 std::string help() {
-  std::string text = "Echelon solves linear systems A x = b, dense and sparse, and says how well.\n\n";
-  text += usage().substr(0, usage().rfind("\n'"));
+  std::string text =
+      "Echelon solves linear systems A x = b, dense and sparse, and measures the accuracy.\n\n";
+  text += usage().substr(0, usage().rfind("\nSee"));
   return text + R"(
-  echelon VERB --help             the verb's options
-  echelon --help solver:NAME      the method's options, for -p key=value
-  echelon --help generator:NAME   the generator's options, likewise
-  echelon --version               the version, and whether CUDA is built in
+  echelon VERB --help             options of a verb
+  echelon --help solver:NAME      options of a method, for -p KEY=VALUE
+  echelon --help generator:NAME   options of a generator, for -p KEY=VALUE
+  echelon --version               version; whether CUDA is built in
 
-Results go to stdout (one line of JSON with --json), everything else to stderr.
+Reports go to stdout (one line of JSON with --json), everything else to stderr.
+The file name - stands for standard input or output.
 Exit status: 0 solved, 1 not converged, 2 usage, 3 bad input, 4 singular or no solution,
-5 device or memory.
+5 device, memory or output file.
 
 Example:
   echelon solve A.mtx.gz --rhs b.mtx --rtol 1e-10 -o x.mtx
@@ -80,11 +82,11 @@ const Verb& find_verb(const std::string& name) {
 
 ExitCode run(const Arguments& arguments) {
   if (arguments.empty()) {
-    print_aside(usage());
+    print_stderr(usage());
     return exit_usage;
   }
-  if (const auto method = asked_about("solver", arguments)) return print_method_help(*method);
-  if (const auto generator = asked_about("generator", arguments)) return print_generator_help(*generator);
+  if (const auto method = help_topic("solver", arguments)) return print_method_help(*method);
+  if (const auto generator = help_topic("generator", arguments)) return print_generator_help(*generator);
   const std::string& first = arguments.front();
   if (first == "--help" || first == "-h" || first == "help") return print_result(help()), exit_solved;
   if (first == "--version") return print_result(version()), exit_solved;

@@ -3,6 +3,7 @@
 
 #include "arguments/nearest.hpp"
 #include "terminal/terminal.hpp"
+#include "terminal/text.hpp"
 
 #include <echelon/error.hpp>
 
@@ -19,9 +20,19 @@ namespace echelon::tool {
 
 namespace {
 
+constexpr std::size_t help_column = 32;
+
+/// Wraps the descriptions, which CLI11 does not.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_desc(const CLI::Option* option) const override {
+    return wrapped(option->get_description(), line_width - help_column, 0);
+  }
+};
+
 [[noreturn]] void throw_unknown(const CLI::App& app, const std::string& word) {
   if (!word.starts_with('-') || word == "-") {
-    throw BadOption(word, fmt::format("'{}' is one argument too many", word));
+    throw BadOption(word, fmt::format("'{}' is unexpected: {} takes fewer arguments", word, app.get_name()));
   }
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options()) {
@@ -46,8 +57,10 @@ Number parse_up_to(const std::string& option, const std::string& text, Number hi
 
 void set_style(CLI::App& app) {
   app.set_help_flag("-h,--help", "print this help");
-  app.get_formatter()->column_width(32);
-  app.get_formatter()->label("OPTIONS", "OPTION...");
+  const auto formatter = std::make_shared<HelpFormatter>();
+  formatter->column_width(help_column);
+  formatter->label("OPTIONS", "OPTION...");
+  app.formatter(formatter);
 }
 
 CLI::Option* add_file_option(CLI::App& app, const std::string& names, std::string& path,
@@ -63,7 +76,7 @@ CLI::Option* add_file_option(CLI::App& app, const std::string& names, std::strin
 
 bool parse(CLI::App& app, const Arguments& arguments) {
   try {
-    app.parse(Arguments(arguments.rbegin(), arguments.rend()));  // CLI11 takes them from the back
+    app.parse(Arguments(arguments.rbegin(), arguments.rend()));  // CLI11 expects them in reverse order
   } catch (const CLI::CallForHelp&) {
     print_result(app.help());
     return false;
@@ -72,9 +85,9 @@ bool parse(CLI::App& app, const Arguments& arguments) {
   } catch (const CLI::ArgumentMismatch& e) {
     const std::string text = e.what();  // "--method: At Most 1 required but received 2"
     const std::string name = text.substr(0, text.find(':'));
-    throw BadOption(name, fmt::format("{} takes one value: it was given none, or several", name));
+    throw BadOption(name, fmt::format("{} takes exactly one value", name));
   } catch (const CLI::ParseError& e) {
-    throw BadOption("", fmt::format("{} ('{} --help' tells more)", e.what(), app.get_name()));
+    throw BadOption("", fmt::format("{} (see '{} --help')", e.what(), app.get_name()));
   }
   return true;
 }

@@ -35,11 +35,11 @@ Numbering parse_numbering(const std::string& word) {
 }  // namespace
 
 void add_input_options(CLI::App& app, InputOptions& options) {
-  const std::string group = "How the matrix is read";
+  const std::string group = "Options for reading the matrix";
   app.add_option_function<std::string>(
          "--from", [&](const std::string& name) { options.file.format = parse_file_format(name); },
-         "its format, where content and name do not tell: " +
-             fmt::format("{}", fmt::join(file_format_names(), ", ")))
+         fmt::format("the file format: {}; by default it is recognised by content or name",
+                     fmt::join(file_format_names(), ", ")))
       ->type_name("FORMAT")
       ->group(group);
   app.add_option_function<std::string>(
@@ -48,20 +48,25 @@ void add_input_options(CLI::App& app, InputOptions& options) {
            index_of("--as", word, {"laplacian", "adjacency"});
            options.as = word;
          },
-         "laplacian: that of the graph whose adjacency matrix was read; adjacency: the magnitudes off the "
-         "diagonal")
+         "laplacian: take the Laplacian of the graph whose adjacency matrix is read; adjacency: take the "
+         "magnitudes of the off-diagonal elements")
       ->type_name("KIND")
       ->group(group);
-  app.add_flag("--symmetrise", options.laplacian.symmetrise, "a Laplacian of (A + A^T) / 2")->group(group);
-  app.add_flag("--negative-weights", options.laplacian.negative_weights, "allow them in a Laplacian")
+  app.add_flag("--symmetrise", options.laplacian.symmetrise,
+               "with --as laplacian: symmetrise A first, (A + A^T) / 2")
+      ->group(group);
+  app.add_flag("--negative-weights", options.laplacian.negative_weights,
+               "with --as laplacian: allow negative weights")
       ->group(group);
   app.add_flag("--directed", options.file.edge_list.directed,
-               "a line of an edge list is one element, not two")
+               "an edge u v of an edge list is the element (u, v) only, not (v, u) as well")
       ->group(group);
   app.add_option_function<std::string>(
          "--numbering",
          [&](const std::string& word) { options.file.edge_list.numbering = parse_numbering(word); },
-         "of an edge list's vertices: compact (default) takes any numbers; zero, one: they are rows")
+         "vertices of an edge list: compact (default) renumbers those that occur; zero, one: vertex numbers "
+         "are row "
+         "numbers from 0 or 1")
       ->type_name("KIND")
       ->group(group);
 }

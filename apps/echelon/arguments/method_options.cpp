@@ -13,7 +13,7 @@ namespace echelon::tool {
 void add_parameter(Options& options, const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) {
-    throw BadOption("parameter", fmt::format("-p takes key=value, not '{}'", text));
+    throw BadOption("parameter", fmt::format("-p takes KEY=VALUE, not '{}'", text));
   }
   options.set(text.substr(0, equals), text.substr(equals + 1));
 }
@@ -48,11 +48,11 @@ std::string options_text(const std::vector<OptionInfo>& options) {
   return aligned(rows);
 }
 
-std::optional<std::string> asked_about(std::string_view prefix, const std::vector<std::string>& words) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
+std::optional<std::string> help_topic(std::string_view prefix, const std::vector<std::string>& arguments) {
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
     std::string topic;
-    if (words[i] == "--help" && i + 1 < words.size()) topic = words[i + 1];
-    if (words[i].starts_with("--help=")) topic = words[i].substr(7);
+    if (arguments[i] == "--help" && i + 1 < arguments.size()) topic = arguments[i + 1];
+    if (arguments[i].starts_with("--help=")) topic = arguments[i].substr(7);
     if (topic.starts_with(prefix) && topic.substr(prefix.size()).starts_with(':')) {
       return topic.substr(prefix.size() + 1);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Options by name: how they are given, and how they are told of.
+/// Options of methods and generators: -p KEY=VALUE, and their description in help texts and JSON.
 #pragma once
 
 #include "output/json.hpp"
@@ -13,19 +13,19 @@
 
 namespace echelon::tool {
 
-/// Adds "key=value". Throws BadOption.
+/// Adds the option in `text`, "key=value". Throws BadOption.
 void add_parameter(Options& options, const std::string& text);
 
-/// Throws BadOption, with the nearest, unless it is "double" or "float".
+/// Throws BadOption, with the nearest name, unless `precision` is "double" or "float".
 void check_precision(const std::string& precision);
 
-/// A list of objects with name, type, default, allowed and help.
+/// An array of objects with name, type, default, allowed and help.
 [[nodiscard]] Json options_json(const std::vector<OptionInfo>& options);
-/// Two lines an option.
+/// Two lines per option: name, type and default; the help text.
 [[nodiscard]] std::string options_text(const std::vector<OptionInfo>& options);
 
-/// NAME, where the words contain `--help PREFIX:NAME`.
-[[nodiscard]] std::optional<std::string> asked_about(std::string_view prefix,
-                                                     const std::vector<std::string>& words);
+/// NAME, if the arguments contain `--help PREFIX:NAME` or `--help=PREFIX:NAME`.
+[[nodiscard]] std::optional<std::string> help_topic(std::string_view prefix,
+                                                    const std::vector<std::string>& arguments);
 
 }  // namespace echelon::tool

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The verbs. Each takes the words after its name and throws what `report_failure` makes an exit status of.
+/// The verbs. Each takes the arguments after its name, and returns the exit status or throws an exception,
+/// which report_failure converts to one.
 #pragma once
 
 #include "output/exit_code.hpp"
@@ -20,7 +21,7 @@ ExitCode run_rref(const Arguments& arguments);
 ExitCode run_invert(const Arguments& arguments);
 ExitCode run_methods(const Arguments& arguments);
 
-/// A method's, and a generator's, table of options.
+/// Print the help of a method or generator, with its options.
 ExitCode print_method_help(const std::string& name);
 ExitCode print_generator_help(const std::string& name);
 

@@ -35,14 +35,14 @@ struct Conversion {
   bool quiet = false;
 };
 
-struct ConversionFindings {
+struct ConversionResult {
   FileInfo file;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t nonzeros = 0;
   bool sparse = true;
-  std::int64_t right_hand_sides = 0;  ///< that the file held
-  std::int64_t lost_vertices = 0;     ///< without an edge, in an edge list
+  std::int64_t right_hand_sides = 0;  ///< in IN, besides the matrix
+  std::int64_t lost_vertices = 0;     ///< isolated, so not represented in an edge list
   double read_seconds = 0;
   double write_seconds = 0;
 };
@@ -57,8 +57,9 @@ void add_options(CLI::App& app, Conversion& conversion) {
          "the format of OUT, if its name does not tell; - is Matrix Market by default")
       ->type_name("FORMAT");
   app.add_option("--precision", conversion.precision, "double (default) or float")->type_name("TYPE");
-  auto* const sparse = app.add_flag("--sparse", conversion.sparse, "store the elements that are not zero");
-  app.add_flag("--dense", conversion.dense, "store all elements")->excludes(sparse);
+  auto* const sparse =
+      app.add_flag("--sparse", conversion.sparse, "write a sparse matrix, of the nonzero elements");
+  app.add_flag("--dense", conversion.dense, "write a dense matrix")->excludes(sparse);
   app.add_option_function<std::string>(
          "--dense-limit",
          [&](const std::string& text) {
@@ -66,9 +67,10 @@ void add_options(CLI::App& app, Conversion& conversion) {
            conversion.output.dense_limit =
                static_cast<std::size_t>(parse_number("--dense-limit", text, most_gib) * (1 << 30));
          },
-         "the most that a sparse matrix may take when it is stored dense; default 1")
+         "the largest size of a sparse matrix after conversion to dense; default 1")
       ->type_name("GIB");
-  app.add_option("--index-bits", conversion.output.petsc.index_bits, "32 (default) or 64, of a PETSc file")
+  app.add_option("--index-bits", conversion.output.petsc.index_bits,
+                 "width of the indices in a PETSc file: 32 (default) or 64")
       ->type_name("BITS");
   add_file_option(app, "--labels", conversion.labels,
                   "write the vertex numbers of an edge list, one a line, in the order of the rows");
@@ -85,13 +87,13 @@ void check_request(Conversion& conversion) {
     auto format = file_format_of_name(conversion.to);
     if (conversion.to == "-") format = FileFormat::matrix_market;
     if (!format) {
-      throw BadOption("--to", fmt::format("the name '{}' does not tell its format: say --to {}",
+      throw BadOption("--to", fmt::format("the format of '{}' is not clear from its name: give --to {}",
                                           conversion.to, fmt::join(file_format_names(), "|")));
     }
     output.format = *format;
   }
   if (output.format == FileFormat::harwell_boeing) {
-    throw BadOption("--to", "Harwell-Boeing files are only read: write another format");
+    throw BadOption("--to", "Harwell-Boeing files can be read but not written");
   }
   if (output.petsc.index_bits != 32 && output.petsc.index_bits != 64) {
     throw BadOption("--index-bits",
@@ -111,14 +113,14 @@ Matrix<T> in_storage(Matrix<T> matrix, const Conversion& conversion) {
   const double bytes = static_cast<double>(A.rows()) * static_cast<double>(A.columns()) * sizeof(T);
   if (bytes > static_cast<double>(conversion.output.dense_limit)) {
     throw InvalidMatrix(
-        fmt::format("{}: a {} by {} matrix takes {:.3g} GiB when it is stored dense; the limit is {}",
+        fmt::format("{}: a dense {} by {} matrix takes {:.3g} GiB; the limit (--dense-limit) is {}",
                     input_name(conversion.from), A.rows(), A.columns(), bytes / (1 << 30),
                     byte_count(conversion.output.dense_limit)));
   }
   return to_dense(A);
 }
 
-/// Vertices that no element speaks of.
+/// The number of vertices that have no edge.
 template <class T>
 std::int64_t vertices_without_edge(const MatrixRef<T>& matrix) {
   const Csr<T> A = to_csr(matrix);
@@ -141,14 +143,14 @@ template <class T>
 void write_extras(const Conversion& conversion, const MatrixFile<T>& file) {
   if (!conversion.labels.empty()) {
     if (file.info.format != FileFormat::edge_list) {
-      throw BadOption("--labels", fmt::format("{} is no edge list, so its vertices have no labels",
+      throw BadOption("--labels", fmt::format("{} is not an edge list: its vertices have no labels",
                                               input_name(conversion.from)));
     }
     write_labels(conversion.labels, file.labels);
   }
   if (!conversion.right_hand_sides.empty()) {
     if (file.right_hand_sides.columns() == 0) {
-      throw BadOption("--rhs", fmt::format("{} holds no right-hand sides", input_name(conversion.from)));
+      throw BadOption("--rhs", fmt::format("{} contains no right-hand sides", input_name(conversion.from)));
     }
     write_dense<T>(conversion.right_hand_sides, file.right_hand_sides,
                    "right-hand sides of " + input_name(conversion.from));
@@ -156,23 +158,23 @@ void write_extras(const Conversion& conversion, const MatrixFile<T>& file) {
 }
 
 template <class T>
-ConversionFindings convert_in(Conversion conversion, PetscScalar petsc_scalar) {
-  ConversionFindings found;
+ConversionResult convert_in(Conversion conversion, PetscScalar petsc_scalar) {
+  ConversionResult result;
   ProgressLine progress(conversion.quiet);
-  progress.say("reading " + input_name(conversion.from));
+  progress.announce("reading " + input_name(conversion.from));
   const Stopwatch reading;
   MatrixFile<T> file = read_input<T>(conversion.from, conversion.input);
-  found.read_seconds = reading.seconds();
+  result.read_seconds = reading.seconds();
   file.matrix = in_storage<T>(std::move(file.matrix), conversion);
   const MatrixRef<T> A(file.matrix);
-  found.file = file.info;
-  found.rows = A.rows();
-  found.columns = A.columns();
-  found.nonzeros = A.nonzeros();
-  found.sparse = A.is_sparse();
-  found.right_hand_sides = file.right_hand_sides.columns();
+  result.file = file.info;
+  result.rows = A.rows();
+  result.columns = A.columns();
+  result.nonzeros = A.nonzeros();
+  result.sparse = A.is_sparse();
+  result.right_hand_sides = file.right_hand_sides.columns();
 
-  progress.say("writing " + output_name(conversion.to));
+  progress.announce("writing " + output_name(conversion.to));
   const Stopwatch writing;
   conversion.output.labels = file.labels;
   conversion.output.petsc.scalar = petsc_scalar;
@@ -183,58 +185,58 @@ ConversionFindings convert_in(Conversion conversion, PetscScalar petsc_scalar) {
     throw InvalidMatrix(fmt::format("{} cannot be written as {}: {}", input_name(conversion.from),
                                     to_string(conversion.output.format), e.what()));
   }
-  if (conversion.output.format == FileFormat::edge_list) found.lost_vertices = vertices_without_edge(A);
-  found.write_seconds = writing.seconds();
-  return found;
+  if (conversion.output.format == FileFormat::edge_list) result.lost_vertices = vertices_without_edge(A);
+  result.write_seconds = writing.seconds();
+  return result;
 }
 
-ConversionFindings convert(const Conversion& conversion) {
+ConversionResult convert(const Conversion& conversion) {
   check_precision(conversion.precision);
   if (conversion.precision == "float") return convert_in<float>(conversion, PetscScalar::real32);
   return convert_in<double>(conversion, PetscScalar::real64);
 }
 
-void print_notes(const Conversion& conversion, const ConversionFindings& found) {
-  if (found.right_hand_sides > 0 && conversion.right_hand_sides.empty()) {
-    print_note(fmt::format("{} holds {} right-hand sides too, which --rhs FILE would write",
-                           input_name(conversion.from), grouped(found.right_hand_sides)));
+void print_notes(const Conversion& conversion, const ConversionResult& result) {
+  if (result.right_hand_sides > 0 && conversion.right_hand_sides.empty()) {
+    print_note(fmt::format("{} also contains {} right-hand sides; --rhs FILE writes them",
+                           input_name(conversion.from), grouped(result.right_hand_sides)));
   }
-  if (found.lost_vertices > 0) {
-    print_note(fmt::format("{} vertices have no edge and leave no trace in an edge list",
-                           grouped(found.lost_vertices)));
+  if (result.lost_vertices > 0) {
+    print_note(
+        fmt::format("{} vertices have no edge and are lost in an edge list", grouped(result.lost_vertices)));
   }
 }
 
-std::string convert_text(const Conversion& conversion, const ConversionFindings& found) {
+std::string convert_text(const Conversion& conversion, const ConversionResult& result) {
   return fmt::format("{} ({}) -> {} ({}): {} x {}, {} {}{}\n", input_name(conversion.from),
-                     to_string(found.file.format), output_name(conversion.to),
-                     to_string(conversion.output.format), grouped(found.rows), grouped(found.columns),
-                     grouped(found.nonzeros), found.sparse ? "nonzeros" : "elements",
+                     to_string(result.file.format), output_name(conversion.to),
+                     to_string(conversion.output.format), grouped(result.rows), grouped(result.columns),
+                     grouped(result.nonzeros), result.sparse ? "nonzeros" : "elements",
                      conversion.input.as.empty() ? "" : ", " + conversion.input.as);
 }
 
-Json convert_json(const Conversion& conversion, const ConversionFindings& found) {
+Json convert_json(const Conversion& conversion, const ConversionResult& result) {
   return {{"input",
            {{"file", conversion.from},
-            {"file_format", to_string(found.file.format)},
-            {"format", found.file.coordinate ? "coordinate" : "array"},
-            {"field", found.file.field},
-            {"symmetry", found.file.symmetry},
-            {"rows", found.file.rows},
-            {"columns", found.file.columns},
-            {"stored_entries", found.file.stored_entries},
-            {"duplicate_entries", found.file.duplicate_entries},
-            {"right_hand_sides", found.right_hand_sides}}},
+            {"file_format", to_string(result.file.format)},
+            {"format", result.file.coordinate ? "coordinate" : "array"},
+            {"field", result.file.field},
+            {"symmetry", result.file.symmetry},
+            {"rows", result.file.rows},
+            {"columns", result.file.columns},
+            {"stored_entries", result.file.stored_entries},
+            {"duplicate_entries", result.file.duplicate_entries},
+            {"right_hand_sides", result.right_hand_sides}}},
           {"output", {{"file", conversion.to}, {"file_format", to_string(conversion.output.format)}}},
           {"as", conversion.input.as.empty() ? Json(nullptr) : Json(conversion.input.as)},
           {"precision", conversion.precision},
-          {"rows", found.rows},
-          {"columns", found.columns},
-          {"nonzeros", found.nonzeros},
-          {"sparse", found.sparse},
-          {"lost_vertices", found.lost_vertices},
-          {"read_seconds", found.read_seconds},
-          {"write_seconds", found.write_seconds}};
+          {"rows", result.rows},
+          {"columns", result.columns},
+          {"nonzeros", result.nonzeros},
+          {"sparse", result.sparse},
+          {"lost_vertices", result.lost_vertices},
+          {"read_seconds", result.read_seconds},
+          {"write_seconds", result.write_seconds}};
 }
 
 }  // namespace
@@ -247,12 +249,12 @@ ExitCode run_convert(const Arguments& arguments) {
   app.footer("Example: echelon convert web.edges.gz web.mtx --as laplacian");
   if (!parse(app, arguments)) return exit_solved;
   check_request(conversion);
-  const ConversionFindings found = convert(conversion);
-  if (!conversion.quiet) print_notes(conversion, found);
+  const ConversionResult result = convert(conversion);
+  if (!conversion.quiet) print_notes(conversion, result);
   if (conversion.json) {
-    print_json(convert_json(conversion, found));
+    print_json(convert_json(conversion, result));
   } else if (!conversion.quiet) {
-    print_report(convert_text(conversion, found));
+    print_report(convert_text(conversion, result));
   }
   return exit_solved;
 }

@@ -18,7 +18,7 @@ std::string or_none(const std::optional<double>& value) {
   return value ? short_number(*value) : "none";
 }
 
-std::string size_words(const FileInfo& info) {
+std::string size_text(const FileInfo& info) {
   return fmt::format("{} x {}", grouped(info.rows), grouped(info.columns));
 }
 
@@ -30,8 +30,8 @@ void check_size(const EliminationRequest& request, const MatrixFile<T>& file) {
   const std::size_t available = memory(request.device).available;
   constexpr double usable = 0.8;
   if (available == 0 || bytes <= usable * static_cast<double>(available)) return;
-  throw OutOfMemory(fmt::format("{} for {} ({}) as a dense matrix, which elimination works on",
-                                request.device.name(), input_name(request.matrix), size_words(file.info)),
+  throw OutOfMemory(fmt::format("{} for {} ({}) stored dense, as elimination needs it", request.device.name(),
+                                input_name(request.matrix), size_text(file.info)),
                     static_cast<std::size_t>(std::min(bytes, 1e18)), available);
 }
 
@@ -44,16 +44,16 @@ void add_elimination_options(CLI::App& app, EliminationRequest& request) {
          [&](const std::string& name) {
            if (name != "auto") request.device = Device::parse(name);
          },
-         "auto (default: all cores), serial, openmp, openmp:THREADS, cuda or cuda:GPU")
+         "auto (default, all cores), serial, openmp, openmp:THREADS, cuda or cuda:GPU")
       ->type_name("DEVICE");
   app.add_option_function<std::string>(
          "--tolerance",
          [&](const std::string& text) { request.options.tolerance = parse_number("--tolerance", text, 1); },
-         "a column is dependent when its pivot is at most so many ||A||_inf; default 4 sqrt(max(m, n)) eps")
+         "a pivot of at most X ||A||_inf is rejected; default 4 sqrt(max(m, n)) eps")
       ->type_name("X");
   app.add_option("--precision", request.precision, "double (default) or float")->type_name("TYPE");
-  app.add_flag("--json", request.json, "the report as one line of JSON");
-  app.add_flag("--quiet", request.quiet, "no progress");
+  app.add_flag("--json", request.json, "print the report as one line of JSON");
+  app.add_flag("--quiet", request.quiet, "print no progress");
   add_input_options(app, request.input);
 }
 
@@ -116,7 +116,7 @@ std::vector<Row> elimination_rows(const EliminationRequest& request, const FileI
                                   const Report& report) {
   std::vector<Row> rows;
   if (!report.message.empty()) rows.emplace_back("because", report.message);
-  rows.emplace_back("matrix", fmt::format("{}: {}", input_name(request.matrix), size_words(info)));
+  rows.emplace_back("matrix", fmt::format("{}: {}", input_name(request.matrix), size_text(info)));
   rows.emplace_back("device", fmt::format("{} ({}), in {}", report.device.name(), hardware(report.device),
                                           request.precision));
   rows.emplace_back("time", duration(report.setup_seconds));
@@ -139,10 +139,10 @@ std::vector<Row> rank_rows(const RankFacts& facts) {
 
 std::string rank_line(const RankFacts& facts, const FileInfo& info) {
   const std::int64_t full = std::min(info.rows, info.columns);
-  const std::string words = facts.rank == full
-                                ? fmt::format("Rank {}, full", grouped(full))
-                                : fmt::format("Rank {} of at most {}", grouped(facts.rank), grouped(full));
-  return paint(words + (facts.doubtful ? ", doubtful" : ""), facts.doubtful ? Colour::yellow : Colour::green,
+  const std::string text = facts.rank == full
+                               ? fmt::format("Rank {}, full", grouped(full))
+                               : fmt::format("Rank {} of at most {}", grouped(facts.rank), grouped(full));
+  return paint(text + (facts.doubtful ? ", doubtful" : ""), facts.doubtful ? Colour::yellow : Colour::green,
                report_stream()) +
          "\n";
 }

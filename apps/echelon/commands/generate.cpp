@@ -35,7 +35,7 @@ struct GenerateRequest {
   bool quiet = false;
 };
 
-/// What was made and written.
+/// The size of the matrix, and the times.
 struct GenerateOutcome {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -51,7 +51,8 @@ Options options_of(const GenerateRequest& request, const Generator& generator) {
   if (request.rows) options = generator.for_rows(parse_integer("--rows", *request.rows));
   if (request.seed) {
     if (!generator.is_random()) {
-      throw BadOption("--seed", fmt::format("nothing about generator '{}' is random", generator.name));
+      throw BadOption("--seed",
+                      fmt::format("generator '{}' is deterministic: it takes no seed", generator.name));
     }
     options.set("seed", parse_integer("--seed", *request.seed));
   }
@@ -59,7 +60,7 @@ Options options_of(const GenerateRequest& request, const Generator& generator) {
   return options;
 }
 
-/// The command that makes the same matrix again, for the file to tell.
+/// The command that reproduces the matrix, for a comment in the file.
 std::string provenance(const Generator& generator, const Options& options, const std::string& precision) {
   std::string text = fmt::format("echelon {}: generate {}", ECHELON_VERSION, generator.name);
   if (precision != "double") text += " --precision " + precision;
@@ -74,7 +75,7 @@ template <class T>
 GenerateOutcome make_and_write(const GenerateRequest& request, const Generator& generator,
                                const Options& options, ProgressLine& progress) {
   GenerateOutcome outcome;
-  progress.say("generating " + generator.name);
+  progress.announce("generating " + generator.name);
   const Stopwatch generating;
   const Matrix<T> matrix = make_matrix<T>(generator.name, options);
   outcome.generate_seconds = generating.seconds();
@@ -85,7 +86,7 @@ GenerateOutcome make_and_write(const GenerateRequest& request, const Generator& 
   outcome.sparse = A.is_sparse();
   outcome.bytes = std::visit([](const auto& held) { return held.bytes(); }, matrix);
   if (request.output.empty()) return outcome;
-  progress.say("writing " + output_name(request.output));
+  progress.announce("writing " + output_name(request.output));
   const Stopwatch writing;
   write_file(request.output, [&](const std::string& path) {
     if (output_format(request.output) == FileFormat::matrix_market) {
@@ -154,32 +155,34 @@ std::string outcome_text(const GenerateRequest& request, const Generator& genera
                            duration(outcome.generate_seconds + outcome.write_seconds),
                            duration(outcome.generate_seconds), duration(outcome.write_seconds))}};
   rows.emplace_back("file",
-                    request.output.empty() ? "none; -o FILE writes one" : output_name(request.output));
+                    request.output.empty() ? "none (write one with -o FILE)" : output_name(request.output));
   return fmt::format("{}: {}\n{}", paint(generator.name, Colour::bold, report_stream()), generator.summary,
                      aligned(rows));
 }
 
 void add_options(CLI::App& app, GenerateRequest& request) {
-  app.add_option("NAME", request.name, "the generator, as --list names it")->type_name("NAME");
-  app.add_flag("--list", request.list, "the generators, with --json their options as well");
-  app.add_option("--rows", request.rows, "rows, or about as many as the family can have")->type_name("N");
-  app.add_option("--seed", request.seed, "of what is random: another seed, another matrix")->type_name("S");
-  app.add_option("-p,--parameter", request.parameters, "an option of the generator, may be repeated")
+  app.add_option("NAME", request.name, "the generator's name; see --list")->type_name("NAME");
+  app.add_flag("--list", request.list, "list the generators; with --json, their options as well");
+  app.add_option("--rows", request.rows, "number of rows; approximate if the family has certain sizes only")
+      ->type_name("N");
+  app.add_option("--seed", request.seed, "seed of a random family")->type_name("S");
+  app.add_option("-p,--parameter", request.parameters,
+                 "an option of the generator, see 'echelon --help generator:NAME'; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  app.add_option("--precision", request.precision, "double (the default) or float")->type_name("TYPE");
+  app.add_option("--precision", request.precision, "double (default) or float")->type_name("TYPE");
   add_file_option(
       app, "-o,--output", request.output,
       "write the matrix, in the format of the name's ending; - for standard output, as Matrix Market");
-  app.add_flag("--json", request.json, "one line of JSON");
-  app.add_flag("--quiet", request.quiet, "no progress");
+  app.add_flag("--json", request.json, "print the report as one line of JSON");
+  app.add_flag("--quiet", request.quiet, "print no progress");
 }
 
 }  // namespace
 
 ExitCode run_generate(const Arguments& arguments) {
   GenerateRequest request;
-  CLI::App app("Makes a matrix to test or measure with, the same one on every machine.", "echelon generate");
+  CLI::App app("Generates a test matrix, with the same bits on every machine.", "echelon generate");
   set_style(app);
   add_options(app, request);
   if (!parse(app, arguments)) return exit_solved;
@@ -188,13 +191,13 @@ ExitCode run_generate(const Arguments& arguments) {
     return exit_solved;
   }
   if (request.name.empty()) {
-    throw BadOption("NAME", "which generator? 'echelon generate --list' lists them");
+    throw BadOption("NAME", "no generator named: 'echelon generate --list' lists them");
   }
   const Generator& generator = find_generator(request.name);
   const Options options = options_of(request, generator);
   check_precision(request.precision);
   if (output_format(request.output) == FileFormat::harwell_boeing) {
-    throw BadOption("--output", "Harwell-Boeing files are only read: write another format");
+    throw BadOption("--output", "Harwell-Boeing files can be read but not written");
   }
   check_files({}, {{"--output", request.output}});
 
@@ -213,11 +216,11 @@ ExitCode run_generate(const Arguments& arguments) {
 
 ExitCode print_generator_help(const std::string& name) {
   const Generator& generator = find_generator(name);
-  std::string size = "of its own options";
+  std::string size = "set by its own options";
   if (!generator.size.empty()) size = fmt::format("--rows sets {}", fmt::join(generator.size, ", "));
   std::string text = fmt::format("{}: {}\n\n", generator.name, generator.summary);
   text += aligned({{"family", generator.family},
-                   {"makes", generator.sparse ? "a sparse matrix" : "a dense matrix"},
+                   {"result", generator.sparse ? "a sparse matrix" : "a dense matrix"},
                    {"size", size}});
   const OptionInfo& first = generator.options.front();
   text +=

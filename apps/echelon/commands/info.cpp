@@ -24,15 +24,15 @@ namespace echelon::tool {
 
 namespace {
 
-struct Findings {
+struct MatrixSummary {
   std::string path;
   FileInfo file;
   Structure structure;
   std::int64_t structural_rank = 0;
   std::size_t bytes = 0;
   double read_seconds = 0;
-  std::optional<SweepDependencies> dependencies;  ///< if asked for
-  std::vector<Candidate> candidates;              ///< what `solve` would try; none for a rectangular matrix
+  std::optional<SweepDependencies> dependencies;  ///< with --dependencies
+  std::vector<Candidate> candidates;              ///< of `solve`, in order; none for a rectangular matrix
 };
 
 double density(const Structure& s) {
@@ -44,7 +44,7 @@ std::int64_t bandwidth(const Structure& s) {
   return std::max(s.lower_bandwidth, s.upper_bandwidth);
 }
 
-std::string symmetry_words(const Structure& s) {
+std::string symmetry_text(const Structure& s) {
   if (s.rows != s.columns) return "rectangular";
   if (s.symmetric_values) return "symmetric, in pattern and in values";
   const std::string pattern = s.symmetric_pattern ? "symmetric pattern" : "unsymmetric pattern";
@@ -52,23 +52,23 @@ std::string symmetry_words(const Structure& s) {
                      short_number(s.asymmetry));
 }
 
-std::string definiteness_words(Definiteness definiteness) {
+std::string definiteness_text(Definiteness definiteness) {
   switch (definiteness) {
     case Definiteness::positive_definite:
       return "positive definite (positive diagonal, strictly dominant)";
     case Definiteness::positive_semidefinite:
       return "positive semidefinite (nonnegative diagonal, dominant)";
     case Definiteness::maybe_positive_definite:
-      return "perhaps positive definite (the diagonal does not speak against it)";
+      return "possibly positive definite (the diagonal does not rule it out)";
     case Definiteness::indefinite:
-      return "indefinite (the diagonal or a 2-by-2 minor shows it)";
+      return "indefinite (by the diagonal or a 2-by-2 minor)";
     case Definiteness::unknown:
       break;
   }
   return "unknown";
 }
 
-std::string dominance_words(const Structure& s) {
+std::string dominance_text(const Structure& s) {
   if (s.strictly_dominant_rows == s.rows) return "strict, in every row";
   if (s.weakly_dominant_rows == s.rows) {
     return fmt::format("weak, in every row; strict in {}", grouped(s.strictly_dominant_rows));
@@ -77,14 +77,14 @@ std::string dominance_words(const Structure& s) {
                      grouped(s.strictly_dominant_rows));
 }
 
-std::string rank_words(const Findings& found) {
-  const std::int64_t full = std::min(found.structure.rows, found.structure.columns);
-  if (found.structural_rank == full) return fmt::format("{}, full", grouped(full));
-  return fmt::format("{} of {}: the matrix is singular whatever its values", grouped(found.structural_rank),
+std::string rank_text(const MatrixSummary& summary) {
+  const std::int64_t full = std::min(summary.structure.rows, summary.structure.columns);
+  if (summary.structural_rank == full) return fmt::format("{}, full", grouped(full));
+  return fmt::format("{} of {}: singular for all values of the nonzeros", grouped(summary.structural_rank),
                      grouped(full));
 }
 
-std::string file_words(const FileInfo& file) {
+std::string file_text(const FileInfo& file) {
   const std::string duplicates =
       file.duplicate_entries == 0 ? "no duplicates" : grouped(file.duplicate_entries) + " duplicates, summed";
   return fmt::format("{}, {} {} {}, {} entries, {}", to_string(file.format),
@@ -92,54 +92,54 @@ std::string file_words(const FileInfo& file) {
                      grouped(file.stored_entries), duplicates);
 }
 
-std::string dependencies_words(const Dependencies& d, std::int64_t rows) {
-  return fmt::format("{} levels, of {} to {} rows; {:.2f} dependencies a row in the mean, {} at most",
+std::string dependencies_text(const Dependencies& d, std::int64_t rows) {
+  return fmt::format("{} levels of {} to {} rows; {:.2f} dependencies per row on average, at most {}",
                      grouped(d.levels), grouped(d.smallest_level), grouped(d.largest_level), d.mean(rows),
                      grouped(d.most));
 }
 
-void add_dependencies(const Findings& found, std::vector<Row>& rows) {
-  if (!found.dependencies) return;
-  const auto& [forward, backward] = *found.dependencies;
-  rows.emplace_back("forward sweep", dependencies_words(forward, found.structure.rows));
-  rows.emplace_back("backward sweep", dependencies_words(backward, found.structure.rows));
-  rows.emplace_back("launches", fmt::format("at most {} forward and {} backward by the relaunch scheme",
+void add_dependencies(const MatrixSummary& summary, std::vector<Row>& rows) {
+  if (!summary.dependencies) return;
+  const auto& [forward, backward] = *summary.dependencies;
+  rows.emplace_back("forward sweep", dependencies_text(forward, summary.structure.rows));
+  rows.emplace_back("backward sweep", dependencies_text(backward, summary.structure.rows));
+  rows.emplace_back("launches", fmt::format("at most {} forward and {} backward with gauss-seidel-relaunch",
                                             grouped(forward.launches), grouped(backward.launches)));
 }
 
-std::string info_text(const Findings& found) {
-  const Structure& s = found.structure;
+std::string info_text(const MatrixSummary& summary) {
+  const Structure& s = summary.structure;
   std::vector<Row> rows = {
-      {"file", file_words(found.file)},
+      {"file", file_text(summary.file)},
       {"size",
-       fmt::format("{} x {}, {} in memory", grouped(s.rows), grouped(s.columns), byte_count(found.bytes))},
-      {"nonzeros",
-       fmt::format("{} ({:.2g} %), {} to {} a row; {} stored zeros", grouped(s.nonzeros - s.explicit_zeros),
-                   100 * density(s), s.shortest_row, s.longest_row, grouped(s.explicit_zeros))},
-      {"symmetry", symmetry_words(s)},
-      {"definiteness", definiteness_words(s.definiteness)},
+       fmt::format("{} x {}, {} in memory", grouped(s.rows), grouped(s.columns), byte_count(summary.bytes))},
+      {"nonzeros", fmt::format("{} ({:.2g} %), {} to {} per row; {} explicit zeros",
+                               grouped(s.nonzeros - s.explicit_zeros), 100 * density(s), s.shortest_row,
+                               s.longest_row, grouped(s.explicit_zeros))},
+      {"symmetry", symmetry_text(s)},
+      {"definiteness", definiteness_text(s.definiteness)},
       {"bandwidth", fmt::format("{} below and {} above the diagonal", grouped(s.lower_bandwidth),
                                 grouped(s.upper_bandwidth))},
       {"diagonal", fmt::format("{} zero or missing, {} positive", grouped(s.zero_diagonals),
                                grouped(s.positive_diagonals))},
-      {"diagonal dominance", dominance_words(s)},
-      {"structural rank", rank_words(found)},
+      {"diagonal dominance", dominance_text(s)},
+      {"structural rank", rank_text(summary)},
       {"empty", fmt::format("{} rows, {} columns", grouped(s.empty_rows), grouped(s.empty_columns))},
       {"magnitudes",
        fmt::format("{} to {}", short_number(s.smallest_magnitude), short_number(s.largest_magnitude))}};
-  add_dependencies(found, rows);
-  for (std::size_t i = 0; i < found.candidates.size(); ++i) {
-    const Candidate& candidate = found.candidates[i];
+  add_dependencies(summary, rows);
+  for (std::size_t i = 0; i < summary.candidates.size(); ++i) {
+    const Candidate& candidate = summary.candidates[i];
     rows.emplace_back(
         i == 0 ? "solve would try" : "then",
         fmt::format("{} on {}: {}", candidate.method, candidate.device.name(), candidate.reason));
   }
-  return fmt::format("{}\n{}", paint(input_name(found.path), Colour::bold, report_stream()), aligned(rows));
+  return fmt::format("{}\n{}", paint(input_name(summary.path), Colour::bold, report_stream()), aligned(rows));
 }
 
-Json candidates_json(const Findings& found) {
+Json candidates_json(const MatrixSummary& summary) {
   Json list = Json::array();
-  for (const Candidate& candidate : found.candidates) {
+  for (const Candidate& candidate : summary.candidates) {
     list.push_back(
         {{"method", candidate.method}, {"device", candidate.device.name()}, {"reason", candidate.reason}});
   }
@@ -157,21 +157,21 @@ Json dependencies_json(const Dependencies& d, std::int64_t rows) {
           {"launches", d.launches}};
 }
 
-Json info_json(const Findings& found) {
-  const Structure& s = found.structure;
-  Json json = {{"file", found.path},
-               {"file_format", to_string(found.file.format)},
-               {"format", found.file.coordinate ? "coordinate" : "array"},
-               {"field", found.file.field},
-               {"symmetry", found.file.symmetry},
-               {"stored_entries", found.file.stored_entries},
-               {"duplicate_entries", found.file.duplicate_entries},
+Json info_json(const MatrixSummary& summary) {
+  const Structure& s = summary.structure;
+  Json json = {{"file", summary.path},
+               {"file_format", to_string(summary.file.format)},
+               {"format", summary.file.coordinate ? "coordinate" : "array"},
+               {"field", summary.file.field},
+               {"symmetry", summary.file.symmetry},
+               {"stored_entries", summary.file.stored_entries},
+               {"duplicate_entries", summary.file.duplicate_entries},
                {"rows", s.rows},
                {"columns", s.columns},
                {"nonzeros", s.nonzeros},
                {"explicit_zeros", s.explicit_zeros},
                {"density", density(s)},
-               {"bytes", found.bytes},
+               {"bytes", summary.bytes},
                {"symmetric_pattern", s.symmetric_pattern},
                {"symmetric_values", s.symmetric_values},
                {"asymmetry", s.asymmetry},
@@ -187,14 +187,14 @@ Json info_json(const Findings& found) {
                {"positive_diagonals", s.positive_diagonals},
                {"strictly_dominant_rows", s.strictly_dominant_rows},
                {"weakly_dominant_rows", s.weakly_dominant_rows},
-               {"structural_rank", found.structural_rank},
+               {"structural_rank", summary.structural_rank},
                {"largest_magnitude", s.largest_magnitude},
                {"smallest_magnitude", s.smallest_magnitude},
-               {"read_seconds", found.read_seconds},
-               {"candidates", candidates_json(found)}};
-  if (found.dependencies) {
-    json["dependencies"] = {{"forward", dependencies_json(found.dependencies->forward, s.rows)},
-                            {"backward", dependencies_json(found.dependencies->backward, s.rows)}};
+               {"read_seconds", summary.read_seconds},
+               {"candidates", candidates_json(summary)}};
+  if (summary.dependencies) {
+    json["dependencies"] = {{"forward", dependencies_json(summary.dependencies->forward, s.rows)},
+                            {"backward", dependencies_json(summary.dependencies->backward, s.rows)}};
   }
   return json;
 }
@@ -202,44 +202,44 @@ Json info_json(const Findings& found) {
 }  // namespace
 
 ExitCode run_info(const Arguments& arguments) {
-  Findings found;
+  MatrixSummary summary;
   InputOptions input;
   std::string plot;
   bool dependencies = false;
   bool json = false;
   bool quiet = false;
-  CLI::App app("Says what a matrix looks like.", "echelon info");
+  CLI::App app("Reports the structure and the values of a matrix.", "echelon info");
   set_style(app);
-  add_matrix_argument(app, "A", found.path);
+  add_matrix_argument(app, "A", summary.path);
   add_file_option(app, "--plot", plot, "draw the sparsity pattern")->type_name("FILE.svg");
-  app.add_flag("--dependencies", dependencies, "who waits for whom in a Gauss-Seidel sweep");
-  app.add_flag("--json", json, "one line of JSON");
-  app.add_flag("--quiet", quiet, "no progress");
+  app.add_flag("--dependencies", dependencies, "analyse the dependencies of rows in Gauss-Seidel sweeps");
+  app.add_flag("--json", json, "print the report as one line of JSON");
+  app.add_flag("--quiet", quiet, "print no progress");
   add_input_options(app, input);
   if (!parse(app, arguments)) return exit_solved;
   check_plot_name({"--plot", plot});
-  check_files({found.path}, {{"--plot", plot}});
+  check_files({summary.path}, {{"--plot", plot}});
 
   ProgressLine progress(quiet);
-  progress.say("reading " + input_name(found.path));
+  progress.announce("reading " + input_name(summary.path));
   const Stopwatch reading;
-  const MatrixFile<double> file = read_input<double>(found.path, input);
+  const MatrixFile<double> file = read_input<double>(summary.path, input);
   const MatrixRef<double> A(file.matrix);
-  found.read_seconds = reading.seconds();
-  progress.say("analysing " + input_name(found.path));
-  found.file = file.info;
-  found.structure = analyze_structure(A);
-  found.structural_rank = structural_rank(A);
-  found.bytes = std::visit([](const auto& matrix) { return matrix.bytes(); }, file.matrix);
-  if (dependencies) found.dependencies = analyze_dependencies(A);
-  if (A.rows() == A.columns()) found.candidates = choose(A);
+  summary.read_seconds = reading.seconds();
+  progress.announce("analysing " + input_name(summary.path));
+  summary.file = file.info;
+  summary.structure = analyze_structure(A);
+  summary.structural_rank = structural_rank(A);
+  summary.bytes = std::visit([](const auto& matrix) { return matrix.bytes(); }, file.matrix);
+  if (dependencies) summary.dependencies = analyze_dependencies(A);
+  if (A.rows() == A.columns()) summary.candidates = choose(A);
   if (!plot.empty())
-    write_text(plot, spy_svg(utf8(std::filesystem::path(input_name(found.path)).filename().string()), A));
+    write_text(plot, spy_svg(utf8(std::filesystem::path(input_name(summary.path)).filename().string()), A));
   progress.clear();
   if (json) {
-    print_json(info_json(found));
+    print_json(info_json(summary));
   } else {
-    print_report(info_text(found));
+    print_report(info_text(summary));
   }
   return exit_solved;
 }

@@ -13,7 +13,7 @@ namespace echelon::tool {
 
 namespace {
 
-/// Whether the elimination went through: an inverse was computed, be it a doubtful one.
+/// Whether an inverse was computed, even if A is singular to working precision.
 bool inverted(const Report& report) {
   return report.solved() || (report.status == Status::singular && !report.column);
 }
@@ -54,13 +54,13 @@ std::string invert_text(const EliminationRequest& request, const FileInfo& info,
 template <class T>
 ExitCode invert_in(const EliminationRequest& request) {
   ProgressLine progress(request.quiet);
-  progress.say("reading " + input_name(request.matrix));
+  progress.announce("reading " + input_name(request.matrix));
   DenseFile<T> file = read_dense<T>(request);
   if (file.info.rows != file.info.columns) {
     throw DimensionMismatch(fmt::format("{} is {} by {}: only a square matrix has an inverse",
                                         input_name(request.matrix), file.info.rows, file.info.columns));
   }
-  progress.say("inverting");
+  progress.announce("inverting");
   const Report report = GaussJordan<T>(request.device, request.options).invert(file.matrix);
   if (!request.output.empty() && inverted(report)) {
     write_dense<T>(request.output, on_host(std::move(file.matrix)),
@@ -79,16 +79,17 @@ ExitCode invert_in(const EliminationRequest& request) {
 
 ExitCode run_invert(const Arguments& arguments) {
   EliminationRequest request;
-  CLI::App app("Inverts a square matrix, and says how well.", "echelon invert");
+  CLI::App app("Inverts a square matrix and measures the accuracy.", "echelon invert");
   set_style(app);
   add_elimination_options(app, request);
   add_file_option(app, "-o,--output", request.output, "write the inverse: .mtx, .npy, .petsc");
   app.add_option("--factor-precision", request.options.factor_precision,
-                 "working (default), single, tf32x3 or tf32: taken when the inverse meets --accuracy")
+                 "working (default), single, tf32x3 or tf32; a lower precision is used if the inverse meets "
+                 "--accuracy")
       ->check(CLI::IsMember({"working", "single", "tf32x3", "tf32"}))
       ->type_name("NAME");
   app.add_option("--accuracy", request.options.accuracy,
-                 "the backward error that an inverse in a lower precision has to meet")
+                 "the largest backward error accepted of a lower precision")
       ->check(CLI::Range(0.0, 1.0))
       ->type_name("X");
   if (!parse(app, arguments)) return exit_solved;

@@ -32,19 +32,19 @@ std::string_view kind_name(MethodKind kind) {
 
 struct Needs {
   std::string_view name;
-  std::string_view words;
+  std::string_view description;
 };
 
 Needs described(MethodNeeds needs) {
   switch (needs) {
     case MethodNeeds::any_shape:
-      return {"any_shape", "of any shape"};
+      return {"any_shape", "any shape"};
     case MethodNeeds::square:
       return {"square", "square"};
     case MethodNeeds::nonzero_diagonal:
-      return {"nonzero_diagonal", "square, without a zero on its diagonal"};
+      return {"nonzero_diagonal", "square, no zero on the diagonal"};
     case MethodNeeds::one_sided_spectrum:
-      return {"one_sided_spectrum", "square, its eigenvalues on one side of the imaginary axis"};
+      return {"one_sided_spectrum", "square, all eigenvalues on one side of the imaginary axis"};
     case MethodNeeds::symmetric_positive_definite:
       return {"symmetric_positive_definite", "symmetric positive definite"};
     case MethodNeeds::diagonally_dominant:
@@ -61,16 +61,16 @@ std::vector<std::string> device_names(const Method& method) {
   return names;
 }
 
-std::string devices_words(const Method& method) {
+std::string devices_text(const Method& method) {
   const std::string names = fmt::format("{}", fmt::join(device_names(method), ", "));
-  return names.empty() ? "cuda, which is not built in" : names;
+  return names.empty() ? "cuda, which this build lacks" : names;
 }
 
 std::string cuda_line() {
-  if (!cuda_built()) return "CUDA is not built in: configure with -DECHELON_CUDA=ON";
+  if (!cuda_built()) return "Built without CUDA: configure with -DECHELON_CUDA=ON";
   const int count = cuda_device_count();
-  if (count == 0) return "CUDA is built in; no GPU can be used here";
-  return fmt::format("CUDA is built in; {} GPU{} here, the first: {}", count, count == 1 ? "" : "s",
+  if (count == 0) return "Built with CUDA; no usable GPU found";
+  return fmt::format("Built with CUDA; {} GPU{} found, the first: {}", count, count == 1 ? "" : "s",
                      hardware(Device::cuda()));
 }
 
@@ -109,9 +109,9 @@ Json methods_json() {
 
 ExitCode run_methods(const Arguments& arguments) {
   bool json = false;
-  CLI::App app("Lists the methods of this build and where they run.", "echelon methods");
+  CLI::App app("Lists the methods of this build and the devices that they run on.", "echelon methods");
   set_style(app);
-  app.add_flag("--json", json, "one line of JSON, with every method's options");
+  app.add_flag("--json", json, "print one line of JSON, with the options of every method");
   if (!parse(app, arguments)) return exit_solved;
   if (json) {
     print_json(methods_json());
@@ -125,13 +125,13 @@ ExitCode print_method_help(const std::string& name) {
   const Method& method = find_method(name);
   std::string text = fmt::format("{}: {}\n\n", method.name, method.summary);
   std::vector<Row> facts = {{"kind", std::string(kind_name(method.kind))},
-                            {"made for A", std::string(described(method.needs).words)},
-                            {"devices", devices_words(method)}};
+                            {"intended for A", std::string(described(method.needs).description)},
+                            {"devices", devices_text(method)}};
   if (method.usable_as_preconditioner && method.kind != MethodKind::preconditioner) {
     facts.emplace_back("also", "a preconditioner: -p preconditioner=" + method.name);
   }
   text += aligned(facts);
-  if (method.options.empty()) return print_result(text + "\nIt has no options.\n"), exit_solved;
+  if (method.options.empty()) return print_result(text + "\nThis method has no options.\n"), exit_solved;
 
   const OptionInfo& first = method.options.front();
   text += fmt::format(

@@ -11,9 +11,9 @@ namespace {
 template <class T>
 ExitCode rank_in(const EliminationRequest& request) {
   ProgressLine progress(request.quiet);
-  progress.say("reading " + input_name(request.matrix));
+  progress.announce("reading " + input_name(request.matrix));
   DenseFile<T> file = read_dense<T>(request);
-  progress.say("eliminating");
+  progress.announce("eliminating");
   const EchelonForm<T> form = GaussJordan<T>(request.device, request.options).reduce(std::move(file.matrix));
   progress.clear();
   if (request.json) {
@@ -23,7 +23,7 @@ ExitCode rank_in(const EliminationRequest& request) {
     return exit_code(form.report.status);
   }
   std::vector<Row> rows = elimination_rows(request, file.info, form.report);
-  std::string headline = paint("No rank:", Colour::red, report_stream()) + " a NaN or Inf\n";
+  std::string headline = paint("No rank:", Colour::red, report_stream()) + " A has a NaN or infinity\n";
   if (form.report.solved()) {
     headline = rank_line(form.facts, file.info);
     for (Row& row : rank_rows(form.facts)) rows.push_back(std::move(row));
@@ -36,7 +36,7 @@ ExitCode rank_in(const EliminationRequest& request) {
 
 ExitCode run_rank(const Arguments& arguments) {
   EliminationRequest request;
-  CLI::App app("Finds the rank by elimination, and says how far it can be trusted.", "echelon rank");
+  CLI::App app("Computes the rank by elimination, and how certain it is.", "echelon rank");
   set_style(app);
   add_elimination_options(app, request);
   if (!parse(app, arguments)) return exit_solved;

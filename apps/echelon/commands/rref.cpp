@@ -27,7 +27,7 @@ Json determinant_json(const std::optional<Determinant>& determinant) {
           {"value", determinant->value()}};
 }
 
-std::string determinant_words(const Determinant& determinant) {
+std::string determinant_text(const Determinant& determinant) {
   if (determinant.sign == 0) return "0";
   const double logarithm = determinant.log10();
   const double whole = std::floor(logarithm);
@@ -35,7 +35,7 @@ std::string determinant_words(const Determinant& determinant) {
                      whole);
 }
 
-/// "0-4, 6": ascending numbers, runs joined, the first few.
+/// Ascending numbers as ranges, "0-4, 6"; the first few ranges of many.
 std::string ranges(const std::vector<std::int64_t>& numbers) {
   constexpr int most = 12;
   std::string text;
@@ -52,7 +52,7 @@ std::string ranges(const std::vector<std::int64_t>& numbers) {
   return text.empty() ? "none" : text;
 }
 
-/// R itself, when it is small enough to look at.
+/// The elements of R if it is small, else nothing.
 template <class T>
 std::string table_of(const Dense<T>& R) {
   constexpr std::int64_t most = 10;
@@ -94,11 +94,11 @@ template <class T>
 std::string rref_text(const RrefRequest& request, const FileInfo& info, const EchelonForm<T>& form) {
   std::vector<Row> rows = elimination_rows(request, info, form.report);
   if (!form.report.solved()) {
-    return paint("Not reduced:", Colour::red, report_stream()) + " a NaN or Inf\n" + aligned(rows);
+    return paint("Not reduced:", Colour::red, report_stream()) + " A has a NaN or infinity\n" + aligned(rows);
   }
   for (Row& row : rank_rows(form.facts)) rows.push_back(std::move(row));
   rows.emplace_back("pivot columns", ranges(form.pivot_columns));
-  if (form.determinant) rows.emplace_back("determinant", determinant_words(*form.determinant));
+  if (form.determinant) rows.emplace_back("determinant", determinant_text(*form.determinant));
   if (!request.output.empty()) rows.emplace_back("reduced form", output_name(request.output));
   if (!request.null_space.empty()) rows.emplace_back("null space", output_name(request.null_space));
   return rank_line(form.facts, info) + aligned(rows) + table_of(form.R);
@@ -107,9 +107,9 @@ std::string rref_text(const RrefRequest& request, const FileInfo& info, const Ec
 template <class T>
 ExitCode rref_in(const RrefRequest& request) {
   ProgressLine progress(request.quiet);
-  progress.say("reading " + input_name(request.matrix));
+  progress.announce("reading " + input_name(request.matrix));
   DenseFile<T> file = read_dense<T>(request);
-  progress.say("eliminating");
+  progress.announce("eliminating");
   EchelonForm<T> form = GaussJordan<T>(request.device, request.options).reduce(std::move(file.matrix));
   form.R = on_host(std::move(form.R));
   write(request, form);
@@ -126,7 +126,7 @@ ExitCode rref_in(const RrefRequest& request) {
 
 ExitCode run_rref(const Arguments& arguments) {
   RrefRequest request;
-  CLI::App app("Brings a matrix to reduced row echelon form.", "echelon rref");
+  CLI::App app("Reduces a matrix to reduced row echelon form.", "echelon rref");
   set_style(app);
   add_elimination_options(app, request);
   add_file_option(app, "-o,--output", request.output, "write the reduced form: .mtx, .npy, .petsc");

@@ -49,7 +49,7 @@ void add_options(CLI::App& app, SolveRequest& request) {
   add_matrix_argument(app, "A", request.matrix);
   app.add_option_function<std::string>(
          "--rhs", [&](const std::string& text) { request.right_hand_side = parse_rhs(text); },
-         "B: a file of any matrix format or of plain text columns, - for standard input; row-sums (b = A * "
+         "b: a file of any matrix format or of plain text columns, - for standard input; row-sums (b = A * "
          "1), "
          "ones (b = 1), random[:SEED] (b in [-1, 1)), range[:SEED] (b = A v, v random). Default: those in "
          "A's "
@@ -63,19 +63,19 @@ void add_options(CLI::App& app, SolveRequest& request) {
       ->type_name("DEVICE");
   app.add_option_function<std::string>(
          "--rtol", [&](const std::string& text) { options.rtol = parse_number("--rtol", text, 1); },
-         "solved when ||b - Ax|| <= max(rtol ||b||, atol); default 1e-8, in float 1e-5")
+         "stop when ||b - Ax|| <= max(rtol ||b||, atol); default 1e-8, in float 1e-5")
       ->type_name("X");
   app.add_option_function<std::string>(
          "--atol",
          [&](const std::string& text) {
            options.atol = parse_number("--atol", text, std::numeric_limits<double>::max());
          },
-         "default 0")
+         "see --rtol; default 0")
       ->type_name("X");
   app.add_option_function<std::string>(
          "--max-iterations",
          [&](const std::string& text) { options.max_iterations = parse_integer("--max-iterations", text); },
-         "default 10000")
+         "limit of iterations; default 10000")
       ->type_name("N");
   app.add_option_function<std::vector<std::string>>(
          "-p,--parameter",
@@ -90,8 +90,8 @@ void add_options(CLI::App& app, SolveRequest& request) {
                   "write x: .npy, .petsc, else Matrix Market; gzip if the name ends in .gz; - for standard "
                   "output (the report then goes to standard error)");
   add_file_option(app, "--plot", request.plot, "draw the convergence history")->type_name("FILE.svg");
-  app.add_flag("--json", request.json, "the report as one line of JSON");
-  app.add_flag("--quiet", request.quiet, "no progress, no notes");
+  app.add_flag("--json", request.json, "print the report as one line of JSON");
+  app.add_flag("--quiet", request.quiet, "print no progress and no notes");
   add_input_options(app, request.input);
 }
 
@@ -114,7 +114,7 @@ void check_request(const SolveRequest& request) {
     const Device device = options.device.value_or(method.runs_on(Device()) ? Device() : Device::cuda());
     static_cast<void>(make_solver<T>(method.name, device, options.parameters));
   } else if (!options.parameters.empty()) {
-    throw BadOption("parameter", "-p sets a method's option: say which method with --method NAME");
+    throw BadOption("parameter", "-p sets an option of a method: name the method with --method NAME");
   }
   check_dense_format({"--output", request.output});
   check_plot_name({"--plot", request.plot});
@@ -142,7 +142,7 @@ bool finite(const Dense<T>& x) {
 /// Writes x whatever the status, provided that there is one and its elements are finite.
 template <class T>
 void write_solution(const Dense<T>& x, SolveOutcome& outcome) {
-  if (outcome.output.empty() || !computed(outcome.report) || !finite(x)) return;
+  if (outcome.output.empty() || !has_solution(outcome.report) || !finite(x)) return;
   const Report& report = outcome.report;
   const std::string how =
       fmt::format("x of A x = b, A from {}; {} by {}, relative residual {}", input_name(outcome.matrix),
@@ -179,7 +179,7 @@ void note_default(const SolveRequest& request, const RhsSource& source, Progress
   print_note(source.description);
 }
 
-/// The message of `error`, which speaks of A and b, with the names of the files.
+/// Rethrows `error`, whose message is about A and b, with the names of the files.
 [[noreturn]] void throw_with_names(const DimensionMismatch& error, const SolveRequest& request) {
   std::string names = input_name(request.matrix);
   if (!request.right_hand_side.file.empty()) names += ", " + input_name(request.right_hand_side.file);
@@ -195,7 +195,7 @@ SolveOutcome solve_in(const SolveRequest& request) {
   outcome.output = request.output;
 
   ProgressLine progress(request.quiet);
-  progress.say("reading " + input_name(request.matrix));
+  progress.announce("reading " + input_name(request.matrix));
   MatrixFile<T> file = read_input<T>(request.matrix, request.input);
   const MatrixRef<T> A(file.matrix);
   const Rhs<T> b = make_rhs<T>(request.right_hand_side, request.matrix, file);
@@ -207,7 +207,7 @@ SolveOutcome solve_in(const SolveRequest& request) {
   if (b.is_default) note_default(request, outcome.right_hand_side, progress);
 
   const Interrupt interrupt(request.quiet);
-  progress.say("setting up");
+  progress.announce("setting up");
   const Control control{[&](const Progress& now) { progress.update(now); }, interrupt.token()};
   Solution<T> solution;
   try {
@@ -236,7 +236,7 @@ SolveOutcome solve_request(const SolveRequest& request) {
 
 ExitCode run_solve(const Arguments& arguments) {
   SolveRequest request;
-  CLI::App app("Solves A x = b and reports how, and how well.", "echelon solve");
+  CLI::App app("Solves A x = b; reports the method, the residual and the backward error.", "echelon solve");
   set_style(app);
   add_options(app, request);
   app.footer("Example: echelon solve A.mtx --method gmres -p preconditioner=ilu0 --plot history.svg");

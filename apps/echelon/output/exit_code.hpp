@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the tool's exit status says; scripts rely on the numbers.
+/// The tool's exit statuses, which scripts rely on.
 #pragma once
 
 #include <echelon/report.hpp>
@@ -7,8 +7,8 @@
 namespace echelon::tool {
 
 enum ExitCode : int {
-  exit_solved = 0,         ///< or, for verbs that solve nothing, done
-  exit_not_converged = 1,  ///< cancelled too
+  exit_solved = 0,         ///< also success of verbs that solve nothing
+  exit_not_converged = 1,  ///< or cancelled
   exit_usage = 2,
   exit_bad_input = 3,    ///< a file that cannot be read, or matrices that do not fit
   exit_no_solution = 4,  ///< singular, inconsistent, underdetermined, breakdown, ...

@@ -16,10 +16,10 @@ Json factor_precision_json(const Report& report) {
 void add_factor_precision(std::vector<Row>& rows, const Report& report) {
   if (!report.factor_precision) return;
   const FactorPrecision& precision = *report.factor_precision;
-  std::string words = precision.used;
-  if (precision.used != precision.asked) words += fmt::format(", not {}: {}", precision.asked, precision.why);
-  if (report.iterations > 0) words += fmt::format("; steps of refinement: {}", report.iterations);
-  rows.emplace_back("factor precision", words);
+  std::string text = precision.used;
+  if (precision.used != precision.asked) text += fmt::format(", not {}: {}", precision.asked, precision.why);
+  if (report.iterations > 0) text += fmt::format("; steps of refinement: {}", report.iterations);
+  rows.emplace_back("factor precision", text);
 }
 
 }  // namespace echelon::tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What a report says about an elimination in a lower precision.
+/// The part of a report about elimination in a lower precision.
 #pragma once
 
 #include "output/json.hpp"
@@ -11,9 +11,9 @@
 
 namespace echelon::tool {
 
-/// Null where no lower precision was asked for.
+/// Null if no lower precision was requested.
 [[nodiscard]] Json factor_precision_json(const Report& report);
-/// A row where a lower precision was asked for.
+/// Adds a row if a lower precision was requested.
 void add_factor_precision(std::vector<Row>& rows, const Report& report);
 
 }  // namespace echelon::tool

@@ -51,8 +51,7 @@ Failure describe(const std::exception_ptr& failure) {
   } catch (const std::bad_alloc&) {
     return {exit_resources, "OutOfMemory", "out of memory on the host"};
   } catch (const std::exception& e) {
-    return {exit_internal, "InternalError",
-            fmt::format("this should not happen, please report it: {}", e.what())};
+    return {exit_internal, "InternalError", fmt::format("internal error, please report it: {}", e.what())};
   }
 }
 
@@ -60,7 +59,7 @@ Failure describe(const std::exception_ptr& failure) {
 
 ExitCode report_failure(const std::exception_ptr& failure, bool json) {
   Failure found = describe(failure);
-  print_aside(fmt::format("{} {}\n", paint("echelon: error:", Colour::red, stderr), found.message));
+  print_stderr(fmt::format("{} {}\n", paint("echelon: error:", Colour::red, stderr), found.message));
   if (json) {
     Json error = {{"kind", found.kind}, {"message", found.message}, {"exit_code", int{found.code}}};
     error.update(found.facts);

@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
   throw WriteError(path, system_reason(error));
 }
 
-/// The file's status, links followed, or nothing if there is no such file.
+/// The status of a file, or of the file that a symbolic link leads to; nothing if there is none.
 std::optional<struct stat> status_of(const std::string& path) {
   struct stat status = {};
   if (::stat(path.c_str(), &status) != 0) return std::nullopt;
@@ -54,8 +54,7 @@ std::string resolved(const std::string& path) {
   return error ? target.string() : canonical.string();
 }
 
-/// What two names of one file have in common: device and inode, or for a file that does not exist yet the
-/// path with all links resolved.
+/// Equal for two names of one file: device and inode, or the resolved path of a file that does not exist yet.
 using FileIdentity = std::tuple<dev_t, ino_t, std::string>;
 
 std::optional<FileIdentity> identity(const struct stat& status) {

@@ -29,7 +29,7 @@ void check_plot_name(const OutputOption& output);
 /// The format that the name's ending selects; Matrix Market if it selects none.
 [[nodiscard]] FileFormat output_format(const std::string& path);
 
-/// The message of `error` without the place that it begins with.
+/// The message of `error` without the file, line and column at its beginning.
 [[nodiscard]] std::string reason_of(const ParseError& error);
 
 /// Calls `write` with the name of the file to write, which is a temporary one if `path` is "-": its content

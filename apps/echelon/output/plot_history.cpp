@@ -186,7 +186,7 @@ std::string history_svg(const SolveOutcome& outcome) {
     draw_curve(svg, axes, samples);
     draw_tolerance(svg, axes, tolerance);
   }
-  if (computed(report)) draw_end(svg, axes, iterations, report.relative_residual);
+  if (has_solution(report)) draw_end(svg, axes, iterations, report.relative_residual);
   return svg.finish();
 }
 

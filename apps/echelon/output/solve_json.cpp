@@ -11,7 +11,7 @@ namespace {
 
 /// Null if there is no x: the report's residuals are 0 then.
 Json if_computed(const Report& report, double figure) {
-  return computed(report) ? Json(figure) : Json(nullptr);
+  return has_solution(report) ? Json(figure) : Json(nullptr);
 }
 
 Json null_space_dimension(const SolveOutcome& outcome) {

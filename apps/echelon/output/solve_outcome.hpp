@@ -44,7 +44,7 @@ struct SolveOutcome {
 [[nodiscard]] std::string method_name(const std::string& description);
 
 /// Whether an x exists; without one the residual figures of the report mean nothing.
-[[nodiscard]] inline bool computed(const Report& report) {
+[[nodiscard]] inline bool has_solution(const Report& report) {
   return !report.columns.empty();
 }
 

@@ -19,7 +19,7 @@ std::string counted(std::int64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", grouped(count), noun, count == 1 ? "" : "s");
 }
 
-std::string status_words(const Report& report) {
+std::string status_text(const Report& report) {
   const std::string method = method_name(report.method);
   const std::string after =
       report.iterations == 0 ? "at the start" : "after " + counted(report.iterations, "iteration");
@@ -31,7 +31,7 @@ std::string status_words(const Report& report) {
     case Status::max_iterations:
       return fmt::format("{} reached its limit of {}", method, counted(report.iterations, "iteration"));
     case Status::stagnated:
-      return fmt::format("{} made no more progress {}", method, after);
+      return fmt::format("{} stagnated {}", method, after);
     case Status::diverged:
       return fmt::format("{} diverged {}", method, after);
     case Status::breakdown:
@@ -39,28 +39,28 @@ std::string status_words(const Report& report) {
     case Status::singular:
       return report.row ? "the matrix is singular" : "the matrix is singular to working precision";
     case Status::inconsistent:
-      return "no x satisfies the equations";
+      return "the system is inconsistent: no solution exists";
     case Status::underdetermined:
-      return "many x satisfy the equations";
+      return "the system is underdetermined: the solution is not unique";
     case Status::not_a_number:
-      return "NaN or Inf in A, in b or in the result";
+      return "NaN or infinity in A, b or x";
     case Status::not_spd:
-      return fmt::format("{} needs A and its preconditioner symmetric positive definite; one is not", method);
+      return fmt::format("{} needs symmetric positive definite A and preconditioner", method);
     case Status::out_of_memory:
       return fmt::format("{} ran out of memory", method);
     case Status::cancelled:
-      return fmt::format("{} was stopped {}", method, after);
+      return fmt::format("{} was cancelled {}", method, after);
   }
   return {};
 }
 
-std::string verdict(const Report& report) {
+std::string headline(const Report& report) {
   const std::string_view word = report.solved() ? "Solved:" : "Not solved:";
   const Colour colour = report.solved() ? Colour::green : Colour::red;
-  return fmt::format("{} {}\n", paint(word, colour, report_stream()), status_words(report));
+  return fmt::format("{} {}\n", paint(word, colour, report_stream()), status_text(report));
 }
 
-std::string matrix_words(const SolveOutcome& outcome) {
+std::string matrix_text(const SolveOutcome& outcome) {
   const FileInfo& file = outcome.file;
   const std::string size = fmt::format("{} x {}", grouped(file.rows), grouped(file.columns));
   if (!file.coordinate)
@@ -69,47 +69,47 @@ std::string matrix_words(const SolveOutcome& outcome) {
                      file.symmetry);
 }
 
-std::string right_hand_side_words(const RhsSource& source) {
+std::string right_hand_side_text(const RhsSource& source) {
   if (source.columns == 1) return source.description;
   return fmt::format("{}: {} columns; the figures are those of the worst", source.description,
                      grouped(source.columns));
 }
 
-std::string method_words(const Report& report) {
+std::string method_text(const Report& report) {
   return report.reason.empty() ? report.method : fmt::format("{}: {}", report.method, report.reason);
 }
 
-std::string attempt_words(const Attempt& attempt) {
+std::string attempt_text(const Attempt& attempt) {
   std::string text =
       fmt::format("{}: {} after {}", attempt.method, to_string(attempt.status), duration(attempt.seconds));
   if (!attempt.message.empty()) text += "; " + attempt.message;
   return text;
 }
 
-std::string residual_words(const Report& report) {
+std::string residual_text(const Report& report) {
   std::string measured = fmt::format("{:.2e}", report.relative_residual);
   if (report.tolerance <= 0) return measured;
-  // Report::tolerance bounds ||b - Ax||; what a person asked for is relative to ||b||.
+  // Report::tolerance bounds ||b - A x||; the printed tolerance is relative to ||b||.
   const double scale = report.residual_norm > 0 ? report.relative_residual / report.residual_norm : 0;
   if (scale <= 0) return measured;
-  return fmt::format("{} (asked for: {})", measured, short_number(report.tolerance * scale));
+  return fmt::format("{} (tolerance {})", measured, short_number(report.tolerance * scale));
 }
 
-std::string condition_words(double reciprocal, std::string_view precision) {
+std::string condition_text(double reciprocal, std::string_view precision) {
   if (!(reciprocal > 0)) return "infinite";
   const double digits = std::floor((precision == "float" ? 7.2 : 15.9) + std::log10(reciprocal));
   const std::string about = fmt::format("about {:.1e}", 1 / reciprocal);
-  if (digits < 1) return about + ": no digit of x need be correct";
-  return fmt::format("{}: expect {} correct digits in the largest entries of x", about, digits);
+  if (digits < 1) return about + ": possibly no correct digit in x";
+  return fmt::format("{}: expect {} correct digits in the largest elements of x", about, digits);
 }
 
-std::string output_words(const SolveOutcome& outcome) {
+std::string output_text(const SolveOutcome& outcome) {
   const std::string name = output_name(outcome.output);
   if (!outcome.output_written) return name + " not written: there is no x";
   return outcome.report.solved() ? name : name + ", the best x that was reached";
 }
 
-std::string time_words(const SolveOutcome& outcome) {
+std::string time_text(const SolveOutcome& outcome) {
   const Report& report = outcome.report;
   std::vector<std::string> parts = {"reading " + duration(outcome.read_seconds)};
   const auto add = [&](std::string_view name, double seconds) {
@@ -124,15 +124,15 @@ std::string time_words(const SolveOutcome& outcome) {
 
 void add_accuracy(std::vector<Row>& rows, const SolveOutcome& outcome) {
   const Report& report = outcome.report;
-  if (computed(report)) {
-    rows.emplace_back("relative residual", residual_words(report));
+  if (has_solution(report)) {
+    rows.emplace_back("relative residual", residual_text(report));
     rows.emplace_back("backward error", fmt::format("{:.2e}", report.backward_error));
   }
   if (outcome.distance_from_ones) {
     rows.emplace_back("max |x - 1|", fmt::format("{:.2e}", *outcome.distance_from_ones));
   }
   if (report.reciprocal_condition) {
-    rows.emplace_back("condition", condition_words(*report.reciprocal_condition, outcome.precision));
+    rows.emplace_back("condition", condition_text(*report.reciprocal_condition, outcome.precision));
   }
 }
 
@@ -142,20 +142,20 @@ std::string solve_text(const SolveOutcome& outcome) {
   const Report& report = outcome.report;
   std::vector<Row> rows;
   if (!report.message.empty()) rows.emplace_back("because", report.message);
-  rows.emplace_back("matrix", matrix_words(outcome));
-  rows.emplace_back("right-hand side", right_hand_side_words(outcome.right_hand_side));
-  for (const Attempt& attempt : report.attempts) rows.emplace_back("tried before", attempt_words(attempt));
-  rows.emplace_back("method", method_words(report));
+  rows.emplace_back("matrix", matrix_text(outcome));
+  rows.emplace_back("right-hand side", right_hand_side_text(outcome.right_hand_side));
+  for (const Attempt& attempt : report.attempts) rows.emplace_back("tried before", attempt_text(attempt));
+  rows.emplace_back("method", method_text(report));
   rows.emplace_back("device",
                     fmt::format("{} ({}), in {}", report.device.name(), outcome.hardware, outcome.precision));
   add_factor_precision(rows, report);
   add_accuracy(rows, outcome);
-  rows.emplace_back("time", time_words(outcome));
+  rows.emplace_back("time", time_text(outcome));
   rows.emplace_back("memory", fmt::format("{} for the solver, {} for the matrix", byte_count(report.bytes),
                                           byte_count(outcome.matrix_bytes)));
   for (const std::string& warning : report.warnings) rows.emplace_back("warning", warning);
-  if (!outcome.output.empty()) rows.emplace_back("solution", output_words(outcome));
-  return verdict(report) + aligned(rows);
+  if (!outcome.output.empty()) rows.emplace_back("solution", output_text(outcome));
+  return headline(report) + aligned(rows);
 }
 
 }  // namespace echelon::tool

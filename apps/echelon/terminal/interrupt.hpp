@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Ctrl-C during a solve.
+/// Cancellation of a solve by Ctrl-C.
 #pragma once
 
 #include <stop_token>
@@ -7,8 +7,8 @@
 
 namespace echelon::tool {
 
-/// While one exists, the first SIGINT or SIGTERM asks the token's holder to stop, and the second ends the
-/// process at once. At most one at a time.
+/// While an instance exists, the first SIGINT or SIGTERM requests a stop through the token, and the second
+/// ends the process at once. Only one instance may exist at a time.
 class Interrupt {
  public:
   explicit Interrupt(bool quiet);

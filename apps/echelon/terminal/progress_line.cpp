@@ -12,8 +12,8 @@ namespace echelon::tool {
 
 ProgressLine::ProgressLine(bool quiet) : enabled_(!quiet && is_terminal(stderr)) {}
 
-void ProgressLine::say(std::string_view what) {
-  if (enabled_) show(fmt::format("{} ...", what));
+void ProgressLine::announce(std::string_view activity) {
+  if (enabled_) show(fmt::format("{} ...", activity));
 }
 
 void ProgressLine::update(const Progress& progress) {
@@ -23,19 +23,19 @@ void ProgressLine::update(const Progress& progress) {
   last_shown_ = now;
   const std::string which =
       progress.right_hand_side > 0 ? fmt::format(", right-hand side {}", progress.right_hand_side + 1) : "";
-  show(fmt::format("{}{}: iteration {}, relative residual {:.2e} (goal {}), {}", progress.method, which,
+  show(fmt::format("{}{}: iteration {}, relative residual {:.2e} (tolerance {}), {}", progress.method, which,
                    grouped(progress.iteration), progress.relative_residual, short_number(progress.tolerance),
                    duration(now)));
 }
 
 void ProgressLine::clear() {
-  if (shown_) print_aside("\r\033[K");
+  if (shown_) print_stderr("\r\033[K");
   shown_ = false;
 }
 
 void ProgressLine::show(std::string_view line) {
-  // A line that wraps could not be taken back.
-  print_aside(fmt::format("\r\033[K{}", line.substr(0, terminal_width() - 1)));
+  // A longer line would wrap, and could not be erased.
+  print_stderr(fmt::format("\r\033[K{}", line.substr(0, terminal_width() - 1)));
   shown_ = true;
 }
 

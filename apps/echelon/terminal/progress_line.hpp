@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// One line on the terminal that tells how far the work is.
+/// Progress of the work, on one line of the terminal.
 #pragma once
 
 #include <echelon/solver.hpp>
@@ -21,7 +21,7 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
 };
 
-/// Silent unless stderr is a terminal. Rewrites its line at most ten times a second.
+/// Prints only if stderr is a terminal; rewrites the line at most ten times a second.
 class ProgressLine {
  public:
   explicit ProgressLine(bool quiet);
@@ -29,8 +29,8 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
   ~ProgressLine() { clear(); }
 
-  /// "reading A.mtx"
-  void say(std::string_view what);
+  /// Shows an activity, such as "reading A.mtx".
+  void announce(std::string_view activity);
   void update(const Progress& progress);
   void clear();
 

@@ -91,13 +91,13 @@ void print_report(std::string_view text) {
   print(text, report_stream());
 }
 
-void print_aside(std::string_view text) {
+void print_stderr(std::string_view text) {
   static_cast<void>(std::fwrite(text.data(), 1, text.size(), stderr));
   static_cast<void>(std::fflush(stderr));
 }
 
 void print_note(std::string_view text) {
-  print_aside(fmt::format("echelon: note: {}\n", text));
+  print_stderr(fmt::format("echelon: note: {}\n", text));
 }
 
 std::size_t terminal_width() {

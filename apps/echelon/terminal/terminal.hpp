@@ -43,7 +43,7 @@ void print_result(std::string_view text);
 /// Writes to report_stream(). Throws WriteError.
 void print_report(std::string_view text);
 /// Writes to stderr; failures are ignored.
-void print_aside(std::string_view text);
+void print_stderr(std::string_view text);
 void print_note(std::string_view text);
 /// The width of stderr's terminal in characters; 80 if unknown.
 [[nodiscard]] std::size_t terminal_width();

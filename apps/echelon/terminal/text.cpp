@@ -10,11 +10,6 @@
 
 namespace echelon::tool {
 
-namespace {
-
-constexpr std::size_t line_width = 100;
-
-/// `text` broken at blanks into lines of at most `width`, those after the first indented.
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
   std::string result;
   while (text.size() > width) {
@@ -26,8 +21,6 @@ std::string wrapped(std::string_view text, std::size_t width, std::size_t indent
   }
   return result.append(text);
 }
-
-}  // namespace
 
 std::string short_number(double value) {
   return fmt::format("{:.3g}", value);

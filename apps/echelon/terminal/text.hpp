@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,12 @@ namespace echelon::tool {
 [[nodiscard]] std::string byte_count(std::size_t bytes);
 /// "120 us", "12.3 ms", "3.45 s", "2 min 5 s".
 [[nodiscard]] std::string duration(double seconds);
+
+/// The width of help texts and reports, in characters.
+inline constexpr std::size_t line_width = 100;
+
+/// Breaks `text` at blanks into lines of at most `width` characters; lines after the first are indented.
+[[nodiscard]] std::string wrapped(std::string_view text, std::size_t width, std::size_t indent);
 
 /// A label and its text.
 using Row = std::pair<std::string, std::string>;
