@@ -39,9 +39,9 @@ std::string status_text(const Report& report) {
     case Status::singular:
       return report.row ? "the matrix is singular" : "the matrix is singular to working precision";
     case Status::inconsistent:
-      return "the system is inconsistent: no solution exists";
+      return "the system is inconsistent, no solution exists";
     case Status::underdetermined:
-      return "the system is underdetermined: the solution is not unique";
+      return "the system is underdetermined, the solution is not unique";
     case Status::not_a_number:
       return "NaN or infinity in A, b or x";
     case Status::not_spd:
