@@ -26,6 +26,7 @@ struct Outcome {
   std::optional<std::int64_t> row = {};
   std::optional<double> reciprocal_condition = {};
   std::optional<std::int64_t> rank = {};
+  std::vector<std::string> warnings = {};
 
   [[nodiscard]] bool ok() const { return status == Status::direct || status == Status::converged; }
 };

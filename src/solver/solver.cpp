@@ -94,6 +94,7 @@ Report report_of(const SolverImplementation<T>& implementation, const Outcome& o
   report.row = outcome.row;
   report.reciprocal_condition = outcome.reciprocal_condition;
   report.rank = outcome.rank;
+  report.warnings = outcome.warnings;
   // A NaN in A is found before the implementation sees A: what that knows is of the matrix before.
   if (outcome.status != Status::not_a_number) report.factor_precision = implementation.factor_precision();
   report.method = implementation.name();

@@ -309,13 +309,15 @@ void check_inverses_of_types(const Device& device, std::int64_t n, const std::ve
     const Report report = invert_on(device, x, {.tolerance = 0});
     ASSERT_TRUE(report.solved() || (type == 9 && !report.column)) << report.message;
     EXPECT_LT(inverse_ratio(x, a), passing);
-    // The other side can be worse by the condition number, and the report is about the worse side.
+    // The other side can be worse by the condition number.
     const double right = inverse_ratio(a, x);
     if (type < 8 || type > 9) {
       EXPECT_LT(right, passing);
     }
     if (report.solved() && n > 0) {
-      EXPECT_LT(right * unit<T>, 10 * (std::is_same_v<T, double> ? 1e-10 : 1e-4));
+      const double explained = unit<T> * static_cast<double>(n) / *report.reciprocal_condition;
+      EXPECT_LT(right * unit<T>, 10 * std::max(std::is_same_v<T, double> ? 1e-10 : 1e-4, explained));
+      EXPECT_LT(report.backward_error, passing * unit<T> * static_cast<double>(n));
     }
     if (n > 0 && type < 10) {
       EXPECT_NEAR(*report.reciprocal_condition * norm_inf<T>(a.view()) * norm_inf<T>(x.view()), 1, 1e-3);

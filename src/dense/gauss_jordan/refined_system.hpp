@@ -3,8 +3,8 @@
 /// asked for. N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., chapter 12.
 #pragma once
 
+#include "dense/gauss_jordan/contraction.hpp"
 #include "dense/gauss_jordan/system.hpp"
-#include "support/hash.hpp"
 
 #include <echelon/error.hpp>
 
@@ -86,29 +86,6 @@ struct AddScaledBack {
     const std::int64_t j = e / X.rows;
     const T scale = gauss_jordan_detail::balancing_scale<T>(largest[j].value);
     X.data[j * X.leading + i] += factor * (static_cast<T>(C.data[j * C.leading + i]) / scale);
-  }
-};
-
-/// Numbers in [-1, 1) that no structure of A is likely to know, as unknowns that were scaled back.
-template <class T>
-struct Scattered {
-  const float* scale;  // null: 1
-  T* v;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    const std::uint64_t bits = hash_bits(static_cast<std::uint64_t>(i) + golden_ratio_64);
-    const double number = static_cast<double>(bits >> 11U) * 0x1p-52 - 1;
-    v[i] = static_cast<T>(scale == nullptr ? number : number * static_cast<double>(scale[i]));
-  }
-};
-
-/// Their size as scaled unknowns.
-template <class T>
-struct ScaledMagnitude {
-  const float* scale;  // null: 1
-  const T* v;
-  ECHELON_ANYWHERE Largest operator()(std::int64_t i) const {
-    const double magnitude = std::fabs(static_cast<double>(v[i]));
-    return {scale == nullptr ? magnitude : magnitude / static_cast<double>(scale[i])};
   }
 };
 
@@ -272,32 +249,16 @@ class RefinedSystem {
     backend.for_each(elements, AddScaledBack<T>{correction, space.largest.data(), factor, X});
   }
 
-  /// Each step of refinement multiplies the error by I - C A, with C the lower precision's inverse. A random
-  /// vector must shrink under it, until a millionth is left. Its part in the null space of a singular A would
-  /// not shrink at all.
   std::string why_no_contraction(const MatrixRef<T>& A) const {
-    constexpr double small = 1e-6;
-    const std::int64_t n = A.rows();
-    if (n == 0) return {};
     const std::unique_ptr<Space> space = make_space(1, &backend());
-    T* const v = space->candidate.data();
-    T* const product = space->next.data();
-    const float* const scale = low_->column_scale();
-    backend().for_each(n, refined_detail::Scattered<T>{scale, v});
-    double before = 1;
-    while (before > small) {
-      multiply<T>(backend(), T{1}, A, v, T{0}, product);
+    const auto subtract = [&](const T*, T*) {
       add_correction(*space, T{-1}, space->next.view(), space->candidate.view());
-      backend().reduce(n, refined_detail::ScaledMagnitude<T>{scale, v},
-                       Store<Largest>{space->largest.data()});
-      const double after = backend().read(space->largest.data()).value;
-      if (!(after <= before / 2)) {
-        return "an error of size 1 is left with size " + short_number(after / before) +
-               " by a step of refinement";
-      }
-      before = after;
-    }
-    return {};
+    };
+    const std::optional<double> factor =
+        find_no_contraction(backend(), A, low_->column_scale(), space->candidate.data(), space->next.data(),
+                            space->largest.data(), subtract);
+    if (!factor) return {};
+    return "an error of size 1 is left with size " + short_number(*factor) + " by a step of refinement";
   }
 
   refined_detail::Norms norms(Space& space, const T* r, const T* x) const {

@@ -194,7 +194,7 @@ GeneralSolution<T> solve_in_working_precision(BackendSpace<B, T>& own, const Gau
   const Stopwatch stopwatch;
   GeneralSolution<T> solution;
   EliminatedSystem<B, T> system(own.tools, options);
-  const Outcome outcome = system.eliminate(to_dense(A), options.equilibrate);
+  const Outcome outcome = system.eliminate_for_solving(A);
   solution.report = new_report(own.device, outcome);
   solution.report.setup_seconds = stopwatch.seconds();
   if (!outcome.ok()) {
@@ -315,7 +315,7 @@ class GaussJordanImplementation final : public SolverImplementation<T> {
   }
 
   Outcome eliminate() const {
-    Outcome outcome = system_.eliminate(to_dense(A_), options_.equilibrate);
+    Outcome outcome = system_.eliminate_for_solving(A_);
     if (!outcome.ok()) return outcome;
     eliminated_ = true;
     if (system_.rank() == A_.columns()) {
@@ -325,6 +325,7 @@ class GaussJordanImplementation final : public SolverImplementation<T> {
       outcome = {square ? Status::singular : Status::underdetermined, system_.rank_words()};
     }
     outcome.rank = system_.rank();
+    if (outcome.ok() && system_.facts().doubtful) outcome.warnings.push_back(system_.rank_words());
     return outcome;
   }
 

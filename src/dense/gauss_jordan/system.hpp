@@ -3,11 +3,13 @@
 #pragma once
 
 #include "backend/store.hpp"
+#include "dense/gauss_jordan/contraction.hpp"
 #include "dense/panels/elimination.hpp"
 #include "linalg/condition.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/implementation.hpp"
 
+#include <echelon/error.hpp>
 #include <echelon/gauss_jordan.hpp>
 
 #include <algorithm>
@@ -292,6 +294,26 @@ class EliminatedSystem {
   EliminatedSystem(const EliminatedSystem&) = delete;
   EliminatedSystem& operator=(const EliminatedSystem&) = delete;
 
+  /// Eliminates a copy of A for solving. Not ok when A is not finite, or the elimination overflowed; a rank
+  /// that is not full is no failure.
+  ///
+  /// The default tolerance is meant for deciding a rank, and ||A||_inf is about sqrt(n) times ||A||_2 for a
+  /// dense A: a random matrix of floats loses a column from n = 2000 on although its condition number leaves
+  /// digits. So when columns of a square A are rejected, A is eliminated again with the tolerance eps, and
+  /// regarded as regular if its reciprocal condition number is at least eps, as `judge_condition` has it, and
+  /// errors contract under refinement. For a singular A they do not, whatever rounding made of its pivots: a
+  /// vector of the null space is left as it is.
+  Outcome eliminate_for_solving(const MatrixRef<T>& A) {
+    Outcome outcome = eliminate(to_dense(A), options_.equilibrate);
+    if (outcome.ok() && is_regularity_possible()) {
+      try {
+        retry_as_regular(A);
+      } catch (const OutOfMemory&) {  // what the first elimination found stands
+      }
+    }
+    return outcome;
+  }
+
   /// Not ok when A is not finite, or the elimination overflowed. A rank that is not full is no failure.
   Outcome eliminate(Dense<T> A, bool equilibrate) {
     elimination_.reset();
@@ -425,6 +447,52 @@ class EliminatedSystem {
     return options_.tolerance.value_or(default_tolerance<T>(rows(), columns()));
   }
 
+  static constexpr double unit_roundoff = static_cast<double>(std::numeric_limits<T>::epsilon());
+
+  /// Whether A may be regular although columns were rejected. The size of a rejected pivot bounds the
+  /// distance to a singular matrix from above: below eps ||A||_inf it settles the matter.
+  [[nodiscard]] bool is_regularity_possible() const {
+    return !options_.tolerance && rows() == columns() && rank() < columns() &&
+           elimination_->state().largest_rejected > unit_roundoff * norm_;
+  }
+
+  /// Replaces what was found by a full rank where the condition number and a contraction test allow it.
+  void retry_as_regular(const MatrixRef<T>& A) {
+    EliminatedSystem regular(tools_, options_);
+    regular.pivot_tolerance_ = unit_roundoff;
+    const Outcome outcome = regular.eliminate(to_dense(A), options_.equilibrate);
+    if (!outcome.ok() || regular.rank() < columns()) return;
+    if (!(regular.reciprocal_condition() >= unit_roundoff) || !regular.contracts(A)) return;
+    take(regular);
+  }
+
+  /// Whether refinement with this elimination reduces errors.
+  [[nodiscard]] bool contracts(const MatrixRef<T>& A) const {
+    const std::int64_t n = columns();
+    const std::unique_ptr<Space> space = make_space(1, &backend_);
+    const auto subtract = [&](T* product, T* v) {
+      backend_.for_each(n, gauss_jordan_detail::ScaleElements<T>{{product, n, 1, n, device_}, T{-1}});
+      add_solution(*space, {product, n, 1, n, device_}, {v, n, 1, n, device_});
+    };
+    return !find_no_contraction(backend_, A, pointer(column_scale_), space->candidate.data(),
+                                space->residual.data(), space->largest.data(), subtract);
+  }
+
+  void take(EliminatedSystem& other) {
+    matrix_ = std::move(other.matrix_);
+    row_sums_ = std::move(other.row_sums_);
+    row_scale_ = std::move(other.row_scale_);
+    column_scale_ = std::move(other.column_scale_);
+    exponent_ = other.exponent_;
+    given_norm_ = other.given_norm_;
+    norm_ = other.norm_;
+    scaled_distance_ = other.scaled_distance_;
+    elimination_ = std::move(other.elimination_);
+    facts_ = other.facts_;
+    row_permutation_ = std::move(other.row_permutation_);
+    exchanges_ = other.exchanges_;
+  }
+
   Outcome not_finite(const MatrixScan& found) {
     nonfinite_column_ = found.column;
     return {Status::not_a_number,
@@ -446,7 +514,8 @@ class EliminatedSystem {
     auto* const found = tools_.mailbox.template at<Findings>();
     Array<double> other_sums(device_, rows());
     const auto eliminate_scanned = [&](const MatrixScan* scanned) {
-      elimination_->reduce(scanned, relative_tolerance(), other_sums.data(), &found->after);
+      elimination_->reduce(scanned, pivot_tolerance_.value_or(relative_tolerance()), other_sums.data(),
+                           &found->after);
     };
     scan<T>(backend_, matrix_.view(), row_sums_.data(), &found->given);
     exponent_ = 0;
@@ -588,6 +657,7 @@ class EliminatedSystem {
   B& backend_;
   Device device_;
   GaussJordanOptions options_;
+  std::optional<double> pivot_tolerance_;  // in place of that by which the facts are judged
   Dense<T> matrix_;
   Array<double> row_sums_;
   Array<T> row_scale_, column_scale_;  // empty: not scaled

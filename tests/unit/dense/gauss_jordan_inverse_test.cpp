@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/gauss_jordan_cases.hpp"
+#include "support/test_data.hpp"
 
 #include <echelon/echelon.hpp>
 
 #include <gtest/gtest.h>
+#include <lapacke.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace echelon::test {
 namespace {
@@ -42,6 +48,51 @@ TYPED_TEST(GaussJordanInverseOf, InvertsWhereElementsGrowOrSaysThatItCannot) {
     EXPECT_LT(worst * unit<T>, sizeof(T) == 8 ? 1e-9 : 1e-3);
   }
   EXPECT_GE(inverted, 5);
+}
+
+/// max of |A X - I| and |X A - I| by rows, over ||A||_inf ||X||_inf; the smaller comes first.
+std::pair<double, double> inverse_residuals(const Dense<double>& a, const Dense<double>& x) {
+  const auto residual = [](const Dense<double>& p) {
+    Dense<double> difference = p;
+    for (std::int64_t i = 0; i < p.rows(); ++i) difference(i, i) -= 1;
+    return norm_inf<double>(DenseView<const double>(difference));
+  };
+  const double scale =
+      norm_inf<double>(DenseView<const double>(a)) * norm_inf<double>(DenseView<const double>(x));
+  const double right = residual(product(a, x)) / scale;
+  const double left = residual(product(x, a)) / scale;
+  return std::minmax(left, right);
+}
+
+/// LAPACK's getrf and getri are the oracle: one side has a residual of eps, the other one of up to eps times
+/// the condition number.
+void expect_inverse_as_good_as_lapacks(const Dense<double>& a) {
+  const auto n = static_cast<lapack_int>(a.rows());
+  Dense<double> lapack = a;
+  std::vector<lapack_int> pivots(static_cast<std::size_t>(n));
+  ASSERT_EQ(LAPACKE_dgetrf(LAPACK_COL_MAJOR, n, n, lapack.data(), n, pivots.data()), 0);
+  ASSERT_EQ(LAPACKE_dgetri(LAPACK_COL_MAJOR, n, lapack.data(), n, pivots.data()), 0);
+  Dense<double> x = a;
+  const Report report = GaussJordan<double>({}, {.tolerance = 0}).invert(x);
+  EXPECT_EQ(report.status, Status::direct) << report.message;
+  const double rounding = unit<double> * static_cast<double>(n);
+  EXPECT_LT(report.backward_error, rounding);
+  const auto [better, worse] = inverse_residuals(a, x);
+  const auto [lapack_better, lapack_worse] = inverse_residuals(a, lapack);
+  EXPECT_LT(better, std::max(10 * lapack_better, rounding));
+  EXPECT_LT(worse, std::max(30 * lapack_worse, rounding));
+}
+
+TEST(GaussJordanInverse, IllConditioned_IsAsGoodAsLapacks) {
+  for (const double condition : {1e6, 1e10, 1e12, 1e13}) {
+    SCOPED_TRACE(condition);
+    expect_inverse_as_good_as_lapacks(with_condition<double>(90, condition, 3));
+  }
+}
+
+TEST_F(RealMatrices, Plat362_InverseIsAsGoodAsLapacks) {
+  const Matrix<double> matrix = read_matrix<double>((real_matrices() / "banded" / "plat362.mtx.gz").string());
+  expect_inverse_as_good_as_lapacks(to_dense(MatrixRef<double>(matrix)));
 }
 
 TYPED_TEST(GaussJordanInverseOf, WorksInEveryLayoutAndInAWindow) {

@@ -79,6 +79,64 @@ TYPED_TEST(GaussJordanSolveOf, ScalesRowsAndColumnsThatDifferMuch) {
   EXPECT_LT(GaussJordan<T>({}, {.equilibrate = false}).solve(a, b).facts.rank, 33);
 }
 
+/// Matrices between the tolerance of the rank and the unit roundoff: rejected pivots do not make them
+/// singular.
+TYPED_TEST(GaussJordanSolveOf, ConditionBelowTolerance_IsSolvedAndDoubted) {
+  using T = TypeParam;
+  const std::int64_t n = 200;
+  int retried = 0;
+  for (const double inverse_condition : {100.0, 60.0, 40.0, 25.0, 15.0, 10.0, 6.0}) {
+    SCOPED_TRACE(inverse_condition);
+    const Dense<T> a = with_condition<T>(n, 1 / (inverse_condition * unit<T>), 4);
+    const Dense<T> exact = random_dense<T>(n, 2, 5);
+    const Dense<T> b = product(a, exact);
+    const GeneralSolution<T> solution = GaussJordan<T>().solve(a, b);
+    ASSERT_EQ(solution.report.status, Status::direct) << solution.report.message;
+    EXPECT_EQ(solution.facts.rank, n);
+    EXPECT_LT(scaled_residual<T>(a, solution.X, b), passing);
+    EXPECT_LT(largest_difference(solution.X, exact) * *solution.report.reciprocal_condition,
+              passing * unit<T> * largest_magnitude(exact));
+    const bool rejected = *solution.facts.smallest_accepted_pivot <= solution.facts.tolerance;
+    if (!rejected) continue;
+    ++retried;
+    EXPECT_TRUE(solution.facts.doubtful);
+    ASSERT_EQ(solution.report.warnings.size(), 1U);
+    EXPECT_NE(solution.report.warnings[0].find("doubtfully"), std::string::npos);
+    const auto [x, report] = solve(a, b, {.method = "gauss-jordan"});
+    EXPECT_EQ(report.status, Status::direct) << report.message;
+    EXPECT_EQ(report.rank, n);
+    EXPECT_EQ(report.warnings, solution.report.warnings);
+  }
+  EXPECT_GT(retried, 0);
+}
+
+/// Rounding leaves pivots above eps ||A||_inf in some of these.
+TYPED_TEST(GaussJordanSolveOf, SingularProducts_KeepTheirRank) {
+  using T = TypeParam;
+  for (const std::int64_t n : {2, 3, 4, 5, 10, 33, 150}) {
+    for (unsigned seed = 1; seed <= 10; ++seed) {
+      for (const std::int64_t rank : {n - 1, n / 2}) {
+        SCOPED_TRACE("n = " + std::to_string(n) + ", rank " + std::to_string(rank));
+        if (rank == 0) continue;
+        const Dense<T> a = product(random_dense<T>(n, rank, seed), random_dense<T>(rank, n, seed + 50));
+        const GeneralSolution<T> solution = GaussJordan<T>().solve(a, random_dense<T>(n, 1, 7));
+        EXPECT_LE(solution.facts.rank, rank);
+        EXPECT_FALSE(solution.report.solved());
+      }
+    }
+  }
+}
+
+TYPED_TEST(GaussJordanSolveOf, MagicSquare_IsSingular) {
+  using T = TypeParam;
+  Dense<T> a(Device(), 4, 4);
+  const std::vector<int> magic = {16, 5, 9, 4, 2, 11, 7, 14, 3, 10, 6, 15, 13, 8, 12, 1};
+  std::copy(magic.begin(), magic.end(), a.data());
+  const GeneralSolution<T> solution = GaussJordan<T>().solve(a, random_dense<T>(4, 1, 1));
+  EXPECT_EQ(solution.facts.rank, 3);
+  EXPECT_EQ(solution.report.status, Status::inconsistent);
+}
+
 template <class T>
 Solver<T> solver(const Device& device, const Options& options = {}) {
   return make_solver<T>("gauss-jordan", device, options);
