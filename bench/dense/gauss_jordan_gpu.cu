@@ -142,7 +142,7 @@ template <class T>
 struct SetIdentity {
   ec::DenseView<T> a;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    a.data[e] = e / a.rows == e % a.rows ? T{1} : T{0};
+    a.data()[e] = e / a.rows() == e % a.rows() ? T{1} : T{0};
   }
 };
 
@@ -410,7 +410,7 @@ template <class T>
 struct AddToDiagonal {
   ec::DenseView<T> a;
   T shift;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { a.data[i * a.leading + i] += shift; }
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { a.data()[i * a.leading() + i] += shift; }
 };
 
 template <class T>

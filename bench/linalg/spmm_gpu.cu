@@ -35,14 +35,14 @@ class CusparseProduct {
     const std::vector<std::int32_t> narrow(offsets.begin(), offsets.end());
     offsets_ = ec::Array<std::int32_t>(A.device(), std::span<const std::int32_t>(narrow));
     const cusparseOrder_t order =
-        X.layout == ec::Layout::column_major ? CUSPARSE_ORDER_COL : CUSPARSE_ORDER_ROW;
+        X.layout() == ec::Layout::column_major ? CUSPARSE_ORDER_COL : CUSPARSE_ORDER_ROW;
     ec::check(cusparseCreate(&handle_));
     ec::check(cusparseSetStream(handle_, ec::stream()));
     ec::check(cusparseCreateConstCsr(&matrix_, A.rows(), A.columns(), A.nonzeros(), offsets_.data(),
                                      A.column_indices().data(), A.values().data(), CUSPARSE_INDEX_32I,
                                      CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, type));
-    ec::check(cusparseCreateConstDnMat(&x_, X.rows, X.columns, X.leading, X.data, type, order));
-    ec::check(cusparseCreateDnMat(&y_, Y.rows, Y.columns, Y.leading, Y.data, type, order));
+    ec::check(cusparseCreateConstDnMat(&x_, X.rows(), X.columns(), X.leading(), X.data(), type, order));
+    ec::check(cusparseCreateDnMat(&y_, Y.rows(), Y.columns(), Y.leading(), Y.data(), type, order));
     std::size_t bytes = 0;
     ec::check(cusparseSpMM_bufferSize(handle_, plain, plain, &one_, matrix_, x_, &zero_, y_, type, algorithm_,
                                       &bytes));

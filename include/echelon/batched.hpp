@@ -10,31 +10,43 @@
 
 namespace echelon {
 
-/// `count` column-major matrices of one shape that somebody else owns. Element (i, j) of matrix b is at
-/// `data[b * stride + j * leading + i]`.
+/// `count` column-major matrices of one shape that somebody else owns, and that must outlive the view.
+/// Element (i, j) of matrix b is at `data()[b * stride() + j * leading() + i]`.
 template <class T>
-struct DenseBatch {
-  T* data = nullptr;
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  std::int64_t count = 0;
-  std::int64_t leading = 0;
-  std::int64_t stride = 0;
-  Device device;
-
+class DenseBatch {
+ public:
   DenseBatch() = default;
-  DenseBatch(T* data_, std::int64_t rows_, std::int64_t columns_, std::int64_t count_, std::int64_t leading_,
-             std::int64_t stride_, const Device& device_)
-      : data(data_),
-        rows(rows_),
-        columns(columns_),
-        count(count_),
-        leading(leading_),
-        stride(stride_),
-        device(device_) {}
+  DenseBatch(T* data, std::int64_t rows, std::int64_t columns, std::int64_t count, std::int64_t leading,
+             std::int64_t stride, const Device& device)
+      : data_(data),
+        rows_(rows),
+        columns_(columns),
+        count_(count),
+        leading_(leading),
+        stride_(stride),
+        device_(device) {}
   /// One matrix right after the other.
-  DenseBatch(T* data_, std::int64_t rows_, std::int64_t columns_, std::int64_t count_, const Device& device_)
-      : DenseBatch(data_, rows_, columns_, count_, rows_, rows_ * columns_, device_) {}
+  DenseBatch(T* data, std::int64_t rows, std::int64_t columns, std::int64_t count, const Device& device)
+      : DenseBatch(data, rows, columns, count, rows, rows * columns, device) {}
+
+  [[nodiscard]] T* data() const { return data_; }
+  [[nodiscard]] std::int64_t rows() const { return rows_; }
+  [[nodiscard]] std::int64_t columns() const { return columns_; }
+  [[nodiscard]] std::int64_t count() const { return count_; }
+  /// Elements from one column of a matrix to the next.
+  [[nodiscard]] std::int64_t leading() const { return leading_; }
+  /// Elements from one matrix to the next.
+  [[nodiscard]] std::int64_t stride() const { return stride_; }
+  [[nodiscard]] const Device& device() const { return device_; }
+
+ private:
+  T* data_ = nullptr;
+  std::int64_t rows_ = 0;
+  std::int64_t columns_ = 0;
+  std::int64_t count_ = 0;
+  std::int64_t leading_ = 0;
+  std::int64_t stride_ = 0;
+  Device device_;
 };
 
 struct BatchOptions {

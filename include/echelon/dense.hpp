@@ -2,6 +2,7 @@
 /// Dense matrices and views of them.
 #pragma once
 
+#include <echelon/annotate.hpp>
 #include <echelon/array.hpp>
 
 #include <cstdint>
@@ -14,24 +15,18 @@ namespace echelon {
 
 enum class Layout { column_major, row_major };
 
-/// A window on rows-by-columns elements that somebody else owns. Element (i, j) is at
-/// `data[i + j * leading]` (column-major) or `data[i * leading + j]` (row-major).
-/// `T` is const for a view that only reads.
+/// A view of rows-by-columns elements that somebody else owns, and that must outlive it. Element (i, j) is at
+/// `data()[i + j * leading()]` (column-major) or `data()[i * leading() + j]` (row-major).
+/// `T` is const for a view that only reads. Copying copies the view, not the elements.
 template <class T>
-struct DenseView {
+class DenseView {
+ public:
   using Value = std::remove_const_t<T>;
 
-  T* data = nullptr;
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
-  std::int64_t leading = 0;
-  Device device;
-  Layout layout = Layout::column_major;
-
   DenseView() = default;
-  DenseView(T* data_, std::int64_t rows_, std::int64_t columns_, std::int64_t leading_, Device device_ = {},
-            Layout layout_ = Layout::column_major)
-      : data(data_), rows(rows_), columns(columns_), leading(leading_), device(device_), layout(layout_) {}
+  DenseView(T* data, std::int64_t rows, std::int64_t columns, std::int64_t leading, const Device& device = {},
+            Layout layout = Layout::column_major)
+      : data_(data), rows_(rows), columns_(columns), leading_(leading), device_(device), layout_(layout) {}
   /// A host vector as one column.
   DenseView(std::span<T> host)  // NOLINT(google-explicit-constructor)
       : DenseView(host.data(), static_cast<std::int64_t>(host.size()), 1,
@@ -43,14 +38,31 @@ struct DenseView {
   template <class U>
   requires(std::is_const_v<T>&& std::is_same_v<U, Value>)
       DenseView(const DenseView<U>& other)  // NOLINT(google-explicit-constructor)
-      : DenseView(other.data, other.rows, other.columns, other.leading, other.device, other.layout) {}
+      : DenseView(other.data(), other.rows(), other.columns(), other.leading(), other.device(),
+                  other.layout()) {}
+
+  [[nodiscard]] ECHELON_ANYWHERE T* data() const { return data_; }
+  [[nodiscard]] ECHELON_ANYWHERE std::int64_t rows() const { return rows_; }
+  [[nodiscard]] ECHELON_ANYWHERE std::int64_t columns() const { return columns_; }
+  /// Elements from one column to the next (column-major), or from one row to the next (row-major).
+  [[nodiscard]] ECHELON_ANYWHERE std::int64_t leading() const { return leading_; }
+  [[nodiscard]] ECHELON_ANYWHERE const Device& device() const { return device_; }
+  [[nodiscard]] ECHELON_ANYWHERE Layout layout() const { return layout_; }
 
   /// Host views only; not checked.
   [[nodiscard]] T& operator()(std::int64_t i, std::int64_t j) const {
-    return layout == Layout::column_major ? data[i + j * leading] : data[i * leading + j];
+    return layout_ == Layout::column_major ? data_[i + j * leading_] : data_[i * leading_ + j];
   }
   /// Column j of a column-major view; without rows there may be no memory to point into.
-  [[nodiscard]] T* column(std::int64_t j) const { return rows == 0 ? data : data + j * leading; }
+  [[nodiscard]] T* column(std::int64_t j) const { return rows_ == 0 ? data_ : data_ + j * leading_; }
+
+ private:
+  T* data_ = nullptr;
+  std::int64_t rows_ = 0;
+  std::int64_t columns_ = 0;
+  std::int64_t leading_ = 0;
+  Device device_;
+  Layout layout_ = Layout::column_major;
 };
 
 /// Owns a rows-by-columns matrix, column-major with `leading() == max(rows, 1)`, in a device's memory;

@@ -25,8 +25,8 @@ namespace echelon {
 /// The transpose, seen through the same memory: rows become columns, and column-major becomes row-major.
 template <class T>
 [[nodiscard]] DenseView<T> transposed(const DenseView<T>& view) {
-  const Layout other = view.layout == Layout::column_major ? Layout::row_major : Layout::column_major;
-  return {view.data, view.columns, view.rows, view.leading, view.device, other};
+  const Layout other = view.layout() == Layout::column_major ? Layout::row_major : Layout::column_major;
+  return {view.data(), view.columns(), view.rows(), view.leading(), view.device(), other};
 }
 
 /// Y = alpha A X + beta Y for a sparse or a dense A. Y overlaps neither X nor a dense A.
@@ -63,7 +63,7 @@ template <class T>
 void gemm(Context& context, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C);
 template <class T>
 void gemm(T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C) {
-  Context context(A.device);
+  Context context(A.device());
   gemm<T>(context, alpha, A, B, beta, C);
 }
 
@@ -73,7 +73,7 @@ template <class T>
 void add(Context& context, T alpha, DenseView<const T> A, T beta, DenseView<const T> B, DenseView<T> C);
 template <class T>
 void add(T alpha, DenseView<const T> A, T beta, DenseView<const T> B, DenseView<T> C) {
-  Context context(A.device);
+  Context context(A.device());
   add<T>(context, alpha, A, beta, B, C);
 }
 
@@ -119,7 +119,7 @@ template <class T>
 [[nodiscard]] double dot(Context& context, DenseView<const T> x, DenseView<const T> y);
 template <class T>
 [[nodiscard]] double dot(DenseView<const T> x, DenseView<const T> y) {
-  Context context(x.device);
+  Context context(x.device());
   return dot<T>(context, x, y);
 }
 /// x_0 + x_1 + ...
@@ -129,7 +129,7 @@ template <class T>
 [[nodiscard]] double sum(Context& context, DenseView<const T> x);
 template <class T>
 [[nodiscard]] double sum(DenseView<const T> x) {
-  Context context(x.device);
+  Context context(x.device());
   return sum<T>(context, x);
 }
 /// |x_0| + |x_1| + ...
@@ -139,7 +139,7 @@ template <class T>
 [[nodiscard]] double norm1(Context& context, DenseView<const T> x);
 template <class T>
 [[nodiscard]] double norm1(DenseView<const T> x) {
-  Context context(x.device);
+  Context context(x.device());
   return norm1<T>(context, x);
 }
 /// sqrt(x_0^2 + x_1^2 + ...), with neither overflow nor underflow on the way: large and small numbers are
@@ -150,7 +150,7 @@ template <class T>
 [[nodiscard]] double norm2(Context& context, DenseView<const T> x);
 template <class T>
 [[nodiscard]] double norm2(DenseView<const T> x) {
-  Context context(x.device);
+  Context context(x.device());
   return norm2<T>(context, x);
 }
 /// max |x_i|; NaN if there is one.

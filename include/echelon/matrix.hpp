@@ -36,13 +36,13 @@ class MatrixRef {
   [[nodiscard]] const DenseView<const T>& dense() const { return dense_; }
   [[nodiscard]] bool is_sparse() const { return csr_ != nullptr; }
 
-  [[nodiscard]] std::int64_t rows() const { return csr_ != nullptr ? csr_->rows() : dense_.rows; }
-  [[nodiscard]] std::int64_t columns() const { return csr_ != nullptr ? csr_->columns() : dense_.columns; }
+  [[nodiscard]] std::int64_t rows() const { return csr_ != nullptr ? csr_->rows() : dense_.rows(); }
+  [[nodiscard]] std::int64_t columns() const { return csr_ != nullptr ? csr_->columns() : dense_.columns(); }
   /// Stored elements: all of them for a dense matrix.
   [[nodiscard]] std::int64_t nonzeros() const {
-    return csr_ != nullptr ? csr_->nonzeros() : dense_.rows * dense_.columns;
+    return csr_ != nullptr ? csr_->nonzeros() : dense_.rows() * dense_.columns();
   }
-  [[nodiscard]] const Device& device() const { return csr_ != nullptr ? csr_->device() : dense_.device; }
+  [[nodiscard]] const Device& device() const { return csr_ != nullptr ? csr_->device() : dense_.device(); }
 
  private:
   const Csr<T>* csr_ = nullptr;

@@ -3,8 +3,7 @@
 /// written once and instantiated for the host by x.cpp and for CUDA by x.cu, which includes it.
 #pragma once
 
-#include "support/annotate.hpp"
-
+#include <echelon/annotate.hpp>
 #include <echelon/device.hpp>
 
 #include <concepts>

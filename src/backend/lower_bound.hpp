@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "support/annotate.hpp"
+#include <echelon/annotate.hpp>
 
 #include <cstdint>
 

@@ -351,7 +351,7 @@ class IncompleteLu final : public SolverImplementation<T> {
   /// One application to each column; the audit tells how far that is from a solution.
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
              std::vector<Job>&) const override {
-    for (std::int64_t j = 0; j < right.columns; ++j) apply(workspace, right.column(j), left.column(j));
+    for (std::int64_t j = 0; j < right.columns(); ++j) apply(workspace, right.column(j), left.column(j));
   }
 
   void apply(Workspace& workspace, const T* r, T* z) const override {

@@ -19,9 +19,9 @@ class HostMatrix {
       csr_ = &csr_copy_.emplace(csr_->to(Device()));
     } else {
       dense_copy_ = Array<T>(Device(), extent(dense_));
-      memory_detail::copy(Device(), dense_copy_.data(), dense_.device, dense_.data, dense_copy_.bytes());
-      dense_.data = dense_copy_.data();
-      dense_.device = Device();
+      memory_detail::copy(Device(), dense_copy_.data(), dense_.device(), dense_.data(), dense_copy_.bytes());
+      dense_ = DenseView<const T>(dense_copy_.data(), dense_.rows(), dense_.columns(), dense_.leading(),
+                                  Device(), dense_.layout());
     }
   }
   HostMatrix(const HostMatrix&) = delete;
@@ -35,10 +35,10 @@ class HostMatrix {
  private:
   /// Elements from the first of the view to its last, with whatever lies between.
   static std::int64_t extent(const DenseView<const T>& view) {
-    const bool by_column = view.layout == Layout::column_major;
-    const std::int64_t lines = by_column ? view.columns : view.rows;
-    const std::int64_t length = by_column ? view.rows : view.columns;
-    return lines == 0 || length == 0 ? 0 : (lines - 1) * view.leading + length;
+    const bool by_column = view.layout() == Layout::column_major;
+    const std::int64_t lines = by_column ? view.columns() : view.rows();
+    const std::int64_t length = by_column ? view.rows() : view.columns();
+    return lines == 0 || length == 0 ? 0 : (lines - 1) * view.leading() + length;
   }
 
   const Csr<T>* csr_;

@@ -38,10 +38,10 @@ void write_entries(io::TextSink& sink, const Csr<T>& matrix) {
 template <class T>
 void write_entries(io::TextSink& sink, const DenseView<const T>& matrix) {
   io::TextWriter text(sink);
-  text.number(matrix.rows).space().number(matrix.columns).end_line();
-  const std::int64_t columns = matrix.rows > 0 ? matrix.columns : 0;
+  text.number(matrix.rows()).space().number(matrix.columns()).end_line();
+  const std::int64_t columns = matrix.rows() > 0 ? matrix.columns() : 0;
   for (std::int64_t j = 0; j < columns; ++j) {
-    for (std::int64_t i = 0; i < matrix.rows; ++i) text.number(matrix(i, j)).end_line();
+    for (std::int64_t i = 0; i < matrix.rows(); ++i) text.number(matrix(i, j)).end_line();
   }
   text.flush();
 }

@@ -257,10 +257,10 @@ template <class T>
 std::string header_text(const DenseView<const T>& matrix) {
   constexpr std::size_t fixed = 10;  // magic, version, length
   constexpr std::size_t alignment = 64;
-  const std::string shape = matrix.columns == 1 ? fmt::format("({},)", matrix.rows)
-                                                : fmt::format("({}, {})", matrix.rows, matrix.columns);
+  const std::string shape = matrix.columns() == 1 ? fmt::format("({},)", matrix.rows())
+                                                  : fmt::format("({}, {})", matrix.rows(), matrix.columns());
   std::string text = fmt::format("{{'descr': '<f{}', 'fortran_order': {}, 'shape': {}, }}", sizeof(T),
-                                 matrix.columns == 1 ? "False" : "True", shape);
+                                 matrix.columns() == 1 ? "False" : "True", shape);
   text.append((alignment - (fixed + text.size() + 1) % alignment) % alignment, ' ');
   text += '\n';
   const std::string length = {static_cast<char>(text.size() % 256), static_cast<char>(text.size() / 256)};
@@ -283,10 +283,10 @@ void write_npy_sink(TextSink& sink, DenseView<const T> matrix) {
   const HostMatrix<T> host{MatrixRef<T>(matrix)};
   const DenseView<const T>& view = host.dense();
   sink.write(header_text(view));
-  std::vector<T> column(static_cast<std::size_t>(view.rows));
-  const std::int64_t columns = view.rows > 0 ? view.columns : 0;
+  std::vector<T> column(static_cast<std::size_t>(view.rows()));
+  const std::int64_t columns = view.rows() > 0 ? view.columns() : 0;
   for (std::int64_t j = 0; j < columns; ++j) {
-    for (std::int64_t i = 0; i < view.rows; ++i) {
+    for (std::int64_t i = 0; i < view.rows(); ++i) {
       column[static_cast<std::size_t>(i)] = in_order(view(i, j), std::endian::little);
     }
     sink.write({reinterpret_cast<const char*>(column.data()), column.size() * sizeof(T)});

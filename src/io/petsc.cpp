@@ -280,18 +280,18 @@ void write_aij(BinaryWriter& writer, const Csr<T>& matrix) {
 
 template <class T>
 void write_dense(BinaryWriter& writer, const DenseView<const T>& matrix) {
-  if (matrix.columns == 1) {
+  if (matrix.columns() == 1) {
     writer.integer(vector_id);
-    writer.integer(matrix.rows);
+    writer.integer(matrix.rows());
   } else {
     writer.integer(matrix_id);
-    writer.integer(matrix.rows);
-    writer.integer(matrix.columns);
+    writer.integer(matrix.rows());
+    writer.integer(matrix.columns());
     writer.integer(dense_marker);
   }
-  const std::int64_t rows = matrix.columns > 0 ? matrix.rows : 0;
+  const std::int64_t rows = matrix.columns() > 0 ? matrix.rows() : 0;
   for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < matrix.columns; ++j) writer.scalar(matrix(i, j));
+    for (std::int64_t j = 0; j < matrix.columns(); ++j) writer.scalar(matrix(i, j));
   }
 }
 

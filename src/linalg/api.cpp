@@ -21,26 +21,26 @@ void check_context(const Context& context, const Device& device, const char* nam
 
 template <class T>
 void check_vectors(DenseView<const T> x, DenseView<const T> y) {
-  if (x.rows == y.rows && x.columns == 1 && y.columns == 1) return;
+  if (x.rows() == y.rows() && x.columns() == 1 && y.columns() == 1) return;
   throw DimensionMismatch(fmt::format("x is {} by {}, y is {} by {}: two vectors of one length are needed",
-                                      x.rows, x.columns, y.rows, y.columns));
+                                      x.rows(), x.columns(), y.rows(), y.columns()));
 }
 
 template <class T>
 void check_vector(DenseView<const T> x) {
-  if (x.columns == 1) return;
-  throw DimensionMismatch(fmt::format("x is {} by {}: a vector is needed", x.rows, x.columns));
+  if (x.columns() == 1) return;
+  throw DimensionMismatch(fmt::format("x is {} by {}: a vector is needed", x.rows(), x.columns()));
 }
 
 /// result = matrix * factor; each is named.
 template <class T>
 void check_product(const char* matrix, std::int64_t rows, std::int64_t columns, const char* factor,
                    DenseView<const T> X, const char* result, DenseView<const T> Y) {
-  if (columns == X.rows && rows == Y.rows && X.columns == Y.columns) return;
+  if (columns == X.rows() && rows == Y.rows() && X.columns() == Y.columns()) return;
   throw DimensionMismatch(
       fmt::format("{0} is {3} by {4}, {1} is {5} by {6}, {2} is {7} by {8}: {2} = {0} {1} "
                   "does not fit",
-                  matrix, factor, result, rows, columns, X.rows, X.columns, Y.rows, Y.columns));
+                  matrix, factor, result, rows, columns, X.rows(), X.columns(), Y.rows(), Y.columns()));
 }
 
 /// Along the layout's fast and slow directions.
@@ -51,10 +51,10 @@ struct Extent {
   std::int64_t major;
   std::int64_t leading;
   explicit Extent(const DenseView<const T>& view)
-      : begin(view.data),
-        minor(view.layout == Layout::column_major ? view.rows : view.columns),
-        major(view.layout == Layout::column_major ? view.columns : view.rows),
-        leading(view.leading) {}
+      : begin(view.data()),
+        minor(view.layout() == Layout::column_major ? view.rows() : view.columns()),
+        major(view.layout() == Layout::column_major ? view.columns() : view.rows()),
+        leading(view.leading()) {}
   [[nodiscard]] bool empty() const { return minor == 0 || major == 0; }
   [[nodiscard]] const T* end() const { return begin + (major - 1) * leading + minor; }
 };
@@ -82,24 +82,24 @@ void check_apart(DenseView<const T> operand, const char* name, DenseView<const T
 
 template <class T>
 bool same_view(const DenseView<const T>& a, const DenseView<const T>& b) {
-  return a.data == b.data && a.layout == b.layout && a.leading == b.leading;
+  return a.data() == b.data() && a.layout() == b.layout() && a.leading() == b.leading();
 }
 
 template <class T>
 void check_operand_of_sum(const Context& context, DenseView<const T> operand, const char* name,
                           DenseView<const T> C) {
-  if (operand.rows != C.rows || operand.columns != C.columns) {
+  if (operand.rows() != C.rows() || operand.columns() != C.columns()) {
     throw DimensionMismatch(fmt::format("{} is {} by {}, the result {} by {}: one shape is needed", name,
-                                        operand.rows, operand.columns, C.rows, C.columns));
+                                        operand.rows(), operand.columns(), C.rows(), C.columns()));
   }
-  check_context(context, operand.device, name);
+  check_context(context, operand.device(), name);
   if (!same_view(operand, C)) check_apart(operand, name, C, "the result");
 }
 
 template <class T>
 void reduce(Context& context, Reduction reduction, DenseView<const T> x, double* result) {
   check_vector(x);
-  check_context(context, x.device, "x");
+  check_context(context, x.device(), "x");
   on_target(context.device(), [&]<class Target>() { reduce_on<Target, T>(context, reduction, x, result); });
 }
 
@@ -118,8 +118,8 @@ double returned(Context& context, F&& f) {
 template <class T>
 void multiply(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T> Y) {
   check_product<T>("A", A.rows(), A.columns(), "X", X, "Y", Y);
-  check_same_memory(A.device(), "A", X.device, "X");
-  check_same_memory(A.device(), "A", Y.device, "Y");
+  check_same_memory(A.device(), "A", X.device(), "X");
+  check_same_memory(A.device(), "A", Y.device(), "Y");
   check_context(context, A.device(), "A");
   check_apart<T>(X, "X", Y, "Y");
   if (!A.is_sparse()) check_apart<T>(A.dense(), "A", Y, "Y");
@@ -138,8 +138,8 @@ void multiply_transposed(Context& context, T alpha, MatrixRef<T> A, DenseView<co
     return;
   }
   check_product<T>("A^T", A.columns(), A.rows(), "X", X, "Y", Y);
-  check_same_memory(A.device(), "A", X.device, "X");
-  check_same_memory(A.device(), "A", Y.device, "Y");
+  check_same_memory(A.device(), "A", X.device(), "X");
+  check_same_memory(A.device(), "A", Y.device(), "Y");
   check_context(context, A.device(), "A");
   check_apart<T>(X, "X", Y, "Y");
   if (alpha == T{0}) {
@@ -152,13 +152,13 @@ void multiply_transposed(Context& context, T alpha, MatrixRef<T> A, DenseView<co
 
 template <class T>
 void gemm(Context& context, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C) {
-  check_product<T>("A", A.rows, A.columns, "B", B, "C", C);
-  check_same_memory(A.device, "A", B.device, "B");
-  check_same_memory(A.device, "A", C.device, "C");
-  check_context(context, A.device, "A");
+  check_product<T>("A", A.rows(), A.columns(), "B", B, "C", C);
+  check_same_memory(A.device(), "A", B.device(), "B");
+  check_same_memory(A.device(), "A", C.device(), "C");
+  check_context(context, A.device(), "A");
   check_apart<T>(A, "A", C, "C");
   check_apart<T>(B, "B", C, "C");
-  if (alpha == T{0} || A.columns == 0) {
+  if (alpha == T{0} || A.columns() == 0) {
     scal<T>(context, beta, C);
     return;
   }
@@ -167,7 +167,7 @@ void gemm(Context& context, T alpha, DenseView<const T> A, DenseView<const T> B,
 
 template <class T>
 void add(Context& context, T alpha, DenseView<const T> A, T beta, DenseView<const T> B, DenseView<T> C) {
-  check_context(context, C.device, "the result");
+  check_context(context, C.device(), "the result");
   check_operand_of_sum<T>(context, A, "the first operand", C);
   check_operand_of_sum<T>(context, B, "the second operand", C);
   on_target(context.device(), [&]<class Target>() { add_on<Target, T>(context, alpha, A, beta, B, C); });
@@ -176,8 +176,8 @@ void add(Context& context, T alpha, DenseView<const T> A, T beta, DenseView<cons
 template <class T>
 void dot(Context& context, DenseView<const T> x, DenseView<const T> y, double* result) {
   check_vectors(x, y);
-  check_same_memory(x.device, "x", y.device, "y");
-  check_context(context, x.device, "x");
+  check_same_memory(x.device(), "x", y.device(), "y");
+  check_context(context, x.device(), "x");
   on_target(context.device(), [&]<class Target>() { dot_on<Target, T>(context, x, y, result); });
 }
 

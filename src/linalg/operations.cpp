@@ -13,7 +13,7 @@ namespace {
 
 template <class T>
 bool is_contiguous_vector(const DenseView<T>& x) {
-  return x.columns == 1 && (x.layout == Layout::column_major || x.leading == 1);
+  return x.columns() == 1 && (x.layout() == Layout::column_major || x.leading() == 1);
 }
 
 }  // namespace
@@ -24,7 +24,7 @@ void multiply_on(Context& context, T alpha, const MatrixRef<T>& A, DenseView<con
   on_backend(context.device(), [&]<class B>() {
     B& backend = state_of<B>(context).backend;
     if (is_contiguous_vector(X) && is_contiguous_vector(Y)) {
-      multiply(backend, alpha, A, X.data, beta, Y.data);
+      multiply(backend, alpha, A, X.data(), beta, Y.data());
     } else if (A.is_sparse()) {
       multiply_several(backend, alpha, *A.csr(), X, beta, Y);
     } else {

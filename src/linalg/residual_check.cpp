@@ -68,11 +68,11 @@ struct SummariseDenseRow {
   std::int64_t column_step;
   ECHELON_ANYWHERE RowSummary operator()(std::int64_t i) const {
     RowSummary summary;
-    for (std::int64_t j = 0; j < a.columns; ++j) {
-      const double value = static_cast<double>(a.data[i * row_step + j * column_step]);
+    for (std::int64_t j = 0; j < a.columns(); ++j) {
+      const double value = static_cast<double>(a.data()[i * row_step + j * column_step]);
       summary.sum.value += value < 0 ? -value : value;
       if (value - value != 0 && summary.nonfinite.value == FirstIndex::none) {
-        summary.nonfinite.value = i * a.columns + j;
+        summary.nonfinite.value = i * a.columns() + j;
       }
     }
     return summary;
@@ -93,10 +93,11 @@ class BackendAudit final : public Audit<T> {
                       store);
     } else {
       const DenseView<const T>& dense = A.dense();
-      const bool by_column = dense.layout == Layout::column_major;
+      const bool by_column = dense.layout() == Layout::column_major;
       backend_.reduce(
-          dense.rows,
-          SummariseDenseRow<T>{dense, by_column ? 1 : dense.leading, by_column ? dense.leading : 1}, store);
+          dense.rows(),
+          SummariseDenseRow<T>{dense, by_column ? 1 : dense.leading(), by_column ? dense.leading() : 1},
+          store);
     }
     const RowSummary summary = backend_.read(matrix_.data());
     MatrixFacts facts{summary.sum.value};

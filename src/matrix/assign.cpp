@@ -16,9 +16,10 @@ struct AssignElement {
     return layout == Layout::column_major ? i + j * leading : i * leading + j;
   }
   ECHELON_ANYWHERE void operator()(std::int64_t k) const {
-    const std::int64_t i = k % to.rows;
-    const std::int64_t j = k / to.rows;
-    to.data[place(i, j, to.leading, to.layout)] = from.data[place(i, j, from.leading, from.layout)];
+    const std::int64_t i = k % to.rows();
+    const std::int64_t j = k / to.rows();
+    to.data()[place(i, j, to.leading(), to.layout())] =
+        from.data()[place(i, j, from.leading(), from.layout())];
   }
 };
 
@@ -26,8 +27,8 @@ struct AssignElement {
 
 template <class Target, class T>
 void assign_on(DenseView<const T> from, DenseView<T> to) {
-  on_backend(to.device, [&]<class B>() {
-    B(to.device).for_each(to.rows * to.columns, AssignElement<T>{from, to});
+  on_backend(to.device(), [&]<class B>() {
+    B(to.device()).for_each(to.rows() * to.columns(), AssignElement<T>{from, to});
   });
 }
 

@@ -80,7 +80,7 @@ Array<V> copy_of(Backend& backend, const Array<V>& array) {
 
 template <class T>
 bool is_contiguous(const DenseView<const T>& a) {
-  return a.layout == Layout::column_major && (a.leading == a.rows || a.columns == 1);
+  return a.layout() == Layout::column_major && (a.leading() == a.rows() || a.columns() == 1);
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ Dense<T> to_dense_on(const MatrixRef<T>& matrix) {
     Dense<T> result(matrix.device(), matrix.rows(), matrix.columns());
     const std::int64_t size = result.rows() * result.columns();
     if (!matrix.is_sparse() && is_contiguous(matrix.dense())) {
-      backend.copy(size, matrix.dense().data, result.data());
+      backend.copy(size, matrix.dense().data(), result.data());
     } else {
       if (matrix.is_sparse()) backend.fill(size, T{0}, result.data());
       with_rows(matrix, [&]<class Rows>(const Rows& rows) {

@@ -26,14 +26,12 @@ class HostCopy {
  private:
   /// What lies between the lines is copied too, so that the GPU needs no memory for a compact copy.
   void copy_window(DenseView<const T> a) {
-    const bool by_column = a.layout == Layout::column_major;
-    const std::int64_t lines = by_column ? a.columns : a.rows;
-    const std::int64_t length = by_column ? a.rows : a.columns;
-    elements_ = Array<T>(Device(), lines > 0 && length > 0 ? (lines - 1) * a.leading + length : 0);
-    memory_detail::copy(Device(), elements_.data(), a.device, a.data, elements_.bytes());
-    a.data = elements_.data();
-    a.device = Device();
-    matrix_ = a;
+    const bool by_column = a.layout() == Layout::column_major;
+    const std::int64_t lines = by_column ? a.columns() : a.rows();
+    const std::int64_t length = by_column ? a.rows() : a.columns();
+    elements_ = Array<T>(Device(), lines > 0 && length > 0 ? (lines - 1) * a.leading() + length : 0);
+    memory_detail::copy(Device(), elements_.data(), a.device(), a.data(), elements_.bytes());
+    matrix_ = DenseView<const T>(elements_.data(), a.rows(), a.columns(), a.leading(), Device(), a.layout());
   }
 
   MatrixRef<T> matrix_;

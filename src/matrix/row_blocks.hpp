@@ -2,8 +2,7 @@
 /// Blocks of consecutive rows with about equally many nonzeros, for products on a GPU.
 #pragma once
 
-#include "support/annotate.hpp"
-
+#include <echelon/annotate.hpp>
 #include <echelon/csr.hpp>
 
 #include <cstdint>

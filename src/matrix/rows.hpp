@@ -4,8 +4,8 @@
 #pragma once
 
 #include "backend/lower_bound.hpp"
-#include "support/annotate.hpp"
 
+#include <echelon/annotate.hpp>
 #include <echelon/matrix.hpp>
 
 #include <cstdint>
@@ -21,10 +21,10 @@ struct DenseRows {
   std::int64_t column_step;
 
   explicit DenseRows(const DenseView<const T>& a)
-      : data(a.data),
-        columns(a.columns),
-        row_step(a.layout == Layout::column_major ? 1 : a.leading),
-        column_step(a.layout == Layout::column_major ? a.leading : 1) {}
+      : data(a.data()),
+        columns(a.columns()),
+        row_step(a.layout() == Layout::column_major ? 1 : a.leading()),
+        column_step(a.layout() == Layout::column_major ? a.leading() : 1) {}
 
   ECHELON_ANYWHERE std::int64_t begin(std::int64_t) const { return 0; }
   ECHELON_ANYWHERE std::int64_t end(std::int64_t) const { return columns; }

@@ -50,10 +50,10 @@ struct InvertDenseDiagonal : InvertDiagonal<T> {
   std::int64_t column_step;
   ECHELON_ANYWHERE FirstIndex operator()(std::int64_t i) const {
     double magnitudes = 0;
-    for (std::int64_t j = 0; this->l1 && j < a.columns; ++j) {
-      magnitudes += std::fabs(static_cast<double>(a.data[i * row_step + j * column_step]));
+    for (std::int64_t j = 0; this->l1 && j < a.columns(); ++j) {
+      magnitudes += std::fabs(static_cast<double>(a.data()[i * row_step + j * column_step]));
     }
-    return this->finish(i, static_cast<double>(a.data[i * (row_step + column_step)]), magnitudes);
+    return this->finish(i, static_cast<double>(a.data()[i * (row_step + column_step)]), magnitudes);
   }
 };
 
@@ -108,10 +108,10 @@ class JacobiIteration final : public IterativeMethod<B, T> {
                      store);
     } else {
       const DenseView<const T>& a = A.dense();
-      const bool by_column = a.layout == Layout::column_major;
-      backend.reduce(A.rows(),
-                     InvertDenseDiagonal<T>{invert, a, by_column ? 1 : a.leading, by_column ? a.leading : 1},
-                     store);
+      const bool by_column = a.layout() == Layout::column_major;
+      backend.reduce(
+          A.rows(),
+          InvertDenseDiagonal<T>{invert, a, by_column ? 1 : a.leading(), by_column ? a.leading() : 1}, store);
     }
     const FirstIndex row = backend.read(zero.data());
     if (row.value == FirstIndex::none) return {};

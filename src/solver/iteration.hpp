@@ -104,7 +104,7 @@ class IterativeMethod : public SolverImplementation<T> {
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
              std::vector<Job>& jobs) const override {
     auto& space = static_cast<Space&>(workspace);
-    for (std::int64_t j = 0; j < right.columns; ++j) {
+    for (std::int64_t j = 0; j < right.columns(); ++j) {
       run(space, right.column(j), left.column(j), jobs[static_cast<std::size_t>(j)]);
     }
   }

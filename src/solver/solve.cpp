@@ -22,7 +22,7 @@ class Problem {
 
   /// Returns the seconds that moving took.
   double move_to(const Device& device) {
-    if (same_memory(device, current_A_.device()) && same_memory(device, current_B_.device)) return 0;
+    if (same_memory(device, current_A_.device()) && same_memory(device, current_B_.device())) return 0;
     const Stopwatch stopwatch;
     current_A_ = A_;
     current_B_ = B_;
@@ -34,7 +34,7 @@ class Problem {
       }
       current_A_ = MatrixRef<T>(moved_A_);
     }
-    if (!same_memory(device, B_.device)) {
+    if (!same_memory(device, B_.device())) {
       moved_B_ = packed(B_).to(device);
       current_B_ = moved_B_;
     }
@@ -46,7 +46,7 @@ class Problem {
  private:
   /// The view's elements without gaps, on its own device.
   static Dense<T> packed(DenseView<const T> view) {
-    Dense<T> copy(view.device, view.rows, view.columns);
+    Dense<T> copy(view.device(), view.rows(), view.columns());
     assign<T>(view, copy);
     return copy;
   }
@@ -99,7 +99,7 @@ Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<
                      iterative ? with_stop(candidate.parameters, options) : candidate.parameters);
   const double transfer_seconds = problem.move_to(candidate.device);
   solver.setup(problem.matrix());
-  x = zeros<T>(candidate.device, problem.matrix().columns(), problem.right_hand_sides().columns);
+  x = zeros<T>(candidate.device, problem.matrix().columns(), problem.right_hand_sides().columns());
   Report report = solver.solve(problem.right_hand_sides(), x, control);
   report.method = solver.describe();
   report.reason = candidate.reason;
@@ -167,8 +167,8 @@ Solution<T> try_each(const std::vector<Candidate>& candidates, const SolveOption
 template <class T>
 Solution<T> solve(MatrixRef<T> A, DenseView<const T> B, const SolveOptions& options, const Control& control) {
   check_shape(A, options.method);
-  if (B.rows != A.rows()) {
-    throw DimensionMismatch(fmt::format("A is {} by {}, b has {} rows", A.rows(), A.columns(), B.rows));
+  if (B.rows() != A.rows()) {
+    throw DimensionMismatch(fmt::format("A is {} by {}, b has {} rows", A.rows(), A.columns(), B.rows()));
   }
   const Device home = A.device();
   Problem<T> problem(A, B);

@@ -204,8 +204,8 @@ namespace {
 template <class T>
 bool prepare(const Stop* stop, const Outcome& setup, DenseView<const T> B, const Control& control,
              Audit<T>& audit, std::vector<VectorFacts>& facts, std::vector<Job>& jobs, Report& report) {
-  for (std::int64_t j = 0; j < B.columns; ++j) {
-    const VectorFacts b = audit.vector(B.rows, B.column(j));
+  for (std::int64_t j = 0; j < B.columns(); ++j) {
+    const VectorFacts b = audit.vector(B.rows(), B.column(j));
     if (b.nonfinite) {
       report.status = Status::not_a_number;
       report.message =
@@ -243,7 +243,7 @@ void solve_columns(const SolverImplementation<T>& implementation, const SolverSt
   std::size_t worst = 0;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const auto number = static_cast<std::int64_t>(j);
-    const VectorFacts x = workspace.audit->vector(X.rows, X.column(number));
+    const VectorFacts x = workspace.audit->vector(X.rows(), X.column(number));
     const VectorFacts r = workspace.audit->residual(state.matrix, B.column(number), X.column(number),
                                                     workspace.residual.data());
     ColumnReport& column = report.columns.emplace_back();
@@ -275,14 +275,14 @@ Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& con
   if (!state.ready) throw Error("solve was called before setup (or factor)");
   const std::int64_t m = state.matrix.rows();
   const std::int64_t n = state.matrix.columns();
-  if (B.rows != m || X.rows != n || B.columns != X.columns) {
+  if (B.rows() != m || X.rows() != n || B.columns() != X.columns()) {
     throw DimensionMismatch(
         fmt::format("A is {} by {}, B is {} by {}, X is {} by {}: B needs {} rows, X {}, and both equally "
                     "many columns",
-                    m, n, B.rows, B.columns, X.rows, X.columns, m, n));
+                    m, n, B.rows(), B.columns(), X.rows(), X.columns(), m, n));
   }
-  check_same_memory(device(), "the solver", B.device, "B");
-  check_same_memory(device(), "the solver", X.device, "X");
+  check_same_memory(device(), "the solver", B.device(), "B");
+  check_same_memory(device(), "the solver", X.device(), "X");
 
   const Outcome& setup = state.setup;
   Report report = report_of(*implementation_, setup);
@@ -296,11 +296,11 @@ Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& con
   const Stopwatch stopwatch;
   const auto make = [&] { return std::make_unique<SolveWorkspace<T>>(*implementation_, m); };
   report.bytes += state.workspaces.with_workspace(make, [&](SolveWorkspace<T>& workspace) {
-    if (B.layout == Layout::column_major && X.layout == Layout::column_major) {
+    if (B.layout() == Layout::column_major && X.layout() == Layout::column_major) {
       solve_columns(*implementation_, state, workspace, B, X, control, report);
     } else {
-      Dense<T> b(device(), B.rows, B.columns);
-      Dense<T> x(device(), X.rows, X.columns);
+      Dense<T> b(device(), B.rows(), B.columns());
+      Dense<T> x(device(), X.rows(), X.columns());
       assign<T>(B, b);
       solve_columns<T>(*implementation_, state, workspace, b, x, control, report);
       if (!report.columns.empty()) assign<T>(x, X);

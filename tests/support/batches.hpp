@@ -149,7 +149,8 @@ void check_solutions(const Device& device, std::int64_t n, std::int64_t k, std::
   Array<T> b_there = Array<T>(Device(), std::span<const T>(bs.elements)).to(device);
   const DenseBatch<T> a = as.in(a_there);
   const std::vector<BatchOutcome> outcomes =
-      solve_batch<T>(DenseBatch<const T>(a.data, n, n, count, a.leading, a.stride, device), bs.in(b_there))
+      solve_batch<T>(DenseBatch<const T>(a.data(), n, n, count, a.leading(), a.stride(), device),
+                     bs.in(b_there))
           .to_vector();
   bs.elements = b_there.to_vector();
   EXPECT_EQ(bs.touched_gaps(), 0);

@@ -70,7 +70,7 @@ double scaled_residual(const Dense<T>& a, DenseView<const T> x, DenseView<const 
   }
   const long double norm = n > 0 ? *std::max_element(row_sums.begin(), row_sums.end()) : 0;
   long double worst = 0;
-  for (std::int64_t c = 0; c < x.columns; ++c) {
+  for (std::int64_t c = 0; c < x.columns(); ++c) {
     long double x_max = 0;
     long double b_max = 0;
     for (std::int64_t i = 0; i < n; ++i) {

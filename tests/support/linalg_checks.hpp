@@ -28,21 +28,20 @@ class Stored {
     const std::int64_t major = layout == Layout::column_major ? columns : rows;
     std::mt19937 random(seed);
     std::uniform_real_distribution<double> value(-1, 1);
-    image_.resize(static_cast<std::size_t>(std::max<std::int64_t>(major * view_.leading, 1)));
+    image_.resize(static_cast<std::size_t>(std::max<std::int64_t>(major * view_.leading(), 1)));
     for (T& element : image_) element = static_cast<T>(value(random));
     move();
   }
   [[nodiscard]] DenseView<T> view() {
-    view_.data = memory_.data();
-    return view_;
+    return {memory_.data(), view_.rows(), view_.columns(), view_.leading(), view_.device(), view_.layout()};
   }
   /// Of the image.
   T& operator()(std::int64_t i, std::int64_t j) {
-    const bool by_column = view_.layout == Layout::column_major;
-    return image_[static_cast<std::size_t>(by_column ? i + j * view_.leading : i * view_.leading + j)];
+    const bool by_column = view_.layout() == Layout::column_major;
+    return image_[static_cast<std::size_t>(by_column ? i + j * view_.leading() : i * view_.leading() + j)];
   }
   /// Brings the image to the device, and back.
-  void move() { memory_ = Array<T>(view_.device, std::span<const T>(image_)); }
+  void move() { memory_ = Array<T>(view_.device(), std::span<const T>(image_)); }
   void fetch() { image_ = memory_.to_vector(); }
   [[nodiscard]] const std::vector<T>& image() const { return image_; }
 

@@ -3,8 +3,8 @@
 
 #include "backend/cuda/check.cuh"
 #include "backend/cuda/warp.cuh"
-#include "support/annotate.hpp"
 
+#include <echelon/annotate.hpp>
 #include <echelon/array.hpp>
 #include <echelon/device.hpp>
 

@@ -15,20 +15,21 @@ namespace {
 
 template <class T>
 void check_layout(const DenseBatch<T>& A, const char* name) {
-  const bool fits = A.rows >= 0 && A.columns >= 0 && A.count >= 0 && A.leading >= A.rows &&
-                    (A.count < 2 || A.columns == 0 || A.stride >= A.leading * (A.columns - 1) + A.rows);
+  const bool fits =
+      A.rows() >= 0 && A.columns() >= 0 && A.count() >= 0 && A.leading() >= A.rows() &&
+      (A.count() < 2 || A.columns() == 0 || A.stride() >= A.leading() * (A.columns() - 1) + A.rows());
   if (fits) return;
   throw DimensionMismatch(
       fmt::format("the matrices of {}, {} by {}, overlap with leading dimension {} and stride {}", name,
-                  A.rows, A.columns, A.leading, A.stride));
+                  A.rows(), A.columns(), A.leading(), A.stride()));
 }
 
 template <class T>
 void check_square(const DenseBatch<T>& A) {
   check_layout(A, "A");
-  if (A.rows == A.columns) return;
+  if (A.rows() == A.columns()) return;
   throw DimensionMismatch(
-      fmt::format("the matrices of A are {} by {}: they have to be square", A.rows, A.columns));
+      fmt::format("the matrices of A are {} by {}: they have to be square", A.rows(), A.columns()));
 }
 
 template <class T>
@@ -48,9 +49,9 @@ double checked_tolerance(const BatchOptions& options, std::int64_t n) {
 template <class T>
 Array<BatchOutcome> invert_batch(const DenseBatch<T>& A, const BatchOptions& options) {
   check_square(A);
-  const double tolerance = checked_tolerance<T>(options, A.rows);
-  Array<BatchOutcome> outcomes(A.device, A.count);
-  on_target(A.device, [&]<class Target>() { invert_batch_on<Target, T>(A, tolerance, outcomes.data()); });
+  const double tolerance = checked_tolerance<T>(options, A.rows());
+  Array<BatchOutcome> outcomes(A.device(), A.count());
+  on_target(A.device(), [&]<class Target>() { invert_batch_on<Target, T>(A, tolerance, outcomes.data()); });
   return outcomes;
 }
 
@@ -59,14 +60,14 @@ Array<BatchOutcome> solve_batch(const DenseBatch<const T>& A, const DenseBatch<T
                                 const BatchOptions& options) {
   check_square(A);
   check_layout(B, "B");
-  const double tolerance = checked_tolerance<T>(options, A.rows);
-  if (A.rows != B.rows || A.count != B.count) {
+  const double tolerance = checked_tolerance<T>(options, A.rows());
+  if (A.rows() != B.rows() || A.count() != B.count()) {
     throw DimensionMismatch(fmt::format("A has {} matrices of {} rows and B {} of {}: they have to agree",
-                                        A.count, A.rows, B.count, B.rows));
+                                        A.count(), A.rows(), B.count(), B.rows()));
   }
-  check_same_memory(A.device, "A", B.device, "B");
-  Array<BatchOutcome> outcomes(A.device, A.count);
-  on_target(A.device, [&]<class Target>() {
+  check_same_memory(A.device(), "A", B.device(), "B");
+  Array<BatchOutcome> outcomes(A.device(), A.count());
+  on_target(A.device(), [&]<class Target>() {
     solve_batch_on<Target, T>(A, B, tolerance, options.refine, outcomes.data());
   });
   return outcomes;

@@ -4,8 +4,8 @@
 
 #include "backend/targets.hpp"
 #include "dense/panels/panel.hpp"
-#include "support/annotate.hpp"
 
+#include <echelon/annotate.hpp>
 #include <echelon/batched.hpp>
 
 namespace echelon {

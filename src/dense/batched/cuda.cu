@@ -45,16 +45,16 @@ void treat(const BatchJob<T>& job) {
 
 template <class Target, class T>
 void invert_batch_on(const DenseBatch<T>& A, double tolerance, BatchOutcome* outcomes) {
-  if (A.count == 0 || A.rows == 0) {
-    Cuda(A.device).fill(A.count, BatchOutcome{}, outcomes);
-  } else if (A.rows <= most_in_registers) {
-    const CurrentDevice current(A.device.id());
-    treat<Task::invert, T>({A.data, A.leading, A.stride, A.count, static_cast<int>(A.rows), tolerance,
-                            nullptr, 0, 0, 0, 0, outcomes});
+  if (A.count() == 0 || A.rows() == 0) {
+    Cuda(A.device()).fill(A.count(), BatchOutcome{}, outcomes);
+  } else if (A.rows() <= most_in_registers) {
+    const CurrentDevice current(A.device().id());
+    treat<Task::invert, T>({A.data(), A.leading(), A.stride(), A.count(), static_cast<int>(A.rows()),
+                            tolerance, nullptr, 0, 0, 0, 0, outcomes});
   } else {
-    OneByOne<Cuda, T> one(A.device, A.rows);
-    for (std::int64_t b = 0; b < A.count; ++b) {
-      one.backend().write(one.invert(matrix_of(A, b, A.device), tolerance), outcomes + b);
+    OneByOne<Cuda, T> one(A.device(), A.rows());
+    for (std::int64_t b = 0; b < A.count(); ++b) {
+      one.backend().write(one.invert(matrix_of(A, b, A.device()), tolerance), outcomes + b);
     }
   }
 }
@@ -62,17 +62,19 @@ void invert_batch_on(const DenseBatch<T>& A, double tolerance, BatchOutcome* out
 template <class Target, class T>
 void solve_batch_on(const DenseBatch<const T>& A, const DenseBatch<T>& B, double tolerance,
                     std::int64_t refine, BatchOutcome* outcomes) {
-  if (A.count == 0 || A.rows == 0) {
-    Cuda(A.device).fill(A.count, BatchOutcome{}, outcomes);
-  } else if (A.rows <= most_in_registers) {
-    const CurrentDevice current(A.device.id());
-    treat<Task::solve, T>({const_cast<T*>(A.data), A.leading, A.stride, A.count, static_cast<int>(A.rows),
-                           tolerance, B.data, B.leading, B.stride, B.columns, refine, outcomes});
+  if (A.count() == 0 || A.rows() == 0) {
+    Cuda(A.device()).fill(A.count(), BatchOutcome{}, outcomes);
+  } else if (A.rows() <= most_in_registers) {
+    const CurrentDevice current(A.device().id());
+    treat<Task::solve, T>({const_cast<T*>(A.data()), A.leading(), A.stride(), A.count(),
+                           static_cast<int>(A.rows()), tolerance, B.data(), B.leading(), B.stride(),
+                           B.columns(), refine, outcomes});
   } else {
-    OneByOne<Cuda, T> one(A.device, A.rows, B.columns);
-    for (std::int64_t b = 0; b < A.count; ++b) {
-      one.backend().write(one.solve(matrix_of(A, b, A.device), matrix_of(B, b, A.device), tolerance, refine),
-                          outcomes + b);
+    OneByOne<Cuda, T> one(A.device(), A.rows(), B.columns());
+    for (std::int64_t b = 0; b < A.count(); ++b) {
+      one.backend().write(
+          one.solve(matrix_of(A, b, A.device()), matrix_of(B, b, A.device()), tolerance, refine),
+          outcomes + b);
     }
   }
 }

@@ -35,7 +35,7 @@ void invert_batch_on(const DenseBatch<T>& A, double tolerance, BatchOutcome* out
   const auto invert = [&](OneByOne<Serial, T>& one, std::int64_t b) {
     outcomes[b] = one.invert(matrix_of(A, b, Device::serial()), tolerance);
   };
-  for_each_matrix<T>(A.device, A.count, invert, A.rows);
+  for_each_matrix<T>(A.device(), A.count(), invert, A.rows());
 }
 
 template <class Target, class T>
@@ -45,7 +45,7 @@ void solve_batch_on(const DenseBatch<const T>& A, const DenseBatch<T>& B, double
     outcomes[b] =
         one.solve(matrix_of(A, b, Device::serial()), matrix_of(B, b, Device::serial()), tolerance, refine);
   };
-  for_each_matrix<T>(A.device, A.count, solve, A.rows, B.columns);
+  for_each_matrix<T>(A.device(), A.count(), solve, A.rows(), B.columns());
 }
 
 template void invert_batch_on<HostTarget>(const DenseBatch<float>&, double, BatchOutcome*);

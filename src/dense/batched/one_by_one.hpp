@@ -12,13 +12,13 @@ namespace echelon {
 
 template <class T>
 DenseView<T> matrix_of(const DenseBatch<T>& batch, std::int64_t number, const Device& device) {
-  return {batch.data + number * batch.stride, batch.rows, batch.columns, batch.leading, device};
+  return {batch.data() + number * batch.stride(), batch.rows(), batch.columns(), batch.leading(), device};
 }
 
 template <class B, class T>
 void fill_with_nan(B& backend, DenseView<T> A) {
-  for (std::int64_t j = 0; j < A.columns; ++j) {
-    backend.fill(A.rows, std::numeric_limits<T>::quiet_NaN(), A.column(j));
+  for (std::int64_t j = 0; j < A.columns(); ++j) {
+    backend.fill(A.rows(), std::numeric_limits<T>::quiet_NaN(), A.column(j));
   }
 }
 
@@ -34,16 +34,16 @@ class OneByOne {
 
   BatchOutcome invert(DenseView<T> A, double tolerance) {
     const double norm = scan<T>(backend_, A, row_sums_.data()).norm_inf;
-    Elimination<B, T> elimination(tools_, A, panel_columns<T>(backend_, {}, A.rows, A.columns));
+    Elimination<B, T> elimination(tools_, A, panel_columns<T>(backend_, {}, A.rows(), A.columns()));
     elimination.invert(static_cast<T>(tolerance * norm));
     elimination.look();
     const EliminationState& state = elimination.state();
     bool finite = true;
-    if (state.overflow_column < 0 && state.rank == A.columns) {
+    if (state.overflow_column < 0 && state.rank == A.columns()) {
       put_back_columns(backend_, A, elimination.rows(), elimination.state_there());
       finite = scan<T>(backend_, A, row_sums_.data()).row < 0;
     }
-    const BatchOutcome outcome = batch_outcome(state, A.columns, elimination.first_without_pivot(), finite);
+    const BatchOutcome outcome = batch_outcome(state, A.columns(), elimination.first_without_pivot(), finite);
     if (outcome.status != Status::direct) fill_with_nan(backend_, A);
     return outcome;
   }
@@ -69,7 +69,7 @@ class OneByOne {
 
  private:
   void copy(DenseView<const T> from, DenseView<T> to) {
-    for (std::int64_t j = 0; j < to.columns; ++j) backend_.copy(to.rows, from.column(j), to.column(j));
+    for (std::int64_t j = 0; j < to.columns(); ++j) backend_.copy(to.rows(), from.column(j), to.column(j));
   }
 
   EliminationTools<B> tools_;

@@ -74,23 +74,23 @@ EchelonForm<T> GaussJordan<T>::reduce(MatrixRef<T> A) const {
 
 template <class T>
 GeneralSolution<T> GaussJordan<T>::solve(MatrixRef<T> A, DenseView<const T> B) const {
-  if (A.rows() != B.rows) {
+  if (A.rows() != B.rows()) {
     throw DimensionMismatch(fmt::format("A is {} by {} and B {} by {}: they need equally many rows", A.rows(),
-                                        A.columns(), B.rows, B.columns));
+                                        A.columns(), B.rows(), B.columns()));
   }
   check_same_memory(device_, "the elimination", A.device(), "A");
-  check_same_memory(device_, "the elimination", B.device, "B");
+  check_same_memory(device_, "the elimination", B.device(), "B");
   return kept_->with_space(
       [&]<class Target>(EliminationSpace& space) { return solve_on<Target, T>(space, options_, A, B); });
 }
 
 template <class T>
 Report GaussJordan<T>::invert(DenseView<T> A) const {
-  if (A.rows != A.columns) {
+  if (A.rows() != A.columns()) {
     throw DimensionMismatch(
-        fmt::format("A is {} by {}; only a square matrix has an inverse", A.rows, A.columns));
+        fmt::format("A is {} by {}; only a square matrix has an inverse", A.rows(), A.columns()));
   }
-  check_same_memory(device_, "the elimination", A.device, "A");
+  check_same_memory(device_, "the elimination", A.device(), "A");
   return kept_->with_space(
       [&]<class Target>(EliminationSpace& space) { return invert_on<Target, T>(space, options_, A); });
 }

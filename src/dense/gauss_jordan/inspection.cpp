@@ -29,15 +29,15 @@ struct DistancesAt {
 template <class B, class T>
 void look_with(B& backend, DenseView<const T> A, const LookVectors<T>& vectors, double* row_sums,
                MatrixLook* result, const EliminationState* state, EliminationState* note) {
-  Array<T> scratch(A.device, 3 * A.rows);
+  Array<T> scratch(A.device(), 3 * A.rows());
   T* const v = scratch.data();
-  T* const right = vectors.right_product != nullptr ? vectors.right_product : v + A.rows;
-  T* const left = vectors.left_product != nullptr ? vectors.left_product : v + 2 * A.rows;
-  backend.for_each(A.rows, Sign<T>{v});
+  T* const right = vectors.right_product != nullptr ? vectors.right_product : v + A.rows();
+  T* const left = vectors.left_product != nullptr ? vectors.left_product : v + 2 * A.rows();
+  backend.for_each(A.rows(), Sign<T>{v});
   scan(backend, A, row_sums, &result->scan);
   multiply<T>(backend, T{1}, MatrixRef<T>(A), vectors.right != nullptr ? vectors.right : v, T{0}, right);
   multiply_transposed<T>(backend, T{1}, A, vectors.left != nullptr ? vectors.left : v, T{0}, left);
-  backend.reduce(A.rows, DistancesAt<T>{right, left}, Store<Distances>{&result->distances});
+  backend.reduce(A.rows(), DistancesAt<T>{right, left}, Store<Distances>{&result->distances});
   if (state != nullptr) *note = *state;
 }
 

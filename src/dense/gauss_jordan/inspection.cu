@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(warp_size* look_warps)
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   const std::int64_t first = std::int64_t{blockIdx.x} * warp_size * down + lane;
   const std::int64_t begin = share * blockIdx.y;
-  const std::int64_t end = min(begin + share, A.columns);
+  const std::int64_t end = min(begin + share, A.columns());
   RowPart row[down];
   double left[down];
 #pragma unroll
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(warp_size* look_warps)
     const std::int64_t i = first + d * warp_size;
     row[d] = {0, 0, 0, FirstIndex::none};
     left[d] = 0;
-    if (multiplying && i < A.rows) {
+    if (multiplying && i < A.rows()) {
       left[d] = vectors.left == nullptr ? sign_at<double>(i) : static_cast<double>(vectors.left[i]);
     }
   }
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(warp_size* look_warps)
 #pragma unroll
     for (int d = 0; d < down; ++d) {
       const std::int64_t i = first + d * warp_size;
-      const double element = i < A.rows ? static_cast<double>(A.data[j * A.leading + i]) : 0.0;
+      const double element = i < A.rows() ? static_cast<double>(A.data()[j * A.leading() + i]) : 0.0;
       const double magnitude = fabs(element);
       row[d].sum += magnitude;
       row[d].largest = magnitude > row[d].largest ? magnitude : row[d].largest;
@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(warp_size* look_warps)
     }
     if (!multiplying) continue;
     product = sum_of_warp(product);
-    if (lane == 0) column_parts[blockIdx.x * A.columns + j] = product;
+    if (lane == 0) column_parts[blockIdx.x * A.columns() + j] = product;
   }
 #pragma unroll
   for (int d = 0; d < down; ++d) {
@@ -82,10 +82,10 @@ __global__ void __launch_bounds__(warp_size* look_warps)
     found[warp][lane] = row[d];
     __syncthreads();
     const std::int64_t i = first + d * warp_size;
-    if (warp > 0 || i >= A.rows) continue;
+    if (warp > 0 || i >= A.rows()) continue;
     RowPart all = row[d];
     for (int w = 1; w < look_warps; ++w) all = combine(all, found[w][lane]);
-    parts[blockIdx.y * A.rows + i] = all;
+    parts[blockIdx.y * A.rows() + i] = all;
   }
 }
 
@@ -219,34 +219,34 @@ void look_at(const Cut& cut, DenseView<const T> A, const LookVectors<T>& vectors
 
 template <class T>
 void scan(Cuda& backend, DenseView<const T> A, double* row_sums, MatrixScan* result) {
-  if (A.rows == 0) {
+  if (A.rows() == 0) {
     backend.fill(1, MatrixScan{}, result);
     return;
   }
   const CurrentDevice current(backend.device().id());
-  Cut cut(A.device, A.rows, A.columns);
+  Cut cut(A.device(), A.rows(), A.columns());
   look_at<false, T>(cut, A, {}, cut.parts.data(), nullptr);
-  combine_rows(backend, A.rows, FinishRow{{A.rows, A.columns, cut.shares, cut.parts.data(), row_sums}},
-               StoreScan{A.columns, result});
+  combine_rows(backend, A.rows(), FinishRow{{A.rows(), A.columns(), cut.shares, cut.parts.data(), row_sums}},
+               StoreScan{A.columns(), result});
 }
 
 template <class T>
 void look(Cuda& backend, DenseView<const T> A, const LookVectors<T>& vectors, double* row_sums,
           MatrixLook* result, const EliminationState* state, EliminationState* note) {
-  if (A.rows == 0) {
+  if (A.rows() == 0) {
     backend.fill(1, MatrixLook{}, result);
     return;
   }
   const CurrentDevice current(backend.device().id());
-  Cut cut(A.device, A.rows, A.columns);
-  Array<double> column_parts(A.device, A.columns * cut.row_blocks);
+  Cut cut(A.device(), A.rows(), A.columns());
+  Array<double> column_parts(A.device(), A.columns() * cut.row_blocks);
   look_at<true, T>(cut, A, vectors, cut.parts.data(), column_parts.data());
-  combine_rows(backend, A.rows,
-               FinishRowAndColumn<T>{{A.rows, A.columns, cut.shares, cut.parts.data(), row_sums},
+  combine_rows(backend, A.rows(),
+               FinishRowAndColumn<T>{{A.rows(), A.columns(), cut.shares, cut.parts.data(), row_sums},
                                      cut.row_blocks,
                                      column_parts.data(),
                                      vectors},
-               StoreLook{A.columns, result, state, note});
+               StoreLook{A.columns(), result, state, note});
 }
 
 template void scan(Cuda&, DenseView<const float>, double*, MatrixScan*);

@@ -24,9 +24,9 @@ struct Widen {
   DenseView<const float> from;
   DenseView<T> to;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t i = e % to.rows;
-    const std::int64_t j = e / to.rows;
-    to.data[j * to.leading + i] = static_cast<T>(from.data[j * from.leading + i]);
+    const std::int64_t i = e % to.rows();
+    const std::int64_t j = e / to.rows();
+    to.data()[j * to.leading() + i] = static_cast<T>(from.data()[j * from.leading() + i]);
   }
 };
 
@@ -44,18 +44,18 @@ struct DistancesAt {
 template <class B, class T>
 Distances look_in_strips(B& backend, DenseView<const float> X, const T* from_right, const T* from_left,
                          Dense<T>& strip) {
-  const std::int64_t n = X.rows;
-  Array<T> right(X.device, n);
-  Array<T> left(X.device, n);
+  const std::int64_t n = X.rows();
+  Array<T> right(X.device(), n);
+  Array<T> left(X.device(), n);
   backend.fill(n, T{0}, right.data());
   for (std::int64_t begin = 0; begin < n; begin += strip.columns()) {
     const std::int64_t end = std::min(begin + strip.columns(), n);
     const DenseView<T> part = column_range(strip.view(), 0, end - begin);
-    backend.for_each(n * part.columns, Widen<T>{column_range(X, begin, end), part});
+    backend.for_each(n * part.columns(), Widen<T>{column_range(X, begin, end), part});
     multiply<T>(backend, T{1}, MatrixRef<T>(part), from_right + begin, T{1}, right.data());
     multiply_transposed<T>(backend, T{1}, part, from_left, T{0}, left.data() + begin);
   }
-  Array<Distances> found(X.device, 1);
+  Array<Distances> found(X.device(), 1);
   backend.reduce(n, DistancesAt<T>{right.data(), left.data()}, Store<Distances>{found.data()});
   return backend.read(found.data());
 }
@@ -83,10 +83,10 @@ class Inversion {
       : space_(space), tools_(space.tools), backend_(tools_.backend), options_(options), A_(A) {}
 
   void run(Report& report) {
-    if (A_.rows == 0) return;
-    space_.inverse.fit(A_.device, A_.rows);
+    if (A_.rows() == 0) return;
+    space_.inverse.fit(A_.device(), A_.rows());
     look_at_given();
-    Elimination<B, T> elimination(tools_, A_, panel_columns<T>(backend_, options_, A_.rows, A_.columns));
+    Elimination<B, T> elimination(tools_, A_, panel_columns<T>(backend_, options_, A_.rows(), A_.columns()));
     report.bytes = elimination.bytes() + space_.inverse.row_sums.bytes() + space_.inverse.vectors.bytes();
     InverseFindings found = invert(elimination);
     if (found.given.scan.row >= 0) return not_finite("A has a NaN or Inf", found.given.scan, report);
@@ -95,25 +95,25 @@ class Inversion {
       look_at_given();
       found = invert(elimination);
     }
-    if (found.elimination.rank < A_.rows) {
+    if (found.elimination.rank < A_.rows()) {
       elimination.look();
       return singular(elimination, report);
     }
     if (exponent != 0) {
       const T scale = static_cast<T>(std::ldexp(1.0, exponent));
-      backend_.for_each(A_.rows * A_.columns, gauss_jordan_detail::ScaleElements<T>{A_, scale});
+      backend_.for_each(A_.rows() * A_.columns(), gauss_jordan_detail::ScaleElements<T>{A_, scale});
       const MatrixScan unscaled = scan<T>(tools_, A_, row_sums());
       found.inverse.scan.row = unscaled.row;
       found.inverse.scan.column = unscaled.column;
     }
-    judge(A_.rows, found, report);
+    judge(A_.rows(), found, report);
   }
 
  private:
   [[nodiscard]] InverseFindings* findings() { return tools_.mailbox.template at<InverseFindings>(); }
   [[nodiscard]] double* row_sums() { return space_.inverse.row_sums.data(); }
   [[nodiscard]] T* from_right() { return space_.inverse.vectors.data(); }
-  [[nodiscard]] T* from_left() { return from_right() + A_.rows; }
+  [[nodiscard]] T* from_left() { return from_right() + A_.rows(); }
 
   void look_at_given() {
     look<T>(backend_, A_, {.right_product = from_right(), .left_product = from_left()}, row_sums(),
@@ -124,7 +124,7 @@ class Inversion {
   InverseFindings invert(Elimination<B, T>& elimination) {
     InverseFindings* const found = findings();
     elimination.invert(&found->given.scan,
-                       options_.tolerance.value_or(default_tolerance<T>(A_.rows, A_.columns)));
+                       options_.tolerance.value_or(default_tolerance<T>(A_.rows(), A_.columns())));
     put_back_columns(backend_, A_, elimination.rows(), elimination.state_there());
     look<T>(backend_, A_, {.right = from_right(), .left = from_left()}, row_sums(), &found->inverse,
             elimination.state_there(), &found->elimination);
@@ -187,30 +187,30 @@ std::string invert_lower(BackendSpace<B, T>& space, FloatProducts products, cons
   B& backend = space.tools.backend;
   BackendSpace<B, float>& lower = space.lower();
   lower.tools.products = products;
-  space.inverse.fit(A.device, A.rows);
+  space.inverse.fit(A.device(), A.rows());
   T* const from_right = space.inverse.vectors.data();
-  T* const from_left = from_right + A.rows;
+  T* const from_left = from_right + A.rows();
   look<T>(backend, A, {.right_product = from_right, .left_product = from_left}, space.inverse.row_sums.data(),
           space.tools.mailbox.template at<MatrixLook>());
   Dense<float> X = rounded<B, T>(backend, MatrixRef<T>(A));
   GaussJordanOptions in_float = options;
-  in_float.tolerance = options.tolerance.value_or(default_tolerance<T>(A.rows, A.columns));
+  in_float.tolerance = options.tolerance.value_or(default_tolerance<T>(A.rows(), A.columns()));
   Report found;
   Inversion<B, float>(lower, in_float, X.view()).run(found);
   if (!found.solved()) return "in this precision, " + found.message;
   constexpr std::int64_t strip_columns = 256;
-  Dense<T> strip(A.device, A.rows, std::min(A.rows, strip_columns));
+  Dense<T> strip(A.device(), A.rows(), std::min(A.rows(), strip_columns));
   const auto [right, left] = look_in_strips<B, T>(backend, X.view(), from_right, from_left, strip);
   const double off = combine(right.largest, left.largest).value;
   const double reciprocal_condition = found.reciprocal_condition.value_or(1);
   Report measured;
-  const double worse = report_distances(A.rows, {right, left}, 1 / reciprocal_condition, measured);
+  const double worse = report_distances(A.rows(), {right, left}, 1 / reciprocal_condition, measured);
   constexpr double one_digit = 0.1;
   if (!(worse <= *options.accuracy && off <= one_digit)) {
     return "its backward error is " + short_number(worse) + ", and A^-1 (A v) differs from v by " +
            short_number(off);
   }
-  backend.for_each(A.rows * A.columns, Widen<T>{X.view(), A});
+  backend.for_each(A.rows() * A.columns(), Widen<T>{X.view(), A});
   backend.synchronize();
   report.reciprocal_condition = found.reciprocal_condition;
   report.residual_norm = measured.residual_norm;
@@ -229,8 +229,9 @@ Report invert_on(EliminationSpace& space, const GaussJordanOptions& options, Den
     Report report;
     report.method = std::string(GaussJordanOptions::name);
     report.device = space.device;
-    const bool by_row = A.layout == Layout::row_major;
-    A.layout = Layout::column_major;  // the transpose's inverse is the inverse's transpose
+    const bool by_row = A.layout() == Layout::row_major;
+    // The transpose's inverse is the inverse's transpose.
+    A = DenseView<T>(A.data(), A.rows(), A.columns(), A.leading(), A.device());
     auto& own = space_of<B, T>(space);
     const std::optional<FloatProducts> products = lower_products<B, T>(options);
     const std::string why = products ? invert_lower(own, *products, options, A, report) : "";

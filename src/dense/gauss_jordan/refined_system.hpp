@@ -53,10 +53,10 @@ struct RoundElements {
   DenseView<const T> A;
   float* rounded;  // column after column
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t i = e % A.rows;
-    const std::int64_t j = e / A.rows;
-    const bool by_column = A.layout == Layout::column_major;
-    rounded[e] = static_cast<float>(A.data[by_column ? j * A.leading + i : i * A.leading + j]);
+    const std::int64_t i = e % A.rows();
+    const std::int64_t j = e / A.rows();
+    const bool by_column = A.layout() == Layout::column_major;
+    rounded[e] = static_cast<float>(A.data()[by_column ? j * A.leading() + i : i * A.leading() + j]);
   }
 };
 
@@ -67,10 +67,10 @@ struct RoundScaled {
   const Largest* largest;
   DenseView<float> rounded;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t i = e % R.rows;
-    const std::int64_t j = e / R.rows;
+    const std::int64_t i = e % R.rows();
+    const std::int64_t j = e / R.rows();
     const T scale = gauss_jordan_detail::balancing_scale<T>(largest[j].value);
-    rounded.data[j * rounded.leading + i] = static_cast<float>(R.data[j * R.leading + i] * scale);
+    rounded.data()[j * rounded.leading() + i] = static_cast<float>(R.data()[j * R.leading() + i] * scale);
   }
 };
 
@@ -82,10 +82,10 @@ struct AddScaledBack {
   T factor;
   DenseView<T> X;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t i = e % X.rows;
-    const std::int64_t j = e / X.rows;
+    const std::int64_t i = e % X.rows();
+    const std::int64_t j = e / X.rows();
     const T scale = gauss_jordan_detail::balancing_scale<T>(largest[j].value);
-    X.data[j * X.leading + i] += factor * (static_cast<T>(C.data[j * C.leading + i]) / scale);
+    X.data()[j * X.leading() + i] += factor * (static_cast<T>(C.data()[j * C.leading() + i]) / scale);
   }
 };
 
@@ -206,8 +206,8 @@ class RefinedSystem {
   [[nodiscard]] std::vector<Refinement> solve(Space& space, const MatrixRef<T>& A, DenseView<const T> right,
                                               DenseView<T> X) const {
     std::vector<Refinement> all;
-    for (std::int64_t begin = 0; begin < right.columns; begin += space.columns()) {
-      const std::int64_t end = std::min(begin + space.columns(), right.columns);
+    for (std::int64_t begin = 0; begin < right.columns(); begin += space.columns()) {
+      const std::int64_t end = std::min(begin + space.columns(), right.columns());
       const std::vector<Refinement> some =
           solve_some(space, A, column_range(right, begin, end), column_range(X, begin, end));
       all.insert(all.end(), some.begin(), some.end());
@@ -236,15 +236,15 @@ class RefinedSystem {
   void add_correction(Space& space, T factor, DenseView<const T> R, DenseView<T> X) const {
     using namespace refined_detail;
     B& backend = space.low->backend;
-    for (std::int64_t j = 0; j < R.columns; ++j) {
-      backend.reduce(R.rows, gauss_jordan_detail::MagnitudeOf<T>{R.column(j)},
+    for (std::int64_t j = 0; j < R.columns(); ++j) {
+      backend.reduce(R.rows(), gauss_jordan_detail::MagnitudeOf<T>{R.column(j)},
                      Store<Largest>{space.largest.data() + j});
     }
-    const DenseView<float> rounded = column_range(space.rounded.view(), 0, R.columns);
-    const DenseView<float> correction = column_range(space.correction.view(), 0, R.columns);
-    const std::int64_t elements = R.rows * R.columns;
+    const DenseView<float> rounded = column_range(space.rounded.view(), 0, R.columns());
+    const DenseView<float> correction = column_range(space.correction.view(), 0, R.columns());
+    const std::int64_t elements = R.rows() * R.columns();
     backend.for_each(elements, RoundScaled<T>{R, space.largest.data(), rounded});
-    backend.fill(elements, 0.0F, correction.data);
+    backend.fill(elements, 0.0F, correction.data());
     low_->add_solution(*space.low, rounded, correction);
     backend.for_each(elements, AddScaledBack<T>{correction, space.largest.data(), factor, X});
   }
@@ -271,29 +271,29 @@ class RefinedSystem {
   [[nodiscard]] std::vector<Refinement> solve_some(Space& space, const MatrixRef<T>& A,
                                                    DenseView<const T> right, DenseView<T> X) const {
     B& backend = space.low->backend;
-    const DenseView<T> residual = column_range(space.residual.view(), 0, right.columns);
-    const DenseView<T> candidate = column_range(space.candidate.view(), 0, right.columns);
-    const DenseView<T> next = column_range(space.next.view(), 0, right.columns);
-    std::vector<Column> columns(static_cast<std::size_t>(right.columns));
-    for (std::int64_t j = 0; j < right.columns; ++j) {
-      backend.fill(X.rows, T{0}, X.column(j));
-      backend.copy(right.rows, right.column(j), residual.column(j));
+    const DenseView<T> residual = column_range(space.residual.view(), 0, right.columns());
+    const DenseView<T> candidate = column_range(space.candidate.view(), 0, right.columns());
+    const DenseView<T> next = column_range(space.next.view(), 0, right.columns());
+    std::vector<Column> columns(static_cast<std::size_t>(right.columns()));
+    for (std::int64_t j = 0; j < right.columns(); ++j) {
+      backend.fill(X.rows(), T{0}, X.column(j));
+      backend.copy(right.rows(), right.column(j), residual.column(j));
       columns[static_cast<std::size_t>(j)] = start(norms(space, right.column(j), X.column(j)).residual.value);
     }
     constexpr std::int64_t most_steps = 50;
     const auto is_finished = [](const Column& column) { return column.finished; };
     for (std::int64_t step = 0;
          step <= most_steps && !std::all_of(columns.begin(), columns.end(), is_finished); ++step) {
-      for (std::int64_t j = 0; j < X.columns; ++j) backend.copy(X.rows, X.column(j), candidate.column(j));
+      for (std::int64_t j = 0; j < X.columns(); ++j) backend.copy(X.rows(), X.column(j), candidate.column(j));
       add_correction(space, T{1}, residual, candidate);
       form_residual<B, T>(backend, A, right, candidate, next);
-      for (std::int64_t j = 0; j < X.columns; ++j) {
+      for (std::int64_t j = 0; j < X.columns(); ++j) {
         Column& column = columns[static_cast<std::size_t>(j)];
         if (column.finished || !take_step(column, step, norms(space, next.column(j), candidate.column(j)))) {
           continue;
         }
-        backend.copy(X.rows, candidate.column(j), X.column(j));
-        backend.copy(X.rows, next.column(j), residual.column(j));
+        backend.copy(X.rows(), candidate.column(j), X.column(j));
+        backend.copy(X.rows(), next.column(j), residual.column(j));
       }
     }
     std::vector<Refinement> results;

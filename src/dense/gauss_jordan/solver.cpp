@@ -30,9 +30,9 @@ struct SetUnitColumns {
   DenseView<T> A;
   const std::int64_t* columns;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t k = e / A.rows;
-    const std::int64_t i = e % A.rows;
-    A.data[columns[k] * A.leading + i] = i == k ? T{1} : T{0};
+    const std::int64_t k = e / A.rows();
+    const std::int64_t i = e % A.rows();
+    A.data()[columns[k] * A.leading() + i] = i == k ? T{1} : T{0};
   }
 };
 
@@ -138,11 +138,11 @@ void add_column(const ColumnReport& column, const Outcome& outcome, double resid
 template <class B, class T>
 void solve_columns(const EliminatedSystem<B, T>& system, Audit<T>& audit, const MatrixRef<T>& A,
                    DenseView<const T> right, DenseView<T> X, Report& report) {
-  const auto space = system.make_space(std::max(right.columns, std::int64_t{1}), &system.backend());
+  const auto space = system.make_space(std::max(right.columns(), std::int64_t{1}), &system.backend());
   system.solve(*space, A, right, X);
   const Outcome from_condition =
       system.rank() == system.columns() ? judge_condition<T>(system.reciprocal_condition()) : Outcome{};
-  for (std::int64_t j = 0; j < right.columns; ++j) {
+  for (std::int64_t j = 0; j < right.columns(); ++j) {
     Outcome outcome = system.judge(*space, A, right.column(j), X.column(j));
     if (outcome.ok()) outcome = from_condition;
     double residual_norm = 0;
@@ -165,13 +165,13 @@ std::string solve_refined(BackendSpace<B, T>& own, FloatProducts products, const
   std::string why = system.eliminate(A);
   if (!why.empty()) return why;
   solution.report.setup_seconds = stopwatch.seconds();
-  solution.X = Dense<T>(own.device, A.columns(), right.columns);
+  solution.X = Dense<T>(own.device, A.columns(), right.columns());
   const DenseView<T> X = solution.X.view();
-  const auto space = system.make_space(std::max(right.columns, std::int64_t{1}), &system.backend());
+  const auto space = system.make_space(std::max(right.columns(), std::int64_t{1}), &system.backend());
   const std::vector<Refinement> columns = system.solve(*space, A, right, X);
   why = too_inaccurate(columns);
   if (!why.empty()) return why;
-  for (std::int64_t j = 0; j < right.columns; ++j) {
+  for (std::int64_t j = 0; j < right.columns(); ++j) {
     Outcome outcome = judge_condition<T>(system.reciprocal_condition());
     double residual_norm = 0;
     ColumnReport column = measure<B, T>(*own.audit, A, system.norm_inf(), right.column(j), X.column(j),
@@ -206,7 +206,7 @@ GeneralSolution<T> solve_in_working_precision(BackendSpace<B, T>& own, const Gau
   if (system.rank() == A.columns()) solution.report.reciprocal_condition = system.reciprocal_condition();
   if (solution.facts.doubtful) solution.report.warnings.push_back(system.rank_words());
   const Stopwatch solving;
-  solution.X = Dense<T>(own.device, A.columns(), right.columns);
+  solution.X = Dense<T>(own.device, A.columns(), right.columns());
   solve_columns(system, *own.audit, A, right, solution.X.view(), solution.report);
   solution.null_space = system.null_space();
   solution.report.solve_seconds = solving.seconds();
@@ -218,8 +218,8 @@ GeneralSolution<T> solve_with(BackendSpace<B, T>& own, const GaussJordanOptions&
                               const MatrixRef<T>& A, DenseView<const T> right) {
   const Stopwatch stopwatch;
   Dense<T> in_columns;
-  if (right.layout == Layout::row_major) {
-    in_columns = Dense<T>(own.device, right.rows, right.columns);
+  if (right.layout() == Layout::row_major) {
+    in_columns = Dense<T>(own.device, right.rows(), right.columns());
     assign<T>(right, in_columns);
     right = in_columns.view();
   }

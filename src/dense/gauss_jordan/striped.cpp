@@ -56,7 +56,7 @@ class StripedElimination final : public SolverImplementation<T> {
   /// The two passes, on right-hand sides: the multipliers are where the zeros would be.
   void solve(Workspace& /*workspace*/, DenseView<const T> right, DenseView<T> X,
              std::vector<Job>& /*jobs*/) const override {
-    for (std::int64_t j = 0; j < right.columns; ++j) {
+    for (std::int64_t j = 0; j < right.columns(); ++j) {
       T* x = X.column(j);
       std::copy_n(right.column(j), n_, x);
       for (std::int64_t y = 0; y < n_; ++y) subtract_multiples(y, {0, y}, x);

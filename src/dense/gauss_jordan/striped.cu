@@ -159,7 +159,7 @@ class StripedOnGpu final : public SolverImplementation<T> {
              std::vector<Job>& /*jobs*/) const override {
     Cuda backend(this->device());
     const T* a = elements_.data();
-    for (std::int64_t j = 0; j < right.columns; ++j) {
+    for (std::int64_t j = 0; j < right.columns(); ++j) {
       T* x = X.column(j);
       backend.copy(n_, right.column(j), x);
       for (std::int64_t p = 0; p < n_; ++p) {

@@ -47,8 +47,8 @@ struct RowScaledMagnitude {
   DenseView<const T> A;
   const T* row_scale;
   ECHELON_ANYWHERE Largest operator()(std::int64_t e) const {
-    const std::int64_t i = e % A.rows;
-    return {std::fabs(static_cast<double>(A.data[e / A.rows * A.leading + i] * row_scale[i]))};
+    const std::int64_t i = e % A.rows();
+    return {std::fabs(static_cast<double>(A.data()[e / A.rows() * A.leading() + i] * row_scale[i]))};
   }
 };
 
@@ -67,9 +67,9 @@ struct ScaleRowsAndColumns {
   const T* row_scale;
   const T* column_scale;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t i = e % A.rows;
-    const std::int64_t j = e / A.rows;
-    T& element = A.data[j * A.leading + i];
+    const std::int64_t i = e % A.rows();
+    const std::int64_t j = e / A.rows();
+    T& element = A.data()[j * A.leading() + i];
     element = element * row_scale[i] * column_scale[j];
   }
 };
@@ -86,7 +86,7 @@ struct ScaleElements {
   DenseView<T> A;
   T scale;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    A.data[e / A.rows * A.leading + e % A.rows] *= scale;
+    A.data()[e / A.rows() * A.leading() + e % A.rows()] *= scale;
   }
 };
 
@@ -97,10 +97,10 @@ struct ScaleRows {
   const T* scale;  // null: 1
   DenseView<T> Y;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t i = e % B.rows;
-    const std::int64_t j = e / B.rows;
-    const T element = B.data[j * B.leading + i];
-    Y.data[j * Y.leading + i] = scale == nullptr ? element : scale[i] * element;
+    const std::int64_t i = e % B.rows();
+    const std::int64_t j = e / B.rows();
+    const T element = B.data()[j * B.leading() + i];
+    Y.data()[j * Y.leading() + i] = scale == nullptr ? element : scale[i] * element;
   }
 };
 
@@ -116,8 +116,8 @@ struct AddAtPivots {
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
     const std::int64_t j = e / rank;
     const std::int64_t column = columns[e % rank];
-    const T element = factor * Y.data[j * Y.leading + e % rank];
-    X.data[j * X.leading + column] += scale == nullptr ? element : scale[column] * element;
+    const T element = factor * Y.data()[j * Y.leading() + e % rank];
+    X.data()[j * X.leading() + column] += scale == nullptr ? element : scale[column] * element;
   }
 };
 
@@ -174,13 +174,13 @@ struct NullSpaceElement {
   const T* scale;  // of the columns of R; null: 1
   T* basis;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t i = e % R.columns;
-    const std::int64_t column = free[e / R.columns];
+    const std::int64_t i = e % R.columns();
+    const std::int64_t column = free[e / R.columns()];
     const std::int64_t pivot = pivots[i];
     if (pivot < 0) {
       basis[e] = i == column ? T{1} : T{0};
     } else {
-      const T element = T{0} - R.data[column * R.leading + pivot];
+      const T element = T{0} - R.data()[column * R.leading() + pivot];
       basis[e] = scale == nullptr ? element : element * (scale[i] / scale[column]);
     }
   }
@@ -213,7 +213,7 @@ template <class B, class T>
 int bring_into_range(B& backend, DenseView<T> A, double magnitude) {
   if (!far_from_one<T>(magnitude)) return 0;
   const T scale = gauss_jordan_detail::balancing_scale<T>(magnitude);
-  backend.for_each(A.rows * A.columns, gauss_jordan_detail::ScaleElements<T>{A, scale});
+  backend.for_each(A.rows() * A.columns(), gauss_jordan_detail::ScaleElements<T>{A, scale});
   return std::ilogb(scale);
 }
 
@@ -223,8 +223,8 @@ template <class B, class T>
 Dense<T> null_basis(B& backend, DenseView<const T> R, const std::vector<std::int64_t>& pivot_columns,
                     const T* scale) {
   const auto rank = static_cast<std::int64_t>(pivot_columns.size());
-  if (rank == R.columns) return Dense<T>(R.device, R.columns, 0);
-  std::vector<std::int64_t> pivots(static_cast<std::size_t>(R.columns), -1);
+  if (rank == R.columns()) return Dense<T>(R.device(), R.columns(), 0);
+  std::vector<std::int64_t> pivots(static_cast<std::size_t>(R.columns()), -1);
   for (std::size_t k = 0; k < pivot_columns.size(); ++k) {
     pivots[static_cast<std::size_t>(pivot_columns[k])] = static_cast<std::int64_t>(k);
   }
@@ -233,9 +233,9 @@ Dense<T> null_basis(B& backend, DenseView<const T> R, const std::vector<std::int
     if (pivots[j] < 0) free.push_back(static_cast<std::int64_t>(j));
   }
   using Places = Array<std::int64_t>;
-  const Places pivots_there(R.device, std::span<const std::int64_t>(pivots));
-  const Places free_there(R.device, std::span<const std::int64_t>(free));
-  Dense<T> basis(R.device, R.columns, free_there.size());
+  const Places pivots_there(R.device(), std::span<const std::int64_t>(pivots));
+  const Places free_there(R.device(), std::span<const std::int64_t>(free));
+  Dense<T> basis(R.device(), R.columns(), free_there.size());
   backend.for_each(basis.rows() * basis.columns(),
                    gauss_jordan_detail::NullSpaceElement<T>{R, pivots_there.data(), free_there.data(), scale,
                                                             basis.data()});
@@ -247,11 +247,11 @@ Dense<T> null_basis(B& backend, DenseView<const T> R, const std::vector<std::int
 template <class B, class T>
 void form_residual(B& backend, const MatrixRef<T>& A, DenseView<const T> right, DenseView<const T> X,
                    DenseView<T> R) {
-  for (std::int64_t j = 0; j < X.columns; ++j) backend.copy(R.rows, right.column(j), R.column(j));
-  if (X.columns > 1 && !A.is_sparse()) {
+  for (std::int64_t j = 0; j < X.columns(); ++j) backend.copy(R.rows(), right.column(j), R.column(j));
+  if (X.columns() > 1 && !A.is_sparse()) {
     gemm<T>(backend, T{-1}, A.dense(), X, T{1}, R);
   } else {
-    for (std::int64_t j = 0; j < X.columns; ++j) {
+    for (std::int64_t j = 0; j < X.columns(); ++j) {
       multiply(backend, T{-1}, A, X.column(j), T{1}, R.column(j));
     }
   }
@@ -375,8 +375,8 @@ class EliminatedSystem {
   /// A particular solution of A X = B, refined, for views in columns.
   void solve(Space& space, const MatrixRef<T>& A, DenseView<const T> right, DenseView<T> X) const {
     const std::int64_t at_once = space.transformed.columns();
-    for (std::int64_t begin = 0; begin < right.columns; begin += at_once) {
-      const std::int64_t end = std::min(begin + at_once, right.columns);
+    for (std::int64_t begin = 0; begin < right.columns(); begin += at_once) {
+      const std::int64_t end = std::min(begin + at_once, right.columns());
       solve_some(space, A, column_range(right, begin, end), column_range(X, begin, end));
     }
   }
@@ -385,11 +385,11 @@ class EliminatedSystem {
   void add_solution(Space& space, DenseView<const T> right, DenseView<T> X) const {
     using namespace gauss_jordan_detail;
     B& backend = space.backend;
-    const DenseView<T> Y = column_range(space.transformed.view(), 0, right.columns);
-    backend.for_each(rows() * right.columns, ScaleRows<T>{right, pointer(row_scale_), Y});
+    const DenseView<T> Y = column_range(space.transformed.view(), 0, right.columns());
+    backend.for_each(rows() * right.columns(), ScaleRows<T>{right, pointer(row_scale_), Y});
     elimination_->transform(backend, Y, space.panel);
     const T factor = static_cast<T>(std::ldexp(1.0, exponent_));
-    backend.for_each(rank() * right.columns,
+    backend.for_each(rank() * right.columns(),
                      AddAtPivots<T>{Y, rank(), elimination_->columns(), pointer(column_scale_), factor, X});
   }
 
@@ -613,7 +613,7 @@ class EliminatedSystem {
 
   void solve_some(Space& space, const MatrixRef<T>& A, DenseView<const T> right, DenseView<T> X) const {
     B& backend = space.backend;
-    for (std::int64_t j = 0; j < X.columns; ++j) backend.fill(X.rows, T{0}, X.column(j));
+    for (std::int64_t j = 0; j < X.columns(); ++j) backend.fill(X.rows(), T{0}, X.column(j));
     add_solution(space, right, X);
     refine(backend, space, A, right, X);
   }
@@ -622,21 +622,21 @@ class EliminatedSystem {
   void refine(B& backend, Space& space, const MatrixRef<T>& A, DenseView<const T> right,
               DenseView<T> X) const {
     if (options_.refine == 0) return;
-    const DenseView<T> residual = column_range(space.residual.view(), 0, right.columns);
-    const DenseView<T> candidate = column_range(space.candidate.view(), 0, right.columns);
-    const DenseView<T> next = column_range(space.transformed.view(), 0, right.columns);
+    const DenseView<T> residual = column_range(space.residual.view(), 0, right.columns());
+    const DenseView<T> candidate = column_range(space.candidate.view(), 0, right.columns());
+    const DenseView<T> next = column_range(space.transformed.view(), 0, right.columns());
     std::vector<double> before = form_residual(backend, space, A, right, X, residual);
     bool better = true;
     for (std::int64_t step = 0; step < options_.refine && better; ++step) {
-      for (std::int64_t j = 0; j < X.columns; ++j) backend.copy(X.rows, X.column(j), candidate.column(j));
+      for (std::int64_t j = 0; j < X.columns(); ++j) backend.copy(X.rows(), X.column(j), candidate.column(j));
       add_solution(space, residual, candidate);
       const std::vector<double> after = form_residual(backend, space, A, right, candidate, next);
       better = false;
-      for (std::int64_t j = 0; j < X.columns; ++j) {
+      for (std::int64_t j = 0; j < X.columns(); ++j) {
         const auto number = static_cast<std::size_t>(j);
         if (!(after[number] < before[number])) continue;
-        backend.copy(X.rows, candidate.column(j), X.column(j));
-        backend.copy(residual.rows, next.column(j), residual.column(j));
+        backend.copy(X.rows(), candidate.column(j), X.column(j));
+        backend.copy(residual.rows(), next.column(j), residual.column(j));
         before[number] = after[number];
         better = true;
       }
@@ -648,8 +648,8 @@ class EliminatedSystem {
                                     DenseView<const T> X, DenseView<T> R) const {
     echelon::form_residual<B, T>(backend, A, right, X, R);
     std::vector<double> norms;
-    for (std::int64_t j = 0; j < X.columns; ++j)
-      norms.push_back(largest(backend, space, R.rows, R.column(j)));
+    for (std::int64_t j = 0; j < X.columns(); ++j)
+      norms.push_back(largest(backend, space, R.rows(), R.column(j)));
     return norms;
   }
 

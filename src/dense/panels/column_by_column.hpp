@@ -58,14 +58,14 @@ struct Decide {
     const std::int64_t k = state->rank;
     step->kind = Step<T>::nothing;
     step->k = k;
-    if (state->overflow_column >= 0 || k >= A.rows) return;
+    if (state->overflow_column >= 0 || k >= A.rows()) return;
     const PivotJudgement judgement = judge_pivot(found.pivot, found.above, state->tolerance);
     record(judgement, j, *state);
     if (judgement.verdict == PivotVerdict::rejected) step->kind = Step<T>::reject;
     if (judgement.verdict != PivotVerdict::accepted) return;
     step->kind = Step<T>::accept;
     step->row = found.row;
-    step->pivot = A.data[j * A.leading + found.row];
+    step->pivot = A.data()[j * A.leading() + found.row];
     pivots.rows[k] = found.row;
     pivots.columns[k] = j;
     pivots.values[k] = step->pivot;
@@ -87,7 +87,7 @@ struct Exchange {
     const std::int64_t k = step->k;
     const std::int64_t row = step->row;
     if (e < end - begin) {
-      T* at = A.data + (begin + e) * A.leading;
+      T* at = A.data() + (begin + e) * A.leading();
       const T upper = at[k];
       const T lower = at[row];
       at[row] = upper;
@@ -97,7 +97,7 @@ struct Exchange {
         column[k] = lower;
       }
     }
-    if (e < A.rows && e != k && e != row) column[e] = A.data[j * A.leading + e];
+    if (e < A.rows() && e != k && e != row) column[e] = A.data()[j * A.leading() + e];
   }
 };
 
@@ -109,9 +109,9 @@ struct Eliminate {
   const T* pivot_row;
   const T* column;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t i = e % A.rows;
-    const std::int64_t c = begin + e / A.rows;
-    T& element = A.data[c * A.leading + i];
+    const std::int64_t i = e % A.rows();
+    const std::int64_t c = begin + e / A.rows();
+    T& element = A.data()[c * A.leading() + i];
     if (step->kind == Step<T>::reject && c == j && i >= step->k) element = T{0};
     if (step->kind != Step<T>::accept) return;
     const bool is_pivot = i == step->k;
@@ -127,15 +127,15 @@ template <class B, class T>
 void factor_by_columns(B& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
                        EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch) {
   using namespace panel_by_columns_detail;
-  if (A.rows == 0) return;
-  Array<Step<T>> step(A.device, 1);
+  if (A.rows() == 0) return;
+  Array<Step<T>> step(A.device(), 1);
   T* pivot_row = scratch.rows.data();
   T* column = scratch.columns.data();
   for (std::int64_t j = begin; j < end; ++j) {
-    backend.reduce(A.rows, FindMaxima<T>{A.column(j), state}, Decide<T>{A, j, state, pivots, step.data()});
-    backend.for_each(std::max(A.rows, end - begin),
+    backend.reduce(A.rows(), FindMaxima<T>{A.column(j), state}, Decide<T>{A, j, state, pivots, step.data()});
+    backend.for_each(std::max(A.rows(), end - begin),
                      Exchange<T>{A, begin, end, j, step.data(), pivot_row, column});
-    backend.for_each(A.rows * (end - begin), Eliminate<T>{A, begin, j, step.data(), pivot_row, column});
+    backend.for_each(A.rows() * (end - begin), Eliminate<T>{A, begin, j, step.data(), pivot_row, column});
   }
 }
 

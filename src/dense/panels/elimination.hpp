@@ -29,9 +29,9 @@ struct MoveRows {
   const int* places;
   T* W;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t j = e / X.rows;
-    const std::int64_t i = e % X.rows;
-    W[j * X.rows + places[i]] = X.data[j * X.leading + i];
+    const std::int64_t j = e / X.rows();
+    const std::int64_t i = e % X.rows();
+    W[j * X.rows() + places[i]] = X.data()[j * X.leading() + i];
   }
 };
 
@@ -42,8 +42,8 @@ struct PutBehindPivots {
   std::int64_t rank;
   const T* W;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t i = e % X.rows;
-    X.data[e / X.rows * X.leading + i] = i < rank ? T{0} : W[e];
+    const std::int64_t i = e % X.rows();
+    X.data()[e / X.rows() * X.leading() + i] = i < rank ? T{0} : W[e];
   }
 };
 
@@ -80,8 +80,8 @@ struct PackColumns {
   const std::int64_t* columns;
   T* packed;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t j = e / A.rows;
-    packed[e] = A.data[columns[j] * A.leading + e % A.rows];
+    const std::int64_t j = e / A.rows();
+    packed[e] = A.data()[columns[j] * A.leading() + e % A.rows()];
   }
 };
 
@@ -92,20 +92,20 @@ template <class B, class T>
 DenseView<const T> pivot_columns(B& backend, DenseView<const T> A, std::int64_t begin, std::int64_t end,
                                  PivotRange range, const std::int64_t* columns, PanelScratch<T>& scratch) {
   if (range.count() == end - begin) {
-    return {A.column(begin), A.rows, range.count(), A.leading, A.device};
+    return {A.column(begin), A.rows(), range.count(), A.leading(), A.device()};
   }
-  backend.for_each(A.rows * range.count(),
+  backend.for_each(A.rows() * range.count(),
                    gauss_jordan_detail::PackColumns<T>{A, columns + range.first, scratch.columns.data()});
-  return {scratch.columns.data(), A.rows, range.count(), A.rows, A.device};
+  return {scratch.columns.data(), A.rows(), range.count(), A.rows(), A.device()};
 }
 
-/// X = X + G W, for a W of G.columns rows. 2 m p X.columns flops.
+/// X = X + G W, for a W of G.columns() rows. 2 m p X.columns() flops.
 template <class B, class T>
 void add_product(B& backend, DenseView<const T> G, const T* W, std::int64_t leading, DenseView<T> X) {
-  if (X.columns == 1) {
-    multiply<T>(backend, T{1}, MatrixRef<T>(G), W, T{1}, X.data);
+  if (X.columns() == 1) {
+    multiply<T>(backend, T{1}, MatrixRef<T>(G), W, T{1}, X.data());
   } else {
-    gemm<T>(backend, T{1}, G, DenseView<const T>(W, G.columns, X.columns, leading, X.device), T{1}, X);
+    gemm<T>(backend, T{1}, G, DenseView<const T>(W, G.columns(), X.columns(), leading, X.device()), T{1}, X);
   }
 }
 
@@ -113,7 +113,7 @@ void add_product(B& backend, DenseView<const T> G, const T* W, std::int64_t lead
 template <class B, class T>
 void apply_panel(B& backend, DenseView<const T> G, PivotRange range, const std::int64_t* rows, DenseView<T> X,
                  PanelScratch<T>& scratch) {
-  if (range.count() == 0 || X.columns == 0) return;
+  if (range.count() == 0 || X.columns() == 0) return;
   T* W = scratch.rows.data();
   take_pivot_rows(backend, X, range, rows, W);
   add_product<B, T>(backend, G, W, range.count(), X);
@@ -121,7 +121,7 @@ void apply_panel(B& backend, DenseView<const T> G, PivotRange range, const std::
 
 template <class T>
 DenseView<T> column_range(const DenseView<T>& A, std::int64_t begin, std::int64_t end) {
-  return {A.column(begin), A.rows, end - begin, A.leading, A.device};
+  return {A.column(begin), A.rows(), end - begin, A.leading(), A.device()};
 }
 
 /// What an elimination decided, on the host.
@@ -201,24 +201,24 @@ class Elimination {
       : tools_(&tools),
         A_(A),
         block_(std::max(block, std::int64_t{1})),
-        panel_count_((A.columns + block_ - 1) / block_),
-        lists_(A.device, panel_count_, std::min(A.rows, A.columns)),
-        scratch_{Array<T>(A.device, block_ * std::max(A.columns, std::int64_t{1})),
-                 Array<T>(A.device, block_ * A.rows)} {}
+        panel_count_((A.columns() + block_ - 1) / block_),
+        lists_(A.device(), panel_count_, std::min(A.rows(), A.columns())),
+        scratch_{Array<T>(A.device(), block_ * std::max(A.columns(), std::int64_t{1})),
+                 Array<T>(A.device(), block_ * A.rows())} {}
 
   /// m n^2 flops for full rank n <= m; 2 m r (n - r / 2) for rank r. Up to twice that when multiplied out.
   /// `scanned` and the relative `tolerance`: as for `invert`. Waits, after A was scanned as it is then, where
   /// it is multiplied out.
   void reduce(const MatrixScan* scanned, double tolerance, double* row_sums, MatrixScan* after) {
     constexpr std::int64_t small = 4096;
-    multiplied_out_ = std::is_same_v<B, Cuda> && std::max(A_.rows, A_.columns) <= small;
+    multiplied_out_ = std::is_same_v<B, Cuda> && std::max(A_.rows(), A_.columns()) <= small;
     panels_.clear();
     start(gauss_jordan_detail::StartIfInRange<T>{scanned, tolerance, lists_.state(), lists_.ranks()});
     eliminate(multiplied_out_);
     if constexpr (std::is_same_v<B, Cuda>) {
       if (multiplied_out_) {
-        places_ = Array<int>(A_.device, A_.rows);
-        find_places(tools_->backend, A_.rows, rows(), 0, lists_.state(), places_.data());
+        places_ = Array<int>(A_.device(), A_.rows());
+        find_places(tools_->backend, A_.rows(), rows(), 0, lists_.state(), places_.data());
         scan<T>(tools_->backend, A_, row_sums, after);
       }
     }
@@ -291,22 +291,23 @@ class Elimination {
   /// rank by rank elements. `scratch` as for one column.
   [[nodiscard]] double inverse_norm(PanelScratch<T>& scratch) const {
     const DenseView<const T> G = whole_transformation(tools_->backend, scratch);
-    Array<double> row_sums(A_.device, G.columns);
-    const DenseView<const T> C_inverse{G.data, G.columns, G.columns, G.leading, G.device};
+    Array<double> row_sums(A_.device(), G.columns());
+    const DenseView<const T> C_inverse{G.data(), G.columns(), G.columns(), G.leading(), G.device()};
     return scan<T>(*tools_, C_inverse, row_sums.data()).norm_inf;
   }
 
   /// What `transform` needs for X of so many columns.
   [[nodiscard]] PanelScratch<T> make_scratch(std::int64_t columns) const {
     if (multiplied_out_) {
-      const bool scattered = found_.rank < A_.columns;
-      return {Array<T>(A_.device, A_.rows * columns),
-              Array<T>(A_.device, scattered ? found_.rank * A_.rows : 0)};
+      const bool scattered = found_.rank < A_.columns();
+      return {Array<T>(A_.device(), A_.rows() * columns),
+              Array<T>(A_.device(), scattered ? found_.rank * A_.rows() : 0)};
     }
     const bool scattered = std::any_of(panels_.begin(), panels_.end(), [](const Panel& panel) {
       return panel.range.count() < panel.end - panel.begin;
     });
-    return {Array<T>(A_.device, block_ * columns), Array<T>(A_.device, scattered ? block_ * A_.rows : 0)};
+    return {Array<T>(A_.device(), block_ * columns),
+            Array<T>(A_.device(), scattered ? block_ * A_.rows() : 0)};
   }
 
  private:
@@ -322,7 +323,7 @@ class Elimination {
 
   void eliminate(bool inverse) {
     if constexpr (std::is_same_v<B, Cuda>) {
-      SideStream* const side = A_.columns > block_ ? &tools_->side() : nullptr;
+      SideStream* const side = A_.columns() > block_ ? &tools_->side() : nullptr;
       echelon::eliminate<T>(tools_->backend, A_, block_, inverse, lists_.state(), lists_.ranks(),
                             lists_.pivots(), scratch_, {}, side, tools_->products);
     } else {
@@ -334,8 +335,8 @@ class Elimination {
     B& backend = tools_->backend;
     look();
     if (found_.overflow_column >= 0) return;
-    for (std::int64_t begin = 0; begin < A_.columns; begin += block_) {
-      const std::int64_t end = std::min(begin + block_, A_.columns);
+    for (std::int64_t begin = 0; begin < A_.columns(); begin += block_) {
+      const std::int64_t end = std::min(begin + block_, A_.columns());
       const std::int64_t before = found_.rank;
       factor_panel<T>(backend, A_, begin, end, lists_.state(), lists_.pivots(), scratch_);
       look();
@@ -344,7 +345,7 @@ class Elimination {
       if (panel.range.count() == 0) continue;
       panels_.push_back(panel);
       const DenseView<const T> G = transformation(backend, panel, scratch_);
-      apply_panel<B, T>(backend, G, panel.range, rows(), column_range(A_, end, A_.columns), scratch_);
+      apply_panel<B, T>(backend, G, panel.range, rows(), column_range(A_, end, A_.columns()), scratch_);
       if (inverse) {
         apply_panel<B, T>(backend, G, panel.range, rows(), column_range(A_, 0, begin), scratch_);
       }
@@ -356,7 +357,7 @@ class Elimination {
     for (std::int64_t p = 0; p < panel_count_; ++p) {
       const PivotRange range{ranks[p], ranks[p + 1]};
       const std::int64_t begin = p * block_;
-      if (range.count() > 0) panels_.push_back({begin, std::min(begin + block_, A_.columns), range});
+      if (range.count() > 0) panels_.push_back({begin, std::min(begin + block_, A_.columns()), range});
     }
   }
 
@@ -371,16 +372,16 @@ class Elimination {
     using namespace gauss_jordan_detail;
     if (found_.rank == 0) return;
     T* W = scratch.rows.data();
-    backend.for_each(X.rows * X.columns, MoveRows<T>{X, places_.data(), W});
-    backend.for_each(X.rows * X.columns, PutBehindPivots<T>{X, found_.rank, W});
-    add_product<B, T>(backend, whole_transformation(backend, scratch), W, X.rows, X);
+    backend.for_each(X.rows() * X.columns(), MoveRows<T>{X, places_.data(), W});
+    backend.for_each(X.rows() * X.columns(), PutBehindPivots<T>{X, found_.rank, W});
+    add_product<B, T>(backend, whole_transformation(backend, scratch), W, X.rows(), X);
   }
 
   DenseView<const T> transformation(B& backend, const Panel& panel, PanelScratch<T>& scratch) const {
     return pivot_columns<B, T>(backend, A_, panel.begin, panel.end, panel.range, columns(), scratch);
   }
   DenseView<const T> whole_transformation(B& backend, PanelScratch<T>& scratch) const {
-    return transformation(backend, {0, A_.columns, {0, found_.rank}}, scratch);
+    return transformation(backend, {0, A_.columns(), {0, found_.rank}}, scratch);
   }
 
   EliminationTools<B>* tools_;

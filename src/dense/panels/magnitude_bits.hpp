@@ -3,7 +3,7 @@
 /// above all finite ones and NaN above that.
 #pragma once
 
-#include "support/annotate.hpp"
+#include <echelon/annotate.hpp>
 
 #include <cstdint>
 #include <cstring>

@@ -48,8 +48,8 @@ class Leaf {
       : A_(A), begin_(begin), end_(end), state_(state), pivots_(pivots) {}
 
   void factor() {
-    for (std::int64_t j = begin_; j < end_ && state_.rank < A_.rows; ++j) {
-      const Candidate pivot = find_largest(A_.column(j), state_.rank, A_.rows);
+    for (std::int64_t j = begin_; j < end_ && state_.rank < A_.rows(); ++j) {
+      const Candidate pivot = find_largest(A_.column(j), state_.rank, A_.rows());
       const Candidate above = find_largest(A_.column(j), 0, state_.rank);
       const PivotJudgement judgement = judge_pivot(pivot.magnitude, above.magnitude, state_.tolerance);
       record(judgement, j, state_);
@@ -58,7 +58,7 @@ class Leaf {
           accept(j, pivot.row);
           break;
         case PivotVerdict::rejected:
-          std::fill(A_.column(j) + state_.rank, A_.column(j) + A_.rows, T{0});
+          std::fill(A_.column(j) + state_.rank, A_.column(j) + A_.rows(), T{0});
           break;
         case PivotVerdict::overflow:
           return;
@@ -77,11 +77,11 @@ class Leaf {
     for (std::int64_t c = begin_; c < end_; ++c) {
       if (c == j) continue;
       const T multiple = A_(k, c) / pivot;
-      subtract(A_.rows, multiple, A_.column(j), A_.column(c));
+      subtract(A_.rows(), multiple, A_.column(j), A_.column(c));
       A_(k, c) = multiple;
     }
     T* __restrict column = A_.column(j);
-    for (std::int64_t i = 0; i < A_.rows; ++i) column[i] = -column[i] / pivot;
+    for (std::int64_t i = 0; i < A_.rows(); ++i) column[i] = -column[i] / pivot;
     column[k] = 1 / pivot;
   }
 
@@ -121,8 +121,8 @@ void factor_recursively(B& backend, DenseView<T> A, std::int64_t begin, std::int
 template <class T>
 void take_rows(int threads, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W) {
   const std::int64_t count = range.count();
-#pragma omp parallel for num_threads(threads) schedule(static) if (X.columns * count > worth_sharing)
-  for (std::int64_t j = 0; j < X.columns; ++j) {
+#pragma omp parallel for num_threads(threads) schedule(static) if (X.columns() * count > worth_sharing)
+  for (std::int64_t j = 0; j < X.columns(); ++j) {
     T* column = X.column(j);
     for (std::int64_t k = range.first; k < range.last; ++k) std::swap(column[k], column[rows[k]]);
     std::copy_n(column + range.first, count, W + j * count);
@@ -141,13 +141,13 @@ constexpr std::int64_t row_block = 512;
 
 template <class T>
 void exchange_columns(int threads, DenseView<T> A, const std::int64_t* rows, const EliminationState& state) {
-  if (state.rank < A.columns) return;
-  const std::int64_t blocks = (A.rows + row_block - 1) / row_block;
-#pragma omp parallel for num_threads(threads) schedule(static) if (A.rows * A.columns > worth_sharing)
+  if (state.rank < A.columns()) return;
+  const std::int64_t blocks = (A.rows() + row_block - 1) / row_block;
+#pragma omp parallel for num_threads(threads) schedule(static) if (A.rows() * A.columns() > worth_sharing)
   for (std::int64_t block = 0; block < blocks; ++block) {
     const std::int64_t begin = block * row_block;
-    const std::int64_t end = std::min(begin + row_block, A.rows);
-    for (std::int64_t k = A.columns; k-- > 0;) {
+    const std::int64_t end = std::min(begin + row_block, A.rows());
+    for (std::int64_t k = A.columns(); k-- > 0;) {
       if (rows[k] == k) continue;
       std::swap_ranges(A.column(k) + begin, A.column(k) + end, A.column(rows[k]) + begin);
     }
@@ -159,7 +159,7 @@ template <class T>
 MatrixScan scan_block(DenseView<const T> A, std::int64_t begin, std::int64_t end, double* row_sums) {
   std::array<double, row_block> largest{};
   std::fill(row_sums + begin, row_sums + end, 0.0);
-  for (std::int64_t j = 0; j < A.columns; ++j) {
+  for (std::int64_t j = 0; j < A.columns(); ++j) {
     const T* __restrict column = A.column(j) + begin;
     double* __restrict sums = row_sums + begin;
     double* __restrict most = largest.data();
@@ -174,7 +174,7 @@ MatrixScan scan_block(DenseView<const T> A, std::int64_t begin, std::int64_t end
     result.norm_inf = std::max(result.norm_inf, row_sums[i]);
     result.largest = std::max(result.largest, largest[static_cast<std::size_t>(i - begin)]);
     if (std::isfinite(row_sums[i])) continue;  // a sum of finite elements may overflow
-    for (std::int64_t j = 0; j < A.columns && result.row < 0; ++j) {
+    for (std::int64_t j = 0; j < A.columns() && result.row < 0; ++j) {
       if (!std::isfinite(A(i, j))) result.row = i, result.column = j;
     }
   }
@@ -183,13 +183,13 @@ MatrixScan scan_block(DenseView<const T> A, std::int64_t begin, std::int64_t end
 
 template <class T>
 MatrixScan scan_blocks(int threads, DenseView<const T> A, double* row_sums) {
-  const std::int64_t blocks = (A.rows + row_block - 1) / row_block;
+  const std::int64_t blocks = (A.rows() + row_block - 1) / row_block;
   std::vector<MatrixScan> parts(static_cast<std::size_t>(blocks));
-#pragma omp parallel for num_threads(threads) schedule(static) if (A.rows * A.columns > worth_sharing)
+#pragma omp parallel for num_threads(threads) schedule(static) if (A.rows() * A.columns() > worth_sharing)
   for (std::int64_t block = 0; block < blocks; ++block) {
     const std::int64_t begin = block * row_block;
     parts[static_cast<std::size_t>(block)] =
-        scan_block(A, begin, std::min(begin + row_block, A.rows), row_sums);
+        scan_block(A, begin, std::min(begin + row_block, A.rows()), row_sums);
   }
   MatrixScan result;
   for (const MatrixScan& part : parts) {

@@ -68,16 +68,16 @@ template <class T>
 __global__ void __launch_bounds__(threads_of_strip)
     gather_columns(DenseView<const T> A, const int* sources, T* strip) {
   const std::int64_t first = std::int64_t{blockIdx.x} * columns_of_strip;
-  for (std::int64_t i = threadIdx.x; i < A.rows; i += threads_of_strip) {
+  for (std::int64_t i = threadIdx.x; i < A.rows(); i += threads_of_strip) {
     T element[columns_of_strip];
 #pragma unroll
     for (int c = 0; c < columns_of_strip; ++c) {
-      const std::int64_t source = sources[min(first + c, A.columns - 1)];
-      element[c] = A.data[source * A.leading + i];
+      const std::int64_t source = sources[min(first + c, A.columns() - 1)];
+      element[c] = A.data()[source * A.leading() + i];
     }
 #pragma unroll
     for (int c = 0; c < columns_of_strip; ++c) {
-      if (first + c < A.columns) strip[(first + c) * A.rows + i] = element[c];
+      if (first + c < A.columns()) strip[(first + c) * A.rows() + i] = element[c];
     }
   }
 }
@@ -87,10 +87,11 @@ template <class T>
 __global__ void __launch_bounds__(threads_of_strip) put_back_strip(const T* strip, DenseView<T> A) {
   const std::int64_t first = std::int64_t{blockIdx.x} * columns_of_strip;
 #pragma unroll 2
-  for (std::int64_t i = threadIdx.x; i < A.rows; i += threads_of_strip) {
+  for (std::int64_t i = threadIdx.x; i < A.rows(); i += threads_of_strip) {
 #pragma unroll
     for (int c = 0; c < columns_of_strip; ++c) {
-      if (first + c < A.columns) A.data[(first + c) * A.leading + i] = strip[(first + c) * A.rows + i];
+      if (first + c < A.columns())
+        A.data()[(first + c) * A.leading() + i] = strip[(first + c) * A.rows() + i];
     }
   }
 }
@@ -107,7 +108,7 @@ class Panels {
         pivots_(pivots),
         scratch_(scratch),
         leaves_(leaves),
-        leaf_ranks_(A.device, (block + leaf_width() - 1) / leaf_width()) {}
+        leaf_ranks_(A.device(), (block + leaf_width() - 1) / leaf_width()) {}
 
   /// ranks[1] becomes the rank after columns [begin, end); ranks[0] is that before them.
   void factor(std::int64_t begin, std::int64_t end, std::int64_t* ranks) {
@@ -167,7 +168,7 @@ class Panels {
       return;
     }
     factor_leaf(lane_.backend, leaves_,
-                {A_.column(begin), A_.leading, static_cast<int>(A_.rows), static_cast<int>(end - begin),
+                {A_.column(begin), A_.leading(), static_cast<int>(A_.rows()), static_cast<int>(end - begin),
                  begin, state_, pivots_, rank_after},
                 lane_.on);
   }
@@ -191,17 +192,17 @@ void eliminate_looking_ahead(Cuda& backend, DenseView<T> A, std::int64_t block, 
                              PanelScratch<T>& scratch, const LeafPlan<T>& leaves, SideStream& side,
                              FloatProducts products) {
   constexpr std::int64_t small = 4096;  // so far the panels take longer than the multiplications
-  const bool panels_decide = A.columns <= small;
+  const bool panels_decide = A.columns() <= small;
   const Lane main{backend, stream(), products};
-  PanelScratch<T> side_scratch{Array<T>(A.device, block * block), {}};
+  PanelScratch<T> side_scratch{Array<T>(A.device(), block * block), {}};
   Panels<T> panels(side.lane(), A, block, state, pivots, side_scratch, leaves);
   side.mark_main();
   side.wait_for_main();
-  panels.factor(0, std::min(block, A.columns), ranks);
+  panels.factor(0, std::min(block, A.columns()), ranks);
   side.mark_side();
-  for (std::int64_t begin = 0; begin < A.columns; begin += block, ++ranks) {
-    const std::int64_t end = std::min(begin + block, A.columns);
-    const std::int64_t next_end = std::min(end + block, A.columns);
+  for (std::int64_t begin = 0; begin < A.columns(); begin += block, ++ranks) {
+    const std::int64_t end = std::min(begin + block, A.columns());
+    const std::int64_t next_end = std::min(end + block, A.columns());
     side.main_waits_for_side();
     if (next_end > end) {
       side.wait_for_main();
@@ -215,8 +216,8 @@ void eliminate_looking_ahead(Cuda& backend, DenseView<T> A, std::int64_t block, 
       panels.factor(end, next_end, ranks + 1);
       side.mark_side();
     }
-    panels.apply(main, begin, end, ranks, ranks + 1, {A, both_sides ? 0 : begin, begin, next_end, A.columns},
-                 scratch);
+    panels.apply(main, begin, end, ranks, ranks + 1,
+                 {A, both_sides ? 0 : begin, begin, next_end, A.columns()}, scratch);
     side.mark_main();
   }
 }
@@ -243,10 +244,10 @@ std::int64_t fastest_panel(const Cuda& backend, std::int64_t rows, std::int64_t 
 template <class T>
 void factor_panel(Cuda& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
                   EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch) {
-  if (A.rows == 0 || begin == end) return;
-  Array<std::int64_t> ranks(A.device, 2);
+  if (A.rows() == 0 || begin == end) return;
+  Array<std::int64_t> ranks(A.device(), 2);
   backend.copy(1, &state->rank, ranks.data());
-  const LeafPlan<T> leaves = plan_leaves<T>(backend, A.rows, end - begin, {});
+  const LeafPlan<T> leaves = plan_leaves<T>(backend, A.rows(), end - begin, {});
   Panels<T>({backend, stream()}, A, end - begin, state, pivots, scratch, leaves)
       .factor(begin, end, ranks.data());
 }
@@ -255,26 +256,26 @@ template <class T>
 void eliminate(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides, EliminationState* state,
                std::int64_t* ranks, const PivotList<T>& pivots, PanelScratch<T>& scratch,
                const PanelTuning& tuning, SideStream* side, FloatProducts products) {
-  if (A.rows == 0 || A.columns == 0) return;
-  const LeafPlan<T> leaves = plan_leaves<T>(backend, A.rows, std::min(block, A.columns), tuning);
-  if (side != nullptr && leaves.kernel != nullptr && A.columns > block) {
+  if (A.rows() == 0 || A.columns() == 0) return;
+  const LeafPlan<T> leaves = plan_leaves<T>(backend, A.rows(), std::min(block, A.columns()), tuning);
+  if (side != nullptr && leaves.kernel != nullptr && A.columns() > block) {
     eliminate_looking_ahead(backend, A, block, both_sides, state, ranks, pivots, scratch, leaves, *side,
                             products);
     return;
   }
   const Lane lane{backend, stream(), products};
   Panels<T> panels(lane, A, block, state, pivots, scratch, leaves);
-  for (std::int64_t begin = 0; begin < A.columns; begin += block, ++ranks) {
-    const std::int64_t end = std::min(begin + block, A.columns);
+  for (std::int64_t begin = 0; begin < A.columns(); begin += block, ++ranks) {
+    const std::int64_t end = std::min(begin + block, A.columns());
     panels.factor(begin, end, ranks);
-    panels.apply(lane, begin, end, ranks, ranks + 1, {A, both_sides ? 0 : begin, begin, end, A.columns},
+    panels.apply(lane, begin, end, ranks, ranks + 1, {A, both_sides ? 0 : begin, begin, end, A.columns()},
                  scratch);
   }
 }
 
 template <class T>
 void take_pivot_rows(Cuda& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W) {
-  take_rows<T>({backend, stream()}, {X, 0, 0, 0, X.columns},
+  take_rows<T>({backend, stream()}, {X, 0, 0, 0, X.columns()},
                {range, nullptr, nullptr, rows, nullptr, 0, static_cast<int>(range.count())}, W);
 }
 
@@ -301,23 +302,23 @@ template <class T>
 void put_back_columns(Cuda& backend, DenseView<T> A, const std::int64_t* rows,
                       const EliminationState* state) {
   constexpr std::int64_t strip_bytes = std::int64_t{1} << 24;  // stays in the cache
-  const std::int64_t n = A.columns;
+  const std::int64_t n = A.columns();
   if (n == 0) return;
   const CurrentDevice current(backend.device().id());
   constexpr std::int64_t size = sizeof(T);
   const std::int64_t strip_rows =
-      std::min(A.rows, std::max<std::int64_t>(strip_bytes / (n * size) / warp_size, 1) * warp_size);
-  Array<int> sources(A.device, n);  // columns change places back as rows did
-  Array<T> strip(A.device, strip_rows * n);
+      std::min(A.rows(), std::max<std::int64_t>(strip_bytes / (n * size) / warp_size, 1) * warp_size);
+  Array<int> sources(A.device(), n);  // columns change places back as rows did
+  Array<T> strip(A.device(), strip_rows * n);
   find_places(backend, n, rows, n, state, sources.data());
   const auto blocks = static_cast<unsigned>((n + columns_of_strip - 1) / columns_of_strip);
-  for (std::int64_t begin = 0; begin < A.rows; begin += strip_rows) {
-    const std::int64_t count = std::min(strip_rows, A.rows - begin);
+  for (std::int64_t begin = 0; begin < A.rows(); begin += strip_rows) {
+    const std::int64_t count = std::min(strip_rows, A.rows() - begin);
     gather_columns<T><<<blocks, threads_of_strip, 0, stream()>>>(
-        {A.data + begin, count, n, A.leading, A.device}, sources.data(), strip.data());
+        {A.data() + begin, count, n, A.leading(), A.device()}, sources.data(), strip.data());
     check(cudaGetLastError());
     put_back_strip<T><<<blocks, threads_of_strip, 0, stream()>>>(
-        strip.data(), {A.data + begin, count, n, A.leading, A.device});
+        strip.data(), {A.data() + begin, count, n, A.leading(), A.device()});
     check(cudaGetLastError());
   }
 }

@@ -13,8 +13,8 @@
 #pragma once
 
 #include "linalg/blas/float_products.hpp"
-#include "support/annotate.hpp"
 
+#include <echelon/annotate.hpp>
 #include <echelon/array.hpp>
 #include <echelon/dense.hpp>
 
@@ -173,7 +173,7 @@ void eliminate(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_side
                FloatProducts products = FloatProducts::in_float);
 
 /// For the pivots in `range`, in their order, exchanges the rows of X as the elimination did; then moves the
-/// pivot rows to W (range.count() by X.columns, as compact as can be) and puts zeros in their place.
+/// pivot rows to W (range.count() by X.columns(), as compact as can be) and puts zeros in their place.
 template <class T>
 void take_pivot_rows(Serial& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W);
 template <class T>
@@ -197,7 +197,7 @@ void find_places(Cuda& backend, std::int64_t n, const std::int64_t* rows, std::i
                  const EliminationState* state, int* places);
 
 /// Exchanges columns k and rows[k] of A for k = n - 1, ..., 0: A P, for the inverse. Does nothing unless
-/// state->rank is A.columns.
+/// state->rank is A.columns().
 template <class T>
 void put_back_columns(Serial& backend, DenseView<T> A, const std::int64_t* rows,
                       const EliminationState* state);
@@ -243,7 +243,7 @@ MatrixScan scan(EliminationTools<B>& tools, DenseView<const T> A, double* row_su
 }
 template <class T, class B>
 MatrixScan scan(B& backend, DenseView<const T> A, double* row_sums) {
-  Array<MatrixScan> result(A.device, 1);
+  Array<MatrixScan> result(A.device(), 1);
   scan(backend, A, row_sums, result.data());
   return backend.read(result.data());
 }

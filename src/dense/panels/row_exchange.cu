@@ -210,10 +210,10 @@ __global__ void __launch_bounds__(threads_in_clusters)
   cluster::wait_for_kernel_ahead();
   cluster::let_next_kernel_start();
   const PivotRange range = pivots.known();
-  const std::int64_t share = (X.A.rows + cluster::size() - 1) / cluster::size();
+  const std::int64_t share = (X.A.rows() + cluster::size() - 1) / cluster::size();
   const std::int64_t first_row = share * cluster::rank();
   const std::int64_t first_column = std::int64_t{blockIdx.x / cluster::size()} * tile;
-  const Tile<T> own{X, first_row, min(first_row + share, X.A.rows), first_column,
+  const Tile<T> own{X, first_row, min(first_row + share, X.A.rows()), first_column,
                     static_cast<int>(min(std::int64_t{tile}, X.count() - first_column))};
   read_rows(own, pivots, range, shared);
   cluster::sync();
@@ -227,12 +227,12 @@ template <class T>
 void launch_in_clusters(const Lane& lane, DenseView<const T> G, const PivotRows& pivots,
                         const ColumnsAround<T>& X) {
   constexpr unsigned blocks = 8;  // of a cluster
-  const std::int64_t share = (X.A.rows + blocks - 1) / blocks;
+  const std::int64_t share = (X.A.rows() + blocks - 1) / blocks;
   constexpr int half = threads_in_clusters / 2;
   const cluster::Launch launch(blocks, blocks * tiles(X.count()), share > half ? threads_in_clusters : half,
                                AppliedRows<T>::bytes(pivots.width), lane.on, true);
   const auto kernel = share > threads_in_clusters ? apply_in_clusters<T, 2> : apply_in_clusters<T, 1>;
-  check(cudaLaunchKernelEx(launch.config(), kernel, X, G.data, G.leading, pivots));
+  check(cudaLaunchKernelEx(launch.config(), kernel, X, G.data(), G.leading(), pivots));
 }
 
 bool has_clusters(const Device& device) {
@@ -250,8 +250,8 @@ bool suits_clusters(const PivotRows& pivots, const ColumnsAround<T>& X) {
   constexpr std::int64_t most_columns = 512;
   constexpr std::int64_t most_terms = std::int64_t{1} << 26;
   return pivots.columns != nullptr && pivots.width <= widest_in_clusters && X.count() <= most_columns &&
-         X.A.rows <= most_rows && X.A.rows * pivots.width * X.count() <= most_terms &&
-         has_clusters(X.A.device);
+         X.A.rows() <= most_rows && X.A.rows() * pivots.width * X.count() <= most_terms &&
+         has_clusters(X.A.device());
 }
 
 template <class T>
@@ -281,7 +281,7 @@ void take_rows(const Lane& lane, const ColumnsAround<T>& X, const PivotRows& piv
 template <class T>
 void apply_panel(const Lane& lane, DenseView<const T> G, const PivotRows& pivots, const ColumnsAround<T>& X,
                  T* W) {
-  if (X.count() == 0 || X.A.rows == 0) return;
+  if (X.count() == 0 || X.A.rows() == 0) return;
   if (suits_clusters(pivots, X)) {
     const CurrentDevice current(lane.backend.device().id());
     launch_in_clusters(lane, G, pivots, X);
@@ -289,9 +289,9 @@ void apply_panel(const Lane& lane, DenseView<const T> G, const PivotRows& pivots
   }
   take_rows(lane, X, pivots, W);
   for (const DenseView<T>& part : {X.left(), X.right()}) {
-    if (part.columns == 0) continue;
-    add_large_product<T>(lane, G, {W, pivots.width, part.columns, pivots.width, part.device}, part);
-    W += pivots.width * part.columns;
+    if (part.columns() == 0) continue;
+    add_large_product<T>(lane, G, {W, pivots.width, part.columns(), pivots.width, part.device()}, part);
+    W += pivots.width * part.columns();
   }
 }
 

@@ -17,7 +17,7 @@ struct ColumnsAround {
 
   [[nodiscard]] ECHELON_ANYWHERE std::int64_t count() const { return hole - begin + end - after; }
   [[nodiscard]] ECHELON_ANYWHERE T* column(std::int64_t c) const {
-    return A.data + (c < hole - begin ? begin + c : after + c - (hole - begin)) * A.leading;
+    return A.data() + (c < hole - begin ? begin + c : after + c - (hole - begin)) * A.leading();
   }
   [[nodiscard]] DenseView<T> left() const { return column_range(A, begin, hole); }
   [[nodiscard]] DenseView<T> right() const { return column_range(A, after, end); }
@@ -74,7 +74,7 @@ struct RowExchanges {
 template <class T>
 void take_rows(const Lane& lane, const ColumnsAround<T>& X, const PivotRows& pivots, T* W);
 
-/// Applies a panel with columns G to X: rows are exchanged, then X = X + G W. 2 X.A.rows pivots.width
+/// Applies a panel with columns G to X: rows are exchanged, then X = X + G W. 2 X.A.rows() pivots.width
 /// X.count() flops. `W`: pivots.width X.count() elements of scratch memory.
 template <class T>
 void apply_panel(const Lane& lane, DenseView<const T> G, const PivotRows& pivots, const ColumnsAround<T>& X,

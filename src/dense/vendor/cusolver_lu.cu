@@ -55,8 +55,8 @@ class Cusolver {
   void substitute(bool transposed, const Dense<T>& lu, const Array<std::int64_t>& pivots, DenseView<T> X) {
     const CurrentDevice current(lu.device().id());
     check(cusolverDnXgetrs(handle_.get(), parameters_.get(), transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
-                           lu.rows(), X.columns, cuda_type<T>, lu.data(), lu.leading(), pivots.data(),
-                           cuda_type<T>, X.data, X.leading, info_.data()));
+                           lu.rows(), X.columns(), cuda_type<T>, lu.data(), lu.leading(), pivots.data(),
+                           cuda_type<T>, X.data(), X.leading(), info_.data()));
   }
 
   /// What the last routine said. Waits for it.
@@ -271,10 +271,10 @@ class CusolverFactorisation final : public SolverImplementation<T> {
   /// cuSOLVER's verdict. Allocates nothing.
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
              std::vector<Job>&) const override {
-    if (right.rows == 0 || right.columns == 0) return;
+    if (right.rows() == 0 || right.columns() == 0) return;
     auto& space = static_cast<Space&>(workspace);
     substitute(space, right, left);
-    for (std::int64_t j = 0; j < right.columns && options_.refine > 0; ++j) {
+    for (std::int64_t j = 0; j < right.columns() && options_.refine > 0; ++j) {
       refine(space, right.column(j), left.column(j));
     }
     space.cusolver.verdict(space.backend);
@@ -336,14 +336,14 @@ class CusolverFactorisation final : public SolverImplementation<T> {
 
   /// X = A^-1 B by the factors: B's rows are scaled like A's, and X's like A's columns.
   void substitute(Space& space, DenseView<const T> B, DenseView<T> X) const {
-    const std::int64_t n = B.rows;
-    const std::int64_t count = n * B.columns;
+    const std::int64_t n = B.rows();
+    const std::int64_t count = n * B.columns();
     space.backend.for_each(
-        count, CopyScaled<T>{n, B.data, B.leading, X.data, X.leading, row_scale_.data(), nullptr});
+        count, CopyScaled<T>{n, B.data(), B.leading(), X.data(), X.leading(), row_scale_.data(), nullptr});
     space.cusolver.substitute(false, lu_, pivots_, X);
     if (column_scale_.size() == 0) return;
     space.backend.for_each(
-        count, CopyScaled<T>{n, X.data, X.leading, X.data, X.leading, column_scale_.data(), nullptr});
+        count, CopyScaled<T>{n, X.data(), X.leading(), X.data(), X.leading(), column_scale_.data(), nullptr});
   }
 
   /// Adds the solution for the residual as long as that makes the residual smaller, which the device decides.

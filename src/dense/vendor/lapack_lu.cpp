@@ -56,13 +56,13 @@ class LapackFactorisation final : public SolverImplementation<T> {
   }
 
   void solve(Workspace& workspace, DenseView<const T> B_, DenseView<T> X, std::vector<Job>&) const override {
-    if (B_.rows == 0 || B_.columns == 0) return;
-    const blas::Threads threads(this->device(), B_.rows);
-    for (std::int64_t j = 0; j < B_.columns; ++j) {
-      std::copy_n(B_.column(j), B_.rows, X.column(j));
+    if (B_.rows() == 0 || B_.columns() == 0) return;
+    const blas::Threads threads(this->device(), B_.rows());
+    for (std::int64_t j = 0; j < B_.columns(); ++j) {
+      std::copy_n(B_.column(j), B_.rows(), X.column(j));
     }
     substitute(X);
-    for (std::int64_t j = 0; j < B_.columns; ++j) {
+    for (std::int64_t j = 0; j < B_.columns(); ++j) {
       refine(static_cast<Vectors&>(workspace), B_.column(j), X.column(j));
     }
   }
@@ -91,15 +91,15 @@ class LapackFactorisation final : public SolverImplementation<T> {
   /// X = A^-1 X by the factors.
   void substitute(DenseView<T> X) const {
     scale_rows(row_scale_, X);
-    lapack::getrs(static_cast<int>(lu_.rows()), static_cast<int>(X.columns), lu_.data(), pivots_.data(),
-                  X.data, blas::dimension(X.leading));
+    lapack::getrs(static_cast<int>(lu_.rows()), static_cast<int>(X.columns()), lu_.data(), pivots_.data(),
+                  X.data(), blas::dimension(X.leading()));
     scale_rows(column_scale_, X);
   }
 
   static void scale_rows(const std::vector<T>& scale, DenseView<T> X) {
     if (scale.empty()) return;
-    for (std::int64_t j = 0; j < X.columns; ++j) {
-      for (std::int64_t i = 0; i < X.rows; ++i) X(i, j) *= scale[static_cast<std::size_t>(i)];
+    for (std::int64_t j = 0; j < X.columns(); ++j) {
+      for (std::int64_t i = 0; i < X.rows(); ++i) X(i, j) *= scale[static_cast<std::size_t>(i)];
     }
   }
 

@@ -32,11 +32,11 @@ struct Factor {
   std::int64_t row_step;
   std::int64_t column_step;
   explicit Factor(const DenseView<const T>& view)
-      : data(view.data),
-        leading(blas::dimension(view.leading)),
-        transpose(view.layout == Layout::column_major ? CblasNoTrans : CblasTrans),
-        row_step(view.layout == Layout::column_major ? 1 : view.leading),
-        column_step(view.layout == Layout::column_major ? view.leading : 1) {}
+      : data(view.data()),
+        leading(blas::dimension(view.leading())),
+        transpose(view.layout() == Layout::column_major ? CblasNoTrans : CblasTrans),
+        row_step(view.layout() == Layout::column_major ? 1 : view.leading()),
+        column_step(view.layout() == Layout::column_major ? view.leading() : 1) {}
 };
 
 /// C = alpha A B + beta C for a column-major C.
@@ -45,19 +45,20 @@ void multiply_tiles(const Device& device, T alpha, DenseView<const T> A, DenseVi
                     DenseView<T> C) {
   const Factor<T> a(A);
   const Factor<T> b(B);
-  const int terms = blas::dimension(A.columns);
-  const int leading = blas::dimension(C.leading);
+  const int terms = blas::dimension(A.columns());
+  const int leading = blas::dimension(C.leading());
   const double work =
-      static_cast<double>(C.rows) * static_cast<double>(C.columns) * static_cast<double>(terms);
+      static_cast<double>(C.rows()) * static_cast<double>(C.columns()) * static_cast<double>(terms);
   const int threads = device.threads();  // asked before the calls of BLAS are restricted to one
-  const std::int64_t tile = tile_side(C.rows, C.columns);
+  const std::int64_t tile = tile_side(C.rows(), C.columns());
   const blas::Threads one_per_call(Device::serial(), 1);
 #pragma omp parallel for collapse(2) num_threads(threads) schedule(dynamic) if (work > worth_sharing)
-  for (std::int64_t j = 0; j < C.columns; j += tile) {
-    for (std::int64_t i = 0; i < C.rows; i += tile) {
-      blas::gemm(a.transpose, b.transpose, static_cast<int>(std::min(tile, C.rows - i)),
-                 static_cast<int>(std::min(tile, C.columns - j)), terms, alpha, a.data + i * a.row_step,
-                 a.leading, b.data + j * b.column_step, b.leading, beta, C.data + i + j * C.leading, leading);
+  for (std::int64_t j = 0; j < C.columns(); j += tile) {
+    for (std::int64_t i = 0; i < C.rows(); i += tile) {
+      blas::gemm(a.transpose, b.transpose, static_cast<int>(std::min(tile, C.rows() - i)),
+                 static_cast<int>(std::min(tile, C.columns() - j)), terms, alpha, a.data + i * a.row_step,
+                 a.leading, b.data + j * b.column_step, b.leading, beta, C.data() + i + j * C.leading(),
+                 leading);
     }
   }
 }
@@ -65,7 +66,7 @@ void multiply_tiles(const Device& device, T alpha, DenseView<const T> A, DenseVi
 template <class T>
 void multiply_dense(const Device& device, T alpha, DenseView<const T> A, DenseView<const T> B, T beta,
                     DenseView<T> C) {
-  if (C.layout == Layout::row_major) {  // C^T = B^T A^T
+  if (C.layout() == Layout::row_major) {  // C^T = B^T A^T
     multiply_tiles(device, alpha, transposed(B), transposed(A), beta, transposed(C));
   } else {
     multiply_tiles(device, alpha, A, B, beta, C);

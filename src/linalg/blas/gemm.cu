@@ -28,21 +28,21 @@ cublasStatus_t gemm(cublasHandle_t handle, cublasOperation_t a_form, cublasOpera
 /// A row-major matrix is, to BLAS, its column-major transpose.
 template <class T>
 cublasOperation_t form(const DenseView<T>& view) {
-  return view.layout == Layout::column_major ? CUBLAS_OP_N : CUBLAS_OP_T;
+  return view.layout() == Layout::column_major ? CUBLAS_OP_N : CUBLAS_OP_T;
 }
 
 }  // namespace
 
 template <class T>
 void gemm(Cuda& backend, T alpha, DenseView<const T> A, DenseView<const T> B, T beta, DenseView<T> C) {
-  if (C.layout == Layout::row_major) {  // C^T = B^T A^T
+  if (C.layout() == Layout::row_major) {  // C^T = B^T A^T
     gemm(backend, alpha, transposed(B), transposed(A), beta, transposed(C));
     return;
   }
-  if (C.rows == 0 || C.columns == 0) return;
+  if (C.rows() == 0 || C.columns() == 0) return;
   const CurrentDevice current(backend.device().id());
-  check(gemm(backend.blas(), form(A), form(B), C.rows, C.columns, A.columns, alpha, A.data, A.leading, B.data,
-             B.leading, beta, C.data, C.leading));
+  check(gemm(backend.blas(), form(A), form(B), C.rows(), C.columns(), A.columns(), alpha, A.data(),
+             A.leading(), B.data(), B.leading(), beta, C.data(), C.leading()));
 }
 
 template void gemm(Cuda&, float, DenseView<const float>, DenseView<const float>, float, DenseView<float>);

@@ -42,22 +42,22 @@ struct Tile {
 template <class T>
 void multiply_tiles(int threads, CBLAS_TRANSPOSE op, Tile tile, T alpha, const DenseView<const T>& M,
                     const T* x, T beta, T* y) {
-  const std::int64_t down = (M.rows + tile.rows - 1) / tile.rows;
-  const std::int64_t across = (M.columns + tile.columns - 1) / tile.columns;
+  const std::int64_t down = (M.rows() + tile.rows - 1) / tile.rows;
+  const std::int64_t across = (M.columns() + tile.columns - 1) / tile.columns;
   const bool trans = op == CblasTrans;
   const std::int64_t terms = trans ? down : across;
-  const std::int64_t outputs = trans ? M.columns : M.rows;
+  const std::int64_t outputs = trans ? M.columns() : M.rows();
   std::vector<T> sums(static_cast<std::size_t>(terms > 1 ? terms * outputs : 0));
-#pragma omp parallel for num_threads(threads) schedule(static) if (M.rows * M.columns > worth_sharing)
+#pragma omp parallel for num_threads(threads) schedule(static) if (M.rows() * M.columns() > worth_sharing)
   for (std::int64_t t = 0; t < down * across; ++t) {
     const std::int64_t row = t % down * tile.rows;
     const std::int64_t column = t / down * tile.columns;
     const std::int64_t output = trans ? column : row;
     T* target = terms > 1 ? sums.data() + (trans ? t % down : t / down) * outputs : y;
-    blas::gemv(op, blas::dimension(std::min(tile.rows, M.rows - row)),
-               blas::dimension(std::min(tile.columns, M.columns - column)), alpha,
-               M.data + row + column * M.leading, blas::dimension(M.leading), x + (trans ? row : column),
-               terms > 1 ? T{0} : beta, target + output);
+    blas::gemv(op, blas::dimension(std::min(tile.rows, M.rows() - row)),
+               blas::dimension(std::min(tile.columns, M.columns() - column)), alpha,
+               M.data() + row + column * M.leading(), blas::dimension(M.leading()),
+               x + (trans ? row : column), terms > 1 ? T{0} : beta, target + output);
   }
   if (terms == 1) return;
   for (std::int64_t i = 0; i < outputs; ++i) {
@@ -70,15 +70,15 @@ void multiply_tiles(int threads, CBLAS_TRANSPOSE op, Tile tile, T alpha, const D
 template <class T>
 void multiply_dense(const Device& device, bool transposed, T alpha, const DenseView<const T>& A, const T* x,
                     T beta, T* y) {
-  const std::int64_t outputs = transposed ? A.columns : A.rows;
-  if (A.rows == 0 || A.columns == 0) {
+  const std::int64_t outputs = transposed ? A.columns() : A.rows();
+  if (A.rows() == 0 || A.columns() == 0) {
     for (std::int64_t i = 0; i < outputs; ++i) y[i] = beta == 0 ? T{0} : beta * y[i];
     return;
   }
   // A row-major matrix is the transpose of a column-major one.
-  const bool by_column = A.layout == Layout::column_major;
-  const DenseView<const T> M(A.data, by_column ? A.rows : A.columns, by_column ? A.columns : A.rows,
-                             A.leading);
+  const bool by_column = A.layout() == Layout::column_major;
+  const DenseView<const T> M(A.data(), by_column ? A.rows() : A.columns(), by_column ? A.columns() : A.rows(),
+                             A.leading());
   const int threads = device.threads();  // asked before the calls of BLAS are restricted to one
   const blas::Threads one_per_call(Device::serial(), 1);
   if (transposed == by_column) {

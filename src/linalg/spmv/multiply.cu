@@ -135,15 +135,15 @@ cublasStatus_t gemv(cublasHandle_t handle, cublasOperation_t operation, std::int
 template <class T>
 void multiply_dense(Cuda& backend, bool transposed, T alpha, const DenseView<const T>& A, const T* x, T beta,
                     T* y) {
-  const bool by_column = A.layout == Layout::column_major;
-  if (A.rows == 0 || A.columns == 0) {
-    backend.for_each(transposed ? A.columns : A.rows, Scale<T>{beta, y});
+  const bool by_column = A.layout() == Layout::column_major;
+  if (A.rows() == 0 || A.columns() == 0) {
+    backend.for_each(transposed ? A.columns() : A.rows(), Scale<T>{beta, y});
     return;
   }
   // A row-major matrix is, to BLAS, its column-major transpose.
   check(gemv(backend.blas(), transposed == by_column ? CUBLAS_OP_T : CUBLAS_OP_N,
-             by_column ? A.rows : A.columns, by_column ? A.columns : A.rows, alpha, A.data, A.leading, x,
-             beta, y));
+             by_column ? A.rows() : A.columns(), by_column ? A.columns() : A.rows(), alpha, A.data(),
+             A.leading(), x, beta, y));
 }
 
 }  // namespace

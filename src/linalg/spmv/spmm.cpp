@@ -87,17 +87,17 @@ void multiply_batch(int parts, std::int64_t width, T alpha, const Csr<T>& A, X x
 /// Calls f with the columns from `first` on.
 template <class T, class F>
 void with_columns(const DenseView<T>& view, std::int64_t first, F&& f) {
-  if (view.layout == Layout::column_major) {
-    f(Columns<T, true>{view.data + first * view.leading, view.leading});
+  if (view.layout() == Layout::column_major) {
+    f(Columns<T, true>{view.data() + first * view.leading(), view.leading()});
   } else {
-    f(Columns<T, false>{view.data + first, view.leading});
+    f(Columns<T, false>{view.data() + first, view.leading()});
   }
 }
 
 template <class T>
 void multiply_batches(int parts, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y) {
-  for (std::int64_t first = 0; first < X.columns; first += widest_batch) {
-    const std::int64_t width = std::min(widest_batch, X.columns - first);
+  for (std::int64_t first = 0; first < X.columns(); first += widest_batch) {
+    const std::int64_t width = std::min(widest_batch, X.columns() - first);
     with_columns(X, first, [&](auto x) {
       with_columns(Y, first, [&](auto y) { multiply_batch(parts, width, alpha, A, x, beta, y); });
     });

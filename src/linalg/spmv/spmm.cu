@@ -236,12 +236,12 @@ __global__ void __launch_bounds__(block_size)
 
 template <class T>
 Several<T> columns_from(const DenseView<T>& view, std::int64_t first, int count) {
-  const bool by_column = view.layout == Layout::column_major;
-  const std::int64_t column_step = by_column ? view.leading : 1;
-  T* data = view.data + first * column_step;
+  const bool by_column = view.layout() == Layout::column_major;
+  const std::int64_t column_step = by_column ? view.leading() : 1;
+  T* data = view.data() + first * column_step;
   const bool packed = !by_column && reinterpret_cast<std::uintptr_t>(data) % 16 == 0 &&
-                      view.leading * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
-  return {data, by_column ? 1 : view.leading, column_step, count, packed};
+                      view.leading() * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
+  return {data, by_column ? 1 : view.leading(), column_step, count, packed};
 }
 
 template <int width, class T>
@@ -270,14 +270,15 @@ template <class T>
 void multiply_several(Cuda& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y) {
   if (A.nonzeros() == 0) {
     using View = Elements<T>;
-    backend.for_each(Y.rows * Y.columns, AddElement<T, View, View, View>{0, View(Y), beta, View(Y), View(Y)});
+    backend.for_each(Y.rows() * Y.columns(),
+                     AddElement<T, View, View, View>{0, View(Y), beta, View(Y), View(Y)});
     return;
   }
   const CurrentDevice current(backend.device().id());
-  const bool by_column = X.layout == Layout::column_major;
+  const bool by_column = X.layout() == Layout::column_major;
   constexpr std::int64_t widest = 8;
-  for (std::int64_t first = 0; first < X.columns; first += widest) {
-    const auto count = static_cast<int>(std::min(widest, X.columns - first));
+  for (std::int64_t first = 0; first < X.columns(); first += widest) {
+    const auto count = static_cast<int>(std::min(widest, X.columns() - first));
     const Several<const T> x = columns_from(X, first, count);
     const Several<T> y = columns_from(Y, first, count);
     if (count > 4) {

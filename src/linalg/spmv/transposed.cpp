@@ -101,8 +101,8 @@ void gather(std::int64_t begin, std::int64_t end, const std::vector<Share<T>>& s
 
 template <class T>
 Strided<T> column(const DenseView<T>& view, std::int64_t j) {
-  if (view.layout == Layout::column_major) return {view.data + j * view.leading, 1};
-  return {view.data + j, view.leading};
+  if (view.layout() == Layout::column_major) return {view.data() + j * view.leading(), 1};
+  return {view.data() + j, view.leading()};
 }
 
 template <class T>
@@ -110,7 +110,7 @@ void multiply_shares(int threads, T alpha, const Csr<T>& A, DenseView<const T> X
   std::vector<Share<T>> shares = make_shares(threads, A);
   const Array<T> room = give_room(shares);
   const auto count = static_cast<int>(shares.size());
-  for (std::int64_t c = 0; c < X.columns; ++c) {
+  for (std::int64_t c = 0; c < X.columns(); ++c) {
     const Strided<const T> x = column(X, c);
     const Strided<T> y = column(Y, c);
 #pragma omp parallel num_threads(threads) if (count > 1)

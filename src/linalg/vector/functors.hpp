@@ -34,10 +34,10 @@ struct Elements {
   std::int64_t row_step;
   std::int64_t column_step;
   explicit Elements(const DenseView<T>& view)
-      : data(view.data),
-        rows(view.rows),
-        row_step(view.layout == Layout::column_major ? 1 : view.leading),
-        column_step(view.layout == Layout::column_major ? view.leading : 1) {}
+      : data(view.data()),
+        rows(view.rows()),
+        row_step(view.layout() == Layout::column_major ? 1 : view.leading()),
+        column_step(view.layout() == Layout::column_major ? view.leading() : 1) {}
   ECHELON_ANYWHERE T& operator[](std::int64_t i) const {
     return data[i % rows * row_step + i / rows * column_step];
   }

@@ -13,23 +13,23 @@ namespace {
 
 template <class T>
 bool is_packed(const DenseView<T>& view) {
-  const bool by_column = view.layout == Layout::column_major;
-  return view.leading == (by_column ? view.rows : view.columns) ||
-         (by_column ? view.columns : view.rows) == 1;
+  const bool by_column = view.layout() == Layout::column_major;
+  return view.leading() == (by_column ? view.rows() : view.columns()) ||
+         (by_column ? view.columns() : view.rows()) == 1;
 }
 
 template <class T>
 std::int64_t step_of(const DenseView<T>& x) {
-  return x.layout == Layout::column_major ? 1 : x.leading;
+  return x.layout() == Layout::column_major ? 1 : x.leading();
 }
 
 /// Calls f with the elements of a single column.
 template <class T, class F>
 void with_vector(const DenseView<const T>& x, F&& f) {
   if (step_of(x) == 1) {
-    f(Packed<const T>{x.data});
+    f(Packed<const T>{x.data()});
   } else {
-    f(Strided<const T>{x.data, step_of(x)});
+    f(Strided<const T>{x.data(), step_of(x)});
   }
 }
 
@@ -50,16 +50,16 @@ void norm2(B& backend, std::int64_t n, X x, double* result) {
 
 template <class Target, class T>
 void add_on(Context& context, T alpha, DenseView<const T> A, T beta, DenseView<const T> B, DenseView<T> C) {
-  const bool one_layout = A.layout == C.layout && B.layout == C.layout;
+  const bool one_layout = A.layout() == C.layout() && B.layout() == C.layout();
   on_backend(context.device(), [&]<class Backend>() {
     Backend& backend = state_of<Backend>(context).backend;
     if (one_layout && is_packed(A) && is_packed(B) && is_packed(C)) {
       using X = Packed<const T>;
-      backend.for_each(C.rows * C.columns,
-                       AddElement<T, X, X, Packed<T>>{alpha, {A.data}, beta, {B.data}, {C.data}});
+      backend.for_each(C.rows() * C.columns(),
+                       AddElement<T, X, X, Packed<T>>{alpha, {A.data()}, beta, {B.data()}, {C.data()}});
     } else {
       using X = Elements<const T>;
-      backend.for_each(C.rows * C.columns,
+      backend.for_each(C.rows() * C.columns(),
                        AddElement<T, X, X, Elements<T>>{alpha, X(A), beta, X(B), Elements<T>(C)});
     }
   });
@@ -70,10 +70,11 @@ void dot_on(Context& context, DenseView<const T> x, DenseView<const T> y, double
   on_backend(context.device(), [&]<class B>() {
     B& backend = state_of<B>(context).backend;
     if (step_of(x) == 1 && step_of(y) == 1) {
-      backend.reduce(x.rows, Product<T>{x.data, y.data}, StoreDouble{result});
+      backend.reduce(x.rows(), Product<T>{x.data(), y.data()}, StoreDouble{result});
     } else {
       using X = Strided<const T>;
-      backend.reduce(x.rows, Product<T, X>{{x.data, step_of(x)}, {y.data, step_of(y)}}, StoreDouble{result});
+      backend.reduce(x.rows(), Product<T, X>{{x.data(), step_of(x)}, {y.data(), step_of(y)}},
+                     StoreDouble{result});
     }
   });
 }
@@ -86,16 +87,16 @@ void reduce_on(Context& context, Reduction reduction, DenseView<const T> x, doub
     with_vector(x, [&]<class X>(X elements) {
       switch (reduction) {
         case Reduction::sum:
-          backend.reduce(x.rows, Element<X>{elements}, store);
+          backend.reduce(x.rows(), Element<X>{elements}, store);
           break;
         case Reduction::norm1:
-          backend.reduce(x.rows, Magnitude<X>{elements}, store);
+          backend.reduce(x.rows(), Magnitude<X>{elements}, store);
           break;
         case Reduction::norm2:
-          norm2<Target, T>(backend, x.rows, elements, result);
+          norm2<Target, T>(backend, x.rows(), elements, result);
           break;
         case Reduction::norm_inf:
-          backend.reduce(x.rows, LargestMagnitude<X>{elements}, store);
+          backend.reduce(x.rows(), LargestMagnitude<X>{elements}, store);
           break;
       }
     });

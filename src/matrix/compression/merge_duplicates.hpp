@@ -3,7 +3,8 @@
 #pragma once
 
 #include "matrix/compression/compress.hpp"
-#include "support/annotate.hpp"
+
+#include <echelon/annotate.hpp>
 
 #include <cstdint>
 #include <utility>

@@ -57,15 +57,15 @@ void check_operands(const Device& device, const Csr<T>& A, DenseView<const T> B,
   if (A.rows() != A.columns()) {
     throw DimensionMismatch(fmt::format("A is {} by {}; sweeps need a square matrix", A.rows(), A.columns()));
   }
-  if (B.rows != A.rows() || X.rows != A.rows() || B.columns != X.columns) {
+  if (B.rows() != A.rows() || X.rows() != A.rows() || B.columns() != X.columns()) {
     throw DimensionMismatch(
         fmt::format("A is {} by {}, B is {} by {}, X is {} by {}: B and X need {} rows and equally many "
                     "columns",
-                    A.rows(), A.columns(), B.rows, B.columns, X.rows, X.columns, A.rows()));
+                    A.rows(), A.columns(), B.rows(), B.columns(), X.rows(), X.columns(), A.rows()));
   }
   check_same_memory(device, "the sweeps", A.device(), "A");
-  check_same_memory(device, "the sweeps", B.device, "B");
-  check_same_memory(device, "the sweeps", X.device, "X");
+  check_same_memory(device, "the sweeps", B.device(), "B");
+  check_same_memory(device, "the sweeps", X.device(), "X");
 }
 
 void check_options(const SweepOptions& options) {
@@ -82,9 +82,9 @@ SweepReport GaussSeidel<T>::sweep(const Csr<T>& A, DenseView<const T> B, DenseVi
                                   const SweepOptions& options) {
   check_options(options);
   check_operands<T>(device_, A, B, X);
-  if (B.layout != Layout::column_major || X.layout != Layout::column_major) {
-    Dense<T> b(device_, B.rows, B.columns);
-    Dense<T> x(device_, X.rows, X.columns);
+  if (B.layout() != Layout::column_major || X.layout() != Layout::column_major) {
+    Dense<T> b(device_, B.rows(), B.columns());
+    Dense<T> x(device_, X.rows(), X.columns());
     assign<T>(B, b);
     assign<T>(X, x);
     const SweepReport report = sweep(A, b, x, options);
@@ -93,11 +93,11 @@ SweepReport GaussSeidel<T>::sweep(const Csr<T>& A, DenseView<const T> B, DenseVi
   }
   const gauss_seidel::SkippedRows skipped =
       scratch_->sweeper->sweep({.A = &A,
-                                .right_hand_sides = X.columns,
-                                .b = B.data,
-                                .leading_b = B.leading,
-                                .x = X.data,
-                                .leading_x = X.leading,
+                                .right_hand_sides = X.columns(),
+                                .b = B.data(),
+                                .leading_b = B.leading(),
+                                .x = X.data(),
+                                .leading_x = X.leading(),
                                 .kind = options.kind,
                                 .sweeps = options.sweeps,
                                 .omega = static_cast<T>(options.omega)});

@@ -22,7 +22,8 @@
 #pragma once
 
 #include "backend/lower_bound.hpp"
-#include "support/annotate.hpp"
+
+#include <echelon/annotate.hpp>
 
 #include <cmath>
 #include <cstdint>

@@ -2,8 +2,7 @@
 /// Gauss-Seidel sweeps, one native version per backend, all with the same bits.
 #pragma once
 
-#include "support/annotate.hpp"
-
+#include <echelon/annotate.hpp>
 #include <echelon/array.hpp>
 #include <echelon/csr.hpp>
 #include <echelon/gauss_seidel.hpp>

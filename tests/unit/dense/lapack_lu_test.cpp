@@ -227,12 +227,12 @@ struct Window {
         view(storage.data(), rows, columns, (layout == Layout::column_major ? rows : columns) + 5, {},
              layout) {}
   [[nodiscard]] bool surroundings_intact() const {
-    const bool by_column = view.layout == Layout::column_major;
-    const std::int64_t length = by_column ? view.rows : view.columns;
-    const std::int64_t lines = by_column ? view.columns : view.rows;
+    const bool by_column = view.layout() == Layout::column_major;
+    const std::int64_t length = by_column ? view.rows() : view.columns();
+    const std::int64_t lines = by_column ? view.columns() : view.rows();
     for (std::size_t k = 0; k < storage.size(); ++k) {
       const auto place = static_cast<std::int64_t>(k);
-      const bool inside = place / view.leading < lines && place % view.leading < length;
+      const bool inside = place / view.leading() < lines && place % view.leading() < length;
       if (!inside && storage[k] != T{-77}) return false;
     }
     return true;

@@ -169,8 +169,8 @@ TEST(OperationsDouble, DenseProductsAgreeWithEigen) {
   Stored<double> B(Device::serial(), 300, 257, Layout::row_major, 0, 2);
   Dense<double> C(Device(), 129, 257);
   gemm<double>(1, A.view(), B.view(), 0, C);
-  const Eigen::Map<const Eigen::MatrixXd> a(A.view().data, 129, 300);
-  const Eigen::Map<const Eigen::Matrix<double, -1, -1, Eigen::RowMajor>> b(B.view().data, 300, 257);
+  const Eigen::Map<const Eigen::MatrixXd> a(A.view().data(), 129, 300);
+  const Eigen::Map<const Eigen::Matrix<double, -1, -1, Eigen::RowMajor>> b(B.view().data(), 300, 257);
   const Eigen::Map<const Eigen::MatrixXd> c(C.data(), 129, 257);
   EXPECT_LE((a * b - c).cwiseAbs().maxCoeff(), 1e-12);
 }

@@ -29,25 +29,25 @@ TEST(DenseView, OfAVectorIsOneColumn) {
   std::vector<double> vector = {1, 2, 3};
   const DenseView<double> view = vector;
   const DenseView<const double> reading = view;
-  EXPECT_EQ(view.rows, 3);
-  EXPECT_EQ(view.columns, 1);
+  EXPECT_EQ(view.rows(), 3);
+  EXPECT_EQ(view.columns(), 1);
   view(1, 0) = 7;
   EXPECT_EQ(reading(1, 0), 7);
   EXPECT_EQ(vector[1], 7);
 
   const std::vector<double> nothing;
   const DenseView<const double> empty = nothing;
-  EXPECT_EQ(empty.rows, 0);
-  EXPECT_EQ(empty.leading, 1) << "as BLAS asks for";
+  EXPECT_EQ(empty.rows(), 0);
+  EXPECT_EQ(empty.leading(), 1) << "as BLAS asks for";
 }
 
 TEST(Dense, SharesItsElementsWithItsView) {
   for (const std::int64_t n : {0, 1, 31, 33, 1025}) {
     Dense<double> a(Device(), n, 3);
     const DenseView<double> view = a;
-    EXPECT_EQ(view.rows, n);
-    EXPECT_EQ(view.columns, 3);
-    EXPECT_GE(view.leading, 1);
+    EXPECT_EQ(view.rows(), n);
+    EXPECT_EQ(view.columns(), 3);
+    EXPECT_GE(view.leading(), 1);
     for (std::int64_t j = 0; j < 3; ++j) {
       for (std::int64_t i = 0; i < n; ++i) view(i, j) = static_cast<double>(10 * i + j);
     }

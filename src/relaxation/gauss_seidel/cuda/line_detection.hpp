@@ -4,7 +4,7 @@
 /// a sweep along lines is right for every pattern and every length of lines.
 #pragma once
 
-#include "support/annotate.hpp"
+#include <echelon/annotate.hpp>
 
 #include <cstdint>
 
