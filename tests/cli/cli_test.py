@@ -115,6 +115,7 @@ class Usage(ToolTest):
             (["solve", matrix, "--method", "gmers"], "'gmres'"),
             (["solve", matrix, "--device", "opnmp"], "'openmp'"),
             (["solve", matrix, "--precision", "dobule"], "'double'"),
+            (["rank", matrix, "--precision", "flaot"], "'float'"),
             (["solve", matrix, "--method", "gmres", "-p", "restrat=5"], "'restart'"),
             (["solve", matrix, "--method", "cg", "-p", "preconditioner=jacobbi"], "'jacobi'"),
             (["--help", "solver:jacobo"], "'jacobi'"),

@@ -4,6 +4,7 @@
 
 #include "arguments/command_line.hpp"
 #include "arguments/input.hpp"
+#include "arguments/method_options.hpp"
 #include "output/files.hpp"
 #include "output/json.hpp"
 #include "terminal/text.hpp"
@@ -34,12 +35,11 @@ void add_elimination_options(CLI::App& app, EliminationRequest& request);
 /// Finds errors in the options and in the output files, all of dense matrices, before the file is read.
 void check_request(const EliminationRequest& request, const std::vector<OutputOption>& outputs);
 
-/// Calls f as f.template operator()<double>() or <float>(). Throws BadOption.
+/// Calls f.template operator()<double>() or <float>(). Throws BadOption.
 template <class F>
 auto in_precision(const std::string& precision, F&& f) {
-  if (precision == "float") return f.template operator()<float>();
-  if (precision == "double") return f.template operator()<double>();
-  throw BadOption("--precision", "there is no precision '" + precision + "': it is double or float");
+  check_precision(precision);
+  return precision == "float" ? f.template operator()<float>() : f.template operator()<double>();
 }
 
 template <class T>
