@@ -75,7 +75,8 @@ for document in documents:
             faults.append(f"{name}: {target} has no {label}")
     if document.name == "architecture.md":
         for path in re.findall(r"`([\w.-]+/[\w./-]*)`", text):
-            if not any((base / path).exists() for base in (root, root / "src")):
+            anywhere = path.count("/") == 1 and path.endswith("/") and any((root / "src").rglob(path))
+            if not anywhere and not any((base / path).exists() for base in (root, root / "src")):
                 faults.append(f"{name}: no such file or folder: {path}")
 for page in sorted((root / "docs").rglob("*.md")):
     if page.resolve() not in linked and page.parent.resolve() not in linked:

@@ -24,9 +24,8 @@ std::filesystem::path real_matrices() {
   return folder == nullptr ? "" : folder;
 }
 
-void RealMatrices::SetUpTestSuite() {
-  if (real_matrices().empty())
-    GTEST_SKIP() << "ECHELON_TEST_DATA is not set: tests on real matrices are skipped";
+void RealMatrices::SetUp() {
+  if (real_matrices().empty()) GTEST_SKIP() << "ECHELON_TEST_DATA is not set";
   ASSERT_TRUE(std::filesystem::exists(real_matrices() / "catalogue.csv"))
       << "ECHELON_TEST_DATA names " << real_matrices() << ", which has no catalogue.csv";
 }

@@ -21,10 +21,11 @@ std::filesystem::path test_data_directory();
 /// has a catalogue.csv and one folder per kind of matrix. Empty if the variable is not set.
 std::filesystem::path real_matrices();
 
-/// Tests on the collection real_matrices(). Without it the whole suite is skipped, with one message.
+/// Tests on the collection real_matrices(). Without it all of them are skipped, which ctest
+/// counts as one skipped test.
 class RealMatrices : public ::testing::Test {
  protected:
-  static void SetUpTestSuite();
+  void SetUp() override;
 };
 
 }  // namespace echelon::test
