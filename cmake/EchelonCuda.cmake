@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The CUDA language and toolkit, with the architectures to build for.
 if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
-  # Machine code for Hopper; portable code that the driver compiles for Turing to Ada (75) and for what comes
-  # after Hopper (90).
+  # Machine code for Hopper; portable code that the driver compiles for Turing to Ada (75) and for the successors of
+  # Hopper (90).
   set(CMAKE_CUDA_ARCHITECTURES 75-virtual 90 CACHE STRING "GPUs to build for")
 endif()
-# The shared run time everywhere: a static one beside that of cuBLAS and its kin would be a second.
+# The shared run time: cuBLAS and the other libraries use it, and a static one would be a second copy.
 set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
 
 if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
@@ -16,8 +16,8 @@ if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
   endif()
 endif()
 enable_language(CUDA)
-# Only now: CMake's first look at the compiler knows no dialects yet. nvcc has had C++20 since 12.0, and
-# CMake 3.25 has not heard of it.
+# Set after enable_language, which resets the options of dialects. nvcc supports C++20 since 12.0; CMake 3.25 does not
+# know that.
 if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
   set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
   set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What `cmake --install` lays down: library, headers, tool, the CMake package and the pkg-config file.
+# Files of `cmake --install`: library, headers, tool, CMake package and pkg-config file.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/echelon)
 
@@ -17,7 +17,7 @@ install(FILES ${PROJECT_BINARY_DIR}/echelonConfig.cmake ${PROJECT_BINARY_DIR}/ec
               ${CMAKE_CURRENT_LIST_DIR}/FindLAPACKE.cmake
         DESTINATION ${package_dir})
 
-# A static library cannot name what it needs, so the pkg-config file does.
+# A static library does not record its dependencies: the pkg-config file names them.
 if(BUILD_SHARED_LIBS)
   set(pc_requires .private)
   set(pc_libs "\nLibs.private: ")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Warnings and sanitizers for the project's own targets; of the warnings nothing reaches those who link the
-# library. With NOT_SANITIZED the target is only linked with the sanitizers, and compiled as without them.
+# Warnings and sanitizers for the project's own targets. Warnings are private: they do not reach programs that link the
+# library. With NOT_SANITIZED the target is linked with the sanitizers but compiled without them.
 function(echelon_warnings target)
   set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual
                -Wunused)
-  # nvcc's generated code is not pedantic, and its host compiler sees it.
+  # nvcc passes generated code to the host compiler, which would fail -Wpedantic.
   set(cuda_warnings -Wall,-Wextra)
   if(ECHELON_WERROR)
     list(APPEND warnings -Werror)
@@ -15,7 +15,7 @@ function(echelon_warnings target)
     $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${cuda_warnings}>)
   if(ECHELON_SANITIZE)
     if(NOT "NOT_SANITIZED" IN_LIST ARGN)
-      # Optimised like a release it would take several times as long to compile, and not say where a fault is.
+      # -O3 would take several times as long to compile, and lose the lines of faults.
       target_compile_options(${target} PRIVATE
         $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${ECHELON_SANITIZE} -fno-sanitize-recover=all
         -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS $<$<CONFIG:Release>:-O1 -g1>>)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# LAPACKE and CBLAS, as OpenBLAS brings them: the target LAPACKE::LAPACKE.
+# LAPACKE and CBLAS of OpenBLAS: the target LAPACKE::LAPACKE.
 find_path(LAPACKE_INCLUDE_DIR NAMES lapacke.h PATH_SUFFIXES openblas)
 find_path(CBLAS_INCLUDE_DIR NAMES cblas.h PATH_SUFFIXES openblas x86_64-linux-gnu aarch64-linux-gnu)
 find_library(LAPACKE_LIBRARY NAMES lapacke)
@@ -14,7 +14,7 @@ find_package_handle_standard_args(LAPACKE
 if(LAPACKE_FOUND AND NOT TARGET LAPACKE::LAPACKE)
   add_library(LAPACKE::LAPACKE INTERFACE IMPORTED)
   target_include_directories(LAPACKE::LAPACKE INTERFACE ${LAPACKE_INCLUDE_DIR} ${CBLAS_INCLUDE_DIR})
-  # OpenBLAS may carry LAPACKE itself; a separate one comes first.
+  # OpenBLAS may contain LAPACKE; a separate library takes precedence.
   target_link_libraries(LAPACKE::LAPACKE INTERFACE $<$<BOOL:${LAPACKE_LIBRARY}>:${LAPACKE_LIBRARY}>
                                                    ${OPENBLAS_LIBRARY})
 endif()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs `build` beside `prefix`, moves it there, and looks for paths that only the build machine has.
+# Installs `build` beside `prefix`, moves it there, and searches for paths that exist only on the build machine.
 set(elsewhere ${prefix}-before-the-move)
 file(REMOVE_RECURSE ${prefix} ${elsewhere})
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${build} --prefix ${elsewhere}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Somebody else's program: solves A x = A 1 and compares with 1.
+/// A user's program: solves A x = A 1 and compares x with 1.
 #include <echelon/echelon.hpp>
 
 #include <cmath>
