@@ -3,6 +3,7 @@
 #include "io/output_file.hpp"
 #include "io/sources.hpp"
 #include "io/symmetry.hpp"
+#include "io/text_content.hpp"
 #include "io/text_numbers.hpp"
 #include "io/text_position.hpp"
 #include "io/text_writer.hpp"
@@ -14,7 +15,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cctype>
 #include <limits>
 #include <utility>
 
@@ -25,14 +25,6 @@ namespace io {
 namespace {
 
 constexpr std::int64_t most_vertices = std::numeric_limits<std::int32_t>::max();
-
-bool is_separator(char c) {
-  return c == ',' || c == ';';
-}
-
-bool is_comment(std::string_view line) {
-  return !line.empty() && (line.front() == '#' || line.front() == '%');
-}
 
 std::int64_t parse_vertex(const char*& at, const char* end) {
   std::int64_t vertex = 0;
@@ -46,12 +38,6 @@ std::int64_t parse_vertex(const char*& at, const char* end) {
   }
   at = stop;
   return vertex;
-}
-
-/// Blanks, and a comma or semicolon among them.
-const char* skip_separator(const char* at, const char* end) {
-  at = skip_blanks(at, end);
-  return at != end && is_separator(*at) ? skip_blanks(at + 1, end) : at;
 }
 
 /// What a block of lines holds: the edges up to the first fault.
@@ -111,33 +97,20 @@ void parse_edges(std::string_view text, bool weighted, Edges<T>& edges) {
   }
 }
 
-/// What stands before the first edge, and what that one shows.
+/// Lines before the first edge, and whether that edge has a weight.
 struct Start {
   std::int64_t lines = 0;
   bool weighted = false;
 };
 
-/// Whether a line of data has something behind the second vertex.
-bool has_third_word(std::string_view line) {
-  const char* at = line.data();
-  const char* const end = at + line.size();
-  for (int words = 0; words < 2; ++words) {
-    at = skip_separator(at, end);
-    while (!ends_word(at, end) && !is_separator(*at)) ++at;
-  }
-  return skip_separator(at, end) != end;
-}
-
 Start read_start(LineBlocks& blocks) {
   Start start;
   std::string line;
   for (bool header_seen = false; blocks.next_line(line); ++start.lines) {
-    const std::string_view text = line;
-    const std::string_view data = text.substr(std::min(text.find_first_not_of(" \t\r"), text.size()));
-    if (data.empty() || is_comment(data)) continue;
-    const bool is_header = std::isalpha(static_cast<unsigned char>(data.front())) != 0 || data.front() == '"';
-    if (is_header && !std::exchange(header_seen, true)) continue;
-    start.weighted = has_third_word(data);
+    const std::vector<std::string_view> fields = fields_of_line(line);
+    if (fields.empty() || is_comment(fields.front())) continue;
+    if (is_table_header(fields.front()) && !std::exchange(header_seen, true)) continue;
+    start.weighted = fields.size() > 2;
     break;
   }
   return start;
@@ -251,8 +224,15 @@ class Ranks {
   RankTable table_;
 };
 
-/// Elements (i, j) of `matrix`, and (j, i); where both are there they must be equal, or `differ(i, j)` is
-/// called.
+/// The weight of an edge that is given from both sides. +0 and -0 compare equal, and their sum is +0 in
+/// either order, so that the result is symmetric to the bit.
+template <class T>
+T weight_of_both(T a, T b) {
+  return a == 0 ? a + b : a;
+}
+
+/// The symmetric matrix with the elements of `matrix` and of its transpose. Calls `differ(i, j)` where both
+/// store an element and the values are not equal.
 template <class T, class Differ>
 Csr<T> from_both_sides(const Csr<T>& matrix, const Csr<T>& transposed, Differ differ) {
   const std::int64_t n = matrix.rows();
@@ -266,8 +246,11 @@ Csr<T> from_both_sides(const Csr<T>& matrix, const Csr<T>& transposed, Differ di
       constexpr std::int32_t none = std::numeric_limits<std::int32_t>::max();
       const std::int32_t column = k < end ? matrix.column_indices()[k] : none;
       const std::int32_t mirrored = m < mirrored_end ? transposed.column_indices()[m] : none;
-      const T value = column <= mirrored ? matrix.values()[k] : transposed.values()[m];
-      if (column == mirrored && value != transposed.values()[m]) differ(row, column);
+      T value = column <= mirrored ? matrix.values()[k] : transposed.values()[m];
+      if (column == mirrored) {
+        if (value != transposed.values()[m]) differ(row, column);
+        value = weight_of_both(value, transposed.values()[m]);
+      }
       use(std::min(column, mirrored), value);
       k += column <= mirrored ? 1 : 0;
       m += mirrored <= column ? 1 : 0;

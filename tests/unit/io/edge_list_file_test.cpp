@@ -56,6 +56,16 @@ TEST(EdgeList, WeightsAndDuplicates) {
   EXPECT_EQ(places_of(read("0,1,1.5D+1\n").adjacency), (Places{{{0, 1}, 15}, {{1, 0}, 15}}));
 }
 
+TEST(EdgeList, ZerosOfDifferentSign_SymmetricToTheBit) {
+  for (const char* text : {"1 2 -.0\n02 1  0", "1 2 0\n2 1 -0\n"}) {
+    const auto values = read(text).adjacency.values().to_vector();
+    ASSERT_EQ(values.size(), 2U);
+    EXPECT_FALSE(std::signbit(values[0])) << text;
+    EXPECT_FALSE(std::signbit(values[1])) << text;
+  }
+  for (const double value : read("1 2 -0\n").adjacency.values().to_vector()) EXPECT_TRUE(std::signbit(value));
+}
+
 TEST(EdgeList, Numberings) {
   const EdgeListOptions zero{.directed = true, .numbering = Numbering::zero_based};
   const EdgeListOptions one{.directed = true, .numbering = Numbering::one_based};
