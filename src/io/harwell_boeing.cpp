@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
@@ -206,16 +207,64 @@ HarwellBoeingHeader read_header(Lines& lines) {
   return header;
 }
 
+/// The words of a line, which blanks separate.
+std::vector<std::string_view> words_of(const std::string& line) {
+  std::vector<std::string_view> words;
+  const char* const end = line.data() + line.size();
+  for (const char* at = skip_blanks(line.data(), end); at != end; at = skip_blanks(at, end)) {
+    words.push_back(word_at(at, end));
+    at += words.back().size();
+  }
+  return words;
+}
+
+bool is_number(std::string_view word, const FortranFormat& format) {
+  try {
+    static_cast<void>(parse_fortran_real<double>(word, format));
+    return true;
+  } catch (const Fault&) {
+    return false;
+  }
+}
+
+/// True when the format's columns cut through the line's numbers although blanks separate them. SciPy's
+/// hb_write announces fields of one column more than it writes. In Fortran's reading, a line of as many words
+/// as fields has one word in each field, so that no column border lies inside a word.
+bool is_misaligned(const std::string& line, const FortranFormat& format, std::size_t count) {
+  const auto width = static_cast<std::size_t>(format.width);
+  const auto is_blank = [&line](std::size_t k) {
+    return line[k] == ' ' || line[k] == '\t' || line[k] == '\r';
+  };
+  bool cut = false;
+  for (std::size_t k = 1; k < count && k * width < line.size(); ++k) {
+    cut = cut || (!is_blank(k * width - 1) && !is_blank(k * width));
+  }
+  if (!cut) return false;
+  const std::vector<std::string_view> words = words_of(line);
+  return words.size() == count && std::all_of(words.begin(), words.end(),
+                                              [&](std::string_view word) { return is_number(word, format); });
+}
+
+/// The fields of a line by the columns of `format`, or by blanks where those columns do not fit the line.
+std::vector<std::string_view> fields_of(const std::string& line, const FortranFormat& format,
+                                        std::size_t count) {
+  if (is_misaligned(line, format, count)) return words_of(line);
+  std::vector<std::string_view> fields(count);
+  const auto width = static_cast<std::size_t>(format.width);
+  for (std::size_t k = 0; k < count; ++k) fields[k] = columns_of(line, k * width, width);
+  return fields;
+}
+
 /// Calls `use(field)` for `count` fields, which begin on a new line. `use` may throw Fault.
 template <class Use>
 void for_each_field(Lines& lines, const FortranFormat& format, std::int64_t count, const std::string& what,
                     Use use) {
-  const auto width = static_cast<std::size_t>(format.width);
-  for (std::int64_t k = 0; k < count; ++k) {
-    const auto place = static_cast<std::size_t>(k % format.repeat);
-    if (place == 0) lines.next(fmt::format("the {} {} are complete", count, what));
+  for (std::int64_t done = 0; done < count;) {
+    const std::string& line = lines.next(fmt::format("the {} {} are complete", count, what));
     try {
-      use(columns_of(lines.line(), place * width, width));
+      const auto size = std::min<std::int64_t>(format.repeat, count - done);
+      for (const std::string_view field : fields_of(line, format, static_cast<std::size_t>(size))) use(field);
+      done += size;
     } catch (const Fault& fault) {
       lines.fail(fault);
     }

@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -64,8 +65,9 @@ class FileSource : public TextSource {
     if (count == 0 && size > 0) check_unchanged();
     return count;
   }
-  void rewind() override {
-    if (::lseek(file_.number(), 0, SEEK_SET) != 0) throw SourceFailure(system_reason(errno));
+  void rewind() override { seek(0); }
+  void seek(std::int64_t position) override {
+    if (::lseek(file_.number(), position, SEEK_SET) != position) throw SourceFailure(system_reason(errno));
   }
   [[nodiscard]] std::int64_t stored_bytes() const override { return status_.st_size; }
   [[nodiscard]] std::int64_t total_bytes() override {
@@ -97,6 +99,9 @@ class MemorySource : public TextSource {
     return count;
   }
   void rewind() override { position_ = 0; }
+  void seek(std::int64_t position) override {
+    position_ = std::min(text_.size(), static_cast<std::size_t>(position));
+  }
   [[nodiscard]] std::int64_t stored_bytes() const override { return static_cast<std::int64_t>(text_.size()); }
   [[nodiscard]] std::int64_t total_bytes() override {
     rewind();
@@ -108,7 +113,7 @@ class MemorySource : public TextSource {
   std::size_t position_ = 0;
 };
 
-/// One or more gzip members, one behind the other.
+/// Unpacks one or more gzip members in sequence.
 class GzipSource : public TextSource {
  public:
   explicit GzipSource(std::unique_ptr<TextSource> packed) : packed_(std::move(packed)), input_(input_bytes) {
@@ -167,14 +172,51 @@ class GzipSource : public TextSource {
   bool between_members_ = true;
 };
 
-std::unique_ptr<TextSource> unpacked(std::unique_ptr<TextSource> source) {
-  std::array<char, 2> first{};
-  const bool gzip = source->read(first.data(), 2) == 2 && first[0] == '\x1f' && first[1] == '\x8b';
-  source->rewind();
-  return gzip ? std::make_unique<GzipSource>(std::move(source)) : std::move(source);
+constexpr std::string_view gzip_magic = "\x1f\x8b";
+constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+
+/// A source without its first bytes.
+class SourceBehind : public TextSource {
+ public:
+  SourceBehind(std::unique_ptr<TextSource> whole, std::int64_t skipped)
+      : whole_(std::move(whole)), skipped_(skipped) {
+    whole_->seek(skipped_);
+  }
+  std::size_t read(char* target, std::size_t size) override { return whole_->read(target, size); }
+  void rewind() override { seek(0); }
+  void seek(std::int64_t position) override { whole_->seek(skipped_ + position); }
+  [[nodiscard]] std::int64_t stored_bytes() const override { return whole_->stored_bytes(); }
+
+ private:
+  std::unique_ptr<TextSource> whole_;
+  std::int64_t skipped_;
+};
+
+/// Whether `source` starts with `bytes`. False also where it cannot be read: the parser will meet the failure
+/// again and report it with its place.
+bool starts_with(TextSource& source, std::string_view bytes) {
+  std::array<char, 4> first{};
+  std::size_t size = 0;
+  try {
+    while (size < bytes.size()) {
+      const std::size_t count = source.read(first.data() + size, bytes.size() - size);
+      if (count == 0) break;
+      size += count;
+    }
+  } catch (const SourceFailure&) {
+    size = 0;
+  }
+  source.rewind();
+  return std::string_view(first.data(), size) == bytes;
 }
 
-/// Everything that `pipe` delivers, in a file that nobody else sees.
+std::unique_ptr<TextSource> unpacked(std::unique_ptr<TextSource> source) {
+  if (starts_with(*source, gzip_magic)) source = std::make_unique<GzipSource>(std::move(source));
+  if (!starts_with(*source, byte_order_mark)) return source;
+  return std::make_unique<SourceBehind>(std::move(source), byte_order_mark.size());
+}
+
+/// A temporary file without a name that holds everything the pipe delivers.
 FileDescriptor kept(const FileDescriptor& pipe) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), &std::fclose);
   if (!file) throw SourceFailure("no temporary file for a pipe's data: " + system_reason(errno));
@@ -193,6 +235,17 @@ FileDescriptor kept(const FileDescriptor& pipe) {
 }
 
 }  // namespace
+
+void TextSource::seek(std::int64_t position) {
+  rewind();
+  std::vector<char> buffer(static_cast<std::size_t>(std::min<std::int64_t>(position, std::int64_t{1} << 18)));
+  while (position > 0) {
+    const std::size_t count =
+        read(buffer.data(), static_cast<std::size_t>(std::min<std::int64_t>(position, std::ssize(buffer))));
+    if (count == 0) return;
+    position -= static_cast<std::int64_t>(count);
+  }
+}
 
 std::int64_t TextSource::total_bytes() {
   rewind();

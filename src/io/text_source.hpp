@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Where text comes from: a file, plain or gzip, or memory.
+/// Sources of text: a file, plain or gzip, or memory.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,14 @@
 
 namespace echelon::io {
 
-/// The source stops here, for the reason that `what()` gives. Only this folder sees it: who knows the line
-/// makes a ParseError of it.
+/// Failure to read on; `what()` gives the reason. Used inside this folder only: the parser, which knows the
+/// line, makes a ParseError of it.
 class SourceFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Bytes in sequence, as often as wanted. Holds a small buffer at most, however much a gzip file expands to.
+/// Bytes in sequence, which can be read again. Holds a small buffer at most, however much a gzip file expands
+/// to.
 class TextSource {
  public:
   virtual ~TextSource() = default;
@@ -25,17 +26,20 @@ class TextSource {
   virtual std::size_t read(char* target, std::size_t size) = 0;
   /// Back to the first byte.
   virtual void rewind() = 0;
-  /// The length of what is stored, compressed or not.
+  /// Goes to byte `position`, from 0, or to the end if that comes first. Reads up to it unless overridden.
+  /// Throws SourceFailure.
+  virtual void seek(std::int64_t position);
+  /// Length of the stored file in bytes, compressed or not.
   [[nodiscard]] virtual std::int64_t stored_bytes() const = 0;
-  /// The number of bytes that read() delivers in all; for a gzip file they are unpacked to be counted. Leaves
-  /// the source at its first byte. Throws SourceFailure.
+  /// Number of bytes that read() delivers from the first to the end; a gzip file is unpacked to count them.
+  /// Leaves the source at its first byte. Throws SourceFailure.
   [[nodiscard]] virtual std::int64_t total_bytes();
 };
 
-/// A file, or what a pipe delivers (kept in a temporary file, since it is read twice). gzip is recognised by
-/// its first bytes. Throws ParseError.
+/// Opens a file, or a pipe, whose data is kept in a temporary file since it is read twice. A gzip file, which
+/// its first bytes tell, is unpacked, and a UTF-8 byte-order mark is skipped. Throws ParseError.
 std::unique_ptr<TextSource> open_text(const std::string& path);
-/// `text`, which must outlive the result.
+/// The same for `text`, which must outlive the result.
 std::unique_ptr<TextSource> text_in_memory(std::string_view text);
 
 }  // namespace echelon::io

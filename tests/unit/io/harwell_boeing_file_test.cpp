@@ -31,6 +31,27 @@ std::string header(const std::string& type, const std::string& sizes, const std:
 
 const std::string usual = "(16I5) (16I5) (4E20.12) (4E20.12)";
 
+// SciPy 1.10's hb_write: fields of 24 columns below the format (3E25.16).
+TEST(HarwellBoeing, ScipyFile_Read) {
+  const auto file = read_harwell_boeing<double>(test::test_data_directory() / "scipy_hb_write.rua");
+  EXPECT_EQ(places_of(file.matrix), (Places{{{0, 0}, 4},
+                                            {{0, 1}, -1},
+                                            {{1, 0}, 1.5e-7},
+                                            {{1, 1}, 2},
+                                            {{1, 3}, -8},
+                                            {{2, 1}, 1e20},
+                                            {{2, 2}, -3},
+                                            {{2, 3}, 0.1},
+                                            {{3, 2}, -5},
+                                            {{3, 3}, -6e-100}}));
+}
+
+TEST(HarwellBoeing, AdjacentFields_ByWidth) {
+  const auto file = read(header("RUA", "1 4 4", "(10I3) (10I3) (4E8.1)") +
+                         "  1  2  3  4  5\n  1  1  1  1\n 1.0E+00-2.0E 01 3.0E+00-4.0E+00\n");
+  EXPECT_EQ(places_of(file.matrix), (Places{{{0, 0}, 1}, {{0, 1}, -20}, {{0, 2}, 3}, {{0, 3}, -4}}));
+}
+
 TEST(HarwellBoeing, Unsymmetric) {
   const auto file = read(header("RUA", "2 3 3", "(10I3) (10I3) (2E10.3)") +
                          "  1  2  4  4\n  2  1  2\n   1.5E+00  -2.0D-1\n 3.\n");
