@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/binary_reader.hpp"
 #include "io/host_matrix.hpp"
+#include "io/npy_reader.hpp"
 #include "io/output_file.hpp"
 #include "io/sources.hpp"
+#include "io/text_content.hpp"
 #include "io/text_numbers.hpp"
 #include "support/text.hpp"
 
@@ -28,10 +29,12 @@ const std::vector<FormatName>& format_names() {
   static const std::vector<FormatName> names = {
       {FileFormat::matrix_market, "matrix-market", {".mtx", ".mm"}},
       {FileFormat::npy, "npy", {".npy"}},
+      {FileFormat::npz, "npz", {".npz"}},
       {FileFormat::metis, "metis", {".graph", ".metis"}},
       {FileFormat::edge_list, "edge-list", {".edges", ".edgelist", ".el"}},
       {FileFormat::petsc, "petsc", {".petsc"}},
       {FileFormat::harwell_boeing, "harwell-boeing", {".hb", ".rb"}},
+      {FileFormat::text, "text", {}},
   };
   return names;
 }
@@ -71,6 +74,10 @@ FileFormat parse_file_format(const std::string& name) {
       nearest(name, file_format_names()));
 }
 
+bool is_writable(FileFormat format) {
+  return format != FileFormat::harwell_boeing && format != FileFormat::npz;
+}
+
 std::optional<FileFormat> file_format_of_name(const std::string& path) {
   std::string name = io::lower_case(path);
   if (name.ends_with(".gz")) name.resize(name.size() - 3);
@@ -90,6 +97,7 @@ namespace io {
 FileFormat file_format_of_content(std::string_view first_bytes) {
   using namespace std::string_view_literals;
   if (first_bytes.starts_with("\x93NUMPY")) return FileFormat::npy;
+  if (first_bytes.starts_with("PK\3\4") || first_bytes.starts_with("PK\5\6")) return FileFormat::npz;
   if (lower_case(first_bytes.substr(0, 14)) == "%%matrixmarket") return FileFormat::matrix_market;
   if (first_bytes.starts_with("\0\0\0\0"sv)) first_bytes.remove_prefix(4);  // a 64-bit number
   for (const std::string_view id : {"\0\x12\x7b\x50"sv, "\0\x12\x7b\x4e"sv}) {
@@ -100,8 +108,11 @@ FileFormat file_format_of_content(std::string_view first_bytes) {
 
 namespace {
 
-FileFormat find_format(TextSource& source, const std::string& name) {
-  std::string first(16, '\0');
+constexpr std::size_t sample_bytes = std::size_t{1} << 16;
+
+/// The first bytes of the source, which is rewound.
+std::string first_bytes(TextSource& source, const std::string& name) {
+  std::string first(sample_bytes, '\0');
   try {
     std::size_t size = 0;
     while (const std::size_t count = source.read(first.data() + size, first.size() - size)) size += count;
@@ -110,9 +121,36 @@ FileFormat find_format(TextSource& source, const std::string& name) {
   } catch (const SourceFailure& failure) {
     throw ParseError(name, 0, 0, failure.what());
   }
-  const FileFormat format = file_format_of_content(first);
+  return first;
+}
+
+/// Whole lines of a sample, or whole fields where a single line is longer than the sample.
+std::string_view whole_lines(std::string_view sample) {
+  if (sample.size() < sample_bytes) return sample;
+  const std::size_t line_end = sample.rfind('\n');
+  return sample.substr(0, line_end != std::string_view::npos ? line_end : sample.find_last_of(" \t,;"));
+}
+
+/// The format of plain text whose name tells nothing; `automatic` where it fits none.
+FileFormat format_of_text(std::string_view lines, FileRole role, const std::string& name) {
+  const TextContent content = text_content(lines);
+  if (content == TextContent::neither) return FileFormat::automatic;
+  if (content == TextContent::columns || role == FileRole::right_hand_side) return FileFormat::text;
+  if (content == TextContent::edges) return FileFormat::edge_list;
+  if (content == TextContent::columns_or_edges && role == FileRole::graph) return FileFormat::edge_list;
+  throw ParseError(
+      name, 1, 1,
+      "lines of two or three numbers may be an edge list or columns of a matrix: name the format "
+      "edge-list or text");
+}
+
+FileFormat find_format(TextSource& source, const std::string& name, FileRole role) {
+  const std::string first = first_bytes(source, name);
+  FileFormat format = file_format_of_content(first);
   if (format != FileFormat::automatic) return format;
   if (const auto of_name = file_format_of_name(name)) return *of_name;
+  format = format_of_text(whole_lines(first), role, name);
+  if (format != FileFormat::automatic) return format;
   throw ParseError(name, 1, 1,
                    fmt::format("neither its content nor its name tells its format: name one of {}",
                                fmt::join(file_format_names(), ", ")));
@@ -148,6 +186,27 @@ MatrixFile<T> from_npy(TextSource& source, const std::string& name) {
   result.matrix = read_npy_source<T>(source, name, &header);
   result.info = describe(FileFormat::npy, MatrixRef<T>(result.matrix));
   if (header.kind != 'f') result.info.field = "integer";
+  return result;
+}
+
+template <class T>
+MatrixFile<T> from_npz(TextSource& source, const std::string& name, const ReadFileOptions& options) {
+  NpzFile<T> file = read_npz_source<T>(source, name, options.array, options.role);
+  MatrixFile<T> result;
+  result.matrix = std::move(file.matrix);
+  result.right_hand_sides = std::move(file.right_hand_sides);
+  result.info = describe(FileFormat::npz, MatrixRef<T>(result.matrix));
+  if (file.integer) result.info.field = "integer";
+  result.info.stored_entries = file.stored_entries;
+  result.info.duplicate_entries = file.duplicate_entries;
+  return result;
+}
+
+template <class T>
+MatrixFile<T> from_text(TextSource& source, const std::string& name) {
+  MatrixFile<T> result;
+  result.matrix = read_text_columns_source<T>(source, name);
+  result.info = describe(FileFormat::text, MatrixRef<T>(result.matrix));
   return result;
 }
 
@@ -205,8 +264,7 @@ Dense<T> densified(const MatrixRef<T>& matrix, std::size_t limit) {
   const double bytes = static_cast<double>(matrix.rows()) * static_cast<double>(matrix.columns()) * sizeof(T);
   if (bytes > static_cast<double>(limit)) {
     throw InvalidMatrix(
-        fmt::format("a {} by {} sparse matrix takes {:.3g} GiB when all elements are stored, as a .npy "
-                    "file does; the limit is {}",
+        fmt::format("a {} by {} sparse matrix takes {:.3g} GiB when all elements are stored; the limit is {}",
                     matrix.rows(), matrix.columns(), bytes / (1 << 30), byte_count(limit)));
   }
   return to_dense(matrix);
@@ -223,10 +281,14 @@ template <class T>
 MatrixFile<T> read_matrix_source(TextSource& source, const std::string& name,
                                  const ReadFileOptions& options) {
   const FileFormat format =
-      options.format == FileFormat::automatic ? find_format(source, name) : options.format;
+      options.format == FileFormat::automatic ? find_format(source, name, options.role) : options.format;
   switch (format) {
     case FileFormat::npy:
       return from_npy<T>(source, name);
+    case FileFormat::npz:
+      return from_npz<T>(source, name, options);
+    case FileFormat::text:
+      return from_text<T>(source, name);
     case FileFormat::metis:
       return from_metis<T>(source, name);
     case FileFormat::edge_list:
@@ -235,11 +297,9 @@ MatrixFile<T> read_matrix_source(TextSource& source, const std::string& name,
       return from_petsc<T>(source, name, options.petsc_scalar);
     case FileFormat::harwell_boeing:
       return from_harwell_boeing<T>(source, name);
-    case FileFormat::automatic:
-    case FileFormat::matrix_market:
-      break;
+    default:
+      return from_matrix_market<T>(source, name);
   }
-  return from_matrix_market<T>(source, name);
 }
 
 template MatrixFile<float> read_matrix_source(TextSource&, const std::string&, const ReadFileOptions&);
@@ -263,10 +323,16 @@ template <class T>
 void write_matrix(const std::string& path, MatrixRef<T> matrix, const WriteFileOptions& options) {
   FileFormat format = options.format;
   if (format == FileFormat::automatic) format = file_format_of_name(path).value_or(FileFormat::matrix_market);
+  if (!is_writable(format)) {
+    throw BadOption("format", fmt::format("{} files can be read but not written", to_string(format)));
+  }
   switch (format) {
     case FileFormat::npy:
       if (!matrix.is_sparse()) return write_npy<T>(path, matrix.dense());
       return write_npy<T>(path, io::densified(matrix, options.dense_limit));
+    case FileFormat::text:
+      if (!matrix.is_sparse()) return write_text_columns<T>(path, matrix.dense());
+      return write_text_columns<T>(path, io::densified(matrix, options.dense_limit));
     case FileFormat::metis: {
       MetisGraph<T> graph;
       graph.adjacency = io::sparse_on_host(matrix);
@@ -276,13 +342,9 @@ void write_matrix(const std::string& path, MatrixRef<T> matrix, const WriteFileO
       return write_edge_list(path, io::sparse_on_host(matrix), options.directed, options.labels);
     case FileFormat::petsc:
       return write_petsc(path, matrix, options.petsc);
-    case FileFormat::harwell_boeing:
-      throw BadOption("format", "Harwell-Boeing files are only read: write another format");
-    case FileFormat::automatic:
-    case FileFormat::matrix_market:
-      break;
+    default:
+      return write_matrix_market(path, matrix);
   }
-  write_matrix_market(path, matrix);
 }
 
 template MatrixFile<float> read_matrix_file(const std::string&, const ReadFileOptions&);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/binary_reader.hpp"
 #include "io/host_matrix.hpp"
+#include "io/npy_reader.hpp"
 #include "io/output_file.hpp"
 #include "io/sources.hpp"
 #include "io/text_numbers.hpp"
@@ -70,25 +71,32 @@ class Dictionary {
     skip();
     if (at_ < text_.size() && text_[at_] == '[') fail("a structured array: only plain numbers are read");
     const std::size_t begin = at_;
+    header.type_position = start_ + static_cast<std::int64_t>(begin);
     const std::string type = parse_string();
     constexpr std::string_view orders = "<>=|";
-    constexpr std::string_view types = "f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1";
-    const bool known = type.size() == 3 && orders.find(type[0]) != std::string_view::npos &&
-                       types.find(type.substr(1)) != std::string_view::npos && type[1] != ' ' &&
-                       type[2] != ' ';
-    if (!known) {
+    constexpr std::string_view numbers = "f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1";
+    const bool ordered = type.size() >= 3 && orders.find(type[0]) != std::string_view::npos;
+    const bool number = ordered && type.size() == 3 && type[1] != ' ' && type[2] != ' ' &&
+                        numbers.find(type.substr(1)) != std::string_view::npos;
+    const bool text = ordered && (type[1] == 'S' || type[1] == 'U');
+    if ((!number && !text) || !parse_bytes(type.substr(2), header.size)) {
       at_ = begin;
       fail(fmt::format("elements of type {}: real numbers of 32 or 64 bits, integers and booleans are read",
                        quoted(type)));
     }
     header.big_endian = type[0] == '>' || (type[0] == '=' && std::endian::native == std::endian::big);
     header.kind = type[1];
-    header.size = type[2] - '0';
+  }
+
+  static bool parse_bytes(const std::string& digits, int& size) {
+    const char* const end = digits.data() + digits.size();
+    const auto [stop, error] = std::from_chars(digits.data(), end, size);
+    return error == std::errc() && stop == end && size >= 0;
   }
 
   void parse_shape(NpyHeader& header) {
     std::vector<std::int64_t> sizes;
-    const std::size_t begin = at_;
+    header.shape_position = start_ + static_cast<std::int64_t>(at_);
     expect('(');
     while (!take(')')) {
       sizes.push_back(parse_size());
@@ -97,13 +105,9 @@ class Dictionary {
         break;
       }
     }
-    if (sizes.empty() || sizes.size() > 2) {
-      at_ = begin;
-      fail(fmt::format("an array of {} dimensions: vectors and matrices are read", sizes.size()));
-    }
     header.dimensions = static_cast<int>(sizes.size());
-    header.rows = sizes[0];
-    header.columns = sizes.size() == 2 ? sizes[1] : 1;
+    if (!sizes.empty()) header.rows = sizes[0];
+    if (sizes.size() > 1) header.columns = sizes[1];
   }
 
   std::int64_t parse_size() {
@@ -157,7 +161,9 @@ class Dictionary {
   std::size_t at_ = 0;
 };
 
-NpyHeader read_header(BinaryReader& reader) {
+}  // namespace
+
+NpyHeader read_npy_header(BinaryReader& reader) {
   constexpr std::int64_t longest = 1 << 16;
   std::string start(magic.size(), '\0');
   if (reader.left() >= static_cast<std::int64_t>(magic.size())) {
@@ -181,7 +187,15 @@ NpyHeader read_header(BinaryReader& reader) {
   return Dictionary(std::move(text), text_start).parse(reader);
 }
 
-void check_length(const BinaryReader& reader, const NpyHeader& header) {
+void check_npy_numbers(const BinaryReader& reader, const NpyHeader& header) {
+  if (header.kind == 'S' || header.kind == 'U') {
+    reader.fail_at(header.type_position, "an array of text: numbers are read");
+  }
+  if (header.dimensions != 1 && header.dimensions != 2) {
+    reader.fail_at(
+        header.shape_position,
+        fmt::format("an array of {} dimensions: vectors and matrices are read", header.dimensions));
+  }
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (header.rows == 0 || header.columns == 0) {
     // No data to prove the size by.
@@ -196,12 +210,35 @@ void check_length(const BinaryReader& reader, const NpyHeader& header) {
   if (extra > 0) reader.fail_at(reader.position() + count * header.size, "nothing more is expected here");
 }
 
+namespace {
+
+/// Calls `use` with a zero of the type that the file stores.
+template <class Use>
+auto with_stored_type(const NpyHeader& header, Use use) {
+  const bool is_signed = header.kind == 'i';
+  if (header.kind == 'f') return header.size == 4 ? use(float{}) : use(double{});
+  switch (header.size) {
+    case 1:
+      return is_signed ? use(std::int8_t{}) : use(std::uint8_t{});
+    case 2:
+      return is_signed ? use(std::int16_t{}) : use(std::uint16_t{});
+    case 4:
+      return is_signed ? use(std::int32_t{}) : use(std::uint32_t{});
+    default:
+      return is_signed ? use(std::int64_t{}) : use(std::uint64_t{});
+  }
+}
+
+std::endian order_of(const NpyHeader& header) {
+  return header.big_endian ? std::endian::big : std::endian::little;
+}
+
 /// C order: so many rows at a time that both their elements in the file and their columns in memory are used
 /// while they are in the cache.
 template <class T, class Stored>
 void read_rows(BinaryReader& reader, const NpyHeader& header, Dense<T>& matrix) {
   constexpr std::int64_t panel_elements = 1 << 15;
-  const std::endian order = header.big_endian ? std::endian::big : std::endian::little;
+  const std::endian order = order_of(header);
   const std::int64_t panel = std::max<std::int64_t>(1, panel_elements / header.columns);
   std::vector<T> elements(static_cast<std::size_t>(std::min(panel, header.rows) * header.columns));
   for (std::int64_t first = 0; first < header.rows; first += panel) {
@@ -221,36 +258,12 @@ Dense<T> read_elements(BinaryReader& reader, const NpyHeader& header) {
   Dense<T> matrix(Device(), header.rows, header.columns);
   if (header.rows == 0 || header.columns == 0) return matrix;
   if (header.fortran_order || header.columns == 1) {
-    const std::endian order = header.big_endian ? std::endian::big : std::endian::little;
-    read_values<T, Stored>(reader, header.rows * header.columns, order,
+    read_values<T, Stored>(reader, header.rows * header.columns, order_of(header),
                            [&](std::int64_t k, T value) { matrix[k] = value; });
   } else {
     read_rows<T, Stored>(reader, header, matrix);
   }
   return matrix;
-}
-
-template <class T>
-Dense<T> read_elements_of_type(BinaryReader& reader, const NpyHeader& header) {
-  const bool is_signed = header.kind == 'i';
-  if (header.kind == 'f') {
-    return header.size == 4 ? read_elements<T, float>(reader, header)
-                            : read_elements<T, double>(reader, header);
-  }
-  switch (header.size) {
-    case 1:
-      return is_signed ? read_elements<T, std::int8_t>(reader, header)
-                       : read_elements<T, std::uint8_t>(reader, header);
-    case 2:
-      return is_signed ? read_elements<T, std::int16_t>(reader, header)
-                       : read_elements<T, std::uint16_t>(reader, header);
-    case 4:
-      return is_signed ? read_elements<T, std::int32_t>(reader, header)
-                       : read_elements<T, std::uint32_t>(reader, header);
-    default:
-      return is_signed ? read_elements<T, std::int64_t>(reader, header)
-                       : read_elements<T, std::uint64_t>(reader, header);
-  }
 }
 
 template <class T>
@@ -269,13 +282,28 @@ std::string header_text(const DenseView<const T>& matrix) {
 
 }  // namespace
 
+template <class V>
+Array<V> read_npy_vector(BinaryReader& reader, const NpyHeader& header) {
+  Array<V> result(Device(), header.rows);
+  with_stored_type(header, [&](auto stored) {
+    read_values<V, decltype(stored)>(reader, header.rows, order_of(header),
+                                     [&](std::int64_t k, V value) { result[k] = value; });
+  });
+  return result;
+}
+
+template Array<float> read_npy_vector(BinaryReader&, const NpyHeader&);
+template Array<double> read_npy_vector(BinaryReader&, const NpyHeader&);
+template Array<std::int64_t> read_npy_vector(BinaryReader&, const NpyHeader&);
+
 template <class T>
 Dense<T> read_npy_source(TextSource& source, const std::string& name, NpyHeader* found) {
   BinaryReader reader(source, name);
-  const NpyHeader header = read_header(reader);
-  check_length(reader, header);
+  const NpyHeader header = read_npy_header(reader);
+  check_npy_numbers(reader, header);
   if (found != nullptr) *found = header;
-  return read_elements_of_type<T>(reader, header);
+  return with_stored_type(header,
+                          [&](auto stored) { return read_elements<T, decltype(stored)>(reader, header); });
 }
 
 template <class T>

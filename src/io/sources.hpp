@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Every format from any source and to any sink; the public functions work on files through these, and behave
-/// the same. `name` stands for the file in messages.
+/// Readers from any source and writers to any sink, one pair per format; the public functions of the same
+/// names apply them to files. `name` stands for the file in messages.
 #pragma once
 
 #include "io/matrix_market_source.hpp"
@@ -11,7 +11,9 @@
 #include <echelon/io/files.hpp>
 #include <echelon/io/harwell_boeing.hpp>
 #include <echelon/io/metis.hpp>
+#include <echelon/io/npz.hpp>
 #include <echelon/io/petsc.hpp>
+#include <echelon/io/text_columns.hpp>
 
 #include <cstdint>
 #include <string>
@@ -20,20 +22,24 @@
 
 namespace echelon::io {
 
-struct NpyHeader {
-  char kind = 'f';  ///< NumPy's letter: f, i, u, b
-  int size = 8;     ///< bytes an element
-  bool big_endian = false;
-  bool fortran_order = false;
-  int dimensions = 2;
-  std::int64_t rows = 0;
-  std::int64_t columns = 1;
-};
+struct NpyHeader;
 
 template <class T>
 Dense<T> read_npy_source(TextSource& source, const std::string& name, NpyHeader* found = nullptr);
 template <class T>
 void write_npy_sink(TextSink& sink, DenseView<const T> matrix);
+
+template <class T>
+NpzFile<T> read_npz_source(TextSource& source, const std::string& name, const std::string& array = {},
+                           FileRole role = FileRole::matrix);
+
+/// Lines of a dense matrix are long.
+inline constexpr std::size_t text_columns_block_bytes = std::size_t{1} << 22;
+template <class T>
+Dense<T> read_text_columns_source(TextSource& source, const std::string& name,
+                                  const ReadOptions& options = {.block_bytes = text_columns_block_bytes});
+template <class T>
+void write_text_columns_sink(TextSink& sink, DenseView<const T> matrix);
 
 template <class T>
 MetisGraph<T> read_metis_source(TextSource& source, const std::string& name, const ReadOptions& options = {});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What is fuzzed: each function takes any bytes as a file, and throws std::logic_error when a promise is
-/// broken. A parser either throws an echelon::Error or gives a sound matrix, and what it gave, written and
-/// read again, is the same to the bit.
+/// Fuzz targets: each function takes any bytes as a file and throws std::logic_error when a promise is
+/// broken. A parser either throws an echelon::Error or returns a valid matrix, and that matrix, written and
+/// read again, has the same bits.
 #pragma once
 
 #include "io/line_blocks.hpp"
@@ -56,7 +56,7 @@ bool same(const Matrix<T>& a, const Matrix<T>& b) {
   return same(std::get<Dense<T>>(a), std::get<Dense<T>>(b));
 }
 
-/// The checking constructor throws for arrays that are no matrix.
+/// Throws unless the arrays are a valid matrix, which the checking constructor tests, with finite values.
 template <class T>
 void check(const Csr<T>& matrix) {
   static_cast<void>(Csr<T>(matrix.rows(), matrix.columns(), matrix.row_offsets(), matrix.column_indices(),
@@ -74,13 +74,13 @@ void check(const Matrix<T>& matrix) {
   std::visit([](const auto& held) { check(held); }, matrix);
 }
 
-/// Small blocks put their borders everywhere.
+/// Block sizes that vary with the input, so that borders of blocks fall everywhere.
 inline io::ReadOptions small_blocks(std::string_view text) {
   constexpr std::array<std::size_t, 3> sizes = {std::size_t{64}, std::size_t{1000}, std::size_t{1} << 18};
   return {.threads = 1, .block_bytes = sizes.at(text.size() % sizes.size())};
 }
 
-/// Nothing, where the text is refused. `use` reads, and does the rest outside the reach of the catch.
+/// The result of `read`, or none if the text is refused: what the caller then does is outside of the catch.
 template <class Read>
 auto read_or_refuse(Read read) -> std::vector<decltype(read())> {
   std::vector<decltype(read())> result;
@@ -132,6 +132,43 @@ void npy_in(std::string_view text) {
 inline void npy(std::string_view text) {
   npy_in<double>(text);
   npy_in<float>(text);
+}
+
+template <class T>
+void npz_in(std::string_view text) {
+  for (const auto& file :
+       read_or_refuse([&] { return io::read_npz_source<T>(*io::text_in_memory(text), "fuzz"); })) {
+    check(file.matrix);
+    check(file.right_hand_sides);
+  }
+}
+
+/// Reads with alternating types.
+inline void npz(std::string_view text) {
+  if (text.size() % 2 == 0) {
+    npz_in<double>(text);
+  } else {
+    npz_in<float>(text);
+  }
+}
+
+template <class T>
+void text_columns_in(std::string_view text) {
+  for (const auto& matrix : read_or_refuse([&] {
+         return io::read_text_columns_source<T>(*io::text_in_memory(text), "fuzz", small_blocks(text));
+       })) {
+    check(matrix);
+    io::MemorySink sink;
+    io::write_text_columns_sink<T>(sink, matrix);
+    require(same(matrix, io::read_text_columns_source<T>(*io::text_in_memory(sink.text()), "again")) ||
+                matrix.rows() == 0,
+            "text columns: writing and reading changes the matrix");
+  }
+}
+
+inline void text_columns(std::string_view text) {
+  text_columns_in<double>(text);
+  text_columns_in<float>(text);
 }
 
 /// METIS itself has whole weights only.
@@ -209,25 +246,31 @@ inline void harwell_boeing(std::string_view text) {
   }
 }
 
-/// Any content, as `read_matrix` takes it: the first bytes tell the format, and gzip is unpacked.
+/// Any content, as read_matrix_file reads it for each purpose: the first bytes or lines tell the format, and
+/// gzip is unpacked.
 inline void any_file(std::string_view text) {
-  for (const auto& file :
-       read_or_refuse([&] { return io::read_matrix_source<double>(*io::text_in_memory(text), "fuzz"); })) {
+  constexpr std::array roles = {FileRole::matrix, FileRole::graph, FileRole::right_hand_side};
+  ReadFileOptions options;
+  options.role = roles.at(text.size() % roles.size());
+  for (const auto& file : read_or_refuse(
+           [&] { return io::read_matrix_source<double>(*io::text_in_memory(text), "fuzz", options); })) {
     check(file.matrix);
   }
 }
 
 struct Target {
-  const char* name;  ///< of the folder of its seeds too
+  const char* name;  ///< also of the folder of its seeds
   void (*run)(std::string_view text);
 };
 
 inline constexpr std::array targets = {Target{"matrix_market", matrix_market},
                                        Target{"npy", npy},
+                                       Target{"npz", npz},
                                        Target{"metis", metis},
                                        Target{"edge_list", edge_list},
                                        Target{"petsc", petsc},
                                        Target{"harwell_boeing", harwell_boeing},
+                                       Target{"text_columns", text_columns},
                                        Target{"any_file", any_file}};
 
 }  // namespace echelon::fuzz

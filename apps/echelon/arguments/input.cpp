@@ -73,8 +73,8 @@ void add_input_options(CLI::App& app, InputOptions& options) {
 
 void add_matrix_argument(CLI::App& app, const std::string& name, std::string& path) {
   add_file_option(app, name, path,
-                  "the matrix: Matrix Market, .npy, METIS graph, edge list, PETSc binary or Harwell-Boeing, "
-                  "plain or gzip; - for standard input")
+                  "the matrix: Matrix Market, .npy, .npz, METIS graph, edge list, PETSc binary, Harwell-Boeing or "
+                  "columns of text, plain or gzip; - for standard input")
       ->required();
 }
 
@@ -84,7 +84,9 @@ std::string input_path(const std::string& path) {
 
 template <class T>
 MatrixFile<T> read_input(const std::string& path, const InputOptions& options) {
-  MatrixFile<T> file = read_matrix_file<T>(input_path(path), options.file);
+  ReadFileOptions file_options = options.file;
+  if (!options.as.empty()) file_options.role = FileRole::graph;
+  MatrixFile<T> file = read_matrix_file<T>(input_path(path), file_options);
   if (options.as.empty()) return file;
   const Csr<T> matrix = std::holds_alternative<Csr<T>>(file.matrix) ? std::get<Csr<T>>(std::move(file.matrix))
                                                                     : to_csr(MatrixRef<T>(file.matrix));

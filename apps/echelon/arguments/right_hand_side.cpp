@@ -3,82 +3,37 @@
 
 #include "arguments/command_line.hpp"
 #include "arguments/input.hpp"
-#include "arguments/text_columns.hpp"
 #include "output/files.hpp"
-#include "output/temporary_file.hpp"
 #include "terminal/terminal.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/linalg.hpp>
 
 #include <fmt/format.h>
-#include <zlib.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
 #include <limits>
-#include <memory>
 #include <random>
-#include <system_error>
 #include <utility>
 
 namespace echelon::tool {
 
 namespace {
 
-/// The content of a file or pipe, unpacked if it is gzip. Throws ParseError.
-std::string read_all(const std::string& path) {
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> file(gzopen(input_path(path).c_str(), "rb"), &gzclose);
-  if (!file) {
-    // NOLINTNEXTLINE(concurrency-mt-unsafe)
-    throw ParseError(input_name(path), 0, 0, fmt::format("cannot be opened: {}", std::strerror(errno)));
-  }
-  std::string content;
-  std::array<char, 1 << 16> buffer = {};
-  int count = 0;
-  while ((count = gzread(file.get(), buffer.data(), buffer.size())) > 0) {
-    content.append(buffer.data(), static_cast<std::size_t>(count));
-  }
-  int error = Z_OK;
-  const char* const reason = gzerror(file.get(), &error);
-  if (count < 0 || error == Z_BUF_ERROR) throw ParseError(input_name(path), 0, 0, reason);
-  return content;
-}
-
-template <class T>
-Dense<T> read_by_format(const std::string& path) {
-  MatrixFile<T> file = read_matrix_file<T>(path);
-  if (file.right_hand_sides.columns() > 0) return std::move(file.right_hand_sides);
-  return to_dense(MatrixRef<T>(file.matrix));
-}
-
-/// Reads data that came through a pipe, and so cannot be read a second time.
-template <class T>
-Dense<T> read_by_format(const std::string& content, const std::string& name) {
-  const TemporaryFile file;
-  write_text(file.path(), content);
-  try {
-    return read_by_format<T>(file.path());
-  } catch (const ParseError& e) {
-    throw ParseError(name, e.line(), e.column(), reason_of(e));
-  }
-}
-
-/// Files whose name tells a format are left to the library's readers; others may hold columns of numbers.
+/// Reads the vectors in a file of any format, plain text columns among them.
 template <class T>
 Dense<T> read_rhs(const std::string& path) {
-  std::error_code none;
-  const bool is_pipe = path == "-" || std::filesystem::is_fifo(path, none);
-  if (!is_pipe && (file_format_of_name(path) || std::filesystem::is_directory(path, none))) {
-    return read_by_format<T>(path);
+  ReadFileOptions options;
+  options.role = FileRole::right_hand_side;
+  try {
+    MatrixFile<T> file = read_matrix_file<T>(input_path(path), options);
+    if (file.right_hand_sides.columns() > 0) return std::move(file.right_hand_sides);
+    return to_dense(MatrixRef<T>(file.matrix));
+  } catch (const ParseError& e) {
+    if (path != "-") throw;
+    throw ParseError(input_name(path), e.line(), e.column(), reason_of(e));
   }
-  const std::string content = read_all(path);
-  if (is_text_of_columns(content)) return parse_text_columns<T>(content, input_name(path));
-  return is_pipe ? read_by_format<T>(content, input_name(path)) : read_by_format<T>(path);
 }
 
 template <class T>

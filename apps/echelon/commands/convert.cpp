@@ -92,8 +92,14 @@ void check_request(Conversion& conversion) {
     }
     output.format = *format;
   }
+<<<<<<< HEAD
   if (output.format == FileFormat::harwell_boeing) {
     throw BadOption("--to", "Harwell-Boeing files can be read but not written");
+=======
+  if (!is_writable(output.format)) {
+    throw BadOption("--to",
+                    fmt::format("{} files are only read: write another format", to_string(output.format)));
+>>>>>>> b87e84d (Read .npz archives and columns of plain text)
   }
   if (output.petsc.index_bits != 32 && output.petsc.index_bits != 64) {
     throw BadOption("--index-bits",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The file formats, and what a file says of the matrix in it.
+/// File formats, and the facts that a file gives about its matrix.
 #pragma once
 
 #include <cstdint>
@@ -11,34 +11,46 @@
 namespace echelon {
 
 enum class FileFormat {
-  automatic,  ///< told by the content, else by the name
-  matrix_market,
-  npy,
-  metis,
-  edge_list,
-  petsc,
-  harwell_boeing,  ///< read only
+  automatic,       ///< recognised by the content, else by the name
+  matrix_market,   ///< Matrix Market, coordinate or array
+  npy,             ///< one NumPy array
+  npz,             ///< NumPy archive: arrays, or a SciPy sparse matrix; read only
+  metis,           ///< METIS graph
+  edge_list,       ///< lines of two vertices and possibly a weight
+  petsc,           ///< PETSc binary
+  harwell_boeing,  ///< Harwell-Boeing or Rutherford-Boeing; read only
+  text,            ///< columns of numbers as plain text, a dense matrix
 };
 
-/// "matrix-market", "npy", ...; what parse_file_format takes.
+/// Purpose for which a file is read. It decides what plain text is that fits two formats, and which of
+/// several arrays of an .npz archive is taken.
+enum class FileRole {
+  matrix,           ///< a matrix; text that may be an edge list or a table is refused; the array `A`
+  graph,            ///< a graph's adjacency matrix: such text is an edge list; the array `A`
+  right_hand_side,  ///< vectors: such text is a table; the array `b`
+};
+
+/// "matrix-market", "npy", ...; the names that parse_file_format accepts.
 [[nodiscard]] std::string_view to_string(FileFormat format);
-/// Throws BadOption, with the nearest name, for one that does not exist.
+/// Throws BadOption, with the nearest name, for an unknown one.
 [[nodiscard]] FileFormat parse_file_format(const std::string& name);
 /// All names but "automatic".
 [[nodiscard]] std::vector<std::string> file_format_names();
-/// What the name's ending says, ".gz" left aside; nothing where it says nothing. `.txt`, `.csv`, `.tsv` and
-/// `.dat` say nothing: they are used for too much.
+/// Whether write_matrix writes the format; Harwell-Boeing files and .npz archives are only read.
+[[nodiscard]] bool is_writable(FileFormat format);
+/// The format of the name's ending, ".gz" left aside; none for other endings. `.txt`, `.csv`, `.tsv` and
+/// `.dat` have several uses, so that the content must decide.
 [[nodiscard]] std::optional<FileFormat> file_format_of_name(const std::string& path);
 
 struct FileInfo {
   FileFormat format = FileFormat::automatic;
-  bool coordinate = true;            ///< sparse in the file, else all elements are stored
-  std::string field = "real";        ///< real, integer, pattern
-  std::string symmetry = "general";  ///< general, symmetric, skew-symmetric
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
+  bool coordinate = true;      ///< true for sparse storage in the file, false where all elements are stored
+  std::string field = "real";  ///< real, integer or pattern
+  std::string symmetry = "general";    ///< general, symmetric or skew-symmetric
+  std::int64_t rows = 0;               ///< of the matrix
+  std::int64_t columns = 0;            ///< of the matrix
   std::int64_t stored_entries = 0;     ///< elements, or edges, that the file lists
-  std::int64_t duplicate_entries = 0;  ///< those of the same place as an earlier one
+  std::int64_t duplicate_entries = 0;  ///< those in the same place as an earlier one
 };
 
 }  // namespace echelon

@@ -16,41 +16,45 @@ namespace echelon {
 
 struct ReadFileOptions {
   FileFormat format = FileFormat::automatic;
-  EdgeListOptions edge_list;
-  PetscScalar petsc_scalar = PetscScalar::automatic;
+  FileRole role = FileRole::matrix;
+  std::string array = {};     ///< name of the array in an .npz archive; empty: as `role` says
+  EdgeListOptions edge_list;  ///< direction and numbering, for an edge list
+  PetscScalar petsc_scalar = PetscScalar::automatic;  ///< scalar type, for a PETSc binary
 };
 
 template <class T>
 struct MatrixFile {
   Matrix<T> matrix;  ///< of a graph, the adjacency matrix
   FileInfo info;
-  /// What Harwell-Boeing and PETSc files may hold besides the matrix; no columns when there are none.
+  /// Vectors that Harwell-Boeing files, PETSc binaries and .npz archives may hold besides the matrix; no
+  /// columns without any.
   Dense<T> right_hand_sides;
-  std::vector<std::int64_t> labels;  ///< of an edge list's vertices; else empty
+  std::vector<std::int64_t> labels;  ///< of an edge list's vertices; empty for other formats
 };
 
-/// Reads a file of any format into host memory. `automatic`: what the first bytes say (Matrix Market, .npy,
-/// PETSc), else the name. Errors, limits and memory are those of the format's own function. Throws
-/// ParseError, also when neither content nor name tells the format; OutOfMemory.
+/// Reads a file of any format into host memory. `automatic` recognises Matrix Market, .npy, .npz and PETSc
+/// files by their first bytes, others by the name's ending, and edge lists and columns of numbers by their
+/// first lines where the ending says nothing. Errors, limits and memory are those of the format's own
+/// function. Throws ParseError, also when neither content nor name tells the format; OutOfMemory.
 template <class T>
 [[nodiscard]] MatrixFile<T> read_matrix_file(const std::string& path, const ReadFileOptions& options = {});
 
-/// The same, the matrix only.
+/// Reads the matrix only.
 template <class T>
 [[nodiscard]] Matrix<T> read_matrix(const std::string& path, FileFormat format = FileFormat::automatic);
 
 struct WriteFileOptions {
-  FileFormat format = FileFormat::automatic;
-  PetscOptions petsc;
-  bool directed = false;                  ///< an edge list of all elements rather than of one triangle
-  std::vector<std::int64_t> labels = {};  ///< numbers of the vertices in an edge list
-  /// The most that a sparse matrix may take, in bytes, when it is made dense for a format that has no other.
+  FileFormat format = FileFormat::automatic;  ///< automatic: by the name's ending
+  PetscOptions petsc;                         ///< widths of indices and scalars, for a PETSc binary
+  bool directed = false;                      ///< an edge list of all elements rather than of one triangle
+  std::vector<std::int64_t> labels = {};  ///< numbers of the vertices in an edge list; empty: 0, 1, 2, ...
+  /// Most bytes that a sparse matrix may take when it is made dense for a format without sparse storage.
   std::size_t dense_limit = std::size_t{1} << 30;
 };
 
-/// Writes a matrix in the format of the name's ending, Matrix Market where it says nothing. Throws
-/// InvalidMatrix for what the format cannot hold, BadOption for one that is only read, ParseError when the
-/// file cannot be written.
+/// Writes a matrix in the format of the name's ending, or as Matrix Market where that says nothing. Throws
+/// InvalidMatrix for a matrix that the format cannot hold, BadOption for a format that is only read,
+/// ParseError when the file cannot be written.
 template <class T>
 void write_matrix(const std::string& path, MatrixRef<T> matrix, const WriteFileOptions& options = {});
 

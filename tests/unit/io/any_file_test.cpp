@@ -24,6 +24,7 @@ TEST(AnyFile, NamesOfFormats) {
   EXPECT_EQ(file_format_of_name("a.cua.gz"), FileFormat::harwell_boeing);
   EXPECT_EQ(file_format_of_name("a.petsc"), FileFormat::petsc);
   EXPECT_EQ(file_format_of_name("a.edges"), FileFormat::edge_list);
+  EXPECT_EQ(file_format_of_name("a.npz"), FileFormat::npz);
   for (const char* name : {"a", "a.txt", "a.gz", "a.csv", ".", "a.rxa", ""}) {
     EXPECT_FALSE(file_format_of_name(name).has_value()) << name;
   }
@@ -72,6 +73,27 @@ TEST(AnyFile, ContentTellsBeforeTheName) {
                "neither its content nor its name");
   expect_same_bits(graph,
                    std::get<Csr<double>>(read_matrix<double>(folder.file("c.txt"), FileFormat::metis)));
+}
+
+TEST(AnyFile, ByteOrderMark_Skipped) {
+  const ScratchFolder folder;
+  const std::string mark = "\xef\xbb\xbf";
+  const auto graph = testing::random_graph<double>(30, 100, 9);
+  for (const std::string name : {"a.mtx", "a.graph", "a.edges"}) {
+    write_matrix<double>(folder.file(name), graph);
+    ReadFileOptions rows;
+    rows.edge_list.numbering = Numbering::zero_based;
+    const auto file = read_matrix_file<double>(
+        folder.file("marked-" + name, mark + testing::content_of(folder.file(name))), rows);
+    expect_same_bits(graph, std::get<Csr<double>>(file.matrix));
+  }
+  const std::string sample = testing::content_of(std::string(ECHELON_TEST_FILES) + "/scipy_hb_write.rua");
+  EXPECT_EQ(std::get<Csr<double>>(read_matrix<double>(folder.file("b.rua", mark + sample))).nonzeros(), 10);
+  const ParseError error =
+      parse_error_of([&] { return read_matrix<double>(folder.file("c.mtx", mark + "%%MatrixMarket x\n")); });
+  EXPECT_EQ(error.column(), 16);
+  EXPECT_TRUE(std::holds_alternative<Dense<double>>(
+      read_matrix<double>(folder.file("d.mtx", mark), FileFormat::text)));
 }
 
 TEST(AnyFile, PipesAreReadToo) {

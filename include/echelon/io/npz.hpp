@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// NumPy's .npz archives: arrays that numpy.savez stores, and sparse matrices that scipy.sparse.save_npz
+/// stores.
+#pragma once
+
+#include <echelon/matrix.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace echelon {
+
+template <class T>
+struct NpzFile {
+  Matrix<T> matrix;  ///< Csr for a sparse matrix, else Dense; a vector is one column
+  /// The array `b` that stands beside the array `A`; no columns without one.
+  Dense<T> right_hand_sides;
+  std::string array;                   ///< name of the array that was read; empty for a sparse matrix
+  bool integer = false;                ///< whether the archive stores integers or booleans
+  std::int64_t stored_entries = 0;     ///< elements in the archive
+  std::int64_t duplicate_entries = 0;  ///< elements that were added to an earlier one in the same place
+};
+
+/// Reads an archive, its members stored or deflated, into host memory.
+/// - scipy.sparse.save_npz: a matrix in the formats csr, csc or coo. Duplicates are summed.
+/// - numpy.savez, savez_compressed: the array named `array`. Without a name, the only array, or of several
+/// the one
+///   named `A`, with the array `b` as its right-hand sides.
+/// Element types are those of read_npy; indices are integers of any width. Refused: other sparse formats,
+/// encrypted archives, other compression methods, a member whose checksum is wrong. Memory: the result, and
+/// for a sparse matrix its indices as 64-bit integers besides. Throws ParseError, with the member and the
+/// byte of the first error, or the names of the arrays where `array` names none; OutOfMemory.
+template <class T>
+[[nodiscard]] NpzFile<T> read_npz(const std::string& path, const std::string& array = {});
+
+}  // namespace echelon

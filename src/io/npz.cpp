@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/csr_assembly.hpp"
+#include "io/npy_reader.hpp"
+#include "io/sources.hpp"
+#include "io/text_numbers.hpp"
+#include "io/zip_archive.hpp"
+#include "support/text.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/io/npz.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace echelon {
+
+namespace io {
+
+namespace {
+
+constexpr std::int64_t most_rows = std::numeric_limits<std::int32_t>::max();
+
+template <class T>
+class NpzReader {
+ public:
+  NpzReader(TextSource& source, const std::string& name) : archive_(source, name), name_(name) {
+    for (const ZipEntry& entry : archive_.entries()) {
+      constexpr std::string_view ending = ".npy";
+      if (!entry.name.ends_with(ending)) continue;
+      names_.push_back(entry.name.substr(0, entry.name.size() - ending.size()));
+      if (std::count(names_.begin(), names_.end(), names_.back()) > 1) {
+        fail(fmt::format("two arrays named {}", quoted(names_.back())));
+      }
+    }
+  }
+
+  NpzFile<T> read(const std::string& array, FileRole role) {
+    if (array.empty() && has("format") && has("shape") && has("data")) {
+      read_sparse();
+      return std::move(file_);
+    }
+    file_.array = choose(array, role);
+    Dense<T> matrix = read_dense(file_.array);
+    file_.stored_entries = matrix.rows() * matrix.columns();
+    if (array.empty() && role == FileRole::matrix && file_.array == "A" && has("b")) {
+      file_.right_hand_sides = read_dense("b");
+      if (file_.right_hand_sides.rows() != matrix.rows()) {
+        fail(fmt::format("the array b has {} rows and A has {}", file_.right_hand_sides.rows(),
+                         matrix.rows()));
+      }
+    }
+    file_.matrix = std::move(matrix);
+    return std::move(file_);
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& reason) const { throw ParseError(name_, 0, 0, reason); }
+  [[nodiscard]] bool has(const std::string& array) const {
+    return std::find(names_.begin(), names_.end(), array) != names_.end();
+  }
+  [[nodiscard]] std::string listed() const {
+    std::vector<std::string> words;
+    for (const std::string& name : names_) words.push_back(quoted(name));
+    return fmt::format("{}", fmt::join(words, ", "));
+  }
+
+  [[nodiscard]] std::string choose(const std::string& array, FileRole role) const {
+    if (names_.empty()) fail("the archive holds no arrays");
+    if (!array.empty()) {
+      if (has(array)) return array;
+      fail(fmt::format("no array named {}; there are {}", quoted(array), listed()));
+    }
+    if (names_.size() == 1) return names_.front();
+    const std::string usual = role == FileRole::right_hand_side ? "b" : "A";
+    if (has(usual)) return usual;
+    fail(fmt::format("several arrays and none named {}; name one of {}", usual, listed()));
+  }
+
+  /// Calls `use(source, name)` with the data of an array and its name in messages.
+  template <class Use>
+  auto with_member(const std::string& array, Use use) const {
+    const auto entry = std::find_if(archive_.entries().begin(), archive_.entries().end(),
+                                    [&](const ZipEntry& e) { return e.name == array + ".npy"; });
+    if (entry == archive_.entries().end()) fail(fmt::format("the array {} is missing", quoted(array)));
+    const auto source = archive_.open(*entry);
+    return use(*source, fmt::format("{}: {}", name_, quoted(array)));
+  }
+
+  Dense<T> read_dense(const std::string& array) {
+    return with_member(array, [&](TextSource& source, const std::string& name) {
+      NpyHeader header;
+      Dense<T> matrix = read_npy_source<T>(source, name, &header);
+      file_.integer = header.kind != 'f';
+      return matrix;
+    });
+  }
+
+  Array<std::int64_t> read_integers(const std::string& array) const {
+    return with_member(array, [](TextSource& source, const std::string& name) {
+      BinaryReader reader(source, name);
+      const NpyHeader header = read_npy_header(reader);
+      check_npy_numbers(reader, header);
+      if (header.kind == 'f' || header.dimensions != 1) {
+        reader.fail_at(header.shape_position, "a vector of integers is expected");
+      }
+      return read_npy_vector<std::int64_t>(reader, header);
+    });
+  }
+
+  /// The word that save_npz stores as an array without dimensions.
+  [[nodiscard]] std::string read_word(const std::string& array) const {
+    return with_member(array, [](TextSource& source, const std::string& name) {
+      BinaryReader reader(source, name);
+      const NpyHeader header = read_npy_header(reader);
+      constexpr std::int64_t longest = 64;
+      const bool wide = header.kind == 'U';
+      if ((!wide && header.kind != 'S') || header.dimensions != 0 || header.size > longest) {
+        reader.fail_at(header.type_position, "the name of a sparse format is expected");
+      }
+      const std::int64_t bytes = std::int64_t{header.size} * (wide ? 4 : 1);
+      reader.require(bytes, 1, "bytes of text");
+      std::string text(static_cast<std::size_t>(bytes), '\0');
+      reader.read(text.data(), bytes);
+      text.erase(std::remove(text.begin(), text.end(), '\0'), text.end());
+      return text;
+    });
+  }
+
+  /// Position and length of a vector of `data`, whose length must be `count` unless that is negative.
+  Array<T> read_values(std::int64_t count) {
+    return with_member("data", [&](TextSource& source, const std::string& name) {
+      BinaryReader reader(source, name);
+      const NpyHeader header = read_npy_header(reader);
+      check_npy_numbers(reader, header);
+      if (header.dimensions != 1 || header.rows != count) {
+        reader.fail_at(header.shape_position, fmt::format("a vector of {} elements is expected", count));
+      }
+      file_.integer = header.kind != 'f';
+      return read_npy_vector<T>(reader, header);
+    });
+  }
+
+  void read_sparse() {
+    const std::string format = read_word("format");
+    const Array<std::int64_t> shape = read_integers("shape");
+    if (shape.size() != 2)
+      fail(fmt::format("a sparse array of {} dimensions: matrices are read", shape.size()));
+    for (const std::int64_t size : shape.span()) {
+      if (size < 0 || size > most_rows) {
+        fail(fmt::format("a shape of {} x {}: sizes are from 0 to {}", shape[0], shape[1], most_rows));
+      }
+    }
+    if (format == "csr") {
+      file_.matrix = read_compressed(shape[0], shape[1], true);
+    } else if (format == "csc") {
+      file_.matrix = read_compressed(shape[1], shape[0], false);
+    } else if (format == "coo") {
+      file_.matrix = read_coordinates(shape[0], shape[1]);
+    } else {
+      fail(fmt::format("a sparse matrix in the format {}: csr, csc and coo are read; tocsr() converts it",
+                       quoted(format)));
+    }
+  }
+
+  /// Indices from 0 to `size` - 1, as the members of `array`.
+  void check_indices(const Array<std::int64_t>& indices, std::int64_t size, const char* array) const {
+    for (std::int64_t k = 0; k < indices.size(); ++k) {
+      if (indices[k] < 0 || indices[k] >= size) {
+        fail(fmt::format("{}[{}] is {}: indices are from 0 to {}", array, k, indices[k], size - 1));
+      }
+    }
+  }
+
+  /// Rows of a csr matrix, or columns of a csc matrix: `lines` of them, each of length `length`.
+  Csr<T> read_compressed(std::int64_t lines, std::int64_t length, bool by_rows) {
+    const Array<std::int64_t> offsets = read_integers("indptr");
+    const Array<std::int64_t> indices = read_integers("indices");
+    if (offsets.size() != lines + 1) {
+      fail(fmt::format("indptr has {} elements where {} are expected", offsets.size(), lines + 1));
+    }
+    for (std::int64_t i = 0; i <= lines; ++i) {
+      const std::int64_t least = i == 0 ? 0 : offsets[i - 1];
+      const std::int64_t most = i == 0 ? 0 : indices.size();
+      if (offsets[i] < least || offsets[i] > most) {
+        fail(fmt::format("indptr[{}] is {} where {} to {} is expected", i, offsets[i], least, most));
+      }
+    }
+    if (offsets[lines] != indices.size()) {
+      fail(fmt::format("indptr ends at {} of {} indices", offsets[lines], indices.size()));
+    }
+    check_indices(indices, length, "indices");
+    const Array<T> values = read_values(indices.size());
+    return assemble(by_rows ? lines : length, by_rows ? length : lines, values, [&](auto use) {
+      for (std::int64_t i = 0; i < lines; ++i) {
+        for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
+          use(by_rows ? i : indices[k], by_rows ? indices[k] : i, k);
+        }
+      }
+    });
+  }
+
+  Csr<T> read_coordinates(std::int64_t rows, std::int64_t columns) {
+    const Array<std::int64_t> row = read_integers("row");
+    const Array<std::int64_t> column = read_integers("col");
+    if (row.size() != column.size()) {
+      fail(fmt::format("{} row indices and {} column indices", row.size(), column.size()));
+    }
+    check_indices(row, rows, "row");
+    check_indices(column, columns, "col");
+    const Array<T> values = read_values(row.size());
+    return assemble(rows, columns, values, [&](auto use) {
+      for (std::int64_t k = 0; k < row.size(); ++k) use(row[k], column[k], k);
+    });
+  }
+
+  /// `each(use)` calls use(row, column, k) for the place of every value k.
+  template <class Each>
+  Csr<T> assemble(std::int64_t rows, std::int64_t columns, const Array<T>& values, Each each) {
+    CsrAssembly<T> assembly(rows, columns);
+    each([&](std::int64_t row, std::int64_t, std::int64_t) {
+      assembly.count(static_cast<std::int32_t>(row));
+    });
+    assembly.allocate();
+    each([&](std::int64_t row, std::int64_t column, std::int64_t k) {
+      assembly.place(static_cast<std::int32_t>(row), static_cast<std::int32_t>(column), values[k]);
+    });
+    const auto duplicates = assembly.sort_and_sum(Device::openmp().threads());
+    if (duplicates.overflow) {
+      fail(fmt::format("the elements given for row {}, column {} add up to more than the type can hold",
+                       duplicates.overflow->first, duplicates.overflow->second));
+    }
+    file_.stored_entries = values.size();
+    file_.duplicate_entries = duplicates.on_diagonal + duplicates.off_diagonal;
+    return std::move(assembly).finish();
+  }
+
+  ZipArchive archive_;
+  std::string name_;
+  std::vector<std::string> names_;
+  NpzFile<T> file_;
+};
+
+}  // namespace
+
+template <class T>
+NpzFile<T> read_npz_source(TextSource& source, const std::string& name, const std::string& array,
+                           FileRole role) {
+  return NpzReader<T>(source, name).read(array, role);
+}
+
+template NpzFile<float> read_npz_source(TextSource&, const std::string&, const std::string&, FileRole);
+template NpzFile<double> read_npz_source(TextSource&, const std::string&, const std::string&, FileRole);
+
+}  // namespace io
+
+template <class T>
+NpzFile<T> read_npz(const std::string& path, const std::string& array) {
+  return io::read_npz_source<T>(*io::open_text(path), path, array);
+}
+
+template NpzFile<float> read_npz(const std::string&, const std::string&);
+template NpzFile<double> read_npz(const std::string&, const std::string&);
+
+}  // namespace echelon
