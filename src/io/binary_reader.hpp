@@ -2,7 +2,7 @@
 /// Binary files: numbers in either byte order, errors by byte.
 #pragma once
 
-#include "io/text_source.hpp"
+#include "io/text/source.hpp"
 
 #include <algorithm>
 #include <array>

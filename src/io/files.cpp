@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/host_matrix.hpp"
-#include "io/npy_reader.hpp"
+#include "io/numpy/npy_reader.hpp"
 #include "io/output_file.hpp"
 #include "io/sources.hpp"
-#include "io/text_content.hpp"
-#include "io/text_numbers.hpp"
+#include "io/text/content.hpp"
+#include "io/text/numbers.hpp"
 #include "support/text.hpp"
 
 #include <echelon/error.hpp>

@@ -2,7 +2,7 @@
 /// Files that appear whole or not at all.
 #pragma once
 
-#include "io/text_sink.hpp"
+#include "io/text/sink.hpp"
 
 #include <string>
 #include <string_view>

@@ -3,13 +3,14 @@
 /// names apply them to files. `name` stands for the file in messages.
 #pragma once
 
-#include "io/matrix_market_source.hpp"
-#include "io/text_sink.hpp"
-#include "io/text_source.hpp"
+#include "io/text/read_options.hpp"
+#include "io/text/sink.hpp"
+#include "io/text/source.hpp"
 
 #include <echelon/io/edge_list.hpp>
 #include <echelon/io/files.hpp>
 #include <echelon/io/harwell_boeing.hpp>
+#include <echelon/io/matrix_market.hpp>
 #include <echelon/io/metis.hpp>
 #include <echelon/io/npz.hpp>
 #include <echelon/io/petsc.hpp>
@@ -21,6 +22,12 @@
 #include <vector>
 
 namespace echelon::io {
+
+template <class T>
+MatrixMarketFile<T> read_matrix_market_source(TextSource& source, const std::string& name,
+                                              const ReadOptions& options = {});
+template <class T>
+void write_matrix_market_sink(TextSink& sink, MatrixRef<T> matrix, const std::string& comment = {});
 
 struct NpyHeader;
 

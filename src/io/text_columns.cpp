@@ -2,10 +2,10 @@
 #include "io/host_matrix.hpp"
 #include "io/output_file.hpp"
 #include "io/sources.hpp"
-#include "io/text_content.hpp"
-#include "io/text_numbers.hpp"
-#include "io/text_position.hpp"
-#include "io/text_writer.hpp"
+#include "io/text/content.hpp"
+#include "io/text/numbers.hpp"
+#include "io/text/position.hpp"
+#include "io/text/writer.hpp"
 
 #include <echelon/io/text_columns.hpp>
 

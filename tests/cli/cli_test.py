@@ -749,13 +749,8 @@ class RightHandSides(ToolTest):
         report, x = self.solution(matrix, "--rhs", self.file("c.txt", array([[2, 8]])))
         self.assertEqual(x, [1, 2])
 
-<<<<<<< HEAD
     def test_malformed_text_columns_name_place(self):
-        for content, place in [("1\n2 3\n", ":2:1"), ("1\n x\n", ":2:2"), ("1\nnan\n", ":2:1"), ("1\n1e999\n", ":2:1")]:
-=======
-    def test_text_columns_with_errors_name_the_place(self):
         for content, place in [("1\n2 3\n", ":2:3"), ("1\n x\n", ":2:2"), ("1\nnan\n", ":2:1"), ("1\n1e999\n", ":2:1")]:
->>>>>>> b87e84d (Read .npz archives and columns of plain text)
             path = self.file("b.txt", content)
             self.assertIn(path + place, self.error("solve", self.spd(), "--rhs", path, code=BAD_INPUT))
         for content in ["", "one\n"]:

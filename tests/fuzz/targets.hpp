@@ -4,9 +4,9 @@
 /// read again, has the same bits.
 #pragma once
 
-#include "io/line_blocks.hpp"
+#include "io/text/line_blocks.hpp"
 #include "io/sources.hpp"
-#include "io/text_sink.hpp"
+#include "io/text/sink.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/io/graph.hpp>

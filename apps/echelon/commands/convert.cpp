@@ -92,14 +92,8 @@ void check_request(Conversion& conversion) {
     }
     output.format = *format;
   }
-<<<<<<< HEAD
-  if (output.format == FileFormat::harwell_boeing) {
-    throw BadOption("--to", "Harwell-Boeing files can be read but not written");
-=======
   if (!is_writable(output.format)) {
-    throw BadOption("--to",
-                    fmt::format("{} files are only read: write another format", to_string(output.format)));
->>>>>>> b87e84d (Read .npz archives and columns of plain text)
+    throw BadOption("--to", fmt::format("{} files can be read but not written", to_string(output.format)));
   }
   if (output.petsc.index_bits != 32 && output.petsc.index_bits != 64) {
     throw BadOption("--index-bits",

@@ -196,15 +196,9 @@ ExitCode run_generate(const Arguments& arguments) {
   const Generator& generator = find_generator(request.name);
   const Options options = options_of(request, generator);
   check_precision(request.precision);
-<<<<<<< HEAD
-  if (output_format(request.output) == FileFormat::harwell_boeing) {
-    throw BadOption("--output", "Harwell-Boeing files can be read but not written");
-=======
   const FileFormat format = output_format(request.output);
   if (!is_writable(format)) {
-    throw BadOption("--output",
-                    fmt::format("{} files are only read: write another format", to_string(format)));
->>>>>>> b87e84d (Read .npz archives and columns of plain text)
+    throw BadOption("--output", fmt::format("{} files can be read but not written", to_string(format)));
   }
   check_files({}, {{"--output", request.output}});
 

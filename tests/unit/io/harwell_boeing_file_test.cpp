@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/fortran_format.hpp"
-#include "io/text_numbers.hpp"
+#include "io/harwell_boeing/fortran_format.hpp"
+#include "io/text/numbers.hpp"
 #include "support/test_data.hpp"
 #include "unit/io/file_support.hpp"
 

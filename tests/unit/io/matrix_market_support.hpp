@@ -2,7 +2,7 @@
 /// What the Matrix Market tests share: reading from memory, scratch files, comparing bit for bit.
 #pragma once
 
-#include "io/matrix_market_source.hpp"
+#include "io/sources.hpp"
 
 #include <echelon/io/matrix_market.hpp>
 

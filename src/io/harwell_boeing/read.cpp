@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/csr_assembly.hpp"
-#include "io/fortran_format.hpp"
-#include "io/line_blocks.hpp"
+#include "io/harwell_boeing/fortran_format.hpp"
 #include "io/sources.hpp"
-#include "io/text_numbers.hpp"
+#include "io/text/line_blocks.hpp"
+#include "io/text/numbers.hpp"
 
 #include <echelon/error.hpp>
 

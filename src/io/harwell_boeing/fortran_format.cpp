@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/fortran_format.hpp"
+#include "io/harwell_boeing/fortran_format.hpp"
 
-#include "io/text_numbers.hpp"
+#include "io/text/numbers.hpp"
 
 #include <fmt/format.h>
 

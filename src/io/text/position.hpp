@@ -2,7 +2,7 @@
 /// Lines and columns of what is read in blocks.
 #pragma once
 
-#include "io/line_blocks.hpp"
+#include "io/text/line_blocks.hpp"
 
 #include <echelon/error.hpp>
 

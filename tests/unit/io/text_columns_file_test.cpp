@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/text_content.hpp"
-#include "unit/file_support.hpp"
+#include "io/text/content.hpp"
+#include "unit/io/file_support.hpp"
 
 #include <echelon/io/text_columns.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/text_source.hpp"
+#include "io/text/source.hpp"
 
 #include <echelon/error.hpp>
 

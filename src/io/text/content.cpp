@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/text_content.hpp"
+#include "io/text/content.hpp"
 
 #include <algorithm>
 #include <array>

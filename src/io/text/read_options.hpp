@@ -2,7 +2,7 @@
 /// How text is read, whatever is in it.
 #pragma once
 
-#include "io/text_source.hpp"
+#include "io/text/source.hpp"
 
 #include <echelon/device.hpp>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/csr_assembly.hpp"
+#include "io/graph/symmetry.hpp"
 #include "io/output_file.hpp"
 #include "io/sources.hpp"
-#include "io/symmetry.hpp"
-#include "io/text_numbers.hpp"
-#include "io/text_position.hpp"
-#include "io/text_writer.hpp"
+#include "io/text/numbers.hpp"
+#include "io/text/position.hpp"
+#include "io/text/writer.hpp"
 
 #include <echelon/error.hpp>
 

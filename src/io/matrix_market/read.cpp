@@ -2,10 +2,10 @@
 // The text is read twice: once to count the entries of each row, once to put them in place. That needs no
 // memory besides the result, where keeping all entries until their number is known would double it.
 #include "io/csr_assembly.hpp"
-#include "io/line_blocks.hpp"
-#include "io/matrix_market_source.hpp"
-#include "io/matrix_market_text.hpp"
-#include "io/text_position.hpp"
+#include "io/matrix_market/parse.hpp"
+#include "io/sources.hpp"
+#include "io/text/line_blocks.hpp"
+#include "io/text/position.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/io/matrix_market.hpp>

@@ -2,7 +2,7 @@
 /// Members of a ZIP archive, stored or deflated: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT
 #pragma once
 
-#include "io/text_source.hpp"
+#include "io/text/source.hpp"
 
 #include <cstdint>
 #include <memory>

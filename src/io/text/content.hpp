@@ -2,7 +2,7 @@
 /// Lines of numbers in columns: their fields, and the formats that they fit.
 #pragma once
 
-#include "io/text_numbers.hpp"
+#include "io/text/numbers.hpp"
 
 #include <string_view>
 #include <vector>

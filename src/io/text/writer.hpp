@@ -2,7 +2,7 @@
 /// Lines of numbers, shortest decimals that read back as the same bits.
 #pragma once
 
-#include "io/text_sink.hpp"
+#include "io/text/sink.hpp"
 
 #include <charconv>
 #include <cstddef>

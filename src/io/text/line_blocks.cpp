@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/line_blocks.hpp"
+#include "io/text/line_blocks.hpp"
 
 #include <fmt/format.h>
 

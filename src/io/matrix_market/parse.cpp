@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/matrix_market_text.hpp"
+#include "io/matrix_market/parse.hpp"
 
 #include "support/text.hpp"
 

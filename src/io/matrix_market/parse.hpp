@@ -2,8 +2,8 @@
 /// The text of Matrix Market files: the header, and the entries of a block of lines.
 #pragma once
 
-#include "io/line_blocks.hpp"
-#include "io/text_numbers.hpp"
+#include "io/text/line_blocks.hpp"
+#include "io/text/numbers.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/text_numbers.hpp"
+#include "io/text/numbers.hpp"
 
 #include <fmt/format.h>
 

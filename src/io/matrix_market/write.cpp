@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/host_matrix.hpp"
-#include "io/matrix_market_source.hpp"
 #include "io/output_file.hpp"
-#include "io/text_writer.hpp"
+#include "io/sources.hpp"
+#include "io/text/writer.hpp"
 
 #include <echelon/io/matrix_market.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/zip_archive.hpp"
+#include "io/numpy/zip_archive.hpp"
 
 #include "io/binary_reader.hpp"
-#include "io/text_numbers.hpp"
+#include "io/text/numbers.hpp"
 
 #include <echelon/error.hpp>
 

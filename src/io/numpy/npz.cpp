@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/csr_assembly.hpp"
-#include "io/npy_reader.hpp"
+#include "io/numpy/npy_reader.hpp"
+#include "io/numpy/zip_archive.hpp"
 #include "io/sources.hpp"
-#include "io/text_numbers.hpp"
-#include "io/zip_archive.hpp"
+#include "io/text/numbers.hpp"
 #include "support/text.hpp"
 
 #include <echelon/error.hpp>

@@ -2,7 +2,7 @@
 /// Text in blocks of whole lines, worked on by several threads, the results taken in file order.
 #pragma once
 
-#include "io/text_source.hpp"
+#include "io/text/source.hpp"
 
 #include <atomic>
 #include <cstddef>

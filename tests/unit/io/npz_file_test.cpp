@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Archives written by NumPy 1.24 and SciPy 1.10, the seeds of the fuzz target npz.
-#include "unit/file_support.hpp"
+#include "unit/io/file_support.hpp"
 
 #include <echelon/io/npz.hpp>
 
