@@ -209,7 +209,7 @@ template <class T>
 void compare_all(const Sizes& sizes, double bandwidth) {
   namespace generate = ec::generate;
   print_head();
-  compare("published", generate::gauss_seidel_seed<T>(sizes.rows), sizes.runs, bandwidth);
+  compare("published", generate::published_triangle<T>(sizes.rows), sizes.runs, bandwidth);
   compare("5-point", generate::poisson_2d<T>(sizes.side2, sizes.side2), sizes.runs, bandwidth);
   compare("7-point", ec::bench::poisson_3d<T>(sizes.side3), sizes.runs, bandwidth);
   compare("27-point", generate::poisson_3d<T>(sizes.side27, sizes.side27, sizes.side27, 27), sizes.runs,

@@ -370,8 +370,8 @@ int main(int argc, char** argv) {
   std::printf("%s, copy %.0f GB/s\n\n", hardware(ec::Device::cuda()).c_str(), bandwidth / 1e9);
   if (!settings.shapes) print_head();
   if (!settings.only && !settings.grids) {
-    run("published statistics", ec::generate::gauss_seidel_seed<float>(settings.rows), settings, bandwidth);
-    run("published statistics", ec::generate::gauss_seidel_seed<double>(settings.rows), settings, bandwidth);
+    run("published statistics", ec::generate::published_triangle<float>(settings.rows), settings, bandwidth);
+    run("published statistics", ec::generate::published_triangle<double>(settings.rows), settings, bandwidth);
   }
   if (!settings.only) {
     const std::int64_t plane = settings.small ? 256 : 2048;

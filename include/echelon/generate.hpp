@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Matrices to test and measure with. The same arguments give the same bits on every machine, with every
-/// compiler and any number of threads; `float` matrices are the rounded `double` ones (but for lapack-check,
-/// which aims at the precision's own limits). All are made in host memory with OpenMP's threads.
+/// Matrices for tests and benchmarks. The same arguments give the same bits on every machine, with every
+/// compiler and any number of threads; `float` matrices are the rounded `double` ones, except for
+/// lapack-check, which is scaled to the limits of its precision. Matrices are made in host memory by OpenMP's
+/// threads.
 #pragma once
 
 #include <echelon/matrix.hpp>
@@ -19,35 +20,37 @@ namespace echelon {
 /// A row of the table of generators.
 struct Generator {
   std::string name;
-  std::string family;  ///< "grids", "sparse", "graphs", "dense", "spectra"
-  std::string summary;
-  bool sparse = false;                  ///< makes a Csr, else a Dense
-  std::vector<std::string> size;        ///< the options that set the number of rows
-  int dimensions = 1;                   ///< how many of them are multiplied for it
-  std::int64_t unknowns_per_point = 1;  ///< and by what
+  std::vector<std::string> aliases;  ///< former names, which find_generator accepts too
+  std::string family;                ///< "grids", "sparse", "graphs", "dense", "spectra"
+  std::string summary;               ///< one line for lists
+  bool sparse = false;               ///< makes a Csr, otherwise a Dense
+  std::vector<std::string> size;     ///< options that set the number of rows; empty: it follows from others
+  int dimensions = 1;                ///< number of those options whose product is the number of points
+  std::int64_t unknowns_per_point = 1;  ///< rows per point
   std::vector<OptionInfo> options;
   std::function<Matrix<float>(const Options&)> make_float;
   std::function<Matrix<double>(const Options&)> make_double;
 
+  /// Whether the generator has an option `seed`.
   [[nodiscard]] bool is_random() const;
-  /// The options that give `rows` rows, or about as many where only some numbers can be had (a square
-  /// grid's). Throws BadOption where the size is not set by rows.
+  /// Options that give `rows` rows, or the nearest smaller number that the family has (a square grid's, for
+  /// example). Throws BadOption if no option sets the number of rows.
   [[nodiscard]] Options for_rows(std::int64_t rows) const;
 };
 
-/// All of them, in the order of their families.
+/// All generators, family by family.
 [[nodiscard]] std::span<const Generator> generators();
-/// Throws BadOption with the nearest name.
+/// The generator of this name or alias. Throws BadOption, with the nearest name, if there is none.
 [[nodiscard]] const Generator& find_generator(std::string_view name);
 
-/// A matrix by its generator's name: make_matrix<double>("poisson-2d", {{"nx", 100}, {"ny", 50}}).
+/// Makes a matrix by its generator's name: make_matrix<double>("poisson-2d", {{"nx", 100}, {"ny", 50}}).
 /// Options that are not given have their defaults. Throws BadOption; InvalidMatrix for more columns than a
-/// 32-bit index counts; OutOfMemory.
+/// 32-bit index counts and for elements that overflow T; OutOfMemory.
 template <class T>
 [[nodiscard]] Matrix<T> make_matrix(std::string_view generator, const Options& options = {});
 
-/// The most used generators as functions. Rows of a grid are numbered with x fastest. Throw InvalidMatrix,
-/// OutOfMemory and, for arguments out of their range, BadOption.
+/// Generators as functions. Rows of a grid are numbered with x fastest. All throw InvalidMatrix for too many
+/// rows, BadOption for arguments out of range, and OutOfMemory.
 namespace generate {
 
 /// -Laplace u on nx by ny inner points of a square mesh, u = 0 on the boundary, times h^2; SPD.
@@ -60,23 +63,27 @@ template <class T>
 template <class T>
 [[nodiscard]] Csr<T> poisson_3d(std::int64_t nx, std::int64_t ny, std::int64_t nz, int points = 7);
 
-/// -u_ss - epsilon u_tt, the direction s turned by `degrees` from x towards y; u = 0 on the boundary, times
-/// h^2. 5 points, 9 where it is turned.
+/// -u_ss - epsilon u_tt, the direction s at an angle of `degrees` to x; u = 0 on the boundary, times h^2. A
+/// stencil of 5 points, or of 9 if s is neither x nor y.
 template <class T>
 [[nodiscard]] Csr<T> anisotropic_2d(std::int64_t nx, std::int64_t ny, double epsilon, double degrees = 0);
 
 /// -Laplace u + (wind_x, wind_y) . grad u on a mesh of width 1 / (nx + 1), times h^2, u = 0 on the boundary.
-/// Upwind differences give an M-matrix whatever the wind.
+/// Upwind differences give an M-matrix for any wind.
 template <class T>
 [[nodiscard]] Csr<T> convection_diffusion_2d(std::int64_t nx, std::int64_t ny, double wind_x, double wind_y,
                                              bool upwind = true);
 
-/// Constant diagonals.
+/// A tridiagonal Toeplitz matrix.
 template <class T>
 [[nodiscard]] Csr<T> tridiagonal(std::int64_t n, double lower, double diagonal, double upper);
 
-enum class Distribution { uniform, normal };  ///< uniform: in [-1, 1); normal: mean 0, variance 1
+enum class Distribution {
+  uniform,  ///< in [-1, 1)
+  normal,   ///< mean 0, variance 1
+};
 
+/// Independent random elements.
 template <class T>
 [[nodiscard]] Dense<T> random_dense(std::int64_t rows, std::int64_t columns,
                                     Distribution distribution = Distribution::uniform,
@@ -93,16 +100,17 @@ template <class T>
 [[nodiscard]] Csr<T> random_spd(std::int64_t n, double density, double dominance = 1.1,
                                 std::uint64_t seed = 1);
 
-/// A lower triangular matrix with the statistics of the one that the Gauss-Seidel method on GPUs was first
-/// published with: at `rows` = 51,813,503 exactly 103,565,681 nonzeros, 91 levels of dependencies, at most 36
-/// dependencies in a row, a largest level of 17,890,330 rows and a smallest of one. At other sizes (from
-/// 1,000 rows) nonzeros and largest level are proportional, rounded to the nearest; the rest is kept.
-/// Strictly diagonally dominant. Columns lie mostly within a few hundred rows of the diagonal.
-/// With `diagonal_counted` the diagonal is among the nonzeros; else they all lie below it, and the diagonal
-/// comes on top, which also gives the published 2.092 dependencies in a row that has any.
+/// A lower triangular matrix with the statistics of the one in R. Fiorentini, "Implementation of Gauss-Seidel
+/// algorithm for sparse matrices on Nvidia GPU device" (2022): at `rows` = 51,813,503 exactly 103,565,681
+/// nonzeros, 91 dependency levels, at most 36 dependencies in a row, a largest level of 17,890,330 rows and a
+/// smallest of one. At other sizes, from 1,000 rows, nonzeros and largest level are proportional, rounded to
+/// the nearest; the other numbers stay. Strictly diagonally dominant. Most columns lie within a few hundred
+/// rows of the diagonal. With `diagonal_counted` the diagonal is among the nonzeros. Otherwise they all lie
+/// below it, and the diagonal comes on top, which also gives the published average of 2.092 dependencies over
+/// the rows that have any.
 template <class T>
-[[nodiscard]] Csr<T> gauss_seidel_seed(std::int64_t rows = 51'813'503, std::uint64_t seed = 1,
-                                       bool diagonal_counted = true);
+[[nodiscard]] Csr<T> published_triangle(std::int64_t rows = 51'813'503, std::uint64_t seed = 1,
+                                        bool diagonal_counted = true);
 
 }  // namespace generate
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// From a formula for a row, or an element, to a matrix, with all the host's threads.
+/// Matrices from a formula for a row or an element, computed by all threads.
 #pragma once
 
 #include "backend/openmp/openmp.hpp"
@@ -14,17 +14,17 @@
 
 namespace echelon::generate {
 
-/// The product of `factors`. Throws InvalidMatrix, naming `what`, where a 32-bit column index cannot count so
-/// far or a factor is negative.
+/// The product of `factors`. Throws InvalidMatrix, naming `what`, if it exceeds the largest 32-bit index or a
+/// factor is negative.
 std::int64_t checked_size(const std::string& what, const std::vector<std::int64_t>& factors);
 
-/// Fewer elements, or rows of a sparse matrix, than these are not worth waking threads.
+/// Below these numbers of elements or sparse rows, one thread is faster than starting several.
 inline constexpr std::int64_t few_elements = 32768;
 inline constexpr std::int64_t few_rows = 4096;
 
-/// The matrix whose row i is what `row(i, put)` gives as put(column, value), columns ascending. It is called
-/// twice for each row, by the thread that will use the row. Values are computed in double, and rounded to T
-/// when they are stored.
+/// The matrix whose row i has the elements that `row(i, put)` passes to put(column, value), columns
+/// ascending. Each row is generated twice, to be counted and to be stored, by the thread that first writes
+/// its memory. Values are computed in double and rounded to T.
 template <class T, class Row>
 Csr<T> assemble(std::int64_t rows, std::int64_t columns, const Row& row) {
   const Device device;

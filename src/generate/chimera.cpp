@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Chimeras, after D. Spielman's Laplacians.jl (graphGenerators.jl): random compositions of simple graphs,
-/// which have found the weak spots of many a Laplacian solver.
+/// Chimeras, after D. Spielman's Laplacians.jl (graphGenerators.jl): random compositions of simple graphs, on
+/// which many Laplacian solvers fail.
 #include "generate/families.hpp"
 #include "generate/functions.hpp"
 
@@ -16,7 +16,7 @@ std::int32_t as_count(double x) {
   return static_cast<std::int32_t>(x);
 }
 
-/// e^(U ln x): between 1 and x, small numbers as likely as large ones.
+/// e^(U ln x): log-uniform between 1 and x.
 double log_uniform(Random& random, double x) {
   return exp(random.uniform() * log(x));
 }
@@ -26,7 +26,7 @@ Graph scaled(Graph graph, double factor) {
   return graph;
 }
 
-/// `b`'s vertices behind `a`'s, and k random edges between the two.
+/// The disjoint union of `a` and `b`, vertices of `a` first, with k random edges between them.
 Graph joined(Graph a, const Graph& b, std::int64_t k, Random& random) {
   for (const Edge& edge : b.edges) a.edges.push_back({a.n + edge.a, a.n + edge.b, edge.weight});
   for (std::int64_t i = 0; i < k && a.n > 0 && b.n > 0; ++i) {
@@ -51,7 +51,8 @@ Graph product(const Graph& a, const Graph& b) {
   return result;
 }
 
-/// A copy of `bead` for each vertex of `string`, and k random edges between two for each edge of `string`.
+/// A copy of `bead` for each vertex of `string`, with k random edges between two copies for each edge of
+/// `string`.
 Graph necklace(const Graph& bead, const Graph& string, std::int64_t k, Random& random) {
   Graph result = product(bead, {string.n, {}});
   for (const Edge& e : string.edges) {
@@ -63,7 +64,7 @@ Graph necklace(const Graph& bead, const Graph& string, std::int64_t k, Random& r
   return result;
 }
 
-/// Two copies of the graph, in which about k edges lead from one to the other.
+/// Two copies of the graph, with about k edges crossing from one to the other.
 Graph two_lift(const Graph& graph, double k, Random& random) {
   Graph result{2 * graph.n, {}};
   const double crossing = k / std::max(1.0, static_cast<double>(graph.edges.size()));
@@ -75,7 +76,7 @@ Graph two_lift(const Graph& graph, double k, Random& random) {
   return result;
 }
 
-/// Unit edges from the first component to each of the others.
+/// The graph with a unit edge from the first component to each other one.
 Graph connected(Graph graph) {
   const std::vector<std::int32_t> component = components(graph);
   for (std::int32_t v = 1; v < graph.n; ++v) {
@@ -112,7 +113,7 @@ Graph matchings(std::int32_t n, int count, Random& random) {
   return graph;
 }
 
-/// The largest component of a random graph, and a complete binary tree of the vertices that it lacks.
+/// The largest component of a random graph, joined to a complete binary tree of the other vertices.
 Graph repaired_erdos_renyi(std::int32_t n, double degree, Random& random) {
   const Graph whole = erdos_renyi(n, degree, random.bits());
   const std::vector<std::int32_t> component = components(whole);
@@ -147,7 +148,7 @@ Graph pure_random(std::int32_t n, Random& random) {
 
 Graph composed(std::int32_t n, Random& random);
 
-/// A part whose weights differ from the other part's.
+/// A composed graph with its weights scaled by a random factor.
 Graph scaled_part(std::int32_t n, Random& random) {
   const double u = 1 - random.uniform();
   return scaled(composed(n, random), u * u);
@@ -191,8 +192,8 @@ Graph composed(std::int32_t n, Random& random) {
   return permuted(two ? two_parts(n, random) : many_parts(n, random), random);
 }
 
-/// Edges between two random neighbours of every vertex in turn, until there are k times as many (but not more
-/// than a quarter of all pairs).
+/// Adds edges between two random neighbours of each vertex, round by round, until the number of edges has
+/// grown k-fold or is a quarter of all pairs.
 Graph thickened(Graph graph, std::int64_t k, Random& random) {
   const std::int64_t n = graph.n;
   Csr<double> now = adjacency(n, graph.edges);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Graphs as lists of edges, for the families that are built step by step.
+/// Graphs as lists of edges.
 #pragma once
 
 #include "generate/graph.hpp"
@@ -18,13 +18,13 @@ struct Graph {
 Graph path(std::int32_t n);
 /// A single edge for n = 2.
 Graph ring(std::int32_t n);
-/// Vertex i > 0 hangs on (i - 1) / 2.
+/// Vertex i > 0 has the parent (i - 1) / 2.
 Graph complete_binary_tree(std::int32_t n);
-/// Vertex i > 0 picks k earlier ones, all equally likely; a pair picked again counts again.
+/// Each vertex i > 0 is joined to k earlier ones, uniformly random with repetition.
 Graph grown(std::int32_t n, std::int64_t k, std::uint64_t seed);
-/// i is joined with i + g for g = 1 and k - 1 random g, small ones as likely as large ones.
+/// Joins i to i + g for g = 1 and k - 1 log-uniform random g.
 Graph generalized_ring(std::int32_t n, std::int64_t k, Random random);
-/// Every pair with the probability that gives the average degree.
+/// Joins every pair with the probability that gives the average degree.
 Graph erdos_renyi(std::int32_t n, double degree, std::uint64_t seed);
 /// The first n points of a square grid.
 Graph square_grid(std::int32_t n);
@@ -32,7 +32,7 @@ Graph square_grid(std::int32_t n);
 /// For each vertex the smallest vertex that it is connected with.
 std::vector<std::int32_t> components(const Graph& graph);
 
-/// The recursive mixture of Laplacians.jl: simple graphs joined, multiplied, strung together and lifted.
+/// The recursive compositions of Laplacians.jl: unions, products, necklaces and lifts of simple graphs.
 Graph chimera(std::int32_t n, std::uint64_t seed);
 
 }  // namespace echelon::generate

@@ -50,24 +50,58 @@ double hilbert(Index i, Index j, Index) {
   return 1 / as_double(i + j + 1);
 }
 
+/// The binomial coefficient i + j over i.
+double binomial(Index i, Index j) {
+  constexpr double large = 0x1p1000;  // below it, a product with a number of this size does not overflow
+  double value = 1;
+  for (Index k = 1; k <= std::min(i, j); ++k) {
+    const double factor = as_double(std::max(i, j) + k);
+    value = value < large ? value * factor / as_double(k) : value * (factor / as_double(k));
+  }
+  return value;
+}
+
+/// Largest order of a Pascal matrix whose last element, the largest, is finite in T.
+template <class T>
+Index largest_pascal() {
+  Index n = 1;
+  while (binomial(n, n) <= static_cast<double>(std::numeric_limits<T>::max())) ++n;
+  return n;
+}
+
+Generator pascal() {
+  return row("pascal", "dense", "binomials (i + j over i): positive definite, determinant 1", {dimension()},
+             {"n"}, [](const Arguments& a, auto zero) {
+               using T = decltype(zero);
+               const Index n = a.integer("n");
+               if (n > largest_pascal<T>()) {
+                 throw BadOption("n", fmt::format("the elements of a pascal matrix of order {} overflow {} "
+                                                  "precision; the largest order is {}",
+                                                  n, sizeof(T) == sizeof(float) ? "single" : "double",
+                                                  largest_pascal<T>()));
+               }
+               return fill_dense<T>(n, n, binomial);
+             });
+}
+
 std::vector<Generator> inverses_known() {
   return {
       formula("hilbert", "1 / (i + j + 1): positive definite, condition e^(3.5 n)", hilbert),
-      formula("lotkin", "Hilbert's with a first row of ones: unsymmetric, ill-conditioned",
+      formula("lotkin", "Hilbert matrix with a first row of ones: unsymmetric, ill-conditioned",
               [](Index i, Index j, Index n) { return i == 0 ? 1 : hilbert(i, j, n); }),
       formula("cauchy", "1 / (x_i + x_j) with x = 1, ..., n; totally positive",
               [](Index i, Index j, Index) { return 1 / as_double(i + j + 2); }),
       formula("minij", "min(i, j) + 1; its inverse is tridiagonal, its determinant 1",
               [](Index i, Index j, Index) { return as_double(std::min(i, j) + 1); }),
       formula("moler", "U^T U with U = triw(n, alpha); one small eigenvalue, determinant 1",
-              {real("alpha", -1, "above the diagonal of U")},
+              {real("alpha", -1, "elements of U above the diagonal")},
               [](const Arguments& a, Index) {
                 return [alpha = a.real("alpha")](Index i, Index j) {
                   return alpha * alpha * as_double(std::min(i, j)) + (i == j ? 1 : alpha);
                 };
               }),
       formula("triw", "ones on the diagonal, alpha above: triangular, singular value below 2^-n",
-              {real("alpha", -1, "above the diagonal"),
+              {real("alpha", -1, "elements above the diagonal"),
                size("k", std::numeric_limits<std::int32_t>::max(), "diagonals above the main one")},
               [](const Arguments& a, Index) {
                 return [alpha = a.real("alpha"), k = a.integer("k")](Index i, Index j) -> double {
@@ -85,7 +119,7 @@ std::vector<Generator> inverses_known() {
                 };
               }),
       formula("pei", "alpha I + ones; eigenvalues alpha and alpha + n",
-              {real("alpha", 1, "on the diagonal; singular at 0 and -n")},
+              {real("alpha", 1, "added to the diagonal; singular at 0 and -n")},
               [](const Arguments& a, Index) {
                 return [alpha = a.real("alpha")](Index i, Index j) { return i == j ? alpha + 1 : 1; };
               }),
@@ -93,14 +127,7 @@ std::vector<Generator> inverses_known() {
               [](Index i, Index j, Index) {
                 return as_double(std::min(i, j) + 1) / as_double(std::max(i, j) + 1);
               }),
-      formula("pascal", "binomials (i + j over i): positive definite, determinant 1",
-              [](Index i, Index j, Index) {
-                double value = 1;
-                for (Index k = 1; k <= std::min(i, j); ++k) {
-                  value = value * as_double(std::max(i, j) + k) / as_double(k);
-                }
-                return value;
-              }),
+      pascal(),
       formula("zielke-ns", "Zielke's unsymmetric matrix: ones below the diagonal, -1 at the upper right",
               {real("a", 0, "added to every element")},
               [](const Arguments& a, Index n) {
@@ -113,7 +140,7 @@ std::vector<Generator> inverses_known() {
 
 std::vector<Generator> spectra_known() {
   return {
-      formula("circulant", "1, 2, ..., n turned by one each row",
+      formula("circulant", "1, 2, ..., n, shifted by one column in each row",
               [](Index i, Index j, Index n) { return as_double((j - i + n) % n + 1); }),
       formula("fiedler", "|i - j|; one positive eigenvalue, the others negative",
               [](Index i, Index j, Index) { return as_double(std::abs(i - j)); }),
@@ -137,7 +164,7 @@ std::vector<Generator> spectra_known() {
                 };
               }),
       formula("clement", "tridiagonal with zero diagonal; eigenvalues n - 1, n - 3, ..., 1 - n",
-              {{"symmetric", false, "similar to the other, and symmetric"}},
+              {{"symmetric", false, "the symmetric matrix that is similar to it"}},
               [](const Arguments& a, Index n) {
                 return [symmetric = a.flag("symmetric"), n](Index i, Index j) -> double {
                   if (std::abs(i - j) != 1) return 0;
@@ -158,7 +185,7 @@ std::vector<Generator> spectra_known() {
                 if (n > 2 && i == 0 && j == n - 1) return 1;
                 return n > 2 && i == n - 1 && j == 0 ? -1 : 0;
               }),
-      formula("legendre", "Jacobi matrix of Legendre's polynomials; eigenvalues are Gauss's nodes",
+      formula("legendre", "Jacobi matrix of the Legendre polynomials; eigenvalues are the Gauss nodes",
               [](Index i, Index j, Index) {
                 const double k = as_double(std::max(i, j));
                 return std::abs(i - j) == 1 ? k / std::sqrt(4 * k * k - 1) : 0;
@@ -170,9 +197,9 @@ std::vector<Generator> number_theory() {
   return {
       formula("gcd", "gcd(i + 1, j + 1): positive definite, determinant phi(1) ... phi(n)",
               [](Index i, Index j, Index) { return as_double(std::gcd(i + 1, j + 1)); }),
-      formula("redheffer", "1 where i + 1 divides j + 1 or j = 0; determinant is Mertens' function",
+      formula("redheffer", "1 where i + 1 divides j + 1 or j = 0; determinant is the Mertens function",
               [](Index i, Index j, Index) { return j == 0 || (j + 1) % (i + 1) == 0 ? 1.0 : 0.0; }),
-      formula("riemann", "i + 1 where i + 2 divides j + 2, else -1: bound to the Riemann hypothesis",
+      formula("riemann", "i + 1 where i + 2 divides j + 2, else -1: related to the Riemann hypothesis",
               [](Index i, Index j, Index) { return (j + 2) % (i + 2) == 0 ? as_double(i + 1) : -1.0; }),
   };
 }
@@ -192,9 +219,9 @@ double chebyshev_derivative(Index i, Index j, Index m) {
   return -cos_pi(as_double(i) / steps) / (2 * height * height);
 }
 
-/// Unit lower triangular with -multiplier below, and a last column of ones.
+/// Unit lower triangular with -multiplier below the diagonal, and a last column of ones.
 Generator growing(const std::string& name, double multiplier, const std::string& growth) {
-  return formula(name, "partial pivoting's elements grow to " + growth,
+  return formula(name, "element growth " + growth + " under partial pivoting",
                  {real("multiplier", multiplier, "growth is (1 + multiplier)^(n - 1)", {0, 1})},
                  [](const Arguments& a, Index n) {
                    return [h = a.real("multiplier"), n](Index i, Index j) -> double {
@@ -208,8 +235,7 @@ std::vector<Generator> pivoting_fails() {
   return {
       growing("gfpp", 0.5, "1.5^(n - 1)"),
       growing("gepp-growth", 1, "2^(n - 1)"),
-      formula("foster",
-              "a Volterra integral equation by quadrature, on which partial pivoting fails: Foster 1994",
+      formula("foster", "Volterra integral equation by quadrature; partial pivoting fails (Foster 1994)",
               {real("kh", 0.66, "kernel times step; growth up to 2/3", {0, 1}),
                real("c", 1, "coefficient of the unknown end value", {0, 1e300, true})},
               [](const Arguments& a, Index n) {
@@ -221,9 +247,8 @@ std::vector<Generator> pivoting_fails() {
                 };
               }),
       formula("wright",
-              "two-point boundary values by multiple shooting, on which partial pivoting fails: "
-              "Wright 1993; n even",
-              {real("h", 0.3, "interval; growth e^(5 h n / 12)", {0, 100})},
+              "boundary value problem by multiple shooting; partial pivoting fails (Wright 1993); n even",
+              {real("h", 0.3, "length of the interval; growth e^(5 h n / 12)", {0, 100})},
               [](const Arguments& a, Index n) {
                 if (n % 2 != 0) throw BadOption("n", fmt::format("wright takes an even n, not {}", n));
                 const double fast = exp(5 * a.real("h") / 6) / 2;
@@ -250,21 +275,20 @@ std::vector<double> bunch_kaufman_diagonal(Index k) {
 }
 
 Generator druinsky_toledo() {
-  return row(
-      "druinsky-toledo", "dense",
-      "well-conditioned and symmetric; elements of Bunch-Kaufman's factors grow: Druinsky, Toledo 2011",
-      {size("k", 50, "rows and columns are 2 k")}, {"k"}, [](const Arguments& a, auto zero) {
-        const Index k = a.integer("k");
-        const std::vector<double> d = bunch_kaufman_diagonal(k);
-        return fill_dense<decltype(zero)>(2 * k, 2 * k, [&](Index i, Index j) -> double {
-          if (i >= k || j >= k) return i % k == j % k ? 1 : 0;
-          if (i >= k - 2 || j >= k - 2) return 1;
-          return i == j ? d[static_cast<std::size_t>(i)] : 0;
-        });
-      });
+  return row("druinsky-toledo", "dense",
+             "well-conditioned and symmetric; growth in Bunch-Kaufman factors (Druinsky, Toledo 2011)",
+             {size("k", 50, "rows and columns are 2 k")}, {"k"}, [](const Arguments& a, auto zero) {
+               const Index k = a.integer("k");
+               const std::vector<double> d = bunch_kaufman_diagonal(k);
+               return fill_dense<decltype(zero)>(2 * k, 2 * k, [&](Index i, Index j) -> double {
+                 if (i >= k || j >= k) return i % k == j % k ? 1 : 0;
+                 if (i >= k - 2 || j >= k - 2) return 1;
+                 return i == j ? d[static_cast<std::size_t>(i)] : 0;
+               });
+             });
 }
 
-/// Sylvester's: the sign is the parity of the common bits.
+/// Element of Sylvester's Hadamard matrix: the parity of the bits that i and j share is the sign.
 double hadamard(Index i, Index j) {
   return std::popcount(static_cast<std::uint64_t>(i & j)) % 2 == 0 ? 1 : -1;
 }
@@ -276,11 +300,11 @@ void check_power_of_two(const std::string& option, Index n) {
 
 Generator extended_kahan() {
   return row("extended-kahan", "dense",
-             "diag(zeta^i) [I -phi H 0; 0 I phi H; 0 0 mu I], H Hadamard's: Gu, Eisenstat 1996",
+             "diag(zeta^i) [I -phi H 0; 0 I phi H; 0 0 mu I], H a Hadamard matrix (Gu, Eisenstat 1996)",
              {size("l", 32, "rows and columns are 3 l; a power of two"),
               real("zeta", 0.99, "ratio of the scale of consecutive rows", {0, 1, true}),
               real("phi", 0.5, "above 1 / sqrt(4 l - 1)", {0, 1}),
-              real("mu", 1e-3, "of the last l rows", {0, 1, true})},
+              real("mu", 1e-3, "scale of the last l rows", {0, 1, true})},
              {}, [](const Arguments& a, auto zero) {
                const Index l = a.integer("l");
                check_power_of_two("l", l);
@@ -300,9 +324,10 @@ Generator extended_kahan() {
 
 std::vector<Generator> ranks_hidden() {
   return {
-      formula("kahan", "upper triangular; pivoted QR does not see its small singular value",
+      formula("kahan", "upper triangular; pivoted QR misses its small singular value",
               {real("theta", 1.2, "angle in radians", {0, 3.14, true, false}),
-               real("perturbation", 25, "times epsilon (n - i) on the diagonal, against ties", {0, 1e6})},
+               real("perturbation", 25,
+                    "factor of epsilon (n - i), which is added to the diagonal against ties", {0, 1e6})},
               [](const Arguments& a, Index n) {
                 const double s = sin_pi(a.real("theta") / std::numbers::pi);
                 const double c = cos_pi(a.real("theta") / std::numbers::pi);
@@ -315,14 +340,14 @@ std::vector<Generator> ranks_hidden() {
               }),
       extended_kahan(),
       formula("gks",
-              "upper triangular, 1 / sqrt(j + 1), and -1 / sqrt(j + 1) above: Golub, Klema, Stewart 1976",
+              "upper triangular, 1 / sqrt(j + 1), and -1 / sqrt(j + 1) above (Golub, Klema, Stewart 1976)",
               [](Index i, Index j, Index) -> double {
                 if (j < i) return 0;
                 const double root = 1 / std::sqrt(as_double(j + 1));
                 return i == j ? root : -root;
               }),
-      row("lauchli", "dense", "a row of ones over mu I: the normal equations lose it",
-          {dimension(), real("mu", 1e-8, "on the lower diagonal")}, {"n"},
+      row("lauchli", "dense", "row of ones above mu I: normal equations are singular after rounding",
+          {dimension(), real("mu", 1e-8, "elements of the lower diagonal")}, {"n"},
           [](const Arguments& a, auto zero) {
             const Index n = a.integer("n");
             const double mu = a.real("mu");
@@ -331,8 +356,8 @@ std::vector<Generator> ranks_hidden() {
               return i == j + 1 ? mu : 0;
             });
           }),
-      formula("chebyshev-derivative", "differentiation at Chebyshev points; nilpotent where it is singular",
-              {{"nonsingular", true, "without the first row and column"}},
+      formula("chebyshev-derivative", "differentiation at Chebyshev points; nilpotent if singular",
+              {{"nonsingular", true, "remove the first row and column"}},
               [](const Arguments& a, Index n) {
                 const Index skipped = a.flag("nonsingular") ? 1 : 0;
                 return [=](Index i, Index j) {
@@ -340,7 +365,8 @@ std::vector<Generator> ranks_hidden() {
                   return m == 0 ? 0 : chebyshev_derivative(i + skipped, j + skipped, m);
                 };
               }),
-      formula("demmel", "diag(10^(14 i / n)) (I + 1e-7 U): badly scaled, harmless once equilibrated",
+      formula("demmel",
+              "diag(10^(14 i / n)) (I + 1e-7 U): badly scaled, well-conditioned after equilibration",
               {seed()},
               [](const Arguments& a, Index n) {
                 return [n, seed = a.seed()](Index i, Index j) {

@@ -23,14 +23,14 @@ void each_edge(Csr<double>& graph, const F& f) {
   }
 }
 
-/// The same number in (0, 1] from both ends of an edge.
+/// A random number in (0, 1] for an edge, the same for (i, j) and (j, i).
 double drawn(std::uint64_t seed, std::int64_t i, std::int64_t j) {
   const auto low = static_cast<std::uint64_t>(std::min(i, j));
   const auto high = static_cast<std::uint64_t>(std::max(i, j));
   return 1 - Random(seed, edges, high << 32 | low).uniform();
 }
 
-/// A D^-1 v.
+/// A D^-1 v for the diagonal matrix D of degrees.
 std::vector<double> spread(const Csr<double>& graph, const std::vector<double>& v) {
   const auto& offsets = graph.row_offsets();
   std::vector<double> share(v.size());
@@ -52,7 +52,8 @@ std::vector<double> spread(const Csr<double>& graph, const std::vector<double>& 
   return result;
 }
 
-/// Differences of random potentials, half the time smoothed or sharpened by ten steps.
+/// Sets each weight to the difference of random potentials, which are smoothed or sharpened by ten steps with
+/// probability 1/2.
 void set_by_potentials(Csr<double>& graph, Random& random, std::uint64_t seed) {
   std::vector<double> v(static_cast<std::size_t>(graph.rows()));
   for (std::size_t i = 0; i < v.size(); ++i) v[i] = Random(seed, potentials, i).normal();
@@ -66,7 +67,7 @@ void set_by_potentials(Csr<double>& graph, Random& random, std::uint64_t seed) {
   double largest = 0;
   for (const double potential : v) largest = std::max(largest, std::abs(potential));
   if (largest == 0) return;
-  // Where smoothing has made neighbours equal, the edge must not vanish.
+  // Smoothing may make neighbours equal; the lower bound keeps their edge.
   const double least = 1e-12 * largest;
   each_edge(graph, [&](std::int64_t i, std::int64_t j, double& weight) {
     weight = std::max(std::abs(v[static_cast<std::size_t>(i)] - v[static_cast<std::size_t>(j)]), least);

@@ -21,7 +21,7 @@ struct Edge {
   double weight = 1;
 };
 
-/// An edge as one of its vertices sees it.
+/// An edge in the adjacency list of one of its vertices.
 struct HalfEdge {
   std::int32_t to;
   double weight;
@@ -41,10 +41,10 @@ void merged(const HalfEdge* begin, const HalfEdge* end, F f) {
   }
 }
 
-/// The graph on n vertices of the edges that `source(piece, put)` gives as put(a, b, weight), for piece = 0,
-/// ..., pieces - 1. Loops are left out, parallel edges added. Each piece is asked twice. 32 bytes an edge
-/// besides the result. The order in which threads meet the edges does not matter: rows are sorted by column,
-/// then weight, before weights are added.
+/// The graph on n vertices with the edges that `source(piece, put)` passes to put(a, b, weight), for piece =
+/// 0, ..., pieces - 1. Loops are dropped, weights of parallel edges added. Each piece is generated twice.
+/// Memory: 32 bytes per edge besides the result. The result does not depend on the order in which threads
+/// store the edges: rows are sorted by column, then weight, before weights are added.
 template <class Source>
 Csr<double> adjacency(std::int64_t n, std::int64_t pieces, const Source& source) {
   const Device device;
@@ -72,7 +72,7 @@ Csr<double> adjacency(std::int64_t n, std::int64_t pieces, const Source& source)
       ends[take_slot(from)] = {static_cast<std::int32_t>(to), weight};
     });
   }
-  // Having been counted up, each offset is now the next row's.
+  // The second pass has advanced each offset to that of the next row.
   const auto begin = [&](std::int64_t i) { return ends.data() + (i == 0 ? 0 : offsets[i - 1]); };
   const auto end = [&](std::int64_t i) { return ends.data() + offsets[i]; };
 #pragma omp parallel for schedule(dynamic, 1024) if (n > few_rows)
@@ -80,8 +80,8 @@ Csr<double> adjacency(std::int64_t n, std::int64_t pieces, const Source& source)
   return assemble<double>(n, n, [&](std::int64_t i, auto put) { merged(begin(i), end(i), put); });
 }
 
-/// The matrix with off-diagonal elements `scale` times those of the graph, and diagonal(i, sum of the row's
-/// magnitudes) between them.
+/// The matrix with off-diagonal elements `scale` times those of the graph and the diagonal elements
+/// diagonal(i, sum of the row's magnitudes).
 template <class T, class Diagonal>
 Csr<T> with_diagonal(const Csr<double>& graph, double scale, const Diagonal& diagonal) {
   const auto& offsets = graph.row_offsets();
@@ -99,7 +99,7 @@ Csr<T> with_diagonal(const Csr<double>& graph, double scale, const Diagonal& dia
 
 Csr<double> adjacency(std::int64_t n, const std::vector<Edge>& edges);
 
-/// Other weights for the edges. "own" leaves them, "unit" makes them 1, "uniform" draws from (0, 1],
+/// The graph with other weights: "own" leaves them, "unit" makes them 1, "uniform" draws from (0, 1],
 /// "log-uniform" over `decades` powers of ten around 1, "chimera" as Laplacians.jl does for its weighted
 /// chimeras: uniform, or differences of random potentials, smoothed or sharpened, or their reciprocals.
 Csr<double> reweighted(Csr<double> graph, const std::string& weights, double decades, std::uint64_t seed);

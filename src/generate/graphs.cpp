@@ -102,7 +102,7 @@ std::vector<std::int32_t> components(const Graph& graph) {
 
 namespace {
 
-/// Uniform among all labelled trees: a random Pruefer sequence, decoded in O(n).
+/// A uniformly random labelled tree: a random Pruefer sequence, decoded in O(n).
 Graph random_tree(std::int32_t n, Random random) {
   Graph graph{n, {}};
   if (n < 2) return graph;
@@ -112,7 +112,7 @@ Graph random_tree(std::int32_t n, Random random) {
     vertex = static_cast<std::int32_t>(random.below(n));
     ++degree[static_cast<std::size_t>(vertex)];
   }
-  std::int32_t smallest = 0;  // the leaf with the smallest number that was not yet passed
+  std::int32_t smallest = 0;  // scan position: all leaves below it are used
   while (degree[static_cast<std::size_t>(smallest)] != 1) ++smallest;
   std::int32_t leaf = smallest;
   for (const std::int32_t vertex : sequence) {
@@ -129,8 +129,8 @@ Graph random_tree(std::int32_t n, Random random) {
   return graph;
 }
 
-/// A clique of k + 1, then each vertex joins k distinct earlier ones, chosen by their degree or, with
-/// probability `uniform`, all alike.
+/// A clique of k + 1 vertices; each further vertex is joined to k distinct earlier ones, chosen with
+/// probability proportional to the degree or, with probability `uniform`, uniformly.
 Graph preferential_attachment(std::int32_t n, std::int32_t k, double uniform, Random random) {
   Graph graph{n, {}};
   std::vector<std::int32_t> ends;  // each vertex as often as its degree
@@ -161,8 +161,8 @@ std::uint64_t pair_key(std::int32_t a, std::int32_t b) {
   return static_cast<std::uint64_t>(high) << 32 | static_cast<std::uint64_t>(low);
 }
 
-/// Half-edges paired at random, and loops and doubles switched away with random other pairs; empty when that
-/// takes too long.
+/// Pairs half-edges at random and removes loops and double edges by switching with random other pairs.
+/// Returns no edges if that takes too many attempts.
 std::vector<Edge> paired_at_random(std::int32_t n, std::int32_t k, Random& random) {
   std::vector<std::int32_t> ends;
   for (std::int32_t v = 0; v < n; ++v) ends.insert(ends.end(), static_cast<std::size_t>(k), v);
@@ -198,7 +198,7 @@ std::vector<Edge> paired_at_random(std::int32_t n, std::int32_t k, Random& rando
   return edges;
 }
 
-/// Simple, every degree k.
+/// A random simple graph in which every vertex has degree k.
 Graph random_regular(std::int32_t n, std::int32_t k, Random random) {
   if (k >= n || std::int64_t{n} * k % 2 != 0) {
     throw BadOption("k", fmt::format("no graph of {} vertices has {} neighbours at each: k is below n, and "
@@ -228,7 +228,8 @@ Csr<double> adjacency_of(const Graph& graph) {
   return adjacency(graph.n, graph.edges);
 }
 
-/// Vertices i and j are joined where `neighbours(i, put)` puts j, or neighbours(j, put) i, but not both.
+/// The graph of the edges (i, j) for which `neighbours(i, put)` calls put(j, weight); each edge comes from
+/// one side only.
 template <class Neighbours>
 Csr<double> from_neighbours(std::int64_t n, const Neighbours& neighbours) {
   return adjacency(n, n, [&neighbours](std::int64_t i, auto put) {
@@ -248,7 +249,7 @@ Csr<double> grid(const Arguments& a, const std::string& name, std::int64_t nz, d
   });
 }
 
-/// Copies of a clique; the last vertex of each is joined with one centre, the last of all.
+/// Copies of a clique; the last vertex of each is joined to the centre, which is the last vertex.
 Csr<double> sachdeva_star(std::int64_t clique, std::int64_t copies) {
   const std::int64_t centre = checked_size("sachdeva-star", {clique, copies});
   checked_size("sachdeva-star", {centre + 1});
@@ -259,7 +260,7 @@ Csr<double> sachdeva_star(std::int64_t clique, std::int64_t copies) {
   });
 }
 
-/// Two cliques with a path of `length` further vertices between them.
+/// Two cliques joined by a path of `length` further vertices.
 Csr<double> barbell(std::int64_t clique, std::int64_t length) {
   const std::int64_t n = 2 * clique + length;
   checked_size("barbell", {n});
@@ -270,8 +271,8 @@ Csr<double> barbell(std::int64_t clique, std::int64_t length) {
   });
 }
 
-/// Edges that fall into ever smaller quarters of the adjacency matrix: Chakrabarti, Zhan, Faloutsos, SDM
-/// 2004.
+/// R-MAT: each edge descends recursively into a random quarter of the adjacency matrix (Chakrabarti, Zhan,
+/// Faloutsos, SDM 2004).
 Csr<double> rmat(std::int64_t scale, std::int64_t edge_factor, double a, double b, double c,
                  std::uint64_t seed) {
   if (a + b + c > 1) {
@@ -291,17 +292,18 @@ Csr<double> rmat(std::int64_t scale, std::int64_t edge_factor, double a, double 
   });
 }
 
-/// A family's row: its own options, then those that all graphs have.
+/// A row of the table: the family's own options, then those of all graphs.
 template <class Make>
 Generator graph_row(const std::string& name, const std::string& summary, std::vector<Parameter> parameters,
                     std::vector<std::string> size, const std::string& weights, Make make) {
-  parameters.push_back(choice("form", "laplacian",
-                              "laplacian: degrees minus adjacency; sddm: the Laplacian without every "
-                              "ceil(n^(1/3))-th row and column, positive definite",
-                              {"laplacian", "adjacency", "sddm"}));
+  parameters.push_back(
+      choice("form", "laplacian",
+             "laplacian: degree matrix minus adjacency matrix; sddm: the Laplacian without every "
+             "ceil(n^(1/3))-th row and column, positive definite",
+             {"laplacian", "adjacency", "sddm"}));
   parameters.push_back(choice("weights", weights,
-                              "own: what the family gives; uniform: in (0, 1]; log-uniform: see decades; "
-                              "chimera: as Laplacians.jl weights its chimeras",
+                              "own: weights of the family; unit: 1; uniform: in (0, 1]; log-uniform: see "
+                              "decades; chimera: as in the weighted chimeras of Laplacians.jl",
                               {"unit", "own", "uniform", "log-uniform", "chimera"}));
   parameters.push_back(real("decades", 6, "powers of ten that log-uniform weights span around 1", {0, 600}));
   parameters.push_back(seed());
@@ -332,11 +334,11 @@ Parameter weight(const std::string& axis) {
 std::vector<Generator> regular_families() {
   const std::vector<std::string> n = {"n"};
   return {
-      graph_row("path", "a path", with_n(), n, "unit",
+      graph_row("path", "path", with_n(), n, "unit",
                 [](const Arguments& a) { return adjacency_of(path(vertices(a))); }),
-      graph_row("ring", "a cycle", with_n(), n, "unit",
+      graph_row("ring", "cycle", with_n(), n, "unit",
                 [](const Arguments& a) { return adjacency_of(ring(vertices(a))); }),
-      graph_row("star", "a centre, vertex 0, and leaves", with_n(), n, "unit",
+      graph_row("star", "centre, vertex 0, and leaves", with_n(), n, "unit",
                 [](const Arguments& a) {
                   return from_neighbours(a.integer("n"), [](std::int64_t i, auto put) {
                     if (i > 0) put(0, 1);
@@ -348,21 +350,21 @@ std::vector<Generator> regular_families() {
                     for (std::int64_t j = 0; j < i; ++j) put(j, 1);
                   });
                 }),
-      graph_row("complete-binary-tree", "vertex i hangs on (i - 1) / 2", with_n(), n, "unit",
+      graph_row("complete-binary-tree", "vertex i has the parent (i - 1) / 2", with_n(), n, "unit",
                 [](const Arguments& a) { return adjacency_of(complete_binary_tree(vertices(a))); }),
-      graph_row("grid-2d", "a rectangular grid",
+      graph_row("grid-2d", "rectangular grid",
                 {size("nx", 100, "vertices along x"), size("ny", 100, "vertices along y"), weight("y")},
                 {"nx", "ny"}, "own", [](const Arguments& a) { return grid(a, "grid-2d", 1, 0); }),
-      graph_row("grid-3d", "a grid in a box",
+      graph_row("grid-3d", "box-shaped grid",
                 {size("nx", 30, "vertices along x"), size("ny", 30, "vertices along y"),
                  size("nz", 30, "vertices along z"), weight("y"), weight("z")},
                 {"nx", "ny", "nz"}, "own",
                 [](const Arguments& a) { return grid(a, "grid-3d", a.integer("nz"), a.real("weight_z")); }),
-      graph_row("sachdeva-star", "cliques that hang on one centre",
+      graph_row("sachdeva-star", "cliques joined to one centre",
                 {size("clique", 100, "vertices of a clique", 1), size("copies", 100, "cliques")},
                 {"clique", "copies"}, "unit",
                 [](const Arguments& a) { return sachdeva_star(a.integer("clique"), a.integer("copies")); }),
-      graph_row("barbell", "two cliques with a path between them",
+      graph_row("barbell", "two cliques joined by a path",
                 {size("clique", 100, "vertices of a clique", 1), size("path", 100, "vertices of the path")},
                 {}, "unit",
                 [](const Arguments& a) { return barbell(a.integer("clique"), a.integer("path")); }),
@@ -373,49 +375,50 @@ std::vector<Generator> random_families() {
   const std::vector<std::string> n = {"n"};
   return {
       graph_row(
-          "random-tree", "all labelled trees equally likely", with_n(), n, "unit",
+          "random-tree", "uniformly random labelled tree", with_n(), n, "unit",
           [](const Arguments& a) { return adjacency_of(random_tree(vertices(a), Random(a.seed(), 0, 0))); }),
       graph_row(
-          "grown", "each vertex joins random earlier ones; a pair may be joined several times",
-          with_n({size("k", 2, "picks of each vertex", 1)}), n, "own",
+          "grown", "each vertex joined to k random earlier ones; repeated edges add up",
+          with_n({size("k", 2, "edges from each vertex to earlier ones", 1)}), n, "own",
           [](const Arguments& a) { return adjacency_of(grown(vertices(a), a.integer("k"), a.seed())); }),
-      graph_row("barabasi-albert", "each vertex joins earlier ones by their degree",
-                with_n({size("k", 3, "edges that a vertex brings", 1),
-                        real("uniform", 0, "share of edges that disregard the degree", {0, 1})}),
-                n, "unit",
-                [](const Arguments& a) {
-                  const auto k =
-                      static_cast<std::int32_t>(std::min<std::int64_t>(a.integer("k"), vertices(a)));
-                  return adjacency_of(
-                      preferential_attachment(vertices(a), k, a.real("uniform"), Random(a.seed(), 0, 0)));
-                }),
+      graph_row(
+          "barabasi-albert", "preferential attachment: each vertex joined to earlier ones by their degree",
+          with_n({size("k", 3, "edges from each new vertex", 1),
+                  real("uniform", 0, "share of edges chosen regardless of the degree", {0, 1})}),
+          n, "unit",
+          [](const Arguments& a) {
+            const auto k = static_cast<std::int32_t>(std::min<std::int64_t>(a.integer("k"), vertices(a) - 1));
+            return adjacency_of(
+                preferential_attachment(vertices(a), k, a.real("uniform"), Random(a.seed(), 0, 0)));
+          }),
       graph_row("erdos-renyi", "every pair joined with the same probability",
-                with_n({real("degree", 4, "average number of neighbours", {0, 1e9})}), n, "unit",
+                with_n({real("degree", 4, "average degree", {0, 1e9})}), n, "unit",
                 [](const Arguments& a) {
                   return adjacency_of(erdos_renyi(vertices(a), a.real("degree"), a.seed()));
                 }),
-      graph_row("random-regular", "simple, every vertex with the same number of neighbours",
-                with_n({size("k", 3, "neighbours of each vertex")}), n, "unit",
+      graph_row("random-regular", "simple graph, every vertex of the same degree",
+                with_n({size("k", 3, "degree of each vertex")}), n, "unit",
                 [](const Arguments& a) {
                   const auto k = static_cast<std::int32_t>(a.integer("k"));
                   return adjacency_of(random_regular(vertices(a), k, Random(a.seed(), 0, 0)));
                 }),
-      graph_row("generalized-ring", "i joined with i + g for some g: 1, and random ones",
-                with_n({size("k", 4, "steps", 1)}), n, "own",
+      graph_row("generalized-ring", "i joined to i + g for g = 1 and some random g",
+                with_n({size("k", 4, "number of steps g", 1)}), n, "own",
                 [](const Arguments& a) {
                   return adjacency_of(generalized_ring(vertices(a), a.integer("k"), Random(a.seed(), 0, 0)));
                 }),
-      graph_row("rmat", "2^scale vertices, hubs and communities (Graph500)",
-                {{"scale", std::int64_t{10}, "2^scale vertices", {0, 30}},
-                 size("edge_factor", 16, "edges drawn for each vertex; doubles count once, loops not at all"),
-                 real("a", 0.57, "probability of the quarter at the upper left", {0, 1}),
-                 real("b", 0.19, "of the upper right", {0, 1}),
-                 real("c", 0.19, "of the lower left", {0, 1})},
-                {}, "unit",
-                [](const Arguments& a) {
-                  return rmat(a.integer("scale"), a.integer("edge_factor"), a.real("a"), a.real("b"),
-                              a.real("c"), a.seed());
-                }),
+      graph_row(
+          "rmat", "R-MAT graph with hubs and communities (Graph500)",
+          {{"scale", std::int64_t{10}, "2^scale vertices", {0, 30}},
+           size("edge_factor", 16, "edges drawn per vertex; repeated ones count once, loops not at all"),
+           real("a", 0.57, "probability of the upper left quarter", {0, 1}),
+           real("b", 0.19, "probability of the upper right quarter", {0, 1}),
+           real("c", 0.19, "probability of the lower left quarter", {0, 1})},
+          {}, "unit",
+          [](const Arguments& a) {
+            return rmat(a.integer("scale"), a.integer("edge_factor"), a.real("a"), a.real("b"), a.real("c"),
+                        a.seed());
+          }),
       graph_row("chimera", "random composition of simple graphs (Laplacians.jl); connected", with_n(), n,
                 "own", [](const Arguments& a) { return adjacency_of(chimera(vertices(a), a.seed())); }),
   };

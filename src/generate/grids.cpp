@@ -39,7 +39,7 @@ struct Grid {
   }
 };
 
-/// A neighbour and its weight. Stencils list them in the order of their columns.
+/// Offset of a neighbour and its weight. Stencils list them in the order of columns.
 struct Leg {
   int dx;
   int dy;
@@ -47,7 +47,7 @@ struct Leg {
   double value;
 };
 
-/// The same stencil everywhere; legs that leave the grid meet the boundary, where u = 0.
+/// The same stencil at every point; neighbours outside of the grid are on the boundary, where u = 0.
 template <class T>
 Csr<T> constant_stencil(const Grid& grid, std::vector<Leg> legs) {
   std::erase_if(legs, [](const Leg& leg) { return leg.value == 0; });
@@ -60,7 +60,7 @@ Csr<T> constant_stencil(const Grid& grid, std::vector<Leg> legs) {
   });
 }
 
-/// Weights of the neighbours along the axes: below and above in x, y and z.
+/// Weights of the two neighbours, lower and upper, along each axis.
 struct Axes {
   std::array<double, 2> x;
   std::array<double, 2> y;
@@ -72,7 +72,7 @@ std::vector<Leg> star_stencil(const Axes& axes, double centre) {
           {1, 0, 0, axes.x[1]},  {0, 1, 0, axes.y[1]},  {0, 0, 1, axes.z[1]}};
 }
 
-/// weight(number of axes along which a neighbour differs) for a box of neighbours.
+/// A box of neighbours, each with weight(number of axes along which it is displaced).
 template <class Weight>
 std::vector<Leg> box_stencil(int depth, const Weight& weight) {
   std::vector<Leg> legs;
@@ -86,7 +86,7 @@ std::vector<Leg> box_stencil(int depth, const Weight& weight) {
   return legs;
 }
 
-/// Differences for -u'' + wind u', times h^2: the weights below and above.
+/// Weights of the lower and upper neighbour in the differences for -u'' + wind u', times h^2.
 std::array<double, 2> convection(double wind, double h, bool upwind) {
   if (upwind) return {-1 - std::max(wind, 0.0) * h, -1 + std::min(wind, 0.0) * h};
   return {-1 - wind * h / 2, -1 + wind * h / 2};
@@ -293,14 +293,15 @@ std::vector<Parameter> space(std::vector<Parameter> more, std::int64_t side = 30
   return more;
 }
 std::vector<Parameter> jump_parameters() {
-  return {choice("pattern", "checkerboard",
-                 "blocks alternate between 1 and contrast, or take contrast^U, U uniform in [0, 1)",
-                 {"checkerboard", "random"}),
-          real("contrast", 1e6, "largest over smallest coefficient", {0, 1e300, true}),
-          size("block", 8, "cells along a block's side", 1), seed()};
+  return {
+      choice("pattern", "checkerboard",
+             "checkerboard: blocks alternate between 1 and contrast; random: contrast^U, U uniform in [0, 1)",
+             {"checkerboard", "random"}),
+      real("contrast", 1e6, "ratio of the largest to the smallest coefficient", {0, 1e150, true}),
+      size("block", 8, "cells along the side of a block", 1), seed()};
 }
 Parameter scheme() {
-  return choice("scheme", "upwind", "of the first derivatives", {"upwind", "central"});
+  return choice("scheme", "upwind", "discretisation of the first derivatives", {"upwind", "central"});
 }
 
 const std::vector<std::string> in_plane = {"nx", "ny"};
@@ -310,21 +311,21 @@ const std::vector<std::string> in_space = {"nx", "ny", "nz"};
 
 std::vector<Generator> grid_rows() {
   std::vector<Generator> rows = {
-      row("poisson-2d", "grids", "-Laplace u = f on a rectangle, u = 0 around it; SPD",
-          plane({choice("points", "5", "of the stencil", {"5", "9"})}), in_plane,
+      row("poisson-2d", "grids", "Poisson equation on a rectangle, u = 0 on the boundary; SPD",
+          plane({choice("points", "5", "points of the stencil", {"5", "9"})}), in_plane,
           [](const Arguments& a, auto zero) {
             return poisson_2d<decltype(zero)>(a.integer("nx"), a.integer("ny"),
                                               a.text("points") == "5" ? 5 : 9);
           }),
-      row("poisson-3d", "grids", "-Laplace u = f in a box, u = 0 around it; SPD",
-          space({choice("points", "7", "of the stencil", {"7", "27"})}), in_space,
+      row("poisson-3d", "grids", "Poisson equation in a box, u = 0 on the boundary; SPD",
+          space({choice("points", "7", "points of the stencil", {"7", "27"})}), in_space,
           [](const Arguments& a, auto zero) {
             return poisson_3d<decltype(zero)>(a.integer("nx"), a.integer("ny"), a.integer("nz"),
                                               a.text("points") == "7" ? 7 : 27);
           }),
-      row("anisotropic-2d", "grids", "-u_ss - epsilon u_tt, s turned from x towards y; SPD",
-          plane({real("epsilon", 1e-3, "the weaker direction's coefficient", {0, 1e300, true}),
-                 real("angle", 0, "degrees by which s is turned", {-360, 360})}),
+      row("anisotropic-2d", "grids", "-u_ss - epsilon u_tt, direction s at an angle to x; SPD",
+          plane({real("epsilon", 1e-3, "coefficient of the weaker direction t", {0, 1e300, true}),
+                 real("angle", 0, "angle from x to s in degrees", {-360, 360})}),
           in_plane,
           [](const Arguments& a, auto zero) {
             return anisotropic_2d<decltype(zero)>(a.integer("nx"), a.integer("ny"), a.real("epsilon"),
@@ -343,46 +344,46 @@ std::vector<Generator> grid_rows() {
             return constant_stencil<decltype(zero)>(
                 grid, star_stencil({{-x, -x}, {-y, -y}, {-z, -z}}, 2 * (x + y + z)));
           }),
-      row("jumps-2d", "grids", "-div (k grad u) with k jumping between blocks of cells; SPD",
+      row("jumps-2d", "grids", "-div(k grad u), k discontinuous between blocks of cells; SPD",
           plane(jump_parameters()), in_plane,
           [](const Arguments& a, auto zero) {
             return jumps<decltype(zero)>(Grid("jumps-2d", a.integer("nx"), a.integer("ny")), a);
           }),
-      row("jumps-3d", "grids", "-div (k grad u) with k jumping between blocks of cells; SPD",
+      row("jumps-3d", "grids", "-div(k grad u), k discontinuous between blocks of cells; SPD",
           space(jump_parameters()), in_space,
           [](const Arguments& a, auto zero) {
             return jumps<decltype(zero)>(Grid("jumps-3d", a.integer("nx"), a.integer("ny"), a.integer("nz")),
                                          a);
           }),
       row("convection-diffusion-2d", "grids", "-Laplace u + wind . grad u on a rectangle; unsymmetric",
-          plane({real("wind_x", 10, "wind along x", {-1e300, 1e300}),
-                 real("wind_y", 20, "wind along y", {-1e300, 1e300}), scheme()}),
+          plane({real("wind_x", 10, "x component of the wind", {-1e300, 1e300}),
+                 real("wind_y", 20, "y component of the wind", {-1e300, 1e300}), scheme()}),
           in_plane,
           [](const Arguments& a, auto zero) {
             return convection_diffusion_2d<decltype(zero)>(a.integer("nx"), a.integer("ny"), a.real("wind_x"),
                                                            a.real("wind_y"), a.text("scheme") == "upwind");
           }),
       row("convection-diffusion-3d", "grids", "-Laplace u + wind . grad u in a box; unsymmetric",
-          space({real("wind_x", 10, "wind along x", {-1e300, 1e300}),
-                 real("wind_y", 20, "wind along y", {-1e300, 1e300}),
-                 real("wind_z", 30, "wind along z", {-1e300, 1e300}), scheme()}),
+          space({real("wind_x", 10, "x component of the wind", {-1e300, 1e300}),
+                 real("wind_y", 20, "y component of the wind", {-1e300, 1e300}),
+                 real("wind_z", 30, "z component of the wind", {-1e300, 1e300}), scheme()}),
           in_space,
           [](const Arguments& a, auto zero) {
             const Grid grid("convection-diffusion-3d", a.integer("nx"), a.integer("ny"), a.integer("nz"));
             return convection_diffusion<decltype(zero)>(
                 grid, {a.real("wind_x"), a.real("wind_y"), a.real("wind_z")}, a.text("scheme") == "upwind");
           }),
-      row("elasticity-2d", "grids", "a plate in plane stress, bilinear elements, clamped at its left; SPD",
+      row("elasticity-2d", "grids", "plate in plane stress, bilinear elements, clamped at its left side; SPD",
           {size("nx", 60, "square elements along x"), size("ny", 60, "square elements along y"),
            real("poisson", 0.3, "Poisson's ratio", {-1, 0.5, true, false})},
           in_plane,
           [](const Arguments& a, auto zero) {
             return elasticity_2d<decltype(zero)>(a.integer("nx"), a.integer("ny"), a.real("poisson"));
           }),
-      row("spe10-like", "grids", "flow through a layered log-normal rock; SPD, or singular when closed",
+      row("spe10-like", "grids", "flow through layered rock of log-normal permeability; SPD, singular if closed",
           {size("nx", 60, "cells along x"), size("ny", 220, "cells along y"), size("nz", 85, "cells along z"),
            real("decades", 7, "powers of ten that the permeability spans at most", {0, 100}),
-           choice("boundary", "closed", "closed: no flow, rows sum to zero; open: u = 0 around it",
+           choice("boundary", "closed", "closed: no flow, rows sum to zero; open: u = 0 on the boundary",
                   {"closed", "open"}),
            seed()},
           in_space,

@@ -28,8 +28,8 @@ constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> count
   return counter;
 }
 
-/// One of 2^96 independent streams of a seed. Work that is shared out between threads takes a stream for each
-/// piece, so that the result does not depend on who does it.
+/// One of 2^96 independent streams of a seed. Parallel work uses one stream for each piece, so that the
+/// result does not depend on the number of threads.
 class Random {
  public:
   Random(std::uint64_t seed, std::uint32_t purpose, std::uint64_t piece)
@@ -48,7 +48,7 @@ class Random {
   /// In [0, 1).
   double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
-  /// 0, ..., n - 1, all equally likely; n > 0.
+  /// Uniform in 0, ..., n - 1; n > 0.
   std::int64_t below(std::int64_t n) {
     const std::uint64_t mask = std::bit_ceil(static_cast<std::uint64_t>(n)) - 1;
     for (;;) {
@@ -74,7 +74,8 @@ class Random {
   unsigned used_ = 2;
 };
 
-/// Calls f(j) for each j in [begin, end) with probability `density`, jumping from one to the next.
+/// Calls f(j) for each j in [begin, end) with probability `density`, in time proportional to the number of
+/// calls.
 template <class F>
 void each_chosen(Random& random, std::int64_t begin, std::int64_t end, double density, const F& f) {
   if (density <= 0) return;

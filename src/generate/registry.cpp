@@ -26,7 +26,7 @@ std::int64_t checked_size(const std::string& what, const std::vector<std::int64_
     }
     if (factor == 0) return 0;
     if (product > most / factor) {
-      throw InvalidMatrix(fmt::format("{} of {} has too many rows: a 32-bit column index counts to {}", what,
+      throw InvalidMatrix(fmt::format("{} of {} has too many rows: the largest 32-bit index is {}", what,
                                       fmt::join(factors, " x "), most));
     }
     product *= factor;
@@ -55,6 +55,51 @@ Arguments parse_arguments(const std::string& generator, const std::vector<Parame
   return Arguments(std::move(values));
 }
 
+namespace {
+
+/// The first element that is not finite, in storage order; -1 if all are.
+template <class T>
+std::int64_t first_not_finite(const T* values, std::int64_t count) {
+  std::int64_t first = count;
+#pragma omp parallel for schedule(static) reduction(min : first) if (count > few_elements)
+  for (std::int64_t k = 0; k < count; ++k) {
+    if (!std::isfinite(values[k])) first = std::min(first, k);
+  }
+  return first < count ? first : -1;
+}
+
+template <class T>
+[[noreturn]] void throw_not_finite(const std::string& generator, std::int64_t row, std::int64_t column,
+                                   T value) {
+  throw InvalidMatrix(fmt::format("generator '{}' with these options: element ({}, {}) is {} in {} precision",
+                                  generator, row, column, value,
+                                  sizeof(T) == sizeof(float) ? "single" : "double"));
+}
+
+template <class T>
+void check_elements(const std::string& generator, const Csr<T>& a) {
+  const std::int64_t k = first_not_finite(a.values().data(), a.nonzeros());
+  if (k < 0) return;
+  const auto offsets = a.row_offsets().span();
+  const auto row = std::upper_bound(offsets.begin(), offsets.end(), k) - offsets.begin() - 1;
+  throw_not_finite<T>(generator, row, a.column_indices()[k], a.values()[k]);
+}
+
+template <class T>
+void check_elements(const std::string& generator, const Dense<T>& a) {
+  const std::int64_t k = first_not_finite(a.data(), a.rows() * a.columns());
+  if (k >= 0) throw_not_finite<T>(generator, k % a.rows(), k / a.rows(), a[k]);
+}
+
+}  // namespace
+
+template <class T>
+void check_finite(const std::string& generator, const Matrix<T>& matrix) {
+  std::visit([&](const auto& a) { check_elements(generator, a); }, matrix);
+}
+template void check_finite(const std::string&, const Matrix<float>&);
+template void check_finite(const std::string&, const Matrix<double>&);
+
 std::vector<OptionInfo> described(const std::vector<Parameter>& parameters) {
   std::vector<OptionInfo> infos;
   infos.reserve(parameters.size());
@@ -80,11 +125,11 @@ std::vector<Generator> table() {
   return all;
 }
 
-/// The largest integer whose power is at most `value`.
+/// The largest integer whose power of this degree is at most `value`.
 std::int64_t whole_root(std::int64_t value, int degree) {
   const auto fits = [&](std::int64_t root) {
     std::int64_t rest = value;
-    for (int i = 0; i < degree; ++i) rest /= root;  // floors compose
+    for (int i = 0; i < degree; ++i) rest /= root;  // floor(floor(a / b) / b) = floor(a / b^2)
     return rest >= 1;
   };
   std::int64_t low = 0;
@@ -102,8 +147,7 @@ bool Generator::is_random() const {
 
 Options Generator::for_rows(std::int64_t rows) const {
   if (size.empty()) {
-    throw BadOption("rows",
-                    fmt::format("the number of rows of generator '{}' follows from its own options", name));
+    throw BadOption("rows", fmt::format("no option of generator '{}' sets the number of rows alone", name));
   }
   Options result;
   const std::int64_t points = rows / unknowns_per_point;
@@ -120,7 +164,10 @@ std::span<const Generator> generators() {
 const Generator& find_generator(std::string_view name) {
   std::vector<std::string> names;
   for (const Generator& generator : generators()) {
-    if (generator.name == name) return generator;
+    const std::vector<std::string>& aliases = generator.aliases;
+    if (generator.name == name || std::find(aliases.begin(), aliases.end(), name) != aliases.end()) {
+      return generator;
+    }
     names.push_back(generator.name);
   }
   throw BadOption("generator", fmt::format("there is no generator '{}'", name), nearest(name, names));

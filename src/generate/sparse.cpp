@@ -28,8 +28,12 @@ void check_density(double density) {
   throw BadOption("density", fmt::format("a density is from 0 to 1, not {}", density));
 }
 
-/// Row i's elements off the diagonal, uniform in [-1, 1), and a diagonal of `dominance` times the sum of
-/// their magnitudes, at least 1; or, when dominance is 0, uniform as well.
+/// Least ratio of the diagonal to the sum of the row's other magnitudes that is above 1 after rounding to
+/// float.
+constexpr double least_strict_dominance = 1 + 1e-6;
+
+/// Row i: elements off the diagonal, uniform in [-1, 1), and a diagonal of `dominance` times the sum of their
+/// magnitudes, at least 1. With a dominance of 0, the diagonal is uniform as well.
 template <class EachColumn, class Put>
 void dominated_row(std::int64_t i, double dominance, Random numbers_of_row, const EachColumn& each_column,
                    const Put& put) {
@@ -66,7 +70,7 @@ Csr<T> diagonally_dominant(std::int64_t n, double density, double dominance, std
   });
 }
 
-/// Random off-diagonal elements; the diagonal is chosen from the row's off-diagonal sum and a random number.
+/// Random off-diagonal elements, and diagonal(sum of the row's other magnitudes, random number).
 template <class T, class Diagonal>
 Csr<T> random_tridiagonal(std::int64_t n, std::uint64_t seed, const Diagonal& diagonal) {
   return assemble<T>(n, n, [=](std::int64_t i, auto put) {
@@ -139,7 +143,7 @@ Csr<T> random_spd(std::int64_t n, double density, double dominance, std::uint64_
 namespace {
 
 Parameter density(double fallback) {
-  return real("density", fallback, "probability with which an element is stored", {0, 1});
+  return real("density", fallback, "probability that an element is stored", {0, 1});
 }
 Parameter distribution() {
   return choice("distribution", "uniform", "uniform: in [-1, 1); normal: mean 0, variance 1",
@@ -154,9 +158,9 @@ Generator tridiagonal_row() {
               "constant: the three values; random: uniform in [-1, 1); dominant: random with diagonal "
               "|lower| + |upper| + 1; small-diagonal: random with diagonal 1e-8 U, which needs pivoting",
               {"constant", "random", "dominant", "small-diagonal"}),
-       real("lower", -1, "below the diagonal, when constant"),
-       real("diagonal", 2, "the diagonal, when constant"),
-       real("upper", -1, "above the diagonal, when constant"), seed()},
+       real("lower", -1, "subdiagonal, of kind constant"),
+       real("diagonal", 2, "main diagonal, of kind constant"),
+       real("upper", -1, "superdiagonal, of kind constant"), seed()},
       {"n"}, [](const Arguments& a, auto zero) {
         using T = decltype(zero);
         const std::int64_t n = a.integer("n");
@@ -183,7 +187,7 @@ std::vector<Generator> random_rows() {
             return random_dense<decltype(zero)>(a.integer("rows"), a.integer("columns"), distribution_of(a),
                                                 a.seed());
           }),
-      row("random-sparse", "sparse", "every element stored with the same probability",
+      row("random-sparse", "sparse", "each element stored with the same probability",
           {size("rows", 1000, "rows"), size("columns", 1000, "columns"), density(0.01), distribution(),
            seed()},
           {"rows", "columns"},
@@ -191,18 +195,20 @@ std::vector<Generator> random_rows() {
             return random_sparse<decltype(zero)>(a.integer("rows"), a.integer("columns"), a.real("density"),
                                                  distribution_of(a), a.seed());
           }),
-      row("random-spd", "sparse", "random symmetric pattern, positive definite by its diagonal",
+      row("random-spd", "sparse", "random symmetric pattern, positive definite by diagonal dominance",
           {dimension(1000), density(0.01),
-           real("dominance", 1.1, "diagonal over the sum of the row's other magnitudes", {1, 1e300, true}),
+           real("dominance", 1.1, "ratio of the diagonal to the sum of the row's other magnitudes",
+                {1, 1e300, true}),
            seed()},
           {"n"},
           [](const Arguments& a, auto zero) {
             return random_spd<decltype(zero)>(a.integer("n"), a.real("density"), a.real("dominance"),
                                               a.seed());
           }),
-      row("diagonally-dominant", "sparse", "random unsymmetric pattern under a dominating diagonal",
+      row("diagonally-dominant", "sparse", "random unsymmetric pattern, strictly diagonally dominant by rows",
           {dimension(1000), density(0.01),
-           real("dominance", 1.1, "diagonal over the sum of the row's other magnitudes", {0, 1e300, true}),
+           real("dominance", 1.1, "ratio of the diagonal to the sum of the row's other magnitudes",
+                {least_strict_dominance, 1e300}),
            seed()},
           {"n"},
           [](const Arguments& a, auto zero) {
@@ -218,28 +224,30 @@ std::vector<Generator> sparse_rows() {
   std::vector<Generator> rows = random_rows();
   rows.push_back(tridiagonal_row());
   rows.push_back(
-      row("banded", "sparse", "a full band of random elements",
+      row("banded", "sparse", "full band of random elements",
           {dimension(1000), size("lower", 5, "diagonals below the main one"),
            size("upper", 5, "diagonals above the main one"),
            real("dominance", 0,
-                "diagonal over the sum of the row's other magnitudes; 0: random like the others", {0, 1e300}),
+                "ratio of the diagonal to the sum of the row's other magnitudes; 0: a random diagonal",
+                {0, 1e300}),
            seed()},
           {"n"}, [](const Arguments& a, auto zero) {
             return banded<decltype(zero)>(a.integer("n"), a.integer("lower"), a.integer("upper"),
                                           a.real("dominance"), a.seed());
           }));
-  rows.push_back(row("gauss-seidel-seed", "sparse",
-                     "lower triangular, in 91 levels of dependencies, mostly near the diagonal",
+  rows.push_back(row("published-triangle", "sparse",
+                     "lower triangular, with the dependency levels of the matrix in Fiorentini 2022",
                      {size("rows", 51'813'503, "rows and columns", 1000),
                       choice("diagonal", "counted",
-                             "counted: the diagonal is among the published number of nonzeros; extra: it "
-                             "comes on top",
+                             "counted: the published number of nonzeros includes the diagonal; extra: the "
+                             "diagonal comes on top",
                              {"counted", "extra"}),
                       seed()},
                      {"rows"}, [](const Arguments& a, auto zero) {
-                       return gauss_seidel_seed<decltype(zero)>(a.integer("rows"), a.seed(),
-                                                                a.text("diagonal") == "counted");
+                       return published_triangle<decltype(zero)>(a.integer("rows"), a.seed(),
+                                                                 a.text("diagonal") == "counted");
                      }));
+  rows.back().aliases = {"gauss-seidel-seed"};
   return rows;
 }
 

@@ -22,9 +22,9 @@ using Index = std::int64_t;
 
 enum Purpose : std::uint32_t { values_of_spectrum, left, right, signs, factors, order };
 
-/// A random orthogonal matrix as a product of plane rotations: layers in which random pairs turn by random
-/// angles (Kac's random walk, many pairs at a time). It is orthogonal up to rounding, dense, and costs
-/// O(n log n) operations a vector.
+/// A random orthogonal matrix as a product of plane rotations: each layer rotates random disjoint pairs of
+/// coordinates by random angles (Kac's random walk). It is orthogonal up to rounding and dense; applying it
+/// to a vector costs O(n log n) operations.
 class RandomRotation {
  public:
   RandomRotation(Index n, std::uint64_t seed, Purpose purpose) {
@@ -43,11 +43,11 @@ class RandomRotation {
 
   /// Q v, in place.
   void apply(double* v) const {
-    for (const Turn& turn : turns_) {
-      const double a = v[turn.a];
-      const double b = v[turn.b];
-      v[turn.a] = turn.c * a - turn.s * b;
-      v[turn.b] = turn.s * a + turn.c * b;
+    for (const Rotation& rotation : rotations_) {
+      const double a = v[rotation.a];
+      const double b = v[rotation.b];
+      v[rotation.a] = rotation.c * a - rotation.s * b;
+      v[rotation.b] = rotation.s * a + rotation.c * b;
     }
   }
   void apply(Dense<double>& matrix) const {
@@ -56,7 +56,7 @@ class RandomRotation {
   }
 
  private:
-  struct Turn {
+  struct Rotation {
     std::int32_t a;
     std::int32_t b;
     double c;
@@ -69,12 +69,12 @@ class RandomRotation {
       const double square = x * x + y * y;
       if (square < 1e-6 || square > 1) continue;
       const double length = std::sqrt(square);
-      turns_.push_back({a, b, x / length, y / length});
+      rotations_.push_back({a, b, x / length, y / length});
       return;
     }
   }
 
-  std::vector<Turn> turns_;
+  std::vector<Rotation> rotations_;
 };
 
 Dense<double> transposed(const Dense<double>& a) {
@@ -108,7 +108,7 @@ Dense<double> with_eigenvalues(const std::vector<double>& d, std::uint64_t seed)
   return fill_dense<double>(n, n, [&half](Index i, Index j) { return (half(i, j) + half(j, i)) / 2; });
 }
 
-/// From 1 down to 1 / condition.
+/// Values of the given distribution from 1 to 1 / condition.
 std::vector<double> spectrum(const std::string& shape, Index n, double condition, std::uint64_t seed) {
   std::vector<double> d(static_cast<std::size_t>(n), 1);
   Random random(seed, values_of_spectrum, 0);
@@ -130,7 +130,8 @@ std::vector<double> spectrum(const Arguments& a) {
   return d;
 }
 
-/// The upper triangular factor of a, by modified Gram-Schmidt: exact enough where a is well-conditioned.
+/// R of the QR factorisation of a, by modified Gram-Schmidt, which is accurate for the well-conditioned a
+/// here.
 Dense<double> triangular_factor(Dense<double> a) {
   const Index n = a.columns();
   Dense<double> r = fill_dense<double>(n, n, [](Index, Index) { return 0.0; });
@@ -150,7 +151,7 @@ Dense<double> triangular_factor(Dense<double> a) {
   return r;
 }
 
-/// The types of LAPACK's dchkge.f, for the limits of T.
+/// Matrix `type` of LAPACK's dchkge.f, scaled to the limits of T.
 template <class T>
 Dense<T> lapack_check(Index n, Index type, std::uint64_t seed) {
   constexpr double eps = std::numeric_limits<T>::epsilon() / 2;  // LAPACK's
@@ -176,7 +177,7 @@ std::vector<Index> random_order(Index n, Random& random) {
   return places;
 }
 
-/// Element (i, k) of a factor of full rank: 1 on the diagonal, 0 above, small integers below.
+/// Element (i, k) of an integer factor of full rank: unit lower triangular with elements -1, 0, 1.
 double integer_factor(Index i, Index k, std::uint64_t seed, Purpose purpose) {
   if (i <= k) return i == k ? 1 : 0;
   const auto number = static_cast<std::uint64_t>(i) << 32 | static_cast<std::uint64_t>(k);
@@ -188,7 +189,7 @@ double normal_factor(Index i, Index k, std::uint64_t seed, Purpose purpose) {
   return Random(seed, purpose, number).normal();
 }
 
-/// A product B C of a rows-by-rank and a rank-by-columns matrix, rows and columns in random order.
+/// A product B C of a rows-by-rank and a rank-by-columns matrix, with rows and columns permuted at random.
 Dense<double> of_rank(Index rows, Index columns, Index rank, bool integer, std::uint64_t seed) {
   if (rank > std::min(rows, columns)) {
     throw BadOption("rank", fmt::format("a matrix of {} by {} has at most rank {}, not {}", rows, columns,
@@ -212,7 +213,7 @@ Dense<double> of_rank(Index rows, Index columns, Index rank, bool integer, std::
   });
 }
 
-/// [A b]: b = A 1 but for the last row, which repeats A's first row with another right-hand side.
+/// [A b] with b = A 1, except that the last row repeats the first row of A with another right-hand side.
 Dense<double> inconsistent(Index rows, Index columns, Index rank, std::uint64_t seed) {
   if (rows < 2) throw BadOption("rows", fmt::format("two rows can contradict each other, {} cannot", rows));
   const Dense<double> A = of_rank(rows, columns, rank, true, seed);
@@ -228,10 +229,10 @@ Dense<double> inconsistent(Index rows, Index columns, Index rank, std::uint64_t 
 std::vector<Parameter> spectrum_parameters(Parameter more) {
   return {dimension(),
           choice("spectrum", "geo",
-                 "arith, geo: evenly spaced values, or exponents; cluster0: one large value; cluster1: one "
+                 "arith, geo: arithmetic or geometric sequence; cluster0: one large value; cluster1: one "
                  "small value; logrand: random exponents",
                  {"arith", "geo", "cluster0", "cluster1", "logrand"}),
-          real("condition", 1e4, "largest over smallest value", {1, 1e300}),
+          real("condition", 1e4, "ratio of the largest to the smallest value", {1, 1e300}),
           real("scale", 1, "largest value", {0, 1e300, true}),
           std::move(more),
           seed()};
@@ -254,7 +255,8 @@ std::vector<Generator> spectrum_rows() {
                                               [&](Index i, Index j) { return j < kept ? full(i, j) : 0; });
           }),
       row("symmetric", "spectra", "V diag(d) V^T with a random orthogonal V",
-          spectrum_parameters(choice("signs", "positive", "of the eigenvalues", {"positive", "random"})),
+          spectrum_parameters(
+              choice("signs", "positive", "signs of the eigenvalues", {"positive", "random"})),
           {"n"},
           [](const Arguments& a, auto zero) {
             std::vector<double> d = spectrum(a);
@@ -264,7 +266,7 @@ std::vector<Generator> spectrum_rows() {
             }
             return rounded<decltype(zero)>(with_eigenvalues(d, a.seed()));
           }),
-      row("lapack-check", "spectra", "the types that LAPACK's dchkge tests with",
+      row("lapack-check", "spectra", "test matrix types of LAPACK's dchkge",
           {dimension(50),
            {"type",
             std::int64_t{4},
@@ -279,11 +281,11 @@ std::vector<Generator> spectrum_rows() {
           [](const Arguments& a, auto zero) {
             return lapack_check<decltype(zero)>(a.integer("n"), a.integer("type"), a.seed());
           }),
-      row("random-integer", "spectra", "integers, all equally likely",
+      row("random-integer", "spectra", "uniformly random integers",
           {size("rows", 100, "rows"),
            size("columns", 100, "columns"),
-           {"low", std::int64_t{-9}, "smallest", {-1e9, 1e9}},
-           {"high", std::int64_t{9}, "largest", {-1e9, 1e9}},
+           {"low", std::int64_t{-9}, "smallest integer", {-1e9, 1e9}},
+           {"high", std::int64_t{9}, "largest integer", {-1e9, 1e9}},
            seed()},
           {"rows", "columns"},
           [](const Arguments& a, auto zero) {
@@ -298,12 +300,13 @@ std::vector<Generator> spectrum_rows() {
           }),
       [] {
         std::vector<Parameter> parameters = rank_parameters();
-        parameters.push_back(choice("kind", "integer",
-                                    "of the factors; integers: of exactly this rank, as long as the products "
-                                    "are exact",
-                                    {"integer", "normal"}));
+        parameters.push_back(
+            choice("kind", "integer",
+                   "elements of the factors; the rank is exact for integers while the products "
+                   "are exact",
+                   {"integer", "normal"}));
         parameters.push_back(seed());
-        return row("known-rank", "spectra", "a product of two factors", parameters, {"rows", "columns"},
+        return row("known-rank", "spectra", "product of two factors", parameters, {"rows", "columns"},
                    [](const Arguments& a, auto zero) {
                      return rounded<decltype(zero)>(of_rank(a.integer("rows"), a.integer("columns"),
                                                             a.integer("rank"), a.text("kind") == "integer",
@@ -314,7 +317,7 @@ std::vector<Generator> spectrum_rows() {
         std::vector<Parameter> parameters = rank_parameters();
         parameters.push_back(seed());
         return row("inconsistent", "spectra",
-                   "integer [A b]: the last row contradicts the first, A x = b has no solution", parameters,
+                   "integer [A b] whose last row contradicts the first: A x = b has no solution", parameters,
                    {"rows", "columns"}, [](const Arguments& a, auto zero) {
                      return rounded<decltype(zero)>(
                          inconsistent(a.integer("rows"), a.integer("columns"), a.integer("rank"), a.seed()));

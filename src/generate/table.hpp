@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What a row of the table of generators is made of. Each file of generators has a function that returns its
-/// rows; registry.cpp puts them together.
+/// Rows of the table of generators. Each file of generators has a function that returns its rows;
+/// registry.cpp concatenates them.
 #pragma once
 
 #include <echelon/generate.hpp>
@@ -16,7 +16,7 @@
 
 namespace echelon::generate {
 
-/// An option of a generator: its default's type is its type.
+/// An option of a generator, of the type of its default.
 struct Parameter {
   using Value = std::variant<bool, std::int64_t, double, std::string>;
   std::string name;
@@ -26,7 +26,7 @@ struct Parameter {
   std::vector<std::string> allowed = {};
 };
 
-/// Every parameter's value.
+/// Values of all parameters.
 class Arguments {
  public:
   explicit Arguments(std::map<std::string, Parameter::Value> values) : values_(std::move(values)) {}
@@ -44,14 +44,17 @@ class Arguments {
   std::map<std::string, Parameter::Value> values_;
 };
 
-/// Converts and checks. Throws BadOption.
+/// The defaults, replaced by the given options. Throws BadOption.
 Arguments parse_arguments(const std::string& generator, const std::vector<Parameter>& parameters,
                           const Options& options);
 std::vector<OptionInfo> described(const std::vector<Parameter>& parameters);
+/// Throws InvalidMatrix, naming the generator and the place, for an element that overflows T or is NaN.
+template <class T>
+void check_finite(const std::string& generator, const Matrix<T>& matrix);
 
 inline constexpr double largest_size = 2147483647;
 
-/// An integer from `least` on that a 32-bit index counts.
+/// An integer from `least` to the largest 32-bit index.
 inline Parameter size(std::string name, std::int64_t fallback, std::string help, double least = 0) {
   return {std::move(name), fallback, std::move(help), {least, largest_size}};
 }
@@ -66,10 +69,10 @@ inline Parameter choice(std::string name, std::string fallback, std::string help
   return {std::move(name), std::move(fallback), std::move(help), {}, std::move(allowed)};
 }
 inline Parameter seed() {
-  return {"seed", std::int64_t{1}, "another seed, another matrix", {0}};
+  return {"seed", std::int64_t{1}, "seed of the random numbers", {0}};
 }
 
-/// A generator made of a generic `make(arguments, T{})` that returns a Dense<T> or a Csr<T>.
+/// A generator that calls the generic `make(arguments, T{})`, which returns a Dense<T> or a Csr<T>.
 template <class Make>
 Generator row(std::string name, std::string family, std::string summary,
               const std::vector<Parameter>& parameters, std::vector<std::string> size, Make make) {
@@ -83,7 +86,9 @@ Generator row(std::string name, std::string family, std::string summary,
   generator.options = described(parameters);
   const auto maker = [=, name = generator.name](auto zero) {
     return [=](const Options& options) -> Matrix<decltype(zero)> {
-      return make(parse_arguments(name, parameters, options), zero);
+      Matrix<decltype(zero)> matrix = make(parse_arguments(name, parameters, options), zero);
+      check_finite(name, matrix);
+      return matrix;
     };
   };
   generator.make_float = maker(float{});

@@ -78,7 +78,7 @@ TYPED_TEST(GpuSweeps, FollowTheLongestChainsAndTheWidestFronts) {
     this->expect_same(generate::poisson_2d<T>(301, 257), {kind, 2, 1, 1}, "5 points", 3);
     this->expect_same(generate::poisson_3d<T>(61, 47, 53), {kind, 2, 1, 1}, "7 points", 3);
     this->expect_same(generate::poisson_3d<T>(31, 37, 29, 27), {kind, 2, 1, 1}, "27 points", 3);
-    this->expect_same(generate::gauss_seidel_seed<T>(300'000), {kind, 2, 1, 1}, "the published statistics",
+    this->expect_same(generate::published_triangle<T>(300'000), {kind, 2, 1, 1}, "the published statistics",
                       3);
   }
 }

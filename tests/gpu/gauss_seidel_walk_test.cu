@@ -14,7 +14,7 @@ TYPED_TEST(GpuSweepsByWalking, NeedFourBytesARowMoreToWalk) {
   using T = TypeParam;
   const std::int64_t n = 1'000'000;
   this->scratch->tuning = walking();
-  this->expect_same(generate::gauss_seidel_seed<T>(n), {SweepKind::symmetric, 1, 1, 1}, "symmetric");
+  this->expect_same(generate::published_triangle<T>(n), {SweepKind::symmetric, 1, 1, 1}, "symmetric");
   EXPECT_LE(this->scratch->bytes(), static_cast<std::size_t>(n) * (sizeof(T) + 4) + 64);
 }
 
@@ -101,7 +101,7 @@ TYPED_TEST(GpuSweepsByWalking, WalkOverTilesThatHaveTooManyNeighboursFarAway) {
 TYPED_TEST(GpuSweepsByWalking, WalkThroughMoreRegionsThanFitOntoTheGpu) {
   using T = TypeParam;
   this->scratch->tuning = walking();
-  const auto A = generate::gauss_seidel_seed<T>(2'000'000);
+  const auto A = generate::published_triangle<T>(2'000'000);
   this->expect_same(A, {SweepKind::symmetric, 1, 1, 1}, "the published statistics", 5);
   this->expect_same(A, {SweepKind::forward, 1, 1, 9}, "of many right-hand sides");
 }
@@ -110,7 +110,7 @@ TYPED_TEST(GpuSweepsByWalking, WalkWhereFewRowsWouldBeLeftOver) {
   using T = TypeParam;
   this->scratch->tuning.walk_from = 0;
   const auto way = [&](int direction) { return this->backend->read(this->scratch->ways.data() + direction); };
-  this->expect_same(generate::gauss_seidel_seed<T>(300'000), {SweepKind::symmetric, 1, 1, 1}, "published");
+  this->expect_same(generate::published_triangle<T>(300'000), {SweepKind::symmetric, 1, 1, 1}, "published");
   EXPECT_EQ(way(0), -1);
   EXPECT_EQ(way(1), 0) << "nearly all elements are known before a backward sweep";
   this->expect_same(make_case<T>("tridiagonal", 50'000, 1), {SweepKind::symmetric, 1, 1, 1}, "tridiagonal");

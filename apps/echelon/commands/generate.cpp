@@ -112,6 +112,7 @@ Json list_json() {
   Json list = Json::array();
   for (const Generator& generator : generators()) {
     list.push_back({{"name", generator.name},
+                    {"aliases", generator.aliases},
                     {"family", generator.family},
                     {"summary", generator.summary},
                     {"sparse", generator.sparse},
@@ -220,9 +221,12 @@ ExitCode print_generator_help(const std::string& name) {
   std::string size = "set by its own options";
   if (!generator.size.empty()) size = fmt::format("--rows sets {}", fmt::join(generator.size, ", "));
   std::string text = fmt::format("{}: {}\n\n", generator.name, generator.summary);
-  text += aligned({{"family", generator.family},
-                   {"result", generator.sparse ? "a sparse matrix" : "a dense matrix"},
-                   {"size", size}});
+  std::vector<Row> rows = {{"family", generator.family},
+                           {"result", generator.sparse ? "a sparse matrix" : "a dense matrix"},
+                           {"size", size}};
+  if (!generator.aliases.empty())
+    rows.emplace_back("alias", fmt::format("{}", fmt::join(generator.aliases, ", ")));
+  text += aligned(rows);
   const OptionInfo& first = generator.options.front();
   text +=
       fmt::format("\nOptions, given as -p NAME=VALUE:\n{}\nExample: echelon generate {} -p {}={} -o A.mtx\n",

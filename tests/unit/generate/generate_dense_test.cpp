@@ -120,7 +120,7 @@ TEST(GenerateDense, Determinants) {
   }
 }
 
-TEST(GenerateDense, SmallOnesByHand) {
+TEST(GenerateDense, SmallMatrices_ByHand) {
   const auto expect_rows = [](const Dense<double>& a, const std::vector<std::vector<double>>& rows) {
     ASSERT_EQ(a.rows(), static_cast<Index>(rows.size()));
     for (Index i = 0; i < a.rows(); ++i) {
@@ -156,7 +156,7 @@ TEST(GenerateDense, SmallOnesByHand) {
   expect_rows(of_order("gks", 2), {{1, -std::sqrt(0.5)}, {0, std::sqrt(0.5)}});
 }
 
-TEST(GenerateDense, PartialPivotingGrows) {
+TEST(GenerateDense, PartialPivoting_Growth) {
   EXPECT_DOUBLE_EQ(eliminate(of_order("gepp-growth", 40)).growth, std::pow(2, 39));
   EXPECT_NEAR(eliminate(of_order("gfpp", 40)).growth / std::pow(1.5, 39), 1, 1e-12);
   EXPECT_GT(eliminate(of_order("foster", 60)).growth, 1e6);
@@ -164,7 +164,7 @@ TEST(GenerateDense, PartialPivotingGrows) {
   EXPECT_LT(eliminate(of_order("hilbert", 10)).growth, 10);
 }
 
-TEST(GenerateDense, BunchKaufmanGrowsOnDruinskyAndToledo) {
+TEST(GenerateDense, DruinskyToledo_BunchKaufmanGrowth) {
   constexpr Index k = 20;
   const Dense<double> a = dense("druinsky-toledo", {{"k", k}});
   ASSERT_EQ(a.rows(), 2 * k);
@@ -209,7 +209,7 @@ TEST(GenerateDense, MagicSquares) {
   }
 }
 
-TEST(GenerateDense, RowsThatAreOrthogonal) {
+TEST(GenerateDense, OrthogonalRows) {
   const auto expect_orthogonal = [](const Dense<double>& a, double square) {
     for (Index i = 0; i < a.rows(); ++i) {
       for (Index j = 0; j < a.rows(); ++j) {
@@ -224,7 +224,7 @@ TEST(GenerateDense, RowsThatAreOrthogonal) {
   expect_symmetric(of_order("orthogonal", 33));
 }
 
-TEST(GenerateDense, ChebyshevPointsDifferentiatePolynomials) {
+TEST(GenerateDense, ChebyshevDerivative_PolynomialsExact) {
   constexpr Index n = 9;
   const Dense<double> d = dense("chebyshev-derivative", {{"n", n}, {"nonsingular", false}});
   for (int power = 0; power < n; ++power) {
@@ -243,7 +243,7 @@ TEST(GenerateDense, ChebyshevPointsDifferentiatePolynomials) {
   }
 }
 
-TEST(GenerateDense, KahanByItsDefinition) {
+TEST(GenerateDense, Kahan_Definition) {
   const Dense<double> a = dense("kahan", {{"n", 6}, {"theta", 0.9}, {"perturbation", 0}});
   for (Index i = 0; i < 6; ++i) {
     for (Index j = 0; j < 6; ++j) {
@@ -266,7 +266,7 @@ TEST(GenerateDense, KahanByItsDefinition) {
   EXPECT_DOUBLE_EQ(b(0, 4), 0);
 }
 
-TEST(GenerateDense, DemmelIsNearTheIdentityOnceScaled) {
+TEST(GenerateDense, Demmel_NearIdentityAfterScaling) {
   const Dense<double> a = of_order("demmel", 30);
   EXPECT_GT(a(29, 29) / a(0, 0), 1e13);
   for (Index i = 0; i < 30; ++i) {
@@ -274,7 +274,7 @@ TEST(GenerateDense, DemmelIsNearTheIdentityOnceScaled) {
   }
 }
 
-TEST(GenerateDense, RanksAndContradictions) {
+TEST(GenerateDense, KnownRankAndInconsistent) {
   for (const char* kind : {"integer", "normal"}) {
     for (const Index rank : {0, 1, 5, 9}) {
       const Dense<double> a =
@@ -363,7 +363,7 @@ TEST(GenerateDense, Spectra) {
   EXPECT_LT((circulant * circulant.transpose() - circulant.transpose() * circulant).norm(), 1e-10);
 }
 
-TEST(GenerateDense, InversesThatAreTridiagonal) {
+TEST(GenerateDense, TridiagonalInverses) {
   for (const char* name : {"minij", "kms", "lehmer"}) {
     const Full inverse = to_eigen(of_order(name, 12)).inverse();
     for (Index i = 0; i < 12; ++i) {
@@ -376,7 +376,7 @@ TEST(GenerateDense, InversesThatAreTridiagonal) {
   }
 }
 
-TEST(GenerateDense, HilbertsInverseIsInteger) {
+TEST(GenerateDense, HilbertInverse_Integer) {
   // (-1)^(i+j) (i+j+1) C(n+i, n-j-1) C(n+j, n-i-1) C(i+j, i)^2 with n = 6.
   const auto choose = [](Index n, Index k) {
     double value = 1;
@@ -424,7 +424,7 @@ TEST(GenerateDense, GivenSingularValues) {
 }
 
 /// The rotations must mix: no element of a rotated unit matrix stands out.
-TEST(GenerateDense, RotatedMatricesAreDense) {
+TEST(GenerateDense, RotatedMatrices_Dense) {
   const Dense<double> a = dense("svd", {{"n", 200}, {"condition", 1}});
   double largest = 0;
   double fourth = 0;

@@ -71,7 +71,7 @@ void expect_simple(const Csr<double>& a) {
 
 using Counts = std::map<std::int64_t, std::int64_t>;
 
-TEST(GenerateGraphs, RegularFamiliesByTheirDegrees) {
+TEST(GenerateGraphs, RegularFamilies_Degrees) {
   EXPECT_EQ(degree_counts(graph("path", {{"n", 10}})), (Counts{{1, 2}, {2, 8}}));
   EXPECT_EQ(degree_counts(graph("ring", {{"n", 10}})), (Counts{{2, 10}}));
   EXPECT_EQ(degree_counts(graph("ring", {{"n", 2}})), (Counts{{1, 2}}));
@@ -104,7 +104,7 @@ TEST(GenerateGraphs, SachdevaStarAndBarbell) {
   EXPECT_EQ(edges(graph("barbell", {{"clique", 3}, {"path", 0}})), 7);
 }
 
-TEST(GenerateGraphs, AxesHaveTheirWeights) {
+TEST(GenerateGraphs, Grids_WeightsAlongAxes) {
   const Dense<double> a = to_dense<double>(
       graph("grid-3d", {{"nx", 2}, {"ny", 2}, {"nz", 2}, {"weight_y", 0.5}, {"weight_z", 0.25}}));
   EXPECT_EQ(a(0, 1), 1);
@@ -113,7 +113,7 @@ TEST(GenerateGraphs, AxesHaveTheirWeights) {
   EXPECT_EQ(a(0, 3), 0);
 }
 
-TEST(GenerateGraphs, RandomTreesAreTrees) {
+TEST(GenerateGraphs, RandomTree_IsTree) {
   for (const std::int64_t n : {1, 2, 3, 31, 1025}) {
     for (const std::int64_t seed : {1, 2, 3}) {
       const Csr<double> a = graph("random-tree", {{"n", n}, {"seed", seed}});
@@ -182,7 +182,7 @@ TEST(GenerateGraphs, GeneralizedRing) {
   EXPECT_EQ(degree, 8);
 }
 
-TEST(GenerateGraphs, RmatHasHubs) {
+TEST(GenerateGraphs, Rmat_Hubs) {
   const Csr<double> a = graph("rmat", {{"scale", 12}});
   expect_simple(a);
   EXPECT_EQ(a.rows(), 4096);
@@ -195,7 +195,7 @@ TEST(GenerateGraphs, RmatHasHubs) {
   EXPECT_LT(*std::max_element(even.begin(), even.end()), 80);
 }
 
-TEST(GenerateGraphs, ChimerasAreConnected) {
+TEST(GenerateGraphs, Chimera_Connected) {
   for (const std::int64_t n : {1, 2, 3, 4, 5, 10, 29, 30, 31, 100, 199, 200, 201, 1000, 5000}) {
     for (std::int64_t seed = 0; seed < 25; ++seed) {
       const Csr<double> a = graph("chimera", {{"n", n}, {"seed", seed}});
@@ -205,7 +205,7 @@ TEST(GenerateGraphs, ChimerasAreConnected) {
   }
 }
 
-TEST(GenerateGraphs, ChimerasDiffer) {
+TEST(GenerateGraphs, Chimera_SeedsDiffer) {
   std::map<std::int64_t, int> sizes;
   for (std::int64_t seed = 0; seed < 40; ++seed)
     ++sizes[graph("chimera", {{"n", 400}, {"seed", seed}}).nonzeros()];
@@ -240,7 +240,7 @@ TEST(GenerateGraphs, Weights) {
   }
 }
 
-TEST(GenerateGraphs, LaplaciansAnnihilateOnes) {
+TEST(GenerateGraphs, Laplacian_AnnihilatesOnes) {
   for (const Generator& generator : generators()) {
     if (generator.family != "graphs" || generator.name == "sachdeva-star") continue;
     for (const char* weights : {"own", "log-uniform"}) {
@@ -260,7 +260,7 @@ TEST(GenerateGraphs, LaplaciansAnnihilateOnes) {
   }
 }
 
-TEST(GenerateGraphs, SddmIsTheLaplacianWithoutSomeRows) {
+TEST(GenerateGraphs, Sddm_LaplacianWithoutSomeRows) {
   for (const std::int64_t n : {1, 2, 3, 8, 9, 27, 100}) {
     const Dense<double> whole = to_dense<double>(graph("complete-binary-tree", {{"n", n}}, "laplacian"));
     const Csr<double> part = graph("complete-binary-tree", {{"n", n}}, "sddm");
@@ -281,7 +281,7 @@ TEST(GenerateGraphs, SddmIsTheLaplacianWithoutSomeRows) {
 }
 
 #ifdef ECHELON_TEST_WITH_EIGEN
-TEST(GenerateGraphs, SddmOfAConnectedGraphIsPositiveDefinite) {
+TEST(GenerateGraphs, SddmOfConnectedGraph_PositiveDefinite) {
   for (std::int64_t seed = 0; seed < 10; ++seed) {
     const Dense<double> a =
         to_dense<double>(graph("chimera", {{"n", 200}, {"seed", seed}, {"weights", "uniform"}}, "sddm"));

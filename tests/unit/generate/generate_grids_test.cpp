@@ -85,7 +85,7 @@ TEST(GenerateGrids, Poisson) {
 }
 
 /// lambda = 4 - 2 cos(i pi / (nx + 1)) - 2 cos(j pi / (ny + 1)), eigenvectors are products of sines.
-TEST(GenerateGrids, PoissonHasItsEigenvectors) {
+TEST(GenerateGrids, Poisson_Eigenvectors) {
   constexpr std::int64_t nx = 33;
   constexpr std::int64_t ny = 31;
   const Csr<double> a = gen::poisson_2d<double>(nx, ny);
@@ -104,7 +104,7 @@ TEST(GenerateGrids, PoissonHasItsEigenvectors) {
   }
 }
 
-TEST(GenerateGrids, AnisotropyAlongTheAxes) {
+TEST(GenerateGrids, Anisotropy_AlongAxes) {
   expect_stencil(gen::anisotropic_2d<double>(4, 3, 0.01), 4, 3, 1, [](auto dx, auto dy, auto) {
     if (dx == 0 && dy == 0) return 2.02;
     if (dy == 0 && std::abs(dx) == 1) return -1.0;
@@ -135,7 +135,7 @@ double at_the_middle(const Csr<double>& a, const U& u) {
   return sum;
 }
 
-TEST(GenerateGrids, TurnedAnisotropyDifferentiatesQuadraticsExactly) {
+TEST(GenerateGrids, RotatedAnisotropy_QuadraticsExact) {
   for (const double degrees : {0.0, 17.0, 30.0, 45.0, 120.0, -75.0}) {
     constexpr double epsilon = 0.1;
     const Csr<double> a = gen::anisotropic_2d<double>(3, 3, epsilon, degrees);
@@ -151,7 +151,7 @@ TEST(GenerateGrids, TurnedAnisotropyDifferentiatesQuadraticsExactly) {
   }
 }
 
-TEST(GenerateGrids, ConvectionAndDiffusionOfLinearAndQuadraticFunctions) {
+TEST(GenerateGrids, ConvectionDiffusion_QuadraticsExact) {
   constexpr double h = 0.25;  // 1 / (3 + 1)
   for (const bool upwind : {true, false}) {
     const Csr<double> a = gen::convection_diffusion_2d<double>(3, 3, 20, -7, upwind);
@@ -164,7 +164,7 @@ TEST(GenerateGrids, ConvectionAndDiffusionOfLinearAndQuadraticFunctions) {
   }
 }
 
-TEST(GenerateGrids, UpwindGivesAnMMatrix) {
+TEST(GenerateGrids, Upwind_MMatrix) {
   for (const double wind : {-1e4, -3.0, 0.0, 5.0, 1e6}) {
     const Csr<double> a =
         sparse("convection-diffusion-3d", {{"nx", 4}, {"ny", 3}, {"nz", 5}, {"wind_z", wind}});
@@ -189,7 +189,7 @@ TEST(GenerateGrids, UpwindGivesAnMMatrix) {
   EXPECT_EQ(still.values().to_vector(), gen::poisson_3d<double>(4, 3, 1).values().to_vector());
 }
 
-TEST(GenerateGrids, JumpsByHand) {
+TEST(GenerateGrids, Jumps_ByHand) {
   // Coefficients 1 and 9: the flux between the cells is 2 * 9 / 10, to the boundaries 2 k.
   const Csr<double> a = sparse("jumps-2d", {{"nx", 2}, {"ny", 1}, {"block", 1}, {"contrast", 9}});
   const Dense<double> full = to_dense<double>(a);
@@ -276,7 +276,7 @@ Full elasticity_by_quadrature(int nx, int ny, double nu) {
   return whole(free, free);
 }
 
-TEST(GenerateGrids, ElasticityIsTheIntegral) {
+TEST(GenerateGrids, Elasticity_Integral) {
   for (const auto& [nx, ny] : {std::pair{1, 1}, {3, 2}, {2, 5}, {1, 4}}) {
     for (const double nu : {0.0, 0.3, 0.49}) {
       const Csr<double> a = sparse("elasticity-2d", {{"nx", nx}, {"ny", ny}, {"poisson", nu}});
@@ -288,7 +288,7 @@ TEST(GenerateGrids, ElasticityIsTheIntegral) {
 }
 #endif
 
-TEST(GenerateGrids, ClosedRockConservesMass) {
+TEST(GenerateGrids, ClosedBoundary_MassConserved) {
   const Csr<double> a = sparse("spe10-like", {{"nx", 12}, {"ny", 22}, {"nz", 9}});
   EXPECT_TRUE(analyze_structure<double>(a).symmetric_values);
   double smallest = 1e300;

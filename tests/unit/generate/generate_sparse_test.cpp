@@ -4,6 +4,7 @@
 #include "generate/functions.hpp"
 #include "generate/random.hpp"
 
+#include <echelon/error.hpp>
 #include <echelon/generate.hpp>
 #include <echelon/structure.hpp>
 
@@ -26,7 +27,7 @@ Csr<T> sparse(const std::string& name, const Options& options) {
 }
 
 /// The known answers that come with the authors' Random123 library.
-TEST(GenerateRandom, PhiloxAnswersAsItsAuthorsSay) {
+TEST(GenerateRandom, Philox_KnownAnswers) {
   using Four = std::array<std::uint32_t, 4>;
   EXPECT_EQ(gen::philox({0, 0, 0, 0}, {0, 0}), (Four{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   constexpr std::uint32_t ones = 0xffffffff;
@@ -63,7 +64,7 @@ TEST(GenerateRandom, MomentsAndBounds) {
   for (const auto& [face, times] : dice) EXPECT_NEAR(times, count / 6.0, 4 * std::sqrt(count / 6.0)) << face;
 }
 
-TEST(GenerateFunctions, AgreeWithTheCLibrary) {
+TEST(GenerateFunctions, AgreeWithCLibrary) {
   const auto near = [](double mine, double theirs) {
     EXPECT_NEAR(mine, theirs, 4e-16 * std::abs(theirs)) << theirs;
   };
@@ -97,7 +98,7 @@ TEST(GenerateSparse, ConstantTridiagonal) {
   EXPECT_EQ(a.values().to_vector(), (std::vector<double>{6, 7, 5, 6, 7, 5, 6}));
 }
 
-TEST(GenerateSparse, KindsOfTridiagonals) {
+TEST(GenerateSparse, TridiagonalKinds) {
   for (const char* kind : {"random", "dominant", "small-diagonal"}) {
     const Csr<double> a = sparse("tridiagonal", {{"n", 100}, {"kind", kind}});
     EXPECT_EQ(a.nonzeros(), 298);
@@ -113,7 +114,7 @@ TEST(GenerateSparse, KindsOfTridiagonals) {
   }
 }
 
-TEST(GenerateSparse, BandsAreFull) {
+TEST(GenerateSparse, Banded_FullBand) {
   const Csr<double> a = sparse("banded", {{"n", 50}, {"lower", 2}, {"upper", 7}});
   std::int64_t expected = 0;
   for (int i = 0; i < 50; ++i) {
@@ -126,7 +127,7 @@ TEST(GenerateSparse, BandsAreFull) {
   EXPECT_EQ(analyze_structure<double>(dominant).strictly_dominant_rows, 50);
 }
 
-TEST(GenerateSparse, DensityIsWhatWasAskedFor) {
+TEST(GenerateSparse, RandomSparse_Density) {
   for (const double density : {0.0, 1e-4, 0.05, 0.7, 1.0}) {
     const Csr<double> a = gen::random_sparse<double>(700, 900, density);
     const double elements = 700.0 * 900;
@@ -142,7 +143,33 @@ TEST(GenerateSparse, DensityIsWhatWasAskedFor) {
   EXPECT_GT(*std::min_element(counts.begin(), counts.end()), 8);
 }
 
-TEST(GenerateSparse, RandomSpdIsSymmetricAndDominant) {
+TEST(GenerateSparse, DiagonallyDominant_StrictInEveryRow) {
+  const auto expect_dominant = [](auto zero, const Options& options) {
+    using T = decltype(zero);
+    const Csr<T> a = sparse<T>("diagonally-dominant", options);
+    for (std::int64_t i = 0; i < a.rows(); ++i) {
+      double diagonal = 0;
+      double others = 0;
+      for (std::int64_t k = a.row_offsets()[i]; k < a.row_offsets()[i + 1]; ++k) {
+        (a.column_indices()[k] == i ? diagonal : others) += std::abs(static_cast<double>(a.values()[k]));
+      }
+      ASSERT_GT(diagonal, others) << i;
+    }
+  };
+  for (const double density : {0.0, 0.01, 1.0}) {
+    for (const double dominance : {1.000001, 1.1, 1e30}) {
+      const Options options = {{"n", 500}, {"density", density}, {"dominance", dominance}};
+      expect_dominant(double{}, options);
+      expect_dominant(float{}, options);
+    }
+  }
+  for (const double dominance : {0.5, 1.0}) {
+    EXPECT_THROW(static_cast<void>(sparse("diagonally-dominant", {{"dominance", dominance}})), BadOption)
+        << dominance;
+  }
+}
+
+TEST(GenerateSparse, RandomSpd_SymmetricAndDominant) {
   for (const std::int64_t n : {1, 2, 33, 2000}) {
     const Csr<double> a = gen::random_spd<double>(n, 0.05);
     const Structure s = analyze_structure<double>(a);
@@ -153,8 +180,8 @@ TEST(GenerateSparse, RandomSpdIsSymmetricAndDominant) {
   }
 }
 
-TEST(GenerateSparse, DiagonallyDominantByTheFactor) {
-  const Csr<double> a = sparse("diagonally-dominant", {{"n", 300}, {"density", 0.1}, {"dominance", 0.5}});
+TEST(GenerateSparse, DiagonallyDominant_Factor) {
+  const Csr<double> a = sparse("diagonally-dominant", {{"n", 300}, {"density", 0.1}, {"dominance", 1.5}});
   EXPECT_FALSE(analyze_structure<double>(a).symmetric_pattern);
   for (std::int64_t i = 0; i < a.rows(); ++i) {
     double sum = 0;
@@ -162,7 +189,7 @@ TEST(GenerateSparse, DiagonallyDominantByTheFactor) {
     for (std::int64_t k = a.row_offsets()[i]; k < a.row_offsets()[i + 1]; ++k) {
       (a.column_indices()[k] == i ? diagonal : sum) += std::abs(a.values()[k]);
     }
-    EXPECT_NEAR(diagonal, std::max(1.0, 0.5 * sum), 1e-12);
+    EXPECT_NEAR(diagonal, std::max(1.0, 1.5 * sum), 1e-12);
   }
 }
 
@@ -197,7 +224,7 @@ Levels levels_of(const Csr<float>& a) {
 
 void expect_published_statistics(std::int64_t rows, bool diagonal_counted) {
   SCOPED_TRACE(rows);
-  const Csr<float> a = gen::gauss_seidel_seed<float>(rows, 5, diagonal_counted);
+  const Csr<float> a = gen::published_triangle<float>(rows, 5, diagonal_counted);
   EXPECT_NO_THROW(Csr<float>(a.rows(), a.columns(), a.row_offsets(), a.column_indices(), a.values()));
   const Levels found = levels_of(a);
   const auto share = [rows](long double published) {
@@ -220,7 +247,7 @@ void expect_published_statistics(std::int64_t rows, bool diagonal_counted) {
   }
 }
 
-TEST(GenerateSparse, GaussSeidelSeedHasThePublishedStatistics) {
+TEST(GenerateSparse, PublishedTriangle_Statistics) {
   for (const std::int64_t rows : {1000, 1001, 4095, 8191, 8192, 12345, 300007}) {
     expect_published_statistics(rows, true);
     expect_published_statistics(rows, false);
@@ -228,7 +255,7 @@ TEST(GenerateSparse, GaussSeidelSeedHasThePublishedStatistics) {
 }
 
 /// 10 s and 3 GB: ECHELON_TEST_FULL_SEED=1 asks for it.
-TEST(GenerateSparse, GaussSeidelSeedAtFullSize) {
+TEST(GenerateSparse, PublishedTriangle_FullSize) {
   if (std::getenv("ECHELON_TEST_FULL_SEED") == nullptr) GTEST_SKIP() << "ECHELON_TEST_FULL_SEED is not set";
   expect_published_statistics(51813503, true);
   expect_published_statistics(51813503, false);

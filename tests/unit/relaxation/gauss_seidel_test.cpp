@@ -249,8 +249,8 @@ TEST(GaussSeidelSweeps, Grids) {
   check(generate::poisson_2d<float>(129, 33), 1, 1.7);
   check(generate::poisson_3d<double>(33, 9, 11), 1, 1.2);
   check(generate::poisson_3d<double>(40, 9, 8, 27), 1, 1);
-  check(generate::gauss_seidel_seed<double>(20'000), 1, 1);
-  check(generate::gauss_seidel_seed<float>(10'000), 2, 1);
+  check(generate::published_triangle<double>(20'000), 1, 1);
+  check(generate::published_triangle<float>(10'000), 2, 1);
 }
 
 /// A grid some rows of which lack neighbours or have others far away, so that the pattern is not symmetric,
@@ -525,7 +525,7 @@ TEST_F(RealMatrices, GaussSeidel_SameBitsAsOracle) {
 
 TEST(GaussSeidelRelaunch, TheSameBitsInAtMostAsManyLaunchesAsLevels) {
   for (const Csr<double>& A :
-       {generate::poisson_2d<double>(40, 30), generate::gauss_seidel_seed<double>(20'000),
+       {generate::poisson_2d<double>(40, 30), generate::published_triangle<double>(20'000),
         random_dominant(500, 80, false, 3).csr<double>()}) {
     const Dense<double> b = random_dense<double>(A.rows(), 1, 1);
     const Dense<double> x = random_dense<double>(A.rows(), 1, 2);

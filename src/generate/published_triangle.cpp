@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// A triangular matrix with prescribed statistics of its dependency graph.
 ///
-/// Row i depends on row j < i when a_ij is stored; level 1 are the rows that depend on none, level l those
-/// whose deepest dependency is of level l - 1. The sizes of the levels are fixed first. Each level is spread
-/// evenly over the matrix: block b of nb gets floor((b + 1) s / nb) - floor(b s / nb) rows of a level of s
-/// rows, so that every block can be made on its own. A level is never larger than the one before it (but for
-/// the first), so that wherever a row of level l stands there is one of level l - 1 before it, in the same
-/// block or an earlier one.
+/// Row i depends on row j < i when a_ij is stored; level 1 holds the rows without dependencies, level l those
+/// whose deepest dependency is in level l - 1. The sizes of the levels are fixed first. Each level is
+/// distributed evenly over the matrix: block b of nb gets floor((b + 1) s / nb) - floor(b s / nb) rows of a
+/// level of s rows, so that blocks are generated independently. No level from the third on is larger than the
+/// one before it, so that every row of level l has a row of level l - 1 before it, in the same block or an
+/// earlier one.
 #include "generate/assemble.hpp"
 #include "generate/functions.hpp"
 #include "generate/random.hpp"
@@ -25,11 +25,11 @@ namespace echelon::generate {
 
 namespace {
 
-/// As published.
+/// Numbers of the published matrix.
 constexpr std::int64_t published_rows = 51'813'503;
 constexpr std::int64_t published_nonzeros = 103'565'681;
 constexpr std::int64_t published_largest_level = 17'890'330;
-/// 2.092111 dependencies in a row, where the nonzeros are all dependencies and rows without any do not count.
+/// From the average of 2.092111 dependencies over the rows that have any, if all nonzeros are dependencies.
 constexpr std::int64_t published_dependent_rows = 49'502'957;
 constexpr std::size_t levels = 91;
 constexpr std::int64_t most_dependencies = 36;
@@ -42,8 +42,8 @@ std::int64_t in_proportion(std::int64_t rows, std::int64_t published) {
   return (2 * rows * published + published_rows) / (2 * published_rows);
 }
 
-/// Sizes that fall from `largest` to 1 and add up to `total`: largest^(1 - t^p), t from 0 to 1, with the p
-/// that fits.
+/// Decreasing sizes from `largest` to 1 that add up to `total`: largest^(1 - t^p) for t from 0 to 1, with p
+/// by bisection.
 std::vector<std::int64_t> falling_sizes(std::size_t count, std::int64_t largest, std::int64_t total) {
   const double depth = log(static_cast<double>(largest));
   const auto size = [=](std::size_t k, double p) {
@@ -65,7 +65,8 @@ std::vector<std::int64_t> falling_sizes(std::size_t count, std::int64_t largest,
     sizes[k] = std::clamp(static_cast<std::int64_t>(size(k, low)), std::int64_t{1}, largest);
     missing -= sizes[k];
   }
-  // What rounding down has left over; the first levels keep falling, and the first keeps its size.
+  // Rows lost by rounding down go to the first levels after the largest, without making a level larger than
+  // its predecessor.
   for (std::size_t k = 1; missing > 0; k = k + 2 < count ? k + 1 : 1) {
     if (sizes[k] == sizes[k - 1]) continue;
     ++sizes[k];
@@ -74,7 +75,7 @@ std::vector<std::int64_t> falling_sizes(std::size_t count, std::int64_t largest,
   return sizes;
 }
 
-/// What is fixed before any row is made.
+/// Sizes of levels and blocks, from which all blocks are generated independently.
 class Plan {
  public:
   Plan(std::int64_t rows, bool diagonal_counted)
@@ -90,21 +91,21 @@ class Plan {
     sizes_.insert(sizes_.end(), rest.begin() + (diagonal_counted ? 1 : 0), rest.end());
     starts_.assign(levels + 1, 0);
     for (std::size_t l = 0; l < levels; ++l) starts_[l + 1] = starts_[l] + sizes_[l];
-    // Every dependent row has one dependency by its level; these come on top.
+    // Dependencies besides the one that each dependent row has in the level before its own.
     extras_ = nonzeros - (diagonal_counted ? rows : 0) - (rows - independent);
   }
 
   [[nodiscard]] std::int64_t rows() const { return rows_; }
   [[nodiscard]] std::int64_t blocks() const { return blocks_; }
-  /// Rows of level l (from 0) in the blocks before block b.
+  /// Number of rows of level l (from 0) in the blocks before block b.
   [[nodiscard]] std::int64_t before(std::int64_t b, std::size_t l) const { return b * sizes_[l] / blocks_; }
-  /// All rows before block b.
+  /// Number of rows before block b.
   [[nodiscard]] std::int64_t first_row(std::int64_t b) const {
     std::int64_t sum = 0;
     for (std::size_t l = 0; l < levels; ++l) sum += before(b, l);
     return sum;
   }
-  /// Where level l begins when rows are listed level by level.
+  /// Position of the first row of level l in the list of rows by level.
   [[nodiscard]] std::int64_t start(std::size_t l) const { return starts_[l]; }
   [[nodiscard]] std::int64_t extras(std::int64_t b) const {
     return (b + 1) * extras_ / blocks_ - b * extras_ / blocks_;
@@ -118,8 +119,8 @@ class Plan {
   std::int64_t extras_ = 0;
 };
 
-/// The levels of a block's rows in random order; sorted in a block where some level begins, so that it finds
-/// the one before it.
+/// Levels of a block's rows, in random order. In a block where some level begins they are sorted, so that its
+/// rows have rows of the previous level before them.
 std::vector<std::uint8_t> arranged_levels(const Plan& plan, std::int64_t b, Random random) {
   std::vector<std::uint8_t> result;
   bool sorted = false;
@@ -136,8 +137,9 @@ std::vector<std::uint8_t> arranged_levels(const Plan& plan, std::int64_t b, Rand
   return result;
 }
 
-/// How many dependencies each row of a block has: one for its level, and the block's share of the rest in
-/// clumps, since real matrices have rows of very different length. One row of the matrix has the most.
+/// Number of dependencies of each row of a block: one in the previous level, and the block's share of the
+/// others in clusters, since real matrices have rows of very different length. One row of the matrix has the
+/// maximum.
 std::vector<std::int64_t> dependency_counts(const Plan& plan, std::int64_t b,
                                             const std::vector<std::uint8_t>& level, Random random) {
   std::vector<std::int64_t> counts(level.size(), 0);
@@ -164,7 +166,7 @@ std::vector<std::int64_t> dependency_counts(const Plan& plan, std::int64_t b,
   return counts;
 }
 
-/// Rows and what is known of them before their columns are chosen.
+/// Levels and lengths of the rows, before their columns are chosen.
 struct Arrangement {
   Array<std::uint8_t> level;     ///< of each row, from 0
   Array<std::int32_t> by_level;  ///< the rows, level by level, ascending within each
@@ -193,7 +195,7 @@ Arrangement lay_out(const Plan& plan, std::uint64_t seed) {
   return result;
 }
 
-/// A distance from the diagonal: mostly below 256 rows, one in 16 up to 2 million.
+/// Random distance from the diagonal: below 256 rows, or with probability 1/16 up to 2 million.
 std::int64_t random_distance(Random& random) {
   const bool far = random.below(16) == 0;
   const std::int64_t octave = std::int64_t{1} << (far ? 8 + random.below(13) : random.below(8));
@@ -255,11 +257,10 @@ void fill_block(const Plan& plan, const Arrangement& layout, std::int64_t b, Ran
 }  // namespace
 
 template <class T>
-Csr<T> gauss_seidel_seed(std::int64_t rows, std::uint64_t seed, bool diagonal_counted) {
-  checked_size("gauss-seidel-seed", {rows});
+Csr<T> published_triangle(std::int64_t rows, std::uint64_t seed, bool diagonal_counted) {
+  checked_size("published-triangle", {rows});
   if (rows < 1000) {
-    throw BadOption("rows",
-                    fmt::format("gauss-seidel-seed has its statistics from 1000 rows on, not {}", rows));
+    throw BadOption("rows", fmt::format("published-triangle has at least 1000 rows, not {}", rows));
   }
   const Plan plan(rows, diagonal_counted);
   Arrangement layout = lay_out(plan, seed);
@@ -275,7 +276,7 @@ Csr<T> gauss_seidel_seed(std::int64_t rows, std::uint64_t seed, bool diagonal_co
                            std::move(values));
 }
 
-template Csr<float> gauss_seidel_seed(std::int64_t, std::uint64_t, bool);
-template Csr<double> gauss_seidel_seed(std::int64_t, std::uint64_t, bool);
+template Csr<float> published_triangle(std::int64_t, std::uint64_t, bool);
+template Csr<double> published_triangle(std::int64_t, std::uint64_t, bool);
 
 }  // namespace echelon::generate
