@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast are graphs and binary matrices read, beside a plain parser that checks nothing?
+// Speed of reading graphs and binary matrices, compared with a plain parser that checks nothing.
 //   bench_graph_files [FOLDER] [EDGES] [RUNS]
 // makes files of a random graph in FOLDER (default: /tmp) and prints a table in Markdown. Rates are MB of the
 // file by CPU second, which a busy machine disturbs less than wall time, and with two threads by second of
@@ -67,7 +67,7 @@ std::string content_of(const std::string& path) {
   return text;
 }
 
-/// Digits made numbers, one after the other; `line_end` is called where a line ends.
+/// Calls `number` for each run of digits and `line_end` at the end of each line.
 template <class Number, class LineEnd>
 void plain_numbers(const std::string& text, Number number, LineEnd line_end) {
   const char* at = text.c_str();
@@ -131,7 +131,7 @@ struct Case {
   std::string name;
   std::string path;
   std::function<void(int threads)> read;
-  std::function<void()> plain;  ///< what it is compared with
+  std::function<void()> plain;  ///< the plain parser
 };
 
 void print_row(const Case& file, int runs) {

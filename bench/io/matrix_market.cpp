@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast are Matrix Market files read, and how much memory does it take, beside SciPy's reader?
+// Speed and memory of reading Matrix Market files, compared with SciPy's reader.
 //   bench_matrix_market [FOLDER] [RUNS]
 // makes files of more than 100 MB of text each in FOLDER (default: /tmp) and prints a table in Markdown. All
 // rates are in MB of uncompressed text. Every file is read in a new process. SciPy is
@@ -67,7 +67,7 @@ double cpu_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// What --read does: reads a file, and prints what it took, as the script for SciPy does.
+/// Implements --read: reads a file and prints time and memory, as the script for SciPy does.
 void read_and_print(const std::string& path, int threads) {
   const double resident = status_bytes("VmRSS:");
   const double cpu = cpu_seconds();
@@ -91,7 +91,7 @@ ec::Csr<double> stencil(std::int32_t n) {
   return ec::Csr<double>::from_triplets(size, size, triplets);
 }
 
-/// The same elements as `matrix`, if `lower` only those of the lower triangle, as lines of text.
+/// The elements of `matrix` as lines of text; of the lower triangle only if `lower`.
 std::vector<std::string> lines_of(const ec::Csr<double>& matrix, bool lower, bool values) {
   std::vector<std::string> lines;
   for (std::int64_t i = 0; i < matrix.rows(); ++i) {
@@ -143,8 +143,8 @@ std::vector<Case> make_files(const std::string& folder) {
   return cases;
 }
 
-/// What a program prints that reads a file in a process of its own, where no earlier work has left memory
-/// behind. All zero if it cannot be run.
+/// Output of a program that reads a file in a new process, whose memory no earlier work has grown. All zero
+/// if it cannot be run.
 Sample printed_by(const std::string& command) {
   Sample sample;
   if (std::FILE* const output = popen(command.c_str(), "r")) {

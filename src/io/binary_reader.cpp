@@ -56,7 +56,7 @@ void BinaryReader::fail_value(std::int64_t position, double value, bool single) 
     fail_at(position,
             fmt::format("{} is more than {} precision can hold", value, single ? "single" : "double"));
   }
-  fail_at(position, fmt::format("{}: a matrix to compute with has finite entries only", value));
+  fail_at(position, fmt::format("{}: entries must be finite", value));
 }
 
 }  // namespace echelon::io

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Binary files: numbers in either byte order, errors by byte.
+/// Reader of binary files: numbers in either byte order, errors with the byte's position.
 #pragma once
 
 #include "io/text/source.hpp"
@@ -38,7 +38,7 @@ struct UnsignedOf<8> {
   using Type = std::uint64_t;
 };
 
-/// `value` with its bytes from or in `order`.
+/// `value` converted between `order` and the machine's byte order.
 template <class V>
 V in_order(V value, std::endian order) {
   if (order == std::endian::native || sizeof(V) == 1) return value;
@@ -50,16 +50,16 @@ V in_order(V value, std::endian order) {
   return std::bit_cast<V>(bits);
 }
 
-/// Knows how many bytes are left, so that no claim of the file need be believed. All members throw
-/// ParseError.
+/// A sequence of bytes of known length, so that sizes in the file can be checked before memory is allocated.
+/// All members throw ParseError.
 class BinaryReader {
  public:
-  /// From the first byte of `source` on; `name` stands for the file in messages.
+  /// Starts at the first byte of `source`; `name` stands for the file in messages.
   BinaryReader(TextSource& source, std::string name);
 
   [[nodiscard]] std::int64_t left() const { return total_ - position_; }
   [[nodiscard]] std::int64_t position() const { return position_; }
-  /// Fails unless count * size bytes are left; `what` names them.
+  /// Fails unless count * size bytes are left; `what` names them in the message.
   void require(std::int64_t count, std::int64_t size, const std::string& what) const;
   void read(char* target, std::int64_t bytes);
 
@@ -74,12 +74,12 @@ class BinaryReader {
     read(std::span<V>(&value, 1), order);
     return value;
   }
-  /// Skips `bytes`, which are left.
+  /// Skips `bytes`, which must be left.
   void skip(std::int64_t bytes);
 
   [[noreturn]] void fail(const std::string& reason) const { fail_at(position_, reason); }
   [[noreturn]] void fail_at(std::int64_t position, const std::string& reason) const;
-  /// Fails with the reason that check_value found.
+  /// Fails because `value` overflows the precision or is not finite.
   [[noreturn]] void fail_value(std::int64_t position, double value, bool single) const;
 
  private:
@@ -89,7 +89,8 @@ class BinaryReader {
   std::int64_t position_ = 0;
 };
 
-/// Calls `use(k, value)` for `count` numbers of type Stored, made T. Fails for NaN, Inf and what overflows T.
+/// Calls `use(k, value)` for `count` numbers of type Stored, converted to T. Fails for NaN, Inf and overflow
+/// of T.
 template <class T, class Stored, class Use>
 void read_values(BinaryReader& reader, std::int64_t count, std::endian order, Use use) {
   constexpr std::int64_t chunk = 1 << 15;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A Csr built from entries that are seen twice: to count those of each row, and to put them in place.
+/// Assembly of a Csr in two passes over the entries: the first counts the entries of each row, the second
+/// stores them.
 #pragma once
 
 #include <echelon/csr.hpp>
@@ -16,8 +17,8 @@
 
 namespace echelon::io {
 
-/// Puts the elements of one row in ascending order of their columns, those of the same column in the order
-/// that they have. Works in place but for 8 bytes an element.
+/// Sorts the elements of one row by column; elements of the same column keep their order. In place, with 8
+/// bytes of scratch memory per element.
 template <class T>
 void sort_row(std::span<std::int32_t> columns, std::span<T> values, std::vector<std::size_t>& from) {
   from.resize(columns.size());
@@ -25,7 +26,7 @@ void sort_row(std::span<std::int32_t> columns, std::span<T> values, std::vector<
   std::sort(from.begin(), from.end(), [columns](std::size_t a, std::size_t b) {
     return columns[a] != columns[b] ? columns[a] < columns[b] : a < b;
   });
-  // Element from[k] belongs at k: follow each cycle of that permutation once.
+  // Element from[k] belongs at k: each cycle of that permutation is rotated once.
   for (std::size_t start = 0; start < from.size(); ++start) {
     const std::int32_t column = columns[start];
     const T value = values[start];
@@ -43,8 +44,8 @@ void sort_row(std::span<std::int32_t> columns, std::span<T> values, std::vector<
   }
 }
 
-/// count() every entry, allocate(), place() every entry in the same order, finish(). At the peak it holds the
-/// Csr with each duplicate as an element of its own.
+/// Usage: count() every entry, allocate(), place() every entry in the same order, sort_and_sum() or
+/// sort_rows(), finish(). The peak is the Csr with each duplicate as an element of its own.
 template <class T>
 class CsrAssembly {
  public:
@@ -52,7 +53,7 @@ class CsrAssembly {
       : rows_(rows), columns_(columns), offsets_(Device(), rows + 1) {
     std::fill_n(offsets_.data(), rows + 1, 0);
   }
-  /// Entries that have been counted and placed already; rows may be in any order within.
+  /// Starts from entries that are counted and placed; the elements of a row may be in any order.
   CsrAssembly(std::int64_t columns, Array<std::int64_t> offsets, Array<std::int32_t> indices, Array<T> values)
       : rows_(offsets.size() - 1),
         columns_(columns),
@@ -69,9 +70,9 @@ class CsrAssembly {
     values_ = Array<T>(Device(), total);
   }
 
-  /// False if there is no room, since more entries came than had been counted.
+  /// Returns false if more entries come than were counted.
   bool place(std::int32_t row, std::int32_t column, T value) {
-    const std::int64_t k = offsets_[row + 1]++;  // the row's begin before, its end after its last entry
+    const std::int64_t k = offsets_[row + 1]++;  // first the row's begin, and its end after its last entry
     if (k >= values_.size()) return false;
     indices_[k] = column;
     values_[k] = value;
@@ -81,7 +82,7 @@ class CsrAssembly {
   struct Duplicates {
     std::int64_t off_diagonal = 0;
     std::int64_t on_diagonal = 0;
-    /// A place whose sum is more than T can hold.
+    /// Row and column of a sum that overflows T.
     std::optional<std::pair<std::int64_t, std::int64_t>> overflow;
   };
 
@@ -91,7 +92,7 @@ class CsrAssembly {
     return duplicates;
   }
 
-  /// Says whether any row has two elements in the same column.
+  /// Returns whether any row has two elements in the same column.
   bool sort_rows(int threads) {
     bool repeated = false;
     std::exception_ptr thrown;
@@ -114,7 +115,7 @@ class CsrAssembly {
     return repeated;
   }
 
-  /// The rows must be sorted and without duplicates now, the columns in range.
+  /// The matrix. Requires sorted rows without duplicates, and columns in range.
   Csr<T> finish() && {
     return Csr<T>::unchecked(rows_, columns_, std::move(offsets_), std::move(indices_), std::move(values_));
   }

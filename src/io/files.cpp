@@ -39,7 +39,7 @@ const std::vector<FormatName>& format_names() {
   return names;
 }
 
-/// .rua, .rsa, .psa, .cua, ...: the three letters of a Harwell-Boeing matrix's type.
+/// Whether the ending is .rua, .rsa, .psa, ...: a dot and the three letters of a Harwell-Boeing type.
 bool is_harwell_boeing_type(std::string_view ending) {
   constexpr std::array<std::string_view, 3> letters = {"rcpi", "usrzh", "ae"};
   if (ending.size() != 4) return false;
@@ -99,7 +99,8 @@ FileFormat file_format_of_content(std::string_view first_bytes) {
   if (first_bytes.starts_with("\x93NUMPY")) return FileFormat::npy;
   if (first_bytes.starts_with("PK\3\4") || first_bytes.starts_with("PK\5\6")) return FileFormat::npz;
   if (lower_case(first_bytes.substr(0, 14)) == "%%matrixmarket") return FileFormat::matrix_market;
-  if (first_bytes.starts_with("\0\0\0\0"sv)) first_bytes.remove_prefix(4);  // a 64-bit number
+  if (first_bytes.starts_with("\0\0\0\0"sv))
+    first_bytes.remove_prefix(4);  // first half of a 64-bit identifier
   for (const std::string_view id : {"\0\x12\x7b\x50"sv, "\0\x12\x7b\x4e"sv}) {
     if (first_bytes.starts_with(id)) return FileFormat::petsc;
   }
@@ -110,7 +111,7 @@ namespace {
 
 constexpr std::size_t sample_bytes = std::size_t{1} << 16;
 
-/// The first bytes of the source, which is rewound.
+/// The first bytes of the source, which is rewound afterwards.
 std::string first_bytes(TextSource& source, const std::string& name) {
   std::string first(sample_bytes, '\0');
   try {
@@ -136,6 +137,7 @@ FileFormat format_of_text(std::string_view lines, FileRole role, const std::stri
   const TextContent content = text_content(lines);
   if (content == TextContent::neither) return FileFormat::automatic;
   if (content == TextContent::columns || role == FileRole::right_hand_side) return FileFormat::text;
+  if (content == TextContent::ragged) return FileFormat::automatic;
   if (content == TextContent::edges) return FileFormat::edge_list;
   if (content == TextContent::columns_or_edges && role == FileRole::graph) return FileFormat::edge_list;
   throw ParseError(
@@ -258,7 +260,7 @@ MatrixFile<T> from_harwell_boeing(TextSource& source, const std::string& name) {
   return result;
 }
 
-/// A sparse matrix in a format that stores all elements.
+/// The sparse matrix as a dense one, for formats that store all elements.
 template <class T>
 Dense<T> densified(const MatrixRef<T>& matrix, std::size_t limit) {
   const double bytes = static_cast<double>(matrix.rows()) * static_cast<double>(matrix.columns()) * sizeof(T);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A matrix where a writer can read it.
+/// Access to a matrix from the host.
 #pragma once
 
 #include <echelon/matrix.hpp>
@@ -9,7 +9,7 @@
 
 namespace echelon::io {
 
-/// Refers to `matrix` if it is on the host, and else to a copy that it holds.
+/// Refers to `matrix` if it is in host memory, otherwise to a copy of its own.
 template <class T>
 class HostMatrix {
  public:
@@ -28,12 +28,13 @@ class HostMatrix {
   HostMatrix& operator=(const HostMatrix&) = delete;
   ~HostMatrix() = default;
 
-  /// Null when it is dense.
+  /// Null for a dense matrix.
   [[nodiscard]] const Csr<T>* csr() const { return csr_; }
   [[nodiscard]] const DenseView<const T>& dense() const { return dense_; }
 
  private:
-  /// Elements from the first of the view to its last, with whatever lies between.
+  /// Number of elements from the first to the last of the view, including the gaps between its columns or
+  /// rows.
   static std::int64_t extent(const DenseView<const T>& view) {
     const bool by_column = view.layout() == Layout::column_major;
     const std::int64_t lines = by_column ? view.columns() : view.rows();

@@ -20,7 +20,7 @@ namespace echelon::io {
 namespace fs = std::filesystem;
 
 namespace {
-constexpr mode_t permissions = 0666;  // less what the umask takes
+constexpr mode_t permissions = 0666;  // before the umask
 
 gzFile gz(void* handle) {
   return static_cast<gzFile>(handle);

@@ -9,10 +9,9 @@
 
 namespace echelon::io {
 
-/// Collects text in a file beside `path`, which takes that name in commit(); without it, nothing remains. A
-/// file that is replaced leaves its permissions to the new one.
-/// What is not a file (a pipe, /dev/stdout) is written directly. gzip when the name ends in .gz.
-/// All members throw ParseError when something cannot be written.
+/// Writes to a temporary file beside `path`, which commit() renames to `path`; without commit() it is removed.
+/// The new file gets the permissions of the one that it replaces. A pipe or a device such as /dev/stdout is
+/// written directly. gzip if the name ends in .gz. All members throw ParseError if writing fails.
 class OutputFile : public TextSink {
  public:
   explicit OutputFile(const std::string& path);
@@ -28,7 +27,7 @@ class OutputFile : public TextSink {
   void open_beside();
 
   std::string path_;       // as the caller gave it
-  std::string target_;     // behind symbolic links
+  std::string target_;     // `path` with symbolic links resolved
   std::string temporary_;  // empty when written directly
   int file_ = -1;
   void* gzip_ = nullptr;

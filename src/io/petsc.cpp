@@ -50,7 +50,7 @@ class PetscReader {
     return index_bytes_ == 8 ? reader_.read_one<std::int64_t>(big) : reader_.read_one<std::int32_t>(big);
   }
 
-  /// The width of indices shows here: the first word of a 64-bit one is 0.
+  /// Reads the identifier and finds the width of indices: the first word of a 64-bit identifier is 0.
   std::int32_t read_first_id() {
     std::int32_t id = reader_.read_one<std::int32_t>(big);
     if (id == 0) {
@@ -76,7 +76,7 @@ class PetscReader {
     const std::int64_t at = reader_.position();
     const std::int64_t columns = read_size("columns");
     if (columns > most_columns) {
-      reader_.fail_at(at, fmt::format("{} columns: at most {} can be counted", columns, most_columns));
+      reader_.fail_at(at, fmt::format("{} columns: the maximum is {}", columns, most_columns));
     }
     const std::int64_t nonzeros_at = reader_.position();
     const std::int64_t nonzeros = read_integer();
@@ -89,21 +89,22 @@ class PetscReader {
     }
   }
 
-  /// Whether `count` scalars of `bytes`, and whole vectors of `length` behind them, are what is left.
+  /// Whether the rest of the file is `count` scalars of `bytes` each, followed by whole vectors of `length`
+  /// elements.
   [[nodiscard]] bool fits(std::int64_t count, std::int64_t length, std::int64_t bytes) const {
     if (count > reader_.left() / bytes) return false;
     const std::int64_t rest = reader_.left() - count * bytes;
     return rest == 0 || (length <= rest / bytes && rest % (2 * index_bytes_ + length * bytes) == 0);
   }
 
-  /// Settles the width of scalars: `count` of them are next.
+  /// Determines the width of scalars, of which `count` come next.
   void find_scalar(std::int64_t count, std::int64_t length) {
     constexpr std::int64_t complex_bytes = 16;
     if (scalar_ == PetscScalar::automatic && !fits(count, length, 8)) {
       if (fits(count, length, 4)) {
         scalar_bytes_ = 4;
       } else if (fits(count, length, complex_bytes)) {
-        reader_.fail("the file's length speaks for complex scalars; only real ones are read");
+        reader_.fail("the file's length indicates complex scalars; only real ones are read");
       }
     }
     reader_.require(count, scalar_bytes_, "scalars");
@@ -120,7 +121,7 @@ class PetscReader {
 
   Dense<T> read_dense(std::int64_t rows, std::int64_t columns) {
     if (columns > 0 && rows > std::numeric_limits<std::int64_t>::max() / columns) {
-      reader_.fail(fmt::format("{} by {} elements cannot be counted", rows, columns));
+      reader_.fail(fmt::format("{} by {} elements are more than 2^63", rows, columns));
     }
     if (columns == 0 && rows > most_columns) reader_.fail("an empty matrix of more than 2^31 rows");
     find_scalar(rows * columns, rows);
@@ -144,8 +145,8 @@ class PetscReader {
     read_integers(rows, [&](std::int64_t i, std::int64_t length) {
       if (length < 0 || length > nonzeros - offsets[i]) {
         reader_.fail_at(start + i * index_bytes_,
-                        fmt::format("row {} has {} of the {} nonzeros, {} of them taken before", i, length,
-                                    nonzeros, offsets[i]));
+                        fmt::format("row {} has {} of the {} nonzeros, {} of which are in earlier rows", i,
+                                    length, nonzeros, offsets[i]));
       }
       offsets[i + 1] = offsets[i] + length;
     });
@@ -192,7 +193,7 @@ class PetscReader {
     return std::move(assembly).finish();
   }
 
-  /// `first`, if any, and all vectors up to the file's end, as columns.
+  /// Vectors up to the file's end as columns, after the vector `first` if it is not null.
   Dense<T> read_vectors(std::int64_t rows, const Array<T>* first) {
     const std::int64_t vector_bytes = 2 * index_bytes_ + rows * scalar_bytes_;
     const std::int64_t in_front = first != nullptr ? 1 : 0;
@@ -208,8 +209,8 @@ class PetscReader {
       const std::int64_t at = reader_.position();
       const std::int64_t id = read_integer();
       if (id != vector_id) {
-        reader_.fail_at(at, fmt::format("a vector, which starts with {}, is all that may follow; this is {}",
-                                        vector_id, id));
+        reader_.fail_at(
+            at, fmt::format("only vectors, which start with {}, may follow; this is {}", vector_id, id));
       }
       const std::int64_t length = read_size("rows");
       if (length != rows)
@@ -226,7 +227,7 @@ class PetscReader {
   PetscScalar scalar_;
 };
 
-/// Gathers numbers, so that the sink gets long pieces.
+/// Buffers numbers, so that the sink is called with long pieces.
 class BinaryWriter {
  public:
   BinaryWriter(TextSink& sink, const PetscOptions& options) : sink_(sink), options_(options) {}

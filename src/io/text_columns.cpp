@@ -148,10 +148,10 @@ void write_text_columns_sink(TextSink& sink, DenseView<const T> matrix) {
   const HostMatrix<T> host{MatrixRef<T>(matrix)};
   const DenseView<const T>& view = host.dense();
   TextWriter text(sink);
-  const std::int64_t rows = view.columns > 0 ? view.rows : 0;
+  const std::int64_t rows = view.columns() > 0 ? view.rows() : 0;
   for (std::int64_t i = 0; i < rows; ++i) {
     text.number(view(i, 0));
-    for (std::int64_t j = 1; j < view.columns; ++j) text.space().number(view(i, j));
+    for (std::int64_t j = 1; j < view.columns(); ++j) text.space().number(view(i, j));
     text.end_line();
   }
   text.flush();

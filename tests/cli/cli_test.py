@@ -1165,7 +1165,7 @@ class Generate(ToolTest):
         self.assertNotEqual(self.summary("chimera", "--rows", "300")["nonzeros"], 0)
 
     def test_without_output_writes_nothing(self):
-        done = self.run_tool("generate", "gauss-seidel-seed", "--rows", "1000", cwd=self.folder)
+        done = self.run_tool("generate", "published-triangle", "--rows", "1000", cwd=self.folder)
         self.assertIn("1,999", done.stdout)
         self.assertEqual(list(self.folder.iterdir()), [])
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Edge lists: one edge a line, as SNAP, KONECT and many others offer graphs.
+/// Edge lists: one edge per line, as in the graph collections SNAP and KONECT.
 #pragma once
 
 #include <echelon/csr.hpp>
@@ -10,28 +10,28 @@
 
 namespace echelon {
 
-/// What the numbers of vertices in an edge list mean.
+/// Meaning of the vertex numbers in an edge list.
 enum class Numbering {
   compact,     ///< any whole numbers from 0 to 2^63 - 1; those that occur are numbered 0, 1, 2, ... ascending
-  zero_based,  ///< the row counted from 0; the largest one makes the size
-  one_based,   ///< the row counted from 1
+  zero_based,  ///< rows counted from 0; the largest number sets the size
+  one_based,   ///< rows counted from 1
 };
 
 struct EdgeListOptions {
-  /// Directed: a line is the element (u, v) alone. Undirected: it is (u, v) and (v, u); a list may give an
+  /// Whether a line is the element (u, v) alone. Otherwise it is (u, v) and (v, u), and a list may give an
   /// edge from one side or from both.
   bool directed = false;
-  Numbering numbering = Numbering::compact;
-  int threads = 0;  ///< 0: OpenMP's choice
+  Numbering numbering = Numbering::compact;  ///< meaning of the vertex numbers
+  int threads = 0;                           ///< 0: OpenMP's choice
 };
 
 template <class T>
 struct EdgeList {
-  Csr<T> adjacency;  ///< square; 1 for each edge where the list has no weights
-  bool weighted = false;
-  std::vector<std::int64_t> labels;  ///< of each row, its number in the file
+  Csr<T> adjacency;                  ///< square; 1 for each edge where the list has no weights
+  bool weighted = false;             ///< whether the file gives weights
+  std::vector<std::int64_t> labels;  ///< vertex number in the file of each row
   std::int64_t edges = 0;            ///< lines of data
-  /// Lines that repeat an earlier one's edge in the same direction.
+  /// Lines that repeat an earlier edge in the same direction.
   std::int64_t duplicate_edges = 0;
 };
 
@@ -40,11 +40,11 @@ struct EdgeList {
 /// # or % are comments, and so is a first line that starts with a letter or a quotation mark (a table's
 /// header). A repeated edge counts once in a list without weights; in one with weights they are summed. In an
 /// undirected list an edge given from both sides is one edge; different weights are refused. Loops are kept.
-/// NaN, Inf and what overflows T are refused. Vertices without an edge leave no trace.
-/// Memory: at the peak 16 bytes (and sizeof(T), when weighted) a line and the matrix, three times the matrix
-/// when undirected. A zero- or one-based list whose largest number is out of proportion to its length (more
-/// than 65,536 and 16 an edge) is refused rather than made a huge empty matrix.
-/// Throws ParseError with line and column; OutOfMemory.
+/// NaN, Inf and weights that overflow T are refused. Vertices without an edge are not in the result.
+/// Memory: at the peak 16 bytes per line, sizeof(T) more if weighted, and the matrix, or three times the
+/// matrix if undirected. A zero- or one-based list whose largest number is out of proportion to its length,
+/// above 65,536 and above 16 per edge, is refused: it would be a huge, nearly empty matrix. Throws ParseError
+/// with line and column; OutOfMemory.
 template <class T>
 [[nodiscard]] EdgeList<T> read_edge_list(const std::string& path, const EdgeListOptions& options = {});
 

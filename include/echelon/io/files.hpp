@@ -15,17 +15,17 @@
 namespace echelon {
 
 struct ReadFileOptions {
-  FileFormat format = FileFormat::automatic;
-  FileRole role = FileRole::matrix;
-  std::string array = {};     ///< name of the array in an .npz archive; empty: as `role` says
-  EdgeListOptions edge_list;  ///< direction and numbering, for an edge list
+  FileFormat format = FileFormat::automatic;  ///< automatic: recognised by content and name
+  FileRole role = FileRole::matrix;           ///< purpose, which decides where several readings are possible
+  std::string array = {};                     ///< name of the array in an .npz archive; empty: as `role` says
+  EdgeListOptions edge_list;                  ///< direction and numbering, for an edge list
   PetscScalar petsc_scalar = PetscScalar::automatic;  ///< scalar type, for a PETSc binary
 };
 
 template <class T>
 struct MatrixFile {
   Matrix<T> matrix;  ///< of a graph, the adjacency matrix
-  FileInfo info;
+  FileInfo info;     ///< facts that the file gives about the matrix
   /// Vectors that Harwell-Boeing files, PETSc binaries and .npz archives may hold besides the matrix; no
   /// columns without any.
   Dense<T> right_hand_sides;

@@ -14,20 +14,23 @@ namespace echelon {
 
 template <class T>
 struct HarwellBoeingFile {
-  Csr<T> matrix;  ///< the symmetric half filled in
-  FileInfo info;
-  std::string title;
-  std::string key;
-  /// rows by their number; no columns when the file has none. Starting guesses and solutions are left out.
+  Csr<T> matrix;      ///< the symmetric half filled in
+  FileInfo info;      ///< facts that the header gives
+  std::string title;  ///< up to 72 characters
+  std::string key;    ///< up to 8 characters
+  /// Full right-hand sides, one per column; no columns if the file has none. Starting guesses and solutions
+  /// are skipped.
   Dense<T> right_hand_sides;
 };
 
 /// Reads assembled real, integer and pattern (all ones) matrices, unsymmetric, rectangular, symmetric and
-/// skew-symmetric, plain or gzip. Fields are taken by the widths of the file's Fortran formats, so numbers
-/// need no blanks between them; as in Fortran, a number without a decimal point gets that of its format, and
-/// P scales one without an exponent. Complex and elemental matrices, sparse right-hand sides, NaN, Inf and
-/// what overflows T are refused. Duplicates are summed in file order. A symmetric file stores one triangle,
-/// either one. Memory: at the peak the matrix twice. Throws ParseError with line and column; OutOfMemory.
+/// skew-symmetric, plain or gzip. Fields have the widths of the file's Fortran formats, so that numbers need
+/// no blanks between them; as in Fortran, a number without a decimal point gets that of its format, and P
+/// scales one without an exponent. A line that the format's columns do not fit, as SciPy's hb_write makes
+/// them, is split at its blanks. Complex and elemental matrices, sparse right-hand sides, NaN, Inf and
+/// numbers that overflow T are refused. Duplicates are summed in file order. A symmetric file stores one
+/// triangle, either one. Memory: at the peak the matrix twice. Throws ParseError with line and column;
+/// OutOfMemory.
 template <class T>
 [[nodiscard]] HarwellBoeingFile<T> read_harwell_boeing(const std::string& path);
 

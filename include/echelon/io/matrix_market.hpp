@@ -9,15 +9,15 @@
 
 namespace echelon {
 
-/// What a Matrix Market file says of itself, and what was found in it.
+/// Facts that the header of a Matrix Market file gives, and counts of its entries.
 struct MatrixMarketInfo {
-  bool coordinate = true;            ///< else array
-  std::string field = "real";        ///< real, integer, pattern
-  std::string symmetry = "general";  ///< general, symmetric, skew-symmetric
-  std::int64_t rows = 0;
-  std::int64_t columns = 0;
+  bool coordinate = true;              ///< true for coordinate, false for array
+  std::string field = "real";          ///< real, integer, pattern
+  std::string symmetry = "general";    ///< general, symmetric, skew-symmetric
+  std::int64_t rows = 0;               ///< of the matrix
+  std::int64_t columns = 0;            ///< of the matrix
   std::int64_t stored_entries = 0;     ///< lines of data
-  std::int64_t duplicate_entries = 0;  ///< entries that were added to one of the same place
+  std::int64_t duplicate_entries = 0;  ///< entries that were added to an earlier one in the same place
 };
 
 template <class T>
@@ -29,32 +29,32 @@ struct MatrixMarketFile {
 /// Reads real, integer and pattern (all ones) matrices, general, symmetric and skew-symmetric, plain or gzip
 /// (told by the content), into host memory. Threads: OpenMP's choice unless given; the result does not depend
 /// on them. Duplicates are summed in file order, and zeros that the file stores stay elements. Numbers that
-/// overflow T, NaN and Inf are refused; what is too small for T becomes zero. Fortran's exponents (1.5D+3),
-/// CRLF, blank lines and comments between the data are taken. A symmetric or skew-symmetric file stores one
-/// triangle, either one; entries on both sides of the diagonal are refused, since where a pair of them is
-/// stored, filling in would double it.
+/// overflow T, NaN and Inf are refused; numbers too small for T become zero. Fortran exponents (1.5D+3),
+/// CRLF, blank lines and comments between the data are accepted. A symmetric or skew-symmetric file stores
+/// one triangle, either one; entries on both sides of the diagonal are refused, because filling in would
+/// double a pair.
 ///
-/// The text is read twice, so that entries go straight to their place: the peak is the Csr with duplicates as
-/// elements of their own, 8 bytes an element of an unsorted row while it is sorted, the Csr once more if
-/// there are duplicates, and at most 8 MB a thread. Memory is claimed as data is seen, never on the header's
-/// word: row offsets of more than 64 MiB that are out of proportion to the file are made only once the whole
-/// file has proved to be sound. A gzip file is unpacked piece by piece. A pipe is kept in a temporary file.
-/// Throws ParseError with the line and column of the first error in the file; OutOfMemory.
+/// The text is read twice, so that the second pass stores entries in their final positions. Peak memory: the
+/// Csr with duplicates as elements of their own, 8 bytes per element of an unsorted row while it is sorted,
+/// the Csr once more if there are duplicates, and at most 8 MB per thread. Row offsets of more than 64 MiB
+/// that are out of proportion to the file are allocated only after the whole file was checked. A gzip file is
+/// unpacked in pieces. A pipe's data is kept in a temporary file. Throws ParseError with the line and column
+/// of the first error in the file; OutOfMemory.
 template <class T>
 [[nodiscard]] MatrixMarketFile<T> read_matrix_market_file(const std::string& path, int threads = 0);
 
-/// The same as Csr, an array file's nonzeros picked out.
+/// Reads a Csr; of an array file, the nonzero elements.
 template <class T>
 [[nodiscard]] Csr<T> read_matrix_market(const std::string& path);
 
-/// The same as Dense; for right-hand sides and small matrices.
+/// Reads a Dense; for right-hand sides and small matrices.
 template <class T>
 [[nodiscard]] Dense<T> read_matrix_market_dense(const std::string& path);
 
-/// Writes so that reading gives the same bits: shortest round-trip decimals. Coordinate for a sparse, array
-/// for a dense matrix, both `general`; gzip when the name ends in .gz. The file appears whole or not at all
-/// (written beside and renamed). NaN and Inf are written as such, though reading refuses them. Each line of
-/// `comment` becomes a comment. Throws ParseError when the file cannot be written.
+/// Writes the shortest decimals that read back to the same bits: coordinate for a sparse, array for a dense
+/// matrix, both `general`; gzip if the name ends in .gz. The file appears whole or not at all (written beside
+/// and renamed). NaN and Inf are written, although reading refuses them. Each line of `comment` becomes a
+/// comment. Throws ParseError if the file cannot be written.
 template <class T>
 void write_matrix_market(const std::string& path, MatrixRef<T> matrix, const std::string& comment = {});
 

@@ -12,26 +12,26 @@ namespace echelon {
 
 template <class T>
 struct MetisGraph {
-  /// Square and symmetric with an empty diagonal; the edges' weights, 1 where the file gives none.
+  /// Edge weights, 1 if the file gives none: square and symmetric with an empty diagonal.
   Csr<T> adjacency;
-  bool weighted = false;                     ///< whether the file gave weights of edges
-  std::int64_t constraints = 0;              ///< weights a vertex has
-  std::vector<std::int64_t> vertex_weights;  ///< `constraints` a vertex, vertex after vertex
-  std::vector<std::int64_t> vertex_sizes;    ///< one a vertex, or empty
+  bool weighted = false;                     ///< whether the file gives edge weights
+  std::int64_t constraints = 0;              ///< number of weights per vertex
+  std::vector<std::int64_t> vertex_weights;  ///< `constraints` numbers per vertex, vertex by vertex
+  std::vector<std::int64_t> vertex_sizes;    ///< one per vertex, or empty
 };
 
 /// Reads a graph, plain or gzip, in parallel; threads: OpenMP's choice unless given. Vertices are counted
 /// from 1 in the file, from 0 here. Refused: an edge that is not stored from both sides with the same weight,
-/// an edge stored twice, a loop, a number of vertices or edges that differs from the header's, a weight of an
-/// edge that is not positive and finite. Weights of edges may have fractions, which METIS itself lacks.
-/// Memory: at the peak the adjacency twice. Throws ParseError with line and column; OutOfMemory.
+/// an edge stored twice, a loop, a number of vertices or edges that differs from the header's, an edge weight
+/// that is not positive and finite. Edge weights may be fractional, although METIS itself has whole ones
+/// only. Memory: at the peak the adjacency twice. Throws ParseError with line and column; OutOfMemory.
 template <class T>
 [[nodiscard]] MetisGraph<T> read_metis(const std::string& path, int threads = 0);
 
-/// Throws InvalidMatrix, naming the place, for what the format cannot hold: a matrix that is not square and
-/// symmetric, a stored element on the diagonal, a weight that is not a positive whole number. Weights that
-/// are all 1 are left out. The file appears whole or not at all; gzip when the name ends in .gz.
-/// O(nonzeros), 8 bytes a row. Throws ParseError when it cannot be written.
+/// Writes a graph; edge weights that are all 1 are omitted. Throws InvalidMatrix, naming the place, for a
+/// matrix that is not square and symmetric, a stored element on the diagonal, and a weight that is not a
+/// positive whole number. The file appears whole or not at all; gzip if the name ends in .gz. O(nonzeros)
+/// time, 8 bytes per row. Throws ParseError if it cannot be written.
 template <class T>
 void write_metis(const std::string& path, const MetisGraph<T>& graph);
 

@@ -9,32 +9,32 @@
 
 namespace echelon {
 
-/// The scalars of the PETSc that wrote a file, which the file does not tell.
+/// Scalar type of the PETSc that wrote a file, which the file does not contain.
 enum class PetscScalar {
   automatic,  ///< double, unless only float agrees with the file's length
-  real64,
-  real32,
+  real64,     ///< double
+  real32,     ///< float
 };
 
 template <class T>
 struct PetscFile {
   Matrix<T> matrix;  ///< Csr for AIJ, Dense for a dense matrix or a vector (one column)
-  /// The vectors that follow the matrix in the same file; no columns when there are none.
+  /// Vectors that follow the matrix in the same file; no columns if there are none.
   Dense<T> vectors;
-  std::int64_t duplicate_entries = 0;  ///< elements that were added to one of the same place
+  std::int64_t duplicate_entries = 0;  ///< elements that were added to an earlier one in the same place
 };
 
 /// Reads a matrix (AIJ, or dense) or a vector, plain or gzip, with 32- or 64-bit indices (the file tells),
 /// and the vectors that follow a matrix, which must have its number of rows. Complex scalars, NaN, Inf and
-/// what overflows T are refused. A row's columns may be in any order. Memory: the result, and the column
-/// indices of the AIJ form once more; claimed only once the file has proved to be as long as its header says.
-/// Throws ParseError with the byte of the first error; OutOfMemory.
+/// numbers that overflow T are refused. A row's columns may be in any order. Memory: the result, and the
+/// column indices of the AIJ form once more, allocated after the file's length was found to agree with its
+/// header. Throws ParseError with the byte of the first error; OutOfMemory.
 template <class T>
 [[nodiscard]] PetscFile<T> read_petsc(const std::string& path, PetscScalar scalar = PetscScalar::automatic);
 
 struct PetscOptions {
-  int index_bits = 32;  ///< or 64, for a PETSc built with 64-bit indices
-  PetscScalar scalar = PetscScalar::real64;
+  int index_bits = 32;                       ///< 32, or 64 for a PETSc built with 64-bit indices
+  PetscScalar scalar = PetscScalar::real64;  ///< real64, or real32 for a PETSc built with float scalars
 };
 
 /// Writes AIJ for a sparse matrix, a vector for one dense column, the dense form for several. Doubles go into

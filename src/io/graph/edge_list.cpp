@@ -40,11 +40,11 @@ std::int64_t parse_vertex(const char*& at, const char* end) {
   return vertex;
 }
 
-/// What a block of lines holds: the edges up to the first fault.
+/// Edges in a block of lines, up to the first fault.
 template <class T>
 struct Edges {
-  std::vector<std::int64_t> vertices;  ///< two an edge
-  std::vector<T> weights;              ///< empty where the list has none
+  std::vector<std::int64_t> vertices;  ///< two per edge
+  std::vector<T> weights;              ///< empty for a list without weights
   std::optional<Fault> fault;
   std::int64_t line_ends = 0;
 };
@@ -116,7 +116,7 @@ Start read_start(LineBlocks& blocks) {
   return start;
 }
 
-/// Numbers from 0 on, each with a rank: a table with open addressing, at least half of which is empty.
+/// Hash table of nonnegative numbers and their ranks: open addressing, at most half full.
 class RankTable {
  public:
   void insert(std::int64_t number) {
@@ -127,7 +127,7 @@ class RankTable {
     ++used_;
   }
 
-  /// All numbers, ascending, each of whose rank is its place there from then on.
+  /// Sets each number's rank to its position among all numbers in ascending order, and returns that list.
   std::vector<std::int64_t> finish() {
     std::vector<std::int64_t> numbers;
     numbers.reserve(used_);
@@ -141,7 +141,7 @@ class RankTable {
     return numbers;
   }
 
-  /// Of a number that was inserted.
+  /// Rank of an inserted number.
   [[nodiscard]] std::int64_t rank(std::int64_t number) const { return slots_[place(number)].rank; }
 
  private:
@@ -151,7 +151,7 @@ class RankTable {
     std::int64_t rank = 0;
   };
 
-  /// Where the number is, or where it would go.
+  /// Slot of the number, or the empty slot for it.
   [[nodiscard]] std::size_t place(std::int64_t number) const {
     std::size_t k = hash_bits(static_cast<std::uint64_t>(number)) & (slots_.size() - 1);
     while (slots_[k].number != number && slots_[k].number != empty) k = (k + 1) & (slots_.size() - 1);
@@ -170,10 +170,11 @@ class RankTable {
   std::size_t used_ = 0;
 };
 
-/// Numbers 0, 1, 2, ... for the numbers that occur.
+/// Map from the numbers that occur to 0, 1, 2, ... in ascending order.
 class Ranks {
  public:
-  /// Of numbers from `least` to `most`: a bit each where that is in proportion to `count`, else a table.
+  /// For numbers from `least` to `most`: a bitmap if its size is in proportion to `count`, otherwise a hash
+  /// table.
   Ranks(std::int64_t least, std::int64_t most, std::int64_t count) : least_(least) {
     constexpr std::int64_t bits_a_number = 64;
     constexpr std::int64_t harmless_words = 1 << 14;
@@ -189,7 +190,7 @@ class Ranks {
     }
   }
 
-  /// All numbers that were added, ascending; rank() is their place.
+  /// Returns all numbers that were added, in ascending order; rank() is the position there.
   std::vector<std::int64_t> finish() {
     if (bits_.empty()) return table_.finish();
     std::vector<std::int64_t> numbers;
@@ -220,7 +221,7 @@ class Ranks {
 
   std::int64_t least_;
   std::vector<std::uint64_t> bits_;
-  std::vector<std::int64_t> before_;  // numbers in the words before
+  std::vector<std::int64_t> before_;  // count of numbers in all words before
   RankTable table_;
 };
 
@@ -308,7 +309,7 @@ class EdgeListReader {
     } else {
       list_.adjacency = from_both_sides(directed, transpose(directed), [&](std::int64_t i, std::int64_t j) {
         fail(fmt::format(
-            "the edge between {} and {} has different weights from its two targets; a directed list "
+            "the edge between {} and {} has different weights in its two directions; a directed list "
             "may have that",
             label(i), label(j)));
       });
@@ -344,7 +345,7 @@ class EdgeListReader {
     position.finish(blocks);
   }
 
-  /// Exactly as large as needed, since it is kept until all is read.
+  /// Copies a block's edges without spare capacity, since they are kept until the whole list is read.
   void keep(const Edges<T>& edges) {
     if (edges.vertices.empty()) return;
     const auto [least, most] = std::minmax_element(edges.vertices.begin(), edges.vertices.end());
@@ -365,13 +366,11 @@ class EdgeListReader {
     constexpr std::int64_t vertices_an_edge = 16;
     if (least_ < base) fail("vertex 0 in a list whose numbering starts at 1");
     if (most_ - base >= most_vertices) {
-      fail(fmt::format("vertex {}: at most {} can be counted; compact numbering may help", most_,
-                       most_vertices));
+      fail(fmt::format("vertex {}: the maximum is {}; compact numbering may help", most_, most_vertices));
     }
     const std::int64_t vertices = most_ - base + 1;
     if (vertices > harmless && vertices / vertices_an_edge > list_.edges) {
-      fail(fmt::format("vertex {} in a list of {} edges: that calls for compact numbering", most_,
-                       list_.edges));
+      fail(fmt::format("vertex {} in a list of {} edges: compact numbering is needed", most_, list_.edges));
     }
     list_.labels.resize(static_cast<std::size_t>(vertices));
     std::iota(list_.labels.begin(), list_.labels.end(), base);
@@ -385,7 +384,7 @@ class EdgeListReader {
     for (const Edges<T>& block : kept_) ranks.add(block.vertices);
     list_.labels = ranks.finish();
     if (static_cast<std::int64_t>(list_.labels.size()) > most_vertices) {
-      fail(fmt::format("{} vertices: at most {} can be counted", list_.labels.size(), most_vertices));
+      fail(fmt::format("{} vertices: the maximum is {}", list_.labels.size(), most_vertices));
     }
 #pragma omp parallel for schedule(dynamic) num_threads(threads_)
     for (std::size_t b = 0; b < kept_.size(); ++b) {
@@ -444,7 +443,7 @@ void check_list(const Csr<T>& matrix, bool directed, const std::vector<std::int6
   if (directed) return;
   if (const auto found = find_asymmetry(matrix)) {
     throw InvalidMatrix(
-        fmt::format("element ({}, {}) has no equal in ({}, {}): this edge list would have to be directed",
+        fmt::format("element ({}, {}) has no equal in ({}, {}): only a directed edge list holds it",
                     found->row, found->column, found->column, found->row));
   }
 }

@@ -61,7 +61,7 @@ void check_undirected(const Csr<T>& adjacency) {
   if (!found) return;
   throw InvalidMatrix(
       fmt::format("element ({}, {}) has no equal in ({}, {}): the Laplacian is that of an undirected "
-                  "graph, whose adjacency matrix is symmetric; (A + A^T) / 2 would be",
+                  "graph, whose adjacency matrix is symmetric; (A + A^T) / 2 is symmetric",
                   found->row, found->column, found->column, found->row));
 }
 
@@ -77,7 +77,7 @@ void check_weights(const Csr<T>& adjacency) {
   });
 }
 
-/// Calls `use(row, column, weight)` for the edges.
+/// Calls `use(row, column, weight)` for the nonzero elements off the diagonal.
 template <class T, class Use>
 void for_each_edge(const Csr<T>& matrix, Use use) {
   for_each_element(matrix, [&](std::int32_t row, std::int32_t column, T value) {

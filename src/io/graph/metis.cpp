@@ -49,8 +49,8 @@ void parse_format(const char*& at, const char* end, MetisHeader& header) {
   at = skip_blanks(at, end);
   const std::string_view word = word_at(at, end);
   if (word.size() > 3 || word.find_first_not_of("01") != std::string_view::npos) {
-    throw Fault{at, fmt::format("{} where up to three digits 0 or 1 should say whether vertices have sizes, "
-                                "vertices weights and edges weights",
+    throw Fault{at, fmt::format("{} where up to three digits 0 or 1 are expected, for vertex sizes, "
+                                "vertex weights and edge weights",
                                 quoted(word))};
   }
   const auto digit = [&](std::size_t from_the_right) {
@@ -71,10 +71,10 @@ void parse_header(std::string_view line, MetisHeader& header) {
   parse_format(at, end, header);
   const char* const constraints_at = at = skip_blanks(at, end);
   if (at != end) {
-    const std::int64_t constraints = parse_count(at, end, "number of weights a vertex has", most_constraints);
+    const std::int64_t constraints = parse_count(at, end, "number of weights per vertex", most_constraints);
     if ((constraints > 0) != (header.constraints > 0)) {
       throw Fault{constraints_at,
-                  fmt::format("{} weights a vertex contradict the format before", constraints)};
+                  fmt::format("{} weights per vertex contradict the format before them", constraints)};
     }
     header.constraints = constraints;
   }
@@ -107,10 +107,10 @@ MetisHeader read_header(LineBlocks& blocks, const std::string& name) {
 
 constexpr std::int64_t blank = -1;
 
-/// What a block of lines holds: whole vertices, up to the first fault.
+/// Vertices in a block of lines, up to the first fault.
 template <class T>
 struct Vertices {
-  std::vector<std::int64_t> degrees;  ///< `blank` for a line with nothing in it
+  std::vector<std::int64_t> degrees;  ///< `blank` for an empty line
   std::vector<std::int32_t> neighbours;
   std::vector<T> weights;
   std::vector<std::int64_t> sizes;
@@ -136,11 +136,11 @@ T parse_edge_weight(const char*& at, const char* end) {
   const char* const start = at;
   const T weight = parse_real<T>(at, end);
   if (!(weight > 0))
-    throw Fault{start, fmt::format("{}: weights of edges are positive", quoted(word_at(start, end)))};
+    throw Fault{start, fmt::format("{}: edge weights are positive", quoted(word_at(start, end)))};
   return weight;
 }
 
-/// One vertex's line, which is not blank, up to its end.
+/// Parses the line of one vertex, which is not blank, up to its end.
 template <class T>
 void parse_vertex(const char*& at, const char* end, const MetisHeader& header, Vertices<T>& vertices) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -231,8 +231,8 @@ class MetisReader {
   }
 
  private:
-  /// Throws ParseError for the first thing that is wrong with the block; else returns how many of its lines
-  /// are vertices. Blank ones may follow the last.
+  /// Throws ParseError for the first fault of the block; otherwise returns how many of its lines are
+  /// vertices. Blank lines may follow the last vertex.
   std::int64_t check(std::string_view text, const Vertices<T>& vertices, const TextPosition& position) const {
     const auto count = static_cast<std::int64_t>(vertices.degrees.size());
     const std::int64_t due = std::min(count, header_.vertices - seen_);
@@ -253,7 +253,7 @@ class MetisReader {
     return due;
   }
 
-  /// Exactly as large as needed, since it is kept until all is read.
+  /// Copies a block without spare capacity, since it is kept until the whole file is read.
   void keep(const Vertices<T>& vertices, std::int64_t due) {
     seen_ += due;
     entries_ += static_cast<std::int64_t>(vertices.neighbours.size());
@@ -310,7 +310,7 @@ class MetisReader {
     }
   }
 
-  /// The text is read again to find the line.
+  /// Throws the ParseError for a fault at a vertex, whose line a second pass over the text finds.
   [[noreturn]] void fail_at_vertex(std::int64_t vertex, const std::string& reason) {
     LineBlocks blocks(source_, options_.block_bytes);
     std::string line;
@@ -334,7 +334,7 @@ class MetisReader {
   std::vector<std::int64_t> weights_;
 };
 
-/// Throws InvalidMatrix unless METIS could have the weight.
+/// Throws InvalidMatrix unless METIS can store the weight: a positive whole number.
 template <class T>
 void check_weight(T weight, std::int64_t row, std::int64_t column) {
   constexpr double most = 9.2e18;

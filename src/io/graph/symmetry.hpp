@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Whether a sparse matrix is symmetric, and if not, where.
+/// Search for an element that makes a sparse matrix unsymmetric.
 #pragma once
 
 #include <echelon/csr.hpp>
@@ -12,16 +12,17 @@ namespace echelon::io {
 struct Asymmetry {
   std::int64_t row = 0;
   std::int64_t column = 0;
-  bool missing = false;  ///< (column, row) is not stored, or else has another value
+  bool missing = false;  ///< true if (column, row) is not stored, false if it has another value
 };
 
-/// An element of a square host matrix without an equal one in the mirrored place. O(nonzeros), 8 bytes a row.
+/// Finds an element of a square host matrix whose mirror image differs or is missing. O(nonzeros) time, 8
+/// bytes per row.
 template <class T>
 std::optional<Asymmetry> find_asymmetry(const Csr<T>& matrix) {
   const Array<std::int64_t>& offsets = matrix.row_offsets();
   const Array<std::int32_t>& columns = matrix.column_indices();
-  // Rows come in ascending order, so the mirror image of each element is the next of its row. If all have
-  // one, none is left over.
+  // Rows are visited in ascending order, so the mirror images in a row are met from left to right: next[j] is
+  // the first element of row j whose mirror image is still to come.
   Array<std::int64_t> next = offsets;
   for (std::int64_t i = 0; i < matrix.rows(); ++i) {
     for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {

@@ -30,7 +30,7 @@ std::string_view trimmed(std::string_view field) {
                                          : field.substr(begin, field.find_last_not_of(blanks) - begin + 1);
 }
 
-/// The digits of a format, one after the other.
+/// Scanner over the text of a format.
 class FormatText {
  public:
   explicit FormatText(std::string text) : text_(std::move(text)) {}
@@ -38,7 +38,7 @@ class FormatText {
   [[nodiscard]] char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   char next() { return at_ < text_.size() ? text_[at_++] : '\0'; }
   bool take(char c) { return peek() == c && next() == c; }
-  /// False where there is no number from 0 to 999.
+  /// Returns false if no number from 0 to 999 is next.
   bool take_number(int& number) {
     const auto [stop, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), number);
     if (error != std::errc() || number < 0 || number > 999) return false;
@@ -52,7 +52,7 @@ class FormatText {
   std::size_t at_ = 0;
 };
 
-/// False where the text is not what is understood.
+/// Returns false for a format that is not supported.
 bool parse(FormatText& text, FortranFormat& format) {
   if (!text.take('(')) return false;
   const bool negative = text.take('-');
@@ -79,7 +79,7 @@ bool parse(FormatText& text, FortranFormat& format) {
   return text.take(')') && text.at_end() && format.repeat > 0 && format.width > 0;
 }
 
-/// A field without its blanks, as std::from_chars wants it: mantissa with a point, 'e', exponent.
+/// Converts a field without blanks around it to the syntax of std::from_chars: mantissa, 'e', exponent.
 std::string plain_number(std::string_view field, const FortranFormat& format) {
   const std::string_view digits = "0123456789.";
   const std::size_t sign = field.front() == '+' || field.front() == '-' ? 1 : 0;
@@ -115,10 +115,9 @@ FortranFormat parse_fortran_format(std::string_view text) {
   FortranFormat format;
   FormatText words(without_blanks(text));
   if (!parse(words, format)) {
-    throw Fault{text.data(),
-                fmt::format("{} is not a format that is understood; those are like (16I5), (4E20.12) and "
-                            "(1P,3D26.18)",
-                            quoted(trimmed(text)))};
+    throw Fault{text.data(), fmt::format("{} is not a supported format; examples are (16I5), (4E20.12) and "
+                                         "(1P,3D26.18)",
+                                         quoted(trimmed(text)))};
   }
   return format;
 }

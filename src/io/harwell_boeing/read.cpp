@@ -34,16 +34,16 @@ struct HarwellBoeingHeader {
   FortranFormat right_hand_sides;
   std::int64_t right_hand_side_lines = 0;
   std::int64_t right_hand_side_count = 0;
-  /// Blocks of the size of the right-hand sides that follow them: starting guesses, solutions.
+  /// Number of blocks that follow the right-hand sides with their size: starting guesses, solutions.
   int more_blocks = 0;
 };
 
-/// Takes lines, and says where in the file a fault is.
+/// Lines in sequence, and the position of a fault in the file.
 class Lines {
  public:
   Lines(TextSource& source, std::string name) : blocks_(source, block_bytes), name_(std::move(name)) {}
 
-  /// Throws ParseError at the file's end; `missing` is what should have come.
+  /// Throws ParseError at the file's end; `missing` names the expected content.
   const std::string& next(const std::string& missing) {
     if (!try_next())
       throw ParseError(name_, number_, 1, fmt::format("the file ends before {}; is it cut off?", missing));
@@ -58,7 +58,7 @@ class Lines {
     return false;
   }
   [[nodiscard]] const std::string& line() const { return line_; }
-  /// Throws the ParseError for a fault in the present line.
+  /// Throws the ParseError for a fault in the current line.
   [[noreturn]] void fail(const Fault& fault) const {
     throw ParseError(name_, number_, fault.at - line_.data() + 1, fault.reason);
   }
@@ -72,12 +72,12 @@ class Lines {
   std::int64_t number_ = 0;
 };
 
-/// Part of a line, cut off where the line ends.
+/// Columns of a line from `begin`, fewer than `width` where the line ends.
 std::string_view columns_of(const std::string& line, std::size_t begin, std::size_t width) {
   return std::string_view(line).substr(std::min(begin, line.size()), width);
 }
 
-/// Whole numbers from 0 that blanks separate; at least `least` of them.
+/// Parses nonnegative whole numbers separated by blanks, at least `least` of them.
 std::vector<std::int64_t> parse_counts(std::string_view text, std::size_t least, const char* what) {
   std::vector<std::int64_t> counts;
   const char* at = text.data();
@@ -128,7 +128,7 @@ void parse_sizes(const std::string& line, HarwellBoeingHeader& header) {
   header.columns = counts[1];
   header.entries = counts[2];
   if (header.rows > most || header.columns > most) {
-    throw Fault{line.data(), fmt::format("{} by {}: at most {} rows and columns can be counted", header.rows,
+    throw Fault{line.data(), fmt::format("{} by {}: the maximum is {} rows and columns", header.rows,
                                          header.columns, most)};
   }
   if (header.symmetry != 'R' && header.symmetry != 'U' && header.rows != header.columns) {
@@ -137,7 +137,7 @@ void parse_sizes(const std::string& line, HarwellBoeingHeader& header) {
   }
 }
 
-/// The next text in parentheses, which is taken off `rest`.
+/// Removes the next text in parentheses from `rest` and returns it.
 std::string_view take_format(std::string_view& rest, const char* what) {
   const std::size_t begin = rest.find('(');
   if (begin == std::string_view::npos)
@@ -162,7 +162,7 @@ void parse_formats(const std::string& line, HarwellBoeingHeader& header) {
   }
   if (header.field != 'P') header.values = parse_fortran_format(take_format(rest, "values"));
   if (header.right_hand_side_lines == 0) return;
-  // A pattern's field for the values may have been left blank, or not.
+  // The format of the values may be blank for a pattern, or be present although it has none.
   header.right_hand_sides = parse_fortran_format(take_format(rest, "right-hand sides"));
   if (header.field == 'P' && rest.find('(') != std::string_view::npos) {
     header.right_hand_sides = parse_fortran_format(take_format(rest, "right-hand sides"));
@@ -179,7 +179,7 @@ void parse_right_hand_side_type(const std::string& line, HarwellBoeingHeader& he
   const auto counts = parse_counts(columns_of(line, 3, line.size()), 1, "the number of right-hand sides");
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (counts[0] > most)
-    throw Fault{line.data(), fmt::format("{} right-hand sides: at most {} can be counted", counts[0], most)};
+    throw Fault{line.data(), fmt::format("{} right-hand sides: the maximum is {}", counts[0], most)};
   header.right_hand_side_count = counts[0];
 }
 
@@ -277,7 +277,7 @@ T parse_value(std::string_view field, const FortranFormat& format) {
                             : parse_fortran_real<T>(field, format);
 }
 
-/// By columns, as the file has it.
+/// The matrix by columns, as stored in the file.
 template <class T>
 struct Columns {
   std::vector<std::int64_t> pointers;
@@ -343,7 +343,7 @@ class HarwellBoeingReader {
     });
   }
 
-  /// One triangle stands for both, and the first entry off the diagonal decides which one it is.
+  /// The file stores one triangle; the first entry off the diagonal decides which one.
   void check_triangle(std::string_view field, std::int64_t row, std::int64_t column) {
     if (!mirrored() || row == column) return;
     const bool upper = row < column;

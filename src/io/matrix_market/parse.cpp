@@ -20,7 +20,7 @@ constexpr const char* form =
     "%%MatrixMarket matrix coordinate|array real|integer|pattern "
     "general|symmetric|skew-symmetric";
 
-/// The words of a header line, one after the other.
+/// Scanner over the words of a header line.
 class Words {
  public:
   explicit Words(std::string_view line) : at_(line.data()), end_(at_ + line.size()) {}
@@ -39,7 +39,7 @@ class Words {
   std::string_view word_;
 };
 
-/// The next word, which must be one of `names`; its number among them.
+/// Index in `names` of the next word, which must be one of them.
 std::size_t choose(Words& words, const std::string& what, const std::vector<std::string>& names) {
   const std::string word = lower_case(words.next());
   if (word.empty()) throw words.fault(fmt::format("the {} is missing; a header reads '{}'", what, form));
@@ -49,7 +49,7 @@ std::size_t choose(Words& words, const std::string& what, const std::vector<std:
     throw words.fault(fmt::format("{} matrices are not supported, only real ones", word));
   }
   const std::string near = nearest(word, names);
-  throw words.fault(fmt::format("{} is not a {} that can be read; those are {}{}", quoted(word), what,
+  throw words.fault(fmt::format("{} is not a supported {}; supported are {}{}", quoted(word), what,
                                 fmt::join(names, ", "),
                                 near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));
 }
@@ -88,12 +88,12 @@ std::int64_t parse_size(Words& words, const char* what, std::int64_t limit) {
   }
   if (word.front() == '-') throw words.fault(fmt::format("{} {}", word, what));
   if (error != std::errc() || size > limit) {
-    throw words.fault(fmt::format("{} {}: at most {} can be counted", word, what, limit));
+    throw words.fault(fmt::format("{} {}: the maximum is {}", word, what, limit));
   }
   return size;
 }
 
-/// Lines of data of an array file. The sizes count to 2^31, so nothing here overflows.
+/// Number of values of an array file. Sizes are below 2^31, so that the products do not overflow.
 std::int64_t array_entries(const Header& header) {
   const std::int64_t n = header.rows;
   if (header.symmetry == Symmetry::general) return n * header.columns;
@@ -115,7 +115,7 @@ void parse_sizes(std::string_view line, Header& header) {
   if (!words.next().empty()) throw words.fault("nothing more is expected on this line");
 }
 
-/// Calls `parse(line)` and gives a fault its place in the file.
+/// Calls `parse(line)` and turns a Fault into a ParseError with its line and column.
 template <class Parse>
 void parse_line(const std::string& line, std::int64_t number, const std::string& name, Parse parse) {
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The text of Matrix Market files: the header, and the entries of a block of lines.
+/// Parser of Matrix Market text: the header, and the entries of a block of lines.
 #pragma once
 
 #include "io/text/line_blocks.hpp"
@@ -24,19 +24,19 @@ struct Header {
   Symmetry symmetry = Symmetry::general;
   std::int64_t rows = 0;
   std::int64_t columns = 0;
-  std::int64_t entries = 0;  ///< lines of data to come
-  std::int64_t lines = 0;    ///< that the header itself takes; the sizes are in the last
+  std::int64_t entries = 0;  ///< number of data lines that the header announces
+  std::int64_t lines = 0;    ///< number of header lines; the last one holds the sizes
 
   friend bool operator==(const Header&, const Header&) = default;
 };
 
-/// Takes the header's lines off `blocks`. Throws ParseError.
+/// Reads the header's lines from `blocks`. Throws ParseError.
 Header read_header(LineBlocks& blocks, const std::string& name);
 
-/// The k-th line of `text` that holds data, from 0, at its first character that is not blank.
+/// First nonblank character of the k-th data line of `text`, k from 0.
 const char* data_line(std::string_view text, std::int64_t k);
 
-/// Rows and columns from 0; 0 in an array file, where the order of the values tells the place.
+/// Row and column from 0; both 0 in an array file, where the position in the file determines them.
 template <class T>
 struct Entry {
   std::int32_t row = 0;
@@ -44,7 +44,7 @@ struct Entry {
   T value = 1;
 };
 
-/// What a block of lines holds: the entries, up to the first fault.
+/// Entries of a block of lines, up to the first fault.
 template <class T>
 struct Entries {
   std::vector<Entry<T>> list;
@@ -52,7 +52,7 @@ struct Entries {
   std::int64_t line_ends = 0;
 };
 
-/// Skipping is for counting the entries of each row.
+/// Whether values are parsed; the pass that counts the entries of each row skips them.
 enum class Values { read, skip };
 
 template <class T, Values values>
@@ -78,7 +78,7 @@ Entry<T> parse_entry(const char*& at, const char* end, const Header& header) {
   return entry;
 }
 
-/// Whole lines of data, blank lines and comments. `entries` is overwritten.
+/// Parses whole lines: data, blank lines and comments. Overwrites `entries`.
 template <class T, Values values>
 void parse_entries(std::string_view text, const Header& header, Entries<T>& entries) {
   entries.list.clear();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The text is read twice: once to count the entries of each row, once to put them in place. That needs no
-// memory besides the result, where keeping all entries until their number is known would double it.
+// The text is read twice: the first pass counts the entries of each row, the second stores them. Memory is
+// that of the result; keeping all entries until their number is known would double it.
 #include "io/csr_assembly.hpp"
 #include "io/matrix_market/parse.hpp"
 #include "io/sources.hpp"
@@ -23,13 +23,13 @@ namespace {
 
 constexpr const char* changed = "the file was changed while it was being read";
 
-/// Follows the entries in file order and knows where in the file they are.
+/// Checks the entries in file order and tracks their position in the file.
 class Progress {
  public:
   Progress(const std::string& name, const Header& header)
       : header_(header), position_(name, header.lines + 1) {}
 
-  /// Throws ParseError for the first thing that is wrong with the block.
+  /// Throws ParseError for the first fault of the block.
   template <class T>
   void take(std::string_view text, const Entries<T>& entries) {
     const auto count = static_cast<std::int64_t>(entries.list.size());
@@ -59,8 +59,8 @@ class Progress {
     return header_.format == Format::coordinate ? "entries" : "values";
   }
 
-  /// One triangle stands for both. Entries in either would be doubled where both are stored, so the first
-  /// one decides which triangle it is.
+  /// A symmetric file stores one triangle, and the first entry decides which one. Filling in would double
+  /// entries that are stored in both.
   template <class T>
   void check_triangle(std::string_view text, const Entries<T>& entries, std::int64_t due) {
     for (std::int64_t k = 0; k < due; ++k) {
@@ -85,7 +85,7 @@ class Progress {
   std::optional<bool> upper_;
 };
 
-/// A source, and what every pass over it needs to know.
+/// A source with its header, for several passes over it.
 class Reader {
  public:
   Reader(TextSource& source, std::string name, const ReadOptions& options)
@@ -120,13 +120,14 @@ class Reader {
     progress.finish(blocks);
   }
 
-  /// Throws the ParseError that the file deserves, if any.
+  /// Throws ParseError for the first error in the file, if there is one.
   template <class T>
   void check() const {
     pass<T, Values::read>([](const Entry<T>&) {});
   }
 
-  /// The first pass, which skips the values: an error that it meets may have a bad value before it.
+  /// First pass, which skips the values. If it finds an error, a full pass checks whether a bad value comes
+  /// before.
   template <class T, class Use>
   void scan(Use use) const {
     try {
@@ -145,7 +146,7 @@ class Reader {
   int threads_ = 1;
 };
 
-/// Calls `use(row, column, value)` for an entry and for its mirror image.
+/// Calls `use(row, column, value)` for an entry and, in a symmetric file, for its mirror image.
 template <class T, class Use>
 void for_both_triangles(const Header& header, const Entry<T>& entry, Use use) {
   use(entry.row, entry.column, entry.value);
@@ -153,8 +154,8 @@ void for_both_triangles(const Header& header, const Entry<T>& entry, Use use) {
   use(entry.column, entry.row, header.symmetry == Symmetry::symmetric ? entry.value : -entry.value);
 }
 
-/// The row offsets are the one thing whose size the header alone sets. Where they are out of proportion to
-/// the file, the file must prove to be sound first.
+/// Only the size of the row offsets comes from the header alone. If it is out of proportion to the file, the
+/// whole file is checked before they are allocated.
 template <class T>
 void check_before_large_claim(const Reader& reader) {
   constexpr std::int64_t harmless = std::int64_t{64} << 20;

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
 
-/// The header's text, a Python dictionary: {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
+/// Parser of the header, a Python dictionary: {'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }
 class Dictionary {
  public:
   Dictionary(std::string text, std::int64_t start) : text_(std::move(text)), start_(start) {}
@@ -115,7 +115,7 @@ class Dictionary {
     std::int64_t size = 0;
     const char* const begin = text_.data() + at_;
     const auto [stop, error] = std::from_chars(begin, text_.data() + text_.size(), size);
-    if (error != std::errc() || size < 0) fail("a size that can be counted is expected here");
+    if (error != std::errc() || size < 0) fail("a size from 0 to 2^63 - 1 is expected here");
     at_ += static_cast<std::size_t>(stop - begin);
     return size;
   }
@@ -198,11 +198,11 @@ void check_npy_numbers(const BinaryReader& reader, const NpyHeader& header) {
   }
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (header.rows == 0 || header.columns == 0) {
-    // No data to prove the size by.
+    // Without elements, the file's length does not limit the size.
     if (header.rows > most || header.columns > most)
       reader.fail("an empty array of more than 2^31 rows or columns");
   } else if (header.rows > std::numeric_limits<std::int64_t>::max() / header.columns) {
-    reader.fail(fmt::format("{} by {} elements cannot be counted", header.rows, header.columns));
+    reader.fail(fmt::format("{} by {} elements are more than 2^63", header.rows, header.columns));
   }
   const std::int64_t count = header.rows * header.columns;
   reader.require(count, header.size, "elements");
@@ -233,8 +233,8 @@ std::endian order_of(const NpyHeader& header) {
   return header.big_endian ? std::endian::big : std::endian::little;
 }
 
-/// C order: so many rows at a time that both their elements in the file and their columns in memory are used
-/// while they are in the cache.
+/// Reads a C-ordered matrix in panels of rows small enough that the elements of the file and the columns of
+/// the result stay in the cache.
 template <class T, class Stored>
 void read_rows(BinaryReader& reader, const NpyHeader& header, Dense<T>& matrix) {
   constexpr std::int64_t panel_elements = 1 << 15;

@@ -129,7 +129,7 @@ class NpzReader {
     });
   }
 
-  /// Position and length of a vector of `data`, whose length must be `count` unless that is negative.
+  /// The vector `data`, which must have `count` elements.
   Array<T> read_values(std::int64_t count) {
     return with_member("data", [&](TextSource& source, const std::string& name) {
       BinaryReader reader(source, name);
@@ -165,7 +165,7 @@ class NpzReader {
     }
   }
 
-  /// Indices from 0 to `size` - 1, as the members of `array`.
+  /// Throws ParseError unless all indices are from 0 to `size` - 1.
   void check_indices(const Array<std::int64_t>& indices, std::int64_t size, const char* array) const {
     for (std::int64_t k = 0; k < indices.size(); ++k) {
       if (indices[k] < 0 || indices[k] >= size) {
@@ -174,7 +174,7 @@ class NpzReader {
     }
   }
 
-  /// Rows of a csr matrix, or columns of a csc matrix: `lines` of them, each of length `length`.
+  /// Reads a csr matrix by rows or a csc matrix by columns: `lines` of them, each of length `length`.
   Csr<T> read_compressed(std::int64_t lines, std::int64_t length, bool by_rows) {
     const Array<std::int64_t> offsets = read_integers("indptr");
     const Array<std::int64_t> indices = read_integers("indices");

@@ -98,6 +98,7 @@ Directory find_directory(TextSource& source, std::int64_t total) {
   if (found == std::string::npos) corrupt("its end record is missing; is the file cut off?");
   const auto at = static_cast<std::int64_t>(found);
   const Record record(std::string_view(tail).substr(found));
+  static_cast<void>(record.part(0, end_bytes + record.at<std::uint16_t>(20)));  // with the comment
   if (at >= locator64_bytes) {
     const std::string_view locator = std::string_view(tail).substr(found - locator64_bytes, locator64_bytes);
     if (locator.starts_with(locator64_signature)) return read_directory64(source, total, Record(locator));

@@ -34,6 +34,12 @@ bool announces_graph(std::string_view comment) {
                      [&](std::string_view word) { return text.find(word) != std::string::npos; });
 }
 
+/// Whether the first row could be the header of a METIS graph or of a list of elements: two to four whole
+/// numbers.
+bool may_be_sizes(const std::vector<std::string_view>& row) {
+  return row.size() >= 2 && row.size() <= 4 && std::all_of(row.begin(), row.end(), is_whole);
+}
+
 /// Whether the first row could be the size of a square matrix, or that of a METIS graph or a matrix with a
 /// zero behind it.
 bool may_be_header(const std::vector<std::string_view>& row) {
@@ -63,10 +69,9 @@ bool is_table_header(std::string_view field) {
 }
 
 TextContent text_content(std::string_view lines) {
-  std::size_t columns = 0;
+  std::vector<std::string_view> first;
   bool graph = false;
   bool edges = true;
-  bool doubtful = false;
   bool header_seen = false;
   for (std::string_view line; !lines.empty();) {
     line = lines.substr(0, lines.find('\n'));
@@ -77,20 +82,19 @@ TextContent text_content(std::string_view lines) {
       graph = graph || announces_graph(line);
       continue;
     }
-    if (columns == 0 && is_table_header(fields.front()) && !std::exchange(header_seen, true)) continue;
-    if (!std::all_of(fields.begin(), fields.end(), is_number)) return TextContent::neither;
-    if (columns == 0) {
-      columns = fields.size();
-      edges = columns == 2 || columns == 3;
-      doubtful = edges && may_be_header(fields);
+    if (first.empty() && is_table_header(fields.front()) && !std::exchange(header_seen, true)) continue;
+    const bool numbers = std::all_of(fields.begin(), fields.end(), is_number);
+    if (first.empty() && !numbers) return TextContent::neither;
+    if (first.empty()) first = fields;
+    if (!numbers || fields.size() != first.size()) {
+      return may_be_sizes(first) ? TextContent::ragged : TextContent::columns;
     }
-    if (fields.size() != columns) return TextContent::neither;
-    edges = edges && is_whole(fields[0]) && is_whole(fields[1]);
+    edges = edges && (fields.size() == 2 || fields.size() == 3) && is_whole(fields[0]) && is_whole(fields[1]);
   }
-  if (columns == 0) return TextContent::neither;
+  if (first.empty()) return TextContent::neither;
   if (!edges) return TextContent::columns;
   if (graph) return TextContent::edges;
-  return doubtful ? TextContent::columns_or_other : TextContent::columns_or_edges;
+  return may_be_header(first) ? TextContent::columns_or_other : TextContent::columns_or_edges;
 }
 
 }  // namespace echelon::io

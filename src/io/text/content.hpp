@@ -34,7 +34,8 @@ bool is_table_header(std::string_view field);
 
 /// Formats that lines of text fit.
 enum class TextContent {
-  neither,           ///< other than numbers in equally many columns
+  neither,           ///< no numbers in the first line of data
+  ragged,            ///< other lines do not fit the first one, which may be the header of another format
   columns,           ///< columns of numbers
   columns_or_edges,  ///< two or three columns, the first two of them whole numbers
   columns_or_other,  ///< as columns_or_edges, and the first line may be the header of yet another format

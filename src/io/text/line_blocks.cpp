@@ -12,7 +12,7 @@ LineBlocks::LineBlocks(TextSource& source, std::size_t block_bytes)
   source_.rewind();
 }
 
-/// Reads until `ahead_` is a block long or the text has come to its end.
+/// Reads until `ahead_` holds a block or the text ends.
 void LineBlocks::fill() {
   ahead_.erase(0, begin_);
   begin_ = 0;
@@ -34,7 +34,7 @@ void LineBlocks::fill() {
   }
 }
 
-/// Hands out what is there up to the last line end, and then no more.
+/// Ends the text after the last whole line that was read.
 void LineBlocks::stop(const std::string& reason) {
   const std::size_t whole_lines = ahead_.rfind('\n') + 1;
   failure_ = Failure{reason, static_cast<std::int64_t>(ahead_.size() - whole_lines) + 1};

@@ -34,8 +34,8 @@ std::string lower_case(std::string_view word) {
 
 namespace {
 
-/// Whether a number that T cannot hold is too small rather than too large. `word` is a decimal number that
-/// differs from zero: the power of ten of its first digit tells.
+/// Whether a decimal number other than zero that T cannot hold underflows rather than overflows: the sign of
+/// the power of ten of its first digit.
 bool is_tiny(std::string_view word) {
   if (word.front() == '-') word.remove_prefix(1);
   const std::size_t mantissa_end = std::min(word.find_first_of("eE"), word.size());
@@ -96,7 +96,7 @@ T parse_unusual_real(const char*& at, const char* end) {
   T value = 0;
   auto result = std::from_chars(number.data(), number.data() + number.size(), value);
   if (result.ec == std::errc() && !std::isfinite(value)) {
-    throw Fault{at, fmt::format("{}: a matrix to compute with has finite entries only", quoted(word))};
+    throw Fault{at, fmt::format("{}: entries must be finite", quoted(word))};
   }
   if (result.ec == std::errc() && (*result.ptr == 'D' || *result.ptr == 'd')) {
     number[static_cast<std::size_t>(result.ptr - number.data())] = 'e';

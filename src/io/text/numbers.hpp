@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Words and numbers in a line of text, and what to say when they are none.
+/// Words and numbers in a line of text, and messages for malformed ones.
 #pragma once
 
 #include <charconv>
@@ -12,22 +12,22 @@
 
 namespace echelon::io {
 
-/// What is wrong, and where in the text; thrown inside this folder only.
+/// A fault in the text and its position; thrown and caught inside src/io.
 struct Fault {
   const char* at = nullptr;
   std::string reason;
 };
 
-/// What stands at `at`, up to a blank or the line's end.
+/// The word that starts at `at`, up to a blank or the line's end.
 std::string_view word_at(const char* at, const char* end);
-/// For a message: printable, and not too long.
+/// The word in quotes for a message: printable, and cut off after 32 characters.
 std::string quoted(std::string_view word);
 std::string lower_case(std::string_view word);
 
-/// The words for an index, or a value, that could not be read at `at`.
+/// Message for an index, or an integer value, that cannot be parsed at `at`.
 Fault index_fault(const char* at, const char* end, std::int64_t limit, const char* what);
 Fault integer_fault(const char* at, const char* end);
-/// Reads what std::from_chars does not: a Fortran exponent, a number too small for T. Throws Fault.
+/// Parses numbers that std::from_chars refuses: a Fortran exponent, a number too small for T. Throws Fault.
 template <class T>
 T parse_unusual_real(const char*& at, const char* end);
 
@@ -42,12 +42,12 @@ inline const char* line_end(const char* at, const char* end) {
 inline bool ends_word(const char* at, const char* end) {
   return at == end || *at == ' ' || *at == '\n' || *at == '\t' || *at == '\r';
 }
-/// std::from_chars takes a minus but no plus.
+/// Skips a plus sign, which std::from_chars refuses.
 inline const char* skip_plus(const char* at, const char* end) {
   return end - at > 1 && *at == '+' && at[1] != '-' ? at + 1 : at;
 }
 
-/// An index from 1 to `limit`, made to count from 0. Throws Fault.
+/// Parses an index from 1 to `limit` and returns it counted from 0. Throws Fault.
 inline std::int32_t parse_index(const char*& at, const char* end, std::int64_t limit, const char* what) {
   std::int64_t index = 0;
   const auto [stop, error] = std::from_chars(skip_plus(at, end), end, index);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Lines and columns of what is read in blocks.
+/// Line and column of a position in text that is read in blocks.
 #pragma once
 
 #include "io/text/line_blocks.hpp"
@@ -14,26 +14,26 @@
 
 namespace echelon::io {
 
-/// Knows where in the file the next block begins.
+/// Position where the next block begins.
 class TextPosition {
  public:
   TextPosition(std::string name, std::int64_t line) : name_(std::move(name)), line_(line) {}
 
-  /// Goes on to behind `text`, which has `line_ends`.
+  /// Advances past `text`, which has `line_ends`.
   void pass(std::string_view text, std::int64_t line_ends) {
     line_ += line_ends;
     column_ = static_cast<std::int64_t>(text.size() - (text.rfind('\n') + 1)) + 1;
   }
-  /// Throws the ParseError for a place in the block that comes next.
+  /// Throws the ParseError for the position `at` in the next block.
   [[noreturn]] void fail(std::string_view text, const char* at, const std::string& reason) const {
     const std::string_view before = text.substr(0, static_cast<std::size_t>(at - text.data()));
     const std::int64_t line = line_ + std::count(before.begin(), before.end(), '\n');
     const auto column = static_cast<std::int64_t>(before.size() - (before.rfind('\n') + 1)) + 1;
     throw ParseError(name_, line, column, reason);
   }
-  /// Throws the ParseError for the place behind all that was passed.
+  /// Throws the ParseError for the position after all text passed.
   [[noreturn]] void fail(const std::string& reason) const { throw ParseError(name_, line_, column_, reason); }
-  /// Throws if the text stopped for another reason than its end.
+  /// Throws if reading stopped before the end of the text.
   void finish(const LineBlocks& blocks) const {
     if (blocks.failure()) throw ParseError(name_, line_, blocks.failure()->column, blocks.failure()->reason);
   }

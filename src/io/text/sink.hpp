@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Where output goes: a file (OutputFile) or memory.
+/// Destinations of output: a file (OutputFile) or memory.
 #pragma once
 
 #include <string>

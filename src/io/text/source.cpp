@@ -76,7 +76,7 @@ class FileSource : public TextSource {
   }
 
  private:
-  /// The file is read twice, and the second reading relies on the first.
+  /// Fails if the file was modified: it is read twice, and the second pass relies on the first.
   void check_unchanged() const {
     const struct stat now = file_.status();
     if (now.st_size != status_.st_size || now.st_mtim.tv_sec != status_.st_mtim.tv_sec ||

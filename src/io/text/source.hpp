@@ -22,9 +22,9 @@ class SourceFailure : public std::runtime_error {
 class TextSource {
  public:
   virtual ~TextSource() = default;
-  /// Up to `size` bytes; 0 at the end only. Throws SourceFailure.
+  /// Reads up to `size` bytes; returns 0 at the end only. Throws SourceFailure.
   virtual std::size_t read(char* target, std::size_t size) = 0;
-  /// Back to the first byte.
+  /// Goes back to the first byte.
   virtual void rewind() = 0;
   /// Goes to byte `position`, from 0, or to the end if that comes first. Reads up to it unless overridden.
   /// Throws SourceFailure.
@@ -36,10 +36,10 @@ class TextSource {
   [[nodiscard]] virtual std::int64_t total_bytes();
 };
 
-/// Opens a file, or a pipe, whose data is kept in a temporary file since it is read twice. A gzip file, which
-/// its first bytes tell, is unpacked, and a UTF-8 byte-order mark is skipped. Throws ParseError.
+/// Opens a file, or a pipe, whose data is kept in a temporary file since it is read twice. Unpacks gzip,
+/// recognised by its first bytes, and skips a UTF-8 byte-order mark. Throws ParseError.
 std::unique_ptr<TextSource> open_text(const std::string& path);
-/// The same for `text`, which must outlive the result.
+/// Opens `text`, which must outlive the result, in the same way.
 std::unique_ptr<TextSource> text_in_memory(std::string_view text);
 
 }  // namespace echelon::io

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Lines of numbers, shortest decimals that read back as the same bits.
+/// Writer of lines of numbers: shortest decimals that read back to the same bits.
 #pragma once
 
 #include "io/text/sink.hpp"
@@ -10,7 +10,7 @@
 
 namespace echelon::io {
 
-/// Gathers short pieces of text, so that the sink gets long ones; flush() hands over the last.
+/// Buffers short pieces of text, so that the sink is called with long ones; flush() writes the last.
 class TextWriter {
  public:
   explicit TextWriter(TextSink& sink) : sink_(sink) { buffer_.reserve(flush_at + longest_number); }

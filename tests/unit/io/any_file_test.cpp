@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any format by one name: which format a file has, and what cannot be written.
+// Recognition of formats, and matrices that a format cannot hold.
+#include "support/test_data.hpp"
 #include "unit/io/file_support.hpp"
 
 #include <echelon/io/npy.hpp>
@@ -37,7 +38,7 @@ TEST(AnyFile, NamesOfFormats) {
   }
 }
 
-TEST(AnyFile, EveryFormatHoldsAGraph) {
+TEST(AnyFile, Graph_EveryFormat) {
   const ScratchFolder folder;
   const auto graph = testing::random_graph<double>(300, 4000, 9);
   for (const std::string name :
@@ -58,7 +59,7 @@ TEST(AnyFile, EveryFormatHoldsAGraph) {
   EXPECT_EQ(file.labels.size(), 300U);
 }
 
-TEST(AnyFile, ContentTellsBeforeTheName) {
+TEST(AnyFile, ContentAndName_ContentDecides) {
   const ScratchFolder folder;
   const auto graph = testing::random_graph<double>(30, 100, 9);
   for (const std::string name : {"a.mtx", "a.petsc", "a.npy"}) {
@@ -87,7 +88,8 @@ TEST(AnyFile, ByteOrderMark_Skipped) {
         folder.file("marked-" + name, mark + testing::content_of(folder.file(name))), rows);
     expect_same_bits(graph, std::get<Csr<double>>(file.matrix));
   }
-  const std::string sample = testing::content_of(std::string(ECHELON_TEST_FILES) + "/scipy_hb_write.rua");
+  const std::string sample =
+      testing::content_of((test::test_data_directory() / "scipy_hb_write.rua").string());
   EXPECT_EQ(std::get<Csr<double>>(read_matrix<double>(folder.file("b.rua", mark + sample))).nonzeros(), 10);
   const ParseError error =
       parse_error_of([&] { return read_matrix<double>(folder.file("c.mtx", mark + "%%MatrixMarket x\n")); });
@@ -96,7 +98,7 @@ TEST(AnyFile, ByteOrderMark_Skipped) {
       read_matrix<double>(folder.file("d.mtx", mark), FileFormat::text)));
 }
 
-TEST(AnyFile, PipesAreReadToo) {
+TEST(AnyFile, Pipes_Read) {
   const ScratchFolder folder;
   const auto graph = testing::random_graph<double>(30, 100, 9);
   for (const std::string name : {"a.petsc", "a.graph.gz"}) {
@@ -110,7 +112,7 @@ TEST(AnyFile, PipesAreReadToo) {
   }
 }
 
-TEST(AnyFile, WhatCannotBeWrittenLeavesNothing) {
+TEST(AnyFile, UnsuitableMatrix_NoFileWritten) {
   const ScratchFolder folder;
   const auto unsymmetric = Csr<double>::from_triplets(2, 2, {{0, 1, 1}});
   for (const char* name : {"a.graph", "a.edges"}) {
@@ -123,7 +125,7 @@ TEST(AnyFile, WhatCannotBeWrittenLeavesNothing) {
   EXPECT_TRUE(folder.names().empty());
 }
 
-TEST(AnyFile, WhatIsNoFile) {
+TEST(AnyFile, NotAFile_ParseError) {
   const ScratchFolder folder;
   for (const FileFormat format : {FileFormat::automatic, FileFormat::npy, FileFormat::metis,
                                   FileFormat::edge_list, FileFormat::petsc, FileFormat::harwell_boeing}) {

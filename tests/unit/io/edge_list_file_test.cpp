@@ -78,7 +78,7 @@ TEST(EdgeList, Numberings) {
   EXPECT_EQ(places_of(far.adjacency), (Places{{{3, 0}, 1}, {{1, 2}, 1}}));
 }
 
-TEST(EdgeList, RandomListsAgreeWithAMap) {
+TEST(EdgeList, RandomLists_AgreeWithMap) {
   for (const std::int64_t spread : {std::int64_t{1}, std::int64_t{1000}, std::int64_t{1} << 40}) {
     std::mt19937_64 random(17);
     std::string text;
@@ -106,7 +106,7 @@ TEST(EdgeList, RandomListsAgreeWithAMap) {
   }
 }
 
-TEST(EdgeList, WritingAndReadingGivesTheSame) {
+TEST(EdgeList, WriteAndRead_SameGraph) {
   const ScratchFolder folder;
   for (const std::string name : {"a.edges", "a.edges.gz"}) {
     const std::string path = folder.file(name);
@@ -121,7 +121,7 @@ TEST(EdgeList, WritingAndReadingGivesTheSame) {
   }
 }
 
-TEST(EdgeList, TextOfASmallList) {
+TEST(EdgeList, Write_Text) {
   const auto matrix = Csr<double>::from_triplets(2, 2, {{0, 1, 2.5}, {1, 0, 2.5}, {1, 1, 1}});
   io::MemorySink sink;
   io::write_edge_list_sink(sink, matrix, false, {7, 9});
@@ -145,7 +145,7 @@ struct Bad {
   const char* words;
 };
 
-TEST(EdgeListFault, EachAtItsPlace) {
+TEST(EdgeListFault, LineAndColumn) {
   for (const Bad& bad : std::initializer_list<Bad>{
            {"1 2\nx 2\n", 2, 1, "'x' where the number of a vertex"},
            {"1 2\n1\n", 2, 2, "the second vertex of the edge is missing"},
@@ -170,7 +170,7 @@ TEST(EdgeListFault, EachAtItsPlace) {
   }
 }
 
-TEST(EdgeListFault, WhatOnlyTheWholeShows) {
+TEST(EdgeListFault, Whole_ListRefused) {
   const EdgeListOptions zero{.numbering = Numbering::zero_based};
   const EdgeListOptions one{.numbering = Numbering::one_based};
   expect_words(parse_error_of([&] { return read("10 20 1\n20 10 2\n"); }),
@@ -179,9 +179,8 @@ TEST(EdgeListFault, WhatOnlyTheWholeShows) {
                "from 10 to 20 add up to more");
   expect_words(parse_error_of([&] { return read("0 1\n", one); }),
                "vertex 0 in a list whose numbering starts at 1");
-  expect_words(parse_error_of([&] { return read("0 2000000000\n", zero); }), "calls for compact numbering");
-  expect_words(parse_error_of([&] { return read("0 3000000000\n", zero); }),
-               "at most 2147483647 can be counted");
+  expect_words(parse_error_of([&] { return read("0 2000000000\n", zero); }), "compact numbering is needed");
+  expect_words(parse_error_of([&] { return read("0 3000000000\n", zero); }), "the maximum is 2147483647");
   expect_words(parse_error_of([&] { return read("0 9223372036854775807\n", zero); }),
                "compact numbering may help");
 }

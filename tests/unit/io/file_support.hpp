@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the tests of the file formats share.
+/// Helpers of the tests of file formats.
 #pragma once
 
 #include "io/sources.hpp"
@@ -64,7 +64,7 @@ std::string bytes_of(const std::vector<V>& values, bool big_endian = true) {
   return result;
 }
 
-/// Elements by place; an independent picture of a sparse matrix.
+/// Elements by row and column, independent of the storage of a sparse matrix.
 using Places = std::map<std::pair<std::int64_t, std::int64_t>, double>;
 
 template <class T>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The seeds of the fuzz targets, and each of them spoilt in many ways, given to the targets without
-// libFuzzer.
+// Runs the fuzz targets without libFuzzer on their seeds, on every truncation of a seed and on changed bytes.
 #include "fuzz/targets.hpp"
 #include "support/test_data.hpp"
 
@@ -31,20 +30,20 @@ void run(const fuzz::Target& target, const std::string& text) {
 
 class FuzzCorpus : public ::testing::TestWithParam<fuzz::Target> {};
 
-TEST_P(FuzzCorpus, SeedsKeepEveryPromise) {
+TEST_P(FuzzCorpus, Seeds) {
   const auto seeds = seeds_of(GetParam());
   EXPECT_FALSE(seeds.empty());
   for (const std::string& seed : seeds) run(GetParam(), seed);
 }
 
-TEST_P(FuzzCorpus, EveryTruncation) {
+TEST_P(FuzzCorpus, TruncatedSeeds) {
   for (const std::string& seed : seeds_of(GetParam())) {
     for (std::size_t size = 0; size < seed.size(); ++size) run(GetParam(), seed.substr(0, size));
   }
 }
 
-TEST_P(FuzzCorpus, OneByteDifferent) {
-  // One at a time: two could make a number of rows that is costly rather than wrong.
+TEST_P(FuzzCorpus, ChangedSeeds) {
+  // One change at a time: two could make a valid number of rows that takes long to process.
   constexpr std::string_view others = " \n%-.e0:x\xff";
   std::mt19937_64 random(1);
   for (const std::string& seed : seeds_of(GetParam())) {

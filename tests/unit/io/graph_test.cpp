@@ -18,7 +18,7 @@ Csr<double> from(std::int64_t rows, std::int64_t columns, const std::vector<Trip
   return Csr<double>::from_triplets(rows, columns, triplets);
 }
 
-TEST(Graph, LaplacianOfAPath) {
+TEST(Graph, Laplacian_Path) {
   const auto L = laplacian(from(4, 4, {{0, 1, 2}, {1, 0, 2}, {1, 2, 3}, {2, 1, 3}}));
   EXPECT_EQ(places_of(L), (Places{{{0, 0}, 2},
                                   {{0, 1}, -2},
@@ -30,7 +30,7 @@ TEST(Graph, LaplacianOfAPath) {
                                   {{3, 3}, 0}}));
 }
 
-TEST(Graph, LaplacianOfRandomGraphs) {
+TEST(Graph, Laplacian_RandomGraphs) {
   for (const std::int32_t vertices : {0, 1, 31, 33, 1025}) {
     const auto A = random_graph<double>(vertices, 4 * vertices, 1000);
     const auto L = laplacian(A);
@@ -49,14 +49,14 @@ TEST(Graph, LaplacianOfRandomGraphs) {
   }
 }
 
-TEST(Graph, LoopsAndZerosLeaveNoTrace) {
+TEST(Graph, LoopsAndZeros_Dropped) {
   const auto A = from(2, 2, {{0, 0, 5}, {0, 1, 1}, {1, 0, 1}, {1, 1, -7}});
   EXPECT_EQ(places_of(laplacian(A)), (Places{{{0, 0}, 1}, {{0, 1}, -1}, {{1, 0}, -1}, {{1, 1}, 1}}));
   EXPECT_EQ(laplacian(from(2, 2, {{0, 1, 0}, {1, 0, 0}})).nonzeros(), 2);
   EXPECT_EQ(adjacency(from(2, 2, {{0, 0, 5}, {0, 1, 0}, {1, 0, -2}})).nonzeros(), 1);
 }
 
-TEST(Graph, WhatIsRefusedAndAllowed) {
+TEST(Graph, UnsuitableMatrix_InvalidMatrix) {
   const auto directed = from(2, 2, {{0, 1, 4}});
   EXPECT_NE(
       invalid_matrix_of([&] { (void)laplacian(directed); }).find("element (0, 1) has no equal in (1, 0)"),

@@ -71,10 +71,10 @@ TEST(MatrixMarketFault, Header) {
            {COORDINATE "-2 2 2\n", 2, 1, "-2 rows"},
            {COORDINATE "2 2 -2\n", 2, 5, "-2 entries"},
            {COORDINATE "2 2 2 2\n", 2, 7, "nothing more is expected"},
-           {COORDINATE "2147483648 2 2\n", 2, 1, "at most 2147483647"},
-           {COORDINATE "2 2147483648 2\n", 2, 3, "at most 2147483647"},
-           {COORDINATE "2 99999999999999999999 2\n", 2, 3, "at most 2147483647"},
-           {COORDINATE "2 2 9223372036854775808\n", 2, 5, "can be counted"},
+           {COORDINATE "2147483648 2 2\n", 2, 1, "the maximum is 2147483647"},
+           {COORDINATE "2 2147483648 2\n", 2, 3, "the maximum is 2147483647"},
+           {COORDINATE "2 99999999999999999999 2\n", 2, 3, "the maximum is 2147483647"},
+           {COORDINATE "2 2 9223372036854775808\n", 2, 5, "the maximum is"},
            {SYMMETRIC "2 3 2\n", 2, 3, "not square"},
            {ARRAY "2\n", 2, 2, "the number of columns is missing"},
            {ARRAY "2 2 4\n", 2, 5, "nothing more is expected"}}) {
@@ -102,8 +102,8 @@ TEST(MatrixMarketFault, Entries) {
            {COORDINATE "2 2 1\n1 2 +-5\n", 3, 5, "'+-5' where a number is expected"},
            {COORDINATE "2 2 1\n1 2 1e\n", 3, 5, "'1e' where a number is expected"},
            {COORDINATE "2 2 1\n1 2 1.5 7\n", 3, 9, "nothing more is expected"},
-           {COORDINATE "2 2 1\n1 2 nan\n", 3, 5, "'nan': a matrix to compute with has finite entries"},
-           {COORDINATE "2 2 1\n1 2 -Infinity\n", 3, 5, "finite entries only"},
+           {COORDINATE "2 2 1\n1 2 nan\n", 3, 5, "'nan': entries must be finite"},
+           {COORDINATE "2 2 1\n1 2 -Infinity\n", 3, 5, "entries must be finite"},
            {COORDINATE "2 2 1\n1 2 1e400\n", 3, 5, "'1e400' is more than double precision can hold"},
            {COORDINATE "2 2 1\n1 2 -1D400\n", 3, 5, "more than double precision can hold"},
            {COORDINATE "2 2 1\n1 2 1e99999999999999999999\n", 3, 5, "more than double precision can hold"},
@@ -150,7 +150,7 @@ TEST(MatrixMarketFault, Counts) {
   }
 }
 
-TEST(MatrixMarketFault, SinglePrecisionHoldsLess) {
+TEST(MatrixMarketFault, SinglePrecision_Overflow) {
   const std::string text = COORDINATE "2 2 1\n1 2 1e39\n";
   EXPECT_EQ(std::get<Csr<double>>(read_text<double>(text).matrix).values()[0], 1e39);
   const ParseError error = error_of<float>(text);
@@ -159,7 +159,7 @@ TEST(MatrixMarketFault, SinglePrecisionHoldsLess) {
   EXPECT_NE(std::string(error.what()).find("more than single precision can hold"), std::string::npos);
 }
 
-TEST(MatrixMarketFault, SumThatOverflows) {
+TEST(MatrixMarketFault, OverflowOfSum) {
   const ParseError error = error_of(COORDINATE "2 3 2\n2 3 1e308\n2 3 1e308\n");
   EXPECT_NE(std::string(error.what()).find("row 2, column 3"), std::string::npos) << error.what();
 }
@@ -178,7 +178,7 @@ std::string long_file(const std::vector<std::pair<std::int64_t, const char*>>& s
   return text;
 }
 
-TEST(MatrixMarketFault, FirstOfSeveralInFileOrder) {
+TEST(MatrixMarketFault, SeveralFaults_FirstReported) {
   // The first is found by the second pass only, the others by the first already.
   const std::string text = long_file({{1777, "1 1 bad"}, {2500, "0 1 1"}, {4000, "71 1 1"}, {4990, "1"}});
   for (const int threads : {1, 2, 5}) {
@@ -190,7 +190,7 @@ TEST(MatrixMarketFault, FirstOfSeveralInFileOrder) {
   }
 }
 
-TEST(MatrixMarketFault, EveryLineOfALongFileCanBeTheBadOne) {
+TEST(MatrixMarketFault, LongFile_FaultInAnyLine) {
   for (std::int64_t line = 4; line < 5004; line += 97) {
     const ParseError error = error_of(long_file({{line, "\t7 99 1"}}), {3, 512});
     EXPECT_EQ(error.line(), line);
@@ -198,7 +198,7 @@ TEST(MatrixMarketFault, EveryLineOfALongFileCanBeTheBadOne) {
   }
 }
 
-TEST(MatrixMarketFault, EveryTruncationIsAnError) {
+TEST(MatrixMarketFault, Truncated_ParseError) {
   const std::string text = COORDINATE "% remark\n2 2 3\n1 1 10\n2 1 20\n2 2 30";
   for (std::size_t size = 0; size < text.size() - 2; ++size) {
     EXPECT_GE(error_of(text.substr(0, size)).line(), 1) << size;
@@ -212,7 +212,7 @@ TEST(MatrixMarketFault, LineWithoutEnd) {
   EXPECT_NE(std::string(error.what()).find("a line of more than 128 bytes"), std::string::npos);
 }
 
-TEST(MatrixMarketFault, GarbageOfManyKinds) {
+TEST(MatrixMarketFault, RandomBytes_ParseError) {
   std::string garbage = "%%MatrixMarket matrix coordinate real general\n";
   for (int k = 0; k < 100000; ++k) garbage += static_cast<char>(k * 7919 % 256);
   EXPECT_GE(error_of(garbage).line(), 2);
@@ -229,7 +229,7 @@ std::string reason_of(const std::string& path) {
   return "no error";
 }
 
-TEST(MatrixMarketFault, WhatIsNoFile) {
+TEST(MatrixMarketFault, NotAFile_ParseError) {
   const ScratchFolder folder;
   EXPECT_EQ(reason_of(folder.file("")), folder.file("") + ": is a directory, not a file");
   EXPECT_EQ(reason_of(folder.file("none.mtx")),
@@ -237,7 +237,7 @@ TEST(MatrixMarketFault, WhatIsNoFile) {
   EXPECT_EQ(reason_of("/dev/zero"), "/dev/zero: is a device, not a file");
 }
 
-TEST(MatrixMarketFault, FileThatMayNotBeRead) {
+TEST(MatrixMarketFault, UnreadableFile_ParseError) {
   const ScratchFolder folder;
   const std::string unreadable = folder.file("unreadable.mtx", COORDINATE "0 0 0\n");
   std::filesystem::permissions(unreadable, std::filesystem::perms::none);

@@ -64,7 +64,7 @@ class MatrixMarketWrite : public ::testing::Test {};
 using Reals = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(MatrixMarketWrite, Reals);
 
-TYPED_TEST(MatrixMarketWrite, ReadingGivesTheSameBits) {
+TYPED_TEST(MatrixMarketWrite, Read_SameBits) {
   using T = TypeParam;
   const ScratchFolder folder;
   for (const std::string name : {"a.mtx", "a.mtx.gz"}) {
@@ -81,7 +81,7 @@ TYPED_TEST(MatrixMarketWrite, ReadingGivesTheSameBits) {
   }
 }
 
-TYPED_TEST(MatrixMarketWrite, ViewsWithStridesAndRows) {
+TYPED_TEST(MatrixMarketWrite, StridedAndRowMajorViews) {
   using T = TypeParam;
   const ScratchFolder folder;
   const std::string path = folder.file("view.mtx");
@@ -92,7 +92,7 @@ TYPED_TEST(MatrixMarketWrite, ViewsWithStridesAndRows) {
   EXPECT_EQ(read_matrix_market_dense<T>(path).to_vector(), (std::vector<T>{1, 5, 2, 6, 3, 7}));
 }
 
-TEST(MatrixMarketFiles, TextOfSmallMatrices) {
+TEST(MatrixMarketFiles, Write_Text) {
   const ScratchFolder folder;
   const std::string path = folder.file("small.mtx");
   const auto csr = Csr<double>::from_triplets(2, 3, {{0, 2, 0.1}, {1, 0, -1e300}});
@@ -105,7 +105,7 @@ TEST(MatrixMarketFiles, TextOfSmallMatrices) {
   EXPECT_EQ(folder.names(), std::vector<std::string>{"small.mtx"});
 }
 
-TEST(MatrixMarketFiles, FormsConvert) {
+TEST(MatrixMarketFiles, DenseAndSparse_Converted) {
   const ScratchFolder folder;
   const std::string array =
       folder.file("array.mtx", "%%MatrixMarket matrix array real general\n2 2\n0\n3\n4\n0\n");
@@ -117,7 +117,7 @@ TEST(MatrixMarketFiles, FormsConvert) {
   EXPECT_EQ(read_matrix_market_dense<double>(sparse).to_vector(), (std::vector<double>{0, 3, 0, 0}));
 }
 
-TEST(MatrixMarketFiles, GzipIsRecognisedByItsContent) {
+TEST(MatrixMarketFiles, Gzip_RecognisedByContent) {
   const ScratchFolder folder;
   const auto matrix = random_csr<double>(500, 500, 9);
   write_matrix_market<double>(folder.file("m.mtx.gz"), matrix);
@@ -129,7 +129,7 @@ TEST(MatrixMarketFiles, GzipIsRecognisedByItsContent) {
   expect_same_bits(matrix, read_matrix_market<double>(folder.file("plain.mtx.gz")));
 }
 
-TEST(MatrixMarketFiles, GzipMembersFollowEachOther) {
+TEST(MatrixMarketFiles, GzipMembers_Concatenated) {
   const ScratchFolder folder;
   const auto matrix = random_csr<double>(50, 50, 3);
   write_matrix_market<double>(folder.file("plain.mtx"), matrix);
@@ -149,7 +149,7 @@ TEST(MatrixMarketFiles, GzipMembersFollowEachOther) {
   }
 }
 
-TEST(MatrixMarketFiles, DamagedGzip) {
+TEST(MatrixMarketFiles, DamagedGzip_ParseError) {
   const ScratchFolder folder;
   const auto matrix = random_csr<double>(2000, 2000, 9);
   write_matrix_market<double>(folder.file("m.mtx.gz"), matrix);
@@ -179,7 +179,7 @@ TEST(MatrixMarketFiles, DamagedGzip) {
   expect(good + "no gzip", "corrupt gzip data (incorrect header check)");
 }
 
-TEST(MatrixMarketFiles, PipesAreRead) {
+TEST(MatrixMarketFiles, Pipes_Read) {
   const ScratchFolder folder;
   const auto matrix = random_csr<double>(3000, 3000, 5);
   write_matrix_market<double>(folder.file("m.mtx"), matrix);
@@ -200,7 +200,7 @@ std::string reason_of_writing(const std::string& path) {
   return "no error";
 }
 
-TEST(MatrixMarketFiles, WhatCannotBeWritten) {
+TEST(MatrixMarketFiles, UnwritablePath_ParseError) {
   const ScratchFolder folder;
   const std::string lost = folder.file("none/a.mtx");
   EXPECT_EQ(reason_of_writing(lost), lost + ": cannot be written: No such file or directory");
@@ -213,7 +213,7 @@ TEST(MatrixMarketFiles, WhatCannotBeWritten) {
   }
 }
 
-TEST(MatrixMarketFiles, OldFileIsReplacedThroughItsLinkWithNothingLeftBeside) {
+TEST(MatrixMarketFiles, SymbolicLink_TargetReplaced) {
   const ScratchFolder folder;
   const std::string target = folder.file("target.mtx", "old");
   std::filesystem::create_symlink("target.mtx", folder.file("link.mtx"));

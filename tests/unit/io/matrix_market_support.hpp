@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the Matrix Market tests share: reading from memory, scratch files, comparing bit for bit.
+/// Helpers of the Matrix Market tests: reading from memory, scratch files, comparison of bits.
 #pragma once
 
 #include "io/sources.hpp"
@@ -51,7 +51,7 @@ void expect_same_bits(const Dense<T>& a, const Dense<T>& b) {
   EXPECT_EQ(bits(a.to_vector()), bits(b.to_vector()));
 }
 
-/// A folder for one test, removed behind it.
+/// A folder for one test, which the destructor removes.
 class ScratchFolder {
  public:
   ScratchFolder()

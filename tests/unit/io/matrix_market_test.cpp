@@ -130,7 +130,7 @@ class MatrixMarketRead : public ::testing::Test {};
 using Reals = ::testing::Types<float, double>;
 TYPED_TEST_SUITE(MatrixMarketRead, Reals);
 
-TYPED_TEST(MatrixMarketRead, EveryFieldAndSymmetryAgreesWithPlainReader) {
+TYPED_TEST(MatrixMarketRead, FieldsAndSymmetries_AgreeWithPlainReader) {
   using T = TypeParam;
   for (const std::string format : {"coordinate", "array"}) {
     for (const std::string field : {"real", "integer", "pattern"}) {
@@ -153,7 +153,7 @@ TYPED_TEST(MatrixMarketRead, EveryFieldAndSymmetryAgreesWithPlainReader) {
   }
 }
 
-TYPED_TEST(MatrixMarketRead, RectangularAgreesWithPlainReader) {
+TYPED_TEST(MatrixMarketRead, Rectangular_AgreesWithPlainReader) {
   using T = TypeParam;
   for (const auto& [rows, columns] : {std::pair{3, 1025}, std::pair{1025, 3}, std::pair{1, 40}}) {
     for (const std::string format : {"coordinate", "array"}) {
@@ -163,7 +163,7 @@ TYPED_TEST(MatrixMarketRead, RectangularAgreesWithPlainReader) {
   }
 }
 
-TYPED_TEST(MatrixMarketRead, ThreadsAndBlocksDoNotChangeABit) {
+TYPED_TEST(MatrixMarketRead, ThreadsAndBlocks_SameBits) {
   using T = TypeParam;
   for (const std::string symmetry : {"general", "symmetric", "skew-symmetric"}) {
     const std::string text = random_text("coordinate", "real", symmetry, {70, 70, 4000}, 3);
@@ -184,7 +184,7 @@ TYPED_TEST(MatrixMarketRead, ThreadsAndBlocksDoNotChangeABit) {
   }
 }
 
-TEST(MatrixMarketText, DuplicatesAreSummedInFileOrderAndCounted) {
+TEST(MatrixMarketText, Duplicates_SummedInFileOrderAndCounted) {
   // 1 + 1e16 - 1e16 is 0 in this order and 1 in another.
   const auto file = read_text<double>(
       "%%MatrixMarket matrix coordinate real general\n2 2 5\n"
@@ -196,21 +196,21 @@ TEST(MatrixMarketText, DuplicatesAreSummedInFileOrderAndCounted) {
   EXPECT_EQ(file.info.duplicate_entries, 3);
 }
 
-TEST(MatrixMarketText, DuplicatesOfASymmetricFileAreCountedOnce) {
+TEST(MatrixMarketText, DuplicatesInSymmetricFile_CountedOnce) {
   const auto file = read_text<double>(
       "%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n2 1 1\n2 1 2\n3 3 4\n3 3 5\n3 3 6\n");
   EXPECT_EQ(file.info.duplicate_entries, 3);
   EXPECT_EQ(std::get<Csr<double>>(file.matrix).values().to_vector(), (std::vector<double>{3, 3, 15}));
 }
 
-TEST(MatrixMarketText, EitherTriangleMayBeStored) {
+TEST(MatrixMarketText, EitherTriangle_Read) {
   const std::string header = "%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 3\n";
   const auto lower = read_text<double>(header + "2 1 -1\n3 1 -2\n1 1 0\n");
   const auto upper = read_text<double>(header + "1 2 1\n1 3 2\n1 1 0\n");
   expect_same_bits(std::get<Csr<double>>(lower.matrix), std::get<Csr<double>>(upper.matrix));
 }
 
-TEST(MatrixMarketText, LongUnsortedRowsAreSortedWithTheirValues) {
+TEST(MatrixMarketText, LongUnsortedRows_Sorted) {
   constexpr int n = 1025;
   std::string text = "%%MatrixMarket matrix coordinate integer general\n2 1025 1025\n";
   for (int k = 0; k < n; ++k) {
@@ -226,7 +226,7 @@ TEST(MatrixMarketText, LongUnsortedRowsAreSortedWithTheirValues) {
   }
 }
 
-TEST(MatrixMarketText, LayoutOfLinesDoesNotMatter) {
+TEST(MatrixMarketText, BlanksAndCommentsInData_Skipped) {
   const auto plain =
       read_text<double>("%%MatrixMarket matrix coordinate real general\n2 3 2\n1 3 1.5\n2 1 -2\n");
   for (const std::string text :
@@ -241,7 +241,7 @@ TEST(MatrixMarketText, LayoutOfLinesDoesNotMatter) {
   }
 }
 
-TEST(MatrixMarketText, NumbersTooSmallBecomeZero) {
+TEST(MatrixMarketText, Underflow_Zero) {
   const auto file = read_text<float>(
       "%%MatrixMarket matrix array real general\n6 1\n"
       "1e-400\n-1e-50\n1e-40\n0.0000000000000000000000000000000000000000000000000001\n1D-99\n"
@@ -250,7 +250,7 @@ TEST(MatrixMarketText, NumbersTooSmallBecomeZero) {
   EXPECT_EQ(testing::bits(values), testing::bits(std::vector<float>{0.0F, -0.0F, 1e-40F, 0.0F, 0.0F, 0.0F}));
 }
 
-TEST(MatrixMarketText, LargestAndSmallestNumbersAreKept) {
+TEST(MatrixMarketText, LargestAndSmallestNumbers_Kept) {
   const auto file = read_text<double>(
       "%%MatrixMarket matrix array real general\n4 1\n"
       "1.7976931348623157e308\n4.9406564584124654e-324\n-0.0\n0.1\n");
@@ -276,7 +276,7 @@ TEST(MatrixMarketText, EmptyMatrices) {
   EXPECT_EQ(std::get<Dense<double>>(skew.matrix).to_vector(), std::vector<double>{0});
 }
 
-TEST(MatrixMarketText, IntegersAreRoundedToTheNearestNumber) {
+TEST(MatrixMarketText, LargeIntegers_Rounded) {
   const auto file = read_text<double>(
       "%%MatrixMarket matrix coordinate integer general\n1 2 2\n1 1 9007199254740993\n1 2 "
       "-9223372036854775808\n");

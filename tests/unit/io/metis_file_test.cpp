@@ -41,7 +41,7 @@ TEST(Metis, WeightsAndSizes) {
   EXPECT_EQ(places_of(all.adjacency), (Places{{{0, 1}, 8}, {{1, 0}, 8}}));
 }
 
-TEST(Metis, WritingAndReadingGivesTheSame) {
+TEST(Metis, WriteAndRead_SameGraph) {
   const ScratchFolder folder;
   for (const std::string name : {"a.graph", "a.graph.gz"}) {
     for (const std::int32_t vertices : {0, 1, 2, 31, 33, 1025}) {
@@ -61,7 +61,7 @@ TEST(Metis, WritingAndReadingGivesTheSame) {
   }
 }
 
-TEST(Metis, BlocksAndThreadsDoNotMatter) {
+TEST(Metis, BlocksAndThreads_SameGraph) {
   MetisGraph<double> graph;
   graph.adjacency = random_graph<double>(500, 1500, 9);
   io::MemorySink sink;
@@ -73,7 +73,7 @@ TEST(Metis, BlocksAndThreadsDoNotMatter) {
   }
 }
 
-TEST(Metis, TextOfASmallGraph) {
+TEST(Metis, Write_Text) {
   MetisGraph<double> graph;
   graph.adjacency = Csr<double>::from_triplets(3, 3, {{0, 1, 1}, {1, 0, 1}});
   io::MemorySink plain;
@@ -85,7 +85,7 @@ TEST(Metis, TextOfASmallGraph) {
   EXPECT_EQ(weighted.text(), "3 1 001\n2 1000000000000000\n1 1000000000000000\n\n");
 }
 
-TEST(Metis, WhatCannotBeWritten) {
+TEST(Metis, UnsuitableMatrix_InvalidMatrix) {
   const auto reason = [](std::int64_t rows, std::int64_t columns,
                          const std::vector<Triplet<double>>& triplets) {
     return invalid_matrix_of([&] {
@@ -110,7 +110,7 @@ struct Bad {
   const char* words;
 };
 
-TEST(MetisFault, EachAtItsPlace) {
+TEST(MetisFault, LineAndColumn) {
   for (const Bad& bad : std::initializer_list<Bad>{
            {"", 1, 1, "ends before the line with the graph's size"},
            {"% only\n", 2, 1, "ends before the line with the graph's size"},
@@ -127,7 +127,7 @@ TEST(MetisFault, EachAtItsPlace) {
            {"2 1\n2\n1 x\n", 3, 3, "'x' where a neighbour"},
            {"2 1\n2.0\n1\n", 2, 1, "'2.0' where a neighbour"},
            {"2 1 1\n2 5\n1\n", 3, 2, "the value is missing"},
-           {"2 1 1\n2 -5\n1 -5\n", 2, 3, "weights of edges are positive"},
+           {"2 1 1\n2 -5\n1 -5\n", 2, 3, "edge weights are positive"},
            {"2 1 1\n2 nan\n1 nan\n", 2, 3, "finite"},
            {"2 1 10\n\n1 1\n", 2, 1, "the weight or size of the vertex is missing"},
            {"2 1 10\n1 2\n-1 1\n", 3, 1, "'-1' where the weight of the vertex"},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Archives written by NumPy 1.24 and SciPy 1.10, the seeds of the fuzz target npz.
+#include "support/test_data.hpp"
 #include "unit/io/file_support.hpp"
 
 #include <echelon/io/npz.hpp>
@@ -15,7 +16,7 @@ using testing::Places;
 using testing::places_of;
 
 std::string seed(const std::string& name) {
-  return std::string(ECHELON_FUZZ_CORPUS) + "/npz/" + name;
+  return (test::source_directory() / "tests/fuzz/corpus/npz" / name).string();
 }
 
 NpzFile<double> read_memory(const std::string& content, const std::string& array = {},
@@ -95,7 +96,7 @@ TEST(Npz, Corrupt_ParseError) {
   expect_words(error_of(content_of(seed("empty.npz"))), "holds no arrays");
 
   std::string changed = stored;
-  changed[stored.find("}") + 100] ^= 1;  // in the elements of A
+  changed[stored.find("}") + 80] ^= 1;  // in the elements of A
   expect_words(error_of(changed), "checksum");
 
   const std::size_t entry = stored.find("PK\1\2");

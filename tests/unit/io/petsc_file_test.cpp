@@ -52,7 +52,7 @@ TEST(Petsc, AllWidths) {
   expect_small<std::int64_t, float>();
 }
 
-TEST(Petsc, DuplicatesAreSummed) {
+TEST(Petsc, Duplicates_Summed) {
   const auto file =
       read(bytes_of<std::int32_t>({1211216, 1, 2, 3, 3, 1, 0, 1}) + bytes_of<double>({1, 2, 3}));
   EXPECT_EQ(places_of(std::get<Csr<double>>(file.matrix)), (Places{{{0, 0}, 2}, {{0, 1}, 4}}));
@@ -75,14 +75,14 @@ void expect_round_trip(const PetscOptions& options, const std::string& name) {
   }
 }
 
-TEST(Petsc, WritingAndReadingGivesTheSameBits) {
+TEST(Petsc, WriteAndRead_SameBits) {
   expect_round_trip<double>({}, "a.petsc");
   expect_round_trip<double>({.index_bits = 64}, "a.petsc.gz");
   expect_round_trip<float>({}, "a.petsc");
   expect_round_trip<float>({.index_bits = 64, .scalar = PetscScalar::real32}, "a.petsc");
 }
 
-TEST(Petsc, BytesOfSmallMatrices) {
+TEST(Petsc, Write_Bytes) {
   const auto csr = Csr<double>::from_triplets(2, 3, {{0, 0, -2}, {0, 2, 1.5}, {1, 1, 3}});
   io::MemorySink sparse;
   io::write_petsc_sink<double>(sparse, csr);
@@ -95,7 +95,7 @@ TEST(Petsc, BytesOfSmallMatrices) {
   EXPECT_EQ(vector.text(), (small_vector<std::int64_t, float>()));
 }
 
-TEST(Petsc, WhatCannotBeWritten) {
+TEST(Petsc, UnsuitableMatrix_InvalidMatrix) {
   const std::vector<double> x = {1e39};
   io::MemorySink sink;
   EXPECT_NE(invalid_matrix_of([&] {
@@ -114,7 +114,7 @@ struct Bad {
   const char* words;
 };
 
-TEST(PetscFault, EachIsNamed) {
+TEST(PetscFault, Message) {
   using Ints = std::vector<std::int32_t>;
   const auto ints = [](const Ints& values) { return bytes_of(values); };
   for (const Bad& bad : std::initializer_list<Bad>{
@@ -137,14 +137,14 @@ TEST(PetscFault, EachIsNamed) {
            {ints({1211216, 1, 2, 1, 1, 0}) + bytes_of<double>({NAN}), "at byte 24: nan"},
            {ints({1211216, 1, 2, 1, 1, 0}) + bytes_of<double>({1}) + "x", "1 bytes follow"},
            {ints({1211216, 1, 2, 1, 1, 0}) + bytes_of<double>({1}) + ints({7, 1}) + bytes_of<double>({1}),
-            "at byte 32: a vector, which starts with 1211214, is all that may follow; this is 7"},
+            "at byte 32: only vectors, which start with 1211214, may follow; this is 7"},
            {ints({1211216, 1, 2, 1, 1, 0}) + bytes_of<double>({1}) + ints({1211214, 2}) +
                 bytes_of<double>({1}),
             "a vector of 2 rows follows an object of 1"},
            {ints({1211216, 2000000000, 2000000000, -1}), "scalars take more than the 0 bytes"},
            {bytes_of<std::int64_t>({1211216, 5000000000000, 5000000000000, -1}),
-            "columns: at most 2147483647"},
-           {bytes_of<std::int64_t>({1211216, std::int64_t{1} << 62, 2147483647, -1}), "cannot be counted"},
+            "columns: the maximum is 2147483647"},
+           {bytes_of<std::int64_t>({1211216, std::int64_t{1} << 62, 2147483647, -1}), "more than 2^63"},
            {bytes_of<std::int64_t>({1211216, std::int64_t{1} << 40, 0, -1}),
             "empty matrix of more than 2^31 rows"},
            {ints({1211214, 3}) + std::string(16, '\0'), "3 scalars take more than the 16 bytes"}}) {
@@ -153,7 +153,7 @@ TEST(PetscFault, EachIsNamed) {
   }
 }
 
-TEST(PetscFault, EveryTruncationIsAnError) {
+TEST(PetscFault, Truncated_ParseError) {
   const std::string text = small_aij<std::int32_t, double>();
   for (std::size_t size = 0; size < text.size(); ++size) {
     if (size == text.size() - 12) continue;  // is whole with float scalars

@@ -65,7 +65,7 @@ TEST(TextColumns, Malformed_LineAndColumn) {
                           Case{"1,,2\n", 1, 3, "missing"}, Case{"1 2\n\n3 nan\n", 3, 3, "finite"},
                           Case{"inf\n", 1, 1, "finite"}, Case{"1e999\n", 1, 1, "double precision"},
                           Case{"a b\nc d\n1 2\n", 2, 1, "'c' where a number is expected"},
-                          Case{"1,5;2,5\n", 1, 6, "decimal points"}}) {
+                          Case{"1,5;2,5\n", 1, 4, "decimal points"}}) {
     const ParseError error = parse_error_of([&] { return read(bad.text); });
     EXPECT_EQ(error.line(), bad.line) << bad.text;
     EXPECT_EQ(error.column(), bad.column) << bad.text << error.what();
@@ -88,9 +88,10 @@ TEST(TextContent, Recognised) {
         Case{"9 9 12\n1 1 .5\n", TextContent::columns_or_other},  // sizes, then triplets
         Case{"# FromNodeId\tToNodeId\n1 1\n2 3\n", TextContent::edges},
         Case{"% sym unweighted\n1 2\n", TextContent::edges},
-        Case{"# Directed graph\n1.5 2\n", TextContent::columns}, Case{"1 2\n3\n", TextContent::neither},
-        Case{"", TextContent::neither}, Case{"# only comments\n", TextContent::neither},
-        Case{"1 2\nnot numbers\n", TextContent::neither}}) {
+        Case{"# Directed graph\n1.5 2\n", TextContent::columns}, Case{"1 2\n3\n", TextContent::ragged},
+        Case{"1\n2 3\n", TextContent::columns}, Case{"1.5 2\nx\n", TextContent::columns},
+        Case{"not numbers\nat all\n", TextContent::neither}, Case{"", TextContent::neither},
+        Case{"# only comments\n", TextContent::neither}, Case{"1 2\nnot numbers\n", TextContent::ragged}}) {
     EXPECT_EQ(io::text_content(known.text), known.content) << known.text;
   }
 }
@@ -116,6 +117,10 @@ TEST(AnyFile, PlainText_FormatByContentAndRole) {
   }
   const std::string sizes = folder.file("cycle.txt", "3 3\n2 3\n1 3\n1 2\n");
   expect_words(parse_error_of([&] { return format_of(sizes, FileRole::graph); }), "edge-list or text");
+
+  const std::string ragged = folder.file("ragged.txt", "1 2\n3\n");
+  expect_words(parse_error_of([&] { return format_of(ragged, FileRole::graph); }), "neither its content");
+  EXPECT_EQ(parse_error_of([&] { return format_of(ragged, FileRole::right_hand_side); }).line(), 2);
 
   std::string wide;
   for (int k = 0; k < 30000; ++k) wide += std::to_string(k) + ".5 ";
