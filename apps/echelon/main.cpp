@@ -4,6 +4,7 @@
 #include "commands/commands.hpp"
 #include "output/failure.hpp"
 #include "terminal/terminal.hpp"
+#include "terminal/wait_policy.hpp"
 
 #include <echelon/device.hpp>
 #include <echelon/error.hpp>
@@ -98,6 +99,7 @@ ExitCode run(const Arguments& arguments) {
 }  // namespace echelon::tool
 
 int main(int argc, char** argv) {
+  echelon::tool::choose_wait_policy(argv);
   const echelon::tool::Arguments arguments(argv + 1, argv + argc);
   try {
     return echelon::tool::run(arguments);

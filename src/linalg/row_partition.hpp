@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// How products on the host share out the rows of a sparse matrix.
+/// Static partition of the rows of a sparse matrix among threads, and prefetching, for products on the host.
 #pragma once
 
 #include <echelon/csr.hpp>
@@ -8,15 +8,15 @@
 
 namespace echelon {
 
-/// Products of fewer elements stay on the calling thread: waking a team can cost more than they do.
-inline constexpr std::int64_t worth_sharing = 100'000;
+/// Products of fewer elements run on the calling thread: waking a team costs 10 to 50 us, as long as they
+/// take.
+inline constexpr std::int64_t parallel_threshold = 100'000;
 
-/// How far ahead of their use values and columns are asked for, in nonzeros. Hardware prefetchers stop at
-/// the end of a page and fall behind a row loop; asking about 2 KiB ahead nearly halves the time of a
-/// product.
+/// Prefetch distance in nonzeros, 2 KiB of doubles. Hardware prefetchers stop at page boundaries and fall
+/// behind a loop over rows; with software prefetches a product takes nearly half the time.
 inline constexpr std::int64_t prefetch_distance = 256;
 
-/// Asks for the values and columns that come `prefetch_distance` behind those in [begin, end).
+/// Prefetches the values and columns `prefetch_distance` behind [begin, end).
 template <class T>
 void prefetch_ahead(const T* values, const std::int32_t* column_indices, std::int64_t begin,
                     std::int64_t end) {
@@ -27,9 +27,9 @@ void prefetch_ahead(const T* values, const std::int32_t* column_indices, std::in
   }
 }
 
-/// The first row of share `part` of `parts`, when nonzeros and rows are shared out evenly.
+/// First row of part `part` of `parts` with about equally many nonzeros plus rows; found by bisection.
 template <class T>
-std::int64_t share_begin(const Csr<T>& A, int part, int parts) {
+std::int64_t part_begin(const Csr<T>& A, int part, int parts) {
   const std::int64_t* offsets = A.row_offsets().data();
   const std::int64_t work = A.nonzeros() + A.rows();
   const std::int64_t target = static_cast<std::int64_t>(static_cast<double>(work) * part / parts);

@@ -3,29 +3,64 @@
 
 #include "backend/host_sum.hpp"
 #include "backend/openmp/radix_sort.hpp"
+#include "backend/openmp/thread_throttle.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/device.hpp>
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 namespace echelon {
 
-/// The host's cores through OpenMP. Loops too short to pay for waking the threads run on the calling one.
+/// The host's cores through OpenMP. Loops too short to pay for waking the threads run on the calling thread,
+/// and so do all loops while the machine is too busy for more (see ThreadThrottle), unless the number of
+/// threads was given. One thread at a time uses an object.
 class OpenMp {
  public:
-  explicit OpenMp(const Device& device) : device_(device), threads_(device.threads()) {}
+  explicit OpenMp(const Device& device)
+      : device_(device), threads_(device.threads()), throttle_(threads_ > 1 && may_choose_threads(device)) {}
   [[nodiscard]] const Device& device() const { return device_; }
   [[nodiscard]] int threads() const { return threads_; }
 
+  /// Calls part(p, parts) for p = 0, ..., parts - 1, each on a thread of its own; on the calling thread
+  /// alone, as part(0, 1), unless the loop is worth more. The parts have about the same work, and do not
+  /// throw.
+  template <class Part>
+  void parallel(bool worth_threads, const Part& part) {
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point start = throttle_.is_enabled() ? Clock::now() : Clock::time_point();
+    if (!worth_threads || threads_ == 1 || throttle_.is_serial(start)) {
+      part(0, 1);
+      return;
+    }
+    Clock::time_point own_end;
+    int parts = 1;
+#pragma omp parallel num_threads(threads_)
+    {
+      part(omp_get_thread_num(), omp_get_num_threads());
+#pragma omp master
+      {
+        own_end = Clock::now();
+        parts = omp_get_num_threads();
+      }
+    }
+    const Clock::time_point end = Clock::now();
+    throttle_.record(parts, own_end - start, end - start, end);
+  }
+
   template <class F>
   void for_each(std::int64_t n, F f) {
-    // A copy of f for each thread: the compiler then knows that f stays as it is, and uses vectors.
-#pragma omp parallel for num_threads(threads_) schedule(static) firstprivate(f) if (n > serial_limit)
-    for (std::int64_t i = 0; i < n; ++i) f(i);
+    parallel(n > serial_limit, [n, &f](int part, int parts) {
+      F own = f;  // a copy for each thread: the compiler then knows that it stays as it is, and uses vectors
+      const std::int64_t end = n * (part + 1) / parts;
+      for (std::int64_t i = n * part / parts; i < end; ++i) own(i);
+    });
   }
 
   template <class F, class Finish>
@@ -33,26 +68,30 @@ class OpenMp {
     using V = decltype(f(n));
     const std::int64_t blocks = (n + reduction_block - 1) / reduction_block;
     std::vector<V> partial(static_cast<std::size_t>(blocks));
-#pragma omp parallel for num_threads(threads_) schedule(static) firstprivate(f) if (n > serial_limit)
-    for (std::int64_t block = 0; block < blocks; ++block) {
-      const std::int64_t begin = block * reduction_block;
-      partial[static_cast<std::size_t>(block)] = sum_block<V>(begin, std::min(begin + reduction_block, n), f);
-    }
+    parallel(n > serial_limit, [&](int part, int parts) {
+      F own = f;
+      for (std::int64_t block = blocks * part / parts; block < blocks * (part + 1) / parts; ++block) {
+        const std::int64_t begin = block * reduction_block;
+        partial[static_cast<std::size_t>(block)] =
+            sum_block<V>(begin, std::min(begin + reduction_block, n), own);
+      }
+    });
     V total{};
     for (const V& p : partial) total = combine(total, p);
     finish(total);
   }
 
-  /// Two passes: each thread sums its share, then scans it from the sum of the shares before.
+  /// Two passes: each thread sums its part, then scans it from the sum of the parts before.
   std::int64_t exclusive_scan(std::int64_t n, const std::int64_t* counts, std::int64_t* offsets) {
-    const std::int64_t share = (n + threads_ - 1) / threads_;
+    const std::int64_t part_size = (n + threads_ - 1) / threads_;
     std::vector<std::int64_t> start(static_cast<std::size_t>(threads_) + 1, 0);
 #pragma omp parallel num_threads(threads_) if (n > serial_limit)
     {
 #pragma omp for schedule(static, 1)
       for (int t = 0; t < threads_; ++t) {
         std::int64_t sum = 0;
-        for (std::int64_t i = std::min(t * share, n); i < std::min((t + 1) * share, n); ++i) sum += counts[i];
+        for (std::int64_t i = std::min(t * part_size, n); i < std::min((t + 1) * part_size, n); ++i)
+          sum += counts[i];
         start[static_cast<std::size_t>(t) + 1] = sum;
       }
 #pragma omp single
@@ -60,7 +99,7 @@ class OpenMp {
 #pragma omp for schedule(static, 1)
       for (int t = 0; t < threads_; ++t) {
         std::int64_t sum = start[static_cast<std::size_t>(t)];
-        for (std::int64_t i = std::min(t * share, n); i < std::min((t + 1) * share, n); ++i) {
+        for (std::int64_t i = std::min(t * part_size, n); i < std::min((t + 1) * part_size, n); ++i) {
           const std::int64_t count = counts[i];  // counts and offsets may be the same array
           offsets[i] = sum;
           sum += count;
@@ -142,18 +181,22 @@ class OpenMp {
  private:
   static constexpr std::int64_t serial_limit = 8 * reduction_block;
 
-  /// emit(i, place) for each i that is kept, places counted from 0 in the order of i; returns their number.
+  static bool may_choose_threads(const Device& device) {
+    return device == Device::openmp() && std::getenv("OMP_NUM_THREADS") == nullptr;
+  }
+
+  /// emit(i, place) for each i with keep(i), places numbered from 0 in the order of i. Returns their number.
   template <class Keep, class Emit>
   std::int64_t pack(std::int64_t n, Keep keep, Emit emit) {
     const int threads = n > serial_limit ? threads_ : 1;
-    const std::int64_t share = (n + threads - 1) / threads;
+    const std::int64_t part_size = (n + threads - 1) / threads;
     std::vector<std::int64_t> places(static_cast<std::size_t>(threads) + 1, 0);
 #pragma omp parallel num_threads(threads)
     {
 #pragma omp for schedule(static, 1)
       for (int t = 0; t < threads; ++t) {
         std::int64_t count = 0;
-        for (std::int64_t i = std::min(t * share, n); i < std::min((t + 1) * share, n); ++i) {
+        for (std::int64_t i = std::min(t * part_size, n); i < std::min((t + 1) * part_size, n); ++i) {
           if (keep(i)) ++count;
         }
         places[static_cast<std::size_t>(t) + 1] = count;
@@ -163,7 +206,7 @@ class OpenMp {
 #pragma omp for schedule(static, 1)
       for (int t = 0; t < threads; ++t) {
         std::int64_t place = places[static_cast<std::size_t>(t)];
-        for (std::int64_t i = std::min(t * share, n); i < std::min((t + 1) * share, n); ++i) {
+        for (std::int64_t i = std::min(t * part_size, n); i < std::min((t + 1) * part_size, n); ++i) {
           if (keep(i)) emit(i, place++);
         }
       }
@@ -173,7 +216,7 @@ class OpenMp {
 
   unsigned char* scratch(std::size_t bytes) {
     if (scratch_.bytes() < bytes) {
-      scratch_ = Array<unsigned char>();  // the old one makes room first
+      scratch_ = Array<unsigned char>();  // frees the old array before the new one is allocated
       scratch_ = Array<unsigned char>(device_, static_cast<std::int64_t>(bytes));
     }
     return scratch_.data();
@@ -181,6 +224,7 @@ class OpenMp {
 
   Device device_;
   int threads_;
+  ThreadThrottle throttle_;
   Array<unsigned char> scratch_;
 };
 

@@ -30,15 +30,15 @@ void multiply_rows(std::int64_t begin, std::int64_t end, T alpha, const Csr<T>& 
   }
 }
 
-/// What one call of BLAS takes of a matrix. Cutting there, whatever the number of threads, keeps the bits the
-/// same.
+/// Shape of the tiles of a matrix, one call of BLAS each. Tiles do not depend on the number of threads, so
+/// that the result does not either.
 struct Tile {
   std::int64_t rows;
   std::int64_t columns;
 };
 
-/// y = alpha op(M) x + beta y for column-major M, by tiles, op being the transpose or nothing. Where several
-/// tiles contribute to an element, their sums are added in order.
+/// y = alpha op(M) x + beta y for column-major M by tiles; op is the transpose or the identity. The sums of
+/// several tiles that contribute to an element are added in order.
 template <class T>
 void multiply_tiles(int threads, CBLAS_TRANSPOSE op, Tile tile, T alpha, const DenseView<const T>& M,
                     const T* x, T beta, T* y) {
@@ -48,7 +48,8 @@ void multiply_tiles(int threads, CBLAS_TRANSPOSE op, Tile tile, T alpha, const D
   const std::int64_t terms = trans ? down : across;
   const std::int64_t outputs = trans ? M.columns() : M.rows();
   std::vector<T> sums(static_cast<std::size_t>(terms > 1 ? terms * outputs : 0));
-#pragma omp parallel for num_threads(threads) schedule(static) if (M.rows() * M.columns() > worth_sharing)
+#pragma omp parallel for num_threads(threads) \
+    schedule(static) if (M.rows() * M.columns() > parallel_threshold)
   for (std::int64_t t = 0; t < down * across; ++t) {
     const std::int64_t row = t % down * tile.rows;
     const std::int64_t column = t / down * tile.columns;
@@ -79,7 +80,7 @@ void multiply_dense(const Device& device, bool transposed, T alpha, const DenseV
   const bool by_column = A.layout() == Layout::column_major;
   const DenseView<const T> M(A.data(), by_column ? A.rows() : A.columns(), by_column ? A.columns() : A.rows(),
                              A.leading());
-  const int threads = device.threads();  // asked before the calls of BLAS are restricted to one
+  const int threads = device.threads();  // read before BLAS is restricted to one thread
   const blas::Threads one_per_call(Device::serial(), 1);
   if (transposed == by_column) {
     multiply_tiles(threads, CblasTrans, {4096, 32}, alpha, M, x, beta, y);
@@ -106,11 +107,9 @@ void multiply(OpenMp& backend, T alpha, const MatrixRef<T>& A, const T* x, T bet
     return;
   }
   const Csr<T>& csr = *A.csr();
-  const int parts = backend.threads();
-#pragma omp parallel for num_threads(parts) schedule(static, 1) if (csr.nonzeros() > worth_sharing)
-  for (int part = 0; part < parts; ++part) {
-    multiply_rows(share_begin(csr, part, parts), share_begin(csr, part + 1, parts), alpha, csr, x, beta, y);
-  }
+  backend.parallel(csr.nonzeros() > parallel_threshold, [&](int part, int parts) {
+    multiply_rows(part_begin(csr, part, parts), part_begin(csr, part + 1, parts), alpha, csr, x, beta, y);
+  });
 }
 
 template <class T>

@@ -14,13 +14,13 @@ namespace echelon {
 
 namespace {
 
-/// Columns for which the matrix is read once.
+/// Columns per pass over the matrix.
 constexpr std::int64_t widest_batch = 16;
 
-/// Rows that are multiplied with all columns of a batch, a few columns at a time, while caches hold them.
+/// Rows of a tile, which stays in the caches while it is multiplied with all columns of a batch.
 constexpr std::int64_t tile_rows = 128;
 
-/// Columns from some column on; `few` is how many of them the registers serve best.
+/// Columns of a view from some column on; `few` of them are multiplied at a time, as many as registers serve.
 template <class T, bool by_column>
 struct Columns {
   static constexpr std::int64_t few = by_column ? 2 : 8;
@@ -32,7 +32,8 @@ struct Columns {
   [[nodiscard]] Columns from(std::int64_t c) const { return {data + c * (by_column ? leading : 1), leading}; }
 };
 
-/// Rows [begin, end) of Y = alpha A X + beta Y for `width` columns. Each is summed as `multiply` sums one.
+/// Rows [begin, end) of Y = alpha A X + beta Y for `width` columns, summed in the order of the product with
+/// one vector.
 template <int width, class T, class X, class Y>
 void multiply_rows(std::int64_t begin, std::int64_t end, T alpha, const Csr<T>& A, X x, T beta, Y y) {
   const std::int64_t* __restrict row_offsets = A.row_offsets().data();
@@ -54,7 +55,7 @@ void multiply_rows(std::int64_t begin, std::int64_t end, T alpha, const Csr<T>& 
   }
 }
 
-/// The products for 1, 2, ... columns.
+/// multiply_rows for `width` columns.
 template <class T, class X, class Y, std::size_t... widths>
 auto rows_kernel(std::int64_t width, std::index_sequence<widths...>) {
   using Kernel = void (*)(std::int64_t, std::int64_t, T, const Csr<T>&, X, T, Y);
@@ -78,9 +79,9 @@ void multiply_tiles(std::int64_t begin, std::int64_t end, std::int64_t width, T 
 
 template <class T, class X, class Y>
 void multiply_batch(int parts, std::int64_t width, T alpha, const Csr<T>& A, X x, T beta, Y y) {
-#pragma omp parallel for num_threads(parts) schedule(static, 1) if (A.nonzeros() * width > worth_sharing)
+#pragma omp parallel for num_threads(parts) schedule(static, 1) if (A.nonzeros() * width > parallel_threshold)
   for (int part = 0; part < parts; ++part) {
-    multiply_tiles(share_begin(A, part, parts), share_begin(A, part + 1, parts), width, alpha, A, x, beta, y);
+    multiply_tiles(part_begin(A, part, parts), part_begin(A, part + 1, parts), width, alpha, A, x, beta, y);
   }
 }
 

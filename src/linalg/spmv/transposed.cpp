@@ -17,9 +17,9 @@ namespace echelon {
 
 namespace {
 
-/// Consecutive rows, and room for what they contribute to the columns that they use.
+/// A part of the rows, and the sums that it contributes to the columns between its first and its last.
 template <class T>
-struct Share {
+struct RowPart {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::int64_t first_column = 0;
@@ -27,51 +27,53 @@ struct Share {
   T* sums = nullptr;  // of columns first_column to last_column
 };
 
-/// Shares of equally much work. Their number depends on A alone, so that the order of every sum does, too.
+/// Parts of about equal work. Their number depends on A alone, so that the order of every sum does not depend
+/// on the number of threads.
 template <class T>
-std::vector<Share<T>> make_shares(int threads, const Csr<T>& A) {
-  constexpr std::int64_t most = 16;
-  const int count = static_cast<int>(std::clamp<std::int64_t>(A.nonzeros() / worth_sharing, 1, most));
-  std::vector<Share<T>> shares(static_cast<std::size_t>(count));
+std::vector<RowPart<T>> make_parts(int threads, const Csr<T>& A) {
+  constexpr std::int64_t max_parts = 16;
+  const int count =
+      static_cast<int>(std::clamp<std::int64_t>(A.nonzeros() / parallel_threshold, 1, max_parts));
+  std::vector<RowPart<T>> parts(static_cast<std::size_t>(count));
   const std::int64_t* offsets = A.row_offsets().data();
   const std::int32_t* columns = A.column_indices().data();
 #pragma omp parallel for num_threads(threads) schedule(static, 1) if (count > 1)
   for (int s = 0; s < count; ++s) {
-    Share<T> share{share_begin(A, s, count), share_begin(A, s + 1, count)};
+    RowPart<T> part{part_begin(A, s, count), part_begin(A, s + 1, count)};
     std::int64_t first = std::numeric_limits<std::int64_t>::max();
-    for (std::int64_t i = share.begin; i < share.end; ++i) {
+    for (std::int64_t i = part.begin; i < part.end; ++i) {
       if (offsets[i] == offsets[i + 1]) continue;
       first = std::min<std::int64_t>(first, columns[offsets[i]]);
-      share.last_column = std::max<std::int64_t>(share.last_column, columns[offsets[i + 1] - 1]);
+      part.last_column = std::max<std::int64_t>(part.last_column, columns[offsets[i + 1] - 1]);
     }
-    share.first_column = share.last_column < 0 ? 0 : first;
-    shares[static_cast<std::size_t>(s)] = share;
+    part.first_column = part.last_column < 0 ? 0 : first;
+    parts[static_cast<std::size_t>(s)] = part;
   }
-  return shares;
+  return parts;
 }
 
 template <class T>
-Array<T> give_room(std::vector<Share<T>>& shares) {
+Array<T> allocate_sums(std::vector<RowPart<T>>& parts) {
   std::int64_t size = 0;
-  for (const Share<T>& share : shares) size += share.last_column + 1 - share.first_column;
-  Array<T> room(Device::serial(), size);
-  T* next = room.data();
-  for (Share<T>& share : shares) {
-    share.sums = next;
-    next += share.last_column + 1 - share.first_column;
+  for (const RowPart<T>& part : parts) size += part.last_column + 1 - part.first_column;
+  Array<T> sums(Device::serial(), size);
+  T* next = sums.data();
+  for (RowPart<T>& part : parts) {
+    part.sums = next;
+    next += part.last_column + 1 - part.first_column;
   }
-  return room;
+  return sums;
 }
 
-/// The share's sums of a_ij x_i over its rows.
+/// Sums a_ij x_i over the rows of a part.
 template <class T>
-void scatter(const Share<T>& share, const Csr<T>& A, const Strided<const T>& x) {
+void scatter(const RowPart<T>& part, const Csr<T>& A, const Strided<const T>& x) {
   const std::int64_t* __restrict row_offsets = A.row_offsets().data();
   const std::int32_t* __restrict column_indices = A.column_indices().data();
   const T* __restrict values = A.values().data();
-  std::fill_n(share.sums, share.last_column + 1 - share.first_column, T{0});
-  T* __restrict sums = share.sums - share.first_column;
-  for (std::int64_t i = share.begin; i < share.end; ++i) {
+  std::fill_n(part.sums, part.last_column + 1 - part.first_column, T{0});
+  T* __restrict sums = part.sums - part.first_column;
+  for (std::int64_t i = part.begin; i < part.end; ++i) {
     prefetch_ahead(values, column_indices, row_offsets[i], row_offsets[i + 1]);
     const T factor = x[i];
     for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k) {
@@ -80,17 +82,17 @@ void scatter(const Share<T>& share, const Csr<T>& A, const Strided<const T>& x) 
   }
 }
 
-constexpr std::int64_t columns_at_once = 1024;
+constexpr std::int64_t gathered_columns = 1024;
 
-/// y_j = alpha (sum of the shares' sums, in order) + beta y_j for j in [begin, end).
+/// y_j = alpha (sum of the parts' sums, in order) + beta y_j for j in [begin, end).
 template <class T>
-void gather(std::int64_t begin, std::int64_t end, const std::vector<Share<T>>& shares, T alpha, T beta,
+void gather(std::int64_t begin, std::int64_t end, const std::vector<RowPart<T>>& parts, T alpha, T beta,
             const Strided<T>& y) {
-  std::array<T, columns_at_once> sums{};
-  for (const Share<T>& share : shares) {
-    const std::int64_t last = std::min(end, share.last_column + 1);
-    for (std::int64_t j = std::max(begin, share.first_column); j < last; ++j) {
-      sums[static_cast<std::size_t>(j - begin)] += share.sums[j - share.first_column];
+  std::array<T, gathered_columns> sums{};
+  for (const RowPart<T>& part : parts) {
+    const std::int64_t last = std::min(end, part.last_column + 1);
+    for (std::int64_t j = std::max(begin, part.first_column); j < last; ++j) {
+      sums[static_cast<std::size_t>(j - begin)] += part.sums[j - part.first_column];
     }
   }
   for (std::int64_t j = begin; j < end; ++j) {
@@ -106,20 +108,20 @@ Strided<T> column(const DenseView<T>& view, std::int64_t j) {
 }
 
 template <class T>
-void multiply_shares(int threads, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y) {
-  std::vector<Share<T>> shares = make_shares(threads, A);
-  const Array<T> room = give_room(shares);
-  const auto count = static_cast<int>(shares.size());
+void multiply_parts(int threads, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y) {
+  std::vector<RowPart<T>> parts = make_parts(threads, A);
+  const Array<T> sums = allocate_sums(parts);
+  const auto count = static_cast<int>(parts.size());
   for (std::int64_t c = 0; c < X.columns(); ++c) {
     const Strided<const T> x = column(X, c);
     const Strided<T> y = column(Y, c);
 #pragma omp parallel num_threads(threads) if (count > 1)
     {
 #pragma omp for schedule(static, 1)
-      for (int s = 0; s < count; ++s) scatter(shares[static_cast<std::size_t>(s)], A, x);
+      for (int s = 0; s < count; ++s) scatter(parts[static_cast<std::size_t>(s)], A, x);
 #pragma omp for schedule(static)
-      for (std::int64_t begin = 0; begin < A.columns(); begin += columns_at_once) {
-        gather(begin, std::min(begin + columns_at_once, A.columns()), shares, alpha, beta, y);
+      for (std::int64_t begin = 0; begin < A.columns(); begin += gathered_columns) {
+        gather(begin, std::min(begin + gathered_columns, A.columns()), parts, alpha, beta, y);
       }
     }
   }
@@ -130,13 +132,13 @@ void multiply_shares(int threads, T alpha, const Csr<T>& A, DenseView<const T> X
 template <class T>
 void multiply_transposed(Serial& /*backend*/, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
                          DenseView<T> Y) {
-  multiply_shares(1, alpha, A, X, beta, Y);
+  multiply_parts(1, alpha, A, X, beta, Y);
 }
 
 template <class T>
 void multiply_transposed(OpenMp& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
                          DenseView<T> Y) {
-  multiply_shares(backend.threads(), alpha, A, X, beta, Y);
+  multiply_parts(backend.threads(), alpha, A, X, beta, Y);
 }
 
 template void multiply_transposed(Serial&, float, const Csr<float>&, DenseView<const float>, float,

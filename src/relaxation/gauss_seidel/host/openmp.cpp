@@ -387,7 +387,7 @@ void sweep_in_parallel(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<Op
 /// Two threads that follow each other on neighbouring lines take as long as one.
 template <class T>
 bool worth_threads(int threads, const Sweeps<T>& sweeps) {
-  if (threads < 2 || sweeps.A->nonzeros() < worth_sharing) return false;
+  if (threads < 2 || sweeps.A->nonzeros() < parallel_threshold) return false;
   if (find_slabs<Direction::forward>(half_sweep(sweeps, 0), threads).threads > 1) return true;
   return threads > 2 || choose_grain<Direction::forward>(half_sweep(sweeps, 0)).defer;
 }
