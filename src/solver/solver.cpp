@@ -27,13 +27,27 @@ struct SolveWorkspace {
   std::unique_ptr<Workspace> method;
   std::unique_ptr<Audit<T>> audit;
   Array<T> residual;
+  Dense<T> b, x;  // column-major copies of row-major operands
+
+  /// Makes room for copies of B and X. Allocates when their shapes differ from those of the call before.
+  void fit_copies(const DenseView<const T>& B, const DenseView<T>& X) {
+    const auto fit = [](const auto& view, Dense<T>& copy) {
+      if (copy.rows() == view.rows() && copy.columns() == view.columns()) return;
+      copy = Dense<T>();
+      copy = Dense<T>(view.device(), view.rows(), view.columns());
+    };
+    fit(B, b);
+    fit(X, x);
+  }
 
   SolveWorkspace(const SolverImplementation<T>& implementation, std::int64_t rows)
       : method(implementation.make_workspace()),
         audit(on_target(implementation.device(),
                         [&]<class Target>() { return make_audit<Target, T>(implementation.device()); })),
         residual(implementation.device(), rows) {}
-  [[nodiscard]] std::size_t bytes() const { return method->bytes() + residual.bytes(); }
+  [[nodiscard]] std::size_t bytes() const {
+    return method->bytes() + residual.bytes() + b.bytes() + x.bytes();
+  }
 };
 
 }  // namespace
@@ -299,11 +313,10 @@ Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& con
     if (B.layout() == Layout::column_major && X.layout() == Layout::column_major) {
       solve_columns(*implementation_, state, workspace, B, X, control, report);
     } else {
-      Dense<T> b(device(), B.rows(), B.columns());
-      Dense<T> x(device(), X.rows(), X.columns());
-      assign<T>(B, b);
-      solve_columns<T>(*implementation_, state, workspace, b, x, control, report);
-      if (!report.columns.empty()) assign<T>(x, X);
+      workspace.fit_copies(B, X);
+      assign<T>(B, workspace.b);
+      solve_columns<T>(*implementation_, state, workspace, workspace.b, workspace.x, control, report);
+      if (!report.columns.empty()) assign<T>(workspace.x, X);
     }
     return workspace.bytes();
   });

@@ -11,11 +11,15 @@ namespace echelon {
 /// succeeded. For the libraries' calls see libraries.cuh.
 void check(cudaError_t status, std::source_location where = std::source_location::current());
 
-/// Every call of the library works on the calling thread's own stream: threads do not wait for each other,
-/// and one thread's work stays in order without any state to pass around.
+/// The stream of all work: the calling thread's default stream. Threads do not wait for each other, and one
+/// thread's work stays in order.
 inline cudaStream_t stream() {
   return cudaStreamPerThread;
 }
+
+/// Waits for the calling thread's stream. Every wait of the library for a stream is here, where it is
+/// counted.
+void wait_for_stream(std::source_location where = std::source_location::current());
 
 /// Makes a GPU current for a scope.
 class CurrentDevice {

@@ -15,7 +15,7 @@ std::string place(const std::source_location& where) {
   return " (" + file.substr(file.rfind('/') + 1) + ":" + std::to_string(where.line()) + ")";
 }
 
-/// A library's own allocation failed; it does not say how much it wanted.
+/// Reports an allocation that failed inside a CUDA library, whose size is unknown.
 [[noreturn]] void throw_out_of_memory() {
   int id = 0;
   std::size_t available = 0;
@@ -28,7 +28,7 @@ std::string place(const std::source_location& where) {
 
 void check(cudaError_t status, std::source_location where) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // an error that does not stick is forgotten, so that the next call may succeed
+  cudaGetLastError();  // clears an error that is not sticky, so that the next call may succeed
   if (status == cudaErrorMemoryAllocation) throw_out_of_memory();
   throw CudaError(std::string("CUDA: ") + cudaGetErrorString(status) + place(where));
 }
@@ -54,20 +54,20 @@ void check(cusolverStatus_t status, std::source_location where) {
 }
 
 namespace {
-/// Twice as many blocks of 256 threads as are resident: later ones even out what the first leave.
-std::int64_t most_blocks(int id) {
+/// Twice the number of resident blocks of 256 threads: the second half balances uneven multiprocessors.
+std::int64_t grid_limit(int id) {
   int processors = 0;
   check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, id));
   return std::int64_t{processors} * 16;
 }
 }  // namespace
 
-Cuda::Cuda(const Device& device) : device_(device), most_blocks_(most_blocks(device.id())) {}
+Cuda::Cuda(const Device& device) : device_(device), max_blocks_(grid_limit(device.id())) {}
 
 void* Cuda::scratch(std::size_t bytes) {
-  constexpr std::size_t least = std::size_t{1} << 18;  // what reductions need: allocated once
+  constexpr std::size_t min_bytes = std::size_t{1} << 18;  // enough for reductions: allocated once
   if (scratch_.bytes() < bytes) {
-    scratch_ = Array<unsigned char>(device_, static_cast<std::int64_t>(std::max(bytes, least)));
+    scratch_ = Array<unsigned char>(device_, static_cast<std::int64_t>(std::max(bytes, min_bytes)));
   }
   return scratch_.data();
 }

@@ -36,7 +36,7 @@ struct Fill {
   __device__ void operator()(std::int64_t i) const { target[i] = value; }
 };
 
-/// The block's combined value, valid in thread 0.
+/// Block-wide reduction of `value` by combine(); valid in thread 0. A barrier must precede the next call.
 template <class V>
 __device__ V combine_block(V value) {
   __shared__ alignas(V) unsigned char storage[sizeof(V) * block_size / warp_size];
@@ -51,9 +51,9 @@ __device__ V combine_block(V value) {
   return value;
 }
 
-/// Combines the values of `blocks` blocks in their order, whichever finishes first, so that the result does
-/// not depend on timing. True in one thread, of the block that finishes last: its `value` is the result.
-/// `finished` counts from zero and is left there; `partial` has room for `blocks` values.
+/// Grid-wide reduction. The last block to finish combines the blocks' values in the order of their numbers,
+/// so that the result does not depend on timing. Returns true in one thread of that block, whose `value` is
+/// the result. `finished` is a counter at zero, which is reset; `partial` holds `blocks` values.
 template <class V>
 __device__ bool combine_blocks(V& value, unsigned block, unsigned blocks, V* partial, unsigned* finished) {
   __shared__ bool last;
@@ -73,7 +73,8 @@ __device__ bool combine_blocks(V& value, unsigned block, unsigned blocks, V* par
   return threadIdx.x == 0;
 }
 
-/// finish(f(0) + ... + f(n-1)) in one launch. A thread has several terms under way before it adds the first.
+/// finish(f(0) + ... + f(n-1)) in one launch. A thread issues four loads before it adds the first term, to
+/// hide their latency.
 template <class V, class F, class Finish>
 __global__ void __launch_bounds__(block_size)
     reduce(std::int64_t n, F f, Finish finish, V* partial, unsigned* finished) {
@@ -92,7 +93,7 @@ __global__ void __launch_bounds__(block_size)
   if (combine_blocks(value, blockIdx.x, gridDim.x, partial, finished)) finish(value);
 }
 
-/// A warp combines a segment: lane l every 32nd element from the l-th on, then the lanes as a tree.
+/// One warp per segment: lane l combines elements l, l + 32, ..., then the lanes are reduced as a tree.
 template <class V, class F>
 __global__ void __launch_bounds__(block_size)
     segmented_reduce(std::int64_t n, const std::int64_t* offsets, F f, V* sums) {
@@ -107,7 +108,7 @@ __global__ void __launch_bounds__(block_size)
   }
 }
 
-/// Unsigned numbers of so many bytes, as which sorts and selections move values.
+/// Unsigned integers by size: sorts and selections move values as bits.
 template <std::size_t bytes>
 struct BitsOf;
 template <>
@@ -123,8 +124,8 @@ using Bits = typename BitsOf<sizeof(T)>::Type;
 
 }  // namespace cuda_kernels
 
-/// An NVIDIA GPU. Launches go to the calling thread's stream and return at once; only `read`, `synchronize`
-/// and what returns a number wait.
+/// An NVIDIA GPU. Operations are queued on the calling thread's stream; only `read`, `synchronize` and
+/// operations that return a number wait for it.
 class Cuda {
  public:
   explicit Cuda(const Device& device);
@@ -197,7 +198,7 @@ class Cuda {
     V value;
     const CurrentDevice current(device_.id());
     check(cudaMemcpyAsync(&value, source, sizeof(V), cudaMemcpyDeviceToHost, stream()));
-    check(cudaStreamSynchronize(stream()));
+    wait_for_stream();
     return value;
   }
   template <class V>
@@ -207,23 +208,23 @@ class Cuda {
   }
   void synchronize() {
     const CurrentDevice current(device_.id());
-    check(cudaStreamSynchronize(stream()));
+    wait_for_stream();
   }
-  /// At least so many bytes that the next kernel may use; kept, and allocated only when there are too few.
+  /// Workspace of at least `bytes` bytes for the next kernel. Kept, and reallocated only when too small.
   void* scratch(std::size_t bytes);
-  /// n counters at zero, where a kernel that uses them leaves them again.
+  /// n counters at zero. A kernel that uses them resets them.
   unsigned* counters(std::int64_t n);
-  /// A cuBLAS handle on the calling thread's stream, made at the first call.
+  /// A cuBLAS handle on the calling thread's stream, created by the first call.
   cublasContext* blas();
 
  private:
   struct DestroyBlas {
     void operator()(cublasContext* handle) const;
   };
-  /// Enough blocks to keep the GPU busy, no more than n elements have use for.
+  /// Grid size for n elements, limited to what keeps the GPU busy.
   [[nodiscard]] unsigned blocks_for(std::int64_t n, int elements_per_thread) const {
-    const std::int64_t share = std::int64_t{cuda_kernels::block_size} * elements_per_thread;
-    return static_cast<unsigned>(std::clamp<std::int64_t>((n + share - 1) / share, 1, most_blocks_));
+    const std::int64_t per_block = std::int64_t{cuda_kernels::block_size} * elements_per_thread;
+    return static_cast<unsigned>(std::clamp<std::int64_t>((n + per_block - 1) / per_block, 1, max_blocks_));
   }
 
   template <class Call>
@@ -237,7 +238,7 @@ class Cuda {
   std::int64_t select_bits(std::int64_t n, const std::uint8_t* flags, const V* source, V* target);
 
   Device device_;
-  std::int64_t most_blocks_ = 0;
+  std::int64_t max_blocks_ = 0;
   Array<unsigned char> scratch_;
   Array<unsigned> counters_;
   std::unique_ptr<cublasContext, DestroyBlas> blas_;

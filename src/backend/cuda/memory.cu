@@ -1,10 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/check.cuh"
+#include "backend/cuda/counters.hpp"
 #include "backend/memory.hpp"
 
 #include <echelon/error.hpp>
 
+#include <atomic>
 #include <cstdint>
+
+namespace echelon {
+
+namespace {
+std::atomic<std::int64_t> allocations{0};
+std::atomic<std::int64_t> frees{0};
+std::atomic<std::int64_t> synchronizations{0};
+}  // namespace
+
+CudaCounts cuda_counts() {
+  return {allocations, frees, synchronizations};
+}
+
+void wait_for_stream(std::source_location where) {
+  ++synchronizations;
+  check(cudaStreamSynchronize(stream()), where);
+}
+
+}  // namespace echelon
 
 namespace echelon::cuda_memory {
 
@@ -39,26 +60,26 @@ std::size_t attribute(cudaMemPool_t pool, cudaMemPoolAttr name) {
   return value;
 }
 
-/// Freed memory that the pool keeps, as a share of the GPU's: enough for what repeated operations need
-/// besides their results, little enough that CUDA's libraries, which allocate past the pool, are not starved.
-std::uint64_t worth_keeping(std::size_t total) {
+/// Bytes of freed memory that the pool keeps: enough for the temporary memory of repeated operations, little
+/// enough to leave memory to CUDA's libraries, which allocate outside the pool.
+std::uint64_t release_threshold(std::size_t total) {
   return total / 4;
 }
 
-/// In the calling thread's order of work, from memory that was freed before where there is some: neither this
-/// nor freeing waits for the GPU, which cudaMalloc and cudaFree do.
+/// Stream-ordered allocation from the pool. Unlike cudaMalloc and cudaFree, neither this nor freeing waits
+/// for the GPU. When memory is short, the pool's fragments are released and the allocation is tried again.
 cudaError_t allocate_from_pool(void** pointer, std::size_t bytes, int id) {
   cudaError_t status = cudaMallocAsync(pointer, bytes, stream());
   if (status != cudaErrorMemoryAllocation) return status;
-  cudaGetLastError();  // forgotten: the device stays usable
-  check(cudaStreamSynchronize(stream()));
-  check(cudaMemPoolTrimTo(pool(id), 0));  // pieces may be free that fit only together
+  cudaGetLastError();  // clears the error: the device stays usable
+  wait_for_stream();
+  check(cudaMemPoolTrimTo(pool(id), 0));
   return cudaMallocAsync(pointer, bytes, stream());
 }
 
 }  // namespace
 
-/// What the pool keeps counts as available: an allocation gets it.
+/// Free memory that the pool keeps counts as available, for allocations are served from it.
 MemoryInfo info(int id) {
   const CurrentDevice current(id);
   MemoryInfo result;
@@ -73,9 +94,10 @@ void* allocate(int id, std::size_t bytes) {
   if (bytes == 0) return nullptr;
   const CurrentDevice current(id);
   if (attribute(pool(id), cudaMemPoolAttrReleaseThreshold) == 0) {
-    std::uint64_t keep = worth_keeping(info(id).total);
+    std::uint64_t keep = release_threshold(info(id).total);
     check(cudaMemPoolSetAttribute(pool(id), cudaMemPoolAttrReleaseThreshold, &keep));
   }
+  ++allocations;
   void* pointer = nullptr;
   const cudaError_t status = allocate_from_pool(&pointer, bytes, id);
   if (status == cudaErrorMemoryAllocation) {
@@ -91,6 +113,7 @@ void deallocate(int id, void* pointer) noexcept {
   int before = 0;
   cudaGetDevice(&before);
   cudaSetDevice(id);
+  ++frees;
   cudaFreeAsync(pointer, stream());
   cudaSetDevice(before);
 }
@@ -112,7 +135,7 @@ void copy(Direction direction, int target_id, void* target, int source_id, const
                 : cudaMemcpyPeerAsync(target, target_id, source, source_id, bytes, stream()));
       break;
   }
-  check(cudaStreamSynchronize(stream()));
+  wait_for_stream();
 }
 
 }  // namespace echelon::cuda_memory

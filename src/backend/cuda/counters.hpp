@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+namespace echelon {
+
+/// Calls of the CUDA run time by this process, on all devices: what a repeated solve must not do, for tests.
+/// Counting costs an increment of an atomic beside a call of microseconds.
+struct CudaCounts {
+  std::int64_t allocations = 0;       ///< of device memory
+  std::int64_t frees = 0;             ///< of device memory
+  std::int64_t synchronizations = 0;  ///< waits of the host for a stream
+
+  friend CudaCounts operator-(const CudaCounts& a, const CudaCounts& b) {
+    return {a.allocations - b.allocations, a.frees - b.frees, a.synchronizations - b.synchronizations};
+  }
+};
+
+/// Calls since the start of the process; zeros in a build without CUDA.
+[[nodiscard]] CudaCounts cuda_counts();
+
+}  // namespace echelon
