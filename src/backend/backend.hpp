@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What a backend offers. Data-parallel algorithms are templates on it, with functors for kernels; they are
-/// written once and instantiated for the host by x.cpp and for CUDA by x.cu, which includes it.
+/// Concept of a backend. Data-parallel algorithms are templates on it with functors as loop bodies, written
+/// once and instantiated for each backend (see target.hpp).
 #pragma once
 
 #include <echelon/annotate.hpp>
@@ -11,7 +11,7 @@
 
 namespace echelon {
 
-/// Something that reductions combine: a default value that changes nothing, and `combine`.
+/// Values of a reduction: combine() is associative, and the default value is its neutral element.
 template <class V>
 concept Reducible = std::default_initializable<V> && requires(V a, V b) {
   { combine(a, b) } -> std::same_as<V>;
@@ -30,7 +30,7 @@ struct TwoSums {
   }
 };
 
-/// The larger magnitude; NaN beats everything.
+/// Maximum of nonnegative numbers; NaN is larger than any number.
 struct Largest {
   double value = 0;
   friend ECHELON_ANYWHERE Largest combine(Largest a, Largest b) {
@@ -38,14 +38,14 @@ struct Largest {
   }
 };
 
-/// The smallest index that was reported, or none.
+/// Minimum of the indices that were reported, or none.
 struct FirstIndex {
   static constexpr std::int64_t none = INT64_MAX;
   std::int64_t value = none;
   friend ECHELON_ANYWHERE FirstIndex combine(FirstIndex a, FirstIndex b) { return a.value < b.value ? a : b; }
 };
 
-/// Probes for the concept below.
+/// Arguments of the concept's requirements.
 struct AnyLoopBody {
   ECHELON_ANYWHERE void operator()(std::int64_t) const {}
 };
@@ -56,9 +56,9 @@ struct AnyFinish {
   ECHELON_ANYWHERE void operator()(Sum) const {}
 };
 
-/// Work is queued in the calling thread's order; on a GPU only `read`, `synchronize` and what returns a
-/// number (`exclusive_scan`, `run_lengths`, `select`) wait for it. What a primitive needs besides its
-/// arguments is kept in the backend, so that repeating it allocates nothing on a GPU.
+/// Operations are queued in the calling thread's order; on a GPU only `read`, `synchronize` and operations
+/// that return a number (`exclusive_scan`, `run_lengths`, `select`) wait for them. Temporary memory is kept
+/// in the backend, so that a repeated operation does not allocate on a GPU.
 template <class B>
 concept Backend = std::constructible_from<B, Device> &&
     requires(B backend, std::int64_t n, const std::int64_t* counts, std::int64_t* offsets, double* target,
@@ -71,22 +71,22 @@ concept Backend = std::constructible_from<B, Device> &&
   backend.reduce(n, AnySummand{}, AnyFinish{});
   /// offsets[i] = counts[0] + ... + counts[i-1] for i = 0..n; returns offsets[n].
   { backend.exclusive_scan(n, counts, offsets) } -> std::same_as<std::int64_t>;
-  /// The same for who does not need the total: does not wait. counts and offsets may be one array in both.
+  /// As exclusive_scan, without returning the total; does not wait. counts and offsets may be the same array
+  /// in both.
   backend.scan(n, counts, offsets);
-  /// Keys (unsigned, of 32 or 64 bits) in ascending order of their bits [first, last), equal ones in the
-  /// order given, and the values (4 or 8 bytes each) with them. Source and target are different arrays. On
-  /// the host as many bytes again as keys and values have; on a GPU about that.
+  /// Stable sort of keys (unsigned, 32 or 64 bits) by their bits [first, last), with values of 4 or 8 bytes.
+  /// Source and target must not overlap. Temporary memory: about the size of keys and values.
   backend.sort_by_key(n, bit, bit, keys, sorted_keys, source, target);
-  /// The runs of equal keys: each run's key, and its length; returns their number.
+  /// Key and length of each run of equal keys. Returns the number of runs.
   { backend.run_lengths(n, keys, sorted_keys, offsets) } -> std::same_as<std::int64_t>;
-  /// The elements (of 4 or 8 bytes) whose flags are not 0, in their order; returns their number.
+  /// Copies the elements (4 or 8 bytes) with nonzero flags, in their order. Returns their number.
   { backend.select(n, flags, source, target) } -> std::same_as<std::int64_t>;
-  /// sums[s] = f(offsets[s]) + ... + f(offsets[s+1] - 1) for s < n. On the host in that order; on a GPU 32
-  /// partial sums of every 32nd element, added as a tree, on every run alike.
+  /// sums[s] = f(offsets[s]) + ... + f(offsets[s+1] - 1) for s < n. On the host in that order; on a GPU by 32
+  /// lanes with every 32nd element each, whose sums are added as a tree: reproducible.
   backend.segmented_reduce(n, counts, AnySummand{}, sums);
   backend.copy(n, source, target);
   backend.fill(n, 0.0, target);
-  /// One object from the backend's memory to the caller.
+  /// Copies one object from the backend's memory. Waits.
   { backend.read(source) } -> std::same_as<double>;
   backend.write(0.0, target);
   backend.synchronize();

@@ -85,7 +85,7 @@ int cuda_device_count() {
 
 void require(const Device& device) {
   if (device.on_host()) return;
-  if (!cuda_built()) cuda_memory::hardware(device.id());  // says what to do
+  if (!cuda_built()) cuda_memory::hardware(device.id());  // throws with instructions
   const int count = cuda_device_count();
   if (count == 0) {
     throw NoDevice(

@@ -7,11 +7,11 @@
 
 namespace echelon {
 
-/// Reductions on the host sum blocks of this many elements, then the blocks in order, so that the result has
-/// the same bits for any number of threads.
+/// Elements per block of a reduction on the host. Blocks are summed on their own and their sums added in
+/// order, so that the result does not depend on the number of threads.
 inline constexpr std::int64_t reduction_block = 4096;
 
-/// f(begin) + ... + f(end-1) in eight interleaved chains, which keep the adders busy.
+/// f(begin) + ... + f(end-1) in eight independent chains, which hides the latency of additions.
 template <class V, class F>
 V sum_block(std::int64_t begin, std::int64_t end, F& f) {
   constexpr std::int64_t chains = 8;

@@ -7,7 +7,7 @@
 
 namespace echelon {
 
-/// The first k in [begin, end) with ascending[k] >= value; end, if there is none.
+/// First k in [begin, end) with ascending[k] >= value, or end: std::lower_bound for host and GPU.
 template <class V, class W>
 ECHELON_ANYWHERE inline std::int64_t lower_bound(const V* ascending, std::int64_t begin, std::int64_t end,
                                                  W value) {

@@ -18,7 +18,7 @@ namespace echelon {
 
 namespace {
 
-/// The number behind `key` in a file of keys and numbers; 0 if there is none.
+/// The number after `key` in a file of keys and numbers; 0 if absent.
 std::size_t number_behind(const std::string& key, const char* path) {
   std::ifstream file(path);
   std::string word;
@@ -36,8 +36,8 @@ std::size_t number_in(const char* path) {
   return file >> value ? value : std::numeric_limits<std::size_t>::max();
 }
 
-/// The machine's memory, or the container's where that is less. What a control group has in the page cache
-/// counts as used there, but gives way to an allocation.
+/// Memory of the machine, or of the control group if that has less. The control group's page cache counts as
+/// available: it is evicted when memory is allocated.
 MemoryInfo host_memory() {
   const char* meminfo = "/proc/meminfo";
   MemoryInfo info{number_behind("MemTotal:", meminfo) * 1024, number_behind("MemAvailable:", meminfo) * 1024};
@@ -55,7 +55,7 @@ MemoryInfo host_memory() {
   return info;
 }
 
-/// Linux hands out more memory than it has; a large request is therefore held against what is there.
+/// Linux overcommits memory; large requests are therefore compared with the memory available.
 constexpr std::size_t worth_checking = std::size_t{64} << 20;
 
 constexpr std::size_t cache_line = 64;

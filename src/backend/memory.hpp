@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The two memories, as the device-independent code sees them.
+/// Memory of GPUs, for code that nvcc does not compile.
 #pragma once
 
 #include <echelon/device.hpp>

@@ -5,7 +5,7 @@
 
 namespace echelon {
 
-/// Keeps the result of a reduction where it was computed.
+/// Writes the result of a reduction to the backend's memory.
 template <class V>
 struct Store {
   V* target;

@@ -43,7 +43,7 @@ void check_product(const char* matrix, std::int64_t rows, std::int64_t columns, 
                   matrix, factor, result, rows, columns, X.rows(), X.columns(), Y.rows(), Y.columns()));
 }
 
-/// Along the layout's fast and slow directions.
+/// Extent of a view in memory, along the contiguous (minor) and the strided (major) direction.
 template <class T>
 struct Extent {
   const T* begin;
@@ -59,8 +59,8 @@ struct Extent {
   [[nodiscard]] const T* end() const { return begin + (major - 1) * leading + minor; }
 };
 
-/// Whether the views share an element. Of views with different leading dimensions whose ranges of memory
-/// meet, it is taken for granted.
+/// True if the views have a common element. Views with different leading dimensions are assumed to overlap if
+/// their ranges of memory intersect.
 template <class T>
 bool overlap(const DenseView<const T>& one, const DenseView<const T>& other) {
   const Extent<T> a(one);
@@ -103,7 +103,7 @@ void reduce(Context& context, Reduction reduction, DenseView<const T> x, double*
   on_target(context.device(), [&]<class Target>() { reduce_on<Target, T>(context, reduction, x, result); });
 }
 
-/// The number that f leaves at its argument.
+/// The number that f(address) writes to the address.
 template <class F>
 double returned(Context& context, F&& f) {
   return on_target(context.device(), [&]<class Target>() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// How large is A^-1? An estimate from a few solves with A and with its transpose.
+/// Estimate of ||A^-1||_1 from a few solves with A and with its transpose.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -14,9 +14,9 @@ namespace echelon {
 
 namespace condition_detail {
 
-/// The sum of magnitudes, how many signs differ from those before, and the new signs in place of v.
+/// Replaces v by its signs. The sums: of the magnitudes, and of the signs that differ from the last ones.
 template <class T>
-struct TakeSigns {
+struct ReplaceBySigns {
   T* v;
   T* signs;
   ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
@@ -27,7 +27,7 @@ struct TakeSigns {
   }
 };
 
-/// The largest magnitude and where it is first.
+/// The largest magnitude and its first index.
 struct Peak {
   double value = -1;
   FirstIndex at = {};
@@ -44,7 +44,8 @@ struct FindPeak {
   }
 };
 
-/// +-1 with growing magnitudes: a start that defeats the matrices made to fool the iteration.
+/// Alternating signs with growing magnitudes: Higham's second start, for matrices on which the iteration
+/// fails.
 template <class T>
 struct Alternate {
   std::int64_t n;
@@ -55,7 +56,7 @@ struct Alternate {
   }
 };
 
-/// The estimator's vectors and what it asks of them.
+/// The estimator's vectors and steps.
 template <class B, class T, class Solve>
 class InverseNorm {
  public:
@@ -68,12 +69,12 @@ class InverseNorm {
         sums_(backend.device(), 1),
         peak_(backend.device(), 1) {}
 
-  /// Climbs from vertex to vertex of the unit ball ||v||_1 <= 1, on which v -> ||A^-1 v||_1 is convex: at
-  /// signs s of A^-1 v, the gradient is A^-T s, and its largest element points at the next vertex.
+  /// Maximises the convex function v -> ||A^-1 v||_1 over the vertices of the unit ball ||v||_1 <= 1: with
+  /// s the signs of A^-1 v the gradient is A^-T s, and its largest element gives the next vertex.
   double estimate() {
     backend_.fill(n_, T{0}, signs_.data());
     backend_.fill(n_, static_cast<T>(1.0 / static_cast<double>(n_)), v_.data());
-    TwoSums result = solve_and_take_signs();
+    TwoSums result = solve_and_replace_by_signs();
     double best = result.first;
     std::int64_t vertex = -1;
     constexpr int most_vertices = 5;
@@ -84,21 +85,21 @@ class InverseNorm {
       vertex = next;
       backend_.fill(n_, T{0}, v_.data());
       backend_.write(T{1}, v_.data() + vertex);
-      result = solve_and_take_signs();
-      const bool climbed = !(result.first <= best);
+      result = solve_and_replace_by_signs();
+      const bool increased = !(result.first <= best);
       const bool same_signs = result.second == 0;
-      if (climbed) best = result.first;
-      if (!climbed || same_signs) break;
+      if (increased) best = result.first;
+      if (!increased || same_signs) break;
     }
     if (!std::isfinite(best)) return best;
     const double other = alternative();
-    return best > other ? best : other;  // NaN wins: it must not pass for a small norm
+    return best > other ? best : other;  // a NaN in `best` is kept: it must not look like a small norm
   }
 
  private:
-  TwoSums solve_and_take_signs() {
+  TwoSums solve_and_replace_by_signs() {
     solve_(false, v_.data());
-    backend_.reduce(n_, TakeSigns<T>{v_.data(), signs_.data()}, Store<TwoSums>{sums_.data()});
+    backend_.reduce(n_, ReplaceBySigns<T>{v_.data(), signs_.data()}, Store<TwoSums>{sums_.data()});
     return backend_.read(sums_.data());
   }
 
@@ -109,7 +110,7 @@ class InverseNorm {
 
   double alternative() {
     backend_.for_each(n_, Alternate<T>{n_, v_.data()});
-    return 2 * solve_and_take_signs().first / (3 * static_cast<double>(n_));
+    return 2 * solve_and_replace_by_signs().first / (3 * static_cast<double>(n_));
   }
 
   B& backend_;

@@ -15,7 +15,7 @@ class BackendState final : public Context::State {
 
   B backend;
 
-  /// Room for one object, which the next operation may overwrite.
+  /// Memory for one object, which the next operation may overwrite.
   template <class V>
   V* result() {
     static_assert(sizeof(V) <= result_size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The operations of <echelon/linalg.hpp>, arguments checked, per side.
+/// The operations of <echelon/linalg.hpp> for checked arguments, per compilation target.
 #pragma once
 
 #include <echelon/context.hpp>
@@ -26,7 +26,7 @@ template <class Target, class T>
 void dot_on(Context& context, DenseView<const T> x, DenseView<const T> y, double* result);
 template <class Target, class T>
 void reduce_on(Context& context, Reduction reduction, DenseView<const T> x, double* result);
-/// A place for a result, and what is there after the work that was queued.
+/// Memory of the context for a result, and its value once the queued work is done. read_on() synchronises.
 template <class Target>
 [[nodiscard]] double* result_on(Context& context);
 template <class Target>

@@ -11,7 +11,7 @@ namespace echelon {
 
 namespace {
 
-/// Sum of squares, largest magnitude and first non-finite element at once.
+/// Sum of squares, largest magnitude and first non-finite element, computed in one pass.
 struct VectorSummary {
   double squares = 0;
   Largest largest = {};
@@ -33,7 +33,7 @@ struct SummariseElement {
   }
 };
 
-/// A row's sum of magnitudes, and where its first non-finite element is, as row * columns + column.
+/// Sum of magnitudes of a row, and its first non-finite element as row * columns + column.
 struct RowSummary {
   Largest sum = {};
   FirstIndex nonfinite = {};
@@ -144,7 +144,7 @@ class BackendAudit final : public Audit<T> {
 
   VectorFacts facts(std::int64_t n, const T* x, VectorSummary summary) {
     double scale = 1;
-    // Squares that overflowed, or underflowed enough to matter: once more, scaled by a power of two.
+    // The squares overflowed, or underflowed enough to matter: computed again, scaled by a power of two.
     const bool risky = summary.squares > 1e300 || summary.squares < 1e-280;
     if (risky && summary.nonfinite.value == FirstIndex::none && summary.largest.value > 0) {
       scale = std::exp2(-std::ilogb(summary.largest.value));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Measures what reports state: finiteness, norms and the true residual, on the device where the data is.
+/// Measures what reports state: finiteness, norms and the true residual, on the device of the data.
 #pragma once
 
 #include <echelon/matrix.hpp>
@@ -36,11 +36,11 @@ class Audit {
 
   virtual MatrixFacts matrix(const MatrixRef<T>& A) = 0;
   virtual VectorFacts vector(std::int64_t n, const T* x) = 0;
-  /// r = b - A x, and its facts. r has room for n elements.
+  /// r = b - A x, and its facts.
   virtual VectorFacts residual(const MatrixRef<T>& A, const T* b, const T* x, T* r) = 0;
-  /// r = b - A x, and the facts of b, x and r, with one wait.
+  /// r = b - A x, and the facts of b, x and r, with a single synchronisation.
   virtual SolutionFacts solution(const MatrixRef<T>& A, const T* b, const T* x, T* r) = 0;
-  /// Waits for the work queued on the device, so that clocks are honest.
+  /// Waits for the work queued on the device: for measuring times.
   virtual void synchronize() = 0;
 };
 

@@ -17,7 +17,7 @@
 
 namespace echelon {
 
-/// Every thread adds to one of these, and rarely to one that another thread uses, too.
+/// Lists of entries, one per thread up to hash collisions, so that threads rarely wait for each other.
 template <class T>
 struct CsrBuilder<T>::Shares {
   struct alignas(64) Share {

@@ -13,7 +13,7 @@ namespace echelon {
 
 namespace {
 
-/// Writes row i into a column-major matrix.
+/// Writes row i to a column-major matrix.
 template <class Rows>
 struct ScatterRow {
   Rows rows;
@@ -39,7 +39,7 @@ struct CountNonzeros {
   }
 };
 
-/// Writes row i's nonzeros behind one another from row_offsets[i] on.
+/// Writes the nonzeros of row i from row_offsets[i] on.
 template <class Rows>
 struct PackNonzeros {
   Rows rows;

@@ -5,7 +5,7 @@
 
 namespace echelon {
 
-/// A matrix that the host can read: the matrix itself, or a copy of one that lives on a GPU.
+/// A matrix in host memory: the matrix itself, or a copy if it is on a GPU.
 template <class T>
 class HostCopy {
  public:
@@ -24,7 +24,7 @@ class HostCopy {
   [[nodiscard]] const MatrixRef<T>& matrix() const { return matrix_; }
 
  private:
-  /// What lies between the lines is copied too, so that the GPU needs no memory for a compact copy.
+  /// Copies the gaps between rows or columns as well: a packed copy would need memory on the GPU.
   void copy_window(DenseView<const T> a) {
     const bool by_column = a.layout() == Layout::column_major;
     const std::int64_t lines = by_column ? a.columns() : a.rows();

@@ -10,11 +10,11 @@ namespace echelon {
 
 namespace {
 
-/// Block b begins with the first row i that has offsets[i] + i >= b share: rows and nonzeros are work alike.
-/// All rows of a block but the last hold fewer than `share` nonzeros together.
+/// Block b begins with the first row i with offsets[i] + i >= b * block_work: a row and a nonzero count as
+/// equal work. All rows of a block but the last hold fewer than `block_work` nonzeros together.
 struct FindStart {
   std::int64_t rows;
-  std::int64_t share;
+  std::int64_t block_work;
   const std::int64_t* offsets;
   std::int64_t* starts;
   std::int64_t* last_rows;  // the first nonzero of the row before
@@ -23,7 +23,7 @@ struct FindStart {
     std::int64_t high = rows;
     while (low < high) {
       const std::int64_t middle = (low + high) / 2;
-      if (offsets[middle] + middle < block * share) {
+      if (offsets[middle] + middle < block * block_work) {
         low = middle + 1;
       } else {
         high = middle;
@@ -35,7 +35,7 @@ struct FindStart {
   }
 };
 
-/// Cuts up the last rows of the blocks that are too small for theirs.
+/// Cuts the last row of each block into pieces if it does not fit into the block.
 std::vector<RowBlocks::Piece> cut_long_rows(const std::vector<std::int64_t>& starts,
                                             const std::vector<std::int64_t>& last_rows) {
   std::vector<RowBlocks::Piece> pieces;
@@ -55,14 +55,14 @@ std::vector<RowBlocks::Piece> cut_long_rows(const std::vector<std::int64_t>& sta
 }  // namespace
 
 RowBlocks make_row_blocks(std::int64_t rows, std::int64_t nonzeros, const Array<std::int64_t>& row_offsets) {
-  constexpr std::int64_t share = row_block_size - row_block_alignment;
-  const std::int64_t blocks = (nonzeros + rows + share - 1) / share;
+  constexpr std::int64_t block_work = row_block_size - row_block_alignment;
+  const std::int64_t blocks = (nonzeros + rows + block_work - 1) / block_work;
   const Device& device = row_offsets.device();
   RowBlocks result;
   result.starts = Array<std::int64_t>(device, 2 * (blocks + 1));
   Array<std::int64_t> last_rows(device, blocks + 1);
-  Cuda(device).for_each(blocks + 1,
-                        FindStart{rows, share, row_offsets.data(), result.starts.data(), last_rows.data()});
+  Cuda(device).for_each(
+      blocks + 1, FindStart{rows, block_work, row_offsets.data(), result.starts.data(), last_rows.data()});
   const std::vector<RowBlocks::Piece> pieces =
       cut_long_rows(result.starts.to_vector(), last_rows.to_vector());
   result.pieces = Array<RowBlocks::Piece>(device, std::span<const RowBlocks::Piece>(pieces));

@@ -10,26 +10,26 @@
 
 namespace echelon {
 
-/// Nonzeros that a block has room for. A row that does not fit is cut into pieces of as many.
+/// Capacity of a block in nonzeros. A longer row is cut into pieces of this size.
 inline constexpr std::int64_t row_block_size = 2048;
 
-/// A block stages its nonzeros from a multiple of this on: 16 bytes of values in float.
+/// Alignment, in nonzeros, of the first one that a block loads: 16 bytes of float values.
 inline constexpr std::int64_t row_block_alignment = 4;
 
-/// Whether a block has room for the nonzeros [begin, end).
+/// True if the nonzeros [begin, end) fit into a block.
 ECHELON_ANYWHERE inline bool fits_row_block(std::int64_t begin, std::int64_t end) {
   return end - begin / row_block_alignment * row_block_alignment <= row_block_size;
 }
 
-/// Shares out the rows of a matrix whose offsets are on a GPU. 16 bytes for every 2000 nonzeros and rows.
-/// Synchronises. Defined by row_blocks.cu, or by matrix/cuda_absent.cpp.
+/// Partitions the rows of a matrix whose offsets are on a GPU. Allocates 16 bytes for every 2000 nonzeros and
+/// rows; synchronises. Defined in row_blocks.cu, or in cuda_absent.cpp.
 [[nodiscard]] RowBlocks make_row_blocks(std::int64_t rows, std::int64_t nonzeros,
                                         const Array<std::int64_t>& row_offsets);
 
-/// What Csr keeps them in.
+/// The row blocks of a Csr, computed by the first call that needs them.
 class LazyRowBlocks {
  public:
-  /// Every call is for the same pattern. Thread-safe; one that fails leaves the next to try again.
+  /// Every call must pass the same pattern. Thread-safe; after a call that throws, the next one tries again.
   const RowBlocks& get(std::int64_t rows, std::int64_t nonzeros, const Array<std::int64_t>& row_offsets) {
     std::call_once(once_, [&] { blocks_ = make_row_blocks(rows, nonzeros, row_offsets); });
     return blocks_;

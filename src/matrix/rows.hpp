@@ -57,7 +57,7 @@ struct SparseRows {
   }
 };
 
-/// Writes a row's number to each of its elements.
+/// row_indices[k] = i for the elements k of row i.
 struct RepeatRow {
   const std::int64_t* row_offsets;
   std::int32_t* row_indices;

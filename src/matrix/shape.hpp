@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What a sparse matrix may measure.
+/// Limits of the shape of a sparse matrix.
 #pragma once
 
 #include <cstdint>
 
 namespace echelon {
 
-/// Throws InvalidMatrix unless a Csr may have so many rows and columns: neither negative, the columns counted
-/// by 32-bit indices, the rows' offsets addressable.
+/// Throws InvalidMatrix unless a Csr can have this shape: neither number is negative, columns have 32-bit
+/// indices, and the row offsets are addressable.
 void check_shape(std::int64_t rows, std::int64_t columns);
 
-/// Throws InvalidMatrix unless 32-bit indices count the rows as well: for Coo, Csc and whatever is
-/// transposed.
+/// Throws InvalidMatrix unless rows have 32-bit indices, too, as needed by Coo, Csc and transposition.
 void check_row_indices(std::int64_t rows);
 
 }  // namespace echelon

@@ -12,7 +12,7 @@ namespace echelon {
 
 namespace {
 
-/// A maximum matching of rows and columns, joined where an element is not zero. J. Hopcroft, R. Karp, An
+/// Maximum matching of rows and columns in the bipartite graph of the nonzeros. J. Hopcroft, R. Karp, An
 /// n^(5/2) algorithm for maximum matchings in bipartite graphs, SIAM J. Comput. 2 (1973).
 template <class Rows>
 class Matching {
@@ -22,7 +22,7 @@ class Matching {
     match_greedily(columns);
   }
 
-  /// The number of matched rows when no augmenting path is left.
+  /// Size of a maximum matching.
   std::int64_t maximum() {
     while (find_levels()) std::erase_if(free_, [this](std::int64_t row) { return augment(row); });
     return rows_ - static_cast<std::int64_t>(free_.size());
@@ -34,7 +34,7 @@ class Matching {
   [[nodiscard]] bool is_zero(std::int64_t row, std::int64_t k) const { return a_.value(row, k) == 0; }
   std::int64_t& row_of(std::int64_t k) { return row_of_[index(a_.column(k))]; }
 
-  /// The diagonal first, which often is all that there is to do, then every row's first free column.
+  /// Greedy initial matching: the diagonal, which often is maximal, then every row's first free column.
   void match_greedily(std::int64_t columns) {
     for (std::int64_t i = 0; i < std::min(rows_, columns); ++i) {
       if (a_.at(i, i) != 0) row_of_[index(i)] = i;
@@ -64,7 +64,7 @@ class Matching {
     queue_.clear();
     for (const std::int64_t row : free_) reach(row, 0);
     std::int64_t last_level = rows_;
-    // The queue grows meanwhile.
+    // The loop appends to the queue.
     for (std::size_t head = 0; head < queue_.size(); ++head) {  // NOLINT(modernize-loop-convert)
       const std::int64_t row = queue_[head];
       const std::int64_t level = level_[index(row)];
@@ -82,7 +82,7 @@ class Matching {
   }
 
   /// Depth-first along rising levels from a free row to a free column; matches along the path it finds.
-  /// A row goes on where its last visit stopped, so that all visits of one phase cost O(nonzeros).
+  /// The search in a row resumes where the last visit stopped, so that a phase costs O(nonzeros).
   bool augment(std::int64_t free_row) {
     path_.assign(1, free_row);
     while (!path_.empty()) {

@@ -18,8 +18,8 @@ namespace {
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
-/// A sum that knows what rounding did to it: every addition's error is found exactly (D. Knuth's TwoSum) and
-/// only the sum of these tiny errors is rounded.
+/// A sum with an error bound: the rounding error of every addition is computed exactly (Knuth's TwoSum), and
+/// only the sum of these errors is rounded.
 class CertifiedSum {
  public:
   void add(double term) {
@@ -31,7 +31,7 @@ class CertifiedSum {
     magnitudes_ += std::abs(error);
     ++terms_;
   }
-  /// Not less than the exact sum; equal to it when no addition was rounded. NaN after an overflow.
+  /// Upper bound of the exact sum; equal to it if no addition was rounded. NaN after an overflow.
   [[nodiscard]] double upper_bound() const {
     return sum_ + (errors_ + 2 * static_cast<double>(terms_) * epsilon * magnitudes_);
   }
@@ -43,7 +43,7 @@ class CertifiedSum {
   std::int64_t terms_ = 0;
 };
 
-/// What one row, or several, contribute. Explicit zeros are as if not stored.
+/// Contribution of one or several rows to the structure. Explicit zeros count as not stored.
 struct RowFacts {
   std::int64_t zeros = 0;
   std::int64_t longest = 0;
@@ -62,7 +62,7 @@ struct RowFacts {
   std::int64_t unequal_values = 0;    // a_ij != a_ji
   Largest half_asymmetry = {};
   bool minor_not_positive = false;  // of the minors a_ii a_jj - a_ij a_ij
-  bool minor_negative = false;      // beyond doubt
+  bool minor_negative = false;      // by more than rounding can explain
   FirstIndex nonfinite_row = {};
   std::int64_t nonfinite_column = 0;
 
@@ -92,10 +92,10 @@ struct RowFacts {
   }
 };
 
-/// The sign of a_ii a_jj - a_ij a_ij, the element a_ij not being zero.
+/// Sign of a_ii a_jj - a_ij a_ij for a_ij != 0.
 void judge_minor(double a_ii, double a_jj, double a_ij, RowFacts& facts) {
   const bool same_sign = (a_ii > 0 && a_jj > 0) || (a_ii < 0 && a_jj < 0);
-  // Quotients neither overflow nor underflow where it matters; 8 epsilon is more than their rounding.
+  // Quotients do not overflow or underflow where the sign is open; 8 epsilon exceeds their rounding errors.
   const double ratio = (a_ij / a_ii) * (a_ij / a_jj);
   if (!(same_sign && ratio < 1)) facts.minor_not_positive = true;
   if (!same_sign || (ratio > 1 + 8 * epsilon && std::isfinite(ratio))) facts.minor_negative = true;
@@ -119,7 +119,7 @@ struct DescribeRow {
 
   RowFacts operator()(std::int64_t i) const {
     RowFacts facts;
-    CertifiedSum excess;  // of the others' magnitudes over the diagonal's
+    CertifiedSum excess;  // sum of the off-diagonal magnitudes minus the diagonal's
     std::int64_t length = 0;
     for (std::int64_t k = rows.begin(i); k < rows.end(i); ++k) {
       const auto a_ij = static_cast<double>(rows.value(i, k));
@@ -166,9 +166,9 @@ struct DescribeRow {
   }
 };
 
-/// Whether nonzeros lead from every row of a symmetric matrix, in steps, to a strictly dominant one. A weakly
-/// dominant matrix is then nonsingular: P. Shivakumar, K. Chew, A sufficient condition for nonvanishing of
-/// determinants, Proc. Amer. Math. Soc. 43 (1974).
+/// True if every row of a symmetric matrix is connected to a strictly dominant row by a path of nonzeros. A
+/// weakly dominant matrix is then nonsingular: P. Shivakumar, K. Chew, A sufficient condition for
+/// nonvanishing of determinants, Proc. Amer. Math. Soc. 43 (1974).
 template <class Rows>
 bool leads_to_strict_rows(const Rows& rows, std::vector<unsigned char> reached) {
   std::vector<std::int64_t> queue;

@@ -13,8 +13,8 @@ namespace echelon {
 
 namespace {
 
-// Every operation here has a count(i), the elements that row i of its result has, and a fill(i, k), which
-// writes them from place k on. The result is allocated in between.
+// Each operation provides count(i), the number of elements of row i of its result, and fill(i, k), which
+// writes them from position k on. The result is allocated between the two passes.
 
 template <class Operation>
 struct CountRows {
@@ -47,12 +47,12 @@ Csr<T> make_rows(Backend& backend, std::int64_t rows, std::int64_t columns, cons
   return Csr<T>::unchecked(rows, columns, std::move(offsets), std::move(column_indices), std::move(values));
 }
 
-/// A row's elements within a window are neighbours.
+/// Rows of a window: its elements are contiguous in each row.
 template <class T>
 struct WindowOfRow {
   SparseRows<T> A;
   Window window;
-  /// The first element of row i whose column is not less than j.
+  /// First element of row i with a column not less than j.
   ECHELON_ANYWHERE std::int64_t first_from(std::int64_t i, std::int64_t j) const {
     std::int64_t low = A.begin(i);
     std::int64_t high = A.end(i);
@@ -102,7 +102,7 @@ struct SelectedRow {
   }
 };
 
-/// Column j of A goes to the places[places_of[j]] ... of the result.
+/// Column j of A becomes columns places[places_of[j]], ... of the result.
 template <class T>
 struct SelectedColumns {
   SparseRows<T> A;
@@ -125,13 +125,13 @@ struct SelectedColumns {
   }
 };
 
-/// Row i of A and row i of B, merged.
+/// Rows i of A and B, merged.
 template <class T>
 struct Symmetrized {
   SparseRows<T> A;
   SparseRows<T> B;  ///< A's transpose
   bool pattern_only;
-  /// f(column, of A, of B) for the columns that either has, in ascending order.
+  /// f(column, value of A, value of B) for the columns that either stores, in ascending order.
   template <class F>
   ECHELON_ANYWHERE void merge(std::int64_t i, F&& f) const {
     std::int64_t a = A.begin(i);
@@ -163,7 +163,7 @@ struct Symmetrized {
     merge(i, Counter{&count});
     return count;
   }
-  // NOLINTNEXTLINE(readability-non-const-parameter): what Writer writes to
+  // NOLINTNEXTLINE(readability-non-const-parameter): Writer writes to it
   ECHELON_ANYWHERE void fill(std::int64_t i, std::int32_t* columns, T* values) const {
     merge(i, Writer{pattern_only, columns, values});
   }
@@ -174,7 +174,7 @@ struct Number {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { list[i] = static_cast<std::int32_t>(i); }
 };
 
-/// The same with the columns of each row in ascending order.
+/// Sorts the columns of each row in ascending order.
 template <class T, class Backend>
 Csr<T> sort_rows(Backend& backend, const Csr<T>& A) {
   Array<std::int32_t> row_indices(A.device(), A.nonzeros());
@@ -212,7 +212,7 @@ struct MarkPlace {
   }
 };
 
-/// Of the places that share an index, one was marked.
+/// Finds positions whose index was marked by another position.
 struct NotMarked {
   const std::int32_t* list;
   const std::int32_t* place_of;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The functions of <echelon/transform.hpp>, arguments checked, per side.
+/// The functions of <echelon/transform.hpp> for checked arguments, per compilation target.
 #pragma once
 
 #include "backend/targets.hpp"
@@ -22,13 +22,13 @@ struct Window {
 template <class Target, class T>
 Csr<T> window_on(const Csr<T>& A, const Window& window);
 
-/// What a list of indices says of itself. Places count from 0; -1 for none.
+/// Faults of a list of indices. Positions count from 0; -1: none.
 struct ListFacts {
-  std::int64_t out_of_range = -1;  ///< the first place with an index outside [0, bound)
-  std::int64_t descent = -1;       ///< the first place whose index is not greater than the one before
-  std::int64_t repetition = -1;    ///< a place whose index occurs elsewhere, too
+  std::int64_t out_of_range = -1;  ///< first position of an index outside [0, bound)
+  std::int64_t descent = -1;       ///< first position of an index that is not greater than the one before
+  std::int64_t repetition = -1;    ///< a position whose index occurs elsewhere as well
 };
-/// Looks for repetitions only on demand. Synchronises.
+/// Searches for repetitions only if `find_repetition`. Synchronises.
 template <class Target>
 ListFacts list_facts_on(const Array<std::int32_t>& list, std::int64_t bound, bool find_repetition);
 

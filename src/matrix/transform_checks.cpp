@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checks arguments and passes them on to the code for their device.
+// Checks arguments and calls the code for their device.
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "matrix/convert.hpp"
@@ -79,7 +79,7 @@ Csr<T> window(const Csr<T>& A, const Window& window) {
   return on_target(A.device(), [&]<class Target>() { return window_on<Target, T>(A, window); });
 }
 
-/// No diagonal of a matrix is beyond these, and adding a row's number to them does not overflow.
+/// Bounds of the numbers of diagonals of any matrix; adding a row's number to them does not overflow.
 std::int64_t diagonal_within(std::int64_t k) {
   return std::clamp(k, INT64_MIN / 2, INT64_MAX / 2);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Words for people. A header without fmt, which .cu files cannot include.
+/// Text of messages. Does not include fmt, which nvcc does not compile.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ std::string short_number(double value);
 std::string exact_number(double value);
 /// "1.5 GiB".
 std::string byte_count(std::size_t bytes);
-/// The entry of `names` with the smallest edit distance from `word`, if it is near enough to be meant.
+/// The entry of `names` with the smallest edit distance from `word`, or nothing if all are far from it.
 std::string nearest(std::string_view word, const std::vector<std::string>& names);
 
 }  // namespace echelon

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Thread block clusters, from compute capability 9.0 on: blocks that run at the same time and see each
-/// other's shared memory; and kernels that get their multiprocessors before the one ahead of them in the
-/// stream has ended. Older targets compile this as long as they do not call it.
+/// Thread block clusters (blocks that are resident together and address each other's shared memory) and
+/// programmatic dependent launch (a kernel starts before its predecessor in the stream has ended). Both need
+/// compute capability 9.0; older targets compile this header as long as they do not call it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,26 +11,26 @@
 
 namespace echelon::cluster {
 
-/// This block's number in the cluster.
+/// This block's rank in its cluster.
 __device__ inline unsigned rank() {
   unsigned result = 0;
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(result));
   return result;
 }
 
-/// How many blocks the cluster has.
+/// Number of blocks in the cluster.
 __device__ inline unsigned size() {
   unsigned result = 0;
   asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(result));
   return result;
 }
 
-/// A barrier for all threads of the cluster; what one wrote before it, the others read after it.
+/// Barrier for all threads of the cluster. Writes before it are visible to the whole cluster after it.
 __device__ inline void sync() {
   asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
 }
 
-/// The same object in the shared memory of another block.
+/// Address of `shared`, an object in this block's shared memory, in the shared memory of another block.
 template <class V>
 __device__ V* in_block(V* shared, unsigned block) {
   std::uint64_t address = 0;
@@ -38,19 +38,19 @@ __device__ V* in_block(V* shared, unsigned block) {
   return reinterpret_cast<V*>(address);
 }
 
-/// Waits for the end of the kernel ahead in the stream. A kernel that was launched early touches no global
-/// memory before.
+/// Waits until the preceding kernel in the stream has ended and its writes are visible. A kernel that may
+/// start early calls this before its first access to global memory.
 __device__ inline void wait_for_kernel_ahead() {
   asm volatile("griddepcontrol.wait;" ::: "memory");
 }
 
-/// When all blocks have said so, the next kernel's may start, if it was launched early.
+/// Lets the next kernel in the stream start once all blocks have called this, if it was launched to do so.
 __device__ inline void let_next_kernel_start() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
-/// How to launch a kernel in clusters of so many blocks, and early if it waits itself for the one ahead; for
-/// as long as this lives.
+/// Launch configuration in clusters. `early` permits the start before the preceding kernel has ended: for
+/// kernels that call wait_for_kernel_ahead(). config() points into this object.
 class Launch {
  public:
   Launch(unsigned blocks_of_cluster, unsigned blocks, unsigned threads, std::size_t shared_bytes,

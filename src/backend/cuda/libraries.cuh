@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// CUDA's libraries. Their headers are large: only who calls them includes this.
+/// Headers of CUDA's libraries and checks of their calls. The headers are large: include this only to call a
+/// library.
 #pragma once
 
 #include "backend/cuda/check.cuh"

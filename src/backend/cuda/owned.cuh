@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Handles of CUDA's libraries that destroy themselves.
+/// Owning handles of CUDA's libraries.
 #pragma once
 
 #include "backend/cuda/libraries.cuh"
@@ -21,7 +21,7 @@ struct DestroyBy {
 template <class Handle, auto destroy>
 using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, DestroyBy<destroy>>;
 
-/// What `create(&handle, arguments...)` makes: `make_owned<SolverHandle>(cusolverDnCreate)`.
+/// The handle that `create(&handle, arguments...)` returns: `make_owned<SolverHandle>(cusolverDnCreate)`.
 template <class OwnedHandle, class Create, class... Arguments>
 [[nodiscard]] OwnedHandle make_owned(Create create, Arguments... arguments) {
   typename OwnedHandle::pointer handle = nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scans, sorts and selections, by CUB. Values are moved as bits, whatever they mean.
+// Scans, sorts and selections by CUB. Values are moved as bits.
 #include "backend/cuda/cuda.cuh"
 
 #include <cub/device/device_radix_sort.cuh>
@@ -13,7 +13,7 @@ namespace echelon {
 
 namespace {
 
-/// counts[i], and 0 behind the last.
+/// counts[i] for i < n, and 0 for i = n.
 struct CountOrZero {
   const std::int64_t* counts;
   std::int64_t n;
@@ -22,12 +22,12 @@ struct CountOrZero {
 
 }  // namespace
 
-/// call(scratch, bytes, number): asked for the bytes first, as CUB does it, then with that many. Its result,
-/// if it has one, goes to *number; returns where that is.
+/// Runs a CUB algorithm, call(scratch, bytes, result): once to query the size of its temporary memory, then
+/// with that memory. Returns the address of the number that the algorithm wrote to *result, if it does.
 template <class Call>
 std::int64_t* Cuda::with_cub_scratch(Call call) {
   const CurrentDevice current(device_.id());
-  constexpr std::size_t alignment = 256;  // CUB's; the number takes the first of these
+  constexpr std::size_t alignment = 256;  // of CUB's memory; the result lies in front of it
   std::size_t bytes = 0;
   check(call(nullptr, bytes, static_cast<std::int64_t*>(nullptr)));
   auto* begin = static_cast<unsigned char*>(scratch(alignment + bytes));

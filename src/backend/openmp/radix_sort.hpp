@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A stable radix sort on several threads.
+/// Stable parallel radix sort.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace echelon::openmp_detail {
 
-/// Bits sorted by in one pass: the 256 places that a thread writes to stay in its first cache.
+/// Bits per pass: the 256 write positions of a thread stay in its L1 cache.
 inline constexpr int digit_bits = 8;
 
 template <class K>
@@ -21,20 +21,20 @@ struct Digit {
   std::size_t operator()(K key) const { return static_cast<std::size_t>((key >> shift) & mask); }
 };
 
-/// Each thread counts the digits of its share, and puts the share in place behind what smaller digits and
-/// earlier shares need.
+/// One pass: each thread counts the digits of its part, then moves its elements behind those with smaller
+/// digits and those with the same digit of earlier parts.
 template <class K, class V>
 void sort_by_digit(int threads, std::int64_t n, Digit<K> digit, const K* keys, K* to_keys, const V* values,
                    V* to_values) {
   using Places = std::array<std::int64_t, std::size_t{1} << digit_bits>;
   std::vector<Places> places(static_cast<std::size_t>(threads), Places{});
-  const std::int64_t share = (n + threads - 1) / threads;
+  const std::int64_t part_size = (n + threads - 1) / threads;
 #pragma omp parallel num_threads(threads)
   {
 #pragma omp for schedule(static, 1)
     for (int t = 0; t < threads; ++t) {
       Places counts{};
-      for (std::int64_t k = std::min(t * share, n); k < std::min((t + 1) * share, n); ++k) {
+      for (std::int64_t k = std::min(t * part_size, n); k < std::min((t + 1) * part_size, n); ++k) {
         ++counts[digit(keys[k])];
       }
       places[static_cast<std::size_t>(t)] = counts;
@@ -49,7 +49,7 @@ void sort_by_digit(int threads, std::int64_t n, Digit<K> digit, const K* keys, K
 #pragma omp for schedule(static, 1)
     for (int t = 0; t < threads; ++t) {
       Places next = places[static_cast<std::size_t>(t)];
-      for (std::int64_t k = std::min(t * share, n); k < std::min((t + 1) * share, n); ++k) {
+      for (std::int64_t k = std::min(t * part_size, n); k < std::min((t + 1) * part_size, n); ++k) {
         const std::int64_t place = next[digit(keys[k])]++;
         to_keys[place] = keys[k];
         to_values[place] = values[k];
@@ -58,8 +58,8 @@ void sort_by_digit(int threads, std::int64_t n, Digit<K> digit, const K* keys, K
   }
 }
 
-/// Least significant digit first. The passes alternate between the target and the scratch arrays so that the
-/// last one ends in the target.
+/// Least significant digit first. Passes alternate between target and scratch arrays; the last one writes to
+/// the target.
 template <class K, class V>
 void radix_sort(int threads, std::int64_t n, int first_bit, int last_bit, const K* keys, K* sorted_keys,
                 const V* values, V* sorted_values, K* scratch_keys, V* scratch_values) {

@@ -14,7 +14,7 @@
 
 namespace echelon {
 
-/// One core: the oracle for the other backends.
+/// One core: the reference implementation that tests compare the other backends with.
 class Serial {
  public:
   explicit Serial(const Device& device) : device_(device) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The host's BLAS for float and double under one name, and how many threads it may use.
+/// BLAS on the host, overloaded for float and double, and the number of its threads.
 #pragma once
 
 #include <echelon/device.hpp>
@@ -14,7 +14,7 @@
 
 namespace echelon::blas {
 
-/// BLAS built with 32-bit integers counts no further than this.
+/// n as an integer of BLAS, which has 32 bits. Throws InvalidMatrix.
 inline int dimension(std::int64_t n) {
   if (n > std::numeric_limits<int>::max()) {
     throw InvalidMatrix("dimension " + std::to_string(n) + " exceeds what BLAS can count (2^31 - 1)");
@@ -44,13 +44,13 @@ inline void gemm(CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE transpose_b, int r
               leading_b, beta, c, leading_c);
 }
 
-/// OpenBLAS over OpenMP takes its thread count from the calling thread's OpenMP setting: set for a scope.
-/// Work on matrices of a small dimension stays on one thread, which is faster than waking the others.
+/// Sets the number of threads of BLAS for a scope, which OpenBLAS over OpenMP takes from the calling thread's
+/// OpenMP setting. Operations on small matrices run on one thread, which is faster than waking the others.
 class Threads {
  public:
   Threads(const Device& device, std::int64_t dimension) : before_(omp_get_max_threads()) {
-    constexpr std::int64_t worth_sharing = 192;
-    omp_set_num_threads(dimension < worth_sharing ? 1 : device.threads());
+    constexpr std::int64_t parallel_threshold = 192;
+    omp_set_num_threads(dimension < parallel_threshold ? 1 : device.threads());
   }
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;

@@ -3,8 +3,8 @@
 
 namespace echelon {
 
-/// How large products of float matrices are formed. TF32 has float's exponents and 11 significant bits; only
-/// GPUs know it, and the host forms all products in float.
+/// Arithmetic of large products of float matrices. TF32 has the exponent range of float and 11 significant
+/// bits; GPUs only: the host computes all products in float.
 enum class FloatProducts {
   in_float,
   /// a b = high(a) high(b) + high(a) low(b) + low(a) high(b), each factor in TF32: about float's accuracy, at

@@ -13,17 +13,17 @@ namespace echelon {
 
 namespace {
 
-/// Rows and columns of the result that one call of BLAS makes. Cutting there, whatever the number of threads,
-/// keeps the bits the same. Large tiles are packed more cheaply; small ones leave work for every thread.
+/// Order of the square tiles of the result, one call of BLAS each. Tiles do not depend on the number of
+/// threads, so that the result does not either. Large tiles amortise packing; small ones balance the threads.
 constexpr std::int64_t tile_side(std::int64_t rows, std::int64_t columns) {
   constexpr std::int64_t many = std::int64_t{1024} * 1024;
   return rows * columns >= many ? 512 : 256;
 }
 
-/// Products of fewer multiplications stay on the calling thread.
-constexpr double worth_sharing = 500'000;
+/// Products with fewer multiplications run on the calling thread.
+constexpr double parallel_threshold = 500'000;
 
-/// How BLAS, which thinks in columns, is to read a view.
+/// A view as an argument of BLAS: column-major, possibly transposed.
 template <class T>
 struct Factor {
   const T* data;
@@ -49,10 +49,10 @@ void multiply_tiles(const Device& device, T alpha, DenseView<const T> A, DenseVi
   const int leading = blas::dimension(C.leading());
   const double work =
       static_cast<double>(C.rows()) * static_cast<double>(C.columns()) * static_cast<double>(terms);
-  const int threads = device.threads();  // asked before the calls of BLAS are restricted to one
+  const int threads = device.threads();  // read before BLAS is restricted to one thread
   const std::int64_t tile = tile_side(C.rows(), C.columns());
   const blas::Threads one_per_call(Device::serial(), 1);
-#pragma omp parallel for collapse(2) num_threads(threads) schedule(dynamic) if (work > worth_sharing)
+#pragma omp parallel for collapse(2) num_threads(threads) schedule(dynamic) if (work > parallel_threshold)
   for (std::int64_t j = 0; j < C.columns(); j += tile) {
     for (std::int64_t i = 0; i < C.rows(); i += tile) {
       blas::gemm(a.transpose, b.transpose, static_cast<int>(std::min(tile, C.rows() - i)),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A team of threads merges a row: a window of each operand at a time, a thread an element of each, which
-// finds by bisection where it comes among the other operand's. Rows that would keep a team long are left to
-// all warps of the block, which merge a part each. Bytes: the columns of A and B twice and their values once,
-// C once; an update reads the columns once, those of C too, and writes the values.
+// A logical warp merges a row: it loads a window of each operand, one element of each per lane, and each lane
+// finds by bisection the position of its element among the other operand's. Rows that are long for a logical
+// warp are merged by all warps of the block, one part each.
+// Memory movement: the columns of A and B twice, their values once, C once. An update reads the columns of A,
+// B and C once, and writes the values.
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
 #include "backend/lower_bound.hpp"
@@ -33,13 +34,13 @@ ScaledView<T> view_of(const ScaledCsr<T>& a) {
 }
 
 __device__ double sum(double a, double b) {
-  return __dadd_rn(a, b);  // not to be fused with the products, which the host rounds, too
+  return __dadd_rn(a, b);  // never contracted to a fused multiply-add: the result has the host's bits
 }
 __device__ float sum(float a, float b) {
   return __fadd_rn(a, b);
 }
 
-/// Part of a row of either operand.
+/// Elements [k, k_end) of A and [l, l_end) of B, which belong to one row.
 struct Part {
   std::int64_t k;
   std::int64_t k_end;
@@ -48,7 +49,7 @@ struct Part {
 };
 
 constexpr std::int64_t none = -1;
-constexpr std::int32_t beyond = cuda::std::numeric_limits<std::int32_t>::max();  // no column is as large
+constexpr std::int32_t beyond = cuda::std::numeric_limits<std::int32_t>::max();  // larger than any column
 
 /// The number of lanes whose `column` is less than `key`. The columns ascend from lane to lane.
 template <class Group>
@@ -65,8 +66,8 @@ __device__ unsigned below(int lane) {
   return lane < warp_size ? lanes_before(lane) : full_warp;
 }
 
-/// f(position, column, k, l) for each place that one of the two stores. k is the element of a there and l
-/// that of b, or none. Returns the number of places.
+/// f(position, column, k, l) for each column that a or b stores, positions counting from 0. k is the element
+/// of a and l that of b, or none. Returns the number of columns.
 template <int lanes, class F>
 __device__ std::int64_t merge(const std::int32_t* a, const std::int32_t* b, Part part, F f) {
   using Group = LogicalWarp<lanes>;
@@ -77,13 +78,13 @@ __device__ std::int64_t merge(const std::int32_t* a, const std::int32_t* b, Part
     const std::int64_t l = part.l + lane;
     const std::int32_t from_a = k < part.k_end ? a[k] : beyond;
     const std::int32_t from_b = l < part.l_end ? b[l] : beyond;
-    // What comes after a window may be less than what is in the other one from here on.
+    // Elements above the limit wait for the next window: smaller ones of the other operand may follow.
     const std::int32_t last_a = Group::shuffle(from_a, lanes - 1);
     const std::int32_t last_b = Group::shuffle(from_b, lanes - 1);
     const std::int32_t limit = min(min(last_a, last_b), beyond - 1);
     const bool takes_a = from_a <= limit;
     const bool takes_b = from_b <= limit;
-    const int rank_a = rank_in<Group>(from_b, from_a);  // of the element of a among those of b
+    const int rank_a = rank_in<Group>(from_b, from_a);  // elements of b before this lane's element of a
     const int rank_b = rank_in<Group>(from_a, from_b);
     const bool a_in_b = Group::shuffle(from_b, min(rank_a, lanes - 1)) == from_a && rank_a < lanes;
     const bool b_in_a = Group::shuffle(from_a, min(rank_b, lanes - 1)) == from_b && rank_b < lanes;
@@ -107,12 +108,12 @@ __device__ T value_at(const ScaledView<T>& a, const ScaledView<T>& b, std::int64
   return sum(a.value(k), b.value(l));
 }
 
-/// Counts.
+/// Writes nothing; merge() returns the count.
 struct Count {
   __device__ void operator()(std::int64_t, std::int32_t, std::int64_t, std::int64_t) const {}
 };
 
-/// Writes columns and, unless null, values from `target` on.
+/// Writes columns and, unless null, values to index `target` and following.
 template <class T>
 struct Write {
   ScaledView<T> a;
@@ -127,7 +128,7 @@ struct Write {
   }
 };
 
-/// Writes values where the columns are those expected, [target, end) of the sum, and else NaN.
+/// Writes values to elements [target, end) of the sum; NaN where a column differs from that of the sum.
 template <class T>
 struct Update {
   ScaledView<T> a;
@@ -145,7 +146,7 @@ struct Update {
   }
 };
 
-enum class Make { count, fill, update };
+enum class Output { count, all, values };
 
 template <class T>
 struct Merge {
@@ -155,7 +156,7 @@ struct Merge {
   const std::int64_t* offsets;  // of the sum
   const std::int32_t* columns;
   T* values;
-  std::int64_t* counts;  // what is filled in, if it is
+  std::int64_t* counts;  // output of Output::count
   std::int32_t* new_columns;
 
   __device__ Part row(std::int64_t i) const {
@@ -163,14 +164,14 @@ struct Merge {
   }
 };
 
-/// Makes a part of row i, the part's first element being element `before` of the row. Returns its size.
-template <Make make, int lanes, class T>
-__device__ std::int64_t make_part(const Merge<T>& work, std::int64_t i, const Part& part,
-                                  std::int64_t before) {
+/// Merges a part of row i, whose first element is element number `before` of the row. Returns its size.
+template <Output output, int lanes, class T>
+__device__ std::int64_t merge_part(const Merge<T>& work, std::int64_t i, const Part& part,
+                                   std::int64_t before) {
   const auto with = [&](auto f) { return merge<lanes>(work.a.columns, work.b.columns, part, f); };
-  if constexpr (make == Make::count) {
+  if constexpr (output == Output::count) {
     return with(Count{});
-  } else if constexpr (make == Make::fill) {
+  } else if constexpr (output == Output::all) {
     return with(Write<T>{work.a, work.b, work.offsets[i] + before, work.new_columns, work.values});
   } else {
     return with(
@@ -178,50 +179,52 @@ __device__ std::int64_t make_part(const Merge<T>& work, std::int64_t i, const Pa
   }
 }
 
-/// What is left to do once a row has turned out to have so many elements, by one of `threads` threads.
-template <Make make, class T>
+/// Completes row i once its size is known, by one of `threads` threads: stores the count, or writes NaN to
+/// the elements of a known pattern that no operand has.
+template <Output output, class T>
 __device__ void finish_row(const Merge<T>& work, std::int64_t i, std::int64_t size, int thread, int threads) {
-  if constexpr (make == Make::count) {
+  if constexpr (output == Output::count) {
     if (thread == 0) work.counts[i] = size;
-  } else if constexpr (make == Make::update) {
+  } else if constexpr (output == Output::values) {
     for (std::int64_t e = work.offsets[i] + size + thread; e < work.offsets[i + 1]; e += threads) {
       work.values[e] = cuda::std::numeric_limits<T>::quiet_NaN();
     }
   }
 }
 
-/// The part of a row that begins with a given share of its longer operand's elements: where that is.
+/// First elements (k, l) of part `part` of `parts` of a row: parts have equally many elements of the longer
+/// operand.
 template <class T>
-__device__ void split(const Merge<T>& work, const Part& row, int share, int shares, std::int64_t& k,
+__device__ void split(const Merge<T>& work, const Part& row, int part, int parts, std::int64_t& k,
                       std::int64_t& l) {
   const std::int64_t size_a = row.k_end - row.k;
   const std::int64_t size_b = row.l_end - row.l;
-  if (share == shares) {
+  if (part == parts) {
     k = row.k_end;
     l = row.l_end;
   } else if (size_a >= size_b) {
-    k = row.k + size_a * share / shares;
+    k = row.k + size_a * part / parts;
     l = lower_bound(work.b.columns, row.l, row.l_end, work.a.columns[k]);
   } else {
-    l = row.l + size_b * share / shares;
+    l = row.l + size_b * part / parts;
     k = lower_bound(work.a.columns, row.k, row.k_end, work.b.columns[l]);
   }
-  if (share == 0) {
+  if (part == 0) {
     k = row.k;
     l = row.l;
   }
 }
 
-/// A long row, by all warps of the block.
-template <Make make, class T>
-__device__ void make_long_row(const Merge<T>& work, std::int64_t i) {
+/// Merges a long row by all warps of the block, one part per warp.
+template <Output output, class T>
+__device__ void merge_long_row(const Merge<T>& work, std::int64_t i) {
   constexpr int warps = block_size / warp_size;
   __shared__ std::int64_t sizes[warps];
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
   Part part;
   split(work, work.row(i), warp, warps, part.k, part.l);
   split(work, work.row(i), warp + 1, warps, part.k_end, part.l_end);
-  const std::int64_t size = make_part<Make::count, warp_size>(work, i, part, 0);
+  const std::int64_t size = merge_part<Output::count, warp_size>(work, i, part, 0);
   if (threadIdx.x % warp_size == 0) sizes[warp] = size;
   __syncthreads();
   std::int64_t before = 0;
@@ -230,45 +233,45 @@ __device__ void make_long_row(const Merge<T>& work, std::int64_t i) {
     if (w < warp) before += sizes[w];
     total += sizes[w];
   }
-  if constexpr (make != Make::count) make_part<make, warp_size>(work, i, part, before);
-  finish_row<make>(work, i, total, static_cast<int>(threadIdx.x), block_size);
+  if constexpr (output != Output::count) merge_part<output, warp_size>(work, i, part, before);
+  finish_row<output>(work, i, total, static_cast<int>(threadIdx.x), block_size);
   __syncthreads();
 }
 
-constexpr std::int64_t longest_for_team = 2048;
+constexpr std::int64_t max_group_row = 2048;  // elements of both operands that a logical warp merges
 
-template <Make make, int lanes, class T>
+template <Output output, int lanes, class T>
 __global__ void __launch_bounds__(block_size) merge_rows(Merge<T> work) {
-  constexpr int teams = block_size / lanes;
-  const std::int64_t first = std::int64_t{blockIdx.x} * teams;
-  const std::int64_t end = min(first + teams, work.rows);
+  constexpr int groups = block_size / lanes;
+  const std::int64_t first = std::int64_t{blockIdx.x} * groups;
+  const std::int64_t end = min(first + groups, work.rows);
   const auto is_long = [&](std::int64_t i) {
     const Part row = work.row(i);
-    return row.k_end - row.k + row.l_end - row.l > longest_for_team;
+    return row.k_end - row.k + row.l_end - row.l > max_group_row;
   };
   const std::int64_t i = first + static_cast<int>(threadIdx.x) / lanes;
-  const bool is_left = i < end && is_long(i);
-  if (i < end && !is_left) {
-    const std::int64_t size = make_part<make, lanes>(work, i, work.row(i), 0);
-    finish_row<make>(work, i, size, LogicalWarp<lanes>::lane(), lanes);
+  const bool is_deferred = i < end && is_long(i);
+  if (i < end && !is_deferred) {
+    const std::int64_t size = merge_part<output, lanes>(work, i, work.row(i), 0);
+    finish_row<output>(work, i, size, LogicalWarp<lanes>::lane(), lanes);
   }
-  if (__syncthreads_or(static_cast<int>(is_left)) == 0) return;
+  if (__syncthreads_or(static_cast<int>(is_deferred)) == 0) return;
   for (std::int64_t row = first; row < end; ++row) {
-    if (is_long(row)) make_long_row<make>(work, row);
+    if (is_long(row)) merge_long_row<output>(work, row);
   }
 }
 
-template <Make make, class T>
+template <Output output, class T>
 void launch(const Merge<T>& work, std::int64_t elements) {
   if (work.rows == 0) return;
   const auto blocks = [&](int lanes) {
-    const std::int64_t teams = block_size / lanes;
-    return static_cast<unsigned>((work.rows + teams - 1) / teams);
+    const std::int64_t groups = block_size / lanes;
+    return static_cast<unsigned>((work.rows + groups - 1) / groups);
   };
   if (elements <= 32 * work.rows) {
-    merge_rows<make, 8><<<blocks(8), block_size, 0, stream()>>>(work);
+    merge_rows<output, 8><<<blocks(8), block_size, 0, stream()>>>(work);
   } else {
-    merge_rows<make, warp_size><<<blocks(warp_size), block_size, 0, stream()>>>(work);
+    merge_rows<output, warp_size><<<blocks(warp_size), block_size, 0, stream()>>>(work);
   }
   check(cudaGetLastError());
 }
@@ -284,13 +287,13 @@ SumArrays<T> sum_on(ScaledCsr<T> A, ScaledCsr<T> B, bool with_values) {
   SumArrays<T> sum{Array<std::int64_t>(device, rows + 1), {}, {}};
   std::int64_t* offsets = sum.row_offsets.data();
   Merge<T> work{view_of(A), view_of(B), rows, offsets, nullptr, nullptr, offsets, nullptr};
-  launch<Make::count>(work, elements);
+  launch<Output::count>(work, elements);
   const std::int64_t nonzeros = Cuda(device).exclusive_scan(rows, offsets, offsets);
   sum.column_indices = Array<std::int32_t>(device, nonzeros);
   if (with_values) sum.values = Array<T>(device, nonzeros);
   work.new_columns = sum.column_indices.data();
   work.values = sum.values.data();
-  launch<Make::fill>(work, elements);
+  launch<Output::all>(work, elements);
   return sum;
 }
 
@@ -298,9 +301,9 @@ template <class Target, class T>
 bool update_sum_on(ScaledCsr<T> A, ScaledCsr<T> B, const Array<std::int64_t>& row_offsets,
                    const Array<std::int32_t>& column_indices, T* values) {
   const CurrentDevice current(A.matrix.device().id());
-  launch<Make::update>(Merge<T>{view_of(A), view_of(B), A.matrix.rows(), row_offsets.data(),
-                                column_indices.data(), values, nullptr, nullptr},
-                       A.matrix.nonzeros() + B.matrix.nonzeros());
+  launch<Output::values>(Merge<T>{view_of(A), view_of(B), A.matrix.rows(), row_offsets.data(),
+                                  column_indices.data(), values, nullptr, nullptr},
+                         A.matrix.nonzeros() + B.matrix.nonzeros());
   return true;
 }
 

@@ -19,8 +19,8 @@ struct ScaledRows {
   [[nodiscard]] T value(std::int64_t k) const { return factor * rows.values[k]; }
 };
 
-/// Two rows merged: f(column, k, l) for each place that one of them stores, in ascending columns. k is the
-/// element of a there and l that of b, or none.
+/// Merges two rows: f(column, k, l) for each column that a or b stores, ascending. k is the element of a and
+/// l that of b, or none.
 constexpr std::int64_t none = -1;
 template <class T, class F>
 void merge_rows(const SparseRows<T>& a, const SparseRows<T>& b, std::int64_t i, F f) {
@@ -57,7 +57,7 @@ std::int64_t count_row(const SparseRows<T>& a, const SparseRows<T>& b, std::int6
   return count;
 }
 
-/// False if the row's columns are not the `count` ones that are expected.
+/// Computes the row's values. False if its columns are not the `count` expected ones.
 template <class T>
 bool update_row(const ScaledRows<T>& a, const ScaledRows<T>& b, std::int64_t i, const std::int32_t* columns,
                 std::int64_t count, T* values) {
@@ -81,13 +81,13 @@ SumArrays<T> sum_on(ScaledCsr<T> A, ScaledCsr<T> B, bool with_values) {
   SumArrays<T> sum{Array<std::int64_t>(device, rows + 1), {}, {}};
   const std::int64_t work = rows + A.matrix.nonzeros() + B.matrix.nonzeros();
   std::int64_t* offsets = sum.row_offsets.data();
-  share_rows(device.threads(), rows, work, [&](int, std::int64_t begin, std::int64_t end) {
+  for_dynamic_rows(device.threads(), rows, work, [&](int, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) offsets[i] = count_row(a.rows, b.rows, i);
   });
   const std::int64_t nonzeros = OpenMp(device).exclusive_scan(rows, offsets, offsets);
   sum.column_indices = Array<std::int32_t>(device, nonzeros);
   if (with_values) sum.values = Array<T>(device, nonzeros);
-  share_rows(device.threads(), rows, work, [&](int, std::int64_t begin, std::int64_t end) {
+  for_dynamic_rows(device.threads(), rows, work, [&](int, std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       std::int64_t target = offsets[i];
       merge_rows(a.rows, b.rows, i, [&](std::int32_t column, std::int64_t k, std::int64_t l) {
@@ -109,14 +109,14 @@ bool update_sum_on(ScaledCsr<T> A, ScaledCsr<T> B, const Array<std::int64_t>& ro
   const std::int32_t* columns = column_indices.data();
   const std::int64_t work = A.matrix.rows() + A.matrix.nonzeros() + B.matrix.nonzeros();
   std::atomic<bool> is_known = true;
-  share_rows(A.matrix.device().threads(), A.matrix.rows(), work,
-             [&](int, std::int64_t begin, std::int64_t end) {
-               for (std::int64_t i = begin; i < end; ++i) {
-                 const std::int64_t first = offsets[i];
-                 if (!update_row(a, b, i, columns + first, offsets[i + 1] - first, values + first))
-                   is_known = false;
-               }
-             });
+  for_dynamic_rows(A.matrix.device().threads(), A.matrix.rows(), work,
+                   [&](int, std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t i = begin; i < end; ++i) {
+                       const std::int64_t first = offsets[i];
+                       if (!update_row(a, b, i, columns + first, offsets[i + 1] - first, values + first))
+                         is_known = false;
+                     }
+                   });
   return is_known;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Sums of sparse matrices, arguments checked, per side: host code in sparse_sum.cpp, CUDA in sparse_sum.cu.
+/// Sums of sparse matrices for checked arguments, per compilation target: host.cpp, cuda.cu.
 #pragma once
 
 #include <echelon/csr.hpp>
@@ -19,12 +19,13 @@ template <class T>
 struct SumArrays {
   Array<std::int64_t> row_offsets;
   Array<std::int32_t> column_indices;
-  Array<T> values;  ///< empty when they are not asked for
+  Array<T> values;  ///< empty if only the pattern is computed
 };
 
 template <class Target, class T>
 [[nodiscard]] SumArrays<T> sum_on(ScaledCsr<T> a, ScaledCsr<T> b, bool with_values);
-/// The values of a sum whose pattern is known. False if another pattern has been found.
+/// Computes the values of a sum with a known pattern. False if the operands were found to have another
+/// pattern.
 template <class Target, class T>
 [[nodiscard]] bool update_sum_on(ScaledCsr<T> a, ScaledCsr<T> b, const Array<std::int64_t>& row_offsets,
                                  const Array<std::int32_t>& column_indices, T* values);

@@ -111,7 +111,7 @@ std::int64_t PlannedProduct<T>::nonzeros() const {
 template <class T>
 std::size_t PlannedProduct<T>::bytes() const {
   const auto& pattern = plan_->pattern();
-  return pattern.row_offsets.bytes() + pattern.column_indices.bytes() + plan_->more_bytes();
+  return pattern.row_offsets.bytes() + pattern.column_indices.bytes() + plan_->extra_bytes();
 }
 
 template <class T>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Products of sparse matrices on a GPU: which team of threads makes which row.
+/// Products of sparse matrices on a GPU: rows are sorted into bins by the thread group and the memory that
+/// they need.
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
@@ -13,7 +14,7 @@ namespace echelon::product_kernels {
 
 using cuda_kernels::block_size;
 
-/// A matrix in a GPU's memory.
+/// A Csr in a GPU's memory, for kernels.
 template <class T>
 struct View {
   std::int64_t rows;
@@ -34,7 +35,8 @@ __device__ inline double product(double a, double b) {
 __device__ inline float product(float a, float b) {
   return __fmul_rn(a, b);
 }
-/// Not to be fused with the product, which the host rounds, too.
+/// a + b rounded: never contracted with a product to a fused multiply-add, so that the result has the host's
+/// bits.
 __device__ inline double sum(double a, double b) {
   return __dadd_rn(a, b);
 }
@@ -42,23 +44,25 @@ __device__ inline float sum(float a, float b) {
   return __fadd_rn(a, b);
 }
 
-/// How a row is made.
+/// How a row of C is computed: in a hash table by 8 threads, a warp or a block, or in windows of columns.
 enum Bin : std::uint8_t { by_few, by_warp, by_block, by_windows, bins, nothing_to_do = bins };
 
-/// A factor row longer than this is cut up: a team goes through it step by step.
-inline constexpr std::int64_t longest_for_team = 1024;
+/// A row of A longer than this is computed in windows by several blocks: a group processes its elements one
+/// after another.
+inline constexpr std::int64_t max_group_row = 1024;
 
-/// Threads that make a row together, and the slots of its table, which is at most half full.
+/// Consecutive threads that compute a row together, and the slots of its hash table, at most half of which
+/// are used.
 template <int lanes_, int slots_>
-struct Team {
+struct ThreadGroup {
   static constexpr int lanes = lanes_;
   static constexpr int slots = slots_;
   static constexpr int capacity = slots / 2;
-  static constexpr int teams = block_size / lanes;
+  static constexpr int groups = block_size / lanes;  ///< in a block
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % lanes; }
   __device__ static int number() { return static_cast<int>(threadIdx.x) / lanes; }
-  /// The team's threads within this warp.
+  /// Mask of the group's threads in this warp.
   using InWarp = LogicalWarp<(lanes < warp_size ? lanes : warp_size)>;
   __device__ static unsigned mask() {
     if constexpr (lanes >= warp_size) return full_warp;
@@ -77,24 +81,24 @@ struct Team {
   }
 };
 
-// What counts has only columns in its tables, which may be larger then.
-using CountByFew = Team<8, 128>;
-using CountByWarp = Team<32, 2048>;
-using CountByBlock = Team<block_size, 16384>;
-using FillByFew = Team<8, 64>;
-using FillByWarp = Team<32, 512>;
-using FillByBlock = Team<block_size, 4096>;
+// Tables for counting hold no sums and can have more slots.
+using CountByFew = ThreadGroup<8, 128>;
+using CountByWarp = ThreadGroup<32, 2048>;
+using CountByBlock = ThreadGroup<block_size, 16384>;
+using FillByFew = ThreadGroup<8, 64>;
+using FillByWarp = ThreadGroup<32, 512>;
+using FillByBlock = ThreadGroup<block_size, 4096>;
 
 template <class Few, class Warp, class Block>
 ECHELON_ANYWHERE std::uint8_t bin_for(std::int64_t factors, std::int64_t elements) {
-  if (factors > longest_for_team) return by_windows;
+  if (factors > max_group_row) return by_windows;
   if (elements <= Few::capacity) return by_few;
   if (elements <= Warp::capacity) return by_warp;
   return elements <= Block::capacity ? by_block : by_windows;
 }
 
-/// The bin for counting row i: from the products that it makes. A row with one factor has as many elements
-/// as the row of B.
+/// The bin for counting row i, by its number of products. A row of A with one element needs no counting: row
+/// i of C has the length of that row of B.
 template <class T>
 struct BinByProducts {
   View<T> A;
@@ -104,19 +108,19 @@ struct BinByProducts {
     const std::int64_t begin = A.row_offsets[i];
     const std::int64_t size = A.row_offsets[i + 1] - begin;
     std::int64_t products = 0;
-    if (size <= longest_for_team) {
+    if (size <= max_group_row) {
       for (std::int64_t k = begin; k < begin + size; ++k) {
         const std::int32_t j = A.column_indices[k];
         products += B.row_offsets[j + 1] - B.row_offsets[j];
       }
     }
-    const bool is_known = size <= longest_for_team && (size <= 1 || products <= 1);
+    const bool is_known = size <= max_group_row && (size <= 1 || products <= 1);
     counts[i] = is_known ? products : 0;
     return is_known ? nothing_to_do : bin_for<CountByFew, CountByWarp, CountByBlock>(size, products);
   }
 };
 
-/// The bin for filling row i in: from its elements.
+/// The bin for computing row i, by its number of elements.
 template <class T>
 struct BinByElements {
   View<T> A;
@@ -128,7 +132,7 @@ struct BinByElements {
   }
 };
 
-/// Finds the bin of every row, and how many each has.
+/// Writes the bin of every row, and adds the bins' sizes to `sizes`.
 template <class F>
 __global__ void __launch_bounds__(block_size)
     find_bins(std::int64_t rows, F bin_of, std::uint8_t* row_bins, unsigned* sizes) {
@@ -145,7 +149,8 @@ __global__ void __launch_bounds__(block_size)
   if (threadIdx.x < bins && found[threadIdx.x] > 0) atomicAdd(sizes + threadIdx.x, found[threadIdx.x]);
 }
 
-/// Writes the rows of each bin behind `next[bin]`. Their order depends on timing; nothing depends on it.
+/// Writes the rows of each bin from list[next[bin]] on. Their order depends on timing; no result depends on
+/// it.
 static __global__ void __launch_bounds__(block_size)
     list_rows(std::int64_t rows, const std::uint8_t* row_bins, unsigned* next, unsigned* list) {
   __shared__ unsigned found[bins + 1];
@@ -163,8 +168,8 @@ static __global__ void __launch_bounds__(block_size)
   if (bin < bins) list[start[bin] + place] = static_cast<unsigned>(i);
 }
 
-/// The rows of a matrix by the way in which they are made.
-struct Binned {
+/// The rows of C sorted by bin.
+struct BinnedRows {
   Array<unsigned> rows;
   std::array<unsigned, bins> sizes{};
 
@@ -182,8 +187,8 @@ inline unsigned blocks_for(std::int64_t n, std::int64_t per_block) {
 
 /// Synchronises.
 template <class F>
-Binned bin_rows(Cuda& backend, std::int64_t rows, F bin_of) {
-  Binned binned{Array<unsigned>(backend.device(), rows), {}};
+BinnedRows bin_rows(Cuda& backend, std::int64_t rows, F bin_of) {
+  BinnedRows binned{Array<unsigned>(backend.device(), rows), {}};
   if (rows == 0) return binned;
   Array<std::uint8_t> row_bins(backend.device(), rows);
   Array<unsigned> sizes(backend.device(), bins);

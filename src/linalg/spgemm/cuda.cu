@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Row by row, as on the host. A team of threads makes a row: it goes through the products in order, a thread
-// a product, and adds them to a hash table in shared memory; of products that meet in an element the earlier
-// one is added first. Hence every c_ij is summed in ascending k and nothing depends on timing. The more
-// elements a row has, the larger its team and table; rows too long for any table, or with too many factors
-// for one team to go through, are cut into windows of columns, each of which is dense in the shared memory of
-// a block. Bytes: A once and the offsets of C twice; rows of B once a row of A that uses them, from the L2
-// cache when neighbouring rows share them; C once.
+// Gustavson's row-by-row product, as on the host. A group of threads computes a row of C: it traverses the
+// products a_ik b_kj in ascending k, one per thread, and adds them to a hash table in shared memory, so that
+// every c_ij is summed in ascending k and the result does not depend on timing. Rows with more elements get a
+// larger group and table; rows too long for any table, or with too many elements of A for one group, are
+// computed in windows of columns that are dense in the shared memory of a block.
+// Memory movement: A once, the offsets of C twice, C once, and a row of B once per row of A that refers to
+// it, from the L2 cache where nearby rows of A share it.
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
 #include "backend/targets.hpp"
@@ -26,23 +26,23 @@ namespace {
 
 using namespace product_kernels;
 
-/// A kernel with `memory` bytes of shared memory for each team.
+/// Launches a kernel with `memory` bytes of shared memory per group.
 template <class Group, class Kernel, class... Arguments>
 void launch(Kernel kernel, std::size_t memory, unsigned rows, Arguments... arguments) {
   if (rows == 0) return;
-  const std::size_t bytes = memory * Group::teams;
+  const std::size_t bytes = memory * Group::groups;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-  kernel<<<blocks_for(rows, Group::teams), block_size, bytes, stream()>>>(rows, arguments...);
+  kernel<<<blocks_for(rows, Group::groups), block_size, bytes, stream()>>>(rows, arguments...);
   check(cudaGetLastError());
 }
 
-/// Windows of all rows of a list: blocks take one after the other.
+/// Grid size for so many windows; a block processes several, one after another.
 unsigned blocks_for_windows(std::int64_t items) {
-  constexpr std::int64_t most = 1 << 14;
-  return static_cast<unsigned>(std::min(items, most));
+  constexpr std::int64_t max_blocks = 1 << 14;
+  return static_cast<unsigned>(std::min(items, max_blocks));
 }
 
-/// C = A B on a GPU: the pattern of C and how its rows are made.
+/// C = A B on a GPU: the pattern of C, and its rows sorted by bin.
 template <class T>
 class CudaProduct {
  public:
@@ -60,10 +60,10 @@ class CudaProduct {
     pattern_.column_indices = Array<std::int32_t>(backend.device(), nonzeros);
     binned_ = bin_rows(backend, A.rows, BinByElements<T>{A, offsets});
     if (values == nullptr) {
-      fill<Make::columns>(backend, A, B, nullptr);
+      fill<Compute::columns>(backend, A, B, nullptr);
     } else {
       *values = Array<T>(backend.device(), nonzeros);
-      fill<Make::both>(backend, A, B, values->data());
+      fill<Compute::both>(backend, A, B, values->data());
     }
   }
 
@@ -71,7 +71,7 @@ class CudaProduct {
   [[nodiscard]] const typename ProductPlan<T>::Pattern& pattern() const { return pattern_; }
 
   void update(const View<T>& A, const View<T>& B, T* values) {
-    fill_tables<Make::values>(A, B, values);
+    fill_tables<Compute::values>(A, B, values);
     if (binned_.size(by_windows) == 0) return;
     const std::int64_t items = binned_.size(by_windows) * windows_;
     update_windows<<<blocks_for_windows(items), block_size, 0, stream()>>>(
@@ -80,12 +80,12 @@ class CudaProduct {
     check(cudaGetLastError());
   }
 
-  /// Besides the pattern.
+  /// Bytes besides the pattern.
   [[nodiscard]] std::size_t bytes() const { return binned_.rows.bytes(); }
 
  private:
   void count(Cuda& backend, const View<T>& A, const View<T>& B, std::int64_t* counts) {
-    const Binned binned = bin_rows(backend, A.rows, BinByProducts<T>{A, B, counts});
+    const BinnedRows binned = bin_rows(backend, A.rows, BinByProducts<T>{A, B, counts});
     auto* sums = reinterpret_cast<unsigned long long*>(counts);
     const auto launch_for = [&]<class Group>(Bin bin) {
       launch<Group>(count_rows<Group, T>, Group::slots * sizeof(std::int32_t), binned.size(bin),
@@ -97,7 +97,7 @@ class CudaProduct {
     count_in_windows(binned, A, B, nullptr, sums);
   }
 
-  void count_in_windows(const Binned& binned, const View<T>& A, const View<T>& B, int* window_counts,
+  void count_in_windows(const BinnedRows& binned, const View<T>& A, const View<T>& B, int* window_counts,
                         unsigned long long* counts) {
     const std::int64_t items = binned.size(by_windows) * windows_;
     if (items == 0) return;
@@ -106,23 +106,23 @@ class CudaProduct {
     check(cudaGetLastError());
   }
 
-  template <Make make>
+  template <Compute compute>
   void fill(Cuda& backend, const View<T>& A, const View<T>& B, T* values) {
-    fill_tables<make>(A, B, values);
+    fill_tables<compute>(A, B, values);
     const std::int64_t items = binned_.size(by_windows) * windows_;
     if (items == 0) return;
     Array<int> window_counts(backend.device(), items);
     count_in_windows(binned_, A, B, window_counts.data(), nullptr);
-    fill_windows<make><<<blocks_for_windows(items), block_size, 0, stream()>>>(
+    fill_windows<compute><<<blocks_for_windows(items), block_size, 0, stream()>>>(
         items, windows_, binned_.begin(by_windows), A, B, window_counts.data(), pattern_.row_offsets.data(),
         pattern_.column_indices.data(), values);
     check(cudaGetLastError());
   }
 
-  template <Make make>
+  template <Compute compute>
   void fill_tables(const View<T>& A, const View<T>& B, T* values) {
     const auto launch_for = [&]<class Group>(Bin bin) {
-      launch<Group>(fill_rows<make, Group, T>, sizeof(FillMemory<Group, T>), binned_.size(bin),
+      launch<Group>(fill_rows<compute, Group, T>, sizeof(FillMemory<Group, T>), binned_.size(bin),
                     binned_.begin(bin), A, B, pattern_.row_offsets.data(), pattern_.column_indices.data(),
                     values);
     };
@@ -133,10 +133,10 @@ class CudaProduct {
 
   std::int64_t windows_;
   typename ProductPlan<T>::Pattern pattern_;
-  Binned binned_;
+  BinnedRows binned_;
 };
 
-/// The product of all factors but the last, step by step.
+/// The product of all factors but the last, from left to right.
 template <class T>
 class CudaChain {
  public:
@@ -146,18 +146,18 @@ class CudaChain {
       Array<T> values;
       CudaProduct<T> product(backend, view_, view_of(*factor), &values);
       steps_.push_back({std::move(product), std::move(values)});
-      look_at(steps_.back());
+      set_view(steps_.back());
     }
   }
 
   [[nodiscard]] const View<T>& view() const { return view_; }
 
-  /// With new values of the factors.
+  /// Recomputes the values for factors with new values.
   void update(Factors<T> factors) {
     view_ = view_of(*factors[0]);
     for (std::size_t f = 0; f < steps_.size(); ++f) {
       steps_[f].product.update(view_, view_of(*factors[f + 1]), steps_[f].values.data());
-      look_at(steps_[f]);
+      set_view(steps_[f]);
     }
   }
 
@@ -176,7 +176,7 @@ class CudaChain {
     CudaProduct<T> product;
     Array<T> values;
   };
-  void look_at(const Step& step) {
+  void set_view(const Step& step) {
     const auto& pattern = step.product.pattern();
     view_ = {pattern.rows, pattern.columns, pattern.row_offsets.data(), pattern.column_indices.data(),
              step.values.data()};
@@ -201,7 +201,7 @@ class CudaProductPlan final : public ProductPlan<T> {
     last_.update(left_.view(), view_of(*factors.back()), values);
     return true;
   }
-  [[nodiscard]] std::size_t more_bytes() const override { return left_.bytes() + last_.bytes(); }
+  [[nodiscard]] std::size_t extra_bytes() const override { return left_.bytes() + last_.bytes(); }
 
  private:
   CudaChain<T> left_;

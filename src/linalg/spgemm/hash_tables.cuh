@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Products of sparse matrices on a GPU: rows that a team of threads makes in a hash table in shared memory.
+/// Products of sparse matrices on a GPU: rows that a group of threads computes in a hash table in shared
+/// memory.
 #pragma once
 
 #include "linalg/spgemm/bins.cuh"
@@ -10,7 +11,8 @@ namespace echelon::product_kernels {
 
 inline constexpr std::int32_t no_column = -1;
 
-/// Open addressing in shared memory.
+/// Hash table of columns in shared memory: open addressing with linear probing, multiplicative hashing
+/// (Knuth, The Art of Computer Programming 3, section 6.4).
 template <class Group>
 struct Table {
   std::int32_t* columns;
@@ -26,7 +28,7 @@ struct Table {
       fours[s] = {no_column, no_column, no_column, no_column};
     }
   }
-  /// The column's slot, taken if there was none.
+  /// The slot of `column`, which is inserted if absent.
   __device__ unsigned claim(std::int32_t column, bool& is_new) const {
     for (unsigned slot = home(column);; slot = next(slot)) {
       std::int32_t held = columns[slot];
@@ -35,7 +37,7 @@ struct Table {
       if (is_new || held == column) return slot;
     }
   }
-  /// The column's slot, or a free one.
+  /// The slot of `column`, or the empty slot where it would be inserted.
   __device__ unsigned find(std::int32_t column) const {
     unsigned slot = home(column);
     while (columns[slot] != column && columns[slot] != no_column) slot = next(slot);
@@ -43,14 +45,15 @@ struct Table {
   }
 };
 
-/// take(is_product, element of B, value of A, turn of the row of B, turns) for the products of row i, by
-/// ascending elements of A. A team within a warp takes as many products at a time as it has lanes, whatever
-/// the lengths of the rows of B.
+/// take(is_product, element of B, value of A, order, orders) for the products of row i, by ascending elements
+/// of A. A group within a warp processes as many products at a time as it has lanes, whatever the lengths of
+/// the rows of B: a prefix sum over the rows' lengths assigns the products to the lanes. `order` numbers the
+/// rows of B in such a batch from 0; products must be added to an element of C in this order.
 template <class Group, class T, class Take>
 __device__ void for_products(const View<T>& A, const View<T>& B, std::int64_t i, Take take) {
   const std::int64_t end = A.row_offsets[i + 1];
   for (std::int64_t k = A.row_offsets[i]; k < end; k += Group::lanes) {
-    std::int64_t begin = 0;  // of the row of B that this lane's element of A names
+    std::int64_t begin = 0;  // of the row of B for this lane's element of A
     int size = 0;
     T factor{};
     if (k + Group::lane() < end) {
@@ -59,7 +62,7 @@ __device__ void for_products(const View<T>& A, const View<T>& B, std::int64_t i,
       size = static_cast<int>(B.row_offsets[row + 1] - begin);
       factor = A.values[k + Group::lane()];
     }
-    int stop = size;  // of its products among those of all lanes
+    int stop = size;  // end of this row's products among those of all lanes: inclusive prefix sum
     for (int delta = 1; delta < Group::lanes; delta *= 2) {
       const int before = __shfl_up_sync(Group::mask(), stop, delta, Group::lanes);
       if (Group::lane() >= delta) stop += before;
@@ -67,7 +70,7 @@ __device__ void for_products(const View<T>& A, const View<T>& B, std::int64_t i,
     const int products = Group::from(Group::lanes - 1, stop);
     for (int first = 0; first < products; first += Group::lanes) {
       const int p = first + Group::lane();
-      int owner = 0;  // the lane whose product it is: as many stop at or before it
+      int owner = 0;  // lane of the row that product p belongs to: the number of rows that end at or before p
       for (int step = Group::lanes / 2; step > 0; step /= 2) {
         if (Group::from(owner + step - 1, stop) <= p) owner += step;
       }
@@ -75,13 +78,13 @@ __device__ void for_products(const View<T>& A, const View<T>& B, std::int64_t i,
       const int owner_before = __shfl_up_sync(Group::mask(), owner, 1, Group::lanes);
       const bool is_first = Group::lane() == 0 || owner != owner_before;
       const unsigned firsts = __ballot_sync(Group::mask(), is_first) & Group::mask();
-      const int turn = __popc(firsts & ((2U << (threadIdx.x % warp_size)) - 1)) - 1;
-      take(p < products, e, Group::from(owner, factor), turn, __popc(firsts));
+      const int order = __popc(firsts & ((2U << (threadIdx.x % warp_size)) - 1)) - 1;
+      take(p < products, e, Group::from(owner, factor), order, __popc(firsts));
     }
   }
 }
 
-/// The same for a team of several warps: a row of B at a time.
+/// For a group of several warps: one row of B at a time.
 template <class Group, class T, class Take>
 requires(Group::lanes > warp_size) __device__
     void for_products(const View<T>& A, const View<T>& B, std::int64_t i, Take take) {
@@ -95,8 +98,8 @@ requires(Group::lanes > warp_size) __device__
   }
 }
 
-/// take(element of B) for the products of row i, in any order, by a team within a warp: a lane takes all of a
-/// row of B where these rows are of about one length, which needs no searching.
+/// take(element of B) for the products of row i, in any order, by a group within a warp. If the rows of B
+/// have about the same length, each lane processes one of them, which needs no prefix sum.
 template <class Group, class T, class Take>
 __device__ void take_in_any_order(const View<T>& A, const View<T>& B, std::int64_t i, Take take) {
   const std::int64_t end = A.row_offsets[i + 1];
@@ -126,24 +129,26 @@ __device__ void take_in_any_order(const View<T>& A, const View<T>& B, std::int64
   }
 }
 
-/// Adds the lanes' terms to their slots. Where several have one slot, they come from different rows of B,
-/// whose turns follow one another; a team of several warps has one row of B at a time.
+/// Adds the lanes' terms to their slots in ascending order of the rows of B. Terms for the same slot come
+/// from different rows of B, hence have different `order`; a group of several warps processes one row at a
+/// time.
 template <class Group, class T>
-__device__ void add_in_order(T* sums, bool is_term, int turn, int turns, unsigned slot, T term) {
-  for (int t = 0; t < turns; ++t) {
-    if (is_term && turn == t) sums[slot] = sum(sums[slot], term);
+__device__ void add_in_order(T* sums, bool is_term, int order, int orders, unsigned slot, T term) {
+  for (int t = 0; t < orders; ++t) {
+    if (is_term && order == t) sums[slot] = sum(sums[slot], term);
     if constexpr (Group::lanes <= warp_size) __syncwarp(Group::mask());
   }
 }
 
 extern __shared__ __align__(16) unsigned char shared_memory[];
 
-/// Counts the elements of the rows in a list.
+/// counts[i] += the number of elements of row i of C, for the rows i in a list, one group per row.
+/// Memory movement: the columns of A and of the rows of B that A refers to; the table stays in shared memory.
 template <class Group, class T>
 __global__ void __launch_bounds__(block_size)
     count_rows(unsigned size, const unsigned* list, View<T> A, View<T> B, unsigned long long* counts) {
-  const unsigned entry = blockIdx.x * Group::teams + Group::number();
-  if (entry >= size) return;  // whole teams
+  const unsigned entry = blockIdx.x * Group::groups + Group::number();
+  if (entry >= size) return;  // whole groups return
   const Table<Group> table{reinterpret_cast<std::int32_t*>(shared_memory) + Group::number() * Group::slots};
   table.clear();
   Group::sync();
@@ -164,29 +169,30 @@ __global__ void __launch_bounds__(block_size)
   if (Group::lane() % warp_size == 0) atomicAdd(counts + i, static_cast<unsigned long long>(count));
 }
 
-/// Puts a short list in ascending order: a lane counts, for its few columns, how many are less.
+/// Sorts a short list in ascending order by rank: each lane counts the smaller columns for its own few.
 template <class Group>
 __device__ void sort_few(std::int32_t* list, int size) {
-  constexpr int most = Group::capacity / Group::lanes;
-  std::int32_t own[most];
-  int rank[most] = {};
-  for (int o = 0; o < most; ++o) {
+  constexpr int max_own = Group::capacity / Group::lanes;
+  std::int32_t own[max_own];
+  int rank[max_own] = {};
+  for (int o = 0; o < max_own; ++o) {
     const int e = Group::lane() + o * Group::lanes;
     own[o] = e < size ? list[e] : no_column;
   }
   for (int e = 0; e < size; ++e) {
     const std::int32_t column = list[e];
 #pragma unroll
-    for (int o = 0; o < most; ++o) rank[o] += column < own[o] ? 1 : 0;
+    for (int o = 0; o < max_own; ++o) rank[o] += column < own[o] ? 1 : 0;
   }
   Group::sync();
-  for (int o = 0; o < most; ++o) {
+  for (int o = 0; o < max_own; ++o) {
     if (own[o] != no_column) list[rank[o]] = own[o];
   }
   Group::sync();
 }
 
-/// The same for longer ones: bitonic, padded with the largest number to a power of two.
+/// Sorts a long list in ascending order by a bitonic network, padded with the largest number to a power of
+/// two.
 template <class Group>
 __device__ void sort_many(std::int32_t* list, int size) {
   int padded = 1;
@@ -211,18 +217,18 @@ __device__ void sort_many(std::int32_t* list, int size) {
   }
 }
 
-/// What is made of a row whose number of elements is known.
-enum class Make { columns, both, values };
+/// Parts of C to compute, given the number of elements of each row.
+enum class Compute { columns, both, values };
 
 template <class Group, class T>
 struct FillMemory {
   alignas(16) std::int32_t columns[Group::slots];
   std::int32_t list[Group::capacity];
   T sums[Group::slots];
-  int count;  // of the columns found; or whether there is one that is not expected
+  int count;  // columns found; for Compute::values 1 if a column is not in the pattern of C, else 0
 };
 
-/// Puts the new columns behind those in the list.
+/// Appends the lanes' new columns to the list.
 template <class Group, class T>
 __device__ void append(FillMemory<Group, T>& memory, bool is_new, std::int32_t column) {
   if constexpr (Group::lanes > warp_size) {
@@ -238,13 +244,16 @@ __device__ void append(FillMemory<Group, T>& memory, bool is_new, std::int32_t c
   }
 }
 
-/// Fills the rows of a list in. `Make::values` finds the columns in C.
-template <Make make, class Group, class T>
+/// Computes the rows of C in a list, one group per row. Compute::values reads the columns of C and writes NaN
+/// for a row with a product outside them.
+/// Memory movement: a row of A once, the rows of B that it refers to once, from the L2 cache where nearby
+/// rows of A share them, and the row of C once.
+template <Compute compute, class Group, class T>
 __global__ void __launch_bounds__(block_size)
     fill_rows(unsigned size, const unsigned* list, View<T> A, View<T> B, const std::int64_t* offsets,
               std::int32_t* columns, T* values) {
-  const unsigned entry = blockIdx.x * Group::teams + Group::number();
-  if (entry >= size) return;  // whole teams
+  const unsigned entry = blockIdx.x * Group::groups + Group::number();
+  if (entry >= size) return;  // whole groups return
   auto& memory = reinterpret_cast<FillMemory<Group, T>*>(shared_memory)[Group::number()];
   const Table<Group> table{memory.columns};
   table.clear();
@@ -253,34 +262,34 @@ __global__ void __launch_bounds__(block_size)
   const std::int64_t i = list[entry];
   const std::int64_t begin = offsets[i];
   const int elements = static_cast<int>(offsets[i + 1] - begin);
-  if constexpr (make == Make::values) {
+  if constexpr (compute == Compute::values) {
     for (int e = Group::lane(); e < elements; e += Group::lanes) {
       bool is_new = false;
       memory.sums[table.claim(columns[begin + e], is_new)] = -T{0};
     }
     Group::sync();
   }
-  for_products<Group>(A, B, i, [&](bool is_product, std::int64_t e, T factor, int turn, int turns) {
+  for_products<Group>(A, B, i, [&](bool is_product, std::int64_t e, T factor, int order, int orders) {
     const std::int32_t column = is_product ? B.column_indices[e] : no_column;
     unsigned slot = 0;
-    if constexpr (make == Make::values) {
+    if constexpr (compute == Compute::values) {
       if (is_product) slot = table.find(column);
-      const bool is_stranger = is_product && memory.columns[slot] != column;
-      if (is_stranger) atomicExch(&memory.count, 1);
-      is_product = is_product && !is_stranger;
+      const bool is_unexpected = is_product && memory.columns[slot] != column;
+      if (is_unexpected) atomicExch(&memory.count, 1);
+      is_product = is_product && !is_unexpected;
     } else {
       bool is_new = false;
       if (is_product) slot = table.claim(column, is_new);
-      if (is_new) memory.sums[slot] = -T{0};  // what changes no sum, nor -0
+      if (is_new) memory.sums[slot] = -T{0};  // the neutral element of addition, also for -0
       append(memory, is_new, column);
     }
-    if constexpr (make != Make::columns) {
+    if constexpr (compute != Compute::columns) {
       const T term = is_product ? product(factor, B.values[e]) : T{0};
-      add_in_order<Group>(memory.sums, is_product, turn, turns, slot, term);
+      add_in_order<Group>(memory.sums, is_product, order, orders, slot, term);
     }
   });
   Group::sync();
-  if constexpr (make != Make::values) {
+  if constexpr (compute != Compute::values) {
     if constexpr (Group::capacity <= 4 * Group::lanes) {
       sort_few<Group>(memory.list, elements);
     } else {
@@ -288,10 +297,10 @@ __global__ void __launch_bounds__(block_size)
     }
   }
   for (int e = Group::lane(); e < elements; e += Group::lanes) {
-    const std::int32_t column = make == Make::values ? columns[begin + e] : memory.list[e];
-    if constexpr (make != Make::values) columns[begin + e] = column;
-    if constexpr (make == Make::columns) continue;
-    const bool is_known = make == Make::both || memory.count == 0;
+    const std::int32_t column = compute == Compute::values ? columns[begin + e] : memory.list[e];
+    if constexpr (compute != Compute::values) columns[begin + e] = column;
+    if constexpr (compute == Compute::columns) continue;
+    const bool is_known = compute == Compute::both || memory.count == 0;
     values[begin + e] =
         is_known ? memory.sums[table.find(column)] : cuda::std::numeric_limits<T>::quiet_NaN();
   }

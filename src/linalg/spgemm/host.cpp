@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Row by row (Gustavson, ACM TOMS 4, 1978): row i of A B adds up the rows of B that row i of A names.
+// Gustavson's algorithm (ACM TOMS 4, 1978): row i of A B is the sum of the rows of B with the columns of row
+// i of A, times its elements.
 #include "backend/openmp/openmp.hpp"
 #include "backend/targets.hpp"
 #include "linalg/dynamic_rows.hpp"
@@ -28,13 +29,13 @@ Row<T> row_of(const SparseRows<T>& matrix, std::int64_t i) {
   return {matrix.column_indices + begin, matrix.values + begin, matrix.end(i) - begin};
 }
 
-/// A row times a matrix B.
+/// Multiplies rows by a matrix B.
 template <class T>
 class RowTimes {
  public:
   explicit RowTimes(const Csr<T>& B) : B_(B), sum_(B.columns()) {}
 
-  /// How many elements row * B has.
+  /// Number of elements of row * B.
   std::int64_t count(const Row<T>& row) {
     if (row.size == 1) return row_of(B_, row.columns[0]).size;
     mark(row);
@@ -43,7 +44,7 @@ class RowTimes {
     return count;
   }
 
-  /// The columns of row * B, ascending if `sorted`, in an array with room for them.
+  /// The columns of row * B, ascending if `sorted`; written to `columns` unless they are a row of B.
   Row<T> write_columns(const Row<T>& row, bool sorted, std::int32_t* columns) {
     if (row.size == 1) return row_of(B_, row.columns[0]);
     mark(row);
@@ -64,7 +65,7 @@ class RowTimes {
     return {columns, values, count};
   }
 
-  /// The values of row * B, whose columns are known. False if there are others.
+  /// The values of row * B for its known columns. False if it has other columns.
   bool update(const Row<T>& row, const std::int32_t* columns, std::int64_t count, T* values) {
     sum_.expect(columns, count);
     bool is_known = true;
@@ -129,7 +130,7 @@ class RowProduct {
     }
     return row;
   }
-  /// Its columns in any order.
+  /// The columns of that row, in any order.
   Row<T> columns_of_left(std::int64_t i) {
     Row<T> row = row_of(first_, i);
     for (std::size_t f = 0; f < partial_.size(); ++f) {
@@ -143,7 +144,7 @@ class RowProduct {
   std::vector<Partial> partial_;  // the rows between the first factor and the product
 };
 
-/// A rough measure of the work that a product makes: each element meets several, and a table or a sort.
+/// Rough work of a product in the units of for_dynamic_rows: an element causes several products, and sorting.
 template <class T>
 std::int64_t work_in(Factors<T> factors) {
   constexpr std::int64_t merges_per_element = 8;
@@ -162,7 +163,7 @@ std::vector<RowProduct<T>> workspaces(Factors<T> factors) {
   return result;
 }
 
-/// The pattern of the product and, unless null, its values.
+/// Computes the pattern of the product and, unless null, its values.
 template <class T>
 typename ProductPlan<T>::Pattern make_product(Factors<T> factors, Array<T>* values) {
   const Device& device = factors.front()->device();
@@ -171,24 +172,26 @@ typename ProductPlan<T>::Pattern make_product(Factors<T> factors, Array<T>* valu
   typename ProductPlan<T>::Pattern pattern{
       rows, factors.back()->columns(), Array<std::int64_t>(device, rows + 1), {}};
   std::int64_t* offsets = pattern.row_offsets.data();
-  share_rows(device.threads(), rows, work_in(factors), [&](int thread, std::int64_t begin, std::int64_t end) {
-    RowProduct<T>& product = work[static_cast<std::size_t>(thread)];
-    for (std::int64_t i = begin; i < end; ++i) offsets[i] = product.count(i);
-  });
+  for_dynamic_rows(device.threads(), rows, work_in(factors),
+                   [&](int thread, std::int64_t begin, std::int64_t end) {
+                     RowProduct<T>& product = work[static_cast<std::size_t>(thread)];
+                     for (std::int64_t i = begin; i < end; ++i) offsets[i] = product.count(i);
+                   });
   const std::int64_t nonzeros = OpenMp(device).exclusive_scan(rows, offsets, offsets);
   pattern.column_indices = Array<std::int32_t>(device, nonzeros);
   if (values != nullptr) *values = Array<T>(device, nonzeros);
-  share_rows(device.threads(), rows, work_in(factors), [&](int thread, std::int64_t begin, std::int64_t end) {
-    RowProduct<T>& product = work[static_cast<std::size_t>(thread)];
-    for (std::int64_t i = begin; i < end; ++i) {
-      std::int32_t* columns = pattern.column_indices.data() + offsets[i];
-      if (values != nullptr) {
-        product.write(i, columns, values->data() + offsets[i]);
-      } else {
-        product.write_columns(i, columns);
-      }
-    }
-  });
+  for_dynamic_rows(device.threads(), rows, work_in(factors),
+                   [&](int thread, std::int64_t begin, std::int64_t end) {
+                     RowProduct<T>& product = work[static_cast<std::size_t>(thread)];
+                     for (std::int64_t i = begin; i < end; ++i) {
+                       std::int32_t* columns = pattern.column_indices.data() + offsets[i];
+                       if (values != nullptr) {
+                         product.write(i, columns, values->data() + offsets[i]);
+                       } else {
+                         product.write_columns(i, columns);
+                       }
+                     }
+                   });
   return pattern;
 }
 
@@ -205,14 +208,15 @@ class HostProductPlan final : public ProductPlan<T> {
     const std::int64_t* offsets = pattern_.row_offsets.data();
     const std::int32_t* columns = pattern_.column_indices.data();
     std::atomic<bool> is_known = true;
-    share_rows(factors[0]->device().threads(), pattern_.rows, work_in(factors),
-               [&](int thread, std::int64_t begin, std::int64_t end) {
-                 RowProduct<T>& product = work[static_cast<std::size_t>(thread)];
-                 for (std::int64_t i = begin; i < end; ++i) {
-                   const std::int64_t count = offsets[i + 1] - offsets[i];
-                   if (!product.update(i, columns + offsets[i], count, values + offsets[i])) is_known = false;
-                 }
-               });
+    for_dynamic_rows(factors[0]->device().threads(), pattern_.rows, work_in(factors),
+                     [&](int thread, std::int64_t begin, std::int64_t end) {
+                       RowProduct<T>& product = work[static_cast<std::size_t>(thread)];
+                       for (std::int64_t i = begin; i < end; ++i) {
+                         const std::int64_t count = offsets[i + 1] - offsets[i];
+                         if (!product.update(i, columns + offsets[i], count, values + offsets[i]))
+                           is_known = false;
+                       }
+                     });
     return is_known;
   }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Products of two or more sparse matrices, arguments checked, per side: host code in sparse_product.cpp,
-/// CUDA in sparse_product.cu.
+/// Products of two or more sparse matrices for checked arguments, per compilation target: host.cpp, cuda.cu.
 #pragma once
 
 #include <echelon/csr.hpp>
@@ -14,7 +13,7 @@
 
 namespace echelon {
 
-/// Two or more factors, from left to right, on one device.
+/// Two or more factors, left to right, on one device.
 template <class T>
 using Factors = std::span<const Csr<T>* const>;
 
@@ -28,7 +27,7 @@ class ProductPlan {
     Array<std::int64_t> row_offsets;
     Array<std::int32_t> column_indices;
   };
-  /// What is checked of factors that come later.
+  /// Properties of a factor that later factors must share.
   struct Shape {
     std::int64_t rows = 0;
     std::int64_t columns = 0;
@@ -43,10 +42,10 @@ class ProductPlan {
 
   [[nodiscard]] const std::vector<Shape>& factors() const { return factors_; }
   [[nodiscard]] virtual const Pattern& pattern() const = 0;
-  /// Writes the product's values. False if the factors have been found to have other patterns.
+  /// Writes the product's values. False if the factors were found to have other patterns than at planning.
   [[nodiscard]] virtual bool update(Factors<T> factors, T* values) = 0;
-  /// Besides the pattern.
-  [[nodiscard]] virtual std::size_t more_bytes() const { return 0; }
+  /// Bytes besides the pattern.
+  [[nodiscard]] virtual std::size_t extra_bytes() const { return 0; }
 
  private:
   std::vector<Shape> factors_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Sparse rows under construction on the host.
+/// Accumulation of sparse rows on the host.
 #pragma once
 
 #include <echelon/device.hpp>
@@ -22,7 +22,7 @@ struct Free {
 template <class V>
 using ZeroedPages = std::unique_ptr<V[], Free>;
 
-/// n zeros, whose pages take memory once they are written to.
+/// n zeros by calloc: a page takes memory when it is first written.
 template <class V>
 ZeroedPages<V> zeroed_pages(std::int64_t n) {
   const auto count = static_cast<std::size_t>(std::max<std::int64_t>(n, 1));
@@ -31,10 +31,10 @@ ZeroedPages<V> zeroed_pages(std::int64_t n) {
   return pages;
 }
 
-/// Adds up elements of a row that arrive in any order of columns: in an array over all columns (Gilbert,
-/// Moler and Schreiber's sparse accumulator, SIAM J. Matrix Anal. Appl. 13, 1992), beside which a bit for
-/// each column says whether the row has it. Sorting the few words of bits that are not zero sorts the row.
-/// Nothing branches on whether a column is new, which is hard to foresee.
+/// Sparse accumulator (Gilbert, Moler, Schreiber, SIAM J. Matrix Anal. Appl. 13, 1992): sums elements of a
+/// row in any order of columns, in a dense array over all columns and a bit per column that marks the columns
+/// present. Sorting the few nonzero words of bits sorts the row. No branch depends on whether a column is
+/// new, which a processor predicts badly.
 template <class T>
 class RowAccumulator {
  public:
@@ -44,10 +44,10 @@ class RowAccumulator {
         touched_(zeroed_pages<std::int32_t>(words_ + block)),
         sums_(zeroed_pages<T>(columns)) {}
 
-  /// Elements since the row was cleared.
+  /// Number of elements of the row.
   [[nodiscard]] std::int64_t count() const { return count_; }
 
-  /// Columns without values.
+  /// Adds columns without values.
   void mark(const std::int32_t* columns, std::int64_t size) {
     Bits bits = open();
     for (std::int64_t e = 0; e < size; ++e) bits.mark(columns[e]);
@@ -65,7 +65,7 @@ class RowAccumulator {
     close(bits);
   }
 
-  /// Prepares for `add_expected`: only these columns will come.
+  /// Announces the columns of `add_expected`.
   void expect(const std::int32_t* columns, std::int64_t size) {
     mark(columns, size);
     for (std::int64_t e = 0; e < size; ++e) sums_[columns[e]] = nothing;
@@ -92,7 +92,7 @@ class RowAccumulator {
     count_ = 0;
   }
 
-  /// Hands the columns out, in ascending order if `sorted`, and clears the row.
+  /// Writes the columns, in ascending order if `sorted`, and clears the row.
   void read_columns(bool sorted, std::int32_t* columns) {
     if (sorted) sort_touched();
     for (std::int64_t t = 0; t < touched_count_; ++t) {
@@ -105,19 +105,19 @@ class RowAccumulator {
   }
 
  private:
-  static constexpr T nothing = -T{0};  // changes no sum, not even that of -0
+  static constexpr T nothing = -T{0};  // the neutral element of addition, also for -0
   static constexpr std::int32_t word_size = 64;
   static constexpr std::int64_t few = 128;
   static constexpr std::int64_t block = 16;
 
-  /// What a loop over columns works with: counters of its own, which stay in registers.
+  /// State of a loop over columns, local so that its counters stay in registers.
   struct Bits {
     std::uint64_t* bits;
     std::int32_t* touched;
     std::int64_t touched_count;
     std::int64_t count;
 
-    /// Whether the column is new.
+    /// Sets the column's bit. Returns whether the column is new.
     bool mark(std::int32_t column) {
       const auto [index, bit] = place(column);
       const std::uint64_t word = bits[index];
@@ -158,7 +158,7 @@ class RowAccumulator {
     }
   }
 
-  /// Counts how many words come before each: quadratic, but in vectors and without a branch.
+  /// Sorts the words by counting the smaller ones for each: quadratic, but vectorised and without branches.
   void sort_few() {
     std::array<std::int32_t, few> unsorted;
     std::copy_n(touched_.get(), (touched_count_ + block - 1) / block * block, unsorted.data());

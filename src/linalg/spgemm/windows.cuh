@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Products of sparse matrices on a GPU: rows too long for any table, and rows whose pattern is known, a
-/// window of columns at a time, dense in shared memory.
+/// Products of sparse matrices on a GPU: rows too long for any hash table are computed in windows of columns,
+/// each of them dense in shared memory.
 #pragma once
 
 #include "backend/lower_bound.hpp"
@@ -15,21 +15,21 @@ inline constexpr int window = 2048;
 inline constexpr int own_columns = window / block_size;
 inline constexpr int tile = 1024;
 
-/// Part of a row: dense in shared memory. Column c belongs to thread c % block_size, which alone touches it.
+/// A window of a row, dense in shared memory. Column c is written by thread c % block_size only.
 template <class T>
 struct WindowMemory {
   T sums[window];
   std::int32_t tile_columns[tile];
   T tile_terms[tile];
-  std::int64_t begins[block_size];  // of the parts of rows of B
+  std::int64_t begins[block_size];  // of the parts of rows of B within the window
   std::int64_t factors[block_size];
-  int starts[block_size + 1];  // of these parts among all products
+  int starts[block_size + 1];  // exclusive prefix sum of the parts' lengths
   typename cub::BlockScan<int, block_size>::TempStorage scan;
   unsigned present[window / warp_size];
 };
 
-/// Finds the parts within the window of the rows of B that factors [k, k + block_size) of a row name. Returns
-/// how many products they make.
+/// Finds the parts within the window of the rows of B for elements [k, k + block_size) of a row of A. Returns
+/// their total length, which is the number of products.
 template <class T>
 __device__ int find_parts(WindowMemory<T>& memory, const View<T>& A, const View<T>& B, std::int64_t k,
                           std::int64_t end, std::int64_t first_column) {
@@ -52,12 +52,12 @@ __device__ int find_parts(WindowMemory<T>& memory, const View<T>& A, const View<
   return products;
 }
 
-/// Brings products [first, first + tile) into the tile, in ascending factors.
+/// Copies products [first, first + tile) to the tile, by ascending elements of A.
 template <bool with_terms, class T>
 __device__ void stage(WindowMemory<T>& memory, const View<T>& A, const View<T>& B, std::int64_t k, int first,
                       int products) {
   for (int p = static_cast<int>(threadIdx.x); p < min(tile, products - first); p += block_size) {
-    int low = 0;  // the last part that starts at or before the product
+    int low = 0;  // bisection for the last part that starts at or before the product
     int high = block_size;
     while (high - low > 1) {
       const int middle = (low + high) / 2;
@@ -70,10 +70,10 @@ __device__ void stage(WindowMemory<T>& memory, const View<T>& A, const View<T>& 
   __syncthreads();
 }
 
-/// Adds up row i within the window: sums, and which of this thread's columns are present (bits of `own`).
+/// Sums the products of row i within the window, and sets bit s of `own` if this thread's s-th column occurs.
 template <bool with_terms, class T>
-__device__ void make_window(WindowMemory<T>& memory, const View<T>& A, const View<T>& B, std::int64_t i,
-                            std::int64_t first_column, unsigned& own) {
+__device__ void accumulate_window(WindowMemory<T>& memory, const View<T>& A, const View<T>& B, std::int64_t i,
+                                  std::int64_t first_column, unsigned& own) {
   const std::int64_t end = A.row_offsets[i + 1];
   for (std::int64_t k = A.row_offsets[i]; k < end; k += block_size) {
     const int products = find_parts(memory, A, B, k, end, first_column);
@@ -90,7 +90,8 @@ __device__ void make_window(WindowMemory<T>& memory, const View<T>& A, const Vie
   }
 }
 
-/// Makes the rows of a list, a window at a time. `window_counts` has a number for each row and window.
+/// Counts the elements of rows in a list by windows: an item is a row and a window. Either output may be
+/// null.
 template <class T>
 __global__ void __launch_bounds__(block_size)
     count_windows(std::int64_t items, std::int64_t windows, const unsigned* list, View<T> A, View<T> B,
@@ -99,7 +100,7 @@ __global__ void __launch_bounds__(block_size)
   for (std::int64_t item = blockIdx.x; item < items; item += gridDim.x) {
     const std::int64_t i = list[item / windows];
     unsigned own = 0;
-    make_window<false>(memory, A, B, i, item % windows * window, own);
+    accumulate_window<false>(memory, A, B, i, item % windows * window, own);
     int start = 0;
     int count = 0;
     cub::BlockScan<int, block_size>(memory.scan).ExclusiveSum(__popc(own), start, count);
@@ -110,7 +111,7 @@ __global__ void __launch_bounds__(block_size)
   }
 }
 
-/// The elements of a row before the window.
+/// Number of elements of the row in the windows before number `window_number`.
 template <class T>
 __device__ std::int64_t count_before(WindowMemory<T>& memory, const int* window_counts,
                                      std::int64_t window_number) {
@@ -123,8 +124,8 @@ __device__ std::int64_t count_before(WindowMemory<T>& memory, const int* window_
   return total;
 }
 
-/// Writes the elements of a window from `target` on.
-template <Make make, class T>
+/// Writes the elements of a window to index `target` and following, in ascending columns.
+template <Compute compute, class T>
 __device__ void write_window(WindowMemory<T>& memory, unsigned own, std::int64_t first_column,
                              std::int64_t target, std::int32_t* columns, T* values) {
   for (int s = 0; s < own_columns; ++s) {
@@ -142,11 +143,11 @@ __device__ void write_window(WindowMemory<T>& memory, unsigned own, std::int64_t
     const int below = __popc(memory.present[word] & lanes_before(lane_id()));
     const int column = s * block_size + static_cast<int>(threadIdx.x);
     columns[target + before + below] = static_cast<std::int32_t>(first_column + column);
-    if constexpr (make == Make::both) values[target + before + below] = memory.sums[column];
+    if constexpr (compute == Compute::both) values[target + before + below] = memory.sums[column];
   }
 }
 
-template <Make make, class T>
+template <Compute compute, class T>
 __global__ void __launch_bounds__(block_size)
     fill_windows(std::int64_t items, std::int64_t windows, const unsigned* list, View<T> A, View<T> B,
                  const int* window_counts, const std::int64_t* offsets, std::int32_t* columns, T* values) {
@@ -156,14 +157,14 @@ __global__ void __launch_bounds__(block_size)
     const std::int64_t number = item % windows;
     for (int s = 0; s < own_columns; ++s) memory.sums[s * block_size + static_cast<int>(threadIdx.x)] = -T{0};
     unsigned own = 0;
-    make_window<make == Make::both>(memory, A, B, i, number * window, own);
+    accumulate_window<compute == Compute::both>(memory, A, B, i, number * window, own);
     const std::int64_t target = offsets[i] + count_before(memory, window_counts + (item - number), number);
-    write_window<make>(memory, own, number * window, target, columns, values);
+    write_window<compute>(memory, own, number * window, target, columns, values);
     __syncthreads();
   }
 }
 
-/// Whether the columns found are those given.
+/// True if the columns found are exactly the `size` columns given.
 template <class T>
 __device__ bool are_expected(WindowMemory<T>& memory, unsigned own, std::int64_t first_column,
                              const std::int32_t* columns, std::int64_t size) {
@@ -183,7 +184,7 @@ __device__ bool are_expected(WindowMemory<T>& memory, unsigned own, std::int64_t
   return __syncthreads_or(static_cast<int>(is_different)) == 0;
 }
 
-/// The values of rows whose columns are known.
+/// Values of rows with known columns, by windows. NaN for windows with other columns than those.
 template <class T>
 __global__ void __launch_bounds__(block_size)
     update_windows(std::int64_t items, std::int64_t windows, const unsigned* list, View<T> A, View<T> B,
@@ -194,7 +195,7 @@ __global__ void __launch_bounds__(block_size)
     const std::int64_t first_column = item % windows * window;
     for (int s = 0; s < own_columns; ++s) memory.sums[s * block_size + static_cast<int>(threadIdx.x)] = -T{0};
     unsigned own = 0;
-    make_window<true>(memory, A, B, i, first_column, own);
+    accumulate_window<true>(memory, A, B, i, first_column, own);
     const std::int64_t begin = lower_bound(columns, offsets[i], offsets[i + 1], first_column);
     const std::int64_t end = lower_bound(columns, begin, offsets[i + 1], first_column + window);
     const bool is_known = are_expected(memory, own, first_column, columns + begin, end - begin);

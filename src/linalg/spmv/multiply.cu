@@ -9,8 +9,9 @@ namespace {
 
 using namespace row_sums;
 
-/// products[place(k - begin)] = values[k] x[columns[k]] for k in [begin, min(end, begin + row_block_size)).
-/// All loads of a thread are under way before it uses the first.
+/// products[padded_index(k - begin)] = values[k] x[columns[k]] for k in
+/// [begin, min(end, begin + row_block_size)). A thread issues all its loads before it uses the first, to hide
+/// their latency.
 template <class T>
 __device__ void stage_products(std::int64_t begin, std::int64_t end, std::int64_t nonzeros,
                                const std::int32_t* __restrict__ columns, const T* __restrict__ values,
@@ -42,27 +43,30 @@ __device__ void stage_products(std::int64_t begin, std::int64_t end, std::int64_
   for (int p = 0; p < packs; ++p) {
 #pragma unroll
     for (int i = 0; i < P::size; ++i) {
-      products[place<T>((p * block_size + static_cast<int>(threadIdx.x)) * P::size + i)] = value[p].at[i];
+      products[padded_index<T>((p * block_size + static_cast<int>(threadIdx.x)) * P::size + i)] =
+          value[p].at[i];
     }
   }
 }
 
-/// The sum of products [begin, end), taken by `lanes` neighbouring threads; valid in the first. All threads
-/// of the warp take part.
+/// The sum of products [begin, end) by `lanes` consecutive threads; valid in the first of them. All threads
+/// of the warp call this.
 template <class T>
 __device__ T sum_products(const T* products, int begin, int end, int lanes) {
   T sum = 0;
   for (int k = begin + static_cast<int>(threadIdx.x) % lanes; k < end; k += lanes)
-    sum += products[place<T>(k)];
+    sum += products[padded_index<T>(k)];
   return warp_sum(sum, lanes);
 }
 
-/// y = alpha A x + beta y for a block of rows: their products go to shared memory in one stream, whatever
-/// the rows' lengths, and are summed from there (CSR-stream: Greathouse and Daga, SC14). Blocks have equally
-/// much work. A row gets as many lanes as the block has threads for; one much longer than that suits, a warp.
-/// The first blocks take the pieces of rows that do not fit into a block.
-/// Reads values, columns and offsets once, x from the caches or once a block, and writes y once. 8 products
-/// a thread and 6 to 8 blocks a multiprocessor keep some 100 KB under way in each.
+/// y = alpha A x + beta y for one block of rows per thread block (CSR-stream: Greathouse and Daga, SC14). The
+/// products are staged in shared memory in one contiguous pass, independently of the rows' lengths, and
+/// summed from there. Blocks have about the same number of nonzeros. A row is summed by as many lanes as the
+/// block's threads suffice for; a row much longer than the others, by a warp. The first `piece_count` thread
+/// blocks process the pieces of rows that do not fit into a block. Memory movement: values, columns and
+/// offsets are read once, x from the caches or once per block, y is written once. 8 products per thread and 6
+/// to 8 blocks per multiprocessor keep about 100 KB of loads in flight on each, which the bandwidth of HBM
+/// needs.
 template <class T>
 __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 6 : 8)
     multiply_blocks(const RowBlocks::Piece* __restrict__ pieces, unsigned piece_count,
@@ -70,8 +74,8 @@ __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 6 : 8)
                     const std::int64_t* __restrict__ row_offsets, const std::int32_t* __restrict__ columns,
                     const T* __restrict__ values, const T* __restrict__ x, T alpha, T beta, T* __restrict__ y,
                     Sum* partial, unsigned* finished) {
-  __shared__ T products[room<T>];
-  __shared__ int3 long_rows[row_block_size / most_per_lane];  // row, begin, end
+  __shared__ T products[padded_size<T>];
+  __shared__ int3 long_rows[row_block_size / max_per_lane];  // row, begin, end
   __shared__ int long_count;
   if (blockIdx.x < piece_count) {
     const RowBlocks::Piece piece = pieces[blockIdx.x];
@@ -92,7 +96,7 @@ __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 6 : 8)
     const std::int64_t* offset = row_offsets + start.x + row;
     const int row_begin = row < rows ? static_cast<int>(offset[0] - begin) : 0;
     const int row_end = row < rows ? static_cast<int>(offset[1] - begin) : 0;
-    const bool is_long = lanes < warp_size && row_end - row_begin > most_per_lane * lanes;
+    const bool is_long = lanes < warp_size && row_end - row_begin > max_per_lane * lanes;
     const T sum = sum_products(products, row_begin, is_long ? row_begin : row_end, lanes);
     if (is_long && first_lane) long_rows[atomicAdd(&long_count, 1)] = {row, row_begin, row_end};
     if (row < rows && !is_long && first_lane) put(alpha, sum, beta, y + start.x + row);
@@ -110,13 +114,13 @@ void multiply_sparse(Cuda& backend, T alpha, const Csr<T>& A, const T* x, T beta
     backend.for_each(A.rows(), Scale<T>{beta, y});
     return;
   }
-  const RowBlocks& shares = A.row_blocks();
-  const std::int64_t pieces = shares.pieces.size();
-  const std::int64_t blocks = pieces + shares.starts.size() / 2 - 1;
+  const RowBlocks& row_blocks = A.row_blocks();
+  const std::int64_t pieces = row_blocks.pieces.size();
+  const std::int64_t blocks = pieces + row_blocks.starts.size() / 2 - 1;
   auto* partial = static_cast<Sum*>(backend.scratch(static_cast<std::size_t>(pieces) * sizeof(Sum)));
   multiply_blocks<<<static_cast<unsigned>(blocks), block_size, 0, stream()>>>(
-      shares.pieces.data(), static_cast<unsigned>(pieces),
-      reinterpret_cast<const longlong2*>(shares.starts.data()), A.nonzeros(), A.row_offsets().data(),
+      row_blocks.pieces.data(), static_cast<unsigned>(pieces),
+      reinterpret_cast<const longlong2*>(row_blocks.starts.data()), A.nonzeros(), A.row_offsets().data(),
       A.column_indices().data(), A.values().data(), x, alpha, beta, y, partial, backend.counters(pieces));
   check(cudaGetLastError());
 }

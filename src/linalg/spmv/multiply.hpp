@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Products, one native version per backend.
+/// Matrix-vector and matrix-matrix products, one native version per backend.
 #pragma once
 
 #include <echelon/matrix.hpp>
@@ -12,9 +12,9 @@ class Serial;
 class OpenMp;
 class Cuda;
 
-/// y = alpha A x + beta y. x has A.columns() elements, y has A.rows(), and they do not overlap; beta = 0 does
-/// not read y. Sums run along the row, in T. CSR moves (4 + sizeof T) bytes a nonzero, 8 a row, and the
-/// vectors.
+/// y = alpha A x + beta y. x has A.columns() elements, y has A.rows(), and they do not overlap; with beta = 0
+/// y is not read. Sums are computed in T. Memory movement of CSR: 4 + sizeof(T) bytes per nonzero, 8 per row,
+/// and the vectors.
 template <class T>
 void multiply(Serial& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y);
 template <class T>
@@ -30,8 +30,8 @@ void multiply_transposed(OpenMp& backend, T alpha, const DenseView<const T>& V, 
 template <class T>
 void multiply_transposed(Cuda& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y);
 
-/// Y = alpha A X + beta Y for any number of columns in either layout; each gets the bits that the product
-/// above gives a column alone. A is read once for every eight columns.
+/// Y = alpha A X + beta Y for any number of columns in either layout. Each column has the same bits as the
+/// product with that column alone. A is read once per eight columns on a GPU, per sixteen on the host.
 template <class T>
 void multiply_several(Serial& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
                       DenseView<T> Y);
@@ -41,7 +41,7 @@ void multiply_several(OpenMp& backend, T alpha, const Csr<T>& A, DenseView<const
 template <class T>
 void multiply_several(Cuda& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y);
 
-/// Y = alpha A^T X + beta Y, a column at a time. No sum depends on timing, nor on the number of threads.
+/// Y = alpha A^T X + beta Y, column by column. Sums do not depend on timing or the number of threads.
 template <class T>
 void multiply_transposed(Serial& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
                          DenseView<T> Y);

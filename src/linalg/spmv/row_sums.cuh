@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the products of a sparse matrix with one and with several vectors have in common on a GPU: a block
-/// stages its nonzeros in shared memory and sums rows from there.
+/// Pieces of the products of a sparse matrix with one vector and with several on a GPU: a thread block stages
+/// its nonzeros in shared memory and sums rows from there.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -11,7 +11,7 @@ namespace echelon::row_sums {
 
 using cuda_kernels::block_size;
 
-/// Values that one 16-byte load brings, and their columns.
+/// Values of one 16-byte load, and their columns.
 template <class T>
 struct Pack {
   static constexpr int size = 16 / sizeof(T);
@@ -23,26 +23,26 @@ struct Pack {
   };
 };
 
-/// Where product k lies in shared memory: a gap after every 128 bytes, so that threads that walk along rows
-/// of 8, 16, ... products do not all meet in one bank.
+/// Index of product k in shared memory: one element of padding after every 128 bytes, so that threads that
+/// traverse rows of 8, 16, ... products do not access the same bank.
 template <class T>
-__device__ int place(int k) {
+__device__ int padded_index(int k) {
   return k + k / static_cast<int>(128 / sizeof(T));
 }
 template <class T>
-constexpr int room = row_block_size + row_block_size / (128 / sizeof(T));
+constexpr int padded_size = row_block_size + row_block_size / (128 / sizeof(T));
 
-/// A row gets as many lanes as its block has threads for.
+/// Lanes that sum a row, a power of two: as many as the block's threads suffice for.
 __device__ inline int lanes_for(int rows) {
   int lanes = 1;
   while (lanes < warp_size && 2 * lanes * rows <= block_size) lanes *= 2;
   return lanes;
 }
 
-/// A row with more nonzeros than this for each of its lanes is left to a warp.
-inline constexpr int most_per_lane = 16;
+/// A row with more nonzeros per lane than this is summed by a warp instead.
+inline constexpr int max_per_lane = 16;
 
-/// The product, which no compiler may merge with a sum.
+/// a b rounded: never contracted to a fused multiply-add.
 __device__ inline float rounded_product(float a, float b) {
   return __fmul_rn(a, b);
 }
@@ -55,8 +55,8 @@ __device__ void put(T alpha, T sum, T beta, T* y) {
   *y = beta == T{0} ? alpha * sum : fma(alpha, sum, beta * *y);
 }
 
-/// Part of a row that does not fit into a block: a block sums a piece in double, and the last of a row's
-/// blocks its pieces, in order, for the element *y.
+/// Piece of a row that is too long for one block. Each block sums its piece in double; the last of the row's
+/// blocks to finish adds the pieces in order and writes the element *y.
 template <class T>
 __device__ void multiply_piece(const RowBlocks::Piece& piece, const std::int32_t* __restrict__ columns,
                                const T* __restrict__ values, const T* __restrict__ x, std::int64_t x_step,

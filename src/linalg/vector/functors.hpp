@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Loop bodies that several methods use, and how they reach the elements of a view.
+/// Loop bodies that several methods use, and access to the elements of views.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -11,14 +11,14 @@
 
 namespace echelon {
 
-/// Elements one after another.
+/// A contiguous vector.
 template <class T>
 struct Packed {
   T* data;
   ECHELON_ANYWHERE T& operator[](std::int64_t i) const { return data[i]; }
 };
 
-/// A vector with gaps: a column of a row-major matrix.
+/// A vector with a stride: a column of a row-major matrix.
 template <class T>
 struct Strided {
   T* data;
@@ -26,7 +26,7 @@ struct Strided {
   ECHELON_ANYWHERE T& operator[](std::int64_t i) const { return data[i * step]; }
 };
 
-/// The elements of any view, column after column.
+/// The elements of any view, numbered column by column.
 template <class T>
 struct Elements {
   T* data;
@@ -43,7 +43,7 @@ struct Elements {
   }
 };
 
-/// Contributes to (x, y).
+/// x_i y_i, a term of (x, y).
 template <class T, class X = const T*, class Y = X>
 struct Product {
   X x;
@@ -71,9 +71,8 @@ struct LargestMagnitude {
   ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {std::fabs(static_cast<double>(x[i]))}; }
 };
 
-/// A sum of squares that neither overflows nor underflows: large and small numbers are squared after scaling
-/// by powers of two and summed on their own (Blue, ACM TOMS 4, 1978; constants as in Anderson, TOMS 44,
-/// 2017).
+/// A sum of squares without overflow or underflow: large and small numbers are scaled by powers of two and
+/// summed separately (Blue, ACM TOMS 4, 1978; constants of Anderson, ACM TOMS 44, 2017).
 struct SquareSum {
   double small = 0;
   double medium = 0;
@@ -99,12 +98,12 @@ struct SquareSum {
   }
 };
 
-/// Whether a sum of squares of doubles has lost nothing that matters to overflow or underflow.
+/// True if a sum of squares of doubles has neither overflowed nor lost accuracy to underflow.
 ECHELON_ANYWHERE inline bool is_safe(double squares) {
   return squares > 1e-280 && squares < 1e300;
 }
 
-/// A term of the norm when the plain sum of squares, in `squares`, will not do; else nothing.
+/// A term of the scaled sum of squares if the plain sum in `squares` is not accurate; otherwise nothing.
 template <class X>
 struct ScaledSquare {
   X x;
@@ -126,7 +125,7 @@ struct ScaledSquare {
   }
 };
 
-/// Turns the plain sum of squares into the norm, or puts the other in its place.
+/// Replaces the plain sum of squares by the norm, or by that of the scaled sum.
 struct FinishNorm {
   double* result;
   ECHELON_ANYWHERE void operator()(Sum squares) const { *result = std::sqrt(squares.value); }
@@ -135,14 +134,14 @@ struct FinishNorm {
   }
 };
 
-/// Keeps what a reduction found as one double.
+/// Stores the result of a reduction as one double.
 struct StoreDouble {
   double* target;
   ECHELON_ANYWHERE void operator()(Sum sum) const { *target = sum.value; }
   ECHELON_ANYWHERE void operator()(Largest largest) const { *target = largest.value; }
 };
 
-/// c = alpha a + beta b, where a factor of zero spares the reading.
+/// c = alpha a + beta b; an operand with a factor of zero is not read.
 template <class T, class A, class B, class C>
 struct AddElement {
   T alpha;

@@ -33,8 +33,8 @@ void with_vector(const DenseView<const T>& x, F&& f) {
   }
 }
 
-/// Squares of floats fit into a double. Those of doubles are summed plainly first, and once more, scaled,
-/// when that was not safe: on a GPU the second kernel finds out whether there is anything to do.
+/// Squares of floats do not overflow in double. Squares of doubles are summed plainly first, and again,
+/// scaled, if the plain sum is not accurate. On a GPU the second kernel reads the first sum and decides.
 template <class Target, class T, class B, class X>
 void norm2(B& backend, std::int64_t n, X x, double* result) {
   if constexpr (std::is_same_v<T, float>) {

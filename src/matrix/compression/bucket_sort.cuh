@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Entries put into rows on a GPU in two passes through its memory: to buckets of consecutive rows, and from
-/// there, each bucket sorted within a multiprocessor, to their places.
+/// Compression on a GPU in two passes over the entries: the first scatters them to buckets of consecutive
+/// rows, the second sorts each bucket in the shared memory of a multiprocessor.
 ///
-/// A radix sort would take a pass for every 8 bits of the row and of the column. Here the first pass goes to
-/// ten thousands of buckets at once: their ends stay in the L2 cache, which makes whole lines of single
-/// entries. Which entry comes first there is left to chance; the second pass sorts by keys that are all
-/// different, so that the result is not. Bytes an entry of a double: 4 + 16 + 16 to the buckets, 16 + 12 from
-/// there; 28 of these 64 are input and result.
+/// A radix sort needs a pass for every 8 bits of row and column. The first pass here has tens of thousands of
+/// buckets: the ends of the buckets stay in the L2 cache, which combines single entries to whole cache lines.
+/// The order of entries within a bucket depends on timing; the second pass sorts by keys that are all
+/// different, so that the result does not.
+/// Memory movement per entry of a double: 4 + 16 + 16 bytes in the first pass, 16 + 12 in the second; 28 of
+/// these 64 are input and result.
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
@@ -21,15 +22,15 @@
 
 namespace echelon::bucket_sort {
 
-/// An entry on its way: the row within its bucket, the column and, where places may occur several times, the
-/// number of the entry make a key, in this order.
+/// An entry in a bucket. The key consists of the row within the bucket, the column and, if entries may be
+/// repeated, the number of the entry, from high bits to low.
 template <class T>
 struct alignas(16) Packed {
   std::uint64_t key;
   T value;
 };
 
-/// Bits of the numbers from 0 to n - 1.
+/// Number of bits of the numbers 0, ..., n - 1.
 inline int bits_below(std::int64_t n) {
   return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(n > 0 ? n - 1 : 0)));
 }
@@ -38,15 +39,15 @@ struct Plan {
   static constexpr std::int64_t most_buckets = 28 * 1024;  ///< two blocks' counters fit into shared memory
   static constexpr int most_row_bits = 12;                 ///< counters of rows, there too
   static constexpr std::int64_t most_entries = INT32_MAX;
-  static constexpr std::int64_t most_capacity = 8 * 1024;  ///< entries that a block has room for
+  static constexpr std::int64_t most_capacity = 8 * 1024;  ///< entries that fit into a block's shared memory
 
   int row_bits = 0;  ///< a bucket has 2^row_bits rows
   int column_bits = 0;
   int number_bits = 0;
   std::int64_t buckets = 0;
-  int capacity = 0;  ///< entries that buckets may have
+  int capacity = 0;  ///< entries of the largest bucket
 
-  /// Buckets of 1000 to 2000 entries on average; of more, where these would be too many.
+  /// Chooses buckets of 1000 to 2000 entries on average, or larger ones if these were too many.
   Plan(std::int64_t rows, std::int64_t columns, std::int64_t entries, bool numbered)
       : column_bits(bits_below(columns)), number_bits(numbered ? bits_below(entries) : 0) {
     while (row_bits < most_row_bits &&
@@ -60,7 +61,8 @@ struct Plan {
     return std::max<std::int64_t>((rows + (std::int64_t{1} << bits) - 1) >> bits, 1);
   }
 
-  /// Whether the buckets can be counted, the keys fit, and buckets of the average size do.
+  /// True if the bucket counters fit into shared memory, the keys into 64 bits, and average buckets into
+  /// shared memory.
   [[nodiscard]] bool works(std::int64_t entries) const {
     return entries <= most_entries && buckets <= most_buckets && row_bits + column_bits + number_bits < 64 &&
            entries / buckets <= most_capacity;
@@ -68,11 +70,11 @@ struct Plan {
 };
 
 inline constexpr int scatter_block = 512;
-inline constexpr int scatter_items = 8;  ///< that a thread has under way
+inline constexpr int scatter_items = 8;  ///< entries that a thread loads before it uses the first
 inline constexpr int tile_size = scatter_block * scatter_items;
 inline constexpr int sort_block = 512;
 
-/// counts[b] = the entries of bucket b. Shared memory: 4 bytes a bucket.
+/// counts[b] += the number of entries of bucket b. Shared memory: 4 bytes per bucket. Reads the rows once.
 static __global__ void __launch_bounds__(scatter_block)
     count_buckets(std::int64_t count, const std::int32_t* __restrict__ rows, int row_bits, int buckets,
                   unsigned long long* counts) {
@@ -98,7 +100,7 @@ static __global__ void __launch_bounds__(scatter_block)
   }
 }
 
-/// The columns of a thread's entries of a tile: its threadIdx.x-th and every scatter_block-th from there.
+/// Loads the columns of entries threadIdx.x, threadIdx.x + scatter_block, ... of a tile.
 template <class T>
 __device__ void load_columns(const CooEntries<T>& entries, const std::int32_t*, std::int64_t tile,
                              std::int32_t (&column)[scatter_items]) {
@@ -109,8 +111,8 @@ __device__ void load_columns(const CooEntries<T>& entries, const std::int32_t*, 
   }
 }
 
-/// The rows of a Csr in which the entries are: every row marks its first entry, and the largest mark up to an
-/// entry is its row's.
+/// Finds the rows of a Csr in which the entries are stored: every row writes its number to a mark at its
+/// first entry, and the maximum of the marks up to an entry, an inclusive scan, is the entry's row.
 template <class T>
 __device__ void load_columns(const TransposedEntries<T>& entries, const std::int32_t* tile_rows,
                              std::int64_t tile, std::int32_t (&column)[scatter_items]) {
@@ -140,7 +142,7 @@ __device__ void load_columns(const TransposedEntries<T>& entries, const std::int
   __syncthreads();
 }
 
-/// One store of 16 bytes, so that no line stays incomplete.
+/// Stores an entry in one write of 16 bytes, so that the L2 cache need not merge partial ones.
 template <class T>
 __device__ void store(std::uint64_t key, T value, Packed<T>* target) {
   uint4 bits{};
@@ -149,7 +151,7 @@ __device__ void store(std::uint64_t key, T value, Packed<T>* target) {
   *reinterpret_cast<uint4*>(target) = bits;
 }
 
-/// The row of a Csr in which each tile begins; the last row behind all.
+/// tile_rows[t] = the row of a Csr in which tile t begins.
 template <class T>
 struct FindTileRow {
   TransposedEntries<T> entries;
@@ -160,9 +162,9 @@ struct FindTileRow {
   }
 };
 
-/// Moves entries to their buckets. A block takes a tile at a time: it counts the tile's entries in each
-/// bucket, asks for as many places there (the first entry of each bucket does), and fills them. Shared
-/// memory: 4 bytes a bucket.
+/// Scatters entries to their buckets. A block processes one tile at a time: it counts the tile's entries in
+/// each bucket, reserves as many places there by one atomic addition per bucket, and writes the entries.
+/// Shared memory: 4 bytes per bucket. Reads each entry once and writes 16 bytes for it.
 template <class Entries, class T = typename Entries::Value>
 __global__ void __launch_bounds__(scatter_block, 2)
     fill_buckets(Entries entries, const std::int32_t* tile_rows, Plan plan, unsigned* next,
@@ -219,11 +221,12 @@ __global__ void __launch_bounds__(scatter_block, 2)
   }
 }
 
-/// What a block sorts a bucket in: keys, and where in the bucket they were; as they come, and sorted.
+/// Shared memory in which a block sorts a bucket: keys and their entries' positions in the bucket, grouped by
+/// row and sorted.
 struct Workspace {
   std::uint64_t* keys;  ///< grouped by row
   std::uint64_t* sorted_keys;
-  unsigned* row_begins;  ///< a place for each row of the bucket, and one more
+  unsigned* row_begins;  ///< for each row of the bucket, and the end of the last
   unsigned* row_ends;
   std::uint16_t* sources;
   std::uint16_t* sorted_sources;
@@ -242,9 +245,8 @@ struct Workspace {
 
 using BlockScan = cub::BlockScan<unsigned, sort_block>;
 
-/// The exclusive prefix sum of `count` over the block's threads, on top of `before`, which grows by their
-/// sum.
-static __device__ unsigned add_up(unsigned count, unsigned& before) {
+/// before + the exclusive prefix sum of `count` over the block's threads; adds the total to `before`.
+static __device__ unsigned exclusive_sum(unsigned count, unsigned& before) {
   __shared__ typename BlockScan::TempStorage storage;
   unsigned sum = 0;
   unsigned total = 0;
@@ -255,7 +257,8 @@ static __device__ unsigned add_up(unsigned count, unsigned& before) {
   return sum;
 }
 
-/// Exclusive prefix sums of counts[0, n), in place, counts[n] the total; returns the largest count.
+/// Replaces counts[0, n) by their exclusive prefix sums and counts[n] by the total. Returns the largest
+/// count.
 static __device__ unsigned scan_counts(int n, unsigned* counts) {
   __shared__ unsigned longest;
   if (threadIdx.x == 0) longest = 0;
@@ -264,7 +267,7 @@ static __device__ unsigned scan_counts(int n, unsigned* counts) {
   for (int first = 0; first < n; first += sort_block) {
     const int i = first + static_cast<int>(threadIdx.x);
     const unsigned count = i < n ? counts[i] : 0;
-    const unsigned sum = add_up(count, before);
+    const unsigned sum = exclusive_sum(count, before);
     if (i < n) counts[i] = sum;
     largest = max(largest, count);
   }
@@ -276,8 +279,7 @@ static __device__ unsigned scan_counts(int n, unsigned* counts) {
 }
 
 /// Sorts n keys with their sources by Batcher's bitonic network, in the form in which every comparison puts
-/// the smaller key first: what is missing up to the next power of two counts as largest and need not be
-/// there.
+/// the smaller key first: keys missing up to the next power of two count as infinite and need not be stored.
 static __device__ void sort_bitonic(int n, std::uint64_t* keys, std::uint16_t* sources) {
   const auto compare = [=](int low, int high) {
     if (high >= n || keys[low] <= keys[high]) return;
@@ -305,18 +307,18 @@ static __device__ void sort_bitonic(int n, std::uint64_t* keys, std::uint16_t* s
   __syncthreads();
 }
 
-/// The sorted buckets. One whose places are all different fills what its entries took; another's sums come
-/// first there, and the rest is left as it was.
+/// Output of sorted buckets. A bucket without repeated entries fills the range of its entries; in a bucket
+/// with repeated entries the sums fill the beginning of the range, and close_gaps() removes the rest.
 template <class T>
 struct Sorted {
   std::int64_t rows;
   std::int64_t* offsets;
   std::int32_t* columns;
   T* values;
-  std::int64_t* sizes;  ///< of the buckets, each place counted once
+  std::int64_t* sizes;  ///< of the buckets, repeated entries counted once
 };
 
-/// Sums entries of one place, in the order of their numbers, in a bucket whose keys are sorted.
+/// Writes a bucket with sorted keys, summing repeated entries in the order of their numbers.
 template <class T>
 __device__ void write_sums(const Workspace& work, const Plan& plan, const Packed<T>* bucket, int n,
                            std::int64_t begin, std::int64_t b, const Sorted<T>& result) {
@@ -330,10 +332,10 @@ __device__ void write_sums(const Workspace& work, const Plan& plan, const Packed
                  : std::int64_t{1} << plan.row_bits;
   };
   unsigned before = 0;
-  for (int first = 0; first <= n; first += sort_block) {  // one more than there are: the end of the last rows
+  for (int first = 0; first <= n; first += sort_block) {  // p = n writes the offsets of empty rows at the end
     const int p = first + static_cast<int>(threadIdx.x);
     const bool is_first = p < n && (p == 0 || place_of(p) != place_of(p - 1));
-    const unsigned index = add_up(is_first ? 1 : 0, before);
+    const unsigned index = exclusive_sum(is_first ? 1 : 0, before);
     if (p <= n) {
       for (std::int64_t row = row_of(p - 1) + 1; row <= row_of(p); ++row) {
         if (row < std::int64_t{1} << plan.row_bits && first_row + row < result.rows) {
@@ -352,7 +354,7 @@ __device__ void write_sums(const Workspace& work, const Plan& plan, const Packed
   if (threadIdx.x == 0) result.sizes[b] = before;
 }
 
-/// Groups a bucket's keys by row; returns the length of the longest.
+/// Groups a bucket's keys by row. Returns the length of the longest row.
 template <class T>
 __device__ unsigned group_by_row(const Workspace& work, const Plan& plan, const Packed<T>* bucket, int n) {
   const int row_count = 1 << plan.row_bits;
@@ -380,7 +382,7 @@ __device__ unsigned group_by_row(const Workspace& work, const Plan& plan, const 
   return longest;
 }
 
-/// A key's place in its row is the number of smaller ones there.
+/// Sorts each row by counting: a key's position in its row is the number of smaller keys there.
 static __device__ void sort_rows_by_counting(const Workspace& work, const Plan& plan, int n) {
   const int key_bits = plan.column_bits + plan.number_bits;
   for (int p = static_cast<int>(threadIdx.x); p < n; p += sort_block) {
@@ -394,7 +396,8 @@ static __device__ void sort_rows_by_counting(const Workspace& work, const Plan& 
   __syncthreads();
 }
 
-/// Sorts a bucket a block: where all rows are short by counting, else by a network.
+/// Sorts one bucket per block: by counting if all rows are short, otherwise by a bitonic network. Reads 16
+/// bytes per entry and writes column and value.
 template <class T>
 __global__ void __launch_bounds__(sort_block)
     sort_buckets(const Packed<T>* __restrict__ entries, const std::int64_t* __restrict__ begins, Plan plan,
@@ -432,7 +435,7 @@ __global__ void __launch_bounds__(sort_block)
   if (threadIdx.x == 0) result.sizes[b] = n;
 }
 
-/// Closes the gaps that sums left: a bucket a block.
+/// Moves buckets together that summing made smaller, one bucket per block.
 template <class T>
 __global__ void __launch_bounds__(sort_block)
     close_gaps(const std::int64_t* __restrict__ old_begins, const std::int64_t* __restrict__ begins,

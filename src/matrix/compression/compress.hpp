@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Entries in any order, put into rows: what makes a Csr of a Coo, and what transposes one.
+/// Compression: entries in any order are sorted into rows. Converts a Coo to a Csr, and transposes a Csr.
 ///
-/// Every backend has its own way, and all have one result: the entries of a row in ascending columns, those
-/// of one place next to each other, in the order given, or already summed in that order.
+/// Each backend has its own algorithm, and all have the same result: the entries of a row in ascending
+/// columns, repeated entries (of one row and column) adjacent and in the order given, or already summed in
+/// that order.
 #pragma once
 
 #include "backend/targets.hpp"
@@ -26,7 +27,7 @@ template <class T>
 struct CooEntries {
   using Value = T;
   static constexpr bool columns_ascend = false;  ///< within each row
-  static constexpr bool in_any_order = false;    ///< so that repeated ones need another one to be summed in
+  static constexpr bool in_any_order = false;    ///< the order given depends on timing: sum by value instead
   const std::int32_t* rows;
   const std::int32_t* columns;
   const T* values;
@@ -74,7 +75,7 @@ struct TransposedEntries {
   }
 };
 
-/// Host only.
+/// Entries of a list of triplets. Host only.
 template <class T>
 struct TripletEntries {
   using Value = T;
@@ -92,7 +93,8 @@ struct TripletEntries {
   }
 };
 
-/// In an order that depends on timing: what shares a place is summed in the order of its values. Host only.
+/// Triplets in an order that depends on timing: repeated ones are summed in the order of their values, so
+/// that the result does not. Host only.
 template <class T>
 struct UnorderedTriplets : TripletEntries<T> {
   using TripletEntries<T>::TripletEntries;
@@ -105,12 +107,12 @@ struct CompressedRows {
   Array<std::int64_t> offsets;
   Array<std::int32_t> columns;
   Array<T> values;
-  bool repeated = false;  ///< whether places occur several times, which remain to be summed
+  bool repeated = false;  ///< some entries are repeated and remain to be summed
 };
 
-/// `rows` and `columns` count those of the result; the entries are known to lie within. Defined by
-/// compress_host.cpp for Serial and OpenMp (where the result is summed), by compress.cu for Cuda (which waits
-/// to learn in what order the entries are, and whether any are repeated).
+/// Sorts entries into a matrix of `rows` by `columns`; they must lie within. Defined in host.cpp for Serial
+/// and OpenMp, which sum repeated entries, and in cuda.cu for Cuda, which synchronises to find out whether
+/// the entries are sorted already and whether any are repeated.
 template <class Backend, class Entries>
 CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries& entries, std::int64_t rows,
                                                  std::int64_t columns);

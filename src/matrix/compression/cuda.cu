@@ -14,7 +14,7 @@ namespace echelon {
 
 namespace {
 
-/// The row, in the result, of entry k and its column, as one number that sorts by row first.
+/// keys[k] = row and column of entry k in the result, as one number that sorts by row first.
 template <class T>
 struct KeyOfEntry {
   CooEntries<T> entries;
@@ -92,7 +92,7 @@ CompressedRows<T> uninitialised(const Device& device, std::int64_t rows, std::in
           Array<T>(device, entries)};
 }
 
-/// By a radix sort of all bits of row and column.
+/// Compresses by a radix sort over all bits of row and column.
 template <class Entries>
 CompressedRows<typename Entries::Value> compress_by_radix(Cuda& backend, const Entries& entries,
                                                           std::int64_t rows, std::int64_t columns) {
@@ -119,7 +119,7 @@ void allow_shared_memory(Kernel kernel, std::size_t bytes) {
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
 }
 
-/// As many blocks of a kernel as the GPU runs at a time, but not more than `most`.
+/// Grid size: the number of resident blocks of a kernel, at most `most`.
 template <class Kernel>
 unsigned resident_blocks(int id, Kernel kernel, int block, std::size_t shared_bytes, std::int64_t most) {
   int processors = 0;
@@ -133,7 +133,7 @@ std::int64_t tiles_of(std::int64_t entries) {
   return (entries + bucket_sort::tile_size - 1) / bucket_sort::tile_size;
 }
 
-/// For transposition: in which row each tile of entries begins.
+/// The row in which each tile of entries begins; empty unless entries are transposed.
 template <class T>
 Array<std::int32_t> rows_of_tiles(Cuda&, const CooEntries<T>&, std::int64_t) {
   return {};
@@ -225,7 +225,7 @@ class BucketSort {
     check(cudaGetLastError());
   }
 
-  /// Where entries were summed. Synchronises.
+  /// Moves buckets together if repeated entries were summed. Synchronises.
   void close_gaps(CompressedRows<T>& rows, Array<std::int64_t>& sizes) {
     namespace bs = bucket_sort;
     const std::int64_t total = backend_.exclusive_scan(plan_.buckets, sizes.data(), sizes.data());
@@ -241,7 +241,7 @@ class BucketSort {
     rows.values.swap(values);
   }
 
-  /// As many blocks as the GPU runs at a time, but not more than `most`.
+  /// Launches as many blocks as are resident, at most `most`.
   template <class Kernel, class... Arguments>
   void launch(Kernel kernel, std::int64_t most, int block, std::size_t shared_bytes,
               const Arguments&... arguments) {
@@ -259,7 +259,7 @@ class BucketSort {
   Array<bucket_sort::Packed<T>> packed_;
 };
 
-/// Where each entry finds its mirror image; nothing where one does not. Synchronises, to learn that.
+/// The transpose of a matrix with a symmetric pattern; nothing if the pattern is not symmetric. Synchronises.
 template <class T>
 std::optional<CompressedRows<T>> compress_by_mirror(Cuda& backend, const TransposedEntries<T>& entries) {
   const CurrentDevice current(backend.device().id());
@@ -278,11 +278,11 @@ std::optional<CompressedRows<T>> compress_by_mirror(Cuda& backend, const Transpo
   return result;
 }
 
-/// What neighbours in a list of entries contradict, as a set of bits.
+/// Properties that adjacent entries of a list violate, as a set of bits.
 struct Disorder {
   static constexpr unsigned by_rows = 1;     ///< rows, and columns within rows, do not descend
   static constexpr unsigned by_columns = 2;  ///< columns, and rows within columns, do not descend
-  static constexpr unsigned distinct = 4;    ///< no place follows itself
+  static constexpr unsigned distinct = 4;    ///< no entry is repeated at once
   unsigned bits = 0;
   friend ECHELON_ANYWHERE Disorder combine(Disorder a, Disorder b) { return {a.bits | b.bits}; }
 };
@@ -303,7 +303,7 @@ struct DisorderOf {
   }
 };
 
-/// Disorder of the first entries is enough where there is that of both kinds; else of all. Synchronises.
+/// Disorder of a list of entries. Inspects the first entries only if they are in neither order. Synchronises.
 template <class T>
 unsigned disorder_of(Cuda& backend, const CooEntries<T>& entries) {
   constexpr std::int64_t first = 1 << 14;

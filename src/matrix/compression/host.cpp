@@ -26,7 +26,7 @@ CompressedRows<T> uninitialised(const Device& device, std::int64_t rows, std::in
           Array<T>(device, entries)};
 }
 
-/// Puts an entry of a row into its place in two arrays.
+/// Writes an entry to two arrays.
 template <class T>
 struct PutEntry {
   std::int32_t* columns;
@@ -37,7 +37,7 @@ struct PutEntry {
   }
 };
 
-/// An entry of a row.
+/// Column and value of an entry whose row is known.
 template <class T>
 struct InRow {
   std::int32_t column;
@@ -49,7 +49,7 @@ constexpr std::size_t short_row = 48;
 
 template <class T>
 void sort_short_row(InRow<T>* row, std::size_t length) {
-  constexpr std::size_t at_once = 8;  // columns that are compared without looking for the end
+  constexpr std::size_t at_once = 8;  // the number of comparisons is a multiple of this: vectors of columns
   std::array<InRow<T>, short_row> entries;
   std::array<std::int32_t, short_row> columns;
   std::array<std::uint8_t, short_row> equal_before = {};
@@ -66,7 +66,7 @@ void sort_short_row(InRow<T>* row, std::size_t length) {
   }
 }
 
-/// Sorts one row by column, keeping the order of equal ones.
+/// Sorts one row by column, stably.
 template <class T>
 void sort_row(InRow<T>* row, InRow<T>* row_end) {
   const auto ascends = [](const InRow<T>& a, const InRow<T>& b) { return a.column < b.column; };
@@ -76,7 +76,7 @@ void sort_row(InRow<T>* row, InRow<T>* row_end) {
   std::stable_sort(row, row_end, ascends);
 }
 
-/// A total order but for NaNs of different bits, which have one place at the end.
+/// A strict weak order of values: by magnitude, then sign; NaNs are equivalent and come last.
 template <class T>
 bool goes_before(T a, T b) {
   if (std::isnan(a) || std::isnan(b)) return !std::isnan(a);
@@ -84,7 +84,7 @@ bool goes_before(T a, T b) {
   return std::signbit(a) && !std::signbit(b);
 }
 
-/// Orders the values of each place in a sorted row.
+/// Sorts the values of repeated entries in a sorted row.
 template <class T>
 void order_repeated(InRow<T>* row, InRow<T>* row_end) {
   while (row != row_end) {
@@ -95,8 +95,8 @@ void order_repeated(InRow<T>* row, InRow<T>* row_end) {
   }
 }
 
-/// Moves a sorted row to target, which is where it stands or before, and sums the entries of each place in
-/// their order. Returns the end of what remains.
+/// Copies a sorted row to `target`, at or before the row itself, and sums repeated entries in their order.
+/// Returns the end of the copy.
 template <class T>
 InRow<T>* sum_repeated(const InRow<T>* row, const InRow<T>* row_end, InRow<T>* target) {
   if (row == row_end) return target;
@@ -111,14 +111,14 @@ InRow<T>* sum_repeated(const InRow<T>* row, const InRow<T>* row_end, InRow<T>* t
   return target + 1;
 }
 
-/// From counts[i + 1] of row i to where the row begins.
+/// Replaces the length of row i in offsets[i + 1] by the row's begin; the first row begins at `begin`.
 void to_begins(std::int64_t rows, std::int64_t begin, std::int64_t* offsets) {
   for (std::int64_t i = 0; i < rows; ++i) begin += std::exchange(offsets[i + 1], begin);
 }
 
-/// Puts entries into consecutive rows, the first of which begins at `begin`, stably: a counting sort, which
-/// calls put(place, column, value). The offsets [1, rows] are written, each the end of its row. Rows are
-/// numbered from `first_row` on.
+/// Stable counting sort of entries into consecutive rows, the first of which begins at `begin`: calls
+/// put(place, column, value) and writes offsets[1, rows], the ends of the rows. Rows are numbered from
+/// `first_row` on.
 template <class Entries, class Put>
 void place_entries(const Entries& entries, std::int64_t first_row, std::int64_t rows, std::int64_t begin,
                    std::int64_t* offsets, Put put) {
@@ -131,8 +131,8 @@ void place_entries(const Entries& entries, std::int64_t first_row, std::int64_t 
                     [=](std::int64_t row, std::int32_t column, T value) { put(ends[row]++, column, value); });
 }
 
-/// Sorts and sums rows that lie one behind the other from `entries` on; returns how many entries remain.
-/// The offsets [1, rows] are the ends of the rows, counted from there, before and after.
+/// Sorts contiguous rows from `entries` on and sums their repeated entries. Returns the number of entries
+/// left. offsets[1, rows] are the ends of the rows, relative to `entries`, before and after.
 template <bool in_any_order, class T>
 std::int64_t sum_rows(std::int64_t rows, std::int64_t* offsets, InRow<T>* entries) {
   InRow<T>* row = entries;
@@ -148,7 +148,7 @@ std::int64_t sum_rows(std::int64_t rows, std::int64_t* offsets, InRow<T>* entrie
   return end - entries;
 }
 
-/// Puts an entry of a row into its place among others.
+/// Writes an entry to an array of entries.
 template <class T>
 struct PutInRow {
   InRow<T>* entries;
@@ -187,13 +187,14 @@ CompressedRows<typename Entries::Value> compress_serially(const Device& device, 
   }
 }
 
-/// The part of `count` things that thread `part` of `parts` takes begins here.
-std::int64_t share_begin(std::int64_t count, int part, int parts) {
+/// First of the elements that thread `part` of `parts` processes, out of `count`.
+std::int64_t part_begin(std::int64_t count, int part, int parts) {
   return std::min((count + parts - 1) / parts * part, count);
 }
 
-/// Buckets of 2^shift consecutive rows each: few enough that writing to all of them in turn is cheap, small
-/// enough, at about 2^16 entries, that one is sorted within the caches, and enough for many threads.
+/// Buckets of 2^shift consecutive rows each. Few enough that the scatter's write streams fit into the TLB and
+/// the caches, small enough (about 2^16 entries) that a bucket is sorted in the caches, and enough of them to
+/// balance the load of many threads.
 struct BucketPlan {
   static constexpr std::int64_t entries_wanted = 1 << 16;
   static constexpr std::int64_t fewest_buckets = 1 << 6;
@@ -208,7 +209,7 @@ struct BucketPlan {
   }
 };
 
-/// Moves the entries to their buckets, keeping their order there; returns where each bucket begins.
+/// Scatters entries to their buckets, stably. Returns the begin of each bucket.
 template <class Entries, class T>
 std::vector<std::int64_t> fill_buckets(int threads, const Entries& entries, const BucketPlan& plan,
                                        std::int32_t* rows, PutEntry<T> put) {
@@ -221,8 +222,8 @@ std::vector<std::int64_t> fill_buckets(int threads, const Entries& entries, cons
 #pragma omp for schedule(static, 1)
     for (int t = 0; t < threads; ++t) {
       std::vector<std::int64_t> counts(buckets, 0);
-      const std::int64_t end = share_begin(entries.count, t + 1, threads);
-      for (std::int64_t k = share_begin(entries.count, t, threads); k < end; ++k) {
+      const std::int64_t end = part_begin(entries.count, t + 1, threads);
+      for (std::int64_t k = part_begin(entries.count, t, threads); k < end; ++k) {
         ++counts[static_cast<std::size_t>(entries.row(k) >> shift)];
       }
       places[static_cast<std::size_t>(t)] = std::move(counts);
@@ -239,7 +240,7 @@ std::vector<std::int64_t> fill_buckets(int threads, const Entries& entries, cons
 #pragma omp for schedule(static, 1)
     for (int t = 0; t < threads; ++t) {
       std::int64_t* next = places[static_cast<std::size_t>(t)].data();
-      entries.for_range(share_begin(entries.count, t, threads), share_begin(entries.count, t + 1, threads),
+      entries.for_range(part_begin(entries.count, t, threads), part_begin(entries.count, t + 1, threads),
                         [=](std::int32_t row, std::int32_t column, T value) {
                           const std::int64_t place = next[row >> shift]++;
                           rows[place] = row;
@@ -250,35 +251,37 @@ std::vector<std::int64_t> fill_buckets(int threads, const Entries& entries, cons
   return starts;
 }
 
-/// Gives things of unknown size their places, one behind the other.
-class Line {
+/// Assigns contiguous ranges of an array to items whose sizes become known out of order: an item waits until
+/// the sizes of all items before it are known.
+class RangeSequencer {
  public:
-  /// Where the things before `position` end; waits until that is known. To be called once for each.
-  std::int64_t enter(std::int64_t position, std::int64_t size) {
-    for (std::int64_t turn = turn_; turn != position; turn = turn_) turn_.wait(turn);
+  /// Begin of the range of item `position`, of `size` elements. Waits for all items before it. Called once
+  /// for each item.
+  std::int64_t assign(std::int64_t position, std::int64_t size) {
+    for (std::int64_t next = next_; next != position; next = next_) next_.wait(next);
     const std::int64_t begin = end_;
     end_ += size;
-    turn_ = position + 1;
-    turn_.notify_all();
+    next_ = position + 1;
+    next_.notify_all();
     return begin;
   }
   [[nodiscard]] std::int64_t end() const { return end_; }
 
  private:
-  std::atomic<std::int64_t> turn_ = 0;
+  std::atomic<std::int64_t> next_ = 0;  // item whose range is assigned next
   std::int64_t end_ = 0;
 };
 
-/// Entries in buckets, or already in rows, in the memory that the result is to have.
+/// Entries in buckets, or already in rows, stored in the arrays of the result.
 template <class T>
 struct InBuckets {
   BucketPlan plan;
   std::vector<std::int64_t> starts;  ///< of the buckets
   Array<std::int32_t> rows;          ///< of each entry; empty if the entries are in rows
-  CompressedRows<T> arrays;          ///< offsets only if the entries are in rows
+  CompressedRows<T> arrays;          ///< its offsets are valid if the entries are in rows
 };
 
-/// Entries of a bucket.
+/// The entries of one bucket.
 template <class T>
 struct Bucket {
   using Value = T;
@@ -292,9 +295,10 @@ struct Bucket {
   }
 };
 
-/// Puts each bucket's entries into rows, and sorts and sums those, within the cache. What remains of a bucket
-/// goes behind what remains of those before: to where it was, or to where one of those was, which has been
-/// read by then. Bytes: the entries read and the result written once.
+/// Sorts each bucket by rows and columns and sums its repeated entries, in the caches. The result of a bucket
+/// is written behind that of the bucket before, in the same arrays: to the place of this bucket's entries or
+/// of earlier ones, which have been read by then. Memory movement: the entries are read once, the result is
+/// written once.
 template <class Entries>
 class BucketSort {
  public:
@@ -309,14 +313,14 @@ class BucketSort {
 #pragma omp parallel num_threads(threads)
     sort_buckets();
     if (failure_) std::rethrow_exception(failure_);
-    result.columns.shrink(line_.end());
-    result.values.shrink(line_.end());
+    result.columns.shrink(ranges_.end());
+    result.values.shrink(ranges_.end());
     return std::move(result);
   }
 
  private:
-  /// Called by all threads of a team. They take buckets in ascending order: who waits in line waits for one
-  /// that another thread works on.
+  /// Called by all threads of a team. Buckets are taken in ascending order, so that a thread that waits for
+  /// its range waits for a bucket that another thread is sorting: no deadlock.
   void sort_buckets() {
     Array<InRow<T>> sorted;
     for (std::int64_t b = next_++; b < entries_.plan.buckets; b = next_++) {
@@ -335,7 +339,7 @@ class BucketSort {
     const std::int64_t begin = entries_.starts[static_cast<std::size_t>(b)];
     const std::int64_t count = entries_.starts[static_cast<std::size_t>(b) + 1] - begin;
     if (sorted.size() < count) {
-      sorted = Array<InRow<T>>();  // the old one makes room first
+      sorted = Array<InRow<T>>();  // frees the old array before the new one is allocated
       sorted = Array<InRow<T>>(device_, count);
     }
     const std::int32_t* columns = entries_.arrays.columns.data() + begin;
@@ -352,7 +356,7 @@ class BucketSort {
   }
 
   void put_bucket(std::int64_t b, const InRow<T>* sorted, std::int64_t count) {
-    const std::int64_t begin = line_.enter(b, count);
+    const std::int64_t begin = ranges_.assign(b, count);
     split(count, sorted, entries_.arrays.columns.data() + begin, entries_.arrays.values.data() + begin);
     for (std::int64_t i = 1; i <= rows(b); ++i) offsets(b)[i] += begin;
   }
@@ -363,7 +367,7 @@ class BucketSort {
   [[nodiscard]] std::int64_t rows(std::int64_t b) const {
     return std::min(rows_ - first_row(b), std::int64_t{1} << entries_.plan.shift);
   }
-  /// Counted from the bucket's first row.
+  /// Offsets from the bucket's first row on.
   [[nodiscard]] std::int64_t* offsets(std::int64_t b) {
     return entries_.arrays.offsets.data() + first_row(b);
   }
@@ -372,13 +376,13 @@ class BucketSort {
   std::int64_t rows_;
   InBuckets<T> entries_;
   std::atomic<std::int64_t> next_ = 0;
-  Line line_;
+  RangeSequencer ranges_;
   std::exception_ptr failure_;
 };
 
-/// One pass through memory that sorts the entries into buckets of rows, and one that sorts each bucket.
-/// Bytes: the entries' rows once for counting, and twice the entries read and written; memory for their rows
-/// besides that of the result.
+/// Compresses in two passes: the first scatters the entries to buckets of rows, the second sorts each bucket.
+/// Memory movement: the rows once for counting, the entries read and written twice. Allocates the entries'
+/// rows besides the result.
 template <class Entries>
 CompressedRows<typename Entries::Value> compress_by_buckets(const Device& device, int threads,
                                                             const Entries& entries, std::int64_t rows) {
@@ -392,8 +396,8 @@ CompressedRows<typename Entries::Value> compress_by_buckets(const Device& device
   return BucketSort<Entries>(device, rows, std::move(buckets))(threads);
 }
 
-/// Whether most entries go near to where one of those shortly before went, so that putting them there one
-/// after the other stays in the cache. Looks at a sample.
+/// True if the destinations of most entries are near those of recent entries, so that writing them in the
+/// order given stays in the cache. Decided by a sample.
 template <class Entries>
 bool is_local(const Entries& entries) {
   constexpr std::int64_t samples = 512;
@@ -412,25 +416,25 @@ bool is_local(const Entries& entries) {
   return 4 * found >= 3 * samples;
 }
 
-/// What a thread's share holds of each row of the result, for the rows from `first` on.
-struct ShareCounts {
+/// Number of entries in each row, among those of one thread, for the rows from `first` on.
+struct RowCounts {
   std::int32_t first = 0;
   std::vector<std::int64_t> counts;
 };
 
-/// A counting sort in which every thread has counters of its own, for the rows between the smallest and the
-/// largest that it meets: few for a matrix with a band. Rows whose columns do not ascend are sorted and
-/// summed then. Bytes: the matrix once and its indices once more for counting, the result once (or thrice),
-/// and some 40 for each counter.
+/// Compresses by a counting sort with counters per thread, for the rows between the smallest and the largest
+/// of the thread's entries: few if the matrix has a narrow band. Then sorts rows whose columns do not ascend
+/// and sums repeated entries. Memory movement: the entries once and their indices once more for counting, the
+/// result once (three times if rows are sorted), and about 40 bytes per counter.
 template <class Entries>
 CompressedRows<typename Entries::Value> compress_directly(OpenMp& backend, const Entries& entries,
                                                           std::int64_t rows) {
   using T = typename Entries::Value;
   const int threads = backend.threads();
   auto result = uninitialised<T>(backend.device(), rows, entries.count);
-  std::vector<ShareCounts> shares(static_cast<std::size_t>(threads));
+  std::vector<RowCounts> parts(static_cast<std::size_t>(threads));
   const auto range = [&](int t) {
-    return std::pair(share_begin(entries.count, t, threads), share_begin(entries.count, t + 1, threads));
+    return std::pair(part_begin(entries.count, t, threads), part_begin(entries.count, t + 1, threads));
   };
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (int t = 0; t < threads; ++t) {
@@ -442,27 +446,27 @@ CompressedRows<typename Entries::Value> compress_directly(OpenMp& backend, const
       first = std::min(first, entries.row(k));
       last = std::max(last, entries.row(k));
     }
-    ShareCounts& share = shares[static_cast<std::size_t>(t)];
-    share.first = first;
-    share.counts.assign(static_cast<std::size_t>(last - first) + 1, 0);
-    std::int64_t* counts = share.counts.data() - share.first;
+    RowCounts& part = parts[static_cast<std::size_t>(t)];
+    part.first = first;
+    part.counts.assign(static_cast<std::size_t>(last - first) + 1, 0);
+    std::int64_t* counts = part.counts.data() - part.first;
     for (std::int64_t k = begin; k < end; ++k) ++counts[entries.row(k)];
   }
-  backend.for_each(rows, [&shares, offsets = result.offsets.data()](std::int64_t row) {
+  backend.for_each(rows, [&parts, offsets = result.offsets.data()](std::int64_t row) {
     std::int64_t sum = 0;
-    for (ShareCounts& share : shares) {
-      const auto place = static_cast<std::size_t>(row - share.first);
-      if (row >= share.first && place < share.counts.size()) sum += std::exchange(share.counts[place], sum);
+    for (RowCounts& part : parts) {
+      const auto place = static_cast<std::size_t>(row - part.first);
+      if (row >= part.first && place < part.counts.size()) sum += std::exchange(part.counts[place], sum);
     }
     offsets[row] = sum;
   });
   backend.scan(rows, result.offsets.data(), result.offsets.data());
 #pragma omp parallel for num_threads(threads) schedule(static, 1)
   for (int t = 0; t < threads; ++t) {
-    ShareCounts& share = shares[static_cast<std::size_t>(t)];
-    const std::int64_t* offsets = result.offsets.data() + share.first;
-    for (std::size_t i = 0; i < share.counts.size(); ++i) share.counts[i] += offsets[i];
-    std::int64_t* next = share.counts.data() - share.first;
+    RowCounts& part = parts[static_cast<std::size_t>(t)];
+    const std::int64_t* offsets = result.offsets.data() + part.first;
+    for (std::size_t i = 0; i < part.counts.size(); ++i) part.counts[i] += offsets[i];
+    std::int64_t* next = part.counts.data() - part.first;
     const auto [begin, end] = range(t);
     const PutEntry<T> put{result.columns.data(), result.values.data()};
     entries.for_range(begin, end, [put, next](std::int32_t row, std::int32_t column, T value) {
@@ -477,17 +481,17 @@ CompressedRows<typename Entries::Value> compress_directly(OpenMp& backend, const
   return BucketSort<Entries>(backend.device(), rows, std::move(buckets))(threads);
 }
 
-/// Where the image of an entry would be among the ascending columns of its row.
+/// The first of the ascending columns [columns, end) that is not less than `column`.
 inline const std::int32_t* find_place(const std::int32_t* columns, const std::int32_t* end,
                                       std::int32_t column) {
-  constexpr std::ptrdiff_t few = 16;  // the same steps in many rows, as a processor expects them
+  constexpr std::ptrdiff_t few = 16;  // linear search: its branches are predicted well in similar rows
   if (end - columns > few) return std::lower_bound(columns, end, column);
   while (columns != end && *columns < column) ++columns;
   return columns;
 }
 
-/// Rows [begin, end) of the transpose of a square matrix whose pattern is symmetric: the columns stay, and
-/// each entry takes the value of its mirror image. False where one has none.
+/// Rows [begin, end) of the transpose of a square matrix with a symmetric pattern: the columns stay, and
+/// entry (i, j) takes the value of entry (j, i). False if an entry has no mirror image.
 template <class T>
 bool reflect_rows(const TransposedEntries<T>& entries, std::int64_t begin, std::int64_t end,
                   CompressedRows<T>& result) {
@@ -507,9 +511,10 @@ bool reflect_rows(const TransposedEntries<T>& entries, std::int64_t begin, std::
   return true;
 }
 
-/// For entries that are local: different ones have different images, so that the pattern is symmetric when
-/// none is missing. Nothing if one is, which shows early in most. Bytes: the matrix once and its columns once
-/// more, and the result once.
+/// The transpose of a matrix with a symmetric pattern; nothing if the pattern is not symmetric, which most
+/// unsymmetric matrices show after a few rows. The pattern is symmetric if every entry has a mirror image,
+/// since different entries have different images. For entries that are local (see is_local). Memory movement:
+/// the matrix once and its columns once more, the result once.
 template <class T>
 std::optional<CompressedRows<T>> compress_by_mirror(OpenMp& backend, const TransposedEntries<T>& entries) {
   constexpr std::int64_t block = 1024;
@@ -527,8 +532,8 @@ std::optional<CompressedRows<T>> compress_by_mirror(OpenMp& backend, const Trans
   return result;
 }
 
-/// Below this many entries one thread is done before others are awake.
-constexpr std::int64_t worth_sharing = 1 << 15;
+/// With fewer entries than this one thread is faster than waking the others.
+constexpr std::int64_t worth_threads = 1 << 15;
 
 }  // namespace
 
@@ -536,7 +541,7 @@ template <class Backend, class Entries>
 CompressedRows<typename Entries::Value> compress(Backend& backend, const Entries& entries, std::int64_t rows,
                                                  [[maybe_unused]] std::int64_t columns) {
   if constexpr (std::is_same_v<Backend, OpenMp>) {
-    if (entries.count > worth_sharing) {
+    if (entries.count > worth_threads) {
       const bool few_counters = rows <= entries.count;
       if (few_counters && is_local(entries)) {
         if constexpr (std::is_same_v<Entries, TransposedEntries<typename Entries::Value>>) {

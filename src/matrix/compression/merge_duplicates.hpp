@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Sums entries that share a place.
+/// Sums repeated entries, those of one row and column.
 #pragma once
 
 #include "matrix/compression/compress.hpp"
@@ -11,7 +11,7 @@
 
 namespace echelon {
 
-/// How many different columns row i has; its columns ascend.
+/// counts[i] = the number of different columns of row i, whose columns ascend.
 struct CountDistinct {
   const std::int64_t* offsets;
   const std::int32_t* columns;
@@ -25,7 +25,7 @@ struct CountDistinct {
   }
 };
 
-/// Sums neighbours in one column, in their order.
+/// Sums adjacent entries of one column in the order given.
 template <class T>
 struct SumRepeated {
   const std::int64_t* offsets;
@@ -47,8 +47,7 @@ struct SumRepeated {
   }
 };
 
-/// The Csr of compressed rows. Where places occur several times a GPU is waited for, to learn how many
-/// remain.
+/// The Csr of compressed rows. Synchronises if entries are repeated, to allocate the result.
 template <class T, class Backend>
 Csr<T> merge_repeated(Backend& backend, std::int64_t columns, CompressedRows<T> rows) {
   const std::int64_t n = rows.offsets.size() - 1;

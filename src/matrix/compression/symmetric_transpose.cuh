@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Transposes of matrices whose pattern is symmetric, on a GPU: only the values change their places, and each
-/// entry finds its new one in the row whose number is its column. Bytes an entry of a double: 12 in and 12
-/// out, where those that are looked up share cache lines.
+/// Transposes of matrices with a symmetric pattern on a GPU: the pattern stays, and entry (i, j) takes the
+/// value of entry (j, i), which is found by bisection in row j. Memory movement per entry of a double: 12
+/// bytes read and 12 written, if entries (j, i) of nearby rows i share cache lines.
 #pragma once
 
 #include "matrix/compression/bucket_sort.cuh"
@@ -13,9 +13,9 @@ using bucket_sort::scatter_block;
 using bucket_sort::scatter_items;
 using bucket_sort::tile_size;
 
-/// columns and values = those of the transpose of a square matrix, if its pattern is symmetric: different
-/// entries have different images, so that it is when none is missing. Else all blocks end soon after one has
-/// counted up `missing`.
+/// Writes columns and values of the transpose of a square matrix if its pattern is symmetric, which it is if
+/// every entry has a mirror image: different entries have different images. Otherwise increments `missing`,
+/// and all blocks return soon after.
 template <class T>
 __global__ void __launch_bounds__(scatter_block, 3)
     reflect(TransposedEntries<T> entries, const std::int32_t* tile_rows, std::int32_t* columns, T* values,
