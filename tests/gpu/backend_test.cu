@@ -88,7 +88,7 @@ void check_sort(const Device& gpu, int first_bit, int last_bit) {
   }
 }
 
-TEST_F(GpuBackend, SortsByKeyStably) {
+TEST_F(GpuBackend, SortByKey_IsStable) {
   check_sort<std::uint32_t, double>(gpu, 0, 32);
   check_sort<std::uint32_t, float>(gpu, 3, 14);
   check_sort<std::uint32_t, std::int64_t>(gpu, 5, 5);
@@ -96,7 +96,7 @@ TEST_F(GpuBackend, SortsByKeyStably) {
   check_sort<std::uint64_t, double>(gpu, 20, 27);
 }
 
-TEST_F(GpuBackend, RunsAndSelection) {
+TEST_F(GpuBackend, RunLengthsAndSelect_AgreeWithStd) {
   Cuda backend(gpu);
   std::mt19937 random(3);
   for (const std::int64_t n : sizes) {
@@ -133,7 +133,7 @@ struct ValueAt {
   ECHELON_ANYWHERE Sum operator()(std::int64_t k) const { return {values[k]}; }
 };
 
-TEST_F(GpuBackend, SegmentsAreSummed) {
+TEST_F(GpuBackend, SegmentedReduce_AgreesWithHost) {
   Cuda backend(gpu);
   std::mt19937 random(4);
   for (const std::int64_t n : sizes) {
@@ -155,7 +155,7 @@ TEST_F(GpuBackend, SegmentsAreSummed) {
   }
 }
 
-TEST_F(GpuBackend, RepetitionAllocatesNothing) {
+TEST_F(GpuBackend, RepeatedOperations_AllocateNothing) {
   Cuda backend(gpu);
   constexpr std::int64_t n = 3'000'000;
   Array<std::uint64_t> keys(gpu, n);

@@ -41,11 +41,11 @@ class GpuFormats : public GpuTest {
   }
 };
 
-TEST_F(GpuFormats, AwkwardShapesInDouble) {
+TEST_F(GpuFormats, AwkwardShapes_Double) {
   for (const EntryList& list : awkward_lists(20'011, 5)) check<double>(list);
 }
 
-TEST_F(GpuFormats, AwkwardShapesInFloat) {
+TEST_F(GpuFormats, AwkwardShapes_Float) {
   for (const EntryList& list : awkward_lists(20'011, 6)) check<float>(list);
 }
 
@@ -55,7 +55,7 @@ TEST_F(GpuFormats, LargeShapes) {
   }
 }
 
-TEST_F(GpuFormats, SymmetricPatternsAndNearlySymmetricOnes) {
+TEST_F(GpuFormats, SymmetricAndNearlySymmetricPatterns) {
   std::mt19937 random(10);
   for (const std::int64_t n : {1, 2, 33, 1025, 30'011}) {
     EntryList list = mirrored(n, 4 * n, random);
@@ -67,7 +67,7 @@ TEST_F(GpuFormats, SymmetricPatternsAndNearlySymmetricOnes) {
   }
 }
 
-TEST_F(GpuFormats, ListsInOrder) {
+TEST_F(GpuFormats, SortedLists) {
   std::mt19937 random(11);
   const auto by_rows = [](const auto& a, const auto& b) {
     return std::pair(a.row, a.column) < std::pair(b.row, b.column);
@@ -94,7 +94,7 @@ TEST_F(GpuFormats, ListsInOrder) {
   }
 }
 
-TEST_F(GpuFormats, DenseAndBack) {
+TEST_F(GpuFormats, Dense_RoundTrip) {
   const auto lists = awkward_lists(20'011, 8);
   for (const EntryList& list : lists) {
     if (list.rows * list.columns > 2'000'000) continue;
@@ -107,7 +107,7 @@ TEST_F(GpuFormats, DenseAndBack) {
   }
 }
 
-TEST_F(GpuFormats, CooNamesTheFirstBadEntry) {
+TEST_F(GpuFormats, CooInvalidEntry_ErrorNamesFirst) {
   const Array<std::int32_t> rows(gpu, std::vector<std::int32_t>{0, 1, 2, 5});
   const Array<std::int32_t> columns(gpu, std::vector<std::int32_t>{0, 1, -3, 9});
   const Array<double> values(gpu, std::vector<double>{1, 2, 3, 4});
@@ -120,7 +120,7 @@ TEST_F(GpuFormats, CooNamesTheFirstBadEntry) {
   EXPECT_THROW(Coo<double>(5, 5, rows.to(Device()), columns, values), DeviceMismatch);
 }
 
-TEST_F(GpuFormats, ProductsOfSharedAndFreshPatterns) {
+TEST_F(GpuFormats, Product_SharedAndNewPatterns) {
   const EntryList list = awkward_lists(5'003, 9).back();
   const Csr<double> a = to_csr(list.coo<double>(gpu));
   const Csr<double> copy = a;

@@ -47,7 +47,7 @@ std::vector<double> random_values(std::int64_t n) {
   return values;
 }
 
-TEST_F(GpuMemory, IsDescribed) {
+TEST_F(GpuMemory, MemoryAndHardware_AreDescribed) {
   EXPECT_NO_THROW(require(gpu));
   EXPECT_NE(hardware(gpu), "");
   const MemoryInfo info = memory(gpu);
@@ -56,7 +56,7 @@ TEST_F(GpuMemory, IsDescribed) {
   EXPECT_THROW(require(Device::cuda(cuda_device_count())), NoDevice);
 }
 
-TEST_F(GpuMemory, ArraysGoThereAndBack) {
+TEST_F(GpuMemory, Array_RoundTrip) {
   for (const std::int64_t n : {0, 1, 31, 33, 1025, 1'000'000}) {
     const std::vector<double> values = random_values(n);
     const Array<double> there(gpu, values);
@@ -69,7 +69,7 @@ TEST_F(GpuMemory, ArraysGoThereAndBack) {
   }
 }
 
-TEST_F(GpuMemory, ConversionEqualsTheHosts) {
+TEST_F(GpuMemory, Conversion_EqualsHost) {
   std::mt19937 random(1);
   for (int trial = 0; trial < 50 && !HasFailure(); ++trial) {
     const Table table = random_table(random, false, trial % 4 == 0);
@@ -83,7 +83,7 @@ TEST_F(GpuMemory, ConversionEqualsTheHosts) {
   }
 }
 
-TEST_F(GpuMemory, ConversionOfViewsWithGapsEqualsTheHosts) {
+TEST_F(GpuMemory, Conversion_StridedViews_EqualsHost) {
   const std::vector<double> memory = random_values(std::int64_t{1030} * 130);
   const Array<double> there(gpu, memory);
   for (const Layout layout : {Layout::column_major, Layout::row_major}) {
@@ -104,7 +104,7 @@ TEST_F(GpuMemory, ConversionOfViewsWithGapsEqualsTheHosts) {
   }
 }
 
-TEST_F(GpuMemory, LargeConversionEqualsTheHosts) {
+TEST_F(GpuMemory, Conversion_Large_EqualsHost) {
   std::mt19937 random(2);
   std::vector<Triplet<float>> triplets;
   constexpr std::int32_t rows = 300'000;
@@ -117,7 +117,7 @@ TEST_F(GpuMemory, LargeConversionEqualsTheHosts) {
   expect_same(to_csr<float>(dense), to_csr<float>(csr));
 }
 
-TEST_F(GpuMemory, OutOfMemoryLeavesTheGpuUsable) {
+TEST_F(GpuMemory, OutOfMemory_LeavesGpuUsable) {
   const std::size_t total = memory(gpu).total;
   const std::vector<double> values = random_values(100);
   Array<double> array(gpu, values);
@@ -135,7 +135,7 @@ TEST_F(GpuMemory, OutOfMemoryLeavesTheGpuUsable) {
   EXPECT_EQ(to_dense<double>(csr.to(gpu)).to_vector(), (std::vector<double>{1, 2, 0, 3}));
 }
 
-TEST_F(GpuMemory, OutOfMemoryInAConversion) {
+TEST_F(GpuMemory, Conversion_OutOfMemory) {
   const auto csr = Csr<double>::from_triplets(20'000'000, 20'000'000, {{0, 0, 1.0}}).to(gpu);
   try {
     static_cast<void>(to_dense<double>(csr));
@@ -146,7 +146,7 @@ TEST_F(GpuMemory, OutOfMemoryInAConversion) {
   EXPECT_EQ(to_csr<double>(csr).nonzeros(), 1);
 }
 
-TEST_F(GpuMemory, MixedDevicesAreNamed) {
+TEST_F(GpuMemory, MixedDevices_ErrorNamesBoth) {
   const auto csr = Table(2, 2, {1, 0, 2, 3}).csr<double>();
   EXPECT_THROW(Csr<double>(2, 2, csr.row_offsets(), csr.column_indices().to(gpu), csr.values().to(gpu)),
                DeviceMismatch);

@@ -149,21 +149,21 @@ void check_shape_on(const Device& gpu, const Shape& shape, T alpha, T beta) {
 
 class Multiply : public GpuTest {};
 
-TEST_F(Multiply, AgreesWithTheHostInDouble) {
+TEST_F(Multiply, Sparse_AgreesWithHost_Double) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(shape.name);
     check_shape_on<double>(gpu, shape, 1, 0);
   }
 }
 
-TEST_F(Multiply, AgreesWithTheHostInFloat) {
+TEST_F(Multiply, Sparse_AgreesWithHost_Float) {
   for (const Shape& shape : shapes()) {
     SCOPED_TRACE(shape.name);
     check_shape_on<float>(gpu, shape, 1, 0);
   }
 }
 
-TEST_F(Multiply, ScalesAndAdds) {
+TEST_F(Multiply, AlphaAndBeta) {
   for (const Shape& shape : {scattered(1025, 1025, 7), with_long_rows(60000, {5}, 60000),
                              with_long_rows(60000, {5}, 3000), scattered(33, 70000, 3000)}) {
     for (const double alpha : {0.0, 1.0, -1.0, 0.3}) {
@@ -176,7 +176,7 @@ TEST_F(Multiply, ScalesAndAdds) {
   }
 }
 
-TEST_F(Multiply, TakesSeveralColumns) {
+TEST_F(Multiply, SeveralColumns) {
   const Csr<double> A = build<double>(scattered(1025, 1025, 7), 3);
   const Dense<double> X = random_dense<double>(1025, 3, 4);
   Dense<double> Y(gpu, 1025, 3);
@@ -192,7 +192,7 @@ TEST_F(Multiply, TakesSeveralColumns) {
   }
 }
 
-TEST_F(Multiply, DenseAgreesWithTheHost) {
+TEST_F(Multiply, Dense_AgreesWithHost) {
   for (const std::int64_t rows : {0, 1, 31, 33, 1025}) {
     for (const std::int64_t columns : {0, 1, 33, 257}) {
       SCOPED_TRACE(std::to_string(rows) + " by " + std::to_string(columns));
@@ -210,7 +210,7 @@ TEST_F(Multiply, DenseAgreesWithTheHost) {
   }
 }
 
-TEST_F(Multiply, NamesMemoriesThatDiffer) {
+TEST_F(Multiply, MixedDevices_ErrorNamesBoth) {
   const Csr<double> A = build<double>(scattered(33, 33, 7), 1);
   const Dense<double> x = random_dense<double>(33, 1, 2);
   Dense<double> y(Device(), 33, 1);

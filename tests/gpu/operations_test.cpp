@@ -15,7 +15,7 @@ TEST_F(GpuOperations, DenseProducts) {
   check_gemm<double>(gpu);
 }
 
-TEST_F(GpuOperations, DenseProductsWithAVector) {
+TEST_F(GpuOperations, DenseProduct_Vector) {
   check_gemv<float>(gpu);
   check_gemv<double>(gpu);
 }
@@ -42,10 +42,10 @@ void check_all_sparse(const Device& gpu) {
   }
 }
 
-TEST_F(GpuOperations, SparseProductsInFloat) {
+TEST_F(GpuOperations, SparseProducts_Float) {
   check_all_sparse<float>(gpu);
 }
-TEST_F(GpuOperations, SparseProductsInDouble) {
+TEST_F(GpuOperations, SparseProducts_Double) {
   check_all_sparse<double>(gpu);
 }
 
@@ -60,7 +60,7 @@ TEST_F(GpuOperations, Reductions) {
   check_extreme_norms(gpu);
 }
 
-TEST_F(GpuOperations, AContextOfAnotherMemoryIsRefused) {
+TEST_F(GpuOperations, ContextOnOtherDevice_Throws) {
   Context host{Device()};
   const Dense<double> x = Dense<double>(std::vector<double>(5, 1.0)).to(gpu);
   EXPECT_THROW((void)dot<double>(host, x, x), DeviceMismatch);

@@ -48,21 +48,21 @@ class GpuSparseProduct : public GpuTest {
   }
 };
 
-TEST_F(GpuSparseProduct, AgreesWithPlainLoopsInDouble) {
+TEST_F(GpuSparseProduct, AgreesWithPlainLoops_Double) {
   for (const auto& [name, A, B] : factor_pairs<double>()) {
     SCOPED_TRACE(name);
     check_product(A, B);
   }
 }
 
-TEST_F(GpuSparseProduct, AgreesWithPlainLoopsInFloat) {
+TEST_F(GpuSparseProduct, AgreesWithPlainLoops_Float) {
   for (const auto& [name, A, B] : factor_pairs<float>()) {
     SCOPED_TRACE(name);
     check_product(A, B);
   }
 }
 
-TEST_F(GpuSparseProduct, TripleIsLeftFirst) {
+TEST_F(GpuSparseProduct, Triple_AssociatesFromLeft) {
   for (const auto& [name, A, P] : factor_pairs<double>()) {
     SCOPED_TRACE(name);
     check_triple(random_matrix<double>(20 + A.rows() / 8, A.rows(), 3, 5), A, P);
@@ -70,7 +70,7 @@ TEST_F(GpuSparseProduct, TripleIsLeftFirst) {
 }
 
 /// Rows on either side of every limit on factors, products and elements.
-TEST_F(GpuSparseProduct, TakesRowsOfEveryLength) {
+TEST_F(GpuSparseProduct, RowsOfEveryLength) {
   constexpr std::int32_t columns = 20'000;
   MapRows<double> rows;
   for (const int length : {1,    2,    31,   32,   33,   63,   64,   65,   255,  256,  257,
@@ -84,14 +84,14 @@ TEST_F(GpuSparseProduct, TakesRowsOfEveryLength) {
   check_product(lengths, plain_transpose(lengths));
 }
 
-TEST_F(GpuSparseProduct, KeepsZerosAndPassesNanOn) {
+TEST_F(GpuSparseProduct, Zeros_AreKept_NaNPropagates) {
   const double inf = std::numeric_limits<double>::infinity();
   const Csr<double> A(3, 2, {0, 2, 3, 4}, {0, 1, 0, 1}, {1, -1, 0, -0.0});
   const Csr<double> B(2, 3, {0, 3, 5}, {0, 1, 2, 0, 1}, {1, inf, std::nan(""), 1, 2});
   check_product(A, B);
 }
 
-TEST_F(GpuSparseProduct, MakesNanOfOtherPatterns) {
+TEST_F(GpuSparseProduct, OtherPattern_GivesNaN) {
   const Csr<double> A(2, 2, {0, 1, 3}, {0, 0, 1}, {1, 2, 3});
   const Csr<double> moved(2, 2, {0, 1, 3}, {1, 0, 1}, {1, 2, 3});
   SparseProduct<double> product(A.to(gpu), A.to(gpu));
@@ -100,7 +100,7 @@ TEST_F(GpuSparseProduct, MakesNanOfOtherPatterns) {
   EXPECT_TRUE(std::isnan(C.values().to_vector()[0]));
 }
 
-TEST_F(GpuSparseProduct, MakesNanOfOtherPatternsInLongRows) {
+TEST_F(GpuSparseProduct, OtherPattern_LongRows_GivesNaN) {
   const Csr<double> A = arrow<double>(3000, 5, -1, 1);
   const MapRows<double> left_part = to_rows(random_matrix<double>(3000, 2000, 2, 2));
   MapRows<double> right_part(3000);
@@ -118,7 +118,7 @@ TEST_F(GpuSparseProduct, MakesNanOfOtherPatternsInLongRows) {
   EXPECT_TRUE(std::isnan(values[static_cast<std::size_t>(offsets[5])]));
 }
 
-TEST_F(GpuSparseProduct, AProductThatDoesNotFit) {
+TEST_F(GpuSparseProduct, ProductTooLarge_OutOfMemory) {
   constexpr std::int64_t n = 2'000'000;
   std::vector<Triplet<double>> down;
   std::vector<Triplet<double>> across;

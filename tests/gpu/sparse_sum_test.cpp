@@ -43,7 +43,7 @@ TEST_F(GpuSparseSum, AgreesWithPlainLoops) {
   }
 }
 
-TEST_F(GpuSparseSum, MakesNanOfOtherPatterns) {
+TEST_F(GpuSparseSum, OtherPattern_GivesNaN) {
   const Csr<double> A(2, 3, {0, 1, 2}, {0, 1}, {1, 2});
   const Csr<double> B(2, 3, {0, 1, 2}, {0, 2}, {1, 2});
   const SparseSum<double> sum(A.to(gpu), B.to(gpu));

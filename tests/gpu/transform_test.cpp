@@ -12,15 +12,15 @@ namespace {
 
 class GpuTransform : public GpuTest {};
 
-TEST_F(GpuTransform, AwkwardShapesInDouble) {
+TEST_F(GpuTransform, AwkwardShapes_Double) {
   for (const EntryList& list : awkward_lists(4'003, 1)) check_transforms<double>(list, gpu);
 }
 
-TEST_F(GpuTransform, AwkwardShapesInFloat) {
+TEST_F(GpuTransform, AwkwardShapes_Float) {
   for (const EntryList& list : awkward_lists(4'003, 2)) check_transforms<float>(list, gpu);
 }
 
-TEST_F(GpuTransform, ListsAreChecked) {
+TEST_F(GpuTransform, InvalidLists_Throw) {
   const Csr<double> a = Csr<double>(2, 3, {0, 1, 2}, {1, 2}, {5.0, 6.0}).to(gpu);
   const auto there = [&](const Array<std::int32_t>& list) { return list.to(gpu); };
   EXPECT_THROW(static_cast<void>(permute_rows(a, {1, 0})), DeviceMismatch);
@@ -30,7 +30,7 @@ TEST_F(GpuTransform, ListsAreChecked) {
             (std::vector<std::int32_t>{2, 0}));
 }
 
-TEST_F(GpuTransform, BuilderBuildsThere) {
+TEST_F(GpuTransform, Builder_BuildsOnGpu) {
   CsrBuilder<double> builder(3, 3);
   builder.add(2, 1, 4.0);
   builder.add(0, 0, 1.0);

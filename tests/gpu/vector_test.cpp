@@ -44,10 +44,10 @@ void check_dot(const Device& gpu) {
   }
 }
 
-TEST_F(Vectors, DotInDouble) {
+TEST_F(Vectors, Dot_Double) {
   check_dot<double>(gpu);
 }
-TEST_F(Vectors, DotInFloatAddsUpInDouble) {
+TEST_F(Vectors, Dot_Float_SumsInDouble) {
   check_dot<float>(gpu);
 }
 
@@ -68,7 +68,7 @@ TEST_F(Vectors, Norms) {
   }
 }
 
-TEST_F(Vectors, NormsFindNaN) {
+TEST_F(Vectors, Norms_NaN_Propagates) {
   Dense<double> x = random_dense<double>(5000, 1, 4);
   x[4321] = std::numeric_limits<double>::quiet_NaN();
   const Dense<double> x_gpu = x.to(gpu);

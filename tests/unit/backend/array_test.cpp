@@ -19,7 +19,7 @@ std::vector<double> counting(std::int64_t n) {
   return values;
 }
 
-TEST(Array, CopiesAndMovesOfAwkwardSizes) {
+TEST(Array, AwkwardSizes_CopyAndMove) {
   for (const std::int64_t n : {0, 1, 31, 33, 1025}) {
     const std::vector<double> values = counting(n);
     const Array<double> array(Device::serial(), std::span<const double>(values));
@@ -61,7 +61,7 @@ TEST(Array, IsAligned) {
   }
 }
 
-TEST(Array, ShrinkKeepsTheFirstElements) {
+TEST(Array, Shrink_KeepsFirstElements) {
   for (const std::int64_t n : {0, 1, 33, 1025, 3'000'000}) {
     for (const std::int64_t kept : {std::int64_t{0}, n / 3, n}) {
       std::vector<double> values = counting(n);
@@ -74,14 +74,14 @@ TEST(Array, ShrinkKeepsTheFirstElements) {
   }
 }
 
-TEST(Array, SizesThatCannotBe) {
+TEST(Array, ImpossibleSizes_Throw) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   EXPECT_THROW(Array<double>(Device(), -1), InvalidMatrix);
   EXPECT_THROW(Array<double>(Device(), most), InvalidMatrix);
   EXPECT_THROW(Array<double>(Device(), most / 8 + 1), InvalidMatrix);
 }
 
-TEST(Array, OutOfMemorySaysHowMuchAndHarmsNothing) {
+TEST(Array, OutOfMemory_StatesBytes_LeavesArrayUsable) {
   Array<double> array = {1, 2};
   constexpr std::int64_t count = std::int64_t{1} << 50;
   try {
@@ -94,7 +94,7 @@ TEST(Array, OutOfMemorySaysHowMuchAndHarmsNothing) {
   EXPECT_EQ(array.to_vector(), (std::vector<double>{1, 2}));
 }
 
-TEST(Array, OnAGpuThatIsNotThere) {
+TEST(Array, NoGpu_ErrorExplains) {
   if (!cuda_built()) {
     EXPECT_THROW(Array<double>(Device::cuda(), 1), NotBuilt);
     EXPECT_THROW(static_cast<void>(Array<double>({1.0}).to(Device::cuda())), NotBuilt);

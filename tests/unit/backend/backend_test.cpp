@@ -55,7 +55,7 @@ V reduced(B& backend, std::int64_t n, F f) {
   return result;
 }
 
-TEST(Backend, ForEachVisitsEveryIndexOnce) {
+TEST(Backend, ForEach_VisitsEveryIndexOnce) {
   for (const std::int64_t n : sizes) {
     on_every_backend([n](auto& backend) {
       std::vector<int> visits(static_cast<std::size_t>(n), 0);
@@ -65,7 +65,7 @@ TEST(Backend, ForEachVisitsEveryIndexOnce) {
   }
 }
 
-TEST(Backend, SumsHaveTheSameBitsOnAnyNumberOfThreads) {
+TEST(Backend, Reduce_SameBitsForAnyThreads) {
   for (const std::int64_t n : sizes) {
     const std::vector<double> x = random_values(n);
     const auto element = [&](std::int64_t i) { return Sum{x[static_cast<std::size_t>(i)]}; };
@@ -78,7 +78,7 @@ TEST(Backend, SumsHaveTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
-TEST(Backend, SumsAreRight) {
+TEST(Backend, Reduce_AgreesWithStd) {
   for (const std::int64_t n : sizes) {
     on_every_backend([n](auto& backend) {  // integers, so that any order of adding is exact
       const auto both = reduced<TwoSums>(backend, n, [](std::int64_t i) {
@@ -90,7 +90,7 @@ TEST(Backend, SumsAreRight) {
   }
 }
 
-TEST(Backend, LargestAndFirst) {
+TEST(Backend, Reduce_LargestAndFirstIndex) {
   for (const std::int64_t n : sizes) {
     const std::vector<double> x = random_values(n);
     double largest = 0;
@@ -114,7 +114,7 @@ TEST(Backend, LargestAndFirst) {
   }
 }
 
-TEST(Backend, LargestLetsNanWinWhereverItIs) {
+TEST(Backend, Largest_NaNAnywhere_IsNaN) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const std::int64_t n : {1, 33, 4097, 100'000}) {
     for (const std::int64_t place : {std::int64_t{0}, n / 2, n - 1}) {
@@ -126,7 +126,7 @@ TEST(Backend, LargestLetsNanWinWhereverItIs) {
   }
 }
 
-TEST(Backend, ScanAgreesWithStd) {
+TEST(Backend, Scan_AgreesWithStd) {
   std::mt19937 random(1);
   for (const std::int64_t n : sizes) {
     std::vector<std::int64_t> counts(static_cast<std::size_t>(n));
@@ -177,7 +177,7 @@ void check_sort(B& backend, std::int64_t n, int first_bit, int last_bit) {
   }
 }
 
-TEST(Backend, SortsByKeyStably) {
+TEST(Backend, SortByKey_IsStable) {
   for (const std::int64_t n : sizes) {
     on_every_backend([n](auto& backend) {
       check_sort<std::uint32_t, double>(backend, n, 0, 32);
@@ -189,7 +189,7 @@ TEST(Backend, SortsByKeyStably) {
   }
 }
 
-TEST(Backend, RunsAndSelection) {
+TEST(Backend, RunLengthsAndSelect_AgreeWithStd) {
   std::mt19937 random(3);
   for (const std::int64_t n : sizes) {
     std::vector<std::uint32_t> keys(static_cast<std::size_t>(n));
@@ -222,7 +222,7 @@ TEST(Backend, RunsAndSelection) {
   }
 }
 
-TEST(Backend, SegmentsAreSummedInOrder) {
+TEST(Backend, SegmentedReduce_SumsInOrder) {
   std::mt19937 random(4);
   for (const std::int64_t n : sizes) {
     std::vector<std::int64_t> offsets = {0};

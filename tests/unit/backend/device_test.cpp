@@ -10,7 +10,7 @@
 namespace echelon::test {
 namespace {
 
-TEST(Device, NamesReadBackAsTheSameDevice) {
+TEST(Device, Name_ParsesToSameDevice) {
   for (const Device& device : {Device(), Device::serial(), Device::openmp(), Device::openmp(1),
                                Device::openmp(7), Device::cuda(), Device::cuda(3)}) {
     EXPECT_EQ(Device::parse(device.name()), device) << device.name();
@@ -25,7 +25,7 @@ TEST(Device, Threads) {
   EXPECT_EQ(Device::openmp().threads(), omp_get_max_threads());
 }
 
-TEST(Device, WordsThatAreNotDevices) {
+TEST(Device, Parse_InvalidNames_Throw) {
   for (const char* text : {"", ":", "gpu", "serial:2", "openmp:", "openmp:0", "openmp:-1", "openmp:4x",
                            "openmp: 4", "openmp:99999999999", "cuda:-1", "cuda:x", "CUDA", "cuda:1:2"}) {
     EXPECT_THROW(Device::parse(text), BadOption) << "'" << text << "'";
@@ -42,7 +42,7 @@ TEST(Device, WordsThatAreNotDevices) {
   }
 }
 
-TEST(Device, SharedMemory) {
+TEST(Device, SameMemory) {
   EXPECT_TRUE(same_memory(Device::serial(), Device::openmp(3)));
   EXPECT_FALSE(same_memory(Device::serial(), Device::cuda()));
   EXPECT_FALSE(same_memory(Device::cuda(), Device::openmp()));
@@ -50,7 +50,7 @@ TEST(Device, SharedMemory) {
   EXPECT_FALSE(same_memory(Device::cuda(0), Device::cuda(1)));
 }
 
-TEST(Device, HostIsThere) {
+TEST(Device, Host_IsAvailable) {
   EXPECT_NO_THROW(require(Device::serial()));
   EXPECT_NO_THROW(require(Device::openmp(3)));
   EXPECT_EQ(hardware(Device::serial()), "host, 1 thread");
@@ -60,7 +60,7 @@ TEST(Device, HostIsThere) {
   EXPECT_LE(info.available, info.total);
 }
 
-TEST(Device, AskingForAGpuThatIsNotThereSaysWhatToDo) {
+TEST(Device, NoGpu_ErrorExplains) {
   const auto complaint = [] {
     try {
       require(Device::cuda(cuda_device_count()));

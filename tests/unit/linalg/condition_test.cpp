@@ -101,7 +101,7 @@ class Condition : public testing::Test {
 using Reals = testing::Types<float, double>;
 TYPED_TEST_SUITE(Condition, Reals);
 
-TYPED_TEST(Condition, AgreesWithTheInverseAndWithLapackOnRandomMatrices) {
+TYPED_TEST(Condition, RandomMatrices_AgreeWithInverseAndLapack) {
   for (const std::int64_t n : {1, 2, 3, 31, 33, 100}) {
     for (unsigned seed = 0; seed < 10; ++seed) {
       this->expect_sound(random_dense<TypeParam>(n, n, seed),
@@ -110,7 +110,7 @@ TYPED_TEST(Condition, AgreesWithTheInverseAndWithLapackOnRandomMatrices) {
   }
 }
 
-TYPED_TEST(Condition, AgreesWithTheInverseAndWithLapackOnHardMatrices) {
+TYPED_TEST(Condition, HardMatrices_AgreeWithInverseAndLapack) {
   for (const std::int64_t n : {2, 5, 9, 12, 33}) {
     this->expect_sound(hilbert<TypeParam>(n), "Hilbert " + std::to_string(n));
     this->expect_sound(growing<TypeParam>(n < 20 ? n : 20), "growing " + std::to_string(n));
@@ -120,7 +120,7 @@ TYPED_TEST(Condition, AgreesWithTheInverseAndWithLapackOnHardMatrices) {
 
 /// A^-1 = I + 1000 u u^T, where u sums to zero and begins with a zero: from its start the ascent sees the
 /// identity only; the alternating vector sees u.
-TYPED_TEST(Condition, IsNotFooledByWhatTheAscentCannotSee) {
+TYPED_TEST(Condition, CounterexamplesOfAscent_AlternativeStartFinds) {
   using T = TypeParam;
   const std::int64_t n = 33;
   Dense<T> inverse = test::identity<T>(n);
@@ -130,14 +130,14 @@ TYPED_TEST(Condition, IsNotFooledByWhatTheAscentCannotSee) {
   EXPECT_GE(estimate(inverse) * 3, norm_one(inverse));
 }
 
-TYPED_TEST(Condition, IsExactForADiagonalMatrix) {
+TYPED_TEST(Condition, DiagonalMatrix_IsExact) {
   using T = TypeParam;
   Dense<T> inverse = test::identity<T>(31);
   for (std::int64_t i = 0; i < 31; ++i) inverse(i, i) = static_cast<T>(i == 17 ? -4096 : 1 + i % 5);
   EXPECT_EQ(estimate(inverse), 4096);
 }
 
-TYPED_TEST(Condition, CallsAnOverflowedInverseSingular) {
+TYPED_TEST(Condition, OverflowedInverse_IsSingular) {
   using T = TypeParam;
   for (const T bad : {std::numeric_limits<T>::infinity(), std::numeric_limits<T>::quiet_NaN()}) {
     for (const std::int64_t place : {0, 4, 24}) {
@@ -152,7 +152,7 @@ TYPED_TEST(Condition, CallsAnOverflowedInverseSingular) {
   }
 }
 
-TYPED_TEST(Condition, HasTheSameBitsOnAllCores) {
+TYPED_TEST(Condition, AnyNumberOfThreads_SameBits) {
   using T = TypeParam;
   const Dense<T> inverse = random_dense<T>(1025, 1025, 3);
   int count = 0;

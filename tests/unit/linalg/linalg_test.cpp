@@ -61,7 +61,7 @@ void expect_product(const Csr<T>& A, const Dense<T>& X, const Dense<T>& Y0, cons
   }
 }
 
-TYPED_TEST(Linalg, ProductsOfEveryShapeFormAndDevice) {
+TYPED_TEST(Linalg, Products_AllShapesFormsAndDevices) {
   using T = TypeParam;
   for (const auto& [rows, columns] : shapes) {
     for (const bool full_lines : {false, true}) {
@@ -84,7 +84,7 @@ TYPED_TEST(Linalg, ProductsOfEveryShapeFormAndDevice) {
   }
 }
 
-TYPED_TEST(Linalg, BetaZeroDoesNotReadTheResult) {
+TYPED_TEST(Linalg, BetaZero_DoesNotReadResult) {
   using T = TypeParam;
   const Csr<T> A = awkward<T>(33, 31, true);
   const Dense<T> X = random_dense<T>(31, 1, 1);
@@ -94,7 +94,7 @@ TYPED_TEST(Linalg, BetaZeroDoesNotReadTheResult) {
   for (std::int64_t i = 0; i < 33; ++i) EXPECT_TRUE(std::isfinite(Y[i])) << i;
 }
 
-TYPED_TEST(Linalg, ThreadsDoNotChangeABit) {
+TYPED_TEST(Linalg, AnyNumberOfThreads_SameBits) {
   using T = TypeParam;
   const Csr<T> A = convection_diffusion(150, 0.3).csr<T>();
   const Dense<T> X = random_dense<T>(A.rows(), 1, 1);
@@ -109,7 +109,7 @@ TYPED_TEST(Linalg, ThreadsDoNotChangeABit) {
   }
 }
 
-TYPED_TEST(Linalg, VectorsOfEverySize) {
+TYPED_TEST(Linalg, VectorOperations_AllSizes) {
   using T = TypeParam;
   for (const std::int64_t n : {0, 1, 31, 33, 1025, 4097, 70001}) {
     const Dense<T> x = random_dense<T>(n, 1, 1);
@@ -132,7 +132,7 @@ TYPED_TEST(Linalg, VectorsOfEverySize) {
   }
 }
 
-TYPED_TEST(Linalg, RowMajorViewsMeanTheSame) {
+TYPED_TEST(Linalg, RowMajorViews_SameResult) {
   using T = TypeParam;
   const Csr<T> A = awkward<T>(31, 33, false);
   const Dense<T> X = random_dense<T>(33, 3, 1);
@@ -151,14 +151,14 @@ TYPED_TEST(Linalg, RowMajorViewsMeanTheSame) {
   }
 }
 
-TEST(LinalgDouble, NormsNeitherOverflowNorUnderflow) {
+TEST(LinalgDouble, Norms_DoNotOverflowOrUnderflow) {
   const std::vector<double> huge(50, 1e200);
   const std::vector<double> tiny(50, 1e-200);
   EXPECT_NEAR(norm2<double>(huge) / 1e200, std::sqrt(50.0), 1e-12);
   EXPECT_NEAR(norm2<double>(tiny) / 1e-200, std::sqrt(50.0), 1e-12);
 }
 
-TEST(LinalgDouble, NotANumberIsNotLost) {
+TEST(LinalgDouble, NaN_Propagates) {
   std::vector<double> x(100, 1.0);
   x[63] = nan;
   EXPECT_TRUE(std::isnan(norm2<double>(x)));
@@ -166,7 +166,7 @@ TEST(LinalgDouble, NotANumberIsNotLost) {
   EXPECT_TRUE(std::isnan(dot<double>(x, x)));
 }
 
-TEST(LinalgDouble, MisfitsAreNamed) {
+TEST(LinalgDouble, Mismatch_ErrorNamesOperands) {
   const Csr<double> A = awkward<double>(3, 4, true);
   std::vector<double> x(3);
   std::vector<double> y(3);
@@ -184,7 +184,7 @@ TEST(LinalgDouble, MisfitsAreNamed) {
 }
 
 #ifdef ECHELON_TEST_WITH_EIGEN
-TEST(LinalgDouble, ProductsAgreeWithEigen) {
+TEST(LinalgDouble, Products_AgreeWithEigen) {
   const Csr<double> A = convection_diffusion(40, 0.3).csr<double>();
   const Dense<double> x = random_dense<double>(A.rows(), 1, 1);
   std::vector<Eigen::Triplet<double>> elements;

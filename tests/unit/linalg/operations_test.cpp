@@ -24,11 +24,11 @@ TYPED_TEST(Operations, DenseProducts) {
   for (const Device& device : devices) check_gemm<TypeParam>(device);
 }
 
-TYPED_TEST(Operations, DenseProductsWithAVector) {
+TYPED_TEST(Operations, DenseProduct_Vector) {
   for (const Device& device : devices) check_gemv<TypeParam>(device);
 }
 
-TYPED_TEST(Operations, SparseProductsWithSeveralVectors) {
+TYPED_TEST(Operations, SparseProduct_SeveralVectors) {
   for (const Device& device : devices) {
     check_several_columns(device, random_sparse<TypeParam>(1025, 33, 7, true, 1));
     check_several_columns(device, random_sparse<TypeParam>(31, 1025, 5, true, 2));
@@ -37,7 +37,7 @@ TYPED_TEST(Operations, SparseProductsWithSeveralVectors) {
   }
 }
 
-TYPED_TEST(Operations, TransposedSparseProducts) {
+TYPED_TEST(Operations, SparseProduct_Transposed) {
   for (const Device& device : devices) {
     for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{0, 0},
                                         {5, 0},
@@ -61,7 +61,7 @@ TYPED_TEST(Operations, Reductions) {
   for (const Device& device : devices) check_reductions<TypeParam>(device);
 }
 
-TEST(OperationsDouble, NormsOfExtremeNumbers) {
+TEST(OperationsDouble, Norms_ExtremeNumbers) {
   for (const Device& device : devices) check_extreme_norms(device);
 }
 
@@ -92,12 +92,12 @@ std::vector<T> all_sums(const Device& device) {
   return all;
 }
 
-TYPED_TEST(Operations, ThreadsDoNotChangeABit) {
+TYPED_TEST(Operations, AnyNumberOfThreads_SameBits) {
   const std::vector<TypeParam> expected = all_sums<TypeParam>(Device::serial());
   for (const int threads : {1, 2, 5}) EXPECT_EQ(all_sums<TypeParam>(Device::openmp(threads)), expected);
 }
 
-TEST(OperationsDouble, NaNIsNotLost) {
+TEST(OperationsDouble, NaN_Propagates) {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN();
   constexpr double infinity = std::numeric_limits<double>::infinity();
   const std::vector<double> A = {1, 0, 0, nan, 0, 0, 0, infinity, 1};
@@ -114,7 +114,7 @@ TEST(OperationsDouble, NaNIsNotLost) {
   }
 }
 
-TEST(OperationsDouble, OverlapIsRefused) {
+TEST(OperationsDouble, OverlappingOperands_Throw) {
   std::vector<double> memory(40, 1.0);
   const DenseView<double> A(memory.data(), 4, 4, 4);
   const DenseView<double> inside(memory.data() + 2, 4, 1, 4);
@@ -135,7 +135,7 @@ TEST(OperationsDouble, OverlapIsRefused) {
   }
 }
 
-TEST(OperationsDouble, NeighboursInOneMatrixDoNotOverlap) {
+TEST(OperationsDouble, InterleavedViews_DoNotOverlap) {
   std::array<double, 8> memory = {1, 2, 3, 4, 5, 6, 7, 8};
   const std::array<double, 4> unit = {1, 0, 0, 1};
   const DenseView<const double> I(unit.data(), 2, 2, 2);
@@ -146,7 +146,7 @@ TEST(OperationsDouble, NeighboursInOneMatrixDoNotOverlap) {
   EXPECT_EQ(memory, (std::array<double, 8>{1, 2, 1, 2, 5, 6, 5, 6}));
 }
 
-TEST(OperationsDouble, MisfitsAreNamed) {
+TEST(OperationsDouble, Mismatch_ErrorNamesOperands) {
   std::vector<double> memory(64);
   const DenseView<double> A(memory.data(), 2, 3, 2);
   const DenseView<double> B(memory.data() + 8, 4, 5, 4);
@@ -164,7 +164,7 @@ TEST(OperationsDouble, MisfitsAreNamed) {
 }
 
 #ifdef ECHELON_TEST_WITH_EIGEN
-TEST(OperationsDouble, DenseProductsAgreeWithEigen) {
+TEST(OperationsDouble, DenseProducts_AgreeWithEigen) {
   Stored<double> A(Device::serial(), 129, 300, Layout::column_major, 0, 1);
   Stored<double> B(Device::serial(), 300, 257, Layout::row_major, 0, 2);
   Dense<double> C(Device(), 129, 257);

@@ -56,7 +56,7 @@ TYPED_TEST(SparseProductTest, AgreesWithPlainLoops) {
   }
 }
 
-TYPED_TEST(SparseProductTest, TripleIsLeftFirst) {
+TYPED_TEST(SparseProductTest, Triple_AssociatesFromLeft) {
   using T = TypeParam;
   for (const auto& [name, A, P] : factor_pairs<T>()) {
     SCOPED_TRACE(name);
@@ -78,7 +78,7 @@ TYPED_TEST(SparseProductTest, TripleIsLeftFirst) {
   }
 }
 
-TYPED_TEST(SparseProductTest, TransposesAndAssociates) {
+TYPED_TEST(SparseProductTest, Product_TransposesAndAssociates) {
   using T = TypeParam;
   for (const auto& [name, A, B] : factor_pairs<T>()) {
     SCOPED_TRACE(name);
@@ -88,7 +88,7 @@ TYPED_TEST(SparseProductTest, TransposesAndAssociates) {
   }
 }
 
-TYPED_TEST(SparseProductTest, KeepsZerosAndPassesNanOn) {
+TYPED_TEST(SparseProductTest, Zeros_AreKept_NaNPropagates) {
   using T = TypeParam;
   const T inf = std::numeric_limits<T>::infinity();
   const T nan = std::numeric_limits<T>::quiet_NaN();
@@ -109,7 +109,7 @@ TYPED_TEST(SparseProductTest, KeepsZerosAndPassesNanOn) {
   }
 }
 
-TYPED_TEST(SparseProductTest, ChecksItsOperands) {
+TYPED_TEST(SparseProductTest, InvalidOperands_Throw) {
   using T = TypeParam;
   const Csr<T> A = random_matrix<T>(20, 30, 4, 1);
   const Csr<T> B = random_matrix<T>(30, 10, 4, 2);
@@ -122,7 +122,7 @@ TYPED_TEST(SparseProductTest, ChecksItsOperands) {
   EXPECT_THROW(product.update(A, B, other), DimensionMismatch);
 }
 
-TYPED_TEST(SparseProductTest, FindsOutOtherPatterns) {
+TYPED_TEST(SparseProductTest, OtherPattern_Throws) {
   using T = TypeParam;
   const Csr<T> A(2, 2, {0, 1, 3}, {0, 0, 1}, {T{1}, T{2}, T{3}});
   const Csr<T> moved(2, 2, {0, 1, 3}, {1, 0, 1}, {T{1}, T{2}, T{3}});
@@ -135,7 +135,7 @@ TYPED_TEST(SparseProductTest, FindsOutOtherPatterns) {
   }
 }
 
-TEST(SparseProductErrors, AProductThatDoesNotFit) {
+TEST(SparseProductErrors, ProductTooLarge_OutOfMemory) {
   constexpr std::int64_t n = 2'000'000;
   std::vector<Triplet<double>> down;
   std::vector<Triplet<double>> across;
@@ -166,7 +166,7 @@ EigenMatrix to_eigen(const Csr<double>& A) {
 }
 
 /// A A^T, for real matrices of many kinds: power-law graphs, rectangular ones, stretched ranges of values.
-TEST(SparseProductOracle, EigenOnRealMatrices) {
+TEST(SparseProductOracle, RealMatrices_AgreeWithEigen) {
   for (const char* name :
        {"bcsstk10.mtx.gz", "orsirr_1.mtx.gz", "west0479.mtx.gz", "bcsstm13.mtx.gz", "bcsstk02.mtx"}) {
     SCOPED_TRACE(name);

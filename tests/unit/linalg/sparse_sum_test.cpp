@@ -44,7 +44,7 @@ TYPED_TEST(SparseSumTest, AgreesWithPlainLoops) {
   }
 }
 
-TYPED_TEST(SparseSumTest, AddingAndTakingAwayGivesTheSameOnALargerPattern) {
+TYPED_TEST(SparseSumTest, AddThenSubtract_GivesOriginalValues) {
   using T = TypeParam;
   const Csr<T> A = random_matrix<T>(301, 200, 5, 1);
   MapRows<T> whole = to_rows(random_matrix<T>(301, 200, 5, 2));
@@ -69,7 +69,7 @@ TYPED_TEST(SparseSumTest, AddingAndTakingAwayGivesTheSameOnALargerPattern) {
   EXPECT_GT(zeros, 0U) << "places of b alone stay stored";
 }
 
-TYPED_TEST(SparseSumTest, KeepsZerosAndPassesNanOn) {
+TYPED_TEST(SparseSumTest, Zeros_AreKept_NaNPropagates) {
   using T = TypeParam;
   const T inf = std::numeric_limits<T>::infinity();
   const T nan = std::numeric_limits<T>::quiet_NaN();
@@ -85,7 +85,7 @@ TYPED_TEST(SparseSumTest, KeepsZerosAndPassesNanOn) {
   }
 }
 
-TYPED_TEST(SparseSumTest, ChecksItsOperands) {
+TYPED_TEST(SparseSumTest, InvalidOperands_Throw) {
   using T = TypeParam;
   const Csr<T> A = random_matrix<T>(20, 30, 4, 1);
   const Csr<T> B = random_matrix<T>(20, 30, 4, 2);
@@ -98,7 +98,7 @@ TYPED_TEST(SparseSumTest, ChecksItsOperands) {
   EXPECT_THROW(sum.update(T{1}, A, T{1}, B, other), DimensionMismatch);
 }
 
-TYPED_TEST(SparseSumTest, FindsOutOtherPatterns) {
+TYPED_TEST(SparseSumTest, OtherPattern_Throws) {
   using T = TypeParam;
   const Csr<T> A(2, 3, {0, 1, 2}, {0, 1}, {T{1}, T{2}});
   const Csr<T> B(2, 3, {0, 1, 2}, {0, 2}, {T{1}, T{2}});

@@ -62,7 +62,7 @@ class Builder : public testing::Test {};
 using Values = testing::Types<float, double>;
 TYPED_TEST_SUITE(Builder, Values);
 
-TYPED_TEST(Builder, SumsInACanonicalOrderFromAnyNumberOfThreads) {
+TYPED_TEST(Builder, AnyNumberOfThreads_SameBits) {
   using T = TypeParam;
   for (const EntryList& list : awkward_lists(4'003, 1)) {
     SCOPED_TRACE(list.name);
@@ -71,7 +71,7 @@ TYPED_TEST(Builder, SumsInACanonicalOrderFromAnyNumberOfThreads) {
   }
 }
 
-TEST(Builder, OrderOfInsertionDoesNotMatter) {
+TEST(Builder, InsertionOrder_DoesNotMatter) {
   std::mt19937 random(1);
   EntryList list{"", 5, 5, {}};
   scatter(list, 1000, random);
@@ -82,7 +82,7 @@ TEST(Builder, OrderOfInsertionDoesNotMatter) {
   }
 }
 
-TEST(Builder, GoesOnAfterBuilding) {
+TEST(Builder, Build_MoreEntriesMayFollow) {
   CsrBuilder<double> builder(2, 2);
   EXPECT_EQ(builder.build().nonzeros(), 0);
   builder.add(1, 0, 2.5);
@@ -105,7 +105,7 @@ TEST(Builder, NonfiniteValues) {
   EXPECT_TRUE(std::isnan(a.values()[1]));
 }
 
-TEST(Builder, RefusesWhatDoesNotFit) {
+TEST(Builder, InvalidEntries_Throw) {
   EXPECT_THROW(CsrBuilder<double>(-1, 2), InvalidMatrix);
   EXPECT_THROW(CsrBuilder<double>(2, std::int64_t{1} << 31), InvalidMatrix);
   CsrBuilder<double> builder(2, 3);

@@ -71,7 +71,7 @@ class Convert : public testing::Test {};
 using Values = testing::Types<float, double>;
 TYPED_TEST_SUITE(Convert, Values);
 
-TYPED_TEST(Convert, SparseToDenseAndBack) {
+TYPED_TEST(Convert, SparseToDense_RoundTrip) {
   using T = TypeParam;
   std::mt19937 random(1);
   for (int trial = 0; trial < 500 && !this->HasFailure(); ++trial) {
@@ -89,7 +89,7 @@ TYPED_TEST(Convert, SparseToDenseAndBack) {
   }
 }
 
-TYPED_TEST(Convert, ViewsWithGapsAndEitherLayout) {
+TYPED_TEST(Convert, StridedViews_BothLayouts) {
   using T = TypeParam;
   std::mt19937 random(2);
   for (int trial = 0; trial < 200 && !this->HasFailure(); ++trial) {
@@ -124,7 +124,7 @@ TYPED_TEST(Convert, AwkwardSizes) {
   }
 }
 
-TYPED_TEST(Convert, DropsZerosOfEitherSignAndKeepsNan) {
+TYPED_TEST(Convert, Zeros_AreDropped_NaNIsKept) {
   using T = TypeParam;
   const T nan = std::numeric_limits<T>::quiet_NaN();
   const Csr<T> csr(1, 4, {0, 4}, {0, 1, 2, 3}, {T{0}, -T{0}, nan, T{5}});
@@ -134,7 +134,7 @@ TYPED_TEST(Convert, DropsZerosOfEitherSignAndKeepsNan) {
   EXPECT_EQ(csr.nonzeros(), 4) << "the original stays as it was";
 }
 
-TYPED_TEST(Convert, TakesAMatrixOfEitherForm) {
+TYPED_TEST(Convert, MatrixRef_SparseOrDense) {
   using T = TypeParam;
   const Table table(2, 3, {1, 0, 2, 0, 3, 0});
   const Matrix<T> sparse = table.csr<T>();
@@ -143,7 +143,7 @@ TYPED_TEST(Convert, TakesAMatrixOfEitherForm) {
   EXPECT_TRUE(same_bits(to_dense<T>(dense).to_vector(), column_after_column<T>(table)));
 }
 
-TEST(ConvertErrors, DenseMatrixThatDoesNotFit) {
+TEST(ConvertErrors, DenseTooLarge_OutOfMemory) {
   const auto csr = Csr<double>::from_triplets(20'000'000, 20'000'000, {{0, 0, 1.0}});
   try {
     static_cast<void>(to_dense<double>(csr));

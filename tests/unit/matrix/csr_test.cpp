@@ -45,7 +45,7 @@ TEST(Csr, EmptyShapes) {
   EXPECT_EQ(make(3, 0, {0, 0, 0, 0}, {}).nonzeros(), 0);
 }
 
-TEST(Csr, NamesTheFirstOffendingPlace) {
+TEST(Csr, InvalidArrays_ErrorNamesFirstPlace) {
   EXPECT_TRUE(contains(complaint(2, 2, {0, 1}, {0}), "3 row offsets, not 2"));
   EXPECT_TRUE(contains(complaint(1, 2, {1, 1}, {0}), "from 1 to 1"));
   EXPECT_TRUE(contains(complaint(1, 2, {0, 2}, {0}), "from 0 to 2"));
@@ -62,7 +62,7 @@ TEST(Csr, NamesTheFirstOffendingPlace) {
   EXPECT_THROW(Csr<double>(1, 1, {0, 1}, {0}, {1.0, 2.0}), InvalidMatrix);
 }
 
-TEST(Csr, FromTripletsSumsDuplicates) {
+TEST(Csr, FromTriplets_SumsDuplicates) {
   std::mt19937 random(1);
   for (const std::int32_t n : {1, 31, 33, 1025}) {
     std::map<std::pair<std::int32_t, std::int32_t>, double> expected;
@@ -86,7 +86,7 @@ TEST(Csr, FromTripletsSumsDuplicates) {
   }
 }
 
-TEST(Csr, FromTripletsAddsInTheOrderGiven) {
+TEST(Csr, FromTriplets_SumsInOrderGiven) {
   const double big = 1e16;
   const auto a = Csr<double>::from_triplets(1, 1, {{0, 0, 1}, {0, 0, big}, {0, 0, -big}});
   const auto b = Csr<double>::from_triplets(1, 1, {{0, 0, big}, {0, 0, -big}, {0, 0, 1}});
@@ -94,7 +94,7 @@ TEST(Csr, FromTripletsAddsInTheOrderGiven) {
   EXPECT_EQ(b.values()[0], 1);
 }
 
-TEST(Csr, FromTripletsOutOfRange) {
+TEST(Csr, FromTriplets_OutOfRange_Throws) {
   EXPECT_THROW(Csr<double>::from_triplets(2, 2, {{2, 0, 1.0}}), InvalidMatrix);
   EXPECT_THROW(Csr<double>::from_triplets(2, 2, {{0, 2, 1.0}}), InvalidMatrix);
   EXPECT_THROW(Csr<double>::from_triplets(2, 2, {{-1, 0, 1.0}}), InvalidMatrix);
@@ -103,7 +103,7 @@ TEST(Csr, FromTripletsOutOfRange) {
   EXPECT_THROW(Csr<double>::from_triplets(std::int64_t{1} << 50, 2, {}), OutOfMemory);
 }
 
-TEST(Csr, CopyLivesOnItsOwn) {
+TEST(Csr, Copy_IsIndependent) {
   const Csr<double> a(1, 2, {0, 2}, {0, 1}, {1.0, 2.0});
   Csr<double> b = a.to(Device::serial());
   EXPECT_EQ(b.device(), Device::serial());

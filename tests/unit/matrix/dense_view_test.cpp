@@ -11,7 +11,7 @@
 namespace echelon::test {
 namespace {
 
-TEST(DenseView, AddressesElementsByLayout) {
+TEST(DenseView, ElementAccess_FollowsLayout) {
   std::vector<int> memory(20);
   std::iota(memory.begin(), memory.end(), 0);
   const DenseView<int> by_column(memory.data(), 3, 4, 5);
@@ -25,7 +25,7 @@ TEST(DenseView, AddressesElementsByLayout) {
   }
 }
 
-TEST(DenseView, OfAVectorIsOneColumn) {
+TEST(DenseView, StdVector_IsOneColumn) {
   std::vector<double> vector = {1, 2, 3};
   const DenseView<double> view = vector;
   const DenseView<const double> reading = view;
@@ -41,7 +41,7 @@ TEST(DenseView, OfAVectorIsOneColumn) {
   EXPECT_EQ(empty.leading(), 1) << "as BLAS asks for";
 }
 
-TEST(Dense, SharesItsElementsWithItsView) {
+TEST(Dense, View_SharesElements) {
   for (const std::int64_t n : {0, 1, 31, 33, 1025}) {
     Dense<double> a(Device(), n, 3);
     const DenseView<double> view = a;
@@ -59,7 +59,7 @@ TEST(Dense, SharesItsElementsWithItsView) {
   }
 }
 
-TEST(Dense, ShapesThatCannotBe) {
+TEST(Dense, ImpossibleShapes_Throw) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   EXPECT_THROW(Dense<float>(Device(), -1, 1), InvalidMatrix);
   EXPECT_THROW(Dense<float>(Device(), 1, -1), InvalidMatrix);

@@ -38,7 +38,7 @@ class Formats : public testing::Test {};
 using Values = testing::Types<float, double>;
 TYPED_TEST_SUITE(Formats, Values);
 
-TYPED_TEST(Formats, CooBecomesCsr) {
+TYPED_TEST(Formats, CooToCsr) {
   using T = TypeParam;
   for_all<T>([](const EntryList& list, const Elements<T>& elements, const Device& device) {
     const Csr<T> got = to_csr(list.coo<T>(device));
@@ -47,7 +47,7 @@ TYPED_TEST(Formats, CooBecomesCsr) {
   });
 }
 
-TYPED_TEST(Formats, CooBecomesCsc) {
+TYPED_TEST(Formats, CooToCsc) {
   using T = TypeParam;
   for_all<T>([](const EntryList& list, const Elements<T>& elements, const Device& device) {
     const Csc<T> got = to_csc(list.coo<T>(device));
@@ -56,7 +56,7 @@ TYPED_TEST(Formats, CooBecomesCsc) {
   });
 }
 
-TYPED_TEST(Formats, TransposeOfSymmetricAndNearlySymmetricPatterns) {
+TYPED_TEST(Formats, Transpose_SymmetricAndNearlySymmetricPatterns) {
   using T = TypeParam;
   std::mt19937 random(9);
   for (const std::int64_t n : {2, 33, 9'001}) {
@@ -86,7 +86,7 @@ TYPED_TEST(Formats, Transpose) {
   });
 }
 
-TYPED_TEST(Formats, CsrAndCscBecomeCoo) {
+TYPED_TEST(Formats, CsrAndCscToCoo) {
   using T = TypeParam;
   for_all<T>([](const EntryList& list, const Elements<T>& elements, const Device& device) {
     const Csr<T> a = csr_of(list.rows, list.columns, elements).to(device);
@@ -104,7 +104,7 @@ TYPED_TEST(Formats, CsrAndCscBecomeCoo) {
   });
 }
 
-TYPED_TEST(Formats, DenseAndBack) {
+TYPED_TEST(Formats, Dense_RoundTrip) {
   using T = TypeParam;
   std::mt19937 random(3);
   for (const std::int64_t rows : {0, 1, 33}) {
@@ -134,7 +134,7 @@ TYPED_TEST(Formats, DenseAndBack) {
   }
 }
 
-TYPED_TEST(Formats, StoredZerosStay) {
+TYPED_TEST(Formats, StoredZeros_AreKept) {
   using T = TypeParam;
   const Coo<T> a(2, 2, {0, 1, 1}, {1, 0, 0}, {T{0}, T{1}, T{-1}});
   const Csr<T> csr = to_csr(a);
@@ -166,7 +166,7 @@ Coo<double> make(std::int64_t rows, std::int64_t columns, const std::vector<std:
           Array<double>(Device(), std::vector<double>(values, 1.0))};
 }
 
-TEST(FormatErrors, CooNamesTheFirstBadEntry) {
+TEST(FormatErrors, CooInvalidEntry_ErrorNamesFirst) {
   EXPECT_TRUE(contains(complaint([] { make(2, 3, {0, 2}, {0, 0}, 2); }), "entry 1: element (2, 0)"));
   EXPECT_TRUE(contains(complaint([] { make(2, 3, {0, 1}, {-1, 7}, 2); }), "entry 0: element (0, -1)"));
   EXPECT_TRUE(contains(complaint([] { make(2, 3, {0, -1}, {2, 2}, 2); }), "of a matrix of 2 by 3"));
@@ -175,7 +175,7 @@ TEST(FormatErrors, CooNamesTheFirstBadEntry) {
   EXPECT_NE(complaint([] { make(-1, 3, {}, {}, 0); }), "none");
 }
 
-TEST(FormatErrors, IndicesHave32Bits) {
+TEST(FormatErrors, IndicesBeyond32Bits_Throw) {
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   EXPECT_NO_THROW(make(most, most, {}, {}, 0));
   EXPECT_TRUE(contains(complaint([] { make(most + 1, 1, {}, {}, 0); }), "2147483648 rows"));
@@ -191,14 +191,14 @@ TEST(FormatErrors, IndicesHave32Bits) {
   EXPECT_TRUE(contains(complaint([&] { static_cast<void>(to_csr<double>(wide)); }), "2147483648 columns"));
 }
 
-TEST(FormatErrors, SizesInBytesDoNotOverflow) {
+TEST(FormatErrors, SizeInBytes_DoesNotOverflow) {
   constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
   EXPECT_THROW(Array<double>(Device(), most / 8 + 1), InvalidMatrix);
   EXPECT_THROW(Dense<float>(Device(), most / 4, 2), InvalidMatrix);
   EXPECT_THROW(Csr<double>::from_triplets(most / 8, 1, {}), InvalidMatrix);
 }
 
-TEST(FormatErrors, CscChecksItsArrays) {
+TEST(FormatErrors, CscInvalidArrays_Throw) {
   EXPECT_THROW(Csc<double>(2, 1, {0, 2}, {1, 0}, {1.0, 2.0}), InvalidMatrix);
   EXPECT_THROW(Csc<double>(2, 1, {0, 1}, {2}, {1.0}), InvalidMatrix);
   const Csc<double> a(3, 2, {0, 1, 3}, {2, 0, 1}, {5.0, 6.0, 7.0});

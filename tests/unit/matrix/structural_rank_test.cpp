@@ -41,7 +41,7 @@ class Kuhn {
   std::vector<bool> tried_;
 };
 
-TEST(StructuralRank, AgreesWithKuhnOnRandomMatrices) {
+TEST(StructuralRank, RandomMatrices_AgreeWithKuhn) {
   std::mt19937 random(1);
   for (int trial = 0; trial < 5000 && !HasFailure(); ++trial) {
     const Table table = random_table(random, trial % 5 == 0, trial % 7 == 0);
@@ -58,7 +58,7 @@ TEST(StructuralRank, AgreesWithKuhnOnRandomMatrices) {
 }
 
 /// Sparse enough for long augmenting paths: about two nonzeros a row.
-TEST(StructuralRank, AgreesWithKuhnOnSparserMatrices) {
+TEST(StructuralRank, SparseMatrices_AgreeWithKuhn) {
   std::mt19937 random(2);
   for (const std::int64_t n : {31, 33, 120, 257}) {
     for (int trial = 0; trial < 20; ++trial) {
@@ -72,7 +72,7 @@ TEST(StructuralRank, AgreesWithKuhnOnSparserMatrices) {
   }
 }
 
-TEST(StructuralRank, HandChecked) {
+TEST(StructuralRank, HandCheckedMatrices) {
   EXPECT_EQ(structural_rank<double>(Csr<double>()), 0);
   EXPECT_EQ(structural_rank<double>(Table(3, 0).csr<double>()), 0);
   EXPECT_EQ(structural_rank<double>(Table(0, 3).csr<double>()), 0);
@@ -89,7 +89,7 @@ TEST(StructuralRank, HandChecked) {
 
 /// Row i has columns i and i + 1, except the last, which has the first only: the one augmenting path from it
 /// runs through all rows, deeper than any call stack.
-TEST(StructuralRank, AugmentingPathThroughAllRows) {
+TEST(StructuralRank, LongestAugmentingPath_IsFound) {
   constexpr std::int32_t n = 1'000'000;
   std::vector<Triplet<float>> triplets;
   for (std::int32_t i = 0; i + 1 < n; ++i) {

@@ -127,7 +127,7 @@ std::vector<double> eigenvalues(Table a) {
   return result;
 }
 
-TEST(Structure, AgreesWithTheDefinitionsOnRandomMatrices) {
+TEST(Structure, RandomMatrices_AgreeWithDefinitions) {
   std::mt19937 random(1);
   for (int trial = 0; trial < 3000 && !HasFailure(); ++trial) {
     const Table table = random_table(random, trial % 3 == 0, trial % 7 == 0);
@@ -147,7 +147,7 @@ TEST(Structure, AgreesWithTheDefinitionsOnRandomMatrices) {
   }
 }
 
-TEST(Structure, ProofsOfDefinitenessHold) {
+TEST(Structure, Definiteness_AgreesWithEigenvalues) {
   std::mt19937 random(2);
   std::map<Definiteness, int> seen;
   for (int trial = 0; trial < 5000 && !HasFailure(); ++trial) {
@@ -165,35 +165,35 @@ TEST(Structure, ProofsOfDefinitenessHold) {
     EXPECT_TRUE(said != Definiteness::positive_semidefinite || least > -zero);
     EXPECT_TRUE(said != Definiteness::indefinite || (least < -zero && most > zero));
   }
-  EXPECT_EQ(seen.size(), 5u) << "every verdict occurs";
+  EXPECT_EQ(seen.size(), 5u) << "every result occurs";
 }
 
-Definiteness verdict(std::int64_t n, std::vector<double> elements) {
+Definiteness definiteness_of(std::int64_t n, std::vector<double> elements) {
   return analyze_structure<double>(Table(n, n, std::move(elements)).csr<double>()).definiteness;
 }
 
-TEST(Structure, DefinitenessOfMatricesCheckedByHand) {
-  EXPECT_EQ(verdict(0, {}), Definiteness::positive_definite);
-  EXPECT_EQ(verdict(1, {2}), Definiteness::positive_definite);
-  EXPECT_EQ(verdict(1, {0}), Definiteness::positive_semidefinite);
-  EXPECT_EQ(verdict(1, {-1}), Definiteness::unknown) << "negative definite has no name here";
-  EXPECT_EQ(verdict(2, {-1, 0, 0, 1}), Definiteness::indefinite);
-  EXPECT_EQ(verdict(2, {0, 1, 1, 0}), Definiteness::indefinite);
-  EXPECT_EQ(verdict(2, {1, 2, 2, 1}), Definiteness::indefinite);
-  EXPECT_EQ(verdict(2, {-1, 2, 2, -1}), Definiteness::indefinite);
-  EXPECT_EQ(verdict(2, {1, -1, -1, 1}), Definiteness::positive_semidefinite) << "a graph's Laplacian";
-  EXPECT_EQ(verdict(2, {1, 1, 2, 4}), Definiteness::unknown) << "not symmetric";
-  EXPECT_EQ(verdict(2, {1, 2, 2, 4.5}), Definiteness::maybe_positive_definite);
-  EXPECT_EQ(verdict(2, {1, 2, 2, 4}), Definiteness::unknown) << "a minor that is zero";
-  EXPECT_EQ(verdict(3, {2, -1, 0, -1, 2, -1, 0, -1, 2}), Definiteness::positive_definite)
+TEST(Structure, Definiteness_HandCheckedMatrices) {
+  EXPECT_EQ(definiteness_of(0, {}), Definiteness::positive_definite);
+  EXPECT_EQ(definiteness_of(1, {2}), Definiteness::positive_definite);
+  EXPECT_EQ(definiteness_of(1, {0}), Definiteness::positive_semidefinite);
+  EXPECT_EQ(definiteness_of(1, {-1}), Definiteness::unknown) << "negative definite has no name here";
+  EXPECT_EQ(definiteness_of(2, {-1, 0, 0, 1}), Definiteness::indefinite);
+  EXPECT_EQ(definiteness_of(2, {0, 1, 1, 0}), Definiteness::indefinite);
+  EXPECT_EQ(definiteness_of(2, {1, 2, 2, 1}), Definiteness::indefinite);
+  EXPECT_EQ(definiteness_of(2, {-1, 2, 2, -1}), Definiteness::indefinite);
+  EXPECT_EQ(definiteness_of(2, {1, -1, -1, 1}), Definiteness::positive_semidefinite) << "a graph's Laplacian";
+  EXPECT_EQ(definiteness_of(2, {1, 1, 2, 4}), Definiteness::unknown) << "not symmetric";
+  EXPECT_EQ(definiteness_of(2, {1, 2, 2, 4.5}), Definiteness::maybe_positive_definite);
+  EXPECT_EQ(definiteness_of(2, {1, 2, 2, 4}), Definiteness::unknown) << "a minor that is zero";
+  EXPECT_EQ(definiteness_of(3, {2, -1, 0, -1, 2, -1, 0, -1, 2}), Definiteness::positive_definite)
       << "Poisson's: the middle row is only weakly dominant, its neighbours strictly";
-  EXPECT_EQ(verdict(3, {1, -1, 0, -1, 1, 0, 0, 0, 5}), Definiteness::positive_semidefinite)
+  EXPECT_EQ(definiteness_of(3, {1, -1, 0, -1, 1, 0, 0, 0, 5}), Definiteness::positive_semidefinite)
       << "the strict row is out of the weak ones' reach";
-  EXPECT_EQ(verdict(3, {1, .9, .9, .9, 1, -.9, .9, -.9, 1}), Definiteness::maybe_positive_definite)
+  EXPECT_EQ(definiteness_of(3, {1, .9, .9, .9, 1, -.9, .9, -.9, 1}), Definiteness::maybe_positive_definite)
       << "whose determinant is negative: a hint is not a proof";
 }
 
-TEST(Structure, RoundingDoesNotFakeDominance) {
+TEST(Structure, Dominance_IsNotDueToRounding) {
   // 1 + 2^-53 + 2^-53 exceeds 1, but adding from the left gives 1 exactly.
   const double tiny = std::ldexp(1.0, -53);
   const Table table(4, 4, {1, 1, tiny, tiny, 1, 4, 0, 0, tiny, 0, 4, 0, tiny, 0, 0, 4});
@@ -203,16 +203,16 @@ TEST(Structure, RoundingDoesNotFakeDominance) {
   EXPECT_EQ(s.definiteness, Definiteness::maybe_positive_definite);
 }
 
-TEST(Structure, MinorsAtTheEndsOfTheRange) {
+TEST(Structure, Minors_ExtremeValues) {
   constexpr double huge = 1e300;
   constexpr double tiny = 1e-300;
-  EXPECT_EQ(verdict(2, {huge, 2 * huge, 2 * huge, huge}), Definiteness::indefinite);
-  EXPECT_EQ(verdict(2, {tiny, 2 * tiny, 2 * tiny, tiny}), Definiteness::indefinite);
-  EXPECT_EQ(verdict(2, {tiny, .5, .5, huge}), Definiteness::maybe_positive_definite);
-  EXPECT_EQ(verdict(2, {huge, tiny, tiny, huge}), Definiteness::positive_definite);
+  EXPECT_EQ(definiteness_of(2, {huge, 2 * huge, 2 * huge, huge}), Definiteness::indefinite);
+  EXPECT_EQ(definiteness_of(2, {tiny, 2 * tiny, 2 * tiny, tiny}), Definiteness::indefinite);
+  EXPECT_EQ(definiteness_of(2, {tiny, .5, .5, huge}), Definiteness::maybe_positive_definite);
+  EXPECT_EQ(definiteness_of(2, {huge, tiny, tiny, huge}), Definiteness::positive_definite);
 }
 
-TEST(Structure, SameOnAnyNumberOfThreads) {
+TEST(Structure, AnyNumberOfThreads_SameResult) {
   constexpr std::int32_t n = 50'000;
   std::mt19937 random(3);
   std::vector<Triplet<double>> triplets;

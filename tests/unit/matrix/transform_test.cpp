@@ -9,12 +9,12 @@
 namespace echelon::test {
 namespace {
 
-TEST(Transform, AwkwardShapesInDouble) {
+TEST(Transform, AwkwardShapes_Double) {
   for (const EntryList& list : awkward_lists(1'003, 1)) check_transforms<double>(list, Device::serial());
   for (const EntryList& list : awkward_lists(4'003, 1)) check_transforms<double>(list, Device::openmp(3));
 }
 
-TEST(Transform, AwkwardShapesInFloat) {
+TEST(Transform, AwkwardShapes_Float) {
   for (const EntryList& list : awkward_lists(1'003, 2)) check_transforms<float>(list, Device::openmp(2));
 }
 
@@ -33,7 +33,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST(TransformErrors, ListsAreChecked) {
+TEST(TransformErrors, InvalidLists_Throw) {
   const Csr<double> a(2, 3, {0, 1, 2}, {1, 2}, {5.0, 6.0});
   const Array<std::int32_t> good = {1, 0};
   const Array<std::int32_t> columns = {2, 0, 1};
@@ -53,7 +53,7 @@ TEST(TransformErrors, ListsAreChecked) {
   EXPECT_EQ(submatrix(a, {1, 1, 1}, columns).nonzeros(), 3);
 }
 
-TEST(TransformErrors, RangesAreChecked) {
+TEST(TransformErrors, InvalidRanges_Throw) {
   const Csr<double> a(2, 3, {0, 1, 2}, {1, 2}, {5.0, 6.0});
   EXPECT_TRUE(contains(complaint<InvalidMatrix>([&] { return submatrix(a, 0, 3, 0, 3); }), "rows [0, 3)"));
   EXPECT_TRUE(
@@ -63,7 +63,7 @@ TEST(TransformErrors, RangesAreChecked) {
   EXPECT_TRUE(contains(complaint<DimensionMismatch>([&] { return symmetrize(a); }), "2 by 3"));
 }
 
-TEST(TransformErrors, HugeCounts) {
+TEST(TransformErrors, HugeCounts_Throw) {
   const Csr<double> a(2, 2, {0, 1, 2}, {0, 1}, {5.0, 6.0});
   EXPECT_THROW(static_cast<void>(block_diagonal(a, std::int64_t{1} << 40)), InvalidMatrix);
   const auto tall = Csr<double>::unchecked(std::int64_t{1} << 31, 1, {0}, {}, {});

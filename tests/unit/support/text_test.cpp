@@ -18,7 +18,7 @@ TEST(Text, ShortNumber) {
   EXPECT_EQ(short_number(std::nan("")), "nan");
 }
 
-TEST(Text, ExactNumberReadsBack) {
+TEST(Text, ExactNumber_ReadsBack) {
   EXPECT_EQ(exact_number(0.1), "0.1");
   std::mt19937_64 random(1);
   for (int trial = 0; trial < 10000; ++trial) {
