@@ -51,8 +51,8 @@ bool waits_without_bound(const Method& method) {
   return method.name == "gauss-seidel-relaunch";
 }
 
-template <class View>
-void expect_no_allocation(const Method& method, const MatrixRef<double>& A, const View& b, const View& x) {
+void expect_no_allocation(const Method& method, const MatrixRef<double>& A, DenseView<const double> b,
+                          DenseView<double> x) {
   Solver<double> solver = make_solver<double>(method.name, Device::cuda(), options_for(method));
   static_cast<void>(solver.setup(A));
   const Report first = solver.solve(b, x);
