@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The matrices whose products multigrid needs, for the benchmarks of sparse products.
+/// Prolongations of multigrid, for the benchmarks of sparse products.
 #pragma once
 
 #include "support/measure.hpp"
@@ -36,7 +36,7 @@ Csr<T> aggregation(std::int64_t side) {
                            std::move(values));
 }
 
-/// (I - 2/3 D^-1 A) P, for a matrix whose diagonal is 6.
+/// Smoothed prolongation (I - 2/3 D^-1 A) P for a matrix with diagonal 6.
 template <class T>
 Csr<T> smoothed(const Csr<T>& A, const Csr<T>& P) {
   return add<T>(T{1}, P, T{-1} / T{9}, multiply(A, P));

@@ -5,13 +5,13 @@
 // chapter 4.
 //   bench_linalg [PICTURES [LIMIT [FIGURE]]]
 // prints a table in Markdown for each figure, in float (as there) and double, and from which size a GPU wins;
-// writes a picture of each into the directory PICTURES. What is expected to take more than LIMIT seconds
-// (default: 1), judged by the size before, is left out. FIGURE is part of a picture's name, such as "gemm":
-// only such figures are drawn.
+// writes a picture of each into the directory PICTURES. Sizes whose time is expected to exceed LIMIT
+// seconds (default: 1), by extrapolation from the size before, are left out. FIGURE is part of a picture's
+// name, such as "gemm": only such figures are drawn.
 //
-// "plain" is the report's own serial loop; then come this library on one core, on two, and on all that OpenMP
-// offers; on a GPU with the operands there already (the mean of as many calls in a row as last a
-// millisecond); and on a GPU with the operands brought there, memory allocated, and the result fetched.
+// "plain" is the report's serial loop. The other columns are this library on one core, on two, and on all of
+// OpenMP's; on a GPU with operands there (mean over as many calls as take a millisecond); and on a GPU
+// including allocation and the transfers of operands and result.
 #include "support/log_plot.hpp"
 #include "support/measure.hpp"
 
@@ -68,7 +68,7 @@ ec::Csr<T> random_sparse(std::int64_t n, std::int64_t per_row, unsigned seed) {
   return {n, n, std::move(offsets), std::move(columns), std::move(values)};
 }
 
-/// The same memory, read row by row: the report stores matrices so.
+/// The same memory as a row-major matrix, the layout of the report.
 template <class T, class Matrix>
 ec::DenseView<T> by_rows(Matrix& A) {
   return {A.data(), A.rows(), A.columns(), A.columns(), A.device(), ec::Layout::row_major};
@@ -81,7 +81,7 @@ double total(const std::vector<T>& values) {
   return sum;
 }
 
-/// Row by row as the report's coordinate lists.
+/// A sparse matrix as the report's coordinate lists, sorted by row.
 template <class T>
 struct Coordinates {
   std::vector<int> rows;
@@ -97,8 +97,9 @@ struct Coordinates {
   }
 };
 
-// An operation: operands of size n; of how many terms at most each element of the result is a sum; the
-// report's serial loop, which returns the total of the result; and ours, on operands wherever they are.
+// An operation: operands of size n; the largest number of terms in an element of the result; the report's
+// serial loop, which returns the sum of the result's elements; and the library's function, on the operands'
+// device.
 
 /// Listing 2.1.
 template <class T>
@@ -362,7 +363,7 @@ double seconds(F f) {
   return ec::bench::median(std::move(all));
 }
 
-/// Waits for what was queued on the device.
+/// Waits for the work queued on the device.
 void wait(const ec::Array<char>& anything) {
   (void)anything.to(ec::Device::serial());
 }
@@ -391,9 +392,9 @@ struct Results {
   std::vector<double> seconds[columns];
 };
 
-/// Whether the totals of two results agree, each of whose elements is a sum of so many terms. All numbers are
-/// positive: rounding changes a sum of n by up to n eps / 2 of itself. Of more than 1 / eps terms, added one
-/// after the other, nothing can be said: the report's dot product in float stops growing at 2^24.
+/// True if the sums of two results agree, given the number of terms of each element. All numbers are
+/// positive: rounding changes a sum of n terms by at most n eps / 2 of its value. Sums of more than 1 / eps
+/// terms cannot be checked: the report's dot product in float stops growing at 2^24.
 template <class V>
 void require_same(const std::vector<V>& result, double expected, double terms, double eps) {
   const double ours = total(result);
@@ -404,7 +405,7 @@ void require_same(const std::vector<V>& result, double expected, double terms, d
   std::exit(1);
 }
 
-/// Whether the next size is expected to stay below the limit.
+/// True if the time of the next size is expected to be below the limit.
 bool affordable(const Results& results, int column, double n, double growth, double limit) {
   const std::vector<double>& before = results.seconds[column];
   if (before.empty()) return true;
@@ -477,8 +478,8 @@ std::string in_units(double time) {
   return time < 1 ? fmt::format("{:.2f} ms", 1e3 * time) : fmt::format("{:.2f} s", time);
 }
 
-/// The first size from which on `fast` is measured below `slow`, or `slow` was left out. Sizes where both
-/// were left out do not count.
+/// First size from which on `fast` takes less time than `slow`, or `slow` was left out. Sizes where both were
+/// left out do not count.
 std::string wins_from(const Results& results, int fast, int slow) {
   std::size_t first = results.sizes.size();
   for (std::size_t k = results.sizes.size(); k-- > 0;) {
@@ -529,7 +530,7 @@ struct Wanted {
   std::string figure;
 };
 
-/// Both types of one operation; returns two rows of the final table.
+/// Measures both types of one operation. Returns two rows of the final table.
 template <template <class> class Operation>
 std::string compare(const Wanted& wanted) {
   using Op = Operation<float>;

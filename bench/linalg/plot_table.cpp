@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Draws tables in Markdown, as the benchmarks print them, as curves on logarithmic axes.
 //   bench_plot_table WORD CURVES TITLE X Y < TABLES > PICTURE.svg
-// Every table below a heading with WORD in it is a panel: its first column goes to the right, the next CURVES
-// columns upwards. What is no number is left out.
+// Every table below a heading that contains WORD is a panel: its first column is the abscissa, the next
+// CURVES columns are ordinates. Entries that are not numbers are left out.
 #include "support/log_plot.hpp"
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ double number(const std::string& cell) {
   return end == cell.c_str() ? std::numeric_limits<double>::quiet_NaN() : value;
 }
 
-/// The header starts a panel's curves, the rows below it are their points.
+/// The header names a panel's curves, the rows below it are their points.
 void add_line(const std::vector<std::string>& row, std::size_t curves, echelon::bench::Panel& panel) {
   if (row.size() <= curves || row[0].starts_with("---")) return;
   if (panel.curves.empty()) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast are products and sums of sparse matrices on the host, beside Eigen's?
+// Products and sums of sparse matrices on the host, compared with Eigen.
 //   bench_spgemm [SIDE]
 // prints a table in Markdown for the 7-point Laplacian A on SIDE^3 points (default: 126, 2 million rows), the
-// prolongation P from aggregates of 8 points, and S = (I - 2/3 D^-1 A) P. Each line gives the whole operation
-// on one core and on all that OpenMP offers, the values alone with the pattern known (on all cores), and
-// Eigen's, which has one thread and 32-bit offsets. Medians of 5. A peak is what the process held during one
-// operation beyond what it held before, in MB.
+// prolongation P from aggregates of 8 points, and S = (I - 2/3 D^-1 A) P. Columns: the whole
+// operation on one core and on all of OpenMP's, the values alone for a known pattern (all cores), and Eigen,
+// which has one thread and 32-bit offsets. Medians of 5. A peak is the growth of the process's memory in MB.
 #include <cstdio>
 
 #ifndef ECHELON_BENCH_WITH_EIGEN
@@ -38,7 +37,7 @@ constexpr int runs = 5;
 template <class T>
 using EigenMatrix = Eigen::SparseMatrix<T, Eigen::RowMajor, int>;
 
-/// What is multiplied and added.
+/// The operands.
 template <class Matrix>
 struct Operands {
   Matrix A, A2, P, S, P_transposed, S_transposed;
@@ -79,7 +78,7 @@ bool is_same(const ec::Csr<T>& ours, const EigenMatrix<T>& theirs) {
   return same;
 }
 
-/// A figure of /proc/self/status in MB.
+/// An entry of /proc/self/status in MB.
 double status_mb(const std::string& key) {
   std::ifstream status("/proc/self/status");
   std::string word;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast are products and sums of sparse matrices on the GPU, beside cuSPARSE's and the host's?
+// Products and sums of sparse matrices on the GPU, compared with cuSPARSE and with the host.
 //   bench_spgemm_gpu [SIDE]
 // prints tables in Markdown for the 7-point Laplacian A on SIDE^3 points (default: 126, 2 million rows), the
 // prolongation P from aggregates of 8 points, and S = (I - 2/3 D^-1 A) P.
-// The first: the whole operation, pattern and values, beside each of cuSPARSE's algorithms; and values alone
-// beside SpGEMMreuse. cuSPARSE has 32-bit offsets. Both sides take their memory from CUDA's pool; the peak is
-// what they take beyond the operands, result included.
-// The second: the smallest sizes from which the GPU wins over 2 and over all cores of the host, for A A and
-// A + A^2, the operands being where the work is done.
-// Wall-clock times, the GPU's work awaited; medians of 9.
+// First table: the whole operation, pattern and values, compared with each of cuSPARSE's algorithms; and
+// values alone, compared with SpGEMMreuse. cuSPARSE has 32-bit offsets. Both allocate from CUDA's pool; the
+// peak is the memory besides the operands, including the result. Second table: the smallest sizes from which
+// the GPU is faster than 2 and than all cores of the host, for A A and A + A^2, with operands on the device
+// that computes. Wall-clock times including the GPU's work; medians of 9.
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/libraries.cuh"
 #include "galerkin.hpp"
@@ -34,7 +33,7 @@ namespace {
 constexpr int runs = 9;
 const ec::Device gpu = ec::Device::cuda();
 
-/// Seconds until the GPU has done what f asks for.
+/// Seconds of f, including the work that it queues on the GPU.
 template <class F>
 double seconds(F f) {
   return ec::bench::median_seconds(runs, [&] {
@@ -43,7 +42,7 @@ double seconds(F f) {
   });
 }
 
-/// MB taken from CUDA's pool at most while f runs, beyond what is taken before.
+/// Peak growth in MB of the memory taken from CUDA's pool while f runs.
 template <class F>
 double peak_mb(F f) {
   cudaMemPool_t pool = nullptr;
@@ -58,7 +57,7 @@ double peak_mb(F f) {
   return static_cast<double>(most - before) / 1e6;
 }
 
-/// A matrix as cuSPARSE takes it.
+/// A matrix in cuSPARSE's format.
 template <class T>
 struct Narrow {
   std::int64_t rows = 0;
@@ -188,7 +187,7 @@ Narrow<T> multiply(const Handle& handle, cusparseSpGEMMAlg_t algorithm, const Na
   return result;
 }
 
-/// Seconds of SpGEMMreuse's values alone.
+/// Seconds of the compute phase of SpGEMMreuse.
 template <class T>
 double reuse_seconds(const Handle& handle, const Narrow<T>& A, const Narrow<T>& B) {
   constexpr cudaDataType type = Descriptors<T>::type;
@@ -272,7 +271,7 @@ void expect_same(const ec::Csr<T>& ours, const Narrow<T>& theirs) {
   std::exit(1);
 }
 
-/// "-" where cuSPARSE refuses.
+/// "-" if cuSPARSE returns an error.
 struct Theirs {
   double time = std::numeric_limits<double>::infinity();
   double peak = std::numeric_limits<double>::infinity();
@@ -346,7 +345,7 @@ void compare_pair(const Handle& handle, const char* name, double bandwidth, cons
   print<T>(name, bytes_of({&A, &B, &C}) / bandwidth, ours, peak, again, theirs, reuse_seconds(handle, a, b));
 }
 
-/// cuSPARSE's better order counts.
+/// The faster of cuSPARSE's two orders.
 template <class T>
 void compare_triple(const Handle& handle, const char* name, double bandwidth, const ec::Csr<T>& R,
                     const ec::Csr<T>& A, const ec::Csr<T>& P) {
@@ -398,7 +397,7 @@ void compare_all(const Handle& handle, std::int64_t side, double bandwidth) {
   compare_sum(handle, "2 A - 3 A", bandwidth, o.A, o.A);
 }
 
-/// From which size the GPU wins.
+/// Smallest size from which on the GPU is faster.
 void compare_with_host() {
   std::printf(
       "\n| rows | A A: 2 cores us | %d cores us | GPU us | A + A^2: 2 cores us | %d cores us | GPU us |\n"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast is a sparse matrix times several vectors on the host, beside one product with a vector and Eigen?
+// A sparse matrix times several vectors on the host, relative to one vector and compared with Eigen.
 //   bench_spmm [SIDE]
 // prints a table in Markdown for the 7-point Laplacian on SIDE^3 points (default: 128, 2 million rows), with
-// one core and with all that OpenMP offers. Eigen's matrix is row-major with 32-bit offsets, and its vectors
-// are stored as ours; medians of 9 products.
+// one core and all of OpenMP's. Eigen's matrix is row-major with 32-bit offsets; the vectors have the same
+// storage. Medians of 9 products.
 #include "support/measure.hpp"
 
 #include <echelon/echelon.hpp>

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast is a sparse matrix times several vectors on the GPU, beside one product with a vector and
-// cuSPARSE?
+// A sparse matrix times several vectors on the GPU, relative to one vector and compared with cuSPARSE.
 //   bench_spmm_gpu [SIDE] [MATRIX.mtx[.gz] ...]
 // prints a table in Markdown for the 7-point Laplacian on SIDE^3 points (default: 256) and for the matrices
-// given. Times are medians of 15 measurements, each the mean of as many products in a row as last a
-// millisecond. cuSPARSE is given 32-bit row offsets, which move fewer bytes than ours, and prepares itself
-// first; the better of its two algorithms for the layout counts.
+// given. Times are medians of 15 measurements, each the mean over as many products as take a
+// millisecond. cuSPARSE has 32-bit row offsets, 4 bytes per row less, and is preprocessed; the faster of its
+// two algorithms for the layout is listed.
 #include "backend/cuda/libraries.cuh"
 #include "support/measure.cuh"
 
@@ -24,7 +23,7 @@ namespace ec = echelon;
 
 namespace {
 
-/// cuSPARSE's product, prepared.
+/// cuSPARSE's product, preprocessed.
 template <class T>
 class CusparseProduct {
  public:

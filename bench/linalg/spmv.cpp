@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast are sparse products on the host, beside Eigen's and the time that their bytes take?
+// Sparse matrix-vector products on the host, compared with Eigen and with the time of the memory traffic.
 //   bench_spmv [SIDE]
 // prints a table in Markdown for the 7-point Laplacian on SIDE^3 points (default: 200, 8 million rows), with
-// one core and with all that OpenMP offers. The floor is the product's bytes at the bandwidth that STREAM's
-// triad reaches with as many cores. Eigen's matrix is row-major with 32-bit offsets, which move fewer bytes
-// than ours. Medians of 15 products.
+// one core and all of OpenMP's. The floor is the traffic at the bandwidth of STREAM's triad on the same
+// cores. Eigen's matrix is row-major with 32-bit offsets, 4 bytes per row less. Medians of 15 products.
 #include <echelon/echelon.hpp>
 
 #include <omp.h>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast are sparse products on the GPU, beside cuSPARSE's and a plain copy of as many bytes?
+// Sparse matrix-vector products on the GPU, compared with cuSPARSE and with a copy of the same number of
+// bytes.
 //   bench_spmv_gpu [SIDE] [MATRIX.mtx[.gz] ...]
 // prints a table in Markdown for the 7-point Laplacian on SIDE^3 points (default: 256) and for the matrices
-// given, in double and in float. Times are medians of 15 measurements, each the mean of enough products in a
-// row to last a millisecond. cuSPARSE is given 32-bit row offsets, which move fewer bytes than ours, and
-// prepares itself first; the better of its two CSR algorithms counts.
+// given, in double and in float. Times are medians of 15 measurements, each the mean over as many products as
+// take a millisecond. cuSPARSE has 32-bit row offsets, 4 bytes per row less, and is preprocessed; the faster
+// of its two CSR algorithms is listed.
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/libraries.cuh"
 #include "linalg/spmv/multiply.hpp"
@@ -26,7 +27,7 @@ namespace ec = echelon;
 
 namespace {
 
-/// cuSPARSE's product with a matrix, prepared.
+/// cuSPARSE's product with a matrix, preprocessed.
 template <class T>
 class CusparseProduct {
  public:

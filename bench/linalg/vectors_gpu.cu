@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast are reductions and sums of vectors on the GPU, beside cuBLAS and a plain copy?
+// Reductions and sums of vectors on the GPU, compared with cuBLAS and with a copy.
 //   bench_vectors_gpu [ELEMENTS]
-// prints a table in Markdown for vectors of so many elements (default: 2^28). All results stay on the GPU.
-// Times are medians of 15 measurements, each the mean of as many operations in a row as last a millisecond.
+// prints a table in Markdown for vectors of ELEMENTS elements (default: 2^28). All results stay on the GPU.
+// Times are medians of 15 measurements, each the mean over as many operations as take a millisecond.
 #include "backend/cuda/owned.cuh"
 #include "support/measure.cuh"
 

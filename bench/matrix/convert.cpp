@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast are transposition and COO to CSR on the host, beside Eigen's, SciPy's and the time that the bytes
-// take?
+// Transposition and conversion of COO to CSR on the host, compared with Eigen, SciPy and the time of the
+// memory traffic.
 //   bench_convert [MILLIONS] [MATRIX.mtx[.gz] ...]
-// prints two tables in Markdown for about so many million entries (default: 50) and for the matrices given,
-// with one core and with all that OpenMP offers. The floor is the input read once and the result written
-// once, at the bandwidth that STREAM's triad reaches with as many cores. Eigen transposes a row-major matrix
-// with 32-bit offsets; SciPy's tocsr, run by $PYTHON (default: python3) with convert_scipy.py, which lies
-// beside this file, has 32-bit offsets, too. Both use one core. Medians of 5 (SciPy: 3) runs.
+// prints two tables in Markdown for about MILLIONS million entries (default: 50) and for the matrices given,
+// with one core and with all of OpenMP's. The floor is the input read once and the result written
+// once, at the bandwidth of STREAM's triad on the same cores. Eigen transposes a row-major matrix
+// with 32-bit offsets; SciPy's tocsr, run by $PYTHON (default: python3) with convert_scipy.py in this
+// folder, has 32-bit offsets as well. Both use one core. Medians of 5 (SciPy: 3) runs.
 #include "coo_matrices.hpp"
 #include "support/measure.hpp"
 

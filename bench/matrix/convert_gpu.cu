@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast are transposition and COO to CSR on the GPU, beside cuSPARSE's and a plain copy of as many bytes?
+// Transposition and conversion of COO to CSR on the GPU, compared with cuSPARSE and with a copy of the same
+// number of bytes.
 //   bench_convert_gpu [MILLIONS] [MATRIX.mtx[.gz] ...]
-// prints two tables in Markdown for about so many million entries (default: 100) and for the matrices given.
-// The bytes are those of the input read once and of the result written once. Ours is the public call,
-// allocations included. cuSPARSE has 32-bit offsets, and workspace and result allocated beforehand; it
-// transposes with cusparseCsr2cscEx2, and turns entries into CSR with cusparseXcoosortByRow, a gather of the
-// values and cusparseXcoo2csr, after which places that occur several times are not summed.
+// prints two tables in Markdown for about MILLIONS million entries (default: 100) and for the matrices given.
+// The traffic is the input read once and the result written once. Echelon's time is that of the public call,
+// including allocations. cuSPARSE has 32-bit offsets, and its workspace and result are allocated beforehand;
+// it transposes with cusparseCsr2cscEx2 and converts with cusparseXcoosortByRow, a gather of the values and
+// cusparseXcoo2csr, which does not sum repeated entries.
 #include "backend/cuda/owned.cuh"
 #include "coo_matrices.hpp"
 #include "support/measure.cuh"

@@ -12,7 +12,7 @@
 
 namespace echelon::bench {
 
-/// Uniformly scattered, ten a row.
+/// Uniformly random entries, ten per row.
 template <class T>
 Coo<T> scattered(std::int64_t entries) {
   const std::int64_t rows = std::max<std::int64_t>(entries / 10, 1);
@@ -29,8 +29,8 @@ Coo<T> scattered(std::int64_t entries) {
   return {rows, rows, std::move(row_indices), std::move(column_indices), std::move(values)};
 }
 
-/// What bilinear finite elements on a square contribute: 16 entries each, element after element, so that most
-/// places occur two or four times.
+/// Contributions of bilinear finite elements on a square: 16 entries per element, most of them repeated two
+/// or four times.
 template <class T>
 Coo<T> elements(std::int64_t entries) {
   const auto side = static_cast<std::int64_t>(std::round(std::sqrt(static_cast<double>(entries) / 16)));
@@ -51,7 +51,7 @@ Coo<T> elements(std::int64_t entries) {
   return {n, n, std::move(row_indices), std::move(column_indices), std::move(values)};
 }
 
-/// What reading `entries` and a Csr's arrays, or writing them, moves.
+/// Bytes of `entries` and of the arrays of a Csr.
 template <class T>
 double coo_bytes(std::int64_t entries) {
   return static_cast<double>(entries) * (8.0 + sizeof(T));

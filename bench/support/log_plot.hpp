@@ -26,8 +26,8 @@ struct Panel {
   std::vector<Curve> curves;
 };
 
-/// Panels side by side with one legend: the panels have the same curves, in the same order. Colours are of
-/// middle lightness, for white pages and black ones.
+/// Panels in a row with one legend: all have the same curves in the same order. Colours have medium
+/// lightness, for light and dark pages.
 class LogPlot {
  public:
   LogPlot(std::string title, std::string x_label, std::string y_label)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the benchmark programs for GPUs share.
+/// Measurements of the benchmark programs for GPUs.
 #pragma once
 
 #include "backend/cuda/check.cuh"
@@ -34,8 +34,8 @@ class Event {
   cudaEvent_t event_ = nullptr;
 };
 
-/// Seconds that the work which f queues takes on the GPU: median of 15 measurements, each the mean of as many
-/// calls in a row as last a millisecond.
+/// Seconds of the work that f queues on the GPU: median of 15 measurements, each the mean over as many calls
+/// as take a millisecond.
 template <class F>
 double gpu_seconds(F f) {
   Event start;
@@ -53,7 +53,7 @@ double gpu_seconds(F f) {
   return median(std::move(seconds));
 }
 
-/// Bytes a second, read and written, of copies within the GPU's memory, many times larger than its caches.
+/// Bytes per second, read and written, of copies within the GPU's memory, many times larger than its caches.
 inline double copy_bandwidth() {
   constexpr std::int64_t size = std::int64_t{1} << 30;
   const Array<unsigned char> source(Device::cuda(), size);

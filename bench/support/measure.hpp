@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the benchmark programs share: medians, and the matrix that they all use.
+/// Measurements and the matrix of the benchmark programs.
 #pragma once
 
 #include <echelon/csr.hpp>
@@ -18,7 +18,7 @@ inline double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Seconds that f takes: median of `runs` after one to warm up.
+/// Seconds of f: median of `runs` calls after one to warm up.
 template <class F>
 double median_seconds(int runs, F f) {
   f();
@@ -31,8 +31,8 @@ double median_seconds(int runs, F f) {
   return median(std::move(seconds));
 }
 
-/// Bytes a second that STREAM's triad a = b + 3 c moves with `threads` cores, counted as STREAM does: 24 an
-/// element. The arrays are larger than caches.
+/// Bandwidth of STREAM's triad a = b + 3 c on `threads` cores in bytes per second, counted as STREAM does: 24
+/// bytes per element. The arrays are larger than the caches.
 inline double triad_bandwidth(int threads) {
   constexpr std::int64_t n = std::int64_t{1} << 27;
   const Device host;
@@ -58,7 +58,7 @@ Csr<T> poisson_3d(std::int64_t side) {
   return generate::poisson_3d<T>(side, side, side);
 }
 
-/// Bytes that y = A x has to move.
+/// Memory traffic of y = A x in bytes.
 template <class T>
 double product_bytes(const Csr<T>& A) {
   constexpr double element = sizeof(T);

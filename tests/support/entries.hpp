@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Random sparse matrices of awkward shapes as lists of entries, and an oracle that sorts them the slow way.
+/// Random sparse matrices of awkward shapes as lists of entries, and a reference that sorts them with
+/// std::map.
 #pragma once
 
 #include <echelon/coo.hpp>
@@ -17,7 +18,7 @@
 
 namespace echelon::test {
 
-/// Entries in any order; places may occur several times.
+/// Entries in any order; entries may be repeated.
 struct EntryList {
   std::string name;
   std::int64_t rows = 0;
@@ -43,11 +44,11 @@ struct EntryList {
   }
 };
 
-/// Element by element, in order.
+/// Elements in order of row and column.
 template <class T>
 using Elements = std::map<std::pair<std::int32_t, std::int32_t>, T>;
 
-/// Repeated places are summed in the order given.
+/// Sums repeated entries in the order given.
 template <class T>
 Elements<T> elements_of(const EntryList& list) {
   Elements<T> result;
@@ -77,7 +78,7 @@ Elements<T> transposed(const Elements<T>& elements) {
   return result;
 }
 
-/// The Csr that has these elements, made without the code under test.
+/// The Csr with these elements, built without the code under test.
 template <class T>
 Csr<T> csr_of(std::int64_t rows, std::int64_t columns, const Elements<T>& elements) {
   std::vector<std::int64_t> offsets(static_cast<std::size_t>(rows) + 1, 0);
@@ -93,7 +94,7 @@ Csr<T> csr_of(std::int64_t rows, std::int64_t columns, const Elements<T>& elemen
                 Array<std::int32_t>(Device(), column_indices), Array<T>(Device(), values));
 }
 
-/// Bit for bit, so that NaN equals itself and 0 does not equal -0.
+/// Compares bits, so that NaN equals itself and 0 differs from -0.
 template <class V>
 bool equal_bits(const Array<V>& a, const Array<V>& b) {
   const std::vector<V> x = a.to_vector();
@@ -116,7 +117,7 @@ inline void scatter(EntryList& list, std::int64_t count, std::mt19937& random) {
   for (std::int64_t k = 0; k < count; ++k) list.add(row(random), column(random), value(random));
 }
 
-/// Pairs of mirror images with different values, and a row and a column that have everything.
+/// A symmetric pattern with unsymmetric values, and a full row and column.
 inline EntryList mirrored(std::int64_t n, std::int64_t pairs, std::mt19937& random) {
   EntryList half{"mirrored", n, n, {}};
   scatter(half, pairs, random);
@@ -129,7 +130,7 @@ inline EntryList mirrored(std::int64_t n, std::int64_t pairs, std::mt19937& rand
   return list;
 }
 
-/// Takes one entry of those off the diagonal out that `mirrored` makes certain.
+/// Removes one off-diagonal entry of a list from `mirrored`.
 inline void break_mirror(EntryList& list) {
   list.name += ", without one";
   std::erase_if(list.entries, [&](const auto& entry) {
@@ -137,8 +138,8 @@ inline void break_mirror(EntryList& list) {
   });
 }
 
-/// Square and rectangular, few and many entries, empty rows, a dense row, a dense column, a band, one place
-/// many times. `large` scales the biggest.
+/// Lists for square and rectangular matrices, with few and many entries, empty rows, a dense row, a dense
+/// column, a band, and one entry repeated many times. `large` scales the largest.
 inline std::vector<EntryList> awkward_lists(std::int64_t large, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<EntryList> lists;

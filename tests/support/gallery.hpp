@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Dense matrices that are hard to solve with, and a judge that does not round.
+/// Dense matrices that are hard to solve with, and errors computed in extended precision.
 #pragma once
 
 #include "support/problems.hpp"
@@ -16,8 +16,7 @@ Dense<T> hilbert(std::int64_t n) {
   return a;
 }
 
-/// Random, rows and columns scaled over many orders of magnitude: terrible to look at, harmless once
-/// equilibrated.
+/// Random, with rows and columns scaled over many orders of magnitude: well-conditioned once equilibrated.
 template <class T>
 Dense<T> graded(std::int64_t n, unsigned seed) {
   Dense<T> a = random_dense<T>(n, n, seed);

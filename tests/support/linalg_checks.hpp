@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What is asked of the operations on vectors and matrices on every device, judged in extended precision.
+/// Checks of the operations on vectors and matrices on every device, with references in extended precision.
 #pragma once
 
 #include <echelon/echelon.hpp>
@@ -35,12 +35,12 @@ class Stored {
   [[nodiscard]] DenseView<T> view() {
     return {memory_.data(), view_.rows(), view_.columns(), view_.leading(), view_.device(), view_.layout()};
   }
-  /// Of the image.
+  /// Element of the host image.
   T& operator()(std::int64_t i, std::int64_t j) {
     const bool by_column = view_.layout() == Layout::column_major;
     return image_[static_cast<std::size_t>(by_column ? i + j * view_.leading() : i * view_.leading() + j)];
   }
-  /// Brings the image to the device, and back.
+  /// Copies the image to the device.
   void move() { memory_ = Array<T>(view_.device(), std::span<const T>(image_)); }
   void fetch() { image_ = memory_.to_vector(); }
   [[nodiscard]] const std::vector<T>& image() const { return image_; }
@@ -51,7 +51,7 @@ class Stored {
   Array<T> memory_;
 };
 
-/// A sum in extended precision, and how much rounding may change it.
+/// A sum in extended precision, and a bound of the rounding errors.
 struct Exact {
   long double sum = 0;
   long double magnitude = 0;
@@ -92,7 +92,7 @@ std::vector<std::pair<T, T>> factors() {
   return {{1, 0}, {-2, 1}, {T(0.5), T(-1.5)}, {0, 2}, {0, 0}};
 }
 
-/// C = alpha A B + beta C for one choice of shapes and layouts; what lies between C's columns stays.
+/// C = alpha A B + beta C for one choice of shapes and layouts; the gaps between C's columns must stay.
 template <class T>
 void check_gemm(Context& context, std::int64_t rows, std::int64_t columns, std::int64_t terms, Layout a,
                 Layout b, Layout c, T alpha, T beta) {
@@ -144,7 +144,7 @@ void check_gemm(const Device& device) {
   }
 }
 
-/// Dense products with a vector, whatever the shape and the layout.
+/// Dense products with a vector, for all shapes and layouts.
 template <class T>
 void check_gemv(const Device& device) {
   Context context(device);
@@ -179,7 +179,7 @@ void check_gemv(const Device& device) {
   }
 }
 
-/// Several columns at once get the bits that each gets alone, in every layout.
+/// Each of several columns has the bits of the product with that column alone, in every layout.
 template <class T>
 void check_several_columns(const Device& device, const Csr<T>& host) {
   Context context(device);
@@ -333,7 +333,7 @@ void check_reductions(const Device& device) {
   for (const std::int64_t n : {0, 1, 33, 70001}) check_reductions<T>(context, n, 3);
 }
 
-/// What a double can hold, norm2 finds; NaN and Inf are not lost.
+/// norm2 does not overflow if the result is representable; NaN and Inf propagate.
 inline void check_extreme_norms(const Device& device) {
   Context context(device);
   const auto norm = [&](std::vector<double> host) {

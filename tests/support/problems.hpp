@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Systems that tests solve, and an independent judge of the answers.
+/// Systems that tests solve, and independent checks of the solutions.
 #pragma once
 
 #include <echelon/echelon.hpp>
@@ -14,7 +14,7 @@
 
 namespace echelon::test {
 
-/// What a method may rely on.
+/// Properties that a method may require.
 struct Traits {
   bool spd = false;
   bool strictly_dominant = false;
@@ -91,7 +91,7 @@ inline Problem random_dominant(std::int64_t n, int per_row, bool symmetric, unsi
   return p;
 }
 
-/// A cyclic shift plus a little: nonsingular, well-conditioned, nothing on the diagonal.
+/// A perturbed cyclic shift: nonsingular, well-conditioned, no diagonal.
 inline Problem shifted_cycle(std::int64_t n) {
   Problem p;
   p.name = "cycle_" + std::to_string(n);
@@ -124,7 +124,7 @@ Dense<T> random_dense(std::int64_t rows, std::int64_t columns, unsigned seed) {
   return result;
 }
 
-/// What extended precision says of an answer.
+/// Residual and backward error of a solution, computed in extended precision.
 struct Judgement {
   double relative_residual = 0;  ///< ||b - A x||_2 / ||b||_2
   double scaled_residual = 0;    ///< ||b - A x||_inf / (||A||_inf ||x||_inf n eps), LAPACK's measure

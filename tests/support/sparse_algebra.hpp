@@ -19,7 +19,7 @@
 
 namespace echelon::test {
 
-/// Row by row, columns ascending: what all the matrices here are built from.
+/// Rows of entries with ascending columns, from which all matrices here are built.
 template <class T>
 using MapRows = std::vector<std::map<std::int32_t, T>>;
 
@@ -115,7 +115,7 @@ Csr<T> random_matrix(std::int64_t rows, std::int64_t columns, int per_row, unsig
   return from_rows(columns, result);
 }
 
-/// The same pattern on the same device, other values.
+/// A matrix with the same pattern and device and other values.
 template <class T>
 Csr<T> with_new_values(const Csr<T>& A, unsigned seed) {
   std::mt19937 random(seed);
@@ -166,8 +166,8 @@ struct FactorPair {
   Csr<T> B;
 };
 
-/// Shapes, row lengths and patterns that take every path: nothing, empty rows, rows for each size of table,
-/// a dense row, a dense column, a dense result, columns that collide.
+/// Operands for every path: empty matrices, empty rows, rows for each size of hash table, a dense row, a
+/// dense column, a dense result, columns with equal hashes.
 template <class T>
 std::vector<FactorPair<T>> factor_pairs() {
   std::vector<FactorPair<T>> pairs;
@@ -216,7 +216,7 @@ std::vector<FactorPair<T>> summand_pairs() {
   return pairs;
 }
 
-/// Bit for bit, except that one NaN is as good as another.
+/// Compares bits; all NaNs are equal.
 template <class T>
 bool same_values(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [](T x, T y) {
@@ -238,7 +238,7 @@ void expect_identical(const Csr<T>& got, const Csr<T>& expected) {
   EXPECT_TRUE(same_values(got.values().to_vector(), expected.values().to_vector()));
 }
 
-/// Up to the rounding of sums of some thousand terms of size one.
+/// Compares up to the rounding errors of sums of a thousand terms of magnitude one.
 template <class T>
 void expect_close(const Csr<T>& got, const Csr<T>& expected) {
   expect_same_pattern(got, expected);

@@ -12,7 +12,7 @@
 
 namespace echelon::test {
 
-/// Column by column, a copy that LAPACK may overwrite.
+/// A column-major copy, which LAPACK may overwrite.
 inline std::vector<double> elements_of(const Dense<double>& a) {
   std::vector<double> elements;
   elements.reserve(static_cast<std::size_t>(a.rows() * a.columns()));
@@ -22,7 +22,7 @@ inline std::vector<double> elements_of(const Dense<double>& a) {
   return elements;
 }
 
-/// Descending.
+/// Singular values, descending.
 inline std::vector<double> singular_values(const Dense<double>& a) {
   std::vector<double> elements = elements_of(a);
   const auto m = static_cast<lapack_int>(a.rows());
@@ -35,7 +35,7 @@ inline std::vector<double> singular_values(const Dense<double>& a) {
   return values;
 }
 
-/// Of a symmetric matrix, ascending.
+/// Eigenvalues of a symmetric matrix, ascending.
 inline std::vector<double> symmetric_eigenvalues(const Dense<double>& a) {
   std::vector<double> elements = elements_of(a);
   const auto n = static_cast<lapack_int>(a.rows());

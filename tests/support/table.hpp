@@ -11,7 +11,7 @@
 
 namespace echelon::test {
 
-/// A small matrix element by element, row after row, from which everything can be computed without thought.
+/// A small matrix as a row-major table, from which references are computed by their definitions.
 struct Table {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -52,8 +52,8 @@ struct Table {
   }
 };
 
-/// Up to 7 by 7 small integers, so that sums are exact; explicit zeros, empty rows and columns, and on demand
-/// one NaN or Inf.
+/// Up to 7 by 7 small integers, so that sums are exact; with explicit zeros, empty rows and columns, and
+/// optionally a NaN or Inf.
 inline Table random_table(std::mt19937& random, bool symmetric, bool nonfinite) {
   const auto up_to = [&](std::int64_t most) {
     return std::uniform_int_distribution<std::int64_t>(0, most)(random);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the functions of <echelon/transform.hpp> should give, worked out element by element on an ordered
-/// map. The same checks serve every device.
+/// Reference results of the functions of <echelon/transform.hpp>, computed element by element on an ordered
+/// map. The checks run on every device.
 #pragma once
 
 #include "support/entries.hpp"
@@ -17,7 +17,7 @@
 
 namespace echelon::test {
 
-/// The elements that `keep` keeps, moved up and left.
+/// The elements for which `keep` is true, shifted up and left.
 template <class T, class Keep>
 Elements<T> kept(const Elements<T>& elements, Keep keep, std::int32_t up = 0, std::int32_t left = 0) {
   Elements<T> result;
@@ -160,7 +160,7 @@ void check_diagonals(const Csr<T>& a, const Elements<T>& elements) {
   }
 }
 
-/// Everything, for the matrix that a list stands for.
+/// All checks, for the matrix of a list of entries.
 template <class T>
 void check_transforms(const EntryList& list, const Device& device) {
   SCOPED_TRACE(list.name + " on " + device.name());
