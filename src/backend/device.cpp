@@ -8,7 +8,12 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <limits>
 
 namespace echelon {
 
@@ -23,6 +28,24 @@ int parse_number(std::string_view text, std::string_view digits, int low, int hi
                                           digits, low, high));
   }
   return value;
+}
+
+/// Processors that the control group grants, rounded up; no limit: the largest int. The kernel suspends the
+/// threads of a process that uses more than its quota.
+int granted_processors() {
+  std::ifstream file("/sys/fs/cgroup/cpu.max");  // "QUOTA PERIOD" or "max PERIOD"
+  double quota = 0;
+  double period = 0;
+  if (!(file >> quota >> period) || !(period > 0)) return std::numeric_limits<int>::max();
+  return std::max(1, static_cast<int>(std::ceil(quota / period)));
+}
+
+/// OpenMP's choice, which heeds OMP_NUM_THREADS and the process's affinity. Unless the user chose, at most
+/// the processors that the control group grants, which OpenMP does not heed.
+int default_threads() {
+  static const int limit =
+      std::getenv("OMP_NUM_THREADS") == nullptr ? granted_processors() : std::numeric_limits<int>::max();
+  return std::min(omp_get_max_threads(), limit);
 }
 }  // namespace
 
@@ -56,7 +79,7 @@ Device Device::parse(std::string_view text) {
 
 int Device::threads() const {
   if (kind_ == DeviceKind::serial) return 1;
-  return number_ > 0 ? number_ : omp_get_max_threads();
+  return number_ > 0 ? number_ : default_threads();
 }
 
 std::string Device::name() const {

@@ -22,7 +22,8 @@ TEST(Device, Name_ParsesToSameDevice) {
 TEST(Device, Threads) {
   EXPECT_EQ(Device::serial().threads(), 1);
   EXPECT_EQ(Device::openmp(5).threads(), 5);
-  EXPECT_EQ(Device::openmp().threads(), omp_get_max_threads());
+  EXPECT_GE(Device::openmp().threads(), 1);
+  EXPECT_LE(Device::openmp().threads(), omp_get_max_threads());
 }
 
 TEST(Device, Parse_InvalidNames_Throw) {
