@@ -6,11 +6,11 @@
 #include "backend/store.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
+#include "support/workspace_pool.hpp"
 
 #include <echelon/methods/ilu0.hpp>
 
 #include <limits>
-#include <mutex>
 #include <vector>
 
 namespace echelon {
@@ -248,50 +248,27 @@ class Substitution {
   Triangle<T> lower_, upper_;
 };
 
-/// Substitutions that no workspace uses at the moment: their analysis is worth keeping.
+/// Substitutions that no workspace uses: their analysis is reused.
 template <class T>
-class Pool {
- public:
-  std::unique_ptr<Substitution<T>> take() {
-    const std::lock_guard lock(mutex_);
-    if (idle_.empty()) return nullptr;
-    auto substitution = std::move(idle_.back());
-    idle_.pop_back();
-    return substitution;
-  }
-  void give(std::unique_ptr<Substitution<T>> substitution) {
-    const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(substitution));
-  }
-  [[nodiscard]] std::size_t bytes() const {
-    const std::lock_guard lock(mutex_);
-    std::size_t sum = 0;
-    for (const auto& substitution : idle_) sum += substitution->bytes();
-    return sum;
-  }
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<Substitution<T>>> idle_;
-};
+using SubstitutionPool = WorkspacePool<Substitution<T>>;
 
 template <class T>
 class IncompleteLu final : public SolverImplementation<T> {
-  /// Borrows a substitution from the pool that was the method's when the workspace was made.
+  /// Holds a substitution from the pool that the method had when the workspace was created.
   struct Lease : Workspace {
-    Lease(std::shared_ptr<Pool<T>> from, std::unique_ptr<Substitution<T>> borrowed)
+    Lease(std::shared_ptr<SubstitutionPool<T>> from, std::unique_ptr<Substitution<T>> borrowed)
         : pool(std::move(from)), substitution(std::move(borrowed)) {}
     Lease(const Lease&) = delete;
     Lease& operator=(const Lease&) = delete;
-    ~Lease() override { pool->give(std::move(substitution)); }
+    ~Lease() override { pool->give_back(std::move(substitution)); }
     [[nodiscard]] std::size_t bytes() const override { return substitution->bytes(); }
-    std::shared_ptr<Pool<T>> pool;
+    std::shared_ptr<SubstitutionPool<T>> pool;
     std::unique_ptr<Substitution<T>> substitution;
   };
 
  public:
   IncompleteLu(const Device& device, const Ilu0Options& /*options*/)
-      : SolverImplementation<T>(device), backend_(device), pool_(std::make_shared<Pool<T>>()) {}
+      : SolverImplementation<T>(device), backend_(device), pool_(std::make_shared<SubstitutionPool<T>>()) {}
 
   Outcome analyze(const MatrixRef<T>& A) override {
     if (!A.is_sparse()) return ilu0_without_pattern();
@@ -345,7 +322,9 @@ class IncompleteLu final : public SolverImplementation<T> {
   }
 
   [[nodiscard]] std::size_t bytes() const override {
-    return (factors_ ? factors_->bytes() : 0) + buffer_.bytes() + pool_->bytes();
+    std::size_t bytes = (factors_ ? factors_->bytes() : 0) + buffer_.bytes();
+    pool_->for_each_idle([&](const Substitution<T>& substitution) { bytes += substitution.bytes(); });
+    return bytes;
   }
 
   /// One application to each column; the audit tells how far that is from a solution.
@@ -361,7 +340,7 @@ class IncompleteLu final : public SolverImplementation<T> {
  private:
   /// Frees what belongs to an earlier pattern, so that the next finds room.
   void forget() {
-    pool_ = std::make_shared<Pool<T>>();
+    pool_ = std::make_shared<SubstitutionPool<T>>();
     factorisation_.reset();
     buffer_ = Array<unsigned char>();
     factors_.reset();
@@ -389,17 +368,17 @@ class IncompleteLu final : public SolverImplementation<T> {
     return std::make_unique<Substitution<T>>(this->device(), *factors_);
   }
 
-  /// Tells idle substitutions the new values and makes the first one. The pool is a new one: what is still
-  /// lent out has the old values, and goes back to the old pool.
+  /// Updates idle substitutions to the new values, or creates the first one. They go to a new pool:
+  /// substitutions in use have the old values and return to the old pool.
   void refresh_pool() {
-    auto fresh = std::make_shared<Pool<T>>();
+    auto fresh = std::make_shared<SubstitutionPool<T>>();
     auto substitution = pool_->take();
     if (substitution == nullptr) {
-      fresh->give(make_substitution());
+      fresh->give_back(make_substitution());
     }
     for (; substitution != nullptr; substitution = pool_->take()) {
       substitution->update(*factors_);
-      fresh->give(std::move(substitution));
+      fresh->give_back(std::move(substitution));
     }
     pool_ = std::move(fresh);
   }
@@ -408,7 +387,7 @@ class IncompleteLu final : public SolverImplementation<T> {
   std::unique_ptr<Factors<T>> factors_;
   Array<unsigned char> buffer_;  // csrilu02's
   std::unique_ptr<Csrilu02> factorisation_;
-  std::shared_ptr<Pool<T>> pool_;
+  std::shared_ptr<SubstitutionPool<T>> pool_;
 };
 
 }  // namespace

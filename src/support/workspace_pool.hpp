@@ -20,9 +20,21 @@ class WorkspacePool {
     std::unique_ptr<Workspace> workspace = take();
     if (workspace == nullptr) workspace = make();
     auto result = f(*workspace);
+    give_back(std::move(workspace));
+    return result;
+  }
+
+  /// An idle workspace for use beyond a call, or null. The caller gives it back.
+  std::unique_ptr<Workspace> take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return nullptr;
+    std::unique_ptr<Workspace> workspace = std::move(idle_.back());
+    idle_.pop_back();
+    return workspace;
+  }
+  void give_back(std::unique_ptr<Workspace> workspace) {
     const std::lock_guard lock(mutex_);
     idle_.push_back(std::move(workspace));
-    return result;
   }
 
   /// Destroys the idle workspaces.
@@ -39,14 +51,6 @@ class WorkspacePool {
   }
 
  private:
-  std::unique_ptr<Workspace> take() {
-    const std::lock_guard lock(mutex_);
-    if (idle_.empty()) return nullptr;
-    std::unique_ptr<Workspace> workspace = std::move(idle_.back());
-    idle_.pop_back();
-    return workspace;
-  }
-
   mutable std::mutex mutex_;  // guards idle_
   std::vector<std::unique_ptr<Workspace>> idle_;
 };

@@ -52,6 +52,13 @@ TEST_F(WorkspacePoolTest, ThrowingCall_DestroysWorkspace) {
   EXPECT_EQ(idle(), 0);
 }
 
+TEST_F(WorkspacePoolTest, Take_EmptyPool_IsNull) {
+  EXPECT_EQ(pool.take(), nullptr);
+  pool.give_back(std::make_unique<Numbered>(Numbered{7}));
+  EXPECT_EQ(pool.take()->number, 7);
+  EXPECT_EQ(pool.take(), nullptr);
+}
+
 TEST_F(WorkspacePoolTest, Clear_DestroysIdleWorkspaces) {
   with_workspace([](const Numbered&) { return 0; });
   pool.clear();
