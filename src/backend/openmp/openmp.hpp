@@ -39,19 +39,20 @@ class OpenMp {
       part(0, 1);
       return;
     }
-    Clock::time_point own_end;
+    const ThreadThrottle::Seconds cpu_start = throttle_.cpu_time();
+    ThreadThrottle::Seconds cpu_end{};
     int parts = 1;
 #pragma omp parallel num_threads(threads_)
     {
       part(omp_get_thread_num(), omp_get_num_threads());
 #pragma omp master
       {
-        own_end = Clock::now();
+        cpu_end = throttle_.cpu_time();
         parts = omp_get_num_threads();
       }
     }
     const Clock::time_point end = Clock::now();
-    throttle_.record(parts, own_end - start, end - start, end);
+    throttle_.record(parts, cpu_end - cpu_start, end - start, end);
   }
 
   template <class F>

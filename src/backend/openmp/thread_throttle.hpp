@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 
 namespace echelon {
 
@@ -12,10 +13,11 @@ namespace echelon {
 /// A thread that the operating system suspends within a parallel region keeps all others waiting. OpenMP's
 /// threads wait spinning, which uses up the processor time that they are entitled to, so that they are
 /// suspended more often: parallel loops become ten times slower than serial ones. The throttle measures this
-/// where it happens. A region costs `duration`; on one thread it would have cost about `threads * own`, where
-/// `own` is the time that the calling thread took for its part, one of `threads` equal ones. The difference
-/// is a loss, or a gain. When losses exceed gains by `max_loss`, loops run on the calling thread for a pause
-/// of at least `pause_per_loss` times the loss, which bounds the cost of such attempts to five percent.
+/// where it happens. A region takes `duration`; one thread would take about `threads * own`, where `own` is
+/// the processor time that the calling thread used for its part, one of `threads` equal ones. (Its wall-clock
+/// time would contain its own suspensions.) The difference is a loss, or a gain. When losses exceed gains by
+/// `max_loss`, loops run on the calling thread for a pause of at least `pause_per_loss` times the loss, which
+/// bounds the cost of such attempts to five percent.
 class ThreadThrottle {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -27,6 +29,14 @@ class ThreadThrottle {
   [[nodiscard]] bool is_enabled() const { return enabled_; }
   /// True while loops should run on the calling thread.
   [[nodiscard]] bool is_serial(Time now) const { return now < serial_until_; }
+
+  /// Processor time of the calling thread; zero, without a system call, unless enabled.
+  [[nodiscard]] Seconds cpu_time() const {
+    if (!enabled_) return Seconds(0);
+    std::timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return Seconds(static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec));
+  }
 
   /// Accounts for a parallel region that ended `now`.
   void record(int threads, Seconds own, Seconds duration, Time now) {
