@@ -65,7 +65,8 @@ Elements<T> elements_of(const Csr<T>& matrix) {
   Elements<T> result;
   for (std::int64_t i = 0; i < a.rows(); ++i) {
     for (std::int64_t k = a.row_offsets()[i]; k < a.row_offsets()[i + 1]; ++k) {
-      result[{static_cast<std::int32_t>(i), a.column_indices()[k]}] = a.values()[k];
+      result.emplace_hint(result.end(), std::pair{static_cast<std::int32_t>(i), a.column_indices()[k]},
+                          a.values()[k]);
     }
   }
   return result;

@@ -22,7 +22,8 @@ template <class T, class Keep>
 Elements<T> kept(const Elements<T>& elements, Keep keep, std::int32_t up = 0, std::int32_t left = 0) {
   Elements<T> result;
   for (const auto& [place, value] : elements) {
-    if (keep(place.first, place.second)) result[{place.first - up, place.second - left}] = value;
+    if (!keep(place.first, place.second)) continue;
+    result.emplace_hint(result.end(), std::pair{place.first - up, place.second - left}, value);  // in order
   }
   return result;
 }
