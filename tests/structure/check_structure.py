@@ -7,11 +7,12 @@
   - public headers include only public headers and the standard library, in the same order (headers.txt);
   - the command-line tool and the examples include only public headers and their own files;
   - a benchmark includes no other folder of bench/ than bench/support;
-  - no folder has more than 24 files.
+  - no folder has more than 24 files;
+  - with --words, doc comments begin with a noun or a verb, and metaphors are no names (words.txt).
 
 Each offending line is printed as FILE:LINE. Exceptions that are no longer needed are faults as well.
 
-Usage: check_structure.py SOURCE_DIRECTORY
+Usage: check_structure.py SOURCE_DIRECTORY [--words]
 """
 import re
 import sys
@@ -89,7 +90,8 @@ def resolve(root, path, name):
 class Structure:
     """All checks of one source tree; `faults` has a line for each finding."""
 
-    def __init__(self, root):
+    def __init__(self, root, words=True):
+        self.words = words
         self.root = root.resolve()
         self.faults = []
         self.layers = Layers(self.faults)
@@ -203,6 +205,23 @@ class Structure:
                 if count > MOST_FILES and not self.excepted("large-folders", name):
                     self.faults.append(f"{name}: {count} files, more than {MOST_FILES}: divide it")
 
+    def check_words(self):
+        """Beginnings of doc comments, and words, that a reader in the field stumbles over."""
+        lists = table(HERE / "words.txt")
+        beginning = re.compile(r"\s*/// (" + "|".join(lists["beginnings"]) + r")\b")
+        word = re.compile(r"(?<![A-Za-z])(" + "|".join(lists["words"]) + r")s?(?![a-z])", re.IGNORECASE)
+        for folder in ("src", "include", "apps"):
+            for path in code_files(self.root, folder):
+                previous = ""
+                for number, line in enumerate(path.read_text().splitlines(), 1):
+                    found = beginning.match(line)
+                    if found and not previous.lstrip().startswith("///"):
+                        self.fault(path, number, f'a doc comment begins with "{found[1]}"')
+                    found = word.search(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", line))
+                    if found:
+                        self.fault(path, number, f'"{found[1]}" is not a term of the field')
+                    previous = line
+
     def check_exceptions(self):
         for kind, names in self.exceptions.items():
             for name in names:
@@ -216,13 +235,15 @@ class Structure:
         self.check_benchmarks()
         self.check_files()
         self.check_folder_sizes()
+        if self.words:
+            self.check_words()
         self.check_exceptions()
         return self.faults
 
 
 def main():
     root = Path(sys.argv[1])
-    faults = Structure(root).check()
+    faults = Structure(root, words="--words" in sys.argv[2:]).check()
     count = sum(len(code_files(root, folder)) for folder in ("src", "include", "apps", "bench", "examples"))
     print("\n".join(faults) or f"{count} files are in order")
     sys.exit(1 if faults else 0)

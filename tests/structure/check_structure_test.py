@@ -65,6 +65,14 @@ class CheckStructure(unittest.TestCase):
     def test_too_many_files(self):
         self.expect({f"src/krylov/a{i}.cpp": "" for i in range(MOST_FILES + 1)}, f"src/krylov: {MOST_FILES + 1} files")
 
+    def test_beginning_of_a_doc_comment(self):
+        self.expect({"src/krylov/cg.cpp": "/// Step length,\n/// What follows a first line may begin so.\nint a;\n  /// The same in float.\n"},
+                    'src/krylov/cg.cpp:4: a doc comment begins with "The same"')
+
+    def test_metaphor(self):
+        self.expect({"src/krylov/cg.cpp": "struct FactorVerdict {};  // crewless, sidewalk\n"},
+                    'src/krylov/cg.cpp:1: "Verdict"')
+
 
 if __name__ == "__main__":
     unittest.main()
