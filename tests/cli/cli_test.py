@@ -1177,7 +1177,7 @@ class Generate(ToolTest):
             (["generate", "poisson-2d", "-p", "nx=-3"], "0 <= x"),
             (["generate", "poisson-2d", "--rows", "many"], "--rows"),
             (["generate", "hilbert", "--seed", "3"], "takes no seed"),
-            (["generate", "rmat", "--rows", "5"], "own options"),
+            (["generate", "rmat", "--rows", "5"], "number of rows"),
             (["generate", "hilbert", "--precision", "dobule"], "did you mean 'double'?"),
             (["--help", "generator:hilbret"], "did you mean 'hilbert'?"),
         ]:
