@@ -84,7 +84,7 @@ void* allocate_host(std::size_t bytes) {
   return pointer;
 }
 
-/// Most C libraries shrink in place, whatever the alignment; one that moves may lose it.
+/// Most C libraries shrink in place; one that moves the memory may lose its alignment.
 void* shrink_host(void* pointer, std::size_t bytes) {
   void* smaller = std::realloc(pointer, padded(bytes));
   if (smaller == nullptr) return pointer;  // as it is, then

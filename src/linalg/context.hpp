@@ -28,7 +28,7 @@ class BackendState final : public Context::State {
   Array<unsigned char> result_;
 };
 
-/// The state of a context whose device is known to be served by B.
+/// The state of a context whose device has backend B.
 template <class B>
 BackendState<B>& state_of(Context& context) {
   return static_cast<BackendState<B>&>(context.state());

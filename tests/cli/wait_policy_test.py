@@ -20,11 +20,13 @@ def wait_policy(**variables):
 @unittest.skipIf(wait_policy() is None, "an OpenMP run time that does not display its settings")
 class WaitPolicy(unittest.TestCase):
     def setUp(self):
-        self.other = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        program = "print('running', flush=True)\nwhile True: pass"
+        self.other = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+        self.other.stdout.readline()
 
     def tearDown(self):
         self.other.kill()
-        self.other.wait()
+        self.other.communicate()
 
     def test_busy_machine_waits_asleep(self):
         self.assertEqual(wait_policy(), "PASSIVE")

@@ -25,7 +25,7 @@ cublasStatus_t gemm(cublasHandle_t handle, cublasOperation_t a_form, cublasOpera
                         &beta, c, leading_c);
 }
 
-/// A row-major matrix is, to BLAS, its column-major transpose.
+/// BLAS reads a row-major matrix as its column-major transpose.
 template <class T>
 cublasOperation_t form(const DenseView<T>& view) {
   return view.layout() == Layout::column_major ? CUBLAS_OP_N : CUBLAS_OP_T;

@@ -18,7 +18,7 @@ int checked(int info, const char* routine) {
   return info;
 }
 
-/// Applies geequ's scales as laqge would: rows when they differ much, columns likewise.
+/// Applies the scales of geequ like laqge: to rows, and to columns, whose magnitudes differ by more than ten.
 template <class T>
 void apply_scales(int n, T* a, T row_ratio, T column_ratio, bool extreme, std::vector<T>& rows,
                   std::vector<T>& columns) {
@@ -34,7 +34,7 @@ void apply_scales(int n, T* a, T row_ratio, T column_ratio, bool extreme, std::v
   }
 }
 
-/// Largest magnitudes near the ends of the range are scaled whatever their ratios.
+/// True if the largest magnitude is near the limits of the range: scaled even if all rows are alike.
 template <class T>
 bool is_extreme(T largest) {
   const T small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();

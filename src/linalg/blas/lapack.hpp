@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The LAPACK routines that are used, for float and double under one name. Matrices are n by n, column-major,
+/// LAPACK routines, overloaded for float and double. Matrices are n by n, column-major,
 /// with leading dimension n.
 #pragma once
 

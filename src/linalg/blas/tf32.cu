@@ -9,19 +9,19 @@ namespace echelon {
 
 namespace {
 
-/// The nearest number of 11 significant bits (Dekker): TF32 holds it.
+/// x rounded to 11 significant bits (Dekker's splitting), which TF32 represents.
 __device__ float nearest_tf32(float x) {
   const float shifted = __fmul_rn(x, 8193);  // 2^13 + 1
   return __fsub_rn(shifted, __fsub_rn(shifted, x));
 }
 
-/// `high` and what it leaves of x; the latter is rounded once more when it is used.
+/// x = high + low with `high` in TF32; `low` is rounded to TF32 when it is multiplied.
 struct Halves {
   float high, low;
   __device__ explicit Halves(float x) : high(nearest_tf32(x)), low(nearest_tf32(x - high)) {}
 };
 
-/// The columns of (low(A) high(A) high(A)), side by side: the small products are added first.
+/// The matrix (low(A) high(A) high(A)): the small products are added first.
 struct SplitLeft {
   DenseView<const float> A;
   float* split;
@@ -34,7 +34,7 @@ struct SplitLeft {
   }
 };
 
-/// high(B), low(B) and high(B), one below the other.
+/// The matrix of high(B), low(B) and high(B), stacked.
 struct SplitRight {
   DenseView<const float> B;
   float* split;

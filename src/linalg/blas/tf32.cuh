@@ -9,8 +9,8 @@
 
 namespace echelon {
 
-/// C = C + A B, for column-major views; not in_float. The sums are floats. Three products take scratch memory
-/// of the backend: 3 A.columns (A.rows() + B.columns()) elements.
+/// C = C + A B for column-major views, in TF32 or split TF32, not in_float; sums are in float. The split
+/// product uses 3 A.columns() (A.rows() + B.columns()) elements of the backend's workspace.
 void add_product_in_tf32(Cuda& backend, FloatProducts products, DenseView<const float> A,
                          DenseView<const float> B, DenseView<float> C);
 

@@ -402,7 +402,7 @@ template <class Entries>
 bool is_local(const Entries& entries) {
   constexpr std::int64_t samples = 512;
   constexpr std::int64_t window = 64;  // entries before
-  constexpr std::int64_t near = 16;    // rows: what a cache line of indices holds
+  constexpr std::int64_t near = 16;    // rows: the indices of a cache line
   const std::int64_t step = (entries.count - window) / samples;
   std::int64_t found = 0;
   for (std::int64_t s = 0; s < samples; ++s) {
