@@ -14,9 +14,9 @@
 //   largest    one inverse of N by N doubles
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/owned.cuh"
-#include "dense/batched/batch.hpp"
+#include "dense/batched/operations.hpp"
 #include "dense/gauss_jordan/operations.hpp"
-#include "dense/panels/elimination.cuh"
+#include "dense/panels/workspace.cuh"
 #include "solver/implementation.hpp"
 #include "solver/make.hpp"
 #include "support/measure.cuh"

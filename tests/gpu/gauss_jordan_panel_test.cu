@@ -2,7 +2,7 @@
 /// The elimination on a GPU for every way to cut panels, beside one kernel that takes the whole matrix; and
 /// panels beside the host's.
 #include "backend/serial/serial.hpp"
-#include "dense/panels/elimination.cuh"
+#include "dense/panels/workspace.cuh"
 #include "gpu_fixture.hpp"
 #include "support/exact_elimination.hpp"
 #include "support/gauss_jordan.hpp"

@@ -2,7 +2,7 @@
 // The batches that users see: checks, and the way to the side that does the work.
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
-#include "dense/batched/batch.hpp"
+#include "dense/batched/operations.hpp"
 #include "dense/gauss_jordan/system.hpp"
 
 #include <echelon/error.hpp>

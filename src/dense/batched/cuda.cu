@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Batches on a GPU: up to 128 rows, each matrix in the registers of some threads; above, one after the other.
 #include "backend/cuda/cuda.cuh"
-#include "dense/batched/batch.hpp"
-#include "dense/batched/in_registers.cuh"
-#include "dense/batched/one_by_one.hpp"
+#include "dense/batched/operations.hpp"
+#include "dense/batched/register_elimination.cuh"
+#include "dense/batched/single_matrix.hpp"
 
 namespace echelon {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Batches on the host: each matrix by one thread.
 #include "backend/serial/serial.hpp"
-#include "dense/batched/batch.hpp"
-#include "dense/batched/one_by_one.hpp"
+#include "dense/batched/operations.hpp"
+#include "dense/batched/single_matrix.hpp"
 
 #include <omp.h>
 

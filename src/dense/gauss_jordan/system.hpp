@@ -4,7 +4,7 @@
 
 #include "backend/store.hpp"
 #include "dense/gauss_jordan/contraction.hpp"
-#include "dense/panels/elimination.hpp"
+#include "dense/panels/blocked_elimination.hpp"
 #include "linalg/condition.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/implementation.hpp"

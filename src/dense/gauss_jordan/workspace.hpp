@@ -3,7 +3,7 @@
 
 #include "backend/target.hpp"
 #include "dense/gauss_jordan/operations.hpp"
-#include "dense/panels/elimination.hpp"
+#include "dense/panels/blocked_elimination.hpp"
 #include "linalg/residual_check.hpp"
 
 #include <memory>

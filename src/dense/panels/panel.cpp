@@ -3,7 +3,7 @@
 
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
-#include "dense/panels/elimination.hpp"
+#include "dense/panels/blocked_elimination.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of Gauss-Jordan elimination on a GPU.
 #include "dense/panels/column_by_column.hpp"
-#include "dense/panels/elimination.cuh"
+#include "dense/panels/workspace.cuh"
 #include "dense/panels/panel.hpp"
 #include "dense/panels/row_exchange.cuh"
 

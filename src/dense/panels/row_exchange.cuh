@@ -2,8 +2,8 @@
 /// What a panel asks of other columns on a GPU: exchanges of rows, all at the same time, and a product.
 #pragma once
 
-#include "dense/panels/elimination.cuh"
-#include "dense/panels/elimination.hpp"
+#include "dense/panels/workspace.cuh"
+#include "dense/panels/blocked_elimination.hpp"
 
 #include <cstdint>
 

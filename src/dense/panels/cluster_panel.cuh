@@ -22,7 +22,7 @@
 
 #include "backend/cuda/cluster.cuh"
 #include "backend/cuda/warp.cuh"
-#include "dense/panels/elimination.cuh"
+#include "dense/panels/workspace.cuh"
 #include "dense/panels/magnitude_bits.hpp"
 
 #include <cuda_pipeline.h>

@@ -2,7 +2,7 @@
 /// The search for the pivot of a column by one warp, or by a team that is a part of one.
 #pragma once
 
-#include "dense/batched/warp.cuh"
+#include "dense/batched/thread_group.cuh"
 #include "dense/panels/magnitude_bits.hpp"
 #include "dense/panels/panel.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A panel of Gauss-Jordan elimination in the shared memory of one cluster of thread blocks.
-#include "dense/panels/cluster.cuh"
+#include "dense/panels/cluster_panel.cuh"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 /// The matrices of a batch one after the other: each on one thread of the host, or on the whole GPU.
 #pragma once
 
-#include "dense/batched/batch.hpp"
+#include "dense/batched/operations.hpp"
 #include "dense/gauss_jordan/system.hpp"
 
 #include <limits>

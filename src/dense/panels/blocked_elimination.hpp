@@ -15,7 +15,7 @@
 #include <vector>
 
 #ifdef __CUDACC__
-#include "dense/panels/elimination.cuh"
+#include "dense/panels/workspace.cuh"
 #endif
 
 namespace echelon {

@@ -11,9 +11,9 @@
 /// the same steps afterwards.
 #pragma once
 
-#include "dense/batched/batch.hpp"
-#include "dense/batched/matrix.cuh"
-#include "dense/batched/pivot.cuh"
+#include "dense/batched/operations.hpp"
+#include "dense/batched/register_matrix.cuh"
+#include "dense/batched/pivot_search.cuh"
 
 #include <cmath>
 

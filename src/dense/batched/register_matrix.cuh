@@ -8,7 +8,7 @@
 /// next one is always in the first, and the indices are constants.
 #pragma once
 
-#include "dense/batched/warp.cuh"
+#include "dense/batched/thread_group.cuh"
 
 #include <cmath>
 #include <cstdint>
