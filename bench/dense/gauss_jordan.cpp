@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast are the inverse, the reduced form and a solve, beside LAPACK's LU and the textbook's loop?
+// How fast are the inverse, the reduced form and a solve, compared with LAPACK's LU and the textbook's loop?
 //   bench_gauss_jordan [THREADS]... [--up-to N] [--runs N]
 // Uniform random matrices in double; the median of several runs in turn. The competitors are OpenBLAS's getrf
 // with getri (the inverse) and with getrs (a solve), with the same number of threads; and, on one thread at n
@@ -32,7 +32,7 @@ ec::Dense<double> uniform(std::int64_t rows, std::int64_t columns, unsigned seed
   return a;
 }
 
-/// With one thread, the processor time of that thread, which what else the machine does disturbs little.
+/// Processor time of the thread if there is one, which other programs disturb little; otherwise wall time.
 class Stopwatch {
  public:
   [[nodiscard]] double seconds() const { return now() - start_; }
@@ -52,7 +52,7 @@ void insist(bool good) {
   std::exit(1);
 }
 
-/// The factor in a, and its inverse or the solution for one right-hand side.
+/// LAPACK's factorisation of a, and its inverse or the solution for one right-hand side.
 double lapack_seconds(ec::Dense<double> a, bool inverse) {
   const auto n = static_cast<int>(a.rows());
   std::vector<int> pivots(static_cast<std::size_t>(n));
@@ -103,7 +103,7 @@ bool is_zero(double x) {
 }
 
 /// Row-major, without pivoting: down, then up, with a call, a comparison and a quotient for every element.
-/// The quotient is the other way round than in the thesis, where rows shrink until they count as zero and are
+/// The quotient is the reciprocal of the thesis's, with which rows shrink until they count as zero and are
 /// skipped.
 double textbook_seconds(const ec::Dense<double>& a) {
   const std::int64_t n = a.rows();
@@ -133,7 +133,7 @@ double textbook_seconds(const ec::Dense<double>& a) {
   return stopwatch.seconds();
 }
 
-/// Medians of alternate runs, so that what else the machine does meets all of them.
+/// Medians of alternating runs, which other programs on the machine disturb equally.
 template <class... Work>
 std::vector<double> medians(int runs, const Work&... work) {
   std::vector<std::vector<double>> seconds(sizeof...(work));

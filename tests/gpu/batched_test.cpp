@@ -15,24 +15,24 @@ class GpuBatchedOf : public GpuTest {
 using Reals = testing::Types<float, double>;
 TYPED_TEST_SUITE(GpuBatchedOf, Reals);
 
-TYPED_TEST(GpuBatchedOf, InvertsEachMatrix) {
+TYPED_TEST(GpuBatchedOf, Invert_EachMatrixHasItsInverse) {
   for (const std::int64_t n : {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 200}) {
     check_inverses<TypeParam>(this->gpu, n, n > 20 ? 7 : 50);
   }
 }
 
-TYPED_TEST(GpuBatchedOf, SolvesEachSystem) {
+TYPED_TEST(GpuBatchedOf, Solve_EachSystemHasItsSolution) {
   for (const std::int64_t n : {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 150}) {
     for (const std::int64_t k : {0, 1, 4}) check_solutions<TypeParam>(this->gpu, n, k, 9);
   }
 }
 
-TYPED_TEST(GpuBatchedOf, ChoosesPivotsAsTheHostDoes) {
+TYPED_TEST(GpuBatchedOf, Pivots_AreThoseOfTheHost) {
   for (const std::int64_t n : {2, 3, 4, 6, 9, 17, 40, 70})
     check_ties<TypeParam>(this->gpu, n, n < 10 ? 40 : 6);
 }
 
-TYPED_TEST(GpuBatchedOf, TakesNothing) {
+TYPED_TEST(GpuBatchedOf, EmptyBatch_HasNoOutcomes) {
   using T = TypeParam;
   Array<T> nothing(this->gpu, 0);
   EXPECT_EQ(invert_batch(DenseBatch<T>(nothing.data(), 1, 1, 0, this->gpu)).size(), 0);

@@ -13,12 +13,12 @@ using Reals = testing::Types<float, double>;
 TYPED_TEST_SUITE(GpuFactorPrecisionOf, Reals);
 
 /// One panel, several, and more than are multiplied out.
-TYPED_TEST(GpuFactorPrecisionOf, AnswersAreRefinedToTheWorkingPrecision) {
+TYPED_TEST(GpuFactorPrecisionOf, Solve_IsRefinedToTheWorkingPrecision) {
   expect_refined_answers<TypeParam>(this->gpu, {1, 33, 129, 700, 1025});
 }
 
 /// Panels as a product, and odd numbers of rows.
-TYPED_TEST(GpuFactorPrecisionOf, RefinesLargeSystems) {
+TYPED_TEST(GpuFactorPrecisionOf, LargeSystems_AreRefined) {
   using T = TypeParam;
   const std::int64_t n = 4161;
   Dense<T> a = random_dense<T>(n, n, 3);
@@ -33,28 +33,28 @@ TYPED_TEST(GpuFactorPrecisionOf, RefinesLargeSystems) {
   }
 }
 
-TYPED_TEST(GpuFactorPrecisionOf, FallsBackWhereItDoesNotDo) {
+TYPED_TEST(GpuFactorPrecisionOf, IllConditioned_FallsBackToWorkingPrecision) {
   expect_working_precision_where_it_is_needed<TypeParam>(this->gpu);
 }
 
-TYPED_TEST(GpuFactorPrecisionOf, TakesAnyRightHandSide) {
+TYPED_TEST(GpuFactorPrecisionOf, RightHandSides_ZeroOrNotFinite_AreReported) {
   for (const std::string& asked : lower_precisions(this->gpu))
     expect_odd_right_hand_sides<TypeParam>(this->gpu, asked);
 }
 
-TYPED_TEST(GpuFactorPrecisionOf, IsAsAccurateAsAskedFor) {
+TYPED_TEST(GpuFactorPrecisionOf, Accuracy_IsMet) {
   expect_accuracy_as_asked<TypeParam>(this->gpu, "tf32");
 }
 
-TYPED_TEST(GpuFactorPrecisionOf, InvertsWhenThatIsAccurateEnough) {
+TYPED_TEST(GpuFactorPrecisionOf, Invert_AccuracyMet_UsesLowerPrecision) {
   expect_inverses<TypeParam>(this->gpu, {0, 1, 33, 700, 1025});
 }
 
-TYPED_TEST(GpuFactorPrecisionOf, IsSharedByThreads) {
+TYPED_TEST(GpuFactorPrecisionOf, Threads_ShareASolver) {
   expect_threads_to_share_a_solver<TypeParam>(this->gpu, "tf32");
 }
 
-TYPED_TEST(GpuFactorPrecisionOf, GivesTheSameBitsOnEveryRun) {
+TYPED_TEST(GpuFactorPrecisionOf, RepeatedRuns_GiveTheSameBits) {
   using T = TypeParam;
   const Dense<T> a = with_condition<T>(1500, 10, 3);
   const Dense<T> b = random_dense<T>(1500, 2, 4);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The elimination on a GPU for every way to cut panels, beside one kernel that takes the whole matrix; and
-/// panels beside the host's.
+/// The elimination on a GPU with panels divided in several ways, compared with one kernel for the whole
+/// matrix; and panels compared with those of the host.
 #include "backend/serial/serial.hpp"
+#include "dense/panels/panel.hpp"
 #include "dense/panels/workspace.cuh"
 #include "gpu_fixture.hpp"
 #include "support/exact_elimination.hpp"
@@ -25,7 +26,7 @@ class GpuPanelOf : public GpuTest {
   };
 
   Result eliminate_with(const Dense<T>& a, std::int64_t block, const PanelTuning& tuning,
-                        SideStream* side) const {
+                        LookaheadStream* lookahead) const {
     Cuda backend(gpu);
     Dense<T> matrix = a.to(gpu);
     const std::int64_t n = a.columns();
@@ -34,11 +35,18 @@ class GpuPanelOf : public GpuTest {
     Array<std::int64_t> rows(gpu, n);
     Array<std::int64_t> columns(gpu, n);
     Array<T> values(gpu, n);
-    PanelScratch<T> scratch{Array<T>(gpu, block * n), Array<T>(gpu, block * a.rows())};
+    PanelWorkspace<T> workspace{Array<T>(gpu, block * n), Array<T>(gpu, block * a.rows())};
     backend.write(EliminationState{.tolerance = 1e3 * unit<T>}, state.data());
     backend.fill(1, std::int64_t{0}, ranks.data());
-    eliminate<T>(backend, matrix.view(), block, true, state.data(), ranks.data(),
-                 {rows.data(), columns.data(), values.data()}, scratch, tuning, side);
+    eliminate_panels<T>(backend, {.A = matrix.view(),
+                                  .block = block,
+                                  .both_sides = true,
+                                  .state = state.data(),
+                                  .ranks = ranks.data(),
+                                  .pivots = {rows.data(), columns.data(), values.data()},
+                                  .workspace = workspace,
+                                  .tuning = tuning,
+                                  .lookahead = lookahead});
     Result result{matrix.to(Device()), rows.to_vector(), columns.to_vector(), backend.read(state.data())};
     result.rows.resize(static_cast<std::size_t>(result.state.rank));
     result.columns.resize(static_cast<std::size_t>(result.state.rank));
@@ -53,18 +61,17 @@ class GpuPanelOf : public GpuTest {
     Array<std::int64_t> rows(device, n);
     Array<std::int64_t> columns(device, n);
     Array<T> values(device, n);
-    PanelScratch<T> scratch{Array<T>(device, n * n), Array<T>(device, n * a.rows())};
+    PanelWorkspace<T> workspace{Array<T>(device, n * n), Array<T>(device, n * a.rows())};
     backend.write(EliminationState{.tolerance = tolerance}, state.data());
     factor_panel<T>(backend, matrix.view(), 0, n, state.data(), {rows.data(), columns.data(), values.data()},
-                    scratch);
+                    workspace);
     Result result{matrix.to(Device()), rows.to_vector(), columns.to_vector(), backend.read(state.data())};
     result.rows.resize(static_cast<std::size_t>(result.state.rank));
     result.columns.resize(static_cast<std::size_t>(result.state.rank));
     return result;
   }
 
-  /// The same pivots on the GPU as on the host; if all columns were finite, elements as good as rounding
-  /// allows.
+  /// Expects the pivots of the host, and elements as accurate as rounding allows if all columns were finite.
   void expect_as_on_host(const Dense<T>& a, double tolerance) const {
     const Result expected = factor_on<Serial>(Device::serial(), a, tolerance);
     const Result result = factor_on<Cuda>(gpu, a, tolerance);
@@ -85,9 +92,9 @@ class GpuPanelOf : public GpuTest {
 using Reals = testing::Types<float, double>;
 TYPED_TEST_SUITE(GpuPanelOf, Reals);
 
-TYPED_TEST(GpuPanelOf, EveryWayToCutItComesToTheSame) {
+TYPED_TEST(GpuPanelOf, Elimination_IsTheSameForAnyDivisionIntoPanels) {
   using T = TypeParam;
-  SideStream side(this->gpu);
+  LookaheadStream lookahead(this->gpu);
   struct Shape {
     std::int64_t m, n, rank;
   };
@@ -98,9 +105,10 @@ TYPED_TEST(GpuPanelOf, EveryWayToCutItComesToTheSame) {
     const double scale = std::max(1.0, largest_magnitude(expected.matrix));
     for (const std::int64_t block : {16, 40, 64}) {
       for (const PanelTuning& tuning : {PanelTuning{}, {16, 1}, {16, 2}, {32, 4}, {24, 8}}) {
-        for (SideStream* const on : {static_cast<SideStream*>(nullptr), &side}) {
+        for (LookaheadStream* const on : {static_cast<LookaheadStream*>(nullptr), &lookahead}) {
           const auto result = this->eliminate_with(a, block, tuning, on);
-          SCOPED_TRACE("panels of " + std::to_string(block) + ", leaves of " + std::to_string(tuning.leaf));
+          SCOPED_TRACE("panels of " + std::to_string(block) + ", leaves of " +
+                       std::to_string(tuning.leaf_columns));
           ASSERT_EQ(result.state.rank, s.rank);
           ASSERT_EQ(result.columns, expected.columns);
           ASSERT_EQ(result.rows, expected.rows);
@@ -111,10 +119,10 @@ TYPED_TEST(GpuPanelOf, EveryWayToCutItComesToTheSame) {
   }
 }
 
-/// From one warp of one block to 16 blocks with four rows to a thread.
+/// From one warp of one block to 16 blocks with four rows for each thread.
 const std::vector<std::int64_t> heights{1, 5, 33, 257, 700, 1025, 4097, 9000};
 
-TYPED_TEST(GpuPanelOf, FindsThePivotsOfTheHost) {
+TYPED_TEST(GpuPanelOf, Pivots_AreThoseOfTheHost) {
   using T = TypeParam;
   for (const std::int64_t m : heights) {
     for (const std::int64_t rank : {7, 40}) {
@@ -125,7 +133,7 @@ TYPED_TEST(GpuPanelOf, FindsThePivotsOfTheHost) {
   }
 }
 
-TYPED_TEST(GpuPanelOf, OfEqualPivotsTakesTheUpperOne) {
+TYPED_TEST(GpuPanelOf, EqualPivots_TheUpperRowIsSelected) {
   using T = TypeParam;
   for (const std::int64_t m : heights) {
     SCOPED_TRACE(std::to_string(m) + " rows");
@@ -139,7 +147,7 @@ TYPED_TEST(GpuPanelOf, OfEqualPivotsTakesTheUpperOne) {
   }
 }
 
-TYPED_TEST(GpuPanelOf, StopsAtWhatIsNotFinite) {
+TYPED_TEST(GpuPanelOf, NotFinite_StopsTheElimination) {
   using T = TypeParam;
   using Limits = std::numeric_limits<T>;
   for (const T bad : {Limits::quiet_NaN(), Limits::infinity(), -Limits::infinity()}) {
@@ -153,7 +161,7 @@ TYPED_TEST(GpuPanelOf, StopsAtWhatIsNotFinite) {
   }
 }
 
-TYPED_TEST(GpuPanelOf, DividesByPivotsNearTheEndsOfTheRange) {
+TYPED_TEST(GpuPanelOf, PivotsNearTheEndsOfTheRange_AreDividedBy) {
   using T = TypeParam;
   const int far = sizeof(T) == 8 ? 1005 : 110;
   for (const int exponent : {-far, far}) {

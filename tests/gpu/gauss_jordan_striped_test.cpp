@@ -17,7 +17,7 @@ class GpuGaussJordanStripedOf : public GpuTest {
 using Reals = testing::Types<float, double>;
 TYPED_TEST_SUITE(GpuGaussJordanStripedOf, Reals);
 
-TYPED_TEST(GpuGaussJordanStripedOf, SolvesWithStripesOfEveryHeight) {
+TYPED_TEST(GpuGaussJordanStripedOf, EveryStripeHeight_IsSolved) {
   using T = TypeParam;
   for (const std::int64_t n : {0, 1, 2, 31, 32, 33, 64, 65, 129}) {
     for (const std::int64_t stripe : {1, 7, 32, 50, 200}) {
@@ -35,7 +35,7 @@ TYPED_TEST(GpuGaussJordanStripedOf, SolvesWithStripesOfEveryHeight) {
   }
 }
 
-TYPED_TEST(GpuGaussJordanStripedOf, NamesTheZeroOnTheDiagonal) {
+TYPED_TEST(GpuGaussJordanStripedOf, ZeroPivot_IsReported) {
   using T = TypeParam;
   Dense<T> a = identity<T>(70);
   a(40, 40) = 0;

@@ -20,7 +20,7 @@ using Reals = testing::Types<float, double>;
 TYPED_TEST_SUITE(GpuGaussJordanOf, Reals);
 
 /// Sizes around those of warps, leaves and clusters, and a panel too tall for registers.
-TYPED_TEST(GpuGaussJordanOf, FindsTheRankOfProducts) {
+TYPED_TEST(GpuGaussJordanOf, Products_RankIsFound) {
   const std::vector<Shape> shapes = {
       {1, 1, 1},       {5, 5, 0},      {3, 7, 2},       {7, 3, 2},      {33, 31, 7},    {64, 64, 63},
       {129, 200, 64},  {200, 129, 64}, {300, 300, 150}, {40, 300, 40},  {300, 40, 40},  {513, 520, 260},
@@ -28,12 +28,12 @@ TYPED_TEST(GpuGaussJordanOf, FindsTheRankOfProducts) {
   check_rank_of_products<TypeParam>(this->gpu, shapes, {0, 1, 24, 100});
 }
 
-TYPED_TEST(GpuGaussJordanOf, FindsPivotsWhereverTheyAre) {
+TYPED_TEST(GpuGaussJordanOf, ScatteredPivots_AreFound) {
   check_scattered_pivots<TypeParam>(
       this->gpu, {{20, 40, 12}, {70, 130, 50}, {130, 100, 41}, {1025, 60, 20}, {600, 610, 305}});
 }
 
-TYPED_TEST(GpuGaussJordanOf, ReportsWhatTheHostReports) {
+TYPED_TEST(GpuGaussJordanOf, Facts_AreThoseOfTheHost) {
   using T = TypeParam;
   for (const std::int64_t n : {1, 2, 3, 5, 10, 31, 32, 33, 50, 127, 129}) {
     for (int type = 1; type <= 11; ++type) {
@@ -58,20 +58,20 @@ TYPED_TEST(GpuGaussJordanOf, ReportsWhatTheHostReports) {
   }
 }
 
-TYPED_TEST(GpuGaussJordanOf, TakesEmptyShapes) {
+TYPED_TEST(GpuGaussJordanOf, EmptyShapes_AreAccepted) {
   check_empty_forms<TypeParam>(this->gpu);
   check_empty_systems<TypeParam>(this->gpu);
   Dense<TypeParam> nothing(this->gpu, 0, 0);
   EXPECT_EQ(GaussJordan<TypeParam>(this->gpu).invert(nothing).status, Status::direct);
 }
 
-TYPED_TEST(GpuGaussJordanOf, SkipsZeroColumnsAndRows) {
+TYPED_TEST(GpuGaussJordanOf, ZeroColumnsAndRows_HaveNoPivots) {
   check_zero_lines<TypeParam>(this->gpu);
 }
 
 /// Hadamard's matrix by Sylvester: all magnitudes are equal, and stay powers of two. Of equals the upper one
 /// is the pivot, wherever its row is kept.
-TYPED_TEST(GpuGaussJordanOf, TakesTheUpperOfEqualPivots) {
+TYPED_TEST(GpuGaussJordanOf, EqualPivots_TheUpperRowIsSelected) {
   using T = TypeParam;
   for (const std::int64_t n : {2, 16, 64, 128, 512}) {
     Dense<T> a(Device(), n, n);
@@ -87,13 +87,13 @@ TYPED_TEST(GpuGaussJordanOf, TakesTheUpperOfEqualPivots) {
   }
 }
 
-TYPED_TEST(GpuGaussJordanOf, SaysWhereANonNumberIs) {
+TYPED_TEST(GpuGaussJordanOf, NotFinite_PositionIsReported) {
   check_not_a_number<TypeParam>(this->gpu);
   check_inverse_that_overflows<TypeParam>(this->gpu);
 }
 
 /// The last column grows until it is infinite: both sides stop at the same column.
-TYPED_TEST(GpuGaussJordanOf, StopsWhereItOverflows) {
+TYPED_TEST(GpuGaussJordanOf, Overflow_ColumnIsReported) {
   using T = TypeParam;
   const std::int64_t n = 200;
   const T far = std::ldexp(T{1}, std::numeric_limits<T>::max_exponent / 4);
@@ -112,7 +112,7 @@ TYPED_TEST(GpuGaussJordanOf, StopsWhereItOverflows) {
   EXPECT_EQ(form.report.column, host.report.column);
 }
 
-TYPED_TEST(GpuGaussJordanOf, GivesTheSameBitsOnEveryRun) {
+TYPED_TEST(GpuGaussJordanOf, RepeatedRuns_GiveTheSameBits) {
   using T = TypeParam;
   for (const std::int64_t n : {100, 512, 700, 1500}) {
     const Dense<T> a = random_dense<T>(n, n, 3);
@@ -128,7 +128,7 @@ TYPED_TEST(GpuGaussJordanOf, GivesTheSameBitsOnEveryRun) {
   }
 }
 
-TYPED_TEST(GpuGaussJordanOf, InvertsWithASmallResidualOnBothSides) {
+TYPED_TEST(GpuGaussJordanOf, LapackTypes_InverseResidualsAreSmall) {
   for (const std::int64_t n : {0, 1, 2, 3, 5, 10, 31, 32, 33, 50, 127, 129}) {
     check_inverses_of_types<TypeParam>(this->gpu, n, {1, 2, 3, 4, 8, 9, 10, 11});
   }
@@ -136,29 +136,29 @@ TYPED_TEST(GpuGaussJordanOf, InvertsWithASmallResidualOnBothSides) {
 }
 
 /// Several panels of several leaves, with look-ahead.
-TYPED_TEST(GpuGaussJordanOf, InvertsLargeMatrices) {
+TYPED_TEST(GpuGaussJordanOf, LargeMatrices_AreInverted) {
   for (const std::int64_t n : {1000, 1025, 2100}) {
     for (const std::int64_t block : {0, 64, 200}) check_large_inverse<TypeParam>(this->gpu, n, block);
   }
 }
 
-TYPED_TEST(GpuGaussJordanOf, InvertsWhatIsHardForElimination) {
+TYPED_TEST(GpuGaussJordanOf, IllConditionedFamilies_AreInverted) {
   check_inverses_that_are_hard<TypeParam>(this->gpu);
 }
 
-TYPED_TEST(GpuGaussJordanOf, InvertsInAWindow) {
+TYPED_TEST(GpuGaussJordanOf, Views_AreInverted) {
   check_inverse_in_a_window<TypeParam>(this->gpu);
 }
 
-TYPED_TEST(GpuGaussJordanOf, NamesTheFirstDependentColumn) {
+TYPED_TEST(GpuGaussJordanOf, DependentColumn_IsReported) {
   check_dependent_columns<TypeParam>(this->gpu, {1, 5, 33, 129, 600});
 }
 
-TYPED_TEST(GpuGaussJordanOf, SolvesWhereElementsGrow) {
+TYPED_TEST(GpuGaussJordanOf, ElementGrowth_IsRefined) {
   check_growing_systems<TypeParam>(this->gpu);
 }
 
-TYPED_TEST(GpuGaussJordanOf, TellsOneSolutionFromMany) {
+TYPED_TEST(GpuGaussJordanOf, ConsistentSystems_OneSolutionOrMany) {
   check_consistent_systems<TypeParam>(this->gpu, {{1, 1, 1},
                                                   {1, 5, 1},
                                                   {5, 1, 1},
@@ -171,11 +171,11 @@ TYPED_TEST(GpuGaussJordanOf, TellsOneSolutionFromMany) {
                                                   {700, 600, 400}});
 }
 
-TYPED_TEST(GpuGaussJordanOf, NamesTheRowThatContradicts) {
+TYPED_TEST(GpuGaussJordanOf, InconsistentSystem_RowIsReported) {
   check_contradictions<TypeParam>(this->gpu);
 }
 
-TYPED_TEST(GpuGaussJordanOf, IsASolver) {
+TYPED_TEST(GpuGaussJordanOf, Solver_MatchesSolve) {
   using T = TypeParam;
   check_solver<T>(this->gpu, {{1, 5, 1}, {5, 1, 1}, {6, 4, 4}, {33, 33, 30}, {129, 65, 40}, {65, 129, 65}});
   for (const std::int64_t n : {1, 33, 129, 1025}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Batches of matrices on any device, each checked on its own.
+/// Batches of matrices on any device, each checked separately.
 #pragma once
 
 #include "support/gauss_jordan.hpp"
@@ -10,7 +10,7 @@
 
 namespace echelon::test {
 
-/// Matrices with room between their columns and between themselves, which has to stay as it is.
+/// Matrices with padding between columns and between matrices, which must not change.
 template <class T>
 struct Batch {
   static constexpr T untouched = T{-77};
@@ -104,7 +104,8 @@ void check_inverses(const Device& device, std::int64_t n, std::int64_t count) {
   }
 }
 
-/// Of few different numbers: some singular, and many candidates for a pivot of the same size.
+/// Matrices of few different numbers: some are singular, and many candidates for pivots have equal
+/// magnitudes.
 template <class T>
 Dense<T> small_integers(std::int64_t n, std::int64_t b) {
   Dense<T> a = zeros<T>(n, n);
@@ -115,7 +116,7 @@ Dense<T> small_integers(std::int64_t n, std::int64_t b) {
   return a;
 }
 
-/// The same outcomes and inverses as on the host.
+/// Expects the outcomes and inverses of the host.
 template <class T>
 void check_ties(const Device& device, std::int64_t n, std::int64_t count) {
   SCOPED_TRACE("n = " + std::to_string(n));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Gauss-Jordan elimination of a panel in extended precision, and how far from it rounding can lead.
+/// Gauss-Jordan elimination of a panel in extended precision, and a bound on rounding errors relative to it.
 #pragma once
 
 #include "support/gauss_jordan.hpp"
@@ -12,11 +12,11 @@
 
 namespace echelon::test {
 
-/// With the pivots of another elimination, so that both round the same numbers.
+/// Elimination with the pivots of another elimination, so that both round the same numbers.
 ///
-/// With C = L U, the rows and columns of pivots, a column x of the result is off by at most
+/// With C = L U, the rows and columns of pivots, a column x of the result has an error of at most
 /// 2 r u (|C^-1| |L| |U| + 3 |U^-1| |U|) |x| (Higham, Accuracy and Stability of Numerical Algorithms, 2nd
-/// ed., theorem 14.5); rows without a pivot are equations with an unknown of their own.
+/// ed., theorem 14.5); each row without a pivot is an equation with an additional unknown.
 class ExactElimination {
  public:
   template <class T>
@@ -99,7 +99,7 @@ class ExactElimination {
     U_inverse_(k, k) = 1 / pivot;
   }
 
-  /// In units of the roundoff, with the pivots so far.
+  /// The error bound in units of the roundoff, with the pivots of the columns done.
   void find_bound(std::int64_t j) {
     const std::int64_t r = rank_;
     std::vector<long double> ux(index(r), 0.0L);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Eliminations in a lower precision, held against those in the working precision on the same device.
+/// Eliminations in a lower precision, compared with those in the working precision on the same device.
 #pragma once
 
 #include "support/gauss_jordan.hpp"
@@ -16,13 +16,14 @@
 
 namespace echelon::test {
 
-/// On the host, all are the same.
+/// The precisions to test; on the host all are the same.
 inline std::vector<std::string> lower_precisions(const Device& device) {
   if (device.on_host()) return {"single", "tf32"};
   return {"single", "tf32x3", "tf32"};
 }
 
-/// What a device makes of a wish: only GPUs know TF32, and to float, float is not lower.
+/// The precision that a device uses for a requested one: only GPUs have TF32, and single is not lower than
+/// float.
 template <class T>
 std::string precision_on(const Device& device, const std::string& asked) {
   const std::string known = device.on_host() ? "single" : asked;
@@ -39,7 +40,7 @@ GeneralSolution<T> solve_on_device(const Device& device, const Dense<T>& a, cons
   return solution;
 }
 
-/// By the method as a solver; x is `b` on return.
+/// Solves with the method as a Solver; x replaces `b`.
 template <class T>
 Report solve_as_method(const Device& device, const Dense<T>& a, Dense<T>& b, const Options& options) {
   const Dense<T> a_there = a.to(device);
@@ -67,7 +68,7 @@ inline void expect_used(const Report& report, const std::string& asked, const st
   EXPECT_EQ(report.factor_precision->why.empty(), asked == used) << report.factor_precision->why;
 }
 
-/// Answers are as good as those of the working precision.
+/// Expects solutions as accurate as those of the working precision.
 template <class T>
 void expect_refined_answers(const Device& device, const std::vector<std::int64_t>& sizes) {
   for (const std::string& asked : lower_precisions(device)) {
@@ -101,7 +102,7 @@ void expect_refined_answers(const Device& device, const std::vector<std::int64_t
   }
 }
 
-/// The working precision's answers and statuses, and a reason.
+/// Expects the solutions and statuses of the working precision, and a reason.
 template <class T>
 void expect_working_answers(const Device& device, const Dense<T>& a, const Dense<T>& b,
                             const GaussJordanOptions& base = {}) {
@@ -166,7 +167,7 @@ void expect_working_precision_where_it_is_needed(const Device& device) {
   }
 }
 
-/// b with a NaN is found, b = 0 has x = 0, and there may be nothing to do.
+/// A NaN in b is found, b = 0 has x = 0, and empty systems are accepted.
 template <class T>
 void expect_odd_right_hand_sides(const Device& device, const std::string& asked) {
   const std::int64_t n = 33;
@@ -190,7 +191,7 @@ void expect_odd_right_hand_sides(const Device& device, const std::string& asked)
   EXPECT_NEAR(solve_on_device(device, scaled(identity<T>(1), T{-3}), one, options).X[0], quotient, unit<T>);
 }
 
-/// A wish for less takes fewer steps, and one that cannot be met takes the working precision.
+/// A lower requested accuracy takes fewer steps; one that cannot be met takes the working precision.
 template <class T>
 void expect_accuracy_as_asked(const Device& device, const std::string& asked) {
   const std::int64_t n = 100;
@@ -252,7 +253,7 @@ void expect_inverses(const Device& device, const std::vector<std::int64_t>& size
   }
 }
 
-/// Threads that share a solver whose answers in the lower precision will not do.
+/// Threads that share a solver whose solutions in the lower precision are not accurate enough.
 template <class T>
 void expect_threads_to_share_a_solver(const Device& device, const std::string& asked) {
   const std::int64_t n = 65;

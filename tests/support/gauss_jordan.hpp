@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Matrices for Gauss-Jordan elimination, and measures of what it makes of them.
+/// Matrices for Gauss-Jordan elimination, and measures of its results.
 #pragma once
 
 #include "support/gallery.hpp"
@@ -77,7 +77,8 @@ double largest_difference(const Dense<T>& a, const Dense<T>& b) {
   return largest;
 }
 
-/// Columns scaled by 1 down to 1 / condition, then mixed by reflections from both sides.
+/// Singular values from 1 down to 1 / condition, equally spaced in their logarithms, and random reflections
+/// from both sides.
 template <class T>
 Dense<T> with_condition(std::int64_t n, double condition, unsigned seed) {
   std::vector<double> a(static_cast<std::size_t>(n * n), 0.0);
@@ -135,7 +136,8 @@ Dense<T> lapack_type(int type, std::int64_t n, unsigned seed) {
   return a;
 }
 
-/// Upper triangular; each pivot is decent, and the matrix singular to working precision for large n.
+/// Upper triangular matrix of Kahan: every pivot is of moderate size, but the matrix is singular to working
+/// precision for large n.
 template <class T>
 Dense<T> kahan(std::int64_t n, double angle) {
   Dense<T> a = zeros<T>(n, n);
@@ -189,7 +191,7 @@ template <class T>
 double inverse_ratio(const Dense<T>& left, const Dense<T>& right) {
   const std::int64_t n = left.rows();
   if (n == 0) return 0;
-  // Factors of opposite size are brought to the same one, so that the product can be formed.
+  // Both factors are scaled to about 1, so that the product does not overflow.
   const Dense<T> a = scaled(left, static_cast<T>(std::ldexp(1.0, -std::ilogb(largest_magnitude(left)))));
   const Dense<T> b = scaled(right, static_cast<T>(std::ldexp(1.0, -std::ilogb(largest_magnitude(right)))));
   const double one =
@@ -199,7 +201,7 @@ double inverse_ratio(const Dense<T>& left, const Dense<T>& right) {
   return norm_one(off) / (static_cast<double>(n) * norm_one(a) * norm_one(b) * unit<T>);
 }
 
-/// Where partial pivoting lets elements grow, or other pivoting does, from the library's own generators.
+/// Matrices with element growth under partial or other pivoting, from the library's generators.
 template <class T>
 std::vector<Dense<T>> growth_matrices() {
   constexpr bool wide = std::is_same_v<T, double>;
@@ -217,7 +219,7 @@ std::vector<Dense<T>> growth_matrices() {
   return all;
 }
 
-/// R has the shape it should have, and A = A(:, pivots) R, to rounding.
+/// Expects R in reduced row echelon form, and A = A(:, pivots) R up to rounding.
 template <class T>
 void expect_reduced(const Dense<T>& a, const EchelonForm<T>& form, double bound) {
   const std::int64_t rank = form.facts.rank;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What Gauss-Jordan elimination has to get right on every device; operands and results are on the host.
+/// Cases of Gauss-Jordan elimination for every device; operands and results are on the host.
 #pragma once
 
 #include "support/gauss_jordan.hpp"
@@ -52,7 +52,7 @@ GeneralSolution<T> solve_on(const Device& device, const Dense<T>& a, const Dense
   return solution;
 }
 
-/// Replaces a.
+/// Replaces a by its inverse.
 template <class T>
 Report invert_on(const Device& device, Dense<T>& a, const GaussJordanOptions& options = {}) {
   Dense<T> there = a.to(device);
@@ -86,7 +86,7 @@ void check_rank_of_products(const Device& device, const std::vector<Shape>& shap
   }
 }
 
-/// The k-th is 1 in the k-th column without a pivot, and 0 in the others.
+/// Expects A N = 0, where the k-th vector of N is 1 in the k-th column without a pivot, and 0 in the others.
 template <class T>
 void expect_null_space(const Dense<T>& a, const std::vector<std::int64_t>& pivots, const Dense<T>& basis) {
   ASSERT_EQ(basis.columns(), a.columns() - static_cast<std::int64_t>(pivots.size()));
@@ -101,7 +101,7 @@ void expect_null_space(const Dense<T>& a, const std::vector<std::int64_t>& pivot
   }
 }
 
-/// A = C R for an R that was made up: R comes back.
+/// Reduces A = C R for a random reduced form R, which is the result.
 template <class T>
 void check_scattered_pivots(const Device& device, const std::vector<Shape>& shapes) {
   std::mt19937 random(3);
@@ -188,7 +188,7 @@ double residual_ratio(const Dense<T>& a, const Dense<T>& x, const Dense<T>& b) {
   return size > 0 ? largest_difference(product(a, x), b) / (size * n * unit<T>) : 0;
 }
 
-/// b = A x for an x that was made up: consistent, whatever the shape.
+/// Systems b = A x for a random x, which are consistent for every shape.
 template <class T>
 void check_consistent_systems(const Device& device, const std::vector<Shape>& shapes) {
   for (const Shape& s : shapes) {
@@ -215,7 +215,7 @@ void check_consistent_systems(const Device& device, const std::vector<Shape>& sh
   }
 }
 
-/// Two rows of A are equal, and b differs there: one of the two has to be named.
+/// Two rows of A are equal and b differs there: one of the two is reported.
 template <class T>
 void check_contradictions(const Device& device) {
   for (const Shape& s :
@@ -252,8 +252,8 @@ void check_empty_systems(const Device& device) {
   EXPECT_EQ(solve_on(device, random_dense<T>(4, 4, 1), zeros<T>(4, 0)).report.status, Status::direct);
 }
 
-/// As a solver by its name: what GaussJordan's own solve says. With `contradicts`, the second of three
-/// right-hand sides is none that A x could be.
+/// The Solver and the general solution have the same statuses. With `contradicts`, the second of three
+/// right-hand sides is not in the range of A.
 template <class T>
 void check_solver(const Device& device, const Shape& s, bool contradicts) {
   SCOPED_TRACE(words(s) + " on " + device.name());
@@ -284,7 +284,7 @@ void check_solver(const Device& device, const std::vector<Shape>& shapes) {
   }
 }
 
-/// Pivots that grow by 2^n cost digits, which refinement brings back.
+/// Refinement recovers the digits lost by element growth of up to 2^n.
 template <class T>
 void check_growing_systems(const Device& device) {
   for (const Dense<T>& a : growth_matrices<T>()) {
@@ -325,7 +325,7 @@ void check_inverses_of_types(const Device& device, std::int64_t n, const std::ve
   }
 }
 
-/// A x and x A on a few vectors, in extended precision.
+/// A X and X A applied to some vectors, in extended precision.
 template <class T>
 void check_large_inverse(const Device& device, std::int64_t n, std::int64_t block) {
   const Dense<T> a = random_dense<T>(n, n, 3);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The batches that users see: checks, and the way to the side that does the work.
+// The public batch operations: checks of arguments, and dispatch to the host or CUDA.
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "dense/batched/operations.hpp"
-#include "dense/gauss_jordan/system.hpp"
+#include "dense/gauss_jordan/rank.hpp"
 
 #include <echelon/error.hpp>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Batches on a GPU: up to 128 rows, each matrix in the registers of some threads; above, one after the other.
+// Batches on a GPU: matrices of up to 128 rows in the registers of thread groups, larger ones one after the
+// other.
 #include "backend/cuda/cuda.cuh"
 #include "dense/batched/operations.hpp"
 #include "dense/batched/register_elimination.cuh"
@@ -14,20 +15,20 @@ using batch_kernels::Task;
 
 template <Task task, int size, int warps, class T>
 void launch(const BatchJob<T>& job) {
-  using Team = batch_kernels::Team<T, size, warps, task>;
-  constexpr int bytes = Team::teams_of_block * static_cast<int>(sizeof(typename Team::Shared));
-  const auto* kernel = reinterpret_cast<const void*>(batch_kernels::treat_batch<T, size, warps, task>);
+  using Group = batch_kernels::GroupElimination<T, size, warps, task>;
+  constexpr int bytes = Group::groups_per_block * static_cast<int>(sizeof(typename Group::Shared));
+  const auto* kernel = reinterpret_cast<const void*>(batch_kernels::eliminate_batch<T, size, warps, task>);
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  const std::int64_t blocks = (job.count + Team::teams_of_block - 1) / Team::teams_of_block;
-  batch_kernels::treat_batch<T, size, warps, task>
-      <<<static_cast<unsigned>(blocks), Team::threads_of_block, bytes, stream()>>>(job);
+  const std::int64_t blocks = (job.count + Group::groups_per_block - 1) / Group::groups_per_block;
+  batch_kernels::eliminate_batch<T, size, warps, task>
+      <<<static_cast<unsigned>(blocks), Group::threads_per_block, bytes, stream()>>>(job);
   check(cudaGetLastError());
 }
 
-constexpr std::int64_t most_in_registers = 128;
+constexpr std::int64_t max_register_rows = 128;
 
 template <Task task, class T>
-void treat(const BatchJob<T>& job) {
+void launch_for_size(const BatchJob<T>& job) {
   if (job.n <= 8) {
     launch<task, 8, 1>(job);
   } else if (job.n <= 16) {
@@ -47,14 +48,19 @@ template <class Target, class T>
 void invert_batch_on(const DenseBatch<T>& A, double tolerance, BatchOutcome* outcomes) {
   if (A.count() == 0 || A.rows() == 0) {
     Cuda(A.device()).fill(A.count(), BatchOutcome{}, outcomes);
-  } else if (A.rows() <= most_in_registers) {
+  } else if (A.rows() <= max_register_rows) {
     const CurrentDevice current(A.device().id());
-    treat<Task::invert, T>({A.data(), A.leading(), A.stride(), A.count(), static_cast<int>(A.rows()),
-                            tolerance, nullptr, 0, 0, 0, 0, outcomes});
+    launch_for_size<Task::invert, T>({.a = A.data(),
+                                      .leading = A.leading(),
+                                      .stride = A.stride(),
+                                      .count = A.count(),
+                                      .n = static_cast<int>(A.rows()),
+                                      .tolerance = tolerance,
+                                      .outcomes = outcomes});
   } else {
-    OneByOne<Cuda, T> one(A.device(), A.rows());
+    SingleMatrix<Cuda, T> matrix(A.device(), A.rows());
     for (std::int64_t b = 0; b < A.count(); ++b) {
-      one.backend().write(one.invert(matrix_of(A, b, A.device()), tolerance), outcomes + b);
+      matrix.backend().write(matrix.invert(matrix_of(A, b, A.device()), tolerance), outcomes + b);
     }
   }
 }
@@ -64,16 +70,25 @@ void solve_batch_on(const DenseBatch<const T>& A, const DenseBatch<T>& B, double
                     std::int64_t refine, BatchOutcome* outcomes) {
   if (A.count() == 0 || A.rows() == 0) {
     Cuda(A.device()).fill(A.count(), BatchOutcome{}, outcomes);
-  } else if (A.rows() <= most_in_registers) {
+  } else if (A.rows() <= max_register_rows) {
     const CurrentDevice current(A.device().id());
-    treat<Task::solve, T>({const_cast<T*>(A.data()), A.leading(), A.stride(), A.count(),
-                           static_cast<int>(A.rows()), tolerance, B.data(), B.leading(), B.stride(),
-                           B.columns(), refine, outcomes});
+    launch_for_size<Task::solve, T>({.a = const_cast<T*>(A.data()),
+                                     .leading = A.leading(),
+                                     .stride = A.stride(),
+                                     .count = A.count(),
+                                     .n = static_cast<int>(A.rows()),
+                                     .tolerance = tolerance,
+                                     .b = B.data(),
+                                     .b_leading = B.leading(),
+                                     .b_stride = B.stride(),
+                                     .b_columns = B.columns(),
+                                     .refine = refine,
+                                     .outcomes = outcomes});
   } else {
-    OneByOne<Cuda, T> one(A.device(), A.rows(), B.columns());
+    SingleMatrix<Cuda, T> matrix(A.device(), A.rows(), B.columns());
     for (std::int64_t b = 0; b < A.count(); ++b) {
-      one.backend().write(
-          one.solve(matrix_of(A, b, A.device()), matrix_of(B, b, A.device()), tolerance, refine),
+      matrix.backend().write(
+          matrix.solve(matrix_of(A, b, A.device()), matrix_of(B, b, A.device()), tolerance, refine),
           outcomes + b);
     }
   }

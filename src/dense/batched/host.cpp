@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Batches on the host: each matrix by one thread.
+// Batches on the host: one thread for each matrix.
 #include "backend/serial/serial.hpp"
 #include "dense/batched/operations.hpp"
 #include "dense/batched/single_matrix.hpp"
@@ -14,26 +14,27 @@ namespace echelon {
 
 namespace {
 
-/// work(one, b) for every matrix b, where no two threads share a OneByOne, made from (device, sizes...). They
-/// are made before the threads start, since an exception cannot leave these.
+/// Calls work(matrix, b) for every matrix b, with a SingleMatrix(device, sizes...) for each thread. These are
+/// created before the threads start, since an exception must not leave a thread.
 template <class T, class Work, class... Sizes>
 void for_each_matrix(const Device& device, std::int64_t count, const Work& work, Sizes... sizes) {
   const int threads = static_cast<int>(std::clamp<std::int64_t>(count, 1, device.threads()));
-  std::vector<std::unique_ptr<OneByOne<Serial, T>>> ones;
-  ones.reserve(static_cast<std::size_t>(threads));
+  std::vector<std::unique_ptr<SingleMatrix<Serial, T>>> workspaces;
+  workspaces.reserve(static_cast<std::size_t>(threads));
   for (int t = 0; t < threads; ++t) {
-    ones.push_back(std::make_unique<OneByOne<Serial, T>>(Device::serial(), sizes...));
+    workspaces.push_back(std::make_unique<SingleMatrix<Serial, T>>(Device::serial(), sizes...));
   }
 #pragma omp parallel for num_threads(threads) schedule(static)
-  for (std::int64_t b = 0; b < count; ++b) work(*ones[static_cast<std::size_t>(omp_get_thread_num())], b);
+  for (std::int64_t b = 0; b < count; ++b)
+    work(*workspaces[static_cast<std::size_t>(omp_get_thread_num())], b);
 }
 
 }  // namespace
 
 template <class Target, class T>
 void invert_batch_on(const DenseBatch<T>& A, double tolerance, BatchOutcome* outcomes) {
-  const auto invert = [&](OneByOne<Serial, T>& one, std::int64_t b) {
-    outcomes[b] = one.invert(matrix_of(A, b, Device::serial()), tolerance);
+  const auto invert = [&](SingleMatrix<Serial, T>& matrix, std::int64_t b) {
+    outcomes[b] = matrix.invert(matrix_of(A, b, Device::serial()), tolerance);
   };
   for_each_matrix<T>(A.device(), A.count(), invert, A.rows());
 }
@@ -41,9 +42,9 @@ void invert_batch_on(const DenseBatch<T>& A, double tolerance, BatchOutcome* out
 template <class Target, class T>
 void solve_batch_on(const DenseBatch<const T>& A, const DenseBatch<T>& B, double tolerance,
                     std::int64_t refine, BatchOutcome* outcomes) {
-  const auto solve = [&](OneByOne<Serial, T>& one, std::int64_t b) {
+  const auto solve = [&](SingleMatrix<Serial, T>& matrix, std::int64_t b) {
     outcomes[b] =
-        one.solve(matrix_of(A, b, Device::serial()), matrix_of(B, b, Device::serial()), tolerance, refine);
+        matrix.solve(matrix_of(A, b, Device::serial()), matrix_of(B, b, Device::serial()), tolerance, refine);
   };
   for_each_matrix<T>(A.device(), A.count(), solve, A.rows(), B.columns());
 }

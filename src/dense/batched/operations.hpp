@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What <echelon/batched.hpp> promises, for one side each.
+/// The operations of <echelon/batched.hpp>, instantiated for HostTarget and CudaTarget.
 #pragma once
 
 #include "backend/targets.hpp"
-#include "dense/panels/panel.hpp"
+#include "dense/panels/pivot.hpp"
 
 #include <echelon/annotate.hpp>
 #include <echelon/batched.hpp>
 
 namespace echelon {
 
-/// `tolerance`: relative.
+// `tolerance`: relative to ||A||_inf. `outcomes`: one for each matrix, in the memory of A.
 template <class Target, class T>
 void invert_batch_on(const DenseBatch<T>& A, double tolerance, BatchOutcome* outcomes);
 template <class Target, class T>
 void solve_batch_on(const DenseBatch<const T>& A, const DenseBatch<T>& B, double tolerance,
                     std::int64_t refine, BatchOutcome* outcomes);
 
-/// From what the elimination of n columns has come to, the first of which without a pivot is `column`.
+/// The outcome for a matrix of n columns from the state after its elimination. `column`: the first without a
+/// pivot. `finite`: whether the result is.
 ECHELON_ANYWHERE inline BatchOutcome batch_outcome(const EliminationState& state, std::int64_t n,
                                                    std::int64_t column, bool finite) {
   if (state.overflow_column >= 0) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The matrices of a batch one after the other: each on one thread of the host, or on the whole GPU.
+/// Inversion and solution for one matrix of a batch, by one thread of the host or by the whole GPU.
 #pragma once
 
 #include "dense/batched/operations.hpp"
-#include "dense/gauss_jordan/system.hpp"
+#include "dense/gauss_jordan/panel_width.hpp"
+#include "dense/panels/blocked_elimination.hpp"
 
 #include <limits>
 #include <vector>
@@ -22,25 +23,30 @@ void fill_with_nan(B& backend, DenseView<T> A) {
   }
 }
 
-/// Inverts, or solves with the inverse and refines.
+/// Workspace and operations for one matrix at a time: its inverse, or solutions by the inverse with
+/// refinement.
 template <class B, class T>
-class OneByOne {
+class SingleMatrix {
  public:
   /// For inverses of n by n matrices.
-  OneByOne(const Device& device, std::int64_t n) : tools_(device), row_sums_(device, n) {}
+  SingleMatrix(const Device& device, std::int64_t n) : workspace_(device), row_sums_(device, n) {}
   /// For systems with k right-hand sides.
-  OneByOne(const Device& device, std::int64_t n, std::int64_t k)
-      : tools_(device), row_sums_(device, n), inverse_(device, n, n), x_(device, n, k), r_(device, n, k) {}
+  SingleMatrix(const Device& device, std::int64_t n, std::int64_t k)
+      : workspace_(device),
+        row_sums_(device, n),
+        inverse_(device, n, n),
+        x_(device, n, k),
+        r_(device, n, k) {}
 
   BatchOutcome invert(DenseView<T> A, double tolerance) {
     const double norm = scan<T>(backend_, A, row_sums_.data()).norm_inf;
-    Elimination<B, T> elimination(tools_, A, panel_columns<T>(backend_, {}, A.rows(), A.columns()));
+    BlockedElimination<B, T> elimination(workspace_, A, panel_width<T>(backend_, {}, A.rows(), A.columns()));
     elimination.invert(static_cast<T>(tolerance * norm));
-    elimination.look();
+    elimination.fetch_state();
     const EliminationState& state = elimination.state();
     bool finite = true;
     if (state.overflow_column < 0 && state.rank == A.columns()) {
-      put_back_columns(backend_, A, elimination.rows(), elimination.state_there());
+      put_back_columns(backend_, A, elimination.rows(), elimination.device_state());
       finite = scan<T>(backend_, A, row_sums_.data()).row < 0;
     }
     const BatchOutcome outcome = batch_outcome(state, A.columns(), elimination.first_without_pivot(), finite);
@@ -72,8 +78,8 @@ class OneByOne {
     for (std::int64_t j = 0; j < to.columns(); ++j) backend_.copy(to.rows(), from.column(j), to.column(j));
   }
 
-  EliminationTools<B> tools_;
-  B& backend_ = tools_.backend;
+  EliminationWorkspace<B> workspace_;
+  B& backend_ = workspace_.backend;
   Array<double> row_sums_;
   Dense<T> inverse_, x_, r_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the threads of a team, which hold a small matrix together, find out from each other.
+/// Threads that hold a small matrix together: votes, reductions and signals between them.
 #pragma once
 
 #include "backend/cuda/warp.cuh"
@@ -18,32 +18,33 @@ __device__ inline unsigned largest_of_warp(unsigned value) {
   return __reduce_max_sync(full_warp, value);
 #endif
 }
-/// By value: the elements of an array stay in registers.
+/// Selection by value, which keeps the elements of an array in registers.
 template <class V>
-__device__ V either(bool condition, V yes, V no) {
+__device__ V select(bool condition, V yes, V no) {
   return condition ? yes : no;
 }
 
-/// A number that the compiler computes here, neither earlier nor later, nor takes from where it was before.
-__device__ inline int now(int x) {
+/// x, computed at this point of the program: the compiler neither moves the computation nor reuses an earlier
+/// one.
+__device__ inline int compute_here(int x) {
   asm volatile("" : "+r"(x));
   return x;
 }
-__device__ inline float now(float x) {
+__device__ inline float compute_here(float x) {
   asm volatile("" : "+f"(x));
   return x;
 }
-__device__ inline double now(double x) {
+__device__ inline double compute_here(double x) {
   asm volatile("" : "+d"(x));
   return x;
 }
 
-/// `lanes` neighbours in each of `warps` warps: several warps, or a part of one.
+/// `lanes` adjacent lanes in each of `warps` warps: several whole warps, or a part of one.
 template <int lanes, int warps>
-struct TeamThreads {
-  static constexpr int teams_of_warp = warp_size / lanes;
+struct ThreadGroup {
+  static constexpr int groups_per_warp = warp_size / lanes;
   static constexpr int count = lanes * warps;
-  static_assert(warps == 1 || teams_of_warp == 1);
+  static_assert(warps == 1 || groups_per_warp == 1);
 
   static __device__ void barrier() {
     if constexpr (warps == 1) {
@@ -53,19 +54,19 @@ struct TeamThreads {
     }
   }
 
-  // Those threads of a warp that are in one team.
-  static __device__ int first_of_team() { return static_cast<int>(threadIdx.x) % warp_size / lanes * lanes; }
+  // Operations among the lanes of a warp that belong to one group.
+  static __device__ int first_lane() { return static_cast<int>(threadIdx.x) % warp_size / lanes * lanes; }
   static __device__ unsigned ballot(bool condition) {
-    return __ballot_sync(full_warp, condition) & ((full_warp >> (warp_size - lanes)) << first_of_team());
+    return __ballot_sync(full_warp, condition) & ((full_warp >> (warp_size - lanes)) << first_lane());
   }
   static __device__ unsigned largest(unsigned value) {
-    if constexpr (teams_of_warp <= 2) {
+    if constexpr (groups_per_warp <= 2) {
       unsigned largest = 0;
 #pragma unroll
-      for (int team = 0; team < teams_of_warp; ++team) {
-        const bool own = first_of_team() == team * lanes;
-        const unsigned of_these = largest_of_warp(own ? value : 0U);
-        if (own) largest = of_these;
+      for (int group = 0; group < groups_per_warp; ++group) {
+        const bool own = first_lane() == group * lanes;
+        const unsigned group_largest = largest_of_warp(own ? value : 0U);
+        if (own) largest = group_largest;
       }
       return largest;
     } else {
@@ -74,35 +75,35 @@ struct TeamThreads {
   }
 };
 
-/// By it a warp tells the others of its block that something is in shared memory; again and again, where all
-/// have been told of time t before time t + 1 comes. Every lane arrives for itself: racecheck of
-/// compute-sanitizer follows that (with --num-cuda-barriers 256), and neither bar.arrive nor one lane for
-/// all.
-class Announcement {
+/// Single-producer barrier: one warp signals that data is in shared memory, in phases 0, 1, .... Phase t + 1
+/// may begin only after every warp has seen phase t. Every lane arrives for itself, since racecheck of
+/// compute-sanitizer follows that (with --num-cuda-barriers 256), but neither bar.arrive nor one arrival for
+/// the warp.
+class WarpSignal {
  public:
-  /// By one thread, before a barrier of the block.
-  __device__ void prepare() {
+  /// Called by one thread, before a barrier of the block.
+  __device__ void init() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
     state_ = 0;
 #else
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(address()), "n"(warp_size) : "memory");
 #endif
   }
-  /// By a whole warp.
-  __device__ void make(int time) {
+  /// Signals a phase; called by a whole warp.
+  __device__ void signal(int phase) {
     __syncwarp();
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
     __threadfence_block();
-    if (threadIdx.x % warp_size == 0) flag() = static_cast<unsigned>(time) + 1;
+    if (threadIdx.x % warp_size == 0) flag() = static_cast<unsigned>(phase) + 1;
 #else
-    static_cast<void>(time);
+    static_cast<void>(phase);
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(address()) : "memory");
 #endif
   }
-  /// By a whole warp; times count from 0.
-  __device__ void wait(int time) {
+  /// Waits for a phase; called by a whole warp.
+  __device__ void wait(int phase) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-    while (flag() <= static_cast<unsigned>(time)) {
+    while (flag() <= static_cast<unsigned>(phase)) {
     }
     __threadfence_block();
     __syncwarp();
@@ -113,7 +114,7 @@ class Announcement {
         "again: mbarrier.try_wait.parity.shared::cta.b64 made, [%0], %1;\n\t"
         "@!made bra again;\n\t"
         "}" ::"r"(address()),
-        "r"(time % 2)
+        "r"(phase % 2)
         : "memory");
 #endif
   }
@@ -129,7 +130,7 @@ class Announcement {
   std::uint64_t state_;
 };
 
-/// The rows of one of `lanes` lanes: l, l + lanes, ... of n.
+/// The rows that a lane holds: lane, lane + lanes, ... of n.
 template <int lanes>
 struct LaneRows {
   int lane, n;
@@ -137,26 +138,26 @@ struct LaneRows {
   [[nodiscard]] __device__ bool has(int r) const { return (*this)[r] < n; }
 };
 
-/// What a lane has of a column.
-template <class T, int down, int lanes>
+/// The elements of a column that a lane holds.
+template <class T, int rows_per_lane, int lanes>
 struct Column {
-  T elements[down];
+  T elements[rows_per_lane];
   __device__ T& operator[](int r) { return elements[r]; }
   __device__ const T& operator[](int r) const { return elements[r]; }
 
-  /// The element of a row, for all lanes.
+  /// The element of a row, broadcast to all lanes.
   [[nodiscard]] __device__ T of_row(int row) const {
     T element = elements[0];
 #pragma unroll
-    for (int r = 1; r < down; ++r) element = either(row / lanes == r, elements[r], element);
+    for (int r = 1; r < rows_per_lane; ++r) element = select(row / lanes == r, elements[r], element);
     return __shfl_sync(full_warp, element, row, lanes);
   }
-  /// Without f times its element in the pivot row.
+  /// This column less f times its element in the pivot row.
   [[nodiscard]] __device__ Column eliminated(int pivot_row, const Column& f) const {
     const T w = of_row(pivot_row);
     Column column;
 #pragma unroll
-    for (int r = 0; r < down; ++r) column[r] = elements[r] - f[r] * w;
+    for (int r = 0; r < rows_per_lane; ++r) column[r] = elements[r] - f[r] * w;
     return column;
   }
 };

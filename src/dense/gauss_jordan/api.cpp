@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The class that users see: checks, and the way to the side that does the work.
+// The public operations: checks of arguments, and dispatch to the host or CUDA.
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "dense/gauss_jordan/operations.hpp"
@@ -37,19 +37,19 @@ class GaussJordan<T>::Kept {
  public:
   explicit Kept(const Device& device) : device_(device) {}
 
-  /// f<Target>(space) with a space from the pool.
+  /// f<Target>(workspace) with a space from the pool.
   template <class F>
-  auto with_space(const F& f) {
+  auto with_workspace(const F& f) {
     return on_target(device_, [&]<class Target>() {
-      return spaces_.with_workspace(
-          [&] { return make_elimination_space<Target, T>(device_); },
-          [&](EliminationSpace& space) { return f.template operator()<Target>(space); });
+      return pool_.with_workspace(
+          [&] { return make_operation_workspace<Target, T>(device_); },
+          [&](OperationWorkspace& workspace) { return f.template operator()<Target>(workspace); });
     });
   }
 
  private:
   Device device_;
-  WorkspacePool<EliminationSpace> spaces_;
+  WorkspacePool<OperationWorkspace> pool_;
 };
 
 template <class T>
@@ -61,8 +61,8 @@ GaussJordan<T>::GaussJordan(const Device& device, const GaussJordanOptions& opti
 template <class T>
 EchelonForm<T> GaussJordan<T>::reduce(Dense<T> A) const {
   check_same_memory(device_, "the elimination", A.device(), "A");
-  return kept_->with_space([&]<class Target>(EliminationSpace& space) {
-    return reduce_on<Target, T>(space, options_, std::move(A));
+  return kept_->with_workspace([&]<class Target>(OperationWorkspace& workspace) {
+    return reduce_on<Target, T>(workspace, options_, std::move(A));
   });
 }
 
@@ -80,8 +80,9 @@ GeneralSolution<T> GaussJordan<T>::solve(MatrixRef<T> A, DenseView<const T> B) c
   }
   check_same_memory(device_, "the elimination", A.device(), "A");
   check_same_memory(device_, "the elimination", B.device(), "B");
-  return kept_->with_space(
-      [&]<class Target>(EliminationSpace& space) { return solve_on<Target, T>(space, options_, A, B); });
+  return kept_->with_workspace([&]<class Target>(OperationWorkspace& workspace) {
+    return solve_on<Target, T>(workspace, options_, A, B);
+  });
 }
 
 template <class T>
@@ -91,8 +92,9 @@ Report GaussJordan<T>::invert(DenseView<T> A) const {
         fmt::format("A is {} by {}; only a square matrix has an inverse", A.rows(), A.columns()));
   }
   check_same_memory(device_, "the elimination", A.device(), "A");
-  return kept_->with_space(
-      [&]<class Target>(EliminationSpace& space) { return invert_on<Target, T>(space, options_, A); });
+  return kept_->with_workspace([&]<class Target>(OperationWorkspace& workspace) {
+    return invert_on<Target, T>(workspace, options_, A);
+  });
 }
 
 template <class T>

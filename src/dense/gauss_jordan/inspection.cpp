@@ -27,8 +27,8 @@ struct DistancesAt {
 };
 
 template <class B, class T>
-void look_with(B& backend, DenseView<const T> A, const LookVectors<T>& vectors, double* row_sums,
-               MatrixLook* result, const EliminationState* state, EliminationState* note) {
+void inspect_on_host(B& backend, DenseView<const T> A, const InspectionVectors<T>& vectors, double* row_sums,
+                     MatrixInspection* result, const EliminationState* state, EliminationState* state_copy) {
   Array<T> scratch(A.device(), 3 * A.rows());
   T* const v = scratch.data();
   T* const right = vectors.right_product != nullptr ? vectors.right_product : v + A.rows();
@@ -38,29 +38,29 @@ void look_with(B& backend, DenseView<const T> A, const LookVectors<T>& vectors, 
   multiply<T>(backend, T{1}, MatrixRef<T>(A), vectors.right != nullptr ? vectors.right : v, T{0}, right);
   multiply_transposed<T>(backend, T{1}, A, vectors.left != nullptr ? vectors.left : v, T{0}, left);
   backend.reduce(A.rows(), DistancesAt<T>{right, left}, Store<Distances>{&result->distances});
-  if (state != nullptr) *note = *state;
+  if (state != nullptr) *state_copy = *state;
 }
 
 }  // namespace
 
 template <class T>
-void look(Serial& backend, DenseView<const T> A, const LookVectors<T>& vectors, double* row_sums,
-          MatrixLook* result, const EliminationState* state, EliminationState* note) {
-  look_with(backend, A, vectors, row_sums, result, state, note);
+void inspect(Serial& backend, DenseView<const T> A, const InspectionVectors<T>& vectors, double* row_sums,
+             MatrixInspection* result, const EliminationState* state, EliminationState* state_copy) {
+  inspect_on_host(backend, A, vectors, row_sums, result, state, state_copy);
 }
 template <class T>
-void look(OpenMp& backend, DenseView<const T> A, const LookVectors<T>& vectors, double* row_sums,
-          MatrixLook* result, const EliminationState* state, EliminationState* note) {
-  look_with(backend, A, vectors, row_sums, result, state, note);
+void inspect(OpenMp& backend, DenseView<const T> A, const InspectionVectors<T>& vectors, double* row_sums,
+             MatrixInspection* result, const EliminationState* state, EliminationState* state_copy) {
+  inspect_on_host(backend, A, vectors, row_sums, result, state, state_copy);
 }
 
-template void look(Serial&, DenseView<const float>, const LookVectors<float>&, double*, MatrixLook*,
-                   const EliminationState*, EliminationState*);
-template void look(Serial&, DenseView<const double>, const LookVectors<double>&, double*, MatrixLook*,
-                   const EliminationState*, EliminationState*);
-template void look(OpenMp&, DenseView<const float>, const LookVectors<float>&, double*, MatrixLook*,
-                   const EliminationState*, EliminationState*);
-template void look(OpenMp&, DenseView<const double>, const LookVectors<double>&, double*, MatrixLook*,
-                   const EliminationState*, EliminationState*);
+template void inspect(Serial&, DenseView<const float>, const InspectionVectors<float>&, double*,
+                      MatrixInspection*, const EliminationState*, EliminationState*);
+template void inspect(Serial&, DenseView<const double>, const InspectionVectors<double>&, double*,
+                      MatrixInspection*, const EliminationState*, EliminationState*);
+template void inspect(OpenMp&, DenseView<const float>, const InspectionVectors<float>&, double*,
+                      MatrixInspection*, const EliminationState*, EliminationState*);
+template void inspect(OpenMp&, DenseView<const double>, const InspectionVectors<double>&, double*,
+                      MatrixInspection*, const EliminationState*, EliminationState*);
 
 }  // namespace echelon

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A matrix at a glance, on a GPU.
+// Scans and inspections of matrices on a GPU.
 #include "backend/cuda/cuda.cuh"
 #include "dense/gauss_jordan/inspection.hpp"
 
@@ -10,10 +10,10 @@ namespace echelon {
 
 namespace {
 
-constexpr int look_warps = 16;
+constexpr int inspection_warps = 16;
 constexpr std::int64_t tall = 4096;
 
-/// What a part of a row contributes.
+/// Contribution of a part of a row.
 struct RowPart {
   double sum;  // of magnitudes
   double largest;
@@ -30,23 +30,23 @@ __device__ double sum_of_warp(double x) {
   return LogicalWarp<>::all_reduce(x, Plus());
 }
 
-/// A block for 32 `down` rows, `down` to a lane, and a share of the columns: warp w takes every 16th from the
-/// w-th on. Reads A once. `column_parts`: for each block of rows, what it has of the products of the columns;
-/// only with `multiplying`.
-template <class T, int down, bool multiplying>
-__global__ void __launch_bounds__(warp_size* look_warps)
-    look_at_rows(DenseView<const T> A, std::int64_t share, const LookVectors<T> vectors, RowPart* parts,
+/// Scans and multiplies 32 rows_per_lane rows and a share of the columns for each block, of which warp w
+/// reads columns w, w + 16, .... Reads A once. `column_parts`: contributions of each block of rows to the
+/// products with the columns; only with `multiplying`.
+template <class T, int rows_per_lane, bool multiplying>
+__global__ void __launch_bounds__(warp_size* inspection_warps)
+    inspect_rows(DenseView<const T> A, std::int64_t share, const InspectionVectors<T> vectors, RowPart* parts,
                  double* column_parts) {
-  __shared__ RowPart found[look_warps][warp_size];
+  __shared__ RowPart found[inspection_warps][warp_size];
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
-  const std::int64_t first = std::int64_t{blockIdx.x} * warp_size * down + lane;
+  const std::int64_t first = std::int64_t{blockIdx.x} * warp_size * rows_per_lane + lane;
   const std::int64_t begin = share * blockIdx.y;
   const std::int64_t end = min(begin + share, A.columns());
-  RowPart row[down];
-  double left[down];
+  RowPart row[rows_per_lane];
+  double left[rows_per_lane];
 #pragma unroll
-  for (int d = 0; d < down; ++d) {
+  for (int d = 0; d < rows_per_lane; ++d) {
     const std::int64_t i = first + d * warp_size;
     row[d] = {0, 0, 0, FirstIndex::none};
     left[d] = 0;
@@ -54,15 +54,15 @@ __global__ void __launch_bounds__(warp_size* look_warps)
       left[d] = vectors.left == nullptr ? sign_at<double>(i) : static_cast<double>(vectors.left[i]);
     }
   }
-#pragma unroll(8 / down)
-  for (std::int64_t j = begin + warp; j < end; j += look_warps) {
+#pragma unroll(8 / rows_per_lane)
+  for (std::int64_t j = begin + warp; j < end; j += inspection_warps) {
     double right = 0;
     if (multiplying) {
       right = vectors.right == nullptr ? sign_at<double>(j) : static_cast<double>(vectors.right[j]);
     }
     double product = 0;
 #pragma unroll
-    for (int d = 0; d < down; ++d) {
+    for (int d = 0; d < rows_per_lane; ++d) {
       const std::int64_t i = first + d * warp_size;
       const double element = i < A.rows() ? static_cast<double>(A.data()[j * A.leading() + i]) : 0.0;
       const double magnitude = fabs(element);
@@ -77,14 +77,14 @@ __global__ void __launch_bounds__(warp_size* look_warps)
     if (lane == 0) column_parts[blockIdx.x * A.columns() + j] = product;
   }
 #pragma unroll
-  for (int d = 0; d < down; ++d) {
+  for (int d = 0; d < rows_per_lane; ++d) {
     __syncthreads();
     found[warp][lane] = row[d];
     __syncthreads();
     const std::int64_t i = first + d * warp_size;
     if (warp > 0 || i >= A.rows()) continue;
     RowPart all = row[d];
-    for (int w = 1; w < look_warps; ++w) all = combine(all, found[w][lane]);
+    for (int w = 1; w < inspection_warps; ++w) all = combine(all, found[w][lane]);
     parts[blockIdx.y * A.rows() + i] = all;
   }
 }
@@ -134,23 +134,23 @@ struct StoreScan {
   __device__ void operator()(const ScanOfRows& found) const { *result = found.scan(columns); }
 };
 
-struct LookOfRows {
+struct InspectionOfRows {
   ScanOfRows scan;
   Distances distances;
-  friend ECHELON_ANYWHERE LookOfRows combine(LookOfRows a, LookOfRows b) {
+  friend ECHELON_ANYWHERE InspectionOfRows combine(InspectionOfRows a, InspectionOfRows b) {
     return {combine(a.scan, b.scan), combine(a.distances, b.distances)};
   }
 };
 
-/// Row i and column i.
+/// Completes row i and column i.
 template <class T>
 struct FinishRowAndColumn {
   RowParts rows;
   unsigned row_blocks;
   const double* column_parts;
-  LookVectors<T> vectors;
+  InspectionVectors<T> vectors;
 
-  __device__ LookOfRows operator()(std::int64_t i) const {
+  __device__ InspectionOfRows operator()(std::int64_t i) const {
     const RowPart row = rows.whole(i);
     double left = 0;
 #pragma unroll 4
@@ -161,14 +161,14 @@ struct FinishRowAndColumn {
   }
 };
 
-struct StoreLook {
+struct StoreInspection {
   std::int64_t columns;
-  MatrixLook* result;
+  MatrixInspection* result;
   const EliminationState* state;
-  EliminationState* note;
-  __device__ void operator()(const LookOfRows& found) const {
+  EliminationState* state_copy;
+  __device__ void operator()(const InspectionOfRows& found) const {
     *result = {found.scan.scan(columns), found.distances};
-    if (state != nullptr) *note = *state;
+    if (state != nullptr) *state_copy = *state;
   }
 };
 
@@ -176,12 +176,12 @@ unsigned count_of(std::int64_t n, std::int64_t share) {
   return static_cast<unsigned>(std::max<std::int64_t>((n + share - 1) / share, 1));
 }
 
-/// How the work on a matrix is cut.
-struct Cut {
-  explicit Cut(const Device& device, std::int64_t rows, std::int64_t columns)
-      : down(rows >= tall ? 4 : 1), row_blocks(count_of(rows, warp_size * down)) {
+/// Division of a matrix among thread blocks.
+struct Partition {
+  explicit Partition(const Device& device, std::int64_t rows, std::int64_t columns)
+      : rows_per_lane(rows >= tall ? 4 : 1), row_blocks(count_of(rows, warp_size * rows_per_lane)) {
     constexpr std::int64_t enough_blocks = 512;
-    const std::int64_t most_shares = std::max<std::int64_t>(columns / (2 * look_warps), 1);
+    const std::int64_t most_shares = std::max<std::int64_t>(columns / (2 * inspection_warps), 1);
     const std::int64_t wanted = std::clamp<std::int64_t>(enough_blocks / row_blocks, 1, most_shares);
     share = std::max<std::int64_t>((columns + wanted - 1) / wanted, 1);
     shares = count_of(columns, share);
@@ -189,14 +189,14 @@ struct Cut {
   }
   [[nodiscard]] dim3 grid() const { return {row_blocks, shares}; }
 
-  int down;
+  int rows_per_lane;
   unsigned row_blocks;
   std::int64_t share = 0;
   unsigned shares = 0;
   Array<RowPart> parts;
 };
 
-/// As Cuda::reduce, for terms that take some time each: one to a thread.
+/// Cuda::reduce for terms that are expensive to compute: one for each thread.
 template <class F, class Finish>
 void combine_rows(Cuda& backend, std::int64_t n, const F& f, const Finish& finish) {
   using V = decltype(f(n));
@@ -208,10 +208,12 @@ void combine_rows(Cuda& backend, std::int64_t n, const F& f, const Finish& finis
 }
 
 template <bool multiplying, class T>
-void look_at(const Cut& cut, DenseView<const T> A, const LookVectors<T>& vectors, RowPart* parts,
-             double* column_parts) {
-  const auto kernel = cut.down == 1 ? look_at_rows<T, 1, multiplying> : look_at_rows<T, 4, multiplying>;
-  kernel<<<cut.grid(), warp_size * look_warps, 0, stream()>>>(A, cut.share, vectors, parts, column_parts);
+void launch_inspection(const Partition& partition, DenseView<const T> A, const InspectionVectors<T>& vectors,
+                       RowPart* parts, double* column_parts) {
+  const auto kernel =
+      partition.rows_per_lane == 1 ? inspect_rows<T, 1, multiplying> : inspect_rows<T, 4, multiplying>;
+  kernel<<<partition.grid(), warp_size * inspection_warps, 0, stream()>>>(A, partition.share, vectors, parts,
+                                                                          column_parts);
   check(cudaGetLastError());
 }
 
@@ -224,36 +226,38 @@ void scan(Cuda& backend, DenseView<const T> A, double* row_sums, MatrixScan* res
     return;
   }
   const CurrentDevice current(backend.device().id());
-  Cut cut(A.device(), A.rows(), A.columns());
-  look_at<false, T>(cut, A, {}, cut.parts.data(), nullptr);
-  combine_rows(backend, A.rows(), FinishRow{{A.rows(), A.columns(), cut.shares, cut.parts.data(), row_sums}},
+  Partition partition(A.device(), A.rows(), A.columns());
+  launch_inspection<false, T>(partition, A, {}, partition.parts.data(), nullptr);
+  combine_rows(backend, A.rows(),
+               FinishRow{{A.rows(), A.columns(), partition.shares, partition.parts.data(), row_sums}},
                StoreScan{A.columns(), result});
 }
 
 template <class T>
-void look(Cuda& backend, DenseView<const T> A, const LookVectors<T>& vectors, double* row_sums,
-          MatrixLook* result, const EliminationState* state, EliminationState* note) {
+void inspect(Cuda& backend, DenseView<const T> A, const InspectionVectors<T>& vectors, double* row_sums,
+             MatrixInspection* result, const EliminationState* state, EliminationState* state_copy) {
   if (A.rows() == 0) {
-    backend.fill(1, MatrixLook{}, result);
+    backend.fill(1, MatrixInspection{}, result);
     return;
   }
   const CurrentDevice current(backend.device().id());
-  Cut cut(A.device(), A.rows(), A.columns());
-  Array<double> column_parts(A.device(), A.columns() * cut.row_blocks);
-  look_at<true, T>(cut, A, vectors, cut.parts.data(), column_parts.data());
-  combine_rows(backend, A.rows(),
-               FinishRowAndColumn<T>{{A.rows(), A.columns(), cut.shares, cut.parts.data(), row_sums},
-                                     cut.row_blocks,
-                                     column_parts.data(),
-                                     vectors},
-               StoreLook{A.columns(), result, state, note});
+  Partition partition(A.device(), A.rows(), A.columns());
+  Array<double> column_parts(A.device(), A.columns() * partition.row_blocks);
+  launch_inspection<true, T>(partition, A, vectors, partition.parts.data(), column_parts.data());
+  combine_rows(
+      backend, A.rows(),
+      FinishRowAndColumn<T>{{A.rows(), A.columns(), partition.shares, partition.parts.data(), row_sums},
+                            partition.row_blocks,
+                            column_parts.data(),
+                            vectors},
+      StoreInspection{A.columns(), result, state, state_copy});
 }
 
 template void scan(Cuda&, DenseView<const float>, double*, MatrixScan*);
 template void scan(Cuda&, DenseView<const double>, double*, MatrixScan*);
-template void look(Cuda&, DenseView<const float>, const LookVectors<float>&, double*, MatrixLook*,
-                   const EliminationState*, EliminationState*);
-template void look(Cuda&, DenseView<const double>, const LookVectors<double>&, double*, MatrixLook*,
-                   const EliminationState*, EliminationState*);
+template void inspect(Cuda&, DenseView<const float>, const InspectionVectors<float>&, double*,
+                      MatrixInspection*, const EliminationState*, EliminationState*);
+template void inspect(Cuda&, DenseView<const double>, const InspectionVectors<double>&, double*,
+                      MatrixInspection*, const EliminationState*, EliminationState*);
 
 }  // namespace echelon

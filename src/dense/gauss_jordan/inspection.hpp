@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// One pass over a matrix that is to be inverted, or has been: what it is like, and two products with it.
+/// Inspection of a matrix before and after its inversion, in one pass: a scan, and two products with vectors.
 ///
-/// With v a vector of +1 and -1 in an order that no structure is likely to have, A^-1 (A v) should be v, and
-/// v^T again (v^T A) A^-1.
+/// For a vector v of signs from a hash of the index, which no structure of A is likely to share, A^-1 (A v)
+/// should be v, and (v^T A) A^-1 should be v^T.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -14,14 +14,14 @@
 
 namespace echelon {
 
-/// The i-th element of v.
+/// Element i of v.
 template <class T>
 ECHELON_ANYWHERE T sign_at(std::int64_t i) {
   const std::uint64_t bits = hash_bits(static_cast<std::uint64_t>(i) + golden_ratio_64);
   return (bits >> 63U) == 0 ? T{1} : T{-1};
 }
 
-/// How far a vector is from v.
+/// Distance of a vector from v.
 struct Distance {
   double squares = 0;
   Largest largest = {};
@@ -40,30 +40,33 @@ struct Distances {
   }
 };
 
-struct MatrixLook {
+struct MatrixInspection {
   MatrixScan scan;
   Distances distances;  ///< of the products
 };
 
-/// What is multiplied, and where the products go: n elements each, in the backend's memory.
+/// Vectors to be multiplied and their products: n elements each, in the backend's memory.
 template <class T>
-struct LookVectors {
+struct InspectionVectors {
   const T* right = nullptr;    ///< x of A x; null: v
   const T* left = nullptr;     ///< y of y^T A; null: v
-  T* right_product = nullptr;  ///< null: not wanted
+  T* right_product = nullptr;  ///< null: not stored
   T* left_product = nullptr;
 };
 
-/// Looks at a square A. The backend's work writes `result`, and copies the state of an elimination to `note`
-/// if there is one; does not wait. Reads A once on a GPU. `row_sums`: as for `scan`.
+/// Inspects a square A, and copies `state` to `state_copy` unless it is null. Queued: the backend's work
+/// writes `result`. Reads A once on a GPU. `row_sums`: as for `scan`.
 template <class T>
-void look(Serial& backend, DenseView<const T> A, const LookVectors<T>& vectors, double* row_sums,
-          MatrixLook* result, const EliminationState* state = nullptr, EliminationState* note = nullptr);
+void inspect(Serial& backend, DenseView<const T> A, const InspectionVectors<T>& vectors, double* row_sums,
+             MatrixInspection* result, const EliminationState* state = nullptr,
+             EliminationState* state_copy = nullptr);
 template <class T>
-void look(OpenMp& backend, DenseView<const T> A, const LookVectors<T>& vectors, double* row_sums,
-          MatrixLook* result, const EliminationState* state = nullptr, EliminationState* note = nullptr);
+void inspect(OpenMp& backend, DenseView<const T> A, const InspectionVectors<T>& vectors, double* row_sums,
+             MatrixInspection* result, const EliminationState* state = nullptr,
+             EliminationState* state_copy = nullptr);
 template <class T>
-void look(Cuda& backend, DenseView<const T> A, const LookVectors<T>& vectors, double* row_sums,
-          MatrixLook* result, const EliminationState* state = nullptr, EliminationState* note = nullptr);
+void inspect(Cuda& backend, DenseView<const T> A, const InspectionVectors<T>& vectors, double* row_sums,
+             MatrixInspection* result, const EliminationState* state = nullptr,
+             EliminationState* state_copy = nullptr);
 
 }  // namespace echelon

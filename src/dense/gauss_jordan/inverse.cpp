@@ -1,22 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The inverse in place, and how good it is.
+// The inverse in place, and its measured accuracy.
 #include "backend/target.hpp"
+#include "dense/gauss_jordan/factor_precision.hpp"
 #include "dense/gauss_jordan/inspection.hpp"
 #include "dense/gauss_jordan/operations.hpp"
+#include "dense/gauss_jordan/panel_width.hpp"
+#include "dense/gauss_jordan/rank.hpp"
 #include "dense/gauss_jordan/refined_system.hpp"
-#include "dense/gauss_jordan/system.hpp"
+#include "dense/gauss_jordan/scaling.hpp"
 #include "dense/gauss_jordan/workspace.hpp"
+#include "solver/factor_status.hpp"
 #include "support/stopwatch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
 
 namespace echelon {
 
 namespace {
 
-/// What is to be found out; on a GPU all of it is queued before anything is looked at.
-struct InverseFindings {
-  MatrixLook given;
+/// Results of the queued work of an inversion, complete after one wait.
+struct InversionFacts {
+  MatrixInspection given;
   EliminationState elimination;
-  MatrixLook inverse;
+  MatrixInspection inverse;
 };
 
 template <class T>
@@ -40,10 +51,11 @@ struct DistancesAt {
   }
 };
 
-/// How far an inverse in float brings A v and v^T A from v, a strip of its columns at a time in T.
+/// Distances of X (A v) and (v^T A) X from v for an inverse X in float, whose columns are widened to T a
+/// strip at a time.
 template <class B, class T>
-Distances look_in_strips(B& backend, DenseView<const float> X, const T* from_right, const T* from_left,
-                         Dense<T>& strip) {
+Distances measure_in_strips(B& backend, DenseView<const float> X, const T* A_v, const T* v_A,
+                            Dense<T>& strip) {
   const std::int64_t n = X.rows();
   Array<T> right(X.device(), n);
   Array<T> left(X.device(), n);
@@ -52,115 +64,136 @@ Distances look_in_strips(B& backend, DenseView<const float> X, const T* from_rig
     const std::int64_t end = std::min(begin + strip.columns(), n);
     const DenseView<T> part = column_range(strip.view(), 0, end - begin);
     backend.for_each(n * part.columns(), Widen<T>{column_range(X, begin, end), part});
-    multiply<T>(backend, T{1}, MatrixRef<T>(part), from_right + begin, T{1}, right.data());
-    multiply_transposed<T>(backend, T{1}, part, from_left, T{0}, left.data() + begin);
+    multiply<T>(backend, T{1}, MatrixRef<T>(part), A_v + begin, T{1}, right.data());
+    multiply_transposed<T>(backend, T{1}, part, v_A, T{0}, left.data() + begin);
   }
-  Array<Distances> found(X.device(), 1);
-  backend.reduce(n, DistancesAt<T>{right.data(), left.data()}, Store<Distances>{found.data()});
-  return backend.read(found.data());
+  Array<Distances> result(X.device(), 1);
+  backend.reduce(n, DistancesAt<T>{right.data(), left.data()}, Store<Distances>{result.data()});
+  return backend.read(result.data());
 }
 
-/// Fills in the residual of the worse side and the backward error of the better one, and returns that of the
-/// worse. Elimination by rows makes ||A^-1 A - I|| / (||A|| ||A^-1||) about eps, and elimination by columns
-/// ||A A^-1 - I||; in either case the other side is larger by up to the condition number, as it is for
-/// LAPACK's getri and gesv. Each side bounds the relative error of A^-1 by the condition number times its
-/// own, so the better one says how good A^-1 is.
-double report_distances(std::int64_t n, const Distances& distances, double scale, Report& report) {
-  const auto& [from_right, from_left] = distances;
-  report.residual_norm = std::sqrt(combine(Largest{from_right.squares}, Largest{from_left.squares}).value);
-  report.relative_residual = n > 0 ? report.residual_norm / std::sqrt(static_cast<double>(n)) : 0;
-  const double worse = combine(from_right.largest, from_left.largest).value / scale;
-  // NaN on either side must not pass for a small error.
-  const double better = std::min(from_right.largest.value, from_left.largest.value) / scale;
-  report.backward_error = std::isfinite(worse) ? better : worse;
-  return worse;
+/// Accuracy of an inverse by its effect on A v and v^T A.
+struct InverseAccuracy {
+  double residual_norm = 0;  ///< 2-norm, of the worse side
+  double better_side = 0;    ///< backward error: infinity norm over ||A||_inf ||A^-1||_inf
+  double worse_side = 0;
+  double largest_difference = 0;  ///< infinity norm, of the worse side
+};
+
+/// Elimination by rows makes ||A^-1 A - I|| / (||A|| ||A^-1||) about eps, elimination by columns ||A A^-1 -
+/// I||. In either case the other side is larger by up to the condition number, as it is for LAPACK's getri
+/// and gesv. Each side bounds the relative error of A^-1 by the condition number times its own backward
+/// error, so the better one describes the accuracy of A^-1.
+InverseAccuracy assess_accuracy(const Distances& distances, double condition) {
+  const auto& [right, left] = distances;
+  InverseAccuracy accuracy;
+  accuracy.residual_norm = std::sqrt(combine(Largest{right.squares}, Largest{left.squares}).value);
+  accuracy.largest_difference = combine(right.largest, left.largest).value;
+  accuracy.worse_side = accuracy.largest_difference / condition;
+  // A NaN on either side must not pass for a small error.
+  const double better = std::min(right.largest.value, left.largest.value) / condition;
+  accuracy.better_side = std::isfinite(accuracy.worse_side) ? better : accuracy.worse_side;
+  return accuracy;
+}
+
+void report_accuracy(std::int64_t n, const InverseAccuracy& accuracy, Report& report) {
+  report.residual_norm = accuracy.residual_norm;
+  report.relative_residual = n > 0 ? accuracy.residual_norm / std::sqrt(static_cast<double>(n)) : 0;
+  report.backward_error = accuracy.better_side;
 }
 
 template <class B, class T>
 class Inversion {
  public:
-  Inversion(BackendSpace<B, T>& space, const GaussJordanOptions& options, DenseView<T> A)
-      : space_(space), tools_(space.tools), backend_(tools_.backend), options_(options), A_(A) {}
+  Inversion(BackendWorkspace<B, T>& workspace, const GaussJordanOptions& options, DenseView<T> A)
+      : inverse_workspace_(workspace.inverse),
+        workspace_(workspace.elimination),
+        backend_(workspace_.backend),
+        options_(options),
+        A_(A) {}
 
   void run(Report& report) {
     if (A_.rows() == 0) return;
-    space_.inverse.fit(A_.device(), A_.rows());
-    look_at_given();
-    Elimination<B, T> elimination(tools_, A_, panel_columns<T>(backend_, options_, A_.rows(), A_.columns()));
-    report.bytes = elimination.bytes() + space_.inverse.row_sums.bytes() + space_.inverse.vectors.bytes();
-    InverseFindings found = invert(elimination);
-    if (found.given.scan.row >= 0) return not_finite("A has a NaN or Inf", found.given.scan, report);
-    const int exponent = bring_into_range<B, T>(backend_, A_, found.given.scan.largest);
+    inverse_workspace_.resize(A_.device(), A_.rows());
+    inspect_given();
+    BlockedElimination<B, T> elimination(workspace_, A_,
+                                         panel_width<T>(backend_, options_, A_.rows(), A_.columns()));
+    report.bytes =
+        elimination.bytes() + inverse_workspace_.row_sums.bytes() + inverse_workspace_.vectors.bytes();
+    InversionFacts facts = invert(elimination);
+    if (facts.given.scan.row >= 0) return report_nonfinite("A has a NaN or Inf", facts.given.scan, report);
+    const int exponent = bring_into_range<B, T>(backend_, A_, facts.given.scan.largest);
     if (exponent != 0) {
-      look_at_given();
-      found = invert(elimination);
+      inspect_given();
+      facts = invert(elimination);
     }
-    if (found.elimination.rank < A_.rows()) {
-      elimination.look();
-      return singular(elimination, report);
+    if (facts.elimination.rank < A_.rows()) {
+      elimination.fetch_state();
+      return report_singular(elimination, report);
     }
     if (exponent != 0) {
       const T scale = static_cast<T>(std::ldexp(1.0, exponent));
-      backend_.for_each(A_.rows() * A_.columns(), gauss_jordan_detail::ScaleElements<T>{A_, scale});
-      const MatrixScan unscaled = scan<T>(tools_, A_, row_sums());
-      found.inverse.scan.row = unscaled.row;
-      found.inverse.scan.column = unscaled.column;
+      backend_.for_each(A_.rows() * A_.columns(), scaling_detail::ScaleElements<T>{A_, scale});
+      const MatrixScan unscaled = scan<T>(workspace_, A_, row_sums());
+      facts.inverse.scan.row = unscaled.row;
+      facts.inverse.scan.column = unscaled.column;
     }
-    judge(A_.rows(), found, report);
+    report_inverse(facts, report);
   }
 
  private:
-  [[nodiscard]] InverseFindings* findings() { return tools_.mailbox.template at<InverseFindings>(); }
-  [[nodiscard]] double* row_sums() { return space_.inverse.row_sums.data(); }
-  [[nodiscard]] T* from_right() { return space_.inverse.vectors.data(); }
-  [[nodiscard]] T* from_left() { return from_right() + A_.rows(); }
+  [[nodiscard]] InversionFacts* pinned_facts() { return workspace_.pinned.template at<InversionFacts>(); }
+  [[nodiscard]] double* row_sums() { return inverse_workspace_.row_sums.data(); }
+  [[nodiscard]] T* A_v() { return inverse_workspace_.vectors.data(); }
+  [[nodiscard]] T* v_A() { return A_v() + A_.rows(); }
 
-  void look_at_given() {
-    look<T>(backend_, A_, {.right_product = from_right(), .left_product = from_left()}, row_sums(),
-            &findings()->given);
+  void inspect_given() {
+    inspect<T>(backend_, A_, {.right_product = A_v(), .left_product = v_A()}, row_sums(),
+               &pinned_facts()->given);
   }
 
-  /// Queues everything before it waits. Does nothing to a finite matrix that is far from 1.
-  InverseFindings invert(Elimination<B, T>& elimination) {
-    InverseFindings* const found = findings();
-    elimination.invert(&found->given.scan,
+  /// Queues the elimination and the inspection of the inverse, then waits. A matrix that is finite and far
+  /// from 1 is unchanged.
+  InversionFacts invert(BlockedElimination<B, T>& elimination) {
+    InversionFacts* const facts = pinned_facts();
+    elimination.invert(&facts->given.scan,
                        options_.tolerance.value_or(default_tolerance<T>(A_.rows(), A_.columns())));
-    put_back_columns(backend_, A_, elimination.rows(), elimination.state_there());
-    look<T>(backend_, A_, {.right = from_right(), .left = from_left()}, row_sums(), &found->inverse,
-            elimination.state_there(), &found->elimination);
-    tools_.mailbox.mark();
-    tools_.mailbox.wait();
-    return *found;
+    put_back_columns(backend_, A_, elimination.rows(), elimination.device_state());
+    inspect<T>(backend_, A_, {.right = A_v(), .left = v_A()}, row_sums(), &facts->inverse,
+               elimination.device_state(), &facts->elimination);
+    workspace_.pinned.record();
+    workspace_.pinned.wait();
+    return *facts;
   }
 
-  static void not_finite(const char* what, const MatrixScan& found, Report& report) {
+  static void report_nonfinite(const char* what, const MatrixScan& scan, Report& report) {
     report.status = Status::not_a_number;
-    report.message = std::string(what) + " at row " + std::to_string(found.row) + ", column " +
-                     std::to_string(found.column) + ", counted from 0";
-    report.row = found.row;
-    report.column = found.column;
+    report.message = std::string(what) + " at row " + std::to_string(scan.row) + ", column " +
+                     std::to_string(scan.column) + ", counted from 0";
+    report.row = scan.row;
+    report.column = scan.column;
   }
 
-  static void judge(std::int64_t n, const InverseFindings& found, Report& report) {
-    const double norm = found.given.scan.norm_inf;
-    const MatrixScan& inverse = found.inverse.scan;
-    if (inverse.row >= 0) return not_finite("the inverse overflows", inverse, report);
-    const Outcome outcome = judge_condition<T>(1 / norm / inverse.norm_inf);
+  void report_inverse(const InversionFacts& facts, Report& report) const {
+    const MatrixScan& inverse = facts.inverse.scan;
+    if (inverse.row >= 0) return report_nonfinite("the inverse overflows", inverse, report);
+    const double condition = facts.given.scan.norm_inf * inverse.norm_inf;
+    const Outcome outcome = judge_condition<T>(1 / facts.given.scan.norm_inf / inverse.norm_inf);
     report.status = outcome.status;
     report.message = outcome.message;
     report.reciprocal_condition = outcome.reciprocal_condition;
-    const double scale = norm * inverse.norm_inf;
-    const double worse = report_distances(n, found.inverse.distances, scale, report);
-    const double error_bound = std::numeric_limits<T>::epsilon() * static_cast<double>(n) * scale;
-    if (report.solved() && !(worse <= std::max(acceptable_backward_error<T>, error_bound) &&
-                             report.backward_error <= acceptable_backward_error<T>)) {
+    const InverseAccuracy accuracy = assess_accuracy(facts.inverse.distances, condition);
+    report_accuracy(A_.rows(), accuracy, report);
+    const double explained = machine_epsilon<T> * static_cast<double>(A_.rows()) * condition;
+    if (report.solved() && !(accuracy.worse_side <= std::max(acceptable_backward_error<T>, explained) &&
+                             accuracy.better_side <= acceptable_backward_error<T>)) {
       report.status = Status::breakdown;
-      report.message = "the backward error of the inverse is " + short_number(worse) +
+      report.message = "the backward error of the inverse is " + short_number(accuracy.worse_side) +
                        " on its worse side, too large to call it one";
     }
   }
 
-  static void singular(const Elimination<B, T>& elimination, Report& report) {
+  static void report_singular(const BlockedElimination<B, T>& elimination, Report& report) {
     const EliminationState& state = elimination.state();
     const bool overflow = state.overflow_column >= 0;
     report.column = overflow ? state.overflow_column : elimination.first_without_pivot();
@@ -171,79 +204,75 @@ class Inversion {
                        " (from 0) depends on those before it; the rank is " + std::to_string(state.rank);
   }
 
-  BackendSpace<B, T>& space_;
-  EliminationTools<B>& tools_;
+  InverseWorkspace<T>& inverse_workspace_;
+  EliminationWorkspace<B>& workspace_;
   B& backend_;
   GaussJordanOptions options_;
   DenseView<T> A_;
 };
 
-/// Replaces A by an inverse from an elimination in lower precision, or leaves it and says why that would not
-/// do. An inverse is not refined: a step would cost more than the elimination in the working precision.
+/// Replaces A by an inverse from an elimination in lower precision, or leaves A unchanged and returns the
+/// reason. An inverse is not refined: a step would cost more than the elimination in the working precision.
 template <class B, class T>
-std::string invert_lower(BackendSpace<B, T>& space, FloatProducts products, const GaussJordanOptions& options,
-                         DenseView<T> A, Report& report) {
+std::string invert_in_lower_precision(BackendWorkspace<B, T>& workspace, FloatProducts products,
+                                      const GaussJordanOptions& options, DenseView<T> A, Report& report) {
   if (!options.accuracy) return "an inverse is not refined: it needs an option accuracy";
-  B& backend = space.tools.backend;
-  BackendSpace<B, float>& lower = space.lower();
-  lower.tools.products = products;
-  space.inverse.fit(A.device(), A.rows());
-  T* const from_right = space.inverse.vectors.data();
-  T* const from_left = from_right + A.rows();
-  look<T>(backend, A, {.right_product = from_right, .left_product = from_left}, space.inverse.row_sums.data(),
-          space.tools.mailbox.template at<MatrixLook>());
+  EliminationWorkspace<B>& elimination = workspace.elimination;
+  B& backend = elimination.backend;
+  BackendWorkspace<B, float>& lower = workspace.lower();
+  lower.elimination.products = products;
+  workspace.inverse.resize(A.device(), A.rows());
+  T* const A_v = workspace.inverse.vectors.data();
+  T* const v_A = A_v + A.rows();
+  inspect<T>(backend, A, {.right_product = A_v, .left_product = v_A}, workspace.inverse.row_sums.data(),
+             elimination.pinned.template at<MatrixInspection>());
   Dense<float> X = rounded<B, T>(backend, MatrixRef<T>(A));
   GaussJordanOptions in_float = options;
   in_float.tolerance = options.tolerance.value_or(default_tolerance<T>(A.rows(), A.columns()));
-  Report found;
-  Inversion<B, float>(lower, in_float, X.view()).run(found);
-  if (!found.solved()) return "in this precision, " + found.message;
+  Report lower_report;
+  Inversion<B, float>(lower, in_float, X.view()).run(lower_report);
+  if (!lower_report.solved()) return "in this precision, " + lower_report.message;
   constexpr std::int64_t strip_columns = 256;
   Dense<T> strip(A.device(), A.rows(), std::min(A.rows(), strip_columns));
-  const auto [right, left] = look_in_strips<B, T>(backend, X.view(), from_right, from_left, strip);
-  const double off = combine(right.largest, left.largest).value;
-  const double reciprocal_condition = found.reciprocal_condition.value_or(1);
-  Report measured;
-  const double worse = report_distances(A.rows(), {right, left}, 1 / reciprocal_condition, measured);
+  const Distances distances = measure_in_strips<B, T>(backend, X.view(), A_v, v_A, strip);
+  const double reciprocal_condition = lower_report.reciprocal_condition.value_or(1);
+  const InverseAccuracy accuracy = assess_accuracy(distances, 1 / reciprocal_condition);
   constexpr double one_digit = 0.1;
-  if (!(worse <= *options.accuracy && off <= one_digit)) {
-    return "its backward error is " + short_number(worse) + ", and A^-1 (A v) differs from v by " +
-           short_number(off);
+  if (!(accuracy.worse_side <= *options.accuracy && accuracy.largest_difference <= one_digit)) {
+    return "its backward error is " + short_number(accuracy.worse_side) +
+           ", and A^-1 (A v) differs from v by " + short_number(accuracy.largest_difference);
   }
   backend.for_each(A.rows() * A.columns(), Widen<T>{X.view(), A});
   backend.synchronize();
-  report.reciprocal_condition = found.reciprocal_condition;
-  report.residual_norm = measured.residual_norm;
-  report.relative_residual = measured.relative_residual;
-  report.backward_error = measured.backward_error;
-  report.bytes = found.bytes + X.bytes() + strip.bytes() + space.inverse.vectors.bytes();
+  report.reciprocal_condition = lower_report.reciprocal_condition;
+  report_accuracy(A.rows(), accuracy, report);
+  report.bytes = lower_report.bytes + X.bytes() + strip.bytes() + workspace.inverse.vectors.bytes();
   return {};
 }
 
 }  // namespace
 
 template <class Target, class T>
-Report invert_on(EliminationSpace& space, const GaussJordanOptions& options, DenseView<T> A) {
-  return on_backend(space.device, [&]<class B>() {
+Report invert_on(OperationWorkspace& workspace, const GaussJordanOptions& options, DenseView<T> A) {
+  return on_backend(workspace.device, [&]<class B>() {
     const Stopwatch stopwatch;
-    Report report;
-    report.method = std::string(GaussJordanOptions::name);
-    report.device = space.device;
-    const bool by_row = A.layout() == Layout::row_major;
-    // The transpose's inverse is the inverse's transpose.
+    Report report = operation_report(workspace.device, {});
+    const bool row_major = A.layout() == Layout::row_major;
+    // The inverse of the transpose is the transpose of the inverse.
     A = DenseView<T>(A.data(), A.rows(), A.columns(), A.leading(), A.device());
-    auto& own = space_of<B, T>(space);
-    const std::optional<FloatProducts> products = lower_products<B, T>(options);
-    const std::string why = products ? invert_lower(own, *products, options, A, report) : "";
-    report.factor_precision = tell_factor_precision<B, T>(options, why);
+    auto& own = workspace_of<B, T>(workspace);
+    const std::optional<FloatProducts> products = requested_products<B, T>(options);
+    const std::string why =
+        products ? invert_in_lower_precision(own, *products, options, A, report) : std::string();
+    report.factor_precision = report_factor_precision<B, T>(options, why);
     if (!products || !why.empty()) Inversion<B, T>(own, options, A).run(report);
-    if (by_row) std::swap(report.row, report.column);
+    if (row_major) std::swap(report.row, report.column);
     report.setup_seconds = stopwatch.seconds();
     return report;
   });
 }
 
-template Report invert_on<ThisTarget>(EliminationSpace&, const GaussJordanOptions&, DenseView<float>);
-template Report invert_on<ThisTarget>(EliminationSpace&, const GaussJordanOptions&, DenseView<double>);
+template Report invert_on<ThisTarget>(OperationWorkspace&, const GaussJordanOptions&, DenseView<float>);
+template Report invert_on<ThisTarget>(OperationWorkspace&, const GaussJordanOptions&, DenseView<double>);
 
 }  // namespace echelon

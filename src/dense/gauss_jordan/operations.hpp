@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What <echelon/gauss_jordan.hpp> promises, for one side each.
+/// The operations of <echelon/gauss_jordan.hpp>, instantiated for HostTarget and CudaTarget.
 #pragma once
 
 #include "backend/targets.hpp"
@@ -10,28 +10,30 @@
 
 namespace echelon {
 
-/// What the calls of a GaussJordan keep for those that follow: backends, and on a GPU streams and handles of
-/// its libraries. For one call at a time.
-struct EliminationSpace {
-  explicit EliminationSpace(const Device& of) : device(of) {}
-  EliminationSpace(const EliminationSpace&) = delete;
-  EliminationSpace& operator=(const EliminationSpace&) = delete;
-  virtual ~EliminationSpace() = default;
+/// Backends, and on a GPU streams and library handles, that repeated operations share; for one call at a
+/// time.
+struct OperationWorkspace {
+  explicit OperationWorkspace(const Device& of) : device(of) {}
+  OperationWorkspace(const OperationWorkspace&) = delete;
+  OperationWorkspace& operator=(const OperationWorkspace&) = delete;
+  virtual ~OperationWorkspace() = default;
   Device device;
 };
 
 template <class Target, class T>
-[[nodiscard]] std::unique_ptr<EliminationSpace> make_elimination_space(const Device& device);
+[[nodiscard]] std::unique_ptr<OperationWorkspace> make_operation_workspace(const Device& device);
 
-/// `space`: made for the same side and T. What it is made for is where the operands are.
+// `workspace`: made for the same target and T, and for the device of the operands.
+
 template <class Target, class T>
-[[nodiscard]] EchelonForm<T> reduce_on(EliminationSpace& space, const GaussJordanOptions& options,
+[[nodiscard]] EchelonForm<T> reduce_on(OperationWorkspace& workspace, const GaussJordanOptions& options,
                                        Dense<T> A);
 template <class Target, class T>
-[[nodiscard]] GeneralSolution<T> solve_on(EliminationSpace& space, const GaussJordanOptions& options,
-                                          const MatrixRef<T>& A, DenseView<const T> right);
+[[nodiscard]] GeneralSolution<T> solve_on(OperationWorkspace& workspace, const GaussJordanOptions& options,
+                                          const MatrixRef<T>& A, DenseView<const T> rhs);
 template <class Target, class T>
-[[nodiscard]] Report invert_on(EliminationSpace& space, const GaussJordanOptions& options, DenseView<T> A);
+[[nodiscard]] Report invert_on(OperationWorkspace& workspace, const GaussJordanOptions& options,
+                               DenseView<T> A);
 template <class Target, class T>
 [[nodiscard]] Dense<T> null_space_on(const EchelonForm<T>& form);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The matrix lies row after row and is cut into stripes of rows, and these into square tiles, the last ones
-// truncated. With pivots in stripe I, the first pass treats
+// The matrix is stored by rows and divided into stripes of rows, and these into square tiles, the last ones
+// truncated. With pivots in stripe I, the first pass updates
 //
 //     II, the tile on the diagonal,   IK, the tiles on its right,
 //     JI, the tiles below II,         JK, the tiles on the right of those,
@@ -53,12 +53,12 @@ class StripedElimination final : public SolverImplementation<T> {
   }
   [[nodiscard]] std::size_t bytes() const override { return elements_.bytes(); }
 
-  /// The two passes, on right-hand sides: the multipliers are where the zeros would be.
-  void solve(Workspace& /*workspace*/, DenseView<const T> right, DenseView<T> X,
+  /// Both passes on right-hand sides, with the multipliers stored in place of the zeros.
+  void solve(Workspace& /*workspace*/, DenseView<const T> rhs, DenseView<T> X,
              std::vector<Job>& /*jobs*/) const override {
-    for (std::int64_t j = 0; j < right.columns(); ++j) {
+    for (std::int64_t j = 0; j < rhs.columns(); ++j) {
       T* x = X.column(j);
-      std::copy_n(right.column(j), n_, x);
+      std::copy_n(rhs.column(j), n_, x);
       for (std::int64_t y = 0; y < n_; ++y) subtract_multiples(y, {0, y}, x);
       for (std::int64_t y = n_; y-- > 0;) subtract_multiples(y, {y + 1, n_}, x);
       for (std::int64_t y = 0; y < n_; ++y) x[y] /= row(y)[y];
@@ -75,12 +75,12 @@ class StripedElimination final : public SolverImplementation<T> {
   Outcome eliminate_below(Range I) {
     for (std::int64_t p = I.begin; p < I.end; ++p) {
       if (row(p)[p] == 0) {
-        return {
-            Status::breakdown,
-            "without pivoting, every diagonal element has to differ from zero when its turn comes: that of "
-            "row " +
-                std::to_string(p) + " (from 0) does not",
-            p};
+        return {Status::breakdown,
+                "without pivoting, every diagonal element has to differ from zero when it becomes the pivot: "
+                "that "
+                "of row " +
+                    std::to_string(p) + " (from 0) does not",
+                p};
       }
       update({p + 1, I.end}, p, I);
     }
@@ -108,7 +108,7 @@ class StripedElimination final : public SolverImplementation<T> {
     }
   }
 
-  /// The second pass: row p has nothing but its pivot left, so that only the multipliers remain to be found.
+  /// Second pass: row p is zero but for its pivot, so that only the multipliers are computed.
   void eliminate_above(Range I) {
     for (std::int64_t p = I.begin; p < I.end; ++p) {
       const T pivot = row(p)[p];

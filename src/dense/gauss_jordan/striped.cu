@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The striped scheme on a GPU, with the kernels of the thesis that it is taken from: one launch for each
-// pivot and each tile II, JI, and one for each pivot and all tiles IK, JK beside it. The stripes J below a
-// pivot stripe are on streams of their own. The multipliers of a pivot column are kept in an array while its
-// tile changes.
+// The striped scheme on a GPU with the kernels of the thesis: one launch for each pivot and each tile II, JI,
+// and one for each pivot and all tiles IK, JK beside it. The stripes J below a pivot stripe are on separate
+// streams. The multipliers of a pivot column are kept in an array while its tile changes.
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/owned.cuh"
 #include "backend/store.hpp"
@@ -24,8 +23,8 @@ struct Rows {
 
 constexpr int tile = 32;  // threads of a block in each direction
 
-/// Tiles II and JI: columns (p, end) of `rows`, by one block. Leaves the multipliers where the zeros would
-/// be.
+/// Tiles II and JI: columns (p, end) of `rows`, by one block. The multipliers replace the eliminated
+/// elements.
 template <class T>
 __global__ void __launch_bounds__(tile* tile)
     eliminate_pivot_tile(T* a, std::int64_t n, Rows rows, std::int64_t p, std::int64_t end, T* multipliers) {
@@ -40,7 +39,7 @@ __global__ void __launch_bounds__(tile* tile)
   }
 }
 
-/// Tiles IK and JK: the columns from `first` on, a block for every 32 of them.
+/// Tiles IK and JK: the columns from `first` on, one block for every 32 of them.
 template <class T>
 __global__ void __launch_bounds__(tile* tile)
     eliminate_beside(T* a, std::int64_t n, Rows rows, std::int64_t p, std::int64_t first,
@@ -53,7 +52,7 @@ __global__ void __launch_bounds__(tile* tile)
   }
 }
 
-/// The second pass, for one pivot: its row has nothing else left, so that only the multipliers remain.
+/// Second pass for one pivot: its row is zero elsewhere, so that only the multipliers are computed.
 template <class T>
 struct DivideAbove {
   T* a;
@@ -95,7 +94,7 @@ OwnedEvent make_event() {
       [](cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDisableTiming); });
 }
 
-/// Streams that the stripes below a pivot stripe take in turn.
+/// Streams to which the stripes below a pivot stripe are assigned cyclically.
 class Streams {
  public:
   explicit Streams(std::size_t count) : start_(make_event()) {
@@ -108,12 +107,12 @@ class Streams {
   [[nodiscard]] std::size_t count() const { return streams_.size(); }
   [[nodiscard]] cudaStream_t operator[](std::size_t s) const { return streams_[s].get(); }
 
-  /// What follows on them waits for what the calling thread's stream has been given.
+  /// Makes these streams wait for the work queued on the calling thread's stream.
   void fork() {
     check(cudaEventRecord(start_.get(), stream()));
     for (const OwnedStream& one : streams_) check(cudaStreamWaitEvent(one.get(), start_.get(), 0));
   }
-  /// The calling thread's stream waits for them.
+  /// Makes the calling thread's stream wait for these streams.
   void join() {
     for (std::size_t s = 0; s < count(); ++s) {
       check(cudaEventRecord(ends_[s].get(), streams_[s].get()));
@@ -147,7 +146,7 @@ class StripedOnGpu final : public SolverImplementation<T> {
     for (std::int64_t i = 0; i < n_; i += stripe_) eliminate_below(streams, stripe_at(i));
     Cuda backend(this->device());
     for (std::int64_t p = n_; p-- > 0;) backend.for_each(p, DivideAbove<T>{elements_.data(), n_, p});
-    return verdict(backend);
+    return find_zero_pivot(backend);
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
@@ -155,13 +154,13 @@ class StripedOnGpu final : public SolverImplementation<T> {
   }
   [[nodiscard]] std::size_t bytes() const override { return elements_.bytes() + multipliers_.bytes(); }
 
-  void solve(Workspace& /*workspace*/, DenseView<const T> right, DenseView<T> X,
+  void solve(Workspace& /*workspace*/, DenseView<const T> rhs, DenseView<T> X,
              std::vector<Job>& /*jobs*/) const override {
     Cuda backend(this->device());
     const T* a = elements_.data();
-    for (std::int64_t j = 0; j < right.columns(); ++j) {
+    for (std::int64_t j = 0; j < rhs.columns(); ++j) {
       T* x = X.column(j);
-      backend.copy(n_, right.column(j), x);
+      backend.copy(n_, rhs.column(j), x);
       for (std::int64_t p = 0; p < n_; ++p) {
         backend.for_each(n_ - p - 1, SubtractMultiples<T>{a, n_, p, p + 1, x});
       }
@@ -197,16 +196,16 @@ class StripedOnGpu final : public SolverImplementation<T> {
     check(cudaGetLastError());
   }
 
-  Outcome verdict(Cuda& backend) const {
+  Outcome find_zero_pivot(Cuda& backend) const {
     Array<FirstIndex> first(this->device(), 1);
     backend.reduce(n_, ZeroPivot<T>{elements_.data(), n_}, Store<FirstIndex>{first.data()});
     const std::int64_t row = backend.read(first.data()).value;
     if (row == FirstIndex::none) return {};
-    return {
-        Status::breakdown,
-        "without pivoting, every diagonal element has to differ from zero when its turn comes: that of row " +
-            std::to_string(row) + " (from 0) does not",
-        row};
+    return {Status::breakdown,
+            "without pivoting, every diagonal element has to differ from zero when it becomes the pivot: "
+            "that of row " +
+                std::to_string(row) + " (from 0) does not",
+            row};
   }
 
   std::int64_t stripe_;

@@ -5,18 +5,20 @@
 #include "dense/gauss_jordan/operations.hpp"
 #include "dense/panels/blocked_elimination.hpp"
 #include "linalg/residual_check.hpp"
+#include "solver/implementation.hpp"
 
 #include <memory>
+#include <string>
 
 namespace echelon {
 
-/// O(n) elements for the inverses of n by n matrices.
+/// Row sums and two vectors for the inverse of an n by n matrix.
 template <class T>
-struct InverseScratch {
+struct InverseWorkspace {
   Array<double> row_sums;
-  Array<T> vectors;  // 2
+  Array<T> vectors;
 
-  void fit(const Device& device, std::int64_t n) {
+  void resize(const Device& device, std::int64_t n) {
     if (row_sums.size() == n) return;
     row_sums = Array<double>(device, n);
     vectors = Array<T>(device, 2 * n);
@@ -24,26 +26,37 @@ struct InverseScratch {
 };
 
 template <class B, class T>
-struct BackendSpace final : EliminationSpace {
-  explicit BackendSpace(const Device& of)
-      : EliminationSpace(of), tools(of), audit(make_audit<ThisTarget, T>(of)) {}
-  /// For eliminations in lower precision; made when it is first needed.
-  BackendSpace<B, float>& lower() {
-    if (lower_ == nullptr) lower_ = std::make_unique<BackendSpace<B, float>>(device);
+struct BackendWorkspace final : OperationWorkspace {
+  explicit BackendWorkspace(const Device& of)
+      : OperationWorkspace(of), elimination(of), residual_check(make_audit<ThisTarget, T>(of)) {}
+  /// Workspace for eliminations in lower precision, created by the first call.
+  BackendWorkspace<B, float>& lower() {
+    if (lower_ == nullptr) lower_ = std::make_unique<BackendWorkspace<B, float>>(device);
     return *lower_;
   }
-  EliminationTools<B> tools;
-  InverseScratch<T> inverse;
-  std::unique_ptr<Audit<T>> audit;
+  EliminationWorkspace<B> elimination;
+  InverseWorkspace<T> inverse;
+  std::unique_ptr<Audit<T>> residual_check;
 
  private:
-  std::unique_ptr<BackendSpace<B, float>> lower_;
+  std::unique_ptr<BackendWorkspace<B, float>> lower_;
 };
 
-/// The space of a device that is known to be served by B.
+/// The workspace of a device that the backend B serves.
 template <class B, class T>
-BackendSpace<B, T>& space_of(EliminationSpace& space) {
-  return static_cast<BackendSpace<B, T>&>(space);
+BackendWorkspace<B, T>& workspace_of(OperationWorkspace& workspace) {
+  return static_cast<BackendWorkspace<B, T>&>(workspace);
+}
+
+/// A report with the outcome of an operation.
+inline Report operation_report(const Device& device, const Outcome& outcome) {
+  Report report;
+  report.status = outcome.status;
+  report.message = outcome.message;
+  report.row = outcome.row;
+  report.method = std::string(GaussJordanOptions::name);
+  report.device = device;
+  return report;
 }
 
 }  // namespace echelon

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A panel of Gauss-Jordan elimination, one column after the other: three passes over it for each column,
-/// whatever its size. What a GPU does with panels that are too tall for one cluster of thread blocks.
+/// Elimination of a panel one column after the other, with three passes over the panel for each column: for
+/// panels of any height on a GPU, where they are too tall for one cluster of thread blocks.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -14,8 +14,8 @@ namespace echelon {
 
 namespace panel_by_columns_detail {
 
-/// The largest magnitude in a column among the rows without pivots, the upper of two equals; and among those
-/// with pivots. NaN beats everything.
+/// The largest magnitude of a column in the rows without pivots, the upper of two equal ones, and in the rows
+/// with pivots. NaN counts as larger than any number.
 struct ColumnMaxima {
   double pivot = -1;
   double above = -1;
@@ -38,32 +38,32 @@ struct FindMaxima {
   }
 };
 
-/// What is to be done with a column.
+/// Decision about a column.
 template <class T>
-struct Step {
-  enum Kind : std::int32_t { nothing, reject, accept } kind;
-  std::int64_t k;    ///< the rank before it
+struct ColumnStep {
+  enum Kind : std::int32_t { skip, reject, accept } kind;
+  std::int64_t k;    ///< rank before the column
   std::int64_t row;  ///< of the pivot
   T pivot;
 };
 
 template <class T>
-struct Decide {
+struct SelectPivot {
   DenseView<T> A;
   std::int64_t j;
   EliminationState* state;
   PivotList<T> pivots;
-  Step<T>* step;
+  ColumnStep<T>* step;
   ECHELON_ANYWHERE void operator()(ColumnMaxima found) const {
     const std::int64_t k = state->rank;
-    step->kind = Step<T>::nothing;
+    step->kind = ColumnStep<T>::skip;
     step->k = k;
     if (state->overflow_column >= 0 || k >= A.rows()) return;
-    const PivotJudgement judgement = judge_pivot(found.pivot, found.above, state->tolerance);
-    record(judgement, j, *state);
-    if (judgement.verdict == PivotVerdict::rejected) step->kind = Step<T>::reject;
-    if (judgement.verdict != PivotVerdict::accepted) return;
-    step->kind = Step<T>::accept;
+    const PivotAssessment assessment = assess_pivot(found.pivot, found.above, state->tolerance);
+    record(assessment, j, *state);
+    if (assessment.status == PivotStatus::rejected) step->kind = ColumnStep<T>::reject;
+    if (assessment.status != PivotStatus::accepted) return;
+    step->kind = ColumnStep<T>::accept;
     step->row = found.row;
     step->pivot = A.data()[j * A.leading() + found.row];
     pivots.rows[k] = found.row;
@@ -73,17 +73,16 @@ struct Decide {
   }
 };
 
-/// Exchanges rows k and the pivot's in columns [begin, end); keeps the pivot row and column j as they are
-/// then.
+/// Exchanges row k and the pivot row in columns [begin, end), and copies the pivot row and column j.
 template <class T>
-struct Exchange {
+struct ExchangeRows {
   DenseView<T> A;
   std::int64_t begin, end, j;
-  const Step<T>* step;
+  const ColumnStep<T>* step;
   T* pivot_row;
   T* column;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    if (step->kind != Step<T>::accept) return;
+    if (step->kind != ColumnStep<T>::accept) return;
     const std::int64_t k = step->k;
     const std::int64_t row = step->row;
     if (e < end - begin) {
@@ -102,18 +101,18 @@ struct Exchange {
 };
 
 template <class T>
-struct Eliminate {
+struct EliminateColumn {
   DenseView<T> A;
   std::int64_t begin, j;
-  const Step<T>* step;
+  const ColumnStep<T>* step;
   const T* pivot_row;
   const T* column;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
     const std::int64_t i = e % A.rows();
     const std::int64_t c = begin + e / A.rows();
     T& element = A.data()[c * A.leading() + i];
-    if (step->kind == Step<T>::reject && c == j && i >= step->k) element = T{0};
-    if (step->kind != Step<T>::accept) return;
+    if (step->kind == ColumnStep<T>::reject && c == j && i >= step->k) element = T{0};
+    if (step->kind != ColumnStep<T>::accept) return;
     const bool is_pivot = i == step->k;
     const T g = (is_pivot ? T{1} : -column[i]) / step->pivot;
     element = c == j ? g : (is_pivot ? T{0} : element) + g * pivot_row[c - begin];
@@ -122,20 +121,22 @@ struct Eliminate {
 
 }  // namespace panel_by_columns_detail
 
-/// As `factor_panel`, for few columns. Queues 3 kernels a column.
+/// factor_panel for narrow panels. Queues three kernels for each column.
 template <class B, class T>
 void factor_by_columns(B& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
-                       EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch) {
+                       EliminationState* state, const PivotList<T>& pivots, PanelWorkspace<T>& workspace) {
   using namespace panel_by_columns_detail;
   if (A.rows() == 0) return;
-  Array<Step<T>> step(A.device(), 1);
-  T* pivot_row = scratch.rows.data();
-  T* column = scratch.columns.data();
+  Array<ColumnStep<T>> step(A.device(), 1);
+  T* pivot_row = workspace.rows.data();
+  T* column = workspace.columns.data();
   for (std::int64_t j = begin; j < end; ++j) {
-    backend.reduce(A.rows(), FindMaxima<T>{A.column(j), state}, Decide<T>{A, j, state, pivots, step.data()});
+    backend.reduce(A.rows(), FindMaxima<T>{A.column(j), state},
+                   SelectPivot<T>{A, j, state, pivots, step.data()});
     backend.for_each(std::max(A.rows(), end - begin),
-                     Exchange<T>{A, begin, end, j, step.data(), pivot_row, column});
-    backend.for_each(A.rows() * (end - begin), Eliminate<T>{A, begin, j, step.data(), pivot_row, column});
+                     ExchangeRows<T>{A, begin, end, j, step.data(), pivot_row, column});
+    backend.for_each(A.rows() * (end - begin),
+                     EliminateColumn<T>{A, begin, j, step.data(), pivot_row, column});
   }
 }
 

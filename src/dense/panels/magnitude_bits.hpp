@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Magnitudes compared as integers: the bits of non-negative numbers are ordered as the numbers are, with Inf
-/// above all finite ones and NaN above that.
+/// Magnitudes as integers in the same order: the bits of non-negative numbers increase with their values, Inf
+/// is above all finite numbers, and NaN above Inf.
 #pragma once
 
 #include <echelon/annotate.hpp>
@@ -10,7 +10,7 @@
 
 namespace echelon {
 
-/// Of a float, in the upper half.
+/// Magnitude of x as an integer; that of a float is in the upper half.
 ECHELON_ANYWHERE inline std::uint64_t magnitude_bits(float x) {
   std::uint32_t bits = 0;
   memcpy(&bits, &x, sizeof bits);
@@ -21,7 +21,7 @@ ECHELON_ANYWHERE inline std::uint64_t magnitude_bits(double x) {
   memcpy(&bits, &x, sizeof bits);
   return bits & 0x7fffffffffffffffU;
 }
-/// Of a double, with 20 bits of its digits.
+/// Upper 32 bits: of a double, the exponent and 20 bits of the significand; of a float, all of its bits.
 ECHELON_ANYWHERE inline std::uint32_t upper_half(std::uint64_t bits) {
   return static_cast<std::uint32_t>(bits >> 32U);
 }
@@ -29,12 +29,12 @@ ECHELON_ANYWHERE inline std::uint32_t lower_half(std::uint64_t bits) {
   return static_cast<std::uint32_t>(bits);
 }
 
-/// The number that has these magnitude_bits.
+/// The non-negative number that has these magnitude_bits.
 template <class T>
 ECHELON_ANYWHERE T magnitude_from(std::uint64_t bits) {
   if constexpr (sizeof(T) == 4) bits >>= 32U;
   T magnitude = 0;
-  memcpy(&magnitude, &bits, sizeof magnitude);  // the low end first, as on every machine with a GPU
+  memcpy(&magnitude, &bits, sizeof magnitude);  // little-endian, as is every machine with a GPU
   return magnitude;
 }
 

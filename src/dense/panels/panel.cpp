@@ -3,7 +3,7 @@
 
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
-#include "dense/panels/blocked_elimination.hpp"
+#include "dense/panels/apply_panel.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,17 +16,18 @@ namespace echelon {
 
 namespace {
 
-/// Up to this many columns are eliminated one after the other; wider panels are halved.
+/// Columns of a leaf, which are eliminated one after the other; wider panels are halved.
 constexpr std::int64_t leaf_columns = 8;
-/// Work on fewer elements stays on the calling thread.
-constexpr std::int64_t worth_sharing = 16'384;
+/// Work on fewer elements stays on the calling thread: starting threads takes longer.
+constexpr std::int64_t min_parallel_elements = 16'384;
 
 struct Candidate {
   double magnitude = -1;
   std::int64_t row = -1;
 };
 
-/// The largest magnitude in column j among the rows [begin, end); the first of equals; a NaN at once.
+/// The largest magnitude of a column in rows [begin, end), the first of equal ones; the first NaN if there is
+/// one.
 template <class T>
 Candidate find_largest(const T* column, std::int64_t begin, std::int64_t end) {
   Candidate best;
@@ -39,7 +40,7 @@ Candidate find_largest(const T* column, std::int64_t begin, std::int64_t end) {
   return best;
 }
 
-/// A narrow panel, one column after the other.
+/// Elimination of a narrow panel, one column after the other.
 template <class T>
 class Leaf {
  public:
@@ -51,16 +52,16 @@ class Leaf {
     for (std::int64_t j = begin_; j < end_ && state_.rank < A_.rows(); ++j) {
       const Candidate pivot = find_largest(A_.column(j), state_.rank, A_.rows());
       const Candidate above = find_largest(A_.column(j), 0, state_.rank);
-      const PivotJudgement judgement = judge_pivot(pivot.magnitude, above.magnitude, state_.tolerance);
-      record(judgement, j, state_);
-      switch (judgement.verdict) {
-        case PivotVerdict::accepted:
+      const PivotAssessment assessment = assess_pivot(pivot.magnitude, above.magnitude, state_.tolerance);
+      record(assessment, j, state_);
+      switch (assessment.status) {
+        case PivotStatus::accepted:
           accept(j, pivot.row);
           break;
-        case PivotVerdict::rejected:
+        case PivotStatus::rejected:
           std::fill(A_.column(j) + state_.rank, A_.column(j) + A_.rows(), T{0});
           break;
-        case PivotVerdict::overflow:
+        case PivotStatus::overflow:
           return;
       }
     }
@@ -95,10 +96,10 @@ class Leaf {
   const PivotList<T>& pivots_;
 };
 
-/// The left half, applied to the right half; the right half, applied to the left one.
+/// Factors the left half and applies it to the right one, then the reverse.
 template <class B, class T>
 void factor_recursively(B& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
-                        EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch) {
+                        EliminationState* state, const PivotList<T>& pivots, PanelWorkspace<T>& workspace) {
   if (end - begin <= leaf_columns) {
     Leaf<T>(A, begin, end, *state, pivots).factor();
     return;
@@ -106,12 +107,13 @@ void factor_recursively(B& backend, DenseView<T> A, std::int64_t begin, std::int
   const std::int64_t middle = begin + (end - begin + leaf_columns) / (2 * leaf_columns) * leaf_columns;
   const auto half = [&](std::int64_t first, std::int64_t last, DenseView<T> other) {
     const std::int64_t before = state->rank;
-    factor_recursively(backend, A, first, last, state, pivots, scratch);
+    factor_recursively(backend, A, first, last, state, pivots, workspace);
     if (state->overflow_column >= 0) return;
     const PivotRange range{before, state->rank};
     if (range.count() == 0) return;
-    const DenseView<const T> G = pivot_columns<B, T>(backend, A, first, last, range, pivots.columns, scratch);
-    apply_panel<B, T>(backend, G, range, pivots.rows, other, scratch);
+    const DenseView<const T> G =
+        pivot_columns<B, T>(backend, A, first, last, range, pivots.columns, workspace);
+    apply_panel<B, T>(backend, G, range, pivots.rows, other, workspace);
   };
   half(begin, middle, column_range(A, middle, end));
   if (state->overflow_column >= 0) return;
@@ -121,7 +123,8 @@ void factor_recursively(B& backend, DenseView<T> A, std::int64_t begin, std::int
 template <class T>
 void take_rows(int threads, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W) {
   const std::int64_t count = range.count();
-#pragma omp parallel for num_threads(threads) schedule(static) if (X.columns() * count > worth_sharing)
+#pragma omp parallel for num_threads(threads) \
+    schedule(static) if (X.columns() * count > min_parallel_elements)
   for (std::int64_t j = 0; j < X.columns(); ++j) {
     T* column = X.column(j);
     for (std::int64_t k = range.first; k < range.last; ++k) std::swap(column[k], column[rows[k]]);
@@ -136,14 +139,16 @@ void put_back_rows(PivotRange range, const std::int64_t* rows, const T* products
   for (std::int64_t k = range.last; k-- > range.first;) std::swap(x[k], x[rows[k]]);
 }
 
-/// Rows that one thread takes at a time where work goes along the rows of a column-major matrix.
+/// Rows of a block in loops over the rows of a column-major matrix, so that the parts of columns stay in
+/// cache.
 constexpr std::int64_t row_block = 512;
 
 template <class T>
 void exchange_columns(int threads, DenseView<T> A, const std::int64_t* rows, const EliminationState& state) {
   if (state.rank < A.columns()) return;
   const std::int64_t blocks = (A.rows() + row_block - 1) / row_block;
-#pragma omp parallel for num_threads(threads) schedule(static) if (A.rows() * A.columns() > worth_sharing)
+#pragma omp parallel for num_threads(threads) \
+    schedule(static) if (A.rows() * A.columns() > min_parallel_elements)
   for (std::int64_t block = 0; block < blocks; ++block) {
     const std::int64_t begin = block * row_block;
     const std::int64_t end = std::min(begin + row_block, A.rows());
@@ -154,7 +159,7 @@ void exchange_columns(int threads, DenseView<T> A, const std::int64_t* rows, con
   }
 }
 
-/// Rows [begin, end), at most `row_block` of them.
+/// Scans rows [begin, end), at most `row_block` of them.
 template <class T>
 MatrixScan scan_block(DenseView<const T> A, std::int64_t begin, std::int64_t end, double* row_sums) {
   std::array<double, row_block> largest{};
@@ -185,7 +190,8 @@ template <class T>
 MatrixScan scan_blocks(int threads, DenseView<const T> A, double* row_sums) {
   const std::int64_t blocks = (A.rows() + row_block - 1) / row_block;
   std::vector<MatrixScan> parts(static_cast<std::size_t>(blocks));
-#pragma omp parallel for num_threads(threads) schedule(static) if (A.rows() * A.columns() > worth_sharing)
+#pragma omp parallel for num_threads(threads) \
+    schedule(static) if (A.rows() * A.columns() > min_parallel_elements)
   for (std::int64_t block = 0; block < blocks; ++block) {
     const std::int64_t begin = block * row_block;
     parts[static_cast<std::size_t>(block)] =
@@ -204,13 +210,13 @@ MatrixScan scan_blocks(int threads, DenseView<const T> A, double* row_sums) {
 
 template <class T>
 void factor_panel(Serial& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
-                  EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch) {
-  factor_recursively(backend, A, begin, end, state, pivots, scratch);
+                  EliminationState* state, const PivotList<T>& pivots, PanelWorkspace<T>& workspace) {
+  factor_recursively(backend, A, begin, end, state, pivots, workspace);
 }
 template <class T>
 void factor_panel(OpenMp& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
-                  EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch) {
-  factor_recursively(backend, A, begin, end, state, pivots, scratch);
+                  EliminationState* state, const PivotList<T>& pivots, PanelWorkspace<T>& workspace) {
+  factor_recursively(backend, A, begin, end, state, pivots, workspace);
 }
 template <class T>
 void take_pivot_rows(Serial& /*backend*/, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W) {
@@ -250,13 +256,13 @@ void scan(OpenMp& backend, DenseView<const T> A, double* row_sums, MatrixScan* r
 }
 
 template void factor_panel(Serial&, DenseView<float>, std::int64_t, std::int64_t, EliminationState*,
-                           const PivotList<float>&, PanelScratch<float>&);
+                           const PivotList<float>&, PanelWorkspace<float>&);
 template void factor_panel(Serial&, DenseView<double>, std::int64_t, std::int64_t, EliminationState*,
-                           const PivotList<double>&, PanelScratch<double>&);
+                           const PivotList<double>&, PanelWorkspace<double>&);
 template void factor_panel(OpenMp&, DenseView<float>, std::int64_t, std::int64_t, EliminationState*,
-                           const PivotList<float>&, PanelScratch<float>&);
+                           const PivotList<float>&, PanelWorkspace<float>&);
 template void factor_panel(OpenMp&, DenseView<double>, std::int64_t, std::int64_t, EliminationState*,
-                           const PivotList<double>&, PanelScratch<double>&);
+                           const PivotList<double>&, PanelWorkspace<double>&);
 template void take_pivot_rows(Serial&, DenseView<float>, PivotRange, const std::int64_t*, float*);
 template void take_pivot_rows(Serial&, DenseView<double>, PivotRange, const std::int64_t*, double*);
 template void take_pivot_rows(OpenMp&, DenseView<float>, PivotRange, const std::int64_t*, float*);

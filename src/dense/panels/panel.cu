@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of Gauss-Jordan elimination on a GPU.
+// The steps of Gauss-Jordan elimination on a GPU: panels, look-ahead, and exchanges of rows and columns.
 #include "dense/panels/column_by_column.hpp"
-#include "dense/panels/workspace.cuh"
+#include "dense/panels/leaf.cuh"
 #include "dense/panels/panel.hpp"
 #include "dense/panels/row_exchange.cuh"
+#include "dense/panels/workspace.cuh"
 
 #include <algorithm>
 
@@ -12,22 +13,22 @@ namespace echelon {
 namespace {
 
 /// Columns of a leaf that does not fit into a cluster.
-constexpr std::int64_t leaf_by_columns = 32;
+constexpr std::int64_t leaf_width_by_columns = 32;
 
-constexpr int most_threads = 1024;  // for panels of 512 columns
+constexpr int max_threads = 1024;  // of a block, for panels of 512 columns
 
-/// One block of 2 count threads.
+/// x at the pivots = products; then the row exchanges are undone. One block of 2 count threads.
 template <class T>
-__global__ void __launch_bounds__(most_threads)
+__global__ void __launch_bounds__(max_threads)
     put_back_rows(PivotRange range, const std::int64_t* rows, const T* products, T* x) {
-  extern __shared__ std::int64_t taken_rows[];
+  extern __shared__ std::int64_t shared_rows[];
   const int count = static_cast<int>(range.count());
   const int t = static_cast<int>(threadIdx.x);
-  if (t < count) taken_rows[t] = rows[range.first + t];
+  if (t < count) shared_rows[t] = rows[range.first + t];
   __syncthreads();
-  const RowExchanges exchanges{range.first, count, taken_rows};
+  const RowExchanges exchanges{range.first, count, shared_rows};
   const std::int64_t from = exchanges.touched(t);
-  const std::int64_t to = from < 0 ? -1 : exchanges.place_before(from);
+  const std::int64_t to = from < 0 ? -1 : exchanges.inverse_destination(from);
   const T moved = t < count ? products[t] : (from < 0 ? T{0} : x[from]);
   __syncthreads();
   if (to >= 0) x[to] = moved;
@@ -35,7 +36,7 @@ __global__ void __launch_bounds__(most_threads)
 
 constexpr int threads_for_places = 256;
 
-/// A thread for each row, which goes back from the place where it ends.
+/// Thread j starts at the final place j and undoes the exchanges, which leads to the row that ends there.
 __global__ void __launch_bounds__(threads_for_places)
     follow_rows(std::int64_t n, const std::int64_t* rows, std::int64_t least_rank,
                 const EliminationState* state, int* places) {
@@ -61,9 +62,9 @@ __global__ void __launch_bounds__(threads_for_places)
 }
 
 constexpr int threads_of_strip = 128;
-constexpr int columns_of_strip = 4;  // of a block; their loads are under way together
+constexpr int columns_of_strip = 4;  // of a block, loaded together
 
-/// strip(i, j) = A(i, sources[j]), side by side.
+/// strip(i, j) = A(i, sources[j]); the columns of the strip are contiguous.
 template <class T>
 __global__ void __launch_bounds__(threads_of_strip)
     gather_columns(DenseView<const T> A, const int* sources, T* strip) {
@@ -82,7 +83,7 @@ __global__ void __launch_bounds__(threads_of_strip)
   }
 }
 
-/// A = strip, side by side.
+/// A = strip.
 template <class T>
 __global__ void __launch_bounds__(threads_of_strip) put_back_strip(const T* strip, DenseView<T> A) {
   const std::int64_t first = std::int64_t{blockIdx.x} * columns_of_strip;
@@ -96,53 +97,59 @@ __global__ void __launch_bounds__(threads_of_strip) put_back_strip(const T* stri
   }
 }
 
-/// Cuts panels into leaves, and applies the leaves to each other.
+/// Factors panels leaf by leaf, and applies leaves and panels to other columns.
 template <class T>
-class Panels {
+class PanelFactorization {
  public:
-  Panels(const Lane& lane, DenseView<T> A, std::int64_t block, EliminationState* state,
-         const PivotList<T>& pivots, PanelScratch<T>& scratch, const LeafPlan<T>& leaves)
-      : lane_(lane),
+  PanelFactorization(const StreamContext& context, DenseView<T> A, std::int64_t block,
+                     EliminationState* state, const PivotList<T>& pivots, PanelWorkspace<T>& workspace,
+                     const LeafPlan<T>& leaves)
+      : context_(context),
         A_(A),
         state_(state),
         pivots_(pivots),
-        scratch_(scratch),
+        workspace_(workspace),
         leaves_(leaves),
         leaf_ranks_(A.device(), (block + leaf_width() - 1) / leaf_width()) {}
 
-  /// ranks[1] becomes the rank after columns [begin, end); ranks[0] is that before them.
+  /// Factors columns [begin, end). ranks[0] is the rank before them; ranks[1] becomes that after them.
   void factor(std::int64_t begin, std::int64_t end, std::int64_t* ranks) {
     factor_leaves({begin, end, ranks}, 0, (end - begin + leaf_width() - 1) / leaf_width());
   }
 
-  /// Applies the panel [begin, end) to X.
-  void apply(const Lane& lane, std::int64_t begin, std::int64_t end, const std::int64_t* before,
-             const std::int64_t* after, const ColumnsAround<T>& X, PanelScratch<T>& scratch) const {
-    apply_panel<T>(lane, column_range(A_, begin, end),
-                   {{}, before, after, pivots_.rows, pivots_.columns, begin, static_cast<int>(end - begin)},
-                   X, scratch.rows.data());
+  /// Applies the panel of columns [begin, end), with the ranks before and after it, to X.
+  void apply(const StreamContext& context, std::int64_t begin, std::int64_t end,
+             const std::int64_t* rank_before, const std::int64_t* rank_after, const ColumnsExcept<T>& X,
+             PanelWorkspace<T>& workspace) const {
+    const PivotRows pivots{.rank_before = rank_before,
+                           .rank_after = rank_after,
+                           .rows = pivots_.rows,
+                           .columns = pivots_.columns,
+                           .begin = begin,
+                           .width = static_cast<int>(end - begin)};
+    apply_panel<T>(context, column_range(A_, begin, end), pivots, X, workspace.rows.data());
   }
 
  private:
-  struct Cut {
+  struct Panel {
     std::int64_t begin, end;
     std::int64_t* ranks;
   };
 
   [[nodiscard]] std::int64_t leaf_width() const {
-    return leaves_.kernel != nullptr ? leaves_.width : leaf_by_columns;
+    return leaves_.kernel != nullptr ? leaves_.width : leaf_width_by_columns;
   }
-  /// Where the leaf with this number begins, and the rank before it.
-  [[nodiscard]] std::int64_t column(const Cut& panel, std::int64_t leaf) const {
+  /// First column of a leaf.
+  [[nodiscard]] std::int64_t column(const Panel& panel, std::int64_t leaf) const {
     return std::min(panel.begin + leaf * leaf_width(), panel.end);
   }
-  [[nodiscard]] std::int64_t* rank_before(const Cut& panel, std::int64_t leaf) {
+  [[nodiscard]] std::int64_t* rank_before(const Panel& panel, std::int64_t leaf) {
     if (leaf == 0) return panel.ranks;
     return column(panel, leaf) == panel.end ? panel.ranks + 1 : leaf_ranks_.data() + leaf - 1;
   }
 
-  /// The left half, applied to the right half; the right half, applied to the left one.
-  void factor_leaves(const Cut& panel, std::int64_t first, std::int64_t last) {
+  /// Factors leaves [first, last) by halves: the left half is applied to the right one, and vice versa.
+  void factor_leaves(const Panel& panel, std::int64_t first, std::int64_t last) {
     if (last - first == 1) {
       factor_one_leaf(column(panel, first), column(panel, last), rank_before(panel, last));
       return;
@@ -154,129 +161,146 @@ class Panels {
     apply_leaves(panel, middle, last, column(panel, first), column(panel, middle));
   }
 
-  /// To the columns [begin, end).
-  void apply_leaves(const Cut& panel, std::int64_t first, std::int64_t last, std::int64_t begin,
+  /// Applies leaves [first, last) to columns [begin, end).
+  void apply_leaves(const Panel& panel, std::int64_t first, std::int64_t last, std::int64_t begin,
                     std::int64_t end) {
-    apply(lane_, column(panel, first), column(panel, last), rank_before(panel, first),
-          rank_before(panel, last), {A_, begin, end, end, end}, scratch_);
+    apply(context_, column(panel, first), column(panel, last), rank_before(panel, first),
+          rank_before(panel, last), columns_of(A_, begin, end), workspace_);
   }
 
   void factor_one_leaf(std::int64_t begin, std::int64_t end, std::int64_t* rank_after) {
     if (leaves_.kernel == nullptr) {
-      factor_by_columns(lane_.backend, A_, begin, end, state_, pivots_, scratch_);
-      lane_.backend.copy(1, &state_->rank, rank_after);
+      factor_by_columns(context_.backend, A_, begin, end, state_, pivots_, workspace_);
+      context_.backend.copy(1, &state_->rank, rank_after);
       return;
     }
-    factor_leaf(lane_.backend, leaves_,
-                {A_.column(begin), A_.leading(), static_cast<int>(A_.rows()), static_cast<int>(end - begin),
-                 begin, state_, pivots_, rank_after},
-                lane_.on);
+    const LeafJob<T> job{.a = A_.column(begin),
+                         .leading = A_.leading(),
+                         .rows = static_cast<int>(A_.rows()),
+                         .width = static_cast<int>(end - begin),
+                         .begin = begin,
+                         .state = state_,
+                         .pivots = pivots_,
+                         .rank_after = rank_after};
+    factor_leaf(context_.backend, leaves_, job, context_.stream);
   }
 
-  Lane lane_;
+  StreamContext context_;
   DenseView<T> A_;
   EliminationState* state_;
   PivotList<T> pivots_;
-  PanelScratch<T>& scratch_;
+  PanelWorkspace<T>& workspace_;
   LeafPlan<T> leaves_;
   Array<std::int64_t> leaf_ranks_;
 };
 
-/// Takes as long as a launch: the next kernel on another stream comes before what follows this one.
-__global__ void give_way() {}
+/// Empty kernel. Delays this stream by one launch so that the look-ahead stream is scheduled first.
+__global__ void delay_stream() {}
 
-/// The next panel is brought up to date and factored beside the large multiplication with this one.
+/// The columns of the other panels: all of them for the inverse, those on the right of `begin` otherwise.
 template <class T>
-void eliminate_looking_ahead(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides,
-                             EliminationState* state, std::int64_t* ranks, const PivotList<T>& pivots,
-                             PanelScratch<T>& scratch, const LeafPlan<T>& leaves, SideStream& side,
-                             FloatProducts products) {
-  constexpr std::int64_t small = 4096;  // so far the panels take longer than the multiplications
-  const bool panels_decide = A.columns() <= small;
-  const Lane main{backend, stream(), products};
-  PanelScratch<T> side_scratch{Array<T>(A.device(), block * block), {}};
-  Panels<T> panels(side.lane(), A, block, state, pivots, side_scratch, leaves);
-  side.mark_main();
-  side.wait_for_main();
-  panels.factor(0, std::min(block, A.columns()), ranks);
-  side.mark_side();
-  for (std::int64_t begin = 0; begin < A.columns(); begin += block, ++ranks) {
-    const std::int64_t end = std::min(begin + block, A.columns());
-    const std::int64_t next_end = std::min(end + block, A.columns());
-    side.main_waits_for_side();
+ColumnsExcept<T> columns_around(const PanelElimination<T>& e, std::int64_t begin, std::int64_t end) {
+  return {e.A, e.both_sides ? 0 : begin, begin, end, e.A.columns()};
+}
+
+/// Panels and multiplications on one stream.
+template <class T>
+void eliminate_in_order(Cuda& backend, const PanelElimination<T>& e, const LeafPlan<T>& leaves) {
+  const StreamContext context{backend, stream(), e.products};
+  PanelFactorization<T> panels(context, e.A, e.block, e.state, e.pivots, e.workspace, leaves);
+  std::int64_t* ranks = e.ranks;
+  for (std::int64_t begin = 0; begin < e.A.columns(); begin += e.block, ++ranks) {
+    const std::int64_t end = std::min(begin + e.block, e.A.columns());
+    panels.factor(begin, end, ranks);
+    panels.apply(context, begin, end, ranks, ranks + 1, columns_around(e, begin, end), e.workspace);
+  }
+}
+
+/// The next panel is updated and factored beside the large multiplication with this one.
+template <class T>
+void eliminate_with_lookahead(Cuda& backend, const PanelElimination<T>& e, const LeafPlan<T>& leaves) {
+  // Up to this size panels take longer than the multiplications: the next one gets the whole GPU for its
+  // update, and the multiprocessors that it needs before the multiplications start.
+  constexpr std::int64_t panels_dominate = 4096;
+  const bool panels_first = e.A.columns() <= panels_dominate;
+  LookaheadStream& lookahead = *e.lookahead;
+  const StreamContext main{backend, stream(), e.products};
+  PanelWorkspace<T> lookahead_workspace{Array<T>(e.A.device(), e.block * e.block), {}};
+  PanelFactorization<T> panels(lookahead.context(), e.A, e.block, e.state, e.pivots, lookahead_workspace,
+                               leaves);
+  lookahead.record_main();
+  lookahead.wait_for_main();
+  panels.factor(0, std::min(e.block, e.A.columns()), e.ranks);
+  lookahead.record();
+  std::int64_t* ranks = e.ranks;
+  for (std::int64_t begin = 0; begin < e.A.columns(); begin += e.block, ++ranks) {
+    const std::int64_t end = std::min(begin + e.block, e.A.columns());
+    const std::int64_t next_end = std::min(end + e.block, e.A.columns());
+    lookahead.make_main_wait();
     if (next_end > end) {
-      side.wait_for_main();
-      panels.apply(side.lane(), begin, end, ranks, ranks + 1, {A, end, end, end, next_end}, side_scratch);
-      if (panels_decide) {  // they get the whole GPU to be brought up to date, and then what they need of it
-        side.mark_side();
-        side.main_waits_for_side();
-        give_way<<<1, 1, 0, stream()>>>();
+      lookahead.wait_for_main();
+      panels.apply(lookahead.context(), begin, end, ranks, ranks + 1, columns_of(e.A, end, next_end),
+                   lookahead_workspace);
+      if (panels_first) {
+        lookahead.record();
+        lookahead.make_main_wait();
+        delay_stream<<<1, 1, 0, stream()>>>();
         check(cudaGetLastError());
       }
       panels.factor(end, next_end, ranks + 1);
-      side.mark_side();
+      lookahead.record();
     }
-    panels.apply(main, begin, end, ranks, ranks + 1,
-                 {A, both_sides ? 0 : begin, begin, next_end, A.columns()}, scratch);
-    side.mark_main();
+    ColumnsExcept<T> others = columns_around(e, begin, next_end);
+    panels.apply(main, begin, end, ranks, ranks + 1, others, e.workspace);
+    lookahead.record_main();
   }
 }
 
 }  // namespace
 
 template <class T>
-std::int64_t fastest_panel(const Cuda& backend, std::int64_t rows, std::int64_t columns) {
-  constexpr std::int64_t small = 512;  // nothing to multiply worth speaking of
-  constexpr std::int64_t narrowest = 64;
+std::int64_t select_panel_width(const Cuda& backend, std::int64_t rows, std::int64_t columns) {
+  constexpr std::int64_t small = 512;  // the multiplications take a negligible time
+  constexpr std::int64_t min_width = 64;
   constexpr std::int64_t wide = 256;
   const std::int64_t n = std::max(rows, columns);
   if (n <= small) return wide;
-  const auto share = [=](std::int64_t of, std::int64_t most) {
-    return std::clamp(n / of / warp_size * warp_size, narrowest, most);
+  const auto share = [=](std::int64_t divisor, std::int64_t max_width) {
+    return std::clamp(n / divisor / warp_size * warp_size, min_width, max_width);
   };
   const auto leaf = [&](std::int64_t width) { return plan_leaves<T>(backend, rows, width, {}).width; };
   const std::int64_t one_leaf = share(24, wide);
   if (leaf(one_leaf) == one_leaf) return one_leaf;
   const std::int64_t widest_leaf = leaf(wide);
-  return widest_leaf >= narrowest && one_leaf < 2 * widest_leaf ? widest_leaf : share(32, widest_panel);
+  return widest_leaf >= min_width && one_leaf < 2 * widest_leaf ? widest_leaf : share(32, max_panel_width);
 }
 
 template <class T>
 void factor_panel(Cuda& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
-                  EliminationState* state, const PivotList<T>& pivots, PanelScratch<T>& scratch) {
+                  EliminationState* state, const PivotList<T>& pivots, PanelWorkspace<T>& workspace) {
   if (A.rows() == 0 || begin == end) return;
   Array<std::int64_t> ranks(A.device(), 2);
   backend.copy(1, &state->rank, ranks.data());
   const LeafPlan<T> leaves = plan_leaves<T>(backend, A.rows(), end - begin, {});
-  Panels<T>({backend, stream()}, A, end - begin, state, pivots, scratch, leaves)
+  PanelFactorization<T>({backend, stream()}, A, end - begin, state, pivots, workspace, leaves)
       .factor(begin, end, ranks.data());
 }
 
 template <class T>
-void eliminate(Cuda& backend, DenseView<T> A, std::int64_t block, bool both_sides, EliminationState* state,
-               std::int64_t* ranks, const PivotList<T>& pivots, PanelScratch<T>& scratch,
-               const PanelTuning& tuning, SideStream* side, FloatProducts products) {
-  if (A.rows() == 0 || A.columns() == 0) return;
-  const LeafPlan<T> leaves = plan_leaves<T>(backend, A.rows(), std::min(block, A.columns()), tuning);
-  if (side != nullptr && leaves.kernel != nullptr && A.columns() > block) {
-    eliminate_looking_ahead(backend, A, block, both_sides, state, ranks, pivots, scratch, leaves, *side,
-                            products);
-    return;
-  }
-  const Lane lane{backend, stream(), products};
-  Panels<T> panels(lane, A, block, state, pivots, scratch, leaves);
-  for (std::int64_t begin = 0; begin < A.columns(); begin += block, ++ranks) {
-    const std::int64_t end = std::min(begin + block, A.columns());
-    panels.factor(begin, end, ranks);
-    panels.apply(lane, begin, end, ranks, ranks + 1, {A, both_sides ? 0 : begin, begin, end, A.columns()},
-                 scratch);
+void eliminate_panels(Cuda& backend, const PanelElimination<T>& e) {
+  if (e.A.rows() == 0 || e.A.columns() == 0) return;
+  const LeafPlan<T> leaves = plan_leaves<T>(backend, e.A.rows(), std::min(e.block, e.A.columns()), e.tuning);
+  if (e.lookahead != nullptr && leaves.kernel != nullptr && e.A.columns() > e.block) {
+    eliminate_with_lookahead(backend, e, leaves);
+  } else {
+    eliminate_in_order(backend, e, leaves);
   }
 }
 
 template <class T>
 void take_pivot_rows(Cuda& backend, DenseView<T> X, PivotRange range, const std::int64_t* rows, T* W) {
-  take_rows<T>({backend, stream()}, {X, 0, 0, 0, X.columns()},
-               {range, nullptr, nullptr, rows, nullptr, 0, static_cast<int>(range.count())}, W);
+  take_rows<T>({backend, stream()}, columns_of(X, 0, X.columns()),
+               {.range = range, .rows = rows, .width = static_cast<int>(range.count())}, W);
 }
 
 template <class T>
@@ -297,18 +321,19 @@ void find_places(Cuda& backend, std::int64_t n, const std::int64_t* rows, std::i
   check(cudaGetLastError());
 }
 
-/// n^2 steps of a comparison, and A read and written twice, once of these in the second-level cache.
+/// n^2 comparisons; A is read and written twice, the second time through the second-level cache, in strips of
+/// rows that fit into it.
 template <class T>
 void put_back_columns(Cuda& backend, DenseView<T> A, const std::int64_t* rows,
                       const EliminationState* state) {
-  constexpr std::int64_t strip_bytes = std::int64_t{1} << 24;  // stays in the cache
+  constexpr std::int64_t strip_bytes = std::int64_t{1} << 24;
   const std::int64_t n = A.columns();
   if (n == 0) return;
   const CurrentDevice current(backend.device().id());
   constexpr std::int64_t size = sizeof(T);
   const std::int64_t strip_rows =
       std::min(A.rows(), std::max<std::int64_t>(strip_bytes / (n * size) / warp_size, 1) * warp_size);
-  Array<int> sources(A.device(), n);  // columns change places back as rows did
+  Array<int> sources(A.device(), n);  // exchanges of columns undo those of rows
   Array<T> strip(A.device(), strip_rows * n);
   find_places(backend, n, rows, n, state, sources.data());
   const auto blocks = static_cast<unsigned>((n + columns_of_strip - 1) / columns_of_strip);
@@ -323,18 +348,14 @@ void put_back_columns(Cuda& backend, DenseView<T> A, const std::int64_t* rows,
   }
 }
 
-template std::int64_t fastest_panel<float>(const Cuda&, std::int64_t, std::int64_t);
-template std::int64_t fastest_panel<double>(const Cuda&, std::int64_t, std::int64_t);
+template std::int64_t select_panel_width<float>(const Cuda&, std::int64_t, std::int64_t);
+template std::int64_t select_panel_width<double>(const Cuda&, std::int64_t, std::int64_t);
 template void factor_panel(Cuda&, DenseView<float>, std::int64_t, std::int64_t, EliminationState*,
-                           const PivotList<float>&, PanelScratch<float>&);
+                           const PivotList<float>&, PanelWorkspace<float>&);
 template void factor_panel(Cuda&, DenseView<double>, std::int64_t, std::int64_t, EliminationState*,
-                           const PivotList<double>&, PanelScratch<double>&);
-template void eliminate(Cuda&, DenseView<float>, std::int64_t, bool, EliminationState*, std::int64_t*,
-                        const PivotList<float>&, PanelScratch<float>&, const PanelTuning&, SideStream*,
-                        FloatProducts);
-template void eliminate(Cuda&, DenseView<double>, std::int64_t, bool, EliminationState*, std::int64_t*,
-                        const PivotList<double>&, PanelScratch<double>&, const PanelTuning&, SideStream*,
-                        FloatProducts);
+                           const PivotList<double>&, PanelWorkspace<double>&);
+template void eliminate_panels(Cuda&, const PanelElimination<float>&);
+template void eliminate_panels(Cuda&, const PanelElimination<double>&);
 template void take_pivot_rows(Cuda&, DenseView<float>, PivotRange, const std::int64_t*, float*);
 template void take_pivot_rows(Cuda&, DenseView<double>, PivotRange, const std::int64_t*, double*);
 template void put_back_pivot_rows(Cuda&, PivotRange, const std::int64_t*, const float*, float*);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Row exchanges and products of panels with few or many columns.
 #include "backend/cuda/cluster.cuh"
 #include "dense/panels/row_exchange.cuh"
 #include "linalg/blas/tf32.cuh"
@@ -9,27 +10,27 @@ namespace echelon {
 
 namespace {
 
-constexpr int tile = 8;             ///< columns of X that a block takes
-constexpr int most_threads = 1024;  // for panels of 512 columns
+constexpr int tile = 8;            ///< columns of X for each block
+constexpr int max_threads = 1024;  ///< of a block, for panels of 512 columns
 
 unsigned tiles(std::int64_t columns) {
   return static_cast<unsigned>((columns + tile - 1) / tile);
 }
 
-/// Blocks of 2 width threads. Reads and writes 32 bytes for every touched element, and W. A block finds out
-/// where rows go once, for all its tiles.
+/// Blocks of 2 width threads. Memory traffic: 32 bytes for each element of an exchanged row, a sector read
+/// and one written, and W. A block computes the destinations of rows once for all of its tiles.
 template <class T>
-__global__ void __launch_bounds__(most_threads)
-    take_rows_kernel(const ColumnsAround<T> X, const PivotRows pivots, T* W) {
-  extern __shared__ std::int64_t taken_rows[];
+__global__ void __launch_bounds__(max_threads)
+    take_rows_kernel(const ColumnsExcept<T> X, const PivotRows pivots, T* W) {
+  extern __shared__ std::int64_t shared_rows[];
   const PivotRange range = pivots.known();
   const int count = static_cast<int>(range.count());
   const int t = static_cast<int>(threadIdx.x);
-  if (t < count) taken_rows[t] = pivots.rows[range.first + t];
+  if (t < count) shared_rows[t] = pivots.rows[range.first + t];
   __syncthreads();
-  const RowExchanges exchanges{range.first, count, taken_rows};
+  const RowExchanges exchanges{range.first, count, shared_rows};
   const std::int64_t from = exchanges.touched(t);
-  const std::int64_t to = from < 0 ? -1 : exchanges.place_after(from);
+  const std::int64_t to = from < 0 ? -1 : exchanges.destination(from);
   const bool is_pivot = to >= range.first && to < range.last;
   std::int64_t row_of_w = to - range.first;
   if (is_pivot && pivots.columns != nullptr) row_of_w = pivots.columns[to] - pivots.begin;
@@ -40,7 +41,7 @@ __global__ void __launch_bounds__(most_threads)
     T moved[tile];
 #pragma unroll
     for (int c = 0; c < tile; ++c) moved[c] = c < columns && from >= 0 ? X.column(first + c)[from] : T{0};
-    if (count < pivots.width) {  // some columns have no pivot
+    if (count < pivots.width) {  // columns without a pivot
       for (int e = t; e < columns * pivots.width; e += static_cast<int>(blockDim.x)) w[e] = T{0};
     }
     __syncthreads();
@@ -64,13 +65,14 @@ struct alignas(16) TileRow {
   T at[tile];
 };
 
-/// What a block of apply_in_clusters has in shared memory, for panels of `width` columns.
+/// Shared memory of a block of apply_in_clusters, for panels of `width` columns.
 template <class T>
 struct AppliedRows {
-  TileRow<T>* W;          // width
-  TileRow<T>* displaced;  // width: rows that make room for pivot rows,
-  std::int64_t* places;   // width: and where they go; negative: none
-  std::int64_t* rows;     // width
+  // `width` elements each:
+  TileRow<T>* W;
+  TileRow<T>* displaced;  // rows that were exchanged with pivot rows
+  std::int64_t* places;   // destinations of these; negative: none
+  std::int64_t* rows;     // row exchanges of the pivots
 
   __device__ AppliedRows(void* shared, int width)
       : W(static_cast<TileRow<T>*>(shared)),
@@ -82,18 +84,18 @@ struct AppliedRows {
   }
 };
 
-constexpr int widest_in_clusters = 128;
+constexpr int max_width_in_clusters = 128;
 constexpr int threads_in_clusters = 256;
 
-/// Some rows of X, and the columns of a cluster.
+/// The rows of a block and the columns of its cluster.
 template <class T>
 struct Tile {
-  const ColumnsAround<T>& X;
+  const ColumnsExcept<T>& X;
   std::int64_t first_row, last_row, first_column;
   int columns;
   [[nodiscard]] __device__ bool has_row(std::int64_t i) const { return i >= first_row && i < last_row; }
   [[nodiscard]] __device__ T* column(int c) const { return X.column(first_column + c); }
-  /// All loads are under way before the first is used.
+  /// Issues all loads before the first value is used.
   [[nodiscard]] __device__ TileRow<T> row(std::int64_t i) const {
     TileRow<T> result;
 #pragma unroll
@@ -108,7 +110,7 @@ struct Tile {
   }
 };
 
-/// Reads W and the rows that this block will write in other places.
+/// Reads W and the displaced rows whose destination is in this block.
 template <class T>
 __device__ void read_rows(const Tile<T>& own, const PivotRows& pivots, PivotRange range,
                           AppliedRows<T>& shared) {
@@ -125,7 +127,7 @@ __device__ void read_rows(const Tile<T>& own, const PivotRows& pivots, PivotRang
   for (int t = static_cast<int>(threadIdx.x); t < 2 * count; t += threads) {
     const std::int64_t from = exchanges.touched(t);
     if (from < 0) continue;
-    const std::int64_t to = exchanges.place_after(from);
+    const std::int64_t to = exchanges.destination(from);
     const bool is_pivot = to >= range.first && to < range.last;
     if (!is_pivot && !own.has_row(to)) continue;
     const int p = t < count ? t : t - count;
@@ -143,39 +145,41 @@ __device__ void write_rows(const Tile<T>& own, PivotRange range, const AppliedRo
   }
 }
 
-/// Some columns of G in some rows of a thread.
-template <class T, int down>
+/// Elements of G: `columns` columns in the rows of a thread.
+template <class T, int rows_per_thread>
 struct Factors {
   static constexpr int columns = 16;
-  T at[columns][down];
+  T at[columns][rows_per_thread];
 
-  /// Of the columns from `first` on; zero from `width` on.
+  /// Loads columns [first, first + columns); zeros from `width` on.
   __device__ void load(const T* __restrict__ G, std::int64_t leading, int first, int width,
                        const std::int64_t* rows) {
 #pragma unroll
     for (int k = 0; k < columns; ++k) {
 #pragma unroll
-      for (int r = 0; r < down; ++r) at[k][r] = first + k < width ? G[(first + k) * leading + rows[r]] : T{0};
+      for (int r = 0; r < rows_per_thread; ++r)
+        at[k][r] = first + k < width ? G[(first + k) * leading + rows[r]] : T{0};
     }
   }
 };
 
-/// X = X + G W, `down` rows a thread at a time. The next factors are on their way while these are used.
-template <int down, class T>
+/// X = X + G W, rows_per_thread rows of each thread at a time. The next factors are loaded while these are
+/// used.
+template <int rows_per_thread, class T>
 __device__ void multiply_tile(const Tile<T>& own, const T* __restrict__ G, std::int64_t leading, int width,
                               const TileRow<T>* W) {
-  constexpr int batch = Factors<T, down>::columns;
+  constexpr int batch = Factors<T, rows_per_thread>::columns;
   const int threads = static_cast<int>(blockDim.x);
-  for (std::int64_t i = own.first_row + threadIdx.x; i < own.last_row; i += down * threads) {
-    std::int64_t rows[down];
+  for (std::int64_t i = own.first_row + threadIdx.x; i < own.last_row; i += rows_per_thread * threads) {
+    std::int64_t rows[rows_per_thread];
 #pragma unroll
-    for (int r = 0; r < down; ++r) rows[r] = min(i + r * threads, own.last_row - 1);
-    Factors<T, down> g;
-    Factors<T, down> next;
+    for (int r = 0; r < rows_per_thread; ++r) rows[r] = min(i + r * threads, own.last_row - 1);
+    Factors<T, rows_per_thread> g;
+    Factors<T, rows_per_thread> next;
     g.load(G, leading, 0, width, rows);
-    TileRow<T> x[down];
+    TileRow<T> x[rows_per_thread];
 #pragma unroll
-    for (int r = 0; r < down; ++r) x[r] = own.row(rows[r]);
+    for (int r = 0; r < rows_per_thread; ++r) x[r] = own.row(rows[r]);
     for (int first = 0; first < width; first += batch) {
       next.load(G, leading, first + batch, width, rows);
 #pragma unroll
@@ -184,26 +188,26 @@ __device__ void multiply_tile(const Tile<T>& own, const T* __restrict__ G, std::
 #pragma unroll
         for (int c = 0; c < tile; ++c) {
 #pragma unroll
-          for (int r = 0; r < down; ++r) x[r].at[c] += g.at[k][r] * W[first + k].at[c];
+          for (int r = 0; r < rows_per_thread; ++r) x[r].at[c] += g.at[k][r] * W[first + k].at[c];
         }
       }
       g = next;
     }
 #pragma unroll
-    for (int r = 0; r < down; ++r) {
+    for (int r = 0; r < rows_per_thread; ++r) {
       if (i + r * threads < own.last_row) own.put(i + r * threads, x[r]);
     }
   }
 }
 
-/// One launch for few columns: a cluster for every `tile` of them, its blocks sharing the rows. All read what
-/// they need of other blocks' rows before any writes.
-template <class T, int down>
+/// Applies a panel to few columns in one launch: one cluster for each tile of columns, whose blocks share the
+/// rows. A cluster barrier separates the reads of other blocks' rows from all writes.
+template <class T, int rows_per_thread>
 __global__ void __launch_bounds__(threads_in_clusters)
-    apply_in_clusters(const ColumnsAround<T> X, const T* __restrict__ G, std::int64_t leading,
+    apply_in_clusters(const ColumnsExcept<T> X, const T* __restrict__ G, std::int64_t leading,
                       const PivotRows pivots) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
-  asm("trap;");  // never launched: there are no clusters
+  asm("trap;");  // suits_clusters excludes GPUs without clusters
 #else
   extern __shared__ double2 applied_shared[];
   AppliedRows<T> shared(applied_shared, pivots.width);
@@ -219,87 +223,89 @@ __global__ void __launch_bounds__(threads_in_clusters)
   cluster::sync();
   write_rows(own, range, shared);
   __syncthreads();
-  multiply_tile<down>(own, G, leading, pivots.width, shared.W);
+  multiply_tile<rows_per_thread>(own, G, leading, pivots.width, shared.W);
 #endif
 }
 
 template <class T>
-void launch_in_clusters(const Lane& lane, DenseView<const T> G, const PivotRows& pivots,
-                        const ColumnsAround<T>& X) {
+void launch_in_clusters(const StreamContext& context, DenseView<const T> G, const PivotRows& pivots,
+                        const ColumnsExcept<T>& X) {
   constexpr unsigned blocks = 8;  // of a cluster
   const std::int64_t share = (X.A.rows() + blocks - 1) / blocks;
   constexpr int half = threads_in_clusters / 2;
   const cluster::Launch launch(blocks, blocks * tiles(X.count()), share > half ? threads_in_clusters : half,
-                               AppliedRows<T>::bytes(pivots.width), lane.on, true);
+                               AppliedRows<T>::bytes(pivots.width), context.stream, true);
   const auto kernel = share > threads_in_clusters ? apply_in_clusters<T, 2> : apply_in_clusters<T, 1>;
   check(cudaLaunchKernelEx(launch.config(), kernel, X, G.data(), G.leading(), pivots));
 }
 
 bool has_clusters(const Device& device) {
-  constexpr int with_clusters = 9;
+  constexpr int capability_with_clusters = 9;
   int capability = 0;
   check(cudaDeviceGetAttribute(&capability, cudaDevAttrComputeCapabilityMajor, device.id()));
-  return capability >= with_clusters;
+  return capability >= capability_with_clusters;
 }
 
-/// cuBLAS is faster where there is much to multiply, and its blocks do not wait for multiprocessors that are
-/// free at the same time, where others are busy with large multiplications.
+/// Whether apply_in_clusters is faster than cuBLAS: for small products. The blocks of cuBLAS need no
+/// multiprocessors that are free at the same time, which large multiplications on another stream delay.
 template <class T>
-bool suits_clusters(const PivotRows& pivots, const ColumnsAround<T>& X) {
-  constexpr std::int64_t most_rows = 8192;
-  constexpr std::int64_t most_columns = 512;
-  constexpr std::int64_t most_terms = std::int64_t{1} << 26;
-  return pivots.columns != nullptr && pivots.width <= widest_in_clusters && X.count() <= most_columns &&
-         X.A.rows() <= most_rows && X.A.rows() * pivots.width * X.count() <= most_terms &&
+bool suits_clusters(const PivotRows& pivots, const ColumnsExcept<T>& X) {
+  constexpr std::int64_t max_rows = 8192;
+  constexpr std::int64_t max_columns = 512;
+  constexpr std::int64_t max_multiplications = std::int64_t{1} << 26;
+  return pivots.columns != nullptr && pivots.width <= max_width_in_clusters && X.count() <= max_columns &&
+         X.A.rows() <= max_rows && X.A.rows() * pivots.width * X.count() <= max_multiplications &&
          has_clusters(X.A.device());
 }
 
 template <class T>
-void add_large_product(const Lane& lane, DenseView<const T> G, DenseView<const T> W, DenseView<T> X) {
+void add_large_product(const StreamContext& context, DenseView<const T> G, DenseView<const T> W,
+                       DenseView<T> X) {
   if constexpr (std::is_same_v<T, float>) {
-    if (lane.products != FloatProducts::in_float) {
-      add_product_in_tf32(lane.backend, lane.products, G, W, X);
+    if (context.products != FloatProducts::in_float) {
+      add_product_in_tf32(context.backend, context.products, G, W, X);
       return;
     }
   }
-  gemm<T>(lane.backend, T{1}, G, W, T{1}, X);
+  gemm<T>(context.backend, T{1}, G, W, T{1}, X);
 }
 
 }  // namespace
 
 template <class T>
-void take_rows(const Lane& lane, const ColumnsAround<T>& X, const PivotRows& pivots, T* W) {
+void take_rows(const StreamContext& context, const ColumnsExcept<T>& X, const PivotRows& pivots, T* W) {
   if (X.count() == 0 || pivots.width == 0) return;
-  const CurrentDevice current(lane.backend.device().id());
+  const CurrentDevice current(context.backend.device().id());
   const auto threads = static_cast<unsigned>((2 * pivots.width + warp_size - 1) / warp_size * warp_size);
-  constexpr unsigned enough_threads = 1U << 18U;  // for all multiprocessors
+  constexpr unsigned enough_threads = 1U << 18U;  // to occupy all multiprocessors
   take_rows_kernel<<<std::min(tiles(X.count()), enough_threads / threads), threads,
-                     static_cast<std::size_t>(pivots.width) * sizeof(std::int64_t), lane.on>>>(X, pivots, W);
+                     static_cast<std::size_t>(pivots.width) * sizeof(std::int64_t), context.stream>>>(
+      X, pivots, W);
   check(cudaGetLastError());
 }
 
 template <class T>
-void apply_panel(const Lane& lane, DenseView<const T> G, const PivotRows& pivots, const ColumnsAround<T>& X,
-                 T* W) {
+void apply_panel(const StreamContext& context, DenseView<const T> G, const PivotRows& pivots,
+                 const ColumnsExcept<T>& X, T* W) {
   if (X.count() == 0 || X.A.rows() == 0) return;
   if (suits_clusters(pivots, X)) {
-    const CurrentDevice current(lane.backend.device().id());
-    launch_in_clusters(lane, G, pivots, X);
+    const CurrentDevice current(context.backend.device().id());
+    launch_in_clusters(context, G, pivots, X);
     return;
   }
-  take_rows(lane, X, pivots, W);
+  take_rows(context, X, pivots, W);
   for (const DenseView<T>& part : {X.left(), X.right()}) {
     if (part.columns() == 0) continue;
-    add_large_product<T>(lane, G, {W, pivots.width, part.columns(), pivots.width, part.device()}, part);
+    add_large_product<T>(context, G, {W, pivots.width, part.columns(), pivots.width, part.device()}, part);
     W += pivots.width * part.columns();
   }
 }
 
-template void take_rows(const Lane&, const ColumnsAround<float>&, const PivotRows&, float*);
-template void take_rows(const Lane&, const ColumnsAround<double>&, const PivotRows&, double*);
-template void apply_panel(const Lane&, DenseView<const float>, const PivotRows&, const ColumnsAround<float>&,
-                          float*);
-template void apply_panel(const Lane&, DenseView<const double>, const PivotRows&,
-                          const ColumnsAround<double>&, double*);
+template void take_rows(const StreamContext&, const ColumnsExcept<float>&, const PivotRows&, float*);
+template void take_rows(const StreamContext&, const ColumnsExcept<double>&, const PivotRows&, double*);
+template void apply_panel(const StreamContext&, DenseView<const float>, const PivotRows&,
+                          const ColumnsExcept<float>&, float*);
+template void apply_panel(const StreamContext&, DenseView<const double>, const PivotRows&,
+                          const ColumnsExcept<double>&, double*);
 
 }  // namespace echelon

@@ -13,13 +13,13 @@ class BatchedOf : public testing::Test {};
 using Reals = testing::Types<float, double>;
 TYPED_TEST_SUITE(BatchedOf, Reals);
 
-TYPED_TEST(BatchedOf, InvertsEachMatrix) {
+TYPED_TEST(BatchedOf, Invert_EachMatrixHasItsInverse) {
   for (const Device& device : {Device::serial(), Device::openmp(3)}) {
     for (const std::int64_t n : {1, 2, 5, 16, 33, 130}) check_inverses<TypeParam>(device, n, n > 50 ? 7 : 15);
   }
 }
 
-TYPED_TEST(BatchedOf, SolvesEachSystem) {
+TYPED_TEST(BatchedOf, Solve_EachSystemHasItsSolution) {
   for (const Device& device : {Device::serial(), Device::openmp(3)}) {
     for (const std::int64_t n : {1, 2, 5, 16, 33}) {
       for (const std::int64_t k : {0, 1, 4}) check_solutions<TypeParam>(device, n, k, 9);
@@ -27,7 +27,7 @@ TYPED_TEST(BatchedOf, SolvesEachSystem) {
   }
 }
 
-TYPED_TEST(BatchedOf, TakesNothing) {
+TYPED_TEST(BatchedOf, EmptyBatch_HasNoOutcomes) {
   using T = TypeParam;
   T element = 3;
   EXPECT_EQ(invert_batch(DenseBatch<T>(&element, 1, 1, 0, Device())).size(), 0);
@@ -37,7 +37,7 @@ TYPED_TEST(BatchedOf, TakesNothing) {
   EXPECT_EQ(element, 3);
 }
 
-TYPED_TEST(BatchedOf, RefusesWhatDoesNotFit) {
+TYPED_TEST(BatchedOf, WrongShapes_Throw) {
   using T = TypeParam;
   T elements[16] = {};
   const Device host;
@@ -56,7 +56,7 @@ TYPED_TEST(BatchedOf, RefusesWhatDoesNotFit) {
   EXPECT_THROW(static_cast<void>(invert_batch(square, {.refine = 11})), BadOption);
 }
 
-TEST(Batched, TheToleranceIsRelativeAndCanBeSet) {
+TEST(Batched, Tolerance_IsRelativeAndAnOption) {
   std::vector<double> a = {1, 0, 0, 1e-9};
   const DenseBatch<double> batch(a.data(), 2, 2, 1, Device());
   EXPECT_EQ(invert_batch(batch, {.tolerance = 1e-8})[0].column, 1);

@@ -5,16 +5,16 @@
 namespace echelon::test {
 namespace {
 
-TEST(FactorPrecision, AnswersAreRefinedToTheWorkingPrecision) {
+TEST(FactorPrecision, Solve_IsRefinedToTheWorkingPrecision) {
   expect_refined_answers<double>(Device::serial(), {1, 2, 33});
   expect_refined_answers<double>(Device::openmp(2), {129});
 }
 
-TEST(FactorPrecision, FallsBackWhereFloatDoesNotDo) {
+TEST(FactorPrecision, IllConditioned_FallsBackToWorkingPrecision) {
   expect_working_precision_where_it_is_needed<double>(Device::openmp(2));
 }
 
-TEST(FactorPrecision, FallsBackBeyondTheRangeOfFloat) {
+TEST(FactorPrecision, BeyondTheRangeOfFloat_FallsBack) {
   const Dense<double> a = random_dense<double>(20, 20, 1);
   const Dense<double> b = random_dense<double>(20, 1, 2);
   expect_working_answers<double>(Device(), scaled(a, 1e200), b);
@@ -22,13 +22,13 @@ TEST(FactorPrecision, FallsBackBeyondTheRangeOfFloat) {
 }
 
 /// Float sees rank 20 of 20, and double a matrix that rounding made singular or not: the answer is double's.
-TEST(FactorPrecision, FallsBackForTheMatrixOfHilbert) {
+TEST(FactorPrecision, Hilbert_FallsBack) {
   for (const std::int64_t n : {9, 11, 20}) {
     expect_working_answers<double>(Device(), hilbert<double>(n), random_dense<double>(n, 1, 2));
   }
 }
 
-TEST(FactorPrecision, RefinesWhatIsBadlyScaled) {
+TEST(FactorPrecision, BadlyScaled_IsRefined) {
   const Dense<double> a = graded<double>(33, 2);
   const Dense<double> b = random_dense<double>(33, 2, 1);
   const GeneralSolution<double> solution = solve_on_device<double>({}, a, b, {.factor_precision = "single"});
@@ -37,12 +37,12 @@ TEST(FactorPrecision, RefinesWhatIsBadlyScaled) {
   EXPECT_LT(scaled_residual<double>(a, solution.X, b), 30);
 }
 
-TEST(FactorPrecision, TakesAnyRightHandSide) {
+TEST(FactorPrecision, RightHandSides_ZeroOrNotFinite_AreReported) {
   expect_odd_right_hand_sides<double>({}, "single");
 }
 
 /// Residuals far below the range of float are scaled.
-TEST(FactorPrecision, TakesTinyAndHugeRightHandSides) {
+TEST(FactorPrecision, RightHandSides_TinyAndHuge_AreSolved) {
   const std::int64_t n = 50;
   const Dense<double> a = with_condition<double>(n, 10, 3);
   for (const double size : {1e-250, 1e-40, 1e40, 1e250}) {
@@ -54,27 +54,27 @@ TEST(FactorPrecision, TakesTinyAndHugeRightHandSides) {
   }
 }
 
-TEST(FactorPrecision, IsAsAccurateAsAskedFor) {
+TEST(FactorPrecision, Accuracy_IsMet) {
   expect_accuracy_as_asked<double>(Device::openmp(2), "single");
 }
 
-TEST(FactorPrecision, InvertsWhenThatIsAccurateEnough) {
+TEST(FactorPrecision, Invert_AccuracyMet_UsesLowerPrecision) {
   expect_inverses<double>(Device::openmp(2), {0, 1, 33, 270});
 }
 
 /// Without a digit in the inverse, a small backward error says nothing.
-TEST(FactorPrecision, RefusesAnInverseWithoutADigit) {
+TEST(FactorPrecision, Invert_NoCorrectDigit_FallsBack) {
   Dense<double> a = with_condition<double>(100, 1e9, 3);
   const Report report = invert_on_device<double>({}, a, {.factor_precision = "single", .accuracy = 1e-2});
   expect_used(report, "single", "working");
   EXPECT_EQ(report.status, Status::direct);
 }
 
-TEST(FactorPrecision, IsSharedByThreads) {
+TEST(FactorPrecision, Threads_ShareASolver) {
   expect_threads_to_share_a_solver<double>(Device::openmp(2), "single");
 }
 
-TEST(FactorPrecision, TakesSparseMatricesAndRows) {
+TEST(FactorPrecision, SparseAndRowMajor_AreSolved) {
   const auto problem = convection_diffusion(8, 0.4);
   const Csr<double> a = problem.csr<double>();
   const Dense<double> b = random_dense<double>(problem.n, 2, 1);
@@ -91,7 +91,7 @@ TEST(FactorPrecision, TakesSparseMatricesAndRows) {
   EXPECT_LT(largest_difference(product(rows, given), identity<double>(31)), 1e-2);
 }
 
-TEST(FactorPrecision, Preconditions) {
+TEST(FactorPrecision, Preconditioner_Converges) {
   const auto problem = convection_diffusion(12, 0.4);
   const Csr<double> a = problem.csr<double>();
   const Dense<double> b = random_dense<double>(problem.n, 1, 1);
@@ -106,7 +106,7 @@ TEST(FactorPrecision, Preconditions) {
   EXPECT_GT(report.iterations, 1);
 }
 
-TEST(FactorPrecision, FloatHasNoLowerPrecisionOnTheHost) {
+TEST(FactorPrecision, FloatOnHost_HasNoLowerPrecision) {
   const Dense<float> a = with_condition<float>(33, 10, 3);
   const Dense<float> b = random_dense<float>(33, 2, 4);
   expect_working_answers<float>(Device(), a, b);
@@ -115,14 +115,14 @@ TEST(FactorPrecision, FloatHasNoLowerPrecisionOnTheHost) {
               "working");
 }
 
-TEST(FactorPrecision, AReducedFormTakesTheWorkingPrecision) {
+TEST(FactorPrecision, Reduce_UsesTheWorkingPrecision) {
   const Dense<double> a = random_dense<double>(20, 30, 3);
   const EchelonForm<double> form = GaussJordan<double>({}, {.factor_precision = "single"}).reduce(a);
   expect_used(form.report, "single", "working");
   EXPECT_EQ(form.R.to_vector(), GaussJordan<double>().reduce(a).R.to_vector());
 }
 
-TEST(FactorPrecision, RefusesAPrecisionThatThereIsNot) {
+TEST(FactorPrecision, UnknownPrecision_Throws) {
   Dense<double> a = identity<double>(3);
   const GaussJordan<double> method({}, {.factor_precision = "half"});
   EXPECT_THROW(static_cast<void>(method.invert(a)), BadOption);

@@ -19,7 +19,7 @@ class GaussJordanInverseOf : public testing::Test {};
 using Reals = testing::Types<float, double>;
 TYPED_TEST_SUITE(GaussJordanInverseOf, Reals);
 
-TYPED_TEST(GaussJordanInverseOf, HasASmallResidualOnBothSides) {
+TYPED_TEST(GaussJordanInverseOf, LapackTypes_ResidualsAreSmall) {
   for (const Device& device : {Device::serial(), Device::openmp(2)}) {
     for (const std::int64_t n : {0, 1, 2, 3, 5, 10, 31, 32, 33, 50, 127, 129, 260}) {
       check_inverses_of_types<TypeParam>(device, n, {1, 2, 3, 4, 8, 9, 10, 11});
@@ -27,16 +27,16 @@ TYPED_TEST(GaussJordanInverseOf, HasASmallResidualOnBothSides) {
   }
 }
 
-TYPED_TEST(GaussJordanInverseOf, InvertsLargeMatrices) {
+TYPED_TEST(GaussJordanInverseOf, LargeMatrices_AreInverted) {
   for (const std::int64_t n : {1000, 1023, 1025}) check_large_inverse<TypeParam>(Device(), n, 0);
 }
 
-TYPED_TEST(GaussJordanInverseOf, InvertsWhatIsHardForElimination) {
+TYPED_TEST(GaussJordanInverseOf, IllConditionedFamilies_AreInverted) {
   check_inverses_that_are_hard<TypeParam>(Device());
 }
 
 /// Never silently wrong: where growth took the digits, the report says so.
-TYPED_TEST(GaussJordanInverseOf, InvertsWhereElementsGrowOrSaysThatItCannot) {
+TYPED_TEST(GaussJordanInverseOf, ElementGrowth_IsInvertedOrReported) {
   using T = TypeParam;
   int inverted = 0;
   for (const Dense<T>& a : growth_matrices<T>()) {
@@ -95,19 +95,19 @@ TEST_F(RealMatrices, Plat362_InverseIsAsGoodAsLapacks) {
   expect_inverse_as_good_as_lapacks(to_dense(MatrixRef<double>(matrix)));
 }
 
-TYPED_TEST(GaussJordanInverseOf, WorksInEveryLayoutAndInAWindow) {
+TYPED_TEST(GaussJordanInverseOf, LayoutsAndViews_AreInverted) {
   check_inverse_in_a_window<TypeParam>(Device());
 }
 
-TYPED_TEST(GaussJordanInverseOf, NamesTheFirstDependentColumn) {
+TYPED_TEST(GaussJordanInverseOf, DependentColumn_IsReported) {
   check_dependent_columns<TypeParam>(Device(), {1, 5, 33, 129});
 }
 
-TYPED_TEST(GaussJordanInverseOf, SaysWhenTheInverseOverflows) {
+TYPED_TEST(GaussJordanInverseOf, OverflowingInverse_IsReported) {
   check_inverse_that_overflows<TypeParam>(Device());
 }
 
-TYPED_TEST(GaussJordanInverseOf, SaysWhereANonNumberIs) {
+TYPED_TEST(GaussJordanInverseOf, NotFinite_PositionIsReported) {
   using T = TypeParam;
   Dense<T> a = random_dense<T>(40, 40, 3);
   a(7, 30) = std::numeric_limits<T>::quiet_NaN();
@@ -120,7 +120,7 @@ TYPED_TEST(GaussJordanInverseOf, SaysWhereANonNumberIs) {
   EXPECT_EQ(report.column, 7);
 }
 
-TYPED_TEST(GaussJordanInverseOf, GivesTheSameBitsForAnyNumberOfThreads) {
+TYPED_TEST(GaussJordanInverseOf, AnyNumberOfThreads_GivesTheSameBits) {
   using T = TypeParam;
   for (const std::int64_t n : {257, 700}) {
     const Dense<T> a = random_dense<T>(n, n, 3);
@@ -134,12 +134,12 @@ TYPED_TEST(GaussJordanInverseOf, GivesTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
-TEST(GaussJordanInverse, RefusesARectangularMatrix) {
+TEST(GaussJordanInverse, RectangularMatrix_Throws) {
   Dense<double> a(Device(), 3, 4);
   EXPECT_THROW(GaussJordan<double>().invert(a), DimensionMismatch);
 }
 
-TEST(GaussJordanInverse, TakesLittleMoreThanTheMatrix) {
+TEST(GaussJordanInverse, Memory_IsLittleMoreThanTheMatrix) {
   Dense<double> a = random_dense<double>(512, 512, 1);
   const Report report = GaussJordan<double>({}, {.block = 32}).invert(a);
   EXPECT_LT(report.bytes, a.bytes() / 4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A panel, column after column, as a GPU does it with tall ones, beside the host's; and pivots as integers.
+/// Elimination of a panel column by column, compared with the one of the host, and magnitudes as integers.
 #include "backend/serial/serial.hpp"
 #include "dense/panels/column_by_column.hpp"
 #include "dense/panels/magnitude_bits.hpp"
@@ -22,18 +22,18 @@ struct Panel {
         rows(Device::serial(), a.columns()),
         columns(Device::serial(), a.columns()),
         values(Device::serial(), a.columns()),
-        scratch{Array<T>(Device::serial(), a.columns() * a.columns()),
-                Array<T>(Device::serial(), a.columns() * a.rows())} {}
+        workspace{Array<T>(Device::serial(), a.columns() * a.columns()),
+                  Array<T>(Device::serial(), a.columns() * a.rows())} {}
   [[nodiscard]] PivotList<T> pivots() { return {rows.data(), columns.data(), values.data()}; }
 
   Dense<T> matrix;
   EliminationState state;
   Array<std::int64_t> rows, columns;
   Array<T> values;
-  PanelScratch<T> scratch;
+  PanelWorkspace<T> workspace;
 };
 
-TYPED_TEST(GaussJordanPanelOf, ByColumnsIsThatOfTheHost) {
+TYPED_TEST(GaussJordanPanelOf, ByColumns_IsThePanelOfTheHost) {
   using T = TypeParam;
   Serial backend(Device::serial());
   for (const std::int64_t rank : {1, 5, 7}) {
@@ -44,8 +44,8 @@ TYPED_TEST(GaussJordanPanelOf, ByColumnsIsThatOfTheHost) {
       Panel<T> panel(a);
       expected.state.tolerance = panel.state.tolerance = tolerance;
       factor_panel<T>(backend, expected.matrix.view(), 0, 7, &expected.state, expected.pivots(),
-                      expected.scratch);
-      factor_by_columns(backend, panel.matrix.view(), 0, 7, &panel.state, panel.pivots(), panel.scratch);
+                      expected.workspace);
+      factor_by_columns(backend, panel.matrix.view(), 0, 7, &panel.state, panel.pivots(), panel.workspace);
       ASSERT_EQ(panel.state.rank, std::min(m, rank));
       ASSERT_EQ(panel.state.rank, expected.state.rank);
       EXPECT_NEAR(panel.state.smallest_accepted / expected.state.smallest_accepted, 1, 1e-3);
@@ -64,7 +64,7 @@ TYPED_TEST(GaussJordanPanelOf, ByColumnsIsThatOfTheHost) {
   }
 }
 
-TYPED_TEST(GaussJordanPanelOf, ByColumnsStopsAtWhatIsNotFinite) {
+TYPED_TEST(GaussJordanPanelOf, ByColumns_NotFinite_Stops) {
   using T = TypeParam;
   Serial backend(Device::serial());
   for (const T bad : {std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::infinity()}) {
@@ -72,14 +72,14 @@ TYPED_TEST(GaussJordanPanelOf, ByColumnsStopsAtWhatIsNotFinite) {
       Dense<T> a = random_dense<T>(10, 6, 1);
       a(row, 4) = bad;
       Panel<T> panel(a);
-      factor_by_columns(backend, panel.matrix.view(), 0, 6, &panel.state, panel.pivots(), panel.scratch);
+      factor_by_columns(backend, panel.matrix.view(), 0, 6, &panel.state, panel.pivots(), panel.workspace);
       EXPECT_EQ(panel.state.overflow_column, 4);
       EXPECT_EQ(panel.state.rank, 4);
     }
   }
 }
 
-TYPED_TEST(GaussJordanPanelOf, BitsAreOrderedAsMagnitudesAre) {
+TYPED_TEST(GaussJordanPanelOf, MagnitudeBits_AreOrderedAsMagnitudes) {
   using T = TypeParam;
   using Limits = std::numeric_limits<T>;
   const std::vector<T> ascending = {T{0},          Limits::denorm_min(),       Limits::min(),

@@ -47,7 +47,7 @@ struct ExactForm {
   }
 };
 
-TYPED_TEST(GaussJordanReduceOf, MatchesExactArithmeticOnIntegers) {
+TYPED_TEST(GaussJordanReduceOf, IntegerMatrices_MatchExactArithmetic) {
   using T = TypeParam;
   std::mt19937 random(5);
   const auto up_to = [&](int most) { return std::uniform_int_distribution<int>(0, most)(random); };
@@ -88,18 +88,18 @@ TYPED_TEST(GaussJordanReduceOf, MatchesExactArithmeticOnIntegers) {
   }
 }
 
-TYPED_TEST(GaussJordanReduceOf, FindsTheRankOfProducts) {
+TYPED_TEST(GaussJordanReduceOf, Products_RankIsFound) {
   const std::vector<Shape> shapes = {{5, 5, 0},       {1, 1, 1},      {3, 7, 2},      {7, 3, 2},
                                      {33, 31, 7},     {129, 200, 64}, {200, 129, 64}, {64, 64, 63},
                                      {300, 300, 150}, {40, 300, 40},  {300, 40, 40}};
   for (const Device& device : host_devices) check_rank_of_products<TypeParam>(device, shapes, {0, 1, 24});
 }
 
-TYPED_TEST(GaussJordanReduceOf, FindsPivotsWhereverTheyAre) {
+TYPED_TEST(GaussJordanReduceOf, ScatteredPivots_AreFound) {
   check_scattered_pivots<TypeParam>(Device(), {{20, 40, 12}, {70, 130, 50}, {130, 100, 41}, {1025, 60, 20}});
 }
 
-TYPED_TEST(GaussJordanReduceOf, TakesEverySize) {
+TYPED_TEST(GaussJordanReduceOf, EverySize_IsReduced) {
   using T = TypeParam;
   for (const std::int64_t n : {0, 1, 2, 3, 5, 10, 31, 32, 33, 50, 127, 129}) {
     for (int type = 1; type <= 11; ++type) {
@@ -126,15 +126,15 @@ TYPED_TEST(GaussJordanReduceOf, TakesEverySize) {
   }
 }
 
-TYPED_TEST(GaussJordanReduceOf, TakesEmptyShapes) {
+TYPED_TEST(GaussJordanReduceOf, EmptyShapes_AreAccepted) {
   check_empty_forms<TypeParam>(Device());
 }
 
-TYPED_TEST(GaussJordanReduceOf, SkipsZeroColumnsAndRows) {
+TYPED_TEST(GaussJordanReduceOf, ZeroColumnsAndRows_HaveNoPivots) {
   check_zero_lines<TypeParam>(Device());
 }
 
-TYPED_TEST(GaussJordanReduceOf, GivesTheSameBitsForAnyNumberOfThreads) {
+TYPED_TEST(GaussJordanReduceOf, AnyNumberOfThreads_GivesTheSameBits) {
   using T = TypeParam;
   for (const Shape s : {Shape{700, 700, 700}, {600, 900, 300}, {900, 500, 333}}) {
     const Dense<T> a = product(random_dense<T>(s.m, s.rank, 1), random_dense<T>(s.rank, s.n, 2));
@@ -150,12 +150,12 @@ TYPED_TEST(GaussJordanReduceOf, GivesTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
-TYPED_TEST(GaussJordanReduceOf, SaysWhereANonNumberIs) {
+TYPED_TEST(GaussJordanReduceOf, NotFinite_PositionIsReported) {
   check_not_a_number<TypeParam>(Device());
 }
 
 /// A power of two changes no digit of anything.
-TYPED_TEST(GaussJordanReduceOf, StaysInRangeNearItsEnds) {
+TYPED_TEST(GaussJordanReduceOf, ExtremeMagnitudes_StayInRange) {
   using T = TypeParam;
   const Dense<T> a = product(random_dense<T>(40, 20, 1), random_dense<T>(20, 40, 2));
   const EchelonForm<T> form = GaussJordan<T>().reduce(a);
@@ -174,7 +174,7 @@ TYPED_TEST(GaussJordanReduceOf, StaysInRangeNearItsEnds) {
   }
 }
 
-TEST(GaussJordanReduce, CountsTheDeterminantBeyondTheRangeOfADouble) {
+TEST(GaussJordanReduce, Determinant_BeyondTheRangeOfADouble) {
   for (const double factor : {1e-250, 1.0, 1e250}) {
     const std::int64_t n = 60;
     const Dense<double> a = scaled(random_dense<double>(n, n, 9), factor);
@@ -215,7 +215,7 @@ TEST(GaussJordanReduce, CountsTheDeterminantBeyondTheRangeOfADouble) {
   EXPECT_FALSE(GaussJordan<double>().reduce(zeros<double>(3, 4)).determinant);
 }
 
-TEST(GaussJordanReduce, TheToleranceIsRelativeAndCanBeSet) {
+TEST(GaussJordanReduce, Tolerance_IsRelativeAndAnOption) {
   Dense<double> a = identity<double>(3);
   a(2, 2) = 1e-6;
   EXPECT_EQ(GaussJordan<double>().reduce(a).facts.rank, 3);
@@ -229,7 +229,7 @@ TEST(GaussJordanReduce, TheToleranceIsRelativeAndCanBeSet) {
   EXPECT_EQ(GaussJordan<double>({}, {.tolerance = 0}).reduce(a).facts.rank, 3);
 }
 
-TEST(GaussJordanReduce, DoubtsWhatAnotherToleranceWouldChange) {
+TEST(GaussJordanReduce, UnclearRank_IsDoubtful) {
   const auto facts = [](const Dense<double>& a) { return GaussJordan<double>().reduce(a).facts; };
   Dense<double> a = identity<double>(4);
   EXPECT_FALSE(facts(a).doubtful);
@@ -249,7 +249,7 @@ TEST(GaussJordanReduce, DoubtsWhatAnotherToleranceWouldChange) {
 
 /// Every diagonal element, the pivot of plain elimination, is above 1e-4, and yet the matrix is 1e-18 away
 /// from a singular one: the last column is very nearly a combination of the others.
-TEST(GaussJordanReduce, IsNotMisledByKahansMatrix) {
+TEST(GaussJordanReduce, Kahan_IsRankDeficient) {
   const RankFacts facts = GaussJordan<double>().reduce(kahan<double>(110, 1.2)).facts;
   EXPECT_LT(facts.rank, 110);
   EXPECT_TRUE(facts.doubtful);
@@ -258,7 +258,7 @@ TEST(GaussJordanReduce, IsNotMisledByKahansMatrix) {
   EXPECT_FALSE(shorter.doubtful);
 }
 
-TEST(GaussJordanReduce, TakesASparseMatrixAndAView) {
+TEST(GaussJordanReduce, SparseMatrixAndView_AreReduced) {
   const Csr<double> sparse = shifted_cycle(33).csr<double>();
   EXPECT_EQ(GaussJordan<double>().reduce(MatrixRef<double>(sparse)).facts.rank, 33);
   const std::vector<double> by_row = {1, 2, 3, 2, 4, 7};
@@ -268,7 +268,7 @@ TEST(GaussJordanReduce, TakesASparseMatrixAndAView) {
   EXPECT_EQ(form.R.to_vector(), (std::vector<double>{1, 0, 2, 0, 0, 1}));
 }
 
-TEST(GaussJordanReduce, RefusesAGpuThatIsNotThere) {
+TEST(GaussJordanReduce, NoGpu_Throws) {
   if (cuda_device_count() > 0) GTEST_SKIP() << "there is one";
   EXPECT_THROW(GaussJordan<double>{Device::cuda()}, Error);
 }

@@ -24,15 +24,15 @@ const std::vector<Shape> shapes = {{1, 1, 1},     {1, 5, 1},     {5, 1, 1},     
                                    {33, 33, 33},  {33, 33, 30},  {129, 65, 65},  {129, 65, 40},
                                    {65, 129, 65}, {65, 129, 40}, {300, 200, 150}};
 
-TYPED_TEST(GaussJordanSolveOf, TellsOneSolutionFromMany) {
+TYPED_TEST(GaussJordanSolveOf, ConsistentSystems_OneSolutionOrMany) {
   for (const Device& device : host_devices) check_consistent_systems<TypeParam>(device, shapes);
 }
 
-TYPED_TEST(GaussJordanSolveOf, NamesTheRowThatContradicts) {
+TYPED_TEST(GaussJordanSolveOf, InconsistentSystem_RowIsReported) {
   check_contradictions<TypeParam>(Device());
 }
 
-TYPED_TEST(GaussJordanSolveOf, AZeroRowContradictsAnythingButZero) {
+TYPED_TEST(GaussJordanSolveOf, ZeroRow_NonzeroRightHandSide_IsInconsistent) {
   using T = TypeParam;
   Dense<T> a = random_dense<T>(6, 6, 1);
   for (std::int64_t j = 0; j < 6; ++j) a(4, j) = 0;
@@ -45,16 +45,16 @@ TYPED_TEST(GaussJordanSolveOf, AZeroRowContradictsAnythingButZero) {
   EXPECT_EQ(GaussJordan<T>().solve(a, b).report.status, Status::underdetermined);
 }
 
-TYPED_TEST(GaussJordanSolveOf, TakesEmptyShapes) {
+TYPED_TEST(GaussJordanSolveOf, EmptyShapes_AreAccepted) {
   check_empty_systems<TypeParam>(Device());
 }
 
-TYPED_TEST(GaussJordanSolveOf, RefusesWhatDoesNotFit) {
+TYPED_TEST(GaussJordanSolveOf, WrongShapes_Throw) {
   using T = TypeParam;
   EXPECT_THROW(static_cast<void>(GaussJordan<T>().solve(zeros<T>(4, 3), zeros<T>(3, 1))), DimensionMismatch);
 }
 
-TYPED_TEST(GaussJordanSolveOf, SaysWhereANonNumberIs) {
+TYPED_TEST(GaussJordanSolveOf, NotFinite_PositionIsReported) {
   using T = TypeParam;
   Dense<T> a = random_dense<T>(5, 4, 1);
   Dense<T> b = zeros<T>(5, 2);
@@ -69,7 +69,7 @@ TYPED_TEST(GaussJordanSolveOf, SaysWhereANonNumberIs) {
   EXPECT_EQ(of_a.column, 3);
 }
 
-TYPED_TEST(GaussJordanSolveOf, ScalesRowsAndColumnsThatDifferMuch) {
+TYPED_TEST(GaussJordanSolveOf, GradedRowsAndColumns_AreEquilibrated) {
   using T = TypeParam;
   const Dense<T> a = graded<T>(33, 2);
   const Dense<T> b = random_dense<T>(33, 2, 1);
@@ -142,7 +142,7 @@ Solver<T> solver(const Device& device, const Options& options = {}) {
   return make_solver<T>("gauss-jordan", device, options);
 }
 
-TYPED_TEST(GaussJordanSolveOf, HasASmallResidualOnEveryKindOfMatrix) {
+TYPED_TEST(GaussJordanSolveOf, LapackTypes_ResidualsAreSmall) {
   using T = TypeParam;
   for (const std::int64_t n : {1, 2, 3, 5, 10, 31, 32, 33, 50, 127, 129}) {
     for (const int type : {1, 2, 3, 4, 8, 9, 10, 11}) {
@@ -176,7 +176,7 @@ TYPED_TEST(GaussJordanSolveOf, HasASmallResidualOnEveryKindOfMatrix) {
   }
 }
 
-TYPED_TEST(GaussJordanSolveOf, SolvesWhatIsHardForElimination) {
+TYPED_TEST(GaussJordanSolveOf, IllConditionedFamilies_AreSolved) {
   using T = TypeParam;
   for (const Dense<T>& a : {hilbert<T>(8), lotkin<T>(8), frank<T>(9), vandermonde<T>(8), kahan<T>(40, 1.2),
                             growing<T>(std::is_same_v<T, double> ? 50 : 22)}) {
@@ -190,11 +190,11 @@ TYPED_TEST(GaussJordanSolveOf, SolvesWhatIsHardForElimination) {
   }
 }
 
-TYPED_TEST(GaussJordanSolveOf, SolvesWhereElementsGrow) {
+TYPED_TEST(GaussJordanSolveOf, ElementGrowth_IsRefined) {
   for (const Device& device : host_devices) check_growing_systems<TypeParam>(device);
 }
 
-TYPED_TEST(GaussJordanSolveOf, RefinementNeverHurts) {
+TYPED_TEST(GaussJordanSolveOf, Refinement_NeverIncreasesTheResidual) {
   using T = TypeParam;
   for (const Dense<T>& a : {random_dense<T>(129, 129, 3), hilbert<T>(12), growing<T>(40)}) {
     const std::int64_t n = a.rows();
@@ -214,7 +214,7 @@ TYPED_TEST(GaussJordanSolveOf, RefinementNeverHurts) {
   }
 }
 
-TYPED_TEST(GaussJordanSolveOf, TheSolverTellsSingularSystemsApart) {
+TYPED_TEST(GaussJordanSolveOf, Solver_SingularMatrix_AssessesEachRightHandSide) {
   using T = TypeParam;
   const Dense<T> a = product(random_dense<T>(50, 30, 1), random_dense<T>(30, 50, 2));
   const Dense<T> good = product(a, random_dense<T>(50, 2, 3));
@@ -239,11 +239,11 @@ TYPED_TEST(GaussJordanSolveOf, TheSolverTellsSingularSystemsApart) {
   EXPECT_FALSE(report.solved());
 }
 
-TYPED_TEST(GaussJordanSolveOf, TheSolverTakesAnyShape) {
+TYPED_TEST(GaussJordanSolveOf, Solver_AnyShape_IsSolved) {
   check_solver<TypeParam>(Device(), shapes);
 }
 
-TYPED_TEST(GaussJordanSolveOf, TheSolverTakesRowsOrColumnsAlone) {
+TYPED_TEST(GaussJordanSolveOf, Solver_EmptyShapes_AreAccepted) {
   using T = TypeParam;
   for (const Shape s : {Shape{0, 0, 0}, {0, 4, 0}, {4, 0, 0}}) {
     const auto [x, report] = solve(zeros<T>(s.m, s.n), zeros<T>(s.m, 2), {.method = "gauss-jordan"});
@@ -253,14 +253,14 @@ TYPED_TEST(GaussJordanSolveOf, TheSolverTakesRowsOrColumnsAlone) {
 }
 
 /// Full rank by every pivot, and yet no digit can be trusted.
-TEST(GaussJordanSolve, AFullRankThatIsNoneIsSingular) {
+TEST(GaussJordanSolve, Kahan_WithoutTolerance_IsSingular) {
   Solver<double> s = solver<double>(Device(), {{"tolerance", 0.0}, {"equilibrate", false}});
   const Report report = s.setup(kahan<double>(110, 1.2));
   EXPECT_EQ(report.status, Status::singular);
   EXPECT_FALSE(report.row);
 }
 
-TYPED_TEST(GaussJordanSolveOf, GivesTheSameBitsForAnyNumberOfThreads) {
+TYPED_TEST(GaussJordanSolveOf, AnyNumberOfThreads_GivesTheSameBits) {
   using T = TypeParam;
   const std::int64_t n = 601;
   const Dense<T> a = random_dense<T>(n, n, 1);
@@ -276,7 +276,7 @@ TYPED_TEST(GaussJordanSolveOf, GivesTheSameBitsForAnyNumberOfThreads) {
   for (const int threads : {1, 2, 3, 2}) EXPECT_EQ(bits(Device::openmp(threads)), serial);
 }
 
-TYPED_TEST(GaussJordanSolveOf, SolvesFromSeveralThreadsAtOnce) {
+TYPED_TEST(GaussJordanSolveOf, Solver_ConcurrentSolves_AreCorrect) {
   using T = TypeParam;
   const std::int64_t n = 129;
   const Dense<T> a = random_dense<T>(n, n, 3);
@@ -297,7 +297,7 @@ TYPED_TEST(GaussJordanSolveOf, SolvesFromSeveralThreadsAtOnce) {
   EXPECT_EQ(failures, 0);
 }
 
-TYPED_TEST(GaussJordanSolveOf, PreconditionsAway) {
+TYPED_TEST(GaussJordanSolveOf, Preconditioner_ConvergesInOneIteration) {
   using T = TypeParam;
   const auto problem = convection_diffusion(12, 0.4);
   const Csr<T> a = problem.csr<T>();
@@ -310,7 +310,7 @@ TYPED_TEST(GaussJordanSolveOf, PreconditionsAway) {
   EXPECT_EQ(report.iterations, 1);
 }
 
-TYPED_TEST(GaussJordanSolveOf, IsUsedAgainForNewValuesAndNewSizes) {
+TYPED_TEST(GaussJordanSolveOf, Solver_NewValuesAndSizes_AreSolved) {
   using T = TypeParam;
   Solver<T> s = solver<T>(Device());
   for (const std::int64_t n : {33, 5, 129}) {

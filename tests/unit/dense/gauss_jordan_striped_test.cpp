@@ -20,7 +20,7 @@ Dense<T> dominant(std::int64_t n) {
   return a;
 }
 
-TYPED_TEST(GaussJordanStripedOf, SolvesWithStripesOfEveryHeight) {
+TYPED_TEST(GaussJordanStripedOf, EveryStripeHeight_IsSolved) {
   using T = TypeParam;
   for (const Device& device : {Device::serial(), Device::openmp(3)}) {
     for (const std::int64_t n : {0, 1, 2, 31, 32, 33, 63, 64, 65, 129}) {
@@ -38,7 +38,7 @@ TYPED_TEST(GaussJordanStripedOf, SolvesWithStripesOfEveryHeight) {
 }
 
 /// The order of the operations on an element does not depend on where the cuts are, nor on the threads.
-TYPED_TEST(GaussJordanStripedOf, GivesTheSameBitsHoweverItIsCut) {
+TYPED_TEST(GaussJordanStripedOf, AnyStripeHeight_GivesTheSameBits) {
   using T = TypeParam;
   const std::int64_t n = 150;
   const Dense<T> a = dominant<T>(n);
@@ -56,7 +56,7 @@ TYPED_TEST(GaussJordanStripedOf, GivesTheSameBitsHoweverItIsCut) {
   }
 }
 
-TYPED_TEST(GaussJordanStripedOf, NamesTheZeroOnTheDiagonal) {
+TYPED_TEST(GaussJordanStripedOf, ZeroPivot_IsReported) {
   using T = TypeParam;
   Dense<T> a = identity<T>(70);
   a(40, 40) = 0;

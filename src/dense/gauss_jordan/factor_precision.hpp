@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The option factor_precision: what it asks of a backend, and what the report says about it.
+#pragma once
+
+#include "linalg/blas/float_products.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/methods/gauss_jordan.hpp>
+#include <echelon/report.hpp>
+
+#include <optional>
+#include <string>
+#include <type_traits>
+
+namespace echelon {
+
+class Cuda;
+
+/// The reason why the working precision is used for matrices that are not square.
+inline constexpr const char* not_square = "A is not square";
+
+/// The products of the requested precision if that is lower than T. Throws BadOption.
+template <class B, class T>
+std::optional<FloatProducts> requested_products(const GaussJordanOptions& options) {
+  const std::string& name = options.factor_precision;
+  if (name != "working" && name != "single" && name != "tf32x3" && name != "tf32") {
+    throw BadOption("factor_precision",
+                    "there is no precision '" + name + "': it is working, single, tf32x3 or tf32");
+  }
+  FloatProducts products = FloatProducts::in_float;
+  if constexpr (std::is_same_v<B, Cuda>) {
+    if (name == "tf32x3") products = FloatProducts::tf32x3;
+    if (name == "tf32") products = FloatProducts::tf32;
+  }
+  const bool lower = std::is_same_v<T, double> || products != FloatProducts::in_float;
+  if (name == "working" || !lower) return std::nullopt;
+  return products;
+}
+
+/// The entry of the report, if another than the working precision was requested. `why`: the reason why the
+/// requested one was not used; empty if it was.
+template <class B, class T>
+std::optional<FactorPrecision> report_factor_precision(const GaussJordanOptions& options,
+                                                       const std::string& why) {
+  if (options.factor_precision == "working") return std::nullopt;
+  const std::optional<FloatProducts> products = requested_products<B, T>(options);
+  if (!products)
+    return FactorPrecision{options.factor_precision, "working", "float is the working precision"};
+  if (!why.empty()) return FactorPrecision{options.factor_precision, "working", why};
+  const std::string used = *products == FloatProducts::in_float ? "single" : options.factor_precision;
+  const bool as_asked = used == options.factor_precision;
+  return FactorPrecision{options.factor_precision, used, as_asked ? "" : "only GPUs know TF32"};
+}
+
+}  // namespace echelon

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A matrix eliminated by Gauss-Jordan elimination with partial pivoting, kept for solving.
+#pragma once
+
+#include "backend/store.hpp"
+#include "dense/gauss_jordan/null_space.hpp"
+#include "dense/gauss_jordan/panel_width.hpp"
+#include "dense/gauss_jordan/rank.hpp"
+#include "dense/gauss_jordan/scaling.hpp"
+#include "dense/panels/blocked_elimination.hpp"
+#include "linalg/condition.hpp"
+#include "solver/implementation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon {
+
+namespace factorization_detail {
+
+/// Y(i, j) = B(i, j) scale[i].
+template <class T>
+struct ScaleRows {
+  DenseView<const T> B;
+  const T* scale;  // null: 1
+  DenseView<T> Y;
+  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
+    const std::int64_t i = e % B.rows();
+    const std::int64_t j = e / B.rows();
+    const T element = B.data()[j * B.leading() + i];
+    Y.data()[j * Y.leading() + i] = scale == nullptr ? element : scale[i] * element;
+  }
+};
+
+/// X(column of pivot k, j) += factor Y(k, j), with the scaling of the columns undone.
+template <class T>
+struct AddAtPivots {
+  DenseView<const T> Y;
+  std::int64_t rank;
+  const std::int64_t* columns;
+  const T* scale;  // null: 1
+  T factor;
+  DenseView<T> X;
+  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
+    const std::int64_t j = e / rank;
+    const std::int64_t column = columns[e % rank];
+    const T element = factor * Y.data()[j * Y.leading() + e % rank];
+    X.data()[j * X.leading() + column] += scale == nullptr ? element : scale[column] * element;
+  }
+};
+
+/// x[places[i]] = v[i].
+template <class T>
+struct Scatter {
+  const std::int64_t* places;
+  const T* v;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[places[i]] = v[i]; }
+};
+/// v[i] = x[places[i]].
+template <class T>
+struct Gather {
+  const std::int64_t* places;
+  const T* x;
+  T* v;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { v[i] = x[places[i]]; }
+};
+
+}  // namespace factorization_detail
+
+/// The scaled matrix S = R A C (or 2^e A), eliminated in place, with the pivots, the facts about the rank,
+/// and a condition estimate.
+template <class B, class T>
+class Factorization {
+ public:
+  /// `workspace` must outlive the factorisation.
+  Factorization(EliminationWorkspace<B>& workspace, const GaussJordanOptions& options)
+      : workspace_(workspace), backend_(workspace.backend), device_(backend_.device()), options_(options) {}
+  Factorization(const Factorization&) = delete;
+  Factorization& operator=(const Factorization&) = delete;
+
+  /// Scales, if `equilibrated`, and eliminates A. Pivots are rejected by `pivot_tolerance`, relative to the
+  /// norm of the scaled matrix; the rank facts always refer to the tolerance of the options. Not ok when A is
+  /// not finite, or the elimination overflowed or was cancelled; a rank that is not full is no failure.
+  Outcome factor(Dense<T> A, bool equilibrated, std::optional<double> pivot_tolerance = {}) {
+    elimination_.reset();
+    row_scale_ = column_scale_ = Array<T>();
+    nonfinite_column_.reset();
+    row_sums_ = Array<double>(device_, A.rows());
+    matrix_ = std::move(A);
+    elimination_ = std::make_unique<BlockedElimination<B, T>>(
+        workspace_, matrix_.view(), panel_width<T>(backend_, options_, rows(), columns()));
+    const Scans scans = scan_and_eliminate(equilibrated, pivot_tolerance.value_or(relative_tolerance()));
+    given_norm_ = scans.given.norm_inf;
+    if (scans.given.row >= 0) return not_finite(scans.given);
+    const std::int64_t overflow = elimination_->state().overflow_column;
+    if (overflow >= 0) return overflowed(overflow);
+    norm_ = scans.scaled.norm_inf;
+    read_pivots();
+    distance_ = rank() > 0 ? find_distance(scans.eliminated.norm_inf) : 0;
+    facts_ = rank_facts(elimination_->state(), relative_tolerance() * norm_, distance_, exponent_);
+    return {};
+  }
+
+  [[nodiscard]] std::int64_t rows() const { return matrix_.rows(); }
+  [[nodiscard]] std::int64_t columns() const { return matrix_.columns(); }
+  [[nodiscard]] std::int64_t rank() const { return elimination_->state().rank; }
+  [[nodiscard]] const RankFacts& facts() const { return facts_; }
+  [[nodiscard]] double norm_inf() const { return given_norm_; }  ///< of A as it was given
+  /// Sums of magnitudes of the rows of A as it was given, in the backend's memory.
+  [[nodiscard]] const double* row_sums() const { return row_sums_.data(); }
+  /// The column with a NaN or Inf, or where the elimination overflowed.
+  [[nodiscard]] std::optional<std::int64_t> nonfinite_column() const { return nonfinite_column_; }
+  [[nodiscard]] double relative_tolerance() const {
+    return options_.tolerance.value_or(default_tolerance<T>(rows(), columns()));
+  }
+  /// Size of the largest rejected pivot relative to the norm of the scaled matrix; negative: none was
+  /// rejected.
+  [[nodiscard]] double largest_rejected() const {
+    return norm_ > 0 ? elimination_->state().largest_rejected / norm_ : -1;
+  }
+  /// About 1 / (||S||_inf ||C^-1||_inf) for the matrix C of pivot rows and columns of S.
+  [[nodiscard]] double reciprocal_condition() const {
+    if (rank() == 0) return rows() == 0 || columns() == 0 ? 1 : 0;
+    return norm_ > 0 ? std::min(1.0, distance_ / norm_) : 0;
+  }
+  [[nodiscard]] const std::vector<std::int64_t>& pivot_columns() const {
+    return elimination_->record().columns;
+  }
+  /// Row i of the permuted matrix is row row_permutation()[i] of A.
+  [[nodiscard]] const std::vector<std::int64_t>& row_permutation() const { return row_permutation_; }
+  [[nodiscard]] Determinant determinant() const {
+    return determinant_of(elimination_->record().values, exchanges_, rows(), exponent_);
+  }
+  /// The factors by which rows and columns were multiplied, in the backend's memory; null: not equilibrated.
+  [[nodiscard]] const T* row_scale() const { return pointer(row_scale_); }
+  [[nodiscard]] const T* column_scale() const { return pointer(column_scale_); }
+  /// The eliminated matrix: the transformation in the columns with a pivot, the reduced form in the others.
+  [[nodiscard]] Dense<T>& matrix() { return matrix_; }
+  [[nodiscard]] const BlockedElimination<B, T>& elimination() const { return *elimination_; }
+  [[nodiscard]] std::size_t bytes() const {
+    return matrix_.bytes() + (elimination_ ? elimination_->bytes() : 0) + row_scale_.bytes() +
+           column_scale_.bytes() + row_sums_.bytes();
+  }
+
+  [[nodiscard]] Dense<T> null_space() {
+    return null_basis<B, T>(backend_, matrix_.view(), pivot_columns(), column_scale());
+  }
+
+  /// X = X + a particular solution for the right-hand sides, with zeros in the unknowns without a pivot.
+  /// `transformed`: workspace of rows() by rhs.columns() elements. 2 m r flops a column; queued on `backend`.
+  void add_solution(B& backend, DenseView<const T> rhs, DenseView<T> transformed,
+                    PanelWorkspace<T>& panel_workspace, DenseView<T> X) const {
+    using namespace factorization_detail;
+    backend.for_each(rows() * rhs.columns(), ScaleRows<T>{rhs, row_scale(), transformed});
+    elimination_->transform(backend, transformed, panel_workspace);
+    const T factor = static_cast<T>(std::ldexp(1.0, exponent_));
+    backend.for_each(rank() * rhs.columns(),
+                     AddAtPivots<T>{transformed, rank(), elimination_->columns(), column_scale(), factor, X});
+  }
+
+ private:
+  struct Scans {
+    MatrixScan given, scaled, eliminated;
+  };
+
+  static const T* pointer(const Array<T>& array) { return array.size() > 0 ? array.data() : nullptr; }
+
+  Outcome not_finite(const MatrixScan& scan) {
+    nonfinite_column_ = scan.column;
+    return {Status::not_a_number,
+            "A has a NaN or Inf at row " + std::to_string(scan.row) + ", column " +
+                std::to_string(scan.column) + ", counted from 0",
+            scan.row};
+  }
+  Outcome overflowed(std::int64_t column) {
+    nonfinite_column_ = column;
+    return {Status::not_a_number,
+            "the elimination overflowed at column " + std::to_string(column) + " (from 0)"};
+  }
+
+  /// Queues the scan, the scaling, another scan and the elimination before the host waits for any of them.
+  Scans scan_and_eliminate(bool equilibrated, double pivot_tolerance) {
+    auto* const scans = workspace_.pinned.template at<Scans>();
+    Array<double> other_sums(device_, rows());
+    const auto eliminate_scanned = [&](const MatrixScan* scanned) {
+      elimination_->reduce(scanned, pivot_tolerance, other_sums.data(), &scans->eliminated);
+    };
+    scan<T>(backend_, matrix_.view(), row_sums_.data(), &scans->given);
+    exponent_ = 0;
+    if (equilibrated) {
+      row_scale_ = Array<T>(device_, rows());
+      column_scale_ = Array<T>(device_, columns());
+      equilibrate<B, T>(backend_, matrix_.view(), row_sums_.data(), row_scale_.data(), column_scale_.data());
+    } else {
+      eliminate_scanned(&scans->given);
+      if (scans->given.row < 0) {
+        exponent_ = bring_into_range<B, T>(backend_, matrix_.view(), scans->given.largest);
+      }
+      if (exponent_ == 0) return {scans->given, scans->given, scans->eliminated};
+    }
+    scan<T>(backend_, matrix_.view(), other_sums.data(), &scans->scaled);
+    eliminate_scanned(&scans->scaled);
+    return *scans;
+  }
+
+  void read_pivots() {
+    const EliminationRecord<T>& record = elimination_->record();
+    row_permutation_ = record.origins(rows());
+    exchanges_ = 0;
+    for (std::size_t k = 0; k < record.rows.size(); ++k) {
+      exchanges_ += record.rows[k] != static_cast<std::int64_t>(k) ? 1 : 0;
+    }
+  }
+
+  /// 1 / ||C^-1||_inf; estimated unless the product was multiplied out. `norm_eliminated`: of the eliminated
+  /// matrix, which is C^-1 where it was multiplied out and has full rank.
+  double find_distance(double norm_eliminated) {
+    PanelWorkspace<T> panel_workspace = elimination_->make_panel_workspace(1);
+    double inverse = norm_eliminated;
+    if (!elimination_->multiplied_out()) {
+      inverse = estimate_inverse(panel_workspace);
+    } else if (rank() < rows() || rank() < columns()) {
+      inverse = elimination_->inverse_norm(panel_workspace);
+    }
+    return std::isfinite(inverse) && inverse > 0 ? 1 / inverse : 0;
+  }
+
+  /// An estimate of ||C^-1||_inf: the 1-norm estimator on the transpose. C^-1 is the leading part of T.
+  double estimate_inverse(PanelWorkspace<T>& panel_workspace) {
+    using namespace factorization_detail;
+    const std::int64_t r = rank();
+    const Array<std::int64_t> places(device_, std::span<const std::int64_t>(row_permutation_));
+    Array<T> x(device_, rows());
+    const auto solve = [&](bool transposed, T* v) {
+      backend_.fill(rows(), T{0}, x.data());
+      if (transposed) {
+        backend_.for_each(r, Scatter<T>{places.data(), v, x.data()});
+        elimination_->transform(backend_, {x.data(), rows(), 1, rows(), device_}, panel_workspace);
+        backend_.copy(r, x.data(), v);
+      } else {
+        backend_.copy(r, v, x.data());
+        elimination_->transform_transposed(backend_, x.data(), panel_workspace);
+        backend_.for_each(r, Gather<T>{places.data(), x.data(), v});
+      }
+    };
+    return estimate_inverse_norm_one<T>(backend_, r, solve);
+  }
+
+  EliminationWorkspace<B>& workspace_;
+  B& backend_;
+  Device device_;
+  GaussJordanOptions options_;
+  Dense<T> matrix_;
+  Array<double> row_sums_;
+  Array<T> row_scale_, column_scale_;  // empty: not equilibrated
+  int exponent_ = 0;                   // A was multiplied by 2^exponent_
+  double given_norm_ = 0;
+  double norm_ = 0;      // of the scaled matrix
+  double distance_ = 0;  // of the scaled matrix to lower rank
+  std::unique_ptr<BlockedElimination<B, T>> elimination_;
+  RankFacts facts_;
+  std::vector<std::int64_t> row_permutation_;
+  std::int64_t exchanges_ = 0;
+  std::optional<std::int64_t> nonfinite_column_;
+};
+
+}  // namespace echelon

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The reduced row echelon form and the null space.
+#include "dense/gauss_jordan/factor_precision.hpp"
+#include "dense/gauss_jordan/factorization.hpp"
+#include "dense/gauss_jordan/null_space.hpp"
+#include "dense/gauss_jordan/operations.hpp"
+#include "dense/gauss_jordan/workspace.hpp"
+#include "support/stopwatch.hpp"
+
+#include <string>
+#include <utility>
+
+namespace echelon {
+
+namespace {
+
+/// Column columns[k] of A = the k-th unit vector.
+template <class T>
+struct SetUnitColumns {
+  DenseView<T> A;
+  const std::int64_t* columns;
+  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
+    const std::int64_t k = e / A.rows();
+    const std::int64_t i = e % A.rows();
+    A.data()[columns[k] * A.leading() + i] = i == k ? T{1} : T{0};
+  }
+};
+
+/// Replaces the transformation in the pivot columns by unit vectors.
+template <class B, class T>
+void complete_reduced_form(EliminationWorkspace<B>& workspace, Factorization<B, T>& factorization,
+                           Report& report) {
+  Dense<T>& R = factorization.matrix();
+  workspace.backend.for_each(R.rows() * factorization.rank(),
+                             SetUnitColumns<T>{R.view(), factorization.elimination().columns()});
+  Array<double> row_sums(R.device(), R.rows());
+  const MatrixScan scanned = scan<T>(workspace.backend, R.view(), row_sums.data());
+  if (scanned.row < 0) return;
+  report.status = Status::not_a_number;
+  report.message = "the reduced form overflows at row " + std::to_string(scanned.row) + ", column " +
+                   std::to_string(scanned.column) + ", counted from 0";
+  report.row = scanned.row;
+  report.column = scanned.column;
+}
+
+template <class B, class T>
+EchelonForm<T> reduce(EliminationWorkspace<B>& workspace, const GaussJordanOptions& options, Dense<T> A) {
+  const Stopwatch stopwatch;
+  EchelonForm<T> form;
+  Report& report = form.report;
+  Factorization<B, T> factorization(workspace, options);
+  const bool square = A.rows() == A.columns();
+  const Outcome outcome = factorization.factor(std::move(A), false);
+  report = operation_report(workspace.backend.device(), outcome);
+  report.factor_precision =
+      report_factor_precision<B, T>(options, "the reduced form needs the working precision");
+  report.column = factorization.nonfinite_column();
+  report.bytes = factorization.bytes() - factorization.matrix().bytes();
+  if (!outcome.ok()) return form;
+  form.facts = factorization.facts();
+  form.pivot_columns = factorization.pivot_columns();
+  form.row_permutation = factorization.row_permutation();
+  if (square) {
+    form.determinant = factorization.determinant();
+    const bool regular = factorization.rank() == factorization.rows();
+    report.reciprocal_condition = regular ? factorization.reciprocal_condition() : 0;
+  }
+  if (form.facts.doubtful) report.warnings.push_back(describe_rank(form.facts, factorization.columns()));
+  complete_reduced_form(workspace, factorization, report);
+  form.R = std::move(factorization.matrix());
+  report.setup_seconds = stopwatch.seconds();
+  return form;
+}
+
+}  // namespace
+
+template <class Target, class T>
+EchelonForm<T> reduce_on(OperationWorkspace& workspace, const GaussJordanOptions& options, Dense<T> A) {
+  return on_backend(workspace.device, [&]<class B>() {
+    return reduce<B, T>(workspace_of<B, T>(workspace).elimination, options, std::move(A));
+  });
+}
+
+template <class Target, class T>
+Dense<T> null_space_on(const EchelonForm<T>& form) {
+  return on_backend(form.R.device(), [&]<class B>() {
+    B backend(form.R.device());
+    return null_basis<B, T>(backend, form.R.view(), form.pivot_columns, nullptr);
+  });
+}
+
+template EchelonForm<float> reduce_on<ThisTarget>(OperationWorkspace&, const GaussJordanOptions&,
+                                                  Dense<float>);
+template EchelonForm<double> reduce_on<ThisTarget>(OperationWorkspace&, const GaussJordanOptions&,
+                                                   Dense<double>);
+template Dense<float> null_space_on<ThisTarget>(const EchelonForm<float>&);
+template Dense<double> null_space_on<ThisTarget>(const EchelonForm<double>&);
+
+}  // namespace echelon

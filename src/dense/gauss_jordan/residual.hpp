@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Residuals of A X = B, and the equation that is satisfied worst.
+#pragma once
+
+#include "backend/backend.hpp"
+#include "linalg/spmv/multiply.hpp"
+
+#include <echelon/dense.hpp>
+#include <echelon/matrix.hpp>
+
+#include <cmath>
+#include <cstdint>
+
+namespace echelon {
+
+/// The equation with the largest residual relative to its own size.
+struct WorstRow {
+  double error = -1;
+  FirstIndex row = {};
+  friend ECHELON_ANYWHERE WorstRow combine(WorstRow a, WorstRow b) {
+    return a.error > b.error || (a.error == b.error && a.row.value < b.row.value) ? a : b;
+  }
+};
+
+template <class T>
+struct RowError {
+  const T* r;
+  const T* b;
+  const double* row_sums;
+  double x_norm;
+  ECHELON_ANYWHERE WorstRow operator()(std::int64_t i) const {
+    const double size = row_sums[i] * x_norm + std::fabs(static_cast<double>(b[i]));
+    const double residual = std::fabs(static_cast<double>(r[i]));
+    return {size > 0 ? residual / size : 0, {i}};
+  }
+};
+
+/// R = B - A X for column-major views.
+template <class B, class T>
+void form_residual(B& backend, const MatrixRef<T>& A, DenseView<const T> right, DenseView<const T> X,
+                   DenseView<T> R) {
+  for (std::int64_t j = 0; j < X.columns(); ++j) backend.copy(R.rows(), right.column(j), R.column(j));
+  if (X.columns() > 1 && !A.is_sparse()) {
+    gemm<T>(backend, T{-1}, A.dense(), X, T{1}, R);
+  } else {
+    for (std::int64_t j = 0; j < X.columns(); ++j) {
+      multiply(backend, T{-1}, A, X.column(j), T{1}, R.column(j));
+    }
+  }
+}
+
+}  // namespace echelon

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All solutions of A X = B.
+#include "dense/gauss_jordan/factor_precision.hpp"
+#include "dense/gauss_jordan/operations.hpp"
+#include "dense/gauss_jordan/refined_system.hpp"
+#include "dense/gauss_jordan/system.hpp"
+#include "dense/gauss_jordan/workspace.hpp"
+#include "matrix/assign.hpp"
+#include "solver/factor_status.hpp"
+#include "support/stopwatch.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+/// A column of X measured against A and b as they were given.
+struct MeasuredColumn {
+  ColumnReport report;
+  Outcome outcome;
+  double residual_norm = 0;
+};
+
+/// Measures the residual of x; `outcome`: as far as it is known from the factorisation. `r`: workspace.
+template <class T>
+MeasuredColumn measure_column(Audit<T>& residual_check, const MatrixRef<T>& A, double norm_inf, const T* b,
+                              const T* x, T* r, Outcome outcome) {
+  const auto [rhs, solution, residual] = residual_check.solution(A, b, x, r);
+  MeasuredColumn column;
+  column.residual_norm = residual.norm2;
+  column.report.relative_residual = rhs.norm2 > 0 ? residual.norm2 / rhs.norm2 : residual.norm2;
+  const double scale = norm_inf * solution.norm_inf + rhs.norm_inf;
+  column.report.backward_error = scale > 0 ? residual.norm_inf / scale : residual.norm_inf;
+  if (rhs.nonfinite) {
+    outcome = {Status::not_a_number,
+               "b has a NaN or Inf at row " + std::to_string(*rhs.nonfinite) + " (from 0)", rhs.nonfinite};
+  } else if (solution.nonfinite) {
+    outcome = {Status::not_a_number,
+               "x has a NaN or Inf, first at element " + std::to_string(*solution.nonfinite) + ": overflow",
+               solution.nonfinite};
+  }
+  column.report.status = outcome.status;
+  column.outcome = std::move(outcome);
+  return column;
+}
+
+/// Order of statuses, by which the report describes the worst column.
+int severity(Status status) {
+  if (status == Status::direct) return 0;
+  if (status == Status::underdetermined) return 1;
+  return status == Status::not_a_number ? 3 : 2;
+}
+
+/// Adds a column to the report, which takes the figures of the worst one.
+void add_column(const MeasuredColumn& column, Report& report) {
+  const Status status = column.report.status;
+  const bool worst = report.columns.empty() || severity(status) > severity(report.status) ||
+                     (status == report.status && column.report.backward_error > report.backward_error);
+  report.columns.push_back(column.report);
+  report.iterations = std::max(report.iterations, column.report.iterations);
+  if (!worst) return;
+  report.status = status;
+  report.message = column.outcome.message;
+  report.row = column.outcome.row;
+  report.residual_norm = column.residual_norm;
+  report.relative_residual = column.report.relative_residual;
+  report.backward_error = column.report.backward_error;
+}
+
+/// Fills in a solution by a factorisation in lower precision. Returns the reason why it is not accurate, or
+/// nothing.
+template <class B, class T>
+std::string solve_refined(BackendWorkspace<B, T>& own, FloatProducts products,
+                          const GaussJordanOptions& options, const MatrixRef<T>& A, DenseView<const T> rhs,
+                          GeneralSolution<T>& solution) {
+  const Stopwatch stopwatch;
+  if (A.rows() != A.columns()) return not_square;
+  RefinedSystem<B, T> system(own.lower().elimination, products, options);
+  std::string why = system.factor(A);
+  if (!why.empty()) return why;
+  Report& report = solution.report;
+  report.setup_seconds = stopwatch.seconds();
+  solution.X = Dense<T>(own.device, A.columns(), rhs.columns());
+  const DenseView<T> X = solution.X.view();
+  const auto workspace = system.make_workspace(std::max(rhs.columns(), std::int64_t{1}), &system.backend());
+  const std::vector<Refinement> columns = system.solve(*workspace, A, rhs, X);
+  why = describe_inaccuracy(columns);
+  if (!why.empty()) return why;
+  for (std::int64_t j = 0; j < rhs.columns(); ++j) {
+    MeasuredColumn column =
+        measure_column<T>(*own.residual_check, A, system.norm_inf(), rhs.column(j), X.column(j),
+                          workspace->residual.data(), judge_condition<T>(system.reciprocal_condition()));
+    column.report.iterations = columns[static_cast<std::size_t>(j)].steps;
+    add_column(column, report);
+  }
+  solution.facts = system.facts();
+  solution.pivot_columns = system.pivot_columns();
+  solution.null_space = Dense<T>(own.device, A.columns(), 0);
+  report.reciprocal_condition = system.reciprocal_condition();
+  report.bytes = system.bytes() + workspace->bytes();
+  report.solve_seconds = stopwatch.seconds() - report.setup_seconds;
+  return why;
+}
+
+/// X for all right-hand sides, and their part of the report.
+template <class B, class T>
+void solve_columns(const EliminatedSystem<B, T>& system, Audit<T>& residual_check, const MatrixRef<T>& A,
+                   DenseView<const T> rhs, DenseView<T> X, Report& report) {
+  const auto workspace = system.make_workspace(std::max(rhs.columns(), std::int64_t{1}), &system.backend());
+  system.solve(*workspace, A, rhs, X);
+  const Outcome from_condition =
+      system.rank() == system.columns() ? judge_condition<T>(system.reciprocal_condition()) : Outcome{};
+  for (std::int64_t j = 0; j < rhs.columns(); ++j) {
+    Outcome outcome = system.assess_solution(*workspace, A, rhs.column(j), X.column(j));
+    if (outcome.ok()) outcome = from_condition;
+    add_column(measure_column<T>(residual_check, A, system.factorization().norm_inf(), rhs.column(j),
+                                 X.column(j), workspace->residual.data(), std::move(outcome)),
+               report);
+  }
+  report.bytes = system.bytes() + workspace->bytes();
+}
+
+template <class B, class T>
+GeneralSolution<T> solve_in_working_precision(BackendWorkspace<B, T>& own, const GaussJordanOptions& options,
+                                              const MatrixRef<T>& A, DenseView<const T> rhs) {
+  const Stopwatch stopwatch;
+  GeneralSolution<T> solution;
+  Report& report = solution.report;
+  EliminatedSystem<B, T> system(own.elimination, options);
+  const Outcome outcome = system.factor(A);
+  report = operation_report(own.device, outcome);
+  report.setup_seconds = stopwatch.seconds();
+  if (!outcome.ok()) {
+    report.column = system.factorization().nonfinite_column();
+    return solution;
+  }
+  solution.facts = system.facts();
+  solution.pivot_columns = system.factorization().pivot_columns();
+  if (system.rank() == A.columns()) report.reciprocal_condition = system.reciprocal_condition();
+  if (solution.facts.doubtful) report.warnings.push_back(system.rank_description());
+  const Stopwatch solving;
+  solution.X = Dense<T>(own.device, A.columns(), rhs.columns());
+  solve_columns(system, *own.residual_check, A, rhs, solution.X.view(), report);
+  solution.null_space = system.factorization().null_space();
+  report.solve_seconds = solving.seconds();
+  return solution;
+}
+
+/// In the requested precision if that yields accurate solutions, otherwise in the working precision.
+template <class B, class T>
+GeneralSolution<T> solve_general(BackendWorkspace<B, T>& own, const GaussJordanOptions& options,
+                                 const MatrixRef<T>& A, DenseView<const T> rhs) {
+  const Stopwatch stopwatch;
+  Dense<T> column_major;
+  if (rhs.layout() == Layout::row_major) {
+    column_major = Dense<T>(own.device, rhs.rows(), rhs.columns());
+    assign<T>(rhs, column_major);
+    rhs = column_major.view();
+  }
+  const std::optional<FloatProducts> products = requested_products<B, T>(options);
+  std::string why;
+  if (products) {
+    GeneralSolution<T> solution;
+    solution.report = operation_report(own.device, {});
+    why = solve_refined(own, *products, options, A, rhs, solution);
+    solution.report.factor_precision = report_factor_precision<B, T>(options, why);
+    if (why.empty()) return solution;
+  }
+  const double attempt_seconds = stopwatch.seconds();
+  GeneralSolution<T> solution = solve_in_working_precision(own, options, A, rhs);
+  solution.report.factor_precision = report_factor_precision<B, T>(options, why);
+  solution.report.setup_seconds += attempt_seconds;
+  return solution;
+}
+
+}  // namespace
+
+template <class Target, class T>
+std::unique_ptr<OperationWorkspace> make_operation_workspace(const Device& device) {
+  return on_backend(device, [&]<class B>() -> std::unique_ptr<OperationWorkspace> {
+    return std::make_unique<BackendWorkspace<B, T>>(device);
+  });
+}
+
+template <class Target, class T>
+GeneralSolution<T> solve_on(OperationWorkspace& workspace, const GaussJordanOptions& options,
+                            const MatrixRef<T>& A, DenseView<const T> rhs) {
+  return on_backend(workspace.device, [&]<class B>() {
+    return solve_general<B, T>(workspace_of<B, T>(workspace), options, A, rhs);
+  });
+}
+
+template std::unique_ptr<OperationWorkspace> make_operation_workspace<ThisTarget, float>(const Device&);
+template std::unique_ptr<OperationWorkspace> make_operation_workspace<ThisTarget, double>(const Device&);
+template GeneralSolution<float> solve_on<ThisTarget>(OperationWorkspace&, const GaussJordanOptions&,
+                                                     const MatrixRef<float>&, DenseView<const float>);
+template GeneralSolution<double> solve_on<ThisTarget>(OperationWorkspace&, const GaussJordanOptions&,
+                                                      const MatrixRef<double>&, DenseView<const double>);
+
+}  // namespace echelon

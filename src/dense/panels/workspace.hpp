@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Workspaces of an elimination: backends and memory that outlive one call.
+#pragma once
+
+#include "linalg/blas/float_products.hpp"
+
+#include <echelon/array.hpp>
+#include <echelon/device.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace echelon {
+
+/// Memory of the panel steps: `rows` holds W, and `columns` a packed copy of G where its columns are not
+/// adjacent. For panels of b columns in an m by n matrix: b n and b m elements.
+template <class T>
+struct PanelWorkspace {
+  Array<T> rows;
+  Array<T> columns;
+};
+
+/// Small results of queued work that the host reads as soon as they are complete, without waiting for what
+/// was queued after them. On a GPU (workspace.cuh) in pinned memory of the host.
+template <class B>
+class PinnedResult {
+ public:
+  static constexpr std::size_t capacity = 512;  ///< bytes
+
+  explicit PinnedResult(const Device&) {}
+  /// The object that queued work writes and the host reads.
+  template <class V>
+  [[nodiscard]] V* at() {
+    static_assert(sizeof(V) <= capacity && std::is_trivially_copyable_v<V>);
+    return reinterpret_cast<V*>(memory_);
+  }
+  /// Marks the end of the work that writes the result.
+  void record() {}
+  /// Waits for the work before the mark.
+  void wait() {}
+
+ private:
+  alignas(std::max_align_t) unsigned char memory_[capacity] = {};
+};
+
+/// Backend and result memory that successive eliminations share; for one thread at a time.
+template <class B>
+struct EliminationWorkspace {
+  explicit EliminationWorkspace(const Device& device) : backend(device), pinned(device) {}
+  B backend;
+  PinnedResult<B> pinned;
+  FloatProducts products = FloatProducts::in_float;
+};
+
+}  // namespace echelon
