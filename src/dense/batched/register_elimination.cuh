@@ -5,9 +5,9 @@
 /// nothing else. Each warp then copies its part of the pivot row to shared memory and updates its columns:
 /// the next one first, so that the search for its pivot overlaps with the updates of the other warps.
 ///
-/// For solving, eliminated columns are dropped. The first right-hand side is an additional column of the first
-/// warp. The factors stay in shared memory, and the elimination steps are applied to the other right-hand sides
-/// and to the residuals afterwards.
+/// For solving, eliminated columns are dropped. The first right-hand side is an additional column of the
+/// first warp. The factors stay in shared memory, and the elimination steps are applied to the other
+/// right-hand sides and to the residuals afterwards.
 #pragma once
 
 #include "dense/batched/operations.hpp"
@@ -276,8 +276,8 @@ class GroupElimination {
     }
   }
 
-  /// Solves for right-hand side k by the first warp, which holds the rows in the order of positions; the other
-  /// warps take part in the residuals.
+  /// Solves for right-hand side k by the first warp, which holds the rows in the order of positions; the
+  /// other warps take part in the residuals.
   __device__ void solve(std::int64_t k, bool regular) {
     T* b = right_hand_side(k);
     Elements rhs;

@@ -99,6 +99,7 @@ class Factorization {
     const Scans scans = scan_and_eliminate(equilibrated, pivot_tolerance.value_or(relative_tolerance()));
     given_norm_ = scans.given.norm_inf;
     if (scans.given.row >= 0) return not_finite(scans.given);
+    if (elimination_->cancelled()) return {Status::cancelled, "stopped by the caller during the elimination"};
     const std::int64_t overflow = elimination_->state().overflow_column;
     if (overflow >= 0) return overflowed(overflow);
     norm_ = scans.scaled.norm_inf;

@@ -127,6 +127,11 @@ class Inversion {
       inspect_given();
       facts = invert(elimination);
     }
+    if (elimination.cancelled()) {
+      report.status = Status::cancelled;
+      report.message = "stopped by the caller during the elimination; A is eliminated in part";
+      return;
+    }
     if (facts.elimination.rank < A_.rows()) {
       elimination.fetch_state();
       return report_singular(elimination, report);

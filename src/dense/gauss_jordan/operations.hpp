@@ -7,6 +7,7 @@
 #include <echelon/gauss_jordan.hpp>
 
 #include <memory>
+#include <stop_token>
 
 namespace echelon {
 
@@ -18,6 +19,7 @@ struct OperationWorkspace {
   OperationWorkspace& operator=(const OperationWorkspace&) = delete;
   virtual ~OperationWorkspace() = default;
   Device device;
+  std::stop_token cancel = {};  ///< of the call; checked between panels on the host
 };
 
 template <class Target, class T>

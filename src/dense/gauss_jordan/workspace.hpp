@@ -32,6 +32,7 @@ struct BackendWorkspace final : OperationWorkspace {
   /// Workspace for eliminations in lower precision, created by the first call.
   BackendWorkspace<B, float>& lower() {
     if (lower_ == nullptr) lower_ = std::make_unique<BackendWorkspace<B, float>>(device);
+    lower_->elimination.cancel = cancel;
     return *lower_;
   }
   EliminationWorkspace<B> elimination;
@@ -42,10 +43,12 @@ struct BackendWorkspace final : OperationWorkspace {
   std::unique_ptr<BackendWorkspace<B, float>> lower_;
 };
 
-/// The workspace of a device that the backend B serves.
+/// The workspace of a device that the backend B serves, for a call with a request to stop.
 template <class B, class T>
 BackendWorkspace<B, T>& workspace_of(OperationWorkspace& workspace) {
-  return static_cast<BackendWorkspace<B, T>&>(workspace);
+  auto& own = static_cast<BackendWorkspace<B, T>&>(workspace);
+  own.elimination.cancel = workspace.cancel;
+  return own;
 }
 
 /// A report with the outcome of an operation.

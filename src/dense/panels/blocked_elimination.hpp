@@ -138,6 +138,8 @@ class BlockedElimination {
   void fetch_state() { state_ = workspace_->backend.read(record_buffer_.state()); }
 
   [[nodiscard]] const EliminationState& state() const { return state_; }
+  /// Whether the elimination ended because of a request to stop; the matrix is then eliminated in part.
+  [[nodiscard]] bool cancelled() const { return cancelled_; }
   /// After `reduce`.
   [[nodiscard]] const EliminationRecord<T>& record() const { return record_; }
   /// The first column without a pivot, when the rank is not full; waits.
@@ -235,7 +237,10 @@ class BlockedElimination {
   void run_panels_on_host(bool both_sides) {
     B& backend = workspace_->backend;
     fetch_state();
+    cancelled_ = false;
     for (std::int64_t begin = 0; begin < A_.columns() && state_.overflow_column < 0; begin += block_) {
+      cancelled_ = workspace_->cancel.stop_requested();
+      if (cancelled_) return;
       const std::int64_t end = std::min(begin + block_, A_.columns());
       const std::int64_t rank_before = state_.rank;
       factor_panel<T>(backend, A_, begin, end, record_buffer_.state(), record_buffer_.pivots(),
@@ -293,6 +298,7 @@ class BlockedElimination {
   EliminationState state_;
   PanelWorkspace<T> panel_workspace_;
   EliminationRecord<T> record_;
+  bool cancelled_ = false;
   bool multiplied_out_ = false;
   Array<int> places_;          // of the rows; only when multiplied out
   std::vector<Panel> panels_;  // those with pivots; only when not multiplied out

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <stop_token>
 
 namespace echelon {
 
@@ -89,6 +90,7 @@ struct EliminationWorkspace<Cuda> {
   Cuda backend;
   PinnedResult<Cuda> pinned;
   FloatProducts products = FloatProducts::in_float;
+  std::stop_token cancel = {};  ///< has no effect: all panels are queued at once
 
  private:
   std::unique_ptr<LookaheadStream> lookahead_;

@@ -8,6 +8,7 @@
 #include <echelon/device.hpp>
 
 #include <cstddef>
+#include <stop_token>
 #include <type_traits>
 
 namespace echelon {
@@ -50,6 +51,7 @@ struct EliminationWorkspace {
   B backend;
   PinnedResult<B> pinned;
   FloatProducts products = FloatProducts::in_float;
+  std::stop_token cancel = {};  ///< checked between panels on the host
 };
 
 }  // namespace echelon

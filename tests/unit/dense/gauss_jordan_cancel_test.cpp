@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/serial/serial.hpp"
+#include "dense/gauss_jordan/system.hpp"
+#include "support/gauss_jordan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stop_token>
+
+namespace echelon::test {
+namespace {
+
+/// The request is checked before each panel: a system for which it has been made is not eliminated.
+TEST(GaussJordanCancel, RequestedStop_EndsTheElimination) {
+  const Dense<double> a = random_dense<double>(200, 200, 1);
+  EliminationWorkspace<Serial> workspace(Device::serial());
+  EliminatedSystem<Serial, double> system(workspace, {.block = 32});
+  std::stop_source source;
+  workspace.cancel = source.get_token();
+  EXPECT_TRUE(system.factor(MatrixRef<double>(a)).ok());
+  EXPECT_EQ(system.rank(), 200);
+  source.request_stop();
+  EXPECT_EQ(system.factor(MatrixRef<double>(a)).status, Status::cancelled);
+  EXPECT_EQ(system.rank(), 0);
+  workspace.cancel = {};
+  EXPECT_TRUE(system.factor(MatrixRef<double>(a)).ok());
+  EXPECT_EQ(system.rank(), 200);
+}
+
+}  // namespace
+}  // namespace echelon::test
