@@ -171,6 +171,28 @@ TYPED_TEST(GpuGaussJordanOf, ConsistentSystems_OneSolutionOrMany) {
                                                   {700, 600, 400}});
 }
 
+TYPED_TEST(GpuGaussJordanOf, ConditionBelowTolerance_IsSolvedAndDoubted) {
+  check_conditions_near_tolerance<TypeParam>(this->gpu);
+}
+
+/// Pivots of random matrices of floats are below the tolerance at this size, but most are regular in float.
+TEST_F(GpuTest, GaussJordan_LargeRandomFloats_AreSolvedUnlessTheConditionExcludesIt) {
+  const std::int64_t n = 4096;
+  int solved = 0;
+  for (const unsigned seed : {1, 2, 3, 4, 5, 6}) {
+    const Dense<float> a = random_dense<float>(n, n, seed);
+    const Dense<float> b = random_dense<float>(n, 1, seed + 10);
+    const GeneralSolution<float> solution = solve_on(gpu, a, b);
+    if (!solution.report.solved()) continue;
+    ++solved;
+    EXPECT_GE(*solution.report.reciprocal_condition, unit<float>);
+    EXPECT_EQ(solution.facts.rank, n);
+    EXPECT_TRUE(solution.facts.doubtful);
+    EXPECT_LT(solution.report.backward_error, 100 * unit<float>);
+  }
+  EXPECT_GE(solved, 3);
+}
+
 TYPED_TEST(GpuGaussJordanOf, InconsistentSystem_RowIsReported) {
   check_contradictions<TypeParam>(this->gpu);
 }
