@@ -27,7 +27,7 @@
 /// the time from one multiprocessor to another through the L2 cache.
 #pragma once
 
-#include "relaxation/gauss_seidel/cuda/sweep_task.cuh"
+#include "relaxation/gauss_seidel/cuda/device_sweep.cuh"
 
 #include <cuda_pipeline.h>
 

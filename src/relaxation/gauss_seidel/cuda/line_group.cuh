@@ -4,7 +4,7 @@
 #pragma once
 
 #include "relaxation/gauss_seidel/cuda/line_detection.hpp"
-#include "relaxation/gauss_seidel/cuda/sweep_task.cuh"
+#include "relaxation/gauss_seidel/cuda/device_sweep.cuh"
 
 namespace echelon::gauss_seidel {
 

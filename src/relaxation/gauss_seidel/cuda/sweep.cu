@@ -4,7 +4,7 @@
 #include "relaxation/gauss_seidel/cuda/line_length.cuh"
 #include "relaxation/gauss_seidel/cuda/lines.cuh"
 #include "relaxation/gauss_seidel/cuda/long_rows.cuh"
-#include "relaxation/gauss_seidel/cuda/region_test.cuh"
+#include "relaxation/gauss_seidel/cuda/region_selection.cuh"
 #include "relaxation/gauss_seidel/cuda/regions.cuh"
 #include "relaxation/gauss_seidel/sweep.hpp"
 

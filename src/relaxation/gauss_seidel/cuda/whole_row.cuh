@@ -2,7 +2,7 @@
 /// A long row, finished by a warp if all that it needs is there.
 #pragma once
 
-#include "relaxation/gauss_seidel/cuda/sweep_task.cuh"
+#include "relaxation/gauss_seidel/cuda/device_sweep.cuh"
 
 namespace echelon::gauss_seidel {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "backend/cuda/check.cuh"
-#include "relaxation/gauss_seidel/cuda/sweep_task.cuh"
+#include "relaxation/gauss_seidel/cuda/device_sweep.cuh"
 
 #include <cstdint>
 
