@@ -292,16 +292,16 @@ double quick_seconds(F f) {
 std::vector<ec::gauss_seidel::SweepTuning> shapes(bool short_rows) {
   std::vector<ec::gauss_seidel::SweepTuning> result;
   ec::gauss_seidel::SweepTuning tuning;
-  for (const int slots : {1, 2, 4}) {
+  for (const int rows_per_thread : {1, 2, 4}) {
     for (const int threads : {64, 128, 256, 512, 1024}) {
-      if (slots * threads < 128) continue;
-      tuning = {.threads = threads, .slots = slots, .staged_per_row = 0, .warps_from = 1 << 20};
+      if (rows_per_thread * threads < 128) continue;
+      tuning = {.threads = threads, .rows_per_thread = rows_per_thread, .staged_per_row = 0, .long_rows_from = 1 << 20};
       result.push_back(tuning);
       tuning.staged_per_row = 1000;
       if (short_rows) result.push_back(tuning);
     }
   }
-  tuning = {.slots = 1, .warps_from = 0};
+  tuning = {.rows_per_thread = 1, .long_rows_from = 0};
   result.push_back(tuning);
   return result;
 }
@@ -312,7 +312,7 @@ void compare_shapes(Problem<T>& problem) {
   std::printf("\n%s, %s: ms of a forward, a backward and a symmetric sweep\n\n", problem.name.c_str(),
               sizeof(T) == 8 ? "double" : "float");
   std::printf(
-      "| rows by | threads | slots | staged | forward | backward | symmetric |\n"
+      "| rows by | threads | rows_per_thread | staged | forward | backward | symmetric |\n"
       "|---|---|---|---|---|---|---|\n");
   GpuSweeps<T> ours(problem);
   problem.x = problem.start.to(problem.gpu);
@@ -324,8 +324,8 @@ void compare_shapes(Problem<T>& problem) {
     const double forward = milliseconds(ec::SweepKind::forward);
     const double backward = milliseconds(ec::SweepKind::backward);
     const double symmetric = milliseconds(ec::SweepKind::symmetric);
-    std::printf("| %s | %d | %d | %s | %.3f | %.3f | %.3f |\n", tuning.warps_from == 0 ? "warps" : "lanes",
-                tuning.threads, tuning.slots, tuning.staged_per_row > 0 ? "yes" : "no", forward, backward,
+    std::printf("| %s | %d | %d | %s | %.3f | %.3f | %.3f |\n", tuning.long_rows_from == 0 ? "warps" : "lanes",
+                tuning.threads, tuning.rows_per_thread, tuning.staged_per_row > 0 ? "yes" : "no", forward, backward,
                 symmetric);
     std::fflush(stdout);
   }

@@ -12,8 +12,8 @@ namespace echelon {
 
 namespace {
 
-/// weight / d_i, where d_i is a_ii, or for l1 the row's sum of magnitudes with a_ii's sign. Reports rows
-/// whose diagonal is zero or missing.
+/// Computes weight / d_i, where d_i is a_ii, or for l1 the row's sum of magnitudes with the sign of a_ii.
+/// Returns the first row whose diagonal element is zero or missing.
 template <class T>
 struct InvertDiagonal {
   double weight;
@@ -57,7 +57,7 @@ struct InvertDenseDiagonal : InvertDiagonal<T> {
   }
 };
 
-/// x += D^-1 r while the iteration runs.
+/// x += D^-1 r while the iteration is running.
 template <class T>
 struct Relax {
   const IterationState* state;
@@ -69,7 +69,7 @@ struct Relax {
   }
 };
 
-/// x = D^-1 r: the first sweep from x = 0.
+/// x = D^-1 r, the first sweep from x = 0.
 template <class T>
 struct ScaleBy {
   const T* scale;

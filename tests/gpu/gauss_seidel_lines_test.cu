@@ -6,8 +6,8 @@ namespace echelon::test::sweeping {
 namespace {
 
 template <class T>
-class GpuSweepsAlongLines : public GpuSweeps<T> {};
-TYPED_TEST_SUITE(GpuSweepsAlongLines, Reals);
+class GpuLineSweeps : public GpuSweeps<T> {};
+TYPED_TEST_SUITE(GpuLineSweeps, Reals);
 
 /// A grid's matrix with values of no symmetry, and, where `change` says so, other elements.
 template <class T, class Change>
@@ -29,9 +29,9 @@ Csr<T> disturb(const Csr<T>& grid, unsigned seed, Change change) {
 template <class T>
 void leave_alone(std::int32_t /*n*/, std::vector<Triplet<T>>& /*entries*/) {}
 
-TYPED_TEST(GpuSweepsAlongLines, GoAlongTheLinesOfGrids) {
+TYPED_TEST(GpuLineSweeps, GoAlongTheLinesOfGrids) {
   using T = TypeParam;
-  this->scratch->tuning.lines_from = 0;
+  this->scratch->tuning.lines_from_rows = 0;
   struct Grid {
     std::string name;
     Csr<T> matrix;
@@ -55,10 +55,10 @@ TYPED_TEST(GpuSweepsAlongLines, GoAlongTheLinesOfGrids) {
   }
 }
 
-TYPED_TEST(GpuSweepsAlongLines, GoAlongLinesWhateverElseTheGpuDoes) {
+TYPED_TEST(GpuLineSweeps, GoAlongLinesWhateverElseTheGpuDoes) {
   using T = TypeParam;
   Load load;
-  this->scratch->tuning.lines_from = 0;
+  this->scratch->tuning.lines_from_rows = 0;
   for (const int points : {7, 27}) {
     const auto A = disturb(generate::poisson_3d<T>(41, 37, 30, points), 5, leave_alone<T>);
     this->expect_same(A, {SweepKind::symmetric, 2, 1, 1}, "grid", 20, &load);
@@ -66,10 +66,10 @@ TYPED_TEST(GpuSweepsAlongLines, GoAlongLinesWhateverElseTheGpuDoes) {
 }
 
 /// Rows for which lines are of no help, or which have no diagonal element, among those of a grid.
-TYPED_TEST(GpuSweepsAlongLines, GoAlongLinesWhateverThePattern) {
+TYPED_TEST(GpuLineSweeps, GoAlongLinesWhateverThePattern) {
   using T = TypeParam;
   using Entries = std::vector<Triplet<T>>;
-  this->scratch->tuning.lines_from = 0;
+  this->scratch->tuning.lines_from_rows = 0;
   const auto add = [](Entries& entries, std::int32_t i, std::int32_t j) {
     entries.push_back({i, j, static_cast<T>(0.03)});
   };
@@ -111,14 +111,14 @@ TYPED_TEST(GpuSweepsAlongLines, GoAlongLinesWhateverThePattern) {
   });
 }
 
-TYPED_TEST(GpuSweepsAlongLines, GoAlongMoreLinesThanFitOntoTheGpu) {
+TYPED_TEST(GpuLineSweeps, GoAlongMoreLinesThanFitOntoTheGpu) {
   using T = TypeParam;
   this->expect_same(generate::poisson_3d<T>(20, 250, 220), {SweepKind::symmetric, 2, 1, 1}, "7 points", 2);
   EXPECT_EQ(this->backend->read(this->scratch->line_length.data()), 20);
 }
 
-TYPED_TEST(GpuSweepsAlongLines, FindNoLinesWhereThereAreNone) {
-  this->scratch->tuning.lines_from = 0;
+TYPED_TEST(GpuLineSweeps, FindNoLinesWhereThereAreNone) {
+  this->scratch->tuning.lines_from_rows = 0;
   for (const char* pattern : {"random", "banded", "lengths", "unsymmetric"}) {
     this->expect_same(make_case<TypeParam>(pattern, 9'200, 4), {SweepKind::symmetric, 2, 1, 1}, pattern);
     if (this->scratch->line_length.size() == 0) continue;

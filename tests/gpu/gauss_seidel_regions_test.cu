@@ -7,20 +7,20 @@ namespace echelon::test::sweeping {
 namespace {
 
 template <class T>
-class GpuSweepsByWalking : public GpuSweeps<T> {};
-TYPED_TEST_SUITE(GpuSweepsByWalking, Reals);
+class GpuRegionSweeps : public GpuSweeps<T> {};
+TYPED_TEST_SUITE(GpuRegionSweeps, Reals);
 
-TYPED_TEST(GpuSweepsByWalking, NeedFourBytesARowMoreToWalk) {
+TYPED_TEST(GpuRegionSweeps, NeedFourBytesARowMoreToWalk) {
   using T = TypeParam;
   const std::int64_t n = 1'000'000;
-  this->scratch->tuning = walking();
+  this->scratch->tuning = region_tuning();
   this->expect_same(generate::published_triangle<T>(n), {SweepKind::symmetric, 1, 1, 1}, "symmetric");
   EXPECT_LE(this->scratch->bytes(), static_cast<std::size_t>(n) * (sizeof(T) + 4) + 64);
 }
 
-TYPED_TEST(GpuSweepsByWalking, WalkThroughRegionsWhateverThePattern) {
+TYPED_TEST(GpuRegionSweeps, WalkThroughRegionsWhateverThePattern) {
   Load load;
-  this->scratch->tuning = walking();
+  this->scratch->tuning = region_tuning();
   for (const std::string& pattern : patterns) {
     for (const std::int64_t n : {2048, 2049, 8191, 20'011}) {
       const auto A = make_case<TypeParam>(pattern, n, static_cast<unsigned>(n));
@@ -31,7 +31,7 @@ TYPED_TEST(GpuSweepsByWalking, WalkThroughRegionsWhateverThePattern) {
   }
 }
 
-TYPED_TEST(GpuSweepsByWalking, WalkToTheEndWhenColumnsAreNotSorted) {
+TYPED_TEST(GpuRegionSweeps, WalkToTheEndWhenColumnsAreNotSorted) {
   using T = TypeParam;
   const Watchdog watchdog(std::chrono::seconds(60));
   constexpr std::int32_t n = 3000;
@@ -52,7 +52,7 @@ TYPED_TEST(GpuSweepsByWalking, WalkToTheEndWhenColumnsAreNotSorted) {
                         Array<std::int32_t>(this->gpu, std::span<const std::int32_t>(columns)),
                         Array<T>(this->gpu, std::span<const T>(values)));
   const Dense<T> b = random_vectors<T>(n, 1, 1).to(this->gpu);
-  this->scratch->tuning = walking();
+  this->scratch->tuning = region_tuning();
   Dense<T> x = random_vectors<T>(n, 1, 2).to(this->gpu);
   this->queue(A, b, x, {SweepKind::forward, 1, 1, 1});
   const Dense<T> result = x.to(Device());
@@ -63,19 +63,19 @@ TYPED_TEST(GpuSweepsByWalking, WalkToTheEndWhenColumnsAreNotSorted) {
 /// away.
 template <class T>
 bool has_too_many_far_away(const Csr<T>& A) {
-  using gauss_seidel::Gait;
-  for (std::int64_t first = 0; first + Gait<T>::tile <= A.rows(); first += Gait<T>::tile) {
+  using gauss_seidel::RegionSweepConfig;
+  for (std::int64_t first = 0; first + RegionSweepConfig<T>::tile_rows <= A.rows(); first += RegionSweepConfig<T>::tile_rows) {
     const std::int64_t begin = A.row_offsets()[first] / 4 * 4;
-    const std::int64_t end = A.row_offsets()[first + Gait<T>::tile];
+    const std::int64_t end = A.row_offsets()[first + RegionSweepConfig<T>::tile_rows];
     std::int64_t far = 0;
-    for (std::int64_t k = begin; k < end; ++k) far += A.column_indices()[k] < first - Gait<T>::window;
-    if (end - begin <= Gait<T>::room && far > Gait<T>::far_room) return true;
+    for (std::int64_t k = begin; k < end; ++k) far += A.column_indices()[k] < first - RegionSweepConfig<T>::ring_window;
+    if (end - begin <= RegionSweepConfig<T>::tile_elements && far > RegionSweepConfig<T>::far_values) return true;
   }
   return false;
 }
 
 /// Of each 32 rows one has three neighbours far away and the others two; two have no diagonal element.
-TYPED_TEST(GpuSweepsByWalking, WalkOverTilesThatHaveTooManyNeighboursFarAway) {
+TYPED_TEST(GpuRegionSweeps, WalkOverTilesThatHaveTooManyNeighboursFarAway) {
   using T = TypeParam;
   constexpr std::int32_t n = 9000;
   std::vector<std::int64_t> offsets = {0};
@@ -93,29 +93,29 @@ TYPED_TEST(GpuSweepsByWalking, WalkOverTilesThatHaveTooManyNeighboursFarAway) {
                         Array<std::int32_t>(Device(), std::span<const std::int32_t>(columns)),
                         Array<T>(Device(), std::span<const T>(values)));
   ASSERT_TRUE(has_too_many_far_away(A));
-  this->scratch->tuning = walking();
+  this->scratch->tuning = region_tuning();
   this->expect_same(A, {SweepKind::symmetric, 2, 1, 2}, "far away", 5);
   this->expect_same(A, {SweepKind::forward, 1, static_cast<T>(1.3), 1}, "far away, relaxed", 5);
 }
 
-TYPED_TEST(GpuSweepsByWalking, WalkThroughMoreRegionsThanFitOntoTheGpu) {
+TYPED_TEST(GpuRegionSweeps, WalkThroughMoreRegionsThanFitOntoTheGpu) {
   using T = TypeParam;
-  this->scratch->tuning = walking();
+  this->scratch->tuning = region_tuning();
   const auto A = generate::published_triangle<T>(2'000'000);
   this->expect_same(A, {SweepKind::symmetric, 1, 1, 1}, "the published statistics", 5);
   this->expect_same(A, {SweepKind::forward, 1, 1, 9}, "of many right-hand sides");
 }
 
-TYPED_TEST(GpuSweepsByWalking, WalkWhereFewRowsWouldBeLeftOver) {
+TYPED_TEST(GpuRegionSweeps, WalkWhereFewRowsWouldBeLeftOver) {
   using T = TypeParam;
-  this->scratch->tuning.walk_from = 0;
-  const auto way = [&](int direction) { return this->backend->read(this->scratch->ways.data() + direction); };
+  this->scratch->tuning.regions_from_rows = 0;
+  const auto strategy = [&](int direction) { return this->backend->read(this->scratch->strategies.data() + direction); };
   this->expect_same(generate::published_triangle<T>(300'000), {SweepKind::symmetric, 1, 1, 1}, "published");
-  EXPECT_EQ(way(0), -1);
-  EXPECT_EQ(way(1), 0) << "nearly all elements are known before a backward sweep";
+  EXPECT_EQ(strategy(0), -1);
+  EXPECT_EQ(strategy(1), 0) << "nearly all elements are known before a backward sweep";
   this->expect_same(make_case<T>("tridiagonal", 50'000, 1), {SweepKind::symmetric, 1, 1, 1}, "tridiagonal");
-  EXPECT_EQ(way(0), 0);
-  EXPECT_EQ(way(1), 0);
+  EXPECT_EQ(strategy(0), 0);
+  EXPECT_EQ(strategy(1), 0);
 }
 
 }  // namespace

@@ -287,11 +287,11 @@ inline const std::vector<std::string> patterns = {"tridiagonal", "random",  "ban
 inline constexpr SweepKind kinds[] = {SweepKind::forward, SweepKind::backward, SweepKind::symmetric};
 
 /// Walks wherever it can.
-inline SweepTuning walking() {
+inline SweepTuning region_tuning() {
   SweepTuning tuning;
   tuning.staged_per_row = 1000;
-  tuning.walk_from = 0;
-  tuning.walk_always = true;
+  tuning.regions_from_rows = 0;
+  tuning.always_regions = true;
   return tuning;
 }
 

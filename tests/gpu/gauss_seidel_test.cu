@@ -10,24 +10,24 @@ TYPED_TEST_SUITE(GpuSweeps, Reals);
 /// Every way to share rows out.
 std::vector<SweepTuning> tunings() {
   std::vector<SweepTuning> result;
-  for (const int slots : {1, 2, 4}) {
+  for (const int rows_per_thread : {1, 2, 4}) {
     for (const int threads : {32, 256, 1024}) {
       for (const std::int64_t staged : {0, 100}) {
         SweepTuning tuning;
         tuning.threads = threads;
-        tuning.slots = slots;
+        tuning.rows_per_thread = rows_per_thread;
         tuning.staged_per_row = staged;
-        tuning.keep_lower = slots != 2;
+        tuning.reuse_lower_sums = rows_per_thread != 2;
         result.push_back(tuning);
       }
     }
   }
   SweepTuning warps;
-  warps.warps_from = 0;
+  warps.long_rows_from = 0;
   result.push_back(warps);
-  result.push_back(walking());
-  SweepTuning choosing = walking();
-  choosing.walk_always = false;
+  result.push_back(region_tuning());
+  SweepTuning choosing = region_tuning();
+  choosing.always_regions = false;
   result.push_back(choosing);
   return result;
 }
@@ -52,7 +52,7 @@ TYPED_TEST(GpuSweeps, HaveTheseBitsHoweverRowsAreSharedOut) {
     for (const std::string& pattern : patterns) {
       const auto A = make_case<TypeParam>(pattern, 9001, 3);
       const std::string what =
-          pattern + " with " + std::to_string(tuning.slots) + " slots of " + std::to_string(tuning.threads);
+          pattern + " with " + std::to_string(tuning.rows_per_thread) + " rows_per_thread of " + std::to_string(tuning.threads);
       this->expect_same(A, {SweepKind::symmetric, 1, 1, 1}, what);
       this->expect_same(A, {SweepKind::symmetric, 1, static_cast<TypeParam>(0.8), 1}, what);
       if (this->HasFatalFailure()) return;
@@ -64,8 +64,8 @@ TYPED_TEST(GpuSweeps, HaveTheseBitsWhateverElseTheGpuDoes) {
   Load load;
   for (const std::string& pattern : patterns) {
     const auto A = make_case<TypeParam>(pattern, 30'011, 8);
-    for (const int slots : {1, 4}) {
-      this->scratch->tuning.slots = slots;
+    for (const int rows_per_thread : {1, 4}) {
+      this->scratch->tuning.rows_per_thread = rows_per_thread;
       for (const SweepKind kind : kinds) this->expect_same(A, {kind, 2, 1, 1}, pattern, 20, &load);
     }
     if (this->HasFatalFailure()) return;
@@ -86,8 +86,8 @@ TYPED_TEST(GpuSweeps, FollowTheLongestChainsAndTheWidestFronts) {
 /// Chunks of equal work, also such as hold less than a row, or more than there is shared memory for.
 TYPED_TEST(GpuSweeps, TakeLongRows) {
   using T = TypeParam;
-  this->scratch->tuning.warps_from = 0;
-  this->scratch->tuning.lines_from = INT64_MAX;
+  this->scratch->tuning.long_rows_from = 0;
+  this->scratch->tuning.lines_from_rows = INT64_MAX;
   for (const SweepKind kind : kinds) {
     this->expect_same(make_case<T>("long", 4000, 2), {kind, 1, 1, 1}, "long", 3);
     this->expect_same(make_case<T>("long", 777, 3), {kind, 2, static_cast<T>(0.9), 3}, "long, relaxed");
@@ -99,9 +99,9 @@ TYPED_TEST(GpuSweeps, TakeLongRows) {
 /// The rows need several times the blocks that the GPU can run at a time.
 TYPED_TEST(GpuSweeps, TakeMoreRowsThanFitOntoTheGpu) {
   using T = TypeParam;
-  this->scratch->tuning.lines_from = INT64_MAX;
-  for (const int slots : {1, 4}) {
-    this->scratch->tuning.slots = slots;
+  this->scratch->tuning.lines_from_rows = INT64_MAX;
+  for (const int rows_per_thread : {1, 4}) {
+    this->scratch->tuning.rows_per_thread = rows_per_thread;
     this->expect_same(generate::poisson_3d<T>(130, 120, 110), {SweepKind::symmetric, 1, 1, 1}, "7 points");
   }
 }
@@ -157,8 +157,8 @@ TYPED_TEST(GpuSweeps, EndWhenColumnsAreNotSorted) {
                         Array<std::int32_t>(this->gpu, std::span<const std::int32_t>(columns)),
                         Array<T>(this->gpu, std::span<const T>(values)));
   const Dense<T> b = random_vectors<T>(4, 1, 1).to(this->gpu);
-  for (const std::int64_t warps_from : {0, 64}) {
-    this->scratch->tuning.warps_from = warps_from;
+  for (const std::int64_t long_rows_from : {0, 64}) {
+    this->scratch->tuning.long_rows_from = long_rows_from;
     for (const SweepKind kind : kinds) {
       Dense<T> x = random_vectors<T>(4, 1, 2).to(this->gpu);
       this->queue(A, b, x, {kind, 1, 1, 1});
@@ -194,7 +194,7 @@ TYPED_TEST(GpuSweeps, ChangeNothingWhenTheIterationHasStopped) {
 TYPED_TEST(GpuSweeps, AllocateNothingWhenRepeatedAndCanBeCaptured) {
   using T = TypeParam;
   const Watchdog watchdog(std::chrono::seconds(60));
-  this->scratch->tuning.lines_from = 0;
+  this->scratch->tuning.lines_from_rows = 0;
   for (const bool grid : {false, true}) {
     const Csr<T> A = grid ? generate::poisson_2d<T>(60, 70) : make_case<T>("banded", 4097, 1);
     const std::int64_t n = A.rows();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The class that users see: checks, and the way to the backend that does the work.
+// The public class: argument checks, and dispatch to the backend.
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "matrix/assign.hpp"

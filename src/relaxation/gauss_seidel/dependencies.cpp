@@ -14,7 +14,7 @@ namespace echelon {
 
 namespace {
 
-/// Follows a sweep over the rows, noting each row's level.
+/// Computes the level of each row in the order of a sweep.
 template <class Rows>
 Dependencies follow(const Rows& rows, std::int64_t n, bool forward) {
   Dependencies found;

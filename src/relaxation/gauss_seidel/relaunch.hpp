@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The published scheme for GPUs: launch after launch over all rows, until none is unfinished.
+/// Relaunch scheme for GPUs (Fiorentini, 2022): kernels over all rows are launched until every row is
+/// finished.
 #pragma once
 
 #include "backend/target.hpp"
@@ -15,7 +16,7 @@
 
 namespace echelon::gauss_seidel {
 
-/// A row's flag, read and written so that who sees it set also sees the row's new value.
+/// Flag of a row. Acquire and release order: a thread that reads a set flag also reads the row's new value.
 ECHELON_ANYWHERE inline bool is_finished(std::int32_t& flag) {
 #ifdef __CUDA_ARCH__
   return cuda::atomic_ref<std::int32_t, cuda::thread_scope_device>(flag).load(cuda::memory_order_acquire) !=
@@ -32,7 +33,7 @@ ECHELON_ANYWHERE inline void set_flag(std::int32_t& flag) {
 #endif
 }
 
-/// Finishes row i if all rows before it that it depends on are finished, and says so otherwise.
+/// Finishes row i if all earlier rows that it depends on are finished; sets *unfinished otherwise.
 template <class T>
 struct FinishRow {
   const IterationState* state;
@@ -43,7 +44,7 @@ struct FinishRow {
   const T* x;
   T* y;
   std::int32_t* finished;
-  std::int32_t* unfinished;  ///< one flag for all
+  std::int32_t* unfinished;  ///< one flag for all rows
 
   struct Read {
     const T* from;
@@ -58,7 +59,7 @@ struct FinishRow {
       set_flag(*unfinished);
       return;
     }
-    y[i] = one_nan(new_value(i, parts));
+    y[i] = canonical(new_value(i, parts));
     set_flag(finished[i]);
   }
 
@@ -72,7 +73,7 @@ struct FinishRow {
 };
 
 template <class T>
-struct TakeOver {
+struct CopyIfRunning {
   const IterationState* state;
   const T* y;
   T* x;
@@ -81,7 +82,7 @@ struct TakeOver {
   }
 };
 
-/// The second vector and the flags.
+/// Second vector, and a flag for each row.
 template <class T>
 struct RelaunchScratch {
   RelaunchScratch(const Device& device, std::int64_t n)
@@ -92,13 +93,19 @@ struct RelaunchScratch {
   Array<std::int32_t> unfinished;
 };
 
-/// A forward sweep over x; returns the launches that it took. Waits after each of them.
+/// Forward sweep over x. Returns the number of launches; the host waits after each of them.
 template <class B, class T>
 std::int64_t relaunch_sweep(B& backend, const Csr<T>& A, const IterationState* state, const T* b, T* x,
                             RelaunchScratch<T>& scratch) {
-  const FinishRow<T> finish_row{
-      state, A.row_offsets().data(), A.column_indices().data(), A.values().data(),        b,
-      x,     scratch.y.data(),       scratch.finished.data(),   scratch.unfinished.data()};
+  const FinishRow<T> finish_row{.state = state,
+                                .row_offsets = A.row_offsets().data(),
+                                .column_indices = A.column_indices().data(),
+                                .values = A.values().data(),
+                                .b = b,
+                                .x = x,
+                                .y = scratch.y.data(),
+                                .finished = scratch.finished.data(),
+                                .unfinished = scratch.unfinished.data()};
   backend.fill(A.rows(), std::int32_t{0}, scratch.finished.data());
   std::int64_t launches = 0;
   bool again = A.rows() > 0;
@@ -108,7 +115,7 @@ std::int64_t relaunch_sweep(B& backend, const Csr<T>& A, const IterationState* s
     again = backend.read(scratch.unfinished.data()) != 0;
     ++launches;
   }
-  backend.for_each(A.rows(), TakeOver<T>{state, scratch.y.data(), x});
+  backend.for_each(A.rows(), CopyIfRunning<T>{state, scratch.y.data(), x});
   return launches;
 }
 

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The arithmetic of one row of a Gauss-Seidel sweep: the one place that fixes the order of summation, so
-/// that every backend, with any number of threads, computes the same bits.
+/// Arithmetic of one row of a Gauss-Seidel sweep. This is the only place that fixes the order of summation,
+/// so every backend computes the same bits with any number of threads.
 ///
-/// Row i's sum is taken in two parts, each by itself and starting from 0:
+/// The sum of row i has two parts, each summed separately from 0:
 ///
 ///   lower = sum over j < i of a_ij x_j,    upper = sum over j > i of a_ij x_j,
 ///
-/// x_j being the new value where the sweep has been and the old one elsewhere. A part is taken from its far
-/// end towards the diagonal: the neighbour that a sweep finishes last comes last, forward and backward. A
-/// part of at most 32 elements is one chain s = fma(a_ij, x_j, s). In a longer one element number e, counted
-/// from the far end, belongs to partial sum e mod 32, each of them such a chain, and the partial sums are
-/// added as a tree: s[l] += s[l + 16] for l < 16, then + 8, 4, 2, 1. Then, with d = 1 / a_ii,
+/// where x_j is the new value if the sweep has passed row j and the old one otherwise. A part is summed from
+/// its far end towards the diagonal, so the neighbour that a sweep finishes last is added last, forward and
+/// backward. A part of at most 32 elements is one chain s = fma(a_ij, x_j, s). In a longer part, element e
+/// (counted from the far end) belongs to partial sum e mod 32; each partial sum is such a chain, and they are
+/// added as a tree: s[l] += s[l + 16] for l < 16, then with distances 8, 4, 2, 1. With d = 1 / a_ii then
 ///
 ///   forward:   r = (b_i - upper) - lower,     backward:   r = (b_i - lower) - upper,
-///   x_i = r d  for omega = 1,   else   x_i = fma(r, omega d, (1 - omega) x_i).
+///   x_i = r d  for omega = 1,   otherwise   x_i = fma(r, omega d, (1 - omega) x_i).
 ///
-/// What is subtracted first never waits for other rows, and what follows the last row waited for is one fma,
-/// a subtraction and a multiplication or fma. A row whose a_ii is zero or not stored keeps its x_i. A NaN of
-/// whatever kind is written as the quiet NaN of std::numeric_limits. No product is added to anything other
-/// than by fma here, so a compiler's licence to contract changes nothing.
+/// The part subtracted first never depends on rows of the same sweep. After the last value that a row waits
+/// for there remain one fma, a subtraction, and a multiplication or fma. A row whose a_ii is zero or not
+/// stored keeps its x_i. Every NaN is written as the quiet NaN of std::numeric_limits. All products are added
+/// by explicit fma, so contraction by the compiler changes nothing.
 #pragma once
 
 #include "backend/lower_bound.hpp"
@@ -31,7 +31,7 @@
 
 namespace echelon::gauss_seidel {
 
-/// The longest part that is one chain, and the number of partial sums of a longer one.
+/// Length up to which a part is one chain, and the number of partial sums of a longer part.
 inline constexpr std::int64_t chain_limit = 32;
 
 /// a b + c, rounded once.
@@ -42,14 +42,14 @@ ECHELON_ANYWHERE inline double multiply_add(double a, double b, double c) {
   return ::fma(a, b, c);
 }
 
-/// One side of a row: element number e of `count`, counted from the far end, is at first + e step.
+/// One side of a row. Element e < count, counted from the far end, is stored at first + e * step.
 struct Part {
   std::int64_t first;
   std::int64_t step;
   std::int64_t count;
 };
 
-/// The chain over elements number e = begin, begin + stride, ... of a part; x(j) is the value of unknown j.
+/// Chain over elements begin, begin + stride, … of a part. x(j) is the value of unknown j.
 template <class T, class X>
 ECHELON_ANYWHERE T chain(const std::int32_t* column_indices, const T* values, const Part& part,
                          std::int64_t begin, std::int64_t stride, const X& x) {
@@ -61,7 +61,7 @@ ECHELON_ANYWHERE T chain(const std::int32_t* column_indices, const T* values, co
   return sum;
 }
 
-/// The sum of one part.
+/// Sum of one part.
 template <class T, class X>
 ECHELON_ANYWHERE T part_sum(const std::int32_t* column_indices, const T* values, const Part& part,
                             const X& x) {
@@ -78,8 +78,8 @@ ECHELON_ANYWHERE T part_sum(const std::int32_t* column_indices, const T* values,
   return partial[0];
 }
 
-/// Where a row is split: the lower part is [begin, diagonal), the upper one [upper, end), and a_ii, if it is
-/// stored, lies between them.
+/// Split of a row at its diagonal: the lower part is [begin, diagonal), the upper part [upper, end), and
+/// a_ii, if it is stored, lies between them.
 struct RowParts {
   std::int64_t begin;
   std::int64_t diagonal;
@@ -90,14 +90,14 @@ struct RowParts {
   [[nodiscard]] ECHELON_ANYWHERE Part upper_part() const { return {end - 1, -1, end - upper}; }
 };
 
-/// Columns ascend. O(log(end - begin)).
+/// Splits row i, whose columns ascend. O(log(end - begin)).
 ECHELON_ANYWHERE inline RowParts split_row(const std::int32_t* column_indices, std::int64_t begin,
                                            std::int64_t end, std::int64_t i) {
   const std::int64_t k = lower_bound(column_indices, begin, end, i);
   return {begin, k, k < end && column_indices[k] == i ? k + 1 : k, end};
 }
 
-/// The two parts of a row, and its diagonal element: 0 when it is not stored.
+/// Sums of both parts of a row, and its diagonal element (0 if it is not stored).
 template <class T>
 struct RowSums {
   T lower = 0;
@@ -130,44 +130,44 @@ ECHELON_ANYWHERE RowSums<T> row_sums(const std::int32_t* column_indices, const T
   return sums;
 }
 
-/// A row of which all is known but the part that waits for other rows.
+/// A row of which everything is known except the part that waits for other rows.
 template <class T>
-struct HalfDone {
-  T rest;   ///< b_i less the part subtracted first
-  T scale;  ///< omega / a_ii
-  T kept;   ///< (1 - omega) x_i
+struct PartialRow {
+  T reduced_rhs;       ///< b_i minus the part that is subtracted first
+  T inverse_diagonal;  ///< omega / a_ii
+  T weighted_old;      ///< (1 - omega) x_i, with the old x_i
 };
 
-/// The factors of the relaxation.
+/// The relaxation x_i <- (1 - omega) x_i + omega r / a_ii.
 template <class T>
 struct Relaxation {
   T omega;
-  T rest;  ///< 1 - omega
-  ECHELON_ANYWHERE explicit Relaxation(T factor) : omega(factor), rest(T{1} - factor) {}
+  T one_minus_omega;
+  ECHELON_ANYWHERE explicit Relaxation(T factor) : omega(factor), one_minus_omega(T{1} - factor) {}
 
-  /// Before any waiting; `first` is the part subtracted first (upper in a forward sweep, lower in a backward
-  /// one). a_ii is not zero.
-  [[nodiscard]] ECHELON_ANYWHERE HalfDone<T> begin(T b, T first, T a_ii, T old_x) const {
-    return {b - first, omega * (T{1} / a_ii), rest * old_x};
+  /// Combines what is known in advance. `first` is the part subtracted first: upper in a forward sweep, lower
+  /// in a backward one. a_ii is not zero.
+  [[nodiscard]] ECHELON_ANYWHERE PartialRow<T> begin(T b, T first, T a_ii, T old_x) const {
+    return {b - first, omega * (T{1} / a_ii), one_minus_omega * old_x};
   }
-  /// The new x_i; `second` is the other part.
-  [[nodiscard]] ECHELON_ANYWHERE T finish(const HalfDone<T>& row, T second) const {
-    const T r = row.rest - second;
-    return omega == T{1} ? r * row.scale : multiply_add(r, row.scale, row.kept);
+  /// The new x_i. `second` is the other part.
+  [[nodiscard]] ECHELON_ANYWHERE T finish(const PartialRow<T>& row, T second) const {
+    const T r = row.reduced_rhs - second;
+    return omega == T{1} ? r * row.inverse_diagonal : multiply_add(r, row.inverse_diagonal, row.weighted_old);
   }
   ECHELON_ANYWHERE T operator()(T b, T first, T second, T a_ii, T old_x) const {
     return finish(begin(b, first, a_ii, old_x), second);
   }
 };
 
-/// The one NaN that sweeps write.
+/// The only NaN that sweeps write.
 template <class T>
-inline constexpr T written_nan = std::numeric_limits<T>::quiet_NaN();
+inline constexpr T canonical_nan = std::numeric_limits<T>::quiet_NaN();
 
-/// The value as a sweep writes it.
+/// Replaces every NaN by canonical_nan.
 template <class T>
-ECHELON_ANYWHERE T one_nan(T value) {
-  return value == value ? value : written_nan<T>;
+ECHELON_ANYWHERE T canonical(T value) {
+  return value == value ? value : canonical_nan<T>;
 }
 
 }  // namespace echelon::gauss_seidel

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the solvers that sweep share: the matrix in sparse form, a look at its diagonal, and when to look at
-/// the residual.
+/// Base of the iterative methods that sweep: A in sparse form, the check of its diagonal, and the intervals
+/// between residuals.
 #pragma once
 
 #include "backend/store.hpp"
@@ -14,9 +14,9 @@
 
 namespace echelon::gauss_seidel {
 
-/// Notes the rows whose diagonal element is zero or not stored.
+/// Counts the rows whose diagonal element is zero or not stored.
 template <class T>
-struct LookAtDiagonal {
+struct InspectDiagonal {
   const std::int64_t* row_offsets;
   const std::int32_t* column_indices;
   const T* values;
@@ -27,7 +27,7 @@ struct LookAtDiagonal {
   }
 };
 
-/// A sweep whose residual nobody looks at counts with the residual known last.
+/// Counts a sweep without computing its residual; it is recorded with the previous one.
 struct CountSweep {
   IterationState* state;
   ECHELON_ANYWHERE void operator()(std::int64_t) const {
@@ -59,8 +59,8 @@ class SweepMethod : public IterativeMethod<B, T> {
     B backend(this->device());
     Array<SkippedRows> found(this->device(), 1);
     backend.reduce(A.rows(),
-                   LookAtDiagonal<T>{sparse_->row_offsets().data(), sparse_->column_indices().data(),
-                                     sparse_->values().data()},
+                   InspectDiagonal<T>{sparse_->row_offsets().data(), sparse_->column_indices().data(),
+                                      sparse_->values().data()},
                    Store<SkippedRows>{found.data()});
     const SkippedRows skipped = backend.read(found.data());
     if (skipped.count == 0) return {};
@@ -77,10 +77,10 @@ class SweepMethod : public IterativeMethod<B, T> {
  protected:
   struct SweepSpace : Space {
     using Space::Space;
-    std::int64_t unmeasured = 0;  ///< sweeps since the last look at the residual
+    std::int64_t unmeasured = 0;  ///< sweeps since the residual was last computed
   };
 
-  /// Queues one sweep over x, which changes nothing if `state` is not null and has stopped.
+  /// Queues one sweep over x, which changes nothing if `state` is not null and the iteration has stopped.
   virtual void sweep(SweepSpace& space, const IterationState* state, const T* b, T* x) const = 0;
 
   [[nodiscard]] const Csr<T>& sparse() const { return *sparse_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The methods that sweep: gauss-seidel, sor and ssor.
+// The methods gauss-seidel, sor and ssor.
 #include "relaxation/gauss_seidel/solver.hpp"
 
 #include <echelon/methods/gauss_seidel.hpp>
@@ -43,7 +43,7 @@ class Relaxed final : public gauss_seidel::SweepMethod<B, T> {
     return this->equip(std::make_unique<Own>(this->device(), this->matrix().rows()));
   }
 
-  /// Sweeps from z = 0 for A z = r.
+  /// Sweeps on A z = r, starting with z = 0.
   void apply(Workspace& workspace, const T* r, T* z) const override {
     auto& space = static_cast<Own&>(workspace);
     space.backend.fill(space.n, T{0}, z);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Gauss-Seidel sweeps, one native version per backend, all with the same bits.
+/// Gauss-Seidel sweeps: one native implementation per backend, all with the same bits.
 #pragma once
 
 #include <echelon/annotate.hpp>
@@ -19,7 +19,7 @@ struct IterationState;
 
 namespace gauss_seidel {
 
-/// Rows that keep their x, for want of a diagonal element.
+/// Rows that keep their x, since the diagonal element is zero or not stored.
 struct SkippedRows {
   std::int64_t count = 0;
   std::int64_t first = INT64_MAX;
@@ -28,33 +28,33 @@ struct SkippedRows {
   }
 };
 
-/// What one call does: `sweeps` sweeps of this kind, one after another, on X in place, for each of the
-/// right-hand sides. All pointers are into the backend's memory.
+/// One call: `sweeps` sweeps in place on X, one after another, for each right-hand side. All pointers are
+/// into the backend's memory.
 template <class T>
 struct Sweeps {
-  const Csr<T>* A;  ///< square
+  const Csr<T>* A;  ///< n by n
   std::int64_t right_hand_sides;
-  const T* b;  ///< column-major
+  const T* b;  ///< n by right_hand_sides, column-major
   std::int64_t leading_b;
-  T* x;  ///< column-major; apart from b
+  T* x;  ///< n by right_hand_sides, column-major; does not overlap b
   std::int64_t leading_x;
   SweepKind kind;
   std::int64_t sweeps;
   T omega;
-  /// Unless null, the sweeps change nothing when the iteration has stopped.
+  /// Unless null, the sweeps change nothing once the iteration has stopped.
   const IterationState* state = nullptr;
-  /// Unless null, one object that is overwritten with what a sweep (every sweep alike) skipped; left alone
-  /// when there is nothing to sweep (sweeps == 0, no right-hand side, or the iteration has stopped).
+  /// Unless null, receives the rows skipped by one sweep (all sweeps skip the same). Not written if sweeps ==
+  /// 0, if there is no right-hand side, or if the iteration has stopped.
   SkippedRows* skipped = nullptr;
 };
 
-/// Scratch memory for sweeps in progress, kept from call to call: it grows to what a call needs, and a call
-/// like the one before allocates nothing. It may remember what depends on A's pattern, never on its values.
-/// One call at a time; different scratches may be used at the same time.
+/// Scratch memory of sweeps, kept from call to call: it grows to what a call needs, and repeating a call
+/// allocates nothing. It may hold what depends on the pattern of A, never on its values. One call at a time;
+/// different objects may be used concurrently.
 template <class B, class T>
 class SweepScratch;
 
-/// One core works in place and needs none.
+/// A sweep on one core works in place.
 template <class T>
 class SweepScratch<Serial, T> {
  public:
@@ -62,18 +62,18 @@ class SweepScratch<Serial, T> {
   [[nodiscard]] std::size_t bytes() const { return 0; }
 };
 
-/// A ring of old values that rows still need.
+/// Ring buffer of old values that are overwritten in X before all rows have read them.
 template <class T>
 class SweepScratch<OpenMp, T> {
  public:
   explicit SweepScratch(const Device& device) : ring(device, 0) {}
   [[nodiscard]] std::size_t bytes() const { return ring.bytes(); }
 
-  /// The ring, of `size` elements or more.
+  /// Ring buffer of at least `size` elements.
   T* at_least(std::int64_t size) {
     if (ring.size() < size) {
       const Device device = ring.device();
-      ring = Array<T>();  // before there is another
+      ring = Array<T>();  // frees the memory before allocating
       ring = Array<T>(device, size);
     }
     return ring.data();
@@ -82,47 +82,48 @@ class SweepScratch<OpenMp, T> {
   Array<T> ring;
 };
 
-/// How a GPU shares the rows of a sweep out. Speed depends on it, results do not.
+/// Distribution of the rows over a GPU. Affects speed, never results.
 struct SweepTuning {
-  int threads = 256;  ///< of a block: a multiple of 32, up to 1024; 1024 with long rows
-  int slots = 0;      ///< rows that a thread keeps in flight: 1, 2 or 4; 0: by their number
-  /// Up to so many nonzeros a row on average go through shared memory; with long rows they all do.
+  int threads = 256;        ///< per block: a multiple of 32, up to 1024 (with long rows always 1024)
+  int rows_per_thread = 0;  ///< rows in flight per thread: 1, 2 or 4; 0 selects by the number of rows
+  /// Largest mean number of nonzeros per row for which elements are copied to shared memory. With long rows
+  /// they always are, as far as they fit.
   std::int64_t staged_per_row = 3;
-  std::int64_t warps_from = 7;        ///< from so many nonzeros a row on average on warps take long rows
-  bool keep_lower = true;             ///< a symmetric sweep's backward half re-uses the forward half's sums
-  std::int64_t lines_from = 100'000;  ///< rows from which on it is found out whether they lie in lines
-  /// Rows, of at most staged_per_row nonzeros on average, from which on it is found out whether blocks should
-  /// walk through them.
-  std::int64_t walk_from = 16'000'000;
-  bool walk_always = false;  ///< from so many rows on, whatever is found out
+  std::int64_t long_rows_from = 7;  ///< mean number of nonzeros per row from which warps take long rows
+  bool reuse_lower_sums = true;  ///< a symmetric sweep's backward half reuses the sums left of the diagonal
+  std::int64_t lines_from_rows = 100'000;  ///< number of rows from which lines are detected
+  /// Number of rows, with at most staged_per_row nonzeros on average, from which region sweeps are
+  /// considered.
+  std::int64_t regions_from_rows = 16'000'000;
+  bool always_regions = false;  ///< from this number of rows on, whatever the sample says
 };
 
-/// A second vector, in which a sweep writes, so that patterns need not be symmetric and a value's presence
-/// says that it is new; and, after symmetric sweeps, the forward half's sums left of the diagonal, of half of
-/// the rows: 3/2 elements a row and right-hand side in all. Where blocks may walk, no sums but 4 bytes a row
-/// and right-hand side, or a little more for few rows, for what they leave over.
+/// Memory of sweeps on a GPU: a second vector, which sweeps write, so that patterns need not be symmetric and
+/// the presence of a value tells that it is new; and for symmetric sweeps the sums left of the diagonal of
+/// half the rows. In total 3/2 elements per row and right-hand side. Where region sweeps are considered, 4
+/// bytes per row and right-hand side for deferred rows (somewhat more for few rows) replace the sums.
 template <class T>
 class SweepScratch<Cuda, T> {
  public:
   explicit SweepScratch(const Device& device)
       : other(device, 0),
-        lower(device, 0),
-        leftovers(device, 0),
+        lower_sums(device, 0),
+        deferred_rows(device, 0),
         tickets(device, 0),
         line_length(device, 0),
-        ways(device, 0) {}
+        strategies(device, 0) {}
   [[nodiscard]] std::size_t bytes() const {
-    return other.bytes() + lower.bytes() + leftovers.bytes() + tickets.bytes() + line_length.bytes() +
-           ways.bytes();
+    return other.bytes() + lower_sums.bytes() + deferred_rows.bytes() + tickets.bytes() +
+           line_length.bytes() + strategies.bytes();
   }
 
   SweepTuning tuning;
-  Array<T> other;  ///< between calls no element of it holds a value
-  Array<T> lower;
-  Array<unsigned char> leftovers;
-  Array<unsigned> tickets;          ///< one, of chunks, bundles or regions
-  Array<std::int32_t> line_length;  ///< one, of the matrix last swept over: 0 unless its rows lie in lines
-  Array<std::int32_t> ways;         ///< the same, or that blocks walk, of forward and backward sweeps
+  Array<T> other;  ///< between calls all elements are not_ready
+  Array<T> lower_sums;
+  Array<unsigned char> deferred_rows;
+  Array<unsigned> tickets;          ///< one counter, of chunks, line groups or regions
+  Array<std::int32_t> line_length;  ///< one value, for the latest matrix: 0 unless its rows form lines
+  Array<std::int32_t> strategies;   ///< two values, for forward and backward sweeps: DeviceSweep::line_length
 };
 
 /// Queues the sweeps; on a GPU without waiting for them.
@@ -130,12 +131,13 @@ template <class T>
 void sweep(Serial& backend, const Sweeps<T>& sweeps, SweepScratch<Serial, T>& scratch);
 template <class T>
 void sweep(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<OpenMp, T>& scratch);
-/// What the former does for matrices that are large enough for it to pay.
+/// Sweeps on all threads whatever the size; sweep() calls it where it pays off.
 template <class T>
 void sweep_in_parallel(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<OpenMp, T>& scratch);
-/// Two launches for each forward or backward sweep, the second of which only writes (and, after the last one
-/// of an odd number, copies); for matrices whose rows may lie in lines one more, which does the work or none,
-/// and a small one for each call, which finds out. Throws OutOfMemory.
+/// Two kernels for each forward or backward sweep: the sweep, and one that clears a vector (after an odd
+/// number of half sweeps in a call, the last one copies the result). Each strategy that the matrix may allow
+/// adds one kernel, which works or returns at once, and one or two short kernels per call that select it.
+/// Throws OutOfMemory.
 template <class T>
 void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratch);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Sweeps on a device that is known at run time.
+/// Sweeps on a device that is selected at run time.
 #pragma once
 
 #include "backend/targets.hpp"
@@ -9,14 +9,14 @@
 
 namespace echelon::gauss_seidel {
 
-/// A backend, and its scratch memory.
+/// A backend and its scratch memory.
 template <class T>
 class Sweeper {
  public:
   virtual ~Sweeper() = default;
-  /// Sweeps, and tells what was skipped; `sweeps.skipped` is not used. Waits for the sweeps.
+  /// Sweeps, waits for the sweeps, and returns the skipped rows; `sweeps.skipped` is ignored.
   virtual SkippedRows sweep(Sweeps<T> sweeps) = 0;
-  /// Of the scratch memory.
+  /// Size of the scratch memory.
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 };
 

@@ -1,74 +1,76 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What becomes of the rows that a block has left over while it walked through its region: its warps look at
-/// them again and again until they are done.
+/// Rows that a region sweep has deferred, and the loop that finishes them.
 ///
-/// Of a leftover is noted what it still needs. Most wait for others of their region: for these it is enough
-/// to look at shared memory. A warp looks at as many of its leftovers as its list has room for, in their
-/// order, and no leftover keeps it from looking at the others; so the smallest unfinished row of all is done
-/// when its warp comes to it.
+/// A deferred row is stored with its partial sum and the source of its next value. Most wait for another
+/// deferred row of the same region, whose value appears in shared memory. Each warp of the block polls its
+/// share of the deferred rows in their order, as many as its list holds, and blocks on none. The smallest
+/// unfinished row of all regions has all its values, so it is finished when its warp next polls it: the loop
+/// terminates.
 #pragma once
 
 #include "relaxation/gauss_seidel/cuda/whole_row.cuh"
 
 namespace echelon::gauss_seidel {
 
-/// What a row still needs when a value was missing.
+/// State of a row whose next value was missing: what has been added, and where the missing value will appear.
 template <class T>
-struct alignas(16) Leftover {
-  T sum;          ///< of the elements taken
-  T coefficient;  ///< of the element that is missing
-  T rest;         ///< HalfDone's
-  T scale;
+struct alignas(16) DeferredRow {
+  T partial_sum;  ///< of the elements before `element`, counted from the far end
+  T coefficient;  ///< of the missing element
+  T reduced_rhs;  ///< PartialRow::reduced_rhs
+  T inverse_diagonal;
   std::int32_t row;
-  std::int32_t element;  ///< the missing one
-  std::int32_t left;     ///< elements to take, with this one
-  /// What is missing: an unknown; or, less than 0, another of the region's leftovers (marker_of); or
-  /// whole_row: the whole row is to be done, by a warp.
+  std::int32_t element;    ///< the missing element, in the matrix
+  std::int32_t remaining;  ///< elements not yet added, the missing one included
+  /// The missing value: an unknown if not negative; another deferred row of the region if negative (see
+  /// DeferredStorage::source_of); or whole_row if a warp computes the row from the matrix alone.
   std::int32_t source;
 };
 inline constexpr std::int32_t whole_row = INT32_MIN;
-/// It needs nothing any more.
+/// The row waits for nothing: it is finished.
 inline constexpr std::int32_t no_source = whole_row + 1;
-/// In place of an unknown, while walking: to be looked up.
+/// The missing value is that of column_indices[element], which the sweep of a tile has not looked up.
 inline constexpr std::int32_t unknown_source = INT32_MAX;
 
-/// How rows are shared out among blocks.
+/// Partition of the rows into regions, one for each block.
 template <class T>
-struct Walk {
-  std::int64_t rows_of_region;  ///< a multiple of a tile's
+struct RegionPlan {
+  std::int64_t region_rows;  ///< a multiple of the tile size
   std::int64_t regions;
-  int room;                ///< leftovers that a region may have at a time
-  Leftover<T>* leftovers;  ///< for each region and right-hand side
+  int deferred_capacity;          ///< capacity for deferred rows of a region at any time
+  DeferredRow<T>* deferred_rows;  ///< deferred_capacity rows for each region and right-hand side
 };
 
-/// left_over plus this: it is not known which.
-inline constexpr int somewhere = 0x3ffffe;
+/// deferred_mark + unknown_place: the row is deferred, but its index in the list is not known.
+inline constexpr int unknown_place = 0x3ffffe;
 
-/// A block's shared memory while it goes through its leftovers.
+/// Shared memory of a block while it finishes its deferred rows. It takes the place of RegionStorage.
 template <class T>
-struct LeftoverStorage {
-  static constexpr int room = 2304;       ///< of others the values are looked for in memory
-  static constexpr int list_room = 1728;  ///< for those that have been looked at and are not done
-  Word<T> values[room];                   ///< of each place
-  /// What they wait for, and their places: a list for each warp.
-  std::int32_t sources[list_room];
-  std::uint16_t places[list_room];
+struct DeferredStorage {
+  static constexpr int value_capacity = 2304;  ///< deferred rows beyond these publish their values in x only
+  static constexpr int list_capacity = 1728;   ///< entries of all warps' lists of polled rows
+  Word<T> values[value_capacity];              ///< new values by index; not_ready before
+  /// Lists of polled rows, one for each warp: sources and indices of deferred rows.
+  std::int32_t sources[list_capacity];
+  std::uint16_t indices[list_capacity];
 
-  /// Stands for another of the region's leftovers as what is missing.
-  [[nodiscard]] static __device__ std::int32_t marker_of(int place) { return -1 - place; }
+  /// Encodes deferred row `index` of the region as a source, and decodes it.
+  [[nodiscard]] static __device__ std::int32_t source_of(int index) { return -1 - index; }
+  [[nodiscard]] static __device__ int index_of(std::int32_t source) { return -1 - source; }
 };
 
-/// Of the thread. A value that came from another lane, as the compiler must think, is kept in a register, and
-/// not computed anew wherever it is used.
-__device__ inline int kept(int value) {
-  return __shfl_sync(every_lane, value, static_cast<int>(threadIdx.x) % warp_lanes);
+/// Returns its argument. The shuffle stops the compiler from recomputing the value wherever it is used, so
+/// that it stays in a register.
+__device__ inline int keep_in_register(int value) {
+  return __shfl_sync(full_warp, value, static_cast<int>(threadIdx.x) % warp_size);
 }
 
-/// The region that a block walks through, for one of the right-hand sides. All threads of the block have it.
+/// A region of rows, for one of the right-hand sides, and the block that sweeps over it. Uniform in the
+/// block.
 template <class T, bool forward>
 struct Region {
   const DeviceSweep<T>& task;
-  unsigned side;
+  unsigned rhs;
   int first;  ///< position
   int end;
   Word<T>* x;
@@ -76,255 +78,262 @@ struct Region {
   int rows;  ///< of the matrix
   const std::int32_t* columns;
   const T* values;
-  Leftover<T>* leftovers;
-  int room;  ///< for leftovers
+  DeferredRow<T>* deferred_rows;
+  int deferred_capacity;
 
-  /// The next one.
-  __device__ Region(const DeviceSweep<T>& sweep, const Walk<T>& walk)
+  /// Takes the next region from the ticket counter. Block-collective.
+  __device__ Region(const DeviceSweep<T>& sweep, const RegionPlan<T>& plan)
       : task(sweep),
         rows(static_cast<int>(sweep.rows)),
         columns(sweep.column_indices),
         values(sweep.values),
-        room(walk.room) {
+        deferred_capacity(plan.deferred_capacity) {
     __shared__ unsigned taken;
     if (threadIdx.x == 0) {
       taken = atomicInc(task.tickets, gridDim.x - 1);
-      leftover_count() = 0;
+      deferred_count() = 0;
     }
     __syncthreads();
-    const unsigned ticket = __shfl_sync(every_lane, taken, 0);
-    side = ticket % task.right_hand_sides;
+    const unsigned ticket = __shfl_sync(full_warp, taken, 0);
+    rhs = ticket % task.right_hand_sides;
     const auto number = static_cast<std::int64_t>(ticket / task.right_hand_sides);
-    first = static_cast<int>(min(task.rows, number * walk.rows_of_region));
-    end = static_cast<int>(min(task.rows, (number + 1) * walk.rows_of_region));
-    x = reinterpret_cast<Word<T>*>(task.x + side * task.leading_x);
-    b = task.b + side * task.leading_b;
-    leftovers = walk.leftovers + std::int64_t{ticket} * room;
+    first = static_cast<int>(min(task.rows, number * plan.region_rows));
+    end = static_cast<int>(min(task.rows, (number + 1) * plan.region_rows));
+    x = reinterpret_cast<Word<T>*>(task.x + rhs * task.leading_x);
+    b = task.b + rhs * task.leading_b;
+    deferred_rows = plan.deferred_rows + std::int64_t{ticket} * deferred_capacity;
   }
 
-  [[nodiscard]] static __device__ int& leftover_count() {
+  [[nodiscard]] static __device__ int& deferred_count() {
     __shared__ int count;
     return count;
   }
   [[nodiscard]] __device__ int row_at(int position) const { return forward ? position : rows - 1 - position; }
-  [[nodiscard]] __device__ const T* old() const { return task.old + side * task.leading_old; }
-  /// HalfDone's.
-  [[nodiscard]] __device__ T kept_of(int i) const { return task.relaxation.rest * old()[i]; }
+  [[nodiscard]] __device__ const T* old() const { return task.old + rhs * task.leading_old; }
+  /// PartialRow::weighted_old of row i.
+  [[nodiscard]] __device__ T weighted_old(int i) const { return task.relaxation.one_minus_omega * old()[i]; }
 
-  [[nodiscard]] __device__ Word<T> look(int column) const {
+  [[nodiscard]] __device__ Word<T> load(int column) const {
     return cuda::atomic_ref<Word<T>, cuda::thread_scope_device>(x[column]).load(cuda::memory_order_relaxed);
   }
-  /// Whether an unknown before the row at hand is of this region.
-  [[nodiscard]] __device__ bool has(int column) const {
+  /// True if the unknown belongs to this region or a later one.
+  [[nodiscard]] __device__ bool contains(int column) const {
     return (forward ? column : rows - 1 - column) >= first;
   }
-  /// What a word of the vector says: a value; or, of the region, left_over plus the place of a leftover that
-  /// others find; or unpublished.
-  [[nodiscard]] __device__ Word<T> known(Word<T> word, bool in_region) const {
-    const bool finds = in_region && word - left_over<T> < static_cast<Word<T>>(LeftoverStorage<T>::room);
-    return is_value<T>(word) || finds ? word : unpublished<T>;
+  /// Meaning of a word of x for this block: a value; deferred_mark plus an index within value_capacity, if
+  /// the row belongs to this region; and not_ready in all other cases.
+  [[nodiscard]] __device__ Word<T> interpret(Word<T> word, bool in_region) const {
+    const bool is_listed =
+        in_region && word - deferred_mark<T> < static_cast<Word<T>>(DeferredStorage<T>::value_capacity);
+    return is_value<T>(word) || is_listed ? word : not_ready<T>;
   }
-  [[nodiscard]] __device__ Word<T> look_for_value(int column) const { return known(look(column), false); }
+  [[nodiscard]] __device__ Word<T> load_value(int column) const { return interpret(load(column), false); }
   __device__ void publish(int row, Word<T> word) const {
     cuda::atomic_ref<Word<T>, cuda::thread_scope_device>(x[row]).store(word, cuda::memory_order_relaxed);
   }
   __device__ void count_skipped_row(int i) const {
-    if (task.skipped != nullptr && side == 0) count_skipped(*task.skipped, i);
+    if (task.skipped != nullptr && rhs == 0) count_skipped(*task.skipped, i);
   }
 };
 
-[[nodiscard]] __device__ inline unsigned lanes_below() {
+[[nodiscard]] __device__ inline unsigned lanemask_lt() {
   unsigned mask = 0;
   asm("mov.u32 %0, %%lanemask_lt;" : "=r"(mask));
   return mask;
 }
 
-/// Where number p of a warp's list, or of its share of the leftovers, is among all of its block.
+/// Index among the whole block's entries of entry p of this warp: groups of 32 entries go to the warps in
+/// turn.
 template <int warps>
-__device__ int slot_of(int p) {
-  const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
-  return (p / warp_lanes * warps + warp) * warp_lanes + p % warp_lanes;
+__device__ int list_slot(int p) {
+  const int warp = static_cast<int>(threadIdx.x) / warp_size;
+  return (p / warp_size * warps + warp) * warp_size + p % warp_size;
 }
 
-/// Tries the whole rows in the warp's list, which has so many entries. All lanes.
+/// Tries to compute the rows marked whole_row among the first `pending` entries of the warp's list.
+/// Warp-collective.
 template <class T, bool forward, int warps>
-__device__ __noinline__ void try_whole_rows(const DeviceSweep<T>& task, unsigned side,
-                                            const Leftover<T>* leftovers, int waiting) {
-  auto& storage = *reinterpret_cast<LeftoverStorage<T>*>(gauss_seidel_storage);
-  for (int p = 0; p < waiting; ++p) {
-    const int slot = slot_of<warps>(p);
+__device__ __noinline__ void try_whole_rows(const DeviceSweep<T>& task, unsigned rhs,
+                                            const DeferredRow<T>* deferred_rows, int pending) {
+  auto& storage = *reinterpret_cast<DeferredStorage<T>*>(gauss_seidel_storage);
+  for (int p = 0; p < pending; ++p) {
+    const int slot = list_slot<warps>(p);
     if (storage.sources[slot] != whole_row) continue;
-    const int place = storage.places[slot];
-    const int row = leftovers[place].row;
-    if (!try_row<T, forward>(task, side, row) || threadIdx.x % warp_lanes != 0) continue;
+    const int index = storage.indices[slot];
+    const int row = deferred_rows[index].row;
+    if (!try_finish_row<T, forward>(task, rhs, row) || threadIdx.x % warp_size != 0) continue;
     storage.sources[slot] = no_source;
-    if (place >= LeftoverStorage<T>::room) continue;
-    const auto* const x = reinterpret_cast<const Word<T>*>(task.x + side * task.leading_x);
-    storage.values[place] = *const_cast<const volatile Word<T>*>(x + row);
+    if (index >= DeferredStorage<T>::value_capacity) continue;
+    const auto* const x = reinterpret_cast<const Word<T>*>(task.x + rhs * task.leading_x);
+    storage.values[index] = *const_cast<const volatile Word<T>*>(x + row);
   }
   __syncwarp();
 }
 
 template <class T, bool forward, bool relaxes, int warps>
-class Finisher {
-  using Storage = LeftoverStorage<T>;
+class DeferredRowFinisher {
+  using Storage = DeferredStorage<T>;
 
  public:
-  __device__ Finisher(const Region<T, forward>& region, Storage& storage)
+  __device__ DeferredRowFinisher(const Region<T, forward>& region, Storage& storage)
       : region_(region), storage_(storage) {}
 
-  /// Goes through all leftovers until they are done; then there are none. All threads of the block.
+  /// Finishes all deferred rows and empties the list. Block-collective.
   __device__ void finish() {
-    const int count = region_.leftover_count();
-    for (int k = static_cast<int>(threadIdx.x); k < min(count, Storage::room); k += warps * warp_lanes) {
-      storage_.values[k] = unpublished<T>;
+    const int count = region_.deferred_count();
+    for (int k = static_cast<int>(threadIdx.x); k < min(count, Storage::value_capacity);
+         k += warps * warp_size) {
+      storage_.values[k] = not_ready<T>;
     }
     __syncthreads();
-    int waiting = 0;  // in the warp's list
-    int begun = 0;    // of the warp's share of the leftovers
-    while (waiting > 0 || slot_of<warps>(begun) < count) {
-      const int before = waiting;
-      const int begun_before = begun;
+    int pending = 0;  // entries in the warp's list
+    int started = 0;  // deferred rows of the warp's share that have entered the list
+    while (pending > 0 || list_slot<warps>(started) < count) {
+      const int before = pending;
+      const int started_before = started;
       bool has_whole = false;
-      waiting = 0;
-      // First those in the list; then, as long as there is room, those that have not been looked at.
+      pending = 0;
+      // Polls the entries of the list first; then, while the list has capacity, deferred rows that have not
+      // entered it.
       for (int first = 0;; first += section) {
-        const bool again = first < before;
-        if (!again && (waiting + section > list_room || slot_of<warps>(begun) >= count)) break;
+        const bool listed = first < before;
+        if (!listed && (pending + section > list_capacity || list_slot<warps>(started) >= count)) break;
         Entry each[batch];
 #pragma unroll
         for (int e = 0; e < batch; ++e) {
-          const int p = e * warp_lanes + lane();
-          each[e] = again ? entry(first + p, before) : first_entry(begun + p, count);
+          const int p = e * warp_size + lane();
+          each[e] = listed ? entry(first + p, before) : first_entry(started + p, count);
         }
-        const int end = again ? min(before, first + section) : waiting + section;
-        waiting = look_at(each, waiting, end, has_whole);
-        if (!again) begun += section;
+        const int end = listed ? min(before, first + section) : pending + section;
+        pending = process(each, pending, end, has_whole);
+        if (!listed) started += section;
       }
       if (has_whole) {
-        try_whole_rows<T, forward, warps>(region_.task, region_.side, region_.leftovers, waiting);
+        try_whole_rows<T, forward, warps>(region_.task, region_.rhs, region_.deferred_rows, pending);
       }
-      if (waiting == before && begun == begun_before) __nanosleep(100);
+      if (pending == before && started == started_before) __nanosleep(100);
     }
     __syncthreads();
-    if (threadIdx.x == 0) region_.leftover_count() = 0;
+    if (threadIdx.x == 0) region_.deferred_count() = 0;
     __syncthreads();
   }
 
  private:
   static constexpr int step = forward ? 1 : -1;
-  static constexpr int batch = 4;  // looks under way for each lane
-  static constexpr int section = batch * warp_lanes;
-  static constexpr int list_room = Storage::list_room / (warps * warp_lanes) * warp_lanes;  // of a warp
-  // The rows of a tile, 128, may be left over in any order. Were there only room for those that stand before
-  // the one that they all need, nobody would look at that one.
-  static_assert(list_room >= 128 + section);
+  static constexpr int batch = 4;  // loads in flight per lane
+  static constexpr int section = batch * warp_size;
+  static constexpr int list_capacity = Storage::list_capacity / (warps * warp_size) * warp_size;  // per warp
+  // The 128 rows of a tile may be deferred in any order. A list that could only hold rows before the one that
+  // they all need would never poll that one.
+  static_assert(list_capacity >= 128 + section);
 
   /// An entry of the warp's list.
   struct Entry {
     std::int32_t source;
-    int place;
+    int index;
   };
 
   [[nodiscard]] static __device__ int lane() {
-    return static_cast<int>(threadIdx.x) % warp_lanes;
+    return static_cast<int>(threadIdx.x) % warp_size;
   }
-  [[nodiscard]] __device__ bool comes_before(std::int32_t column, std::int32_t row) const {
+  [[nodiscard]] __device__ bool precedes(std::int32_t column, std::int32_t row) const {
     return forward ? column < row : column > row;
   }
-  /// Of a leftover that has found room, where others of the region look for its value.
-  [[nodiscard]] __device__ volatile Word<T>& value_at(int place) const {
-    return const_cast<volatile Word<T>&>(storage_.values[place]);
+  /// Value of a deferred row, which other rows of the region wait for.
+  [[nodiscard]] __device__ volatile Word<T>& value_at(int index) const {
+    return const_cast<volatile Word<T>&>(storage_.values[index]);
   }
-  [[nodiscard]] __device__ Word<T> look_for(std::int32_t source) const {
-    if (source >= 0) return region_.look_for_value(source);
-    if (source <= no_source) return unpublished<T>;
-    return value_at(Storage::marker_of(source));
+  [[nodiscard]] __device__ Word<T> load_source(std::int32_t source) const {
+    if (source >= 0) return region_.load_value(source);
+    if (source <= no_source) return not_ready<T>;
+    return value_at(Storage::index_of(source));
   }
 
-  /// Number p of the warp's list, which ends there.
+  /// Entry p of the warp's list, which ends at `end`.
   [[nodiscard]] __device__ Entry entry(int p, int end) const {
     if (p >= end) return {no_source, 0};
-    return {storage_.sources[slot_of<warps>(p)], storage_.places[slot_of<warps>(p)]};
+    return {storage_.sources[list_slot<warps>(p)], storage_.indices[list_slot<warps>(p)]};
   }
-  /// Puts the lanes' entries that are wanted into the list from p on; how many they are.
-  __device__ int put(int p, const Entry& entry, bool wanted) const {
-    const unsigned mask = __ballot_sync(every_lane, wanted);
-    if (wanted) {
-      const int slot = slot_of<warps>(p + __popc(mask & lanes_below()));
+  /// Appends the selected lanes' entries to the list at p and returns their number. Warp-collective.
+  __device__ int append(int p, const Entry& entry, bool selected) const {
+    const unsigned mask = __ballot_sync(full_warp, selected);
+    if (selected) {
+      const int slot = list_slot<warps>(p + __popc(mask & lanemask_lt()));
       storage_.sources[slot] = entry.source;
-      storage_.places[slot] = static_cast<std::uint16_t>(entry.place);
+      storage_.indices[slot] = static_cast<std::uint16_t>(entry.index);
     }
     return __popc(mask);
   }
 
-  /// Number p of the warp's share of so many leftovers.
+  /// Entry for deferred row p of the warp's share.
   [[nodiscard]] __device__ Entry first_entry(int p, int count) const {
-    const int place = slot_of<warps>(p);
-    return {place < count ? source_of(region_.leftovers[place]) : no_source, place};
+    const int index = list_slot<warps>(p);
+    return {index < count ? resolve_source(region_.deferred_rows[index]) : no_source, index};
   }
-  [[nodiscard]] __device__ std::int32_t source_of(const Leftover<T>& leftover) const {
-    if (leftover.source != unknown_source) return leftover.source;
-    const std::int32_t column = region_.columns[leftover.element];
-    return comes_before(column, leftover.row) ? column : whole_row;
+  [[nodiscard]] __device__ std::int32_t resolve_source(const DeferredRow<T>& row) const {
+    if (row.source != unknown_source) return row.source;
+    const std::int32_t column = region_.columns[row.element];
+    return precedes(column, row.row) ? column : whole_row;
   }
 
-  /// Looks at entries of which those that stay go to the list from `stay` on, where there is room up to
-  /// `end`; how many are in the list then.
-  __device__ int look_at(const Entry (&each)[batch], int stay, int end, bool& has_whole) const {
+  /// Polls one entry per lane and batch, advances those whose value is ready, and writes those that still
+  /// wait to the list at `pending`; entries up to `end` may be overwritten. Returns the new length of the
+  /// list. Warp-collective.
+  __device__ int process(const Entry (&each)[batch], int pending, int end, bool& has_whole) const {
     Word<T> word[batch];
 #pragma unroll
-    for (int e = 0; e < batch; ++e) word[e] = look_for(each[e].source);
+    for (int e = 0; e < batch; ++e) word[e] = load_source(each[e].source);
     __syncwarp();
-    // Those whose value has come go to the end of the room, so that they lie close together.
+    // Entries whose value is ready are compacted at the end, so that all lanes have one to advance.
     int ready = end;
 #pragma unroll
     for (int e = 0; e < batch; ++e) {
-      const bool comes = word[e] != unpublished<T>;
-      stay += put(stay, each[e], !comes && each[e].source != no_source);
-      ready -= __popc(__ballot_sync(every_lane, comes));
-      put(ready, each[e], comes);
-      has_whole = __any_sync(every_lane, each[e].source == whole_row) || has_whole;
+      const bool ready_now = word[e] != not_ready<T>;
+      pending += append(pending, each[e], !ready_now && each[e].source != no_source);
+      ready -= __popc(__ballot_sync(full_warp, ready_now));
+      append(ready, each[e], ready_now);
+      has_whole = __any_sync(full_warp, each[e].source == whole_row) || has_whole;
     }
     __syncwarp();
-    for (; ready < end; ready += warp_lanes) {
-      Entry now = entry(ready + lane(), end);
+    for (; ready < end; ready += warp_size) {
+      Entry current = entry(ready + lane(), end);
       __syncwarp();
-      if (now.source != no_source) now.source = go_on(now);
-      stay += put(stay, now, now.source != no_source);
+      if (current.source != no_source) current.source = advance(current);
+      pending += append(pending, current, current.source != no_source);
     }
     __syncwarp();
-    return stay;
+    return pending;
   }
 
-  /// Takes the elements of a leftover whose values are there, of which one is; what it waits for then.
-  [[nodiscard]] __device__ std::int32_t go_on(const Entry& entry) const {
-    Leftover<T>& noted = region_.leftovers[entry.place];
-    Leftover<T> rest = noted;
-    rest.sum = multiply_add(rest.coefficient, to_value<T>(look_for(entry.source)), rest.sum);
-    while (--rest.left > 0) {
-      rest.element += step;
-      const std::int32_t column = region_.columns[rest.element];
-      rest.coefficient = region_.values[rest.element];
-      Word<T> word = to_word(written_nan<T>);
-      if (comes_before(column, rest.row)) word = region_.known(region_.look(column), region_.has(column));
+  /// Adds products as long as values are ready, the first of which is. Publishes the row and returns
+  /// no_source, or stores its state and returns the source that it waits for.
+  [[nodiscard]] __device__ std::int32_t advance(const Entry& entry) const {
+    DeferredRow<T>& stored = region_.deferred_rows[entry.index];
+    DeferredRow<T> row = stored;
+    row.partial_sum = multiply_add(row.coefficient, to_value<T>(load_source(entry.source)), row.partial_sum);
+    while (--row.remaining > 0) {
+      row.element += step;
+      const std::int32_t column = region_.columns[row.element];
+      row.coefficient = region_.values[row.element];
+      Word<T> word = to_word(canonical_nan<T>);
+      if (precedes(column, row.row)) word = region_.interpret(region_.load(column), region_.contains(column));
       std::int32_t source = column;
-      if (!is_value<T>(word) && word != unpublished<T>) {
-        source = Storage::marker_of(static_cast<int>(word - left_over<T>));
-        word = look_for(source);
+      if (!is_value<T>(word) && word != not_ready<T>) {
+        source = Storage::source_of(static_cast<int>(word - deferred_mark<T>));
+        word = load_source(source);
       }
-      if (word == unpublished<T>) {
-        noted = rest;
+      if (word == not_ready<T>) {
+        stored = row;
         return source;
       }
-      rest.sum = multiply_add(rest.coefficient, to_value<T>(word), rest.sum);
+      row.partial_sum = multiply_add(row.coefficient, to_value<T>(word), row.partial_sum);
     }
-    const T r = rest.rest - rest.sum;
-    T value = r * rest.scale;
-    if constexpr (relaxes) value = multiply_add(r, rest.scale, region_.kept_of(rest.row));
-    const Word<T> result = to_word(one_nan(value));
-    if (entry.place < Storage::room) value_at(entry.place) = result;
-    region_.publish(rest.row, result);
+    const T r = row.reduced_rhs - row.partial_sum;
+    T value = r * row.inverse_diagonal;
+    if constexpr (relaxes) value = multiply_add(r, row.inverse_diagonal, region_.weighted_old(row.row));
+    const Word<T> result = to_word(canonical(value));
+    if (entry.index < Storage::value_capacity) value_at(entry.index) = result;
+    region_.publish(row.row, result);
     return no_source;
   }
 

@@ -1,115 +1,119 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The warp that finishes the rows of a bundle, a lane for each line.
+/// The warp that finishes the rows of a group, one line per lane.
 #pragma once
 
 #include "relaxation/gauss_seidel/cuda/line_group.cuh"
 
 namespace echelon::gauss_seidel {
 
-/// Finishes the rows of one line.
-template <class T, bool forward, class Shape>
-class LineFollower {
+/// Finishes the rows of one line. All its functions are warp-collective, one line per lane.
+template <class T, bool forward, LineKernelConfig config>
+class LineFinisher {
  public:
-  /// `partial`: room for chain_limit sums, outside of this object, which is to be in registers.
-  __device__ LineFollower(const Bundle<T, forward>& bundle, T* partial)
-      : bundle_(bundle),
-        line_(static_cast<int>(threadIdx.x) % warp_lanes),
-        rows_(bundle.rows_of(line_)),
-        x_(bundle.word(bundle.line_first(line_))),
+  /// `partial` holds chain_limit sums for rows with a long part. It is outside this object, so that the
+  /// object stays in registers.
+  __device__ LineFinisher(const LineGroup<T, forward>& group, T* partial)
+      : group_(group),
+        line_(static_cast<int>(threadIdx.x) % warp_size),
+        rows_(group.rows_of(line_)),
+        x_(group.word(group.line_first(line_))),
         partial_(partial) {
-    if (!forward || bundle.task.lower == nullptr) return;
-    const std::int64_t first = bundle.line_first(line_) - bundle.task.first_kept;  // of those kept
-    lower_ = bundle.task.lower + bundle.side * (bundle.task.rows - bundle.task.first_kept) + first;
-    first_kept_ = static_cast<std::int32_t>(max(std::int64_t{0}, -first));
+    if (!forward || group.task.lower_sums == nullptr) return;
+    const std::int64_t first = group.line_first(line_) - group.task.first_stored_sum;  // of the stored sums
+    lower_sum_ = group.task.lower_sums + group.rhs * (group.task.rows - group.task.first_stored_sum) + first;
+    first_stored_ = static_cast<std::int32_t>(max(std::int64_t{0}, -first));
   }
 
-  /// A turn is a chain of instructions from shared memory to shared memory, and what a sweep's time hangs on.
-  /// Lanes part as little as can be, for each parting takes as long as several instructions. How far a line
-  /// has come is told every few turns, since that waits for what was written before.
-  __device__ void follow_lines() {
-    for (unsigned turn = 0; __any_sync(every_lane, row_ < rows_); ++turn) {
-      const int opened = acquire(opened_row(left_ == not_open ? row_ : row_ + 1).opened[line_]);
+  /// Finishes all rows. An iteration is a chain of instructions from shared memory to shared memory and
+  /// dominates the time of a sweep, so divergence is kept to one branch: a divergent warp costs several
+  /// instructions. Progress is reported every few iterations, since a release store waits for earlier stores.
+  __device__ void finish_lines() {
+    for (unsigned iteration = 0; __any_sync(full_warp, row_ < rows_); ++iteration) {
+      const int prepared =
+          acquire(prepared_row(remaining_ == not_prepared ? row_ : row_ + 1).prepared[line_]);
       T sum = 0;
-      bool keeps = false;
-      bool is_done = finish_quickly(sum, turn % turns_unchecked == 0);
-      if (__any_sync(every_lane, left_ == finished_slowly)) {
-        if (left_ == finished_slowly) {
-          is_done = finish_slowly();
+      bool keeps_old = false;
+      bool is_done = finish_fast(sum, iteration % check_interval == 0);
+      if (__any_sync(full_warp, remaining_ == slow_row)) {
+        if (remaining_ == slow_row) {
+          is_done = step_slow_row();
           sum = sum_;
-          keeps = count_ < 0;
+          keeps_old = count_ < 0;
         }
       }
-      if (is_done) publish(sum, keeps);
-      open(left_ == not_open && opened == row_ + 1);
+      if (is_done) publish(sum, keeps_old);
+      load_row(remaining_ == not_prepared && prepared == row_ + 1);
       __syncwarp();
-      if (turn % turns_untold == 0) release(opened_.closed[line_], row_);
+      if (iteration % report_interval == 0) release(prepared_.finished[line_], row_);
       __syncwarp();
     }
   }
 
  private:
   using Shared = cuda::atomic_ref<Word<T>, cuda::thread_scope_device>;
-  static constexpr int window = Shape::window;
-  static constexpr unsigned span = LatestValues<T, Shape::kept>::span;
-  static constexpr unsigned turns_untold = 4;
-  static constexpr unsigned turns_unchecked = 32;
-  static constexpr int not_open = finished_slowly - 1;
+  static constexpr int window = config.waiting_elements;
+  static constexpr unsigned span = LatestValues<T, config.history>::span;
+  static constexpr unsigned report_interval = 4;
+  static constexpr unsigned check_interval = 32;
+  static constexpr int not_prepared = slow_row - 1;
 
-  [[nodiscard]] __device__ const OpenedRow<T, window>& opened_row(std::int32_t row) const {
-    return opened_.row[static_cast<unsigned>(row) % Shape::depth];
+  [[nodiscard]] __device__ const PreparedRow<T, window>& prepared_row(std::int32_t row) const {
+    return prepared_.row[static_cast<unsigned>(row) % config.prepared_rows];
   }
 
-  /// Begins with the next row, if it is open.
-  __device__ void open(bool opens) {
-    const auto& row = opened_row(row_);
-    const int left = row.left[line_];
-    left_ = opens ? left : left_;
-    next_ = opens ? -1 : next_;
+  /// Loads the line's next row, if it is prepared.
+  __device__ void load_row(bool ready) {
+    const auto& row = prepared_row(row_);
+    const int remaining = row.remaining[line_];
+    remaining_ = ready ? remaining : remaining_;
+    next_ = ready ? -1 : next_;
 #pragma unroll
     for (int k = 0; k < window; ++k) {
       const int source = row.source[k][line_];
-      source_[k] = opens ? source : source_[k];
+      source_[k] = ready ? source : source_[k];
     }
   }
 
-  /// The sum of the row's products, and whether all values have come. `checks`: one may have come and gone.
-  __device__ bool finish_quickly(T& sum, bool checks) {
-    const auto& row = opened_row(row_);
-    const Word<T> far = static_cast<const volatile Word<T>&>(row.sum[line_]);
+  /// Computes the sum of the waiting part from shared memory; returns whether all values were ready.
+  /// `checks`: also look for values that have left the history because their line is too far ahead, and mark
+  /// such rows as slow.
+  __device__ bool finish_fast(T& sum, bool checks) {
+    const auto& row = prepared_row(row_);
+    const Word<T> far_sum = static_cast<const volatile Word<T>&>(row.partial_sum[line_]);
     LatestValue<T> latest[window];
     T coefficient[window];
 #pragma unroll
     for (int k = 0; k < window; ++k) latest[k] = load_latest(static_cast<unsigned>(source_[k]) % span);
 #pragma unroll
     for (int k = 0; k < window; ++k) coefficient[k] = row.coefficient[k][line_];
-    half_done_ = {row.rest[line_], row.scale[line_], row.kept[line_]};
-    bool all = (far != unpublished<T>)&(left_ >= 0);
-    bool too_late = false;
+    partial_row_ = {row.reduced_rhs[line_], row.inverse_diagonal[line_], row.weighted_old[line_]};
+    bool all_ready = (far_sum != not_ready<T>)&(remaining_ >= 0);
+    bool overtaken = false;
 #pragma unroll
     for (int k = 0; k < window; ++k) {
-      all = all & (latest[k].source == source_[k]);
-      too_late = too_late | (latest[k].source > source_[k]);
+      all_ready = all_ready & (latest[k].source == source_[k]);
+      overtaken = overtaken | (latest[k].source > source_[k]);
     }
-    if (checks && too_late && left_ >= 0) left_ = finished_slowly;
-    sum = to_value<T>(far);
+    if (checks && overtaken && remaining_ >= 0) remaining_ = slow_row;
+    sum = to_value<T>(far_sum);
 #pragma unroll
     for (int k = 0; k < window; ++k) {
       const T next = multiply_add(coefficient[k], latest[k].value, sum);
-      sum = k < left_ ? next : sum;
+      sum = k < remaining_ ? next : sum;
     }
-    return all;
+    return all_ready;
   }
 
-  /// In one piece.
+  /// One load of both value and source.
   [[nodiscard]] __device__ LatestValue<T> load_latest(unsigned place) const {
     using Words = std::conditional_t<sizeof(T) == 8, int4, int2>;
-    const Words words = *reinterpret_cast<const Words*>(&latest_.of[place]);
+    const Words words = *reinterpret_cast<const Words*>(&latest_.entries[place]);
     LatestValue<T> latest;
     memcpy(&latest, &words, sizeof latest);
     return latest;
   }
 
-  __device__ void begin_slowly(std::int32_t count) {
+  __device__ void start_slow_row(std::int32_t count) {
     count_ = count;
     next_ = 0;
     sum_ = 0;
@@ -118,22 +122,22 @@ class LineFollower {
     }
   }
 
-  /// Takes the next element, if its value has come; whether it was the last.
-  __device__ bool finish_slowly() {
-    if (next_ < 0) begin_slowly(opened_row(row_).count[line_]);
-    const DeviceSweep<T>& task = bundle_.task;
-    const std::int32_t i = bundle_.row_at(bundle_.line_first(line_) + row_);
+  /// Adds the next element if its value is ready; returns whether the part is complete.
+  __device__ bool step_slow_row() {
+    if (next_ < 0) start_slow_row(prepared_row(row_).count[line_]);
+    const DeviceSweep<T>& task = group_.task;
+    const std::int32_t i = group_.row_at(group_.line_first(line_) + row_);
     if (next_ < count_) {
       const std::int64_t element =
           forward ? task.row_offsets[i] + next_ : task.row_offsets[i + 1] - 1 - next_;
       const std::int32_t column = task.column_indices[element];
-      Word<T> seen = to_word(written_nan<T>);
-      if (bundle_.can_wait_for(column, i)) {
-        seen = Shared(*bundle_.word(bundle_.position_of(column))).load(cuda::memory_order_relaxed);
+      Word<T> loaded = to_word(canonical_nan<T>);
+      if (group_.precedes(column, i)) {
+        loaded = Shared(*group_.word(group_.position_of(column))).load(cuda::memory_order_relaxed);
       }
-      if (seen == unpublished<T>) return false;
+      if (loaded == not_ready<T>) return false;
       const bool is_chain = count_ <= chain_limit;
-      const T sum = multiply_add(task.values[element], to_value<T>(seen),
+      const T sum = multiply_add(task.values[element], to_value<T>(loaded),
                                  is_chain ? sum_ : partial_[next_ % chain_limit]);
       if (is_chain) {
         sum_ = sum;
@@ -152,37 +156,37 @@ class LineFollower {
     return true;
   }
 
-  /// The row is done; `keeps`: with the value it had.
-  __device__ void publish(T sum, bool keeps) {
-    const T finished = bundle_.task.relaxation.finish(half_done_, sum);
-    const T value = one_nan(keeps ? half_done_.kept : finished);
-    if (forward && row_ >= first_kept_ && !keeps) *lower_ = sum;
-    const std::int32_t source = row_ * warp_lanes + line_;
-    latest_.of[static_cast<unsigned>(source) % span] = {value, source};
+  /// Publishes the row. `keeps_old`: with its old value, as the diagonal element is missing or zero.
+  __device__ void publish(T sum, bool keeps_old) {
+    const T new_value = group_.task.relaxation.finish(partial_row_, sum);
+    const T value = canonical(keeps_old ? partial_row_.weighted_old : new_value);
+    if (forward && row_ >= first_stored_ && !keeps_old) *lower_sum_ = sum;
+    const std::int32_t source = row_ * warp_size + line_;
+    latest_.entries[static_cast<unsigned>(source) % span] = {value, source};
     Shared(*x_).store(to_word(value), cuda::memory_order_relaxed);
     x_ += forward ? 1 : -1;
-    if (forward) ++lower_;
+    if (forward) ++lower_sum_;
     ++row_;
-    left_ = not_open;
+    remaining_ = not_prepared;
   }
 
-  const Bundle<T, forward> bundle_;
-  OpenedRows<T, Shape>& opened_ = line_storage<T, Shape>().opened;
-  LatestValues<T, Shape::kept>& latest_ = line_storage<T, Shape>().latest;
+  const LineGroup<T, forward> group_;
+  PreparedRows<T, config>& prepared_ = line_storage<T, config>().prepared;
+  LatestValues<T, config.history>& latest_ = line_storage<T, config>().latest;
   int line_;
   std::int32_t rows_;
   std::int32_t row_ = 0;
-  Word<T>* x_;          // its element
-  T* lower_ = nullptr;  // where its lower sum is kept, from row first_kept_ on
-  std::int32_t first_kept_ = INT32_MAX;
-  int left_ = not_open;  // elements to take, or finished_slowly
-  // Of a row that is open:
+  Word<T>* x_;              // element of the current row
+  T* lower_sum_ = nullptr;  // where the sum left of its diagonal is stored, from row first_stored_ on
+  std::int32_t first_stored_ = INT32_MAX;
+  int remaining_ = not_prepared;  // number of elements of the group, or slow_row
+  // State of a prepared row:
   T sum_ = 0;
-  HalfDone<T> half_done_{};
+  PartialRow<T> partial_row_{};
   std::int32_t source_[window] = {};
-  std::int32_t count_ = 0;  // and if slowly: elements in all, -1 if it keeps its value,
-  std::int32_t next_ = 0;   // and those taken, -1 before all
-  T* partial_;              // the sums of a part that is not one chain
+  std::int32_t count_ = 0;  // slow rows: number of elements, -1 if the row keeps its x,
+  std::int32_t next_ = 0;   // and number of elements added, -1 before the first step
+  T* partial_;              // sums of a part with more than chain_limit elements
 };
 
 }  // namespace echelon::gauss_seidel

@@ -1,106 +1,115 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the warps of a block share that sweeps along lines: the shape of their work, their places in shared
-/// memory, and which lines are theirs.
+/// Data that the warps of a line sweep share: configuration, layout of shared memory, and the lines of a
+/// block.
 #pragma once
 
-#include "relaxation/gauss_seidel/cuda/line_detection.hpp"
 #include "relaxation/gauss_seidel/cuda/device_sweep.cuh"
+#include "relaxation/gauss_seidel/cuda/line_detection.hpp"
 
 namespace echelon::gauss_seidel {
 
-/// How a block works. Warps that open rows take `ahead` of a line at a time, by as many lanes, and there are
-/// `crews` of them for each line, which take turns; `depth` rows of a line are open at most. A warp begins
-/// with such rows of all its lines together, unless the finishing warp has at most `reserve` rows of a line
-/// left. There is shared memory for `room` elements of a row that a warp is about to open, for `window` of an
-/// open one, and for the `kept` latest values of each line. Known values are asked for `batch` at a time, and
-/// values of other bundles `tries`. So many blocks are to fit onto a multiprocessor.
-template <int ahead_, int crews_, int depth_, int reserve_, int room_, int window_, int kept_, int batch_,
-          int tries_, int blocks_>
-struct LineShape {
-  static constexpr int ahead = ahead_;
-  static constexpr int crews = crews_;
-  static constexpr int stride = ahead * crews;
-  static constexpr int depth = depth_;
-  static constexpr int reserve = reserve_;
-  static constexpr int room = room_;
-  static constexpr int window = window_;
-  static constexpr int kept = kept_;
-  static constexpr int batch = batch_;
-  static constexpr int tries = tries_;
-  static constexpr int blocks = blocks_;
-  /// Warps take turns in fours: the others of the finishing warp's four are left idle where that costs
-  /// nothing.
-  static constexpr bool apart = blocks == 1;
-  static constexpr int warps = 1 + stride + (apart ? (stride - 1) / 3 : 0);
-  static constexpr int threads = warp_lanes * warps;
-  static_assert(depth % stride == 0 && warp_lanes % ahead == 0 && kept % 2 == 0);
+/// Shape of a block that sweeps along lines, and of its buffers in shared memory.
+///
+/// Warp 0 finishes the rows of 32 lines, one line per lane. The other warps prefetch: each serves 32 /
+/// lanes_per_line lines, with one lane for each of the next lanes_per_line rows of a line, and warps_per_line
+/// warps alternate on each line.
+struct LineKernelConfig {
+  int lanes_per_line;  ///< rows of a line that a prefetching warp works on at a time
+  int warps_per_line;  ///< prefetching warps of each line
+  int prepared_rows;   ///< capacity for prepared rows of each line; a multiple of stride()
+  int min_lead;      ///< with at most this many prepared rows left, a line is served before the warp's other
+                     ///< lines are ready for it
+  int row_elements;  ///< capacity of the element buffers, per row
+  int waiting_elements;           ///< capacity of a prepared row for elements of its own group
+  int history;                    ///< latest values that are kept of each line; even
+  int load_batch;                 ///< loads of known values in flight per lane
+  int far_batch;                  ///< loads of other groups' values in flight per lane
+  int blocks_per_multiprocessor;  ///< resident blocks for which registers and shared memory suffice
+
+  /// Rows between two rows of one prefetching lane.
+  [[nodiscard]] ECHELON_ANYWHERE constexpr int stride() const { return lanes_per_line * warps_per_line; }
+  /// Every fourth warp runs on the same scheduler as the finishing warp (warp 0). With one block per
+  /// multiprocessor these warps are left idle, which makes sweeps 6 to 15 % faster.
+  [[nodiscard]] ECHELON_ANYWHERE constexpr bool has_idle_warps() const {
+    return blocks_per_multiprocessor == 1;
+  }
+  [[nodiscard]] ECHELON_ANYWHERE constexpr int warps() const {
+    return 1 + stride() + (has_idle_warps() ? (stride() - 1) / 3 : 0);
+  }
+  [[nodiscard]] ECHELON_ANYWHERE constexpr int threads() const { return warp_size * warps(); }
+  [[nodiscard]] ECHELON_ANYWHERE constexpr bool is_valid() const {
+    return prepared_rows % stride() == 0 && warp_size % lanes_per_line == 0 && history % 2 == 0;
+  }
 };
 
-/// One for each line.
+/// One value for each line of a group.
 template <class V>
-using OfLines = V[warp_lanes];
+using PerLine = V[warp_size];
 
-/// Instead of a number of elements: the row is not like those of a grid.
-inline constexpr int finished_slowly = -1;
+/// Replaces a number of elements: the finishing warp computes the row from global memory, element by element.
+inline constexpr int slow_row = -1;
 
-/// What is known of a row of each line before any waiting for the bundle's values.
+/// Prepared rows, one of each line: everything that is known without new values of the same group.
 template <class T, int window>
-struct OpenedRow {
-  OfLines<T> rest;
-  OfLines<T> scale;
-  OfLines<T> kept;
-  OfLines<Word<T>> sum;                  ///< of the elements taken, or unpublished
-  OfLines<T> coefficient[window];        ///< of the elements to take
-  OfLines<std::int32_t> source[window];  ///< a row of the bundle, as in LatestValue
-  OfLines<std::int32_t> left;            ///< elements to take, or finished_slowly
-  OfLines<std::int32_t> count;           ///< elements in all; -1: the row keeps its value
-  OfLines<int> opened;                   ///< the row's number in the line, plus 1
-  unsigned char padding[32];             ///< neither a row's lanes nor a line's rows meet in a bank
+struct PreparedRow {
+  PerLine<T> reduced_rhs;
+  PerLine<T> inverse_diagonal;
+  PerLine<T> weighted_old;
+  PerLine<Word<T>> partial_sum;          ///< of the products with values of earlier groups, or not_ready
+  PerLine<T> coefficient[window];        ///< of the elements of this group
+  PerLine<std::int32_t> source[window];  ///< rows of this group, encoded as in LatestValue
+  PerLine<std::int32_t> remaining;       ///< number of elements of this group, or slow_row
+  PerLine<std::int32_t> count;           ///< number of elements of the waiting part; -1: the row keeps its x
+  PerLine<int> prepared;                 ///< index of the row in its line, plus 1; written last
+  unsigned char
+      padding[32];  ///< avoids bank conflicts between the lanes of a row and between the rows of a line
 };
 
-template <class T, class Shape>
-struct OpenedRows {
-  OpenedRow<T, Shape::window> row[Shape::depth];
-  int closed[warp_lanes];  ///< at least so many rows of the line are done
+template <class T, LineKernelConfig config>
+struct PreparedRows {
+  PreparedRow<T, config.waiting_elements> row[config.prepared_rows];
+  int finished[warp_size];  ///< lower bound on the finished rows of each line
 };
 
-/// A new value, and whose it is: the row's number in its line, times 32, and the line.
+/// A new value and its source: the row's index in its line, times 32, plus the line.
 template <class T>
 struct alignas(2 * sizeof(T)) LatestValue {
   T value;
   std::int32_t source;
 };
 
-/// The latest values of each line, for the warp that finishes rows.
+/// Latest values of each line, for the finishing warp.
 template <class T, int kept>
 struct LatestValues {
-  static constexpr int span = kept * warp_lanes;
-  LatestValue<T> of[span];  ///< at source % span
+  static constexpr int span = kept * warp_size;
+  LatestValue<T> entries[span];  ///< index: source % span
 };
 
-/// Elements of the rows that the openers are at.
-template <class T, class Shape>
-struct BroughtElements {
-  static constexpr int chunk = 4;  ///< that are brought together
-  /// A line's: neither lines nor rows meet in a bank.
-  static constexpr int room = (Shape::ahead * Shape::room + 2 * (chunk - 1)) / 8 * 8 + 4;
-  alignas(16) T values[Shape::crews * warp_lanes * room];
-  alignas(16) std::int32_t columns[Shape::crews * warp_lanes * room];
+/// Elements of the rows that the prefetching warps work on.
+template <class T, LineKernelConfig config>
+struct ElementBuffers {
+  static constexpr int vector_elements = 4;  ///< per asynchronous copy
+  /// Capacity per line, which avoids bank conflicts between lines and between rows.
+  static constexpr int room =
+      (config.lanes_per_line * config.row_elements + 2 * (vector_elements - 1)) / 8 * 8 + 4;
+  alignas(16) T values[config.warps_per_line * warp_size * room];
+  alignas(16) std::int32_t columns[config.warps_per_line * warp_size * room];
 };
 
-template <class T, class Shape>
+template <class T, LineKernelConfig config>
 struct LineStorage {
-  OpenedRows<T, Shape> opened;
-  LatestValues<T, Shape::kept> latest;
-  BroughtElements<T, Shape> brought;
+  static_assert(config.is_valid());
+  PreparedRows<T, config> prepared;
+  LatestValues<T, config.history> latest;
+  ElementBuffers<T, config> elements;
 };
 
-template <class T, class Shape>
-__device__ LineStorage<T, Shape>& line_storage() {
-  return *reinterpret_cast<LineStorage<T, Shape>*>(gauss_seidel_storage);
+template <class T, LineKernelConfig config>
+__device__ LineStorage<T, config>& line_storage() {
+  return *reinterpret_cast<LineStorage<T, config>*>(gauss_seidel_storage);
 }
 
-/// Between warps of a block, in shared memory.
+/// Acquire load and release store of a flag in shared memory, at block scope.
 __device__ inline int acquire(const int& flag) {
   int value;
   asm volatile("ld.acquire.cta.shared.s32 %0, [%1];"
@@ -114,15 +123,15 @@ __device__ inline void release(int& flag, int value) {
                : "memory");
 }
 
-/// The lines of a block.
+/// The lines of a block: 32 lines of equal length for one right-hand side.
 template <class T, bool forward>
-struct Bundle {
+struct LineGroup {
   const DeviceSweep<T>& task;
   std::int64_t nonzeros;  ///< of the matrix
-  std::int32_t length;    ///< of a line
-  std::int32_t first;     ///< position of the bundle
-  unsigned side;          ///< the right-hand side
-  float per_row;          ///< 1 / length
+  std::int32_t length;    ///< of a line, in rows
+  std::int32_t first;     ///< position of the first row
+  unsigned rhs;           ///< right-hand side
+  float inverse_length;   ///< 1 / length
 
   [[nodiscard]] __device__ std::int32_t row_at(std::int32_t position) const {
     return forward ? position : static_cast<std::int32_t>(task.rows) - 1 - position;
@@ -131,36 +140,38 @@ struct Bundle {
     return forward ? row : static_cast<std::int32_t>(task.rows) - 1 - row;
   }
   [[nodiscard]] __device__ std::int32_t line_first(int line) const { return first + line * length; }
-  /// Rows of a line: none, if it would begin behind the last row.
+  /// Number of rows of a line: 0 for lines behind the last row.
   [[nodiscard]] __device__ std::int32_t rows_of(int line) const {
     const std::int64_t left = task.rows - (std::int64_t{first} + std::int64_t{line} * length);
     return static_cast<std::int32_t>(max(std::int64_t{0}, min(left, std::int64_t{length})));
   }
   [[nodiscard]] __device__ Word<T>* word(std::int32_t position) const {
-    return reinterpret_cast<Word<T>*>(task.x + side * task.leading_x + row_at(position));
+    return reinterpret_cast<Word<T>*>(task.x + rhs * task.leading_x + row_at(position));
   }
-  /// Null unless it is kept.
-  [[nodiscard]] __device__ T* lower_sum(std::int32_t row) const { return task.lower_sum(side, row); }
-  [[nodiscard]] __device__ bool knows_lower(std::int32_t row) const {
+  /// Location of the sum left of a row's diagonal, or null if it is not stored.
+  [[nodiscard]] __device__ T* lower_sum(std::int32_t row) const { return task.lower_sum(rhs, row); }
+  [[nodiscard]] __device__ bool has_lower_sum(std::int32_t row) const {
     return !forward && lower_sum(row) != nullptr;
   }
-  /// Whether a column's value comes before the row's, as it does unless columns are unsorted.
-  [[nodiscard]] __device__ bool can_wait_for(std::int32_t column, std::int32_t row) const {
+  /// True if the sweep reaches the column before the row; false for a later column, which unsorted columns
+  /// cause.
+  [[nodiscard]] __device__ bool precedes(std::int32_t column, std::int32_t row) const {
     return position_of(column) < position_of(row);
   }
-  /// Where a value comes from, for a row of line `near`: as in LatestValue, or, negative, another bundle.
-  [[nodiscard]] __device__ std::int32_t source_of(std::int32_t column, int near) const {
+  /// Source of a value, encoded as in LatestValue, or negative if it belongs to an earlier group. `own_line`
+  /// is the line of the row that reads it, a hint.
+  [[nodiscard]] __device__ std::int32_t source_of(std::int32_t column, int own_line) const {
     const std::int32_t local = position_of(column) - first;
     if (local < 0) return local;
-    // In grids, from the row's own line or the one before.
-    std::int32_t line = local >= near * length ? near : near - 1;
+    // In grids a value belongs to the row's own line or the one before.
+    std::int32_t line = local >= own_line * length ? own_line : own_line - 1;
     if (local < line * length || local >= (line + 1) * length) {
-      // The quotient is at most one off, however long lines are; behind the bundle it does not matter.
-      line = static_cast<std::int32_t>(min(static_cast<float>(local) * per_row, 31.0f));
+      // The quotient is off by at most one for every length; lines behind the group are clamped.
+      line = static_cast<std::int32_t>(min(static_cast<float>(local) * inverse_length, 31.0f));
       if (line * length > local) --line;
       if ((line + 1) * length <= local) ++line;
     }
-    return (local - line * length) * warp_lanes + line;
+    return (local - line * length) * warp_size + line;
   }
 };
 

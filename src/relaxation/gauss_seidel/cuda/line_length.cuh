@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Finds out whether a matrix may have its rows in lines, from a thousand of them, without the host's knowing
-/// the answer: nobody waits for it.
+/// Detection of lines on the device from about a thousand rows: the host neither waits for the result nor
+/// reads it.
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
@@ -15,14 +15,14 @@ namespace echelon::gauss_seidel {
 
 inline constexpr int sampled_rows = 1024;
 
-/// Row number i of the sample. They are spread over the matrix, but by no fixed distance, which might be one
-/// between points at the edge of a grid.
+/// Row i of the sample: a low-discrepancy sequence over the matrix. A constant stride could hit boundary
+/// points of a grid only.
 __device__ inline std::int64_t sampled_row(std::int64_t rows, unsigned i) {
   return static_cast<std::int64_t>(__umul64hi(i * golden_ratio_64, static_cast<std::uint64_t>(rows)));
 }
 
-/// The length that most rows suggest, if more than half of them agree: rows with different suggestions are
-/// struck out in pairs, in whatever order.
+/// Majority vote (Boyer and Moore): votes for different lengths cancel in pairs, in any order, so only a
+/// length with more than half of all votes is certain to survive.
 struct MajorityLength {
   std::int32_t length = 0;
   std::int32_t surplus = 0;
@@ -33,34 +33,34 @@ struct MajorityLength {
   }
 };
 
-/// Of a warp's lanes, valid in the first.
-__device__ inline MajorityLength majority_of_warp(MajorityLength vote) {
+/// Vote of a warp, valid in lane 0. Warp-collective.
+__device__ inline MajorityLength warp_majority(MajorityLength vote) {
   for (int delta = 16; delta > 0; delta /= 2) vote = combine(vote, shuffle_down(vote, delta));
   return vote;
 }
 
-/// One block, in which each thread looks at a row.
+/// One block, one sampled row per thread. Writes the length that at least half of the rows suggest, or 0.
 static __global__ void __launch_bounds__(sampled_rows)
-    suggest_line_length(std::int64_t rows, const std::int64_t* row_offsets,
-                        const std::int32_t* column_indices, std::int32_t* line_length) {
-  __shared__ MajorityLength of_warps[sampled_rows / 32];
+    detect_line_length(std::int64_t rows, const std::int64_t* row_offsets, const std::int32_t* column_indices,
+                       std::int32_t* line_length) {
+  __shared__ MajorityLength warp_majorities[sampled_rows / 32];
   const std::int64_t row = sampled_row(rows, threadIdx.x);
   const Part lower = split_row(column_indices, row_offsets[row], row_offsets[row + 1], row).lower_part();
-  const std::int32_t own = guess_line_length(rows, row, column_indices + lower.first, lower.count);
-  const MajorityLength vote = majority_of_warp({own, 1});
-  if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = vote;
+  const std::int32_t suggested = guess_line_length(rows, row, column_indices + lower.first, lower.count);
+  const MajorityLength vote = warp_majority({suggested, 1});
+  if (threadIdx.x % 32 == 0) warp_majorities[threadIdx.x / 32] = vote;
   __syncthreads();
   const std::int32_t length =
-      __shfl_sync(0xffffffffu, majority_of_warp(of_warps[threadIdx.x % 32]).length, 0);
-  const int agreeing = __syncthreads_count(own == length);
+      __shfl_sync(0xffffffffu, warp_majority(warp_majorities[threadIdx.x % 32]).length, 0);
+  const int agreeing = __syncthreads_count(suggested == length);
   if (threadIdx.x == 0) *line_length = 2 * agreeing >= sampled_rows ? length : 0;
 }
 
-/// Queues what leaves the length of A's lines in *line_length, or 0.
+/// Queues the detection, which writes the length of A's lines, or 0, to *line_length on the device.
 template <class T>
 void find_line_length(const Csr<T>& A, std::int32_t* line_length) {
-  suggest_line_length<<<1, sampled_rows, 0, stream()>>>(A.rows(), A.row_offsets().data(),
-                                                        A.column_indices().data(), line_length);
+  detect_line_length<<<1, sampled_rows, 0, stream()>>>(A.rows(), A.row_offsets().data(),
+                                                       A.column_indices().data(), line_length);
   check(cudaGetLastError());
 }
 

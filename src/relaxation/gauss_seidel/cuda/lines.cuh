@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A sweep along lines: a lane takes `length` rows one after another, and the lanes of a warp the lines of a
-/// grid side by side, so that a wavefront runs through all lines of the grid at a time. So many lines are a
-/// bundle, and a block's.
+/// Gauss-Seidel sweep along the lines of a grid: each lane takes one line, row after row, so that the lanes
+/// of a warp advance in 32 neighbouring lines at a time, and a wavefront crosses all lines of the grid. A
+/// block works on a group of 32 lines.
 ///
-/// A block has one warp that finishes rows and others that open them: these go ahead of it along the same
-/// lines, and leave in shared memory what is known of a row without the bundle's own new values. A
-/// matrix's elements of a few rows of a line are one range, which a few lanes bring to shared memory side
-/// by side. Values of other bundles come from x, where the value is the flag as in
-/// gauss_seidel_kernel.cuh; in an order from the far end they come first, so whoever opens the row waits
-/// for them and adds them up. The one warp that all lines of the bundle depend on looks at shared memory
-/// alone: at rows that are open, and at the latest values of each line. It is one warp, so a row is to
-/// cost it few instructions; rows that have more elements of the own bundle than there is room for, or
-/// come from a range that has no room, are finished slowly, element by element, from x.
+/// One warp of a block finishes rows; the others prefetch along the same lines and leave in shared memory
+/// everything about a row that needs no new value of the group itself. The elements of a few consecutive rows
+/// of a line are one range of the matrix, which several lanes copy together. Values of earlier groups come
+/// from x, where the value is the ready flag (chunks.cuh). Counted from the far end they come first in a row,
+/// so the prefetching warp waits for them and adds them. The finishing warp, on which all lines of the group
+/// depend, reads shared memory only: prepared rows and the latest values of each line. Since it is a single
+/// warp, a row must cost it few instructions. Rows with more elements of their own group than a prepared row
+/// holds, and rows whose elements do not fit the buffers, are computed element by element from global memory
+/// ("slow rows").
 ///
-/// Why it cannot hang, whatever the pattern: positions are shared out in their order, to a block by ticket,
-/// then to lanes. All that a row waits for has a smaller position; so it is of a block that has started, or
-/// of an earlier line of the same bundle, or earlier in the same line. No warp stops at a lane that has to
-/// wait, and rows of a line are opened in order as far as there is room, hence the smallest position
-/// unfinished is always one that can be opened and finished. The length of the lines is a matter of speed
-/// alone.
+/// Termination, for every pattern: positions are distributed in order, to blocks by a ticket counter and then
+/// to lanes, and a row depends on smaller positions only: those of blocks that have started, of an earlier
+/// line of the same group, or earlier in the same line. No warp blocks on a lane that waits, and the rows of
+/// a line are prepared in order while there is capacity. So the smallest unfinished position can always be
+/// prepared and finished. The line length affects speed only.
 #pragma once
 
 #include "relaxation/gauss_seidel/cuda/line_finisher.cuh"
@@ -26,54 +25,56 @@
 
 namespace echelon::gauss_seidel {
 
-/// The next bundle. All threads of the block, which are done with the bundle before.
-__device__ inline unsigned take_bundle(unsigned* tickets) {
-  __shared__ unsigned taken;
+/// Takes the next group from the ticket counter. Block-collective; all threads have finished the previous
+/// group.
+__device__ inline unsigned next_line_group(unsigned* tickets) {
+  __shared__ unsigned ticket;
   __syncthreads();
-  if (threadIdx.x == 0) taken = atomicAdd(tickets, 1u);
+  if (threadIdx.x == 0) ticket = atomicAdd(tickets, 1u);
   __syncthreads();
-  return taken;
+  return ticket;
 }
 
-template <class T, bool forward, class Shape>
-__global__ void __launch_bounds__(Shape::threads, Shape::blocks)
-    sweep_along_lines(const __grid_constant__ DeviceSweep<T> task) {
-  if (!task.is_wanted(Way::lines)) return;
+template <class T, bool forward, LineKernelConfig config>
+__global__ void __launch_bounds__(config.threads(), config.blocks_per_multiprocessor)
+    sweep_lines(const __grid_constant__ DeviceSweep<T> task) {
+  if (!task.selects(Strategy::lines)) return;
   const std::int32_t length = *task.line_length;
   const std::int64_t nonzeros = task.row_offsets[task.rows];
-  const std::int64_t bundle_rows = std::int64_t{warp_lanes} * length;
-  const unsigned wanted =
-      static_cast<unsigned>((task.rows + bundle_rows - 1) / bundle_rows) * task.right_hand_sides;
-  const int warp = static_cast<int>(threadIdx.x) / warp_lanes;
-  for (unsigned ticket = take_bundle(task.tickets);; ticket = take_bundle(task.tickets)) {
-    if (ticket >= wanted) {
-      // Every block takes one ticket too many; this one is the last.
-      if (threadIdx.x == 0 && ticket == wanted + gridDim.x - 1) *task.tickets = 0;
+  const std::int64_t group_rows = std::int64_t{warp_size} * length;
+  const unsigned group_count =
+      static_cast<unsigned>((task.rows + group_rows - 1) / group_rows) * task.right_hand_sides;
+  const int warp = static_cast<int>(threadIdx.x) / warp_size;
+  for (unsigned ticket = next_line_group(task.tickets);; ticket = next_line_group(task.tickets)) {
+    if (ticket >= group_count) {
+      // Every block takes one ticket beyond the last group. The block with the last of these resets the
+      // counter.
+      if (threadIdx.x == 0 && ticket == group_count + gridDim.x - 1) *task.tickets = 0;
       return;
     }
-    LineStorage<T, Shape>& storage = line_storage<T, Shape>();
-    if (threadIdx.x < warp_lanes) {
-      storage.opened.closed[threadIdx.x] = 0;
-      for (auto& row : storage.opened.row) row.opened[threadIdx.x] = 0;
+    LineStorage<T, config>& storage = line_storage<T, config>();
+    if (threadIdx.x < warp_size) {
+      storage.prepared.finished[threadIdx.x] = 0;
+      for (auto& row : storage.prepared.row) row.prepared[threadIdx.x] = 0;
     }
-    // As if the lines went on before their first rows.
-    for (int k = static_cast<int>(threadIdx.x); k < storage.latest.span; k += Shape::threads) {
-      storage.latest.of[k].source = k - storage.latest.span;
+    // Values before the first rows of the lines are marked as seen, with sources of negative rows.
+    for (int k = static_cast<int>(threadIdx.x); k < storage.latest.span; k += config.threads()) {
+      storage.latest.entries[k].source = k - storage.latest.span;
     }
     __syncthreads();
     const unsigned number = ticket / task.right_hand_sides;
-    const Bundle<T, forward> bundle{task,
-                                    nonzeros,
-                                    length,
-                                    static_cast<std::int32_t>(number * bundle_rows),
-                                    ticket % task.right_hand_sides,
-                                    1.0f / static_cast<float>(length)};
+    const LineGroup<T, forward> group{.task = task,
+                                      .nonzeros = nonzeros,
+                                      .length = length,
+                                      .first = static_cast<std::int32_t>(number * group_rows),
+                                      .rhs = ticket % task.right_hand_sides,
+                                      .inverse_length = 1.0f / static_cast<float>(length)};
     if (warp == 0) {
       T partial[chain_limit];
-      LineFollower<T, forward, Shape>(bundle, partial).follow_lines();
-    } else if (!Shape::apart || warp % 4 != 0) {
-      const int opener = warp - 1 - (Shape::apart ? warp / 4 : 0);
-      LineOpener<T, forward, Shape>(bundle, opener).open_lines();
+      LineFinisher<T, forward, config>(group, partial).finish_lines();
+    } else if (!config.has_idle_warps() || warp % 4 != 0) {
+      const int prefetcher = warp - 1 - (config.has_idle_warps() ? warp / 4 : 0);
+      LinePrefetcher<T, forward, config>(group, prefetcher).prefetch_lines();
     }
   }
 }

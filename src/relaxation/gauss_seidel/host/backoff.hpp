@@ -6,18 +6,19 @@
 
 namespace echelon {
 
-/// Waits, and gives the core away when that has not helped, since who is waited for may need it.
-class Patience {
+/// Wait loop with increasing politeness: pauses, then yields, then sleeps, since the awaited thread may need
+/// this core.
+class Backoff {
  public:
-  /// For about as long as a few dozen rows take. Who follows another thread row by row slows both down: they
-  /// pull the same piece of memory from cache to cache.
+  /// Waits for about the time of a few dozen rows. Polling row by row would slow both threads down, since
+  /// each poll moves the awaited cache line from core to core.
   void wait() {
     constexpr int pauses = 32;
-    constexpr int rounds = 16;
-    constexpr int long_wait = 1000;  // about a millisecond: who is waited for does not have a core
-    if (++waited_ > long_wait) {
+    constexpr int yield_interval = 16;
+    constexpr int max_spins = 1000;  // about a millisecond: the awaited thread has no core
+    if (++waits_ > max_spins) {
       std::this_thread::sleep_for(std::chrono::microseconds(50));
-    } else if (waited_ % rounds == 0) {
+    } else if (waits_ % yield_interval == 0) {
       std::this_thread::yield();
     } else {
 #ifdef __x86_64__
@@ -27,7 +28,7 @@ class Patience {
   }
 
  private:
-  int waited_ = 0;
+  int waits_ = 0;
 };
 
 }  // namespace echelon

@@ -3,17 +3,17 @@
 
 namespace echelon {
 
-// With everything inlined, gcc's address sanitizer takes minutes to compile a sweep: it does without.
+// Not with the address sanitizer: with everything inlined gcc takes minutes to compile a sweep.
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
-/// f(), compiled for processors with fused multiply-add, which the baseline of x86-64 lacks. All that f calls
-/// and the compiler can see is compiled so.
+/// Calls f, compiled for processors with fused multiply-add, which the baseline of x86-64 lacks. Everything
+/// that f calls and the compiler can inline is compiled so.
 template <class F>
 [[gnu::target("fma"), gnu::flatten]] void call_with_fma_instructions(const F& f) {
   f();
 }
 #endif
 
-/// f(), with the processor's fused multiply-add where it has one. Without it the C library computes the same
+/// Calls f with the processor's fused multiply-add where it exists. Elsewhere the C library computes the same
 /// bits, slowly.
 template <class F>
 void with_fused_multiply_add(const F& f) {

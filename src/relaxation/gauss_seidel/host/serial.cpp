@@ -17,17 +17,17 @@ namespace {
 template <Direction direction, bool single, class T>
 SkippedRows sweep_in_place(const HalfSweep<T> half) {
   SkippedRows skipped;
-  std::array<T, single ? 1 : columns_at_once> previous{};
+  std::array<T, single ? 1 : max_columns> previous{};
   const std::int64_t columns = single ? 1 : half.right_hand_sides;
   for (std::int64_t step = 0; step < half.rows; ++step) {
-    const std::int64_t i = in_order<direction>(step, half.rows);
+    const std::int64_t i = sweep_position<direction>(step, half.rows);
     bool skip = false;
     for (std::int64_t c = 0; c < columns; ++c) {
       T* x = half.x + c * half.leading_x;
       T& value = previous[static_cast<std::size_t>(c)];
       const ReadX<T> read{x};
       const RowSums<T> sums = sums_of_row<direction>(half, i, value, read, read);
-      value = relaxed<direction>(half.relax, sums, half.b[i + c * half.leading_b], i, read, skip);
+      value = relax_row<direction>(half.relax, sums, half.b[i + c * half.leading_b], i, read, skip);
       x[i] = value;
     }
     if (skip) [[unlikely]]

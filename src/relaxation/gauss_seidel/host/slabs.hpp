@@ -9,19 +9,19 @@
 
 namespace echelon::gauss_seidel {
 
-/// How the rows of a grid are shared out: each thread has a slab of each plane, always the same one. (The
-/// planes of a grid in two dimensions are its lines.)
-struct Slabs {
+/// Partition of a grid: each plane is cut into slabs, and a thread computes the same slab of every plane. In
+/// two dimensions the planes are lines.
+struct SlabPlan {
   std::int64_t plane;  ///< rows of a plane
-  int threads;         ///< so many at most; fewer than two: this is no grid, or too small a one
+  int threads;         ///< at most; fewer than two: no grid, or too small a one
 };
 
-/// Looks at a few rows of the matrix. What it finds decides on speed, never on results.
+/// Plans the slabs from a few rows of the matrix. Affects speed, never results.
 template <Direction direction, class T>
-Slabs find_slabs(const HalfSweep<T>& half, int threads);
+SlabPlan plan_slabs(const HalfSweep<T>& half, int threads);
 
-/// Half a sweep, with the bits of the sweep on one core, whatever the pattern.
+/// One half sweep, with the bits of the serial sweep for every pattern.
 template <Direction direction, class T>
-SkippedRows sweep_slabs(const Slabs& slabs, const HalfSweep<T>& half, SweepScratch<OpenMp, T>& scratch);
+SkippedRows sweep_slabs(const SlabPlan& slabs, const HalfSweep<T>& half, SweepScratch<OpenMp, T>& scratch);
 
 }  // namespace echelon::gauss_seidel

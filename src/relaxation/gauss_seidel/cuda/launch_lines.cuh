@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Launches of sweeps along lines.
+#pragma once
+
+#include "relaxation/gauss_seidel/cuda/gpu.cuh"
+#include "relaxation/gauss_seidel/cuda/lines.cuh"
+
+#include <algorithm>
+
+namespace echelon::gauss_seidel {
+
+/// Configurations for means of up to 5, 7 and 27 nonzeros per row, as 5-, 7- and 27-point stencils have them.
+/// Chosen by measurement on grids of 2048², 256³ and 192³ points on an H200
+/// (docs/benchmarks/gauss-seidel.md).
+inline constexpr LineKernelConfig five_point{.lanes_per_line = 4,
+                                             .warps_per_line = 2,
+                                             .prepared_rows = 32,
+                                             .min_lead = 4,
+                                             .row_elements = 7,
+                                             .waiting_elements = 3,
+                                             .history = 32,
+                                             .load_batch = 4,
+                                             .far_batch = 3,
+                                             .blocks_per_multiprocessor = 1};
+inline constexpr LineKernelConfig seven_point{.lanes_per_line = 4,
+                                              .warps_per_line = 1,
+                                              .prepared_rows = 8,
+                                              .min_lead = 4,
+                                              .row_elements = 7,
+                                              .waiting_elements = 3,
+                                              .history = 32,
+                                              .load_batch = 4,
+                                              .far_batch = 3,
+                                              .blocks_per_multiprocessor = 3};
+inline constexpr LineKernelConfig twenty_seven_point{.lanes_per_line = 4,
+                                                     .warps_per_line = 2,
+                                                     .prepared_rows = 16,
+                                                     .min_lead = 4,
+                                                     .row_elements = 27,
+                                                     .waiting_elements = 4,
+                                                     .history = 32,
+                                                     .load_batch = 14,
+                                                     .far_batch = 9,
+                                                     .blocks_per_multiprocessor = 1};
+
+/// Kernels of both directions for one configuration, and their launch parameters.
+template <class T>
+struct LineKernel {
+  void (*forward)(DeviceSweep<T>);
+  void (*backward)(DeviceSweep<T>);
+  std::size_t shared_bytes;
+  int threads;
+  int blocks_per_multiprocessor;
+};
+
+template <class T, LineKernelConfig config>
+LineKernel<T> line_kernel() {
+  return {sweep_lines<T, true, config>, sweep_lines<T, false, config>, sizeof(LineStorage<T, config>),
+          config.threads(), config.blocks_per_multiprocessor};
+}
+
+/// Selects the configuration by the mean number of nonzeros per row.
+template <class T>
+LineKernel<T> line_kernel_for(std::int64_t rows, std::int64_t nonzeros) {
+  if (nonzeros <= 5 * rows) return line_kernel<T, five_point>();
+  if (nonzeros <= 7 * rows) return line_kernel<T, seven_point>();
+  return line_kernel<T, twenty_seven_point>();
+}
+
+/// Queues a line sweep. The kernel returns at once unless the device has selected Strategy::lines.
+template <class T, bool forward>
+void launch_line_sweep(const DeviceSweep<T>& task, std::int64_t nonzeros, const Gpu& gpu) {
+  const LineKernel<T> chosen = line_kernel_for<T>(task.rows, nonzeros);
+  const auto kernel = forward ? chosen.forward : chosen.backward;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             static_cast<int>(chosen.shared_bytes)));
+  kernel<<<static_cast<unsigned>(gpu.multiprocessors * chosen.blocks_per_multiprocessor), chosen.threads,
+           chosen.shared_bytes, stream()>>>(task);
+  check(cudaGetLastError());
+}
+
+/// True if the matrix is large enough, and its rows short enough, for line detection to pay off.
+template <class T>
+bool may_have_lines(const Sweeps<T>& sweeps, std::int64_t from_rows, const Gpu& gpu) {
+  const std::int64_t rows = sweeps.A->rows();
+  const std::int64_t nonzeros = sweeps.A->nonzeros();
+  const bool fits =
+      line_kernel_for<T>(rows, nonzeros).shared_bytes <= static_cast<std::size_t>(gpu.shared_bytes);
+  return fits && rows >= std::max<std::int64_t>(from_rows, min_line_length * min_lines) &&
+         rows * sweeps.right_hand_sides < std::int64_t{1} << 30 && nonzeros >= 3 * rows &&
+         nonzeros <= 27 * rows;
+}
+
+}  // namespace echelon::gauss_seidel
