@@ -335,7 +335,7 @@ class Chunk {
       const Part part{__shfl_sync(full_warp, known.first, owner), -step,
                       __shfl_sync(full_warp, known.count, owner)};
       const T total = long_part_sum(columns_, values_, part, old_values());
-      if (static_cast<int>(threadIdx.x) % warp_size == owner) sum = total;
+      if (lane_id() == owner) sum = total;
     }
   }
 

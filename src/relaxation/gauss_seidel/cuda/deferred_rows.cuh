@@ -62,7 +62,7 @@ struct DeferredStorage {
 /// Returns its argument. The shuffle stops the compiler from recomputing the value wherever it is used, so
 /// that it stays in a register.
 __device__ inline int keep_in_register(int value) {
-  return __shfl_sync(full_warp, value, static_cast<int>(threadIdx.x) % warp_size);
+  return __shfl_sync(full_warp, value, lane_id());
 }
 
 /// A region of rows, for one of the right-hand sides, and the block that sweeps over it. Uniform in the
@@ -201,7 +201,7 @@ class DeferredRowFinisher {
         Entry each[batch];
 #pragma unroll
         for (int e = 0; e < batch; ++e) {
-          const int p = e * warp_size + lane();
+          const int p = e * warp_size + lane_id();
           each[e] = listed ? entry(first + p, before) : first_entry(started + p, count);
         }
         const int end = listed ? min(before, first + section) : pending + section;
@@ -233,9 +233,6 @@ class DeferredRowFinisher {
     int index;
   };
 
-  [[nodiscard]] static __device__ int lane() {
-    return static_cast<int>(threadIdx.x) % warp_size;
-  }
   [[nodiscard]] __device__ bool precedes(std::int32_t column, std::int32_t row) const {
     return forward ? column < row : column > row;
   }
@@ -296,7 +293,7 @@ class DeferredRowFinisher {
     }
     __syncwarp();
     for (; ready < end; ready += warp_size) {
-      Entry current = entry(ready + lane(), end);
+      Entry current = entry(ready + lane_id(), end);
       __syncwarp();
       if (current.source != no_source) current.source = advance(current);
       pending += append(pending, current, current.source != no_source);

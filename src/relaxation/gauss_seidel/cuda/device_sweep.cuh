@@ -3,6 +3,7 @@
 /// ready flags, and sums by a warp.
 #pragma once
 
+#include "backend/cuda/warp.cuh"
 #include "relaxation/gauss_seidel/row.hpp"
 #include "relaxation/gauss_seidel/sweep.hpp"
 #include "solver/iteration.hpp"
@@ -15,8 +16,6 @@
 
 namespace echelon::gauss_seidel {
 
-inline constexpr unsigned full_warp = 0xffffffffu;
-inline constexpr int warp_size = 32;
 static_assert(chain_limit == warp_size);
 
 /// An element of x as an integer, so that it can be read and written in one piece and compared bit for bit.
@@ -123,16 +122,9 @@ struct KnownValues {
   }
 };
 
-/// Sum over the lanes of a warp, as the tree that row.hpp defines; valid in lane 0. Warp-collective.
-template <class T>
-__device__ T warp_tree_sum(T sum) {
-  for (int width = warp_size / 2; width > 0; width /= 2) sum += __shfl_down_sync(full_warp, sum, width);
-  return sum;
-}
-
 /// Sum of a part of more than chain_limit elements, as row.hpp defines it; valid in all lanes. Lane l adds
-/// elements l, l + 32, … with several loads in flight, then the lanes' sums are added as a tree. Blocks until
-/// all values are ready. Warp-collective.
+/// elements l, l + 32, … with several loads in flight; warp_sum() adds the lanes' sums as the same tree.
+/// Blocks until all values are ready. Warp-collective.
 template <class T, class Values>
 __device__ T long_part_sum(const std::int32_t* columns, const T* coefficients, const Part& part,
                            const Values& x) {
@@ -161,7 +153,7 @@ __device__ T long_part_sum(const std::int32_t* columns, const T* coefficients, c
     }
   }
   __syncwarp();
-  return __shfl_sync(full_warp, warp_tree_sum(sum), 0);
+  return __shfl_sync(full_warp, warp_sum(sum), 0);
 }
 
 /// Prefetches an array into the L2 cache, one request per line of 128 bytes. Block-collective.

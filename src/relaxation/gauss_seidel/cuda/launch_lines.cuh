@@ -12,36 +12,42 @@ namespace echelon::gauss_seidel {
 /// Configurations for means of up to 5, 7 and 27 nonzeros per row, as 5-, 7- and 27-point stencils have them.
 /// Chosen by measurement on grids of 2048², 256³ and 192³ points on an H200
 /// (docs/benchmarks/gauss-seidel.md).
-inline constexpr LineKernelConfig five_point{.lanes_per_line = 4,
-                                             .warps_per_line = 2,
-                                             .prepared_rows = 32,
-                                             .min_lead = 4,
-                                             .row_elements = 7,
-                                             .waiting_elements = 3,
-                                             .history = 32,
-                                             .load_batch = 4,
-                                             .far_batch = 3,
-                                             .blocks_per_multiprocessor = 1};
-inline constexpr LineKernelConfig seven_point{.lanes_per_line = 4,
-                                              .warps_per_line = 1,
-                                              .prepared_rows = 8,
-                                              .min_lead = 4,
-                                              .row_elements = 7,
-                                              .waiting_elements = 3,
-                                              .history = 32,
-                                              .load_batch = 4,
-                                              .far_batch = 3,
-                                              .blocks_per_multiprocessor = 3};
-inline constexpr LineKernelConfig twenty_seven_point{.lanes_per_line = 4,
-                                                     .warps_per_line = 2,
-                                                     .prepared_rows = 16,
-                                                     .min_lead = 4,
-                                                     .row_elements = 27,
-                                                     .waiting_elements = 4,
-                                                     .history = 32,
-                                                     .load_batch = 14,
-                                                     .far_batch = 9,
-                                                     .blocks_per_multiprocessor = 1};
+struct FivePoint {
+  static constexpr LineKernelConfig config{.lanes_per_line = 4,
+                                           .warps_per_line = 2,
+                                           .prepared_rows = 32,
+                                           .min_lead = 4,
+                                           .row_elements = 7,
+                                           .waiting_elements = 3,
+                                           .history = 32,
+                                           .load_batch = 4,
+                                           .far_batch = 3,
+                                           .blocks_per_multiprocessor = 1};
+};
+struct SevenPoint {
+  static constexpr LineKernelConfig config{.lanes_per_line = 4,
+                                           .warps_per_line = 1,
+                                           .prepared_rows = 8,
+                                           .min_lead = 4,
+                                           .row_elements = 7,
+                                           .waiting_elements = 3,
+                                           .history = 32,
+                                           .load_batch = 4,
+                                           .far_batch = 3,
+                                           .blocks_per_multiprocessor = 3};
+};
+struct TwentySevenPoint {
+  static constexpr LineKernelConfig config{.lanes_per_line = 4,
+                                           .warps_per_line = 2,
+                                           .prepared_rows = 16,
+                                           .min_lead = 4,
+                                           .row_elements = 27,
+                                           .waiting_elements = 4,
+                                           .history = 32,
+                                           .load_batch = 14,
+                                           .far_batch = 9,
+                                           .blocks_per_multiprocessor = 1};
+};
 
 /// Kernels of both directions for one configuration, and their launch parameters.
 template <class T>
@@ -53,18 +59,22 @@ struct LineKernel {
   int blocks_per_multiprocessor;
 };
 
-template <class T, LineKernelConfig config>
+template <class T, class Stencil>
 LineKernel<T> line_kernel() {
-  return {sweep_lines<T, true, config>, sweep_lines<T, false, config>, sizeof(LineStorage<T, config>),
-          config.threads(), config.blocks_per_multiprocessor};
+  constexpr LineKernelConfig config = Stencil::config;
+  return {.forward = sweep_lines<T, true, Stencil>,
+          .backward = sweep_lines<T, false, Stencil>,
+          .shared_bytes = sizeof(LineStorage<T, config>),
+          .threads = config.threads(),
+          .blocks_per_multiprocessor = config.blocks_per_multiprocessor};
 }
 
 /// Selects the configuration by the mean number of nonzeros per row.
 template <class T>
 LineKernel<T> line_kernel_for(std::int64_t rows, std::int64_t nonzeros) {
-  if (nonzeros <= 5 * rows) return line_kernel<T, five_point>();
-  if (nonzeros <= 7 * rows) return line_kernel<T, seven_point>();
-  return line_kernel<T, twenty_seven_point>();
+  if (nonzeros <= 5 * rows) return line_kernel<T, FivePoint>();
+  if (nonzeros <= 7 * rows) return line_kernel<T, SevenPoint>();
+  return line_kernel<T, TwentySevenPoint>();
 }
 
 /// Queues a line sweep. The kernel returns at once unless the device has selected Strategy::lines.

@@ -14,7 +14,7 @@ class LineFinisher {
   /// object stays in registers.
   __device__ LineFinisher(const LineGroup<T, forward>& group, T* partial)
       : group_(group),
-        line_(static_cast<int>(threadIdx.x) % warp_size),
+        line_(lane_id()),
         rows_(group.rows_of(line_)),
         x_(group.word(group.line_first(line_))),
         partial_(partial) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/warp.cuh"
 #include "relaxation/gauss_seidel/cuda/line_detection.hpp"
 #include "relaxation/gauss_seidel/row.hpp"
 #include "relaxation/gauss_seidel/sweep.hpp"
@@ -33,25 +34,19 @@ struct MajorityLength {
   }
 };
 
-/// Vote of a warp, valid in lane 0. Warp-collective.
-__device__ inline MajorityLength warp_majority(MajorityLength vote) {
-  for (int delta = 16; delta > 0; delta /= 2) vote = combine(vote, shuffle_down(vote, delta));
-  return vote;
-}
-
 /// One block, one sampled row per thread. Writes the length that at least half of the rows suggest, or 0.
 static __global__ void __launch_bounds__(sampled_rows)
     detect_line_length(std::int64_t rows, const std::int64_t* row_offsets, const std::int32_t* column_indices,
                        std::int32_t* line_length) {
-  __shared__ MajorityLength warp_majorities[sampled_rows / 32];
+  __shared__ MajorityLength warp_majorities[sampled_rows / warp_size];
   const std::int64_t row = sampled_row(rows, threadIdx.x);
   const Part lower = split_row(column_indices, row_offsets[row], row_offsets[row + 1], row).lower_part();
   const std::int32_t suggested = guess_line_length(rows, row, column_indices + lower.first, lower.count);
-  const MajorityLength vote = warp_majority({suggested, 1});
-  if (threadIdx.x % 32 == 0) warp_majorities[threadIdx.x / 32] = vote;
+  const MajorityLength vote = warp_reduce(MajorityLength{suggested, 1}, Combine());
+  if (threadIdx.x % warp_size == 0) warp_majorities[threadIdx.x / warp_size] = vote;
   __syncthreads();
   const std::int32_t length =
-      __shfl_sync(0xffffffffu, warp_majority(warp_majorities[threadIdx.x % 32]).length, 0);
+      __shfl_sync(full_warp, warp_reduce(warp_majorities[threadIdx.x % warp_size], Combine()).length, 0);
   const int agreeing = __syncthreads_count(suggested == length);
   if (threadIdx.x == 0) *line_length = 2 * agreeing >= sampled_rows ? length : 0;
 }

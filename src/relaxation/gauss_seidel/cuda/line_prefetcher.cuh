@@ -40,7 +40,7 @@ template <class T, bool forward, LineKernelConfig config>
 class LinePrefetcher {
  public:
   __device__ LinePrefetcher(const LineGroup<T, forward>& group, int prefetcher) : group_(group) {
-    const int lane = static_cast<int>(threadIdx.x) % warp_size;
+    const int lane = lane_id();
     line_ = prefetcher / config.warps_per_line * (warp_size / lanes_per_line) + lane / lanes_per_line;
     warp_in_line_ = prefetcher % config.warps_per_line;
     lane_in_line_ = lane % lanes_per_line;

@@ -35,9 +35,12 @@ __device__ inline unsigned next_line_group(unsigned* tickets) {
   return ticket;
 }
 
-template <class T, bool forward, LineKernelConfig config>
-__global__ void __launch_bounds__(config.threads(), config.blocks_per_multiprocessor)
+/// Sweep along lines with the configuration Stencil::config. A kernel takes it as a type: nvcc 13.0 generates
+/// invalid host code for kernels with template arguments of class type.
+template <class T, bool forward, class Stencil>
+__global__ void __launch_bounds__(Stencil::config.threads(), Stencil::config.blocks_per_multiprocessor)
     sweep_lines(const __grid_constant__ DeviceSweep<T> task) {
+  constexpr LineKernelConfig config = Stencil::config;
   if (!task.selects(Strategy::lines)) return;
   const std::int32_t length = *task.line_length;
   const std::int64_t nonzeros = task.row_offsets[task.rows];

@@ -84,9 +84,9 @@ struct RowList {
     if (local == 0) next = 0;
     __syncthreads();
     const int count = __popc(long_mask[lane]);
-    const int preceding = __shfl_sync(full_warp, warp_tree_sum(lane < local / warp_size ? count : 0), 0);
-    if (is_long) long_rows[preceding + __popc(mask & ((1u << lane) - 1))] = static_cast<std::uint16_t>(local);
-    const int total = __shfl_sync(full_warp, warp_tree_sum(count), 0);
+    const int preceding = __shfl_sync(full_warp, warp_sum(lane < local / warp_size ? count : 0), 0);
+    if (is_long) long_rows[preceding + __popc(mask & lanes_before(lane))] = static_cast<std::uint16_t>(local);
+    const int total = __shfl_sync(full_warp, warp_sum(count), 0);
     __syncthreads();
     return total;
   }
@@ -219,7 +219,7 @@ class LongRow {
   /// Publishes the row if all lanes are done. Warp-collective.
   __device__ void finish(const Chunk<T, forward>& chunk) {
     if (__any_sync(full_warp, lane_row_.remaining > 0)) return;
-    const T sum = warp_tree_sum(lane_row_.partial_sum);
+    const T sum = warp_sum(lane_row_.partial_sum);
     if (threadIdx.x % warp_size == 0) chunk.finish(local_, sum);
     __syncwarp();
     local_ = -1;

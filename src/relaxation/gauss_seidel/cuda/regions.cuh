@@ -128,7 +128,7 @@ class RegionSweeper {
   __device__ RegionSweeper(const Region<T, forward>& region, RegionStorage<T>& storage)
       : region_(region),
         storage_(storage),
-        lane_(keep_in_register(static_cast<int>(threadIdx.x) % warp_size)),
+        lane_(keep_in_register(lane_id())),
         warp_(keep_in_register(static_cast<int>(threadIdx.x) / warp_size)),
         tile_(storage.tiles[warp_]),
         nonzeros_(static_cast<int>(region.task.row_offsets[region.task.rows])) {}

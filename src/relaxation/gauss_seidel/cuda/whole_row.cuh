@@ -49,7 +49,7 @@ __device__ __noinline__ bool try_finish_row(const DeviceSweep<T>& task, unsigned
   auto* const x = reinterpret_cast<Word<T>*>(task.x + rhs * task.leading_x);
   const T* const old = task.old + rhs * task.leading_old;
   const AvailableValues<T, forward> present{x, i};
-  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const int lane = lane_id();
   bool available = true;
   for (std::int64_t e = lane; e < part.count; e += warp_size) {
     available = available && present.load(task.column_indices[part.first + e * part.step]) != not_ready<T>;
