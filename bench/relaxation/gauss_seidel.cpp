@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast is an exact Gauss-Seidel sweep on the host?
+// Exact Gauss-Seidel sweeps on the host.
 //   bench_gauss_seidel [--rows N] [--side2 N] [--side3 N] [--side27 N] [--runs N] [--single]
-// prints tables in Markdown for the published comparison's matrix (N rows with its statistics), 5-point,
-// 7-point and 27-point Laplacians: the plain loop (in place, dividing in each row), the published one (which
-// reads the diagonal from a vector of its own), Eigen's triangular solve (which is part of a sweep: the lower
-// triangle alone), hypre's sweep in one process (in double, if hypre is installed), the published relaunch
-// scheme, and our sweeps on one core and on all. --rows 51813503 is the published size, and takes 3 GB;
-// --single computes in float. All are compiled with the same flags. The time on one core is the processor's,
-// that on several the clock's; medians, the floor is a sweep's bytes at the bandwidth that STREAM's triad
-// reaches on as many cores. The answers have to be the same bits.
+// prints Markdown tables for a matrix with the published statistics (N rows) and 5-point, 7-point and
+// 27-point Laplacians: the textbook loop (in place, dividing in each row), the published one (with the
+// diagonal in a separate vector), Eigen's triangular solve (a part of a sweep: the lower triangle alone),
+// hypre's sweep in one process (in double, if hypre is installed), the published relaunch scheme, and
+// Echelon's sweeps on one core and on all. --rows 51813503 is the published size and takes 3 GB; --single
+// computes in float. All are compiled with the same flags. Times on one core are processor time, those on
+// several wall-clock time; medians. The floor is a sweep's bytes at the bandwidth of STREAM's triad on as
+// many cores. The last column is the largest error, which must be 0.
 #include <echelon/echelon.hpp>
 
 #include <omp.h>
@@ -55,7 +55,7 @@ double processor_seconds() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Seconds of this thread's processor time that f takes: other programs do not count.
+/// Processor time of this thread for f in seconds, which excludes other programs.
 template <class F>
 double median_processor_seconds(int runs, F f) {
   f();
@@ -108,7 +108,7 @@ double eigen_seconds(const ec::Csr<T>& A, const std::vector<T>& b, int runs) {
 }
 #endif
 
-/// NaN without hypre, and in float, which it does not have.
+/// NaN without hypre, and in float, which hypre lacks.
 template <class T>
 double hypre_seconds([[maybe_unused]] const ec::Csr<T>& A, [[maybe_unused]] const std::vector<T>& b,
                      [[maybe_unused]] const std::vector<T>& expected, [[maybe_unused]] int runs) {
@@ -130,7 +130,7 @@ double sweep_bytes(const ec::Csr<T>& A) {
          static_cast<double>(A.rows()) * (8 + 3 * element);
 }
 
-/// x after one sweep from 1, and the times of many.
+/// Returns x after one sweep that starts with all elements 1, and measures many sweeps.
 template <class T>
 std::vector<T> our_sweeps(const ec::Device& device, const ec::Csr<T>& A, const std::vector<T>& b,
                           ec::SweepKind kind, int runs, double& seconds) {

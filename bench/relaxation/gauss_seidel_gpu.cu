@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How fast are exact Gauss-Seidel sweeps on the GPU, beside one core (the loop that everybody writes first,
-// and ours), cuSPARSE's triangular solve (which does a part of a sweep, after an analysis of the matrix) and
-// the published scheme of launch after launch?
+// Exact Gauss-Seidel sweeps on the GPU, compared with one core (the textbook loop and Echelon's), with
+// cuSPARSE's triangular solve (a part of a sweep, after an analysis of the matrix) and with the published
+// relaunch scheme.
 //   bench_gauss_seidel_gpu [--rows N] [--small] [--shapes] [--only] [--grids] [MATRIX.mtx[.gz] ...]
-// prints a table in Markdown for a matrix with the statistics of the published one (of N rows; 51,813,503
-// unless given) in float and in double, three grids, and the matrices given. --small takes small grids,
-// --grids nothing but the grids, --only none of these, and --shapes compares ways to share rows out instead.
-// GPU times are medians of 15 measurements (3 with --shapes), each the mean of enough calls in a row to last
-// a millisecond; one core's is the median of 3. The floor is the bytes that a forward sweep has to move at
-// the speed of a copy.
+// prints a Markdown table for a matrix with the published statistics (N rows; 51,813,503 by default) in float
+// and in double, three grids, and the given matrices. --small uses small grids, --grids only the grids,
+// --only none of these, and --shapes compares chunk plans instead. GPU times are medians of 15 measurements
+// (3 with --shapes), each the mean of enough calls to last a millisecond; one core's is the median of 3. The
+// floor is the bytes of a forward sweep at the speed of a copy.
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/owned.cuh"
 #include "backend/serial/serial.hpp"
@@ -59,7 +58,7 @@ class LowerSolve {
     const std::vector<std::int32_t> narrow(offsets.begin(), offsets.end());
     offsets_ = ec::Array<std::int32_t>(A.device(), std::span<const std::int32_t>(narrow));
     ec::check(cusparseSetStream(handle_.get(), ec::stream()));
-    // cuSPARSE only reads them.
+    // cuSPARSE only reads these arrays.
     matrix_ = ec::make_owned<Matrix>(cusparseCreateCsr, A.rows(), A.columns(), A.nonzeros(), offsets_.data(),
                                      const_cast<std::int32_t*>(A.column_indices().data()),
                                      const_cast<T*>(A.values().data()), CUSPARSE_INDEX_32I,
@@ -72,7 +71,7 @@ class LowerSolve {
     ec::check(cusparseSpMatSetAttribute(matrix_.get(), CUSPARSE_SPMAT_DIAG_TYPE, &stored, sizeof stored));
   }
 
-  /// Seconds of a first analysis, its buffer allocated before.
+  /// Seconds of a first analysis. Its buffer is allocated before.
   double analyze() {
     plan_ = ec::make_owned<Plan>(cusparseSpSV_createDescr);
     std::size_t bytes = 0;
@@ -133,7 +132,7 @@ struct Problem {
             .sweeps = count,
             .omega = 1};
   }
-  /// Offsets, elements, b, both vectors once.
+  /// Bytes of a sweep: offsets, elements, b, and both vectors once.
   [[nodiscard]] double bytes() const {
     return static_cast<double>(host.nonzeros()) * (4 + sizeof(T)) +
            static_cast<double>(host.rows()) * (8 + 3 * sizeof(T));
@@ -149,7 +148,7 @@ struct Problem {
   ec::Dense<T> x;
 };
 
-/// The GPU's sweeps over a problem.
+/// Sweeps on the GPU over a problem.
 template <class T>
 class GpuSweeps {
  public:
@@ -160,12 +159,12 @@ class GpuSweeps {
   void queue(ec::SweepKind kind, std::int64_t count) {
     ec::gauss_seidel::sweep(backend_, problem_.sweeps(true, problem_.x.data(), kind, count), scratch_);
   }
-  /// Seconds a sweep, `count` of them in a call.
+  /// Seconds per sweep, with `count` sweeps in a call.
   double seconds(ec::SweepKind kind, std::int64_t count) {
     problem_.x = problem_.start.to(problem_.gpu);
     return ec::bench::gpu_seconds([&] { queue(kind, count); }) / static_cast<double>(count);
   }
-  /// Whether a sweep has the bits of one core's.
+  /// True if a sweep has the bits of the serial sweep.
   bool agrees(const ec::Dense<T>& expected) {
     problem_.x = problem_.start.to(problem_.gpu);
     queue(ec::SweepKind::forward, 1);
@@ -179,7 +178,7 @@ class GpuSweeps {
   ec::gauss_seidel::SweepScratch<ec::Cuda, T> scratch_;
 };
 
-/// The median of 3 runs of f on x, which starts anew each time.
+/// Median of 3 runs of f on x, which is reset for each run.
 template <class T, class F>
 double host_seconds(const Problem<T>& problem, ec::Dense<T>& x, F f) {
   std::vector<double> seconds;
@@ -192,7 +191,7 @@ double host_seconds(const Problem<T>& problem, ec::Dense<T>& x, F f) {
   return ec::bench::median(std::move(seconds));
 }
 
-/// One core's sweep: its seconds, and its result in x.
+/// Seconds of a sweep on one core, whose result is left in x.
 template <class T>
 double core_seconds(const Problem<T>& problem, ec::Dense<T>& x) {
   ec::Serial backend{ec::Device()};
@@ -237,7 +236,7 @@ void print_head() {
       "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 }
 
-/// A row of the table.
+/// Prints a row of the table.
 template <class T>
 void compare(Problem<T>& problem, double bandwidth) {
   ec::Dense<T> expected(ec::Device(), problem.host.rows(), 1);
@@ -251,7 +250,7 @@ void compare(Problem<T>& problem, double bandwidth) {
   const double sweep = ours.seconds(ec::SweepKind::forward, 1);
   const double of_8 = ours.seconds(ec::SweepKind::forward, 8);
   const double symmetric = ours.seconds(ec::SweepKind::symmetric, 1);
-  // What a sweep needs; a symmetric one keeps half of another vector.
+  // Memory of a forward sweep; a symmetric one stores half a vector more.
   const double bytes = static_cast<double>(ours.bytes()) / static_cast<double>(problem.host.rows());
   LowerSolve<T> solve(problem.host, problem.A, problem.b.data(), problem.x.data());
   const double analysis = solve.analyze();
@@ -272,7 +271,7 @@ void compare(Problem<T>& problem, double bandwidth) {
   std::fflush(stdout);
 }
 
-/// Seconds that f takes, not measured for long: median of 3 after one to warm up.
+/// Seconds of f, measured briefly: median of 3 after one warm-up.
 template <class F>
 double quick_seconds(F f) {
   f();
@@ -288,14 +287,17 @@ double quick_seconds(F f) {
   return ec::bench::median(std::move(seconds));
 }
 
-/// Ways to share rows out that may be best for some matrix.
+/// Chunk plans that may be best for some matrix.
 std::vector<ec::gauss_seidel::SweepTuning> shapes(bool short_rows) {
   std::vector<ec::gauss_seidel::SweepTuning> result;
   ec::gauss_seidel::SweepTuning tuning;
   for (const int rows_per_thread : {1, 2, 4}) {
     for (const int threads : {64, 128, 256, 512, 1024}) {
       if (rows_per_thread * threads < 128) continue;
-      tuning = {.threads = threads, .rows_per_thread = rows_per_thread, .staged_per_row = 0, .long_rows_from = 1 << 20};
+      tuning = {.threads = threads,
+                .rows_per_thread = rows_per_thread,
+                .staged_per_row = 0,
+                .long_rows_from = 1 << 20};
       result.push_back(tuning);
       tuning.staged_per_row = 1000;
       if (short_rows) result.push_back(tuning);
@@ -306,13 +308,13 @@ std::vector<ec::gauss_seidel::SweepTuning> shapes(bool short_rows) {
   return result;
 }
 
-/// A line for each way to share rows out.
+/// Prints a line for each chunk plan.
 template <class T>
 void compare_shapes(Problem<T>& problem) {
   std::printf("\n%s, %s: ms of a forward, a backward and a symmetric sweep\n\n", problem.name.c_str(),
               sizeof(T) == 8 ? "double" : "float");
   std::printf(
-      "| rows by | threads | rows_per_thread | staged | forward | backward | symmetric |\n"
+      "| rows by | threads | rows per thread | staged | forward | backward | symmetric |\n"
       "|---|---|---|---|---|---|---|\n");
   GpuSweeps<T> ours(problem);
   problem.x = problem.start.to(problem.gpu);
@@ -324,9 +326,9 @@ void compare_shapes(Problem<T>& problem) {
     const double forward = milliseconds(ec::SweepKind::forward);
     const double backward = milliseconds(ec::SweepKind::backward);
     const double symmetric = milliseconds(ec::SweepKind::symmetric);
-    std::printf("| %s | %d | %d | %s | %.3f | %.3f | %.3f |\n", tuning.long_rows_from == 0 ? "warps" : "lanes",
-                tuning.threads, tuning.rows_per_thread, tuning.staged_per_row > 0 ? "yes" : "no", forward, backward,
-                symmetric);
+    std::printf("| %s | %d | %d | %s | %.3f | %.3f | %.3f |\n",
+                tuning.long_rows_from == 0 ? "warps" : "lanes", tuning.threads, tuning.rows_per_thread,
+                tuning.staged_per_row > 0 ? "yes" : "no", forward, backward, symmetric);
     std::fflush(stdout);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// hypre's Gauss-Seidel sweep in one process, where it is exact: for the tables of the benchmarks.
+// hypre's Gauss-Seidel sweep in one process, where it is exact.
 #pragma once
 
 #include <echelon/echelon.hpp>
@@ -13,7 +13,7 @@
 
 namespace echelon::bench {
 
-/// The matrix and two vectors as hypre keeps them. Doubles only: Debian's hypre has no others.
+/// A matrix and two vectors in hypre's form. Double precision only: Debian's hypre has no other.
 class HypreSweep {
  public:
   HypreSweep(const Csr<double>& A, const std::vector<double>& b) : rows_(static_cast<int>(A.rows())) {
@@ -35,7 +35,7 @@ class HypreSweep {
     for (const HYPRE_IJVector vector : {b_, x_, scratch_}) HYPRE_IJVectorDestroy(vector);
   }
 
-  /// One forward sweep: hypre's "hybrid" Gauss-Seidel, which is the plain one in a single process.
+  /// One forward sweep by hypre's "hybrid" Gauss-Seidel, which is the exact one in a single process.
   void forward() {
     constexpr int hybrid_forward = 3;
     constexpr int all_points = 0;
@@ -44,7 +44,7 @@ class HypreSweep {
       throw std::runtime_error("hypre's sweep failed");
   }
 
-  /// x from 1 again, one sweep, and its elements.
+  /// Result of one sweep that starts with all elements 1.
   std::vector<double> after_one_sweep() {
     std::vector<double> x(indices_.size(), 1);
     HYPRE_IJVectorSetValues(x_, rows_, indices_.data(), x.data());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The Gauss-Seidel sweep that everybody writes first.
+/// The textbook Gauss-Seidel sweep.
 #pragma once
 
 #include <echelon/csr.hpp>
@@ -8,7 +8,7 @@
 
 namespace echelon::bench {
 
-/// In place, dividing in each row. All pointers are the host's.
+/// Sweeps in place and divides in each row. All pointers are to host memory.
 template <class T>
 [[gnu::noinline]] void plain_sweep(const Csr<T>& A, const T* b, T* x) {
   const std::int64_t* offsets = A.row_offsets().data();
