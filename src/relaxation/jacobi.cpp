@@ -57,7 +57,7 @@ struct InvertDenseDiagonal : InvertDiagonal<T> {
   }
 };
 
-/// x += D^-1 r while the iteration is running.
+/// x += D^-1 r while the iteration runs.
 template <class T>
 struct Relax {
   const IterationState* state;

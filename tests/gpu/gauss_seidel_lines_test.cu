@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sweeps along the lines of grids have the bits of a plain loop, on grids and on whatever resembles them.
+// Line sweeps on a GPU compared bit for bit with a plain loop, on grids and on matrices that resemble them.
 #include "gpu/gauss_seidel_sweeps.cuh"
 
 namespace echelon::test::sweeping {
@@ -9,7 +9,7 @@ template <class T>
 class GpuLineSweeps : public GpuSweeps<T> {};
 TYPED_TEST_SUITE(GpuLineSweeps, Reals);
 
-/// A grid's matrix with values of no symmetry, and, where `change` says so, other elements.
+/// A grid's pattern with random values; `change` may edit its elements.
 template <class T, class Change>
 Csr<T> disturb(const Csr<T>& grid, unsigned seed, Change change) {
   std::mt19937 random(seed);
@@ -27,9 +27,9 @@ Csr<T> disturb(const Csr<T>& grid, unsigned seed, Change change) {
 }
 
 template <class T>
-void leave_alone(std::int32_t /*n*/, std::vector<Triplet<T>>& /*entries*/) {}
+void keep_pattern(std::int32_t /*n*/, std::vector<Triplet<T>>& /*entries*/) {}
 
-TYPED_TEST(GpuLineSweeps, GoAlongTheLinesOfGrids) {
+TYPED_TEST(GpuLineSweeps, Grids_SerialBitsAndLength) {
   using T = TypeParam;
   this->scratch->tuning.lines_from_rows = 0;
   struct Grid {
@@ -45,7 +45,7 @@ TYPED_TEST(GpuLineSweeps, GoAlongTheLinesOfGrids) {
                                    {"27 points", generate::poisson_3d<T>(35, 37, 29, 27), 35}};
   unsigned seed = 0;
   for (const Grid& grid : grids) {
-    const Csr<T> A = disturb(grid.matrix, ++seed, leave_alone<T>);
+    const Csr<T> A = disturb(grid.matrix, ++seed, keep_pattern<T>);
     for (const SweepKind kind : kinds) {
       this->expect_same(A, {kind, 2, 1, 1}, grid.name, 3);
       EXPECT_EQ(this->backend->read(this->scratch->line_length.data()), grid.length) << grid.name;
@@ -55,18 +55,18 @@ TYPED_TEST(GpuLineSweeps, GoAlongTheLinesOfGrids) {
   }
 }
 
-TYPED_TEST(GpuLineSweeps, GoAlongLinesWhateverElseTheGpuDoes) {
+TYPED_TEST(GpuLineSweeps, BusyGpu_SerialBits) {
   using T = TypeParam;
   Load load;
   this->scratch->tuning.lines_from_rows = 0;
   for (const int points : {7, 27}) {
-    const auto A = disturb(generate::poisson_3d<T>(41, 37, 30, points), 5, leave_alone<T>);
+    const auto A = disturb(generate::poisson_3d<T>(41, 37, 30, points), 5, keep_pattern<T>);
     this->expect_same(A, {SweepKind::symmetric, 2, 1, 1}, "grid", 20, &load);
   }
 }
 
-/// Rows for which lines are of no help, or which have no diagonal element, among those of a grid.
-TYPED_TEST(GpuLineSweeps, GoAlongLinesWhateverThePattern) {
+/// Grids with rows that do not fit lines, or that have no diagonal element.
+TYPED_TEST(GpuLineSweeps, DisturbedGrids_SerialBits) {
   using T = TypeParam;
   using Entries = std::vector<Triplet<T>>;
   this->scratch->tuning.lines_from_rows = 0;
@@ -96,7 +96,7 @@ TYPED_TEST(GpuLineSweeps, GoAlongLinesWhateverThePattern) {
   check("unsymmetric", [&](std::int32_t n, Entries& entries) {
     for (std::int32_t i = 0; i + 30 < n; i += 3) add(entries, i, i + 30), add(entries, i, (i * 7) % n);
   });
-  check("more elements than are held at hand", [&](std::int32_t n, Entries& entries) {
+  check("more elements than a prepared row holds", [&](std::int32_t n, Entries& entries) {
     for (std::int32_t i = 100; i + 100 < n; i += 5) {
       for (std::int32_t j = 2; j < 12; ++j) add(entries, i, i - 3 * j), add(entries, i, i + 3 * j);
     }
@@ -111,13 +111,13 @@ TYPED_TEST(GpuLineSweeps, GoAlongLinesWhateverThePattern) {
   });
 }
 
-TYPED_TEST(GpuLineSweeps, GoAlongMoreLinesThanFitOntoTheGpu) {
+TYPED_TEST(GpuLineSweeps, MoreLinesThanResident_SerialBits) {
   using T = TypeParam;
   this->expect_same(generate::poisson_3d<T>(20, 250, 220), {SweepKind::symmetric, 2, 1, 1}, "7 points", 2);
   EXPECT_EQ(this->backend->read(this->scratch->line_length.data()), 20);
 }
 
-TYPED_TEST(GpuLineSweeps, FindNoLinesWhereThereAreNone) {
+TYPED_TEST(GpuLineSweeps, OtherPatterns_NoLines) {
   this->scratch->tuning.lines_from_rows = 0;
   for (const char* pattern : {"random", "banded", "lengths", "unsymmetric"}) {
     this->expect_same(make_case<TypeParam>(pattern, 9'200, 4), {SweepKind::symmetric, 2, 1, 1}, pattern);

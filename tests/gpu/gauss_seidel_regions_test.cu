@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sweeps in which blocks walk through regions have the bits of a plain loop, whatever the pattern.
+// Region sweeps on a GPU compared bit for bit with a plain loop.
 #include "gpu/gauss_seidel_sweeps.cuh"
 #include "relaxation/gauss_seidel/cuda/regions.cuh"
 
@@ -10,7 +10,7 @@ template <class T>
 class GpuRegionSweeps : public GpuSweeps<T> {};
 TYPED_TEST_SUITE(GpuRegionSweeps, Reals);
 
-TYPED_TEST(GpuRegionSweeps, NeedFourBytesARowMoreToWalk) {
+TYPED_TEST(GpuRegionSweeps, Memory_FourBytesPerRow) {
   using T = TypeParam;
   const std::int64_t n = 1'000'000;
   this->scratch->tuning = region_tuning();
@@ -18,7 +18,7 @@ TYPED_TEST(GpuRegionSweeps, NeedFourBytesARowMoreToWalk) {
   EXPECT_LE(this->scratch->bytes(), static_cast<std::size_t>(n) * (sizeof(T) + 4) + 64);
 }
 
-TYPED_TEST(GpuRegionSweeps, WalkThroughRegionsWhateverThePattern) {
+TYPED_TEST(GpuRegionSweeps, AllPatterns_SerialBits) {
   Load load;
   this->scratch->tuning = region_tuning();
   for (const std::string& pattern : patterns) {
@@ -31,14 +31,14 @@ TYPED_TEST(GpuRegionSweeps, WalkThroughRegionsWhateverThePattern) {
   }
 }
 
-TYPED_TEST(GpuRegionSweeps, WalkToTheEndWhenColumnsAreNotSorted) {
+TYPED_TEST(GpuRegionSweeps, UnsortedColumns_EndWithNan) {
   using T = TypeParam;
   const Watchdog watchdog(std::chrono::seconds(60));
   constexpr std::int32_t n = 3000;
   std::vector<std::int64_t> offsets = {0};
   std::vector<std::int32_t> columns;
   for (std::int32_t i = 0; i < n; ++i) {
-    // Rows of two groups, and two of one, that wait for each other.
+    // Cyclic dependencies between two regions, and within one.
     if (i == 500) columns.insert(columns.end(), {2500, 3});
     if (i == 2500) columns.insert(columns.end(), {500});
     if (i == 1000) columns.insert(columns.end(), {1001});
@@ -59,23 +59,25 @@ TYPED_TEST(GpuRegionSweeps, WalkToTheEndWhenColumnsAreNotSorted) {
   EXPECT_TRUE(std::isnan(result.data()[500]) && std::isnan(result.data()[1000]));
 }
 
-/// Whether a matrix has a tile in which a warp finds room for all elements, but not for all values from far
-/// away.
+/// True if the matrix has a tile whose elements fit, but not its values from outside the ring.
 template <class T>
-bool has_too_many_far_away(const Csr<T>& A) {
+bool has_too_many_far_values(const Csr<T>& A) {
   using gauss_seidel::RegionSweepConfig;
-  for (std::int64_t first = 0; first + RegionSweepConfig<T>::tile_rows <= A.rows(); first += RegionSweepConfig<T>::tile_rows) {
+  for (std::int64_t first = 0; first + RegionSweepConfig<T>::tile_rows <= A.rows();
+       first += RegionSweepConfig<T>::tile_rows) {
     const std::int64_t begin = A.row_offsets()[first] / 4 * 4;
     const std::int64_t end = A.row_offsets()[first + RegionSweepConfig<T>::tile_rows];
     std::int64_t far = 0;
-    for (std::int64_t k = begin; k < end; ++k) far += A.column_indices()[k] < first - RegionSweepConfig<T>::ring_window;
-    if (end - begin <= RegionSweepConfig<T>::tile_elements && far > RegionSweepConfig<T>::far_values) return true;
+    for (std::int64_t k = begin; k < end; ++k)
+      far += A.column_indices()[k] < first - RegionSweepConfig<T>::ring_window;
+    if (end - begin <= RegionSweepConfig<T>::tile_elements && far > RegionSweepConfig<T>::far_values)
+      return true;
   }
   return false;
 }
 
-/// Of each 32 rows one has three neighbours far away and the others two; two have no diagonal element.
-TYPED_TEST(GpuRegionSweeps, WalkOverTilesThatHaveTooManyNeighboursFarAway) {
+/// One of 32 rows has three distant neighbours, the others two; two of 32 have no diagonal element.
+TYPED_TEST(GpuRegionSweeps, TooManyFarValues_SerialBits) {
   using T = TypeParam;
   constexpr std::int32_t n = 9000;
   std::vector<std::int64_t> offsets = {0};
@@ -92,24 +94,26 @@ TYPED_TEST(GpuRegionSweeps, WalkOverTilesThatHaveTooManyNeighboursFarAway) {
       Csr<T>::unchecked(n, n, Array<std::int64_t>(Device(), std::span<const std::int64_t>(offsets)),
                         Array<std::int32_t>(Device(), std::span<const std::int32_t>(columns)),
                         Array<T>(Device(), std::span<const T>(values)));
-  ASSERT_TRUE(has_too_many_far_away(A));
+  ASSERT_TRUE(has_too_many_far_values(A));
   this->scratch->tuning = region_tuning();
   this->expect_same(A, {SweepKind::symmetric, 2, 1, 2}, "far away", 5);
   this->expect_same(A, {SweepKind::forward, 1, static_cast<T>(1.3), 1}, "far away, relaxed", 5);
 }
 
-TYPED_TEST(GpuRegionSweeps, WalkThroughMoreRegionsThanFitOntoTheGpu) {
+TYPED_TEST(GpuRegionSweeps, MoreRegionsThanResident_SerialBits) {
   using T = TypeParam;
   this->scratch->tuning = region_tuning();
   const auto A = generate::published_triangle<T>(2'000'000);
   this->expect_same(A, {SweepKind::symmetric, 1, 1, 1}, "the published statistics", 5);
-  this->expect_same(A, {SweepKind::forward, 1, 1, 9}, "of many right-hand sides");
+  this->expect_same(A, {SweepKind::forward, 1, 1, 9}, "many right-hand sides");
 }
 
-TYPED_TEST(GpuRegionSweeps, WalkWhereFewRowsWouldBeLeftOver) {
+TYPED_TEST(GpuRegionSweeps, Selection_FewDeferredRows) {
   using T = TypeParam;
   this->scratch->tuning.regions_from_rows = 0;
-  const auto strategy = [&](int direction) { return this->backend->read(this->scratch->strategies.data() + direction); };
+  const auto strategy = [&](int direction) {
+    return this->backend->read(this->scratch->strategies.data() + direction);
+  };
   this->expect_same(generate::published_triangle<T>(300'000), {SweepKind::symmetric, 1, 1, 1}, "published");
   EXPECT_EQ(strategy(0), -1);
   EXPECT_EQ(strategy(1), 0) << "nearly all elements are known before a backward sweep";

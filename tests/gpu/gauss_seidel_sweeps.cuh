@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Sweeps on a GPU and the plain loop whose bits they have, patterns of matrices, and other work for the GPU.
+/// Test fixture of sweeps on a GPU: a plain loop as oracle, matrices by pattern, and load for the GPU.
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
@@ -34,13 +34,13 @@ using gauss_seidel::Sweeps;
 using gauss_seidel::SweepScratch;
 using gauss_seidel::SweepTuning;
 
-/// Ends the process when a sweep does not end: a GPU that waits for itself cannot be asked to stop.
+/// Ends the process if a sweep does not terminate: a deadlocked kernel cannot be cancelled.
 class Watchdog {
  public:
-  explicit Watchdog(std::chrono::seconds patience)
-      : thread_([this, patience] {
+  explicit Watchdog(std::chrono::seconds limit)
+      : thread_([this, limit] {
           std::unique_lock lock(mutex_);
-          if (fed_.wait_for(lock, patience, [this] { return done_; })) return;
+          if (finished_.wait_for(lock, limit, [this] { return done_; })) return;
           std::fputs("a sweep on the GPU does not end\n", stderr);
           std::_Exit(1);
         }) {}
@@ -51,18 +51,18 @@ class Watchdog {
       const std::lock_guard lock(mutex_);
       done_ = true;
     }
-    fed_.notify_one();
+    finished_.notify_one();
     thread_.join();
   }
 
  private:
   std::mutex mutex_;
-  std::condition_variable fed_;
+  std::condition_variable finished_;
   bool done_ = false;
   std::thread thread_;
 };
 
-static __global__ void stir(float* data, int n) {
+static __global__ void occupy(float* data, int n) {
   for (int k = 0; k < 200; ++k) {
     for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < n;
          i += static_cast<int>(gridDim.x * blockDim.x)) {
@@ -71,7 +71,7 @@ static __global__ void stir(float* data, int n) {
   }
 }
 
-/// Other work on the GPU, on a stream of its own: some of its multiprocessors are taken, at some times.
+/// Load on another stream, which occupies some multiprocessors at times.
 class Load {
  public:
   Load() : data_(Device::cuda(), 1 << 20) {
@@ -84,7 +84,7 @@ class Load {
     cudaStreamDestroy(stream_);
   }
   void add(unsigned blocks) {
-    stir<<<blocks, 256, 0, stream_>>>(data_.data(), static_cast<int>(data_.size()));
+    occupy<<<blocks, 256, 0, stream_>>>(data_.data(), static_cast<int>(data_.size()));
     check(cudaGetLastError());
   }
 
@@ -93,7 +93,7 @@ class Load {
   Array<float> data_;
 };
 
-/// The sum of one side of a row, elements listed from the far end, as documented.
+/// Sum of one side of a row in the documented order; elements are listed from the far end.
 template <class T>
 T documented_sum(const std::vector<std::pair<T, T>>& elements) {
   std::array<T, 32> partial{};
@@ -109,9 +109,9 @@ T documented_sum(const std::vector<std::pair<T, T>>& elements) {
   return partial[0];
 }
 
-/// A sweep by the book. Nothing here may be contracted: a product and a sum do not share an expression.
+/// Sweep as documented. No expression has both a product and a sum, so that the compiler cannot contract any.
 template <class T>
-SkippedRows sweep_row_by_row(const Csr<T>& A, const T* b, T* x, bool forward, T omega) {
+SkippedRows sweep_as_documented(const Csr<T>& A, const T* b, T* x, bool forward, T omega) {
   const auto* offsets = A.row_offsets().data();
   SkippedRows skipped;
   std::vector<std::pair<T, T>> lower;
@@ -158,9 +158,9 @@ SkippedRows sweep_host(const Csr<T>& A, const Dense<T>& b, Dense<T>& x, const Re
     T* column = x.data() + k * x.leading();
     for (std::int64_t s = 0; s < request.sweeps; ++s) {
       const bool forward = request.kind != SweepKind::backward;
-      skipped = sweep_row_by_row(A, b.data() + k * b.leading(), column, forward, request.omega);
+      skipped = sweep_as_documented(A, b.data() + k * b.leading(), column, forward, request.omega);
       if (request.kind == SweepKind::symmetric) {
-        sweep_row_by_row(A, b.data() + k * b.leading(), column, false, request.omega);
+        sweep_as_documented(A, b.data() + k * b.leading(), column, false, request.omega);
       }
     }
   }
@@ -172,7 +172,7 @@ Csr<T> from_entries(std::int64_t n, std::vector<Triplet<T>> entries) {
   return Csr<T>::from_triplets(n, n, entries);
 }
 
-/// Patterns by name; values are random, diagonals large enough to keep x in range.
+/// Matrix with the pattern of this name, random values, and diagonals large enough to keep x in range.
 template <class T>
 Csr<T> make_case(const std::string& pattern, std::int64_t n, unsigned seed) {
   std::mt19937 random(seed);
@@ -232,7 +232,7 @@ bool same_bits(T a, T b) {
 template <class T>
 class GpuSweeps : public GpuTest {
  protected:
-  /// The GPU's sweeps, queued.
+  /// Queues sweeps on the GPU.
   void queue(const Csr<T>& A, const Dense<T>& b, Dense<T>& x, const Request<T>& request,
              const IterationState* state = nullptr, SkippedRows* skipped = nullptr) {
     gauss_seidel::sweep(*backend,
@@ -241,7 +241,7 @@ class GpuSweeps : public GpuTest {
                         *scratch);
   }
 
-  /// The same bits as on the host, `runs` times.
+  /// Expects the bits of the host, `runs` times.
   void expect_same(const Csr<T>& A, const Request<T>& request, const std::string& what, int runs = 1,
                    Load* load = nullptr) {
     const Watchdog watchdog(std::chrono::seconds(60));
@@ -286,7 +286,7 @@ inline const std::vector<std::string> patterns = {"tridiagonal", "random",  "ban
                                                   "unsymmetric", "diagonal"};
 inline constexpr SweepKind kinds[] = {SweepKind::forward, SweepKind::backward, SweepKind::symmetric};
 
-/// Walks wherever it can.
+/// Uses regions wherever they are possible.
 inline SweepTuning region_tuning() {
   SweepTuning tuning;
   tuning.staged_per_row = 1000;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sweeps on a GPU have the bits of a plain loop, whatever the pattern, and whatever else the GPU does.
+// Sweeps on a GPU compared bit for bit with a plain loop: patterns, tunings, load, memory and misuse.
 #include "gpu/gauss_seidel_sweeps.cuh"
 
 namespace echelon::test::sweeping {
@@ -7,7 +7,7 @@ namespace {
 
 TYPED_TEST_SUITE(GpuSweeps, Reals);
 
-/// Every way to share rows out.
+/// Tunings that together reach every kernel.
 std::vector<SweepTuning> tunings() {
   std::vector<SweepTuning> result;
   for (const int rows_per_thread : {1, 2, 4}) {
@@ -22,17 +22,17 @@ std::vector<SweepTuning> tunings() {
       }
     }
   }
-  SweepTuning warps;
-  warps.long_rows_from = 0;
-  result.push_back(warps);
+  SweepTuning long_rows;
+  long_rows.long_rows_from = 0;
+  result.push_back(long_rows);
   result.push_back(region_tuning());
-  SweepTuning choosing = region_tuning();
-  choosing.always_regions = false;
-  result.push_back(choosing);
+  SweepTuning selecting = region_tuning();
+  selecting.always_regions = false;
+  result.push_back(selecting);
   return result;
 }
 
-TYPED_TEST(GpuSweeps, HaveTheBitsOfTheSerialSweep) {
+TYPED_TEST(GpuSweeps, AllPatterns_SerialBits) {
   for (const std::int64_t n : {0, 1, 2, 31, 32, 33, 1023, 1025, 5000}) {
     for (const std::string& pattern : patterns) {
       const auto A = make_case<TypeParam>(pattern, n, static_cast<unsigned>(n));
@@ -46,13 +46,13 @@ TYPED_TEST(GpuSweeps, HaveTheBitsOfTheSerialSweep) {
   }
 }
 
-TYPED_TEST(GpuSweeps, HaveTheseBitsHoweverRowsAreSharedOut) {
+TYPED_TEST(GpuSweeps, AnyTuning_SerialBits) {
   for (const SweepTuning& tuning : tunings()) {
     this->scratch->tuning = tuning;
     for (const std::string& pattern : patterns) {
       const auto A = make_case<TypeParam>(pattern, 9001, 3);
-      const std::string what =
-          pattern + " with " + std::to_string(tuning.rows_per_thread) + " rows_per_thread of " + std::to_string(tuning.threads);
+      const std::string what = pattern + " with " + std::to_string(tuning.rows_per_thread) +
+                               " rows_per_thread of " + std::to_string(tuning.threads);
       this->expect_same(A, {SweepKind::symmetric, 1, 1, 1}, what);
       this->expect_same(A, {SweepKind::symmetric, 1, static_cast<TypeParam>(0.8), 1}, what);
       if (this->HasFatalFailure()) return;
@@ -60,7 +60,7 @@ TYPED_TEST(GpuSweeps, HaveTheseBitsHoweverRowsAreSharedOut) {
   }
 }
 
-TYPED_TEST(GpuSweeps, HaveTheseBitsWhateverElseTheGpuDoes) {
+TYPED_TEST(GpuSweeps, BusyGpu_SerialBits) {
   Load load;
   for (const std::string& pattern : patterns) {
     const auto A = make_case<TypeParam>(pattern, 30'011, 8);
@@ -72,7 +72,7 @@ TYPED_TEST(GpuSweeps, HaveTheseBitsWhateverElseTheGpuDoes) {
   }
 }
 
-TYPED_TEST(GpuSweeps, FollowTheLongestChainsAndTheWidestFronts) {
+TYPED_TEST(GpuSweeps, Grids_SerialBits) {
   using T = TypeParam;
   for (const SweepKind kind : kinds) {
     this->expect_same(generate::poisson_2d<T>(301, 257), {kind, 2, 1, 1}, "5 points", 3);
@@ -83,8 +83,8 @@ TYPED_TEST(GpuSweeps, FollowTheLongestChainsAndTheWidestFronts) {
   }
 }
 
-/// Chunks of equal work, also such as hold less than a row, or more than there is shared memory for.
-TYPED_TEST(GpuSweeps, TakeLongRows) {
+/// Chunks of equal weight, including chunks that hold less than a row or exceed shared memory.
+TYPED_TEST(GpuSweeps, LongRows_SerialBits) {
   using T = TypeParam;
   this->scratch->tuning.long_rows_from = 0;
   this->scratch->tuning.lines_from_rows = INT64_MAX;
@@ -96,8 +96,8 @@ TYPED_TEST(GpuSweeps, TakeLongRows) {
   }
 }
 
-/// The rows need several times the blocks that the GPU can run at a time.
-TYPED_TEST(GpuSweeps, TakeMoreRowsThanFitOntoTheGpu) {
+/// The rows need several times the resident blocks of the GPU.
+TYPED_TEST(GpuSweeps, MoreRowsThanResident_SerialBits) {
   using T = TypeParam;
   this->scratch->tuning.lines_from_rows = INT64_MAX;
   for (const int rows_per_thread : {1, 4}) {
@@ -106,7 +106,7 @@ TYPED_TEST(GpuSweeps, TakeMoreRowsThanFitOntoTheGpu) {
   }
 }
 
-TYPED_TEST(GpuSweeps, TakeManyRightHandSides) {
+TYPED_TEST(GpuSweeps, ManyRightHandSides_SerialBits) {
   for (const std::int64_t columns : {2, 7, 32, 33, 64}) {
     for (const SweepKind kind : kinds) {
       this->expect_same(make_case<TypeParam>("random", 1025, 4), {kind, 2, 1, columns}, "random");
@@ -116,11 +116,11 @@ TYPED_TEST(GpuSweeps, TakeManyRightHandSides) {
   }
 }
 
-TYPED_TEST(GpuSweeps, PublishEveryKindOfNumber) {
+TYPED_TEST(GpuSweeps, SpecialValues_SerialBits) {
   using T = TypeParam;
   constexpr T infinity = std::numeric_limits<T>::infinity();
   T all_ones;
-  std::memset(&all_ones, 0xff, sizeof all_ones);  // the NaN that stands for "no value yet"
+  std::memset(&all_ones, 0xff, sizeof all_ones);  // the mark of elements without a value
   const Watchdog watchdog(std::chrono::seconds(60));
   const auto A = make_case<T>("holes", 3000, 9);
   for (const T odd : {all_ones, std::numeric_limits<T>::quiet_NaN(), infinity, -infinity,
@@ -144,9 +144,8 @@ TYPED_TEST(GpuSweeps, PublishEveryKindOfNumber) {
   }
 }
 
-/// Nobody checks a matrix that was built on a GPU; a sweep must end all the same, and say that something is
-/// wrong.
-TYPED_TEST(GpuSweeps, EndWhenColumnsAreNotSorted) {
+/// A matrix built on a GPU is not validated. Sweeps must terminate all the same, with NaN in the result.
+TYPED_TEST(GpuSweeps, UnsortedColumns_EndWithNan) {
   using T = TypeParam;
   const Watchdog watchdog(std::chrono::seconds(60));
   const std::vector<std::int64_t> offsets = {0, 1, 4, 6, 9};
@@ -168,7 +167,7 @@ TYPED_TEST(GpuSweeps, EndWhenColumnsAreNotSorted) {
   }
 }
 
-TYPED_TEST(GpuSweeps, ChangeNothingWhenTheIterationHasStopped) {
+TYPED_TEST(GpuSweeps, StoppedIteration_NothingChanges) {
   using T = TypeParam;
   const Csr<T> A = make_case<T>("random", 1025, 1).to(this->gpu);
   const Dense<T> b = random_vectors<T>(1025, 1, 1).to(this->gpu);
@@ -191,7 +190,7 @@ TYPED_TEST(GpuSweeps, ChangeNothingWhenTheIterationHasStopped) {
   this->expect_same(make_case<T>("random", 1025, 1), {SweepKind::forward, 1, 1, 1}, "afterwards");
 }
 
-TYPED_TEST(GpuSweeps, AllocateNothingWhenRepeatedAndCanBeCaptured) {
+TYPED_TEST(GpuSweeps, Repeated_NoAllocationAndCapturable) {
   using T = TypeParam;
   const Watchdog watchdog(std::chrono::seconds(60));
   this->scratch->tuning.lines_from_rows = 0;
@@ -234,7 +233,7 @@ TYPED_TEST(GpuSweeps, AllocateNothingWhenRepeatedAndCanBeCaptured) {
   }
 }
 
-TYPED_TEST(GpuSweeps, NeedAsMuchMemoryAsDocumented) {
+TYPED_TEST(GpuSweeps, Memory_AsDocumented) {
   using T = TypeParam;
   const std::int64_t n = 10'000;
   this->expect_same(make_case<T>("random", n, 1), {SweepKind::forward, 2, 1, 1}, "forward");
@@ -243,7 +242,7 @@ TYPED_TEST(GpuSweeps, NeedAsMuchMemoryAsDocumented) {
   EXPECT_LE(this->scratch->bytes(), static_cast<std::size_t>(n) * sizeof(T) * 3 / 2 + 64);
 }
 
-TYPED_TEST(GpuSweeps, FollowNewValuesAndNewMatrices) {
+TYPED_TEST(GpuSweeps, NewMatrices_SerialBits) {
   for (unsigned seed = 1; seed <= 4; ++seed) {
     const std::int64_t n = seed % 2 == 0 ? 500 : 4000;
     this->expect_same(make_case<TypeParam>("random", n, seed), {SweepKind::symmetric, 2, 1, 1}, "random");

@@ -27,7 +27,7 @@ struct Grid {
   int points;
 };
 
-TEST(GaussSeidelLines, AreAsLongAsAGridsInteriorSays) {
+TEST(LineDetection, GridInterior_LengthOfX) {
   constexpr Grid grids[] = {{40, 70, 1, 5}, {33, 70, 1, 9}, {64, 9, 11, 7}, {37, 8, 9, 27}};
   for (const Grid& grid : grids) {
     const Csr<double> A = grid.z == 1 ? generate::poisson_2d<double>(grid.x, grid.y, grid.points)
@@ -37,7 +37,7 @@ TEST(GaussSeidelLines, AreAsLongAsAGridsInteriorSays) {
   }
 }
 
-TEST(GaussSeidelLines, AreNotFoundWhereThereAreNone) {
+TEST(LineDetection, OtherPatterns_NoLength) {
   const auto guess = [](const std::vector<std::int32_t>& lower) {
     return guess_line_length(20'000, 10'000, lower.data(), static_cast<std::int64_t>(lower.size()));
   };

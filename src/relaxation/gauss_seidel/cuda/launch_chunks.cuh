@@ -34,9 +34,9 @@ ChunkLaunch plan_chunks(const DeviceSweep<T>& task, std::int64_t nonzeros, const
   launch.threads = static_cast<unsigned>(tuning.threads);
   launch.plan.max_rows = chunk;
   if (nonzeros <= tuning.staged_per_row * task.rows) {
-    const auto room = static_cast<int>(chunk * nonzeros / task.rows) * 5 / 4 + chunk / 4;
+    const auto wanted = static_cast<int>(chunk * nonzeros / task.rows) * 5 / 4 + chunk / 4;
     const int free_bytes = std::max(0, gpu.shared_bytes - chunk * row_bytes);
-    launch.plan.staged_elements = std::min(room, free_bytes / static_cast<int>(sizeof(T) + 4)) / 2 * 2;
+    launch.plan.staged_elements = std::min(wanted, free_bytes / static_cast<int>(sizeof(T) + 4)) / 2 * 2;
   }
   launch.shared_bytes = static_cast<std::size_t>(chunk) * static_cast<std::size_t>(row_bytes) +
                         static_cast<std::size_t>(launch.plan.staged_elements) * (sizeof(T) + 4);

@@ -75,7 +75,7 @@ class LineFinisher {
   }
 
   /// Computes the sum of the waiting part from shared memory; returns whether all values were ready.
-  /// `checks`: also look for values that have left the history because their line is too far ahead, and mark
+  /// `checks`: also detect values that have left the history because their line is too far ahead, and mark
   /// such rows as slow.
   __device__ bool finish_fast(T& sum, bool checks) {
     const auto& row = prepared_row(row_);

@@ -90,10 +90,10 @@ template <class T, LineKernelConfig config>
 struct ElementBuffers {
   static constexpr int vector_elements = 4;  ///< per asynchronous copy
   /// Capacity per line, which avoids bank conflicts between lines and between rows.
-  static constexpr int room =
+  static constexpr int capacity =
       (config.lanes_per_line * config.row_elements + 2 * (vector_elements - 1)) / 8 * 8 + 4;
-  alignas(16) T values[config.warps_per_line * warp_size * room];
-  alignas(16) std::int32_t columns[config.warps_per_line * warp_size * room];
+  alignas(16) T values[config.warps_per_line * warp_size * capacity];
+  alignas(16) std::int32_t columns[config.warps_per_line * warp_size * capacity];
 };
 
 template <class T, LineKernelConfig config>

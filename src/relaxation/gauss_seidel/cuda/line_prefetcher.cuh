@@ -48,7 +48,7 @@ class LinePrefetcher {
     row_ = warp_in_line_ * lanes_per_line + lane_in_line_;
     x_ = group.task.x + group.rhs * group.task.leading_x;
     old_ = group.task.old + group.rhs * group.task.leading_old;
-    buffer_ = (warp_in_line_ * warp_size + line_) * room;
+    buffer_ = (warp_in_line_ * warp_size + line_) * capacity;
     // Keeps these in registers; the compiler would recompute them for each element.
     asm volatile("" : "+l"(x_), "+l"(old_), "+r"(buffer_));
   }
@@ -126,7 +126,7 @@ class LinePrefetcher {
     const std::int64_t high = __shfl_sync(full_warp, located_end_, forward ? last : 0, lanes_per_line);
     if (!selected || first >= rows_) return;
     const std::int64_t start = low / vector_elements * vector_elements;
-    const bool fits = high - start <= room;
+    const bool fits = high - start <= capacity;
     begin_ = fits ? static_cast<int>(located_begin_ - start) : -1;
     end_ = static_cast<int>(located_end_ - start);
     if (fits) copy(start, static_cast<int>(high - start));
@@ -349,7 +349,7 @@ class LinePrefetcher {
   const LineGroup<T, forward> group_;
   PreparedRows<T, config>& prepared_ = line_storage<T, config>().prepared;
   ElementBuffers<T, config>& elements_ = line_storage<T, config>().elements;
-  static constexpr int room = ElementBuffers<T, config>::room;
+  static constexpr int capacity = ElementBuffers<T, config>::capacity;
   int line_;
   int warp_in_line_;
   int lane_in_line_;  // index of the lane among those of its line

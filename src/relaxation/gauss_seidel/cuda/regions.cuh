@@ -272,7 +272,7 @@ class RegionSweeper {
     for (int p = 0; p < 4; p += piece) __pipeline_memcpy_async(tile_.values + k + p, values + k + p, 16);
   }
 
-  /// Does everything for a tile that needs no token.
+  /// Performs all work on a tile that needs no token.
   __device__ void prepare_tile(int position) {
     constexpr int loads_in_flight = 2;  // per lane
 #pragma unroll

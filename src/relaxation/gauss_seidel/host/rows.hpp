@@ -114,8 +114,8 @@ template <class T>
   __builtin_prefetch(x + columns[std::max(k + 1 - distance, std::int64_t{0})]);
 }
 
-/// Sums of a row whose parts may have more than chain_limit elements. Not inlined: loops over rows that contain
-/// it take four times as long to compile.
+/// Sums of a row whose parts may have more than chain_limit elements. Not inlined: loops over rows that
+/// contain it take four times as long to compile.
 template <Direction direction, class T, class NewX, class OldX>
 [[gnu::noinline]] RowSums<T> sums_of_long_row(const HalfSweep<T>& half, std::int64_t i, const NewX& new_x,
                                               const OldX& old_x) {

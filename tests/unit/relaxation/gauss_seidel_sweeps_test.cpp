@@ -2,11 +2,10 @@
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
 #include "relaxation/gauss_seidel/host/slabs.hpp"
-#include "relaxation/gauss_seidel/relaunch.hpp"
 #include "relaxation/gauss_seidel/sweep.hpp"
-#include "solver/implementation.hpp"
 #include "support/problems.hpp"
 #include "support/test_data.hpp"
+#include "unit/relaxation/sweep_oracle.hpp"
 
 #include <echelon/echelon.hpp>
 
@@ -15,140 +14,24 @@
 
 #include <array>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <filesystem>
-#include <future>
 #include <limits>
 #include <random>
 #include <string>
-#include <thread>
-#include <utility>
 #include <vector>
 
 namespace echelon {
 namespace {
 
 using test::convection_diffusion;
+using test::expect_same_bits;
+using test::kinds;
+using test::parallel_sweeps;
+using test::plain_sweeps;
 using test::random_dense;
-using test::random_dominant;
 using test::RealMatrices;
-
-/// Runs f; a thread that waits for ever is a failure, which nothing but the end of the program can clean up.
-template <class F>
-void within_a_minute(const F& f) {
-  std::packaged_task<void()> task(f);
-  std::future<void> done = task.get_future();
-  std::thread thread(std::move(task));
-  if (done.wait_for(std::chrono::minutes(1)) != std::future_status::ready) {
-    std::fputs("the sweep does not come back\n", stderr);
-    std::_Exit(EXIT_FAILURE);
-  }
-  thread.join();
-  done.get();
-}
-
-// The oracle: one row after another, sums as the guide's page states them.
-
-template <class T>
-T sum_of(const std::vector<std::pair<T, T>>& factors) {
-  const std::size_t chains = factors.size() <= 32 ? 1 : 32;
-  std::array<T, 32> partial{};
-  for (std::size_t k = 0; k < factors.size(); ++k) {
-    partial[k % chains] = std::fma(factors[k].first, factors[k].second, partial[k % chains]);
-  }
-  if (chains == 32) {
-    for (const std::size_t width : {16, 8, 4, 2, 1}) {
-      for (std::size_t l = 0; l < width; ++l) partial[l] = partial[l] + partial[l + width];
-    }
-  }
-  return partial[0];
-}
-
-template <class T>
-std::int64_t plain_half(const Csr<T>& A, const T* b, T* x, T omega, bool forward) {
-  std::int64_t skipped = 0;
-  for (std::int64_t step = 0; step < A.rows(); ++step) {
-    const std::int64_t i = forward ? step : A.rows() - 1 - step;
-    std::vector<std::pair<T, T>> lower;
-    std::vector<std::pair<T, T>> upper;
-    T diagonal = 0;
-    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
-      const std::int64_t j = A.column_indices()[k];
-      if (j < i) lower.emplace_back(A.values()[k], x[j]);
-      if (j == i) diagonal = A.values()[k];
-      if (j > i) upper.emplace_back(A.values()[k], x[j]);
-    }
-    std::reverse(upper.begin(), upper.end());  // from the far end, too
-    if (diagonal == 0) {
-      ++skipped;
-    } else {
-      const T first = forward ? sum_of(upper) : sum_of(lower);
-      const T second = forward ? sum_of(lower) : sum_of(upper);
-      const T r = (b[i] - first) - second;
-      const T scale = omega * (1 / diagonal);
-      const T rest = (1 - omega) * x[i];
-      x[i] = omega == 1 ? r * scale : std::fma(r, scale, rest);
-    }
-    if (std::isnan(x[i])) x[i] = std::numeric_limits<T>::quiet_NaN();
-  }
-  return skipped;
-}
-
-template <class T>
-Dense<T> plain_sweeps(const Csr<T>& A, const Dense<T>& b, Dense<T> x, const SweepOptions& options) {
-  const auto omega = static_cast<T>(options.omega);
-  for (std::int64_t c = 0; c < x.columns(); ++c) {
-    const T* right = b.data() + c * b.leading();
-    T* left = x.data() + c * x.leading();
-    for (std::int64_t s = 0; s < options.sweeps; ++s) {
-      if (options.kind != SweepKind::backward) plain_half(A, right, left, omega, true);
-      if (options.kind != SweepKind::forward) plain_half(A, right, left, omega, false);
-    }
-  }
-  return x;
-}
-
-template <class T>
-void expect_same_bits(const Dense<T>& got, const Dense<T>& expected) {
-  ASSERT_EQ(got.bytes(), expected.bytes());
-  const auto size = static_cast<std::size_t>(expected.rows() * expected.columns());
-  if (size == 0 || std::memcmp(got.data(), expected.data(), size * sizeof(T)) == 0) return;
-  for (std::size_t k = 0; k < size; ++k) {
-    const auto place = static_cast<std::int64_t>(k);
-    ASSERT_EQ(std::memcmp(got.data() + place, expected.data() + place, sizeof(T)), 0)
-        << "element " << k << " of " << size << " is " << got.data()[place] << ", not "
-        << expected.data()[place];
-  }
-}
-
-template <class T>
-gauss_seidel::Sweeps<T> sweeps_over(const Csr<T>& A, const Dense<T>& b, Dense<T>& x,
-                                    const SweepOptions& options) {
-  return {.A = &A,
-          .right_hand_sides = x.columns(),
-          .b = b.data(),
-          .leading_b = b.leading(),
-          .x = x.data(),
-          .leading_x = x.leading(),
-          .kind = options.kind,
-          .sweeps = options.sweeps,
-          .omega = static_cast<T>(options.omega)};
-}
-
-/// The sweeps on `threads` threads, even of small matrices.
-template <class T>
-Dense<T> parallel_sweeps(int threads, const Csr<T>& A, const Dense<T>& b, Dense<T> x,
-                         const SweepOptions& options) {
-  OpenMp backend(Device::openmp(threads));
-  gauss_seidel::SweepScratch<OpenMp, T> scratch(backend.device());
-  const gauss_seidel::Sweeps<T> sweeps = sweeps_over(A, b, x, options);
-  within_a_minute([&] { gauss_seidel::sweep_in_parallel(backend, sweeps, scratch); });
-  return x;
-}
-
-constexpr std::array<SweepKind, 3> kinds = {SweepKind::forward, SweepKind::backward, SweepKind::symmetric};
+using test::sweeps_over;
+using test::within_a_minute;
 
 template <class T>
 void check(const Csr<T>& A, std::int64_t columns, double omega, std::array<int, 2> teams = {2, 5}) {
@@ -177,11 +60,11 @@ void check_both(const std::vector<Triplet<double>>& elements, std::int64_t n, st
   check(problem.csr<float>(), columns, 1.3);
 }
 
-double some(std::mt19937& random) {
+double random_value(std::mt19937& random) {
   return std::uniform_real_distribution<double>(-1, 1)(random);
 }
 
-/// A diagonal of 2 and `count` elements of each row at random places.
+/// Diagonal of 2, and `count` elements per row at random places.
 std::vector<Triplet<double>> scattered(std::int64_t n, int count, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<Triplet<double>> elements;
@@ -189,7 +72,7 @@ std::vector<Triplet<double>> scattered(std::int64_t n, int count, unsigned seed)
     elements.push_back({i, i, 2});
     for (int k = 0; k < count; ++k) {
       const auto j = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(n));
-      if (j != i) elements.push_back({i, j, some(random) / count});
+      if (j != i) elements.push_back({i, j, random_value(random) / count});
     }
   }
   return elements;
@@ -201,13 +84,13 @@ std::vector<Triplet<double>> band(std::int32_t n, std::int32_t below, std::int32
   std::vector<Triplet<double>> elements;
   for (std::int32_t i = 0; i < n; ++i) {
     for (std::int32_t j = std::max(0, i - below); j <= std::min(n - 1, i + above); ++j) {
-      elements.push_back({i, j, i == j ? 2 : some(random) / (below + above)});
+      elements.push_back({i, j, i == j ? 2 : random_value(random) / (below + above)});
     }
   }
   return elements;
 }
 
-TEST(GaussSeidelSweeps, SizesAndRowLengths) {
+TEST(GaussSeidelSweeps, SizesAndRowLengths_OracleBits) {
   for (const std::int64_t n : {0, 1, 2, 31, 32, 33, 1023, 1025}) {
     check_both(scattered(n, 4, 5), n);
     check_both(scattered(n, 0, 5), n);
@@ -216,7 +99,7 @@ TEST(GaussSeidelSweeps, SizesAndRowLengths) {
   check_both(scattered(200, 300, 7), 200);  // parts of more than a hundred elements
 }
 
-TEST(GaussSeidelSweeps, Bands) {
+TEST(GaussSeidelSweeps, Bands_OracleBits) {
   for (const std::int32_t n : {33, 5000}) {
     check_both(band(n, 1, 1), n);
     check_both(band(n, 1, 0), n);
@@ -226,7 +109,7 @@ TEST(GaussSeidelSweeps, Bands) {
   }
 }
 
-TEST(GaussSeidelSweeps, ArrowsAndStars) {
+TEST(GaussSeidelSweeps, ArrowsAndStars_OracleBits) {
   constexpr std::int32_t n = 2050;
   for (const std::int32_t centre : {0, n / 2, n - 1}) {
     std::vector<Triplet<double>> star;
@@ -244,7 +127,7 @@ TEST(GaussSeidelSweeps, ArrowsAndStars) {
   }
 }
 
-TEST(GaussSeidelSweeps, Grids) {
+TEST(GaussSeidelSweeps, Grids_OracleBits) {
   check(generate::poisson_2d<double>(70, 45), 1, 1);
   check(generate::poisson_2d<float>(129, 33), 1, 1.7);
   check(generate::poisson_3d<double>(33, 9, 11), 1, 1.2);
@@ -253,9 +136,9 @@ TEST(GaussSeidelSweeps, Grids) {
   check(generate::published_triangle<float>(10'000), 2, 1);
 }
 
-/// A grid some rows of which lack neighbours or have others far away, so that the pattern is not symmetric,
-/// and the first and the last lines of which form chains. Left alone is what is looked at to find out that it
-/// is a grid, around the rows at n / 4, n / 2 and 3 n / 4.
+/// Grid in which some rows lack neighbours or have distant ones, so that the pattern is not symmetric, and
+/// whose first and last lines form chains. The rows around n / 4, n / 2 and 3 n / 4, from which grids are
+/// detected, are unchanged.
 Csr<double> torn_grid(const Csr<double>& grid, std::int64_t line, unsigned every) {
   std::mt19937 random(5);
   test::Problem problem;
@@ -270,17 +153,17 @@ Csr<double> torn_grid(const Csr<double>& grid, std::int64_t line, unsigned every
     }
     if (torn) {
       const auto j = static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(n));
-      problem.elements.push_back({i, j, some(random)});
+      problem.elements.push_back({i, j, random_value(random)});
     }
-    if (i > 0 && i % line == 0 && i < n / 8) problem.elements.push_back({i, i - 1, some(random)});
+    if (i > 0 && i % line == 0 && i < n / 8) problem.elements.push_back({i, i - 1, random_value(random)});
     if (i + 1 < n && (i + 1) % line == 0 && i > n / 8 * 7)
-      problem.elements.push_back({i, i + 1, some(random)});
+      problem.elements.push_back({i, i + 1, random_value(random)});
   }
   return problem.csr<double>();
 }
 
-/// Each thread has its slab of each plane, whatever else rows need.
-TEST(GaussSeidelSweeps, SlabsOfPlanes) {
+/// Slabs are used although rows have other dependencies.
+TEST(GaussSeidelSweeps, TornGrids_SlabsAndOracleBits) {
   struct Case {
     Csr<double> grid;
     std::int64_t line;
@@ -296,14 +179,14 @@ TEST(GaussSeidelSweeps, SlabsOfPlanes) {
       const Dense<double> b(Device(), A.rows(), 1);
       Dense<double> x(Device(), A.rows(), 1);
       const auto half = gauss_seidel::half_sweep(sweeps_over(A, b, x, {}), 0);
-      EXPECT_EQ(gauss_seidel::find_slabs<gauss_seidel::Direction::forward>(half, 4).threads, 4);
-      EXPECT_EQ(gauss_seidel::find_slabs<gauss_seidel::Direction::backward>(half, 4).threads, 4);
+      EXPECT_EQ(gauss_seidel::plan_slabs<gauss_seidel::Direction::forward>(half, 4).threads, 4);
+      EXPECT_EQ(gauss_seidel::plan_slabs<gauss_seidel::Direction::backward>(half, 4).threads, 4);
       check(A, every == 30 ? 2 : 1, every == 2 ? 1.2 : 1, {2, 4});
     }
   }
 }
 
-/// Rows of 1 to 40 elements, mostly few, the last of which is the diagonal one.
+/// Lower triangle with rows of 1 to 40 elements, mostly few.
 Csr<double> ragged_triangle(std::int32_t n) {
   std::mt19937 random(2);
   test::Problem problem;
@@ -312,14 +195,15 @@ Csr<double> ragged_triangle(std::int32_t n) {
     problem.elements.push_back({i, i, 2});
     const auto most = static_cast<std::int32_t>(random() % 50 == 0 ? 40 : random() % 4);
     for (std::int32_t k = 1; k <= std::min(i, most); ++k) {
-      if (random() % 4 != 0) problem.elements.push_back({i, i - k * std::max(i / 64, 1), some(random)});
+      if (random() % 4 != 0)
+        problem.elements.push_back({i, i - k * std::max(i / 64, 1), random_value(random)});
     }
   }
   return problem.csr<double>();
 }
 
-/// Their rows are summed in a way of their own, which multiplies with what is not part of a sum.
-TEST(GaussSeidelSweeps, LowerTriangles) {
+/// Rows that end at their diagonal compute two products unconditionally, which must not change the sums.
+TEST(GaussSeidelSweeps, LowerTriangles_OracleBits) {
   for (const std::int32_t n : {1, 31, 33, 1025, 3000}) {
     SCOPED_TRACE(n);
     const Csr<double> A = ragged_triangle(n);
@@ -338,7 +222,7 @@ TEST(GaussSeidelSweeps, LowerTriangles) {
   const Dense<double> b = random_dense<double>(A.rows(), 1, 1);
   Dense<double> x = random_dense<double>(A.rows(), 1, 2);
   for (const double bad : {nan, -infinity}) {
-    for (std::int64_t i = 900; i < 920; i += 3) x(i, 0) = bad;  // not seen by a forward sweep for omega = 1
+    for (std::int64_t i = 900; i < 920; i += 3) x(i, 0) = bad;  // not read by a forward sweep with omega = 1
     for (const double omega : {1.0, 1.5}) {
       for (const SweepKind kind : kinds) {
         const SweepOptions options{.kind = kind, .sweeps = 1, .omega = omega};
@@ -354,12 +238,12 @@ TEST(GaussSeidelSweeps, LowerTriangles) {
   }
 }
 
-TEST(GaussSeidelSweeps, ManyRightHandSides) {
+TEST(GaussSeidelSweeps, ManyRightHandSides_OracleBits) {
   for (const std::int64_t columns : {0, 2, 7, 8, 9, 64}) check_both(scattered(257, 4, 8), 257, columns);
   check(generate::poisson_2d<double>(50, 20), 9, 1);
 }
 
-TEST(GaussSeidelSweeps, RowMajorViewsAndGaps) {
+TEST(GaussSeidelSweeps, RowMajorViewsAndGaps_OracleBits) {
   const Csr<double> A = convection_diffusion(20, 0.3).csr<double>();
   const Dense<double> b = random_dense<double>(400, 3, 1);
   const Dense<double> x = random_dense<double>(400, 3, 2);
@@ -388,7 +272,7 @@ TEST(GaussSeidelSweeps, RowMajorViewsAndGaps) {
   }
 }
 
-TEST(GaussSeidelSweeps, RepeatedOnOneObject) {
+TEST(GaussSeidelSweeps, Repeated_OracleBits) {
   GaussSeidel<double> sweeper(Device::openmp(4));
   Csr<double> A = generate::poisson_3d<double>(32, 30, 25);  // enough nonzeros for several threads
   ASSERT_GE(A.nonzeros(), 100'000);
@@ -397,7 +281,7 @@ TEST(GaussSeidelSweeps, RepeatedOnOneObject) {
   Dense<double> expected = x;
   for (int repetition = 0; repetition < 20; ++repetition) {
     const SweepOptions options{.kind = kinds[static_cast<std::size_t>(repetition % 3)], .omega = 1.1};
-    A.values()[repetition] *= 1.5;  // nothing may be remembered of the values
+    A.values()[repetition] *= 1.5;  // values must not be cached
     expected = plain_sweeps(A, b, expected, options);
     within_a_minute([&] { sweeper.sweep(A, b, x, options); });
     expect_same_bits(x, expected);
@@ -405,8 +289,8 @@ TEST(GaussSeidelSweeps, RepeatedOnOneObject) {
   EXPECT_LT(sweeper.bytes(), x.bytes()) << "less than a second vector";
 }
 
-/// Inside a parallel region OpenMP gives one thread where several were asked for.
-TEST(GaussSeidelSweeps, InsideAParallelRegion) {
+/// Inside a parallel region OpenMP provides one thread instead of several.
+TEST(GaussSeidelSweeps, InsideParallelRegion_OracleBits) {
   const Csr<double> A = generate::poisson_2d<double>(2050, 8);
   const Dense<double> b = random_dense<double>(A.rows(), 1, 1);
   const Dense<double> x = random_dense<double>(A.rows(), 1, 2);
@@ -418,10 +302,10 @@ TEST(GaussSeidelSweeps, InsideAParallelRegion) {
   for (const Dense<double>& one : got) expect_same_bits(one, expected);
 }
 
-TEST(GaussSeidelSweeps, NanAndInfSpreadAsOnOneCore) {
+TEST(GaussSeidelSweeps, NanAndInf_OracleBits) {
   const double infinity = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();
-  // Other NaNs too, lest one is taken for a value that has yet to come.
+  // Several NaNs, since one of them marks values that are not ready.
   for (const double bad : {infinity, -infinity, nan, -nan, std::nan("1"), std::nan("2"), 1e308}) {
     SCOPED_TRACE(bad);
     for (const int place : {0, 1, 2}) {
@@ -443,8 +327,8 @@ TEST(GaussSeidelSweeps, NanAndInfSpreadAsOnOneCore) {
   }
 }
 
-/// Old values with the bits that mark what has yet to come, near and far.
-TEST(GaussSeidelSweeps, OldValuesThatLookLikeMissingOnes) {
+/// Old values with the bits that mark values that are not ready, near and far.
+TEST(GaussSeidelSweeps, OldValuesEqualToMark_OracleBits) {
   test::Problem problem;
   problem.n = 3000;
   problem.elements = scattered(problem.n, 1, 10);
@@ -462,10 +346,10 @@ TEST(GaussSeidelSweeps, OldValuesThatLookLikeMissingOnes) {
   }
 }
 
-TEST(GaussSeidelSweeps, RowsWithoutADiagonalKeepTheirX) {
+TEST(GaussSeidelSweeps, MissingDiagonal_KeepsX) {
   std::vector<Triplet<double>> elements = scattered(300, 3, 9);
   std::erase_if(elements, [](const auto& e) { return e.row == e.column && (e.row == 7 || e.row == 299); });
-  elements.push_back({120, 120, -2});  // makes a stored zero
+  elements.push_back({120, 120, -2});  // gives a stored zero
   test::Problem problem;
   problem.n = 300;
   problem.elements = elements;
@@ -488,7 +372,7 @@ TEST(GaussSeidelSweeps, RowsWithoutADiagonalKeepTheirX) {
   expect_same_bits(got, x);
 }
 
-TEST(GaussSeidelSweeps, Misuse) {
+TEST(GaussSeidelSweeps, Misuse_Throws) {
   GaussSeidel<double> sweeper;
   const Csr<double> A = convection_diffusion(3, 0).csr<double>();
   const Csr<double> wide = Csr<double>::from_triplets(2, 3, {});
@@ -506,7 +390,7 @@ TEST(GaussSeidelSweeps, Misuse) {
   EXPECT_THROW(static_cast<void>(make_solver<double>("gauss-seidel", Device::cuda())), NotBuilt);
 }
 
-TEST_F(RealMatrices, GaussSeidel_SameBitsAsOracle) {
+TEST_F(RealMatrices, GaussSeidel_OracleBits) {
   const std::string folder = test::real_matrices().string();
   int found = 0;
   for (const char* name : {"/spd_fem/", "/unsym_cfd/", "/unsym_circuit/", "/indefinite/"}) {
@@ -521,125 +405,6 @@ TEST_F(RealMatrices, GaussSeidel_SameBitsAsOracle) {
     }
   }
   EXPECT_GT(found, 0);
-}
-
-TEST(GaussSeidelRelaunch, TheSameBitsInAtMostAsManyLaunchesAsLevels) {
-  for (const Csr<double>& A :
-       {generate::poisson_2d<double>(40, 30), generate::published_triangle<double>(20'000),
-        random_dominant(500, 80, false, 3).csr<double>()}) {
-    const Dense<double> b = random_dense<double>(A.rows(), 1, 1);
-    const Dense<double> x = random_dense<double>(A.rows(), 1, 2);
-    const Dense<double> expected = plain_sweeps(A, b, x, {});
-    const std::int64_t levels = analyze_dependencies<double>(A).forward.levels;
-    const auto run = [&]<class B>(B backend) {
-      gauss_seidel::RelaunchScratch<double> scratch(backend.device(), A.rows());
-      Dense<double> got = x;
-      const std::int64_t launches =
-          gauss_seidel::relaunch_sweep(backend, A, nullptr, b.data(), got.data(), scratch);
-      expect_same_bits(got, expected);
-      EXPECT_LE(launches, levels);
-      EXPECT_GE(launches, 1);
-    };
-    run(Serial(Device::serial()));
-    run(OpenMp(Device::openmp(3)));
-  }
-}
-
-TEST(Dependencies, OfMatricesWithKnownLevels) {
-  const auto grid = analyze_dependencies<double>(generate::poisson_2d<double>(7, 5));
-  for (const Dependencies& d : {grid.forward, grid.backward}) {
-    EXPECT_EQ(d.levels, 7 + 5 - 1);
-    EXPECT_EQ(d.launches, d.levels);
-    EXPECT_EQ(d.total, 6 * 5 + 7 * 4);
-    EXPECT_EQ(d.dependent_rows, 34);
-    EXPECT_EQ(d.most, 2);
-    EXPECT_EQ(d.largest_level, 5);
-    EXPECT_EQ(d.smallest_level, 1);
-    EXPECT_EQ(d.mean(35), 58.0 / 35);
-  }
-  test::Problem lower;  // an arrow whose shaft is the last row, and nothing above the diagonal
-  lower.n = 100;
-  for (std::int32_t i = 0; i < 100; ++i) {
-    lower.elements.push_back({i, i, 1});
-    if (i < 99) lower.elements.push_back({99, i, 1});
-  }
-  const auto arrow = analyze_dependencies<float>(lower.csr<float>());
-  EXPECT_EQ(arrow.forward.levels, 2);
-  EXPECT_EQ(arrow.forward.most, 99);
-  EXPECT_EQ(arrow.forward.largest_level, 99);
-  EXPECT_EQ(arrow.backward.levels, 1);
-  EXPECT_EQ(arrow.backward.smallest_level, 100);
-  EXPECT_EQ(analyze_dependencies<double>(Csr<double>()).forward.levels, 0);
-  EXPECT_EQ(analyze_dependencies<double>(lower.dense<double>()).forward.levels, 100) << "zeros are stored";
-  EXPECT_THROW(static_cast<void>(analyze_dependencies<double>(Csr<double>::from_triplets(2, 3, {}))),
-               DimensionMismatch);
-}
-
-TEST(GaussSeidelSolver, TheSameBitsAndCountsOnEveryHostDevice) {
-  const Csr<double> A = generate::poisson_3d<double>(30, 25, 22);
-  const Dense<double> b = random_dense<double>(A.rows(), 2, 1);
-  Dense<double> expected;
-  std::int64_t iterations = 0;
-  for (const Device& device : {Device::serial(), Device::openmp(3)}) {
-    Sor<double> sor(device, {.stop = {.rtol = 1e-2}, .omega = 1.8, .residual_every = 3});
-    sor.setup(A);
-    Dense<double> x(Device(), A.rows(), 2);
-    const Report report = sor.solve(b, x);
-    ASSERT_EQ(report.status, Status::converged) << report.message;
-    EXPECT_EQ(report.iterations % 3, 0);
-    if (iterations == 0) {
-      iterations = report.iterations;
-      expected = x;
-    }
-    EXPECT_EQ(report.iterations, iterations);
-    expect_same_bits(x, expected);
-  }
-}
-
-TEST(GaussSeidelSolver, DivergesAndSaysSo) {
-  // |spectral radius| > 1: row sums far from dominant.
-  const Csr<double> A = Csr<double>::from_triplets(2, 2, {{0, 0, 1}, {0, 1, 3}, {1, 0, 2}, {1, 1, 1}});
-  const Dense<double> b = random_dense<double>(2, 1, 1);
-  for (const char* method : {"gauss-seidel", "gauss-seidel-relaunch", "sor", "ssor"}) {
-    Solver<double> solver = make_solver<double>(method, Device::serial());
-    solver.setup(A);
-    Dense<double> x(Device(), 2, 1);
-    EXPECT_EQ(solver.solve(b, x).status, Status::diverged) << method;
-  }
-}
-
-TEST(GaussSeidelSolver, NamesAndCountsRowsWithoutADiagonal) {
-  const Csr<double> A = Csr<double>::from_triplets(3, 3, {{0, 0, 1}, {1, 0, 3}, {2, 1, 2}, {2, 2, 0}});
-  for (const char* method : {"gauss-seidel", "gauss-seidel-relaunch", "sor", "ssor"}) {
-    const Report report = make_solver<double>(method, Device::serial()).setup(A);
-    EXPECT_EQ(report.status, Status::breakdown);
-    EXPECT_EQ(report.row, 1);
-    EXPECT_NE(report.message.find("2 rows"), std::string::npos) << report.message;
-  }
-}
-
-/// z = M^-1 r is a symmetric sweep from zero, and (M^-1 r, s) = (r, M^-1 s).
-TEST(Ssor, IsASymmetricPreconditioner) {
-  const Csr<double> A = random_dominant(200, 5, true, 3).csr<double>();
-  for (const std::int64_t sweeps : {1, 3}) {
-    Ssor<double> ssor(Device::serial(), {.omega = 1.3, .sweeps = sweeps});
-    ssor.setup(A);
-    const auto apply = [&](const Dense<double>& r) {
-      Dense<double> z(Device(), 200, 1);
-      const SolverImplementation<double>& method = ssor.implementation();
-      method.apply(*method.make_workspace(), r.data(), z.data());
-      return z;
-    };
-    const Dense<double> r = random_dense<double>(200, 1, 1);
-    const Dense<double> s = random_dense<double>(200, 1, 2);
-    Dense<double> zero(Device(), 200, 1);
-    std::fill_n(zero.data(), 200, 0.0);
-    const Dense<double> z = apply(r);
-    expect_same_bits(
-        z, plain_sweeps(A, r, zero, {.kind = SweepKind::symmetric, .sweeps = sweeps, .omega = 1.3}));
-    EXPECT_NEAR(dot<double>(z, s), dot<double>(r, apply(s)), 1e-12);
-    EXPECT_GT(dot<double>(z, r), 0);
-  }
 }
 
 }  // namespace

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/openmp/openmp.hpp"
+#include "backend/serial/serial.hpp"
+#include "relaxation/gauss_seidel/relaunch.hpp"
+#include "solver/implementation.hpp"
+#include "support/problems.hpp"
+#include "unit/relaxation/sweep_oracle.hpp"
+
+#include <echelon/echelon.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace echelon {
+namespace {
+
+using test::expect_same_bits;
+using test::plain_sweeps;
+using test::random_dense;
+using test::random_dominant;
+
+TEST(GaussSeidelSolver, HostDevices_EqualBitsAndCounts) {
+  const Csr<double> A = generate::poisson_3d<double>(30, 25, 22);
+  const Dense<double> b = random_dense<double>(A.rows(), 2, 1);
+  Dense<double> expected;
+  std::int64_t iterations = 0;
+  for (const Device& device : {Device::serial(), Device::openmp(3)}) {
+    Sor<double> sor(device, {.stop = {.rtol = 1e-2}, .omega = 1.8, .residual_every = 3});
+    sor.setup(A);
+    Dense<double> x(Device(), A.rows(), 2);
+    const Report report = sor.solve(b, x);
+    ASSERT_EQ(report.status, Status::converged) << report.message;
+    EXPECT_EQ(report.iterations % 3, 0);
+    if (iterations == 0) {
+      iterations = report.iterations;
+      expected = x;
+    }
+    EXPECT_EQ(report.iterations, iterations);
+    expect_same_bits(x, expected);
+  }
+}
+
+TEST(GaussSeidelSolver, Divergence_Reported) {
+  // |spectral radius| > 1: row sums far from dominant.
+  const Csr<double> A = Csr<double>::from_triplets(2, 2, {{0, 0, 1}, {0, 1, 3}, {1, 0, 2}, {1, 1, 1}});
+  const Dense<double> b = random_dense<double>(2, 1, 1);
+  for (const char* method : {"gauss-seidel", "gauss-seidel-relaunch", "sor", "ssor"}) {
+    Solver<double> solver = make_solver<double>(method, Device::serial());
+    solver.setup(A);
+    Dense<double> x(Device(), 2, 1);
+    EXPECT_EQ(solver.solve(b, x).status, Status::diverged) << method;
+  }
+}
+
+TEST(GaussSeidelSolver, MissingDiagonal_CountedAndNamed) {
+  const Csr<double> A = Csr<double>::from_triplets(3, 3, {{0, 0, 1}, {1, 0, 3}, {2, 1, 2}, {2, 2, 0}});
+  for (const char* method : {"gauss-seidel", "gauss-seidel-relaunch", "sor", "ssor"}) {
+    const Report report = make_solver<double>(method, Device::serial()).setup(A);
+    EXPECT_EQ(report.status, Status::breakdown);
+    EXPECT_EQ(report.row, 1);
+    EXPECT_NE(report.message.find("2 rows"), std::string::npos) << report.message;
+  }
+}
+
+/// z = M^-1 r is a symmetric sweep from zero, and (M^-1 r, s) = (r, M^-1 s).
+TEST(Ssor, Apply_Symmetric) {
+  const Csr<double> A = random_dominant(200, 5, true, 3).csr<double>();
+  for (const std::int64_t sweeps : {1, 3}) {
+    Ssor<double> ssor(Device::serial(), {.omega = 1.3, .sweeps = sweeps});
+    ssor.setup(A);
+    const auto apply = [&](const Dense<double>& r) {
+      Dense<double> z(Device(), 200, 1);
+      const SolverImplementation<double>& method = ssor.implementation();
+      method.apply(*method.make_workspace(), r.data(), z.data());
+      return z;
+    };
+    const Dense<double> r = random_dense<double>(200, 1, 1);
+    const Dense<double> s = random_dense<double>(200, 1, 2);
+    Dense<double> zero(Device(), 200, 1);
+    std::fill_n(zero.data(), 200, 0.0);
+    const Dense<double> z = apply(r);
+    expect_same_bits(
+        z, plain_sweeps(A, r, zero, {.kind = SweepKind::symmetric, .sweeps = sweeps, .omega = 1.3}));
+    EXPECT_NEAR(dot<double>(z, s), dot<double>(r, apply(s)), 1e-12);
+    EXPECT_GT(dot<double>(z, r), 0);
+  }
+}
+
+TEST(GaussSeidelRelaunch, Launches_AtMostLevels) {
+  for (const Csr<double>& A :
+       {generate::poisson_2d<double>(40, 30), generate::published_triangle<double>(20'000),
+        random_dominant(500, 80, false, 3).csr<double>()}) {
+    const Dense<double> b = random_dense<double>(A.rows(), 1, 1);
+    const Dense<double> x = random_dense<double>(A.rows(), 1, 2);
+    const Dense<double> expected = plain_sweeps(A, b, x, {});
+    const std::int64_t levels = analyze_dependencies<double>(A).forward.levels;
+    const auto run = [&]<class B>(B backend) {
+      gauss_seidel::RelaunchScratch<double> scratch(backend.device(), A.rows());
+      Dense<double> got = x;
+      const std::int64_t launches =
+          gauss_seidel::relaunch_sweep(backend, A, nullptr, b.data(), got.data(), scratch);
+      expect_same_bits(got, expected);
+      EXPECT_LE(launches, levels);
+      EXPECT_GE(launches, 1);
+    };
+    run(Serial(Device::serial()));
+    run(OpenMp(Device::openmp(3)));
+  }
+}
+
+}  // namespace
+}  // namespace echelon
