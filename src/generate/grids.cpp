@@ -47,7 +47,7 @@ struct Leg {
   double value;
 };
 
-/// The same stencil at every point; neighbours outside of the grid are on the boundary, where u = 0.
+/// One stencil for all points; neighbours outside of the grid are on the boundary, where u = 0.
 template <class T>
 Csr<T> constant_stencil(const Grid& grid, std::vector<Leg> legs) {
   std::erase_if(legs, [](const Leg& leg) { return leg.value == 0; });

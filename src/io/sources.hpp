@@ -69,7 +69,7 @@ void write_petsc_sink(TextSink& sink, MatrixRef<T> matrix, const PetscOptions& o
 template <class T>
 HarwellBoeingFile<T> read_harwell_boeing_source(TextSource& source, const std::string& name);
 
-/// What the first bytes say, or `automatic`.
+/// Format that the first bytes indicate, or `automatic`.
 FileFormat file_format_of_content(std::string_view first_bytes);
 template <class T>
 MatrixFile<T> read_matrix_source(TextSource& source, const std::string& name,

@@ -209,7 +209,8 @@ class Structure:
         """Beginnings of doc comments, and words, that a reader in the field stumbles over."""
         lists = table(HERE / "words.txt")
         beginning = re.compile(r"\s*/// (" + "|".join(lists["beginnings"]) + r")\b")
-        word = re.compile(r"(?<![A-Za-z])(" + "|".join(lists["words"]) + r")s?(?![a-z])", re.IGNORECASE)
+        # "Random walk" and "page walk" are terms.
+        word = re.compile(r"(?<![A-Za-z])(?<!random )(?<!page )(" + "|".join(lists["words"]) + r")s?(?![a-z])", re.IGNORECASE)
         for folder in ("src", "include", "apps"):
             for path in code_files(self.root, folder):
                 previous = ""

@@ -15,7 +15,7 @@ namespace echelon::mbarrier {
 __device__ inline std::uint32_t shared_address(const void* p) {
   return static_cast<std::uint32_t>(__cvta_generic_to_shared(p));
 }
-/// The same address in the shared memory of another block of the cluster.
+/// Address of the corresponding element in the shared memory of another block of the cluster.
 __device__ inline std::uint32_t map_to_block(std::uint32_t address, int block) {
   std::uint32_t result = 0;
   asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(result) : "r"(address), "r"(block));
