@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "relaxation/gauss_seidel/relaunch.hpp"
 
-#include "relaxation/gauss_seidel/solver.hpp"
+#include "relaxation/gauss_seidel/sweep_solver.hpp"
 
 #include <echelon/methods/gauss_seidel_relaunch.hpp>
 
@@ -10,28 +10,29 @@ namespace echelon {
 namespace {
 
 template <class B, class T>
-class Relaunched final : public gauss_seidel::SweepMethod<B, T> {
-  using Base = gauss_seidel::SweepMethod<B, T>;
-  using typename Base::SweepSpace;
+class RelaunchSolver final : public gauss_seidel::SweepSolver<B, T> {
+  using Base = gauss_seidel::SweepSolver<B, T>;
+  using typename Base::SweepWorkspace;
 
-  struct Own : SweepSpace {
-    Own(const Device& device, std::int64_t size) : SweepSpace(device, size), scratch(device, size) {}
-    [[nodiscard]] std::size_t bytes() const override { return SweepSpace::bytes() + scratch.bytes(); }
+  struct SolverWorkspace : SweepWorkspace {
+    SolverWorkspace(const Device& device, std::int64_t size)
+        : SweepWorkspace(device, size), scratch(device, size) {}
+    [[nodiscard]] std::size_t bytes() const override { return SweepWorkspace::bytes() + scratch.bytes(); }
     gauss_seidel::RelaunchScratch<T> scratch;
   };
 
  public:
-  Relaunched(const Device& device, const GaussSeidelRelaunchOptions& options)
+  RelaunchSolver(const Device& device, const GaussSeidelRelaunchOptions& options)
       : Base(device, options.stop, options.residual_every) {}
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return this->equip(std::make_unique<Own>(this->device(), this->matrix().rows()));
+    return this->equip(std::make_unique<SolverWorkspace>(this->device(), this->matrix().rows()));
   }
 
  private:
-  void sweep(SweepSpace& space, const IterationState* state, const T* b, T* x) const override {
+  void sweep(SweepWorkspace& space, const IterationState* state, const T* b, T* x) const override {
     gauss_seidel::relaunch_sweep(space.backend, this->sparse(), state, b, x,
-                                 static_cast<Own&>(space).scratch);
+                                 static_cast<SolverWorkspace&>(space).scratch);
   }
 };
 
@@ -40,7 +41,7 @@ class Relaunched final : public gauss_seidel::SweepMethod<B, T> {
 template <>
 struct MethodWith<GaussSeidelRelaunchOptions> {
   template <class B, class T>
-  using Type = Relaunched<B, T>;
+  using Type = RelaunchSolver<B, T>;
 };
 
 template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(

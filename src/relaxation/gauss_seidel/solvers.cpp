@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The methods gauss-seidel, sor and ssor.
-#include "relaxation/gauss_seidel/solver.hpp"
+#include "relaxation/gauss_seidel/sweep_solver.hpp"
 
 #include <echelon/methods/gauss_seidel.hpp>
 #include <echelon/methods/sor.hpp>
@@ -10,52 +10,53 @@ namespace echelon {
 
 namespace {
 
-SweepKind kind_named(const std::string& name) {
+SweepKind sweep_kind(const std::string& name) {
   if (name == to_string(SweepKind::forward)) return SweepKind::forward;
   return name == to_string(SweepKind::backward) ? SweepKind::backward : SweepKind::symmetric;
 }
 
 template <class B, class T>
-class Relaxed final : public gauss_seidel::SweepMethod<B, T> {
-  using Base = gauss_seidel::SweepMethod<B, T>;
-  using typename Base::SweepSpace;
+class RelaxationSolver final : public gauss_seidel::SweepSolver<B, T> {
+  using Base = gauss_seidel::SweepSolver<B, T>;
+  using typename Base::SweepWorkspace;
 
-  struct Own : SweepSpace {
-    Own(const Device& device, std::int64_t size) : SweepSpace(device, size), scratch(device) {}
-    [[nodiscard]] std::size_t bytes() const override { return SweepSpace::bytes() + scratch.bytes(); }
+  struct SolverWorkspace : SweepWorkspace {
+    SolverWorkspace(const Device& device, std::int64_t size)
+        : SweepWorkspace(device, size), scratch(device) {}
+    [[nodiscard]] std::size_t bytes() const override { return SweepWorkspace::bytes() + scratch.bytes(); }
     gauss_seidel::SweepScratch<B, T> scratch;
   };
 
  public:
-  Relaxed(const Device& device, const GaussSeidelOptions& options)
-      : Base(device, options.stop, options.residual_every), kind_(kind_named(options.sweep)) {}
-  Relaxed(const Device& device, const SorOptions& options)
+  RelaxationSolver(const Device& device, const GaussSeidelOptions& options)
+      : Base(device, options.stop, options.residual_every), kind_(sweep_kind(options.sweep)) {}
+  RelaxationSolver(const Device& device, const SorOptions& options)
       : Base(device, options.stop, options.residual_every),
-        kind_(kind_named(options.sweep)),
+        kind_(sweep_kind(options.sweep)),
         omega_(static_cast<T>(options.omega)) {}
-  Relaxed(const Device& device, const SsorOptions& options)
+  RelaxationSolver(const Device& device, const SsorOptions& options)
       : Base(device, options.stop, options.residual_every),
         kind_(SweepKind::symmetric),
         omega_(static_cast<T>(options.omega)),
         applied_sweeps_(options.sweeps) {}
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return this->equip(std::make_unique<Own>(this->device(), this->matrix().rows()));
+    return this->equip(std::make_unique<SolverWorkspace>(this->device(), this->matrix().rows()));
   }
 
   /// Sweeps on A z = r, starting with z = 0.
   void apply(Workspace& workspace, const T* r, T* z) const override {
-    auto& space = static_cast<Own&>(workspace);
+    auto& space = static_cast<SolverWorkspace&>(workspace);
     space.backend.fill(space.n, T{0}, z);
     run(space, nullptr, applied_sweeps_, r, z);
   }
 
  private:
-  void sweep(SweepSpace& space, const IterationState* state, const T* b, T* x) const override {
-    run(static_cast<Own&>(space), state, 1, b, x);
+  void sweep(SweepWorkspace& space, const IterationState* state, const T* b, T* x) const override {
+    run(static_cast<SolverWorkspace&>(space), state, 1, b, x);
   }
 
-  void run(Own& space, const IterationState* state, std::int64_t sweeps, const T* b, T* x) const {
+  void run(SolverWorkspace& space, const IterationState* state, std::int64_t sweeps, const T* b, T* x) const {
     gauss_seidel::sweep(space.backend,
                         gauss_seidel::Sweeps<T>{.A = &this->sparse(),
                                                 .right_hand_sides = 1,
@@ -80,17 +81,17 @@ class Relaxed final : public gauss_seidel::SweepMethod<B, T> {
 template <>
 struct MethodWith<GaussSeidelOptions> {
   template <class B, class T>
-  using Type = Relaxed<B, T>;
+  using Type = RelaxationSolver<B, T>;
 };
 template <>
 struct MethodWith<SorOptions> {
   template <class B, class T>
-  using Type = Relaxed<B, T>;
+  using Type = RelaxationSolver<B, T>;
 };
 template <>
 struct MethodWith<SsorOptions> {
   template <class B, class T>
-  using Type = Relaxed<B, T>;
+  using Type = RelaxationSolver<B, T>;
 };
 
 template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(

@@ -43,13 +43,13 @@ struct RecordResidual {
 };
 
 template <class B, class T>
-class SweepMethod : public IterativeMethod<B, T> {
+class SweepSolver : public IterativeMethod<B, T> {
   using Base = IterativeMethod<B, T>;
 
  public:
   using typename Base::Space;
 
-  SweepMethod(const Device& device, const Stop& stop, std::int64_t residual_every)
+  SweepSolver(const Device& device, const Stop& stop, std::int64_t residual_every)
       : Base(device, stop), residual_every_(residual_every) {}
 
   Outcome setup(const MatrixRef<T>& A) override {
@@ -75,29 +75,29 @@ class SweepMethod : public IterativeMethod<B, T> {
   [[nodiscard]] std::size_t bytes() const override { return copy_.bytes(); }
 
  protected:
-  struct SweepSpace : Space {
+  struct SweepWorkspace : Space {
     using Space::Space;
-    std::int64_t unmeasured = 0;  ///< sweeps since the residual was last computed
+    std::int64_t since_residual = 0;  ///< sweeps since the residual was last computed
   };
 
   /// Queues one sweep over x, which changes nothing if `state` is not null and the iteration has stopped.
-  virtual void sweep(SweepSpace& space, const IterationState* state, const T* b, T* x) const = 0;
+  virtual void sweep(SweepWorkspace& space, const IterationState* state, const T* b, T* x) const = 0;
 
   [[nodiscard]] const Csr<T>& sparse() const { return *sparse_; }
 
  private:
   void start(Space& space, const T* /*b*/, T* /*x*/) const override {
-    static_cast<SweepSpace&>(space).unmeasured = 0;
+    static_cast<SweepWorkspace&>(space).since_residual = 0;
   }
 
   void step(Space& plain, const T* b, T* x) const override {
-    auto& space = static_cast<SweepSpace&>(plain);
+    auto& space = static_cast<SweepWorkspace&>(plain);
     sweep(space, space.state(), b, x);
-    if (++space.unmeasured < residual_every_) {
+    if (++space.since_residual < residual_every_) {
       space.backend.for_each(1, CountSweep{space.state()});
       return;
     }
-    space.unmeasured = 0;
+    space.since_residual = 0;
     space.backend.copy(space.n, b, space.r.data());
     multiply(space.backend, T{-1}, this->matrix(), x, T{1}, space.r.data());
     space.backend.reduce(space.n, Product<T>{space.r.data(), space.r.data()}, RecordResidual{space.state()});
