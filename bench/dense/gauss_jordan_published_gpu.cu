@@ -3,8 +3,8 @@
 //   bench_gauss_jordan_published_gpu [--up-to N]
 // Figures 8 to 11 of the thesis: one core, the striped scheme, blocked elimination and LU; plot_table draws
 // them.
-#include "dense_gpu.cuh"
 #include "backend/targets.hpp"
+#include "dense_gpu.cuh"
 #include "solver/implementation.hpp"
 #include "solver/make.hpp"
 
