@@ -25,7 +25,7 @@ class DenseBatch {
         leading_(leading),
         stride_(stride),
         device_(device) {}
-  /// One matrix right after the other.
+  /// Contiguous matrices without padding.
   DenseBatch(T* data, std::int64_t rows, std::int64_t columns, std::int64_t count, const Device& device)
       : DenseBatch(data, rows, columns, count, rows, rows * columns, device) {}
 
@@ -50,29 +50,29 @@ class DenseBatch {
 };
 
 struct BatchOptions {
-  /// As that of GaussJordan: relative to ||A||_inf; 4 sqrt(n) eps by default.
+  /// Pivots of this size or less are rejected, relative to ||A||_inf; 4 sqrt(n) eps by default.
   std::optional<double> tolerance = {};
   /// Steps of iterative refinement, 0 to 10, for solving.
   std::int64_t refine = 1;
 };
 
-/// How it went for one matrix.
+/// Outcome for one matrix of a batch.
 struct BatchOutcome {
   /// `direct`; `singular`, with the first column that depends on those before it; `not_a_number`, with the
-  /// column where the elimination met a NaN or Inf, or none when only the result overflows.
+  /// column whose pivot is NaN or Inf, or none when only the result overflows.
   Status status = Status::direct;
   std::int32_t column = -1;
 };
 
-/// Replaces square matrices by their inverses, by Gauss-Jordan elimination with partial pivoting; those that
-/// have none are filled with NaN. 2 n^3 flops each. Returns an outcome for each matrix.
-/// A is taken as it is: near the ends of T's range, elimination may overflow or find too small a pivot.
+/// Replaces square matrices by their inverses, by Gauss-Jordan elimination with partial pivoting; singular
+/// ones are filled with NaN. 2 n^3 flops each. Returns an outcome for each matrix.
+/// A is not scaled: near the ends of T's range, elimination may overflow or reject pivots.
 /// Throws DimensionMismatch, BadOption, OutOfMemory.
 template <class T>
 [[nodiscard]] Array<BatchOutcome> invert_batch(const DenseBatch<T>& A, const BatchOptions& options = {});
 
-/// Solves A X = B for each matrix of A and of B (n by k), with X in place of B, and refines with A: by the
-/// inverse, which is not written; on a GPU up to n = 128 by the elimination alone. 2 n^3 + 2 n^2 k (1 + 2
+/// Solves A X = B for each matrix of A and of B (n by k), and replaces B by X, refined with A: by an inverse
+/// that is not stored; on a GPU up to n = 128 by elimination without an inverse. 2 n^3 + 2 n^2 k (1 + 2
 /// refine) flops each, or half of the first term. X is NaN where A is singular. Otherwise as `invert_batch`.
 /// Throws DeviceMismatch, too.
 template <class T>
