@@ -33,12 +33,22 @@ enum class Status {
 /// Whether X can be taken as the solution: `converged` or `direct`.
 [[nodiscard]] bool solved(Status status);
 
+/// The condition number that a report's `reciprocal_condition` is the inverse of.
+enum class ConditionKind {
+  none,      ///< the method has no estimate
+  factored,  ///< ||A||_1 ||A^-1||_1 of A as it was factored, after scaling; seldom 3 times larger
+  krylov,    ///< ||A||_inf ||A^-1||_2 from below, by an iterative method's search directions
+};
+/// "none", "factored", "krylov": the enumerator's name.
+[[nodiscard]] std::string_view to_string(ConditionKind kind);
+
 /// One right-hand side's share of a Report.
 struct ColumnReport {
   Status status = Status::direct;
   std::int64_t iterations = 0;
   double relative_residual = 0;
   double backward_error = 0;
+  std::optional<double> error_bound = {};  ///< see Report::error_bound
 };
 
 /// A method that `auto` tried before the one that the report is about.
@@ -77,8 +87,18 @@ struct Report {
   double tolerance = 0;          ///< the bound on residual_norm, max(rtol ||b||, atol); 0 for direct methods
   /// Normwise: ||b - A x||_inf / (||A||_inf ||x||_inf + ||b||_inf).
   double backward_error = 0;
-  /// Estimated 1 / (||A||_1 ||A^-1||_1), where the method has one.
+  /// Estimated 1 / condition number, where the method has one; `condition_kind` says of what.
   std::optional<double> reciprocal_condition;
+  ConditionKind condition_kind = ConditionKind::none;
+  /// Estimated condition number of the preconditioned A, from below: the ratio of the extreme Ritz values
+  /// that a Lanczos process found. It explains the number of iterations, not the accuracy of x.
+  std::optional<double> preconditioned_condition;
+  /// Estimate of ||x - x*|| / ||x|| for the exact solution x*, where there is a condition estimate. Direct
+  /// methods: condition number times backward error (at least the unit roundoff). Iterative methods: the
+  /// larger of ||A^-1||_2 ||b - A x||_2 / ||x||_2 and preconditioned_condition times relative_residual. The
+  /// error is usually much smaller, but condition estimates are lower bounds. May exceed 1: no digit is
+  /// certain.
+  std::optional<double> error_bound;
   /// Of A, where the method finds it. The solutions are x and what adding vectors of A's null space to it
   /// gives; the null space has A's columns less the rank for its dimension.
   std::optional<std::int64_t> rank;
@@ -94,6 +114,8 @@ struct Report {
   std::vector<Attempt> attempts;      ///< what `auto` tried before
 
   [[nodiscard]] bool solved() const { return echelon::solved(status); }
+  /// The decimal digits that the largest elements of x share with the exact solution's, by `error_bound`.
+  [[nodiscard]] std::optional<int> expected_digits() const;
 };
 
 }  // namespace echelon

@@ -57,12 +57,13 @@ class Solver {
   /// Uses the pattern of A only; optional, and what it learns is kept until a different pattern comes.
   Report analyze(MatrixRef<T> A);
   /// Prepares for solving with A. A numerical failure is the report's status, and later solves return it.
+  /// A factorisation asks `control.cancel` now and then, and ends as `cancelled`.
   /// Throws DimensionMismatch when A is not square and the method needs that, DeviceMismatch, OutOfMemory.
-  Report setup(MatrixRef<T> A);
+  Report setup(MatrixRef<T> A, const Control& control = {});
   /// The same under the name that direct methods use.
-  Report factor(MatrixRef<T> A) { return setup(A); }
+  Report factor(MatrixRef<T> A, const Control& control = {}) { return setup(A, control); }
   /// A has new values in the pattern that it had; whatever depends on the pattern alone is kept.
-  Report update_values(MatrixRef<T> A);
+  Report update_values(MatrixRef<T> A, const Control& control = {});
 
   /// Solves A X = B for an m by n A and every column of B (m by k) into X (n by k). X need not be
   /// initialised. When the status is not a solved one, X holds the last iterate (zero when none was better),
@@ -80,7 +81,7 @@ class Solver {
   [[nodiscard]] SolverImplementation<T>& implementation() const { return *implementation_; }
 
  private:
-  Report run_setup(MatrixRef<T> A, bool update);
+  Report run_setup(MatrixRef<T> A, bool update, const Control& control);
 
   std::unique_ptr<SolverImplementation<T>> implementation_;
   std::unique_ptr<SolverState<T>> state_;

@@ -19,7 +19,7 @@ struct SetRho {
 
 /// p = r + beta (p - omega v).
 template <class T>
-struct Turn {
+struct UpdateDirection {
   const IterationState* state;
   const T* r;
   const T* v;
@@ -30,7 +30,7 @@ struct Turn {
 };
 
 /// alpha = (s, r) / (s, v).
-struct ChooseAlpha {
+struct SetAlpha {
   IterationState* state;
   ECHELON_ANYWHERE void operator()(Sum s_v) const {
     if (!state->running()) return;
@@ -62,7 +62,7 @@ struct TwoProducts {
 };
 
 /// omega = (t, r) / (t, t) minimises the residual; with t = 0 there is nothing left to minimise.
-struct ChooseOmega {
+struct SetOmega {
   IterationState* state;
   ECHELON_ANYWHERE void operator()(TwoSums sums) const {
     state->omega = sums.second != 0 ? sums.first / sums.second : 0;
@@ -89,7 +89,7 @@ struct Advance {
   }
 };
 
-/// Notes ||r||; beta = (new rho / rho) (alpha / omega).
+/// Records ||r||; beta = (new rho / rho) (alpha / omega).
 struct FinishStep {
   IterationState* state;
   ECHELON_ANYWHERE void operator()(TwoSums sums) const {
@@ -135,6 +135,8 @@ class BiconjugateGradientsStabilised final : public IterativeMethod<B, T> {
   }
 
  private:
+  [[nodiscard]] bool scales() const override { return true; }
+
   /// s = p = r, rho = (s, r); beta = omega = 0 make the first direction r.
   void start(Space& space, const T* /*b*/, T* /*x*/) const override {
     auto& w = static_cast<Vectors&>(space);
@@ -147,15 +149,15 @@ class BiconjugateGradientsStabilised final : public IterativeMethod<B, T> {
   void step(Space& space, const T* /*b*/, T* x) const override {
     auto& w = static_cast<Vectors&>(space);
     IterationState* state = w.state();
-    w.backend.for_each(w.n, Turn<T>{state, w.r.data(), w.v.data(), w.p.data()});
+    w.backend.for_each(w.n, UpdateDirection<T>{state, w.r.data(), w.v.data(), w.p.data()});
     const T* y = applied(w, w.p.data(), w.y.data());
-    multiply(w.backend, T{1}, this->matrix(), y, T{0}, w.v.data());
-    w.backend.reduce(w.n, Product<T>{w.s.data(), w.v.data()}, ChooseAlpha{state});
+    this->operate(w, y, w.v.data());
+    w.backend.reduce(w.n, Product<T>{w.s.data(), w.v.data()}, SetAlpha{state});
     w.backend.for_each(w.n, HalfStep<T>{state, w.v.data(), w.r.data()});
     // Without a preconditioner z is r itself, which Advance reads at i before it changes r at i.
     const T* z = applied(w, w.r.data(), w.z.data());
-    multiply(w.backend, T{1}, this->matrix(), z, T{0}, w.t.data());
-    w.backend.reduce(w.n, TwoProducts<T>{w.t.data(), w.r.data()}, ChooseOmega{state});
+    this->operate(w, z, w.t.data());
+    w.backend.reduce(w.n, TwoProducts<T>{w.t.data(), w.r.data()}, SetOmega{state});
     w.backend.reduce(w.n, Advance<T>{state, y, z, w.t.data(), w.s.data(), x, w.r.data()}, FinishStep{state});
   }
 

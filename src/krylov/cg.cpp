@@ -1,29 +1,47 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "krylov/lanczos.hpp"
 #include "linalg/vector/functors.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration.hpp"
 
 #include <echelon/methods/cg.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace echelon {
 
 namespace {
 
-/// What a scalar that must be positive says when it is not.
+/// The phase after a scalar that is positive for symmetric positive definite A and M.
 ECHELON_ANYWHERE Phase phase_of(double must_be_positive) {
   if (must_be_positive > 0) return Phase::running;
   return must_be_positive <= 0 ? Phase::not_spd : Phase::diverged;  // NaN
 }
 
-/// alpha = (r, z) / (p, A p).
-struct ChooseStepLength {
+/// Contributes to (p, A p) and (p, p).
+template <class T>
+struct CurvatureAndLength {
+  const T* p;
+  const T* q;
+  double scale;  // of p in (p, p), so that it does not overflow
+  ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
+    const double value = static_cast<double>(p[i]);
+    return {value * static_cast<double>(q[i]), scale * value * scale * value};
+  }
+};
+
+/// alpha = (r, z) / (p, A p). As p is a sum of eigenvectors, (p, p) / (p, A p) <= ||A^-1||_2.
+struct SetStepLength {
   IterationState* state;
-  ECHELON_ANYWHERE void operator()(Sum p_q) const {
+  double scale;
+  ECHELON_ANYWHERE void operator()(TwoSums sums) const {
     if (!state->running()) return;
-    state->phase = phase_of(p_q.value);
-    state->alpha = state->rho / p_q.value;
+    state->phase = phase_of(sums.first);
+    state->alpha = state->rho / sums.first;
+    const double inverse_norm = sums.second / scale / sums.first / scale;
+    if (inverse_norm > state->inverse_norm) state->inverse_norm = inverse_norm;
   }
 };
 
@@ -54,30 +72,32 @@ struct SetRho {
 };
 
 /// beta = (r, z) new / old.
-struct ChooseDirection {
+struct SetBeta {
   IterationState* state;
   ECHELON_ANYWHERE void operator()(Sum r_z) const {
     if (!state->running()) return;
     state->phase = phase_of(r_z.value);
     state->beta = r_z.value / state->rho;
     state->rho = r_z.value;
+    state->betas[(state->iteration - 1) % IterationState::history_size] = state->beta;
   }
 };
 
-/// Notes ||r||; without a preconditioner, (r, r) is (r, z).
+/// Records ||r|| and alpha; without a preconditioner, (r, r) is (r, z).
 struct FinishStep {
   IterationState* state;
   bool preconditioned;
   ECHELON_ANYWHERE void operator()(Sum r_r) const {
     if (!state->running()) return;
+    state->alphas[state->iteration % IterationState::history_size] = state->alpha;
     state->record(std::sqrt(r_r.value));
-    if (!preconditioned) ChooseDirection{state}(r_r);
+    if (!preconditioned) SetBeta{state}(r_r);
   }
 };
 
 /// p = z + beta p.
 template <class T>
-struct Turn {
+struct UpdateDirection {
   const IterationState* state;
   const T* z;
   T* p;
@@ -96,6 +116,7 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
       return Space::bytes() + z.bytes() + p.bytes() + q.bytes();
     }
     Array<T> z, p, q;
+    std::vector<double> alphas, betas;  // since the (re)start
   };
 
  public:
@@ -109,9 +130,13 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
   }
 
  private:
+  [[nodiscard]] bool scales() const override { return true; }
+
   /// p = z = M^-1 r, rho = (r, z).
   void start(Space& space, const T* /*b*/, T* /*x*/) const override {
     auto& v = static_cast<Vectors&>(space);
+    v.alphas.clear();
+    v.betas.clear();
     const T* z = preconditioned_residual(v);
     v.backend.copy(v.n, z, v.p.data());
     v.backend.reduce(v.n, Product<T>{v.r.data(), z}, SetRho{v.state()});
@@ -119,15 +144,32 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
 
   void step(Space& space, const T* /*b*/, T* x) const override {
     auto& v = static_cast<Vectors&>(space);
-    multiply(v.backend, T{1}, this->matrix(), v.p.data(), T{0}, v.q.data());
-    v.backend.reduce(v.n, Product<T>{v.p.data(), v.q.data()}, ChooseStepLength{v.state()});
+    const double scale = std::ldexp(1.0, v.scale.preconditioned);
+    this->operate(v, v.p.data(), v.q.data());
+    v.backend.reduce(v.n, CurvatureAndLength<T>{v.p.data(), v.q.data(), scale},
+                     SetStepLength{v.state(), scale});
     v.backend.reduce(v.n, Advance<T>{v.state(), v.p.data(), v.q.data(), x, v.r.data()},
                      FinishStep{v.state(), this->preconditioned()});
     const T* z = preconditioned_residual(v);
-    if (this->preconditioned()) {
-      v.backend.reduce(v.n, Product<T>{v.r.data(), z}, ChooseDirection{v.state()});
+    if (this->preconditioned()) v.backend.reduce(v.n, Product<T>{v.r.data(), z}, SetBeta{v.state()});
+    v.backend.for_each(v.n, UpdateDirection<T>{v.state(), z, v.p.data()});
+  }
+
+  void observe(Space& space, std::int64_t place) const override {
+    auto& v = static_cast<Vectors&>(space);
+    v.alphas.push_back(v.seen.alphas[place]);
+    v.betas.push_back(v.seen.betas[place]);
+  }
+
+  void estimate_condition(Space& space, Job& job) const override {
+    auto& v = static_cast<Vectors&>(space);
+    double inverse_norm = v.seen.inverse_norm;
+    const RitzRange ritz = ritz_range(v.alphas, v.betas);
+    if (ritz.smallest > 0) {
+      job.preconditioned_condition = std::max(job.preconditioned_condition, ritz.largest / ritz.smallest);
+      if (!this->preconditioned()) inverse_norm = std::max(inverse_norm, 1 / ritz.smallest);
     }
-    v.backend.for_each(v.n, Turn<T>{v.state(), z, v.p.data()});
+    job.inverse_norm = std::max(job.inverse_norm, std::ldexp(inverse_norm, v.scale.matrix));
   }
 
   const T* preconditioned_residual(Vectors& v) const {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "krylov/restart.hpp"
 #include "linalg/vector/functors.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration.hpp"
@@ -99,6 +100,66 @@ struct SolveTriangle {
   }
 };
 
+/// A unit vector y for which ||A M^-1 V y|| = ||R y|| is small, with R the triangular factor of H: from
+/// R^T w = (+-1, ..., +-1) with the signs that make w grow, and R y = w (Cline, Moler, Stewart and Wilkinson,
+/// SIAM J. Numer. Anal. 16, 1979). Leaves ||y|| / ||R y|| as the inverse norm of A M^-1, and its condition.
+template <class T>
+struct EstimateCondition {
+  IterationState* state;
+  LeastSquares small;
+  T* y;
+  ECHELON_ANYWHERE void operator()(std::int64_t) const {
+    const std::int64_t k = state->inner;
+    const std::int64_t leading = small.restart + 1;
+    double* w = small.y;
+    double largest_column = 0;
+    double w_norm = 0;
+    for (std::int64_t j = 0; j < k; ++j) {
+      const double* column = small.h + j * leading;
+      if (column[j] == 0) return;
+      double sum = 0;
+      double squares = column[j] * column[j];
+      for (std::int64_t i = 0; i < j; ++i) {
+        sum += column[i] * w[i];
+        squares += column[i] * column[i];
+      }
+      w[j] = ((sum > 0 ? -1 : 1) - sum) / column[j];
+      w_norm += w[j] * w[j];
+      if (squares > largest_column) largest_column = squares;
+    }
+    w_norm = std::sqrt(w_norm);
+    double y_norm = 0;
+    for (std::int64_t i = k - 1; i >= 0; --i) {
+      double sum = w[i] / w_norm;
+      for (std::int64_t j = i + 1; j < k; ++j) sum -= small.h[j * leading + i] * w[j];
+      w[i] = sum / small.h[i * leading + i];
+      y_norm += w[i] * w[i];
+    }
+    y_norm = std::sqrt(y_norm);
+    for (std::int64_t i = 0; i < k; ++i) y[i] = static_cast<T>(w[i] / y_norm);
+    state->inverse_norm = y_norm;
+    state->condition = std::sqrt(largest_column) * y_norm;
+  }
+};
+
+/// The square of an element times a power of two.
+template <class T>
+struct SquareOfScaled {
+  const T* z;
+  double scale;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
+    const double value = scale * static_cast<double>(z[i]);
+    return {value * value};
+  }
+};
+
+/// ||A^-1|| >= ||M^-1 V y|| / ||A M^-1 V y||.
+struct FinishInverseNorm {
+  IterationState* state;
+  double scale;
+  ECHELON_ANYWHERE void operator()(Sum z_z) const { state->inverse_norm *= std::sqrt(z_z.value) / scale; }
+};
+
 template <class T>
 struct Add {
   const T* z;
@@ -112,23 +173,37 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
   using typename Base::Space;
 
   struct Vectors : Space {
-    Vectors(const Device& device, std::int64_t size, std::int64_t restart, std::int64_t kept)
+    Vectors(const Device& device, std::int64_t size, std::int64_t cycle, std::int64_t kept)
         : Space(device, size),
-          basis(device, size, restart + 1),
+          restart(cycle),
+          basis(device, size, cycle + 1),
           preconditioned(device, size, kept),
           update(device, size),
-          first(device, restart + 1),
-          second(device, restart + 1),
-          small(device, (restart + 1) * (restart + 4)) {}
+          first(device, cycle + 1),
+          second(device, cycle + 1),
+          small(device, (cycle + 1) * (cycle + 4)) {}
     [[nodiscard]] std::size_t bytes() const override {
       return Space::bytes() + basis.bytes() + preconditioned.bytes() + update.bytes() + small.bytes();
     }
+    std::int64_t restart;
     Dense<T> basis;           // V
     Dense<T> preconditioned;  // Z = M^-1 V: all columns when flexible, else the current one
     Array<T> update;          // V y
     Array<T> first, second;   // coefficients of the two Gram-Schmidt passes, then y
     Array<double> small;
     std::int64_t column = 0;  // steps queued since the (re)start
+
+    LeastSquares least_squares() {
+      double* h = small.data();
+      double* cosine = h + restart * (restart + 1);
+      return {h,      cosine, cosine + (restart + 1), cosine + 2 * (restart + 1), cosine + 3 * (restart + 1),
+              restart};
+    }
+    /// The first `steps` vectors whose combination corrects x, or with a fixed preconditioner M x.
+    [[nodiscard]] DenseView<const T> directions(std::int64_t steps, bool flexible) const {
+      const Dense<T>& vectors = flexible ? preconditioned : basis;
+      return DenseView<const T>(vectors.data(), vectors.rows(), steps, vectors.leading(), vectors.device());
+    }
   };
 
  public:
@@ -137,46 +212,54 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
     this->nest(options.preconditioner, options.preconditioner_options);
   }
 
+  Outcome setup(const MatrixRef<T>& A) override { return with_restart(Base::setup(A)); }
+  Outcome update_values(const MatrixRef<T>& A) override { return with_restart(Base::update_values(A)); }
+
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    const std::int64_t n = this->matrix().rows();
-    const std::int64_t kept = !this->preconditioned() ? 0 : flexible_ ? restart(n) : 1;
-    return this->equip(std::make_unique<Vectors>(this->device(), n, restart(n), kept));
+    const std::int64_t kept = !this->preconditioned() ? 0 : flexible_ ? restart_in_use_ : 1;
+    return this->equip(
+        std::make_unique<Vectors>(this->device(), this->matrix().rows(), restart_in_use_, kept));
   }
 
  private:
-  /// A basis of n vectors is complete.
-  [[nodiscard]] std::int64_t restart(std::int64_t n) const {
-    return std::max<std::int64_t>(1, std::min(restart_, n));
-  }
+  [[nodiscard]] bool scales() const override { return true; }
+  [[nodiscard]] bool keeps_preconditioned() const { return this->preconditioned() && flexible_; }
 
-  LeastSquares least_squares(Vectors& v) const {
-    const std::int64_t m = restart(v.n);
-    double* h = v.small.data();
-    double* rest = h + m * (m + 1);
-    return {h, rest, rest + (m + 1), rest + 2 * (m + 1), rest + 3 * (m + 1), m};
+  /// Shortens the basis to what fits into memory; one of n vectors is complete.
+  Outcome with_restart(Outcome outcome) {
+    const std::int64_t n = this->matrix().rows();
+    const std::int64_t complete = std::max<std::int64_t>(1, std::min(restart_, n));
+    const std::size_t vector_bytes = static_cast<std::size_t>(n) * sizeof(T);
+    restart_in_use_ =
+        affordable_restart(complete, vector_bytes, keeps_preconditioned(), memory(this->device()).available);
+    if (restart_in_use_ < complete) {
+      outcome.warnings.push_back("restart is " + std::to_string(restart_in_use_) + " instead of " +
+                                 std::to_string(complete) + ", for which memory does not suffice");
+    }
+    return outcome;
   }
 
   void start(Space& space, const T* /*b*/, T* /*x*/) const override {
     auto& v = static_cast<Vectors&>(space);
     v.column = 0;
-    v.backend.reduce(v.n, Product<T>{v.r.data(), v.r.data()}, SetLength{v.state(), least_squares(v)});
+    v.backend.reduce(v.n, Product<T>{v.r.data(), v.r.data()}, SetLength{v.state(), v.least_squares()});
     v.backend.for_each(v.n, Normalise<T>{v.state(), v.r.data(), v.basis.data()});
   }
 
   void step(Space& space, const T* /*b*/, T* /*x*/) const override {
     auto& v = static_cast<Vectors&>(space);
     const std::int64_t j = v.column;
-    if (j == restart(v.n)) return;
+    if (j == v.restart) return;
     ++v.column;
     const DenseView<const T> V(v.basis.data(), v.n, j + 1, v.basis.leading(), v.basis.device());
     T* w = v.basis.view().column(j + 1);
-    multiply(v.backend, T{1}, this->matrix(), preconditioned_direction(v, j), T{0}, w);
+    this->operate(v, preconditioned_direction(v, j), w);
     for (Array<T>* coefficients : {&v.first, &v.second}) {  // once is not enough for orthogonality
       multiply_transposed(v.backend, T{1}, V, w, T{0}, coefficients->data());
       multiply(v.backend, T{-1}, MatrixRef<T>(V), coefficients->data(), T{1}, w);
     }
     v.backend.reduce(v.n, Product<T>{w, w},
-                     FinishStep<T>{v.state(), least_squares(v), v.first.data(), v.second.data()});
+                     FinishStep<T>{v.state(), v.least_squares(), v.first.data(), v.second.data()});
     v.backend.for_each(v.n, Normalise<T>{v.state(), w, w});
   }
 
@@ -194,20 +277,42 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
     const std::int64_t steps = v.seen.inner;
     if (steps == 0) return;
     T* y = v.first.data();
-    v.backend.for_each(1, SolveTriangle<T>{v.state(), least_squares(v), y});
-    const Dense<T>& vectors = this->preconditioned() && flexible_ ? v.preconditioned : v.basis;
-    const DenseView<const T> taken(vectors.data(), v.n, steps, vectors.leading(), vectors.device());
+    v.backend.for_each(1, SolveTriangle<T>{v.state(), v.least_squares(), y});
+    const MatrixRef<T> directions(v.directions(steps, keeps_preconditioned()));
     if (!this->preconditioned() || flexible_) {
-      multiply(v.backend, T{1}, MatrixRef<T>(taken), y, T{1}, x);
+      multiply(v.backend, T{1}, directions, y, T{1}, x);
       return;
     }
-    multiply(v.backend, T{1}, MatrixRef<T>(taken), y, T{0}, v.update.data());
+    multiply(v.backend, T{1}, directions, y, T{0}, v.update.data());
     T* z = v.preconditioned.data();
     this->precondition(v, v.update.data(), z);
     v.backend.for_each(v.n, Add<T>{z, x});
   }
 
+  /// Costs a combination of the basis and an application of the preconditioner.
+  void estimate_condition(Space& space, Job& job) const override {
+    auto& v = static_cast<Vectors&>(space);
+    const std::int64_t steps = v.seen.inner;
+    if (steps == 0) return;
+    T* y = v.first.data();
+    v.backend.for_each(1, EstimateCondition<T>{v.state(), v.least_squares(), y});
+    if (this->preconditioned()) {
+      const double scale = std::ldexp(1.0, v.scale.preconditioned);
+      const T* z = v.update.data();
+      multiply(v.backend, T{1}, MatrixRef<T>(v.directions(steps, flexible_)), y, T{0}, v.update.data());
+      if (!flexible_) {
+        this->precondition(v, z, v.preconditioned.data());
+        z = v.preconditioned.data();
+      }
+      v.backend.reduce(v.n, SquareOfScaled<T>{z, scale}, FinishInverseNorm{v.state(), scale});
+    }
+    const IterationState estimated = v.backend.read(v.state());
+    job.inverse_norm = std::max(job.inverse_norm, std::ldexp(estimated.inverse_norm, v.scale.matrix));
+    job.preconditioned_condition = std::max(job.preconditioned_condition, estimated.condition);
+  }
+
   std::int64_t restart_;
+  std::int64_t restart_in_use_ = 1;
   bool flexible_;
 };
 

@@ -10,8 +10,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -35,16 +37,25 @@ struct Outcome {
 template <class T>
 constexpr double acceptable_backward_error = std::is_same_v<T, double> ? 1e-10 : 1e-4;
 
-/// What a solve of one right-hand side is told and tells.
+/// An iterative method's backward error up to which rounding, and not the method, limits the residual.
+template <class T>
+constexpr double rounding_level = 10 * std::numeric_limits<T>::epsilon();
+
+/// A solve of one right-hand side: its arguments and its results.
 struct Job {
-  std::int64_t number = 0;          ///< the right-hand side's
-  double right_hand_side_norm = 0;  ///< ||b||_2
-  double tolerance = 0;             ///< on ||b - A x||_2
+  std::int64_t number = 0;              ///< the right-hand side's
+  double right_hand_side_norm = 0;      ///< ||b||_2
+  double right_hand_side_norm_inf = 0;  ///< ||b||_inf
+  double matrix_norm = 0;               ///< ||A||_inf
+  double tolerance = 0;                 ///< on ||b - A x||_2
   const Control* control = nullptr;
 
   Outcome outcome = {};
   std::int64_t iterations = 0;
-  std::vector<double> history = {};  ///< ||r||_2 after 0, 1, ... iterations
+  std::vector<double> history = {};     ///< ||r||_2 after 0, 1, ... iterations
+  bool limited_by_rounding = false;     ///< converged, but to `rounding_level` and not to `tolerance`
+  double inverse_norm = 0;              ///< a lower bound of ||A^-1||_2; 0: none
+  double preconditioned_condition = 0;  ///< a lower bound of that of the preconditioned A; 0: none
 };
 
 /// Scratch of one solve in progress. Solves that run at the same time have one each.
@@ -73,6 +84,10 @@ class SolverImplementation {
   }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& changed_options() const { return options_; }
+
+  /// The request to stop that a set-up in progress has to heed.
+  void set_cancel(std::stop_token cancel) { cancel_ = std::move(cancel); }
+  [[nodiscard]] const std::stop_token& cancel() const { return cancel_; }
 
   /// Whether the method was written for A of any shape; otherwise it is square.
   [[nodiscard]] virtual bool takes_any_shape() const { return false; }
@@ -107,6 +122,7 @@ class SolverImplementation {
   Device device_;
   std::string name_;
   std::string options_;
+  std::stop_token cancel_;
 };
 
 }  // namespace echelon

@@ -14,9 +14,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -37,6 +39,11 @@ struct IterationState {
   Phase phase = Phase::running;
   std::int32_t padding = 0;
   double history[history_size] = {};  ///< residual after iteration k at [(k-1) % history_size]
+  double alphas[history_size] = {};   ///< of iteration k at the same places, for methods that record them
+  double betas[history_size] = {};
+  /// A lower bound of ||A^-1||_2 for the matrix of the iteration; 0: none.
+  double inverse_norm = 0;
+  double condition = 0;  ///< a lower bound of that of the preconditioned matrix; 0: none
 
   double rho = 0;  ///< scalars of the methods, by their usual letters
   double alpha = 0;
@@ -61,6 +68,15 @@ struct IterationState {
   }
 };
 
+/// Powers of two by which an iteration scales its system, (2^matrix A) y = 2^rhs r, so that squares of norms
+/// neither overflow nor underflow; then x = 2^(matrix - rhs) y.
+struct IterationScale {
+  int matrix = 0;
+  int rhs = 0;
+  int preconditioned = 0;  ///< 2^preconditioned M^-1 r is about as large as r
+  [[nodiscard]] double matrix_factor() const { return std::ldexp(1.0, matrix); }
+};
+
 template <class B, class T>
 struct IterationWorkspace : Workspace {
   IterationWorkspace(const Device& device, std::int64_t size)
@@ -77,6 +93,17 @@ struct IterationWorkspace : Workspace {
   Array<T> r;           ///< b - A x when a method (re)starts
   std::unique_ptr<Audit<T>> audit;
   std::unique_ptr<Workspace> preconditioner;
+  IterationScale scale;  ///< of the solve in progress
+};
+
+/// x *= 2^exponent, which rounds nothing.
+template <class T>
+struct ScaleByPowerOfTwo {
+  int exponent;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    x[i] = static_cast<T>(std::ldexp(static_cast<double>(x[i]), exponent));
+  }
 };
 
 template <class B, class T>
@@ -91,11 +118,15 @@ class IterativeMethod : public SolverImplementation<T> {
 
   Outcome setup(const MatrixRef<T>& A) override {
     A_ = A;
-    return preconditioner_ ? named(preconditioner_->implementation().setup(A)) : Outcome{};
+    if (!preconditioner_) return {};
+    preconditioner_->implementation().set_cancel(this->cancel());
+    return named(preconditioner_->implementation().setup(A));
   }
   Outcome update_values(const MatrixRef<T>& A) override {
     A_ = A;
-    return preconditioner_ ? named(preconditioner_->implementation().update_values(A)) : Outcome{};
+    if (!preconditioner_) return {};
+    preconditioner_->implementation().set_cancel(this->cancel());
+    return named(preconditioner_->implementation().update_values(A));
   }
   [[nodiscard]] std::size_t bytes() const override {
     return preconditioner_ ? preconditioner_->implementation().bytes() : 0;
@@ -116,6 +147,13 @@ class IterativeMethod : public SolverImplementation<T> {
   virtual void step(Space& space, const T* b, T* x) const = 0;
   /// Brings x up to date, for methods that do not keep it so.
   virtual void finish(Space& /*space*/, T* /*x*/) const {}
+  /// Whether the steps may be those of a scaled system: they work on space.r alone, not on b, and multiply by
+  /// `operate`.
+  [[nodiscard]] virtual bool scales() const { return false; }
+  /// The iteration whose quantities are at `place` of the rings in space.seen is complete.
+  virtual void observe(Space& /*space*/, std::int64_t /*place*/) const {}
+  /// Adds to the job what the steps since the last (re)start tell about the condition of A.
+  virtual void estimate_condition(Space& /*space*/, Job& /*job*/) const {}
 
   [[nodiscard]] const MatrixRef<T>& matrix() const { return A_; }
   [[nodiscard]] bool preconditioned() const { return preconditioner_.has_value(); }
@@ -142,6 +180,11 @@ class IterativeMethod : public SolverImplementation<T> {
     return space;
   }
 
+  /// y = A x, of the scaled A.
+  void operate(Space& space, const T* x, T* y) const {
+    multiply(space.backend, static_cast<T>(space.scale.matrix_factor()), A_, x, T{0}, y);
+  }
+
   void precondition(Space& space, const T* r, T* z) const {
     preconditioner_->implementation().apply(*space.preconditioner, r, z);
   }
@@ -149,6 +192,7 @@ class IterativeMethod : public SolverImplementation<T> {
  private:
   void run(Space& space, const T* b, T* x, Job& job) const {
     B& backend = space.backend;
+    space.scale = scale_of(job);
     backend.fill(space.n, T{0}, x);
     backend.copy(space.n, b, space.r.data());
     double norm = job.right_hand_side_norm;
@@ -161,45 +205,91 @@ class IterativeMethod : public SolverImplementation<T> {
       }
       const bool cancelled = iterate(space, b, x, norm, job);
       const double before = norm;
-      norm = space.audit->residual(A_, b, x, space.r.data()).norm2;
+      const VectorFacts residual = space.audit->residual(A_, b, x, space.r.data());
+      norm = residual.norm2;
       if (norm <= job.tolerance) return;
       job.outcome = ended(cancelled, space.seen.phase, before, norm, job);
-      if (!job.outcome.ok()) {
-        forget_unless_better(space, x, norm, job);
-        return;
-      }
+      if (job.outcome.ok()) continue;
+      if (!cancelled && accept_at_rounding_level(space, residual, x, job)) return;
+      forget_unless_better(space, x, norm, job);
+      return;
     }
+  }
+
+  /// No scaling unless norms are so large or small that their squares, or an element times another, could
+  /// leave the range of double (of float, for elements). A preconditioned operator has been scaled by its
+  /// preconditioner.
+  [[nodiscard]] IterationScale scale_of(const Job& job) const {
+    if (!scales()) return {};
+    constexpr double large = std::is_same_v<T, double> ? 1e60 : 1e8;
+    const auto moderate = [](double norm) { return norm < large && norm > 1 / large; };
+    if (moderate(job.right_hand_side_norm) && moderate(job.matrix_norm)) return {};
+    if (job.right_hand_side_norm == 0 || job.matrix_norm == 0) return {};
+    const int matrix = std::ilogb(job.matrix_norm);
+    const int rhs = -std::ilogb(job.right_hand_side_norm);
+    return preconditioned() ? IterationScale{.rhs = rhs, .preconditioned = matrix}
+                            : IterationScale{.matrix = -matrix, .rhs = rhs};
+  }
+
+  void scale_by(Space& space, int exponent, T* x) const {
+    if (exponent != 0) space.backend.for_each(space.n, ScaleByPowerOfTwo<T>{exponent, x});
   }
 
   /// From a (re)start until the state stops running; true when the caller asked to stop.
   bool iterate(Space& space, const T* b, T* x, double norm, Job& job) const {
-    constexpr double hopeless = 1e10;
+    constexpr double divergence_factor = 1e10;
+    const int scale = space.scale.rhs;
     IterationState fresh;
-    fresh.tolerance = job.tolerance;
-    fresh.divergence = hopeless * job.right_hand_side_norm;
-    fresh.residual = norm;
+    fresh.tolerance = std::ldexp(job.tolerance, scale);
+    fresh.divergence = divergence_factor * std::ldexp(job.right_hand_side_norm, scale);
+    fresh.residual = std::ldexp(norm, scale);
     fresh.iteration = job.iterations;
     fresh.max_iterations = stop_.max_iterations;
     space.seen = fresh;
     space.backend.write(fresh, space.state());
+    scale_by(space, scale, space.r.data());
+    scale_by(space, scale - space.scale.matrix, x);
     start(space, b, x);
     bool cancelled = false;
     while (space.seen.running() && !cancelled) {
       for (std::int64_t k = 0; k < stop_.check_every; ++k) step(space, b, x);
       space.seen = space.backend.read(space.state());
       while (job.iterations < space.seen.iteration) {
-        job.history.push_back(space.seen.history[job.iterations % IterationState::history_size]);
+        const auto place = job.iterations % IterationState::history_size;
+        job.history.push_back(std::ldexp(space.seen.history[place], -scale));
+        observe(space, place);
         ++job.iterations;
       }
       cancelled = job.control->cancel.stop_requested();
       if (job.control->on_progress) {
         job.control->on_progress({this->name(), job.number, job.iterations,
-                                  space.seen.residual / job.right_hand_side_norm,
+                                  job.history.back() / job.right_hand_side_norm,
                                   job.tolerance / job.right_hand_side_norm});
       }
     }
     finish(space, x);
+    scale_by(space, space.scale.matrix - scale, x);
+    estimate_condition(space, job);
     return cancelled;
+  }
+
+  /// An answer whose backward error is at the level of rounding is as good as this precision can have it,
+  /// though the residual is above the tolerance. Not when the tolerance is one that no x can be expected to
+  /// meet, nor when the residual is large: an inconsistent system has such answers, with ||x|| near infinity.
+  bool accept_at_rounding_level(Space& space, const VectorFacts& residual, const T* x, Job& job) const {
+    const double roundoff = std::numeric_limits<T>::epsilon();
+    if (job.tolerance < roundoff * job.right_hand_side_norm) return false;
+    if (!(residual.norm2 <= std::sqrt(roundoff) * job.right_hand_side_norm)) return false;
+    const double x_norm = space.audit->vector(space.n, x).norm_inf;
+    const double scale = job.matrix_norm * x_norm + job.right_hand_side_norm_inf;
+    if (!(residual.norm_inf <= rounding_level<T> * scale)) return false;
+    job.outcome = {
+        Status::converged,
+        "rounding limits the residual: " + short_number(residual.norm2 / job.right_hand_side_norm) +
+            " relative to b is above the tolerance, but the backward error, " +
+            short_number(residual.norm_inf / scale) + ", is that of rounding A and b"};
+    job.limited_by_rounding = true;
+    return true;
   }
 
   /// What to make of an iteration that ended without meeting the tolerance: an ok outcome means go on from

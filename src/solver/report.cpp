@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <echelon/report.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
 namespace echelon {
 
 std::string_view to_string(Status status) {
@@ -33,6 +37,25 @@ std::string_view to_string(Status status) {
       return "cancelled";
   }
   return "unknown";
+}
+
+std::string_view to_string(ConditionKind kind) {
+  switch (kind) {
+    case ConditionKind::none:
+      return "none";
+    case ConditionKind::factored:
+      return "factored";
+    case ConditionKind::krylov:
+      return "krylov";
+  }
+  return "unknown";
+}
+
+std::optional<int> Report::expected_digits() const {
+  if (!error_bound) return std::nullopt;
+  constexpr double most_digits = std::numeric_limits<double>::max_digits10;
+  if (!(*error_bound < 1)) return 0;  // NaN, too
+  return static_cast<int>(std::min(std::floor(-std::log10(*error_bound)), most_digits));
 }
 
 bool solved(Status status) {

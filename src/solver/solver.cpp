@@ -107,6 +107,7 @@ Report report_of(const SolverImplementation<T>& implementation, const Outcome& o
   report.message = outcome.message;
   report.row = outcome.row;
   report.reciprocal_condition = outcome.reciprocal_condition;
+  if (outcome.reciprocal_condition) report.condition_kind = ConditionKind::factored;
   report.rank = outcome.rank;
   report.warnings = outcome.warnings;
   // A NaN in A is found before the implementation sees A: what that knows is of the matrix before.
@@ -130,7 +131,7 @@ Report Solver<T>::analyze(MatrixRef<T> A) {
 }
 
 template <class T>
-Report Solver<T>::run_setup(MatrixRef<T> A, bool update) {
+Report Solver<T>::run_setup(MatrixRef<T> A, bool update, const Control& control) {
   check_matrix(A, *implementation_);
   SolverState<T>& state = *state_;
   const Stopwatch stopwatch;
@@ -146,7 +147,9 @@ Report Solver<T>::run_setup(MatrixRef<T> A, bool update) {
         fmt::format("A has a NaN or Inf at row {}, column {}, counted from 0", *facts.row, *facts.column),
         facts.row};
   } else {
+    implementation_->set_cancel(control.cancel);
     state.setup = update ? implementation_->update_values(A) : implementation_->setup(A);
+    implementation_->set_cancel({});
   }
   state.audit->synchronize();
   state.ready = true;
@@ -158,16 +161,16 @@ Report Solver<T>::run_setup(MatrixRef<T> A, bool update) {
 }
 
 template <class T>
-Report Solver<T>::setup(MatrixRef<T> A) {
-  return run_setup(A, false);
+Report Solver<T>::setup(MatrixRef<T> A, const Control& control) {
+  return run_setup(A, false, control);
 }
 
 template <class T>
-Report Solver<T>::update_values(MatrixRef<T> A) {
+Report Solver<T>::update_values(MatrixRef<T> A, const Control& control) {
   const SolverState<T>& state = *state_;
   const bool same = state.ready && state.matrix.rows() == A.rows() && state.matrix.columns() == A.columns() &&
                     state.matrix.nonzeros() == A.nonzeros() && state.matrix.is_sparse() == A.is_sparse();
-  return run_setup(A, same && state.setup.ok());
+  return run_setup(A, same && state.setup.ok(), control);
 }
 
 template <class T>
@@ -179,10 +182,26 @@ std::size_t Solver<T>::bytes() const {
 
 namespace {
 
-/// Fills in a column's outcome by looking at b - A x, whatever the method claims.
+/// An estimate of ||x - x*|| / ||x||: see Report::error_bound. Empty without a condition estimate.
 template <class T>
-void judge(const VectorFacts& b, const VectorFacts& x, const VectorFacts& r, double norm_inf, bool direct,
-           Job& job, ColumnReport& column) {
+std::optional<double> error_bound(const Outcome& setup, const Job& job, bool direct, const VectorFacts& x,
+                                  const VectorFacts& r, double backward_error) {
+  if (direct) {
+    if (!setup.reciprocal_condition) return std::nullopt;
+    constexpr double roundoff = std::numeric_limits<T>::epsilon() / 2;
+    return std::max(backward_error, roundoff) / *setup.reciprocal_condition;
+  }
+  if (!(job.inverse_norm > 0) || !(x.norm2 > 0)) return std::nullopt;
+  // The first is often a tenth of the error or less where the iteration has not resolved the smallest
+  // singular values, which the second then makes up for.
+  return std::max(job.inverse_norm * (r.norm2 / x.norm2),
+                  job.preconditioned_condition * (r.norm2 / job.right_hand_side_norm));
+}
+
+/// Sets the status of a column by its measured residual, whatever the method claims.
+template <class T>
+void assess(const VectorFacts& b, const VectorFacts& x, const VectorFacts& r, double norm_inf, bool direct,
+            Job& job, ColumnReport& column) {
   column.iterations = job.iterations;
   column.relative_residual = b.norm2 > 0 ? r.norm2 / b.norm2 : r.norm2;
   const double scale = norm_inf * x.norm_inf + b.norm_inf;
@@ -195,7 +214,7 @@ void judge(const VectorFacts& b, const VectorFacts& x, const VectorFacts& r, dou
     job.outcome.status = Status::breakdown;
     job.outcome.message = fmt::format(
         "the backward error of the answer is {:.1e}, too large to call it solved", column.backward_error);
-  } else if (!direct && job.outcome.ok() && !(r.norm2 <= job.tolerance)) {
+  } else if (!direct && job.outcome.ok() && !(r.norm2 <= job.tolerance) && !job.limited_by_rounding) {
     job.outcome.status = Status::stagnated;
     job.outcome.message =
         fmt::format("the true residual is {:.3g}, above the tolerance {:.3g}", r.norm2, job.tolerance);
@@ -216,8 +235,9 @@ namespace {
 /// Looks at every right-hand side and prepares its job; false when one has a NaN or Inf, which `report` then
 /// says.
 template <class T>
-bool prepare(const Stop* stop, const Outcome& setup, DenseView<const T> B, const Control& control,
-             Audit<T>& audit, std::vector<VectorFacts>& facts, std::vector<Job>& jobs, Report& report) {
+bool prepare(const Stop* stop, const Outcome& setup, double matrix_norm, DenseView<const T> B,
+             const Control& control, Audit<T>& audit, std::vector<VectorFacts>& facts, std::vector<Job>& jobs,
+             Report& report) {
   for (std::int64_t j = 0; j < B.columns(); ++j) {
     const VectorFacts b = audit.vector(B.rows(), B.column(j));
     if (b.nonfinite) {
@@ -228,7 +248,12 @@ bool prepare(const Stop* stop, const Outcome& setup, DenseView<const T> B, const
       report.column = j;
       return false;
     }
-    Job job{.number = j, .right_hand_side_norm = b.norm2, .control = &control, .outcome = setup};
+    Job job{.number = j,
+            .right_hand_side_norm = b.norm2,
+            .right_hand_side_norm_inf = b.norm_inf,
+            .matrix_norm = matrix_norm,
+            .control = &control,
+            .outcome = setup};
     if (stop != nullptr) {
       job.tolerance = std::max(stop->relative_tolerance(std::is_same_v<T, float>) * b.norm2, stop->atol);
       job.outcome = {Status::converged};
@@ -239,6 +264,21 @@ bool prepare(const Stop* stop, const Outcome& setup, DenseView<const T> B, const
   return true;
 }
 
+/// The condition estimates of an iterative method, and a warning where a residual within the tolerance says
+/// nothing about x.
+void add_krylov_condition(double matrix_norm, const Job& job, Report& report) {
+  if (job.preconditioned_condition > 0) report.preconditioned_condition = job.preconditioned_condition;
+  const double condition = matrix_norm * job.inverse_norm;
+  if (!(condition > 0)) return;
+  report.condition_kind = ConditionKind::krylov;
+  report.reciprocal_condition = 1 / condition;
+  if (!report.solved() || report.expected_digits() != 0) return;
+  report.warnings.push_back(
+      fmt::format("A is ill-conditioned (about {:.1e} or more): the residual is within the tolerance, but x "
+                  "need not have a correct digit; a direct method, or a smaller rtol, may have more",
+                  condition));
+}
+
 /// Solves for column-major B and X, and fills in the report from what b - A x says.
 template <class T>
 void solve_columns(const SolverImplementation<T>& implementation, const SolverState<T>& state,
@@ -247,7 +287,8 @@ void solve_columns(const SolverImplementation<T>& implementation, const SolverSt
   std::vector<VectorFacts> b_facts;
   std::vector<Job> jobs;
   const Stop* stop = implementation.stop();
-  if (!prepare(stop, state.setup, B, control, *workspace.audit, b_facts, jobs, report)) return;
+  if (!prepare(stop, state.setup, state.norm_inf, B, control, *workspace.audit, b_facts, jobs, report))
+    return;
   if (stop != nullptr) {
     report.status = Status::converged;
     if (!state.setup.ok()) report.warnings.push_back(state.setup.message);  // a doubtful preconditioner
@@ -261,7 +302,8 @@ void solve_columns(const SolverImplementation<T>& implementation, const SolverSt
     const VectorFacts r = workspace.audit->residual(state.matrix, B.column(number), X.column(number),
                                                     workspace.residual.data());
     ColumnReport& column = report.columns.emplace_back();
-    judge<T>(b_facts[j], x, r, state.norm_inf, stop == nullptr, jobs[j], column);
+    assess<T>(b_facts[j], x, r, state.norm_inf, stop == nullptr, jobs[j], column);
+    column.error_bound = error_bound<T>(state.setup, jobs[j], stop == nullptr, x, r, column.backward_error);
     report.iterations = std::max(report.iterations, column.iterations);
     if (j > 0 && !worse(column, report.columns[worst])) continue;
     worst = j;
@@ -279,6 +321,9 @@ void solve_columns(const SolverImplementation<T>& implementation, const SolverSt
   report.status = job.outcome.status;
   report.message = job.outcome.message;
   report.row = job.outcome.row;
+  report.error_bound = report.columns[worst].error_bound;
+  if (job.limited_by_rounding) report.warnings.push_back(std::exchange(report.message, {}));
+  if (stop != nullptr) add_krylov_condition(state.norm_inf, job, report);
 }
 
 }  // namespace
