@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What factorisations say about a matrix that they cannot factor, in the same words on every backend.
+/// Outcomes of factorisations, in the same words on every backend.
 #pragma once
 
 #include "solver/implementation.hpp"
 #include "support/text.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace echelon {
@@ -33,6 +35,24 @@ Outcome judge_condition(double reciprocal_condition) {
                       "; x is computed, but need not have a correct digit";
   }
   return outcome;
+}
+
+/// Growth max |u_ij| / max |a_ij| of partial pivoting that rounding errors survive: with growth g the factors
+/// are those of a matrix that differs from A by about g times the unit roundoff, which refinement repairs
+/// while the condition number is below 1 / (g eps). Growth of n^(2/3) is common for random matrices.
+template <class T>
+double acceptable_growth(std::int64_t n) {
+  const double root = std::sqrt(static_cast<double>(std::numeric_limits<T>::epsilon()));
+  return std::max(1 / root, 10 * std::cbrt(static_cast<double>(n) * static_cast<double>(n)));
+}
+
+inline std::string growth_warning(double growth) {
+  return "LU with partial pivoting was given up, as elements grew " + short_number(growth) +
+         " times: factored by QR instead";
+}
+
+inline Outcome cancelled_factorisation() {
+  return {Status::cancelled, "stopped by the caller during the factorisation"};
 }
 
 inline Outcome ilu0_without_pattern() {

@@ -79,6 +79,17 @@ TYPED_TEST(CusolverLuOf, JudgesAndSolvesLikeLapack) {
   }
 }
 
+TYPED_TEST(CusolverLuOf, LargeGrowth_IsFactoredByQr) {
+  using T = TypeParam;
+  for (const char* generator : {"gepp-growth", "gfpp", "foster", "wright"}) {
+    const auto a = std::get<Dense<T>>(make_matrix<T>(generator, {{"n", 300}}));
+    this->expect_like_lapack(a, 0, generator);
+    const auto answer = this->solve(a, random_dense<T>(300, 2, 4));
+    EXPECT_EQ(answer.report.status, Status::direct) << generator << ": " << answer.report.message;
+    EXPECT_FALSE(answer.report.warnings.empty()) << generator;
+  }
+}
+
 TYPED_TEST(CusolverLuOf, JudgesIllConditionedMatricesLikeLapack) {
   using T = TypeParam;
   for (const std::int64_t n : {2, 3, 4, 20}) {

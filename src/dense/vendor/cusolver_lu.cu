@@ -21,7 +21,7 @@ using cuda_kernels::block_size;
 template <class T>
 constexpr cudaDataType cuda_type = std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F;
 
-/// A cuSOLVER handle for one thread at a time, and where its routines leave their verdict.
+/// A cuSOLVER handle for one thread at a time, and the status that its routines leave in device memory.
 class Cusolver {
   using Handle = Owned<cusolverDnHandle_t, cusolverDnDestroy>;
   using Parameters = Owned<cusolverDnParams_t, cusolverDnDestroyParams>;
@@ -47,7 +47,7 @@ class Cusolver {
     std::vector<unsigned char> on_host(host_bytes);
     check(cusolverDnXgetrf(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n, pivots, cuda_type<T>,
                            on_device.data(), device_bytes, on_host.data(), host_bytes, info_.data()));
-    return verdict(backend);
+    return status(backend);
   }
 
   /// X = A^-1 X, or A^-T X, for column-major X. Does not wait.
@@ -59,8 +59,56 @@ class Cusolver {
                            cuda_type<T>, X.data(), X.leading(), info_.data()));
   }
 
-  /// What the last routine said. Waits for it.
-  int verdict(Cuda& backend) {
+  /// A = Q R in place of the n-by-n matrix a, Q as reflections with factors tau. Waits.
+  template <class T>
+  void factor_qr(Cuda& backend, std::int64_t n, T* a, T* tau) {
+    const CurrentDevice current(backend.device().id());
+    std::size_t device_bytes = 0;
+    std::size_t host_bytes = 0;
+    check(cusolverDnXgeqrf_bufferSize(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n,
+                                      cuda_type<T>, tau, cuda_type<T>, &device_bytes, &host_bytes));
+    Array<unsigned char> on_device(backend.device(), static_cast<std::int64_t>(device_bytes));
+    std::vector<unsigned char> on_host(host_bytes);
+    check(cusolverDnXgeqrf(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n, cuda_type<T>, tau,
+                           cuda_type<T>, on_device.data(), device_bytes, on_host.data(), host_bytes,
+                           info_.data()));
+    status(backend);
+  }
+
+  /// Elements of workspace that multiply_by_q needs for one column.
+  template <class T>
+  std::int64_t q_workspace(const Dense<T>& qr, const Array<T>& tau) {
+    const CurrentDevice current(qr.device().id());
+    const int n = static_cast<int>(qr.rows());
+    int elements = 0;
+    if constexpr (std::is_same_v<T, double>) {
+      check(cusolverDnDormqr_bufferSize(handle_.get(), CUBLAS_SIDE_LEFT, CUBLAS_OP_T, n, 1, n, qr.data(), n,
+                                        tau.data(), nullptr, n, &elements));
+    } else {
+      check(cusolverDnSormqr_bufferSize(handle_.get(), CUBLAS_SIDE_LEFT, CUBLAS_OP_T, n, 1, n, qr.data(), n,
+                                        tau.data(), nullptr, n, &elements));
+    }
+    return elements;
+  }
+
+  /// x = Q^T x, or Q x, for one column of n elements. Does not wait.
+  template <class T>
+  void multiply_by_q(bool transposed, const Dense<T>& qr, const Array<T>& tau, T* x, Array<T>& workspace) {
+    const CurrentDevice current(qr.device().id());
+    const int n = static_cast<int>(qr.rows());
+    const cublasOperation_t operation = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const int elements = static_cast<int>(workspace.size());
+    if constexpr (std::is_same_v<T, double>) {
+      check(cusolverDnDormqr(handle_.get(), CUBLAS_SIDE_LEFT, operation, n, 1, n, qr.data(), n, tau.data(), x,
+                             n, workspace.data(), elements, info_.data()));
+    } else {
+      check(cusolverDnSormqr(handle_.get(), CUBLAS_SIDE_LEFT, operation, n, 1, n, qr.data(), n, tau.data(), x,
+                             n, workspace.data(), elements, info_.data()));
+    }
+  }
+
+  /// The status of the last routine. Waits for it.
+  int status(Cuda& backend) {
     const int info = backend.read(info_.data());
     if (info < 0) throw CudaError("cuSOLVER refused argument " + std::to_string(-info));
     return info;
@@ -71,6 +119,21 @@ class Cusolver {
   Parameters parameters_;
   Array<int> info_;
 };
+
+/// x = R^-1 x, or R^-T x, for R in the upper triangle of qr and one column x. Does not wait.
+template <class T>
+void solve_triangle(Cuda& backend, bool transposed, const Dense<T>& qr, T* x) {
+  const CurrentDevice current(qr.device().id());
+  const int n = static_cast<int>(qr.rows());
+  const cublasOperation_t operation = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  if constexpr (std::is_same_v<T, double>) {
+    check(cublasDtrsv(backend.blas(), CUBLAS_FILL_MODE_UPPER, operation, CUBLAS_DIAG_NON_UNIT, n, qr.data(),
+                      n, x, 1));
+  } else {
+    check(cublasStrsv(backend.blas(), CUBLAS_FILL_MODE_UPPER, operation, CUBLAS_DIAG_NON_UNIT, n, qr.data(),
+                      n, x, 1));
+  }
+}
 
 /// results[j] = f(0, j) + ... + f(n-1, j) in the sense of V's combine, a block to a column.
 template <class V, class F>
@@ -99,6 +162,17 @@ struct Magnitude {
   const T* a;
   ECHELON_ANYWHERE Sum operator()(std::int64_t i, std::int64_t j) const {
     return {std::fabs(static_cast<double>(a[i + j * n]))};
+  }
+};
+
+/// The same for maxima, of all elements or of the upper triangle.
+template <class T>
+struct LargestMagnitude {
+  std::int64_t n;
+  const T* a;
+  bool upper_only;
+  ECHELON_ANYWHERE Largest operator()(std::int64_t i, std::int64_t j) const {
+    return {upper_only && i > j ? 0 : std::fabs(static_cast<double>(a[i + j * n]))};
   }
 };
 
@@ -221,16 +295,29 @@ struct TakeIfAccepted {
   }
 };
 
+/// The first zero on the diagonal.
+template <class T>
+struct ZeroDiagonal {
+  std::int64_t n;
+  const T* a;
+  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t i) const {
+    return {a[i + i * n] == T{0} ? i : FirstIndex::none};
+  }
+};
+
 template <class T>
 class CusolverFactorisation final : public SolverImplementation<T> {
   /// A thread's handles, and for refinement the residual and the corrected x, n elements each.
   struct Space : Workspace {
     Space(const Device& device, std::int64_t n)
         : backend(device), cusolver(device), residual(device, n), candidate(device, n), state(device, 1) {}
-    [[nodiscard]] std::size_t bytes() const override { return residual.bytes() + candidate.bytes(); }
+    [[nodiscard]] std::size_t bytes() const override {
+      return residual.bytes() + candidate.bytes() + q_workspace.bytes();
+    }
     Cuda backend;
     Cusolver cusolver;
     Array<T> residual, candidate;
+    Array<T> q_workspace;  // for QR factors
     Array<Refinement> state;
   };
 
@@ -240,9 +327,10 @@ class CusolverFactorisation final : public SolverImplementation<T> {
 
   Outcome setup(const MatrixRef<T>& A) override {
     A_ = A;
-    lu_ = Dense<T>();  // the old factor makes room for the new one
-    lu_ = to_dense(A);
-    const std::int64_t n = lu_.rows();
+    tau_ = Array<T>();
+    factors_ = Dense<T>();  // releases the old factors before the new ones are allocated
+    factors_ = to_dense(A);
+    const std::int64_t n = factors_.rows();
     pivots_ = Array<std::int64_t>(this->device(), n);
     row_scale_ = column_scale_ = Array<T>();
     if (n == 0) return {};
@@ -250,25 +338,34 @@ class CusolverFactorisation final : public SolverImplementation<T> {
     if (Outcome scaled = equilibrate(backend); !scaled.ok()) return scaled;
     const double norm = norm_one(backend);
     Cusolver cusolver(this->device());
-    const int info = cusolver.factor(backend, n, lu_.data(), pivots_.data());
-    if (info > 0) return zero_pivot(info - 1);
+    const double largest = norm_max(backend, false);
+    if (this->cancel().stop_requested()) return cancelled_factorisation();
+    const int zero = cusolver.factor(backend, n, factors_.data(), pivots_.data());
+    if (this->cancel().stop_requested()) return cancelled_factorisation();
+    const double growth = norm_max(backend, true) / largest;
+    if (!(growth <= acceptable_growth<T>(n))) return factor_qr(backend, cusolver, norm, growth);
+    if (zero > 0) return zero_pivot(zero - 1);
     const double rcond = estimate_reciprocal_condition<T>(backend, n, norm, [&](bool transposed, T* v) {
-      cusolver.substitute(transposed, lu_, pivots_, DenseView<T>(v, n, 1, n, this->device()));
+      cusolver.substitute(transposed, factors_, pivots_, DenseView<T>(v, n, 1, n, this->device()));
     });
-    cusolver.verdict(backend);
+    cusolver.status(backend);
     return judge_condition<T>(rcond);
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return std::make_unique<Space>(this->device(), lu_.rows());
+    auto space = std::make_unique<Space>(this->device(), factors_.rows());
+    if (tau_.size() > 0) {
+      space->q_workspace = Array<T>(this->device(), space->cusolver.q_workspace(factors_, tau_));
+    }
+    return space;
   }
 
   [[nodiscard]] std::size_t bytes() const override {
-    return lu_.bytes() + pivots_.bytes() + row_scale_.bytes() + column_scale_.bytes();
+    return factors_.bytes() + pivots_.bytes() + tau_.bytes() + row_scale_.bytes() + column_scale_.bytes();
   }
 
   /// Queues everything, whether refinement's steps are accepted included, and waits once at the end for
-  /// cuSOLVER's verdict. Allocates nothing.
+  /// cuSOLVER's status. Allocates nothing.
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
              std::vector<Job>&) const override {
     if (right.rows() == 0 || right.columns() == 0) return;
@@ -277,12 +374,12 @@ class CusolverFactorisation final : public SolverImplementation<T> {
     for (std::int64_t j = 0; j < right.columns() && options_.refine > 0; ++j) {
       refine(space, right.column(j), left.column(j));
     }
-    space.cusolver.verdict(space.backend);
+    space.cusolver.status(space.backend);
   }
 
   /// Substitution without refinement. Does not wait.
   void apply(Workspace& workspace, const T* r, T* z) const override {
-    const std::int64_t n = lu_.rows();
+    const std::int64_t n = factors_.rows();
     if (n == 0) return;
     substitute(static_cast<Space&>(workspace), DenseView<const T>(r, n, 1, n, this->device()),
                DenseView<T>(z, n, 1, n, this->device()));
@@ -292,14 +389,14 @@ class CusolverFactorisation final : public SolverImplementation<T> {
   /// Scales rows and columns to magnitude 1 where LAPACK's geequ and laqge would. A row or column of zeros is
   /// a singular matrix.
   Outcome equilibrate(Cuda& backend) {
-    const std::int64_t n = lu_.rows();
+    const std::int64_t n = factors_.rows();
     Array<double> largest(this->device(), n);
-    backend.for_each(n, RowMaximum<T>{n, lu_.data(), largest.data()});
+    backend.for_each(n, RowMaximum<T>{n, factors_.data(), largest.data()});
     row_scale_ = Array<T>(this->device(), n);
     const Lines rows = choose_scales(backend, largest, row_scale_);
     if (rows.zero.value != FirstIndex::none) return zero_line("row", rows.zero.value);
 
-    for_columns<Largest>(this->device(), n, RowScaledMagnitude<T>{n, lu_.data(), row_scale_.data()},
+    for_columns<Largest>(this->device(), n, RowScaledMagnitude<T>{n, factors_.data(), row_scale_.data()},
                          largest.data());
     column_scale_ = Array<T>(this->device(), n);
     const Lines columns = choose_scales(backend, largest, column_scale_);
@@ -310,8 +407,8 @@ class CusolverFactorisation final : public SolverImplementation<T> {
     if (!rows.uneven() && !extreme) row_scale_ = Array<T>();
     if (!columns.uneven()) column_scale_ = Array<T>();
     if (row_scale_.size() > 0 || column_scale_.size() > 0) {
-      backend.for_each(
-          n * n, CopyScaled<T>{n, lu_.data(), n, lu_.data(), n, row_scale_.data(), column_scale_.data()});
+      backend.for_each(n * n, CopyScaled<T>{n, factors_.data(), n, factors_.data(), n, row_scale_.data(),
+                                            column_scale_.data()});
     }
     return {};
   }
@@ -326,12 +423,55 @@ class CusolverFactorisation final : public SolverImplementation<T> {
   }
 
   [[nodiscard]] double norm_one(Cuda& backend) const {
-    const std::int64_t n = lu_.rows();
+    const std::int64_t n = factors_.rows();
     Array<double> sums(this->device(), n);
     Array<Largest> norm(this->device(), 1);
-    for_columns<Sum>(this->device(), n, Magnitude<T>{n, lu_.data()}, sums.data());
+    for_columns<Sum>(this->device(), n, Magnitude<T>{n, factors_.data()}, sums.data());
     backend.reduce(n, ElementMagnitude<double>{sums.data()}, Store<Largest>{norm.data()});
     return backend.read(norm.data()).value;
+  }
+
+  /// max |a_ij| of the matrix in place of the factors, or of its upper triangle.
+  [[nodiscard]] double norm_max(Cuda& backend, bool upper_only) const {
+    const std::int64_t n = factors_.rows();
+    Array<double> maxima(this->device(), n);
+    Array<Largest> norm(this->device(), 1);
+    for_columns<Largest>(this->device(), n, LargestMagnitude<T>{n, factors_.data(), upper_only},
+                         maxima.data());
+    backend.reduce(n, ElementMagnitude<double>{maxima.data()}, Store<Largest>{norm.data()});
+    return backend.read(norm.data()).value;
+  }
+
+  /// A = Q R: backward stable whatever A, for twice the flops of LU.
+  Outcome factor_qr(Cuda& backend, Cusolver& cusolver, double norm, double growth) {
+    const std::int64_t n = factors_.rows();
+    factors_ = Dense<T>();
+    factors_ = to_dense(A_);
+    if (row_scale_.size() > 0 || column_scale_.size() > 0) {
+      backend.for_each(n * n, CopyScaled<T>{n, factors_.data(), n, factors_.data(), n, row_scale_.data(),
+                                            column_scale_.data()});
+    }
+    tau_ = Array<T>(this->device(), n);
+    cusolver.factor_qr(backend, n, factors_.data(), tau_.data());
+    Array<FirstIndex> zero(this->device(), 1);
+    backend.reduce(n, ZeroDiagonal<T>{n, factors_.data()}, Store<FirstIndex>{zero.data()});
+    if (const std::int64_t pivot = backend.read(zero.data()).value; pivot != FirstIndex::none) {
+      return zero_pivot(pivot);
+    }
+    Array<T> workspace(this->device(), cusolver.q_workspace(factors_, tau_));
+    const double rcond = estimate_reciprocal_condition<T>(backend, n, norm, [&](bool transposed, T* v) {
+      substitute_qr(backend, cusolver, workspace, transposed, v);
+    });
+    Outcome outcome = judge_condition<T>(rcond);
+    outcome.warnings.push_back(growth_warning(growth));
+    return outcome;
+  }
+
+  /// x = R^-1 Q^T x, or Q R^-T x.
+  void substitute_qr(Cuda& backend, Cusolver& cusolver, Array<T>& workspace, bool transposed, T* x) const {
+    if (!transposed) cusolver.multiply_by_q(true, factors_, tau_, x, workspace);
+    solve_triangle(backend, transposed, factors_, x);
+    if (transposed) cusolver.multiply_by_q(false, factors_, tau_, x, workspace);
   }
 
   /// X = A^-1 B by the factors: B's rows are scaled like A's, and X's like A's columns.
@@ -340,7 +480,13 @@ class CusolverFactorisation final : public SolverImplementation<T> {
     const std::int64_t count = n * B.columns();
     space.backend.for_each(
         count, CopyScaled<T>{n, B.data(), B.leading(), X.data(), X.leading(), row_scale_.data(), nullptr});
-    space.cusolver.substitute(false, lu_, pivots_, X);
+    if (tau_.size() == 0) {
+      space.cusolver.substitute(false, factors_, pivots_, X);
+    } else {
+      for (std::int64_t j = 0; j < X.columns(); ++j) {
+        substitute_qr(space.backend, space.cusolver, space.q_workspace, false, X.column(j));
+      }
+    }
     if (column_scale_.size() == 0) return;
     space.backend.for_each(
         count, CopyScaled<T>{n, X.data(), X.leading(), X.data(), X.leading(), column_scale_.data(), nullptr});
@@ -348,7 +494,7 @@ class CusolverFactorisation final : public SolverImplementation<T> {
 
   /// Adds the solution for the residual as long as that makes the residual smaller, which the device decides.
   void refine(Space& space, const T* b, T* x) const {
-    const std::int64_t n = lu_.rows();
+    const std::int64_t n = factors_.rows();
     T* r = space.residual.data();
     T* candidate = space.candidate.data();
     Refinement* state = space.state.data();
@@ -366,14 +512,15 @@ class CusolverFactorisation final : public SolverImplementation<T> {
 
   /// r = b - A x.
   void residual(Space& space, const T* b, const T* x, T* r) const {
-    space.backend.copy(lu_.rows(), b, r);
+    space.backend.copy(factors_.rows(), b, r);
     multiply(space.backend, T{-1}, A_, x, T{1}, r);
   }
 
   CusolverLuOptions options_;
   MatrixRef<T> A_;
-  Dense<T> lu_;
+  Dense<T> factors_;  // of LU, or of QR
   Array<std::int64_t> pivots_;
+  Array<T> tau_;                       // of QR's reflections; empty: LU
   Array<T> row_scale_, column_scale_;  // empty: not scaled
 };
 

@@ -44,6 +44,18 @@ inline void gemm(CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE transpose_b, int r
               leading_b, beta, c, leading_c);
 }
 
+/// Solves op(A) X = B in place for a triangular A, which stands on the left.
+inline void trsm(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG diagonal, int rows, int columns,
+                 const float* a, int leading_a, float* b, int leading_b) {
+  cblas_strsm(CblasColMajor, CblasLeft, part, transpose, diagonal, rows, columns, 1, a, leading_a, b,
+              leading_b);
+}
+inline void trsm(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG diagonal, int rows, int columns,
+                 const double* a, int leading_a, double* b, int leading_b) {
+  cblas_dtrsm(CblasColMajor, CblasLeft, part, transpose, diagonal, rows, columns, 1, a, leading_a, b,
+              leading_b);
+}
+
 /// Sets the number of threads of BLAS for a scope, which OpenBLAS over OpenMP takes from the calling thread's
 /// OpenMP setting. Operations on small matrices run on one thread, which is faster than waking the others.
 class Threads {

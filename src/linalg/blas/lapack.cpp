@@ -49,11 +49,51 @@ double norm_one(int n, const double* a) {
   return LAPACKE_dlange_work(LAPACK_COL_MAJOR, '1', n, n, a, n, nullptr);
 }
 
-int getrf(int n, float* a, int* pivots) {
-  return checked(LAPACKE_sgetrf_work(LAPACK_COL_MAJOR, n, n, a, n, pivots), "sgetrf");
+float norm_max(int n, const float* a) {
+  return LAPACKE_slange_work(LAPACK_COL_MAJOR, 'M', n, n, a, n, nullptr);
 }
-int getrf(int n, double* a, int* pivots) {
-  return checked(LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, a, n, pivots), "dgetrf");
+double norm_max(int n, const double* a) {
+  return LAPACKE_dlange_work(LAPACK_COL_MAJOR, 'M', n, n, a, n, nullptr);
+}
+float upper_norm_max(int n, const float* a) {
+  return LAPACKE_slantr_work(LAPACK_COL_MAJOR, 'M', 'U', 'N', n, n, a, n, nullptr);
+}
+double upper_norm_max(int n, const double* a) {
+  return LAPACKE_dlantr_work(LAPACK_COL_MAJOR, 'M', 'U', 'N', n, n, a, n, nullptr);
+}
+
+int getrf(int rows, int columns, float* a, int leading, int* pivots) {
+  return checked(LAPACKE_sgetrf_work(LAPACK_COL_MAJOR, rows, columns, a, leading, pivots), "sgetrf");
+}
+int getrf(int rows, int columns, double* a, int leading, int* pivots) {
+  return checked(LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, rows, columns, a, leading, pivots), "dgetrf");
+}
+
+void swap_rows(int columns, float* a, int leading, int first, int last, const int* pivots) {
+  checked(LAPACKE_slaswp_work(LAPACK_COL_MAJOR, columns, a, leading, first + 1, last, pivots, 1), "slaswp");
+}
+void swap_rows(int columns, double* a, int leading, int first, int last, const int* pivots) {
+  checked(LAPACKE_dlaswp_work(LAPACK_COL_MAJOR, columns, a, leading, first + 1, last, pivots, 1), "dlaswp");
+}
+
+void geqrf(int n, float* a, float* tau) {
+  checked(LAPACKE_sgeqrf(LAPACK_COL_MAJOR, n, n, a, n, tau), "sgeqrf");
+}
+void geqrf(int n, double* a, double* tau) {
+  checked(LAPACKE_dgeqrf(LAPACK_COL_MAJOR, n, n, a, n, tau), "dgeqrf");
+}
+
+void multiply_by_q(bool transposed, int n, int columns, const float* qr, const float* tau, float* b,
+                   int leading) {
+  checked(
+      LAPACKE_sormqr(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, columns, n, qr, n, tau, b, leading),
+      "sormqr");
+}
+void multiply_by_q(bool transposed, int n, int columns, const double* qr, const double* tau, double* b,
+                   int leading) {
+  checked(
+      LAPACKE_dormqr(LAPACK_COL_MAJOR, 'L', transposed ? 'T' : 'N', n, columns, n, qr, n, tau, b, leading),
+      "dormqr");
 }
 
 void getrs(int n, int columns, const float* lu, const int* pivots, float* b, int leading) {

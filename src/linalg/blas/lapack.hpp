@@ -11,13 +11,32 @@ namespace echelon::lapack {
 float norm_one(int n, const float* a);
 double norm_one(int n, const double* a);
 
-/// Replaces a by its LU factors; i > 0: the i-th pivot (from 1) is exactly zero.
-int getrf(int n, float* a, int* pivots);
-int getrf(int n, double* a, int* pivots);
+/// max |a_ij|, of the whole matrix or of its upper triangle; NaN if there is one.
+float norm_max(int n, const float* a);
+double norm_max(int n, const double* a);
+float upper_norm_max(int n, const float* a);
+double upper_norm_max(int n, const double* a);
+
+/// Replaces the rows-by-columns matrix a by its LU factors; i > 0: the i-th pivot (from 1) is exactly zero.
+int getrf(int rows, int columns, float* a, int leading, int* pivots);
+int getrf(int rows, int columns, double* a, int leading, int* pivots);
+/// Exchanges rows i and pivots[i] (from 1) of a for i = first, ..., last - 1.
+void swap_rows(int columns, float* a, int leading, int first, int last, const int* pivots);
+void swap_rows(int columns, double* a, int leading, int first, int last, const int* pivots);
 
 /// Solves with the factors, in place in b (n by columns).
 void getrs(int n, int columns, const float* lu, const int* pivots, float* b, int leading);
 void getrs(int n, int columns, const double* lu, const int* pivots, double* b, int leading);
+
+/// Replaces a by its QR factors, R above n Householder vectors with factors tau.
+void geqrf(int n, float* a, float* tau);
+void geqrf(int n, double* a, double* tau);
+
+/// b = Q^T b, or Q b, for b of n rows.
+void multiply_by_q(bool transposed, int n, int columns, const float* qr, const float* tau, float* b,
+                   int leading);
+void multiply_by_q(bool transposed, int n, int columns, const double* qr, const double* tau, double* b,
+                   int leading);
 
 /// Estimated 1 / (||A||_1 ||A^-1||_1) from the factors and ||A||_1.
 double reciprocal_condition(int n, const float* lu, float norm_one);

@@ -72,7 +72,7 @@ struct Inverted {
     const int n = static_cast<int>(a.rows());
     std::vector<int> pivots(static_cast<std::size_t>(n));
     const T norm = lapack::norm_one(n, a.data());
-    EXPECT_EQ(lapack::getrf(n, a.data(), pivots.data()), 0);
+    EXPECT_EQ(lapack::getrf(n, n, a.data(), n, pivots.data()), 0);
     reciprocal_condition = lapack::reciprocal_condition(n, a.data(), norm);
     lapack::getrs(n, n, a.data(), pivots.data(), inverse.data(), n);
   }
