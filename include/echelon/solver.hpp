@@ -102,6 +102,7 @@ enum class MethodNeeds {
   square,
   nonzero_diagonal,
   one_sided_spectrum,  ///< eigenvalues on one side of the imaginary axis
+  symmetric,
   symmetric_positive_definite,
   diagonally_dominant,
 };

@@ -97,6 +97,7 @@ std::vector<Method> table() {
                             .kind = direct,
                             .sparse = false,
                             .usable_as_preconditioner = true}),
+      row<MinresOptions>({.summary = "minimal residuals", .kind = iterative, .needs = symmetric}),
       row<SorOptions>({.summary = "successive over-relaxation",
                        .kind = iterative,
                        .needs = symmetric_positive_definite,
@@ -172,6 +173,8 @@ template Solver<float> make_solver(const Device&, const JacobiOptions&);
 template Solver<double> make_solver(const Device&, const JacobiOptions&);
 template Solver<float> make_solver(const Device&, const LapackLuOptions&);
 template Solver<double> make_solver(const Device&, const LapackLuOptions&);
+template Solver<float> make_solver(const Device&, const MinresOptions&);
+template Solver<double> make_solver(const Device&, const MinresOptions&);
 template Solver<float> make_solver(const Device&, const SorOptions&);
 template Solver<double> make_solver(const Device&, const SorOptions&);
 template Solver<float> make_solver(const Device&, const SsorOptions&);

@@ -20,6 +20,7 @@ std::vector<Problem> problems() {
     list.push_back(random_dominant(n, 5, false, 2));
   }
   for (const std::int64_t n : {2, 3, 33}) list.push_back(shifted_cycle(n));
+  for (const std::int64_t n : {2, 32}) list.push_back(path(n));
   return list;
 }
 
@@ -32,6 +33,8 @@ bool suits(const Method& method, const Problem& problem) {
       return problem.traits.nonzero_diagonal;
     case MethodNeeds::one_sided_spectrum:
       return problem.traits.one_sided_spectrum;
+    case MethodNeeds::symmetric:
+      return problem.traits.symmetric;
     case MethodNeeds::symmetric_positive_definite:
       return problem.traits.spd;
     case MethodNeeds::diagonally_dominant:
@@ -98,10 +101,10 @@ std::vector<Case> cases() {
           list.push_back({method.name, {}, device, sparse, method.name});
         }
         if (!method.usable_as_preconditioner || (sparse ? !method.sparse : !method.dense)) continue;
-        for (const char* outer : {"gmres", "bicgstab", "cg"}) {
-          // Every problem with a nonzero diagonal here has a one-sided spectrum too.
-          const bool outer_needs_more = find_method(outer).needs == MethodNeeds::symmetric_positive_definite;
-          const std::string needs = outer_needs_more ? outer : method.name;
+        for (const std::string outer : {"gmres", "bicgstab", "cg", "minres"}) {
+          // Every problem with a nonzero diagonal here has a one-sided spectrum too. A preconditioner of
+          // MINRES is positive definite only for such an A.
+          const std::string needs = outer == "cg" || outer == "minres" ? "cg" : method.name;
           list.push_back({outer, {{"preconditioner", method.name}}, device, sparse, needs});
         }
       }

@@ -17,6 +17,7 @@ namespace echelon::test {
 /// Properties that a method may require.
 struct Traits {
   bool spd = false;
+  bool symmetric = false;
   bool strictly_dominant = false;
   bool nonzero_diagonal = true;
   bool one_sided_spectrum = true;
@@ -48,8 +49,11 @@ inline Problem convection_diffusion(std::int32_t side, double wind) {
   Problem p;
   p.name = (wind == 0 ? "poisson_" : "convection_") + std::to_string(side) + "x" + std::to_string(side);
   p.n = std::int64_t{side} * side;
-  p.traits = {
-      .spd = wind == 0, .strictly_dominant = false, .nonzero_diagonal = true, .one_sided_spectrum = true};
+  p.traits = {.spd = wind == 0,
+              .symmetric = wind == 0,
+              .strictly_dominant = false,
+              .nonzero_diagonal = true,
+              .one_sided_spectrum = true};
   for (std::int32_t j = 0; j < side; ++j) {
     for (std::int32_t i = 0; i < side; ++i) {
       const std::int32_t row = i + j * side;
@@ -68,8 +72,11 @@ inline Problem random_dominant(std::int64_t n, int per_row, bool symmetric, unsi
   Problem p;
   p.name = std::string(symmetric ? "symmetric" : "unsymmetric") + "_dominant_" + std::to_string(n);
   p.n = n;
-  p.traits = {
-      .spd = symmetric, .strictly_dominant = true, .nonzero_diagonal = true, .one_sided_spectrum = true};
+  p.traits = {.spd = symmetric,
+              .symmetric = symmetric,
+              .strictly_dominant = true,
+              .nonzero_diagonal = true,
+              .one_sided_spectrum = true};
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> value(-1, 1);
   std::vector<double> sums(static_cast<std::size_t>(n), 0.0);
@@ -105,11 +112,29 @@ inline Problem shifted_cycle(std::int64_t n) {
   return p;
 }
 
+/// The adjacency matrix of a path of n points: symmetric, with the eigenvalues 2 cos(k pi / (n + 1)), of
+/// which none is zero for even n.
+inline Problem path(std::int64_t n) {
+  Problem p;
+  p.name = "path_" + std::to_string(n);
+  p.n = n;
+  p.traits = {.symmetric = true, .nonzero_diagonal = false, .one_sided_spectrum = false};
+  for (std::int32_t i = 0; i + 1 < n; ++i) {
+    p.elements.push_back({i, i + 1, 1});
+    p.elements.push_back({i + 1, i, 1});
+  }
+  return p;
+}
+
 inline Problem diagonal(std::int64_t n) {
   Problem p;
   p.name = "diagonal_" + std::to_string(n);
   p.n = n;
-  p.traits = {.spd = true, .strictly_dominant = true, .nonzero_diagonal = true, .one_sided_spectrum = true};
+  p.traits = {.spd = true,
+              .symmetric = true,
+              .strictly_dominant = true,
+              .nonzero_diagonal = true,
+              .one_sided_spectrum = true};
   for (std::int32_t i = 0; i < n; ++i) p.elements.push_back({i, i, 1.0 + i % 7});
   return p;
 }

@@ -45,6 +45,8 @@ Needs described(MethodNeeds needs) {
       return {"nonzero_diagonal", "square, no zero on the diagonal"};
     case MethodNeeds::one_sided_spectrum:
       return {"one_sided_spectrum", "square, all eigenvalues on one side of the imaginary axis"};
+    case MethodNeeds::symmetric:
+      return {"symmetric", "square and symmetric"};
     case MethodNeeds::symmetric_positive_definite:
       return {"symmetric_positive_definite", "symmetric positive definite"};
     case MethodNeeds::diagonally_dominant:

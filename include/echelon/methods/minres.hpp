@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/solver.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace echelon {
+
+struct MinresOptions {
+  static constexpr std::string_view name = "minres";
+  static constexpr Targets targets = Targets::both;
+  Stop stop = {};
+  /// A method that acts as a symmetric positive definite M^-1.
+  std::string preconditioner = "none";
+  Options preconditioner_options = {};
+
+  static std::vector<Option<MinresOptions>> table() {
+    return with_stop_options(with_preconditioner_options<MinresOptions>({}));
+  }
+};
+
+/// Preconditioned minimal residuals, for symmetric A, definite or not; the preconditioner has to be symmetric
+/// positive definite. Of a consistent singular system it finds a solution.
+/// Paige and Saunders, SIAM J. Numer. Anal. 12 (1975).
+/// An iteration costs one product with A, one preconditioner and 22 n flops; 8 n elements are held, 9 n with
+/// a preconditioner.
+template <class T>
+class Minres : public Solver<T> {
+ public:
+  explicit Minres(const Device& device = {}, const MinresOptions& options = {})
+      : Solver<T>(make_solver<T>(device, options)) {}
+};
+
+}  // namespace echelon
