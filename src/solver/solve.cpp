@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "matrix/assign.hpp"
+#include "solver/select_method.hpp"
 #include "support/stopwatch.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/solve.hpp>
+#include <echelon/structure.hpp>
 
 #include <fmt/format.h>
 
@@ -98,7 +100,7 @@ Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<
       make_solver<T>(candidate.method, candidate.device,
                      iterative ? with_stop(candidate.parameters, options) : candidate.parameters);
   const double transfer_seconds = problem.move_to(candidate.device);
-  solver.setup(problem.matrix());
+  solver.setup(problem.matrix(), control);
   x = zeros<T>(candidate.device, problem.matrix().columns(), problem.right_hand_sides().columns());
   Report report = solver.solve(problem.right_hand_sides(), x, control);
   report.method = solver.describe();
@@ -110,30 +112,68 @@ Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<
   return report;
 }
 
-/// Outcomes that no other method can change.
-bool final_whatever_the_method(const Report& report) {
-  return report.solved() || report.status == Status::cancelled ||
-         (report.status == Status::not_a_number && report.columns.empty());
-}
-
-double error_of(const Report& report) {
-  if (report.columns.empty() || !(report.relative_residual >= 0)) {
-    return std::numeric_limits<double>::infinity();
-  }
-  return report.relative_residual;
-}
-
-/// Tries the candidates in turn; keeps the best answer.
+/// Tries candidates one after another and keeps the best answer, which is a solution, or the one with the
+/// smallest residual.
 template <class T>
-Solution<T> try_each(const std::vector<Candidate>& candidates, const SolveOptions& options,
-                     Problem<T>& problem, const Control& control) {
-  Solution<T> best;
-  std::vector<std::pair<Attempt, bool>> attempts;  // and whether it is the best so far
-  for (const Candidate& candidate : candidates) {
+class Attempts {
+ public:
+  Attempts(const SolveOptions& options, Problem<T>& problem, const Control& control)
+      : options_(options), problem_(problem), control_(control) {}
+
+  /// Runs until a solution is found, a direct method calls A singular, or another method cannot help.
+  void run(const std::vector<Candidate>& candidates) {
+    for (const Candidate& candidate : candidates) {
+      const bool direct = find_method(candidate.method).kind == MethodKind::direct;
+      if (doubtful_ &&
+          !(direct && dense_lu_seconds(problem_.matrix().rows(), candidate.device) <= digits_worth_seconds)) {
+        continue;
+      }
+      add(candidate, direct);
+      if (finished_ || singular_) return;
+    }
+  }
+
+  /// A is singular, whether a method has found that or not.
+  void set_singular(std::string message) {
+    singular_ = true;
+    singular_message_ = std::move(message);
+  }
+  /// A singular A's candidates, none of which can make it nonsingular.
+  void run_singular(const std::vector<Candidate>& candidates) {
+    for (const Candidate& candidate : candidates) {
+      if (finished_) return;
+      add(candidate, find_method(candidate.method).kind == MethodKind::direct);
+    }
+  }
+  [[nodiscard]] bool singular_and_unsolved() const {
+    return singular_ && !finished_ && (attempts_.empty() || !best_.report.solved());
+  }
+
+  /// The best answer. A system whose matrix is singular, and for which no method found a solution, is
+  /// reported as such, whatever else befell the method whose x is returned.
+  Solution<T> take() {
+    Report& report = best_.report;
+    for (auto& [entry, is_best] : attempts_) {
+      if (!is_best) report.attempts.push_back(std::move(entry));
+    }
+    if (!singular_ || report.status == Status::cancelled) return std::move(best_);
+    if (report.solved()) {
+      report.warnings.push_back(singular_message_ + ": x satisfies the equations, but so do others");
+      report.error_bound.reset();
+    } else if (report.status != Status::inconsistent && report.status != Status::underdetermined) {
+      report.status = Status::singular;
+      report.message = singular_message_;
+      report.row = singular_row_;
+    }
+    return std::move(best_);
+  }
+
+ private:
+  void add(const Candidate& candidate, bool direct) {
     const Stopwatch stopwatch;
     Solution<T> next;
     try {
-      next.report = attempt(candidate, options, problem, next.x, control);
+      next.report = attempt(candidate, options_, problem_, next.x, control_);
     } catch (const OutOfMemory& error) {
       next.report.status = Status::out_of_memory;
       next.report.message = error.what();
@@ -141,25 +181,80 @@ Solution<T> try_each(const std::vector<Candidate>& candidates, const SolveOption
       next.report.device = candidate.device;
       next.report.reason = candidate.reason;
     }
-    const bool last = final_whatever_the_method(next.report);
-    const bool better = last || attempts.empty() || error_of(next.report) < error_of(best.report);
+    const Report& report = next.report;
+    if (direct && report.status == Status::singular) {
+      set_singular(report.method + " called A singular" +
+                   (report.message.empty() ? "" : ": " + report.message));
+      singular_row_ = report.row;
+    }
+    doubtful_ = report.solved() && report.expected_digits() == 0;
+    finished_ = is_final(report) && (direct || singular_ || !doubtful_);
+    const bool better = attempts_.empty() || is_better(report);
     if (better) {
-      for (auto& entry : attempts) entry.second = false;
+      for (auto& entry : attempts_) entry.second = false;
     }
-    attempts.emplace_back(
-        Attempt{next.report.method, next.report.status, next.report.message, stopwatch.seconds()}, better);
-    if (better) best = std::move(next);
-    if (last) break;
+    attempts_.emplace_back(Attempt{report.method, report.status, report.message, stopwatch.seconds()},
+                           better);
+    if (better) best_ = std::move(next);
   }
-  for (auto& [entry, is_best] : attempts) {
-    if (is_best) continue;
-    if (entry.status == Status::singular && best.report.solved()) {
-      best.report.warnings.push_back(entry.method +
-                                     " called A singular: x satisfies the equations, but so do others");
+
+  /// Outcomes that no other method can change.
+  [[nodiscard]] static bool is_final(const Report& report) {
+    return report.solved() || report.status == Status::cancelled || report.status == Status::inconsistent ||
+           report.status == Status::underdetermined ||
+           (report.status == Status::not_a_number && report.columns.empty());
+  }
+
+  [[nodiscard]] bool is_better(const Report& report) const {
+    if (best_.report.solved()) {
+      return report.solved() && report.error_bound.value_or(1) < best_.report.error_bound.value_or(1);
     }
-    best.report.attempts.push_back(std::move(entry));
+    return finished_ || report.solved() || residual(report) < residual(best_.report);
   }
-  return best;
+
+  [[nodiscard]] static double residual(const Report& report) {
+    if (report.columns.empty() || !(report.relative_residual >= 0)) {
+      return std::numeric_limits<double>::infinity();
+    }
+    return report.relative_residual;
+  }
+
+  /// A direct method that takes no longer than this follows an iterative one whose x has no correct digit.
+  static constexpr double digits_worth_seconds = 10;
+
+  const SolveOptions& options_;
+  Problem<T>& problem_;
+  const Control& control_;
+  Solution<T> best_;
+  std::vector<std::pair<Attempt, bool>> attempts_;  // and whether it is the best
+  bool finished_ = false;
+  bool doubtful_ = false;  // the last answer solves the equations without a correct digit in x
+  bool singular_ = false;
+  std::string singular_message_;
+  std::optional<std::int64_t> singular_row_;
+};
+
+/// Tries the candidates that A's structure suggests.
+template <class T>
+Solution<T> solve_auto(MatrixRef<T> A, const SolveOptions& options, Problem<T>& problem,
+                       const Control& control) {
+  if (!options.parameters.empty()) {
+    throw BadOption(options.parameters.entries().front().first,
+                    "parameters belong to a method: name one instead of 'auto'");
+  }
+  const MethodSelection selection = MethodSelection::of(A, options.device);
+  Attempts<T> attempts(options, problem, control);
+  // With a full diagonal the structural rank is n.
+  const std::int64_t rank =
+      A.is_sparse() && selection.structure.zero_diagonals > 0 ? structural_rank(A) : A.rows();
+  if (rank < A.rows()) {
+    attempts.set_singular(
+        fmt::format("A is singular whatever its values: its structural rank is {} of {}", rank, A.rows()));
+  } else {
+    attempts.run(selection.candidates());
+  }
+  if (attempts.singular_and_unsolved()) attempts.run_singular(selection.singular_candidates());
+  return attempts.take();
 }
 
 }  // namespace
@@ -174,11 +269,7 @@ Solution<T> solve(MatrixRef<T> A, DenseView<const T> B, const SolveOptions& opti
   Problem<T> problem(A, B);
   Solution<T> solution;
   if (options.method == "auto") {
-    if (!options.parameters.empty()) {
-      throw BadOption(options.parameters.entries().front().first,
-                      "parameters belong to a method: name one instead of 'auto'");
-    }
-    solution = try_each(choose(A, options.device), options, problem, control);
+    solution = solve_auto(A, options, problem, control);
   } else {
     const Method& method = find_method(options.method);
     Device device = options.device.value_or(home);

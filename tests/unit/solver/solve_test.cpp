@@ -40,11 +40,26 @@ TEST(Solve, AutoSolvesInFloat) {
   EXPECT_LT(judge(A, x, b).relative_residual, 1e-4);
 }
 
-TEST(Solve, AutoTakesSymmetricPositiveMatricesForCg) {
+TEST(Solve, AutoTakesLargeSymmetricPositiveMatricesForCg) {
   const std::vector<Candidate> candidates =
-      choose<double>(convection_diffusion(60, 0).csr<double>(), Device::openmp());
+      choose<double>(convection_diffusion(120, 0).csr<double>(), Device::serial());
   ASSERT_FALSE(candidates.empty());
   EXPECT_EQ(candidates.front().method, "cg");
+}
+
+TEST(Solve, AutoTakesSmallMatricesForLu) {
+  for (const double wind : {0.0, 0.3}) {
+    const std::vector<Candidate> candidates =
+        choose<double>(convection_diffusion(40, wind).csr<double>(), Device::serial());
+    ASSERT_FALSE(candidates.empty());
+    EXPECT_EQ(candidates.front().method, "lapack-lu");
+  }
+}
+
+TEST(Solve, AutoTakesSymmetricIndefiniteMatricesForMinres) {
+  const std::vector<Candidate> candidates = choose<double>(path(20'000).csr<double>(), Device::serial());
+  ASSERT_FALSE(candidates.empty());
+  EXPECT_EQ(candidates.front().method, "minres");
 }
 
 TEST(Solve, AutoTakesDenseMatricesForLu) {
@@ -57,7 +72,7 @@ TEST(Solve, AutoTakesDenseMatricesForLu) {
 TEST(Solve, AutoFallsBackAndSaysSo) {
   // Symmetric with a positive diagonal, so CG is tried, but indefinite: [[1, 0.9, 0.9], ...] with a sign.
   std::vector<Triplet<double>> elements;
-  constexpr std::int32_t blocks = 200;
+  constexpr std::int32_t blocks = 4000;  // too large for dense LU at once
   for (std::int32_t k = 0; k < blocks; ++k) {
     const std::int32_t i = 3 * k;
     for (std::int32_t d = 0; d < 3; ++d) elements.push_back({i + d, i + d, 1});
@@ -71,7 +86,7 @@ TEST(Solve, AutoFallsBackAndSaysSo) {
   }
   const Csr<double> A = Csr<double>::from_triplets(3 * blocks, 3 * blocks, elements);
   const Dense<double> b = random_dense<double>(A.rows(), 1, 2);
-  const auto [x, report] = solve(A, b);
+  const auto [x, report] = solve(A, b, {.device = Device::serial()});
   EXPECT_TRUE(report.solved());
   ASSERT_FALSE(report.attempts.empty());
   EXPECT_EQ(report.attempts.front().status, Status::not_spd);
@@ -94,6 +109,79 @@ TEST(Solve, ASingularConsistentSystemIsSolvedWithAWarning) {
   EXPECT_NEAR(x[0] + 2 * x[1], 3, 1e-7);
   ASSERT_EQ(report.warnings.size(), 1U);
   EXPECT_NE(report.warnings.front().find("singular"), std::string::npos) << report.warnings.front();
+}
+
+TEST(Solve, SingularInconsistent_StaysSingular) {
+  const auto A = Csr<double>::from_triplets(2, 2, {{0, 0, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1.0}});
+  const std::vector<double> b = {1, 2};
+  const auto [x, report] = solve(A, DenseView<const double>(b));
+  EXPECT_EQ(report.status, Status::inconsistent) << to_string(report.status) << ": " << report.message;
+  ASSERT_FALSE(report.attempts.empty());
+  EXPECT_EQ(report.attempts.front().status, Status::singular);
+}
+
+/// Row 7 is empty, and b asks for 0 = 1 there.
+Csr<double> without_row_seven(std::int32_t n) {
+  std::vector<Triplet<double>> elements;
+  for (std::int32_t i = 0; i < n; ++i) {
+    if (i != 7) elements.push_back({i, i, 2.0});
+    if (i != 7 && i > 0) elements.push_back({i, i - 1, -0.5});
+  }
+  return Csr<double>::from_triplets(n, n, elements);
+}
+
+TEST(Solve, StructurallySingularInconsistent_SaysSoAtOnce) {
+  for (const std::int32_t n : {30, 20'000}) {  // with elimination to prove it, and without
+    const Csr<double> A = without_row_seven(n);
+    const std::vector<double> b(static_cast<std::size_t>(n), 1.0);
+    const auto [x, report] = solve(A, DenseView<const double>(b), {.device = Device::serial()});
+    EXPECT_EQ(report.status, n < 100 ? Status::inconsistent : Status::singular);
+    EXPECT_LE(report.attempts.size(), 2U);
+    for (const Attempt& attempt : report.attempts) EXPECT_NE(attempt.method, "lapack-lu");
+    if (n > 100) {
+      EXPECT_NE(report.message.find("19999 of 20000"), std::string::npos) << report.message;
+    }
+  }
+}
+
+TEST(Solve, StructurallySingularConsistent_IsSolvedWithAWarning) {
+  const Csr<double> A = without_row_seven(300);
+  const Dense<double> b = times_ones(A);
+  const auto [x, report] = solve(A, b);
+  EXPECT_TRUE(report.solved()) << report.message;
+  EXPECT_LT(judge(A, x, b).relative_residual, 1e-7);
+  ASSERT_FALSE(report.warnings.empty());
+  EXPECT_NE(report.warnings.back().find("structural rank is 299 of 300"), std::string::npos);
+  EXPECT_FALSE(report.error_bound);
+}
+
+/// CG cannot reach 1e-5 here in float, but what it reaches is as good as the precision allows.
+TEST(Solve, FloatAtTheLevelOfRounding_IsAnAnswer) {
+  const Csr<float> A = convection_diffusion(120, 0).csr<float>();
+  const Dense<float> b = times_ones(A);
+  for (const double rtol : {1e-5, 1e-6}) {
+    const auto [x, report] = solve(A, b, {.device = Device::serial(), .rtol = rtol});
+    EXPECT_EQ(report.status, Status::converged) << report.message;
+    EXPECT_TRUE(report.attempts.empty());
+    for (std::int64_t i = 0; i < A.rows(); ++i) ASSERT_NEAR(x[i], 1, 1e-3);
+    if (report.relative_residual > rtol) {
+      ASSERT_FALSE(report.warnings.empty());
+      EXPECT_NE(report.warnings.front().find("rounding"), std::string::npos) << report.warnings.front();
+    }
+  }
+}
+
+/// The square of the Laplacian of a 56-by-56 grid, condition number 2e6: a loose tolerance leaves no correct
+/// digit, and elimination is affordable.
+TEST(Solve, AnAnswerWithoutACorrectDigit_IsFollowedByElimination) {
+  const Csr<double> laplacian = convection_diffusion(56, 0).csr<double>();
+  const Csr<double> A = multiply(laplacian, laplacian);
+  const Dense<double> b = times_ones(A);
+  const auto [x, report] = solve(A, b, {.device = Device::serial(), .rtol = 1e-2});
+  EXPECT_EQ(report.status, Status::direct);
+  ASSERT_FALSE(report.attempts.empty());
+  EXPECT_EQ(report.attempts.back().status, Status::converged);
+  for (std::int64_t i = 0; i < A.rows(); ++i) ASSERT_NEAR(x[i], 1, 1e-8);
 }
 
 TEST(Solve, ANamedMethodIsUsedWithItsParameters) {

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The choice of methods by `auto`: what choose() lists, and what follows when A turns out to be singular.
+#pragma once
+
+#include <echelon/solve.hpp>
+#include <echelon/structure.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace echelon {
+
+/// The facts that decide.
+struct MethodSelection {
+  Device device;
+  Structure structure;
+  std::size_t element_size = 8;
+  bool sparse = true;
+
+  /// Throws NotBuilt or NoDevice where `device` cannot be used.
+  template <class T>
+  [[nodiscard]] static MethodSelection of(MatrixRef<T> A, const std::optional<Device>& device);
+
+  /// In the order to try them.
+  [[nodiscard]] std::vector<Candidate> candidates() const;
+  /// For a square A that is known to be singular: Krylov methods that find a solution of a consistent system,
+  /// then, where n^3 flops are affordable, elimination with a rank decision.
+  [[nodiscard]] std::vector<Candidate> singular_candidates() const;
+};
+
+/// A rough estimate for dense LU of n rows.
+[[nodiscard]] double dense_lu_seconds(std::int64_t n, const Device& device);
+
+}  // namespace echelon
