@@ -303,7 +303,8 @@ class Json(ToolTest):
         report = self.report(self.spd(), "--method", "cg")
         for name in ["status", "solved", "exit_code", "method", "description", "device", "hardware", "precision", "reason",
                      "message", "warnings", "row", "column", "iterations", "residual_norm", "relative_residual",
-                     "tolerance", "backward_error", "reciprocal_condition", "distance_from_ones",
+                     "tolerance", "backward_error", "reciprocal_condition", "condition_kind",
+                     "preconditioned_condition", "error_bound", "expected_digits", "distance_from_ones",
                      "read_seconds", "analysis_seconds", "setup_seconds", "solve_seconds", "transfer_seconds",
                      "total_seconds", "bytes", "matrix", "right_hand_side", "output", "attempts", "columns",
                      "history"]:

@@ -44,7 +44,8 @@ Json columns_json(const Report& report) {
     list.push_back({{"status", to_string(column.status)},
                     {"iterations", column.iterations},
                     {"relative_residual", column.relative_residual},
-                    {"backward_error", column.backward_error}});
+                    {"backward_error", column.backward_error},
+                    {"error_bound", or_null(column.error_bound)}});
   }
   return list;
 }
@@ -88,6 +89,10 @@ Json solve_json(const SolveOutcome& outcome) {
           {"tolerance", report.tolerance},
           {"backward_error", if_computed(report, report.backward_error)},
           {"reciprocal_condition", or_null(report.reciprocal_condition)},
+          {"condition_kind", to_string(report.condition_kind)},
+          {"preconditioned_condition", or_null(report.preconditioned_condition)},
+          {"error_bound", or_null(report.error_bound)},
+          {"expected_digits", or_null(report.expected_digits())},
           {"rank", or_null(report.rank)},
           {"null_space_dimension", null_space_dimension(outcome)},
           {"factor_precision", factor_precision_json(report)},

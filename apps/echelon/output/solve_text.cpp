@@ -95,12 +95,18 @@ std::string residual_text(const Report& report) {
   return fmt::format("{} (tolerance {})", measured, short_number(report.tolerance * scale));
 }
 
-std::string condition_text(double reciprocal, std::string_view precision) {
-  if (!(reciprocal > 0)) return "infinite";
-  const double digits = std::floor((precision == "float" ? 7.2 : 15.9) + std::log10(reciprocal));
-  const std::string about = fmt::format("about {:.1e}", 1 / reciprocal);
-  if (digits < 1) return about + ": possibly no correct digit in x";
-  return fmt::format("{}: expect {} correct digits in the largest elements of x", about, digits);
+std::string condition_text(const Report& report) {
+  if (!report.reciprocal_condition) return "not estimated by this method";
+  if (!(*report.reciprocal_condition > 0)) return "infinite";
+  const std::string about = fmt::format("about {:.1e}", 1 / *report.reciprocal_condition);
+  return report.condition_kind == ConditionKind::krylov ? about + " or more" : about;
+}
+
+std::string accuracy_text(const Report& report) {
+  const int digits = report.expected_digits().value_or(0);
+  if (digits == 0) return "possibly no correct digit in x";
+  return fmt::format("expect about {} correct digit{} in the largest elements of x", digits,
+                     digits == 1 ? "" : "s");
 }
 
 std::string output_text(const SolveOutcome& outcome) {
@@ -131,9 +137,10 @@ void add_accuracy(std::vector<Row>& rows, const SolveOutcome& outcome) {
   if (outcome.distance_from_ones) {
     rows.emplace_back("max |x - 1|", fmt::format("{:.2e}", *outcome.distance_from_ones));
   }
-  if (report.reciprocal_condition) {
-    rows.emplace_back("condition", condition_text(*report.reciprocal_condition, outcome.precision));
+  if (has_solution(report) || report.reciprocal_condition) {
+    rows.emplace_back("condition", condition_text(report));
   }
+  if (report.error_bound) rows.emplace_back("accuracy", accuracy_text(report));
 }
 
 }  // namespace
