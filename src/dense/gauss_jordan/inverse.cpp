@@ -149,11 +149,11 @@ class Inversion {
  private:
   [[nodiscard]] InversionFacts* pinned_facts() { return workspace_.pinned.template at<InversionFacts>(); }
   [[nodiscard]] double* row_sums() { return inverse_workspace_.row_sums.data(); }
-  [[nodiscard]] T* A_v() { return inverse_workspace_.vectors.data(); }
-  [[nodiscard]] T* v_A() { return A_v() + A_.rows(); }
+  [[nodiscard]] T* right_product() { return inverse_workspace_.vectors.data(); }
+  [[nodiscard]] T* left_product() { return right_product() + A_.rows(); }
 
   void inspect_given() {
-    inspect<T>(backend_, A_, {.right_product = A_v(), .left_product = v_A()}, row_sums(),
+    inspect<T>(backend_, A_, {.right_product = right_product(), .left_product = left_product()}, row_sums(),
                &pinned_facts()->given);
   }
 
@@ -164,7 +164,7 @@ class Inversion {
     elimination.invert(&facts->given.scan,
                        options_.tolerance.value_or(default_tolerance<T>(A_.rows(), A_.columns())));
     put_back_columns(backend_, A_, elimination.rows(), elimination.device_state());
-    inspect<T>(backend_, A_, {.right = A_v(), .left = v_A()}, row_sums(), &facts->inverse,
+    inspect<T>(backend_, A_, {.right = right_product(), .left = left_product()}, row_sums(), &facts->inverse,
                elimination.device_state(), &facts->elimination);
     workspace_.pinned.record();
     workspace_.pinned.wait();

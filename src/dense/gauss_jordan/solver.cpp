@@ -39,11 +39,9 @@ class GaussJordanImplementation final : public SolverImplementation<T> {
   Outcome setup(const MatrixRef<T>& A) override {
     A_ = A;
     factored_ = false;
-    const std::string why = factor_in_lower_precision();
-    factor_precision_ = report_factor_precision<B, T>(options_, why);
-    if (refined_ == nullptr) return factor_in_working_precision();
-    Outcome outcome = judge_condition<T>(refined_->reciprocal_condition());
-    outcome.rank = A.columns();
+    workspace_.cancel = this->cancel();
+    Outcome outcome = factor();
+    workspace_.cancel = {};  // it belongs to this set-up, not to solves that factor A again
     return outcome;
   }
 
@@ -82,6 +80,16 @@ class GaussJordanImplementation final : public SolverImplementation<T> {
   }
 
  private:
+  /// Factors in the requested precision, or in the working precision where that is not accurate enough.
+  Outcome factor() {
+    const std::string why = factor_in_lower_precision();
+    factor_precision_ = report_factor_precision<B, T>(options_, why);
+    if (refined_ == nullptr) return factor_in_working_precision();
+    Outcome outcome = judge_condition<T>(refined_->reciprocal_condition());
+    outcome.rank = A_.columns();
+    return outcome;
+  }
+
   /// Returns the reason why the requested precision is not used, or nothing.
   std::string factor_in_lower_precision() {
     refined_.reset();
@@ -90,6 +98,7 @@ class GaussJordanImplementation final : public SolverImplementation<T> {
     if (lower_workspace_ == nullptr) {
       lower_workspace_ = std::make_unique<EliminationWorkspace<B>>(this->device());
     }
+    lower_workspace_->cancel = this->cancel();
     auto refined = std::make_unique<Refined>(*lower_workspace_, *products_, options_);
     std::string why = refined->factor(A_);
     if (why.empty()) refined_ = std::move(refined);

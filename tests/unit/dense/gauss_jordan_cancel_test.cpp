@@ -3,6 +3,8 @@
 #include "dense/gauss_jordan/system.hpp"
 #include "support/gauss_jordan.hpp"
 
+#include <echelon/echelon.hpp>
+
 #include <gtest/gtest.h>
 
 #include <stop_token>
@@ -25,6 +27,17 @@ TEST(GaussJordanCancel, RequestedStop_EndsTheElimination) {
   workspace.cancel = {};
   EXPECT_TRUE(system.factor(MatrixRef<double>(a)).ok());
   EXPECT_EQ(system.rank(), 200);
+}
+
+TEST(GaussJordanCancel, Solver_RequestedStop_SetupIsCancelled) {
+  const Dense<double> a = random_dense<double>(100, 100, 1);
+  for (const char* precision : {"working", "single"}) {
+    GaussJordanSolver<double> solver(Device::openmp(2), {.factor_precision = precision});
+    std::stop_source source;
+    source.request_stop();
+    EXPECT_EQ(solver.setup(a, {.cancel = source.get_token()}).status, Status::cancelled);
+    EXPECT_EQ(solver.setup(a).status, Status::direct);
+  }
 }
 
 }  // namespace
