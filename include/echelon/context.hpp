@@ -8,6 +8,10 @@
 
 namespace echelon {
 
+// For code inside the library: src/linalg/context.hpp.
+class ContextState;
+struct ContextAccess;
+
 /// Where operations run, and what they keep from call to call: scratch memory, and on a GPU cuBLAS's handle.
 /// Everything is made when it is first needed, so that on a GPU an operation that is repeated with the same
 /// context neither allocates nor, for that reason, waits. Used by one thread at a time; threads that work
@@ -22,18 +26,11 @@ class Context {
 
   [[nodiscard]] const Device& device() const { return device_; }
 
-  /// For code inside the library: the backend and its scratch memory.
-  struct State {
-    State() = default;
-    State(const State&) = delete;
-    State& operator=(const State&) = delete;
-    virtual ~State() = default;
-  };
-  [[nodiscard]] State& state() { return *state_; }
-
  private:
+  friend struct ContextAccess;
+
   Device device_;
-  std::unique_ptr<State> state_;
+  std::unique_ptr<ContextState> state_;
 };
 
 }  // namespace echelon

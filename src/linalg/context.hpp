@@ -8,8 +8,21 @@
 
 namespace echelon {
 
+/// The backend of a context and its scratch memory.
+class ContextState {
+ public:
+  ContextState() = default;
+  ContextState(const ContextState&) = delete;
+  ContextState& operator=(const ContextState&) = delete;
+  virtual ~ContextState() = default;
+};
+
+struct ContextAccess {
+  [[nodiscard]] static ContextState& state(Context& context) { return *context.state_; }
+};
+
 template <class B>
-class BackendState final : public Context::State {
+class BackendState final : public ContextState {
  public:
   explicit BackendState(const Device& device) : backend(device) {}
 
@@ -31,11 +44,11 @@ class BackendState final : public Context::State {
 /// The state of a context whose device has backend B.
 template <class B>
 BackendState<B>& state_of(Context& context) {
-  return static_cast<BackendState<B>&>(context.state());
+  return static_cast<BackendState<B>&>(ContextAccess::state(context));
 }
 
 /// Instantiated for HostTarget and, when it is built, for CudaTarget.
 template <class Target>
-[[nodiscard]] std::unique_ptr<Context::State> make_state(const Device& device);
+[[nodiscard]] std::unique_ptr<ContextState> make_state(const Device& device);
 
 }  // namespace echelon

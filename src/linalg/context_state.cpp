@@ -5,12 +5,12 @@
 namespace echelon {
 
 template <class Target>
-std::unique_ptr<Context::State> make_state(const Device& device) {
-  return on_backend(device, [&]<class B>() -> std::unique_ptr<Context::State> {
+std::unique_ptr<ContextState> make_state(const Device& device) {
+  return on_backend(device, [&]<class B>() -> std::unique_ptr<ContextState> {
     return std::make_unique<BackendState<B>>(device);
   });
 }
 
-template std::unique_ptr<Context::State> make_state<ThisTarget>(const Device&);
+template std::unique_ptr<ContextState> make_state<ThisTarget>(const Device&);
 
 }  // namespace echelon
