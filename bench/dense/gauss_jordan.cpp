@@ -70,21 +70,21 @@ double lapack_seconds(ec::Dense<double> a, bool inverse) {
 
 double inverse_seconds(const ec::Device& device, ec::Dense<double> a) {
   const Stopwatch stopwatch;
-  insist(ec::GaussJordan<double>(device).invert(a).solved());
+  insist(ec::RowReduction<double>(device).invert(a).solved());
   return stopwatch.seconds();
 }
 
 double reduce_seconds(const ec::Device& device, ec::Dense<double> a, std::int64_t rank) {
   const Stopwatch stopwatch;
-  insist(ec::GaussJordan<double>(device).reduce(std::move(a)).facts.rank == rank);
+  insist(ec::RowReduction<double>(device).reduce(std::move(a)).facts.rank == rank);
   return stopwatch.seconds();
 }
 
-double solve_seconds(const ec::Device& device, const ec::Dense<double>& a, const char* factor_precision) {
+double solve_seconds(const ec::Device& device, const ec::Dense<double>& a, ec::Precision factor_precision) {
   const ec::Dense<double> b = uniform(a.rows(), 1, 2);
   ec::Dense<double> x(ec::Device(), a.rows(), 1);
   const Stopwatch stopwatch;
-  ec::GaussJordanSolver<double> solver(device, {.factor_precision = factor_precision});
+  ec::GaussJordan<double> solver(device, {.factor_precision = factor_precision});
   solver.setup(a);
   const ec::Report report = solver.solve(b, x);
   insist(report.solved() && (!report.factor_precision || report.factor_precision->used == factor_precision));
@@ -94,7 +94,7 @@ double solve_seconds(const ec::Device& device, const ec::Dense<double>& a, const
 double striped_seconds(const ec::Device& device, const ec::Dense<double>& a) {
   const Stopwatch stopwatch;
   ec::GaussJordanStriped<double> solver(device);
-  insist(solver.setup(a).solved());
+  insist(solver.setup(a).ready());
   return stopwatch.seconds();
 }
 
@@ -155,8 +155,9 @@ void measure(int threads, std::int64_t n, int runs) {
   const std::vector<double> s = medians(
       runs, [&] { return inverse_seconds(device, a); }, [&] { return lapack_seconds(a, true); },
       [&] { return reduce_seconds(device, half, n / 2); },
-      [&] { return solve_seconds(device, a, "working"); }, [&] { return lapack_seconds(a, false); },
-      [&] { return solve_seconds(device, a, "single"); });
+      [&] { return solve_seconds(device, a, ec::Precision::working); },
+      [&] { return lapack_seconds(a, false); },
+      [&] { return solve_seconds(device, a, ec::Precision::single); });
   const double work = 2e-9 * static_cast<double>(n) * static_cast<double>(n) * static_cast<double>(n);
   std::printf("| %d | %lld | %.4f | %.1f | %.4f | %.2f | %.4f | %.2f | %.4f | %.4f | %.2f | %.4f | %.2f |\n",
               threads, static_cast<long long>(n), s[0], work / s[0], s[1], s[1] / s[0], s[2], s[2] / s[0],

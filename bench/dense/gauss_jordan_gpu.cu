@@ -26,7 +26,7 @@ struct SetIdentity {
 template <class T>
 double inverse_seconds(const ec::Dense<T>& a, double& backward_error) {
   ec::Dense<T> copy = a;
-  const ec::GaussJordan<T> method(a.device());
+  const ec::RowReduction<T> method(a.device());
   return seconds(
       runs_for(a.rows()), [&] { restore(a, copy); },
       [&] {
@@ -38,14 +38,14 @@ double inverse_seconds(const ec::Dense<T>& a, double& backward_error) {
 
 template <class T>
 double solve_seconds(const ec::Dense<T>& a, const ec::Dense<T>& b) {
-  const ec::GaussJordan<T> method(a.device(), {.refine = 0});
+  const ec::RowReduction<T> method(a.device(), {.refine = 0});
   return seconds(
       runs_for(a.rows()), [] {}, [&] { insist_on_answer(method.solve(a, b).report, "the solution"); });
 }
 
 template <class T>
 double reduce_seconds(const ec::Dense<T>& a, std::int64_t rank) {
-  const ec::GaussJordan<T> method(a.device());
+  const ec::RowReduction<T> method(a.device());
   std::unique_ptr<ec::Dense<T>> copy;
   return seconds(
       runs_for(a.rows()), [&] { copy = std::make_unique<ec::Dense<T>>(a); },

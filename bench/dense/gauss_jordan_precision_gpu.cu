@@ -24,7 +24,8 @@ struct PrecisionRun {
 std::string used_precision(const ec::Report& report) {
   if (!report.factor_precision) return "working";
   const ec::FactorPrecision& precision = *report.factor_precision;
-  return precision.used == precision.asked ? precision.used : precision.used + ": " + precision.why;
+  const std::string used(to_string(precision.used));
+  return precision.used == precision.asked ? used : used + ": " + precision.why;
 }
 
 void print(const char* type, const char* matrix, std::int64_t n, const char* task, const char* asked,
@@ -47,14 +48,16 @@ void measure(const Sizes& sizes, const char* matrix, double diagonal) {
     double inverse_working = 0;
     for (const char* asked : {"working", "single", "tf32x3", "tf32"}) {
       const int runs = n <= 8192 ? 3 : 2;
-      const ec::GaussJordan<T> method(a.device(), {.factor_precision = asked});
+      const ec::RowReduction<T> method(a.device(),
+                                       {.factor_precision = *ec::from_word<ec::Precision>(asked)});
       PrecisionRun solve;
       solve.seconds = seconds(
           runs, [] {}, [&] { solve.report = method.solve(a, b).report; });
       insist_on_answer(solve.report, "a solution");
       if (solve_working == 0) solve_working = solve.seconds;
       print(type_name<T>, matrix, n, "solve", asked, solve, solve_working);
-      const ec::GaussJordan<T> rough(a.device(), {.factor_precision = asked, .accuracy = 1e-4});
+      const ec::RowReduction<T> rough(
+          a.device(), {.factor_precision = *ec::from_word<ec::Precision>(asked), .accuracy = 1e-4});
       PrecisionRun inverse;
       inverse.seconds = seconds(
           runs, [&] { restore(a, copy); }, [&] { inverse.report = rough.invert(copy); });

@@ -16,7 +16,7 @@ namespace {
 
 void measure(std::int64_t n) {
   ec::Dense<double> a = uniform<double>(n, n, 1);
-  const ec::GaussJordan<double> method(a.device());
+  const ec::RowReduction<double> method(a.device());
   ec::Report report;
   Event start;
   Event end;

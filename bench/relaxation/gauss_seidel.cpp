@@ -134,7 +134,7 @@ double sweep_bytes(const ec::Csr<T>& A) {
 template <class T>
 std::vector<T> our_sweeps(const ec::Device& device, const ec::Csr<T>& A, const std::vector<T>& b,
                           ec::SweepKind kind, int runs, double& seconds) {
-  ec::GaussSeidel<T> sweeper(device);
+  ec::GaussSeidelSweep<T> sweeper(device);
   std::vector<T> x(b.size(), T{1});
   const auto sweep = [&] { sweeper.sweep(A, b, x, {.kind = kind}); };
   seconds = device.kind() == ec::DeviceKind::serial ? median_processor_seconds(runs, sweep)

@@ -25,10 +25,10 @@ void copy(const Device& to, void* target, const Device& from, const void* source
 std::size_t checked_bytes(std::int64_t count, std::size_t size);
 }  // namespace memory_detail
 
-/// Owns `size` elements in the memory of `device`, uninitialised unless a constructor says otherwise.
-/// Copying copies the elements; moving leaves the source empty.
-/// On a GPU memory is taken and given back in the order of the calling thread's work, without waiting: an
-/// array must not be destroyed by one thread while work that another has queued still uses it. Whatever
+/// Owns `size` elements in the memory of `device`, uninitialised unless a constructor says otherwise; or
+/// borrows them, see `borrow`. Copying copies the elements, and the copy owns them; moving leaves the source
+/// empty. On a GPU memory is taken and given back in the order of the calling thread's work, without waiting:
+/// an array must not be destroyed by one thread while work that another has queued still uses it. Whatever
 /// returns a number to the host, such as `dot` or a solver's `solve`, has waited for its thread's work.
 template <class T>
 class Array {
@@ -47,6 +47,16 @@ class Array {
       : Array(device, static_cast<std::int64_t>(host.size())) {
     memory_detail::copy(device_, data_, Device::serial(), host.data(), bytes());
   }
+  /// Elements in the memory of `device` that somebody else owns, and that must stay where they are for as
+  /// long as the array exists.
+  [[nodiscard]] static Array borrow(const Device& device, T* data, std::int64_t size) {
+    Array result;
+    result.device_ = device;
+    result.size_ = size;
+    result.data_ = data;
+    result.owns_ = false;
+    return result;
+  }
   Array(std::initializer_list<T> host) : Array(Device(), std::span<const T>(host.begin(), host.size())) {}
   Array(const Array& other) : Array(other.device_, other.size_) {
     memory_detail::copy(device_, data_, device_, other.data_, bytes());
@@ -56,10 +66,14 @@ class Array {
     swap(other);
     return *this;
   }
-  ~Array() { memory_detail::deallocate(device_, data_); }
+  ~Array() {
+    if (owns_) memory_detail::deallocate(device_, data_);
+  }
 
   [[nodiscard]] const Device& device() const { return device_; }
   [[nodiscard]] std::int64_t size() const { return size_; }
+  /// False for borrowed elements.
+  [[nodiscard]] bool owns() const { return owns_; }
   [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }
   [[nodiscard]] T* data() { return data_; }
   [[nodiscard]] const T* data() const { return data_; }
@@ -86,8 +100,10 @@ class Array {
   /// back. Pointers to elements become invalid.
   void shrink(std::int64_t size) {
     if (size == size_) return;
-    data_ =
-        static_cast<T*>(memory_detail::shrink(device_, data_, static_cast<std::size_t>(size) * sizeof(T)));
+    if (owns_) {
+      data_ =
+          static_cast<T*>(memory_detail::shrink(device_, data_, static_cast<std::size_t>(size) * sizeof(T)));
+    }
     size_ = size;
   }
 
@@ -95,12 +111,14 @@ class Array {
     std::swap(device_, other.device_);
     std::swap(size_, other.size_);
     std::swap(data_, other.data_);
+    std::swap(owns_, other.owns_);
   }
 
  private:
   Device device_;
   std::int64_t size_ = 0;
   T* data_ = nullptr;
+  bool owns_ = true;
 };
 
 }  // namespace echelon

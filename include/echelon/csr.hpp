@@ -18,22 +18,8 @@ struct Triplet {
   T value = 0;
 };
 
-/// For code inside the library: how products on a GPU share the rows out; empty on the host.
-struct RowBlocks {
-  /// Part of a row that is too long for one block.
-  struct Piece {
-    std::int64_t row = 0;
-    std::int64_t begin = 0;  ///< of its nonzeros
-    std::int64_t end = 0;
-    std::int64_t first = 0;  ///< the number of the row's first piece
-    std::int64_t count = 0;  ///< of the row's pieces
-  };
-  /// For each block its first row and that row's first nonzero; one more pair ends the last block.
-  Array<std::int64_t> starts;
-  Array<Piece> pieces;
-};
-
-/// For code inside the library: RowBlocks that are made when they are first asked for.
+// For code inside the library: src/matrix/row_blocks.hpp.
+struct RowBlocks;
 class LazyRowBlocks;
 
 /// Row i holds `values[k]` in column `column_indices[k]` for k in [row_offsets[i], row_offsets[i+1]).
@@ -74,8 +60,9 @@ class Csr {
   /// A copy in the memory of `device`.
   [[nodiscard]] Csr to(const Device& device) const;
 
-  /// For code inside the library, of a matrix on a GPU: made by the first call, which synchronises, and
-  /// shared with copies in the same memory. Any number of threads may ask at once.
+  /// For code inside the library, of a matrix on a GPU: how products share the rows out. Made by the first
+  /// call, which synchronises, and shared with copies in the same memory. Any number of threads may ask at
+  /// once.
   [[nodiscard]] const RowBlocks& row_blocks() const;
 
  private:

@@ -5,7 +5,9 @@
 #include <echelon/coo.hpp>
 #include <echelon/csc.hpp>
 #include <echelon/csr.hpp>
+#include <echelon/csr_view.hpp>
 #include <echelon/dense.hpp>
+#include <echelon/linear_operator.hpp>
 
 #include <cstdint>
 #include <variant>
@@ -16,13 +18,20 @@ namespace echelon {
 template <class T>
 using Matrix = std::variant<Dense<T>, Csr<T>>;
 
-/// Refers to a dense or a sparse matrix without owning it; made implicitly from either. What it refers to
-/// must outlive it.
+namespace matrix_detail {
+[[noreturn]] void throw_no_elements();
+}  // namespace matrix_detail
+
+/// Refers to a dense or a sparse matrix, or to an operator, without owning it; made implicitly from each.
+/// What it refers to must outlive it.
 template <class T>
 class MatrixRef {
  public:
   MatrixRef() = default;
   MatrixRef(const Csr<T>& matrix) : csr_(&matrix) {}            // NOLINT(google-explicit-constructor)
+  MatrixRef(const CsrView<T>& matrix) : csr_(&matrix.csr()) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  MatrixRef(const LinearOperator<T>& linear_operator) : operator_(&linear_operator) {}
   MatrixRef(const Dense<T>& matrix) : dense_(matrix.view()) {}  // NOLINT(google-explicit-constructor)
   MatrixRef(DenseView<const T> matrix) : dense_(matrix) {}      // NOLINT(google-explicit-constructor)
   MatrixRef(DenseView<T> matrix) : dense_(matrix) {}            // NOLINT(google-explicit-constructor)
@@ -30,22 +39,35 @@ class MatrixRef {
     std::visit([this](const auto& held) { *this = MatrixRef(held); }, matrix);
   }
 
-  /// The sparse matrix, or null when it is dense.
+  /// The sparse matrix, or null when it is dense or an operator.
   [[nodiscard]] const Csr<T>* csr() const { return csr_; }
-  /// The dense matrix; meaningless when it is sparse.
-  [[nodiscard]] const DenseView<const T>& dense() const { return dense_; }
-  [[nodiscard]] bool is_sparse() const { return csr_ != nullptr; }
-
-  [[nodiscard]] std::int64_t rows() const { return csr_ != nullptr ? csr_->rows() : dense_.rows(); }
-  [[nodiscard]] std::int64_t columns() const { return csr_ != nullptr ? csr_->columns() : dense_.columns(); }
-  /// Stored elements: all of them for a dense matrix.
-  [[nodiscard]] std::int64_t nonzeros() const {
-    return csr_ != nullptr ? csr_->nonzeros() : dense_.rows() * dense_.columns();
+  /// The dense matrix; meaningless when it is sparse. Throws Error for an operator: it has no elements.
+  [[nodiscard]] const DenseView<const T>& dense() const {
+    if (operator_ != nullptr) matrix_detail::throw_no_elements();
+    return dense_;
   }
-  [[nodiscard]] const Device& device() const { return csr_ != nullptr ? csr_->device() : dense_.device(); }
+  /// The operator, or null when it is a matrix with elements.
+  [[nodiscard]] const LinearOperator<T>* linear_operator() const { return operator_; }
+  [[nodiscard]] bool is_sparse() const { return csr_ != nullptr; }
+  [[nodiscard]] bool is_operator() const { return operator_ != nullptr; }
+
+  [[nodiscard]] std::int64_t rows() const {
+    return csr_ != nullptr ? csr_->rows() : operator_ != nullptr ? operator_->rows() : dense_.rows();
+  }
+  [[nodiscard]] std::int64_t columns() const {
+    return csr_ != nullptr ? csr_->columns() : operator_ != nullptr ? operator_->columns() : dense_.columns();
+  }
+  /// Stored elements: all of them for a dense matrix, none for an operator.
+  [[nodiscard]] std::int64_t nonzeros() const {
+    return csr_ != nullptr ? csr_->nonzeros() : operator_ != nullptr ? 0 : dense_.rows() * dense_.columns();
+  }
+  [[nodiscard]] const Device& device() const {
+    return csr_ != nullptr ? csr_->device() : operator_ != nullptr ? operator_->device() : dense_.device();
+  }
 
  private:
   const Csr<T>* csr_ = nullptr;
+  const LinearOperator<T>* operator_ = nullptr;
   DenseView<const T> dense_;
 };
 

@@ -3,6 +3,8 @@
 /// all come from it.
 #pragma once
 
+#include <echelon/enum_words.hpp>
+
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -11,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -73,26 +76,87 @@ struct Range {
   bool open_high = false;
 };
 
+/// A member of `O` whose type is an enumeration, read and written by its word.
+template <class O>
+struct EnumField {
+  std::string_view (*get)(const O&);
+  /// False, and nothing written, for an unknown word.
+  bool (*set)(O&, std::string_view);
+  std::vector<std::string> (*words)();
+};
+
+namespace options_detail {
+template <class O, class E>
+O owner_of(E O::*);
+template <class O, class E>
+E type_of(E O::*);
+}  // namespace options_detail
+
+/// The EnumField of a member: `enum_field<&JacobiOptions::variant>()`.
+template <auto member>
+[[nodiscard]] constexpr auto enum_field() {
+  using O = decltype(options_detail::owner_of(member));
+  using E = decltype(options_detail::type_of(member));
+  static_assert(WordedEnum<E>, "the enumeration needs a function words_of");
+  return EnumField<O>{[](const O& o) -> std::string_view { return to_string(o.*member); },
+                      [](O& o, std::string_view word) {
+                        const std::optional<E> value = from_word<E>(word);
+                        if (value) o.*member = *value;
+                        return value.has_value();
+                      },
+                      [] {
+                        std::vector<std::string> words;
+                        for (const EnumWord<E>& entry : words_of(E{})) words.emplace_back(entry.word);
+                        return words;
+                      }};
+}
+
 /// One row of a method's table: the option's name, where its value lives in the struct `O`, and what it may
 /// be.
 template <class O>
 struct Option {
   using Field = std::variant<bool& (*)(O&), std::int64_t& (*)(O&), double& (*)(O&), std::string& (*)(O&),
-                             std::optional<double>& (*)(O&), Options& (*)(O&)>;
+                             std::optional<double>& (*)(O&), Options& (*)(O&), EnumField<O>>;
   Option(std::string name_, Field field_, std::string help_, Range range_ = {},
          std::vector<std::string> allowed_ = {})
       : name(std::move(name_)),
         field(field_),
         help(std::move(help_)),
         range(range_),
-        allowed(std::move(allowed_)) {}
+        allowed(std::move(allowed_)) {
+    const auto* words = std::get_if<EnumField<O>>(&field);
+    if (words != nullptr && allowed.empty()) allowed = words->words();
+  }
 
   std::string name;
   Field field;
   std::string help;
   Range range;                       ///< for numbers
-  std::vector<std::string> allowed;  ///< for text; empty: anything
+  std::vector<std::string> allowed;  ///< for text; empty: anything, or all words of an enumeration
 };
+
+/// The values of a struct by name, as its table has them. Numbers that are not set are left out.
+template <class O>
+[[nodiscard]] Options to_options(O values) {
+  Options result;
+  for (const Option<O>& option : O::table()) {
+    std::visit(
+        [&](const auto& field) {
+          using Field = std::remove_cvref_t<decltype(field)>;
+          if constexpr (std::is_same_v<Field, EnumField<O>>) {
+            result.set(option.name, std::string(field.get(values)));
+          } else if constexpr (std::is_same_v<Field, Options& (*)(O&)>) {
+            for (const auto& [name, value] : field(values).entries()) result.set(option.name + name, value);
+          } else if constexpr (std::is_same_v<Field, std::optional<double>& (*)(O&)>) {
+            if (field(values)) result.set(option.name, *field(values));
+          } else {
+            result.set(option.name, field(values));
+          }
+        },
+        option.field);
+  }
+  return result;
+}
 
 /// When an iterative method may stop: ||b - A x||_2 <= max(rtol ||b||_2, atol).
 struct Stop {

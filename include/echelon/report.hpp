@@ -3,8 +3,11 @@
 #pragma once
 
 #include <echelon/device.hpp>
+#include <echelon/enum_words.hpp>
 
+#include <array>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +18,7 @@ namespace echelon {
 enum class Status {
   converged,        ///< an iterative method met the tolerance, by the true residual
   direct,           ///< a direct method finished; `backward_error` says how well
+  ready,            ///< a set-up succeeded; only `analyze`, `setup`, `factor` and `update_values` report it
   max_iterations,   ///< the iteration limit came first
   stagnated,        ///< the true residual no longer falls
   diverged,         ///< the residual grew beyond 1e10 times the initial one (of x = 0)
@@ -59,12 +63,25 @@ struct Attempt {
   double seconds = 0;
 };
 
-/// What came of the wish for an elimination in a lower precision than that of A. Precisions are "working",
-/// "single", "tf32x3" and "tf32".
+/// Precisions of an elimination.
+enum class Precision {
+  working,  ///< that of A
+  single,   ///< float
+  tf32x3,   ///< products of floats as three products in TF32, on a GPU; about as accurate as float
+  tf32,     ///< products in TF32, on a GPU: 11 bits
+};
+constexpr std::array<EnumWord<Precision>, 4> words_of(Precision) {
+  return {{{Precision::working, "working"},
+           {Precision::single, "single"},
+           {Precision::tf32x3, "tf32x3"},
+           {Precision::tf32, "tf32"}}};
+}
+
+/// The precision asked for, the one used, and the reason if they differ.
 struct FactorPrecision {
-  std::string asked;
-  std::string used;
-  std::string why;  ///< `used` is another
+  Precision asked = Precision::working;
+  Precision used = Precision::working;
+  std::string why;
 };
 
 /// The outcome of a set-up or a solve. Residual figures are measured, not estimated: they come from b - A x
@@ -82,10 +99,14 @@ struct Report {
   std::int64_t iterations = 0;
   /// Relative residual norms ||r|| / ||b|| after 0, 1, 2, ... iterations, as the iteration knew them.
   std::vector<double> history;
-  double residual_norm = 0;      ///< ||b - A x||_2
-  double relative_residual = 0;  ///< ||b - A x||_2 / ||b||_2; ||b - A x||_2 when b = 0
-  double tolerance = 0;          ///< the bound on residual_norm, max(rtol ||b||, atol); 0 for direct methods
-  /// Normwise: ||b - A x||_inf / (||A||_inf ||x||_inf + ||b||_inf).
+  double residual_norm = 0;  ///< ||b - A x||_2; 0 where nothing was computed
+  /// ||b - A x||_2 / ||b||_2; ||b - A x||_2 when b = 0. Where nothing was computed (`columns` is empty
+  /// although there is a b), this and the backward error are 1, those of x = 0.
+  double relative_residual = 0;
+  double tolerance = 0;  ///< the bound on residual_norm, max(rtol ||b||, atol); 0 for direct methods
+  /// Normwise: ||b - A x||_inf / (||A||_inf ||x||_inf + ||b||_inf). For a LinearOperator ||A||_inf is a lower
+  /// bound, the largest of a few ||A v||_inf with ||v||_inf = 1, and this an upper bound of the backward
+  /// error.
   double backward_error = 0;
   /// Estimated 1 / condition number, where the method has one; `condition_kind` says of what.
   std::optional<double> reciprocal_condition;
@@ -113,9 +134,15 @@ struct Report {
   std::vector<ColumnReport> columns;  ///< one per right-hand side
   std::vector<Attempt> attempts;      ///< what `auto` tried before
 
+  /// X can be taken as the solution.
   [[nodiscard]] bool solved() const { return echelon::solved(status); }
   /// The decimal digits that the largest elements of x share with the exact solution's, by `error_bound`.
   [[nodiscard]] std::optional<int> expected_digits() const;
+  /// A set-up succeeded.
+  [[nodiscard]] bool ready() const { return status == Status::ready; }
 };
+
+/// A few lines for a person: status and message, method, device, reason, residuals, times and warnings.
+std::ostream& operator<<(std::ostream& out, const Report& report);
 
 }  // namespace echelon

@@ -4,20 +4,71 @@
 
 #include <echelon/solver.hpp>
 
+#include <concepts>
+#include <functional>
 #include <optional>
+#include <span>
+#include <stop_token>
 #include <string>
 #include <type_traits>
+#include <variant>
 #include <vector>
 
 namespace echelon {
 
+/// A first guess of the solution: a view of elements of float or double, made implicitly from vectors,
+/// matrices and views, in any memory. What it refers to must outlive the call that it is given to.
+class InitialGuess {
+ public:
+  InitialGuess() = default;
+  template <std::floating_point T>
+  InitialGuess(DenseView<T> x)  // NOLINT(google-explicit-constructor)
+      : view_(DenseView<const T>(x)) {}
+  template <std::floating_point T>
+  InitialGuess(DenseView<const T> x) : view_(x) {}  // NOLINT(google-explicit-constructor)
+  template <std::floating_point T>
+  InitialGuess(const Dense<T>& x) : view_(x.view()) {}  // NOLINT(google-explicit-constructor)
+  template <std::floating_point T>
+  InitialGuess(const std::vector<T>& x)
+      : view_(DenseView<const T>(x)) {}  // NOLINT(google-explicit-constructor)
+  template <std::floating_point T>
+  InitialGuess(std::span<T> x)  // NOLINT(google-explicit-constructor)
+      : view_(DenseView<const T>(std::span<const T>(x))) {}
+  template <std::floating_point T>
+  InitialGuess(std::span<const T> x) : view_(DenseView<const T>(x)) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] bool empty() const { return view_.index() == 0; }
+  /// Null when there is none, or its elements are of another type.
+  template <class T>
+  [[nodiscard]] const DenseView<const T>* as() const {
+    return std::get_if<DenseView<const T>>(&view_);
+  }
+
+ private:
+  std::variant<std::monostate, DenseView<const float>, DenseView<const double>> view_;
+};
+
 struct SolveOptions {
-  std::string method = "auto";        ///< "auto" or a name from `methods()`
-  std::optional<Device> device = {};  ///< unset: the memory that A is in, then whatever is fastest there
-  std::optional<double> rtol = {};    ///< for iterative methods; default 1e-8 in double, 1e-5 in float
+  /// "auto", or a name from `methods()`.
+  std::string method = "auto";
+  /// Unset: the memory that A is in, then whatever is fastest there.
+  std::optional<Device> device = {};
+  /// Stop when ||b - A x|| <= max(rtol ||b||, atol), for iterative methods; default 1e-8 in double, 1e-5 in
+  /// float.
+  std::optional<double> rtol = {};
+  /// See rtol; default 0.
   std::optional<double> atol = {};
+  /// Iterations of an iterative method; default by method.
   std::optional<std::int64_t> max_iterations = {};
-  Options parameters = {};  ///< the method's own; not for "auto"
+  /// The method's own options, by name; not for "auto".
+  Options parameters = {};
+  /// Where iterative methods start, with A's type of elements, A.columns() rows and a column for each of B's;
+  /// default: zero. Direct methods ignore it.
+  InitialGuess initial_guess = {};
+  /// Called at every convergence check, on the calling thread.
+  std::function<void(const Progress&)> on_progress = {};
+  /// Asked at every convergence check; stopped, the report says `cancelled`.
+  std::stop_token cancel = {};
 };
 
 template <class T>
@@ -26,22 +77,34 @@ struct Solution {
   Report report;
 };
 
-/// Solves A X = B. A is square, unless the method takes any shape (MethodNeeds::any_shape). With "auto",
-/// candidates are tried in the order that `choose` gives until one's true residual is good enough; the report
-/// lists those that failed. Data is moved to the device asked for and back where needed. A alone decides T,
-/// so that B may be anything that a view is made from.
+/// Solves A X = B for a matrix or an operator A. A is square, unless the method takes any shape
+/// (MethodNeeds::any_shape). With "auto", candidates are tried in the order that `choose` gives until one's
+/// true residual is good enough; the report lists those that failed. Data is moved to the device asked for
+/// and back where needed; an operator stays where it is. A alone decides T, so that B may be anything that a
+/// view is made from: a vector, a matrix, a view. Throws DimensionMismatch, DeviceMismatch, BadOption (also
+/// for an initial guess of another type than A's), NotBuilt, NoDevice.
 template <class T>
-[[nodiscard]] Solution<T> solve(MatrixRef<T> A, DenseView<const T> B, const SolveOptions& options = {},
-                                const Control& control = {});
+[[nodiscard]] Solution<T> solve(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
+                                const SolveOptions& options = {});
 template <class T>
 [[nodiscard]] Solution<T> solve(const Csr<T>& A, std::type_identity_t<DenseView<const T>> B,
-                                const SolveOptions& options = {}, const Control& control = {}) {
-  return solve<T>(MatrixRef<T>(A), B, options, control);
+                                const SolveOptions& options = {}) {
+  return solve<T>(MatrixRef<T>(A), B, options);
+}
+template <class T>
+[[nodiscard]] Solution<T> solve(const CsrView<T>& A, std::type_identity_t<DenseView<const T>> B,
+                                const SolveOptions& options = {}) {
+  return solve<T>(MatrixRef<T>(A), B, options);
 }
 template <class T>
 [[nodiscard]] Solution<T> solve(const Dense<T>& A, std::type_identity_t<DenseView<const T>> B,
-                                const SolveOptions& options = {}, const Control& control = {}) {
-  return solve<T>(MatrixRef<T>(A), B, options, control);
+                                const SolveOptions& options = {}) {
+  return solve<T>(MatrixRef<T>(A), B, options);
+}
+template <class T>
+[[nodiscard]] Solution<T> solve(const LinearOperator<T>& A, std::type_identity_t<DenseView<const T>> B,
+                                const SolveOptions& options = {}) {
+  return solve<T>(MatrixRef<T>(A), B, options);
 }
 
 /// A method that may suit a matrix, and why.

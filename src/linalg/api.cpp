@@ -3,6 +3,7 @@
 #include "backend/dispatch.hpp"
 #include "linalg/operations.hpp"
 #include "linalg/residual_check.hpp"
+#include "matrix/overlap.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/linalg.hpp>
@@ -41,35 +42,6 @@ void check_product(const char* matrix, std::int64_t rows, std::int64_t columns, 
       fmt::format("{0} is {3} by {4}, {1} is {5} by {6}, {2} is {7} by {8}: {2} = {0} {1} "
                   "does not fit",
                   matrix, factor, result, rows, columns, X.rows(), X.columns(), Y.rows(), Y.columns()));
-}
-
-/// Extent of a view in memory, along the contiguous (minor) and the strided (major) direction.
-template <class T>
-struct Extent {
-  const T* begin;
-  std::int64_t minor;
-  std::int64_t major;
-  std::int64_t leading;
-  explicit Extent(const DenseView<const T>& view)
-      : begin(view.data()),
-        minor(view.layout() == Layout::column_major ? view.rows() : view.columns()),
-        major(view.layout() == Layout::column_major ? view.columns() : view.rows()),
-        leading(view.leading()) {}
-  [[nodiscard]] bool empty() const { return minor == 0 || major == 0; }
-  [[nodiscard]] const T* end() const { return begin + (major - 1) * leading + minor; }
-};
-
-/// True if the views have a common element. Views with different leading dimensions are assumed to overlap if
-/// their ranges of memory intersect.
-template <class T>
-bool overlap(const DenseView<const T>& one, const DenseView<const T>& other) {
-  const Extent<T> a(one);
-  const Extent<T> b(other);
-  const std::less<const T*> before;
-  if (a.empty() || b.empty() || !before(a.begin, b.end()) || !before(b.begin, a.end())) return false;
-  if (a.leading != b.leading || a.leading <= 0) return true;
-  const std::int64_t shift = ((b.begin - a.begin) % a.leading + a.leading) % a.leading;
-  return shift < a.minor || shift + b.minor > a.leading;
 }
 
 template <class T>

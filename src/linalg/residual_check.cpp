@@ -4,6 +4,7 @@
 #include "backend/store.hpp"
 #include "backend/target.hpp"
 #include "linalg/spmv/multiply.hpp"
+#include "support/hash.hpp"
 
 #include <cmath>
 
@@ -79,12 +80,33 @@ struct SummariseDenseRow {
   }
 };
 
+/// x_i = 1 or -1: all ones, alternating, and by the bits of a hash.
+template <class T>
+struct FillSigns {
+  int pattern;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    const auto k = static_cast<std::uint64_t>(i);
+    const std::uint64_t bits = pattern == 0 ? 0 : pattern == 1 ? k : hash_bits(k) >> 40;
+    x[i] = (bits & 1) != 0 ? T{-1} : T{1};
+  }
+};
+
+/// r = b - r.
+template <class T>
+struct SubtractFrom {
+  const T* b;
+  T* r;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { r[i] = b[i] - r[i]; }
+};
+
 template <class B, class T>
 class BackendAudit final : public Audit<T> {
  public:
   explicit BackendAudit(const Device& device) : backend_(device), summaries_(device, 1), matrix_(device, 1) {}
 
   MatrixFacts matrix(const MatrixRef<T>& A) override {
+    if (A.is_operator()) return facts_of_operator(*A.linear_operator());
     const Store<RowSummary> store{matrix_.data()};
     if (const Csr<T>* csr = A.csr()) {
       backend_.reduce(csr->rows(),
@@ -137,7 +159,27 @@ class BackendAudit final : public Audit<T> {
     VectorSummary right, answer, residual;
   };
 
+  /// ||A||_inf is the largest ||A v||_inf with ||v||_inf = 1; a few such v give a lower bound.
+  MatrixFacts facts_of_operator(const LinearOperator<T>& A) {
+    Array<T> v(A.device(), A.columns());
+    Array<T> product(A.device(), A.rows());
+    MatrixFacts result;
+    for (int pattern = 0; pattern < 3 && !result.row; ++pattern) {
+      backend_.for_each(A.columns(), FillSigns<T>{pattern, v.data()});
+      A.apply(v.data(), product.data());
+      const VectorFacts found = vector(A.rows(), product.data());
+      if (found.norm_inf > result.norm_inf) result.norm_inf = found.norm_inf;
+      result.row = found.nonfinite;
+    }
+    return result;
+  }
+
   void subtract_product(const MatrixRef<T>& A, const T* b, const T* x, T* r) {
+    if (A.is_operator()) {
+      A.linear_operator()->apply(x, r);
+      backend_.for_each(A.rows(), SubtractFrom<T>{b, r});
+      return;
+    }
     backend_.copy(A.rows(), b, r);
     multiply(backend_, T{-1}, A, x, T{1}, r);
   }

@@ -11,9 +11,9 @@
 namespace echelon {
 
 struct MatrixFacts {
-  double norm_inf = 0;                   ///< largest row sum of magnitudes
-  std::optional<std::int64_t> row = {};  ///< of the first NaN or Inf
-  std::optional<std::int64_t> column = {};
+  double norm_inf = 0;                      ///< largest row sum of magnitudes; of an operator a lower bound
+  std::optional<std::int64_t> row = {};     ///< of the first NaN or Inf
+  std::optional<std::int64_t> column = {};  ///< unknown for an operator
 };
 
 struct VectorFacts {

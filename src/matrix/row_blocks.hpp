@@ -21,6 +21,21 @@ ECHELON_ANYWHERE inline bool fits_row_block(std::int64_t begin, std::int64_t end
   return end - begin / row_block_alignment * row_block_alignment <= row_block_size;
 }
 
+/// Partition of the rows for products on a GPU.
+struct RowBlocks {
+  /// Part of a row that is too long for one block.
+  struct Piece {
+    std::int64_t row = 0;
+    std::int64_t begin = 0;  ///< of its nonzeros
+    std::int64_t end = 0;
+    std::int64_t first = 0;  ///< the number of the row's first piece
+    std::int64_t count = 0;  ///< of the row's pieces
+  };
+  /// For each block its first row and that row's first nonzero; one more pair ends the last block.
+  Array<std::int64_t> starts;
+  Array<Piece> pieces;
+};
+
 /// Partitions the rows of a matrix whose offsets are on a GPU. Allocates 16 bytes for every 2000 nonzeros and
 /// rows; synchronises. Defined in row_blocks.cu, or in cuda_absent.cpp.
 [[nodiscard]] RowBlocks make_row_blocks(std::int64_t rows, std::int64_t nonzeros,

@@ -8,7 +8,9 @@
 #include <echelon/options.hpp>
 
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace echelon {
@@ -39,8 +41,34 @@ FieldText field_text(const std::string& field);
 FieldText field_text(const std::optional<double>& field);
 FieldText field_text(const Options& field);
 
-/// The struct that `options` describe. An option whose name ends in "." in the table takes everything below
-/// it. Throws BadOption for unknown names, with the nearest known one.
+/// Writes `value` into the member that `option` describes. Throws BadOption.
+template <class O>
+void assign(const std::string& path, const OptionValue& value, const Option<O>& option, O& target) {
+  std::visit(
+      [&](const auto& field) {
+        using Field = std::remove_cvref_t<decltype(field)>;
+        if constexpr (std::is_same_v<Field, Options& (*)(O&)>) {
+          field(target).set(path.substr(option.name.size()), value);
+        } else if constexpr (std::is_same_v<Field, EnumField<O>>) {
+          std::string word;
+          assign(path, value, option.range, option.allowed, word);
+          field.set(target, word);
+        } else {
+          assign(path, value, option.range, option.allowed, field(target));
+        }
+      },
+      option.field);
+}
+
+/// Whether `name` is this option's; one whose name ends in "." takes everything below it.
+template <class O>
+[[nodiscard]] bool matches(const Option<O>& option, const std::string& name) {
+  if (!option.name.ends_with('.')) return name == option.name;
+  return name.size() > option.name.size() && name.starts_with(option.name);
+}
+
+/// The struct that `options` describe. Throws BadOption for values out of range and for unknown names, with
+/// the nearest known one.
 template <class O>
 [[nodiscard]] O parse_options(const std::string& method, const Options& options) {
   O result;
@@ -48,20 +76,9 @@ template <class O>
   for (const auto& [name, value] : options.entries()) {
     bool known = false;
     for (const Option<O>& option : table) {
-      if (const auto* nested = std::get_if<Options& (*)(O&)>(&option.field)) {
-        if (name.size() <= option.name.size() || !name.starts_with(option.name)) continue;
-        (*nested)(result).set(name.substr(option.name.size()), value);
-        known = true;
-      } else if (name == option.name) {
-        std::visit(
-            [&, &path = name, &given = value](auto* field) {
-              if constexpr (!std::is_same_v<decltype(field), Options& (*)(O&)>) {
-                assign(path, given, option.range, option.allowed, field(result));
-              }
-            },
-            option.field);
-        known = true;
-      }
+      if (!matches(option, name)) continue;
+      assign(name, value, option, result);
+      known = true;
     }
     if (known) continue;
     std::vector<std::string> names;
@@ -72,14 +89,27 @@ template <class O>
   return result;
 }
 
+/// The type and the value of the member that `option` describes.
+template <class O>
+[[nodiscard]] FieldText field_text(const Option<O>& option, O& source) {
+  return std::visit(
+      [&](const auto& field) -> FieldText {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, EnumField<O>>) {
+          return {"text", std::string(field.get(source))};
+        } else {
+          return field_text(std::as_const(field(source)));
+        }
+      },
+      option.field);
+}
+
 /// The table as a person reads it.
 template <class O>
 [[nodiscard]] std::vector<OptionInfo> describe_options() {
   std::vector<OptionInfo> infos;
   O defaults;
   for (const Option<O>& option : O::table()) {
-    const FieldText text =
-        std::visit([&](auto* field) { return field_text(std::as_const(field(defaults))); }, option.field);
+    const FieldText text = field_text(option, defaults);
     const bool nested = option.name.ends_with('.');
     infos.push_back({nested ? option.name + "NAME" : option.name, text.type, text.value,
                      allowed_text(option.range, option.allowed), option.help});
@@ -93,14 +123,10 @@ template <class O>
   std::string text;
   O defaults;
   for (const Option<O>& option : O::table()) {
-    const auto value = [&](O& from) {
-      return std::visit([&](auto* field) { return field_text(std::as_const(field(from))).value; },
-                        option.field);
-    };
-    const std::string now = value(options);
-    if (now == value(defaults)) continue;
+    const std::string value = field_text(option, options).value;
+    if (value == field_text(option, defaults).value) continue;
     if (!text.empty()) text += ", ";
-    text += option.name + (option.name.ends_with('.') ? "" : "=") + now;
+    text += option.name + (option.name.ends_with('.') ? "" : "=") + value;
   }
   return text;
 }

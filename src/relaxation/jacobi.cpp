@@ -99,7 +99,7 @@ class JacobiIteration final : public IterativeMethod<B, T> {
     B backend(this->device());
     scale_ = Array<T>(this->device(), A.rows());
     Array<FirstIndex> zero(this->device(), 1);
-    const InvertDiagonal<T> invert{options_.weight, options_.variant == "l1", scale_.data()};
+    const InvertDiagonal<T> invert{options_.weight, options_.variant == JacobiVariant::l1, scale_.data()};
     const Store<FirstIndex> store{zero.data()};
     if (const Csr<T>* csr = A.csr()) {
       backend.reduce(A.rows(),

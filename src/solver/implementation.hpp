@@ -6,6 +6,7 @@
 #include "linalg/residual_check.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/preconditioner.hpp>
 #include <echelon/solver.hpp>
 
 #include <cstddef>
@@ -91,6 +92,12 @@ class SolverImplementation {
 
   /// Whether the method was written for A of any shape; otherwise it is square.
   [[nodiscard]] virtual bool takes_any_shape() const { return false; }
+  /// Whether products with A are all that the method needs.
+  [[nodiscard]] virtual bool takes_operator() const { return false; }
+  /// Preconditions with the object from then on; workspaces made before are not used again.
+  virtual void set_preconditioner(const Preconditioner<T>& /*preconditioner*/) {
+    throw Error("method '" + name_ + "' takes no preconditioner");
+  }
   /// Pattern only; nothing unless a method has use for it.
   virtual Outcome analyze(const MatrixRef<T>& /*A*/) { return {}; }
   /// A has a shape that the method takes, its device fits and its values are finite. Status::direct means
@@ -123,6 +130,14 @@ class SolverImplementation {
   std::string name_;
   std::string options_;
   std::stop_token cancel_;
+};
+
+/// For code inside the library: solvers nested in solvers.
+template <class T>
+struct SolverAccess {
+  [[nodiscard]] static SolverImplementation<T>& implementation(const Solver<T>& solver) {
+    return *solver.implementation_;
+  }
 };
 
 }  // namespace echelon

@@ -119,17 +119,21 @@ class IterativeMethod : public SolverImplementation<T> {
   Outcome setup(const MatrixRef<T>& A) override {
     A_ = A;
     if (!preconditioner_) return {};
-    preconditioner_->implementation().set_cancel(this->cancel());
-    return named(preconditioner_->implementation().setup(A));
+    nested().set_cancel(this->cancel());
+    return named(nested().setup(A));
   }
   Outcome update_values(const MatrixRef<T>& A) override {
     A_ = A;
     if (!preconditioner_) return {};
-    preconditioner_->implementation().set_cancel(this->cancel());
-    return named(preconditioner_->implementation().update_values(A));
+    nested().set_cancel(this->cancel());
+    return named(nested().update_values(A));
   }
-  [[nodiscard]] std::size_t bytes() const override {
-    return preconditioner_ ? preconditioner_->implementation().bytes() : 0;
+  [[nodiscard]] std::size_t bytes() const override { return preconditioner_ ? nested().bytes() : 0; }
+  [[nodiscard]] bool takes_operator() const override { return takes_preconditioner_; }
+  void set_preconditioner(const Preconditioner<T>& preconditioner) override {
+    if (!takes_preconditioner_) return SolverImplementation<T>::set_preconditioner(preconditioner);
+    preconditioner_.reset();
+    given_ = preconditioner;
   }
 
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
@@ -156,10 +160,12 @@ class IterativeMethod : public SolverImplementation<T> {
   virtual void estimate_condition(Space& /*space*/, Job& /*job*/) const {}
 
   [[nodiscard]] const MatrixRef<T>& matrix() const { return A_; }
-  [[nodiscard]] bool preconditioned() const { return preconditioner_.has_value(); }
+  [[nodiscard]] bool preconditioned() const { return preconditioner_.has_value() || given_.has_value(); }
 
-  /// Nests the method that an option names.
+  /// Nests the method that an option names. For methods that need nothing of A but its products, and take a
+  /// preconditioner.
   void nest(const std::string& name, const Options& options) {
+    takes_preconditioner_ = true;
     if (name == "none" || name.empty()) {
       if (options.empty()) return;
       throw BadOption("preconditioner." + options.entries().front().first,
@@ -176,7 +182,8 @@ class IterativeMethod : public SolverImplementation<T> {
   template <class Own>
   std::unique_ptr<Workspace> equip(std::unique_ptr<Own> space) const {
     space->audit = make_audit<ThisTarget, T>(this->device());
-    if (preconditioner_) space->preconditioner = preconditioner_->implementation().make_workspace();
+    if (preconditioner_) space->preconditioner = nested().make_workspace();
+    if (applies_given_solver()) space->preconditioner = given_implementation().make_workspace();
     return space;
   }
 
@@ -186,16 +193,46 @@ class IterativeMethod : public SolverImplementation<T> {
   }
 
   void precondition(Space& space, const T* r, T* z) const {
-    preconditioner_->implementation().apply(*space.preconditioner, r, z);
+    if (preconditioner_) {
+      nested().apply(*space.preconditioner, r, z);
+    } else if (applies_given_solver()) {
+      given_implementation().apply(*space.preconditioner, r, z);
+    } else if (given_->solver() != nullptr) {
+      solve_given(space.n, r, z);
+    } else {
+      given_->callable()(r, z);
+    }
   }
 
  private:
+  [[nodiscard]] SolverImplementation<T>& nested() const {
+    return SolverAccess<T>::implementation(*preconditioner_);
+  }
+  [[nodiscard]] SolverImplementation<T>& given_implementation() const {
+    return SolverAccess<T>::implementation(*given_->solver());
+  }
+  /// Whether the preconditioner is a solver with an application cheaper than a whole solve.
+  [[nodiscard]] bool applies_given_solver() const {
+    return given_ && given_->solver() != nullptr &&
+           find_method(given_implementation().name()).usable_as_preconditioner;
+  }
+  void solve_given(std::int64_t n, const T* r, T* z) const {
+    const Report report = given_->solver()->solve(DenseView<const T>(r, n, 1, n, this->device()),
+                                                  DenseView<T>(z, n, 1, n, this->device()));
+    if (report.columns.empty()) throw Error("the preconditioner computed nothing: " + report.message);
+  }
+
   void run(Space& space, const T* b, T* x, Job& job) const {
     B& backend = space.backend;
     space.scale = scale_of(job);
-    backend.fill(space.n, T{0}, x);
-    backend.copy(space.n, b, space.r.data());
     double norm = job.right_hand_side_norm;
+    // Without a b the solution is zero, whatever the first guess.
+    if (job.control->use_initial_guess && norm > 0) {
+      norm = space.audit->residual(A_, b, x, space.r.data()).norm2;
+    } else {
+      backend.fill(space.n, T{0}, x);
+      backend.copy(space.n, b, space.r.data());
+    }
     job.history.push_back(norm);
     if (norm <= job.tolerance) return;
     for (;;) {
@@ -220,7 +257,7 @@ class IterativeMethod : public SolverImplementation<T> {
   /// leave the range of double (of float, for elements). A preconditioned operator has been scaled by its
   /// preconditioner.
   [[nodiscard]] IterationScale scale_of(const Job& job) const {
-    if (!scales()) return {};
+    if (!scales() || A_.is_operator()) return {};  // an operator's products cannot be scaled in passing
     constexpr double large = std::is_same_v<T, double> ? 1e60 : 1e8;
     const auto moderate = [](double norm) { return norm < large && norm > 1 / large; };
     if (moderate(job.right_hand_side_norm) && moderate(job.matrix_norm)) return {};
@@ -241,7 +278,8 @@ class IterativeMethod : public SolverImplementation<T> {
     const int scale = space.scale.rhs;
     IterationState fresh;
     fresh.tolerance = std::ldexp(job.tolerance, scale);
-    fresh.divergence = divergence_factor * std::ldexp(job.right_hand_side_norm, scale);
+    fresh.divergence =
+        divergence_factor * std::ldexp(std::max(job.right_hand_side_norm, job.history.front()), scale);
     fresh.residual = std::ldexp(norm, scale);
     fresh.iteration = job.iterations;
     fresh.max_iterations = stop_.max_iterations;
@@ -347,7 +385,9 @@ class IterativeMethod : public SolverImplementation<T> {
 
   Stop stop_;
   MatrixRef<T> A_;
-  std::optional<Solver<T>> preconditioner_;
+  std::optional<Solver<T>> preconditioner_;  // made from the options
+  std::optional<Preconditioner<T>> given_;   // takes its place
+  bool takes_preconditioner_ = false;
 };
 
 }  // namespace echelon

@@ -58,10 +58,14 @@ std::vector<Method> table() {
   using enum MethodKind;
   using enum MethodNeeds;
   return {
-      row<BicgstabOptions>(
-          {.summary = "stabilised bi-conjugate gradients", .kind = iterative, .needs = one_sided_spectrum}),
-      row<CgOptions>(
-          {.summary = "conjugate gradients", .kind = iterative, .needs = symmetric_positive_definite}),
+      row<BicgstabOptions>({.summary = "stabilised bi-conjugate gradients",
+                            .kind = iterative,
+                            .needs = one_sided_spectrum,
+                            .operators = true}),
+      row<CgOptions>({.summary = "conjugate gradients",
+                      .kind = iterative,
+                      .needs = symmetric_positive_definite,
+                      .operators = true}),
       row<CusolverLuOptions>({.summary = "dense LU with partial pivoting by cuSOLVER",
                               .kind = direct,
                               .sparse = false,
@@ -83,7 +87,9 @@ std::vector<Method> table() {
                                        .kind = iterative,
                                        .needs = diagonally_dominant,
                                        .dense = false}),
-      row<GmresOptions>({.summary = "restarted (flexible) generalised minimal residuals", .kind = iterative}),
+      row<GmresOptions>({.summary = "restarted (flexible) generalised minimal residuals",
+                         .kind = iterative,
+                         .operators = true}),
       row<Ilu0Options>({.summary = "incomplete LU without fill",
                         .kind = preconditioner,
                         .needs = nonzero_diagonal,
@@ -97,7 +103,8 @@ std::vector<Method> table() {
                             .kind = direct,
                             .sparse = false,
                             .usable_as_preconditioner = true}),
-      row<MinresOptions>({.summary = "minimal residuals", .kind = iterative, .needs = symmetric}),
+      row<MinresOptions>(
+          {.summary = "minimal residuals", .kind = iterative, .needs = symmetric, .operators = true}),
       row<SorOptions>({.summary = "successive over-relaxation",
                        .kind = iterative,
                        .needs = symmetric_positive_definite,
@@ -146,38 +153,5 @@ template <>
 Solver<double> make_solver(std::string_view method, const Device& device, const Options& options) {
   return find_method(method).make_double(device, options);
 }
-
-template <class T, class O>
-Solver<T> make_solver(const Device& device, const O& options) {
-  return make<T, O>(device, options);
-}
-template Solver<float> make_solver(const Device&, const BicgstabOptions&);
-template Solver<double> make_solver(const Device&, const BicgstabOptions&);
-template Solver<float> make_solver(const Device&, const CgOptions&);
-template Solver<double> make_solver(const Device&, const CgOptions&);
-template Solver<float> make_solver(const Device&, const CusolverLuOptions&);
-template Solver<double> make_solver(const Device&, const CusolverLuOptions&);
-template Solver<float> make_solver(const Device&, const GaussJordanOptions&);
-template Solver<double> make_solver(const Device&, const GaussJordanOptions&);
-template Solver<float> make_solver(const Device&, const GaussJordanStripedOptions&);
-template Solver<double> make_solver(const Device&, const GaussJordanStripedOptions&);
-template Solver<float> make_solver(const Device&, const GaussSeidelOptions&);
-template Solver<double> make_solver(const Device&, const GaussSeidelOptions&);
-template Solver<float> make_solver(const Device&, const GaussSeidelRelaunchOptions&);
-template Solver<double> make_solver(const Device&, const GaussSeidelRelaunchOptions&);
-template Solver<float> make_solver(const Device&, const GmresOptions&);
-template Solver<double> make_solver(const Device&, const GmresOptions&);
-template Solver<float> make_solver(const Device&, const Ilu0Options&);
-template Solver<double> make_solver(const Device&, const Ilu0Options&);
-template Solver<float> make_solver(const Device&, const JacobiOptions&);
-template Solver<double> make_solver(const Device&, const JacobiOptions&);
-template Solver<float> make_solver(const Device&, const LapackLuOptions&);
-template Solver<double> make_solver(const Device&, const LapackLuOptions&);
-template Solver<float> make_solver(const Device&, const MinresOptions&);
-template Solver<double> make_solver(const Device&, const MinresOptions&);
-template Solver<float> make_solver(const Device&, const SorOptions&);
-template Solver<double> make_solver(const Device&, const SorOptions&);
-template Solver<float> make_solver(const Device&, const SsorOptions&);
-template Solver<double> make_solver(const Device&, const SsorOptions&);
 
 }  // namespace echelon

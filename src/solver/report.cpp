@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <echelon/report.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ostream>
+#include <string>
 
 namespace echelon {
 
@@ -13,6 +17,8 @@ std::string_view to_string(Status status) {
       return "converged";
     case Status::direct:
       return "direct";
+    case Status::ready:
+      return "ready";
     case Status::max_iterations:
       return "max_iterations";
     case Status::stagnated:
@@ -60,6 +66,28 @@ std::optional<int> Report::expected_digits() const {
 
 bool solved(Status status) {
   return status == Status::converged || status == Status::direct;
+}
+
+std::ostream& operator<<(std::ostream& out, const Report& report) {
+  std::string text =
+      fmt::format("{}{}{}\n", to_string(report.status), report.message.empty() ? "" : ": ", report.message);
+  text += fmt::format("  method: {} on {}", report.method, report.device.name());
+  text += report.reason.empty() ? "\n" : fmt::format("; {}\n", report.reason);
+  if (!report.columns.empty()) {
+    text += fmt::format("  relative residual {:.2e}, backward error {:.2e}, {} iterations\n",
+                        report.relative_residual, report.backward_error, report.iterations);
+  }
+  if (report.reciprocal_condition) {
+    text += fmt::format("  reciprocal condition number about {:.1e}\n", *report.reciprocal_condition);
+  }
+  if (const auto digits = report.expected_digits()) {
+    text += fmt::format("  expect about {} correct digits\n", *digits);
+  }
+  text += fmt::format("  seconds: set-up {:.3g}, solve {:.3g}, transfer {:.3g}\n",
+                      report.analysis_seconds + report.setup_seconds, report.solve_seconds,
+                      report.transfer_seconds);
+  for (const std::string& warning : report.warnings) text += fmt::format("  warning: {}\n", warning);
+  return out << text;
 }
 
 }  // namespace echelon

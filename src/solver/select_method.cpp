@@ -173,6 +173,14 @@ std::vector<Candidate> MethodSelection::singular_candidates() const {
 
 template <class T>
 std::vector<Candidate> choose(MatrixRef<T> A, const std::optional<Device>& device) {
+  if (A.is_operator()) {
+    const Device target = device.value_or(A.device());
+    require(target);
+    return {{"gmres",
+             target,
+             {{"restart", 100}, {"max_iterations", 2000}},
+             "A is an operator, of which nothing is known but its products: GMRES"}};
+  }
   return MethodSelection::of(A, device).candidates();
 }
 

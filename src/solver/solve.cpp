@@ -10,11 +10,20 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 namespace echelon {
 
 namespace {
+
+/// The view's elements without gaps, on its own device.
+template <class T>
+Dense<T> packed(DenseView<const T> view) {
+  Dense<T> copy(view.device(), view.rows(), view.columns());
+  assign<T>(view, copy);
+  return copy;
+}
 
 /// A and B in the memory of the device that is being tried, moved there once.
 template <class T>
@@ -25,6 +34,10 @@ class Problem {
   /// Returns the seconds that moving took.
   double move_to(const Device& device) {
     if (same_memory(device, current_A_.device()) && same_memory(device, current_B_.device())) return 0;
+    if (A_.is_operator() && !same_memory(device, A_.device())) {
+      throw DeviceMismatch(fmt::format("the operator A works on {} and cannot be moved to {}",
+                                       A_.device().name(), device.name()));
+    }
     const Stopwatch stopwatch;
     current_A_ = A_;
     current_B_ = B_;
@@ -46,13 +59,6 @@ class Problem {
   [[nodiscard]] DenseView<const T> right_hand_sides() const { return current_B_; }
 
  private:
-  /// The view's elements without gaps, on its own device.
-  static Dense<T> packed(DenseView<const T> view) {
-    Dense<T> copy(view.device(), view.rows(), view.columns());
-    assign<T>(view, copy);
-    return copy;
-  }
-
   MatrixRef<T> A_;
   DenseView<const T> B_;
   MatrixRef<T> current_A_ = A_;
@@ -84,6 +90,28 @@ Dense<T> zeros(const Device& device, std::int64_t rows, std::int64_t columns) {
   return Dense<T>(rows, columns, Array<T>(device, std::span<const T>(host)));
 }
 
+/// The first guess on `device`, or zeros.
+template <class T>
+Dense<T> starting_point(const InitialGuess& guess, const Device& device, std::int64_t rows,
+                        std::int64_t columns) {
+  if (guess.empty()) return zeros<T>(device, rows, columns);
+  return packed(*guess.as<T>()).to(device);
+}
+
+template <class T>
+void check_guess(const InitialGuess& guess, std::int64_t rows, std::int64_t columns) {
+  if (guess.empty()) return;
+  const DenseView<const T>* x = guess.as<T>();
+  if (x == nullptr) {
+    throw BadOption("initial_guess", fmt::format("its elements are {}, those of A {}",
+                                                 std::is_same_v<T, double> ? "float" : "double",
+                                                 std::is_same_v<T, double> ? "double" : "float"));
+  }
+  if (x->rows() == rows && x->columns() == columns) return;
+  throw DimensionMismatch(
+      fmt::format("the initial guess is {} by {}, x is {} by {}", x->rows(), x->columns(), rows, columns));
+}
+
 /// One method from set-up to report; x is on the candidate's device.
 template <class T>
 Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<T>& problem, Dense<T>& x,
@@ -101,13 +129,19 @@ Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<
                      iterative ? with_stop(candidate.parameters, options) : candidate.parameters);
   const double transfer_seconds = problem.move_to(candidate.device);
   solver.setup(problem.matrix(), control);
-  x = zeros<T>(candidate.device, problem.matrix().columns(), problem.right_hand_sides().columns());
-  Report report = solver.solve(problem.right_hand_sides(), x, control);
+  x = starting_point<T>(options.initial_guess, candidate.device, problem.matrix().columns(),
+                        problem.right_hand_sides().columns());
+  Control with_guess = control;
+  with_guess.use_initial_guess = iterative && !options.initial_guess.empty();
+  Report report = solver.solve(problem.right_hand_sides(), x, with_guess);
   report.method = solver.describe();
   report.reason = candidate.reason;
   report.transfer_seconds = transfer_seconds;
   if (options.method != "auto" && !iterative && (options.rtol || options.atol || options.max_iterations)) {
     report.warnings.emplace_back("rtol, atol and max_iterations have no effect on a direct method");
+  }
+  if (options.method != "auto" && !iterative && !options.initial_guess.empty()) {
+    report.warnings.emplace_back("a direct method has no use for a first guess");
   }
   return report;
 }
@@ -242,8 +276,12 @@ Solution<T> solve_auto(MatrixRef<T> A, const SolveOptions& options, Problem<T>& 
     throw BadOption(options.parameters.entries().front().first,
                     "parameters belong to a method: name one instead of 'auto'");
   }
-  const MethodSelection selection = MethodSelection::of(A, options.device);
   Attempts<T> attempts(options, problem, control);
+  if (A.is_operator()) {
+    attempts.run(choose(A, options.device));
+    return attempts.take();
+  }
+  const MethodSelection selection = MethodSelection::of(A, options.device);
   // With a full diagonal the structural rank is n.
   const std::int64_t rank =
       A.is_sparse() && selection.structure.zero_diagonals > 0 ? structural_rank(A) : A.rows();
@@ -260,12 +298,14 @@ Solution<T> solve_auto(MatrixRef<T> A, const SolveOptions& options, Problem<T>& 
 }  // namespace
 
 template <class T>
-Solution<T> solve(MatrixRef<T> A, DenseView<const T> B, const SolveOptions& options, const Control& control) {
+Solution<T> solve(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B, const SolveOptions& options) {
   check_shape(A, options.method);
   if (B.rows() != A.rows()) {
     throw DimensionMismatch(fmt::format("A is {} by {}, b has {} rows", A.rows(), A.columns(), B.rows()));
   }
+  check_guess<T>(options.initial_guess, A.columns(), B.columns());
   const Device home = A.device();
+  const Control control{.on_progress = options.on_progress, .cancel = options.cancel};
   Problem<T> problem(A, B);
   Solution<T> solution;
   if (options.method == "auto") {
@@ -287,8 +327,7 @@ Solution<T> solve(MatrixRef<T> A, DenseView<const T> B, const SolveOptions& opti
   return solution;
 }
 
-template Solution<float> solve(MatrixRef<float>, DenseView<const float>, const SolveOptions&, const Control&);
-template Solution<double> solve(MatrixRef<double>, DenseView<const double>, const SolveOptions&,
-                                const Control&);
+template Solution<float> solve(MatrixRef<float>, DenseView<const float>, const SolveOptions&);
+template Solution<double> solve(MatrixRef<double>, DenseView<const double>, const SolveOptions&);
 
 }  // namespace echelon

@@ -2,6 +2,7 @@
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "matrix/assign.hpp"
+#include "matrix/overlap.hpp"
 #include "solver/implementation.hpp"
 #include "support/stopwatch.hpp"
 #include "support/text.hpp"
@@ -27,17 +28,18 @@ struct SolveWorkspace {
   std::unique_ptr<Workspace> method;
   std::unique_ptr<Audit<T>> audit;
   Array<T> residual;
-  Dense<T> b, x;  // column-major copies of row-major operands
+  Dense<T> b, x;  // column-major copies of operands that are row-major; of B, where X takes its place
 
-  /// Makes room for copies of B and X. Allocates when their shapes differ from those of the call before.
-  void fit_copies(const DenseView<const T>& B, const DenseView<T>& X) {
-    const auto fit = [](const auto& view, Dense<T>& copy) {
-      if (copy.rows() == view.rows() && copy.columns() == view.columns()) return;
-      copy = Dense<T>();
-      copy = Dense<T>(view.device(), view.rows(), view.columns());
-    };
-    fit(B, b);
-    fit(X, x);
+  /// Allocates when the shapes differ from those of the call before.
+  static void fit(std::int64_t rows, std::int64_t columns, const Device& device, Dense<T>& copy) {
+    if (copy.rows() == rows && copy.columns() == columns) return;
+    copy = Dense<T>();
+    copy = Dense<T>(device, rows, columns);
+  }
+  [[nodiscard]] DenseView<const T> copy_of_rhs(DenseView<const T> B) {
+    fit(B.rows(), B.columns(), B.device(), b);
+    assign<T>(B, b);
+    return b;
   }
 
   SolveWorkspace(const SolverImplementation<T>& implementation, std::int64_t rows)
@@ -90,6 +92,15 @@ std::string Solver<T>::describe() const {
 
 namespace {
 
+/// "bicgstab, cg, gmres": the methods that need nothing of A but its products.
+std::string operator_methods() {
+  std::string names;
+  for (const Method& method : methods()) {
+    if (method.operators) names += (names.empty() ? "" : ", ") + method.name;
+  }
+  return names;
+}
+
 template <class T>
 void check_matrix(const MatrixRef<T>& A, const SolverImplementation<T>& implementation) {
   if (A.rows() != A.columns() && !implementation.takes_any_shape()) {
@@ -98,6 +109,17 @@ void check_matrix(const MatrixRef<T>& A, const SolverImplementation<T>& implemen
                     A.columns(), implementation.name()));
   }
   check_same_memory(implementation.device(), "the solver", A.device(), "A");
+  if (A.is_operator() && !implementation.takes_operator()) {
+    throw Error(fmt::format(
+        "{} needs the elements of A, and a linear operator has none: {} solve with its products alone",
+        implementation.name(), operator_methods()));
+  }
+}
+
+/// A set-up that succeeded has solved nothing yet.
+Report as_setup(Report report) {
+  if (report.status == Status::direct || report.status == Status::converged) report.status = Status::ready;
+  return report;
 }
 
 template <class T>
@@ -124,7 +146,7 @@ template <class T>
 Report Solver<T>::analyze(MatrixRef<T> A) {
   check_matrix(A, *implementation_);
   const Stopwatch stopwatch;
-  Report report = report_of(*implementation_, implementation_->analyze(A));
+  Report report = as_setup(report_of(*implementation_, implementation_->analyze(A)));
   state_->audit->synchronize();
   report.analysis_seconds = state_->analysis_seconds = stopwatch.seconds();
   return report;
@@ -142,10 +164,13 @@ Report Solver<T>::run_setup(MatrixRef<T> A, bool update, const Control& control)
   state.norm_inf = facts.norm_inf;
   state.nonfinite_column = facts.column;
   if (facts.row) {
-    state.setup = {
-        Status::not_a_number,
-        fmt::format("A has a NaN or Inf at row {}, column {}, counted from 0", *facts.row, *facts.column),
-        facts.row};
+    state.setup = {Status::not_a_number,
+                   facts.column ? fmt::format("A has a NaN or Inf at row {}, column {}, counted from 0",
+                                              *facts.row, *facts.column)
+                                : fmt::format("A x has a NaN or Inf at row {}, counted from 0, for an x of "
+                                              "ones and minus ones",
+                                              *facts.row),
+                   facts.row};
   } else {
     implementation_->set_cancel(control.cancel);
     state.setup = update ? implementation_->update_values(A) : implementation_->setup(A);
@@ -153,7 +178,7 @@ Report Solver<T>::run_setup(MatrixRef<T> A, bool update, const Control& control)
   }
   state.audit->synchronize();
   state.ready = true;
-  Report report = report_of(*implementation_, state.setup);
+  Report report = as_setup(report_of(*implementation_, state.setup));
   report.column = state.nonfinite_column;
   report.analysis_seconds = state.analysis_seconds;
   report.setup_seconds = state.setup_seconds = stopwatch.seconds();
@@ -169,8 +194,16 @@ template <class T>
 Report Solver<T>::update_values(MatrixRef<T> A, const Control& control) {
   const SolverState<T>& state = *state_;
   const bool same = state.ready && state.matrix.rows() == A.rows() && state.matrix.columns() == A.columns() &&
-                    state.matrix.nonzeros() == A.nonzeros() && state.matrix.is_sparse() == A.is_sparse();
+                    state.matrix.nonzeros() == A.nonzeros() && state.matrix.is_sparse() == A.is_sparse() &&
+                    state.matrix.is_operator() == A.is_operator();
   return run_setup(A, same && state.setup.ok(), control);
+}
+
+template <class T>
+void Solver<T>::set_preconditioner(const Preconditioner<T>& preconditioner) {
+  check_same_memory(device(), "the solver", preconditioner.device(), "the preconditioner");
+  implementation_->set_preconditioner(preconditioner);
+  state_->workspaces.clear();
 }
 
 template <class T>
@@ -293,6 +326,9 @@ void solve_columns(const SolverImplementation<T>& implementation, const SolverSt
     report.status = Status::converged;
     if (!state.setup.ok()) report.warnings.push_back(state.setup.message);  // a doubtful preconditioner
   }
+  if (stop == nullptr && control.use_initial_guess) {
+    report.warnings.emplace_back("a direct method has no use for a first guess");
+  }
   implementation.solve(*workspace.method, B, X, jobs);
 
   std::size_t worst = 0;
@@ -328,20 +364,41 @@ void solve_columns(const SolverImplementation<T>& implementation, const SolverSt
 
 }  // namespace
 
+namespace {
+
 template <class T>
-Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& control) const {
-  SolverState<T>& state = *state_;
-  if (!state.ready) throw Error("solve was called before setup (or factor)");
-  const std::int64_t m = state.matrix.rows();
-  const std::int64_t n = state.matrix.columns();
+void check_operands(const MatrixRef<T>& A, const Device& device, DenseView<const T> B, DenseView<const T> X) {
+  const std::int64_t m = A.rows();
+  const std::int64_t n = A.columns();
   if (B.rows() != m || X.rows() != n || B.columns() != X.columns()) {
     throw DimensionMismatch(
         fmt::format("A is {} by {}, B is {} by {}, X is {} by {}: B needs {} rows, X {}, and both equally "
                     "many columns",
                     m, n, B.rows(), B.columns(), X.rows(), X.columns(), m, n));
   }
-  check_same_memory(device(), "the solver", B.device(), "B");
-  check_same_memory(device(), "the solver", X.device(), "X");
+  check_same_memory(device, "the solver", B.device(), "B");
+  check_same_memory(device, "the solver", X.device(), "X");
+  if (overlap(B, X) && !same_elements(B, X)) {
+    throw OverlappingOperands("B and X share a part of their memory: X has to be B itself, or elsewhere");
+  }
+  if (!A.is_sparse() && !A.is_operator() && overlap(A.dense(), X)) {
+    throw OverlappingOperands("A and X share memory: write X elsewhere");
+  }
+}
+
+/// What a report says where nothing was computed: the figures of x = 0.
+void describe_nothing_computed(Report& report) {
+  report.relative_residual = 1;
+  report.backward_error = 1;
+}
+
+}  // namespace
+
+template <class T>
+Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& control) const {
+  SolverState<T>& state = *state_;
+  if (!state.ready) throw Error("solve was called before setup (or factor)");
+  check_operands<T>(state.matrix, device(), B, X);
 
   const Outcome& setup = state.setup;
   Report report = report_of(*implementation_, setup);
@@ -350,21 +407,27 @@ Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& con
   report.setup_seconds = state.setup_seconds;
   const bool has_factor = setup.ok() || setup.status == Status::underdetermined ||
                           (setup.status == Status::singular && !setup.row);
-  if (!has_factor) return report;
+  if (!has_factor) {
+    describe_nothing_computed(report);
+    return report;
+  }
 
   const Stopwatch stopwatch;
-  const auto make = [&] { return std::make_unique<SolveWorkspace<T>>(*implementation_, m); };
+  const auto make = [&] { return std::make_unique<SolveWorkspace<T>>(*implementation_, B.rows()); };
   report.bytes += state.workspaces.with_workspace(make, [&](SolveWorkspace<T>& workspace) {
-    if (B.layout() == Layout::column_major && X.layout() == Layout::column_major) {
-      solve_columns(*implementation_, state, workspace, B, X, control, report);
-    } else {
-      workspace.fit_copies(B, X);
-      assign<T>(B, workspace.b);
-      solve_columns<T>(*implementation_, state, workspace, workspace.b, workspace.x, control, report);
+    const bool by_row = B.layout() == Layout::row_major || X.layout() == Layout::row_major;
+    const DenseView<const T> b = by_row || overlap<T>(B, X) ? workspace.copy_of_rhs(B) : B;
+    if (by_row) {
+      workspace.fit(X.rows(), X.columns(), X.device(), workspace.x);
+      if (control.use_initial_guess) assign<T>(X, workspace.x);
+      solve_columns<T>(*implementation_, state, workspace, b, workspace.x, control, report);
       if (!report.columns.empty()) assign<T>(workspace.x, X);
+    } else {
+      solve_columns(*implementation_, state, workspace, b, X, control, report);
     }
     return workspace.bytes();
   });
+  if (report.columns.empty() && B.columns() > 0) describe_nothing_computed(report);
   report.solve_seconds = stopwatch.seconds();
   return report;
 }

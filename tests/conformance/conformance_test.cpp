@@ -63,7 +63,7 @@ void check(const Case& c, const Problem& problem) {
   const Dense<T> b = random_dense<T>(problem.n, 2, 7);
   const Dense<T> B = b.to(c.device);
   Solver<T> solver = make_solver<T>(c.method, c.device, c.options);
-  ASSERT_TRUE(solver.setup(A).solved()) << solver.describe();
+  ASSERT_TRUE(solver.setup(A).ready()) << solver.describe();
   for (int repetition = 0; repetition < 2; ++repetition) {
     Dense<T> X = random_dense<T>(problem.n, 2, 8).to(c.device);
     const Report report = solver.solve(B, X);

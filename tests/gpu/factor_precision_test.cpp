@@ -26,7 +26,8 @@ TYPED_TEST(GpuFactorPrecisionOf, LargeSystems_AreRefined) {
   const Dense<T> b = random_dense<T>(n, 2, 4);
   const double working = solve_on_device<T>(this->gpu, a, b, {}).report.backward_error;
   for (const std::string& asked : lower_precisions(this->gpu)) {
-    const Report report = solve_on_device<T>(this->gpu, a, b, {.factor_precision = asked}).report;
+    const Report report =
+        solve_on_device<T>(this->gpu, a, b, {.factor_precision = *from_word<Precision>(asked)}).report;
     EXPECT_EQ(report.status, Status::direct) << report.message;
     expect_used(report, asked, precision_on<T>(this->gpu, asked));
     EXPECT_LE(report.backward_error, std::max(working, unit<T>));
@@ -59,7 +60,7 @@ TYPED_TEST(GpuFactorPrecisionOf, RepeatedRuns_GiveTheSameBits) {
   const Dense<T> a = with_condition<T>(1500, 10, 3);
   const Dense<T> b = random_dense<T>(1500, 2, 4);
   for (const std::string& asked : lower_precisions(this->gpu)) {
-    const GaussJordanOptions options{.factor_precision = asked};
+    const GaussJordanOptions options{.factor_precision = *from_word<Precision>(asked)};
     const std::vector<T> first = solve_on_device<T>(this->gpu, a, b, options).X.to_vector();
     EXPECT_EQ(solve_on_device<T>(this->gpu, a, b, options).X.to_vector(), first);
   }

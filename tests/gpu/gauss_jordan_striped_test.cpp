@@ -28,7 +28,7 @@ TYPED_TEST(GpuGaussJordanStripedOf, EveryStripeHeight_IsSolved) {
       const Dense<T> b_there = b.to(this->gpu);
       Dense<T> x(this->gpu, n, 3);
       GaussJordanStriped<T> method(this->gpu, {.stripe = stripe});
-      ASSERT_EQ(method.setup(a_there).status, Status::direct);
+      ASSERT_EQ(method.setup(a_there).status, Status::ready);
       ASSERT_EQ(method.solve(b_there, x).status, Status::direct);
       EXPECT_LT(scaled_residual<T>(a, x.to(Device()), b), 30) << n << ", stripes of " << stripe;
     }

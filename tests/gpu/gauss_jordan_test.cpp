@@ -40,7 +40,7 @@ TYPED_TEST(GpuGaussJordanOf, Facts_AreThoseOfTheHost) {
       if (type == 9) continue;  // singular by the tolerance or not: rounding decides
       SCOPED_TRACE("type " + std::to_string(type) + ", n = " + std::to_string(n));
       const Dense<T> a = lapack_type<T>(type, n, 11);
-      const EchelonForm<T> host = GaussJordan<T>().reduce(a);
+      const EchelonForm<T> host = RowReduction<T>().reduce(a);
       const EchelonForm<T> form = reduce_on(this->gpu, a);
       ASSERT_EQ(form.report.status, host.report.status) << form.report.message;
       ASSERT_EQ(form.pivot_columns, host.pivot_columns);
@@ -62,7 +62,7 @@ TYPED_TEST(GpuGaussJordanOf, EmptyShapes_AreAccepted) {
   check_empty_forms<TypeParam>(this->gpu);
   check_empty_systems<TypeParam>(this->gpu);
   Dense<TypeParam> nothing(this->gpu, 0, 0);
-  EXPECT_EQ(GaussJordan<TypeParam>(this->gpu).invert(nothing).status, Status::direct);
+  EXPECT_EQ(RowReduction<TypeParam>(this->gpu).invert(nothing).status, Status::direct);
 }
 
 TYPED_TEST(GpuGaussJordanOf, ZeroColumnsAndRows_HaveNoPivots) {
@@ -81,7 +81,7 @@ TYPED_TEST(GpuGaussJordanOf, EqualPivots_TheUpperRowIsSelected) {
       }
     }
     for (const std::int64_t block : {0, 16}) {
-      const EchelonForm<T> host = GaussJordan<T>({}, {.block = block}).reduce(a);
+      const EchelonForm<T> host = RowReduction<T>({}, {.block = block}).reduce(a);
       EXPECT_EQ(reduce_on(this->gpu, a, {.block = block}).row_permutation, host.row_permutation) << n;
     }
   }
@@ -106,7 +106,7 @@ TYPED_TEST(GpuGaussJordanOf, Overflow_ColumnIsReported) {
     for (std::int64_t j = 0; j + 1 < n; ++j) a(i, j) /= far;
   }
   const GaussJordanOptions options{.tolerance = 0};
-  const EchelonForm<T> host = GaussJordan<T>({}, options).reduce(a);
+  const EchelonForm<T> host = RowReduction<T>({}, options).reduce(a);
   const EchelonForm<T> form = reduce_on(this->gpu, a, options);
   EXPECT_EQ(form.report.status, host.report.status);
   EXPECT_EQ(form.report.column, host.report.column);
@@ -207,7 +207,7 @@ TYPED_TEST(GpuGaussJordanOf, Solver_MatchesSolve) {
     const Dense<T> b_gpu = b.to(this->gpu);
     Dense<T> x(this->gpu, n, 3);
     Solver<T> solver = make_solver<T>("gauss-jordan", this->gpu);
-    EXPECT_TRUE(solver.setup(a_gpu).solved());
+    EXPECT_TRUE(solver.setup(a_gpu).ready());
     EXPECT_EQ(solver.solve(b_gpu, x).status, Status::direct);
     EXPECT_LT(scaled_residual<T>(a, x.to(Device()), b), passing);
   }

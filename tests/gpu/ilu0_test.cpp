@@ -57,7 +57,7 @@ TYPED_TEST(CusparseIlu0Of, NeedsTheIterationsOfTheHost) {
     Gmres<T> gmres({}, {.preconditioner = "ilu0"});
     Gmres<T> gmres_gpu(this->gpu, {.preconditioner = "ilu0"});
     gmres.setup(a);
-    ASSERT_TRUE(gmres_gpu.setup(a_gpu).solved()) << problem.name;
+    ASSERT_TRUE(gmres_gpu.setup(a_gpu).ready()) << problem.name;
     this->expect_iterations_of_the_host(gmres, gmres_gpu, a, 1, "gmres, " + problem.name);
     Bicgstab<T> bicgstab({}, {.preconditioner = "ilu0"});
     Bicgstab<T> bicgstab_gpu(this->gpu, {.preconditioner = "ilu0"});
@@ -134,7 +134,7 @@ TYPED_TEST(CusparseIlu0Of, TakesNothing) {
   using T = TypeParam;
   const Csr<T> nothing = Csr<T>().to(this->gpu);
   Gmres<T> gmres(this->gpu, {.preconditioner = "ilu0"});
-  EXPECT_TRUE(gmres.setup(nothing).solved());
+  EXPECT_TRUE(gmres.setup(nothing).ready());
   Dense<T> x(this->gpu, 0, 1);
   EXPECT_TRUE(gmres.solve(Dense<T>(this->gpu, 0, 1), x).solved());
 }

@@ -35,7 +35,7 @@ GeneralSolution<T> solve_on_device(const Device& device, const Dense<T>& a, cons
                                    const GaussJordanOptions& options) {
   const Dense<T> a_there = a.to(device);
   const Dense<T> b_there = b.to(device);
-  GeneralSolution<T> solution = GaussJordan<T>(device, options).solve(a_there, b_there);
+  GeneralSolution<T> solution = RowReduction<T>(device, options).solve(a_there, b_there);
   solution.X = solution.X.to(Device());
   return solution;
 }
@@ -56,15 +56,15 @@ Report solve_as_method(const Device& device, const Dense<T>& a, Dense<T>& b, con
 template <class T>
 Report invert_on_device(const Device& device, Dense<T>& a, const GaussJordanOptions& options) {
   Dense<T> there = a.to(device);
-  const Report report = GaussJordan<T>(device, options).invert(there);
+  const Report report = RowReduction<T>(device, options).invert(there);
   a = there.to(Device());
   return report;
 }
 
 inline void expect_used(const Report& report, const std::string& asked, const std::string& used) {
   ASSERT_TRUE(report.factor_precision);
-  EXPECT_EQ(report.factor_precision->asked, asked);
-  EXPECT_EQ(report.factor_precision->used, used) << report.factor_precision->why;
+  EXPECT_EQ(to_string(report.factor_precision->asked), asked);
+  EXPECT_EQ(to_string(report.factor_precision->used), used) << report.factor_precision->why;
   EXPECT_EQ(report.factor_precision->why.empty(), asked == used) << report.factor_precision->why;
 }
 
@@ -80,7 +80,8 @@ void expect_refined_answers(const Device& device, const std::vector<std::int64_t
         const Dense<T> exact = random_dense<T>(n, k, 4);
         const Dense<T> b = product(a, exact);
         const GeneralSolution<T> working = solve_on_device(device, a, b, {});
-        const GeneralSolution<T> solution = solve_on_device(device, a, b, {.factor_precision = asked});
+        const GeneralSolution<T> solution =
+            solve_on_device(device, a, b, {.factor_precision = *from_word<Precision>(asked)});
         EXPECT_FALSE(working.report.factor_precision);
         ASSERT_EQ(solution.report.status, Status::direct) << solution.report.message;
         expect_used(solution.report, asked, precision_on<T>(device, asked));
@@ -110,7 +111,7 @@ void expect_working_answers(const Device& device, const Dense<T>& a, const Dense
   for (const std::string& asked : lower_precisions(device)) {
     SCOPED_TRACE(asked);
     GaussJordanOptions options = base;
-    options.factor_precision = asked;
+    options.factor_precision = *from_word<Precision>(asked);
     const GeneralSolution<T> solution = solve_on_device(device, a, b, options);
     expect_used(solution.report, asked, "working");
     EXPECT_EQ(solution.report.status, working.report.status) << solution.report.message;
@@ -174,7 +175,7 @@ void expect_odd_right_hand_sides(const Device& device, const std::string& asked)
   const Dense<T> a = with_condition<T>(n, 10, 3);
   Dense<T> b = random_dense<T>(n, 3, 4);
   std::fill_n(b.data() + n, n, T{0});
-  const GaussJordanOptions options{.factor_precision = asked};
+  const GaussJordanOptions options{.factor_precision = *from_word<Precision>(asked)};
   const GeneralSolution<T> solution = solve_on_device(device, a, b, options);
   EXPECT_EQ(solution.report.status, Status::direct);
   for (std::int64_t i = 0; i < n; ++i) EXPECT_EQ(solution.X(i, 1), T{0});
@@ -197,12 +198,15 @@ void expect_accuracy_as_asked(const Device& device, const std::string& asked) {
   const std::int64_t n = 100;
   const Dense<T> a = with_condition<T>(n, 30, 3);
   const Dense<T> b = random_dense<T>(n, 2, 4);
-  const Report best = solve_on_device(device, a, b, {.factor_precision = asked}).report;
-  const Report enough = solve_on_device(device, a, b, {.factor_precision = asked, .accuracy = 1e-4}).report;
+  const Report best =
+      solve_on_device(device, a, b, {.factor_precision = *from_word<Precision>(asked)}).report;
+  const Report enough =
+      solve_on_device(device, a, b, {.factor_precision = *from_word<Precision>(asked), .accuracy = 1e-4})
+          .report;
   expect_used(enough, asked, precision_on<T>(device, asked));
   EXPECT_LE(enough.backward_error, 1e-4);
   EXPECT_LT(enough.iterations, best.iterations);
-  const GaussJordanOptions too_much{.factor_precision = asked, .accuracy = 1e-30};
+  const GaussJordanOptions too_much{.factor_precision = *from_word<Precision>(asked), .accuracy = 1e-30};
   const GeneralSolution<T> solution = solve_on_device(device, a, b, too_much);
   expect_used(solution.report, asked, "working");
   EXPECT_EQ(solution.report.iterations, 0);
@@ -230,7 +234,8 @@ void expect_inverses(const Device& device, const std::vector<std::int64_t>& size
             {std::nullopt, "working"}}) {
         if (n == 0 && accuracy) continue;
         Dense<T> x = a;
-        const Report report = invert_on_device(device, x, {.factor_precision = asked, .accuracy = accuracy});
+        const Report report = invert_on_device(
+            device, x, {.factor_precision = *from_word<Precision>(asked), .accuracy = accuracy});
         ASSERT_EQ(report.status, Status::direct) << report.message;
         const bool exact = report.backward_error == 0;  // powers of two
         expect_used(report, asked, exact && accuracy ? precision_on<T>(device, asked) : used);
@@ -246,7 +251,8 @@ void expect_inverses(const Device& device, const std::vector<std::int64_t>& size
     }
     Dense<T> singular = random_dense<T>(40, 40, 3);
     std::copy_n(singular.data(), 40, singular.data() + 40 * 20);
-    const Report report = invert_on_device(device, singular, {.factor_precision = asked, .accuracy = enough});
+    const Report report = invert_on_device(
+        device, singular, {.factor_precision = *from_word<Precision>(asked), .accuracy = enough});
     expect_used(report, asked, "working");
     EXPECT_EQ(report.status, Status::singular);
     EXPECT_EQ(report.column, 20);

@@ -4,8 +4,8 @@
 
 #include "support/gallery.hpp"
 
-#include <echelon/gauss_jordan.hpp>
 #include <echelon/generate.hpp>
+#include <echelon/rref.hpp>
 
 #include <gtest/gtest.h>
 

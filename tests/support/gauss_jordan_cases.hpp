@@ -5,7 +5,7 @@
 #include "support/gauss_jordan.hpp"
 #include "support/problems.hpp"
 
-#include <echelon/gauss_jordan.hpp>
+#include <echelon/rref.hpp>
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ Dense<T> of_rank(const Shape& s) {
 
 template <class T>
 EchelonForm<T> reduce_on(const Device& device, const Dense<T>& a, const GaussJordanOptions& options = {}) {
-  EchelonForm<T> form = GaussJordan<T>(device, options).reduce(a.to(device));
+  EchelonForm<T> form = RowReduction<T>(device, options).reduce(a.to(device));
   if (form.R.rows() == a.rows()) form.R = form.R.to(Device());
   return form;
 }
@@ -46,7 +46,7 @@ GeneralSolution<T> solve_on(const Device& device, const Dense<T>& a, const Dense
                             const GaussJordanOptions& options = {}) {
   const Dense<T> a_there = a.to(device);
   const Dense<T> b_there = b.to(device);
-  GeneralSolution<T> solution = GaussJordan<T>(device, options).solve(a_there, b_there);
+  GeneralSolution<T> solution = RowReduction<T>(device, options).solve(a_there, b_there);
   solution.X = solution.X.to(Device());
   solution.null_space = solution.null_space.to(Device());
   return solution;
@@ -56,7 +56,7 @@ GeneralSolution<T> solve_on(const Device& device, const Dense<T>& a, const Dense
 template <class T>
 Report invert_on(const Device& device, Dense<T>& a, const GaussJordanOptions& options = {}) {
   Dense<T> there = a.to(device);
-  const Report report = GaussJordan<T>(device, options).invert(there);
+  const Report report = RowReduction<T>(device, options).invert(there);
   a = there.to(Device());
   return report;
 }
@@ -119,7 +119,7 @@ void check_scattered_pivots(const Device& device, const std::vector<Shape>& shap
       for (std::int64_t i = 0; i < s.rank; ++i) R(i, pivot) = i == k ? T{1} : T{0};
     }
     const Dense<T> a = product(random_dense<T>(s.m, s.rank, 6), R);
-    EchelonForm<T> form = GaussJordan<T>(device).reduce(a.to(device));
+    EchelonForm<T> form = RowReduction<T>(device).reduce(a.to(device));
     ASSERT_EQ(form.pivot_columns, pivots);
     expect_null_space(a, pivots, null_space(form).to(Device()));
     form.R = form.R.to(Device());
@@ -137,7 +137,7 @@ void check_scattered_pivots(const Device& device, const std::vector<Shape>& shap
 template <class T>
 void check_empty_forms(const Device& device) {
   for (const Shape& s : {Shape{0, 0, 0}, {0, 5, 0}, {5, 0, 0}}) {
-    const EchelonForm<T> form = GaussJordan<T>(device).reduce(Dense<T>(device, s.m, s.n));
+    const EchelonForm<T> form = RowReduction<T>(device).reduce(Dense<T>(device, s.m, s.n));
     EXPECT_EQ(form.report.status, Status::direct);
     EXPECT_EQ(form.facts.rank, 0);
     EXPECT_FALSE(form.facts.doubtful);
@@ -395,7 +395,7 @@ void check_inverse_in_a_window(const Device& device) {
     }
     Dense<T> there = storage.to(device);
     const DenseView<T> window(there.data(), n, n, leading, device, layout);
-    EXPECT_EQ(GaussJordan<T>(device).invert(window).status, Status::direct);
+    EXPECT_EQ(RowReduction<T>(device).invert(window).status, Status::direct);
     const Dense<T> back = there.to(Device());
     Dense<T> x(Device(), n, n);
     for (std::int64_t j = 0; j < n; ++j) {

@@ -59,7 +59,7 @@ void add_elimination_options(CLI::App& app, EliminationRequest& request) {
 
 void check_request(const EliminationRequest& request, const std::vector<OutputOption>& outputs) {
   in_precision(request.precision,
-               [&]<class T>() { static_cast<void>(GaussJordan<T>(request.device, request.options)); });
+               [&]<class T>() { static_cast<void>(RowReduction<T>(request.device, request.options)); });
   for (const OutputOption& output : outputs) check_dense_format(output);
   check_files({request.matrix}, outputs);
 }

@@ -10,7 +10,7 @@
 #include "terminal/text.hpp"
 
 #include <echelon/error.hpp>
-#include <echelon/gauss_jordan.hpp>
+#include <echelon/rref.hpp>
 
 #include <string>
 #include <utility>

@@ -61,7 +61,7 @@ ExitCode invert_in(const EliminationRequest& request) {
                                         input_name(request.matrix), file.info.rows, file.info.columns));
   }
   progress.announce("inverting");
-  const Report report = GaussJordan<T>(request.device, request.options).invert(file.matrix);
+  const Report report = RowReduction<T>(request.device, request.options).invert(file.matrix);
   if (!request.output.empty() && inverted(report)) {
     write_dense<T>(request.output, on_host(std::move(file.matrix)),
                    "inverse of " + input_name(request.matrix));
@@ -83,9 +83,11 @@ ExitCode run_invert(const Arguments& arguments) {
   set_style(app);
   add_elimination_options(app, request);
   add_file_option(app, "-o,--output", request.output, "write the inverse: .mtx, .npy, .petsc");
-  app.add_option("--factor-precision", request.options.factor_precision,
-                 "working (default), single, tf32x3 or tf32; a lower precision is used if the inverse meets "
-                 "--accuracy")
+  app.add_option_function<std::string>(
+         "--factor-precision",
+         [&](const std::string& word) { request.options.factor_precision = *from_word<Precision>(word); },
+         "working (default), single, tf32x3 or tf32; a lower precision is used if the inverse meets "
+         "--accuracy")
       ->check(CLI::IsMember({"working", "single", "tf32x3", "tf32"}))
       ->type_name("NAME");
   app.add_option("--accuracy", request.options.accuracy,

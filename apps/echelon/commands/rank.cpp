@@ -14,7 +14,7 @@ ExitCode rank_in(const EliminationRequest& request) {
   progress.announce("reading " + input_name(request.matrix));
   DenseFile<T> file = read_dense<T>(request);
   progress.announce("eliminating");
-  const EchelonForm<T> form = GaussJordan<T>(request.device, request.options).reduce(std::move(file.matrix));
+  const EchelonForm<T> form = RowReduction<T>(request.device, request.options).reduce(std::move(file.matrix));
   progress.clear();
   if (request.json) {
     Json json = elimination_json(request, file.info, form.report);

@@ -110,7 +110,7 @@ ExitCode rref_in(const RrefRequest& request) {
   progress.announce("reading " + input_name(request.matrix));
   DenseFile<T> file = read_dense<T>(request);
   progress.announce("eliminating");
-  EchelonForm<T> form = GaussJordan<T>(request.device, request.options).reduce(std::move(file.matrix));
+  EchelonForm<T> form = RowReduction<T>(request.device, request.options).reduce(std::move(file.matrix));
   form.R = on_host(std::move(form.R));
   write(request, form);
   progress.clear();

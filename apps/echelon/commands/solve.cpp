@@ -208,10 +208,12 @@ SolveOutcome solve_in(const SolveRequest& request) {
 
   const Interrupt interrupt(request.quiet);
   progress.announce("setting up");
-  const Control control{[&](const Progress& now) { progress.update(now); }, interrupt.token()};
+  SolveOptions options = request.options;
+  options.on_progress = [&](const Progress& now) { progress.update(now); };
+  options.cancel = interrupt.token();
   Solution<T> solution;
   try {
-    solution = solve<T>(A, b.values.view(), request.options, control);
+    solution = solve<T>(A, b.values.view(), options);
   } catch (const DimensionMismatch& error) {
     throw_with_names(error, request);
   }

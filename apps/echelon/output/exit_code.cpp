@@ -7,6 +7,7 @@ ExitCode exit_code(Status status) {
   switch (status) {
     case Status::converged:
     case Status::direct:
+    case Status::ready:
       return exit_solved;
     case Status::max_iterations:
     case Status::stagnated:

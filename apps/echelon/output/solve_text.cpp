@@ -26,6 +26,8 @@ std::string status_text(const Report& report) {
   switch (report.status) {
     case Status::converged:
       return fmt::format("{} converged {}", method, after);
+    case Status::ready:
+      return fmt::format("{} is set up", method);
     case Status::direct:
       return fmt::format("{}, a direct method", method);
     case Status::max_iterations:

@@ -12,8 +12,12 @@ namespace echelon {
 struct BicgstabOptions {
   static constexpr std::string_view name = "bicgstab";
   static constexpr Targets targets = Targets::both;
+  /// When to stop.
   Stop stop = {};
+  /// "none", or a method that is usable as a preconditioner. For one of your own see
+  /// Solver::set_preconditioner.
   std::string preconditioner = "none";
+  /// Options of the preconditioner, by name.
   Options preconditioner_options = {};
 
   static std::vector<Option<BicgstabOptions>> table() {
@@ -25,10 +29,6 @@ struct BicgstabOptions {
 /// van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992).
 /// An iteration costs two products with A, two preconditioners and 22 n flops; 8 n elements are held.
 template <class T>
-class Bicgstab : public Solver<T> {
- public:
-  explicit Bicgstab(const Device& device = {}, const BicgstabOptions& options = {})
-      : Solver<T>(make_solver<T>(device, options)) {}
-};
+using Bicgstab = SolverOf<T, BicgstabOptions>;
 
 }  // namespace echelon

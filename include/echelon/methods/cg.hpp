@@ -12,8 +12,12 @@ namespace echelon {
 struct CgOptions {
   static constexpr std::string_view name = "cg";
   static constexpr Targets targets = Targets::both;
+  /// When to stop.
   Stop stop = {};
+  /// "none", or a method that is usable as a preconditioner. For one of your own see
+  /// Solver::set_preconditioner.
   std::string preconditioner = "none";
+  /// Options of the preconditioner, by name.
   Options preconditioner_options = {};
 
   static std::vector<Option<CgOptions>> table() {
@@ -25,10 +29,6 @@ struct CgOptions {
 /// Hestenes and Stiefel, J. Res. NBS 49 (1952); Saad, Iterative Methods for Sparse Linear Systems, alg. 9.1.
 /// An iteration costs one product with A, one preconditioner and 10 n flops; 4 n elements are held.
 template <class T>
-class Cg : public Solver<T> {
- public:
-  explicit Cg(const Device& device = {}, const CgOptions& options = {})
-      : Solver<T>(make_solver<T>(device, options)) {}
-};
+using Cg = SolverOf<T, CgOptions>;
 
 }  // namespace echelon

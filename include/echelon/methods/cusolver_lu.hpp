@@ -11,6 +11,7 @@ namespace echelon {
 struct CusolverLuOptions {
   static constexpr std::string_view name = "cusolver-lu";
   static constexpr Targets targets = Targets::cuda;
+  /// At most so many steps of iterative refinement, 0 to 10.
   std::int64_t refine = 1;
 
   static std::vector<Option<CusolverLuOptions>> table() {
@@ -28,10 +29,6 @@ struct CusolverLuOptions {
 /// Hager's and Higham's, at most 12 solves with the factors. A solve queues all its work, allocates nothing,
 /// and waits once, at its end.
 template <class T>
-class CusolverLu : public Solver<T> {
- public:
-  explicit CusolverLu(const Device& device = Device::cuda(), const CusolverLuOptions& options = {})
-      : Solver<T>(make_solver<T>(device, options)) {}
-};
+using CusolverLu = SolverOf<T, CusolverLuOptions>;
 
 }  // namespace echelon

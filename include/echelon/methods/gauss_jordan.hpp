@@ -13,11 +13,20 @@ namespace echelon {
 struct GaussJordanOptions {
   static constexpr std::string_view name = "gauss-jordan";
   static constexpr Targets targets = Targets::both;
+  /// A column is dependent on those before it when its pivot is at most this times ||A||_inf; default
+  /// 4 sqrt(max(m, n)) times the machine epsilon.
   std::optional<double> tolerance = {};
+  /// Scale rows and columns first, by powers of two.
   bool equilibrate = true;
+  /// At most so many steps of iterative refinement, 0 to 10.
   std::int64_t refine = 1;
+  /// Columns of a panel, at most 4096; 0: chosen by the size of A.
   std::int64_t block = 0;
-  std::string factor_precision = "working";
+  /// Precision of the elimination for a square A; answers are refined, and repeated in the working precision
+  /// where they do not become accurate enough.
+  Precision factor_precision = Precision::working;
+  /// The backward error that a lower factor_precision has to reach, 0 to 1; for solving at most 1e-10 (float:
+  /// 1e-4). Default: sqrt(n) times the machine epsilon, and as far below as refinement comes.
   std::optional<double> accuracy = {};
 
   static std::vector<Option<GaussJordanOptions>> table() {
@@ -37,12 +46,9 @@ struct GaussJordanOptions {
          +[](GaussJordanOptions& o) -> std::int64_t& { return o.block; },
          "columns of a panel; 0: chosen by the size of A",
          {0, 4096}},
-        {"factor_precision",
-         +[](GaussJordanOptions& o) -> std::string& { return o.factor_precision; },
+        {"factor_precision", enum_field<&GaussJordanOptions::factor_precision>(),
          "of the elimination for square A; answers are refined, and what does not become as accurate as "
-         "asked for is repeated in the working precision. On the host, tf32 is single",
-         {},
-         {"working", "single", "tf32x3", "tf32"}},
+         "asked for is repeated in the working precision. On the host, tf32 is single"},
         {"accuracy",
          +[](GaussJordanOptions& o) -> std::optional<double>& { return o.accuracy; },
          "the backward error that a lower factor_precision has to reach, for solving no more than 1e-10 "
@@ -56,13 +62,9 @@ struct GaussJordanOptions {
 /// panels, and 2 n^2 flops a right-hand side (twice that with each step of refinement). Where the columns are
 /// dependent by the tolerance, every right-hand side is reported as `underdetermined`, with a particular
 /// solution, or `inconsistent`, with the row that says so; where the rows are, as `inconsistent` if they
-/// contradict each other. <echelon/gauss_jordan.hpp> has the same with the null space, the reduced row
+/// contradict each other. <echelon/rref.hpp> has the same with the null space, the reduced row
 /// echelon form and the inverse.
 template <class T>
-class GaussJordanSolver : public Solver<T> {
- public:
-  explicit GaussJordanSolver(const Device& device = {}, const GaussJordanOptions& options = {})
-      : Solver<T>(make_solver<T>(device, options)) {}
-};
+using GaussJordan = SolverOf<T, GaussJordanOptions>;
 
 }  // namespace echelon

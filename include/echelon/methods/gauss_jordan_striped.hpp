@@ -11,6 +11,7 @@ namespace echelon {
 struct GaussJordanStripedOptions {
   static constexpr std::string_view name = "gauss-jordan-striped";
   static constexpr Targets targets = Targets::both;
+  /// Rows of a stripe, and columns of a tile, 1 to 1024.
   std::int64_t stripe = 32;
 
   static std::vector<Option<GaussJordanStripedOptions>> table() {
@@ -27,10 +28,6 @@ struct GaussJordanStripedOptions {
 /// the elimination, 2 n^2 flops a right-hand side. E. Eyvazov, Gauss-Jordan Solver of Linear Equation Systems
 /// on GPU, Czech Technical University in Prague 2021, after M. Carcenac, J. Supercomputing 68 (2014).
 template <class T>
-class GaussJordanStriped : public Solver<T> {
- public:
-  explicit GaussJordanStriped(const Device& device = {}, const GaussJordanStripedOptions& options = {})
-      : Solver<T>(make_solver<T>(device, options)) {}
-};
+using GaussJordanStriped = SolverOf<T, GaussJordanStripedOptions>;
 
 }  // namespace echelon

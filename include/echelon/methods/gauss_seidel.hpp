@@ -2,6 +2,7 @@
 #pragma once
 
 #include <echelon/solver.hpp>
+#include <echelon/sweep_kind.hpp>
 
 #include <string>
 #include <string_view>
@@ -12,17 +13,16 @@ namespace echelon {
 struct GaussSeidelOptions {
   static constexpr std::string_view name = "gauss-seidel";
   static constexpr Targets targets = Targets::both;
+  /// When to stop.
   Stop stop = {};
-  std::string sweep = "forward";
+  /// Order of the rows.
+  SweepKind sweep = SweepKind::forward;
+  /// Sweeps from one measurement of b - A x, which costs as much as a sweep, to the next; 1 to 1000.
   std::int64_t residual_every = 4;
 
   static std::vector<Option<GaussSeidelOptions>> table() {
     return with_stop_options<GaussSeidelOptions>(
-        {{"sweep",
-          +[](GaussSeidelOptions& o) -> std::string& { return o.sweep; },
-          "order of the rows",
-          {},
-          {"forward", "backward", "symmetric"}},
+        {{"sweep", enum_field<&GaussSeidelOptions::sweep>(), "order of the rows"},
          {"residual_every",
           +[](GaussSeidelOptions& o) -> std::int64_t& { return o.residual_every; },
           "sweeps from one look at b - A x, which costs as much as a sweep, to the next",
@@ -30,15 +30,12 @@ struct GaussSeidelOptions {
   }
 };
 
-/// Gauss-Seidel sweeps from x = 0 until the residual is small enough; for single sweeps see GaussSeidel.
+/// Gauss-Seidel sweeps from x = 0 until the residual is small enough; for single sweeps see
+/// GaussSeidelSweep.
 /// Converges when A is strictly diagonally dominant, or symmetric positive definite. The iterates have the
 /// same bits on every device. A dense A is copied into sparse form. A sweep costs 2 flops a nonzero, and
 /// every `residual_every`-th a product with A besides; 2 n elements are held.
 template <class T>
-class GaussSeidelSolver : public Solver<T> {
- public:
-  explicit GaussSeidelSolver(const Device& device = {}, const GaussSeidelOptions& options = {})
-      : Solver<T>(make_solver<T>(device, options)) {}
-};
+using GaussSeidel = SolverOf<T, GaussSeidelOptions>;
 
 }  // namespace echelon

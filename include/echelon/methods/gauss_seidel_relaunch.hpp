@@ -12,7 +12,9 @@ namespace echelon {
 struct GaussSeidelRelaunchOptions {
   static constexpr std::string_view name = "gauss-seidel-relaunch";
   static constexpr Targets targets = Targets::both;
+  /// When to stop.
   Stop stop = {};
+  /// Sweeps from one measurement of b - A x, which costs as much as a sweep, to the next; 1 to 1000.
   std::int64_t residual_every = 4;
 
   static std::vector<Option<GaussSeidelRelaunchOptions>> table() {
@@ -30,10 +32,6 @@ struct GaussSeidelRelaunchOptions {
 /// reads at least the flags. R. Fiorentini, Implementation of Gauss-Seidel algorithm for sparse matrices on
 /// Nvidia GPU device (2022).
 template <class T>
-class GaussSeidelRelaunch : public Solver<T> {
- public:
-  explicit GaussSeidelRelaunch(const Device& device = {}, const GaussSeidelRelaunchOptions& options = {})
-      : Solver<T>(make_solver<T>(device, options)) {}
-};
+using GaussSeidelRelaunch = SolverOf<T, GaussSeidelRelaunchOptions>;
 
 }  // namespace echelon

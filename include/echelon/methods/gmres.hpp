@@ -12,10 +12,16 @@ namespace echelon {
 struct GmresOptions {
   static constexpr std::string_view name = "gmres";
   static constexpr Targets targets = Targets::both;
+  /// When to stop.
   Stop stop = {};
+  /// Basis vectors kept before starting over, 1 to 1000; memory is (restart + 3) n elements.
   std::int64_t restart = 50;
+  /// Keep the preconditioned vectors too, so that the preconditioner may change from step to step.
   bool flexible = false;
+  /// "none", or a method that is usable as a preconditioner. For one of your own see
+  /// Solver::set_preconditioner.
   std::string preconditioner = "none";
+  /// Options of the preconditioner, by name.
   Options preconditioner_options = {};
 
   static std::vector<Option<GmresOptions>> table() {
@@ -35,10 +41,6 @@ struct GmresOptions {
 /// Step j of a cycle costs one product with A, one preconditioner and 8 j n flops; (restart + 3) n elements
 /// are held, (2 restart + 2) n when flexible.
 template <class T>
-class Gmres : public Solver<T> {
- public:
-  explicit Gmres(const Device& device = {}, const GmresOptions& options = {})
-      : Solver<T>(make_solver<T>(device, options)) {}
-};
+using Gmres = SolverOf<T, GmresOptions>;
 
 }  // namespace echelon

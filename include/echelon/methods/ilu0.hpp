@@ -23,10 +23,6 @@ struct Ilu0Options {
 /// 2^31 - 1 nonzeros, InvalidMatrix otherwise) and what SpSV's analysis of both triangles learns, once for
 /// every solve that runs at the same time; update_values keeps the analysis.
 template <class T>
-class Ilu0 : public Solver<T> {
- public:
-  explicit Ilu0(const Device& device = {}, const Ilu0Options& options = {})
-      : Solver<T>(make_solver<T>(device, options)) {}
-};
+using Ilu0 = SolverOf<T, Ilu0Options>;
 
 }  // namespace echelon

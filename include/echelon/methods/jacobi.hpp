@@ -3,27 +3,37 @@
 
 #include <echelon/solver.hpp>
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace echelon {
 
+enum class JacobiVariant {
+  point,  ///< by a_ii
+  l1,     ///< by sign(a_ii) sum_j |a_ij|, which never diverges for symmetric positive definite A
+};
+constexpr std::array<EnumWord<JacobiVariant>, 2> words_of(JacobiVariant) {
+  return {{{JacobiVariant::point, "point"}, {JacobiVariant::l1, "l1"}}};
+}
+
 struct JacobiOptions {
   static constexpr std::string_view name = "jacobi";
   static constexpr Targets targets = Targets::both;
+  /// When to stop.
   Stop stop = {};
-  std::string variant = "point";
+  /// What the residual is divided by.
+  JacobiVariant variant = JacobiVariant::point;
+  /// Damping, 0 < weight < 2; 2/3 to 0.8 smooths, 1 is the classical method.
   double weight = 1;
+  /// Sweeps per application as a preconditioner, 1 to 1000.
   std::int64_t sweeps = 1;
 
   static std::vector<Option<JacobiOptions>> table() {
     return with_stop_options<JacobiOptions>(
-        {{"variant",
-          +[](JacobiOptions& o) -> std::string& { return o.variant; },
-          "point: divide by a_ii; l1: by sign(a_ii) sum_j |a_ij|, which never diverges for SPD A",
-          {},
-          {"point", "l1"}},
+        {{"variant", enum_field<&JacobiOptions::variant>(),
+          "point: divide by a_ii; l1: by sign(a_ii) sum_j |a_ij|, which never diverges for SPD A"},
          {"weight",
           +[](JacobiOptions& o) -> double& { return o.weight; },
           "damping; 2/3 to 0.8 smooths, 1 is the classical method",
@@ -40,10 +50,6 @@ struct JacobiOptions {
 /// starts from x = 0. l1: Baker, Falgout, Kolev, Yang, SIAM J. Sci. Comput. 33 (2011).
 /// A sweep costs one product with A and 3 n flops; 2 n elements are held.
 template <class T>
-class Jacobi : public Solver<T> {
- public:
-  explicit Jacobi(const Device& device = {}, const JacobiOptions& options = {})
-      : Solver<T>(make_solver<T>(device, options)) {}
-};
+using Jacobi = SolverOf<T, JacobiOptions>;
 
 }  // namespace echelon

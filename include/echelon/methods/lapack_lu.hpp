@@ -11,7 +11,9 @@ namespace echelon {
 struct LapackLuOptions {
   static constexpr std::string_view name = "lapack-lu";
   static constexpr Targets targets = Targets::host;
+  /// Scale rows and columns first where LAPACK's geequ advises it.
   bool equilibrate = true;
+  /// At most so many steps of iterative refinement, 0 to 10.
   std::int64_t refine = 1;
 
   static std::vector<Option<LapackLuOptions>> table() {
@@ -29,10 +31,6 @@ struct LapackLuOptions {
 /// refinement). The report carries LAPACK's estimate of the reciprocal condition number; below the unit
 /// roundoff the status is `singular`.
 template <class T>
-class LapackLu : public Solver<T> {
- public:
-  explicit LapackLu(const Device& device = {}, const LapackLuOptions& options = {})
-      : Solver<T>(make_solver<T>(device, options)) {}
-};
+using LapackLu = SolverOf<T, LapackLuOptions>;
 
 }  // namespace echelon

@@ -12,9 +12,11 @@ namespace echelon {
 struct MinresOptions {
   static constexpr std::string_view name = "minres";
   static constexpr Targets targets = Targets::both;
+  /// When to stop.
   Stop stop = {};
   /// A method that acts as a symmetric positive definite M^-1.
   std::string preconditioner = "none";
+  /// Options of the preconditioner, by name.
   Options preconditioner_options = {};
 
   static std::vector<Option<MinresOptions>> table() {
@@ -28,10 +30,6 @@ struct MinresOptions {
 /// An iteration costs one product with A, one preconditioner and 22 n flops; 8 n elements are held, 9 n with
 /// a preconditioner.
 template <class T>
-class Minres : public Solver<T> {
- public:
-  explicit Minres(const Device& device = {}, const MinresOptions& options = {})
-      : Solver<T>(make_solver<T>(device, options)) {}
-};
+using Minres = SolverOf<T, MinresOptions>;
 
 }  // namespace echelon

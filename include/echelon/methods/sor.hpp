@@ -2,6 +2,7 @@
 #pragma once
 
 #include <echelon/solver.hpp>
+#include <echelon/sweep_kind.hpp>
 
 #include <string>
 #include <string_view>
@@ -12,9 +13,13 @@ namespace echelon {
 struct SorOptions {
   static constexpr std::string_view name = "sor";
   static constexpr Targets targets = Targets::both;
+  /// When to stop.
   Stop stop = {};
+  /// Relaxation factor, 0 < omega < 2; 1 is Gauss-Seidel.
   double omega = 1.5;
-  std::string sweep = "forward";
+  /// Order of the rows.
+  SweepKind sweep = SweepKind::forward;
+  /// Sweeps from one measurement of b - A x, which costs as much as a sweep, to the next; 1 to 1000.
   std::int64_t residual_every = 4;
 
   static std::vector<Option<SorOptions>> table() {
@@ -23,11 +28,7 @@ struct SorOptions {
           +[](SorOptions& o) -> double& { return o.omega; },
           "relaxation factor; 1 is gauss-seidel",
           {0, 2, true, true}},
-         {"sweep",
-          +[](SorOptions& o) -> std::string& { return o.sweep; },
-          "order of the rows",
-          {},
-          {"forward", "backward"}},
+         {"sweep", enum_field<&SorOptions::sweep>(), "order of the rows", {}, {"forward", "backward"}},
          {"residual_every",
           +[](SorOptions& o) -> std::int64_t& { return o.residual_every; },
           "sweeps from one look at b - A x, which costs as much as a sweep, to the next",
@@ -37,12 +38,8 @@ struct SorOptions {
 
 /// Successive over-relaxation: Gauss-Seidel whose corrections are multiplied by omega.
 /// Converges for symmetric positive definite A; for others only where omega suits. D. M. Young, Trans. Amer.
-/// Math. Soc. 76 (1954). Costs what GaussSeidelSolver costs.
+/// Math. Soc. 76 (1954). Costs what GaussSeidel costs.
 template <class T>
-class Sor : public Solver<T> {
- public:
-  explicit Sor(const Device& device = {}, const SorOptions& options = {})
-      : Solver<T>(make_solver<T>(device, options)) {}
-};
+using Sor = SolverOf<T, SorOptions>;
 
 }  // namespace echelon

@@ -12,9 +12,13 @@ namespace echelon {
 struct SsorOptions {
   static constexpr std::string_view name = "ssor";
   static constexpr Targets targets = Targets::both;
+  /// When to stop.
   Stop stop = {};
+  /// Relaxation factor, 0 < omega < 2; 1 is symmetric Gauss-Seidel.
   double omega = 1;
+  /// Symmetric sweeps per application as a preconditioner, 1 to 1000.
   std::int64_t sweeps = 1;
+  /// Sweeps from one measurement of b - A x, which costs as much as a sweep, to the next; 1 to 1000.
   std::int64_t residual_every = 4;
 
   static std::vector<Option<SsorOptions>> table() {
@@ -39,10 +43,6 @@ struct SsorOptions {
 /// Converges for symmetric positive definite A. Sheldon, Math. Tables Aids Comput. 9 (1955); Axelsson, BIT 12
 /// (1972). Costs two sweeps; 2 n elements are held.
 template <class T>
-class Ssor : public Solver<T> {
- public:
-  explicit Ssor(const Device& device = {}, const SsorOptions& options = {})
-      : Solver<T>(make_solver<T>(device, options)) {}
-};
+using Ssor = SolverOf<T, SsorOptions>;
 
 }  // namespace echelon

@@ -3,6 +3,7 @@
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
 #include "dense/gauss_jordan/operations.hpp"
+#include "options/parse.hpp"
 #include "support/workspace_pool.hpp"
 
 #include <echelon/error.hpp>
@@ -33,7 +34,7 @@ double Determinant::log10() const {
 }
 
 template <class T>
-class GaussJordan<T>::Kept {
+class RowReduction<T>::Kept {
  public:
   explicit Kept(const Device& device) : device_(device) {}
 
@@ -53,13 +54,14 @@ class GaussJordan<T>::Kept {
 };
 
 template <class T>
-GaussJordan<T>::GaussJordan(const Device& device, const GaussJordanOptions& options)
+RowReduction<T>::RowReduction(const Device& device, const GaussJordanOptions& options)
     : device_(device), options_(options), kept_(std::make_shared<Kept>(device)) {
+  static_cast<void>(parse_options<GaussJordanOptions>("gauss-jordan", to_options(options)));  // checks them
   require(device);
 }
 
 template <class T>
-EchelonForm<T> GaussJordan<T>::reduce(Dense<T> A) const {
+EchelonForm<T> RowReduction<T>::reduce(Dense<T> A) const {
   check_same_memory(device_, "the elimination", A.device(), "A");
   return kept_->with_workspace([&]<class Target>(OperationWorkspace& workspace) {
     return reduce_on<Target, T>(workspace, options_, std::move(A));
@@ -67,13 +69,13 @@ EchelonForm<T> GaussJordan<T>::reduce(Dense<T> A) const {
 }
 
 template <class T>
-EchelonForm<T> GaussJordan<T>::reduce(MatrixRef<T> A) const {
+EchelonForm<T> RowReduction<T>::reduce(MatrixRef<T> A) const {
   check_same_memory(device_, "the elimination", A.device(), "A");
   return reduce(to_dense(A));
 }
 
 template <class T>
-GeneralSolution<T> GaussJordan<T>::solve(MatrixRef<T> A, DenseView<const T> B) const {
+GeneralSolution<T> RowReduction<T>::solve(MatrixRef<T> A, DenseView<const T> B) const {
   if (A.rows() != B.rows()) {
     throw DimensionMismatch(fmt::format("A is {} by {} and B {} by {}: they need equally many rows", A.rows(),
                                         A.columns(), B.rows(), B.columns()));
@@ -86,7 +88,7 @@ GeneralSolution<T> GaussJordan<T>::solve(MatrixRef<T> A, DenseView<const T> B) c
 }
 
 template <class T>
-Report GaussJordan<T>::invert(DenseView<T> A) const {
+Report RowReduction<T>::invert(DenseView<T> A) const {
   if (A.rows() != A.columns()) {
     throw DimensionMismatch(
         fmt::format("A is {} by {}; only a square matrix has an inverse", A.rows(), A.columns()));
@@ -102,8 +104,8 @@ Dense<T> null_space(const EchelonForm<T>& form) {
   return on_target(form.R.device(), [&]<class Target>() { return null_space_on<Target, T>(form); });
 }
 
-template class GaussJordan<float>;
-template class GaussJordan<double>;
+template class RowReduction<float>;
+template class RowReduction<double>;
 template Dense<float> null_space(const EchelonForm<float>&);
 template Dense<double> null_space(const EchelonForm<double>&);
 

@@ -4,7 +4,6 @@
 
 #include "linalg/blas/float_products.hpp"
 
-#include <echelon/error.hpp>
 #include <echelon/methods/gauss_jordan.hpp>
 #include <echelon/report.hpp>
 
@@ -19,21 +18,17 @@ class Cuda;
 /// The reason why the working precision is used for matrices that are not square.
 inline constexpr const char* not_square = "A is not square";
 
-/// The products of the requested precision if that is lower than T. Throws BadOption.
+/// The products of the requested precision if that is lower than T.
 template <class B, class T>
 std::optional<FloatProducts> requested_products(const GaussJordanOptions& options) {
-  const std::string& name = options.factor_precision;
-  if (name != "working" && name != "single" && name != "tf32x3" && name != "tf32") {
-    throw BadOption("factor_precision",
-                    "there is no precision '" + name + "': it is working, single, tf32x3 or tf32");
-  }
+  const Precision requested = options.factor_precision;
   FloatProducts products = FloatProducts::in_float;
   if constexpr (std::is_same_v<B, Cuda>) {
-    if (name == "tf32x3") products = FloatProducts::tf32x3;
-    if (name == "tf32") products = FloatProducts::tf32;
+    if (requested == Precision::tf32x3) products = FloatProducts::tf32x3;
+    if (requested == Precision::tf32) products = FloatProducts::tf32;
   }
   const bool lower = std::is_same_v<T, double> || products != FloatProducts::in_float;
-  if (name == "working" || !lower) return std::nullopt;
+  if (requested == Precision::working || !lower) return std::nullopt;
   return products;
 }
 
@@ -42,14 +37,13 @@ std::optional<FloatProducts> requested_products(const GaussJordanOptions& option
 template <class B, class T>
 std::optional<FactorPrecision> report_factor_precision(const GaussJordanOptions& options,
                                                        const std::string& why) {
-  if (options.factor_precision == "working") return std::nullopt;
+  const Precision requested = options.factor_precision;
+  if (requested == Precision::working) return std::nullopt;
   const std::optional<FloatProducts> products = requested_products<B, T>(options);
-  if (!products)
-    return FactorPrecision{options.factor_precision, "working", "float is the working precision"};
-  if (!why.empty()) return FactorPrecision{options.factor_precision, "working", why};
-  const std::string used = *products == FloatProducts::in_float ? "single" : options.factor_precision;
-  const bool as_asked = used == options.factor_precision;
-  return FactorPrecision{options.factor_precision, used, as_asked ? "" : "only GPUs know TF32"};
+  if (!products) return FactorPrecision{requested, Precision::working, "float is the working precision"};
+  if (!why.empty()) return FactorPrecision{requested, Precision::working, why};
+  const Precision used = *products == FloatProducts::in_float ? Precision::single : requested;
+  return FactorPrecision{requested, used, used == requested ? "" : "only GPUs know TF32"};
 }
 
 }  // namespace echelon

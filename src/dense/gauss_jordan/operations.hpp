@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The operations of <echelon/gauss_jordan.hpp>, instantiated for HostTarget and CudaTarget.
+/// The operations of <echelon/rref.hpp>, instantiated for HostTarget and CudaTarget.
 #pragma once
 
 #include "backend/targets.hpp"
 
-#include <echelon/gauss_jordan.hpp>
+#include <echelon/rref.hpp>
 
 #include <memory>
 #include <stop_token>

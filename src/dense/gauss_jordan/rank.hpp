@@ -5,7 +5,7 @@
 #include "dense/panels/pivot.hpp"
 #include "support/text.hpp"
 
-#include <echelon/gauss_jordan.hpp>
+#include <echelon/rref.hpp>
 
 #include <algorithm>
 #include <cmath>

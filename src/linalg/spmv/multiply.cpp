@@ -93,7 +93,9 @@ void multiply_dense(const Device& device, bool transposed, T alpha, const DenseV
 
 template <class T>
 void multiply(Serial& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y) {
-  if (A.is_sparse()) {
+  if (A.is_operator()) {
+    apply_operator(*A.linear_operator(), alpha, x, beta, y);
+  } else if (A.is_sparse()) {
     multiply_rows(0, A.rows(), alpha, *A.csr(), x, beta, y);
   } else {
     multiply_dense(backend.device(), false, alpha, A.dense(), x, beta, y);
@@ -102,6 +104,10 @@ void multiply(Serial& backend, T alpha, const MatrixRef<T>& A, const T* x, T bet
 
 template <class T>
 void multiply(OpenMp& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y) {
+  if (A.is_operator()) {
+    apply_operator(*A.linear_operator(), alpha, x, beta, y);
+    return;
+  }
   if (!A.is_sparse()) {
     multiply_dense(backend.device(), false, alpha, A.dense(), x, beta, y);
     return;

@@ -156,7 +156,9 @@ template <class T>
 void multiply(Cuda& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y) {
   if (A.rows() == 0) return;
   const CurrentDevice current(backend.device().id());
-  if (A.is_sparse()) {
+  if (A.is_operator()) {
+    apply_operator(*A.linear_operator(), alpha, x, beta, y);
+  } else if (A.is_sparse()) {
     multiply_sparse(backend, alpha, *A.csr(), x, beta, y);
   } else {
     multiply_dense(backend, false, alpha, A.dense(), x, beta, y);

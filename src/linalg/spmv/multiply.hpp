@@ -2,6 +2,7 @@
 /// Matrix-vector and matrix-matrix products, one native version per backend.
 #pragma once
 
+#include <echelon/error.hpp>
 #include <echelon/matrix.hpp>
 
 #include <cstdint>
@@ -12,15 +13,23 @@ class Serial;
 class OpenMp;
 class Cuda;
 
-/// y = alpha A x + beta y. x has A.columns() elements, y has A.rows(), and they do not overlap; with beta = 0
-/// y is not read. Sums are computed in T. Memory movement of CSR: 4 + sizeof(T) bytes per nonzero, 8 per row,
-/// and the vectors.
+/// y = alpha A x + beta y; for an operator only with alpha = 1 and beta = 0. x has A.columns() elements, y
+/// has A.rows(), and they do not overlap; with beta = 0 y is not read. Sums are computed in T. Memory
+/// movement of CSR: 4 + sizeof(T) bytes per nonzero, 8 per row, and the vectors.
 template <class T>
 void multiply(Serial& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y);
 template <class T>
 void multiply(OpenMp& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y);
 template <class T>
 void multiply(Cuda& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y);
+
+/// A x by the caller's own operator, for alpha = 1 and beta = 0: what it computes cannot be scaled in
+/// passing.
+template <class T>
+void apply_operator(const LinearOperator<T>& A, T alpha, const T* x, T beta, T* y) {
+  if (alpha != 1 || beta != 0) throw Error("a linear operator computes y = A x only, without alpha and beta");
+  A.apply(x, y);
+}
 
 /// y = alpha V^T x + beta y, for column-major V.
 template <class T>

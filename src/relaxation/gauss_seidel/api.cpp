@@ -7,26 +7,14 @@
 
 #include <echelon/dense.hpp>
 #include <echelon/error.hpp>
-#include <echelon/gauss_seidel.hpp>
+#include <echelon/sweep.hpp>
 
 #include <fmt/format.h>
 
 namespace echelon {
 
-std::string_view to_string(SweepKind kind) {
-  switch (kind) {
-    case SweepKind::forward:
-      return "forward";
-    case SweepKind::backward:
-      return "backward";
-    case SweepKind::symmetric:
-      return "symmetric";
-  }
-  return {};
-}
-
 template <class T>
-class GaussSeidel<T>::Scratch {
+class GaussSeidelSweep<T>::Scratch {
  public:
   explicit Scratch(const Device& device)
       : sweeper(on_target(device,
@@ -36,17 +24,17 @@ class GaussSeidel<T>::Scratch {
 };
 
 template <class T>
-GaussSeidel<T>::GaussSeidel(const Device& device)
+GaussSeidelSweep<T>::GaussSeidelSweep(const Device& device)
     : device_(device), scratch_(std::make_unique<Scratch>(device)) {}
 template <class T>
-GaussSeidel<T>::GaussSeidel(GaussSeidel&&) noexcept = default;
+GaussSeidelSweep<T>::GaussSeidelSweep(GaussSeidelSweep&&) noexcept = default;
 template <class T>
-GaussSeidel<T>& GaussSeidel<T>::operator=(GaussSeidel&&) noexcept = default;
+GaussSeidelSweep<T>& GaussSeidelSweep<T>::operator=(GaussSeidelSweep&&) noexcept = default;
 template <class T>
-GaussSeidel<T>::~GaussSeidel() = default;
+GaussSeidelSweep<T>::~GaussSeidelSweep() = default;
 
 template <class T>
-std::size_t GaussSeidel<T>::bytes() const {
+std::size_t GaussSeidelSweep<T>::bytes() const {
   return scratch_->sweeper->bytes();
 }
 
@@ -78,8 +66,8 @@ void check_options(const SweepOptions& options) {
 }  // namespace
 
 template <class T>
-SweepReport GaussSeidel<T>::sweep(const Csr<T>& A, DenseView<const T> B, DenseView<T> X,
-                                  const SweepOptions& options) {
+SweepReport GaussSeidelSweep<T>::sweep(const Csr<T>& A, DenseView<const T> B, DenseView<T> X,
+                                       const SweepOptions& options) {
   check_options(options);
   check_operands<T>(device_, A, B, X);
   if (B.layout() != Layout::column_major || X.layout() != Layout::column_major) {
@@ -107,7 +95,7 @@ SweepReport GaussSeidel<T>::sweep(const Csr<T>& A, DenseView<const T> B, DenseVi
   return report;
 }
 
-template class GaussSeidel<float>;
-template class GaussSeidel<double>;
+template class GaussSeidelSweep<float>;
+template class GaussSeidelSweep<double>;
 
 }  // namespace echelon

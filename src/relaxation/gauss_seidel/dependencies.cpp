@@ -3,7 +3,7 @@
 #include "matrix/rows.hpp"
 
 #include <echelon/error.hpp>
-#include <echelon/gauss_seidel.hpp>
+#include <echelon/sweep.hpp>
 
 #include <fmt/format.h>
 

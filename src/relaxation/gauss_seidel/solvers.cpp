@@ -10,11 +10,6 @@ namespace echelon {
 
 namespace {
 
-SweepKind sweep_kind(const std::string& name) {
-  if (name == to_string(SweepKind::forward)) return SweepKind::forward;
-  return name == to_string(SweepKind::backward) ? SweepKind::backward : SweepKind::symmetric;
-}
-
 template <class B, class T>
 class RelaxationSolver final : public gauss_seidel::SweepSolver<B, T> {
   using Base = gauss_seidel::SweepSolver<B, T>;
@@ -29,10 +24,10 @@ class RelaxationSolver final : public gauss_seidel::SweepSolver<B, T> {
 
  public:
   RelaxationSolver(const Device& device, const GaussSeidelOptions& options)
-      : Base(device, options.stop, options.residual_every), kind_(sweep_kind(options.sweep)) {}
+      : Base(device, options.stop, options.residual_every), kind_(options.sweep) {}
   RelaxationSolver(const Device& device, const SorOptions& options)
       : Base(device, options.stop, options.residual_every),
-        kind_(sweep_kind(options.sweep)),
+        kind_(options.sweep),
         omega_(static_cast<T>(options.omega)) {}
   RelaxationSolver(const Device& device, const SsorOptions& options)
       : Base(device, options.stop, options.residual_every),

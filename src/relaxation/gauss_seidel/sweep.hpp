@@ -5,7 +5,7 @@
 #include <echelon/annotate.hpp>
 #include <echelon/array.hpp>
 #include <echelon/csr.hpp>
-#include <echelon/gauss_seidel.hpp>
+#include <echelon/sweep.hpp>
 
 #include <cstddef>
 #include <cstdint>

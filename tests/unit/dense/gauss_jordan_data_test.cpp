@@ -30,7 +30,7 @@ TEST_F(RealMatrices, GaussJordan_RankIsThatOfSingularValuesUnlessDoubtful) {
     SCOPED_TRACE(name);
     const Matrix<double> matrix = read_matrix<double>((folder / (std::string(name) + ".mtx.gz")).string());
     const Dense<double> a = to_dense(MatrixRef<double>(matrix));
-    const EchelonForm<double> form = GaussJordan<double>().reduce(a);
+    const EchelonForm<double> form = RowReduction<double>().reduce(a);
     ASSERT_EQ(form.report.status, Status::direct);
     EXPECT_EQ(form.facts.doubtful, !form.report.warnings.empty());
     if (form.facts.doubtful) continue;
@@ -45,7 +45,7 @@ TEST_F(RealMatrices, GaussJordan_RankIsThatOfSingularValuesUnlessDoubtful) {
         twice(i, 2 * j + 1) = a(i, j) / 3 + a(i, 0) / 7;
       }
     }
-    const RankFacts again = GaussJordan<double>().reduce(twice).facts;
+    const RankFacts again = RowReduction<double>().reduce(twice).facts;
     EXPECT_TRUE(again.doubtful || again.rank == form.facts.rank) << again.rank;
   }
   EXPECT_GT(sure, 0);

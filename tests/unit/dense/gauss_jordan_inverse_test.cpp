@@ -41,7 +41,7 @@ TYPED_TEST(GaussJordanInverseOf, ElementGrowth_IsInvertedOrReported) {
   int inverted = 0;
   for (const Dense<T>& a : growth_matrices<T>()) {
     Dense<T> x = a;
-    const Report report = GaussJordan<T>({}, {.tolerance = 0}).invert(x);
+    const Report report = RowReduction<T>({}, {.tolerance = 0}).invert(x);
     if (!report.solved()) continue;
     ++inverted;
     const double worst = std::max(inverse_ratio(a, x), inverse_ratio(x, a));
@@ -73,7 +73,7 @@ void expect_inverse_as_good_as_lapacks(const Dense<double>& a) {
   ASSERT_EQ(LAPACKE_dgetrf(LAPACK_COL_MAJOR, n, n, lapack.data(), n, pivots.data()), 0);
   ASSERT_EQ(LAPACKE_dgetri(LAPACK_COL_MAJOR, n, lapack.data(), n, pivots.data()), 0);
   Dense<double> x = a;
-  const Report report = GaussJordan<double>({}, {.tolerance = 0}).invert(x);
+  const Report report = RowReduction<double>({}, {.tolerance = 0}).invert(x);
   EXPECT_EQ(report.status, Status::direct) << report.message;
   const double rounding = unit<double> * static_cast<double>(n);
   EXPECT_LT(report.backward_error, rounding);
@@ -111,11 +111,11 @@ TYPED_TEST(GaussJordanInverseOf, NotFinite_PositionIsReported) {
   using T = TypeParam;
   Dense<T> a = random_dense<T>(40, 40, 3);
   a(7, 30) = std::numeric_limits<T>::quiet_NaN();
-  Report report = GaussJordan<T>().invert(a);
+  Report report = RowReduction<T>().invert(a);
   EXPECT_EQ(report.status, Status::not_a_number);
   EXPECT_EQ(report.row, 7);
   EXPECT_EQ(report.column, 30);
-  report = GaussJordan<T>().invert(DenseView<T>(a.data(), 40, 40, 40, Device(), Layout::row_major));
+  report = RowReduction<T>().invert(DenseView<T>(a.data(), 40, 40, 40, Device(), Layout::row_major));
   EXPECT_EQ(report.row, 30);
   EXPECT_EQ(report.column, 7);
 }
@@ -125,10 +125,10 @@ TYPED_TEST(GaussJordanInverseOf, AnyNumberOfThreads_GivesTheSameBits) {
   for (const std::int64_t n : {257, 700}) {
     const Dense<T> a = random_dense<T>(n, n, 3);
     Dense<T> serial = a;
-    GaussJordan<T>(Device::serial()).invert(serial);
+    RowReduction<T>(Device::serial()).invert(serial);
     for (const int threads : {1, 2, 3, 2}) {
       Dense<T> x = a;
-      GaussJordan<T>(Device::openmp(threads)).invert(x);
+      RowReduction<T>(Device::openmp(threads)).invert(x);
       EXPECT_EQ(x.to_vector(), serial.to_vector());
     }
   }
@@ -136,12 +136,12 @@ TYPED_TEST(GaussJordanInverseOf, AnyNumberOfThreads_GivesTheSameBits) {
 
 TEST(GaussJordanInverse, RectangularMatrix_Throws) {
   Dense<double> a(Device(), 3, 4);
-  EXPECT_THROW(GaussJordan<double>().invert(a), DimensionMismatch);
+  EXPECT_THROW(RowReduction<double>().invert(a), DimensionMismatch);
 }
 
 TEST(GaussJordanInverse, Memory_IsLittleMoreThanTheMatrix) {
   Dense<double> a = random_dense<double>(512, 512, 1);
-  const Report report = GaussJordan<double>({}, {.block = 32}).invert(a);
+  const Report report = RowReduction<double>({}, {.block = 32}).invert(a);
   EXPECT_LT(report.bytes, a.bytes() / 4);
 }
 

@@ -68,7 +68,7 @@ TYPED_TEST(GaussJordanReduceOf, IntegerMatrices_MatchExactArithmetic) {
         a(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)) = static_cast<T>(table[i][j]);
       }
     }
-    const EchelonForm<T> form = GaussJordan<T>(host_devices[static_cast<std::size_t>(round % 2)]).reduce(a);
+    const EchelonForm<T> form = RowReduction<T>(host_devices[static_cast<std::size_t>(round % 2)]).reduce(a);
     ASSERT_EQ(form.report.status, Status::direct) << form.report.message;
     ASSERT_EQ(form.pivot_columns, exact.pivot_columns) << "round " << round;
     EXPECT_EQ(form.facts.rank, static_cast<std::int64_t>(exact.pivot_columns.size()));
@@ -106,7 +106,7 @@ TYPED_TEST(GaussJordanReduceOf, EverySize_IsReduced) {
       if (type == 9) continue;  // singular by the tolerance or not: rounding decides
       SCOPED_TRACE("type " + std::to_string(type) + ", n = " + std::to_string(n));
       const Dense<T> a = lapack_type<T>(type, n, 11);
-      const EchelonForm<T> form = GaussJordan<T>(Device::openmp(2)).reduce(a);
+      const EchelonForm<T> form = RowReduction<T>(Device::openmp(2)).reduce(a);
       ASSERT_EQ(form.report.status, Status::direct);
       const std::int64_t zero =
           type == 7 ? (n + 1) / 2 : (type == 5 || type == 6 ? std::min<std::int64_t>(n, 1) : 0);
@@ -120,7 +120,7 @@ TYPED_TEST(GaussJordanReduceOf, EverySize_IsReduced) {
   }
   for (const std::int64_t n : {1000, 1023, 1025}) {
     const Dense<T> a = random_dense<T>(n, n, 3);
-    const EchelonForm<T> form = GaussJordan<T>().reduce(a);
+    const EchelonForm<T> form = RowReduction<T>().reduce(a);
     EXPECT_EQ(form.facts.rank, n);
     EXPECT_EQ(largest_difference(form.R, identity<T>(n)), 0);
   }
@@ -138,9 +138,9 @@ TYPED_TEST(GaussJordanReduceOf, AnyNumberOfThreads_GivesTheSameBits) {
   using T = TypeParam;
   for (const Shape s : {Shape{700, 700, 700}, {600, 900, 300}, {900, 500, 333}}) {
     const Dense<T> a = product(random_dense<T>(s.m, s.rank, 1), random_dense<T>(s.rank, s.n, 2));
-    const EchelonForm<T> serial = GaussJordan<T>(Device::serial()).reduce(a);
+    const EchelonForm<T> serial = RowReduction<T>(Device::serial()).reduce(a);
     for (const int threads : {1, 2, 3, 2}) {
-      const EchelonForm<T> form = GaussJordan<T>(Device::openmp(threads)).reduce(a);
+      const EchelonForm<T> form = RowReduction<T>(Device::openmp(threads)).reduce(a);
       EXPECT_EQ(form.R.to_vector(), serial.R.to_vector());
       EXPECT_EQ(form.row_permutation, serial.row_permutation);
       EXPECT_EQ(form.facts.smallest_accepted_pivot, serial.facts.smallest_accepted_pivot);
@@ -158,11 +158,11 @@ TYPED_TEST(GaussJordanReduceOf, NotFinite_PositionIsReported) {
 TYPED_TEST(GaussJordanReduceOf, ExtremeMagnitudes_StayInRange) {
   using T = TypeParam;
   const Dense<T> a = product(random_dense<T>(40, 20, 1), random_dense<T>(20, 40, 2));
-  const EchelonForm<T> form = GaussJordan<T>().reduce(a);
+  const EchelonForm<T> form = RowReduction<T>().reduce(a);
   const int far = std::numeric_limits<T>::max_exponent - 10;
   for (const int exponent : {far, -far}) {
     const EchelonForm<T> other =
-        GaussJordan<T>().reduce(scaled(a, static_cast<T>(std::ldexp(1.0, exponent))));
+        RowReduction<T>().reduce(scaled(a, static_cast<T>(std::ldexp(1.0, exponent))));
     ASSERT_EQ(other.report.status, Status::direct) << other.report.message;
     EXPECT_EQ(other.facts.rank, 20);
     if (exponent > 0) {  // below, digits may be lost
@@ -199,7 +199,7 @@ TEST(GaussJordanReduce, Determinant_BeyondTheRangeOfADouble) {
         for (std::size_t j = k; j < 60; ++j) table[i][j] -= factor_i * table[k][j];
       }
     }
-    const Determinant determinant = *GaussJordan<double>().reduce(a).determinant;
+    const Determinant determinant = *RowReduction<double>().reduce(a).determinant;
     EXPECT_EQ(determinant.sign, sign);
     EXPECT_NEAR(determinant.log10(), logarithm, 1e-9);
     EXPECT_GE(determinant.mantissa, 0.5);
@@ -211,26 +211,26 @@ TEST(GaussJordanReduce, Determinant_BeyondTheRangeOfADouble) {
       EXPECT_EQ(determinant.value(), 0);
     }
   }
-  EXPECT_EQ(GaussJordan<double>().reduce(zeros<double>(3, 3)).determinant->sign, 0);
-  EXPECT_FALSE(GaussJordan<double>().reduce(zeros<double>(3, 4)).determinant);
+  EXPECT_EQ(RowReduction<double>().reduce(zeros<double>(3, 3)).determinant->sign, 0);
+  EXPECT_FALSE(RowReduction<double>().reduce(zeros<double>(3, 4)).determinant);
 }
 
 TEST(GaussJordanReduce, Tolerance_IsRelativeAndAnOption) {
   Dense<double> a = identity<double>(3);
   a(2, 2) = 1e-6;
-  EXPECT_EQ(GaussJordan<double>().reduce(a).facts.rank, 3);
-  const RankFacts coarse = GaussJordan<double>({}, {.tolerance = 1e-5}).reduce(a).facts;
+  EXPECT_EQ(RowReduction<double>().reduce(a).facts.rank, 3);
+  const RankFacts coarse = RowReduction<double>({}, {.tolerance = 1e-5}).reduce(a).facts;
   EXPECT_EQ(coarse.rank, 2);
   EXPECT_EQ(coarse.largest_rejected_pivot, 1e-6);
   EXPECT_EQ(coarse.tolerance, 1e-5);
   EXPECT_FALSE(coarse.doubtful);
   a(2, 2) = 1e-30;
-  EXPECT_EQ(GaussJordan<double>().reduce(a).facts.rank, 2);
-  EXPECT_EQ(GaussJordan<double>({}, {.tolerance = 0}).reduce(a).facts.rank, 3);
+  EXPECT_EQ(RowReduction<double>().reduce(a).facts.rank, 2);
+  EXPECT_EQ(RowReduction<double>({}, {.tolerance = 0}).reduce(a).facts.rank, 3);
 }
 
 TEST(GaussJordanReduce, UnclearRank_IsDoubtful) {
-  const auto facts = [](const Dense<double>& a) { return GaussJordan<double>().reduce(a).facts; };
+  const auto facts = [](const Dense<double>& a) { return RowReduction<double>().reduce(a).facts; };
   Dense<double> a = identity<double>(4);
   EXPECT_FALSE(facts(a).doubtful);
   a(3, 3) = 1e-14;  // a little above the tolerance
@@ -250,27 +250,27 @@ TEST(GaussJordanReduce, UnclearRank_IsDoubtful) {
 /// Every diagonal element, the pivot of plain elimination, is above 1e-4, and yet the matrix is 1e-18 away
 /// from a singular one: the last column is very nearly a combination of the others.
 TEST(GaussJordanReduce, Kahan_IsRankDeficient) {
-  const RankFacts facts = GaussJordan<double>().reduce(kahan<double>(110, 1.2)).facts;
+  const RankFacts facts = RowReduction<double>().reduce(kahan<double>(110, 1.2)).facts;
   EXPECT_LT(facts.rank, 110);
   EXPECT_TRUE(facts.doubtful);
-  const RankFacts shorter = GaussJordan<double>().reduce(kahan<double>(30, 1.2)).facts;
+  const RankFacts shorter = RowReduction<double>().reduce(kahan<double>(30, 1.2)).facts;
   EXPECT_EQ(shorter.rank, 30);
   EXPECT_FALSE(shorter.doubtful);
 }
 
 TEST(GaussJordanReduce, SparseMatrixAndView_AreReduced) {
   const Csr<double> sparse = shifted_cycle(33).csr<double>();
-  EXPECT_EQ(GaussJordan<double>().reduce(MatrixRef<double>(sparse)).facts.rank, 33);
+  EXPECT_EQ(RowReduction<double>().reduce(MatrixRef<double>(sparse)).facts.rank, 33);
   const std::vector<double> by_row = {1, 2, 3, 2, 4, 7};
   const DenseView<const double> view(by_row.data(), 2, 3, 3, Device(), Layout::row_major);
-  const EchelonForm<double> form = GaussJordan<double>().reduce(MatrixRef<double>(view));
+  const EchelonForm<double> form = RowReduction<double>().reduce(MatrixRef<double>(view));
   EXPECT_EQ(form.pivot_columns, (std::vector<std::int64_t>{0, 2}));
   EXPECT_EQ(form.R.to_vector(), (std::vector<double>{1, 0, 2, 0, 0, 1}));
 }
 
 TEST(GaussJordanReduce, NoGpu_Throws) {
   if (cuda_device_count() > 0) GTEST_SKIP() << "there is one";
-  EXPECT_THROW(GaussJordan<double>{Device::cuda()}, Error);
+  EXPECT_THROW(RowReduction<double>{Device::cuda()}, Error);
 }
 
 }  // namespace

@@ -38,11 +38,11 @@ TYPED_TEST(GaussJordanSolveOf, ZeroRow_NonzeroRightHandSide_IsInconsistent) {
   for (std::int64_t j = 0; j < 6; ++j) a(4, j) = 0;
   Dense<T> b = random_dense<T>(6, 1, 2);
   b[4] = static_cast<T>(1e-20);
-  const GeneralSolution<T> none = GaussJordan<T>().solve(a, b);
+  const GeneralSolution<T> none = RowReduction<T>().solve(a, b);
   EXPECT_EQ(none.report.status, Status::inconsistent);
   EXPECT_EQ(none.report.row, 4);
   b[4] = 0;
-  EXPECT_EQ(GaussJordan<T>().solve(a, b).report.status, Status::underdetermined);
+  EXPECT_EQ(RowReduction<T>().solve(a, b).report.status, Status::underdetermined);
 }
 
 TYPED_TEST(GaussJordanSolveOf, EmptyShapes_AreAccepted) {
@@ -51,7 +51,7 @@ TYPED_TEST(GaussJordanSolveOf, EmptyShapes_AreAccepted) {
 
 TYPED_TEST(GaussJordanSolveOf, WrongShapes_Throw) {
   using T = TypeParam;
-  EXPECT_THROW(static_cast<void>(GaussJordan<T>().solve(zeros<T>(4, 3), zeros<T>(3, 1))), DimensionMismatch);
+  EXPECT_THROW(static_cast<void>(RowReduction<T>().solve(zeros<T>(4, 3), zeros<T>(3, 1))), DimensionMismatch);
 }
 
 TYPED_TEST(GaussJordanSolveOf, NotFinite_PositionIsReported) {
@@ -59,11 +59,11 @@ TYPED_TEST(GaussJordanSolveOf, NotFinite_PositionIsReported) {
   Dense<T> a = random_dense<T>(5, 4, 1);
   Dense<T> b = zeros<T>(5, 2);
   b(3, 1) = std::numeric_limits<T>::infinity();
-  const Report of_b = GaussJordan<T>().solve(a, b).report;
+  const Report of_b = RowReduction<T>().solve(a, b).report;
   EXPECT_EQ(of_b.status, Status::not_a_number);
   EXPECT_EQ(of_b.row, 3);
   a(2, 3) = std::numeric_limits<T>::quiet_NaN();
-  const Report of_a = GaussJordan<T>().solve(a, b).report;
+  const Report of_a = RowReduction<T>().solve(a, b).report;
   EXPECT_EQ(of_a.status, Status::not_a_number);
   EXPECT_EQ(of_a.row, 2);
   EXPECT_EQ(of_a.column, 3);
@@ -73,10 +73,10 @@ TYPED_TEST(GaussJordanSolveOf, GradedRowsAndColumns_AreEquilibrated) {
   using T = TypeParam;
   const Dense<T> a = graded<T>(33, 2);
   const Dense<T> b = random_dense<T>(33, 2, 1);
-  const GeneralSolution<T> solution = GaussJordan<T>().solve(a, b);
+  const GeneralSolution<T> solution = RowReduction<T>().solve(a, b);
   EXPECT_EQ(solution.report.status, Status::direct) << solution.report.message;
   EXPECT_LT(scaled_residual<T>(a, solution.X.view(), b.view()), passing);
-  EXPECT_LT(GaussJordan<T>({}, {.equilibrate = false}).solve(a, b).facts.rank, 33);
+  EXPECT_LT(RowReduction<T>({}, {.equilibrate = false}).solve(a, b).facts.rank, 33);
 }
 
 TYPED_TEST(GaussJordanSolveOf, ConditionBelowTolerance_IsSolvedAndDoubted) {
@@ -92,7 +92,7 @@ TYPED_TEST(GaussJordanSolveOf, SingularProducts_KeepTheirRank) {
         SCOPED_TRACE("n = " + std::to_string(n) + ", rank " + std::to_string(rank));
         if (rank == 0) continue;
         const Dense<T> a = product(random_dense<T>(n, rank, seed), random_dense<T>(rank, n, seed + 50));
-        const GeneralSolution<T> solution = GaussJordan<T>().solve(a, random_dense<T>(n, 1, 7));
+        const GeneralSolution<T> solution = RowReduction<T>().solve(a, random_dense<T>(n, 1, 7));
         EXPECT_LE(solution.facts.rank, rank);
         EXPECT_FALSE(solution.report.solved());
       }
@@ -105,7 +105,7 @@ TYPED_TEST(GaussJordanSolveOf, MagicSquare_IsSingular) {
   Dense<T> a(Device(), 4, 4);
   const std::vector<int> magic = {16, 5, 9, 4, 2, 11, 7, 14, 3, 10, 6, 15, 13, 8, 12, 1};
   std::copy(magic.begin(), magic.end(), a.data());
-  const GeneralSolution<T> solution = GaussJordan<T>().solve(a, random_dense<T>(4, 1, 1));
+  const GeneralSolution<T> solution = RowReduction<T>().solve(a, random_dense<T>(4, 1, 1));
   EXPECT_EQ(solution.facts.rank, 3);
   EXPECT_EQ(solution.report.status, Status::inconsistent);
 }
@@ -228,7 +228,8 @@ TYPED_TEST(GaussJordanSolveOf, Solver_EmptyShapes_AreAccepted) {
 /// Full rank by every pivot, and yet no digit can be trusted.
 TEST(GaussJordanSolve, Kahan_WithoutTolerance_IsSingular) {
   Solver<double> s = solver<double>(Device(), {{"tolerance", 0.0}, {"equilibrate", false}});
-  const Report report = s.setup(kahan<double>(110, 1.2));
+  const Dense<double> a = kahan<double>(110, 1.2);
+  const Report report = s.setup(a);
   EXPECT_EQ(report.status, Status::singular);
   EXPECT_FALSE(report.row);
 }
@@ -290,7 +291,7 @@ TYPED_TEST(GaussJordanSolveOf, Solver_NewValuesAndSizes_AreSolved) {
     const Dense<T> singular = zeros<T>(n, n);
     const Dense<T> regular = random_dense<T>(n, n, 2);
     EXPECT_EQ(s.setup(singular).status, Status::singular);
-    EXPECT_EQ(s.update_values(regular).status, Status::direct);
+    EXPECT_EQ(s.update_values(regular).status, Status::ready);
     const Dense<T> b = random_dense<T>(n, 1, 9);
     Dense<T> x(Device(), n, 1);
     EXPECT_EQ(s.solve(b, x).status, Status::direct);

@@ -5,8 +5,16 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <limits>
+
 namespace echelon {
 namespace {
+
+enum class Colour { red, blue };
+constexpr std::array<EnumWord<Colour>, 2> words_of(Colour) {
+  return {{{Colour::red, "red"}, {Colour::blue, "blue"}}};
+}
 
 struct SampleOptions {
   Stop stop = {};
@@ -14,6 +22,7 @@ struct SampleOptions {
   std::int64_t count = 3;
   double weight = 0.5;
   std::string kind = "plain";
+  Colour colour = Colour::red;
   std::string preconditioner = "none";
   Options preconditioner_options = {};
 
@@ -24,6 +33,7 @@ struct SampleOptions {
         {"count", +[](O& o) -> std::int64_t& { return o.count; }, "a count", {1, 10}},
         {"weight", +[](O& o) -> double& { return o.weight; }, "a weight", {0, 1, true, false}},
         {"kind", +[](O& o) -> std::string& { return o.kind; }, "a kind", {}, {"plain", "fancy"}},
+        {"colour", enum_field<&O::colour>(), "a colour"},
     }));
   }
 };
@@ -93,6 +103,47 @@ TEST(Options, NonsenseIsRefusedWithWhatWasWanted) {
   EXPECT_NE(refusal({{"kind", "fency"}}, "kind").find("did you mean 'fancy'?"), std::string::npos);
 }
 
+TEST(Options, Enumerations_AreReadByTheirWords) {
+  EXPECT_EQ(parse({{"colour", "blue"}}).colour, Colour::blue);
+  EXPECT_NE(refusal({{"colour", "bleu"}}, "colour").find("red or blue"), std::string::npos);
+  EXPECT_EQ(to_string(Colour::blue), "blue");
+  EXPECT_EQ(from_word<Colour>("green"), std::nullopt);
+}
+
+TEST(Options, StructAndNames_DescribeTheSame) {
+  SampleOptions o;
+  o.flag = true;
+  o.count = 7;
+  o.weight = 1.0 / 3.0;
+  o.kind = "fancy";
+  o.colour = Colour::blue;
+  o.stop.rtol = 1e-3;
+  o.preconditioner = "jacobi";
+  o.preconditioner_options = {{"weight", 0.7}};
+  const SampleOptions back = parse(to_options(o));
+  EXPECT_TRUE(back.flag);
+  EXPECT_EQ(back.count, 7);
+  EXPECT_EQ(back.weight, 1.0 / 3.0);
+  EXPECT_EQ(back.kind, "fancy");
+  EXPECT_EQ(back.colour, Colour::blue);
+  EXPECT_EQ(back.stop.rtol, 1e-3);
+  EXPECT_EQ(back.preconditioner, "jacobi");
+  EXPECT_EQ(changed_options(back), changed_options(o));
+}
+
+TEST(Options, Structs_AreCheckedAsTheTableSays) {
+  EXPECT_THROW(Cg<double>({}, {.stop = {.rtol = 2}}), BadOption);
+  EXPECT_THROW(Cg<double>({}, {.stop = {.rtol = -1}}), BadOption);
+  EXPECT_THROW(Cg<double>({}, {.stop = {.max_iterations = -1}}), BadOption);
+  EXPECT_THROW(Gmres<double>({}, {.restart = -5}), BadOption);
+  EXPECT_THROW(Gmres<double>({}, {.preconditioner = "jacoby"}), BadOption);
+  EXPECT_THROW(Sor<double>({}, {.omega = 2}), BadOption);
+  EXPECT_THROW(Sor<double>({}, {.sweep = SweepKind::symmetric}), BadOption);
+  EXPECT_THROW(Jacobi<double>({}, {.weight = std::numeric_limits<double>::quiet_NaN()}), BadOption);
+  EXPECT_THROW((void)make_solver<float>(Device(), LapackLuOptions{.refine = 11}), BadOption);
+  EXPECT_EQ(Gmres<double>({}, {.restart = 5}).describe(), "gmres (restart=5)");
+}
+
 TEST(Options, UnknownNamesSuggestTheNearest) {
   EXPECT_NE(refusal({{"wieght", 0.5}}, "wieght").find("did you mean 'weight'?"), std::string::npos);
 }
@@ -116,12 +167,15 @@ TEST(Options, ChangedOnesAreDescribed) {
 TEST(Options, TheTableIsDescribedForPeople) {
   const std::vector<OptionInfo> infos = describe_options<SampleOptions>();
 
-  ASSERT_EQ(infos.size(), 10U);
+  ASSERT_EQ(infos.size(), 11U);
   EXPECT_EQ(infos[1].name, "count");
   EXPECT_EQ(infos[1].type, "integer");
   EXPECT_EQ(infos[1].fallback, "3");
   EXPECT_EQ(infos[1].allowed, "1 <= x <= 10");
   EXPECT_EQ(infos[3].allowed, "plain, fancy");
+  EXPECT_EQ(infos[4].type, "text");
+  EXPECT_EQ(infos[4].fallback, "red");
+  EXPECT_EQ(infos[4].allowed, "red, blue");
 }
 
 TEST(Registry, NamesAreSortedAndUnique) {

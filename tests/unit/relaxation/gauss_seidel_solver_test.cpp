@@ -72,7 +72,7 @@ TEST(Ssor, Apply_Symmetric) {
     ssor.setup(A);
     const auto apply = [&](const Dense<double>& r) {
       Dense<double> z(Device(), 200, 1);
-      const SolverImplementation<double>& method = ssor.implementation();
+      const SolverImplementation<double>& method = SolverAccess<double>::implementation(ssor);
       method.apply(*method.make_workspace(), r.data(), z.data());
       return z;
     };

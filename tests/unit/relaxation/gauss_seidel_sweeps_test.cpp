@@ -42,7 +42,7 @@ void check(const Csr<T>& A, std::int64_t columns, double omega, std::array<int, 
     const SweepOptions options{.kind = kind, .sweeps = 2, .omega = omega};
     const Dense<T> expected = plain_sweeps(A, b, x, options);
     Dense<T> serial = x;
-    GaussSeidel<T>(Device::serial()).sweep(A, b, serial, options);
+    GaussSeidelSweep<T>(Device::serial()).sweep(A, b, serial, options);
     expect_same_bits(serial, expected);
     for (const int threads : teams) {
       SCOPED_TRACE(threads);
@@ -228,7 +228,7 @@ TEST(GaussSeidelSweeps, LowerTriangles_OracleBits) {
         const SweepOptions options{.kind = kind, .sweeps = 1, .omega = omega};
         const Dense<double> expected = plain_sweeps(A, b, x, options);
         Dense<double> serial = x;
-        const SweepReport report = GaussSeidel<double>(Device::serial()).sweep(A, b, serial, options);
+        const SweepReport report = GaussSeidelSweep<double>(Device::serial()).sweep(A, b, serial, options);
         EXPECT_EQ(report.skipped_rows, 2);
         EXPECT_EQ(report.first_skipped_row, 200);
         expect_same_bits(serial, expected);
@@ -262,7 +262,7 @@ TEST(GaussSeidelSweeps, RowMajorViewsAndGaps_OracleBits) {
         X(i, c) = x(i, c);
       }
     }
-    GaussSeidel<double>(Device::openmp(2)).sweep(A, B, X, options);
+    GaussSeidelSweep<double>(Device::openmp(2)).sweep(A, B, X, options);
     Dense<double> got = x;
     for (std::int64_t i = 0; i < 400; ++i) {
       for (std::int64_t c = 0; c < 3; ++c) got(i, c) = X(i, c);
@@ -273,7 +273,7 @@ TEST(GaussSeidelSweeps, RowMajorViewsAndGaps_OracleBits) {
 }
 
 TEST(GaussSeidelSweeps, Repeated_OracleBits) {
-  GaussSeidel<double> sweeper(Device::openmp(4));
+  GaussSeidelSweep<double> sweeper(Device::openmp(4));
   Csr<double> A = generate::poisson_3d<double>(32, 30, 25);  // enough nonzeros for several threads
   ASSERT_GE(A.nonzeros(), 100'000);
   const Dense<double> b = random_dense<double>(A.rows(), 2, 1);
@@ -319,7 +319,7 @@ TEST(GaussSeidelSweeps, NanAndInf_OracleBits) {
         const SweepOptions options{.kind = kind, .sweeps = 2, .omega = 1.5};
         const Dense<double> expected = plain_sweeps(A, b, x, options);
         Dense<double> serial = x;
-        GaussSeidel<double>(Device::serial()).sweep(A, b, serial, options);
+        GaussSeidelSweep<double>(Device::serial()).sweep(A, b, serial, options);
         expect_same_bits(serial, expected);
         expect_same_bits(parallel_sweeps(3, A, b, x, options), expected);
       }
@@ -360,7 +360,8 @@ TEST(GaussSeidelSweeps, MissingDiagonal_KeepsX) {
   for (const SweepKind kind : kinds) {
     for (const Device& device : {Device::serial(), Device::openmp(3)}) {
       Dense<double> got = x;
-      const SweepReport report = GaussSeidel<double>(device).sweep(A, b, got, {.kind = kind, .sweeps = 3});
+      const SweepReport report =
+          GaussSeidelSweep<double>(device).sweep(A, b, got, {.kind = kind, .sweeps = 3});
       EXPECT_EQ(report.skipped_rows, 3);
       EXPECT_EQ(report.first_skipped_row, 7);
       for (const std::int64_t row : {7, 120, 299}) EXPECT_EQ(got(row, 1), x(row, 1));
@@ -368,12 +369,12 @@ TEST(GaussSeidelSweeps, MissingDiagonal_KeepsX) {
     }
   }
   Dense<double> got = x;
-  EXPECT_EQ(GaussSeidel<double>().sweep(A, b, got, {.sweeps = 0}).first_skipped_row, std::nullopt);
+  EXPECT_EQ(GaussSeidelSweep<double>().sweep(A, b, got, {.sweeps = 0}).first_skipped_row, std::nullopt);
   expect_same_bits(got, x);
 }
 
 TEST(GaussSeidelSweeps, Misuse_Throws) {
-  GaussSeidel<double> sweeper;
+  GaussSeidelSweep<double> sweeper;
   const Csr<double> A = convection_diffusion(3, 0).csr<double>();
   const Csr<double> wide = Csr<double>::from_triplets(2, 3, {});
   Dense<double> x(Device(), 9, 1);
@@ -386,7 +387,7 @@ TEST(GaussSeidelSweeps, Misuse_Throws) {
     EXPECT_THROW(sweeper.sweep(A, x, x, {.omega = omega}), BadOption);
   }
   EXPECT_THROW(sweeper.sweep(A, x, x, {.sweeps = -1}), BadOption);
-  EXPECT_ANY_THROW(GaussSeidel<double>{Device::cuda()});
+  EXPECT_ANY_THROW(GaussSeidelSweep<double>{Device::cuda()});
   EXPECT_THROW(static_cast<void>(make_solver<double>("gauss-seidel", Device::cuda())), NotBuilt);
 }
 

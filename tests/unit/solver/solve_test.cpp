@@ -193,6 +193,90 @@ TEST(Solve, ANamedMethodIsUsedWithItsParameters) {
   EXPECT_GT(report.relative_residual, 1e-9);
 }
 
+template <class T>
+void expect_guess_to_help(const std::string& method) {
+  SCOPED_TRACE(method);
+  const Csr<T> A = convection_diffusion(20, 0).csr<T>();
+  const Dense<T> b = times_ones(A);
+  const double rtol = std::is_same_v<T, double> ? 1e-6 : 1e-3;
+  const SolveOptions from_zero{.method = method, .rtol = rtol, .max_iterations = 100000};
+  const Solution<T> first = solve(A, b, from_zero);
+  ASSERT_TRUE(first.report.solved()) << first.report.message;
+  SolveOptions options = from_zero;
+  options.initial_guess = first.x;
+  const Solution<T> again = solve(A, b, options);
+  EXPECT_EQ(again.report.iterations, 0);
+  EXPECT_EQ(again.x.to_vector(), first.x.to_vector());
+  options.rtol = rtol / 10;  // relative to b, not to the first residual
+  const Solution<T> further = solve(A, b, options);
+  EXPECT_TRUE(further.report.solved()) << further.report.message;
+  EXPECT_LT(further.report.iterations, first.report.iterations);
+  EXPECT_LE(further.report.relative_residual, rtol / 10);
+  EXPECT_NEAR(further.report.history.front(), first.report.relative_residual,
+              0.01 * first.report.relative_residual);
+}
+
+TEST(Solve, InitialGuess_IsWhereIterationsStart) {
+  for (const char* method : {"cg", "bicgstab", "gmres", "jacobi", "gauss-seidel", "sor", "ssor"}) {
+    expect_guess_to_help<double>(method);
+  }
+  expect_guess_to_help<float>("cg");
+}
+
+TEST(Solve, BadInitialGuess_DoesNotSpoilTheAnswer) {
+  const Csr<double> A = convection_diffusion(20, 0).csr<double>();
+  const Dense<double> b = times_ones(A);
+  const std::vector<double> far(400, 1e12);
+  for (const char* method : {"cg", "bicgstab", "gmres"}) {
+    const auto [x, report] = solve(A, b, {.method = method, .initial_guess = far});
+    EXPECT_TRUE(report.solved()) << method << ": " << report.message;
+    EXPECT_LT(judge(A, x, b).relative_residual, 1e-7);
+  }
+}
+
+TEST(Solve, InitialGuessWithoutRightHandSide_GivesZero) {
+  const Csr<double> A = convection_diffusion(5, 0).csr<double>();
+  const std::vector<double> zero(25, 0.0);
+  const std::vector<double> guess(25, 1.0);
+  const auto [x, report] = solve(A, zero, {.method = "cg", .initial_guess = guess});
+  EXPECT_TRUE(report.solved());
+  EXPECT_EQ(x.to_vector(), zero);
+}
+
+TEST(Solve, InitialGuessForADirectMethod_IsAWarning) {
+  const Csr<double> A = convection_diffusion(5, 0).csr<double>();
+  const std::vector<double> b(25, 1.0);
+  const auto [x, report] = solve(A, b, {.method = "lapack-lu", .initial_guess = b});
+  EXPECT_TRUE(report.solved());
+  ASSERT_EQ(report.warnings.size(), 1U);
+  EXPECT_NE(report.warnings.front().find("guess"), std::string::npos);
+}
+
+TEST(Solve, InitialGuessOfAnotherTypeOrShape_IsRefused) {
+  const Csr<double> A = convection_diffusion(5, 0).csr<double>();
+  const std::vector<double> b(25, 1.0);
+  const std::vector<float> single(25, 1.0F);
+  const std::vector<double> short_one(24, 1.0);
+  EXPECT_THROW((void)solve(A, b, {.initial_guess = single}), BadOption);
+  EXPECT_THROW((void)solve(A, b, {.initial_guess = short_one}), DimensionMismatch);
+}
+
+TEST(Solve, ProgressAndCancellation_AreOptions) {
+  const Csr<double> A = convection_diffusion(30, 0).csr<double>();
+  const Dense<double> b = random_dense<double>(900, 1, 3);
+  std::stop_source source;
+  std::int64_t calls = 0;
+  const auto [x, report] = solve(A, b,
+                                 {.method = "cg",
+                                  .on_progress =
+                                      [&](const Progress&) {
+                                        if (++calls == 3) source.request_stop();
+                                      },
+                                  .cancel = source.get_token()});
+  EXPECT_EQ(report.status, Status::cancelled);
+  EXPECT_GE(calls, 3);
+}
+
 TEST(Solve, MisuseIsRefused) {
   const Csr<double> A = convection_diffusion(5, 0).csr<double>();
   const std::vector<double> b(24, 1.0);

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <limits>
+#include <sstream>
 #include <thread>
 
 namespace echelon::test {
@@ -275,13 +276,74 @@ TEST(Solver, ProgressIsReportedAndCancellationKeepsTheBestSoFar) {
   }
 }
 
+TEST(Solver, Setup_ReportsReady) {
+  const Csr<double> A = random_dominant(30, 3, true, 5).csr<double>();
+  for (const Method& method : methods()) {
+    if (!method.serial) continue;
+    Solver<double> solver = make_solver<double>(method.name, Device::serial());
+    EXPECT_EQ(solver.analyze(A).status, Status::ready) << method.name;
+    const Report report = solver.setup(A);
+    EXPECT_EQ(report.status, Status::ready) << method.name;
+    EXPECT_TRUE(report.ready());
+    EXPECT_FALSE(report.solved()) << "nothing has been solved yet";
+    EXPECT_TRUE(solver.update_values(A).ready());
+  }
+}
+
+template <class M>
+concept SetsUpTemporary = requires(Cg<double> cg, M matrix) {
+  cg.setup(std::move(matrix));
+};
+template <class M>
+concept SetsUpNamed = requires(Cg<double> cg, M matrix) {
+  cg.setup(matrix);
+  cg.factor(matrix);
+};
+
+TEST(Solver, TemporaryMatrix_DoesNotCompile) {
+  static_assert(SetsUpNamed<Csr<double>> && !SetsUpTemporary<Csr<double>>);
+  static_assert(SetsUpNamed<Dense<double>> && !SetsUpTemporary<Dense<double>>);
+  static_assert(SetsUpNamed<Matrix<double>> && !SetsUpTemporary<Matrix<double>>);
+  static_assert(SetsUpNamed<CsrView<double>> && !SetsUpTemporary<CsrView<double>>);
+  static_assert(SetsUpNamed<LinearOperator<double>> && !SetsUpTemporary<LinearOperator<double>>);
+  static_assert(SetsUpTemporary<DenseView<const double>> && SetsUpTemporary<MatrixRef<double>>);
+}
+
+TEST(Solver, NothingComputed_ReportsTheResidualOfZero) {
+  const Csr<double> A = Csr<double>::from_triplets(2, 2, {{0, 1, 1.0}, {1, 0, 1.0}});
+  Cg<double> cg({}, {.preconditioner = "ilu0"});
+  EXPECT_EQ(cg.setup(A).status, Status::breakdown);
+  const std::vector<double> b = {1, 1};
+  std::vector<double> x = {5, 6};
+  const Report report = cg.solve(b, x);
+  EXPECT_EQ(report.status, Status::breakdown);
+  EXPECT_TRUE(report.columns.empty());
+  EXPECT_EQ(report.relative_residual, 1);
+  EXPECT_EQ(report.backward_error, 1);
+  EXPECT_EQ(x, (std::vector<double>{5, 6}));
+}
+
+TEST(Solver, Report_IsPrintedInAFewLines) {
+  const Csr<double> A = poisson(5);
+  const std::vector<double> b(25, 1.0);
+  const auto [x, report] = solve(A, b);
+  std::ostringstream out;
+  out << report;
+  const std::string text = out.str();
+  EXPECT_EQ(text.rfind(to_string(report.status), 0), 0U) << text;
+  for (const std::string& part : {report.method, report.device.name(), report.reason, std::string("residual"),
+                                  std::string("seconds")}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  }
+}
+
 TEST(Solver, SeveralThreadsMaySolveAtOnce) {
   const Csr<double> A = poisson(25);
   for (const char* method : {"cg", "gmres", "lapack-lu"}) {
     const Options options =
         std::string(method) == "lapack-lu" ? Options{} : Options{{"preconditioner", "ilu0"}};
     Solver<double> solver = make_solver<double>(method, Device::serial(), options);
-    ASSERT_TRUE(solver.setup(A).solved());
+    ASSERT_TRUE(solver.setup(A).ready());
     std::vector<std::thread> threads;
     std::vector<std::vector<double>> answers(8);
     for (unsigned t = 0; t < answers.size(); ++t) {
@@ -329,7 +391,7 @@ TEST(Solver, UpdatedValuesAreUsed) {
     Solver<double> solver = make_solver<double>(method, Device(), options);
     solver.setup(A);
     for (double& value : A.values().span()) value *= 2;
-    ASSERT_TRUE(solver.update_values(A).solved());
+    ASSERT_TRUE(solver.update_values(A).ready());
     ASSERT_TRUE(solver.solve(b, x).solved());
     EXPECT_LT(judge(A, x, b).relative_residual, 1e-7) << method;
   }
@@ -398,7 +460,7 @@ TEST(Jacobi, DivergenceIsReportedAndXIsNotGarbage) {
   const Report report = point.solve(b, x);
   EXPECT_EQ(report.status, Status::diverged);
   EXPECT_EQ(x, std::vector<double>(10, 0.0));
-  Jacobi<double> l1(Device(), {.variant = "l1"});
+  Jacobi<double> l1(Device(), {.variant = JacobiVariant::l1});
   l1.setup(A);
   EXPECT_TRUE(l1.solve(b, x).solved()) << "l1 Jacobi converges for every SPD matrix";
 }

@@ -4,22 +4,14 @@
 
 #include <echelon/csr.hpp>
 #include <echelon/matrix.hpp>
+#include <echelon/sweep_kind.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string_view>
 
 namespace echelon {
-
-enum class SweepKind {
-  forward,    ///< rows 0, 1, ..., n - 1
-  backward,   ///< rows n - 1, ..., 0
-  symmetric,  ///< forward, then backward: counts as one sweep
-};
-/// The enumerator's name.
-[[nodiscard]] std::string_view to_string(SweepKind kind);
 
 struct SweepOptions {
   SweepKind kind = SweepKind::forward;
@@ -46,13 +38,13 @@ struct SweepReport {
 /// D. M. Young, Iterative Solution of Large Linear Systems, 1971; Saad, Iterative Methods for Sparse Linear
 /// Systems, section 4.1.
 template <class T>
-class GaussSeidel {
+class GaussSeidelSweep {
  public:
   /// Throws NotBuilt, NoDevice.
-  explicit GaussSeidel(const Device& device = {});
-  GaussSeidel(GaussSeidel&&) noexcept;
-  GaussSeidel& operator=(GaussSeidel&&) noexcept;
-  ~GaussSeidel();
+  explicit GaussSeidelSweep(const Device& device = {});
+  GaussSeidelSweep(GaussSeidelSweep&&) noexcept;
+  GaussSeidelSweep& operator=(GaussSeidelSweep&&) noexcept;
+  ~GaussSeidelSweep();
 
   /// Sweeps over X (n by k) in place, for A X = B, in either layout. NaN and Inf spread as the arithmetic has
   /// it; what is written as NaN is the quiet NaN of std::numeric_limits. Memory is kept for the next call: on
@@ -72,8 +64,8 @@ class GaussSeidel {
   std::unique_ptr<Scratch> scratch_;
 };
 
-extern template class GaussSeidel<float>;
-extern template class GaussSeidel<double>;
+extern template class GaussSeidelSweep<float>;
+extern template class GaussSeidelSweep<double>;
 
 /// Who waits for whom in a sweep over a matrix: row i on every j < i (forward) or j > i (backward) whose a_ij
 /// is stored. A row's level is 1 when it waits for nobody, else 1 more than the deepest level that it waits

@@ -86,17 +86,16 @@ struct GeneralSolution {
 /// same bits come out on every run and for any number of OpenMP threads.
 ///
 /// What an operation needs besides its operands and the memory that it tells, streams and handles on a GPU,
-/// is kept for the next one. Threads may share a GaussJordan; copies share what it keeps.
+/// is kept for the next one. Threads may share a RowReduction; copies share what it keeps.
 ///
 /// With a lower `factor_precision`, `solve` (square A) and `invert` try an elimination in that precision
 /// first, and take it when the answer is as accurate as asked for; if not, they go on in T, and
-/// `factor_precision` of the report says why. It takes n^2 floats besides. All throw BadOption for a
-/// precision that there is not.
+/// `factor_precision` of the report says why. It takes n^2 floats besides.
 template <class T>
-class GaussJordan {
+class RowReduction {
  public:
-  /// Throws NotBuilt, NoDevice.
-  explicit GaussJordan(const Device& device = {}, const GaussJordanOptions& options = {});
+  /// Throws BadOption for an option out of range, NotBuilt, NoDevice.
+  explicit RowReduction(const Device& device = {}, const GaussJordanOptions& options = {});
 
   /// The reduced row echelon form of an m by n matrix of rank r: 2 m r (n - r / 2) flops, in the memory of A
   /// plus O(block (m + n)). Waits for the result.
@@ -138,7 +137,7 @@ class GaussJordan {
   std::shared_ptr<Kept> kept_;
 };
 
-extern template class GaussJordan<float>;
-extern template class GaussJordan<double>;
+extern template class RowReduction<float>;
+extern template class RowReduction<double>;
 
 }  // namespace echelon

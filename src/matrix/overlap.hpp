@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Views that share memory.
+#pragma once
+
+#include <echelon/dense.hpp>
+
+#include <cstdint>
+#include <functional>
+
+namespace echelon {
+
+namespace overlap_detail {
+
+/// Along the layout's fast and slow directions.
+template <class T>
+struct Extent {
+  const T* begin;
+  std::int64_t minor;
+  std::int64_t major;
+  std::int64_t leading;
+  explicit Extent(const DenseView<const T>& view)
+      : begin(view.data()),
+        minor(view.layout() == Layout::column_major ? view.rows() : view.columns()),
+        major(view.layout() == Layout::column_major ? view.columns() : view.rows()),
+        leading(view.leading()) {}
+  [[nodiscard]] bool empty() const { return minor == 0 || major == 0; }
+  [[nodiscard]] const T* end() const { return begin + (major - 1) * leading + minor; }
+};
+
+}  // namespace overlap_detail
+
+/// Whether the views, of one memory, share an element. Views with different leading dimensions whose ranges
+/// of memory meet are taken to share one.
+template <class T>
+[[nodiscard]] bool overlap(const DenseView<const T>& one, const DenseView<const T>& other) {
+  const overlap_detail::Extent<T> a(one);
+  const overlap_detail::Extent<T> b(other);
+  const std::less<const T*> before;
+  if (a.empty() || b.empty() || !before(a.begin, b.end()) || !before(b.begin, a.end())) return false;
+  if (a.leading != b.leading || a.leading <= 0) return true;
+  const std::int64_t shift = ((b.begin - a.begin) % a.leading + a.leading) % a.leading;
+  return shift < a.minor || shift + b.minor > a.leading;
+}
+
+/// Whether element (i, j) of both views is the same, for every i and j. Strides count only where there is
+/// more than one row or column.
+template <class T>
+[[nodiscard]] bool same_elements(const DenseView<const T>& a, const DenseView<const T>& b) {
+  if (a.data() != b.data() || a.rows() != b.rows() || a.columns() != b.columns()) return false;
+  const auto row_step = [](const DenseView<const T>& v) {
+    return v.layout() == Layout::column_major ? 1 : v.leading();
+  };
+  const auto column_step = [](const DenseView<const T>& v) {
+    return v.layout() == Layout::column_major ? v.leading() : 1;
+  };
+  return (a.rows() < 2 || row_step(a) == row_step(b)) &&
+         (a.columns() < 2 || column_step(a) == column_step(b));
+}
+
+}  // namespace echelon
