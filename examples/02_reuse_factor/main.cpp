@@ -23,16 +23,14 @@ ec::Dense<double> unit_vectors(std::int64_t rows, std::int64_t first, std::int64
   return B;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const auto A = ec::read_matrix_market<double>(argc > 1 ? argv[1] : "data/bcsstk10.mtx.gz");
+int run(const char* path) {
+  const auto A = ec::read_matrix_market<double>(path);
 
   ec::LapackLu<double> lu(ec::Device(), {.refine = 1});
   const ec::Report factored = lu.factor(A);
   std::cout << lu.describe() << ": " << to_string(factored.status) << " in " << factored.setup_seconds
             << " s, " << static_cast<double>(lu.bytes()) / 1e6 << " MB\n";
-  if (!factored.solved()) {
+  if (!factored.ready()) {
     std::cout << factored.message << '\n';
     return EXIT_FAILURE;
   }
@@ -50,4 +48,15 @@ int main(int argc, char** argv) {
     }
   }
   return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc > 1 ? argv[1] : "data/bcsstk10.mtx.gz");
+  } catch (const ec::Error& error) {
+    std::cerr << error.what() << '\n';
+    return EXIT_FAILURE;
+  }
 }
