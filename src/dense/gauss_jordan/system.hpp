@@ -188,9 +188,19 @@ class EliminatedSystem {
                                    column_range(workspace.transformed.view(), 0, rhs.columns()),
                                    column_range(workspace.candidate.view(), 0, rhs.columns())};
     refine(
-        backend, A, rhs, X, options_.refine, views,
+        backend, A, rhs, X, refinement_steps(), views,
         [&](DenseView<const T> R, DenseView<T> Y) { add_solution(workspace, R, Y); },
         [&](std::int64_t n, const T* x) { return largest_magnitude(workspace, n, x); });
+  }
+
+  /// Most steps of refinement. The backward error of Gauss-Jordan elimination grows with the condition
+  /// number, and a step reduces it by about the condition number times eps: one step is not enough for a
+  /// nearly singular A.
+  [[nodiscard]] std::int64_t refinement_steps() const {
+    constexpr double one_step_suffices = 500 * machine_epsilon<T>;
+    const bool nearly_singular = rank() == columns() && reciprocal_condition() < one_step_suffices;
+    return nearly_singular && options_.refine > 0 ? std::max<std::int64_t>(options_.refine, 10)
+                                                  : options_.refine;
   }
 
   static double largest_magnitude(SolveWorkspace& workspace, std::int64_t n, const T* x) {
