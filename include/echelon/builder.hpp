@@ -31,7 +31,7 @@ class CsrBuilder {
 
   /// Element (row, column) grows by value. Throws InvalidMatrix for an index out of range.
   void add(std::int32_t row, std::int32_t column, T value);
-  /// The same for many at once, which takes one lock for all. All or none are added.
+  /// Adds many entries under one lock: all or none.
   void add(std::span<const Triplet<T>> entries);
 
   /// The matrix of all entries so far, on `device`; they stay, and more may follow. Places that were added

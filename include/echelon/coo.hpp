@@ -21,7 +21,7 @@ class Coo {
   /// Throws InvalidMatrix, DeviceMismatch.
   Coo(std::int64_t rows, std::int64_t columns, Array<std::int32_t> row_indices,
       Array<std::int32_t> column_indices, Array<T> values);
-  /// The same, nothing checked: for arrays that are known to be right.
+  /// Constructor without checks, for arrays that are known to be valid.
   static Coo unchecked(std::int64_t rows, std::int64_t columns, Array<std::int32_t> row_indices,
                        Array<std::int32_t> column_indices, Array<T> values);
 

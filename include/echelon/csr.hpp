@@ -35,7 +35,7 @@ class Csr {
   /// for their sizes only. Throws InvalidMatrix, DeviceMismatch.
   Csr(std::int64_t rows, std::int64_t columns, Array<std::int64_t> row_offsets,
       Array<std::int32_t> column_indices, Array<T> values);
-  /// The same, nothing checked: for arrays that are known to be right.
+  /// Constructor without checks, for arrays that are known to be valid.
   static Csr unchecked(std::int64_t rows, std::int64_t columns, Array<std::int64_t> row_offsets,
                        Array<std::int32_t> column_indices, Array<T> values);
   /// Sorts the triplets and sums duplicates, in the order given, with all cores. Throws InvalidMatrix for an

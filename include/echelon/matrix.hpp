@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What a solver accepts as `A`, and conversion between the forms.
+/// Matrices that a solver accepts as `A`, and conversion between their forms.
 #pragma once
 
 #include <echelon/coo.hpp>
@@ -79,10 +79,10 @@ class MatrixRef {
 /// are not to be had.
 template <class T>
 [[nodiscard]] Dense<T> to_dense(MatrixRef<T> matrix);
-/// The same; entries of one place are summed in the order given. Goes by way of a Csr. Synchronises.
+/// Converts by way of a Csr: entries of one place are summed in the order given. Synchronises.
 template <class T>
 [[nodiscard]] Dense<T> to_dense(const Coo<T>& matrix);
-/// The same. Goes by way of a Csr.
+/// Converts by way of a Csr.
 template <class T>
 [[nodiscard]] Dense<T> to_dense(const Csc<T>& matrix);
 

@@ -59,7 +59,7 @@ class Options {
 /// Which devices a method has been written for.
 enum class Targets { host, cuda, both };
 
-/// What a person is told about an option.
+/// Description of an option for help texts and documents.
 struct OptionInfo {
   std::string name;
   std::string type;      ///< "boolean", "integer", "number", "text"

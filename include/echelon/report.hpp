@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What a solver says about its answer.
+/// Reports of solvers about their answers.
 #pragma once
 
 #include <echelon/device.hpp>
@@ -120,8 +120,8 @@ struct Report {
   /// error is usually much smaller, but condition estimates are lower bounds. May exceed 1: no digit is
   /// certain.
   std::optional<double> error_bound;
-  /// Of A, where the method finds it. The solutions are x and what adding vectors of A's null space to it
-  /// gives; the null space has A's columns less the rank for its dimension.
+  /// Rank of A, if the method determines it. All solutions are x plus vectors of A's null space, whose
+  /// dimension is A's columns less the rank.
   std::optional<std::int64_t> rank;
   std::optional<FactorPrecision> factor_precision;  ///< where a lower one was asked for
 

@@ -13,10 +13,10 @@
 
 namespace echelon {
 
-/// What elimination found out about the rank, and how far it can be trusted.
+/// Rank that an elimination determined, and how reliable it is.
 ///
 /// When a column's turn comes, it has been written as a combination x of the pivot columns before it, but for
-/// a rest s in the rows without a pivot. Its pivot, the largest element of s, is judged by
+/// a rest s in the rows without a pivot. Its pivot, the largest element of s, is compared by
 /// ||s||_inf / max(1, ||x||_inf), which is about how much A has to change to make the column dependent. The
 /// pivots told here are of this size.
 struct RankFacts {
@@ -81,9 +81,9 @@ struct GeneralSolution {
 /// Gauss-Jordan elimination with partial pivoting, blocked: nearly all of its work is multiplication of large
 /// matrices, from the first panel to the last.
 ///
-/// A column is rejected (dependent on the columns before it) when its pivot, judged as RankFacts tells, is at
-/// most tolerance * ||A||_inf; the tolerance is 4 sqrt(max(m, n)) eps unless the option says otherwise. The
-/// same bits come out on every run and for any number of OpenMP threads.
+/// A column is rejected (dependent on the columns before it) when its pivot, scaled as RankFacts describes,
+/// is at most tolerance * ||A||_inf; the tolerance is 4 sqrt(max(m, n)) eps unless the option says otherwise.
+/// The same bits come out on every run and for any number of OpenMP threads.
 ///
 /// What an operation needs besides its operands and the memory that it tells, streams and handles on a GPU,
 /// is kept for the next one. Threads may share a RowReduction; copies share what it keeps.
@@ -101,7 +101,7 @@ class RowReduction {
   /// plus O(block (m + n)). Waits for the result.
   /// Throws DeviceMismatch, OutOfMemory.
   [[nodiscard]] EchelonForm<T> reduce(Dense<T> A) const;
-  /// The same for a sparse matrix or a view, on a dense copy of it.
+  /// Reduces a dense copy of a sparse matrix or a view.
   [[nodiscard]] EchelonForm<T> reduce(MatrixRef<T> A) const;
 
   /// All solutions of A X = B for any m by n matrix A and m by k B. The elimination takes the flops of

@@ -115,7 +115,7 @@ struct Candidate {
   std::string reason;
 };
 
-/// What `auto` would try, best first. Looks at A's structure (see structure.hpp) in O(nonzeros).
+/// Candidates of `auto` for A, best first. Analyses A's structure (see structure.hpp) in O(nonzeros).
 template <class T>
 [[nodiscard]] std::vector<Candidate> choose(MatrixRef<T> A, const std::optional<Device>& device = {});
 

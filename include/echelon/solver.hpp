@@ -20,7 +20,7 @@
 
 namespace echelon {
 
-/// What a running solve tells its caller at every convergence check.
+/// State of a running solve at a convergence check.
 struct Progress {
   std::string_view method;
   std::int64_t right_hand_side = 0;  ///< its number, from 0
@@ -81,7 +81,7 @@ class Solver {
   /// A is not square and the method needs that, DeviceMismatch, OutOfMemory, and Error for an operator when
   /// the method needs elements.
   Report setup(MatrixRef<T> A, const Control& control = {});
-  /// The same under the name that direct methods use.
+  /// setup() under the name that is usual for direct methods.
   Report factor(MatrixRef<T> A, const Control& control = {}) { return setup(A, control); }
   /// A has new values in the pattern that it had; whatever depends on the pattern alone is kept.
   Report update_values(MatrixRef<T> A, const Control& control = {});

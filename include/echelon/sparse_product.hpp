@@ -24,16 +24,16 @@ namespace echelon {
 template <class T>
 class ProductPlan;
 
-/// What products in two phases have in common.
+/// Base of products in two phases.
 template <class T>
 class PlannedProduct {
  public:
   [[nodiscard]] std::int64_t rows() const;
   [[nodiscard]] std::int64_t columns() const;
-  /// Of C.
+  /// Nonzeros of C.
   [[nodiscard]] std::int64_t nonzeros() const;
-  /// What the object holds: the pattern of C, 4 bytes a nonzero and 8 a row; on a GPU 4 more a row, and of
-  /// a triple product R A.
+  /// Bytes that the object holds: the pattern of C, 4 bytes a nonzero and 8 a row; on a GPU 4 more a row, and
+  /// of a triple product R A.
   [[nodiscard]] std::size_t bytes() const;
 
  protected:

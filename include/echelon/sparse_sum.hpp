@@ -35,9 +35,9 @@ class SparseSum {
 
   [[nodiscard]] std::int64_t rows() const { return rows_; }
   [[nodiscard]] std::int64_t columns() const { return columns_; }
-  /// Of C.
+  /// Nonzeros of C.
   [[nodiscard]] std::int64_t nonzeros() const { return column_indices_.size(); }
-  /// What the object holds: the pattern of C, 4 bytes a nonzero and 8 a row.
+  /// Bytes that the object holds: the pattern of C, 4 bytes a nonzero and 8 a row.
   [[nodiscard]] std::size_t bytes() const { return row_offsets_.bytes() + column_indices_.bytes(); }
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What a matrix looks like, for `echelon info` and for choosing a method.
+/// Structure and properties of a matrix, for `echelon info` and for choosing a method.
 #pragma once
 
 #include <echelon/matrix.hpp>
@@ -10,8 +10,8 @@
 
 namespace echelon {
 
-/// What the diagonal and Gershgorin's circles say of a symmetric matrix. Hints: only `positive_definite`,
-/// `positive_semidefinite` and `indefinite` are proofs.
+/// Definiteness of a symmetric matrix by its diagonal and Gershgorin's circles. These are hints: only
+/// `positive_definite`, `positive_semidefinite` and `indefinite` are proofs.
 enum class Definiteness {
   unknown,
   /// Symmetric, positive diagonal, every row diagonally dominant, strictly so or joined through nonzeros to

@@ -19,7 +19,7 @@ struct SweepOptions {
   double omega = 1;  ///< relaxation factor: below 1 damps, above 1 over-relaxes (SOR, SSOR)
 };
 
-/// What sweeping found out.
+/// Outcome of sweeps.
 struct SweepReport {
   /// Rows whose diagonal element is zero or not stored: they keep their x.
   std::int64_t skipped_rows = 0;

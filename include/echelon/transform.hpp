@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What makes one sparse matrix of another. Every function works on the device of A and leaves its result
-/// there; values are copied, not computed with, and keep their bits, unless it says otherwise. On a GPU it
-/// queues its work and does not wait, unless it says that it synchronises, to learn how much memory the
-/// result takes or whether an index is good.
+/// Functions that make one sparse matrix of another. Every function works on the device of A and leaves its
+/// result there; values are copied, not computed with, and keep their bits, unless it says otherwise. On a
+/// GPU it queues its work and does not wait, unless it says that it synchronises, to learn how much memory
+/// the result takes or whether an index is good.
 #pragma once
 
 #include <echelon/coo.hpp>

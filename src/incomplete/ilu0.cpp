@@ -79,7 +79,7 @@ class IncompleteLu final : public SolverImplementation<T> {
     return lu_.bytes() + diagonal_.size() * sizeof(std::int64_t) + lower_.bytes() + upper_.bytes();
   }
 
-  /// One application to each column; the audit tells how far that is from a solution.
+  /// One application to each column; the residual check tells how far that is from a solution.
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
              std::vector<Job>&) const override {
     for (std::int64_t j = 0; j < right.columns(); ++j) apply(workspace, right.column(j), left.column(j));

@@ -200,8 +200,9 @@ double norm_inf(Context& context, DenseView<const T> x) {
 
 template <class T>
 double norm_inf(MatrixRef<T> A) {
-  return on_target(A.device(),
-                   [&]<class Target>() { return make_audit<Target, T>(A.device())->matrix(A).norm_inf; });
+  return on_target(A.device(), [&]<class Target>() {
+    return make_residual_check<Target, T>(A.device())->matrix(A).norm_inf;
+  });
 }
 
 template void multiply(Context&, float, MatrixRef<float>, DenseView<const float>, float, DenseView<float>);

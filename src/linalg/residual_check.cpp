@@ -101,7 +101,7 @@ struct SubtractFrom {
 };
 
 template <class B, class T>
-class BackendAudit final : public Audit<T> {
+class BackendAudit final : public ResidualCheck<T> {
  public:
   explicit BackendAudit(const Device& device) : backend_(device), summaries_(device, 1), matrix_(device, 1) {}
 
@@ -211,13 +211,13 @@ class BackendAudit final : public Audit<T> {
 }  // namespace
 
 template <class Target, class T>
-std::unique_ptr<Audit<T>> make_audit(const Device& device) {
-  return on_backend(device, [&]<class B>() -> std::unique_ptr<Audit<T>> {
+std::unique_ptr<ResidualCheck<T>> make_residual_check(const Device& device) {
+  return on_backend(device, [&]<class B>() -> std::unique_ptr<ResidualCheck<T>> {
     return std::make_unique<BackendAudit<B, T>>(device);
   });
 }
 
-template std::unique_ptr<Audit<float>> make_audit<ThisTarget, float>(const Device&);
-template std::unique_ptr<Audit<double>> make_audit<ThisTarget, double>(const Device&);
+template std::unique_ptr<ResidualCheck<float>> make_residual_check<ThisTarget, float>(const Device&);
+template std::unique_ptr<ResidualCheck<double>> make_residual_check<ThisTarget, double>(const Device&);
 
 }  // namespace echelon

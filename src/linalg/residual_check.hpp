@@ -27,12 +27,12 @@ struct SolutionFacts {
 };
 
 template <class T>
-class Audit {
+class ResidualCheck {
  public:
-  Audit() = default;
-  Audit(const Audit&) = delete;
-  Audit& operator=(const Audit&) = delete;
-  virtual ~Audit() = default;
+  ResidualCheck() = default;
+  ResidualCheck(const ResidualCheck&) = delete;
+  ResidualCheck& operator=(const ResidualCheck&) = delete;
+  virtual ~ResidualCheck() = default;
 
   virtual MatrixFacts matrix(const MatrixRef<T>& A) = 0;
   virtual VectorFacts vector(std::int64_t n, const T* x) = 0;
@@ -46,6 +46,6 @@ class Audit {
 
 /// Instantiated for HostTarget and, when it is built, for CudaTarget.
 template <class Target, class T>
-[[nodiscard]] std::unique_ptr<Audit<T>> make_audit(const Device& device);
+[[nodiscard]] std::unique_ptr<ResidualCheck<T>> make_residual_check(const Device& device);
 
 }  // namespace echelon

@@ -93,7 +93,7 @@ struct RowFacts {
 };
 
 /// Sign of a_ii a_jj - a_ij a_ij for a_ij != 0.
-void judge_minor(double a_ii, double a_jj, double a_ij, RowFacts& facts) {
+void assess_minor(double a_ii, double a_jj, double a_ij, RowFacts& facts) {
   const bool same_sign = (a_ii > 0 && a_jj > 0) || (a_ii < 0 && a_jj < 0);
   // Quotients do not overflow or underflow where the sign is open; 8 epsilon exceeds their rounding errors.
   const double ratio = (a_ij / a_ii) * (a_ij / a_jj);
@@ -162,7 +162,7 @@ struct DescribeRow {
     if (a_ji == 0) ++facts.unmatched_places;
     if (a_ij != a_ji) ++facts.unequal_values;
     facts.half_asymmetry = combine(facts.half_asymmetry, Largest{std::abs(a_ij / 2 - a_ji / 2)});
-    if (i < j) judge_minor(diagonal[i], diagonal[j], a_ij, facts);
+    if (i < j) assess_minor(diagonal[i], diagonal[j], a_ij, facts);
   }
 };
 
@@ -188,7 +188,7 @@ bool leads_to_strict_rows(const Rows& rows, std::vector<unsigned char> reached) 
 }
 
 template <class Rows>
-Definiteness judge(const RowFacts& facts, const Rows& rows, const std::vector<unsigned char>& strict) {
+Definiteness classify(const RowFacts& facts, const Rows& rows, const std::vector<unsigned char>& strict) {
   const auto n = static_cast<std::int64_t>(strict.size());
   if (facts.unequal_values > 0 || facts.nonfinite_row.value != FirstIndex::none) return Definiteness::unknown;
   if (facts.minor_negative || (facts.positive_diagonals > 0 && facts.negative_diagonals > 0)) {
@@ -244,7 +244,7 @@ Structure describe(const MatrixRef<T>& A, const Rows& rows) {
   s.weakly_dominant_rows = facts.weakly_dominant;
   s.largest_magnitude = facts.largest.value;
   s.smallest_magnitude = facts.largest.value == 0 ? 0 : facts.smallest;
-  if (square) s.definiteness = judge(facts, rows, strict);
+  if (square) s.definiteness = classify(facts, rows, strict);
   if (facts.nonfinite_row.value != FirstIndex::none) {
     s.nonfinite_row = facts.nonfinite_row.value;
     s.nonfinite_column = facts.nonfinite_column;

@@ -25,7 +25,7 @@ inline Outcome zero_line(const char* what, std::int64_t index) {
 
 /// Below the unit roundoff of T a matrix is singular as far as T can tell.
 template <class T>
-Outcome judge_condition(double reciprocal_condition) {
+Outcome assess_condition(double reciprocal_condition) {
   Outcome outcome;
   outcome.reciprocal_condition = reciprocal_condition;
   if (!(reciprocal_condition >= std::numeric_limits<T>::epsilon())) {

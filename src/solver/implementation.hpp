@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What a method implements. The Solver around it checks arguments, measures times, and audits every answer,
-/// so that no method can forget to.
+/// Interface that a method implements. The Solver around it checks arguments, measures times, and checks the
+/// residual of every answer, so that no method can omit it.
 #pragma once
 
 #include "linalg/residual_check.hpp"

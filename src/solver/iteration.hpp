@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What all iterative methods share: the loop around their steps, and its state on the device.
+/// Base of all iterative methods: the loop around their steps, and its state on the device.
 ///
-/// A method's scalars live where its vectors live. Steps are queued without waiting, and every `check_every`
-/// steps the host reads the state once. When the state stops running (converged, broken down, ...), later
-/// steps change nothing, so the answer and the iteration count do not depend on how often the host looks.
+/// A method's scalars are in the memory of its vectors. Steps are queued without waiting, and every
+/// `check_every` steps the host reads the state once. When the state stops running (converged, broken down,
+/// ...), later steps change nothing, so the answer and the iteration count do not depend on `check_every`.
 #pragma once
 
 #include "backend/target.hpp"
@@ -91,7 +91,7 @@ struct IterationWorkspace : Workspace {
   Array<IterationState> state_array;
   IterationState seen;  ///< the state as the host last read it
   Array<T> r;           ///< b - A x when a method (re)starts
-  std::unique_ptr<Audit<T>> audit;
+  std::unique_ptr<ResidualCheck<T>> residual_check;
   std::unique_ptr<Workspace> preconditioner;
   IterationScale scale;  ///< of the solve in progress
 };
@@ -181,7 +181,7 @@ class IterativeMethod : public SolverImplementation<T> {
   /// Completes a workspace that a method made.
   template <class Own>
   std::unique_ptr<Workspace> equip(std::unique_ptr<Own> space) const {
-    space->audit = make_audit<ThisTarget, T>(this->device());
+    space->residual_check = make_residual_check<ThisTarget, T>(this->device());
     if (preconditioner_) space->preconditioner = nested().make_workspace();
     if (applies_given_solver()) space->preconditioner = given_implementation().make_workspace();
     return space;
@@ -228,7 +228,7 @@ class IterativeMethod : public SolverImplementation<T> {
     double norm = job.right_hand_side_norm;
     // Without a b the solution is zero, whatever the first guess.
     if (job.control->use_initial_guess && norm > 0) {
-      norm = space.audit->residual(A_, b, x, space.r.data()).norm2;
+      norm = space.residual_check->residual(A_, b, x, space.r.data()).norm2;
     } else {
       backend.fill(space.n, T{0}, x);
       backend.copy(space.n, b, space.r.data());
@@ -242,7 +242,7 @@ class IterativeMethod : public SolverImplementation<T> {
       }
       const bool cancelled = iterate(space, b, x, norm, job);
       const double before = norm;
-      const VectorFacts residual = space.audit->residual(A_, b, x, space.r.data());
+      const VectorFacts residual = space.residual_check->residual(A_, b, x, space.r.data());
       norm = residual.norm2;
       if (norm <= job.tolerance) return;
       job.outcome = ended(cancelled, space.seen.phase, before, norm, job);
@@ -318,7 +318,7 @@ class IterativeMethod : public SolverImplementation<T> {
     const double roundoff = std::numeric_limits<T>::epsilon();
     if (job.tolerance < roundoff * job.right_hand_side_norm) return false;
     if (!(residual.norm2 <= std::sqrt(roundoff) * job.right_hand_side_norm)) return false;
-    const double x_norm = space.audit->vector(space.n, x).norm_inf;
+    const double x_norm = space.residual_check->vector(space.n, x).norm_inf;
     const double scale = job.matrix_norm * x_norm + job.right_hand_side_norm_inf;
     if (!(residual.norm_inf <= rounding_level<T> * scale)) return false;
     job.outcome = {
@@ -330,8 +330,8 @@ class IterativeMethod : public SolverImplementation<T> {
     return true;
   }
 
-  /// What to make of an iteration that ended without meeting the tolerance: an ok outcome means go on from
-  /// the true residual.
+  /// Outcome of an iteration that ended without meeting the tolerance; ok means to restart from the true
+  /// residual.
   Outcome ended(bool cancelled, Phase phase, double before, double norm, const Job& job) const {
     const bool progress = norm < 0.5 * before;
     const std::string reached = "relative residual " + short_number(norm / job.right_hand_side_norm) +

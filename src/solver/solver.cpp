@@ -26,7 +26,7 @@ namespace {
 template <class T>
 struct SolveWorkspace {
   std::unique_ptr<Workspace> method;
-  std::unique_ptr<Audit<T>> audit;
+  std::unique_ptr<ResidualCheck<T>> residual_check;
   Array<T> residual;
   Dense<T> b, x;  // column-major copies of operands that are row-major; of B, where X takes its place
 
@@ -44,8 +44,9 @@ struct SolveWorkspace {
 
   SolveWorkspace(const SolverImplementation<T>& implementation, std::int64_t rows)
       : method(implementation.make_workspace()),
-        audit(on_target(implementation.device(),
-                        [&]<class Target>() { return make_audit<Target, T>(implementation.device()); })),
+        residual_check(on_target(
+            implementation.device(),
+            [&]<class Target>() { return make_residual_check<Target, T>(implementation.device()); })),
         residual(implementation.device(), rows) {}
   [[nodiscard]] std::size_t bytes() const {
     return method->bytes() + residual.bytes() + b.bytes() + x.bytes();
@@ -63,14 +64,15 @@ struct SolverState {
   double norm_inf = 0;
   double analysis_seconds = 0;
   double setup_seconds = 0;
-  std::unique_ptr<Audit<T>> audit;  // for setup
+  std::unique_ptr<ResidualCheck<T>> residual_check;  // for setup
   WorkspacePool<SolveWorkspace<T>> workspaces;
 };
 
 template <class T>
 Solver<T>::Solver(std::unique_ptr<SolverImplementation<T>> implementation)
     : implementation_(std::move(implementation)), state_(std::make_unique<SolverState<T>>()) {
-  state_->audit = on_target(device(), [this]<class Target>() { return make_audit<Target, T>(device()); });
+  state_->residual_check =
+      on_target(device(), [this]<class Target>() { return make_residual_check<Target, T>(device()); });
 }
 template <class T>
 Solver<T>::Solver(Solver&&) noexcept = default;
@@ -147,7 +149,7 @@ Report Solver<T>::analyze(MatrixRef<T> A) {
   check_matrix(A, *implementation_);
   const Stopwatch stopwatch;
   Report report = as_setup(report_of(*implementation_, implementation_->analyze(A)));
-  state_->audit->synchronize();
+  state_->residual_check->synchronize();
   report.analysis_seconds = state_->analysis_seconds = stopwatch.seconds();
   return report;
 }
@@ -160,7 +162,7 @@ Report Solver<T>::run_setup(MatrixRef<T> A, bool update, const Control& control)
   state.ready = false;
   state.workspaces.clear();
   state.matrix = A;
-  const MatrixFacts facts = state.audit->matrix(A);
+  const MatrixFacts facts = state.residual_check->matrix(A);
   state.norm_inf = facts.norm_inf;
   state.nonfinite_column = facts.column;
   if (facts.row) {
@@ -176,7 +178,7 @@ Report Solver<T>::run_setup(MatrixRef<T> A, bool update, const Control& control)
     state.setup = update ? implementation_->update_values(A) : implementation_->setup(A);
     implementation_->set_cancel({});
   }
-  state.audit->synchronize();
+  state.residual_check->synchronize();
   state.ready = true;
   Report report = as_setup(report_of(*implementation_, state.setup));
   report.column = state.nonfinite_column;
@@ -269,10 +271,10 @@ namespace {
 /// says.
 template <class T>
 bool prepare(const Stop* stop, const Outcome& setup, double matrix_norm, DenseView<const T> B,
-             const Control& control, Audit<T>& audit, std::vector<VectorFacts>& facts, std::vector<Job>& jobs,
-             Report& report) {
+             const Control& control, ResidualCheck<T>& residual_check, std::vector<VectorFacts>& facts,
+             std::vector<Job>& jobs, Report& report) {
   for (std::int64_t j = 0; j < B.columns(); ++j) {
-    const VectorFacts b = audit.vector(B.rows(), B.column(j));
+    const VectorFacts b = residual_check.vector(B.rows(), B.column(j));
     if (b.nonfinite) {
       report.status = Status::not_a_number;
       report.message =
@@ -320,7 +322,8 @@ void solve_columns(const SolverImplementation<T>& implementation, const SolverSt
   std::vector<VectorFacts> b_facts;
   std::vector<Job> jobs;
   const Stop* stop = implementation.stop();
-  if (!prepare(stop, state.setup, state.norm_inf, B, control, *workspace.audit, b_facts, jobs, report))
+  if (!prepare(stop, state.setup, state.norm_inf, B, control, *workspace.residual_check, b_facts, jobs,
+               report))
     return;
   if (stop != nullptr) {
     report.status = Status::converged;
@@ -334,9 +337,9 @@ void solve_columns(const SolverImplementation<T>& implementation, const SolverSt
   std::size_t worst = 0;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
     const auto number = static_cast<std::int64_t>(j);
-    const VectorFacts x = workspace.audit->vector(X.rows(), X.column(number));
-    const VectorFacts r = workspace.audit->residual(state.matrix, B.column(number), X.column(number),
-                                                    workspace.residual.data());
+    const VectorFacts x = workspace.residual_check->vector(X.rows(), X.column(number));
+    const VectorFacts r = workspace.residual_check->residual(state.matrix, B.column(number), X.column(number),
+                                                             workspace.residual.data());
     ColumnReport& column = report.columns.emplace_back();
     assess<T>(b_facts[j], x, r, state.norm_inf, stop == nullptr, jobs[j], column);
     column.error_bound = error_bound<T>(state.setup, jobs[j], stop == nullptr, x, r, column.backward_error);
@@ -386,7 +389,7 @@ void check_operands(const MatrixRef<T>& A, const Device& device, DenseView<const
   }
 }
 
-/// What a report says where nothing was computed: the figures of x = 0.
+/// Fills in the figures of x = 0, for a report where nothing was computed.
 void describe_nothing_computed(Report& report) {
   report.relative_residual = 1;
   report.backward_error = 1;

@@ -52,7 +52,7 @@ struct Case {
   std::string suited_to;  ///< the method whose needs choose the problems
 };
 
-/// Solves for two right-hand sides at once, twice with one set-up, and judges in extended precision.
+/// Solves for two right-hand sides at once, twice with one set-up, and assesses them in extended precision.
 template <class T>
 void check(const Case& c, const Problem& problem) {
   SCOPED_TRACE(problem.name);
@@ -72,13 +72,13 @@ void check(const Case& c, const Problem& problem) {
     ASSERT_EQ(report.columns.size(), 2U);
     const Dense<T> x = X.to(Device());
     for (std::int64_t j = 0; j < 2; ++j) {
-      const Judgement judgement = judge(csr, x, b, j);
+      const Assessment assessment = assess(csr, x, b, j);
       if (direct) {
-        EXPECT_LT(judgement.scaled_residual, 30);
+        EXPECT_LT(assessment.scaled_residual, 30);
       } else {
         const double rtol = std::is_same_v<T, double> ? 1e-8 : 1e-5;
         const double rounding = 100 * std::numeric_limits<T>::epsilon();
-        EXPECT_LE(judgement.relative_residual, rtol + rounding);
+        EXPECT_LE(assessment.relative_residual, rtol + rounding);
       }
     }
   }

@@ -41,7 +41,7 @@ class CusparseIlu0Of : public testing::Test {
     EXPECT_EQ(report.status, Status::converged) << what << ": " << report.message;
     EXPECT_NEAR(static_cast<double>(report.iterations), static_cast<double>(expected.iterations), 2) << what;
     const double tolerance = std::is_same_v<T, double> ? 1e-8 : 1e-5;
-    EXPECT_LE(test::judge(a, x_gpu.to(Device()), b).relative_residual, 1.01 * tolerance) << what;
+    EXPECT_LE(test::assess(a, x_gpu.to(Device()), b).relative_residual, 1.01 * tolerance) << what;
   }
 };
 using Reals = testing::Types<float, double>;

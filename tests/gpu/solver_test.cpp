@@ -18,8 +18,8 @@
 namespace echelon {
 namespace {
 
+using test::assess;
 using test::GpuTest;
-using test::judge;
 using test::Problem;
 using test::random_dense;
 
@@ -81,8 +81,8 @@ TEST_F(GpuSolver, DoesWhatTheSerialBackendDoes) {
     // BiCGStab's residuals are erratic: rounding alone moves the last iteration.
     const std::int64_t slack = c.method == "bicgstab" ? 2 + serial.report.iterations / 10 : 2;
     EXPECT_LE(std::abs(serial.report.iterations - cuda.report.iterations), slack);
-    EXPECT_LE(judge(A, on_host(cuda.x), b).relative_residual, 1e-8);
-    EXPECT_NEAR(cuda.report.relative_residual, judge(A, on_host(cuda.x), b).relative_residual, 1e-12);
+    EXPECT_LE(assess(A, on_host(cuda.x), b).relative_residual, 1e-8);
+    EXPECT_NEAR(cuda.report.relative_residual, assess(A, on_host(cuda.x), b).relative_residual, 1e-12);
     EXPECT_EQ(static_cast<std::int64_t>(cuda.report.history.size()), cuda.report.iterations + 1);
   }
 }
@@ -116,7 +116,7 @@ TEST_F(GpuSolver, SolvesInFloat) {
   Dense<float> x(gpu, A.rows(), 1);
   const Report report = cg.solve(b.to(gpu), x);
   EXPECT_EQ(report.status, Status::converged) << report.message;
-  EXPECT_LE(judge(A, x.to(Device()), b).relative_residual, 1.1e-5);
+  EXPECT_LE(assess(A, x.to(Device()), b).relative_residual, 1.1e-5);
 }
 
 TEST_F(GpuSolver, SolvesSeveralRightHandSides) {
@@ -130,7 +130,7 @@ TEST_F(GpuSolver, SolvesSeveralRightHandSides) {
   EXPECT_EQ(report.status, Status::converged) << report.message;
   ASSERT_EQ(report.columns.size(), 5u);
   const Dense<double> host = X.to(Device());
-  for (std::int64_t j = 0; j < 5; ++j) EXPECT_LE(judge(A, host, B, j).relative_residual, 1e-8);
+  for (std::int64_t j = 0; j < 5; ++j) EXPECT_LE(assess(A, host, B, j).relative_residual, 1e-8);
 }
 
 TEST_F(GpuSolver, SolvesFromTwoThreadsAtOnce) {

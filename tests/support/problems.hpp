@@ -150,13 +150,13 @@ Dense<T> random_dense(std::int64_t rows, std::int64_t columns, unsigned seed) {
 }
 
 /// Residual and backward error of a solution, computed in extended precision.
-struct Judgement {
+struct Assessment {
   double relative_residual = 0;  ///< ||b - A x||_2 / ||b||_2
   double scaled_residual = 0;    ///< ||b - A x||_inf / (||A||_inf ||x||_inf n eps), LAPACK's measure
 };
 
 template <class T>
-Judgement judge(const Csr<T>& A, const Dense<T>& x, const Dense<T>& b, std::int64_t column = 0) {
+Assessment assess(const Csr<T>& A, const Dense<T>& x, const Dense<T>& b, std::int64_t column = 0) {
   long double residual2 = 0;
   long double right2 = 0;
   long double residual_max = 0;
@@ -176,12 +176,12 @@ Judgement judge(const Csr<T>& A, const Dense<T>& x, const Dense<T>& b, std::int6
     norm = std::max(norm, sum);
     x_max = std::max(x_max, std::abs(static_cast<long double>(x(i, column))));
   }
-  Judgement judgement;
-  judgement.relative_residual = right2 > 0 ? static_cast<double>(std::sqrt(residual2 / right2)) : 0;
+  Assessment assessment;
+  assessment.relative_residual = right2 > 0 ? static_cast<double>(std::sqrt(residual2 / right2)) : 0;
   const long double scale =
       norm * x_max * static_cast<long double>(A.rows()) * std::numeric_limits<T>::epsilon();
-  judgement.scaled_residual = scale > 0 ? static_cast<double>(residual_max / scale) : 0;
-  return judgement;
+  assessment.scaled_residual = scale > 0 ? static_cast<double>(residual_max / scale) : 0;
+  return assessment;
 }
 
 }  // namespace echelon::test

@@ -25,7 +25,7 @@ struct CusolverLuOptions {
 /// Dense LU with partial pivoting by cuSOLVER's Xgetrf, on a GPU; a sparse A is densified there. Rows and
 /// columns are first scaled by powers of two where LAPACK's geequ would advise it. 2/3 n^3 flops and n^2
 /// elements for the factor (and cuSOLVER's workspace during setup), 2 n^2 flops a right-hand side (twice that
-/// with a step of refinement). Singularity is judged by an estimate of the condition number, as in LapackLu:
+/// with a step of refinement). Singularity is decided by an estimate of the condition number, as in LapackLu:
 /// Hager's and Higham's, at most 12 solves with the factors. A solve queues all its work, allocates nothing,
 /// and waits once, at its end.
 template <class T>

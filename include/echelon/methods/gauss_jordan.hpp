@@ -18,7 +18,7 @@ struct GaussJordanOptions {
   std::optional<double> tolerance = {};
   /// Scale rows and columns first, by powers of two.
   bool equilibrate = true;
-  /// At most so many steps of iterative refinement, 0 to 10.
+  /// Most steps of iterative refinement, 0 to 10. Ten are taken where A is nearly singular, unless this is 0.
   std::int64_t refine = 1;
   /// Columns of a panel, at most 4096; 0: chosen by the size of A.
   std::int64_t block = 0;
@@ -40,7 +40,7 @@ struct GaussJordanOptions {
          "for solving, scale rows and columns first, by powers of two"},
         {"refine",
          +[](GaussJordanOptions& o) -> std::int64_t& { return o.refine; },
-         "at most so many steps of iterative refinement",
+         "most steps of iterative refinement; 10 where A is nearly singular, unless 0",
          {0, 10}},
         {"block",
          +[](GaussJordanOptions& o) -> std::int64_t& { return o.block; },

@@ -23,7 +23,7 @@ struct JacobiOptions {
   static constexpr Targets targets = Targets::both;
   /// When to stop.
   Stop stop = {};
-  /// What the residual is divided by.
+  /// Divisor of the residual.
   JacobiVariant variant = JacobiVariant::point;
   /// Damping, 0 < weight < 2; 2/3 to 0.8 smooths, 1 is the classical method.
   double weight = 1;

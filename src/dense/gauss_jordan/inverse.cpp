@@ -183,7 +183,7 @@ class Inversion {
     const MatrixScan& inverse = facts.inverse.scan;
     if (inverse.row >= 0) return report_nonfinite("the inverse overflows", inverse, report);
     const double condition = facts.given.scan.norm_inf * inverse.norm_inf;
-    const Outcome outcome = judge_condition<T>(1 / facts.given.scan.norm_inf / inverse.norm_inf);
+    const Outcome outcome = assess_condition<T>(1 / facts.given.scan.norm_inf / inverse.norm_inf);
     report.status = outcome.status;
     report.message = outcome.message;
     report.reciprocal_condition = outcome.reciprocal_condition;

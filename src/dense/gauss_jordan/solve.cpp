@@ -27,8 +27,8 @@ struct MeasuredColumn {
 
 /// Measures the residual of x; `outcome`: as far as it is known from the factorisation. `r`: workspace.
 template <class T>
-MeasuredColumn measure_column(Audit<T>& residual_check, const MatrixRef<T>& A, double norm_inf, const T* b,
-                              const T* x, T* r, Outcome outcome) {
+MeasuredColumn measure_column(ResidualCheck<T>& residual_check, const MatrixRef<T>& A, double norm_inf,
+                              const T* b, const T* x, T* r, Outcome outcome) {
   const auto [rhs, solution, residual] = residual_check.solution(A, b, x, r);
   MeasuredColumn column;
   column.residual_norm = residual.norm2;
@@ -93,7 +93,7 @@ std::string solve_refined(BackendWorkspace<B, T>& own, FloatProducts products,
   for (std::int64_t j = 0; j < rhs.columns(); ++j) {
     MeasuredColumn column =
         measure_column<T>(*own.residual_check, A, system.norm_inf(), rhs.column(j), X.column(j),
-                          workspace->residual.data(), judge_condition<T>(system.reciprocal_condition()));
+                          workspace->residual.data(), assess_condition<T>(system.reciprocal_condition()));
     column.report.iterations = columns[static_cast<std::size_t>(j)].steps;
     add_column(column, report);
   }
@@ -108,12 +108,12 @@ std::string solve_refined(BackendWorkspace<B, T>& own, FloatProducts products,
 
 /// X for all right-hand sides, and their part of the report.
 template <class B, class T>
-void solve_columns(const EliminatedSystem<B, T>& system, Audit<T>& residual_check, const MatrixRef<T>& A,
-                   DenseView<const T> rhs, DenseView<T> X, Report& report) {
+void solve_columns(const EliminatedSystem<B, T>& system, ResidualCheck<T>& residual_check,
+                   const MatrixRef<T>& A, DenseView<const T> rhs, DenseView<T> X, Report& report) {
   const auto workspace = system.make_workspace(std::max(rhs.columns(), std::int64_t{1}), &system.backend());
   system.solve(*workspace, A, rhs, X);
   const Outcome from_condition =
-      system.rank() == system.columns() ? judge_condition<T>(system.reciprocal_condition()) : Outcome{};
+      system.rank() == system.columns() ? assess_condition<T>(system.reciprocal_condition()) : Outcome{};
   for (std::int64_t j = 0; j < rhs.columns(); ++j) {
     Outcome outcome = system.assess_solution(*workspace, A, rhs.column(j), X.column(j));
     if (outcome.ok()) outcome = from_condition;

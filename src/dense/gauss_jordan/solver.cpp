@@ -85,7 +85,7 @@ class GaussJordanImplementation final : public SolverImplementation<T> {
     const std::string why = factor_in_lower_precision();
     factor_precision_ = report_factor_precision<B, T>(options_, why);
     if (refined_ == nullptr) return factor_in_working_precision();
-    Outcome outcome = judge_condition<T>(refined_->reciprocal_condition());
+    Outcome outcome = assess_condition<T>(refined_->reciprocal_condition());
     outcome.rank = A_.columns();
     return outcome;
   }
@@ -110,7 +110,7 @@ class GaussJordanImplementation final : public SolverImplementation<T> {
     if (!outcome.ok()) return outcome;
     factored_ = true;
     if (system_.rank() == A_.columns()) {
-      outcome = judge_condition<T>(system_.reciprocal_condition());
+      outcome = assess_condition<T>(system_.reciprocal_condition());
     } else {
       const bool square = A_.rows() == A_.columns();
       outcome = {square ? Status::singular : Status::underdetermined, system_.rank_description()};

@@ -28,7 +28,7 @@ struct InverseWorkspace {
 template <class B, class T>
 struct BackendWorkspace final : OperationWorkspace {
   explicit BackendWorkspace(const Device& of)
-      : OperationWorkspace(of), elimination(of), residual_check(make_audit<ThisTarget, T>(of)) {}
+      : OperationWorkspace(of), elimination(of), residual_check(make_residual_check<ThisTarget, T>(of)) {}
   /// Workspace for eliminations in lower precision, created by the first call.
   BackendWorkspace<B, float>& lower() {
     if (lower_ == nullptr) lower_ = std::make_unique<BackendWorkspace<B, float>>(device);
@@ -37,7 +37,7 @@ struct BackendWorkspace final : OperationWorkspace {
   }
   EliminationWorkspace<B> elimination;
   InverseWorkspace<T> inverse;
-  std::unique_ptr<Audit<T>> residual_check;
+  std::unique_ptr<ResidualCheck<T>> residual_check;
 
  private:
   std::unique_ptr<BackendWorkspace<B, float>> lower_;

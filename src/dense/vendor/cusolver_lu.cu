@@ -165,7 +165,7 @@ struct Magnitude {
   }
 };
 
-/// The same for maxima, of all elements or of the upper triangle.
+/// Largest magnitude, of all elements or of the upper triangle.
 template <class T>
 struct LargestMagnitude {
   std::int64_t n;
@@ -349,7 +349,7 @@ class CusolverFactorisation final : public SolverImplementation<T> {
       cusolver.substitute(transposed, factors_, pivots_, DenseView<T>(v, n, 1, n, this->device()));
     });
     cusolver.status(backend);
-    return judge_condition<T>(rcond);
+    return assess_condition<T>(rcond);
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
@@ -462,7 +462,7 @@ class CusolverFactorisation final : public SolverImplementation<T> {
     const double rcond = estimate_reciprocal_condition<T>(backend, n, norm, [&](bool transposed, T* v) {
       substitute_qr(backend, cusolver, workspace, transposed, v);
     });
-    Outcome outcome = judge_condition<T>(rcond);
+    Outcome outcome = assess_condition<T>(rcond);
     outcome.warnings.push_back(growth_warning(growth));
     return outcome;
   }

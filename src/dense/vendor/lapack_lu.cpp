@@ -50,7 +50,7 @@ class LapackFactorisation final : public SolverImplementation<T> {
     const double growth = static_cast<double>(lapack::upper_norm_max(n, factors_.data()) / largest);
     if (!(growth <= acceptable_growth<T>(n))) return factor_qr(n, norm, growth);
     if (lu.zero_pivot > 0) return zero_pivot(lu.zero_pivot - 1);
-    return judge_condition<T>(lapack::reciprocal_condition(n, factors_.data(), norm));
+    return assess_condition<T>(lapack::reciprocal_condition(n, factors_.data(), norm));
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
@@ -120,7 +120,7 @@ class LapackFactorisation final : public SolverImplementation<T> {
     const double rcond = estimate_reciprocal_condition<T>(
         backend, n, static_cast<double>(norm),
         [&](bool transposed, T* v) { substitute_qr(transposed, DenseView<T>(v, n, 1, n)); });
-    Outcome outcome = judge_condition<T>(rcond);
+    Outcome outcome = assess_condition<T>(rcond);
     outcome.warnings.push_back(growth_warning(growth));
     return outcome;
   }

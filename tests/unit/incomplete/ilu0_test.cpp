@@ -161,7 +161,7 @@ TYPED_TEST(Ilu0Of, SolvesATridiagonalSystem) {
     const Dense<T> b = random_dense<T>(n, 1, 3);
     Ilu0<T> ilu;
     ilu.setup(a);
-    EXPECT_LT(test::judge(a, precondition(ilu, b), b).scaled_residual, 30) << n;
+    EXPECT_LT(test::assess(a, precondition(ilu, b), b).scaled_residual, 30) << n;
   }
 }
 

@@ -30,7 +30,7 @@ TEST(Minres, Indefinite_AgreesWithLapack) {
     Dense<double> x(Device(), 400, 1);
     const Report report = minres.solve(b, x);
     ASSERT_EQ(report.status, Status::converged) << report.message;
-    EXPECT_LE(judge(A, x, b).relative_residual, 2e-11);
+    EXPECT_LE(assess(A, x, b).relative_residual, 2e-11);
     for (std::int64_t i = 0; i < 400; ++i) EXPECT_NEAR(x[i], expected[i], 1e-6);
   }
 }
@@ -61,7 +61,7 @@ TEST(Minres, PreconditionedDefinite_TakesAboutAsLongAsCg) {
   const Report report = minres.solve(b, x);
   ASSERT_TRUE(report.solved());
   EXPECT_LE(report.iterations, iterations + 5);
-  EXPECT_LE(judge(A, x, b).relative_residual, 1.1e-8);
+  EXPECT_LE(assess(A, x, b).relative_residual, 1.1e-8);
 }
 
 TEST(Minres, SingularConsistent_FindsASolution) {
@@ -81,7 +81,7 @@ TEST(Minres, SingularConsistent_FindsASolution) {
   Dense<double> x(Device(), n, 1);
   const Report report = minres.solve(b, x);
   EXPECT_TRUE(report.solved()) << report.message;
-  EXPECT_LE(judge(A, x, b).relative_residual, 1e-7);
+  EXPECT_LE(assess(A, x, b).relative_residual, 1e-7);
 }
 
 TEST(Minres, SingularInconsistent_IsNotSolved) {

@@ -63,7 +63,7 @@ TEST(CsrView, EveryMethodSolvesWithIt) {
     ASSERT_TRUE(solver.setup(view).ready());
     Dense<double> x(Device(), A.rows(), 1);
     EXPECT_TRUE(solver.solve(b, x).solved());
-    EXPECT_LT(judge(A, x, b).relative_residual, 1e-7);
+    EXPECT_LT(assess(A, x, b).relative_residual, 1e-7);
   }
   EXPECT_TRUE(solve(view, b).report.solved());
 }

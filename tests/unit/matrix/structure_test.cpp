@@ -46,7 +46,7 @@ void add_row(const Table& a, std::int64_t i, Structure& s) {
   if (std::abs(diagonal) >= others) ++s.weakly_dominant_rows;
 }
 
-/// The header's definitions, word for word, in O(n^2); definiteness is judged apart.
+/// The header's definitions, word for word, in O(n^2); definiteness is tested separately.
 Structure naive_structure(const Table& a) {
   Structure s;
   s.rows = a.rows;

@@ -45,7 +45,7 @@ void expect_krylov_methods_solve() {
       const Report report = solver.solve(b, x);
       EXPECT_EQ(report.status, Status::converged) << report.message;
       EXPECT_GE(calls, report.iterations);
-      EXPECT_LT(judge(A, x, b).relative_residual, (std::is_same_v<T, double> ? 1e-7 : 1e-4));
+      EXPECT_LT(assess(A, x, b).relative_residual, (std::is_same_v<T, double> ? 1e-7 : 1e-4));
     }
   }
 }
@@ -197,7 +197,7 @@ TEST(Preconditioner, WholeSolve_InsideFlexibleGmres) {
   const Report report = outer.solve(b, x);
   EXPECT_TRUE(report.solved()) << report.message;
   EXPECT_LE(report.iterations, 8);
-  EXPECT_LT(judge(A, x, b).relative_residual, 1e-7);
+  EXPECT_LT(assess(A, x, b).relative_residual, 1e-7);
 }
 
 TEST(Preconditioner, MethodsWithout_RefuseOne) {

@@ -35,7 +35,7 @@ void expect_same_memory_is_solved() {
     const Report report = solver.solve(Y, Y);
     EXPECT_TRUE(report.solved()) << report.message;
     EXPECT_EQ(Y.to_vector(), X.to_vector());
-    EXPECT_LT(judge(A, Y, B).relative_residual, (std::is_same_v<T, double> ? 1e-7 : 1e-4));
+    EXPECT_LT(assess(A, Y, B).relative_residual, (std::is_same_v<T, double> ? 1e-7 : 1e-4));
   }
 }
 

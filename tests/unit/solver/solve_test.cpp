@@ -28,7 +28,7 @@ TEST(Solve, AutoSolvesEveryProblemAndSaysWhy) {
     const auto [x, report] = solve(A, b);
     EXPECT_TRUE(report.solved()) << problem.name;
     EXPECT_FALSE(report.reason.empty());
-    EXPECT_LT(judge(A, x, b).relative_residual, 1e-7) << problem.name;
+    EXPECT_LT(assess(A, x, b).relative_residual, 1e-7) << problem.name;
   }
 }
 
@@ -37,7 +37,7 @@ TEST(Solve, AutoSolvesInFloat) {
   const Dense<float> b = times_ones(A);
   const auto [x, report] = solve(A, b);
   EXPECT_TRUE(report.solved());
-  EXPECT_LT(judge(A, x, b).relative_residual, 1e-4);
+  EXPECT_LT(assess(A, x, b).relative_residual, 1e-4);
 }
 
 TEST(Solve, AutoTakesLargeSymmetricPositiveMatricesForCg) {
@@ -90,7 +90,7 @@ TEST(Solve, AutoFallsBackAndSaysSo) {
   EXPECT_TRUE(report.solved());
   ASSERT_FALSE(report.attempts.empty());
   EXPECT_EQ(report.attempts.front().status, Status::not_spd);
-  EXPECT_LT(judge(A, x, b).relative_residual, 1e-7);
+  EXPECT_LT(assess(A, x, b).relative_residual, 1e-7);
 }
 
 TEST(Solve, ASingularInconsistentSystemIsNeverCalledSolved) {
@@ -149,7 +149,7 @@ TEST(Solve, StructurallySingularConsistent_IsSolvedWithAWarning) {
   const Dense<double> b = times_ones(A);
   const auto [x, report] = solve(A, b);
   EXPECT_TRUE(report.solved()) << report.message;
-  EXPECT_LT(judge(A, x, b).relative_residual, 1e-7);
+  EXPECT_LT(assess(A, x, b).relative_residual, 1e-7);
   ASSERT_FALSE(report.warnings.empty());
   EXPECT_NE(report.warnings.back().find("structural rank is 299 of 300"), std::string::npos);
   EXPECT_FALSE(report.error_bound);
@@ -230,7 +230,7 @@ TEST(Solve, BadInitialGuess_DoesNotSpoilTheAnswer) {
   for (const char* method : {"cg", "bicgstab", "gmres"}) {
     const auto [x, report] = solve(A, b, {.method = method, .initial_guess = far});
     EXPECT_TRUE(report.solved()) << method << ": " << report.message;
-    EXPECT_LT(judge(A, x, b).relative_residual, 1e-7);
+    EXPECT_LT(assess(A, x, b).relative_residual, 1e-7);
   }
 }
 

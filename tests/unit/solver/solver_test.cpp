@@ -145,7 +145,7 @@ TEST(Solver, TheReportedResidualIsTheTrueOne) {
     solver.setup(A);
     const Report report = solver.solve(b, x);
     ASSERT_TRUE(report.solved()) << method;
-    const double truth = judge(A, x, b).relative_residual;
+    const double truth = assess(A, x, b).relative_residual;
     EXPECT_NEAR(report.relative_residual, truth, 1e-3 * truth + 1e-14) << method;
     EXPECT_GT(report.backward_error, 0);
     EXPECT_LT(report.backward_error, 1e-7);
@@ -393,7 +393,7 @@ TEST(Solver, UpdatedValuesAreUsed) {
     for (double& value : A.values().span()) value *= 2;
     ASSERT_TRUE(solver.update_values(A).ready());
     ASSERT_TRUE(solver.solve(b, x).solved());
-    EXPECT_LT(judge(A, x, b).relative_residual, 1e-7) << method;
+    EXPECT_LT(assess(A, x, b).relative_residual, 1e-7) << method;
   }
 }
 
