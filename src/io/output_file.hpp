@@ -9,9 +9,10 @@
 
 namespace echelon::io {
 
-/// Writes to a temporary file beside `path`, which commit() renames to `path`; without commit() it is removed.
-/// The new file gets the permissions of the one that it replaces. A pipe or a device such as /dev/stdout is
-/// written directly. gzip if the name ends in .gz. All members throw ParseError if writing fails.
+/// Writes to a temporary file beside `path`, which commit() renames to `path`; without commit() it is
+/// removed. The new file gets the permissions of the one that it replaces. A pipe or a device such as
+/// /dev/stdout is written directly. gzip if the name ends in .gz. All members throw ParseError if writing
+/// fails.
 class OutputFile : public TextSink {
  public:
   explicit OutputFile(const std::string& path);

@@ -4,8 +4,8 @@
 /// read again, has the same bits.
 #pragma once
 
-#include "io/text/line_blocks.hpp"
 #include "io/sources.hpp"
+#include "io/text/line_blocks.hpp"
 #include "io/text/sink.hpp"
 
 #include <echelon/error.hpp>

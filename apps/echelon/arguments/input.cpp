@@ -72,9 +72,10 @@ void add_input_options(CLI::App& app, InputOptions& options) {
 }
 
 void add_matrix_argument(CLI::App& app, const std::string& name, std::string& path) {
-  add_file_option(app, name, path,
-                  "the matrix: Matrix Market, .npy, .npz, METIS graph, edge list, PETSc binary, Harwell-Boeing or "
-                  "columns of text, plain or gzip; - for standard input")
+  add_file_option(
+      app, name, path,
+      "the matrix: Matrix Market, .npy, .npz, METIS graph, edge list, PETSc binary, Harwell-Boeing or "
+      "columns of text, plain or gzip; - for standard input")
       ->required();
 }
 
