@@ -121,11 +121,6 @@ class Factorization {
   [[nodiscard]] double relative_tolerance() const {
     return options_.tolerance.value_or(default_tolerance<T>(rows(), columns()));
   }
-  /// Size of the largest rejected pivot relative to the norm of the scaled matrix; negative: none was
-  /// rejected.
-  [[nodiscard]] double largest_rejected() const {
-    return norm_ > 0 ? elimination_->state().largest_rejected / norm_ : -1;
-  }
   /// About 1 / (||S||_inf ||C^-1||_inf) for the matrix C of pivot rows and columns of S.
   [[nodiscard]] double reciprocal_condition() const {
     if (rank() == 0) return rows() == 0 || columns() == 0 ? 1 : 0;

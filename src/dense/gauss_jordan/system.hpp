@@ -74,21 +74,20 @@ class EliminatedSystem {
   /// cancelled; a rank that is not full is no failure.
   ///
   /// The default tolerance is meant for deciding a rank relative to ||A||_inf, which is about sqrt(n) times
-  /// ||A||_2 for a dense A: random matrices of floats lose a column from n = 2000 on although their condition
-  /// numbers leave digits. When columns of a square A are rejected, A is therefore eliminated again with the
-  /// tolerance eps, and regarded as regular if its reciprocal condition number is at least eps, and if errors
-  /// contract under refinement. For a singular A they do not contract, whatever rounding made of its pivots:
-  /// a vector of the null space is unchanged.
+  /// ||A||_2 for a dense A: random matrices of floats have a pivot below it from n = 2000 on although their
+  /// condition numbers leave digits. A square A is therefore eliminated with the tolerance eps. If a pivot is
+  /// below the default tolerance, A is regarded as regular only if its reciprocal condition number is at
+  /// least eps and errors contract under refinement; otherwise it is eliminated again with the default
+  /// tolerance. For a singular A errors do not contract, whatever rounding made of its pivots: a vector of
+  /// the null space is unchanged.
   Outcome factor(const MatrixRef<T>& A) {
-    Outcome outcome = factorization_->factor(to_dense(A), options_.equilibrate);
-    if (!outcome.ok() || !may_be_regular()) return outcome;
-    try {
-      if (std::unique_ptr<Factorization<B, T>> regular = factor_as_regular(A)) {
-        std::swap(factorization_, regular);
-      }
-    } catch (const OutOfMemory&) {  // the first factorisation remains valid
+    if (!options_.tolerance && A.rows() == A.columns()) {
+      Outcome outcome = factorization_->factor(to_dense(A), options_.equilibrate, machine_epsilon<T>);
+      if (outcome.status == Status::cancelled) return outcome;
+      if (outcome.ok() && (pivots_exceed_tolerance() || is_regular(A))) return outcome;
+      factorization_ = std::make_unique<Factorization<B, T>>(workspace_, options_);  // frees memory first
     }
-    return outcome;
+    return factorization_->factor(to_dense(A), options_.equilibrate);
   }
   /// Factors a matrix of which there is no other copy; the tolerance decides the rank.
   Outcome factor_in_place(Dense<T> A, bool equilibrated) {
@@ -150,21 +149,14 @@ class EliminatedSystem {
   }
 
  private:
-  /// Whether A may be regular although columns were rejected. The size of a rejected pivot bounds the
-  /// distance to a singular matrix from above: a size below eps ||A||_inf settles the matter.
-  [[nodiscard]] bool may_be_regular() const {
-    return !options_.tolerance && rows() == columns() && rank() < columns() &&
-           factorization_->largest_rejected() > machine_epsilon<T>;
+  /// Whether an elimination with the default tolerance would have selected the same pivots.
+  [[nodiscard]] bool pivots_exceed_tolerance() const {
+    return !facts().smallest_accepted_pivot || *facts().smallest_accepted_pivot > facts().tolerance;
   }
 
-  /// A factorisation of full rank, or null where the condition number or the contraction test excludes it.
-  [[nodiscard]] std::unique_ptr<Factorization<B, T>> factor_as_regular(const MatrixRef<T>& A) const {
-    EliminatedSystem regular(workspace_, options_);
-    Factorization<B, T>& factorization = *regular.factorization_;
-    const Outcome outcome = factorization.factor(to_dense(A), options_.equilibrate, machine_epsilon<T>);
-    if (!outcome.ok() || regular.rank() < columns()) return nullptr;
-    if (!(regular.reciprocal_condition() >= machine_epsilon<T>) || !regular.contracts(A)) return nullptr;
-    return std::move(regular.factorization_);
+  /// Whether the condition number and the contraction of errors prove a factorisation of full rank right.
+  [[nodiscard]] bool is_regular(const MatrixRef<T>& A) const {
+    return rank() == columns() && reciprocal_condition() >= machine_epsilon<T> && contracts(A);
   }
 
   /// Whether refinement with this factorisation reduces errors.
