@@ -29,8 +29,8 @@ class InitialGuess {
   template <std::floating_point T>
   InitialGuess(const Dense<T>& x) : view_(x.view()) {}  // NOLINT(google-explicit-constructor)
   template <std::floating_point T>
-  InitialGuess(const std::vector<T>& x)
-      : view_(DenseView<const T>(x)) {}  // NOLINT(google-explicit-constructor)
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  InitialGuess(const std::vector<T>& x) : view_(DenseView<const T>(x)) {}
   template <std::floating_point T>
   InitialGuess(std::span<T> x)  // NOLINT(google-explicit-constructor)
       : view_(DenseView<const T>(std::span<const T>(x))) {}

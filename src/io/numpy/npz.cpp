@@ -74,7 +74,7 @@ class NpzReader {
       fail(fmt::format("no array named {}; there are {}", quoted(array), listed()));
     }
     if (names_.size() == 1) return names_.front();
-    const std::string usual = role == FileRole::right_hand_side ? "b" : "A";
+    std::string usual = role == FileRole::right_hand_side ? "b" : "A";
     if (has(usual)) return usual;
     fail(fmt::format("several arrays and none named {}; name one of {}", usual, listed()));
   }
