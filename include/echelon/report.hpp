@@ -116,8 +116,9 @@ struct Report {
   std::optional<double> preconditioned_condition;
   /// Estimate of ||x - x*|| / ||x|| for the exact solution x*, where there is a condition estimate. Direct
   /// methods: condition number times backward error (at least the unit roundoff). Iterative methods: the
-  /// larger of ||A^-1||_2 ||b - A x||_2 / ||x||_2 and preconditioned_condition times relative_residual. The
-  /// error is usually much smaller, but condition estimates are lower bounds. May exceed 1: no digit is
+  /// larger of ||A^-1||_2 ||b - A x||_2 / ||x||_2 and preconditioned_condition times relative_residual. Not a
+  /// strict bound: condition estimates are lower bounds, and a Krylov method knows only the part of the
+  /// spectrum that it has met, so that the error can be 10 to 100 times larger. May exceed 1: no digit is
   /// certain.
   std::optional<double> error_bound;
   /// Rank of A, if the method determines it. All solutions are x plus vectors of A's null space, whose
