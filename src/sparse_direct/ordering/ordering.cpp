@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sparse_direct/ordering/ordering.hpp"
+
+#include "sparse_direct/ordering/minimum_degree.hpp"
+
+#include <echelon/error.hpp>
+
+#include <cstdint>
+#include <numeric>
+#include <string_view>
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+namespace {
+
+std::vector<std::int32_t> natural_ordering(std::int64_t n) {
+  std::vector<std::int32_t> permutation(static_cast<std::size_t>(n));
+  std::iota(permutation.begin(), permutation.end(), 0);
+  return permutation;
+}
+
+std::vector<std::int32_t> given_ordering(std::int64_t n, std::span<const std::int32_t> permutation) {
+  if (!is_permutation(permutation, n)) {
+    throw BadOption("permutation",
+                    "it does not hold each of the rows 0 to " + std::to_string(n - 1) + " once");
+  }
+  return {permutation.begin(), permutation.end()};
+}
+
+}  // namespace
+
+std::string_view to_string(Ordering ordering) {
+  switch (ordering) {
+    case Ordering::automatic:
+      return "automatic";
+    case Ordering::amd:
+      return "amd";
+    case Ordering::natural:
+      return "natural";
+    case Ordering::given:
+      return "given";
+  }
+  return {};
+}
+
+std::vector<std::int32_t> order(const Pattern& a, const OrderingOptions& options) {
+  switch (options.ordering) {
+    case Ordering::automatic:
+    case Ordering::amd:
+      return minimum_degree_ordering(a);
+    case Ordering::natural:
+      return natural_ordering(a.n);
+    case Ordering::given:
+      return given_ordering(a.n, options.permutation);
+  }
+  return {};
+}
+
+}  // namespace echelon::sparse_direct

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sparse_direct/symbolic/symbolic_factor.hpp"
+
+#include "sparse_direct/symbolic/elimination_tree.hpp"
+#include "sparse_direct/symbolic/tree.hpp"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+namespace {
+
+/// Numbers supernodes and their columns in the order of elimination.
+void number_supernodes(const SupernodeForest& supernodes, std::span<const std::int32_t> order,
+                       std::span<const std::int32_t> permutation, SymbolicFactor& factor) {
+  factor.parent = renumbered(supernodes.parent, order);
+  factor.permutation.reserve(permutation.size());
+  factor.supernode_begin.reserve(order.size() + 1);
+  factor.row_begin.reserve(order.size() + 1);
+  factor.supernode_begin.push_back(0);
+  factor.row_begin.push_back(0);
+  for (const std::int32_t s : order) {
+    for (std::int32_t k = supernodes.begin[s]; k < supernodes.begin[s + 1]; ++k) {
+      factor.permutation.push_back(permutation[supernodes.columns[k]]);
+    }
+    factor.supernode_begin.push_back(static_cast<std::int32_t>(factor.permutation.size()));
+    factor.row_begin.push_back(factor.row_begin.back() + supernodes.update_size(s));
+  }
+}
+
+/// Lists the rows of each front. Row k of L is nonzero in the supernodes on the paths from those of the
+/// entries of row k of A up to that of k; since k ascends, so do the rows of each front.
+void find_rows(const Pattern& permuted, SymbolicFactor& factor) {
+  std::vector<std::int32_t> supernode_of(static_cast<std::size_t>(factor.n));
+  for (std::int32_t s = 0; s < factor.supernodes(); ++s) {
+    for (std::int32_t k = factor.supernode_begin[s]; k < factor.supernode_begin[s + 1]; ++k)
+      supernode_of[k] = s;
+  }
+  std::vector<std::int64_t> next(factor.row_begin.begin(), factor.row_begin.end());
+  std::vector<std::int32_t> last_row(factor.parent.size(), -1);
+  factor.rows.resize(static_cast<std::size_t>(factor.row_begin.back()));
+  for (std::int32_t k = 0; k < factor.n; ++k) {
+    const std::int32_t end = supernode_of[k];
+    for (const std::int32_t i : permuted.row(k)) {
+      if (i > k) continue;
+      for (std::int32_t s = supernode_of[i]; s < end && last_row[s] != k; s = factor.parent[s]) {
+        last_row[s] = k;
+        factor.rows[next[s]++] = k;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+SymbolicFactor analyze_symmetric(const Pattern& a, const AnalysisOptions& options) {
+  const EliminationForest forest = elimination_forest(a, order(a, options.ordering));
+  const SupernodeForest supernodes =
+      amalgamated(fundamental_supernodes(forest.parent, forest.counts), options.amalgamation);
+  const StackOrder stack = smallest_stack_order(supernodes);
+
+  SymbolicFactor factor;
+  factor.n = a.n;
+  factor.ordering = to_string(options.ordering.ordering);
+  factor.factor_entries = forest.factor_entries;
+  factor.flops = forest.flops;
+  factor.stored_entries = supernodes.stored_entries;
+  factor.stack_peak_entries = stack.peak_entries;
+  number_supernodes(supernodes, stack.order, forest.permutation, factor);
+  find_rows(permuted_pattern(a, factor.permutation).view(), factor);
+  return factor;
+}
+
+}  // namespace echelon::sparse_direct

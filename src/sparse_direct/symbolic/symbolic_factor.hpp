@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Symbolic factorisation: the assembly tree of a sparse symmetric factorisation, and what it will cost.
+#pragma once
+
+#include "sparse_direct/ordering/ordering.hpp"
+#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/symbolic/supernodes.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+/// Assembly tree of a square matrix with a symmetric pattern (that of A for symmetric A, else of
+/// P A + (P A)^T), after a symmetric permutation. Supernodes are postordered: the descendants of supernode s
+/// are the supernodes immediately before it, and their pivot columns immediately before its own.
+struct SymbolicFactor {
+  std::int64_t n = 0;
+  /// Column permutation[k] of the analysed matrix is eliminated as k-th (new -> old).
+  std::vector<std::int32_t> permutation;
+  /// S + 1 offsets: the pivot columns of supernode s are supernode_begin[s], ..., supernode_begin[s + 1] - 1.
+  std::vector<std::int32_t> supernode_begin;
+  /// Parent of each supernode, which is greater than it, or -1 for a root.
+  std::vector<std::int32_t> parent;
+  std::vector<std::int64_t> row_begin;  ///< S + 1 offsets into rows
+  /// Rows of each front below its pivot columns: new indices, ascending. The first of them, if any, is a
+  /// pivot column of the parent.
+  std::vector<std::int32_t> rows;
+  std::string ordering;             ///< name of the ordering that was chosen
+  std::int64_t factor_entries = 0;  ///< of L: one triangle with its diagonal, without amalgamation's zeros
+  double flops = 0;                 ///< of a Cholesky factorisation: sum of squared column counts; LU: twice
+  std::int64_t stored_entries = 0;  ///< factor_entries and amalgamation's zeros
+  /// Largest total size of the update matrices (squares of the fronts' row counts) that wait for their
+  /// parents when fronts are processed in the order 0, ..., S - 1.
+  std::int64_t stack_peak_entries = 0;
+
+  [[nodiscard]] std::int64_t supernodes() const { return static_cast<std::int64_t>(parent.size()); }
+  [[nodiscard]] std::int64_t pivots(std::int64_t s) const {
+    return supernode_begin[s + 1] - supernode_begin[s];
+  }
+  [[nodiscard]] std::span<const std::int32_t> rows_of(std::int64_t s) const {
+    return std::span(rows).subspan(static_cast<std::size_t>(row_begin[s]),
+                                   static_cast<std::size_t>(row_begin[s + 1] - row_begin[s]));
+  }
+  /// Order of the front of supernode s: its pivot columns and the rows below them.
+  [[nodiscard]] std::int64_t front_size(std::int64_t s) const {
+    return pivots(s) + row_begin[s + 1] - row_begin[s];
+  }
+};
+
+struct AnalysisOptions {
+  OrderingOptions ordering = {};
+  AmalgamationLimits amalgamation = {};
+};
+
+/// Orders a pattern and computes its assembly tree. O(n + entries + rows) time after the ordering, with
+/// inverse Ackermann factors. Throws OutOfMemory, and BadOption for a given permutation that is none.
+/// Elimination tree: J. Liu, The role of elimination trees in sparse factorization, SIAM J. Matrix Anal.
+/// Appl. 11 (1990). Column counts: J. Gilbert, E. Ng, B. Peyton, An efficient algorithm to compute row and
+/// column counts for sparse Cholesky factorization, SIAM J. Matrix Anal. Appl. 15 (1994).
+[[nodiscard]] SymbolicFactor analyze_symmetric(const Pattern& a, const AnalysisOptions& options = {});
+
+}  // namespace echelon::sparse_direct

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sparse_direct/symbolic/tree.hpp"
+
+#include "sparse_direct/ordering/pattern.hpp"
+
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+Children::Children(std::span<const std::int32_t> parent)
+    : begin_(parent.size() + 2, 0), children_(parent.size()) {
+  const auto n = static_cast<std::int32_t>(parent.size());
+  const auto owner = [&](std::int32_t node) { return parent[node] < 0 ? n : parent[node]; };
+  for (std::int32_t node = 0; node < n; ++node) ++begin_[owner(node) + 1];
+  std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+  std::vector<std::int32_t> next(begin_.begin(), begin_.end());
+  for (std::int32_t node = 0; node < n; ++node) children_[next[owner(node)]++] = node;
+}
+
+std::vector<std::int32_t> postorder(std::span<const std::int32_t> parent, const Children& children) {
+  std::vector<std::int32_t> order;
+  order.reserve(parent.size());
+  std::vector<std::int32_t> visited(parent.size(), 0);  // children of each node that are done
+  for (std::int32_t node : children.roots()) {
+    while (node >= 0) {
+      const auto below = children.of(node);
+      if (visited[node] < static_cast<std::int32_t>(below.size())) {
+        node = below[visited[node]++];
+      } else {
+        order.push_back(node);
+        node = parent[node];
+      }
+    }
+  }
+  return order;
+}
+
+std::vector<std::int32_t> renumbered(std::span<const std::int32_t> parent,
+                                     std::span<const std::int32_t> order) {
+  const std::vector<std::int32_t> rank = inverse_permutation(order);
+  std::vector<std::int32_t> result(parent.size());
+  for (std::size_t node = 0; node < parent.size(); ++node) {
+    result[rank[node]] = parent[node] < 0 ? -1 : rank[parent[node]];
+  }
+  return result;
+}
+
+}  // namespace echelon::sparse_direct
