@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 namespace echelon {
@@ -52,8 +53,19 @@ struct ColumnReport {
   std::int64_t iterations = 0;
   double relative_residual = 0;
   double backward_error = 0;
-  std::optional<double> error_bound = {};  ///< see Report::error_bound
+  std::optional<double> error_estimate = {};  ///< see Report::error_estimate
 };
+
+/// A fact that a method gives about its work. The name is in snake_case and ends in the unit, where there is
+/// one: `_bytes`, `_seconds`; a number without a unit is a count or a ratio. The facts of a method that is
+/// nested as a preconditioner have the prefix `preconditioner.`.
+struct Statistic {
+  std::string name;
+  std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>> value;
+};
+/// "levels 12", "ordering amd", "section_rows 40 40 8": name and value; of a long list the first eight
+/// elements.
+[[nodiscard]] std::string to_string(const Statistic& statistic);
 
 /// A method that `auto` tried before the one that the report is about.
 struct Attempt {
@@ -117,14 +129,17 @@ struct Report {
   /// Estimate of ||x - x*|| / ||x|| for the exact solution x*, where there is a condition estimate. Direct
   /// methods: condition number times backward error (at least the unit roundoff). Iterative methods: the
   /// larger of ||A^-1||_2 ||b - A x||_2 / ||x||_2 and preconditioned_condition times relative_residual. Not a
-  /// strict bound: condition estimates are lower bounds, and a Krylov method knows only the part of the
-  /// spectrum that it has met, so that the error can be 10 to 100 times larger. May exceed 1: no digit is
+  /// bound: condition estimates are lower bounds, and a Krylov method knows only the part of the
+  /// spectrum that it has met, so that the error can be 100 times larger and more. May exceed 1: no digit is
   /// certain.
-  std::optional<double> error_bound;
+  std::optional<double> error_estimate;
   /// Rank of A, if the method determines it. All solutions are x plus vectors of A's null space, whose
   /// dimension is A's columns less the rank.
   std::optional<std::int64_t> rank;
   std::optional<FactorPrecision> factor_precision;  ///< where a lower one was asked for
+  /// Facts that the method gives about its work: those of the set-up, then those of the solve of the
+  /// right-hand side that the residual figures describe. Names are unique. The method's page lists them.
+  std::vector<Statistic> statistics;
 
   double analysis_seconds = 0;
   double setup_seconds = 0;
@@ -137,13 +152,16 @@ struct Report {
 
   /// X can be taken as the solution.
   [[nodiscard]] bool solved() const { return echelon::solved(status); }
-  /// The decimal digits that the largest elements of x share with the exact solution's, by `error_bound`.
+  /// The decimal digits that the largest elements of x share with the exact solution's, by `error_estimate`.
   [[nodiscard]] std::optional<int> expected_digits() const;
+  /// The statistic of that name; null if the method does not give it. Valid until `statistics` changes.
+  [[nodiscard]] const Statistic* find_statistic(std::string_view name) const;
   /// A set-up succeeded.
   [[nodiscard]] bool ready() const { return status == Status::ready; }
 };
 
-/// A few lines for a person: status and message, method, device, reason, residuals, times and warnings.
+/// A few lines for a person: status and message, method, device, reason, residuals, statistics, times and
+/// warnings.
 std::ostream& operator<<(std::ostream& out, const Report& report);
 
 }  // namespace echelon

@@ -30,6 +30,7 @@ struct Outcome {
   std::optional<double> reciprocal_condition = {};
   std::optional<std::int64_t> rank = {};
   std::vector<std::string> warnings = {};
+  std::vector<Statistic> statistics = {};  ///< of the set-up, for its report and those of later solves
 
   [[nodiscard]] bool ok() const { return status == Status::direct || status == Status::converged; }
 };
@@ -52,6 +53,7 @@ struct Job {
   const Control* control = nullptr;
 
   Outcome outcome = {};
+  std::vector<Statistic> statistics = {};  ///< of this solve, reported after those of the set-up
   std::int64_t iterations = 0;
   std::vector<double> history = {};     ///< ||r||_2 after 0, 1, ... iterations
   bool limited_by_rounding = false;     ///< converged, but to `rounding_level` and not to `tolerance`
@@ -98,7 +100,8 @@ class SolverImplementation {
   virtual void set_preconditioner(const Preconditioner<T>& /*preconditioner*/) {
     throw Error("method '" + name_ + "' takes no preconditioner");
   }
-  /// Pattern only; nothing unless a method has use for it.
+  /// Pattern only; nothing unless a method has use for it. Its statistics are for its own report: those that
+  /// solves are to report as well are given by `setup` again.
   virtual Outcome analyze(const MatrixRef<T>& /*A*/) { return {}; }
   /// A has a shape that the method takes, its device fits and its values are finite. Status::direct means
   /// ready; with `underdetermined`, or `singular` without a row, solves are worth their while, too.

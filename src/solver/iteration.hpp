@@ -377,9 +377,11 @@ class IterativeMethod : public SolverImplementation<T> {
     job.outcome.message += "; x is returned as zero, which no iterate improved on";
   }
 
+  /// The outcome of the nested method's set-up as a part of this one.
   Outcome named(Outcome outcome) const {
     if (!outcome.ok())
       outcome.message = "preconditioner " + preconditioner_->describe() + ": " + outcome.message;
+    for (Statistic& statistic : outcome.statistics) statistic.name = "preconditioner." + statistic.name;
     return outcome;
   }
 

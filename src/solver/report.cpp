@@ -7,7 +7,9 @@
 #include <cmath>
 #include <limits>
 #include <ostream>
+#include <span>
 #include <string>
+#include <variant>
 
 namespace echelon {
 
@@ -58,10 +60,39 @@ std::string_view to_string(ConditionKind kind) {
 }
 
 std::optional<int> Report::expected_digits() const {
-  if (!error_bound) return std::nullopt;
+  if (!error_estimate) return std::nullopt;
   constexpr double most_digits = std::numeric_limits<double>::max_digits10;
-  if (!(*error_bound < 1)) return 0;  // NaN, too
-  return static_cast<int>(std::min(std::floor(-std::log10(*error_bound)), most_digits));
+  if (!(*error_estimate < 1)) return 0;  // NaN, too
+  return static_cast<int>(std::min(std::floor(-std::log10(*error_estimate)), most_digits));
+}
+
+namespace {
+
+std::string text_of(std::int64_t value) {
+  return fmt::format("{}", value);
+}
+std::string text_of(double value) {
+  return fmt::format("{:.3g}", value);
+}
+std::string text_of(const std::string& value) {
+  return value;
+}
+std::string text_of(const std::vector<std::int64_t>& values) {
+  const std::size_t shown = std::min<std::size_t>(values.size(), 8);
+  const std::span<const std::int64_t> first(values.data(), shown);
+  return fmt::format("{}{}", fmt::join(first, " "), shown < values.size() ? " ..." : "");
+}
+
+}  // namespace
+
+std::string to_string(const Statistic& statistic) {
+  return statistic.name + " " + std::visit([](const auto& value) { return text_of(value); }, statistic.value);
+}
+
+const Statistic* Report::find_statistic(std::string_view name) const {
+  const auto found = std::find_if(statistics.begin(), statistics.end(),
+                                  [&](const Statistic& statistic) { return statistic.name == name; });
+  return found == statistics.end() ? nullptr : &*found;
 }
 
 bool solved(Status status) {
@@ -83,6 +114,10 @@ std::ostream& operator<<(std::ostream& out, const Report& report) {
   if (const auto digits = report.expected_digits()) {
     text += fmt::format("  expect about {} correct digits\n", *digits);
   }
+  for (std::size_t i = 0; i < report.statistics.size(); ++i) {
+    text += fmt::format("{}{}", i == 0 ? "  statistics: " : ", ", to_string(report.statistics[i]));
+  }
+  if (!report.statistics.empty()) text += "\n";
   text += fmt::format("  seconds: set-up {:.3g}, solve {:.3g}, transfer {:.3g}\n",
                       report.analysis_seconds + report.setup_seconds, report.solve_seconds,
                       report.transfer_seconds);

@@ -193,7 +193,7 @@ class Attempts {
     if (!singular_ || report.status == Status::cancelled) return std::move(best_);
     if (report.solved()) {
       report.warnings.push_back(singular_message_ + ": x satisfies the equations, but so do others");
-      report.error_bound.reset();
+      report.error_estimate.reset();
     } else if (report.status != Status::inconsistent && report.status != Status::underdetermined) {
       report.status = Status::singular;
       report.message = singular_message_;
@@ -241,7 +241,7 @@ class Attempts {
 
   [[nodiscard]] bool is_better(const Report& report) const {
     if (best_.report.solved()) {
-      return report.solved() && report.error_bound.value_or(1) < best_.report.error_bound.value_or(1);
+      return report.solved() && report.error_estimate.value_or(1) < best_.report.error_estimate.value_or(1);
     }
     return finished_ || report.solved() || residual(report) < residual(best_.report);
   }

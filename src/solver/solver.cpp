@@ -134,6 +134,7 @@ Report report_of(const SolverImplementation<T>& implementation, const Outcome& o
   if (outcome.reciprocal_condition) report.condition_kind = ConditionKind::factored;
   report.rank = outcome.rank;
   report.warnings = outcome.warnings;
+  report.statistics = outcome.statistics;
   // A NaN in A is found before the implementation sees A: what that knows is of the matrix before.
   if (outcome.status != Status::not_a_number) report.factor_precision = implementation.factor_precision();
   report.method = implementation.name();
@@ -217,10 +218,10 @@ std::size_t Solver<T>::bytes() const {
 
 namespace {
 
-/// An estimate of ||x - x*|| / ||x||: see Report::error_bound. Empty without a condition estimate.
+/// An estimate of ||x - x*|| / ||x||: see Report::error_estimate. Empty without a condition estimate.
 template <class T>
-std::optional<double> error_bound(const Outcome& setup, const Job& job, bool direct, const VectorFacts& x,
-                                  const VectorFacts& r, double backward_error) {
+std::optional<double> error_estimate(const Outcome& setup, const Job& job, bool direct, const VectorFacts& x,
+                                     const VectorFacts& r, double backward_error) {
   if (direct) {
     if (!setup.reciprocal_condition) return std::nullopt;
     constexpr double roundoff = std::numeric_limits<T>::epsilon() / 2;
@@ -342,7 +343,8 @@ void solve_columns(const SolverImplementation<T>& implementation, const SolverSt
                                                              workspace.residual.data());
     ColumnReport& column = report.columns.emplace_back();
     assess<T>(b_facts[j], x, r, state.norm_inf, stop == nullptr, jobs[j], column);
-    column.error_bound = error_bound<T>(state.setup, jobs[j], stop == nullptr, x, r, column.backward_error);
+    column.error_estimate =
+        error_estimate<T>(state.setup, jobs[j], stop == nullptr, x, r, column.backward_error);
     report.iterations = std::max(report.iterations, column.iterations);
     if (j > 0 && !worse(column, report.columns[worst])) continue;
     worst = j;
@@ -360,7 +362,8 @@ void solve_columns(const SolverImplementation<T>& implementation, const SolverSt
   report.status = job.outcome.status;
   report.message = job.outcome.message;
   report.row = job.outcome.row;
-  report.error_bound = report.columns[worst].error_bound;
+  report.error_estimate = report.columns[worst].error_estimate;
+  report.statistics.insert(report.statistics.end(), job.statistics.begin(), job.statistics.end());
   if (job.limited_by_rounding) report.warnings.push_back(std::exchange(report.message, {}));
   if (stop != nullptr) add_krylov_condition(state.norm_inf, job, report);
 }

@@ -304,7 +304,8 @@ class Json(ToolTest):
         for name in ["status", "solved", "exit_code", "method", "description", "device", "hardware", "precision", "reason",
                      "message", "warnings", "row", "column", "iterations", "residual_norm", "relative_residual",
                      "tolerance", "backward_error", "reciprocal_condition", "condition_kind",
-                     "preconditioned_condition", "error_bound", "expected_digits", "distance_from_ones",
+                     "preconditioned_condition", "error_estimate", "expected_digits", "statistics",
+                     "distance_from_ones",
                      "read_seconds", "analysis_seconds", "setup_seconds", "solve_seconds", "transfer_seconds",
                      "total_seconds", "bytes", "matrix", "right_hand_side", "output", "attempts", "columns",
                      "history"]:
@@ -312,6 +313,16 @@ class Json(ToolTest):
         self.assertEqual(report["exit_code"], SOLVED)
         self.assertEqual(report["matrix"]["nonzeros"], 298)
         self.assertEqual(len(report["history"]), report["iterations"] + 1)
+        self.assertEqual(report["statistics"], {})
+
+    def test_statistics_are_an_object(self):
+        # LU without exchanges; u_22 = 3 - 1/2.
+        matrix = self.file("D.mtx", array([[2, 1], [1, 3]]))
+        arguments = ["--method", "lapack-lu", "-p", "equilibrate=false", "-p", "refine=0"]
+        self.assertEqual(self.report(matrix, *arguments)["statistics"],
+                         {"factorization": "lu", "pivot_growth": 2.5 / 3, "refinement_steps": 0})
+        text = self.run_tool("solve", matrix, *arguments).stdout
+        self.assertRegex(text, r"(?m)^  statistics +factorization lu, pivot_growth 0\.833, refinement_steps 0$")
 
     def test_names_are_documented(self):
         guide = pathlib.Path(__file__).resolve().parents[2] / "docs" / "tool.md"

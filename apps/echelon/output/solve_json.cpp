@@ -4,6 +4,7 @@
 #include "output/solve_outcome.hpp"
 
 #include <string>
+#include <variant>
 
 namespace echelon::tool {
 
@@ -45,9 +46,17 @@ Json columns_json(const Report& report) {
                     {"iterations", column.iterations},
                     {"relative_residual", column.relative_residual},
                     {"backward_error", column.backward_error},
-                    {"error_bound", or_null(column.error_bound)}});
+                    {"error_estimate", or_null(column.error_estimate)}});
   }
   return list;
+}
+
+Json statistics_json(const Report& report) {
+  Json object = Json::object();
+  for (const Statistic& statistic : report.statistics) {
+    object[statistic.name] = std::visit([](const auto& value) { return Json(value); }, statistic.value);
+  }
+  return object;
 }
 
 Json attempts_json(const Report& report) {
@@ -91,11 +100,12 @@ Json solve_json(const SolveOutcome& outcome) {
           {"reciprocal_condition", or_null(report.reciprocal_condition)},
           {"condition_kind", to_string(report.condition_kind)},
           {"preconditioned_condition", or_null(report.preconditioned_condition)},
-          {"error_bound", or_null(report.error_bound)},
+          {"error_estimate", or_null(report.error_estimate)},
           {"expected_digits", or_null(report.expected_digits())},
           {"rank", or_null(report.rank)},
           {"null_space_dimension", null_space_dimension(outcome)},
           {"factor_precision", factor_precision_json(report)},
+          {"statistics", statistics_json(report)},
           {"distance_from_ones", or_null(outcome.distance_from_ones)},
           {"read_seconds", outcome.read_seconds},
           {"analysis_seconds", report.analysis_seconds},

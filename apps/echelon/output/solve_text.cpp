@@ -130,6 +130,14 @@ std::string time_text(const SolveOutcome& outcome) {
   return fmt::format("{}: {}", duration(outcome.total_seconds), fmt::join(parts, ", "));
 }
 
+std::string statistics_text(const Report& report) {
+  std::string text;
+  for (const Statistic& statistic : report.statistics) {
+    text += (text.empty() ? "" : ", ") + to_string(statistic);
+  }
+  return text;
+}
+
 void add_accuracy(std::vector<Row>& rows, const SolveOutcome& outcome) {
   const Report& report = outcome.report;
   if (has_solution(report)) {
@@ -142,7 +150,7 @@ void add_accuracy(std::vector<Row>& rows, const SolveOutcome& outcome) {
   if (has_solution(report) || report.reciprocal_condition) {
     rows.emplace_back("condition", condition_text(report));
   }
-  if (report.error_bound) rows.emplace_back("accuracy", accuracy_text(report));
+  if (report.error_estimate) rows.emplace_back("accuracy", accuracy_text(report));
 }
 
 }  // namespace
@@ -159,6 +167,7 @@ std::string solve_text(const SolveOutcome& outcome) {
                     fmt::format("{} ({}), in {}", report.device.name(), outcome.hardware, outcome.precision));
   add_factor_precision(rows, report);
   add_accuracy(rows, outcome);
+  if (!report.statistics.empty()) rows.emplace_back("statistics", statistics_text(report));
   rows.emplace_back("time", time_text(outcome));
   rows.emplace_back("memory", fmt::format("{} for the solver, {} for the matrix", byte_count(report.bytes),
                                           byte_count(outcome.matrix_bytes)));

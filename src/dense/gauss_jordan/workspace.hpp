@@ -57,6 +57,7 @@ inline Report operation_report(const Device& device, const Outcome& outcome) {
   report.status = outcome.status;
   report.message = outcome.message;
   report.row = outcome.row;
+  report.statistics = outcome.statistics;
   report.method = std::string(GaussJordanOptions::name);
   report.device = device;
   return report;

@@ -349,7 +349,9 @@ class CusolverFactorisation final : public SolverImplementation<T> {
       cusolver.substitute(transposed, factors_, pivots_, DenseView<T>(v, n, 1, n, this->device()));
     });
     cusolver.status(backend);
-    return assess_condition<T>(rcond);
+    Outcome outcome = assess_condition<T>(rcond);
+    outcome.statistics = {{"factorization", "lu"}, {"pivot_growth", growth}};
+    return outcome;
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
@@ -464,6 +466,7 @@ class CusolverFactorisation final : public SolverImplementation<T> {
     });
     Outcome outcome = assess_condition<T>(rcond);
     outcome.warnings.push_back(growth_warning(growth));
+    outcome.statistics = {{"factorization", "qr"}, {"pivot_growth", growth}};
     return outcome;
   }
 

@@ -50,7 +50,9 @@ class LapackFactorisation final : public SolverImplementation<T> {
     const double growth = static_cast<double>(lapack::upper_norm_max(n, factors_.data()) / largest);
     if (!(growth <= acceptable_growth<T>(n))) return factor_qr(n, norm, growth);
     if (lu.zero_pivot > 0) return zero_pivot(lu.zero_pivot - 1);
-    return assess_condition<T>(lapack::reciprocal_condition(n, factors_.data(), norm));
+    Outcome outcome = assess_condition<T>(lapack::reciprocal_condition(n, factors_.data(), norm));
+    outcome.statistics = {{"factorization", "lu"}, {"pivot_growth", growth}};
+    return outcome;
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
@@ -76,7 +78,8 @@ class LapackFactorisation final : public SolverImplementation<T> {
         job.outcome = {Status::cancelled, "stopped by the caller before refinement"};
         continue;
       }
-      refine(static_cast<Vectors&>(workspace), B_.column(j), X.column(j));
+      const std::int64_t steps = refine(static_cast<Vectors&>(workspace), B_.column(j), X.column(j));
+      job.statistics = {{"refinement_steps", steps}};
     }
   }
 
@@ -122,6 +125,7 @@ class LapackFactorisation final : public SolverImplementation<T> {
         [&](bool transposed, T* v) { substitute_qr(transposed, DenseView<T>(v, n, 1, n)); });
     Outcome outcome = assess_condition<T>(rcond);
     outcome.warnings.push_back(growth_warning(growth));
+    outcome.statistics = {{"factorization", "qr"}, {"pivot_growth", growth}};
     return outcome;
   }
 
@@ -155,20 +159,23 @@ class LapackFactorisation final : public SolverImplementation<T> {
     }
   }
 
-  /// Adds the solution for the residual as long as that makes the residual smaller.
-  void refine(Vectors& v, const T* b, T* x) const {
+  /// Adds the solution for the residual as long as that makes the residual smaller. Returns the number of
+  /// corrections.
+  std::int64_t refine(Vectors& v, const T* b, T* x) const {
     const std::int64_t n = factors_.rows();
     T* candidate = v.candidate.data();
     T before = residual(b, x, v.residual.data());
-    for (std::int64_t step = 0; step < options_.refine && before > 0; ++step) {
+    std::int64_t steps = 0;
+    for (; steps < options_.refine && before > 0; ++steps) {
       std::copy_n(v.residual.data(), n, candidate);
       substitute({candidate, n, 1, n});
       for (std::int64_t i = 0; i < n; ++i) candidate[i] += x[i];
       const T after = residual(b, candidate, v.residual.data());
-      if (!(after < before)) return;
+      if (!(after < before)) break;
       std::copy_n(candidate, n, x);
       before = after;
     }
+    return steps;
   }
 
   /// r = b - A x; returns its largest magnitude, NaN if there is one.

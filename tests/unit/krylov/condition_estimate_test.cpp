@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Condition estimates of the Krylov methods, and the error bounds made from them.
+/// Condition estimates of the Krylov methods, and the error estimates made from them.
 #include "krylov/lanczos.hpp"
 #include "krylov/restart.hpp"
 #include "support/problems.hpp"
@@ -89,13 +89,13 @@ TEST(ConditionEstimate, WithoutOne_ReportsSaySo) {
   ASSERT_TRUE(report.solved());
   EXPECT_EQ(report.condition_kind, ConditionKind::none);
   EXPECT_FALSE(report.reciprocal_condition);
-  EXPECT_FALSE(report.error_bound);
+  EXPECT_FALSE(report.error_estimate);
   EXPECT_FALSE(report.expected_digits());
 }
 
-/// A relative residual of 1e-6 with a condition number of 1e9 and more: the bound must admit the error, and
-/// not exceed condition number times relative residual, which are known here (||A||_2 < 16).
-TEST(ErrorBound, KrylovMethods_CoverTheErrorOfAnIllConditionedSystem) {
+/// A relative residual of 1e-6 with a condition number of 1e9 and more: the estimate must admit the error,
+/// and not exceed condition number times relative residual, which are known here (||A||_2 < 16).
+TEST(ErrorEstimate, KrylovMethods_CoverTheErrorOfAnIllConditionedSystem) {
   const Csr<double> A = bilaplacian(300);
   const Dense<double> b = times_ones(A);
   const double inverse_norm = 1 / smallest_eigenvalue_of_bilaplacian(300);
@@ -114,14 +114,16 @@ TEST(ErrorBound, KrylovMethods_CoverTheErrorOfAnIllConditionedSystem) {
     solver.setup(A);
     Dense<double> x(Device(), A.rows(), 1);
     const Report report = solver.solve(b, x);
-    ASSERT_TRUE(report.error_bound) << to_string(report.status);
-    // MINRES stops before it has met the smallest eigenvalues.
-    EXPECT_GT(*report.error_bound, (method == "minres" ? 0.01 : 0.1) * distance_from_ones(x));
-    EXPECT_LT(*report.error_bound, 1.1 * 16 * inverse_norm * report.relative_residual);
+    ASSERT_TRUE(report.error_estimate) << to_string(report.status);
+    // MINRES stops before it has met the smallest eigenvalues: on this matrix, for an rtol of 1e-4, 1e-5,
+    // ..., 1e-8, the error is 137, 84, 19, 173 and 0.7 times the estimate; that of CG at most 0.3 times, that
+    // of GMRES at most 2.7 times.
+    EXPECT_GT(*report.error_estimate, (method == "minres" ? 0.01 : 0.1) * distance_from_ones(x));
+    EXPECT_LT(*report.error_estimate, 1.1 * 16 * inverse_norm * report.relative_residual);
   }
 }
 
-TEST(ErrorBound, NoCorrectDigit_IsAWarning) {
+TEST(ErrorEstimate, NoCorrectDigit_IsAWarning) {
   const Csr<double> A = bilaplacian(300);
   const Dense<double> b = times_ones(A);
   Dense<double> x(Device(), A.rows(), 1);
@@ -142,16 +144,16 @@ TEST(ErrorBound, NoCorrectDigit_IsAWarning) {
   EXPECT_TRUE(good.warnings.empty());
 }
 
-TEST(ErrorBound, LapackLu_CoversTheErrorOfAnIllConditionedSystem) {
+TEST(ErrorEstimate, LapackLu_CoversTheErrorOfAnIllConditionedSystem) {
   const Csr<double> A = bilaplacian(300);
   LapackLu<double> lu;
   lu.factor(A);
   Dense<double> x(Device(), 300, 1);
   const Report report = lu.solve(times_ones(A), x);
   EXPECT_EQ(report.condition_kind, ConditionKind::factored);
-  ASSERT_TRUE(report.error_bound);
-  EXPECT_GT(*report.error_bound, distance_from_ones(x));
-  EXPECT_LT(*report.error_bound, 1e-5);
+  ASSERT_TRUE(report.error_estimate);
+  EXPECT_GT(*report.error_estimate, distance_from_ones(x));
+  EXPECT_LT(*report.error_estimate, 1e-5);
 }
 
 TEST(AffordableRestart, MemoryBoundsTheBasis) {

@@ -152,7 +152,7 @@ TEST(Solve, StructurallySingularConsistent_IsSolvedWithAWarning) {
   EXPECT_LT(assess(A, x, b).relative_residual, 1e-7);
   ASSERT_FALSE(report.warnings.empty());
   EXPECT_NE(report.warnings.back().find("structural rank is 299 of 300"), std::string::npos);
-  EXPECT_FALSE(report.error_bound);
+  EXPECT_FALSE(report.error_estimate);
 }
 
 /// CG cannot reach 1e-5 here in float, but what it reaches is as good as the precision allows.
