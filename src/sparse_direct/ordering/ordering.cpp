@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/ordering/ordering.hpp"
 
+#include "sparse_direct/ordering/cuthill_mckee.hpp"
+#include "sparse_direct/ordering/dense_rows.hpp"
+#include "sparse_direct/ordering/metis.hpp"
 #include "sparse_direct/ordering/minimum_degree.hpp"
 
 #include <echelon/error.hpp>
@@ -36,6 +39,10 @@ std::string_view to_string(Ordering ordering) {
       return "automatic";
     case Ordering::amd:
       return "amd";
+    case Ordering::metis:
+      return "metis";
+    case Ordering::rcm:
+      return "rcm";
     case Ordering::natural:
       return "natural";
     case Ordering::given:
@@ -47,14 +54,19 @@ std::string_view to_string(Ordering ordering) {
 std::vector<std::int32_t> order(const Pattern& a, const OrderingOptions& options) {
   switch (options.ordering) {
     case Ordering::automatic:
+      break;
     case Ordering::amd:
       return minimum_degree_ordering(a);
+    case Ordering::metis:
+      return with_dense_rows_last(a, metis_ordering);
+    case Ordering::rcm:
+      return reverse_cuthill_mckee(a);
     case Ordering::natural:
       return natural_ordering(a.n);
     case Ordering::given:
       return given_ordering(a.n, options.permutation);
   }
-  return {};
+  throw Error("an ordering is chosen by its predicted factor");
 }
 
 }  // namespace echelon::sparse_direct

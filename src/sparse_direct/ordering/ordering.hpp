@@ -14,6 +14,8 @@ namespace echelon::sparse_direct {
 enum class Ordering {
   automatic,  ///< chosen by the predicted flops
   amd,        ///< approximate minimum degree
+  metis,      ///< nested dissection by METIS
+  rcm,        ///< reverse Cuthill-McKee, which reduces the bandwidth
   natural,    ///< as the rows stand
   given,      ///< OrderingOptions::permutation
 };
@@ -26,8 +28,8 @@ struct OrderingOptions {
       {};  ///< for Ordering::given: n rows in the order of elimination
 };
 
-/// The rows of a pattern in the order of elimination. Throws BadOption for a given permutation that is none,
-/// OutOfMemory.
+/// The rows of a pattern in the order of elimination, by any ordering but `automatic`. Throws BadOption for a
+/// given permutation that is none, OutOfMemory.
 [[nodiscard]] std::vector<std::int32_t> order(const Pattern& a, const OrderingOptions& options);
 
 }  // namespace echelon::sparse_direct

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
+#include "sparse_direct/ordering/minimum_degree.hpp"
 #include "sparse_direct/symbolic/elimination_tree.hpp"
 #include "sparse_direct/symbolic/tree.hpp"
 
@@ -54,17 +55,38 @@ void find_rows(const Pattern& permuted, SymbolicFactor& factor) {
   }
 }
 
+struct OrderedForest {
+  EliminationForest forest;
+  Ordering ordering;
+};
+
+/// Minimum degree, or nested dissection where that saves flops. Dissection takes several times as long, and
+/// is tried only where a factorisation has enough flops per entry for that to pay: the rule is CHOLMOD's.
+OrderedForest best_forest(const Pattern& a) {
+  OrderedForest amd{elimination_forest(a, minimum_degree_ordering(a)), Ordering::amd};
+  const auto entries = static_cast<double>(amd.forest.factor_entries);
+  const double lower_triangle = static_cast<double>(a.entries() + a.n) / 2;
+  if (amd.forest.flops < 500 * entries || entries < 5 * lower_triangle) return amd;
+  OrderedForest dissection{elimination_forest(a, order(a, {Ordering::metis})), Ordering::metis};
+  return dissection.forest.flops < amd.forest.flops ? dissection : amd;
+}
+
+OrderedForest ordered_forest(const Pattern& a, const OrderingOptions& options) {
+  if (options.ordering == Ordering::automatic) return best_forest(a);
+  return {elimination_forest(a, order(a, options)), options.ordering};
+}
+
 }  // namespace
 
 SymbolicFactor analyze_symmetric(const Pattern& a, const AnalysisOptions& options) {
-  const EliminationForest forest = elimination_forest(a, order(a, options.ordering));
+  const auto [forest, ordering] = ordered_forest(a, options.ordering);
   const SupernodeForest supernodes =
       amalgamated(fundamental_supernodes(forest.parent, forest.counts), options.amalgamation);
   const StackOrder stack = smallest_stack_order(supernodes);
 
   SymbolicFactor factor;
   factor.n = a.n;
-  factor.ordering = to_string(options.ordering.ordering);
+  factor.ordering = to_string(ordering);
   factor.factor_entries = forest.factor_entries;
   factor.flops = forest.flops;
   factor.stored_entries = supernodes.stored_entries;

@@ -124,7 +124,7 @@ void expect_matches_elimination(const Pattern& a, const SymbolicFactor& factor, 
 TEST(SymbolicFactor, MatchesEliminationOfThePattern) {
   for (const auto& [name, pattern] : small_patterns()) {
     SCOPED_TRACE(name);
-    for (const Ordering ordering : {Ordering::natural, Ordering::amd, Ordering::automatic}) {
+    for (const Ordering ordering : {Ordering::natural, Ordering::amd, Ordering::rcm, Ordering::automatic}) {
       SCOPED_TRACE(to_string(ordering));
       for (const bool exact : {true, false}) {
         AnalysisOptions options;

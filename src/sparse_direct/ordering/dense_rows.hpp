@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "sparse_direct/ordering/pattern.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+using OrderingFunction = std::function<std::vector<std::int32_t>(const Pattern&)>;
+
+/// Orders a pattern without its dense rows, those with more than max(16, 10 sqrt(n)) entries, and puts these
+/// last, by ascending length: they are connected to nearly everything, and hide the structure of the others.
+[[nodiscard]] std::vector<std::int32_t> with_dense_rows_last(const Pattern& a, const OrderingFunction& order);
+
+/// The entries of A in some of its rows and the same columns: row k of the result is row rows[k] of A.
+[[nodiscard]] PatternStorage induced_pattern(const Pattern& a, std::span<const std::int32_t> rows);
+
+}  // namespace echelon::sparse_direct
