@@ -26,8 +26,8 @@ std::vector<std::int32_t> rows_by_degree(const Pattern& a) {
   return rows;
 }
 
-/// The same pattern with the columns of every row by ascending degree: rows are visited by degree, and each
-/// is appended to its neighbours.
+/// A copy with the columns of every row by ascending degree: rows are visited by degree, and each is appended
+/// to its neighbours.
 PatternStorage neighbours_by_degree(const Pattern& a, const std::vector<std::int32_t>& by_degree) {
   PatternStorage sorted;
   sorted.row_begin.assign(a.row_begin.begin(), a.row_begin.end());

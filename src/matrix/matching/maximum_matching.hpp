@@ -1,46 +1,56 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "matrix/host_copy.hpp"
-#include "matrix/rows.hpp"
-
-#include <echelon/structure.hpp>
+#pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace echelon {
 
-namespace {
-
 /// Maximum matching of rows and columns in the bipartite graph of the nonzeros. J. Hopcroft, R. Karp, An
 /// n^(5/2) algorithm for maximum matchings in bipartite graphs, SIAM J. Comput. 2 (1973).
 template <class Rows>
-class Matching {
+class MaximumMatching {
  public:
-  Matching(const Rows& a, std::int64_t rows, std::int64_t columns)
-      : a_(a), rows_(rows), row_of_(index(columns), none), level_(index(rows)), next_(index(rows)) {
+  static constexpr std::int64_t none = -1;
+
+  /// Starts from a matching that gives each column a row, or none; an empty list is a matching of nothing.
+  MaximumMatching(const Rows& a, std::int64_t rows, std::int64_t columns,
+                  std::vector<std::int64_t> row_of_column = {})
+      : a_(a), rows_(rows), row_of_(std::move(row_of_column)), level_(index(rows)), next_(index(rows)) {
+    row_of_.resize(index(columns), none);
     match_greedily(columns);
+    while (find_levels()) std::erase_if(free_, [this](std::int64_t row) { return augment(row); });
   }
 
-  /// Size of a maximum matching.
-  std::int64_t maximum() {
-    while (find_levels()) std::erase_if(free_, [this](std::int64_t row) { return augment(row); });
-    return rows_ - static_cast<std::int64_t>(free_.size());
-  }
+  /// Number of matched rows.
+  [[nodiscard]] std::int64_t size() const { return rows_ - static_cast<std::int64_t>(free_.size()); }
+  /// Row matched to each column, or none.
+  [[nodiscard]] const std::vector<std::int64_t>& row_of_column() const { return row_of_; }
+  /// Rows that are not matched, ascending.
+  [[nodiscard]] const std::vector<std::int64_t>& free_rows() const { return free_; }
 
  private:
-  static constexpr std::int64_t none = -1;
   static std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
   [[nodiscard]] bool is_zero(std::int64_t row, std::int64_t k) const { return a_.value(row, k) == 0; }
   std::int64_t& row_of(std::int64_t k) { return row_of_[index(a_.column(k))]; }
 
-  /// Greedy initial matching: the diagonal, which often is maximal, then every row's first free column.
+  /// Greedy matching of the rows that have no column: the diagonal, which often is maximal, then every row's
+  /// first free column.
   void match_greedily(std::int64_t columns) {
+    std::vector<bool> matched(index(rows_), false);
+    for (const std::int64_t row : row_of_) {
+      if (row != none) matched[index(row)] = true;
+    }
     for (std::int64_t i = 0; i < std::min(rows_, columns); ++i) {
-      if (a_.at(i, i) != 0) row_of_[index(i)] = i;
+      if (matched[index(i)] || row_of_[index(i)] != none || a_.at(i, i) == 0) continue;
+      row_of_[index(i)] = i;
+      matched[index(i)] = true;
     }
     for (std::int64_t row = 0; row < rows_; ++row) {
-      if (row < columns && row_of_[index(row)] == row) continue;
+      if (matched[index(row)]) continue;
       std::int64_t k = a_.begin(row);
       while (k < a_.end(row) && (is_zero(row, k) || row_of(k) != none)) ++k;
       if (k < a_.end(row)) {
@@ -114,17 +124,5 @@ class Matching {
   std::vector<std::int64_t> queue_;
   std::vector<std::int64_t> path_;
 };
-
-}  // namespace
-
-template <class T>
-std::int64_t structural_rank(MatrixRef<T> A) {
-  const HostCopy<T> host(A);
-  return with_rows(host.matrix(),
-                   [&](const auto& rows) { return Matching(rows, A.rows(), A.columns()).maximum(); });
-}
-
-template std::int64_t structural_rank(MatrixRef<float>);
-template std::int64_t structural_rank(MatrixRef<double>);
 
 }  // namespace echelon

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sparse_direct/matching/scaling.hpp"
+
+#include "sparse_direct/matching/elements.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+namespace {
+
+bool is_usable(double magnitude) {
+  return magnitude > 0 && std::isfinite(magnitude);
+}
+
+/// Largest scaled magnitudes of the rows and of the columns.
+template <class T>
+Scaling largest_scaled(const Csr<T>& a, const Scaling& scaling) {
+  Scaling largest{std::vector<double>(scaling.rows.size(), 0),
+                  std::vector<double>(scaling.columns.size(), 0)};
+  for_each_element(a, [&](std::int64_t i, std::int64_t j, double magnitude) {
+    const double scaled = scaling.rows[i] * magnitude * scaling.columns[j];
+    largest.rows[i] = std::max(largest.rows[i], scaled);
+    largest.columns[j] = std::max(largest.columns[j], scaled);
+  });
+  return largest;
+}
+
+/// Divides factors by the square roots of the largest magnitudes; true if one of these was far from 1.
+bool correct(std::vector<double>& factors, const std::vector<double>& largest) {
+  bool changed = false;
+  for (std::size_t i = 0; i < factors.size(); ++i) {
+    if (!is_usable(largest[i])) continue;
+    changed |= std::abs(1 - largest[i]) > 0.01;
+    factors[i] /= std::sqrt(largest[i]);
+  }
+  return changed;
+}
+
+/// Binary logarithms of row and column factors that bring all elements close to 1 in the sense of least
+/// squares: (D + B) x = -s, with the numbers of elements of rows and columns in the diagonal matrix D, the
+/// pattern and its transpose in B, and sums of logarithms in s. Conjugate gradients, preconditioned with D.
+/// A. Curtis, J. Reid, On the automatic scaling of matrices for Gaussian elimination, J. Inst. Math. Appl. 10
+/// (1972).
+template <class T>
+class GeometricScaling {
+ public:
+  explicit GeometricScaling(const Csr<T>& a)
+      : a_(a),
+        size_(static_cast<std::size_t>(a.rows() + a.columns())),
+        count_(size_, 0),
+        solution_(size_, 0) {}
+
+  Scaling compute(int passes) {
+    std::vector<double> residual = right_hand_side();
+    std::vector<double> direction(size_, 0);
+    double before = 0;
+    double first = 0;
+    for (int pass = 0; pass < passes; ++pass) {
+      const double now = preconditioned_norm(residual);
+      if (pass == 0) first = now;
+      if (now <= 1e-4 * first) break;
+      for (std::size_t i = 0; i < size_; ++i) {
+        const double beta = pass == 0 ? 0 : now / before;
+        direction[i] = beta * direction[i] + (count_[i] > 0 ? residual[i] / count_[i] : 0);
+      }
+      before = now;
+      const std::vector<double> image = apply(direction);
+      const double curvature = std::inner_product(direction.begin(), direction.end(), image.begin(), 0.0);
+      if (!(curvature > 0)) break;
+      for (std::size_t i = 0; i < size_; ++i) {
+        solution_[i] += now / curvature * direction[i];
+        residual[i] -= now / curvature * image[i];
+      }
+    }
+    return {powers(0, a_.rows()), powers(a_.rows(), a_.columns())};
+  }
+
+ private:
+  std::vector<double> right_hand_side() {
+    std::vector<double> sums(size_, 0);
+    for_each_usable([&](std::int64_t i, std::int64_t j, double magnitude) {
+      const double log = std::ilogb(magnitude);
+      sums[i] -= log;
+      sums[j] -= log;
+      ++count_[i];
+      ++count_[j];
+    });
+    return sums;
+  }
+
+  [[nodiscard]] std::vector<double> apply(const std::vector<double>& x) const {
+    std::vector<double> y(size_, 0);
+    for_each_usable([&](std::int64_t i, std::int64_t j, double) {
+      const double sum = x[i] + x[j];
+      y[i] += sum;
+      y[j] += sum;
+    });
+    return y;
+  }
+
+  [[nodiscard]] double preconditioned_norm(const std::vector<double>& residual) const {
+    double norm = 0;
+    for (std::size_t i = 0; i < size_; ++i) norm += count_[i] > 0 ? residual[i] * residual[i] / count_[i] : 0;
+    return norm;
+  }
+
+  /// Calls f(i, rows + j, |a_ij|) for the elements that are neither zero nor infinite.
+  template <class F>
+  void for_each_usable(F f) const {
+    for_each_element(a_, [&](std::int64_t i, std::int64_t j, double magnitude) {
+      if (is_usable(magnitude)) f(i, a_.rows() + j, magnitude);
+    });
+  }
+
+  /// Powers of two nearest to the factors.
+  [[nodiscard]] std::vector<double> powers(std::int64_t begin, std::int64_t count) const {
+    std::vector<double> factors;
+    factors.reserve(static_cast<std::size_t>(count));
+    for (std::int64_t i = begin; i < begin + count; ++i) {
+      factors.push_back(std::exp2(std::clamp(std::round(solution_[i]), -1000.0, 1000.0)));
+    }
+    return factors;
+  }
+
+  const Csr<T>& a_;
+  std::size_t size_;
+  std::vector<double> count_;     // elements of each row, then of each column
+  std::vector<double> solution_;  // logarithms for the rows, then for the columns
+};
+
+/// True if the largest magnitudes of rows or of columns differ by so much that the result of scaling them to
+/// 1 one by one would depend on the order.
+bool differ_widely(const Scaling& largest) {
+  constexpr double wide = 1e9;
+  const auto is_wide = [](const std::vector<double>& magnitudes) {
+    double least = std::numeric_limits<double>::infinity();
+    double most = 0;
+    for (const double magnitude : magnitudes) {
+      if (!is_usable(magnitude)) continue;
+      least = std::min(least, magnitude);
+      most = std::max(most, magnitude);
+    }
+    return most / wide > least;
+  };
+  return is_wide(largest.rows) || is_wide(largest.columns);
+}
+
+}  // namespace
+
+template <class T>
+Scaling infinity_norm_scaling(const Csr<T>& a, int passes) {
+  Scaling scaling{std::vector<double>(static_cast<std::size_t>(a.rows()), 1),
+                  std::vector<double>(static_cast<std::size_t>(a.columns()), 1)};
+  if (differ_widely(largest_scaled(a, scaling))) scaling = GeometricScaling<T>(a).compute(passes);
+  for (int pass = 0; pass < passes; ++pass) {
+    const Scaling largest = largest_scaled(a, scaling);
+    const bool rows_changed = correct(scaling.rows, largest.rows);
+    const bool columns_changed = correct(scaling.columns, largest.columns);
+    if (!rows_changed && !columns_changed) break;
+  }
+  return scaling;
+}
+
+template Scaling infinity_norm_scaling(const Csr<float>&, int);
+template Scaling infinity_norm_scaling(const Csr<double>&, int);
+
+}  // namespace echelon::sparse_direct
