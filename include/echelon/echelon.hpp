@@ -27,11 +27,13 @@
 #include <echelon/matrix.hpp>
 #include <echelon/methods.hpp>
 #include <echelon/options.hpp>
+#include <echelon/ordering.hpp>
 #include <echelon/preconditioner.hpp>
 #include <echelon/report.hpp>
 #include <echelon/rref.hpp>
 #include <echelon/solve.hpp>
 #include <echelon/solver.hpp>
+#include <echelon/sparse_direct.hpp>
 #include <echelon/sparse_product.hpp>
 #include <echelon/sparse_sum.hpp>
 #include <echelon/structure.hpp>

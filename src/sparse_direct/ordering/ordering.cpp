@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <numeric>
-#include <string_view>
 #include <vector>
 
 namespace echelon::sparse_direct {
@@ -33,25 +32,8 @@ std::vector<std::int32_t> given_ordering(std::int64_t n, std::span<const std::in
 
 }  // namespace
 
-std::string_view to_string(Ordering ordering) {
-  switch (ordering) {
-    case Ordering::automatic:
-      return "automatic";
-    case Ordering::amd:
-      return "amd";
-    case Ordering::metis:
-      return "metis";
-    case Ordering::rcm:
-      return "rcm";
-    case Ordering::natural:
-      return "natural";
-    case Ordering::given:
-      return "given";
-  }
-  return {};
-}
-
 std::vector<std::int32_t> order(const Pattern& a, const OrderingOptions& options) {
+  if (!options.permutation.empty()) return given_ordering(a.n, options.permutation);
   switch (options.ordering) {
     case Ordering::automatic:
       break;
@@ -63,8 +45,6 @@ std::vector<std::int32_t> order(const Pattern& a, const OrderingOptions& options
       return reverse_cuthill_mckee(a);
     case Ordering::natural:
       return natural_ordering(a.n);
-    case Ordering::given:
-      return given_ordering(a.n, options.permutation);
   }
   throw Error("an ordering is chosen by its predicted factor");
 }

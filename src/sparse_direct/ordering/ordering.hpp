@@ -4,28 +4,18 @@
 
 #include "sparse_direct/ordering/pattern.hpp"
 
+#include <echelon/ordering.hpp>
+
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 namespace echelon::sparse_direct {
 
-enum class Ordering {
-  automatic,  ///< chosen by the predicted flops
-  amd,        ///< approximate minimum degree
-  metis,      ///< nested dissection by METIS
-  rcm,        ///< reverse Cuthill-McKee, which reduces the bandwidth
-  natural,    ///< as the rows stand
-  given,      ///< OrderingOptions::permutation
-};
-/// The enumerator's name.
-[[nodiscard]] std::string_view to_string(Ordering ordering);
-
 struct OrderingOptions {
   Ordering ordering = Ordering::automatic;
-  std::span<const std::int32_t> permutation =
-      {};  ///< for Ordering::given: n rows in the order of elimination
+  /// n rows in the order of elimination; if not empty, it is taken instead of `ordering`.
+  std::span<const std::int32_t> permutation = {};
 };
 
 /// The rows of a pattern in the order of elimination, by any ordering but `automatic`. Throws BadOption for a

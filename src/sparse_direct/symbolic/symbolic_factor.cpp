@@ -2,6 +2,7 @@
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
 #include "sparse_direct/ordering/minimum_degree.hpp"
+#include "sparse_direct/ordering/row_groups.hpp"
 #include "sparse_direct/symbolic/elimination_tree.hpp"
 #include "sparse_direct/symbolic/tree.hpp"
 
@@ -57,36 +58,35 @@ void find_rows(const Pattern& permuted, SymbolicFactor& factor) {
 
 struct OrderedForest {
   EliminationForest forest;
-  Ordering ordering;
+  std::string ordering;
 };
 
 /// Minimum degree, or nested dissection where that saves flops. Dissection takes several times as long, and
 /// is tried only where a factorisation has enough flops per entry for that to pay: the rule is CHOLMOD's.
 OrderedForest best_forest(const Pattern& a) {
-  OrderedForest amd{elimination_forest(a, minimum_degree_ordering(a)), Ordering::amd};
+  OrderedForest amd{elimination_forest(a, minimum_degree_ordering(a)), "amd"};
   const auto entries = static_cast<double>(amd.forest.factor_entries);
   const double lower_triangle = static_cast<double>(a.entries() + a.n) / 2;
   if (amd.forest.flops < 500 * entries || entries < 5 * lower_triangle) return amd;
-  OrderedForest dissection{elimination_forest(a, order(a, {Ordering::metis})), Ordering::metis};
+  OrderedForest dissection{elimination_forest(a, order(a, {Ordering::metis})), "metis"};
   return dissection.forest.flops < amd.forest.flops ? dissection : amd;
 }
 
 OrderedForest ordered_forest(const Pattern& a, const OrderingOptions& options) {
+  if (!options.permutation.empty()) return {elimination_forest(a, order(a, options)), "given"};
   if (options.ordering == Ordering::automatic) return best_forest(a);
-  return {elimination_forest(a, order(a, options)), options.ordering};
+  return {elimination_forest(a, order(a, options)), std::string(to_string(options.ordering))};
 }
 
-}  // namespace
-
-SymbolicFactor analyze_symmetric(const Pattern& a, const AnalysisOptions& options) {
-  const auto [forest, ordering] = ordered_forest(a, options.ordering);
+SymbolicFactor factor_of(const Pattern& a, const OrderedForest& ordered, const AmalgamationLimits& limits) {
+  const EliminationForest& forest = ordered.forest;
   const SupernodeForest supernodes =
-      amalgamated(fundamental_supernodes(forest.parent, forest.counts), options.amalgamation);
+      amalgamated(fundamental_supernodes(forest.parent, forest.counts), limits);
   const StackOrder stack = smallest_stack_order(supernodes);
 
   SymbolicFactor factor;
   factor.n = a.n;
-  factor.ordering = to_string(ordering);
+  factor.ordering = ordered.ordering;
   factor.factor_entries = forest.factor_entries;
   factor.flops = forest.flops;
   factor.stored_entries = supernodes.stored_entries;
@@ -94,6 +94,27 @@ SymbolicFactor analyze_symmetric(const Pattern& a, const AnalysisOptions& option
   number_supernodes(supernodes, stack.order, forest.permutation, factor);
   find_rows(permuted_pattern(a, factor.permutation).view(), factor);
   return factor;
+}
+
+/// Orders the pairs of rows as if each was one row, and keeps each in one supernode.
+SymbolicFactor analyze_pairs(const Pattern& a, const AnalysisOptions& options) {
+  const RowGroups groups = pairs(options.partner);
+  const PatternStorage merged = merged_pattern(a, groups);
+  if (!options.ordering.permutation.empty()) {
+    return factor_of(merged.view(), ordered_forest(merged.view(), options.ordering), options.amalgamation);
+  }
+  const PatternStorage compressed = compressed_pattern(a, groups);
+  const OrderedForest of_groups = ordered_forest(compressed.view(), options.ordering);
+  const std::vector<std::int32_t> order_of_rows = expanded_ordering(groups, of_groups.forest.permutation);
+  return factor_of(merged.view(), {elimination_forest(merged.view(), order_of_rows), of_groups.ordering},
+                   options.amalgamation);
+}
+
+}  // namespace
+
+SymbolicFactor analyze_symmetric(const Pattern& a, const AnalysisOptions& options) {
+  if (!options.partner.empty()) return analyze_pairs(a, options);
+  return factor_of(a, ordered_forest(a, options.ordering), options.amalgamation);
 }
 
 }  // namespace echelon::sparse_direct

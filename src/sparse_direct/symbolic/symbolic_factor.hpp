@@ -28,7 +28,7 @@ struct SymbolicFactor {
   /// Rows of each front below its pivot columns: new indices, ascending. The first of them, if any, is a
   /// pivot column of the parent.
   std::vector<std::int32_t> rows;
-  std::string ordering;             ///< name of the ordering that was chosen
+  std::string ordering;             ///< the word of the ordering that was chosen, or "given"
   std::int64_t factor_entries = 0;  ///< of L: one triangle with its diagonal, without amalgamation's zeros
   double flops = 0;                 ///< of a Cholesky factorisation: sum of squared column counts; LU: twice
   std::int64_t stored_entries = 0;  ///< factor_entries and amalgamation's zeros
@@ -53,6 +53,10 @@ struct SymbolicFactor {
 struct AnalysisOptions {
   OrderingOptions ordering = {};
   AmalgamationLimits amalgamation = {};
+  /// Row with which row i forms a 2-by-2 pivot, or i; empty without pairs. The rows of a pair are ordered
+  /// together, and stay neighbours in one supernode: the pattern is analysed as if each had the entries of
+  /// both.
+  std::span<const std::int32_t> partner = {};
 };
 
 /// Orders a pattern and computes its assembly tree. O(n + entries + rows) time after the ordering, with

@@ -5,6 +5,7 @@
 #include "sparse_direct/ordering/cuthill_mckee.hpp"
 #include "sparse_direct/ordering/dense_rows.hpp"
 #include "sparse_direct/ordering/metis.hpp"
+#include "sparse_direct/ordering/row_groups.hpp"
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 #include "support/patterns.hpp"
 
@@ -18,6 +19,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <numeric>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -114,6 +116,57 @@ TEST(DenseRows, ComeLast) {
   EXPECT_EQ(permutation[899], 100);
 }
 
+TEST(RowGroups, FindsTheUnknownsOfEachNode) {
+  // Each point of a grid has three unknowns, numbered far apart.
+  constexpr std::int32_t points = 6 * 5;
+  const PatternStorage grid = grid_pattern(6, 5);
+  std::vector<Edge> edges;
+  for (std::int32_t i = 0; i < points; ++i) {
+    for (const std::int32_t j : grid.view().row(i)) {
+      for (std::int32_t x = 0; x < 3; ++x) {
+        for (std::int32_t y = 0; y < 3; ++y) edges.emplace_back(i + x * points, j + y * points);
+      }
+    }
+  }
+  const PatternStorage pattern = pattern_of_edges(3 * points, edges);
+  const RowGroups groups = indistinguishable_rows(pattern.view());
+  ASSERT_EQ(groups.size(), points);
+  for (std::int32_t i = 0; i < points; ++i) {
+    const auto rows = groups.of(i);
+    EXPECT_EQ(std::vector<std::int32_t>(rows.begin(), rows.end()),
+              (std::vector<std::int32_t>{i, i + points, i + 2 * points}));
+  }
+  const PatternStorage compressed = compressed_pattern(pattern.view(), groups);
+  for (std::int32_t i = 0; i < points; ++i) {
+    const auto row = compressed.view().row(i);
+    std::vector<std::int32_t> entries(row.begin(), row.end());
+    entries.push_back(i);
+    std::sort(entries.begin(), entries.end());
+    const auto expected = grid.view().row(i);
+    EXPECT_EQ(entries, std::vector<std::int32_t>(expected.begin(), expected.end()));
+  }
+}
+
+TEST(RowGroups, EqualsTheDefinition) {
+  for (const auto& [name, pattern] : small_patterns()) {
+    SCOPED_TRACE(name);
+    const Pattern a = pattern.view();
+    const RowGroups groups = indistinguishable_rows(a);
+    std::vector<std::int32_t> group_of(static_cast<std::size_t>(a.n));
+    for (std::int32_t g = 0; g < groups.size(); ++g) {
+      for (const std::int32_t row : groups.of(g)) group_of[row] = g;
+    }
+    const auto closed = [&](std::int32_t i) {
+      std::set<std::int32_t> entries(a.row(i).begin(), a.row(i).end());
+      entries.insert(i);
+      return entries;
+    };
+    for (std::int32_t i = 0; i < a.n; ++i) {
+      for (std::int32_t j = 0; j < i; ++j) EXPECT_EQ(group_of[i] == group_of[j], closed(i) == closed(j));
+    }
+  }
+}
+
 TEST(Metis, LeavesTheRandomNumbersOfTheCallerAlone) {
   const PatternStorage grid = grid_pattern(40, 40);
   std::srand(7);
@@ -155,7 +208,7 @@ std::int64_t entries_of_normal_factor(const Csr<double>& a, const std::vector<st
     }
   }
   const PatternStorage product = pattern_of_edges(a.columns(), edges);
-  return analyze_symmetric(product.view(), {.ordering = {Ordering::given, permutation}}).factor_entries;
+  return analyze_symmetric(product.view(), {.ordering = {.permutation = permutation}}).factor_entries;
 }
 
 TEST(ColumnOrdering, ReducesTheFillOfTheNormalEquations) {

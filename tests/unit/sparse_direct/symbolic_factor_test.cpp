@@ -2,6 +2,7 @@
 /// The symbolic factorisation against elimination of the pattern, column by column.
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
+#include "sparse_direct/ordering/row_groups.hpp"
 #include "sparse_direct/symbolic/elimination_tree.hpp"
 #include "sparse_direct/symbolic/tree.hpp"
 #include "support/patterns.hpp"
@@ -189,7 +190,7 @@ TEST(SymbolicFactor, GivenPermutation_IsKeptUpToEquivalence) {
   std::vector<std::int32_t> reversed(30);
   std::iota(reversed.rbegin(), reversed.rend(), 0);
   AnalysisOptions options;
-  options.ordering = {Ordering::given, reversed};
+  options.ordering.permutation = reversed;
   const SymbolicFactor factor = analyze_symmetric(grid.view(), options);
   std::int64_t entries = 0;
   for (const auto& column : eliminate(grid.view(), reversed)) entries += std::ssize(column) + 1;
@@ -200,12 +201,44 @@ TEST(SymbolicFactor, GivenPermutation_IsKeptUpToEquivalence) {
 TEST(SymbolicFactor, GivenPermutation_ThatIsNone_Throws) {
   const PatternStorage grid = grid_pattern(2, 2);
   const auto analyze = [&](std::vector<std::int32_t> permutation) {
-    (void)analyze_symmetric(grid.view(), {.ordering = {Ordering::given, permutation}});
+    (void)analyze_symmetric(grid.view(), {.ordering = {.permutation = permutation}});
   };
   EXPECT_THROW(analyze({0, 1, 2}), BadOption);
   EXPECT_THROW(analyze({0, 1, 2, 2}), BadOption);
   EXPECT_THROW(analyze({0, 1, 2, 4}), BadOption);
   EXPECT_THROW(analyze({0, -1, 2, 3}), BadOption);
+}
+
+TEST(SymbolicFactor, Pairs_AreNeighboursInOneSupernode) {
+  for (const auto& [name, pattern] : small_patterns()) {
+    SCOPED_TRACE(name);
+    const std::int64_t n = pattern.view().n;
+    std::vector<std::int32_t> partner(static_cast<std::size_t>(n));
+    std::iota(partner.begin(), partner.end(), 0);
+    for (std::int32_t i = 0; i < n; ++i) {
+      for (const std::int32_t j : pattern.view().row(i)) {
+        if (partner[i] == i && partner[j] == j && (i + j) % 3 != 0) {
+          partner[i] = j;
+          partner[j] = i;
+        }
+      }
+    }
+    AnalysisOptions options;
+    options.partner = partner;
+    const SymbolicFactor factor = analyze_symmetric(pattern.view(), options);
+    expect_consistent(pattern.view(), factor);
+    const PatternStorage merged = merged_pattern(pattern.view(), pairs(partner));
+    expect_matches_elimination(merged.view(), factor, false);
+    const std::vector<std::int32_t> place = inverse_permutation(factor.permutation);
+    for (std::int32_t s = 0; s < factor.supernodes(); ++s) {
+      for (std::int32_t k = factor.supernode_begin[s]; k < factor.supernode_begin[s + 1]; ++k) {
+        const std::int32_t other = place[partner[factor.permutation[k]]];
+        EXPECT_LE(std::abs(other - k), 1);
+        EXPECT_GE(other, factor.supernode_begin[s]);
+        EXPECT_LT(other, factor.supernode_begin[s + 1]);
+      }
+    }
+  }
 }
 
 TEST(Pattern, SymmetrizedIsTheUnionWithTheTranspose) {

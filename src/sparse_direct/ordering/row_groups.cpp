@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sparse_direct/ordering/row_groups.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+namespace {
+
+/// A number for each row whose sum over equal sets of rows is equal, and seldom else (splitmix64).
+std::uint64_t hash(std::uint64_t row) {
+  row += 0x9e3779b97f4a7c15;
+  row = (row ^ (row >> 30)) * 0xbf58476d1ce4e5b9;
+  row = (row ^ (row >> 27)) * 0x94d049bb133111eb;
+  return row ^ (row >> 31);
+}
+
+/// Sum of the hashes of a row's entries, the diagonal included.
+std::uint64_t hash_of_row(const Pattern& a, std::int32_t i) {
+  std::uint64_t sum = hash(static_cast<std::uint64_t>(i));
+  for (const std::int32_t j : a.row(i)) sum += j == i ? 0 : hash(static_cast<std::uint64_t>(j));
+  return sum;
+}
+
+/// Entries of a row, the diagonal included, ascending.
+void list_closed_row(const Pattern& a, std::int32_t i, std::vector<std::int32_t>& entries) {
+  entries.assign(1, i);
+  for (const std::int32_t j : a.row(i)) {
+    if (j != i) entries.push_back(j);
+  }
+  std::sort(entries.begin(), entries.end());
+}
+
+RowGroups groups_of(std::span<const std::int32_t> group_of, std::int32_t count) {
+  RowGroups groups;
+  groups.begin.assign(static_cast<std::size_t>(count) + 1, 0);
+  for (const std::int32_t group : group_of) ++groups.begin[group + 1];
+  std::partial_sum(groups.begin.begin(), groups.begin.end(), groups.begin.begin());
+  groups.rows.resize(group_of.size());
+  std::vector<std::int32_t> next(groups.begin.begin(), groups.begin.end());
+  for (std::int32_t row = 0; row < std::ssize(group_of); ++row) groups.rows[next[group_of[row]]++] = row;
+  return groups;
+}
+
+/// Numbers the groups given by their smallest rows.
+RowGroups numbered_by_first_row(const std::vector<std::int32_t>& first_row) {
+  std::vector<std::int32_t> group_of(first_row.size());
+  std::int32_t count = 0;
+  for (std::size_t row = 0; row < first_row.size(); ++row) {
+    const bool is_first = first_row[row] == static_cast<std::int32_t>(row);
+    group_of[row] = is_first ? count++ : group_of[first_row[row]];
+  }
+  return groups_of(group_of, count);
+}
+
+std::vector<std::int32_t> group_of_rows(const RowGroups& groups) {
+  std::vector<std::int32_t> group_of(groups.rows.size());
+  for (std::int32_t group = 0; group < groups.size(); ++group) {
+    for (const std::int32_t row : groups.of(group)) group_of[row] = group;
+  }
+  return group_of;
+}
+
+}  // namespace
+
+RowGroups indistinguishable_rows(const Pattern& a) {
+  std::vector<std::pair<std::uint64_t, std::int32_t>> by_hash;
+  by_hash.reserve(static_cast<std::size_t>(a.n));
+  for (std::int32_t i = 0; i < a.n; ++i) by_hash.emplace_back(hash_of_row(a, i), i);
+  std::sort(by_hash.begin(), by_hash.end());
+  std::vector<std::int32_t> first_row(static_cast<std::size_t>(a.n));
+  std::iota(first_row.begin(), first_row.end(), 0);
+  std::vector<std::int32_t> entries;
+  std::vector<std::int32_t> entries_of_first;
+  std::size_t first = 0;  // of the rows with the same hash
+  for (std::size_t k = 1; k < by_hash.size(); ++k) {
+    if (by_hash[k].first != by_hash[first].first) {
+      first = k;
+      continue;
+    }
+    if (k == first + 1) list_closed_row(a, by_hash[first].second, entries_of_first);
+    list_closed_row(a, by_hash[k].second, entries);
+    if (entries == entries_of_first) first_row[by_hash[k].second] = by_hash[first].second;
+  }
+  return numbered_by_first_row(first_row);
+}
+
+RowGroups pairs(std::span<const std::int32_t> partner) {
+  std::vector<std::int32_t> first_row(partner.size());
+  for (std::size_t i = 0; i < partner.size(); ++i)
+    first_row[i] = std::min(static_cast<std::int32_t>(i), partner[i]);
+  return numbered_by_first_row(first_row);
+}
+
+PatternStorage compressed_pattern(const Pattern& a, const RowGroups& groups) {
+  const std::vector<std::int32_t> group_of = group_of_rows(groups);
+  std::vector<std::int32_t> seen(static_cast<std::size_t>(groups.size()),
+                                 -1);  // last group connected to each
+  PatternStorage result;
+  result.row_begin.reserve(static_cast<std::size_t>(groups.size()) + 1);
+  result.row_begin.push_back(0);
+  for (std::int32_t group = 0; group < groups.size(); ++group) {
+    seen[group] = group;
+    for (const std::int32_t row : groups.of(group)) {
+      for (const std::int32_t j : a.row(row)) {
+        const std::int32_t other = group_of[j];
+        if (std::exchange(seen[other], group) != group) result.columns.push_back(other);
+      }
+    }
+    result.row_begin.push_back(static_cast<std::int64_t>(result.columns.size()));
+  }
+  return result;
+}
+
+std::vector<std::int32_t> expanded_ordering(const RowGroups& groups,
+                                            std::span<const std::int32_t> order_of_groups) {
+  std::vector<std::int32_t> order;
+  order.reserve(groups.rows.size());
+  for (const std::int32_t group : order_of_groups) {
+    const auto rows = groups.of(group);
+    order.insert(order.end(), rows.begin(), rows.end());
+  }
+  return order;
+}
+
+PatternStorage merged_pattern(const Pattern& a, const RowGroups& groups) {
+  const PatternStorage compressed = compressed_pattern(a, groups);
+  const std::vector<std::int32_t> group_of = group_of_rows(groups);
+  PatternStorage result;
+  result.row_begin.reserve(static_cast<std::size_t>(a.n) + 1);
+  result.row_begin.push_back(0);
+  for (std::int32_t i = 0; i < a.n; ++i) {
+    const auto append = [&](std::int32_t group) {
+      const auto rows = groups.of(group);
+      result.columns.insert(result.columns.end(), rows.begin(), rows.end());
+    };
+    append(group_of[i]);
+    for (const std::int32_t group : compressed.view().row(group_of[i])) append(group);
+    result.row_begin.push_back(static_cast<std::int64_t>(result.columns.size()));
+  }
+  return result;
+}
+
+}  // namespace echelon::sparse_direct
