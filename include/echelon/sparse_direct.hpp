@@ -3,10 +3,10 @@
 /// will cost.
 #pragma once
 
+#include <echelon/array.hpp>
 #include <echelon/csr.hpp>
-#include <echelon/enum_words.hpp>
+#include <echelon/ordering.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -43,5 +43,52 @@ struct BlockTriangularForm {
 /// Trans. Math. Softw. 4 (1978).
 template <class T>
 [[nodiscard]] BlockTriangularForm block_triangular_form(const Csr<T>& A);
+
+/// The rows and columns of a square matrix in the order of elimination, for permute_symmetric: an ordering of
+/// the graph of A + A^T. A on a GPU is copied to the host; the result is on the host. Throws
+/// DimensionMismatch unless A is square, OutOfMemory.
+template <class T>
+[[nodiscard]] Array<std::int32_t> fill_reducing_ordering(const Csr<T>& A,
+                                                         Ordering ordering = Ordering::automatic);
+
+/// Cost of a direct factorisation of a sparse matrix, as predicted from its pattern. Pivoting may add to it.
+struct FactorPrediction {
+  /// True for L L^T or L D L^T of a matrix with symmetric values, false for L U of P A, where P brings large
+  /// elements to the diagonal if they are not there.
+  bool symmetric = false;
+  std::string ordering;      ///< word of the ordering that was chosen
+  std::int64_t entries = 0;  ///< nonzeros of L; for L U, of L and U, whose diagonal counts once
+  double flops = 0;
+  /// Memory of the factor: its values, zeros that are stored for the sake of dense blocks included, and
+  /// indices.
+  std::size_t bytes = 0;
+  std::int64_t supernodes = 0;     ///< dense blocks of columns
+  std::int64_t largest_front = 0;  ///< rows of the largest dense matrix to factor
+  std::int64_t structural_rank = 0;
+};
+
+/// Positions of the nonzeros of a factor, by supernodes. For L U they are those of L, and U has the
+/// transposed ones.
+struct FactorPattern {
+  /// Row k of the factored matrix is row row_permutation[k] of A.
+  std::vector<std::int32_t> row_permutation;
+  std::vector<std::int32_t> column_permutation;  ///< the same if `prediction.symmetric`
+  /// Supernode s consists of columns supernode_begin[s], ..., supernode_begin[s + 1] - 1 of L: a dense lower
+  /// triangle, and dense rows below it.
+  std::vector<std::int32_t> supernode_begin;
+  /// The rows below the triangle of supernode s are rows[row_begin[s]], ..., rows[row_begin[s + 1] - 1].
+  std::vector<std::int64_t> row_begin;
+  std::vector<std::int32_t> rows;
+  FactorPrediction prediction;
+};
+
+/// The pattern of the factor of a square matrix. O(n + nonzeros + rows listed) time after the ordering. A on
+/// a GPU is copied to the host. Throws DimensionMismatch unless A is square, OutOfMemory.
+template <class T>
+[[nodiscard]] FactorPattern factor_pattern(const Csr<T>& A, Ordering ordering = Ordering::automatic);
+
+/// factor_pattern(A, ordering).prediction.
+template <class T>
+[[nodiscard]] FactorPrediction predict_factor(const Csr<T>& A, Ordering ordering = Ordering::automatic);
 
 }  // namespace echelon

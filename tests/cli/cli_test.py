@@ -178,7 +178,7 @@ class Help(ToolTest):
         options = {
             "solve": ["--rhs", "--method", "--device", "--rtol", "--atol", "--max-iterations", "--parameter",
                       "--precision", "--output", "--plot", "--json", "--quiet"],
-            "info": ["--plot", "--dependencies", "--json", "--quiet"],
+            "info": ["--plot", "--dependencies", "--order", "--factor", "--plot-factor", "--json", "--quiet"],
             "generate": ["--list", "--rows", "--seed", "--parameter", "--precision", "--output", "--json",
                          "--quiet"],
             "methods": ["--json"],
@@ -901,6 +901,40 @@ class Info(ToolTest):
         wide = self.file("wide.mtx", coordinate(2, 5, [(1, 5, 1)]))
         self.assertIn("square", self.error("info", wide, "--dependencies", code=BAD_INPUT))
 
+    def test_predicted_factor(self):
+        found = self.info(tridiagonal(10, 2, -1, -1))
+        self.assertEqual((found["predicted_factor_entries"], found["predicted_factor_flops"], found["ordering"]),
+                         (19, 37, "amd"))
+        self.assertGreaterEqual(found["predicted_factor_bytes"], 19 * 8)
+        self.assertEqual((found["block_triangular_blocks"], found["largest_block"]), (1, 10))
+        unsymmetric = self.info(tridiagonal(10, 2, -1, -3))
+        self.assertEqual((unsymmetric["predicted_factor_entries"], unsymmetric["predicted_factor_flops"]), (28, 74))
+        triangular = self.info(coordinate(4, 4, [(1, 2, 1), (2, 3, 1), (2, 2, 5), (3, 4, 1), (4, 1, 1)]))
+        self.assertEqual((triangular["block_triangular_blocks"], triangular["largest_block"]), (4, 1))
+
+    def test_predicted_factor_is_of_square_sparse_matrices(self):
+        wide = coordinate(2, 5, [(1, 5, 1), (2, 1, 1)])
+        for content in [wide, array([[1, 2], [3, 4]])]:
+            found = self.info(content)
+            for name in ["block_triangular_blocks", "largest_block", "predicted_factor_entries",
+                         "predicted_factor_flops", "predicted_factor_bytes", "ordering"]:
+                self.assertIsNone(found[name], name)
+        self.assertIn("square", self.error("info", self.file("wide.mtx", wide), "--factor", code=BAD_INPUT))
+        dense = self.file("dense.mtx", array([[1, 2], [3, 4]]))
+        self.assertIn("sparse", self.error("info", dense, "--order", "amd", code=BAD_INPUT))
+
+    def test_order(self):
+        # An arrow whose first row is full fills up unless that row comes last.
+        arrow = self.file("arrow.mtx", coordinate(30, 30, [(i, i, 2) for i in range(1, 31)] +
+                                                  [(i, 1, 1) for i in range(2, 31)] + [(1, i, 1) for i in range(2, 31)]))
+        entries = {}
+        for order in ["auto", "amd", "metis", "rcm", "natural", "btf"]:
+            found = json.loads(self.run_tool("info", arrow, "--order", order, "--json").stdout)
+            entries[order] = found["predicted_factor_entries"]
+        self.assertEqual(entries["natural"], 30 * 31 // 2)
+        self.assertEqual((entries["auto"], entries["amd"], entries["btf"]), (59, 59, 59))
+        self.assertIn("did you mean 'amd'", self.error("info", arrow, "--order", "amdd", code=USAGE))
+
 
 class Elimination(ToolTest):
     """The verbs rank, rref and invert."""
@@ -1120,6 +1154,30 @@ class Pictures(ToolTest):
         self.run_tool("info", self.file("A.mtx", coordinate(4, 4, [(1, 1, 1), (2, 4, 1), (4, 1, 1)])), "--plot", str(out))
         cells = [node for node in xml.etree.ElementTree.parse(out).iter("{http://www.w3.org/2000/svg}path")]
         self.assertEqual(sum(node.get("d").count("M") for node in cells), 3)
+
+
+    def cells(self, picture):
+        paths = xml.etree.ElementTree.parse(picture).iter("{http://www.w3.org/2000/svg}path")
+        return sorted(cell for node in paths for cell in re.findall(r"M([0-9.]+) ([0-9.]+)", node.get("d")))
+
+    def test_spy_of_a_reordered_matrix(self):
+        # The permuted rows of a triangular matrix: 3, 1, 2.
+        matrix = self.file("A.mtx", coordinate(3, 3, [(1, 2, 1), (2, 3, 1), (3, 1, 1), (1, 3, 1)]))
+        plain, ordered = self.folder / "plain.svg", self.folder / "ordered.svg"
+        self.run_tool("info", matrix, "--plot", str(plain))
+        self.run_tool("info", matrix, "--plot", str(ordered), "--order", "btf")
+        self.assertEqual(len(self.cells(ordered)), len(self.cells(plain)))
+        self.assertTrue(all(float(x) + 0.5 >= float(y) for x, y in self.cells(ordered)))
+        self.assertIn("order btf", self.picture(ordered))
+
+    def test_spy_of_a_factor(self):
+        out = self.folder / "factor.svg"
+        for content, cells, name in [(tridiagonal(10, 2, -1, -1), 19, "L of"),
+                                     (tridiagonal(10, 2, -1, -3), 28, "L and U of")]:
+            self.run_tool("info", self.file("A.mtx", content), "--order", "natural", "--plot-factor", str(out))
+            self.assertIn(name, self.picture(out))
+            self.assertGreaterEqual(len(self.cells(out)), cells)
+        self.error("info", self.spd(), "--plot-factor", "factor.png", code=USAGE)
 
 
 class Generate(ToolTest):

@@ -92,6 +92,14 @@ bool parse(CLI::App& app, const Arguments& arguments) {
   return true;
 }
 
+std::size_t parse_word(const std::string& option, const std::string& word,
+                       const std::vector<std::string>& names) {
+  const auto found = std::find(names.begin(), names.end(), word);
+  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+  throw BadOption(option, fmt::format("{} takes {}, not '{}'", option, fmt::join(names, ", "), word),
+                  nearest(word, names));
+}
+
 double parse_number(const std::string& option, const std::string& text, double high) {
   const std::string bound =
       std::isfinite(high) ? fmt::format("a number from 0 to {}", high) : "a number from 0";

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace echelon::tool {
 
@@ -23,6 +24,9 @@ CLI::Option* add_file_option(CLI::App& app, const std::string& names, std::strin
 /// option that does not exist.
 [[nodiscard]] bool parse(CLI::App& app, const Arguments& arguments);
 
+/// The index of `word` in `names`. Throws BadOption, with the nearest name.
+std::size_t parse_word(const std::string& option, const std::string& word,
+                       const std::vector<std::string>& names);
 /// Parses a number from 0 to `high`. Throws BadOption.
 [[nodiscard]] double parse_number(const std::string& option, const std::string& text, double high);
 /// Parses a whole number from 0. Throws BadOption.

@@ -18,18 +18,9 @@ namespace echelon::tool {
 
 namespace {
 
-/// The index of `word` in `names`. Throws BadOption.
-std::size_t index_of(const std::string& option, const std::string& word,
-                     const std::vector<std::string>& names) {
-  const auto found = std::find(names.begin(), names.end(), word);
-  if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-  throw BadOption(option, fmt::format("{} takes {}, not '{}'", option, fmt::join(names, ", "), word),
-                  nearest(word, names));
-}
-
 Numbering parse_numbering(const std::string& word) {
   constexpr std::array numberings = {Numbering::compact, Numbering::zero_based, Numbering::one_based};
-  return numberings.at(index_of("--numbering", word, {"compact", "zero", "one"}));
+  return numberings.at(parse_word("--numbering", word, {"compact", "zero", "one"}));
 }
 
 }  // namespace
@@ -45,7 +36,7 @@ void add_input_options(CLI::App& app, InputOptions& options) {
   app.add_option_function<std::string>(
          "--as",
          [&](const std::string& word) {
-           index_of("--as", word, {"laplacian", "adjacency"});
+           parse_word("--as", word, {"laplacian", "adjacency"});
            options.as = word;
          },
          "laplacian: take the Laplacian of the graph whose adjacency matrix is read; adjacency: take the "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arguments/command_line.hpp"
 #include "arguments/input.hpp"
+#include "commands/factor_info.hpp"
 #include "output/files.hpp"
 #include "output/json.hpp"
 #include "output/plots.hpp"
@@ -32,7 +33,8 @@ struct MatrixSummary {
   std::size_t bytes = 0;
   double read_seconds = 0;
   std::optional<SweepDependencies> dependencies;  ///< with --dependencies
-  std::vector<Candidate> candidates;              ///< of `solve`, in order; none for a rectangular matrix
+  FactorSummary factor;
+  std::vector<Candidate> candidates;  ///< of `solve`, in order; none for a rectangular matrix
 };
 
 double density(const Structure& s) {
@@ -127,6 +129,7 @@ std::string info_text(const MatrixSummary& summary) {
       {"empty", fmt::format("{} rows, {} columns", grouped(s.empty_rows), grouped(s.empty_columns))},
       {"magnitudes",
        fmt::format("{} to {}", short_number(s.smallest_magnitude), short_number(s.largest_magnitude))}};
+  add_factor_rows(summary.factor, s.nonzeros, rows);
   add_dependencies(summary, rows);
   for (std::size_t i = 0; i < summary.candidates.size(); ++i) {
     const Candidate& candidate = summary.candidates[i];
@@ -192,11 +195,24 @@ Json info_json(const MatrixSummary& summary) {
                {"smallest_magnitude", s.smallest_magnitude},
                {"read_seconds", summary.read_seconds},
                {"candidates", candidates_json(summary)}};
+  add_factor_json(summary.factor, json);
   if (summary.dependencies) {
     json["dependencies"] = {{"forward", dependencies_json(summary.dependencies->forward, s.rows)},
                             {"backward", dependencies_json(summary.dependencies->backward, s.rows)}};
   }
   return json;
+}
+
+/// Writes the pictures that were asked for.
+void draw(const MatrixSummary& summary, const MatrixRef<double>& A, const std::string& plot,
+          const FactorOptions& options) {
+  const std::string name = utf8(std::filesystem::path(input_name(summary.path)).filename().string());
+  if (!plot.empty() && options.order.empty()) write_text(plot, spy_svg(name, A));
+  if (!plot.empty() && !options.order.empty()) {
+    write_text(plot, spy_svg<double>(fmt::format("{}, order {}", name, options.order),
+                                     reordered(options, summary.factor, *A.csr())));
+  }
+  if (!options.factor_plot.empty()) write_text(options.factor_plot, factor_svg(name, *summary.factor.factor));
 }
 
 }  // namespace
@@ -205,6 +221,7 @@ ExitCode run_info(const Arguments& arguments) {
   MatrixSummary summary;
   InputOptions input;
   std::string plot;
+  FactorOptions factor;
   bool dependencies = false;
   bool json = false;
   bool quiet = false;
@@ -215,10 +232,12 @@ ExitCode run_info(const Arguments& arguments) {
   app.add_flag("--dependencies", dependencies, "analyse the dependencies of rows in Gauss-Seidel sweeps");
   app.add_flag("--json", json, "print the report as one line of JSON");
   app.add_flag("--quiet", quiet, "print no progress");
+  add_factor_options(app, factor);
   add_input_options(app, input);
   if (!parse(app, arguments)) return exit_solved;
   check_plot_name({"--plot", plot});
-  check_files({summary.path}, {{"--plot", plot}});
+  check_plot_name({"--plot-factor", factor.factor_plot});
+  check_files({summary.path}, {{"--plot", plot}, {"--plot-factor", factor.factor_plot}});
 
   ProgressLine progress(quiet);
   progress.announce("reading " + input_name(summary.path));
@@ -233,8 +252,8 @@ ExitCode run_info(const Arguments& arguments) {
   summary.bytes = std::visit([](const auto& matrix) { return matrix.bytes(); }, file.matrix);
   if (dependencies) summary.dependencies = analyze_dependencies(A);
   if (A.rows() == A.columns()) summary.candidates = choose(A);
-  if (!plot.empty())
-    write_text(plot, spy_svg(utf8(std::filesystem::path(input_name(summary.path)).filename().string()), A));
+  summary.factor = analyze_factor(factor, A);
+  draw(summary, A, plot, factor);
   progress.clear();
   if (json) {
     print_json(info_json(summary));

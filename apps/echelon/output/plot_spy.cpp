@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace echelon::tool {
@@ -51,24 +52,33 @@ struct Grid {
   [[nodiscard]] std::int64_t count(std::int64_t i, std::int64_t j) const {
     return counts[static_cast<std::size_t>(i * columns + j)];
   }
-  void add(std::int64_t row, std::int64_t column) {
-    const auto i = std::min(rows - 1, static_cast<std::int64_t>(static_cast<double>(row) / rows_per_cell));
-    const auto j =
-        std::min(columns - 1, static_cast<std::int64_t>(static_cast<double>(column) / columns_per_cell));
-    ++counts[static_cast<std::size_t>(i * columns + j)];
-    ++nonzeros;
+  [[nodiscard]] std::int64_t cell_row(std::int64_t row) const {
+    return std::min(rows - 1, static_cast<std::int64_t>(static_cast<double>(row) / rows_per_cell));
+  }
+  [[nodiscard]] std::int64_t cell_column(std::int64_t column) const {
+    return std::min(columns - 1, static_cast<std::int64_t>(static_cast<double>(column) / columns_per_cell));
+  }
+  void add(std::int64_t row, std::int64_t column, std::int64_t number = 1) {
+    counts[static_cast<std::size_t>(cell_row(row) * columns + cell_column(column))] += number;
+    nonzeros += number;
   }
 };
 
-template <class T>
-Grid count_nonzeros(const Frame& frame, MatrixRef<T> A) {
+/// The empty grid of a matrix.
+Grid grid_of(const Frame& frame, std::int64_t rows, std::int64_t columns) {
   const auto most = [](double length) { return static_cast<std::int64_t>(length / smallest_cell); };
   Grid grid;
-  grid.rows = std::clamp<std::int64_t>(A.rows(), 1, most(frame.height));
-  grid.columns = std::clamp<std::int64_t>(A.columns(), 1, most(frame.width));
-  grid.rows_per_cell = std::max(1.0, static_cast<double>(A.rows()) / static_cast<double>(grid.rows));
-  grid.columns_per_cell = std::max(1.0, static_cast<double>(A.columns()) / static_cast<double>(grid.columns));
+  grid.rows = std::clamp<std::int64_t>(rows, 1, most(frame.height));
+  grid.columns = std::clamp<std::int64_t>(columns, 1, most(frame.width));
+  grid.rows_per_cell = std::max(1.0, static_cast<double>(rows) / static_cast<double>(grid.rows));
+  grid.columns_per_cell = std::max(1.0, static_cast<double>(columns) / static_cast<double>(grid.columns));
   grid.counts.assign(static_cast<std::size_t>(grid.rows * grid.columns), 0);
+  return grid;
+}
+
+template <class T>
+Grid count_nonzeros(const Frame& frame, MatrixRef<T> A) {
+  Grid grid = grid_of(frame, A.rows(), A.columns());
   if (const Csr<T>* csr = A.csr()) {
     for (std::int64_t i = 0; i < csr->rows(); ++i) {
       for (std::int64_t k = csr->row_offsets()[i]; k < csr->row_offsets()[i + 1]; ++k) {
@@ -80,6 +90,50 @@ Grid count_nonzeros(const Frame& frame, MatrixRef<T> A) {
   for (std::int64_t j = 0; j < A.columns(); ++j) {
     for (std::int64_t i = 0; i < A.rows(); ++i) {
       if (A.dense()(i, j) != T{0}) grid.add(i, j);
+    }
+  }
+  return grid;
+}
+
+/// Columns first, ..., end - 1 of a matrix, and the number of them in each column of cells.
+class ColumnRun {
+ public:
+  ColumnRun(const Grid& grid, std::int64_t first, std::int64_t end) {
+    for (std::int64_t column = first; column < end; ++column) {
+      if (columns_.empty() || grid.cell_column(columns_.back().first) != grid.cell_column(column)) {
+        columns_.emplace_back(column, 0);
+      }
+      ++columns_.back().second;
+    }
+  }
+
+  /// Adds entries in a row of L and, if asked for, those of the same column of U.
+  void add_to(Grid& grid, std::int64_t row, bool upper) const {
+    for (const auto& [column, number] : columns_) {
+      grid.add(row, column, number);
+      if (upper) grid.add(column, row, number);
+    }
+  }
+
+ private:
+  std::vector<std::pair<std::int64_t, std::int64_t>> columns_;  // one column of each cell, and their number
+};
+
+/// Entries of L, or of L and U.
+Grid count_factor(const Frame& frame, const FactorPattern& factor) {
+  const auto n = static_cast<std::int64_t>(factor.row_permutation.size());
+  const bool upper = !factor.prediction.symmetric;
+  Grid grid = grid_of(frame, n, n);
+  for (std::size_t s = 0; s + 1 < factor.supernode_begin.size(); ++s) {
+    const std::int64_t first = factor.supernode_begin[s];
+    const std::int64_t end = factor.supernode_begin[s + 1];
+    for (std::int64_t row = first; row < end; ++row) {
+      grid.add(row, row);
+      if (row > first) ColumnRun(grid, first, row).add_to(grid, row, upper);
+    }
+    const ColumnRun columns(grid, first, end);
+    for (std::int64_t k = factor.row_begin[s]; k < factor.row_begin[s + 1]; ++k) {
+      columns.add_to(grid, factor.rows[static_cast<std::size_t>(k)], upper);
     }
   }
   return grid;
@@ -157,26 +211,55 @@ void draw_legend(Svg& svg, const Frame& frame, const Grid& grid) {
            "tick", Svg::Anchor::start);
 }
 
+/// Rows and columns of a matrix, at least one of each.
+struct Shape {
+  double rows;
+  double columns;
+
+  Shape(std::int64_t m, std::int64_t n)
+      : rows(static_cast<double>(std::max<std::int64_t>(m, 1))),
+        columns(static_cast<double>(std::max<std::int64_t>(n, 1))) {}
+  [[nodiscard]] double density(std::int64_t nonzeros) const {
+    return static_cast<double>(nonzeros) / (rows * columns);
+  }
+};
+
+std::string picture(const std::string& title, const std::string& caption, Frame frame, const Grid& grid,
+                    const Shape& shape) {
+  const double full_width = std::max(frame.x + frame.width + 40, 480.0);
+  const Heading heading(title, caption, full_width - frame.x - 20);
+  frame.y += heading.extra_height();
+  Svg svg(full_width, frame.y + frame.height + 52, title);
+  heading.draw(svg, frame.x);
+  draw_cells(svg, frame, grid);
+  draw_axes(svg, frame, shape.rows, shape.columns);
+  draw_legend(svg, frame, grid);
+  return svg.finish();
+}
+
 }  // namespace
 
 template <class T>
 std::string spy_svg(const std::string& title, MatrixRef<T> A) {
-  const double rows = static_cast<double>(std::max<std::int64_t>(A.rows(), 1));
-  const double columns = static_cast<double>(std::max<std::int64_t>(A.columns(), 1));
-  Frame frame = fitting_frame(rows, columns);
+  const Shape shape(A.rows(), A.columns());
+  const Frame frame = fitting_frame(shape.rows, shape.columns);
   const Grid grid = count_nonzeros(frame, A);
   const std::string caption =
       fmt::format("{} \u00d7 {}, {} nonzeros ({:.2g} %)", grouped(A.rows()), grouped(A.columns()),
-                  grouped(grid.nonzeros), 100 * static_cast<double>(grid.nonzeros) / (rows * columns));
-  const double width = std::max(frame.x + frame.width + 40, 480.0);
-  const Heading heading(title, caption, width - frame.x - 20);
-  frame.y += heading.extra_height();
-  Svg svg(width, frame.y + frame.height + 52, title);
-  heading.draw(svg, frame.x);
-  draw_cells(svg, frame, grid);
-  draw_axes(svg, frame, rows, columns);
-  draw_legend(svg, frame, grid);
-  return svg.finish();
+                  grouped(grid.nonzeros), 100 * shape.density(grid.nonzeros));
+  return picture(title, caption, frame, grid, shape);
+}
+
+std::string factor_svg(const std::string& title, const FactorPattern& factor) {
+  const auto n = static_cast<std::int64_t>(factor.row_permutation.size());
+  const Shape shape(n, n);
+  const Frame frame = fitting_frame(shape.rows, shape.columns);
+  const Grid grid = count_factor(frame, factor);
+  const char* name = factor.prediction.symmetric ? "L" : "L and U";
+  const std::string caption = fmt::format("{} of {} \u00d7 {} with ordering {}, {} stored entries ({:.2g} %)",
+                                          name, grouped(n), grouped(n), factor.prediction.ordering,
+                                          grouped(grid.nonzeros), 100 * shape.density(grid.nonzeros));
+  return picture(title, caption, frame, grid, shape);
 }
 
 template std::string spy_svg<double>(const std::string&, MatrixRef<double>);

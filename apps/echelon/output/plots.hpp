@@ -5,6 +5,7 @@
 #include "output/solve_outcome.hpp"
 
 #include <echelon/matrix.hpp>
+#include <echelon/sparse_direct.hpp>
 
 #include <string>
 
@@ -18,6 +19,10 @@ namespace echelon::tool {
 /// blocks of a large one.
 template <class T>
 [[nodiscard]] std::string spy_svg(const std::string& title, MatrixRef<T> A);
+
+/// The pattern of L, or of L and U, drawn as spy_svg does: entries that are stored, amalgamation's zeros
+/// included.
+[[nodiscard]] std::string factor_svg(const std::string& title, const FactorPattern& factor);
 
 extern template std::string spy_svg<double>(const std::string&, MatrixRef<double>);
 

@@ -3,7 +3,6 @@
 
 #include "sparse_direct/ordering/minimum_degree.hpp"
 #include "sparse_direct/ordering/row_groups.hpp"
-#include "sparse_direct/symbolic/elimination_tree.hpp"
 #include "sparse_direct/symbolic/tree.hpp"
 
 #include <cstdint>
@@ -56,11 +55,6 @@ void find_rows(const Pattern& permuted, SymbolicFactor& factor) {
   }
 }
 
-struct OrderedForest {
-  EliminationForest forest;
-  std::string ordering;
-};
-
 /// Minimum degree, or nested dissection where that saves flops. Dissection takes several times as long, and
 /// is tried only where a factorisation has enough flops per entry for that to pay: the rule is CHOLMOD's.
 OrderedForest best_forest(const Pattern& a) {
@@ -70,12 +64,6 @@ OrderedForest best_forest(const Pattern& a) {
   if (amd.forest.flops < 500 * entries || entries < 5 * lower_triangle) return amd;
   OrderedForest dissection{elimination_forest(a, order(a, {Ordering::metis})), "metis"};
   return dissection.forest.flops < amd.forest.flops ? dissection : amd;
-}
-
-OrderedForest ordered_forest(const Pattern& a, const OrderingOptions& options) {
-  if (!options.permutation.empty()) return {elimination_forest(a, order(a, options)), "given"};
-  if (options.ordering == Ordering::automatic) return best_forest(a);
-  return {elimination_forest(a, order(a, options)), std::string(to_string(options.ordering))};
 }
 
 SymbolicFactor factor_of(const Pattern& a, const OrderedForest& ordered, const AmalgamationLimits& limits) {
@@ -111,6 +99,12 @@ SymbolicFactor analyze_pairs(const Pattern& a, const AnalysisOptions& options) {
 }
 
 }  // namespace
+
+OrderedForest ordered_forest(const Pattern& a, const OrderingOptions& options) {
+  if (!options.permutation.empty()) return {elimination_forest(a, order(a, options)), "given"};
+  if (options.ordering == Ordering::automatic) return best_forest(a);
+  return {elimination_forest(a, order(a, options)), std::string(to_string(options.ordering))};
+}
 
 SymbolicFactor analyze_symmetric(const Pattern& a, const AnalysisOptions& options) {
   if (!options.partner.empty()) return analyze_pairs(a, options);

@@ -4,6 +4,7 @@
 
 #include "sparse_direct/ordering/ordering.hpp"
 #include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/symbolic/elimination_tree.hpp"
 #include "sparse_direct/symbolic/supernodes.hpp"
 
 #include <cstdint>
@@ -49,6 +50,14 @@ struct SymbolicFactor {
     return pivots(s) + row_begin[s + 1] - row_begin[s];
   }
 };
+
+/// An ordering of a pattern, and the columns of L that it leads to.
+struct OrderedForest {
+  EliminationForest forest;
+  std::string ordering;  ///< the word of the ordering that was chosen, or "given"
+};
+/// Orders a pattern, by the ordering with the fewest predicted flops for Ordering::automatic.
+[[nodiscard]] OrderedForest ordered_forest(const Pattern& a, const OrderingOptions& options);
 
 struct AnalysisOptions {
   OrderingOptions ordering = {};

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "matrix/host_copy.hpp"
+#include "sparse_direct/matching/large_diagonal.hpp"
+#include "sparse_direct/ordering/ordering.hpp"
+#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/symbolic/symbolic_factor.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/sparse_direct.hpp>
+#include <echelon/structure.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+using sparse_direct::SymbolicFactor;
+
+template <class T>
+void check_square(const Csr<T>& A, std::string_view what) {
+  if (A.rows() == A.columns()) return;
+  throw DimensionMismatch(
+      fmt::format("A is {} by {}; {} needs a square matrix", A.rows(), A.columns(), what));
+}
+
+template <class T>
+FactorPrediction prediction_of(const SymbolicFactor& factor, bool symmetric) {
+  FactorPrediction prediction;
+  prediction.symmetric = symmetric;
+  prediction.ordering = factor.ordering;
+  prediction.supernodes = factor.supernodes();
+  prediction.entries = symmetric ? factor.factor_entries : 2 * factor.factor_entries - factor.n;
+  prediction.flops = symmetric ? factor.flops : 2 * factor.flops;
+  const std::int64_t stored = symmetric ? factor.stored_entries : 2 * factor.stored_entries - factor.n;
+  prediction.bytes =
+      static_cast<std::size_t>(stored) * sizeof(T) + factor.rows.size() * sizeof(std::int32_t) +
+      factor.row_begin.size() * sizeof(std::int64_t) + factor.supernode_begin.size() * sizeof(std::int32_t);
+  for (std::int64_t s = 0; s < factor.supernodes(); ++s) {
+    prediction.largest_front = std::max(prediction.largest_front, factor.front_size(s));
+  }
+  return prediction;
+}
+
+}  // namespace
+
+template <class T>
+Array<std::int32_t> fill_reducing_ordering(const Csr<T>& A, Ordering ordering) {
+  check_square(A, "an ordering");
+  const HostCopy<T> host{MatrixRef<T>(A)};
+  const sparse_direct::PatternStorage pattern = sparse_direct::symmetrized_pattern(*host.matrix().csr());
+  const std::vector<std::int32_t> order =
+      ordering == Ordering::automatic
+          ? sparse_direct::ordered_forest(pattern.view(), {ordering}).forest.permutation
+          : sparse_direct::order(pattern.view(), {ordering});
+  return {Device(), std::span<const std::int32_t>(order)};
+}
+
+template <class T>
+FactorPattern factor_pattern(const Csr<T>& A, Ordering ordering) {
+  check_square(A, "a factorisation");
+  const HostCopy<T> host{MatrixRef<T>(A)};
+  const Csr<T>& a = *host.matrix().csr();
+  const bool symmetric = analyze_structure(host.matrix()).symmetric_values;
+  const sparse_direct::LargeDiagonal diagonal =
+      symmetric ? sparse_direct::LargeDiagonal() : sparse_direct::large_diagonal(a);
+  const sparse_direct::PatternStorage pattern =
+      sparse_direct::symmetrized_pattern(a, diagonal.row_permutation);
+  SymbolicFactor factor = sparse_direct::analyze_symmetric(pattern.view(), {.ordering = {ordering}});
+
+  FactorPattern result;
+  result.prediction = prediction_of<T>(factor, symmetric);
+  result.prediction.structural_rank = symmetric ? structural_rank(host.matrix()) : diagonal.structural_rank;
+  result.row_permutation = factor.permutation;
+  for (std::int32_t& row : result.row_permutation) {
+    if (!symmetric) row = diagonal.row_permutation[row];
+  }
+  result.column_permutation = std::move(factor.permutation);
+  result.supernode_begin = std::move(factor.supernode_begin);
+  result.row_begin = std::move(factor.row_begin);
+  result.rows = std::move(factor.rows);
+  return result;
+}
+
+template <class T>
+FactorPrediction predict_factor(const Csr<T>& A, Ordering ordering) {
+  return factor_pattern(A, ordering).prediction;
+}
+
+template Array<std::int32_t> fill_reducing_ordering(const Csr<float>&, Ordering);
+template Array<std::int32_t> fill_reducing_ordering(const Csr<double>&, Ordering);
+template FactorPattern factor_pattern(const Csr<float>&, Ordering);
+template FactorPattern factor_pattern(const Csr<double>&, Ordering);
+template FactorPrediction predict_factor(const Csr<float>&, Ordering);
+template FactorPrediction predict_factor(const Csr<double>&, Ordering);
+
+}  // namespace echelon
