@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Device arrays of a multifrontal factorisation, as kernels see them.
+#pragma once
+
+#include "backend/cuda/warp.cuh"
+#include "sparse_direct/multifrontal/cuda/front_plan.hpp"
+
+#include <cstdint>
+#include <limits>
+
+namespace echelon::sparse_direct::gpu {
+
+/// Facts that a factorisation gathers on the device.
+struct FactorFacts {
+  static constexpr std::int32_t none = std::numeric_limits<std::int32_t>::max();
+  std::int32_t first_failure = none;  ///< the first column of the permuted matrix without an acceptable pivot
+  /// Bits of the largest |element| of L for Factors::lu. Non-negative doubles are ordered as their bits.
+  unsigned long long largest_multiplier = 0;
+};
+
+template <class T>
+struct FactorArrays {
+  const Front* fronts;
+  const std::int32_t* children;
+  const std::int32_t* relative;
+  T* factor;
+  T* stack;
+  std::int32_t* exchanges;  ///< of each column of the permuted matrix: the row of its front that it was exchanged with
+  std::int32_t* position;   ///< of each row of the permuted matrix: its place among its front's pivots; Factors::lu
+  FactorFacts* facts;
+};
+
+__device__ inline int warp_id() {
+  return static_cast<int>(threadIdx.x) / warp_size;
+}
+__device__ inline int block_warps() {
+  return static_cast<int>(blockDim.x) / warp_size;
+}
+
+template <class T>
+__device__ void record_failure(const FactorArrays<T>& arrays, int column) {
+  atomicMin(&arrays.facts->first_failure, column);
+}
+
+/// Records the largest of the block's multipliers; all threads of the warp call it.
+template <class T>
+__device__ void record_multiplier(const FactorArrays<T>& arrays, T multiplier) {
+  const T largest = warp_reduce(multiplier, Maximum());
+  if (lane_id() == 0 && largest > 1) {
+    atomicMax(&arrays.facts->largest_multiplier,
+              static_cast<unsigned long long>(__double_as_longlong(static_cast<double>(largest))));
+  }
+}
+
+/// First of the `count` ascending elements that is not less than `bound`.
+__device__ inline int lower_bound(const std::int32_t* elements, int count, int bound) {
+  int low = 0;
+  int high = count;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (elements[middle] < bound) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+}  // namespace echelon::sparse_direct::gpu

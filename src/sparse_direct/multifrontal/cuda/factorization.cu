@@ -1,0 +1,457 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sparse_direct/multifrontal/cuda/factorization.hpp"
+
+#include "backend/cuda/cuda.cuh"
+#include "backend/cuda/owned.cuh"
+#include "sparse_direct/multifrontal/cuda/large_front.cuh"
+#include "sparse_direct/multifrontal/cuda/small_front.cuh"
+#include "sparse_direct/multifrontal/cuda/substitution.cuh"
+#include "sparse_direct/multifrontal/cuda/vendor.cuh"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace echelon::sparse_direct::gpu {
+
+namespace {
+
+/// Most pivots of a large front that the kernels here eliminate; more are left to cuSOLVER, one front after the other.
+constexpr int step_kernel_pivots = 768;
+/// Least multiplications of a Schur complement for which cuBLAS is called for a single front.
+constexpr double single_product = 5e7;
+
+template <class V>
+Array<V> to_device(const Device& device, std::span<const V> host) {
+  return Array<V>(device, host);
+}
+
+/// factor[offset] = row scale * value * column scale, for all elements of row i.
+template <class T>
+struct ScatterRow {
+  const std::int64_t* row_offsets;
+  const std::int32_t* columns;
+  const T* values;
+  const std::int64_t* offsets;
+  const T* row_scale;
+  const T* column_scale;
+  T* factor;
+  __device__ void operator()(std::int64_t i) const {
+    for (std::int64_t e = row_offsets[i]; e < row_offsets[i + 1]; ++e) {
+      if (offsets[e] >= 0) factor[offsets[e]] = row_scale[i] * values[e] * column_scale[columns[e]];
+    }
+  }
+};
+
+/// target[target_position[i]] = scale[i] * source[source_position[i]] for n elements of several columns.
+template <class T>
+struct PermuteAndScale {
+  std::int64_t n;
+  const T* source;
+  std::int64_t leading_source;
+  const std::int32_t* source_position;  ///< nullptr: i
+  T* target;
+  std::int64_t leading_target;
+  const std::int32_t* target_position;  ///< nullptr: i
+  const T* scale;
+  __device__ void operator()(std::int64_t index) const {
+    const std::int64_t column = index / n;
+    const std::int64_t i = index % n;
+    const std::int64_t from = source_position == nullptr ? i : source_position[i];
+    const std::int64_t to = target_position == nullptr ? i : target_position[i];
+    target[to + column * leading_target] = scale[i] * source[from + column * leading_source];
+  }
+};
+
+}  // namespace
+
+template <class T>
+struct DeviceFactorization<T>::State {
+  Cuda backend;
+  FrontPlan plan;
+  Array<Front> fronts;
+  Array<std::int32_t> children, relative, border_rows, order, exchanges, position, pivot_order;
+  Array<std::int32_t> row_position, column_position;
+  Array<T> row_scale, column_scale;
+  Array<std::int64_t> offsets;
+  Array<T> factor, stack, scratch;
+  Array<FactorFacts> facts;
+  Vendor<T> vendor;
+
+  State(const Device& device, const SymbolicFactor& symbolic, FrontPlan front_plan,
+        std::span<const std::int64_t> row_offsets, std::span<const std::int32_t> columns,
+        const Placement<T>& placement)
+      : backend(device),
+        plan(std::move(front_plan)),
+        fronts(to_device<Front>(device, plan.fronts)),
+        children(to_device<std::int32_t>(device, plan.children)),
+        relative(to_device<std::int32_t>(device, plan.relative)),
+        border_rows(to_device<std::int32_t>(device, symbolic.rows)),
+        order(to_device<std::int32_t>(device, plan.order)),
+        exchanges(device, plan.factors == Factors::lu ? plan.n : 0),
+        position(device, plan.factors == Factors::lu ? plan.n : 0),
+        pivot_order(device, plan.factors == Factors::lu ? plan.n : 0),
+        row_position(to_device(device, placement.row_position)),
+        column_position(to_device(device, placement.column_position)),
+        row_scale(to_device(device, placement.row_scale)),
+        column_scale(to_device(device, placement.column_scale)),
+        offsets(to_device<std::int64_t>(device, element_offsets(plan, symbolic, row_offsets, columns,
+                                                                placement.row_position,
+                                                                placement.column_position))),
+        factor(device, plan.factor_entries),
+        facts(device, 1),
+        vendor(device) {}
+
+  [[nodiscard]] FactorArrays<T> arrays() {
+    return {fronts.data(), children.data(),  relative.data(), factor.data(),
+            stack.data(),  exchanges.data(), position.data(), facts.data()};
+  }
+  [[nodiscard]] const Front& front_at(std::int32_t place) const {
+    return plan.fronts[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(place)])];
+  }
+
+  template <Factors factors>
+  void factor_level(const FrontLevel& level);
+  template <Factors factors>
+  void factor_small(const FrontLevel& level, std::int32_t size_class);
+  template <Factors factors>
+  void factor_large(const FrontLevel& level);
+  template <Factors factors>
+  void eliminate_in_steps(std::int32_t begin, std::int32_t end);
+  template <Factors factors>
+  void eliminate_by_vendor(std::int32_t place);
+  template <Factors factors>
+  void subtract_products(std::int32_t begin, std::int32_t end);
+  template <bool by_rows, bool unit_diagonal, bool row_panel>
+  void substitute_forward(SubstitutionArrays<T> vectors, std::int64_t columns, bool exchange) const;
+  template <bool by_rows, bool unit_diagonal, bool row_panel>
+  void substitute_backward(SubstitutionArrays<T> vectors, std::int64_t columns, bool exchange) const;
+};
+
+template <class T>
+template <Factors factors>
+void DeviceFactorization<T>::State::factor_small(const FrontLevel& level, std::int32_t size_class) {
+  const std::int32_t begin = level.small_begin[static_cast<std::size_t>(size_class)];
+  const std::int32_t end = level.small_begin[static_cast<std::size_t>(size_class) + 1];
+  if (begin == end) return;
+  std::int32_t largest = 0;
+  for (std::int32_t place = begin; place < end; ++place) largest = std::max(largest, front_at(place).rows);
+  const int leading = largest | 1;  // odd, against conflicts of memory banks
+  const std::size_t bytes = static_cast<std::size_t>(leading) * static_cast<std::size_t>(largest) * sizeof(T);
+  const auto kernel = factor_small_fronts<T, factors>;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  constexpr int threads[] = {64, 128, 256, 512};
+  kernel<<<static_cast<unsigned>(end - begin), threads[size_class], bytes, stream()>>>(
+      arrays(), order.data() + begin, leading);
+  check(cudaGetLastError());
+}
+
+/// The largest of f(front) of fronts [begin, end) of the order.
+template <class State, class F>
+int largest_of(const State& state, std::int32_t begin, std::int32_t end, F f) {
+  int largest = 0;
+  for (std::int32_t place = begin; place < end; ++place) largest = std::max(largest, f(state.front_at(place)));
+  return largest;
+}
+
+inline int divide_up(int a, int b) {
+  return (a + b - 1) / b;
+}
+
+inline dim3 grid(int x, std::int32_t fronts, int z = 1) {
+  return {static_cast<unsigned>(std::max(x, 1)), static_cast<unsigned>(fronts), static_cast<unsigned>(z)};
+}
+
+template <class T>
+template <Factors factors>
+void DeviceFactorization<T>::State::eliminate_in_steps(std::int32_t begin, std::int32_t end) {
+  if (begin == end) return;
+  const int pivots = front_at(begin).pivots;  // the most: large fronts are sorted
+  const FactorArrays<T> a = arrays();
+  const std::int32_t* const list = order.data() + begin;
+  for (int p = 0; p < pivots; p += step_columns) {
+    while (front_at(end - 1).pivots <= p) --end;
+    const std::int32_t count = end - begin;
+    const int rows = largest_of(*this, begin, end, [](const Front& f) { return f.rows; }) - p;
+    const int border = largest_of(*this, begin, end, [](const Front& f) { return f.rows - f.pivots; });
+    if constexpr (factors == Factors::cholesky) {
+      factor_diagonal_blocks<<<grid(1, count), tile_threads, 0, stream()>>>(a, list, p);
+      solve_below_diagonal<<<grid(divide_up(rows, solve_rows_per_block), count), solve_rows_per_block, 0, stream()>>>(
+          a, list, p);
+    } else {
+      const std::size_t bytes = static_cast<std::size_t>(pivots - p) * step_columns * sizeof(T);
+      check(cudaFuncSetAttribute(factor_pivot_rows<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(bytes)));
+      factor_pivot_rows<<<grid(1, count), pivots - p > 256 ? 512 : 256, bytes, stream()>>>(a, list, p);
+      exchange_pivot_rows<<<grid(divide_up(pivots, solve_rows_per_block), count), solve_rows_per_block, 0, stream()>>>(
+          a, list, p);
+      if (border > 0) {
+        solve_borders<<<grid(divide_up(border, solve_rows_per_block), count, 2), solve_rows_per_block, 0, stream()>>>(
+            a, list, p);
+      }
+    }
+    const int tiles = divide_up(pivots - p, tile_order) * divide_up(rows, tile_order);
+    if (p + step_columns < pivots) {
+      update_panels<T, factors><<<grid(tiles, count, factors == Factors::lu ? 2 : 1), tile_threads, 0, stream()>>>(
+          a, list, p);
+    }
+    check(cudaGetLastError());
+  }
+}
+
+template <class T>
+template <Factors factors>
+void DeviceFactorization<T>::State::eliminate_by_vendor(std::int32_t place) {
+  const Front& front = front_at(place);
+  const std::int64_t border = front.rows - front.pivots;
+  T* const panel = factor.data() + front.panel;
+  T* const below = panel + front.pivots;
+  if constexpr (factors == Factors::cholesky) {
+    vendor.cholesky(front.pivots, panel, front.rows);
+    record_vendor_failure<<<1, 1, 0, stream()>>>(arrays(), vendor.info(), front.first);
+    vendor.solve_right(true, false, border, front.pivots, panel, front.rows, below, front.rows);
+  } else {
+    T* const row_panel = factor.data() + front.row_panel;
+    vendor.lu(front.pivots, panel, front.rows, exchanges.data() + front.first);
+    record_vendor_failure<<<1, 1, 0, stream()>>>(arrays(), vendor.info(), front.first);
+    vendor.solve_right(false, false, border, front.pivots, panel, front.rows, below, front.rows);
+    count_from_zero<<<divide_up(front.pivots, tile_threads), tile_threads, 0, stream()>>>(
+        front.pivots, exchanges.data() + front.first);
+    find_positions<<<1, tile_threads, 0, stream()>>>(arrays(), order.data() + place, pivot_order.data());
+    exchange_columns<<<dim3(static_cast<unsigned>(divide_up(static_cast<int>(border), tile_threads)),
+                            static_cast<unsigned>(front.pivots)),
+                       tile_threads, 0, stream()>>>(border, row_panel, pivot_order.data() + front.first,
+                                                    scratch.data());
+    backend.copy(border * front.pivots, scratch.data(), row_panel);
+    vendor.solve_right(true, true, border, front.pivots, panel, front.rows, row_panel, border);
+    record_multipliers<<<grid(64, 1), tile_threads, 0, stream()>>>(arrays(), order.data() + place);
+  }
+  check(cudaGetLastError());
+}
+
+template <class T>
+template <Factors factors>
+void DeviceFactorization<T>::State::subtract_products(std::int32_t begin, std::int32_t end) {
+  std::int32_t batch = begin;  // fronts [batch, place) wait for the kernel
+  const auto flush = [&](std::int32_t place) {
+    if (batch == place) return;
+    const int border = largest_of(*this, batch, place, [](const Front& f) { return f.rows - f.pivots; });
+    const int tiles = divide_up(border, tile_order);
+    if (tiles > 0) {
+      update_schur_complements<T, factors>
+          <<<grid(tiles * tiles, place - batch), tile_threads, 0, stream()>>>(arrays(), order.data() + batch);
+      check(cudaGetLastError());
+    }
+  };
+  for (std::int32_t place = begin; place < end; ++place) {
+    const Front& front = front_at(place);
+    const std::int64_t border = front.rows - front.pivots;
+    if (static_cast<double>(border) * static_cast<double>(border) * front.pivots < single_product) continue;
+    flush(place);
+    batch = place + 1;
+    const T* const left = factor.data() + front.panel + front.pivots;
+    const bool symmetric = factors == Factors::cholesky;
+    vendor.subtract_product(symmetric, border, front.pivots, left, front.rows,
+                            symmetric ? left : factor.data() + front.row_panel, symmetric ? front.rows : border,
+                            stack.data() + front.update);
+  }
+  flush(end);
+}
+
+template <class T>
+template <Factors factors>
+void DeviceFactorization<T>::State::factor_large(const FrontLevel& level) {
+  if (level.large_begin == level.large_end) return;
+  const std::int32_t count = level.large_end - level.large_begin;
+  const int rows = largest_of(*this, level.large_begin, level.large_end, [](const Front& f) { return f.rows; });
+  assemble_large_fronts<T, factors>
+      <<<grid(divide_up(rows, assembly_columns), count), tile_threads, 0, stream()>>>(
+          arrays(), order.data() + level.large_begin);
+  check(cudaGetLastError());
+  std::int32_t place = level.large_begin;
+  while (place < level.large_end && front_at(place).pivots > step_kernel_pivots) {
+    eliminate_by_vendor<factors>(place++);
+  }
+  eliminate_in_steps<factors>(place, level.large_end);
+  if (factors == Factors::lu && place < level.large_end) {
+    find_positions<<<static_cast<unsigned>(level.large_end - place), tile_threads, 0, stream()>>>(
+        arrays(), order.data() + place, pivot_order.data());
+    check(cudaGetLastError());
+  }
+  subtract_products<factors>(level.large_begin, level.large_end);
+}
+
+template <class T>
+template <Factors factors>
+void DeviceFactorization<T>::State::factor_level(const FrontLevel& level) {
+  for (std::int32_t c = 0; c < small_classes; ++c) factor_small<factors>(level, c);
+  factor_large<factors>(level);
+}
+
+template <class T>
+DeviceFactorization<T>::DeviceFactorization(const Device& device, const SymbolicFactor& symbolic, FrontPlan plan,
+                                            std::span<const std::int64_t> row_offsets,
+                                            std::span<const std::int32_t> columns, const Placement<T>& placement)
+    : state_(std::make_unique<State>(device, symbolic, std::move(plan), row_offsets, columns, placement)) {}
+template <class T>
+DeviceFactorization<T>::~DeviceFactorization() = default;
+template <class T>
+DeviceFactorization<T>::DeviceFactorization(DeviceFactorization&&) noexcept = default;
+template <class T>
+DeviceFactorization<T>& DeviceFactorization<T>::operator=(DeviceFactorization&&) noexcept = default;
+
+template <class T>
+DeviceFactorMemory DeviceFactorization<T>::predict(const FrontPlan& plan, std::int64_t nonzeros) {
+  DeviceFactorMemory memory;
+  memory.factor = static_cast<std::size_t>(plan.factor_entries) * sizeof(T);
+  memory.stack = static_cast<std::size_t>(plan.stack_entries) * sizeof(T);
+  memory.maps = plan.fronts.size() * sizeof(Front) + (plan.children.size() + plan.order.size()) * 4 +
+                plan.relative.size() * 8 + static_cast<std::size_t>(nonzeros) * 8 +
+                static_cast<std::size_t>(plan.n) * (2 * sizeof(T) + 8 + (plan.factors == Factors::lu ? 12 : 0));
+  return memory;
+}
+
+template <class T>
+DeviceFactorFacts DeviceFactorization<T>::factor(const std::int64_t* row_offsets, const std::int32_t* columns,
+                                                 const T* values) {
+  State& s = *state_;
+  const Device& device = s.backend.device();
+  const CurrentDevice current(device.id());
+  std::int64_t scratch = 0;
+  int vendor_pivots = 0;
+  for (const Front& front : s.plan.fronts) {
+    if (front.rows <= small_orders[small_classes - 1] || front.pivots <= step_kernel_pivots) continue;
+    vendor_pivots = std::max(vendor_pivots, front.pivots);
+    scratch = std::max(scratch, std::int64_t{front.rows - front.pivots} * front.pivots);
+  }
+  if (s.plan.factors == Factors::cholesky) scratch = 0;
+  s.vendor.reserve(s.plan.factors, vendor_pivots);
+  s.stack = Array<T>(device, s.plan.stack_entries);
+  s.scratch = Array<T>(device, scratch);
+  s.backend.fill(1, FactorFacts{}, s.facts.data());
+  s.backend.fill(s.plan.factor_entries, T{}, s.factor.data());
+  s.backend.for_each(s.plan.n, ScatterRow<T>{row_offsets, columns, values, s.offsets.data(), s.row_scale.data(),
+                                             s.column_scale.data(), s.factor.data()});
+  for (const FrontLevel& level : s.plan.levels) {
+    if (s.plan.factors == Factors::cholesky) {
+      s.template factor_level<Factors::cholesky>(level);
+    } else {
+      s.template factor_level<Factors::lu>(level);
+    }
+  }
+  const FactorFacts facts = s.backend.read(s.facts.data());
+  s.stack = Array<T>();
+  s.scratch = Array<T>();
+  DeviceFactorFacts result;
+  if (facts.first_failure != FactorFacts::none) result.failed_column = facts.first_failure;
+  double multiplier = 0;
+  std::memcpy(&multiplier, &facts.largest_multiplier, sizeof multiplier);
+  result.largest_multiplier = std::max(1.0, multiplier);
+  return result;
+}
+
+template <class T>
+template <bool by_rows, bool unit_diagonal, bool row_panel>
+void DeviceFactorization<T>::State::substitute_forward(SubstitutionArrays<T> vectors, std::int64_t columns,
+                                                       bool exchange) const {
+  const int z = static_cast<int>(columns);
+  for (const FrontLevel& level : plan.levels) {
+    const std::int32_t small = level.large_begin - level.small_begin[0];
+    if (small > 0) {
+      substitute_small_fronts_forward<T, by_rows, unit_diagonal, row_panel>
+          <<<grid(small, 1, z), 64, 0, stream()>>>(vectors, order.data() + level.small_begin[0], exchange);
+    }
+    std::int32_t end = level.large_end;
+    if (level.large_begin == end) continue;
+    const std::int32_t* const list = order.data() + level.large_begin;
+    gather_large_fronts<<<grid(1, end - level.large_begin, z), 1024, 0, stream()>>>(vectors, list, exchange);
+    for (int p = 0; p < front_at(level.large_begin).pivots; p += substitution_columns) {
+      while (front_at(end - 1).pivots <= p) --end;
+      const int rows =
+          largest_of(*this, level.large_begin, end, [](const Front& f) { return f.rows; }) - p - substitution_columns;
+      substitute_large_fronts_forward<T, by_rows, unit_diagonal, row_panel>
+          <<<grid(divide_up(rows, substitution_threads), end - level.large_begin, z), substitution_threads, 0,
+             stream()>>>(vectors, list, p);
+    }
+    check(cudaGetLastError());
+  }
+}
+
+template <class T>
+template <bool by_rows, bool unit_diagonal, bool row_panel>
+void DeviceFactorization<T>::State::substitute_backward(SubstitutionArrays<T> vectors, std::int64_t columns,
+                                                        bool exchange) const {
+  const int z = static_cast<int>(columns);
+  for (std::size_t l = plan.levels.size(); l-- > 0;) {
+    const FrontLevel& level = plan.levels[l];
+    const std::int32_t small = level.large_begin - level.small_begin[0];
+    if (small > 0) {
+      substitute_small_fronts_backward<T, by_rows, unit_diagonal, row_panel>
+          <<<grid(small, 1, z), 64, 0, stream()>>>(vectors, order.data() + level.small_begin[0], exchange);
+    }
+    const std::int32_t count = level.large_end - level.large_begin;
+    if (count == 0) continue;
+    const std::int32_t* const list = order.data() + level.large_begin;
+    const int pivots = front_at(level.large_begin).pivots;
+    subtract_borders<T, row_panel>
+        <<<grid(divide_up(pivots, 8), count, z), substitution_threads, 0, stream()>>>(vectors, list);
+    std::int32_t end = level.large_begin;
+    for (int p = (pivots - 1) / substitution_columns * substitution_columns; p >= 0; p -= substitution_columns) {
+      while (end < level.large_end && front_at(end).pivots > p) ++end;
+      substitute_large_fronts_backward<T, by_rows, unit_diagonal>
+          <<<grid(divide_up(p, substitution_threads), end - level.large_begin, z), substitution_threads, 0,
+             stream()>>>(vectors, list, p);
+    }
+    if (exchange) undo_exchanges<<<grid(1, count, z), 1024, 0, stream()>>>(vectors, list);
+    check(cudaGetLastError());
+  }
+}
+
+template <class T>
+std::int64_t DeviceFactorization<T>::workspace_size(std::int64_t columns) const {
+  return (state_->plan.vector_entries + state_->plan.n) * columns;
+}
+
+template <class T>
+void DeviceFactorization<T>::solve(bool transposed, std::int64_t columns, const T* B, std::int64_t leading_b, T* X,
+                                   std::int64_t leading_x, T* workspace) const {
+  const State& s = *state_;
+  const CurrentDevice current(s.backend.device().id());
+  const std::int64_t n = s.plan.n;
+  Cuda backend(s.backend.device());
+  T* const permuted = workspace;
+  T* const vectors = workspace + n * columns;
+  const Array<std::int32_t>& in = transposed ? s.column_position : s.row_position;
+  const Array<std::int32_t>& out = transposed ? s.row_position : s.column_position;
+  const Array<T>& in_scale = transposed ? s.column_scale : s.row_scale;
+  const Array<T>& out_scale = transposed ? s.row_scale : s.column_scale;
+  backend.for_each(n * columns, PermuteAndScale<T>{n, B, leading_b, nullptr, permuted, n, in.data(), in_scale.data()});
+  const SubstitutionArrays<T> arrays{s.fronts.data(),      s.children.data(), s.relative.data(),
+                                     s.border_rows.data(), s.position.data(), s.factor.data(),
+                                     permuted,             vectors,           n,
+                                     s.plan.vector_entries};
+  if (s.plan.factors == Factors::cholesky) {
+    s.template substitute_forward<false, false, false>(arrays, columns, false);
+    s.template substitute_backward<true, false, false>(arrays, columns, false);
+  } else if (!transposed) {
+    s.template substitute_forward<false, true, false>(arrays, columns, true);
+    s.template substitute_backward<false, false, true>(arrays, columns, false);
+  } else {
+    s.template substitute_forward<true, false, true>(arrays, columns, false);
+    s.template substitute_backward<true, true, false>(arrays, columns, true);
+  }
+  backend.for_each(n * columns,
+                   PermuteAndScale<T>{n, permuted, n, out.data(), X, leading_x, nullptr, out_scale.data()});
+}
+
+template <class T>
+std::size_t DeviceFactorization<T>::bytes() const {
+  const DeviceFactorMemory memory = predict(state_->plan, state_->offsets.size());
+  return memory.factor + memory.maps;
+}
+
+template class DeviceFactorization<float>;
+template class DeviceFactorization<double>;
+
+}  // namespace echelon::sparse_direct::gpu

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Multifrontal factorisation on an NVIDIA GPU: Cholesky, and LU with partial pivoting among the fully summed rows of
+/// each front.
+#pragma once
+
+#include "sparse_direct/multifrontal/cuda/front_plan.hpp"
+
+#include <echelon/array.hpp>
+#include <echelon/device.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+namespace echelon::sparse_direct::gpu {
+
+/// How a numeric factorisation went.
+struct DeviceFactorFacts {
+  /// The first column of the permuted matrix without an acceptable pivot: not positive for Cholesky, zero for LU.
+  std::optional<std::int32_t> failed_column = {};
+  /// The largest |element| of L for LU, at least 1. Partial pivoting of a whole column keeps it at 1; rows outside the
+  /// fully summed ones of a front are not candidates, and may exceed it.
+  double largest_multiplier = 1;
+};
+
+/// Where the elements of the user's matrix stand in the permuted matrix, and their scaling.
+template <class T>
+struct Placement {
+  std::span<const std::int32_t> row_position;     ///< n: of the user's rows
+  std::span<const std::int32_t> column_position;  ///< n: of the user's columns
+  std::span<const T> row_scale;                   ///< n, in the user's order
+  std::span<const T> column_scale;
+};
+
+/// Device memory that a factorisation will take, in bytes.
+struct DeviceFactorMemory {
+  std::size_t factor = 0;  ///< kept
+  std::size_t stack = 0;   ///< during the factorisation
+  std::size_t maps = 0;    ///< kept: places of elements, relative indices, pivots
+};
+
+/// A set-up factorisation: `factor` as often as values change, `solve` as often as wanted. All pointers are to device
+/// memory, work is queued on the calling thread's stream; only `factor` waits.
+template <class T>
+class DeviceFactorization {
+ public:
+  /// Row offsets and columns of the matrix to be factored are host memory here. Throws OutOfMemory.
+  DeviceFactorization(const Device& device, const SymbolicFactor& symbolic, FrontPlan plan,
+                      std::span<const std::int64_t> row_offsets, std::span<const std::int32_t> columns,
+                      const Placement<T>& placement);
+  ~DeviceFactorization();
+  DeviceFactorization(DeviceFactorization&&) noexcept;
+  DeviceFactorization& operator=(DeviceFactorization&&) noexcept;
+
+  [[nodiscard]] static DeviceFactorMemory predict(const FrontPlan& plan, std::int64_t nonzeros);
+
+  /// The CSR matrix whose pattern was given, on the device.
+  DeviceFactorFacts factor(const std::int64_t* row_offsets, const std::int32_t* columns, const T* values);
+
+  /// Elements of `vectors` that a solve of `columns` right-hand sides needs.
+  [[nodiscard]] std::int64_t workspace_size(std::int64_t columns) const;
+  /// X = A^-1 B, or A^-T B, in the user's order and scaling, column-major. X and B may be the same.
+  void solve(bool transposed, std::int64_t columns, const T* B, std::int64_t leading_b, T* X, std::int64_t leading_x,
+             T* workspace) const;
+
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace echelon::sparse_direct::gpu

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Kernels for fronts in global memory, for all large fronts of a level together: blockIdx.y is the front. Its pivots
+/// are eliminated in steps of `step_columns`; kernels of a step do nothing for fronts that have fewer pivots.
+#pragma once
+
+#include "sparse_direct/multifrontal/cuda/arrays.cuh"
+
+#include <cmath>
+
+namespace echelon::sparse_direct::gpu {
+
+inline constexpr int step_columns = 32;
+/// Columns of a front that one block of assemble_large_fronts fills.
+inline constexpr int assembly_columns = 16;
+/// Order of a tile of a product, and columns that it multiplies at a time.
+inline constexpr int tile_order = 64;
+inline constexpr int tile_depth = 16;
+inline constexpr int tile_threads = 256;
+/// Rows that one block of the triangular solves of a step takes.
+inline constexpr int solve_rows_per_block = 128;
+
+/// Adds to the front's element (i, j), which may be in any of its parts.
+template <class T, Factors factors>
+struct FrontElements {
+  T* panel;
+  T* row_panel;
+  T* update;
+  int pivots;
+  int rows;
+  __device__ FrontElements(const FactorArrays<T>& arrays, const Front& front)
+      : panel(arrays.factor + front.panel),
+        row_panel(arrays.factor + front.row_panel),
+        update(arrays.stack + front.update),
+        pivots(front.pivots),
+        rows(front.rows) {}
+  __device__ T& operator()(int i, int j) const {
+    const std::int64_t border = rows - pivots;
+    if (j < pivots) return panel[i + std::int64_t{j} * rows];
+    if (factors == Factors::lu && i < pivots) return row_panel[j - pivots + i * border];
+    return update[i - pivots + (j - pivots) * border];
+  }
+};
+
+/// Zeroes the update matrix and adds those of the children, one after the other. blockIdx.x: columns of the front.
+template <class T, Factors factors>
+__global__ void assemble_large_fronts(FactorArrays<T> arrays, const std::int32_t* list) {
+  const Front front = arrays.fronts[list[blockIdx.y]];
+  const int begin = static_cast<int>(blockIdx.x) * assembly_columns;
+  const int end = min(begin + assembly_columns, front.rows);
+  if (begin >= front.rows) return;
+  const FrontElements<T, factors> F(arrays, front);
+  for (int j = max(begin, front.pivots) + warp_id(); j < end; j += block_warps()) {
+    for (int i = (factors == Factors::cholesky ? j : front.pivots) + lane_id(); i < front.rows; i += warp_size) {
+      F(i, j) = 0;
+    }
+  }
+  __syncthreads();
+  for (int c = front.child_begin; c < front.child_end; ++c) {
+    const Front child = arrays.fronts[arrays.children[c]];
+    const std::int32_t* const relative = arrays.relative + child.border;
+    const T* const update = arrays.stack + child.update;
+    const int order = child.rows - child.pivots;
+    const int last = lower_bound(relative, order, end);
+    for (int j = lower_bound(relative, order, begin) + warp_id(); j < last; j += block_warps()) {
+      const int column = relative[j];
+      for (int i = (factors == Factors::cholesky ? j : 0) + lane_id(); i < order; i += warp_size) {
+        F(relative[i], column) += update[i + std::int64_t{j} * order];
+      }
+    }
+    __syncthreads();
+  }
+}
+
+/// The step's diagonal block: Cholesky's factor of it, in place. One block of 256 threads for each front.
+template <class T>
+__global__ void factor_diagonal_blocks(FactorArrays<T> arrays, const std::int32_t* list, int p) {
+  __shared__ T S[step_columns][step_columns + 1];  // S[column][row]
+  const Front front = arrays.fronts[list[blockIdx.y]];
+  const int width = min(step_columns, front.pivots - p);
+  if (width <= 0) return;
+  T* const block = arrays.factor + front.panel + p + std::int64_t{p} * front.rows;
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int t = thread; t < width * width; t += tile_threads) {
+    S[t / width][t % width] = block[t % width + std::int64_t{t / width} * front.rows];
+  }
+  __syncthreads();
+  for (int c = 0; c < width; ++c) {
+    const T pivot = S[c][c];
+    __syncthreads();
+    if (thread == 0 && !(pivot > 0)) record_failure(arrays, front.first + p + c);
+    const T root = sqrt(pivot);
+    if (thread >= c && thread < width) S[c][thread] = thread == c ? root : S[c][thread] / root;
+    __syncthreads();
+    for (int t = thread; t < width * width; t += tile_threads) {
+      const int j = t / width;
+      const int i = t % width;
+      if (j > c && i >= j) S[j][i] -= S[c][i] * S[c][j];
+    }
+    __syncthreads();
+  }
+  for (int t = thread; t < width * width; t += tile_threads) {
+    if (t % width >= t / width) block[t % width + std::int64_t{t / width} * front.rows] = S[t / width][t % width];
+  }
+}
+
+/// Rows of the step's columns below the diagonal block: X = X L^-T, one row for each thread.
+template <class T>
+__global__ void solve_below_diagonal(FactorArrays<T> arrays, const std::int32_t* list, int p) {
+  __shared__ T L[step_columns][step_columns];  // L[column][row]
+  const Front front = arrays.fronts[list[blockIdx.y]];
+  const int width = min(step_columns, front.pivots - p);
+  const int first = p + width + static_cast<int>(blockIdx.x) * solve_rows_per_block;
+  if (width <= 0 || first >= front.rows) return;
+  T* const panel = arrays.factor + front.panel + std::int64_t{p} * front.rows;
+  for (int t = static_cast<int>(threadIdx.x); t < width * width; t += solve_rows_per_block) {
+    L[t / width][t % width] = panel[p + t % width + std::int64_t{t / width} * front.rows];
+  }
+  __syncthreads();
+  const int i = first + static_cast<int>(threadIdx.x);
+  if (i >= front.rows) return;
+  T x[step_columns];
+#pragma unroll
+  for (int c = 0; c < step_columns; ++c) {
+    if (c >= width) break;
+    T sum = panel[i + std::int64_t{c} * front.rows];
+#pragma unroll
+    for (int q = 0; q < c; ++q) sum -= x[q] * L[q][c];
+    x[c] = sum / L[c][c];
+    panel[i + std::int64_t{c} * front.rows] = x[c];
+  }
+}
+
+/// A column's largest element among the rows that may become pivots, over the whole block.
+template <class T>
+__device__ int largest_row_of_column(const T* column, int begin, int end) {
+  __shared__ T magnitudes[warp_size];
+  __shared__ int rows[warp_size];
+  T largest = -1;
+  int row = begin;
+  for (int i = begin + static_cast<int>(threadIdx.x); i < end; i += static_cast<int>(blockDim.x)) {
+    const T magnitude = fabs(column[i]);
+    if (magnitude > largest) {
+      largest = magnitude;
+      row = i;
+    }
+  }
+  const auto reduce_warp = [&] {
+#pragma unroll
+    for (int delta = warp_size / 2; delta > 0; delta /= 2) {
+      const T other = __shfl_xor_sync(full_warp, largest, delta);
+      const int other_row = __shfl_xor_sync(full_warp, row, delta);
+      if (other > largest || (other == largest && other_row < row)) {
+        largest = other;
+        row = other_row;
+      }
+    }
+  };
+  reduce_warp();
+  if (lane_id() == 0) {
+    magnitudes[warp_id()] = largest;
+    rows[warp_id()] = row;
+  }
+  __syncthreads();
+  largest = lane_id() < block_warps() ? magnitudes[lane_id()] : T{-1};
+  row = lane_id() < block_warps() ? rows[lane_id()] : begin;
+  reduce_warp();
+  __syncthreads();
+  return row;
+}
+
+/// The step's columns, in the rows that may become pivots, with the largest element of each column first. One block
+/// for each front; dynamic shared memory for (pivots - p) * step_columns elements of the first front of the list.
+template <class T>
+__global__ void factor_pivot_rows(FactorArrays<T> arrays, const std::int32_t* list, int p) {
+  extern __shared__ __align__(16) unsigned char storage[];
+  T* const S = reinterpret_cast<T*>(storage);
+  const Front front = arrays.fronts[list[blockIdx.y]];
+  const int height = front.pivots - p;
+  const int width = min(step_columns, height);
+  if (width <= 0) return;
+  T* const block = arrays.factor + front.panel + p + std::int64_t{p} * front.rows;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x);
+  for (int j = 0; j < width; ++j) {
+    for (int i = thread; i < height; i += threads) S[i + j * height] = block[i + std::int64_t{j} * front.rows];
+  }
+  __syncthreads();
+  T multiplier = 0;
+  for (int c = 0; c < width; ++c) {
+    const int row = largest_row_of_column(S + c * height, c, height);
+    if (thread == 0) {
+      arrays.exchanges[front.first + p + c] = p + row;
+      if (!(fabs(S[row + c * height]) > 0)) record_failure(arrays, front.first + p + c);
+    }
+    if (row != c && thread < width) {
+      const T element = S[c + thread * height];
+      S[c + thread * height] = S[row + thread * height];
+      S[row + thread * height] = element;
+    }
+    __syncthreads();
+    const T pivot = S[c + c * height];
+    for (int i = c + 1 + thread; i < height; i += threads) {
+      const T l = S[i + c * height] / pivot;
+      S[i + c * height] = l;
+      multiplier = fmax(multiplier, fabs(l));
+      for (int j = c + 1; j < width; ++j) S[i + j * height] -= l * S[c + j * height];
+    }
+    __syncthreads();
+  }
+  record_multiplier(arrays, multiplier);
+  for (int j = 0; j < width; ++j) {
+    for (int i = thread; i < height; i += threads) block[i + std::int64_t{j} * front.rows] = S[i + j * height];
+  }
+}
+
+/// Applies the step's row exchanges to the other columns among the pivots, and finishes the rows of U there. One
+/// column for each thread.
+template <class T>
+__global__ void exchange_pivot_rows(FactorArrays<T> arrays, const std::int32_t* list, int p) {
+  __shared__ T L[step_columns][step_columns];  // L[column][row]
+  __shared__ int exchanges[step_columns];
+  const Front front = arrays.fronts[list[blockIdx.y]];
+  const int width = min(step_columns, front.pivots - p);
+  const int first = static_cast<int>(blockIdx.x) * solve_rows_per_block;
+  if (width <= 0 || first >= front.pivots) return;
+  T* const panel = arrays.factor + front.panel;
+  for (int t = static_cast<int>(threadIdx.x); t < width * width; t += solve_rows_per_block) {
+    L[t / width][t % width] = panel[p + t % width + std::int64_t{p + t / width} * front.rows];
+  }
+  if (static_cast<int>(threadIdx.x) < width) exchanges[threadIdx.x] = arrays.exchanges[front.first + p + threadIdx.x];
+  __syncthreads();
+  const int j = first + static_cast<int>(threadIdx.x);
+  if (j >= front.pivots || (j >= p && j < p + width)) return;
+  T* const column = panel + std::int64_t{j} * front.rows;
+  for (int c = 0; c < width; ++c) {
+    const int row = exchanges[c];
+    const T element = column[p + c];
+    column[p + c] = column[row];
+    column[row] = element;
+  }
+  if (j < p) return;
+  T x[step_columns];
+#pragma unroll
+  for (int c = 0; c < step_columns; ++c) {
+    if (c >= width) break;
+    T sum = column[p + c];
+#pragma unroll
+    for (int q = 0; q < c; ++q) sum -= L[q][c] * x[q];
+    x[c] = sum;
+    column[p + c] = sum;
+  }
+}
+
+/// The step's columns below the pivots, X = X U^-1, and of the row panel, exchanged and X = X L^-T. One row for each
+/// thread; blockIdx.z selects the panel.
+template <class T>
+__global__ void solve_borders(FactorArrays<T> arrays, const std::int32_t* list, int p) {
+  __shared__ T block[step_columns][step_columns];  // block[column][row]
+  __shared__ int exchanges[step_columns];
+  const Front front = arrays.fronts[list[blockIdx.y]];
+  const int width = min(step_columns, front.pivots - p);
+  const int border = front.rows - front.pivots;
+  const int first = static_cast<int>(blockIdx.x) * solve_rows_per_block;
+  if (width <= 0 || first >= border) return;
+  T* const panel = arrays.factor + front.panel;
+  for (int t = static_cast<int>(threadIdx.x); t < width * width; t += solve_rows_per_block) {
+    block[t / width][t % width] = panel[p + t % width + std::int64_t{p + t / width} * front.rows];
+  }
+  if (static_cast<int>(threadIdx.x) < width) exchanges[threadIdx.x] = arrays.exchanges[front.first + p + threadIdx.x];
+  __syncthreads();
+  const int i = first + static_cast<int>(threadIdx.x);
+  const bool inside = i < border;
+  T x[step_columns];
+  if (blockIdx.z == 1) {
+    if (!inside) return;
+    T* const row = arrays.factor + front.row_panel + i;
+    for (int c = 0; c < width; ++c) {
+      T& here = row[std::int64_t{p + c} * border];
+      T& there = row[std::int64_t{exchanges[c]} * border];
+      const T element = here;
+      here = there;
+      there = element;
+    }
+#pragma unroll
+    for (int c = 0; c < step_columns; ++c) {
+      if (c >= width) break;
+      T sum = row[std::int64_t{p + c} * border];
+#pragma unroll
+      for (int q = 0; q < c; ++q) sum -= x[q] * block[q][c];
+      x[c] = sum;
+      row[std::int64_t{p + c} * border] = sum;
+    }
+    return;
+  }
+  T multiplier = 0;
+  if (inside) {
+    T* const row = panel + front.pivots + i;
+#pragma unroll
+    for (int c = 0; c < step_columns; ++c) {
+      if (c >= width) break;
+      T sum = row[std::int64_t{p + c} * front.rows];
+#pragma unroll
+      for (int q = 0; q < c; ++q) sum -= x[q] * block[c][q];
+      x[c] = sum / block[c][c];
+      multiplier = fmax(multiplier, fabs(x[c]));
+      row[std::int64_t{p + c} * front.rows] = x[c];
+    }
+  }
+  record_multiplier(arrays, multiplier);
+}
+
+/// C = C - A B^T in a tile at (row, column), where A has `rows` rows, B has `columns` rows and both `depth` columns;
+/// or C = C - A B where B is stored by columns (transposed = false). Elements above the diagonal of C are left as they
+/// are if `lower` is set. By a block of tile_threads threads, 4 by 4 elements each.
+template <class T, bool transposed>
+struct TileProduct {
+  const T* A;
+  const T* B;
+  T* C;
+  std::int64_t leading_a;
+  std::int64_t leading_b;
+  std::int64_t leading_c;
+  int rows;
+  int columns;
+  int depth;
+  bool lower;
+
+  __device__ void load(T (&a)[tile_depth][tile_order], T (&b)[tile_depth][tile_order], int row, int column,
+                       int k) const {
+    for (int t = static_cast<int>(threadIdx.x); t < tile_order * tile_depth; t += tile_threads) {
+      const int i = t % tile_order;
+      const int q = t / tile_order;
+      a[q][i] = row + i < rows && k + q < depth ? A[row + i + (k + q) * leading_a] : T{};
+      if constexpr (transposed) {
+        b[q][i] = column + i < columns && k + q < depth ? B[column + i + (k + q) * leading_b] : T{};
+      }
+    }
+    if constexpr (!transposed) {
+      for (int t = static_cast<int>(threadIdx.x); t < tile_order * tile_depth; t += tile_threads) {
+        const int q = t % tile_depth;
+        const int j = t / tile_depth;
+        b[q][j] = column + j < columns && k + q < depth ? B[k + q + (column + j) * leading_b] : T{};
+      }
+    }
+  }
+
+  __device__ void subtract(int row, int column) const {
+    __shared__ T a[tile_depth][tile_order];
+    __shared__ T b[tile_depth][tile_order];
+    const int i0 = static_cast<int>(threadIdx.x) % 16;
+    const int j0 = static_cast<int>(threadIdx.x) / 16;
+    T sums[4][4] = {};
+    for (int k = 0; k < depth; k += tile_depth) {
+      load(a, b, row, column, k);
+      __syncthreads();
+#pragma unroll
+      for (int q = 0; q < tile_depth; ++q) {
+        T left[4];
+        T right[4];
+#pragma unroll
+        for (int t = 0; t < 4; ++t) {
+          left[t] = a[q][i0 + 16 * t];
+          right[t] = b[q][j0 + 16 * t];
+        }
+#pragma unroll
+        for (int u = 0; u < 4; ++u) {
+#pragma unroll
+          for (int t = 0; t < 4; ++t) sums[u][t] += left[t] * right[u];
+        }
+      }
+      __syncthreads();
+    }
+#pragma unroll
+    for (int u = 0; u < 4; ++u) {
+#pragma unroll
+      for (int t = 0; t < 4; ++t) {
+        const int i = row + i0 + 16 * t;
+        const int j = column + j0 + 16 * u;
+        if (i < rows && j < columns && (!lower || i >= j)) C[i + j * leading_c] -= sums[u][t];
+      }
+    }
+  }
+};
+
+/// The columns right of the step's, among the pivots: A = A - L U. blockIdx.x: tile; blockIdx.z: panel or row panel.
+template <class T, Factors factors>
+__global__ void update_panels(FactorArrays<T> arrays, const std::int32_t* list, int p) {
+  const Front front = arrays.fronts[list[blockIdx.y]];
+  const int width = min(step_columns, front.pivots - p);
+  const int begin = p + width;
+  const int columns = front.pivots - begin;
+  if (width <= 0 || columns <= 0) return;
+  const int column_tiles = (columns + tile_order - 1) / tile_order;
+  const int column = static_cast<int>(blockIdx.x) % column_tiles * tile_order;
+  const int row = static_cast<int>(blockIdx.x) / column_tiles * tile_order;
+  const int border = front.rows - front.pivots;
+  T* const panel = arrays.factor + front.panel;
+  const std::int64_t leading = front.rows;
+  if (blockIdx.z == 1) {
+    if (row >= border) return;
+    T* const row_panel = arrays.factor + front.row_panel;
+    const TileProduct<T, true> product{row_panel + std::int64_t{p} * border, panel + begin + p * leading,
+                                       row_panel + std::int64_t{begin} * border, border, leading, border, border,
+                                       columns, width, false};
+    product.subtract(row, column);
+    return;
+  }
+  const int rows = front.rows - begin;
+  if (row >= rows) return;
+  const T* const left = panel + begin + p * leading;
+  T* const target = panel + begin + begin * leading;
+  if constexpr (factors == Factors::cholesky) {
+    if (row + tile_order <= column) return;
+    const TileProduct<T, true> product{left, left, target, leading, leading, leading, rows, columns, width, true};
+    product.subtract(row, column);
+  } else {
+    const TileProduct<T, false> product{left,    panel + p + begin * leading, target, leading, leading, leading,
+                                        rows,    columns,                     width,  false};
+    product.subtract(row, column);
+  }
+}
+
+/// The update matrices, less the products of the finished panels.
+template <class T, Factors factors>
+__global__ void update_schur_complements(FactorArrays<T> arrays, const std::int32_t* list) {
+  const Front front = arrays.fronts[list[blockIdx.y]];
+  const int border = front.rows - front.pivots;
+  const int tiles = (border + tile_order - 1) / tile_order;
+  if (static_cast<int>(blockIdx.x) >= tiles * tiles) return;
+  const int row = static_cast<int>(blockIdx.x) % tiles * tile_order;
+  const int column = static_cast<int>(blockIdx.x) / tiles * tile_order;
+  constexpr bool lower = factors == Factors::cholesky;
+  if (lower && row < column) return;
+  const T* const left = arrays.factor + front.panel + front.pivots;
+  const T* const right = lower ? left : arrays.factor + front.row_panel;
+  const TileProduct<T, true> product{
+      left, right,  arrays.stack + front.update, front.rows, lower ? front.rows : border, border, border,
+      border, front.pivots, lower};
+  product.subtract(row, column);
+}
+
+/// positions of the pivot rows after all exchanges of a front; one thread for each front.
+template <class T>
+__global__ void find_positions(FactorArrays<T> arrays, const std::int32_t* list, std::int32_t* order) {
+  const Front front = arrays.fronts[list[blockIdx.x]];
+  std::int32_t* const rows = order + front.first;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x);
+  for (int i = thread; i < front.pivots; i += threads) rows[i] = i;
+  __syncthreads();
+  if (thread == 0) {
+    for (int i = 0; i < front.pivots; ++i) {
+      const int other = arrays.exchanges[front.first + i];
+      const std::int32_t row = rows[i];
+      rows[i] = rows[other];
+      rows[other] = row;
+    }
+  }
+  __syncthreads();
+  for (int i = thread; i < front.pivots; i += threads) arrays.position[front.first + rows[i]] = i;
+}
+
+}  // namespace echelon::sparse_direct::gpu

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Assembly and elimination of a front that fits into the shared memory of one thread block.
+#pragma once
+
+#include "sparse_direct/multifrontal/cuda/arrays.cuh"
+
+#include <cmath>
+
+namespace echelon::sparse_direct::gpu {
+
+/// Columns that are eliminated one by one before the rest of the front is updated by their product.
+inline constexpr int small_block = 8;
+
+/// A front in shared memory, column-major. For Cholesky only the lower triangle is used.
+template <class T>
+struct SharedFront {
+  T* elements;
+  int leading;
+  int rows;
+  int pivots;
+  __device__ T& operator()(int i, int j) const { return elements[i + j * leading]; }
+};
+
+template <class T, Factors factors>
+__device__ void load_front(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F) {
+  const T* const panel = arrays.factor + front.panel;
+  const T* const row_panel = arrays.factor + front.row_panel;
+  const int border = F.rows - F.pivots;
+  for (int j = warp_id(); j < F.rows; j += block_warps()) {
+    for (int i = lane_id(); i < F.rows; i += warp_size) {
+      if (j < F.pivots) {
+        F(i, j) = panel[i + j * F.rows];
+      } else if (i >= F.pivots) {
+        F(i, j) = 0;
+      }
+    }
+  }
+  if constexpr (factors == Factors::lu) {
+    for (int i = warp_id(); i < F.pivots; i += block_warps()) {
+      for (int j = lane_id(); j < border; j += warp_size) F(i, F.pivots + j) = row_panel[j + i * border];
+    }
+  }
+  __syncthreads();
+}
+
+/// Adds the update matrices of the children, one after the other so that the sums are always the same.
+template <class T, Factors factors>
+__device__ void add_children(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F) {
+  for (int c = front.child_begin; c < front.child_end; ++c) {
+    const Front child = arrays.fronts[arrays.children[c]];
+    const std::int32_t* const relative = arrays.relative + child.border;
+    const T* const update = arrays.stack + child.update;
+    const int order = child.rows - child.pivots;
+    for (int j = warp_id(); j < order; j += block_warps()) {
+      const int column = relative[j];
+      for (int i = (factors == Factors::cholesky ? j : 0) + lane_id(); i < order; i += warp_size) {
+        F(relative[i], column) += update[i + std::int64_t{j} * order];
+      }
+    }
+    __syncthreads();
+  }
+}
+
+/// Eliminates columns p, ..., p + width - 1 within themselves, by Cholesky's method.
+template <class T>
+__device__ void factor_columns(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F, int p,
+                               int width) {
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x);
+  for (int c = p; c < p + width; ++c) {
+    const T pivot = F(c, c);
+    __syncthreads();
+    if (thread == 0 && !(pivot > 0)) record_failure(arrays, front.first + c);
+    const T root = sqrt(pivot);
+    for (int i = c + thread; i < F.rows; i += threads) F(i, c) = i == c ? root : F(i, c) / root;
+    __syncthreads();
+    const int right = p + width - c - 1;
+    for (int t = thread; t < right * (F.rows - c - 1); t += threads) {
+      const int j = c + 1 + t / (F.rows - c - 1);
+      const int i = c + 1 + t % (F.rows - c - 1);
+      if (i >= j) F(i, j) -= F(i, c) * F(j, c);
+    }
+    __syncthreads();
+  }
+}
+
+/// Row of the largest element of column c among the rows that may become pivots; found by the first warp.
+template <class T>
+__device__ int largest_row(const SharedFront<T>& F, int c) {
+  T largest = -1;
+  int row = c;
+  for (int i = c + lane_id(); i < F.pivots; i += warp_size) {
+    const T magnitude = fabs(F(i, c));
+    if (magnitude > largest) {
+      largest = magnitude;
+      row = i;
+    }
+  }
+#pragma unroll
+  for (int delta = warp_size / 2; delta > 0; delta /= 2) {
+    const T other = __shfl_xor_sync(full_warp, largest, delta);
+    const int other_row = __shfl_xor_sync(full_warp, row, delta);
+    if (other > largest || (other == largest && other_row < row)) {
+      largest = other;
+      row = other_row;
+    }
+  }
+  return row;
+}
+
+/// Eliminates columns p, ..., p + width - 1 within themselves, with the largest of the pivotal rows first.
+template <class T>
+__device__ void factor_columns_with_pivoting(const FactorArrays<T>& arrays, const Front& front,
+                                             const SharedFront<T>& F, int p, int width, int* order) {
+  __shared__ int pivot_row;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x);
+  T multiplier = 0;
+  for (int c = p; c < p + width; ++c) {
+    if (warp_id() == 0) {
+      const int row = largest_row(F, c);
+      if (thread == 0) {
+        pivot_row = row;
+        if (!(fabs(F(row, c)) > 0)) record_failure(arrays, front.first + c);
+        const int other = order[c];
+        order[c] = order[row];
+        order[row] = other;
+      }
+    }
+    __syncthreads();
+    if (pivot_row != c) {
+      for (int j = thread; j < F.rows; j += threads) {
+        const T element = F(c, j);
+        F(c, j) = F(pivot_row, j);
+        F(pivot_row, j) = element;
+      }
+      __syncthreads();
+    }
+    const T pivot = F(c, c);
+    for (int i = c + 1 + thread; i < F.rows; i += threads) {
+      const T element = F(i, c) / pivot;
+      F(i, c) = element;
+      multiplier = fmax(multiplier, fabs(element));
+    }
+    __syncthreads();
+    const int right = p + width - c - 1;
+    for (int t = thread; t < right * (F.rows - c - 1); t += threads) {
+      const int j = c + 1 + t / (F.rows - c - 1);
+      const int i = c + 1 + t % (F.rows - c - 1);
+      F(i, j) -= F(i, c) * F(c, j);
+    }
+    __syncthreads();
+  }
+  record_multiplier(arrays, multiplier);
+}
+
+/// Rows p, ..., p + width - 1 of U, right of these columns: one column for each thread.
+template <class T>
+__device__ void solve_rows(const SharedFront<T>& F, int p, int width) {
+  for (int j = p + width + static_cast<int>(threadIdx.x); j < F.rows; j += static_cast<int>(blockDim.x)) {
+    for (int c = 1; c < width; ++c) {
+      T sum = F(p + c, j);
+      for (int q = 0; q < c; ++q) sum -= F(p + c, p + q) * F(p + q, j);
+      F(p + c, j) = sum;
+    }
+  }
+  __syncthreads();
+}
+
+/// Subtracts the product of the eliminated columns from the rest, in tiles of 2 by 4 for each thread.
+template <class T, Factors factors>
+__device__ void update_rest(const SharedFront<T>& F, int p, int width) {
+  constexpr int tile_columns = 4;
+  const int begin = p + width;
+  const int order = F.rows - begin;
+  const int row_tiles = (order + 2 * warp_size - 1) / (2 * warp_size);
+  const int column_tiles = (order + tile_columns - 1) / tile_columns;
+  for (int tile = warp_id(); tile < row_tiles * column_tiles; tile += block_warps()) {
+    const int j = begin + tile / row_tiles * tile_columns;
+    const int first_row = begin + tile % row_tiles * 2 * warp_size;
+    if (factors == Factors::cholesky && first_row + 2 * warp_size <= j) continue;
+    const int i0 = first_row + lane_id();
+    const int i1 = i0 + warp_size;
+    T sums[2][tile_columns] = {};
+    for (int q = p; q < begin; ++q) {
+      const T a0 = i0 < F.rows ? F(i0, q) : T{};
+      const T a1 = i1 < F.rows ? F(i1, q) : T{};
+#pragma unroll
+      for (int t = 0; t < tile_columns; ++t) {
+        const int column = min(j + t, F.rows - 1);
+        const T b = factors == Factors::cholesky ? F(column, q) : F(q, column);
+        sums[0][t] += a0 * b;
+        sums[1][t] += a1 * b;
+      }
+    }
+#pragma unroll
+    for (int t = 0; t < tile_columns; ++t) {
+      if (j + t >= F.rows) break;
+      const int top = factors == Factors::cholesky ? j + t : 0;
+      if (i0 < F.rows && i0 >= top) F(i0, j + t) -= sums[0][t];
+      if (i1 < F.rows && i1 >= top) F(i1, j + t) -= sums[1][t];
+    }
+  }
+  __syncthreads();
+}
+
+template <class T, Factors factors>
+__device__ void store_front(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F) {
+  T* const panel = arrays.factor + front.panel;
+  T* const row_panel = arrays.factor + front.row_panel;
+  T* const update = arrays.stack + front.update;
+  const int border = F.rows - F.pivots;
+  for (int j = warp_id(); j < F.rows; j += block_warps()) {
+    const int top = factors == Factors::cholesky ? j : 0;
+    for (int i = top + lane_id(); i < F.rows; i += warp_size) {
+      if (j < F.pivots) {
+        panel[i + j * F.rows] = F(i, j);
+      } else if (i >= F.pivots) {
+        update[i - F.pivots + (j - F.pivots) * border] = F(i, j);
+      }
+    }
+  }
+  if constexpr (factors == Factors::lu) {
+    for (int i = warp_id(); i < F.pivots; i += block_warps()) {
+      for (int j = lane_id(); j < border; j += warp_size) row_panel[j + i * border] = F(i, F.pivots + j);
+    }
+  }
+}
+
+/// One block for each front of `list`; dynamic shared memory of leading * (largest order) elements.
+template <class T, Factors factors>
+__global__ void factor_small_fronts(FactorArrays<T> arrays, const std::int32_t* list, int leading) {
+  extern __shared__ __align__(16) unsigned char storage[];
+  __shared__ int order[small_orders[small_classes - 1]];
+  const Front front = arrays.fronts[list[blockIdx.x]];
+  const SharedFront<T> F{reinterpret_cast<T*>(storage), leading, front.rows, front.pivots};
+  for (int i = static_cast<int>(threadIdx.x); i < front.pivots; i += static_cast<int>(blockDim.x)) order[i] = i;
+  load_front<T, factors>(arrays, front, F);
+  add_children<T, factors>(arrays, front, F);
+  for (int p = 0; p < front.pivots; p += small_block) {
+    const int width = min(small_block, front.pivots - p);
+    if constexpr (factors == Factors::cholesky) {
+      factor_columns(arrays, front, F, p, width);
+    } else {
+      factor_columns_with_pivoting(arrays, front, F, p, width, order);
+      solve_rows(F, p, width);
+    }
+    update_rest<T, factors>(F, p, width);
+  }
+  store_front<T, factors>(arrays, front, F);
+  if constexpr (factors == Factors::lu) {
+    for (int i = static_cast<int>(threadIdx.x); i < front.pivots; i += static_cast<int>(blockDim.x)) {
+      arrays.position[front.first + order[i]] = i;
+    }
+  }
+}
+
+}  // namespace echelon::sparse_direct::gpu
