@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Times the multifrontal factorisation and its solves on a GPU: model problems that any sparse direct solver is measured
-// with. Columns: analysis on the host, first and repeated factorisation, solve of one right-hand side, and the normwise
-// backward error without refinement.
+// Times the multifrontal factorisation and its solves on a GPU: model problems that any sparse direct solver
+// is measured with. Columns: analysis on the host, first and repeated factorisation, solve of one right-hand
+// side, and the normwise backward error without refinement.
 //
 //   bench_multifrontal_gpu [PROBLEM...]   grid2:N, grid3:N, convection2:N, convection3:N
 #include "backend/cuda/cuda.cuh"
@@ -136,8 +136,10 @@ void measure(const std::string& name, const HostCsr& a, bool symmetric) {
 int main(int argc, char** argv) {
   std::vector<std::string> problems(argv + 1, argv + argc);
   if (problems.empty()) problems = {"grid2:1000", "grid3:64", "convection3:64"};
-  std::printf("| problem | n | L M | levels | ordering ms | plan ms | first ms | again ms | solve ms | backward error | "
-              "largest multiplier | |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+  std::printf(
+      "| problem | n | L M | levels | ordering ms | plan ms | first ms | again ms | solve ms | backward "
+      "error | "
+      "largest multiplier | |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (const std::string& problem : problems) {
     const std::size_t colon = problem.find(':');
     const int size = colon == std::string::npos ? 0 : std::atoi(problem.c_str() + colon + 1);
@@ -147,6 +149,7 @@ int main(int argc, char** argv) {
       return 2;
     }
     const bool symmetric = kind.starts_with("grid");
-    measure(problem, grid_operator(size, size, kind.ends_with("3") ? size : 1, symmetric ? 0 : 0.5), symmetric);
+    measure(problem, grid_operator(size, size, kind.ends_with("3") ? size : 1, symmetric ? 0 : 0.5),
+            symmetric);
   }
 }

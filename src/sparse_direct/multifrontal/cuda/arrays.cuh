@@ -25,8 +25,10 @@ struct FactorArrays {
   const std::int32_t* relative;
   T* factor;
   T* stack;
-  std::int32_t* exchanges;  ///< of each column of the permuted matrix: the row of its front that it was exchanged with
-  std::int32_t* position;   ///< of each row of the permuted matrix: its place among its front's pivots; Factors::lu
+  std::int32_t*
+      exchanges;  ///< of each column of the permuted matrix: the row of its front that it was exchanged with
+  std::int32_t*
+      position;  ///< of each row of the permuted matrix: its place among its front's pivots; Factors::lu
   FactorFacts* facts;
 };
 

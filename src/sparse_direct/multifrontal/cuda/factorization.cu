@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sparse_direct/multifrontal/cuda/factorization.hpp"
-
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/owned.cuh"
+#include "sparse_direct/multifrontal/cuda/factorization.hpp"
 #include "sparse_direct/multifrontal/cuda/large_front.cuh"
 #include "sparse_direct/multifrontal/cuda/small_front.cuh"
 #include "sparse_direct/multifrontal/cuda/substitution.cuh"
@@ -17,7 +16,8 @@ namespace echelon::sparse_direct::gpu {
 
 namespace {
 
-/// Most pivots of a large front that the kernels here eliminate; more are left to cuSOLVER, one front after the other.
+/// Most pivots of a large front that the kernels here eliminate; more are left to cuSOLVER, one front after
+/// the other.
 constexpr int step_kernel_pivots = 768;
 /// Least multiplications of a Schur complement for which cuBLAS is called for a single front.
 constexpr double single_product = 5e7;
@@ -96,9 +96,9 @@ struct DeviceFactorization<T>::State {
         column_position(to_device(device, placement.column_position)),
         row_scale(to_device(device, placement.row_scale)),
         column_scale(to_device(device, placement.column_scale)),
-        offsets(to_device<std::int64_t>(device, element_offsets(plan, symbolic, row_offsets, columns,
-                                                                placement.row_position,
-                                                                placement.column_position))),
+        offsets(to_device<std::int64_t>(
+            device, element_offsets(plan, symbolic, row_offsets, columns, placement.row_position,
+                                    placement.column_position))),
         factor(device, plan.factor_entries),
         facts(device, 1),
         vendor(device) {}
@@ -151,7 +151,8 @@ void DeviceFactorization<T>::State::factor_small(const FrontLevel& level, std::i
 template <class State, class F>
 int largest_of(const State& state, std::int32_t begin, std::int32_t end, F f) {
   int largest = 0;
-  for (std::int32_t place = begin; place < end; ++place) largest = std::max(largest, f(state.front_at(place)));
+  for (std::int32_t place = begin; place < end; ++place)
+    largest = std::max(largest, f(state.front_at(place)));
   return largest;
 }
 
@@ -177,24 +178,24 @@ void DeviceFactorization<T>::State::eliminate_in_steps(std::int32_t begin, std::
     const int border = largest_of(*this, begin, end, [](const Front& f) { return f.rows - f.pivots; });
     if constexpr (factors == Factors::cholesky) {
       factor_diagonal_blocks<<<grid(1, count), tile_threads, 0, stream()>>>(a, list, p);
-      solve_below_diagonal<<<grid(divide_up(rows, solve_rows_per_block), count), solve_rows_per_block, 0, stream()>>>(
-          a, list, p);
+      solve_below_diagonal<<<grid(divide_up(rows, solve_rows_per_block), count), solve_rows_per_block, 0,
+                             stream()>>>(a, list, p);
     } else {
       const std::size_t bytes = static_cast<std::size_t>(pivots - p) * step_columns * sizeof(T);
       check(cudaFuncSetAttribute(factor_pivot_rows<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(bytes)));
-      factor_pivot_rows<<<grid(1, count), pivots - p > 256 ? 512 : 256, bytes, stream()>>>(a, list, p);
-      exchange_pivot_rows<<<grid(divide_up(pivots, solve_rows_per_block), count), solve_rows_per_block, 0, stream()>>>(
-          a, list, p);
+      factor_pivot_rows < < <grid(1, count), pivots - p> 256 ? 512 : 256, bytes, stream() >>> (a, list, p);
+      exchange_pivot_rows<<<grid(divide_up(pivots, solve_rows_per_block), count), solve_rows_per_block, 0,
+                            stream()>>>(a, list, p);
       if (border > 0) {
-        solve_borders<<<grid(divide_up(border, solve_rows_per_block), count, 2), solve_rows_per_block, 0, stream()>>>(
-            a, list, p);
+        solve_borders<<<grid(divide_up(border, solve_rows_per_block), count, 2), solve_rows_per_block, 0,
+                        stream()>>>(a, list, p);
       }
     }
     const int tiles = divide_up(pivots - p, tile_order) * divide_up(rows, tile_order);
     if (p + step_columns < pivots) {
-      update_panels<T, factors><<<grid(tiles, count, factors == Factors::lu ? 2 : 1), tile_threads, 0, stream()>>>(
-          a, list, p);
+      update_panels<T, factors>
+          <<<grid(tiles, count, factors == Factors::lu ? 2 : 1), tile_threads, 0, stream()>>>(a, list, p);
     }
     check(cudaGetLastError());
   }
@@ -219,6 +220,7 @@ void DeviceFactorization<T>::State::eliminate_by_vendor(std::int32_t place) {
     count_from_zero<<<divide_up(front.pivots, tile_threads), tile_threads, 0, stream()>>>(
         front.pivots, exchanges.data() + front.first);
     find_positions<<<1, tile_threads, 0, stream()>>>(arrays(), order.data() + place, pivot_order.data());
+    if (border == 0) return;
     exchange_columns<<<dim3(static_cast<unsigned>(divide_up(static_cast<int>(border), tile_threads)),
                             static_cast<unsigned>(front.pivots)),
                        tile_threads, 0, stream()>>>(border, row_panel, pivot_order.data() + front.first,
@@ -253,8 +255,8 @@ void DeviceFactorization<T>::State::subtract_products(std::int32_t begin, std::i
     const T* const left = factor.data() + front.panel + front.pivots;
     const bool symmetric = factors == Factors::cholesky;
     vendor.subtract_product(symmetric, border, front.pivots, left, front.rows,
-                            symmetric ? left : factor.data() + front.row_panel, symmetric ? front.rows : border,
-                            stack.data() + front.update);
+                            symmetric ? left : factor.data() + front.row_panel,
+                            symmetric ? front.rows : border, stack.data() + front.update);
   }
   flush(end);
 }
@@ -264,7 +266,8 @@ template <Factors factors>
 void DeviceFactorization<T>::State::factor_large(const FrontLevel& level) {
   if (level.large_begin == level.large_end) return;
   const std::int32_t count = level.large_end - level.large_begin;
-  const int rows = largest_of(*this, level.large_begin, level.large_end, [](const Front& f) { return f.rows; });
+  const int rows =
+      largest_of(*this, level.large_begin, level.large_end, [](const Front& f) { return f.rows; });
   assemble_large_fronts<T, factors>
       <<<grid(divide_up(rows, assembly_columns), count), tile_threads, 0, stream()>>>(
           arrays(), order.data() + level.large_begin);
@@ -290,9 +293,10 @@ void DeviceFactorization<T>::State::factor_level(const FrontLevel& level) {
 }
 
 template <class T>
-DeviceFactorization<T>::DeviceFactorization(const Device& device, const SymbolicFactor& symbolic, FrontPlan plan,
-                                            std::span<const std::int64_t> row_offsets,
-                                            std::span<const std::int32_t> columns, const Placement<T>& placement)
+DeviceFactorization<T>::DeviceFactorization(const Device& device, const SymbolicFactor& symbolic,
+                                            FrontPlan plan, std::span<const std::int64_t> row_offsets,
+                                            std::span<const std::int32_t> columns,
+                                            const Placement<T>& placement)
     : state_(std::make_unique<State>(device, symbolic, std::move(plan), row_offsets, columns, placement)) {}
 template <class T>
 DeviceFactorization<T>::~DeviceFactorization() = default;
@@ -306,9 +310,10 @@ DeviceFactorMemory DeviceFactorization<T>::predict(const FrontPlan& plan, std::i
   DeviceFactorMemory memory;
   memory.factor = static_cast<std::size_t>(plan.factor_entries) * sizeof(T);
   memory.stack = static_cast<std::size_t>(plan.stack_entries) * sizeof(T);
-  memory.maps = plan.fronts.size() * sizeof(Front) + (plan.children.size() + plan.order.size()) * 4 +
-                plan.relative.size() * 8 + static_cast<std::size_t>(nonzeros) * 8 +
-                static_cast<std::size_t>(plan.n) * (2 * sizeof(T) + 8 + (plan.factors == Factors::lu ? 12 : 0));
+  memory.maps =
+      plan.fronts.size() * sizeof(Front) + (plan.children.size() + plan.order.size()) * 4 +
+      plan.relative.size() * 8 + static_cast<std::size_t>(nonzeros) * 8 +
+      static_cast<std::size_t>(plan.n) * (2 * sizeof(T) + 8 + (plan.factors == Factors::lu ? 12 : 0));
   return memory;
 }
 
@@ -331,8 +336,8 @@ DeviceFactorFacts DeviceFactorization<T>::factor(const std::int64_t* row_offsets
   s.scratch = Array<T>(device, scratch);
   s.backend.fill(1, FactorFacts{}, s.facts.data());
   s.backend.fill(s.plan.factor_entries, T{}, s.factor.data());
-  s.backend.for_each(s.plan.n, ScatterRow<T>{row_offsets, columns, values, s.offsets.data(), s.row_scale.data(),
-                                             s.column_scale.data(), s.factor.data()});
+  s.backend.for_each(s.plan.n, ScatterRow<T>{row_offsets, columns, values, s.offsets.data(),
+                                             s.row_scale.data(), s.column_scale.data(), s.factor.data()});
   for (const FrontLevel& level : s.plan.levels) {
     if (s.plan.factors == Factors::cholesky) {
       s.template factor_level<Factors::cholesky>(level);
@@ -368,8 +373,8 @@ void DeviceFactorization<T>::State::substitute_forward(SubstitutionArrays<T> vec
     gather_large_fronts<<<grid(1, end - level.large_begin, z), 1024, 0, stream()>>>(vectors, list, exchange);
     for (int p = 0; p < front_at(level.large_begin).pivots; p += substitution_columns) {
       while (front_at(end - 1).pivots <= p) --end;
-      const int rows =
-          largest_of(*this, level.large_begin, end, [](const Front& f) { return f.rows; }) - p - substitution_columns;
+      const int rows = largest_of(*this, level.large_begin, end, [](const Front& f) { return f.rows; }) - p -
+                       substitution_columns;
       substitute_large_fronts_forward<T, by_rows, unit_diagonal, row_panel>
           <<<grid(divide_up(rows, substitution_threads), end - level.large_begin, z), substitution_threads, 0,
              stream()>>>(vectors, list, p);
@@ -397,7 +402,8 @@ void DeviceFactorization<T>::State::substitute_backward(SubstitutionArrays<T> ve
     subtract_borders<T, row_panel>
         <<<grid(divide_up(pivots, 8), count, z), substitution_threads, 0, stream()>>>(vectors, list);
     std::int32_t end = level.large_begin;
-    for (int p = (pivots - 1) / substitution_columns * substitution_columns; p >= 0; p -= substitution_columns) {
+    for (int p = (pivots - 1) / substitution_columns * substitution_columns; p >= 0;
+         p -= substitution_columns) {
       while (end < level.large_end && front_at(end).pivots > p) ++end;
       substitute_large_fronts_backward<T, by_rows, unit_diagonal>
           <<<grid(divide_up(p, substitution_threads), end - level.large_begin, z), substitution_threads, 0,
@@ -414,8 +420,8 @@ std::int64_t DeviceFactorization<T>::workspace_size(std::int64_t columns) const 
 }
 
 template <class T>
-void DeviceFactorization<T>::solve(bool transposed, std::int64_t columns, const T* B, std::int64_t leading_b, T* X,
-                                   std::int64_t leading_x, T* workspace) const {
+void DeviceFactorization<T>::solve(bool transposed, std::int64_t columns, const T* B, std::int64_t leading_b,
+                                   T* X, std::int64_t leading_x, T* workspace) const {
   const State& s = *state_;
   const CurrentDevice current(s.backend.device().id());
   const std::int64_t n = s.plan.n;
@@ -426,10 +432,17 @@ void DeviceFactorization<T>::solve(bool transposed, std::int64_t columns, const 
   const Array<std::int32_t>& out = transposed ? s.row_position : s.column_position;
   const Array<T>& in_scale = transposed ? s.column_scale : s.row_scale;
   const Array<T>& out_scale = transposed ? s.row_scale : s.column_scale;
-  backend.for_each(n * columns, PermuteAndScale<T>{n, B, leading_b, nullptr, permuted, n, in.data(), in_scale.data()});
-  const SubstitutionArrays<T> arrays{s.fronts.data(),      s.children.data(), s.relative.data(),
-                                     s.border_rows.data(), s.position.data(), s.factor.data(),
-                                     permuted,             vectors,           n,
+  backend.for_each(n * columns,
+                   PermuteAndScale<T>{n, B, leading_b, nullptr, permuted, n, in.data(), in_scale.data()});
+  const SubstitutionArrays<T> arrays{s.fronts.data(),
+                                     s.children.data(),
+                                     s.relative.data(),
+                                     s.border_rows.data(),
+                                     s.position.data(),
+                                     s.factor.data(),
+                                     permuted,
+                                     vectors,
+                                     n,
                                      s.plan.vector_entries};
   if (s.plan.factors == Factors::cholesky) {
     s.template substitute_forward<false, false, false>(arrays, columns, false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Multifrontal factorisation on an NVIDIA GPU: Cholesky, and LU with partial pivoting among the fully summed rows of
-/// each front.
+/// Multifrontal factorisation on an NVIDIA GPU: Cholesky, and LU with partial pivoting among the fully summed
+/// rows of each front.
 #pragma once
 
 #include "sparse_direct/multifrontal/cuda/front_plan.hpp"
@@ -18,10 +18,11 @@ namespace echelon::sparse_direct::gpu {
 
 /// How a numeric factorisation went.
 struct DeviceFactorFacts {
-  /// The first column of the permuted matrix without an acceptable pivot: not positive for Cholesky, zero for LU.
+  /// The first column of the permuted matrix without an acceptable pivot: not positive for Cholesky, zero for
+  /// LU.
   std::optional<std::int32_t> failed_column = {};
-  /// The largest |element| of L for LU, at least 1. Partial pivoting of a whole column keeps it at 1; rows outside the
-  /// fully summed ones of a front are not candidates, and may exceed it.
+  /// The largest |element| of L for LU, at least 1. Partial pivoting of a whole column keeps it at 1; rows
+  /// outside the fully summed ones of a front are not candidates, and may exceed it.
   double largest_multiplier = 1;
 };
 
@@ -41,8 +42,8 @@ struct DeviceFactorMemory {
   std::size_t maps = 0;    ///< kept: places of elements, relative indices, pivots
 };
 
-/// A set-up factorisation: `factor` as often as values change, `solve` as often as wanted. All pointers are to device
-/// memory, work is queued on the calling thread's stream; only `factor` waits.
+/// A set-up factorisation: `factor` as often as values change, `solve` as often as wanted. All pointers are
+/// to device memory, work is queued on the calling thread's stream; only `factor` waits.
 template <class T>
 class DeviceFactorization {
  public:
@@ -62,8 +63,8 @@ class DeviceFactorization {
   /// Elements of `vectors` that a solve of `columns` right-hand sides needs.
   [[nodiscard]] std::int64_t workspace_size(std::int64_t columns) const;
   /// X = A^-1 B, or A^-T B, in the user's order and scaling, column-major. X and B may be the same.
-  void solve(bool transposed, std::int64_t columns, const T* B, std::int64_t leading_b, T* X, std::int64_t leading_x,
-             T* workspace) const;
+  void solve(bool transposed, std::int64_t columns, const T* B, std::int64_t leading_b, T* X,
+             std::int64_t leading_x, T* workspace) const;
 
   [[nodiscard]] std::size_t bytes() const;
 

@@ -118,8 +118,8 @@ FrontLevel arrange_level(FrontPlan& plan, std::int32_t begin, std::int32_t end, 
   return level;
 }
 
-/// Gives update matrices their places: those of even levels from the beginning of the stack upwards, those of odd
-/// levels from its end downwards.
+/// Gives update matrices their places: those of even levels from the beginning of the stack upwards, those of
+/// odd levels from its end downwards.
 void lay_out_updates(FrontPlan& plan) {
   std::vector<std::int64_t> sizes;
   for (const FrontLevel& level : plan.levels) {
@@ -140,7 +140,8 @@ void lay_out_updates(FrontPlan& plan) {
     level.update_begin = l % 2 == 0 ? 0 : plan.stack_entries - sizes[l];
     level.update_end = level.update_begin + sizes[l];
     for (std::int32_t place = level.small_begin[0]; place < level.large_end; ++place) {
-      plan.fronts[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(place)])].update += level.update_begin;
+      plan.fronts[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(place)])].update +=
+          level.update_begin;
     }
   }
 }
@@ -190,8 +191,8 @@ std::vector<std::int64_t> element_offsets(const FrontPlan& plan, const SymbolicF
 #pragma omp parallel for schedule(dynamic, 4096)
   for (std::int64_t i = 0; i < plan.n; ++i) {
     const std::int32_t row = row_position[static_cast<std::size_t>(i)];
-    for (std::int64_t e = row_offsets[static_cast<std::size_t>(i)]; e < row_offsets[static_cast<std::size_t>(i) + 1];
-         ++e) {
+    for (std::int64_t e = row_offsets[static_cast<std::size_t>(i)];
+         e < row_offsets[static_cast<std::size_t>(i) + 1]; ++e) {
       const auto element = static_cast<std::size_t>(e);
       const std::int32_t column = column_position[static_cast<std::size_t>(columns[element])];
       const Front& front =

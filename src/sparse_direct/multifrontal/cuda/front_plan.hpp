@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Memory layout and order of work of a multifrontal factorisation on a GPU.
 ///
-/// Fronts are processed by levels of the assembly tree, from the deepest to the roots: all children of a front lie
-/// one level below it, so update matrices live for two levels only, at alternating ends of one stack.
+/// Fronts are processed by levels of the assembly tree, from the deepest to the roots: all children of a
+/// front lie one level below it, so update matrices live for two levels only, at alternating ends of one
+/// stack.
 #pragma once
 
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
@@ -16,11 +17,12 @@ namespace echelon::sparse_direct::gpu {
 /// Shapes of the factors: L alone (Cholesky) or L and U.
 enum class Factors { cholesky, lu };
 
-/// A front: a dense matrix of order `rows` whose first `pivots` rows and columns are eliminated. Its parts are
-/// column-major:
+/// A front: a dense matrix of order `rows` whose first `pivots` rows and columns are eliminated. Its parts
+/// are column-major:
 ///   panel      rows x pivots: L, and U on and above the diagonal
 ///   row panel  (rows - pivots) x pivots: the transpose of U right of the pivots; only for Factors::lu
-///   update     (rows - pivots) squared: the Schur complement, added to the parent; lower triangle for Cholesky
+///   update     (rows - pivots) squared: the Schur complement, added to the parent; lower triangle for
+///   Cholesky
 struct Front {
   std::int32_t pivots = 0;
   std::int32_t rows = 0;
@@ -51,21 +53,22 @@ inline constexpr std::int32_t small_classes = 4;
 struct FrontPlan {
   Factors factors = Factors::cholesky;
   std::int64_t n = 0;
-  std::vector<Front> fronts;            ///< in the order of the supernodes
-  std::vector<std::int32_t> children;   ///< of each front, ascending
-  std::vector<std::int32_t> relative;   ///< of each front's border: positions in the parent's front, ascending
-  std::vector<std::int32_t> order;      ///< fronts by level, deepest first
+  std::vector<Front> fronts;           ///< in the order of the supernodes
+  std::vector<std::int32_t> children;  ///< of each front, ascending
+  std::vector<std::int32_t> relative;  ///< of each front's border: positions in the parent's front, ascending
+  std::vector<std::int32_t> order;     ///< fronts by level, deepest first
   std::vector<FrontLevel> levels;
   std::int64_t factor_entries = 0;
   std::int64_t stack_entries = 0;
   std::int64_t vector_entries = 0;
 };
 
-[[nodiscard]] FrontPlan plan_fronts(const SymbolicFactor& symbolic, Factors factors, std::int64_t element_size);
+[[nodiscard]] FrontPlan plan_fronts(const SymbolicFactor& symbolic, Factors factors,
+                                    std::int64_t element_size);
 
-/// Offset in the factor of each stored element of a square CSR matrix whose row i becomes row row_position[i] and
-/// whose column j becomes column column_position[j] of the permuted matrix; -1 for an element above the diagonal
-/// where the factors are Cholesky's.
+/// Offset in the factor of each stored element of a square CSR matrix whose row i becomes row row_position[i]
+/// and whose column j becomes column column_position[j] of the permuted matrix; -1 for an element above the
+/// diagonal where the factors are Cholesky's.
 [[nodiscard]] std::vector<std::int64_t> element_offsets(const FrontPlan& plan, const SymbolicFactor& symbolic,
                                                         std::span<const std::int64_t> row_offsets,
                                                         std::span<const std::int32_t> columns,

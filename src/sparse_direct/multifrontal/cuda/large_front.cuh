@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Kernels for fronts in global memory, for all large fronts of a level together: blockIdx.y is the front. Its pivots
-/// are eliminated in steps of `step_columns`; kernels of a step do nothing for fronts that have fewer pivots.
+/// Kernels for fronts in global memory, for all large fronts of a level together: blockIdx.y is the front.
+/// Its pivots are eliminated in steps of `step_columns`; kernels of a step do nothing for fronts that have
+/// fewer pivots.
 #pragma once
 
 #include "sparse_direct/multifrontal/cuda/arrays.cuh"
@@ -41,7 +42,8 @@ struct FrontElements {
   }
 };
 
-/// Zeroes the update matrix and adds those of the children, one after the other. blockIdx.x: columns of the front.
+/// Zeroes the update matrix and adds those of the children, one after the other. blockIdx.x: columns of the
+/// front.
 template <class T, Factors factors>
 __global__ void assemble_large_fronts(FactorArrays<T> arrays, const std::int32_t* list) {
   const Front front = arrays.fronts[list[blockIdx.y]];
@@ -50,7 +52,8 @@ __global__ void assemble_large_fronts(FactorArrays<T> arrays, const std::int32_t
   if (begin >= front.rows) return;
   const FrontElements<T, factors> F(arrays, front);
   for (int j = max(begin, front.pivots) + warp_id(); j < end; j += block_warps()) {
-    for (int i = (factors == Factors::cholesky ? j : front.pivots) + lane_id(); i < front.rows; i += warp_size) {
+    for (int i = (factors == Factors::cholesky ? j : front.pivots) + lane_id(); i < front.rows;
+         i += warp_size) {
       F(i, j) = 0;
     }
   }
@@ -99,7 +102,8 @@ __global__ void factor_diagonal_blocks(FactorArrays<T> arrays, const std::int32_
     __syncthreads();
   }
   for (int t = thread; t < width * width; t += tile_threads) {
-    if (t % width >= t / width) block[t % width + std::int64_t{t / width} * front.rows] = S[t / width][t % width];
+    if (t % width >= t / width)
+      block[t % width + std::int64_t{t / width} * front.rows] = S[t / width][t % width];
   }
 }
 
@@ -168,8 +172,9 @@ __device__ int largest_row_of_column(const T* column, int begin, int end) {
   return row;
 }
 
-/// The step's columns, in the rows that may become pivots, with the largest element of each column first. One block
-/// for each front; dynamic shared memory for (pivots - p) * step_columns elements of the first front of the list.
+/// The step's columns, in the rows that may become pivots, with the largest element of each column first. One
+/// block for each front; dynamic shared memory for (pivots - p) * step_columns elements of the first front of
+/// the list.
 template <class T>
 __global__ void factor_pivot_rows(FactorArrays<T> arrays, const std::int32_t* list, int p) {
   extern __shared__ __align__(16) unsigned char storage[];
@@ -182,7 +187,8 @@ __global__ void factor_pivot_rows(FactorArrays<T> arrays, const std::int32_t* li
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
   for (int j = 0; j < width; ++j) {
-    for (int i = thread; i < height; i += threads) S[i + j * height] = block[i + std::int64_t{j} * front.rows];
+    for (int i = thread; i < height; i += threads)
+      S[i + j * height] = block[i + std::int64_t{j} * front.rows];
   }
   __syncthreads();
   T multiplier = 0;
@@ -209,12 +215,13 @@ __global__ void factor_pivot_rows(FactorArrays<T> arrays, const std::int32_t* li
   }
   record_multiplier(arrays, multiplier);
   for (int j = 0; j < width; ++j) {
-    for (int i = thread; i < height; i += threads) block[i + std::int64_t{j} * front.rows] = S[i + j * height];
+    for (int i = thread; i < height; i += threads)
+      block[i + std::int64_t{j} * front.rows] = S[i + j * height];
   }
 }
 
-/// Applies the step's row exchanges to the other columns among the pivots, and finishes the rows of U there. One
-/// column for each thread.
+/// Applies the step's row exchanges to the other columns among the pivots, and finishes the rows of U there.
+/// One column for each thread.
 template <class T>
 __global__ void exchange_pivot_rows(FactorArrays<T> arrays, const std::int32_t* list, int p) {
   __shared__ T L[step_columns][step_columns];  // L[column][row]
@@ -227,7 +234,8 @@ __global__ void exchange_pivot_rows(FactorArrays<T> arrays, const std::int32_t* 
   for (int t = static_cast<int>(threadIdx.x); t < width * width; t += solve_rows_per_block) {
     L[t / width][t % width] = panel[p + t % width + std::int64_t{p + t / width} * front.rows];
   }
-  if (static_cast<int>(threadIdx.x) < width) exchanges[threadIdx.x] = arrays.exchanges[front.first + p + threadIdx.x];
+  if (static_cast<int>(threadIdx.x) < width)
+    exchanges[threadIdx.x] = arrays.exchanges[front.first + p + threadIdx.x];
   __syncthreads();
   const int j = first + static_cast<int>(threadIdx.x);
   if (j >= front.pivots || (j >= p && j < p + width)) return;
@@ -251,8 +259,8 @@ __global__ void exchange_pivot_rows(FactorArrays<T> arrays, const std::int32_t* 
   }
 }
 
-/// The step's columns below the pivots, X = X U^-1, and of the row panel, exchanged and X = X L^-T. One row for each
-/// thread; blockIdx.z selects the panel.
+/// The step's columns below the pivots, X = X U^-1, and of the row panel, exchanged and X = X L^-T. One row
+/// for each thread; blockIdx.z selects the panel.
 template <class T>
 __global__ void solve_borders(FactorArrays<T> arrays, const std::int32_t* list, int p) {
   __shared__ T block[step_columns][step_columns];  // block[column][row]
@@ -266,7 +274,8 @@ __global__ void solve_borders(FactorArrays<T> arrays, const std::int32_t* list, 
   for (int t = static_cast<int>(threadIdx.x); t < width * width; t += solve_rows_per_block) {
     block[t / width][t % width] = panel[p + t % width + std::int64_t{p + t / width} * front.rows];
   }
-  if (static_cast<int>(threadIdx.x) < width) exchanges[threadIdx.x] = arrays.exchanges[front.first + p + threadIdx.x];
+  if (static_cast<int>(threadIdx.x) < width)
+    exchanges[threadIdx.x] = arrays.exchanges[front.first + p + threadIdx.x];
   __syncthreads();
   const int i = first + static_cast<int>(threadIdx.x);
   const bool inside = i < border;
@@ -309,9 +318,9 @@ __global__ void solve_borders(FactorArrays<T> arrays, const std::int32_t* list, 
   record_multiplier(arrays, multiplier);
 }
 
-/// C = C - A B^T in a tile at (row, column), where A has `rows` rows, B has `columns` rows and both `depth` columns;
-/// or C = C - A B where B is stored by columns (transposed = false). Elements above the diagonal of C are left as they
-/// are if `lower` is set. By a block of tile_threads threads, 4 by 4 elements each.
+/// C = C - A B^T in a tile at (row, column), where A has `rows` rows, B has `columns` rows and both `depth`
+/// columns; or C = C - A B where B is stored by columns (transposed = false). Elements above the diagonal of
+/// C are left as they are if `lower` is set. By a block of tile_threads threads, 4 by 4 elements each.
 template <class T, bool transposed>
 struct TileProduct {
   const T* A;
@@ -382,7 +391,8 @@ struct TileProduct {
   }
 };
 
-/// The columns right of the step's, among the pivots: A = A - L U. blockIdx.x: tile; blockIdx.z: panel or row panel.
+/// The columns right of the step's, among the pivots: A = A - L U. blockIdx.x: tile; blockIdx.z: panel or row
+/// panel.
 template <class T, Factors factors>
 __global__ void update_panels(FactorArrays<T> arrays, const std::int32_t* list, int p) {
   const Front front = arrays.fronts[list[blockIdx.y]];
@@ -399,9 +409,16 @@ __global__ void update_panels(FactorArrays<T> arrays, const std::int32_t* list, 
   if (blockIdx.z == 1) {
     if (row >= border) return;
     T* const row_panel = arrays.factor + front.row_panel;
-    const TileProduct<T, true> product{row_panel + std::int64_t{p} * border, panel + begin + p * leading,
-                                       row_panel + std::int64_t{begin} * border, border, leading, border, border,
-                                       columns, width, false};
+    const TileProduct<T, true> product{row_panel + std::int64_t{p} * border,
+                                       panel + begin + p * leading,
+                                       row_panel + std::int64_t{begin} * border,
+                                       border,
+                                       leading,
+                                       border,
+                                       border,
+                                       columns,
+                                       width,
+                                       false};
     product.subtract(row, column);
     return;
   }
@@ -411,11 +428,12 @@ __global__ void update_panels(FactorArrays<T> arrays, const std::int32_t* list, 
   T* const target = panel + begin + begin * leading;
   if constexpr (factors == Factors::cholesky) {
     if (row + tile_order <= column) return;
-    const TileProduct<T, true> product{left, left, target, leading, leading, leading, rows, columns, width, true};
+    const TileProduct<T, true> product{left,    left, target,  leading, leading,
+                                       leading, rows, columns, width,   true};
     product.subtract(row, column);
   } else {
-    const TileProduct<T, false> product{left,    panel + p + begin * leading, target, leading, leading, leading,
-                                        rows,    columns,                     width,  false};
+    const TileProduct<T, false> product{
+        left, panel + p + begin * leading, target, leading, leading, leading, rows, columns, width, false};
     product.subtract(row, column);
   }
 }
@@ -433,9 +451,16 @@ __global__ void update_schur_complements(FactorArrays<T> arrays, const std::int3
   if (lower && row < column) return;
   const T* const left = arrays.factor + front.panel + front.pivots;
   const T* const right = lower ? left : arrays.factor + front.row_panel;
-  const TileProduct<T, true> product{
-      left, right,  arrays.stack + front.update, front.rows, lower ? front.rows : border, border, border,
-      border, front.pivots, lower};
+  const TileProduct<T, true> product{left,
+                                     right,
+                                     arrays.stack + front.update,
+                                     front.rows,
+                                     lower ? front.rows : border,
+                                     border,
+                                     border,
+                                     border,
+                                     front.pivots,
+                                     lower};
   product.subtract(row, column);
 }
 

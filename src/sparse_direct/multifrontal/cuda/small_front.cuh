@@ -63,8 +63,8 @@ __device__ void add_children(const FactorArrays<T>& arrays, const Front& front, 
 
 /// Eliminates columns p, ..., p + width - 1 within themselves, by Cholesky's method.
 template <class T>
-__device__ void factor_columns(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F, int p,
-                               int width) {
+__device__ void factor_columns(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F,
+                               int p, int width) {
   const int thread = static_cast<int>(threadIdx.x);
   const int threads = static_cast<int>(blockDim.x);
   for (int c = p; c < p + width; ++c) {
@@ -234,7 +234,8 @@ __global__ void factor_small_fronts(FactorArrays<T> arrays, const std::int32_t* 
   __shared__ int order[small_orders[small_classes - 1]];
   const Front front = arrays.fronts[list[blockIdx.x]];
   const SharedFront<T> F{reinterpret_cast<T*>(storage), leading, front.rows, front.pivots};
-  for (int i = static_cast<int>(threadIdx.x); i < front.pivots; i += static_cast<int>(blockDim.x)) order[i] = i;
+  for (int i = static_cast<int>(threadIdx.x); i < front.pivots; i += static_cast<int>(blockDim.x))
+    order[i] = i;
   load_front<T, factors>(arrays, front, F);
   add_children<T, factors>(arrays, front, F);
   for (int p = 0; p < front.pivots; p += small_block) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Forward and backward substitution over the tree of fronts. blockIdx.z is the right-hand side.
 ///
-/// x holds a vector of the permuted system and is overwritten. V holds `rows` elements for each front: of its pivots,
-/// and of its border, where contributions to the parent are summed without atomic operations, always in the same
-/// order.
+/// x holds a vector of the permuted system and is overwritten. V holds `rows` elements for each front: of its
+/// pivots, and of its border, where contributions to the parent are summed without atomic operations, always
+/// in the same order.
 #pragma once
 
 #include "sparse_direct/multifrontal/cuda/arrays.cuh"
@@ -22,8 +22,40 @@ struct Triangle {
   __device__ T operator()(int i, int c) const {
     return by_rows ? panel[c + std::int64_t{i} * leading] : panel[i + std::int64_t{c} * leading];
   }
-  __device__ T divide(T value, int c) const {
-    return unit_diagonal ? value : value / panel[c + std::int64_t{c} * leading];
+};
+
+/// A diagonal block of a triangle in shared memory, with the reciprocals of its diagonal: reading it from
+/// global memory would delay each of the substitution's dependent steps.
+template <class T>
+struct DiagonalBlock {
+  T elements[substitution_columns][substitution_columns + 1];  ///< [column][row]
+  T reciprocals[substitution_columns];
+
+  /// Called by all threads of a block, which wait for each other.
+  template <bool by_rows, bool unit_diagonal>
+  __device__ void load(const Triangle<T, by_rows, unit_diagonal>& triangle, int p, int width) {
+    for (int t = static_cast<int>(threadIdx.x); t < width * width; t += static_cast<int>(blockDim.x)) {
+      const int i = by_rows ? t / width : t % width;
+      const int c = by_rows ? t % width : t / width;
+      const T element = triangle(p + i, p + c);
+      elements[c][i] = element;
+      if (i == c) reciprocals[c] = unit_diagonal ? T{1} : 1 / element;
+    }
+    __syncthreads();
+  }
+
+  /// Solves with the block for one vector, whose element l is lane l's `value`; `forward` tells the
+  /// triangle's shape.
+  template <bool forward>
+  __device__ T solve(int width, T value) const {
+    const int lane = lane_id();
+    for (int step = 0; step < width; ++step) {
+      const int c = forward ? step : width - 1 - step;
+      if (lane == c) value *= reciprocals[c];
+      const T solved = __shfl_sync(full_warp, value, c);
+      if (lane < width && (forward ? lane > c : lane < c)) value -= elements[c][lane] * solved;
+    }
+    return value;
   }
 };
 
@@ -57,7 +89,8 @@ struct SubstitutionArrays {
 
 /// V = the right-hand side at the pivots, exchanged if asked, plus the children's contributions.
 template <class T>
-__device__ void gather_right_hand_side(const SubstitutionArrays<T>& arrays, const Front& front, bool exchange) {
+__device__ void gather_right_hand_side(const SubstitutionArrays<T>& arrays, const Front& front,
+                                       bool exchange) {
   T* const V = arrays.vector(front);
   const T* const x = arrays.solution() + front.first;
   const std::int32_t* const position = arrays.position + front.first;
@@ -83,25 +116,12 @@ __device__ void gather_right_hand_side(const SubstitutionArrays<T>& arrays, cons
   }
 }
 
-/// Solves with a triangle of `width` columns from column p on, in the elements of the first warp's lanes; `forward`
-/// tells its shape. Called by the first warp; lane l has and returns element p + l.
-template <bool forward, class T, class Triangle>
-__device__ T solve_diagonal_block(const Triangle& triangle, int p, int width, T value) {
-  const int lane = lane_id();
-  for (int step = 0; step < width; ++step) {
-    const int c = forward ? step : width - 1 - step;
-    if (lane == c) value = triangle.divide(value, p + c);
-    const T solved = __shfl_sync(full_warp, value, c);
-    if (lane < width && (forward ? lane > c : lane < c)) value -= triangle(p + lane, p + c) * solved;
-  }
-  return value;
-}
-
 /// Forward substitution of small fronts, one block each.
 template <class T, bool by_rows, bool unit_diagonal, bool row_panel>
 __global__ void substitute_small_fronts_forward(SubstitutionArrays<T> arrays, const std::int32_t* list,
                                                 bool exchange) {
   __shared__ T y[substitution_columns];
+  __shared__ DiagonalBlock<T> block;
   const Front front = arrays.fronts[list[blockIdx.x]];
   gather_right_hand_side(arrays, front, exchange);
   const Triangle<T, by_rows, unit_diagonal> triangle{arrays.factor + front.panel, front.rows};
@@ -109,13 +129,15 @@ __global__ void substitute_small_fronts_forward(SubstitutionArrays<T> arrays, co
   T* const V = arrays.vector(front);
   for (int p = 0; p < front.pivots; p += substitution_columns) {
     const int width = min(substitution_columns, front.pivots - p);
+    block.load(triangle, p, width);
     if (warp_id() == 0) {
       const T value = lane_id() < width ? V[p + lane_id()] : T{};
-      y[lane_id()] = solve_diagonal_block<true>(triangle, p, width, value);
+      y[lane_id()] = block.template solve<true>(width, value);
       if (lane_id() < width) arrays.solution()[front.first + p + lane_id()] = y[lane_id()];
     }
     __syncthreads();
-    for (int i = p + width + static_cast<int>(threadIdx.x); i < front.rows; i += static_cast<int>(blockDim.x)) {
+    for (int i = p + width + static_cast<int>(threadIdx.x); i < front.rows;
+         i += static_cast<int>(blockDim.x)) {
       T sum = 0;
       for (int c = 0; c < width; ++c) {
         sum += y[c] * (i < front.pivots
@@ -133,6 +155,7 @@ template <class T, bool by_rows, bool unit_diagonal, bool row_panel>
 __global__ void substitute_small_fronts_backward(SubstitutionArrays<T> arrays, const std::int32_t* list,
                                                  bool exchange) {
   __shared__ T y[substitution_columns];
+  __shared__ DiagonalBlock<T> block;
   const Front front = arrays.fronts[list[blockIdx.x]];
   const Triangle<T, by_rows, unit_diagonal> triangle{arrays.factor + front.panel, front.rows};
   const Border<T> border = arrays.border(front, row_panel);
@@ -156,9 +179,10 @@ __global__ void substitute_small_fronts_backward(SubstitutionArrays<T> arrays, c
   const int last = (front.pivots - 1) / substitution_columns * substitution_columns;
   for (int p = last; p >= 0; p -= substitution_columns) {
     const int width = min(substitution_columns, front.pivots - p);
+    block.load(triangle, p, width);
     if (warp_id() == 0) {
       const T value = lane_id() < width ? V[p + lane_id()] : T{};
-      y[lane_id()] = solve_diagonal_block<false>(triangle, p, width, value);
+      y[lane_id()] = block.template solve<false>(width, value);
       if (lane_id() < width) V[p + lane_id()] = y[lane_id()];
     }
     __syncthreads();
@@ -179,11 +203,14 @@ __global__ void gather_large_fronts(SubstitutionArrays<T> arrays, const std::int
   gather_right_hand_side(arrays, arrays.fronts[list[blockIdx.y]], exchange);
 }
 
-/// One step of the forward substitution of large fronts: every block solves the diagonal block anew, and subtracts the
-/// product with its rows of the columns below. The solved elements go to x, since other blocks read V.
+/// One step of the forward substitution of large fronts: every block solves the diagonal block anew, and
+/// subtracts the product with its rows of the columns below. The solved elements go to x, since other blocks
+/// read V.
 template <class T, bool by_rows, bool unit_diagonal, bool row_panel>
-__global__ void substitute_large_fronts_forward(SubstitutionArrays<T> arrays, const std::int32_t* list, int p) {
+__global__ void substitute_large_fronts_forward(SubstitutionArrays<T> arrays, const std::int32_t* list,
+                                                int p) {
   __shared__ T y[substitution_columns];
+  __shared__ DiagonalBlock<T> block;
   const Front front = arrays.fronts[list[blockIdx.y]];
   const int width = min(substitution_columns, front.pivots - p);
   const int first = p + width + static_cast<int>(blockIdx.x) * substitution_threads;
@@ -191,9 +218,10 @@ __global__ void substitute_large_fronts_forward(SubstitutionArrays<T> arrays, co
   const Triangle<T, by_rows, unit_diagonal> triangle{arrays.factor + front.panel, front.rows};
   const Border<T> border = arrays.border(front, row_panel);
   T* const V = arrays.vector(front);
+  block.load(triangle, p, width);
   if (warp_id() == 0) {
     const T value = lane_id() < width ? V[p + lane_id()] : T{};
-    y[lane_id()] = solve_diagonal_block<true>(triangle, p, width, value);
+    y[lane_id()] = block.template solve<true>(width, value);
     if (blockIdx.x == 0 && lane_id() < width) arrays.solution()[front.first + p + lane_id()] = y[lane_id()];
   }
   __syncthreads();
@@ -209,8 +237,8 @@ __global__ void substitute_large_fronts_forward(SubstitutionArrays<T> arrays, co
   V[i] -= sum;
 }
 
-/// The border's part of the backward substitution of large fronts: V = x - (border's rows)^T x(border), a warp for each
-/// pivot.
+/// The border's part of the backward substitution of large fronts: V = x - (border's rows)^T x(border), a
+/// warp for each pivot.
 template <class T, bool row_panel>
 __global__ void subtract_borders(SubstitutionArrays<T> arrays, const std::int32_t* list) {
   const Front front = arrays.fronts[list[blockIdx.y]];
@@ -226,20 +254,23 @@ __global__ void subtract_borders(SubstitutionArrays<T> arrays, const std::int32_
   if (lane_id() == 0) arrays.vector(front)[c] = x[front.first + c] - sum;
 }
 
-/// One step of the backward substitution among the pivots of large fronts, from the step's columns to those before.
-/// Solved elements go to x, at the place of their row before the exchanges if asked.
+/// One step of the backward substitution among the pivots of large fronts, from the step's columns to those
+/// before. Solved elements go to x, at the place of their row before the exchanges if asked.
 template <class T, bool by_rows, bool unit_diagonal>
-__global__ void substitute_large_fronts_backward(SubstitutionArrays<T> arrays, const std::int32_t* list, int p) {
+__global__ void substitute_large_fronts_backward(SubstitutionArrays<T> arrays, const std::int32_t* list,
+                                                 int p) {
   __shared__ T y[substitution_columns];
+  __shared__ DiagonalBlock<T> block;
   const Front front = arrays.fronts[list[blockIdx.y]];
   const int width = min(substitution_columns, front.pivots - p);
   const int first = static_cast<int>(blockIdx.x) * substitution_threads;
   if (width <= 0 || (first >= p && blockIdx.x > 0)) return;
   const Triangle<T, by_rows, unit_diagonal> triangle{arrays.factor + front.panel, front.rows};
   T* const V = arrays.vector(front);
+  block.load(triangle, p, width);
   if (warp_id() == 0) {
     const T value = lane_id() < width ? V[p + lane_id()] : T{};
-    y[lane_id()] = solve_diagonal_block<false>(triangle, p, width, value);
+    y[lane_id()] = block.template solve<false>(width, value);
     if (blockIdx.x == 0 && lane_id() < width) arrays.solution()[front.first + p + lane_id()] = y[lane_id()];
   }
   __syncthreads();

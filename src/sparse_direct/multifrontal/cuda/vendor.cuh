@@ -32,11 +32,13 @@ class Vendor {
     int size = 0;
     if constexpr (is_double) {
       check(factors == Factors::cholesky
-                ? cusolverDnDpotrf_bufferSize(handle_.get(), CUBLAS_FILL_MODE_LOWER, pivots, nullptr, pivots, &size)
+                ? cusolverDnDpotrf_bufferSize(handle_.get(), CUBLAS_FILL_MODE_LOWER, pivots, nullptr, pivots,
+                                              &size)
                 : cusolverDnDgetrf_bufferSize(handle_.get(), pivots, pivots, nullptr, pivots, &size));
     } else {
       check(factors == Factors::cholesky
-                ? cusolverDnSpotrf_bufferSize(handle_.get(), CUBLAS_FILL_MODE_LOWER, pivots, nullptr, pivots, &size)
+                ? cusolverDnSpotrf_bufferSize(handle_.get(), CUBLAS_FILL_MODE_LOWER, pivots, nullptr, pivots,
+                                              &size)
                 : cusolverDnSgetrf_bufferSize(handle_.get(), pivots, pivots, nullptr, pivots, &size));
     }
     if (workspace_.size() < size) workspace_ = Array<T>(backend_.device(), size);
@@ -65,24 +67,26 @@ class Vendor {
     }
   }
 
-  /// X = X R^-1 for an m by n X, where R is the transpose of the lower triangle of `a`, or the upper triangle.
-  void solve_right(bool lower_transposed, bool unit_diagonal, std::int64_t m, int n, const T* a, int leading, T* x,
-                   std::int64_t leading_x) {
+  /// X = X R^-1 for an m by n X, where R is the transpose of the lower triangle of `a`, or the upper
+  /// triangle.
+  void solve_right(bool lower_transposed, bool unit_diagonal, std::int64_t m, int n, const T* a, int leading,
+                   T* x, std::int64_t leading_x) {
     if (m == 0) return;
     const cublasFillMode_t fill = lower_transposed ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
     const cublasOperation_t form = lower_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
     const cublasDiagType_t diagonal = unit_diagonal ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
     const T one = 1;
     if constexpr (is_double) {
-      check(cublasDtrsm(backend_.blas(), CUBLAS_SIDE_RIGHT, fill, form, diagonal, static_cast<int>(m), n, &one, a,
-                        leading, x, static_cast<int>(leading_x)));
+      check(cublasDtrsm(backend_.blas(), CUBLAS_SIDE_RIGHT, fill, form, diagonal, static_cast<int>(m), n,
+                        &one, a, leading, x, static_cast<int>(leading_x)));
     } else {
-      check(cublasStrsm(backend_.blas(), CUBLAS_SIDE_RIGHT, fill, form, diagonal, static_cast<int>(m), n, &one, a,
-                        leading, x, static_cast<int>(leading_x)));
+      check(cublasStrsm(backend_.blas(), CUBLAS_SIDE_RIGHT, fill, form, diagonal, static_cast<int>(m), n,
+                        &one, a, leading, x, static_cast<int>(leading_x)));
     }
   }
 
-  /// C = C - A B^T for n by k matrices A and B; where `symmetric`, only blocks of columns from the diagonal down.
+  /// C = C - A B^T for n by k matrices A and B; where `symmetric`, only blocks of columns from the diagonal
+  /// down.
   void subtract_product(bool symmetric, std::int64_t n, int k, const T* a, std::int64_t leading_a, const T* b,
                         std::int64_t leading_b, T* c) {
     constexpr std::int64_t block = 1024;
@@ -96,11 +100,11 @@ class Vendor {
       const int lb = static_cast<int>(leading_b);
       const int lc = static_cast<int>(n);
       if constexpr (is_double) {
-        check(cublasDgemm(backend_.blas(), CUBLAS_OP_N, CUBLAS_OP_T, rows, columns, k, &minus_one, a + top, la, b + j,
-                          lb, &one, c + top + j * n, lc));
+        check(cublasDgemm(backend_.blas(), CUBLAS_OP_N, CUBLAS_OP_T, rows, columns, k, &minus_one, a + top,
+                          la, b + j, lb, &one, c + top + j * n, lc));
       } else {
-        check(cublasSgemm(backend_.blas(), CUBLAS_OP_N, CUBLAS_OP_T, rows, columns, k, &minus_one, a + top, la, b + j,
-                          lb, &one, c + top + j * n, lc));
+        check(cublasSgemm(backend_.blas(), CUBLAS_OP_N, CUBLAS_OP_T, rows, columns, k, &minus_one, a + top,
+                          la, b + j, lb, &one, c + top + j * n, lc));
       }
     }
   }

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The multifrontal factorisation on a GPU: residuals of solves with it, by LAPACK's scaled test.
+#include "gpu/gpu_fixture.hpp"
+#include "sparse_direct/multifrontal/cuda/factorization.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon {
+namespace {
+
+using namespace sparse_direct;
+
+/// Elements of a square matrix, and its rows as CSR.
+template <class T>
+class Elements {
+ public:
+  explicit Elements(std::int64_t n) : n_(n) {}
+  T& operator()(std::int64_t i, std::int64_t j) { return elements_[{i, j}]; }
+  [[nodiscard]] std::int64_t rows() const { return n_; }
+
+  struct Arrays {
+    std::vector<std::int64_t> offsets;
+    std::vector<std::int32_t> columns;
+    std::vector<T> values;
+  };
+  [[nodiscard]] Arrays csr() const {
+    Arrays result;
+    result.offsets.assign(static_cast<std::size_t>(n_) + 1, 0);
+    for (const auto& [place, value] : elements_) {
+      ++result.offsets[static_cast<std::size_t>(place.first) + 1];
+      result.columns.push_back(static_cast<std::int32_t>(place.second));
+      result.values.push_back(value);
+    }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(n_); ++i) result.offsets[i + 1] += result.offsets[i];
+    return result;
+  }
+
+ private:
+  std::int64_t n_;
+  std::map<std::pair<std::int64_t, std::int64_t>, T> elements_;
+};
+
+/// Which entries a test's matrix has.
+enum class Shape { diagonal, grid, arrow, dense, coupled_blocks, path, random };
+
+std::vector<std::pair<std::int64_t, std::int64_t>> edges(Shape shape, std::int64_t n, std::mt19937& random) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> result;
+  const auto side = static_cast<std::int64_t>(std::sqrt(static_cast<double>(n)));
+  for (std::int64_t i = 1; i < n; ++i) {
+    switch (shape) {
+      case Shape::diagonal:
+        break;
+      case Shape::grid:
+        if (i % side != 0) result.emplace_back(i, i - 1);
+        if (i >= side) result.emplace_back(i, i - side);
+        break;
+      case Shape::arrow:
+        result.emplace_back(i, 0);
+        break;
+      case Shape::path:
+        result.emplace_back(i, i - 1);
+        break;
+      case Shape::dense:
+        for (std::int64_t j = 0; j < i; ++j) result.emplace_back(i, j);
+        break;
+      case Shape::coupled_blocks: {  // two dense blocks and a few rows that are coupled to both
+        const std::int64_t block = (n - n / 20) / 2;
+        const std::int64_t first = i < block ? 0 : i < 2 * block ? block : 0;
+        for (std::int64_t j = first; j < i; ++j) result.emplace_back(i, j);
+        break;
+      }
+      case Shape::random:
+        for (int k = 0; k < 3; ++k) {
+          result.emplace_back(i, std::uniform_int_distribution<std::int64_t>(0, i - 1)(random));
+        }
+        break;
+    }
+  }
+  return result;
+}
+
+template <class T>
+Elements<T> symmetric_positive_definite(Shape shape, std::int64_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  Elements<T> a(n);
+  for (std::int64_t i = 0; i < n; ++i) a(i, i) = T(0.1);
+  for (const auto& [i, j] : edges(shape, n, random)) {
+    const T value = static_cast<T>(uniform(random));
+    a(i, j) = value;
+    a(j, i) = value;
+  }
+  const auto arrays = a.csr();
+  for (std::int64_t i = 0; i < n; ++i) {
+    T sum = T(0.1);
+    for (std::int64_t e = arrays.offsets[static_cast<std::size_t>(i)];
+         e < arrays.offsets[static_cast<std::size_t>(i) + 1]; ++e) {
+      sum += std::abs(arrays.values[static_cast<std::size_t>(e)]);
+    }
+    a(i, i) = sum;
+  }
+  return a;
+}
+
+/// Unsymmetric values on a symmetric pattern. The diagonal is small, so that pivots are exchanged, but not
+/// zero.
+template <class T>
+Elements<T> general(Shape shape, std::int64_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  Elements<T> a(n);
+  for (const auto& [i, j] : edges(shape, n, random)) {
+    a(i, j) = static_cast<T>(uniform(random));
+    a(j, i) = static_cast<T>(uniform(random));
+  }
+  for (std::int64_t i = 0; i < n; ++i) a(i, i) = static_cast<T>(1 + uniform(random) / 2);
+  return a;
+}
+
+template <class T>
+class GpuMultifrontalOf : public test::GpuTest {
+ protected:
+  /// A factored matrix.
+  struct Factored {
+    typename Elements<T>::Arrays arrays;
+    gpu::DeviceFactorization<T> factorization;
+    gpu::DeviceFactorFacts facts;
+  };
+
+  Factored factor(const Elements<T>& a, gpu::Factors factors) {
+    auto arrays = a.csr();
+    const SymbolicFactor symbolic = analyze_symmetric(Pattern{a.rows(), arrays.offsets, arrays.columns});
+    const std::vector<std::int32_t> position = inverse_permutation(symbolic.permutation);
+    const std::vector<T> ones(static_cast<std::size_t>(a.rows()), T{1});
+    gpu::DeviceFactorization<T> factorization(this->gpu, symbolic,
+                                              gpu::plan_fronts(symbolic, factors, sizeof(T)), arrays.offsets,
+                                              arrays.columns, {position, position, ones, ones});
+    const gpu::DeviceFactorFacts facts = refactor(factorization, arrays);
+    return {std::move(arrays), std::move(factorization), facts};
+  }
+
+  gpu::DeviceFactorFacts refactor(gpu::DeviceFactorization<T>& factorization,
+                                  const typename Elements<T>::Arrays& arrays) {
+    const Array<std::int64_t> offsets(this->gpu, arrays.offsets);
+    const Array<std::int32_t> columns(this->gpu, arrays.columns);
+    const Array<T> values(this->gpu, arrays.values);
+    return factorization.factor(offsets.data(), columns.data(), values.data());
+  }
+
+  std::vector<T> solve(const Factored& factored, bool transposed, const std::vector<T>& b,
+                       std::int64_t columns) {
+    const auto n = static_cast<std::int64_t>(factored.arrays.offsets.size()) - 1;
+    const Array<T> right(this->gpu, b);
+    Array<T> x(this->gpu, n * columns);
+    Array<T> workspace(this->gpu, factored.factorization.workspace_size(columns));
+    factored.factorization.solve(transposed, columns, right.data(), n, x.data(), n, workspace.data());
+    return x.to_vector();
+  }
+
+  /// ||b - A x|| / (||A|| ||x|| n eps) in the infinity norm, the largest of the columns.
+  static double scaled_residual(const Factored& factored, bool transposed, const std::vector<T>& b,
+                                const std::vector<T>& x, std::int64_t columns) {
+    const auto& a = factored.arrays;
+    const std::size_t n = a.offsets.size() - 1;
+    double worst = 0;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(columns); ++k) {
+      std::vector<long double> r(b.begin() + static_cast<std::ptrdiff_t>(k * n),
+                                 b.begin() + static_cast<std::ptrdiff_t>((k + 1) * n));
+      std::vector<double> sums(n, 0);
+      double norm_x = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        for (auto e = static_cast<std::size_t>(a.offsets[i]); e < static_cast<std::size_t>(a.offsets[i + 1]);
+             ++e) {
+          const auto j = static_cast<std::size_t>(a.columns[e]);
+          const std::size_t row = transposed ? j : i;
+          const std::size_t column = transposed ? i : j;
+          r[row] -= static_cast<long double>(a.values[e]) * x[column + k * n];
+          sums[row] += std::abs(static_cast<double>(a.values[e]));
+        }
+        norm_x = std::max(norm_x, std::abs(static_cast<double>(x[i + k * n])));
+      }
+      double residual = 0;
+      for (const long double element : r) {
+        if (!(std::abs(element) <= residual)) residual = static_cast<double>(std::abs(element));
+      }
+      const double norm_a = *std::max_element(sums.begin(), sums.end());
+      worst = std::max(worst, residual / (norm_a * norm_x * static_cast<double>(n) *
+                                          static_cast<double>(std::numeric_limits<T>::epsilon())));
+      if (!std::isfinite(residual)) return std::numeric_limits<double>::infinity();
+    }
+    return worst;
+  }
+
+  static std::vector<T> right_hand_side(std::int64_t n, std::int64_t columns) {
+    std::mt19937 random(7);
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    std::vector<T> b(static_cast<std::size_t>(n * columns));
+    for (T& element : b) element = static_cast<T>(uniform(random));
+    return b;
+  }
+};
+
+using Types = testing::Types<float, double>;
+TYPED_TEST_SUITE(GpuMultifrontalOf, Types);
+
+/// Shapes and orders that reach every class of small fronts, large fronts, and those that are left to
+/// cuSOLVER.
+constexpr std::pair<Shape, std::int64_t> cases[] = {
+    {Shape::diagonal, 1},         {Shape::diagonal, 1025},      {Shape::path, 2},
+    {Shape::path, 1025},          {Shape::arrow, 33},           {Shape::grid, 31 * 31},
+    {Shape::grid, 128 * 128},     {Shape::dense, 31},           {Shape::dense, 33},
+    {Shape::dense, 97},           {Shape::dense, 161},          {Shape::dense, 500},
+    {Shape::dense, 1000},         {Shape::random, 600},         {Shape::coupled_blocks, 60},
+    {Shape::coupled_blocks, 640}, {Shape::coupled_blocks, 1800}};
+
+TYPED_TEST(GpuMultifrontalOf, Cholesky_PositiveDefinite_SmallResidual) {
+  for (const auto& [shape, n] : cases) {
+    const auto factored =
+        this->factor(symmetric_positive_definite<TypeParam>(shape, n, 1), gpu::Factors::cholesky);
+    EXPECT_FALSE(factored.facts.failed_column) << "shape " << static_cast<int>(shape) << ", n = " << n;
+    for (const std::int64_t columns : {1, 3}) {
+      const auto b = this->right_hand_side(n, columns);
+      const auto x = this->solve(factored, false, b, columns);
+      EXPECT_LT(this->scaled_residual(factored, false, b, x, columns), 30)
+          << "shape " << static_cast<int>(shape) << ", n = " << n;
+    }
+  }
+}
+
+TYPED_TEST(GpuMultifrontalOf, Lu_General_SmallResidual) {
+  for (const auto& [shape, n] : cases) {
+    const auto factored = this->factor(general<TypeParam>(shape, n, 2), gpu::Factors::lu);
+    EXPECT_FALSE(factored.facts.failed_column) << "shape " << static_cast<int>(shape) << ", n = " << n;
+    for (const bool transposed : {false, true}) {
+      const auto b = this->right_hand_side(n, 2);
+      const auto x = this->solve(factored, transposed, b, 2);
+      // Rows below a front's pivots are no candidates, so that errors grow with the multipliers.
+      EXPECT_LT(this->scaled_residual(factored, transposed, b, x, 2), 30 * factored.facts.largest_multiplier)
+          << "shape " << static_cast<int>(shape) << ", n = " << n << (transposed ? ", transposed" : "");
+    }
+  }
+}
+
+TYPED_TEST(GpuMultifrontalOf, Lu_ZeroDiagonalInFront_Exchanged) {
+  Elements<TypeParam> a = general<TypeParam>(Shape::dense, 300, 3);
+  for (std::int64_t i = 0; i < 300; ++i) a(i, i) = 0;
+  const auto factored = this->factor(a, gpu::Factors::lu);
+  EXPECT_FALSE(factored.facts.failed_column);
+  EXPECT_EQ(factored.facts.largest_multiplier, 1);
+  const auto b = this->right_hand_side(300, 1);
+  EXPECT_LT(this->scaled_residual(factored, false, b, this->solve(factored, false, b, 1), 1), 30);
+}
+
+TYPED_TEST(GpuMultifrontalOf, Cholesky_Indefinite_FailedColumn) {
+  for (const std::int64_t n : {40, 400, 1000}) {
+    Elements<TypeParam> a = symmetric_positive_definite<TypeParam>(Shape::dense, n, 4);
+    a(n / 2, n / 2) = -1;
+    EXPECT_TRUE(this->factor(a, gpu::Factors::cholesky).facts.failed_column) << n;
+  }
+}
+
+TYPED_TEST(GpuMultifrontalOf, Lu_Singular_FailedColumn) {
+  for (const std::int64_t n : {40, 400, 1000}) {
+    Elements<TypeParam> a = general<TypeParam>(Shape::dense, n, 5);
+    for (std::int64_t i = 0; i < n; ++i) a(i, n / 2) = 0;
+    EXPECT_TRUE(this->factor(a, gpu::Factors::lu).facts.failed_column) << n;
+  }
+}
+
+TYPED_TEST(GpuMultifrontalOf, Repeated_SameValues_SameBits) {
+  const Elements<TypeParam> a = general<TypeParam>(Shape::grid, 64 * 64, 6);
+  auto factored = this->factor(a, gpu::Factors::lu);
+  const auto b = this->right_hand_side(64 * 64, 1);
+  const auto first = this->solve(factored, false, b, 1);
+  this->refactor(factored.factorization, factored.arrays);
+  EXPECT_EQ(this->solve(factored, false, b, 1), first);
+}
+
+}  // namespace
+}  // namespace echelon
