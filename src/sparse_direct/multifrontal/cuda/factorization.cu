@@ -184,7 +184,8 @@ void DeviceFactorization<T>::State::eliminate_in_steps(std::int32_t begin, std::
       const std::size_t bytes = static_cast<std::size_t>(pivots - p) * step_columns * sizeof(T);
       check(cudaFuncSetAttribute(factor_pivot_rows<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                  static_cast<int>(bytes)));
-      factor_pivot_rows < < <grid(1, count), pivots - p> 256 ? 512 : 256, bytes, stream() >>> (a, list, p);
+      const unsigned threads = pivots - p > 256 ? 512 : 256;
+      factor_pivot_rows<<<grid(1, count), threads, bytes, stream()>>>(a, list, p);
       exchange_pivot_rows<<<grid(divide_up(pivots, solve_rows_per_block), count), solve_rows_per_block, 0,
                             stream()>>>(a, list, p);
       if (border > 0) {
