@@ -3,7 +3,9 @@
 // is measured with. Columns: analysis on the host, first and repeated factorisation, solve of one right-hand
 // side, and the normwise backward error without refinement.
 //
-//   bench_multifrontal_gpu [PROBLEM...]   grid2:N, grid3:N, convection2:N, convection3:N
+//   bench_multifrontal_gpu [--ordering automatic|amd|metis] [PROBLEM...]
+//
+// A problem is grid2:N, grid3:N, convection2:N or convection3:N.
 #include "backend/cuda/cuda.cuh"
 #include "sparse_direct/multifrontal/cuda/factorization.hpp"
 #include "sparse_direct/ordering/pattern.hpp"
@@ -80,11 +82,12 @@ double backward_error(const HostCsr& a, const std::vector<double>& b, const std:
   return residual / (norm_a * norm_x + norm_b);
 }
 
-void measure(const std::string& name, const HostCsr& a, bool symmetric) {
+void measure(const std::string& name, const HostCsr& a, bool symmetric, Ordering ordering_method) {
   const Device device = Device::cuda();
   const std::int64_t n = a.rows();
   double start = seconds();
-  const SymbolicFactor symbolic = analyze_symmetric(Pattern{n, a.offsets, a.columns});
+  const SymbolicFactor symbolic =
+      analyze_symmetric(Pattern{n, a.offsets, a.columns}, {.ordering = {.ordering = ordering_method}});
   const double ordering = seconds() - start;
   start = seconds();
   const gpu::Factors factors = symmetric ? gpu::Factors::cholesky : gpu::Factors::lu;
@@ -135,6 +138,13 @@ void measure(const std::string& name, const HostCsr& a, bool symmetric) {
 
 int main(int argc, char** argv) {
   std::vector<std::string> problems(argv + 1, argv + argc);
+  Ordering ordering = Ordering::automatic;
+  if (problems.size() > 1 && problems[0] == "--ordering") {
+    for (const Ordering candidate : {Ordering::amd, Ordering::metis}) {
+      if (to_string(candidate) == problems[1]) ordering = candidate;
+    }
+    problems.erase(problems.begin(), problems.begin() + 2);
+  }
   if (problems.empty()) problems = {"grid2:1000", "grid3:64", "convection3:64"};
   std::printf(
       "| problem | n | L M | levels | ordering ms | plan ms | first ms | again ms | solve ms | backward "
@@ -150,6 +160,6 @@ int main(int argc, char** argv) {
     }
     const bool symmetric = kind.starts_with("grid");
     measure(problem, grid_operator(size, size, kind.ends_with("3") ? size : 1, symmetric ? 0 : 0.5),
-            symmetric);
+            symmetric, ordering);
   }
 }

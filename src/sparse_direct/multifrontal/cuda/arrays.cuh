@@ -69,4 +69,26 @@ __device__ inline int lower_bound(const std::int32_t* elements, int count, int b
   return low;
 }
 
+/// Cholesky's factor of a block of `width` <= order <= 32 rows, lane i of a warp holding row i. Returns the
+/// first column whose pivot is not positive, or `width`.
+template <int order, class T>
+__device__ int factor_in_registers(T (&row)[order], int width) {
+  const int lane = lane_id();
+  int failed = width;
+#pragma unroll
+  for (int c = 0; c < order; ++c) {
+    if (c >= width) break;
+    const T pivot = __shfl_sync(full_warp, row[c], c);
+    if (!(pivot > 0) && failed == width) failed = c;
+    const T reciprocal_root = rsqrt(pivot);
+    if (lane >= c) row[c] *= reciprocal_root;
+#pragma unroll
+    for (int j = c + 1; j < order; ++j) {
+      const T other = __shfl_sync(full_warp, row[c], j);
+      if (lane >= j) row[j] -= row[c] * other;
+    }
+  }
+  return failed;
+}
+
 }  // namespace echelon::sparse_direct::gpu

@@ -75,7 +75,7 @@ struct DeviceFactorization<T>::State {
   Array<std::int32_t> row_position, column_position;
   Array<T> row_scale, column_scale;
   Array<std::int64_t> offsets;
-  Array<T> factor, stack, scratch;
+  Array<T> factor, inverses, stack, scratch;
   Array<FactorFacts> facts;
   Vendor<T> vendor;
 
@@ -100,6 +100,7 @@ struct DeviceFactorization<T>::State {
             device, element_offsets(plan, symbolic, row_offsets, columns, placement.row_position,
                                     placement.column_position))),
         factor(device, plan.factor_entries),
+        inverses(device, plan.inverse_entries),
         facts(device, 1),
         vendor(device) {}
 
@@ -121,6 +122,8 @@ struct DeviceFactorization<T>::State {
   void eliminate_in_steps(std::int32_t begin, std::int32_t end);
   template <Factors factors>
   void eliminate_by_vendor(std::int32_t place);
+  template <Factors factors>
+  void invert(const FrontLevel& level);
   template <Factors factors>
   void subtract_products(std::int32_t begin, std::int32_t end);
   template <bool by_rows, bool unit_diagonal, bool row_panel>
@@ -177,7 +180,7 @@ void DeviceFactorization<T>::State::eliminate_in_steps(std::int32_t begin, std::
     const int rows = largest_of(*this, begin, end, [](const Front& f) { return f.rows; }) - p;
     const int border = largest_of(*this, begin, end, [](const Front& f) { return f.rows - f.pivots; });
     if constexpr (factors == Factors::cholesky) {
-      factor_diagonal_blocks<<<grid(1, count), tile_threads, 0, stream()>>>(a, list, p);
+      factor_diagonal_blocks<<<grid(1, count), warp_size, 0, stream()>>>(a, list, p);
       solve_below_diagonal<<<grid(divide_up(rows, solve_rows_per_block), count), solve_rows_per_block, 0,
                              stream()>>>(a, list, p);
     } else {
@@ -264,6 +267,18 @@ void DeviceFactorization<T>::State::subtract_products(std::int32_t begin, std::i
 
 template <class T>
 template <Factors factors>
+void DeviceFactorization<T>::State::invert(const FrontLevel& level) {
+  const int blocks = divide_up(front_at(level.large_begin).pivots, inverse_order);
+  constexpr std::size_t bytes = sizeof(T) * inverse_order * inverse_order;
+  const auto kernel = invert_diagonal_blocks<T, factors>;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  kernel<<<grid(blocks, level.large_end - level.large_begin, factors == Factors::lu ? 2 : 1), inverse_order,
+           bytes, stream()>>>(arrays(), order.data() + level.large_begin, inverses.data());
+  check(cudaGetLastError());
+}
+
+template <class T>
+template <Factors factors>
 void DeviceFactorization<T>::State::factor_large(const FrontLevel& level) {
   if (level.large_begin == level.large_end) return;
   const std::int32_t count = level.large_end - level.large_begin;
@@ -283,6 +298,7 @@ void DeviceFactorization<T>::State::factor_large(const FrontLevel& level) {
         arrays(), order.data() + place, pivot_order.data());
     check(cudaGetLastError());
   }
+  invert<factors>(level);
   subtract_products<factors>(level.large_begin, level.large_end);
 }
 
@@ -309,7 +325,7 @@ DeviceFactorization<T>& DeviceFactorization<T>::operator=(DeviceFactorization&&)
 template <class T>
 DeviceFactorMemory DeviceFactorization<T>::predict(const FrontPlan& plan, std::int64_t nonzeros) {
   DeviceFactorMemory memory;
-  memory.factor = static_cast<std::size_t>(plan.factor_entries) * sizeof(T);
+  memory.factor = static_cast<std::size_t>(plan.factor_entries + plan.inverse_entries) * sizeof(T);
   memory.stack = static_cast<std::size_t>(plan.stack_entries) * sizeof(T);
   memory.maps =
       plan.fronts.size() * sizeof(Front) + (plan.children.size() + plan.order.size()) * 4 +
@@ -372,13 +388,14 @@ void DeviceFactorization<T>::State::substitute_forward(SubstitutionArrays<T> vec
     if (level.large_begin == end) continue;
     const std::int32_t* const list = order.data() + level.large_begin;
     gather_large_fronts<<<grid(1, end - level.large_begin, z), 1024, 0, stream()>>>(vectors, list, exchange);
-    for (int p = 0; p < front_at(level.large_begin).pivots; p += substitution_columns) {
+    for (int p = 0; p < front_at(level.large_begin).pivots; p += inverse_order) {
       while (front_at(end - 1).pivots <= p) --end;
-      const int rows = largest_of(*this, level.large_begin, end, [](const Front& f) { return f.rows; }) - p -
-                       substitution_columns;
-      substitute_large_fronts_forward<T, by_rows, unit_diagonal, row_panel>
-          <<<grid(divide_up(rows, substitution_threads), end - level.large_begin, z), substitution_threads, 0,
-             stream()>>>(vectors, list, p);
+      const std::int32_t count = end - level.large_begin;
+      const int rows = largest_of(*this, level.large_begin, end, [](const Front& f) { return f.rows; }) - p;
+      solve_diagonal_blocks_forward<<<grid(1, count, z), 1024, 0, stream()>>>(vectors, list, p, by_rows);
+      substitute_large_fronts_forward<T, by_rows, row_panel>
+          <<<grid(divide_up(rows, substitution_rows) + 1, count, z), substitution_threads, 0, stream()>>>(
+              vectors, list, p);
     }
     check(cudaGetLastError());
   }
@@ -403,12 +420,14 @@ void DeviceFactorization<T>::State::substitute_backward(SubstitutionArrays<T> ve
     subtract_borders<T, row_panel>
         <<<grid(divide_up(pivots, 8), count, z), substitution_threads, 0, stream()>>>(vectors, list);
     std::int32_t end = level.large_begin;
-    for (int p = (pivots - 1) / substitution_columns * substitution_columns; p >= 0;
-         p -= substitution_columns) {
+    for (int p = (pivots - 1) / inverse_order * inverse_order; p >= 0; p -= inverse_order) {
       while (end < level.large_end && front_at(end).pivots > p) ++end;
-      substitute_large_fronts_backward<T, by_rows, unit_diagonal>
-          <<<grid(divide_up(p, substitution_threads), end - level.large_begin, z), substitution_threads, 0,
-             stream()>>>(vectors, list, p);
+      const std::int32_t active = end - level.large_begin;
+      solve_diagonal_blocks_backward<<<grid(1, active, z), 1024, 0, stream()>>>(vectors, list, p, !by_rows);
+      if (p == 0) break;
+      substitute_large_fronts_backward<T, by_rows>
+          <<<grid(divide_up(p, substitution_rows), active, z), substitution_threads, 0, stream()>>>(vectors,
+                                                                                                    list, p);
     }
     if (exchange) undo_exchanges<<<grid(1, count, z), 1024, 0, stream()>>>(vectors, list);
     check(cudaGetLastError());
@@ -435,16 +454,17 @@ void DeviceFactorization<T>::solve(bool transposed, std::int64_t columns, const 
   const Array<T>& out_scale = transposed ? s.row_scale : s.column_scale;
   backend.for_each(n * columns,
                    PermuteAndScale<T>{n, B, leading_b, nullptr, permuted, n, in.data(), in_scale.data()});
-  const SubstitutionArrays<T> arrays{s.fronts.data(),
-                                     s.children.data(),
-                                     s.relative.data(),
-                                     s.border_rows.data(),
-                                     s.position.data(),
-                                     s.factor.data(),
-                                     permuted,
-                                     vectors,
-                                     n,
-                                     s.plan.vector_entries};
+  const SubstitutionArrays<T> arrays{.fronts = s.fronts.data(),
+                                     .children = s.children.data(),
+                                     .relative = s.relative.data(),
+                                     .border_rows = s.border_rows.data(),
+                                     .position = s.position.data(),
+                                     .factor = s.factor.data(),
+                                     .inverses = s.inverses.data(),
+                                     .x = permuted,
+                                     .V = vectors,
+                                     .leading_x = n,
+                                     .leading_v = s.plan.vector_entries};
   if (s.plan.factors == Factors::cholesky) {
     s.template substitute_forward<false, false, false>(arrays, columns, false);
     s.template substitute_backward<true, false, false>(arrays, columns, false);

@@ -45,6 +45,19 @@ void lay_out_factor(const SymbolicFactor& symbolic, FrontPlan& plan) {
   }
 }
 
+/// Places for the inverses of diagonal blocks of L, and for LU of those of U after them.
+void lay_out_inverses(FrontPlan& plan) {
+  const std::int64_t triangles = plan.factors == Factors::lu ? 2 : 1;
+  for (const FrontLevel& level : plan.levels) {
+    for (std::int32_t place = level.large_begin; place < level.large_end; ++place) {
+      Front& front = plan.fronts[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(place)])];
+      front.inverse = plan.inverse_entries;
+      const std::int64_t blocks = (front.pivots + inverse_order - 1) / inverse_order;
+      plan.inverse_entries += triangles * blocks * inverse_order * inverse_order;
+    }
+  }
+}
+
 void list_children(const SymbolicFactor& symbolic, FrontPlan& plan) {
   const std::size_t count = symbolic.parent.size();
   std::vector<std::int32_t> begin(count + 1, 0);
@@ -174,6 +187,7 @@ FrontPlan plan_fronts(const SymbolicFactor& symbolic, Factors factors, std::int6
     begin = end;
   }
   lay_out_updates(plan);
+  lay_out_inverses(plan);
   return plan;
 }
 

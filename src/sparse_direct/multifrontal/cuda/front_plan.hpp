@@ -33,6 +33,7 @@ struct Front {
   std::int64_t row_panel = 0;  ///< offset in the factor
   std::int64_t update = 0;     ///< offset in the stack
   std::int64_t border = 0;     ///< offset in SymbolicFactor::rows and in FrontPlan::relative
+  std::int64_t inverse = 0;    ///< offset of the inverses of its diagonal blocks; only for large fronts
   std::int64_t vector = 0;     ///< offset of its `rows` elements in the vector of a solve
 };
 
@@ -49,6 +50,9 @@ struct FrontLevel {
 /// Orders of fronts that are factored by one thread block in shared memory, by class.
 inline constexpr std::int32_t small_orders[] = {32, 64, 96, 160};
 inline constexpr std::int32_t small_classes = 4;
+/// Order of the diagonal blocks of large fronts whose inverses are kept, since each block is one dependent
+/// step of a substitution.
+inline constexpr std::int32_t inverse_order = 128;
 
 struct FrontPlan {
   Factors factors = Factors::cholesky;
@@ -61,6 +65,7 @@ struct FrontPlan {
   std::int64_t factor_entries = 0;
   std::int64_t stack_entries = 0;
   std::int64_t vector_entries = 0;
+  std::int64_t inverse_entries = 0;
 };
 
 [[nodiscard]] FrontPlan plan_fronts(const SymbolicFactor& symbolic, Factors factors,

@@ -12,7 +12,7 @@ namespace echelon::sparse_direct::gpu {
 
 inline constexpr int step_columns = 32;
 /// Columns of a front that one block of assemble_large_fronts fills.
-inline constexpr int assembly_columns = 16;
+inline constexpr int assembly_columns = 8;
 /// Order of a tile of a product, and columns that it multiplies at a time.
 inline constexpr int tile_order = 64;
 inline constexpr int tile_depth = 16;
@@ -42,6 +42,26 @@ struct FrontElements {
   }
 };
 
+/// Adds elements [begin, end) of a child's column to a column of its parent, by a warp. Rows differ, so that
+/// loads of several elements may precede the stores.
+template <Factors factors, class T>
+__device__ void add_column(const FrontElements<T, factors>& F, const std::int32_t* relative, const T* source,
+                           int column, int begin, int end) {
+  constexpr int batch = 4;
+  int i = begin + lane_id();
+  for (; i + (batch - 1) * warp_size < end; i += batch * warp_size) {
+    T* places[batch];
+    T sums[batch];
+#pragma unroll
+    for (int t = 0; t < batch; ++t) places[t] = &F(relative[i + t * warp_size], column);
+#pragma unroll
+    for (int t = 0; t < batch; ++t) sums[t] = *places[t] + source[i + t * warp_size];
+#pragma unroll
+    for (int t = 0; t < batch; ++t) *places[t] = sums[t];
+  }
+  for (; i < end; i += warp_size) F(relative[i], column) += source[i];
+}
+
 /// Zeroes the update matrix and adds those of the children, one after the other. blockIdx.x: columns of the
 /// front.
 template <class T, Factors factors>
@@ -66,44 +86,30 @@ __global__ void assemble_large_fronts(FactorArrays<T> arrays, const std::int32_t
     const int last = lower_bound(relative, order, end);
     for (int j = lower_bound(relative, order, begin) + warp_id(); j < last; j += block_warps()) {
       const int column = relative[j];
-      for (int i = (factors == Factors::cholesky ? j : 0) + lane_id(); i < order; i += warp_size) {
-        F(relative[i], column) += update[i + std::int64_t{j} * order];
-      }
+      add_column<factors>(F, relative, update + std::int64_t{j} * order, column,
+                          factors == Factors::cholesky ? j : 0, order);
     }
     __syncthreads();
   }
 }
 
-/// The step's diagonal block: Cholesky's factor of it, in place. One block of 256 threads for each front.
+/// The step's diagonal block: Cholesky's factor of it, in place. One warp for each front.
 template <class T>
 __global__ void factor_diagonal_blocks(FactorArrays<T> arrays, const std::int32_t* list, int p) {
-  __shared__ T S[step_columns][step_columns + 1];  // S[column][row]
   const Front front = arrays.fronts[list[blockIdx.y]];
   const int width = min(step_columns, front.pivots - p);
   if (width <= 0) return;
   T* const block = arrays.factor + front.panel + p + std::int64_t{p} * front.rows;
-  const int thread = static_cast<int>(threadIdx.x);
-  for (int t = thread; t < width * width; t += tile_threads) {
-    S[t / width][t % width] = block[t % width + std::int64_t{t / width} * front.rows];
-  }
-  __syncthreads();
-  for (int c = 0; c < width; ++c) {
-    const T pivot = S[c][c];
-    __syncthreads();
-    if (thread == 0 && !(pivot > 0)) record_failure(arrays, front.first + p + c);
-    const T root = sqrt(pivot);
-    if (thread >= c && thread < width) S[c][thread] = thread == c ? root : S[c][thread] / root;
-    __syncthreads();
-    for (int t = thread; t < width * width; t += tile_threads) {
-      const int j = t / width;
-      const int i = t % width;
-      if (j > c && i >= j) S[j][i] -= S[c][i] * S[c][j];
-    }
-    __syncthreads();
-  }
-  for (int t = thread; t < width * width; t += tile_threads) {
-    if (t % width >= t / width)
-      block[t % width + std::int64_t{t / width} * front.rows] = S[t / width][t % width];
+  const int i = lane_id();
+  T row[step_columns];
+#pragma unroll
+  for (int c = 0; c < step_columns; ++c)
+    row[c] = i < width && c <= i ? block[i + std::int64_t{c} * front.rows] : T{};
+  const int failed = factor_in_registers(row, width);
+  if (i == 0 && failed < width) record_failure(arrays, front.first + p + failed);
+#pragma unroll
+  for (int c = 0; c < step_columns; ++c) {
+    if (i < width && c <= i) block[i + std::int64_t{c} * front.rows] = row[c];
   }
 }
 
@@ -462,6 +468,48 @@ __global__ void update_schur_complements(FactorArrays<T> arrays, const std::int3
                                      front.pivots,
                                      lower};
   product.subtract(row, column);
+}
+
+/// Rows of a diagonal block that invert_diagonal_blocks keeps in shared memory at a time.
+inline constexpr int inverse_rows = 16;
+
+/// Inverses of the diagonal blocks of L, and of the transpose of U where blockIdx.z is 1, by rows.
+/// blockIdx.x: block of the front. One column for each of inverse_order threads; dynamic shared memory for
+/// inverse_order squared elements.
+template <class T, Factors factors>
+__global__ void invert_diagonal_blocks(FactorArrays<T> arrays, const std::int32_t* list, T* inverses) {
+  extern __shared__ __align__(16) unsigned char storage[];
+  T* const X = reinterpret_cast<T*>(storage);
+  __shared__ T rows[inverse_rows][inverse_order];
+  const Front front = arrays.fronts[list[blockIdx.y]];
+  const int blocks = (front.pivots + inverse_order - 1) / inverse_order;
+  const int b = static_cast<int>(blockIdx.x);
+  if (b >= blocks) return;
+  const bool upper = blockIdx.z == 1;
+  const bool unit_diagonal = factors == Factors::lu && !upper;
+  const int p = b * inverse_order;
+  const int width = min(inverse_order, front.pivots - p);
+  const T* const block = arrays.factor + front.panel + p + std::int64_t{p} * front.rows;
+  T* const inverse =
+      inverses + front.inverse + (std::int64_t{upper ? blocks : 0} + b) * inverse_order * inverse_order;
+  const int j = static_cast<int>(threadIdx.x);
+  for (int first = 0; first < width; first += inverse_rows) {
+    const int count = min(inverse_rows, width - first);
+    __syncthreads();
+    for (int r = 0; r < count; ++r) {
+      const std::int64_t i = first + r;
+      if (j < width) rows[r][j] = upper ? block[j + i * front.rows] : block[i + std::int64_t{j} * front.rows];
+    }
+    __syncthreads();
+    for (int r = 0; r < count; ++r) {
+      const int i = first + r;
+      T sum = i == j ? T{1} : T{};
+      for (int c = 0; c < i; ++c) sum -= rows[r][c] * X[c * inverse_order + j];
+      if (!unit_diagonal) sum /= rows[r][i];
+      X[i * inverse_order + j] = sum;
+      inverse[i * inverse_order + j] = sum;
+    }
+  }
 }
 
 /// positions of the pivot rows after all exchanges of a front; one thread for each front.

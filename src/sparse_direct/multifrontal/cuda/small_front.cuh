@@ -48,40 +48,54 @@ template <class T, Factors factors>
 __device__ void add_children(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F) {
   for (int c = front.child_begin; c < front.child_end; ++c) {
     const Front child = arrays.fronts[arrays.children[c]];
-    const std::int32_t* const relative = arrays.relative + child.border;
-    const T* const update = arrays.stack + child.update;
+    const std::int32_t* const __restrict__ relative = arrays.relative + child.border;
+    const T* const __restrict__ update = arrays.stack + child.update;
     const int order = child.rows - child.pivots;
     for (int j = warp_id(); j < order; j += block_warps()) {
       const int column = relative[j];
+      const T* const source = update + std::int64_t{j} * order;
+#pragma unroll 4
       for (int i = (factors == Factors::cholesky ? j : 0) + lane_id(); i < order; i += warp_size) {
-        F(relative[i], column) += update[i + std::int64_t{j} * order];
+        F(relative[i], column) += source[i];
       }
     }
     __syncthreads();
   }
 }
 
-/// Eliminates columns p, ..., p + width - 1 within themselves, by Cholesky's method.
+/// Eliminates columns p, ..., p + width - 1 within themselves, by Cholesky's method: the diagonal block by
+/// one warp, then one row below it for each thread.
 template <class T>
 __device__ void factor_columns(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F,
                                int p, int width) {
+  __shared__ T reciprocals[small_block];
   const int thread = static_cast<int>(threadIdx.x);
-  const int threads = static_cast<int>(blockDim.x);
-  for (int c = p; c < p + width; ++c) {
-    const T pivot = F(c, c);
-    __syncthreads();
-    if (thread == 0 && !(pivot > 0)) record_failure(arrays, front.first + c);
-    const T root = sqrt(pivot);
-    for (int i = c + thread; i < F.rows; i += threads) F(i, c) = i == c ? root : F(i, c) / root;
-    __syncthreads();
-    const int right = p + width - c - 1;
-    for (int t = thread; t < right * (F.rows - c - 1); t += threads) {
-      const int j = c + 1 + t / (F.rows - c - 1);
-      const int i = c + 1 + t % (F.rows - c - 1);
-      if (i >= j) F(i, j) -= F(i, c) * F(j, c);
+  if (warp_id() == 0) {
+    T row[small_block];
+#pragma unroll
+    for (int c = 0; c < small_block; ++c) row[c] = thread < width && c <= thread ? F(p + thread, p + c) : T{};
+    const int failed = factor_in_registers(row, width);
+    if (thread == 0 && failed < width) record_failure(arrays, front.first + p + failed);
+#pragma unroll
+    for (int c = 0; c < small_block; ++c) {
+      if (thread < width && c <= thread) F(p + thread, p + c) = row[c];
+      if (thread == c) reciprocals[c] = 1 / row[c];
     }
-    __syncthreads();
   }
+  __syncthreads();
+  for (int i = p + width + thread; i < F.rows; i += static_cast<int>(blockDim.x)) {
+    T x[small_block];
+#pragma unroll
+    for (int c = 0; c < small_block; ++c) {
+      if (c >= width) break;
+      T sum = F(i, p + c);
+#pragma unroll
+      for (int q = 0; q < c; ++q) sum -= x[q] * F(p + c, p + q);
+      x[c] = sum * reciprocals[c];
+      F(i, p + c) = x[c];
+    }
+  }
+  __syncthreads();
 }
 
 /// Row of the largest element of column c among the rows that may become pivots; found by the first warp.
@@ -108,62 +122,72 @@ __device__ int largest_row(const SharedFront<T>& F, int c) {
   return row;
 }
 
-/// Eliminates columns p, ..., p + width - 1 within themselves, with the largest of the pivotal rows first.
+/// Eliminates columns p, ..., p + width - 1 in the rows that may become pivots, the largest element of each
+/// column first. By the first warp alone, whose lanes need no barrier of the block.
 template <class T>
-__device__ void factor_columns_with_pivoting(const FactorArrays<T>& arrays, const Front& front,
-                                             const SharedFront<T>& F, int p, int width, int* order) {
-  __shared__ int pivot_row;
-  const int thread = static_cast<int>(threadIdx.x);
-  const int threads = static_cast<int>(blockDim.x);
+__device__ void factor_pivotal_rows(const FactorArrays<T>& arrays, const Front& front,
+                                    const SharedFront<T>& F, int p, int width, int* order, int* exchanges) {
+  const int lane = lane_id();
   T multiplier = 0;
   for (int c = p; c < p + width; ++c) {
-    if (warp_id() == 0) {
-      const int row = largest_row(F, c);
-      if (thread == 0) {
-        pivot_row = row;
-        if (!(fabs(F(row, c)) > 0)) record_failure(arrays, front.first + c);
-        const int other = order[c];
-        order[c] = order[row];
-        order[row] = other;
-      }
+    const int row = largest_row(F, c);
+    if (lane == 0) {
+      if (!(fabs(F(row, c)) > 0)) record_failure(arrays, front.first + c);
+      exchanges[c - p] = row;
+      const int other = order[c];
+      order[c] = order[row];
+      order[row] = other;
     }
-    __syncthreads();
-    if (pivot_row != c) {
-      for (int j = thread; j < F.rows; j += threads) {
-        const T element = F(c, j);
-        F(c, j) = F(pivot_row, j);
-        F(pivot_row, j) = element;
-      }
-      __syncthreads();
+    if (row != c && lane < width) {
+      const T element = F(c, p + lane);
+      F(c, p + lane) = F(row, p + lane);
+      F(row, p + lane) = element;
     }
-    const T pivot = F(c, c);
-    for (int i = c + 1 + thread; i < F.rows; i += threads) {
-      const T element = F(i, c) / pivot;
+    __syncwarp();
+    const T reciprocal = 1 / F(c, c);
+    for (int i = c + 1 + lane; i < F.pivots; i += warp_size) {
+      const T element = F(i, c) * reciprocal;
       F(i, c) = element;
       multiplier = fmax(multiplier, fabs(element));
+      for (int j = c + 1; j < p + width; ++j) F(i, j) -= element * F(c, j);
     }
-    __syncthreads();
-    const int right = p + width - c - 1;
-    for (int t = thread; t < right * (F.rows - c - 1); t += threads) {
-      const int j = c + 1 + t / (F.rows - c - 1);
-      const int i = c + 1 + t % (F.rows - c - 1);
-      F(i, j) -= F(i, c) * F(c, j);
-    }
-    __syncthreads();
+    __syncwarp();
   }
   record_multiplier(arrays, multiplier);
 }
 
-/// Rows p, ..., p + width - 1 of U, right of these columns: one column for each thread.
+/// Applies the exchanges to the columns outside p, ..., p + width - 1, and finishes the rows of U to their
+/// right and the rows of L below the pivots: one column or row for each thread.
 template <class T>
-__device__ void solve_rows(const SharedFront<T>& F, int p, int width) {
-  for (int j = p + width + static_cast<int>(threadIdx.x); j < F.rows; j += static_cast<int>(blockDim.x)) {
+__device__ void solve_rows_and_columns(const FactorArrays<T>& arrays, const SharedFront<T>& F, int p,
+                                       int width, const int* exchanges) {
+  const int thread = static_cast<int>(threadIdx.x);
+  const int threads = static_cast<int>(blockDim.x);
+  for (int j = thread; j < F.rows; j += threads) {
+    if (j >= p && j < p + width) continue;
+    for (int c = 0; c < width; ++c) {
+      const T element = F(p + c, j);
+      F(p + c, j) = F(exchanges[c], j);
+      F(exchanges[c], j) = element;
+    }
+    if (j < p) continue;
     for (int c = 1; c < width; ++c) {
       T sum = F(p + c, j);
       for (int q = 0; q < c; ++q) sum -= F(p + c, p + q) * F(p + q, j);
       F(p + c, j) = sum;
     }
   }
+  T multiplier = 0;
+  for (int i = F.pivots + thread; i < F.rows; i += threads) {
+    for (int c = 0; c < width; ++c) {
+      T sum = F(i, p + c);
+      for (int q = 0; q < c; ++q) sum -= F(i, p + q) * F(p + q, p + c);
+      sum /= F(p + c, p + c);
+      F(i, p + c) = sum;
+      multiplier = fmax(multiplier, fabs(sum));
+    }
+  }
+  record_multiplier(arrays, multiplier);
   __syncthreads();
 }
 
@@ -232,6 +256,7 @@ template <class T, Factors factors>
 __global__ void factor_small_fronts(FactorArrays<T> arrays, const std::int32_t* list, int leading) {
   extern __shared__ __align__(16) unsigned char storage[];
   __shared__ int order[small_orders[small_classes - 1]];
+  __shared__ int exchanges[small_block];
   const Front front = arrays.fronts[list[blockIdx.x]];
   const SharedFront<T> F{reinterpret_cast<T*>(storage), leading, front.rows, front.pivots};
   for (int i = static_cast<int>(threadIdx.x); i < front.pivots; i += static_cast<int>(blockDim.x))
@@ -243,8 +268,9 @@ __global__ void factor_small_fronts(FactorArrays<T> arrays, const std::int32_t* 
     if constexpr (factors == Factors::cholesky) {
       factor_columns(arrays, front, F, p, width);
     } else {
-      factor_columns_with_pivoting(arrays, front, F, p, width, order);
-      solve_rows(F, p, width);
+      if (warp_id() == 0) factor_pivotal_rows(arrays, front, F, p, width, order, exchanges);
+      __syncthreads();
+      solve_rows_and_columns(arrays, F, p, width, exchanges);
     }
     update_rest<T, factors>(F, p, width);
   }

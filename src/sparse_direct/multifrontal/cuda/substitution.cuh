@@ -12,6 +12,8 @@ namespace echelon::sparse_direct::gpu {
 
 inline constexpr int substitution_columns = 32;
 inline constexpr int substitution_threads = 256;
+/// Rows of a large front that one block updates, by substitution_threads threads.
+inline constexpr int substitution_rows = 64;
 
 /// A triangular factor of a front: element (i, c) of the triangle is panel(c, i) if `by_rows` is set, else
 /// panel(i, c).
@@ -74,6 +76,7 @@ struct SubstitutionArrays {
   const std::int32_t* border_rows;  ///< of the permuted matrix, by Front::border
   const std::int32_t* position;     ///< nullptr where pivots are not exchanged
   const T* factor;
+  const T* inverses;
   T* x;
   T* V;
   std::int64_t leading_x;
@@ -203,38 +206,144 @@ __global__ void gather_large_fronts(SubstitutionArrays<T> arrays, const std::int
   gather_right_hand_side(arrays, arrays.fronts[list[blockIdx.y]], exchange);
 }
 
-/// One step of the forward substitution of large fronts: every block solves the diagonal block anew, and
-/// subtracts the product with its rows of the columns below. The solved elements go to x, since other blocks
-/// read V.
-template <class T, bool by_rows, bool unit_diagonal, bool row_panel>
+/// The inverse of a diagonal block of a large front's L, or of the transpose of its U.
+template <class T>
+__device__ const T* inverse_block(const SubstitutionArrays<T>& arrays, const Front& front, int p,
+                                  bool upper) {
+  const int blocks = (front.pivots + inverse_order - 1) / inverse_order;
+  return arrays.inverses + front.inverse +
+         (std::int64_t{upper ? blocks : 0} + p / inverse_order) * inverse_order * inverse_order;
+}
+
+/// A step of the forward substitution, at the diagonal block: x = inverse * V, a row for each warp.
+template <class T>
+__global__ void solve_diagonal_blocks_forward(SubstitutionArrays<T> arrays, const std::int32_t* list, int p,
+                                              bool upper) {
+  __shared__ T w[inverse_order];
+  const Front front = arrays.fronts[list[blockIdx.y]];
+  const int width = min(inverse_order, front.pivots - p);
+  if (width <= 0) return;
+  const T* const inverse = inverse_block(arrays, front, p, upper);
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread < width) w[thread] = arrays.vector(front)[p + thread];
+  __syncthreads();
+  for (int i = warp_id(); i < width; i += block_warps()) {
+    T sum = 0;
+    for (int c = lane_id(); c <= i; c += warp_size) sum += inverse[i * inverse_order + c] * w[c];
+    sum = warp_reduce(sum, Plus());
+    if (lane_id() == 0) arrays.solution()[front.first + p + i] = sum;
+  }
+}
+
+/// A step of the backward substitution, at the diagonal block: x = inverse^T * V. 1024 threads: eight for
+/// each element.
+template <class T>
+__global__ void solve_diagonal_blocks_backward(SubstitutionArrays<T> arrays, const std::int32_t* list, int p,
+                                               bool upper) {
+  constexpr int groups = 8;
+  __shared__ T w[inverse_order];
+  __shared__ T partial[groups][inverse_order];
+  const Front front = arrays.fronts[list[blockIdx.y]];
+  const int width = min(inverse_order, front.pivots - p);
+  if (width <= 0) return;
+  const T* const inverse = inverse_block(arrays, front, p, upper);
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread < width) w[thread] = arrays.vector(front)[p + thread];
+  __syncthreads();
+  const int j = thread % inverse_order;
+  T sum = 0;
+#pragma unroll
+  for (int i = thread / inverse_order; i < inverse_order; i += groups) {
+    if (i >= j && i < width) sum += inverse[i * inverse_order + j] * w[i];
+  }
+  partial[thread / inverse_order][j] = sum;
+  __syncthreads();
+  if (thread >= width) return;
+  T total = 0;
+  for (const T(&group)[inverse_order] : partial) total += group[thread];
+  arrays.solution()[front.first + p + thread] = total;
+}
+
+/// V(i) -= sum of row i's elements times y for substitution_rows rows from `first` on, below `end`; rows are
+/// contiguous: a warp takes one at a time.
+template <class T, class Row>
+__device__ void subtract_contiguous_rows(T* V, int first, int end, int width, const T* y, Row row) {
+  for (int i = first + warp_id(); i < min(first + substitution_rows, end); i += block_warps()) {
+    const T* const elements = row(i);
+    T sum = 0;
+#pragma unroll
+    for (int c = lane_id(); c < inverse_order; c += warp_size) {
+      if (c < width) sum += elements[c] * y[c];
+    }
+    sum = warp_reduce(sum, Plus());
+    if (lane_id() == 0) V[i] -= sum;
+  }
+}
+
+/// The same for rows whose elements are `leading` apart: four threads for each row. All threads of the block
+/// call it.
+template <class T, class Row>
+__device__ void subtract_strided_rows(T* V, int first, int end, int width, const T* y, std::int64_t leading,
+                                      Row row) {
+  constexpr int groups = substitution_threads / substitution_rows;
+  constexpr int columns = inverse_order / groups;
+  __shared__ T partial[groups][substitution_rows];
+  const int r = static_cast<int>(threadIdx.x) % substitution_rows;
+  const int group = static_cast<int>(threadIdx.x) / substitution_rows;
+  const int i = first + r;
+  T sum = 0;
+  if (i < end) {
+    const T* const elements = row(i);
+#pragma unroll
+    for (int t = 0; t < columns; ++t) {
+      const int c = group * columns + t;
+      if (c < width) sum += elements[c * leading] * y[c];
+    }
+  }
+  partial[group][r] = sum;
+  __syncthreads();
+  if (group > 0 || i >= end) return;
+  T total = 0;
+  for (const T(&column)[substitution_rows] : partial) total += column[r];
+  V[i] -= total;
+}
+
+template <class T>
+__device__ void load_solution(const SubstitutionArrays<T>& arrays, const Front& front, int p, int width,
+                              T* y) {
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread < width) y[thread] = arrays.solution()[front.first + p + thread];
+  __syncthreads();
+}
+
+/// A step of the forward substitution, at the rows below the diagonal block. blockIdx.x: tiles of the pivots,
+/// then of the border.
+template <class T, bool by_rows, bool row_panel>
 __global__ void substitute_large_fronts_forward(SubstitutionArrays<T> arrays, const std::int32_t* list,
                                                 int p) {
-  __shared__ T y[substitution_columns];
-  __shared__ DiagonalBlock<T> block;
+  __shared__ T y[inverse_order];
   const Front front = arrays.fronts[list[blockIdx.y]];
-  const int width = min(substitution_columns, front.pivots - p);
-  const int first = p + width + static_cast<int>(blockIdx.x) * substitution_threads;
-  if (width <= 0 || (first >= front.rows && blockIdx.x > 0)) return;
-  const Triangle<T, by_rows, unit_diagonal> triangle{arrays.factor + front.panel, front.rows};
-  const Border<T> border = arrays.border(front, row_panel);
+  const int width = min(inverse_order, front.pivots - p);
+  if (width <= 0) return;
+  const int begin = p + width;
+  const int pivot_tiles = (front.pivots - begin + substitution_rows - 1) / substitution_rows;
+  const int tile = static_cast<int>(blockIdx.x);
   T* const V = arrays.vector(front);
-  block.load(triangle, p, width);
-  if (warp_id() == 0) {
-    const T value = lane_id() < width ? V[p + lane_id()] : T{};
-    y[lane_id()] = block.template solve<true>(width, value);
-    if (blockIdx.x == 0 && lane_id() < width) arrays.solution()[front.first + p + lane_id()] = y[lane_id()];
-  }
-  __syncthreads();
-  const int i = first + static_cast<int>(threadIdx.x);
-  if (i >= front.rows) return;
-  T sum = 0;
-  if (i < front.pivots) {
-    for (int c = 0; c < width; ++c) sum += y[c] * triangle(i, p + c);
+  const T* const panel = arrays.factor + front.panel;
+  load_solution(arrays, front, p, width, y);
+  if (tile >= pivot_tiles) {
+    const Border<T> border = arrays.border(front, row_panel);
+    const int first = front.pivots + (tile - pivot_tiles) * substitution_rows;
+    subtract_strided_rows(V, first, front.rows, width, y, border.leading, [&](int i) {
+      return border.elements + i - front.pivots + std::int64_t{p} * border.leading;
+    });
+  } else if constexpr (by_rows) {
+    subtract_contiguous_rows(V, begin + tile * substitution_rows, front.pivots, width, y,
+                             [&](int i) { return panel + p + std::int64_t{i} * front.rows; });
   } else {
-    const T* const row = border.elements + i - front.pivots;
-    for (int c = 0; c < width; ++c) sum += y[c] * row[std::int64_t{p + c} * border.leading];
+    subtract_strided_rows(V, begin + tile * substitution_rows, front.pivots, width, y, front.rows,
+                          [&](int i) { return panel + i + std::int64_t{p} * front.rows; });
   }
-  V[i] -= sum;
 }
 
 /// The border's part of the backward substitution of large fronts: V = x - (border's rows)^T x(border), a
@@ -254,31 +363,25 @@ __global__ void subtract_borders(SubstitutionArrays<T> arrays, const std::int32_
   if (lane_id() == 0) arrays.vector(front)[c] = x[front.first + c] - sum;
 }
 
-/// One step of the backward substitution among the pivots of large fronts, from the step's columns to those
-/// before. Solved elements go to x, at the place of their row before the exchanges if asked.
-template <class T, bool by_rows, bool unit_diagonal>
+/// A step of the backward substitution, at the pivots before the diagonal block.
+template <class T, bool by_rows>
 __global__ void substitute_large_fronts_backward(SubstitutionArrays<T> arrays, const std::int32_t* list,
                                                  int p) {
-  __shared__ T y[substitution_columns];
-  __shared__ DiagonalBlock<T> block;
+  __shared__ T y[inverse_order];
   const Front front = arrays.fronts[list[blockIdx.y]];
-  const int width = min(substitution_columns, front.pivots - p);
-  const int first = static_cast<int>(blockIdx.x) * substitution_threads;
-  if (width <= 0 || (first >= p && blockIdx.x > 0)) return;
-  const Triangle<T, by_rows, unit_diagonal> triangle{arrays.factor + front.panel, front.rows};
+  const int width = min(inverse_order, front.pivots - p);
+  if (width <= 0) return;
   T* const V = arrays.vector(front);
-  block.load(triangle, p, width);
-  if (warp_id() == 0) {
-    const T value = lane_id() < width ? V[p + lane_id()] : T{};
-    y[lane_id()] = block.template solve<false>(width, value);
-    if (blockIdx.x == 0 && lane_id() < width) arrays.solution()[front.first + p + lane_id()] = y[lane_id()];
+  const T* const panel = arrays.factor + front.panel;
+  load_solution(arrays, front, p, width, y);
+  const int first = static_cast<int>(blockIdx.x) * substitution_rows;
+  if constexpr (by_rows) {
+    subtract_contiguous_rows(V, first, p, width, y,
+                             [&](int i) { return panel + p + std::int64_t{i} * front.rows; });
+  } else {
+    subtract_strided_rows(V, first, p, width, y, front.rows,
+                          [&](int i) { return panel + i + std::int64_t{p} * front.rows; });
   }
-  __syncthreads();
-  const int i = first + static_cast<int>(threadIdx.x);
-  if (i >= p) return;
-  T sum = 0;
-  for (int c = 0; c < width; ++c) sum += y[c] * triangle(i, p + c);
-  V[i] -= sum;
 }
 
 /// Puts the pivots' elements of x to the rows' places before the exchanges. V serves as the copy.
