@@ -134,13 +134,14 @@ PatternStorage merged_pattern(const Pattern& a, const RowGroups& groups) {
   PatternStorage result;
   result.row_begin.reserve(static_cast<std::size_t>(a.n) + 1);
   result.row_begin.push_back(0);
+  const Pattern pattern = compressed.view();
   for (std::int32_t i = 0; i < a.n; ++i) {
     const auto append = [&](std::int32_t group) {
       const auto rows = groups.of(group);
       result.columns.insert(result.columns.end(), rows.begin(), rows.end());
     };
     append(group_of[i]);
-    for (const std::int32_t group : compressed.view().row(group_of[i])) append(group);
+    for (const std::int32_t group : pattern.row(group_of[i])) append(group);
     result.row_begin.push_back(static_cast<std::int64_t>(result.columns.size()));
   }
   return result;
