@@ -3,6 +3,7 @@
 #include "backend/dispatch.hpp"
 #include "matrix/assign.hpp"
 #include "matrix/overlap.hpp"
+#include "solver/column_report.hpp"
 #include "solver/implementation.hpp"
 #include "support/stopwatch.hpp"
 #include "support/text.hpp"
@@ -218,14 +219,13 @@ std::size_t Solver<T>::bytes() const {
 
 namespace {
 
-/// An estimate of ||x - x*|| / ||x||: see Report::error_estimate. Empty without a condition estimate.
+/// Estimate of ||x - x*|| / ||x||: see Report::error_estimate. Empty without a condition estimate.
 template <class T>
 std::optional<double> error_estimate(const Outcome& setup, const Job& job, bool direct, const VectorFacts& x,
                                      const VectorFacts& r, double backward_error) {
   if (direct) {
     if (!setup.reciprocal_condition) return std::nullopt;
-    constexpr double roundoff = std::numeric_limits<T>::epsilon() / 2;
-    return std::max(backward_error, roundoff) / *setup.reciprocal_condition;
+    return direct_error_estimate<T>(backward_error, *setup.reciprocal_condition);
   }
   if (!(job.inverse_norm > 0) || !(x.norm2 > 0)) return std::nullopt;
   // The first is often a tenth of the error or less where the iteration has not resolved the smallest
@@ -234,39 +234,18 @@ std::optional<double> error_estimate(const Outcome& setup, const Job& job, bool 
                   job.preconditioned_condition * (r.norm2 / job.right_hand_side_norm));
 }
 
-/// Sets the status of a column by its measured residual, whatever the method claims.
+/// Corrects the outcome of a column by its measured residual, whatever the method claims.
 template <class T>
-void assess(const VectorFacts& b, const VectorFacts& x, const VectorFacts& r, double norm_inf, bool direct,
-            Job& job, ColumnReport& column) {
-  column.iterations = job.iterations;
-  column.relative_residual = b.norm2 > 0 ? r.norm2 / b.norm2 : r.norm2;
-  const double scale = norm_inf * x.norm_inf + b.norm_inf;
-  column.backward_error = scale > 0 ? r.norm_inf / scale : r.norm_inf;
-  if (x.nonfinite && job.outcome.ok()) {
-    job.outcome = {Status::not_a_number,
-                   fmt::format("x has a NaN or Inf, first at element {}: overflow", *x.nonfinite),
-                   x.nonfinite};
-  } else if (direct && job.outcome.ok() && !(column.backward_error <= acceptable_backward_error<T>)) {
-    job.outcome.status = Status::breakdown;
-    job.outcome.message = fmt::format(
-        "the backward error of the answer is {:.1e}, too large to call it solved", column.backward_error);
-  } else if (!direct && job.outcome.ok() && !(r.norm2 <= job.tolerance) && !job.limited_by_rounding) {
+void check_answer(const VectorFacts& x, const VectorFacts& r, bool direct, double backward_error, Job& job) {
+  check_finite(x, job.outcome);
+  if (direct) {
+    check_backward_error(backward_error, acceptable_backward_error<T>, job.outcome);
+  } else if (job.outcome.ok() && !(r.norm2 <= job.tolerance) && !job.limited_by_rounding) {
     job.outcome.status = Status::stagnated;
     job.outcome.message =
         fmt::format("the true residual is {:.3g}, above the tolerance {:.3g}", r.norm2, job.tolerance);
   }
-  column.status = job.outcome.status;
 }
-
-/// Which of two columns a report should speak of: an unsolved one first, then the larger error.
-bool worse(const ColumnReport& a, const ColumnReport& b) {
-  if (solved(a.status) != solved(b.status)) return !solved(a.status);
-  return a.backward_error > b.backward_error;
-}
-
-}  // namespace
-
-namespace {
 
 /// Looks at every right-hand side and prepares its job; false when one has a NaN or Inf, which `report` then
 /// says.
@@ -341,16 +320,12 @@ void solve_columns(const SolverImplementation<T>& implementation, const SolverSt
     const VectorFacts x = workspace.residual_check->vector(X.rows(), X.column(number));
     const VectorFacts r = workspace.residual_check->residual(state.matrix, B.column(number), X.column(number),
                                                              workspace.residual.data());
-    ColumnReport& column = report.columns.emplace_back();
-    assess<T>(b_facts[j], x, r, state.norm_inf, stop == nullptr, jobs[j], column);
-    column.error_estimate =
-        error_estimate<T>(state.setup, jobs[j], stop == nullptr, x, r, column.backward_error);
-    report.iterations = std::max(report.iterations, column.iterations);
-    if (j > 0 && !worse(column, report.columns[worst])) continue;
-    worst = j;
-    report.residual_norm = r.norm2;
-    report.relative_residual = column.relative_residual;
-    report.backward_error = column.backward_error;
+    Job& job = jobs[j];
+    ColumnReport column = measured_column(b_facts[j], x, r, state.norm_inf);
+    column.iterations = job.iterations;
+    column.error_estimate = error_estimate<T>(state.setup, job, stop == nullptr, x, r, column.backward_error);
+    check_answer<T>(x, r, stop == nullptr, column.backward_error, job);
+    if (add_column(column, r.norm2, job.outcome, report)) worst = j;
   }
   if (jobs.empty()) return;
   const Job& job = jobs[worst];
@@ -359,10 +334,6 @@ void solve_columns(const SolverImplementation<T>& implementation, const SolverSt
   if (job.right_hand_side_norm > 0) {
     for (double& norm : report.history) norm /= job.right_hand_side_norm;
   }
-  report.status = job.outcome.status;
-  report.message = job.outcome.message;
-  report.row = job.outcome.row;
-  report.error_estimate = report.columns[worst].error_estimate;
   report.statistics.insert(report.statistics.end(), job.statistics.begin(), job.statistics.end());
   if (job.limited_by_rounding) report.warnings.push_back(std::exchange(report.message, {}));
   if (stop != nullptr) add_krylov_condition(state.norm_inf, job, report);

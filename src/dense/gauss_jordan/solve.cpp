@@ -6,69 +6,45 @@
 #include "dense/gauss_jordan/system.hpp"
 #include "dense/gauss_jordan/workspace.hpp"
 #include "matrix/assign.hpp"
+#include "solver/column_report.hpp"
 #include "solver/factor_status.hpp"
 #include "support/stopwatch.hpp"
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace echelon {
 
 namespace {
 
-/// A column of X measured against A and b as they were given.
-struct MeasuredColumn {
-  ColumnReport report;
-  Outcome outcome;
-  double residual_norm = 0;
-};
-
-/// Measures the residual of x; `outcome`: as far as it is known from the factorisation. `r`: workspace.
+/// Measures the residual of x, column j of X, and adds it to the report, which has the condition estimate.
+/// `outcome`: as far as it is known from the factorisation. `r`: workspace.
 template <class T>
-MeasuredColumn measure_column(ResidualCheck<T>& residual_check, const MatrixRef<T>& A, double norm_inf,
-                              const T* b, const T* x, T* r, Outcome outcome) {
+void report_column(ResidualCheck<T>& residual_check, const MatrixRef<T>& A, double norm_inf, const T* b,
+                   const T* x, T* r, std::int64_t iterations, Outcome outcome, Report& report) {
   const auto [rhs, solution, residual] = residual_check.solution(A, b, x, r);
-  MeasuredColumn column;
-  column.residual_norm = residual.norm2;
-  column.report.relative_residual = rhs.norm2 > 0 ? residual.norm2 / rhs.norm2 : residual.norm2;
-  const double scale = norm_inf * solution.norm_inf + rhs.norm_inf;
-  column.report.backward_error = scale > 0 ? residual.norm_inf / scale : residual.norm_inf;
+  ColumnReport column = measured_column(rhs, solution, residual, norm_inf);
+  column.iterations = iterations;
+  if (report.reciprocal_condition) {
+    column.error_estimate = direct_error_estimate<T>(column.backward_error, *report.reciprocal_condition);
+  }
   if (rhs.nonfinite) {
     outcome = {Status::not_a_number,
                "b has a NaN or Inf at row " + std::to_string(*rhs.nonfinite) + " (from 0)", rhs.nonfinite};
-  } else if (solution.nonfinite) {
-    outcome = {Status::not_a_number,
-               "x has a NaN or Inf, first at element " + std::to_string(*solution.nonfinite) + ": overflow",
-               solution.nonfinite};
   }
-  column.report.status = outcome.status;
-  column.outcome = std::move(outcome);
-  return column;
+  check_finite(solution, outcome);
+  check_backward_error(column.backward_error, acceptable_backward_error<T>, outcome);
+  add_column(column, residual.norm2, outcome, report);
 }
 
-/// Order of statuses, by which the report describes the worst column.
-int severity(Status status) {
-  if (status == Status::direct) return 0;
-  if (status == Status::underdetermined) return 1;
-  return status == Status::not_a_number ? 3 : 2;
-}
-
-/// Adds a column to the report, which takes the figures of the worst one.
-void add_column(const MeasuredColumn& column, Report& report) {
-  const Status status = column.report.status;
-  const bool worst = report.columns.empty() || severity(status) > severity(report.status) ||
-                     (status == report.status && column.report.backward_error > report.backward_error);
-  report.columns.push_back(column.report);
-  report.iterations = std::max(report.iterations, column.report.iterations);
-  if (!worst) return;
-  report.status = status;
-  report.message = column.outcome.message;
-  report.row = column.outcome.row;
-  report.residual_norm = column.residual_norm;
-  report.relative_residual = column.report.relative_residual;
-  report.backward_error = column.report.backward_error;
+/// Sets the condition estimate of a factorisation.
+void report_condition(double reciprocal_condition, Report& report) {
+  report.reciprocal_condition = reciprocal_condition;
+  report.condition_kind = ConditionKind::factored;
 }
 
 /// Fills in a solution by a factorisation in lower precision. Returns the reason why it is not accurate, or
@@ -90,17 +66,15 @@ std::string solve_refined(BackendWorkspace<B, T>& own, FloatProducts products,
   const std::vector<Refinement> columns = system.solve(*workspace, A, rhs, X);
   why = describe_inaccuracy(columns);
   if (!why.empty()) return why;
+  report_condition(system.reciprocal_condition(), report);
   for (std::int64_t j = 0; j < rhs.columns(); ++j) {
-    MeasuredColumn column =
-        measure_column<T>(*own.residual_check, A, system.norm_inf(), rhs.column(j), X.column(j),
-                          workspace->residual.data(), assess_condition<T>(system.reciprocal_condition()));
-    column.report.iterations = columns[static_cast<std::size_t>(j)].steps;
-    add_column(column, report);
+    report_column<T>(*own.residual_check, A, system.norm_inf(), rhs.column(j), X.column(j),
+                     workspace->residual.data(), columns[static_cast<std::size_t>(j)].steps,
+                     assess_condition<T>(system.reciprocal_condition()), report);
   }
   solution.facts = system.facts();
   solution.pivot_columns = system.pivot_columns();
   solution.null_space = Dense<T>(own.device, A.columns(), 0);
-  report.reciprocal_condition = system.reciprocal_condition();
   report.bytes = system.bytes() + workspace->bytes();
   report.solve_seconds = stopwatch.seconds() - report.setup_seconds;
   return why;
@@ -117,9 +91,8 @@ void solve_columns(const EliminatedSystem<B, T>& system, ResidualCheck<T>& resid
   for (std::int64_t j = 0; j < rhs.columns(); ++j) {
     Outcome outcome = system.assess_solution(*workspace, A, rhs.column(j), X.column(j));
     if (outcome.ok()) outcome = from_condition;
-    add_column(measure_column<T>(residual_check, A, system.factorization().norm_inf(), rhs.column(j),
-                                 X.column(j), workspace->residual.data(), std::move(outcome)),
-               report);
+    report_column<T>(residual_check, A, system.factorization().norm_inf(), rhs.column(j), X.column(j),
+                     workspace->residual.data(), 0, std::move(outcome), report);
   }
   report.bytes = system.bytes() + workspace->bytes();
 }
@@ -140,7 +113,7 @@ GeneralSolution<T> solve_in_working_precision(BackendWorkspace<B, T>& own, const
   }
   solution.facts = system.facts();
   solution.pivot_columns = system.factorization().pivot_columns();
-  if (system.rank() == A.columns()) report.reciprocal_condition = system.reciprocal_condition();
+  if (system.rank() == A.columns()) report_condition(system.reciprocal_condition(), report);
   if (solution.facts.doubtful) report.warnings.push_back(system.rank_description());
   const Stopwatch solving;
   solution.X = Dense<T>(own.device, A.columns(), rhs.columns());

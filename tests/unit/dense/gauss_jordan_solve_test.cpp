@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <limits>
 #include <thread>
+#include <type_traits>
 
 namespace echelon::test {
 namespace {
@@ -77,6 +79,22 @@ TYPED_TEST(GaussJordanSolveOf, GradedRowsAndColumns_AreEquilibrated) {
   EXPECT_EQ(solution.report.status, Status::direct) << solution.report.message;
   EXPECT_LT(scaled_residual<T>(a, solution.X.view(), b.view()), passing);
   EXPECT_LT(RowReduction<T>({}, {.equilibrate = false}).solve(a, b).facts.rank, 33);
+}
+
+TYPED_TEST(GaussJordanSolveOf, FullRank_AccuracyIsEstimated) {
+  using T = TypeParam;
+  const Dense<T> a = random_dense<T>(33, 33, 1);
+  for (const Precision precision : {Precision::working, Precision::single}) {
+    const Report report =
+        RowReduction<T>({}, {.factor_precision = precision}).solve(a, random_dense<T>(33, 2, 2)).report;
+    ASSERT_EQ(report.status, Status::direct) << report.message;
+    EXPECT_EQ(report.condition_kind, ConditionKind::factored);
+    ASSERT_TRUE(report.reciprocal_condition && report.error_estimate);
+    EXPECT_GE(*report.error_estimate, std::numeric_limits<T>::epsilon() / 2 / *report.reciprocal_condition);
+    EXPECT_LT(*report.error_estimate, (std::is_same_v<T, double> ? 1e-11 : 1e-2));
+    ASSERT_EQ(report.columns.size(), 2U);
+    EXPECT_TRUE(report.columns[0].error_estimate && report.columns[1].error_estimate);
+  }
 }
 
 TYPED_TEST(GaussJordanSolveOf, ConditionBelowTolerance_IsSolvedAndDoubted) {

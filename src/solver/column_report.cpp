@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solver/column_report.hpp"
+
+#include <fmt/format.h>
+
+namespace echelon {
+
+namespace {
+
+/// Whether the outcome promises that x satisfies the equations.
+bool promises_solution(const Outcome& outcome) {
+  return outcome.ok() || outcome.status == Status::underdetermined;
+}
+
+int severity(Status status) {
+  if (solved(status)) return 0;
+  if (status == Status::underdetermined) return 1;
+  return status == Status::not_a_number ? 3 : 2;
+}
+
+bool is_worse(const ColumnReport& column, const Report& report) {
+  const int difference = severity(column.status) - severity(report.status);
+  return difference > 0 || (difference == 0 && column.backward_error > report.backward_error);
+}
+
+}  // namespace
+
+ColumnReport measured_column(const VectorFacts& b, const VectorFacts& x, const VectorFacts& r,
+                             double matrix_norm_inf) {
+  const double scale = matrix_norm_inf * x.norm_inf + b.norm_inf;
+  return {.relative_residual = b.norm2 > 0 ? r.norm2 / b.norm2 : r.norm2,
+          .backward_error = scale > 0 ? r.norm_inf / scale : r.norm_inf};
+}
+
+void check_finite(const VectorFacts& x, Outcome& outcome) {
+  if (!x.nonfinite || !promises_solution(outcome)) return;
+  outcome.status = Status::not_a_number;
+  outcome.message = fmt::format("x has a NaN or Inf, first at element {}: overflow", *x.nonfinite);
+  outcome.row = x.nonfinite;
+}
+
+void check_backward_error(double backward_error, double limit, Outcome& outcome) {
+  if (backward_error <= limit || !promises_solution(outcome)) return;
+  outcome.status = Status::breakdown;
+  outcome.message =
+      fmt::format("the backward error of the answer is {:.1e}, too large to call it solved", backward_error);
+}
+
+bool add_column(ColumnReport column, double residual_norm, const Outcome& outcome, Report& report) {
+  column.status = outcome.status;
+  const bool worst = report.columns.empty() || is_worse(column, report);
+  report.columns.push_back(column);
+  report.iterations = std::max(report.iterations, column.iterations);
+  if (!worst) return false;
+  report.status = column.status;
+  report.message = outcome.message;
+  report.row = outcome.row;
+  report.residual_norm = residual_norm;
+  report.relative_residual = column.relative_residual;
+  report.backward_error = column.backward_error;
+  report.error_estimate = column.error_estimate;
+  return true;
+}
+
+}  // namespace echelon
