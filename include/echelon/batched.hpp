@@ -49,10 +49,11 @@ class DenseBatch {
   Device device_;
 };
 
+/// Options of `invert_batch` and `solve_batch`.
 struct BatchOptions {
-  /// Pivots of this size or less are rejected, relative to ||A||_inf; 4 sqrt(n) eps by default.
+  /// A matrix with a pivot of at most tolerance ||A||_inf is singular; 0 to 1, default 4 sqrt(n) eps.
   std::optional<double> tolerance = {};
-  /// Steps of iterative refinement, 0 to 10, for solving.
+  /// Steps of iterative refinement in `solve_batch`, 0 to 10; `invert_batch` ignores it.
   std::int64_t refine = 1;
 };
 

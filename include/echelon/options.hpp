@@ -158,15 +158,20 @@ template <class O>
   return result;
 }
 
-/// When an iterative method may stop: ||b - A x||_2 <= max(rtol ||b||_2, atol).
+/// Stopping criteria of an iterative method: it has solved the system when
+/// ||b - A x||_2 <= max(rtol ||b||_2, atol).
 struct Stop {
-  std::optional<double> rtol = {};  ///< default: 1e-8 in double, 1e-5 in float
+  /// Tolerance relative to ||b||_2, 0 to 1; default: 1e-8 in double, 1e-5 in float.
+  std::optional<double> rtol = {};
+  /// Absolute tolerance, in the units of b; at least 0.
   double atol = 0;
+  /// Limit of iterations for each right-hand side, at least 0; then the status is `max_iterations`.
   std::int64_t max_iterations = 10000;
-  /// Iterations between two looks at the device's residual; 0 lets the device choose (1 on the host, 16 on a
-  /// GPU). The result does not depend on it: iterations past the tolerance change nothing.
+  /// Iterations between two residual checks by the host, at most 64; 0: 1 on the host, 16 on a GPU. The
+  /// answer does not depend on it, since iterations past the tolerance change nothing.
   std::int64_t check_every = 0;
 
+  /// `rtol`, or the default for the precision.
   [[nodiscard]] double relative_tolerance(bool single_precision) const {
     return rtol.value_or(single_precision ? 1e-5 : 1e-8);
   }
@@ -186,7 +191,7 @@ template <class O>
                    {0}});
   table.push_back({"check_every",
                    +[](O& o) -> std::int64_t& { return o.stop.check_every; },
-                   "iterations between two looks at the residual; 0: 1 on the host, 16 on a GPU",
+                   "iterations between two residual checks; 0: 1 on the host, 16 on a GPU",
                    {0, 64}});
   return table;
 }

@@ -15,26 +15,29 @@ namespace echelon {
 
 /// Rank that an elimination determined, and how reliable it is.
 ///
-/// When a column's turn comes, it has been written as a combination x of the pivot columns before it, but for
-/// a rest s in the rows without a pivot. Its pivot, the largest element of s, is compared by
-/// ||s||_inf / max(1, ||x||_inf), which is about how much A has to change to make the column dependent. The
-/// pivots told here are of this size.
+/// The elimination writes each column a_j as a combination C x of the accepted columns C before it, plus a
+/// remainder s in the rows without a pivot. The pivot is the largest element of s. Its scaled magnitude
+/// ||s||_inf / max(1, ||x||_inf) is about the smallest change of A that makes the column dependent on the
+/// others; it decides whether the column is accepted. Pivots below are scaled magnitudes.
 struct RankFacts {
+  /// Number of accepted pivots.
   std::int64_t rank = 0;
-  /// Pivots of this magnitude or less were rejected: the relative tolerance times ||A||_inf.
+  /// Largest scaled magnitude that is rejected: the relative tolerance times ||A||_inf.
   double tolerance = 0;
-  std::optional<double> smallest_accepted_pivot;  ///< magnitude; none for rank 0
-  std::optional<double> largest_rejected_pivot;   ///< none when no column was rejected
-  /// About 1 / ||C^-1||_inf for the square matrix C of the accepted rows and columns: A has to change by
-  /// about this much before its rank can be less. None for rank 0.
+  /// Empty for rank 0.
+  std::optional<double> smallest_accepted_pivot;
+  /// Empty if no column was rejected.
+  std::optional<double> largest_rejected_pivot;
+  /// Estimate of 1 / ||C^-1||_inf for the square matrix C of the accepted rows and columns, which is about
+  /// the smallest change of A that lowers its rank. Empty for rank 0.
   std::optional<double> distance_to_lower_rank;
-  /// Another tolerance, within reason, would have found another rank: the smallest accepted pivot is less
-  /// than 1000 times the largest rejected one or 10 times the tolerance, or C is singular to within the
+  /// Whether another reasonable tolerance gives another rank: the smallest accepted pivot is less than 1000
+  /// times the largest rejected one or less than 10 times the tolerance, or C is singular to within the
   /// tolerance.
   bool doubtful = false;
 
-  /// The smallest accepted pivot over the largest rejected one; infinite when either is lacking, or the
-  /// rejected ones were all zero.
+  /// The smallest accepted pivot over the largest rejected one; infinite if there is none of either kind, or
+  /// if the rejected ones are zero.
   [[nodiscard]] double gap() const;
 };
 

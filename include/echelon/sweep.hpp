@@ -13,10 +13,15 @@
 
 namespace echelon {
 
+/// Options of a call of GaussSeidelSweep.
 struct SweepOptions {
+  /// Order of the rows: ascending, descending, or one after the other.
   SweepKind kind = SweepKind::forward;
+  /// Number of sweeps, at least 0; a symmetric one counts once.
   std::int64_t sweeps = 1;
-  double omega = 1;  ///< relaxation factor: below 1 damps, above 1 over-relaxes (SOR, SSOR)
+  /// Relaxation factor, 0 < omega < 2: 1 is Gauss-Seidel, a smaller one damps, a larger one over-relaxes
+  /// (SOR, SSOR).
+  double omega = 1;
 };
 
 /// Outcome of sweeps.

@@ -104,11 +104,11 @@ struct FinishStep {
 template <class B, class T>
 class BiconjugateGradientsStabilised final : public IterativeMethod<B, T> {
   using Base = IterativeMethod<B, T>;
-  using typename Base::Space;
+  using typename Base::SolveWorkspace;
 
-  struct Vectors : Space {
+  struct Vectors : SolveWorkspace {
     Vectors(const Device& device, std::int64_t size, bool preconditioned)
-        : Space(device, size),
+        : SolveWorkspace(device, size),
           s(device, size),
           p(device, size),
           v(device, size),
@@ -116,7 +116,7 @@ class BiconjugateGradientsStabilised final : public IterativeMethod<B, T> {
           y(device, preconditioned ? size : 0),
           z(device, preconditioned ? size : 0) {}
     [[nodiscard]] std::size_t bytes() const override {
-      return Space::bytes() + 4 * s.bytes() + 2 * y.bytes();
+      return SolveWorkspace::bytes() + 4 * s.bytes() + 2 * y.bytes();
     }
     Array<T> s;        // the shadow residual
     Array<T> p, v, t;  // direction, A M^-1 p, A M^-1 r
@@ -126,46 +126,39 @@ class BiconjugateGradientsStabilised final : public IterativeMethod<B, T> {
  public:
   BiconjugateGradientsStabilised(const Device& device, const BicgstabOptions& options)
       : Base(device, options.stop) {
-    this->nest(options.preconditioner, options.preconditioner_options);
+    this->make_preconditioner(options.preconditioner, options.preconditioner_options);
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return this->equip(
+    return this->complete_workspace(
         std::make_unique<Vectors>(this->device(), this->matrix().rows(), this->preconditioned()));
   }
 
  private:
-  [[nodiscard]] bool scales() const override { return true; }
+  [[nodiscard]] bool supports_scaling() const override { return true; }
 
   /// s = p = r, rho = (s, r); beta = omega = 0 make the first direction r.
-  void start(Space& space, const T* /*b*/, T* /*x*/) const override {
-    auto& w = static_cast<Vectors&>(space);
+  void start(SolveWorkspace& workspace, const T* /*b*/, T* /*x*/) const override {
+    auto& w = static_cast<Vectors&>(workspace);
     w.backend.copy(w.n, w.r.data(), w.s.data());
     w.backend.fill(w.n, T{0}, w.p.data());
     w.backend.fill(w.n, T{0}, w.v.data());
     w.backend.reduce(w.n, Product<T>{w.s.data(), w.r.data()}, SetRho{w.state()});
   }
 
-  void step(Space& space, const T* /*b*/, T* x) const override {
-    auto& w = static_cast<Vectors&>(space);
+  void step(SolveWorkspace& workspace, const T* /*b*/, T* x) const override {
+    auto& w = static_cast<Vectors&>(workspace);
     IterationState* state = w.state();
     w.backend.for_each(w.n, UpdateDirection<T>{state, w.r.data(), w.v.data(), w.p.data()});
-    const T* y = applied(w, w.p.data(), w.y.data());
-    this->operate(w, y, w.v.data());
+    const T* y = this->precondition(w, w.p.data(), w.y.data());
+    this->apply_operator(w, y, w.v.data());
     w.backend.reduce(w.n, Product<T>{w.s.data(), w.v.data()}, SetAlpha{state});
     w.backend.for_each(w.n, HalfStep<T>{state, w.v.data(), w.r.data()});
     // Without a preconditioner z is r itself, which Advance reads at i before it changes r at i.
-    const T* z = applied(w, w.r.data(), w.z.data());
-    this->operate(w, z, w.t.data());
+    const T* z = this->precondition(w, w.r.data(), w.z.data());
+    this->apply_operator(w, z, w.t.data());
     w.backend.reduce(w.n, TwoProducts<T>{w.t.data(), w.r.data()}, SetOmega{state});
     w.backend.reduce(w.n, Advance<T>{state, y, z, w.t.data(), w.s.data(), x, w.r.data()}, FinishStep{state});
-  }
-
-  /// M^-1 from, in `to`; `from` itself without a preconditioner.
-  const T* applied(Vectors& w, const T* from, T* to) const {
-    if (!this->preconditioned()) return from;
-    this->precondition(w, from, to);
-    return to;
   }
 };
 

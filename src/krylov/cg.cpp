@@ -107,13 +107,16 @@ struct UpdateDirection {
 template <class B, class T>
 class ConjugateGradients final : public IterativeMethod<B, T> {
   using Base = IterativeMethod<B, T>;
-  using typename Base::Space;
+  using typename Base::SolveWorkspace;
 
-  struct Vectors : Space {
+  struct Vectors : SolveWorkspace {
     Vectors(const Device& device, std::int64_t size, bool preconditioned)
-        : Space(device, size), z(device, preconditioned ? size : 0), p(device, size), q(device, size) {}
+        : SolveWorkspace(device, size),
+          z(device, preconditioned ? size : 0),
+          p(device, size),
+          q(device, size) {}
     [[nodiscard]] std::size_t bytes() const override {
-      return Space::bytes() + z.bytes() + p.bytes() + q.bytes();
+      return SolveWorkspace::bytes() + z.bytes() + p.bytes() + q.bytes();
     }
     Array<T> z, p, q;
     std::vector<double> alphas, betas;  // since the (re)start
@@ -121,61 +124,54 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
 
  public:
   ConjugateGradients(const Device& device, const CgOptions& options) : Base(device, options.stop) {
-    this->nest(options.preconditioner, options.preconditioner_options);
+    this->make_preconditioner(options.preconditioner, options.preconditioner_options);
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return this->equip(
+    return this->complete_workspace(
         std::make_unique<Vectors>(this->device(), this->matrix().rows(), this->preconditioned()));
   }
 
  private:
-  [[nodiscard]] bool scales() const override { return true; }
+  [[nodiscard]] bool supports_scaling() const override { return true; }
 
   /// p = z = M^-1 r, rho = (r, z).
-  void start(Space& space, const T* /*b*/, T* /*x*/) const override {
-    auto& v = static_cast<Vectors&>(space);
+  void start(SolveWorkspace& workspace, const T* /*b*/, T* /*x*/) const override {
+    auto& v = static_cast<Vectors&>(workspace);
     v.alphas.clear();
     v.betas.clear();
-    const T* z = preconditioned_residual(v);
+    const T* z = this->precondition(v, v.r.data(), v.z.data());
     v.backend.copy(v.n, z, v.p.data());
     v.backend.reduce(v.n, Product<T>{v.r.data(), z}, SetRho{v.state()});
   }
 
-  void step(Space& space, const T* /*b*/, T* x) const override {
-    auto& v = static_cast<Vectors&>(space);
+  void step(SolveWorkspace& workspace, const T* /*b*/, T* x) const override {
+    auto& v = static_cast<Vectors&>(workspace);
     const double scale = std::ldexp(1.0, v.scale.preconditioned);
-    this->operate(v, v.p.data(), v.q.data());
+    this->apply_operator(v, v.p.data(), v.q.data());
     v.backend.reduce(v.n, CurvatureAndLength<T>{v.p.data(), v.q.data(), scale},
                      SetStepLength{v.state(), scale});
     v.backend.reduce(v.n, Advance<T>{v.state(), v.p.data(), v.q.data(), x, v.r.data()},
                      FinishStep{v.state(), this->preconditioned()});
-    const T* z = preconditioned_residual(v);
+    const T* z = this->precondition(v, v.r.data(), v.z.data());
     if (this->preconditioned()) v.backend.reduce(v.n, Product<T>{v.r.data(), z}, SetBeta{v.state()});
     v.backend.for_each(v.n, UpdateDirection<T>{v.state(), z, v.p.data()});
   }
 
-  void observe(Space& space, std::int64_t place) const override {
-    auto& v = static_cast<Vectors&>(space);
-    v.alphas.push_back(v.seen.alphas[place]);
-    v.betas.push_back(v.seen.betas[place]);
+  void collect_coefficients(SolveWorkspace& workspace, std::int64_t place) const override {
+    auto& v = static_cast<Vectors&>(workspace);
+    v.alphas.push_back(v.host_state.alphas[place]);
+    v.betas.push_back(v.host_state.betas[place]);
   }
 
-  void estimate_condition(Space& space, Job& job) const override {
-    auto& v = static_cast<Vectors&>(space);
-    double inverse_norm = v.seen.inverse_norm;
+  void estimate_condition(SolveWorkspace& workspace, Job& job) const override {
+    auto& v = static_cast<Vectors&>(workspace);
+    double inverse_norm = v.host_state.inverse_norm;
     const RitzRange ritz = ritz_range(v.alphas, v.betas);
-    if (ritz.smallest > 0) {
-      job.preconditioned_condition = std::max(job.preconditioned_condition, ritz.largest / ritz.smallest);
-      if (!this->preconditioned()) inverse_norm = std::max(inverse_norm, 1 / ritz.smallest);
+    if (ritz.smallest > 0 && !this->preconditioned()) {
+      inverse_norm = std::max(inverse_norm, 1 / ritz.smallest);
     }
-    job.inverse_norm = std::max(job.inverse_norm, std::ldexp(inverse_norm, v.scale.matrix));
-  }
-
-  const T* preconditioned_residual(Vectors& v) const {
-    if (!this->preconditioned()) return v.r.data();
-    this->precondition(v, v.r.data(), v.z.data());
-    return v.z.data();
+    this->add_condition(v, inverse_norm, ritz.smallest > 0 ? ritz.largest / ritz.smallest : 0, job);
   }
 };
 

@@ -170,11 +170,11 @@ struct Add {
 template <class B, class T>
 class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
   using Base = IterativeMethod<B, T>;
-  using typename Base::Space;
+  using typename Base::SolveWorkspace;
 
-  struct Vectors : Space {
+  struct Vectors : SolveWorkspace {
     Vectors(const Device& device, std::int64_t size, std::int64_t cycle, std::int64_t kept)
-        : Space(device, size),
+        : SolveWorkspace(device, size),
           restart(cycle),
           basis(device, size, cycle + 1),
           preconditioned(device, size, kept),
@@ -183,7 +183,8 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
           second(device, cycle + 1),
           small(device, (cycle + 1) * (cycle + 4)) {}
     [[nodiscard]] std::size_t bytes() const override {
-      return Space::bytes() + basis.bytes() + preconditioned.bytes() + update.bytes() + small.bytes();
+      return SolveWorkspace::bytes() + basis.bytes() + preconditioned.bytes() + update.bytes() +
+             small.bytes();
     }
     std::int64_t restart;
     Dense<T> basis;           // V
@@ -209,7 +210,7 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
  public:
   GeneralisedMinimalResiduals(const Device& device, const GmresOptions& options)
       : Base(device, options.stop), restart_(options.restart), flexible_(options.flexible) {
-    this->nest(options.preconditioner, options.preconditioner_options);
+    this->make_preconditioner(options.preconditioner, options.preconditioner_options);
   }
 
   Outcome setup(const MatrixRef<T>& A) override { return with_restart(Base::setup(A)); }
@@ -217,12 +218,12 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     const std::int64_t kept = !this->preconditioned() ? 0 : flexible_ ? restart_in_use_ : 1;
-    return this->equip(
+    return this->complete_workspace(
         std::make_unique<Vectors>(this->device(), this->matrix().rows(), restart_in_use_, kept));
   }
 
  private:
-  [[nodiscard]] bool scales() const override { return true; }
+  [[nodiscard]] bool supports_scaling() const override { return true; }
   [[nodiscard]] bool keeps_preconditioned() const { return this->preconditioned() && flexible_; }
 
   /// Shortens the basis to what fits into memory; one of n vectors is complete.
@@ -239,21 +240,21 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
     return outcome;
   }
 
-  void start(Space& space, const T* /*b*/, T* /*x*/) const override {
-    auto& v = static_cast<Vectors&>(space);
+  void start(SolveWorkspace& workspace, const T* /*b*/, T* /*x*/) const override {
+    auto& v = static_cast<Vectors&>(workspace);
     v.column = 0;
     v.backend.reduce(v.n, Product<T>{v.r.data(), v.r.data()}, SetLength{v.state(), v.least_squares()});
     v.backend.for_each(v.n, Normalise<T>{v.state(), v.r.data(), v.basis.data()});
   }
 
-  void step(Space& space, const T* /*b*/, T* /*x*/) const override {
-    auto& v = static_cast<Vectors&>(space);
+  void step(SolveWorkspace& workspace, const T* /*b*/, T* /*x*/) const override {
+    auto& v = static_cast<Vectors&>(workspace);
     const std::int64_t j = v.column;
     if (j == v.restart) return;
     ++v.column;
     const DenseView<const T> V(v.basis.data(), v.n, j + 1, v.basis.leading(), v.basis.device());
     T* w = v.basis.view().column(j + 1);
-    this->operate(v, preconditioned_direction(v, j), w);
+    this->apply_operator(v, preconditioned_direction(v, j), w);
     for (Array<T>* coefficients : {&v.first, &v.second}) {  // once is not enough for orthogonality
       multiply_transposed(v.backend, T{1}, V, w, T{0}, coefficients->data());
       multiply(v.backend, T{-1}, MatrixRef<T>(V), coefficients->data(), T{1}, w);
@@ -272,9 +273,9 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
   }
 
   /// x += M^-1 V y, or Z y when the preconditioned vectors were kept.
-  void finish(Space& space, T* x) const override {
-    auto& v = static_cast<Vectors&>(space);
-    const std::int64_t steps = v.seen.inner;
+  void finish(SolveWorkspace& workspace, T* x) const override {
+    auto& v = static_cast<Vectors&>(workspace);
+    const std::int64_t steps = v.host_state.inner;
     if (steps == 0) return;
     T* y = v.first.data();
     v.backend.for_each(1, SolveTriangle<T>{v.state(), v.least_squares(), y});
@@ -290,9 +291,9 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
   }
 
   /// Costs a combination of the basis and an application of the preconditioner.
-  void estimate_condition(Space& space, Job& job) const override {
-    auto& v = static_cast<Vectors&>(space);
-    const std::int64_t steps = v.seen.inner;
+  void estimate_condition(SolveWorkspace& workspace, Job& job) const override {
+    auto& v = static_cast<Vectors&>(workspace);
+    const std::int64_t steps = v.host_state.inner;
     if (steps == 0) return;
     T* y = v.first.data();
     v.backend.for_each(1, EstimateCondition<T>{v.state(), v.least_squares(), y});
@@ -307,8 +308,7 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
       v.backend.reduce(v.n, SquareOfScaled<T>{z, scale}, FinishInverseNorm{v.state(), scale});
     }
     const IterationState estimated = v.backend.read(v.state());
-    job.inverse_norm = std::max(job.inverse_norm, std::ldexp(estimated.inverse_norm, v.scale.matrix));
-    job.preconditioned_condition = std::max(job.preconditioned_condition, estimated.condition);
+    this->add_condition(v, estimated.inverse_norm, estimated.condition, job);
   }
 
   std::int64_t restart_;

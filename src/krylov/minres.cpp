@@ -5,7 +5,6 @@
 
 #include <echelon/methods/minres.hpp>
 
-#include <algorithm>
 #include <cmath>
 
 namespace echelon {
@@ -189,11 +188,11 @@ struct FinishStep {
 template <class B, class T>
 class MinimalResiduals final : public IterativeMethod<B, T> {
   using Base = IterativeMethod<B, T>;
-  using typename Base::Space;
+  using typename Base::SolveWorkspace;
 
-  struct Vectors : Space {
+  struct Vectors : SolveWorkspace {
     Vectors(const Device& device, std::int64_t size, bool preconditioned)
-        : Space(device, size),
+        : SolveWorkspace(device, size),
           r1(device, size),
           r2(device, size),
           v(device, size),
@@ -202,7 +201,9 @@ class MinimalResiduals final : public IterativeMethod<B, T> {
           w1(device, size),
           w2(device, size),
           lanczos(device, 1) {}
-    [[nodiscard]] std::size_t bytes() const override { return Space::bytes() + 6 * r1.bytes() + z.bytes(); }
+    [[nodiscard]] std::size_t bytes() const override {
+      return SolveWorkspace::bytes() + 6 * r1.bytes() + z.bytes();
+    }
     [[nodiscard]] MinresStatePair states() { return {this->state(), lanczos.data()}; }
     Array<T> r1, r2;   // the last two Lanczos vectors, times their betas and M
     Array<T> v, y, z;  // the current Lanczos vector, A v, M^-1 r2
@@ -212,49 +213,43 @@ class MinimalResiduals final : public IterativeMethod<B, T> {
 
  public:
   MinimalResiduals(const Device& device, const MinresOptions& options) : Base(device, options.stop) {
-    this->nest(options.preconditioner, options.preconditioner_options);
+    this->make_preconditioner(options.preconditioner, options.preconditioner_options);
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return this->equip(
+    return this->complete_workspace(
         std::make_unique<Vectors>(this->device(), this->matrix().rows(), this->preconditioned()));
   }
 
  private:
-  [[nodiscard]] bool scales() const override { return true; }
+  [[nodiscard]] bool supports_scaling() const override { return true; }
 
-  void start(Space& space, const T* /*b*/, T* /*x*/) const override {
-    auto& s = static_cast<Vectors&>(space);
+  void start(SolveWorkspace& workspace, const T* /*b*/, T* /*x*/) const override {
+    auto& s = static_cast<Vectors&>(workspace);
     s.backend.copy(s.n, s.r.data(), s.r2.data());
     for (Array<T>* zero : {&s.r1, &s.w1, &s.w2}) s.backend.fill(s.n, T{0}, zero->data());
-    s.backend.reduce(s.n, Product<T>{s.r2.data(), preconditioned_residual(s)}, StartLanczos{s.states()});
+    s.backend.reduce(s.n, Product<T>{s.r2.data(), this->precondition(s, s.r2.data(), s.z.data())},
+                     StartLanczos{s.states()});
   }
 
-  void step(Space& space, const T* /*b*/, T* x) const override {
-    auto& s = static_cast<Vectors&>(space);
+  void step(SolveWorkspace& workspace, const T* /*b*/, T* x) const override {
+    auto& s = static_cast<Vectors&>(workspace);
     const MinresStatePair states = s.states();
     T* y = s.y.data();
     s.backend.for_each(s.n, NormaliseLanczosVector<T>{
                                 states, this->preconditioned() ? s.z.data() : s.r2.data(), s.v.data()});
-    this->operate(s, s.v.data(), y);
+    this->apply_operator(s, s.v.data(), y);
     s.backend.reduce(s.n, SubtractOlder<T>{states, s.v.data(), s.r1.data(), y}, SetAlpha{states});
     s.backend.for_each(s.n, SubtractOld<T>{states, y, s.r1.data(), s.r2.data()});
-    s.backend.reduce(s.n, Product<T>{s.r2.data(), preconditioned_residual(s)}, Rotate{states});
+    s.backend.reduce(s.n, Product<T>{s.r2.data(), this->precondition(s, s.r2.data(), s.z.data())},
+                     Rotate{states});
     s.backend.reduce(s.n,
                      Advance<T>{states, s.v.data(), s.r2.data(), s.w1.data(), s.w2.data(), x, s.r.data()},
                      FinishStep{states});
   }
 
-  const T* preconditioned_residual(Vectors& s) const {
-    if (!this->preconditioned()) return s.r2.data();
-    this->precondition(s, s.r2.data(), s.z.data());
-    return s.z.data();
-  }
-
-  void estimate_condition(Space& space, Job& job) const override {
-    const IterationState& seen = space.seen;
-    job.preconditioned_condition = std::max(job.preconditioned_condition, seen.condition);
-    job.inverse_norm = std::max(job.inverse_norm, std::ldexp(seen.inverse_norm, space.scale.matrix));
+  void estimate_condition(SolveWorkspace& workspace, Job& job) const override {
+    this->add_condition(workspace, workspace.host_state.inverse_norm, workspace.host_state.condition, job);
   }
 };
 

@@ -78,17 +78,10 @@ struct ScaleBy {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] = scale[i] * r[i]; }
 };
 
-struct FinishSweep {
-  IterationState* state;
-  ECHELON_ANYWHERE void operator()(Sum r_r) const {
-    if (state->running()) state->record(std::sqrt(r_r.value));
-  }
-};
-
 template <class B, class T>
 class JacobiIteration final : public IterativeMethod<B, T> {
   using Base = IterativeMethod<B, T>;
-  using typename Base::Space;
+  using typename Base::SolveWorkspace;
 
  public:
   JacobiIteration(const Device& device, const JacobiOptions& options)
@@ -124,31 +117,33 @@ class JacobiIteration final : public IterativeMethod<B, T> {
   [[nodiscard]] std::size_t bytes() const override { return scale_.bytes(); }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return this->equip(std::make_unique<Space>(this->device(), this->matrix().rows()));
+    return this->complete_workspace(std::make_unique<SolveWorkspace>(this->device(), this->matrix().rows()));
   }
 
   void apply(Workspace& workspace, const T* r, T* z) const override {
-    auto& space = static_cast<Space&>(workspace);
-    space.backend.for_each(space.n, ScaleBy<T>{scale_.data(), r, z});
+    auto& own = static_cast<SolveWorkspace&>(workspace);
+    own.backend.for_each(own.n, ScaleBy<T>{scale_.data(), r, z});
     for (std::int64_t sweep = 1; sweep < options_.sweeps; ++sweep) {
-      form_residual(space, r, z);
-      space.backend.for_each(space.n, Relax<T>{nullptr, scale_.data(), space.r.data(), z});
+      form_residual(own, r, z);
+      own.backend.for_each(own.n, Relax<T>{nullptr, scale_.data(), own.r.data(), z});
     }
   }
 
  private:
-  void start(Space& /*space*/, const T* /*b*/, T* /*x*/) const override {}
+  void start(SolveWorkspace& /*workspace*/, const T* /*b*/, T* /*x*/) const override {}
 
-  void step(Space& space, const T* b, T* x) const override {
-    space.backend.for_each(space.n, Relax<T>{space.state(), scale_.data(), space.r.data(), x});
-    form_residual(space, b, x);
-    space.backend.reduce(space.n, Product<T>{space.r.data(), space.r.data()}, FinishSweep{space.state()});
+  void step(SolveWorkspace& workspace, const T* b, T* x) const override {
+    workspace.backend.for_each(workspace.n,
+                               Relax<T>{workspace.state(), scale_.data(), workspace.r.data(), x});
+    form_residual(workspace, b, x);
+    workspace.backend.reduce(workspace.n, Product<T>{workspace.r.data(), workspace.r.data()},
+                             RecordResidual{workspace.state()});
   }
 
   /// r = b - A x.
-  void form_residual(Space& space, const T* b, const T* x) const {
-    space.backend.copy(space.n, b, space.r.data());
-    multiply(space.backend, T{-1}, this->matrix(), x, T{1}, space.r.data());
+  void form_residual(SolveWorkspace& workspace, const T* b, const T* x) const {
+    workspace.backend.copy(workspace.n, b, workspace.r.data());
+    multiply(workspace.backend, T{-1}, this->matrix(), x, T{1}, workspace.r.data());
   }
 
   JacobiOptions options_;

@@ -68,6 +68,14 @@ struct IterationState {
   }
 };
 
+/// Ends an iteration: records ||r|| = sqrt((r, r)).
+struct RecordResidual {
+  IterationState* state;
+  ECHELON_ANYWHERE void operator()(Sum r_r) const {
+    if (state->running()) state->record(std::sqrt(r_r.value));
+  }
+};
+
 /// Powers of two by which an iteration scales its system, (2^matrix A) y = 2^rhs r, so that squares of norms
 /// neither overflow nor underflow; then x = 2^(matrix - rhs) y.
 struct IterationScale {
@@ -89,8 +97,8 @@ struct IterationWorkspace : Workspace {
   std::int64_t n;
   B backend;
   Array<IterationState> state_array;
-  IterationState seen;  ///< the state as the host last read it
-  Array<T> r;           ///< b - A x when a method (re)starts
+  IterationState host_state;  ///< the state as the host last read it
+  Array<T> r;                 ///< b - A x when a method (re)starts
   std::unique_ptr<ResidualCheck<T>> residual_check;
   std::unique_ptr<Workspace> preconditioner;
   IterationScale scale;  ///< of the solve in progress
@@ -109,7 +117,7 @@ struct ScaleByPowerOfTwo {
 template <class B, class T>
 class IterativeMethod : public SolverImplementation<T> {
  public:
-  using Space = IterationWorkspace<B, T>;
+  using SolveWorkspace = IterationWorkspace<B, T>;
 
   IterativeMethod(const Device& device, Stop stop) : SolverImplementation<T>(device), stop_(stop) {
     if (stop_.check_every == 0) stop_.check_every = device.on_host() ? 1 : 16;
@@ -120,51 +128,52 @@ class IterativeMethod : public SolverImplementation<T> {
     A_ = A;
     if (!preconditioner_) return {};
     nested().set_cancel(this->cancel());
-    return named(nested().setup(A));
+    return preconditioner_outcome(nested().setup(A));
   }
   Outcome update_values(const MatrixRef<T>& A) override {
     A_ = A;
     if (!preconditioner_) return {};
     nested().set_cancel(this->cancel());
-    return named(nested().update_values(A));
+    return preconditioner_outcome(nested().update_values(A));
   }
   [[nodiscard]] std::size_t bytes() const override { return preconditioner_ ? nested().bytes() : 0; }
   [[nodiscard]] bool takes_operator() const override { return takes_preconditioner_; }
   void set_preconditioner(const Preconditioner<T>& preconditioner) override {
     if (!takes_preconditioner_) return SolverImplementation<T>::set_preconditioner(preconditioner);
     preconditioner_.reset();
-    given_ = preconditioner;
+    user_preconditioner_ = preconditioner;
   }
 
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
              std::vector<Job>& jobs) const override {
-    auto& space = static_cast<Space&>(workspace);
+    auto& own = static_cast<SolveWorkspace&>(workspace);
     for (std::int64_t j = 0; j < right.columns(); ++j) {
-      run(space, right.column(j), left.column(j), jobs[static_cast<std::size_t>(j)]);
+      solve_column(own, right.column(j), left.column(j), jobs[static_cast<std::size_t>(j)]);
     }
   }
 
  protected:
-  /// Begins from the residual in space.r.
-  virtual void start(Space& space, const T* b, T* x) const = 0;
+  /// Begins from the residual in workspace.r.
+  virtual void start(SolveWorkspace& workspace, const T* b, T* x) const = 0;
   /// Queues one iteration, which ends with IterationState::record.
-  virtual void step(Space& space, const T* b, T* x) const = 0;
+  virtual void step(SolveWorkspace& workspace, const T* b, T* x) const = 0;
   /// Brings x up to date, for methods that do not keep it so.
-  virtual void finish(Space& /*space*/, T* /*x*/) const {}
-  /// Whether the steps may be those of a scaled system: they work on space.r alone, not on b, and multiply by
-  /// `operate`.
-  [[nodiscard]] virtual bool scales() const { return false; }
-  /// The iteration whose quantities are at `place` of the rings in space.seen is complete.
-  virtual void observe(Space& /*space*/, std::int64_t /*place*/) const {}
+  virtual void finish(SolveWorkspace& /*workspace*/, T* /*x*/) const {}
+  /// Whether the steps may be those of a scaled system: they work on workspace.r alone, not on b, and
+  /// multiply by `apply_operator`.
+  [[nodiscard]] virtual bool supports_scaling() const { return false; }
+  /// Called after every iteration, whose coefficients are at `place` of the arrays in workspace.host_state.
+  virtual void collect_coefficients(SolveWorkspace& /*workspace*/, std::int64_t /*place*/) const {}
   /// Adds to the job what the steps since the last (re)start tell about the condition of A.
-  virtual void estimate_condition(Space& /*space*/, Job& /*job*/) const {}
+  virtual void estimate_condition(SolveWorkspace& /*workspace*/, Job& /*job*/) const {}
 
   [[nodiscard]] const MatrixRef<T>& matrix() const { return A_; }
-  [[nodiscard]] bool preconditioned() const { return preconditioner_.has_value() || given_.has_value(); }
+  [[nodiscard]] bool preconditioned() const {
+    return preconditioner_.has_value() || user_preconditioner_.has_value();
+  }
 
-  /// Nests the method that an option names. For methods that need nothing of A but its products, and take a
-  /// preconditioner.
-  void nest(const std::string& name, const Options& options) {
+  /// Makes the preconditioner that an option names. For methods that need only products with A.
+  void make_preconditioner(const std::string& name, const Options& options) {
     takes_preconditioner_ = true;
     if (name == "none" || name.empty()) {
       if (options.empty()) return;
@@ -178,60 +187,71 @@ class IterativeMethod : public SolverImplementation<T> {
     preconditioner_ = make_solver<T>(name, this->device(), options);
   }
 
-  /// Completes a workspace that a method made.
+  /// Adds the residual check and the preconditioner's workspace to one that a method made.
   template <class Own>
-  std::unique_ptr<Workspace> equip(std::unique_ptr<Own> space) const {
-    space->residual_check = make_residual_check<ThisTarget, T>(this->device());
-    if (preconditioner_) space->preconditioner = nested().make_workspace();
-    if (applies_given_solver()) space->preconditioner = given_implementation().make_workspace();
-    return space;
+  std::unique_ptr<Workspace> complete_workspace(std::unique_ptr<Own> workspace) const {
+    workspace->residual_check = make_residual_check<ThisTarget, T>(this->device());
+    if (preconditioner_) workspace->preconditioner = nested().make_workspace();
+    if (applies_user_solver()) workspace->preconditioner = user_solver().make_workspace();
+    return workspace;
   }
 
   /// y = A x, of the scaled A.
-  void operate(Space& space, const T* x, T* y) const {
-    multiply(space.backend, static_cast<T>(space.scale.matrix_factor()), A_, x, T{0}, y);
+  void apply_operator(SolveWorkspace& workspace, const T* x, T* y) const {
+    multiply(workspace.backend, static_cast<T>(workspace.scale.matrix_factor()), A_, x, T{0}, y);
   }
 
-  void precondition(Space& space, const T* r, T* z) const {
+  /// z = M^-1 r. Returns z, or r without a preconditioner.
+  const T* precondition(SolveWorkspace& workspace, const T* r, T* z) const {
+    if (!preconditioned()) return r;
     if (preconditioner_) {
-      nested().apply(*space.preconditioner, r, z);
-    } else if (applies_given_solver()) {
-      given_implementation().apply(*space.preconditioner, r, z);
-    } else if (given_->solver() != nullptr) {
-      solve_given(space.n, r, z);
+      nested().apply(*workspace.preconditioner, r, z);
+    } else if (applies_user_solver()) {
+      user_solver().apply(*workspace.preconditioner, r, z);
+    } else if (user_preconditioner_->solver() != nullptr) {
+      solve_with_user_solver(workspace.n, r, z);
     } else {
-      given_->callable()(r, z);
+      user_preconditioner_->callable()(r, z);
     }
+    return z;
+  }
+
+  /// Adds lower bounds of ||A^-1||_2, of the scaled A, and of the condition of the preconditioned A to those
+  /// of earlier cycles.
+  static void add_condition(const SolveWorkspace& workspace, double inverse_norm, double condition,
+                            Job& job) {
+    job.inverse_norm = std::max(job.inverse_norm, std::ldexp(inverse_norm, workspace.scale.matrix));
+    job.preconditioned_condition = std::max(job.preconditioned_condition, condition);
   }
 
  private:
   [[nodiscard]] SolverImplementation<T>& nested() const {
     return SolverAccess<T>::implementation(*preconditioner_);
   }
-  [[nodiscard]] SolverImplementation<T>& given_implementation() const {
-    return SolverAccess<T>::implementation(*given_->solver());
+  [[nodiscard]] SolverImplementation<T>& user_solver() const {
+    return SolverAccess<T>::implementation(*user_preconditioner_->solver());
   }
   /// Whether the preconditioner is a solver with an application cheaper than a whole solve.
-  [[nodiscard]] bool applies_given_solver() const {
-    return given_ && given_->solver() != nullptr &&
-           find_method(given_implementation().name()).usable_as_preconditioner;
+  [[nodiscard]] bool applies_user_solver() const {
+    return user_preconditioner_ && user_preconditioner_->solver() != nullptr &&
+           find_method(user_solver().name()).usable_as_preconditioner;
   }
-  void solve_given(std::int64_t n, const T* r, T* z) const {
-    const Report report = given_->solver()->solve(DenseView<const T>(r, n, 1, n, this->device()),
-                                                  DenseView<T>(z, n, 1, n, this->device()));
+  void solve_with_user_solver(std::int64_t n, const T* r, T* z) const {
+    const Report report = user_preconditioner_->solver()->solve(
+        DenseView<const T>(r, n, 1, n, this->device()), DenseView<T>(z, n, 1, n, this->device()));
     if (report.columns.empty()) throw Error("the preconditioner computed nothing: " + report.message);
   }
 
-  void run(Space& space, const T* b, T* x, Job& job) const {
-    B& backend = space.backend;
-    space.scale = scale_of(job);
+  void solve_column(SolveWorkspace& workspace, const T* b, T* x, Job& job) const {
+    B& backend = workspace.backend;
+    workspace.scale = scale_of(job);
     double norm = job.right_hand_side_norm;
     // Without a b the solution is zero, whatever the first guess.
     if (job.control->use_initial_guess && norm > 0) {
-      norm = space.residual_check->residual(A_, b, x, space.r.data()).norm2;
+      norm = workspace.residual_check->residual(A_, b, x, workspace.r.data()).norm2;
     } else {
-      backend.fill(space.n, T{0}, x);
-      backend.copy(space.n, b, space.r.data());
+      backend.fill(workspace.n, T{0}, x);
+      backend.copy(workspace.n, b, workspace.r.data());
     }
     job.history.push_back(norm);
     if (norm <= job.tolerance) return;
@@ -240,15 +260,15 @@ class IterativeMethod : public SolverImplementation<T> {
         job.outcome = {Status::max_iterations, limit_text(norm, job)};
         return;
       }
-      const bool cancelled = iterate(space, b, x, norm, job);
+      const bool cancelled = iterate(workspace, b, x, norm, job);
       const double before = norm;
-      const VectorFacts residual = space.residual_check->residual(A_, b, x, space.r.data());
+      const VectorFacts residual = workspace.residual_check->residual(A_, b, x, workspace.r.data());
       norm = residual.norm2;
       if (norm <= job.tolerance) return;
-      job.outcome = ended(cancelled, space.seen.phase, before, norm, job);
+      job.outcome = outcome_of_cycle(cancelled, workspace.host_state.phase, before, norm, job);
       if (job.outcome.ok()) continue;
-      if (!cancelled && accept_at_rounding_level(space, residual, x, job)) return;
-      forget_unless_better(space, x, norm, job);
+      if (!cancelled && accept_at_rounding_level(workspace, residual, x, job)) return;
+      return_zero_if_worse(workspace, x, norm, job);
       return;
     }
   }
@@ -257,7 +277,8 @@ class IterativeMethod : public SolverImplementation<T> {
   /// leave the range of double (of float, for elements). A preconditioned operator has been scaled by its
   /// preconditioner.
   [[nodiscard]] IterationScale scale_of(const Job& job) const {
-    if (!scales() || A_.is_operator()) return {};  // an operator's products cannot be scaled in passing
+    if (!supports_scaling() || A_.is_operator())
+      return {};  // an operator's products cannot be scaled in passing
     constexpr double large = std::is_same_v<T, double> ? 1e60 : 1e8;
     const auto moderate = [](double norm) { return norm < large && norm > 1 / large; };
     if (moderate(job.right_hand_side_norm) && moderate(job.matrix_norm)) return {};
@@ -268,14 +289,14 @@ class IterativeMethod : public SolverImplementation<T> {
                             : IterationScale{.matrix = -matrix, .rhs = rhs};
   }
 
-  void scale_by(Space& space, int exponent, T* x) const {
-    if (exponent != 0) space.backend.for_each(space.n, ScaleByPowerOfTwo<T>{exponent, x});
+  void scale_by(SolveWorkspace& workspace, int exponent, T* x) const {
+    if (exponent != 0) workspace.backend.for_each(workspace.n, ScaleByPowerOfTwo<T>{exponent, x});
   }
 
   /// From a (re)start until the state stops running; true when the caller asked to stop.
-  bool iterate(Space& space, const T* b, T* x, double norm, Job& job) const {
+  bool iterate(SolveWorkspace& workspace, const T* b, T* x, double norm, Job& job) const {
     constexpr double divergence_factor = 1e10;
-    const int scale = space.scale.rhs;
+    const int scale = workspace.scale.rhs;
     IterationState fresh;
     fresh.tolerance = std::ldexp(job.tolerance, scale);
     fresh.divergence =
@@ -283,19 +304,19 @@ class IterativeMethod : public SolverImplementation<T> {
     fresh.residual = std::ldexp(norm, scale);
     fresh.iteration = job.iterations;
     fresh.max_iterations = stop_.max_iterations;
-    space.seen = fresh;
-    space.backend.write(fresh, space.state());
-    scale_by(space, scale, space.r.data());
-    scale_by(space, scale - space.scale.matrix, x);
-    start(space, b, x);
+    workspace.host_state = fresh;
+    workspace.backend.write(fresh, workspace.state());
+    scale_by(workspace, scale, workspace.r.data());
+    scale_by(workspace, scale - workspace.scale.matrix, x);
+    start(workspace, b, x);
     bool cancelled = false;
-    while (space.seen.running() && !cancelled) {
-      for (std::int64_t k = 0; k < stop_.check_every; ++k) step(space, b, x);
-      space.seen = space.backend.read(space.state());
-      while (job.iterations < space.seen.iteration) {
+    while (workspace.host_state.running() && !cancelled) {
+      for (std::int64_t k = 0; k < stop_.check_every; ++k) step(workspace, b, x);
+      workspace.host_state = workspace.backend.read(workspace.state());
+      while (job.iterations < workspace.host_state.iteration) {
         const auto place = job.iterations % IterationState::history_size;
-        job.history.push_back(std::ldexp(space.seen.history[place], -scale));
-        observe(space, place);
+        job.history.push_back(std::ldexp(workspace.host_state.history[place], -scale));
+        collect_coefficients(workspace, place);
         ++job.iterations;
       }
       cancelled = job.control->cancel.stop_requested();
@@ -305,20 +326,21 @@ class IterativeMethod : public SolverImplementation<T> {
                                   job.tolerance / job.right_hand_side_norm});
       }
     }
-    finish(space, x);
-    scale_by(space, space.scale.matrix - scale, x);
-    estimate_condition(space, job);
+    finish(workspace, x);
+    scale_by(workspace, workspace.scale.matrix - scale, x);
+    estimate_condition(workspace, job);
     return cancelled;
   }
 
   /// An answer whose backward error is at the level of rounding is as good as this precision can have it,
   /// though the residual is above the tolerance. Not when the tolerance is one that no x can be expected to
   /// meet, nor when the residual is large: an inconsistent system has such answers, with ||x|| near infinity.
-  bool accept_at_rounding_level(Space& space, const VectorFacts& residual, const T* x, Job& job) const {
+  bool accept_at_rounding_level(SolveWorkspace& workspace, const VectorFacts& residual, const T* x,
+                                Job& job) const {
     const double roundoff = std::numeric_limits<T>::epsilon();
     if (job.tolerance < roundoff * job.right_hand_side_norm) return false;
     if (!(residual.norm2 <= std::sqrt(roundoff) * job.right_hand_side_norm)) return false;
-    const double x_norm = space.residual_check->vector(space.n, x).norm_inf;
+    const double x_norm = workspace.residual_check->vector(workspace.n, x).norm_inf;
     const double scale = job.matrix_norm * x_norm + job.right_hand_side_norm_inf;
     if (!(residual.norm_inf <= rounding_level<T> * scale)) return false;
     job.outcome = {
@@ -332,7 +354,7 @@ class IterativeMethod : public SolverImplementation<T> {
 
   /// Outcome of an iteration that ended without meeting the tolerance; ok means to restart from the true
   /// residual.
-  Outcome ended(bool cancelled, Phase phase, double before, double norm, const Job& job) const {
+  Outcome outcome_of_cycle(bool cancelled, Phase phase, double before, double norm, const Job& job) const {
     const bool progress = norm < 0.5 * before;
     const std::string reached = "relative residual " + short_number(norm / job.right_hand_side_norm) +
                                 " after " + std::to_string(job.iterations) + " iterations";
@@ -358,7 +380,7 @@ class IterativeMethod : public SolverImplementation<T> {
         return {Status::stagnated, "rounding errors keep the true residual from falling: " + reached};
       case Phase::restart:
         if (norm < (1 - 1e-6) * before) break;
-        return {Status::stagnated, "a restart cycle brought nothing: " + reached};
+        return {Status::stagnated, "a restart cycle did not reduce the residual: " + reached};
       case Phase::running:
         break;
     }
@@ -370,15 +392,15 @@ class IterativeMethod : public SolverImplementation<T> {
            std::to_string(stop_.max_iterations) + " iterations";
   }
 
-  /// An iterate worse than x = 0 helps nobody.
-  void forget_unless_better(Space& space, T* x, double norm, Job& job) const {
+  /// Replaces an iterate with a larger residual than that of x = 0 by zero.
+  void return_zero_if_worse(SolveWorkspace& workspace, T* x, double norm, Job& job) const {
     if (norm <= job.right_hand_side_norm) return;
-    space.backend.fill(space.n, T{0}, x);
+    workspace.backend.fill(workspace.n, T{0}, x);
     job.outcome.message += "; x is returned as zero, which no iterate improved on";
   }
 
   /// The outcome of the nested method's set-up as a part of this one.
-  Outcome named(Outcome outcome) const {
+  Outcome preconditioner_outcome(Outcome outcome) const {
     if (!outcome.ok())
       outcome.message = "preconditioner " + preconditioner_->describe() + ": " + outcome.message;
     for (Statistic& statistic : outcome.statistics) statistic.name = "preconditioner." + statistic.name;
@@ -387,8 +409,8 @@ class IterativeMethod : public SolverImplementation<T> {
 
   Stop stop_;
   MatrixRef<T> A_;
-  std::optional<Solver<T>> preconditioner_;  // made from the options
-  std::optional<Preconditioner<T>> given_;   // takes its place
+  std::optional<Solver<T>> preconditioner_;               // made from the options
+  std::optional<Preconditioner<T>> user_preconditioner_;  // takes its place
   bool takes_preconditioner_ = false;
 };
 

@@ -14,8 +14,8 @@ class RelaunchSolver final : public gauss_seidel::SweepSolver<B, T> {
   using Base = gauss_seidel::SweepSolver<B, T>;
   using typename Base::SweepWorkspace;
 
-  struct SolverWorkspace : SweepWorkspace {
-    SolverWorkspace(const Device& device, std::int64_t size)
+  struct RelaunchWorkspace : SweepWorkspace {
+    RelaunchWorkspace(const Device& device, std::int64_t size)
         : SweepWorkspace(device, size), scratch(device, size) {}
     [[nodiscard]] std::size_t bytes() const override { return SweepWorkspace::bytes() + scratch.bytes(); }
     gauss_seidel::RelaunchScratch<T> scratch;
@@ -26,13 +26,14 @@ class RelaunchSolver final : public gauss_seidel::SweepSolver<B, T> {
       : Base(device, options.stop, options.residual_every) {}
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return this->equip(std::make_unique<SolverWorkspace>(this->device(), this->matrix().rows()));
+    return this->complete_workspace(
+        std::make_unique<RelaunchWorkspace>(this->device(), this->matrix().rows()));
   }
 
  private:
-  void sweep(SweepWorkspace& space, const IterationState* state, const T* b, T* x) const override {
-    gauss_seidel::relaunch_sweep(space.backend, this->sparse(), state, b, x,
-                                 static_cast<SolverWorkspace&>(space).scratch);
+  void sweep(SweepWorkspace& workspace, const IterationState* state, const T* b, T* x) const override {
+    gauss_seidel::relaunch_sweep(workspace.backend, this->sparse(), state, b, x,
+                                 static_cast<RelaunchWorkspace&>(workspace).scratch);
   }
 };
 

@@ -15,8 +15,8 @@ class RelaxationSolver final : public gauss_seidel::SweepSolver<B, T> {
   using Base = gauss_seidel::SweepSolver<B, T>;
   using typename Base::SweepWorkspace;
 
-  struct SolverWorkspace : SweepWorkspace {
-    SolverWorkspace(const Device& device, std::int64_t size)
+  struct RelaxationWorkspace : SweepWorkspace {
+    RelaxationWorkspace(const Device& device, std::int64_t size)
         : SweepWorkspace(device, size), scratch(device) {}
     [[nodiscard]] std::size_t bytes() const override { return SweepWorkspace::bytes() + scratch.bytes(); }
     gauss_seidel::SweepScratch<B, T> scratch;
@@ -36,34 +36,36 @@ class RelaxationSolver final : public gauss_seidel::SweepSolver<B, T> {
         applied_sweeps_(options.sweeps) {}
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return this->equip(std::make_unique<SolverWorkspace>(this->device(), this->matrix().rows()));
+    return this->complete_workspace(
+        std::make_unique<RelaxationWorkspace>(this->device(), this->matrix().rows()));
   }
 
   /// Sweeps on A z = r, starting with z = 0.
   void apply(Workspace& workspace, const T* r, T* z) const override {
-    auto& space = static_cast<SolverWorkspace&>(workspace);
-    space.backend.fill(space.n, T{0}, z);
-    run(space, nullptr, applied_sweeps_, r, z);
+    auto& own = static_cast<RelaxationWorkspace&>(workspace);
+    own.backend.fill(own.n, T{0}, z);
+    run(own, nullptr, applied_sweeps_, r, z);
   }
 
  private:
-  void sweep(SweepWorkspace& space, const IterationState* state, const T* b, T* x) const override {
-    run(static_cast<SolverWorkspace&>(space), state, 1, b, x);
+  void sweep(SweepWorkspace& workspace, const IterationState* state, const T* b, T* x) const override {
+    run(static_cast<RelaxationWorkspace&>(workspace), state, 1, b, x);
   }
 
-  void run(SolverWorkspace& space, const IterationState* state, std::int64_t sweeps, const T* b, T* x) const {
-    gauss_seidel::sweep(space.backend,
+  void run(RelaxationWorkspace& workspace, const IterationState* state, std::int64_t sweeps, const T* b,
+           T* x) const {
+    gauss_seidel::sweep(workspace.backend,
                         gauss_seidel::Sweeps<T>{.A = &this->sparse(),
                                                 .right_hand_sides = 1,
                                                 .b = b,
-                                                .leading_b = space.n,
+                                                .leading_b = workspace.n,
                                                 .x = x,
-                                                .leading_x = space.n,
+                                                .leading_x = workspace.n,
                                                 .kind = kind_,
                                                 .sweeps = sweeps,
                                                 .omega = omega_,
                                                 .state = state},
-                        space.scratch);
+                        workspace.scratch);
   }
 
   SweepKind kind_;

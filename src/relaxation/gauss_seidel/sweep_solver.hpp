@@ -10,8 +10,6 @@
 #include "solver/instantiate.hpp"
 #include "solver/iteration.hpp"
 
-#include <cmath>
-
 namespace echelon::gauss_seidel {
 
 /// Counts the rows whose diagonal element is zero or not stored.
@@ -35,19 +33,12 @@ struct CountSweep {
   }
 };
 
-struct RecordResidual {
-  IterationState* state;
-  ECHELON_ANYWHERE void operator()(Sum r_r) const {
-    if (state->running()) state->record(std::sqrt(r_r.value));
-  }
-};
-
 template <class B, class T>
 class SweepSolver : public IterativeMethod<B, T> {
   using Base = IterativeMethod<B, T>;
 
  public:
-  using typename Base::Space;
+  using typename Base::SolveWorkspace;
 
   SweepSolver(const Device& device, const Stop& stop, std::int64_t residual_every)
       : Base(device, stop), residual_every_(residual_every) {}
@@ -75,32 +66,32 @@ class SweepSolver : public IterativeMethod<B, T> {
   [[nodiscard]] std::size_t bytes() const override { return copy_.bytes(); }
 
  protected:
-  struct SweepWorkspace : Space {
-    using Space::Space;
+  struct SweepWorkspace : SolveWorkspace {
+    using SolveWorkspace::SolveWorkspace;
     std::int64_t since_residual = 0;  ///< sweeps since the residual was last computed
   };
 
   /// Queues one sweep over x, which changes nothing if `state` is not null and the iteration has stopped.
-  virtual void sweep(SweepWorkspace& space, const IterationState* state, const T* b, T* x) const = 0;
+  virtual void sweep(SweepWorkspace& workspace, const IterationState* state, const T* b, T* x) const = 0;
 
   [[nodiscard]] const Csr<T>& sparse() const { return *sparse_; }
 
  private:
-  void start(Space& space, const T* /*b*/, T* /*x*/) const override {
-    static_cast<SweepWorkspace&>(space).since_residual = 0;
+  void start(SolveWorkspace& workspace, const T* /*b*/, T* /*x*/) const override {
+    static_cast<SweepWorkspace&>(workspace).since_residual = 0;
   }
 
-  void step(Space& plain, const T* b, T* x) const override {
-    auto& space = static_cast<SweepWorkspace&>(plain);
-    sweep(space, space.state(), b, x);
-    if (++space.since_residual < residual_every_) {
-      space.backend.for_each(1, CountSweep{space.state()});
+  void step(SolveWorkspace& workspace, const T* b, T* x) const override {
+    auto& own = static_cast<SweepWorkspace&>(workspace);
+    sweep(own, own.state(), b, x);
+    if (++own.since_residual < residual_every_) {
+      own.backend.for_each(1, CountSweep{own.state()});
       return;
     }
-    space.since_residual = 0;
-    space.backend.copy(space.n, b, space.r.data());
-    multiply(space.backend, T{-1}, this->matrix(), x, T{1}, space.r.data());
-    space.backend.reduce(space.n, Product<T>{space.r.data(), space.r.data()}, RecordResidual{space.state()});
+    own.since_residual = 0;
+    own.backend.copy(own.n, b, own.r.data());
+    multiply(own.backend, T{-1}, this->matrix(), x, T{1}, own.r.data());
+    own.backend.reduce(own.n, Product<T>{own.r.data(), own.r.data()}, RecordResidual{own.state()});
   }
 
   std::int64_t residual_every_;

@@ -171,7 +171,7 @@ TEST(Solver, HistoryHasTheStartAndOneEntryPerIteration) {
   }
 }
 
-TEST(Solver, HowOftenTheHostLooksChangesNothing) {
+TEST(Solver, CheckInterval_ChangesNothing) {
   const Csr<double> A = convection_diffusion(20, 0.3).csr<double>();
   const Dense<double> b = random_dense<double>(400, 1, 3);
   for (const char* method : {"gmres", "bicgstab"}) {
