@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/ordering.hpp>
+#include <echelon/solver.hpp>
+
+#include <string_view>
+#include <vector>
+
+namespace echelon {
+
+struct SparseCholeskyOptions {
+  static constexpr std::string_view name = "sparse-cholesky";
+  static constexpr Targets targets = Targets::host;
+  /// Order of elimination, which decides about the fill.
+  Ordering ordering = Ordering::automatic;
+  /// Most steps of iterative refinement, 0 to 20.
+  std::int64_t refine = 5;
+  /// Estimate the condition number in every set-up: about ten substitutions.
+  bool condition = true;
+
+  static std::vector<Option<SparseCholeskyOptions>> table() {
+    return {{"ordering", enum_field<&SparseCholeskyOptions::ordering>(),
+             "order of elimination, which decides about the fill; auto: the one of amd and metis with fewer "
+             "predicted flops"},
+            {"refine",
+             +[](SparseCholeskyOptions& o) -> std::int64_t& { return o.refine; },
+             "most steps of iterative refinement, taken while the componentwise backward error exceeds the "
+             "machine epsilon and each step halves it",
+             {0, 20}},
+            {"condition", +[](SparseCholeskyOptions& o) -> bool& { return o.condition; },
+             "estimate the condition number in every set-up, for about ten substitutions"}};
+  }
+};
+
+/// A = L L^T for sparse symmetric positive definite A: a fill-reducing ordering, then a multifrontal Cholesky
+/// factorisation by dense blocks. Both triangles of A are given. When a pivot is not positive, the status is
+/// `not_spd` and the message names its column and value; the same for a matrix that is not symmetric. The
+/// analysis of a pattern is kept: set-ups with the same pattern only factor. A dense A is converted.
+/// I. Duff, J. Reid, The multifrontal solution of indefinite sparse symmetric linear systems, ACM Trans.
+/// Math. Softw. 9 (1983); J. Liu, The multifrontal method for sparse matrix solution, SIAM Review 34 (1992).
+template <class T>
+using SparseCholesky = SolverOf<T, SparseCholeskyOptions>;
+
+}  // namespace echelon

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sparse Cholesky factorisation as a Solver.
+#include "solver/instantiate.hpp"
+#include "sparse_direct/multifrontal/solver.hpp"
+#include "sparse_direct/multifrontal/symmetry.hpp"
+
+#include <echelon/methods/sparse_cholesky.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+using namespace sparse_direct;
+
+template <class B, class T>
+class CholeskySolver final : public MultifrontalSolver<B, T> {
+  using Base = MultifrontalSolver<B, T>;
+
+ public:
+  CholeskySolver(const Device& device, const SparseCholeskyOptions& options)
+      : Base(device, {options.ordering, options.refine, options.condition}) {}
+
+ private:
+  void analyze_matrix(const Csr<T>& A, bool /*same_pattern*/) override {
+    const PatternStorage symmetrized = has_symmetric_pattern(A) ? PatternStorage{} : symmetrized_pattern(A);
+    const Pattern pattern = symmetrized.row_begin.empty() ? pattern_of(A) : symmetrized.view();
+    AnalysisOptions analysis;
+    analysis.ordering.ordering = this->common_options().ordering;
+    this->lay_out_fronts(analyze_symmetric(pattern, analysis), FactorKind::cholesky, A, {});
+  }
+
+  Outcome factor_values(const Csr<T>& A) override {
+    if (const std::optional<Place> place = find_asymmetry(A)) return not_symmetric(*place);
+    if (std::optional<Outcome> lack = this->check_memory()) return *lack;
+    const FactorResult result = this->factor_with(A.values().data(), {});
+    if (result.end == FactorEnd::cancelled) return cancelled_factorisation();
+    if (result.end == FactorEnd::not_positive) return not_positive(*result.failed);
+    Outcome outcome;
+    if (this->common_options().condition) {
+      const std::vector<double> scale = scale_to_unit_diagonal(A);
+      outcome = assess_condition<T>(this->estimate_condition(A, {scale, scale}));
+    }
+    outcome.rank = A.rows();
+    outcome.statistics = this->statistics();
+    return outcome;
+  }
+
+  static Outcome not_symmetric(Place place) {
+    return {Status::not_spd,
+            "A is not symmetric: its elements at row " + std::to_string(place.row) + ", column " +
+                std::to_string(place.column) + " (from 0), and at the mirrored place differ",
+            place.row};
+  }
+  static Outcome not_positive(const FailedPivot& pivot) {
+    return {Status::not_spd,
+            "A is not positive definite: the pivot of column " + std::to_string(pivot.column) +
+                " (from 0) is " + short_number(pivot.value),
+            pivot.column};
+  }
+
+  /// Powers of two near 1 / sqrt(a_ii).
+  static std::vector<double> scale_to_unit_diagonal(const Csr<T>& A) {
+    std::vector<double> scale(static_cast<std::size_t>(A.rows()), 1);
+    for (std::int64_t i = 0; i < A.rows(); ++i) {
+      for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+        if (A.column_indices()[k] == i) {
+          scale[static_cast<std::size_t>(i)] =
+              std::ldexp(1.0, -std::ilogb(static_cast<double>(A.values()[k])) / 2);
+        }
+      }
+    }
+    return scale;
+  }
+};
+
+}  // namespace
+
+template <>
+struct MethodWith<SparseCholeskyOptions> {
+  template <class B, class T>
+  using Type = CholeskySolver<B, T>;
+};
+
+template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(
+    const Device&, const SparseCholeskyOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(
+    const Device&, const SparseCholeskyOptions&);
+
+}  // namespace echelon

@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sparse_direct/multifrontal/host/factorization.hpp"
+
+#include "sparse_direct/multifrontal/host/assembly.hpp"
+#include "sparse_direct/multifrontal/host/kernels.hpp"
+#include "sparse_direct/multifrontal/host/tree_schedule.hpp"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+namespace {
+
+/// Panels and row numbers of a front that took over pivots from its children.
+template <class T>
+struct LargerFront {
+  std::int64_t pivots = 0;
+  Array<T> values;
+  std::vector<std::int32_t> row_ids, column_ids;
+};
+
+/// Memory of one thread.
+template <class T>
+struct Worker {
+  Array<T> stack;
+  PackBuffers<T> pack;
+  std::vector<T> scratch;
+  std::vector<std::int32_t> exchanges;
+  FactorFacts facts;
+};
+
+template <class T>
+class Factorization {
+ public:
+  Factorization(const FrontLayout& layout, const TreeSchedule& schedule, const T* values,
+                const FactorOptions<T>& options, MultifrontalFactors<T>& factors)
+      : layout_(layout),
+        tree_(layout.tree),
+        values_(values),
+        options_(options),
+        factors_(factors),
+        kernels_(front_kernels<T>()),
+        schedule_(schedule),
+        updates_(tree_.parent.size(), nullptr) {}
+
+  FactorResult run() {
+    prepare();
+    workers_.resize(static_cast<std::size_t>(schedule_.parallel ? options_.threads : 1));
+    if (schedule_.parallel) {
+      run_parallel();
+    } else if (!schedule_.ranges.empty()) {
+      process_range(0, workers_.front());
+    }
+    if (error_) std::rethrow_exception(error_);
+    if (is_cancelled_) return {FactorEnd::cancelled};
+    if (failed_) return {FactorEnd::not_positive, failed_};
+    for (const Worker<T>& worker : workers_) add_facts(worker.facts);
+    number_pivots();
+    return {};
+  }
+
+ private:
+  [[nodiscard]] bool delays() const { return layout_.kind != FactorKind::cholesky; }
+
+  void prepare() {
+    factors_.kind = layout_.kind;
+    factors_.n = tree_.n;
+    factors_.largest_front = layout_.largest_front;
+    factors_.facts = {};
+    factors_.overflow = Array<T>();
+    if (factors_.values.size() != layout_.panel_begin.back()) {
+      factors_.values = Array<T>();
+      factors_.values = Array<T>(Device::serial(), layout_.panel_begin.back());
+    }
+    factors_.fronts.assign(tree_.parent.size(), {});
+    if (!delays()) return;
+    larger_.resize(tree_.parent.size());
+    row_ids_.resize(static_cast<std::size_t>(tree_.n));
+    std::iota(row_ids_.begin(), row_ids_.end(), 0);
+    column_ids_ = row_ids_;
+  }
+
+  /// Each range is a task; whoever finishes the last child of a front above the ranges factors that front.
+  void run_parallel() {
+    separate_.resize(tree_.parent.size());
+    missing_ = std::vector<std::atomic<std::int32_t>>(tree_.parent.size());
+    for (const std::int32_t s : schedule_.top)
+      missing_[s] = static_cast<std::int32_t>(layout_.children_of(s).size());
+#pragma omp parallel num_threads(options_.threads)
+#pragma omp single
+    for (std::size_t r = 0; r < schedule_.ranges.size(); ++r) {
+#pragma omp task firstprivate(r)
+      guarded([&] { run_task(r, workers_[static_cast<std::size_t>(omp_get_thread_num())]); });
+    }
+  }
+
+  template <class F>
+  void guarded(const F& f) {
+    try {
+      f();
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!error_) error_ = std::current_exception();
+      has_error_ = true;
+    }
+  }
+
+  void run_task(std::size_t r, Worker<T>& worker) {
+    process_range(r, worker);
+    const SupernodeRange range = schedule_.ranges[r];
+    std::int32_t next = tree_.parent[range.end - 1];
+    std::int32_t finished = 0;
+    for (std::int32_t s = range.begin; s < range.end; ++s) finished += tree_.parent[s] == next ? 1 : 0;
+    while (next >= 0 && !is_stopped()) {
+      if (missing_[next].fetch_sub(finished) != finished) return;
+      process(next, worker);
+      next = tree_.parent[next];
+      finished = 1;
+    }
+  }
+
+  void process_range(std::size_t r, Worker<T>& worker) {
+    if (worker.stack.size() < schedule_.stack_entries[r]) {
+      worker.stack = Array<T>();
+      worker.stack = Array<T>(Device::serial(), schedule_.stack_entries[r]);
+    }
+    const SupernodeRange range = schedule_.ranges[r];
+    for (std::int32_t s = range.begin; s < range.end && !is_stopped(); ++s) process(s, worker);
+  }
+
+  /// True when the rest of the work is of no use. A Cholesky factorisation by several threads goes on where
+  /// it can, so that the first failed pivot is reported whatever their order.
+  [[nodiscard]] bool is_stopped() {
+    if (options_.cancel.stop_requested()) is_cancelled_ = true;
+    return is_cancelled_ || has_error_ || (!schedule_.parallel && failed_);
+  }
+
+  void process(std::int32_t s, Worker<T>& worker) {
+    const auto children = layout_.children_of(s);
+    const auto has_failed = [&](std::int32_t c) {
+      return factors_.fronts[c].eliminated < factors_.fronts[c].pivots;
+    };
+    if (!delays() && std::any_of(children.begin(), children.end(), has_failed)) {
+      factors_.fronts[s].pivots = 1;  // of which none is eliminated
+      return;
+    }
+    const FrontMemory<T> front = place(s, worker);
+    assemble(s, front);
+    FrontRecord& record = factors_.fronts[s];
+    record.eliminated = eliminate(s, front, worker);
+    if (tree_.parent[s] >= 0) worker.facts.delayed_pivots += record.pivots - record.eliminated;
+    if (separate_.empty()) return;
+    for (const std::int32_t child : children) separate_[child].reset();
+  }
+
+  /// Memory for a front: in the place of the layout, or elsewhere if children have delayed pivots.
+  FrontMemory<T> place(std::int32_t s, Worker<T>& worker) {
+    const std::int64_t below = layout_.below(s);
+    std::int64_t pivots = tree_.pivots(s);
+    if (delays()) {
+      for (const std::int32_t c : layout_.children_of(s)) {
+        pivots += factors_.fronts[c].pivots - factors_.fronts[c].eliminated;
+      }
+      if (pivots > tree_.pivots(s)) {
+        auto larger = std::make_unique<LargerFront<T>>();
+        larger->values = Array<T>(Device::serial(), layout_.panel_entries(pivots, below));
+        larger->row_ids.resize(static_cast<std::size_t>(pivots));
+        larger->column_ids.resize(static_cast<std::size_t>(pivots));
+        std::iota(larger->row_ids.begin(), larger->row_ids.begin() + tree_.pivots(s),
+                  tree_.supernode_begin[s]);
+        std::copy_n(larger->row_ids.begin(), tree_.pivots(s), larger->column_ids.begin());
+        larger_[s] = std::move(larger);
+      }
+    }
+    factors_.fronts[s] = {.values = layout_.panel_begin[s],
+                          .size = static_cast<std::int32_t>(pivots + below),
+                          .pivots = static_cast<std::int32_t>(pivots)};
+    if (below > 0) {
+      if (schedule_.update_begin[s] >= 0) {
+        updates_[s] = worker.stack.data() + schedule_.update_begin[s];
+      } else {
+        separate_[s] = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(below * below));
+        updates_[s] = separate_[s].get();
+      }
+    }
+    return memory_of(s);
+  }
+
+  [[nodiscard]] FrontMemory<T> memory_of(std::int32_t s) {
+    const FrontRecord& record = factors_.fronts[s];
+    FrontMemory<T> front;
+    front.size = record.size;
+    front.own_pivots = tree_.pivots(s);
+    front.pivots = record.pivots;
+    front.eliminated = record.eliminated;
+    front.update = updates_[s];
+    front.lower = factors_.values.data() + record.values;
+    if (delays()) {
+      LargerFront<T>* larger = larger_[s].get();
+      if (larger != nullptr) front.lower = larger->values.data();
+      front.row_ids = larger != nullptr ? larger->row_ids.data() : row_ids_.data() + tree_.supernode_begin[s];
+      front.column_ids =
+          larger != nullptr ? larger->column_ids.data() : column_ids_.data() + tree_.supernode_begin[s];
+    }
+    if (layout_.kind == FactorKind::lu) front.upper = front.lower + front.size * front.pivots;
+    return front;
+  }
+
+  void assemble(std::int32_t s, const FrontMemory<T>& front) {
+    std::fill_n(front.lower, layout_.panel_entries(front.pivots, front.below()), T{0});
+    if (layout_.symmetric()) {
+      const std::int64_t below = front.below();
+      for (std::int64_t j = 0; j < below; ++j) std::fill_n(front.update + j * below + j, below - j, T{0});
+    } else {
+      std::fill_n(front.update, front.below() * front.below(), T{0});
+    }
+    add_elements(layout_, s, values_, front);
+    std::int64_t at = front.own_pivots;
+    for (const std::int32_t child : layout_.children_of(s)) {
+      const auto positions = layout_.positions_of(child);
+      if (layout_.symmetric()) {
+        add_update<true>(positions, updates_[child], front);
+      } else {
+        add_update<false>(positions, updates_[child], front);
+      }
+      if (front.delayed_in() == 0) continue;
+      const FrontMemory<T> memory = memory_of(child);
+      if (layout_.symmetric()) {
+        add_delayed<true>(positions, memory, at, front);
+      } else {
+        add_delayed<false>(positions, memory, at, front);
+      }
+      at += memory.pivots - memory.eliminated;
+    }
+  }
+
+  /// Returns the number of pivots eliminated.
+  std::int32_t eliminate(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
+    const int size = static_cast<int>(front.size);
+    const int pivots = static_cast<int>(front.pivots);
+    switch (layout_.kind) {
+      case FactorKind::cholesky:
+        return eliminate_cholesky(s, front, worker);
+      case FactorKind::ldlt: {
+        const SymmetricFront<T> symmetric{
+            size,         pivots,           front.lower,
+            front.update, front.column_ids, front.lower + front.size * front.pivots};
+        return taken(kernels_.factor_ldlt(worker.pack, worker.scratch, symmetric, options_.thresholds),
+                     worker);
+      }
+      case FactorKind::lu: {
+        if (worker.exchanges.size() < static_cast<std::size_t>(pivots))
+          worker.exchanges.resize(static_cast<std::size_t>(pivots));
+        const UnsymmetricFront<T> unsymmetric{
+            size,         pivots,        front.lower,      front.upper,
+            front.update, front.row_ids, front.column_ids, worker.exchanges.data()};
+        return taken(kernels_.factor_lu(worker.pack, unsymmetric, options_.thresholds), worker);
+      }
+    }
+    return 0;
+  }
+
+  static std::int32_t taken(const FrontResult<T>& result, Worker<T>& worker) {
+    worker.facts.perturbed_pivots += result.perturbed;
+    worker.facts.largest_element =
+        std::max(worker.facts.largest_element, static_cast<double>(result.largest));
+    return result.eliminated;
+  }
+
+  std::int32_t eliminate_cholesky(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
+    const int eliminated = kernels_.factor_cholesky(
+        worker.pack, static_cast<int>(front.size), static_cast<int>(front.pivots), front.lower, front.update);
+    if (eliminated < front.pivots) {
+      const std::lock_guard lock(mutex_);
+      if (!failed_ || s < failed_supernode_) {
+        failed_supernode_ = s;
+        failed_ = FailedPivot{tree_.permutation[tree_.supernode_begin[s] + eliminated],
+                              static_cast<double>(front.lower[eliminated + eliminated * front.size])};
+      }
+    }
+    return eliminated;
+  }
+
+  void add_facts(const FactorFacts& facts) const {
+    factors_.facts.delayed_pivots += facts.delayed_pivots;
+    factors_.facts.perturbed_pivots += facts.perturbed_pivots;
+    factors_.facts.largest_element = std::max(factors_.facts.largest_element, facts.largest_element);
+  }
+
+  /// Numbers the pivots in the order of their elimination, and by them the rows and columns of each front.
+  void number_pivots() {
+    if (delays()) {
+      gather_larger_fronts();
+      number_delayed_pivots();
+      return;
+    }
+    factors_.facts.rank = tree_.n;
+    factors_.row_order = factors_.column_order = tree_.permutation;
+    for (std::int64_t s = 0; s < tree_.supernodes(); ++s) {
+      factors_.fronts[s].first_pivot = tree_.supernode_begin[s];
+      factors_.fronts[s].below = tree_.row_begin[s];
+    }
+    factors_.row_numbers = tree_.rows;
+  }
+
+  /// Puts the panels that are not in the place of the layout into one array.
+  void gather_larger_fronts() {
+    std::int64_t entries = 0;
+    for (const auto& larger : larger_) entries += larger ? larger->values.size() : 0;
+    if (entries == 0) return;
+    factors_.overflow = Array<T>(Device::serial(), entries);
+    std::int64_t at = 0;
+    for (std::size_t s = 0; s < larger_.size(); ++s) {
+      if (!larger_[s]) continue;
+      const Array<T>& values = larger_[s]->values;
+      std::copy_n(values.data(), values.size(), factors_.overflow.data() + at);
+      factors_.fronts[s].values = factors_.values.size() + at;
+      at += values.size();
+      larger_[s]->values = Array<T>();
+    }
+  }
+
+  void number_delayed_pivots() {
+    const bool symmetric = layout_.symmetric();
+    std::vector<std::int32_t> row_number(static_cast<std::size_t>(tree_.n));
+    std::vector<std::int32_t> column_number(static_cast<std::size_t>(symmetric ? 0 : tree_.n));
+    factors_.row_order.resize(static_cast<std::size_t>(tree_.n));
+    factors_.column_order.resize(static_cast<std::size_t>(tree_.n));
+    std::int32_t next = 0;
+    const auto number = [&](const FrontMemory<T>& front, std::int64_t p) {
+      const std::int32_t column = front.column_ids[p];
+      const std::int32_t row = symmetric ? column : front.row_ids[p];
+      factors_.row_order[next] = layout_.row_permutation[row];
+      factors_.column_order[next] = tree_.permutation[column];
+      row_number[row] = next;
+      if (!symmetric) column_number[column] = next;
+      ++next;
+    };
+    for (std::int32_t s = 0; s < tree_.supernodes(); ++s) {
+      const FrontMemory<T> front = memory_of(s);
+      factors_.fronts[s].first_pivot = next;
+      for (std::int64_t p = 0; p < front.eliminated; ++p) number(front, p);
+    }
+    factors_.facts.rank = next;
+    for (std::int32_t s = 0; s < tree_.supernodes(); ++s) {  // rows and columns without a pivot
+      if (tree_.parent[s] >= 0) continue;
+      const FrontMemory<T> front = memory_of(s);
+      for (std::int64_t p = front.eliminated; p < front.pivots; ++p) number(front, p);
+    }
+    factors_.row_numbers.clear();
+    factors_.column_numbers.clear();
+    for (std::int32_t s = 0; s < tree_.supernodes(); ++s) {
+      const FrontMemory<T> front = memory_of(s);
+      factors_.fronts[s].below = static_cast<std::int64_t>(factors_.row_numbers.size());
+      for (std::int64_t p = front.eliminated; p < front.pivots; ++p) {
+        factors_.row_numbers.push_back(row_number[symmetric ? front.column_ids[p] : front.row_ids[p]]);
+        if (!symmetric) factors_.column_numbers.push_back(column_number[front.column_ids[p]]);
+      }
+      for (const std::int32_t row : tree_.rows_of(s)) {
+        factors_.row_numbers.push_back(row_number[row]);
+        if (!symmetric) factors_.column_numbers.push_back(column_number[row]);
+      }
+      factors_.largest_front = std::max(factors_.largest_front, factors_.fronts[s].size);
+    }
+  }
+
+  const FrontLayout& layout_;
+  const SymbolicFactor& tree_;
+  const T* values_;
+  const FactorOptions<T>& options_;
+  MultifrontalFactors<T>& factors_;
+  const FrontKernels<T>& kernels_;
+  const TreeSchedule& schedule_;
+  std::vector<T*> updates_;
+  std::vector<std::unique_ptr<T[]>> separate_;           // update matrices outside of stacks
+  std::vector<std::unique_ptr<LargerFront<T>>> larger_;  // fronts that took over delayed pivots
+  std::vector<std::int32_t> row_ids_, column_ids_;       // of the pivots of all other fronts
+  std::vector<std::atomic<std::int32_t>> missing_;       // children of a front that are not factored yet
+  std::vector<Worker<T>> workers_;
+  std::mutex mutex_;  // guards what follows
+  std::exception_ptr error_;
+  std::atomic<bool> has_error_ = false;
+  std::atomic<bool> is_cancelled_ = false;
+  std::optional<FailedPivot> failed_;
+  std::int32_t failed_supernode_ = 0;
+};
+
+}  // namespace
+
+template <class T>
+FactorMemory predict_memory(const FrontLayout& layout, const TreeSchedule& schedule, int threads) {
+  std::int64_t work = schedule.separate_entries;
+  if (!schedule.ranges.empty()) {
+    work += (schedule.parallel ? threads : 1) *
+            *std::max_element(schedule.stack_entries.begin(), schedule.stack_entries.end());
+  }
+  return {static_cast<std::size_t>(layout.panel_begin.back()) * sizeof(T) + layout.bytes(),
+          static_cast<std::size_t>(work) * sizeof(T)};
+}
+
+template <class T>
+FactorResult factor(const FrontLayout& layout, const TreeSchedule& schedule, const T* values,
+                    const FactorOptions<T>& options, MultifrontalFactors<T>& factors) {
+  return Factorization<T>(layout, schedule, values, options, factors).run();
+}
+
+template FactorMemory predict_memory<float>(const FrontLayout&, const TreeSchedule&, int);
+template FactorMemory predict_memory<double>(const FrontLayout&, const TreeSchedule&, int);
+template FactorResult factor(const FrontLayout&, const TreeSchedule&, const float*,
+                             const FactorOptions<float>&, MultifrontalFactors<float>&);
+template FactorResult factor(const FrontLayout&, const TreeSchedule&, const double*,
+                             const FactorOptions<double>&, MultifrontalFactors<double>&);
+
+}  // namespace echelon::sparse_direct

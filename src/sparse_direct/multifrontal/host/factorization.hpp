@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Numeric multifrontal factorisation on the host.
+#pragma once
+
+#include "sparse_direct/multifrontal/fronts/factors.hpp"
+#include "sparse_direct/multifrontal/fronts/front_layout.hpp"
+#include "sparse_direct/multifrontal/host/tree_schedule.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+
+namespace echelon::sparse_direct {
+
+template <class T>
+struct FactorOptions {
+  int threads = 1;
+  std::stop_token cancel = {};
+  PivotThresholds<T> thresholds = {};  ///< of lu and ldlt
+};
+
+/// Pivot of a Cholesky factorisation that is not positive.
+struct FailedPivot {
+  std::int64_t column = 0;  ///< of A
+  double value = 0;
+};
+
+enum class FactorEnd { finished, not_positive, cancelled };
+
+struct FactorResult {
+  FactorEnd end = FactorEnd::finished;
+  std::optional<FailedPivot> failed = {};
+};
+
+/// Bytes of the factors, and of the memory that the factorisation takes besides, if no pivot is delayed.
+struct FactorMemory {
+  std::size_t factor_bytes = 0;
+  std::size_t work_bytes = 0;
+};
+template <class T>
+[[nodiscard]] FactorMemory predict_memory(const FrontLayout& layout, const TreeSchedule& schedule,
+                                          int threads);
+
+/// Factors the matrix with these (scaled) values, in the places of the CSR arrays for which the layout was
+/// made; `schedule` is for as many threads. The memory of `factors` is used again if it is large enough.
+/// Every number of threads gives the same bits. Throws OutOfMemory.
+template <class T>
+FactorResult factor(const FrontLayout& layout, const TreeSchedule& schedule, const T* values,
+                    const FactorOptions<T>& options, MultifrontalFactors<T>& factors);
+
+}  // namespace echelon::sparse_direct

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// For the files that compile the kernels for an instruction set.
+#pragma once
+
+#include "sparse_direct/multifrontal/host/cholesky_front.hpp"
+#include "sparse_direct/multifrontal/host/kernels.hpp"
+#include "sparse_direct/multifrontal/host/ldlt_front.hpp"
+#include "sparse_direct/multifrontal/host/lu_front.hpp"
+#include "sparse_direct/multifrontal/host/solve_front.hpp"
+
+namespace echelon::sparse_direct {
+
+template <class Isa, class T>
+const FrontKernels<T>* kernels_of() {
+  static constexpr FrontKernels<T> kernels{
+      .factor_cholesky = factor_cholesky_front<Isa, T>,
+      .factor_lu = factor_lu_front<Isa, T>,
+      .factor_ldlt = factor_ldlt_front<Isa, T>,
+      .solve_lower = solve_lower<Isa, false, T>,
+      .solve_unit_lower = solve_lower<Isa, true, T>,
+      .solve_lower_transposed = solve_lower_transposed<Isa, false, T>,
+      .solve_unit_lower_transposed = solve_lower_transposed<Isa, true, T>,
+      .solve_upper = solve_upper<Isa, T>,
+      .solve_upper_transposed = solve_upper_transposed<Isa, T>,
+  };
+  return &kernels;
+}
+
+}  // namespace echelon::sparse_direct

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The dense kernels of the multifrontal factorisations, compiled for several instruction sets.
+#pragma once
+
+#include "sparse_direct/multifrontal/fronts/front.hpp"
+
+#include <echelon/array.hpp>
+#include <echelon/device.hpp>
+
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+/// Memory for packed operands of large products.
+template <class T>
+struct PackBuffers {
+  static constexpr int terms = 256;
+  static constexpr int rows = 192;
+  static constexpr int columns = 512;
+  Array<T> a, b;
+  void allocate() {
+    if (a.size() > 0) return;
+    a = Array<T>(Device(), terms * rows);
+    b = Array<T>(Device(), terms * columns);
+  }
+};
+
+/// Kernels for one instruction set; cholesky_front.hpp, lu_front.hpp, ldlt_front.hpp and solve_front.hpp say
+/// what they do.
+template <class T>
+struct FrontKernels {
+  int (*factor_cholesky)(PackBuffers<T>&, int size, int pivots, T* panel, T* update);
+  FrontResult<T> (*factor_lu)(PackBuffers<T>&, const UnsymmetricFront<T>&, const PivotThresholds<T>&);
+  FrontResult<T> (*factor_ldlt)(PackBuffers<T>&, std::vector<T>& scratch, const SymmetricFront<T>&,
+                                const PivotThresholds<T>&);
+
+  using Substitution = void (*)(const FactoredFront<T>&, int columns, T* w);
+  Substitution solve_lower;       ///< non-unit diagonal
+  Substitution solve_unit_lower;  ///< unit diagonal
+  Substitution solve_lower_transposed;
+  Substitution solve_unit_lower_transposed;
+  Substitution solve_upper;
+  Substitution solve_upper_transposed;
+};
+
+/// The kernels for the best instruction set of this processor.
+template <class T>
+[[nodiscard]] const FrontKernels<T>& front_kernels();
+
+// One definition for each instruction set; null where the compiler does not have it.
+template <class T>
+[[nodiscard]] const FrontKernels<T>* portable_kernels();
+template <class T>
+[[nodiscard]] const FrontKernels<T>* avx2_kernels();
+template <class T>
+[[nodiscard]] const FrontKernels<T>* avx512_kernels();
+
+}  // namespace echelon::sparse_direct

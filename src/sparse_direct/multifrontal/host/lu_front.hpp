@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Partial LU factorisation of a front with threshold partial pivoting.
+#pragma once
+
+#include "sparse_direct/multifrontal/fronts/front.hpp"
+#include "sparse_direct/multifrontal/host/triangular.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+namespace echelon::sparse_direct {
+
+namespace lu_detail {
+
+/// a = a - L u for a column a and up to narrow - 1 columns of L. Returns the largest magnitude of the result.
+template <class Isa, int Terms, class T>
+T update_column(int rows, const T* l, std::int64_t leading, const T* u, T* a) {
+  using S = Simd<Isa, T>;
+  constexpr int width = S::width;
+  typename S::Vec factor[Terms > 0 ? Terms : 1];
+  unrolled<Terms>([&](auto p) { factor[p] = S::broadcast(u[p]); });
+  auto largest = S::zero();
+  int i = 0;
+  for (; i + width <= rows; i += width) {
+    auto x = S::load(a + i);
+    unrolled<Terms>([&](auto p) { x = S::multiply_subtract(S::load(l + i + p * leading), factor[p], x); });
+    if constexpr (Terms > 0) S::store(a + i, x);
+    largest = S::max_magnitude(largest, x);
+  }
+  if (i < rows) {
+    auto x = S::load(a + i, rows - i);
+    unrolled<Terms>(
+        [&](auto p) { x = S::multiply_subtract(S::load(l + i + p * leading, rows - i), factor[p], x); });
+    if constexpr (Terms > 0) S::store(a + i, x, rows - i);
+    largest = S::max_magnitude(largest, x);
+  }
+  return S::largest(largest);
+}
+
+/// The first of `rows` elements whose magnitude is at least `bound`; there is one.
+template <class Isa, class T>
+int first_at_least(int rows, const T* a, T bound) {
+  using S = Simd<Isa, T>;
+  int i = 0;
+  for (; i + S::width <= rows; i += S::width) {
+    const unsigned bits = S::at_least(S::load(a + i), bound);
+    if (bits != 0) return i + std::countr_zero(bits);
+  }
+  while (!(std::abs(a[i]) >= bound)) ++i;
+  return i;
+}
+
+/// a = a / divisor; by the reciprocal unless that overflows.
+template <class Isa, class T>
+void divide(int rows, T divisor, T* a) {
+  using S = Simd<Isa, T>;
+  if (std::abs(divisor) < std::numeric_limits<T>::min()) {
+    for (int i = 0; i < rows; ++i) a[i] /= divisor;
+    return;
+  }
+  const auto factor = S::broadcast(1 / divisor);
+  int i = 0;
+  for (; i + S::width <= rows; i += S::width) S::store(a + i, S::multiply(S::load(a + i), factor));
+  if (i < rows) S::store(a + i, S::multiply(S::load(a + i, rows - i), factor), rows - i);
+}
+
+/// The factorisation in progress of a front. Pivots are counted from 0; the rows and columns of eliminated
+/// ones come first.
+template <class Isa, class T>
+class LuFront {
+ public:
+  LuFront(PackBuffers<T>& buffers, const UnsymmetricFront<T>& front, const PivotThresholds<T>& thresholds)
+      : buffers_(buffers),
+        front_(front),
+        thresholds_(thresholds),
+        size_(front.size),
+        columns_(front.pivots),
+        a_(front.lower) {}
+
+  FrontResult<T> factor() {
+    int eliminated = eliminate_all();
+    eliminated = retry(eliminated, thresholds_.column);
+    eliminated = retry(eliminated, thresholds_.last);
+    if (thresholds_.perturbation > 0) eliminated = retry(eliminated, 0);
+    update_upper(eliminated);
+    return {eliminated, perturbed_, largest_};
+  }
+
+ private:
+  /// Passes over the columns that failed, until a pass eliminates none.
+  int retry(int eliminated, T threshold) {
+    threshold_ = threshold;
+    while (eliminated < columns_) {
+      const int more = eliminate(eliminated, columns_);
+      exchange_rows(eliminated, eliminated + more, 0, eliminated);
+      if (more == 0) return eliminated;
+      eliminated += more;
+    }
+    return eliminated;
+  }
+  int eliminate_all() {
+    threshold_ = thresholds_.column;
+    return eliminate(0, columns_);
+  }
+
+  [[nodiscard]] T* at(int i, int j) const { return a_ + i + static_cast<std::int64_t>(j) * size_; }
+
+  /// Eliminates columns [first, last), to which all pivots before have been applied, with pivots from `first`
+  /// on. Returns how many; the columns that failed come last, with all pivots applied.
+  int eliminate(int first, int last) {
+    if (last - first <= narrow) return eliminate_narrow(first, last);
+    const int middle = first + ((last - first) / 2 + narrow - 1) / narrow * narrow;
+    const int left = eliminate(first, middle);
+    const int failed = middle - first - left;
+    apply(first, first + left, middle, last);
+    const int active = last - failed;
+    for (int k = 0; k < std::min(failed, last - middle); ++k)
+      exchange_columns(first + left + k, last - 1 - k);
+    const int right = eliminate(first + left, active);
+    exchange_rows(first + left, first + left + right, first, first + left);
+    apply(first + left, first + left + right, active, last);
+    return left + right;
+  }
+
+  /// As `eliminate`, column by column: a column receives the updates of the pivots before when its turn
+  /// comes, which yields its largest element without another pass.
+  int eliminate_narrow(int first, int last) {
+    int applied[narrow] = {};
+    int done = 0;
+    int active = last;
+    while (first + done < active) {
+      const int column = first + done;
+      bring_up_to_date(first, column, applied[done], done);
+      applied[done] = done;
+      const int pivot_row = find_pivot(column);
+      if (pivot_row < 0) {
+        --active;
+        exchange_columns(column, active);
+        std::swap(applied[done], applied[active - first]);
+        continue;
+      }
+      front_.exchanges[column] = pivot_row;
+      if (pivot_row != column) {
+        for (int j = first; j < last; ++j) std::swap(*at(column, j), *at(pivot_row, j));
+        std::swap(front_.row_ids[column], front_.row_ids[pivot_row]);
+      }
+      largest_ = std::max({largest_, largest_candidate_, largest_below_});
+      divide<Isa>(size_ - column - 1, *at(column, column), at(column + 1, column));
+      ++done;
+    }
+    for (int j = active; j < last; ++j) bring_up_to_date(first, j, applied[j - first], done);
+    return done;
+  }
+
+  /// Applies pivots first + from, ..., first + to - 1 to a column, and measures it.
+  void bring_up_to_date(int first, int column, int from, int to) {
+    T* a = at(first, column);
+    for (int p = from; p < to; ++p) {
+      const T* l = at(first, first + p);
+      for (int i = p + 1; i < to; ++i) a[i] -= l[i] * a[p];
+    }
+    const int candidates = std::max(columns_ - first - to, 0);
+    const T* l = at(first + to, first + from);
+    const auto update = [&]<int Terms>() {
+      largest_candidate_ = update_column<Isa, Terms>(candidates, l, size_, a + from, a + to);
+      largest_below_ =
+          update_column<Isa, Terms>(size_ - columns_, l + candidates, size_, a + from, a + to + candidates);
+    };
+    switch (to - from) {
+      case 0:
+        return update.template operator()<0>();
+      case 1:
+        return update.template operator()<1>();
+      case 2:
+        return update.template operator()<2>();
+      case 3:
+        return update.template operator()<3>();
+      case 4:
+        return update.template operator()<4>();
+      case 5:
+        return update.template operator()<5>();
+      case 6:
+        return update.template operator()<6>();
+      case 7:
+        return update.template operator()<7>();
+      default:
+        return update.template operator()<8>();
+    }
+  }
+
+  /// The row of the largest candidate of a column that has just been measured, or -1 when it is too small. In
+  /// the last pass, which has no threshold, too small an element is replaced.
+  [[nodiscard]] int find_pivot(int column) {
+    const T bound = std::max(threshold_ * largest_below_, thresholds_.smallest);
+    if (!std::isfinite(largest_candidate_) || !std::isfinite(largest_below_)) return -1;
+    if (threshold_ == 0) return replace_small(column);
+    if (!(largest_candidate_ >= bound) || largest_candidate_ == 0) return -1;
+    return row_of_largest(column);
+  }
+  [[nodiscard]] int row_of_largest(int column) const {
+    return column + first_at_least<Isa>(columns_ - column, at(column, column), largest_candidate_);
+  }
+  int replace_small(int column) {
+    const int row = row_of_largest(column);
+    const T least = thresholds_.perturbation * std::max(T{1}, largest_below_);
+    if (largest_candidate_ >= least) return row;
+    *at(row, column) = std::copysign(least, *at(row, column));
+    ++perturbed_;
+    return row;
+  }
+
+  void exchange_columns(int i, int j) const {
+    if (i == j) return;
+    std::swap_ranges(at(0, i), at(0, i) + size_, at(0, j));
+    std::swap(front_.column_ids[i], front_.column_ids[j]);
+  }
+
+  /// Exchanges rows as pivots [first, last) did, in columns [begin, end).
+  void exchange_rows(int first, int last, int begin, int end) const {
+    for (int j = begin; j < end; ++j) {
+      T* a = at(0, j);
+      for (int p = first; p < last; ++p) std::swap(a[p], a[front_.exchanges[p]]);
+    }
+  }
+
+  /// Applies pivots [first, last) to columns [begin, end).
+  void apply(int first, int last, int begin, int end) {
+    if (first == last || begin == end) return;
+    exchange_rows(first, last, begin, end);
+    solve_unit_lower(first, last, begin, end);
+    subtract_product<Isa>(buffers_, Part::full, size_ - last, end - begin, last - first, at(last, first),
+                          size_, Factor<T>{at(first, begin), 1, size_}, at(last, begin), size_);
+  }
+
+  /// Rows [first, last) of columns [begin, end): U = L^-1 A.
+  void solve_unit_lower(int first, int last, int begin, int end) {
+    if (last - first > narrow) {
+      const int middle = first + ((last - first) / 2 + narrow - 1) / narrow * narrow;
+      solve_unit_lower(first, middle, begin, end);
+      subtract_product<Isa>(buffers_, Part::full, last - middle, end - begin, middle - first,
+                            at(middle, first), size_, Factor<T>{at(first, begin), 1, size_},
+                            at(middle, begin), size_);
+      solve_unit_lower(middle, last, begin, end);
+      return;
+    }
+    with_constant(last - first, [&](auto count) {
+      T lower[narrow * narrow] = {};
+      for (int j = 0; j < count; ++j) {
+        for (int i = j + 1; i < count; ++i) lower[i * narrow + j] = *at(first + i, first + j);
+      }
+      for (int j = begin; j < end; ++j) {
+        T* x = at(first, j);
+        T u[narrow];
+        unrolled<count>([&](auto i) {
+          T sum = x[i];
+          unrolled<i>([&](auto p) { sum -= lower[i * narrow + p] * u[p]; });
+          u[i] = x[i] = sum;
+        });
+      }
+    });
+  }
+
+  /// The rows of U right of the pivot columns, and the update matrix.
+  void update_upper(int eliminated) {
+    const int below = size_ - columns_;
+    if (below == 0 || eliminated == 0) return;
+    T* u = front_.upper;
+    for (int p = 0; p < eliminated; ++p) {
+      const int q = front_.exchanges[p];
+      if (q != p) {
+        T* other = u + static_cast<std::int64_t>(q) * below;
+        std::swap_ranges(u + static_cast<std::int64_t>(p) * below,
+                         u + static_cast<std::int64_t>(p + 1) * below, other);
+      }
+    }
+    solve_upper(0, eliminated);
+    subtract_product<Isa>(buffers_, Part::full, below, columns_ - eliminated, eliminated, u, below,
+                          transposed(at(eliminated, 0), size_),
+                          u + static_cast<std::int64_t>(eliminated) * below, below);
+    subtract_product<Isa>(buffers_, Part::full, below, below, eliminated, at(columns_, 0), size_,
+                          transposed(u, below), front_.update, below);
+  }
+
+  /// Columns [first, last) of X L^T = A for the transpose A of the rows right of the pivot columns.
+  void solve_upper(int first, int last) {
+    const int below = size_ - columns_;
+    T* u = front_.upper + static_cast<std::int64_t>(first) * below;
+    if (last - first > narrow) {
+      const int middle = first + ((last - first) / 2 + narrow - 1) / narrow * narrow;
+      solve_upper(first, middle);
+      subtract_product<Isa>(buffers_, Part::full, below, last - middle, middle - first, u, below,
+                            transposed(at(middle, first), size_),
+                            front_.upper + static_cast<std::int64_t>(middle) * below, below);
+      solve_upper(middle, last);
+      return;
+    }
+    with_constant(last - first, [&](auto count) {
+      T lower[narrow * narrow] = {};
+      for (int j = 0; j < count; ++j) {
+        for (int i = j + 1; i < count; ++i) lower[i * narrow + j] = *at(first + i, first + j);
+      }
+      solve_rows<Isa, count, true>(below, lower, static_cast<const T*>(nullptr), u, below);
+    });
+  }
+
+  PackBuffers<T>& buffers_;
+  const UnsymmetricFront<T>& front_;
+  const PivotThresholds<T>& thresholds_;
+  int size_;
+  int columns_;
+  T* a_;
+  T threshold_ = 0;
+  T largest_candidate_ = 0;  // of the column measured last, in the rows that may become pivots
+  T largest_below_ = 0;      // in the rows that may not
+  T largest_ = 0;            // in the columns of all pivots
+  int perturbed_ = 0;
+};
+
+}  // namespace lu_detail
+
+/// Eliminates the leading columns of a front, with pivots from its leading rows, as far as the thresholds
+/// allow. Rows and columns are exchanged so that those eliminated come first. On return
+/// `lower` holds L (unit diagonal, not stored) and, above its diagonal, U; `upper` the transpose of U's other
+/// columns; the remaining columns of both, and `update`, hold the Schur complement.
+template <class Isa, class T>
+FrontResult<T> factor_lu_front(PackBuffers<T>& buffers, const UnsymmetricFront<T>& front,
+                               const PivotThresholds<T>& thresholds) {
+  return lu_detail::LuFront<Isa, T>(buffers, front, thresholds).factor();
+}
+
+}  // namespace echelon::sparse_direct

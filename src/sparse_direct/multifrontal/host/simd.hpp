@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Vector registers of the instruction sets that the dense kernels are compiled for.
+///
+/// `Simd<Isa, T>` has the type `Vec` of `width` elements, and the few operations that the kernels need.
+/// Partial loads and stores touch the first `count` elements only, 0 < count <= width; the others are zero.
+/// Each instruction set has one file, kernels_*.cpp, that defines ECHELON_SIMD_... and includes this header
+/// and those of the kernels where its functions are compiled for that set. What does not depend on `Isa`
+/// there is inlined always: a function shared between the files could end up with instructions that a
+/// processor lacks.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#if defined(ECHELON_SIMD_AVX2) || defined(ECHELON_SIMD_AVX512)
+#include <immintrin.h>
+#endif
+
+namespace echelon::sparse_direct {
+
+struct Portable;
+struct Avx2;
+struct Avx512;
+
+template <class Isa, class T>
+struct Simd;
+
+template <class T>
+struct Simd<Portable, T> {
+  static constexpr int width = 16 / sizeof(T);
+  struct Vec {
+    T at[width];
+  };
+  static Vec zero() { return {}; }
+  static Vec broadcast(T x) {
+    Vec v;
+    std::fill_n(v.at, width, x);
+    return v;
+  }
+  static Vec load(const T* p) {
+    Vec v;
+    std::memcpy(v.at, p, sizeof(v.at));
+    return v;
+  }
+  static Vec load(const T* p, int count) {
+    Vec v{};
+    std::memcpy(v.at, p, static_cast<std::size_t>(count) * sizeof(T));
+    return v;
+  }
+  static void store(T* p, Vec v) { std::memcpy(p, v.at, sizeof(v.at)); }
+  static void store(T* p, Vec v, int count) {
+    std::memcpy(p, v.at, static_cast<std::size_t>(count) * sizeof(T));
+  }
+  /// a b + c
+  static Vec multiply_add(Vec a, Vec b, Vec c) {
+    for (int i = 0; i < width; ++i) c.at[i] += a.at[i] * b.at[i];
+    return c;
+  }
+  /// c - a b
+  static Vec multiply_subtract(Vec a, Vec b, Vec c) {
+    for (int i = 0; i < width; ++i) c.at[i] -= a.at[i] * b.at[i];
+    return c;
+  }
+  static Vec multiply(Vec a, Vec b) {
+    for (int i = 0; i < width; ++i) a.at[i] *= b.at[i];
+    return a;
+  }
+  static Vec add(Vec a, Vec b) {
+    for (int i = 0; i < width; ++i) a.at[i] += b.at[i];
+    return a;
+  }
+  static Vec subtract(Vec a, Vec b) {
+    for (int i = 0; i < width; ++i) a.at[i] -= b.at[i];
+    return a;
+  }
+  /// max(a, |b|) by element
+  static Vec max_magnitude(Vec a, Vec b) {
+    for (int i = 0; i < width; ++i) a.at[i] = std::max(a.at[i], std::abs(b.at[i]));
+    return a;
+  }
+  static T largest(Vec a) { return *std::max_element(a.at, a.at + width); }
+  static T sum(Vec a) {
+    T total = 0;
+    for (int i = 0; i < width; ++i) total += a.at[i];
+    return total;
+  }
+  /// Bit i is set where |a_i| >= bound.
+  static unsigned at_least(Vec a, T bound) {
+    unsigned bits = 0;
+    for (int i = 0; i < width; ++i) bits |= (std::abs(a.at[i]) >= bound ? 1U : 0U) << i;
+    return bits;
+  }
+};
+
+#ifdef ECHELON_SIMD_AVX2
+template <>
+struct Simd<Avx2, double> {
+  static constexpr int width = 4;
+  using Vec = __m256d;
+  static __m256i mask(int count) {
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
+  }
+  static Vec zero() { return _mm256_setzero_pd(); }
+  static Vec broadcast(double x) { return _mm256_set1_pd(x); }
+  static Vec load(const double* p) { return _mm256_loadu_pd(p); }
+  static Vec load(const double* p, int count) { return _mm256_maskload_pd(p, mask(count)); }
+  static void store(double* p, Vec v) { _mm256_storeu_pd(p, v); }
+  static void store(double* p, Vec v, int count) { _mm256_maskstore_pd(p, mask(count), v); }
+  static Vec multiply_add(Vec a, Vec b, Vec c) { return _mm256_fmadd_pd(a, b, c); }
+  static Vec multiply_subtract(Vec a, Vec b, Vec c) { return _mm256_fnmadd_pd(a, b, c); }
+  static Vec multiply(Vec a, Vec b) { return _mm256_mul_pd(a, b); }
+  static Vec add(Vec a, Vec b) { return _mm256_add_pd(a, b); }
+  static Vec subtract(Vec a, Vec b) { return _mm256_sub_pd(a, b); }
+  static Vec max_magnitude(Vec a, Vec b) {
+    return _mm256_max_pd(a, _mm256_andnot_pd(_mm256_set1_pd(-0.0), b));
+  }
+  static double largest(Vec a) {
+    const __m128d two = _mm_max_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+    return _mm_cvtsd_f64(_mm_max_pd(two, _mm_unpackhi_pd(two, two)));
+  }
+  static double sum(Vec a) {
+    const __m128d two = _mm_add_pd(_mm256_castpd256_pd128(a), _mm256_extractf128_pd(a, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+  }
+  static unsigned at_least(Vec a, double bound) {
+    const Vec magnitude = _mm256_andnot_pd(_mm256_set1_pd(-0.0), a);
+    return static_cast<unsigned>(_mm256_movemask_pd(_mm256_cmp_pd(magnitude, broadcast(bound), _CMP_GE_OQ)));
+  }
+};
+
+template <>
+struct Simd<Avx2, float> {
+  static constexpr int width = 8;
+  using Vec = __m256;
+  static __m256i mask(int count) {
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+  }
+  static Vec zero() { return _mm256_setzero_ps(); }
+  static Vec broadcast(float x) { return _mm256_set1_ps(x); }
+  static Vec load(const float* p) { return _mm256_loadu_ps(p); }
+  static Vec load(const float* p, int count) { return _mm256_maskload_ps(p, mask(count)); }
+  static void store(float* p, Vec v) { _mm256_storeu_ps(p, v); }
+  static void store(float* p, Vec v, int count) { _mm256_maskstore_ps(p, mask(count), v); }
+  static Vec multiply_add(Vec a, Vec b, Vec c) { return _mm256_fmadd_ps(a, b, c); }
+  static Vec multiply_subtract(Vec a, Vec b, Vec c) { return _mm256_fnmadd_ps(a, b, c); }
+  static Vec multiply(Vec a, Vec b) { return _mm256_mul_ps(a, b); }
+  static Vec add(Vec a, Vec b) { return _mm256_add_ps(a, b); }
+  static Vec subtract(Vec a, Vec b) { return _mm256_sub_ps(a, b); }
+  static Vec max_magnitude(Vec a, Vec b) {
+    return _mm256_max_ps(a, _mm256_andnot_ps(_mm256_set1_ps(-0.0F), b));
+  }
+  static float largest(Vec a) {
+    __m128 four = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    four = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(four, _mm_shuffle_ps(four, four, 1)));
+  }
+  static float sum(Vec a) {
+    __m128 four = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+    four = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(four, _mm_shuffle_ps(four, four, 1)));
+  }
+  static unsigned at_least(Vec a, float bound) {
+    const Vec magnitude = _mm256_andnot_ps(_mm256_set1_ps(-0.0F), a);
+    return static_cast<unsigned>(_mm256_movemask_ps(_mm256_cmp_ps(magnitude, broadcast(bound), _CMP_GE_OQ)));
+  }
+};
+#endif
+
+#ifdef ECHELON_SIMD_AVX512
+template <>
+struct Simd<Avx512, double> {
+  static constexpr int width = 8;
+  using Vec = __m512d;
+  static __mmask8 mask(int count) { return static_cast<__mmask8>((1U << count) - 1); }
+  static Vec zero() { return _mm512_setzero_pd(); }
+  static Vec broadcast(double x) { return _mm512_set1_pd(x); }
+  static Vec load(const double* p) { return _mm512_loadu_pd(p); }
+  static Vec load(const double* p, int count) { return _mm512_maskz_loadu_pd(mask(count), p); }
+  static void store(double* p, Vec v) { _mm512_storeu_pd(p, v); }
+  static void store(double* p, Vec v, int count) { _mm512_mask_storeu_pd(p, mask(count), v); }
+  static Vec multiply_add(Vec a, Vec b, Vec c) { return _mm512_fmadd_pd(a, b, c); }
+  static Vec multiply_subtract(Vec a, Vec b, Vec c) { return _mm512_fnmadd_pd(a, b, c); }
+  static Vec multiply(Vec a, Vec b) { return _mm512_mul_pd(a, b); }
+  static Vec add(Vec a, Vec b) { return _mm512_add_pd(a, b); }
+  static Vec subtract(Vec a, Vec b) { return _mm512_sub_pd(a, b); }
+  static Vec max_magnitude(Vec a, Vec b) { return _mm512_max_pd(a, _mm512_abs_pd(b)); }
+  static double largest(Vec a) { return _mm512_reduce_max_pd(a); }
+  static double sum(Vec a) { return _mm512_reduce_add_pd(a); }
+  static unsigned at_least(Vec a, double bound) {
+    return _mm512_cmp_pd_mask(_mm512_abs_pd(a), broadcast(bound), _CMP_GE_OQ);
+  }
+};
+
+template <>
+struct Simd<Avx512, float> {
+  static constexpr int width = 16;
+  using Vec = __m512;
+  static __mmask16 mask(int count) { return static_cast<__mmask16>((1U << count) - 1); }
+  static Vec zero() { return _mm512_setzero_ps(); }
+  static Vec broadcast(float x) { return _mm512_set1_ps(x); }
+  static Vec load(const float* p) { return _mm512_loadu_ps(p); }
+  static Vec load(const float* p, int count) { return _mm512_maskz_loadu_ps(mask(count), p); }
+  static void store(float* p, Vec v) { _mm512_storeu_ps(p, v); }
+  static void store(float* p, Vec v, int count) { _mm512_mask_storeu_ps(p, mask(count), v); }
+  static Vec multiply_add(Vec a, Vec b, Vec c) { return _mm512_fmadd_ps(a, b, c); }
+  static Vec multiply_subtract(Vec a, Vec b, Vec c) { return _mm512_fnmadd_ps(a, b, c); }
+  static Vec multiply(Vec a, Vec b) { return _mm512_mul_ps(a, b); }
+  static Vec add(Vec a, Vec b) { return _mm512_add_ps(a, b); }
+  static Vec subtract(Vec a, Vec b) { return _mm512_sub_ps(a, b); }
+  static Vec max_magnitude(Vec a, Vec b) { return _mm512_max_ps(a, _mm512_abs_ps(b)); }
+  static float largest(Vec a) { return _mm512_reduce_max_ps(a); }
+  static float sum(Vec a) { return _mm512_reduce_add_ps(a); }
+  static unsigned at_least(Vec a, float bound) {
+    return _mm512_cmp_ps_mask(_mm512_abs_ps(a), broadcast(bound), _CMP_GE_OQ);
+  }
+};
+#endif
+
+/// Calls f(0), ..., f(Count - 1) with constants. GCC keeps arrays in registers where they are indexed by
+/// constants before its loop optimisations.
+template <int Count, class F>
+inline __attribute__((always_inline)) void unrolled(const F& f) {
+  [&]<int... index>(std::integer_sequence<int, index...>) {
+    (f(std::integral_constant<int, index>()), ...);
+  }
+  (std::make_integer_sequence<int, Count>());
+}
+
+}  // namespace echelon::sparse_direct

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Substitution with the factors of one front.
+///
+/// Right-hand sides are gathered to W: `columns` of them side by side, row by row, so that element (i, c) is
+/// w[i * columns + c]. The transpose of W is a column-major matrix of `columns` rows, whose rows are vectors.
+/// A single right-hand side is treated apart: its vectors run along the columns of the factors.
+#pragma once
+
+#include "sparse_direct/multifrontal/fronts/front.hpp"
+#include "sparse_direct/multifrontal/host/triangular.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace echelon::sparse_direct {
+
+namespace solve_detail {
+
+/// Element (i, j) is data[i * row_step + j * column_step].
+template <class Isa, class T>
+struct StridedMatrix {
+  const T* data;
+  std::int64_t row_step;
+  std::int64_t column_step;
+  [[nodiscard]] const T* at(int i, int j) const { return data + i * row_step + j * column_step; }
+  [[nodiscard]] StridedMatrix from(int i, int j) const { return {at(i, j), row_step, column_step}; }
+  [[nodiscard]] StridedMatrix transposed() const { return {data, column_step, row_step}; }
+};
+
+/// x = x - A^T y for a column-major A (rows by columns).
+template <class Isa, int Columns, class T>
+void subtract_dots(int rows, const T* a, std::int64_t leading, const T* y, T* x) {
+  using S = Simd<Isa, T>;
+  typename S::Vec sum[Columns];
+  unrolled<Columns>([&](auto j) { sum[j] = S::zero(); });
+  int i = 0;
+  for (; i + S::width <= rows; i += S::width) {
+    const auto factor = S::load(y + i);
+    unrolled<Columns>(
+        [&](auto j) { sum[j] = S::multiply_add(S::load(a + i + j * leading), factor, sum[j]); });
+  }
+  if (i < rows) {
+    const auto factor = S::load(y + i, rows - i);
+    unrolled<Columns>(
+        [&](auto j) { sum[j] = S::multiply_add(S::load(a + i + j * leading, rows - i), factor, sum[j]); });
+  }
+  unrolled<Columns>([&](auto j) { x[j] -= S::sum(sum[j]); });
+}
+
+/// y = y - A x for one right-hand side or several: y is rows by `columns`, x terms by `columns`.
+template <class Isa, class T>
+void subtract_multiple(int columns, int rows, int terms, StridedMatrix<Isa, T> a, const T* x, T* y) {
+  if (rows <= 0 || terms <= 0) return;
+  if (columns > 1) {
+    product_detail::update_in_place<Isa>(Part::full, columns, rows, terms, x, columns,
+                                         Factor<T>{a.data, a.column_step, a.row_step}, y, columns);
+  } else if (a.row_step == 1) {
+    product_detail::update_in_place<Isa>(Part::full, rows, 1, terms, a.data, a.column_step,
+                                         Factor<T>{x, 1, 1}, y, rows);
+  } else {
+    int i = 0;
+    for (; i + narrow <= rows; i += narrow) {
+      subtract_dots<Isa, narrow>(terms, a.at(i, 0), a.row_step, x, y + i);
+    }
+    if (i < rows) {
+      with_constant(rows - i,
+                    [&](auto count) { subtract_dots<Isa, count>(terms, a.at(i, 0), a.row_step, x, y + i); });
+    }
+  }
+}
+
+/// Solves M x = x for a small lower triangular M, or upper triangular with Direction -1, where x is the last
+/// element and M(i, j) is addressed from the last one backwards.
+template <class Isa, int Count, bool Unit, class T>
+void solve_small(int columns, StridedMatrix<Isa, T> m, T* x, std::int64_t step) {
+  if (columns == 1) {
+    T value[narrow];
+    unrolled<Count>([&](auto j) {
+      T sum = x[j * step];
+      unrolled<j>([&](auto p) { sum -= *m.at(j, p) * value[p]; });
+      if constexpr (!Unit) sum /= *m.at(j, j);
+      value[j] = x[j * step] = sum;
+    });
+    return;
+  }
+  T lower[narrow * narrow] = {};
+  T inverse_diagonal[narrow] = {};
+  for (int j = 0; j < Count; ++j) {
+    for (int p = 0; p < j; ++p) lower[j * narrow + p] = *m.at(j, p);
+    if constexpr (!Unit) inverse_diagonal[j] = 1 / *m.at(j, j);
+  }
+  solve_rows<Isa, Count, Unit>(columns, lower, inverse_diagonal, x, step);
+}
+
+/// Solves M X = X for a lower triangular M of order n.
+template <class Isa, bool Unit, class T>
+void solve_forward(int columns, int n, StridedMatrix<Isa, T> m, T* x) {
+  for (int j = 0; j < n; j += narrow) {
+    const int count = std::min(narrow, n - j);
+    T* block = x + static_cast<std::int64_t>(j) * columns;
+    with_constant(count, [&](auto c) { solve_small<Isa, c, Unit>(columns, m.from(j, j), block, columns); });
+    subtract_multiple<Isa>(columns, n - j - count, count, m.from(j + count, j), block,
+                           block + static_cast<std::int64_t>(count) * columns);
+  }
+}
+
+/// Solves M X = X for an upper triangular M of order n.
+template <class Isa, bool Unit, class T>
+void solve_backward(int columns, int n, StridedMatrix<Isa, T> m, T* x) {
+  for (int end = n; end > 0; end -= std::min(narrow, end)) {
+    const int count = std::min(narrow, end);
+    const StridedMatrix<Isa, T> reversed{m.at(end - 1, end - 1), -m.row_step, -m.column_step};
+    T* last = x + static_cast<std::int64_t>(end - 1) * columns;
+    with_constant(count, [&](auto c) { solve_small<Isa, c, Unit>(columns, reversed, last, -columns); });
+    subtract_multiple<Isa>(columns, end - count, count, m.from(0, end - count),
+                           x + static_cast<std::int64_t>(end - count) * columns, x);
+  }
+}
+
+}  // namespace solve_detail
+
+/// W_1 = L_1^-1 W_1 and W_2 = W_2 - L_2 W_1 for the rows W_1 of the front's pivots and the rows W_2 below.
+template <class Isa, bool Unit, class T>
+void solve_lower(const FactoredFront<T>& front, int columns, T* w) {
+  using namespace solve_detail;
+  const int e = front.eliminated;
+  const StridedMatrix<Isa, T> l{front.lower, 1, front.size};
+  solve_forward<Isa, Unit>(columns, e, l, w);
+  subtract_multiple<Isa>(columns, front.size - e, e, l.from(e, 0), w,
+                         w + static_cast<std::int64_t>(e) * columns);
+}
+
+/// W_1 = L_1^-T (W_1 - L_2^T W_2).
+template <class Isa, bool Unit, class T>
+void solve_lower_transposed(const FactoredFront<T>& front, int columns, T* w) {
+  using namespace solve_detail;
+  const int e = front.eliminated;
+  const StridedMatrix<Isa, T> l{front.lower, 1, front.size};
+  subtract_multiple<Isa>(columns, e, front.size - e, l.from(e, 0).transposed(),
+                         w + static_cast<std::int64_t>(e) * columns, w);
+  solve_backward<Isa, Unit>(columns, e, l.transposed(), w);
+}
+
+/// W_1 = U_1^-1 (W_1 - U_2 W_2) for the columns U_2 right of the pivots.
+template <class Isa, class T>
+void solve_upper(const FactoredFront<T>& front, int columns, T* w) {
+  using namespace solve_detail;
+  const int e = front.eliminated;
+  const int below = front.size - front.pivots;
+  const StridedMatrix<Isa, T> u{front.lower, 1, front.size};
+  subtract_multiple<Isa>(columns, e, front.pivots - e, u.from(0, e),
+                         w + static_cast<std::int64_t>(e) * columns, w);
+  subtract_multiple<Isa>(columns, e, below, StridedMatrix<Isa, T>{front.behind, below, 1},
+                         w + static_cast<std::int64_t>(front.pivots) * columns, w);
+  solve_backward<Isa, false>(columns, e, u, w);
+}
+
+/// W_1 = U_1^-T W_1 and W_2 = W_2 - U_2^T W_1.
+template <class Isa, class T>
+void solve_upper_transposed(const FactoredFront<T>& front, int columns, T* w) {
+  using namespace solve_detail;
+  const int e = front.eliminated;
+  const int below = front.size - front.pivots;
+  const StridedMatrix<Isa, T> u{front.lower, 1, front.size};
+  solve_forward<Isa, false>(columns, e, u.transposed(), w);
+  subtract_multiple<Isa>(columns, front.pivots - e, e, u.from(0, e).transposed(), w,
+                         w + static_cast<std::int64_t>(e) * columns);
+  subtract_multiple<Isa>(columns, below, e, StridedMatrix<Isa, T>{front.behind, 1, below}, w,
+                         w + static_cast<std::int64_t>(front.pivots) * columns);
+}
+
+}  // namespace echelon::sparse_direct

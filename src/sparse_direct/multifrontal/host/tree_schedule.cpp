@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sparse_direct/multifrontal/host/tree_schedule.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+namespace {
+
+/// Factorisations with fewer flops take less time than waking threads.
+constexpr double worth_threads = 1e7;
+/// Each thread gets so many ranges at least, so that the last ones to finish are short.
+constexpr int ranges_per_thread = 8;
+
+/// Sum of squared column lengths, and something for the assembly.
+double flops_of_front(double size, double pivots) {
+  const double below = size - pivots;
+  return pivots * (size * size - size * pivots + pivots * pivots / 3) + 10 * size * pivots + below * below;
+}
+
+std::vector<double> flops_of_subtrees(const FrontLayout& layout) {
+  const SymbolicFactor& tree = layout.tree;
+  std::vector<double> flops(tree.parent.size(), 0);
+  for (std::int64_t s = 0; s < tree.supernodes(); ++s) {
+    flops[s] += flops_of_front(static_cast<double>(tree.front_size(s)), static_cast<double>(tree.pivots(s)));
+    if (tree.parent[s] >= 0) flops[tree.parent[s]] += flops[s];
+  }
+  return flops;
+}
+
+/// Fronts with fewer rows are factored by one thread.
+constexpr std::int64_t divided_front = 512;
+/// Threads are used if they save a fifth of the time or more.
+constexpr double worthwhile_fraction = 0.8;
+
+/// Time of the division on `threads` threads as a fraction of the serial time, from the flops on the longest
+/// path from a range to a root.
+double parallel_fraction(const FrontLayout& layout, const std::vector<double>& flops, int threads,
+                         const TreeSchedule& schedule) {
+  const SymbolicFactor& tree = layout.tree;
+  std::vector<double> longest(tree.parent.size(), 0);  // path to the children of each front
+  double path = 0;
+  const auto extend = [&](std::int32_t s, double end) {
+    path = std::max(path, end);
+    const std::int32_t p = tree.parent[s];
+    if (p >= 0) longest[p] = std::max(longest[p], end);
+  };
+  for (const SupernodeRange range : schedule.ranges) {
+    double sum = 0;
+    for (std::int32_t s = range.begin; s < range.end; ++s) {
+      if (tree.parent[s] == tree.parent[range.end - 1]) sum += flops[s];
+    }
+    extend(range.end - 1, sum);
+  }
+  for (const std::int32_t s : schedule.top) {
+    double own = flops[s];
+    for (const std::int32_t child : layout.children_of(s)) own -= flops[child];
+    extend(s, longest[s] + (tree.front_size(s) >= divided_front ? own / threads : own));
+  }
+  return std::max(path / schedule.flops, 1.0 / threads);
+}
+
+/// First supernode of the subtree of each supernode.
+std::vector<std::int32_t> first_descendants(const SymbolicFactor& tree) {
+  std::vector<std::int32_t> first(tree.parent.size());
+  std::iota(first.begin(), first.end(), 0);
+  for (std::int64_t s = 0; s < tree.supernodes(); ++s) {
+    const std::int32_t p = tree.parent[s];
+    if (p >= 0) first[p] = std::min(first[p], first[s]);
+  }
+  return first;
+}
+
+/// Gathers neighbouring subtrees of the same parent below the limit into ranges.
+void find_ranges(const SymbolicFactor& tree, const std::vector<double>& flops, double limit,
+                 TreeSchedule& schedule) {
+  const std::vector<std::int32_t> first = first_descendants(tree);
+  double in_range = 0;
+  for (std::int32_t s = 0; s < tree.supernodes(); ++s) {
+    const std::int32_t p = tree.parent[s];
+    if (flops[s] > limit) {
+      schedule.top.push_back(s);
+    } else if (p < 0 || flops[p] > limit) {
+      const bool joins = !schedule.ranges.empty() && schedule.ranges.back().end == first[s] &&
+                         tree.parent[schedule.ranges.back().end - 1] == p && in_range + flops[s] <= limit;
+      in_range = joins ? in_range + flops[s] : flops[s];
+      if (joins) {
+        schedule.ranges.back().end = s + 1;
+      } else {
+        schedule.ranges.push_back({first[s], s + 1});
+      }
+    }
+  }
+}
+
+/// Offsets of the update matrices of a range in a stack with two ends; returns its size. Matrices of even
+/// depth in the tree are at one end, those of odd depth at the other: a front's own matrix is put at one end
+/// while those of its children, which are the last ones at the other end, are added to it, and then removed.
+std::int64_t place_updates(const FrontLayout& layout, SupernodeRange range, TreeSchedule& schedule) {
+  const SymbolicFactor& tree = layout.tree;
+  std::vector<std::int8_t> odd(static_cast<std::size_t>(range.end - range.begin), 0);
+  const auto is_inside = [&](std::int32_t s) { return s >= range.begin && s < range.end; };
+  for (std::int32_t s = range.end; s-- > range.begin;) {
+    const std::int32_t p = tree.parent[s];
+    if (p >= 0 && is_inside(p)) odd[s - range.begin] = static_cast<std::int8_t>(1 - odd[p - range.begin]);
+  }
+  const auto entries_of = [&](std::int64_t s) { return layout.below(s) * layout.below(s); };
+  std::int64_t used[2] = {0, 0};
+  std::int64_t peak = 0;
+  for (std::int32_t s = range.begin; s < range.end; ++s) {
+    const int end = odd[s - range.begin];
+    if (is_inside(tree.parent[s])) {
+      schedule.update_begin[s] = used[end];
+      used[end] += entries_of(s);
+    }
+    peak = std::max(peak, used[0] + used[1]);
+    for (const std::int32_t child : layout.children_of(s)) used[1 - end] -= entries_of(child);
+  }
+  for (std::int32_t s = range.begin; s < range.end; ++s) {
+    if (odd[s - range.begin] == 0 || schedule.update_begin[s] < 0) continue;
+    schedule.update_begin[s] = peak - schedule.update_begin[s] - entries_of(s);
+  }
+  return peak;
+}
+
+}  // namespace
+
+TreeSchedule schedule_tree(const FrontLayout& layout, int threads) {
+  TreeSchedule schedule;
+  const SymbolicFactor& tree = layout.tree;
+  const auto count = static_cast<std::int32_t>(tree.supernodes());
+  schedule.update_begin.assign(tree.parent.size(), -1);
+  if (count == 0) return schedule;
+  const std::vector<double> flops = flops_of_subtrees(layout);
+  for (std::int32_t s = 0; s < count; ++s) {
+    if (tree.parent[s] < 0) schedule.flops += flops[s];
+  }
+  if (threads > 1 && schedule.flops >= worth_threads) {
+    find_ranges(tree, flops, schedule.flops / (ranges_per_thread * threads), schedule);
+    schedule.parallel = parallel_fraction(layout, flops, threads, schedule) <= worthwhile_fraction;
+  }
+  if (!schedule.parallel) {
+    schedule.ranges.assign(1, {0, count});
+    schedule.top.clear();
+  }
+  for (const SupernodeRange range : schedule.ranges) {
+    schedule.stack_entries.push_back(place_updates(layout, range, schedule));
+  }
+  for (std::int32_t s = 0; s < count; ++s) {
+    if (schedule.update_begin[s] < 0) schedule.separate_entries += layout.below(s) * layout.below(s);
+  }
+  return schedule;
+}
+
+}  // namespace echelon::sparse_direct

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Division of an assembly tree into subtrees that one thread each factors, and the fronts above them.
+#pragma once
+
+#include "sparse_direct/multifrontal/fronts/front_layout.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+/// Supernodes begin, ..., end - 1, all descendants included: a subtree, or several of one parent.
+struct SupernodeRange {
+  std::int32_t begin = 0;
+  std::int32_t end = 0;
+};
+
+struct TreeSchedule {
+  bool parallel = false;
+  /// Disjoint, ascending; one range of all supernodes unless `parallel`.
+  std::vector<SupernodeRange> ranges;
+  /// Supernodes in no range, ascending.
+  std::vector<std::int32_t> top;
+  /// For each supernode: the offset of its update matrix in the stack of its range; -1 where that matrix is
+  /// passed to a front outside the range, or the supernode is in none.
+  std::vector<std::int64_t> update_begin;
+  /// Size of the stack that each range needs.
+  std::vector<std::int64_t> stack_entries;
+  /// Elements of all update matrices outside of stacks.
+  std::int64_t separate_entries = 0;
+  /// Flops of all fronts, the same for every kind of factorisation up to a factor.
+  double flops = 0;
+};
+
+/// The division depends on the number of threads; what is computed does not.
+[[nodiscard]] TreeSchedule schedule_tree(const FrontLayout& layout, int threads);
+
+}  // namespace echelon::sparse_direct

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Triangular systems with small matrices, for many rows at once in vector registers.
+#pragma once
+
+#include "sparse_direct/multifrontal/host/product.hpp"
+
+#include <cstdint>
+
+namespace echelon::sparse_direct {
+
+/// Columns that are factored or substituted at once. Wider panels are split until they are as narrow.
+inline constexpr int narrow = 8;
+
+namespace triangular_detail {
+
+/// Rows of X L^T = A in place, for `Vectors` vectors of rows of A. `lower` holds L by rows of `narrow`
+/// elements; its diagonal is one if `Unit`.
+template <class Isa, int Columns, bool Unit, int Vectors, bool Partial, class T>
+void solve_vectors(const T* lower, const T* inverse_diagonal, T* a, std::int64_t leading, int last) {
+  using S = Simd<Isa, T>;
+  typename S::Vec x[Columns][Vectors];
+  unrolled<Columns>([&](auto j) {
+    unrolled<Vectors>([&](auto v) {
+      const T* place = a + v * S::width + j * leading;
+      if constexpr (Partial && v == Vectors - 1) {
+        x[j][v] = S::load(place, last);
+      } else {
+        x[j][v] = S::load(place);
+      }
+    });
+    unrolled<j>([&](auto p) {
+      const auto factor = S::broadcast(lower[j * narrow + p]);
+      unrolled<Vectors>([&](auto v) { x[j][v] = S::multiply_subtract(x[p][v], factor, x[j][v]); });
+    });
+    if constexpr (!Unit) {
+      const auto scale = S::broadcast(inverse_diagonal[j]);
+      unrolled<Vectors>([&](auto v) { x[j][v] = S::multiply(x[j][v], scale); });
+    }
+    unrolled<Vectors>([&](auto v) {
+      T* place = a + v * S::width + j * leading;
+      if constexpr (Partial && v == Vectors - 1) {
+        S::store(place, x[j][v], last);
+      } else {
+        S::store(place, x[j][v]);
+      }
+    });
+  });
+}
+
+}  // namespace triangular_detail
+
+/// X L^T = A for the rows of a column-major A (rows by Columns), in place. With `Unit`, the diagonal of L is
+/// one and inverse_diagonal is not read.
+template <class Isa, int Columns, bool Unit, class T>
+void solve_rows(int rows, const T* lower, const T* inverse_diagonal, T* a, std::int64_t leading) {
+  constexpr int width = Simd<Isa, T>::width;
+  using triangular_detail::solve_vectors;
+  int i = 0;
+  for (; i + 2 * width <= rows; i += 2 * width) {
+    solve_vectors<Isa, Columns, Unit, 2, false>(lower, inverse_diagonal, a + i, leading, width);
+  }
+  if (i + width <= rows) {
+    solve_vectors<Isa, Columns, Unit, 1, false>(lower, inverse_diagonal, a + i, leading, width);
+    i += width;
+  }
+  if (i < rows) solve_vectors<Isa, Columns, Unit, 1, true>(lower, inverse_diagonal, a + i, leading, rows - i);
+}
+
+/// Calls f with the constant `columns`, which is 1, ..., narrow.
+template <class F>
+auto with_constant(int columns, const F& f) {
+  static_assert(narrow == 8);
+  switch (columns) {
+    case 1:
+      return f(std::integral_constant<int, 1>());
+    case 2:
+      return f(std::integral_constant<int, 2>());
+    case 3:
+      return f(std::integral_constant<int, 3>());
+    case 4:
+      return f(std::integral_constant<int, 4>());
+    case 5:
+      return f(std::integral_constant<int, 5>());
+    case 6:
+      return f(std::integral_constant<int, 6>());
+    case 7:
+      return f(std::integral_constant<int, 7>());
+    default:
+      return f(std::integral_constant<int, 8>());
+  }
+}
+
+}  // namespace echelon::sparse_direct

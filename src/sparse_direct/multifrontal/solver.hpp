@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Base of the multifrontal methods as solvers: analysis kept between set-ups, substitution for many
+/// right-hand sides, refinement, and the estimate of the condition number.
+#pragma once
+
+#include "backend/store.hpp"
+#include "linalg/condition.hpp"
+#include "linalg/vector/functors.hpp"
+#include "solver/factor_status.hpp"
+#include "solver/implementation.hpp"
+#include "sparse_direct/multifrontal/host/factorization.hpp"
+#include "sparse_direct/multifrontal/host/substitution.hpp"
+#include "sparse_direct/multifrontal/host/tree_schedule.hpp"
+#include "sparse_direct/multifrontal/pattern_key.hpp"
+#include "sparse_direct/multifrontal/refinement.hpp"
+#include "support/text.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/ordering.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+/// Scale factors of rows and columns; empty: 1.
+struct ScaleFactors {
+  std::vector<double> rows;
+  std::vector<double> columns;
+};
+
+namespace solver_detail {
+
+inline double factor_at(const std::vector<double>& scale, std::int64_t i) {
+  return scale.empty() ? 1 : scale[static_cast<std::size_t>(i)];
+}
+
+/// Row k of x, stored row by row, becomes row order[k] of B, scaled.
+template <class T>
+struct TakeRows {
+  DenseView<const T> b;
+  const std::int32_t* order;
+  const std::vector<double>* scale;
+  T* x;
+  void operator()(std::int64_t k) const {
+    const std::int64_t i = order[k];
+    const T factor = static_cast<T>(factor_at(*scale, i));
+    for (std::int64_t c = 0; c < b.columns(); ++c) x[k * b.columns() + c] = factor * b.column(c)[i];
+  }
+};
+
+/// Row order[k] of X becomes row k of x, scaled.
+template <class T>
+struct PutRows {
+  const T* x;
+  const std::int32_t* order;
+  const std::vector<double>* scale;
+  DenseView<T> out;
+  void operator()(std::int64_t k) const {
+    const std::int64_t i = order[k];
+    const T factor = static_cast<T>(factor_at(*scale, i));
+    for (std::int64_t c = 0; c < out.columns(); ++c) out.column(c)[i] = factor * x[k * out.columns() + c];
+  }
+};
+
+/// Columns [begin, end) of a column-major view.
+template <class T>
+DenseView<T> columns_of(const DenseView<T>& view, std::int64_t begin, std::int64_t end) {
+  return {view.column(begin), view.rows(), end - begin, view.leading(), view.device()};
+}
+
+template <class T>
+struct AddTo {
+  const T* d;
+  const T* x;
+  T* sum;
+  void operator()(std::int64_t i) const { sum[i] = x[i] + d[i]; }
+};
+
+}  // namespace solver_detail
+
+/// Options that the multifrontal methods share.
+struct MultifrontalOptions {
+  Ordering ordering = Ordering::automatic;
+  std::int64_t refine = 5;
+  bool condition = true;
+};
+
+template <class B, class T>
+class MultifrontalSolver : public SolverImplementation<T> {
+  /// Vectors of a solve in progress, for up to columns_at_once right-hand sides.
+  struct Vectors : Workspace {
+    explicit Vectors(const Device& device) : backend(device), worst(Device::serial(), 1) {}
+    void fit(std::int64_t n, std::int64_t columns, std::int64_t scratch_size) {
+      if (x.size() >= n * columns && scratch.size() >= scratch_size) return;
+      x = Array<T>(), residual = Array<T>(), candidate = Array<T>(), scratch = Array<T>();
+      x = Array<T>(Device::serial(), n * columns);
+      residual = Array<T>(Device::serial(), n * columns);
+      candidate = Array<T>(Device::serial(), n * columns);
+      scratch = Array<T>(Device::serial(), scratch_size);
+    }
+    [[nodiscard]] std::size_t bytes() const override {
+      return x.bytes() + residual.bytes() + candidate.bytes() + scratch.bytes();
+    }
+    B backend;
+    Array<T> x, residual, candidate, scratch;
+    Array<Largest> worst;
+  };
+
+ public:
+  MultifrontalSolver(const Device& device, const MultifrontalOptions& options)
+      : SolverImplementation<T>(device), options_(options) {}
+
+  Outcome analyze(const MatrixRef<T>& A) final {
+    return guarded([&] {
+      A_ = &elements(A);
+      renew_analysis(*A_, pattern_key(*A_));
+      is_fresh_ = true;
+      return Outcome{};
+    });
+  }
+
+  /// Keeps the analysis of a pattern where it does not depend on values, or has just been made.
+  Outcome setup(const MatrixRef<T>& A) final {
+    return guarded([&] {
+      A_ = &elements(A);
+      const PatternKey key = pattern_key(*A_);
+      if (!(key == key_) || (analysis_depends_on_values() && !is_fresh_)) renew_analysis(*A_, key);
+      is_fresh_ = false;
+      return factor_values(*A_);
+    });
+  }
+
+  Outcome update_values(const MatrixRef<T>& A) final {
+    return guarded([&] {
+      A_ = &elements(A);
+      const PatternKey key = pattern_key(*A_);
+      if (key == key_) {
+        adapt_to_values(*A_);
+      } else {
+        renew_analysis(*A_, key);
+      }
+      is_fresh_ = false;
+      return factor_values(*A_);
+    });
+  }
+
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const final {
+    return std::make_unique<Vectors>(this->device());
+  }
+  [[nodiscard]] std::size_t bytes() const override {
+    return factors_.bytes() + layout_.bytes() +
+           (scale_.rows.size() + scale_.columns.size()) * sizeof(double) + converted_.bytes();
+  }
+
+  void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
+             std::vector<Job>& jobs) const final {
+    auto& v = static_cast<Vectors&>(workspace);
+    const std::int64_t n = rhs.rows();
+    if (n == 0) return;
+    for (std::int64_t begin = 0; begin < rhs.columns(); begin += columns_at_once) {
+      const std::int64_t end = std::min<std::int64_t>(begin + columns_at_once, rhs.columns());
+      const auto columns = static_cast<int>(end - begin);
+      v.fit(n, columns, substitution_scratch(factors_, columns));
+      solve_columns(
+          v, solver_detail::columns_of(rhs, begin, end), solver_detail::columns_of(X, begin, end),
+          std::span(jobs).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(columns)));
+    }
+  }
+
+  /// Substitution without refinement.
+  void apply(Workspace& workspace, const T* r, T* z) const final {
+    auto& v = static_cast<Vectors&>(workspace);
+    const std::int64_t n = factors_.n;
+    if (n == 0) return;
+    v.fit(n, 1, substitution_scratch(factors_, 1));
+    substitute_columns(v, {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
+  }
+
+ protected:
+  /// Calls lay_out_fronts; if `same_pattern`, only when another permutation is needed.
+  virtual void analyze_matrix(const Csr<T>& A, bool same_pattern) = 0;
+  [[nodiscard]] virtual bool analysis_depends_on_values() const { return false; }
+  /// Renews whatever depends on values, for new ones in an analysed pattern.
+  virtual void adapt_to_values(const Csr<T>& /*A*/) {}
+  /// Factors the values of A.
+  virtual Outcome factor_values(const Csr<T>& A) = 0;
+  /// The outcome for a right-hand side, where the set-up cannot tell: x solves the equations up to r.
+  [[nodiscard]] virtual Outcome assess_solution(const T* /*b*/, const T* /*x*/, const T* /*r*/) const {
+    return {};
+  }
+  [[nodiscard]] virtual bool needs_assessment() const { return false; }
+
+  [[nodiscard]] const MultifrontalOptions& common_options() const { return options_; }
+  [[nodiscard]] int threads() const { return this->device().threads(); }
+
+  /// Completes an analysis.
+  void lay_out_fronts(SymbolicFactor tree, FactorKind kind, const Csr<T>& A,
+                      std::span<const std::int32_t> row_permutation) {
+    layout_ = lay_out(std::move(tree), kind, A, row_permutation);
+    schedule_ = schedule_tree(layout_, threads());
+    predicted_ = predict_memory<T>(layout_, schedule_, threads());
+  }
+
+  [[nodiscard]] FactorResult factor_with(const T* values, const PivotThresholds<T>& thresholds) {
+    return factor(layout_, schedule_, values, {threads(), this->cancel(), thresholds}, factors_);
+  }
+
+  /// Empty unless the factors and the memory to compute them in exceed what is available.
+  [[nodiscard]] std::optional<Outcome> check_memory() const {
+    const std::size_t bytes = predicted_.factor_bytes + predicted_.work_bytes;
+    constexpr std::size_t always_available = std::size_t{64} << 20;
+    if (bytes <= always_available) return std::nullopt;
+    const std::size_t available = memory(Device::serial()).available + factors_.bytes();
+    if (bytes <= available) return std::nullopt;
+    return Outcome{Status::out_of_memory, "the factorisation needs about " + std::to_string(bytes) +
+                                              " bytes (" + std::to_string(predicted_.factor_bytes) +
+                                              " for the factor), and " + std::to_string(available) +
+                                              " are available"};
+  }
+
+  /// Statistics of the analysis and of the factor.
+  [[nodiscard]] std::vector<Statistic> statistics() const {
+    const bool both = layout_.kind == FactorKind::lu;
+    const SymbolicFactor& tree = layout_.tree;
+    return {{"ordering", tree.ordering},
+            {"supernodes", tree.supernodes()},
+            {"largest_front", static_cast<std::int64_t>(layout_.largest_front)},
+            {"factor_entries", both ? 2 * tree.factor_entries - tree.n : tree.factor_entries},
+            {"factor_flops", both ? 2 * tree.flops : tree.flops},
+            {"predicted_bytes", static_cast<std::int64_t>(predicted_.factor_bytes + predicted_.work_bytes)},
+            {"factor_bytes", static_cast<std::int64_t>(factors_.bytes())}};
+  }
+
+  /// 1 / condition number of the matrix with elements row_scale_i a_ij column_scale_j.
+  [[nodiscard]] double estimate_condition(const Csr<T>& A, const ScaleFactors& scale) const {
+    const std::int64_t n = A.rows();
+    Vectors v(this->device());
+    v.fit(n, 1, substitution_scratch(factors_, 1));
+    const double norm = scaled_norm_one(A, scale.rows, scale.columns);
+    // The factors are those of R A C for the scale_ of the solver; the wanted inverse is that of
+    // (S / R) (R A C) (S' / C).
+    const auto divide = [&](const std::vector<std::int32_t>& order, const std::vector<double>& wanted,
+                            const std::vector<double>& used, T* x) {
+      for (std::int64_t k = 0; k < n; ++k) {
+        const std::int64_t i = order[static_cast<std::size_t>(k)];
+        x[k] = static_cast<T>(static_cast<double>(x[k]) * solver_detail::factor_at(used, i) /
+                              solver_detail::factor_at(wanted, i));
+      }
+    };
+    return estimate_reciprocal_condition<T>(v.backend, n, norm, [&](bool transposed, T* x) {
+      const auto& in = transposed ? factors_.column_order : factors_.row_order;
+      const auto& out = transposed ? factors_.row_order : factors_.column_order;
+      const auto& [rows, columns] = scale;
+      divide(in, transposed ? columns : rows, transposed ? scale_.columns : scale_.rows, x);
+      substitute(factors_, transposed, 1, x, v.scratch.data());
+      divide(out, transposed ? rows : columns, transposed ? scale_.rows : scale_.columns, x);
+    });
+  }
+
+  FrontLayout layout_;
+  MultifrontalFactors<T> factors_;
+  ScaleFactors scale_;  // of the factored matrix
+
+ private:
+  /// A on the host in CSR form; a dense A is converted.
+  const Csr<T>& elements(const MatrixRef<T>& A) {
+    if (A.is_sparse()) return *A.csr();
+    converted_ = to_csr(A);
+    return converted_;
+  }
+
+  void renew_analysis(const Csr<T>& A, const PatternKey& key) {
+    const bool same_pattern = key == key_;
+    key_ = {};
+    analyze_matrix(A, same_pattern);
+    key_ = key;
+  }
+
+  /// A lack of memory is an outcome, and leaves the object usable.
+  template <class F>
+  Outcome guarded(const F& work) {
+    try {
+      return work();
+    } catch (const OutOfMemory& error) {
+      factors_ = {};
+      return {Status::out_of_memory, error.what()};
+    }
+  }
+
+  /// X = A^-1 B for a few columns.
+  void substitute_columns(Vectors& v, DenseView<const T> rhs, DenseView<T> X) const {
+    const auto columns = static_cast<int>(rhs.columns());
+    const std::int64_t n = rhs.rows();
+    v.backend.for_each(n,
+                       solver_detail::TakeRows<T>{rhs, factors_.row_order.data(), &scale_.rows, v.x.data()});
+    substitute(factors_, false, columns, v.x.data(), v.scratch.data());
+    v.backend.for_each(
+        n, solver_detail::PutRows<T>{v.x.data(), factors_.column_order.data(), &scale_.columns, X});
+  }
+
+  struct ColumnState {
+    double error = 0;  ///< componentwise backward error
+    std::int64_t steps = 0;
+    bool finished = false;
+  };
+
+  /// Refines while the backward error exceeds the roundoff and halves.
+  void solve_columns(Vectors& v, DenseView<const T> rhs, DenseView<T> X, std::span<Job> jobs) const {
+    const std::int64_t n = rhs.rows();
+    substitute_columns(v, rhs, X);
+    std::vector<ColumnState> states(jobs.size());
+    for (std::int64_t c = 0; c < rhs.columns(); ++c) {
+      states[static_cast<std::size_t>(c)].error =
+          residual(v, rhs.column(c), X.column(c), v.residual.data() + c * n);
+    }
+    for (std::int64_t step = 1; step <= options_.refine; ++step) {
+      if (!refine_once(v, rhs, X, jobs, states)) break;
+    }
+    for (std::size_t c = 0; c < jobs.size(); ++c) {
+      if (needs_assessment() && jobs[c].outcome.status != Status::cancelled) {
+        const auto column = static_cast<std::int64_t>(c);
+        T* r = v.residual.data();
+        states[c].error = residual(v, rhs.column(column), X.column(column), r);
+        jobs[c].outcome = assess_solution(rhs.column(column), X.column(column), r);
+      }
+      jobs[c].statistics = {{"refinement_steps", states[c].steps},
+                            {"componentwise_backward_error", states[c].error}};
+    }
+  }
+
+  /// False when no column needs a further step.
+  bool refine_once(Vectors& v, DenseView<const T> rhs, DenseView<T> X, std::span<Job> jobs,
+                   std::vector<ColumnState>& states) const {
+    const std::int64_t n = rhs.rows();
+    std::vector<std::int64_t> active;
+    for (std::int64_t c = 0; c < rhs.columns(); ++c) {
+      ColumnState& state = states[static_cast<std::size_t>(c)];
+      Job& job = jobs[static_cast<std::size_t>(c)];
+      if (!state.finished && job.control->cancel.stop_requested()) {
+        job.outcome = {Status::cancelled, "stopped by the caller before refinement"};
+        state.finished = true;
+      }
+      if (!(state.error > std::numeric_limits<T>::epsilon())) state.finished = true;
+      if (!state.finished) active.push_back(c);
+    }
+    if (active.empty()) return false;
+    for (std::size_t a = 0; a < active.size(); ++a) {
+      std::copy_n(v.residual.data() + active[a] * n, n,
+                  v.candidate.data() + static_cast<std::int64_t>(a) * n);
+    }
+    const auto count = static_cast<std::int64_t>(active.size());
+    const DenseView<T> corrections(v.candidate.data(), n, count, n);
+    substitute_columns(v, corrections, corrections);
+    for (std::size_t a = 0; a < active.size(); ++a) {
+      const std::int64_t c = active[a];
+      ColumnState& state = states[static_cast<std::size_t>(c)];
+      T* candidate = corrections.column(static_cast<std::int64_t>(a));
+      v.backend.for_each(n, solver_detail::AddTo<T>{candidate, X.column(c), candidate});
+      const double error = residual(v, rhs.column(c), candidate, v.residual.data() + c * n);
+      state.finished = !(error <= state.error / 2);
+      if (!(error < state.error)) continue;
+      state.error = error;
+      ++state.steps;
+      std::copy_n(candidate, n, X.column(c));
+    }
+    return true;
+  }
+
+  /// r = b - A x; returns the componentwise backward error.
+  double residual(Vectors& v, const T* b, const T* x, T* r) const {
+    v.backend.reduce(A_->columns(), LargestMagnitude<const T*>{x}, Store<Largest>{v.worst.data()});
+    const double x_norm = v.backend.read(v.worst.data()).value;
+    v.backend.reduce(A_->rows(),
+                     ResidualElement<T>{A_->row_offsets().data(), A_->column_indices().data(),
+                                        A_->values().data(), b, x, x_norm, r},
+                     Store<Largest>{v.worst.data()});
+    return v.backend.read(v.worst.data()).value;
+  }
+
+  MultifrontalOptions options_;
+  TreeSchedule schedule_;
+  FactorMemory predicted_;
+  const Csr<T>* A_ = nullptr;
+  Csr<T> converted_;
+  PatternKey key_;         // of the analysis
+  bool is_fresh_ = false;  // analysed, and not factored since
+};
+
+}  // namespace echelon::sparse_direct
