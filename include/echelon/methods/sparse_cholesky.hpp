@@ -11,7 +11,7 @@ namespace echelon {
 
 struct SparseCholeskyOptions {
   static constexpr std::string_view name = "sparse-cholesky";
-  static constexpr Targets targets = Targets::host;
+  static constexpr Targets targets = Targets::both;
   /// Order of elimination, which decides about the fill.
   Ordering ordering = Ordering::automatic;
   /// Most steps of iterative refinement, 0 to 20.

@@ -2,6 +2,7 @@
 #include "backend/cuda/owned.cuh"
 #include "backend/store.hpp"
 #include "linalg/condition.hpp"
+#include "linalg/refinement.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
@@ -248,51 +249,10 @@ struct CopyScaled {
   }
 };
 
-/// How far the refinement of a column has come.
-struct Refinement {
-  double residual = 0;        ///< ||b - A x||_inf
-  std::int32_t running = 0;   ///< steps still count
-  std::int32_t accepted = 0;  ///< the last candidate is better than x
-};
-
-struct BeginRefinement {
-  Refinement* state;
-  ECHELON_ANYWHERE void operator()(Largest residual) const {
-    *state = {residual.value, residual.value > 0, 0};
-  }
-};
-
-struct JudgeCandidate {
-  Refinement* state;
-  ECHELON_ANYWHERE void operator()(Largest residual) const {
-    const bool better = state->running != 0 && residual.value < state->residual;
-    state->accepted = better;
-    state->running = better && residual.value > 0;
-    if (better) state->residual = residual.value;
-  }
-};
-
 template <class T>
 struct ElementMagnitude {
   const T* x;
   ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {std::fabs(static_cast<double>(x[i]))}; }
-};
-
-template <class T>
-struct Add {
-  const T* x;
-  T* y;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { y[i] += x[i]; }
-};
-
-template <class T>
-struct TakeIfAccepted {
-  const Refinement* state;
-  const T* candidate;
-  T* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    if (state->accepted != 0) x[i] = candidate[i];
-  }
 };
 
 /// The first zero on the diagonal.
@@ -307,18 +267,14 @@ struct ZeroDiagonal {
 
 template <class T>
 class CusolverFactorisation final : public SolverImplementation<T> {
-  /// A thread's handles, and for refinement the residual and the corrected x, n elements each.
+  /// A thread's handles, and the vectors of refinement.
   struct Space : Workspace {
-    Space(const Device& device, std::int64_t n)
-        : backend(device), cusolver(device), residual(device, n), candidate(device, n), state(device, 1) {}
-    [[nodiscard]] std::size_t bytes() const override {
-      return residual.bytes() + candidate.bytes() + q_workspace.bytes();
-    }
+    Space(const Device& device, std::int64_t n) : backend(device), cusolver(device), refinement(device, n) {}
+    [[nodiscard]] std::size_t bytes() const override { return refinement.bytes() + q_workspace.bytes(); }
     Cuda backend;
     Cusolver cusolver;
-    Array<T> residual, candidate;
+    RefinementArrays<T> refinement;
     Array<T> q_workspace;  // for QR factors
-    Array<Refinement> state;
   };
 
  public:
@@ -374,7 +330,7 @@ class CusolverFactorisation final : public SolverImplementation<T> {
     auto& space = static_cast<Space&>(workspace);
     substitute(space, right, left);
     for (std::int64_t j = 0; j < right.columns() && options_.refine > 0; ++j) {
-      refine(space, right.column(j), left.column(j));
+      refine_column(space, right.column(j), left.column(j));
     }
     space.cusolver.status(space.backend);
   }
@@ -495,22 +451,15 @@ class CusolverFactorisation final : public SolverImplementation<T> {
         count, CopyScaled<T>{n, X.data(), X.leading(), X.data(), X.leading(), column_scale_.data(), nullptr});
   }
 
-  /// Adds the solution for the residual as long as that makes the residual smaller, which the device decides.
-  void refine(Space& space, const T* b, T* x) const {
+  void refine_column(Space& space, const T* b, T* x) const {
     const std::int64_t n = factors_.rows();
-    T* r = space.residual.data();
-    T* candidate = space.candidate.data();
-    Refinement* state = space.state.data();
-    residual(space, b, x, r);
-    space.backend.reduce(n, ElementMagnitude<T>{r}, BeginRefinement{state});
-    for (std::int64_t step = 0; step < options_.refine; ++step) {
-      substitute(space, DenseView<const T>(r, n, 1, n, this->device()),
-                 DenseView<T>(candidate, n, 1, n, this->device()));
-      space.backend.for_each(n, Add<T>{x, candidate});
-      residual(space, b, candidate, r);
-      space.backend.reduce(n, ElementMagnitude<T>{r}, JudgeCandidate{state});
-      space.backend.for_each(n, TakeIfAccepted<T>{state, candidate, x});
-    }
+    refine(
+        space.backend, n, options_.refine, x, space.refinement,
+        [&](const T* iterate, T* r) { residual(space, b, iterate, r); },
+        [&](const T* r, T* z) {
+          substitute(space, DenseView<const T>(r, n, 1, n, this->device()),
+                     DenseView<T>(z, n, 1, n, this->device()));
+        });
   }
 
   /// r = b - A x.

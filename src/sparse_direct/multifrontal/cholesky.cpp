@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sparse Cholesky factorisation as a Solver.
 #include "solver/instantiate.hpp"
+#include "sparse_direct/multifrontal/outcomes.hpp"
 #include "sparse_direct/multifrontal/solver.hpp"
 #include "sparse_direct/multifrontal/symmetry.hpp"
 
@@ -39,7 +40,9 @@ class CholeskySolver final : public MultifrontalSolver<B, T> {
     if (std::optional<Outcome> lack = this->check_memory()) return *lack;
     const FactorResult result = this->factor_with(A.values().data(), {});
     if (result.end == FactorEnd::cancelled) return cancelled_factorisation();
-    if (result.end == FactorEnd::not_positive) return not_positive(*result.failed);
+    if (result.end == FactorEnd::not_positive) {
+      return not_positive(result.failed->column, short_number(result.failed->value));
+    }
     Outcome outcome;
     if (this->common_options().condition) {
       const std::vector<double> scale = scale_to_unit_diagonal(A);
@@ -48,19 +51,6 @@ class CholeskySolver final : public MultifrontalSolver<B, T> {
     outcome.rank = A.rows();
     outcome.statistics = this->statistics();
     return outcome;
-  }
-
-  static Outcome not_symmetric(Place place) {
-    return {Status::not_spd,
-            "A is not symmetric: its elements at row " + std::to_string(place.row) + ", column " +
-                std::to_string(place.column) + " (from 0), and at the mirrored place differ",
-            place.row};
-  }
-  static Outcome not_positive(const FailedPivot& pivot) {
-    return {Status::not_spd,
-            "A is not positive definite: the pivot of column " + std::to_string(pivot.column) +
-                " (from 0) is " + short_number(pivot.value),
-            pivot.column};
   }
 
   /// Powers of two near 1 / sqrt(a_ii).

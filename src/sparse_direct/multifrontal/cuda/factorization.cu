@@ -54,13 +54,14 @@ struct PermuteAndScale {
   T* target;
   std::int64_t leading_target;
   const std::int32_t* target_position;  ///< nullptr: i
-  const T* scale;
+  const T* scale;                       ///< nullptr: 1
   __device__ void operator()(std::int64_t index) const {
     const std::int64_t column = index / n;
     const std::int64_t i = index % n;
     const std::int64_t from = source_position == nullptr ? i : source_position[i];
     const std::int64_t to = target_position == nullptr ? i : target_position[i];
-    target[to + column * leading_target] = scale[i] * source[from + column * leading_source];
+    const T element = source[from + column * leading_source];
+    target[to + column * leading_target] = scale == nullptr ? element : scale[i] * element;
   }
 };
 
@@ -441,7 +442,8 @@ std::int64_t DeviceFactorization<T>::workspace_size(std::int64_t columns) const 
 
 template <class T>
 void DeviceFactorization<T>::solve(bool transposed, std::int64_t columns, const T* B, std::int64_t leading_b,
-                                   T* X, std::int64_t leading_x, T* workspace) const {
+                                   T* X, std::int64_t leading_x, T* workspace,
+                                   Equilibrated equilibrated) const {
   const State& s = *state_;
   const CurrentDevice current(s.backend.device().id());
   const std::int64_t n = s.plan.n;
@@ -450,10 +452,11 @@ void DeviceFactorization<T>::solve(bool transposed, std::int64_t columns, const 
   T* const vectors = workspace + n * columns;
   const Array<std::int32_t>& in = transposed ? s.column_position : s.row_position;
   const Array<std::int32_t>& out = transposed ? s.row_position : s.column_position;
-  const Array<T>& in_scale = transposed ? s.column_scale : s.row_scale;
-  const Array<T>& out_scale = transposed ? s.row_scale : s.column_scale;
+  const bool scaled = equilibrated == Equilibrated::no;
+  const T* const in_scale = scaled ? (transposed ? s.column_scale : s.row_scale).data() : nullptr;
+  const T* const out_scale = scaled ? (transposed ? s.row_scale : s.column_scale).data() : nullptr;
   backend.for_each(n * columns,
-                   PermuteAndScale<T>{n, B, leading_b, nullptr, permuted, n, in.data(), in_scale.data()});
+                   PermuteAndScale<T>{n, B, leading_b, nullptr, permuted, n, in.data(), in_scale});
   const SubstitutionArrays<T> arrays{.fronts = s.fronts.data(),
                                      .children = s.children.data(),
                                      .relative = s.relative.data(),
@@ -476,7 +479,7 @@ void DeviceFactorization<T>::solve(bool transposed, std::int64_t columns, const 
     s.template substitute_backward<true, true, false>(arrays, columns, true);
   }
   backend.for_each(n * columns,
-                   PermuteAndScale<T>{n, permuted, n, out.data(), X, leading_x, nullptr, out_scale.data()});
+                   PermuteAndScale<T>{n, permuted, n, out.data(), X, leading_x, nullptr, out_scale});
 }
 
 template <class T>

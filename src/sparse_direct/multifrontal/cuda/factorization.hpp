@@ -35,6 +35,9 @@ struct Placement {
   std::span<const T> column_scale;
 };
 
+/// Which matrix a solve is for: the user's, or that with scaled rows and columns, which was factored.
+enum class Equilibrated : bool { no, yes };
+
 /// Device memory that a factorisation will take, in bytes.
 struct DeviceFactorMemory {
   std::size_t factor = 0;  ///< kept
@@ -62,9 +65,10 @@ class DeviceFactorization {
 
   /// Elements of `vectors` that a solve of `columns` right-hand sides needs.
   [[nodiscard]] std::int64_t workspace_size(std::int64_t columns) const;
-  /// X = A^-1 B, or A^-T B, in the user's order and scaling, column-major. X and B may be the same.
+  /// X = A^-1 B, or A^-T B, in the user's order, column-major. X and B may be the same. With
+  /// Equilibrated::yes A is the scaled matrix.
   void solve(bool transposed, std::int64_t columns, const T* B, std::int64_t leading_b, T* X,
-             std::int64_t leading_x, T* workspace) const;
+             std::int64_t leading_x, T* workspace, Equilibrated equilibrated = Equilibrated::no) const;
 
   [[nodiscard]] std::size_t bytes() const;
 

@@ -61,7 +61,7 @@ struct DiagonalBlock {
   }
 };
 
-/// What a substitution reads of a front: its triangle, and the border's rows of a factor.
+/// Rows of a factor at the border of a front.
 template <class T>
 struct Border {
   const T* elements;  ///< (rows - pivots) x pivots
@@ -280,8 +280,8 @@ __device__ void subtract_contiguous_rows(T* V, int first, int end, int width, co
   }
 }
 
-/// The same for rows whose elements are `leading` apart: four threads for each row. All threads of the block
-/// call it.
+/// Counterpart of subtract_contiguous_rows for rows whose elements are `leading` apart: four threads for each
+/// row. All threads of the block call it.
 template <class T, class Row>
 __device__ void subtract_strided_rows(T* V, int first, int end, int width, const T* y, std::int64_t leading,
                                       Row row) {

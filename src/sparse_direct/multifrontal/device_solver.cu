@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The methods sparse-cholesky and sparse-lu on a GPU: analysis on the host, factorisation and solves on the
+/// device.
+#include "backend/cuda/cuda.cuh"
+#include "linalg/condition.hpp"
+#include "linalg/refinement.hpp"
+#include "linalg/spmv/multiply.hpp"
+#include "solver/factor_status.hpp"
+#include "solver/instantiate.hpp"
+#include "sparse_direct/matching/large_diagonal.hpp"
+#include "sparse_direct/multifrontal/cuda/factorization.hpp"
+#include "sparse_direct/multifrontal/outcomes.hpp"
+#include "support/text.hpp"
+
+#include <echelon/methods/sparse_cholesky.hpp>
+#include <echelon/methods/sparse_lu.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+using sparse_direct::analyze_symmetric;
+using sparse_direct::inverse_permutation;
+using sparse_direct::Pattern;
+using sparse_direct::PatternStorage;
+using sparse_direct::SymbolicFactor;
+using sparse_direct::gpu::DeviceFactorFacts;
+using sparse_direct::gpu::DeviceFactorization;
+using sparse_direct::gpu::DeviceFactorMemory;
+using sparse_direct::gpu::Equilibrated;
+using sparse_direct::gpu::Factors;
+using sparse_direct::gpu::FrontPlan;
+
+/// Largest |element| of L up to which LU without tests of whole columns is as good as partial pivoting, so
+/// that no refinement is needed.
+constexpr double harmless_multiplier = 16;
+
+/// Right-hand sides that are solved together.
+constexpr std::int64_t columns_together = 8;
+
+/// ||R A C||_1 for a matrix on the host and diagonal R and C.
+template <class T>
+double scaled_norm_one(const Csr<T>& host, const std::vector<T>& rows, const std::vector<T>& columns) {
+  std::vector<double> sums(columns.size(), 0);
+  for (std::int64_t i = 0; i < host.rows(); ++i) {
+    const double scale = static_cast<double>(rows[static_cast<std::size_t>(i)]);
+    for (std::int64_t e = host.row_offsets()[i]; e < host.row_offsets()[i + 1]; ++e) {
+      const auto j = static_cast<std::size_t>(host.column_indices()[e]);
+      sums[j] += scale * std::abs(static_cast<double>(host.values()[e])) * static_cast<double>(columns[j]);
+    }
+  }
+  return sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());
+}
+
+/// Rows' and columns' scale factors in the working precision, as powers of two: scaling by them rounds
+/// nothing.
+template <class T>
+std::vector<T> powers_of_two(const std::vector<double>& factors) {
+  std::vector<T> result(factors.size());
+  std::transform(factors.begin(), factors.end(), result.begin(), [](double factor) {
+    const int exponent =
+        std::clamp(static_cast<int>(std::lround(std::log2(factor))), std::numeric_limits<T>::min_exponent,
+                   std::numeric_limits<T>::max_exponent - 1);
+    return static_cast<T>(std::ldexp(1.0, exponent));
+  });
+  return result;
+}
+
+/// Order of elimination, and places and scales of the elements: what depends on the pattern, and for LU on
+/// the values of the matrix that was analysed.
+template <class T>
+struct Analysis {
+  SymbolicFactor symbolic;
+  std::vector<std::int32_t> row_position, column_position;
+  std::vector<T> row_scale, column_scale;
+  Outcome outcome;
+};
+
+template <class T>
+Outcome structurally_singular(const sparse_direct::LargeDiagonal& diagonal) {
+  Outcome outcome;
+  outcome.status = Status::singular;
+  outcome.rank = diagonal.structural_rank;
+  outcome.row = diagonal.unmatched_rows.front();
+  outcome.message = "A is structurally singular: its structural rank is " +
+                    std::to_string(diagonal.structural_rank) + "; row " +
+                    std::to_string(diagonal.unmatched_rows.front()) + " and column " +
+                    std::to_string(diagonal.unmatched_columns.front()) + " (from 0) are the first unmatched";
+  return outcome;
+}
+
+/// The first row whose diagonal element is not positive, if any; scale[i] = 1 / sqrt(a_ii) otherwise.
+template <class T>
+std::optional<std::int64_t> scale_by_diagonal(const Csr<T>& host, std::vector<double>& scale) {
+  for (std::int64_t i = 0; i < host.rows(); ++i) {
+    double diagonal = 0;
+    for (std::int64_t e = host.row_offsets()[i]; e < host.row_offsets()[i + 1]; ++e) {
+      if (host.column_indices()[e] == i) diagonal = static_cast<double>(host.values()[e]);
+    }
+    if (!(diagonal > 0)) return i;
+    scale.push_back(1 / std::sqrt(diagonal));
+  }
+  return std::nullopt;
+}
+
+template <class T>
+Analysis<T> analyze_cholesky(const Csr<T>& host, Ordering ordering) {
+  Analysis<T> result;
+  if (const auto place = sparse_direct::find_asymmetry(host)) {
+    result.outcome = sparse_direct::not_symmetric(*place);
+    return result;
+  }
+  std::vector<double> scale;
+  if (const auto row = scale_by_diagonal(host, scale)) {
+    result.outcome = sparse_direct::not_positive(*row, "at most its diagonal element, which is not positive");
+    return result;
+  }
+  const bool symmetric = sparse_direct::has_symmetric_pattern(host);
+  const PatternStorage storage = symmetric ? PatternStorage{} : sparse_direct::symmetrized_pattern(host);
+  result.symbolic = analyze_symmetric(symmetric ? sparse_direct::pattern_of(host) : storage.view(),
+                                      {.ordering = {ordering}});
+  result.row_position = result.column_position = inverse_permutation(result.symbolic.permutation);
+  result.row_scale = result.column_scale = powers_of_two<T>(scale);
+  return result;
+}
+
+template <class T>
+Analysis<T> analyze_lu(const Csr<T>& host, Ordering ordering) {
+  Analysis<T> result;
+  const sparse_direct::LargeDiagonal diagonal = sparse_direct::large_diagonal(host);
+  if (diagonal.structural_rank < host.rows()) {
+    result.outcome = structurally_singular<T>(diagonal);
+    return result;
+  }
+  const PatternStorage pattern = sparse_direct::symmetrized_pattern(host, diagonal.row_permutation);
+  result.symbolic = analyze_symmetric(pattern.view(), {.ordering = {ordering}});
+  result.column_position = inverse_permutation(result.symbolic.permutation);
+  result.row_position.resize(static_cast<std::size_t>(host.rows()));
+  for (std::size_t k = 0; k < result.row_position.size(); ++k) {
+    result.row_position[static_cast<std::size_t>(diagonal.row_permutation[k])] = result.column_position[k];
+  }
+  result.row_scale = powers_of_two<T>(diagonal.scaling.rows);
+  result.column_scale = powers_of_two<T>(diagonal.scaling.columns);
+  return result;
+}
+
+template <class T, Factors factors>
+class DeviceSolver final : public SolverImplementation<T> {
+  struct Space : Workspace {
+    Space(const Device& device, std::int64_t n, std::int64_t vectors_size)
+        : backend(device), refinement(device, n), vectors(device, vectors_size) {}
+    [[nodiscard]] std::size_t bytes() const override { return refinement.bytes() + vectors.bytes(); }
+    Cuda backend;
+    RefinementArrays<T> refinement;
+    Array<T> vectors;  ///< for as many right-hand sides as a solve has had at once
+  };
+
+ public:
+  template <class MethodOptions>
+  DeviceSolver(const Device& device, const MethodOptions& options)
+      : SolverImplementation<T>(device),
+        ordering_(options.ordering),
+        refine_(options.refine),
+        condition_(options.condition) {}
+
+  Outcome setup(const MatrixRef<T>& A) override {
+    set_matrix(A);
+    factorization_.reset();
+    const Csr<T> host = A_.csr()->to(Device::serial());
+    Analysis<T> analysis =
+        factors == Factors::cholesky ? analyze_cholesky(host, ordering_) : analyze_lu(host, ordering_);
+    if (!analysis.outcome.ok()) return analysis.outcome;
+    if (this->cancel().stop_requested()) return cancelled_factorisation();
+    FrontPlan plan = sparse_direct::gpu::plan_fronts(analysis.symbolic, factors, sizeof(T));
+    const DeviceFactorMemory needed = DeviceFactorization<T>::predict(plan, host.nonzeros());
+    const std::size_t available = memory(this->device()).available;
+    if (needed.factor + needed.stack + needed.maps > available) return too_large(needed, available);
+    levels_ = static_cast<std::int64_t>(plan.levels.size());
+    factorization_.emplace(this->device(), analysis.symbolic, std::move(plan), host.row_offsets().span(),
+                           host.column_indices().span(),
+                           sparse_direct::gpu::Placement<T>{analysis.row_position, analysis.column_position,
+                                                            analysis.row_scale, analysis.column_scale});
+    describe(analysis.symbolic, needed);
+    column_of_ = inverse_permutation(analysis.column_position);
+    row_scale_ = std::move(analysis.row_scale);
+    column_scale_ = std::move(analysis.column_scale);
+    norm_ = scaled_norm_one(host, row_scale_, column_scale_);
+    return factor();
+  }
+
+  /// Order, matching and scales stay those of the last setup.
+  Outcome update_values(const MatrixRef<T>& A) override {
+    if (!factorization_) return setup(A);
+    set_matrix(A);
+    norm_ = scaled_norm_one(A_.csr()->to(Device::serial()), row_scale_, column_scale_);
+    return factor();
+  }
+
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return std::make_unique<Space>(this->device(), A_.rows(),
+                                   factorization_ ? factorization_->workspace_size(1) : 0);
+  }
+
+  [[nodiscard]] std::size_t bytes() const override { return factorization_ ? factorization_->bytes() : 0; }
+
+  void solve(Workspace& workspace, DenseView<const T> B, DenseView<T> X,
+             std::vector<Job>& /*jobs*/) const override {
+    if (B.rows() == 0) return;
+    auto& space = static_cast<Space&>(workspace);
+    for (std::int64_t first = 0; first < B.columns(); first += columns_together) {
+      const std::int64_t count = std::min(columns_together, B.columns() - first);
+      const std::int64_t size = factorization_->workspace_size(count);
+      if (space.vectors.size() < size) space.vectors = Array<T>(this->device(), size);
+      factorization_->solve(false, count, B.column(first), B.leading(), X.column(first), X.leading(),
+                            space.vectors.data());
+    }
+    for (std::int64_t j = 0; j < B.columns(); ++j) refine_column(space, B.column(j), X.column(j));
+  }
+
+  void apply(Workspace& workspace, const T* r, T* z) const override {
+    const std::int64_t n = A_.rows();
+    if (n > 0) factorization_->solve(false, 1, r, n, z, n, static_cast<Space&>(workspace).vectors.data());
+  }
+
+ private:
+  /// A dense A is converted.
+  void set_matrix(const MatrixRef<T>& A) {
+    A_ = A;
+    if (A.is_sparse()) return;
+    converted_ = to_csr(A);
+    A_ = MatrixRef<T>(converted_);
+  }
+
+  Outcome factor() {
+    const Csr<T>& A = *A_.csr();
+    const DeviceFactorFacts facts =
+        factorization_->factor(A.row_offsets().data(), A.column_indices().data(), A.values().data());
+    if (facts.failed_column) return failed(column_of_[static_cast<std::size_t>(*facts.failed_column)]);
+    steps_ = facts.largest_multiplier <= harmless_multiplier ? 0 : refine_;
+    Outcome outcome = condition_ ? assess_condition<T>(reciprocal_condition()) : Outcome();
+    outcome.statistics = statistics_;
+    if (factors == Factors::lu)
+      outcome.statistics.push_back({"largest_multiplier", facts.largest_multiplier});
+    return outcome;
+  }
+
+  /// Reciprocal condition number of the scaled matrix, by at most 12 solves.
+  [[nodiscard]] double reciprocal_condition() const {
+    Cuda backend(this->device());
+    const std::int64_t n = A_.rows();
+    Array<T> workspace(this->device(), factorization_->workspace_size(1));
+    return estimate_reciprocal_condition<T>(backend, n, norm_, [&](bool transposed, T* v) {
+      factorization_->solve(transposed, 1, v, n, v, n, workspace.data(), Equilibrated::yes);
+    });
+  }
+
+  [[nodiscard]] Outcome failed(std::int32_t column) const {
+    if (factors == Factors::cholesky) return sparse_direct::not_positive(column, "not positive");
+    return {Status::breakdown,
+            "no row of the front that eliminates column " + std::to_string(column) +
+                " (from 0) has a pivot: A is singular, or needs pivoting across fronts, which sparse-lu has "
+                "on the host",
+            column};
+  }
+
+  [[nodiscard]] Outcome too_large(const DeviceFactorMemory& needed, std::size_t available) const {
+    return {Status::out_of_memory, "the factors take " + byte_count(needed.factor) +
+                                       " and the factorisation another " +
+                                       byte_count(needed.stack + needed.maps) + ", but the GPU has " +
+                                       byte_count(available) + " left"};
+  }
+
+  void describe(const SymbolicFactor& symbolic, const DeviceFactorMemory& memory) {
+    const std::int64_t triangles = factors == Factors::lu ? 2 : 1;
+    const std::size_t bytes = memory.factor + memory.stack + memory.maps;
+    statistics_ = {{"ordering", symbolic.ordering},
+                   {"supernodes", symbolic.supernodes()},
+                   {"levels", levels_},
+                   {"factor_entries", triangles * symbolic.factor_entries - (triangles - 1) * symbolic.n},
+                   {"factor_flops", static_cast<double>(triangles) * symbolic.flops},
+                   {"predicted_bytes", static_cast<std::int64_t>(bytes)},
+                   {"factor_bytes", static_cast<std::int64_t>(memory.factor)}};
+  }
+
+  void refine_column(Space& space, const T* b, T* x) const {
+    const std::int64_t n = A_.rows();
+    refine(
+        space.backend, n, steps_, x, space.refinement,
+        [&](const T* iterate, T* r) {
+          space.backend.copy(n, b, r);
+          multiply(space.backend, T{-1}, A_, iterate, T{1}, r);
+        },
+        [&](const T* r, T* z) { apply(space, r, z); });
+  }
+
+  Ordering ordering_;
+  std::int64_t refine_;
+  bool condition_;
+  MatrixRef<T> A_;
+  Csr<T> converted_;  ///< a dense A
+  std::optional<DeviceFactorization<T>> factorization_;
+  std::vector<std::int32_t> column_of_;  ///< the user's column of each column of the permuted matrix
+  std::vector<Statistic> statistics_;
+  std::int64_t levels_ = 0;
+  std::int64_t steps_ = 0;  ///< of refinement
+  std::vector<T> row_scale_, column_scale_;
+  double norm_ = 0;  ///< ||A||_1 of the scaled matrix
+};
+
+}  // namespace
+
+template <>
+struct MethodWith<SparseCholeskyOptions> {
+  template <class B, class T>
+  using Type = DeviceSolver<T, Factors::cholesky>;
+};
+template <>
+struct MethodWith<SparseLuOptions> {
+  template <class B, class T>
+  using Type = DeviceSolver<T, Factors::lu>;
+};
+
+template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(
+    const Device&, const SparseCholeskyOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<CudaTarget>(
+    const Device&, const SparseCholeskyOptions&);
+template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(const Device&,
+                                                                                      const SparseLuOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<CudaTarget>(
+    const Device&, const SparseLuOptions&);
+
+}  // namespace echelon
