@@ -29,6 +29,7 @@
 #include <echelon/options.hpp>
 #include <echelon/ordering.hpp>
 #include <echelon/preconditioner.hpp>
+#include <echelon/rank_modulo.hpp>
 #include <echelon/report.hpp>
 #include <echelon/rref.hpp>
 #include <echelon/solve.hpp>

@@ -94,6 +94,9 @@ class SolverImplementation {
 
   /// Whether the method was written for A of any shape; otherwise it is square.
   [[nodiscard]] virtual bool takes_any_shape() const { return false; }
+  /// Whether the method computes in another field than the real numbers, where b - A x says nothing. Its
+  /// solve() then checks each answer itself, exactly, and the residual of an answer is reported as 0.
+  [[nodiscard]] virtual bool is_exact() const { return false; }
   /// Whether products with A are all that the method needs.
   [[nodiscard]] virtual bool takes_operator() const { return false; }
   /// Preconditions with the object from then on; workspaces made before are not used again.

@@ -103,6 +103,11 @@ std::vector<Method> table() {
                             .kind = direct,
                             .sparse = false,
                             .usable_as_preconditioner = true}),
+      row<MappedEchelonOptions>({.summary = "sparse elimination to mapped echelon form, any shape and rank",
+                                 .kind = direct,
+                                 .needs = any_shape,
+                                 .dense = false,
+                                 .usable_as_preconditioner = true}),
       row<MinresOptions>(
           {.summary = "minimal residuals", .kind = iterative, .needs = symmetric, .operators = true}),
       row<SorOptions>({.summary = "successive over-relaxation",

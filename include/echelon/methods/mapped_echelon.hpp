@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/solver.hpp>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace echelon {
+
+/// Which of the rows that claim an unknown becomes its owner.
+enum class ClaimRule {
+  largest,  ///< that with the largest leading element relative to the norm of the row as it was given
+  first,    ///< that which comes first: on several threads the result depends on their timing
+};
+constexpr std::array<EnumWord<ClaimRule>, 2> words_of(ClaimRule) {
+  return {{{ClaimRule::largest, "largest"}, {ClaimRule::first, "first"}}};
+}
+
+struct MappedEchelonOptions {
+  static constexpr std::string_view name = "mapped-echelon";
+  static constexpr Targets targets = Targets::both;
+  /// Owner among several claimants.
+  ClaimRule claim = ClaimRule::largest;
+  /// "real", or "mod:p" for the integers modulo a prime p < 2^31: A and b have to hold integers.
+  std::string field = "real";
+  /// An element counts as zero if its magnitude is at most this times the sum of the magnitudes of the terms
+  /// that it was computed from; default 32 times the machine epsilon, and larger where pivots prove to be
+  /// rounding errors.
+  std::optional<double> tolerance = {};
+  /// Most steps of iterative refinement, 0 to 10.
+  std::int64_t refine = 1;
+
+  static std::vector<Option<MappedEchelonOptions>> table() {
+    return {
+        {"claim", enum_field<&MappedEchelonOptions::claim>(),
+         "owner of an unknown: the claimant with the largest leading element relative to its row, the same on "
+         "every run; or the first, which depends on the timing of threads"},
+        {"field", +[](MappedEchelonOptions& o) -> std::string& { return o.field; },
+         "real, or mod:p for exact arithmetic with integers modulo a prime p < 2^31"},
+        {"tolerance",
+         +[](MappedEchelonOptions& o) -> std::optional<double>& { return o.tolerance; },
+         "an element of at most so many times the sum of the magnitudes of its terms is zero; default 32 "
+         "times the machine epsilon, larger where pivots prove to be rounding errors",
+         {0, 1}},
+        {"refine",
+         +[](MappedEchelonOptions& o) -> std::int64_t& { return o.refine; },
+         "most steps of iterative refinement",
+         {0, 10}}};
+  }
+};
+
+/// Gaussian elimination to mapped echelon form, for sparse A of any shape and rank.
+///
+/// Every row claims the unknown of its leading element in a map from unknowns to rows. A row whose unknown is
+/// taken is reduced by the owner and claims again; one that becomes zero depends on others. Back substitution
+/// goes through the map. This happens in rounds: all claims by compare-and-swap, then one reduction of every
+/// row that lost. At most m n reductions, each of the length of two rows; no reordering for fill. Memory:
+/// 20 (double) or 12 (float) bytes for each element of a row, up to twice that as rows are replaced, 16 (12)
+/// bytes for each reduction. OutOfMemory is reported as a status, with the bytes that the next round needs.
+///
+/// `claim = largest` has the same bits on every run and on every device, for any number of threads.
+///
+/// Statuses as of `gauss-jordan`: every right-hand side is `direct`, `underdetermined` with a particular
+/// solution, or `inconsistent` with the equations that contradict each other. The record of the reductions
+/// serves later right-hand sides. With `field = mod:p` the arithmetic is exact, x has residues 0 to p - 1,
+/// and the relative residual is that of A x - b modulo p; see also rank_modulo in <echelon/rank_modulo.hpp>.
+///
+/// R. Murri, A novel parallel algorithm for Gaussian elimination of sparse unsymmetric matrices (Rheinfall),
+/// arXiv:1105.4136; D. C. Sorensen, Analysis of pairwise pivoting in Gaussian elimination, IEEE Trans.
+/// Comput. C-34 (1985).
+template <class T>
+using MappedEchelon = SolverOf<T, MappedEchelonOptions>;
+
+}  // namespace echelon

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Atomic operations for loop bodies, on the host and on a GPU. All are relaxed: loops are separated by
+/// barriers, so that nothing else has to become visible with the value.
+#pragma once
+
+#include <echelon/annotate.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace echelon {
+
+/// Replaces *target by `desired` if it is `expected`. Returns the value that was found.
+ECHELON_ANYWHERE inline std::int32_t compare_exchange(std::int32_t* target, std::int32_t expected,
+                                                      std::int32_t desired) {
+#ifdef __CUDA_ARCH__
+  return atomicCAS(target, expected, desired);
+#else
+  std::atomic_ref<std::int32_t>(*target).compare_exchange_strong(expected, desired,
+                                                                 std::memory_order_relaxed);
+  return expected;
+#endif
+}
+
+/// The value of *target, which other threads may be changing.
+ECHELON_ANYWHERE inline std::int32_t atomic_load(std::int32_t* target) {
+#ifdef __CUDA_ARCH__
+  return *static_cast<volatile std::int32_t*>(target);
+#else
+  return std::atomic_ref<std::int32_t>(*target).load(std::memory_order_relaxed);
+#endif
+}
+
+/// *target = min(*target, value).
+ECHELON_ANYWHERE inline void atomic_min(std::int32_t* target, std::int32_t value) {
+#ifdef __CUDA_ARCH__
+  atomicMin(target, value);
+#else
+  std::int32_t held = atomic_load(target);
+  while (value < held) {
+    const std::int32_t found = compare_exchange(target, held, value);
+    if (found == held) return;
+    held = found;
+  }
+#endif
+}
+
+/// *target = max(*target, value).
+ECHELON_ANYWHERE inline void atomic_max(std::int32_t* target, std::int32_t value) {
+#ifdef __CUDA_ARCH__
+  atomicMax(target, value);
+#else
+  std::int32_t held = atomic_load(target);
+  while (value > held) {
+    const std::int32_t found = compare_exchange(target, held, value);
+    if (found == held) return;
+    held = found;
+  }
+#endif
+}
+
+}  // namespace echelon

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Mapped echelon form of a matrix, with the record of its elimination.
+#pragma once
+
+#include "backend/store.hpp"
+#include "sparse_direct/mapped_echelon/elimination.hpp"
+#include "sparse_direct/mapped_echelon/factor.hpp"
+#include "sparse_direct/mapped_echelon/solution.hpp"
+
+#include <echelon/array.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace echelon::mapped {
+
+/// Facts about an elimination.
+struct Facts {
+  std::int64_t rounds = 0;
+  double smallest_accepted = 1;  ///< least |value| / size of a leading element in the map
+  double largest_rejected = 0;   ///< largest of a leading element that counted as zero
+  std::vector<std::int64_t> dependent_rows;
+  std::vector<std::int64_t> free_unknowns;
+  std::optional<std::int64_t> overflow;  ///< the first unknown whose leading element is infinite or NaN
+};
+
+namespace form_detail {
+
+/// |value| / size of the leading element by unknown: 1 for a free one, NaN for an infinity.
+template <class Field>
+struct RelativeSize {
+  MapView<Field> map;
+  double* sizes;
+  ECHELON_ANYWHERE void operator()(std::int64_t unknown) const {
+    const std::int32_t row = map.owner[unknown];
+    sizes[unknown] = 1;
+    if (row == nobody) return;
+    const typename Field::Element lead = map.rows.lead_element(row);
+    sizes[unknown] = map.field.is_finite(lead) ? map.field.relative_size(lead) : NAN;
+  }
+};
+
+}  // namespace form_detail
+
+template <class B, class Field>
+class MappedForm {
+ public:
+  using Element = typename Field::Element;
+  using Value = typename Field::Value;
+
+  /// Copies what solving needs out of an elimination that has run, and takes its record.
+  explicit MappedForm(Elimination<B, Field>& elimination)
+      : field_(elimination.field()),
+        owner_(elimination.owner().to_vector()),
+        order_(owner_.size()),
+        relative_sizes_(find_relative_sizes(elimination)),
+        rejected_(elimination.rejected()),
+        record_(std::move(elimination.record())) {
+    const Device& device = elimination.backend().device();
+    record_.shrink();
+    rounds_ = Steps(device, record_.ends());
+    std::iota(order_.begin(), order_.end(), 0);
+    const std::vector<std::int32_t> length = elimination.length().to_vector();
+    factor_ = Factor<Value>(elimination.backend(), elimination.map().rows, length, owner_, order_);
+    collect_facts(length);
+    facts_.rounds = elimination.rounds();
+    const std::vector<std::int32_t> dependent(facts_.dependent_rows.begin(), facts_.dependent_rows.end());
+    dependent_ = Array<std::int32_t>(device, std::span<const std::int32_t>(dependent));
+  }
+
+  [[nodiscard]] const Field& field() const { return field_; }
+  [[nodiscard]] const Facts& facts() const { return facts_; }
+  [[nodiscard]] std::int64_t rank() const { return factor_.rank(); }
+  [[nodiscard]] std::int64_t rows() const { return rejected_.size(); }
+  [[nodiscard]] std::int64_t columns() const { return static_cast<std::int64_t>(owner_.size()); }
+  [[nodiscard]] const Record<B, Value>& record() const { return record_; }
+  [[nodiscard]] const Factor<Value>& factor() const { return factor_; }
+  /// The unknowns as they were eliminated.
+  [[nodiscard]] const std::vector<std::int32_t>& order() const { return order_; }
+  /// By unknown, nobody if it is free.
+  [[nodiscard]] const std::vector<std::int32_t>& owner() const { return owner_; }
+  /// |value| / size of the leading element by unknown; 1 if it is free.
+  [[nodiscard]] const std::vector<double>& relative_sizes() const { return relative_sizes_; }
+  [[nodiscard]] std::size_t bytes() const {
+    return record_.bytes() + rounds_.bytes() + factor_.bytes() + rejected_.bytes() + dependent_.bytes();
+  }
+
+  /// x, with zeros in the free unknowns, from a right-hand side in `reduced`, which becomes the right-hand
+  /// side of the mapped echelon form. Queued.
+  void solve(B& backend, Element* reduced, Value* x) const {
+    backend.fill(columns(), Value{0}, x);
+    for_each_step(backend, rounds_, Replay<Field>{field_, record_.view(), reduced});
+    factor_.substitute(backend, field_, reduced, x);
+  }
+
+  /// Queues the search for the dependent row with the worst right-hand side, after solve().
+  void find_contradiction(B& backend, const Element* reduced, const Largest* x_norm, WorstRow* worst) const {
+    backend.reduce(dependent_.size(),
+                   Contradiction<Field>{field_, dependent_.data(), rejected_.data(), reduced, x_norm},
+                   Store<WorstRow>{worst});
+  }
+
+ private:
+  static std::vector<double> find_relative_sizes(Elimination<B, Field>& elimination) {
+    B& backend = elimination.backend();
+    Array<double> sizes(backend.device(), elimination.columns());
+    backend.for_each(sizes.size(), form_detail::RelativeSize<Field>{elimination.map(), sizes.data()});
+    backend.synchronize();
+    return sizes.to_vector();
+  }
+
+  void collect_facts(const std::vector<std::int32_t>& length) {
+    for (std::size_t row = 0; row < length.size(); ++row) {
+      if (length[row] == 0) facts_.dependent_rows.push_back(static_cast<std::int64_t>(row));
+    }
+    for (std::size_t unknown = 0; unknown < owner_.size(); ++unknown) {
+      if (owner_[unknown] == nobody) facts_.free_unknowns.push_back(static_cast<std::int64_t>(unknown));
+      const double size = relative_sizes_[unknown];
+      if (std::isnan(size) && !facts_.overflow) facts_.overflow = static_cast<std::int64_t>(unknown);
+      facts_.smallest_accepted = std::min(facts_.smallest_accepted, size);
+    }
+    for (const Rejected& rejected : rejected_.to_vector()) {
+      facts_.largest_rejected = std::max(facts_.largest_rejected, rejected.largest);
+    }
+  }
+
+  Field field_;
+  std::vector<std::int32_t> owner_, order_;
+  std::vector<double> relative_sizes_;
+  Array<Rejected> rejected_;
+  Record<B, Value> record_;
+  Steps rounds_;
+  Factor<Value> factor_;
+  Array<std::int32_t> dependent_;
+  Facts facts_;
+};
+
+}  // namespace echelon::mapped

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Loops whose bodies work on a whole row: by one thread on the host, by the lanes of a warp on a GPU.
+#pragma once
+
+#include "backend/target.hpp"
+
+#include <cstdint>
+
+namespace echelon::mapped {
+
+/// The lanes of a host thread: one.
+struct OneLane {
+  static constexpr int lanes = 1;
+  ECHELON_ANYWHERE static int lane() { return 0; }
+  ECHELON_ANYWHERE static void sync() {}
+};
+
+/// Elements of all rows together below which a loop over rows runs on the calling thread.
+inline constexpr std::int64_t serial_elements = 20000;
+
+#ifdef __CUDACC__
+
+namespace kernels {
+
+template <class F>
+__global__ void __launch_bounds__(cuda_kernels::block_size) for_each_row(std::int64_t n, F f) {
+  constexpr int rows_per_block = cuda_kernels::block_size / warp_size;
+  const std::int64_t stride = std::int64_t{gridDim.x} * rows_per_block;
+  const std::int64_t first = std::int64_t{blockIdx.x} * rows_per_block + threadIdx.x / warp_size;
+  for (std::int64_t i = first; i < n; i += stride) f(i, LogicalWarp<>());
+}
+
+}  // namespace kernels
+
+/// f(i, lanes) for i < n. `elements`: what the rows hold together.
+template <class F>
+void for_each_row(Cuda& backend, std::int64_t n, std::int64_t /*elements*/, F f) {
+  if (n <= 0) return;
+  constexpr std::int64_t rows_per_block = cuda_kernels::block_size / warp_size;
+  constexpr std::int64_t most_blocks = 1 << 16;
+  const std::int64_t blocks = std::min((n + rows_per_block - 1) / rows_per_block, most_blocks);
+  const CurrentDevice current(backend.device().id());
+  kernels::for_each_row<<<static_cast<unsigned>(blocks), cuda_kernels::block_size, 0, stream()>>>(n, f);
+  check(cudaGetLastError());
+}
+
+#else
+
+template <class F>
+void for_each_row(Serial& /*backend*/, std::int64_t n, std::int64_t /*elements*/, F f) {
+  for (std::int64_t i = 0; i < n; ++i) f(i, OneLane());
+}
+
+/// Rows are dealt to the threads one by one, since their lengths differ.
+template <class F>
+void for_each_row(OpenMp& backend, std::int64_t n, std::int64_t elements, F f) {
+  backend.parallel(elements > serial_elements, [n, &f](int part, int parts) {
+    for (std::int64_t i = part; i < n; i += parts) f(i, OneLane());
+  });
+}
+
+#endif
+
+}  // namespace echelon::mapped
