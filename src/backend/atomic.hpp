@@ -22,6 +22,15 @@ ECHELON_ANYWHERE inline std::int32_t compare_exchange(std::int32_t* target, std:
 #endif
 }
 
+/// Replaces *target. Returns the value that was found.
+ECHELON_ANYWHERE inline std::int32_t atomic_exchange(std::int32_t* target, std::int32_t value) {
+#ifdef __CUDA_ARCH__
+  return atomicExch(target, value);
+#else
+  return std::atomic_ref<std::int32_t>(*target).exchange(value, std::memory_order_relaxed);
+#endif
+}
+
 /// The value of *target, which other threads may be changing.
 ECHELON_ANYWHERE inline std::int32_t atomic_load(std::int32_t* target) {
 #ifdef __CUDA_ARCH__

@@ -57,6 +57,7 @@ struct Job {
   std::int64_t iterations = 0;
   std::vector<double> history = {};     ///< ||r||_2 after 0, 1, ... iterations
   bool limited_by_rounding = false;     ///< converged, but to `rounding_level` and not to `tolerance`
+  bool exact = false;                   ///< A x = b holds exactly, modulo a prime: the residual is 0
   double inverse_norm = 0;              ///< a lower bound of ||A^-1||_2; 0: none
   double preconditioned_condition = 0;  ///< a lower bound of that of the preconditioned A; 0: none
 };
@@ -94,9 +95,6 @@ class SolverImplementation {
 
   /// Whether the method was written for A of any shape; otherwise it is square.
   [[nodiscard]] virtual bool takes_any_shape() const { return false; }
-  /// Whether the method computes in another field than the real numbers, where b - A x says nothing. Its
-  /// solve() then checks each answer itself, exactly, and the residual of an answer is reported as 0.
-  [[nodiscard]] virtual bool is_exact() const { return false; }
   /// Whether products with A are all that the method needs.
   [[nodiscard]] virtual bool takes_operator() const { return false; }
   /// Preconditions with the object from then on; workspaces made before are not used again.

@@ -13,11 +13,13 @@ namespace echelon {
 
 /// Which of the rows that claim an unknown becomes its owner.
 enum class ClaimRule {
-  largest,  ///< that with the largest leading element relative to the norm of the row as it was given
+  largest,  ///< that with the largest leading element relative to the norm of the row as it was given; one
+            ///< that comes later replaces the owner if it is larger
+  ordered,  ///< as largest, one unknown after the other: partial pivoting
   first,    ///< that which comes first: on several threads the result depends on their timing
 };
-constexpr std::array<EnumWord<ClaimRule>, 2> words_of(ClaimRule) {
-  return {{{ClaimRule::largest, "largest"}, {ClaimRule::first, "first"}}};
+constexpr std::array<EnumWord<ClaimRule>, 3> words_of(ClaimRule) {
+  return {{{ClaimRule::largest, "largest"}, {ClaimRule::ordered, "ordered"}, {ClaimRule::first, "first"}}};
 }
 
 struct MappedEchelonOptions {
@@ -28,28 +30,28 @@ struct MappedEchelonOptions {
   /// "real", or "mod:p" for the integers modulo a prime p < 2^31: A and b have to hold integers.
   std::string field = "real";
   /// An element counts as zero if its magnitude is at most this times the sum of the magnitudes of the terms
-  /// that it was computed from; default 32 times the machine epsilon, and larger where pivots prove to be
-  /// rounding errors.
+  /// that it was computed from; default 32 times the machine epsilon, and then small pivots are also tested
+  /// for being amplified rounding errors.
   std::optional<double> tolerance = {};
   /// Most steps of iterative refinement, 0 to 10.
-  std::int64_t refine = 1;
+  std::int64_t refine = 5;
 
   static std::vector<Option<MappedEchelonOptions>> table() {
-    return {
-        {"claim", enum_field<&MappedEchelonOptions::claim>(),
-         "owner of an unknown: the claimant with the largest leading element relative to its row, the same on "
-         "every run; or the first, which depends on the timing of threads"},
-        {"field", +[](MappedEchelonOptions& o) -> std::string& { return o.field; },
-         "real, or mod:p for exact arithmetic with integers modulo a prime p < 2^31"},
-        {"tolerance",
-         +[](MappedEchelonOptions& o) -> std::optional<double>& { return o.tolerance; },
-         "an element of at most so many times the sum of the magnitudes of its terms is zero; default 32 "
-         "times the machine epsilon, larger where pivots prove to be rounding errors",
-         {0, 1}},
-        {"refine",
-         +[](MappedEchelonOptions& o) -> std::int64_t& { return o.refine; },
-         "most steps of iterative refinement",
-         {0, 10}}};
+    return {{"claim", enum_field<&MappedEchelonOptions::claim>(),
+             "owner of an unknown: the claimant with the largest leading element relative to its row, the "
+             "same on "
+             "every run; or the first, which depends on the timing of threads"},
+            {"field", +[](MappedEchelonOptions& o) -> std::string& { return o.field; },
+             "real, or mod:p for exact arithmetic with integers modulo a prime p < 2^31"},
+            {"tolerance",
+             +[](MappedEchelonOptions& o) -> std::optional<double>& { return o.tolerance; },
+             "an element of at most so many times the sum of the magnitudes of its terms is zero; default 32 "
+             "times the machine epsilon, and small pivots are tested for being amplified rounding errors",
+             {0, 1}},
+            {"refine",
+             +[](MappedEchelonOptions& o) -> std::int64_t& { return o.refine; },
+             "most steps of iterative refinement",
+             {0, 10}}};
   }
 };
 
@@ -62,7 +64,10 @@ struct MappedEchelonOptions {
 /// 20 (double) or 12 (float) bytes for each element of a row, up to twice that as rows are replaced, 16 (12)
 /// bytes for each reduction. OutOfMemory is reported as a status, with the bytes that the next round needs.
 ///
-/// `claim = largest` has the same bits on every run and on every device, for any number of threads.
+/// `claim = largest` has the same bits on every run and on every device, for any number of threads, and so
+/// has `ordered`. The first is pairwise pivoting: multipliers are bounded by the ratio of the rows' norms,
+/// but errors can grow along the chain of owners that reduce a row. Where a test solve shows that, A is
+/// eliminated again by the second, which is partial pivoting and takes as many rounds as unknowns.
 ///
 /// Statuses as of `gauss-jordan`: every right-hand side is `direct`, `underdetermined` with a particular
 /// solution, or `inconsistent` with the equations that contradict each other. The record of the reductions

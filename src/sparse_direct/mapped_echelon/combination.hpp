@@ -42,7 +42,7 @@ std::string combination_text(const Field& field, const std::vector<typename Fiel
   for (std::size_t i = 0; i < coefficients.size(); ++i) {
     if (coefficients[i] == 0) continue;
     if (++terms > most_terms) continue;
-    const auto number = static_cast<double>(field.number(coefficients[i]));
+    const auto number = static_cast<double>(field.signed_number(coefficients[i]));
     text += number < 0 ? (text.empty() ? "-" : " - ") : (text.empty() ? "" : " + ");
     text += short_number(number < 0 ? -number : number) + " * row " + std::to_string(i);
   }

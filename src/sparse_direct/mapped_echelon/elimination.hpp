@@ -8,8 +8,10 @@
 
 #include <echelon/csr.hpp>
 #include <echelon/error.hpp>
+#include <echelon/methods/mapped_echelon.hpp>
 
 #include <cstdint>
+#include <span>
 #include <stop_token>
 #include <utility>
 
@@ -64,9 +66,44 @@ struct Enumerate {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = static_cast<std::int32_t>(i); }
 };
 
+/// Rows that wait for their leading unknown, in a list for each unknown.
+template <class Field>
+struct WaitingRows {
+  MapView<Field> map;
+  std::int32_t* first;  ///< by unknown
+  std::int32_t* next;   ///< by row
+};
+
+template <class Field>
+struct Wait {
+  WaitingRows<Field> waiting;
+  const std::int32_t* rows;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    const std::int32_t row = rows[i];
+    waiting.next[row] = atomic_exchange(waiting.first + waiting.map.rows.lead(row), row);
+  }
+};
+
+/// The rows that wait for an unknown. Their order does not matter.
+template <class Field>
+struct TakeWaiting {
+  WaitingRows<Field> waiting;
+  std::int64_t unknown;
+  std::int32_t* rows;
+  std::int64_t* count;
+  ECHELON_ANYWHERE void operator()(std::int64_t /*i*/) const {
+    std::int64_t taken = 0;
+    for (std::int32_t row = waiting.first[unknown]; row != nobody; row = waiting.next[row])
+      rows[taken++] = row;
+    *count = taken;
+  }
+};
+
 struct CountOwned {
   const std::int32_t* owner;
-  ECHELON_ANYWHERE Sum operator()(std::int64_t unknown) const { return {owner[unknown] == nobody ? 0.0 : 1.0}; }
+  ECHELON_ANYWHERE Sum operator()(std::int64_t unknown) const {
+    return {owner[unknown] == nobody ? 0.0 : 1.0};
+  }
 };
 
 }  // namespace elimination_detail
@@ -80,6 +117,9 @@ struct CountOwned {
 /// bounded by the ratio of the rows' norms. Otherwise the first claim wins, and on several threads the result
 /// depends on their order.
 ///
+/// With ClaimRule::ordered, the rows that lead the first unknown of all claim it, and the others wait: this
+/// is partial pivoting, in as many rounds as there are unknowns.
+///
 /// A row is reduced at most once in a round, and its leading element moves to the right every time, so that
 /// at most m n reductions are made.
 template <class B, class Field>
@@ -88,10 +128,12 @@ class Elimination {
   using Element = typename Field::Element;
   using Value = typename Field::Value;
 
-  Elimination(B& backend, const Field& field, bool replaces, std::int64_t rows, std::int64_t columns)
+  /// `free`: by unknown, not zero if no row may own it; empty: none.
+  Elimination(B& backend, const Field& field, ClaimRule claim, std::int64_t rows, std::int64_t columns,
+              std::span<const std::uint8_t> free = {})
       : backend_(backend),
         field_(field),
-        replaces_(replaces),
+        claim_(claim),
         columns_(columns),
         rows_(backend, rows),
         record_(backend),
@@ -99,6 +141,7 @@ class Elimination {
         priority_(backend.device(), rows),
         rejected_(backend.device(), rows),
         owner_(backend.device(), columns),
+        free_(backend.device(), free),
         active_(backend.device(), rows),
         losers_(backend.device(), rows),
         before_(backend.device(), rows),
@@ -111,12 +154,8 @@ class Elimination {
   bool run(const Csr<T>& A, const std::stop_token& cancel) {
     load(A);
     backend_.fill(columns_, nobody, owner_.data());
-    std::int64_t active = find_active(rows_.count(), nullptr, columns_);
-    while (active > 0) {
-      if (cancel.stop_requested()) return false;
-      active = round(active, columns_);
-    }
-    return true;
+    const std::int64_t active = find_active(rows_.count(), nullptr, columns_);
+    return claim_ == ClaimRule::ordered ? run_ordered(active, cancel) : run_rounds(active, cancel);
   }
 
   [[nodiscard]] B& backend() const { return backend_; }
@@ -132,9 +171,15 @@ class Elimination {
     backend_.reduce(columns_, elimination_detail::CountOwned{owner_.data()}, Store<Sum>{sum.data()});
     return static_cast<std::int64_t>(backend_.read(sum.data()).value);
   }
-  [[nodiscard]] const Array<Rejected>& rejected() const { return rejected_; }
+  [[nodiscard]] const Array<double>& rejected() const { return rejected_; }
   [[nodiscard]] MapView<Field> map() {
-    return {rows_.view(), norm_.data(), priority_.data(), rejected_.data(), owner_.data(), field_};
+    return {rows_.view(),
+            norm_.data(),
+            priority_.data(),
+            rejected_.data(),
+            owner_.data(),
+            free_.size() > 0 ? free_.data() : nullptr,
+            field_};
   }
 
  private:
@@ -150,7 +195,34 @@ class Elimination {
     rows_.append(total);
     backend_.for_each(m, LoadRow<Field, T>{field_, offsets, A.column_indices().data(), A.values().data(),
                                            rows_.view(), sizes_.data(), norm_.data()});
-    backend_.fill(m, Rejected{}, rejected_.data());
+    backend_.fill(m, 0.0, rejected_.data());
+  }
+
+  bool run_rounds(std::int64_t active, const std::stop_token& cancel) {
+    while (active > 0) {
+      if (cancel.stop_requested()) return false;
+      active = round(active, columns_);
+    }
+    return true;
+  }
+
+  /// One round for each unknown that rows wait for.
+  bool run_ordered(std::int64_t active, const std::stop_token& cancel) {
+    using namespace elimination_detail;
+    Array<std::int32_t> first(backend_.device(), columns_);
+    Array<std::int32_t> next(backend_.device(), rows_.count());
+    backend_.fill(columns_, nobody, first.data());
+    const auto waiting = [&] { return WaitingRows<Field>{map(), first.data(), next.data()}; };
+    backend_.for_each(active, Wait<Field>{waiting(), active_.data()});
+    for (std::int64_t unknown = 0; unknown < columns_; ++unknown) {
+      if (cancel.stop_requested()) return false;
+      backend_.for_each(1, TakeWaiting<Field>{waiting(), unknown, active_.data(), sizes_.data()});
+      const std::int64_t rows = backend_.read(sizes_.data());
+      if (rows == 0) continue;
+      active = round(rows, columns_);
+      backend_.for_each(active, Wait<Field>{waiting(), active_.data()});
+    }
+    return true;
   }
 
   /// The rows among `selected` (null: all) that lead an unknown before `limit`, in active_. Returns their
@@ -169,11 +241,10 @@ class Elimination {
   std::int64_t round(std::int64_t active, std::int64_t limit) {
     ++rounds_;
     backend_.for_each(active, NoteOwner<Field>{map(), active_.data(), before_.data()});
-    backend_.for_each(active, mapped::Claim<Field>{map(), active_.data(), replaces_});
+    backend_.for_each(active, mapped::Claim<Field>{map(), active_.data(), claim_ != ClaimRule::first});
     backend_.for_each(active,
                       FindLoser<Field>{map(), active_.data(), before_.data(), before_.data(), flags_.data()});
-    const std::int64_t losers =
-        backend_.select(active, flags_.data(), before_.data(), losers_.data());
+    const std::int64_t losers = backend_.select(active, flags_.data(), before_.data(), losers_.data());
     backend_.for_each(losers, BoundLength<Field>{map(), losers_.data(), columns_, sizes_.data()});
     const std::int64_t elements = backend_.exclusive_scan(losers, sizes_.data(), sizes_.data());
     rows_.reserve(elements);
@@ -186,15 +257,16 @@ class Elimination {
 
   B& backend_;
   Field field_;
-  bool replaces_;
+  ClaimRule claim_;
   std::int64_t columns_;
   std::int64_t rounds_ = 0;
   Rows<B, Element> rows_;
   Record<B, Value> record_;
   Array<double> norm_;
   Array<std::uint64_t> priority_;
-  Array<Rejected> rejected_;
+  Array<double> rejected_;
   Array<std::int32_t> owner_;
+  Array<std::uint8_t> free_;
   Array<std::int32_t> active_, losers_, before_;
   Array<std::uint8_t> flags_;
   Array<std::int64_t> sizes_;

@@ -90,9 +90,9 @@ class Factor {
     owned_ = Array<OwnedUnknown>(device, std::span<const OwnedUnknown>(owned));
     columns_ = Array<std::int32_t>(device, elements);
     values_ = Array<Value>(device, elements);
-    for_each_row(backend, rank(), elements,
-                 factor_detail::CopyOwner<Element, Value>{rows, owned_.data(), columns_.data(),
-                                                          values_.data()});
+    for_each_row(
+        backend, rank(), elements,
+        factor_detail::CopyOwner<Element, Value>{rows, owned_.data(), columns_.data(), values_.data()});
     backend.synchronize();
     schedule(device, owned, owner.size());
   }
@@ -110,9 +110,9 @@ class Factor {
   /// x at the owned unknowns from the reduced right-hand side; x has values at the free ones. Queued.
   template <class B, class Field>
   void substitute(B& backend, const Field& field, const typename Field::Element* reduced, Value* x) const {
-    for_each_step(backend, steps_,
-                  factor_detail::Substitute<Field>{field, owned_.data(), columns_.data(), values_.data(),
-                                                   reduced, x});
+    for_each_step(
+        backend, steps_,
+        factor_detail::Substitute<Field>{field, owned_.data(), columns_.data(), values_.data(), reduced, x});
   }
 
  private:

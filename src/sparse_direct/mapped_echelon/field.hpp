@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 namespace echelon::mapped {
 
@@ -28,12 +29,6 @@ ECHELON_ANYWHERE inline double rounded_product(double a, double b) {
 #endif
 }
 
-/// Leading elements of a row that counted as zero.
-struct Rejected {
-  double largest = 0;  ///< the largest |value| / size
-  double size = 0;     ///< the sum of their sizes
-};
-
 /// Real numbers in floating point. The size of an element is the sum of the magnitudes of all terms that it
 /// was computed from, |a_ij| + |l_i1 u_1j| + ...: rounding leaves a small multiple of eps times that where
 /// exact arithmetic has zero, and neglecting so much changes A by as much as rounding does.
@@ -51,7 +46,13 @@ struct RealField {
 
   ECHELON_ANYWHERE Element element(T a) const { return {a, std::fabs(a)}; }
   ECHELON_ANYWHERE T number(Value v) const { return v; }
-  ECHELON_ANYWHERE bool is_zero(Element e) const { return std::fabs(e.value) <= static_cast<T>(tolerance) * e.size; }
+  [[nodiscard]] T signed_number(Value v) const { return v; }
+  [[nodiscard]] std::string modulus_text() const { return {}; }
+  /// Infinities are not zero, whatever their size.
+  ECHELON_ANYWHERE bool is_zero(Element e) const {
+    const T bound = static_cast<T>(tolerance) * e.size;
+    return e.value == 0 || (std::fabs(e.value) <= bound && bound - bound == 0);
+  }
   ECHELON_ANYWHERE bool is_finite(Element e) const { return e.value - e.value == 0; }
   ECHELON_ANYWHERE T quotient(T a, T b) const { return a / b; }
   /// a - m b
@@ -97,6 +98,9 @@ struct PrimeField {
     return {static_cast<std::uint32_t>(residue < 0 ? residue + prime : residue)};
   }
   ECHELON_ANYWHERE double number(Value v) const { return v; }
+  /// The residue of the smallest magnitude.
+  [[nodiscard]] double signed_number(Value v) const { return v <= prime / 2 ? number(v) : number(v) - prime; }
+  [[nodiscard]] std::string modulus_text() const { return " modulo " + std::to_string(prime); }
   ECHELON_ANYWHERE bool is_zero(Element e) const { return e.value == 0; }
   ECHELON_ANYWHERE bool is_finite(Element) const { return true; }
   /// a / b, the inverse of b by Euclid's algorithm: r = s b modulo p throughout.

@@ -24,25 +24,35 @@ namespace echelon::mapped {
 struct Facts {
   std::int64_t rounds = 0;
   double smallest_accepted = 1;  ///< least |value| / size of a leading element in the map
+  double smallest_of_row = 1;    ///< least |value| of one relative to the largest element of its row in A
   double largest_rejected = 0;   ///< largest of a leading element that counted as zero
   std::vector<std::int64_t> dependent_rows;
   std::vector<std::int64_t> free_unknowns;
   std::optional<std::int64_t> overflow;  ///< the first unknown whose leading element is infinite or NaN
 };
 
+/// Magnitude of a leading element in the map, relative to the sum of its terms and to the largest element of
+/// its row as it was given.
+struct PivotSize {
+  double of_terms = 1;
+  double of_row = 1;
+};
+
 namespace form_detail {
 
-/// |value| / size of the leading element by unknown: 1 for a free one, NaN for an infinity.
+/// 1 for a free unknown, NaN for an infinity.
 template <class Field>
-struct RelativeSize {
+struct MeasurePivot {
   MapView<Field> map;
-  double* sizes;
+  PivotSize* sizes;
   ECHELON_ANYWHERE void operator()(std::int64_t unknown) const {
     const std::int32_t row = map.owner[unknown];
-    sizes[unknown] = 1;
+    sizes[unknown] = {};
     if (row == nobody) return;
     const typename Field::Element lead = map.rows.lead_element(row);
-    sizes[unknown] = map.field.is_finite(lead) ? map.field.relative_size(lead) : NAN;
+    const double magnitude = std::fabs(static_cast<double>(map.field.number(lead.value)));
+    sizes[unknown] = {map.field.relative_size(lead), magnitude / map.norm[row]};
+    if (!map.field.is_finite(lead)) sizes[unknown].of_terms = NAN;
   }
 };
 
@@ -59,17 +69,20 @@ class MappedForm {
       : field_(elimination.field()),
         owner_(elimination.owner().to_vector()),
         order_(owner_.size()),
-        relative_sizes_(find_relative_sizes(elimination)),
-        rejected_(elimination.rejected()),
+        pivot_sizes_(measure_pivots(elimination)),
         record_(std::move(elimination.record())) {
     const Device& device = elimination.backend().device();
     record_.shrink();
     rounds_ = Steps(device, record_.ends());
     std::iota(order_.begin(), order_.end(), 0);
     const std::vector<std::int32_t> length = elimination.length().to_vector();
+    rows_ = elimination.length().size();
     factor_ = Factor<Value>(elimination.backend(), elimination.map().rows, length, owner_, order_);
     collect_facts(length);
     facts_.rounds = elimination.rounds();
+    for (const double rejected : elimination.rejected().to_vector()) {
+      facts_.largest_rejected = std::max(facts_.largest_rejected, rejected);
+    }
     const std::vector<std::int32_t> dependent(facts_.dependent_rows.begin(), facts_.dependent_rows.end());
     dependent_ = Array<std::int32_t>(device, std::span<const std::int32_t>(dependent));
   }
@@ -77,7 +90,7 @@ class MappedForm {
   [[nodiscard]] const Field& field() const { return field_; }
   [[nodiscard]] const Facts& facts() const { return facts_; }
   [[nodiscard]] std::int64_t rank() const { return factor_.rank(); }
-  [[nodiscard]] std::int64_t rows() const { return rejected_.size(); }
+  [[nodiscard]] std::int64_t rows() const { return rows_; }
   [[nodiscard]] std::int64_t columns() const { return static_cast<std::int64_t>(owner_.size()); }
   [[nodiscard]] const Record<B, Value>& record() const { return record_; }
   [[nodiscard]] const Factor<Value>& factor() const { return factor_; }
@@ -85,10 +98,10 @@ class MappedForm {
   [[nodiscard]] const std::vector<std::int32_t>& order() const { return order_; }
   /// By unknown, nobody if it is free.
   [[nodiscard]] const std::vector<std::int32_t>& owner() const { return owner_; }
-  /// |value| / size of the leading element by unknown; 1 if it is free.
-  [[nodiscard]] const std::vector<double>& relative_sizes() const { return relative_sizes_; }
+  /// By unknown; 1 if it is free.
+  [[nodiscard]] const std::vector<PivotSize>& pivot_sizes() const { return pivot_sizes_; }
   [[nodiscard]] std::size_t bytes() const {
-    return record_.bytes() + rounds_.bytes() + factor_.bytes() + rejected_.bytes() + dependent_.bytes();
+    return record_.bytes() + rounds_.bytes() + factor_.bytes() + dependent_.bytes();
   }
 
   /// x, with zeros in the free unknowns, from a right-hand side in `reduced`, which becomes the right-hand
@@ -100,17 +113,16 @@ class MappedForm {
   }
 
   /// Queues the search for the dependent row with the worst right-hand side, after solve().
-  void find_contradiction(B& backend, const Element* reduced, const Largest* x_norm, WorstRow* worst) const {
-    backend.reduce(dependent_.size(),
-                   Contradiction<Field>{field_, dependent_.data(), rejected_.data(), reduced, x_norm},
+  void find_contradiction(B& backend, const Element* reduced, WorstRow* worst) const {
+    backend.reduce(dependent_.size(), Contradiction<Field>{field_, dependent_.data(), reduced},
                    Store<WorstRow>{worst});
   }
 
  private:
-  static std::vector<double> find_relative_sizes(Elimination<B, Field>& elimination) {
+  static std::vector<PivotSize> measure_pivots(Elimination<B, Field>& elimination) {
     B& backend = elimination.backend();
-    Array<double> sizes(backend.device(), elimination.columns());
-    backend.for_each(sizes.size(), form_detail::RelativeSize<Field>{elimination.map(), sizes.data()});
+    Array<PivotSize> sizes(backend.device(), elimination.columns());
+    backend.for_each(sizes.size(), form_detail::MeasurePivot<Field>{elimination.map(), sizes.data()});
     backend.synchronize();
     return sizes.to_vector();
   }
@@ -121,24 +133,22 @@ class MappedForm {
     }
     for (std::size_t unknown = 0; unknown < owner_.size(); ++unknown) {
       if (owner_[unknown] == nobody) facts_.free_unknowns.push_back(static_cast<std::int64_t>(unknown));
-      const double size = relative_sizes_[unknown];
-      if (std::isnan(size) && !facts_.overflow) facts_.overflow = static_cast<std::int64_t>(unknown);
-      facts_.smallest_accepted = std::min(facts_.smallest_accepted, size);
-    }
-    for (const Rejected& rejected : rejected_.to_vector()) {
-      facts_.largest_rejected = std::max(facts_.largest_rejected, rejected.largest);
+      const PivotSize size = pivot_sizes_[unknown];
+      if (std::isnan(size.of_terms) && !facts_.overflow) facts_.overflow = static_cast<std::int64_t>(unknown);
+      facts_.smallest_accepted = std::min(facts_.smallest_accepted, size.of_terms);
+      facts_.smallest_of_row = std::min(facts_.smallest_of_row, size.of_row);
     }
   }
 
   Field field_;
   std::vector<std::int32_t> owner_, order_;
-  std::vector<double> relative_sizes_;
-  Array<Rejected> rejected_;
+  std::vector<PivotSize> pivot_sizes_;
   Record<B, Value> record_;
   Steps rounds_;
   Factor<Value> factor_;
   Array<std::int32_t> dependent_;
   Facts facts_;
+  std::int64_t rows_ = 0;
 };
 
 }  // namespace echelon::mapped

@@ -40,7 +40,8 @@ inline std::optional<PrimeField> parse_field(std::string_view text) {
   const char* end = text.data() + text.size();
   if (!text.starts_with(prefix) ||
       std::from_chars(text.data() + prefix.size(), end, p) != std::from_chars_result{end, std::errc()}) {
-    throw BadOption("field", "option 'field' takes real or mod:p with a prime p, not '" + std::string(text) + "'",
+    throw BadOption("field",
+                    "option 'field' takes real or mod:p with a prime p, not '" + std::string(text) + "'",
                     text == "mod" ? "mod:2147483647" : "");
   }
   return prime_field("field", p);

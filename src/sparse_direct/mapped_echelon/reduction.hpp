@@ -19,8 +19,9 @@ struct MapView {
   RowsView<typename Field::Element> rows;
   const double* norm;        ///< largest magnitude of the row as it was given
   std::uint64_t* priority;   ///< of the row as owner of its leading unknown
-  Rejected* rejected;        ///< leading elements that counted as zero
+  double* rejected;          ///< largest |value| / size of a leading element that counted as zero
   std::int32_t* owner;       ///< the map: by unknown
+  const std::uint8_t* free;  ///< unknowns that no row may own; null: none
   Field field;
 
   /// Whether row a is a better owner than row b of the unknown that leads both.
@@ -105,8 +106,8 @@ ECHELON_ANYWHERE Tail<Element> tail_of(const RowsView<Element>& rows, std::int32
 
 /// a - m b for two tails, written to columns and elements. Returns the number of elements.
 template <class Field, class Element, class Multiplier>
-std::int32_t subtract(const Field& field, Tail<Element> a, Multiplier m, Tail<Element> b, std::int32_t* columns,
-                      Element* elements, OneLane /*lanes*/) {
+std::int32_t subtract(const Field& field, Tail<Element> a, Multiplier m, Tail<Element> b,
+                      std::int32_t* columns, Element* elements, OneLane /*lanes*/) {
   std::int32_t i = 0;
   std::int32_t j = 0;
   std::int32_t k = 0;
@@ -208,7 +209,8 @@ struct Reduce {
   }
 };
 
-/// Drops leading elements of a row that count as zero, and rates it as the owner of its leading unknown.
+/// Drops leading elements of a row that count as zero, or whose unknown is free, and rates it as the owner of
+/// its leading unknown.
 template <class Field>
 struct FindLead {
   MapView<Field> map;
@@ -218,11 +220,11 @@ struct FindLead {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     const std::int32_t row = selected == nullptr ? static_cast<std::int32_t>(i) : selected[i];
     const RowsView<typename Field::Element>& rows = map.rows;
-    Rejected rejected = map.rejected[row];
-    while (rows.length[row] > 0 && map.field.is_zero(rows.lead_element(row))) {
-      const double size = map.field.relative_size(rows.lead_element(row));
-      if (size > rejected.largest) rejected.largest = size;
-      rejected.size += map.field.size(rows.lead_element(row));
+    double rejected = map.rejected[row];
+    while (rows.length[row] > 0) {
+      const bool is_free = map.free != nullptr && map.free[rows.lead(row)] != 0;
+      if (!is_free && !map.field.is_zero(rows.lead_element(row))) break;
+      if (!is_free) rejected = std::fmax(rejected, map.field.relative_size(rows.lead_element(row)));
       ++rows.start[row];
       --rows.length[row];
     }

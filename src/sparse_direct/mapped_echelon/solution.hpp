@@ -4,6 +4,7 @@
 
 #include "backend/backend.hpp"
 #include "sparse_direct/mapped_echelon/reduction.hpp"
+#include "support/hash.hpp"
 
 #include <cmath>
 #include <cstdint>
@@ -62,6 +63,24 @@ struct Residual {
   }
 };
 
+/// v = numbers between 1 and 2 from a hash of the index.
+template <class T>
+struct TestSolution {
+  T* v;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    const std::uint64_t bits = hash_bits(static_cast<std::uint64_t>(i) + golden_ratio_64);
+    v[i] = static_cast<T>(1 + static_cast<double>(bits >> 11U) * 0x1p-53);
+  }
+};
+
+/// b = -reduced: A v, where reduced is the residual of v for a right-hand side of zeros.
+template <class T>
+struct StoreRightHandSide {
+  const typename RealField<T>::Element* reduced;
+  T* b;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { b[i] = -reduced[i].value; }
+};
+
 /// sum = x + y.
 template <class T>
 struct Add {
@@ -86,22 +105,35 @@ struct WorstRow {
   }
 };
 
-/// The right-hand side that is left in a dependent row, relative to the sum of its terms and to the terms of
-/// the row that cancelled: zero but for rounding, unless the row contradicts others.
+/// Right-hand side that is left in a dependent row, relative to the sum of the magnitudes of its terms.
 template <class Field>
 struct Contradiction {
   Field field;
   const std::int32_t* dependent;
-  const Rejected* rejected;
   const typename Field::Element* reduced;
+  ECHELON_ANYWHERE WorstRow operator()(std::int64_t i) const {
+    return {field.relative_size(reduced[dependent[i]]), dependent[i]};
+  }
+};
+
+/// |b - A x| of a row, relative to ||a||_1 ||x||_inf + |b|.
+template <class T>
+struct RowError {
+  const std::int64_t* offsets;
+  const std::int32_t* columns;
+  const T* values;
+  const T* b;
+  const T* x;
   const Largest* x_norm;
   ECHELON_ANYWHERE WorstRow operator()(std::int64_t i) const {
-    const std::int32_t row = dependent[i];
-    const typename Field::Element b = reduced[row];
-    if constexpr (Field::is_exact) return {field.is_zero(b) ? 0.0 : 1.0, row};
-    const double scale = field.size(b) + rejected[row].size * x_norm->value;
-    const double left = std::fabs(static_cast<double>(field.number(b.value)));
-    return {left > 0 ? left / scale : 0.0, row};
+    double left = b[i];
+    double sum = 0;
+    for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
+      left -= static_cast<double>(rounded_product(values[k], x[columns[k]]));
+      sum += std::fabs(static_cast<double>(values[k]));
+    }
+    const double scale = sum * x_norm->value + std::fabs(static_cast<double>(b[i]));
+    return {left != 0 ? std::fabs(left) / scale : 0.0, i};
   }
 };
 

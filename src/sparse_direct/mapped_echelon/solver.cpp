@@ -29,14 +29,13 @@ class MappedEchelonImplementation final : public SolverImplementation<T> {
       : SolverImplementation<T>(device), system_(make_system(device, options)) {}
 
   [[nodiscard]] bool takes_any_shape() const override { return true; }
-  [[nodiscard]] bool is_exact() const override { return std::holds_alternative<PrimeSystem>(system_); }
 
   /// With a rank that is not full, the status is decided for each right-hand side.
   Outcome setup(const MatrixRef<T>& A) override {
     copy_ = Csr<T>();
     if (!A.is_sparse()) copy_ = to_csr(A);
     const Csr<T>& csr = A.is_sparse() ? *A.csr() : copy_;
-    if (is_exact()) {
+    if (std::holds_alternative<PrimeSystem>(system_)) {
       B backend(this->device());
       require_integers(backend, csr);
     }

@@ -76,7 +76,8 @@ void for_each_step(Cuda& backend, const Steps& steps, F f) {
     const std::int64_t first = step;
     std::int64_t widest = 1;
     for (; step < steps.size() && length(step) <= short_step; ++step) widest = std::max(widest, length(step));
-    const std::int64_t threads = std::min<std::int64_t>((widest + warp_size - 1) / warp_size * warp_size, 1024);
+    const std::int64_t threads =
+        std::min<std::int64_t>((widest + warp_size - 1) / warp_size * warp_size, 1024);
     kernels::run_steps<<<1, static_cast<unsigned>(threads), 0, stream()>>>(steps.ends(), first, step, f);
     check(cudaGetLastError());
   }

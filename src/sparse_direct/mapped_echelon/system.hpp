@@ -4,9 +4,9 @@
 
 #include "solver/implementation.hpp"
 #include "sparse_direct/mapped_echelon/combination.hpp"
+#include "sparse_direct/mapped_echelon/dependent_unknowns.hpp"
 #include "sparse_direct/mapped_echelon/form.hpp"
 #include "sparse_direct/mapped_echelon/integers.hpp"
-#include "sparse_direct/mapped_echelon/verification.hpp"
 #include "support/text.hpp"
 
 #include <echelon/csr.hpp>
@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -68,6 +69,7 @@ struct SolveWorkspace : Workspace {
 template <class B, class Field, class T>
 class System {
   using Form = MappedForm<B, Field>;
+  using Element = typename Field::Element;
 
  public:
   using Space = SolveWorkspace<B, Field, T>;
@@ -78,16 +80,18 @@ class System {
   /// Brings A, which must outlive the system, to mapped echelon form. Not ok when that was cancelled, ran out
   /// of memory or overflowed; a rank that is not full is no failure.
   ///
-  /// Where a pivot is noise although it exceeds the tolerance, A is eliminated again with a larger one: see
-  /// PivotCheck.
   Outcome factor(const Csr<T>& A, const std::stop_token& cancel) {
     A_ = &A;
-    form_.reset();
-    Field field = field_;
-    while (true) {
-      Outcome outcome = eliminate(field, cancel);
-      if (!outcome.ok() || !raise_tolerance(field)) return outcome;
+    claim_ = options_.claim;
+    Outcome outcome = eliminate_without_noise(cancel);
+    if constexpr (!Field::is_exact) {
+      if (claim_ != ClaimRule::largest || !outcome.ok() || (!is_doubtful() && is_stable())) return outcome;
+      claim_ = ClaimRule::ordered;
+      outcome = eliminate_without_noise(cancel);
+      outcome.warnings.emplace_back(
+          "claim=largest was not stable enough: eliminated again with claim=ordered");
     }
+    return outcome;
   }
 
   [[nodiscard]] std::int64_t rank() const { return form_->rank(); }
@@ -99,7 +103,8 @@ class System {
   /// "A has rank 3 of 5: unknowns 2 and 4 are free, row 1 depends on others".
   [[nodiscard]] std::string rank_description() const {
     const Facts& facts = form_->facts();
-    std::string text = "A has rank " + std::to_string(rank()) + " of " + std::to_string(A_->columns());
+    std::string text = "A has rank " + std::to_string(rank()) + " of " + std::to_string(A_->columns()) +
+                       field_.modulus_text();
     if (is_doubtful()) {
       text += ", doubtfully (pivots relative to their terms: smallest accepted " +
               short_number(facts.smallest_accepted) + ", largest rejected " +
@@ -119,12 +124,14 @@ class System {
 
   [[nodiscard]] std::vector<Statistic> statistics() const {
     const Facts& facts = form_->facts();
-    return {{"rounds", facts.rounds},
-            {"reductions", form_->record().size()},
-            {"factor_elements", form_->factor().elements()},
-            {"back_substitution_steps", form_->factor().steps().size()},
-            {"dependent_rows", first_of(facts.dependent_rows)},
-            {"free_unknowns", first_of(facts.free_unknowns)}};
+    std::vector<Statistic> statistics = {{"rounds", facts.rounds},
+                                         {"reductions", form_->record().size()},
+                                         {"factor_elements", form_->factor().elements()},
+                                         {"back_substitution_steps", form_->factor().steps().size()}};
+    if (!facts.dependent_rows.empty())
+      statistics.push_back({"dependent_rows", first_of(facts.dependent_rows)});
+    if (!facts.free_unknowns.empty()) statistics.push_back({"free_unknowns", first_of(facts.free_unknowns)});
+    return statistics;
   }
 
   /// z = a particular solution for r, unrefined. Queued.
@@ -139,17 +146,16 @@ class System {
     if constexpr (Field::is_exact) require_integers_in(space, b);
     load(space, b);
     form_->solve(space.backend, space.reduced.data(), space.x.data());
-    const WorstRow worst = find_contradiction(space);
-    if (worst.error > acceptable_error()) {
-      describe_contradiction(space, worst, job);
-    } else if (rank() < A_->columns()) {
-      job.outcome = {Status::underdetermined,
-                     rank_description() + "; x is the solution with zeros in the free unknowns"};
-    }
-    if constexpr (Field::is_exact) {
-      check_exactly(space, b, job);
+    const Contradictory contradictory = find_contradiction(space);
+    if constexpr (!Field::is_exact) refine(space, b, job);
+    if (contradictory.row >= 0 && !is_satisfied(space, b)) {
+      describe(contradictory, job);
     } else {
-      refine(space, b, job);
+      if (rank() < A_->columns()) {
+        job.outcome = {Status::underdetermined,
+                       rank_description() + "; x is the solution with zeros in the free unknowns"};
+      }
+      if constexpr (Field::is_exact) check_exactly(space, b, job);
     }
     store(space, x);
   }
@@ -161,34 +167,61 @@ class System {
     return {numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(std::min(numbers.size(), most))};
   }
 
-  Outcome eliminate(const Field& field, const std::stop_token& cancel) try {
+  /// Where pivots are noise although they exceed the tolerance, A is eliminated again without them: see
+  /// DependentUnknowns.
+  Outcome eliminate_without_noise(const std::stop_token& cancel) {
+    std::vector<std::uint8_t> free;
+    while (true) {
+      Outcome outcome = eliminate(free, cancel);
+      if (!outcome.ok() || !find_free(free)) return outcome;
+    }
+  }
+
+  Outcome eliminate(const std::vector<std::uint8_t>& free, const std::stop_token& cancel) try {
     form_.reset();
-    Elimination<B, Field> elimination(backend_, field, options_.claim == ClaimRule::largest, A_->rows(),
-                                      A_->columns());
+    Elimination<B, Field> elimination(backend_, field_, claim_, A_->rows(), A_->columns(), free);
     if (!elimination.run(*A_, cancel)) {
       return {Status::cancelled, "stopped by the caller between two rounds of the elimination"};
     }
     form_ = std::make_unique<Form>(elimination);
     if (form_->facts().overflow) {
-      return {Status::not_a_number,
-              "the elimination overflowed at unknown " + std::to_string(*form_->facts().overflow) + " (from 0)"};
+      return {Status::not_a_number, "the elimination overflowed at unknown " +
+                                        std::to_string(*form_->facts().overflow) + " (from 0)"};
     }
     return {};
   } catch (const OutOfMemory& error) {
     return {Status::out_of_memory, std::string("the rows of the elimination fill up: ") + error.what()};
   }
 
-  /// A tolerance above the first pivot that is noise. False where there is none.
-  bool raise_tolerance(Field& field) const {
+  /// Marks unknowns whose pivots are noise. False where there are none.
+  bool find_free(std::vector<std::uint8_t>& free) const {
     if constexpr (Field::is_exact) {
       return false;
     } else {
-      if (options_.tolerance || form_->facts().smallest_accepted > suspicious_pivot<T>) return false;
-      const std::optional<double> noise = PivotCheck<B, T>(*form_, *A_).find_noise();
-      constexpr double margin = 8;  // rounding errors of one elimination vary in size
-      if (noise) field.tolerance = margin * *noise;
-      return noise.has_value();
+      const Facts& facts = form_->facts();
+      if (options_.tolerance || !is_suspicious<T>(facts.smallest_accepted, facts.smallest_of_row))
+        return false;
+      const std::vector<std::uint8_t> found = DependentUnknowns<B, T>(*form_, *A_).find();
+      free.resize(found.size(), 0);
+      std::transform(found.begin(), found.end(), free.begin(), free.begin(), std::bit_or<>());
+      return std::find(found.begin(), found.end(), 1) != found.end();
     }
+  }
+
+  /// Whether the solution of A x = A v, for a v of numbers between 1 and 2, has a backward error that
+  /// refinement removes.
+  [[nodiscard]] bool is_stable() const {
+    const auto space = make_workspace();
+    B& backend = space->backend;
+    Array<T> zero(backend_.device(), A_->rows());
+    Array<T> b(backend_.device(), A_->rows());
+    backend.fill(A_->rows(), T{0}, zero.data());
+    backend.for_each(A_->columns(), TestSolution<T>{space->candidate.data()});
+    const double size = residual(*space, zero.data(), space->candidate.data());
+    backend.for_each(A_->rows(), StoreRightHandSide<T>{space->reduced.data(), b.data()});
+    load(*space, b.data());
+    form_->solve(backend, space->reduced.data(), space->x.data());
+    return residual(*space, b.data(), space->x.data()) <= std::sqrt(std::numeric_limits<T>::epsilon()) * size;
   }
 
   void load(Space& space, const T* b) const {
@@ -198,37 +231,49 @@ class System {
     space.backend.for_each(A_->columns(), StoreSolution<Field, T>{field_, space.x.data(), x});
   }
 
-  /// Errors up to this are due to rounding.
-  [[nodiscard]] double acceptable_error() const {
-    if constexpr (Field::is_exact) {
-      return 0;
-    } else {
-      return 10 * std::max(form_->field().tolerance, default_tolerance<T>);
-    }
+  /// A dependent row and what the reductions left of its right-hand side; row -1: all are zero.
+  struct Contradictory {
+    std::int64_t row = -1;
+    double left = 0;
+  };
+
+  /// The dependent row whose right-hand side differs most from zero, after the first solve.
+  Contradictory find_contradiction(Space& space) const {
+    if (form_->facts().dependent_rows.empty()) return {};
+    form_->find_contradiction(space.backend, space.reduced.data(), space.worst.data());
+    const WorstRow worst = space.backend.read(space.worst.data());
+    if (!(worst.error > 0)) return {};
+    const Element left = space.backend.read(space.reduced.data() + worst.row);
+    return {worst.row, static_cast<double>(field_.signed_number(left.value))};
   }
 
-  WorstRow find_contradiction(Space& space) const {
-    if (form_->facts().dependent_rows.empty()) return {};
-    if constexpr (!Field::is_exact) {
+  /// Whether x satisfies every equation up to rounding.
+  [[nodiscard]] bool is_satisfied(Space& space, const T* b) const {
+    if constexpr (Field::is_exact) {
+      return false;
+    } else {
       space.backend.reduce(A_->columns(), Magnitude<T>{space.x.data()}, Store<Largest>{space.largest.data()});
+      space.backend.reduce(A_->rows(),
+                           RowError<T>{A_->row_offsets().data(), A_->column_indices().data(),
+                                       A_->values().data(), b, space.x.data(), space.largest.data()},
+                           Store<WorstRow>{space.worst.data()});
+      const double error = space.backend.read(space.worst.data()).error;
+      return error <= 10 * std::max(field_.tolerance, default_tolerance<T>);
     }
-    form_->find_contradiction(space.backend, space.reduced.data(), space.largest.data(), space.worst.data());
-    return space.backend.read(space.worst.data());
   }
 
   /// Names the rows that contradict each other: their combination is zero on the left of the equations, and
   /// not on the right.
-  void describe_contradiction(Space& space, const WorstRow& worst, Job& job) const {
-    const auto left = space.backend.read(space.reduced.data() + worst.row);
-    const auto w = combination_of(field_, form_->record().to_host(), A_->rows(), worst.row);
+  void describe(const Contradictory& contradictory, Job& job) const {
+    const auto w = combination_of(field_, form_->record().to_host(), A_->rows(), contradictory.row);
     std::vector<std::int64_t> rows;
     for (std::size_t i = 0; i < w.size(); ++i) {
       if (w[i] != 0) rows.push_back(static_cast<std::int64_t>(i));
     }
     job.outcome = {Status::inconsistent,
-                   "the equations contradict each other: " + combination_text(field_, w) + " (from 0) is 0 = " +
-                       short_number(static_cast<double>(field_.number(left.value))),
-                   worst.row};
+                   "the equations contradict each other: " + combination_text(field_, w) +
+                       " (from 0) is 0 = " + short_number(contradictory.left) + field_.modulus_text(),
+                   contradictory.row};
     job.statistics.push_back({"contradiction_rows", first_of(rows)});
   }
 
@@ -240,8 +285,8 @@ class System {
   }
 
   void check_exactly(Space& space, const T* b, Job& job) const {
-    if (!job.outcome.ok() || residual(space, b, space.x.data()) == 0) return;
-    job.outcome = {Status::breakdown, "A x is not b in exact arithmetic"};
+    job.exact = residual(space, b, space.x.data()) == 0;
+    if (!job.exact) job.outcome = {Status::breakdown, "A x is not b in exact arithmetic"};
   }
 
   /// Adds the solution for the residual as long as that makes the residual smaller.
@@ -271,6 +316,7 @@ class System {
   B backend_;
   Field field_;
   MappedEchelonOptions options_;
+  ClaimRule claim_ = ClaimRule::largest;
   const Csr<T>* A_ = nullptr;
   std::unique_ptr<Form> form_;
 };
