@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arguments/method_options.hpp"
-#include "arguments/nearest.hpp"
 #include "commands/commands.hpp"
 #include "output/failure.hpp"
 #include "terminal/terminal.hpp"
@@ -78,7 +77,7 @@ const Verb& find_verb(const std::string& name) {
   for (const Verb& verb : verbs) names.emplace_back(verb.name);
   if (name.starts_with('-')) names = {"--help", "--version"};
   const std::string_view what = name.starts_with('-') ? "option" : "verb";
-  throw BadOption(name, fmt::format("there is no {} '{}'", what, name), nearest(name, names));
+  throw BadOption(name, fmt::format("there is no {} '{}'", what, name), nearest_name(name, names));
 }
 
 ExitCode run(const Arguments& arguments) {

@@ -116,7 +116,8 @@ void batched() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  Arguments(argc, argv, "").finish();
   std::printf("%s\n", hardware(ec::Device::cuda()).c_str());
   batched<double>();
   batched<float>();

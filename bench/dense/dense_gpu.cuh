@@ -6,6 +6,7 @@
 #include "backend/cuda/owned.cuh"
 #include "dense/panels/panel.hpp"
 #include "dense/panels/workspace.cuh"
+#include "support/arguments.hpp"
 #include "support/measure.cuh"
 
 #include <echelon/echelon.hpp>
@@ -14,7 +15,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <vector>
 
 namespace echelon::bench {
@@ -27,11 +27,11 @@ struct Sizes {
 
 /// From the options [--from N] [--up-to N].
 inline Sizes parse_sizes(int argc, char** argv) {
+  Arguments arguments(argc, argv, "[--from N] [--up-to N]");
   Sizes sizes;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::strcmp(argv[i], "--from") == 0) sizes.smallest = std::atoll(argv[i + 1]);
-    if (std::strcmp(argv[i], "--up-to") == 0) sizes.largest = std::atoll(argv[i + 1]);
-  }
+  sizes.smallest = arguments.option("--from", sizes.smallest);
+  sizes.largest = arguments.option("--up-to", sizes.largest);
+  arguments.finish();
   return sizes;
 }
 

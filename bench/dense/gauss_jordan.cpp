@@ -5,6 +5,7 @@
 // with getri (the inverse) and with getrs (a solve), with the same number of threads; and, on one thread at n
 // = 2000, the loop of the thesis that gauss-jordan-striped is taken from: down and up, one row at a time, a
 // quotient and a comparison with zero for every element.
+#include "support/arguments.hpp"
 #include "support/measure.hpp"
 
 #include <echelon/echelon.hpp>
@@ -16,7 +17,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <random>
 #include <vector>
 
@@ -183,18 +183,10 @@ void compare_with_loops() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<int> threads;
-  std::int64_t largest = 4000;
-  int runs = 5;
-  for (int i = 1; i < argc; ++i) {
-    if (std::strcmp(argv[i], "--up-to") == 0 && i + 1 < argc) {
-      largest = std::atoll(argv[++i]);
-    } else if (std::strcmp(argv[i], "--runs") == 0 && i + 1 < argc) {
-      runs = std::atoi(argv[++i]);
-    } else {
-      threads.push_back(std::atoi(argv[i]));
-    }
-  }
+  ec::bench::Arguments arguments(argc, argv, "[THREADS]... [--up-to N] [--runs N]");
+  const auto largest = arguments.option("--up-to", std::int64_t{4000});
+  const int runs = arguments.option("--runs", 5);
+  std::vector<int> threads = arguments.positionals<int>("THREADS");
   if (threads.empty()) threads = {1, ec::Device().threads()};
   std::puts(
       "| threads | n | inverse s | Gflop/s | getrf + getri s | ratio | RREF of rank n/2 s | to inverse | "

@@ -4,6 +4,7 @@
 // makes files of a random graph in FOLDER (default: /tmp) and prints a table in Markdown. Rates are MB of the
 // file by CPU second, which a busy machine disturbs less than wall time, and with two threads by second of
 // wall time.
+#include "support/arguments.hpp"
 #include "support/measure.hpp"
 
 #include <echelon/io/edge_list.hpp>
@@ -14,7 +15,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -147,9 +147,11 @@ void print_row(const Case& file, int runs) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string folder = argc > 1 ? argv[1] : "/tmp";
-  const std::int64_t edges = argc > 2 ? std::atoll(argv[2]) : 8000000;
-  const int runs = argc > 3 ? std::atoi(argv[3]) : 3;
+  ec::bench::Arguments arguments(argc, argv, "[FOLDER] [EDGES] [RUNS]");
+  const auto folder = arguments.positional("FOLDER", std::string("/tmp"));
+  const auto edges = arguments.positional("EDGES", std::int64_t{8'000'000});
+  const int runs = arguments.positional("RUNS", 3);
+  arguments.finish();
   const auto vertices = static_cast<std::int32_t>(edges / 8);
   const auto path = [&](const char* name) { return folder + "/echelon-bench" + name; };
 

@@ -4,6 +4,8 @@
 // makes files of more than 100 MB of text each in FOLDER (default: /tmp) and prints a table in Markdown. All
 // rates are in MB of uncompressed text. Every file is read in a new process. SciPy is
 // run by $PYTHON (default: python3) with matrix_market_scipy.py, which lies beside this file.
+#include "support/arguments.hpp"
+
 #include <echelon/io/matrix_market.hpp>
 
 #include <fmt/format.h>
@@ -192,12 +194,17 @@ void compare(const Case& file, int runs) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 4 && std::string(argv[1]) == "--read") {
-    read_and_print(argv[2], std::atoi(argv[3]));
+  ec::bench::Arguments arguments(argc, argv, "[FOLDER] [RUNS]");
+  const auto file_to_read = arguments.option("--read", std::string());
+  if (!file_to_read.empty()) {
+    const int threads = arguments.positional("THREADS", 1);
+    arguments.finish();
+    read_and_print(file_to_read, threads);
     return 0;
   }
-  const std::string folder = argc > 1 ? argv[1] : "/tmp";
-  const int runs = argc > 2 ? std::max(1, std::atoi(argv[2])) : 5;
+  const auto folder = arguments.positional("FOLDER", std::string("/tmp"));
+  const int runs = arguments.positional("RUNS", 5);
+  arguments.finish();
   const auto files = make_files(folder);
   fmt::print(
       "| file | MB | 1 thread, MB/s | per CPU second | 2 threads, MB/s | ratio | peak/CSR, 1 thread | "

@@ -5,6 +5,7 @@
 // points (default: 256). Solves of 64 and of 192 iterations are timed, 7 of each; the difference of their
 // medians has neither set-up nor the final check of the answer in it. The bandwidth is that of a copy on a
 // GPU, of STREAM's triad on the host.
+#include "support/arguments.hpp"
 #include "support/measure.hpp"
 
 #include <echelon/echelon.hpp>
@@ -68,14 +69,22 @@ void measure(const ec::Csr<T>& host, const ec::Device& device, double bandwidth)
   }
 }
 
+ec::Device find_device(ec::bench::Arguments& arguments, const std::string& fallback) {
+  try {
+    return ec::Device::parse(arguments.positional("DEVICE", fallback));
+  } catch (const ec::Error& error) {
+    arguments.refuse(error.what());
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const bool has_gpu = ec::cuda_device_count() > 0;
-  const ec::Device device = argc > 1  ? ec::Device::parse(argv[1])
-                            : has_gpu ? ec::Device::cuda()
-                                      : ec::Device();
-  const std::int64_t side = argc > 2 ? std::atoll(argv[2]) : 256;
+  ec::bench::Arguments arguments(argc, argv, "[DEVICE] [SIDE]");
+  const ec::Device device = find_device(arguments, has_gpu ? "cuda" : "openmp");
+  const auto side = arguments.positional("SIDE", std::int64_t{256});
+  arguments.finish();
   const double bandwidth =
       device.on_host() ? ec::bench::triad_bandwidth(device.threads()) : copy_bandwidth(device);
   std::printf("%s (%s), 7-point Laplacian on %lld^3 points, %.0f GB/s\n\n", device.name().c_str(),

@@ -12,6 +12,7 @@
 // "plain" is the report's serial loop. The other columns are this library on one core, on two, and on all of
 // OpenMP's; on a GPU with operands there (mean over as many calls as take a millisecond); and on a GPU
 // including allocation and the transfers of operands and result.
+#include "support/arguments.hpp"
 #include "support/log_plot.hpp"
 #include "support/measure.hpp"
 
@@ -526,7 +527,7 @@ ec::bench::Panel panel_of(const char* type, const Results& results) {
 
 struct Wanted {
   std::string pictures;
-  double limit;
+  double limit = 1;
   std::string figure;
 };
 
@@ -562,7 +563,12 @@ std::string compare(const Wanted& wanted) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Wanted wanted{argc > 1 ? argv[1] : "", argc > 2 ? std::atof(argv[2]) : 1, argc > 3 ? argv[3] : ""};
+  ec::bench::Arguments arguments(argc, argv, "[PICTURES [LIMIT [FIGURE]]]");
+  Wanted wanted;
+  wanted.pictures = arguments.positional("PICTURES", std::string());
+  wanted.limit = arguments.positional("LIMIT", 1.0);
+  wanted.figure = arguments.positional("FIGURE", std::string());
+  arguments.finish();
   const bool has_gpu = ec::cuda_device_count() > 0;
   fmt::print("{}; {}\n", hardware(ec::Device::openmp()), has_gpu ? hardware(ec::Device::cuda()) : "no GPU");
   std::string rows;

@@ -3,6 +3,7 @@
 //   bench_plot_table WORD CURVES TITLE X Y < TABLES > PICTURE.svg
 // Every table below a heading that contains WORD is a panel: its first column is the abscissa, the next
 // CURVES columns are ordinates. Entries that are not numbers are left out.
+#include "support/arguments.hpp"
 #include "support/log_plot.hpp"
 
 #include <fmt/format.h>
@@ -49,12 +50,11 @@ void add_line(const std::vector<std::string>& row, std::size_t curves, echelon::
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 6) {
-    std::fputs("bench_plot_table WORD CURVES TITLE X Y < TABLES > PICTURE.svg\n", stderr);
-    return 2;
-  }
-  const std::string word = argv[1];
-  const auto curves = static_cast<std::size_t>(std::max(1, std::atoi(argv[2])));
+  echelon::bench::Arguments arguments(argc, argv, "WORD CURVES TITLE X Y < TABLES > PICTURE.svg");
+  const auto word = arguments.positional("WORD", std::string());
+  const auto curves = arguments.positional("CURVES", std::size_t{0});
+  const std::vector<std::string> labels = arguments.positionals("TITLE, X or Y");
+  if (labels.size() != 3) arguments.refuse("5 arguments are needed");
   std::vector<echelon::bench::Panel> panels;
   bool wanted = false;
   for (std::string line; std::getline(std::cin, line);) {
@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
       add_line(cells(line), curves, panels.back());
     }
   }
-  echelon::bench::LogPlot plot(argv[3], argv[4], argv[5]);
+  echelon::bench::LogPlot plot(labels[0], labels[1], labels[2]);
   for (echelon::bench::Panel& panel : panels) plot.add(std::move(panel));
   if (panels.empty()) {
     fmt::print(stderr, "no heading with '{}'\n", word);

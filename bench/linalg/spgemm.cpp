@@ -15,6 +15,7 @@ int main() {
 #else
 
 #include "galerkin.hpp"
+#include "support/arguments.hpp"
 #include "support/measure.hpp"
 
 #include <Eigen/SparseCore>
@@ -187,7 +188,9 @@ void compare_all(std::int64_t side) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::int64_t side = argc > 1 ? std::atoll(argv[1]) : 126;
+  ec::bench::Arguments arguments(argc, argv, "[SIDE]");
+  const auto side = arguments.positional("SIDE", std::int64_t{126});
+  arguments.finish();
   std::printf("7-point Laplacian on %lld^3 points, aggregates of 2^3; %d cores\n\n",
               static_cast<long long>(side), omp_get_max_threads());
   std::printf(

@@ -11,6 +11,7 @@
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/libraries.cuh"
 #include "galerkin.hpp"
+#include "support/arguments.hpp"
 #include "support/measure.cuh"
 
 #include <omp.h>
@@ -424,7 +425,9 @@ void compare_with_host() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::int64_t side = argc > 1 ? std::atoll(argv[1]) : 126;
+  ec::bench::Arguments arguments(argc, argv, "[SIDE]");
+  const auto side = arguments.positional("SIDE", std::int64_t{126});
+  arguments.finish();
   const Handle handle;
   int version = 0;
   ec::check(cusparseGetVersion(handle, &version));

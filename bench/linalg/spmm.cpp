@@ -4,6 +4,7 @@
 // prints a table in Markdown for the 7-point Laplacian on SIDE^3 points (default: 128, 2 million rows), with
 // one core and all of OpenMP's. Eigen's matrix is row-major with 32-bit offsets; the vectors have the same
 // storage. Medians of 9 products.
+#include "support/arguments.hpp"
 #include "support/measure.hpp"
 
 #include <echelon/echelon.hpp>
@@ -11,7 +12,6 @@
 #include <omp.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <vector>
 #ifdef ECHELON_BENCH_WITH_EIGEN
 #include <Eigen/SparseCore>
@@ -84,7 +84,9 @@ void compare_all(const ec::Csr<T>& A, const ec::Device& device) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::int64_t side = argc > 1 ? std::atoll(argv[1]) : 128;
+  ec::bench::Arguments arguments(argc, argv, "[SIDE]");
+  const auto side = arguments.positional("SIDE", std::int64_t{128});
+  arguments.finish();
   std::printf(
       "7-point Laplacian on %lld^3 points\n\n| type | cores | columns | stored by | 1 column ms | echelon ms "
       "| "

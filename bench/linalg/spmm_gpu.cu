@@ -6,6 +6,7 @@
 // millisecond. cuSPARSE has 32-bit row offsets, 4 bytes per row less, and is preprocessed; the faster of its
 // two algorithms for the layout is listed.
 #include "backend/cuda/libraries.cuh"
+#include "support/arguments.hpp"
 #include "support/measure.cuh"
 
 #include <echelon/echelon.hpp>
@@ -13,7 +14,6 @@
 #include <cusparse.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -125,7 +125,9 @@ void compare_all(const std::string& name, const ec::Csr<T>& host) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::int64_t side = argc > 1 ? std::atoll(argv[1]) : 256;
+  ec::bench::Arguments arguments(argc, argv, "[SIDE] [MATRIX.mtx[.gz]]...");
+  const auto side = arguments.positional("SIDE", std::int64_t{256});
+  const std::vector<std::string> files = arguments.positionals("MATRIX");
   std::printf(
       "%s, copy %.0f GB/s\n\n| matrix | type | columns | stored by | 1 column us | echelon us | echelon / 1 "
       "column | cuSPARSE us | cuSPARSE / echelon |\n|---|---|---|---|---|---|---|---|---|\n",
@@ -133,10 +135,10 @@ int main(int argc, char** argv) {
   const std::string name = "Poisson 7-point " + std::to_string(side) + "^3";
   compare_all(name, ec::bench::poisson_3d<double>(side));
   compare_all(name, ec::bench::poisson_3d<float>(side));
-  for (int k = 2; k < argc; ++k) {
-    const std::string file = std::filesystem::path(argv[k]).filename().string();
+  for (const std::string& path : files) {
+    const std::string file = std::filesystem::path(path).filename().string();
     const std::string stem = file.substr(0, file.find('.'));
-    compare_all(stem, ec::read_matrix_market<double>(argv[k]));
-    compare_all(stem, ec::read_matrix_market<float>(argv[k]));
+    compare_all(stem, ec::read_matrix_market<double>(path));
+    compare_all(stem, ec::read_matrix_market<float>(path));
   }
 }

@@ -20,6 +20,7 @@
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
 #include "linalg/spmv/multiply.hpp"
+#include "support/arguments.hpp"
 #include "support/measure.hpp"
 
 namespace ec = echelon;
@@ -81,7 +82,9 @@ void compare_all(std::int64_t side) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::int64_t side = argc > 1 ? std::atoll(argv[1]) : 200;
+  ec::bench::Arguments arguments(argc, argv, "[SIDE]");
+  const auto side = arguments.positional("SIDE", std::int64_t{200});
+  arguments.finish();
   std::printf("7-point Laplacian on %lld^3 points; triad %.1f GB/s with one core, %.1f GB/s with %d\n\n",
               static_cast<long long>(side), ec::bench::triad_bandwidth(1) / 1e9,
               ec::bench::triad_bandwidth(omp_get_max_threads()) / 1e9, omp_get_max_threads());

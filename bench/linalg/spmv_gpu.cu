@@ -9,6 +9,7 @@
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/libraries.cuh"
 #include "linalg/spmv/multiply.hpp"
+#include "support/arguments.hpp"
 #include "support/measure.cuh"
 
 #include <echelon/echelon.hpp>
@@ -17,7 +18,6 @@
 #include <cusparse.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <string>
@@ -104,7 +104,9 @@ void compare(const std::string& name, const ec::Csr<T>& host, double bandwidth) 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::int64_t side = argc > 1 ? std::atoll(argv[1]) : 256;
+  ec::bench::Arguments arguments(argc, argv, "[SIDE] [MATRIX.mtx[.gz]]...");
+  const auto side = arguments.positional("SIDE", std::int64_t{256});
+  const std::vector<std::string> files = arguments.positionals("MATRIX");
   int driver = 0;
   int version = 0;
   ec::check(cudaDriverGetVersion(&driver));
@@ -118,9 +120,9 @@ int main(int argc, char** argv) {
   const std::string poisson = "Poisson 7-point " + std::to_string(side) + "^3";
   compare(poisson, ec::bench::poisson_3d<double>(side), bandwidth);
   compare(poisson, ec::bench::poisson_3d<float>(side), bandwidth);
-  for (int k = 2; k < argc; ++k) {
-    const std::string name = std::filesystem::path(argv[k]).filename().string();
-    compare(name, ec::read_matrix_market<double>(argv[k]), bandwidth);
-    compare(name, ec::read_matrix_market<float>(argv[k]), bandwidth);
+  for (const std::string& path : files) {
+    const std::string name = std::filesystem::path(path).filename().string();
+    compare(name, ec::read_matrix_market<double>(path), bandwidth);
+    compare(name, ec::read_matrix_market<float>(path), bandwidth);
   }
 }

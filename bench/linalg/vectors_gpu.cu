@@ -4,12 +4,12 @@
 // prints a table in Markdown for vectors of ELEMENTS elements (default: 2^28). All results stay on the GPU.
 // Times are medians of 15 measurements, each the mean over as many operations as take a millisecond.
 #include "backend/cuda/owned.cuh"
+#include "support/arguments.hpp"
 #include "support/measure.cuh"
 
 #include <echelon/echelon.hpp>
 
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -87,7 +87,9 @@ void compare(std::int64_t n, double bandwidth) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::int64_t n = argc > 1 ? std::atoll(argv[1]) : std::int64_t{1} << 28;
+  ec::bench::Arguments arguments(argc, argv, "[ELEMENTS]");
+  const auto n = arguments.positional("ELEMENTS", std::int64_t{1} << 28);
+  arguments.finish();
   const double bandwidth = ec::bench::copy_bandwidth();
   std::printf(
       "%s, copy %.0f GB/s\n\n| operation | type | elements | echelon us | GB/s | of copy | cuBLAS us | "

@@ -8,6 +8,7 @@
 // with 32-bit offsets; SciPy's tocsr, run by $PYTHON (default: python3) with convert_scipy.py in this
 // folder, has 32-bit offsets as well. Both use one core. Medians of 5 (SciPy: 3) runs.
 #include "coo_matrices.hpp"
+#include "support/arguments.hpp"
 #include "support/measure.hpp"
 
 #include <echelon/echelon.hpp>
@@ -146,8 +147,9 @@ void compare_transposes(std::int64_t entries, const std::vector<std::string>& fi
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::int64_t entries = (argc > 1 ? std::atoll(argv[1]) : 50) * 1'000'000;
-  const std::vector<std::string> files(argv + std::min(argc, 2), argv + argc);
+  ec::bench::Arguments arguments(argc, argv, "[MILLIONS] [MATRIX.mtx[.gz]]...");
+  const std::int64_t entries = arguments.positional("MILLIONS", std::int64_t{50}) * 1'000'000;
+  const std::vector<std::string> files = arguments.positionals("MATRIX");
   fmt::print("triad {:.1f} GB/s with one core, {:.1f} GB/s with {}\n\n", bandwidth(1) / 1e9,
              bandwidth(omp_get_max_threads()) / 1e9, omp_get_max_threads());
   const char* head =

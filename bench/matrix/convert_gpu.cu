@@ -9,6 +9,7 @@
 // cusparseXcoo2csr, which does not sum repeated entries.
 #include "backend/cuda/owned.cuh"
 #include "coo_matrices.hpp"
+#include "support/arguments.hpp"
 #include "support/measure.cuh"
 
 #include <echelon/echelon.hpp>
@@ -178,8 +179,9 @@ void compare_tocsrs(std::int64_t entries, const std::vector<std::string>& files,
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::int64_t entries = (argc > 1 ? std::atoll(argv[1]) : 100) * 1'000'000;
-  const std::vector<std::string> files(argv + std::min(argc, 2), argv + argc);
+  ec::bench::Arguments arguments(argc, argv, "[MILLIONS] [MATRIX.mtx[.gz]]...");
+  const std::int64_t entries = arguments.positional("MILLIONS", std::int64_t{100}) * 1'000'000;
+  const std::vector<std::string> files = arguments.positionals("MATRIX");
   const double bandwidth = ec::bench::copy_bandwidth();
   std::printf("%s, copy %.0f GB/s\n\n", hardware(ec::Device::cuda()).c_str(), bandwidth / 1e9);
   const char* head =

@@ -34,6 +34,7 @@
 #include "backend/openmp/openmp.hpp"
 #include "plain_sweep.hpp"
 #include "relaxation/gauss_seidel/relaunch.hpp"
+#include "support/arguments.hpp"
 #include "support/measure.hpp"
 
 namespace ec = echelon;
@@ -216,28 +217,24 @@ void compare_all(const Sizes& sizes, double bandwidth) {
           bandwidth);
 }
 
-Sizes parse(const std::vector<std::string>& arguments) {
+Sizes parse(int argc, char** argv) {
+  ec::bench::Arguments arguments(argc, argv,
+                                 "[--rows N] [--side2 N] [--side3 N] [--side27 N] [--runs N] [--single]");
   Sizes sizes;
-  for (std::size_t k = 0; k < arguments.size(); ++k) {
-    const std::string& name = arguments[k];
-    if (name == "--single") {
-      sizes.single = true;
-      continue;
-    }
-    const long long value = k + 1 < arguments.size() ? std::atoll(arguments[++k].c_str()) : 0;
-    if (name == "--rows") sizes.rows = value;
-    if (name == "--side2") sizes.side2 = value;
-    if (name == "--side3") sizes.side3 = value;
-    if (name == "--side27") sizes.side27 = value;
-    if (name == "--runs") sizes.runs = static_cast<int>(value);
-  }
+  sizes.rows = arguments.option("--rows", sizes.rows);
+  sizes.side2 = arguments.option("--side2", sizes.side2);
+  sizes.side3 = arguments.option("--side3", sizes.side3);
+  sizes.side27 = arguments.option("--side27", sizes.side27);
+  sizes.runs = arguments.option("--runs", sizes.runs);
+  sizes.single = arguments.flag("--single");
+  arguments.finish();
   return sizes;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Sizes sizes = parse(std::vector<std::string>(argv + 1, argv + argc));
+  const Sizes sizes = parse(argc, argv);
   const int threads = omp_get_max_threads();
   const double bandwidth = ec::bench::triad_bandwidth(threads);
   std::printf("triad %.1f GB/s with one core, %.1f GB/s with %d\n\n", ec::bench::triad_bandwidth(1) / 1e9,

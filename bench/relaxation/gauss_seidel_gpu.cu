@@ -14,6 +14,7 @@
 #include "plain_sweep.hpp"
 #include "relaxation/gauss_seidel/relaunch.hpp"
 #include "relaxation/gauss_seidel/sweep.hpp"
+#include "support/arguments.hpp"
 #include "support/measure.cuh"
 
 #include <echelon/echelon.hpp>
@@ -24,7 +25,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -344,23 +344,15 @@ void run(const std::string& name, ec::Csr<T> A, const Settings& settings, double
 }
 
 Settings parse(int argc, char** argv) {
+  ec::bench::Arguments arguments(argc, argv,
+                                 "[--rows N] [--small] [--shapes] [--only] [--grids] [MATRIX.mtx[.gz]]...");
   Settings settings;
-  for (int k = 1; k < argc; ++k) {
-    const std::string word = argv[k];
-    if (word == "--rows" && k + 1 < argc) {
-      settings.rows = std::atoll(argv[++k]);
-    } else if (word == "--small") {
-      settings.small = true;
-    } else if (word == "--shapes") {
-      settings.shapes = true;
-    } else if (word == "--only") {
-      settings.only = true;
-    } else if (word == "--grids") {
-      settings.grids = true;
-    } else {
-      settings.files.push_back(word);
-    }
-  }
+  settings.rows = arguments.option("--rows", settings.rows);
+  settings.small = arguments.flag("--small");
+  settings.shapes = arguments.flag("--shapes");
+  settings.only = arguments.flag("--only");
+  settings.grids = arguments.flag("--grids");
+  settings.files = arguments.positionals("MATRIX");
   return settings;
 }
 

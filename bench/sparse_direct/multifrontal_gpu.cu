@@ -9,6 +9,7 @@
 #include "backend/cuda/cuda.cuh"
 #include "sparse_direct/multifrontal/cuda/factorization.hpp"
 #include "sparse_direct/ordering/pattern.hpp"
+#include "support/arguments.hpp"
 
 #include <echelon/csr.hpp>
 
@@ -17,6 +18,7 @@
 #include <cmath>
 #include <cstdio>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -137,14 +139,14 @@ void measure(const std::string& name, const HostCsr& a, bool symmetric, Ordering
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::vector<std::string> problems(argv + 1, argv + argc);
-  Ordering ordering = Ordering::automatic;
-  if (problems.size() > 1 && problems[0] == "--ordering") {
-    for (const Ordering candidate : {Ordering::amd, Ordering::metis}) {
-      if (to_string(candidate) == problems[1]) ordering = candidate;
-    }
-    problems.erase(problems.begin(), problems.begin() + 2);
+  bench::Arguments arguments(argc, argv, "[--ordering automatic|amd|metis] [PROBLEM]...");
+  const auto asked = arguments.option("--ordering", std::string("automatic"));
+  std::optional<Ordering> ordering;
+  for (const Ordering candidate : {Ordering::automatic, Ordering::amd, Ordering::metis}) {
+    if (to_string(candidate) == asked) ordering = candidate;
   }
+  if (!ordering) arguments.refuse("no ordering '" + asked + "'");
+  std::vector<std::string> problems = arguments.positionals("PROBLEM");
   if (problems.empty()) problems = {"grid2:1000", "grid3:64", "convection3:64"};
   std::printf(
       "| problem | n | L M | levels | ordering ms | plan ms | first ms | again ms | solve ms | backward "
@@ -155,11 +157,10 @@ int main(int argc, char** argv) {
     const int size = colon == std::string::npos ? 0 : std::atoi(problem.c_str() + colon + 1);
     const std::string kind = problem.substr(0, colon);
     if (size < 1 || (kind != "grid2" && kind != "grid3" && kind != "convection2" && kind != "convection3")) {
-      std::fprintf(stderr, "bench_multifrontal_gpu: no problem '%s'\n", problem.c_str());
-      return 2;
+      arguments.refuse("no problem '" + problem + "'");
     }
     const bool symmetric = kind.starts_with("grid");
     measure(problem, grid_operator(size, size, kind.ends_with("3") ? size : 1, symmetric ? 0 : 0.5),
-            symmetric, ordering);
+            symmetric, *ordering);
   }
 }

@@ -17,8 +17,8 @@ namespace echelon {
 /// of rows + 1 elements that the view owns (for a GPU by way of the host, which waits).
 ///
 /// Columns ascend strictly within a row, as in Csr. Host arrays are checked in O(nonzeros), arrays on a GPU
-/// for nothing; `unchecked` leaves the check out. The caller may change values between solves, and says so
-/// with Solver::update_values.
+/// for their sizes only; `unchecked` leaves the checks out. The caller may change values between solves, and
+/// says so with Solver::update_values.
 ///
 /// Copies of a view refer to the same memory. `csr()` is accepted wherever a Csr is.
 template <class T>

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace echelon {
 
@@ -64,6 +66,10 @@ class BadOption : public Error {
   std::string path_;
   std::string did_you_mean_;
 };
+
+/// The entry of `names` with the smallest edit distance from `word`, for `did_you_mean`; empty if in
+/// every entry more than half of the characters differ.
+[[nodiscard]] std::string nearest_name(std::string_view word, const std::vector<std::string>& names);
 
 /// A capability that this build of the library lacks (CUDA, for one).
 class NotBuilt : public Error {

@@ -158,6 +158,9 @@ struct Method {
   bool usable_as_preconditioner = false;
 
   std::vector<OptionInfo> options = {};
+  /// Throws what making the method on a device with these options would throw for them, those of nested
+  /// methods included, without making it: BadOption, NotBuilt.
+  std::function<void(const Device&, const Options&)> check_options = {};
   std::function<Solver<float>(Device, const Options&)> make_float = {};
   std::function<Solver<double>(Device, const Options&)> make_double = {};
 

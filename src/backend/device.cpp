@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/memory.hpp"
-#include "support/text.hpp"
 
 #include <echelon/device.hpp>
 #include <echelon/error.hpp>
@@ -74,7 +73,7 @@ Device Device::parse(std::string_view text) {
                   fmt::format("there is no device '{}'; devices are serial, openmp[:threads] and "
                               "cuda[:id]",
                               text),
-                  nearest(kind, {"serial", "openmp", "cuda"}));
+                  nearest_name(kind, {"serial", "openmp", "cuda"}));
 }
 
 int Device::threads() const {

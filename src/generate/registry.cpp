@@ -2,7 +2,6 @@
 #include "generate/assemble.hpp"
 #include "generate/table.hpp"
 #include "options/parse.hpp"
-#include "support/text.hpp"
 
 #include <echelon/error.hpp>
 
@@ -46,7 +45,7 @@ Arguments parse_arguments(const std::string& generator, const std::vector<Parame
       names.reserve(parameters.size());
       for (const Parameter& parameter : parameters) names.push_back(parameter.name);
       throw BadOption(name, fmt::format("generator '{}' has no option '{}'", generator, name),
-                      nearest(name, names));
+                      nearest_name(name, names));
     }
     std::visit([&, &path = name,
                 &value = given](auto& field) { assign(path, value, found->range, found->allowed, field); },
@@ -170,7 +169,7 @@ const Generator& find_generator(std::string_view name) {
     }
     names.push_back(generator.name);
   }
-  throw BadOption("generator", fmt::format("there is no generator '{}'", name), nearest(name, names));
+  throw BadOption("generator", fmt::format("there is no generator '{}'", name), nearest_name(name, names));
 }
 
 template <>

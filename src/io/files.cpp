@@ -71,7 +71,7 @@ FileFormat parse_file_format(const std::string& name) {
   throw BadOption(
       name,
       fmt::format("there is no file format '{}'; there are {}", name, fmt::join(file_format_names(), ", ")),
-      nearest(name, file_format_names()));
+      nearest_name(name, file_format_names()));
 }
 
 bool is_writable(FileFormat format) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "options/parse.hpp"
 
+#include "support/text.hpp"
+
 #include <fmt/format.h>
 
 #include <charconv>
@@ -91,7 +93,7 @@ void assign(const std::string& path, const OptionValue& value, const Range& /*ra
   if (!known) {
     throw BadOption(path,
                     fmt::format("option '{}' takes {}, not '{}'", path, fmt::join(allowed, " or "), text),
-                    nearest(text, allowed));
+                    nearest_name(text, allowed));
   }
   field = text;
 }

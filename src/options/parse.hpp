@@ -2,8 +2,6 @@
 /// From options by name to a method's struct, and from its table to the help text.
 #pragma once
 
-#include "support/text.hpp"
-
 #include <echelon/error.hpp>
 #include <echelon/options.hpp>
 
@@ -84,7 +82,7 @@ template <class O>
     std::vector<std::string> names;
     names.reserve(table.size());
     for (const Option<O>& option : table) names.push_back(option.name);
-    throw BadOption(name, "method '" + method + "' has no option '" + name + "'", nearest(name, names));
+    throw BadOption(name, "method '" + method + "' has no option '" + name + "'", nearest_name(name, names));
   }
   return result;
 }

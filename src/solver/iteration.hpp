@@ -9,6 +9,7 @@
 #include "backend/target.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "solver/implementation.hpp"
+#include "solver/preconditioner_option.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -175,16 +176,8 @@ class IterativeMethod : public SolverImplementation<T> {
   /// Makes the preconditioner that an option names. For methods that need only products with A.
   void make_preconditioner(const std::string& name, const Options& options) {
     takes_preconditioner_ = true;
-    if (name == "none" || name.empty()) {
-      if (options.empty()) return;
-      throw BadOption("preconditioner." + options.entries().front().first,
-                      "options are given for a preconditioner, but there is none");
-    }
-    const Method& method = find_method(name);
-    if (!method.usable_as_preconditioner) {
-      throw BadOption("preconditioner", "method '" + name + "' cannot be used as a preconditioner");
-    }
-    preconditioner_ = make_solver<T>(name, this->device(), options);
+    const Method* method = find_preconditioner(name, options);
+    if (method != nullptr) preconditioner_ = make_solver<T>(method->name, this->device(), options);
   }
 
   /// Adds the residual check and the preconditioner's workspace to one that a method made.

@@ -4,6 +4,7 @@
 #include "options/parse.hpp"
 #include "solver/implementation.hpp"
 #include "solver/make.hpp"
+#include "solver/preconditioner_option.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/methods.hpp>
@@ -19,14 +20,30 @@ namespace echelon {
 
 namespace {
 
+/// Throws NotBuilt if the method with the options O is not written for the device.
+template <class O>
+void check_device(const Device& device) {
+  constexpr Targets targets = O::targets;
+  if (device.on_host() ? targets != Targets::cuda : targets != Targets::host) return;
+  throw NotBuilt(fmt::format("method '{}' runs on {} only, not on {}", O::name,
+                             targets == Targets::cuda ? "cuda" : "serial and openmp", device.name()));
+}
+
+/// See Method::check_options.
+template <class O>
+void check_options(const Device& device, const Options& options) {
+  const O parsed = parse_options<O>(std::string(O::name), options);
+  check_device<O>(device);
+  if constexpr (requires { parsed.preconditioner_options; }) {
+    const Method* nested = find_preconditioner(parsed.preconditioner, parsed.preconditioner_options);
+    if (nested != nullptr) nested->check_options(device, parsed.preconditioner_options);
+  }
+}
+
 template <class T, class O>
 Solver<T> make(const Device& device, const O& options) {
+  check_device<O>(device);
   constexpr Targets targets = O::targets;
-  const std::string name(O::name);
-  if (device.on_host() ? targets == Targets::cuda : targets == Targets::host) {
-    throw NotBuilt(fmt::format("method '{}' runs on {} only, not on {}", name,
-                               targets == Targets::cuda ? "cuda" : "serial and openmp", device.name()));
-  }
   auto implementation = on_target(device, [&]<class Target>() -> std::unique_ptr<SolverImplementation<T>> {
     constexpr bool host = std::is_same_v<Target, HostTarget>;
     if constexpr (host ? targets != Targets::cuda : targets != Targets::host) {
@@ -34,7 +51,7 @@ Solver<T> make(const Device& device, const O& options) {
     }
     return nullptr;
   });
-  implementation->set_description(name, changed_options(options));
+  implementation->set_description(std::string(O::name), changed_options(options));
   return Solver<T>(std::move(implementation));
 }
 
@@ -45,6 +62,7 @@ Method row(Method method) {
   method.serial = method.openmp = O::targets != Targets::cuda;
   method.cuda = O::targets != Targets::host;
   method.options = describe_options<O>();
+  method.check_options = check_options<O>;
   method.make_float = [](const Device& device, const Options& options) {
     return make<float, O>(device, parse_options<O>(std::string(O::name), options));
   };
@@ -144,7 +162,18 @@ const Method& find_method(std::string_view name) {
     if (method.name == name) return method;
     names.push_back(method.name);
   }
-  throw BadOption("method", fmt::format("there is no method '{}'", name), nearest(name, names));
+  throw BadOption("method", fmt::format("there is no method '{}'", name), nearest_name(name, names));
+}
+
+const Method* find_preconditioner(const std::string& name, const Options& options) {
+  if (name == "none" || name.empty()) {
+    if (options.empty()) return nullptr;
+    throw BadOption("preconditioner." + options.entries().front().first,
+                    "options are given for a preconditioner, but there is none");
+  }
+  const Method& method = find_method(name);
+  if (method.usable_as_preconditioner) return &method;
+  throw BadOption("preconditioner", fmt::format("method '{}' cannot be used as a preconditioner", name));
 }
 
 bool Method::runs_on(const Device& device) const {

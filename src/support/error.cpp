@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 namespace echelon {
@@ -16,6 +19,22 @@ std::string located(const std::string& file, std::int64_t line, std::int64_t col
   if (column == 0) return fmt::format("{}:{}: {}", file, line, reason);
   return fmt::format("{}:{}:{}: {}", file, line, column, reason);
 }
+
+/// Levenshtein distance, computed one row of the dynamic-programming table at a time.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, substituted});
+    }
+  }
+  return row[b.size()];
+}
 }  // namespace
 
 ParseError::ParseError(std::string file, std::int64_t line, std::int64_t column, const std::string& reason)
@@ -25,6 +44,20 @@ BadOption::BadOption(std::string path, const std::string& reason, std::string di
     : Error(did_you_mean.empty() ? reason : fmt::format("{}; did you mean '{}'?", reason, did_you_mean)),
       path_(std::move(path)),
       did_you_mean_(std::move(did_you_mean)) {}
+
+std::string nearest_name(std::string_view word, const std::vector<std::string>& names) {
+  std::string best;
+  std::size_t best_distance = std::numeric_limits<std::size_t>::max();
+  for (const std::string& name : names) {
+    const std::size_t distance = edit_distance(word, name);
+    const bool similar = distance <= std::max<std::size_t>(1, std::max(word.size(), name.size()) / 2);
+    if (similar && distance < best_distance) {
+      best = name;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
 
 OutOfMemory::OutOfMemory(const std::string& device, std::size_t asked, std::size_t available)
     : Error(fmt::format("out of memory on {}: {} asked for, {} available", device,

@@ -4,8 +4,6 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
-#include <vector>
 
 namespace echelon {
 
@@ -15,7 +13,5 @@ std::string short_number(double value);
 std::string exact_number(double value);
 /// "1.5 GiB".
 std::string byte_count(std::size_t bytes);
-/// The entry of `names` with the smallest edit distance from `word`, or nothing if all are far from it.
-std::string nearest(std::string_view word, const std::vector<std::string>& names);
 
 }  // namespace echelon

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arguments/command_line.hpp"
 
-#include "arguments/nearest.hpp"
 #include "terminal/terminal.hpp"
 #include "terminal/text.hpp"
 
@@ -39,7 +38,8 @@ class HelpFormatter : public CLI::Formatter {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   const std::string name = word.substr(0, word.find('='));
-  throw BadOption(name, fmt::format("{} has no option '{}'", app.get_name(), name), nearest(name, names));
+  throw BadOption(name, fmt::format("{} has no option '{}'", app.get_name(), name),
+                  nearest_name(name, names));
 }
 
 template <class Number>
@@ -97,7 +97,7 @@ std::size_t parse_word(const std::string& option, const std::string& word,
   const auto found = std::find(names.begin(), names.end(), word);
   if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   throw BadOption(option, fmt::format("{} takes {}, not '{}'", option, fmt::join(names, ", "), word),
-                  nearest(word, names));
+                  nearest_name(word, names));
 }
 
 double parse_number(const std::string& option, const std::string& text, double high) {

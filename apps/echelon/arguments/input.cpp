@@ -2,7 +2,6 @@
 #include "arguments/input.hpp"
 
 #include "arguments/command_line.hpp"
-#include "arguments/nearest.hpp"
 
 #include <echelon/error.hpp>
 

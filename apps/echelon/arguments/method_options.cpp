@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arguments/method_options.hpp"
 
-#include "arguments/nearest.hpp"
 #include "terminal/text.hpp"
 
 #include <echelon/error.hpp>
@@ -21,7 +20,7 @@ void add_parameter(Options& options, const std::string& text) {
 void check_precision(const std::string& precision) {
   if (precision == "double" || precision == "float") return;
   throw BadOption("--precision", fmt::format("there is no precision '{}': it is double or float", precision),
-                  nearest(precision, {"double", "float"}));
+                  nearest_name(precision, {"double", "float"}));
 }
 
 Json options_json(const std::vector<OptionInfo>& options) {

@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -105,14 +106,16 @@ std::vector<std::string> input_files(const SolveRequest& request) {
 }
 
 /// Finds errors in the options and the output files before A, which may be large, is read.
-template <class T>
 void check_request(const SolveRequest& request) {
+  check_precision(request.precision);
+
   const SolveOptions& options = request.options;
   if (options.device) require(*options.device);
   if (options.method != "auto") {
     const Method& method = find_method(options.method);
     const Device device = options.device.value_or(method.runs_on(Device()) ? Device() : Device::cuda());
-    static_cast<void>(make_solver<T>(method.name, device, options.parameters));
+    require(device);
+    method.check_options(device, options.parameters);
   } else if (!options.parameters.empty()) {
     throw BadOption("parameter", "-p sets an option of a method: name the method with --method NAME");
   }
@@ -187,6 +190,46 @@ void note_default(const SolveRequest& request, const RhsSource& source, Progress
 }
 
 template <class T>
+struct LinearSystem {
+  MatrixFile<T> file;
+  Rhs<T> b;
+};
+
+/// Reads A, reads or makes b, and describes them in the outcome.
+template <class T>
+LinearSystem<T> read_system(const SolveRequest& request, ProgressLine& progress, SolveOutcome& outcome) {
+  const Stopwatch stopwatch;
+  progress.announce("reading " + input_name(request.matrix));
+  LinearSystem<T> system;
+  system.file = read_input<T>(request.matrix, request.input);
+  system.b = make_rhs<T>(request.right_hand_side, request.matrix, system.file);
+  outcome.file = system.file.info;
+  outcome.nonzeros = MatrixRef<T>(system.file.matrix).nonzeros();
+  outcome.matrix_bytes = std::visit([](const auto& matrix) { return matrix.bytes(); }, system.file.matrix);
+  outcome.right_hand_side = source_of(system.b);
+  outcome.read_seconds = stopwatch.seconds();
+  if (system.b.is_default) note_default(request, outcome.right_hand_side, progress);
+  return system;
+}
+
+/// Solves with a progress line.
+template <class T>
+Solution<T> solve_system(const SolveRequest& request, const LinearSystem<T>& system, ProgressLine& progress,
+                         const std::stop_token& cancel) {
+  progress.announce("setting up");
+  SolveOptions options = request.options;
+  options.on_progress = [&](const Progress& now) { progress.update(now); };
+  options.cancel = cancel;
+  try {
+    Solution<T> solution = solve<T>(MatrixRef<T>(system.file.matrix), system.b.values.view(), options);
+    progress.clear();
+    return solution;
+  } catch (const DimensionMismatch& error) {
+    throw_with_names(error, request);
+  }
+}
+
+template <class T>
 SolveOutcome solve_in(const SolveRequest& request) {
   const Stopwatch total;
   SolveOutcome outcome;
@@ -195,32 +238,12 @@ SolveOutcome solve_in(const SolveRequest& request) {
   outcome.output = request.output;
 
   ProgressLine progress(request.quiet);
-  progress.announce("reading " + input_name(request.matrix));
-  MatrixFile<T> file = read_input<T>(request.matrix, request.input);
-  const MatrixRef<T> A(file.matrix);
-  const Rhs<T> b = make_rhs<T>(request.right_hand_side, request.matrix, file);
-  outcome.file = file.info;
-  outcome.nonzeros = A.nonzeros();
-  outcome.matrix_bytes = std::visit([](const auto& matrix) { return matrix.bytes(); }, file.matrix);
-  outcome.right_hand_side = source_of(b);
-  outcome.read_seconds = total.seconds();
-  if (b.is_default) note_default(request, outcome.right_hand_side, progress);
-
+  const LinearSystem<T> system = read_system<T>(request, progress, outcome);
   const Interrupt interrupt(request.quiet);
-  progress.announce("setting up");
-  SolveOptions options = request.options;
-  options.on_progress = [&](const Progress& now) { progress.update(now); };
-  options.cancel = interrupt.token();
-  Solution<T> solution;
-  try {
-    solution = solve<T>(A, b.values.view(), options);
-  } catch (const DimensionMismatch& error) {
-    throw_with_names(error, request);
-  }
-  progress.clear();
+  Solution<T> solution = solve_system(request, system, progress, interrupt.token());
   outcome.report = std::move(solution.report);
   outcome.hardware = hardware(outcome.report.device);
-  if (b.kind == RhsKind::row_sums && outcome.report.solved()) {
+  if (system.b.kind == RhsKind::row_sums && outcome.report.solved()) {
     outcome.distance_from_ones = distance_from_ones(solution.x);
   }
   keep_failure(outcome, [&] { write_solution(solution.x, outcome); });
@@ -229,9 +252,8 @@ SolveOutcome solve_in(const SolveRequest& request) {
 }
 
 SolveOutcome solve_request(const SolveRequest& request) {
-  check_precision(request.precision);
-  if (request.precision == "float") return check_request<float>(request), solve_in<float>(request);
-  return check_request<double>(request), solve_in<double>(request);
+  check_request(request);
+  return request.precision == "float" ? solve_in<float>(request) : solve_in<double>(request);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -33,9 +34,13 @@ class OpenMp {
   /// throw.
   template <class Part>
   void parallel(bool worth_threads, const Part& part) {
+    if (!worth_threads || threads_ == 1) {
+      part(0, 1);
+      return;
+    }
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = throttle_.is_enabled() ? Clock::now() : Clock::time_point();
-    if (!worth_threads || threads_ == 1 || throttle_.is_serial(start)) {
+    if (throttle_.is_serial(start)) {
       part(0, 1);
       return;
     }
@@ -55,6 +60,11 @@ class OpenMp {
     throttle_.record(parts, cpu_end - cpu_start, end - start, end);
   }
 
+  /// True while the machine is too busy for parallel loops.
+  [[nodiscard]] bool is_throttled() const {
+    return throttle_.is_enabled() && throttle_.is_serial(std::chrono::steady_clock::now());
+  }
+
   template <class F>
   void for_each(std::int64_t n, F f) {
     parallel(n > serial_limit, [n, &f](int part, int parts) {
@@ -67,6 +77,10 @@ class OpenMp {
   template <class F, class Finish>
   void reduce(std::int64_t n, F f, Finish finish) {
     using V = decltype(f(n));
+    if (n <= reduction_block) {
+      finish(combine(V{}, sum_block<V>(0, n, f)));
+      return;
+    }
     const std::int64_t blocks = (n + reduction_block - 1) / reduction_block;
     std::vector<V> partial(static_cast<std::size_t>(blocks));
     parallel(n > serial_limit, [&](int part, int parts) {

@@ -20,6 +20,12 @@ class Serial {
   explicit Serial(const Device& device) : device_(device) {}
   [[nodiscard]] const Device& device() const { return device_; }
 
+  /// Calls part(0, 1), the whole of a loop that OpenMp::parallel divides.
+  template <class Part>
+  void parallel(bool /*worth_threads*/, const Part& part) {
+    part(0, 1);
+  }
+
   template <class F>
   void for_each(std::int64_t n, F f) {
     for (std::int64_t i = 0; i < n; ++i) f(i);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/matrix_market/parse.hpp"
 
-#include "support/text.hpp"
-
 #include <echelon/error.hpp>
 
 #include <fmt/format.h>
@@ -48,7 +46,7 @@ std::size_t choose(Words& words, const std::string& what, const std::vector<std:
   if (word == "complex" || word == "hermitian") {
     throw words.fault(fmt::format("{} matrices are not supported, only real ones", word));
   }
-  const std::string near = nearest(word, names);
+  const std::string near = nearest_name(word, names);
   throw words.fault(fmt::format("{} is not a supported {}; supported are {}{}", quoted(word), what,
                                 fmt::join(names, ", "),
                                 near.empty() ? "" : fmt::format("; did you mean '{}'?", near)));

@@ -39,8 +39,8 @@ struct Tile {
 
 /// y = alpha op(M) x + beta y for column-major M by tiles; op is the transpose or the identity. The sums of
 /// several tiles that contribute to an element are added in order.
-template <class T>
-void multiply_tiles(int threads, CBLAS_TRANSPOSE op, Tile tile, T alpha, const DenseView<const T>& M,
+template <class B, class T>
+void multiply_tiles(B& backend, CBLAS_TRANSPOSE op, Tile tile, T alpha, const DenseView<const T>& M,
                     const T* x, T beta, T* y) {
   const std::int64_t down = (M.rows() + tile.rows - 1) / tile.rows;
   const std::int64_t across = (M.columns() + tile.columns - 1) / tile.columns;
@@ -48,9 +48,7 @@ void multiply_tiles(int threads, CBLAS_TRANSPOSE op, Tile tile, T alpha, const D
   const std::int64_t terms = trans ? down : across;
   const std::int64_t outputs = trans ? M.columns() : M.rows();
   std::vector<T> sums(static_cast<std::size_t>(terms > 1 ? terms * outputs : 0));
-#pragma omp parallel for num_threads(threads) \
-    schedule(static) if (M.rows() * M.columns() > parallel_threshold)
-  for (std::int64_t t = 0; t < down * across; ++t) {
+  const auto multiply_tile = [&](std::int64_t t) {
     const std::int64_t row = t % down * tile.rows;
     const std::int64_t column = t / down * tile.columns;
     const std::int64_t output = trans ? column : row;
@@ -59,7 +57,11 @@ void multiply_tiles(int threads, CBLAS_TRANSPOSE op, Tile tile, T alpha, const D
                blas::dimension(std::min(tile.columns, M.columns() - column)), alpha,
                M.data() + row + column * M.leading(), blas::dimension(M.leading()),
                x + (trans ? row : column), terms > 1 ? T{0} : beta, target + output);
-  }
+  };
+  const std::int64_t tiles = down * across;
+  backend.parallel(M.rows() * M.columns() > parallel_threshold, [&](int part, int parts) {
+    for (std::int64_t t = tiles * part / parts; t < tiles * (part + 1) / parts; ++t) multiply_tile(t);
+  });
   if (terms == 1) return;
   for (std::int64_t i = 0; i < outputs; ++i) {
     T sum = 0;
@@ -68,9 +70,9 @@ void multiply_tiles(int threads, CBLAS_TRANSPOSE op, Tile tile, T alpha, const D
   }
 }
 
-template <class T>
-void multiply_dense(const Device& device, bool transposed, T alpha, const DenseView<const T>& A, const T* x,
-                    T beta, T* y) {
+template <class B, class T>
+void multiply_dense(B& backend, bool transposed, T alpha, const DenseView<const T>& A, const T* x, T beta,
+                    T* y) {
   const std::int64_t outputs = transposed ? A.columns() : A.rows();
   if (A.rows() == 0 || A.columns() == 0) {
     for (std::int64_t i = 0; i < outputs; ++i) y[i] = beta == 0 ? T{0} : beta * y[i];
@@ -80,12 +82,11 @@ void multiply_dense(const Device& device, bool transposed, T alpha, const DenseV
   const bool by_column = A.layout() == Layout::column_major;
   const DenseView<const T> M(A.data(), by_column ? A.rows() : A.columns(), by_column ? A.columns() : A.rows(),
                              A.leading());
-  const int threads = device.threads();  // read before BLAS is restricted to one thread
   const blas::Threads one_per_call(Device::serial(), 1);
   if (transposed == by_column) {
-    multiply_tiles(threads, CblasTrans, {4096, 32}, alpha, M, x, beta, y);
+    multiply_tiles(backend, CblasTrans, {4096, 32}, alpha, M, x, beta, y);
   } else {
-    multiply_tiles(threads, CblasNoTrans, {256, 4096}, alpha, M, x, beta, y);
+    multiply_tiles(backend, CblasNoTrans, {256, 4096}, alpha, M, x, beta, y);
   }
 }
 
@@ -98,7 +99,7 @@ void multiply(Serial& backend, T alpha, const MatrixRef<T>& A, const T* x, T bet
   } else if (A.is_sparse()) {
     multiply_rows(0, A.rows(), alpha, *A.csr(), x, beta, y);
   } else {
-    multiply_dense(backend.device(), false, alpha, A.dense(), x, beta, y);
+    multiply_dense(backend, false, alpha, A.dense(), x, beta, y);
   }
 }
 
@@ -109,7 +110,7 @@ void multiply(OpenMp& backend, T alpha, const MatrixRef<T>& A, const T* x, T bet
     return;
   }
   if (!A.is_sparse()) {
-    multiply_dense(backend.device(), false, alpha, A.dense(), x, beta, y);
+    multiply_dense(backend, false, alpha, A.dense(), x, beta, y);
     return;
   }
   const Csr<T>& csr = *A.csr();
@@ -120,12 +121,12 @@ void multiply(OpenMp& backend, T alpha, const MatrixRef<T>& A, const T* x, T bet
 
 template <class T>
 void multiply_transposed(Serial& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y) {
-  multiply_dense(backend.device(), true, alpha, V, x, beta, y);
+  multiply_dense(backend, true, alpha, V, x, beta, y);
 }
 
 template <class T>
 void multiply_transposed(OpenMp& backend, T alpha, const DenseView<const T>& V, const T* x, T beta, T* y) {
-  multiply_dense(backend.device(), true, alpha, V, x, beta, y);
+  multiply_dense(backend, true, alpha, V, x, beta, y);
 }
 
 template void multiply(Serial&, float, const MatrixRef<float>&, const float*, float, float*);

@@ -77,12 +77,11 @@ void multiply_tiles(std::int64_t begin, std::int64_t end, std::int64_t width, T 
   }
 }
 
-template <class T, class X, class Y>
-void multiply_batch(int parts, std::int64_t width, T alpha, const Csr<T>& A, X x, T beta, Y y) {
-#pragma omp parallel for num_threads(parts) schedule(static, 1) if (A.nonzeros() * width > parallel_threshold)
-  for (int part = 0; part < parts; ++part) {
+template <class B, class T, class X, class Y>
+void multiply_batch(B& backend, std::int64_t width, T alpha, const Csr<T>& A, X x, T beta, Y y) {
+  backend.parallel(A.nonzeros() * width > parallel_threshold, [&](int part, int parts) {
     multiply_tiles(part_begin(A, part, parts), part_begin(A, part + 1, parts), width, alpha, A, x, beta, y);
-  }
+  });
 }
 
 /// Calls f with the columns from `first` on.
@@ -95,12 +94,12 @@ void with_columns(const DenseView<T>& view, std::int64_t first, F&& f) {
   }
 }
 
-template <class T>
-void multiply_batches(int parts, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y) {
+template <class B, class T>
+void multiply_batches(B& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y) {
   for (std::int64_t first = 0; first < X.columns(); first += widest_batch) {
     const std::int64_t width = std::min(widest_batch, X.columns() - first);
     with_columns(X, first, [&](auto x) {
-      with_columns(Y, first, [&](auto y) { multiply_batch(parts, width, alpha, A, x, beta, y); });
+      with_columns(Y, first, [&](auto y) { multiply_batch(backend, width, alpha, A, x, beta, y); });
     });
   }
 }
@@ -108,15 +107,15 @@ void multiply_batches(int parts, T alpha, const Csr<T>& A, DenseView<const T> X,
 }  // namespace
 
 template <class T>
-void multiply_several(Serial& /*backend*/, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
+void multiply_several(Serial& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
                       DenseView<T> Y) {
-  multiply_batches(1, alpha, A, X, beta, Y);
+  multiply_batches(backend, alpha, A, X, beta, Y);
 }
 
 template <class T>
 void multiply_several(OpenMp& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
                       DenseView<T> Y) {
-  multiply_batches(backend.threads(), alpha, A, X, beta, Y);
+  multiply_batches(backend, alpha, A, X, beta, Y);
 }
 
 template void multiply_several(Serial&, float, const Csr<float>&, DenseView<const float>, float,

@@ -27,19 +27,27 @@ struct RowPart {
   T* sums = nullptr;  // of columns first_column to last_column
 };
 
+/// Calls f(0), ..., f(n - 1), each about the same work, on several threads if that is worth it.
+template <class B, class F>
+void for_each_of(B& backend, bool worth_threads, std::int64_t n, const F& f) {
+  backend.parallel(worth_threads, [&](int part, int parts) {
+    for (std::int64_t k = n * part / parts; k < n * (part + 1) / parts; ++k) f(k);
+  });
+}
+
 /// Parts of about equal work. Their number depends on A alone, so that the order of every sum does not depend
 /// on the number of threads.
-template <class T>
-std::vector<RowPart<T>> make_parts(int threads, const Csr<T>& A) {
+template <class B, class T>
+std::vector<RowPart<T>> make_parts(B& backend, const Csr<T>& A) {
   constexpr std::int64_t max_parts = 16;
   const int count =
       static_cast<int>(std::clamp<std::int64_t>(A.nonzeros() / parallel_threshold, 1, max_parts));
   std::vector<RowPart<T>> parts(static_cast<std::size_t>(count));
   const std::int64_t* offsets = A.row_offsets().data();
   const std::int32_t* columns = A.column_indices().data();
-#pragma omp parallel for num_threads(threads) schedule(static, 1) if (count > 1)
-  for (int s = 0; s < count; ++s) {
-    RowPart<T> part{part_begin(A, s, count), part_begin(A, s + 1, count)};
+  for_each_of(backend, count > 1, count, [&](std::int64_t s) {
+    const int number = static_cast<int>(s);
+    RowPart<T> part{part_begin(A, number, count), part_begin(A, number + 1, count)};
     std::int64_t first = std::numeric_limits<std::int64_t>::max();
     for (std::int64_t i = part.begin; i < part.end; ++i) {
       if (offsets[i] == offsets[i + 1]) continue;
@@ -48,7 +56,7 @@ std::vector<RowPart<T>> make_parts(int threads, const Csr<T>& A) {
     }
     part.first_column = part.last_column < 0 ? 0 : first;
     parts[static_cast<std::size_t>(s)] = part;
-  }
+  });
   return parts;
 }
 
@@ -107,38 +115,36 @@ Strided<T> column(const DenseView<T>& view, std::int64_t j) {
   return {view.data() + j, view.leading()};
 }
 
-template <class T>
-void multiply_parts(int threads, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y) {
-  std::vector<RowPart<T>> parts = make_parts(threads, A);
+template <class B, class T>
+void multiply_parts(B& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta, DenseView<T> Y) {
+  std::vector<RowPart<T>> parts = make_parts(backend, A);
   const Array<T> sums = allocate_sums(parts);
-  const auto count = static_cast<int>(parts.size());
+  const auto count = static_cast<std::int64_t>(parts.size());
+  const std::int64_t blocks = (A.columns() + gathered_columns - 1) / gathered_columns;
   for (std::int64_t c = 0; c < X.columns(); ++c) {
     const Strided<const T> x = column(X, c);
     const Strided<T> y = column(Y, c);
-#pragma omp parallel num_threads(threads) if (count > 1)
-    {
-#pragma omp for schedule(static, 1)
-      for (int s = 0; s < count; ++s) scatter(parts[static_cast<std::size_t>(s)], A, x);
-#pragma omp for schedule(static)
-      for (std::int64_t begin = 0; begin < A.columns(); begin += gathered_columns) {
-        gather(begin, std::min(begin + gathered_columns, A.columns()), parts, alpha, beta, y);
-      }
-    }
+    for_each_of(backend, count > 1, count,
+                [&](std::int64_t s) { scatter(parts[static_cast<std::size_t>(s)], A, x); });
+    for_each_of(backend, count > 1, blocks, [&](std::int64_t block) {
+      const std::int64_t begin = block * gathered_columns;
+      gather(begin, std::min(begin + gathered_columns, A.columns()), parts, alpha, beta, y);
+    });
   }
 }
 
 }  // namespace
 
 template <class T>
-void multiply_transposed(Serial& /*backend*/, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
+void multiply_transposed(Serial& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
                          DenseView<T> Y) {
-  multiply_parts(1, alpha, A, X, beta, Y);
+  multiply_parts(backend, alpha, A, X, beta, Y);
 }
 
 template <class T>
 void multiply_transposed(OpenMp& backend, T alpha, const Csr<T>& A, DenseView<const T> X, T beta,
                          DenseView<T> Y) {
-  multiply_parts(backend.threads(), alpha, A, X, beta, Y);
+  multiply_parts(backend, alpha, A, X, beta, Y);
 }
 
 template void multiply_transposed(Serial&, float, const Csr<float>&, DenseView<const float>, float,

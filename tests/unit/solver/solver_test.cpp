@@ -36,6 +36,42 @@ std::string message_of(F f) {
   return {};
 }
 
+/// The text of the exception that making the method throws; empty if there is none.
+template <class F>
+std::string error_of(F f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+TEST(Method, CheckOptions_RefusesWhatMakingASolverRefuses) {
+  const std::vector<Options> cases = {{},
+                                      {{"no_such_option", 1}},
+                                      {{"rtol", 2.0}},
+                                      {{"rtol", 0.5}},
+                                      {{"preconditioner", "jacobi"}},
+                                      {{"preconditioner", "jacobi"}, {"preconditioner.weight", 0.5}},
+                                      {{"preconditioner", "jacobi"}, {"preconditioner.weight", 5.0}},
+                                      {{"preconditioner", "jacobi"}, {"preconditioner.wieght", 0.5}},
+                                      {{"preconditioner", "none"}, {"preconditioner.weight", 0.5}},
+                                      {{"preconditioner.weight", 0.5}},
+                                      {{"preconditioner", "jacbi"}},
+                                      {{"preconditioner", "cusolver-lu"}},
+                                      {{"preconditioner", "cg"}}};
+  int refused = 0;
+  for (const Method& method : methods()) {
+    for (const Options& options : cases) {
+      const std::string expected = error_of([&] { static_cast<void>(method.make_double({}, options)); });
+      EXPECT_EQ(error_of([&] { method.check_options(Device(), options); }), expected) << method.name;
+      refused += expected.empty() ? 0 : 1;
+    }
+  }
+  EXPECT_GT(refused, static_cast<int>(methods().size()));
+}
+
 TEST(Solver, SolvingBeforeSetupIsAnError) {
   const Solver<double> solver = make_solver<double>("cg", Device());
   std::vector<double> b(3);

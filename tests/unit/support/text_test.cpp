@@ -36,14 +36,5 @@ TEST(Text, ByteCount) {
   EXPECT_EQ(byte_count(std::numeric_limits<std::size_t>::max()), "16.0 EiB");
 }
 
-TEST(Text, NearestName) {
-  EXPECT_EQ(nearest("jacbi", {"cg", "jacobi", "gmres"}), "jacobi");
-  EXPECT_EQ(nearest("cg", {"cg", "jacobi"}), "cg");
-  EXPECT_EQ(nearest("bicg", {"cg", "bicgstab"}), "cg");
-  EXPECT_EQ(nearest("zzzzzz", {"cg", "jacobi"}), "");
-  EXPECT_EQ(nearest("", {"jacobi"}), "");
-  EXPECT_EQ(nearest("jacobi", {}), "");
-}
-
 }  // namespace
 }  // namespace echelon::test

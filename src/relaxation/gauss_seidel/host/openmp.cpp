@@ -398,7 +398,7 @@ bool parallel_pays_off(int threads, const Sweeps<T>& sweeps) {
 
 template <class T>
 void sweep(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<OpenMp, T>& scratch) {
-  if (parallel_pays_off(backend.threads(), sweeps)) {
+  if (!backend.is_throttled() && parallel_pays_off(backend.threads(), sweeps)) {
     sweep_in_parallel(backend, sweeps, scratch);
     return;
   }
