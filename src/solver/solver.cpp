@@ -319,9 +319,10 @@ void solve_columns(const SolverImplementation<T>& implementation, const SolverSt
     const auto number = static_cast<std::int64_t>(j);
     const VectorFacts x = workspace.residual_check->vector(X.rows(), X.column(number));
     Job& job = jobs[j];
-    const VectorFacts r = job.exact ? VectorFacts{}
-                                    : workspace.residual_check->residual(state.matrix, B.column(number),
-                                                                         X.column(number), workspace.residual.data());
+    const VectorFacts r =
+        job.exact ? VectorFacts{}
+                  : workspace.residual_check->residual(state.matrix, B.column(number), X.column(number),
+                                                       workspace.residual.data());
     ColumnReport column = measured_column(b_facts[j], x, r, state.norm_inf);
     column.iterations = job.iterations;
     column.error_estimate = error_estimate<T>(state.setup, job, stop == nullptr, x, r, column.backward_error);

@@ -128,8 +128,9 @@ std::int32_t subtract(const Field& field, Tail<Element> a, Multiplier m, Tail<El
 
 #ifdef __CUDACC__
 
-/// Counterpart of subtract for a warp: first the elements of a, then those of b that a has not. The place of an element is
-/// its own index, plus the number of elements of the other tail before it, less those in both tails.
+/// Counterpart of subtract for a warp: first the elements of a, then those of b that a has not. The place of
+/// an element is its own index, plus the number of elements of the other tail before it, less those in both
+/// tails.
 template <class Field, class Element, class Multiplier>
 __device__ std::int32_t subtract(const Field& field, Tail<Element> a, Multiplier m, Tail<Element> b,
                                  std::int32_t* columns, Element* elements, LogicalWarp<> lanes) {
