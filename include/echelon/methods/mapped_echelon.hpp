@@ -39,8 +39,7 @@ struct MappedEchelonOptions {
   static std::vector<Option<MappedEchelonOptions>> table() {
     return {{"claim", enum_field<&MappedEchelonOptions::claim>(),
              "owner of an unknown: the claimant with the largest leading element relative to its row; "
-             "ordered: the "
-             "same, one unknown after the other; first: depends on the timing of threads"},
+             "ordered: the same, one unknown after the other; first: depends on the timing of threads"},
             {"field", +[](MappedEchelonOptions& o) -> std::string& { return o.field; },
              "real, or mod:p for exact arithmetic with integers modulo a prime p < 2^31"},
             {"tolerance",
