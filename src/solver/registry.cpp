@@ -137,7 +137,7 @@ std::vector<Method> table() {
                                   .needs = symmetric_positive_definite,
                                   .dense = false,
                                   .usable_as_preconditioner = true}),
-      row<SparseLuOptions>({.summary = "sparse LU factorisation",
+      row<SparseLuOptions>({.summary = "sparse LU factorisation with threshold pivoting",
                             .kind = direct,
                             .dense = false,
                             .usable_as_preconditioner = true}),

@@ -2,8 +2,6 @@
 /// Reports in JSON; docs/tool.md lists the names.
 #pragma once
 
-#include <echelon/report.hpp>
-
 #include <nlohmann/json.hpp>
 
 #include <optional>
@@ -23,8 +21,5 @@ template <class T>
 
 /// `text` with invalid UTF-8 replaced.
 [[nodiscard]] std::string utf8(const std::string& text);
-
-/// The statistics of a report as an object.
-[[nodiscard]] Json statistics_json(const Report& report);
 
 }  // namespace echelon::tool

@@ -51,6 +51,14 @@ Json columns_json(const Report& report) {
   return list;
 }
 
+Json statistics_json(const Report& report) {
+  Json object = Json::object();
+  for (const Statistic& statistic : report.statistics) {
+    object[statistic.name] = std::visit([](const auto& value) { return Json(value); }, statistic.value);
+  }
+  return object;
+}
+
 Json attempts_json(const Report& report) {
   Json list = Json::array();
   for (const Attempt& attempt : report.attempts) {

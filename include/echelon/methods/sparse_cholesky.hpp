@@ -15,7 +15,7 @@ struct SparseCholeskyOptions {
   /// Order of elimination, which decides about the fill.
   Ordering ordering = Ordering::automatic;
   /// Most steps of iterative refinement, 0 to 20.
-  std::int64_t refine = 5;
+  std::int64_t refine = 10;
   /// Estimate the condition number in every set-up: about ten substitutions.
   bool condition = true;
 

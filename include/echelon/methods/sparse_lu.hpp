@@ -11,35 +11,51 @@ namespace echelon {
 
 struct SparseLuOptions {
   static constexpr std::string_view name = "sparse-lu";
-  static constexpr Targets targets = Targets::cuda;
+  static constexpr Targets targets = Targets::both;
   /// Order of elimination, which decides about the fill.
   Ordering ordering = Ordering::automatic;
-  /// Most steps of iterative refinement, 0 to 20.
-  std::int64_t refine = 5;
-  /// Estimate the condition number in every set-up: about ten substitutions.
+  /// On the host, an element may become a pivot if its magnitude is at least this fraction of the largest in
+  /// its column, 0 < threshold <= 1. Smaller ones keep the fill smaller, and let elements grow more.
+  double threshold = 0.1;
+  /// Most steps of iterative refinement, 0 to 20; on a GPU at most 5.
+  std::int64_t refine = 10;
+  /// Estimate the condition number in every set-up, which also detects a singular A: about ten substitutions.
   bool condition = true;
 
   static std::vector<Option<SparseLuOptions>> table() {
     return {{"ordering", enum_field<&SparseLuOptions::ordering>(),
              "order of elimination, which decides about the fill; auto: the one of amd and metis with fewer "
              "predicted flops"},
+            {"threshold",
+             +[](SparseLuOptions& o) -> double& { return o.threshold; },
+             "host: least magnitude of a pivot relative to the largest in its column; smaller ones keep the "
+             "fill smaller, and let elements grow more",
+             {0, 1, true, false}},
             {"refine",
              +[](SparseLuOptions& o) -> std::int64_t& { return o.refine; },
              "most steps of iterative refinement, taken while the componentwise backward error exceeds the "
-             "machine epsilon and each step halves it",
+             "machine epsilon and each step halves it; on a GPU at most 5",
              {0, 20}},
             {"condition", +[](SparseLuOptions& o) -> bool& { return o.condition; },
-             "estimate the condition number in every set-up, for about ten substitutions"}};
+             "estimate the condition number in every set-up, which also detects a singular A, for about ten "
+             "substitutions"}};
   }
 };
 
-/// P R A C Q = L U for a sparse square A: scaling, a maximum product matching that brings large elements to
-/// the diagonal, a fill-reducing ordering, then a multifrontal factorisation with row exchanges within
-/// fronts. The largest multiplier is reported, and answers are refined where it is not small. Structural
-/// singularity ends as `singular` with the rank and the first unmatched row. A dense A is converted. I. Duff,
-/// J. Reid, The multifrontal solution of unsymmetric sets of linear systems, SIAM J. Sci. Stat. Comput. 5
-/// (1984); I. Duff, J. Koster, On algorithms for permuting large entries to the diagonal of a sparse matrix,
-/// SIAM J. Matrix Anal. Appl. 22 (2001).
+/// P R A C Q = L U for sparse square A: large elements are matched to the diagonal (P) and rows and columns
+/// scaled (R, C), Q keeps the fill small, and a multifrontal factorisation eliminates dense fronts. A dense A
+/// is converted.
+///
+/// On the host, pivots are compared with whole columns, and a column without a large enough pivot in its
+/// front is delayed to the parent. For a singular A the rank is determined, and every right-hand side is
+/// reported as `underdetermined`, with a solution, or `inconsistent`, with a row that says so. The analysis
+/// is kept for update_values.
+///
+/// On a GPU, rows are exchanged within the pivot block of a front. The largest multiplier is reported, and
+/// answers are refined where it is not small. A structurally singular A ends as `singular`.
+/// P. Amestoy, I. Duff, J.-Y. L'Excellent, Multifrontal parallel distributed symmetric and unsymmetric
+/// solvers, Comput. Methods Appl. Mech. Engrg. 184 (2000); I. Duff, J. Koster, On algorithms for permuting
+/// large entries to the diagonal of a sparse matrix, SIAM J. Matrix Anal. Appl. 22 (2001).
 template <class T>
 using SparseLu = SolverOf<T, SparseLuOptions>;
 

@@ -64,7 +64,7 @@ class GeometricScaling {
     for (int pass = 0; pass < passes; ++pass) {
       const double now = preconditioned_norm(residual);
       if (pass == 0) first = now;
-      if (now <= 1e-4 * first) break;
+      if (now <= 1e-8 * first) break;
       for (std::size_t i = 0; i < size_; ++i) {
         const double beta = pass == 0 ? 0 : now / before;
         direction[i] = beta * direction[i] + (count_[i] > 0 ? residual[i] / count_[i] : 0);
@@ -157,7 +157,7 @@ template <class T>
 Scaling infinity_norm_scaling(const Csr<T>& a, int passes) {
   Scaling scaling{std::vector<double>(static_cast<std::size_t>(a.rows()), 1),
                   std::vector<double>(static_cast<std::size_t>(a.columns()), 1)};
-  if (differ_widely(largest_scaled(a, scaling))) scaling = GeometricScaling<T>(a).compute(passes);
+  if (differ_widely(largest_scaled(a, scaling))) scaling = GeometricScaling<T>(a).compute(5 * passes);
   for (int pass = 0; pass < passes; ++pass) {
     const Scaling largest = largest_scaled(a, scaling);
     const bool rows_changed = correct(scaling.rows, largest.rows);

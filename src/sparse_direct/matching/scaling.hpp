@@ -15,7 +15,7 @@ struct Scaling {
 
 /// Factors that bring the largest |r_i a_ij c_j| of every row and column close to 1; equal factors for rows
 /// and columns of a symmetric matrix; 1 for a row or column of zeros. Where magnitudes of rows or columns
-/// differ by more than 1e9, it starts from geometric means. At most 2 `passes` + 1 passes over A. D. Ruiz, A
+/// differ by more than 1e9, it starts from geometric means. At most 6 `passes` + 1 passes over A. D. Ruiz, A
 /// scaling algorithm to equilibrate both rows and columns norms in matrices, RAL-TR-2001-034.
 template <class T>
 [[nodiscard]] Scaling infinity_norm_scaling(const Csr<T>& a, int passes = 10);

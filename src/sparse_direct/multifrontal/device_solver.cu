@@ -43,6 +43,9 @@ using sparse_direct::gpu::FrontPlan;
 /// that no refinement is needed.
 constexpr double harmless_multiplier = 16;
 
+/// Steps of refinement are queued before it is known whether they are needed, and therefore few.
+constexpr std::int64_t most_steps = 5;
+
 /// Right-hand sides that are solved together.
 constexpr std::int64_t columns_together = 8;
 
@@ -168,7 +171,7 @@ class DeviceSolver final : public SolverImplementation<T> {
   DeviceSolver(const Device& device, const MethodOptions& options)
       : SolverImplementation<T>(device),
         ordering_(options.ordering),
-        refine_(options.refine),
+        refine_(std::min(options.refine, most_steps)),
         condition_(options.condition) {}
 
   Outcome setup(const MatrixRef<T>& A) override {

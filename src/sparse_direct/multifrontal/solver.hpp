@@ -5,6 +5,7 @@
 
 #include "backend/store.hpp"
 #include "linalg/condition.hpp"
+#include "linalg/spmv/multiply.hpp"
 #include "linalg/vector/functors.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/implementation.hpp"
@@ -89,7 +90,7 @@ struct AddTo {
 /// Options that the multifrontal methods share.
 struct MultifrontalOptions {
   Ordering ordering = Ordering::automatic;
-  std::int64_t refine = 5;
+  std::int64_t refine = 10;
   bool condition = true;
 };
 
@@ -97,7 +98,8 @@ template <class B, class T>
 class MultifrontalSolver : public SolverImplementation<T> {
   /// Vectors of a solve in progress, for up to columns_at_once right-hand sides.
   struct Vectors : Workspace {
-    explicit Vectors(const Device& device) : backend(device), worst(Device::serial(), 1) {}
+    explicit Vectors(const Device& device)
+        : backend(device), largest(Device::serial(), 1), error(Device::serial(), 1) {}
     void fit(std::int64_t n, std::int64_t columns, std::int64_t scratch_size) {
       if (x.size() >= n * columns && scratch.size() >= scratch_size) return;
       x = Array<T>(), residual = Array<T>(), candidate = Array<T>(), scratch = Array<T>();
@@ -111,7 +113,8 @@ class MultifrontalSolver : public SolverImplementation<T> {
     }
     B backend;
     Array<T> x, residual, candidate, scratch;
-    Array<Largest> worst;
+    Array<Largest> largest;
+    Array<BackwardError> error;
   };
 
  public:
@@ -198,6 +201,8 @@ class MultifrontalSolver : public SolverImplementation<T> {
   }
   [[nodiscard]] virtual bool needs_assessment() const { return false; }
 
+  /// A of the last set-up.
+  [[nodiscard]] const Csr<T>& matrix() const { return *A_; }
   [[nodiscard]] const MultifrontalOptions& common_options() const { return options_; }
   [[nodiscard]] int threads() const { return this->device().threads(); }
 
@@ -265,6 +270,36 @@ class MultifrontalSolver : public SolverImplementation<T> {
     });
   }
 
+  /// Normwise backward error of the refined solution for b = A e, e of ones: a test of the factors.
+  [[nodiscard]] double test_factors() const {
+    const std::int64_t n = A_->rows();
+    Vectors v(this->device());
+    v.fit(n, 1, substitution_scratch(factors_, 1));
+    std::vector<T> x(static_cast<std::size_t>(n), T{1});
+    std::vector<T> b(static_cast<std::size_t>(n), T{0});
+    multiply(v.backend, T{1}, MatrixRef<T>(*A_), x.data(), T{0}, b.data());
+    const Control control;
+    std::vector<Job> jobs(1);
+    jobs.front().control = &control;
+    solve_columns(v, {b.data(), n, 1, n}, {x.data(), n, 1, n}, jobs);
+    residual(v, b.data(), x.data(), v.residual.data());
+    double norm = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      double sum = 0;
+      for (std::int64_t k = A_->row_offsets()[i]; k < A_->row_offsets()[i + 1]; ++k) {
+        sum += std::fabs(static_cast<double>(A_->values()[k]));
+      }
+      norm = std::max(norm, sum);
+    }
+    const auto largest = [n](const T* y) {
+      double magnitude = 0;
+      for (std::int64_t i = 0; i < n; ++i)
+        magnitude = std::max(magnitude, std::fabs(static_cast<double>(y[i])));
+      return magnitude;
+    };
+    return largest(v.residual.data()) / (norm * largest(x.data()) + largest(b.data()));
+  }
+
   FrontLayout layout_;
   MultifrontalFactors<T> factors_;
   ScaleFactors scale_;  // of the factored matrix
@@ -307,7 +342,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
   }
 
   struct ColumnState {
-    double error = 0;  ///< componentwise backward error
+    BackwardError error;
     std::int64_t steps = 0;
     bool finished = false;
   };
@@ -325,14 +360,13 @@ class MultifrontalSolver : public SolverImplementation<T> {
       if (!refine_once(v, rhs, X, jobs, states)) break;
     }
     for (std::size_t c = 0; c < jobs.size(); ++c) {
-      if (needs_assessment() && jobs[c].outcome.status != Status::cancelled) {
-        const auto column = static_cast<std::int64_t>(c);
-        T* r = v.residual.data();
-        states[c].error = residual(v, rhs.column(column), X.column(column), r);
-        jobs[c].outcome = assess_solution(rhs.column(column), X.column(column), r);
-      }
-      jobs[c].statistics = {{"refinement_steps", states[c].steps},
-                            {"componentwise_backward_error", states[c].error}};
+      const T* b = rhs.column(static_cast<std::int64_t>(c));
+      const T* x = X.column(static_cast<std::int64_t>(c));
+      const double error = reported_error(v, states[c].error.componentwise.value, b, x);
+      jobs[c].statistics = {{"refinement_steps", states[c].steps}, {"componentwise_backward_error", error}};
+      if (!needs_assessment() || jobs[c].outcome.status == Status::cancelled) continue;
+      residual(v, b, x, v.residual.data());
+      jobs[c].outcome = assess_solution(b, x, v.residual.data());
     }
   }
 
@@ -348,7 +382,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
         job.outcome = {Status::cancelled, "stopped by the caller before refinement"};
         state.finished = true;
       }
-      if (!(state.error > std::numeric_limits<T>::epsilon())) state.finished = true;
+      if (!(state.error.componentwise.value > std::numeric_limits<T>::epsilon())) state.finished = true;
       if (!state.finished) active.push_back(c);
     }
     if (active.empty()) return false;
@@ -364,9 +398,13 @@ class MultifrontalSolver : public SolverImplementation<T> {
       ColumnState& state = states[static_cast<std::size_t>(c)];
       T* candidate = corrections.column(static_cast<std::int64_t>(a));
       v.backend.for_each(n, solver_detail::AddTo<T>{candidate, X.column(c), candidate});
-      const double error = residual(v, rhs.column(c), candidate, v.residual.data() + c * n);
-      state.finished = !(error <= state.error / 2);
-      if (!(error < state.error)) continue;
+      const BackwardError error = residual(v, rhs.column(c), candidate, v.residual.data() + c * n);
+      const double before = state.error.componentwise.value;
+      const double after = error.componentwise.value;
+      // Where unknowns differ in size by more than 1 / eps, the scaled residual converges first.
+      const bool converges = error.scaled_residual.value <= state.error.scaled_residual.value / 2;
+      state.finished = !(after <= before / 2 || converges);
+      if (!(after < before || (converges && after <= 2 * before))) continue;
       state.error = error;
       ++state.steps;
       std::copy_n(candidate, n, X.column(c));
@@ -374,15 +412,22 @@ class MultifrontalSolver : public SolverImplementation<T> {
     return true;
   }
 
-  /// r = b - A x; returns the componentwise backward error.
-  double residual(Vectors& v, const T* b, const T* x, T* r) const {
-    v.backend.reduce(A_->columns(), LargestMagnitude<const T*>{x}, Store<Largest>{v.worst.data()});
-    const double x_norm = v.backend.read(v.worst.data()).value;
+  /// r = b - A x; a positive norm of x for ResidualElement.
+  BackwardError residual(Vectors& v, const T* b, const T* x, T* r, double x_norm = 0) const {
+    const double* row_scale = scale_.rows.empty() ? nullptr : scale_.rows.data();
     v.backend.reduce(A_->rows(),
                      ResidualElement<T>{A_->row_offsets().data(), A_->column_indices().data(),
-                                        A_->values().data(), b, x, x_norm, r},
-                     Store<Largest>{v.worst.data()});
-    return v.backend.read(v.worst.data()).value;
+                                        A_->values().data(), row_scale, b, x, r, x_norm},
+                     Store<BackwardError>{v.error.data()});
+    return v.backend.read(v.error.data());
+  }
+
+  /// The componentwise backward error to report, for a column whose plain one is `error`.
+  double reported_error(Vectors& v, double error, const T* b, const T* x) const {
+    if (error <= 10 * static_cast<double>(std::numeric_limits<T>::epsilon())) return error;
+    v.backend.reduce(A_->columns(), LargestMagnitude<const T*>{x}, Store<Largest>{v.largest.data()});
+    const double x_norm = v.backend.read(v.largest.data()).value;
+    return residual(v, b, x, v.residual.data(), x_norm).componentwise.value;
   }
 
   MultifrontalOptions options_;

@@ -2,6 +2,7 @@
 #include "sparse_direct/multifrontal/host/factorization.hpp"
 
 #include "sparse_direct/multifrontal/host/assembly.hpp"
+#include "sparse_direct/multifrontal/host/complete_pivoting.hpp"
 #include "sparse_direct/multifrontal/host/kernels.hpp"
 #include "sparse_direct/multifrontal/host/tree_schedule.hpp"
 
@@ -9,8 +10,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <numeric>
@@ -258,16 +261,42 @@ class Factorization {
         return taken(kernels_.factor_ldlt(worker.pack, worker.scratch, symmetric, options_.thresholds),
                      worker);
       }
-      case FactorKind::lu: {
-        if (worker.exchanges.size() < static_cast<std::size_t>(pivots))
-          worker.exchanges.resize(static_cast<std::size_t>(pivots));
-        const UnsymmetricFront<T> unsymmetric{
-            size,         pivots,        front.lower,      front.upper,
-            front.update, front.row_ids, front.column_ids, worker.exchanges.data()};
-        return taken(kernels_.factor_lu(worker.pack, unsymmetric, options_.thresholds), worker);
-      }
+      case FactorKind::lu:
+        return eliminate_lu(s, front, worker);
     }
     return 0;
+  }
+
+  /// A root has no rows below: its pivots decide the rank. Where pivots at the level of rounding errors count
+  /// as zero, those below `well_determined` are found by complete pivoting.
+  std::int32_t eliminate_lu(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
+    const auto pivots = static_cast<int>(front.pivots);
+    if (worker.exchanges.size() < static_cast<std::size_t>(pivots)) worker.exchanges.resize(front.pivots);
+    const UnsymmetricFront<T> unsymmetric{static_cast<int>(front.size),
+                                          pivots,
+                                          front.lower,
+                                          front.upper,
+                                          front.update,
+                                          front.row_ids,
+                                          front.column_ids,
+                                          worker.exchanges.data()};
+    PivotThresholds<T> thresholds = options_.thresholds;
+    const bool decides_rank = tree_.parent[s] < 0 && thresholds.smallest > 0;
+    constexpr T well_determined = T(0.01);
+    if (decides_rank) thresholds.smallest = well_determined;
+    if (tree_.parent[s] >= 0 && thresholds.smallest == 0 && is_crowded(front)) {
+      thresholds.perturbation = std::sqrt(std::numeric_limits<T>::epsilon());
+    }
+    const std::int32_t eliminated = taken(kernels_.factor_lu(worker.pack, unsymmetric, thresholds), worker);
+    if (!decides_rank) return eliminated;
+    return static_cast<std::int32_t>(eliminate_completely(front, eliminated, options_.thresholds.smallest));
+  }
+
+  /// More delayed pivots than own ones, and many: passing them on would make the fronts above dense. They are
+  /// eliminated with perturbed pivots instead.
+  [[nodiscard]] static bool is_crowded(const FrontMemory<T>& front) {
+    constexpr std::int64_t tolerated = 1000;
+    return front.delayed_in() > std::max(tolerated, front.own_pivots);
   }
 
   static std::int32_t taken(const FrontResult<T>& result, Worker<T>& worker) {

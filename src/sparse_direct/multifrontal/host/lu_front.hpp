@@ -192,13 +192,17 @@ class LuFront {
     }
   }
 
-  /// The row of the largest candidate of a column that has just been measured, or -1 when it is too small. In
-  /// the last pass, which has no threshold, too small an element is replaced.
+  /// The row of the pivot of a column that has just been measured, or -1 when all candidates are too small:
+  /// the diagonal of A if that is large enough, so that rows are exchanged only where they have to, else the
+  /// largest candidate. In the last pass, which has no threshold, too small an element is replaced.
   [[nodiscard]] int find_pivot(int column) {
     const T bound = std::max(threshold_ * largest_below_, thresholds_.smallest);
     if (!std::isfinite(largest_candidate_) || !std::isfinite(largest_below_)) return -1;
     if (threshold_ == 0) return replace_small(column);
     if (!(largest_candidate_ >= bound) || largest_candidate_ == 0) return -1;
+    const bool on_diagonal = front_.row_ids[column] == front_.column_ids[column];
+    const T least = std::max(threshold_ * largest_candidate_, bound);
+    if (on_diagonal && std::abs(*at(column, column)) >= least) return column;
     return row_of_largest(column);
   }
   [[nodiscard]] int row_of_largest(int column) const {

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Singular systems: replacement of rows and columns that are dependent by structure, and the facts that a
+/// report states.
+#pragma once
+
+#include "solver/implementation.hpp"
+#include "support/text.hpp"
+
+#include <echelon/array.hpp>
+#include <echelon/csr.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+/// A copy of A in which these columns, and the rows to which row_permutation maps them, are zero but for a 1
+/// where they meet.
+template <class T>
+[[nodiscard]] Csr<T> with_identity_in(const Csr<T>& a, std::span<const std::int32_t> columns,
+                                      std::span<const std::int32_t> row_permutation) {
+  const std::int64_t n = a.rows();
+  std::vector<std::int32_t> column_of_row(static_cast<std::size_t>(n), -1);
+  std::vector<bool> is_replaced(static_cast<std::size_t>(n), false);
+  for (const std::int32_t j : columns) {
+    column_of_row[row_permutation[j]] = j;
+    is_replaced[j] = true;
+  }
+  Array<std::int64_t> offsets(Device(), n + 1);
+  std::vector<std::int32_t> indices;
+  std::vector<T> values;
+  offsets[0] = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (column_of_row[i] >= 0) {
+      indices.push_back(column_of_row[i]);
+      values.push_back(T{1});
+    }
+    for (std::int64_t k = a.row_offsets()[i]; k < a.row_offsets()[i + 1] && column_of_row[i] < 0; ++k) {
+      if (is_replaced[a.column_indices()[k]]) continue;
+      indices.push_back(a.column_indices()[k]);
+      values.push_back(a.values()[k]);
+    }
+    offsets[i + 1] = static_cast<std::int64_t>(indices.size());
+  }
+  return Csr<T>::unchecked(n, n, std::move(offsets), Array<std::int32_t>(Device(), indices),
+                           Array<T>(Device(), std::span<const T>(values)));
+}
+
+/// "3, 7, 8": the first eight numbers.
+[[nodiscard]] inline std::string list_of(std::span<const std::int32_t> numbers) {
+  constexpr std::size_t most = 8;
+  std::string text;
+  for (std::size_t k = 0; k < std::min(most, numbers.size()); ++k) {
+    text += (k > 0 ? ", " : "") + std::to_string(numbers[k]);
+  }
+  return numbers.size() > most ? text + ", ..." : text;
+}
+
+/// "A has rank 8 of 9: row 3 depends on ...". Rows and columns without a pivot, counted from 0.
+[[nodiscard]] inline std::string describe_rank(std::int64_t n, std::vector<std::int32_t> rows,
+                                               std::vector<std::int32_t> columns, bool structural) {
+  std::sort(rows.begin(), rows.end());
+  std::sort(columns.begin(), columns.end());
+  const bool one = rows.size() == 1;
+  return "A has rank " + std::to_string(n - std::ssize(rows)) + " of " + std::to_string(n) +
+         (structural ? " whatever its nonzeros" : "") + ": " + (one ? "row " : "rows ") + list_of(rows) +
+         (one ? " depends" : " depend") + " on the others, and " + (one ? "column " : "columns ") +
+         list_of(columns) + (one ? " has" : " have") + " no pivot (from 0)";
+}
+
+/// Tolerance relative to a matrix scaled to elements of magnitude 1, below which a pivot is taken for zero.
+template <class T>
+[[nodiscard]] double null_pivot_tolerance(std::int64_t n) {
+  return 4 * std::sqrt(static_cast<double>(n)) * static_cast<double>(std::numeric_limits<T>::epsilon());
+}
+
+/// The outcome for a singular A, from the residual r = b - A x: inconsistent if the residual of a row exceeds
+/// rounding errors, else underdetermined.
+template <class T>
+[[nodiscard]] Outcome assess_singular(const Csr<T>& a, const T* b, const T* x, const T* r, std::int64_t rank,
+                                      const std::string& rank_description) {
+  const std::int64_t n = a.rows();
+  double x_norm = 0;
+  for (std::int64_t j = 0; j < n; ++j) x_norm = std::max(x_norm, std::fabs(static_cast<double>(x[j])));
+  double worst = 0;
+  std::int64_t worst_row = -1;
+  for (std::int64_t i = 0; i < n; ++i) {
+    double row_sum = 0;
+    for (std::int64_t k = a.row_offsets()[i]; k < a.row_offsets()[i + 1]; ++k) {
+      row_sum += std::fabs(static_cast<double>(a.values()[k]));
+    }
+    const double residual = std::fabs(static_cast<double>(r[i]));
+    if (residual == 0) continue;
+    const double error = residual / (row_sum * x_norm + std::fabs(static_cast<double>(b[i])));
+    if (!(error <= worst)) worst = error, worst_row = i;
+  }
+  if (!(worst <= 10 * null_pivot_tolerance<T>(n))) {
+    return {Status::inconsistent,
+            "row " + std::to_string(worst_row) + " (from 0) contradicts the others: its residual is " +
+                short_number(worst) + " of its size",
+            worst_row};
+  }
+  return {Status::underdetermined,
+          rank_description +
+              ": x is a solution with zeros in the unknowns without a pivot, and the null "
+              "space, which can be added, has dimension " +
+              std::to_string(n - rank)};
+}
+
+}  // namespace echelon::sparse_direct
