@@ -14,8 +14,8 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/echelonConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/echelonConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/echelonConfig.cmake ${PROJECT_BINARY_DIR}/echelonConfigVersion.cmake
-              ${CMAKE_CURRENT_LIST_DIR}/FindLAPACKE.cmake ${CMAKE_CURRENT_LIST_DIR}/FindAMD.cmake
-              ${CMAKE_CURRENT_LIST_DIR}/FindCOLAMD.cmake ${CMAKE_CURRENT_LIST_DIR}/FindMETIS.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/FindLAPACKE.cmake ${CMAKE_CURRENT_LIST_DIR}/FindSuiteSparse.cmake
+              ${CMAKE_CURRENT_LIST_DIR}/FindMETIS.cmake
         DESTINATION ${package_dir})
 
 # A static library does not record its dependencies: the pkg-config file names them.
@@ -26,7 +26,7 @@ else()
   set(pc_requires)
   set(pc_libs " ")
 endif()
-set(pc_libraries -lamd -lcolamd -lsuitesparseconfig -lmetis ${OpenMP_CXX_FLAGS} -pthread)
+set(pc_libraries -lamd -lcamd -lcolamd -lsuitesparseconfig -lmetis ${OpenMP_CXX_FLAGS} -pthread)
 if(ECHELON_CUDA)
   list(APPEND pc_libraries -L${CUDAToolkit_LIBRARY_DIR} -lcusolver -lcusparse -lcublas -lcudart)
 endif()

@@ -11,15 +11,17 @@ namespace echelon {
 /// Order in which rows and columns of a sparse matrix are eliminated. The fewer entries it adds to the
 /// factor, the fill, the less a factorisation costs.
 enum class Ordering {
-  automatic,  ///< the one of `amd` and `metis` with fewer predicted flops
-  amd,        ///< approximate minimum degree: fast, best for small and irregular matrices
-  metis,      ///< nested dissection by METIS: less fill for large meshes, at several times the time
-  rcm,        ///< reverse Cuthill-McKee: a small bandwidth
-  natural,    ///< the order of the rows
+  automatic,   ///< of `amd`, `dissection` and, where its time pays, `metis`: the fewest predicted flops
+  amd,         ///< approximate minimum degree: fast on one core, best for small and irregular matrices
+  dissection,  ///< nested dissection, with all threads: less fill for large meshes
+  metis,       ///< nested dissection by METIS, on one thread
+  rcm,         ///< reverse Cuthill-McKee: a small bandwidth
+  natural,     ///< the order of the rows
 };
-constexpr std::array<EnumWord<Ordering>, 5> words_of(Ordering) {
+constexpr std::array<EnumWord<Ordering>, 6> words_of(Ordering) {
   return {{{Ordering::automatic, "auto"},
            {Ordering::amd, "amd"},
+           {Ordering::dissection, "dissection"},
            {Ordering::metis, "metis"},
            {Ordering::rcm, "rcm"},
            {Ordering::natural, "natural"}}};

@@ -928,7 +928,7 @@ class Info(ToolTest):
         arrow = self.file("arrow.mtx", coordinate(30, 30, [(i, i, 2) for i in range(1, 31)] +
                                                   [(i, 1, 1) for i in range(2, 31)] + [(1, i, 1) for i in range(2, 31)]))
         entries = {}
-        for order in ["auto", "amd", "metis", "rcm", "natural", "btf"]:
+        for order in ["auto", "amd", "dissection", "metis", "rcm", "natural", "btf"]:
             found = json.loads(self.run_tool("info", arrow, "--order", order, "--json").stdout)
             entries[order] = found["predicted_factor_entries"]
         self.assertEqual(entries["natural"], 30 * 31 // 2)

@@ -21,8 +21,8 @@ struct SparseCholeskyOptions {
 
   static std::vector<Option<SparseCholeskyOptions>> table() {
     return {{"ordering", enum_field<&SparseCholeskyOptions::ordering>(),
-             "order of elimination, which decides about the fill; auto: the one of amd and metis with fewer "
-             "predicted flops"},
+             "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
+             "of metis before long factorisations on the host, with the fewest predicted flops"},
             {"refine",
              +[](SparseCholeskyOptions& o) -> std::int64_t& { return o.refine; },
              "most steps of iterative refinement, taken while the componentwise backward error exceeds the "

@@ -24,8 +24,8 @@ struct SparseLuOptions {
 
   static std::vector<Option<SparseLuOptions>> table() {
     return {{"ordering", enum_field<&SparseLuOptions::ordering>(),
-             "order of elimination, which decides about the fill; auto: the one of amd and metis with fewer "
-             "predicted flops"},
+             "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
+             "of metis before long factorisations on the host, with the fewest predicted flops"},
             {"threshold",
              +[](SparseLuOptions& o) -> double& { return o.threshold; },
              "host: least magnitude of a pivot relative to the largest in its column; smaller ones keep the "

@@ -47,6 +47,13 @@ FactorPrediction prediction_of(const SymbolicFactor& factor, bool symmetric) {
   return prediction;
 }
 
+/// Threads of the device of A, or of the host if that is a GPU.
+template <class T>
+sparse_direct::OrderingOptions options_for(const Csr<T>& A, Ordering ordering) {
+  const Device device = A.device().on_host() ? A.device() : Device();
+  return {.ordering = ordering, .threads = device.threads()};
+}
+
 }  // namespace
 
 template <class T>
@@ -54,10 +61,11 @@ Array<std::int32_t> fill_reducing_ordering(const Csr<T>& A, Ordering ordering) {
   check_square(A, "an ordering");
   const HostCopy<T> host{MatrixRef<T>(A)};
   const sparse_direct::PatternStorage pattern = sparse_direct::symmetrized_pattern(*host.matrix().csr());
+  const sparse_direct::OrderingOptions options = options_for(A, ordering);
   const std::vector<std::int32_t> order =
       ordering == Ordering::automatic
-          ? sparse_direct::ordered_forest(pattern.view(), {ordering}).forest.permutation
-          : sparse_direct::order(pattern.view(), {ordering});
+          ? sparse_direct::ordered_forest(pattern.view(), options).forest.permutation
+          : sparse_direct::order(pattern.view(), options);
   return {Device(), std::span<const std::int32_t>(order)};
 }
 
@@ -71,7 +79,8 @@ FactorPattern factor_pattern(const Csr<T>& A, Ordering ordering) {
       symmetric ? sparse_direct::LargeDiagonal() : sparse_direct::large_diagonal(a);
   const sparse_direct::PatternStorage pattern =
       sparse_direct::symmetrized_pattern(a, diagonal.row_permutation);
-  SymbolicFactor factor = sparse_direct::analyze_symmetric(pattern.view(), {.ordering = {ordering}});
+  SymbolicFactor factor =
+      sparse_direct::analyze_symmetric(pattern.view(), {.ordering = options_for(A, ordering)});
 
   FactorPattern result;
   result.prediction = prediction_of<T>(factor, symmetric);

@@ -31,7 +31,7 @@ class CholeskySolver final : public MultifrontalSolver<B, T> {
     const PatternStorage symmetrized = has_symmetric_pattern(A) ? PatternStorage{} : symmetrized_pattern(A);
     const Pattern pattern = symmetrized.row_begin.empty() ? pattern_of(A) : symmetrized.view();
     AnalysisOptions analysis;
-    analysis.ordering.ordering = this->common_options().ordering;
+    analysis.ordering = {.ordering = this->common_options().ordering, .threads = this->threads()};
     this->lay_out_fronts(analyze_symmetric(pattern, analysis), FactorKind::cholesky, A, {});
   }
 

@@ -47,7 +47,7 @@ class LuSolver final : public MultifrontalSolver<B, T> {
 
   void lay_out_matrix(const Csr<T>& A) {
     AnalysisOptions analysis;
-    analysis.ordering.ordering = this->common_options().ordering;
+    analysis.ordering = {.ordering = this->common_options().ordering, .threads = this->threads()};
     const Csr<T>& matrix = matrix_to_factor(A);
     const PatternStorage pattern = symmetrized_pattern(matrix, diagonal_.row_permutation);
     this->lay_out_fronts(analyze_symmetric(pattern.view(), analysis), FactorKind::lu, matrix,

@@ -3,6 +3,7 @@
 
 #include "sparse_direct/ordering/cuthill_mckee.hpp"
 #include "sparse_direct/ordering/dense_rows.hpp"
+#include "sparse_direct/ordering/dissection/nested_dissection.hpp"
 #include "sparse_direct/ordering/metis.hpp"
 #include "sparse_direct/ordering/minimum_degree.hpp"
 
@@ -39,6 +40,8 @@ std::vector<std::int32_t> order(const Pattern& a, const OrderingOptions& options
       break;
     case Ordering::amd:
       return minimum_degree_ordering(a);
+    case Ordering::dissection:
+      return nested_dissection_ordering(a, {.threads = options.threads});
     case Ordering::metis:
       return with_dense_rows_last(a, metis_ordering);
     case Ordering::rcm:

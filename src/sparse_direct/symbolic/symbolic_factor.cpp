@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
-#include "sparse_direct/ordering/minimum_degree.hpp"
 #include "sparse_direct/ordering/row_groups.hpp"
 #include "sparse_direct/symbolic/tree.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -55,15 +56,46 @@ void find_rows(const Pattern& permuted, SymbolicFactor& factor) {
   }
 }
 
-/// Minimum degree, or nested dissection where that saves flops. Dissection takes several times as long, and
-/// is tried only where a factorisation has enough flops per entry for that to pay: the rule is CHOLMOD's.
-OrderedForest best_forest(const Pattern& a) {
-  OrderedForest amd{elimination_forest(a, minimum_degree_ordering(a)), "amd"};
-  const auto entries = static_cast<double>(amd.forest.factor_entries);
+/// True for large graphs whose vertices have similar, not very small degrees: meshes, for which dissection is
+/// better than minimum degree.
+bool is_large_mesh(const Pattern& a) {
+  constexpr std::int64_t large = 50'000;
+  std::int64_t longest = 0;
+  for (std::int64_t i = 0; i < a.n; ++i) longest = std::max(longest, a.row_begin[i + 1] - a.row_begin[i]);
+  return a.n >= large && a.entries() >= 4 * a.n && longest * a.n <= 5 * a.entries();
+}
+
+/// True where a factorisation has few flops per entry, or L has few entries: CHOLMOD's rule, with a smaller
+/// limit since this dissection is faster than METIS.
+bool has_little_fill(const Pattern& a, const EliminationForest& forest) {
+  const auto entries = static_cast<double>(forest.factor_entries);
   const double lower_triangle = static_cast<double>(a.entries() + a.n) / 2;
-  if (amd.forest.flops < 500 * entries || entries < 5 * lower_triangle) return amd;
-  OrderedForest dissection{elimination_forest(a, order(a, {Ordering::metis})), "metis"};
-  return dissection.forest.flops < amd.forest.flops ? dissection : amd;
+  return forest.flops < 200 * entries || entries < 5 * lower_triangle;
+}
+
+/// METIS takes about the time of 20,000 flops on one core for a row. It is tried where that is at most a
+/// fifth of the factorisation.
+bool pays_for_metis(const Pattern& a, const EliminationForest& forest) {
+  return forest.flops > 100'000.0 * static_cast<double>(a.n) &&
+         a.entries() <= std::numeric_limits<std::int32_t>::max();
+}
+
+/// The ordering with the fewest predicted flops. First minimum degree, or dissection for large meshes; the
+/// other one where the fill leaves a doubt; METIS if the time of the factorisation is much longer.
+OrderedForest best_forest(const Pattern& a, const OrderingOptions& options) {
+  const auto forest_of = [&](Ordering ordering) {
+    return OrderedForest{elimination_forest(a, order(a, {.ordering = ordering, .threads = options.threads})),
+                         std::string(to_string(ordering))};
+  };
+  const bool mesh = is_large_mesh(a);
+  OrderedForest best = forest_of(mesh ? Ordering::dissection : Ordering::amd);
+  const auto try_ordering = [&](Ordering ordering) {
+    OrderedForest other = forest_of(ordering);
+    if (other.forest.flops < best.forest.flops) best = std::move(other);
+  };
+  if (mesh == has_little_fill(a, best.forest)) try_ordering(mesh ? Ordering::amd : Ordering::dissection);
+  if (options.may_take_metis && pays_for_metis(a, best.forest)) try_ordering(Ordering::metis);
+  return best;
 }
 
 SymbolicFactor factor_of(const Pattern& a, const OrderedForest& ordered, const AmalgamationLimits& limits) {
@@ -102,7 +134,7 @@ SymbolicFactor analyze_pairs(const Pattern& a, const AnalysisOptions& options) {
 
 OrderedForest ordered_forest(const Pattern& a, const OrderingOptions& options) {
   if (!options.permutation.empty()) return {elimination_forest(a, order(a, options)), "given"};
-  if (options.ordering == Ordering::automatic) return best_forest(a);
+  if (options.ordering == Ordering::automatic) return best_forest(a, options);
   return {elimination_forest(a, order(a, options)), std::string(to_string(options.ordering))};
 }
 
