@@ -3,6 +3,7 @@
 #pragma once
 
 #include <echelon/array.hpp>
+#include <echelon/banded.hpp>
 #include <echelon/batched.hpp>
 #include <echelon/builder.hpp>
 #include <echelon/context.hpp>

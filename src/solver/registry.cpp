@@ -76,6 +76,10 @@ std::vector<Method> table() {
   using enum MethodKind;
   using enum MethodNeeds;
   return {
+      row<BandedLuOptions>({.summary = "LU with partial pivoting of a band matrix",
+                            .kind = direct,
+                            .dense = false,
+                            .usable_as_preconditioner = true}),
       row<BicgstabOptions>({.summary = "stabilised bi-conjugate gradients",
                             .kind = iterative,
                             .needs = one_sided_spectrum,

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/solver.hpp>
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace echelon {
+
+/// Whether rows and columns are renumbered for a smaller band.
+enum class BandReorder {
+  automatic,  ///< by reverse Cuthill-McKee where the band is wide and becomes narrower
+  none,       ///< as they stand
+  rcm,        ///< by reverse Cuthill-McKee
+};
+constexpr std::array<EnumWord<BandReorder>, 3> words_of(BandReorder) {
+  return {{{BandReorder::automatic, "auto"}, {BandReorder::none, "none"}, {BandReorder::rcm, "rcm"}}};
+}
+
+struct BandedLuOptions {
+  static constexpr std::string_view name = "banded-lu";
+  static constexpr Targets targets = Targets::host;
+  /// Renumbering for a smaller band.
+  BandReorder reorder = BandReorder::automatic;
+  /// At most so many steps of iterative refinement, 0 to 10.
+  std::int64_t refine = 1;
+  /// Estimate the condition number in every set-up: at most 12 substitutions.
+  bool condition = true;
+  /// Partitions that are eliminated independently; 0: as many as suit the device. The bits of the answer
+  /// depend on this number and not on how many threads work on the partitions.
+  std::int64_t partitions = 0;
+
+  static std::vector<Option<BandedLuOptions>> table() {
+    return {{"reorder", enum_field<&BandedLuOptions::reorder>(),
+             "renumber by reverse Cuthill-McKee for a smaller band; auto: where the band is wide and becomes "
+             "narrower"},
+            {"refine",
+             +[](BandedLuOptions& o) -> std::int64_t& { return o.refine; },
+             "at most so many steps of iterative refinement",
+             {0, 10}},
+            {"condition", +[](BandedLuOptions& o) -> bool& { return o.condition; },
+             "estimate the condition number in every set-up, for at most 12 substitutions"},
+            {"partitions",
+             +[](BandedLuOptions& o) -> std::int64_t& { return o.partitions; },
+             "partitions that are eliminated independently; 0: as many as suit the device",
+             {0, 1e6}}};
+  }
+};
+
+/// LU with partial pivoting of a band matrix, whose half-bandwidths kl and ku are found from A. The rows are
+/// divided into partitions, whose interior columns are eliminated independently and with a pivot in every
+/// column; the interfaces between two neighbours each are eliminated after them. Rows and columns are scaled
+/// by powers of two where they are uneven, and renumbered where that narrows a wide band. About 2 n kl (kl +
+/// ku) flops and 8 n (2 kl
+/// + ku) bytes in one or two partitions (double), up to four times the flops in more; 4 n (kl + ku) flops a
+/// right-hand side. The report has an estimate of the condition number; below the unit roundoff the status is
+/// `singular`.
+template <class T>
+using BandedLu = SolverOf<T, BandedLuOptions>;
+
+}  // namespace echelon

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Conversion of a sparse matrix to band storage, with rows and columns scaled by powers of two where their
+/// sizes differ. Row i of the band has lower + upper + 1 elements, from column i - lower on.
+#pragma once
+
+#include "backend/backend.hpp"
+#include "backend/store.hpp"
+#include "sparse_direct/banded/factors.hpp"
+#include "sparse_direct/banded/multiples.hpp"
+
+#include <echelon/array.hpp>
+#include <echelon/csr.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+namespace echelon::banded {
+
+/// Half-bandwidths of the elements that differ from zero.
+struct Bandwidths {
+  std::int64_t lower = 0;
+  std::int64_t upper = 0;
+  friend ECHELON_ANYWHERE Bandwidths combine(Bandwidths a, Bandwidths b) {
+    return {a.lower > b.lower ? a.lower : b.lower, a.upper > b.upper ? a.upper : b.upper};
+  }
+};
+
+/// A sparse matrix whose row i is row order[i] of A, columns likewise; without an order, A itself.
+template <class T>
+struct OrderedMatrix {
+  const std::int64_t* row_offsets;
+  const std::int32_t* column_indices;
+  const T* values;
+  const std::int32_t* order;    ///< or null
+  const std::int32_t* inverse;  ///< inverse[order[i]] = i
+
+  [[nodiscard]] ECHELON_ANYWHERE std::int64_t row(std::int64_t i) const {
+    return order == nullptr ? i : order[i];
+  }
+  /// Column of element k.
+  [[nodiscard]] ECHELON_ANYWHERE std::int64_t column(std::int64_t k) const {
+    const std::int32_t j = column_indices[k];
+    return order == nullptr ? j : inverse[j];
+  }
+};
+
+template <class T>
+struct BandwidthsOfRow {
+  OrderedMatrix<T> A;
+  ECHELON_ANYWHERE Bandwidths operator()(std::int64_t i) const {
+    Bandwidths widths;
+    const std::int64_t row = A.row(i);
+    for (std::int64_t k = A.row_offsets[row]; k < A.row_offsets[row + 1]; ++k) {
+      const std::int64_t diagonal = A.column(k) - i;
+      if (A.values[k] != T{0}) widths = combine(widths, Bandwidths{-diagonal, diagonal});
+    }
+    return widths;
+  }
+};
+
+/// Range of the largest magnitudes of rows or columns, and the first that is zero. For columns also the
+/// largest sum of magnitudes.
+struct LineSizes {
+  FirstIndex zero = {};
+  double smallest = INFINITY;
+  double largest = 0;
+  double largest_sum = 0;
+  friend ECHELON_ANYWHERE LineSizes combine(LineSizes a, LineSizes b) {
+    return {combine(a.zero, b.zero), a.smallest < b.smallest ? a.smallest : b.smallest,
+            a.largest > b.largest ? a.largest : b.largest,
+            a.largest_sum > b.largest_sum ? a.largest_sum : b.largest_sum};
+  }
+  /// Whether scaling is worth its while, as LAPACK's laqge decides.
+  template <class T>
+  [[nodiscard]] bool uneven() const {
+    constexpr double small =
+        static_cast<double>(std::numeric_limits<T>::min()) / std::numeric_limits<T>::epsilon();
+    return smallest < 0.1 * largest || largest < small || largest > 1 / small;
+  }
+};
+
+/// The power of two that brings a magnitude near 1, a normal number of T like its reciprocal.
+template <class T>
+ECHELON_ANYWHERE T power_of_two_scale(double magnitude) {
+  constexpr int most = std::numeric_limits<T>::max_exponent - 8;
+  const int exponent = -std::ilogb(magnitude);
+  return static_cast<T>(std::ldexp(1.0, exponent < -most ? -most : (exponent > most ? most : exponent)));
+}
+
+template <class T>
+struct ElementMagnitude {
+  const T* values;
+  ECHELON_ANYWHERE Largest operator()(std::int64_t k) const {
+    return {std::fabs(static_cast<double>(values[k]))};
+  }
+};
+
+/// Scales a line by its largest magnitude.
+template <class T>
+struct ChooseRowScale {
+  const std::int32_t* order;
+  const Largest* largest;  ///< of A's rows
+  T* scale;
+  ECHELON_ANYWHERE LineSizes operator()(std::int64_t i) const {
+    const double magnitude = largest[order == nullptr ? i : order[i]].value;
+    if (magnitude == 0) return {{i}, 0, 0, 0};
+    scale[i] = power_of_two_scale<T>(magnitude);
+    return {{}, magnitude, magnitude, 0};
+  }
+};
+
+/// Copies the elements of row i, scaled, to the band.
+template <class T>
+struct FillBandRow {
+  OrderedMatrix<T> A;
+  const T* scale;  ///< or null
+  std::int64_t lower;
+  std::int64_t width;
+  T* band;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    const std::int64_t row = A.row(i);
+    const T factor = scale == nullptr ? T{1} : scale[i];
+    for (std::int64_t k = A.row_offsets[row]; k < A.row_offsets[row + 1]; ++k) {
+      const std::int64_t at = A.column(k) - i + lower;
+      if (at >= 0 && at < width)
+        band[i * width + at] = A.values[k] * factor;  // a stored zero may lie outside
+    }
+  }
+};
+
+/// Size of a column of the band, and its scale.
+template <class T>
+struct ChooseColumnScale {
+  const T* band;
+  std::int64_t n;
+  std::int64_t lower;
+  std::int64_t upper;
+  T* scale;
+  ECHELON_ANYWHERE LineSizes operator()(std::int64_t j) const {
+    const std::int64_t begin = j > upper ? j - upper : 0;
+    double largest = 0;
+    double sum = 0;
+    for (std::int64_t i = begin; i <= j + lower && i < n; ++i) {
+      const double magnitude = std::fabs(static_cast<double>(band[i * (lower + upper + 1) + j - i + lower]));
+      largest = magnitude > largest ? magnitude : largest;
+      sum += magnitude;
+    }
+    if (largest == 0) return {{j}, 0, 0, 0};
+    scale[j] = power_of_two_scale<T>(largest);
+    return {{}, largest, largest, sum};
+  }
+};
+
+/// Scales element e of the band by its column.
+template <class T>
+struct ScaleBandColumns {
+  const T* scale;
+  std::int64_t n;
+  std::int64_t lower;
+  std::int64_t width;
+  T* band;
+  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
+    const std::int64_t j = e / width + e % width - lower;
+    if (j >= 0 && j < n) band[e] *= scale[j];
+  }
+};
+
+/// A sparse matrix in band storage: row_scale A(order, order) column_scale.
+template <class T>
+struct AssembledBand {
+  Bandwidths widths;
+  std::int64_t n = 0;
+  Array<T> elements;      ///< n rows of widths.lower + widths.upper + 1
+  Array<T> row_scale;     ///< empty: 1
+  Array<T> column_scale;  ///< empty: 1
+  FirstIndex zero_row = {};
+  FirstIndex zero_column = {};
+  double norm_one = 0;
+  double largest = 0;
+
+  [[nodiscard]] std::int64_t width() const { return widths.lower + widths.upper + 1; }
+  [[nodiscard]] BandElements<T> view() const {
+    return {elements.data() + widths.lower, width() - 1, 1, widths.lower, widths.upper};
+  }
+};
+
+template <class B, class T>
+[[nodiscard]] Bandwidths find_bandwidths(B& backend, std::int64_t n, const OrderedMatrix<T>& A) {
+  Array<Bandwidths> result(backend.device(), 1);
+  backend.reduce(n, BandwidthsOfRow<T>{A}, Store<Bandwidths>{result.data()});
+  return backend.read(result.data());
+}
+
+/// Assembles the band of a matrix with n rows whose elements lie within `widths`. Rows, then columns are
+/// scaled where they are uneven, but only one of the two where that evens out the other.
+template <class B, class T>
+class BandAssembly {
+ public:
+  BandAssembly(B& backend, std::int64_t n, const OrderedMatrix<T>& A, Bandwidths widths)
+      : backend_(backend), A_(A), sizes_(backend.device(), 1) {
+    band_.n = n;
+    band_.widths = widths;
+    band_.elements = Array<T>(backend.device(), n * band_.width());
+    row_scale_ = Array<T>(backend.device(), n);
+    column_scale_ = Array<T>(backend.device(), n);
+  }
+
+  [[nodiscard]] AssembledBand<T> assemble() {
+    const LineSizes rows = measure_rows(true);
+    const bool rows_uneven = rows.uneven<T>();
+    fill(rows_uneven);
+    LineSizes columns = measure_columns();
+    band_.zero_row = rows.zero;
+    band_.zero_column = columns.zero;
+    const bool regular = rows.zero.value == FirstIndex::none && columns.zero.value == FirstIndex::none;
+    const bool columns_uneven = regular && columns.uneven<T>();
+    const bool columns_only = columns_uneven && (!rows_uneven || columns_even_out_rows());
+    if (columns_uneven && !columns_only) {
+      fill(true);
+      measure_columns();
+      scale_columns();
+    } else if (columns_uneven && !rows_uneven) {
+      scale_columns();
+    }
+    if (rows_uneven && !columns_only) band_.row_scale = std::move(row_scale_);
+    if (columns_uneven) {
+      band_.column_scale = std::move(column_scale_);
+      column_scale_ = Array<T>(backend_.device(), band_.n);
+      columns = measure_columns();
+    }
+    band_.norm_one = columns.largest_sum;
+    band_.largest = columns.largest;
+    return std::move(band_);
+  }
+
+ private:
+  /// Sizes of A's rows, or of the band's, and the rows' scales.
+  LineSizes measure_rows(bool of_matrix) {
+    Array<Largest> largest(backend_.device(), band_.n);
+    if (of_matrix) {
+      backend_.segmented_reduce(band_.n, A_.row_offsets, ElementMagnitude<T>{A_.values}, largest.data());
+    } else {
+      Array<std::int64_t> offsets(backend_.device(), band_.n + 1);
+      backend_.for_each(band_.n + 1, Multiples{band_.width(), offsets.data()});
+      backend_.segmented_reduce(band_.n, offsets.data(), ElementMagnitude<T>{band_.elements.data()},
+                                largest.data());
+    }
+    backend_.reduce(band_.n,
+                    ChooseRowScale<T>{of_matrix ? A_.order : nullptr, largest.data(), row_scale_.data()},
+                    Store<LineSizes>{sizes_.data()});
+    return backend_.read(sizes_.data());
+  }
+
+  LineSizes measure_columns() {
+    backend_.reduce(band_.n,
+                    ChooseColumnScale<T>{band_.elements.data(), band_.n, band_.widths.lower,
+                                         band_.widths.upper, column_scale_.data()},
+                    Store<LineSizes>{sizes_.data()});
+    return backend_.read(sizes_.data());
+  }
+
+  void fill(bool scaled) {
+    const std::int64_t width = band_.width();
+    backend_.fill(band_.n * width, T{0}, band_.elements.data());
+    backend_.for_each(band_.n, FillBandRow<T>{A_, scaled ? row_scale_.data() : nullptr, band_.widths.lower,
+                                              width, band_.elements.data()});
+  }
+
+  void scale_columns() {
+    backend_.for_each(band_.n * band_.width(),
+                      ScaleBandColumns<T>{column_scale_.data(), band_.n, band_.widths.lower, band_.width(),
+                                          band_.elements.data()});
+  }
+
+  /// Scales the columns of the matrix without its rows; true if the rows are even then.
+  bool columns_even_out_rows() {
+    fill(false);
+    measure_columns();
+    scale_columns();
+    const bool even = !measure_rows(false).template uneven<T>();
+    if (!even) measure_rows(true);
+    return even;
+  }
+
+  B& backend_;
+  OrderedMatrix<T> A_;
+  Array<LineSizes> sizes_;
+  Array<T> row_scale_, column_scale_;
+  AssembledBand<T> band_;
+};
+
+}  // namespace echelon::banded

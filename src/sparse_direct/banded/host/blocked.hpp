@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Elimination of a node's columns on one core, a few columns at a time.
+#pragma once
+
+#include "sparse_direct/banded/factors.hpp"
+#include "sparse_direct/banded/host/vector.hpp"
+#include "sparse_direct/banded/partition_rule.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace echelon::banded {
+
+/// Elimination with partial pivoting in a window. A block of columns is factored in a copy of the window's
+/// first columns, stored by columns; then the rest of the window is updated with its pivot rows in one pass,
+/// which also moves the columns to the left by the width of the block.
+template <class T, class Loader>
+class BlockedElimination {
+ public:
+  BlockedElimination(const BandNode& node, const Loader& rows, const FactorView<T>& factors, std::int64_t k)
+      : node_(node),
+        rows_(rows),
+        k_(k),
+        pivots_(factors.pivots + node.first_step),
+        lower_(factors.lower + node.lower_offset),
+        upper_(factors.upper + node.upper_offset),
+        blocks_(factors.blocks),
+        kept_(factors.kept),
+        ahead_(node.ahead + block_columns - 1),
+        ahead_pitch_(round_up_to_vector<T>(ahead_) + vector_size<T>),
+        pitch_(ahead_pitch_ + round_up_to_vector<T>(node.left)),
+        slots_(round_up_to_vector<T>(node.slots)),
+        slot_mask_(static_cast<Bits>(std::bit_ceil(static_cast<std::uint64_t>(slots_)) - 1)),
+        window_(node.slots * pitch_),
+        pivot_rows_(block_columns * pitch_),
+        panel_(block_columns * slots_),
+        multipliers_(block_columns * slots_),
+        slot_rows_(static_cast<std::size_t>(node.slots)) {}
+
+  NodeFacts eliminate() {
+    for (std::int32_t s = 0; s < node_.slots; ++s) take_row(s, 0);
+    for (std::int64_t step = 0; step < node_.steps; step += block_columns) {
+      const std::int64_t columns = std::min<std::int64_t>(block_columns, node_.steps - step);
+      factor_panel(step, columns);
+      for (std::int64_t t = 0; t < columns; ++t) finish_pivot_row(step, t, columns);
+      update_rows(columns);
+      for (std::int64_t t = 0; t < columns; ++t) {
+        take_row(block_pivots_[static_cast<std::size_t>(t)], step + columns);
+      }
+    }
+    store_block();
+    facts_.largest = largest_magnitude();
+    return facts_;
+  }
+
+ private:
+  using Bits = typename VectorOf<T>::BitsOfOne;
+  static constexpr std::int64_t lanes = vector_size<T>;
+
+  [[nodiscard]] T* row(std::int64_t slot) { return window_.data() + slot * pitch_; }
+  [[nodiscard]] T* pivot_row(std::int64_t t) { return pivot_rows_.data() + t * pitch_; }
+  [[nodiscard]] T* panel_column(std::int64_t t) { return panel_.data() + t * slots_; }
+  [[nodiscard]] T* multipliers(std::int64_t t) { return multipliers_.data() + t * slots_; }
+
+  /// Puts the next row into a slot of the window that begins at `column`.
+  void take_row(std::int32_t slot, std::int64_t column) {
+    T* target = row(slot);
+    rows_.load(next_row_, column, ahead_, target, node_.left, target + ahead_pitch_);
+    slot_rows_[static_cast<std::size_t>(slot)] = next_row_ < node_.rows ? 1 : 0;
+    ++next_row_;
+  }
+
+  /// Factors the first columns of the window.
+  void factor_panel(std::int64_t step, std::int64_t columns) {
+    for (std::int64_t t = 0; t < columns; ++t) {
+      for (std::int32_t s = 0; s < node_.slots; ++s) panel_column(t)[s] = row(s)[t];
+    }
+    for (std::int64_t t = 0; t < columns; ++t) {
+      const std::int32_t p = find_pivot(panel_column(t));
+      block_pivots_[static_cast<std::size_t>(t)] = p;
+      const T pivot = panel_column(t)[p];
+      const bool zero = !(std::abs(pivot) >= smallest_pivot<T>);
+      if (zero && facts_.zero_column < 0) facts_.zero_column = node_column(node_, step + t);
+      note_magnitude(pivot);
+      eliminate_panel_column(step, t, columns, p, zero ? T{0} : 1 / pivot);
+    }
+  }
+
+  /// The row with the largest magnitude, which is compared without its last bits: in their place is the slot,
+  /// counted from the end.
+  [[nodiscard]] std::int32_t find_pivot(const T* column) const {
+    VectorBits<T> largest{};
+    VectorBits<T> magnitudes;
+    VectorBits<T> index;
+    count_lanes<T>(index);
+    for (std::int64_t s = 0; s < slots_; s += lanes) {
+      load_magnitudes<T>(magnitudes, column + s);
+      magnitudes = (magnitudes & ~slot_mask_) | (static_cast<Bits>(slot_mask_ - s) - index);
+      take_larger<T>(largest, magnitudes);
+    }
+    Bits most = largest[0];
+    for (int i = 1; i < lanes; ++i) most = std::max<Bits>(most, largest[i]);
+    return static_cast<std::int32_t>(slot_mask_ - (most & slot_mask_));
+  }
+
+  /// Multipliers of a column of the panel, and the update of those behind it. The pivot row's elements move
+  /// to the factor; zeros in their place keep the slot from being chosen again.
+  void eliminate_panel_column(std::int64_t step, std::int64_t t, std::int64_t columns, std::int32_t p,
+                              T inverse) {
+    T* multiplier = multipliers(t);
+    VectorBits<T> index;
+    count_lanes<T>(index);
+    scale_column(panel_column(t), inverse, p, multiplier);
+    std::copy_n(multiplier, node_.slots, lower_ + (step + t) * node_.slots);
+    pivots_[step + t] = p;
+    T* upper = upper_ + (step + t) * node_.width();
+    upper[0] = inverse;
+    for (std::int64_t u = t + 1; u < columns; ++u) {
+      T* target = panel_column(u);
+      const T element = target[p];
+      if (u - t < node_.ahead) upper[u - t] = element;
+      note_magnitude(element);
+      Vector<T> v;
+      Vector<T> l;
+      const Vector<T> zero{};
+      for (std::int64_t s = 0; s < slots_; s += lanes) {
+        load<T>(v, target + s);
+        load<T>(l, multiplier + s);
+        v -= l * element;
+        v = index + static_cast<Bits>(s) == static_cast<Bits>(p) ? zero : v;
+        store<T>(v, target + s);
+      }
+    }
+  }
+
+  /// multiplier = column * inverse, but 0 in slot p.
+  void scale_column(const T* column, T inverse, std::int32_t p, T* multiplier) const {
+    VectorBits<T> index;
+    count_lanes<T>(index);
+    Vector<T> v;
+    const Vector<T> zero{};
+    for (std::int64_t s = 0; s < slots_; s += lanes) {
+      load<T>(v, column + s);
+      v = index + static_cast<Bits>(s) == static_cast<Bits>(p) ? zero : v * inverse;
+      store<T>(v, multiplier + s);
+    }
+  }
+
+  void note_magnitude(T value) {
+    const double magnitude = std::abs(static_cast<double>(value));
+    if (magnitude > largest_in_panels_ || std::isnan(magnitude)) largest_in_panels_ = magnitude;
+  }
+
+  /// Elements of a pivot row behind the panel.
+  void finish_pivot_row(std::int64_t step, std::int64_t t, std::int64_t columns) {
+    const std::int32_t p = block_pivots_[static_cast<std::size_t>(t)];
+    const T* source = row(p);
+    T* target = pivot_row(t);
+    subtract_pivot_rows(p, t, source + columns, target, trailing(columns));
+    subtract_pivot_rows(p, t, source + ahead_pitch_, target + ahead_pitch_, pitch_ - ahead_pitch_);
+    T* upper = upper_ + (step + t) * node_.width();
+    const std::int64_t panel = std::min<std::int64_t>(columns - t, node_.ahead);
+    for (std::int64_t d = panel; d < node_.ahead; ++d) upper[d] = target[d - panel];
+    for (std::int64_t c = 0; c < node_.left; ++c) upper[node_.ahead + c] = target[ahead_pitch_ + c];
+  }
+
+  /// Columns behind the panel in whole vectors.
+  [[nodiscard]] std::int64_t trailing(std::int64_t columns) const {
+    return round_up_to_vector<T>(ahead_ - columns);
+  }
+
+  /// target = source - sum of multiplier times pivot row for the first `count` of a block.
+  void subtract_pivot_rows(std::int32_t slot, std::int64_t count, const T* source, T* target,
+                           std::int64_t size) {
+    const std::int64_t offset = target - pivot_row(count);
+    Vector<T> v;
+    Vector<T> pivot;
+    VectorBits<T> magnitudes;
+    for (std::int64_t c = 0; c < size; c += lanes) {
+      load<T>(v, source + c);
+      for (std::int64_t t = 0; t < count; ++t) {
+        load<T>(pivot, pivot_row(t) + offset + c);
+        v -= pivot * multipliers(t)[slot];
+      }
+      store<T>(v, target + c);
+      load_magnitudes<T>(magnitudes, target + c);
+      take_larger<T>(largest_, magnitudes);
+    }
+  }
+
+  /// Subtracts the block's pivot rows from the rows that remain.
+  void update_rows(std::int64_t columns) {
+    for (std::int64_t t = 0; t < columns; ++t)
+      slot_rows_[static_cast<std::size_t>(block_pivots_[static_cast<std::size_t>(t)])] = 0;
+    constexpr int rows = 4;
+    std::array<std::int32_t, rows> slots{};
+    int found = 0;
+    for (std::int32_t s = 0; s < node_.slots; ++s) {
+      if (slot_rows_[static_cast<std::size_t>(s)] == 0) continue;
+      slots[static_cast<std::size_t>(found++)] = s;
+      if (found < rows) continue;
+      update_some_rows<rows>(slots.data(), columns);
+      found = 0;
+    }
+    for (int i = 0; i < found; ++i) update_some_rows<1>(slots.data() + i, columns);
+  }
+
+  template <int rows>
+  void update_some_rows(const std::int32_t* slots, std::int64_t columns) {
+    std::array<std::array<T, rows>, block_columns> l;
+    std::array<T*, rows> targets;
+    for (int r = 0; r < rows; ++r) {
+      targets[r] = row(slots[r]);
+      for (std::int64_t t = 0; t < columns; ++t) l[t][r] = multipliers(t)[slots[r]];
+      for (std::int64_t t = columns; t < block_columns; ++t) l[t][r] = 0;
+    }
+    update_columns<rows>(targets, l, columns, 0, trailing(columns));
+    update_columns<rows>(targets, l, 0, ahead_pitch_, pitch_);
+    for (int r = 0; r < rows; ++r) {
+      std::fill(targets[r] + trailing(columns), targets[r] + round_up_to_vector<T>(ahead_), T{0});
+    }
+  }
+
+  /// Columns [begin, end) of some rows, read from `shift` columns further right.
+  template <int rows>
+  void update_columns(const std::array<T*, rows>& targets,
+                      const std::array<std::array<T, rows>, block_columns>& l, std::int64_t shift,
+                      std::int64_t begin, std::int64_t end) {
+    for (std::int64_t c = begin; c < end; c += lanes) {
+      Vector<T> sums[rows];
+      Vector<T> pivot;
+      for (int r = 0; r < rows; ++r) load<T>(sums[r], targets[r] + c + shift);
+      for (std::int64_t t = 0; t < block_columns; ++t) {
+        load<T>(pivot, pivot_row(t) + c);
+        for (int r = 0; r < rows; ++r) sums[r] -= pivot * l[t][r];
+      }
+      for (int r = 0; r < rows; ++r) store<T>(sums[r], targets[r] + c);
+    }
+  }
+
+  /// The rows that are left, by slot, with their interfaces in the order of A's columns.
+  void store_block() {
+    std::int64_t r = 0;
+    const bool reversed = node_.direction < 0;
+    for (std::int32_t s = 0; s < node_.slots && r < node_.block_rows; ++s) {
+      if (slot_rows_[static_cast<std::size_t>(s)] == 0) continue;
+      const T* source = row(s);
+      T* target = blocks_ + (node_.block_row + r) * 2 * k_;
+      for (std::int64_t c = 0; c < k_; ++c) {
+        target[reversed ? k_ - 1 - c : k_ + c] = c + node_.steps < node_.columns ? source[c] : T{0};
+        target[reversed ? k_ + c : c] = node_.left > 0 ? source[ahead_pitch_ + c] : T{0};
+      }
+      kept_[node_.block_row + r] = s;
+      ++r;
+    }
+  }
+
+  [[nodiscard]] double largest_magnitude() const {
+    double largest = largest_in_panels_;
+    for (int i = 0; i < lanes; ++i) {
+      const Bits bits = largest_[i];
+      T value;
+      std::memcpy(&value, &bits, sizeof(value));
+      if (value > largest || std::isnan(value)) largest = static_cast<double>(value);
+    }
+    return largest;
+  }
+
+  VectorBits<T> largest_{};  // magnitudes in the pivot rows behind the panels
+  const BandNode& node_;
+  const Loader& rows_;
+  std::int64_t k_;
+  std::int32_t* pivots_;
+  T* lower_;
+  T* upper_;
+  T* blocks_;
+  std::int32_t* kept_;
+  std::int64_t ahead_;        // columns of the window
+  std::int64_t ahead_pitch_;  // elements of a row before its left interface; zeros behind the columns
+  std::int64_t pitch_;        // elements of a row
+  std::int64_t slots_;        // elements of a column of the panel
+  Bits slot_mask_;            // bits that hold the number of a slot
+  VectorArray<T> window_, pivot_rows_, panel_, multipliers_;
+  std::vector<std::int8_t> slot_rows_;  // 1: the slot has a row that is no pivot row
+  std::int64_t next_row_ = 0;
+  double largest_in_panels_ = 0;
+  NodeFacts facts_;
+  std::array<std::int32_t, block_columns> block_pivots_{};
+};
+
+}  // namespace echelon::banded

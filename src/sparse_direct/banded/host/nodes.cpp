@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nodes on the host: one thread for each node and each right-hand side.
+#include "sparse_direct/banded/nodes.hpp"
+
+#include "backend/openmp/openmp.hpp"
+#include "backend/serial/serial.hpp"
+#include "sparse_direct/banded/host/blocked.hpp"
+#include "sparse_direct/banded/host/narrow.hpp"
+#include "sparse_direct/banded/host/rows.hpp"
+#include "sparse_direct/banded/host/substitute.hpp"
+#include "sparse_direct/banded/host/substitute_transposed.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace echelon::banded {
+
+namespace {
+
+/// Calls work(node, item, scratch) for the nodes of a level and items 0, ..., items - 1 of each, with
+/// `scratch_size` elements for each thread.
+template <class T, class Work>
+void for_each_node(const Device& device, const BandPlan& plan, std::int64_t level, std::int64_t items,
+                   std::int64_t scratch_size, const Work& work) {
+  const std::int64_t begin = plan.level_begin[static_cast<std::size_t>(level)];
+  const std::int64_t count = plan.level_begin[static_cast<std::size_t>(level) + 1] - begin;
+  const int threads = static_cast<int>(std::clamp<std::int64_t>(count * items, 1, device.threads()));
+  std::vector<std::vector<T>> scratch(static_cast<std::size_t>(threads));
+  for (std::vector<T>& own : scratch) own.resize(static_cast<std::size_t>(scratch_size));
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
+  for (std::int64_t task = 0; task < count * items; ++task) {
+    work(begin + task % count, task / count, scratch[static_cast<std::size_t>(omp_get_thread_num())].data());
+  }
+}
+
+/// The node is a partition of the shape that the kernel is made for.
+template <class T, int slots, int ahead, int left>
+bool eliminate_narrow(const BandNode& node, const PartitionLoader<T>& rows, const FactorView<T>& own,
+                      NodeFacts& facts) {
+  if (node.slots != slots || node.ahead != ahead || node.left != left) return false;
+  facts = NarrowElimination<T, slots, ahead, left>(node, rows, own).eliminate();
+  return true;
+}
+
+template <class T>
+NodeFacts eliminate_partition(const BandNode& node, const BandElements<T>& A, const FactorView<T>& own,
+                              std::int64_t k) {
+  const PartitionLoader<T> rows(A, node);
+  NodeFacts facts;
+  const bool narrow = node.extra_slots == 0 && (eliminate_narrow<T, 2, 3, 0>(node, rows, own, facts) ||
+                                                eliminate_narrow<T, 3, 3, 2>(node, rows, own, facts) ||
+                                                eliminate_narrow<T, 3, 5, 0>(node, rows, own, facts) ||
+                                                eliminate_narrow<T, 5, 5, 4>(node, rows, own, facts));
+  if (!narrow) facts = BlockedElimination<T, PartitionLoader<T>>(node, rows, own, k).eliminate();
+  return facts;
+}
+
+template <class T>
+NodeFacts eliminate_interface(const BandNode& node, const FactorView<T>& own, std::int64_t k) {
+  const InterfaceLoader<T> rows(own.blocks, k, node);
+  return BlockedElimination<T, InterfaceLoader<T>>(node, rows, own, k).eliminate();
+}
+
+/// The left and right sums of a interface begin with those of its children, and its interface takes the
+/// others.
+template <class T>
+void gather_sums(const BandNode& node, const T* sums, T* x, T* own, std::int64_t k) {
+  if (node.first_child < 0) return;
+  const T* first = sums + node.first_child * 2 * k;
+  const T* second = sums + node.second_child * 2 * k;
+  for (std::int64_t c = 0; c < k; ++c) {
+    own[c] = first[c];
+    own[k + c] = second[k + c];
+    x[node.column + c] += first[k + c] + second[c];
+  }
+}
+
+template <bool interface, class T>
+void substitute_node(Substitution which, const BandNode& node, const FactorView<T>& factors,
+                     const RhsView<T>& rhs, T* sums, std::int64_t k, T* window) {
+  switch (which) {
+    case Substitution::forward:
+      substitute_forward<interface>(node, factors, rhs, window);
+      break;
+    case Substitution::backward:
+      BackwardSubstitution<T>(node, factors, rhs.x).run();
+      break;
+    case Substitution::transposed_forward:
+      substitute_transposed_forward(node, factors, rhs.x, sums, k);
+      break;
+    case Substitution::transposed_backward:
+      substitute_transposed_backward<interface>(node, factors, rhs, window);
+      break;
+  }
+}
+
+}  // namespace
+
+template <class B, class T>
+void eliminate_nodes(B& backend, const FactorBatch<T>& factors, const BandMatrices<T>& A,
+                     std::int64_t level) {
+  for_each_node<T>(backend.device(), *factors.plan, level, factors.count, 0,
+                   [&](std::int64_t number, std::int64_t matrix, T* /*scratch*/) {
+                     const BandNode& node = factors.nodes[number];
+                     const FactorView<T> own = factors.of(matrix);
+                     NodeFacts& facts = factors.facts[matrix * factors.node_count + number];
+                     with_vector_instructions([&] {
+                       facts = level == 0 ? eliminate_partition(node, A.of(matrix), own, factors.k)
+                                          : eliminate_interface(node, own, factors.k);
+                     });
+                   });
+}
+
+template <class B, class T>
+void substitute_nodes(B& backend, Substitution which, const FactorBatch<T>& factors, const RhsBatch<T>& rhs,
+                      std::int64_t level) {
+  const std::int64_t scratch = round_up_to_vector<T>(factors.plan->most_slots);
+  for_each_node<T>(backend.device(), *factors.plan, level, factors.count * rhs.columns, scratch,
+                   [&](std::int64_t number, std::int64_t item, T* window) {
+                     const BandNode& node = factors.nodes[number];
+                     const FactorView<T> own = factors.of(item / rhs.columns);
+                     const RhsView<T> vectors = rhs.of(item / rhs.columns, item % rhs.columns);
+                     T* sums = rhs.sums + number * 2 * factors.k;
+                     if (which == Substitution::transposed_forward) {
+                       gather_sums(node, rhs.sums, vectors.x, sums, factors.k);
+                     }
+                     with_vector_instructions([&] {
+                       level == 0 ? substitute_node<false>(which, node, own, vectors, sums, factors.k, window)
+                                  : substitute_node<true>(which, node, own, vectors, sums, factors.k, window);
+                     });
+                   });
+}
+
+template void eliminate_nodes(Serial&, const FactorBatch<float>&, const BandMatrices<float>&, std::int64_t);
+template void eliminate_nodes(Serial&, const FactorBatch<double>&, const BandMatrices<double>&, std::int64_t);
+template void eliminate_nodes(OpenMp&, const FactorBatch<float>&, const BandMatrices<float>&, std::int64_t);
+template void eliminate_nodes(OpenMp&, const FactorBatch<double>&, const BandMatrices<double>&, std::int64_t);
+template void substitute_nodes(Serial&, Substitution, const FactorBatch<float>&, const RhsBatch<float>&,
+                               std::int64_t);
+template void substitute_nodes(Serial&, Substitution, const FactorBatch<double>&, const RhsBatch<double>&,
+                               std::int64_t);
+template void substitute_nodes(OpenMp&, Substitution, const FactorBatch<float>&, const RhsBatch<float>&,
+                               std::int64_t);
+template void substitute_nodes(OpenMp&, Substitution, const FactorBatch<double>&, const RhsBatch<double>&,
+                               std::int64_t);
+
+}  // namespace echelon::banded

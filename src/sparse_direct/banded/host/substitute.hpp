@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Substitution with a node's factors on one core, with vector instructions.
+#pragma once
+
+#include "sparse_direct/banded/host/vector.hpp"
+#include "sparse_direct/banded/nodes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace echelon::banded {
+
+/// Element of the right-hand side that belongs to row t of a node: a partition's from b, that of an interface
+/// node from its children.
+template <bool interface, class T>
+T rhs_element(const BandNode& node, const RhsView<T>& rhs, std::int64_t t) {
+  if (t >= node.rows) return T{0};
+  return interface ? rhs.reduced[interface_row(node, t)] : rhs.b[partition_row(node, t)];
+}
+
+/// Applies the node's row operations. `window` has an element for each slot, in whole vectors; the
+/// multipliers may be read up to a vector beyond their end.
+template <bool interface, class T>
+void substitute_forward(const BandNode& node, const FactorView<T>& factors, const RhsView<T>& rhs,
+                        T* window) {
+  const std::int32_t* pivots = factors.pivots + node.first_step;
+  const T* lower = factors.lower + node.lower_offset;
+  for (std::int64_t s = 0; s < node.slots; ++s) window[s] = rhs_element<interface>(node, rhs, s);
+  using Bits = typename VectorOf<T>::BitsOfOne;
+  VectorBits<T> lane;
+  count_lanes<T>(lane);
+  for (std::int64_t step = 0; step < node.steps; ++step, lower += node.slots) {
+    const std::int32_t p = pivots[step];
+    const T y = window[p];
+    const T next = rhs_element<interface>(node, rhs, node.slots + step);
+    rhs.x[node_column(node, step)] = y;
+    Vector<T> v;
+    Vector<T> l;
+    const Vector<T> next_row = Vector<T>{} + next;
+    for (std::int64_t s = 0; s < node.slots; s += vector_size<T>) {
+      load<T>(v, window + s);
+      load<T>(l, lower + s);
+      v -= l * y;
+      v = lane + static_cast<Bits>(s) == static_cast<Bits>(p)
+              ? next_row
+              : v;  // a scalar store would stall the next load
+      store<T>(v, window + s);
+    }
+  }
+  for (std::int64_t r = 0; r < node.block_rows; ++r) {
+    rhs.reduced[node.block_row + r] = window[factors.kept[node.block_row + r]];
+  }
+}
+
+/// Solves for the node's eliminated columns from the last to the first. The products with unknowns behind a
+/// block of rows are summed before those within the block, which wait for each other.
+template <class T>
+class BackwardSubstitution {
+ public:
+  BackwardSubstitution(const BandNode& node, const FactorView<T>& factors, T* x)
+      : node_(node),
+        upper_(factors.upper + node.upper_offset),
+        x_(x),
+        eliminated_(x + node.column),
+        right_(x + node.right) {}
+
+  void run() {
+    if (node_.direction < 0) reverse_columns();
+    for (std::int64_t last = node_.steps; last > 0;) {
+      const std::int64_t rows = std::min<std::int64_t>(last, block);
+      solve_block(last - rows, rows);
+      last -= rows;
+    }
+    if (node_.direction > 0) return;
+    for (std::int64_t g = 0; g < node_.steps; ++g) x_[node_column(node_, g)] = eliminated_[g];
+  }
+
+ private:
+  static constexpr std::int64_t block = 8;
+
+  [[nodiscard]] const T* upper(std::int64_t step) const { return upper_ + step * node_.width(); }
+
+  /// Works on a copy in the node's own order.
+  void reverse_columns() {
+    own_order_.resize(static_cast<std::size_t>(node_.columns));
+    eliminated_ = own_order_.data();
+    right_ = own_order_.data() + node_.steps;
+    for (std::int64_t g = 0; g < node_.columns; ++g) eliminated_[g] = x_[node_column(node_, g)];
+  }
+
+  void solve_block(std::int64_t first, std::int64_t rows) {
+    std::array<T, block> sums{};
+    for (std::int64_t r = 0; r < rows; ++r)
+      sums[static_cast<std::size_t>(r)] = known_products(first + r, rows - r);
+    for (std::int64_t r = rows; r-- > 0;) {
+      const T* row = upper(first + r);
+      T& element = eliminated_[first + r];
+      const T value = (element - sums[static_cast<std::size_t>(r)]) * row[0];
+      element = value;
+      for (std::int64_t q = 0; q < r; ++q) {
+        if (r - q < node_.ahead) sums[static_cast<std::size_t>(q)] += upper(first + q)[r - q] * value;
+      }
+    }
+  }
+
+  /// Products of a pivot row with the columns from number `begin` behind its own on, and the left interface.
+  [[nodiscard]] T known_products(std::int64_t step, std::int64_t begin) const {
+    const T* row = upper(step);
+    const std::int64_t end = std::min<std::int64_t>(node_.ahead, node_.columns - step);
+    const std::int64_t inner = std::clamp(node_.steps - step, begin, std::max(begin, end));
+    return dot(row + begin, eliminated_ + step + begin, inner - begin) +
+           dot(row + inner, right_ + step + inner - node_.steps, end - inner) +
+           dot(row + node_.ahead, x_ + node_.left_column, node_.left);
+  }
+
+  [[nodiscard]] static T dot(const T* a, const T* x, std::int64_t n) {
+    T sum = 0;
+    std::int64_t i = 0;
+    if (n >= vector_size<T>) {
+      Vector<T> sums{};
+      Vector<T> u;
+      Vector<T> v;
+      for (; i + vector_size<T> <= n; i += vector_size<T>) {
+        load<T>(u, a + i);
+        load<T>(v, x + i);
+        sums += u * v;
+      }
+      for (int l = 0; l < vector_size<T>; ++l) sum += sums[l];
+    }
+    for (; i < n; ++i) sum += a[i] * x[i];
+    return sum;
+  }
+
+  const BandNode& node_;
+  const T* upper_;
+  T* x_;
+  T* eliminated_;  // the node's columns
+  T* right_;       // and its right interface
+  std::vector<T> own_order_;
+};
+
+}  // namespace echelon::banded

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Work on the nodes of one level of a plan, for all matrices of a batch: one native version per backend.
+#pragma once
+
+#include "sparse_direct/banded/factors.hpp"
+
+#include <cstdint>
+
+namespace echelon::banded {
+
+/// Band matrices of one shape.
+template <class T>
+struct BandMatrices {
+  BandElements<T> first;
+  std::int64_t stride = 0;  ///< elements from one matrix to the next
+
+  [[nodiscard]] BandElements<T> of(std::int64_t matrix) const {
+    BandElements<T> result = first;
+    result.data += matrix * stride;
+    return result;
+  }
+};
+
+/// Factors of a batch, where the backend works, with the plan that all matrices share.
+template <class T>
+struct FactorBatch {
+  const BandPlan* plan = nullptr;   ///< on the host
+  const BandNode* nodes = nullptr;  ///< the plan's nodes, where the backend works
+  FactorView<T> first;
+  NodeFacts* facts = nullptr;  ///< of each node of each matrix
+  std::int64_t count = 0;      ///< matrices
+  std::int64_t lower_stride = 0;
+  std::int64_t upper_stride = 0;
+  std::int64_t n = 0;
+  std::int64_t k = 0;  ///< columns of an interface
+  std::int64_t block_rows = 0;
+  std::int64_t node_count = 0;
+
+  [[nodiscard]] FactorView<T> of(std::int64_t matrix) const {
+    return {first.pivots + matrix * n, first.lower + matrix * lower_stride,
+            first.upper + matrix * upper_stride, first.blocks + matrix * block_rows * 2 * k,
+            first.kept + matrix * block_rows};
+  }
+};
+
+/// A right-hand side in work. Forward substitution reads b and the reduced right-hand sides of children and
+/// writes x, at the places of the eliminated columns, and those of the node. x may be b.
+template <class T>
+struct RhsView {
+  const T* b = nullptr;
+  T* x = nullptr;
+  T* reduced = nullptr;  ///< an element for each row of the reduced blocks
+};
+
+/// Right-hand sides of a batch: `columns` for each matrix. x may be b.
+template <class T>
+struct RhsBatch {
+  const T* b = nullptr;
+  std::int64_t b_leading = 0;
+  std::int64_t b_stride = 0;
+  T* x = nullptr;
+  std::int64_t x_leading = 0;
+  std::int64_t x_stride = 0;
+  std::int64_t columns = 0;
+  T* reduced = nullptr;  ///< block_rows elements for each right-hand side
+  T* sums = nullptr;     ///< transposed only: 2 k elements for each node
+  std::int64_t block_rows = 0;
+
+  [[nodiscard]] RhsView<T> of(std::int64_t matrix, std::int64_t column) const {
+    return {b + matrix * b_stride + column * b_leading, x + matrix * x_stride + column * x_leading,
+            reduced + (matrix * columns + column) * block_rows};
+  }
+};
+
+enum class Substitution {
+  forward,              ///< the row operations: from the partitions to the last interface
+  backward,             ///< from the last interface to the partitions
+  transposed_forward,   ///< with the transpose, from the partitions to the last interface
+  transposed_backward,  ///< from the last interface to the partitions
+};
+
+/// Eliminates the columns of the nodes of a level: the partitions, whose elements are those of A, where
+/// `level` is 0, and the interfaces between reduced blocks above. Defined for Serial and OpenMp in host/.
+template <class B, class T>
+void eliminate_nodes(B& backend, const FactorBatch<T>& factors, const BandMatrices<T>& A, std::int64_t level);
+
+/// Substitutes with the factors of the nodes of a level. The transposed ones work in place of x for the first
+/// matrix and one right-hand side; `sums` is zero before the first level.
+template <class B, class T>
+void substitute_nodes(B& backend, Substitution which, const FactorBatch<T>& factors, const RhsBatch<T>& rhs,
+                      std::int64_t level);
+
+}  // namespace echelon::banded

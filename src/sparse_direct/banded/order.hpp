@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Numbering of rows and columns of a band matrix.
+#pragma once
+
+#include <echelon/csr.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace echelon::banded {
+
+/// Row and column i of the band is row and column order[i] of A; empty: A's own numbering.
+struct BandOrder {
+  std::vector<std::int32_t> order;
+  std::vector<std::int32_t> inverse;  ///< inverse[order[i]] = i
+
+  /// A is square.
+  template <class T>
+  [[nodiscard]] static BandOrder reverse_cuthill_mckee(const Csr<T>& A);
+
+  [[nodiscard]] bool natural() const { return order.empty(); }
+
+  /// The row or column of A that row or column i of the band is.
+  [[nodiscard]] std::int64_t original(std::int64_t i) const {
+    return natural() ? i : order[static_cast<std::size_t>(i)];
+  }
+  /// Replaces numbers of the band by those of A, ascending.
+  void number_originally(std::vector<std::int64_t>& numbers) const;
+  [[nodiscard]] std::size_t bytes() const { return (order.size() + inverse.size()) * sizeof(std::int32_t); }
+};
+
+}  // namespace echelon::banded

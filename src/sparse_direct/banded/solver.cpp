@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// LU of band matrices as a Solver.
+#include "backend/target.hpp"
+#include "linalg/condition.hpp"
+#include "linalg/refinement.hpp"
+#include "linalg/spmv/multiply.hpp"
+#include "solver/factor_status.hpp"
+#include "solver/instantiate.hpp"
+#include "sparse_direct/banded/assemble.hpp"
+#include "sparse_direct/banded/factorization.hpp"
+#include "sparse_direct/banded/order.hpp"
+#include "sparse_direct/banded/rank.hpp"
+#include "support/hash.hpp"
+#include "support/text.hpp"
+
+#include <echelon/methods/banded_lu.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+using namespace banded;
+
+/// Right-hand sides that a solve works on at once.
+constexpr std::int64_t columns_at_once = 8;
+
+/// y(i, j) = x(order[i], j) scale[i] for element i + j n; without an order or a scale, these are 1.
+template <class T>
+struct GatherScaled {
+  std::int64_t n;
+  const std::int32_t* order;
+  const T* scale;
+  const T* x;
+  std::int64_t x_leading;
+  T* y;
+  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
+    const std::int64_t i = e % n;
+    const T value = x[e / n * x_leading + (order == nullptr ? i : order[i])];
+    y[e] = scale == nullptr ? value : value * scale[i];
+  }
+};
+
+/// x(order[i], j) = y(i, j) scale[i].
+template <class T>
+struct ScatterScaled {
+  std::int64_t n;
+  const std::int32_t* order;
+  const T* scale;
+  const T* y;
+  T* x;
+  std::int64_t x_leading;
+  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
+    const std::int64_t i = e % n;
+    x[e / n * x_leading + (order == nullptr ? i : order[i])] = scale == nullptr ? y[e] : y[e] * scale[i];
+  }
+};
+
+/// Multiplies row e / width of a band by a number between 1 and 2, and its scale, too.
+template <class T>
+struct ScaleRowsAtRandom {
+  std::int64_t width;
+  T* band;
+  T* row_scale;
+  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
+    const std::int64_t i = e / width;
+    const T factor = 1 + static_cast<T>(hash_bits(static_cast<std::uint64_t>(i)) >> 44) / T{1 << 20};
+    band[e] *= factor;
+    if (e % width == 0) row_scale[i] *= factor;
+  }
+};
+
+/// Null for an empty vector.
+const std::int32_t* data_of(const std::vector<std::int32_t>& v) {
+  return v.empty() ? nullptr : v.data();
+}
+
+std::string list_of(const std::vector<std::int64_t>& numbers) {
+  constexpr std::size_t most = 5;
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size() && i < most; ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(numbers[i]);
+  }
+  return numbers.size() > most ? text + ", ..." : text;
+}
+
+template <class B, class T>
+class BandedLuImplementation final : public SolverImplementation<T> {
+  struct Space : Workspace {
+    Space(const Device& device, std::int64_t n) : backend(device), refinement(device, n), sizes(device, 2) {}
+    [[nodiscard]] std::size_t bytes() const override {
+      return refinement.bytes() + staged.bytes() + substitution.bytes();
+    }
+    B backend;
+    SubstitutionSpace<T> substitution;
+    Array<T> staged;  // scaled and permuted right-hand sides
+    RefinementArrays<T> refinement;
+    Array<Largest> sizes;
+  };
+
+ public:
+  BandedLuImplementation(const Device& device, const BandedLuOptions& options)
+      : SolverImplementation<T>(device), options_(options), factorization_(device) {}
+
+  Outcome setup(const MatrixRef<T>& A) override { return setup(A, false); }
+  /// Keeps the numbering of the last set-up.
+  Outcome update_values(const MatrixRef<T>& A) override { return setup(A, true); }
+
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return std::make_unique<Space>(this->device(), A_.rows());
+  }
+  [[nodiscard]] std::size_t bytes() const override {
+    return factorization_.bytes() + band_.row_scale.bytes() + band_.column_scale.bytes() + order_.bytes();
+  }
+
+  void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
+             std::vector<Job>& jobs) const override {
+    if (rhs.rows() == 0 || rhs.columns() == 0) return;
+    auto& space = static_cast<Space&>(workspace);
+    substitute(space, rhs, X);
+    for (Job& job : jobs) {
+      if (job.control->cancel.stop_requested()) {
+        job.outcome = {Status::cancelled, "stopped by the caller before refinement"};
+        continue;
+      }
+      refine_column(space, job, rhs.column(job.number), X.column(job.number));
+    }
+  }
+
+  /// Substitution without refinement. Does not wait.
+  void apply(Workspace& workspace, const T* r, T* z) const override {
+    const std::int64_t n = A_.rows();
+    if (n == 0) return;
+    substitute(static_cast<Space&>(workspace), {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
+  }
+
+ private:
+  Outcome setup(const MatrixRef<T>& A, bool keep_order) {
+    A_ = A;
+    band_ = AssembledBand<T>();
+    growth_ = 0;
+    if (A.rows() == 0) return {};
+    B backend(this->device());
+    Csr<T> converted;
+    if (!A.is_sparse()) converted = to_csr(A);
+    const Csr<T>& csr = A.is_sparse() ? *A.csr() : converted;
+    if (!keep_order) order_ = BandOrder();
+    Bandwidths widths = find_bandwidths(backend, csr.rows(), in_order(csr));
+    if (!keep_order) widths = choose_order(backend, csr, widths);
+    if (Outcome refused = check_cost(csr.rows(), widths); !refused.ok()) return refused;
+    band_ = BandAssembly<B, T>(backend, csr.rows(), in_order(csr), widths).assemble();
+    Outcome outcome = factor(backend);
+    band_.elements = Array<T>();  // the factors take its place
+    add_statistics(outcome);
+    return outcome;
+  }
+
+  [[nodiscard]] OrderedMatrix<T> in_order(const Csr<T>& A) const {
+    return {A.row_offsets().data(), A.column_indices().data(), A.values().data(), data_of(order_.order),
+            data_of(order_.inverse)};
+  }
+
+  /// Renumbers by reverse Cuthill-McKee where that was asked for, or where the band costs far more than the
+  /// numbering and becomes narrower. Returns the half-bandwidths.
+  [[nodiscard]] Bandwidths choose_order(B& backend, const Csr<T>& A, Bandwidths own) {
+    constexpr double flops_per_element = 400;  // that take as long as numbering an element
+    const double elements = static_cast<double>(A.nonzeros() + A.rows());
+    const bool wide = factor_flops(A.rows(), own) > flops_per_element * elements;
+    if (options_.reorder == BandReorder::none || (options_.reorder == BandReorder::automatic && !wide))
+      return own;
+    order_ = BandOrder::reverse_cuthill_mckee(A);
+    const Bandwidths widths = find_bandwidths(backend, A.rows(), in_order(A));
+    const bool narrower = factor_flops(A.rows(), widths) < 0.7 * factor_flops(A.rows(), own);
+    if (options_.reorder == BandReorder::rcm || narrower) return widths;
+    order_ = BandOrder();
+    return own;
+  }
+
+  static double factor_flops(std::int64_t n, Bandwidths widths) {
+    const auto lower = static_cast<double>(widths.lower);
+    return 2 * static_cast<double>(n) * lower * (lower + static_cast<double>(widths.upper));
+  }
+
+  /// Refuses a matrix whose factors take more memory than there is, or more than a dense factorisation.
+  [[nodiscard]] Outcome check_cost(std::int64_t n, Bandwidths widths) const {
+    const BandShape shape = {n, widths.lower, widths.upper, 1};
+    const BandPlan plan = make_band_plan(n, widths.lower, widths.upper,
+                                         partition_rule(this->device(), shape, options_.partitions));
+    const auto rows = static_cast<std::size_t>(n);
+    const std::size_t band = rows * static_cast<std::size_t>(widths.lower + widths.upper + 1);
+    const std::size_t needed = factor_bytes(plan, sizeof(T)) + band * sizeof(T);
+    const std::size_t dense = rows * rows * sizeof(T);
+    const std::string facts = "A has " + std::to_string(widths.lower) + " diagonals below the main one and " +
+                              std::to_string(widths.upper) + " above: banded-lu needs " + byte_count(needed);
+    constexpr std::int64_t small = 4096;
+    if (n > small && needed > 2 * dense) {
+      return {Status::breakdown,
+              facts + ", more than a dense factorisation (" + byte_count(dense) + "), and does not pay"};
+    }
+    const std::size_t available = memory(this->device()).available + factorization_.bytes();
+    if (needed > available) {
+      return {Status::out_of_memory,
+              facts + ", and " + this->device().name() + " has " + byte_count(available)};
+    }
+    return {};
+  }
+
+  Outcome factor(B& backend) {
+    if (band_.zero_row.value != FirstIndex::none) {
+      return singular(zero_line("row", order_.original(band_.zero_row.value)));
+    }
+    if (band_.zero_column.value != FirstIndex::none) {
+      return singular(zero_line("column", order_.original(band_.zero_column.value)));
+    }
+    factorization_.prepare({band_.n, band_.widths.lower, band_.widths.upper, 1}, options_.partitions);
+    if (this->cancel().stop_requested()) return cancelled_factorisation();
+    BandFacts facts = run_factorization(backend);
+    std::vector<std::string> warnings;
+    if (!(growth_ <= acceptable_growth<T>(band_.n))) {
+      warnings.push_back("elements grew " + short_number(growth_) +
+                         " times in LU with partial pivoting: factored again with rows scaled at random");
+      scale_rows_at_random(backend);
+      facts = run_factorization(backend);
+    }
+    if (this->cancel().stop_requested()) return cancelled_factorisation();
+    Outcome outcome = assess(backend, facts);
+    outcome.warnings.insert(outcome.warnings.begin(), warnings.begin(), warnings.end());
+    return outcome;
+  }
+
+  BandFacts run_factorization(B& backend) {
+    factorization_.factor(backend, {band_.view(), 0});
+    const BandFacts facts = backend.read(factorization_.facts());
+    growth_ = facts.largest / band_.largest;
+    return facts;
+  }
+
+  void scale_rows_at_random(B& backend) {
+    if (band_.row_scale.size() == 0) {
+      band_.row_scale = Array<T>(this->device(), band_.n);
+      backend.fill(band_.n, T{1}, band_.row_scale.data());
+    }
+    backend.for_each(band_.n * band_.width(),
+                     ScaleRowsAtRandom<T>{band_.width(), band_.elements.data(), band_.row_scale.data()});
+  }
+
+  Outcome assess(B& backend, const BandFacts& facts) {
+    if (!(growth_ <= acceptable_growth<T>(band_.n))) {
+      return {Status::breakdown, "LU with partial pivoting failed: elements grew " + short_number(growth_) +
+                                     " times, and " + "rounding errors with them"};
+    }
+    if (facts.zero_column.value != FirstIndex::none) {
+      return singular(zero_pivot(order_.original(facts.zero_column.value)));
+    }
+    if (!options_.condition) return {};
+    SubstitutionSpace<T> space = factorization_.make_space(1, true);
+    const double rcond =
+        estimate_reciprocal_condition<T>(backend, band_.n, band_.norm_one, [&](bool transposed, T* v) {
+          if (transposed) {
+            factorization_.solve_transposed(backend, space, v);
+          } else {
+            RhsBatch<T> rhs;
+            rhs.b = rhs.x = v;
+            rhs.columns = 1;
+            factorization_.solve(backend, space, rhs);
+          }
+        });
+    Outcome outcome = assess_condition<T>(rcond);
+    return outcome.ok() ? outcome : singular(std::move(outcome));
+  }
+
+  /// Adds the rank, and the columns and rows that depend on others, as far as these can be told apart.
+  Outcome singular(Outcome outcome) const {
+    constexpr double tolerance = 64 * static_cast<double>(std::numeric_limits<T>::epsilon());
+    BandRank found = find_rank(band_.view(), band_.n, tolerance);
+    if (found.rank == band_.n) return outcome;
+    order_.number_originally(found.dependent_columns);
+    order_.number_originally(found.dependent_rows);
+    outcome.rank = found.rank;
+    if (outcome.row) outcome.row = found.dependent_rows.front();
+    outcome.message = "A is singular: its rank is " + std::to_string(found.rank) + " of " +
+                      std::to_string(band_.n) +
+                      "; columns that depend on others: " + list_of(found.dependent_columns) +
+                      "; rows that depend on others: " + list_of(found.dependent_rows) +
+                      " (from 0); largest rejected pivot " + short_number(found.largest_rejected);
+    if (!outcome.row) outcome.message += "; x is computed, but need not have a correct digit";
+    outcome.statistics.push_back({"dependent_columns", found.dependent_columns});
+    outcome.statistics.push_back({"dependent_rows", found.dependent_rows});
+    return outcome;
+  }
+
+  void add_statistics(Outcome& outcome) const {
+    outcome.statistics.push_back({"lower_bandwidth", band_.widths.lower});
+    outcome.statistics.push_back({"upper_bandwidth", band_.widths.upper});
+    outcome.statistics.push_back({"reorder", std::string(order_.natural() ? "none" : "rcm")});
+    outcome.statistics.push_back({"partitions", factorization_.plan().partitions});
+    outcome.statistics.push_back({"levels", factorization_.plan().levels() - 1});
+    outcome.statistics.push_back({"pivot_growth", growth_});
+  }
+
+  /// X = A^-1 B by the factors.
+  void substitute(Space& space, DenseView<const T> rhs, DenseView<T> X) const {
+    const std::int64_t at_once = std::min(columns_at_once, rhs.columns());
+    if (space.substitution.columns < at_once) space.substitution = factorization_.make_space(at_once, false);
+    if (band_.row_scale.size() == 0 && band_.column_scale.size() == 0 && order_.natural()) {
+      factorization_.solve(space.backend, space.substitution,
+                           {.b = rhs.data(),
+                            .b_leading = rhs.leading(),
+                            .x = X.data(),
+                            .x_leading = X.leading(),
+                            .columns = rhs.columns()});
+      return;
+    }
+    const std::int64_t n = rhs.rows();
+    if (space.staged.size() < n * at_once) {
+      space.staged = Array<T>();
+      space.staged = Array<T>(this->device(), n * at_once);
+    }
+    T* staged = space.staged.data();
+    for (std::int64_t first = 0; first < rhs.columns(); first += at_once) {
+      const std::int64_t columns = std::min(at_once, rhs.columns() - first);
+      space.backend.for_each(n * columns, GatherScaled<T>{n, data_of(order_.order), band_.row_scale.data(),
+                                                          rhs.column(first), rhs.leading(), staged});
+      factorization_.solve(space.backend, space.substitution,
+                           {.b = staged, .b_leading = n, .x = staged, .x_leading = n, .columns = columns});
+      space.backend.for_each(n * columns,
+                             ScatterScaled<T>{n, data_of(order_.order), band_.column_scale.data(), staged,
+                                              X.column(first), X.leading()});
+    }
+  }
+
+  /// Refines x unless its backward error is at the level of rounding.
+  void refine_column(Space& space, Job& job, const T* b, T* x) const {
+    const std::int64_t n = A_.rows();
+    if (options_.refine == 0 || is_accurate(space, job, b, x)) return;
+    refine(
+        space.backend, n, options_.refine, x, space.refinement,
+        [&](const T* at, T* r) { residual(space, b, at, r); },
+        [&](const T* r, T* z) {
+          substitute(space, {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
+        });
+  }
+
+  [[nodiscard]] bool is_accurate(Space& space, const Job& job, const T* b, const T* x) const {
+    constexpr double level = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
+    T* r = space.refinement.residual.data();
+    Largest* sizes = space.sizes.data();
+    residual(space, b, x, r);
+    space.backend.reduce(A_.rows(), ElementMagnitude<T>{x}, Store<Largest>{sizes});
+    space.backend.reduce(A_.rows(), ElementMagnitude<T>{r}, Store<Largest>{sizes + 1});
+    const double x_norm = space.backend.read(sizes).value;
+    const double r_norm = space.backend.read(sizes + 1).value;
+    return r_norm <= level * (job.matrix_norm * x_norm + job.right_hand_side_norm_inf);
+  }
+
+  /// r = b - A x.
+  void residual(Space& space, const T* b, const T* x, T* r) const {
+    space.backend.copy(A_.rows(), b, r);
+    multiply(space.backend, T{-1}, A_, x, T{1}, r);
+  }
+
+  BandedLuOptions options_;
+  MatrixRef<T> A_;
+  BandOrder order_;
+  AssembledBand<T> band_;  // without its elements after the set-up
+  BandFactorizationOn<B, T> factorization_;
+  double growth_ = 0;
+};
+
+}  // namespace
+
+template <>
+struct MethodWith<BandedLuOptions> {
+  template <class B, class T>
+  using Type = BandedLuImplementation<B, T>;
+};
+
+template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(const Device&,
+                                                                                      const BandedLuOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(
+    const Device&, const BandedLuOptions&);
+
+}  // namespace echelon
