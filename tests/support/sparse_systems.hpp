@@ -99,6 +99,38 @@ inline std::vector<SparseSystem> definite_systems() {
   return list;
 }
 
+/// [[H, B^T], [B, 0]] with constraints that each tie two unknowns.
+inline SparseSystem saddle_point(std::int32_t side, bool constraints_first) {
+  SparseSystem grid = grid_system(side, side, 1);
+  const auto n = static_cast<std::int32_t>(grid.n);
+  const std::int32_t constraints = n / 3;
+  SparseSystem s{"saddle point", n + constraints, {}};
+  const std::int32_t unknowns_at = constraints_first ? constraints : 0;
+  const std::int32_t constraints_at = constraints_first ? 0 : n;
+  for (const auto& e : grid.elements)
+    s.elements.push_back({unknowns_at + e.row, unknowns_at + e.column, e.value});
+  for (std::int32_t c = 0; c < constraints; ++c) {
+    for (const auto& [column, value] : {std::pair{3 * c, 1.0}, std::pair{3 * c + 1, -2.0}}) {
+      s.elements.push_back({constraints_at + c, unknowns_at + column, value});
+      s.elements.push_back({unknowns_at + column, constraints_at + c, value});
+    }
+  }
+  return s;
+}
+
+/// Grid Laplacian with row sums of zero, whose null space is spanned by the vector of ones.
+inline SparseSystem laplacian(std::int32_t side) {
+  SparseSystem s = grid_system(side, side, 1);
+  std::vector<double> sums(static_cast<std::size_t>(s.n), 0);
+  for (const auto& e : s.elements) {
+    if (e.row != e.column) sums[e.row] -= e.value;
+  }
+  for (auto& e : s.elements) {
+    if (e.row == e.column) e.value = sums[e.row];
+  }
+  return s;
+}
+
 /// ||b - A x||_inf / ((||A||_inf ||x||_inf + ||b||_inf) eps), in extended precision.
 template <class T>
 double scaled_residual(const Csr<T>& A, const T* x, const T* b) {

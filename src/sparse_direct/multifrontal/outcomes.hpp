@@ -10,8 +10,9 @@
 
 namespace echelon::sparse_direct {
 
-inline Outcome not_symmetric(Place place) {
-  return {Status::not_spd,
+/// The status is not_spd for methods that need a positive definite A, else breakdown.
+inline Outcome not_symmetric(Place place, Status status = Status::not_spd) {
+  return {status,
           "A is not symmetric: its elements at row " + std::to_string(place.row) + ", column " +
               std::to_string(place.column) + " (from 0), and at the mirrored place differ",
           place.row};

@@ -39,4 +39,111 @@ std::int64_t eliminate_completely(const FrontMemory<T>& front, std::int64_t elim
   return n;
 }
 
+namespace complete_pivoting_detail {
+
+/// A front of a symmetric matrix without rows below, of which the lower triangle is stored.
+template <class T>
+class SymmetricRoot {
+ public:
+  SymmetricRoot(const FrontMemory<T>& front, T* diagonal)
+      : n_(front.pivots), a_(front.lower), d_(diagonal), ids_(front.column_ids) {}
+
+  /// Returns the number of pivots eliminated in all.
+  std::int64_t eliminate(std::int64_t p, T smallest) {
+    while (p < n_) {
+      const auto [diagonal, row, column] = find_largest(p);
+      const T on_diagonal = std::abs(at(diagonal, diagonal));
+      const T off_diagonal = row == column ? T{0} : std::abs(at(row, column));
+      if (!(std::max(on_diagonal, off_diagonal) > smallest)) return p;
+      const T balance = (1 + std::sqrt(T{17})) / 8;  // bounds growth equally for both orders
+      if (on_diagonal >= balance * off_diagonal) {
+        exchange(p, diagonal);
+        eliminate_single(p);
+        p += 1;
+      } else {
+        exchange(p, column);
+        exchange(p + 1, row);
+        eliminate_pair(p);
+        p += 2;
+      }
+    }
+    return n_;
+  }
+
+ private:
+  struct Largest {
+    std::int64_t diagonal, row, column;
+  };
+  [[nodiscard]] T& at(std::int64_t i, std::int64_t j) const { return a_[i + j * n_]; }
+
+  /// The largest element on the diagonal, and below it, from row and column p on.
+  [[nodiscard]] Largest find_largest(std::int64_t p) const {
+    Largest largest{p, p, p};
+    T below = -1;
+    for (std::int64_t j = p; j < n_; ++j) {
+      if (std::abs(at(j, j)) > std::abs(at(largest.diagonal, largest.diagonal))) largest.diagonal = j;
+      for (std::int64_t i = j + 1; i < n_; ++i) {
+        if (std::abs(at(i, j)) > below) below = std::abs(at(i, j)), largest.row = i, largest.column = j;
+      }
+    }
+    return largest;
+  }
+
+  void exchange(std::int64_t i, std::int64_t j) const {
+    if (i == j) return;
+    for (std::int64_t k = 0; k < i; ++k) std::swap(at(i, k), at(j, k));
+    std::swap(at(i, i), at(j, j));
+    for (std::int64_t k = i + 1; k < j; ++k) std::swap(at(k, i), at(j, k));
+    for (std::int64_t k = j + 1; k < n_; ++k) std::swap(at(k, i), at(k, j));
+    std::swap(ids_[i], ids_[j]);
+  }
+
+  void eliminate_single(std::int64_t p) const {
+    const T pivot = at(p, p);
+    d_[2 * p] = pivot, d_[2 * p + 1] = 0;
+    for (std::int64_t j = p + 1; j < n_; ++j) {
+      const T l = at(j, p) / pivot;
+      for (std::int64_t i = j; i < n_; ++i) at(i, j) -= at(i, p) * l;
+    }
+    for (std::int64_t i = p + 1; i < n_; ++i) at(i, p) /= pivot;
+  }
+
+  /// The off-diagonal element of the pivot is its largest.
+  void eliminate_pair(std::int64_t p) const {
+    const T a21 = at(p + 1, p);
+    const T first = at(p, p) / a21;
+    const T second = at(p + 1, p + 1) / a21;
+    const T determinant = first * second - 1;
+    d_[2 * p] = at(p, p), d_[2 * p + 1] = a21, d_[2 * p + 2] = at(p + 1, p + 1), d_[2 * p + 3] = 0;
+    at(p + 1, p) = 0;
+    for (std::int64_t j = p + 2; j < n_; ++j) {
+      const T l1 = (second * at(j, p) - at(j, p + 1)) / determinant / a21;
+      const T l2 = (first * at(j, p + 1) - at(j, p)) / determinant / a21;
+      for (std::int64_t i = j; i < n_; ++i) at(i, j) -= at(i, p) * l1 + at(i, p + 1) * l2;
+    }
+    for (std::int64_t i = p + 2; i < n_; ++i) {
+      const T x = at(i, p);
+      const T y = at(i, p + 1);
+      at(i, p) = (second * x - y) / determinant / a21;
+      at(i, p + 1) = (first * y - x) / determinant / a21;
+    }
+  }
+
+  std::int64_t n_;
+  T* a_;
+  T* d_;
+  std::int32_t* ids_;
+};
+
+}  // namespace complete_pivoting_detail
+
+/// Symmetric counterpart of eliminate_completely, with D in `diagonal` as SymmetricFront has it. J. Bunch,
+/// B. Parlett, Direct methods for solving symmetric indefinite systems of linear equations, SIAM J. Numer.
+/// Anal. 8 (1971).
+template <class T>
+std::int64_t eliminate_completely(const FrontMemory<T>& front, T* diagonal, std::int64_t eliminated,
+                                  T smallest) {
+  return complete_pivoting_detail::SymmetricRoot<T>(front, diagonal).eliminate(eliminated, smallest);
+}
+
 }  // namespace echelon::sparse_direct

@@ -3,6 +3,7 @@
 
 #include "sparse_direct/multifrontal/host/assembly.hpp"
 #include "sparse_direct/multifrontal/host/complete_pivoting.hpp"
+#include "sparse_direct/multifrontal/host/inertia.hpp"
 #include "sparse_direct/multifrontal/host/kernels.hpp"
 #include "sparse_direct/multifrontal/host/tree_schedule.hpp"
 
@@ -249,26 +250,32 @@ class Factorization {
 
   /// Returns the number of pivots eliminated.
   std::int32_t eliminate(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
-    const int size = static_cast<int>(front.size);
-    const int pivots = static_cast<int>(front.pivots);
     switch (layout_.kind) {
       case FactorKind::cholesky:
         return eliminate_cholesky(s, front, worker);
-      case FactorKind::ldlt: {
-        const SymmetricFront<T> symmetric{
-            size,         pivots,           front.lower,
-            front.update, front.column_ids, front.lower + front.size * front.pivots};
-        return taken(kernels_.factor_ldlt(worker.pack, worker.scratch, symmetric, options_.thresholds),
-                     worker);
-      }
+      case FactorKind::ldlt:
+        return eliminate_ldlt(s, front, worker);
       case FactorKind::lu:
         return eliminate_lu(s, front, worker);
     }
     return 0;
   }
 
-  /// A root has no rows below: its pivots decide the rank. Where pivots at the level of rounding errors count
-  /// as zero, those below `well_determined` are found by complete pivoting.
+  std::int32_t eliminate_ldlt(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
+    T* diagonal = front.lower + front.size * front.pivots;
+    const SymmetricFront<T> symmetric{static_cast<int>(front.size),
+                                      static_cast<int>(front.pivots),
+                                      front.lower,
+                                      front.update,
+                                      front.column_ids,
+                                      diagonal};
+    const std::int32_t eliminated =
+        taken(kernels_.factor_ldlt(worker.pack, worker.scratch, symmetric, thresholds_for(s, front)), worker);
+    if (!decides_rank(s)) return eliminated;
+    return static_cast<std::int32_t>(
+        eliminate_completely(front, diagonal, eliminated, options_.thresholds.smallest));
+  }
+
   std::int32_t eliminate_lu(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
     const auto pivots = static_cast<int>(front.pivots);
     if (worker.exchanges.size() < static_cast<std::size_t>(pivots)) worker.exchanges.resize(front.pivots);
@@ -280,16 +287,32 @@ class Factorization {
                                           front.row_ids,
                                           front.column_ids,
                                           worker.exchanges.data()};
-    PivotThresholds<T> thresholds = options_.thresholds;
-    const bool decides_rank = tree_.parent[s] < 0 && thresholds.smallest > 0;
+    const std::int32_t eliminated =
+        taken(kernels_.factor_lu(worker.pack, unsymmetric, thresholds_for(s, front)), worker);
+    if (!decides_rank(s)) return eliminated;
+    return static_cast<std::int32_t>(eliminate_completely(front, eliminated, options_.thresholds.smallest));
+  }
+
+  /// A root has no rows below: its pivots decide the rank, where those at the level of rounding errors count
+  /// as zero.
+  [[nodiscard]] bool decides_rank(std::int32_t s) const {
+    return tree_.parent[s] < 0 && options_.thresholds.smallest > 0;
+  }
+
+  /// A front that decides the rank takes well determined pivots only, with small multipliers, which hardly
+  /// amplify rounding errors. The others, and all of a small front, are left to complete pivoting.
+  [[nodiscard]] PivotThresholds<T> thresholds_for(std::int32_t s, const FrontMemory<T>& front) const {
+    constexpr std::int64_t small = 500;
     constexpr T well_determined = T(0.01);
-    if (decides_rank) thresholds.smallest = well_determined;
+    PivotThresholds<T> thresholds = options_.thresholds;
+    if (decides_rank(s)) {
+      thresholds.smallest = front.pivots <= small ? std::numeric_limits<T>::infinity() : well_determined;
+      thresholds.column = thresholds.last = layout_.symmetric() ? T(0.5) : T{1};
+    }
     if (tree_.parent[s] >= 0 && thresholds.smallest == 0 && is_crowded(front)) {
       thresholds.perturbation = std::sqrt(std::numeric_limits<T>::epsilon());
     }
-    const std::int32_t eliminated = taken(kernels_.factor_lu(worker.pack, unsymmetric, thresholds), worker);
-    if (!decides_rank) return eliminated;
-    return static_cast<std::int32_t>(eliminate_completely(front, eliminated, options_.thresholds.smallest));
+    return thresholds;
   }
 
   /// More delayed pivots than own ones, and many: passing them on would make the fronts above dense. They are
@@ -331,6 +354,7 @@ class Factorization {
     if (delays()) {
       gather_larger_fronts();
       number_delayed_pivots();
+      if (layout_.symmetric()) count_signs(factors_);
       return;
     }
     factors_.facts.rank = tree_.n;

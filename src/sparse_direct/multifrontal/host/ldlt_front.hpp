@@ -175,12 +175,12 @@ class LdltFront {
     const T a21 = element(i, j);
     const T a22 = *at(j, j);
     const T largest = std::max({std::abs(a11), std::abs(a21), std::abs(a22)});
-    if (!(largest > thresholds_.smallest) || !std::isfinite(in_i + in_j)) return false;
+    if (!(largest > 0) || !std::isfinite(in_i + in_j)) return false;
     const T diagonal = a11 / largest * a22;
     const T off_diagonal = a21 / largest * a21;
     const T determinant = diagonal - off_diagonal;
     if (!(std::abs(determinant) >= std::max(std::abs(diagonal), off_diagonal) / 2)) return false;
-    if (determinant == 0) return false;
+    if (!(std::abs(determinant) > thresholds_.smallest)) return false;  // about the least singular value
     const InversePair<T> inverse = invert(a11, a21, a22);
     const T first = std::abs(inverse.d11) * in_i + std::abs(inverse.d21) * in_j;
     const T second = std::abs(inverse.d21) * in_i + std::abs(inverse.d22) * in_j;

@@ -24,7 +24,9 @@ namespace {
 
 using test::csr_of;
 using test::Elements;
+using test::laplacian;
 using test::random_vector;
+using test::saddle_point;
 using test::scaled_residual;
 using test::SparseSystem;
 using test::statistic;
@@ -62,25 +64,6 @@ SparseSystem block_triangle(std::int32_t blocks, std::int32_t size) {
         s.elements.push_back({b * size + i, b * size + j, value(random)});
       if (b + 1 < blocks)
         s.elements.push_back({b * size + i, (b + 1) * size + (i * 5) % size, value(random)});
-    }
-  }
-  return s;
-}
-
-/// [[H, B^T], [B, 0]] with constraints that each tie two unknowns.
-SparseSystem saddle_point(std::int32_t side, bool constraints_first) {
-  SparseSystem grid = test::grid_system(side, side, 1);
-  const auto n = static_cast<std::int32_t>(grid.n);
-  const std::int32_t constraints = n / 3;
-  SparseSystem s{"saddle point", n + constraints, {}};
-  const std::int32_t unknowns_at = constraints_first ? constraints : 0;
-  const std::int32_t constraints_at = constraints_first ? 0 : n;
-  for (const auto& e : grid.elements)
-    s.elements.push_back({unknowns_at + e.row, unknowns_at + e.column, e.value});
-  for (std::int32_t c = 0; c < constraints; ++c) {
-    for (const auto& [column, value] : {std::pair{3 * c, 1.0}, std::pair{3 * c + 1, -2.0}}) {
-      s.elements.push_back({constraints_at + c, unknowns_at + column, value});
-      s.elements.push_back({unknowns_at + column, constraints_at + c, value});
     }
   }
   return s;
@@ -346,18 +329,6 @@ TEST(SparseLu, BadlyScaledRowsAndColumns_AreSolved) {
     (void)solver.solve(b, x);
     for (std::int64_t i = 0; i < system.n; ++i) EXPECT_NEAR(x[i] * columns[i], expected[i], 1e-11);
   }
-}
-
-SparseSystem laplacian(std::int32_t side) {
-  SparseSystem s = test::grid_system(side, side, 1);
-  std::vector<double> sums(static_cast<std::size_t>(s.n), 0);
-  for (const auto& e : s.elements) {
-    if (e.row != e.column) sums[e.row] -= e.value;
-  }
-  for (auto& e : s.elements) {
-    if (e.row == e.column) e.value = sums[e.row];
-  }
-  return s;
 }
 
 TYPED_TEST(SparseLuTest, SingularLaplacian_ConsistentAndNot) {

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/ordering.hpp>
+#include <echelon/solver.hpp>
+
+#include <string_view>
+#include <vector>
+
+namespace echelon {
+
+struct SparseLdltOptions {
+  static constexpr std::string_view name = "sparse-ldlt";
+  static constexpr Targets targets = Targets::host;
+  /// Order of elimination, which decides about the fill.
+  Ordering ordering = Ordering::automatic;
+  /// A pivot is accepted if no element of its columns of L exceeds 1 / threshold, 0 < threshold <= 0.5.
+  /// Smaller ones keep the fill smaller, and let elements grow more.
+  double threshold = 0.01;
+  /// Most steps of iterative refinement, 0 to 20.
+  std::int64_t refine = 10;
+  /// Estimate the condition number in every set-up, which also detects a singular A: about ten substitutions.
+  bool condition = true;
+
+  static std::vector<Option<SparseLdltOptions>> table() {
+    return {{"ordering", enum_field<&SparseLdltOptions::ordering>(),
+             "order of elimination, which decides about the fill; auto: the one of amd and metis with fewer "
+             "predicted flops"},
+            {"threshold",
+             +[](SparseLdltOptions& o) -> double& { return o.threshold; },
+             "a pivot is accepted if no element of its columns of L exceeds 1 / threshold; smaller ones keep "
+             "the fill smaller, and let elements grow more",
+             {0, 0.5, true, false}},
+            {"refine",
+             +[](SparseLdltOptions& o) -> std::int64_t& { return o.refine; },
+             "most steps of iterative refinement, taken while the componentwise backward error exceeds the "
+             "machine epsilon and each step halves it",
+             {0, 20}},
+            {"condition", +[](SparseLdltOptions& o) -> bool& { return o.condition; },
+             "estimate the condition number in every set-up, which also detects a singular A, for about ten "
+             "substitutions"}};
+  }
+};
+
+/// P S A S P^T = L D L^T for sparse symmetric A that need not be definite: rows and columns are scaled alike
+/// (S), P keeps the fill small, and a multifrontal factorisation with pivots of order one and two eliminates
+/// dense fronts. Zeros on the diagonal are allowed: a matching pairs their rows beforehand. Columns without a
+/// large enough pivot in their front are delayed to the parent. The report counts positive, negative and zero
+/// eigenvalues. For a singular A, every right-hand side is reported as `underdetermined`, with a solution, or
+/// `inconsistent`, with a row that says so. Both triangles of A are given; an A that is not symmetric ends as
+/// `breakdown`. The analysis is kept for update_values. A dense A is converted.
+/// I. Duff, J. Reid, The multifrontal solution of indefinite sparse symmetric linear systems, ACM Trans.
+/// Math. Softw. 9 (1983); I. Duff, S. Pralet, Strategies for scaling and pivoting for sparse symmetric
+/// indefinite problems, SIAM J. Matrix Anal. Appl. 27 (2005).
+template <class T>
+using SparseLdlt = SolverOf<T, SparseLdltOptions>;
+
+}  // namespace echelon

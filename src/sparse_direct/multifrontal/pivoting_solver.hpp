@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Base of the factorisations with numerical pivoting: scaling, singular matrices, and facts about pivots.
+#pragma once
+
+#include "sparse_direct/matching/large_diagonal.hpp"
+#include "sparse_direct/multifrontal/singular.hpp"
+#include "sparse_direct/multifrontal/solver.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+template <class B, class T>
+class PivotingSolver : public MultifrontalSolver<B, T> {
+  using Base = MultifrontalSolver<B, T>;
+
+ protected:
+  PivotingSolver(const Device& device, const MultifrontalOptions& options, double threshold)
+      : Base(device, options), threshold_(threshold) {}
+
+  [[nodiscard]] bool analysis_depends_on_values() const override { return true; }
+
+  /// Factors with every pivot that is not exactly zero first. If that makes A singular to working precision,
+  /// a second factorisation delays columns at the level of rounding errors to the root, where they decide the
+  /// rank; the same where perturbed pivots did not do. They tell nothing about the condition number of A.
+  Outcome factor_and_assess(const Csr<T>& matrix) {
+    rank_description_.clear();
+    const std::vector<T> values = scaled_values(matrix);
+    if (factor_scaled(values, 0)) return cancelled_factorisation();
+    const FactorFacts& facts = this->factors_.facts;
+    const bool perturbed = facts.perturbed_pivots > 0;
+    Outcome outcome;
+    if (facts.rank == matrix.rows() && !perturbed) outcome = assess(matrix);
+    if (outcome.status == Status::singular || facts.rank < matrix.rows() ||
+        (perturbed && !(this->test_factors() <= acceptable_test_error))) {
+      if (factor_scaled(values, null_pivot_tolerance<T>(matrix.rows()))) return cancelled_factorisation();
+    }
+    return outcome;
+  }
+
+  /// Completes the outcome of a set-up. `rows` and `columns` are dependent by structure and were not
+  /// factored; `structural` if there are no others.
+  void complete(Outcome& outcome, std::vector<std::int32_t> rows, std::vector<std::int32_t> columns,
+                bool structural) {
+    const MultifrontalFactors<T>& factors = this->factors_;
+    rank_ = factors.facts.rank - std::ssize(columns);
+    if (rank_ < factors.n) {
+      rows.insert(rows.end(), factors.row_order.begin() + factors.facts.rank, factors.row_order.end());
+      columns.insert(columns.end(), factors.column_order.begin() + factors.facts.rank,
+                     factors.column_order.end());
+      rank_description_ = describe_rank(factors.n, std::move(rows), std::move(columns), structural);
+      outcome = {Status::singular, rank_description_};
+    }
+    outcome.rank = rank_;
+    outcome.statistics = this->statistics();
+  }
+
+  /// Appends facts about the pivots.
+  void add_pivot_statistics(Outcome& outcome) const {
+    const FactorFacts& facts = this->factors_.facts;
+    outcome.statistics.insert(
+        outcome.statistics.end(),
+        {{"delayed_pivots", facts.delayed_pivots},
+         {"perturbed_pivots", facts.perturbed_pivots},
+         {"pivot_growth", largest_scaled_ > 0 ? facts.largest_element / largest_scaled_ : 1.0}});
+    if (facts.perturbed_pivots > 0) {
+      outcome.warnings.push_back(std::to_string(facts.perturbed_pivots) +
+                                 " pivots were too small for their fronts and replaced by larger ones; "
+                                 "refinement has to make up for that");
+    }
+  }
+
+  ScaleFactors scale_of_factors_;  // where scale_ has zeros for equations that are left out, others
+
+ private:
+  [[nodiscard]] bool needs_assessment() const override { return !rank_description_.empty(); }
+  [[nodiscard]] Outcome assess_solution(const T* b, const T* x, const T* r) const override {
+    return assess_singular(this->matrix(), b, x, r, rank_, rank_description_);
+  }
+
+  /// True when it was cancelled.
+  bool factor_scaled(const std::vector<T>& values, double smallest) {
+    constexpr double least = 0.01;  // of the threshold, where the alternative is to delay the column
+    const PivotThresholds<T> thresholds{static_cast<T>(threshold_), static_cast<T>(least * threshold_),
+                                        static_cast<T>(smallest), 0};
+    return this->factor_with(values.data(), thresholds).end == FactorEnd::cancelled;
+  }
+
+  Outcome assess(const Csr<T>& matrix) const {
+    if (!this->common_options().condition) return {};
+    return assess_condition<T>(this->estimate_condition(matrix, scale_of_factors_));
+  }
+
+  [[nodiscard]] std::vector<T> scaled_values(const Csr<T>& matrix) {
+    std::vector<T> values(static_cast<std::size_t>(matrix.nonzeros()));
+    const auto& [rows, columns] = scale_of_factors_;
+    for (std::int64_t i = 0; i < matrix.rows(); ++i) {
+      for (std::int64_t k = matrix.row_offsets()[i]; k < matrix.row_offsets()[i + 1]; ++k) {
+        values[static_cast<std::size_t>(k)] = static_cast<T>(
+            rows[i] * static_cast<double>(matrix.values()[k]) * columns[matrix.column_indices()[k]]);
+      }
+    }
+    largest_scaled_ = 0;
+    for (const T value : values)
+      largest_scaled_ = std::max(largest_scaled_, std::fabs(static_cast<double>(value)));
+    return values;
+  }
+
+  static constexpr double acceptable_test_error =
+      100 * static_cast<double>(std::numeric_limits<T>::epsilon());
+
+  double threshold_;
+  double largest_scaled_ = 0;  // magnitude of the scaled elements
+  std::int64_t rank_ = 0;
+  std::string rank_description_;  // empty unless A is singular
+};
+
+}  // namespace echelon::sparse_direct
