@@ -10,6 +10,9 @@
 
 namespace echelon {
 
+// The check overlooks that an atomic_ref writes to what it refers to.
+// NOLINTBEGIN(readability-non-const-parameter)
+
 /// Replaces *target by `desired` if it is `expected`. Returns the value that was found.
 ECHELON_ANYWHERE inline std::int32_t compare_exchange(std::int32_t* target, std::int32_t expected,
                                                       std::int32_t desired) {
@@ -39,6 +42,8 @@ ECHELON_ANYWHERE inline std::int32_t atomic_load(std::int32_t* target) {
   return std::atomic_ref<std::int32_t>(*target).load(std::memory_order_relaxed);
 #endif
 }
+
+// NOLINTEND(readability-non-const-parameter)
 
 /// *target = min(*target, value).
 ECHELON_ANYWHERE inline void atomic_min(std::int32_t* target, std::int32_t value) {

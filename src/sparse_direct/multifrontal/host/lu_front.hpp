@@ -21,7 +21,7 @@ template <class Isa, int Terms, class T>
 T update_column(int rows, const T* l, std::int64_t leading, const T* u, T* a) {
   using S = Simd<Isa, T>;
   constexpr int width = S::width;
-  typename S::Vec factor[Terms > 0 ? Terms : 1];
+  typename S::Vec factor[std::max(Terms, 1)];
   unrolled<Terms>([&](auto p) { factor[p] = S::broadcast(u[p]); });
   auto largest = S::zero();
   int i = 0;

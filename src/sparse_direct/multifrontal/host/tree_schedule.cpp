@@ -102,11 +102,11 @@ void find_ranges(const SymbolicFactor& tree, const std::vector<double>& flops, d
 /// while those of its children, which are the last ones at the other end, are added to it, and then removed.
 std::int64_t place_updates(const FrontLayout& layout, SupernodeRange range, TreeSchedule& schedule) {
   const SymbolicFactor& tree = layout.tree;
-  std::vector<std::int8_t> odd(static_cast<std::size_t>(range.end - range.begin), 0);
+  std::vector<std::uint8_t> odd(static_cast<std::size_t>(range.end - range.begin), 0);
   const auto is_inside = [&](std::int32_t s) { return s >= range.begin && s < range.end; };
   for (std::int32_t s = range.end; s-- > range.begin;) {
     const std::int32_t p = tree.parent[s];
-    if (p >= 0 && is_inside(p)) odd[s - range.begin] = static_cast<std::int8_t>(1 - odd[p - range.begin]);
+    if (p >= 0 && is_inside(p)) odd[s - range.begin] = static_cast<std::uint8_t>(1 - odd[p - range.begin]);
   }
   const auto entries_of = [&](std::int64_t s) { return layout.below(s) * layout.below(s); };
   std::int64_t used[2] = {0, 0};
