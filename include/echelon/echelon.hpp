@@ -6,6 +6,7 @@
 #include <echelon/banded.hpp>
 #include <echelon/batched.hpp>
 #include <echelon/builder.hpp>
+#include <echelon/certify.hpp>
 #include <echelon/context.hpp>
 #include <echelon/coo.hpp>
 #include <echelon/csc.hpp>

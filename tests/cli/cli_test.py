@@ -234,6 +234,20 @@ class Solve(ToolTest):
             self.assertIn(words, done.stdout)
         self.assertNotIn("\033", done.stdout)
 
+    def test_certify_bounds_the_error(self):
+        report = self.report(self.spd(), "--certify")
+        certificate = report["certificate"]
+        self.assertEqual(certificate["proof"], "h-matrix")
+        self.assertGreaterEqual(certificate["error_bound"], report["distance_from_ones"])
+        self.assertLess(certificate["error_bound"], 1e-9)
+        text = self.run_tool("solve", self.spd(), "--certify").stdout
+        self.assertIn("|x_i - x*_i| <= ", text)
+        turn = self.file("turn.mtx", coordinate(2, 2, [(1, 1, 1), (1, 2, 3), (2, 1, -2), (2, 2, 1)]))
+        refused = self.report(turn, "--certify")["certificate"]
+        self.assertEqual((refused["proof"], refused["error_bound"]), ("none", None))
+        self.assertIn("not symmetric", refused["reason"])
+        self.assertIsNone(self.report(self.spd())["certificate"])
+
     def test_auto_gives_reason(self):
         report = self.report(self.spd())
         self.assertTrue(report["reason"])
@@ -304,7 +318,7 @@ class Json(ToolTest):
         for name in ["status", "solved", "exit_code", "method", "description", "device", "hardware", "precision", "reason",
                      "message", "warnings", "row", "column", "iterations", "residual_norm", "relative_residual",
                      "tolerance", "backward_error", "reciprocal_condition", "condition_kind",
-                     "preconditioned_condition", "error_estimate", "expected_digits", "statistics",
+                     "preconditioned_condition", "error_estimate", "expected_digits", "certificate", "statistics",
                      "distance_from_ones",
                      "read_seconds", "analysis_seconds", "setup_seconds", "solve_seconds", "transfer_seconds",
                      "total_seconds", "bytes", "matrix", "right_hand_side", "output", "attempts", "columns",

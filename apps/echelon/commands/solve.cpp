@@ -12,6 +12,7 @@
 #include "terminal/terminal.hpp"
 #include "terminal/text.hpp"
 
+#include <echelon/certify.hpp>
 #include <echelon/error.hpp>
 #include <echelon/solve.hpp>
 
@@ -37,6 +38,7 @@ struct SolveRequest {
   std::string output;
   std::string plot;
   SolveOptions options;
+  bool certify = false;
   bool json = false;
   bool quiet = false;
 };
@@ -91,6 +93,8 @@ void add_options(CLI::App& app, SolveRequest& request) {
                   "write x: .npy, .petsc, else Matrix Market; gzip if the name ends in .gz; - for standard "
                   "output (the report then goes to standard error)");
   add_file_option(app, "--plot", request.plot, "draw the convergence history")->type_name("FILE.svg");
+  app.add_flag("--certify", request.certify,
+               "prove a bound on the error of x, for H-matrices and symmetric positive definite A");
   app.add_flag("--json", request.json, "print the report as one line of JSON");
   app.add_flag("--quiet", request.quiet, "print no progress and no notes");
   add_input_options(app, request.input);
@@ -229,6 +233,19 @@ Solution<T> solve_system(const SolveRequest& request, const LinearSystem<T>& sys
   }
 }
 
+/// Proves a bound on the error of x, or says why it cannot.
+template <class T>
+void certify_solution(const LinearSystem<T>& system, const Dense<T>& x, const std::stop_token& cancel,
+                      ProgressLine& progress, SolveOutcome& outcome) {
+  if (!has_solution(outcome.report)) return;
+  const Stopwatch stopwatch;
+  progress.announce("proving a bound on the error");
+  outcome.certificate =
+      certify<T>(MatrixRef<T>(system.file.matrix), system.b.values.view(), x.view(), {.cancel = cancel});
+  outcome.certify_seconds = stopwatch.seconds();
+  progress.clear();
+}
+
 template <class T>
 SolveOutcome solve_in(const SolveRequest& request) {
   const Stopwatch total;
@@ -246,6 +263,7 @@ SolveOutcome solve_in(const SolveRequest& request) {
   if (system.b.kind == RhsKind::row_sums && outcome.report.solved()) {
     outcome.distance_from_ones = distance_from_ones(solution.x);
   }
+  if (request.certify) certify_solution(system, solution.x, interrupt.token(), progress, outcome);
   keep_failure(outcome, [&] { write_solution(solution.x, outcome); });
   outcome.total_seconds = total.seconds();
   return outcome;

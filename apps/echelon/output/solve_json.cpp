@@ -3,6 +3,7 @@
 #include "output/factor_precision.hpp"
 #include "output/solve_outcome.hpp"
 
+#include <cmath>
 #include <string>
 #include <variant>
 
@@ -59,6 +60,19 @@ Json statistics_json(const Report& report) {
   return object;
 }
 
+/// Null if none was asked for, or there is no x. An infinite bound is null.
+Json certificate_json(const SolveOutcome& outcome) {
+  if (!outcome.certificate) return nullptr;
+  const ErrorCertificate& certificate = *outcome.certificate;
+  const auto finite = [](double bound) { return std::isfinite(bound) ? Json(bound) : Json(nullptr); };
+  return {{"proof", to_string(certificate.proof)},
+          {"reason", certificate.reason},
+          {"error_bound", finite(certificate.error_bound)},
+          {"relative_error_bound", finite(certificate.relative_error_bound)},
+          {"smallest_eigenvalue", or_null(certificate.smallest_eigenvalue)},
+          {"seconds", outcome.certify_seconds}};
+}
+
 Json attempts_json(const Report& report) {
   Json list = Json::array();
   for (const Attempt& attempt : report.attempts) {
@@ -102,6 +116,7 @@ Json solve_json(const SolveOutcome& outcome) {
           {"preconditioned_condition", or_null(report.preconditioned_condition)},
           {"error_estimate", or_null(report.error_estimate)},
           {"expected_digits", or_null(report.expected_digits())},
+          {"certificate", certificate_json(outcome)},
           {"rank", or_null(report.rank)},
           {"null_space_dimension", null_space_dimension(outcome)},
           {"factor_precision", factor_precision_json(report)},

@@ -4,6 +4,7 @@
 
 #include "output/json.hpp"
 
+#include <echelon/certify.hpp>
 #include <echelon/io/file_info.hpp>
 #include <echelon/report.hpp>
 
@@ -32,7 +33,9 @@ struct SolveOutcome {
   std::string precision;  ///< "double" or "float"
   std::string hardware;
   Report report;
-  std::optional<double> distance_from_ones;  ///< max |x_i - 1| if b = A 1 and the system is solved
+  std::optional<double> distance_from_ones;     ///< max |x_i - 1| if b = A 1 and the system is solved
+  std::optional<ErrorCertificate> certificate;  ///< if asked for, and there is an x
+  double certify_seconds = 0;
   double read_seconds = 0;
   double total_seconds = 0;
   std::string output;  ///< the file for x, or empty

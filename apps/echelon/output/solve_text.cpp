@@ -127,6 +127,7 @@ std::string time_text(const SolveOutcome& outcome) {
   add("setup", report.setup_seconds);
   add("solving", report.solve_seconds);
   add("transfer", report.transfer_seconds);
+  add("certificate", outcome.certify_seconds);
   return fmt::format("{}: {}", duration(outcome.total_seconds), fmt::join(parts, ", "));
 }
 
@@ -136,6 +137,12 @@ std::string statistics_text(const Report& report) {
     text += (text.empty() ? "" : ", ") + to_string(statistic);
   }
   return text;
+}
+
+std::string certificate_text(const ErrorCertificate& certificate) {
+  if (!certificate.proven()) return "none: " + certificate.reason;
+  return fmt::format("|x_i - x*_i| <= {:.2e}, {:.2e} relative to the largest element, proven: {}",
+                     certificate.error_bound, certificate.relative_error_bound, certificate.reason);
 }
 
 void add_accuracy(std::vector<Row>& rows, const SolveOutcome& outcome) {
@@ -151,6 +158,7 @@ void add_accuracy(std::vector<Row>& rows, const SolveOutcome& outcome) {
     rows.emplace_back("condition", condition_text(report));
   }
   if (report.error_estimate) rows.emplace_back("accuracy", accuracy_text(report));
+  if (outcome.certificate) rows.emplace_back("certificate", certificate_text(*outcome.certificate));
 }
 
 }  // namespace
