@@ -982,6 +982,23 @@ class Elimination(ToolTest):
         coarse = self.json("rank", self.file("hilbert.mtx", hilbert), "--tolerance", "1e-3")
         self.assertLess(coarse["rank"], report["rank"])
 
+    def test_sparse_rank_and_rank_modulo_prime(self):
+        six = self.file("six.mtx", coordinate(3, 3, [(1, 1, 6), (2, 2, 10), (3, 3, 15)]))
+        for prime, rank in [(2, 1), (3, 1), (7, 3), (2147483647, 3)]:
+            report = self.json("rank", six, "-p", f"field=mod:{prime}")
+            self.assertEqual((report["rank"], report["method"]), (rank, "mapped-echelon"))
+            self.assertFalse(report["doubtful"])
+        report = self.json("rank", self.wide(), "--method", "mapped-echelon")
+        self.assertEqual((report["rank"], report["status"]), (2, "direct"))
+        self.assertEqual(len(report["statistics"]["free_unknowns"]), 3)
+        text = self.run_tool("rank", self.wide(), "--method", "mapped-echelon").stdout
+        self.assertTrue(text.startswith("Rank 2 of at most 3\n"), text)
+        half = self.file("half.mtx", coordinate(2, 2, [(1, 1, 1), (2, 1, 0.5)]))
+        self.assertIn("row 1, column 0", self.error("rank", half, "-p", "field=mod:7", code=BAD_INPUT))
+        self.assertIn("not a prime", self.error("rank", six, "-p", "field=mod:9", code=USAGE))
+        self.assertIn("mapped-echelon", self.error("rank", six, "--method", "cg", code=USAGE))
+        self.assertIn("--tolerance", self.error("rank", six, "--method", "gauss-jordan", "-p", "a=b", code=USAGE))
+
     def test_rref_writes_form_and_null_space(self):
         reduced, basis = str(self.folder / "R.mtx"), str(self.folder / "N.mtx.gz")
         report = self.json("rref", self.wide(), "-o", reduced, "--null-space", basis)

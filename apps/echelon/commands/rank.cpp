@@ -1,15 +1,97 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/commands.hpp"
 #include "commands/elimination.hpp"
+#include "terminal/interrupt.hpp"
 #include "terminal/progress_line.hpp"
 #include "terminal/terminal.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/solver.hpp>
 
 namespace echelon::tool {
 
 namespace {
 
+constexpr const char* dense_method = "gauss-jordan";
+constexpr const char* sparse_method = "mapped-echelon";
+
+struct RankRequest : EliminationRequest {
+  std::string method;
+  Options parameters;  ///< of the sparse method
+};
+
+/// Text of the statistics that a report has.
+std::string list_statistics(const Report& report) {
+  std::string text;
+  for (const Statistic& statistic : report.statistics) {
+    text += (text.empty() ? "" : ", ") + to_string(statistic);
+  }
+  return text;
+}
+
+bool has_rank(const Report& report) {
+  return report.rank && report.status != Status::not_a_number;
+}
+
+/// The rank by elimination of the sparse matrix, without making it dense.
 template <class T>
-ExitCode rank_in(const EliminationRequest& request) {
+ExitCode sparse_rank_in(const RankRequest& request) {
+  ProgressLine progress(request.quiet);
+  progress.announce("reading " + input_name(request.matrix));
+  const MatrixFile<T> file = read_input<T>(request.matrix, request.input);
+  const Matrix<T> A =
+      std::visit([&](const auto& held) { return Matrix<T>(held.to(request.device)); }, file.matrix);
+  progress.announce("eliminating");
+  const Interrupt interrupt(request.quiet);
+  Solver<T> solver = make_solver<T>(request.method, request.device, request.parameters);
+  Report report = solver.setup(MatrixRef<T>(A), {.cancel = interrupt.token()});
+  progress.clear();
+  const bool doubtful = report.find_statistic("doubtful") != nullptr;
+  if (has_rank(report)) report.status = Status::direct;  // a rank that is not full is a result
+  if (request.json) {
+    Json json = elimination_json(request, file.info, report);
+    json.update(Json{
+        {"rank", or_null(report.rank)}, {"doubtful", doubtful}, {"statistics", statistics_json(report)}});
+    print_json(json);
+    return exit_code(report.status);
+  }
+  std::vector<Row> rows = elimination_rows(request, file.info, report);
+  rows.emplace_back("method", solver.describe());
+  if (!report.statistics.empty()) rows.emplace_back("statistics", list_statistics(report));
+  std::string headline =
+      paint("No rank:", Colour::red, report_stream()) + " " + std::string(to_string(report.status)) + "\n";
+  if (has_rank(report)) {
+    RankFacts facts;
+    facts.rank = *report.rank;
+    facts.doubtful = doubtful;
+    headline = rank_line(facts, file.info);
+  }
+  print_report(headline + aligned(rows));
+  return exit_code(report.status);
+}
+
+/// Chooses the method by the options, and finds errors in them before the file is read.
+void choose_method(RankRequest& request) {
+  if (request.method.empty()) request.method = request.parameters.empty() ? dense_method : sparse_method;
+  if (request.method == dense_method) {
+    if (!request.parameters.empty()) {
+      throw BadOption("parameter", "-p sets an option of mapped-echelon; gauss-jordan takes --tolerance");
+    }
+    check_request(request, {});
+    return;
+  }
+  if (request.method != sparse_method) {
+    throw BadOption("--method", "rank takes gauss-jordan or mapped-echelon, not '" + request.method + "'");
+  }
+  if (request.options.tolerance) request.parameters.set("tolerance", *request.options.tolerance);
+  in_precision(request.precision, [&]<class T>() {
+    static_cast<void>(make_solver<T>(request.method, request.device, request.parameters));
+  });
+  check_files({request.matrix}, {});
+}
+
+template <class T>
+ExitCode dense_rank_in(const EliminationRequest& request) {
   ProgressLine progress(request.quiet);
   progress.announce("reading " + input_name(request.matrix));
   DenseFile<T> file = read_dense<T>(request);
@@ -35,13 +117,27 @@ ExitCode rank_in(const EliminationRequest& request) {
 }  // namespace
 
 ExitCode run_rank(const Arguments& arguments) {
-  EliminationRequest request;
+  RankRequest request;
   CLI::App app("Computes the rank by elimination, and how certain it is.", "echelon rank");
   set_style(app);
   add_elimination_options(app, request);
+  app.add_option("--method", request.method,
+                 "gauss-jordan (dense; default), or mapped-echelon (sparse; default with -p)")
+      ->type_name("NAME");
+  app.add_option_function<std::vector<std::string>>(
+         "-p,--parameter",
+         [&](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) add_parameter(request.parameters, text);
+         },
+         "an option of mapped-echelon: field=mod:P computes the rank modulo a prime; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  app.footer("Example: echelon rank A.mtx -p field=mod:2147483647");
   if (!parse(app, arguments)) return exit_solved;
-  check_request(request, {});
-  return in_precision(request.precision, [&]<class T>() { return rank_in<T>(request); });
+  choose_method(request);
+  return in_precision(request.precision, [&]<class T>() {
+    return request.method == dense_method ? dense_rank_in<T>(request) : sparse_rank_in<T>(request);
+  });
 }
 
 }  // namespace echelon::tool

@@ -19,4 +19,12 @@ std::string utf8(const std::string& text) {
   return Json::parse(one_line(text)).get<std::string>();
 }
 
+Json statistics_json(const Report& report) {
+  Json object = Json::object();
+  for (const Statistic& statistic : report.statistics) {
+    object[statistic.name] = std::visit([](const auto& value) { return Json(value); }, statistic.value);
+  }
+  return object;
+}
+
 }  // namespace echelon::tool

@@ -2,6 +2,8 @@
 /// Reports in JSON; docs/tool.md lists the names.
 #pragma once
 
+#include <echelon/report.hpp>
+
 #include <nlohmann/json.hpp>
 
 #include <optional>
@@ -21,5 +23,8 @@ template <class T>
 
 /// `text` with invalid UTF-8 replaced.
 [[nodiscard]] std::string utf8(const std::string& text);
+
+/// The statistics of a report as an object.
+[[nodiscard]] Json statistics_json(const Report& report);
 
 }  // namespace echelon::tool

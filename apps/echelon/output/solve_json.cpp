@@ -52,14 +52,6 @@ Json columns_json(const Report& report) {
   return list;
 }
 
-Json statistics_json(const Report& report) {
-  Json object = Json::object();
-  for (const Statistic& statistic : report.statistics) {
-    object[statistic.name] = std::visit([](const auto& value) { return Json(value); }, statistic.value);
-  }
-  return object;
-}
-
 /// Null if none was asked for, or there is no x. An infinite bound is null.
 Json certificate_json(const SolveOutcome& outcome) {
   if (!outcome.certificate) return nullptr;

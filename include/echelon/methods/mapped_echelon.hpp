@@ -38,9 +38,8 @@ struct MappedEchelonOptions {
 
   static std::vector<Option<MappedEchelonOptions>> table() {
     return {{"claim", enum_field<&MappedEchelonOptions::claim>(),
-             "owner of an unknown: the claimant with the largest leading element relative to its row, the "
-             "same on "
-             "every run; or the first, which depends on the timing of threads"},
+             "owner of an unknown: the claimant with the largest leading element relative to its row; "
+             "ordered: the same, one unknown after the other; first: depends on the timing of threads"},
             {"field", +[](MappedEchelonOptions& o) -> std::string& { return o.field; },
              "real, or mod:p for exact arithmetic with integers modulo a prime p < 2^31"},
             {"tolerance",

@@ -4,6 +4,7 @@
 
 #include "backend/backend.hpp"
 #include "backend/store.hpp"
+#include "support/text.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/csr.hpp>
@@ -44,7 +45,7 @@ void require_integers(B& backend, const Csr<T>& A) {
   const auto row = std::upper_bound(offsets.begin(), offsets.end(), k) - offsets.begin() - 1;
   throw InvalidMatrix("A has to hold integers, and its element at row " + std::to_string(row) + ", column " +
                       std::to_string(backend.read(A.column_indices().data() + k)) + ", counted from 0, is " +
-                      std::to_string(backend.read(A.values().data() + k)));
+                      exact_number(static_cast<double>(backend.read(A.values().data() + k))));
 }
 
 }  // namespace echelon::mapped

@@ -128,6 +128,11 @@ class System {
                                          {"reductions", form_->record().size()},
                                          {"factor_elements", form_->factor().elements()},
                                          {"back_substitution_steps", form_->factor().steps().size()}};
+    if constexpr (!Field::is_exact) {
+      statistics.push_back({"smallest_accepted_pivot", facts.smallest_accepted});
+      statistics.push_back({"largest_rejected_pivot", facts.largest_rejected});
+    }
+    if (is_doubtful()) statistics.push_back({"doubtful", std::int64_t{1}});
     if (!facts.dependent_rows.empty())
       statistics.push_back({"dependent_rows", first_of(facts.dependent_rows)});
     if (!facts.free_unknowns.empty()) statistics.push_back({"free_unknowns", first_of(facts.free_unknowns)});

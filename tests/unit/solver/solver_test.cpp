@@ -426,12 +426,14 @@ TEST(Statistics, ThoseOfTheSetupPrecedeThoseOfTheWorstColumn) {
     EXPECT_EQ(std::get<std::int64_t>(report.find_statistic("column")->value), 0);
     EXPECT_EQ(report.find_statistic("ordering"), nullptr);
   }
-  const Dense<double> B(Device(), 2, 3);
+  const Dense<double> B = random_dense<double>(2, 3, 1);
   Dense<double> X(Device(), 2, 3);
   const Report worst = solver.solve(B, X);
   EXPECT_EQ(worst.status, Status::breakdown);
+  ASSERT_NE(worst.find_statistic("column"), nullptr);
   EXPECT_EQ(std::get<std::int64_t>(worst.find_statistic("column")->value), IdentityMethod::spoilt);
   const Report updated = solver.update_values(identity);
+  ASSERT_NE(updated.find_statistic("setups"), nullptr);
   EXPECT_EQ(std::get<std::int64_t>(updated.find_statistic("setups")->value), 2);
 }
 
