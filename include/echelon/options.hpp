@@ -131,8 +131,10 @@ struct Option {
   std::string name;
   Field field;
   std::string help;
-  Range range;                       ///< for numbers
-  std::vector<std::string> allowed;  ///< for text; empty: anything, or all words of an enumeration
+  Range range;  ///< for numbers
+  /// For text; empty: anything, or all words of an enumeration. For an optional number: the word that leaves
+  /// it unset, or empty.
+  std::vector<std::string> allowed;
 };
 
 /// The values of a struct by name, as its table has them. Numbers that are not set are left out.

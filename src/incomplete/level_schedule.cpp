@@ -6,15 +6,32 @@
 namespace echelon {
 
 namespace {
+
 /// A barrier costs a few microseconds: fewer rows than this on average between two are not worth it.
 constexpr std::int64_t worthwhile_rows = 1000;
+
+/// The level of each row, from 0.
+std::vector<std::int32_t> levels_of(std::int64_t rows, const std::int64_t* row_offsets,
+                                    const std::int32_t* column_indices) {
+  std::vector<std::int32_t> level(static_cast<std::size_t>(rows), 0);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    std::int32_t own = 0;
+    for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1] && column_indices[k] < i; ++k) {
+      own = std::max(own, level[static_cast<std::size_t>(column_indices[k])] + 1);
+    }
+    level[static_cast<std::size_t>(i)] = own;
+  }
+  return level;
+}
+
 }  // namespace
 
 /// Counting sort of the rows by level, in row order within a level.
-void Levels::sort_rows(const std::vector<std::int32_t>& level) {
+Levels::Levels(std::int64_t rows, const std::int64_t* row_offsets, const std::int32_t* column_indices) {
+  const std::vector<std::int32_t> level = levels_of(rows, row_offsets, column_indices);
   if (level.empty()) return;
   const std::int32_t count = *std::max_element(level.begin(), level.end()) + 1;
-  if (static_cast<std::int64_t>(level.size()) / count < worthwhile_rows) return;
+  if (rows / count < worthwhile_rows) return;
   starts_.assign(static_cast<std::size_t>(count) + 1, 0);
   for (const std::int32_t l : level) ++starts_[static_cast<std::size_t>(l) + 1];
   for (std::size_t l = 1; l < starts_.size(); ++l) starts_[l] += starts_[l - 1];
@@ -24,34 +41,6 @@ void Levels::sort_rows(const std::vector<std::int32_t>& level) {
     rows_[static_cast<std::size_t>(next[static_cast<std::size_t>(level[i])]++)] =
         static_cast<std::int32_t>(i);
   }
-}
-
-Levels Levels::of_lower(std::int64_t rows, const std::int64_t* row_offsets,
-                        const std::int32_t* column_indices, const std::int64_t* diagonal) {
-  std::vector<std::int32_t> level(static_cast<std::size_t>(rows), 0);
-  for (std::int64_t i = 0; i < rows; ++i) {
-    auto& own = level[static_cast<std::size_t>(i)];
-    for (std::int64_t k = row_offsets[i]; k < diagonal[i]; ++k) {
-      own = std::max(own, level[static_cast<std::size_t>(column_indices[k])] + 1);
-    }
-  }
-  Levels levels;
-  levels.sort_rows(level);
-  return levels;
-}
-
-Levels Levels::of_upper(std::int64_t rows, const std::int64_t* row_offsets,
-                        const std::int32_t* column_indices, const std::int64_t* diagonal) {
-  std::vector<std::int32_t> level(static_cast<std::size_t>(rows), 0);
-  for (std::int64_t i = rows - 1; i >= 0; --i) {
-    auto& own = level[static_cast<std::size_t>(i)];
-    for (std::int64_t k = diagonal[i] + 1; k < row_offsets[i + 1]; ++k) {
-      own = std::max(own, level[static_cast<std::size_t>(column_indices[k])] + 1);
-    }
-  }
-  Levels levels;
-  levels.sort_rows(level);
-  return levels;
 }
 
 }  // namespace echelon

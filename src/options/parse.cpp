@@ -80,6 +80,10 @@ void assign(const std::string& path, const OptionValue& value, const Range& rang
 
 void assign(const std::string& path, const OptionValue& value, const Range& range,
             const std::vector<std::string>& allowed, std::optional<double>& field) {
+  if (!allowed.empty() && shown(value) == allowed.front()) {
+    field.reset();
+    return;
+  }
   double given = 0;
   assign(path, value, range, allowed, given);
   field = given;
@@ -99,7 +103,10 @@ void assign(const std::string& path, const OptionValue& value, const Range& /*ra
 }
 
 std::string allowed_text(const Range& range, const std::vector<std::string>& allowed) {
-  if (!allowed.empty()) return fmt::format("{}", fmt::join(allowed, ", "));
+  if (!allowed.empty()) {
+    const std::string bounds = allowed_text(range, {});
+    return fmt::format("{}{}{}", fmt::join(allowed, ", "), bounds.empty() ? "" : ", ", bounds);
+  }
   const bool low = std::isfinite(range.low);
   const bool high = std::isfinite(range.high);
   if (!low && !high) return {};

@@ -92,10 +92,15 @@ template <class O>
 [[nodiscard]] FieldText field_text(const Option<O>& option, O& source) {
   return std::visit(
       [&](const auto& field) -> FieldText {
-        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, EnumField<O>>) {
+        using Field = std::remove_cvref_t<decltype(field)>;
+        if constexpr (std::is_same_v<Field, EnumField<O>>) {
           return {"text", std::string(field.get(source))};
         } else {
-          return field_text(std::as_const(field(source)));
+          const auto& value = std::as_const(field(source));
+          if constexpr (std::is_same_v<Field, std::optional<double>& (*)(O&)>) {
+            if (!value && !option.allowed.empty()) return {"number", option.allowed.front()};
+          }
+          return field_text(value);
         }
       },
       option.field);

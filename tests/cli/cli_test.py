@@ -210,7 +210,7 @@ class Methods(ToolTest):
         for method in listed["methods"]:
             self.assertRegex(table, rf"(?m)^{re.escape(method['name'])} +{method['kind']} ")
             self.assertIn(method["kind"], ["direct", "iterative", "preconditioner"])
-        for name in ["bicgstab", "cg", "gmres", "ilu0", "jacobi", "lapack-lu"]:
+        for name in ["bicgstab", "cg", "gmres", "ic0", "ilu0", "jacobi", "lapack-lu"]:
             self.assertIn(name, names)
 
     def test_host_methods_solve(self):
@@ -289,6 +289,11 @@ class Solve(ToolTest):
         self.assertEqual((few["status"], few["iterations"]), ("max_iterations", 3))
         incomplete = self.report(matrix, "--method", "cg", "-p", "preconditioner=ilu0")
         self.assertLessEqual(incomplete["iterations"], 3)  # ILU(0) of a tridiagonal matrix is its LU
+        for shift in ["auto", "0"]:
+            cholesky = self.report(matrix, "--method", "cg", "-p", "preconditioner=ic0", "-p",
+                                   f"preconditioner.shift={shift}")
+            self.assertLessEqual(cholesky["iterations"], 3)
+            self.assertEqual(cholesky["statistics"]["preconditioner.attempts"], 1)
         swept = self.report(matrix, "--method", "cg", "-p", "preconditioner=ssor", "-p", "preconditioner.omega=1.3")
         self.assertLess(swept["iterations"], tight["iterations"])
         damped = self.report(matrix, "--method", "gmres", "-p", "restart=20", "-p", "preconditioner=jacobi",

@@ -46,6 +46,9 @@ struct Sweeps {
   /// Unless null, receives the rows skipped by one sweep (all sweeps skip the same). Not written if sweeps ==
   /// 0, if there is no right-hand side, or if the iteration has stopped.
   SkippedRows* skipped = nullptr;
+  /// Triangular solve on the host, in one forward sweep with a lower triangle A, or one backward sweep with
+  /// an upper triangle: every row has a nonzero diagonal element, omega is 1, and X is only written.
+  bool triangular = false;
 };
 
 /// Scratch memory of sweeps, kept from call to call: it grows to what a call needs, and repeating a call

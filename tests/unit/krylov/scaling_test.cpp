@@ -34,7 +34,7 @@ TYPED_TEST(KrylovScaling, ScaledSystems_ConvergeToTheScaledSolution) {
   const Csr<T> A = convection_diffusion(12, 0).csr<T>();
   const Dense<T> b = random_dense<T>(144, 1, 2);
   for (const char* method : {"cg", "gmres", "bicgstab", "minres"}) {
-    for (const char* preconditioner : {"none", "jacobi", "ilu0"}) {
+    for (const char* preconditioner : {"none", "jacobi", "ilu0", "ic0"}) {
       Solver<T> solver = make_solver<T>(method, Device::serial(), {{"preconditioner", preconditioner}});
       solver.setup(A);
       Dense<T> expected(Device(), 144, 1);

@@ -36,6 +36,21 @@ SkippedRows sweep_in_place(const HalfSweep<T> half) {
   return skipped;
 }
 
+/// Triangular solve for one right-hand side: the same arithmetic without the search for the diagonal.
+template <Direction direction, class T>
+void solve_triangle(const HalfSweep<T> half, const T* b, T* x) {
+  constexpr bool forward = direction == Direction::forward;
+  for (std::int64_t step = 0; step < half.rows; ++step) {
+    const std::int64_t i = sweep_position<direction>(step, half.rows);
+    const std::int64_t begin = half.row_offsets[i];
+    const std::int64_t last = half.row_offsets[i + 1] - 1;
+    const Part part = forward ? Part{begin, 1, last - begin} : Part{last, -1, last - begin};
+    const T sum = part_sum(half.column_indices, half.values, part, ReadX<T>{x});
+    const T a_ii = half.values[forward ? last : begin];
+    x[i] = canonical((b[i] - sum) * (T{1} / a_ii));
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -44,6 +59,12 @@ void sweep(Serial& /*backend*/, const Sweeps<T>& sweeps, SweepScratch<Serial, T>
   for_each_half(sweeps, [&]<Direction direction>(const HalfSweep<T>& half) {
     SkippedRows skipped;
     with_fused_multiply_add([&] {
+      if (sweeps.triangular) {
+        for (std::int64_t c = 0; c < half.right_hand_sides; ++c) {
+          solve_triangle<direction>(half, half.b + c * half.leading_b, half.x + c * half.leading_x);
+        }
+        return;
+      }
       skipped = half.right_hand_sides == 1 ? sweep_in_place<direction, true>(half)
                                            : sweep_in_place<direction, false>(half);
     });

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/solver.hpp>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace echelon {
+
+struct Ic0Options {
+  static constexpr std::string_view name = "ic0";
+  static constexpr Targets targets = Targets::host;
+  /// Multiple of the diagonal that is added before the factorisation, 0 or more. Not set: the first of 0,
+  /// 0.001, 0.002, 0.004, ... with which no pivot breaks down.
+  std::optional<double> shift = {};
+
+  static std::vector<Option<Ic0Options>> table() {
+    return {{"shift",
+             +[](Ic0Options& o) -> std::optional<double>& { return o.shift; },
+             "multiple of the diagonal that is added to A; auto: the first of 0, 0.001, 0.002, 0.004, ... "
+             "without a breakdown",
+             {0},
+             {"auto"}}};
+  }
+};
+
+template <class T>
+using Ic0 = SolverOf<T, Ic0Options>;
+
+}  // namespace echelon

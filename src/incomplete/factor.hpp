@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Incomplete factorisation on the host, with the same bits for any number of threads.
+#pragma once
+
+#include "backend/backend.hpp"
+#include "incomplete/elimination.hpp"
+#include "incomplete/row_order.hpp"
+
+namespace echelon::incomplete {
+
+/// Computes all rows; returns the first one whose pivot is not accepted. Rows after it are then undefined.
+/// Elimination is LuElimination or CholeskyElimination. Waits.
+template <class Elimination>
+FirstIndex factor(Serial& backend, RowOrder<Serial>& order, const Elimination& elimination,
+                  std::int64_t rows);
+template <class Elimination>
+FirstIndex factor(OpenMp& backend, RowOrder<OpenMp>& order, const Elimination& elimination,
+                  std::int64_t rows);
+
+}  // namespace echelon::incomplete
