@@ -113,6 +113,8 @@ struct Candidate {
   Device device;
   Options parameters;
   std::string reason;
+  /// Rough estimate for a direct method; unset: not known.
+  std::optional<double> seconds = {};
 };
 
 /// Candidates of `auto` for A, best first. Analyses A's structure (see structure.hpp) in O(nonzeros).

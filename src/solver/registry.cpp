@@ -9,6 +9,7 @@
 #include <echelon/error.hpp>
 #include <echelon/methods.hpp>
 #include <echelon/solver.hpp>
+#include <echelon/sparse_direct.hpp>
 
 #include <fmt/format.h>
 
@@ -70,6 +71,13 @@ Method row(Method method) {
     return make<double, O>(device, parse_options<O>(std::string(O::name), options));
   };
   return method;
+}
+
+/// The cost of a sparse factorisation in the order that is quickest to find.
+template <class T>
+CostPrediction predict(const Csr<T>& A) {
+  const FactorPrediction prediction = predict_factor(A, Ordering::amd);
+  return {prediction.flops, prediction.bytes};
 }
 
 std::vector<Method> table() {
@@ -154,7 +162,9 @@ std::vector<Method> table() {
       row<SparseLuOptions>({.summary = "sparse LU factorisation with threshold pivoting",
                             .kind = direct,
                             .dense = false,
-                            .usable_as_preconditioner = true}),
+                            .usable_as_preconditioner = true,
+                            .predict_float = predict<float>,
+                            .predict_double = predict<double>}),
       row<SsorOptions>({.summary = "symmetric successive over-relaxation",
                         .kind = iterative,
                         .needs = symmetric_positive_definite,

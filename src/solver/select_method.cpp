@@ -8,32 +8,69 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <utility>
 
 namespace echelon {
 
 namespace {
 
-/// Dense elimination is certain but costs 2/3 n^3 flops and n^2 elements. Rates are what common machines
-/// reach, on the low side.
-struct DenseCost {
+/// A direct method's cost on a device: a rough estimate, and whether its factors fit into memory.
+struct DirectCost {
   double seconds = 0;
   bool fits = false;
 };
 
-DenseCost dense_cost(const MethodSelection& selection) {
+/// Flops per second that common machines reach, on the low side. An H200 with cuSOLVER stayed below 1.3e12 on
+/// a singular graph of 82,168 unknowns.
+constexpr double dense_flops_per_core = 3e10;
+constexpr double dense_flops_per_gpu = 1e12;
+constexpr double sparse_flops_per_core = 5e9;
+constexpr double sparse_flops_per_gpu = 1e12;
+
+DirectCost dense_cost(const MethodSelection& selection) {
   const double size = static_cast<double>(selection.structure.rows);
   const double bytes = size * size * static_cast<double>(selection.element_size);
-  return {dense_lu_seconds(selection.structure.rows, selection.device),
+  const double rate =
+      selection.device.on_host() ? dense_flops_per_core * selection.device.threads() : dense_flops_per_gpu;
+  return {2.0 / 3.0 * size * size * size / rate,
           bytes < 0.8 * static_cast<double>(memory(selection.device).available) && size < 2e9};
 }
 
-/// Bounds on the time of dense LU for sparse systems: up to the first it comes before everything else, even
-/// where CG would be quicker, because its accuracy does not depend on the condition of A as CG's does; up to
-/// the second before methods that may fail; up to the third it is the last resort.
-constexpr double dense_first_seconds = 0.25;
-constexpr double dense_at_once_seconds = 2;
-constexpr double dense_at_last_seconds = 150;
+/// The factor, and about as much again for update matrices and copies.
+DirectCost sparse_cost(const MethodSelection& selection, const Device& device) {
+  if (!selection.factor) return {};
+  const double rate = device.on_host() ? sparse_flops_per_core : sparse_flops_per_gpu;
+  return {selection.factor->flops / rate,
+          2 * static_cast<double>(selection.factor->bytes) < static_cast<double>(memory(device).available)};
+}
+
+/// Where a sparse factorisation takes place: on the host if its factor does not fit into the GPU's memory.
+Device factor_device(const MethodSelection& selection) {
+  if (selection.device.on_host() || sparse_cost(selection, selection.device).fits) return selection.device;
+  return Device();
+}
+
+/// Whether A has a narrow band that is nearly full: the factors of the band, which pivoting widens, have at
+/// most `most_growth` times A's elements.
+bool is_banded(const Structure& structure) {
+  constexpr std::int64_t most_growth = 4;
+  constexpr std::int64_t least_rows_by_width = 32;
+  const std::int64_t width = 2 * structure.lower_bandwidth + structure.upper_bandwidth + 1;
+  return structure.rows == structure.columns && structure.rows >= least_rows_by_width * width &&
+         structure.rows * width <= most_growth * structure.nonzeros;
+}
+
+/// Bounds on a sparse factorisation's time: up to the first it comes before everything else, even where CG
+/// would be quicker, because its accuracy does not depend on the condition of A as CG's does; up to the
+/// second it comes before methods that may fail; up to the third it is the last resort.
+constexpr double direct_first_seconds = 1;
+constexpr double direct_before_krylov_seconds = 60;
+constexpr double direct_at_last_seconds = 1200;
+
+/// Dense elimination of a sparse matrix: first where it takes no longer than this, since no analysis is
+/// quicker; else where a sparse factorisation takes longer, because the factor would be full.
+constexpr double dense_first_seconds = 0.005;
 
 /// Below these sizes a GPU takes longer to reach than to use.
 constexpr std::int64_t gpu_dense_rows = 1500;
@@ -54,7 +91,10 @@ class Candidates {
   explicit Candidates(const MethodSelection& selection)
       : device_(selection.device),
         structure_(selection.structure),
-        cost_(dense_cost(selection)),
+        dense_(dense_cost(selection)),
+        direct_device_(factor_device(selection)),
+        direct_(sparse_cost(selection, direct_device_)),
+        factor_(selection.factor),
         sparse_(selection.sparse) {}
 
   std::vector<Candidate> take() {
@@ -63,49 +103,92 @@ class Candidates {
       krylov();
       return std::move(list_);
     }
-    const bool first = affordable(dense_first_seconds);
-    const bool at_once = affordable(dense_at_once_seconds);
-    const char* const small = "A is small: elimination is certain and quick";
-    if (first) dense(small);
+    if (device_.on_host() && is_banded(structure_)) {
+      add("banded-lu", {},
+          fmt::format("A is a band matrix with {} diagonals below and {} above: LU without an analysis",
+                      structure_.lower_bandwidth, structure_.upper_bandwidth),
+          0);
+    }
+    const bool full_factor = !direct_.fits || dense_.seconds <= direct_.seconds;
+    if (dense_.fits &&
+        (dense_.seconds <= dense_first_seconds || (full_factor && dense_.seconds <= direct_first_seconds))) {
+      dense("A is small: elimination is certain and quick");
+    }
+    if (affordable(direct_first_seconds)) direct("a factorisation is certain and quick");
     if (plausibly_spd()) {
       conjugate_gradients(structure_.definiteness == Definiteness::positive_definite
                               ? "A is symmetric and positive definite (diagonally dominant)"
                               : "A is symmetric with a positive diagonal, so perhaps positive definite");
     }
-    if (at_once && !first) dense(small);
+    const bool before_krylov = !affordable(direct_first_seconds) && affordable(direct_before_krylov_seconds);
+    if (before_krylov) direct("a factorisation is certain");
     krylov();
-    if (!at_once && affordable(dense_at_last_seconds)) dense("as a last resort, dense elimination");
+    if (!affordable(direct_before_krylov_seconds) && affordable(direct_at_last_seconds)) {
+      direct("as a last resort, a factorisation");
+    }
     return std::move(list_);
   }
 
   /// For an A that is known to be singular: methods that find a solution where there is one, or that there is
   /// none.
   std::vector<Candidate> take_singular() {
+    if (sparse_ && (is_banded(structure_) || affordable(direct_before_krylov_seconds))) {
+      add("sparse-lu", direct_device_.on_host() ? direct_device_ : Device(), {},
+          "A is singular: a factorisation tells its rank, and whether b lies in its range", direct_.seconds);
+    }
     const std::string shape = "A is singular: a solution of minimal residual";
     if (structure_.symmetric_values) add("minres", {{"max_iterations", 2000}}, shape);
     add("gmres", {{"restart", 200}, {"max_iterations", 1000}}, shape);
-    if (affordable(dense_at_once_seconds)) {
+    if (dense_.fits && dense_.seconds <= elimination_seconds) {
       add("gauss-jordan", {}, "A is singular: its rank, and whether b lies in its range");
     }
     return std::move(list_);
   }
 
  private:
+  /// Most seconds of dense LU for which Gauss-Jordan elimination is tried on a singular matrix.
+  static constexpr double elimination_seconds = 2;
+
   [[nodiscard]] bool plausibly_spd() const {
     return structure_.symmetric_values && structure_.positive_diagonals == structure_.rows &&
            structure_.definiteness != Definiteness::indefinite;
   }
 
-  void add(std::string method, Options parameters, std::string reason) {
-    list_.push_back({std::move(method), device_, std::move(parameters), std::move(reason)});
+  void add(std::string method, Options parameters, std::string reason, std::optional<double> seconds = {}) {
+    add(std::move(method), device_, std::move(parameters), std::move(reason), seconds);
+  }
+  void add(std::string method, const Device& device, Options parameters, std::string reason,
+           std::optional<double> seconds) {
+    list_.push_back({std::move(method), device, std::move(parameters), std::move(reason), seconds});
   }
 
-  [[nodiscard]] bool affordable(double seconds) const { return cost_.fits && cost_.seconds <= seconds; }
+  [[nodiscard]] bool affordable(double seconds) const { return direct_.fits && direct_.seconds <= seconds; }
 
   void dense(const std::string& why) {
-    if (!cost_.fits) return;
+    if (!dense_.fits) return;
     add(device_.on_host() ? "lapack-lu" : "cusolver-lu", {},
-        fmt::format("{} (n = {}): LU with partial pivoting", why, structure_.rows));
+        fmt::format("{} (n = {}): LU with partial pivoting", why, structure_.rows), dense_.seconds);
+  }
+
+  /// A sparse factorisation: Cholesky where A may be positive definite, and after it, or for any other A, one
+  /// with pivoting. What a GPU cannot factor, because it pivots within fronts only, the host can.
+  void direct(const std::string& why) {
+    const std::string cost = fmt::format("{} ({:.2g} flops predicted)", why, factor_->flops);
+    if (plausibly_spd()) {
+      add("sparse-cholesky", direct_device_, {},
+          "A may be positive definite, and " + cost + ": sparse Cholesky", direct_.seconds);
+      if (structure_.definiteness == Definiteness::positive_definite) return;
+    }
+    const double lu_seconds = (structure_.symmetric_values ? 2 : 1) * direct_.seconds;
+    if (!direct_device_.on_host()) {
+      add("sparse-lu", direct_device_, {}, cost + ": sparse LU", lu_seconds);
+    }
+    const Device host = direct_device_.on_host() ? direct_device_ : Device();
+    if (structure_.symmetric_values) {
+      add("sparse-ldlt", host, {}, "A is symmetric, and " + cost + ": sparse L D L^T", direct_.seconds);
+    } else {
+      add("sparse-lu", host, {}, cost + ": sparse LU", lu_seconds);
+    }
   }
 
   void conjugate_gradients(const std::string& why) {
@@ -144,27 +227,35 @@ class Candidates {
 
   Device device_;
   Structure structure_;
-  DenseCost cost_;
+  DirectCost dense_;
+  Device direct_device_;
+  DirectCost direct_;
+  std::optional<CostPrediction> factor_;
   bool sparse_;
   std::vector<Candidate> list_;
 };
 
-}  // namespace
-
-double dense_lu_seconds(std::int64_t n, const Device& device) {
-  constexpr double flops_per_core = 3e10;
-  // An H200 with cuSOLVER stayed below 1.3e12 on a singular graph of 82,168 unknowns.
-  constexpr double flops_per_gpu = 1e12;
-  const double size = static_cast<double>(n);
-  return 2.0 / 3.0 * size * size * size /
-         (device.on_host() ? flops_per_core * device.threads() : flops_per_gpu);
+/// For any square sparse A of the pattern.
+template <class T>
+std::optional<CostPrediction> predict_factor_cost(const MatrixRef<T>& A) {
+  if (!A.is_sparse() || A.rows() != A.columns()) return std::nullopt;
+  const Method& method = find_method("sparse-lu");
+  if constexpr (std::is_same_v<T, double>) {
+    return method.predict_double(*A.csr());
+  } else {
+    return method.predict_float(*A.csr());
+  }
 }
+
+}  // namespace
 
 template <class T>
 MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>& device) {
   const Device target = select_device(A, device);
   require(target);
-  return {target, analyze_structure(A), sizeof(T), A.is_sparse()};
+  MethodSelection selection{target, analyze_structure(A), sizeof(T), A.is_sparse(), {}};
+  if (!is_banded(selection.structure)) selection.factor = predict_factor_cost(A);
+  return selection;
 }
 template MethodSelection MethodSelection::of(MatrixRef<float>, const std::optional<Device>&);
 template MethodSelection MethodSelection::of(MatrixRef<double>, const std::optional<Device>&);

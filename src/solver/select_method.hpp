@@ -18,6 +18,8 @@ struct MethodSelection {
   Structure structure;
   std::size_t element_size = 8;
   bool sparse = true;
+  /// Cost of a sparse factorisation; unset for a dense A and for a band matrix.
+  std::optional<CostPrediction> factor = {};
 
   /// Throws NotBuilt or NoDevice where `device` cannot be used.
   template <class T>
@@ -29,8 +31,5 @@ struct MethodSelection {
   /// then, where n^3 flops are affordable, elimination with a rank decision.
   [[nodiscard]] std::vector<Candidate> singular_candidates() const;
 };
-
-/// A rough estimate for dense LU of n rows.
-[[nodiscard]] double dense_lu_seconds(std::int64_t n, const Device& device);
 
 }  // namespace echelon

@@ -158,10 +158,7 @@ class Attempts {
   void run(const std::vector<Candidate>& candidates) {
     for (const Candidate& candidate : candidates) {
       const bool direct = find_method(candidate.method).kind == MethodKind::direct;
-      if (doubtful_ &&
-          !(direct && dense_lu_seconds(problem_.matrix().rows(), candidate.device) <= digits_worth_seconds)) {
-        continue;
-      }
+      if (doubtful_ && !(direct && candidate.seconds.value_or(0) <= digits_worth_seconds)) continue;
       add(candidate, direct);
       if (finished_ || singular_) return;
     }
@@ -194,7 +191,7 @@ class Attempts {
     if (report.solved()) {
       report.warnings.push_back(singular_message_ + ": x satisfies the equations, but so do others");
       report.error_estimate.reset();
-    } else if (report.status != Status::inconsistent && report.status != Status::underdetermined) {
+    } else if (report.status != Status::inconsistent) {
       report.status = Status::singular;
       report.message = singular_message_;
       report.row = singular_row_;
@@ -215,6 +212,7 @@ class Attempts {
       next.report.device = candidate.device;
       next.report.reason = candidate.reason;
     }
+    accept_one_of_many(next.report);
     const Report& report = next.report;
     if (direct && report.status == Status::singular) {
       set_singular(report.method + " called A singular" +
@@ -232,10 +230,20 @@ class Attempts {
     if (better) best_ = std::move(next);
   }
 
+  /// Accepts one of the many solutions of a singular system, which a direct method calls underdetermined;
+  /// take() adds the warning.
+  void accept_one_of_many(Report& report) {
+    if (report.status != Status::underdetermined) return;
+    if (!singular_) set_singular(std::exchange(report.message, {}));
+    report.status = Status::direct;
+    for (ColumnReport& column : report.columns) {
+      if (column.status == Status::underdetermined) column.status = Status::direct;
+    }
+  }
+
   /// Outcomes that no other method can change.
   [[nodiscard]] static bool is_final(const Report& report) {
     return report.solved() || report.status == Status::cancelled || report.status == Status::inconsistent ||
-           report.status == Status::underdetermined ||
            (report.status == Status::not_a_number && report.columns.empty());
   }
 
