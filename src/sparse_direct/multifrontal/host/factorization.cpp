@@ -43,6 +43,25 @@ struct Worker {
   FactorFacts facts;
 };
 
+/// Computes parts of a product as tasks of the thread that meets it. A thread that waits for its tasks takes
+/// up no others, and its buffers are free.
+template <class T>
+class TaskThreads final : public ProductThreads<T> {
+ public:
+  explicit TaskThreads(std::vector<Worker<T>>& workers) : workers_(workers) {}
+  [[nodiscard]] int count() const override { return static_cast<int>(workers_.size()); }
+  void run(int parts, typename ProductThreads<T>::Work work, const void* product) override {
+    for (int part = parts; part-- > 0;) {
+#pragma omp task firstprivate(part)
+      work(product, part, workers_[static_cast<std::size_t>(omp_get_thread_num())].pack);
+    }
+#pragma omp taskwait
+  }
+
+ private:
+  std::vector<Worker<T>>& workers_;
+};
+
 template <class T>
 class Factorization {
  public:
@@ -100,6 +119,11 @@ class Factorization {
     missing_ = std::vector<std::atomic<std::int32_t>>(tree_.parent.size());
     for (const std::int32_t s : schedule_.top)
       missing_[s] = static_cast<std::int32_t>(layout_.children_of(s).size());
+    TaskThreads<T> threads(workers_);
+    for (Worker<T>& worker : workers_) {
+      worker.pack.threads = &threads;
+      worker.pack.allocate();
+    }
 #pragma omp parallel num_threads(options_.threads)
 #pragma omp single
     for (std::size_t r = 0; r < schedule_.ranges.size(); ++r) {

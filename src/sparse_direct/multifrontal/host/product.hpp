@@ -189,14 +189,64 @@ void pack_columns(int terms, int columns, Factor<T> b, T* packed) {
   }
 }
 
+/// Product of A with a packed block of B, in parts of `height` rows of C from first_row on.
+template <class Isa, class T>
+struct BlockProduct {
+  using Buffers = PackBuffers<T>;
+  static constexpr int block = tile_vectors<Isa> * Simd<Isa, T>::width;
+  static constexpr int group = tile_columns<Isa>;
+  static_assert(Buffers::rows % block == 0 && Buffers::columns % group == 0);
+
+  Part part;
+  int first_row, rows, height;
+  int first_column, columns;  ///< of the block
+  int terms;
+  const T* a;
+  std::int64_t leading_a;
+  const T* b;  ///< packed
+  T* c;
+  std::int64_t leading_c;
+
+  static void work(const void* product, int index, Buffers& buffers) {
+    static_cast<const BlockProduct*>(product)->compute(index, buffers);
+  }
+
+  void compute(int index, Buffers& buffers) const {
+    const int i0 = first_row + index * height;
+    const int count = std::min(height, rows - i0);
+    pack_rows<Isa>(count, terms, a + i0, leading_a, buffers.a.data());
+    for (int j = 0; j < columns; j += group) {
+      int skipped = 0;
+      if (part == Part::lower) skipped = std::max(0, first_column + j - i0) / block * block;
+      if (skipped >= count) break;
+      const Factor<T> packed{b + static_cast<std::size_t>(j) * terms, group, 1};
+      update_column_group<Isa, true>(std::min(group, columns - j), count - skipped, terms,
+                                     buffers.a.data() + static_cast<std::size_t>(skipped) * terms, block,
+                                     static_cast<std::int64_t>(block) * terms, packed,
+                                     c + i0 + skipped + (first_column + j) * leading_c, leading_c);
+    }
+  }
+
+  /// All parts, on several threads if the buffers have them and the product is worth it.
+  void compute_all(Buffers& buffers) {
+    height = Buffers::rows;
+    const int active = rows - first_row;
+    const double multiplications = 1.0 * active * columns * terms;
+    if (buffers.threads != nullptr && multiplications >= Buffers::worth_threads) {
+      const int parts = 4 * buffers.threads->count();
+      height = std::min(height, (active / parts + block) / block * block);
+      buffers.threads->run((active + height - 1) / height, &work, this);
+    } else {
+      for (int index = 0; index * height < active; ++index) compute(index, buffers);
+    }
+  }
+};
+
 /// C = C - A B by blocks that are copied to contiguous memory first.
 template <class Isa, class T>
 void update_packed(PackBuffers<T>& buffers, Part part, int rows, int columns, int terms, const T* a,
                    std::int64_t leading_a, Factor<T> b, T* c, std::int64_t leading_c) {
   using Buffers = PackBuffers<T>;
-  constexpr int block = tile_vectors<Isa> * Simd<Isa, T>::width;
-  constexpr int group = tile_columns<Isa>;
-  static_assert(Buffers::rows % block == 0 && Buffers::columns % group == 0);
   buffers.allocate();
   for (int j0 = 0; j0 < columns; j0 += Buffers::columns) {
     const int block_columns = std::min(Buffers::columns, columns - j0);
@@ -206,21 +256,10 @@ void update_packed(PackBuffers<T>& buffers, Part part, int rows, int columns, in
       pack_columns<Isa>(block_terms, block_columns,
                         {b.data + p0 * b.term_step + j0 * b.column_step, b.term_step, b.column_step},
                         buffers.b.data());
-      for (int i0 = first_row; i0 < rows; i0 += Buffers::rows) {
-        const int block_rows = std::min(Buffers::rows, rows - i0);
-        pack_rows<Isa>(block_rows, block_terms, a + i0 + p0 * leading_a, leading_a, buffers.a.data());
-        for (int j = 0; j < block_columns; j += group) {
-          int skipped = 0;
-          if (part == Part::lower) skipped = std::max(0, j0 + j - i0) / block * block;
-          if (skipped >= block_rows) break;
-          const Factor<T> packed{buffers.b.data() + static_cast<std::size_t>(j) * block_terms, group, 1};
-          update_column_group<Isa, true>(std::min(group, block_columns - j), block_rows - skipped,
-                                         block_terms,
-                                         buffers.a.data() + static_cast<std::size_t>(skipped) * block_terms,
-                                         block, static_cast<std::int64_t>(block) * block_terms, packed,
-                                         c + i0 + skipped + (j0 + j) * leading_c, leading_c);
-        }
-      }
+      BlockProduct<Isa, T> product{part,      first_row,        rows,        Buffers::rows,
+                                   j0,        block_columns,    block_terms, a + p0 * leading_a,
+                                   leading_a, buffers.b.data(), c,           leading_c};
+      product.compute_all(buffers);
     }
   }
 }
