@@ -106,7 +106,6 @@ class Factorization {
       factors_.values = Array<T>(Device::serial(), layout_.panel_begin.back());
     }
     factors_.fronts.assign(tree_.parent.size(), {});
-    if (!delays()) return;
     larger_.resize(tree_.parent.size());
     row_ids_.resize(static_cast<std::size_t>(tree_.n));
     std::iota(row_ids_.begin(), row_ids_.end(), 0);
@@ -233,12 +232,13 @@ class Factorization {
     front.eliminated = record.eliminated;
     front.update = updates_[s];
     front.lower = factors_.values.data() + record.values;
-    if (delays()) {
-      LargerFront<T>* larger = larger_[s].get();
-      if (larger != nullptr) front.lower = larger->values.data();
-      front.row_ids = larger != nullptr ? larger->row_ids.data() : row_ids_.data() + tree_.supernode_begin[s];
-      front.column_ids =
-          larger != nullptr ? larger->column_ids.data() : column_ids_.data() + tree_.supernode_begin[s];
+    if (LargerFront<T>* larger = larger_[s].get()) {
+      front.lower = larger->values.data();
+      front.row_ids = larger->row_ids.data();
+      front.column_ids = larger->column_ids.data();
+    } else {
+      front.row_ids = row_ids_.data() + tree_.supernode_begin[s];
+      front.column_ids = column_ids_.data() + tree_.supernode_begin[s];
     }
     if (layout_.kind == FactorKind::lu) front.upper = front.lower + front.size * front.pivots;
     return front;
