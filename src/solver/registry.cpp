@@ -141,8 +141,7 @@ std::vector<Method> table() {
       row<MappedEchelonOptions>({.summary = "sparse elimination to mapped echelon form, any shape and rank",
                                  .kind = direct,
                                  .needs = any_shape,
-                                 .dense = false,
-                                 .usable_as_preconditioner = true}),
+                                 .dense = false}),
       row<MinresOptions>(
           {.summary = "minimal residuals", .kind = iterative, .needs = symmetric, .operators = true}),
       row<SorOptions>({.summary = "successive over-relaxation",

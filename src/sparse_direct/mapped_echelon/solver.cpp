@@ -60,14 +60,6 @@ class MappedEchelonImplementation final : public SolverImplementation<T> {
         system_);
   }
 
-  void apply(Workspace& workspace, const T* r, T* z) const override {
-    std::visit(
-        [&](const auto& system) {
-          system.apply(static_cast<typename std::remove_cvref_t<decltype(system)>::Space&>(workspace), r, z);
-        },
-        system_);
-  }
-
  private:
   static std::variant<RealSystem, PrimeSystem> make_system(const Device& device,
                                                            const MappedEchelonOptions& options) {

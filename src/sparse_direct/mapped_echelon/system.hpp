@@ -139,13 +139,6 @@ class System {
     return statistics;
   }
 
-  /// z = a particular solution for r, unrefined. Queued.
-  void apply(Space& space, const T* r, T* z) const {
-    load(space, r);
-    form_->solve(space.backend, space.reduced.data(), space.x.data());
-    store(space, z);
-  }
-
   /// A particular solution for b, refined, and the outcome.
   void solve(Space& space, const T* b, T* x, Job& job) const {
     if constexpr (Field::is_exact) require_integers_in(space, b);
