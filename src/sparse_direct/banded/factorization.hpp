@@ -125,8 +125,8 @@ class BandFactorizationOn {
   }
 
  private:
-  /// Elements behind the multipliers that kernels may read.
-  static constexpr std::int64_t vector_padding = 16;
+  /// Elements behind the multipliers that kernels may read: two vectors of float.
+  static constexpr std::int64_t vector_padding = 32;
 
   void release() {
     pivots_ = kept_ = Array<std::int32_t>();

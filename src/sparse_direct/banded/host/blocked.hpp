@@ -18,8 +18,9 @@ namespace echelon::banded {
 
 /// Elimination with partial pivoting in a window. A block of columns is factored in a copy of the window's
 /// first columns, stored by columns; then the rest of the window is updated with its pivot rows in one pass,
-/// which also moves the columns to the left by the width of the block.
-template <class T, class Loader>
+/// which also moves the columns to the left by the width of the block. `fixed_slots` and `fixed_ahead`:
+/// elements of a column of the panel and columns of the window, or 0 where these are known only at run time.
+template <class T, class Loader, std::int64_t fixed_slots, std::int64_t fixed_ahead>
 class BlockedElimination {
  public:
   BlockedElimination(const BandNode& node, const Loader& rows, const FactorView<T>& factors, std::int64_t k)
@@ -31,27 +32,24 @@ class BlockedElimination {
         upper_(factors.upper + node.upper_offset),
         blocks_(factors.blocks),
         kept_(factors.kept),
-        ahead_(node.ahead + block_columns - 1),
+        ahead_(fixed_ahead > 0 ? fixed_ahead : node.ahead + block_columns - 1),
         ahead_pitch_(round_up_to_vector<T>(ahead_) + vector_size<T>),
         pitch_(ahead_pitch_ + round_up_to_vector<T>(node.left)),
-        slots_(round_up_to_vector<T>(node.slots)),
+        slots_(fixed_slots > 0 ? fixed_slots : round_up_to_vector<T>(node.slots)),
         slot_mask_(static_cast<Bits>(std::bit_ceil(static_cast<std::uint64_t>(slots_)) - 1)),
-        window_(node.slots * pitch_),
+        window_((node.slots + 7) / 8 * 8 * pitch_),
         pivot_rows_(block_columns * pitch_),
         panel_(block_columns * slots_),
         multipliers_(block_columns * slots_),
-        slot_rows_(static_cast<std::size_t>(node.slots)) {}
+        slots_in_use_(static_cast<std::size_t>(node.slots)) {}
 
   NodeFacts eliminate() {
     for (std::int32_t s = 0; s < node_.slots; ++s) take_row(s, 0);
+    accept_rows();
     for (std::int64_t step = 0; step < node_.steps; step += block_columns) {
       const std::int64_t columns = std::min<std::int64_t>(block_columns, node_.steps - step);
       factor_panel(step, columns);
-      for (std::int64_t t = 0; t < columns; ++t) finish_pivot_row(step, t, columns);
       update_rows(columns);
-      for (std::int64_t t = 0; t < columns; ++t) {
-        take_row(block_pivots_[static_cast<std::size_t>(t)], step + columns);
-      }
     }
     store_block();
     facts_.largest = largest_magnitude();
@@ -60,34 +58,43 @@ class BlockedElimination {
 
  private:
   using Bits = typename VectorOf<T>::BitsOfOne;
+  /// Whether a slot has a row, and whether that begins behind the columns of the block.
+  enum class Slot : std::int8_t { empty, active, entering };
   static constexpr std::int64_t lanes = vector_size<T>;
 
   [[nodiscard]] T* row(std::int64_t slot) { return window_.data() + slot * pitch_; }
   [[nodiscard]] T* pivot_row(std::int64_t t) { return pivot_rows_.data() + t * pitch_; }
-  [[nodiscard]] T* panel_column(std::int64_t t) { return panel_.data() + t * slots_; }
-  [[nodiscard]] T* multipliers(std::int64_t t) { return multipliers_.data() + t * slots_; }
+  [[nodiscard]] T* panel_column(std::int64_t t) { return panel_.data() + t * slots(); }
+  [[nodiscard]] T* multipliers(std::int64_t t) { return multipliers_.data() + t * slots(); }
+  [[nodiscard]] std::int64_t slots() const { return fixed_slots > 0 ? fixed_slots : slots_; }
+  [[nodiscard]] std::int64_t ahead() const { return fixed_ahead > 0 ? fixed_ahead : ahead_; }
 
   /// Puts the next row into a slot of the window that begins at `column`.
   void take_row(std::int32_t slot, std::int64_t column) {
     T* target = row(slot);
-    rows_.load(next_row_, column, ahead_, target, node_.left, target + ahead_pitch_);
-    slot_rows_[static_cast<std::size_t>(slot)] = next_row_ < node_.rows ? 1 : 0;
+    set_zero<T>(target, pitch_);
+    rows_.load(next_row_, column, ahead(), target, node_.left, target + ahead_pitch_);
+    slots_in_use_[static_cast<std::size_t>(slot)] = next_row_ < node_.rows ? Slot::entering : Slot::empty;
     ++next_row_;
   }
+  void accept_rows() {
+    for (Slot& slot : slots_in_use_) slot = slot == Slot::empty ? Slot::empty : Slot::active;
+  }
 
-  /// Factors the first columns of the window.
+  /// Factors the first columns of the window, completes their pivot rows, and puts the next rows into the
+  /// slots of these. A column waits for the one before it; the processor overlaps that with the other work.
   void factor_panel(std::int64_t step, std::int64_t columns) {
-    for (std::int64_t t = 0; t < columns; ++t) {
-      for (std::int32_t s = 0; s < node_.slots; ++s) panel_column(t)[s] = row(s)[t];
-    }
+    copy_transposed<T>(node_.slots, window_.data(), pitch_, panel_.data(), slots());
     for (std::int64_t t = 0; t < columns; ++t) {
       const std::int32_t p = find_pivot(panel_column(t));
-      block_pivots_[static_cast<std::size_t>(t)] = p;
+      pivots_[step + t] = p;
       const T pivot = panel_column(t)[p];
       const bool zero = !(std::abs(pivot) >= smallest_pivot<T>);
       if (zero && facts_.zero_column < 0) facts_.zero_column = node_column(node_, step + t);
       note_magnitude(pivot);
       eliminate_panel_column(step, t, columns, p, zero ? T{0} : 1 / pivot);
+      finish_pivot_row(step, t, columns);
+      take_row(p, step + columns);
     }
   }
 
@@ -98,80 +105,68 @@ class BlockedElimination {
     VectorBits<T> magnitudes;
     VectorBits<T> index;
     count_lanes<T>(index);
-    for (std::int64_t s = 0; s < slots_; s += lanes) {
+    for (std::int64_t s = 0; s < slots(); s += lanes) {
       load_magnitudes<T>(magnitudes, column + s);
       magnitudes = (magnitudes & ~slot_mask_) | (static_cast<Bits>(slot_mask_ - s) - index);
       take_larger<T>(largest, magnitudes);
     }
-    Bits most = largest[0];
-    for (int i = 1; i < lanes; ++i) most = std::max<Bits>(most, largest[i]);
-    return static_cast<std::int32_t>(slot_mask_ - (most & slot_mask_));
+    return static_cast<std::int32_t>(slot_mask_ - (largest_lane<T>(largest) & slot_mask_));
   }
 
   /// Multipliers of a column of the panel, and the update of those behind it. The pivot row's elements move
-  /// to the factor; zeros in their place keep the slot from being chosen again.
+  /// to the factor; zeros in their place, by a multiplier of 1, keep the slot from being chosen again.
   void eliminate_panel_column(std::int64_t step, std::int64_t t, std::int64_t columns, std::int32_t p,
                               T inverse) {
-    T* multiplier = multipliers(t);
-    VectorBits<T> index;
-    count_lanes<T>(index);
-    scale_column(panel_column(t), inverse, p, multiplier);
-    std::copy_n(multiplier, node_.slots, lower_ + (step + t) * node_.slots);
-    pivots_[step + t] = p;
+    scale_column(panel_column(t), inverse, p, multipliers(t));
+    copy_elements<T>(multipliers(t), node_.slots, lower_ + (step + t) * node_.slots);
     T* upper = upper_ + (step + t) * node_.width();
     upper[0] = inverse;
     for (std::int64_t u = t + 1; u < columns; ++u) {
-      T* target = panel_column(u);
-      const T element = target[p];
+      const T element = panel_column(u)[p];
       if (u - t < node_.ahead) upper[u - t] = element;
       note_magnitude(element);
       Vector<T> v;
       Vector<T> l;
-      const Vector<T> zero{};
-      for (std::int64_t s = 0; s < slots_; s += lanes) {
-        load<T>(v, target + s);
-        load<T>(l, multiplier + s);
+      for (std::int64_t s = 0; s < slots(); s += lanes) {
+        load<T>(v, panel_column(u) + s);
+        load<T>(l, multipliers(t) + s);
         v -= l * element;
-        v = index + static_cast<Bits>(s) == static_cast<Bits>(p) ? zero : v;
-        store<T>(v, target + s);
+        store<T>(v, panel_column(u) + s);
       }
     }
   }
 
-  /// multiplier = column * inverse, but 0 in slot p.
+  /// multiplier = column * inverse, but 1 in slot p.
   void scale_column(const T* column, T inverse, std::int32_t p, T* multiplier) const {
     VectorBits<T> index;
     count_lanes<T>(index);
     Vector<T> v;
-    const Vector<T> zero{};
-    for (std::int64_t s = 0; s < slots_; s += lanes) {
+    const Vector<T> one = Vector<T>{} + T{1};
+    for (std::int64_t s = 0; s < slots(); s += lanes) {
       load<T>(v, column + s);
-      v = index + static_cast<Bits>(s) == static_cast<Bits>(p) ? zero : v * inverse;
+      v = index + static_cast<Bits>(s) == static_cast<Bits>(p) ? one : v * inverse;
       store<T>(v, multiplier + s);
     }
   }
 
-  void note_magnitude(T value) {
-    const double magnitude = std::abs(static_cast<double>(value));
-    if (magnitude > largest_in_panels_ || std::isnan(magnitude)) largest_in_panels_ = magnitude;
-  }
+  void note_magnitude(T value) { largest_in_panels_ = std::max(largest_in_panels_, magnitude_bits(value)); }
 
   /// Elements of a pivot row behind the panel.
   void finish_pivot_row(std::int64_t step, std::int64_t t, std::int64_t columns) {
-    const std::int32_t p = block_pivots_[static_cast<std::size_t>(t)];
+    const std::int32_t p = pivots_[step + t];
     const T* source = row(p);
     T* target = pivot_row(t);
     subtract_pivot_rows(p, t, source + columns, target, trailing(columns));
     subtract_pivot_rows(p, t, source + ahead_pitch_, target + ahead_pitch_, pitch_ - ahead_pitch_);
     T* upper = upper_ + (step + t) * node_.width();
     const std::int64_t panel = std::min<std::int64_t>(columns - t, node_.ahead);
-    for (std::int64_t d = panel; d < node_.ahead; ++d) upper[d] = target[d - panel];
-    for (std::int64_t c = 0; c < node_.left; ++c) upper[node_.ahead + c] = target[ahead_pitch_ + c];
+    copy_elements<T>(target, node_.ahead - panel, upper + panel);
+    copy_elements<T>(target + ahead_pitch_, node_.left, upper + node_.ahead);
   }
 
   /// Columns behind the panel in whole vectors.
   [[nodiscard]] std::int64_t trailing(std::int64_t columns) const {
-    return round_up_to_vector<T>(ahead_ - columns);
+    return round_up_to_vector<T>(ahead() - columns);
   }
 
   /// target = source - sum of multiplier times pivot row for the first `count` of a block.
@@ -195,19 +190,18 @@ class BlockedElimination {
 
   /// Subtracts the block's pivot rows from the rows that remain.
   void update_rows(std::int64_t columns) {
-    for (std::int64_t t = 0; t < columns; ++t)
-      slot_rows_[static_cast<std::size_t>(block_pivots_[static_cast<std::size_t>(t)])] = 0;
     constexpr int rows = 4;
     std::array<std::int32_t, rows> slots{};
     int found = 0;
     for (std::int32_t s = 0; s < node_.slots; ++s) {
-      if (slot_rows_[static_cast<std::size_t>(s)] == 0) continue;
+      if (slots_in_use_[static_cast<std::size_t>(s)] != Slot::active) continue;
       slots[static_cast<std::size_t>(found++)] = s;
       if (found < rows) continue;
       update_some_rows<rows>(slots.data(), columns);
       found = 0;
     }
     for (int i = 0; i < found; ++i) update_some_rows<1>(slots.data() + i, columns);
+    accept_rows();
   }
 
   template <int rows>
@@ -222,7 +216,7 @@ class BlockedElimination {
     update_columns<rows>(targets, l, columns, 0, trailing(columns));
     update_columns<rows>(targets, l, 0, ahead_pitch_, pitch_);
     for (int r = 0; r < rows; ++r) {
-      std::fill(targets[r] + trailing(columns), targets[r] + round_up_to_vector<T>(ahead_), T{0});
+      set_zero<T>(targets[r] + trailing(columns), round_up_to_vector<T>(ahead()) - trailing(columns));
     }
   }
 
@@ -248,7 +242,7 @@ class BlockedElimination {
     std::int64_t r = 0;
     const bool reversed = node_.direction < 0;
     for (std::int32_t s = 0; s < node_.slots && r < node_.block_rows; ++s) {
-      if (slot_rows_[static_cast<std::size_t>(s)] == 0) continue;
+      if (slots_in_use_[static_cast<std::size_t>(s)] == Slot::empty) continue;
       const T* source = row(s);
       T* target = blocks_ + (node_.block_row + r) * 2 * k_;
       for (std::int64_t c = 0; c < k_; ++c) {
@@ -260,15 +254,10 @@ class BlockedElimination {
     }
   }
 
+  /// In the pivot rows; NaN if there is one.
   [[nodiscard]] double largest_magnitude() const {
-    double largest = largest_in_panels_;
-    for (int i = 0; i < lanes; ++i) {
-      const Bits bits = largest_[i];
-      T value;
-      std::memcpy(&value, &bits, sizeof(value));
-      if (value > largest || std::isnan(value)) largest = static_cast<double>(value);
-    }
-    return largest;
+    const Bits bits = std::max(largest_in_panels_, largest_lane<T>(largest_));
+    return static_cast<double>(std::bit_cast<T>(bits));
   }
 
   VectorBits<T> largest_{};  // magnitudes in the pivot rows behind the panels
@@ -286,11 +275,10 @@ class BlockedElimination {
   std::int64_t slots_;        // elements of a column of the panel
   Bits slot_mask_;            // bits that hold the number of a slot
   VectorArray<T> window_, pivot_rows_, panel_, multipliers_;
-  std::vector<std::int8_t> slot_rows_;  // 1: the slot has a row that is no pivot row
+  std::vector<Slot> slots_in_use_;
   std::int64_t next_row_ = 0;
-  double largest_in_panels_ = 0;
+  Bits largest_in_panels_ = 0;
   NodeFacts facts_;
-  std::array<std::int32_t, block_columns> block_pivots_{};
 };
 
 }  // namespace echelon::banded

@@ -106,6 +106,7 @@ class NarrowElimination {
     Row row{};
     if (column > 0 && rows_.is_inner(t)) {
       const T* source = rows_.first_element(t);
+      rows_.prefetch_column(source);
       const std::int64_t step = rows_.element_step();
       for (int d = 0; d < ahead; ++d) row[d] = source[d * step];
     } else {

@@ -52,14 +52,20 @@ NodeFacts eliminate_partition(const BandNode& node, const BandElements<T>& A, co
                                                 eliminate_narrow<T, 3, 3, 2>(node, rows, own, facts) ||
                                                 eliminate_narrow<T, 3, 5, 0>(node, rows, own, facts) ||
                                                 eliminate_narrow<T, 5, 5, 4>(node, rows, own, facts));
-  if (!narrow) facts = BlockedElimination<T, PartitionLoader<T>>(node, rows, own, k).eliminate();
-  return facts;
+  if (narrow) return facts;
+  // For half-bandwidths up to 8.
+  constexpr std::int64_t slots = 16;
+  constexpr std::int64_t ahead = 24;
+  if (node.slots <= slots && node.ahead + block_columns - 1 <= ahead) {
+    return BlockedElimination<T, PartitionLoader<T>, slots, ahead>(node, rows, own, k).eliminate();
+  }
+  return BlockedElimination<T, PartitionLoader<T>, 0, 0>(node, rows, own, k).eliminate();
 }
 
 template <class T>
 NodeFacts eliminate_interface(const BandNode& node, const FactorView<T>& own, std::int64_t k) {
   const InterfaceLoader<T> rows(own.blocks, k, node);
-  return BlockedElimination<T, InterfaceLoader<T>>(node, rows, own, k).eliminate();
+  return BlockedElimination<T, InterfaceLoader<T>, 0, 0>(node, rows, own, k).eliminate();
 }
 
 /// The left and right sums of a interface begin with those of its children, and its interface takes the
@@ -76,15 +82,28 @@ void gather_sums(const BandNode& node, const T* sums, T* x, T* own, std::int64_t
   }
 }
 
+template <class T>
+void substitute_node_backward(const BandNode& node, const FactorView<T>& factors, T* x) {
+  if (node.ahead == 3) {
+    substitute_backward_narrow<3>(node, factors, x);
+  } else if (node.ahead == 5) {
+    substitute_backward_narrow<5>(node, factors, x);
+  } else {
+    BackwardSubstitution<T>(node, factors, x).run();
+  }
+}
+
 template <bool interface, class T>
 void substitute_node(Substitution which, const BandNode& node, const FactorView<T>& factors,
                      const RhsView<T>& rhs, T* sums, std::int64_t k, T* window) {
   switch (which) {
     case Substitution::forward:
-      substitute_forward<interface>(node, factors, rhs, window);
+      node.slots <= 2 * vector_size<T>
+          ? substitute_forward_in_registers<interface>(node, factors, rhs, window)
+          : substitute_forward<interface>(node, factors, rhs, window);
       break;
     case Substitution::backward:
-      BackwardSubstitution<T>(node, factors, rhs.x).run();
+      substitute_node_backward(node, factors, rhs.x);
       break;
     case Substitution::transposed_forward:
       substitute_transposed_forward(node, factors, rhs.x, sums, k);
@@ -95,12 +114,10 @@ void substitute_node(Substitution which, const BandNode& node, const FactorView<
   }
 }
 
-}  // namespace
-
-template <class B, class T>
-void eliminate_nodes(B& backend, const FactorBatch<T>& factors, const BandMatrices<T>& A,
+template <class T>
+void eliminate_level(const Device& device, const FactorBatch<T>& factors, const BandMatrices<T>& A,
                      std::int64_t level) {
-  for_each_node<T>(backend.device(), *factors.plan, level, factors.count, 0,
+  for_each_node<T>(device, *factors.plan, level, factors.count, 0,
                    [&](std::int64_t number, std::int64_t matrix, T* /*scratch*/) {
                      const BandNode& node = factors.nodes[number];
                      const FactorView<T> own = factors.of(matrix);
@@ -112,11 +129,11 @@ void eliminate_nodes(B& backend, const FactorBatch<T>& factors, const BandMatric
                    });
 }
 
-template <class B, class T>
-void substitute_nodes(B& backend, Substitution which, const FactorBatch<T>& factors, const RhsBatch<T>& rhs,
-                      std::int64_t level) {
-  const std::int64_t scratch = round_up_to_vector<T>(factors.plan->most_slots);
-  for_each_node<T>(backend.device(), *factors.plan, level, factors.count * rhs.columns, scratch,
+template <class T>
+void substitute_level(const Device& device, Substitution which, const FactorBatch<T>& factors,
+                      const RhsBatch<T>& rhs, std::int64_t level) {
+  const std::int64_t scratch = std::max(round_up_to_vector<T>(factors.plan->most_slots), 2 * vector_size<T>);
+  for_each_node<T>(device, *factors.plan, level, factors.count * rhs.columns, scratch,
                    [&](std::int64_t number, std::int64_t item, T* window) {
                      const BandNode& node = factors.nodes[number];
                      const FactorView<T> own = factors.of(item / rhs.columns);
@@ -130,6 +147,20 @@ void substitute_nodes(B& backend, Substitution which, const FactorBatch<T>& fact
                                   : substitute_node<true>(which, node, own, vectors, sums, factors.k, window);
                      });
                    });
+}
+
+}  // namespace
+
+template <class B, class T>
+void eliminate_nodes(B& backend, const FactorBatch<T>& factors, const BandMatrices<T>& A,
+                     std::int64_t level) {
+  eliminate_level(backend.device(), factors, A, level);
+}
+
+template <class B, class T>
+void substitute_nodes(B& backend, Substitution which, const FactorBatch<T>& factors, const RhsBatch<T>& rhs,
+                      std::int64_t level) {
+  substitute_level(backend.device(), which, factors, rhs, level);
 }
 
 template void eliminate_nodes(Serial&, const FactorBatch<float>&, const BandMatrices<float>&, std::int64_t);

@@ -21,18 +21,17 @@ class PartitionLoader {
         offset_(node.left > 0 ? k_ : (node.direction > 0 ? A.lower : A.upper)),
         step_(node.direction * A.column_stride) {}
 
-  /// Elements of row t in columns column, ..., column + ahead_size - 1, and in the `left_size` columns of the
-  /// left interface.
+  /// Copies the elements of row t in columns column, ..., column + ahead_size - 1, and in the `left_size`
+  /// columns of the left interface; places of zeros are not written.
   void load(std::int64_t t, std::int64_t column, std::int64_t ahead_size, T* ahead, std::int64_t left_size,
             T* left) const {
-    std::fill_n(ahead, ahead_size, T{0});
-    std::fill_n(left, left_size, T{0});
     if (t >= node_.rows) return;
     const T* source = first_element(t);
     const std::int64_t first = t - offset_;  // column of element 0
     const std::int64_t begin = std::max<std::int64_t>(0, std::max<std::int64_t>(column, 0) - first);
     const std::int64_t end = std::min({k_ + 1, node_.columns - first, column + ahead_size - first});
-    __builtin_prefetch(source + (k_ + prefetch_distance) * step_);
+    prefetch_column(source);
+#pragma GCC unroll 8
     for (std::int64_t e = begin; e < end; ++e) ahead[first + e - column] = source[e * step_];
     for (std::int64_t c = std::max<std::int64_t>(0, first + k_); c < left_size; ++c) {
       left[c] = source[(c - k_ - first) * step_];
@@ -49,13 +48,21 @@ class PartitionLoader {
     return A_.data + i * A_.row_stride + j * A_.column_stride;
   }
   /// Distance of a row's elements.
-  [[nodiscard]] std::int64_t element_step() const { return step_; }
+  [[nodiscard]] std::int64_t element_step() const {
+    return step_;
+  }
+
+  /// Prefetches a column that rows will soon reach, if columns are contiguous: the processor does not, since
+  /// their elements are not used in the order of the memory. `source`: the first element of a row.
+  void prefetch_column(const T* source) const {
+    constexpr std::int64_t distance = 16;  // columns
+    constexpr std::int64_t line = 64 / sizeof(T);
+    if (A_.row_stride != 1) return;
+    const T* column = source + (k_ + distance) * step_;
+    for (std::int64_t e = 0; e <= k_; e += line) __builtin_prefetch(column + node_.direction * e);
+  }
 
  private:
-  /// Columns; where a column is contiguous, its elements are not used in their order in memory, which
-  /// prefetching by the processor takes.
-  static constexpr std::int64_t prefetch_distance = 16;
-
   BandElements<T> A_;
   const BandNode& node_;
   std::int64_t k_;
@@ -73,8 +80,6 @@ class InterfaceLoader {
   /// As PartitionLoader::load.
   void load(std::int64_t t, std::int64_t column, std::int64_t ahead_size, T* ahead, std::int64_t left_size,
             T* left) const {
-    std::fill_n(ahead, ahead_size, T{0});
-    std::fill_n(left, left_size, T{0});
     if (t >= node_.rows) return;
     const T* row = blocks_ + interface_row(node_, t) * 2 * k_;
     const bool first = t < node_.first_rows;

@@ -20,6 +20,15 @@ T rhs_element(const BandNode& node, const RhsView<T>& rhs, std::int64_t t) {
   return interface ? rhs.reduced[interface_row(node, t)] : rhs.b[partition_row(node, t)];
 }
 
+/// Stores the right-hand side of the node's reduced block.
+template <class T>
+void store_reduced(const BandNode& node, const FactorView<T>& factors, const RhsView<T>& rhs,
+                   const T* window) {
+  for (std::int64_t r = node.block_row; r < node.block_row + node.block_rows; ++r) {
+    rhs.reduced[r] = window[factors.kept[r]];
+  }
+}
+
 /// Applies the node's row operations. `window` has an element for each slot, in whole vectors; the
 /// multipliers may be read up to a vector beyond their end.
 template <bool interface, class T>
@@ -34,23 +43,73 @@ void substitute_forward(const BandNode& node, const FactorView<T>& factors, cons
   for (std::int64_t step = 0; step < node.steps; ++step, lower += node.slots) {
     const std::int32_t p = pivots[step];
     const T y = window[p];
-    const T next = rhs_element<interface>(node, rhs, node.slots + step);
+    const Vector<T> next = Vector<T>{} + rhs_element<interface>(node, rhs, node.slots + step);
     rhs.x[node_column(node, step)] = y;
     Vector<T> v;
     Vector<T> l;
-    const Vector<T> next_row = Vector<T>{} + next;
     for (std::int64_t s = 0; s < node.slots; s += vector_size<T>) {
       load<T>(v, window + s);
       load<T>(l, lower + s);
       v -= l * y;
-      v = lane + static_cast<Bits>(s) == static_cast<Bits>(p)
-              ? next_row
-              : v;  // a scalar store would stall the next load
+      // a scalar store would stall the next load
+      v = lane + static_cast<Bits>(s) == static_cast<Bits>(p) ? next : v;
       store<T>(v, window + s);
     }
   }
-  for (std::int64_t r = 0; r < node.block_rows; ++r) {
-    rhs.reduced[node.block_row + r] = window[factors.kept[node.block_row + r]];
+  store_reduced(node, factors, rhs, window);
+}
+
+/// As substitute_forward for at most as many slots as two vectors have elements, with the window in
+/// registers.
+template <bool interface, class T>
+void substitute_forward_in_registers(const BandNode& node, const FactorView<T>& factors,
+                                     const RhsView<T>& rhs, T* window) {
+  constexpr std::int64_t lanes = vector_size<T>;
+  using Bits = typename VectorOf<T>::BitsOfOne;
+  const std::int32_t* pivots = factors.pivots + node.first_step;
+  const T* lower = factors.lower + node.lower_offset;
+  for (std::int64_t s = 0; s < node.slots; ++s) window[s] = rhs_element<interface>(node, rhs, s);
+  VectorBits<T> lane;
+  count_lanes<T>(lane);
+  Vector<T> first;
+  Vector<T> second;
+  Vector<T> l;
+  Vector<T> y;
+  load<T>(first, window);
+  load<T>(second, window + lanes);
+  for (std::int64_t step = 0; step < node.steps; ++step, lower += node.slots) {
+    const VectorBits<T> p = VectorBits<T>{} + static_cast<Bits>(pivots[step]);
+    broadcast_element<T>(first, second, p, y);
+    const Vector<T> next = Vector<T>{} + rhs_element<interface>(node, rhs, node.slots + step);
+    rhs.x[node_column(node, step)] = y[0];
+    load<T>(l, lower);
+    first = lane == p ? next : first - l * y;
+    load<T>(l, lower + lanes);
+    second = lane + lanes == p ? next : second - l * y;
+  }
+  store<T>(first, window);
+  store<T>(second, window + lanes);
+  store_reduced(node, factors, rhs, window);
+}
+
+/// Solves for the node's eliminated columns from the last to the first, with `ahead` columns of the window.
+template <int ahead, class T>
+void substitute_backward_narrow(const BandNode& node, const FactorView<T>& factors, T* x) {
+  std::array<T, ahead> known{};  // of columns step + 1, ...
+  for (int d = 0; d + 1 < ahead && node.steps + d < node.columns; ++d) {
+    known[d] = x[node_column(node, node.steps + d)];
+  }
+  const T* upper = factors.upper + node.upper_offset + node.steps * node.width();
+  for (std::int64_t step = node.steps; step-- > 0;) {
+    upper -= node.width();
+    T& element = x[node.column + node.direction * step];
+    T value = element;
+    for (std::int32_t c = 0; c < node.left; ++c) value -= upper[ahead + c] * x[node.left_column + c];
+    for (int d = ahead - 1; d > 0; --d) value -= upper[d] * known[d - 1];
+    value *= upper[0];
+    for (int d = ahead - 1; d > 0; --d) known[d] = known[d - 1];
+    known[0] = value;
+    element = value;
   }
 }
 

@@ -3,8 +3,11 @@
 /// processor's vector instructions.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <utility>
 #include <vector>
 
 namespace echelon::banded {
@@ -77,6 +80,99 @@ template <class T>
 template <class T>
 [[gnu::always_inline]] inline void take_larger(VectorBits<T>& a, const VectorBits<T>& b) {
   a = a > b ? a : b;
+}
+
+/// Element i of `result` is element i ^ distance of v.
+template <std::size_t distance, class V, std::size_t... i>
+[[gnu::always_inline]] inline void exchange_lanes(const V& v, V& result,
+                                                  std::index_sequence<i...> /*lanes*/) {
+  result = __builtin_shufflevector(v, v, (i ^ distance)...);
+}
+/// The largest element.
+template <class T, std::size_t distance = vector_size<T> / 2>
+[[nodiscard]] [[gnu::always_inline]] inline typename VectorOf<T>::BitsOfOne largest_lane(
+    const VectorBits<T>& v) {
+  if constexpr (distance == 0) {
+    return v[0];
+  } else {
+    VectorBits<T> largest;
+    exchange_lanes<distance>(v, largest, std::make_index_sequence<vector_size<T>>());
+    take_larger<T>(largest, v);
+    return largest_lane<T, distance / 2>(largest);
+  }
+}
+/// Sets every element of `result` to element p[0] of first and second, which are numbered together.
+template <class T>
+[[gnu::always_inline]] inline void broadcast_element(const Vector<T>& first, const Vector<T>& second,
+                                                     const VectorBits<T>& p, Vector<T>& result) {
+#ifdef __clang__
+  result = Vector<T>{} + (p[0] < vector_size<T> ? first[p[0]] : second[p[0] - vector_size<T>]);
+#else
+  result = __builtin_shuffle(first, second, p);
+#endif
+}
+/// Bits of the magnitude of one element.
+template <class T>
+[[nodiscard]] typename VectorOf<T>::BitsOfOne magnitude_bits(T value) {
+  using Bits = typename VectorOf<T>::BitsOfOne;
+  return std::bit_cast<Bits>(value) & std::numeric_limits<Bits>::max();
+}
+/// Copies n elements without a call of the standard library.
+template <class T>
+[[gnu::always_inline]] inline void copy_elements(const T* from, std::int64_t n, T* to) {
+  constexpr std::int64_t lanes = vector_size<T>;
+  if (n < lanes) {
+    for (std::int64_t i = 0; i < n; ++i) to[i] = from[i];
+    return;
+  }
+  Vector<T> v;
+  for (std::int64_t i = 0; i + lanes <= n; i += lanes) {
+    load<T>(v, from + i);
+    store<T>(v, to + i);
+  }
+  load<T>(v, from + n - lanes);
+  store<T>(v, to + n - lanes);
+}
+/// Sets n elements, whole vectors, to zero.
+template <class T>
+[[gnu::always_inline]] inline void set_zero(T* to, std::int64_t n) {
+  const Vector<T> zero{};
+  for (std::int64_t i = 0; i < n; i += vector_size<T>) store<T>(zero, to + i);
+}
+
+/// Eight elements.
+template <class T>
+struct EightOf {
+  using Type [[gnu::vector_size(8 * sizeof(T))]] = T;
+};
+/// Exchanges the off-diagonal quarters of the blocks of 2 distance rows and columns that rows a and b, which
+/// are `distance` apart, belong to.
+template <std::size_t distance, class V, std::size_t... i>
+[[gnu::always_inline]] inline void exchange_quarters(V& a, V& b, std::index_sequence<i...> /*lanes*/) {
+  const V first = __builtin_shufflevector(a, b, ((i & distance) == 0 ? i : i + 8 - distance)...);
+  b = __builtin_shufflevector(a, b, ((i & distance) == 0 ? i + distance : i + 8)...);
+  a = first;
+}
+/// Transposes an 8-by-8 block: exchanges its off-diagonal quarters, then those of each quarter.
+template <std::size_t distance = 4, class V>
+[[gnu::always_inline]] inline void transpose_eight(V (&rows)[8]) {
+  for (std::size_t i = 0; i < 8; ++i) {
+    if ((i & distance) == 0) {
+      exchange_quarters<distance>(rows[i], rows[i + distance], std::make_index_sequence<8>());
+    }
+  }
+  if constexpr (distance > 1) transpose_eight<distance / 2>(rows);
+}
+/// Copies the first 8 elements of rows to columns; from and to have whole blocks of 8 rows.
+template <class T>
+[[gnu::always_inline]] inline void copy_transposed(std::int64_t rows, const T* from, std::int64_t from_pitch,
+                                                   T* to, std::int64_t to_pitch) {
+  for (std::int64_t s = 0; s < rows; s += 8) {
+    typename EightOf<T>::Type block[8];
+    for (int i = 0; i < 8; ++i) std::memcpy(&block[i], from + (s + i) * from_pitch, sizeof(block[i]));
+    transpose_eight(block);
+    for (int i = 0; i < 8; ++i) std::memcpy(to + i * to_pitch + s, &block[i], sizeof(block[i]));
+  }
 }
 
 // Not with the address sanitizer: with everything inlined gcc takes minutes to compile.
