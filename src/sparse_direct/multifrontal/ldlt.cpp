@@ -48,7 +48,7 @@ class LdltSolver final : public PivotingSolver<B, T> {
     const PatternStorage symmetrized = has_symmetric_pattern(A) ? PatternStorage{} : symmetrized_pattern(A);
     const Pattern pattern = symmetrized.row_begin.empty() ? pattern_of(A) : symmetrized.view();
     AnalysisOptions analysis;
-    analysis.ordering.ordering = this->common_options().ordering;
+    analysis.ordering = {.ordering = this->common_options().ordering, .threads = this->threads()};
     analysis.partner = matching_.partner;
     this->lay_out_fronts(analyze_symmetric(pattern, analysis), FactorKind::ldlt, A, {});
   }
