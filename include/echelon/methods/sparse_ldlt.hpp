@@ -24,8 +24,8 @@ struct SparseLdltOptions {
 
   static std::vector<Option<SparseLdltOptions>> table() {
     return {{"ordering", enum_field<&SparseLdltOptions::ordering>(),
-             "order of elimination, which decides about the fill; auto: the one of amd and metis with fewer "
-             "predicted flops"},
+             "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
+             "of metis before long factorisations, with the fewest predicted flops"},
             {"threshold",
              +[](SparseLdltOptions& o) -> double& { return o.threshold; },
              "a pivot is accepted if no element of its columns of L exceeds 1 / threshold; smaller ones keep "

@@ -333,7 +333,7 @@ class Factorization {
       thresholds.smallest = front.pivots <= small ? std::numeric_limits<T>::infinity() : well_determined;
       thresholds.column = thresholds.last = layout_.symmetric() ? T(0.5) : T{1};
     }
-    if (tree_.parent[s] >= 0 && thresholds.smallest == 0 && is_crowded(front)) {
+    if (tree_.parent[s] >= 0 && thresholds.smallest == 0 && has_many_delayed_pivots(front)) {
       thresholds.perturbation = std::sqrt(std::numeric_limits<T>::epsilon());
     }
     return thresholds;
@@ -341,7 +341,7 @@ class Factorization {
 
   /// More delayed pivots than own ones, and many: passing them on would make the fronts above dense. They are
   /// eliminated with perturbed pivots instead.
-  [[nodiscard]] static bool is_crowded(const FrontMemory<T>& front) {
+  [[nodiscard]] static bool has_many_delayed_pivots(const FrontMemory<T>& front) {
     constexpr std::int64_t tolerated = 1000;
     return front.delayed_in() > std::max(tolerated, front.own_pivots);
   }
