@@ -83,10 +83,9 @@ class BandFactorization {
   /// Throws DimensionMismatch, DeviceMismatch, OutOfMemory.
   Array<BatchOutcome> factor(const BandBatch<const T>& A);
 
-  /// Replaces the n-by-k B of each matrix by A^-1 B, or by NaN where the outcome is not `direct`. 2 n (2
-  /// lower
-  /// + upper) k flops. Throws DimensionMismatch, DeviceMismatch, OutOfMemory, and Error when nothing was
-  /// factored.
+  /// Replaces the n-by-k B of each matrix by A^-1 B, or by NaN where the outcome is not `direct`, in about
+  /// 2 n (2 lower + upper) k flops. Throws DimensionMismatch, DeviceMismatch, OutOfMemory, and Error when
+  /// nothing was factored.
   void solve(const DenseBatch<T>& B);
 
   /// Bytes held.
