@@ -16,7 +16,7 @@
 namespace echelon::test {
 namespace {
 
-const std::vector<Device> devices = {Device::serial(), Device::openmp(1), Device::openmp(3)};
+const std::vector<Device> devices = {Device::serial(), Device::openmp(3)};
 constexpr std::int64_t large = 12'007;
 
 /// Calls f(list, elements, device) for every list and device.
