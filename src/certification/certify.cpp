@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -76,9 +77,13 @@ System system_on_host(const MatrixRef<T>& A, const DenseView<const T>& B, const 
           A.device().on_host() ? A.device() : Device()};
 }
 
+/// Infinite if an element is NaN.
 double largest_magnitude(const std::vector<double>& x) {
   double largest = 0;
-  for (const double element : x) largest = std::max(largest, std::abs(element));
+  for (const double element : x) {
+    if (std::isnan(element)) return std::numeric_limits<double>::infinity();
+    largest = std::max(largest, std::abs(element));
+  }
   return largest;
 }
 
@@ -146,7 +151,7 @@ ErrorCertificate by_smallest_eigenvalue(const System& system, const std::stop_to
   return certificate;
 }
 
-ErrorCertificate certify_system(const System& system, const std::stop_token& cancel) {
+ErrorCertificate find_proof(const System& system, const std::stop_token& cancel) {
   const Structure structure = analyze_structure(MatrixRef<double>(system.A));
   if (structure.nonfinite_row) return refusal("A has elements that are NaN or infinite");
   if (!all_finite(system.b) || !all_finite(system.x))
@@ -165,6 +170,14 @@ ErrorCertificate certify_system(const System& system, const std::stop_token& can
         "A has diagonal elements that are not positive, and no vector v > 0 with <A> v > 0 was found");
   }
   return by_smallest_eigenvalue(system, cancel);
+}
+
+ErrorCertificate certify_system(const System& system, const std::stop_token& cancel) {
+  ErrorCertificate certificate = find_proof(system, cancel);
+  if (certificate.proven() && !std::isfinite(certificate.error_bound)) {
+    return refusal("the residual of x, or the bound on its error, exceeds the range of double precision");
+  }
+  return certificate;
 }
 
 }  // namespace

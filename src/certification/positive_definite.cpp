@@ -44,7 +44,7 @@ bool scale_exactly(Csr<double>& A, const std::vector<double>& scale) {
   bool exact = true;
   for_each_element(A, [&](std::int64_t i, std::int64_t j, double& value) {
     if (value == 0) return;
-    value = value * scale[static_cast<std::size_t>(i)] * scale[static_cast<std::size_t>(j)];
+    value *= scale[static_cast<std::size_t>(i)] * scale[static_cast<std::size_t>(j)];
     if (!std::isnormal(value)) exact = false;
   });
   return exact;
@@ -157,7 +157,7 @@ void bound_scaled(Csr<double>& S, const Device& device, const std::stop_token& c
 double EigenvalueBound::bound() const {
   // A = D^-1 (D A D) D^-1, and D consists of powers of two.
   const double largest = *std::max_element(scale.begin(), scale.end());
-  return scaled_bound.value_or(0) / largest / largest;
+  return std::max(0.0, next_down(scaled_bound.value_or(0) / largest / largest));
 }
 
 double EigenvalueBound::bound_inverse_times(const std::vector<double>& residual) const {

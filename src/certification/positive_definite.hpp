@@ -13,7 +13,7 @@
 namespace echelon::certification {
 
 /// A lower bound on the smallest eigenvalue of D A D, for a diagonal matrix D of powers of two that makes its
-/// diagonal elements lie between 1/2 and 2.
+/// diagonal elements lie between 1/2 and 4.
 ///
 /// If the Cholesky factorisation of the matrix S = D A D - alpha I in floating-point arithmetic runs to its
 /// end, its factor is the exact one of S + E, which is positive definite, with |e_ij| <= gamma / (1 - gamma)

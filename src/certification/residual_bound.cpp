@@ -38,6 +38,7 @@ class DoubledSum {
     const double lost = multiply_up(multiply_up(gamma, gamma), 2 * magnitude_);
     const double underflow = multiply_up(8 * terms, std::numeric_limits<double>::denorm_min());
     const double result = std::abs(high_ + low_);
+    if (!std::isfinite(result)) return std::numeric_limits<double>::infinity();
     return add_up(multiply_up(result, 1 + 4 * std::numeric_limits<double>::epsilon()),
                   add_up(lost, underflow));
   }

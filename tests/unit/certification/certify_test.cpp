@@ -215,6 +215,19 @@ TEST(Certify, NotANumber_Refuses) {
   EXPECT_FALSE(certify<double>(csr_of<double>(1, {{0, 0, nan}}), one, one).proven());
 }
 
+TEST(Certify, OverflowOfTheResidual_Refuses) {
+  const Csr<double> large = csr_of<double>(1, {{0, 0, 1e200}});
+  const Csr<double> spd = csr_of<double>(
+      3, {{0, 0, 3}, {0, 1, 2}, {0, 2, 2}, {1, 0, 2}, {1, 1, 3}, {1, 2, 2}, {2, 0, 2}, {2, 1, 2}, {2, 2, 3}});
+  const std::vector<double> one = {1};
+  const std::vector<double> x = {1e200};
+  const std::vector<double> ones = {1, 1, 1};
+  const std::vector<double> huge = {1e308, 1e308, 1e308};
+  EXPECT_FALSE(certify<double>(large, one, x).proven());
+  EXPECT_EQ(certify<double>(spd, ones, ones).proof, Proof::positive_definite);
+  EXPECT_FALSE(certify<double>(spd, ones, huge).proven());
+}
+
 TEST(Certify, ExactSolution_HasTheBoundZeroOrNearly) {
   const Csr<double> A = csr_of<double>(1, {{0, 0, 2}});
   const std::vector<double> one = {1};
