@@ -5,8 +5,8 @@
 #include "support/measure.hpp"
 
 #include <echelon/echelon.hpp>
-#include <echelon/sparse_product.hpp>
-#include <echelon/sparse_sum.hpp>
+#include <echelon/linalg/sparse_product.hpp>
+#include <echelon/linalg/sparse_sum.hpp>
 
 #include <cstdint>
 #include <utility>

@@ -2,7 +2,7 @@
 /// Lists of entries for the benchmarks of conversions.
 #pragma once
 
-#include <echelon/coo.hpp>
+#include <echelon/matrix/coo.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 /// The textbook Gauss-Seidel sweep.
 #pragma once
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
 

@@ -11,7 +11,7 @@
 #include "sparse_direct/ordering/pattern.hpp"
 #include "support/arguments.hpp"
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <algorithm>
 #include <chrono>

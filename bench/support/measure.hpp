@@ -2,8 +2,8 @@
 /// Measurements and the matrix of the benchmark programs.
 #pragma once
 
-#include <echelon/csr.hpp>
 #include <echelon/generate.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <algorithm>
 #include <chrono>

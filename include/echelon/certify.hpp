@@ -3,7 +3,7 @@
 #pragma once
 
 #include <echelon/enum_words.hpp>
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 #include <array>
 #include <limits>

@@ -5,7 +5,7 @@
 /// threads.
 #pragma once
 
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 #include <echelon/options.hpp>
 
 #include <cstdint>

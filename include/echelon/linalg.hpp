@@ -18,7 +18,7 @@
 #pragma once
 
 #include <echelon/context.hpp>
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 namespace echelon {
 
@@ -46,7 +46,7 @@ void multiply(T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T
 /// column of X reads A once, and on the host fills up to 16 vectors of A.columns() elements, which are added
 /// in an order that A alone fixes; a product takes up to twice as long as one with A. A GPU makes the
 /// transpose first, and waits: memory for a second A, and some twenty times a product's time. Who multiplies
-/// repeatedly keeps a transpose (<echelon/transform.hpp>) instead.
+/// repeatedly keeps a transpose (<echelon/matrix/transform.hpp>) instead.
 template <class T>
 void multiply_transposed(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta,
                          DenseView<T> Y);

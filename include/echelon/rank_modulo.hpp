@@ -2,7 +2,7 @@
 /// Exact ranks of integer matrices modulo a prime.
 #pragma once
 
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 #include <cstdint>
 

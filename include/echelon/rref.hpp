@@ -2,7 +2,7 @@
 /// Reduced row echelon form, rank, null space, inverse, and systems of any shape.
 #pragma once
 
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 #include <echelon/methods/gauss_jordan.hpp>
 #include <echelon/report.hpp>
 

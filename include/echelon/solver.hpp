@@ -3,7 +3,7 @@
 #pragma once
 
 #include <echelon/device.hpp>
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 #include <echelon/options.hpp>
 #include <echelon/report.hpp>
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <echelon/array.hpp>
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 #include <echelon/ordering.hpp>
 
 #include <cstddef>

@@ -2,8 +2,8 @@
 /// Gauss-Seidel sweeps in natural order: exact, without colouring and without an analysis of the matrix.
 #pragma once
 
-#include <echelon/csr.hpp>
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/matrix.hpp>
 #include <echelon/sweep_kind.hpp>
 
 #include <cstddef>

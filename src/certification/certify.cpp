@@ -8,7 +8,7 @@
 
 #include <echelon/certify.hpp>
 #include <echelon/error.hpp>
-#include <echelon/structure.hpp>
+#include <echelon/matrix/structure.hpp>
 
 #include <fmt/format.h>
 

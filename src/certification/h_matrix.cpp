@@ -4,7 +4,7 @@
 #include "certification/residual_bound.hpp"
 #include "certification/rounding.hpp"
 
-#include <echelon/dense.hpp>
+#include <echelon/matrix/dense.hpp>
 
 #include <algorithm>
 #include <cmath>

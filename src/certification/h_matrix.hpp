@@ -2,8 +2,8 @@
 /// Error bounds for H-matrices.
 #pragma once
 
-#include <echelon/csr.hpp>
 #include <echelon/device.hpp>
+#include <echelon/matrix/csr.hpp>
 #include <echelon/solver.hpp>
 
 #include <stop_token>

@@ -4,9 +4,9 @@
 #include "certification/rounding.hpp"
 
 #include <echelon/generate.hpp>
+#include <echelon/matrix/transform.hpp>
 #include <echelon/solver.hpp>
 #include <echelon/sparse_direct.hpp>
-#include <echelon/transform.hpp>
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 /// Error bounds for symmetric positive definite matrices.
 #pragma once
 
-#include <echelon/csr.hpp>
 #include <echelon/device.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <optional>
 #include <stop_token>

@@ -2,7 +2,7 @@
 /// Proven bounds on a residual.
 #pragma once
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <vector>
 

@@ -4,8 +4,8 @@
 
 #include "backend/openmp/openmp.hpp"
 
-#include <echelon/csr.hpp>
-#include <echelon/dense.hpp>
+#include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/dense.hpp>
 
 #include <cstdint>
 #include <string>

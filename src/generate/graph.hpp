@@ -4,7 +4,7 @@
 
 #include "generate/assemble.hpp"
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <algorithm>
 #include <atomic>

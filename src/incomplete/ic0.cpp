@@ -5,8 +5,8 @@
 #include "support/text.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/matrix/transform.hpp>
 #include <echelon/methods/ic0.hpp>
-#include <echelon/transform.hpp>
 
 #include <cmath>
 #include <limits>

@@ -4,7 +4,7 @@
 
 #include "incomplete/level_schedule.hpp"
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include "backend/store.hpp"
 
 #include <echelon/array.hpp>
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,7 @@
 /// stores them.
 #pragma once
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 /// Access to a matrix from the host.
 #pragma once
 
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <echelon/context.hpp>
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 #include <cstdint>
 

@@ -2,7 +2,7 @@
 /// Measures what reports state: finiteness, norms and the true residual, on the device of the data.
 #pragma once
 
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 #include <cstdint>
 #include <memory>

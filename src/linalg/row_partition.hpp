@@ -2,7 +2,7 @@
 /// Static partition of the rows of a sparse matrix among threads, and prefetching, for products on the host.
 #pragma once
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
 

@@ -3,7 +3,7 @@
 
 #include "backend/dispatch.hpp"
 
-#include <echelon/dense.hpp>
+#include <echelon/matrix/dense.hpp>
 
 namespace echelon {
 

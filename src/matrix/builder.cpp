@@ -4,8 +4,8 @@
 #include "matrix/compression/merge_duplicates.hpp"
 #include "matrix/shape.hpp"
 
-#include <echelon/builder.hpp>
 #include <echelon/error.hpp>
+#include <echelon/matrix/builder.hpp>
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 
 #include "backend/targets.hpp"
 
-#include <echelon/coo.hpp>
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/coo.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 #include <vector>
 

@@ -4,8 +4,8 @@
 #include "matrix/convert.hpp"
 #include "matrix/shape.hpp"
 
-#include <echelon/coo.hpp>
 #include <echelon/error.hpp>
+#include <echelon/matrix/coo.hpp>
 
 #include <fmt/format.h>
 

@@ -7,8 +7,8 @@
 #include "matrix/row_blocks.hpp"
 #include "matrix/shape.hpp"
 
-#include <echelon/csr.hpp>
 #include <echelon/error.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <echelon/csr_view.hpp>
+#include <echelon/matrix/csr_view.hpp>
 
 #include <algorithm>
 #include <vector>

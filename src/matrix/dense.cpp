@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <echelon/dense.hpp>
 #include <echelon/error.hpp>
+#include <echelon/matrix/dense.hpp>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 namespace echelon {
 

@@ -3,8 +3,8 @@
 #include "matrix/convert.hpp"
 #include "matrix/shape.hpp"
 
-#include <echelon/matrix.hpp>
-#include <echelon/transform.hpp>
+#include <echelon/matrix/matrix.hpp>
+#include <echelon/matrix/transform.hpp>
 
 namespace echelon {
 

@@ -2,7 +2,7 @@
 /// Views that share memory.
 #pragma once
 
-#include <echelon/dense.hpp>
+#include <echelon/matrix/dense.hpp>
 
 #include <cstdint>
 #include <functional>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <echelon/annotate.hpp>
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
 #include <mutex>

@@ -6,7 +6,7 @@
 #include "backend/lower_bound.hpp"
 
 #include <echelon/annotate.hpp>
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 #include <cstdint>
 

@@ -3,7 +3,7 @@
 #include "matrix/host_copy.hpp"
 #include "matrix/rows.hpp"
 
-#include <echelon/structure.hpp>
+#include <echelon/matrix/structure.hpp>
 
 #include <algorithm>
 #include <atomic>

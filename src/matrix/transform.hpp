@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The functions of <echelon/transform.hpp> for checked arguments, per compilation target.
+/// The functions of <echelon/matrix/transform.hpp> for checked arguments, per compilation target.
 #pragma once
 
 #include "backend/targets.hpp"
 
-#include <echelon/transform.hpp>
+#include <echelon/matrix/transform.hpp>
 
 #include <cstdint>
 

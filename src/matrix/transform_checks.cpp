@@ -7,7 +7,7 @@
 #include "matrix/transform.hpp"
 
 #include <echelon/error.hpp>
-#include <echelon/transform.hpp>
+#include <echelon/matrix/transform.hpp>
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 /// The methods that may suit a matrix, by its structure.
 #include "solver/select_method.hpp"
 
-#include <echelon/structure.hpp>
+#include <echelon/matrix/structure.hpp>
 
 #include <fmt/format.h>
 

@@ -2,8 +2,8 @@
 /// The choice of methods by `auto`: what choose() lists, and what follows when A turns out to be singular.
 #pragma once
 
+#include <echelon/matrix/structure.hpp>
 #include <echelon/solve.hpp>
-#include <echelon/structure.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -4,8 +4,8 @@
 #include "support/stopwatch.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/matrix/structure.hpp>
 #include <echelon/solve.hpp>
-#include <echelon/structure.hpp>
 
 #include <fmt/format.h>
 

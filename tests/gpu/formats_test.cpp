@@ -5,8 +5,8 @@
 
 #include <echelon/error.hpp>
 #include <echelon/linalg.hpp>
-#include <echelon/matrix.hpp>
-#include <echelon/transform.hpp>
+#include <echelon/matrix/matrix.hpp>
+#include <echelon/matrix/transform.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 
 #include <echelon/error.hpp>
 #include <echelon/linalg.hpp>
-#include <echelon/matrix.hpp>
-#include <echelon/structure.hpp>
+#include <echelon/matrix/matrix.hpp>
+#include <echelon/matrix/structure.hpp>
 
 #include <gtest/gtest.h>
 

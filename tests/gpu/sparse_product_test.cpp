@@ -4,7 +4,7 @@
 #include "support/sparse_algebra.hpp"
 
 #include <echelon/error.hpp>
-#include <echelon/sparse_product.hpp>
+#include <echelon/linalg/sparse_product.hpp>
 
 #include <gtest/gtest.h>
 

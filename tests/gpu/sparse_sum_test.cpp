@@ -3,7 +3,7 @@
 #include "gpu/gpu_fixture.hpp"
 #include "support/sparse_algebra.hpp"
 
-#include <echelon/sparse_sum.hpp>
+#include <echelon/linalg/sparse_sum.hpp>
 
 #include <gtest/gtest.h>
 

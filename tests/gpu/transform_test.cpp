@@ -2,8 +2,8 @@
 #include "gpu/gpu_fixture.hpp"
 #include "support/transform_cases.hpp"
 
-#include <echelon/builder.hpp>
 #include <echelon/error.hpp>
+#include <echelon/matrix/builder.hpp>
 
 #include <gtest/gtest.h>
 

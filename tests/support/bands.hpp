@@ -3,8 +3,8 @@
 #pragma once
 
 #include <echelon/banded.hpp>
-#include <echelon/csr.hpp>
-#include <echelon/dense.hpp>
+#include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/dense.hpp>
 
 #include <lapacke.h>
 

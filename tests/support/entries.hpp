@@ -3,8 +3,8 @@
 /// std::map.
 #pragma once
 
-#include <echelon/coo.hpp>
-#include <echelon/csr.hpp>
+#include <echelon/matrix/coo.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <algorithm>
 #include <cstdint>

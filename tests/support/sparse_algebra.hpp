@@ -2,7 +2,7 @@
 /// Sparse matrices of awkward shapes, and their products and sums by plain loops.
 #pragma once
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <gtest/gtest.h>
 

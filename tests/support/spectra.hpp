@@ -2,7 +2,7 @@
 /// Singular values and eigenvalues by LAPACK.
 #pragma once
 
-#include <echelon/dense.hpp>
+#include <echelon/matrix/dense.hpp>
 
 #include <lapacke.h>
 

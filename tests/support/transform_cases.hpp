@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Reference results of the functions of <echelon/transform.hpp>, computed element by element on an ordered
-/// map. The checks run on every device.
+/// Reference results of the functions of <echelon/matrix/transform.hpp>, computed element by element on an
+/// ordered map. The checks run on every device.
 #pragma once
 
 #include "support/entries.hpp"
 
 #include <echelon/error.hpp>
-#include <echelon/transform.hpp>
+#include <echelon/matrix/transform.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 #include "commands/factor_info.hpp"
 
 #include <echelon/error.hpp>
-#include <echelon/transform.hpp>
+#include <echelon/matrix/transform.hpp>
 
 #include <fmt/format.h>
 

@@ -6,8 +6,8 @@
 #include "output/json.hpp"
 #include "terminal/text.hpp"
 
-#include <echelon/csr.hpp>
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/matrix.hpp>
 #include <echelon/sparse_direct.hpp>
 
 #include <cstdint>

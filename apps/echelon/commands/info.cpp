@@ -9,8 +9,8 @@
 #include "terminal/terminal.hpp"
 #include "terminal/text.hpp"
 
+#include <echelon/matrix/structure.hpp>
 #include <echelon/solve.hpp>
-#include <echelon/structure.hpp>
 #include <echelon/sweep.hpp>
 
 #include <fmt/format.h>

@@ -4,7 +4,7 @@
 
 #include "output/solve_outcome.hpp"
 
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 #include <echelon/sparse_direct.hpp>
 
 #include <string>

@@ -2,7 +2,7 @@
 /// Edge lists: one edge per line, as in the graph collections SNAP and KONECT.
 #pragma once
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
 #include <string>

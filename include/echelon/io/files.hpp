@@ -5,7 +5,7 @@
 #include <echelon/io/edge_list.hpp>
 #include <echelon/io/file_info.hpp>
 #include <echelon/io/petsc.hpp>
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 #include <cstddef>
 #include <cstdint>

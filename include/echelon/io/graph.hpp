@@ -2,7 +2,7 @@
 /// Graphs as matrices: adjacency and Laplacian.
 #pragma once
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 namespace echelon {
 

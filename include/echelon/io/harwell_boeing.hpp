@@ -4,9 +4,9 @@
 /// Collection" (1997).
 #pragma once
 
-#include <echelon/csr.hpp>
-#include <echelon/dense.hpp>
 #include <echelon/io/file_info.hpp>
+#include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/dense.hpp>
 
 #include <string>
 

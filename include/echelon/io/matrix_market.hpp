@@ -2,7 +2,7 @@
 /// Matrix Market files (.mtx, and .mtx.gz): https://math.nist.gov/MatrixMarket/formats.html
 #pragma once
 
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 #include <cstdint>
 #include <string>

@@ -2,7 +2,7 @@
 /// Graphs as METIS, KaHIP and the DIMACS challenges store them (.graph); METIS 5.1 manual, section 4.1.1.
 #pragma once
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
 #include <string>

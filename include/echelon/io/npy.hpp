@@ -2,7 +2,7 @@
 /// NumPy's .npy files: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 #pragma once
 
-#include <echelon/dense.hpp>
+#include <echelon/matrix/dense.hpp>
 
 #include <string>
 

@@ -3,7 +3,7 @@
 /// stores.
 #pragma once
 
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 #include <cstdint>
 #include <string>

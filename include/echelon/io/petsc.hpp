@@ -2,7 +2,7 @@
 /// PETSc's binary files, as MatView and VecView write them: big-endian, real scalars.
 #pragma once
 
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 #include <cstdint>
 #include <string>

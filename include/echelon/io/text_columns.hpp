@@ -3,7 +3,7 @@
 /// spreadsheets write them.
 #pragma once
 
-#include <echelon/dense.hpp>
+#include <echelon/matrix/dense.hpp>
 
 #include <string>
 

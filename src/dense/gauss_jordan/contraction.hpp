@@ -7,7 +7,7 @@
 #include "linalg/spmv/multiply.hpp"
 #include "support/hash.hpp"
 
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 #include <cmath>
 #include <cstdint>

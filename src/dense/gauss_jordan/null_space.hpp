@@ -5,7 +5,7 @@
 #include "backend/backend.hpp"
 
 #include <echelon/array.hpp>
-#include <echelon/dense.hpp>
+#include <echelon/matrix/dense.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -5,8 +5,8 @@
 #include "backend/backend.hpp"
 #include "linalg/spmv/multiply.hpp"
 
-#include <echelon/dense.hpp>
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/dense.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 #include <cmath>
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include "dense/panels/scan.hpp"
 
 #include <echelon/array.hpp>
-#include <echelon/dense.hpp>
+#include <echelon/matrix/dense.hpp>
 
 #include <cmath>
 #include <cstdint>

@@ -19,7 +19,7 @@
 
 #include <echelon/annotate.hpp>
 #include <echelon/array.hpp>
-#include <echelon/dense.hpp>
+#include <echelon/matrix/dense.hpp>
 
 #include <cstdint>
 

@@ -5,7 +5,7 @@
 #include "dense/panels/workspace.hpp"
 
 #include <echelon/annotate.hpp>
-#include <echelon/dense.hpp>
+#include <echelon/matrix/dense.hpp>
 
 #include <cmath>
 #include <cstdint>

@@ -2,7 +2,7 @@
 /// Search for an element that makes a sparse matrix unsymmetric.
 #pragma once
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
 #include <optional>

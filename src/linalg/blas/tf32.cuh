@@ -5,7 +5,7 @@
 #include "backend/cuda/cuda.cuh"
 #include "linalg/blas/float_products.hpp"
 
-#include <echelon/dense.hpp>
+#include <echelon/matrix/dense.hpp>
 
 namespace echelon {
 

@@ -4,7 +4,7 @@
 #include "linalg/spadd/sum.hpp"
 
 #include <echelon/error.hpp>
-#include <echelon/sparse_sum.hpp>
+#include <echelon/linalg/sparse_sum.hpp>
 
 #include <fmt/format.h>
 

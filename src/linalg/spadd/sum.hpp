@@ -2,7 +2,7 @@
 /// Sums of sparse matrices for checked arguments, per compilation target: host.cpp, cuda.cu.
 #pragma once
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
 

@@ -4,7 +4,7 @@
 #include "linalg/spgemm/product.hpp"
 
 #include <echelon/error.hpp>
-#include <echelon/sparse_product.hpp>
+#include <echelon/linalg/sparse_product.hpp>
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 
 #include "backend/cuda/cuda.cuh"
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <array>
 #include <cstdint>

@@ -2,7 +2,7 @@
 /// Products of two or more sparse matrices for checked arguments, per compilation target: host.cpp, cuda.cu.
 #pragma once
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -3,7 +3,7 @@
 #include "backend/cuda/cuda.cuh"
 #include "linalg/spmv/multiply.hpp"
 
-#include <echelon/transform.hpp>
+#include <echelon/matrix/transform.hpp>
 
 namespace echelon {
 

@@ -4,7 +4,7 @@
 
 #include "backend/backend.hpp"
 
-#include <echelon/dense.hpp>
+#include <echelon/matrix/dense.hpp>
 
 #include <cmath>
 #include <cstdint>

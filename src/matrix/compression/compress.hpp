@@ -9,8 +9,8 @@
 #include "backend/targets.hpp"
 
 #include <echelon/array.hpp>
-#include <echelon/coo.hpp>
-#include <echelon/csr.hpp>
+#include <echelon/matrix/coo.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -3,7 +3,7 @@
 #include "matrix/matching/maximum_matching.hpp"
 #include "matrix/rows.hpp"
 
-#include <echelon/structure.hpp>
+#include <echelon/matrix/structure.hpp>
 
 #include <cstdint>
 

@@ -5,8 +5,8 @@
 #include "matrix/assign.hpp"
 #include "relaxation/gauss_seidel/sweeper.hpp"
 
-#include <echelon/dense.hpp>
 #include <echelon/error.hpp>
+#include <echelon/matrix/dense.hpp>
 #include <echelon/sweep.hpp>
 
 #include <fmt/format.h>

@@ -7,7 +7,7 @@
 #include "relaxation/gauss_seidel/row.hpp"
 #include "solver/iteration.hpp"
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #ifdef __CUDACC__
 #include <cuda/atomic>

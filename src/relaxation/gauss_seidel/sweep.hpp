@@ -4,7 +4,7 @@
 
 #include <echelon/annotate.hpp>
 #include <echelon/array.hpp>
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 #include <echelon/sweep.hpp>
 
 #include <cstddef>

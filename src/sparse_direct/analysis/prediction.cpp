@@ -6,8 +6,8 @@
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/matrix/structure.hpp>
 #include <echelon/sparse_direct.hpp>
-#include <echelon/structure.hpp>
 
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@
 #include "sparse_direct/banded/multiples.hpp"
 
 #include <echelon/array.hpp>
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cmath>
 #include <cstdint>

@@ -2,7 +2,7 @@
 /// Numbering of rows and columns of a band matrix.
 #pragma once
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
 #include <cstdint>

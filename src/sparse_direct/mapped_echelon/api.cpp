@@ -3,7 +3,7 @@
 #include "sparse_direct/mapped_echelon/prime.hpp"
 #include "sparse_direct/mapped_echelon/rank.hpp"
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 #include <echelon/rank_modulo.hpp>
 
 namespace echelon {

@@ -4,7 +4,7 @@
 
 #include "sparse_direct/mapped_echelon/form.hpp"
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <algorithm>
 #include <cmath>

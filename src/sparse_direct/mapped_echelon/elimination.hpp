@@ -6,8 +6,8 @@
 #include "sparse_direct/mapped_echelon/record.hpp"
 #include "sparse_direct/mapped_echelon/reduction.hpp"
 
-#include <echelon/csr.hpp>
 #include <echelon/error.hpp>
+#include <echelon/matrix/csr.hpp>
 #include <echelon/methods/mapped_echelon.hpp>
 
 #include <cstdint>

@@ -7,8 +7,8 @@
 #include "support/text.hpp"
 
 #include <echelon/array.hpp>
-#include <echelon/csr.hpp>
 #include <echelon/error.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <algorithm>
 #include <cmath>

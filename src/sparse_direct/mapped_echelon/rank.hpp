@@ -3,7 +3,7 @@
 
 #include "sparse_direct/mapped_echelon/field.hpp"
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
 

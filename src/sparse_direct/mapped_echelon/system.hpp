@@ -9,8 +9,8 @@
 #include "sparse_direct/mapped_echelon/integers.hpp"
 #include "support/text.hpp"
 
-#include <echelon/csr.hpp>
 #include <echelon/error.hpp>
+#include <echelon/matrix/csr.hpp>
 #include <echelon/methods/mapped_echelon.hpp>
 
 #include <algorithm>

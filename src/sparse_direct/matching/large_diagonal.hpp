@@ -4,7 +4,7 @@
 
 #include "sparse_direct/matching/scaling.hpp"
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
 #include <string_view>

@@ -3,7 +3,7 @@
 
 #include "support/hash.hpp"
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
 

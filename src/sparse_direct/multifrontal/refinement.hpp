@@ -4,7 +4,7 @@
 
 #include "backend/backend.hpp"
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <algorithm>
 #include <cmath>

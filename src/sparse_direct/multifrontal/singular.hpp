@@ -7,7 +7,7 @@
 #include "support/text.hpp"
 
 #include <echelon/array.hpp>
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 /// Symmetric patterns: the adjacency structure that orderings and the symbolic factorisation work on.
 #pragma once
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
 #include <span>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Dense test matrices against what is known of them in closed form.
 #include <echelon/generate.hpp>
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 #include <gtest/gtest.h>
 #ifdef ECHELON_TEST_WITH_EIGEN

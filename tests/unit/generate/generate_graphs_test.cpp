@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Graphs against what defines their family, counted on the matrix.
 #include <echelon/generate.hpp>
-#include <echelon/matrix.hpp>
-#include <echelon/structure.hpp>
+#include <echelon/matrix/matrix.hpp>
+#include <echelon/matrix/structure.hpp>
 
 #include <gtest/gtest.h>
 #ifdef ECHELON_TEST_WITH_EIGEN

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Discretised differential equations against the difference formulas, pair of points by pair of points.
 #include <echelon/generate.hpp>
-#include <echelon/matrix.hpp>
-#include <echelon/structure.hpp>
+#include <echelon/matrix/matrix.hpp>
+#include <echelon/matrix/structure.hpp>
 
 #include <gtest/gtest.h>
 #ifdef ECHELON_TEST_WITH_EIGEN

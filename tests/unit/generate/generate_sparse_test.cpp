@@ -6,7 +6,7 @@
 
 #include <echelon/error.hpp>
 #include <echelon/generate.hpp>
-#include <echelon/structure.hpp>
+#include <echelon/matrix/structure.hpp>
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 
 #include <echelon/error.hpp>
 #include <echelon/io/matrix_market.hpp>
-#include <echelon/sparse_product.hpp>
+#include <echelon/linalg/sparse_product.hpp>
 
 #include <gtest/gtest.h>
 

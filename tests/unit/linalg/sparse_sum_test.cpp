@@ -2,7 +2,7 @@
 #include "support/sparse_algebra.hpp"
 
 #include <echelon/error.hpp>
-#include <echelon/sparse_sum.hpp>
+#include <echelon/linalg/sparse_sum.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/entries.hpp"
 
-#include <echelon/builder.hpp>
 #include <echelon/error.hpp>
+#include <echelon/matrix/builder.hpp>
 
 #include <gtest/gtest.h>
 

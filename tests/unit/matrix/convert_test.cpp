@@ -2,7 +2,7 @@
 #include "support/table.hpp"
 
 #include <echelon/error.hpp>
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include "support/entries.hpp"
 
 #include <echelon/error.hpp>
-#include <echelon/matrix.hpp>
-#include <echelon/transform.hpp>
+#include <echelon/matrix/matrix.hpp>
+#include <echelon/matrix/transform.hpp>
 
 #include <gtest/gtest.h>
 

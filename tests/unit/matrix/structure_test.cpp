@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/table.hpp"
 
-#include <echelon/structure.hpp>
+#include <echelon/matrix/structure.hpp>
 
 #include <gtest/gtest.h>
 

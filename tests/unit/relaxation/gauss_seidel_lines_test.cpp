@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "relaxation/gauss_seidel/cuda/line_detection.hpp"
 
-#include <echelon/csr.hpp>
 #include <echelon/generate.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include "support/test_data.hpp"
 
 #include <echelon/io/matrix_market.hpp>
-#include <echelon/structure.hpp>
+#include <echelon/matrix/structure.hpp>
 
 #include <gtest/gtest.h>
 

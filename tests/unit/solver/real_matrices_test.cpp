@@ -3,9 +3,9 @@
 #include "support/test_data.hpp"
 
 #include <echelon/io/matrix_market.hpp>
-#include <echelon/sparse_product.hpp>
-#include <echelon/sparse_sum.hpp>
-#include <echelon/transform.hpp>
+#include <echelon/linalg/sparse_product.hpp>
+#include <echelon/linalg/sparse_sum.hpp>
+#include <echelon/matrix/transform.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,10 +2,10 @@
 /// Block triangular forms against the transitive closure of their graph.
 #include "sparse_direct/ordering/pattern.hpp"
 
-#include <echelon/csr.hpp>
 #include <echelon/error.hpp>
+#include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/structure.hpp>
 #include <echelon/sparse_direct.hpp>
-#include <echelon/structure.hpp>
 
 #include <gtest/gtest.h>
 

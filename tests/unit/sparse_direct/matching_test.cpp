@@ -5,10 +5,10 @@
 #include "sparse_direct/matching/weighted_matching.hpp"
 #include "sparse_direct/ordering/pattern.hpp"
 
-#include <echelon/csr.hpp>
 #include <echelon/generate.hpp>
-#include <echelon/structure.hpp>
-#include <echelon/transform.hpp>
+#include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/structure.hpp>
+#include <echelon/matrix/transform.hpp>
 
 #include <gtest/gtest.h>
 

@@ -9,8 +9,8 @@
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 #include "support/patterns.hpp"
 
-#include <echelon/csr.hpp>
 #include <echelon/error.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <gtest/gtest.h>
 

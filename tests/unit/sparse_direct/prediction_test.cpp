@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/ordering/pattern.hpp"
 
-#include <echelon/csr.hpp>
 #include <echelon/error.hpp>
 #include <echelon/generate.hpp>
+#include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/transform.hpp>
 #include <echelon/sparse_direct.hpp>
-#include <echelon/transform.hpp>
 
 #include <gtest/gtest.h>
 

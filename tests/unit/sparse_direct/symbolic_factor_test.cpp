@@ -7,8 +7,8 @@
 #include "sparse_direct/symbolic/tree.hpp"
 #include "support/patterns.hpp"
 
-#include <echelon/csr.hpp>
 #include <echelon/error.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <gtest/gtest.h>
 

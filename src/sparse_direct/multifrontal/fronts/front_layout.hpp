@@ -4,7 +4,7 @@
 
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
 #include <span>

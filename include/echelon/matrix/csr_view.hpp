@@ -2,7 +2,7 @@
 /// Sparse matrices in memory that the caller owns.
 #pragma once
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -5,9 +5,9 @@
 /// the result takes or whether an index is good.
 #pragma once
 
-#include <echelon/coo.hpp>
-#include <echelon/csr.hpp>
-#include <echelon/dense.hpp>
+#include <echelon/matrix/coo.hpp>
+#include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/dense.hpp>
 
 #include <cstdint>
 

@@ -2,12 +2,12 @@
 /// Matrices that a solver accepts as `A`, and conversion between their forms.
 #pragma once
 
-#include <echelon/coo.hpp>
-#include <echelon/csc.hpp>
-#include <echelon/csr.hpp>
-#include <echelon/csr_view.hpp>
-#include <echelon/dense.hpp>
-#include <echelon/linear_operator.hpp>
+#include <echelon/matrix/coo.hpp>
+#include <echelon/matrix/csc.hpp>
+#include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/csr_view.hpp>
+#include <echelon/matrix/dense.hpp>
+#include <echelon/matrix/linear_operator.hpp>
 
 #include <cstdint>
 #include <variant>

@@ -2,7 +2,7 @@
 /// A sparse matrix from elements that come in any order, from several threads.
 #pragma once
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -2,7 +2,7 @@
 /// Structure and properties of a matrix, for `echelon info` and for choosing a method.
 #pragma once
 
-#include <echelon/matrix.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 #include <cstdint>
 #include <optional>

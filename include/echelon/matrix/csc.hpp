@@ -2,7 +2,7 @@
 /// Sparse matrices in compressed sparse column (CSC) form.
 #pragma once
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
 #include <utility>

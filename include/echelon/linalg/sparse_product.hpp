@@ -13,7 +13,7 @@
 /// then.
 #pragma once
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
 #include <cstdint>

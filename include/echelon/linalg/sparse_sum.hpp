@@ -11,7 +11,7 @@
 /// different memories; OutOfMemory says what was asked for, and nothing has changed then.
 #pragma once
 
-#include <echelon/csr.hpp>
+#include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
 #include <cstdint>
