@@ -51,16 +51,6 @@ Device factor_device(const MethodSelection& selection) {
   return Device();
 }
 
-/// Whether A has a narrow band that is nearly full: the factors of the band, which pivoting widens, have at
-/// most `most_growth` times A's elements.
-bool is_banded(const Structure& structure) {
-  constexpr std::int64_t most_growth = 4;
-  constexpr std::int64_t least_rows_by_width = 32;
-  const std::int64_t width = 2 * structure.lower_bandwidth + structure.upper_bandwidth + 1;
-  return structure.rows == structure.columns && structure.rows >= least_rows_by_width * width &&
-         structure.rows * width <= most_growth * structure.nonzeros;
-}
-
 /// Bounds on a sparse factorisation's time: up to the first it comes before everything else, even where CG
 /// would be quicker, because its accuracy does not depend on the condition of A as CG's does; up to the
 /// second it comes before methods that may fail; up to the third it is the last resort.
@@ -94,6 +84,7 @@ class Candidates {
         dense_(dense_cost(selection)),
         direct_device_(factor_device(selection)),
         direct_(sparse_cost(selection, direct_device_)),
+        band_(selection.has_narrow_band() ? selection.band : std::nullopt),
         factor_(selection.factor),
         sparse_(selection.sparse) {}
 
@@ -103,12 +94,7 @@ class Candidates {
       krylov();
       return std::move(list_);
     }
-    if (device_.on_host() && is_banded(structure_)) {
-      add("banded-lu", {},
-          fmt::format("A is a band matrix with {} diagonals below and {} above: LU without an analysis",
-                      structure_.lower_bandwidth, structure_.upper_bandwidth),
-          0);
-    }
+    if (band_) banded();
     const bool full_factor = !direct_.fits || dense_.seconds <= direct_.seconds;
     if (dense_.fits &&
         (dense_.seconds <= dense_first_seconds || (full_factor && dense_.seconds <= direct_first_seconds))) {
@@ -132,7 +118,7 @@ class Candidates {
   /// For an A that is known to be singular: methods that find a solution where there is one, or that there is
   /// none.
   std::vector<Candidate> take_singular() {
-    if (sparse_ && (is_banded(structure_) || affordable(direct_before_krylov_seconds))) {
+    if (sparse_ && (band_ || affordable(direct_before_krylov_seconds))) {
       add("sparse-lu", direct_device_.on_host() ? direct_device_ : Device(), {},
           "A is singular: a factorisation tells its rank, and whether b lies in its range", direct_.seconds);
     }
@@ -163,6 +149,14 @@ class Candidates {
   }
 
   [[nodiscard]] bool affordable(double seconds) const { return direct_.fits && direct_.seconds <= seconds; }
+
+  void banded() {
+    add("banded-lu", band_->renumbered ? Options{{"ordering", "rcm"}} : Options{},
+        fmt::format("A is a band matrix with half-bandwidths {} and {}{}: LU without an analysis",
+                    band_->lower, band_->upper,
+                    band_->renumbered ? " after a reverse Cuthill-McKee numbering" : ""),
+        band_->seconds);
+  }
 
   void dense(const std::string& why) {
     if (!dense_.fits) return;
@@ -230,15 +224,15 @@ class Candidates {
   DirectCost dense_;
   Device direct_device_;
   DirectCost direct_;
+  std::optional<BandPrediction> band_;  // of a narrow band
   std::optional<CostPrediction> factor_;
   bool sparse_;
   std::vector<Candidate> list_;
 };
 
-/// For any square sparse A of the pattern.
+/// For any square A of the pattern.
 template <class T>
-std::optional<CostPrediction> predict_factor_cost(const MatrixRef<T>& A) {
-  if (!A.is_sparse() || A.rows() != A.columns()) return std::nullopt;
+CostPrediction predict_factor_cost(const MatrixRef<T>& A) {
   const Method& method = find_method("sparse-lu");
   if constexpr (std::is_same_v<T, double>) {
     return method.predict_double(*A.csr());
@@ -249,12 +243,27 @@ std::optional<CostPrediction> predict_factor_cost(const MatrixRef<T>& A) {
 
 }  // namespace
 
+/// The factors of the band take at most 1/32 of the memory of a dense factorisation: a small matrix with a
+/// wide band is better factored as a dense one.
+bool MethodSelection::has_narrow_band() const {
+  if (!band) return false;
+  const double rows = static_cast<double>(structure.rows);
+  const double bytes = static_cast<double>(band->bytes);
+  return 32 * bytes <= rows * rows * static_cast<double>(element_size) &&
+         bytes < 0.5 * static_cast<double>(memory(device).available) &&
+         band->seconds <= least_sparse_seconds(rows + static_cast<double>(structure.nonzeros));
+}
+
 template <class T>
 MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>& device) {
   const Device target = select_device(A, device);
   require(target);
-  MethodSelection selection{target, analyze_structure(A), sizeof(T), A.is_sparse(), {}};
-  if (!is_banded(selection.structure)) selection.factor = predict_factor_cost(A);
+  MethodSelection selection{target, analyze_structure(A), sizeof(T), A.is_sparse(), {}, {}};
+  if (!A.is_sparse() || A.rows() != A.columns()) return selection;
+  if (target.on_host()) {
+    selection.band = predict_band(A.device().on_host() ? *A.csr() : A.csr()->to(Device()));
+  }
+  if (!selection.has_narrow_band()) selection.factor = predict_factor_cost(A);
   return selection;
 }
 template MethodSelection MethodSelection::of(MatrixRef<float>, const std::optional<Device>&);

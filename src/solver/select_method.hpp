@@ -2,6 +2,8 @@
 /// The choice of methods by `auto`: what choose() lists, and what follows when A turns out to be singular.
 #pragma once
 
+#include "solver/band_prediction.hpp"
+
 #include <echelon/matrix/structure.hpp>
 #include <echelon/solve.hpp>
 
@@ -18,13 +20,17 @@ struct MethodSelection {
   Structure structure;
   std::size_t element_size = 8;
   bool sparse = true;
-  /// Cost of a sparse factorisation; unset for a dense A and for a band matrix.
+  /// For a square sparse A on the host.
+  std::optional<BandPrediction> band = {};
+  /// Cost of a sparse factorisation; unset for a dense A and where A has a narrow band.
   std::optional<CostPrediction> factor = {};
 
   /// Throws NotBuilt or NoDevice where `device` cannot be used.
   template <class T>
   [[nodiscard]] static MethodSelection of(MatrixRef<T> A, const std::optional<Device>& device);
 
+  /// Whether LU of a band is expected to be quicker than other direct methods.
+  [[nodiscard]] bool has_narrow_band() const;
   /// In the order to try them.
   [[nodiscard]] std::vector<Candidate> candidates() const;
   /// For a square A that is known to be singular: Krylov methods that find a solution of a consistent system,

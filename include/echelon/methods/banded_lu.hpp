@@ -10,21 +10,22 @@
 
 namespace echelon {
 
-/// Whether rows and columns are renumbered for a smaller band.
-enum class BandReorder {
-  automatic,  ///< by reverse Cuthill-McKee where the band is wide and becomes narrower
-  none,       ///< as they stand
-  rcm,        ///< by reverse Cuthill-McKee
+/// Numbering of rows and columns, which decides about the width of the band.
+enum class BandOrdering {
+  automatic,  ///< reverse Cuthill-McKee where the band is wide and becomes narrower, else natural
+  natural,    ///< as they stand
+  rcm,        ///< reverse Cuthill-McKee
 };
-constexpr std::array<EnumWord<BandReorder>, 3> words_of(BandReorder) {
-  return {{{BandReorder::automatic, "auto"}, {BandReorder::none, "none"}, {BandReorder::rcm, "rcm"}}};
+constexpr std::array<EnumWord<BandOrdering>, 3> words_of(BandOrdering) {
+  return {
+      {{BandOrdering::automatic, "auto"}, {BandOrdering::natural, "natural"}, {BandOrdering::rcm, "rcm"}}};
 }
 
 struct BandedLuOptions {
   static constexpr std::string_view name = "banded-lu";
   static constexpr Targets targets = Targets::host;
-  /// Renumbering for a smaller band.
-  BandReorder reorder = BandReorder::automatic;
+  /// Numbering of rows and columns.
+  BandOrdering ordering = BandOrdering::automatic;
   /// At most so many steps of iterative refinement, 0 to 10.
   std::int64_t refine = 1;
   /// Estimate the condition number in every set-up: at most 12 substitutions.
@@ -34,9 +35,9 @@ struct BandedLuOptions {
   std::int64_t partitions = 0;
 
   static std::vector<Option<BandedLuOptions>> table() {
-    return {{"reorder", enum_field<&BandedLuOptions::reorder>(),
-             "renumber by reverse Cuthill-McKee for a smaller band; auto: where the band is wide and becomes "
-             "narrower"},
+    return {{"ordering", enum_field<&BandedLuOptions::ordering>(),
+             "numbering of rows and columns; auto: reverse Cuthill-McKee where the band is wide and becomes "
+             "narrower, else natural"},
             {"refine",
              +[](BandedLuOptions& o) -> std::int64_t& { return o.refine; },
              "at most so many steps of iterative refinement",
@@ -54,10 +55,9 @@ struct BandedLuOptions {
 /// divided into partitions, whose interior columns are eliminated independently and with a pivot in every
 /// column; the interfaces between two neighbours each are eliminated after them. Rows and columns are scaled
 /// by powers of two where they are uneven, and renumbered where that narrows a wide band. About 2 n kl (kl +
-/// ku) flops and 8 n (2 kl
-/// + ku) bytes in one or two partitions (double), up to four times the flops in more; 4 n (kl + ku) flops a
-/// right-hand side. The report has an estimate of the condition number; below the unit roundoff the status is
-/// `singular`.
+/// ku) flops and 8 n (2 kl + ku) bytes in one or two partitions (double), up to four times the flops in more;
+/// 4 n (kl + ku) flops a right-hand side. The report has an estimate of the condition number; below the unit
+/// roundoff the status is `singular`.
 template <class T>
 using BandedLu = SolverOf<T, BandedLuOptions>;
 

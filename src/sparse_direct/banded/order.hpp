@@ -2,6 +2,8 @@
 /// Numbering of rows and columns of a band matrix.
 #pragma once
 
+#include "sparse_direct/banded/assemble.hpp"
+
 #include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
@@ -29,5 +31,12 @@ struct BandOrder {
   void number_originally(std::vector<std::int64_t>& numbers) const;
   [[nodiscard]] std::size_t bytes() const { return (order.size() + inverse.size()) * sizeof(std::int32_t); }
 };
+
+/// A in that order; refers to both.
+template <class T>
+[[nodiscard]] OrderedMatrix<T> ordered(const Csr<T>& A, const BandOrder& order) {
+  return {A.row_offsets().data(), A.column_indices().data(), A.values().data(),
+          order.natural() ? nullptr : order.order.data(), order.natural() ? nullptr : order.inverse.data()};
+}
 
 }  // namespace echelon::banded

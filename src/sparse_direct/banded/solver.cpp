@@ -7,6 +7,7 @@
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
 #include "sparse_direct/banded/assemble.hpp"
+#include "sparse_direct/banded/cost.hpp"
 #include "sparse_direct/banded/factorization.hpp"
 #include "sparse_direct/banded/order.hpp"
 #include "sparse_direct/banded/rank.hpp"
@@ -152,40 +153,31 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     if (!A.is_sparse()) converted = to_csr(A);
     const Csr<T>& csr = A.is_sparse() ? *A.csr() : converted;
     if (!keep_order) order_ = BandOrder();
-    Bandwidths widths = find_bandwidths(backend, csr.rows(), in_order(csr));
-    if (!keep_order) widths = choose_order(backend, csr, widths);
+    natural_widths_ = find_bandwidths(backend, csr.rows(), ordered(csr, BandOrder()));
+    const Bandwidths widths =
+        keep_order ? find_bandwidths(backend, csr.rows(), ordered(csr, order_)) : choose_order(backend, csr);
     if (Outcome refused = check_cost(csr.rows(), widths); !refused.ok()) return refused;
-    band_ = BandAssembly<B, T>(backend, csr.rows(), in_order(csr), widths).assemble();
+    band_ = BandAssembly<B, T>(backend, csr.rows(), ordered(csr, order_), widths).assemble();
     Outcome outcome = factor(backend);
     band_.elements = Array<T>();  // the factors take its place
     add_statistics(outcome);
     return outcome;
   }
 
-  [[nodiscard]] OrderedMatrix<T> in_order(const Csr<T>& A) const {
-    return {A.row_offsets().data(), A.column_indices().data(), A.values().data(), data_of(order_.order),
-            data_of(order_.inverse)};
-  }
-
   /// Renumbers by reverse Cuthill-McKee where that was asked for, or where the band costs far more than the
   /// numbering and becomes narrower. Returns the half-bandwidths.
-  [[nodiscard]] Bandwidths choose_order(B& backend, const Csr<T>& A, Bandwidths own) {
-    constexpr double flops_per_element = 400;  // that take as long as numbering an element
-    const double elements = static_cast<double>(A.nonzeros() + A.rows());
-    const bool wide = factor_flops(A.rows(), own) > flops_per_element * elements;
-    if (options_.reorder == BandReorder::none || (options_.reorder == BandReorder::automatic && !wide))
-      return own;
+  [[nodiscard]] Bandwidths choose_order(B& backend, const Csr<T>& A) {
+    const std::int64_t n = A.rows();
+    if (options_.ordering == BandOrdering::natural) return natural_widths_;
+    const double natural_seconds = predicted_seconds(n, natural_widths_, sizeof(T));
+    const bool automatic = options_.ordering == BandOrdering::automatic;
+    const double entries = static_cast<double>(n + A.nonzeros());
+    if (automatic && natural_seconds < 2 * ordering_seconds(entries)) return natural_widths_;
     order_ = BandOrder::reverse_cuthill_mckee(A);
-    const Bandwidths widths = find_bandwidths(backend, A.rows(), in_order(A));
-    const bool narrower = factor_flops(A.rows(), widths) < 0.7 * factor_flops(A.rows(), own);
-    if (options_.reorder == BandReorder::rcm || narrower) return widths;
+    const Bandwidths widths = find_bandwidths(backend, n, ordered(A, order_));
+    if (!automatic || predicted_seconds(n, widths, sizeof(T)) < 0.7 * natural_seconds) return widths;
     order_ = BandOrder();
-    return own;
-  }
-
-  static double factor_flops(std::int64_t n, Bandwidths widths) {
-    const auto lower = static_cast<double>(widths.lower);
-    return 2 * static_cast<double>(n) * lower * (lower + static_cast<double>(widths.upper));
+    return natural_widths_;
   }
 
   /// Refuses a matrix whose factors take more memory than there is, or more than a dense factorisation.
@@ -299,7 +291,9 @@ class BandedLuImplementation final : public SolverImplementation<T> {
   void add_statistics(Outcome& outcome) const {
     outcome.statistics.push_back({"lower_bandwidth", band_.widths.lower});
     outcome.statistics.push_back({"upper_bandwidth", band_.widths.upper});
-    outcome.statistics.push_back({"reorder", std::string(order_.natural() ? "none" : "rcm")});
+    outcome.statistics.push_back({"natural_lower_bandwidth", natural_widths_.lower});
+    outcome.statistics.push_back({"natural_upper_bandwidth", natural_widths_.upper});
+    outcome.statistics.push_back({"ordering", std::string(order_.natural() ? "natural" : "rcm")});
     outcome.statistics.push_back({"partitions", factorization_.plan().partitions});
     outcome.statistics.push_back({"levels", factorization_.plan().levels() - 1});
     outcome.statistics.push_back({"pivot_growth", growth_});
@@ -369,7 +363,8 @@ class BandedLuImplementation final : public SolverImplementation<T> {
   BandedLuOptions options_;
   MatrixRef<T> A_;
   BandOrder order_;
-  AssembledBand<T> band_;  // without its elements after the set-up
+  Bandwidths natural_widths_;  // in A's own numbering
+  AssembledBand<T> band_;      // without its elements after the set-up
   BandFactorizationOn<B, T> factorization_;
   double growth_ = 0;
 };

@@ -102,7 +102,7 @@ TEST(Solve, AutoTakesDenseMatricesForLu) {
 
 TEST(Solve, AutoFallsBackAndSaysSo) {
   // Symmetric with a positive diagonal, so Cholesky is tried, but indefinite: [[1, 0.9, 0.9], ...] with a
-  // sign.
+  // sign. The blocks are coupled weakly, as points of a grid, so that no numbering has a narrow band.
   std::vector<Triplet<double>> elements;
   constexpr std::int32_t blocks = 4000;
   for (std::int32_t k = 0; k < blocks; ++k) {
@@ -115,6 +115,11 @@ TEST(Solve, AutoFallsBackAndSaysSo) {
     pair(0, 1, 0.9);
     pair(0, 2, 0.9);
     pair(1, 2, -0.9);
+    for (const std::int32_t neighbour : {k + 1, k + 60}) {
+      if (neighbour >= blocks) continue;
+      elements.push_back({k, neighbour, 0.01});
+      elements.push_back({neighbour, k, 0.01});
+    }
   }
   const Csr<double> A = Csr<double>::from_triplets(3 * blocks, 3 * blocks, elements);
   const Dense<double> b = random_dense<double>(A.rows(), 1, 2);

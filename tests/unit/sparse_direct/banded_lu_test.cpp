@@ -418,7 +418,7 @@ TYPED_TEST(BandedLuOf, ShuffledBand_IsFoundAgain) {
     Dense<T> x(Device(), n, 11);
     BandedLu<T> lu(device);
     const Report setup = lu.factor(csr);
-    EXPECT_EQ(std::get<std::string>(setup.find_statistic("reorder")->value), "rcm");
+    EXPECT_EQ(std::get<std::string>(setup.find_statistic("ordering")->value), "rcm");
     EXPECT_LE(integer_of(setup, "lower_bandwidth"), 12);
     EXPECT_EQ(lu.solve(b, x).status, Status::direct);
     EXPECT_TRUE(lu.update_values(csr).ready());
@@ -426,6 +426,47 @@ TYPED_TEST(BandedLuOf, ShuffledBand_IsFoundAgain) {
     EXPECT_EQ(report.status, Status::direct);
     EXPECT_LT(report.backward_error, this->passing);
   }
+}
+
+/// The ends of a shuffled path are far apart; the natural numbering keeps it so.
+TYPED_TEST(BandedLuOf, Ordering_IsAsAskedFor) {
+  using T = TypeParam;
+  const std::int32_t n = 300;
+  std::vector<Triplet<T>> elements;
+  for (std::int32_t i = 0; i < n; ++i) {
+    elements.push_back({i * 7 % n, i * 7 % n, T{4}});
+    if (i + 1 < n) elements.push_back({i * 7 % n, (i + 1) * 7 % n, T{1}});
+  }
+  const Csr<T> csr = Csr<T>::from_triplets(n, n, elements);
+  for (const auto& [ordering, word] : words_of(BandOrdering{})) {
+    BandedLu<T> lu(Device::serial(), {.ordering = ordering});
+    const Report report = lu.factor(csr);
+    ASSERT_TRUE(report.ready()) << report.message;
+    const bool natural = ordering == BandOrdering::natural;
+    EXPECT_EQ(std::get<std::string>(report.find_statistic("ordering")->value), natural ? "natural" : "rcm");
+    EXPECT_EQ(integer_of(report, "natural_lower_bandwidth"), 293);
+    EXPECT_EQ(integer_of(report, "natural_upper_bandwidth"), 7);
+    EXPECT_EQ(integer_of(report, "lower_bandwidth"), natural ? 293 : 0) << word;
+    EXPECT_EQ(integer_of(report, "upper_bandwidth"), natural ? 7 : 1) << word;
+  }
+}
+
+/// A star has no narrow band: the numbering stays.
+TYPED_TEST(BandedLuOf, Ordering_KeepsTheNaturalOneWhereNothingIsGained) {
+  using T = TypeParam;
+  const std::int32_t n = 300;
+  std::vector<Triplet<T>> elements;
+  for (std::int32_t i = 0; i < n; ++i) {
+    elements.push_back({i, i, T{9}});
+    if (i != 150) elements.push_back({150, i, T{1} / n});
+    if (i != 150) elements.push_back({i, 150, T{1} / n});
+  }
+  const Csr<T> csr = Csr<T>::from_triplets(n, n, elements);
+  BandedLu<T> lu;
+  const Report report = lu.factor(csr);
+  EXPECT_EQ(std::get<std::string>(report.find_statistic("ordering")->value), "natural");
+  EXPECT_EQ(integer_of(report, "lower_bandwidth"), 150);
+  EXPECT_EQ(integer_of(report, "upper_bandwidth"), 150);
 }
 
 TYPED_TEST(BandedLuOf, SingularShuffledBand_NamesRowsOfTheMatrix) {
@@ -440,7 +481,7 @@ TYPED_TEST(BandedLuOf, SingularShuffledBand_NamesRowsOfTheMatrix) {
     if (i + 1 < n && i + 1 != 100) elements.push_back({next, row, T{1}});
   }
   const Csr<T> csr = Csr<T>::from_triplets(n, n, elements);
-  BandedLu<T> lu(Device::serial(), {.reorder = BandReorder::rcm});
+  BandedLu<T> lu(Device::serial(), {.ordering = BandOrdering::rcm});
   const Report report = lu.factor(csr);
   EXPECT_EQ(report.status, Status::singular);
   EXPECT_EQ(report.row, 200);
@@ -452,7 +493,7 @@ TEST(BandedLu, WideBand_IsRefused) {
   std::vector<Triplet<double>> elements = {{0, n - 1, 1.0}, {n - 1, 0, 1.0}};
   for (std::int32_t i = 0; i < n; ++i) elements.push_back({i, i, 3.0});
   const Csr<double> arrow = Csr<double>::from_triplets(n, n, elements);
-  BandedLu<double> lu(Device::serial(), {.reorder = BandReorder::none});
+  BandedLu<double> lu(Device::serial(), {.ordering = BandOrdering::natural});
   const Report report = lu.factor(arrow);
   EXPECT_EQ(report.status, Status::breakdown);
   EXPECT_NE(report.message.find("does not pay"), std::string::npos) << report.message;
@@ -464,7 +505,7 @@ TEST(BandedLu, MoreThanTheMemory_IsRefusedBeforeWork) {
   std::vector<Triplet<float>> elements = {{0, far, 1.0F}, {n - 1, n - 1 - far, 1.0F}};
   for (std::int32_t i = 0; i < n; ++i) elements.push_back({i, i, 3.0F});
   const Csr<float> A = Csr<float>::from_triplets(n, n, elements);
-  BandedLu<float> lu(Device::serial(), {.reorder = BandReorder::none});
+  BandedLu<float> lu(Device::serial(), {.ordering = BandOrdering::natural});
   const Report report = lu.factor(A);
   EXPECT_EQ(report.status, Status::out_of_memory) << report.message;
   // n (2 kl + ku + 1) elements of the factors, n (kl + ku + 1) of the band
