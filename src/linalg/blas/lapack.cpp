@@ -96,11 +96,15 @@ void multiply_by_q(bool transposed, int n, int columns, const double* qr, const 
       "dormqr");
 }
 
-void getrs(int n, int columns, const float* lu, const int* pivots, float* b, int leading) {
-  checked(LAPACKE_sgetrs_work(LAPACK_COL_MAJOR, 'N', n, columns, lu, n, pivots, b, leading), "sgetrs");
+void getrs(bool transposed, int n, int columns, const float* lu, const int* pivots, float* b, int leading) {
+  checked(
+      LAPACKE_sgetrs_work(LAPACK_COL_MAJOR, transposed ? 'T' : 'N', n, columns, lu, n, pivots, b, leading),
+      "sgetrs");
 }
-void getrs(int n, int columns, const double* lu, const int* pivots, double* b, int leading) {
-  checked(LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, columns, lu, n, pivots, b, leading), "dgetrs");
+void getrs(bool transposed, int n, int columns, const double* lu, const int* pivots, double* b, int leading) {
+  checked(
+      LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, transposed ? 'T' : 'N', n, columns, lu, n, pivots, b, leading),
+      "dgetrs");
 }
 
 double reciprocal_condition(int n, const float* lu, float norm_one) {

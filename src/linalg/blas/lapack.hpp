@@ -24,9 +24,9 @@ int getrf(int rows, int columns, double* a, int leading, int* pivots);
 void swap_rows(int columns, float* a, int leading, int first, int last, const int* pivots);
 void swap_rows(int columns, double* a, int leading, int first, int last, const int* pivots);
 
-/// Solves with the factors, in place in b (n by columns).
-void getrs(int n, int columns, const float* lu, const int* pivots, float* b, int leading);
-void getrs(int n, int columns, const double* lu, const int* pivots, double* b, int leading);
+/// Solves with the factors, or with those of the transpose, in place in b (n by columns).
+void getrs(bool transposed, int n, int columns, const float* lu, const int* pivots, float* b, int leading);
+void getrs(bool transposed, int n, int columns, const double* lu, const int* pivots, double* b, int leading);
 
 /// Replaces a by its QR factors, R above n Householder vectors with factors tau.
 void geqrf(int n, float* a, float* tau);

@@ -74,7 +74,7 @@ struct Inverted {
     const T norm = lapack::norm_one(n, a.data());
     EXPECT_EQ(lapack::getrf(n, n, a.data(), n, pivots.data()), 0);
     reciprocal_condition = lapack::reciprocal_condition(n, a.data(), norm);
-    lapack::getrs(n, n, a.data(), pivots.data(), inverse.data(), n);
+    lapack::getrs(false, n, n, a.data(), pivots.data(), inverse.data(), n);
   }
 };
 

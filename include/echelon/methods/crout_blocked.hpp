@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/solver.hpp>
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+namespace echelon {
+
+/// How the columns of a section are factored.
+enum class CroutSection {
+  direct,    ///< one after the other
+  iterated,  ///< all at once, as a fixed-point iteration
+};
+constexpr std::array<EnumWord<CroutSection>, 2> words_of(CroutSection) {
+  return {{{CroutSection::direct, "direct"}, {CroutSection::iterated, "iterated"}}};
+}
+
+struct CroutBlockedOptions {
+  static constexpr std::string_view name = "crout-blocked";
+  static constexpr Targets targets = Targets::host;
+  /// How the columns of a section are factored.
+  CroutSection section = CroutSection::direct;
+  /// Columns of a section, 1 to 1024.
+  std::int64_t section_size = 32;
+  /// In an iterated section an element has converged when a sweep changes it by no more than this; 0: not at
+  /// all.
+  double tolerance = 0;
+  /// Scale rows and columns first where LAPACK's geequ advises it.
+  bool equilibrate = true;
+  /// At most so many steps of iterative refinement, 0 to 100.
+  std::int64_t refine = 10;
+
+  static std::vector<Option<CroutBlockedOptions>> table() {
+    using O = CroutBlockedOptions;
+    return {{"section", enum_field<&O::section>(),
+             "direct: the columns of a section one after the other; iterated: all at once, as an iteration"},
+            {"section_size",
+             +[](O& o) -> std::int64_t& { return o.section_size; },
+             "columns of a section",
+             {1, 1024}},
+            {"tolerance",
+             +[](O& o) -> double& { return o.tolerance; },
+             "in an iterated section an element has converged when a sweep changes it by no more than this",
+             {0}},
+            {"equilibrate", +[](O& o) -> bool& { return o.equilibrate; },
+             "scale rows and columns first where LAPACK's geequ advises it"},
+            {"refine",
+             +[](O& o) -> std::int64_t& { return o.refine; },
+             "at most so many steps of iterative refinement",
+             {0, 100}}};
+  }
+};
+
+/// Dense LU by Crout's method in sections of a few columns: what lies to the left of a section and above it
+/// is applied to it once, by matrix products, and only the section itself is factored by Crout's formulas,
+/// directly or as an iteration. 2/3 n^3 flops, nearly all in products; n^2 elements for the factors.
+template <class T>
+using CroutBlocked = SolverOf<T, CroutBlockedOptions>;
+
+}  // namespace echelon

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/solver.hpp>
+
+#include <string_view>
+#include <vector>
+
+namespace echelon {
+
+struct CroutIterativeOptions {
+  static constexpr std::string_view name = "crout-iterative";
+  static constexpr Targets targets = Targets::host;
+  /// Rows of a section; 0: a tenth of the rows of A, from 256 to 1024.
+  std::int64_t section_size = 0;
+  /// An element has converged when a sweep changes it by no more than this; 0: not at all.
+  double tolerance = 0;
+  /// Exchange rows so that the largest element of each column becomes its pivot.
+  bool pivoting = true;
+  /// A diagonal element of this multiple of the largest element below it stays the pivot, 0 to 1.
+  double pivot_threshold = 1;
+  /// Scale rows and columns first where LAPACK's geequ advises it.
+  bool equilibrate = true;
+  /// At most so many steps of iterative refinement, 0 to 100.
+  std::int64_t refine = 10;
+
+  static std::vector<Option<CroutIterativeOptions>> table() {
+    using O = CroutIterativeOptions;
+    return {{"section_size",
+             +[](O& o) -> std::int64_t& { return o.section_size; },
+             "rows of a section; 0: a tenth of the rows of A, from 256 to 1024",
+             {0}},
+            {"tolerance",
+             +[](O& o) -> double& { return o.tolerance; },
+             "an element has converged when a sweep changes it by no more than this",
+             {0}},
+            {"pivoting", +[](O& o) -> bool& { return o.pivoting; },
+             "exchange rows so that the largest element of each column becomes its pivot"},
+            {"pivot_threshold",
+             +[](O& o) -> double& { return o.pivot_threshold; },
+             "a diagonal element of this multiple of the largest element below it stays the pivot",
+             {0, 1}},
+            {"equilibrate", +[](O& o) -> bool& { return o.equilibrate; },
+             "scale rows and columns first where LAPACK's geequ advises it"},
+            {"refine",
+             +[](O& o) -> std::int64_t& { return o.refine; },
+             "at most so many steps of iterative refinement",
+             {0, 100}}};
+  }
+};
+
+/// Dense LU by Crout's formulas as a fixed-point iteration with pivoting (ICM and ICMPP), all elements of a
+/// section at once. Published for GPUs; about as many times the flops of a direct factorisation as a section
+/// takes sweeps, up to 2 s + p for s rows and p exchanges of rows. With a loose tolerance the factors are a
+/// preconditioner. Memory: 3 n^2 elements during the set-up, n^2 for the factors.
+template <class T>
+using CroutIterative = SolverOf<T, CroutIterativeOptions>;
+
+}  // namespace echelon

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/openmp/openmp.hpp"
+#include "backend/serial/serial.hpp"
+#include "dense/crout/crout_factorization.hpp"
+#include "dense/crout/elimination.hpp"
+#include "dense/crout/iteration.hpp"
+#include "dense/crout/iteration_outcome.hpp"
+#include "dense/factorization/recursive_lu.hpp"
+#include "solver/instantiate.hpp"
+
+#include <echelon/methods/crout_blocked.hpp>
+
+#include <span>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+template <class B, class T>
+class BlockedFactorization final : public crout::CroutFactorization<B, T> {
+ public:
+  BlockedFactorization(const Device& device, const CroutBlockedOptions& options)
+      : crout::CroutFactorization<B, T>(device, options.equilibrate, options.refine), options_(options) {}
+
+ private:
+  Outcome factor_in_place() override {
+    const int n = static_cast<int>(this->factors().rows());
+    const int section_size = static_cast<int>(options_.section_size);
+    B backend(this->device());
+    std::vector<int> lapack_pivots(static_cast<std::size_t>(n));  // from 1
+    counts_ = {};
+    Outcome outcome;
+    const auto factor_section = [&](int first, int last) {
+      outcome = options_.section == CroutSection::direct ? eliminate(backend, first, last)
+                                                         : iterate(backend, first, last);
+      for (int j = first; j < last; ++j) {
+        std::int64_t& pivot = this->pivots()[static_cast<std::size_t>(j)];
+        pivot += first;
+        lapack_pivots[static_cast<std::size_t>(j)] = static_cast<int>(pivot) + 1;
+      }
+      return outcome.ok();
+    };
+    const bool complete = RecursiveLu(n, this->factors().data(), lapack_pivots.data(), CblasUpper,
+                                      section_size, this->cancel(), factor_section)
+                              .factor(0, n);
+    if (!complete && outcome.ok()) outcome = cancelled_factorisation();
+    if (options_.section == CroutSection::iterated) outcome.statistics = crout::statistics_of(counts_);
+    return outcome;
+  }
+
+  /// Columns [first, last) of rows [first, n).
+  [[nodiscard]] DenseView<T> section(int first, int last) {
+    Dense<T>& lu = this->factors();
+    return {lu.data() + first * (lu.rows() + 1), lu.rows() - first, last - first, lu.rows()};
+  }
+
+  [[nodiscard]] std::span<std::int64_t> section_pivots(int first, int last) {
+    return std::span(this->pivots())
+        .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
+  }
+
+  Outcome eliminate(B& backend, int first, int last) {
+    const crout::Elimination end =
+        crout::eliminate<B, T>(backend, section(first, last), section_pivots(first, last), this->cancel());
+    if (end.cancelled) return cancelled_factorisation();
+    return end.zero_pivot < 0 ? Outcome{} : zero_pivot(first + end.zero_pivot);
+  }
+
+  Outcome iterate(B& backend, int first, int last) {
+    const DenseView<T> factors = section(first, last);
+    Dense<T> matrix(this->device(), factors.rows(), factors.columns());
+    for (std::int64_t j = 0; j < factors.columns(); ++j) {
+      backend.copy(factors.rows(), factors.column(j), matrix.view().column(j));
+    }
+    Dense<T> next(this->device(), factors.rows(), factors.columns());
+    crout::Iteration<B, T> iteration(
+        backend, matrix.view(), factors, next.view(), section_pivots(first, last),
+        {.section_size = last - first, .tolerance = options_.tolerance}, this->cancel());
+    const auto result = iteration.factor();
+    counts_ += iteration.counts();
+    return crout::outcome_of(result, first);
+  }
+
+  CroutBlockedOptions options_;
+  crout::IterationCounts counts_;  // of the last factorisation
+};
+
+}  // namespace
+
+template <>
+struct MethodWith<CroutBlockedOptions> {
+  template <class B, class T>
+  using Type = BlockedFactorization<B, T>;
+};
+
+template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(
+    const Device&, const CroutBlockedOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(
+    const Device&, const CroutBlockedOptions&);
+
+}  // namespace echelon

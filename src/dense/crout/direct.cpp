@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/openmp/openmp.hpp"
+#include "backend/serial/serial.hpp"
+#include "dense/crout/crout_factorization.hpp"
+#include "dense/crout/elimination.hpp"
+#include "solver/instantiate.hpp"
+
+#include <echelon/methods/crout.hpp>
+
+namespace echelon {
+
+namespace {
+
+template <class B, class T>
+class DirectFactorization final : public crout::CroutFactorization<B, T> {
+ public:
+  DirectFactorization(const Device& device, const CroutOptions& options)
+      : crout::CroutFactorization<B, T>(device, options.equilibrate, options.refine) {}
+
+ private:
+  Outcome factor_in_place() override {
+    B backend(this->device());
+    const crout::Elimination end =
+        crout::eliminate<B, T>(backend, this->factors().view(), this->pivots(), this->cancel());
+    if (end.cancelled) return cancelled_factorisation();
+    return end.zero_pivot < 0 ? Outcome{} : zero_pivot(end.zero_pivot);
+  }
+};
+
+}  // namespace
+
+template <>
+struct MethodWith<CroutOptions> {
+  template <class B, class T>
+  using Type = DirectFactorization<B, T>;
+};
+
+template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(const Device&,
+                                                                                      const CroutOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(const Device&,
+                                                                                       const CroutOptions&);
+
+}  // namespace echelon

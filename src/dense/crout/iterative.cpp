@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/openmp/openmp.hpp"
+#include "backend/serial/serial.hpp"
+#include "dense/crout/crout_factorization.hpp"
+#include "dense/crout/iteration.hpp"
+#include "dense/crout/iteration_outcome.hpp"
+#include "solver/instantiate.hpp"
+
+#include <echelon/methods/crout_iterative.hpp>
+
+#include <algorithm>
+
+namespace echelon {
+
+namespace {
+
+/// The section size of the published method: a tenth of the rows, from 256 to 1024.
+std::int64_t default_section_size(std::int64_t n) {
+  return std::clamp<std::int64_t>(n / 10, 256, 1024);
+}
+
+template <class B, class T>
+class IterativeFactorization final : public crout::CroutFactorization<B, T> {
+ public:
+  IterativeFactorization(const Device& device, const CroutIterativeOptions& options)
+      : crout::CroutFactorization<B, T>(device, options.equilibrate, options.refine), options_(options) {}
+
+ private:
+  Outcome factor_in_place() override {
+    B backend(this->device());
+    const std::int64_t n = this->factors().rows();
+    Dense<T> matrix = this->factors();
+    Dense<T> next(this->device(), n, n);
+    const crout::IterationSettings settings{
+        .section_size = options_.section_size > 0 ? options_.section_size : default_section_size(n),
+        .tolerance = options_.tolerance,
+        .pivoting = options_.pivoting,
+        .pivot_threshold = options_.pivot_threshold};
+    crout::Iteration<B, T> iteration(backend, matrix.view(), this->factors().view(), next.view(),
+                                     this->pivots(), settings, this->cancel());
+    const auto result = iteration.factor();
+    Outcome outcome = crout::outcome_of(result, 0);
+    outcome.statistics = crout::statistics_of(iteration.counts());
+    return outcome;
+  }
+
+  CroutIterativeOptions options_;
+};
+
+}  // namespace
+
+template <>
+struct MethodWith<CroutIterativeOptions> {
+  template <class B, class T>
+  using Type = IterativeFactorization<B, T>;
+};
+
+template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(
+    const Device&, const CroutIterativeOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(
+    const Device&, const CroutIterativeOptions&);
+
+}  // namespace echelon

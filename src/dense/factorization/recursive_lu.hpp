@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// LU factorisation on the host by halving the columns, so that most of the work is done by large products.
+#pragma once
+
+#include "linalg/blas/blas.hpp"
+#include "linalg/blas/lapack.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <stop_token>
+#include <utility>
+
+namespace echelon {
+
+/// The factorisation in progress of the column-major n-by-n matrix a; `unit_factor` is the one with ones on
+/// the diagonal. `factor_panel(first, last)` factors the columns [first, last) of rows [first, n), to which
+/// the columns before have been applied, exchanging rows of these columns only; it sets pivots[first], ...,
+/// pivots[last - 1], which count rows from 1, and returns false to end the factorisation.
+template <class T, class FactorPanel>
+class RecursiveLu {
+ public:
+  RecursiveLu(int n, T* a, int* pivots, CBLAS_UPLO unit_factor, int panel, const std::stop_token& cancel,
+              FactorPanel factor_panel)
+      : n_(n),
+        a_(a),
+        pivots_(pivots),
+        diagonal_(unit_factor == CblasLower ? CblasUnit : CblasNonUnit),
+        panel_(panel),
+        cancel_(cancel),
+        factor_panel_(std::move(factor_panel)) {}
+
+  /// Factors columns [first, last) from row `first` down. False when cancelled, or when a panel said so.
+  bool factor(int first, int last) {
+    if (cancel_.stop_requested()) return false;
+    if (last - first <= panel_) return factor_panel_(first, last);
+    const int middle = first + (last - first + 1) / 2;
+    if (!factor(first, middle) || !update(first, middle, last) || !factor(middle, last)) return false;
+    lapack::swap_rows(middle - first, at(0, first), n_, middle, last, pivots_);
+    return true;
+  }
+
+ private:
+  /// Flops between two checks of the stop token.
+  static constexpr double step_flops = 1e10;
+
+  [[nodiscard]] T* at(int i, int j) const { return a_ + i + static_cast<std::ptrdiff_t>(j) * n_; }
+
+  /// Applies the factored columns [first, middle) to the columns [middle, last).
+  bool update(int first, int middle, int last) const {
+    const int width = middle - first;
+    const int below = n_ - middle;
+    const int chunk = std::max(panel_, static_cast<int>(step_flops / (2.0 * below * width)));
+    for (int j = middle; j < last; j += chunk) {
+      if (cancel_.stop_requested()) return false;
+      const int columns = std::min(chunk, last - j);
+      lapack::swap_rows(columns, at(0, j), n_, first, middle, pivots_);
+      blas::trsm(CblasLower, CblasNoTrans, diagonal_, width, columns, at(first, first), n_, at(first, j), n_);
+      blas::gemm(CblasNoTrans, CblasNoTrans, below, columns, width, T{-1}, at(middle, first), n_,
+                 at(first, j), n_, T{1}, at(middle, j), n_);
+    }
+    return true;
+  }
+
+  int n_;
+  T* a_;
+  int* pivots_;
+  CBLAS_DIAG diagonal_;  // of L
+  int panel_;
+  const std::stop_token& cancel_;
+  FactorPanel factor_panel_;
+};
+
+}  // namespace echelon

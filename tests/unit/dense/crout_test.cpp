@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "support/gallery.hpp"
+#include "support/sparse_systems.hpp"
+
+#include <echelon/echelon.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon {
+namespace {
+
+using test::graded;
+using test::growing;
+using test::hilbert;
+using test::random_dense;
+using test::scaled_residual;
+using test::statistic;
+
+constexpr double passing = 30;  // LAPACK's threshold
+const std::vector<Device> host_devices = {Device::serial(), Device::openmp(2)};
+
+/// A method with options: the direct forms, and the iterations with tolerance 0, which end with the same
+/// factors.
+struct Form {
+  std::string method;
+  Options options = {};
+  [[nodiscard]] std::string text() const { return method + (options.empty() ? "" : " with options"); }
+};
+const std::vector<Form> forms = {{"crout"},
+                                 {"crout-iterative"},
+                                 {"crout-iterative", {{"section_size", 7}}},
+                                 {"crout-blocked"},
+                                 {"crout-blocked", {{"section_size", 5}}},
+                                 {"crout-blocked", {{"section", "iterated"}, {"section_size", 16}}}};
+
+template <class T>
+class CroutOf : public testing::Test {
+ protected:
+  static void expect_solved(const Dense<T>& a, const Device& device, const Form& form,
+                            const std::string& what) {
+    const std::int64_t n = a.rows();
+    const Dense<T> b = random_dense<T>(n, 3, 99);
+    Dense<T> x(Device(), n, 3);
+    Solver<T> solver = make_solver<T>(form.method, device, form.options);
+    const Report setup = solver.setup(a);
+    const Report report = solver.solve(b, x);
+    const std::string where = form.text() + ", " + what + " on " + device.name();
+    EXPECT_EQ(report.status, setup.ready() ? Status::direct : setup.status)
+        << where << ": " << report.message;
+    EXPECT_FALSE(report.row) << where;
+    EXPECT_TRUE(report.reciprocal_condition) << where;
+    EXPECT_LT(scaled_residual<T>(a, x, b), passing) << where;
+  }
+};
+using Reals = testing::Types<float, double>;
+TYPED_TEST_SUITE(CroutOf, Reals);
+
+TYPED_TEST(CroutOf, HasASmallBackwardErrorOnEveryKindOfMatrix) {
+  using T = TypeParam;
+  for (const Device& device : host_devices) {
+    for (const Form& form : forms) {
+      for (const std::int64_t n : {1, 2, 3, 31, 33, 65, 129}) {
+        const std::string what = "n = " + std::to_string(n);
+        this->expect_solved(random_dense<T>(n, n, 1), device, form, "random, " + what);
+        this->expect_solved(hilbert<T>(n), device, form, "Hilbert, " + what);
+        this->expect_solved(graded<T>(n, 2), device, form, "graded, " + what);
+        if (n < 20) this->expect_solved(growing<T>(n), device, form, "growing, " + what);
+      }
+    }
+  }
+}
+
+TYPED_TEST(CroutOf, GivesTheSameBitsOnEveryDeviceAndForEverySection) {
+  using T = TypeParam;
+  const std::int64_t n = 150;
+  const Dense<T> a = random_dense<T>(n, n, 5);
+  const Dense<T> b = random_dense<T>(n, 1, 6);
+  std::vector<T> expected;
+  for (const Device& device : host_devices) {
+    for (const Form& form :
+         {Form{"crout"}, Form{"crout-iterative"}, Form{"crout-iterative", {{"section_size", 11}}}}) {
+      Options options = form.options;
+      options.set("refine", 0);
+      Solver<T> solver = make_solver<T>(form.method, device, options);
+      ASSERT_TRUE(solver.setup(a).ready());
+      Dense<T> x(Device(), n, 1);
+      ASSERT_TRUE(solver.solve(b, x).solved()) << form.text();
+      const std::vector<T> found(x.data(), x.data() + n);
+      if (expected.empty()) expected = found;
+      EXPECT_EQ(found, expected) << form.text() << " on " << device.name();
+    }
+  }
+}
+
+TYPED_TEST(CroutOf, ExchangesTheRowsThatLapackExchanges) {
+  using T = TypeParam;
+  const std::int64_t n = 60;
+  const Dense<T> a = random_dense<T>(n, n, 8);
+  LapackLu<T> lapack({}, {.refine = 0});
+  const Report expected = lapack.factor(a);
+  for (const Form& form : forms) {
+    Solver<T> solver = make_solver<T>(form.method, {}, form.options);
+    const Report report = solver.setup(a);
+    // Growth depends on every pivot.
+    EXPECT_NEAR(statistic(report, "pivot_growth"), statistic(expected, "pivot_growth"), 1e-4) << form.text();
+  }
+}
+
+TYPED_TEST(CroutOf, NamesTheZeroPivot) {
+  using T = TypeParam;
+  const std::int64_t n = 40;
+  Dense<T> a = random_dense<T>(n, n, 3);
+  for (std::int64_t i = 0; i < n; ++i) a(i, 20) = a(i, 3);
+  Dense<T> integers(Device(), 3, 3);
+  for (std::int64_t i = 0; i < 3; ++i) {
+    for (std::int64_t j = 0; j < 3; ++j)
+      integers(i, j) = static_cast<T>(i + j == 1 ? 0 : (j < 2 ? i + 1 : 5));
+  }
+  for (const Form& form : forms) {
+    Options options = form.options;
+    options.set("equilibrate", false);
+    Solver<T> solver = make_solver<T>(form.method, {}, options);
+    Dense<T> twice(Device(), 2, 2);
+    twice(0, 0) = twice(1, 1) = twice(0, 1) = twice(1, 0) = 2;
+    const Report report = solver.setup(twice);
+    EXPECT_EQ(report.status, Status::singular) << form.text();
+    EXPECT_EQ(report.row, 1) << form.text();
+    EXPECT_EQ(solver.setup(a).status, Status::singular) << form.text();
+  }
+}
+
+TYPED_TEST(CroutOf, IterationsFindTheFactorsAlthoughTheyOverflowBefore) {
+  using T = TypeParam;
+  // Uniform random matrices of this size have transients beyond the range of either precision.
+  const std::int64_t n = 200;
+  this->expect_solved(random_dense<T>(n, n, 1), Device(), {"crout-iterative"}, "one section of 200 rows");
+}
+
+TYPED_TEST(CroutOf, LooseTolerancePreconditions) {
+  using T = TypeParam;
+  const auto problem = test::convection_diffusion(12, 0.4);
+  const Csr<T> a = problem.csr<T>();
+  const Dense<T> b = random_dense<T>(problem.n, 1, 1);
+  Dense<T> x(Device(), problem.n, 1);
+  Gmres<T> gmres({}, {.preconditioner = "crout-iterative", .preconditioner_options = {{"tolerance", 0.01}}});
+  gmres.setup(a);
+  const Report report = gmres.solve(b, x);
+  EXPECT_EQ(report.status, Status::converged) << report.message;
+  EXPECT_LT(report.iterations, 15);
+}
+
+TEST(CroutIterative, SectionsOfDominantMatricesConvergeInFewSweeps) {
+  const std::int64_t n = 128;
+  Dense<double> a = random_dense<double>(n, n, 4);
+  for (std::int64_t i = 0; i < n; ++i) a(i, i) += static_cast<double>(n);
+  CroutIterative<double> solver({}, {.section_size = n});
+  const Report report = solver.factor(a);
+  ASSERT_TRUE(report.ready());
+  EXPECT_LE(statistic(report, "diagonal_sweeps"), 30);
+  EXPECT_EQ(statistic(report, "sections"), 1);
+  EXPECT_EQ(statistic(report, "row_exchanges"), 0);
+}
+
+TEST(CroutIterative, WithoutPivotingAZeroOnTheDiagonalIsTheEnd) {
+  Dense<double> a(Device(), 2, 2);
+  a(0, 0) = 0;
+  a(0, 1) = a(1, 0) = a(1, 1) = 1;
+  CroutIterative<double> without({}, {.pivoting = false});
+  EXPECT_EQ(without.factor(a).status, Status::singular);
+  CroutIterative<double> with({}, {});
+  EXPECT_TRUE(with.factor(a).ready());
+}
+
+TEST(CroutIterative, APivotThresholdSavesExchanges) {
+  const Dense<double> a = random_dense<double>(100, 100, 12);
+  const auto exchanges = [&](double threshold) {
+    CroutIterative<double> solver({}, {.pivot_threshold = threshold});
+    const Report report = solver.factor(a);
+    EXPECT_TRUE(report.ready());
+    return statistic(report, "row_exchanges");
+  };
+  EXPECT_LT(exchanges(0.1), exchanges(1));
+  EXPECT_EQ(exchanges(0), 0);
+}
+
+TEST(Crout, RefusesARectangularMatrix) {
+  Crout<double> solver;
+  const Dense<double> a = random_dense<double>(3, 2, 1);
+  EXPECT_THROW(static_cast<void>(solver.factor(a)), DimensionMismatch);
+}
+
+}  // namespace
+}  // namespace echelon
