@@ -20,23 +20,31 @@ bool is_usable(double magnitude) {
 
 /// Largest scaled magnitudes of the rows and of the columns.
 template <class T>
-Scaling largest_scaled(const Csr<T>& a, const Scaling& scaling) {
-  Scaling largest{std::vector<double>(scaling.rows.size(), 0),
-                  std::vector<double>(scaling.columns.size(), 0)};
-  for_each_element(a, [&](std::int64_t i, std::int64_t j, double magnitude) {
-    const double scaled = scaling.rows[i] * magnitude * scaling.columns[j];
-    largest.rows[i] = std::max(largest.rows[i], scaled);
-    largest.columns[j] = std::max(largest.columns[j], scaled);
-  });
-  return largest;
+void find_largest(const Csr<T>& a, const Scaling& scaling, Scaling& largest) {
+  largest.columns.assign(scaling.columns.size(), 0);
+  const std::int64_t* offsets = a.row_offsets().data();
+  const std::int32_t* columns = a.column_indices().data();
+  const T* values = a.values().data();
+  for (std::int64_t i = 0; i < a.rows(); ++i) {
+    double of_row = 0;
+    for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
+      const std::int32_t j = columns[k];
+      const double scaled = scaling.rows[i] * std::abs(static_cast<double>(values[k])) * scaling.columns[j];
+      of_row = std::max(of_row, scaled);
+      largest.columns[j] = std::max(largest.columns[j], scaled);
+    }
+    largest.rows[i] = of_row;
+  }
 }
 
-/// Divides factors by the square roots of the largest magnitudes; true if one of these was far from 1.
+/// Divides factors by the square roots of the largest magnitudes, where these are far from 1; true if any
+/// were.
 bool correct(std::vector<double>& factors, const std::vector<double>& largest) {
+  constexpr double tolerance = 0.01;
   bool changed = false;
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    if (!is_usable(largest[i])) continue;
-    changed |= std::abs(1 - largest[i]) > 0.01;
+    if (std::abs(1 - largest[i]) <= tolerance || !is_usable(largest[i])) continue;
+    changed = true;
     factors[i] /= std::sqrt(largest[i]);
   }
   return changed;
@@ -57,14 +65,14 @@ class GeometricScaling {
         solution_(size_, 0) {}
 
   Scaling compute(int passes) {
+    constexpr double tolerance = 1e-4;  // squared, for the mean of an element: powers of two are wanted
     std::vector<double> residual = right_hand_side();
     std::vector<double> direction(size_, 0);
     double before = 0;
-    double first = 0;
+    const double elements = std::accumulate(count_.begin(), count_.end(), 0.0);
     for (int pass = 0; pass < passes; ++pass) {
       const double now = preconditioned_norm(residual);
-      if (pass == 0) first = now;
-      if (now <= 1e-8 * first) break;
+      if (now <= tolerance * elements) break;
       for (std::size_t i = 0; i < size_; ++i) {
         const double beta = pass == 0 ? 0 : now / before;
         direction[i] = beta * direction[i] + (count_[i] > 0 ? residual[i] / count_[i] : 0);
@@ -157,9 +165,14 @@ template <class T>
 Scaling infinity_norm_scaling(const Csr<T>& a, int passes) {
   Scaling scaling{std::vector<double>(static_cast<std::size_t>(a.rows()), 1),
                   std::vector<double>(static_cast<std::size_t>(a.columns()), 1)};
-  if (differ_widely(largest_scaled(a, scaling))) scaling = GeometricScaling<T>(a).compute(5 * passes);
+  Scaling largest = scaling;
+  find_largest(a, scaling, largest);
+  if (differ_widely(largest)) {
+    scaling = GeometricScaling<T>(a).compute(5 * passes);
+    find_largest(a, scaling, largest);
+  }
   for (int pass = 0; pass < passes; ++pass) {
-    const Scaling largest = largest_scaled(a, scaling);
+    if (pass > 0) find_largest(a, scaling, largest);
     const bool rows_changed = correct(scaling.rows, largest.rows);
     const bool columns_changed = correct(scaling.columns, largest.columns);
     if (!rows_changed && !columns_changed) break;

@@ -130,7 +130,7 @@ Analysis<T> analyze_cholesky(const Csr<T>& host, Ordering ordering) {
   const PatternStorage storage = symmetric ? PatternStorage{} : sparse_direct::symmetrized_pattern(host);
   result.symbolic = analyze_symmetric(
       symmetric ? sparse_direct::pattern_of(host) : storage.view(),
-      {.ordering = {.ordering = ordering, .threads = Device().threads(), .may_take_metis = false}});
+      {.ordering = {.ordering = ordering, .threads = Device().threads(), .for_gpu = true}});
   result.row_position = result.column_position = inverse_permutation(result.symbolic.permutation);
   result.row_scale = result.column_scale = powers_of_two<T>(scale);
   return result;
@@ -147,7 +147,7 @@ Analysis<T> analyze_lu(const Csr<T>& host, Ordering ordering) {
   const PatternStorage pattern = sparse_direct::symmetrized_pattern(host, diagonal.row_permutation);
   result.symbolic = analyze_symmetric(
       pattern.view(),
-      {.ordering = {.ordering = ordering, .threads = Device().threads(), .may_take_metis = false}});
+      {.ordering = {.ordering = ordering, .threads = Device().threads(), .for_gpu = true}});
   result.column_position = inverse_permutation(result.symbolic.permutation);
   result.row_position.resize(static_cast<std::size_t>(host.rows()));
   for (std::size_t k = 0; k < result.row_position.size(); ++k) {

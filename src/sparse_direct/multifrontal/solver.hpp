@@ -347,7 +347,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
     bool finished = false;
   };
 
-  /// Refines while the backward error exceeds the roundoff and halves.
+  /// Refines while the backward error exceeds the rounding errors of its computation, and halves.
   void solve_columns(Vectors& v, DenseView<const T> rhs, DenseView<T> X, std::span<Job> jobs) const {
     const std::int64_t n = rhs.rows();
     substitute_columns(v, rhs, X);
@@ -370,6 +370,9 @@ class MultifrontalSolver : public SolverImplementation<T> {
     }
   }
 
+  /// Rounding errors of the residual are about as large: a further step cannot halve it.
+  static constexpr double negligible_error = 2 * static_cast<double>(std::numeric_limits<T>::epsilon());
+
   /// False when no column needs a further step.
   bool refine_once(Vectors& v, DenseView<const T> rhs, DenseView<T> X, std::span<Job> jobs,
                    std::vector<ColumnState>& states) const {
@@ -382,7 +385,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
         job.outcome = {Status::cancelled, "stopped by the caller before refinement"};
         state.finished = true;
       }
-      if (!(state.error.componentwise.value > std::numeric_limits<T>::epsilon())) state.finished = true;
+      if (!(state.error.componentwise.value > negligible_error)) state.finished = true;
       if (!state.finished) active.push_back(c);
     }
     if (active.empty()) return false;

@@ -17,8 +17,7 @@ struct OrderingOptions {
   /// n rows in the order of elimination; if not empty, it is taken instead of `ordering`.
   std::span<const std::int32_t> permutation = {};
   int threads = 1;  ///< for dissection, whose result does not depend on it
-  /// Whether `automatic` may take the time of METIS: not before a factorisation on a GPU, which is shorter.
-  bool may_take_metis = true;
+  bool for_gpu = false;  ///< for `automatic`: where the factorisation takes place
 };
 
 /// The rows of a pattern in the order of elimination, by any ordering but `automatic`. Throws BadOption for a

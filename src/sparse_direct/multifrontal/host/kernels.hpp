@@ -2,6 +2,7 @@
 /// The dense kernels of the multifrontal factorisations, compiled for several instruction sets.
 #pragma once
 
+#include "sparse_direct/multifrontal/fronts/factors.hpp"
 #include "sparse_direct/multifrontal/fronts/front.hpp"
 
 #include <echelon/array.hpp>
@@ -43,8 +44,17 @@ struct PackBuffers {
   }
 };
 
-/// Kernels for one instruction set; cholesky_front.hpp, lu_front.hpp, ldlt_front.hpp and solve_front.hpp say
-/// what they do.
+/// Substitution with one triangle of the factors.
+template <class T>
+struct TriangleKernels {
+  /// One front, several right-hand sides; solve_front.hpp.
+  void (*in_front)(const FactoredFront<T>&, int columns, T* w);
+  /// All fronts, one right-hand side; solve_vector.hpp.
+  void (*vector)(const MultifrontalFactors<T>&, T* x, T* w);
+};
+
+/// Kernels for one instruction set; cholesky_front.hpp, lu_front.hpp and ldlt_front.hpp say what the
+/// factorisations do.
 template <class T>
 struct FrontKernels {
   int (*factor_cholesky)(PackBuffers<T>&, int size, int pivots, T* panel, T* update);
@@ -52,13 +62,12 @@ struct FrontKernels {
   FrontResult<T> (*factor_ldlt)(PackBuffers<T>&, std::vector<T>& scratch, const SymmetricFront<T>&,
                                 const PivotThresholds<T>&);
 
-  using Substitution = void (*)(const FactoredFront<T>&, int columns, T* w);
-  Substitution solve_lower;       ///< non-unit diagonal
-  Substitution solve_unit_lower;  ///< unit diagonal
-  Substitution solve_lower_transposed;
-  Substitution solve_unit_lower_transposed;
-  Substitution solve_upper;
-  Substitution solve_upper_transposed;
+  TriangleKernels<T> lower;       ///< non-unit diagonal
+  TriangleKernels<T> unit_lower;  ///< unit diagonal
+  TriangleKernels<T> lower_transposed;
+  TriangleKernels<T> unit_lower_transposed;
+  TriangleKernels<T> upper;
+  TriangleKernels<T> upper_transposed;
 };
 
 /// The kernels for the best instruction set of this processor.

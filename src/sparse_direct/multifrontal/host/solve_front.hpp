@@ -3,7 +3,7 @@
 ///
 /// Right-hand sides are gathered to W: `columns` of them side by side, row by row, so that element (i, c) is
 /// w[i * columns + c]. The transpose of W is a column-major matrix of `columns` rows, whose rows are vectors.
-/// A single right-hand side is treated apart: its vectors run along the columns of the factors.
+/// A single right-hand side has kernels of its own, in solve_vector.hpp.
 #pragma once
 
 #include "sparse_direct/multifrontal/fronts/front.hpp"
@@ -27,62 +27,18 @@ struct StridedMatrix {
   [[nodiscard]] StridedMatrix transposed() const { return {data, column_step, row_step}; }
 };
 
-/// x = x - A^T y for a column-major A (rows by columns).
-template <class Isa, int Columns, class T>
-void subtract_dots(int rows, const T* a, std::int64_t leading, const T* y, T* x) {
-  using S = Simd<Isa, T>;
-  typename S::Vec sum[Columns];
-  unrolled<Columns>([&](auto j) { sum[j] = S::zero(); });
-  int i = 0;
-  for (; i + S::width <= rows; i += S::width) {
-    const auto factor = S::load(y + i);
-    unrolled<Columns>(
-        [&](auto j) { sum[j] = S::multiply_add(S::load(a + i + j * leading), factor, sum[j]); });
-  }
-  if (i < rows) {
-    const auto factor = S::load(y + i, rows - i);
-    unrolled<Columns>(
-        [&](auto j) { sum[j] = S::multiply_add(S::load(a + i + j * leading, rows - i), factor, sum[j]); });
-  }
-  unrolled<Columns>([&](auto j) { x[j] -= S::sum(sum[j]); });
-}
-
-/// y = y - A x for one right-hand side or several: y is rows by `columns`, x terms by `columns`.
+/// Y = Y - A X: Y is rows by `columns`, X terms by `columns`.
 template <class Isa, class T>
 void subtract_multiple(int columns, int rows, int terms, StridedMatrix<Isa, T> a, const T* x, T* y) {
   if (rows <= 0 || terms <= 0) return;
-  if (columns > 1) {
-    product_detail::update_in_place<Isa>(Part::full, columns, rows, terms, x, columns,
-                                         Factor<T>{a.data, a.column_step, a.row_step}, y, columns);
-  } else if (a.row_step == 1) {
-    product_detail::update_in_place<Isa>(Part::full, rows, 1, terms, a.data, a.column_step,
-                                         Factor<T>{x, 1, 1}, y, rows);
-  } else {
-    int i = 0;
-    for (; i + narrow <= rows; i += narrow) {
-      subtract_dots<Isa, narrow>(terms, a.at(i, 0), a.row_step, x, y + i);
-    }
-    if (i < rows) {
-      with_constant(rows - i,
-                    [&](auto count) { subtract_dots<Isa, count>(terms, a.at(i, 0), a.row_step, x, y + i); });
-    }
-  }
+  product_detail::update_in_place<Isa>(Part::full, columns, rows, terms, x, columns,
+                                       Factor<T>{a.data, a.column_step, a.row_step}, y, columns);
 }
 
-/// Solves M x = x for a small lower triangular M, or upper triangular with Direction -1, where x is the last
-/// element and M(i, j) is addressed from the last one backwards.
+/// Solves M X = X for a small lower triangular M, or upper triangular with Direction -1, where x is the last
+/// row and M(i, j) is addressed from the last one backwards.
 template <class Isa, int Count, bool Unit, class T>
 void solve_small(int columns, StridedMatrix<Isa, T> m, T* x, std::int64_t step) {
-  if (columns == 1) {
-    T value[narrow];
-    unrolled<Count>([&](auto j) {
-      T sum = x[j * step];
-      unrolled<j>([&](auto p) { sum -= *m.at(j, p) * value[p]; });
-      if constexpr (!Unit) sum /= *m.at(j, j);
-      value[j] = x[j * step] = sum;
-    });
-    return;
-  }
   T lower[narrow * narrow] = {};
   T inverse_diagonal[narrow] = {};
   for (int j = 0; j < Count; ++j) {

@@ -12,17 +12,16 @@ namespace {
 
 template <class T>
 class Substitution {
-  using Kernel = typename FrontKernels<T>::Substitution;
-
  public:
   Substitution(const MultifrontalFactors<T>& factors, int columns, T* x, T* w)
       : factors_(factors), columns_(columns), x_(x), w_(w) {}
 
   /// Leaves to roots: the kernel also subtracts from the rows below.
-  void forward(Kernel kernel, const std::int32_t* numbers) {
+  void forward(const TriangleKernels<T>& triangle, const std::int32_t* numbers) {
+    if (columns_ == 1) return triangle.vector(factors_, x_, w_);
     for (const FrontRecord& record : factors_.fronts) {
       gather(record, numbers);
-      kernel(factors_.front(record), columns_, w_);
+      triangle.in_front(factors_.front(record), columns_, w_);
       scatter_pivots(record);
       const std::int64_t below = record.size - record.eliminated;
       const T* from = w_ + static_cast<std::int64_t>(record.eliminated) * columns_;
@@ -33,10 +32,11 @@ class Substitution {
   }
 
   /// Roots to leaves: the kernel only reads the rows below.
-  void backward(Kernel kernel, const std::int32_t* numbers) {
+  void backward(const TriangleKernels<T>& triangle, const std::int32_t* numbers) {
+    if (columns_ == 1) return triangle.vector(factors_, x_, w_);
     for (auto record = factors_.fronts.rbegin(); record != factors_.fronts.rend(); ++record) {
       gather(*record, numbers);
-      kernel(factors_.front(*record), columns_, w_);
+      triangle.in_front(factors_.front(*record), columns_, w_);
       scatter_pivots(*record);
     }
   }
@@ -95,27 +95,27 @@ void substitute(const MultifrontalFactors<T>& factors, bool transposed, int colu
   const std::int32_t* rows = factors.row_numbers.data();
   switch (factors.kind) {
     case FactorKind::cholesky:
-      substitution.forward(kernels.solve_lower, rows);
-      substitution.backward(kernels.solve_lower_transposed, rows);
+      substitution.forward(kernels.lower, rows);
+      substitution.backward(kernels.lower_transposed, rows);
       return;
     case FactorKind::ldlt:
-      substitution.forward(kernels.solve_unit_lower, rows);
+      substitution.forward(kernels.unit_lower, rows);
       divide_by_pivots(factors, columns, x);
       std::fill(x + factors.facts.rank * columns, x + factors.n * columns, T{0});
-      substitution.backward(kernels.solve_unit_lower_transposed, rows);
+      substitution.backward(kernels.unit_lower_transposed, rows);
       return;
     case FactorKind::lu: {
       const std::int32_t* column_numbers = factors.column_numbers.data();
       if (transposed) {
-        substitution.forward(kernels.solve_upper_transposed, column_numbers);
+        substitution.forward(kernels.upper_transposed, column_numbers);
       } else {
-        substitution.forward(kernels.solve_unit_lower, rows);
+        substitution.forward(kernels.unit_lower, rows);
       }
       std::fill(x + factors.facts.rank * columns, x + factors.n * columns, T{0});
       if (transposed) {
-        substitution.backward(kernels.solve_unit_lower_transposed, rows);
+        substitution.backward(kernels.unit_lower_transposed, rows);
       } else {
-        substitution.backward(kernels.solve_upper, column_numbers);
+        substitution.backward(kernels.upper, column_numbers);
       }
       return;
     }

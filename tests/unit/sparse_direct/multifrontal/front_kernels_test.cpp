@@ -11,6 +11,7 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -312,7 +313,7 @@ TYPED_TEST(FrontKernelsTest, Substitution_InvertsTheTriangles) {
         const auto upper = [&](int p, int j) { return j < pivots ? f.in_lower(p, j) : f.in_upper(p, j); };
         const double bound = 100 * rounding<T>(m) * size;
         std::vector<T> w = b;
-        kernels->solve_lower(front, columns, w.data());
+        kernels->lower.in_front(front, columns, w.data());
         for (int c = 0; c < columns; ++c) {
           for (int i = 0; i < size; ++i) {
             double sum = i >= done ? at(w, i, c) : 0;
@@ -321,7 +322,7 @@ TYPED_TEST(FrontKernelsTest, Substitution_InvertsTheTriangles) {
           }
         }
         w = b;
-        kernels->solve_lower_transposed(front, columns, w.data());
+        kernels->lower_transposed.in_front(front, columns, w.data());
         for (int c = 0; c < columns; ++c) {
           for (int p = 0; p < done; ++p) {
             double sum = 0;
@@ -330,7 +331,7 @@ TYPED_TEST(FrontKernelsTest, Substitution_InvertsTheTriangles) {
           }
         }
         w = b;
-        kernels->solve_upper(front, columns, w.data());
+        kernels->upper.in_front(front, columns, w.data());
         for (int c = 0; c < columns; ++c) {
           for (int p = 0; p < done; ++p) {
             double sum = 0;
@@ -339,7 +340,7 @@ TYPED_TEST(FrontKernelsTest, Substitution_InvertsTheTriangles) {
           }
         }
         w = b;
-        kernels->solve_upper_transposed(front, columns, w.data());
+        kernels->upper_transposed.in_front(front, columns, w.data());
         for (int c = 0; c < columns; ++c) {
           for (int j = 0; j < size; ++j) {
             double sum = j >= done ? at(w, j, c) : 0;
@@ -348,6 +349,51 @@ TYPED_TEST(FrontKernelsTest, Substitution_InvertsTheTriangles) {
           }
         }
       }
+    }
+  }
+}
+
+/// Substitution with all fronts for one right-hand side gives what that in a front gives. The second front
+/// has the rows behind the pivots of the first one, in reverse order.
+TYPED_TEST(FrontKernelsTest, VectorSubstitution_AgreesWithThatInFronts) {
+  using T = TypeParam;
+  for (const auto& [name, kernels] : all_kernels<T>()) {
+    for (const auto& [size, pivots] : shapes) {
+      SCOPED_TRACE(testing::Message() << name << " " << size << " " << pivots);
+      Matrix m = random_matrix(size, false, 6);
+      for (double& element : m.a) element /= size;  // unit triangles are well-conditioned, too
+      for (int i = 0; i < size; ++i) m(i, i) = 3;
+      const Parts<T> f(m, pivots);
+      const int done = std::max(1, pivots - 2);
+      const FactoredFront<T> front{size, pivots, done, f.lower.data(), f.upper.data()};
+      MultifrontalFactors<T> factors;
+      factors.kind = FactorKind::lu;
+      std::vector<T> panel = f.lower;
+      panel.insert(panel.end(), f.upper.begin(), f.upper.end());
+      factors.values = Array<T>(Device::serial(), std::span<const T>(panel));
+      factors.fronts.push_back({.size = size, .pivots = pivots, .eliminated = done});
+      for (int i = size; i-- > done;) factors.row_numbers.push_back(i);
+      factors.column_numbers = factors.row_numbers;
+      const auto check = [&](const TriangleKernels<T>& triangle) {
+        std::vector<T> x(static_cast<std::size_t>(size));
+        for (int i = 0; i < size; ++i) x[i] = static_cast<T>(i % 13 - 6);
+        std::vector<T> expected = x;
+        std::reverse(expected.begin() + done, expected.end());
+        triangle.in_front(front, 1, expected.data());
+        std::reverse(expected.begin() + done, expected.end());
+        std::vector<T> w(x.size());
+        triangle.vector(factors, x.data(), w.data());
+        const double bound = 100 * rounding<T>(m) * size;
+        for (int i = 0; i < size; ++i) {
+          ASSERT_NEAR(static_cast<double>(x[i]), static_cast<double>(expected[i]), bound) << i;
+        }
+      };
+      check(kernels->lower);
+      check(kernels->unit_lower);
+      check(kernels->lower_transposed);
+      check(kernels->unit_lower_transposed);
+      check(kernels->upper);
+      check(kernels->upper_transposed);
     }
   }
 }

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Substitution with all factors for one right-hand side.
+///
+/// The elements of x that belong to the pivots of a front follow each other and stay in place; `w` gathers
+/// those of the rows or columns behind them. Columns are taken in blocks of `narrow`, so that a panel is read
+/// once.
+#pragma once
+
+#include "sparse_direct/multifrontal/fronts/factors.hpp"
+#include "sparse_direct/multifrontal/host/triangular.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+namespace echelon::sparse_direct {
+
+namespace vector_detail {
+
+/// y = y - A x for a column-major A of `Count` columns.
+template <class Isa, int Count, class T>
+void subtract_columns(std::int64_t rows, const T* a, std::int64_t leading, const T* x, T* y) {
+  using S = Simd<Isa, T>;
+  typename S::Vec factor[Count];
+  unrolled<Count>([&](auto c) { factor[c] = S::broadcast(x[c]); });
+  std::int64_t i = 0;
+  for (; i + S::width <= rows; i += S::width) {
+    auto sum = S::load(y + i);
+    unrolled<Count>(
+        [&](auto c) { sum = S::multiply_subtract(S::load(a + i + c * leading), factor[c], sum); });
+    S::store(y + i, sum);
+  }
+  if (i == rows) return;
+  const auto last = static_cast<int>(rows - i);
+  auto sum = S::load(y + i, last);
+  unrolled<Count>(
+      [&](auto c) { sum = S::multiply_subtract(S::load(a + i + c * leading, last), factor[c], sum); });
+  S::store(y + i, sum, last);
+}
+
+/// sum = sum + A^T y, element by element of vectors, for a column-major A of `Count` columns.
+template <class Isa, int Count, class T>
+inline __attribute__((always_inline)) void add_dots(std::int64_t rows, const T* a, std::int64_t leading,
+                                                    const T* y, typename Simd<Isa, T>::Vec (&sum)[Count]) {
+  using S = Simd<Isa, T>;
+  std::int64_t i = 0;
+  for (; i + S::width <= rows; i += S::width) {
+    const auto factor = S::load(y + i);
+    unrolled<Count>([&](auto c) { sum[c] = S::multiply_add(S::load(a + i + c * leading), factor, sum[c]); });
+  }
+  if (i == rows) return;
+  const auto last = static_cast<int>(rows - i);
+  const auto factor = S::load(y + i, last);
+  unrolled<Count>(
+      [&](auto c) { sum[c] = S::multiply_add(S::load(a + i + c * leading, last), factor, sum[c]); });
+}
+
+/// A run of rows of A, and the elements of y that they multiply.
+template <class T>
+struct Rows {
+  std::int64_t count;
+  const T* a;  ///< of the first column
+  const T* y;
+};
+
+/// x = x - A^T y for the `Count` columns of A, whose rows are in two runs.
+template <class Isa, int Count, class T>
+void subtract_dots(Rows<T> first, Rows<T> second, std::int64_t leading, T* x) {
+  using S = Simd<Isa, T>;
+  typename S::Vec sum[Count];
+  unrolled<Count>([&](auto c) { sum[c] = S::zero(); });
+  add_dots<Isa, Count>(first.count, first.a, leading, first.y, sum);
+  add_dots<Isa, Count>(second.count, second.a, leading, second.y, sum);
+  unrolled<Count>([&](auto c) { x[c] -= S::sum(sum[c]); });
+}
+
+/// M x = x for a lower triangular M of order `Count` with the elements m[j * row_step + p * column_step];
+/// with negative steps M is upper triangular, m its last element, and x too the last one.
+template <int Count, bool Unit, int Step, class T>
+inline __attribute__((always_inline)) void solve_small(const T* m, std::int64_t row_step,
+                                                       std::int64_t column_step, T* x) {
+  T inverse[Count];
+  if constexpr (!Unit) {
+    unrolled<Count>([&](auto j) { inverse[j] = 1 / m[j * (row_step + column_step)]; });
+  }
+  T value[Count];
+  unrolled<Count>([&](auto j) {
+    T sum = x[j * Step];
+    unrolled<j>([&](auto p) { sum -= m[j * row_step + p * column_step] * value[p]; });
+    if constexpr (!Unit) sum *= inverse[j];
+    value[j] = x[j * Step] = sum;
+  });
+}
+
+/// Calls f(first, constant count) for blocks of at most `narrow` of n columns.
+template <class F>
+inline __attribute__((always_inline)) void for_blocks(int n, const F& f) {
+  int j = 0;
+  for (; j + narrow <= n; j += narrow) f(j, std::integral_constant<int, narrow>());
+  if (j < n) with_constant(n - j, [&](auto count) { f(j, count); });
+}
+
+/// Calls f for such blocks from the last one on, of which the first has less than `narrow` columns.
+template <class F>
+inline __attribute__((always_inline)) void for_blocks_backwards(int n, const F& f) {
+  int j = n;
+  for (; j >= narrow; j -= narrow) f(j - narrow, std::integral_constant<int, narrow>());
+  if (j > 0) with_constant(j, [&](auto count) { f(0, count); });
+}
+
+template <class T>
+void gather(std::span<const std::int32_t> numbers, const T* x, T* w) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) w[i] = x[numbers[i]];
+}
+
+/// Adds w to the elements of x with these numbers.
+template <class T>
+void scatter(std::span<const std::int32_t> numbers, const T* w, T* x) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) x[numbers[i]] += w[i];
+}
+
+template <class T>
+std::span<const std::int32_t> numbers_behind(const FrontRecord& front, const std::vector<std::int32_t>& all) {
+  return {all.data() + front.below, static_cast<std::size_t>(front.size - front.eliminated)};
+}
+
+}  // namespace vector_detail
+
+/// x = L^-1 x.
+template <class Isa, bool Unit, class T>
+void solve_all_lower(const MultifrontalFactors<T>& factors, T* x, T* w) {
+  using namespace vector_detail;
+  for (const FrontRecord& record : factors.fronts) {
+    const T* l = factors.panel(record);
+    const std::int64_t size = record.size;
+    const int e = record.eliminated;
+    const auto below = numbers_behind<T>(record, factors.row_numbers);
+    T* own = x + record.first_pivot;
+    std::fill_n(w, below.size(), T{0});
+    for_blocks(e, [&](int j, auto count) {
+      const T* block = l + j * size;
+      solve_small<count, Unit, 1>(block + j, 1, size, own + j);
+      subtract_columns<Isa, count>(e - j - count, block + j + count, size, own + j, own + j + count);
+      subtract_columns<Isa, count>(size - e, block + e, size, own + j, w);
+    });
+    scatter(below, w, x);
+  }
+}
+
+/// x = L^-T x.
+template <class Isa, bool Unit, class T>
+void solve_all_lower_transposed(const MultifrontalFactors<T>& factors, T* x, T* w) {
+  using namespace vector_detail;
+  for (auto record = factors.fronts.rbegin(); record != factors.fronts.rend(); ++record) {
+    const T* l = factors.panel(*record);
+    const std::int64_t size = record->size;
+    const int e = record->eliminated;
+    T* own = x + record->first_pivot;
+    gather(numbers_behind<T>(*record, factors.row_numbers), x, w);
+    for_blocks_backwards(e, [&](int j, auto count) {
+      const T* block = l + j * size;
+      const int end = j + count;
+      subtract_dots<Isa, count>(Rows<T>{e - end, block + end, own + end}, Rows<T>{size - e, block + e, w},
+                                size, own + j);
+      solve_small<count, Unit, -1>(block + (count - 1) * size + end - 1, -size, -1, own + end - 1);
+    });
+  }
+}
+
+/// x = U^-1 x.
+template <class Isa, class T>
+void solve_all_upper(const MultifrontalFactors<T>& factors, T* x, T* w) {
+  using namespace vector_detail;
+  for (auto record = factors.fronts.rbegin(); record != factors.fronts.rend(); ++record) {
+    const FactoredFront<T> front = factors.front(*record);
+    const std::int64_t size = front.size;
+    const std::int64_t below = front.size - front.pivots;
+    const int e = front.eliminated;
+    T* own = x + record->first_pivot;
+    gather(numbers_behind<T>(*record, factors.column_numbers), x, w);
+    for_blocks(front.pivots - e, [&](int j, auto count) {
+      subtract_columns<Isa, count>(e, front.lower + (e + j) * size, size, w + j, own);
+    });
+    const T* behind = w + (front.pivots - e);
+    for_blocks_backwards(e, [&](int j, auto count) {
+      const T* last = front.lower + (j + count - 1) * (size + 1);
+      subtract_dots<Isa, count>(Rows<T>{below, front.behind + j * below, behind}, Rows<T>{}, below, own + j);
+      solve_small<count, false, -1>(last, -1, -size, own + j + count - 1);
+      subtract_columns<Isa, count>(j, front.lower + j * size, size, own + j, own);
+    });
+  }
+}
+
+/// x = U^-T x.
+template <class Isa, class T>
+void solve_all_upper_transposed(const MultifrontalFactors<T>& factors, T* x, T* w) {
+  using namespace vector_detail;
+  for (const FrontRecord& record : factors.fronts) {
+    const FactoredFront<T> front = factors.front(record);
+    const std::int64_t size = front.size;
+    const std::int64_t below = front.size - front.pivots;
+    const int e = front.eliminated;
+    const auto numbers = numbers_behind<T>(record, factors.column_numbers);
+    T* own = x + record.first_pivot;
+    std::fill_n(w, numbers.size(), T{0});
+    for_blocks(e, [&](int j, auto count) {
+      const T* block = front.lower + j * size;
+      subtract_dots<Isa, count>(Rows<T>{j, block, own}, Rows<T>{}, size, own + j);
+      solve_small<count, false, 1>(block + j, size, 1, own + j);
+      subtract_columns<Isa, count>(below, front.behind + j * below, below, own + j, w + (front.pivots - e));
+    });
+    for_blocks(front.pivots - e, [&](int j, auto count) {
+      subtract_dots<Isa, count>(Rows<T>{e, front.lower + (e + j) * size, own}, Rows<T>{}, size, w + j);
+    });
+    scatter(numbers, w, x);
+  }
+}
+
+}  // namespace echelon::sparse_direct
