@@ -4,16 +4,32 @@
 #include <echelon/ordering.hpp>
 #include <echelon/solver.hpp>
 
+#include <array>
 #include <string_view>
 #include <vector>
 
 namespace echelon {
+
+/// How a sparse LU factorisation proceeds on the host.
+enum class LuFactorization {
+  automatic,     ///< left_looking where few flops per entry of the factors are predicted, else multifrontal
+  multifrontal,  ///< by dense fronts: quick where there are many flops, and it determines the rank
+  left_looking,  ///< column by column, and each block of a block triangular form by itself
+};
+constexpr std::array<EnumWord<LuFactorization>, 3> words_of(LuFactorization) {
+  return {{{LuFactorization::automatic, "auto"},
+           {LuFactorization::multifrontal, "multifrontal"},
+           {LuFactorization::left_looking, "left-looking"}}};
+}
 
 struct SparseLuOptions {
   static constexpr std::string_view name = "sparse-lu";
   static constexpr Targets targets = Targets::both;
   /// Order of elimination, which decides about the fill.
   Ordering ordering = Ordering::automatic;
+  /// On the host; a matrix that left_looking finds singular is factored again by fronts. On a GPU always
+  /// multifrontal.
+  LuFactorization factorization = LuFactorization::automatic;
   /// On the host, an element may become a pivot if its magnitude is at least this fraction of the largest in
   /// its column, 0 < threshold <= 1. Smaller ones keep the fill smaller, and let elements grow more.
   double threshold = 0.1;
@@ -26,6 +42,9 @@ struct SparseLuOptions {
     return {{"ordering", enum_field<&SparseLuOptions::ordering>(),
              "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
              "of metis before long factorisations on the host, with the fewest predicted flops"},
+            {"factorization", enum_field<&SparseLuOptions::factorization>(),
+             "host: left-looking, column by column in the blocks of a block triangular form, is quicker for "
+             "circuits and power grids; auto: if few flops per entry are predicted"},
             {"threshold",
              +[](SparseLuOptions& o) -> double& { return o.threshold; },
              "host: least magnitude of a pivot relative to the largest in its column; smaller ones keep the "
@@ -43,8 +62,8 @@ struct SparseLuOptions {
 };
 
 /// P R A C Q = L U for sparse square A: large elements are matched to the diagonal (P) and rows and columns
-/// scaled (R, C), Q keeps the fill small, and a multifrontal factorisation eliminates dense fronts. A dense A
-/// is converted.
+/// scaled (R, C), Q keeps the fill small, and a multifrontal factorisation eliminates dense fronts, or, where
+/// these would be tiny, a left-looking one the rows of a block triangular form. A dense A is converted.
 ///
 /// On the host, pivots are compared with whole columns, and a column without a large enough pivot in its
 /// front is delayed to the parent. For a singular A the rank is determined, and every right-hand side is

@@ -35,6 +35,22 @@ bool has_good_diagonal(const Csr<T>& a, const Scaling& scaling, double fraction)
   return true;
 }
 
+template <class T>
+bool has_good_diagonal_of_rows(const Csr<T>& a, const Scaling& scaling, double fraction) {
+  for (std::int64_t i = 0; i < a.rows(); ++i) {
+    double diagonal = 0;
+    double largest = 0;
+    for (std::int64_t k = a.row_offsets()[i]; k < a.row_offsets()[i + 1]; ++k) {
+      const std::int32_t j = a.column_indices()[k];
+      const double scaled = std::abs(static_cast<double>(a.values()[k])) * scaling.columns[j];
+      largest = std::max(largest, scaled);
+      if (i == j) diagonal = scaled;
+    }
+    if (!(diagonal > 0 && diagonal >= fraction * largest)) return false;
+  }
+  return true;
+}
+
 /// Largest difference between the elements of a list.
 double spread(std::span<const double> values) {
   if (values.empty()) return 0;
@@ -92,6 +108,34 @@ std::vector<std::int32_t> unmatched_rows(std::span<const std::int32_t> row_of_co
     if (!matched[row]) rows.push_back(static_cast<std::int32_t>(row));
   }
   return rows;
+}
+
+LargeDiagonal unpermuted(Scaling scaling) {
+  LargeDiagonal result;
+  result.structural_rank = static_cast<std::int64_t>(scaling.rows.size());
+  result.row_permutation.resize(scaling.rows.size());
+  std::iota(result.row_permutation.begin(), result.row_permutation.end(), 0);
+  result.scaling = std::move(scaling);
+  return result;
+}
+
+/// Permutes the rows by a matching, and takes its scaling unless it is spread too widely.
+template <class T>
+void match(const Csr<T>& a, const MatchingOptions& options, LargeDiagonal& result) {
+  const WeightedMatching matching = run_matching(a, options);
+  result.optimal = matching.optimal;
+  result.structural_rank = matching.structural_rank;
+  result.unmatched_rows = unmatched_rows(matching.row_of_column);
+  auto free_row = result.unmatched_rows.begin();
+  for (std::int32_t j = 0; j < a.rows(); ++j) {
+    if (matching.row_of_column[j] < 0) result.unmatched_columns.push_back(j);
+    result.row_permutation[j] = matching.row_of_column[j] < 0 ? *free_row++ : matching.row_of_column[j];
+    result.permuted |= result.row_permutation[j] != j;
+  }
+  if (is_trustworthy(matching, result.scaling)) {
+    result.scaling = scaling_of(matching);
+    result.kind = ScalingKind::matching;
+  }
 }
 
 /// Splits the cycles of a matching, and the paths of one that is not perfect, into pairs of rows and single
@@ -162,27 +206,15 @@ std::string_view to_string(ScalingKind kind) {
 
 template <class T>
 LargeDiagonal large_diagonal(const Csr<T>& a, const MatchingOptions& options) {
-  LargeDiagonal result;
-  result.scaling = infinity_norm_scaling(a);
-  result.structural_rank = a.rows();
-  result.row_permutation.resize(static_cast<std::size_t>(a.rows()));
-  std::iota(result.row_permutation.begin(), result.row_permutation.end(), 0);
-  if (has_good_diagonal(a, result.scaling, options.good_diagonal)) return result;
+  LargeDiagonal result = unpermuted(infinity_norm_scaling(a));
+  if (!has_good_diagonal(a, result.scaling, options.good_diagonal)) match(a, options, result);
+  return result;
+}
 
-  const WeightedMatching matching = run_matching(a, options);
-  result.optimal = matching.optimal;
-  result.structural_rank = matching.structural_rank;
-  result.unmatched_rows = unmatched_rows(matching.row_of_column);
-  auto free_row = result.unmatched_rows.begin();
-  for (std::int32_t j = 0; j < a.rows(); ++j) {
-    if (matching.row_of_column[j] < 0) result.unmatched_columns.push_back(j);
-    result.row_permutation[j] = matching.row_of_column[j] < 0 ? *free_row++ : matching.row_of_column[j];
-    result.permuted |= result.row_permutation[j] != j;
-  }
-  if (is_trustworthy(matching, result.scaling)) {
-    result.scaling = scaling_of(matching);
-    result.kind = ScalingKind::matching;
-  }
+template <class T>
+LargeDiagonal large_diagonal_of_rows(const Csr<T>& a, const MatchingOptions& options) {
+  LargeDiagonal result = unpermuted(equilibration(a));
+  if (!has_good_diagonal_of_rows(a, result.scaling, options.good_diagonal)) match(a, options, result);
   return result;
 }
 
@@ -218,6 +250,8 @@ SymmetricMatching symmetric_matching(const Csr<T>& a, const MatchingOptions& opt
 
 template LargeDiagonal large_diagonal(const Csr<float>&, const MatchingOptions&);
 template LargeDiagonal large_diagonal(const Csr<double>&, const MatchingOptions&);
+template LargeDiagonal large_diagonal_of_rows(const Csr<float>&, const MatchingOptions&);
+template LargeDiagonal large_diagonal_of_rows(const Csr<double>&, const MatchingOptions&);
 template SymmetricMatching symmetric_matching(const Csr<float>&, const MatchingOptions&);
 template SymmetricMatching symmetric_matching(const Csr<double>&, const MatchingOptions&);
 

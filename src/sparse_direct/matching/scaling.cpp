@@ -4,6 +4,7 @@
 #include "sparse_direct/matching/elements.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -159,6 +160,16 @@ bool differ_widely(const Scaling& largest) {
   return is_wide(largest.rows) || is_wide(largest.columns);
 }
 
+/// 2^k that brings a magnitude into [1, 2), or 2^1000 or 2^-1000; 1 for zeros. The magnitude's exponent field
+/// is that of 2^(field - 1023).
+double power_to_unit(double magnitude) {
+  if (!is_usable(magnitude)) return 1;
+  constexpr std::uint64_t bias = 1023;
+  constexpr unsigned fraction_bits = 52;
+  const std::uint64_t field = std::bit_cast<std::uint64_t>(magnitude) >> fraction_bits;
+  return std::bit_cast<double>((2 * bias - std::clamp(field, bias - 1000, bias + 1000)) << fraction_bits);
+}
+
 }  // namespace
 
 template <class T>
@@ -180,6 +191,30 @@ Scaling infinity_norm_scaling(const Csr<T>& a, int passes) {
   return scaling;
 }
 
+template <class T>
+Scaling equilibration(const Csr<T>& a) {
+  Scaling scaling{std::vector<double>(static_cast<std::size_t>(a.rows()), 1),
+                  std::vector<double>(static_cast<std::size_t>(a.columns()), 0)};
+  for (std::int64_t i = 0; i < a.rows(); ++i) {
+    const std::int64_t begin = a.row_offsets()[i];
+    const std::int64_t end = a.row_offsets()[i + 1];
+    double largest = 0;
+    for (std::int64_t k = begin; k < end; ++k) {
+      largest = std::max(largest, std::abs(static_cast<double>(a.values()[k])));
+    }
+    const double scale = power_to_unit(largest);
+    scaling.rows[i] = scale;
+    for (std::int64_t k = begin; k < end; ++k) {
+      double& of_column = scaling.columns[a.column_indices()[k]];
+      of_column = std::max(of_column, scale * std::abs(static_cast<double>(a.values()[k])));
+    }
+  }
+  std::transform(scaling.columns.begin(), scaling.columns.end(), scaling.columns.begin(), power_to_unit);
+  return scaling;
+}
+
+template Scaling equilibration(const Csr<float>&);
+template Scaling equilibration(const Csr<double>&);
 template Scaling infinity_norm_scaling(const Csr<float>&, int);
 template Scaling infinity_norm_scaling(const Csr<double>&, int);
 

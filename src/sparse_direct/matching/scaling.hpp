@@ -20,4 +20,10 @@ struct Scaling {
 template <class T>
 [[nodiscard]] Scaling infinity_norm_scaling(const Csr<T>& a, int passes = 10);
 
+/// Powers of two that bring the largest |r_i a_ij| of every row, and then the largest |r_i a_ij c_j| of every
+/// column, into [1, 2), if they are within 2^1000 of it; 1 for a row or column of zeros. Two passes over A:
+/// LAPACK's geequ.
+template <class T>
+[[nodiscard]] Scaling equilibration(const Csr<T>& a);
+
 }  // namespace echelon::sparse_direct

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sparse LU factorisation as a Solver.
+#include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
+#include "sparse_direct/left_looking/block_order.hpp"
+#include "sparse_direct/left_looking/factorization.hpp"
+#include "sparse_direct/left_looking/substitution.hpp"
 #include "sparse_direct/multifrontal/pivoting_solver.hpp"
 
 #include <echelon/methods/sparse_lu.hpp>
@@ -17,47 +21,138 @@ namespace {
 
 using namespace sparse_direct;
 
+/// Flops per entry of the factors up to which a left-looking factorisation takes less time than fronts, its
+/// analysis and its solution included.
+constexpr double most_flops_per_entry = 40;
+
+/// Entries of the factors, relative to the predicted ones, at which a left-looking factorisation is given up
+/// for fronts.
+constexpr double most_growth_of_entries = 4;
+
+/// A diagonal element becomes the pivot of a left-looking factorisation if it is at least this fraction of
+/// the option `threshold` times the largest element in its row.
+constexpr double diagonal_preference = 0.01;
+
 template <class B, class T>
 class LuSolver final : public PivotingSolver<B, T> {
   using Base = PivotingSolver<B, T>;
 
  public:
   LuSolver(const Device& device, const SparseLuOptions& options)
-      : Base(device, {options.ordering, options.refine, options.condition}, options.threshold) {}
+      : Base(device, {options.ordering, options.refine, options.condition}, options.threshold),
+        factorization_(options.factorization) {}
 
-  [[nodiscard]] std::size_t bytes() const override { return Base::bytes() + reduced_.bytes(); }
+  [[nodiscard]] std::size_t bytes() const override {
+    return Base::bytes() + reduced_.bytes() + left_.bytes();
+  }
 
  private:
+  void analyze_matrix(const Csr<T>& A, bool same_pattern) override {
+    if (!same_pattern) fronts_are_quicker_ = false;
+    keeps_pivots_ = false;
+    if (!analyze_blocks(A, same_pattern)) analyze_fronts(A, same_pattern);
+  }
+
+  /// Prepares a left-looking factorisation; false if fronts are wanted, or predicted to be quicker.
+  bool analyze_blocks(const Csr<T>& A, bool same_pattern) {
+    const bool had_blocks = same_pattern && uses_blocks_;
+    uses_blocks_ = false;
+    if (!may_use_blocks(A)) return false;
+    const bool same = set_diagonal(A, large_diagonal_of_rows(A, {.good_diagonal = diagonal_threshold()}));
+    if (!had_blocks || !same) {
+      blocks_ = block_order(matrix_to_factor(A), diagonal_.row_permutation,
+                            {.ordering = this->common_options().ordering, .threads = this->threads()});
+      fronts_are_quicker_ = factorization_ == LuFactorization::automatic &&
+                            blocks_.flops > most_flops_per_entry * blocks_.entries;
+    }
+    uses_blocks_ = !fronts_are_quicker_;
+    if (uses_blocks_) this->release_fronts();
+    return uses_blocks_;
+  }
+
+  [[nodiscard]] bool may_use_blocks(const Csr<T>& A) const {
+    if (factorization_ != LuFactorization::automatic) return factorization_ == LuFactorization::left_looking;
+    const Ordering ordering = this->common_options().ordering;
+    return !fronts_are_quicker_ && (ordering == Ordering::automatic || ordering == Ordering::amd) &&
+           !is_large_mesh(pattern_of(A));
+  }
+
+  void analyze_fronts(const Csr<T>& A, bool same_pattern) {
+    const bool same = set_diagonal(A, large_diagonal(A));
+    if (!same || !same_pattern || this->layout_.tree.n != A.rows()) lay_out_matrix(A);
+    blocks_ = {};
+  }
+
   /// Matches large elements to the diagonal. Rows and columns that no matching covers make A singular
   /// whatever its values: they are replaced by rows and columns of the identity, with right-hand sides of
-  /// zero.
-  void analyze_matrix(const Csr<T>& A, bool same_pattern) override {
-    LargeDiagonal diagonal = large_diagonal(A);
-    const bool same = same_pattern && diagonal.row_permutation == diagonal_.row_permutation &&
+  /// zero. True if the permutation is the last one.
+  bool set_diagonal(const Csr<T>& A, LargeDiagonal diagonal) {
+    const bool same = diagonal.row_permutation == diagonal_.row_permutation &&
                       diagonal.unmatched_columns == diagonal_.unmatched_columns;
     diagonal_ = std::move(diagonal);
     reduce(A);
     set_scale(diagonal_.scaling);
-    if (!same) lay_out_matrix(A);
+    return same;
   }
 
   void lay_out_matrix(const Csr<T>& A) {
     AnalysisOptions analysis;
     analysis.ordering = {.ordering = this->common_options().ordering, .threads = this->threads()};
+    if (blocks_.blocks() == 1 && blocks_.rows == permuted_rows(blocks_.columns)) {
+      analysis.ordering.minimum_degree = blocks_.columns;  // known from a rejected left-looking factorisation
+    }
     const Csr<T>& matrix = matrix_to_factor(A);
     const PatternStorage pattern = symmetrized_pattern(matrix, diagonal_.row_permutation);
     this->lay_out_fronts(analyze_symmetric(pattern.view(), analysis), FactorKind::lu, matrix,
                          diagonal_.row_permutation);
   }
 
+  /// The pivots of a left-looking factorisation are kept, and with them the scaling of a matching, by which
+  /// they were chosen.
   void adapt_to_values(const Csr<T>& A) override {
-    diagonal_.scaling = infinity_norm_scaling(A);
-    diagonal_.kind = ScalingKind::infinity_norm;
+    keeps_pivots_ = uses_blocks_;
+    if (!uses_blocks_) {
+      diagonal_.scaling = infinity_norm_scaling(A);
+      diagonal_.kind = ScalingKind::infinity_norm;
+    } else if (diagonal_.kind == ScalingKind::infinity_norm) {
+      diagonal_.scaling = equilibration(A);
+    }
     reduce(A);
     set_scale(diagonal_.scaling);
   }
 
   Outcome factor_values(const Csr<T>& A) override {
+    if (uses_blocks_) {
+      if (std::optional<Outcome> outcome = factor_blocks(A)) return *std::move(outcome);
+      uses_blocks_ = false;
+      analyze_fronts(A, false);
+    }
+    return factor_fronts(A);
+  }
+
+  /// Empty if the factorisation failed, or A is singular but for its structure: fronts determine the rank.
+  std::optional<Outcome> factor_blocks(const Csr<T>& A) {
+    const Csr<T>& matrix = matrix_to_factor(A);
+    LeftLookingOptions options{.threshold = diagonal_threshold(), .cancel = this->cancel()};
+    if (factorization_ == LuFactorization::automatic) {
+      options.most_entries = most_growth_of_entries * blocks_.entries;
+    }
+    LeftLookingEnd end = LeftLookingEnd::no_pivot;
+    if (keeps_pivots_) end = refactor_left_looking(matrix, diagonal_.scaling, options, left_);
+    if (end == LeftLookingEnd::no_pivot) {
+      end = factor_left_looking(matrix, diagonal_.scaling, blocks_, options, left_);
+    }
+    if (end == LeftLookingEnd::cancelled) return cancelled_factorisation();
+    if (end != LeftLookingEnd::finished || !(growth() <= acceptable_growth<T>(A.rows()))) return std::nullopt;
+    Outcome outcome = this->assess(matrix);
+    if (outcome.status == Status::singular) return std::nullopt;
+    this->complete(outcome, diagonal_.unmatched_rows, diagonal_.unmatched_columns, true);
+    outcome.statistics = block_statistics();
+    return outcome;
+  }
+
+  Outcome factor_fronts(const Csr<T>& A) {
+    left_ = {};
     if (std::optional<Outcome> lack = this->check_memory()) return *lack;
     Outcome outcome = this->factor_and_assess(matrix_to_factor(A));
     if (outcome.status == Status::cancelled) return outcome;
@@ -67,11 +162,48 @@ class LuSolver final : public PivotingSolver<B, T> {
     }
     this->complete(outcome, diagonal_.unmatched_rows, diagonal_.unmatched_columns,
                    this->factors_.facts.rank == A.rows());
+    outcome.statistics.insert(outcome.statistics.begin(),
+                              {"factorization", std::string(to_string(LuFactorization::multifrontal))});
     outcome.statistics.insert(outcome.statistics.end(),
                               {{"scaling", std::string(to_string(diagonal_.kind))},
                                {"row_exchanges", std::string(diagonal_.permuted ? "matching" : "none")}});
     this->add_pivot_statistics(outcome);
     return outcome;
+  }
+
+  [[nodiscard]] std::vector<Statistic> block_statistics() const {
+    return {{"factorization", std::string(to_string(LuFactorization::left_looking))},
+            {"ordering", blocks_.ordering},
+            {"blocks", blocks_.blocks()},
+            {"largest_block", blocks_.largest_block()},
+            {"factor_entries", left_.entries()},
+            {"factor_flops", left_.flops},
+            {"factor_bytes", static_cast<std::int64_t>(left_.bytes())},
+            {"scaling", std::string(to_string(diagonal_.kind))},
+            {"row_exchanges", std::string(diagonal_.permuted ? "matching" : "none")},
+            {"column_exchanges", left_.exchanges},
+            {"pivot_growth", growth()}};
+  }
+  [[nodiscard]] double growth() const {
+    return left_.largest_given > 0 ? left_.largest_element / left_.largest_given : 1;
+  }
+  [[nodiscard]] double diagonal_threshold() const { return diagonal_preference * this->threshold(); }
+
+  [[nodiscard]] const std::vector<std::int32_t>& row_order() const override {
+    return uses_blocks_ ? left_.row_order : Base::row_order();
+  }
+  [[nodiscard]] const std::vector<std::int32_t>& column_order() const override {
+    return uses_blocks_ ? left_.column_order : Base::column_order();
+  }
+  [[nodiscard]] std::int64_t scratch_size(int columns) const override {
+    return uses_blocks_ ? 0 : Base::scratch_size(columns);
+  }
+  void apply_inverse(bool transposed, int columns, T* x, T* scratch) const override {
+    if (uses_blocks_) {
+      substitute(left_, transposed, columns, x);
+    } else {
+      Base::apply_inverse(transposed, columns, x, scratch);
+    }
   }
 
   /// Factors all of a structurally singular A, for the rows and columns of the matching are dependent, too:
@@ -85,6 +217,12 @@ class LuSolver final : public PivotingSolver<B, T> {
     lay_out_matrix(A);
     if (std::optional<Outcome> lack = this->check_memory()) return *lack;
     return this->factor_and_assess(A);
+  }
+
+  /// Rows that are matched to these columns.
+  [[nodiscard]] std::vector<std::int32_t> permuted_rows(std::vector<std::int32_t> columns) const {
+    for (std::int32_t& column : columns) column = diagonal_.row_permutation[column];
+    return columns;
   }
 
   /// A, unless it is structurally singular.
@@ -105,8 +243,14 @@ class LuSolver final : public PivotingSolver<B, T> {
     for (const std::int32_t row : diagonal_.unmatched_rows) this->scale_.rows[row] = 0;
   }
 
+  LuFactorization factorization_;
+  bool uses_blocks_ = false;         // for a left-looking factorisation
+  bool fronts_are_quicker_ = false;  // for the analysed pattern
+  bool keeps_pivots_ = false;
   LargeDiagonal diagonal_;
   Csr<T> reduced_;  // of a structurally singular A
+  BlockOrder blocks_;
+  LeftLookingFactors<T> left_;
 };
 
 }  // namespace

@@ -45,17 +45,25 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
     return outcome;
   }
 
+  /// The condition number, if it is to be estimated.
+  [[nodiscard]] Outcome assess(const Csr<T>& matrix) const {
+    if (!this->common_options().condition) return {};
+    return assess_condition<T>(this->estimate_condition(matrix, scale_of_factors_));
+  }
+
   /// Completes the outcome of a set-up. `rows` and `columns` are dependent by structure and were not
-  /// factored; `structural` if there are no others.
+  /// factored; `structural` if there are no others. Without fronts, everything else has been eliminated.
   void complete(Outcome& outcome, std::vector<std::int32_t> rows, std::vector<std::int32_t> columns,
                 bool structural) {
     const MultifrontalFactors<T>& factors = this->factors_;
-    rank_ = factors.facts.rank - std::ssize(columns);
-    if (rank_ < factors.n) {
-      rows.insert(rows.end(), factors.row_order.begin() + factors.facts.rank, factors.row_order.end());
-      columns.insert(columns.end(), factors.column_order.begin() + factors.facts.rank,
-                     factors.column_order.end());
-      rank_description_ = describe_rank(factors.n, std::move(rows), std::move(columns), structural);
+    const std::int64_t n = this->matrix().rows();
+    rows.insert(rows.end(), factors.row_order.begin() + factors.facts.rank, factors.row_order.end());
+    columns.insert(columns.end(), factors.column_order.begin() + factors.facts.rank,
+                   factors.column_order.end());
+    rank_ = n - std::ssize(rows);
+    rank_description_.clear();
+    if (rank_ < n) {
+      rank_description_ = describe_rank(n, std::move(rows), std::move(columns), structural);
       outcome = {Status::singular, rank_description_};
     }
     outcome.rank = rank_;
@@ -77,6 +85,8 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
     }
   }
 
+  [[nodiscard]] double threshold() const { return threshold_; }
+
   ScaleFactors scale_of_factors_;  // where scale_ has zeros for equations that are left out, others
 
  private:
@@ -91,11 +101,6 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
     const PivotThresholds<T> thresholds{static_cast<T>(threshold_), static_cast<T>(least * threshold_),
                                         static_cast<T>(smallest), 0};
     return this->factor_with(values.data(), thresholds).end == FactorEnd::cancelled;
-  }
-
-  Outcome assess(const Csr<T>& matrix) const {
-    if (!this->common_options().condition) return {};
-    return assess_condition<T>(this->estimate_condition(matrix, scale_of_factors_));
   }
 
   [[nodiscard]] std::vector<T> scaled_values(const Csr<T>& matrix) {

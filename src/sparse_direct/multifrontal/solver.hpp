@@ -171,7 +171,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
     for (std::int64_t begin = 0; begin < rhs.columns(); begin += columns_at_once) {
       const std::int64_t end = std::min<std::int64_t>(begin + columns_at_once, rhs.columns());
       const auto columns = static_cast<int>(end - begin);
-      v.fit(n, columns, substitution_scratch(factors_, columns));
+      v.fit(n, columns, scratch_size(columns));
       solve_columns(
           v, solver_detail::columns_of(rhs, begin, end), solver_detail::columns_of(X, begin, end),
           std::span(jobs).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(columns)));
@@ -181,9 +181,9 @@ class MultifrontalSolver : public SolverImplementation<T> {
   /// Substitution without refinement.
   void apply(Workspace& workspace, const T* r, T* z) const final {
     auto& v = static_cast<Vectors&>(workspace);
-    const std::int64_t n = factors_.n;
+    const std::int64_t n = std::ssize(row_order());
     if (n == 0) return;
-    v.fit(n, 1, substitution_scratch(factors_, 1));
+    v.fit(n, 1, scratch_size(1));
     substitute_columns(v, {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
   }
 
@@ -201,6 +201,21 @@ class MultifrontalSolver : public SolverImplementation<T> {
   }
   [[nodiscard]] virtual bool needs_assessment() const { return false; }
 
+  // The factors, which a derived class may replace by others.
+  /// Rows and columns of A in the order of their pivots.
+  [[nodiscard]] virtual const std::vector<std::int32_t>& row_order() const { return factors_.row_order; }
+  [[nodiscard]] virtual const std::vector<std::int32_t>& column_order() const {
+    return factors_.column_order;
+  }
+  /// Elements of the scratch memory that apply_inverse takes.
+  [[nodiscard]] virtual std::int64_t scratch_size(int columns) const {
+    return substitution_scratch(factors_, columns);
+  }
+  /// Substitution for rows and columns in the order of their pivots.
+  virtual void apply_inverse(bool transposed, int columns, T* x, T* scratch) const {
+    substitute(factors_, transposed, columns, x, scratch);
+  }
+
   /// A of the last set-up.
   [[nodiscard]] const Csr<T>& matrix() const { return *A_; }
   [[nodiscard]] const MultifrontalOptions& common_options() const { return options_; }
@@ -212,6 +227,11 @@ class MultifrontalSolver : public SolverImplementation<T> {
     layout_ = lay_out(std::move(tree), kind, A, row_permutation);
     schedule_ = schedule_tree(layout_, threads());
     predicted_ = predict_memory<T>(layout_, schedule_, threads());
+  }
+
+  void release_fronts() {
+    layout_ = {};
+    factors_ = {};
   }
 
   [[nodiscard]] FactorResult factor_with(const T* values, const PivotThresholds<T>& thresholds) {
@@ -248,7 +268,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
   [[nodiscard]] double estimate_condition(const Csr<T>& A, const ScaleFactors& scale) const {
     const std::int64_t n = A.rows();
     Vectors v(this->device());
-    v.fit(n, 1, substitution_scratch(factors_, 1));
+    v.fit(n, 1, scratch_size(1));
     const double norm = scaled_norm_one(A, scale.rows, scale.columns);
     // The factors are those of R A C for the scale_ of the solver; the wanted inverse is that of
     // (S / R) (R A C) (S' / C).
@@ -261,11 +281,11 @@ class MultifrontalSolver : public SolverImplementation<T> {
       }
     };
     return estimate_reciprocal_condition<T>(v.backend, n, norm, [&](bool transposed, T* x) {
-      const auto& in = transposed ? factors_.column_order : factors_.row_order;
-      const auto& out = transposed ? factors_.row_order : factors_.column_order;
+      const auto& in = transposed ? column_order() : row_order();
+      const auto& out = transposed ? row_order() : column_order();
       const auto& [rows, columns] = scale;
       divide(in, transposed ? columns : rows, transposed ? scale_.columns : scale_.rows, x);
-      substitute(factors_, transposed, 1, x, v.scratch.data());
+      apply_inverse(transposed, 1, x, v.scratch.data());
       divide(out, transposed ? rows : columns, transposed ? scale_.rows : scale_.columns, x);
     });
   }
@@ -274,7 +294,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
   [[nodiscard]] double test_factors() const {
     const std::int64_t n = A_->rows();
     Vectors v(this->device());
-    v.fit(n, 1, substitution_scratch(factors_, 1));
+    v.fit(n, 1, scratch_size(1));
     std::vector<T> x(static_cast<std::size_t>(n), T{1});
     std::vector<T> b(static_cast<std::size_t>(n), T{0});
     multiply(v.backend, T{1}, MatrixRef<T>(*A_), x.data(), T{0}, b.data());
@@ -334,11 +354,9 @@ class MultifrontalSolver : public SolverImplementation<T> {
   void substitute_columns(Vectors& v, DenseView<const T> rhs, DenseView<T> X) const {
     const auto columns = static_cast<int>(rhs.columns());
     const std::int64_t n = rhs.rows();
-    v.backend.for_each(n,
-                       solver_detail::TakeRows<T>{rhs, factors_.row_order.data(), &scale_.rows, v.x.data()});
-    substitute(factors_, false, columns, v.x.data(), v.scratch.data());
-    v.backend.for_each(
-        n, solver_detail::PutRows<T>{v.x.data(), factors_.column_order.data(), &scale_.columns, X});
+    v.backend.for_each(n, solver_detail::TakeRows<T>{rhs, row_order().data(), &scale_.rows, v.x.data()});
+    apply_inverse(false, columns, v.x.data(), v.scratch.data());
+    v.backend.for_each(n, solver_detail::PutRows<T>{v.x.data(), column_order().data(), &scale_.columns, X});
   }
 
   struct ColumnState {

@@ -56,15 +56,6 @@ void find_rows(const Pattern& permuted, SymbolicFactor& factor) {
   }
 }
 
-/// True for large graphs whose vertices have similar, not very small degrees: meshes, for which dissection is
-/// better than minimum degree.
-bool is_large_mesh(const Pattern& a) {
-  constexpr std::int64_t large = 50'000;
-  std::int64_t longest = 0;
-  for (std::int64_t i = 0; i < a.n; ++i) longest = std::max(longest, a.row_begin[i + 1] - a.row_begin[i]);
-  return a.n >= large && a.entries() >= 4 * a.n && longest * a.n <= 5 * a.entries();
-}
-
 /// True where a factorisation has few flops per entry, or L has few entries: CHOLMOD's rule, with a smaller
 /// limit since this dissection is faster than METIS.
 bool has_little_fill(const Pattern& a, const EliminationForest& forest) {
@@ -91,8 +82,11 @@ bool pays_for_metis(const Pattern& a, const EliminationForest& forest) {
 /// matter: dissection comes first for large meshes, and the other one where the fill leaves a doubt.
 OrderedForest best_forest(const Pattern& a, const OrderingOptions& options) {
   const auto forest_of = [&](Ordering ordering) {
-    return OrderedForest{elimination_forest(a, order(a, {.ordering = ordering, .threads = options.threads})),
-                         std::string(to_string(ordering))};
+    const bool known = ordering == Ordering::amd && !options.minimum_degree.empty();
+    return OrderedForest{
+        known ? elimination_forest(a, options.minimum_degree)
+              : elimination_forest(a, order(a, {.ordering = ordering, .threads = options.threads})),
+        std::string(to_string(ordering))};
   };
   const bool dissection_first = options.for_gpu && is_large_mesh(a);
   OrderedForest best = forest_of(dissection_first ? Ordering::dissection : Ordering::amd);
@@ -143,6 +137,13 @@ SymbolicFactor analyze_pairs(const Pattern& a, const AnalysisOptions& options) {
 }
 
 }  // namespace
+
+bool is_large_mesh(const Pattern& a) {
+  constexpr std::int64_t large = 50'000;
+  std::int64_t longest = 0;
+  for (std::int64_t i = 0; i < a.n; ++i) longest = std::max(longest, a.row_begin[i + 1] - a.row_begin[i]);
+  return a.n >= large && a.entries() >= 4 * a.n && longest * a.n <= 5 * a.entries();
+}
 
 OrderedForest ordered_forest(const Pattern& a, const OrderingOptions& options) {
   if (!options.permutation.empty()) return {elimination_forest(a, order(a, options)), "given"};

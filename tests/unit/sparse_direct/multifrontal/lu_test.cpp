@@ -135,18 +135,34 @@ std::vector<SparseSystem> systems() {
   return list;
 }
 
-template <class T>
+template <class T, LuFactorization F>
+struct Kind {
+  using Type = T;
+  static constexpr LuFactorization factorization = F;
+};
+template <class K>
 class SparseLuTest : public testing::Test {};
-using Precisions = testing::Types<float, double>;
-TYPED_TEST_SUITE(SparseLuTest, Precisions);
+using Kinds =
+    testing::Types<Kind<float, LuFactorization::multifrontal>, Kind<double, LuFactorization::multifrontal>,
+                   Kind<float, LuFactorization::left_looking>, Kind<double, LuFactorization::left_looking>>;
+TYPED_TEST_SUITE(SparseLuTest, Kinds);
+
+class SparseLuSuite : public testing::TestWithParam<LuFactorization> {};
+INSTANTIATE_TEST_SUITE_P(Factorizations, SparseLuSuite,
+                         testing::Values(LuFactorization::multifrontal, LuFactorization::left_looking),
+                         [](const auto& kind) -> std::string {
+                           return kind.param == LuFactorization::multifrontal ? "Multifrontal"
+                                                                              : "LeftLooking";
+                         });
 
 TYPED_TEST(SparseLuTest, SolvesSystems_ByEveryOrdering) {
-  using T = TypeParam;
+  using T = typename TypeParam::Type;
+  constexpr LuFactorization factorization = TypeParam::factorization;
   for (const SparseSystem& system : systems()) {
     for (const Ordering ordering : {Ordering::automatic, Ordering::amd, Ordering::metis, Ordering::natural}) {
       SCOPED_TRACE(system.name + " " + std::to_string(system.n) + " " + std::string(to_string(ordering)));
       const Csr<T> A = csr_of<T>(system.n, system.elements);
-      SparseLu<T> solver(Device::serial(), {.ordering = ordering});
+      SparseLu<T> solver(Device::serial(), {.ordering = ordering, .factorization = factorization});
       ASSERT_TRUE(solver.factor(A).ready());
       const std::vector<T> b = random_vector<T>(system.n, 3);
       std::vector<T> x(b.size());
@@ -159,11 +175,12 @@ TYPED_TEST(SparseLuTest, SolvesSystems_ByEveryOrdering) {
 }
 
 TYPED_TEST(SparseLuTest, Threshold_BoundsTheResidualWithoutRefinement) {
-  using T = TypeParam;
+  using T = typename TypeParam::Type;
+  constexpr LuFactorization factorization = TypeParam::factorization;
   for (const SparseSystem& system : systems()) {
     SCOPED_TRACE(system.name + " " + std::to_string(system.n));
     const Csr<T> A = csr_of<T>(system.n, system.elements);
-    SparseLu<T> solver(Device::serial(), {.threshold = 1, .refine = 0});
+    SparseLu<T> solver(Device::serial(), {.factorization = factorization, .threshold = 1, .refine = 0});
     ASSERT_TRUE(solver.factor(A).ready());
     const std::vector<T> b = random_vector<T>(system.n, 3);
     std::vector<T> x(b.size());
@@ -173,17 +190,18 @@ TYPED_TEST(SparseLuTest, Threshold_BoundsTheResidualWithoutRefinement) {
 }
 
 TYPED_TEST(SparseLuTest, Threads_GiveTheSameBits) {
-  using T = TypeParam;
+  using T = typename TypeParam::Type;
+  constexpr LuFactorization factorization = TypeParam::factorization;
   for (const SparseSystem& system : {test::grid_system(20, 19, 18, 0, 0.4), saddle_point(90, true)}) {
     const Csr<T> A = csr_of<T>(system.n, system.elements);
     const std::vector<T> b = random_vector<T>(system.n, 4);
     std::vector<T> expected(b.size());
-    SparseLu<T> serial(Device::serial(), {.refine = 0});
+    SparseLu<T> serial(Device::serial(), {.factorization = factorization, .refine = 0});
     ASSERT_TRUE(serial.factor(A).ready());
     ASSERT_TRUE(serial.solve(b, expected).solved());
     for (const int threads : {1, 2, 3, 5}) {
       for (int repetition = 0; repetition < 2; ++repetition) {
-        SparseLu<T> solver(Device::openmp(threads), {.refine = 0});
+        SparseLu<T> solver(Device::openmp(threads), {.factorization = factorization, .refine = 0});
         ASSERT_TRUE(solver.factor(A).ready());
         std::vector<T> x(b.size());
         ASSERT_TRUE(solver.solve(b, x).solved());
@@ -193,10 +211,10 @@ TYPED_TEST(SparseLuTest, Threads_GiveTheSameBits) {
   }
 }
 
-TEST(SparseLu, ManyRightHandSides_SolvesEach) {
+TEST_P(SparseLuSuite, ManyRightHandSides_SolvesEach) {
   const SparseSystem system = circuit(200);
   const Csr<double> A = csr_of<double>(system.n, system.elements);
-  SparseLu<double> solver(Device::serial());
+  SparseLu<double> solver(Device::serial(), {.factorization = GetParam()});
   ASSERT_TRUE(solver.factor(A).ready());
   for (const std::int64_t columns : {2, 16, 17, 35}) {
     Dense<double> B(Device(), system.n, columns);
@@ -210,14 +228,14 @@ TEST(SparseLu, ManyRightHandSides_SolvesEach) {
 }
 
 #ifdef ECHELON_TEST_WITH_EIGEN
-TEST(SparseLu, AgreesWithEigen) {
+TEST_P(SparseLuSuite, AgreesWithEigen) {
   for (const SparseSystem& system : {test::grid_system(15, 14, 1, 0.5, 0.7), saddle_point(10, false),
                                      shuffled(test::random_system(200, 5, false, 0.4, 6), 4)}) {
     SCOPED_TRACE(system.name);
     const Csr<double> A = csr_of<double>(system.n, system.elements);
     const std::vector<double> b = random_vector<double>(system.n, 8);
     std::vector<double> x(b.size());
-    SparseLu<double> solver(Device::serial());
+    SparseLu<double> solver(Device::serial(), {.factorization = GetParam()});
     const Report report = solver.factor(A);
     ASSERT_TRUE(solver.solve(b, x).solved());
     std::vector<Eigen::Triplet<double>> triplets;
@@ -234,10 +252,10 @@ TEST(SparseLu, AgreesWithEigen) {
 #endif
 
 /// The 1-norm condition number of [[1, 1], [1, 1 + d]] is (2 + d)^2 / d.
-TEST(SparseLu, Condition_OfANearlySingularMatrix) {
+TEST_P(SparseLuSuite, Condition_OfANearlySingularMatrix) {
   for (const double d : {1e-3, 1e-8, 1e-12}) {
     const Csr<double> A = csr_of<double>(2, {{0, 0, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1 + d}});
-    SparseLu<double> solver(Device::serial());
+    SparseLu<double> solver(Device::serial(), {.factorization = GetParam()});
     const Report report = solver.factor(A);
     ASSERT_TRUE(report.ready());
     EXPECT_NEAR(*report.reciprocal_condition * 4 / d, 1, 0.01);
@@ -245,11 +263,11 @@ TEST(SparseLu, Condition_OfANearlySingularMatrix) {
 }
 
 /// The estimate needs solves with the transpose, also where pivots were delayed.
-TEST(SparseLu, Condition_AgreesWithTheInverse) {
+TEST_P(SparseLuSuite, Condition_AgreesWithTheInverse) {
   for (const SparseSystem& system :
        {saddle_point(6, true), circuit(60), test::random_system(80, 4, false, 0.3, 2)}) {
     const Csr<double> A = csr_of<double>(system.n, system.elements);
-    SparseLu<double> solver(Device::serial());
+    SparseLu<double> solver(Device::serial(), {.factorization = GetParam()});
     const Report report = solver.factor(A);
     ASSERT_TRUE(report.ready());
     Dense<double> identity(Device(), system.n, system.n);
@@ -276,7 +294,7 @@ TEST(SparseLu, Condition_AgreesWithTheInverse) {
   }
 }
 
-TEST(SparseLu, GrowthMatrixInAGrid_IsRefined) {
+TEST_P(SparseLuSuite, GrowthMatrixInAGrid_IsRefined) {
   for (const double threshold : {0.01, 0.1, 1.0}) {
     SparseSystem system = test::grid_system(20, 20, 1);
     const auto grid = static_cast<std::int32_t>(system.n);
@@ -288,7 +306,7 @@ TEST(SparseLu, GrowthMatrixInAGrid_IsRefined) {
       system.elements.push_back({11 * k % grid, grid + k, 0.01});
     }
     const Csr<double> A = csr_of<double>(system.n, system.elements);
-    SparseLu<double> solver(Device::serial(), {.threshold = threshold});
+    SparseLu<double> solver(Device::serial(), {.factorization = GetParam(), .threshold = threshold});
     const Report factored = solver.factor(A);
     ASSERT_TRUE(factored.ready());
     EXPECT_GE(statistic(factored, "pivot_growth"), 1);
@@ -300,7 +318,7 @@ TEST(SparseLu, GrowthMatrixInAGrid_IsRefined) {
   }
 }
 
-TEST(SparseLu, BadlyScaledRowsAndColumns_AreSolved) {
+TEST_P(SparseLuSuite, BadlyScaledRowsAndColumns_AreSolved) {
   for (const int range : {30, 300, 600}) {
     SCOPED_TRACE(range);
     const SparseSystem system = test::grid_system(15, 15, 1, 0, 0.4);
@@ -322,7 +340,7 @@ TEST(SparseLu, BadlyScaledRowsAndColumns_AreSolved) {
       }
       b[i] *= rows[i];
     }
-    SparseLu<double> solver(Device::serial());
+    SparseLu<double> solver(Device::serial(), {.factorization = GetParam()});
     const Report report = solver.factor(A);
     ASSERT_TRUE(report.ready()) << report.message;
     std::vector<double> x(b.size());
@@ -332,12 +350,13 @@ TEST(SparseLu, BadlyScaledRowsAndColumns_AreSolved) {
 }
 
 TYPED_TEST(SparseLuTest, SingularLaplacian_ConsistentAndNot) {
-  using T = TypeParam;
+  using T = typename TypeParam::Type;
+  constexpr LuFactorization factorization = TypeParam::factorization;
   for (const std::int32_t side : {3, 10, 60}) {
     SCOPED_TRACE(side);
     const SparseSystem system = laplacian(side);
     const Csr<T> A = csr_of<T>(system.n, system.elements);
-    SparseLu<T> solver(Device::serial());
+    SparseLu<T> solver(Device::serial(), {.factorization = factorization});
     const Report factored = solver.factor(A);
     EXPECT_EQ(factored.status, Status::singular);
     EXPECT_EQ(factored.rank, system.n - 1);
@@ -353,7 +372,7 @@ TYPED_TEST(SparseLuTest, SingularLaplacian_ConsistentAndNot) {
   }
 }
 
-TEST(SparseLu, EqualRows_AreNamed) {
+TEST_P(SparseLuSuite, EqualRows_AreNamed) {
   SparseSystem system = test::random_system(30, 4, false, 1.1, 4);
   Elements elements;
   for (const auto& e : system.elements) {
@@ -362,7 +381,7 @@ TEST(SparseLu, EqualRows_AreNamed) {
     if (e.row == 4) elements.push_back({17, e.column, e.value});
   }
   const Csr<double> A = csr_of<double>(30, elements);
-  SparseLu<double> solver(Device::serial());
+  SparseLu<double> solver(Device::serial(), {.factorization = GetParam()});
   const Report factored = solver.factor(A);
   EXPECT_EQ(factored.status, Status::singular);
   EXPECT_EQ(factored.rank, 29);
@@ -378,7 +397,7 @@ TEST(SparseLu, EqualRows_AreNamed) {
   EXPECT_TRUE(report.row == 4 || report.row == 17) << *report.row;
 }
 
-TEST(SparseLu, StructurallySingular_NamesRowsAndColumns) {
+TEST_P(SparseLuSuite, StructurallySingular_NamesRowsAndColumns) {
   // Rows 1, 2 and 3 have entries in columns 0 and 4 only.
   const Csr<double> A = csr_of<double>(5, {{0, 0, 2},
                                            {0, 1, 1},
@@ -390,7 +409,7 @@ TEST(SparseLu, StructurallySingular_NamesRowsAndColumns) {
                                            {3, 0, 5},
                                            {3, 4, 1},
                                            {4, 3, 1}});
-  SparseLu<double> solver(Device::serial());
+  SparseLu<double> solver(Device::serial(), {.factorization = GetParam()});
   const Report factored = solver.factor(A);
   EXPECT_EQ(factored.status, Status::singular);
   EXPECT_EQ(factored.rank, 4);
@@ -403,11 +422,11 @@ TEST(SparseLu, StructurallySingular_NamesRowsAndColumns) {
   EXPECT_EQ(solver.solve(b, x).status, Status::inconsistent);
 }
 
-TEST(SparseLu, StructurallyAndNumericallySingular_IsSolved) {
+TEST_P(SparseLuSuite, StructurallyAndNumericallySingular_IsSolved) {
   // Columns 2 and 3 are empty, and rows 0 and 1 are equal.
   const Csr<double> A = csr_of<double>(
       5, {{0, 0, 1}, {0, 1, 2}, {1, 0, 1}, {1, 1, 2}, {2, 4, 1}, {3, 4, 2}, {4, 0, 1}, {4, 1, 2}, {4, 4, 1}});
-  SparseLu<double> solver(Device::serial());
+  SparseLu<double> solver(Device::serial(), {.factorization = GetParam()});
   const Report factored = solver.factor(A);
   EXPECT_EQ(factored.status, Status::singular);
   EXPECT_EQ(factored.rank, 2);
@@ -416,9 +435,9 @@ TEST(SparseLu, StructurallyAndNumericallySingular_IsSolved) {
   EXPECT_LT(scaled_residual(A, x.data(), b.data()), 30);
 }
 
-TEST(SparseLu, ZeroMatrix_HasRankZero) {
+TEST_P(SparseLuSuite, ZeroMatrix_HasRankZero) {
   const Csr<double> A = csr_of<double>(3, {});
-  SparseLu<double> solver(Device::serial());
+  SparseLu<double> solver(Device::serial(), {.factorization = GetParam()});
   EXPECT_EQ(solver.factor(A).rank, 0);
   std::vector<double> b(3, 0), x(3, 5);
   EXPECT_EQ(solver.solve(b, x).status, Status::underdetermined);
@@ -429,7 +448,7 @@ TEST(SparseLu, ZeroMatrix_HasRankZero) {
   EXPECT_EQ(report.row, 1);
 }
 
-TEST(SparseLu, SingularGraphs_RankAndSolution) {
+TEST_P(SparseLuSuite, SingularGraphs_RankAndSolution) {
   // Adjacency matrix of a binary tree: far from full rank, by structure and by values.
   SparseSystem system{"tree", 2047, {}};
   for (std::int32_t i = 1; i < 2047; ++i) {
@@ -440,7 +459,7 @@ TEST(SparseLu, SingularGraphs_RankAndSolution) {
   std::int64_t matching = 0;
   for (std::int64_t level = 9; level >= 0; level -= 2) matching += std::int64_t{1} << level;
   const Csr<double> A = csr_of<double>(system.n, system.elements);
-  SparseLu<double> solver(Device::serial());
+  SparseLu<double> solver(Device::serial(), {.factorization = GetParam()});
   EXPECT_EQ(solver.factor(A).rank, 2 * matching);
   std::vector<double> b = test::product(A, random_vector<double>(system.n, 2)), x(b.size());
   EXPECT_EQ(solver.solve(b, x).status, Status::underdetermined);
@@ -448,37 +467,37 @@ TEST(SparseLu, SingularGraphs_RankAndSolution) {
 }
 
 /// The Hilbert matrix of order 60 has about 19 singular values above rounding errors.
-TEST(SparseLu, HilbertMatrix_RankIsThatOfItsSingularValues) {
+TEST_P(SparseLuSuite, HilbertMatrix_RankIsThatOfItsSingularValues) {
   Elements elements;
   for (std::int32_t i = 0; i < 60; ++i) {
     for (std::int32_t j = 0; j < 60; ++j) elements.push_back({i, j, 1.0 / (i + j + 1)});
   }
   const Csr<double> A = csr_of<double>(60, elements);
-  SparseLu<double> solver(Device::serial());
+  SparseLu<double> solver(Device::serial(), {.factorization = GetParam()});
   const Report report = solver.factor(A);
   EXPECT_EQ(report.status, Status::singular);
   EXPECT_GE(*report.rank, 15);
   EXPECT_LE(*report.rank, 22);
 }
 
-TEST(SparseLu, NotANumber_IsFound) {
+TEST_P(SparseLuSuite, NotANumber_IsFound) {
   const Csr<double> A = csr_of<double>(2, {{0, 0, 4}, {0, 1, std::nan("")}, {1, 0, 1}});
-  SparseLu<double> solver(Device::serial());
+  SparseLu<double> solver(Device::serial(), {.factorization = GetParam()});
   EXPECT_EQ(solver.factor(A).status, Status::not_a_number);
 }
 
-TEST(SparseLu, EmptyMatrix_IsSolved) {
+TEST_P(SparseLuSuite, EmptyMatrix_IsSolved) {
   const Csr<double> A = csr_of<double>(0, {});
-  SparseLu<double> solver(Device::serial());
+  SparseLu<double> solver(Device::serial(), {.factorization = GetParam()});
   EXPECT_TRUE(solver.factor(A).ready());
   std::vector<double> nothing;
   EXPECT_TRUE(solver.solve(nothing, nothing).solved());
 }
 
-TEST(SparseLu, UpdateValues_SolvesTheNewSystem) {
+TEST_P(SparseLuSuite, UpdateValues_SolvesTheNewSystem) {
   const SparseSystem system = test::random_system(300, 5, false, 1.1, 5);
   Csr<double> A = csr_of<double>(system.n, system.elements);
-  SparseLu<double> solver(Device::serial());
+  SparseLu<double> solver(Device::serial(), {.factorization = GetParam()});
   ASSERT_TRUE(solver.factor(A).ready());
   std::mt19937 random(5);
   for (int round = 0; round < 5; ++round) {
@@ -495,13 +514,15 @@ TEST(SparseLu, UpdateValues_SolvesTheNewSystem) {
 }
 
 /// Small pivots in most columns: their rows and columns are delayed, some to the root.
-TEST(SparseLu, DelayedPivots_AreCountedAndSolved) {
+TEST(SparseLuByFronts, DelayedPivots_AreCountedAndSolved) {
   SparseSystem system = test::grid_system(40, 40, 1);
   for (auto& e : system.elements) {
     if (e.row == e.column) e.value = 1e-20;
   }
   const Csr<double> A = csr_of<double>(system.n, system.elements);
-  SparseLu<double> solver(Device::serial(), {.ordering = Ordering::natural, .threshold = 1});
+  SparseLu<double> solver(
+      Device::serial(),
+      {.ordering = Ordering::natural, .factorization = LuFactorization::multifrontal, .threshold = 1});
   const Report factored = solver.factor(A);
   const std::vector<double> expected = random_vector<double>(system.n, 3);
   const std::vector<double> b = test::product(A, expected);
@@ -511,10 +532,10 @@ TEST(SparseLu, DelayedPivots_AreCountedAndSolved) {
   EXPECT_GT(statistic(factored, "delayed_pivots"), 0);
 }
 
-TEST(SparseLu, AnalyzeThenFactor_AndCancel) {
+TEST_P(SparseLuSuite, AnalyzeThenFactor_AndCancel) {
   const SparseSystem system = test::grid_system(15, 15, 1, 0, 0.2);
   const Csr<double> A = csr_of<double>(system.n, system.elements);
-  SparseLu<double> solver(Device::serial());
+  SparseLu<double> solver(Device::serial(), {.factorization = GetParam()});
   ASSERT_TRUE(solver.analyze(A).ready());
   std::stop_source source;
   source.request_stop();
@@ -524,12 +545,13 @@ TEST(SparseLu, AnalyzeThenFactor_AndCancel) {
   EXPECT_TRUE(solver.solve(b, x).solved());
 }
 
-TEST(SparseLu, PathAndStar_AreSolved) {
+TEST_P(SparseLuSuite, PathAndStar_AreSolved) {
   for (const SparseSystem& system :
        {test::grid_system(1, 300'000, 1, -1.9, 0.3), test::arrow_system(100'000, 50)}) {
     const Csr<double> A = csr_of<double>(system.n, system.elements);
-    SparseLu<double> solver(Device::serial(),
-                            {.ordering = system.name == "grid" ? Ordering::natural : Ordering::amd});
+    SparseLu<double> solver(
+        Device::serial(),
+        {.ordering = system.name == "grid" ? Ordering::natural : Ordering::amd, .factorization = GetParam()});
     ASSERT_TRUE(solver.factor(A).ready());
     std::vector<double> b = random_vector<double>(system.n, 6), x(b.size());
     ASSERT_TRUE(solver.solve(b, x).solved());
@@ -537,19 +559,20 @@ TEST(SparseLu, PathAndStar_AreSolved) {
   }
 }
 
-TEST(SparseLu, TooLarge_SaysHowMuchBeforeItStarts) {
+TEST(SparseLuByFronts, TooLarge_SaysHowMuchBeforeItStarts) {
   const SparseSystem system = test::arrow_system(300'000, 0);
   const Csr<double> A = csr_of<double>(system.n, system.elements);
-  SparseLu<double> solver(Device::serial(), {.ordering = Ordering::natural});
+  SparseLu<double> solver(Device::serial(),
+                          {.ordering = Ordering::natural, .factorization = LuFactorization::multifrontal});
   EXPECT_EQ(solver.factor(A).status, Status::out_of_memory);
   const Csr<double> small = csr_of<double>(2, {{0, 1, 1}, {1, 0, 1}});
   EXPECT_TRUE(solver.factor(small).ready());
 }
 
-TEST(SparseLu, SeveralThreadsSolve_WithOneFactor) {
+TEST_P(SparseLuSuite, SeveralThreadsSolve_WithOneFactor) {
   const SparseSystem system = circuit(2000);
   const Csr<double> A = csr_of<double>(system.n, system.elements);
-  SparseLu<double> solver(Device::serial());
+  SparseLu<double> solver(Device::serial(), {.factorization = GetParam()});
   ASSERT_TRUE(solver.factor(A).ready());
   std::vector<std::vector<double>> solutions(4);
   std::vector<std::thread> threads;

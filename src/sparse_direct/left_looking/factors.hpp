@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The result of a left-looking factorisation.
+#pragma once
+
+#include <echelon/array.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace echelon::sparse_direct {
+
+/// Sparse vectors one behind the other, in memory that grows.
+template <class T>
+struct SparseVectors {
+  std::vector<std::int64_t> begin{0};  ///< vectors + 1 offsets
+  Array<std::int32_t> index;
+  Array<T> value;
+
+  /// Entries of the vectors that are complete.
+  [[nodiscard]] std::int64_t size() const { return begin.back(); }
+  /// Makes place for further entries. Throws OutOfMemory.
+  void reserve(std::int64_t entries) {
+    const std::int64_t needed = size() + entries;
+    if (needed <= index.size()) return;
+    const std::int64_t capacity = std::max(needed, 2 * index.size());
+    Array<std::int32_t> new_index(Device::serial(), capacity);
+    Array<T> new_value(Device::serial(), capacity);
+    std::copy_n(index.data(), size(), new_index.data());
+    std::copy_n(value.data(), size(), new_value.data());
+    index = std::move(new_index);
+    value = std::move(new_value);
+  }
+  /// Gives the memory behind the complete vectors back.
+  void shrink() {
+    index.shrink(size());
+    value.shrink(size());
+  }
+  void clear() { begin.assign(1, 0); }
+  [[nodiscard]] std::size_t bytes() const {
+    return begin.size() * sizeof(std::int64_t) + index.bytes() + value.bytes();
+  }
+};
+
+/// Factors of P A Q, which is block upper triangular. Row k of P A Q is column k of its transpose, and the
+/// diagonal blocks of the transpose are factored: B_b = P_b^T L_b U_b, with the columns of L_b and U_b in
+/// `lower` and `upper`, without their diagonals. Indices are numbers of pivots in the whole matrix.
+template <class T>
+struct LeftLookingFactors {
+  std::vector<std::int32_t> block_begin;
+  SparseVectors<T> lower;     ///< unit diagonal
+  SparseVectors<T> upper;     ///< each column's entries in the order in which they were computed
+  SparseVectors<T> coupling;  ///< entries of row k of P A Q in the columns of later blocks
+  std::vector<T> pivot;
+  std::vector<std::int32_t> row_order;     ///< row of A that is eliminated as k-th
+  std::vector<std::int32_t> column_order;  ///< column of A in which its pivot is
+  std::int64_t exchanges = 0;              ///< pivots that are not on the diagonal of the matched matrix
+  double largest_given = 0;                ///< magnitude of the elements of the factored matrix
+  double largest_element = 0;              ///< magnitude of the elements that arise in the elimination
+  double flops = 0;
+
+  [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(row_order.size()); }
+  /// Nonzeros of L and U, whose diagonal counts once, and of the blocks right of them.
+  [[nodiscard]] std::int64_t entries() const {
+    return lower.size() + upper.size() + coupling.size() + size();
+  }
+  [[nodiscard]] std::size_t bytes() const {
+    return lower.bytes() + upper.bytes() + coupling.bytes() + pivot.size() * sizeof(T) +
+           (row_order.size() + column_order.size() + block_begin.size()) * sizeof(std::int32_t);
+  }
+};
+
+}  // namespace echelon::sparse_direct
