@@ -23,7 +23,7 @@ using namespace sparse_direct;
 
 /// Flops per entry of the factors up to which a left-looking factorisation takes less time than fronts, its
 /// analysis and its solution included.
-constexpr double most_flops_per_entry = 40;
+constexpr double most_flops_per_entry = 20;
 
 /// Entries of the factors, relative to the predicted ones, at which a left-looking factorisation is given up
 /// for fronts.
