@@ -9,8 +9,8 @@ namespace echelon::sparse_direct {
 
 namespace {
 
-/// A row of X, for a number of columns that is known to the compiler, or is not (0).
-template <class T, int Columns>
+/// A row of X with `Most` columns, or, unless `Fixed`, with at most so many.
+template <class T, int Most, bool Fixed>
 class Row {
  public:
   Row(const T* from, int columns) : columns_(columns) {
@@ -30,33 +30,34 @@ class Row {
   }
 
  private:
-  static constexpr std::size_t capacity = Columns > 0 ? Columns : 16;
-  [[nodiscard]] int count() const { return Columns > 0 ? Columns : columns_; }
+  [[nodiscard]] int count() const { return Fixed ? Most : columns_; }
   int columns_;
-  std::array<T, capacity> value_;
+  std::array<T, Most> value_;
 };
 
 /// Row k of P A Q is a column of the factored matrix, B = L U for each diagonal block: sums over the entries
 /// of a column solve with the transposes of L and U, multiples of a column with L and U themselves.
-template <class T, int Columns>
+template <class T, int Most, bool Fixed>
 class Substitution {
+  using RowOfX = Row<T, Most, Fixed>;
+
  public:
   Substitution(const LeftLookingFactors<T>& factors, int columns, T* x)
-      : f_(factors), columns_(Columns > 0 ? Columns : columns), x_(x) {}
+      : f_(factors), columns_(columns), x_(x) {}
 
   void solve() {
     for (std::size_t b = f_.block_begin.size() - 1; b-- > 0;) {
       const std::int32_t begin = f_.block_begin[b];
       const std::int32_t end = f_.block_begin[b + 1];
       for (std::int32_t k = begin; k < end; ++k) {
-        Row<T, Columns> row(at(k), columns_);
+        RowOfX row(at(k), columns_);
         subtract_terms(f_.coupling, k, row);
         subtract_terms(f_.upper, k, row);
         row.divide(f_.pivot[k]);
         row.store(at(k));
       }
       for (std::int32_t k = end; k-- > begin;) {
-        Row<T, Columns> row(at(k), columns_);
+        RowOfX row(at(k), columns_);
         subtract_terms(f_.lower, k, row);
         row.store(at(k));
       }
@@ -68,10 +69,10 @@ class Substitution {
       const std::int32_t begin = f_.block_begin[b];
       const std::int32_t end = f_.block_begin[b + 1];
       for (std::int32_t k = begin; k < end; ++k) {
-        subtract_multiples(f_.lower, k, Row<T, Columns>(at(k), columns_));
+        subtract_multiples(f_.lower, k, RowOfX(at(k), columns_));
       }
       for (std::int32_t k = end; k-- > begin;) {
-        Row<T, Columns> row(at(k), columns_);
+        RowOfX row(at(k), columns_);
         row.divide(f_.pivot[k]);
         row.store(at(k));
         subtract_multiples(f_.upper, k, row);
@@ -81,14 +82,14 @@ class Substitution {
   }
 
  private:
-  [[nodiscard]] T* at(std::int64_t k) const { return x_ + k * columns_; }
+  [[nodiscard]] T* at(std::int64_t k) const { return x_ + k * (Fixed ? Most : columns_); }
 
-  void subtract_terms(const SparseVectors<T>& vectors, std::int32_t k, Row<T, Columns>& row) const {
+  void subtract_terms(const SparseVectors<T>& vectors, std::int32_t k, RowOfX& row) const {
     for (std::int64_t p = vectors.begin[k]; p < vectors.begin[k + 1]; ++p) {
       row.subtract(vectors.value[p], at(vectors.index[p]));
     }
   }
-  void subtract_multiples(const SparseVectors<T>& vectors, std::int32_t k, const Row<T, Columns>& row) const {
+  void subtract_multiples(const SparseVectors<T>& vectors, std::int32_t k, const RowOfX& row) const {
     for (std::int64_t p = vectors.begin[k]; p < vectors.begin[k + 1]; ++p) {
       row.subtract_multiple_from(vectors.value[p], at(vectors.index[p]));
     }
@@ -99,9 +100,9 @@ class Substitution {
   T* x_;
 };
 
-template <class T, int Columns>
+template <int Most, bool Fixed, class T>
 void substitute_columns(const LeftLookingFactors<T>& factors, bool transposed, int columns, T* x) {
-  Substitution<T, Columns> substitution(factors, columns, x);
+  Substitution<T, Most, Fixed> substitution(factors, columns, x);
   if (transposed) {
     substitution.solve_transposed();
   } else {
@@ -114,11 +115,11 @@ void substitute_columns(const LeftLookingFactors<T>& factors, bool transposed, i
 template <class T>
 void substitute(const LeftLookingFactors<T>& factors, bool transposed, int columns, T* x) {
   if (columns == 1) {
-    substitute_columns<T, 1>(factors, transposed, columns, x);
+    substitute_columns<1, true>(factors, transposed, columns, x);
   } else if (columns == 16) {
-    substitute_columns<T, 16>(factors, transposed, columns, x);
+    substitute_columns<16, true>(factors, transposed, columns, x);
   } else {
-    substitute_columns<T, 0>(factors, transposed, columns, x);
+    substitute_columns<16, false>(factors, transposed, columns, x);
   }
 }
 

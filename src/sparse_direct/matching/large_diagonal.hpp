@@ -47,10 +47,10 @@ struct LargeDiagonal {
 template <class T>
 [[nodiscard]] LargeDiagonal large_diagonal(const Csr<T>& a, const MatchingOptions& options = {});
 
-/// The same for a factorisation that compares pivots with their rows and exchanges columns: no matching where
-/// every |a_ii| is at least options.good_diagonal times the largest magnitude in row i. With `equilibration`
-/// in place of infinity_norm_scaling, since analyses of the matrices for which this is meant take little
-/// time.
+/// Counterpart of large_diagonal for a factorisation that compares pivots with their rows and exchanges
+/// columns: no matching where every |a_ii| is at least options.good_diagonal times the largest magnitude in
+/// row i. With `equilibration` in place of infinity_norm_scaling, since analyses of the matrices for which
+/// this is meant take little time.
 template <class T>
 [[nodiscard]] LargeDiagonal large_diagonal_of_rows(const Csr<T>& a, const MatchingOptions& options = {});
 
