@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
+#include <type_traits>
 
 namespace echelon {
 
@@ -22,6 +24,27 @@ inline Outcome zero_line(const char* what, std::int64_t index) {
   return {Status::singular,
           std::string("A is singular: ") + what + " " + std::to_string(index) + " (from 0) is zero", index};
 }
+
+/// The elements at (row, column) and (column, row), counted from 0, differ. The status is not_spd for methods
+/// that need a positive definite A, else breakdown.
+inline Outcome not_symmetric(std::int64_t row, std::int64_t column, Status status) {
+  return {status,
+          "A is not symmetric: its elements at row " + std::to_string(row) + ", column " +
+              std::to_string(column) + " (from 0), and at the mirrored place differ",
+          row};
+}
+
+/// `value` completes "the pivot of column ... is ...".
+inline Outcome not_positive(std::int64_t column, const std::string& value) {
+  return {
+      Status::not_spd,
+      "A is not positive definite: the pivot of column " + std::to_string(column) + " (from 0) is " + value,
+      column};
+}
+
+/// Differences between a_ij and a_ji up to this fraction of the larger one are taken for rounding errors.
+template <class T>
+inline constexpr double symmetry_tolerance = std::is_same_v<T, double> ? 1e-10 : 1e-4;
 
 /// Below the unit roundoff of T a matrix is singular as far as T can tell.
 template <class T>

@@ -158,10 +158,24 @@ class Candidates {
         band_->seconds);
   }
 
+  /// A dense factorisation. On the host: Cholesky where A may be positive definite, and after it, or for any
+  /// other symmetric A, one with pivoting.
   void dense(const std::string& why) {
     if (!dense_.fits) return;
-    add(device_.on_host() ? "lapack-lu" : "cusolver-lu", {},
-        fmt::format("{} (n = {}): LU with partial pivoting", why, structure_.rows), dense_.seconds);
+    const std::string size = fmt::format("{} (n = {})", why, structure_.rows);
+    if (!device_.on_host()) {
+      add("cusolver-lu", {}, size + ": LU with partial pivoting", dense_.seconds);
+      return;
+    }
+    if (plausibly_spd()) {
+      add("cholesky", {}, "A may be positive definite, and " + size + ": Cholesky", dense_.seconds / 2);
+      if (structure_.definiteness == Definiteness::positive_definite) return;
+    }
+    if (structure_.symmetric_values) {
+      add("ldlt", {}, "A is symmetric, and " + size + ": L D L^T with rook pivoting", dense_.seconds / 2);
+    } else {
+      add("lapack-lu", {}, size + ": LU with partial pivoting", dense_.seconds);
+    }
   }
 
   /// A sparse factorisation: Cholesky where A may be positive definite, and after it, or for any other A, one

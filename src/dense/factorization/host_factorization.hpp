@@ -43,7 +43,10 @@ class HostFactorization : public SolverImplementation<T> {
     column_scale_.clear();
     if (n == 0) return {};
     const blas::Threads threads(this->device(), n);
-    if (Outcome scaled = equilibrate(n); !scaled.ok()) return scaled;
+    if (equilibrate_) {
+      if (Outcome scaled = equilibrate(factors_.view(), row_scale_, column_scale_); !scaled.ok())
+        return scaled;
+    }
     return factor(n);
   }
 
@@ -85,6 +88,16 @@ class HostFactorization : public SolverImplementation<T> {
   HostFactorization(const Device& device, bool equilibrate, std::int64_t refinement_steps)
       : SolverImplementation<T>(device), equilibrate_(equilibrate), refinement_steps_(refinement_steps) {}
 
+  /// Scales rows and columns of A to magnitude 1, here where LAPACK says that it helps, and returns the
+  /// factors; empty: not scaled. A row or column of zeros is a singular matrix.
+  virtual Outcome equilibrate(DenseView<T> A, std::vector<T>& rows, std::vector<T>& columns) {
+    const int n = static_cast<int>(A.rows());
+    rows.resize(static_cast<std::size_t>(n));
+    columns.resize(static_cast<std::size_t>(n));
+    const int info = lapack::equilibrate(n, A.data(), rows, columns);
+    if (info == 0) return {};
+    return info <= n ? zero_line("row", info - 1) : zero_line("column", info - n - 1);
+  }
   /// Releases what the last factorisation left besides `factors()`.
   virtual void clear() {}
   /// Replaces `factors()`, which is the scaled A of n > 0 rows, by factors.
@@ -116,17 +129,6 @@ class HostFactorization : public SolverImplementation<T> {
   }
 
  private:
-  /// Scales rows and columns to magnitude 1 where LAPACK says that it helps. A row or column of zeros is a
-  /// singular matrix.
-  Outcome equilibrate(int n) {
-    if (!equilibrate_) return {};
-    row_scale_.resize(static_cast<std::size_t>(n));
-    column_scale_.resize(static_cast<std::size_t>(n));
-    const int info = lapack::equilibrate(n, factors_.data(), row_scale_, column_scale_);
-    if (info == 0) return {};
-    return info <= n ? zero_line("row", info - 1) : zero_line("column", info - n - 1);
-  }
-
   /// X = A^-1 X by the factors.
   void substitute(DenseView<T> X) const {
     scale_rows(row_scale_, X);

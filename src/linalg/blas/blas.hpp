@@ -56,6 +56,28 @@ inline void trsm(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG diagonal
               leading_b);
 }
 
+/// Solves X op(A) = B in place for a triangular A, which stands on the right.
+inline void trsm_right(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG diagonal, int rows, int columns,
+                       const float* a, int leading_a, float* b, int leading_b) {
+  cblas_strsm(CblasColMajor, CblasRight, part, transpose, diagonal, rows, columns, 1, a, leading_a, b,
+              leading_b);
+}
+inline void trsm_right(CBLAS_UPLO part, CBLAS_TRANSPOSE transpose, CBLAS_DIAG diagonal, int rows, int columns,
+                       const double* a, int leading_a, double* b, int leading_b) {
+  cblas_dtrsm(CblasColMajor, CblasRight, part, transpose, diagonal, rows, columns, 1, a, leading_a, b,
+              leading_b);
+}
+
+/// C = alpha A A^T + beta C for one triangle of C, n by n; A is n by `terms`.
+inline void syrk(CBLAS_UPLO part, int n, int terms, float alpha, const float* a, int leading_a, float beta,
+                 float* c, int leading_c) {
+  cblas_ssyrk(CblasColMajor, part, CblasNoTrans, n, terms, alpha, a, leading_a, beta, c, leading_c);
+}
+inline void syrk(CBLAS_UPLO part, int n, int terms, double alpha, const double* a, int leading_a, double beta,
+                 double* c, int leading_c) {
+  cblas_dsyrk(CblasColMajor, part, CblasNoTrans, n, terms, alpha, a, leading_a, beta, c, leading_c);
+}
+
 /// Sets the number of threads of BLAS for a scope, which OpenBLAS over OpenMP takes from the calling thread's
 /// OpenMP setting. Operations on small matrices run on one thread, which is faster than waking the others.
 class Threads {

@@ -9,6 +9,20 @@
 #include <cstddef>
 #include <limits>
 
+// Steps of sytrf_rook, which LAPACKE does not declare. The last argument is the length of `part`.
+extern "C" {
+void LAPACK_GLOBAL(slasyf_rook, SLASYF_ROOK)(const char* part, const int* n, const int* block, int* columns,
+                                             float* a, const int* leading, int* pivots, float* work,
+                                             const int* leading_work, int* info, std::size_t);
+void LAPACK_GLOBAL(ssytf2_rook, SSYTF2_ROOK)(const char* part, const int* n, float* a, const int* leading,
+                                             int* pivots, int* info, std::size_t);
+void LAPACK_GLOBAL(dlasyf_rook, DLASYF_ROOK)(const char* part, const int* n, const int* block, int* columns,
+                                             double* a, const int* leading, int* pivots, double* work,
+                                             const int* leading_work, int* info, std::size_t);
+void LAPACK_GLOBAL(dsytf2_rook, DSYTF2_ROOK)(const char* part, const int* n, double* a, const int* leading,
+                                             int* pivots, int* info, std::size_t);
+}
+
 namespace echelon::lapack {
 
 namespace {
@@ -74,6 +88,44 @@ void swap_rows(int columns, float* a, int leading, int first, int last, const in
 }
 void swap_rows(int columns, double* a, int leading, int first, int last, const int* pivots) {
   checked(LAPACKE_dlaswp_work(LAPACK_COL_MAJOR, columns, a, leading, first + 1, last, pivots, 1), "dlaswp");
+}
+
+int potrf(int n, float* a, int leading) {
+  return checked(LAPACKE_spotrf_work(LAPACK_COL_MAJOR, 'L', n, a, leading), "spotrf");
+}
+SymmetricStep lasyf_rook(int n, int block, float* a, int leading, int* pivots, float* work) {
+  SymmetricStep step{};
+  LAPACK_GLOBAL(slasyf_rook, SLASYF_ROOK)
+  ("L", &n, &block, &step.columns, a, &leading, pivots, work, &n, &step.zero_pivot, 1);
+  return step;
+}
+SymmetricStep sytf2_rook(int n, float* a, int leading, int* pivots) {
+  SymmetricStep step{n, 0};
+  LAPACK_GLOBAL(ssytf2_rook, SSYTF2_ROOK)("L", &n, a, &leading, pivots, &step.zero_pivot, 1);
+  return step;
+}
+void sytrs_rook(int n, int columns, const float* ldl, const int* pivots, float* b, int leading) {
+  checked(LAPACKE_ssytrs_rook_work(LAPACK_COL_MAJOR, 'L', n, columns, ldl, n, pivots, b, leading),
+          "ssytrs_rook");
+}
+
+int potrf(int n, double* a, int leading) {
+  return checked(LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, a, leading), "dpotrf");
+}
+SymmetricStep lasyf_rook(int n, int block, double* a, int leading, int* pivots, double* work) {
+  SymmetricStep step{};
+  LAPACK_GLOBAL(dlasyf_rook, DLASYF_ROOK)
+  ("L", &n, &block, &step.columns, a, &leading, pivots, work, &n, &step.zero_pivot, 1);
+  return step;
+}
+SymmetricStep sytf2_rook(int n, double* a, int leading, int* pivots) {
+  SymmetricStep step{n, 0};
+  LAPACK_GLOBAL(dsytf2_rook, DSYTF2_ROOK)("L", &n, a, &leading, pivots, &step.zero_pivot, 1);
+  return step;
+}
+void sytrs_rook(int n, int columns, const double* ldl, const int* pivots, double* b, int leading) {
+  checked(LAPACKE_dsytrs_rook_work(LAPACK_COL_MAJOR, 'L', n, columns, ldl, n, pivots, b, leading),
+          "dsytrs_rook");
 }
 
 void geqrf(int n, float* a, float* tau) {

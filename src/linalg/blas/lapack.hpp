@@ -28,6 +28,28 @@ void swap_rows(int columns, double* a, int leading, int first, int last, const i
 void getrs(bool transposed, int n, int columns, const float* lu, const int* pivots, float* b, int leading);
 void getrs(bool transposed, int n, int columns, const double* lu, const int* pivots, double* b, int leading);
 
+/// Replaces the lower triangle of a by its Cholesky factor; i > 0: the leading minor of order i is not
+/// positive, and the pivot, which is not positive, is in its place.
+int potrf(int n, float* a, int leading);
+int potrf(int n, double* a, int leading);
+
+/// End of a step of a symmetric indefinite factorisation: the number of columns that it factored, and the
+/// first zero pivot, from 1, or 0.
+struct SymmetricStep {
+  int columns;
+  int zero_pivot;
+};
+/// Factors `block` or `block` - 1 columns of the lower triangle of a with rook pivoting and applies them to
+/// the rest. work: n * block elements.
+SymmetricStep lasyf_rook(int n, int block, float* a, int leading, int* pivots, float* work);
+SymmetricStep lasyf_rook(int n, int block, double* a, int leading, int* pivots, double* work);
+/// Factors all n columns, one after the other.
+SymmetricStep sytf2_rook(int n, float* a, int leading, int* pivots);
+SymmetricStep sytf2_rook(int n, double* a, int leading, int* pivots);
+/// Solves with the factors of the lower triangle, in place in b (n by columns).
+void sytrs_rook(int n, int columns, const float* ldl, const int* pivots, float* b, int leading);
+void sytrs_rook(int n, int columns, const double* ldl, const int* pivots, double* b, int leading);
+
 /// Replaces a by its QR factors, R above n Householder vectors with factors tau.
 void geqrf(int n, float* a, float* tau);
 void geqrf(int n, double* a, double* tau);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "solver/factor_status.hpp"
+
 #include <echelon/matrix/csr.hpp>
 
 #include <cmath>
@@ -17,10 +19,6 @@ struct Place {
   std::int64_t row = 0;
   std::int64_t column = 0;
 };
-
-/// Differences between a_ij and a_ji up to this fraction of the larger one are taken for rounding errors.
-template <class T>
-inline constexpr double symmetry_tolerance = std::is_same_v<T, double> ? 1e-10 : 1e-4;
 
 /// Passes over a square matrix whose rows ascend, and calls pair(i, j, k, l) for all i > j: element k is a_ij
 /// and element l is a_ji; -1 for one that is not stored. Stops when `pair` returns false. O(n + nonzeros)

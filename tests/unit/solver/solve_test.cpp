@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 namespace echelon::test {
 namespace {
 
@@ -59,11 +60,11 @@ TEST(Solve, Auto_SmallFactor_FactorsFirst) {
   EXPECT_EQ(general.front().method, "sparse-lu");
 }
 
-TEST(Solve, Auto_TinyMatrix_DenseLu) {
-  const std::vector<Candidate> candidates =
-      choose<double>(convection_diffusion(5, 0).csr<double>(), Device::serial());
-  ASSERT_FALSE(candidates.empty());
-  EXPECT_EQ(candidates.front().method, "lapack-lu");
+TEST(Solve, Auto_TinyMatrix_DenseFactorisation) {
+  const auto first = [](const Csr<double>& A) { return choose<double>(A, Device::serial()).at(0).method; };
+  EXPECT_EQ(first(convection_diffusion(5, 0.3).csr<double>()), "lapack-lu");
+  EXPECT_EQ(first(convection_diffusion(5, 0).csr<double>()), "cholesky");
+  EXPECT_EQ(first(Csr<double>::from_triplets(2, 2, {{0, 0, 1}, {0, 1, 2}, {1, 0, 2}, {1, 1, -3.0}})), "ldlt");
 }
 
 TEST(Solve, Auto_SymmetricIndefinite_FactorsThenMinres) {
@@ -153,8 +154,8 @@ TEST(Solve, SingularInconsistent_StaysSingular) {
   const std::vector<double> b = {1, 2};
   const auto [x, report] = solve(A, DenseView<const double>(b));
   EXPECT_EQ(report.status, Status::inconsistent) << to_string(report.status) << ": " << report.message;
-  ASSERT_FALSE(report.attempts.empty());
-  EXPECT_EQ(report.attempts.front().status, Status::singular);
+  EXPECT_TRUE(std::any_of(report.attempts.begin(), report.attempts.end(),
+                          [](const Attempt& attempt) { return attempt.status == Status::singular; }));
 }
 
 /// Row 7 is empty, and b asks for 0 = 1 there.

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Cholesky factorisation on the host in steps short enough to be interrupted.
+#pragma once
+
+#include "linalg/blas/blas.hpp"
+#include "linalg/blas/lapack.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <stop_token>
+
+namespace echelon::dense_symmetric {
+
+struct CholeskyEnd {
+  int not_positive = 0;  ///< the first pivot, from 1, that is not positive; 0: none
+  bool cancelled = false;
+};
+
+/// A = L L^T in place of the lower triangle of the column-major n-by-n matrix a. The rows are halved again
+/// and again, so that most of the n^3 / 3 flops are done by large products, between which `cancel` is
+/// checked.
+template <class T>
+class RecursiveCholesky {
+ public:
+  RecursiveCholesky(int n, T* a, const std::stop_token& cancel) : n_(n), a_(a), cancel_(cancel) {}
+
+  [[nodiscard]] CholeskyEnd factor() {
+    factor(0, n_);
+    return end_;
+  }
+
+ private:
+  static constexpr int panel = 512;
+  /// Flops between two checks of the stop token.
+  static constexpr double step_flops = 1e10;
+
+  [[nodiscard]] T* at(int i, int j) const { return a_ + i + static_cast<std::ptrdiff_t>(j) * n_; }
+
+  /// Factors the diagonal block of rows [first, last). False: the end.
+  bool factor(int first, int last) {
+    end_.cancelled = cancel_.stop_requested();
+    if (end_.cancelled) return false;
+    if (last - first <= panel) {
+      const int info = lapack::potrf(last - first, at(first, first), n_);
+      if (info > 0) end_.not_positive = first + info;
+      return info == 0;
+    }
+    const int middle = first + (last - first) / 2;
+    return factor(first, middle) && update(first, middle, last) && factor(middle, last);
+  }
+
+  /// L21 = A21 L11^-T, and the lower triangle of A22 - L21 L21^T.
+  bool update(int first, int middle, int last) {
+    const int width = middle - first;
+    const int chunk = std::max(panel, static_cast<int>(step_flops / (2.0 * width * (last - middle))));
+    for (int i = middle; i < last; i += chunk) {
+      end_.cancelled = cancel_.stop_requested();
+      if (end_.cancelled) return false;
+      const int rows = std::min(chunk, last - i);
+      blas::trsm_right(CblasLower, CblasTrans, CblasNonUnit, rows, width, at(first, first), n_, at(i, first),
+                       n_);
+      blas::gemm(CblasNoTrans, CblasTrans, rows, i - middle, width, T{-1}, at(i, first), n_,
+                 at(middle, first), n_, T{1}, at(i, middle), n_);
+      blas::syrk(CblasLower, rows, width, T{-1}, at(i, first), n_, T{1}, at(i, i), n_);
+    }
+    return true;
+  }
+
+  int n_;
+  T* a_;
+  const std::stop_token& cancel_;
+  CholeskyEnd end_ = {};
+};
+
+}  // namespace echelon::dense_symmetric

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "support/gallery.hpp"
+#include "support/sparse_systems.hpp"
+
+#include <echelon/echelon.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <thread>
+#include <vector>
+
+#ifdef ECHELON_TEST_WITH_EIGEN
+#include <Eigen/Eigenvalues>
+#endif
+
+namespace echelon {
+namespace {
+
+using test::hilbert;
+using test::identity;
+using test::random_dense;
+using test::scaled_residual;
+using test::statistic;
+
+constexpr double passing = 30;  // LAPACK's threshold
+const std::vector<Device> host_devices = {Device::serial(), Device::openmp(2)};
+const std::vector<std::int64_t> sizes = {1, 2, 3, 31, 64, 65, 129, 200};
+
+/// A random symmetric matrix, usually indefinite.
+template <class T>
+Dense<T> random_symmetric(std::int64_t n, unsigned seed) {
+  Dense<T> a = random_dense<T>(n, n, seed);
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 0; i < j; ++i) a(i, j) = a(j, i);
+  }
+  return a;
+}
+
+/// G G^T + I for a random G.
+template <class T>
+Dense<T> random_positive_definite(std::int64_t n, unsigned seed) {
+  const Dense<T> g = random_dense<T>(n, n, seed);
+  Dense<T> a(Device(), n, n);
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 0; i <= j; ++i) {
+      double sum = i == j ? 1 : 0;
+      for (std::int64_t k = 0; k < n; ++k) sum += static_cast<double>(g(i, k)) * static_cast<double>(g(j, k));
+      a(i, j) = a(j, i) = static_cast<T>(sum);
+    }
+  }
+  return a;
+}
+
+/// S A S for S that ranges over many powers of two.
+template <class T>
+Dense<T> badly_scaled(Dense<T> a) {
+  const auto scale = [](std::int64_t i) { return std::ldexp(T{1}, static_cast<int>(i % 31) - 15); };
+  for (std::int64_t j = 0; j < a.columns(); ++j) {
+    for (std::int64_t i = 0; i < a.rows(); ++i) a(i, j) *= scale(i) * scale(j);
+  }
+  return a;
+}
+
+template <class T>
+class DenseSymmetricOf : public testing::Test {
+ protected:
+  static void expect_solved(const std::string& method, const Dense<T>& a, const std::string& what) {
+    const std::int64_t n = a.rows();
+    const Dense<T> b = random_dense<T>(n, 3, 99);
+    for (const Device& device : host_devices) {
+      for (const bool equilibrate : {false, true}) {
+        Dense<T> x(Device(), n, 3);
+        Solver<T> solver = make_solver<T>(method, device, {{"equilibrate", equilibrate}});
+        const Report setup = solver.setup(a);
+        const Report report = solver.solve(b, x);
+        const std::string where =
+            method + ", " + what + ", n = " + std::to_string(n) + " on " + device.name();
+        EXPECT_EQ(report.status, setup.ready() ? Status::direct : setup.status)
+            << where << ": " << report.message;
+        EXPECT_FALSE(report.row) << where;
+        EXPECT_TRUE(report.reciprocal_condition) << where;
+        EXPECT_LT(scaled_residual<T>(a, x, b), passing) << where;
+      }
+    }
+  }
+};
+using Reals = testing::Types<float, double>;
+TYPED_TEST_SUITE(DenseSymmetricOf, Reals);
+
+TYPED_TEST(DenseSymmetricOf, HasASmallBackwardErrorOnEveryKindOfMatrix) {
+  using T = TypeParam;
+  for (const std::int64_t n : sizes) {
+    this->expect_solved("ldlt", random_symmetric<T>(n, 1), "random");
+    if (n < 40) this->expect_solved("ldlt", hilbert<T>(n), "Hilbert");
+    this->expect_solved("ldlt", badly_scaled(random_symmetric<T>(n, 2)), "badly scaled");
+    for (const char* method : {"cholesky", "ldlt"}) {
+      this->expect_solved(method, random_positive_definite<T>(n, 3), "positive definite");
+      this->expect_solved(method, badly_scaled(random_positive_definite<T>(n, 4)), "badly scaled");
+      this->expect_solved(method, identity<T>(n), "identity");
+    }
+  }
+}
+
+TYPED_TEST(DenseSymmetricOf, FactorsInSeveralBlocks) {
+  using T = TypeParam;
+  this->expect_solved("cholesky", random_positive_definite<T>(1100, 5), "positive definite");
+}
+
+TYPED_TEST(DenseSymmetricOf, NamesTheFirstColumnThatIsNotPositive) {
+  using T = TypeParam;
+  for (const std::int64_t n : {5, 130, 1100}) {
+    for (const std::int64_t column : {std::int64_t{0}, n / 2, n - 1}) {
+      for (const bool equilibrate : {false, true}) {
+        Dense<T> a = identity<T>(n);
+        a(column, column) = -2;
+        Cholesky<T> cholesky({}, {.equilibrate = equilibrate});
+        const Report report = cholesky.factor(a);
+        EXPECT_EQ(report.status, Status::not_spd);
+        EXPECT_EQ(report.row, column);
+        EXPECT_NE(report.message.find("is -2"), std::string::npos) << report.message;
+      }
+    }
+  }
+  // Positive diagonal, indefinite.
+  Dense<T> a = identity<T>(3);
+  a(2, 1) = a(1, 2) = 2;
+  Cholesky<T> cholesky;
+  EXPECT_EQ(cholesky.factor(a).row, 2);
+}
+
+TYPED_TEST(DenseSymmetricOf, NamesAPlaceThatIsNotSymmetric) {
+  using T = TypeParam;
+  Dense<T> a = identity<T>(70);
+  a(66, 3) = 1;
+  for (const auto& [method, status] :
+       {std::pair("cholesky", Status::not_spd), std::pair("ldlt", Status::breakdown)}) {
+    Solver<T> solver = make_solver<T>(method, {});
+    const Report report = solver.setup(a);
+    EXPECT_EQ(report.status, status) << method;
+    EXPECT_EQ(report.row, 66) << method;
+    EXPECT_NE(report.message.find("row 66, column 3"), std::string::npos) << report.message;
+  }
+}
+
+TYPED_TEST(DenseSymmetricOf, LdltCountsTheSignsOfEigenvalues) {
+  using T = TypeParam;
+  // A saddle-point matrix [I C^T; C 0] has as many negative eigenvalues as C has rows.
+  const std::int64_t n = 90;
+  const std::int64_t constraints = 25;
+  Dense<T> a = identity<T>(n);
+  const Dense<T> c = random_dense<T>(constraints, n - constraints, 7);
+  for (std::int64_t i = 0; i < constraints; ++i) {
+    a(n - constraints + i, n - constraints + i) = 0;
+    for (std::int64_t j = 0; j < n - constraints; ++j) {
+      a(n - constraints + i, j) = a(j, n - constraints + i) = c(i, j);
+    }
+  }
+  Ldlt<T> ldlt;
+  const Report report = ldlt.factor(a);
+  ASSERT_TRUE(report.ready()) << report.message;
+  EXPECT_EQ(statistic(report, "negative_eigenvalues"), constraints);
+  EXPECT_EQ(statistic(report, "positive_eigenvalues"), n - constraints);
+}
+
+#ifdef ECHELON_TEST_WITH_EIGEN
+TEST(Ldlt, InertiaIsThatOfTheEigenvalues) {
+  for (const std::int64_t n : {2, 5, 63, 64, 65, 66, 150}) {
+    const Dense<double> a = random_symmetric<double>(n, static_cast<unsigned>(n));
+    const Eigen::Map<const Eigen::MatrixXd> view(a.data(), n, n);
+    const Eigen::VectorXd eigenvalues = Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(view).eigenvalues();
+    Ldlt<double> ldlt;
+    const Report report = ldlt.factor(a);
+    ASSERT_TRUE(report.ready());
+    EXPECT_EQ(statistic(report, "negative_eigenvalues"),
+              static_cast<double>((eigenvalues.array() < 0).count()))
+        << n;
+  }
+}
+#endif
+
+TYPED_TEST(DenseSymmetricOf, SaysWhenSingular) {
+  using T = TypeParam;
+  Dense<T> ones(Device(), 3, 3);
+  for (std::int64_t e = 0; e < 9; ++e) ones[e] = 1;
+  Ldlt<T> ldlt;
+  EXPECT_EQ(ldlt.factor(ones).status, Status::singular);
+  Cholesky<T> cholesky;
+  EXPECT_EQ(cholesky.factor(ones).row, 1);
+  Dense<T> zero_row = identity<T>(4);
+  zero_row(2, 2) = 0;
+  const Report report = ldlt.factor(zero_row);
+  EXPECT_EQ(report.status, Status::singular);
+  EXPECT_EQ(report.row, 2);
+  // Singular to working precision: the answer is given, with the word.
+  const Dense<T> nearly = hilbert<T>(std::is_same_v<T, double> ? 14 : 8);
+  EXPECT_EQ(ldlt.factor(nearly).status, Status::singular);
+}
+
+TYPED_TEST(DenseSymmetricOf, IsUsedAgainAndSolvesNothing) {
+  using T = TypeParam;
+  Cholesky<T> cholesky;
+  Ldlt<T> ldlt;
+  const Dense<T> empty(Device(), 0, 0);
+  Dense<T> no_x(Device(), 0, 1);
+  const Dense<T> no_b(Device(), 0, 1);
+  for (Solver<T>* solver : std::initializer_list<Solver<T>*>{&cholesky, &ldlt}) {
+    EXPECT_TRUE(solver->setup(empty).ready());
+    EXPECT_TRUE(solver->solve(no_b, no_x).solved());
+    for (const std::int64_t n : {40, 7, 90}) {
+      const Dense<T> a = random_positive_definite<T>(n, 8);
+      const Dense<T> b = random_dense<T>(n, 1, 9);
+      Dense<T> x(Device(), n, 1);
+      ASSERT_TRUE(solver->setup(a).ready());
+      EXPECT_TRUE(solver->solve(b, x).solved());
+      EXPECT_LT(scaled_residual<T>(a, x, b), passing);
+    }
+  }
+}
+
+TYPED_TEST(DenseSymmetricOf, Cancelled_StopsTheFactorisation) {
+  using T = TypeParam;
+  const Dense<T> a = identity<T>(700);
+  for (const char* method : {"cholesky", "ldlt"}) {
+    std::stop_source source;
+    source.request_stop();
+    Solver<T> solver = make_solver<T>(method, {});
+    EXPECT_EQ(solver.setup(a, {.cancel = source.get_token()}).status, Status::cancelled) << method;
+  }
+}
+
+}  // namespace
+}  // namespace echelon
