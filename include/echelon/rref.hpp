@@ -3,7 +3,7 @@
 #pragma once
 
 #include <echelon/matrix/matrix.hpp>
-#include <echelon/methods/gauss_jordan.hpp>
+#include <echelon/methods/dense/gauss_jordan.hpp>
 #include <echelon/report.hpp>
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include "dense/cholesky/symmetric_factorization.hpp"
 #include "solver/instantiate.hpp"
 
-#include <echelon/methods/cholesky.hpp>
+#include <echelon/methods/dense/cholesky.hpp>
 
 namespace echelon {
 

@@ -4,7 +4,7 @@
 #include "dense/cholesky/symmetric_factorization.hpp"
 #include "solver/instantiate.hpp"
 
-#include <echelon/methods/ldlt.hpp>
+#include <echelon/methods/dense/ldlt.hpp>
 
 #include <stop_token>
 

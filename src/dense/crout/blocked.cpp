@@ -8,7 +8,7 @@
 #include "dense/factorization/recursive_lu.hpp"
 #include "solver/instantiate.hpp"
 
-#include <echelon/methods/crout_blocked.hpp>
+#include <echelon/methods/dense/crout_blocked.hpp>
 
 #include <span>
 #include <vector>

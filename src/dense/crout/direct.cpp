@@ -5,7 +5,7 @@
 #include "dense/crout/elimination.hpp"
 #include "solver/instantiate.hpp"
 
-#include <echelon/methods/crout.hpp>
+#include <echelon/methods/dense/crout.hpp>
 
 namespace echelon {
 

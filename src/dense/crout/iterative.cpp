@@ -6,7 +6,7 @@
 #include "dense/crout/iteration_outcome.hpp"
 #include "solver/instantiate.hpp"
 
-#include <echelon/methods/crout_iterative.hpp>
+#include <echelon/methods/dense/crout_iterative.hpp>
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 
 #include "linalg/blas/float_products.hpp"
 
-#include <echelon/methods/gauss_jordan.hpp>
+#include <echelon/methods/dense/gauss_jordan.hpp>
 #include <echelon/report.hpp>
 
 #include <optional>

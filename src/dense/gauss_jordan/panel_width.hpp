@@ -3,7 +3,7 @@
 
 #include "dense/panels/panel.hpp"
 
-#include <echelon/methods/gauss_jordan.hpp>
+#include <echelon/methods/dense/gauss_jordan.hpp>
 
 #include <algorithm>
 #include <cstdint>

@@ -12,7 +12,7 @@
 #include "matrix/assign.hpp"
 #include "solver/instantiate.hpp"
 
-#include <echelon/methods/gauss_jordan_striped.hpp>
+#include <echelon/methods/dense/gauss_jordan_striped.hpp>
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #include "matrix/assign.hpp"
 #include "solver/instantiate.hpp"
 
-#include <echelon/methods/gauss_jordan_striped.hpp>
+#include <echelon/methods/dense/gauss_jordan_striped.hpp>
 
 #include <algorithm>
 #include <vector>

@@ -7,7 +7,7 @@
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
 
-#include <echelon/methods/cusolver_lu.hpp>
+#include <echelon/methods/dense/cusolver_lu.hpp>
 
 #include <cmath>
 #include <limits>

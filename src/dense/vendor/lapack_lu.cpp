@@ -5,7 +5,7 @@
 #include "dense/vendor/blocked_lu.hpp"
 #include "solver/instantiate.hpp"
 
-#include <echelon/methods/lapack_lu.hpp>
+#include <echelon/methods/dense/lapack_lu.hpp>
 
 namespace echelon {
 
