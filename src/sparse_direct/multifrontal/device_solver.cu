@@ -123,14 +123,14 @@ Analysis<T> analyze_cholesky(const Csr<T>& host, Ordering ordering) {
   }
   std::vector<double> scale;
   if (const auto row = scale_by_diagonal(host, scale)) {
-    result.outcome = sparse_direct::not_positive(*row, "at most its diagonal element, which is not positive");
+    result.outcome = not_positive(*row, "at most its diagonal element, which is not positive");
     return result;
   }
   const bool symmetric = sparse_direct::has_symmetric_pattern(host);
   const PatternStorage storage = symmetric ? PatternStorage{} : sparse_direct::symmetrized_pattern(host);
-  result.symbolic = analyze_symmetric(
-      symmetric ? sparse_direct::pattern_of(host) : storage.view(),
-      {.ordering = {.ordering = ordering, .threads = Device().threads(), .for_gpu = true}});
+  result.symbolic =
+      analyze_symmetric(symmetric ? sparse_direct::pattern_of(host) : storage.view(),
+                        {.ordering = {.ordering = ordering, .threads = Device().threads(), .for_gpu = true}});
   result.row_position = result.column_position = inverse_permutation(result.symbolic.permutation);
   result.row_scale = result.column_scale = powers_of_two<T>(scale);
   return result;
@@ -146,8 +146,7 @@ Analysis<T> analyze_lu(const Csr<T>& host, Ordering ordering) {
   }
   const PatternStorage pattern = sparse_direct::symmetrized_pattern(host, diagonal.row_permutation);
   result.symbolic = analyze_symmetric(
-      pattern.view(),
-      {.ordering = {.ordering = ordering, .threads = Device().threads(), .for_gpu = true}});
+      pattern.view(), {.ordering = {.ordering = ordering, .threads = Device().threads(), .for_gpu = true}});
   result.column_position = inverse_permutation(result.symbolic.permutation);
   result.row_position.resize(static_cast<std::size_t>(host.rows()));
   for (std::size_t k = 0; k < result.row_position.size(); ++k) {
@@ -269,7 +268,7 @@ class DeviceSolver final : public SolverImplementation<T> {
   }
 
   [[nodiscard]] Outcome failed(std::int32_t column) const {
-    if (factors == Factors::cholesky) return sparse_direct::not_positive(column, "not positive");
+    if (factors == Factors::cholesky) return not_positive(column, "not positive");
     return {Status::breakdown,
             "no row of the front that eliminates column " + std::to_string(column) +
                 " (from 0) has a pivot: A is singular, or needs pivoting across fronts, which sparse-lu has "
