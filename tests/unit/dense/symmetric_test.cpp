@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "support/gallery.hpp"
+#include "support/dense_factorizations.hpp"
 #include "support/sparse_systems.hpp"
 
 #include <echelon/echelon.hpp>
@@ -68,21 +68,9 @@ template <class T>
 class DenseSymmetricOf : public testing::Test {
  protected:
   static void expect_solved(const std::string& method, const Dense<T>& a, const std::string& what) {
-    const std::int64_t n = a.rows();
-    const Dense<T> b = random_dense<T>(n, 3, 99);
     for (const Device& device : host_devices) {
       for (const bool equilibrate : {false, true}) {
-        Dense<T> x(Device(), n, 3);
-        Solver<T> solver = make_solver<T>(method, device, {{"equilibrate", equilibrate}});
-        const Report setup = solver.setup(a);
-        const Report report = solver.solve(b, x);
-        const std::string where =
-            method + ", " + what + ", n = " + std::to_string(n) + " on " + device.name();
-        EXPECT_EQ(report.status, setup.ready() ? Status::direct : setup.status)
-            << where << ": " << report.message;
-        EXPECT_FALSE(report.row) << where;
-        EXPECT_TRUE(report.reciprocal_condition) << where;
-        EXPECT_LT(scaled_residual<T>(a, x, b), passing) << where;
+        test::expect_solved<T>(method, {{"equilibrate", equilibrate}}, device, a, what);
       }
     }
   }
