@@ -3,6 +3,7 @@
 #pragma once
 
 #include "sparse_direct/banded/factors.hpp"
+#include "sparse_direct/banded/host/panel.hpp"
 #include "sparse_direct/banded/host/vector.hpp"
 #include "sparse_direct/banded/partition_rule.hpp"
 
@@ -12,6 +13,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace echelon::banded {
@@ -37,7 +39,7 @@ class BlockedElimination {
         pitch_(ahead_pitch_ + round_up_to_vector<T>(node.left)),
         slots_(fixed_slots > 0 ? fixed_slots : round_up_to_vector<T>(node.slots)),
         slot_mask_(static_cast<Bits>(std::bit_ceil(static_cast<std::uint64_t>(slots_)) - 1)),
-        window_((node.slots + 7) / 8 * 8 * pitch_),
+        window_(std::max(fixed_slots, (node.slots + std::int64_t{7}) / 8 * 8) * pitch_),
         pivot_rows_(block_columns * pitch_),
         panel_(block_columns * slots_),
         multipliers_(block_columns * slots_),
@@ -46,7 +48,13 @@ class BlockedElimination {
   NodeFacts eliminate() {
     for (std::int32_t s = 0; s < node_.slots; ++s) take_row(s, 0);
     accept_rows();
-    for (std::int64_t step = 0; step < node_.steps; step += block_columns) {
+    std::int64_t step = 0;
+    if constexpr (fixed_slots > 0) {
+      for (; node_.left == 0 && step + block_columns + overrun <= node_.steps; step += block_columns) {
+        eliminate_block(step);
+      }
+    }
+    for (; step < node_.steps; step += block_columns) {
       const std::int64_t columns = std::min<std::int64_t>(block_columns, node_.steps - step);
       factor_panel(step, columns);
       update_rows(columns);
@@ -61,6 +69,12 @@ class BlockedElimination {
   /// Whether a slot has a row, and whether that begins behind the columns of the block.
   enum class Slot : std::int8_t { empty, active, entering };
   static constexpr std::int64_t lanes = vector_size<T>;
+  /// Steps behind those that are eliminated in registers: whole vectors are stored to the factors, where
+  /// later steps follow.
+  static constexpr std::int64_t overrun = 64;
+  /// Vectors of a row behind the panel, and of a column of it, where these are known.
+  static constexpr int row_vectors = static_cast<int>((fixed_ahead - block_columns + lanes - 1) / lanes);
+  static constexpr int panel_vectors = static_cast<int>(fixed_slots / lanes);
 
   [[nodiscard]] T* row(std::int64_t slot) { return window_.data() + slot * pitch_; }
   [[nodiscard]] T* pivot_row(std::int64_t t) { return pivot_rows_.data() + t * pitch_; }
@@ -79,6 +93,108 @@ class BlockedElimination {
   }
   void accept_rows() {
     for (Slot& slot : slots_in_use_) slot = slot == Slot::empty ? Slot::empty : Slot::active;
+  }
+
+  /// Eliminates a block of columns in registers, in a window without a left interface.
+  void eliminate_block(std::int64_t step) {
+    alignas(64) T panel_rows[block_columns * block_columns + lanes];
+    std::array<std::int32_t, block_columns> p{};
+    factor_panel_in_registers(p, panel_rows, std::make_integer_sequence<int, block_columns>());
+    for (int t = 0; t < block_columns; ++t) {
+      if (panel_rows[t * (block_columns + 1)] == 0 && facts_.zero_column < 0) {
+        facts_.zero_column = node_column(node_, step + t);
+      }
+    }
+    finish_pivot_rows(p);
+    store_factors(step, p, panel_rows);
+    for (const std::int32_t slot : p) take_row(slot, step + block_columns);
+    update_rows_in_registers();
+  }
+
+  template <int... t>
+  [[gnu::always_inline]] void factor_panel_in_registers(std::array<std::int32_t, block_columns>& p,
+                                                        T* panel_rows,
+                                                        std::integer_sequence<int, t...> /*columns*/) {
+    RegisterPanel<T, panel_vectors> panel(window_.data(), pitch_);
+    ((p[t] = panel.template eliminate<t>(multipliers(t), panel_rows + t * block_columns, largest_)), ...);
+  }
+
+  /// Completes the pivot rows of a block behind the panel.
+  void finish_pivot_rows(const std::array<std::int32_t, block_columns>& p) {
+    Vector<T> rows[block_columns][row_vectors];
+#pragma GCC unroll 8
+    for (int t = 0; t < block_columns; ++t) {
+      const T* source = row(p[t]) + block_columns;
+      for (int w = 0; w < row_vectors; ++w) load<T>(rows[t][w], source + w * lanes);
+#pragma GCC unroll 8
+      for (int s = 0; s < t; ++s) {
+        const T multiplier = multipliers(s)[p[t]];
+        for (int w = 0; w < row_vectors; ++w) rows[t][w] -= rows[s][w] * multiplier;
+      }
+      for (int w = 0; w < row_vectors; ++w) {
+        store<T>(rows[t][w], pivot_row(t) + w * lanes);
+        VectorBits<T> magnitudes;
+        load_magnitudes<T>(magnitudes, &rows[t][w]);
+        take_larger<T>(largest_, magnitudes);
+      }
+    }
+  }
+
+  /// Stores whole vectors: what is written behind a step's factors is overwritten by later steps.
+  void store_factors(std::int64_t step, const std::array<std::int32_t, block_columns>& p,
+                     const T* panel_rows) {
+    for (int t = 0; t < block_columns; ++t) {
+      pivots_[step + t] = p[t];
+      store_vectors<panel_vectors>(multipliers(t), lower_ + (step + t) * node_.slots);
+      T* upper = upper_ + (step + t) * node_.ahead;
+      store_vectors<1>(panel_rows + t * (block_columns + 1), upper);
+      store_vectors<row_vectors>(pivot_row(t), upper + block_columns - t);
+    }
+  }
+  template <int count>
+  [[gnu::always_inline]] static void store_vectors(const T* from, T* to) {
+    Vector<T> v;
+    for (int i = 0; i < count; ++i) {
+      load<T>(v, from + i * lanes);
+      store<T>(v, to + i * lanes);
+    }
+  }
+
+  /// As update_rows, with all columns of some rows in registers.
+  void update_rows_in_registers() {
+    constexpr int rows = 4;
+    std::array<std::int32_t, rows> slots{};
+    int found = 0;
+    for (std::int32_t s = 0; s < node_.slots; ++s) {
+      if (slots_in_use_[static_cast<std::size_t>(s)] != Slot::active) continue;
+      slots[static_cast<std::size_t>(found++)] = s;
+      if (found < rows) continue;
+      update_in_registers<rows>(slots.data());
+      found = 0;
+    }
+    for (int i = 0; i < found; ++i) update_in_registers<1>(slots.data() + i);
+    accept_rows();
+  }
+
+  template <int rows>
+  void update_in_registers(const std::int32_t* slots) {
+    Vector<T> sums[rows][row_vectors];
+    for (int r = 0; r < rows; ++r) {
+      for (int w = 0; w < row_vectors; ++w) load<T>(sums[r][w], row(slots[r]) + block_columns + w * lanes);
+    }
+    for (int t = 0; t < block_columns; ++t) {
+      Vector<T> pivot[row_vectors];
+      for (int w = 0; w < row_vectors; ++w) load<T>(pivot[w], pivot_row(t) + w * lanes);
+      for (int r = 0; r < rows; ++r) {
+        const T multiplier = multipliers(t)[slots[r]];
+        for (int w = 0; w < row_vectors; ++w) sums[r][w] -= pivot[w] * multiplier;
+      }
+    }
+    for (int r = 0; r < rows; ++r) {
+      T* target = row(slots[r]);
+      for (int w = 0; w < row_vectors; ++w) store<T>(sums[r][w], target + w * lanes);
+      set_zero<T>(target + row_vectors * lanes, round_up_to_vector<T>(fixed_ahead) - row_vectors * lanes);
+    }
   }
 
   /// Factors the first columns of the window, completes their pivot rows, and puts the next rows into the
@@ -149,7 +265,9 @@ class BlockedElimination {
     }
   }
 
-  void note_magnitude(T value) { largest_in_panels_ = std::max(largest_in_panels_, magnitude_bits(value)); }
+  void note_magnitude(T value) {
+    largest_in_panels_ = std::max(largest_in_panels_, magnitude_bits(value));
+  }
 
   /// Elements of a pivot row behind the panel.
   void finish_pivot_row(std::int64_t step, std::int64_t t, std::int64_t columns) {

@@ -66,7 +66,7 @@ template <class T>
 }
 /// Bits of the magnitudes of 64 bytes.
 template <class T>
-[[gnu::always_inline]] inline void load_magnitudes(VectorBits<T>& v, const T* from) {
+[[gnu::always_inline]] inline void load_magnitudes(VectorBits<T>& v, const void* from) {
   constexpr auto mask =
       static_cast<typename VectorOf<T>::BitsOfOne>(~(std::uint64_t{1} << (8 * sizeof(T) - 1)));
   std::memcpy(&v, from, sizeof(v));
@@ -88,18 +88,23 @@ template <std::size_t distance, class V, std::size_t... i>
                                                   std::index_sequence<i...> /*lanes*/) {
   result = __builtin_shufflevector(v, v, (i ^ distance)...);
 }
-/// The largest element.
+/// Replaces every element by the largest.
 template <class T, std::size_t distance = vector_size<T> / 2>
+[[gnu::always_inline]] inline void spread_largest(VectorBits<T>& v) {
+  if constexpr (distance > 0) {
+    VectorBits<T> exchanged;
+    exchange_lanes<distance>(v, exchanged, std::make_index_sequence<vector_size<T>>());
+    take_larger<T>(v, exchanged);
+    spread_largest<T, distance / 2>(v);
+  }
+}
+/// The largest element.
+template <class T>
 [[nodiscard]] [[gnu::always_inline]] inline typename VectorOf<T>::BitsOfOne largest_lane(
     const VectorBits<T>& v) {
-  if constexpr (distance == 0) {
-    return v[0];
-  } else {
-    VectorBits<T> largest;
-    exchange_lanes<distance>(v, largest, std::make_index_sequence<vector_size<T>>());
-    take_larger<T>(largest, v);
-    return largest_lane<T, distance / 2>(largest);
-  }
+  VectorBits<T> largest = v;
+  spread_largest<T>(largest);
+  return largest[0];
 }
 /// Sets every element of `result` to element p[0] of first and second, which are numbered together.
 template <class T>

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Elimination of a few columns that are kept in vector registers.
+#pragma once
+
+#include "sparse_direct/banded/factors.hpp"
+#include "sparse_direct/banded/host/vector.hpp"
+#include "sparse_direct/banded/partition_rule.hpp"
+
+#include <bit>
+#include <cstdint>
+
+namespace echelon::banded {
+
+/// Partial pivoting in `block_columns` columns of a window of vectors * vector_size<T> rows. A column waits
+/// for the one before it: the search for its pivot, the reciprocal and the update are the critical path,
+/// which stays within vector registers. The numbers of columns are constants for that reason.
+template <class T, int vectors>
+class RegisterPanel {
+  using Bits = typename VectorOf<T>::BitsOfOne;
+  static constexpr int lanes = static_cast<int>(vector_size<T>);
+
+ public:
+  /// The first columns of a window, whose rows are `pitch` elements apart.
+  [[gnu::always_inline]] RegisterPanel(const T* window, std::int64_t pitch) {
+    alignas(64) T columns[block_columns][vectors * lanes];
+    copy_transposed<T>(vectors * lanes, window, pitch, columns[0], vectors * lanes);
+    for (int t = 0; t < block_columns; ++t) {
+      for (int v = 0; v < vectors; ++v) load<T>(columns_[t][v], columns[t] + v * lanes);
+    }
+  }
+
+  /// Eliminates column t. `multipliers`: receives a multiplier for each row, 1 for the pivot row; `row`:
+  /// receives 1 / pivot, or 0 where the pivot is zero, as element t, and the elements of the pivot row behind
+  /// it. The pivot row has zeros in later columns then, so that it is not chosen again. Returns its number,
+  /// and adds its elements to `largest`.
+  template <int t>
+  [[gnu::always_inline]] std::int32_t eliminate(T* multipliers, T* row, VectorBits<T>& largest) {
+    VectorBits<T> p;
+    find_pivot(t, p);
+    Vector<T> pivot;
+    take_element(t, p, pivot, largest);
+    VectorBits<T> magnitude;
+    load_magnitudes<T>(magnitude, &pivot);
+    const Vector<T> reciprocal = magnitude >= smallest_magnitude ? T{1} / pivot : Vector<T>{};
+    row[t] = reciprocal[0];
+    VectorBits<T> lane;
+    count_lanes<T>(lane);
+    Vector<T> l[vectors];
+    for (int v = 0; v < vectors; ++v) {
+      const Vector<T> one = Vector<T>{} + T{1};
+      l[v] = lane + static_cast<Bits>(v * lanes) == p ? one : columns_[t][v] * reciprocal;
+      store<T>(l[v], multipliers + v * lanes);
+    }
+#pragma GCC unroll 8
+    for (int u = t + 1; u < block_columns; ++u) {
+      Vector<T> element;
+      take_element(u, p, element, largest);
+      row[u] = element[0];
+      for (int v = 0; v < vectors; ++v) columns_[u][v] -= l[v] * element;
+    }
+    return static_cast<std::int32_t>(p[0]);
+  }
+
+ private:
+  static constexpr Bits slot_mask = vectors * lanes - 1;
+  static constexpr Bits smallest_magnitude = std::bit_cast<Bits>(smallest_pivot<T>);
+
+  /// Sets every element of p to the row with the largest magnitude, which is compared without its last bits:
+  /// in their place is the row, counted from the end.
+  [[gnu::always_inline]] void find_pivot(int t, VectorBits<T>& p) const {
+    VectorBits<T> lane;
+    count_lanes<T>(lane);
+    VectorBits<T> largest{};
+    for (int v = 0; v < vectors; ++v) {
+      VectorBits<T> magnitudes;
+      load_magnitudes<T>(magnitudes, &columns_[t][v]);
+      magnitudes = (magnitudes & ~slot_mask) | (static_cast<Bits>(slot_mask - v * lanes) - lane);
+      take_larger<T>(largest, magnitudes);
+    }
+    spread_largest<T>(largest);
+    p = slot_mask - (largest & slot_mask);
+  }
+
+  /// Sets every element of `element` to that of column u in row p.
+  [[gnu::always_inline]] void take_element(int u, const VectorBits<T>& p, Vector<T>& element,
+                                           VectorBits<T>& largest) const {
+    broadcast_element<T>(columns_[u][0], columns_[u][vectors - 1], p, element);
+    VectorBits<T> magnitude;
+    load_magnitudes<T>(magnitude, &element);
+    take_larger<T>(largest, magnitude);
+  }
+
+  Vector<T> columns_[block_columns][vectors];
+};
+
+}  // namespace echelon::banded
