@@ -18,6 +18,18 @@ namespace echelon::banded {
 
 namespace {
 
+/// Threads for the nodes of a level and `items` of each. To wake a thread takes as long as some 100,000
+/// elements of the factors.
+int threads_for_level(const Device& device, const BandPlan& plan, std::int64_t level, std::int64_t items) {
+  constexpr std::int64_t least_elements = 200'000;
+  const auto begin = plan.nodes.begin() + plan.level_begin[static_cast<std::size_t>(level)];
+  const auto end = plan.nodes.begin() + plan.level_begin[static_cast<std::size_t>(level) + 1];
+  std::int64_t elements = 0;
+  for (auto node = begin; node != end; ++node) elements += node->steps * (node->slots + node->width());
+  if (elements * items < least_elements) return 1;
+  return static_cast<int>(std::clamp<std::int64_t>((end - begin) * items, 1, device.threads()));
+}
+
 /// Calls work(node, item, scratch) for the nodes of a level and items 0, ..., items - 1 of each, with
 /// `scratch_size` elements for each thread.
 template <class T, class Work>
@@ -25,7 +37,7 @@ void for_each_node(const Device& device, const BandPlan& plan, std::int64_t leve
                    std::int64_t scratch_size, const Work& work) {
   const std::int64_t begin = plan.level_begin[static_cast<std::size_t>(level)];
   const std::int64_t count = plan.level_begin[static_cast<std::size_t>(level) + 1] - begin;
-  const int threads = static_cast<int>(std::clamp<std::int64_t>(count * items, 1, device.threads()));
+  const int threads = threads_for_level(device, plan, level, items);
   std::vector<std::vector<T>> scratch(static_cast<std::size_t>(threads));
   for (std::vector<T>& own : scratch) own.resize(static_cast<std::size_t>(scratch_size));
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1)
