@@ -5,6 +5,7 @@
 #include "solver/implementation.hpp"
 #include "solver/make.hpp"
 #include "solver/preconditioner_option.hpp"
+#include "sparse_direct/left_looking/prediction.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/methods.hpp>
@@ -14,6 +15,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,9 +75,11 @@ Method row(Method method) {
   return method;
 }
 
-/// The cost of a sparse factorisation in the order that is quickest to find.
+/// The cost of a sparse factorisation in the order that is quickest to find, left-looking where that is
+/// quicker.
 template <class T>
 CostPrediction predict(const Csr<T>& A) {
+  if (const std::optional<CostPrediction> cost = sparse_direct::predict_left_looking(A)) return *cost;
   const FactorPrediction prediction = predict_factor(A, Ordering::amd);
   return {prediction.flops, prediction.bytes};
 }

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "sparse_direct/ordering/ordering.hpp"
+#include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/symbolic/symbolic_factor.hpp"
 
 #include <echelon/matrix/csr.hpp>
 
@@ -41,5 +43,17 @@ struct BlockOrder {
 template <class T>
 [[nodiscard]] BlockOrder block_order(const Csr<T>& a, std::span<const std::int32_t> row_of_column,
                                      const OrderingOptions& options);
+
+/// False for large meshes, whose factors have many flops per entry: an order of blocks need not be tried.
+template <class T>
+[[nodiscard]] bool may_have_few_flops(const Csr<T>& a) {
+  return !is_large_mesh(pattern_of(a));
+}
+
+/// True where a left-looking factorisation takes less time than fronts, analysis and solution included.
+[[nodiscard]] inline bool has_few_flops(const BlockOrder& order) {
+  constexpr double most_per_entry = 20;
+  return order.flops <= most_per_entry * order.entries;
+}
 
 }  // namespace echelon::sparse_direct

@@ -21,10 +21,6 @@ namespace {
 
 using namespace sparse_direct;
 
-/// Flops per entry of the factors up to which a left-looking factorisation takes less time than fronts, its
-/// analysis and its solution included.
-constexpr double most_flops_per_entry = 20;
-
 /// Entries of the factors, relative to the predicted ones, at which a left-looking factorisation is given up
 /// for fronts.
 constexpr double most_growth_of_entries = 4;
@@ -62,8 +58,7 @@ class LuSolver final : public PivotingSolver<B, T> {
     if (!had_blocks || !same) {
       blocks_ = block_order(matrix_to_factor(A), diagonal_.row_permutation,
                             {.ordering = this->common_options().ordering, .threads = this->threads()});
-      fronts_are_quicker_ = factorization_ == LuFactorization::automatic &&
-                            blocks_.flops > most_flops_per_entry * blocks_.entries;
+      fronts_are_quicker_ = factorization_ == LuFactorization::automatic && !has_few_flops(blocks_);
     }
     uses_blocks_ = !fronts_are_quicker_;
     if (uses_blocks_) this->release_fronts();
@@ -74,7 +69,7 @@ class LuSolver final : public PivotingSolver<B, T> {
     if (factorization_ != LuFactorization::automatic) return factorization_ == LuFactorization::left_looking;
     const Ordering ordering = this->common_options().ordering;
     return !fronts_are_quicker_ && (ordering == Ordering::automatic || ordering == Ordering::amd) &&
-           !is_large_mesh(pattern_of(A));
+           may_have_few_flops(A);
   }
 
   void analyze_fronts(const Csr<T>& A, bool same_pattern) {

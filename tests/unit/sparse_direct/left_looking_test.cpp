@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/left_looking/block_order.hpp"
 #include "sparse_direct/left_looking/factorization.hpp"
+#include "sparse_direct/left_looking/prediction.hpp"
 #include "sparse_direct/left_looking/substitution.hpp"
 #include "sparse_direct/matching/large_diagonal.hpp"
 #include "support/sparse_systems.hpp"
@@ -372,6 +373,42 @@ TEST(LeftLookingLu, Auto_TakesItForFewFlops) {
   EXPECT_EQ(chosen(test::grid_system(1, 5000, 1), Ordering::automatic), "left-looking");
   EXPECT_EQ(chosen(test::grid_system(13, 13, 13), Ordering::automatic), "multifrontal");
   EXPECT_EQ(chosen(test::grid_system(1, 900, 1), Ordering::dissection), "multifrontal");
+}
+
+/// Fronts for the pattern of P A + (P A)^T would be dense; the blocks have one row each.
+TEST(LeftLookingLu, PermutedTriangle_IsSolvedByAuto) {
+  constexpr std::int32_t n = 20'000;
+  std::mt19937 random(3);
+  SparseSystem system{"triangle", n, {}};
+  for (std::int32_t i = 0; i < n; ++i) {
+    system.elements.push_back({(i * 7) % n, (i * 11) % n, 4.0 + i % 3});
+    for (int k = 0; k < 4; ++k) {
+      const auto j =
+          static_cast<std::int32_t>(static_cast<unsigned>(i) + random() % static_cast<unsigned>(n - i));
+      if (j != i) system.elements.push_back({(i * 7) % n, static_cast<std::int32_t>(j * 11LL % n), 0.5});
+    }
+  }
+  const Csr<double> A = csr_of<double>(n, system.elements);
+  EXPECT_TRUE(predict_left_looking(A));
+  const std::vector<double> b = random_vector<double>(n, 1);
+  SolveOptions options;
+  options.device = Device::serial();
+  const auto [x, report] = solve(A, b, options);
+  EXPECT_EQ(report.status, Status::direct) << report.message;
+  EXPECT_EQ(word(report, "factorization"), "left-looking");
+  EXPECT_EQ(statistic(report, "blocks"), n);
+  EXPECT_LT(scaled_residual(A, x.data(), b.data()), 3);
+}
+
+TEST(LeftLookingPrediction, IsForFewFlopsOnly) {
+  const auto predicted = [](const SparseSystem& system) {
+    return predict_left_looking(csr_of<double>(system.n, system.elements)).has_value();
+  };
+  EXPECT_TRUE(predicted(test::grid_system(1, 500, 1, 0, 0.3)));
+  EXPECT_FALSE(predicted(test::grid_system(13, 13, 13, 0, 0.3)));
+  EXPECT_FALSE(predicted(test::grid_system(1, 500, 1)));
+  EXPECT_FALSE(predicted({"structurally singular", 3, {{0, 0, 1}, {1, 0, 2}, {2, 2, 1}}}));
+  EXPECT_FALSE(predicted({"zero", 2, {}}));
 }
 
 /// Rows and columns of very different sizes, for which powers of two cannot bring everything close to 1.
