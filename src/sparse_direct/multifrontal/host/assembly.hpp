@@ -4,6 +4,7 @@
 
 #include "sparse_direct/multifrontal/fronts/front_layout.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -66,9 +67,11 @@ void add_elements(const FrontLayout& layout, std::int64_t s, const T* values, co
   }
 }
 
-/// Adds the update matrix of a child, of which the rows have these positions in the parent's front.
+/// Adds columns [begin, end) of the update matrix of a child, of which the rows have these positions in the
+/// parent's front. Different columns are added to different elements.
 template <bool symmetric, class T>
-void add_update(std::span<const std::int32_t> positions, const T* update, const FrontMemory<T>& parent) {
+void add_update(std::span<const std::int32_t> positions, const T* update, std::int64_t begin,
+                std::int64_t end, const FrontMemory<T>& parent) {
   using assembly_detail::add_run;
   const auto count = static_cast<std::int64_t>(positions.size());
   const std::int64_t shift = parent.delayed_in();
@@ -77,14 +80,14 @@ void add_update(std::span<const std::int32_t> positions, const T* update, const 
   while (split < count && positions[split] < parent.own_pivots) ++split;
   const auto pivot_positions = positions.first(static_cast<std::size_t>(split));
   const auto row_positions = positions.subspan(static_cast<std::size_t>(split));
-  for (std::int64_t j = 0; j < split; ++j) {
+  for (std::int64_t j = begin; j < std::min(split, end); ++j) {
     T* column = parent.lower + positions[j] * parent.size;
     const T* source = update + j * count;
     const std::int64_t first = symmetric ? j : 0;
     add_run(pivot_positions.subspan(static_cast<std::size_t>(first)), source + first, column);
     add_run(row_positions, source + split, column + shift);
   }
-  for (std::int64_t j = split; j < count; ++j) {
+  for (std::int64_t j = std::max(split, begin); j < end; ++j) {
     const std::int64_t row = positions[j] - parent.own_pivots;
     const T* source = update + j * count;
     if constexpr (!symmetric) {

@@ -51,9 +51,10 @@ class TaskThreads final : public ProductThreads<T> {
   explicit TaskThreads(std::vector<Worker<T>>& workers) : workers_(workers) {}
   [[nodiscard]] int count() const override { return static_cast<int>(workers_.size()); }
   void run(int parts, typename ProductThreads<T>::Work work, const void* product) override {
+    Worker<T>* workers = workers_.data();
     for (int part = parts; part-- > 0;) {
-#pragma omp task firstprivate(part)
-      work(product, part, workers_[static_cast<std::size_t>(omp_get_thread_num())].pack);
+#pragma omp task firstprivate(part, work, product, workers)
+      work(product, part, workers[omp_get_thread_num()].pack);
     }
 #pragma omp taskwait
   }
@@ -182,12 +183,12 @@ class Factorization {
       return;
     }
     const FrontMemory<T> front = place(s, worker);
-    assemble(s, front);
+    assemble(s, front, worker);
     FrontRecord& record = factors_.fronts[s];
     record.eliminated = eliminate(s, front, worker);
     if (tree_.parent[s] >= 0) worker.facts.delayed_pivots += record.pivots - record.eliminated;
     if (separate_.empty()) return;
-    for (const std::int32_t child : children) separate_[child].reset();
+    for (const std::int32_t child : children) separate_[child] = Array<T>();
   }
 
   /// Memory for a front: in the place of the layout, or elsewhere if children have delayed pivots.
@@ -216,8 +217,8 @@ class Factorization {
       if (schedule_.update_begin[s] >= 0) {
         updates_[s] = worker.stack.data() + schedule_.update_begin[s];
       } else {
-        separate_[s] = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(below * below));
-        updates_[s] = separate_[s].get();
+        separate_[s] = Array<T>(Device::serial(), below * below);
+        updates_[s] = separate_[s].data();
       }
     }
     return memory_of(s);
@@ -244,23 +245,20 @@ class Factorization {
     return front;
   }
 
-  void assemble(std::int32_t s, const FrontMemory<T>& front) {
-    std::fill_n(front.lower, layout_.panel_entries(front.pivots, front.below()), T{0});
-    if (layout_.symmetric()) {
-      const std::int64_t below = front.below();
-      for (std::int64_t j = 0; j < below; ++j) std::fill_n(front.update + j * below + j, below - j, T{0});
-    } else {
-      std::fill_n(front.update, front.below() * front.below(), T{0});
-    }
+  void assemble(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
+    clear(front, worker);
     add_elements(layout_, s, values_, front);
     std::int64_t at = front.own_pivots;
     for (const std::int32_t child : layout_.children_of(s)) {
       const auto positions = layout_.positions_of(child);
-      if (layout_.symmetric()) {
-        add_update<true>(positions, updates_[child], front);
-      } else {
-        add_update<false>(positions, updates_[child], front);
-      }
+      const auto rows = static_cast<std::int64_t>(positions.size());
+      divide(worker, rows, rows, [&](std::int64_t begin, std::int64_t end) {
+        if (layout_.symmetric()) {
+          add_update<true>(positions, updates_[child], begin, end, front);
+        } else {
+          add_update<false>(positions, updates_[child], begin, end, front);
+        }
+      });
       if (front.delayed_in() == 0) continue;
       const FrontMemory<T> memory = memory_of(child);
       if (layout_.symmetric()) {
@@ -270,6 +268,44 @@ class Factorization {
       }
       at += memory.pivots - memory.eliminated;
     }
+  }
+
+  void clear(const FrontMemory<T>& front, Worker<T>& worker) {
+    const std::int64_t below = front.below();
+    const std::int64_t panel = layout_.panel_entries(front.pivots, below);
+    divide(worker, front.pivots, panel / std::max<std::int64_t>(front.pivots, 1),
+           [&](std::int64_t begin, std::int64_t end) {
+             const std::int64_t length = panel / front.pivots;
+             std::fill_n(front.lower + begin * length, (end - begin) * length, T{0});
+           });
+    divide(worker, below, below, [&](std::int64_t begin, std::int64_t end) {
+      if (!layout_.symmetric()) {
+        std::fill_n(front.update + begin * below, (end - begin) * below, T{0});
+        return;
+      }
+      for (std::int64_t j = begin; j < end; ++j) std::fill_n(front.update + j * below + j, below - j, T{0});
+    });
+  }
+
+  /// Calls f(begin, end) for parts of `count` columns of this length: for several of them on several threads
+  /// if there are many elements.
+  template <class F>
+  static void divide(Worker<T>& worker, std::int64_t count, std::int64_t length, const F& f) {
+    constexpr std::int64_t worth_threads = 200'000;  // elements: about 0.1 ms
+    struct Division {
+      const F& f;
+      std::int64_t count;
+      std::int64_t parts;
+      static void work(const void* division, int part, PackBuffers<T>& /*buffers*/) {
+        const auto& [f, count, parts] = *static_cast<const Division*>(division);
+        f(part * count / parts, (part + 1) * count / parts);
+      }
+    };
+    if (count == 0) return;
+    ProductThreads<T>* threads = worker.pack.threads;
+    if (threads == nullptr || count * length < worth_threads) return f(0, count);
+    const Division division{f, count, std::min<std::int64_t>(count, std::int64_t{4} * threads->count())};
+    threads->run(static_cast<int>(division.parts), &Division::work, &division);
   }
 
   /// Returns the number of pivots eliminated.
@@ -461,7 +497,7 @@ class Factorization {
   const FrontKernels<T>& kernels_;
   const TreeSchedule& schedule_;
   std::vector<T*> updates_;
-  std::vector<std::unique_ptr<T[]>> separate_;           // update matrices outside of stacks
+  std::vector<Array<T>> separate_;                       // update matrices outside of stacks
   std::vector<std::unique_ptr<LargerFront<T>>> larger_;  // fronts that took over delayed pivots
   std::vector<std::int32_t> row_ids_, column_ids_;       // of the pivots of all other fronts
   std::vector<std::atomic<std::int32_t>> missing_;       // children of a front that are not factored yet

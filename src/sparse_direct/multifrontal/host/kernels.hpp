@@ -15,7 +15,7 @@ namespace echelon::sparse_direct {
 template <class T>
 struct PackBuffers;
 
-/// Threads that compute parts of large products.
+/// Threads that compute parts of large products and assemblies.
 template <class T>
 class ProductThreads {
  public:
@@ -34,7 +34,7 @@ struct PackBuffers {
   static constexpr int terms = 256;
   static constexpr int rows = 192;
   static constexpr int columns = 512;
-  static constexpr double worth_threads = 4e6;  ///< multiplications: about 0.3 ms on one core
+  static constexpr double worth_threads = 1e6;  ///< multiplications: about 0.1 ms on one core
   Array<T> a, b;
   ProductThreads<T>* threads = nullptr;  ///< null: one thread computes all products
   void allocate() {

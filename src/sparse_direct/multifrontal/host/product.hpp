@@ -242,6 +242,45 @@ struct BlockProduct {
   }
 };
 
+/// Product without copies of the operands, in parts of `height` rows of C.
+template <class Isa, class T>
+struct ProductInPlace {
+  Part part;
+  int rows, columns, terms, height;
+  const T* a;
+  std::int64_t leading_a;
+  Factor<T> b;
+  T* c;
+  std::int64_t leading_c;
+
+  static void work(const void* product, int index, PackBuffers<T>& /*buffers*/) {
+    static_cast<const ProductInPlace*>(product)->compute(index);
+  }
+
+  /// Rows of a lower triangle end with the diagonal element; those in front of the part are full.
+  void compute(int index) const {
+    const int first = index * height;
+    const int count = std::min(height, rows - first);
+    const int full = part == Part::full ? columns : std::min(first, columns);
+    update_in_place<Isa>(Part::full, count, full, terms, a + first, leading_a, b, c + first, leading_c);
+    const Factor<T> rest{b.data + full * b.column_step, b.term_step, b.column_step};
+    update_in_place<Isa>(Part::lower, count, std::min(count, columns - full), terms, a + first, leading_a,
+                         rest, c + first + full * leading_c, leading_c);
+  }
+
+  void compute_all(PackBuffers<T>& buffers) {
+    constexpr int block = tile_vectors<Isa> * Simd<Isa, T>::width;
+    const double multiplications = 1.0 * rows * columns * terms;
+    height = rows;
+    if (buffers.threads != nullptr && multiplications >= PackBuffers<T>::worth_threads) {
+      height = (rows / (4 * buffers.threads->count()) + block) / block * block;
+      buffers.threads->run((rows + height - 1) / height, &work, this);
+    } else {
+      compute(0);
+    }
+  }
+};
+
 /// C = C - A B by blocks that are copied to contiguous memory first.
 template <class Isa, class T>
 void update_packed(PackBuffers<T>& buffers, Part part, int rows, int columns, int terms, const T* a,
@@ -275,7 +314,8 @@ void subtract_product(PackBuffers<T>& buffers, Part part, int rows, int columns,
   if (rows >= worth_packing && columns >= worth_packing && terms >= worth_packing) {
     product_detail::update_packed<Isa>(buffers, part, rows, columns, terms, a, leading_a, b, c, leading_c);
   } else {
-    product_detail::update_in_place<Isa>(part, rows, columns, terms, a, leading_a, b, c, leading_c);
+    product_detail::ProductInPlace<Isa, T>{part, rows, columns, terms, rows, a, leading_a, b, c, leading_c}
+        .compute_all(buffers);
   }
 }
 
