@@ -67,6 +67,11 @@ inline Problem convection_diffusion(std::int32_t side, double wind) {
   return p;
 }
 
+/// The Laplacian of a grid of side by side points.
+inline Csr<double> poisson(std::int32_t side) {
+  return convection_diffusion(side, 0).csr<double>();
+}
+
 /// About `per_row` random elements a row, the diagonal 1.25 times the sum of the others.
 inline Problem random_dominant(std::int64_t n, int per_row, bool symmetric, unsigned seed) {
   Problem p;

@@ -431,6 +431,19 @@ TYPED_TEST(LapackLuOf, SolvesFromSeveralThreadsAtOnce) {
   }
 }
 
+TEST(LapackLu, SingularToWorkingPrecisionIsSaidOfEveryColumn) {
+  const Dense<double> A = hilbert<double>(14);
+  LapackLu<double> lu;
+  EXPECT_EQ(lu.setup(A).status, Status::singular);
+  Dense<double> X(Device(), 14, 2);
+  const Report report = lu.solve(random_dense<double>(14, 2, 1), X);
+  EXPECT_EQ(report.status, Status::singular);
+  EXPECT_FALSE(report.row);
+  EXPECT_NE(report.message.find("working precision"), std::string::npos) << report.message;
+  ASSERT_EQ(report.columns.size(), 2U);
+  for (const ColumnReport& column : report.columns) EXPECT_EQ(column.status, Status::singular);
+}
+
 TEST(LapackLu, RefusesAGpu) {
   EXPECT_THROW(static_cast<void>(make_solver<double>("lapack-lu", Device::cuda())), Error);
 }
