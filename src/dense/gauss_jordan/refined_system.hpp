@@ -93,16 +93,16 @@ Dense<float> rounded(B& backend, const MatrixRef<T>& A) {
 }
 
 /// Outcome of the refinement for a right-hand side.
-struct Refinement {
+struct RefinementOutcome {
   std::int64_t steps = 0;  ///< after the first solution
   double backward_error = 0;
   bool accurate = false;  ///< as accurate as requested
 };
 
 /// The reason why some of the solutions are not accurate, or nothing.
-inline std::string describe_inaccuracy(const std::vector<Refinement>& columns) {
+inline std::string describe_inaccuracy(const std::vector<RefinementOutcome>& columns) {
   double worst = -1;
-  for (const Refinement& column : columns) {
+  for (const RefinementOutcome& column : columns) {
     if (!column.accurate) worst = std::max(worst, column.backward_error);
   }
   if (worst < 0) return {};
@@ -173,12 +173,12 @@ class RefinedSystem {
   }
 
   /// Solves A X = B for column-major views.
-  [[nodiscard]] std::vector<Refinement> solve(SolveWorkspace& workspace, const MatrixRef<T>& A,
-                                              DenseView<const T> rhs, DenseView<T> X) const {
-    std::vector<Refinement> all;
+  [[nodiscard]] std::vector<RefinementOutcome> solve(SolveWorkspace& workspace, const MatrixRef<T>& A,
+                                                     DenseView<const T> rhs, DenseView<T> X) const {
+    std::vector<RefinementOutcome> all;
     for (std::int64_t begin = 0; begin < rhs.columns(); begin += workspace.columns()) {
       const std::int64_t end = std::min(begin + workspace.columns(), rhs.columns());
-      const std::vector<Refinement> some =
+      const std::vector<RefinementOutcome> some =
           solve_columns(workspace, A, column_range(rhs, begin, end), column_range(X, begin, end));
       all.insert(all.end(), some.begin(), some.end());
     }
@@ -196,7 +196,7 @@ class RefinedSystem {
  private:
   /// State of the refinement for one right-hand side.
   struct Column {
-    Refinement result;
+    RefinementOutcome result;
     double rhs_norm = 0;
     double scaled_residual = std::numeric_limits<double>::infinity();
     bool finished = false;
@@ -238,8 +238,8 @@ class RefinedSystem {
     return backend.read(workspace.norms.data());
   }
 
-  [[nodiscard]] std::vector<Refinement> solve_columns(SolveWorkspace& workspace, const MatrixRef<T>& A,
-                                                      DenseView<const T> rhs, DenseView<T> X) const {
+  [[nodiscard]] std::vector<RefinementOutcome> solve_columns(SolveWorkspace& workspace, const MatrixRef<T>& A,
+                                                             DenseView<const T> rhs, DenseView<T> X) const {
     B& backend = workspace.low->backend;
     const DenseView<T> residual = column_range(workspace.residual.view(), 0, rhs.columns());
     const DenseView<T> candidate = column_range(workspace.candidate.view(), 0, rhs.columns());
@@ -268,7 +268,7 @@ class RefinedSystem {
         backend.copy(X.rows(), next.column(j), residual.column(j));
       }
     }
-    std::vector<Refinement> results;
+    std::vector<RefinementOutcome> results;
     results.reserve(columns.size());
     for (const Column& column : columns) results.push_back(column.result);
     return results;

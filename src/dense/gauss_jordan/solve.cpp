@@ -63,7 +63,7 @@ std::string solve_refined(BackendWorkspace<B, T>& own, FloatProducts products,
   solution.X = Dense<T>(own.device, A.columns(), rhs.columns());
   const DenseView<T> X = solution.X.view();
   const auto workspace = system.make_workspace(std::max(rhs.columns(), std::int64_t{1}), &system.backend());
-  const std::vector<Refinement> columns = system.solve(*workspace, A, rhs, X);
+  const std::vector<RefinementOutcome> columns = system.solve(*workspace, A, rhs, X);
   why = describe_inaccuracy(columns);
   if (!why.empty()) return why;
   report_condition(system.reciprocal_condition(), report);

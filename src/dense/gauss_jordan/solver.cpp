@@ -60,7 +60,7 @@ class GaussJordanImplementation final : public SolverImplementation<T> {
       solve_with_system(static_cast<SystemWorkspace&>(workspace), rhs, X, jobs);
       return;
     }
-    const std::vector<Refinement> columns =
+    const std::vector<RefinementOutcome> columns =
         refined_->solve(static_cast<RefinedWorkspace&>(workspace), A_, rhs, X);
     for (std::size_t j = 0; j < columns.size(); ++j) jobs[j].iterations = columns[j].steps;
     const std::string why = describe_inaccuracy(columns);
