@@ -7,6 +7,8 @@
 
 #include <echelon/device.hpp>
 
+#include <backend/with_cuda.hpp>
+
 namespace echelon {
 
 /// Calls f as f.template operator()<HostTarget>() or <CudaTarget>(). Throws NotBuilt or NoDevice.

@@ -10,8 +10,8 @@ namespace echelon {
 
 namespace {
 
-constexpr int tile = 8;            ///< columns of X for each block
-constexpr int max_threads = 1024;  ///< of a block, for panels of 512 columns
+constexpr int tile = 8;                     ///< columns of X for each block
+constexpr int max_exchange_threads = 1024;  ///< of a block, for panels of 512 columns
 
 unsigned tiles(std::int64_t columns) {
   return static_cast<unsigned>((columns + tile - 1) / tile);
@@ -20,7 +20,7 @@ unsigned tiles(std::int64_t columns) {
 /// Blocks of 2 width threads. Memory traffic: 32 bytes for each element of an exchanged row, a sector read
 /// and one written, and W. A block computes the destinations of rows once for all of its tiles.
 template <class T>
-__global__ void __launch_bounds__(max_threads)
+__global__ void __launch_bounds__(max_exchange_threads)
     take_rows_kernel(const ColumnsExcept<T> X, const PivotRows pivots, T* W) {
   extern __shared__ std::int64_t shared_rows[];
   const PivotRange range = pivots.known();

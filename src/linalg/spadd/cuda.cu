@@ -28,7 +28,7 @@ struct ScaledView {
 };
 
 template <class T>
-ScaledView<T> view_of(const ScaledCsr<T>& a) {
+ScaledView<T> scaled_view_of(const ScaledCsr<T>& a) {
   return {a.factor, a.matrix.row_offsets().data(), a.matrix.column_indices().data(),
           a.matrix.values().data()};
 }
@@ -286,7 +286,7 @@ SumArrays<T> sum_on(ScaledCsr<T> A, ScaledCsr<T> B, bool with_values) {
   const std::int64_t elements = A.matrix.nonzeros() + B.matrix.nonzeros();
   SumArrays<T> sum{Array<std::int64_t>(device, rows + 1), {}, {}};
   std::int64_t* offsets = sum.row_offsets.data();
-  Merge<T> work{view_of(A), view_of(B), rows, offsets, nullptr, nullptr, offsets, nullptr};
+  Merge<T> work{scaled_view_of(A), scaled_view_of(B), rows, offsets, nullptr, nullptr, offsets, nullptr};
   launch<Output::count>(work, elements);
   const std::int64_t nonzeros = Cuda(device).exclusive_scan(rows, offsets, offsets);
   sum.column_indices = Array<std::int32_t>(device, nonzeros);
@@ -301,7 +301,7 @@ template <class Target, class T>
 bool update_sum_on(ScaledCsr<T> A, ScaledCsr<T> B, const Array<std::int64_t>& row_offsets,
                    const Array<std::int32_t>& column_indices, T* values) {
   const CurrentDevice current(A.matrix.device().id());
-  launch<Output::values>(Merge<T>{view_of(A), view_of(B), A.matrix.rows(), row_offsets.data(),
+  launch<Output::values>(Merge<T>{scaled_view_of(A), scaled_view_of(B), A.matrix.rows(), row_offsets.data(),
                                   column_indices.data(), values, nullptr, nullptr},
                          A.matrix.nonzeros() + B.matrix.nonzeros());
   return true;

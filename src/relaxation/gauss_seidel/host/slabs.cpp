@@ -80,7 +80,7 @@ Grid find_grid(const HalfSweep<T>& half) {
 }
 
 /// Progress of a thread. Two cache lines each, since the processor may fetch lines in pairs.
-struct alignas(128) Progress {
+struct alignas(128) SlabProgress {
   std::int64_t done = 0;   ///< its rows before this one are computed
   std::int64_t saved = 0;  ///< planes whose old values are saved
 };
@@ -91,9 +91,9 @@ struct Shared {
   std::int64_t plane;
   std::int64_t slab;
   std::int64_t threads;
-  T* ring;              ///< one for each right-hand side
-  std::int64_t length;  ///< of one ring, in elements: a few planes
-  Progress* progress;   ///< one for each thread
+  T* ring;                 ///< one for each right-hand side
+  std::int64_t length;     ///< of one ring, in elements: a few planes
+  SlabProgress* progress;  ///< one for each thread
 };
 
 /// Numbers of elements of a row left and right of the plane.
@@ -358,7 +358,7 @@ class SlabWorker {
 
   const Shared<T>& shared_;
   std::int64_t thread_;
-  Progress& own_;
+  SlabProgress& own_;
   std::int64_t last_seen_previous_ = 0;  ///< progress of the previous thread when last read
   std::int64_t last_seen_last_ = 0;      ///< progress of the last thread when last read
   std::int64_t last_seen_saved_ = 0;     ///< planes that the previous thread has saved, when last read
@@ -381,7 +381,7 @@ SlabPlan plan_slabs(const HalfSweep<T>& half, int threads) {
 
 template <Direction direction, class T>
 SkippedRows sweep_slabs(const SlabPlan& slabs, const HalfSweep<T>& half, SweepScratch<OpenMp, T>& scratch) {
-  std::vector<Progress> progress(static_cast<std::size_t>(slabs.threads));
+  std::vector<SlabProgress> progress(static_cast<std::size_t>(slabs.threads));
   Shared<T> shared{.half = half,
                    .plane = slabs.plane,
                    .slab = 0,
