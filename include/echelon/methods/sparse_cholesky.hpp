@@ -20,16 +20,17 @@ struct SparseCholeskyOptions {
   bool condition = true;
 
   static std::vector<Option<SparseCholeskyOptions>> table() {
-    return {{"ordering", enum_field<&SparseCholeskyOptions::ordering>(),
-             "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
-             "of metis before long factorisations on the host, with the fewest predicted flops"},
-            {"refine",
-             +[](SparseCholeskyOptions& o) -> std::int64_t& { return o.refine; },
-             "most steps of iterative refinement, taken while the componentwise backward error exceeds the "
-             "machine epsilon and each step halves it",
-             {0, 20}},
-            {"condition", +[](SparseCholeskyOptions& o) -> bool& { return o.condition; },
-             "estimate the condition number in every set-up, for about ten substitutions"}};
+    return {
+        {"ordering", enum_field<&SparseCholeskyOptions::ordering>(),
+         "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
+         "of metis before long factorisations on the host, with the fewest predicted flops"},
+        {"refine",
+         +[](SparseCholeskyOptions& o) -> std::int64_t& { return o.refine; },
+         "most steps of iterative refinement, taken while the componentwise backward error exceeds twice the "
+         "machine epsilon and each step halves it",
+         {0, 20}},
+        {"condition", +[](SparseCholeskyOptions& o) -> bool& { return o.condition; },
+         "estimate the condition number in every set-up, for about ten substitutions"}};
   }
 };
 

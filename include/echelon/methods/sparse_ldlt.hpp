@@ -23,22 +23,23 @@ struct SparseLdltOptions {
   bool condition = true;
 
   static std::vector<Option<SparseLdltOptions>> table() {
-    return {{"ordering", enum_field<&SparseLdltOptions::ordering>(),
-             "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
-             "of metis before long factorisations, with the fewest predicted flops"},
-            {"threshold",
-             +[](SparseLdltOptions& o) -> double& { return o.threshold; },
-             "a pivot is accepted if no element of its columns of L exceeds 1 / threshold; smaller ones keep "
-             "the fill smaller, and let elements grow more",
-             {0, 0.5, true, false}},
-            {"refine",
-             +[](SparseLdltOptions& o) -> std::int64_t& { return o.refine; },
-             "most steps of iterative refinement, taken while the componentwise backward error exceeds the "
-             "machine epsilon and each step halves it",
-             {0, 20}},
-            {"condition", +[](SparseLdltOptions& o) -> bool& { return o.condition; },
-             "estimate the condition number in every set-up, which also detects a singular A, for about ten "
-             "substitutions"}};
+    return {
+        {"ordering", enum_field<&SparseLdltOptions::ordering>(),
+         "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
+         "of metis before long factorisations, with the fewest predicted flops"},
+        {"threshold",
+         +[](SparseLdltOptions& o) -> double& { return o.threshold; },
+         "a pivot is accepted if no element of its columns of L exceeds 1 / threshold; smaller ones keep "
+         "the fill smaller, and let elements grow more",
+         {0, 0.5, true, false}},
+        {"refine",
+         +[](SparseLdltOptions& o) -> std::int64_t& { return o.refine; },
+         "most steps of iterative refinement, taken while the componentwise backward error exceeds twice the "
+         "machine epsilon and each step halves it",
+         {0, 20}},
+        {"condition", +[](SparseLdltOptions& o) -> bool& { return o.condition; },
+         "estimate the condition number in every set-up, which also detects a singular A, for about ten "
+         "substitutions"}};
   }
 };
 
