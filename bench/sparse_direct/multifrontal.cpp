@@ -55,7 +55,8 @@ struct Settings {
 
 Measured measured(const Settings& settings, const ec::Csr<double>& A) {
   constexpr double enough = 10;  // seconds
-  const ec::Device device = settings.threads > 1 ? ec::Device::openmp(settings.threads) : ec::Device::serial();
+  const ec::Device device =
+      settings.threads > 1 ? ec::Device::openmp(settings.threads) : ec::Device::serial();
   const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1);
   std::vector<double> x(b.size());
   Measured best;
@@ -106,7 +107,8 @@ int main(int argc, char** argv) {
   arguments.finish();
   if (names.empty()) names = {"300^2", "30^3"};
   std::printf(
-      "| matrix | n | factor entries, millions | Gflop | analysis ms | factor ms | solve ms | backward error | "
+      "| matrix | n | factor entries, millions | Gflop | analysis ms | factor ms | solve ms | backward error "
+      "| "
       "status |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n");
   for (const std::string& name : names) print_row(settings, name);
 }

@@ -18,7 +18,7 @@ struct OrderingOptions {
   std::span<const std::int32_t> permutation = {};
   /// The rows in the order of AMD, if that is known: `automatic` takes it instead of computing it.
   std::span<const std::int32_t> minimum_degree = {};
-  int threads = 1;  ///< for dissection, whose result does not depend on it
+  int threads = 1;       ///< for dissection, whose result does not depend on it
   bool for_gpu = false;  ///< for `automatic`: where the factorisation takes place
 };
 
