@@ -26,7 +26,7 @@ ec::Dense<double> unit_vectors(std::int64_t rows, std::int64_t first, std::int64
 int run(const char* path) {
   const auto A = ec::read_matrix_market<double>(path);
 
-  ec::LapackLu<double> lu(ec::Device(), {.refine = 1});
+  ec::Lu<double> lu(ec::Device(), {.refine = 1});
   const ec::Report factored = lu.factor(A);
   std::cout << lu.describe() << ": " << to_string(factored.status) << " in " << factored.setup_seconds
             << " s, " << static_cast<double>(lu.bytes()) / 1e6 << " MB\n";

@@ -33,7 +33,7 @@ int run(const char* path) {
 
   const std::vector<double> b(app.row_offsets.size() - 1, 1.0);
   std::vector<double> x(b.size());
-  ec::LapackLu<double> lu;
+  ec::Lu<double> lu;
   lu.setup(A);
   for (int step = 0; step < 3; ++step) {
     const ec::Report report = lu.solve(b, x);

@@ -122,12 +122,12 @@ class Candidates {
       add("sparse-lu", direct_device_.on_host() ? direct_device_ : Device(), {},
           "A is singular: a factorisation tells its rank, and whether b lies in its range", direct_.seconds);
     }
+    // Of a dense A elimination tells everything for little more than a factorisation.
+    if (!sparse_) eliminate_singular();
     const std::string shape = "A is singular: a solution of minimal residual";
     if (structure_.symmetric_values) add("minres", {{"max_iterations", 2000}}, shape);
     add("gmres", {{"restart", 200}, {"max_iterations", 1000}}, shape);
-    if (dense_.fits && dense_.seconds <= elimination_seconds) {
-      add("gauss-jordan", {}, "A is singular: its rank, and whether b lies in its range");
-    }
+    if (sparse_) eliminate_singular();
     return std::move(list_);
   }
 
@@ -149,6 +149,11 @@ class Candidates {
   }
 
   [[nodiscard]] bool affordable(double seconds) const { return direct_.fits && direct_.seconds <= seconds; }
+
+  void eliminate_singular() {
+    if (!dense_.fits || dense_.seconds > elimination_seconds) return;
+    add("gauss-jordan", {}, "A is singular: its rank, and whether b lies in its range");
+  }
 
   void banded() {
     add("banded-lu", band_->renumbered ? Options{{"ordering", "rcm"}} : Options{},
@@ -174,7 +179,7 @@ class Candidates {
     if (structure_.symmetric_values) {
       add("ldlt", {}, "A is symmetric, and " + size + ": L D L^T with rook pivoting", dense_.seconds / 2);
     } else {
-      add("lapack-lu", {}, size + ": LU with partial pivoting", dense_.seconds);
+      add("lu", {}, size + ": LU with partial pivoting", dense_.seconds);
     }
   }
 

@@ -41,7 +41,7 @@ class BlockedFactorization final : public crout::CroutFactorization<B, T> {
       }
       return outcome.ok();
     };
-    const bool complete = RecursiveLu(n, this->factors().data(), lapack_pivots.data(), CblasUpper,
+    const bool complete = RecursiveLu(n, this->factors().data(), n, lapack_pivots.data(), CblasUpper,
                                       section_size, this->cancel(), factor_section)
                               .factor(0, n);
     if (!complete && outcome.ok()) outcome = cancelled_factorisation();

@@ -12,17 +12,19 @@
 
 namespace echelon {
 
-/// The factorisation in progress of the column-major n-by-n matrix a; `unit_factor` is the one with ones on
-/// the diagonal. `factor_panel(first, last)` factors the columns [first, last) of rows [first, n), to which
-/// the columns before have been applied, exchanging rows of these columns only; it sets pivots[first], ...,
-/// pivots[last - 1], which count rows from 1, and returns false to end the factorisation.
+/// The factorisation in progress of a column-major matrix a of so many rows and any number of columns;
+/// `unit_factor` is the one with ones on the diagonal. `factor_panel(first, last)` factors the columns
+/// [first, last) of rows [first, rows), to which the columns before have been applied, exchanging rows of
+/// these columns only; it sets pivots[first], ..., pivots[last - 1], which count rows from 1, and returns
+/// false to end the factorisation.
 template <class T, class FactorPanel>
 class RecursiveLu {
  public:
-  RecursiveLu(int n, T* a, int* pivots, CBLAS_UPLO unit_factor, int panel, const std::stop_token& cancel,
-              FactorPanel factor_panel)
-      : n_(n),
+  RecursiveLu(int rows, T* a, int leading, int* pivots, CBLAS_UPLO unit_factor, int panel,
+              const std::stop_token& cancel, FactorPanel factor_panel)
+      : rows_(rows),
         a_(a),
+        leading_(leading),
         pivots_(pivots),
         diagonal_(unit_factor == CblasLower ? CblasUnit : CblasNonUnit),
         panel_(panel),
@@ -35,7 +37,24 @@ class RecursiveLu {
     if (last - first <= panel_) return factor_panel_(first, last);
     const int middle = first + (last - first + 1) / 2;
     if (!factor(first, middle) || !update(first, middle, last) || !factor(middle, last)) return false;
-    lapack::swap_rows(middle - first, at(0, first), n_, middle, last, pivots_);
+    lapack::swap_rows(middle - first, at(0, first), leading_, middle, last, pivots_);
+    return true;
+  }
+
+  /// Applies the factored columns [first, middle) to the columns [middle, last). False when cancelled.
+  bool update(int first, int middle, int last) const {
+    const int width = middle - first;
+    const int below = rows_ - middle;
+    const int chunk = std::max(panel_, static_cast<int>(step_flops / (2.0 * (below + 1) * width)));
+    for (int j = middle; j < last; j += chunk) {
+      if (cancel_.stop_requested()) return false;
+      const int columns = std::min(chunk, last - j);
+      lapack::swap_rows(columns, at(0, j), leading_, first, middle, pivots_);
+      blas::trsm(CblasLower, CblasNoTrans, diagonal_, width, columns, at(first, first), leading_,
+                 at(first, j), leading_);
+      blas::gemm(CblasNoTrans, CblasNoTrans, below, columns, width, T{-1}, at(middle, first), leading_,
+                 at(first, j), leading_, T{1}, at(middle, j), leading_);
+    }
     return true;
   }
 
@@ -43,26 +62,11 @@ class RecursiveLu {
   /// Flops between two checks of the stop token.
   static constexpr double step_flops = 1e10;
 
-  [[nodiscard]] T* at(int i, int j) const { return a_ + i + static_cast<std::ptrdiff_t>(j) * n_; }
+  [[nodiscard]] T* at(int i, int j) const { return a_ + i + static_cast<std::ptrdiff_t>(j) * leading_; }
 
-  /// Applies the factored columns [first, middle) to the columns [middle, last).
-  bool update(int first, int middle, int last) const {
-    const int width = middle - first;
-    const int below = n_ - middle;
-    const int chunk = std::max(panel_, static_cast<int>(step_flops / (2.0 * below * width)));
-    for (int j = middle; j < last; j += chunk) {
-      if (cancel_.stop_requested()) return false;
-      const int columns = std::min(chunk, last - j);
-      lapack::swap_rows(columns, at(0, j), n_, first, middle, pivots_);
-      blas::trsm(CblasLower, CblasNoTrans, diagonal_, width, columns, at(first, first), n_, at(first, j), n_);
-      blas::gemm(CblasNoTrans, CblasNoTrans, below, columns, width, T{-1}, at(middle, first), n_,
-                 at(first, j), n_, T{1}, at(middle, j), n_);
-    }
-    return true;
-  }
-
-  int n_;
+  int rows_;
   T* a_;
+  int leading_;
   int* pivots_;
   CBLAS_DIAG diagonal_;  // of L
   int panel_;

@@ -31,7 +31,7 @@ template <class T>
     for (int i = first; i < last; ++i) pivots[i] += first;
     return true;
   };
-  const bool complete = RecursiveLu(n, a, pivots, CblasLower, panel, cancel, factor_panel).factor(0, n);
+  const bool complete = RecursiveLu(n, a, n, pivots, CblasLower, panel, cancel, factor_panel).factor(0, n);
   return {zero_pivot, !complete};
 }
 

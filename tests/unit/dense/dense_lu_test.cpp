@@ -22,34 +22,44 @@ using test::scaled_residual;
 constexpr double passing = 30;  // LAPACK's threshold
 const std::vector<Device> host_devices = {Device::serial(), Device::openmp(2)};
 
-template <class T>
-class LapackLuOf : public testing::Test {
+template <class Method, class T>
+struct MethodIn {
+  using Solver = Method;
+  using Value = T;
+};
+
+/// What the methods of dense LU with partial pivoting have in common.
+template <class M>
+class DenseLuOf : public testing::Test {
  protected:
-  static void expect_solved(const Dense<T>& a, const Device& device, const LapackLuOptions& options,
-                            const std::string& what) {
+  using Value = typename M::Value;
+  static void expect_solved(const Dense<Value>& a, const Device& device,
+                            const typename M::Solver::MethodOptions& options, const std::string& what) {
     const std::int64_t n = a.rows();
-    const Dense<T> b = random_dense<T>(n, 3, 99);
-    Dense<T> x(Device(), n, 3);
-    LapackLu<T> lu(device, options);
+    const Dense<Value> b = random_dense<Value>(n, 3, 99);
+    Dense<Value> x(Device(), n, 3);
+    typename M::Solver lu(device, options);
     const Report setup = lu.factor(a);
     const Report report = lu.solve(b, x);
     EXPECT_EQ(report.status, setup.ready() ? Status::direct : setup.status) << what << ": " << report.message;
     EXPECT_FALSE(report.row) << what;
     EXPECT_TRUE(report.reciprocal_condition) << what;
-    EXPECT_LT(scaled_residual<T>(a, x, b), passing) << what << " on " << device.name();
+    EXPECT_LT(scaled_residual<Value>(a, x, b), passing) << what << " on " << device.name();
     EXPECT_EQ(report.columns.size(), 3u);
   }
 };
-using Reals = testing::Types<float, double>;
-TYPED_TEST_SUITE(LapackLuOf, Reals);
+using Methods = testing::Types<MethodIn<Lu<float>, float>, MethodIn<Lu<double>, double>,
+                               MethodIn<LapackLu<float>, float>, MethodIn<LapackLu<double>, double>>;
+TYPED_TEST_SUITE(DenseLuOf, Methods);
 
-TYPED_TEST(LapackLuOf, HasASmallBackwardErrorOnEveryKindOfMatrix) {
-  using T = TypeParam;
+TYPED_TEST(DenseLuOf, HasASmallBackwardErrorOnEveryKindOfMatrix) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
   for (const Device& device : host_devices) {
     for (const std::int64_t n : {1, 2, 3, 31, 33, 127, 129}) {
       for (const bool equilibrate : {false, true}) {
         for (const std::int64_t refine : {0, 1, 3}) {
-          const LapackLuOptions options{.equilibrate = equilibrate, .refine = refine};
+          const typename Method::MethodOptions options{.equilibrate = equilibrate, .refine = refine};
           const std::string what = "n = " + std::to_string(n) + ", equilibrate " +
                                    std::to_string(equilibrate) + ", refine " + std::to_string(refine);
           this->expect_solved(random_dense<T>(n, n, 1), device, options, "random, " + what);
@@ -62,39 +72,42 @@ TYPED_TEST(LapackLuOf, HasASmallBackwardErrorOnEveryKindOfMatrix) {
   }
 }
 
-TYPED_TEST(LapackLuOf, HasASmallBackwardErrorWhereBlasSharesTheWork) {
-  using T = TypeParam;
+TYPED_TEST(DenseLuOf, HasASmallBackwardErrorWhereBlasSharesTheWork) {
+  using T = typename TypeParam::Value;
   this->expect_solved(random_dense<T>(257, 257, 1), Device::openmp(2), {}, "random");
   this->expect_solved(graded<T>(257, 2), Device::openmp(2), {}, "graded");
 }
 
-TYPED_TEST(LapackLuOf, PreconditionsAway) {
-  using T = TypeParam;
+TYPED_TEST(DenseLuOf, PreconditionsAway) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
   const auto problem = test::convection_diffusion(12, 0.4);
   const Csr<T> a = problem.csr<T>();
   const Dense<T> b = random_dense<T>(problem.n, 1, 1);
   Dense<T> x(Device(), problem.n, 1);
-  Gmres<T> gmres({}, {.preconditioner = "lapack-lu"});
+  Gmres<T> gmres({}, {.preconditioner = std::string(Method::MethodOptions::name)});
   gmres.setup(a);
   const Report report = gmres.solve(b, x);
   EXPECT_EQ(report.status, Status::converged);
   EXPECT_EQ(report.iterations, 1);
 }
 
-TYPED_TEST(LapackLuOf, EquilibrationMakesAGradedMatrixWellConditioned) {
-  using T = TypeParam;
+TYPED_TEST(DenseLuOf, EquilibrationMakesAGradedMatrixWellConditioned) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
   const Dense<T> a = graded<T>(33, 4);
-  LapackLu<T> plain({}, {.equilibrate = false});
-  LapackLu<T> equilibrated;
+  Method plain({}, {.equilibrate = false});
+  Method equilibrated;
   const double without = *plain.factor(a).reciprocal_condition;
   const Report with = equilibrated.factor(a);
   EXPECT_EQ(with.status, Status::ready);
   EXPECT_GT(*with.reciprocal_condition, 100 * without);
 }
 
-TYPED_TEST(LapackLuOf, SolvesNothing) {
-  using T = TypeParam;
-  LapackLu<T> lu;
+TYPED_TEST(DenseLuOf, SolvesNothing) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
+  Method lu;
   const Dense<T> a(Device(), 0, 0);
   EXPECT_EQ(lu.factor(a).status, Status::ready);
   Dense<T> x(Device(), 0, 2);
@@ -106,15 +119,16 @@ TYPED_TEST(LapackLuOf, SolvesNothing) {
   EXPECT_EQ(lu.solve(Dense<T>(Device(), 3, 0), none).status, Status::direct);
 }
 
-TYPED_TEST(LapackLuOf, NamesTheZeroPivot) {
-  using T = TypeParam;
+TYPED_TEST(DenseLuOf, NamesTheZeroPivot) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
   const Dense<T> b = random_dense<T>(33, 1, 1);
   Dense<T> x = random_dense<T>(33, 1, 2);
   const std::vector<T> untouched = x.to_vector();
   Dense<T> a = identity<T>(33);
   a(20, 20) = 0;
   for (const bool equilibrate : {false, true}) {
-    LapackLu<T> lu({}, {.equilibrate = equilibrate});
+    Method lu({}, {.equilibrate = equilibrate});
     const Report setup = lu.factor(a);
     EXPECT_EQ(setup.status, Status::singular);
     EXPECT_EQ(setup.row, 20);
@@ -127,12 +141,13 @@ TYPED_TEST(LapackLuOf, NamesTheZeroPivot) {
   }
 }
 
-TYPED_TEST(LapackLuOf, NamesARowAndAColumnOfZeros) {
-  using T = TypeParam;
+TYPED_TEST(DenseLuOf, NamesARowAndAColumnOfZeros) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
   for (const bool zero_row : {true, false}) {
     Dense<T> a = random_dense<T>(31, 31, 8);
     for (std::int64_t k = 0; k < 31; ++k) (zero_row ? a(12, k) : a(k, 12)) = 0;
-    LapackLu<T> lu;
+    Method lu;
     const Report report = lu.factor(a);
     EXPECT_EQ(report.status, Status::singular);
     EXPECT_EQ(report.row, 12);
@@ -140,20 +155,22 @@ TYPED_TEST(LapackLuOf, NamesARowAndAColumnOfZeros) {
   }
 }
 
-TYPED_TEST(LapackLuOf, FindsExactSingularityBySmallIntegers) {
-  using T = TypeParam;
+TYPED_TEST(DenseLuOf, FindsExactSingularityBySmallIntegers) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
   Dense<T> a(Device(), 2, 2);
   a(0, 0) = 2, a(0, 1) = 4, a(1, 0) = 1, a(1, 1) = 2;
-  LapackLu<T> lu;
+  Method lu;
   EXPECT_EQ(lu.factor(a).row, 1);
 }
 
-TYPED_TEST(LapackLuOf, SaysWhenSingularToWorkingPrecisionAndStillSolves) {
-  using T = TypeParam;
+TYPED_TEST(DenseLuOf, SaysWhenSingularToWorkingPrecisionAndStillSolves) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
   const Dense<T> a = hilbert<T>(20);
   const Dense<T> b = random_dense<T>(20, 1, 1);
   Dense<T> x(Device(), 20, 1);
-  LapackLu<T> lu;
+  Method lu;
   lu.factor(a);
   const Report report = lu.solve(b, x);
   EXPECT_EQ(report.status, Status::singular);
@@ -164,11 +181,12 @@ TYPED_TEST(LapackLuOf, SaysWhenSingularToWorkingPrecisionAndStillSolves) {
   EXPECT_LT(scaled_residual<T>(a, x, b), passing);
 }
 
-TYPED_TEST(LapackLuOf, IsNotImpressedByNearOverflowAndUnderflow) {
-  using T = TypeParam;
+TYPED_TEST(DenseLuOf, IsNotImpressedByNearOverflowAndUnderflow) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
   const T large = std::is_same_v<T, double> ? static_cast<T>(1e305) : static_cast<T>(1e36);
   const Dense<T> a = random_dense<T>(31, 31, 6);
-  LapackLu<T> lu;
+  Method lu;
   const double rcond = *lu.factor(a).reciprocal_condition;
   for (const T factor : {large, 1 / large}) {
     const Dense<T> extreme = scaled(a, factor);
@@ -180,14 +198,15 @@ TYPED_TEST(LapackLuOf, IsNotImpressedByNearOverflowAndUnderflow) {
   }
 }
 
-TYPED_TEST(LapackLuOf, SaysWhenTheSolutionOverflows) {
-  using T = TypeParam;
+TYPED_TEST(DenseLuOf, SaysWhenTheSolutionOverflows) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
   const T tiny = std::is_same_v<T, double> ? static_cast<T>(1e-200) : static_cast<T>(1e-25);
   const Dense<T> a = scaled(identity<T>(3), tiny);
   const Dense<T> b = scaled(identity<T>(3), 1 / tiny);
   Dense<T> x(Device(), 3, 3);
   for (const std::int64_t refine : {0, 1}) {
-    LapackLu<T> lu({}, {.refine = refine});
+    Method lu({}, {.refine = refine});
     lu.factor(a);
     const Report report = lu.solve(b, x);
     EXPECT_FALSE(report.solved());
@@ -195,13 +214,14 @@ TYPED_TEST(LapackLuOf, SaysWhenTheSolutionOverflows) {
   }
 }
 
-TYPED_TEST(LapackLuOf, RefusesNaNAndInf) {
-  using T = TypeParam;
+TYPED_TEST(DenseLuOf, RefusesNaNAndInf) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
   for (const T bad : {std::numeric_limits<T>::quiet_NaN(), -std::numeric_limits<T>::infinity()}) {
     Dense<T> a = random_dense<T>(5, 5, 1);
     Dense<T> b = random_dense<T>(5, 2, 1);
     Dense<T> x(Device(), 5, 2);
-    LapackLu<T> lu;
+    Method lu;
     lu.factor(a);
     b(3, 1) = bad;
     Report report = lu.solve(b, x);
@@ -239,15 +259,16 @@ struct Window {
   }
 };
 
-TYPED_TEST(LapackLuOf, SolvesForManyRightHandSidesInEveryLayout) {
-  using T = TypeParam;
+TYPED_TEST(DenseLuOf, SolvesForManyRightHandSidesInEveryLayout) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
   const std::int64_t n = 33;
   const std::int64_t k = 35;
   const Dense<T> a = random_dense<T>(n, n, 3);
   for (const Layout a_layout : {Layout::column_major, Layout::row_major}) {
     Window<T> a_window(n, n, a_layout);
     for (std::int64_t e = 0; e < n * n; ++e) a_window.view(e % n, e / n) = a(e % n, e / n);
-    LapackLu<T> lu;
+    Method lu;
     lu.factor(a_window.view);
     for (const Layout b_layout : {Layout::column_major, Layout::row_major}) {
       for (const Layout x_layout : {Layout::column_major, Layout::row_major}) {
@@ -264,14 +285,15 @@ TYPED_TEST(LapackLuOf, SolvesForManyRightHandSidesInEveryLayout) {
   }
 }
 
-TYPED_TEST(LapackLuOf, TakesASparseMatrix) {
-  using T = TypeParam;
+TYPED_TEST(DenseLuOf, TakesASparseMatrix) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
   for (const auto& problem : {test::shifted_cycle(129), test::convection_diffusion(9, 0.5)}) {
     const Dense<T> a = problem.template dense<T>();
     const Csr<T> sparse = problem.template csr<T>();
     const Dense<T> b = random_dense<T>(problem.n, 2, 1);
     Dense<T> x(Device(), problem.n, 2);
-    LapackLu<T> lu;
+    Method lu;
     lu.factor(sparse);
     EXPECT_EQ(lu.solve(b, x).status, Status::direct) << problem.name;
     EXPECT_LT(scaled_residual<T>(a, x, b), passing) << problem.name;
@@ -279,14 +301,15 @@ TYPED_TEST(LapackLuOf, TakesASparseMatrix) {
 }
 
 /// A step is taken only when it makes the residual smaller, so more steps can never leave a larger one.
-TYPED_TEST(LapackLuOf, RefinementNeverHurts) {
-  using T = TypeParam;
-  for (const Dense<T>& a : {random_dense<T>(129, 129, 3), hilbert<T>(12), hilbert<T>(40), growing<T>(40)}) {
+TYPED_TEST(DenseLuOf, RefinementNeverHurts) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
+  for (const Dense<T>& a : {random_dense<T>(129, 129, 3), hilbert<T>(12), hilbert<T>(40)}) {
     const std::int64_t n = a.rows();
     const Dense<T> b = random_dense<T>(n, 1, 4);
     double before = std::numeric_limits<double>::infinity();
     for (const std::int64_t refine : {0, 1, 2, 5}) {
-      LapackLu<T> lu(Device::serial(), {.refine = refine});
+      Method lu(Device::serial(), {.refine = refine});
       lu.factor(a);
       Dense<T> x(Device(), n, 1);
       ASSERT_EQ(lu.solve(b, x).columns.size(), 1u);
@@ -299,8 +322,100 @@ TYPED_TEST(LapackLuOf, RefinementNeverHurts) {
   }
 }
 
-TYPED_TEST(LapackLuOf, RefinementRepairsModerateGrowth) {
-  using T = TypeParam;
+/// n beyond which the factorisation is made of panels that can be interrupted.
+TYPED_TEST(DenseLuOf, PanelsGiveTheFactorsOfLapack) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
+  const std::int64_t n = 1100;
+  const Dense<T> a = random_dense<T>(n, n, 3);
+  this->expect_solved(a, Device::serial(), {}, "random");
+  Dense<T> dependent = a;
+  for (std::int64_t i = 0; i < n; ++i) dependent(i, 700) = 0;
+  Method lu({}, {.equilibrate = false});
+  const Report setup = lu.factor(dependent);
+  EXPECT_EQ(setup.status, Status::singular);
+  EXPECT_EQ(setup.row, 700);
+}
+
+TYPED_TEST(DenseLuOf, Cancelled_StopsTheFactorisation) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
+  std::stop_source source;
+  source.request_stop();
+  for (const std::int64_t n : {10, 1100}) {
+    const Dense<T> a = random_dense<T>(n, n, 3);
+    const Dense<T> b = random_dense<T>(n, 1, 4);
+    Dense<T> x(Device(), n, 1);
+    Method lu;
+    EXPECT_EQ(lu.factor(a, {.cancel = source.get_token()}).status, Status::cancelled);
+    EXPECT_EQ(lu.solve(b, x).status, Status::cancelled);
+    EXPECT_EQ(lu.factor(a).status, Status::ready);
+    EXPECT_EQ(lu.solve(b, x).status, Status::direct);
+    EXPECT_EQ(solve(a, b, {.cancel = source.get_token()}).report.status, Status::cancelled);
+  }
+}
+
+TYPED_TEST(DenseLuOf, IsUsedAgainForNewValuesAndNewSizes) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
+  Method lu;
+  for (const std::int64_t n : {33, 5, 129}) {
+    const Dense<T> first = random_dense<T>(n, n, 1);
+    const Dense<T> second = graded<T>(n, 2);
+    Dense<T> x(Device(), n, 1);
+    lu.factor(first);
+    for (unsigned seed = 0; seed < 5; ++seed) {
+      const Dense<T> b = random_dense<T>(n, 1, seed);
+      EXPECT_EQ(lu.solve(b, x).status, Status::direct);
+      EXPECT_LT(scaled_residual<T>(first, x, b), passing);
+    }
+    lu.update_values(second);
+    const Dense<T> b = random_dense<T>(n, 1, 9);
+    EXPECT_EQ(lu.solve(b, x).status, Status::direct);
+    EXPECT_LT(scaled_residual<T>(second, x, b), passing);
+  }
+}
+
+TYPED_TEST(DenseLuOf, AFailedSetupDoesNotOutliveTheNext) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
+  Method lu;
+  const Dense<T> singular = scaled(identity<T>(7), T{0});
+  const Dense<T> regular = random_dense<T>(7, 7, 1);
+  EXPECT_EQ(lu.factor(singular).status, Status::singular);
+  EXPECT_EQ(lu.update_values(regular).status, Status::ready);
+  const Dense<T> b = random_dense<T>(7, 1, 2);
+  Dense<T> x(Device(), 7, 1);
+  EXPECT_EQ(lu.solve(b, x).status, Status::direct);
+  EXPECT_LT(scaled_residual<T>(regular, x, b), passing);
+}
+
+TYPED_TEST(DenseLuOf, SolvesFromSeveralThreadsAtOnce) {
+  using T = typename TypeParam::Value;
+  using Method = typename TypeParam::Solver;
+  for (const Device& device : host_devices) {
+    const std::int64_t n = 257;
+    const Dense<T> a = random_dense<T>(n, n, 3);
+    Method lu(device);
+    lu.factor(a);
+    std::atomic<int> failures = 0;
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (unsigned round = 0; round < 20; ++round) {
+          const Dense<T> b = random_dense<T>(n, 2, 100 * t + round);
+          Dense<T> x(Device(), n, 2);
+          if (!lu.solve(b, x).solved() || !(scaled_residual<T>(a, x, b) < passing)) ++failures;
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(failures, 0) << device.name();
+  }
+}
+
+template <class T>
+void expect_moderate_growth_repaired() {
   const std::int64_t n = std::is_same_v<T, double> ? 26 : 12;
   const Dense<T> a = growing<T>(n);
   const Dense<T> b = random_dense<T>(n, 1, 4);
@@ -317,10 +432,15 @@ TYPED_TEST(LapackLuOf, RefinementRepairsModerateGrowth) {
   EXPECT_LT(residual(3), passing);
 }
 
+TEST(LapackLu, RefinementRepairsModerateGrowth) {
+  expect_moderate_growth_repaired<float>();
+  expect_moderate_growth_repaired<double>();
+}
+
 /// Well-conditioned matrices on which partial pivoting multiplies elements by 10^15 and more: their condition
 /// numbers are a few hundred at most, so x is known to almost all digits.
-TYPED_TEST(LapackLuOf, LargeGrowth_IsFactoredByQr) {
-  using T = TypeParam;
+template <class T>
+void expect_factored_by_qr() {
   for (const char* generator : {"gepp-growth", "gfpp", "foster", "wright"}) {
     SCOPED_TRACE(generator);
     const auto a = std::get<Dense<T>>(make_matrix<T>(generator, {{"n", 300}}));
@@ -344,91 +464,9 @@ TYPED_TEST(LapackLuOf, LargeGrowth_IsFactoredByQr) {
   }
 }
 
-/// n beyond which the factorisation is made of panels that can be interrupted.
-TYPED_TEST(LapackLuOf, PanelsGiveTheFactorsOfLapack) {
-  using T = TypeParam;
-  const std::int64_t n = 1100;
-  const Dense<T> a = random_dense<T>(n, n, 3);
-  this->expect_solved(a, Device::serial(), {}, "random");
-  Dense<T> dependent = a;
-  for (std::int64_t i = 0; i < n; ++i) dependent(i, 700) = 0;
-  LapackLu<T> lu({}, {.equilibrate = false});
-  const Report setup = lu.factor(dependent);
-  EXPECT_EQ(setup.status, Status::singular);
-  EXPECT_EQ(setup.row, 700);
-}
-
-TYPED_TEST(LapackLuOf, Cancelled_StopsTheFactorisation) {
-  using T = TypeParam;
-  std::stop_source source;
-  source.request_stop();
-  for (const std::int64_t n : {10, 1100}) {
-    const Dense<T> a = random_dense<T>(n, n, 3);
-    const Dense<T> b = random_dense<T>(n, 1, 4);
-    Dense<T> x(Device(), n, 1);
-    LapackLu<T> lu;
-    EXPECT_EQ(lu.factor(a, {.cancel = source.get_token()}).status, Status::cancelled);
-    EXPECT_EQ(lu.solve(b, x).status, Status::cancelled);
-    EXPECT_EQ(lu.factor(a).status, Status::ready);
-    EXPECT_EQ(lu.solve(b, x).status, Status::direct);
-    EXPECT_EQ(solve(a, b, {.cancel = source.get_token()}).report.status, Status::cancelled);
-  }
-}
-
-TYPED_TEST(LapackLuOf, IsUsedAgainForNewValuesAndNewSizes) {
-  using T = TypeParam;
-  LapackLu<T> lu;
-  for (const std::int64_t n : {33, 5, 129}) {
-    const Dense<T> first = random_dense<T>(n, n, 1);
-    const Dense<T> second = graded<T>(n, 2);
-    Dense<T> x(Device(), n, 1);
-    lu.factor(first);
-    for (unsigned seed = 0; seed < 5; ++seed) {
-      const Dense<T> b = random_dense<T>(n, 1, seed);
-      EXPECT_EQ(lu.solve(b, x).status, Status::direct);
-      EXPECT_LT(scaled_residual<T>(first, x, b), passing);
-    }
-    lu.update_values(second);
-    const Dense<T> b = random_dense<T>(n, 1, 9);
-    EXPECT_EQ(lu.solve(b, x).status, Status::direct);
-    EXPECT_LT(scaled_residual<T>(second, x, b), passing);
-  }
-}
-
-TYPED_TEST(LapackLuOf, AFailedSetupDoesNotOutliveTheNext) {
-  using T = TypeParam;
-  LapackLu<T> lu;
-  const Dense<T> singular = scaled(identity<T>(7), T{0});
-  const Dense<T> regular = random_dense<T>(7, 7, 1);
-  EXPECT_EQ(lu.factor(singular).status, Status::singular);
-  EXPECT_EQ(lu.update_values(regular).status, Status::ready);
-  const Dense<T> b = random_dense<T>(7, 1, 2);
-  Dense<T> x(Device(), 7, 1);
-  EXPECT_EQ(lu.solve(b, x).status, Status::direct);
-  EXPECT_LT(scaled_residual<T>(regular, x, b), passing);
-}
-
-TYPED_TEST(LapackLuOf, SolvesFromSeveralThreadsAtOnce) {
-  using T = TypeParam;
-  for (const Device& device : host_devices) {
-    const std::int64_t n = 257;
-    const Dense<T> a = random_dense<T>(n, n, 3);
-    LapackLu<T> lu(device);
-    lu.factor(a);
-    std::atomic<int> failures = 0;
-    std::vector<std::thread> threads;
-    for (unsigned t = 0; t < 4; ++t) {
-      threads.emplace_back([&, t] {
-        for (unsigned round = 0; round < 20; ++round) {
-          const Dense<T> b = random_dense<T>(n, 2, 100 * t + round);
-          Dense<T> x(Device(), n, 2);
-          if (!lu.solve(b, x).solved() || !(scaled_residual<T>(a, x, b) < passing)) ++failures;
-        }
-      });
-    }
-    for (auto& thread : threads) thread.join();
-    EXPECT_EQ(failures, 0) << device.name();
-  }
+TEST(LapackLu, LargeGrowth_IsFactoredByQr) {
+  expect_factored_by_qr<float>();
+  expect_factored_by_qr<double>();
 }
 
 TEST(LapackLu, SingularToWorkingPrecisionIsSaidOfEveryColumn) {

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// P A = L U with partial pivoting, in place, and solves with the factors: declared for every backend.
+#pragma once
+
+#include "backend/targets.hpp"
+
+#include <echelon/device.hpp>
+#include <echelon/matrix/dense.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <stop_token>
+
+namespace echelon {
+
+class Serial;
+class OpenMp;
+class Cuda;
+
+}  // namespace echelon
+
+namespace echelon::lu {
+
+/// End of a factorisation.
+struct FactorResult {
+  std::int64_t zero_pivot = -1;  ///< the first column, from 0, whose pivot is exactly zero; -1: none
+  double largest = 0;            ///< max |u_ij|; NaN if there is one
+  bool cancelled = false;
+};
+
+/// Memory and handles that factorisations on a backend keep for the next one; for one thread at a time.
+template <class B, class T>
+struct FactorWorkspace {
+  explicit FactorWorkspace(const Device&) {}
+  [[nodiscard]] std::size_t bytes() const { return 0; }
+};
+
+/// P A = L U in place of the column-major m-by-n A: L is unit lower trapezoidal, |l_ij| <= 1, and U upper
+/// trapezoidal. Row pivots[k] >= k, from 0, was exchanged with row k; min(m, n) pivots, in the backend's
+/// memory. Of equal magnitudes the first row is the pivot. A column of zeros is passed over. m n^2 - n^3 / 3
+/// flops for m >= n. Waits for the result.
+template <class T>
+FactorResult factor(Serial& backend, FactorWorkspace<Serial, T>& workspace, DenseView<T> A,
+                    std::int64_t* pivots, const std::stop_token& cancel);
+template <class T>
+FactorResult factor(OpenMp& backend, FactorWorkspace<OpenMp, T>& workspace, DenseView<T> A,
+                    std::int64_t* pivots, const std::stop_token& cancel);
+template <class T>
+FactorResult factor(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseView<T> A, std::int64_t* pivots,
+                    const std::stop_token& cancel);
+
+/// X = A^-1 X, or A^-T X, by the factors of a square A, for a column-major X. 2 n^2 flops a column. Queued.
+template <class T>
+void substitute(Serial& backend, bool transposed, DenseView<const T> factors, const std::int64_t* pivots,
+                DenseView<T> X);
+template <class T>
+void substitute(OpenMp& backend, bool transposed, DenseView<const T> factors, const std::int64_t* pivots,
+                DenseView<T> X);
+template <class T>
+void substitute(Cuda& backend, bool transposed, DenseView<const T> factors, const std::int64_t* pivots,
+                DenseView<T> X);
+
+}  // namespace echelon::lu

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dense/lu/scaling.hpp"
+
+#include "backend/openmp/openmp.hpp"
+#include "backend/serial/serial.hpp"
+#include "dense/gauss_jordan/scaling.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+namespace echelon::lu {
+
+namespace {
+
+/// Elements from which on a pass over the matrix is worth threads.
+constexpr std::int64_t min_parallel_elements = 100'000;
+
+/// Largest magnitudes of rows and columns, and sums of the columns' magnitudes.
+template <class T>
+struct Lines {
+  explicit Lines(const DenseView<T>& A)
+      : rows(static_cast<std::size_t>(A.rows())),
+        columns(static_cast<std::size_t>(A.columns())),
+        column_sums(static_cast<std::size_t>(A.columns())) {}
+  std::vector<T> rows, columns;
+  std::vector<double> column_sums;
+};
+
+/// Columns [first, last) of A, whose rows are multiplied by `row_scale` unless it is null.
+template <class T>
+void inspect_columns(DenseView<const T> A, const T* row_scale, std::int64_t first, std::int64_t last,
+                     T* largest_of_rows, Lines<T>& lines) {
+  for (std::int64_t j = first; j < last; ++j) {
+    const T* const a = A.column(j);
+    T largest = 0;
+    double sum = 0;
+#pragma omp simd reduction(max : largest) reduction(+ : sum)
+    for (std::int64_t i = 0; i < A.rows(); ++i) {
+      const T magnitude = std::abs(row_scale == nullptr ? a[i] : a[i] * row_scale[i]);
+      largest_of_rows[i] = largest_of_rows[i] > magnitude ? largest_of_rows[i] : magnitude;
+      largest = largest > magnitude ? largest : magnitude;
+      sum += static_cast<double>(magnitude);
+    }
+    lines.columns[static_cast<std::size_t>(j)] = largest;
+    lines.column_sums[static_cast<std::size_t>(j)] = sum;
+  }
+}
+
+template <class B, class T>
+Lines<T> inspect(B& backend, DenseView<T> A, const T* row_scale) {
+  Lines<T> lines(A);
+  std::vector<std::vector<T>> largest_of_rows(static_cast<std::size_t>(backend.device().threads()));
+  backend.parallel(A.rows() * A.columns() > min_parallel_elements, [&](int part, int parts) {
+    std::vector<T>& largest = largest_of_rows[static_cast<std::size_t>(part)];
+    largest.assign(lines.rows.size(), T{0});
+    inspect_columns<T>(A, row_scale, A.columns() * part / parts, A.columns() * (part + 1) / parts,
+                       largest.data(), lines);
+  });
+  for (const std::vector<T>& part : largest_of_rows) {
+    for (std::size_t i = 0; i < part.size(); ++i) lines.rows[i] = std::max(lines.rows[i], part[i]);
+  }
+  return lines;
+}
+
+template <class T>
+std::int64_t first_zero(const std::vector<T>& sizes) {
+  const auto found = std::find(sizes.begin(), sizes.end(), T{0});
+  return found == sizes.end() ? -1 : found - sizes.begin();
+}
+
+/// Whether sizes differ by more than ten times.
+template <class T>
+bool uneven(const std::vector<T>& sizes) {
+  const auto [least, largest] = std::minmax_element(sizes.begin(), sizes.end());
+  return static_cast<double>(*least) < 0.1 * static_cast<double>(*largest);
+}
+
+template <class T>
+bool extreme(const std::vector<T>& sizes) {
+  constexpr T small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+  const T largest = *std::max_element(sizes.begin(), sizes.end());
+  return largest < small || largest > 1 / small;
+}
+
+template <class T>
+Array<T> balancing_scales(const Device& device, const std::vector<T>& sizes) {
+  Array<T> scales(device, static_cast<std::int64_t>(sizes.size()));
+  for (std::size_t i = 0; i < sizes.size(); ++i)
+    scales.data()[i] = balancing_scale<T>(static_cast<double>(sizes[i]));
+  return scales;
+}
+
+/// Scales as `scale_by` does, but column by column: without a division for each element.
+template <class B, class T>
+void scale_columns(B& backend, const Scales<T>& scales, DenseView<T> A) {
+  backend.parallel(A.rows() * A.columns() > min_parallel_elements, [&](int part, int parts) {
+    for (std::int64_t j = A.columns() * part / parts; j < A.columns() * (part + 1) / parts; ++j) {
+      T* const a = A.column(j);
+      const T column = scales.columns.size() > 0 ? scales.columns.data()[j] : T{1};
+      for (std::int64_t i = 0; i < A.rows(); ++i) {
+        a[i] = scales.rows.size() > 0 ? a[i] * scales.rows.data()[i] * column : a[i] * column;
+      }
+    }
+  });
+}
+
+template <class B, class T>
+ScaledNorms scale_on(B& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales) {
+  scales = {};
+  Lines<T> lines = inspect<B, T>(backend, A, nullptr);
+  ScaledNorms norms;
+  norms.zero_row = first_zero(lines.rows);
+  norms.zero_column = first_zero(lines.columns);
+  if (norms.zero_row >= 0 || norms.zero_column >= 0) return norms;
+  if (equilibrated && (uneven(lines.rows) || extreme(lines.rows))) {
+    scales.rows = balancing_scales(A.device(), lines.rows);
+    lines = inspect<B, T>(backend, A, scales.rows.data());
+  }
+  if (equilibrated && uneven(lines.columns)) scales.columns = balancing_scales(A.device(), lines.columns);
+  if (scales.rows.size() > 0 || scales.columns.size() > 0) {
+    scale_columns<B, T>(backend, scales, A);
+    if (scales.columns.size() > 0) lines = inspect<B, T>(backend, A, nullptr);
+  }
+  norms.one = *std::max_element(lines.column_sums.begin(), lines.column_sums.end());
+  norms.largest = static_cast<double>(*std::max_element(lines.columns.begin(), lines.columns.end()));
+  return norms;
+}
+
+}  // namespace
+
+template <class T>
+ScaledNorms scale(Serial& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales) {
+  return scale_on(backend, A, equilibrated, scales);
+}
+template <class T>
+ScaledNorms scale(OpenMp& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales) {
+  return scale_on(backend, A, equilibrated, scales);
+}
+
+template ScaledNorms scale(Serial&, DenseView<float>, bool, Scales<float>&);
+template ScaledNorms scale(Serial&, DenseView<double>, bool, Scales<double>&);
+template ScaledNorms scale(OpenMp&, DenseView<float>, bool, Scales<float>&);
+template ScaledNorms scale(OpenMp&, DenseView<double>, bool, Scales<double>&);
+
+}  // namespace echelon::lu

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A square dense matrix factored by LU, or, where that fails, between butterflies or by QR; kept for
+/// solving.
+#pragma once
+
+#include "backend/store.hpp"
+#include "dense/gauss_jordan/rank.hpp"
+#include "dense/gauss_jordan/refinement.hpp"
+#include "dense/lu/butterfly.hpp"
+#include "dense/lu/factorization.hpp"
+#include "dense/lu/qr.hpp"
+#include "dense/lu/scaling.hpp"
+#include "linalg/condition.hpp"
+#include "linalg/refinement.hpp"
+#include "linalg/residual_check.hpp"
+#include "solver/factor_status.hpp"
+#include "support/text.hpp"
+
+#include <echelon/methods/dense/lu.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon::lu {
+
+/// Factorisation of the scaled matrix S.
+enum class Kind {
+  plain,        ///< P S = L U
+  butterflies,  ///< P U^T S V = L U for butterflies U and V
+  qr,           ///< S = Q R
+};
+
+/// Growth max |u_ij| / max |a_ij| below which refinement is known to suffice: 100 times that of random
+/// matrices.
+inline double harmless_growth(std::int64_t n) {
+  return 100 * std::cbrt(static_cast<double>(n) * static_cast<double>(n));
+}
+
+/// Factors of A = R^-1 S C^-1 for diagonal scales R and C, n^2 elements; A itself is referred to, for
+/// residuals.
+template <class B, class T>
+class System {
+ public:
+  /// Vectors of solves of up to `columns` right-hand sides at a time.
+  struct SolveWorkspace : Workspace {
+    SolveWorkspace(const Device& device, std::int64_t n, std::int64_t columns)
+        : backend(device),
+          residual(device, n, columns),
+          next(device, n, columns),
+          candidate(device, n, columns),
+          largest(device, 1) {}
+    [[nodiscard]] std::size_t bytes() const override {
+      return residual.bytes() + next.bytes() + candidate.bytes() + largest.bytes();
+    }
+    B backend;
+    Dense<T> residual, next, candidate;
+    Array<Largest> largest;
+  };
+
+  System(const Device& device, const LuOptions& options)
+      : backend_(device), workspace_(device), options_(options) {}
+
+  [[nodiscard]] std::int64_t order() const { return factors_.rows(); }
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t butterflies = 0;
+    if (left_) butterflies = left_->bytes() + right_->bytes();
+    return factors_.bytes() + pivots_.bytes() + scales_.bytes() + tau_.bytes() + butterflies +
+           workspace_.bytes();
+  }
+  [[nodiscard]] std::unique_ptr<SolveWorkspace> make_workspace(std::int64_t columns) const {
+    return std::make_unique<SolveWorkspace>(backend_.device(), order(), columns);
+  }
+
+  /// Factors a square, finite A, which must outlive the solves.
+  Outcome factor(const MatrixRef<T>& A, const std::stop_token& cancel) {
+    A_ = A;
+    clear();
+    factors_ = to_dense(A);
+    if (order() == 0) return {};
+    norms_ = scale<T>(backend_, factors_.view(), options_.equilibrate, scales_);
+    if (norms_.zero_row >= 0) return zero_line("row", norms_.zero_row);
+    if (norms_.zero_column >= 0) return zero_line("column", norms_.zero_column);
+    pivots_ = Array<std::int64_t>(backend_.device(), order());
+    const FactorResult lu = eliminate(cancel);
+    if (lu.cancelled) return cancelled_factorisation();
+    const double growth = lu.largest / norms_.largest;
+    std::string why;
+    if (!(growth <= harmless_growth(order()))) {
+      why =
+          lu.zero_pivot < 0 ? inaccuracy() : "the pivot of column " + std::to_string(lu.zero_pivot) + " is 0";
+    } else if (lu.zero_pivot >= 0) {
+      return zero_pivot(lu.zero_pivot);
+    }
+    Outcome outcome = why.empty() ? assess() : factor_otherwise(growth, why, cancel);
+    outcome.statistics = {{"factorization", name_of(kind_)}, {"pivot_growth", growth}};
+    return outcome;
+  }
+
+  /// X = A^-1 X, or A^-T X, without refinement, for a column-major X. Queued.
+  void substitute(B& backend, bool transposed, DenseView<T> X) const {
+    scale_rows(backend, transposed ? scales_.columns : scales_.rows, X);
+    substitute_factors(backend, transposed, X);
+    scale_rows(backend, transposed ? scales_.rows : scales_.columns, X);
+  }
+
+  /// X = A^-1 X, refined for the right-hand sides `rhs`, of which X is a copy. Returns the number of
+  /// corrections for each column.
+  std::vector<std::int64_t> refine(SolveWorkspace& workspace, DenseView<const T> rhs, DenseView<T> X) const {
+    std::vector<std::int64_t> steps;
+    const std::int64_t at_once = workspace.residual.columns();
+    for (std::int64_t begin = 0; begin < X.columns(); begin += at_once) {
+      const std::int64_t end = std::min(begin + at_once, X.columns());
+      const std::vector<std::int64_t> some =
+          refine_columns(workspace, column_range(rhs, begin, end), column_range(X, begin, end));
+      steps.insert(steps.end(), some.begin(), some.end());
+    }
+    return steps;
+  }
+
+ private:
+  static std::string name_of(Kind kind) {
+    switch (kind) {
+      case Kind::plain:
+        return "lu";
+      case Kind::butterflies:
+        return "butterfly-lu";
+      case Kind::qr:
+        return "qr";
+    }
+    return {};
+  }
+
+  /// Releases the last factors before new ones are allocated.
+  void clear() {
+    factors_ = Dense<T>();
+    pivots_ = {};
+    tau_ = {};
+    scales_ = {};
+    left_.reset();
+    right_.reset();
+    kind_ = Kind::plain;
+  }
+
+  FactorResult eliminate(const std::stop_token& cancel) {
+    return lu::factor<T>(backend_, workspace_, factors_.view(), pivots_.data(), cancel);
+  }
+
+  void restore_matrix() {
+    factors_ = Dense<T>();
+    factors_ = to_dense(A_);
+    scale_by<B, T>(backend_, scales_, factors_.view());
+  }
+
+  /// After LU without success, which `why` describes: LU between butterflies, and if that is not accurate
+  /// either, QR.
+  Outcome factor_otherwise(double growth, const std::string& why, const std::stop_token& cancel) {
+    const std::string failure =
+        "elements grew " + short_number(growth) + " times in LU with partial pivoting, and " + why;
+    constexpr std::uint64_t seed = 1;
+    restore_matrix();
+    left_.emplace(backend_, order(), seed);
+    right_.emplace(backend_, order(), seed + 1);
+    left_->apply_to_columns(backend_, true, factors_.view());
+    right_->apply_to_rows(backend_, factors_.view());
+    kind_ = Kind::butterflies;
+    const FactorResult lu = eliminate(cancel);
+    if (lu.cancelled) return cancelled_factorisation();
+    if (lu.zero_pivot < 0 && inaccuracy().empty()) {
+      Outcome outcome = assess();
+      outcome.warnings.push_back(failure + ": factored after random butterfly transformations instead");
+      return outcome;
+    }
+    if (cancel.stop_requested()) return cancelled_factorisation();
+    return factor_by_qr(failure);
+  }
+
+  Outcome factor_by_qr(const std::string& failure) {
+    left_.reset();
+    right_.reset();
+    restore_matrix();
+    kind_ = Kind::qr;
+    tau_ = Array<T>(backend_.device(), order());
+    factor_qr<T>(backend_, factors_.view(), tau_.data());
+    if (const std::int64_t zero = first_zero_on_diagonal(); zero >= 0) return zero_pivot(zero);
+    Outcome outcome = assess();
+    outcome.warnings.push_back(failure +
+                               ", nor did random butterfly transformations help: factored by QR instead");
+    return outcome;
+  }
+
+  std::int64_t first_zero_on_diagonal() {
+    Array<FirstIndex> zero(backend_.device(), 1);
+    backend_.reduce(order(), ZeroDiagonal{factors_.data(), order()}, Store<FirstIndex>{zero.data()});
+    const std::int64_t index = backend_.read(zero.data()).value;
+    return index == FirstIndex::none ? -1 : index;
+  }
+
+  Outcome assess() {
+    return assess_condition<T>(
+        estimate_reciprocal_condition<T>(backend_, order(), norms_.one, [this](bool transposed, T* v) {
+          substitute_factors(backend_, transposed, {v, order(), 1, order(), backend_.device()});
+        }));
+  }
+
+  /// Solves for b = A v with random v, refined like any other right-hand side. Returns what is wrong with the
+  /// answer, or nothing.
+  std::string inaccuracy() {
+    const std::int64_t n = order();
+    const auto workspace = make_workspace(1);
+    Array<T> b(backend_.device(), n);
+    Array<T> x(backend_.device(), n);
+    backend_.for_each(n, RandomVector{x.data()});
+    multiply(backend_, T{1}, A_, x.data(), T{0}, b.data());
+    backend_.copy(n, b.data(), x.data());
+    const DenseView<T> solution(x.data(), n, 1, n, backend_.device());
+    substitute(backend_, false, solution);
+    refine_columns(*workspace, {b.data(), n, 1, n, backend_.device()}, solution);
+    const double error = backward_error(b.data(), x.data(), workspace->residual.data());
+    const double acceptable = 10 * std::sqrt(static_cast<double>(n)) * machine_epsilon<T>;
+    if (error <= acceptable) return {};
+    return "refinement left a backward error of " + short_number(error);
+  }
+
+  double backward_error(const T* b, const T* x, T* r) {
+    const auto check = make_residual_check<ThisTarget, T>(backend_.device());
+    const double norm = check->matrix(A_).norm_inf;
+    const SolutionFacts facts = check->solution(A_, b, x, r);
+    return facts.residual.norm_inf / (norm * facts.answer.norm_inf + facts.right.norm_inf);
+  }
+
+  void substitute_factors(B& backend, bool transposed, DenseView<T> X) const {
+    const DenseView<const T> factors = factors_.view();
+    if (kind_ == Kind::qr) {
+      substitute_qr<T>(backend, transposed, factors, tau_.data(), X);
+      return;
+    }
+    const auto& before = transposed ? right_ : left_;
+    const auto& after = transposed ? left_ : right_;
+    if (before) before->apply_to_columns(backend, true, X);
+    lu::substitute<T>(backend, transposed, factors, pivots_.data(), X);
+    if (after) after->apply_to_columns(backend, false, X);
+  }
+
+  static void scale_rows(B& backend, const Array<T>& scale, DenseView<T> X) {
+    if (scale.size() == 0) return;
+    backend.for_each(X.rows() * X.columns(), CopyScaled<T>{X, scale.data(), nullptr, X});
+  }
+
+  std::vector<std::int64_t> refine_columns(SolveWorkspace& workspace, DenseView<const T> rhs,
+                                           DenseView<T> X) const {
+    B& backend = workspace.backend;
+    const RefinementViews<T> views{column_range(workspace.residual.view(), 0, X.columns()),
+                                   column_range(workspace.next.view(), 0, X.columns()),
+                                   column_range(workspace.candidate.view(), 0, X.columns())};
+    const auto add_solution = [&](DenseView<const T> R, DenseView<T> Y) {
+      for (std::int64_t j = 0; j < R.columns(); ++j) {
+        backend.copy(order(), R.column(j), views.next.column(j));
+      }
+      substitute(backend, false, views.next);
+      for (std::int64_t j = 0; j < R.columns(); ++j) {
+        backend.for_each(order(), refinement_detail::Add<T>{views.next.column(j), Y.column(j)});
+      }
+    };
+    const auto largest_magnitude = [&](std::int64_t n, const T* x) {
+      backend.reduce(n, refinement_detail::Magnitude<T>{x}, Store<Largest>{workspace.largest.data()});
+      return backend.read(workspace.largest.data()).value;
+    };
+    return echelon::refine(backend, A_, rhs, X, options_.refine, views, add_solution, largest_magnitude);
+  }
+
+  struct ZeroDiagonal {
+    const T* factors;
+    std::int64_t n;
+    ECHELON_ANYWHERE FirstIndex operator()(std::int64_t i) const {
+      return {factors[i * (n + 1)] == T{0} ? i : FirstIndex::none};
+    }
+  };
+  struct RandomVector {
+    T* v;
+    ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+      const std::uint64_t bits = hash_bits(static_cast<std::uint64_t>(i) + golden_ratio_64);
+      v[i] = static_cast<T>(static_cast<double>(bits >> 11U) * 0x1p-52 - 1);
+    }
+  };
+
+  mutable B backend_;
+  FactorWorkspace<B, T> workspace_;
+  LuOptions options_;
+  MatrixRef<T> A_;
+  Dense<T> factors_;
+  Kind kind_ = Kind::plain;
+  Array<std::int64_t> pivots_;  // of LU
+  Array<T> tau_;                // of QR's reflections
+  std::optional<Butterfly<B, T>> left_, right_;
+  Scales<T> scales_;
+  ScaledNorms norms_;
+};
+
+}  // namespace echelon::lu
