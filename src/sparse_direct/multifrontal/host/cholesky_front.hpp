@@ -2,7 +2,7 @@
 /// Partial Cholesky factorisation of a front.
 #pragma once
 
-#include "sparse_direct/multifrontal/host/triangular.hpp"
+#include "sparse_direct/multifrontal/host/dense_kernels.hpp"
 
 #include <cmath>
 #include <cstdint>

@@ -2,47 +2,16 @@
 /// The dense kernels of the multifrontal factorisations, compiled for several instruction sets.
 #pragma once
 
+#include "linalg/kernels/pack_buffers.hpp"
 #include "sparse_direct/multifrontal/fronts/factors.hpp"
 #include "sparse_direct/multifrontal/fronts/front.hpp"
-
-#include <echelon/array.hpp>
-#include <echelon/device.hpp>
 
 #include <vector>
 
 namespace echelon::sparse_direct {
 
-template <class T>
-struct PackBuffers;
-
-/// Threads that compute parts of large products and assemblies.
-template <class T>
-class ProductThreads {
- public:
-  using Work = void (*)(const void* product, int part, PackBuffers<T>&);
-  /// Calls work(product, p, buffers) for p = 0, ..., parts - 1, on several threads with buffers of their own.
-  virtual void run(int parts, Work work, const void* product) = 0;
-  [[nodiscard]] virtual int count() const = 0;
-
- protected:
-  ~ProductThreads() = default;
-};
-
-/// Memory for packed operands of large products.
-template <class T>
-struct PackBuffers {
-  static constexpr int terms = 256;
-  static constexpr int rows = 192;
-  static constexpr int columns = 512;
-  static constexpr double worth_threads = 1e6;  ///< multiplications: about 0.1 ms on one core
-  Array<T> a, b;
-  ProductThreads<T>* threads = nullptr;  ///< null: one thread computes all products
-  void allocate() {
-    if (a.size() > 0) return;
-    a = Array<T>(Device(), terms * rows);
-    b = Array<T>(Device(), terms * columns);
-  }
-};
+using kernels::PackBuffers;
+using kernels::ProductThreads;
 
 /// Substitution with one triangle of the factors.
 template <class T>

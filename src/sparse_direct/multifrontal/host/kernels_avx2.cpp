@@ -3,34 +3,12 @@
 #include "sparse_direct/multifrontal/host/kernels.hpp"
 
 #if defined(__x86_64__)
-#if !defined(__clang__)
-// GCC 12 takes the undefined vectors of its own intrinsics for a fault (GCC bug 105593).
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-#include <immintrin.h>
-
-#include <algorithm>
-#include <bit>
-#include <cmath>
-#include <cstring>
-#include <limits>
-#include <type_traits>
-#include <utility>
-
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
-#endif
-#define ECHELON_SIMD_AVX2
+// The order of these headers has a meaning.
+// clang-format off
+#include "linalg/kernels/avx2_begin.hpp"
 #include "sparse_direct/multifrontal/host/kernel_table.hpp"
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+#include "linalg/kernels/end.hpp"
+// clang-format on
 #endif
 
 namespace echelon::sparse_direct {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "sparse_direct/multifrontal/fronts/front.hpp"
-#include "sparse_direct/multifrontal/host/triangular.hpp"
+#include "sparse_direct/multifrontal/host/dense_kernels.hpp"
 
 #include <algorithm>
 #include <cmath>

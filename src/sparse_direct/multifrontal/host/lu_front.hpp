@@ -3,70 +3,16 @@
 #pragma once
 
 #include "sparse_direct/multifrontal/fronts/front.hpp"
-#include "sparse_direct/multifrontal/host/triangular.hpp"
+#include "sparse_direct/multifrontal/host/dense_kernels.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <utility>
 
 namespace echelon::sparse_direct {
 
 namespace lu_detail {
-
-/// a = a - L u for a column a and up to narrow - 1 columns of L. Returns the largest magnitude of the result.
-template <class Isa, int Terms, class T>
-T update_column(int rows, const T* l, std::int64_t leading, const T* u, T* a) {
-  using S = Simd<Isa, T>;
-  constexpr int width = S::width;
-  typename S::Vec factor[std::max(Terms, 1)];
-  unrolled<Terms>([&](auto p) { factor[p] = S::broadcast(u[p]); });
-  auto largest = S::zero();
-  int i = 0;
-  for (; i + width <= rows; i += width) {
-    auto x = S::load(a + i);
-    unrolled<Terms>([&](auto p) { x = S::multiply_subtract(S::load(l + i + p * leading), factor[p], x); });
-    if constexpr (Terms > 0) S::store(a + i, x);
-    largest = S::max_magnitude(largest, x);
-  }
-  if (i < rows) {
-    auto x = S::load(a + i, rows - i);
-    unrolled<Terms>(
-        [&](auto p) { x = S::multiply_subtract(S::load(l + i + p * leading, rows - i), factor[p], x); });
-    if constexpr (Terms > 0) S::store(a + i, x, rows - i);
-    largest = S::max_magnitude(largest, x);
-  }
-  return S::largest(largest);
-}
-
-/// The first of `rows` elements whose magnitude is at least `bound`; there is one.
-template <class Isa, class T>
-int first_at_least(int rows, const T* a, T bound) {
-  using S = Simd<Isa, T>;
-  int i = 0;
-  for (; i + S::width <= rows; i += S::width) {
-    const unsigned bits = S::at_least(S::load(a + i), bound);
-    if (bits != 0) return i + std::countr_zero(bits);
-  }
-  while (!(std::abs(a[i]) >= bound)) ++i;
-  return i;
-}
-
-/// a = a / divisor; by the reciprocal unless that overflows.
-template <class Isa, class T>
-void divide(int rows, T divisor, T* a) {
-  using S = Simd<Isa, T>;
-  if (std::abs(divisor) < std::numeric_limits<T>::min()) {
-    for (int i = 0; i < rows; ++i) a[i] /= divisor;
-    return;
-  }
-  const auto factor = S::broadcast(1 / divisor);
-  int i = 0;
-  for (; i + S::width <= rows; i += S::width) S::store(a + i, S::multiply(S::load(a + i), factor));
-  if (i < rows) S::store(a + i, S::multiply(S::load(a + i, rows - i), factor), rows - i);
-}
 
 /// The factorisation in progress of a front. Pivots are counted from 0; the rows and columns of eliminated
 /// ones come first.
@@ -235,37 +181,10 @@ class LuFront {
   void apply(int first, int last, int begin, int end) {
     if (first == last || begin == end) return;
     exchange_rows(first, last, begin, end);
-    solve_unit_lower(first, last, begin, end);
+    solve_unit_lower<Isa>(buffers_, last - first, at(first, first), size_, end - begin, at(first, begin),
+                          size_);
     subtract_product<Isa>(buffers_, Part::full, size_ - last, end - begin, last - first, at(last, first),
                           size_, Factor<T>{at(first, begin), 1, size_}, at(last, begin), size_);
-  }
-
-  /// Rows [first, last) of columns [begin, end): U = L^-1 A.
-  void solve_unit_lower(int first, int last, int begin, int end) {
-    if (last - first > narrow) {
-      const int middle = first + ((last - first) / 2 + narrow - 1) / narrow * narrow;
-      solve_unit_lower(first, middle, begin, end);
-      subtract_product<Isa>(buffers_, Part::full, last - middle, end - begin, middle - first,
-                            at(middle, first), size_, Factor<T>{at(first, begin), 1, size_},
-                            at(middle, begin), size_);
-      solve_unit_lower(middle, last, begin, end);
-      return;
-    }
-    with_constant(last - first, [&](auto count) {
-      T lower[narrow * narrow] = {};
-      for (int j = 0; j < count; ++j) {
-        for (int i = j + 1; i < count; ++i) lower[i * narrow + j] = *at(first + i, first + j);
-      }
-      for (int j = begin; j < end; ++j) {
-        T* x = at(first, j);
-        T u[narrow];
-        unrolled<count>([&](auto i) {
-          T sum = x[i];
-          unrolled<i>([&](auto p) { sum -= lower[i * narrow + p] * u[p]; });
-          u[i] = x[i] = sum;
-        });
-      }
-    });
   }
 
   /// The rows of U right of the pivot columns, and the update matrix.

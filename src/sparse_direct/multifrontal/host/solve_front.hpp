@@ -7,7 +7,7 @@
 #pragma once
 
 #include "sparse_direct/multifrontal/fronts/front.hpp"
-#include "sparse_direct/multifrontal/host/triangular.hpp"
+#include "sparse_direct/multifrontal/host/dense_kernels.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -31,8 +31,8 @@ struct StridedMatrix {
 template <class Isa, class T>
 void subtract_multiple(int columns, int rows, int terms, StridedMatrix<Isa, T> a, const T* x, T* y) {
   if (rows <= 0 || terms <= 0) return;
-  product_detail::update_in_place<Isa>(Part::full, columns, rows, terms, x, columns,
-                                       Factor<T>{a.data, a.column_step, a.row_step}, y, columns);
+  kernels::product_detail::update_in_place<Isa>(Part::full, columns, rows, terms, x, columns,
+                                                Factor<T>{a.data, a.column_step, a.row_step}, y, columns);
 }
 
 /// Solves M X = X for a small lower triangular M, or upper triangular with Direction -1, where x is the last

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "sparse_direct/multifrontal/fronts/factors.hpp"
-#include "sparse_direct/multifrontal/host/triangular.hpp"
+#include "sparse_direct/multifrontal/host/dense_kernels.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -2,11 +2,11 @@
 /// Triangular systems with small matrices, for many rows at once in vector registers.
 #pragma once
 
-#include "sparse_direct/multifrontal/host/product.hpp"
+#include "linalg/kernels/product.hpp"
 
 #include <cstdint>
 
-namespace echelon::sparse_direct {
+namespace echelon::kernels {
 
 /// Columns that are factored or substituted at once. Wider panels are split until they are as narrow.
 inline constexpr int narrow = 8;
@@ -90,4 +90,34 @@ auto with_constant(int columns, const F& f) {
   }
 }
 
-}  // namespace echelon::sparse_direct
+/// X = L^-1 X for a column-major X of n rows and a unit lower triangular L of order n.
+template <class Isa, class T>
+void solve_unit_lower(PackBuffers<T>& buffers, int n, const T* l, std::int64_t leading_l, int columns, T* x,
+                      std::int64_t leading_x) {
+  if (n > narrow) {
+    const int half = (n / 2 + narrow - 1) / narrow * narrow;
+    solve_unit_lower<Isa>(buffers, half, l, leading_l, columns, x, leading_x);
+    subtract_product<Isa>(buffers, Part::full, n - half, columns, half, l + half, leading_l,
+                          Factor<T>{x, 1, leading_x}, x + half, leading_x);
+    solve_unit_lower<Isa>(buffers, n - half, l + half * (leading_l + 1), leading_l, columns, x + half,
+                          leading_x);
+    return;
+  }
+  with_constant(n, [&](auto count) {
+    T lower[narrow * narrow] = {};
+    for (int j = 0; j < count; ++j) {
+      for (int i = j + 1; i < count; ++i) lower[i * narrow + j] = l[i + j * leading_l];
+    }
+    for (int j = 0; j < columns; ++j) {
+      T* const column = x + j * leading_x;
+      T u[narrow];
+      unrolled<count>([&](auto i) {
+        T sum = column[i];
+        unrolled<i>([&](auto p) { sum -= lower[i * narrow + p] * u[p]; });
+        u[i] = column[i] = sum;
+      });
+    }
+  });
+}
+
+}  // namespace echelon::kernels

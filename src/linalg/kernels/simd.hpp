@@ -3,10 +3,10 @@
 ///
 /// `Simd<Isa, T>` has the type `Vec` of `width` elements, and the few operations that the kernels need.
 /// Partial loads and stores touch the first `count` elements only, 0 < count <= width; the others are zero.
-/// Each instruction set has one file, kernels_*.cpp, that defines ECHELON_SIMD_... and includes this header
-/// and those of the kernels where its functions are compiled for that set. What does not depend on `Isa`
-/// there is inlined always: a function shared between the files could end up with instructions that a
-/// processor lacks.
+/// A file that is compiled for an instruction set includes avx2_begin.hpp or avx512_begin.hpp, which define
+/// ECHELON_SIMD_..., then this header and those of the kernels, and then end.hpp. What it includes before is
+/// compiled for every processor. What does not depend on `Isa` in the kernels is inlined always: a function
+/// shared between the files could end up with instructions that a processor lacks.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 #include <immintrin.h>
 #endif
 
-namespace echelon::sparse_direct {
+namespace echelon::kernels {
 
 struct Portable;
 struct Avx2;
@@ -230,4 +230,4 @@ inline __attribute__((always_inline)) void unrolled(const F& f) {
   (std::make_integer_sequence<int, Count>());
 }
 
-}  // namespace echelon::sparse_direct
+}  // namespace echelon::kernels

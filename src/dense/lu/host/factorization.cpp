@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LU on the host: large products by BLAS, panels by LAPACK.
-#include "backend/backend.hpp"
+// LU on the host.
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
-#include "dense/factorization/recursive_lu.hpp"
 #include "dense/lu/factorization.hpp"
+#include "dense/lu/host/elimination.hpp"
+#include "linalg/blas/blas.hpp"
+#include "linalg/blas/lapack.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -15,57 +14,18 @@ namespace echelon::lu {
 
 namespace {
 
-/// Columns of a panel. Wider ones would leave more of the work to LAPACK, which checks no stop token.
-constexpr int panel_width = 256;
-/// Elements from which on a pass over the matrix is worth threads.
-constexpr std::int64_t min_parallel_elements = 100'000;
-
-/// max |u_ij| of the upper trapezoid; NaN if there is one.
-template <class B, class T>
-double largest_of_upper(B& backend, DenseView<const T> A) {
-  std::vector<Largest> columns(static_cast<std::size_t>(A.columns()));
-  backend.parallel(A.rows() * A.columns() > min_parallel_elements, [&](int part, int parts) {
-    for (std::int64_t j = part; j < A.columns(); j += parts) {
-      const T* const u = A.column(j);
-      T largest = 0;
-      T sum = 0;  // NaN if an element is, which the comparisons pass over
-      for (std::int64_t i = 0; i < std::min(j + 1, A.rows()); ++i) {
-        const T magnitude = std::abs(u[i]);
-        largest = largest > magnitude ? largest : magnitude;
-        sum += u[i] * T{0};
-      }
-      columns[static_cast<std::size_t>(j)] = {static_cast<double>(largest + sum)};
-    }
-  });
-  Largest result;
-  for (const Largest column : columns) result = combine(result, column);
-  return result.value;
-}
+/// Elements from which on the factorisation is worth threads.
+constexpr std::int64_t min_parallel_elements = 20'000;
 
 template <class B, class T>
 FactorResult factor_on(B& backend, DenseView<T> A, std::int64_t* pivots, const std::stop_token& cancel) {
-  const int rows = blas::dimension(A.rows());
-  const int columns = blas::dimension(A.columns());
-  const int leading = blas::dimension(A.leading());
-  const int steps = std::min(rows, columns);
-  if (steps == 0) return {};
-  const blas::Threads threads(backend.device(), steps);
-  std::vector<int> exchanged(static_cast<std::size_t>(steps));  // from 1
-  FactorResult result;
-  const auto factor_panel = [&](int first, int last) {
-    T* const corner = A.data() + first + first * A.leading();
-    const int zero = lapack::getrf(rows - first, last - first, corner, leading, exchanged.data() + first);
-    if (zero > 0 && result.zero_pivot < 0) result.zero_pivot = first + zero - 1;
-    for (int i = first; i < last; ++i) exchanged[static_cast<std::size_t>(i)] += first;
-    return true;
-  };
-  RecursiveLu elimination(rows, A.data(), leading, exchanged.data(), CblasLower, panel_width, cancel,
-                          factor_panel);
-  result.cancelled =
-      !elimination.factor(0, steps) || (columns > steps && !elimination.update(0, steps, columns));
-  for (std::size_t k = 0; k < exchanged.size(); ++k) pivots[k] = exchanged[k] - 1;
-  if (!result.cancelled) result.largest = largest_of_upper<B, T>(backend, A);
-  return result;
+  static_cast<void>(blas::dimension(A.rows()));
+  static_cast<void>(blas::dimension(A.columns()));
+  if (A.rows() == 0 || A.columns() == 0) return {};
+  Elimination<T> elimination(A, pivots, backend.device().threads(), cancel);
+  backend.parallel(A.rows() * A.columns() > min_parallel_elements,
+                   [&](int part, int parts) { elimination.work(part, parts); });
+  return elimination.result();
 }
 
 template <class B, class T>

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Products of dense matrices inside fronts: C = C - A B.
+/// Products of dense matrices: C = C - A B.
 ///
 /// Every element of C is computed by one sequence of operations whatever the tile that it falls into, so that
 /// the bits of a product do not depend on how it is divided into tiles, columns or threads.
 #pragma once
 
-#include "sparse_direct/multifrontal/host/kernels.hpp"
-#include "sparse_direct/multifrontal/host/simd.hpp"
+#include "linalg/kernels/pack_buffers.hpp"
+#include "linalg/kernels/simd.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-namespace echelon::sparse_direct {
+namespace echelon::kernels {
 
 /// The part of C that a product has to compute. Elements above the diagonal of a lower one may be
 /// overwritten.
@@ -319,4 +319,4 @@ void subtract_product(PackBuffers<T>& buffers, Part part, int rows, int columns,
   }
 }
 
-}  // namespace echelon::sparse_direct
+}  // namespace echelon::kernels

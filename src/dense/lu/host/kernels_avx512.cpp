@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is included before the instruction set is chosen is compiled for every processor.
+#include "dense/lu/host/kernels.hpp"
+
+#if defined(__x86_64__)
+// The order of these headers has a meaning.
+// clang-format off
+#include "linalg/kernels/avx512_begin.hpp"
+#include "dense/lu/host/panel.hpp"
+#include "linalg/kernels/end.hpp"
+// clang-format on
+#endif
+
+namespace echelon::lu {
+
+template <class T>
+const HostKernels<T>* avx512_kernels() {
+#if defined(__x86_64__)
+  return kernels_of<kernels::Avx512, T>();
+#else
+  return nullptr;
+#endif
+}
+
+template const HostKernels<float>* avx512_kernels();
+template const HostKernels<double>* avx512_kernels();
+
+}  // namespace echelon::lu
