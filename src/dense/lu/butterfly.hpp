@@ -11,6 +11,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 namespace echelon::lu {
 
@@ -84,6 +85,21 @@ class Butterfly {
     backend.for_each(2 * n, butterfly_detail::RandomDiagonal<T>{seed, diagonals_.data()});
   }
   [[nodiscard]] std::size_t bytes() const { return diagonals_.bytes(); }
+
+  /// Determinants -r s of the blocks of two rows, on the host. Waits.
+  [[nodiscard]] std::vector<double> block_determinants() const {
+    const Array<T> diagonals = diagonals_.to(Device());
+    std::vector<double> determinants;
+    for (const int level : {0, 1}) {
+      const butterfly_detail::Pairs pairs{n_, level};
+      const T* const diagonal = diagonals.data() + level * n_;
+      for (std::int64_t p = 0; p < pairs.count(); ++p) {
+        const auto [first, second] = pairs(p);
+        determinants.push_back(-static_cast<double>(diagonal[first]) * static_cast<double>(diagonal[second]));
+      }
+    }
+    return determinants;
+  }
 
   /// Queues X = W X, or W^T X, for a column-major X.
   void apply_to_columns(B& backend, bool transposed, DenseView<T> X) const {

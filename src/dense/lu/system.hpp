@@ -76,6 +76,29 @@ class System {
     return factors_.bytes() + pivots_.bytes() + scales_.bytes() + tau_.bytes() + butterflies +
            workspace_.bytes();
   }
+  /// The matrix that was factored last.
+  [[nodiscard]] const MatrixRef<T>& matrix() const { return A_; }
+  /// det A; of complete factors. Waits.
+  [[nodiscard]] Determinant determinant() const {
+    std::vector<double> factors = on_host(order(), factors_.data(), order() + 1);
+    std::int64_t exchanges = 0;
+    if (kind_ == Kind::qr) {
+      // Each reflection has determinant -1.
+      for (const double tau : on_host(order(), tau_.data(), 1)) exchanges += tau != 0 ? 1 : 0;
+    } else {
+      const Array<std::int64_t> pivots = pivots_.to(Device());
+      for (std::int64_t k = 0; k < pivots.size(); ++k) exchanges += pivots.data()[k] != k ? 1 : 0;
+    }
+    for (const auto* butterfly : {&left_, &right_}) {
+      if (!*butterfly) continue;
+      for (const double block : (*butterfly)->block_determinants()) factors.push_back(1 / block);
+    }
+    for (const Array<T>* scale : {&scales_.rows, &scales_.columns}) {
+      for (const double factor : on_host(scale->size(), scale->data(), 1)) factors.push_back(1 / factor);
+    }
+    return determinant_of(factors, exchanges, order(), 0);
+  }
+
   [[nodiscard]] std::unique_ptr<SolveWorkspace> make_workspace(std::int64_t columns) const {
     return std::make_unique<SolveWorkspace>(backend_.device(), order(), columns);
   }
@@ -112,21 +135,30 @@ class System {
     scale_rows(backend, transposed ? scales_.rows : scales_.columns, X);
   }
 
-  /// X = A^-1 X, refined for the right-hand sides `rhs`, of which X is a copy. Returns the number of
-  /// corrections for each column.
-  std::vector<std::int64_t> refine(SolveWorkspace& workspace, DenseView<const T> rhs, DenseView<T> X) const {
+  /// Refines the solutions X for the right-hand sides `rhs` of A, or of the transpose of the factored matrix
+  /// if A is that. Returns the number of corrections for each column.
+  std::vector<std::int64_t> refine(SolveWorkspace& workspace, const MatrixRef<T>& A, bool transposed,
+                                   DenseView<const T> rhs, DenseView<T> X) const {
     std::vector<std::int64_t> steps;
     const std::int64_t at_once = workspace.residual.columns();
     for (std::int64_t begin = 0; begin < X.columns(); begin += at_once) {
       const std::int64_t end = std::min(begin + at_once, X.columns());
-      const std::vector<std::int64_t> some =
-          refine_columns(workspace, column_range(rhs, begin, end), column_range(X, begin, end));
+      const std::vector<std::int64_t> some = refine_columns(
+          workspace, A, transposed, column_range(rhs, begin, end), column_range(X, begin, end));
       steps.insert(steps.end(), some.begin(), some.end());
     }
     return steps;
   }
 
  private:
+  /// n elements, `step` apart in the backend's memory.
+  std::vector<double> on_host(std::int64_t n, const T* elements, std::int64_t step) const {
+    Array<double> copies(backend_.device(), n);
+    backend_.for_each(n, CopyElements{elements, step, copies.data()});
+    const Array<double> here = copies.to(Device());
+    return {here.data(), here.data() + n};
+  }
+
   static std::string name_of(Kind kind) {
     switch (kind) {
       case Kind::plain:
@@ -223,7 +255,7 @@ class System {
     backend_.copy(n, b.data(), x.data());
     const DenseView<T> solution(x.data(), n, 1, n, backend_.device());
     substitute(backend_, false, solution);
-    refine_columns(*workspace, {b.data(), n, 1, n, backend_.device()}, solution);
+    refine_columns(*workspace, A_, false, {b.data(), n, 1, n, backend_.device()}, solution);
     const double error = backward_error(b.data(), x.data(), workspace->residual.data());
     const double acceptable = 10 * std::sqrt(static_cast<double>(n)) * machine_epsilon<T>;
     if (error <= acceptable) return {};
@@ -255,8 +287,8 @@ class System {
     backend.for_each(X.rows() * X.columns(), CopyScaled<T>{X, scale.data(), nullptr, X});
   }
 
-  std::vector<std::int64_t> refine_columns(SolveWorkspace& workspace, DenseView<const T> rhs,
-                                           DenseView<T> X) const {
+  std::vector<std::int64_t> refine_columns(SolveWorkspace& workspace, const MatrixRef<T>& A, bool transposed,
+                                           DenseView<const T> rhs, DenseView<T> X) const {
     B& backend = workspace.backend;
     const RefinementViews<T> views{column_range(workspace.residual.view(), 0, X.columns()),
                                    column_range(workspace.next.view(), 0, X.columns()),
@@ -265,7 +297,7 @@ class System {
       for (std::int64_t j = 0; j < R.columns(); ++j) {
         backend.copy(order(), R.column(j), views.next.column(j));
       }
-      substitute(backend, false, views.next);
+      substitute(backend, transposed, views.next);
       for (std::int64_t j = 0; j < R.columns(); ++j) {
         backend.for_each(order(), refinement_detail::Add<T>{views.next.column(j), Y.column(j)});
       }
@@ -274,7 +306,7 @@ class System {
       backend.reduce(n, refinement_detail::Magnitude<T>{x}, Store<Largest>{workspace.largest.data()});
       return backend.read(workspace.largest.data()).value;
     };
-    return echelon::refine(backend, A_, rhs, X, options_.refine, views, add_solution, largest_magnitude);
+    return echelon::refine(backend, A, rhs, X, options_.refine, views, add_solution, largest_magnitude);
   }
 
   struct ZeroDiagonal {
@@ -283,6 +315,13 @@ class System {
     ECHELON_ANYWHERE FirstIndex operator()(std::int64_t i) const {
       return {factors[i * (n + 1)] == T{0} ? i : FirstIndex::none};
     }
+  };
+  /// to[i] = from[i step].
+  struct CopyElements {
+    const T* from;
+    std::int64_t step;
+    double* to;
+    ECHELON_ANYWHERE void operator()(std::int64_t i) const { to[i] = static_cast<double>(from[i * step]); }
   };
   struct RandomVector {
     T* v;

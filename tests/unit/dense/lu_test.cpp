@@ -6,8 +6,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -115,6 +118,150 @@ TYPED_TEST(LuOf, SingularWithGrowth_IsSingular) {
   Lu<T> lu;
   const Report setup = lu.factor(a);
   EXPECT_EQ(setup.status, Status::singular) << setup.message;
+}
+
+/// The determinant of a random matrix of integers by fraction-free elimination, which is exact up to order 6.
+long double exact_determinant(std::vector<std::vector<std::int64_t>> a) {
+  const std::size_t n = a.size();
+  std::int64_t divisor = 1;
+  int sign = 1;
+  for (std::size_t k = 0; k < n; ++k) {
+    std::size_t pivot = k;
+    while (pivot < n && a[pivot][k] == 0) ++pivot;
+    if (pivot == n) return 0;
+    if (pivot != k) std::swap(a[pivot], a[k]), sign = -sign;
+    for (std::size_t i = k + 1; i < n; ++i) {
+      for (std::size_t j = k + 1; j < n; ++j) a[i][j] = (a[i][j] * a[k][k] - a[i][k] * a[k][j]) / divisor;
+    }
+    divisor = a[k][k];
+  }
+  return sign * static_cast<long double>(divisor);
+}
+
+TYPED_TEST(LuOf, DeterminantIsThatOfExactElimination) {
+  using T = TypeParam;
+  for (const std::int64_t n : {1, 2, 3, 4, 5, 6}) {
+    for (const std::int64_t seed : {1, 2, 3}) {
+      const auto a = std::get<Dense<T>>(make_matrix<T>(
+          "random-integer", {{"rows", n}, {"columns", n}, {"low", -9}, {"high", 9}, {"seed", seed}}));
+      std::vector<std::vector<std::int64_t>> exact(static_cast<std::size_t>(n));
+      for (std::int64_t i = 0; i < n; ++i) {
+        for (std::int64_t j = 0; j < n; ++j) {
+          exact[static_cast<std::size_t>(i)].push_back(static_cast<std::int64_t>(a(i, j)));
+        }
+      }
+      const auto expected = static_cast<double>(exact_determinant(exact));
+      Lu<T> lu;
+      const Report setup = lu.factor(a);
+      const double tolerance =
+          50 * std::numeric_limits<T>::epsilon() / setup.reciprocal_condition.value_or(1);
+      EXPECT_NEAR(lu.determinant().value(), expected, tolerance * std::abs(expected)) << "n = " << n;
+    }
+  }
+}
+
+/// Scaled, far beyond the range of T, and after butterflies: |det| of the matrix of growth is 2^(n-1).
+TYPED_TEST(LuOf, DeterminantOfTransformedMatrices) {
+  using T = TypeParam;
+  const std::int64_t n = 301;
+  const Dense<T> growing = test::growing<T>(n);
+  Lu<T> lu;
+  EXPECT_EQ(text(lu.factor(growing), "factorization"), "butterfly-lu");
+  EXPECT_EQ(lu.determinant().sign, 1);
+  EXPECT_NEAR(lu.determinant().log10(), static_cast<double>(n - 1) * std::log10(2.0), 1e-3);
+  Dense<T> diagonal = test::identity<T>(n);
+  for (std::int64_t i = 0; i < n; ++i) diagonal(i, i) = static_cast<T>(i % 2 == 0 ? -1e10 : 1e9);
+  lu.factor(diagonal);
+  EXPECT_EQ(lu.determinant().sign, -1);
+  EXPECT_NEAR(lu.determinant().log10(), 151 * 10 + 150 * 9, 1e-3);
+}
+
+TYPED_TEST(LuOf, DeterminantOfSingularOrMissingMatrices) {
+  using T = TypeParam;
+  Lu<T> lu;
+  EXPECT_THROW(static_cast<void>(lu.determinant()), Error);
+  Dense<T> a = test::identity<T>(5);
+  lu.factor(a);
+  EXPECT_EQ(lu.determinant().value(), 1);
+  a(3, 3) = 0;
+  lu.factor(a);
+  EXPECT_EQ(lu.determinant().sign, 0);
+  EXPECT_EQ(lu.determinant().value(), 0);
+  a(3, 3) = std::numeric_limits<T>::quiet_NaN();
+  lu.factor(a);
+  EXPECT_THROW(static_cast<void>(lu.determinant()), Error);
+  Dense<T> x(Device(), 5, 1);
+  EXPECT_EQ(lu.solve_transposed(random_dense<T>(5, 1, 1), x).status, Status::not_a_number);
+  const Dense<T> empty(Device(), 0, 0);
+  lu.factor(empty);
+  EXPECT_EQ(lu.determinant().value(), 1);
+}
+
+template <class T>
+Dense<T> transposed(const Dense<T>& a) {
+  Dense<T> result(Device(), a.columns(), a.rows());
+  for (std::int64_t e = 0; e < a.rows() * a.columns(); ++e) result(e / a.rows(), e % a.rows()) = a[e];
+  return result;
+}
+
+TYPED_TEST(LuOf, SolvesWithTheTranspose) {
+  using T = TypeParam;
+  for (const Device& device : host_devices) {
+    for (const std::int64_t n : {1, 2, 33, 129}) {
+      for (const Dense<T>& a : {random_dense<T>(n, n, 1), test::graded<T>(n, 2), test::growing<T>(2 * n)}) {
+        const Dense<T> b = random_dense<T>(a.rows(), 3, 9);
+        Dense<T> x(Device(), a.rows(), 3);
+        Lu<T> lu(device);
+        lu.factor(a);
+        const Report report = lu.solve_transposed(b, x);
+        EXPECT_EQ(report.status, Status::direct) << report.message;
+        EXPECT_LT(scaled_residual<T>(transposed(a), x, b), passing) << n;
+        EXPECT_EQ(report.columns.size(), 3U);
+      }
+    }
+  }
+  const Csr<T> sparse = test::convection_diffusion(9, 0.5).csr<T>();
+  const Dense<T> b = random_dense<T>(sparse.rows(), 2, 9);
+  Dense<T> x(Device(), sparse.rows(), 2);
+  Lu<T> lu;
+  lu.factor(sparse);
+  EXPECT_TRUE(lu.solve_transposed(b, x).solved());
+  EXPECT_LT(scaled_residual<T>(transposed(to_dense(MatrixRef<T>(sparse))), x, b), passing);
+}
+
+/// LAPACK's second ratio, |I - A^-1 A| / (n |A| |A^-1| eps), in the 1-norm.
+TYPED_TEST(LuOf, InverseIsAccurate) {
+  using T = TypeParam;
+  for (const std::int64_t n : {1, 2, 31, 100}) {
+    const Dense<T> a = random_dense<T>(n, n, 1);
+    Lu<T> lu;
+    const Report setup = lu.factor(a);
+    Dense<T> x(Device(), n, n);
+    const Report report = lu.inverse(x);
+    EXPECT_EQ(report.status, Status::direct);
+    EXPECT_EQ(report.columns.size(), static_cast<std::size_t>(n));
+    Dense<T> rest = test::identity<T>(n);
+    gemm<T>(T{-1}, x, a, T{1}, rest);
+    double largest = 0;
+    double norm = 0;
+    double inverse_norm = 0;
+    for (std::int64_t j = 0; j < n; ++j) {
+      double sums[3] = {};
+      for (std::int64_t i = 0; i < n; ++i) {
+        sums[0] += std::abs(static_cast<double>(rest(i, j)));
+        sums[1] += std::abs(static_cast<double>(a(i, j)));
+        sums[2] += std::abs(static_cast<double>(x(i, j)));
+      }
+      largest = std::max(largest, sums[0]);
+      norm = std::max(norm, sums[1]);
+      inverse_norm = std::max(inverse_norm, sums[2]);
+    }
+    EXPECT_LT(largest / (static_cast<double>(n) * norm * inverse_norm * std::numeric_limits<T>::epsilon()),
+              passing);
+    // The estimate is a lower bound of the condition number and seldom less than a third of it.
+    EXPECT_LE(1 / *setup.reciprocal_condition, 1.01 * norm * inverse_norm);
+    EXPECT_GE(10 / *setup.reciprocal_condition, norm * inverse_norm);
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/dense_options.hpp>
 #include <echelon/solver.hpp>
 
 #include <array>
@@ -35,22 +36,18 @@ struct CroutBlockedOptions {
 
   static std::vector<Option<CroutBlockedOptions>> table() {
     using O = CroutBlockedOptions;
-    return {{"section", enum_field<&O::section>(),
-             "direct: the columns of a section one after the other; iterated: all at once, as an iteration"},
-            {"section_size",
-             +[](O& o) -> std::int64_t& { return o.section_size; },
-             "columns of a section",
-             {1, 1024}},
-            {"tolerance",
-             +[](O& o) -> double& { return o.tolerance; },
-             "in an iterated section an element has converged when a sweep changes it by no more than this",
-             {0}},
-            {"equilibrate", +[](O& o) -> bool& { return o.equilibrate; },
-             "scale rows and columns first where LAPACK's geequ advises it"},
-            {"refine",
-             +[](O& o) -> std::int64_t& { return o.refine; },
-             "at most so many steps of iterative refinement",
-             {0, 100}}};
+    return with_refinement_options<O>(
+        {{"section", enum_field<&O::section>(),
+          "direct: the columns of a section one after the other; iterated: all at once, as an iteration"},
+         {"section_size",
+          +[](O& o) -> std::int64_t& { return o.section_size; },
+          "columns of a section",
+          {1, 1024}},
+         {"tolerance",
+          +[](O& o) -> double& { return o.tolerance; },
+          "in an iterated section an element has converged when a sweep changes it by no more than this",
+          {0}}},
+        "scale rows and columns first where LAPACK's geequ advises it", 100);
   }
 };
 

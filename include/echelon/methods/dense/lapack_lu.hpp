@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/dense_options.hpp>
 #include <echelon/solver.hpp>
 
 #include <string_view>
@@ -17,12 +18,8 @@ struct LapackLuOptions {
   std::int64_t refine = 1;
 
   static std::vector<Option<LapackLuOptions>> table() {
-    return {{"equilibrate", +[](LapackLuOptions& o) -> bool& { return o.equilibrate; },
-             "scale rows and columns first where LAPACK's geequ advises it"},
-            {"refine",
-             +[](LapackLuOptions& o) -> std::int64_t& { return o.refine; },
-             "at most so many steps of iterative refinement",
-             {0, 10}}};
+    return with_refinement_options<LapackLuOptions>(
+        {}, "scale rows and columns first where LAPACK's geequ advises it", 10);
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/dense_options.hpp>
 #include <echelon/solver.hpp>
 
 #include <string_view>
@@ -17,12 +18,8 @@ struct LdltOptions {
   std::int64_t refine = 1;
 
   static std::vector<Option<LdltOptions>> table() {
-    return {{"equilibrate", +[](LdltOptions& o) -> bool& { return o.equilibrate; },
-             "scale rows and columns alike first where their sizes differ by more than a factor of ten"},
-            {"refine",
-             +[](LdltOptions& o) -> std::int64_t& { return o.refine; },
-             "at most so many steps of iterative refinement",
-             {0, 10}}};
+    return with_refinement_options<LdltOptions>(
+        {}, "scale rows and columns alike first where their sizes differ by more than a factor of ten", 10);
   }
 };
 

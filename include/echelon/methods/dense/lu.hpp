@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/dense_options.hpp>
+#include <echelon/rref.hpp>
 #include <echelon/solver.hpp>
 
 #include <string_view>
@@ -17,12 +19,8 @@ struct LuOptions {
   std::int64_t refine = 1;
 
   static std::vector<Option<LuOptions>> table() {
-    return {{"equilibrate", +[](LuOptions& o) -> bool& { return o.equilibrate; },
-             "scale rows and columns first where their sizes differ by more than a factor of ten"},
-            {"refine",
-             +[](LuOptions& o) -> std::int64_t& { return o.refine; },
-             "at most so many steps of iterative refinement",
-             {0, 10}}};
+    return with_refinement_options<LuOptions>(
+        {}, "scale rows and columns first where their sizes differ by more than a factor of ten", 10);
   }
 };
 
@@ -32,6 +30,21 @@ struct LuOptions {
 /// that by QR. The report carries an estimate of the reciprocal condition number in the 1-norm; below the
 /// unit roundoff the status is `singular`.
 template <class T>
-using Lu = SolverOf<T, LuOptions>;
+class Lu : public SolverOf<T, LuOptions> {
+ public:
+  using SolverOf<T, LuOptions>::SolverOf;
+
+  /// det A by the factors of the last setup; zero when a pivot is. O(n). Throws Error when there was no setup
+  /// or it was cancelled.
+  [[nodiscard]] Determinant determinant() const;
+  /// Solves A^T X = B as solve() does A X = B, with the same report. Reads A once more than solve().
+  [[nodiscard]] Report solve_transposed(DenseView<const T> B, DenseView<T> X) const;
+  /// X = A^-1, n by n, each column solved for and refined: 2 n^3 flops, twice that with a step of refinement,
+  /// and n^2 elements more. RowReduction inverts in place, for 2 n^3 flops with the elimination.
+  [[nodiscard]] Report inverse(DenseView<T> X) const;
+};
+
+extern template class Lu<float>;
+extern template class Lu<double>;
 
 }  // namespace echelon

@@ -98,7 +98,7 @@ class Panel {
 /// Returns the first column without a nonzero pivot, or -1.
 template <class Isa, class T>
 int factor_panel(PackBuffers<T>& buffers, int rows, int columns, T* a, std::int64_t leading,
-                 std::int32_t* pivots) {
+                 std::int32_t* pivots) {  // NOLINT(readability-non-const-parameter)
   Panel<Isa, T> panel(buffers, rows, a, leading, pivots);
   panel.factor(0, columns);
   return panel.zero_pivot();

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Rows of options that dense factorisations share.
+#pragma once
+
+#include <echelon/options.hpp>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon {
+
+/// A method's table with rows for scaling and refinement; `O` has members `equilibrate` and `refine`.
+/// `scaling` is the help text of the first, `most_steps` the bound of the second.
+template <class O>
+[[nodiscard]] std::vector<Option<O>> with_refinement_options(std::vector<Option<O>> table,
+                                                             std::string scaling, double most_steps) {
+  table.push_back({"equilibrate", +[](O& o) -> bool& { return o.equilibrate; }, std::move(scaling)});
+  table.push_back({"refine",
+                   +[](O& o) -> std::int64_t& { return o.refine; },
+                   "at most so many steps of iterative refinement",
+                   {0, most_steps}});
+  return table;
+}
+
+}  // namespace echelon
