@@ -141,6 +141,7 @@ enum class MethodNeeds {
   symmetric,
   symmetric_positive_definite,
   diagonally_dominant,
+  triangular,  ///< lower or upper, no zero on the diagonal; others are refused
 };
 
 /// Cost of a direct method for a matrix, predicted from its pattern.

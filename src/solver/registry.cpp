@@ -199,6 +199,9 @@ std::vector<Method> table() {
                         .needs = symmetric_positive_definite,
                         .dense = false,
                         .usable_as_preconditioner = true}),
+      row<TriangularIterativeOptions>({.summary = "Jacobi sweeps for triangular systems",
+                                       .kind = iterative,
+                                       .needs = triangular}),
   };
 }
 

@@ -19,6 +19,10 @@ std::vector<Problem> problems() {
     list.push_back(random_dominant(n, 5, true, 1));
     list.push_back(random_dominant(n, 5, false, 2));
   }
+  for (const std::int64_t n : {2, 33, 257}) {
+    list.push_back(random_triangular(n, 5, true, 3));
+    list.push_back(random_triangular(n, 5, false, 4));
+  }
   for (const std::int64_t n : {2, 3, 33}) list.push_back(shifted_cycle(n));
   for (const std::int64_t n : {2, 32}) list.push_back(path(n));
   return list;
@@ -39,6 +43,8 @@ bool suits(const Method& method, const Problem& problem) {
       return problem.traits.spd;
     case MethodNeeds::diagonally_dominant:
       return problem.traits.strictly_dominant;
+    case MethodNeeds::triangular:
+      return problem.traits.triangular;
   }
   return false;
 }

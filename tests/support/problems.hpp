@@ -21,6 +21,7 @@ struct Traits {
   bool strictly_dominant = false;
   bool nonzero_diagonal = true;
   bool one_sided_spectrum = true;
+  bool triangular = false;  ///< with a nonzero diagonal
 };
 
 struct Problem {
@@ -103,6 +104,21 @@ inline Problem random_dominant(std::int64_t n, int per_row, bool symmetric, unsi
   return p;
 }
 
+/// A triangle of random_dominant.
+inline Problem random_triangular(std::int64_t n, int per_row, bool lower, unsigned seed) {
+  Problem p = random_dominant(n, per_row, false, seed);
+  p.name = std::string(lower ? "lower" : "upper") + "_triangular_" + std::to_string(n);
+  p.traits.triangular = true;
+  std::erase_if(p.elements, [&](const auto& e) { return lower ? e.column > e.row : e.column < e.row; });
+  return p;
+}
+
+/// A system that the method is made for, strictly dominant and either symmetric or triangular.
+inline Problem system_for(const Method& method, std::int64_t n, int per_row, unsigned seed) {
+  return method.needs == MethodNeeds::triangular ? random_triangular(n, per_row, true, seed)
+                                                 : random_dominant(n, per_row, true, seed);
+}
+
 /// A perturbed cyclic shift: nonsingular, well-conditioned, no diagonal.
 inline Problem shifted_cycle(std::int64_t n) {
   Problem p;
@@ -139,7 +155,8 @@ inline Problem diagonal(std::int64_t n) {
               .symmetric = true,
               .strictly_dominant = true,
               .nonzero_diagonal = true,
-              .one_sided_spectrum = true};
+              .one_sided_spectrum = true,
+              .triangular = true};
   for (std::int32_t i = 0; i < n; ++i) p.elements.push_back({i, i, 1.0 + i % 7});
   return p;
 }

@@ -51,6 +51,8 @@ Needs described(MethodNeeds needs) {
       return {"symmetric_positive_definite", "symmetric positive definite"};
     case MethodNeeds::diagonally_dominant:
       return {"diagonally_dominant", "diagonally dominant"};
+    case MethodNeeds::triangular:
+      return {"triangular", "triangular, no zero on the diagonal"};
   }
   return {};
 }

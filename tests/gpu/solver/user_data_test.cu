@@ -260,18 +260,18 @@ struct DeviceCsr {
 
 /// Every method that works on sparse matrices of a GPU, on the caller's arrays and on a copy of them.
 TEST_F(GpuUserData, CsrView_EveryMethod_GivesTheBitsOfACopyAndTheAnswerOfTheHost) {
-  const Csr<double> elements = test::random_dominant(1025, 6, true, 5).csr<double>();
-  const Csr<double> copy = elements.to(gpu);
-  const Dense<double> b = random_dense<double>(elements.rows(), 1, 33);
-  const DeviceCsr<std::int32_t> narrow(elements);
-  const DeviceCsr<std::int64_t> wide(elements);
-  const CsrView<double> narrow_view = narrow.view(elements);
-  const CsrView<double> wide_view = wide.view(elements);
-  EXPECT_EQ(wide_view.csr().values().data(), wide.values.data());
-  EXPECT_EQ(narrow_view.csr().values().data(), narrow.values.data());
+  const Dense<double> b = random_dense<double>(1025, 1, 33);
   for (const Method& method : methods()) {
     if (!method.cuda || method.kind == MethodKind::preconditioner) continue;
     SCOPED_TRACE(method.name);
+    const Csr<double> elements = test::system_for(method, b.rows(), 6, 5).csr<double>();
+    const Csr<double> copy = elements.to(gpu);
+    const DeviceCsr<std::int32_t> narrow(elements);
+    const DeviceCsr<std::int64_t> wide(elements);
+    const CsrView<double> narrow_view = narrow.view(elements);
+    const CsrView<double> wide_view = wide.view(elements);
+    EXPECT_EQ(wide_view.csr().values().data(), wide.values.data());
+    EXPECT_EQ(narrow_view.csr().values().data(), narrow.values.data());
     Options options;
     if (method.kind == MethodKind::iterative) options.set("rtol", tight_rtol<double>);
     const auto solution = [&](const Device& device, const Csr<double>& A) {

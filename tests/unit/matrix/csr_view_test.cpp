@@ -52,20 +52,20 @@ TEST(CsrView, Offsets32_AreWidenedAlone) {
 }
 
 TEST(CsrView, EveryMethodSolvesWithIt) {
-  const Csr<double> A = random_dominant(60, 4, true, 5).csr<double>();
-  const Dense<double> b = random_dense<double>(A.rows(), 1, 7);
-  const Arrays<std::int32_t> arrays(A);
-  const CsrView<double> view = arrays.view();
+  const Dense<double> b = random_dense<double>(60, 1, 7);
   for (const Method& method : methods()) {
     if (!method.serial || method.kind == MethodKind::preconditioner) continue;
     SCOPED_TRACE(method.name);
+    const Csr<double> A = system_for(method, b.rows(), 4, 5).csr<double>();
+    const Arrays<std::int32_t> arrays(A);
+    const CsrView<double> view = arrays.view();
     Solver<double> solver = make_solver<double>(method.name, Device::serial());
     ASSERT_TRUE(solver.setup(view).ready());
     Dense<double> x(Device(), A.rows(), 1);
     EXPECT_TRUE(solver.solve(b, x).solved());
     EXPECT_LT(assess(A, x, b).relative_residual, 1e-7);
+    EXPECT_TRUE(solve(view, b).report.solved());
   }
-  EXPECT_TRUE(solve(view, b).report.solved());
 }
 
 TEST(CsrView, ChangedValues_AreSeenByUpdateValues) {

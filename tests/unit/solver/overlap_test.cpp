@@ -15,21 +15,22 @@ std::vector<const Method*> solvers_on_the_host() {
   return found;
 }
 
-/// Symmetric and strictly dominant, so that every method solves it.
-Problem system_for_all() {
-  return random_dominant(60, 4, true, 5);
+constexpr std::int64_t n = 60;
+
+template <class T>
+Csr<T> matrix_for(const Method& method) {
+  return system_for(method, n, 4, 5).csr<T>();
 }
 
 template <class T>
 void expect_same_memory_is_solved() {
-  const Problem problem = system_for_all();
-  const Csr<T> A = problem.csr<T>();
-  const Dense<T> B = random_dense<T>(problem.n, 3, 7);
+  const Dense<T> B = random_dense<T>(n, 3, 7);
   for (const Method* method : solvers_on_the_host()) {
     SCOPED_TRACE(method->name);
+    const Csr<T> A = matrix_for<T>(*method);
     Solver<T> solver = make_solver<T>(method->name, Device::serial());
     ASSERT_TRUE(solver.setup(A).ready());
-    Dense<T> X(Device(), problem.n, 3);
+    Dense<T> X(Device(), n, 3);
     ASSERT_TRUE(solver.solve(B, X).solved());
     Dense<T> Y = B;
     const Report report = solver.solve(Y, Y);
@@ -45,34 +46,31 @@ TEST(Overlap, SameMemory_IsSolvedByEveryMethod) {
 }
 
 TEST(Overlap, SameMemoryInRows_IsSolvedByEveryMethod) {
-  const Problem problem = system_for_all();
-  const Csr<double> A = problem.csr<double>();
-  const Dense<double> B = random_dense<double>(problem.n, 3, 7);
+  const Dense<double> B = random_dense<double>(n, 3, 7);
   for (const Method* method : solvers_on_the_host()) {
     SCOPED_TRACE(method->name);
+    const Csr<double> A = matrix_for<double>(*method);
     Solver<double> solver = make_solver<double>(method->name, Device::serial());
     ASSERT_TRUE(solver.setup(A).ready());
-    std::vector<double> memory(static_cast<std::size_t>(problem.n) * 3);
-    const DenseView<double> Y(memory.data(), problem.n, 3, 3, Device(), Layout::row_major);
-    for (std::int64_t i = 0; i < problem.n; ++i) {
+    std::vector<double> memory(static_cast<std::size_t>(n) * 3);
+    const DenseView<double> Y(memory.data(), n, 3, 3, Device(), Layout::row_major);
+    for (std::int64_t i = 0; i < n; ++i) {
       for (std::int64_t j = 0; j < 3; ++j) Y(i, j) = B(i, j);
     }
     EXPECT_TRUE(solver.solve(Y, Y).solved());
-    Dense<double> X(Device(), problem.n, 3);
+    Dense<double> X(Device(), n, 3);
     ASSERT_TRUE(solver.solve(B, X).solved());
-    for (std::int64_t i = 0; i < problem.n; ++i) {
+    for (std::int64_t i = 0; i < n; ++i) {
       for (std::int64_t j = 0; j < 3; ++j) EXPECT_EQ(Y(i, j), X(i, j));
     }
   }
 }
 
 TEST(Overlap, PartOfTheMemory_IsRefusedByEveryMethod) {
-  const Problem problem = system_for_all();
-  const std::int64_t n = problem.n;
-  const Csr<double> A = problem.csr<double>();
   const std::vector<double> before = random_dense<double>(2 * n, 1, 7).to_vector();
   for (const Method* method : solvers_on_the_host()) {
     SCOPED_TRACE(method->name);
+    const Csr<double> A = matrix_for<double>(*method);
     Solver<double> solver = make_solver<double>(method->name, Device::serial());
     ASSERT_TRUE(solver.setup(A).ready());
     std::vector<double> memory = before;
@@ -88,19 +86,17 @@ TEST(Overlap, PartOfTheMemory_IsRefusedByEveryMethod) {
 }
 
 TEST(Overlap, InterleavedColumns_AreApart) {
-  const Problem problem = system_for_all();
-  const std::int64_t n = problem.n;
-  const Csr<double> A = problem.csr<double>();
   std::vector<double> memory = random_dense<double>(4 * n, 1, 7).to_vector();
   const DenseView<const double> B(memory.data(), n, 2, 2 * n);
   const DenseView<double> X(memory.data() + n, n, 2, 2 * n);
+  const Csr<double> A = matrix_for<double>(find_method("cg"));
   Cg<double> cg;
   cg.setup(A);
   EXPECT_TRUE(cg.solve(B, X).solved());
 }
 
 TEST(Overlap, SolutionInADenseMatrix_IsRefused) {
-  Dense<double> A = system_for_all().dense<double>();
+  Dense<double> A = system_for(find_method("cg"), n, 4, 5).dense<double>();
   const Dense<double> b = random_dense<double>(A.rows(), 1, 7);
   Cg<double> cg;
   cg.setup(A);
