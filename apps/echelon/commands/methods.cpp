@@ -6,6 +6,7 @@
 #include "terminal/text.hpp"
 
 #include <echelon/device.hpp>
+#include <echelon/linalg/blas.hpp>
 #include <echelon/solver.hpp>
 
 #include <fmt/format.h>
@@ -78,6 +79,14 @@ std::string cuda_line() {
                      hardware(Device::cuda()));
 }
 
+/// Kernels of BLAS on the host; empty if nothing is known about them.
+std::string blas_line() {
+  const HostBlas blas = host_blas();
+  if (blas.kernels.empty()) return {};
+  const std::string warning = blas.warning.empty() ? "" : fmt::format("warning: {}.\n", blas.warning);
+  return fmt::format("OpenBLAS with kernels for {}.\n{}", blas.kernels, warning);
+}
+
 std::string methods_text() {
   const auto mark = [](bool yes) { return std::string(yes ? "yes" : "-"); };
   std::vector<std::vector<std::string>> rows = {
@@ -87,7 +96,8 @@ std::string methods_text() {
                     mark(method.openmp), mark(method.cuda && cuda_built()), mark(method.sparse),
                     mark(method.dense), mark(method.usable_as_preconditioner), method.summary});
   }
-  return fmt::format("{}\n{}.\nA method's options: echelon --help solver:NAME\n", table(rows), cuda_line());
+  return fmt::format("{}\n{}.\n{}A method's options: echelon --help solver:NAME\n", table(rows), cuda_line(),
+                     blas_line());
 }
 
 Json methods_json() {
@@ -103,9 +113,12 @@ Json methods_json() {
                     {"preconditioner", method.usable_as_preconditioner},
                     {"options", options_json(method.options)}});
   }
+  const HostBlas blas = host_blas();
   return {{"version", ECHELON_VERSION},
           {"cuda_built", cuda_built()},
           {"cuda_devices", cuda_device_count()},
+          {"blas_kernels", blas.kernels},
+          {"blas_warning", blas.warning.empty() ? Json(nullptr) : Json(blas.warning)},
           {"methods", list}};
 }
 

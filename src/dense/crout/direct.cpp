@@ -18,6 +18,8 @@ class DirectFactorization final : public crout::CroutFactorization<B, T> {
       : crout::CroutFactorization<B, T>(device, options.equilibrate, options.refine) {}
 
  private:
+  [[nodiscard]] bool calls_blas() const override { return false; }
+
   Outcome factor_in_place() override {
     B backend(this->device());
     const crout::Elimination end =

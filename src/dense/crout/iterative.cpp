@@ -26,6 +26,8 @@ class IterativeFactorization final : public crout::CroutFactorization<B, T> {
       : crout::CroutFactorization<B, T>(device, options.equilibrate, options.refine), options_(options) {}
 
  private:
+  [[nodiscard]] bool calls_blas() const override { return false; }
+
   Outcome factor_in_place() override {
     B backend(this->device());
     const std::int64_t n = this->factors().rows();

@@ -5,6 +5,7 @@
 
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
+#include "linalg/blas/vector_instructions.hpp"
 #include "linalg/condition.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "solver/factor_status.hpp"
@@ -47,7 +48,10 @@ class HostFactorization : public SolverImplementation<T> {
       if (Outcome scaled = equilibrate(factors_.view(), row_scale_, column_scale_); !scaled.ok())
         return scaled;
     }
-    return factor(n);
+    Outcome outcome = factor(n);
+    const std::string slow = calls_blas() ? blas::slow_kernels_warning(n) : std::string();
+    if (!slow.empty()) outcome.warnings.push_back(slow);
+    return outcome;
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const final {
@@ -98,6 +102,8 @@ class HostFactorization : public SolverImplementation<T> {
     if (info == 0) return {};
     return info <= n ? zero_line("row", info - 1) : zero_line("column", info - n - 1);
   }
+  /// Whether most of the factorisation's time is spent in BLAS.
+  [[nodiscard]] virtual bool calls_blas() const { return true; }
   /// Releases what the last factorisation left besides `factors()`.
   virtual void clear() {}
   /// Replaces `factors()`, which is the scaled A of n > 0 rows, by factors.

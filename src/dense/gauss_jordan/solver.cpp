@@ -3,9 +3,11 @@
 #include "dense/gauss_jordan/factor_precision.hpp"
 #include "dense/gauss_jordan/refined_system.hpp"
 #include "dense/gauss_jordan/system.hpp"
+#include "linalg/blas/vector_instructions.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -41,6 +43,10 @@ class GaussJordanImplementation final : public SolverImplementation<T> {
     factored_ = false;
     workspace_.cancel = this->cancel();
     Outcome outcome = factor();
+    if (this->device().on_host()) {
+      const std::string slow = blas::slow_kernels_warning(std::min(A.rows(), A.columns()));
+      if (!slow.empty()) outcome.warnings.push_back(slow);
+    }
     workspace_.cancel = {};  // it belongs to this set-up, not to solves that factor A again
     return outcome;
   }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -480,6 +481,18 @@ TEST(LapackLu, SingularToWorkingPrecisionIsSaidOfEveryColumn) {
   EXPECT_NE(report.message.find("working precision"), std::string::npos) << report.message;
   ASSERT_EQ(report.columns.size(), 2U);
   for (const ColumnReport& column : report.columns) EXPECT_EQ(column.status, Status::singular);
+}
+
+/// Whether there is one depends on the machine.
+TEST(LapackLu, ReportsTheWarningAboutBlas) {
+  const std::string expected = host_blas().warning;
+  for (const std::int64_t n : {100, 600}) {
+    const Dense<double> a = random_dense<double>(n, n, 1);
+    LapackLu<double> lu;
+    const std::vector<std::string> warnings = lu.factor(a).warnings;
+    const bool warned = std::find(warnings.begin(), warnings.end(), expected) != warnings.end();
+    EXPECT_EQ(warned, n >= 512 && !expected.empty());
+  }
 }
 
 TEST(LapackLu, RefusesAGpu) {

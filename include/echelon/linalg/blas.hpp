@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The BLAS that dense methods call on the host.
+#pragma once
+
+#include <string>
+
+namespace echelon {
+
+struct HostBlas {
+  /// The processor whose kernels OpenBLAS runs, such as "SkylakeX"; empty for another BLAS.
+  std::string kernels;
+  /// The instructions of this processor that the kernels lack, and the remedy; empty if they lack none, or
+  /// nothing is known about them. The same text is a warning in reports of methods that call BLAS for
+  /// matrices of 512 rows and more.
+  std::string warning;
+};
+
+[[nodiscard]] HostBlas host_blas();
+
+}  // namespace echelon
