@@ -3,7 +3,7 @@
 // is measured with. Columns: analysis on the host, first and repeated factorisation, solve of one right-hand
 // side, and the normwise backward error without refinement.
 //
-//   bench_multifrontal_gpu [--ordering automatic|amd|metis] [PROBLEM...]
+//   bench_multifrontal_gpu [--ordering automatic|amd|dissection|metis] [--threads N] [PROBLEM...]
 //
 // A problem is grid2:N, grid3:N, convection2:N or convection3:N.
 #include "backend/cuda/cuda.cuh"
@@ -84,12 +84,13 @@ double backward_error(const HostCsr& a, const std::vector<double>& b, const std:
   return residual / (norm_a * norm_x + norm_b);
 }
 
-void measure(const std::string& name, const HostCsr& a, bool symmetric, Ordering ordering_method) {
+void measure(const std::string& name, const HostCsr& a, bool symmetric,
+             const OrderingOptions& ordering_options) {
   const Device device = Device::cuda();
   const std::int64_t n = a.rows();
   double start = seconds();
   const SymbolicFactor symbolic =
-      analyze_symmetric(Pattern{n, a.offsets, a.columns}, {.ordering = {.ordering = ordering_method}});
+      analyze_symmetric(Pattern{n, a.offsets, a.columns}, {.ordering = ordering_options});
   const double ordering = seconds() - start;
   start = seconds();
   const gpu::Factors factors = symmetric ? gpu::Factors::cholesky : gpu::Factors::lu;
@@ -139,13 +140,16 @@ void measure(const std::string& name, const HostCsr& a, bool symmetric, Ordering
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::Arguments arguments(argc, argv, "[--ordering automatic|amd|metis] [PROBLEM]...");
+  bench::Arguments arguments(argc, argv,
+                             "[--ordering automatic|amd|dissection|metis] [--threads N] [PROBLEM]...");
   const auto asked = arguments.option("--ordering", std::string("automatic"));
   std::optional<Ordering> ordering;
-  for (const Ordering candidate : {Ordering::automatic, Ordering::amd, Ordering::metis}) {
+  for (const Ordering candidate :
+       {Ordering::automatic, Ordering::amd, Ordering::dissection, Ordering::metis}) {
     if (to_string(candidate) == asked) ordering = candidate;
   }
   if (!ordering) arguments.refuse("no ordering '" + asked + "'");
+  const int threads = arguments.option("--threads", Device::openmp().threads());
   std::vector<std::string> problems = arguments.positionals("PROBLEM");
   if (problems.empty()) problems = {"grid2:1000", "grid3:64", "convection3:64"};
   std::printf(
@@ -161,6 +165,6 @@ int main(int argc, char** argv) {
     }
     const bool symmetric = kind.starts_with("grid");
     measure(problem, grid_operator(size, size, kind.ends_with("3") ? size : 1, symmetric ? 0 : 0.5),
-            symmetric, *ordering);
+            symmetric, {.ordering = *ordering, .threads = threads, .for_gpu = true});
   }
 }

@@ -116,6 +116,34 @@ TYPED_TEST(GpuSparseDirectOf, Lu_StructurallySingular_Named) {
   EXPECT_EQ(report.rank, 2);
 }
 
+/// A singular matrix of full structural rank: the host finds its rank, and a solution of a consistent system.
+TYPED_TEST(GpuSparseDirectOf, Lu_SingularMatrix_IsFactoredOnTheHost) {
+  using T = TypeParam;
+  constexpr std::int32_t side = 30;
+  std::vector<Triplet<T>> elements;
+  const auto connect = [&elements](std::int32_t i, std::int32_t j) {
+    elements.insert(elements.end(), {{i, i, 1}, {j, j, 1}, {i, j, -1}, {j, i, -1}});
+  };
+  for (std::int32_t i = 0; i < side * side; ++i) {
+    if (i % side + 1 < side) connect(i, i + 1);
+    if (i + side < side * side) connect(i, i + side);
+  }
+  const Csr<T> laplacian = Csr<T>::from_triplets(side * side, side * side, elements);
+  const Csr<T> on_gpu = laplacian.to(this->gpu);
+  SparseLu<T> lu(this->gpu);
+  const Report factored = lu.factor(on_gpu);
+  EXPECT_EQ(factored.rank, side * side - 1);
+  ASSERT_FALSE(factored.warnings.empty());
+  EXPECT_NE(factored.warnings[0].find("factored on the host"), std::string::npos) << factored.warnings[0];
+  Dense<T> b(Device(), side * side, 2);
+  for (std::int64_t i = 0; i < b.rows(); ++i) b[i] = i % 2 == 0 ? 1 : -1, b[b.rows() + i] = 1;
+  Dense<T> x(this->gpu, side * side, 2);
+  const Report report = lu.solve(b.to(this->gpu), x);
+  EXPECT_EQ(report.columns[0].status, Status::underdetermined);
+  EXPECT_LT(report.columns[0].backward_error, 20 * TestFixture::eps);
+  EXPECT_EQ(report.columns[1].status, Status::inconsistent);
+}
+
 TYPED_TEST(GpuSparseDirectOf, Preconditioner_OfCg_ConvergesInTwoIterations) {
   const Csr<TypeParam> a = poisson_2d<TypeParam>(40, 40).to(this->gpu);
   Cg<TypeParam> cg(this->gpu, {.preconditioner = "sparse-cholesky"});

@@ -72,7 +72,7 @@ struct SparseLuOptions {
 /// is kept for update_values.
 ///
 /// On a GPU, rows are exchanged within the pivot block of a front. The largest multiplier is reported, and
-/// answers are refined where it is not small. A structurally singular A ends as `singular`.
+/// answers are refined where it is not small. Where that does not do, and for a singular A, the host factors.
 /// P. Amestoy, I. Duff, J.-Y. L'Excellent, Multifrontal parallel distributed symmetric and unsymmetric
 /// solvers, Comput. Methods Appl. Mech. Engrg. 184 (2000); I. Duff, J. Koster, On algorithms for permuting
 /// large entries to the diagonal of a sparse matrix, SIAM J. Matrix Anal. Appl. 22 (2001).

@@ -4,6 +4,7 @@
 #include "backend/cuda/cuda.cuh"
 #include "linalg/condition.hpp"
 #include "linalg/refinement.hpp"
+#include "linalg/residual_check.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
@@ -20,6 +21,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -42,6 +44,10 @@ using sparse_direct::gpu::FrontPlan;
 /// Largest |element| of L up to which LU without tests of whole columns is as good as partial pivoting, so
 /// that no refinement is needed.
 constexpr double harmless_multiplier = 16;
+
+/// Backward error of a test solution above which the factors are not used.
+template <class T>
+constexpr double acceptable_test_error = 100 * static_cast<double>(std::numeric_limits<T>::epsilon());
 
 /// Steps of refinement are queued before it is known whether they are needed, and therefore few.
 constexpr std::int64_t most_steps = 5;
@@ -159,6 +165,15 @@ Analysis<T> analyze_lu(const Csr<T>& host, Ordering ordering) {
 
 template <class T, Factors factors>
 class DeviceSolver final : public SolverImplementation<T> {
+  using HostMethod = std::conditional_t<factors == Factors::cholesky, SparseCholesky<T>, SparseLu<T>>;
+
+  /// For solves on the host.
+  struct HostSpace : Workspace {
+    explicit HostSpace(std::unique_ptr<Workspace> inner_) : inner(std::move(inner_)) {}
+    [[nodiscard]] std::size_t bytes() const override { return inner->bytes(); }
+    std::unique_ptr<Workspace> inner;
+  };
+
   struct Space : Workspace {
     Space(const Device& device, std::int64_t n, std::int64_t vectors_size)
         : backend(device), refinement(device, n), vectors(device, vectors_size) {}
@@ -172,6 +187,7 @@ class DeviceSolver final : public SolverImplementation<T> {
   template <class MethodOptions>
   DeviceSolver(const Device& device, const MethodOptions& options)
       : SolverImplementation<T>(device),
+        host_(Device(), options),
         ordering_(options.ordering),
         refine_(std::min(options.refine, most_steps)),
         condition_(options.condition) {}
@@ -179,15 +195,17 @@ class DeviceSolver final : public SolverImplementation<T> {
   Outcome setup(const MatrixRef<T>& A) override {
     set_matrix(A);
     factorization_.reset();
+    on_host_ = false;
     const Csr<T> host = A_.csr()->to(Device::serial());
     Analysis<T> analysis =
         factors == Factors::cholesky ? analyze_cholesky(host, ordering_) : analyze_lu(host, ordering_);
-    if (!analysis.outcome.ok()) return analysis.outcome;
+    if (!analysis.outcome.ok()) return factor_on_host_after(std::move(analysis.outcome));
     if (this->cancel().stop_requested()) return cancelled_factorisation();
     FrontPlan plan = sparse_direct::gpu::plan_fronts(analysis.symbolic, factors, sizeof(T));
     const DeviceFactorMemory needed = DeviceFactorization<T>::predict(plan, host.nonzeros());
     const std::size_t available = memory(this->device()).available;
-    if (needed.factor + needed.stack + needed.maps > available) return too_large(needed, available);
+    if (needed.factor + needed.stack + needed.maps > available)
+      return factor_on_host_after(too_large(needed, available));
     levels_ = static_cast<std::int64_t>(plan.levels.size());
     factorization_.emplace(this->device(), analysis.symbolic, std::move(plan), host.row_offsets().span(),
                            host.column_indices().span(),
@@ -203,22 +221,27 @@ class DeviceSolver final : public SolverImplementation<T> {
 
   /// Order, matching and scales stay those of the last setup.
   Outcome update_values(const MatrixRef<T>& A) override {
-    if (!factorization_) return setup(A);
+    if (!factorization_ && !on_host_) return setup(A);
     set_matrix(A);
+    if (on_host_) return factor_on_host(&SolverImplementation<T>::update_values);
     norm_ = scaled_norm_one(A_.csr()->to(Device::serial()), row_scale_, column_scale_);
     return factor();
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    if (on_host_) return std::make_unique<HostSpace>(host().make_workspace());
     return std::make_unique<Space>(this->device(), A_.rows(),
                                    factorization_ ? factorization_->workspace_size(1) : 0);
   }
 
-  [[nodiscard]] std::size_t bytes() const override { return factorization_ ? factorization_->bytes() : 0; }
+  [[nodiscard]] std::size_t bytes() const override {
+    return (factorization_ ? factorization_->bytes() : 0) + (on_host_ ? host().bytes() : 0);
+  }
 
   void solve(Workspace& workspace, DenseView<const T> B, DenseView<T> X,
-             std::vector<Job>& /*jobs*/) const override {
+             std::vector<Job>& jobs) const override {
     if (B.rows() == 0) return;
+    if (on_host_) return solve_on_host(workspace, B, X, jobs);
     auto& space = static_cast<Space&>(workspace);
     for (std::int64_t first = 0; first < B.columns(); first += columns_together) {
       const std::int64_t count = std::min(columns_together, B.columns() - first);
@@ -232,7 +255,9 @@ class DeviceSolver final : public SolverImplementation<T> {
 
   void apply(Workspace& workspace, const T* r, T* z) const override {
     const std::int64_t n = A_.rows();
-    if (n > 0) factorization_->solve(false, 1, r, n, z, n, static_cast<Space&>(workspace).vectors.data());
+    if (n == 0) return;
+    if (on_host_) return apply_on_host(workspace, r, z);
+    factorization_->solve(false, 1, r, n, z, n, static_cast<Space&>(workspace).vectors.data());
   }
 
  private:
@@ -248,9 +273,20 @@ class DeviceSolver final : public SolverImplementation<T> {
     const Csr<T>& A = *A_.csr();
     const DeviceFactorFacts facts =
         factorization_->factor(A.row_offsets().data(), A.column_indices().data(), A.values().data());
-    if (facts.failed_column) return failed(column_of_[static_cast<std::size_t>(*facts.failed_column)]);
+    if (facts.failed_column) {
+      factorization_.reset();
+      return factor_on_host_after(failed(column_of_[static_cast<std::size_t>(*facts.failed_column)]));
+    }
     steps_ = facts.largest_multiplier <= harmless_multiplier ? 0 : refine_;
+    if (factors == Factors::lu && !is_accurate()) {
+      factorization_.reset();
+      return factor_on_host_after(inaccurate(facts));
+    }
     Outcome outcome = condition_ ? assess_condition<T>(reciprocal_condition()) : Outcome();
+    if (factors == Factors::lu && outcome.status == Status::singular) {
+      factorization_.reset();
+      return factor_on_host_after(std::move(outcome));
+    }
     outcome.statistics = statistics_;
     if (factors == Factors::lu)
       outcome.statistics.push_back({"largest_multiplier", facts.largest_multiplier});
@@ -272,8 +308,82 @@ class DeviceSolver final : public SolverImplementation<T> {
     return {Status::breakdown,
             "no row of the front that eliminates column " + std::to_string(column) +
                 " (from 0) has a pivot: A is singular, or needs pivoting across fronts, which sparse-lu has "
-                "on the host",
+                "on the host only",
             column};
+  }
+
+  /// Whether a test solution is accurate, where necessary with refinement, which later solves then have, too.
+  /// Large multipliers are one reason why it may not be; scaling factors of very different sizes are another.
+  [[nodiscard]] bool is_accurate() {
+    if (test_error() <= acceptable_test_error<T>) return true;
+    if (steps_ == refine_) return false;
+    steps_ = refine_;
+    return test_error() <= acceptable_test_error<T>;
+  }
+
+  /// Normwise backward error of the refined solution of a system whose right-hand side is 1 everywhere.
+  [[nodiscard]] double test_error() const {
+    const Device& device = this->device();
+    const std::int64_t n = A_.rows();
+    Space space(device, n, factorization_->workspace_size(1));
+    Array<T> b(device, n);
+    Array<T> x(device, n);
+    space.backend.fill(n, T{1}, b.data());
+    factorization_->solve(false, 1, b.data(), n, x.data(), n, space.vectors.data());
+    refine_column(space, b.data(), x.data());
+    const auto check = make_residual_check<CudaTarget, T>(device);
+    const SolutionFacts facts = check->solution(A_, b.data(), x.data(), space.refinement.residual.data());
+    const double scale = check->matrix(A_).norm_inf * facts.answer.norm_inf + facts.right.norm_inf;
+    return facts.residual.norm_inf / scale;
+  }
+
+  [[nodiscard]] static Outcome inaccurate(const DeviceFactorFacts& facts) {
+    return {Status::breakdown,
+            "the factors are not accurate enough for refinement; multipliers of L are as large as " +
+                short_number(facts.largest_multiplier) + ", since rows are exchanged within fronts"};
+  }
+
+  [[nodiscard]] SolverImplementation<T>& host() const { return SolverAccess<T>::implementation(host_); }
+
+  /// Factors on the host what the device could not: its memory is larger, it has pivots from other fronts,
+  /// and it finds the rank of a singular matrix. An A that is not positive definite, or not symmetric, stays
+  /// so.
+  Outcome factor_on_host_after(Outcome device_outcome) {
+    const bool host_has_more = factors == Factors::lu || device_outcome.status == Status::out_of_memory;
+    if (!host_has_more || this->cancel().stop_requested()) return device_outcome;
+    Outcome outcome = factor_on_host(&SolverImplementation<T>::setup);
+    on_host_ = true;
+    outcome.warnings.insert(outcome.warnings.begin(), "factored on the host: " + device_outcome.message);
+    return outcome;
+  }
+
+  Outcome factor_on_host(Outcome (SolverImplementation<T>::*phase)(const MatrixRef<T>&)) {
+    host_matrix_ = A_.csr()->to(Device());
+    host().set_cancel(this->cancel());
+    return (host().*phase)(host_matrix_);
+  }
+
+  void solve_on_host(Workspace& workspace, DenseView<const T> B, DenseView<T> X,
+                     std::vector<Job>& jobs) const {
+    const std::int64_t n = B.rows();
+    const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(T);
+    Dense<T> b(Device(), n, B.columns());
+    Dense<T> x(Device(), n, B.columns());
+    for (std::int64_t j = 0; j < B.columns(); ++j)
+      memory_detail::copy(Device(), b.view().column(j), this->device(), B.column(j), bytes);
+    host().solve(*static_cast<HostSpace&>(workspace).inner, b.view(), x.view(), jobs);
+    for (std::int64_t j = 0; j < B.columns(); ++j)
+      memory_detail::copy(this->device(), X.column(j), Device(), x.view().column(j), bytes);
+  }
+
+  void apply_on_host(Workspace& workspace, const T* r, T* z) const {
+    const std::int64_t n = A_.rows();
+    const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(T);
+    Array<T> in(Device(), n);
+    Array<T> out(Device(), n);
+    memory_detail::copy(Device(), in.data(), this->device(), r, bytes);
+    host().apply(*static_cast<HostSpace&>(workspace).inner, in.data(), out.data());
+    memory_detail::copy(this->device(), z, Device(), out.data(), bytes);
   }
 
   [[nodiscard]] Outcome too_large(const DeviceFactorMemory& needed, std::size_t available) const {
@@ -306,6 +416,9 @@ class DeviceSolver final : public SolverImplementation<T> {
         [&](const T* r, T* z) { apply(space, r, z); });
   }
 
+  HostMethod host_;
+  bool on_host_ = false;  ///< the factors are those of host_
+  Csr<T> host_matrix_;    ///< then A, which host_ refers to
   Ordering ordering_;
   std::int64_t refine_;
   bool condition_;

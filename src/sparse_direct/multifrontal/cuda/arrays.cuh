@@ -48,7 +48,7 @@ __device__ void record_failure(const FactorArrays<T>& arrays, int column) {
 template <class T>
 __device__ void record_multiplier(const FactorArrays<T>& arrays, T multiplier) {
   const T largest = warp_reduce(multiplier, Maximum());
-  if (lane_id() == 0 && largest > 1) {
+  if (lane_id() == 0 && !(largest <= 1)) {
     atomicMax(&arrays.facts->largest_multiplier,
               static_cast<unsigned long long>(__double_as_longlong(static_cast<double>(largest))));
   }

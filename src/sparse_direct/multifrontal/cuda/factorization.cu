@@ -269,12 +269,23 @@ void DeviceFactorization<T>::State::subtract_products(std::int32_t begin, std::i
 template <class T>
 template <Factors factors>
 void DeviceFactorization<T>::State::invert(const FrontLevel& level) {
-  const int blocks = divide_up(front_at(level.large_begin).pivots, inverse_order);
-  constexpr std::size_t bytes = sizeof(T) * inverse_order * inverse_order;
+  const int pivots = front_at(level.large_begin).pivots;
+  const std::int32_t* const list = order.data() + level.large_begin;
+  const std::int32_t count = level.large_end - level.large_begin;
+  const int triangles = factors == Factors::lu ? 2 : 1;
+  constexpr std::size_t bytes = sizeof(T) * smallest_inverse_order * smallest_inverse_order;
   const auto kernel = invert_diagonal_blocks<T, factors>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-  kernel<<<grid(blocks, level.large_end - level.large_begin, factors == Factors::lu ? 2 : 1), inverse_order,
-           bytes, stream()>>>(arrays(), order.data() + level.large_begin, inverses.data());
+  kernel<<<grid(divide_up(pivots, smallest_inverse_order), count, triangles), smallest_inverse_order, bytes,
+           stream()>>>(arrays(), list, inverses.data());
+  check(cudaGetLastError());
+  std::int32_t larger = 0;  // fronts, which come first, whose blocks are larger
+  while (larger < count &&
+         InverseBlocks(front_at(level.large_begin + larger).pivots).order > smallest_inverse_order)
+    ++larger;
+  if (larger == 0) return;
+  complete_inverses<<<grid(divide_up(pivots, inverse_columns), larger, triangles), inverse_threads, 0,
+                      stream()>>>(arrays(), list, inverses.data());
   check(cudaGetLastError());
 }
 
@@ -370,7 +381,7 @@ DeviceFactorFacts DeviceFactorization<T>::factor(const std::int64_t* row_offsets
   if (facts.first_failure != FactorFacts::none) result.failed_column = facts.first_failure;
   double multiplier = 0;
   std::memcpy(&multiplier, &facts.largest_multiplier, sizeof multiplier);
-  result.largest_multiplier = std::max(1.0, multiplier);
+  result.largest_multiplier = multiplier <= 1 ? 1 : multiplier;  // NaN stays
   return result;
 }
 
@@ -388,15 +399,22 @@ void DeviceFactorization<T>::State::substitute_forward(SubstitutionArrays<T> vec
     std::int32_t end = level.large_end;
     if (level.large_begin == end) continue;
     const std::int32_t* const list = order.data() + level.large_begin;
-    gather_large_fronts<<<grid(1, end - level.large_begin, z), 1024, 0, stream()>>>(vectors, list, exchange);
-    for (int p = 0; p < front_at(level.large_begin).pivots; p += inverse_order) {
-      while (front_at(end - 1).pivots <= p) --end;
+    const int rows = largest_of(*this, level.large_begin, end, [](const Front& f) { return f.rows; });
+    gather_large_fronts<<<grid(divide_up(rows, gathered_rows), end - level.large_begin, z), gathered_rows, 0,
+                          stream()>>>(vectors, list, exchange);
+    for (int step = 0;; ++step) {
+      while (end > level.large_begin && InverseBlocks(front_at(end - 1).pivots).count() <= step) --end;
       const std::int32_t count = end - level.large_begin;
-      const int rows = largest_of(*this, level.large_begin, end, [](const Front& f) { return f.rows; }) - p;
-      solve_diagonal_blocks_forward<<<grid(1, count, z), 1024, 0, stream()>>>(vectors, list, p, by_rows);
+      if (count == 0) break;
+      const int width = InverseBlocks(front_at(level.large_begin).pivots).order;
+      solve_diagonal_blocks_forward<<<grid(divide_up(width, warp_size), count, z), 1024, 0, stream()>>>(
+          vectors, list, step, by_rows);
+      const int below = largest_of(*this, level.large_begin, end, [step](const Front& f) {
+        return f.rows - step * InverseBlocks(f.pivots).order;
+      });
       substitute_large_fronts_forward<T, by_rows, row_panel>
-          <<<grid(divide_up(rows, substitution_rows) + 1, count, z), substitution_threads, 0, stream()>>>(
-              vectors, list, p);
+          <<<grid(divide_up(below, substitution_rows) + 1, count, z), substitution_threads, 0, stream()>>>(
+              vectors, list, step);
     }
     check(cudaGetLastError());
   }
@@ -418,17 +436,25 @@ void DeviceFactorization<T>::State::substitute_backward(SubstitutionArrays<T> ve
     if (count == 0) continue;
     const std::int32_t* const list = order.data() + level.large_begin;
     const int pivots = front_at(level.large_begin).pivots;
-    subtract_borders<T, row_panel>
-        <<<grid(divide_up(pivots, 8), count, z), substitution_threads, 0, stream()>>>(vectors, list);
-    std::int32_t end = level.large_begin;
-    for (int p = (pivots - 1) / inverse_order * inverse_order; p >= 0; p -= inverse_order) {
-      while (end < level.large_end && front_at(end).pivots > p) ++end;
+    subtract_borders<T, row_panel><<<grid(divide_up(pivots, substitution_threads / warp_size), count, z),
+                                     substitution_threads, 0, stream()>>>(vectors, list);
+    const int width = InverseBlocks(pivots).order;
+    const int steps = largest_of(*this, level.large_begin, level.large_end,
+                                 [](const Front& f) { return InverseBlocks(f.pivots).count(); });
+    for (int step = steps - 1; step >= 0; --step) {
+      const int before = largest_of(*this, level.large_begin, level.large_end, [step](const Front& f) {
+        const InverseBlocks blocks(f.pivots);
+        return step < blocks.count() ? step * blocks.order : 0;
+      });
+      std::int32_t end = level.large_end;
+      while (InverseBlocks(front_at(end - 1).pivots).count() <= step) --end;
       const std::int32_t active = end - level.large_begin;
-      solve_diagonal_blocks_backward<<<grid(1, active, z), 1024, 0, stream()>>>(vectors, list, p, !by_rows);
-      if (p == 0) break;
+      solve_diagonal_blocks_backward<<<grid(divide_up(width, warp_size), active, z), 1024, 0, stream()>>>(
+          vectors, list, step, !by_rows);
+      if (before == 0) break;
       substitute_large_fronts_backward<T, by_rows>
-          <<<grid(divide_up(p, substitution_rows), active, z), substitution_threads, 0, stream()>>>(vectors,
-                                                                                                    list, p);
+          <<<grid(divide_up(before, substitution_rows), active, z), substitution_threads, 0, stream()>>>(
+              vectors, list, step);
     }
     if (exchange) undo_exchanges<<<grid(1, count, z), 1024, 0, stream()>>>(vectors, list);
     check(cudaGetLastError());

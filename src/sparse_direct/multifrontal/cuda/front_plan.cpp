@@ -52,8 +52,7 @@ void lay_out_inverses(FrontPlan& plan) {
     for (std::int32_t place = level.large_begin; place < level.large_end; ++place) {
       Front& front = plan.fronts[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(place)])];
       front.inverse = plan.inverse_entries;
-      const std::int64_t blocks = (front.pivots + inverse_order - 1) / inverse_order;
-      plan.inverse_entries += triangles * blocks * inverse_order * inverse_order;
+      plan.inverse_entries += round_up(triangles * InverseBlocks(front.pivots).entries());
     }
   }
 }

@@ -8,6 +8,8 @@
 
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
+#include <echelon/annotate.hpp>
+
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -50,9 +52,37 @@ struct FrontLevel {
 /// Orders of fronts that are factored by one thread block in shared memory, by class.
 inline constexpr std::int32_t small_orders[] = {32, 64, 96, 160};
 inline constexpr std::int32_t small_classes = 4;
-/// Order of the diagonal blocks of large fronts whose inverses are kept, since each block is one dependent
-/// step of a substitution.
-inline constexpr std::int32_t inverse_order = 128;
+/// Orders of the diagonal blocks of large fronts whose inverses are kept: each block is one dependent step of
+/// a substitution, and fronts with many pivots have larger blocks to need fewer steps.
+inline constexpr std::int32_t smallest_inverse_order = 128;
+inline constexpr std::int32_t largest_inverse_order = 512;
+
+/// Division of the pivots of a large front into blocks. The inverse of each is a dense matrix by rows, full
+/// blocks first.
+struct InverseBlocks {
+  std::int32_t pivots;
+  std::int32_t order;  ///< of all blocks but the last
+
+  ECHELON_ANYWHERE constexpr explicit InverseBlocks(std::int32_t pivots_)
+      : pivots(pivots_),
+        order(pivots_ <= 512    ? smallest_inverse_order
+              : pivots_ <= 2048 ? 256
+                                : largest_inverse_order) {}
+
+  [[nodiscard]] ECHELON_ANYWHERE constexpr std::int32_t count() const { return (pivots + order - 1) / order; }
+  [[nodiscard]] ECHELON_ANYWHERE constexpr std::int32_t width(std::int32_t block) const {
+    return pivots - block * order < order ? pivots - block * order : order;
+  }
+  /// Elements before the inverse of a block.
+  [[nodiscard]] ECHELON_ANYWHERE constexpr std::int64_t offset(std::int32_t block) const {
+    return std::int64_t{block} * order * order;
+  }
+  /// Elements of all inverses.
+  [[nodiscard]] ECHELON_ANYWHERE constexpr std::int64_t entries() const {
+    const std::int64_t last = pivots % order;
+    return offset(pivots / order) + last * last;
+  }
+};
 
 struct FrontPlan {
   Factors factors = Factors::cholesky;

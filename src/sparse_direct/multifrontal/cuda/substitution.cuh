@@ -11,7 +11,7 @@
 namespace echelon::sparse_direct::gpu {
 
 inline constexpr int substitution_columns = 32;
-inline constexpr int substitution_threads = 256;
+inline constexpr int substitution_threads = 512;
 /// Rows of a large front that one block updates, by substitution_threads threads.
 inline constexpr int substitution_rows = 64;
 
@@ -201,67 +201,102 @@ __global__ void substitute_small_fronts_backward(SubstitutionArrays<T> arrays, c
   }
 }
 
+/// Rows of a large front that a thread block gathers, one for each thread.
+inline constexpr int gathered_rows = 256;
+
+/// V of large fronts as by gather_right_hand_side; blockIdx.x: rows of the front.
 template <class T>
 __global__ void gather_large_fronts(SubstitutionArrays<T> arrays, const std::int32_t* list, bool exchange) {
-  gather_right_hand_side(arrays, arrays.fronts[list[blockIdx.y]], exchange);
+  const Front front = arrays.fronts[list[blockIdx.y]];
+  const int first = static_cast<int>(blockIdx.x) * gathered_rows;
+  if (first >= front.rows) return;
+  T* const V = arrays.vector(front);
+  const std::int32_t* const position = arrays.position + front.first;
+  const auto place = [&](int row) { return exchange && row < front.pivots ? position[row] : row; };
+  const int thread = static_cast<int>(threadIdx.x);
+  if (const int i = first + thread; i < front.rows)
+    V[place(i)] = i < front.pivots ? arrays.solution()[front.first + i] : T{};
+  __syncthreads();
+  for (int c = front.child_begin; c < front.child_end; ++c) {
+    const Front child = arrays.fronts[arrays.children[c]];
+    const int border = child.rows - child.pivots;
+    const T* const contribution = arrays.vector(child) + child.pivots;
+    const std::int32_t* const relative = arrays.relative + child.border;
+    const int i = lower_bound(relative, border, first) + thread;
+    if (i < border && relative[i] < first + gathered_rows) V[place(relative[i])] += contribution[i];
+    __syncthreads();
+  }
 }
 
-/// The inverse of a diagonal block of a large front's L, or of the transpose of its U.
+/// A diagonal block of a large front, and its inverse by rows.
 template <class T>
-__device__ const T* inverse_block(const SubstitutionArrays<T>& arrays, const Front& front, int p,
-                                  bool upper) {
-  const int blocks = (front.pivots + inverse_order - 1) / inverse_order;
-  return arrays.inverses + front.inverse +
-         (std::int64_t{upper ? blocks : 0} + p / inverse_order) * inverse_order * inverse_order;
+struct InverseBlock {
+  const T* elements;  ///< width x width
+  int first;          ///< pivot
+  int width;          ///< 0 for a front that has fewer blocks
+};
+
+/// The block of a step: of L, or of the transpose of U.
+template <class T>
+__device__ InverseBlock<T> inverse_block(const SubstitutionArrays<T>& arrays, const Front& front, int step,
+                                         bool upper) {
+  const InverseBlocks blocks(front.pivots);
+  return {arrays.inverses + front.inverse + (upper ? blocks.entries() : 0) + blocks.offset(step),
+          step * blocks.order, max(0, blocks.width(step))};
+}
+
+/// The block's elements of V to shared memory.
+template <class T>
+__device__ void load_vector(const SubstitutionArrays<T>& arrays, const Front& front,
+                            const InverseBlock<T>& block, T* w) {
+  const T* const V = arrays.vector(front) + block.first;
+  for (int i = static_cast<int>(threadIdx.x); i < block.width; i += static_cast<int>(blockDim.x)) w[i] = V[i];
+  __syncthreads();
 }
 
 /// A step of the forward substitution, at the diagonal block: x = inverse * V, a row for each warp.
+/// blockIdx.x: rows of the block.
 template <class T>
-__global__ void solve_diagonal_blocks_forward(SubstitutionArrays<T> arrays, const std::int32_t* list, int p,
-                                              bool upper) {
-  __shared__ T w[inverse_order];
+__global__ void solve_diagonal_blocks_forward(SubstitutionArrays<T> arrays, const std::int32_t* list,
+                                              int step, bool upper) {
+  __shared__ T w[largest_inverse_order];
   const Front front = arrays.fronts[list[blockIdx.y]];
-  const int width = min(inverse_order, front.pivots - p);
-  if (width <= 0) return;
-  const T* const inverse = inverse_block(arrays, front, p, upper);
-  const int thread = static_cast<int>(threadIdx.x);
-  if (thread < width) w[thread] = arrays.vector(front)[p + thread];
-  __syncthreads();
-  for (int i = warp_id(); i < width; i += block_warps()) {
-    T sum = 0;
-    for (int c = lane_id(); c <= i; c += warp_size) sum += inverse[i * inverse_order + c] * w[c];
-    sum = warp_reduce(sum, Plus());
-    if (lane_id() == 0) arrays.solution()[front.first + p + i] = sum;
-  }
+  const InverseBlock<T> block = inverse_block(arrays, front, step, upper);
+  if (static_cast<int>(blockIdx.x) * block_warps() >= block.width) return;
+  load_vector(arrays, front, block, w);
+  const int i = static_cast<int>(blockIdx.x) * block_warps() + warp_id();
+  if (i >= block.width) return;
+  const T* const row = block.elements + std::int64_t{i} * block.width;
+  T sum = 0;
+#pragma unroll 4
+  for (int c = lane_id(); c <= i; c += warp_size) sum += row[c] * w[c];
+  sum = warp_reduce(sum, Plus());
+  if (lane_id() == 0) arrays.solution()[front.first + block.first + i] = sum;
 }
 
-/// A step of the backward substitution, at the diagonal block: x = inverse^T * V. 1024 threads: eight for
-/// each element.
+/// A step of the backward substitution, at the diagonal block: x = inverse^T * V. blockIdx.x: 32 columns of
+/// the block, whose elements the 32 warps divide.
 template <class T>
-__global__ void solve_diagonal_blocks_backward(SubstitutionArrays<T> arrays, const std::int32_t* list, int p,
-                                               bool upper) {
-  constexpr int groups = 8;
-  __shared__ T w[inverse_order];
-  __shared__ T partial[groups][inverse_order];
+__global__ void solve_diagonal_blocks_backward(SubstitutionArrays<T> arrays, const std::int32_t* list,
+                                               int step, bool upper) {
+  __shared__ T w[largest_inverse_order];
+  __shared__ T partial[warp_size][warp_size + 1];
   const Front front = arrays.fronts[list[blockIdx.y]];
-  const int width = min(inverse_order, front.pivots - p);
-  if (width <= 0) return;
-  const T* const inverse = inverse_block(arrays, front, p, upper);
-  const int thread = static_cast<int>(threadIdx.x);
-  if (thread < width) w[thread] = arrays.vector(front)[p + thread];
-  __syncthreads();
-  const int j = thread % inverse_order;
+  const InverseBlock<T> block = inverse_block(arrays, front, step, upper);
+  const int first = static_cast<int>(blockIdx.x) * warp_size;
+  if (first >= block.width) return;
+  load_vector(arrays, front, block, w);
+  const int j = first + lane_id();
   T sum = 0;
-#pragma unroll
-  for (int i = thread / inverse_order; i < inverse_order; i += groups) {
-    if (i >= j && i < width) sum += inverse[i * inverse_order + j] * w[i];
+#pragma unroll 4
+  for (int i = first + warp_id(); i < block.width; i += warp_size) {
+    if (j <= i) sum += block.elements[std::int64_t{i} * block.width + j] * w[i];
   }
-  partial[thread / inverse_order][j] = sum;
+  partial[warp_id()][lane_id()] = sum;
   __syncthreads();
-  if (thread >= width) return;
-  T total = 0;
-  for (const T(&group)[inverse_order] : partial) total += group[thread];
-  arrays.solution()[front.first + p + thread] = total;
+  const T total = warp_reduce(partial[lane_id()][warp_id()], Plus());
+  if (lane_id() == 0 && first + warp_id() < block.width)
+    arrays.solution()[front.first + block.first + first + warp_id()] = total;
 }
 
 /// V(i) -= sum of row i's elements times y for substitution_rows rows from `first` on, below `end`; rows are
@@ -271,22 +306,20 @@ __device__ void subtract_contiguous_rows(T* V, int first, int end, int width, co
   for (int i = first + warp_id(); i < min(first + substitution_rows, end); i += block_warps()) {
     const T* const elements = row(i);
     T sum = 0;
-#pragma unroll
-    for (int c = lane_id(); c < inverse_order; c += warp_size) {
-      if (c < width) sum += elements[c] * y[c];
-    }
+#pragma unroll 4
+    for (int c = lane_id(); c < width; c += warp_size) sum += elements[c] * y[c];
     sum = warp_reduce(sum, Plus());
     if (lane_id() == 0) V[i] -= sum;
   }
 }
 
-/// Counterpart of subtract_contiguous_rows for rows whose elements are `leading` apart: four threads for each
-/// row. All threads of the block call it.
+/// Counterpart of subtract_contiguous_rows for rows whose elements are `leading` apart: eight threads for
+/// each row. All threads of the block call it.
 template <class T, class Row>
 __device__ void subtract_strided_rows(T* V, int first, int end, int width, const T* y, std::int64_t leading,
                                       Row row) {
   constexpr int groups = substitution_threads / substitution_rows;
-  constexpr int columns = inverse_order / groups;
+  constexpr int columns = smallest_inverse_order / groups;
   __shared__ T partial[groups][substitution_rows];
   const int r = static_cast<int>(threadIdx.x) % substitution_rows;
   const int group = static_cast<int>(threadIdx.x) / substitution_rows;
@@ -294,10 +327,12 @@ __device__ void subtract_strided_rows(T* V, int first, int end, int width, const
   T sum = 0;
   if (i < end) {
     const T* const elements = row(i);
+    for (int begin = group * columns; begin < width; begin += smallest_inverse_order) {
 #pragma unroll
-    for (int t = 0; t < columns; ++t) {
-      const int c = group * columns + t;
-      if (c < width) sum += elements[c * leading] * y[c];
+      for (int t = 0; t < columns; ++t) {
+        const int c = begin + t;
+        if (c < width) sum += elements[c * leading] * y[c];
+      }
     }
   }
   partial[group][r] = sum;
@@ -311,8 +346,8 @@ __device__ void subtract_strided_rows(T* V, int first, int end, int width, const
 template <class T>
 __device__ void load_solution(const SubstitutionArrays<T>& arrays, const Front& front, int p, int width,
                               T* y) {
-  const int thread = static_cast<int>(threadIdx.x);
-  if (thread < width) y[thread] = arrays.solution()[front.first + p + thread];
+  const T* const x = arrays.solution() + front.first + p;
+  for (int i = static_cast<int>(threadIdx.x); i < width; i += static_cast<int>(blockDim.x)) y[i] = x[i];
   __syncthreads();
 }
 
@@ -320,10 +355,12 @@ __device__ void load_solution(const SubstitutionArrays<T>& arrays, const Front& 
 /// then of the border.
 template <class T, bool by_rows, bool row_panel>
 __global__ void substitute_large_fronts_forward(SubstitutionArrays<T> arrays, const std::int32_t* list,
-                                                int p) {
-  __shared__ T y[inverse_order];
+                                                int step) {
+  __shared__ T y[largest_inverse_order];
   const Front front = arrays.fronts[list[blockIdx.y]];
-  const int width = min(inverse_order, front.pivots - p);
+  const InverseBlocks blocks(front.pivots);
+  const int p = step * blocks.order;
+  const int width = blocks.width(step);
   if (width <= 0) return;
   const int begin = p + width;
   const int pivot_tiles = (front.pivots - begin + substitution_rows - 1) / substitution_rows;
@@ -366,10 +403,12 @@ __global__ void subtract_borders(SubstitutionArrays<T> arrays, const std::int32_
 /// A step of the backward substitution, at the pivots before the diagonal block.
 template <class T, bool by_rows>
 __global__ void substitute_large_fronts_backward(SubstitutionArrays<T> arrays, const std::int32_t* list,
-                                                 int p) {
-  __shared__ T y[inverse_order];
+                                                 int step) {
+  __shared__ T y[largest_inverse_order];
   const Front front = arrays.fronts[list[blockIdx.y]];
-  const int width = min(inverse_order, front.pivots - p);
+  const InverseBlocks blocks(front.pivots);
+  const int p = step * blocks.order;
+  const int width = blocks.width(step);
   if (width <= 0) return;
   T* const V = arrays.vector(front);
   const T* const panel = arrays.factor + front.panel;
