@@ -199,7 +199,7 @@ constexpr double mapped_passing = 30;  // LAPACK's threshold
 
 /// Solves for every matrix of a list, and holds the bits of x on each device against those on one core.
 template <class T>
-void check_mapped_systems(const std::vector<Device>& devices) {
+void check_mapped_systems(const std::vector<Device>& devices, const MappedEchelonOptions& options = {}) {
   std::vector<std::pair<std::string, Csr<T>>> matrices;
   for (const std::int64_t n : {1, 2, 31, 33, 300}) {
     matrices.emplace_back("dense " + std::to_string(n), to_csr(MatrixRef<T>(random_dense<T>(n, n, 3))));
@@ -218,7 +218,7 @@ void check_mapped_systems(const std::vector<Device>& devices) {
   for (const auto& [name, A] : matrices) {
     SCOPED_TRACE(name);
     const Dense<T> b = random_dense<T>(A.rows(), 2, 7);
-    const MappedSolution<T> serial = solve_mapped(Device::serial(), A, b);
+    const MappedSolution<T> serial = solve_mapped(Device::serial(), A, b, options);
     ASSERT_EQ(serial.report.status, Status::direct) << serial.report.message;
     EXPECT_EQ(serial.report.rank, A.rows());
     for (std::int64_t j = 0; j < 2; ++j) {
@@ -226,7 +226,7 @@ void check_mapped_systems(const std::vector<Device>& devices) {
     }
     for (const Device& device : devices) {
       SCOPED_TRACE(device.name());
-      const MappedSolution<T> solution = solve_mapped(device, A, b);
+      const MappedSolution<T> solution = solve_mapped(device, A, b, options);
       EXPECT_TRUE(same_bits(solution.x, serial.x)) << solution.report.message;
       EXPECT_EQ(solution.report.find_statistic("rounds")->value,
                 serial.report.find_statistic("rounds")->value);
@@ -236,7 +236,7 @@ void check_mapped_systems(const std::vector<Device>& devices) {
 
 /// Tall, wide and square matrices of deficient rank, with right-hand sides that fit.
 template <class T>
-void check_mapped_deficient(const Device& device) {
+void check_mapped_deficient(const Device& device, const MappedEchelonOptions& options = {}) {
   int compared = 0;
   struct Shape {
     std::int64_t rows, columns, rank;
@@ -250,12 +250,12 @@ void check_mapped_deficient(const Device& device) {
     if (expected.doubtful) continue;  // in single precision
     ++compared;
     const Dense<T> b = consistent_rhs(A, 2, 3);
-    const MappedSolution<T> solution = solve_mapped(device, A, b);
+    const MappedSolution<T> solution = solve_mapped(device, A, b, options);
     EXPECT_EQ(solution.report.rank, expected.rank) << solution.report.message;
     EXPECT_EQ(solution.report.status, expected.rank == A.columns() ? Status::direct : Status::underdetermined)
         << solution.report.message;
     EXPECT_LT(solution.report.backward_error, 1000 * std::numeric_limits<T>::epsilon());
-    const MappedSolution<T> serial = solve_mapped(Device::serial(), A, b);
+    const MappedSolution<T> serial = solve_mapped(Device::serial(), A, b, options);
     EXPECT_TRUE(same_bits(solution.x, serial.x));
   }
   const int least = std::is_same_v<T, double> ? 6 : 1;
@@ -279,6 +279,35 @@ void check_ranks_modulo(const Device& device) {
       }
     }
   }
+}
+
+/// Bands long enough for several levels of slices: the accuracy and the bits of one core. Claims that prove
+/// unstable are repeated in natural order, without slices. In single precision, x overflows.
+inline void check_mapped_slices(const std::vector<Device>& devices) {
+  const MappedEchelonOptions slices = {.order = UnknownOrder::slices};
+  std::int64_t most_levels = 0;
+  for (const std::int64_t width : {1, 3, 8}) {
+    for (const std::int64_t n : {200, 1025, 9000}) {
+      SCOPED_TRACE("n " + std::to_string(n) + ", width " + std::to_string(width));
+      const Csr<double> A = random_band<double>(n, width, width + 1, 5);
+      const Dense<double> b = random_dense<double>(n, 2, 7);
+      const MappedSolution<double> serial = solve_mapped(Device::serial(), A, b, slices);
+      ASSERT_EQ(serial.report.status, Status::direct) << serial.report.message;
+      EXPECT_LT(assess(A, serial.x, b, 0).scaled_residual, mapped_passing);
+      const auto levels = std::get<std::int64_t>(serial.report.find_statistic("levels")->value);
+      const auto rounds = std::get<std::int64_t>(serial.report.find_statistic("rounds")->value);
+      if (levels > 1) {
+        EXPECT_LT(rounds, n / 4 + 128);
+      }
+      most_levels = std::max(most_levels, levels);
+      for (const Device& device : devices) {
+        SCOPED_TRACE(device.name());
+        const MappedSolution<double> solution = solve_mapped(device, A, b, slices);
+        EXPECT_TRUE(same_bits(solution.x, serial.x)) << solution.report.message;
+      }
+    }
+  }
+  EXPECT_GT(most_levels, 1);
 }
 
 }  // namespace echelon::test

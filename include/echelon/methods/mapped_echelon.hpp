@@ -22,11 +22,23 @@ constexpr std::array<EnumWord<ClaimRule>, 3> words_of(ClaimRule) {
   return {{{ClaimRule::largest, "largest"}, {ClaimRule::ordered, "ordered"}, {ClaimRule::first, "first"}}};
 }
 
+/// The order in which unknowns are eliminated.
+enum class UnknownOrder {
+  natural,  ///< as they are numbered
+  slices,   ///< those that occur in one slice of rows only before those that separate slices, repeatedly; for
+            ///< bands. Natural order where slices do not help
+};
+constexpr std::array<EnumWord<UnknownOrder>, 2> words_of(UnknownOrder) {
+  return {{{UnknownOrder::natural, "natural"}, {UnknownOrder::slices, "slices"}}};
+}
+
 struct MappedEchelonOptions {
   static constexpr std::string_view name = "mapped-echelon";
   static constexpr Targets targets = Targets::both;
   /// Owner among several claimants.
   ClaimRule claim = ClaimRule::largest;
+  /// Order of the unknowns.
+  UnknownOrder order = UnknownOrder::natural;
   /// "real", or "mod:p" for the integers modulo a prime p < 2^31: A and b have to hold integers.
   std::string field = "real";
   /// An element counts as zero if its magnitude is at most this times the sum of the magnitudes of the terms
@@ -40,6 +52,8 @@ struct MappedEchelonOptions {
     return {{"claim", enum_field<&MappedEchelonOptions::claim>(),
              "owner of an unknown: the claimant with the largest leading element relative to its row; "
              "ordered: the same, one unknown after the other; first: depends on the timing of threads"},
+            {"order", enum_field<&MappedEchelonOptions::order>(),
+             "natural, or slices: groups of rows that meet first in few unknowns, for bands"},
             {"field", +[](MappedEchelonOptions& o) -> std::string& { return o.field; },
              "real, or mod:p for exact arithmetic with integers modulo a prime p < 2^31"},
             {"tolerance",

@@ -5,6 +5,7 @@
 #include "backend/store.hpp"
 #include "sparse_direct/mapped_echelon/record.hpp"
 #include "sparse_direct/mapped_echelon/reduction.hpp"
+#include "sparse_direct/mapped_echelon/slices.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/matrix/csr.hpp>
@@ -14,6 +15,7 @@
 #include <span>
 #include <stop_token>
 #include <utility>
+#include <vector>
 
 namespace echelon::mapped {
 
@@ -58,6 +60,42 @@ struct LoadRow {
     rows.start[row] = starts[row];
     rows.length[row] = static_cast<std::int32_t>(place - starts[row]);
     norm[row] = largest;
+  }
+};
+
+/// Flags rows that are left for the next level: neither zero nor an owner.
+template <class Field>
+struct IsLeft {
+  MapView<Field> map;
+  const std::int32_t* rows;
+  std::int64_t limit;
+  std::uint8_t* flags;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    flags[i] = map.rows.length[rows[i]] > 0 && map.rows.lead(rows[i]) >= limit ? 1 : 0;
+  }
+};
+
+/// Notes the owner of an unknown and the unknown's name in the order of elimination, and renames the unknowns
+/// of the owner's row.
+template <class Field>
+struct RenameOwner {
+  MapView<Field> map;
+  std::int64_t first;
+  std::int32_t* order;
+  std::int32_t* result;
+  template <class Lanes>
+  ECHELON_ANYWHERE void operator()(std::int64_t i, Lanes lanes) const {
+    const std::int64_t unknown = first + i;
+    const std::int32_t row = map.owner[unknown];
+    if (lanes.lane() == 0) {
+      order[i] = map.name[unknown];
+      result[map.name[unknown]] = row;
+    }
+    if (row == nobody) return;
+    std::int32_t* columns = map.rows.columns + map.rows.start[row];
+    for (std::int32_t k = lanes.lane(); k < map.rows.length[row]; k += Lanes::lanes) {
+      columns[k] = map.name[columns[k]];
+    }
   }
 };
 
@@ -129,11 +167,12 @@ class Elimination {
   using Value = typename Field::Value;
 
   /// `free`: by unknown, not zero if no row may own it; empty: none.
-  Elimination(B& backend, const Field& field, ClaimRule claim, std::int64_t rows, std::int64_t columns,
-              std::span<const std::uint8_t> free = {})
+  Elimination(B& backend, const Field& field, ClaimRule claim, UnknownOrder order, std::int64_t rows,
+              std::int64_t columns, std::span<const std::uint8_t> free = {})
       : backend_(backend),
         field_(field),
         claim_(claim),
+        order_of_unknowns_(order),
         columns_(columns),
         rows_(backend, rows),
         record_(backend),
@@ -146,16 +185,39 @@ class Elimination {
         losers_(backend.device(), rows),
         before_(backend.device(), rows),
         flags_(backend.device(), rows),
-        sizes_(backend.device(), rows + 1) {}
+        sizes_(backend.device(), rows + 1),
+        order_(backend.device(), columns),
+        level_{columns, columns, 0, Array<std::int32_t>(backend.device(), columns)},
+        slices_(backend, rows_, order == UnknownOrder::slices ? columns : 0) {
+    backend_.for_each(columns, elimination_detail::Enumerate{level_.name.data()});
+  }
 
   /// Brings A, with finite elements, to mapped echelon form. False if `cancel` was requested. Throws
   /// OutOfMemory when the rows fill the memory.
   template <class T>
   bool run(const Csr<T>& A, const std::stop_token& cancel) {
+    using namespace elimination_detail;
     load(A);
-    backend_.fill(columns_, nobody, owner_.data());
-    const std::int64_t active = find_active(rows_.count(), nullptr, columns_);
-    return claim_ == ClaimRule::ordered ? run_ordered(active, cancel) : run_rounds(active, cancel);
+    Array<std::int32_t> result(backend_.device(), columns_);
+    Array<std::int32_t> pending(backend_.device(), rows_.count());
+    backend_.fill(columns_, nobody, result.data());
+    std::int64_t count = find_active(rows_.count(), nullptr, columns_);
+    backend_.copy(count, active_.data(), pending.data());
+    while (count > 0) {
+      if (order_of_unknowns_ == UnknownOrder::slices) {
+        level_ = slices_.next(std::move(level_), count, pending.data());
+        levels_ += 1;
+      }
+      backend_.fill(level_.unknowns, nobody, owner_.data());
+      if (!run_level(find_active(count, pending.data(), level_.limit), cancel)) return false;
+      // Before the owners' unknowns have the names of A again.
+      backend_.for_each(count, IsLeft<Field>{map(), pending.data(), level_.limit, flags_.data()});
+      finish_level(result.data());
+      count = backend_.select(count, flags_.data(), pending.data(), active_.data());
+      backend_.copy(count, active_.data(), pending.data());
+    }
+    owner_.swap(result);
+    return true;
   }
 
   [[nodiscard]] B& backend() const { return backend_; }
@@ -163,7 +225,16 @@ class Elimination {
   [[nodiscard]] std::int64_t columns() const { return columns_; }
   [[nodiscard]] std::int64_t rounds() const { return rounds_; }
   [[nodiscard]] Record<B, Value>& record() { return record_; }
+  /// Levels of slices; 0 in natural order.
+  [[nodiscard]] std::int64_t levels() const { return levels_; }
+  /// The map, after run().
   [[nodiscard]] const Array<std::int32_t>& owner() const { return owner_; }
+  /// The unknowns that rows had, as they were eliminated.
+  [[nodiscard]] std::vector<std::int32_t> order() const {
+    std::vector<std::int32_t> order = order_.to_vector();
+    order.resize(static_cast<std::size_t>(ordered_));
+    return order;
+  }
   [[nodiscard]] const Array<std::int32_t>& length() const { return rows_.length(); }
   /// Waits.
   [[nodiscard]] std::int64_t rank() {
@@ -173,13 +244,9 @@ class Elimination {
   }
   [[nodiscard]] const Array<double>& rejected() const { return rejected_; }
   [[nodiscard]] MapView<Field> map() {
-    return {rows_.view(),
-            norm_.data(),
-            priority_.data(),
-            rejected_.data(),
-            owner_.data(),
-            free_.size() > 0 ? free_.data() : nullptr,
-            field_};
+    return {rows_.view(),       norm_.data(),  priority_.data(),
+            rejected_.data(),   owner_.data(), free_.size() > 0 ? free_.data() : nullptr,
+            level_.name.data(), field_};
   }
 
  private:
@@ -198,12 +265,24 @@ class Elimination {
     backend_.fill(m, 0.0, rejected_.data());
   }
 
-  bool run_rounds(std::int64_t active, const std::stop_token& cancel) {
+  /// Eliminates the unknowns before the level's limit.
+  bool run_level(std::int64_t active, const std::stop_token& cancel) {
+    if (claim_ == ClaimRule::ordered) return run_ordered(active, cancel);
     while (active > 0) {
       if (cancel.stop_requested()) return false;
-      active = round(active, columns_);
+      active = round(active);
     }
     return true;
+  }
+
+  /// Moves the owners of the level's unknowns to the result, and gives the unknowns their names back.
+  void finish_level(std::int32_t* result) {
+    using namespace elimination_detail;
+    const std::int64_t unknowns = level_.limit - level_.first;
+    for_each_row(backend_, unknowns, rows_.count(),
+                 RenameOwner<Field>{map(), level_.first, order_.data() + ordered_, result});
+    ordered_ += unknowns;
+    level_.first = level_.limit;
   }
 
   /// One round for each unknown that rows wait for.
@@ -214,12 +293,12 @@ class Elimination {
     backend_.fill(columns_, nobody, first.data());
     const auto waiting = [&] { return WaitingRows<Field>{map(), first.data(), next.data()}; };
     backend_.for_each(active, Wait<Field>{waiting(), active_.data()});
-    for (std::int64_t unknown = 0; unknown < columns_; ++unknown) {
+    for (std::int64_t unknown = 0; unknown < level_.limit; ++unknown) {
       if (cancel.stop_requested()) return false;
       backend_.for_each(1, TakeWaiting<Field>{waiting(), unknown, active_.data(), sizes_.data()});
       const std::int64_t rows = backend_.read(sizes_.data());
       if (rows == 0) continue;
-      active = round(rows, columns_);
+      active = round(rows);
       backend_.for_each(active, Wait<Field>{waiting(), active_.data()});
     }
     return true;
@@ -238,26 +317,27 @@ class Elimination {
 
   /// Claims of the active rows, and the reduction of those that lose. Returns the number of rows that are
   /// active afterwards.
-  std::int64_t round(std::int64_t active, std::int64_t limit) {
+  std::int64_t round(std::int64_t active) {
     ++rounds_;
     backend_.for_each(active, NoteOwner<Field>{map(), active_.data(), before_.data()});
     backend_.for_each(active, mapped::Claim<Field>{map(), active_.data(), claim_ != ClaimRule::first});
     backend_.for_each(active,
                       FindLoser<Field>{map(), active_.data(), before_.data(), before_.data(), flags_.data()});
     const std::int64_t losers = backend_.select(active, flags_.data(), before_.data(), losers_.data());
-    backend_.for_each(losers, BoundLength<Field>{map(), losers_.data(), columns_, sizes_.data()});
+    backend_.for_each(losers, BoundLength<Field>{map(), losers_.data(), level_.unknowns, sizes_.data()});
     const std::int64_t elements = backend_.exclusive_scan(losers, sizes_.data(), sizes_.data());
     rows_.reserve(elements);
     const std::int64_t first = rows_.append(elements);
     const RecordView<std::int32_t, Value> record = record_.append(losers);
     for_each_row(backend_, losers, elements,
                  Reduce<Field>{map(), losers_.data(), sizes_.data(), first, record});
-    return find_active(losers, losers_.data(), limit);
+    return find_active(losers, losers_.data(), level_.limit);
   }
 
   B& backend_;
   Field field_;
   ClaimRule claim_;
+  UnknownOrder order_of_unknowns_;
   std::int64_t columns_;
   std::int64_t rounds_ = 0;
   Rows<B, Element> rows_;
@@ -270,6 +350,11 @@ class Elimination {
   Array<std::int32_t> active_, losers_, before_;
   Array<std::uint8_t> flags_;
   Array<std::int64_t> sizes_;
+  Array<std::int32_t> order_;  // names of the unknowns as they were eliminated
+  std::int64_t ordered_ = 0;
+  Level level_;
+  Slices<B, Element> slices_;
+  std::int64_t levels_ = 0;
 };
 
 }  // namespace echelon::mapped

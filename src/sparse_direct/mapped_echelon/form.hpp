@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -23,6 +22,7 @@ namespace echelon::mapped {
 /// Facts about an elimination.
 struct Facts {
   std::int64_t rounds = 0;
+  std::int64_t levels = 0;       ///< of slices
   double smallest_accepted = 1;  ///< least |value| / size of a leading element in the map
   double smallest_of_row = 1;    ///< least |value| of one relative to the largest element of its row in A
   double largest_rejected = 0;   ///< largest of a leading element that counted as zero
@@ -68,18 +68,18 @@ class MappedForm {
   explicit MappedForm(Elimination<B, Field>& elimination)
       : field_(elimination.field()),
         owner_(elimination.owner().to_vector()),
-        order_(owner_.size()),
+        order_(elimination.order()),
         pivot_sizes_(measure_pivots(elimination)),
         record_(std::move(elimination.record())) {
     const Device& device = elimination.backend().device();
     record_.shrink();
     rounds_ = Steps(device, record_.ends());
-    std::iota(order_.begin(), order_.end(), 0);
     const std::vector<std::int32_t> length = elimination.length().to_vector();
     rows_ = elimination.length().size();
     factor_ = Factor<Value>(elimination.backend(), elimination.map().rows, length, owner_, order_);
     collect_facts(length);
     facts_.rounds = elimination.rounds();
+    facts_.levels = elimination.levels();
     for (const double rejected : elimination.rejected().to_vector()) {
       facts_.largest_rejected = std::max(facts_.largest_rejected, rejected);
     }

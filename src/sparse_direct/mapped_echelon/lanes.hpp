@@ -8,17 +8,35 @@
 
 namespace echelon::mapped {
 
+/// Lanes with a condition: those before the own lane, and all.
+struct LaneCount {
+  std::int32_t before = 0;
+  std::int32_t all = 0;
+};
+
 /// The lanes of a host thread: one.
 struct OneLane {
   static constexpr int lanes = 1;
-  ECHELON_ANYWHERE static int lane() { return 0; }
-  ECHELON_ANYWHERE static void sync() {}
+  static int lane() { return 0; }
+  static void sync() {}
+  static LaneCount count(bool condition) { return {0, condition ? 1 : 0}; }
 };
 
 /// Elements of all rows together below which a loop over rows runs on the calling thread.
 inline constexpr std::int64_t serial_elements = 20000;
 
 #ifdef __CUDACC__
+
+/// The lanes of a warp, all of which take part.
+struct WarpLanes {
+  static constexpr int lanes = warp_size;
+  __device__ static int lane() { return lane_id(); }
+  __device__ static void sync() { __syncwarp(); }
+  __device__ static LaneCount count(bool condition) {
+    const unsigned mask = __ballot_sync(full_warp, condition);
+    return {__popc(mask & lanes_before(lane_id())), __popc(mask)};
+  }
+};
 
 namespace kernels {
 
@@ -27,7 +45,7 @@ __global__ void __launch_bounds__(cuda_kernels::block_size) for_each_row(std::in
   constexpr int rows_per_block = cuda_kernels::block_size / warp_size;
   const std::int64_t stride = std::int64_t{gridDim.x} * rows_per_block;
   const std::int64_t first = std::int64_t{blockIdx.x} * rows_per_block + threadIdx.x / warp_size;
-  for (std::int64_t i = first; i < n; i += stride) f(i, LogicalWarp<>());
+  for (std::int64_t i = first; i < n; i += stride) f(i, WarpLanes());
 }
 
 }  // namespace kernels

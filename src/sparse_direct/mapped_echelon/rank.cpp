@@ -12,7 +12,8 @@ std::int64_t rank_modulo(const Csr<T>& A, const PrimeField& field) {
   return on_backend(A.device(), [&]<class B>() {
     B backend(A.device());
     require_integers(backend, A);
-    Elimination<B, PrimeField> elimination(backend, field, ClaimRule::largest, A.rows(), A.columns());
+    Elimination<B, PrimeField> elimination(backend, field, ClaimRule::largest, UnknownOrder::natural,
+                                           A.rows(), A.columns());
     elimination.run(A, {});
     return elimination.rank();
   });

@@ -21,7 +21,8 @@ struct MapView {
   std::uint64_t* priority;   ///< of the row as owner of its leading unknown
   double* rejected;          ///< largest |value| / size of a leading element that counted as zero
   std::int32_t* owner;       ///< the map: by unknown
-  const std::uint8_t* free;  ///< unknowns that no row may own; null: none
+  const std::uint8_t* free;  ///< by name, unknowns that no row may own; null: none
+  const std::int32_t* name;  ///< of the unknowns
   Field field;
 
   /// Whether row a is a better owner than row b of the unknown that leads both.
@@ -133,41 +134,32 @@ std::int32_t subtract(const Field& field, Tail<Element> a, Multiplier m, Tail<El
 /// tails.
 template <class Field, class Element, class Multiplier>
 __device__ std::int32_t subtract(const Field& field, Tail<Element> a, Multiplier m, Tail<Element> b,
-                                 std::int32_t* columns, Element* elements, LogicalWarp<> lanes) {
-  const int lane = lanes.lane();
+                                 std::int32_t* columns, Element* elements, WarpLanes lanes) {
   std::int32_t common = 0;
   for (std::int32_t first = 0; first < a.length; first += warp_size) {
-    const std::int32_t i = first + lane;
-    std::int64_t j = 0;
-    bool in_both = false;
+    const std::int32_t i = first + lanes.lane();
+    const std::int64_t j = i < a.length ? lower_bound(b.columns, 0, b.length, a.columns[i]) : b.length;
+    const bool in_both = j < b.length && b.columns[j] == a.columns[i];
+    const LaneCount matches = lanes.count(in_both);
     if (i < a.length) {
-      j = lower_bound(b.columns, 0, b.length, a.columns[i]);
-      in_both = j < b.length && b.columns[j] == a.columns[i];
-    }
-    const unsigned matches = lanes.ballot(in_both);
-    if (i < a.length) {
-      const std::int64_t place = i + j - common - __popc(matches & lanes_before(lane));
+      const std::int64_t place = i + j - common - matches.before;
       columns[place] = a.columns[i];
       elements[place] = in_both ? field.reduced(a.elements[i], m, b.elements[j].value) : a.elements[i];
     }
-    common += __popc(matches);
+    common += matches.all;
   }
   common = 0;
   for (std::int32_t first = 0; first < b.length; first += warp_size) {
-    const std::int32_t j = first + lane;
-    std::int64_t i = 0;
-    bool in_both = false;
-    if (j < b.length) {
-      i = lower_bound(a.columns, 0, a.length, b.columns[j]);
-      in_both = i < a.length && a.columns[i] == b.columns[j];
-    }
-    const unsigned matches = lanes.ballot(in_both);
+    const std::int32_t j = first + lanes.lane();
+    const std::int64_t i = j < b.length ? lower_bound(a.columns, 0, a.length, b.columns[j]) : a.length;
+    const bool in_both = i < a.length && a.columns[i] == b.columns[j];
+    const LaneCount matches = lanes.count(in_both);
     if (j < b.length && !in_both) {
-      const std::int64_t place = i + j - common - __popc(matches & lanes_before(lane));
+      const std::int64_t place = i + j - common - matches.before;
       columns[place] = b.columns[j];
       elements[place] = field.fill_in(m, b.elements[j]);
     }
-    common += __popc(matches);
+    common += matches.all;
   }
   return a.length + b.length - common;
 }
@@ -223,7 +215,7 @@ struct FindLead {
     const RowsView<typename Field::Element>& rows = map.rows;
     double rejected = map.rejected[row];
     while (rows.length[row] > 0) {
-      const bool is_free = map.free != nullptr && map.free[rows.lead(row)] != 0;
+      const bool is_free = map.free != nullptr && map.free[map.name[rows.lead(row)]] != 0;
       if (!is_free && !map.field.is_zero(rows.lead_element(row))) break;
       if (!is_free) rejected = std::fmax(rejected, map.field.relative_size(rows.lead_element(row)));
       ++rows.start[row];

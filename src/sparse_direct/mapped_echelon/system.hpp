@@ -125,6 +125,7 @@ class System {
   [[nodiscard]] std::vector<Statistic> statistics() const {
     const Facts& facts = form_->facts();
     std::vector<Statistic> statistics = {{"rounds", facts.rounds},
+                                         {"levels", facts.levels},
                                          {"reductions", form_->record().size()},
                                          {"factor_elements", form_->factor().elements()},
                                          {"back_substitution_steps", form_->factor().steps().size()}};
@@ -177,7 +178,7 @@ class System {
 
   Outcome eliminate(const std::vector<std::uint8_t>& free, const std::stop_token& cancel) try {
     form_.reset();
-    Elimination<B, Field> elimination(backend_, field_, claim_, A_->rows(), A_->columns(), free);
+    Elimination<B, Field> elimination(backend_, field_, claim_, order(), A_->rows(), A_->columns(), free);
     if (!elimination.run(*A_, cancel)) {
       return {Status::cancelled, "stopped by the caller between two rounds of the elimination"};
     }
@@ -204,6 +205,11 @@ class System {
       std::transform(found.begin(), found.end(), free.begin(), free.begin(), std::bit_or<>());
       return std::find(found.begin(), found.end(), 1) != found.end();
     }
+  }
+
+  /// Unknowns in order are eliminated one by one, with slices or without.
+  [[nodiscard]] UnknownOrder order() const {
+    return claim_ == ClaimRule::ordered ? UnknownOrder::natural : options_.order;
   }
 
   /// Whether the solution of A x = A v, for a v of numbers between 1 and 2, has a backward error that
