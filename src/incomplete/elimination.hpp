@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Arithmetic of incomplete factorisations. This is the only place that fixes the order of operations, so
-/// the bits are the same for any number of threads.
+/// every backend computes the same bits with any number of threads.
 ///
 /// Row i is computed from finished rows k < i. For each stored a_ik, in ascending order of k,
 ///

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Incomplete factorisation on the host, with the same bits for any number of threads.
+/// Incomplete factorisation: one native implementation per backend, all with the same bits.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -16,5 +16,8 @@ FirstIndex factor(Serial& backend, RowOrder<Serial>& order, const Elimination& e
 template <class Elimination>
 FirstIndex factor(OpenMp& backend, RowOrder<OpenMp>& order, const Elimination& elimination,
                   std::int64_t rows);
+/// One kernel.
+template <class Elimination>
+FirstIndex factor(Cuda& backend, RowOrder<Cuda>& order, const Elimination& elimination, std::int64_t rows);
 
 }  // namespace echelon::incomplete

@@ -144,9 +144,9 @@ struct MethodWith<Ic0Options> {
   using Type = IncompleteCholesky<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(const Device&,
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
                                                                                       const Ic0Options&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(const Device&,
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
                                                                                        const Ic0Options&);
 
 }  // namespace echelon

@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "incomplete/preconditioner.hpp"
-#include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
 
 #include <echelon/methods/ilu0.hpp>
 
 #include <cmath>
+#include <string>
 
 namespace echelon {
 
 namespace {
 
 using namespace incomplete;
+
+/// `row` counts from 0; `what` completes "the diagonal element ...".
+Outcome no_pivot(std::int64_t row, const char* what) {
+  return {
+      Status::breakdown,
+      "ilu0 needs nonzero pivots: the diagonal element of row " + std::to_string(row) + " (from 0) " + what,
+      row};
+}
 
 template <class B, class T>
 class IncompleteLu final : public IncompleteFactorization<B, T> {
@@ -20,9 +28,11 @@ class IncompleteLu final : public IncompleteFactorization<B, T> {
       : IncompleteFactorization<B, T>(device) {}
 
   Outcome analyze(const MatrixRef<T>& A) override {
-    if (!A.is_sparse()) return ilu0_without_pattern();
+    if (!A.is_sparse()) {
+      return {Status::breakdown, "ilu0 needs a sparse matrix: a dense one has no pattern to keep to"};
+    }
     const FirstIndex missing = split(this->backend_, *A.csr(), this->factors_);
-    if (missing.value != FirstIndex::none) return ilu0_pivot(missing.value, "is not stored");
+    if (missing.value != FirstIndex::none) return no_pivot(missing.value, "is not stored");
     this->order_ = RowOrder<B>(this->backend_, this->factors_.lower);
     return {};
   }
@@ -33,9 +43,9 @@ class IncompleteLu final : public IncompleteFactorization<B, T> {
     const FirstIndex rejected = factor(this->backend_, this->order_, elimination, this->factors_.rows());
     if (rejected.value == FirstIndex::none) return {};
     const T pivot = read_diagonals(this->backend_, this->factors_, rejected.value).upper;
-    return ilu0_pivot(rejected.value, pivot == 0             ? "became zero"
-                                      : std::isfinite(pivot) ? "became so small that its inverse overflows"
-                                                             : "overflowed");
+    return no_pivot(rejected.value, pivot == 0             ? "became zero"
+                                    : std::isfinite(pivot) ? "became so small that its inverse overflows"
+                                                           : "overflowed");
   }
 };
 
@@ -47,9 +57,9 @@ struct MethodWith<Ilu0Options> {
   using Type = IncompleteLu<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(const Device&,
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
                                                                                       const Ilu0Options&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(const Device&,
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
                                                                                        const Ilu0Options&);
 
 }  // namespace echelon

@@ -4,6 +4,7 @@
 
 #include "incomplete/level_schedule.hpp"
 
+#include <echelon/array.hpp>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
@@ -13,6 +14,7 @@ namespace echelon {
 
 class Serial;
 class OpenMp;
+class Cuda;
 
 namespace incomplete {
 
@@ -45,6 +47,21 @@ class RowOrder<OpenMp> {
     return levels.empty() ? Device::openmp(1) : device;
   }
   Levels levels;
+};
+
+/// All rows by level: then the rows that a GPU works on at a time wait least. 4 bytes per row.
+template <>
+class RowOrder<Cuda> {
+ public:
+  RowOrder() = default;
+  /// Computes the levels by one kernel, in which rows wait for rows, and sorts. Does not wait.
+  template <class T>
+  RowOrder(Cuda& backend, const Csr<T>& lower);
+  [[nodiscard]] std::size_t bytes() const { return rows.bytes() + tickets.bytes(); }
+  [[nodiscard]] static Device solve_device(const Device& device) { return device; }
+
+  Array<std::int32_t> rows;
+  Array<unsigned> tickets;  ///< one counter, at zero between kernels
 };
 
 }  // namespace incomplete

@@ -78,16 +78,4 @@ inline Outcome cancelled_factorisation() {
   return {Status::cancelled, "stopped by the caller during the factorisation"};
 }
 
-inline Outcome ilu0_without_pattern() {
-  return {Status::breakdown, "ilu0 needs a sparse matrix: a dense one has no pattern to keep to"};
-}
-
-/// `row` counts from 0; `what` completes "the diagonal element ...".
-inline Outcome ilu0_pivot(std::int64_t row, const char* what) {
-  return {
-      Status::breakdown,
-      "ilu0 needs nonzero pivots: the diagonal element of row " + std::to_string(row) + " (from 0) " + what,
-      row};
-}
-
 }  // namespace echelon

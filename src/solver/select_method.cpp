@@ -206,15 +206,11 @@ class Candidates {
 
   void conjugate_gradients(const std::string& why) {
     // Incomplete factors cut the iterations most, but their triangular solves are slow on a GPU. ILU(0) can
-    // be indefinite; IC(0), which runs on the host, is shifted until it is not.
-    const bool host = device_.on_host();
-    const Candidate strong{"cg",
-                           device_,
-                           {{"preconditioner", host ? "ic0" : "ilu0"}},
-                           why + (host ? ": CG with IC(0)" : ": CG with ILU(0)")};
+    // be indefinite; IC(0) is shifted until it is not.
+    const Candidate strong{"cg", device_, {{"preconditioner", "ic0"}}, why + ": CG with IC(0)"};
     const Candidate light{"cg", device_, {{"preconditioner", "jacobi"}}, why + ": CG with Jacobi"};
-    list_.push_back(host ? strong : light);
-    list_.push_back(host ? light : strong);
+    list_.push_back(device_.on_host() ? strong : light);
+    list_.push_back(device_.on_host() ? light : strong);
   }
 
   void krylov() {

@@ -11,7 +11,7 @@ namespace echelon {
 
 struct Ic0Options {
   static constexpr std::string_view name = "ic0";
-  static constexpr Targets targets = Targets::host;
+  static constexpr Targets targets = Targets::both;
   /// Multiple of the diagonal that is added before the factorisation, 0 or more. Not set: the first of 0,
   /// 0.001, 0.002, 0.004, ... with which no pivot breaks down.
   std::optional<double> shift = {};

@@ -46,9 +46,16 @@ struct Sweeps {
   /// Unless null, receives the rows skipped by one sweep (all sweeps skip the same). Not written if sweeps ==
   /// 0, if there is no right-hand side, or if the iteration has stopped.
   SkippedRows* skipped = nullptr;
-  /// Triangular solve on the host, in one forward sweep with a lower triangle A, or one backward sweep with
-  /// an upper triangle: every row has a nonzero diagonal element, omega is 1, and X is only written.
+  /// Triangular solve in one forward sweep with a lower triangle A, or one backward sweep with an upper
+  /// triangle: every row has a nonzero diagonal element, omega is 1, and X is only written. Needs no second
+  /// vector on a GPU.
   bool triangular = false;
+
+  /// Nonzeros of a matrix with both triangles that has as many elements to wait for. The choice of a strategy
+  /// depends on these.
+  [[nodiscard]] std::int64_t nonzeros_of_both_triangles() const {
+    return triangular ? 2 * A->nonzeros() - A->rows() : A->nonzeros();
+  }
 };
 
 /// Scratch memory of sweeps, kept from call to call: it grows to what a call needs, and repeating a call
@@ -138,9 +145,9 @@ void sweep(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<OpenMp, T>& sc
 template <class T>
 void sweep_in_parallel(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<OpenMp, T>& scratch);
 /// Two kernels for each forward or backward sweep: the sweep, and one that clears a vector (after an odd
-/// number of half sweeps in a call, the last one copies the result). Each strategy that the matrix may allow
-/// adds one kernel, which works or returns at once, and one or two short kernels per call that select it.
-/// Throws OutOfMemory.
+/// number of half sweeps in a call, the last one copies the result; before a triangular solve, it clears X).
+/// Each strategy that the matrix may allow adds one kernel, which works or returns at once, and one or two
+/// short kernels per call that select it. Throws OutOfMemory.
 template <class T>
 void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratch);
 

@@ -19,7 +19,8 @@ std::int32_t guess_from(const Csr<double>& A, std::int64_t row) {
   const std::int32_t* first = A.column_indices().data() + A.row_offsets().data()[row];
   const std::int32_t* last = A.column_indices().data() + A.row_offsets().data()[row + 1];
   const std::int32_t* diagonal = std::lower_bound(first, last, static_cast<std::int32_t>(row));
-  return guess_line_length(A.rows(), row, first, diagonal - first);
+  return guess_line_length(A.rows(), diagonal - first,
+                           [&](std::int64_t k) { return row - diagonal[-1 - k]; });
 }
 
 struct Grid {
@@ -39,7 +40,10 @@ TEST(LineDetection, GridInterior_LengthOfX) {
 
 TEST(LineDetection, OtherPatterns_NoLength) {
   const auto guess = [](const std::vector<std::int32_t>& lower) {
-    return guess_line_length(20'000, 10'000, lower.data(), static_cast<std::int64_t>(lower.size()));
+    const auto distance = [&](std::int64_t k) {
+      return 10'000 - lower[lower.size() - 1 - static_cast<std::size_t>(k)];
+    };
+    return guess_line_length(20'000, static_cast<std::int64_t>(lower.size()), distance);
   };
   EXPECT_EQ(guess({9900, 9999}), 100);
   EXPECT_EQ(guess({}), 0);

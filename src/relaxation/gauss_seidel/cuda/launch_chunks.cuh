@@ -77,8 +77,9 @@ ChunkLaunch plan_long_rows(const DeviceSweep<T>& task, std::int64_t nonzeros, co
 }
 
 template <class T, bool forward>
-void launch_chunk_sweep(const DeviceSweep<T>& task, std::int64_t nonzeros, const SweepTuning& tuning,
+void launch_chunk_sweep(const DeviceSweep<T>& task, const Sweeps<T>& sweeps, const SweepTuning& tuning,
                         const Gpu& gpu) {
+  const std::int64_t nonzeros = sweeps.A->nonzeros();
   const auto planned = [&](int rows_per_thread) {
     return plan_chunks(task, nonzeros, tuning, rows_per_thread, gpu);
   };
@@ -86,7 +87,8 @@ void launch_chunk_sweep(const DeviceSweep<T>& task, std::int64_t nonzeros, const
                                   ? tuning.rows_per_thread
                                   : rows_per_thread_for(task.rows * task.right_hand_sides, gpu);
   // sweep_chunks() addresses the elements of a chunk with 32 bits.
-  if (nonzeros >= std::min(tuning.long_rows_from * task.rows, std::int64_t{1} << 32)) {
+  if (sweeps.nonzeros_of_both_triangles() >=
+      std::min(tuning.long_rows_from * task.rows, std::int64_t{1} << 32)) {
     launch_chunks(sweep_chunks_with_long_rows<T, forward>, plan_long_rows(task, nonzeros, gpu), task);
   } else if (rows_per_thread == 1) {
     launch_chunks(sweep_chunks<T, forward, 1>, planned(1), task);

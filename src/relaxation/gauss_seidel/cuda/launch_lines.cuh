@@ -78,8 +78,8 @@ LineKernel<T> line_kernel_for(std::int64_t rows, std::int64_t nonzeros) {
 
 /// Queues a line sweep. The kernel returns at once unless the device has selected Strategy::lines.
 template <class T, bool forward>
-void launch_line_sweep(const DeviceSweep<T>& task, std::int64_t nonzeros, const Gpu& gpu) {
-  const LineKernel<T> chosen = line_kernel_for<T>(task.rows, nonzeros);
+void launch_line_sweep(const DeviceSweep<T>& task, const Sweeps<T>& sweeps, const Gpu& gpu) {
+  const LineKernel<T> chosen = line_kernel_for<T>(task.rows, sweeps.nonzeros_of_both_triangles());
   const auto kernel = forward ? chosen.forward : chosen.backward;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(chosen.shared_bytes)));
@@ -92,7 +92,7 @@ void launch_line_sweep(const DeviceSweep<T>& task, std::int64_t nonzeros, const 
 template <class T>
 bool may_have_lines(const Sweeps<T>& sweeps, std::int64_t from_rows, const Gpu& gpu) {
   const std::int64_t rows = sweeps.A->rows();
-  const std::int64_t nonzeros = sweeps.A->nonzeros();
+  const std::int64_t nonzeros = sweeps.nonzeros_of_both_triangles();
   const bool fits =
       line_kernel_for<T>(rows, nonzeros).shared_bytes <= static_cast<std::size_t>(gpu.shared_bytes);
   return fits && rows >= std::max<std::int64_t>(from_rows, min_line_length * min_lines) &&

@@ -18,12 +18,12 @@ inline constexpr std::int32_t min_lines = 64;
 /// lines slow.
 inline constexpr int max_lower_nearby = 4;
 
-/// The line length that the columns left of a row's diagonal suggest (`lower`, ascending), or 0 for none.
-/// Counted from the diagonal, neighbours on the same line come first, then those on the line before, around
-/// the same point.
-ECHELON_ANYWHERE inline std::int32_t guess_line_length(std::int64_t rows, std::int64_t row,
-                                                       const std::int32_t* lower, std::int64_t count) {
-  const auto distance = [&](std::int64_t k) { return row - lower[count - 1 - k]; };
+/// The line length that a row's elements on one side of the diagonal suggest, or 0 for none. distance(k) is
+/// the number of rows to element k < count, counted from the diagonal: neighbours on the same line come
+/// first, then those on the adjacent line, around the same point.
+template <class Distance>
+ECHELON_ANYWHERE std::int32_t guess_line_length(std::int64_t rows, std::int64_t count,
+                                                const Distance& distance) {
   std::int64_t adjacent = 0;
   while (adjacent < count && distance(adjacent) == adjacent + 1) ++adjacent;
   if (adjacent == 0 || adjacent == count) return 0;

@@ -34,14 +34,20 @@ struct MajorityLength {
   }
 };
 
-/// One block, one sampled row per thread. Writes the length that at least half of the rows suggest, or 0.
+/// One block, one sampled row per thread. Writes the length that at least half of the rows suggest, by their
+/// elements right of the diagonal if `from_upper` or else left of it, or 0.
 static __global__ void __launch_bounds__(sampled_rows)
     detect_line_length(std::int64_t rows, const std::int64_t* row_offsets, const std::int32_t* column_indices,
-                       std::int32_t* line_length) {
+                       bool from_upper, std::int32_t* line_length) {
   __shared__ MajorityLength warp_majorities[sampled_rows / warp_size];
   const std::int64_t row = sampled_row(rows, threadIdx.x);
-  const Part lower = split_row(column_indices, row_offsets[row], row_offsets[row + 1], row).lower_part();
-  const std::int32_t suggested = guess_line_length(rows, row, column_indices + lower.first, lower.count);
+  const RowParts parts = split_row(column_indices, row_offsets[row], row_offsets[row + 1], row);
+  const Part part = from_upper ? parts.upper_part() : parts.lower_part();
+  const auto distance = [&](std::int64_t k) {
+    const std::int64_t column = column_indices[part.first + (part.count - 1 - k) * part.step];
+    return from_upper ? column - row : row - column;
+  };
+  const std::int32_t suggested = guess_line_length(rows, part.count, distance);
   const MajorityLength vote = warp_reduce(MajorityLength{suggested, 1}, Combine());
   if (threadIdx.x % warp_size == 0) warp_majorities[threadIdx.x / warp_size] = vote;
   __syncthreads();
@@ -53,9 +59,11 @@ static __global__ void __launch_bounds__(sampled_rows)
 
 /// Queues the detection, which writes the length of A's lines, or 0, to *line_length on the device.
 template <class T>
-void find_line_length(const Csr<T>& A, std::int32_t* line_length) {
+void find_line_length(const Sweeps<T>& sweeps, std::int32_t* line_length) {
+  const Csr<T>& A = *sweeps.A;
+  const bool from_upper = sweeps.triangular && sweeps.kind == SweepKind::backward;
   detect_line_length<<<1, sampled_rows, 0, stream()>>>(A.rows(), A.row_offsets().data(),
-                                                       A.column_indices().data(), line_length);
+                                                       A.column_indices().data(), from_upper, line_length);
   check(cudaGetLastError());
 }
 

@@ -47,7 +47,7 @@ Strategies<T> select_strategies_for(Cuda& backend, const Sweeps<T>& sweeps, Swee
   strategies.may_have_lines = may_have_lines(sweeps, scratch.tuning.lines_from_rows, gpu);
   strategies.may_use_regions = may_use_regions(sweeps, scratch.tuning, gpu);
   if (strategies.may_have_lines) {
-    find_line_length(A, scratch.line_length.data());
+    find_line_length(sweeps, scratch.line_length.data());
     strategies.forward = strategies.backward = scratch.line_length.data();
   }
   if (!strategies.may_use_regions) return strategies;
@@ -82,8 +82,19 @@ class SweepQueue {
         source_{sweeps.x, sweeps.leading_x},
         target_{scratch.other.data(), sweeps.A->rows()} {}
 
+  /// The only half sweep of a triangular solve writes x at once.
+  void solve_triangular() {
+    target_ = {sweeps_.x, sweeps_.leading_x};
+    clear_target();
+    half_sweep(sweeps_.kind == SweepKind::forward, false);
+  }
+
   void half_sweep(bool forward, bool reuse_lower_sums) {
     const Csr<T>& A = *sweeps_.A;
+    // A triangular solve loads old values, but does not use them: b is in the cache.
+    const VectorBlock<const T> old_x = sweeps_.triangular
+                                           ? VectorBlock<const T>{sweeps_.b, sweeps_.leading_b}
+                                           : VectorBlock<const T>{source_.data, source_.leading};
     const DeviceSweep<T> task{.rows = A.rows(),
                               .row_offsets = A.row_offsets().data(),
                               .column_indices = A.column_indices().data(),
@@ -91,8 +102,8 @@ class SweepQueue {
                               .right_hand_sides = static_cast<unsigned>(sweeps_.right_hand_sides),
                               .b = sweeps_.b,
                               .leading_b = sweeps_.leading_b,
-                              .old = source_.data,
-                              .leading_old = source_.leading,
+                              .old = old_x.data,
+                              .leading_old = old_x.leading,
                               .x = target_.data,
                               .leading_x = target_.leading,
                               .lower_sums = reuse_lower_sums ? lower_sums_ : nullptr,
@@ -103,9 +114,9 @@ class SweepQueue {
                               .tickets = tickets_,
                               .line_length = forward ? strategies_.forward : strategies_.backward};
     if (forward) {
-      launch_all_strategies<true>(task, A.nonzeros());
+      launch_all_strategies<true>(task);
     } else {
-      launch_all_strategies<false>(task, A.nonzeros());
+      launch_all_strategies<false>(task);
     }
     first_ = false;
     std::swap(source_, target_);
@@ -130,10 +141,10 @@ class SweepQueue {
  private:
   /// Queues one kernel for each possible strategy; all but the selected one return at once.
   template <bool forward>
-  void launch_all_strategies(const DeviceSweep<T>& task, std::int64_t nonzeros) {
-    if (strategies_.may_have_lines) launch_line_sweep<T, forward>(task, nonzeros, gpu_);
+  void launch_all_strategies(const DeviceSweep<T>& task) {
+    if (strategies_.may_have_lines) launch_line_sweep<T, forward>(task, sweeps_, gpu_);
     if (strategies_.may_use_regions) launch_region_sweep<T, forward>(task, strategies_.regions);
-    launch_chunk_sweep<T, forward>(task, nonzeros, tuning_, gpu_);
+    launch_chunk_sweep<T, forward>(task, sweeps_, tuning_, gpu_);
   }
 
   Cuda& backend_;
@@ -160,7 +171,7 @@ void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratc
   const Gpu gpu(backend.device());
   const bool reuse_lower_sums =
       symmetric && scratch.tuning.reuse_lower_sums && !may_use_regions(sweeps, scratch.tuning, gpu);
-  grow_cleared(backend, elements, scratch.other);
+  if (!sweeps.triangular) grow_cleared(backend, elements, scratch.other);
   const std::int64_t kept = (sweeps.A->rows() - first_stored_sum(sweeps.A->rows())) * sweeps.right_hand_sides;
   if (reuse_lower_sums && scratch.lower_sums.size() < kept)
     scratch.lower_sums = Array<T>(backend.device(), kept);
@@ -173,6 +184,10 @@ void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratc
   const Strategies<T> strategies = select_strategies_for(backend, sweeps, scratch, gpu);
   if (sweeps.skipped != nullptr) backend.for_each(1, ResetSkipped{sweeps.state, sweeps.skipped});
   SweepQueue<T> queue(backend, sweeps, scratch, gpu, strategies);
+  if (sweeps.triangular) {
+    queue.solve_triangular();
+    return;
+  }
   for (std::int64_t k = 0; k < sweeps.sweeps; ++k) {
     if (k > 0) queue.clear_target();
     queue.half_sweep(sweeps.kind != SweepKind::backward, reuse_lower_sums);
