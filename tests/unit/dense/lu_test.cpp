@@ -229,6 +229,23 @@ TYPED_TEST(LuOf, SolvesWithTheTranspose) {
   EXPECT_LT(scaled_residual<T>(transposed(to_dense(MatrixRef<T>(sparse))), x, b), passing);
 }
 
+/// A factorisation on one thread must not wait for the caller's other threads.
+TYPED_TEST(LuOf, FactorsInsideParallelRegions) {
+  using T = TypeParam;
+  int failures = 0;
+#pragma omp parallel for num_threads(3) schedule(dynamic, 1) reduction(+ : failures)
+  for (int task = 0; task < 20; ++task) {
+    const std::int64_t n = 10 + 17 * task;
+    const Dense<T> a = random_dense<T>(n, n, 1);
+    const Dense<T> b = random_dense<T>(n, 1, 2);
+    Dense<T> x(Device(), n, 1);
+    Lu<T> lu(task % 2 == 0 ? Device::serial() : Device::openmp(2));
+    lu.factor(a);
+    failures += lu.solve(b, x).solved() && scaled_residual<T>(a, x, b) < passing ? 0 : 1;
+  }
+  EXPECT_EQ(failures, 0);
+}
+
 /// LAPACK's second ratio, |I - A^-1 A| / (n |A| |A^-1| eps), in the 1-norm.
 TYPED_TEST(LuOf, InverseIsAccurate) {
   using T = TypeParam;

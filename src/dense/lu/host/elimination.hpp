@@ -47,13 +47,13 @@ class Elimination {
         cancelled_ = cancel_.stop_requested();
         next_chunk_ = 0;
       }
-#pragma omp barrier
+      wait(parts);
       if (cancelled_) return;
       const int last = std::min(first + width_, steps_);
       pack(first, last, part, parts);
-#pragma omp barrier
+      wait(parts);
       update(worker, first, last);
-#pragma omp barrier
+      wait(parts);
     }
     exchange_left(part, parts);
   }
@@ -76,11 +76,17 @@ class Elimination {
 
   /// Measured on one and two cores with AVX-512: the panels of small matrices take most of the time, those
   /// of large ones are hidden behind products, which are faster with more terms.
-  static int panel_width(int steps) {
-    return steps <= 1500 ? 64 : (steps <= 3000 ? 128 : 192);
-  }
+  static int panel_width(int steps) { return steps <= 1500 ? 64 : (steps <= 3000 ? 128 : 192); }
   /// Columns that a thread updates at a time.
   static constexpr int chunk_columns = 64;
+
+  /// Waits for the other threads of the factorisation. With one thread a barrier would wait for threads of
+  /// the caller.
+  static void wait(int parts) {
+    if (parts > 1) {
+#pragma omp barrier
+    }
+  }
 
   [[nodiscard]] T* at(int i, int j) const {
     return A_.data() + i + j * A_.leading();
