@@ -65,7 +65,7 @@ class BandFactors;
 
 /// LU factorisation with partial pivoting of band matrices, for repeated solves. Nothing is scaled, refined
 /// or estimated: BandedLu (<echelon/methods/banded_lu.hpp>) does that for a sparse matrix. One thread at a
-/// time uses an object. On the host.
+/// time uses an object.
 template <class T>
 class BandFactorization {
  public:

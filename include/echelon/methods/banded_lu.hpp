@@ -23,7 +23,7 @@ constexpr std::array<EnumWord<BandOrdering>, 3> words_of(BandOrdering) {
 
 struct BandedLuOptions {
   static constexpr std::string_view name = "banded-lu";
-  static constexpr Targets targets = Targets::host;
+  static constexpr Targets targets = Targets::both;
   /// Numbering of rows and columns.
   BandOrdering ordering = BandOrdering::automatic;
   /// At most so many steps of iterative refinement, 0 to 10.

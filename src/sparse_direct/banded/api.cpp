@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <echelon/banded.hpp>: checks of arguments.
+// <echelon/banded.hpp>: checks of arguments, and dispatch to the host or CUDA.
 #include "backend/check_same_memory.hpp"
+#include "backend/dispatch.hpp"
 #include "sparse_direct/banded/operations.hpp"
 
 #include <echelon/error.hpp>
@@ -13,13 +14,6 @@
 namespace echelon {
 
 namespace {
-
-void check_host(const Device& device) {
-  require(device);
-  if (device.on_host()) return;
-  throw NotBuilt(
-      fmt::format("band matrices are factored on serial and openmp only, not on {}", device.name()));
-}
 
 template <class T>
 void check_band(const BandBatch<T>& A) {
@@ -57,8 +51,7 @@ void check_rhs(const DenseBatch<T>& B, std::int64_t n, std::int64_t count, const
 
 template <class T>
 BandFactorization<T>::BandFactorization(const Device& device) : device_(device) {
-  check_host(device);
-  factors_ = make_band_factors<T>(device);
+  factors_ = on_target(device, [&]<class Target>() { return make_band_factors<Target, T>(device); });
 }
 template <class T>
 BandFactorization<T>::BandFactorization(BandFactorization&&) noexcept = default;
@@ -92,10 +85,9 @@ std::size_t BandFactorization<T>::bytes() const {
 template <class T>
 Array<BatchOutcome> solve_band(const BandBatch<const T>& A, const DenseBatch<T>& B) {
   check_band(A);
-  check_host(A.device());
   check_rhs(B, A.n(), A.count(), A.device());
   Array<BatchOutcome> outcomes(A.device(), A.count());
-  solve_bands(A, B, outcomes.data());
+  on_target(A.device(), [&]<class Target>() { solve_bands<Target, T>(A, B, outcomes.data()); });
   return outcomes;
 }
 

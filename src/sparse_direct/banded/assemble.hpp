@@ -14,7 +14,12 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 #include <utility>
+
+namespace echelon {
+class Cuda;
+}
 
 namespace echelon::banded {
 
@@ -111,18 +116,21 @@ struct ChooseRowScale {
   }
 };
 
-/// Copies the elements of row i, scaled, to the band.
+/// Copies the elements of rows, scaled, to the band: thread t takes every `lanes`-th element of row t /
+/// lanes.
 template <class T>
 struct FillBandRow {
   OrderedMatrix<T> A;
   const T* scale;  ///< or null
   std::int64_t lower;
   std::int64_t width;
+  std::int64_t lanes;
   T* band;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+  ECHELON_ANYWHERE void operator()(std::int64_t t) const {
+    const std::int64_t i = t / lanes;
     const std::int64_t row = A.row(i);
     const T factor = scale == nullptr ? T{1} : scale[i];
-    for (std::int64_t k = A.row_offsets[row]; k < A.row_offsets[row + 1]; ++k) {
+    for (std::int64_t k = A.row_offsets[row] + t % lanes; k < A.row_offsets[row + 1]; k += lanes) {
       const std::int64_t at = A.column(k) - i + lower;
       if (at >= 0 && at < width)
         band[i * width + at] = A.values[k] * factor;  // a stored zero may lie outside
@@ -130,19 +138,24 @@ struct FillBandRow {
   }
 };
 
-/// Size of a column of the band, and its scale.
+/// Size of a column of the band, and its scale. Groups of `lockstep` neighbouring columns pass over the same
+/// rows, so that a GPU reads neighbouring elements at once.
 template <class T>
 struct ChooseColumnScale {
   const T* band;
   std::int64_t n;
   std::int64_t lower;
   std::int64_t upper;
+  std::int64_t lockstep;
   T* scale;
   ECHELON_ANYWHERE LineSizes operator()(std::int64_t j) const {
-    const std::int64_t begin = j > upper ? j - upper : 0;
+    const std::int64_t group = j / lockstep * lockstep;
+    const std::int64_t begin = group > upper ? group - upper : 0;
+    const std::int64_t last = group + lockstep - 1 + lower;
     double largest = 0;
     double sum = 0;
-    for (std::int64_t i = begin; i <= j + lower && i < n; ++i) {
+    for (std::int64_t i = begin; i <= last && i < n; ++i) {
+      if (j - i > upper || i - j > lower) continue;
       const double magnitude = std::fabs(static_cast<double>(band[i * (lower + upper + 1) + j - i + lower]));
       largest = magnitude > largest ? magnitude : largest;
       sum += magnitude;
@@ -153,7 +166,7 @@ struct ChooseColumnScale {
   }
 };
 
-/// Scales element e of the band by its column.
+/// Scales every `lanes`-th element of band row t / lanes by its column.
 template <class T>
 struct ScaleBandColumns {
   const T* scale;
@@ -236,6 +249,8 @@ class BandAssembly {
   }
 
  private:
+  static constexpr bool on_gpu = std::is_same_v<B, Cuda>;
+
   /// Sizes of A's rows, or of the band's, and the rows' scales.
   LineSizes measure_rows(bool of_matrix) {
     Array<Largest> largest(backend_.device(), band_.n);
@@ -254,9 +269,10 @@ class BandAssembly {
   }
 
   LineSizes measure_columns() {
+    const std::int64_t lockstep = on_gpu ? 32 : 1;
     backend_.reduce(band_.n,
                     ChooseColumnScale<T>{band_.elements.data(), band_.n, band_.widths.lower,
-                                         band_.widths.upper, column_scale_.data()},
+                                         band_.widths.upper, lockstep, column_scale_.data()},
                     Store<LineSizes>{sizes_.data()});
     return backend_.read(sizes_.data());
   }
@@ -264,8 +280,10 @@ class BandAssembly {
   void fill(bool scaled) {
     const std::int64_t width = band_.width();
     backend_.fill(band_.n * width, T{0}, band_.elements.data());
-    backend_.for_each(band_.n, FillBandRow<T>{A_, scaled ? row_scale_.data() : nullptr, band_.widths.lower,
-                                              width, band_.elements.data()});
+    const std::int64_t lanes = on_gpu ? 8 : 1;
+    backend_.for_each(band_.n * lanes,
+                      FillBandRow<T>{A_, scaled ? row_scale_.data() : nullptr, band_.widths.lower, width,
+                                     lanes, band_.elements.data()});
   }
 
   void scale_columns() {

@@ -4,6 +4,8 @@
 
 #include "sparse_direct/banded/plan.hpp"
 
+#include <echelon/annotate.hpp>
+
 #include <cstdint>
 #include <limits>
 
@@ -23,7 +25,7 @@ struct BandElements {
   std::int64_t upper = 0;
 
   /// i and j within the matrix.
-  T operator()(std::int64_t i, std::int64_t j) const {
+  ECHELON_ANYWHERE T operator()(std::int64_t i, std::int64_t j) const {
     const std::int64_t diagonal = j - i;
     return diagonal < -lower || diagonal > upper ? T{0} : data[i * row_stride + j * column_stride];
   }
@@ -45,17 +47,57 @@ struct NodeFacts {
   std::int64_t zero_column = -1;  ///< the first column of A without a pivot, or -1
 };
 
+/// The larger of two magnitudes; NaN if one of them is.
+ECHELON_ANYWHERE inline double larger_magnitude(double a, double b) {
+  return b > a || b != b ? b : a;
+}
+
 /// Row of A that row t of a partition is.
-inline std::int64_t partition_row(const BandNode& node, std::int64_t t) {
+ECHELON_ANYWHERE inline std::int64_t partition_row(const BandNode& node, std::int64_t t) {
   return node.first_row + node.direction * t;
 }
 /// Row among the rows of all reduced blocks that row t of an interface node is.
-inline std::int64_t interface_row(const BandNode& node, std::int64_t t) {
+ECHELON_ANYWHERE inline std::int64_t interface_row(const BandNode& node, std::int64_t t) {
   return t < node.first_rows ? node.first_row + t : node.second_row + (t - node.first_rows);
 }
 /// Column of A that column g of a node is.
-inline std::int64_t node_column(const BandNode& node, std::int64_t g) {
+ECHELON_ANYWHERE inline std::int64_t node_column(const BandNode& node, std::int64_t g) {
   return g < node.steps ? node.column + node.direction * g : node.right + node.direction * (g - node.steps);
 }
+
+/// The rows of a partition: element of row t in column g of the node, or in column c of its left interface.
+template <class T>
+struct PartitionRows {
+  BandElements<T> A;
+
+  ECHELON_ANYWHERE T ahead(const BandNode& node, std::int64_t t, std::int64_t g) const {
+    if (g >= node.columns) return T{0};
+    return A(partition_row(node, t), node.column + node.direction * g);
+  }
+  ECHELON_ANYWHERE T left(const BandNode& node, std::int64_t t, std::int64_t c) const {
+    return A(node.first_row + t, node.left_column + c);
+  }
+};
+
+/// The rows of two neighbouring reduced blocks, whose common interface is columns 0, ..., k - 1 of the node.
+template <class T>
+struct InterfaceRows {
+  const T* blocks;
+  std::int64_t k;
+
+  ECHELON_ANYWHERE T ahead(const BandNode& node, std::int64_t t, std::int64_t g) const {
+    if (g >= node.columns) return T{0};
+    if (t >= node.first_rows) return row(node, t)[g];
+    return g < k ? row(node, t)[k + g] : T{0};
+  }
+  ECHELON_ANYWHERE T left(const BandNode& node, std::int64_t t, std::int64_t c) const {
+    return t < node.first_rows ? row(node, t)[c] : T{0};
+  }
+
+ private:
+  ECHELON_ANYWHERE const T* row(const BandNode& node, std::int64_t t) const {
+    return blocks + interface_row(node, t) * 2 * k;
+  }
+};
 
 }  // namespace echelon::banded

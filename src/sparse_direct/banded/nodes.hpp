@@ -14,7 +14,7 @@ struct BandMatrices {
   BandElements<T> first;
   std::int64_t stride = 0;  ///< elements from one matrix to the next
 
-  [[nodiscard]] BandElements<T> of(std::int64_t matrix) const {
+  [[nodiscard]] ECHELON_ANYWHERE BandElements<T> of(std::int64_t matrix) const {
     BandElements<T> result = first;
     result.data += matrix * stride;
     return result;
@@ -36,7 +36,7 @@ struct FactorBatch {
   std::int64_t block_rows = 0;
   std::int64_t node_count = 0;
 
-  [[nodiscard]] FactorView<T> of(std::int64_t matrix) const {
+  [[nodiscard]] ECHELON_ANYWHERE FactorView<T> of(std::int64_t matrix) const {
     return {first.pivots + matrix * n, first.lower + matrix * lower_stride,
             first.upper + matrix * upper_stride, first.blocks + matrix * block_rows * 2 * k,
             first.kept + matrix * block_rows};
@@ -52,6 +52,14 @@ struct RhsView {
   T* reduced = nullptr;  ///< an element for each row of the reduced blocks
 };
 
+/// Element of the right-hand side that belongs to row t of a node: a partition's from b, that of an interface
+/// node from its children.
+template <bool interface, class T>
+ECHELON_ANYWHERE T rhs_element(const BandNode& node, const RhsView<T>& rhs, std::int64_t t) {
+  if (t >= node.rows) return T{0};
+  return interface ? rhs.reduced[interface_row(node, t)] : rhs.b[partition_row(node, t)];
+}
+
 /// Right-hand sides of a batch: `columns` for each matrix. x may be b.
 template <class T>
 struct RhsBatch {
@@ -66,7 +74,7 @@ struct RhsBatch {
   T* sums = nullptr;     ///< transposed only: 2 k elements for each node
   std::int64_t block_rows = 0;
 
-  [[nodiscard]] RhsView<T> of(std::int64_t matrix, std::int64_t column) const {
+  [[nodiscard]] ECHELON_ANYWHERE RhsView<T> of(std::int64_t matrix, std::int64_t column) const {
     return {b + matrix * b_stride + column * b_leading, x + matrix * x_stride + column * x_leading,
             reduced + (matrix * columns + column) * block_rows};
   }
@@ -80,7 +88,8 @@ enum class Substitution {
 };
 
 /// Eliminates the columns of the nodes of a level: the partitions, whose elements are those of A, where
-/// `level` is 0, and the interfaces between reduced blocks above. Defined for Serial and OpenMp in host/.
+/// `level` is 0, and the interfaces between reduced blocks above. Defined for Serial and OpenMp in host/,
+/// for Cuda in cuda/.
 template <class B, class T>
 void eliminate_nodes(B& backend, const FactorBatch<T>& factors, const BandMatrices<T>& A, std::int64_t level);
 

@@ -4,10 +4,12 @@
 
 #include "backend/target.hpp"
 #include "sparse_direct/banded/factorization.hpp"
+#include "sparse_direct/banded/tridiagonal.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <type_traits>
 
 namespace echelon {
 
@@ -79,6 +81,14 @@ class BandFactorsOn final : public BandFactors<T> {
   explicit BandFactorsOn(const Device& device) : backend_(device), factorization_(device) {}
 
   void factor(const BandBatch<const T>& A, BatchOutcome* outcomes) override {
+    current_ = nullptr;
+    if constexpr (std::is_same_v<Backend, Cuda>) {
+      if (is_tridiagonal(A)) {
+        if (tridiagonal_ == nullptr) tridiagonal_ = make_tridiagonal_factors<T>(backend_.device());
+        current_ = tridiagonal_.get();
+        return current_->factor(A, outcomes);
+      }
+    }
     const BandShape shape = shape_of(A);
     if (shape != factorization_.shape()) space_ = SubstitutionSpace<T>();
     factorization_.prepare(shape, 0);
@@ -87,6 +97,7 @@ class BandFactorsOn final : public BandFactors<T> {
   }
 
   void solve(const DenseBatch<T>& B) override {
+    if (current_ != nullptr) return current_->solve(B);
     const std::int64_t at_once = std::min(columns_at_once, B.columns());
     if (at_once == 0 || n() == 0) return;
     if (space_.columns < at_once) space_ = factorization_.make_space(at_once, false);
@@ -102,14 +113,22 @@ class BandFactorsOn final : public BandFactors<T> {
         PoisonColumns<T>{factorization_.facts(), n(), parts, B.columns(), B.data(), B.leading(), B.stride()});
   }
 
-  [[nodiscard]] std::int64_t n() const override { return factorization_.shape().n; }
-  [[nodiscard]] std::int64_t count() const override { return factorization_.shape().count; }
-  [[nodiscard]] std::size_t bytes() const override { return factorization_.bytes() + space_.bytes(); }
+  [[nodiscard]] std::int64_t n() const override {
+    return current_ != nullptr ? current_->n() : factorization_.shape().n;
+  }
+  [[nodiscard]] std::int64_t count() const override {
+    return current_ != nullptr ? current_->count() : factorization_.shape().count;
+  }
+  [[nodiscard]] std::size_t bytes() const override {
+    return factorization_.bytes() + space_.bytes() + (tridiagonal_ == nullptr ? 0 : tridiagonal_->bytes());
+  }
 
  private:
   Backend backend_;
   BandFactorizationOn<Backend, T> factorization_;
   SubstitutionSpace<T> space_;
+  std::unique_ptr<BandFactors<T>> tridiagonal_;  // of the last tridiagonal matrix that had kernels of its own
+  BandFactors<T>* current_ = nullptr;            // those factors, if they are the latest
 };
 
 /// Matrices whose factors take about `budget` bytes.
@@ -125,16 +144,19 @@ std::int64_t matrices_at_once(const BandBatch<const T>& A) {
 
 }  // namespace
 
-template <class T>
+template <class Target, class T>
 std::unique_ptr<BandFactors<T>> make_band_factors(const Device& device) {
   return on_backend(device, [&]<class B>() -> std::unique_ptr<BandFactors<T>> {
     return std::make_unique<BandFactorsOn<B, T>>(device);
   });
 }
 
-template <class T>
+template <class Target, class T>
 void solve_bands(const BandBatch<const T>& A, const DenseBatch<T>& B, BatchOutcome* outcomes) {
   on_backend(A.device(), [&]<class Backend>() {
+    if constexpr (std::is_same_v<Backend, Cuda>) {
+      if (is_tridiagonal(A)) return solve_tridiagonal(A, B, outcomes);
+    }
     BandFactorsOn<Backend, T> factors(A.device());
     const std::int64_t at_once = matrices_at_once(A);
     for (std::int64_t first = 0; first < A.count(); first += at_once) {
@@ -148,9 +170,10 @@ void solve_bands(const BandBatch<const T>& A, const DenseBatch<T>& B, BatchOutco
   });
 }
 
-template std::unique_ptr<BandFactors<float>> make_band_factors(const Device&);
-template std::unique_ptr<BandFactors<double>> make_band_factors(const Device&);
-template void solve_bands(const BandBatch<const float>&, const DenseBatch<float>&, BatchOutcome*);
-template void solve_bands(const BandBatch<const double>&, const DenseBatch<double>&, BatchOutcome*);
+template std::unique_ptr<BandFactors<float>> make_band_factors<ThisTarget>(const Device&);
+template std::unique_ptr<BandFactors<double>> make_band_factors<ThisTarget>(const Device&);
+template void solve_bands<ThisTarget>(const BandBatch<const float>&, const DenseBatch<float>&, BatchOutcome*);
+template void solve_bands<ThisTarget>(const BandBatch<const double>&, const DenseBatch<double>&,
+                                      BatchOutcome*);
 
 }  // namespace echelon

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The operations of <echelon/banded.hpp> for checked arguments.
+/// The operations of <echelon/banded.hpp> for checked arguments, per compilation target.
 #pragma once
+
+#include "backend/targets.hpp"
 
 #include <echelon/banded.hpp>
 
@@ -26,11 +28,10 @@ class BandFactors {
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 };
 
-/// `device`: the host.
-template <class T>
+template <class Target, class T>
 [[nodiscard]] std::unique_ptr<BandFactors<T>> make_band_factors(const Device& device);
 
-template <class T>
+template <class Target, class T>
 void solve_bands(const BandBatch<const T>& A, const DenseBatch<T>& B, BatchOutcome* outcomes);
 
 }  // namespace echelon

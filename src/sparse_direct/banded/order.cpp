@@ -5,15 +5,19 @@
 #include "sparse_direct/ordering/pattern.hpp"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 namespace echelon::banded {
 
 template <class T>
-BandOrder BandOrder::reverse_cuthill_mckee(const Csr<T>& A) {
+BandOrder BandOrder::reverse_cuthill_mckee(const Csr<T>& A, const Device& device) {
   const sparse_direct::PatternStorage pattern = sparse_direct::symmetrized_pattern(A);
   BandOrder result;
-  result.order = sparse_direct::reverse_cuthill_mckee(pattern.view());
-  result.inverse = sparse_direct::inverse_permutation(result.order);
+  result.host_order = sparse_direct::reverse_cuthill_mckee(pattern.view());
+  const std::vector<std::int32_t> inverse = sparse_direct::inverse_permutation(result.host_order);
+  result.order = Array<std::int32_t>(device, std::span<const std::int32_t>(result.host_order));
+  result.inverse = Array<std::int32_t>(device, std::span<const std::int32_t>(inverse));
   return result;
 }
 
@@ -22,7 +26,7 @@ void BandOrder::number_originally(std::vector<std::int64_t>& numbers) const {
   std::sort(numbers.begin(), numbers.end());
 }
 
-template BandOrder BandOrder::reverse_cuthill_mckee(const Csr<float>&);
-template BandOrder BandOrder::reverse_cuthill_mckee(const Csr<double>&);
+template BandOrder BandOrder::reverse_cuthill_mckee(const Csr<float>&, const Device&);
+template BandOrder BandOrder::reverse_cuthill_mckee(const Csr<double>&, const Device&);
 
 }  // namespace echelon::banded

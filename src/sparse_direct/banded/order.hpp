@@ -4,6 +4,7 @@
 
 #include "sparse_direct/banded/assemble.hpp"
 
+#include <echelon/array.hpp>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
@@ -14,29 +15,30 @@ namespace echelon::banded {
 
 /// Row and column i of the band is row and column order[i] of A; empty: A's own numbering.
 struct BandOrder {
-  std::vector<std::int32_t> order;
-  std::vector<std::int32_t> inverse;  ///< inverse[order[i]] = i
+  Array<std::int32_t> order;    ///< in the memory of the device that works on the band
+  Array<std::int32_t> inverse;  ///< inverse[order[i]] = i
+  std::vector<std::int32_t> host_order;
 
-  /// A is square.
+  /// For a square A on the host, and work on `device`.
   template <class T>
-  [[nodiscard]] static BandOrder reverse_cuthill_mckee(const Csr<T>& A);
+  [[nodiscard]] static BandOrder reverse_cuthill_mckee(const Csr<T>& A, const Device& device);
 
-  [[nodiscard]] bool natural() const { return order.empty(); }
+  [[nodiscard]] bool natural() const { return host_order.empty(); }
 
   /// The row or column of A that row or column i of the band is.
   [[nodiscard]] std::int64_t original(std::int64_t i) const {
-    return natural() ? i : order[static_cast<std::size_t>(i)];
+    return natural() ? i : host_order[static_cast<std::size_t>(i)];
   }
   /// Replaces numbers of the band by those of A, ascending.
   void number_originally(std::vector<std::int64_t>& numbers) const;
-  [[nodiscard]] std::size_t bytes() const { return (order.size() + inverse.size()) * sizeof(std::int32_t); }
+  [[nodiscard]] std::size_t bytes() const { return order.bytes() + inverse.bytes(); }
 };
 
 /// A in that order; refers to both.
 template <class T>
 [[nodiscard]] OrderedMatrix<T> ordered(const Csr<T>& A, const BandOrder& order) {
-  return {A.row_offsets().data(), A.column_indices().data(), A.values().data(),
-          order.natural() ? nullptr : order.order.data(), order.natural() ? nullptr : order.inverse.data()};
+  return {A.row_offsets().data(), A.column_indices().data(), A.values().data(), order.order.data(),
+          order.inverse.data()};
 }
 
 }  // namespace echelon::banded

@@ -3,10 +3,13 @@
 #pragma once
 
 #include "sparse_direct/banded/plan.hpp"
+#include "sparse_direct/banded/shared_window.hpp"
 
 #include <echelon/device.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 
 namespace echelon::banded {
@@ -28,10 +31,8 @@ inline constexpr std::int32_t block_columns = 8;
 
 /// Two partitions, eliminated from the ends towards the middle, cost no more than one: neither has a left
 /// interface. Further partitions cost up to four times as much per row and pay for as many threads. Short
-/// matrices and batches are not divided: there, a thread has a matrix of its own. `asked`: the number of
-/// partitions, or 0.
-[[nodiscard]] inline PartitionRule partition_rule(const Device& device, const BandShape& shape,
-                                                  std::int64_t asked) {
+/// matrices and batches are not divided: there, a thread has a matrix of its own.
+[[nodiscard]] inline PartitionRule host_partition_rule(const Device& device, const BandShape& shape) {
   PartitionRule rule;
   const bool narrow =
       shape.lower == shape.upper && shape.lower > 0 && shape.lower <= 2 && shape.n > shape.interface();
@@ -39,7 +40,41 @@ inline constexpr std::int32_t block_columns = 8;
   rule.end_weight = shape.interface() <= 4 ? 2 : 3.5;
   const std::int64_t threads = std::max(device.threads(), 2);
   const bool undivided = shape.count > 1 || shape.n < 16 * (shape.interface() + 8);
-  rule.partitions = asked > 0 ? asked : undivided ? 1 : (threads > 3 ? threads : 2);
+  rule.partitions = undivided ? 1 : (threads > 3 ? threads : 2);
+  return rule;
+}
+
+/// Interfaces of at least so many columns are eliminated 32 columns at a time.
+inline constexpr std::int64_t least_wide_interface = 32;
+
+/// As many partitions as blocks can be resident on an H100 or H200, a block for each. Interfaces take a small
+/// part of the time with at least 12 rows of A for each of their columns; where 32 columns are eliminated at
+/// once, the chains are shortest with 4 to 8, and with a power of two, as each further one adds a level. The
+/// number does not depend on the model of the GPU.
+[[nodiscard]] inline PartitionRule cuda_partition_rule(const BandShape& shape) {
+  constexpr std::int64_t multiprocessors = 132;
+  const std::int64_t k = shape.interface();
+  const bool wide = k >= least_wide_interface && k + tile_columns <= most_panel_slots;
+  const auto window_bytes = static_cast<std::size_t>((k + 1) * (2 * k + 1) + k) * sizeof(double);
+  const std::int64_t blocks =
+      wide ? std::clamp<std::int64_t>(512 / (k + tile_columns), 1, 8)
+           : std::clamp<std::int64_t>(static_cast<std::int64_t>(most_shared_bytes / window_bytes), 1, 32);
+  const std::int64_t least_rows = wide ? 4 * k : std::max<std::int64_t>(12 * k, 64);
+  const std::int64_t wanted = std::min(multiprocessors * blocks, shape.n / least_rows);
+  PartitionRule rule;
+  rule.partitions = std::max<std::int64_t>(1, wanted / std::max<std::int64_t>(shape.count, 1));
+  if (wide) {
+    rule.partitions = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(rule.partitions)));
+    rule.extra_slots = tile_columns - 1;
+  }
+  return rule;
+}
+
+/// `asked`: the number of partitions, or 0.
+[[nodiscard]] inline PartitionRule partition_rule(const Device& device, const BandShape& shape,
+                                                  std::int64_t asked) {
+  PartitionRule rule = device.on_host() ? host_partition_rule(device, shape) : cuda_partition_rule(shape);
+  if (asked > 0) rule.partitions = asked;
   return rule;
 }
 

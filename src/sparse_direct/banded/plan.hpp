@@ -10,6 +10,8 @@
 /// its columns permuted.
 #pragma once
 
+#include <echelon/annotate.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -44,7 +46,7 @@ struct BandNode {
   std::int32_t left = 0;       ///< columns of the left interface; 0 where there is none
   std::int32_t direction = 1;  ///< -1: rows and columns of A are taken in descending order
 
-  [[nodiscard]] std::int32_t width() const { return ahead + left; }
+  [[nodiscard]] ECHELON_ANYWHERE std::int32_t width() const { return ahead + left; }
 };
 
 /// How a matrix is divided.

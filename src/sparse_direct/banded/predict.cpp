@@ -44,7 +44,7 @@ BandPrediction predict_band(const Csr<T>& A) {
   if (natural.seconds <= most) return natural;
   const std::int64_t widest = widest_band<T>(A.rows(), most);
   if (sparse_direct::half_bandwidth_bound(sparse_direct::pattern_of(A), widest) > widest) return natural;
-  BandPrediction renumbered = prediction_for(A, BandOrder::reverse_cuthill_mckee(A));
+  BandPrediction renumbered = prediction_for(A, BandOrder::reverse_cuthill_mckee(A, Device()));
   renumbered.seconds += numbering;
   return renumbered.seconds < natural.seconds ? renumbered : natural;
 }

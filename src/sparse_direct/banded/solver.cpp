@@ -78,11 +78,6 @@ struct ScaleRowsAtRandom {
   }
 };
 
-/// Null for an empty vector.
-const std::int32_t* data_of(const std::vector<std::int32_t>& v) {
-  return v.empty() ? nullptr : v.data();
-}
-
 std::string list_of(const std::vector<std::int64_t>& numbers) {
   constexpr std::size_t most = 5;
   std::string text;
@@ -173,7 +168,8 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     const bool automatic = options_.ordering == BandOrdering::automatic;
     const double entries = static_cast<double>(n + A.nonzeros());
     if (automatic && natural_seconds < 2 * ordering_seconds(entries)) return natural_widths_;
-    order_ = BandOrder::reverse_cuthill_mckee(A);
+    const Csr<T> host = this->device().on_host() ? Csr<T>() : A.to(Device::serial());
+    order_ = BandOrder::reverse_cuthill_mckee(this->device().on_host() ? A : host, this->device());
     const Bandwidths widths = find_bandwidths(backend, n, ordered(A, order_));
     if (!automatic || predicted_seconds(n, widths, sizeof(T)) < 0.7 * natural_seconds) return widths;
     order_ = BandOrder();
@@ -270,8 +266,11 @@ class BandedLuImplementation final : public SolverImplementation<T> {
 
   /// Adds the rank, and the columns and rows that depend on others, as far as these can be told apart.
   Outcome singular(Outcome outcome) const {
+    const Array<T> host = this->device().on_host() ? Array<T>() : band_.elements.to(Device::serial());
+    BandElements<T> A = band_.view();
+    if (!this->device().on_host()) A.data = host.data() + band_.widths.lower;
     constexpr double tolerance = 64 * static_cast<double>(std::numeric_limits<T>::epsilon());
-    BandRank found = find_rank(band_.view(), band_.n, tolerance);
+    BandRank found = find_rank(A, band_.n, tolerance);
     if (found.rank == band_.n) return outcome;
     order_.number_originally(found.dependent_columns);
     order_.number_originally(found.dependent_rows);
@@ -320,20 +319,20 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     T* staged = space.staged.data();
     for (std::int64_t first = 0; first < rhs.columns(); first += at_once) {
       const std::int64_t columns = std::min(at_once, rhs.columns() - first);
-      space.backend.for_each(n * columns, GatherScaled<T>{n, data_of(order_.order), band_.row_scale.data(),
+      space.backend.for_each(n * columns, GatherScaled<T>{n, order_.order.data(), band_.row_scale.data(),
                                                           rhs.column(first), rhs.leading(), staged});
       factorization_.solve(space.backend, space.substitution,
                            {.b = staged, .b_leading = n, .x = staged, .x_leading = n, .columns = columns});
-      space.backend.for_each(n * columns,
-                             ScatterScaled<T>{n, data_of(order_.order), band_.column_scale.data(), staged,
-                                              X.column(first), X.leading()});
+      space.backend.for_each(n * columns, ScatterScaled<T>{n, order_.order.data(), band_.column_scale.data(),
+                                                           staged, X.column(first), X.leading()});
     }
   }
 
-  /// Refines x unless its backward error is at the level of rounding.
+  /// On the host only where the backward error is above the level of rounding. On a GPU the device decides
+  /// about every step, and steps that are not needed change nothing.
   void refine_column(Space& space, Job& job, const T* b, T* x) const {
     const std::int64_t n = A_.rows();
-    if (options_.refine == 0 || is_accurate(space, job, b, x)) return;
+    if (options_.refine == 0 || (this->device().on_host() && is_accurate(space, job, b, x))) return;
     refine(
         space.backend, n, options_.refine, x, space.refinement,
         [&](const T* at, T* r) { residual(space, b, at, r); },
@@ -377,9 +376,9 @@ struct MethodWith<BandedLuOptions> {
   using Type = BandedLuImplementation<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(const Device&,
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
                                                                                       const BandedLuOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(
     const Device&, const BandedLuOptions&);
 
 }  // namespace echelon

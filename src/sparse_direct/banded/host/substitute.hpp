@@ -12,14 +12,6 @@
 
 namespace echelon::banded {
 
-/// Element of the right-hand side that belongs to row t of a node: a partition's from b, that of an interface
-/// node from its children.
-template <bool interface, class T>
-T rhs_element(const BandNode& node, const RhsView<T>& rhs, std::int64_t t) {
-  if (t >= node.rows) return T{0};
-  return interface ? rhs.reduced[interface_row(node, t)] : rhs.b[partition_row(node, t)];
-}
-
 /// Stores the right-hand side of the node's reduced block.
 template <class T>
 void store_reduced(const BandNode& node, const FactorView<T>& factors, const RhsView<T>& rhs,

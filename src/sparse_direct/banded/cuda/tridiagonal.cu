@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tridiagonal systems on a GPU: one kernel reads the matrix and leaves a pair of equations for each block of
+// rows, further ones reduce the pairs to one and find the unknowns at the blocks' ends, and a last one reads
+// the matrix again and solves within the blocks.
+#include "backend/cuda/cuda.cuh"
+#include "sparse_direct/banded/cuda/shared_memory.cuh"
+#include "sparse_direct/banded/cuda/tridiagonal.cuh"
+#include "sparse_direct/banded/tridiagonal.hpp"
+
+#include <echelon/array.hpp>
+
+#include <cuda_pipeline.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <vector>
+
+namespace echelon::banded {
+
+namespace {
+
+/// Rows of a thread's chunk, and threads of a block.
+inline constexpr int chunk_rows = 8;
+inline constexpr int chunk_threads = 128;
+inline constexpr std::int64_t block_rows = std::int64_t{chunk_rows} * chunk_threads;
+/// Pairs that a block reduces to one, one for each thread.
+inline constexpr int tree_leaves = 256;
+
+template <class T>
+inline constexpr T not_a_number = std::numeric_limits<T>::quiet_NaN();
+
+template <class T>
+struct TridiagonalMatrix {
+  const T* elements;  ///< of column j from elements + j leading on, `upper` of them above the diagonal
+  std::int64_t leading;
+  std::int64_t n;
+  int lower;
+  int upper;
+
+  /// Element (j + offset, j).
+  __device__ const T* element(std::int64_t j, int offset) const {
+    return elements + j * leading + upper + offset;
+  }
+};
+
+/// Elements of each array of ChunkRows, whose four arrays lie one behind the other in dynamic shared memory,
+/// before the tree over the chunks.
+inline constexpr int row_array = chunk_threads * (chunk_rows + 1);
+template <class T>
+constexpr std::size_t tree_bytes(int leaves) {
+  return std::size_t{2} * static_cast<std::size_t>(leaves) * sizeof(EquationPair<T>);
+}
+
+/// Place of row r of the block in shared memory.
+__device__ inline int place_of(int r) {
+  return r + r / chunk_rows;
+}
+
+/// Queues a copy to shared memory, or stores a value where there is nothing to copy.
+template <class T>
+__device__ void copy_or_store(T* target, const T* source, bool exists, T otherwise) {
+  if (exists) {
+    __pipeline_memcpy_async(target, source, sizeof(T));
+  } else {
+    *target = otherwise;
+  }
+}
+
+/// The block's rows to shared memory. Behind the end of the matrix, rows of the identity.
+template <class T>
+__device__ ChunkRows<T> load_rows(const TridiagonalMatrix<T>& A, const T* b, T* memory) {
+  const ChunkRows<T> rows{memory, memory + row_array, memory + 2 * row_array, memory + 3 * row_array};
+  const std::int64_t first = blockIdx.x * block_rows;
+#pragma unroll
+  for (int step = 0; step < chunk_rows; ++step) {
+    const int r = step * chunk_threads + static_cast<int>(threadIdx.x);
+    const std::int64_t i = first + r;
+    const int place = place_of(r);
+    const bool inside = i < A.n;
+    copy_or_store(rows.lower + place, A.element(i - 1, 1), inside && i > 0 && A.lower > 0, T{0});
+    copy_or_store(rows.diagonal + place, A.element(i, 0), inside, T{1});
+    copy_or_store(rows.upper + place, A.element(i + 1, -1), i + 1 < A.n && A.upper > 0, T{0});
+    copy_or_store(rows.rhs + place, b == nullptr ? nullptr : b + i, inside && b != nullptr, T{0});
+  }
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  return rows;
+}
+
+template <class T>
+__device__ ChunkRows<T> own_chunk(const ChunkRows<T>& rows) {
+  const int place = static_cast<int>(threadIdx.x) * (chunk_rows + 1);
+  return {rows.lower + place, rows.diagonal + place, rows.upper + place, rows.rhs + place};
+}
+
+/// The tree over the chunks of a block, reduced, in memory that may be that of the rows.
+template <class T>
+__device__ PairTree<T> reduce_chunks(const ChunkRows<T>& rows, T* memory, PivotCheck& check) {
+  const PairTree<T> tree{reinterpret_cast<EquationPair<T>*>(memory), chunk_threads};
+  const std::int64_t first = blockIdx.x * block_rows;
+  const int thread = static_cast<int>(threadIdx.x);
+  const EquationPair<T> pair =
+      eliminate_chunk<chunk_rows>(own_chunk(rows), first + thread * chunk_rows, check);
+  __syncthreads();
+  tree.nodes[chunk_threads + thread] = pair;
+  tree.reduce(first, chunk_rows, check);
+  return tree;
+}
+
+template <class T>
+__global__ void __launch_bounds__(chunk_threads)
+    reduce_rows(TridiagonalMatrix<T> A, const T* b, EquationPair<T>* pairs, TridiagonalFacts* facts) {
+  T* const memory = dynamic_shared_memory<T>();
+  const ChunkRows<T> rows = load_rows(A, b, memory);
+  PivotCheck check(0);
+  const PairTree<T> tree = reduce_chunks(rows, memory, check);
+  if (threadIdx.x == 0) pairs[blockIdx.x] = tree.nodes[1];
+  check.record(facts);
+}
+
+/// x is NaN where the facts tell that A has no factors.
+template <class T>
+__global__ void __launch_bounds__(chunk_threads)
+    substitute_rows(TridiagonalMatrix<T> A, const T* b, const BoundaryValues<T>* values,
+                    const TridiagonalFacts* facts, T* x) {
+  const ChunkRows<T> rows = load_rows(A, b, dynamic_shared_memory<T>());
+  PivotCheck unused(0);
+  const PairTree<T> tree = reduce_chunks(rows, rows.lower + 4 * row_array, unused);
+  const BoundaryValues<T> around = tree.substitute(values[blockIdx.x]);
+  solve_chunk<chunk_rows>(own_chunk(rows), around);
+  __syncthreads();
+  const bool factored = facts->zero_column == TridiagonalFacts::none && facts->not_finite == 0;
+  const std::int64_t first = blockIdx.x * block_rows;
+  for (int r = static_cast<int>(threadIdx.x); r < block_rows && first + r < A.n; r += chunk_threads)
+    x[first + r] = factored ? rows.rhs[place_of(r)] : not_a_number<T>;
+}
+
+/// The tree over tree_leaves of the `count` pairs; behind them, equations that set the unknowns to zero.
+/// `width`: columns of a pair.
+template <class T>
+__device__ PairTree<T> reduce_tree(const EquationPair<T>* pairs, std::int64_t count, std::int64_t width,
+                                   PivotCheck& check) {
+  const PairTree<T> tree{dynamic_shared_memory<EquationPair<T>>(), tree_leaves};
+  const int thread = static_cast<int>(threadIdx.x);
+  const std::int64_t first = blockIdx.x * std::int64_t{tree_leaves};
+  EquationPair<T> leaf{{{0, 1, 0, 0, 0}, {0, 0, 1, 0, 0}}};
+  if (first + thread < count) leaf = pairs[first + thread];
+  tree.nodes[tree_leaves + thread] = leaf;
+  tree.reduce(first * width, width, check);
+  return tree;
+}
+
+template <class T>
+__global__ void __launch_bounds__(tree_leaves)
+    reduce_pairs(const EquationPair<T>* pairs, std::int64_t count, std::int64_t width, int stage,
+                 EquationPair<T>* reduced, TridiagonalFacts* facts) {
+  PivotCheck check(stage);
+  const PairTree<T> tree = reduce_tree(pairs, count, width, check);
+  if (threadIdx.x == 0) reduced[blockIdx.x] = tree.nodes[1];
+  check.record(facts);
+}
+
+/// `values` of the pairs from those of the blocks, or without them from the root of the tree.
+template <class T>
+__global__ void __launch_bounds__(tree_leaves)
+    substitute_pairs(const EquationPair<T>* pairs, std::int64_t count, std::int64_t width, int stage,
+                     std::int64_t n, const BoundaryValues<T>* of_blocks, BoundaryValues<T>* values,
+                     TridiagonalFacts* facts) {
+  PivotCheck check(stage);
+  const PairTree<T> tree = reduce_tree(pairs, count, width, check);
+  BoundaryValues<T> root{};
+  if (threadIdx.x == 0)
+    root = of_blocks != nullptr ? of_blocks[blockIdx.x] : solve_root(tree.nodes[1], n, check);
+  __syncthreads();
+  const BoundaryValues<T> own = tree.substitute(root);
+  const std::int64_t place = blockIdx.x * std::int64_t{tree_leaves} + threadIdx.x;
+  if (place < count) values[place] = own;
+  if (of_blocks == nullptr) check.record(facts);
+}
+
+__global__ void set_outcome(const TridiagonalFacts* facts, BatchOutcome* outcome) {
+  BatchOutcome result;
+  if (facts->not_finite != 0) {
+    result.status = Status::not_a_number;
+  } else if (facts->zero_column != TridiagonalFacts::none) {
+    result = {Status::singular, static_cast<std::int32_t>(facts->zero_column & 0xffffffffU)};
+  }
+  *outcome = result;
+}
+
+std::int64_t divide_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// Memory and launches for matrices of one order.
+template <class T>
+class TridiagonalElimination {
+ public:
+  TridiagonalElimination(const Device& device, std::int64_t n) : backend_(device), n_(n), facts_(device, 1) {
+    std::int64_t width = block_rows;
+    for (std::int64_t count = divide_up(n, block_rows);; count = divide_up(count, tree_leaves)) {
+      levels_.push_back(
+          {count, width, Array<EquationPair<T>>(device, count), Array<BoundaryValues<T>>(device, count)});
+      if (count <= tree_leaves) break;
+      width *= tree_leaves;
+    }
+    allow_shared_memory(reduce_rows<T>, block_bytes);
+    allow_shared_memory(substitute_rows<T>, block_bytes);
+    allow_shared_memory(reduce_pairs<T>, tree_bytes<T>(tree_leaves));
+    allow_shared_memory(substitute_pairs<T>, tree_bytes<T>(tree_leaves));
+  }
+
+  /// The unknowns at the ends of the blocks, and the facts. Without b: the facts alone.
+  void eliminate(const TridiagonalMatrix<T>& A, const T* b) {
+    const CurrentDevice current(backend_.device().id());
+    backend_.fill(1, TridiagonalFacts{}, facts_.data());
+    reduce_rows<<<blocks(0), chunk_threads, block_bytes, stream()>>>(A, b, levels_[0].pairs.data(),
+                                                                     facts_.data());
+    check(cudaGetLastError());
+    for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
+      const Level& level = levels_[l];
+      reduce_pairs<<<blocks(l + 1), tree_leaves, tree_bytes<T>(tree_leaves), stream()>>>(
+          level.pairs.data(), level.count, level.width, first_stage(l), levels_[l + 1].pairs.data(),
+          facts_.data());
+      check(cudaGetLastError());
+    }
+    for (std::size_t l = levels_.size(); l-- > 0;) {
+      Level& level = levels_[l];
+      const bool is_root = l + 1 == levels_.size();
+      substitute_pairs<<<is_root ? 1 : blocks(l + 1), tree_leaves, tree_bytes<T>(tree_leaves), stream()>>>(
+          level.pairs.data(), level.count, level.width, first_stage(l), n_,
+          is_root ? nullptr : levels_[l + 1].values.data(), level.values.data(), facts_.data());
+      check(cudaGetLastError());
+      if (b == nullptr) break;
+    }
+  }
+
+  /// x = A^-1 b after eliminate(A, b); x may be b.
+  void substitute(const TridiagonalMatrix<T>& A, const T* b, T* x) {
+    const CurrentDevice current(backend_.device().id());
+    substitute_rows<<<blocks(0), chunk_threads, block_bytes, stream()>>>(A, b, levels_[0].values.data(),
+                                                                         facts_.data(), x);
+    check(cudaGetLastError());
+  }
+
+  void store_outcome(BatchOutcome* outcome) {
+    const CurrentDevice current(backend_.device().id());
+    set_outcome<<<1, 1, 0, stream()>>>(facts_.data(), outcome);
+    check(cudaGetLastError());
+  }
+
+  [[nodiscard]] std::int64_t n() const { return n_; }
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t sum = facts_.bytes();
+    for (const Level& level : levels_) sum += level.pairs.bytes() + level.values.bytes();
+    return sum;
+  }
+
+ private:
+  struct Level {
+    std::int64_t count;
+    std::int64_t width;  ///< columns of a pair
+    Array<EquationPair<T>> pairs;
+    Array<BoundaryValues<T>> values;
+  };
+  static constexpr std::size_t block_bytes = 4 * row_array * sizeof(T) + tree_bytes<T>(chunk_threads);
+
+  template <class... Parameters>
+  void allow_shared_memory(void (*kernel)(Parameters...), std::size_t bytes) {
+    const CurrentDevice current(backend_.device().id());
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  }
+  /// Above all stages of the level before: a tree has fewer than 32 levels.
+  [[nodiscard]] static int first_stage(std::size_t level) { return 32 * (static_cast<int>(level) + 1); }
+  /// Blocks of level 0, or those that reduce the level before.
+  [[nodiscard]] unsigned blocks(std::size_t level) const {
+    return static_cast<unsigned>(levels_[level].count);
+  }
+
+  Cuda backend_;
+  std::int64_t n_;
+  Array<TridiagonalFacts> facts_;
+  std::vector<Level> levels_;
+};
+
+template <class T>
+TridiagonalMatrix<T> matrix_of(const BandBatch<const T>& A) {
+  return {A.data(), A.leading(), A.n(), static_cast<int>(A.lower()), static_cast<int>(A.upper())};
+}
+
+template <class T>
+class TridiagonalFactors final : public BandFactors<T> {
+ public:
+  explicit TridiagonalFactors(const Device& device) : backend_(device) {}
+
+  void factor(const BandBatch<const T>& A, BatchOutcome* outcomes) override {
+    if (elimination_ == nullptr || elimination_->n() != A.n())
+      elimination_ = std::make_unique<TridiagonalElimination<T>>(backend_.device(), A.n());
+    const std::int64_t size = A.leading() * (A.n() - 1) + A.lower() + A.upper() + 1;
+    if (elements_.size() != size) elements_ = Array<T>(backend_.device(), size);
+    backend_.copy(size, A.data(), elements_.data());
+    matrix_ = matrix_of(A);
+    matrix_.elements = elements_.data();
+    elimination_->eliminate(matrix_, nullptr);
+    elimination_->store_outcome(outcomes);
+  }
+
+  void solve(const DenseBatch<T>& B) override {
+    for (std::int64_t j = 0; j < B.columns(); ++j) {
+      T* const b = B.data() + j * B.leading();
+      elimination_->eliminate(matrix_, b);
+      elimination_->substitute(matrix_, b, b);
+    }
+  }
+
+  [[nodiscard]] std::int64_t n() const override { return matrix_.n; }
+  [[nodiscard]] std::int64_t count() const override { return 1; }
+  [[nodiscard]] std::size_t bytes() const override {
+    return elements_.bytes() + (elimination_ == nullptr ? 0 : elimination_->bytes());
+  }
+
+ private:
+  Cuda backend_;
+  Array<T> elements_;
+  TridiagonalMatrix<T> matrix_{};
+  std::unique_ptr<TridiagonalElimination<T>> elimination_;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<BandFactors<T>> make_tridiagonal_factors(const Device& device) {
+  return std::make_unique<TridiagonalFactors<T>>(device);
+}
+
+template <class T>
+void solve_tridiagonal(const BandBatch<const T>& A, const DenseBatch<T>& B, BatchOutcome* outcome) {
+  TridiagonalElimination<T> elimination(A.device(), A.n());
+  const TridiagonalMatrix<T> matrix = matrix_of(A);
+  if (B.columns() == 0) elimination.eliminate(matrix, nullptr);
+  for (std::int64_t j = 0; j < B.columns(); ++j) {
+    T* const b = B.data() + j * B.leading();
+    elimination.eliminate(matrix, b);
+    elimination.substitute(matrix, b, b);
+  }
+  elimination.store_outcome(outcome);
+}
+
+template std::unique_ptr<BandFactors<float>> make_tridiagonal_factors(const Device&);
+template std::unique_ptr<BandFactors<double>> make_tridiagonal_factors(const Device&);
+template void solve_tridiagonal(const BandBatch<const float>&, const DenseBatch<float>&, BatchOutcome*);
+template void solve_tridiagonal(const BandBatch<const double>&, const DenseBatch<double>&, BatchOutcome*);
+
+}  // namespace echelon::banded
