@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // LU on the host.
+#include "dense/lu/factorization.hpp"
+
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
-#include "dense/lu/factorization.hpp"
 #include "dense/lu/host/elimination.hpp"
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
@@ -18,6 +19,7 @@ namespace {
 constexpr std::int64_t min_parallel_elements = 20'000;
 
 template <class B, class T>
+// NOLINTNEXTLINE(readability-non-const-parameter): the elimination writes to them.
 FactorResult factor_on(B& backend, DenseView<T> A, std::int64_t* pivots, const std::stop_token& cancel) {
   static_cast<void>(blas::dimension(A.rows()));
   static_cast<void>(blas::dimension(A.columns()));
