@@ -117,6 +117,11 @@ std::vector<Method> table() {
                                   .kind = direct,
                                   .sparse = false,
                                   .usable_as_preconditioner = true}),
+      row<CroutParallelOptions>(
+          {.summary = "dense LU by Crout's method, the elements of a column or row at the same time",
+           .kind = direct,
+           .sparse = false,
+           .usable_as_preconditioner = true}),
       row<CusolverLuOptions>({.summary = "dense LU with partial pivoting by cuSOLVER",
                               .kind = direct,
                               .sparse = false,
@@ -199,9 +204,8 @@ std::vector<Method> table() {
                         .needs = symmetric_positive_definite,
                         .dense = false,
                         .usable_as_preconditioner = true}),
-      row<TriangularIterativeOptions>({.summary = "Jacobi sweeps for triangular systems",
-                                       .kind = iterative,
-                                       .needs = triangular}),
+      row<TriangularIterativeOptions>(
+          {.summary = "Jacobi sweeps for triangular systems", .kind = iterative, .needs = triangular}),
   };
 }
 

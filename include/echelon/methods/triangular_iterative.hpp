@@ -10,7 +10,7 @@ namespace echelon {
 
 struct TriangularIterativeOptions {
   static constexpr std::string_view name = "triangular-iterative";
-  static constexpr Targets targets = Targets::host;
+  static constexpr Targets targets = Targets::both;
   /// When to stop.
   Stop stop = {};
 

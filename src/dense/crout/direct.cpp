@@ -6,15 +6,18 @@
 #include "solver/instantiate.hpp"
 
 #include <echelon/methods/dense/crout.hpp>
+#include <echelon/methods/dense/crout_parallel.hpp>
 
 namespace echelon {
 
 namespace {
 
+/// Implementation of both methods: on the host the elements of a column or row are shared out anyway.
 template <class B, class T>
 class DirectFactorization final : public crout::CroutFactorization<B, T> {
  public:
-  DirectFactorization(const Device& device, const CroutOptions& options)
+  template <class Options>
+  DirectFactorization(const Device& device, const Options& options)
       : crout::CroutFactorization<B, T>(device, options.equilibrate, options.refine) {}
 
  private:
@@ -37,9 +40,20 @@ struct MethodWith<CroutOptions> {
   using Type = DirectFactorization<B, T>;
 };
 
+template <>
+struct MethodWith<CroutParallelOptions> {
+  template <class B, class T>
+  using Type = DirectFactorization<B, T>;
+};
+
 template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(const Device&,
                                                                                       const CroutOptions&);
 template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(const Device&,
                                                                                        const CroutOptions&);
+
+template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(
+    const Device&, const CroutParallelOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(
+    const Device&, const CroutParallelOptions&);
 
 }  // namespace echelon

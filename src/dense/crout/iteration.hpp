@@ -27,6 +27,11 @@ struct IterationSettings {
       1;  ///< a diagonal element of this multiple of the largest below it stays the pivot
 };
 
+/// The section size of the published method: a tenth of the rows, from 256 to 1024.
+inline std::int64_t default_section_size(std::int64_t n) {
+  return std::clamp<std::int64_t>(n / 10, 256, 1024);
+}
+
 /// Work of the iteration. Sweeps: over diagonal sections, over the elements of a column below the diagonal,
 /// and over sections below and to the right.
 struct IterationCounts {

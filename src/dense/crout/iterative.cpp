@@ -8,16 +8,9 @@
 
 #include <echelon/methods/dense/crout_iterative.hpp>
 
-#include <algorithm>
-
 namespace echelon {
 
 namespace {
-
-/// The section size of the published method: a tenth of the rows, from 256 to 1024.
-std::int64_t default_section_size(std::int64_t n) {
-  return std::clamp<std::int64_t>(n / 10, 256, 1024);
-}
 
 template <class B, class T>
 class IterativeFactorization final : public crout::CroutFactorization<B, T> {
@@ -34,7 +27,7 @@ class IterativeFactorization final : public crout::CroutFactorization<B, T> {
     Dense<T> matrix = this->factors();
     Dense<T> next(this->device(), n, n);
     const crout::IterationSettings settings{
-        .section_size = options_.section_size > 0 ? options_.section_size : default_section_size(n),
+        .section_size = options_.section_size > 0 ? options_.section_size : crout::default_section_size(n),
         .tolerance = options_.tolerance,
         .pivoting = options_.pivoting,
         .pivot_threshold = options_.pivot_threshold};

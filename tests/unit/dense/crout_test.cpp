@@ -32,6 +32,7 @@ struct Form {
   [[nodiscard]] std::string text() const { return method + (options.empty() ? "" : " with options"); }
 };
 const std::vector<Form> forms = {{"crout"},
+                                 {"crout-parallel"},
                                  {"crout-iterative"},
                                  {"crout-iterative", {{"section_size", 7}}},
                                  {"crout-blocked"},

@@ -21,7 +21,7 @@ constexpr std::array<EnumWord<CroutSection>, 2> words_of(CroutSection) {
 
 struct CroutBlockedOptions {
   static constexpr std::string_view name = "crout-blocked";
-  static constexpr Targets targets = Targets::host;
+  static constexpr Targets targets = Targets::both;
   /// How the columns of a section are factored.
   CroutSection section = CroutSection::direct;
   /// Columns of a section, 1 to 1024.

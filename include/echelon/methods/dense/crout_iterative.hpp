@@ -11,7 +11,7 @@ namespace echelon {
 
 struct CroutIterativeOptions {
   static constexpr std::string_view name = "crout-iterative";
-  static constexpr Targets targets = Targets::host;
+  static constexpr Targets targets = Targets::both;
   /// Rows of a section; 0: a tenth of the rows of A, from 256 to 1024.
   std::int64_t section_size = 0;
   /// An element has converged when a sweep changes it by no more than this; 0: not at all.

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long do the forms of Crout's method take on a GPU, compared with cuSOLVER's LU, and how many sweeps
+// does the iteration need?
+//   bench_crout_gpu [--runs N] [--iterative-up-to N] [N | sN]...
+// Matrices of N rows in double: uniform random ones and diagonally dominant ones; sN: the Schur complement of
+// the surface of a cube of N points a direction with the 7-point Laplacian. Times of the factorisation alone,
+// each the median of several runs; those that take more than half a second run once. Each answer is checked.
+#include "dense/crout/cuda/blocked.cuh"
+#include "dense/crout/cuda/columns.cuh"
+#include "dense/crout/cuda/iteration.cuh"
+#include "dense/dense_gpu.cuh"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace ec = echelon;
+
+namespace {
+
+using ec::crout::IterationCounts;
+
+enum class Method { parallel, direct, iterated, iterative };
+
+struct Form {
+  std::string name;
+  Method method;
+  std::int64_t section_size = 0;
+};
+
+/// Counts of a factorisation in place of A; none where it does not count. Exits if it fails.
+IterationCounts factor(ec::Cuda& backend, ec::Dense<double>& A, std::int64_t* pivots, const Form& form) {
+  const std::int64_t n = A.rows();
+  if (form.method == Method::parallel) {
+    ec::crout::ColumnWorkspace<double> workspace(A.device(), n);
+    ec::crout::eliminate_columns<double>(backend, A.view(), 0, n, pivots, workspace);
+    ec::bench::insist(backend.read(workspace.zero_pivot.data()).value == ec::FirstIndex::none,
+                      "crout-parallel");
+    return {};
+  }
+  if (form.method == Method::iterative) {
+    ec::crout::CudaIteration<double> iteration(backend, A.view(), pivots,
+                                               {.section_size = ec::crout::default_section_size(n)});
+    const auto result = iteration.factor({});
+    ec::bench::insist(result.converged && result.zero_pivot < 0, "crout-iterative");
+    return iteration.counts();
+  }
+  ec::crout::SectionWorkspace<double> workspace(A.device());
+  const bool iterated = form.method == Method::iterated;
+  static_cast<void>(ec::crout::factor_in_sections<double>(
+      backend, A.view(), {.section_size = form.section_size, .iterated = iterated}, pivots, workspace, {}));
+  const ec::crout::BlockedState state = backend.read(workspace.state.data());
+  ec::bench::insist(state.overflow == 0 && state.zero_pivot < 0, "crout-blocked");
+  return state.counts;
+}
+
+struct Measurement {
+  double seconds = 0;
+  IterationCounts counts;
+};
+
+Measurement measure(ec::Cuda& backend, const ec::Dense<double>& A, const Form& form, int runs) {
+  constexpr double long_time = 0.5;
+  ec::Dense<double> copy(A.device(), A.rows(), A.columns());
+  ec::Array<std::int64_t> pivots(A.device(), A.rows());
+  Measurement result;
+  std::vector<double> all;
+  for (int run = 0; run <= runs; ++run) {
+    ec::bench::restore(A, copy);
+    backend.synchronize();
+    const auto start = std::chrono::steady_clock::now();
+    result.counts = factor(backend, copy, pivots.data(), form);
+    backend.synchronize();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (run > 0 || seconds > long_time) all.push_back(seconds);
+    if (seconds > long_time) break;
+  }
+  result.seconds = ec::bench::median(all);
+  return result;
+}
+
+double cusolver_seconds(const ec::Dense<double>& A, int runs) {
+  ec::bench::Lu<double> lu(A.rows());
+  ec::Dense<double> copy(A.device(), A.rows(), A.columns());
+  return ec::bench::seconds(
+      runs, [&] { ec::bench::restore(A, copy); }, [&] { lu.factor(copy); });
+}
+
+void print_row(ec::Cuda& backend, const std::string& name, const ec::Dense<double>& A, int runs,
+               std::int64_t iterative_up_to) {
+  const double reference = cusolver_seconds(A, runs);
+  std::printf("| %s | %.2f |", name.c_str(), 1e3 * reference);
+  std::string sweeps;
+  for (const Form& form :
+       {Form{"crout-parallel", Method::parallel}, Form{"direct", Method::direct, 32},
+        Form{"iterated, 16", Method::iterated, 16}, Form{"iterated, 32", Method::iterated, 32},
+        Form{"crout-iterative", Method::iterative}}) {
+    if (form.method == Method::iterative && A.rows() > iterative_up_to) {
+      std::printf(" |");
+      continue;
+    }
+    const Measurement found = measure(backend, A, form, runs);
+    std::printf(" %.2f |", 1e3 * found.seconds);
+    std::fflush(stdout);
+    if (found.counts.sections == 0) continue;
+    const auto mean = [&](std::int64_t count) { return std::to_string(count / found.counts.sections); };
+    sweeps += " " + mean(found.counts.diagonal_sweeps) + " + " + mean(found.counts.exchanges);
+    if (form.method == Method::iterative) sweeps += " + " + mean(found.counts.upper_sweeps);
+    sweeps += " |";
+  }
+  std::printf("%s\n", sweeps.c_str());
+  std::fflush(stdout);
+}
+
+/// Rows and columns of the Laplacian of a cube, divided into the points of its surface and those inside.
+struct Cube {
+  explicit Cube(std::int64_t side) {
+    const ec::Csr<double> laplacian = ec::generate::poisson_3d<double>(side, side, side);
+    std::vector<std::int64_t> number(static_cast<std::size_t>(laplacian.rows()));
+    const auto on_surface = [&](std::int64_t p) {
+      const auto ends = [&](std::int64_t c) { return c == 0 || c == side - 1; };
+      return ends(p % side) || ends(p / side % side) || ends(p / side / side);
+    };
+    for (std::int64_t p = 0; p < laplacian.rows(); ++p) {
+      number[static_cast<std::size_t>(p)] = on_surface(p) ? surface++ : inside++;
+    }
+    for (std::int64_t p = 0; p < laplacian.rows(); ++p) {
+      for (std::int64_t k = laplacian.row_offsets()[p]; k < laplacian.row_offsets()[p + 1]; ++k) {
+        const std::int64_t q = laplacian.column_indices()[k];
+        const ec::Triplet<double> element{static_cast<std::int32_t>(number[static_cast<std::size_t>(p)]),
+                                          static_cast<std::int32_t>(number[static_cast<std::size_t>(q)]),
+                                          laplacian.values()[k]};
+        if (on_surface(p) && on_surface(q)) outer.push_back(element);
+        if (!on_surface(p) && !on_surface(q)) inner.push_back(element);
+        if (!on_surface(p) && on_surface(q)) coupling.push_back(element);
+      }
+    }
+  }
+  std::int64_t surface = 0, inside = 0;
+  std::vector<ec::Triplet<double>> outer, inner, coupling;
+};
+
+ec::Dense<double> on_gpu(std::int64_t rows, std::int64_t columns,
+                         const std::vector<ec::Triplet<double>>& elements) {
+  const ec::Csr<double> csr = ec::Csr<double>::from_triplets(rows, columns, elements).to(ec::Device::cuda());
+  return ec::to_dense(ec::MatrixRef<double>(csr));
+}
+
+ec::Dense<double> schur_complement(std::int64_t side) {
+  const Cube cube(side);
+  ec::Dense<double> complement = on_gpu(cube.surface, cube.surface, cube.outer);
+  const ec::Dense<double> coupling = on_gpu(cube.inside, cube.surface, cube.coupling);
+  ec::Dense<double> solution = coupling;
+  ec::Dense<double> inner = on_gpu(cube.inside, cube.inside, cube.inner);
+  ec::bench::Lu<double> lu(cube.inside);
+  lu.factor(inner);
+  lu.substitute(inner, solution);
+  ec::multiply_transposed<double>(-1, coupling, solution, 1, complement);
+  return complement;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ec::bench::Arguments arguments(argc, argv, "[--runs N] [--iterative-up-to N] [N | sN]...");
+  const int runs = arguments.option("--runs", 5);
+  const std::int64_t iterative_up_to = arguments.option("--iterative-up-to", std::int64_t{5000});
+  std::vector<std::string> words = arguments.positionals("a size");
+  arguments.finish();
+  if (words.empty()) words = {"512", "1000", "2000", "s24", "4096"};
+  std::printf(
+      "| matrix | cuSOLVER ms | crout-parallel | direct, 32 | iterated, 16 | iterated, 32 | crout-iterative "
+      "| "
+      "sweeps + exchanges a section, 16 | 32 | crout-iterative, with sweeps to the right |\n"
+      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+  ec::Cuda backend(ec::Device::cuda());
+  for (const std::string& word : words) {
+    if (word.front() == 's') {
+      const ec::Dense<double> A = schur_complement(std::atoll(word.c_str() + 1));
+      print_row(backend, "Schur complement " + std::to_string(A.rows()), A, runs, iterative_up_to);
+      continue;
+    }
+    const std::int64_t n = std::atoll(word.c_str());
+    ec::Dense<double> A = ec::bench::uniform<double>(n, n, 1);
+    print_row(backend, "uniform " + word, A, runs, iterative_up_to);
+    backend.for_each(n, ec::bench::AddToDiagonal<double>{A.view(), static_cast<double>(n)});
+    print_row(backend, "dominant " + word, A, runs, iterative_up_to);
+  }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/solver.hpp>
+
+#include <string_view>
+#include <vector>
+
+namespace echelon {
+
+struct CroutParallelOptions {
+  static constexpr std::string_view name = "crout-parallel";
+  static constexpr Targets targets = Targets::both;
+  /// Scale rows and columns first where LAPACK's geequ advises it.
+  bool equilibrate = true;
+  /// At most so many steps of iterative refinement, 0 to 100.
+  std::int64_t refine = 10;
+
+  static std::vector<Option<CroutParallelOptions>> table() {
+    return {{"equilibrate", +[](CroutParallelOptions& o) -> bool& { return o.equilibrate; },
+             "scale rows and columns first where LAPACK's geequ advises it"},
+            {"refine",
+             +[](CroutParallelOptions& o) -> std::int64_t& { return o.refine; },
+             "at most so many steps of iterative refinement",
+             {0, 100}}};
+  }
+};
+
+/// Dense LU by Crout's method with partial pivoting, with all elements of a column of L computed at the same
+/// time, then its pivot, then all elements of a row of U (published as PCM). U has the unit diagonal. On the
+/// host the same as `crout`. 2/3 n^3 flops, which read n^3/3 elements; n^2 elements for the factors. A
+/// sparse A is densified. The report carries a condition estimate.
+template <class T>
+using CroutParallel = SolverOf<T, CroutParallelOptions>;
+
+}  // namespace echelon

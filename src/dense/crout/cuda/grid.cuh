@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Grids whose blocks are all resident and wait for each other.
+#pragma once
+
+#include "backend/cuda/check.cuh"
+#include "backend/cuda/warp.cuh"
+#include "dense/panels/magnitude_bits.hpp"
+
+#include <echelon/device.hpp>
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace echelon::crout {
+
+/// Barrier for all threads of a grid that was launched by `launch_grid`. Writes before it are visible to the
+/// whole grid after it. `arrivals` is a counter in global memory, zero before the launch.
+class GridBarrier {
+ public:
+  explicit __device__ GridBarrier(unsigned* arrivals) : arrivals_(arrivals) {}
+
+  __device__ void wait() {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      expected_ += gridDim.x;
+      asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(arrivals_) : "memory");
+      const long long start = clock64();
+      while (arrived() < expected_) {
+        if (clock64() - start > longest_wait) __trap();
+      }
+    }
+    __syncthreads();
+  }
+
+ private:
+  /// Cycles after which a block is taken for lost, about ten seconds: the kernel ends with an error instead
+  /// of never.
+  static constexpr long long longest_wait = 20'000'000'000;
+
+  __device__ unsigned arrived() const {
+    unsigned count = 0;
+    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(count) : "l"(arrivals_) : "memory");
+    return count;
+  }
+
+  unsigned* arrivals_;
+  unsigned expected_ = 0;  // of thread 0
+};
+
+/// Number of multiprocessors, and so of the blocks that are certainly resident.
+inline unsigned multiprocessors(const Device& device) {
+  int count = 0;
+  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device.id()));
+  return static_cast<unsigned>(count);
+}
+
+/// Launches a kernel whose blocks wait for each other; fails if they cannot all be resident.
+template <class... Parameters, class... Arguments>
+void launch_grid(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, std::size_t shared_bytes,
+                 const Arguments&... arguments) {
+  cudaLaunchAttribute cooperative = {};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(blocks);
+  config.blockDim = dim3(threads);
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream();
+  config.attrs = &cooperative;
+  config.numAttrs = 1;
+  check(cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...));
+}
+
+/// An element as a candidate for the pivot: the largest magnitude wins, the first row among equals. NaN is
+/// larger than any number.
+struct Candidate {
+  std::uint64_t magnitude = 0;  ///< magnitude_bits
+  std::int64_t row = INT64_MAX;
+  friend __device__ Candidate combine(Candidate a, Candidate b) {
+    const bool second = b.magnitude > a.magnitude || (b.magnitude == a.magnitude && b.row < a.row);
+    return second ? b : a;
+  }
+};
+
+template <class T>
+__device__ Candidate candidate(T element, std::int64_t row) {
+  return {magnitude_bits(element), row};
+}
+
+/// The best of the warp's candidates, for all of its lanes.
+__device__ inline Candidate warp_best(Candidate best) {
+#pragma unroll
+  for (int delta = warp_size / 2; delta > 0; delta /= 2) {
+    const Candidate other{__shfl_xor_sync(full_warp, best.magnitude, delta),
+                          __shfl_xor_sync(full_warp, best.row, delta)};
+    best = combine(best, other);
+  }
+  return best;
+}
+
+/// The best of the block's candidates, for all of its threads. Barriers are inside.
+template <int threads>
+__device__ Candidate block_best(Candidate best) {
+  __shared__ Candidate of_warp[threads / warp_size];
+  best = warp_best(best);
+  __syncthreads();  // the last call's results have been read
+  if (lane_id() == 0) of_warp[threadIdx.x / warp_size] = best;
+  __syncthreads();
+  return warp_best(lane_id() < threads / warp_size ? of_warp[lane_id()] : Candidate{});
+}
+
+/// The best of the candidates that the blocks of the grid have published; every warp finds it on its own.
+__device__ inline Candidate grid_best(const Candidate* of_blocks) {
+  Candidate best;
+  for (unsigned b = lane_id(); b < gridDim.x; b += warp_size) best = combine(best, of_blocks[b]);
+  return warp_best(best);
+}
+
+/// sum_k l(row, k) u(k) for the rows of a tile, k < count: thread t < tile_rows returns that of row t.
+/// `tile_rows` is a power of two, at most 16; l points to the tile's first row and has the leading dimension
+/// `leading`; rows from `rows` on are not read. `partial`: 16 values for each warp in shared memory, free
+/// after the next barrier. A warp reads tile_rows neighbours of several columns at once.
+template <int threads, class T>
+__device__ T tile_products(const T* l, std::int64_t leading, std::int64_t rows, const T* u,
+                           std::int64_t count, int tile_rows, T* partial) {
+  constexpr int warps = threads / warp_size;
+  constexpr int unrolled = 8;
+  const int t = static_cast<int>(threadIdx.x);
+  const int row = t % tile_rows;
+  const std::int64_t step = threads / tile_rows;
+  T sum = 0;
+  if (row < rows) {
+    std::int64_t k = t / tile_rows;
+    for (; k + (unrolled - 1) * step < count; k += unrolled * step) {
+      T a[unrolled];
+      T b[unrolled];
+#pragma unroll
+      for (int e = 0; e < unrolled; ++e) a[e] = l[(k + e * step) * leading + row];
+#pragma unroll
+      for (int e = 0; e < unrolled; ++e) b[e] = u[k + e * step];
+#pragma unroll
+      for (int e = 0; e < unrolled; ++e) sum += a[e] * b[e];
+    }
+    for (; k < count; k += step) sum += l[k * leading + row] * u[k];
+  }
+  for (int delta = warp_size / 2; delta >= tile_rows; delta /= 2) sum += shuffle_down(sum, delta);
+  __syncthreads();  // the last call's partial sums have been read
+  if (lane_id() < tile_rows) partial[t / warp_size * 16 + lane_id()] = sum;
+  __syncthreads();
+  sum = 0;
+  if (t < tile_rows) {
+    for (int w = 0; w < warps; ++w) sum += partial[w * 16 + t];
+  }
+  return sum;
+}
+
+/// Rows of a tile such that all blocks have one: 16, or fewer where the rows do not suffice. A sector of
+/// memory holds 4 doubles.
+__device__ inline int rows_of_tile(std::int64_t rows) {
+  int tile_rows = 16;
+  while (tile_rows > 4 && rows < std::int64_t{tile_rows} * gridDim.x) tile_rows /= 2;
+  return tile_rows;
+}
+
+}  // namespace echelon::crout

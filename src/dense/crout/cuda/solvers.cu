@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Crout's methods on a GPU as solvers.
+#include "dense/crout/cuda/blocked.cuh"
+#include "dense/crout/cuda/columns.cuh"
+#include "dense/crout/cuda/factorization.cuh"
+#include "dense/crout/cuda/iteration.cuh"
+#include "dense/crout/iteration_outcome.hpp"
+#include "solver/instantiate.hpp"
+
+#include <echelon/methods/dense/crout_blocked.hpp>
+#include <echelon/methods/dense/crout_iterative.hpp>
+#include <echelon/methods/dense/crout_parallel.hpp>
+
+#include <algorithm>
+
+namespace echelon {
+
+namespace {
+
+using crout::CudaFactorization;
+
+template <class T>
+class ParallelFactorization final : public CudaFactorization<T> {
+ public:
+  ParallelFactorization(const Device& device, const CroutParallelOptions& options)
+      : CudaFactorization<T>(device, options.equilibrate, options.refine) {}
+
+ private:
+  Outcome factor_in_place(Cuda& backend, std::int64_t* pivots) override {
+    const std::int64_t n = this->factors().rows();
+    crout::ColumnWorkspace<T> workspace(this->device(), n);
+    constexpr std::int64_t columns_of_launch = 256;  // between requests to stop
+    for (std::int64_t begin = 0; begin < n; begin += columns_of_launch) {
+      const std::int64_t end = std::min(begin + columns_of_launch, n);
+      crout::eliminate_columns<T>(backend, this->factors().view(), begin, end, pivots, workspace);
+      const std::int64_t zero = backend.read(workspace.zero_pivot.data()).value;
+      if (zero != FirstIndex::none) return zero_pivot(zero);
+      if (this->cancel().stop_requested()) return cancelled_factorisation();
+    }
+    return {};
+  }
+};
+
+template <class T>
+class IterativeFactorization final : public CudaFactorization<T> {
+ public:
+  IterativeFactorization(const Device& device, const CroutIterativeOptions& options)
+      : CudaFactorization<T>(device, options.equilibrate, options.refine), options_(options) {}
+
+ private:
+  Outcome factor_in_place(Cuda& backend, std::int64_t* pivots) override {
+    const std::int64_t n = this->factors().rows();
+    crout::CudaIteration<T> iteration(
+        backend, this->factors().view(), pivots,
+        {.section_size = options_.section_size > 0 ? options_.section_size : crout::default_section_size(n),
+         .tolerance = options_.tolerance,
+         .pivoting = options_.pivoting,
+         .pivot_threshold = options_.pivot_threshold});
+    const auto result = iteration.factor(this->cancel());
+    Outcome outcome = crout::outcome_of(result, 0);
+    outcome.statistics = crout::statistics_of(iteration.counts());
+    return outcome;
+  }
+
+  CroutIterativeOptions options_;
+};
+
+template <class T>
+class BlockedFactorization final : public CudaFactorization<T> {
+ public:
+  BlockedFactorization(const Device& device, const CroutBlockedOptions& options)
+      : CudaFactorization<T>(device, options.equilibrate, options.refine), options_(options) {}
+
+ private:
+  Outcome factor_in_place(Cuda& backend, std::int64_t* pivots) override {
+    crout::SectionWorkspace<T> workspace(this->device());
+    const bool iterated = options_.section == CroutSection::iterated;
+    const bool complete =
+        crout::factor_in_sections<T>(backend, this->factors().view(),
+                                     {.section_size = std::min(options_.section_size, crout::widest_section),
+                                      .iterated = iterated,
+                                      .tolerance = options_.tolerance},
+                                     pivots, workspace, this->cancel());
+    const crout::BlockedState state = backend.read(workspace.state.data());
+    typename crout::CudaIteration<T>::Result result;
+    result.cancelled = !complete;
+    result.zero_pivot = state.zero_pivot;
+    result.converged = state.overflow == 0;
+    Outcome outcome = crout::outcome_of(result, 0);
+    if (iterated) outcome.statistics = crout::statistics_of(state.counts);
+    return outcome;
+  }
+
+  CroutBlockedOptions options_;
+};
+
+}  // namespace
+
+template <>
+struct MethodWith<CroutParallelOptions> {
+  template <class B, class T>
+  using Type = ParallelFactorization<T>;
+};
+template <>
+struct MethodWith<CroutIterativeOptions> {
+  template <class B, class T>
+  using Type = IterativeFactorization<T>;
+};
+template <>
+struct MethodWith<CroutBlockedOptions> {
+  template <class B, class T>
+  using Type = BlockedFactorization<T>;
+};
+
+template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(
+    const Device&, const CroutParallelOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<CudaTarget>(
+    const Device&, const CroutParallelOptions&);
+template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(
+    const Device&, const CroutIterativeOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<CudaTarget>(
+    const Device&, const CroutIterativeOptions&);
+template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(
+    const Device&, const CroutBlockedOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<CudaTarget>(
+    const Device&, const CroutBlockedOptions&);
+
+}  // namespace echelon
