@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How fast are batches of small matrices on a GPU, compared with cuBLAS?
 //   bench_batched_gpu
-// Inverses compared with getrfBatched and getriBatched, and with matinvBatched; solutions with getrfBatched
-// and getrsBatched.
+// Inverses compared with getrfBatched and getriBatched, and with matinvBatched; solutions, and factors with a
+// solve, with getrfBatched and getrsBatched; Cholesky factors with cuSOLVER's potrfBatched and potrsBatched.
 #include "dense/batched/operations.hpp"
 #include "dense_gpu.cuh"
 
@@ -114,6 +114,99 @@ void batched() {
   }
 }
 
+/// cuSOLVER's batched Cholesky factorisation, for float and double under one name.
+struct BatchedPotrf {
+  cusolverDnHandle_t handle;
+  int n, count;
+  int* info;
+  static constexpr cublasFillMode_t lower = CUBLAS_FILL_MODE_LOWER;
+  void factor(float** a) const { ec::check(cusolverDnSpotrfBatched(handle, lower, n, a, n, info, count)); }
+  void factor(double** a) const { ec::check(cusolverDnDpotrfBatched(handle, lower, n, a, n, info, count)); }
+  void solve(float** a, float** b) const {
+    ec::check(cusolverDnSpotrsBatched(handle, lower, n, 1, a, n, b, n, info, count));
+  }
+  void solve(double** a, double** b) const {
+    ec::check(cusolverDnDpotrsBatched(handle, lower, n, 1, a, n, b, n, info, count));
+  }
+};
+
+/// Makes every matrix symmetric and positive definite.
+template <class T>
+struct MakePositiveDefinite {
+  std::int64_t n;
+  T* a;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    const std::int64_t i = k % n;
+    const std::int64_t j = k / n % n;
+    T* const matrix = a + k / (n * n) * n * n;
+    if (i > j) matrix[j + i * n] = matrix[i + j * n];
+    if (i == j) matrix[i + i * n] += static_cast<T>(2 * std::sqrt(static_cast<double>(n)));
+  }
+};
+
+/// Times of BatchFactors and of the library's routines, which `factor_theirs` and `solve_theirs` call.
+template <class T, class FactorTheirs, class SolveTheirs>
+void compare_factors(ec::BatchFactorization kind, const ec::Dense<T>& a, std::int64_t n, ec::Dense<T>& copy,
+                     ec::Dense<T>& right, const FactorTheirs& factor_theirs,
+                     const SolveTheirs& solve_theirs) {
+  constexpr int runs = 9;
+  const std::int64_t count = a.columns();
+  const auto prepare = [&] { restore(a, copy); };
+  const ec::DenseBatch<T> batch(copy.data(), n, n, count, copy.device());
+  const ec::DenseBatch<T> rights(right.data(), n, 1, count, right.device());
+  const double factor = seconds(runs, prepare, [&] { ec::BatchFactors<T>(batch, kind); });
+  prepare();
+  const ec::BatchFactors<T> factors(batch, kind);
+  const double solve = seconds(
+      runs, [] {}, [&] { factors.solve(rights); });
+  for (const ec::BatchOutcome& outcome : factors.outcomes().to_vector()) {
+    insist(outcome.status == ec::Status::direct, "a matrix of the batch");
+  }
+  const double their_factor = seconds(runs, prepare, factor_theirs);
+  const double their_solve = seconds(
+      runs, [] {}, solve_theirs);
+  std::printf("| %s | %lld | %lld | %.3f | %.3f | %.3f | %.3f | %.2f |\n",
+              kind == ec::BatchFactorization::lu ? "LU" : "Cholesky", static_cast<long long>(n),
+              static_cast<long long>(count), 1e3 * factor, 1e3 * solve, 1e3 * their_factor, 1e3 * their_solve,
+              (their_factor + their_solve) / (factor + solve));
+  std::fflush(stdout);
+}
+
+template <class T>
+void batched_factors() {
+  std::printf(
+      "\n### Factors, %s\n\n| factors | n | count | factor ms | solve ms | their factor | their solve | "
+      "ratio "
+      "|\n|---|---|---|---|---|---|---|---|\n",
+      type_name<T>);
+  struct Size {
+    std::int64_t n, count;
+  };
+  for (const Size size : {Size{32, 50'000}, {64, 10'000}, {128, 2'000}, {256, 1'000}, {512, 500}}) {
+    const auto [n, count] = size;
+    ec::Dense<T> a = uniform<T>(n * n, count, 1);
+    ec::Dense<T> copy = a;
+    ec::Dense<T> right = uniform<T>(n, count, 2);
+    ec::Cuda backend(a.device());
+    ec::Array<int> pivots(a.device(), n * count);
+    ec::Array<int> info(a.device(), count);
+    ec::Array<T*> as = pointers(copy, n * n, count);
+    ec::Array<T*> bs = pointers(right, n, count);
+    const BatchedBlas blas{backend.blas(), static_cast<int>(n), static_cast<int>(count), pivots.data(),
+                           info.data()};
+    compare_factors(
+        ec::BatchFactorization::lu, a, n, copy, right, [&] { blas.factor(as.data()); },
+        [&] { blas.solve(as.data(), bs.data()); });
+    const auto handle = ec::make_owned<ec::Owned<cusolverDnHandle_t, cusolverDnDestroy>>(cusolverDnCreate);
+    ec::check(cusolverDnSetStream(handle.get(), ec::stream()));
+    const BatchedPotrf potrf{handle.get(), static_cast<int>(n), static_cast<int>(count), info.data()};
+    backend.for_each(n * n * count, MakePositiveDefinite<T>{n, a.data()});
+    compare_factors(
+        ec::BatchFactorization::cholesky, a, n, copy, right, [&] { potrf.factor(as.data()); },
+        [&] { potrf.solve(as.data(), bs.data()); });
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -121,4 +214,6 @@ int main(int argc, char** argv) {
   std::printf("%s\n", hardware(ec::Device::cuda()).c_str());
   batched<double>();
   batched<float>();
+  batched_factors<double>();
+  batched_factors<float>();
 }

@@ -5,7 +5,9 @@
 #include <echelon/array.hpp>
 #include <echelon/report.hpp>
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 namespace echelon {
@@ -49,18 +51,20 @@ class DenseBatch {
   Device device_;
 };
 
-/// Options of `invert_batch` and `solve_batch`.
+/// Options of `invert_batch`, `solve_batch` and `BatchFactors`.
 struct BatchOptions {
-  /// A matrix with a pivot of at most tolerance ||A||_inf is singular; 0 to 1, default 4 sqrt(n) eps.
+  /// A matrix with a pivot of at most tolerance ||A||_inf is singular, in a Cholesky factorisation with one
+  /// of at most tolerance a_jj; 0 to 1, default 4 sqrt(n) eps.
   std::optional<double> tolerance = {};
-  /// Steps of iterative refinement in `solve_batch`, 0 to 10; `invert_batch` ignores it.
+  /// Steps of iterative refinement in `solve_batch`, 0 to 10; the others ignore it.
   std::int64_t refine = 1;
 };
 
 /// Outcome for one matrix of a batch.
 struct BatchOutcome {
-  /// `direct`; `singular`, with the first column that depends on those before it; `not_a_number`, with the
-  /// column whose pivot is NaN or Inf, or none when only the result overflows.
+  /// `direct`; `singular`, with the first column that depends on those before it; `not_spd`, with the first
+  /// column whose pivot is negative; `not_a_number`, with the column whose pivot is NaN or Inf, or none when
+  /// only the result overflows.
   Status status = Status::direct;
   std::int32_t column = -1;
 };
@@ -79,5 +83,48 @@ template <class T>
 template <class T>
 [[nodiscard]] Array<BatchOutcome> solve_batch(const DenseBatch<const T>& A, const DenseBatch<T>& B,
                                               const BatchOptions& options = {});
+
+/// A factorisation of the matrices of a batch.
+enum class BatchFactorization {
+  lu,       ///< P A = L U with partial pivoting, 2/3 n^3 flops each
+  cholesky  ///< A = L L^T for symmetric positive definite A, 1/3 n^3 flops each; reads the lower triangle
+            ///< only
+};
+
+namespace batch_detail {
+template <class T>
+struct Factors;
+}  // namespace batch_detail
+
+/// Factors of the matrices of a batch, in their place, for any number of solves. On a GPU a block of threads
+/// has a matrix, which has at most `max_gpu_rows` rows; the host has a thread for each.
+template <class T>
+class BatchFactors {
+ public:
+  static constexpr std::int64_t max_gpu_rows = 512;
+
+  /// Replaces the square matrices of A, which must outlive this object, by their factors in a form of its
+  /// own. Those of matrices that cannot be factored are undefined. Memory besides: n integers for each
+  /// matrix, and on a GPU 32 n elements. Neither A nor B is scaled: near the ends of T's range, elimination
+  /// may overflow. Queued on a GPU. Throws DimensionMismatch, BadOption, InvalidMatrix for too many rows,
+  /// OutOfMemory.
+  BatchFactors(const DenseBatch<T>& A, BatchFactorization kind, const BatchOptions& options = {});
+
+  /// An outcome for each matrix, in the memory of A.
+  [[nodiscard]] const Array<BatchOutcome>& outcomes() const;
+  /// Memory besides A.
+  [[nodiscard]] std::size_t bytes() const;
+
+  /// Solves A X = B for each matrix of A and of B (n by k), and replaces B by X: NaN where A was not
+  /// factored. 2 n^2 k flops each, without refinement. May be called by several threads at once. Queued on a
+  /// GPU. Throws DimensionMismatch, DeviceMismatch.
+  void solve(const DenseBatch<T>& B) const;
+
+ private:
+  std::shared_ptr<const batch_detail::Factors<T>> factors_;
+};
+
+extern template class BatchFactors<float>;
+extern template class BatchFactors<double>;
 
 }  // namespace echelon

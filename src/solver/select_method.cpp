@@ -163,20 +163,18 @@ class Candidates {
         band_->seconds);
   }
 
-  /// A dense factorisation. On the host: Cholesky where A may be positive definite, and after it, or for any
-  /// other symmetric A, one with pivoting.
+  /// A dense factorisation: Cholesky where A may be positive definite, and after it, or for any other A, one
+  /// with pivoting, which on the host keeps the symmetry.
   void dense(const std::string& why) {
     if (!dense_.fits) return;
     const std::string size = fmt::format("{} (n = {})", why, structure_.rows);
-    if (!device_.on_host()) {
-      add("cusolver-lu", {}, size + ": LU with partial pivoting", dense_.seconds);
-      return;
-    }
     if (plausibly_spd()) {
       add("cholesky", {}, "A may be positive definite, and " + size + ": Cholesky", dense_.seconds / 2);
       if (structure_.definiteness == Definiteness::positive_definite) return;
     }
-    if (structure_.symmetric_values) {
+    if (!device_.on_host()) {
+      add("cusolver-lu", {}, size + ": LU with partial pivoting", dense_.seconds);
+    } else if (structure_.symmetric_values) {
       add("ldlt", {}, "A is symmetric, and " + size + ": L D L^T with rook pivoting", dense_.seconds / 2);
     } else {
       add("lu", {}, size + ": LU with partial pivoting", dense_.seconds);

@@ -40,5 +40,34 @@ TYPED_TEST(GpuBatchedOf, EmptyBatch_HasNoOutcomes) {
             Status::direct);
 }
 
+TYPED_TEST(GpuBatchedOf, Factors_EachMatrixIsSolvedTwice) {
+  for (const BatchFactorization kind : {BatchFactorization::lu, BatchFactorization::cholesky}) {
+    for (const std::int64_t n :
+         {1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 129, 200, 255, 256, 257, 300, 511, 512}) {
+      check_factors<TypeParam>(this->gpu, kind, n, 1, n > 200 ? 7 : 20);
+    }
+    for (const std::int64_t n : {5, 40, 64, 130, 270}) {
+      for (const std::int64_t k : {0, 2, 4, 11}) check_factors<TypeParam>(this->gpu, kind, n, k, 7);
+    }
+  }
+}
+
+TYPED_TEST(GpuBatchedOf, Factors_OfManyMatrices) {
+  check_factors<TypeParam>(this->gpu, BatchFactorization::lu, 20, 1, 3000);
+  check_factors<TypeParam>(this->gpu, BatchFactorization::cholesky, 20, 1, 3000);
+}
+
+TYPED_TEST(GpuBatchedOf, EmptyFactors_SolveNothing) {
+  check_empty_factors<TypeParam>(this->gpu);
+}
+
+TYPED_TEST(GpuBatchedOf, TooManyRowsForABlock_Throw) {
+  using T = TypeParam;
+  constexpr std::int64_t n = BatchFactors<T>::max_gpu_rows + 1;
+  Array<T> a(this->gpu, n * n);
+  EXPECT_THROW(BatchFactors<T>(DenseBatch<T>(a.data(), n, n, 1, this->gpu), BatchFactorization::lu),
+               InvalidMatrix);
+}
+
 }  // namespace
 }  // namespace echelon::test

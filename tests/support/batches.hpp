@@ -166,4 +166,91 @@ void check_solutions(const Device& device, std::int64_t n, std::int64_t k, std::
   }
 }
 
+/// Symmetric matrices; the 3rd of 7 has a negative pivot, the 4th is singular, and the 6th has a NaN.
+template <class T>
+Dense<T> symmetric_batch_matrix(std::int64_t n, std::int64_t b) {
+  Dense<T> a = random_dense<T>(n, n, static_cast<unsigned>(b + 1));
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 0; i < j; ++i) a(i, j) = a(j, i);
+    a(j, j) += static_cast<T>(3 * std::sqrt(static_cast<double>(n)));
+  }
+  const std::int64_t k = n / 2;
+  if (b % 7 == 2) a(k, k) = -1;
+  if (b % 7 == 3) {
+    for (std::int64_t i = 0; i < n; ++i) a(i, k) = a(k, i) = k > 0 ? a(i, 0) : T{0};
+    a(k, k) = k > 0 ? a(0, 0) : T{0};
+  }
+  if (b % 7 == 5) a(n - 1, n / 3) = a(n / 3, n - 1) = std::numeric_limits<T>::quiet_NaN();
+  return a;
+}
+
+inline void expect_symmetric_outcome(const BatchOutcome& outcome, std::int64_t n, std::int64_t b) {
+  BatchOutcome expected;
+  if (b % 7 == 2) expected = {Status::not_spd, static_cast<std::int32_t>(n / 2)};
+  if (b % 7 == 3) expected = {Status::singular, static_cast<std::int32_t>(n / 2)};
+  if (b % 7 == 5) expected = {Status::not_a_number, static_cast<std::int32_t>(n - 1)};
+  EXPECT_EQ(outcome.status, expected.status) << "matrix " << b;
+  EXPECT_EQ(outcome.column, expected.column) << "matrix " << b;
+}
+
+/// Factors once and solves twice. The upper triangles of symmetric matrices hold NaN, since nothing reads
+/// them.
+template <class T>
+void check_factors(const Device& device, BatchFactorization kind, std::int64_t n, std::int64_t k,
+                   std::int64_t count) {
+  const bool lu = kind == BatchFactorization::lu;
+  SCOPED_TRACE((lu ? "lu, n = " : "cholesky, n = ") + std::to_string(n) + ", k = " + std::to_string(k));
+  const auto matrix = [&](std::int64_t b) {
+    return lu ? batch_matrix<T>(n, b) : symmetric_batch_matrix<T>(n, b);
+  };
+  Batch<T> as(n, n, count, n % 3);
+  for (std::int64_t b = 0; b < count; ++b) {
+    as.set(b, matrix(b));
+    for (std::int64_t j = 0; !lu && j < n; ++j) {
+      for (std::int64_t i = 0; i < j; ++i) as.at(b, i, j) = std::numeric_limits<T>::quiet_NaN();
+    }
+  }
+  Array<T> a_there = Array<T>(Device(), std::span<const T>(as.elements)).to(device);
+  const BatchFactors<T> factors(as.in(a_there), kind);
+  const std::vector<BatchOutcome> outcomes = factors.outcomes().to_vector();
+  ASSERT_EQ(outcomes.size(), static_cast<std::size_t>(count));
+  for (std::int64_t b = 0; b < count; ++b) {
+    const BatchOutcome& outcome = outcomes[static_cast<std::size_t>(b)];
+    lu ? expect_outcome(outcome, n, b) : expect_symmetric_outcome(outcome, n, b);
+  }
+  for (const unsigned seed : {50U, 90U}) {
+    Batch<T> bs(n, k, count, n % 2);
+    for (std::int64_t b = 0; b < count; ++b)
+      bs.set(b, random_dense<T>(n, k, static_cast<unsigned>(b) + seed));
+    Array<T> b_there = Array<T>(Device(), std::span<const T>(bs.elements)).to(device);
+    factors.solve(bs.in(b_there));
+    bs.elements = b_there.to_vector();
+    EXPECT_EQ(bs.touched_gaps(), 0);
+    for (std::int64_t b = 0; b < count; ++b) {
+      const Dense<T> right = random_dense<T>(n, k, static_cast<unsigned>(b) + seed);
+      if (outcomes[static_cast<std::size_t>(b)].status == Status::direct) {
+        EXPECT_LT(scaled_residual<T>(matrix(b), bs.get(b), right), 30) << "matrix " << b;
+      } else {
+        EXPECT_TRUE(all_nan(bs.get(b)));
+      }
+    }
+  }
+  as.elements = a_there.to_vector();
+  EXPECT_EQ(as.touched_gaps(), 0);
+}
+
+/// Factors of no matrices, and of matrices without rows.
+template <class T>
+void check_empty_factors(const Device& device) {
+  Array<T> nothing(device, 1);
+  for (const BatchFactorization kind : {BatchFactorization::lu, BatchFactorization::cholesky}) {
+    const BatchFactors<T> none(DenseBatch<T>(nothing.data(), 3, 3, 0, device), kind);
+    EXPECT_EQ(none.outcomes().size(), 0);
+    none.solve(DenseBatch<T>(nothing.data(), 3, 1, 0, device));
+    const BatchFactors<T> empty(DenseBatch<T>(nothing.data(), 0, 0, 4, device), kind);
+    EXPECT_EQ(empty.outcomes().to_vector()[3].status, Status::direct);
+    empty.solve(DenseBatch<T>(nothing.data(), 0, 1, 4, device));
+  }
+}
+
 }  // namespace echelon::test

@@ -9,6 +9,9 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+#include <utility>
+
 namespace echelon {
 
 namespace {
@@ -44,6 +47,15 @@ double checked_tolerance(const BatchOptions& options, std::int64_t n) {
   return tolerance;
 }
 
+template <class U, class T>
+void check_systems(const DenseBatch<U>& A, const DenseBatch<T>& B) {
+  if (A.rows() != B.rows() || A.count() != B.count()) {
+    throw DimensionMismatch(fmt::format("A has {} matrices of {} rows and B {} of {}: they have to agree",
+                                        A.count(), A.rows(), B.count(), B.rows()));
+  }
+  check_same_memory(A.device(), "A", B.device(), "B");
+}
+
 }  // namespace
 
 template <class T>
@@ -61,11 +73,7 @@ Array<BatchOutcome> solve_batch(const DenseBatch<const T>& A, const DenseBatch<T
   check_square(A);
   check_layout(B, "B");
   const double tolerance = checked_tolerance<T>(options, A.rows());
-  if (A.rows() != B.rows() || A.count() != B.count()) {
-    throw DimensionMismatch(fmt::format("A has {} matrices of {} rows and B {} of {}: they have to agree",
-                                        A.count(), A.rows(), B.count(), B.rows()));
-  }
-  check_same_memory(A.device(), "A", B.device(), "B");
+  check_systems<const T, T>(A, B);
   Array<BatchOutcome> outcomes(A.device(), A.count());
   on_target(A.device(), [&]<class Target>() {
     solve_batch_on<Target, T>(A, B, tolerance, options.refine, outcomes.data());
@@ -73,6 +81,43 @@ Array<BatchOutcome> solve_batch(const DenseBatch<const T>& A, const DenseBatch<T
   return outcomes;
 }
 
+template <class T>
+BatchFactors<T>::BatchFactors(const DenseBatch<T>& A, BatchFactorization kind, const BatchOptions& options) {
+  check_square(A);
+  const double tolerance = checked_tolerance<T>(options, A.rows());
+  if (!A.device().on_host() && A.rows() > max_gpu_rows) {
+    throw InvalidMatrix(
+        fmt::format("the matrices of a batch have {} rows, and more than {} are too many for "
+                    "batches on a GPU: factor them one after the other",
+                    A.rows(), max_gpu_rows));
+  }
+  auto factors = std::make_shared<batch_detail::Factors<T>>();
+  factors->A = A;
+  factors->kind = kind;
+  factors->outcomes = Array<BatchOutcome>(A.device(), A.count());
+  on_target(A.device(), [&]<class Target>() { factor_batch_on<Target, T>(*factors, tolerance); });
+  factors_ = std::move(factors);
+}
+
+template <class T>
+const Array<BatchOutcome>& BatchFactors<T>::outcomes() const {
+  return factors_->outcomes;
+}
+
+template <class T>
+std::size_t BatchFactors<T>::bytes() const {
+  return factors_->pivots.bytes() + factors_->inverses.bytes() + factors_->outcomes.bytes();
+}
+
+template <class T>
+void BatchFactors<T>::solve(const DenseBatch<T>& B) const {
+  check_layout(B, "B");
+  check_systems<T, T>(factors_->A, B);
+  on_target(B.device(), [&]<class Target>() { substitute_batch_on<Target, T>(*factors_, B); });
+}
+
+template class BatchFactors<float>;
+template class BatchFactors<double>;
 template Array<BatchOutcome> invert_batch(const DenseBatch<float>&, const BatchOptions&);
 template Array<BatchOutcome> invert_batch(const DenseBatch<double>&, const BatchOptions&);
 template Array<BatchOutcome> solve_batch(const DenseBatch<const float>&, const DenseBatch<float>&,

@@ -10,6 +10,22 @@
 
 namespace echelon {
 
+template <class T>
+struct batch_detail::Factors {
+  DenseBatch<T> A;  // replaced by factors
+  BatchFactorization kind;
+  Array<std::int32_t> pivots;  // n for each matrix: LAPACK's on the host, see block_factors.cuh for a GPU
+  Array<T> inverses;           // of diagonal blocks, on a GPU
+  Array<BatchOutcome> outcomes;
+};
+
+/// Factors the matrices of `factors.A`; makes the pivots and inverses, and fills in the outcomes.
+template <class Target, class T>
+void factor_batch_on(batch_detail::Factors<T>& factors, double tolerance);
+/// Replaces B by the solutions.
+template <class Target, class T>
+void substitute_batch_on(const batch_detail::Factors<T>& factors, const DenseBatch<T>& B);
+
 // `tolerance`: relative to ||A||_inf. `outcomes`: one for each matrix, in the memory of A.
 template <class Target, class T>
 void invert_batch_on(const DenseBatch<T>& A, double tolerance, BatchOutcome* outcomes);

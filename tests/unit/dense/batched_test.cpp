@@ -56,6 +56,42 @@ TYPED_TEST(BatchedOf, WrongShapes_Throw) {
   EXPECT_THROW(static_cast<void>(invert_batch(square, {.refine = 11})), BadOption);
 }
 
+TYPED_TEST(BatchedOf, Factors_EachMatrixIsSolvedTwice) {
+  for (const Device& device : {Device::serial(), Device::openmp(3)}) {
+    for (const BatchFactorization kind : {BatchFactorization::lu, BatchFactorization::cholesky}) {
+      for (const std::int64_t n : {1, 2, 5, 16, 33, 130}) {
+        for (const std::int64_t k : {0, 1, 4}) check_factors<TypeParam>(device, kind, n, k, 9);
+      }
+    }
+    check_empty_factors<TypeParam>(device);
+  }
+}
+
+TEST(Batched, FactorsOfWrongShapes_Throw) {
+  double elements[16] = {};
+  const Device host;
+  const auto lu = BatchFactorization::lu;
+  EXPECT_THROW(BatchFactors<double>(DenseBatch<double>(elements, 2, 3, 2, host), lu), DimensionMismatch);
+  const DenseBatch<double> square(elements, 2, 2, 4, host);
+  EXPECT_THROW(BatchFactors<double>(square, lu, {.tolerance = 2.0}), BadOption);
+  const BatchFactors<double> factors(square, lu);
+  EXPECT_EQ(factors.outcomes()[0].status, Status::singular);
+  EXPECT_THROW(factors.solve(DenseBatch<double>(elements, 2, 1, 3, host)), DimensionMismatch);
+}
+
+TEST(Batched, CholeskyTolerance_IsRelativeToTheDiagonal) {
+  std::vector<double> a = {1, 0, 0, 1e-30};
+  const auto cholesky = BatchFactorization::cholesky;
+  const DenseBatch<double> batch(a.data(), 2, 2, 1, Device());
+  EXPECT_EQ(BatchFactors<double>(batch, cholesky).outcomes()[0].status, Status::direct);
+  a = {1, 1, 0, 1 + 1e-9};
+  EXPECT_EQ(BatchFactors<double>(batch, cholesky).outcomes()[0].status, Status::direct);
+  a = {1, 1, 0, 1 + 1e-9};
+  const BatchFactors<double> rejected(batch, cholesky, {.tolerance = 1e-8});
+  EXPECT_EQ(rejected.outcomes()[0].status, Status::singular);
+  EXPECT_EQ(rejected.outcomes()[0].column, 1);
+}
+
 TEST(Batched, Tolerance_IsRelativeAndAnOption) {
   std::vector<double> a = {1, 0, 0, 1e-9};
   const DenseBatch<double> batch(a.data(), 2, 2, 1, Device());

@@ -11,7 +11,7 @@ namespace echelon {
 
 struct CholeskyOptions {
   static constexpr std::string_view name = "cholesky";
-  static constexpr Targets targets = Targets::host;
+  static constexpr Targets targets = Targets::both;
   /// Scale rows and columns alike first where their sizes differ by more than a factor of ten.
   bool equilibrate = true;
   /// At most so many steps of iterative refinement, 0 to 10.
@@ -23,11 +23,11 @@ struct CholeskyOptions {
   }
 };
 
-/// Dense Cholesky factorisation A = L L^T by LAPACK's potrf, on the host, for symmetric positive definite A;
-/// a sparse A is densified. 1/3 n^3 flops, half of those of LU, and n^2 elements for the factor; 2 n^2 flops
-/// a right-hand side (twice that with a step of refinement). The status is `not_spd` with the first column
-/// whose pivot is not positive. The report carries an estimate of the reciprocal condition number; below the
-/// unit roundoff the status is `singular`.
+/// Dense Cholesky factorisation A = L L^T for symmetric positive definite A, by LAPACK's potrf on the host
+/// and by a kernel of tiles on a GPU; a sparse A is densified. 1/3 n^3 flops, half of those of LU, and n^2
+/// elements for the factor, on a GPU 192 n more; 2 n^2 flops a right-hand side (twice that with a step of
+/// refinement). The status is `not_spd` with the first column whose pivot is not positive. The report carries
+/// an estimate of the reciprocal condition number; below the unit roundoff the status is `singular`.
 template <class T>
 using Cholesky = SolverOf<T, CholeskyOptions>;
 

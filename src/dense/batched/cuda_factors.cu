@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// LU and Cholesky factors of batches on a GPU: a block for each matrix.
+#include "backend/cuda/cuda.cuh"
+#include "dense/batched/block_factorization.cuh"
+#include "dense/batched/block_substitution.cuh"
+#include "dense/batched/operations.hpp"
+#include "dense/batched/tile_cholesky.cuh"
+
+#include <algorithm>
+
+namespace echelon {
+
+namespace {
+
+using batch_kernels::BlockFactors;
+using batch_kernels::BlockSystem;
+using batch_kernels::max_block_threads;
+
+static_assert(BatchFactors<double>::max_gpu_rows == batch_kernels::max_block_rows);
+
+template <class T>
+BlockFactors<T> block_factors(const batch_detail::Factors<T>& factors) {
+  return {.a = factors.A.data(),
+          .leading = factors.A.leading(),
+          .stride = factors.A.stride(),
+          .count = factors.A.count(),
+          .n = static_cast<int>(factors.A.rows()),
+          .steps = factors.pivots.size() > 0 ? const_cast<std::int32_t*>(factors.pivots.data()) : nullptr,
+          .inverses = const_cast<T*>(factors.inverses.data()),
+          .outcomes = const_cast<BatchOutcome*>(factors.outcomes.data())};
+}
+
+/// A block for each matrix; the kernels' loops take over beyond the limit of a grid.
+unsigned blocks_for(std::int64_t count) {
+  constexpr std::int64_t most_blocks = 1 << 30;
+  return static_cast<unsigned>(std::min(count, most_blocks));
+}
+
+/// Whole warps with a thread for each row, or for every other one.
+unsigned threads_for(int n, int rows_per_thread) {
+  const int threads = (n + rows_per_thread - 1) / rows_per_thread;
+  return static_cast<unsigned>((threads + warp_size - 1) / warp_size * warp_size);
+}
+
+template <int rows_per_thread, class T>
+void factor_lu(const BlockFactors<T>& factors, double tolerance) {
+  batch_kernels::factor_batch<T, rows_per_thread>
+      <<<blocks_for(factors.count), threads_for(factors.n, rows_per_thread), 0, stream()>>>(factors,
+                                                                                            tolerance);
+  check(cudaGetLastError());
+}
+
+template <class T>
+void factor_cholesky(const BlockFactors<T>& factors, double tolerance) {
+  constexpr int bytes = sizeof(typename batch_kernels::BatchedTileCholesky<T>::Shared);
+  const auto* kernel = reinterpret_cast<const void*>(batch_kernels::factor_batch_by_tiles<T>);
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  batch_kernels::factor_batch_by_tiles<T>
+      <<<blocks_for(factors.count), tiles::threads, bytes, stream()>>>(factors, tolerance);
+  check(cudaGetLastError());
+}
+
+template <int rows_per_thread, int rhs, class T>
+void substitute(const BlockSystem<T>& system) {
+  batch_kernels::substitute_batch<T, rows_per_thread, rhs>
+      <<<blocks_for(system.factors.count), threads_for(system.factors.n, rows_per_thread), 0, stream()>>>(
+          system);
+  check(cudaGetLastError());
+}
+
+template <class T>
+void substitute(const BlockFactors<T>& factors, const DenseBatch<T>& B) {
+  constexpr int many = 4;
+  const BlockSystem<T> system{.factors = factors,
+                              .b = B.data(),
+                              .leading = B.leading(),
+                              .stride = B.stride(),
+                              .columns = B.columns()};
+  const bool one_row = factors.n <= max_block_threads;
+  if (B.columns() == 1) {
+    one_row ? substitute<1, 1>(system) : substitute<2, 1>(system);
+  } else {
+    one_row ? substitute<1, many>(system) : substitute<2, many>(system);
+  }
+}
+
+}  // namespace
+
+template <class Target, class T>
+void factor_batch_on(batch_detail::Factors<T>& factors, double tolerance) {
+  const Device& device = factors.A.device();
+  const std::int64_t n = factors.A.rows();
+  const std::int64_t count = factors.A.count();
+  Cuda(device).fill(count, BatchOutcome{}, factors.outcomes.data());
+  if (n == 0 || count == 0) return;
+  const bool lu = factors.kind == BatchFactorization::lu;
+  if (lu) factors.pivots = Array<std::int32_t>(device, n * count);
+  constexpr int width = batch_kernels::block_width;
+  factors.inverses = Array<T>(device, (n + width - 1) / width * 2 * batch_kernels::block_area * count);
+  const CurrentDevice current(device.id());
+  if (!lu) {
+    factor_cholesky(block_factors(factors), tolerance);
+  } else if (n <= max_block_threads) {
+    factor_lu<1>(block_factors(factors), tolerance);
+  } else {
+    factor_lu<2>(block_factors(factors), tolerance);
+  }
+}
+
+template <class Target, class T>
+void substitute_batch_on(const batch_detail::Factors<T>& factors, const DenseBatch<T>& B) {
+  if (B.rows() == 0 || B.columns() == 0 || B.count() == 0) return;
+  const CurrentDevice current(B.device().id());
+  substitute(block_factors(factors), B);
+}
+
+template void factor_batch_on<CudaTarget>(batch_detail::Factors<float>&, double);
+template void factor_batch_on<CudaTarget>(batch_detail::Factors<double>&, double);
+template void substitute_batch_on<CudaTarget>(const batch_detail::Factors<float>&, const DenseBatch<float>&);
+template void substitute_batch_on<CudaTarget>(const batch_detail::Factors<double>&,
+                                              const DenseBatch<double>&);
+
+}  // namespace echelon

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Dense Cholesky factorisation on a GPU as a Solver.
+#include "backend/cuda/cuda.cuh"
+#include "backend/store.hpp"
+#include "dense/cholesky/cuda/tiled_matrix.cuh"
+#include "linalg/condition.hpp"
+#include "linalg/refinement.hpp"
+#include "linalg/spmv/multiply.hpp"
+#include "solver/factor_status.hpp"
+#include "solver/instantiate.hpp"
+
+#include <echelon/methods/dense/cholesky.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+using cuda_kernels::block_size;
+using dense_cholesky::NotPositive;
+using dense_cholesky::SubstitutionArrays;
+using dense_cholesky::TiledMatrix;
+
+constexpr int square = 32;  ///< side of the squares that are compared with their mirror images
+constexpr int square_rows_at_once = block_size / square;
+
+/// Places below the diagonal in the order in which the host compares them: by squares.
+struct PlaceOrder {
+  std::int64_t squares;  ///< in a row
+  [[nodiscard]] ECHELON_ANYWHERE unsigned long long operator()(std::int64_t i, std::int64_t j) const {
+    return static_cast<unsigned long long>(
+        ((j / square * squares + i / square) * square + j % square) * square + i % square);
+  }
+  [[nodiscard]] std::int64_t row(unsigned long long place) const {
+    return static_cast<std::int64_t>(place) / (square * square) % squares * square +
+           static_cast<std::int64_t>(place) % square;
+  }
+  [[nodiscard]] std::int64_t column(unsigned long long place) const {
+    return static_cast<std::int64_t>(place) / (square * square) / squares * square +
+           static_cast<std::int64_t>(place) / square % square;
+  }
+};
+
+/// first = the first place at which a_ij and a_ji differ by more than rounding, a block for each square.
+template <class T>
+__global__ void __launch_bounds__(block_size)
+    find_asymmetry(DenseView<const T> A, PlaceOrder order, unsigned long long* first) {
+  if (blockIdx.x < blockIdx.y) return;
+  __shared__ T mirrored[square][square + 1];
+  const int lane = static_cast<int>(threadIdx.x) % square;
+  const int start = static_cast<int>(threadIdx.x) / square;
+  const std::int64_t top = std::int64_t{blockIdx.x} * square;
+  const std::int64_t left = std::int64_t{blockIdx.y} * square;
+  for (int k = start; k < square; k += square_rows_at_once) {
+    const bool exists = left + lane < A.rows() && top + k < A.rows();
+    mirrored[k][lane] = exists ? A.data()[left + lane + (top + k) * A.leading()] : T{0};
+  }
+  __syncthreads();
+  for (int k = start; k < square; k += square_rows_at_once) {
+    const std::int64_t i = top + lane;
+    const std::int64_t j = left + k;
+    if (i >= A.rows() || j >= i) continue;
+    const auto below = static_cast<double>(A.data()[i + j * A.leading()]);
+    const auto above = static_cast<double>(mirrored[lane][k]);
+    const double allowed = symmetry_tolerance<T> * fmax(fabs(below), fabs(above));
+    if (fabs(below - above) > allowed) atomicMin(first, order(i, j));
+  }
+}
+
+/// The range of the diagonal elements.
+struct DiagonalRange {
+  double least = INFINITY;
+  double largest = -INFINITY;
+  friend ECHELON_ANYWHERE DiagonalRange combine(DiagonalRange a, DiagonalRange b) {
+    return {a.least < b.least ? a.least : b.least, a.largest > b.largest ? a.largest : b.largest};
+  }
+};
+template <class T>
+struct DiagonalElement {
+  DenseView<const T> A;
+  ECHELON_ANYWHERE DiagonalRange operator()(std::int64_t i) const {
+    const auto value = static_cast<double>(A.data()[i + i * A.leading()]);
+    return {value, value};
+  }
+};
+
+/// The power of two next to 1 / sqrt(a_ii).
+template <class T>
+struct ChooseScale {
+  DenseView<const T> A;
+  T* scale;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    scale[i] = static_cast<T>(ldexp(1.0, -ilogb(static_cast<double>(A.data()[i + i * A.leading()])) / 2));
+  }
+};
+
+/// to = S A S, continued by the identity, and the sums of the magnitudes of its columns, a block to a column.
+/// Without `scale`, S is the identity.
+template <class T>
+__global__ void __launch_bounds__(block_size)
+    copy_columns(DenseView<const T> A, const T* scale, DenseView<T> to, double* sums) {
+  for (std::int64_t j = blockIdx.x; j < to.rows(); j += gridDim.x) {
+    Sum sum;
+    for (std::int64_t i = threadIdx.x; i < to.rows(); i += block_size) {
+      T value = i == j ? T{1} : T{0};
+      if (i < A.rows() && j < A.rows()) {
+        value = A.data()[i + j * A.leading()];
+        if (scale != nullptr) value *= scale[i] * scale[j];
+        sum = combine(sum, {fabs(static_cast<double>(value))});
+      }
+      to.data()[i + j * to.leading()] = value;
+    }
+    sum = cuda_kernels::combine_block(sum);
+    if (threadIdx.x == 0) sums[j] = sum.value;
+    __syncthreads();  // combine_block's storage is free again
+  }
+}
+
+struct Element {
+  const double* x;
+  ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {x[i]}; }
+};
+
+/// y = S x; without `scale`, y = x.
+template <class T>
+struct ScaleVector {
+  const T* scale;
+  const T* x;
+  T* y;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { y[i] = scale == nullptr ? x[i] : scale[i] * x[i]; }
+};
+
+template <class T>
+class GpuCholesky final : public SolverImplementation<T> {
+  struct Space : Workspace {
+    Space(const Device& device, std::int64_t n, std::int64_t padded)
+        : backend(device), vectors(device, padded), refinement(device, n) {
+      backend.fill(padded, T{0}, vectors.rhs.data());
+    }
+    [[nodiscard]] std::size_t bytes() const override { return vectors.bytes() + refinement.bytes(); }
+    Cuda backend;
+    SubstitutionArrays<T> vectors;
+    RefinementArrays<T> refinement;
+  };
+  /// From so many right-hand sides on, substitution is by products of matrices.
+  static constexpr std::int64_t many_columns = 8;
+
+ public:
+  GpuCholesky(const Device& device, const CholeskyOptions& options)
+      : SolverImplementation<T>(device), options_(options) {}
+
+  Outcome setup(const MatrixRef<T>& A) override {
+    A_ = A;
+    n_ = A.rows();
+    matrix_ = TiledMatrix<T>();  // releases the old factor before the new one is allocated
+    scale_ = Array<T>();
+    if (n_ == 0) return {};
+    Cuda backend(this->device());
+    double norm = 0;
+    if (Outcome copied = copy_scaled(backend, norm); !copied.ok()) return copied;
+    if (this->cancel().stop_requested()) return cancelled_factorisation();
+    if (const std::optional<NotPositive> failed = matrix_.factor(backend)) {
+      return not_positive(failed->column, short_number(failed->value));
+    }
+    if (this->cancel().stop_requested()) return cancelled_factorisation();
+    Space space(this->device(), n_, matrix_.padded_rows());
+    return assess_condition<T>(estimate_reciprocal_condition<T>(
+        backend, n_, norm, [&](bool /*transposed*/, T* v) { substitute_scaled(space, nullptr, v, v); }));
+  }
+
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return std::make_unique<Space>(this->device(), n_, matrix_.padded_rows());
+  }
+  [[nodiscard]] std::size_t bytes() const override { return matrix_.bytes() + scale_.bytes(); }
+
+  /// Queues everything, whether refinement's steps are accepted included. Allocates nothing.
+  void solve(Workspace& workspace, DenseView<const T> B, DenseView<T> X, std::vector<Job>&) const override {
+    if (B.rows() == 0 || B.columns() == 0) return;
+    auto& space = static_cast<Space&>(workspace);
+    if (B.columns() < many_columns) {
+      for (std::int64_t j = 0; j < B.columns(); ++j) substitute(space, B.column(j), X.column(j));
+    } else {
+      substitute_columns(space, B, X);
+    }
+    for (std::int64_t j = 0; j < B.columns() && options_.refine > 0; ++j) {
+      refine_column(space, B.column(j), X.column(j));
+    }
+  }
+
+  /// Substitution without refinement. Does not wait.
+  void apply(Workspace& workspace, const T* r, T* z) const override {
+    if (n_ > 0) substitute(static_cast<Space&>(workspace), r, z);
+  }
+
+ private:
+  /// Copies the scaled A to `matrix_`; `norm` is its 1-norm. A diagonal that is not positive is left for the
+  /// factorisation to name.
+  Outcome copy_scaled(Cuda& backend, double& norm) {
+    const Dense<T> converted = A_.is_sparse() ? to_dense(A_) : Dense<T>();
+    const DenseView<const T> A = A_.is_sparse() ? converted.view() : A_.dense();
+    if (Outcome symmetric = check_symmetry(backend, A); !symmetric.ok()) return symmetric;
+    if (options_.equilibrate) choose_scales(backend, A);
+    matrix_ = TiledMatrix<T>(this->device(), n_);
+    const DenseView<T> to = matrix_.view();
+    Array<double> sums(this->device(), to.rows());
+    Array<Largest> largest(this->device(), 1);
+    constexpr std::int64_t most_blocks = 65536;
+    const CurrentDevice current(this->device().id());
+    copy_columns<T><<<static_cast<unsigned>(std::min(to.rows(), most_blocks)), block_size, 0, stream()>>>(
+        A, scale(), to, sums.data());
+    check(cudaGetLastError());
+    backend.reduce(n_, Element{sums.data()}, Store<Largest>{largest.data()});
+    norm = backend.read(largest.data()).value;
+    return {};
+  }
+
+  Outcome check_symmetry(Cuda& backend, DenseView<const T> A) const {
+    constexpr unsigned long long none = ~0ULL;
+    Array<unsigned long long> first(this->device(), 1);
+    backend.fill(1, none, first.data());
+    const PlaceOrder order{(n_ + square - 1) / square};
+    const auto squares = static_cast<unsigned>(order.squares);
+    const CurrentDevice current(this->device().id());
+    find_asymmetry<T><<<dim3(squares, squares), block_size, 0, stream()>>>(A, order, first.data());
+    check(cudaGetLastError());
+    const unsigned long long place = backend.read(first.data());
+    if (place == none) return {};
+    return not_symmetric(order.row(place), order.column(place), Status::not_spd);
+  }
+
+  /// Diagonal elements to about 1, if they differ by more than a factor of ten or are extreme.
+  void choose_scales(Cuda& backend, DenseView<const T> A) {
+    Array<DiagonalRange> range(this->device(), 1);
+    backend.reduce(n_, DiagonalElement<T>{A}, Store<DiagonalRange>{range.data()});
+    const auto [least, largest] = backend.read(range.data());
+    constexpr double small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+    if (!(least > 0) || (largest <= 10 * least && least >= small && largest <= 1 / small)) return;
+    scale_ = Array<T>(this->device(), n_);
+    backend.for_each(n_, ChooseScale<T>{A, scale_.data()});
+  }
+
+  [[nodiscard]] const T* scale() const { return scale_.size() > 0 ? scale_.data() : nullptr; }
+
+  /// x = S (S A S)^-1 S b = A^-1 b.
+  void substitute(Space& space, const T* b, T* x) const { substitute_scaled(space, scale(), b, x); }
+  /// x = S (L L^T)^-1 S b; without `scale`, S is the identity.
+  void substitute_scaled(Space& space, const T* scale, const T* b, T* x) const {
+    space.backend.for_each(n_, ScaleVector<T>{scale, b, space.vectors.rhs.data()});
+    matrix_.substitute(space.backend, space.vectors);
+    space.backend.for_each(n_, ScaleVector<T>{scale, space.vectors.solution.data(), x});
+  }
+  void substitute_columns(Space& space, DenseView<const T> B, DenseView<T> X) const {
+    for (std::int64_t j = 0; j < B.columns(); ++j) {
+      space.backend.for_each(n_, ScaleVector<T>{scale(), B.column(j), X.column(j)});
+    }
+    matrix_.substitute(space.backend, X);
+    for (std::int64_t j = 0; j < B.columns() && scale() != nullptr; ++j) {
+      space.backend.for_each(n_, ScaleVector<T>{scale(), X.column(j), X.column(j)});
+    }
+  }
+
+  void refine_column(Space& space, const T* b, T* x) const {
+    refine(
+        space.backend, n_, options_.refine, x, space.refinement,
+        [&](const T* iterate, T* r) {
+          space.backend.copy(n_, b, r);
+          multiply(space.backend, T{-1}, A_, iterate, T{1}, r);
+        },
+        [&](const T* r, T* z) { substitute(space, r, z); });
+  }
+
+  CholeskyOptions options_;
+  MatrixRef<T> A_;
+  std::int64_t n_ = 0;
+  TiledMatrix<T> matrix_;  // the factor of S A S
+  Array<T> scale_;         // empty: not scaled
+};
+
+}  // namespace
+
+template <>
+struct MethodWith<CholeskyOptions> {
+  template <class B, class T>
+  using Type = GpuCholesky<T>;
+};
+
+template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(const Device&,
+                                                                                      const CholeskyOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<CudaTarget>(
+    const Device&, const CholeskyOptions&);
+
+}  // namespace echelon

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/cuda/libraries.cuh"
+#include "dense/cholesky/cuda/tiled_factorization.cuh"
+#include "dense/cholesky/cuda/tiled_matrix.cuh"
+#include "dense/cholesky/cuda/tiled_substitution.cuh"
+
+#include <echelon/error.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace echelon::dense_cholesky {
+
+namespace {
+
+using cholesky_kernels::TiledJob;
+using cholesky_kernels::TiledState;
+using cholesky_kernels::TileTask;
+using tiles::side;
+
+/// Blocks of a kernel that are resident at once, at most so many on a multiprocessor.
+int resident_blocks(const void* kernel, int threads, std::size_t shared_bytes, int most) {
+  int device = 0;
+  int multiprocessors = 0;
+  int blocks = 0;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared_bytes));
+  return std::clamp(blocks, 1, most) * multiprocessors;
+}
+
+/// Blocks on a multiprocessor that factor so many rows of tiles fastest: with few rows, those that work on
+/// the diagonal tiles, which the others wait for, are slowed down by others beside them.
+int factoring_blocks(int rows) {
+  constexpr int few_rows = 32;
+  constexpr int many_rows = 64;
+  return rows <= few_rows ? 1 : rows <= many_rows ? 2 : 3;
+}
+
+cublasStatus_t solve_triangle(cublasHandle_t handle, cublasOperation_t form, int n, int columns,
+                              const float* a, int leading, float* x, int leading_x) {
+  const float one = 1;
+  return cublasStrsm(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, form, CUBLAS_DIAG_NON_UNIT, n, columns,
+                     &one, a, leading, x, leading_x);
+}
+cublasStatus_t solve_triangle(cublasHandle_t handle, cublasOperation_t form, int n, int columns,
+                              const double* a, int leading, double* x, int leading_x) {
+  const double one = 1;
+  return cublasDtrsm(handle, CUBLAS_SIDE_LEFT, CUBLAS_FILL_MODE_LOWER, form, CUBLAS_DIAG_NON_UNIT, n, columns,
+                     &one, a, leading, x, leading_x);
+}
+
+}  // namespace
+
+template <class T>
+TiledMatrix<T>::TiledMatrix(const Device& device, std::int64_t n)
+    : matrix_(device, (n + side - 1) / side * side, (n + side - 1) / side * side),
+      inverses_(device, matrix_.rows() * side),
+      lower_links_(device, matrix_.rows() * side),
+      upper_links_(device, matrix_.rows() * side) {}
+
+template <class T>
+std::optional<NotPositive> TiledMatrix<T>::factor(Cuda& backend) {
+  const CurrentDevice current(backend.device().id());
+  const int rows = static_cast<int>(padded_rows() / side);
+  Array<TiledState<T>> state(backend.device(), 1);
+  Array<int> counters(backend.device(), rows + 1);
+  backend.fill(1, TiledState<T>{}, state.data());
+  backend.fill(rows + 1, 0, counters.data());
+  const TiledJob<T> job{.a = matrix_.data(),
+                        .leading = matrix_.leading(),
+                        .rows = rows,
+                        .inverses = inverses_.data(),
+                        .next_task = counters.data(),
+                        .complete = counters.data() + 1,
+                        .state = state.data()};
+  constexpr std::size_t shared_bytes = sizeof(typename TileTask<T>::Shared);
+  const auto* kernel = reinterpret_cast<const void*>(cholesky_kernels::factor_tiles<T>);
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
+  const auto blocks = static_cast<unsigned>(
+      std::min<std::int64_t>(cholesky_kernels::count_tasks(rows),
+                             resident_blocks(kernel, tiles::threads, shared_bytes, factoring_blocks(rows))));
+  cholesky_kernels::factor_tiles<T><<<blocks, tiles::threads, shared_bytes, stream()>>>(job);
+  check(cudaGetLastError());
+  form_links(rows);
+  const TiledState<T> result = backend.read(state.data());
+  if (result.abandoned != 0) throw CudaError("the Cholesky factorisation has not made progress");
+  if (result.failed_pivot == 0) return std::nullopt;
+  return NotPositive{result.failed_pivot - 1, static_cast<double>(result.failed_value)};
+}
+
+template <class T>
+void TiledMatrix<T>::form_links(int rows) {
+  if (rows < 2) return;
+  constexpr int bytes = 2 * side * tiles::padded * sizeof(T);
+  const auto* kernel = reinterpret_cast<const void*>(tiles::form_links<T>);
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  tiles::form_links<T><<<dim3(static_cast<unsigned>(rows - 1), 2), tiles::threads, bytes, stream()>>>(
+      matrix_.data(), matrix_.leading(), inverses_.data(), lower_links_.data(), upper_links_.data());
+  check(cudaGetLastError());
+}
+
+template <class T>
+void TiledMatrix<T>::substitute(Cuda& backend, SubstitutionArrays<T>& arrays) const {
+  const CurrentDevice current(backend.device().id());
+  for (Array<T>* x : {&arrays.forward, &arrays.solution}) {
+    check(cudaMemsetAsync(x->data(), tiles::not_ready_byte, x->bytes(), stream()));
+  }
+  check(cudaMemsetAsync(arrays.counters.data(), 0, arrays.counters.bytes(), stream()));
+  const int rows = static_cast<int>(padded_rows() / side);
+  const tiles::Triangle<T> lower{.a = matrix_.data(),
+                                 .leading = matrix_.leading(),
+                                 .inverses = inverses_.data(),
+                                 .links = lower_links_.data(),
+                                 .b = arrays.rhs.data(),
+                                 .x = arrays.forward.data(),
+                                 .transposed = false,
+                                 .backward = false,
+                                 .waits_for_b = false};
+  tiles::Triangle<T> upper = lower;
+  upper.links = upper_links_.data();
+  upper.b = arrays.forward.data();
+  upper.x = arrays.solution.data();
+  upper.transposed = upper.backward = upper.waits_for_b = true;
+  const tiles::SubstitutionJob<T> job{.triangles = {lower, upper},
+                                      .count = 2,
+                                      .tiles = rows,
+                                      .next_task = arrays.counters.data(),
+                                      .abandoned = arrays.counters.data() + 1};
+  constexpr int threads = tiles::Substitution<T>::threads;
+  const auto* kernel = reinterpret_cast<const void*>(tiles::substitute_tiles<T>);
+  const auto blocks = static_cast<unsigned>(std::min(2 * rows, resident_blocks(kernel, threads, 0, 8)));
+  tiles::substitute_tiles<T><<<blocks, threads, 0, stream()>>>(job);
+  check(cudaGetLastError());
+}
+
+template <class T>
+void TiledMatrix<T>::substitute(Cuda& backend, DenseView<T> X) const {
+  const CurrentDevice current(backend.device().id());
+  for (const cublasOperation_t form : {CUBLAS_OP_N, CUBLAS_OP_T}) {
+    check(solve_triangle(backend.blas(), form, static_cast<int>(X.rows()), static_cast<int>(X.columns()),
+                         matrix_.data(), static_cast<int>(matrix_.leading()), X.data(),
+                         static_cast<int>(X.leading())));
+  }
+}
+
+template class TiledMatrix<float>;
+template class TiledMatrix<double>;
+
+}  // namespace echelon::dense_cholesky

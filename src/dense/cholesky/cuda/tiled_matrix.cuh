@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A symmetric positive definite matrix on a GPU, padded to whole tiles, and its Cholesky factor in its
+/// place.
+#pragma once
+
+#include "backend/cuda/cuda.cuh"
+
+#include <echelon/array.hpp>
+#include <echelon/matrix/dense.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace echelon::dense_cholesky {
+
+/// Vectors of one substitution in progress.
+template <class T>
+struct SubstitutionArrays {
+  SubstitutionArrays(const Device& device, std::int64_t rows)
+      : rhs(device, rows), forward(device, rows), solution(device, rows), counters(device, 2) {}
+  [[nodiscard]] std::size_t bytes() const {
+    return rhs.bytes() + forward.bytes() + solution.bytes() + counters.bytes();
+  }
+  Array<T> rhs;  ///< the right-hand side, zero beyond n
+  Array<T> forward, solution;
+  Array<int> counters;
+};
+
+/// A pivot that is not positive.
+struct NotPositive {
+  std::int64_t column;
+  double value;
+};
+
+template <class T>
+class TiledMatrix {
+ public:
+  TiledMatrix() = default;
+  /// Uninitialised, for n rows.
+  TiledMatrix(const Device& device, std::int64_t n);
+
+  /// Rows with those that fill the last tile: the matrix continues with the identity there.
+  [[nodiscard]] std::int64_t padded_rows() const { return matrix_.rows(); }
+  [[nodiscard]] DenseView<T> view() { return matrix_.view(); }
+  [[nodiscard]] std::size_t bytes() const {
+    return matrix_.bytes() + inverses_.bytes() + lower_links_.bytes() + upper_links_.bytes();
+  }
+
+  /// Replaces the lower triangle by the factor L, A = L L^T. Reads the lower triangle only. n^3 / 3 flops.
+  /// Returns the first pivot that is not positive. Waits.
+  [[nodiscard]] std::optional<NotPositive> factor(Cuda& backend);
+
+  /// arrays.solution = A^-1 arrays.rhs by the factor. Queued, in one kernel. 2 n^2 flops.
+  void substitute(Cuda& backend, SubstitutionArrays<T>& arrays) const;
+  /// X = A^-1 X for many columns, by cuBLAS. X has n rows. Queued.
+  void substitute(Cuda& backend, DenseView<T> X) const;
+
+ private:
+  void form_links(int rows);
+
+  Dense<T> matrix_;
+  Array<T> inverses_;                   // of the diagonal tiles of L
+  Array<T> lower_links_, upper_links_;  // see tiled_substitution.cuh
+};
+
+}  // namespace echelon::dense_cholesky
