@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <vector>
 
 namespace echelon {
@@ -59,8 +58,8 @@ BatchOutcome judge_cholesky_pivot(double pivot, double element, double tolerance
 template <class T>
 BatchOutcome factor_cholesky(DenseView<T> A, double tolerance) {
   const auto n = static_cast<std::int32_t>(A.rows());
-  std::vector<double> diagonal;
-  for (std::int32_t j = 0; j < n; ++j) diagonal.push_back(static_cast<double>(A(j, j)));
+  std::vector<double> diagonal(static_cast<std::size_t>(n));
+  for (std::int32_t j = 0; j < n; ++j) diagonal[static_cast<std::size_t>(j)] = static_cast<double>(A(j, j));
   const int failed = lapack::potrf(n, A.data(), static_cast<int>(A.leading())) - 1;
   for (std::int32_t j = 0; j < n; ++j) {
     const auto element = static_cast<double>(A(j, j));
