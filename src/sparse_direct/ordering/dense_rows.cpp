@@ -27,12 +27,13 @@ PatternStorage induced_pattern(const Pattern& a, std::span<const std::int32_t> r
 std::vector<std::int32_t> with_dense_rows_last(const Pattern& a, const OrderingFunction& order) {
   const double longest = std::max(16.0, 10 * std::sqrt(static_cast<double>(a.n)));
   const auto length = [&](std::int64_t row) { return a.row_begin[row + 1] - a.row_begin[row]; };
+  const auto is_dense = [&](std::int64_t row) { return static_cast<double>(length(row)) > longest; };
+  std::int64_t first_dense = 0;
+  while (first_dense < a.n && !is_dense(first_dense)) ++first_dense;
+  if (first_dense == a.n) return order(a);
   std::vector<std::int32_t> sparse;
   std::vector<std::int32_t> dense;
-  for (std::int32_t row = 0; row < a.n; ++row) {
-    (static_cast<double>(length(row)) > longest ? dense : sparse).push_back(row);
-  }
-  if (dense.empty()) return order(a);
+  for (std::int32_t row = 0; row < a.n; ++row) (is_dense(row) ? dense : sparse).push_back(row);
   const PatternStorage induced = induced_pattern(a, sparse);
   std::vector<std::int32_t> permutation;
   permutation.reserve(static_cast<std::size_t>(a.n));

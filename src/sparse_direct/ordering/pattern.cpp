@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/ordering/pattern.hpp"
 
+#include "sparse_direct/ordering/chunks.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -76,27 +78,35 @@ PatternStorage symmetrized_pattern(const Csr<T>& a, std::span<const std::int32_t
 template PatternStorage symmetrized_pattern(const Csr<float>&, std::span<const std::int32_t>);
 template PatternStorage symmetrized_pattern(const Csr<double>&, std::span<const std::int32_t>);
 
-PatternStorage permuted_pattern(const Pattern& a, std::span<const std::int32_t> permutation) {
-  const std::vector<std::int32_t> inverse = inverse_permutation(permutation);
+PatternStorage permuted_pattern(const Pattern& a, std::span<const std::int32_t> permutation, int threads) {
+  const std::vector<std::int32_t> inverse = inverse_permutation(permutation, threads);
   PatternStorage result;
-  result.row_begin.reserve(static_cast<std::size_t>(a.n) + 1);
-  result.row_begin.push_back(0);
-  result.columns.resize(a.columns.size());
-  std::int64_t end = 0;
-  for (const std::int32_t row : permutation) {
-    for (const std::int32_t j : a.row(row)) {
-      result.columns[end] = inverse[j];
-      end += j != row ? 1 : 0;
+  result.row_begin.resize(static_cast<std::size_t>(a.n) + 1);
+  result.row_begin[0] = 0;
+  for_each_chunk(a.n, threads, [&](std::int64_t, std::int64_t first, std::int64_t end) {
+    for (std::int64_t k = first; k < end; ++k) {
+      const auto row = a.row(permutation[k]);
+      result.row_begin[k + 1] = std::ssize(row) - std::count(row.begin(), row.end(), permutation[k]);
     }
-    result.row_begin.push_back(end);
-  }
-  result.columns.resize(static_cast<std::size_t>(end));
+  });
+  for (std::int64_t k = 0; k < a.n; ++k) result.row_begin[k + 1] += result.row_begin[k];
+  result.columns.resize(static_cast<std::size_t>(result.row_begin[a.n]));
+  for_each_chunk(a.n, threads, [&](std::int64_t, std::int64_t first, std::int64_t end) {
+    std::int64_t place = result.row_begin[first];
+    for (std::int64_t k = first; k < end; ++k) {
+      for (const std::int32_t j : a.row(permutation[k])) {
+        if (j != permutation[k]) result.columns[place++] = inverse[j];
+      }
+    }
+  });
   return result;
 }
 
-std::vector<std::int32_t> inverse_permutation(std::span<const std::int32_t> permutation) {
+std::vector<std::int32_t> inverse_permutation(std::span<const std::int32_t> permutation, int threads) {
   std::vector<std::int32_t> inverse(permutation.size());
-  for (std::size_t k = 0; k < permutation.size(); ++k) inverse[permutation[k]] = static_cast<std::int32_t>(k);
+  for_each_chunk(std::ssize(permutation), threads, [&](std::int64_t, std::int64_t first, std::int64_t end) {
+    for (std::int64_t k = first; k < end; ++k) inverse[permutation[k]] = static_cast<std::int32_t>(k);
+  });
   return inverse;
 }
 

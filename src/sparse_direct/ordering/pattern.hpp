@@ -2,6 +2,8 @@
 /// Symmetric patterns: the adjacency structure that orderings and the symbolic factorisation work on.
 #pragma once
 
+#include "support/uninitialized_vector.hpp"
+
 #include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
@@ -28,8 +30,8 @@ struct Pattern {
 
 /// A pattern that owns its arrays.
 struct PatternStorage {
-  std::vector<std::int64_t> row_begin;
-  std::vector<std::int32_t> columns;
+  UninitializedVector<std::int64_t> row_begin;
+  UninitializedVector<std::int32_t> columns;
 
   [[nodiscard]] Pattern view() const {
     return {row_begin.empty() ? 0 : static_cast<std::int64_t>(row_begin.size()) - 1, row_begin, columns};
@@ -51,10 +53,12 @@ template <class T>
 
 /// The pattern of P A P^T: its row k is row permutation[k] of A. Without the diagonal; the columns of a row
 /// keep the order that they have in A.
-[[nodiscard]] PatternStorage permuted_pattern(const Pattern& a, std::span<const std::int32_t> permutation);
+[[nodiscard]] PatternStorage permuted_pattern(const Pattern& a, std::span<const std::int32_t> permutation,
+                                              int threads = 1);
 
 /// inverse[permutation[k]] = k.
-[[nodiscard]] std::vector<std::int32_t> inverse_permutation(std::span<const std::int32_t> permutation);
+[[nodiscard]] std::vector<std::int32_t> inverse_permutation(std::span<const std::int32_t> permutation,
+                                                            int threads = 1);
 
 /// True if each of 0, ..., n - 1 occurs exactly once.
 [[nodiscard]] bool is_permutation(std::span<const std::int32_t> candidate, std::int64_t n);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/ordering/row_groups.hpp"
 
+#include "sparse_direct/ordering/chunks.hpp"
+
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -20,11 +22,17 @@ std::uint64_t hash(std::uint64_t row) {
   return row ^ (row >> 31);
 }
 
-/// Sum of the hashes of a row's entries, the diagonal included.
-std::uint64_t hash_of_row(const Pattern& a, std::int32_t i) {
-  std::uint64_t sum = hash(static_cast<std::uint64_t>(i));
-  for (const std::int32_t j : a.row(i)) sum += j == i ? 0 : hash(static_cast<std::uint64_t>(j));
-  return sum;
+/// Sums of the hashes of the entries of each row, the diagonal included.
+std::vector<std::uint64_t> hashes_of_rows(const Pattern& a, int threads) {
+  std::vector<std::uint64_t> hashes(static_cast<std::size_t>(a.n));
+  for_each_chunk(a.n, threads, [&](std::int64_t, std::int64_t first, std::int64_t end) {
+    for (std::int64_t i = first; i < end; ++i) {
+      std::uint64_t sum = hash(static_cast<std::uint64_t>(i));
+      for (const std::int32_t j : a.row(i)) sum += j == i ? 0 : hash(static_cast<std::uint64_t>(j));
+      hashes[i] = sum;
+    }
+  });
+  return hashes;
 }
 
 /// Entries of a row, the diagonal included, ascending.
@@ -47,17 +55,6 @@ RowGroups groups_of(std::span<const std::int32_t> group_of, std::int32_t count) 
   return groups;
 }
 
-/// Numbers the groups given by their smallest rows.
-RowGroups numbered_by_first_row(const std::vector<std::int32_t>& first_row) {
-  std::vector<std::int32_t> group_of(first_row.size());
-  std::int32_t count = 0;
-  for (std::size_t row = 0; row < first_row.size(); ++row) {
-    const bool is_first = first_row[row] == static_cast<std::int32_t>(row);
-    group_of[row] = is_first ? count++ : group_of[first_row[row]];
-  }
-  return groups_of(group_of, count);
-}
-
 std::vector<std::int32_t> group_of_rows(const RowGroups& groups) {
   std::vector<std::int32_t> group_of(groups.rows.size());
   for (std::int32_t group = 0; group < groups.size(); ++group) {
@@ -68,33 +65,45 @@ std::vector<std::int32_t> group_of_rows(const RowGroups& groups) {
 
 }  // namespace
 
-RowGroups indistinguishable_rows(const Pattern& a) {
-  std::vector<std::pair<std::uint64_t, std::int32_t>> by_hash;
-  by_hash.reserve(static_cast<std::size_t>(a.n));
-  for (std::int32_t i = 0; i < a.n; ++i) by_hash.emplace_back(hash_of_row(a, i), i);
-  std::sort(by_hash.begin(), by_hash.end());
+std::vector<std::int32_t> first_equal_rows(const Pattern& a, int threads) {
+  const std::vector<std::uint64_t> hashes = hashes_of_rows(a, threads);
   std::vector<std::int32_t> first_row(static_cast<std::size_t>(a.n));
-  std::iota(first_row.begin(), first_row.end(), 0);
-  std::vector<std::int32_t> entries;
-  std::vector<std::int32_t> entries_of_first;
-  std::size_t first = 0;  // of the rows with the same hash
-  for (std::size_t k = 1; k < by_hash.size(); ++k) {
-    if (by_hash[k].first != by_hash[first].first) {
-      first = k;
-      continue;
+  for_each_chunk(a.n, threads, [&](std::int64_t, std::int64_t first, std::int64_t end) {
+    std::vector<std::int32_t> entries;
+    std::vector<std::int32_t> others;
+    for (auto i = static_cast<std::int32_t>(first); i < end; ++i) {
+      first_row[i] = i;
+      // Equal rows have entries in each other, since each has its diagonal.
+      for (const std::int32_t j : a.row(i)) {
+        if (j >= first_row[i] || hashes[j] != hashes[i]) continue;
+        list_closed_row(a, i, entries);
+        list_closed_row(a, j, others);
+        if (entries == others) first_row[i] = j;
+      }
     }
-    if (k == first + 1) list_closed_row(a, by_hash[first].second, entries_of_first);
-    list_closed_row(a, by_hash[k].second, entries);
-    if (entries == entries_of_first) first_row[by_hash[k].second] = by_hash[first].second;
+  });
+  return first_row;
+}
+
+RowGroups groups_by_first_row(std::span<const std::int32_t> first_row) {
+  std::vector<std::int32_t> group_of(first_row.size());
+  std::int32_t count = 0;
+  for (std::size_t row = 0; row < first_row.size(); ++row) {
+    const bool is_first = first_row[row] == static_cast<std::int32_t>(row);
+    group_of[row] = is_first ? count++ : group_of[first_row[row]];
   }
-  return numbered_by_first_row(first_row);
+  return groups_of(group_of, count);
+}
+
+RowGroups indistinguishable_rows(const Pattern& a, int threads) {
+  return groups_by_first_row(first_equal_rows(a, threads));
 }
 
 RowGroups pairs(std::span<const std::int32_t> partner) {
   std::vector<std::int32_t> first_row(partner.size());
   for (std::size_t i = 0; i < partner.size(); ++i)
     first_row[i] = std::min(static_cast<std::int32_t>(i), partner[i]);
-  return numbered_by_first_row(first_row);
+  return groups_by_first_row(first_row);
 }
 
 PatternStorage compressed_pattern(const Pattern& a, const RowGroups& groups) {

@@ -23,10 +23,17 @@ struct RowGroups {
   }
 };
 
+/// For each row the first row with the same entries, the diagonal counted as one. O(entries) time where few
+/// rows are equal.
+[[nodiscard]] std::vector<std::int32_t> first_equal_rows(const Pattern& a, int threads = 1);
+
+/// Groups given by the smallest row of each row's group, by which they are numbered.
+[[nodiscard]] RowGroups groups_by_first_row(std::span<const std::int32_t> first_row);
+
 /// Groups of rows with equal entries, the diagonal counted as one: eliminated one after the other, they form
-/// a supernode. Groups are numbered by their smallest rows. O(n log n + entries) time. C. Ashcraft,
-/// Compressed graphs and the minimum degree algorithm, SIAM J. Sci. Comput. 16 (1995).
-[[nodiscard]] RowGroups indistinguishable_rows(const Pattern& a);
+/// a supernode. C. Ashcraft, Compressed graphs and the minimum degree algorithm, SIAM J. Sci. Comput. 16
+/// (1995).
+[[nodiscard]] RowGroups indistinguishable_rows(const Pattern& a, int threads = 1);
 
 /// Pairs {i, partner[i]}, or groups of one row where partner[i] == i.
 [[nodiscard]] RowGroups pairs(std::span<const std::int32_t> partner);

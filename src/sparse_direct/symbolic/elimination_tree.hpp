@@ -11,13 +11,15 @@ namespace echelon::sparse_direct {
 
 /// Parent of each column of L in the elimination tree of a pattern whose rows are eliminated as they stand,
 /// or -1: the row of the first nonzero below the diagonal. Nearly O(entries) time, with path compression
-/// (Liu).
-[[nodiscard]] std::vector<std::int32_t> elimination_tree(const Pattern& a);
+/// (Liu). Threads share the ranges of columns without entries in columns before them, such as the parts of a
+/// dissection.
+[[nodiscard]] std::vector<std::int32_t> elimination_tree(const Pattern& a, int threads = 1);
 
 /// Nonzeros of each column of L, the diagonal included, in nearly O(entries) time (Gilbert, Ng, Peyton).
 /// `postorder` is a postorder of the elimination tree.
 [[nodiscard]] std::vector<std::int32_t> column_counts(const Pattern& a, std::span<const std::int32_t> parent,
-                                                      std::span<const std::int32_t> postorder);
+                                                      std::span<const std::int32_t> postorder,
+                                                      int threads = 1);
 
 /// The columns of L for one ordering of a pattern.
 struct EliminationForest {
@@ -29,6 +31,7 @@ struct EliminationForest {
 };
 /// Refines an ordering to an equivalent postordered one, and predicts its factor.
 [[nodiscard]] EliminationForest elimination_forest(const Pattern& a,
-                                                   std::span<const std::int32_t> permutation);
+                                                   std::span<const std::int32_t> permutation,
+                                                   int threads = 1);
 
 }  // namespace echelon::sparse_direct

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/symbolic/supernodes.hpp"
 
+#include "sparse_direct/ordering/chunks.hpp"
+#include "sparse_direct/symbolic/closed_ranges.hpp"
 #include "sparse_direct/symbolic/tree.hpp"
 
 #include <algorithm>
@@ -39,15 +41,16 @@ class Amalgamation {
     for (std::int64_t s = 0; s < forest.size(); ++s) pivots_.push_back(forest.pivots(s));
   }
 
-  void run() {
-    Children children(forest_.parent);
-    for (std::int32_t s = 0; s < forest_.size(); ++s) {
-      // Those that add the fewest zeros come first: each merger lengthens the columns of the later ones.
-      const auto candidates = children.of(s);
-      std::stable_sort(candidates.begin(), candidates.end(),
-                       [&](std::int32_t a, std::int32_t b) { return added_zeros(a, s) < added_zeros(b, s); });
-      for (const std::int32_t child : candidates) merge_if_cheap(child, s);
-    }
+  void run(int threads) {
+    const std::vector<std::int32_t> first = first_descendants(forest_.parent);
+    const ForestPartition parts = partition(first);
+    for_each_task(std::ssize(parts.ranges), threads, [&](std::int64_t r) {
+      std::vector<std::int32_t> children;
+      for (std::int32_t s = parts.ranges[r].begin; s < parts.ranges[r].end; ++s)
+        merge_children(s, first, children);
+    });
+    std::vector<std::int32_t> children;
+    for (const std::int32_t s : parts.top) merge_children(s, first, children);
   }
 
   [[nodiscard]] SupernodeForest result() const;
@@ -56,6 +59,21 @@ class Amalgamation {
   /// Zeros stored when the columns of `child` get the rows of `s`.
   [[nodiscard]] std::int64_t added_zeros(std::int32_t child, std::int32_t s) const {
     return pivots_[child] * (pivots_[child] + front_size_[s] - front_size_[child]);
+  }
+
+  /// Merges children of s into it. Those that add the fewest zeros come first: each merger lengthens the
+  /// columns of the later ones. `children` is scratch memory.
+  void merge_children(std::int32_t s, std::span<const std::int32_t> first,
+                      std::vector<std::int32_t>& children) {
+    children.clear();
+    // The subtree of each child ends where that of the next one begins.
+    for (std::int32_t child = s - 1; child >= first[s]; child = first[child] - 1) children.push_back(child);
+    std::sort(children.begin(), children.end(), [&](std::int32_t a, std::int32_t b) {
+      const std::int64_t zeros_a = added_zeros(a, s);
+      const std::int64_t zeros_b = added_zeros(b, s);
+      return zeros_a != zeros_b ? zeros_a < zeros_b : a < b;
+    });
+    for (const std::int32_t child : children) merge_if_cheap(child, s);
   }
 
   void merge_if_cheap(std::int32_t child, std::int32_t s) {
@@ -145,9 +163,9 @@ SupernodeForest fundamental_supernodes(std::span<const std::int32_t> parent,
   return forest;
 }
 
-SupernodeForest amalgamated(const SupernodeForest& forest, const AmalgamationLimits& limits) {
+SupernodeForest amalgamated(const SupernodeForest& forest, const AmalgamationLimits& limits, int threads) {
   Amalgamation amalgamation(forest, limits);
-  amalgamation.run();
+  amalgamation.run(threads);
   return amalgamation.result();
 }
 

@@ -42,7 +42,8 @@ struct SupernodeForest {
 /// Merges supernodes with their parents, from the leaves to the roots. Fewer and larger fronts cost zeros in
 /// L, and save assembly. C. Ashcraft, R. Grimes, The influence of relaxed supernode partitions on the
 /// multifrontal method, ACM Trans. Math. Softw. 15 (1989). The limits are CHOLMOD's.
-[[nodiscard]] SupernodeForest amalgamated(const SupernodeForest& forest, const AmalgamationLimits& limits);
+[[nodiscard]] SupernodeForest amalgamated(const SupernodeForest& forest, const AmalgamationLimits& limits,
+                                          int threads = 1);
 
 /// The order in which to process the supernodes of a forest, and the memory it takes.
 struct StackOrder {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
+#include "sparse_direct/ordering/chunks.hpp"
 #include "sparse_direct/ordering/row_groups.hpp"
+#include "sparse_direct/symbolic/closed_ranges.hpp"
 #include "sparse_direct/symbolic/tree.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,27 +37,109 @@ void number_supernodes(const SupernodeForest& supernodes, std::span<const std::i
 }
 
 /// Lists the rows of each front. Row k of L is nonzero in the supernodes on the paths from those of the
-/// entries of row k of A up to that of k; since k ascends, so do the rows of each front.
-void find_rows(const Pattern& permuted, SymbolicFactor& factor) {
-  std::vector<std::int32_t> supernode_of(static_cast<std::size_t>(factor.n));
-  for (std::int32_t s = 0; s < factor.supernodes(); ++s) {
-    for (std::int32_t k = factor.supernode_begin[s]; k < factor.supernode_begin[s + 1]; ++k)
-      supernode_of[k] = s;
-  }
-  std::vector<std::int64_t> next(factor.row_begin.begin(), factor.row_begin.end());
-  std::vector<std::int32_t> last_row(factor.parent.size(), -1);
-  factor.rows.resize(static_cast<std::size_t>(factor.row_begin.back()));
-  for (std::int32_t k = 0; k < factor.n; ++k) {
-    const std::int32_t end = supernode_of[k];
-    for (const std::int32_t i : permuted.row(k)) {
-      if (i > k) continue;
-      for (std::int32_t s = supernode_of[i]; s < end && last_row[s] != k; s = factor.parent[s]) {
-        last_row[s] = k;
-        factor.rows[next[s]++] = k;
-      }
+/// entries of row k of A up to that of k; when k ascends, so do the rows of each front. Threads share the
+/// closed ranges of the tree, from which the paths then go on through its top.
+class RowLists {
+ public:
+  RowLists(const Pattern& a, SymbolicFactor& factor, int threads)
+      : a_(a),
+        factor_(factor),
+        threads_(threads),
+        position_(inverse_permutation(factor.permutation, threads)),
+        supernode_of_(static_cast<std::size_t>(factor.n)),
+        next_(factor.row_begin.begin(), factor.row_begin.end()),
+        last_row_(factor.parent.size(), -1) {
+    for (std::int32_t s = 0; s < factor.supernodes(); ++s) {
+      std::fill(supernode_of_.begin() + factor.supernode_begin[s],
+                supernode_of_.begin() + factor.supernode_begin[s + 1], s);
     }
   }
-}
+
+  void run() {
+    factor_.rows.resize(static_cast<std::size_t>(factor_.row_begin.back()));
+    const ForestPartition parts = partition(first_descendants(factor_.parent));
+    const std::int64_t ranges = std::ssize(parts.ranges);
+    std::vector<std::vector<Path>> paths(parts.ranges.size() + parts.top.size());
+    for_each_task(std::ssize(paths), threads_, [&](std::int64_t k) {
+      paths[k] = k < ranges ? list_in_range(parts.ranges[k]) : paths_of(parts.top[k - ranges]);
+    });
+    for (const Path& path : sorted(paths)) extend(path, supernode_of_[path.row]);
+  }
+
+ private:
+  /// A path of supernodes that have a row. It begins with `supernode`, and ends before the row's.
+  struct Path {
+    std::int32_t row;
+    std::int32_t supernode;
+  };
+
+  /// Adds the path's row to its supernodes before `end`, up to one that has the row; the rest of the path.
+  Path extend(Path path, std::int32_t end) {
+    std::int32_t s = path.supernode;
+    for (; s < end; s = factor_.parent[s]) {
+      if (last_row_[s] == path.row) return {path.row, -1};
+      last_row_[s] = path.row;
+      factor_.rows[next_[s]++] = path.row;
+    }
+    return {path.row, s};
+  }
+
+  /// Lists the rows of the fronts of a range, and returns the rest of the paths of later rows.
+  std::vector<Path> list_in_range(const ClosedRange& range) {
+    const std::int32_t end = factor_.supernode_begin[range.end];
+    std::vector<Path> later;
+    for (std::int32_t k = factor_.supernode_begin[range.begin]; k < end; ++k) {
+      for (const std::int32_t j : a_.row(factor_.permutation[k])) {
+        const std::int32_t i = position_[j];
+        if (i >= end) {
+          later.push_back({i, supernode_of_[k]});
+        } else if (i < k) {
+          extend({k, supernode_of_[i]}, supernode_of_[k]);
+        }
+      }
+    }
+    std::sort(later.begin(), later.end(), [](const Path& x, const Path& y) { return x.row < y.row; });
+    std::vector<Path> rest;
+    for (const Path& path : later) {
+      const Path above = extend(path, range.end);
+      if (above.supernode >= 0 && above.supernode < supernode_of_[path.row]) rest.push_back(above);
+    }
+    return rest;
+  }
+
+  /// The paths of later rows that begin with a supernode.
+  [[nodiscard]] std::vector<Path> paths_of(std::int32_t s) const {
+    std::vector<Path> paths;
+    for (std::int32_t k = factor_.supernode_begin[s]; k < factor_.supernode_begin[s + 1]; ++k) {
+      for (const std::int32_t j : a_.row(factor_.permutation[k])) {
+        if (position_[j] >= factor_.supernode_begin[s + 1]) paths.push_back({position_[j], s});
+      }
+    }
+    return paths;
+  }
+
+  /// All paths, by ascending rows.
+  [[nodiscard]] std::vector<Path> sorted(const std::vector<std::vector<Path>>& lists) const {
+    std::vector<std::int32_t> begin(static_cast<std::size_t>(factor_.n) + 1, 0);
+    for (const auto& list : lists) {
+      for (const Path& path : list) ++begin[path.row + 1];
+    }
+    std::partial_sum(begin.begin(), begin.end(), begin.begin());
+    std::vector<Path> paths(static_cast<std::size_t>(begin.back()));
+    for (const auto& list : lists) {
+      for (const Path& path : list) paths[begin[path.row]++] = path;
+    }
+    return paths;
+  }
+
+  const Pattern& a_;
+  SymbolicFactor& factor_;
+  int threads_;
+  std::vector<std::int32_t> position_;  // in the order of elimination
+  std::vector<std::int32_t> supernode_of_;
+  std::vector<std::int64_t> next_;  // free place in the rows of each front
+  std::vector<std::int32_t> last_row_;
+};
 
 /// True where a factorisation has few flops per entry, or L has few entries: CHOLMOD's rule, with a smaller
 /// limit since this dissection is faster than METIS.
@@ -84,8 +169,9 @@ OrderedForest best_forest(const Pattern& a, const OrderingOptions& options) {
   const auto forest_of = [&](Ordering ordering) {
     const bool known = ordering == Ordering::amd && !options.minimum_degree.empty();
     return OrderedForest{
-        known ? elimination_forest(a, options.minimum_degree)
-              : elimination_forest(a, order(a, {.ordering = ordering, .threads = options.threads})),
+        known ? elimination_forest(a, options.minimum_degree, options.threads)
+              : elimination_forest(a, order(a, {.ordering = ordering, .threads = options.threads}),
+                                   options.threads),
         std::string(to_string(ordering))};
   };
   const bool dissection_first = options.for_gpu && is_large_mesh(a);
@@ -104,10 +190,11 @@ OrderedForest best_forest(const Pattern& a, const OrderingOptions& options) {
   return best;
 }
 
-SymbolicFactor factor_of(const Pattern& a, const OrderedForest& ordered, const AmalgamationLimits& limits) {
+SymbolicFactor factor_of(const Pattern& a, const OrderedForest& ordered, const AnalysisOptions& options) {
+  const int threads = options.ordering.threads;
   const EliminationForest& forest = ordered.forest;
   const SupernodeForest supernodes =
-      amalgamated(fundamental_supernodes(forest.parent, forest.counts), limits);
+      amalgamated(fundamental_supernodes(forest.parent, forest.counts), options.amalgamation, threads);
   const StackOrder stack = smallest_stack_order(supernodes);
 
   SymbolicFactor factor;
@@ -118,7 +205,7 @@ SymbolicFactor factor_of(const Pattern& a, const OrderedForest& ordered, const A
   factor.stored_entries = supernodes.stored_entries;
   factor.stack_peak_entries = stack.peak_entries;
   number_supernodes(supernodes, stack.order, forest.permutation, factor);
-  find_rows(permuted_pattern(a, factor.permutation).view(), factor);
+  RowLists(a, factor, threads).run();
   return factor;
 }
 
@@ -127,13 +214,15 @@ SymbolicFactor analyze_pairs(const Pattern& a, const AnalysisOptions& options) {
   const RowGroups groups = pairs(options.partner);
   const PatternStorage merged = merged_pattern(a, groups);
   if (!options.ordering.permutation.empty()) {
-    return factor_of(merged.view(), ordered_forest(merged.view(), options.ordering), options.amalgamation);
+    return factor_of(merged.view(), ordered_forest(merged.view(), options.ordering), options);
   }
   const PatternStorage compressed = compressed_pattern(a, groups);
   const OrderedForest of_groups = ordered_forest(compressed.view(), options.ordering);
   const std::vector<std::int32_t> order_of_rows = expanded_ordering(groups, of_groups.forest.permutation);
-  return factor_of(merged.view(), {elimination_forest(merged.view(), order_of_rows), of_groups.ordering},
-                   options.amalgamation);
+  return factor_of(
+      merged.view(),
+      {elimination_forest(merged.view(), order_of_rows, options.ordering.threads), of_groups.ordering},
+      options);
 }
 
 }  // namespace
@@ -146,14 +235,16 @@ bool is_large_mesh(const Pattern& a) {
 }
 
 OrderedForest ordered_forest(const Pattern& a, const OrderingOptions& options) {
-  if (!options.permutation.empty()) return {elimination_forest(a, order(a, options)), "given"};
+  if (!options.permutation.empty())
+    return {elimination_forest(a, order(a, options), options.threads), "given"};
   if (options.ordering == Ordering::automatic) return best_forest(a, options);
-  return {elimination_forest(a, order(a, options)), std::string(to_string(options.ordering))};
+  return {elimination_forest(a, order(a, options), options.threads),
+          std::string(to_string(options.ordering))};
 }
 
 SymbolicFactor analyze_symmetric(const Pattern& a, const AnalysisOptions& options) {
   if (!options.partner.empty()) return analyze_pairs(a, options);
-  return factor_of(a, ordered_forest(a, options.ordering), options.amalgamation);
+  return factor_of(a, ordered_forest(a, options.ordering), options);
 }
 
 }  // namespace echelon::sparse_direct

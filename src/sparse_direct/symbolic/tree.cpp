@@ -38,6 +38,25 @@ std::vector<std::int32_t> postorder(std::span<const std::int32_t> parent, const 
   return order;
 }
 
+std::vector<std::int32_t> postorder(std::span<const std::int32_t> parent) {
+  const auto n = static_cast<std::int32_t>(parent.size());
+  std::vector<std::int32_t> size(parent.size(), 1);  // of the subtrees
+  for (std::int32_t node = 0; node < n; ++node) {
+    if (parent[node] >= 0) size[parent[node]] += size[node];
+  }
+  // The places of each node's descendants are given out from the last one downwards.
+  std::vector<std::int32_t> next(parent.size());
+  std::vector<std::int32_t> order(parent.size());
+  std::int32_t next_root = n - 1;
+  for (std::int32_t node = n; node-- > 0;) {
+    std::int32_t& last = parent[node] < 0 ? next_root : next[parent[node]];
+    order[last] = node;
+    next[node] = last - 1;
+    last -= size[node];
+  }
+  return order;
+}
+
 std::vector<std::int32_t> renumbered(std::span<const std::int32_t> parent,
                                      std::span<const std::int32_t> order) {
   const std::vector<std::int32_t> rank = inverse_permutation(order);

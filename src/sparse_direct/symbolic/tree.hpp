@@ -37,6 +37,9 @@ class Children {
 [[nodiscard]] std::vector<std::int32_t> postorder(std::span<const std::int32_t> parent,
                                                   const Children& children);
 
+/// The same for a forest whose siblings are taken in ascending order.
+[[nodiscard]] std::vector<std::int32_t> postorder(std::span<const std::int32_t> parent);
+
 /// The parents after renumbering: node order[k] becomes node k.
 [[nodiscard]] std::vector<std::int32_t> renumbered(std::span<const std::int32_t> parent,
                                                    std::span<const std::int32_t> order);

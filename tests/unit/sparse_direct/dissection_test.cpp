@@ -260,14 +260,14 @@ TEST(Coarsening, PairsTheEndsOfAStar) {
 }
 
 /// No edge connects the two sides, and the tree knows the weights.
-void expect_separator(const WeightedGraph& graph, const std::vector<SeparatorTree::Node>& label,
+void expect_separator(const WeightedGraph& graph, const std::vector<LabelledVertex>& labelled,
                       const SeparatorTree& tree, SeparatorTree::Node t) {
   std::int64_t weight[4] = {0, 0, 0, 0};
   for (std::int32_t v = 0; v < graph.size(); ++v) {
-    const int side = SeparatorTree::side_of(label[v], t);
+    const int side = SeparatorTree::side_of(labelled[v].label, t);
     weight[side] += graph.weight(v);
     for (const std::int32_t u : graph.neighbours(v)) {
-      EXPECT_FALSE(side == 0 && SeparatorTree::side_of(label[u], t) == 1) << v << ' ' << u;
+      EXPECT_FALSE(side == 0 && SeparatorTree::side_of(labelled[u].label, t) == 1) << v << ' ' << u;
     }
   }
   EXPECT_EQ(tree.weight(SeparatorTree::child(t, 0)), weight[0]);
@@ -281,36 +281,35 @@ TEST(SeparatorRefinement, KeepsSeparatorsOfTwoLevels) {
     const auto n = static_cast<std::int32_t>(pattern.view().n);
     if (n < 4) continue;
     const WeightedGraph graph{pattern.view(), {}, {}};
-    std::vector<SeparatorTree::Node> label(static_cast<std::size_t>(n), 3);
-    std::vector<std::int32_t> slot(static_cast<std::size_t>(n), -1);
+    std::vector<LabelledVertex> labelled(static_cast<std::size_t>(n), {3, 1, -1});
     SeparatorTree tree(3, n);
     const auto grow = [&](SeparatorTree::Node t) {
       std::vector<std::int32_t> vertices;
       for (std::int32_t v = 0; v < n; ++v) {
-        if (label[v] == t || (t == 1 && label[v] == 3)) vertices.push_back(v);
+        if (labelled[v].label == t || (t == 1 && labelled[v].label == 3)) vertices.push_back(v);
       }
-      for (const std::int32_t v : vertices) label[v] = SeparatorTree::child(t, 1);
+      for (const std::int32_t v : vertices) labelled[v].label = SeparatorTree::child(t, 1);
       tree.set_split(t, true);
       tree.set_sides(t, 0, std::ssize(vertices));
       std::vector<std::int32_t> separator;
       if (vertices.empty()) return;
-      SeparatorRefinement({graph, label, slot}, tree, t).grow(vertices, vertices.size() / 2, separator);
-      expect_separator(graph, label, tree, t);
+      SeparatorRefinement({graph, labelled}, tree, t).grow(vertices, vertices.size() / 2, separator);
+      expect_separator(graph, labelled, tree, t);
     };
     grow(1);
     grow(2);
     grow(3);
     std::vector<std::int32_t> separator;
     for (std::int32_t v = 0; v < n; ++v) {
-      if (label[v] == 1) separator.push_back(v);
+      if (labelled[v].label == 1) separator.push_back(v);
     }
     const std::int64_t before = tree.separator_weight(1);
-    SeparatorRefinement refinement({graph, label, slot}, tree, 1);
+    SeparatorRefinement refinement({graph, labelled}, tree, 1);
     refinement.refine(separator, 3 * n / 5 + 1, 10);
-    for (const SeparatorTree::Node t : {1U, 2U, 3U}) expect_separator(graph, label, tree, t);
+    for (const SeparatorTree::Node t : {1U, 2U, 3U}) expect_separator(graph, labelled, tree, t);
     EXPECT_LE(tree.separator_weight(1), std::max(before, std::int64_t{1}));
     EXPECT_EQ(std::ssize(separator), tree.separator_weight(1));
-    EXPECT_EQ(std::count(slot.begin(), slot.end(), -1), n);
+    for (const LabelledVertex& vertex : labelled) EXPECT_EQ(vertex.slot, -1);
   }
 }
 

@@ -149,6 +149,11 @@ TEST(RowGroups, FindsTheUnknownsOfEachNode) {
   }
 }
 
+TEST(RowGroups, AreTheSameForAnyNumberOfThreads) {
+  const PatternStorage grid = grid_pattern(300, 100);
+  EXPECT_EQ(first_equal_rows(grid.view(), 1), first_equal_rows(grid.view(), 3));
+}
+
 TEST(RowGroups, EqualsTheDefinition) {
   for (const auto& [name, pattern] : small_patterns()) {
     SCOPED_TRACE(name);

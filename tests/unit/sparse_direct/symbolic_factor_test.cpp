@@ -3,6 +3,7 @@
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
 #include "sparse_direct/ordering/row_groups.hpp"
+#include "sparse_direct/symbolic/closed_ranges.hpp"
 #include "sparse_direct/symbolic/elimination_tree.hpp"
 #include "sparse_direct/symbolic/tree.hpp"
 #include "support/patterns.hpp"
@@ -15,7 +16,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <random>
 #include <set>
+#include <string>
 #include <vector>
 
 namespace echelon::sparse_direct {
@@ -241,11 +244,64 @@ TEST(SymbolicFactor, Pairs_AreNeighboursInOneSupernode) {
   }
 }
 
+/// Patterns with enough rows for several threads.
+std::vector<NamedPattern> divided_patterns() {
+  std::mt19937 random(8);
+  return {{"grid", grid_pattern(170, 150)},
+          {"path", path_pattern(20'000)},
+          {"star", star_pattern(20'000, 777)},
+          {"random", random_pattern(20'000, 12'000, random)}};
+}
+
+TEST(SymbolicFactor, IsTheSameForAnyNumberOfThreads) {
+  for (const auto& [name, pattern] : divided_patterns()) {
+    for (const Ordering ordering : {Ordering::amd, Ordering::dissection}) {
+      SCOPED_TRACE(name + " " + std::string(to_string(ordering)));
+      const SymbolicFactor one = analyze_symmetric(pattern.view(), {.ordering = {.ordering = ordering}});
+      const SymbolicFactor four =
+          analyze_symmetric(pattern.view(), {.ordering = {.ordering = ordering, .threads = 4}});
+      EXPECT_EQ(one.permutation, four.permutation);
+      EXPECT_EQ(one.supernode_begin, four.supernode_begin);
+      EXPECT_EQ(one.parent, four.parent);
+      EXPECT_EQ(one.rows, four.rows);
+      EXPECT_EQ(one.factor_entries, four.factor_entries);
+      EXPECT_EQ(one.flops, four.flops);
+    }
+  }
+}
+
+/// The nodes of a partition are those of the forest, and the descendants of each range are in it.
+TEST(ForestPartition, RangesAreClosed) {
+  for (const auto& [name, pattern] : divided_patterns()) {
+    SCOPED_TRACE(name);
+    const EliminationForest forest =
+        elimination_forest(pattern.view(), order(pattern.view(), {.ordering = Ordering::dissection}));
+    const std::vector<std::int32_t> first = first_descendants(forest.parent);
+    const ForestPartition parts = partition(first);
+    std::vector<std::int32_t> nodes = parts.top;
+    for (const ClosedRange& range : parts.ranges) {
+      for (std::int32_t k = range.begin; k < range.end; ++k) {
+        nodes.push_back(k);
+        EXPECT_GE(first[k], range.begin);
+      }
+    }
+    EXPECT_TRUE(is_permutation(nodes, pattern.view().n));
+    EXPECT_TRUE(std::is_sorted(parts.top.begin(), parts.top.end()));
+  }
+}
+
+TEST(Postorder, WithAndWithoutListsOfChildren) {
+  for (const auto& [name, pattern] : small_patterns()) {
+    const std::vector<std::int32_t> parent = elimination_tree(pattern.view());
+    EXPECT_EQ(postorder(parent), postorder(parent, Children(parent))) << name;
+  }
+}
+
 TEST(Pattern, SymmetrizedIsTheUnionWithTheTranspose) {
   const Csr<double> a(3, 3, {0, 2, 3, 5}, {0, 2, 0, 1, 2}, {1, 1, 1, 1, 1});
   const PatternStorage symmetric = symmetrized_pattern(a);
-  EXPECT_EQ(symmetric.row_begin, (std::vector<std::int64_t>{0, 2, 4, 6}));
-  EXPECT_EQ(symmetric.columns, (std::vector<std::int32_t>{1, 2, 0, 2, 0, 1}));
+  EXPECT_EQ(symmetric.row_begin, (UninitializedVector<std::int64_t>{0, 2, 4, 6}));
+  EXPECT_EQ(symmetric.columns, (UninitializedVector<std::int32_t>{1, 2, 0, 2, 0, 1}));
 }
 
 TEST(Pattern, SymmetrizedWithPermutedRows) {
@@ -253,8 +309,8 @@ TEST(Pattern, SymmetrizedWithPermutedRows) {
   const Csr<float> a(3, 3, {0, 1, 3, 4}, {2, 0, 1, 1}, {1, 1, 1, 1});
   const std::vector<std::int32_t> rows{1, 2, 0};
   const PatternStorage symmetric = symmetrized_pattern(a, rows);
-  EXPECT_EQ(symmetric.row_begin, (std::vector<std::int64_t>{0, 1, 2, 2}));
-  EXPECT_EQ(symmetric.columns, (std::vector<std::int32_t>{1, 0}));
+  EXPECT_EQ(symmetric.row_begin, (UninitializedVector<std::int64_t>{0, 1, 2, 2}));
+  EXPECT_EQ(symmetric.columns, (UninitializedVector<std::int32_t>{1, 0}));
 }
 
 }  // namespace

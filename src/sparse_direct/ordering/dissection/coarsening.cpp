@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/ordering/dissection/coarsening.hpp"
 
-#include "support/first_exception.hpp"
+#include "sparse_direct/ordering/chunks.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,23 +11,6 @@
 namespace echelon::sparse_direct {
 
 namespace {
-
-constexpr std::int64_t chunk = 4096;  // vertices of one parallel piece of work
-
-std::int64_t chunks_of(std::int64_t n) {
-  return (n + chunk - 1) / chunk;
-}
-
-/// Calls f(chunk, first, end) for the chunks of 0, ..., n - 1.
-template <class F>
-void for_each_chunk(std::int64_t n, int threads, const F& f) {
-  FirstException exception;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1 && n > 4 * chunk)
-  for (std::int64_t c = 0; c < chunks_of(n); ++c) {
-    exception.catch_from([&] { f(c, c * chunk, std::min(n, (c + 1) * chunk)); });
-  }
-  exception.rethrow();
-}
 
 /// A pseudo-random number for an edge, the same from both ends.
 std::uint64_t hash_of_edge(std::int32_t u, std::int32_t v) {
@@ -192,6 +175,8 @@ class Contraction {
     for_each_chunk(clusters(), threads_, [&](std::int64_t c, std::int64_t first, std::int64_t end) {
       Edges& chunk_edges = chunks_[c];
       chunk_edges.degrees.reserve(static_cast<std::size_t>(end - first));
+      const std::int64_t average = graph_.pattern.entries() / std::max<std::int64_t>(1, graph_.size());
+      chunk_edges.edges.reserve(static_cast<std::size_t>((end - first) * 2 * average));
       for (std::int64_t cluster = first; cluster < end; ++cluster) {
         const std::int32_t v = representative_[cluster];
         const std::size_t begin = chunk_edges.edges.size();

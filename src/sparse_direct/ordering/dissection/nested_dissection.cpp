@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/ordering/dissection/nested_dissection.hpp"
 
+#include "sparse_direct/ordering/chunks.hpp"
 #include "sparse_direct/ordering/dense_rows.hpp"
 #include "sparse_direct/ordering/dissection/coarsening.hpp"
 #include "sparse_direct/ordering/dissection/leaf_ordering.hpp"
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -27,12 +29,26 @@ using Node = SeparatorTree::Node;
 /// Vertices by label, those of one label in ascending order.
 class VerticesByLabel {
  public:
-  VerticesByLabel(std::span<const Node> label, std::size_t nodes)
-      : begin_(nodes + 1, 0), vertices_(label.size()) {
-    for (const Node node : label) ++begin_[node + 1];
-    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
-    std::vector<std::int64_t> next(begin_.begin(), begin_.end());
-    for (std::size_t v = 0; v < label.size(); ++v) vertices_[next[label[v]]++] = static_cast<std::int32_t>(v);
+  template <class LabelOf>
+  VerticesByLabel(std::int64_t n, std::size_t nodes, int threads, const LabelOf& label_of)
+      : begin_(nodes + 1, 0), vertices_(static_cast<std::size_t>(n)) {
+    const std::int64_t parts = n < 20'000 ? 1 : threads;
+    const auto part_begin = [&](std::int64_t part) { return static_cast<std::int32_t>(n * part / parts); };
+    std::vector<std::vector<std::int32_t>> next(static_cast<std::size_t>(parts));  // place by part and label
+    for_each_task(parts, threads, [&](std::int64_t part) {
+      next[part].assign(nodes, 0);
+      for (std::int32_t v = part_begin(part); v < part_begin(part + 1); ++v) ++next[part][label_of(v)];
+    });
+    std::int32_t place = 0;
+    for (std::size_t node = 0; node < nodes; ++node) {
+      begin_[node] = place;
+      for (auto& places : next) place += std::exchange(places[node], place);
+    }
+    begin_[nodes] = place;
+    for_each_task(parts, threads, [&](std::int64_t part) {
+      for (std::int32_t v = part_begin(part); v < part_begin(part + 1); ++v)
+        vertices_[next[part][label_of(v)]++] = v;
+    });
   }
   [[nodiscard]] std::span<std::int32_t> of(Node node) {
     return std::span(vertices_).subspan(static_cast<std::size_t>(begin_[node]),
@@ -40,7 +56,7 @@ class VerticesByLabel {
   }
 
  private:
-  std::vector<std::int64_t> begin_;
+  std::vector<std::int32_t> begin_;
   std::vector<std::int32_t> vertices_;
 };
 
@@ -48,14 +64,13 @@ class VerticesByLabel {
 /// splits leaves that have enough vertices.
 class Level {
  public:
-  Level(const WeightedGraph& graph, std::span<Node> label, SeparatorTree& tree,
-        const DissectionOptions& options, bool finest)
-      : slot_(label.size(), -1),
-        graph_{graph, label, slot_},
+  Level(const LabelledGraph& graph, SeparatorTree& tree, const DissectionOptions& options, bool finest)
+      : graph_(graph),
         tree_(tree),
         options_(options),
         finest_(finest),
-        vertices_(label, tree.nodes()),
+        vertices_(graph.graph.size(), tree.nodes(), options.threads,
+                  [&](std::int32_t v) { return graph.vertices[v].label; }),
         arrivals_(tree.nodes()) {}
 
   void run() {
@@ -87,25 +102,27 @@ class Level {
   std::vector<std::int32_t> take_vertices(Node t) {
     std::vector<std::int32_t> taken;
     const auto take = [&](std::int32_t v) {
-      if (!graph_.has_label(v, t) || slot_[v] >= 0) return;
-      slot_[v] = 0;
+      if (!graph_.has_label(v, t) || graph_.vertices[v].slot >= 0) return;
+      graph_.vertices[v].slot = 0;
       taken.push_back(v);
     };
     for (const std::int32_t v : vertices_.of(t)) take(v);
     for (const std::int32_t v : arrivals_[t]) take(v);
-    for (const std::int32_t v : taken) slot_[v] = -1;
+    for (const std::int32_t v : taken) graph_.vertices[v].slot = -1;
     return taken;
   }
 
   void refine(Node t, std::vector<std::int32_t>& separator) {
     SeparatorRefinement refinement(graph_, tree_, t);
-    refinement.refine(separator, largest_side(t), options_.passes);
+    const bool is_between = !finest_ && graph_.graph.size() > options_.small_level;
+    refinement.refine(separator, largest_side(t), is_between ? options_.passes_between : options_.passes);
     for (const std::int32_t v : refinement.moved()) announce(t, v);
   }
 
   /// Tells a node below t that a vertex may have come to it.
   void announce(Node t, std::int32_t v) {
-    if (graph_.label[v] != t) arrivals_[graph_.label[v]].push_back(v);
+    const Node node = graph_.vertices[v].label;
+    if (node != t) arrivals_[node].push_back(v);
   }
 
   [[nodiscard]] std::int64_t largest_side(Node t) const {
@@ -133,7 +150,7 @@ class Level {
       best_cost = cost;
       best_sides.clear();
       for (const std::int32_t v : vertices) {
-        best_sides.push_back(static_cast<std::uint8_t>(SeparatorTree::side_of(graph_.label[v], t)));
+        best_sides.push_back(static_cast<std::uint8_t>(SeparatorTree::side_of(graph_.vertices[v].label, t)));
       }
     }
     set_sides(t, vertices, best_sides);
@@ -174,12 +191,11 @@ class Level {
     for (std::size_t k = 0; k < vertices.size(); ++k) {
       const int side = sides[k];
       graph_.set_label(vertices[k], side == SeparatorTree::separator ? t : SeparatorTree::child(t, side));
-      weight[side] += graph_.graph.weight(vertices[k]);
+      weight[side] += graph_.vertices[vertices[k]].weight;
     }
     tree_.set_sides(t, weight[0], weight[1]);
   }
 
-  std::vector<std::int32_t> slot_;
   LabelledGraph graph_;
   SeparatorTree& tree_;
   const DissectionOptions& options_;
@@ -228,19 +244,38 @@ class Dissection {
   }
 
   void uncoarsen() {
-    label_.assign(static_cast<std::size_t>(levels_.empty() ? graph_.size() : levels_.back().view().size()),
-                  SeparatorTree::root);
+    std::unique_ptr<LabelledVertex[]> vertices =
+        labelled_vertices([](std::int64_t) { return SeparatorTree::root; });
     while (!levels_.empty()) {
-      Level(levels_.back().view(), label_, tree_, options_, false).run();
-      const std::vector<std::int32_t>& cluster_of = levels_.back().cluster_of;
-      std::vector<Node> finer(cluster_of.size());
-      const auto n = static_cast<std::int64_t>(cluster_of.size());
-#pragma omp parallel for num_threads(options_.threads) if (options_.threads > 1 && n > 20000)
-      for (std::int64_t v = 0; v < n; ++v) finer[v] = label_[cluster_of[v]];
-      label_ = std::move(finer);
+      const LabelledGraph graph = labelled_graph(vertices);
+      Level(graph, tree_, options_, false).run();
+      const std::vector<std::int32_t> cluster_of = std::move(levels_.back().cluster_of);
       levels_.pop_back();
+      vertices = labelled_vertices([&](std::int64_t v) { return graph.vertices[cluster_of[v]].label; });
     }
-    Level(graph_, label_, tree_, options_, true).run();
+    const LabelledGraph graph = labelled_graph(vertices);
+    Level(graph, tree_, options_, true).run();
+    label_.resize(static_cast<std::size_t>(graph_.size()));
+    for_each_chunk(graph_.size(), options_.threads, [&](std::int64_t, std::int64_t first, std::int64_t end) {
+      for (std::int64_t v = first; v < end; ++v) label_[v] = vertices[v].label;
+    });
+  }
+
+  /// The graph of the coarsest level that is left.
+  [[nodiscard]] WeightedGraph coarsest() const { return levels_.empty() ? graph_ : levels_.back().view(); }
+
+  [[nodiscard]] LabelledGraph labelled_graph(const std::unique_ptr<LabelledVertex[]>& vertices) const {
+    return {coarsest(), {vertices.get(), static_cast<std::size_t>(coarsest().size())}};
+  }
+
+  template <class LabelOf>
+  std::unique_ptr<LabelledVertex[]> labelled_vertices(const LabelOf& label_of) const {
+    const WeightedGraph graph = coarsest();
+    auto vertices = std::make_unique_for_overwrite<LabelledVertex[]>(static_cast<std::size_t>(graph.size()));
+    for_each_chunk(graph.size(), options_.threads, [&](std::int64_t, std::int64_t first, std::int64_t end) {
+      for (std::int64_t v = first; v < end; ++v) vertices[v] = {label_of(v), graph.weight(v), -1};
+    });
+    return vertices;
   }
 
   WeightedGraph graph_;
@@ -261,18 +296,13 @@ void list_nodes(const SeparatorTree& tree, Node t, std::vector<Node>& nodes) {
 
 std::vector<std::int32_t> ordering_of_tree(const Pattern& a, const SeparatorTree& tree,
                                            std::span<const Node> label, int threads) {
-  VerticesByLabel vertices(label, tree.nodes());
+  VerticesByLabel vertices(a.n, tree.nodes(), threads, [&](std::int32_t v) { return label[v]; });
   std::vector<Node> nodes;
   list_nodes(tree, SeparatorTree::root, nodes);
   std::vector<std::int32_t> position(label.size());
-  const std::int64_t count = std::ssize(nodes);
-  FirstException exception;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
-  for (std::int64_t k = 0; k < count; ++k) {
-    if (tree.is_split(nodes[k])) continue;
-    exception.catch_from([&] { order_leaf(a, label, vertices.of(nodes[k]), position); });
-  }
-  exception.rethrow();
+  for_each_task(std::ssize(nodes), threads, [&](std::int64_t k) {
+    if (!tree.is_split(nodes[k])) order_leaf(a, label, vertices.of(nodes[k]), position);
+  });
   std::vector<std::int32_t> order;
   order.reserve(label.size());
   for (const Node node : nodes) {
@@ -282,13 +312,20 @@ std::vector<std::int32_t> ordering_of_tree(const Pattern& a, const SeparatorTree
   return order;
 }
 
+/// True if so many rows are alone in their groups that a graph of groups would save little.
+bool are_mostly_alone(std::span<const std::int32_t> first_row) {
+  std::int64_t groups = 0;
+  for (std::int64_t row = 0; row < std::ssize(first_row); ++row) groups += first_row[row] == row ? 1 : 0;
+  return 100 * groups > 85 * std::ssize(first_row);
+}
+
 std::vector<std::int32_t> dissect(const Pattern& a, const DissectionOptions& options) {
-  const RowGroups groups = indistinguishable_rows(a);
-  // Groups save little where most rows are alone.
-  if (100 * groups.size() > 85 * a.n) {
+  const std::vector<std::int32_t> first_row = first_equal_rows(a, options.threads);
+  if (are_mostly_alone(first_row)) {
     const Dissection dissection({a, {}, {}}, options);
     return ordering_of_tree(a, dissection.tree(), dissection.label(), options.threads);
   }
+  const RowGroups groups = groups_by_first_row(first_row);
   const PatternStorage compressed = compressed_pattern(a, groups);
   std::vector<std::int32_t> weights;
   for (std::int64_t g = 0; g < groups.size(); ++g) weights.push_back(groups.begin[g + 1] - groups.begin[g]);

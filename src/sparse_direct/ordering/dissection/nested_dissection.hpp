@@ -12,7 +12,11 @@ struct DissectionOptions {
   std::int64_t leaf_size = 800;      ///< parts of at most so many rows are ordered by minimum degree
   std::int64_t split_vertices = 25;  ///< clusters that a part has to have before it is split
   int trials = 4;  ///< separators that are tried for a part; three times as many for large parts
-  int passes = 8;  ///< of refinement on every level, at most
+  int passes = 8;  ///< of refinement, at most, on the finest level and on small levels
+  /// Passes on the levels between these, whose separators the finest level refines again: one in favour of
+  /// either side.
+  int passes_between = 2;
+  std::int64_t small_level = 6000;  ///< clusters
   int threads = 1;
 };
 

@@ -104,15 +104,15 @@ bool SeparatorRefinement::run_pass(std::int64_t largest_side) {
 /// Brings the weights of the nodes below up to date, and lists the separator.
 void SeparatorRefinement::end_pass(std::vector<std::int32_t>& separator) {
   for (const auto& [vertex, before, after] : changes_) {
-    const std::int64_t weight = g_.graph.weight(vertex);
+    const std::int64_t weight = g_.vertices[vertex].weight;
     tree_.add_weight(before, node_, -weight);
     tree_.add_weight(after, node_, weight);
     moved_.push_back(vertex);
   }
   separator.clear();
   for (const Candidate& candidate : candidates_) {
-    if (g_.label[candidate.vertex] == node_) separator.push_back(candidate.vertex);
-    g_.slot[candidate.vertex] = -1;
+    if (g_.vertices[candidate.vertex].label == node_) separator.push_back(candidate.vertex);
+    g_.vertices[candidate.vertex].slot = -1;
   }
   candidates_.clear();
 }
@@ -129,7 +129,7 @@ int SeparatorRefinement::choose_side(std::int64_t largest_side) {
   const Candidate* const to_lighter = best_candidate(lighter);
   const Candidate* const to_heavier = best_candidate(1 - lighter);
   const auto fits = [&](int side, const Candidate& candidate) {
-    return weight_[side] + g_.graph.weight(candidate.vertex) <= largest_side;
+    return weight_[side] + g_.vertices[candidate.vertex].weight <= largest_side;
   };
   if (to_heavier == nullptr || !fits(1 - lighter, *to_heavier)) return to_lighter != nullptr ? lighter : -1;
   if (to_lighter == nullptr || !fits(lighter, *to_lighter)) return 1 - lighter;
@@ -144,7 +144,7 @@ const SeparatorRefinement::Candidate* SeparatorRefinement::best_candidate(int si
   for (int bucket = queue.best_bucket(); bucket >= 0; bucket = queue.best_bucket()) {
     const std::int32_t index = queue.top(bucket);
     const Candidate& candidate = candidates_[index];
-    const bool is_free = !candidate.moved && g_.label[candidate.vertex] == node_;
+    const bool is_free = !candidate.moved && g_.vertices[candidate.vertex].label == node_;
     const int right_bucket = queue.bucket_of(candidate.gain[side]);
     if (is_free && right_bucket == bucket) return &candidate;
     queue.pop(bucket);
@@ -160,17 +160,17 @@ void SeparatorRefinement::move_best(int side) {
   queue_[side].pop(bucket);
   candidates_[index].moved = true;
   const std::int32_t vertex = candidates_[index].vertex;
-  const std::int64_t weight = g_.graph.weight(vertex);
+  const std::int64_t weight = g_.vertices[vertex].weight;
   CommonBranch branch(SeparatorTree::child(node_, side));
   pulled_.clear();
   for (const std::int32_t u : g_.graph.neighbours(vertex)) {
     const int side_of_u = side_of(u);
     if (side_of_u == side) {
-      branch.add(g_.label[u]);
+      branch.add(g_.vertices[u].label);
     } else if (side_of_u == 1 - side) {
       pulled_.push_back(u);
-    } else if (side_of_u == SeparatorTree::separator && u != vertex && g_.slot[u] >= 0) {
-      candidates_[g_.slot[u]].gain[1 - side] -= weight;  // u would pull `vertex` back
+    } else if (side_of_u == SeparatorTree::separator && u != vertex && g_.vertices[u].slot >= 0) {
+      candidates_[g_.vertices[u].slot].gain[1 - side] -= weight;  // u would pull `vertex` back
     }
   }
   change_label(vertex, SeparatorTree::separator, side, branch.node());
@@ -179,50 +179,50 @@ void SeparatorRefinement::move_best(int side) {
 
 /// Moves a vertex from the side opposite to `side` to the separator.
 void SeparatorRefinement::pull(std::int32_t vertex, int side) {
-  const std::int64_t weight = g_.graph.weight(vertex);
+  const std::int64_t weight = g_.vertices[vertex].weight;
   change_label(vertex, 1 - side, SeparatorTree::separator, node_);
   std::array<std::int64_t, 2> gain = {weight, weight};
   for (const std::int32_t u : g_.graph.neighbours(vertex)) {
     const int side_of_u = side_of(u);
     if (side_of_u < 2) {
-      gain[1 - side_of_u] -= g_.graph.weight(u);
+      gain[1 - side_of_u] -= g_.vertices[u].weight;
     } else if (side_of_u == SeparatorTree::separator && u != vertex) {
       gain_neighbour(u, side, weight);
     }
   }
-  if (g_.slot[vertex] < 0) add_candidate(vertex, gain);
+  if (g_.vertices[vertex].slot < 0) add_candidate(vertex, gain);
 }
 
 /// Records that a vertex of the separator has one neighbour less to pull when it moves to `side`.
 void SeparatorRefinement::gain_neighbour(std::int32_t vertex, int side, std::int64_t weight) {
-  const std::int32_t slot = g_.slot[vertex];
+  const std::int32_t slot = g_.vertices[vertex].slot;
   if (slot < 0 || candidates_[slot].moved) return;
   candidates_[slot].gain[side] += weight;
   queue_[side].push(candidates_[slot].gain[side], slot);
 }
 
 void SeparatorRefinement::add_candidate(std::int32_t vertex) {
-  const std::int64_t weight = g_.graph.weight(vertex);
+  const std::int64_t weight = g_.vertices[vertex].weight;
   std::array<std::int64_t, 2> gain = {weight, weight};
   for (const std::int32_t u : g_.graph.neighbours(vertex)) {
     const int side = side_of(u);
-    if (side < 2) gain[1 - side] -= g_.graph.weight(u);
+    if (side < 2) gain[1 - side] -= g_.vertices[u].weight;
   }
   add_candidate(vertex, gain);
 }
 
 void SeparatorRefinement::add_candidate(std::int32_t vertex, const std::array<std::int64_t, 2>& gain) {
   const auto index = static_cast<std::int32_t>(candidates_.size());
-  g_.slot[vertex] = index;
+  g_.vertices[vertex].slot = index;
   candidates_.push_back({vertex, false, gain});
   for (const int side : {0, 1}) queue_[side].push(gain[side], index);
 }
 
 void SeparatorRefinement::change_label(std::int32_t vertex, int from, int to, Node label) {
-  const std::int64_t weight = g_.graph.weight(vertex);
+  const std::int64_t weight = g_.vertices[vertex].weight;
   weight_[from] -= weight;
   weight_[to] += weight;
-  changes_.push_back({vertex, g_.label[vertex], label});
+  changes_.push_back({vertex, g_.vertices[vertex].label, label});
   g_.set_label(vertex, label);
 }
 
@@ -230,7 +230,7 @@ void SeparatorRefinement::change_label(std::int32_t vertex, int from, int to, No
 void SeparatorRefinement::undo(std::size_t changes) {
   while (changes_.size() > changes) {
     const auto [vertex, before, after] = changes_.back();
-    const std::int64_t weight = g_.graph.weight(vertex);
+    const std::int64_t weight = g_.vertices[vertex].weight;
     weight_[SeparatorTree::side_of(after, node_)] -= weight;
     weight_[SeparatorTree::side_of(before, node_)] += weight;
     g_.set_label(vertex, before);

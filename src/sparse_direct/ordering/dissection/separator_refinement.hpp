@@ -14,20 +14,26 @@
 
 namespace echelon::sparse_direct {
 
-/// Vertices of a graph with the nodes of a separator tree that they belong to. Tasks for nodes of which none
-/// is below another work on disjoint vertices.
+/// What a refinement asks about the neighbours of a vertex, in one place.
+struct LabelledVertex {
+  SeparatorTree::Node label;  ///< the node that it belongs to
+  std::int32_t weight;
+  std::int32_t slot;  ///< scratch memory, -1 between two refinements
+};
+
+/// A graph with the nodes of a separator tree that its vertices belong to. Tasks for nodes of which none is
+/// below another work on disjoint vertices.
 struct LabelledGraph {
   WeightedGraph graph;
-  std::span<SeparatorTree::Node> label;
-  std::span<std::int32_t> slot;  ///< scratch memory, -1 for all vertices
+  std::span<LabelledVertex> vertices;
 
   /// Moves a vertex of the task's node to a node. The task of a node that had the vertex before may ask at
   /// the same time whether it still has it.
   void set_label(std::int32_t v, SeparatorTree::Node node) const {
-    std::atomic_ref(label[v]).store(node, std::memory_order_relaxed);
+    std::atomic_ref(vertices[v].label).store(node, std::memory_order_relaxed);
   }
   [[nodiscard]] bool has_label(std::int32_t v, SeparatorTree::Node node) const {
-    return std::atomic_ref(label[v]).load(std::memory_order_relaxed) == node;
+    return std::atomic_ref(vertices[v].label).load(std::memory_order_relaxed) == node;
   }
 };
 
@@ -88,7 +94,7 @@ class SeparatorRefinement {
   void undo(std::size_t changes);
 
   [[nodiscard]] int side_of(std::int32_t vertex) const {
-    return SeparatorTree::side_of(g_.label[vertex], node_);
+    return SeparatorTree::side_of(g_.vertices[vertex].label, node_);
   }
   [[nodiscard]] Quality quality(std::int64_t largest_side) const;
 

@@ -29,7 +29,7 @@ struct WeightedGraph {
 struct CoarseGraph {
   PatternStorage pattern;
   std::vector<std::int32_t> vertex_weights;
-  std::vector<std::int32_t> edge_weights;
+  UninitializedVector<std::int32_t> edge_weights;
   std::vector<std::int32_t> cluster_of;  ///< vertex of this graph for each vertex of the finer one
 
   [[nodiscard]] WeightedGraph view() const { return {pattern.view(), vertex_weights, edge_weights}; }
