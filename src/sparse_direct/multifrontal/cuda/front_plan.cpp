@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <iterator>
 #include <numeric>
+#include <utility>
 
 namespace echelon::sparse_direct::gpu {
 
@@ -84,15 +85,36 @@ std::int32_t position_in(const SymbolicFactor& symbolic, const Front& front, std
   return front.pivots + static_cast<std::int32_t>(std::lower_bound(begin, end, row) - begin);
 }
 
+/// The first of ascending rows that is not less than `row`, which is near `first`.
+std::vector<std::int32_t>::const_iterator find_from(std::vector<std::int32_t>::const_iterator first,
+                                                    std::vector<std::int32_t>::const_iterator end,
+                                                    std::int32_t row) {
+  std::ptrdiff_t step = 1;
+  while (step < end - first && first[step] < row) {
+    first += step;
+    step *= 2;
+  }
+  return std::lower_bound(first, first + std::min(step + 1, end - first), row);
+}
+
 void find_relative_positions(const SymbolicFactor& symbolic, FrontPlan& plan) {
   plan.relative.resize(symbolic.rows.size());
 #pragma omp parallel for schedule(dynamic, 256)
   for (std::size_t s = 0; s < plan.fronts.size(); ++s) {
     if (symbolic.parent[s] < 0) continue;
     const Front& parent = plan.fronts[static_cast<std::size_t>(symbolic.parent[s])];
+    const auto parent_rows = symbolic.rows.begin() + parent.border;
+    const auto parent_end = parent_rows + (parent.rows - parent.pivots);
+    auto found = parent_rows;
     for (std::int64_t e = symbolic.row_begin[s]; e < symbolic.row_begin[s + 1]; ++e) {
       const auto place = static_cast<std::size_t>(e);
-      plan.relative[place] = position_in(symbolic, parent, symbolic.rows[place]);
+      const std::int32_t row = symbolic.rows[place];
+      if (row < parent.first + parent.pivots) {
+        plan.relative[place] = row - parent.first;
+      } else {
+        found = find_from(found, parent_end, row);
+        plan.relative[place] = parent.pivots + static_cast<std::int32_t>(found - parent_rows);
+      }
     }
   }
 }
@@ -107,27 +129,38 @@ std::vector<std::int32_t> depths(const SymbolicFactor& symbolic) {
   return depth;
 }
 
-/// Sorts the fronts of a level by class, and the large ones by descending pivots.
-FrontLevel arrange_level(FrontPlan& plan, std::int32_t begin, std::int32_t end, std::int64_t element_size) {
-  const auto size_class = [&](std::int32_t s) {
-    return class_of(plan.fronts[static_cast<std::size_t>(s)], element_size);
-  };
-  std::stable_sort(plan.order.begin() + begin, plan.order.begin() + end, [&](std::int32_t a, std::int32_t b) {
-    const std::int32_t class_a = size_class(a);
-    const std::int32_t class_b = size_class(b);
-    if (class_a != class_b) return class_a < class_b;
-    return class_a == small_classes &&
-           plan.fronts[static_cast<std::size_t>(a)].pivots > plan.fronts[static_cast<std::size_t>(b)].pivots;
-  });
-  FrontLevel level;
-  std::int32_t place = begin;
-  for (std::int32_t c = 0; c <= small_classes; ++c) {
-    level.small_begin.push_back(place);
-    while (place < end && size_class(plan.order[static_cast<std::size_t>(place)]) == c) ++place;
+/// Sorts the fronts by level, deepest first, in a level by class, and the large ones by descending pivots.
+void arrange_levels(const SymbolicFactor& symbolic, FrontPlan& plan, std::int64_t element_size) {
+  if (plan.fronts.empty()) return;
+  std::vector<std::int32_t> place_class = depths(symbolic);
+  const std::int32_t deepest = *std::max_element(place_class.begin(), place_class.end());
+  for (std::size_t s = 0; s < place_class.size(); ++s) {
+    place_class[s] =
+        (deepest - place_class[s]) * (small_classes + 1) + class_of(plan.fronts[s], element_size);
   }
-  level.large_begin = level.small_begin.back();
-  level.large_end = end;
-  return level;
+  const auto classes = (static_cast<std::size_t>(deepest) + 1) * (small_classes + 1);
+  std::vector<std::int32_t> begin(classes + 1, 0);
+  for (const std::int32_t c : place_class) ++begin[static_cast<std::size_t>(c) + 1];
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<std::int32_t> next = begin;
+  plan.order.resize(place_class.size());
+  for (std::size_t s = 0; s < place_class.size(); ++s) {
+    std::int32_t& place = next[static_cast<std::size_t>(place_class[s])];
+    plan.order[static_cast<std::size_t>(place++)] = static_cast<std::int32_t>(s);
+  }
+  for (std::size_t c = 0; c < classes; c += small_classes + 1) {
+    FrontLevel level;
+    level.small_begin.assign(begin.begin() + static_cast<std::ptrdiff_t>(c),
+                             begin.begin() + static_cast<std::ptrdiff_t>(c + small_classes + 1));
+    level.large_begin = level.small_begin.back();
+    level.large_end = begin[c + small_classes + 1];
+    std::stable_sort(plan.order.begin() + level.large_begin, plan.order.begin() + level.large_end,
+                     [&](std::int32_t a, std::int32_t b) {
+                       return plan.fronts[static_cast<std::size_t>(a)].pivots >
+                              plan.fronts[static_cast<std::size_t>(b)].pivots;
+                     });
+    plan.levels.push_back(std::move(level));
+  }
 }
 
 /// Gives update matrices their places: those of even levels from the beginning of the stack upwards, those of
@@ -167,59 +200,39 @@ FrontPlan plan_fronts(const SymbolicFactor& symbolic, Factors factors, std::int6
   lay_out_factor(symbolic, plan);
   list_children(symbolic, plan);
   find_relative_positions(symbolic, plan);
-
-  const std::vector<std::int32_t> depth = depths(symbolic);
-  plan.order.resize(depth.size());
-  std::iota(plan.order.begin(), plan.order.end(), 0);
-  std::stable_sort(plan.order.begin(), plan.order.end(), [&](std::int32_t a, std::int32_t b) {
-    return depth[static_cast<std::size_t>(a)] > depth[static_cast<std::size_t>(b)];
-  });
-  const auto count = static_cast<std::int32_t>(depth.size());
-  for (std::int32_t begin = 0; begin < count;) {
-    std::int32_t end = begin;
-    const auto depth_at = [&](std::int32_t place) {
-      return depth[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(place)])];
-    };
-    const std::int32_t level_depth = depth_at(begin);
-    while (end < count && depth_at(end) == level_depth) ++end;
-    plan.levels.push_back(arrange_level(plan, begin, end, element_size));
-    begin = end;
-  }
+  arrange_levels(symbolic, plan, element_size);
   lay_out_updates(plan);
   lay_out_inverses(plan);
   return plan;
 }
 
-std::vector<std::int64_t> element_offsets(const FrontPlan& plan, const SymbolicFactor& symbolic,
-                                          std::span<const std::int64_t> row_offsets,
-                                          std::span<const std::int32_t> columns,
-                                          std::span<const std::int32_t> row_position,
-                                          std::span<const std::int32_t> column_position) {
+UninitializedVector<std::int64_t> element_offsets(const FrontPlan& plan, const SymbolicFactor& symbolic,
+                                                  std::span<const std::int64_t> row_offsets,
+                                                  std::span<const std::int32_t> columns,
+                                                  std::span<const std::int32_t> row_position,
+                                                  std::span<const std::int32_t> column_position) {
   std::vector<std::int32_t> front_of(static_cast<std::size_t>(plan.n));
   for (std::size_t s = 0; s < plan.fronts.size(); ++s) {
     const Front& front = plan.fronts[s];
     std::fill_n(front_of.begin() + front.first, front.pivots, static_cast<std::int32_t>(s));
   }
-  std::vector<std::int64_t> offsets(columns.size());
+  const auto offset_of = [&](std::int32_t row, std::int32_t column) -> std::int64_t {
+    if (plan.factors == Factors::cholesky && row < column) return -1;
+    const Front& front =
+        plan.fronts[static_cast<std::size_t>(front_of[static_cast<std::size_t>(std::min(row, column))])];
+    const std::int64_t local_row = position_in(symbolic, front, row);
+    const std::int64_t local_column = position_in(symbolic, front, column);
+    if (local_column < front.pivots) return front.panel + local_row + local_column * front.rows;
+    return front.row_panel + (local_column - front.pivots) + local_row * (front.rows - front.pivots);
+  };
+  UninitializedVector<std::int64_t> offsets(columns.size());
 #pragma omp parallel for schedule(dynamic, 4096)
   for (std::int64_t i = 0; i < plan.n; ++i) {
-    const std::int32_t row = row_position[static_cast<std::size_t>(i)];
     for (std::int64_t e = row_offsets[static_cast<std::size_t>(i)];
          e < row_offsets[static_cast<std::size_t>(i) + 1]; ++e) {
       const auto element = static_cast<std::size_t>(e);
-      const std::int32_t column = column_position[static_cast<std::size_t>(columns[element])];
-      const Front& front =
-          plan.fronts[static_cast<std::size_t>(front_of[static_cast<std::size_t>(std::min(row, column))])];
-      const std::int64_t local_row = position_in(symbolic, front, row);
-      const std::int64_t local_column = position_in(symbolic, front, column);
-      if (plan.factors == Factors::cholesky && row < column) {
-        offsets[element] = -1;
-      } else if (local_column < front.pivots) {
-        offsets[element] = front.panel + local_row + local_column * front.rows;
-      } else {
-        offsets[element] =
-            front.row_panel + (local_column - front.pivots) + local_row * (front.rows - front.pivots);
-      }
+      offsets[element] = offset_of(row_position[static_cast<std::size_t>(i)],
+                                   column_position[static_cast<std::size_t>(columns[element])]);
     }
   }
   return offsets;

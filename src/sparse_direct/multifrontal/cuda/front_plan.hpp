@@ -7,6 +7,7 @@
 #pragma once
 
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
+#include "support/uninitialized_vector.hpp"
 
 #include <echelon/annotate.hpp>
 
@@ -89,8 +90,9 @@ struct FrontPlan {
   std::int64_t n = 0;
   std::vector<Front> fronts;           ///< in the order of the supernodes
   std::vector<std::int32_t> children;  ///< of each front, ascending
-  std::vector<std::int32_t> relative;  ///< of each front's border: positions in the parent's front, ascending
-  std::vector<std::int32_t> order;     ///< fronts by level, deepest first
+  /// Of each front's border: positions in the parent's front, ascending.
+  UninitializedVector<std::int32_t> relative;
+  std::vector<std::int32_t> order;  ///< fronts by level, deepest first
   std::vector<FrontLevel> levels;
   std::int64_t factor_entries = 0;
   std::int64_t stack_entries = 0;
@@ -104,10 +106,9 @@ struct FrontPlan {
 /// Offset in the factor of each stored element of a square CSR matrix whose row i becomes row row_position[i]
 /// and whose column j becomes column column_position[j] of the permuted matrix; -1 for an element above the
 /// diagonal where the factors are Cholesky's.
-[[nodiscard]] std::vector<std::int64_t> element_offsets(const FrontPlan& plan, const SymbolicFactor& symbolic,
-                                                        std::span<const std::int64_t> row_offsets,
-                                                        std::span<const std::int32_t> columns,
-                                                        std::span<const std::int32_t> row_position,
-                                                        std::span<const std::int32_t> column_position);
+[[nodiscard]] UninitializedVector<std::int64_t> element_offsets(
+    const FrontPlan& plan, const SymbolicFactor& symbolic, std::span<const std::int64_t> row_offsets,
+    std::span<const std::int32_t> columns, std::span<const std::int32_t> row_position,
+    std::span<const std::int32_t> column_position);
 
 }  // namespace echelon::sparse_direct::gpu
