@@ -16,7 +16,7 @@ struct UninitializedAllocator {
 
   UninitializedAllocator() = default;
   template <class U>
-  UninitializedAllocator(const UninitializedAllocator<U>& /*other*/) noexcept {}
+  explicit UninitializedAllocator(const UninitializedAllocator<U>& /*other*/) noexcept {}
 
   [[nodiscard]] T* allocate(std::size_t count) { return std::allocator<T>().allocate(count); }
   void deallocate(T* memory, std::size_t count) noexcept { std::allocator<T>().deallocate(memory, count); }

@@ -37,7 +37,7 @@ class Children {
 [[nodiscard]] std::vector<std::int32_t> postorder(std::span<const std::int32_t> parent,
                                                   const Children& children);
 
-/// The same for a forest whose siblings are taken in ascending order.
+/// A postorder that takes siblings in ascending order, without lists of children; O(n).
 [[nodiscard]] std::vector<std::int32_t> postorder(std::span<const std::int32_t> parent);
 
 /// The parents after renumbering: node order[k] becomes node k.

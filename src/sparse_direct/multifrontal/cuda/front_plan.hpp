@@ -90,7 +90,7 @@ struct FrontPlan {
   std::int64_t n = 0;
   std::vector<Front> fronts;           ///< in the order of the supernodes
   std::vector<std::int32_t> children;  ///< of each front, ascending
-  /// Of each front's border: positions in the parent's front, ascending.
+  /// Positions of each front's border in the parent's front, ascending.
   UninitializedVector<std::int32_t> relative;
   std::vector<std::int32_t> order;  ///< fronts by level, deepest first
   std::vector<FrontLevel> levels;

@@ -14,7 +14,7 @@
 
 namespace echelon::sparse_direct {
 
-/// What a refinement asks about the neighbours of a vertex, in one place.
+/// Properties of a vertex that a refinement reads for all neighbours, next to each other in memory.
 struct LabelledVertex {
   SeparatorTree::Node label;  ///< the node that it belongs to
   std::int32_t weight;
