@@ -214,10 +214,12 @@ class Methods(ToolTest):
             self.assertIn(name, names)
 
     def test_host_methods_solve(self):
-        matrix = self.spd(33)
+        spd = self.spd(33)
+        lower = self.file("lower.mtx", tridiagonal(33, 4, -1, 0))
         for method in json.loads(self.run_tool("methods", "--json").stdout)["methods"]:
             if method["kind"] == "preconditioner" or "serial" not in method["devices"]:
                 continue
+            matrix = lower if method["needs"] == "triangular" else spd
             for device in ["serial", "openmp:2"]:
                 report = self.report(matrix, "--method", method["name"], "--device", device)
                 self.assertEqual((report["method"], report["device"]), (method["name"], device))
