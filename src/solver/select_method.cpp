@@ -173,7 +173,7 @@ class Candidates {
       if (structure_.definiteness == Definiteness::positive_definite) return;
     }
     if (!device_.on_host()) {
-      add("cusolver-lu", {}, size + ": LU with partial pivoting", dense_.seconds);
+      add("lu", {}, size + ": LU with partial pivoting", dense_.seconds);
     } else if (structure_.symmetric_values) {
       add("ldlt", {}, "A is symmetric, and " + size + ": L D L^T with rook pivoting", dense_.seconds / 2);
     } else {

@@ -21,9 +21,25 @@ using test::scaled_residual;
 
 constexpr double passing = 30;  // LAPACK's threshold
 
+/// The methods that are tested alike.
 template <class T>
-class CusolverLuOf : public testing::Test {
+struct OfCusolver {
+  using Value = T;
+  using Solver = CusolverLu<T>;
+  using Options = CusolverLuOptions;
+};
+template <class T>
+struct Own {
+  using Value = T;
+  using Solver = Lu<T>;
+  using Options = LuOptions;
+};
+
+template <class Method>
+class GpuLuOf : public testing::Test {
  protected:
+  using Value = typename Method::Value;
+
   void SetUp() override {
     if (cuda_device_count() == 0) GTEST_SKIP() << "no GPU that can be used";
   }
@@ -33,13 +49,14 @@ class CusolverLuOf : public testing::Test {
   struct Answer {
     Report setup;
     Report report;
-    Dense<T> x;
+    Dense<Value> x;
   };
-  Answer solve(const Dense<T>& a, const Dense<T>& b, const CusolverLuOptions& options = {}) const {
-    const Dense<T> a_gpu = a.to(gpu);
-    const Dense<T> b_gpu = b.to(gpu);
-    Dense<T> x(gpu, b.rows(), b.columns());
-    CusolverLu<T> lu(gpu, options);
+  Answer solve(const Dense<Value>& a, const Dense<Value>& b,
+               const typename Method::Options& options = {}) const {
+    const Dense<Value> a_gpu = a.to(gpu);
+    const Dense<Value> b_gpu = b.to(gpu);
+    Dense<Value> x(gpu, b.rows(), b.columns());
+    typename Method::Solver lu(gpu, options);
     Answer answer;
     answer.setup = lu.factor(a_gpu);
     answer.report = lu.solve(b_gpu, x);
@@ -48,10 +65,12 @@ class CusolverLuOf : public testing::Test {
   }
 
   /// The same verdict as LAPACK, a condition number like LAPACK's, and an answer as good.
-  void expect_like_lapack(const Dense<T>& a, std::int64_t refine, const std::string& what) const {
-    const Dense<T> b = random_dense<T>(a.rows(), 3, 99);
-    const Answer answer = solve(a, b, {.refine = refine});
-    LapackLu<T> lapack;
+  void expect_like_lapack(const Dense<Value>& a, std::int64_t refine, const std::string& what) const {
+    const Dense<Value> b = random_dense<Value>(a.rows(), 3, 99);
+    typename Method::Options options;
+    options.refine = refine;
+    const Answer answer = solve(a, b, options);
+    LapackLu<Value> lapack;
     const Report expected = lapack.factor(a);
     EXPECT_EQ(answer.setup.status, expected.status) << what << ": " << answer.setup.message;
     const bool solvable = expected.status == Status::ready;
@@ -64,14 +83,14 @@ class CusolverLuOf : public testing::Test {
       EXPECT_GT(ratio, 0.05) << what;
       EXPECT_LT(ratio, 20) << what;
     }
-    EXPECT_LT(scaled_residual<T>(a, answer.x, b), passing) << what;
+    EXPECT_LT(scaled_residual<Value>(a, answer.x, b), passing) << what;
   }
 };
-using Reals = testing::Types<float, double>;
-TYPED_TEST_SUITE(CusolverLuOf, Reals);
+using Methods = testing::Types<OfCusolver<float>, OfCusolver<double>, Own<float>, Own<double>>;
+TYPED_TEST_SUITE(GpuLuOf, Methods);
 
-TYPED_TEST(CusolverLuOf, JudgesAndSolvesLikeLapack) {
-  using T = TypeParam;
+TYPED_TEST(GpuLuOf, JudgesAndSolvesLikeLapack) {
+  using T = typename TypeParam::Value;
   for (const std::int64_t n : {1, 2, 31, 33, 1025}) {
     for (const std::int64_t refine : {0, 1, 3}) {
       const std::string what = "n = " + std::to_string(n) + ", refine " + std::to_string(refine);
@@ -81,8 +100,8 @@ TYPED_TEST(CusolverLuOf, JudgesAndSolvesLikeLapack) {
   }
 }
 
-TYPED_TEST(CusolverLuOf, LargeGrowth_IsFactoredByQr) {
-  using T = TypeParam;
+TYPED_TEST(GpuLuOf, LargeGrowth_IsFactoredOtherwise) {
+  using T = typename TypeParam::Value;
   for (const char* generator : {"gepp-growth", "gfpp", "foster", "wright"}) {
     const auto a = std::get<Dense<T>>(make_matrix<T>(generator, {{"n", 300}}));
     this->expect_like_lapack(a, 0, generator);
@@ -92,17 +111,17 @@ TYPED_TEST(CusolverLuOf, LargeGrowth_IsFactoredByQr) {
   }
 }
 
-TYPED_TEST(CusolverLuOf, JudgesIllConditionedMatricesLikeLapack) {
-  using T = TypeParam;
+TYPED_TEST(GpuLuOf, JudgesIllConditionedMatricesLikeLapack) {
+  using T = typename TypeParam::Value;
   for (const std::int64_t n : {2, 3, 4, 20}) {
     this->expect_like_lapack(hilbert<T>(n), 1, "Hilbert " + std::to_string(n));
   }
   this->expect_like_lapack(growing<T>(15), 1, "growing");
 }
 
-TYPED_TEST(CusolverLuOf, SolvesNothing) {
-  using T = TypeParam;
-  CusolverLu<T> lu(this->gpu);
+TYPED_TEST(GpuLuOf, SolvesNothing) {
+  using T = typename TypeParam::Value;
+  typename TypeParam::Solver lu(this->gpu);
   const Dense<T> a(this->gpu, 0, 0);
   EXPECT_EQ(lu.factor(a).status, Status::ready);
   Dense<T> x(this->gpu, 0, 2);
@@ -114,8 +133,8 @@ TYPED_TEST(CusolverLuOf, SolvesNothing) {
   EXPECT_EQ(lu.solve(Dense<T>(this->gpu, 3, 0), none).status, Status::direct);
 }
 
-TYPED_TEST(CusolverLuOf, NamesTheZeroPivotAndLinesOfZeros) {
-  using T = TypeParam;
+TYPED_TEST(GpuLuOf, NamesTheZeroPivotAndLinesOfZeros) {
+  using T = typename TypeParam::Value;
   const Dense<T> b = random_dense<T>(33, 1, 1);
   Dense<T> twins = identity<T>(33);
   twins(20, 20) = 2, twins(20, 21) = 4, twins(21, 20) = 1, twins(21, 21) = 2;
@@ -137,8 +156,8 @@ TYPED_TEST(CusolverLuOf, NamesTheZeroPivotAndLinesOfZeros) {
   }
 }
 
-TYPED_TEST(CusolverLuOf, IsNotImpressedByNearOverflowAndUnderflow) {
-  using T = TypeParam;
+TYPED_TEST(GpuLuOf, IsNotImpressedByNearOverflowAndUnderflow) {
+  using T = typename TypeParam::Value;
   const T large = std::is_same_v<T, double> ? static_cast<T>(1e305) : static_cast<T>(1e36);
   const Dense<T> a = random_dense<T>(31, 31, 6);
   const Dense<T> b = random_dense<T>(31, 1, 7);
@@ -153,15 +172,15 @@ TYPED_TEST(CusolverLuOf, IsNotImpressedByNearOverflowAndUnderflow) {
   }
 }
 
-TYPED_TEST(CusolverLuOf, SaysWhenTheSolutionOverflows) {
-  using T = TypeParam;
+TYPED_TEST(GpuLuOf, SaysWhenTheSolutionOverflows) {
+  using T = typename TypeParam::Value;
   const T tiny = std::is_same_v<T, double> ? static_cast<T>(1e-200) : static_cast<T>(1e-25);
   const auto answer = this->solve(scaled(identity<T>(3), tiny), scaled(identity<T>(3), 1 / tiny));
   EXPECT_EQ(answer.report.status, Status::not_a_number);
 }
 
-TYPED_TEST(CusolverLuOf, RefusesNaNAndInf) {
-  using T = TypeParam;
+TYPED_TEST(GpuLuOf, RefusesNaNAndInf) {
+  using T = typename TypeParam::Value;
   for (const T bad : {std::numeric_limits<T>::quiet_NaN(), -std::numeric_limits<T>::infinity()}) {
     Dense<T> a = random_dense<T>(33, 33, 1);
     Dense<T> b = random_dense<T>(33, 2, 1);
@@ -178,14 +197,14 @@ TYPED_TEST(CusolverLuOf, RefusesNaNAndInf) {
   }
 }
 
-TYPED_TEST(CusolverLuOf, SolvesForManyRightHandSidesInEveryLayout) {
-  using T = TypeParam;
+TYPED_TEST(GpuLuOf, SolvesForManyRightHandSidesInEveryLayout) {
+  using T = typename TypeParam::Value;
   const std::int64_t n = 33;
   const std::int64_t k = 35;
   const std::int64_t leading = 40;
   const Dense<T> a = random_dense<T>(n, n, 3);
   const Dense<T> a_gpu = a.to(this->gpu);
-  CusolverLu<T> lu(this->gpu);
+  typename TypeParam::Solver lu(this->gpu);
   lu.factor(a_gpu);
   for (const Layout layout : {Layout::column_major, Layout::row_major}) {
     Dense<T> b = random_dense<T>(leading, leading, 5);
@@ -210,8 +229,8 @@ TYPED_TEST(CusolverLuOf, SolvesForManyRightHandSidesInEveryLayout) {
   }
 }
 
-TYPED_TEST(CusolverLuOf, TakesARowMajorAndASparseMatrix) {
-  using T = TypeParam;
+TYPED_TEST(GpuLuOf, TakesARowMajorAndASparseMatrix) {
+  using T = typename TypeParam::Value;
   const auto problem = test::shifted_cycle(129);
   const Dense<T> a = problem.template dense<T>();
   const Csr<T> sparse = problem.template csr<T>().to(this->gpu);
@@ -223,36 +242,38 @@ TYPED_TEST(CusolverLuOf, TakesARowMajorAndASparseMatrix) {
   const Dense<T> b_gpu = b.to(this->gpu);
   for (const MatrixRef<T>& form : {MatrixRef<T>(sparse), MatrixRef<T>(by_rows)}) {
     Dense<T> x(this->gpu, 129, 2);
-    CusolverLu<T> lu(this->gpu);
+    typename TypeParam::Solver lu(this->gpu);
     lu.factor(form);
     EXPECT_EQ(lu.solve(b_gpu, x).status, Status::direct);
     EXPECT_LT(scaled_residual<T>(a, x.to(Device()), b), passing);
   }
 }
 
-TYPED_TEST(CusolverLuOf, RefinementRepairsGrowth) {
-  using T = TypeParam;
+TYPED_TEST(GpuLuOf, RefinementRepairsGrowth) {
+  using T = typename TypeParam::Value;
   const std::int64_t n = std::is_same_v<T, double> ? 50 : 22;
   const Dense<T> a = growing<T>(n);
   const Dense<T> b = random_dense<T>(n, 1, 4);
-  EXPECT_LT(scaled_residual<T>(a, this->solve(a, b, {.refine = 3}).x, b), passing);
+  typename TypeParam::Options options;
+  options.refine = 3;
+  EXPECT_LT(scaled_residual<T>(a, this->solve(a, b, options).x, b), passing);
 }
 
-TYPED_TEST(CusolverLuOf, PreconditionsAway) {
-  using T = TypeParam;
+TYPED_TEST(GpuLuOf, PreconditionsAway) {
+  using T = typename TypeParam::Value;
   const auto problem = test::convection_diffusion(12, 0.4);
   const Csr<T> a = problem.csr<T>().to(this->gpu);
   Dense<T> x(this->gpu, problem.n, 1);
-  Gmres<T> gmres(this->gpu, {.preconditioner = "cusolver-lu"});
+  Gmres<T> gmres(this->gpu, {.preconditioner = std::string(TypeParam::Options::name)});
   gmres.setup(a);
   const Report report = gmres.solve(random_dense<T>(problem.n, 1, 1).to(this->gpu), x);
   EXPECT_EQ(report.status, Status::converged);
   EXPECT_EQ(report.iterations, 1);
 }
 
-TYPED_TEST(CusolverLuOf, IsUsedAgainForNewValuesAndNewSizes) {
-  using T = TypeParam;
-  CusolverLu<T> lu(this->gpu);
+TYPED_TEST(GpuLuOf, IsUsedAgainForNewValuesAndNewSizes) {
+  using T = typename TypeParam::Value;
+  typename TypeParam::Solver lu(this->gpu);
   for (const std::int64_t n : {33, 5, 129}) {
     const Dense<T> first = random_dense<T>(n, n, 1);
     const Dense<T> second = graded<T>(n, 2);
@@ -274,12 +295,12 @@ TYPED_TEST(CusolverLuOf, IsUsedAgainForNewValuesAndNewSizes) {
   }
 }
 
-TYPED_TEST(CusolverLuOf, SolvesFromSeveralThreadsAtOnce) {
-  using T = TypeParam;
+TYPED_TEST(GpuLuOf, SolvesFromSeveralThreadsAtOnce) {
+  using T = typename TypeParam::Value;
   const std::int64_t n = 129;
   const Dense<T> a = random_dense<T>(n, n, 3);
   const Dense<T> a_gpu = a.to(this->gpu);
-  CusolverLu<T> lu(this->gpu);
+  typename TypeParam::Solver lu(this->gpu);
   lu.factor(a_gpu);
   std::atomic<int> failures = 0;
   std::vector<std::thread> threads;
@@ -298,8 +319,8 @@ TYPED_TEST(CusolverLuOf, SolvesFromSeveralThreadsAtOnce) {
 }
 
 /// An n^2 that no GPU holds: the exception says so, and the solver still works.
-TYPED_TEST(CusolverLuOf, SurvivesALackOfMemory) {
-  using T = TypeParam;
+TYPED_TEST(GpuLuOf, SurvivesALackOfMemory) {
+  using T = typename TypeParam::Value;
   const std::int32_t n = 1 << 20;
   std::vector<Triplet<T>> elements;
   for (std::int32_t i = 0; i < n; ++i) elements.push_back({i, i, T{1}});
@@ -307,7 +328,7 @@ TYPED_TEST(CusolverLuOf, SurvivesALackOfMemory) {
   const Dense<T> a = random_dense<T>(33, 33, 3);
   const Dense<T> a_gpu = a.to(this->gpu);
   const Dense<T> b = random_dense<T>(33, 1, 4);
-  CusolverLu<T> lu(this->gpu);
+  typename TypeParam::Solver lu(this->gpu);
   EXPECT_THROW(lu.factor(huge), OutOfMemory);
   Dense<T> x(this->gpu, 33, 1);
   EXPECT_THROW(static_cast<void>(lu.solve(b.to(this->gpu), x)), Error);

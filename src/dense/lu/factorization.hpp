@@ -28,7 +28,8 @@ struct FactorResult {
   bool cancelled = false;
 };
 
-/// Memory and handles that factorisations on a backend keep for the next one; for one thread at a time.
+/// Memory and handles that factorisations on a backend keep for the next one, for one thread at a time, and
+/// what solves with the last factors need besides these.
 template <class B, class T>
 struct FactorWorkspace {
   explicit FactorWorkspace(const Device&) {}
@@ -49,15 +50,16 @@ template <class T>
 FactorResult factor(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseView<T> A, std::int64_t* pivots,
                     const std::stop_token& cancel);
 
-/// X = A^-1 X, or A^-T X, by the factors of a square A, for a column-major X. 2 n^2 flops a column. Queued.
+/// X = A^-1 X, or A^-T X, by the factors of a square A and the workspace of their factorisation, for a
+/// column-major X. 2 n^2 flops a column. Queued; several threads may solve at the same time.
 template <class T>
-void substitute(Serial& backend, bool transposed, DenseView<const T> factors, const std::int64_t* pivots,
-                DenseView<T> X);
+void substitute(Serial& backend, const FactorWorkspace<Serial, T>& workspace, bool transposed,
+                DenseView<const T> factors, const std::int64_t* pivots, DenseView<T> X);
 template <class T>
-void substitute(OpenMp& backend, bool transposed, DenseView<const T> factors, const std::int64_t* pivots,
-                DenseView<T> X);
+void substitute(OpenMp& backend, const FactorWorkspace<OpenMp, T>& workspace, bool transposed,
+                DenseView<const T> factors, const std::int64_t* pivots, DenseView<T> X);
 template <class T>
-void substitute(Cuda& backend, bool transposed, DenseView<const T> factors, const std::int64_t* pivots,
-                DenseView<T> X);
+void substitute(Cuda& backend, const FactorWorkspace<Cuda, T>& workspace, bool transposed,
+                DenseView<const T> factors, const std::int64_t* pivots, DenseView<T> X);
 
 }  // namespace echelon::lu

@@ -119,9 +119,9 @@ struct MethodWith<LuOptions> {
   using Type = LuImplementation<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(const Device&,
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
                                                                                       const LuOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(const Device&,
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
                                                                                        const LuOptions&);
 
 }  // namespace echelon

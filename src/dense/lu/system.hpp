@@ -15,6 +15,9 @@
 #include "linalg/residual_check.hpp"
 #include "solver/factor_status.hpp"
 #include "support/text.hpp"
+#ifdef __CUDACC__
+#include "dense/lu/workspace.cuh"
+#endif
 
 #include <echelon/methods/dense/lu.hpp>
 
@@ -44,6 +47,38 @@ enum class Kind {
 inline double harmless_growth(std::int64_t n) {
   return 100 * std::cbrt(static_cast<double>(n) * static_cast<double>(n));
 }
+
+namespace system_detail {
+
+/// The first zero on the diagonal of contiguous columns.
+template <class T>
+struct ZeroDiagonal {
+  const T* factors;
+  std::int64_t n;
+  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t i) const {
+    return {factors[i * (n + 1)] == T{0} ? i : FirstIndex::none};
+  }
+};
+
+template <class T>
+struct RandomVector {
+  T* v;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    const std::uint64_t bits = hash_bits(static_cast<std::uint64_t>(i) + golden_ratio_64);
+    v[i] = static_cast<T>(static_cast<double>(bits >> 11U) * 0x1p-52 - 1);
+  }
+};
+
+/// to[i] = from[i step].
+template <class T>
+struct CopyElements {
+  const T* from;
+  std::int64_t step;
+  double* to;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { to[i] = static_cast<double>(from[i * step]); }
+};
+
+}  // namespace system_detail
 
 /// Factors of A = R^-1 S C^-1 for diagonal scales R and C, n^2 elements; A itself is referred to, for
 /// residuals.
@@ -154,7 +189,7 @@ class System {
   /// n elements, `step` apart in the backend's memory.
   std::vector<double> on_host(std::int64_t n, const T* elements, std::int64_t step) const {
     Array<double> copies(backend_.device(), n);
-    backend_.for_each(n, CopyElements{elements, step, copies.data()});
+    backend_.for_each(n, system_detail::CopyElements<T>{elements, step, copies.data()});
     const Array<double> here = copies.to(Device());
     return {here.data(), here.data() + n};
   }
@@ -231,7 +266,8 @@ class System {
 
   std::int64_t first_zero_on_diagonal() {
     Array<FirstIndex> zero(backend_.device(), 1);
-    backend_.reduce(order(), ZeroDiagonal{factors_.data(), order()}, Store<FirstIndex>{zero.data()});
+    backend_.reduce(order(), system_detail::ZeroDiagonal<T>{factors_.data(), order()},
+                    Store<FirstIndex>{zero.data()});
     const std::int64_t index = backend_.read(zero.data()).value;
     return index == FirstIndex::none ? -1 : index;
   }
@@ -250,7 +286,7 @@ class System {
     const auto workspace = make_workspace(1);
     Array<T> b(backend_.device(), n);
     Array<T> x(backend_.device(), n);
-    backend_.for_each(n, RandomVector{x.data()});
+    backend_.for_each(n, system_detail::RandomVector<T>{x.data()});
     multiply(backend_, T{1}, A_, x.data(), T{0}, b.data());
     backend_.copy(n, b.data(), x.data());
     const DenseView<T> solution(x.data(), n, 1, n, backend_.device());
@@ -278,7 +314,7 @@ class System {
     const auto& before = transposed ? right_ : left_;
     const auto& after = transposed ? left_ : right_;
     if (before) before->apply_to_columns(backend, true, X);
-    lu::substitute<T>(backend, transposed, factors, pivots_.data(), X);
+    lu::substitute<T>(backend, workspace_, transposed, factors, pivots_.data(), X);
     if (after) after->apply_to_columns(backend, false, X);
   }
 
@@ -308,28 +344,6 @@ class System {
     };
     return echelon::refine(backend, A, rhs, X, options_.refine, views, add_solution, largest_magnitude);
   }
-
-  struct ZeroDiagonal {
-    const T* factors;
-    std::int64_t n;
-    ECHELON_ANYWHERE FirstIndex operator()(std::int64_t i) const {
-      return {factors[i * (n + 1)] == T{0} ? i : FirstIndex::none};
-    }
-  };
-  /// to[i] = from[i step].
-  struct CopyElements {
-    const T* from;
-    std::int64_t step;
-    double* to;
-    ECHELON_ANYWHERE void operator()(std::int64_t i) const { to[i] = static_cast<double>(from[i * step]); }
-  };
-  struct RandomVector {
-    T* v;
-    ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-      const std::uint64_t bits = hash_bits(static_cast<std::uint64_t>(i) + golden_ratio_64);
-      v[i] = static_cast<T>(static_cast<double>(bits >> 11U) * 0x1p-52 - 1);
-    }
-  };
 
   mutable B backend_;
   FactorWorkspace<B, T> workspace_;

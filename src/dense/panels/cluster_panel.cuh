@@ -26,6 +26,7 @@
 #include "dense/panels/cluster_memory.cuh"
 #include "dense/panels/leaf.cuh"
 #include "dense/panels/magnitude_bits.hpp"
+#include "dense/panels/pivot_selection.cuh"
 
 #include <cuda_pipeline.h>
 
@@ -37,10 +38,13 @@ namespace echelon::panel_kernels {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
 /// One block's part in the elimination of a leaf. `single_block`: the cluster has no other block.
-template <class T, int rows_per_thread, bool single_block>
+template <class Job, int rows_per_thread, bool single_block>
 class ClusterPanel {
+  using T = typename Job::Element;
+  static constexpr bool is_lu = Job::elimination == Elimination::lu;
+
  public:
-  __device__ ClusterPanel(const LeafJob<T>& job, unsigned char* memory)
+  __device__ ClusterPanel(const Job& job, unsigned char* memory)
       : job_(job),
         shared_(*reinterpret_cast<SharedPanel<T>*>(memory)),
         block_(static_cast<int>(cluster::rank())),
@@ -62,7 +66,8 @@ class ClusterPanel {
 
   __device__ void run() {
     cluster::wait_for_kernel_ahead();
-    const EliminationState state = *job_.state;
+    EliminationState state{};
+    if constexpr (!is_lu) state = *job_.state;
     const bool leader = block_ == 0 && warp_ == 0;
     if (threadIdx.x == 0) {
       shared_.overflow = state.overflow_column >= 0;
@@ -92,7 +97,13 @@ class ClusterPanel {
       if (leader) record_window(begin, accepted);
       rank_ = rank_before_window_ + __popc(accepted);
       rank_before_window_ = rank_;
-      if (columns_ > window && accepted != 0) {
+      if constexpr (is_lu) {
+        if (begin + window < job_.width) {
+          send_pivot_rows(begin);
+          solve_next_window(begin);
+          update_next_window(begin);
+        }
+      } else if (columns_ > window && accepted != 0) {
         exchange_pivot_rows(begin, accepted);
         update_next_window(begin);
       }
@@ -103,10 +114,16 @@ class ClusterPanel {
 #pragma unroll
       for (int d = 0; d < rows_per_thread; ++d) shared_places_[local(d)] = place_[d];
     }
+    RowsBefore before;
+    if constexpr (is_lu) read_origins(before);
     cluster::sync();
     cluster::let_next_kernel_start();
     store();
-    if (leader) store_state();
+    if constexpr (is_lu) {
+      store_origins(before);
+    } else if (leader) {
+      store_state();
+    }
   }
 
  private:
@@ -152,10 +169,12 @@ class ClusterPanel {
     __pipeline_wait_prior(0);
   }
 
+  /// Stores the rows; in LU those that send_pivot_rows has not stored.
   __device__ void store() {
+    const int stored = is_lu ? columns_ - window : 0;
     for (int row = lane_; row < rows_; row += warp_size) {
       const int place = shared_places_[row];
-      if (place == no_row) continue;
+      if (place == no_row || place < stored) continue;
       const T* from = panel_ + warp_ * leading_ + row;
       T* to = job_.a + place + warp_ * job_.leading;
 #pragma unroll 8
@@ -164,6 +183,35 @@ class ClusterPanel {
         from += warps * leading_;
         to += warps * job_.leading;
       }
+    }
+  }
+
+  /// What the rows of this thread were before earlier exchanges of the panel and of the matrix.
+  struct RowsBefore {
+    int in_panel[rows_per_thread], in_matrix[rows_per_thread];
+  };
+
+  __device__ void read_origins(RowsBefore& before) const {
+    const auto read = [](const RowOrigins& rows, int row) {
+      return rows.composed ? __ldcg(rows.origins + row) : row;
+    };
+#pragma unroll
+    for (int d = 0; d < rows_per_thread; ++d) {
+      const int row = global_row(local(d));
+      if (!is_pivot_warp() || row >= job_.rows) continue;
+      before.in_panel[d] = read(job_.of_panel, row);
+      before.in_matrix[d] = read(job_.of_matrix, row);
+    }
+  }
+
+  __device__ void store_origins(const RowsBefore& before) const {
+#pragma unroll
+    for (int d = 0; d < rows_per_thread; ++d) {
+      const int row = global_row(local(d));
+      if (!is_pivot_warp() || row >= job_.rows) continue;
+      if (job_.of_leaf.origins != nullptr) job_.of_leaf.origins[place_[d]] = row;
+      if (job_.of_panel.origins != nullptr) job_.of_panel.origins[place_[d]] = before.in_panel[d];
+      if (job_.of_matrix.origins != nullptr) job_.of_matrix.origins[place_[d]] = before.in_matrix[d];
     }
   }
 
@@ -189,8 +237,15 @@ class ClusterPanel {
   }
 
   /// Eliminates column c of the window with the best of all candidates. The registers rotate: the next column
-  /// is always in the first one.
-  inline __device__ void eliminate_column(int c);
+  /// is always in the first one. Eliminated columns of LU leave the registers, since they change no more.
+  inline __device__ void eliminate_column(int begin, int c);
+
+  /// The factors g of the pivot row that eliminate the column, and what the column becomes. Returns whether
+  /// the pivot is accepted. In LU: `has_factor`: whether `factor` is -1 / pivot.
+  inline __device__ bool divide_all(const PivotCandidate<T>& pivot, const SelectedPivot& selected, T factor,
+                                    T (&g)[rows_per_thread], T (&last)[rows_per_thread]);
+  inline __device__ void divide_below(const PivotCandidate<T>& pivot, T factor, bool has_factor,
+                                      T (&g)[rows_per_thread], T (&last)[rows_per_thread]);
 
   /// Whether the sum of this magnitude and of one that has a reciprocal is finite.
   static __device__ bool has_no_overflow(std::uint32_t upper) {
@@ -201,6 +256,14 @@ class ClusterPanel {
   __device__ void record_window(int begin, std::uint32_t accepted) {
     if (lane_ >= shared_.eliminated_columns) return;
     const PivotCandidate<T> pivot = shared_.selected[lane_];
+    if constexpr (is_lu) {
+      job_.pivots[begin + lane_] = job_.begin + pivot.row;
+    } else {
+      record_pivot(begin, accepted, pivot);
+    }
+  }
+
+  __device__ void record_pivot(int begin, std::uint32_t accepted, const PivotCandidate<T>& pivot) {
     const auto above = static_cast<double>(magnitude_from<T>(std::uint64_t{pivot.above} << 32U));
     const PivotAssessment assessment =
         assess_pivot(fabs(static_cast<double>(pivot.pivot)), above, tolerance_);
@@ -235,6 +298,19 @@ class ClusterPanel {
   /// end, and reads W.
   inline __device__ void exchange_pivot_rows(int begin, std::uint32_t accepted);
 
+  /// The same in LU: the pivot rows leave the shared memory.
+  inline __device__ void send_pivot_rows(int begin);
+
+  /// Reads the window's triangle of L and the pivot rows in the next window, which become rows of U.
+  inline __device__ void solve_next_window(int begin);
+
+  /// Reads and solves the pivot rows in the columns after the next window of `begin`, by the warps from
+  /// `first_warp` on.
+  inline __device__ void solve_other_columns(int begin, int first_warp);
+
+  /// W = -U and stores U, for U = L^-1 u of a column, where L is the window's triangle.
+  inline __device__ void solve_column(int begin, int column, T (&u)[window]);
+
   /// Updates the next window, by all warps, since the pivot warps wait for it.
   __device__ void update_next_window(int begin) {
     pending_window_ = begin;
@@ -248,8 +324,9 @@ class ClusterPanel {
   __device__ void update_other_columns() {
     const int busy = pivot_threads_ < threads ? pivot_threads_ / warp_size : 0;
     if (pending_window_ < 0 || warp_ < busy) return;
+    if constexpr (is_lu) solve_other_columns(pending_window_, busy);
     const int next = pending_window_ + window;
-    int tile = 0;
+    int tile = is_lu ? pending_window_ + 2 * window : 0;
     int row = (warp_ - busy) * warp_size;
     while (true) {
       while (row >= rows_) row -= rows_, tile += window;
@@ -265,7 +342,7 @@ class ClusterPanel {
   inline __device__ void update_tile(int row, int column) requires(sizeof(T) == 8);
   inline __device__ void update_tile(int row, int column) requires(sizeof(T) == 4);
 
-  const LeafJob<T>& job_;
+  const Job& job_;
   SharedPanel<T>& shared_;
   int block_, blocks_, warp_, lane_;
   int columns_;

@@ -14,9 +14,13 @@
 
 namespace echelon {
 
+enum class Elimination { gauss_jordan, lu };
+
 /// Argument of a leaf kernel: columns [begin, begin + width) of a matrix of `rows` rows.
 template <class T>
 struct LeafJob {
+  using Element = T;
+  static constexpr Elimination elimination = Elimination::gauss_jordan;
   T* a;  ///< first column of the leaf
   std::int64_t leading;
   int rows;
@@ -27,10 +31,36 @@ struct LeafJob {
   std::int64_t* rank_after;  ///< receives the rank after the leaf
 };
 
-/// Kernel and launch configuration for leaves of one height. No kernel: they do not fit into a cluster.
+/// Rows that row exchanges moved: row i is now what row `origins[i]` was. `composed`: the exchanges come
+/// after those that `origins` has already; the numbers in it are those of the rows before all of them.
+struct RowOrigins {
+  int* origins = nullptr;  ///< of the rows from the leaf's first one on; null: not wanted
+  bool composed = false;
+};
+
+/// Argument of a leaf kernel for LU: the columns and rows from a diagonal element on, width <= rows. Receives
+/// L below the diagonal and U above it.
 template <class T>
+struct LuLeafJob {
+  using Element = T;
+  static constexpr Elimination elimination = Elimination::lu;
+  T* a;  ///< the diagonal element
+  std::int64_t leading;
+  int rows;
+  int width;
+  std::int64_t begin;    ///< row of the diagonal element in the matrix
+  std::int64_t* pivots;  ///< pivots[c] = row of the matrix that is exchanged with row begin + c
+  RowOrigins of_leaf, of_panel, of_matrix;
+  T* exchange;  ///< workspace of lu_exchange_size elements
+};
+
+/// Elements through which blocks exchange the pivot rows of a leaf of LU.
+inline constexpr std::int64_t lu_exchange_size = std::int64_t{2} * max_panel_width * 16;
+
+/// Kernel and launch configuration for leaves of one height. No kernel: they do not fit into a cluster.
+template <class T, class Job = LeafJob<T>>
 struct LeafPlan {
-  void (*kernel)(LeafJob<T>) = nullptr;
+  void (*kernel)(Job) = nullptr;
   int width = 0;  ///< the most columns of a leaf
   unsigned blocks = 0;
   unsigned threads = 0;
@@ -39,12 +69,12 @@ struct LeafPlan {
 
 /// Plans leaves of at most `max_width` columns, as wide as fits for m rows. Queries the GPU without waiting
 /// for queued work.
-template <class T>
-[[nodiscard]] LeafPlan<T> plan_leaves(const Cuda& backend, std::int64_t m, std::int64_t max_width,
-                                      const PanelTuning& tuning);
+template <class T, class Job = LeafJob<T>>
+[[nodiscard]] LeafPlan<T, Job> plan_leaves(const Cuda& backend, std::int64_t m, std::int64_t max_width,
+                                           const PanelTuning& tuning);
 
 /// Queues the elimination of a leaf, with a plan that has a kernel, on `stream`.
-template <class T>
-void factor_leaf(const Cuda& backend, const LeafPlan<T>& plan, const LeafJob<T>& job, cudaStream_t stream);
+template <class T, class Job>
+void factor_leaf(const Cuda& backend, const LeafPlan<T, Job>& plan, const Job& job, cudaStream_t stream);
 
 }  // namespace echelon

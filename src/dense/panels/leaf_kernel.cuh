@@ -9,13 +9,13 @@
 
 namespace echelon::panel_kernels {
 
-template <class T, int rows_per_thread, bool single_block>
-__global__ void __launch_bounds__(threads, 1) eliminate_leaf(const LeafJob<T> job) {
+template <class Job, int rows_per_thread, bool single_block>
+__global__ void __launch_bounds__(threads, 1) eliminate_leaf(const Job job) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
   asm("trap;");  // plan_leaves excludes GPUs without clusters
 #else
   extern __shared__ __align__(128) unsigned char panel_shared[];
-  ClusterPanel<T, rows_per_thread, single_block>(job, panel_shared).run();
+  ClusterPanel<Job, rows_per_thread, single_block>(job, panel_shared).run();
 #endif
 }
 

@@ -15,8 +15,8 @@ __device__ inline void sync_pivot_warps(int count) {
   asm volatile("bar.sync 1, %0;" ::"r"(count) : "memory");
 }
 
-template <class T, int rows_per_thread, bool single_block>
-__device__ void ClusterPanel<T, rows_per_thread, single_block>::plan_messages() {
+template <class Job, int rows_per_thread, bool single_block>
+__device__ void ClusterPanel<Job, rows_per_thread, single_block>::plan_messages() {
   const std::uint32_t base = mbarrier::shared_address(&shared_);
   const int senders = every_warp_sends_ ? 1 : pivot_threads_ / warp_size;
   const int sender = every_warp_sends_ ? 0 : warp_;
@@ -31,8 +31,8 @@ __device__ void ClusterPanel<T, rows_per_thread, single_block>::plan_messages() 
   }
 }
 
-template <class T, int rows_per_thread, bool single_block>
-__device__ void ClusterPanel<T, rows_per_thread, single_block>::init_barriers() {
+template <class Job, int rows_per_thread, bool single_block>
+__device__ void ClusterPanel<Job, rows_per_thread, single_block>::init_barriers() {
   for (std::uint64_t& barrier : shared_.barriers) {
     mbarrier::init(&barrier);
     mbarrier::expect_bytes(&barrier, message_bytes());
@@ -40,8 +40,8 @@ __device__ void ClusterPanel<T, rows_per_thread, single_block>::init_barriers() 
   mbarrier::fence_init();
 }
 
-template <class T, int rows_per_thread, bool single_block>
-__device__ void ClusterPanel<T, rows_per_thread, single_block>::publish_candidate() {
+template <class Job, int rows_per_thread, bool single_block>
+__device__ void ClusterPanel<Job, rows_per_thread, single_block>::publish_candidate() {
   store_candidate();
   if constexpr (single_block) {
     sync_pivot_warps(pivot_threads_);
@@ -50,8 +50,8 @@ __device__ void ClusterPanel<T, rows_per_thread, single_block>::publish_candidat
   }
 }
 
-template <class T, int rows_per_thread, bool single_block>
-__device__ void ClusterPanel<T, rows_per_thread, single_block>::store_candidate() {
+template <class Job, int rows_per_thread, bool single_block>
+__device__ void ClusterPanel<Job, rows_per_thread, single_block>::store_candidate() {
   CandidateList<T, warps>& candidates = shared_.candidates[slot_];
   const unsigned best_lane = best_lanes(best_magnitude_, best_row_, warp_upper_);
   if ((best_lane >> static_cast<unsigned>(lane_) & 1U) != 0) {
@@ -71,8 +71,8 @@ __device__ void ClusterPanel<T, rows_per_thread, single_block>::store_candidate(
   }
 }
 
-template <class T, int rows_per_thread, bool single_block>
-__device__ void ClusterPanel<T, rows_per_thread, single_block>::send_candidate() {
+template <class Job, int rows_per_thread, bool single_block>
+__device__ void ClusterPanel<Job, rows_per_thread, single_block>::send_candidate() {
   const CandidateList<T, warps>& candidates = shared_.candidates[slot_];
   int best = warp_;
   std::uint32_t above = warp_above_;
@@ -80,7 +80,7 @@ __device__ void ClusterPanel<T, rows_per_thread, single_block>::send_candidate()
     __syncwarp();
   } else {
     sync_pivot_warps(pivot_threads_);
-    const SelectedPivot selected = select_pivot<T>(candidates.pivots, pivot_threads_ / warp_size);
+    const SelectedPivot selected = select_pivot<T, !is_lu>(candidates.pivots, pivot_threads_ / warp_size);
     best = selected.index;
     above = selected.above;
   }
@@ -104,9 +104,9 @@ __device__ void ClusterPanel<T, rows_per_thread, single_block>::send_candidate()
   }
 }
 
-template <class T, int rows_per_thread, bool single_block>
-__device__ void ClusterPanel<T, rows_per_thread, single_block>::exchange_pivot_rows(int begin,
-                                                                                    std::uint32_t accepted) {
+template <class Job, int rows_per_thread, bool single_block>
+__device__ void ClusterPanel<Job, rows_per_thread, single_block>::exchange_pivot_rows(
+    int begin, std::uint32_t accepted) {
   const int p = static_cast<int>(threadIdx.x) % window;
   const int first = static_cast<int>(threadIdx.x) / window;
   constexpr int step = threads / window;
@@ -128,6 +128,79 @@ __device__ void ClusterPanel<T, rows_per_thread, single_block>::exchange_pivot_r
         has_pivot && column < job_.width ? __ldcg(through + column * job_.leading) : T{0};
   }
   __syncthreads();
+}
+
+// Rows are contiguous in the workspace, which is used alternately by two windows.
+template <class Job, int rows_per_thread, bool single_block>
+__device__ void ClusterPanel<Job, rows_per_thread, single_block>::send_pivot_rows(int begin) {
+  T* const through = job_.exchange + begin / window % 2 * columns_ * window;
+#pragma unroll 4
+  for (int p = 0; p < window; ++p) {
+    const int row = shared_.pivot_rows[p];
+    if (row < 0) continue;
+    for (int column = static_cast<int>(threadIdx.x); column < columns_; column += threads) {
+      T* const element = panel_ + column * leading_ + row;
+      const T value = *element;
+      if (column < begin + window) job_.a[column * job_.leading + begin + p] = value;
+      if (column >= begin) {
+        __stcg(through + p * columns_ + column, value);
+        *element = T{0};
+      }
+    }
+  }
+  cluster::sync();
+}
+
+template <class Job, int rows_per_thread, bool single_block>
+__device__ void ClusterPanel<Job, rows_per_thread, single_block>::solve_next_window(int begin) {
+  const T* const through = job_.exchange + begin / window % 2 * columns_ * window;
+  const int p = static_cast<int>(threadIdx.x) / window;
+  const int column = begin + static_cast<int>(threadIdx.x) % window;
+  const T l = __ldcg(through + p * columns_ + column);
+  const T w = __ldcg(through + p * columns_ + column + window);
+  W_[column * padded_window + p] = l;  // the columns of the window are not needed in W
+  W_[(column + window) * padded_window + p] = w;
+  __syncthreads();
+  if (static_cast<int>(threadIdx.x) < window) {
+    T u[window];
+#pragma unroll
+    for (int i = 0; i < window; ++i) u[i] = W_[(column + window) * padded_window + i];
+    solve_column(begin, column + window, u);
+  }
+  __syncthreads();
+}
+
+template <class Job, int rows_per_thread, bool single_block>
+__device__ void ClusterPanel<Job, rows_per_thread, single_block>::solve_other_columns(int begin,
+                                                                                      int first_warp) {
+  const T* const through = job_.exchange + begin / window % 2 * columns_ * window;
+  const int count = threads - first_warp * warp_size;
+  for (int column = begin + 2 * window + static_cast<int>(threadIdx.x) - first_warp * warp_size;
+       column < columns_; column += count) {
+    T u[window];
+#pragma unroll
+    for (int i = 0; i < window; ++i) u[i] = __ldcg(through + i * columns_ + column);
+    solve_column(begin, column, u);
+  }
+  asm volatile("bar.sync 2, %0;" ::"r"(count) : "memory");
+}
+
+template <class Job, int rows_per_thread, bool single_block>
+__device__ void ClusterPanel<Job, rows_per_thread, single_block>::solve_column(int begin, int column,
+                                                                               T (&u)[window]) {
+  const T* const L = W_ + begin * padded_window;
+#pragma unroll
+  for (int k = 0; k < window; ++k) {
+#pragma unroll
+    for (int i = k + 1; i < window; ++i) u[i] -= L[k * padded_window + i] * u[k];
+  }
+  const bool stores = column < job_.width && column % blocks_ == block_;
+  T* const stored = job_.a + column * job_.leading + begin;
+#pragma unroll
+  for (int i = 0; i < window; ++i) {
+    W_[column * padded_window + i] = -u[i];
+    if (stores) stored[i] = u[i];
+  }
 }
 
 #endif

@@ -34,8 +34,9 @@ struct SelectedPivot {
   std::uint32_t above;  ///< maximum over all candidates
 };
 
-/// Selects the best of `count` candidates, at most 32, by all lanes of a warp.
-template <class T>
+/// Selects the best of `count` candidates, at most 32, by all lanes of a warp. `with_above`: whether the
+/// candidates have this maximum.
+template <class T, bool with_above>
 __device__ SelectedPivot select_pivot(const PivotCandidate<T>* list, int count) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   PivotCandidate<T> candidate{};
@@ -43,7 +44,7 @@ __device__ SelectedPivot select_pivot(const PivotCandidate<T>* list, int count) 
   if (lane < count) candidate = list[lane];
   const std::uint64_t magnitude = magnitude_bits(candidate.pivot);
   const unsigned upper = __reduce_max_sync(full_warp, upper_half(magnitude));
-  const unsigned above = __reduce_max_sync(full_warp, candidate.above);
+  const unsigned above = with_above ? __reduce_max_sync(full_warp, candidate.above) : 0U;
   return {__ffs(static_cast<int>(best_lanes(magnitude, candidate.row, upper))) - 1, upper, above};
 }
 

@@ -10,12 +10,13 @@ namespace echelon {
 
 namespace {
 
-constexpr int tile = 8;                     ///< columns of X for each block
-constexpr int max_exchange_threads = 1024;  ///< of a block, for panels of 512 columns
+using column_tiles::multiply_tile;
+using column_tiles::tile;
+using column_tiles::Tile;
+using column_tiles::TileRow;
+using column_tiles::tiles;
 
-unsigned tiles(std::int64_t columns) {
-  return static_cast<unsigned>((columns + tile - 1) / tile);
-}
+constexpr int max_exchange_threads = 1024;  ///< of a block, for panels of 512 columns
 
 /// Blocks of 2 width threads. Memory traffic: 32 bytes for each element of an exchanged row, a sector read
 /// and one written, and W. A block computes the destinations of rows once for all of its tiles.
@@ -60,11 +61,6 @@ __global__ void __launch_bounds__(max_exchange_threads)
   }
 }
 
-template <class T>
-struct alignas(16) TileRow {
-  T at[tile];
-};
-
 /// Shared memory of a block of apply_in_clusters, for panels of `width` columns.
 template <class T>
 struct AppliedRows {
@@ -86,29 +82,6 @@ struct AppliedRows {
 
 constexpr int max_width_in_clusters = 128;
 constexpr int threads_in_clusters = 256;
-
-/// The rows of a block and the columns of its cluster.
-template <class T>
-struct Tile {
-  const ColumnsExcept<T>& X;
-  std::int64_t first_row, last_row, first_column;
-  int columns;
-  [[nodiscard]] __device__ bool has_row(std::int64_t i) const { return i >= first_row && i < last_row; }
-  [[nodiscard]] __device__ T* column(int c) const { return X.column(first_column + c); }
-  /// Issues all loads before the first value is used.
-  [[nodiscard]] __device__ TileRow<T> row(std::int64_t i) const {
-    TileRow<T> result;
-#pragma unroll
-    for (int c = 0; c < tile; ++c) result.at[c] = c < columns ? column(c)[i] : T{0};
-    return result;
-  }
-  __device__ void put(std::int64_t i, const TileRow<T>& values) const {
-#pragma unroll
-    for (int c = 0; c < tile; ++c) {
-      if (c < columns) column(c)[i] = values.at[c];
-    }
-  }
-};
 
 /// Reads W and the displaced rows whose destination is in this block.
 template <class T>
@@ -142,61 +115,6 @@ __device__ void write_rows(const Tile<T>& own, PivotRange range, const AppliedRo
   for (int p = static_cast<int>(threadIdx.x); p < range.count(); p += static_cast<int>(blockDim.x)) {
     if (shared.places[p] >= 0) own.put(shared.places[p], shared.displaced[p]);
     if (own.has_row(range.first + p)) own.put(range.first + p, {});
-  }
-}
-
-/// Elements of G: `columns` columns in the rows of a thread.
-template <class T, int rows_per_thread>
-struct Factors {
-  static constexpr int columns = 16;
-  T at[columns][rows_per_thread];
-
-  /// Loads columns [first, first + columns); zeros from `width` on.
-  __device__ void load(const T* __restrict__ G, std::int64_t leading, int first, int width,
-                       const std::int64_t* rows) {
-#pragma unroll
-    for (int k = 0; k < columns; ++k) {
-#pragma unroll
-      for (int r = 0; r < rows_per_thread; ++r)
-        at[k][r] = first + k < width ? G[(first + k) * leading + rows[r]] : T{0};
-    }
-  }
-};
-
-/// X = X + G W, rows_per_thread rows of each thread at a time. The next factors are loaded while these are
-/// used.
-template <int rows_per_thread, class T>
-__device__ void multiply_tile(const Tile<T>& own, const T* __restrict__ G, std::int64_t leading, int width,
-                              const TileRow<T>* W) {
-  constexpr int batch = Factors<T, rows_per_thread>::columns;
-  const int threads = static_cast<int>(blockDim.x);
-  for (std::int64_t i = own.first_row + threadIdx.x; i < own.last_row; i += rows_per_thread * threads) {
-    std::int64_t rows[rows_per_thread];
-#pragma unroll
-    for (int r = 0; r < rows_per_thread; ++r) rows[r] = min(i + r * threads, own.last_row - 1);
-    Factors<T, rows_per_thread> g;
-    Factors<T, rows_per_thread> next;
-    g.load(G, leading, 0, width, rows);
-    TileRow<T> x[rows_per_thread];
-#pragma unroll
-    for (int r = 0; r < rows_per_thread; ++r) x[r] = own.row(rows[r]);
-    for (int first = 0; first < width; first += batch) {
-      next.load(G, leading, first + batch, width, rows);
-#pragma unroll
-      for (int k = 0; k < batch; ++k) {
-        if (first + k >= width) break;
-#pragma unroll
-        for (int c = 0; c < tile; ++c) {
-#pragma unroll
-          for (int r = 0; r < rows_per_thread; ++r) x[r].at[c] += g.at[k][r] * W[first + k].at[c];
-        }
-      }
-      g = next;
-    }
-#pragma unroll
-    for (int r = 0; r < rows_per_thread; ++r) {
-      if (i + r * threads < own.last_row) own.put(i + r * threads, x[r]);
-    }
   }
 }
 

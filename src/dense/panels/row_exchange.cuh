@@ -89,4 +89,98 @@ template <class T>
 void apply_panel(const StreamContext& context, DenseView<const T> G, const PivotRows& pivots,
                  const ColumnsExcept<T>& X, T* W);
 
+/// Products of a panel with few columns, by the blocks of a cluster that share the rows.
+namespace column_tiles {
+
+inline constexpr int tile = 8;  ///< columns of X for each block
+
+inline unsigned tiles(std::int64_t columns) {
+  return static_cast<unsigned>((columns + tile - 1) / tile);
+}
+
+template <class T>
+struct alignas(16) TileRow {
+  T at[tile];
+};
+
+/// The rows of a block and the columns of its cluster.
+template <class T>
+struct Tile {
+  const ColumnsExcept<T>& X;
+  std::int64_t first_row, last_row, first_column;
+  int columns;
+  [[nodiscard]] __device__ bool has_row(std::int64_t i) const { return i >= first_row && i < last_row; }
+  [[nodiscard]] __device__ T* column(int c) const { return X.column(first_column + c); }
+  /// Issues all loads before the first value is used.
+  [[nodiscard]] __device__ TileRow<T> row(std::int64_t i) const {
+    TileRow<T> result;
+#pragma unroll
+    for (int c = 0; c < tile; ++c) result.at[c] = c < columns ? column(c)[i] : T{0};
+    return result;
+  }
+  __device__ void put(std::int64_t i, const TileRow<T>& values) const {
+#pragma unroll
+    for (int c = 0; c < tile; ++c) {
+      if (c < columns) column(c)[i] = values.at[c];
+    }
+  }
+};
+
+/// Elements of G: `columns` columns in the rows of a thread.
+template <class T, int rows_per_thread>
+struct Factors {
+  static constexpr int columns = 16;
+  T at[columns][rows_per_thread];
+
+  /// Loads columns [first, first + columns); zeros from `width` on.
+  __device__ void load(const T* __restrict__ G, std::int64_t leading, int first, int width,
+                       const std::int64_t* rows) {
+#pragma unroll
+    for (int k = 0; k < columns; ++k) {
+#pragma unroll
+      for (int r = 0; r < rows_per_thread; ++r)
+        at[k][r] = first + k < width ? G[(first + k) * leading + rows[r]] : T{0};
+    }
+  }
+};
+
+/// X = X + G W, rows_per_thread rows of each thread at a time. The next factors are loaded while these are
+/// used.
+template <int rows_per_thread, class T>
+__device__ void multiply_tile(const Tile<T>& own, const T* __restrict__ G, std::int64_t leading, int width,
+                              const TileRow<T>* W) {
+  constexpr int batch = Factors<T, rows_per_thread>::columns;
+  const int threads = static_cast<int>(blockDim.x);
+  for (std::int64_t i = own.first_row + threadIdx.x; i < own.last_row; i += rows_per_thread * threads) {
+    std::int64_t rows[rows_per_thread];
+#pragma unroll
+    for (int r = 0; r < rows_per_thread; ++r) rows[r] = min(i + r * threads, own.last_row - 1);
+    Factors<T, rows_per_thread> g;
+    Factors<T, rows_per_thread> next;
+    g.load(G, leading, 0, width, rows);
+    TileRow<T> x[rows_per_thread];
+#pragma unroll
+    for (int r = 0; r < rows_per_thread; ++r) x[r] = own.row(rows[r]);
+    for (int first = 0; first < width; first += batch) {
+      next.load(G, leading, first + batch, width, rows);
+#pragma unroll
+      for (int k = 0; k < batch; ++k) {
+        if (first + k >= width) break;
+#pragma unroll
+        for (int c = 0; c < tile; ++c) {
+#pragma unroll
+          for (int r = 0; r < rows_per_thread; ++r) x[r].at[c] += g.at[k][r] * W[first + k].at[c];
+        }
+      }
+      g = next;
+    }
+#pragma unroll
+    for (int r = 0; r < rows_per_thread; ++r) {
+      if (i + r * threads < own.last_row) own.put(i + r * threads, x[r]);
+    }
+  }
+}
+
+}  // namespace column_tiles
+
 }  // namespace echelon

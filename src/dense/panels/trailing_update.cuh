@@ -11,10 +11,9 @@ namespace echelon::panel_kernels {
 
 // In fragments of 8 by 8 on the tensor cores, whose row-major products are the transposes of the column-major
 // tiles.
-template <class T, int rows_per_thread, bool single_block>
-__device__ void ClusterPanel<T, rows_per_thread, single_block>::update_tile(int row,
-                                                                            int column) requires(sizeof(T) ==
-                                                                                                 8) {
+template <class Job, int rows_per_thread, bool single_block>
+__device__ void ClusterPanel<Job, rows_per_thread, single_block>::update_tile(int row, int column) requires(
+    sizeof(T) == 8) {
   double2 x[2][4];
   double* X = panel_ + (column + lane_ / 4) * leading_ + row + lane_ % 4 * 2;
 #pragma unroll
@@ -46,8 +45,8 @@ __device__ void ClusterPanel<T, rows_per_thread, single_block>::update_tile(int 
 }
 
 // Four columns and two pairs of rows for each lane.
-template <class T, int rows_per_thread, bool single_block>
-__device__ void ClusterPanel<T, rows_per_thread, single_block>::update_tile(
+template <class Job, int rows_per_thread, bool single_block>
+__device__ void ClusterPanel<Job, rows_per_thread, single_block>::update_tile(
     int first_row, int first_column) requires(sizeof(T) == 4) {
   const float* G = panel_ + pending_window_ * leading_;
   const int row = first_row + lane_ % 8 * 2;

@@ -12,8 +12,8 @@ namespace echelon::panel_kernels {
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
-template <class T, int rows_per_thread, bool single_block>
-__device__ void ClusterPanel<T, rows_per_thread, single_block>::eliminate_window(int begin) {
+template <class Job, int rows_per_thread, bool single_block>
+__device__ void ClusterPanel<Job, rows_per_thread, single_block>::eliminate_window(int begin) {
   const int columns = min(window, job_.width - begin);
 #pragma unroll
   for (int c = 0; c < window; ++c) {
@@ -26,15 +26,17 @@ __device__ void ClusterPanel<T, rows_per_thread, single_block>::eliminate_window
   int c = 0;
   do {
     publish_candidate();
-    eliminate_column(c);
+    eliminate_column(begin, c);
     find_candidates();
     ++c;
   } while (c < columns && rank_ < job_.rows && !overflowed_);
+  if constexpr (!is_lu) {
 #pragma unroll
-  for (int e = 0; e < window; ++e) {
-    const int column = begin + (e + c) % window;
+    for (int e = 0; e < window; ++e) {
+      const int column = begin + (e + c) % window;
 #pragma unroll
-    for (int d = 0; d < rows_per_thread; ++d) panel_[column * leading_ + local(d)] = element_[d][e];
+      for (int d = 0; d < rows_per_thread; ++d) panel_[column * leading_ + local(d)] = element_[d][e];
+    }
   }
   if (threadIdx.x == 0) {
     shared_.accepted = accepted_;
@@ -43,8 +45,8 @@ __device__ void ClusterPanel<T, rows_per_thread, single_block>::eliminate_window
   }
 }
 
-template <class T, int rows_per_thread, bool single_block>
-__device__ void ClusterPanel<T, rows_per_thread, single_block>::find_candidates() {
+template <class Job, int rows_per_thread, bool single_block>
+__device__ void ClusterPanel<Job, rows_per_thread, single_block>::find_candidates() {
   best_row_ = no_row;
   best_index_ = 0;
   best_magnitude_ = 0;
@@ -54,9 +56,9 @@ __device__ void ClusterPanel<T, rows_per_thread, single_block>::find_candidates(
   for (int d = 0; d < rows_per_thread; ++d) {
     const T x = element_[d][0];
     const int place = place_[d];
-    const bool eligible = place >= rank_;
+    const bool eligible = place >= rank_ && (!is_lu || place != no_row);
     const std::uint64_t bits = magnitude_bits(x);
-    if (!eligible) above = max(above, upper_half(bits));
+    if (!is_lu && !eligible) above = max(above, upper_half(bits));
     if (eligible && (d == 0 || bits > best_magnitude_ || (bits == best_magnitude_ && place < best_row_))) {
       best_magnitude_ = bits;
       best_row_ = place;
@@ -65,13 +67,13 @@ __device__ void ClusterPanel<T, rows_per_thread, single_block>::find_candidates(
     }
   }
   warp_upper_ = __reduce_max_sync(full_warp, upper_half(best_magnitude_));
-  warp_above_ = __reduce_max_sync(full_warp, above);
+  warp_above_ = is_lu ? 0U : __reduce_max_sync(full_warp, above);
   best_pivot_ = pivot;
   best_factor_ = reciprocal(-pivot);
 }
 
-template <class T, int rows_per_thread, bool single_block>
-__device__ void ClusterPanel<T, rows_per_thread, single_block>::eliminate_column(int c) {
+template <class Job, int rows_per_thread, bool single_block>
+__device__ void ClusterPanel<Job, rows_per_thread, single_block>::eliminate_column(int begin, int c) {
   if constexpr (!single_block) {
     mbarrier::wait(&shared_.barriers[slot_], phase_);
     if (threadIdx.x == 0) mbarrier::expect_bytes(&shared_.barriers[slot_], message_bytes());
@@ -84,7 +86,7 @@ __device__ void ClusterPanel<T, rows_per_thread, single_block>::eliminate_column
     }
   }
   ();
-  const SelectedPivot selected = select_pivot<T>(list.pivots, candidate_count_);
+  const SelectedPivot selected = select_pivot<T, !is_lu>(list.pivots, candidate_count_);
   const T* best = list.rows[selected.index];
   const PivotCandidate<T> pivot = list.pivots[selected.index];
   slot_ ^= 1U;
@@ -96,14 +98,51 @@ __device__ void ClusterPanel<T, rows_per_thread, single_block>::eliminate_column
   if (block_ == 0 && threadIdx.x == 0) {
     shared_.selected[c] = make_candidate(pivot.pivot, pivot.row, selected.above);
   }
+  T g[rows_per_thread];
+  T last[rows_per_thread];
+  bool accept = true;
+  if constexpr (is_lu) {
+    divide_below(pivot, factor, has_reciprocal<T>(selected.upper), g, last);
+  } else {
+    accept = divide_all(pivot, selected, factor, g, last);
+  }
+#pragma unroll
+  for (int d = 0; d < rows_per_thread; ++d) {
+    if (place_[d] == pivot.row && accept) {
+      shared_.pivot_rows[c] = local(d);
+#pragma unroll
+      for (int e = 1; e < window; ++e) element_[d][e] = is_lu ? element_[d][e] : T{0};
+    }
+    const int place = place_[d] == pivot.row ? rank_ : (place_[d] == rank_ ? pivot.row : place_[d]);
+    if (accept) place_[d] = place;
+  }
+#pragma unroll
+  for (int e = 1; e < window; ++e) {
+#pragma unroll
+    for (int d = 0; d < rows_per_thread; ++d) element_[d][e - 1] = element_[d][e] + g[d] * w[e];
+  }
+  T* const column = panel_ + (begin + c) * leading_;
+#pragma unroll
+  for (int d = 0; d < rows_per_thread; ++d) {
+    if constexpr (is_lu) column[local(d)] = last[d];
+    element_[d][window - 1] = is_lu ? T{0} : last[d];
+  }
+  accepted_ |= (accept ? 1U : 0U) << static_cast<unsigned>(c);
+  rank_ += accept ? 1 : 0;
+}
+
+template <class Job, int rows_per_thread, bool single_block>
+__device__ bool ClusterPanel<Job, rows_per_thread, single_block>::divide_all(const PivotCandidate<T>& pivot,
+                                                                             const SelectedPivot& selected,
+                                                                             T factor,
+                                                                             T (&g)[rows_per_thread],
+                                                                             T (&last)[rows_per_thread]) {
   const auto above = static_cast<double>(magnitude_from<T>(std::uint64_t{selected.above} << 32U));
   constexpr std::uint32_t one = sizeof(T) == 8 ? 0x3ff00000U : 0x3f800000U;
   const double limit = tolerance_ * (selected.above > one ? above : 1.0);
   const double magnitude = fabs(static_cast<double>(pivot.pivot));
   const bool ordinary =
       has_reciprocal<T>(selected.upper) && has_no_overflow(selected.above) && magnitude > limit;
-  T g[rows_per_thread];
-  T last[rows_per_thread];
   bool accept = true;
 #pragma unroll
   for (int d = 0; d < rows_per_thread; ++d) last[d] = g[d] = element_[d][0] * factor;
@@ -120,24 +159,24 @@ __device__ void ClusterPanel<T, rows_per_thread, single_block>::eliminate_column
   }
 #pragma unroll
   for (int d = 0; d < rows_per_thread; ++d) {
-    if (place_[d] == pivot.row && accept) {
-      last[d] = g[d] = own;
-      shared_.pivot_rows[c] = local(d);
-#pragma unroll
-      for (int e = 1; e < window; ++e) element_[d][e] = T{0};
-    }
-    const int place = place_[d] == pivot.row ? rank_ : (place_[d] == rank_ ? pivot.row : place_[d]);
-    if (accept) place_[d] = place;
+    if (place_[d] == pivot.row && accept) last[d] = g[d] = own;
   }
+  return accept;
+}
+
+template <class Job, int rows_per_thread, bool single_block>
+__device__ void ClusterPanel<Job, rows_per_thread, single_block>::divide_below(const PivotCandidate<T>& pivot,
+                                                                               T factor, bool has_factor,
+                                                                               T (&g)[rows_per_thread],
+                                                                               T (&last)[rows_per_thread]) {
 #pragma unroll
-  for (int e = 1; e < window; ++e) {
-#pragma unroll
-    for (int d = 0; d < rows_per_thread; ++d) element_[d][e - 1] = element_[d][e] + g[d] * w[e];
+  for (int d = 0; d < rows_per_thread; ++d) {
+    const T x = element_[d][0];
+    const bool below = place_[d] >= rank_ && place_[d] != pivot.row;
+    g[d] = below ? x * factor : T{0};
+    if (!has_factor) g[d] = below && x != 0 ? -x / pivot.pivot : T{0};
+    last[d] = below ? -g[d] : x;
   }
-#pragma unroll
-  for (int d = 0; d < rows_per_thread; ++d) element_[d][window - 1] = last[d];
-  accepted_ |= (accept ? 1U : 0U) << static_cast<unsigned>(c);
-  rank_ += accept ? 1 : 0;
 }
 
 #endif

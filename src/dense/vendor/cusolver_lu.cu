@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/cuda/owned.cuh"
 #include "backend/store.hpp"
+#include "dense/factorization/cusolver.cuh"
+#include "dense/factorization/magnitudes.cuh"
 #include "linalg/condition.hpp"
 #include "linalg/refinement.hpp"
 #include "linalg/spmv/multiply.hpp"
@@ -17,217 +18,7 @@ namespace echelon {
 
 namespace {
 
-using cuda_kernels::block_size;
-
-template <class T>
-constexpr cudaDataType cuda_type = std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F;
-
-/// A cuSOLVER handle for one thread at a time, and the status that its routines leave in device memory.
-class Cusolver {
-  using Handle = Owned<cusolverDnHandle_t, cusolverDnDestroy>;
-  using Parameters = Owned<cusolverDnParams_t, cusolverDnDestroyParams>;
-
- public:
-  explicit Cusolver(const Device& device) : info_(device, 1) {
-    const CurrentDevice current(device.id());
-    handle_ = make_owned<Handle>(cusolverDnCreate);
-    parameters_ = make_owned<Parameters>(cusolverDnCreateParams);
-    check(cusolverDnSetStream(handle_.get(), stream()));
-  }
-
-  /// P A = L U in place of the n-by-n matrix a. Returns 0, or the first zero pivot's number from 1.
-  /// Allocates the workspace that cuSOLVER asks for, and waits.
-  template <class T>
-  int factor(Cuda& backend, std::int64_t n, T* a, std::int64_t* pivots) {
-    const CurrentDevice current(backend.device().id());
-    std::size_t device_bytes = 0;
-    std::size_t host_bytes = 0;
-    check(cusolverDnXgetrf_bufferSize(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n,
-                                      cuda_type<T>, &device_bytes, &host_bytes));
-    Array<unsigned char> on_device(backend.device(), static_cast<std::int64_t>(device_bytes));
-    std::vector<unsigned char> on_host(host_bytes);
-    check(cusolverDnXgetrf(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n, pivots, cuda_type<T>,
-                           on_device.data(), device_bytes, on_host.data(), host_bytes, info_.data()));
-    return status(backend);
-  }
-
-  /// X = A^-1 X, or A^-T X, for column-major X. Does not wait.
-  template <class T>
-  void substitute(bool transposed, const Dense<T>& lu, const Array<std::int64_t>& pivots, DenseView<T> X) {
-    const CurrentDevice current(lu.device().id());
-    check(cusolverDnXgetrs(handle_.get(), parameters_.get(), transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
-                           lu.rows(), X.columns(), cuda_type<T>, lu.data(), lu.leading(), pivots.data(),
-                           cuda_type<T>, X.data(), X.leading(), info_.data()));
-  }
-
-  /// A = Q R in place of the n-by-n matrix a, Q as reflections with factors tau. Waits.
-  template <class T>
-  void factor_qr(Cuda& backend, std::int64_t n, T* a, T* tau) {
-    const CurrentDevice current(backend.device().id());
-    std::size_t device_bytes = 0;
-    std::size_t host_bytes = 0;
-    check(cusolverDnXgeqrf_bufferSize(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n,
-                                      cuda_type<T>, tau, cuda_type<T>, &device_bytes, &host_bytes));
-    Array<unsigned char> on_device(backend.device(), static_cast<std::int64_t>(device_bytes));
-    std::vector<unsigned char> on_host(host_bytes);
-    check(cusolverDnXgeqrf(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n, cuda_type<T>, tau,
-                           cuda_type<T>, on_device.data(), device_bytes, on_host.data(), host_bytes,
-                           info_.data()));
-    status(backend);
-  }
-
-  /// Elements of workspace that multiply_by_q needs for one column.
-  template <class T>
-  std::int64_t q_workspace(const Dense<T>& qr, const Array<T>& tau) {
-    const CurrentDevice current(qr.device().id());
-    const int n = static_cast<int>(qr.rows());
-    int elements = 0;
-    if constexpr (std::is_same_v<T, double>) {
-      check(cusolverDnDormqr_bufferSize(handle_.get(), CUBLAS_SIDE_LEFT, CUBLAS_OP_T, n, 1, n, qr.data(), n,
-                                        tau.data(), nullptr, n, &elements));
-    } else {
-      check(cusolverDnSormqr_bufferSize(handle_.get(), CUBLAS_SIDE_LEFT, CUBLAS_OP_T, n, 1, n, qr.data(), n,
-                                        tau.data(), nullptr, n, &elements));
-    }
-    return elements;
-  }
-
-  /// x = Q^T x, or Q x, for one column of n elements. Does not wait.
-  template <class T>
-  void multiply_by_q(bool transposed, const Dense<T>& qr, const Array<T>& tau, T* x, Array<T>& workspace) {
-    const CurrentDevice current(qr.device().id());
-    const int n = static_cast<int>(qr.rows());
-    const cublasOperation_t operation = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-    const int elements = static_cast<int>(workspace.size());
-    if constexpr (std::is_same_v<T, double>) {
-      check(cusolverDnDormqr(handle_.get(), CUBLAS_SIDE_LEFT, operation, n, 1, n, qr.data(), n, tau.data(), x,
-                             n, workspace.data(), elements, info_.data()));
-    } else {
-      check(cusolverDnSormqr(handle_.get(), CUBLAS_SIDE_LEFT, operation, n, 1, n, qr.data(), n, tau.data(), x,
-                             n, workspace.data(), elements, info_.data()));
-    }
-  }
-
-  /// The status of the last routine. Waits for it.
-  int status(Cuda& backend) {
-    const int info = backend.read(info_.data());
-    if (info < 0) throw CudaError("cuSOLVER refused argument " + std::to_string(-info));
-    return info;
-  }
-
- private:
-  Handle handle_;
-  Parameters parameters_;
-  Array<int> info_;
-};
-
-/// x = R^-1 x, or R^-T x, for R in the upper triangle of qr and one column x. Does not wait.
-template <class T>
-void solve_triangle(Cuda& backend, bool transposed, const Dense<T>& qr, T* x) {
-  const CurrentDevice current(qr.device().id());
-  const int n = static_cast<int>(qr.rows());
-  const cublasOperation_t operation = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-  if constexpr (std::is_same_v<T, double>) {
-    check(cublasDtrsv(backend.blas(), CUBLAS_FILL_MODE_UPPER, operation, CUBLAS_DIAG_NON_UNIT, n, qr.data(),
-                      n, x, 1));
-  } else {
-    check(cublasStrsv(backend.blas(), CUBLAS_FILL_MODE_UPPER, operation, CUBLAS_DIAG_NON_UNIT, n, qr.data(),
-                      n, x, 1));
-  }
-}
-
-/// results[j] = f(0, j) + ... + f(n-1, j) in the sense of V's combine, a block to a column.
-template <class V, class F>
-__global__ void __launch_bounds__(block_size) combine_columns(std::int64_t n, F f, double* results) {
-  for (std::int64_t j = blockIdx.x; j < n; j += gridDim.x) {
-    V value{};
-    for (std::int64_t i = threadIdx.x; i < n; i += block_size) value = combine(value, f(i, j));
-    value = cuda_kernels::combine_block(value);
-    if (threadIdx.x == 0) results[j] = value.value;
-    __syncthreads();  // combine_block's storage is free again
-  }
-}
-
-template <class V, class F>
-void for_columns(const Device& device, std::int64_t n, F f, double* results) {
-  constexpr std::int64_t most_blocks = 65536;
-  const CurrentDevice current(device.id());
-  const auto blocks = static_cast<unsigned>(n < most_blocks ? n : most_blocks);
-  combine_columns<V><<<blocks, block_size, 0, stream()>>>(n, f, results);
-  check(cudaGetLastError());
-}
-
-template <class T>
-struct Magnitude {
-  std::int64_t n;
-  const T* a;
-  ECHELON_ANYWHERE Sum operator()(std::int64_t i, std::int64_t j) const {
-    return {std::fabs(static_cast<double>(a[i + j * n]))};
-  }
-};
-
-/// Largest magnitude, of all elements or of the upper triangle.
-template <class T>
-struct LargestMagnitude {
-  std::int64_t n;
-  const T* a;
-  bool upper_only;
-  ECHELON_ANYWHERE Largest operator()(std::int64_t i, std::int64_t j) const {
-    return {upper_only && i > j ? 0 : std::fabs(static_cast<double>(a[i + j * n]))};
-  }
-};
-
-template <class T>
-struct RowScaledMagnitude {
-  std::int64_t n;
-  const T* a;
-  const T* row_scale;
-  ECHELON_ANYWHERE Largest operator()(std::int64_t i, std::int64_t j) const {
-    return {std::fabs(static_cast<double>(row_scale[i] * a[i + j * n]))};
-  }
-};
-
-/// Neighbouring threads take neighbouring rows, which lie side by side in memory.
-template <class T>
-struct RowMaximum {
-  std::int64_t n;
-  const T* a;
-  double* largest;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    Largest row;
-    for (std::int64_t j = 0; j < n; ++j) row = combine(row, {std::fabs(static_cast<double>(a[i + j * n]))});
-    largest[i] = row.value;
-  }
-};
-
-/// The first line of zeros, and the range of the lines' largest magnitudes.
-struct Lines {
-  FirstIndex zero = {};
-  double smallest = INFINITY;
-  double largest = 0;
-  friend ECHELON_ANYWHERE Lines combine(Lines a, Lines b) {
-    return {combine(a.zero, b.zero), a.smallest < b.smallest ? a.smallest : b.smallest,
-            a.largest > b.largest ? a.largest : b.largest};
-  }
-  [[nodiscard]] bool uneven() const { return smallest < 0.1 * largest; }
-};
-
-/// The power of two that brings a line's largest magnitude near 1: scaling by it rounds nothing.
-template <class T>
-struct ChooseScale {
-  const double* largest;
-  T* scale;
-  int lowest_exponent;
-  int highest_exponent;
-  ECHELON_ANYWHERE Lines operator()(std::int64_t i) const {
-    if (largest[i] == 0) return {{i}, 0, 0};
-    const int wanted = -ilogb(largest[i]);
-    const int exponent =
-        wanted < lowest_exponent ? lowest_exponent : (wanted > highest_exponent ? highest_exponent : wanted);
-    scale[i] = static_cast<T>(ldexp(1.0, exponent));
-    return {{}, largest[i], largest[i]};
-  }
-};
+using namespace magnitudes;
 
 /// to(i, j) = from(i, j) * rows[i] * columns[j] for element k = i + j n; no scale: 1.
 template <class T>
@@ -247,12 +38,6 @@ struct CopyScaled {
     if (columns != nullptr) value *= columns[j];
     to[i + j * to_leading] = value;
   }
-};
-
-template <class T>
-struct ElementMagnitude {
-  const T* x;
-  ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {std::fabs(static_cast<double>(x[i]))}; }
 };
 
 /// The first zero on the diagonal.
@@ -313,7 +98,8 @@ class CusolverFactorisation final : public SolverImplementation<T> {
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     auto space = std::make_unique<Space>(this->device(), factors_.rows());
     if (tau_.size() > 0) {
-      space->q_workspace = Array<T>(this->device(), space->cusolver.q_workspace(factors_, tau_));
+      space->q_workspace =
+          Array<T>(this->device(), space->cusolver.template q_workspace<T>(factors_.view(), tau_.data()));
     }
     return space;
   }
@@ -349,7 +135,7 @@ class CusolverFactorisation final : public SolverImplementation<T> {
   Outcome equilibrate(Cuda& backend) {
     const std::int64_t n = factors_.rows();
     Array<double> largest(this->device(), n);
-    backend.for_each(n, RowMaximum<T>{n, factors_.data(), largest.data()});
+    row_maxima<T>(backend, factors_.view(), largest.data());
     row_scale_ = Array<T>(this->device(), n);
     const Lines rows = choose_scales(backend, largest, row_scale_);
     if (rows.zero.value != FirstIndex::none) return zero_line("row", rows.zero.value);
@@ -416,7 +202,7 @@ class CusolverFactorisation final : public SolverImplementation<T> {
     if (const std::int64_t pivot = backend.read(zero.data()).value; pivot != FirstIndex::none) {
       return zero_pivot(pivot);
     }
-    Array<T> workspace(this->device(), cusolver.q_workspace(factors_, tau_));
+    Array<T> workspace(this->device(), cusolver.template q_workspace<T>(factors_.view(), tau_.data()));
     const double rcond = estimate_reciprocal_condition<T>(backend, n, norm, [&](bool transposed, T* v) {
       substitute_qr(backend, cusolver, workspace, transposed, v);
     });
@@ -428,9 +214,9 @@ class CusolverFactorisation final : public SolverImplementation<T> {
 
   /// x = R^-1 Q^T x, or Q R^-T x.
   void substitute_qr(Cuda& backend, Cusolver& cusolver, Array<T>& workspace, bool transposed, T* x) const {
-    if (!transposed) cusolver.multiply_by_q(true, factors_, tau_, x, workspace);
-    solve_triangle(backend, transposed, factors_, x);
-    if (transposed) cusolver.multiply_by_q(false, factors_, tau_, x, workspace);
+    if (!transposed) cusolver.multiply_by_q<T>(true, factors_.view(), tau_.data(), x, workspace);
+    solve_triangle<T>(backend, transposed, factors_.view(), x);
+    if (transposed) cusolver.multiply_by_q<T>(false, factors_.view(), tau_.data(), x, workspace);
   }
 
   /// X = A^-1 B by the factors: B's rows are scaled like A's, and X's like A's columns.

@@ -12,7 +12,7 @@ namespace echelon {
 
 struct LuOptions {
   static constexpr std::string_view name = "lu";
-  static constexpr Targets targets = Targets::host;
+  static constexpr Targets targets = Targets::both;
   /// Scale rows and columns first, by powers of two, where their sizes differ by more than a factor of ten.
   bool equilibrate = true;
   /// At most so many steps of iterative refinement, 0 to 10.

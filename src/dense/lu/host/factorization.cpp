@@ -55,13 +55,13 @@ FactorResult factor(OpenMp& backend, FactorWorkspace<OpenMp, T>& /*workspace*/, 
   return factor_on(backend, A, pivots, cancel);
 }
 template <class T>
-void substitute(Serial& backend, bool transposed, DenseView<const T> factors, const std::int64_t* pivots,
-                DenseView<T> X) {
+void substitute(Serial& backend, const FactorWorkspace<Serial, T>& /*workspace*/, bool transposed,
+                DenseView<const T> factors, const std::int64_t* pivots, DenseView<T> X) {
   substitute_on(backend, transposed, factors, pivots, X);
 }
 template <class T>
-void substitute(OpenMp& backend, bool transposed, DenseView<const T> factors, const std::int64_t* pivots,
-                DenseView<T> X) {
+void substitute(OpenMp& backend, const FactorWorkspace<OpenMp, T>& /*workspace*/, bool transposed,
+                DenseView<const T> factors, const std::int64_t* pivots, DenseView<T> X) {
   substitute_on(backend, transposed, factors, pivots, X);
 }
 
@@ -73,9 +73,13 @@ template FactorResult factor(OpenMp&, FactorWorkspace<OpenMp, float>&, DenseView
                              const std::stop_token&);
 template FactorResult factor(OpenMp&, FactorWorkspace<OpenMp, double>&, DenseView<double>, std::int64_t*,
                              const std::stop_token&);
-template void substitute(Serial&, bool, DenseView<const float>, const std::int64_t*, DenseView<float>);
-template void substitute(Serial&, bool, DenseView<const double>, const std::int64_t*, DenseView<double>);
-template void substitute(OpenMp&, bool, DenseView<const float>, const std::int64_t*, DenseView<float>);
-template void substitute(OpenMp&, bool, DenseView<const double>, const std::int64_t*, DenseView<double>);
+template void substitute(Serial&, const FactorWorkspace<Serial, float>&, bool, DenseView<const float>,
+                         const std::int64_t*, DenseView<float>);
+template void substitute(Serial&, const FactorWorkspace<Serial, double>&, bool, DenseView<const double>,
+                         const std::int64_t*, DenseView<double>);
+template void substitute(OpenMp&, const FactorWorkspace<OpenMp, float>&, bool, DenseView<const float>,
+                         const std::int64_t*, DenseView<float>);
+template void substitute(OpenMp&, const FactorWorkspace<OpenMp, double>&, bool, DenseView<const double>,
+                         const std::int64_t*, DenseView<double>);
 
 }  // namespace echelon::lu

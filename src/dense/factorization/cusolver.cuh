@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// LU and QR of dense matrices by cuSOLVER.
+#pragma once
+
+#include "backend/cuda/cuda.cuh"
+#include "backend/cuda/libraries.cuh"
+#include "backend/cuda/owned.cuh"
+
+#include <echelon/array.hpp>
+#include <echelon/error.hpp>
+#include <echelon/matrix/dense.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace echelon {
+
+template <class T>
+inline constexpr cudaDataType cuda_type = std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F;
+
+/// A cuSOLVER handle for one thread at a time, and the status that its routines leave in device memory.
+class Cusolver {
+  using Handle = Owned<cusolverDnHandle_t, cusolverDnDestroy>;
+  using Parameters = Owned<cusolverDnParams_t, cusolverDnDestroyParams>;
+
+ public:
+  explicit Cusolver(const Device& device) : info_(device, 1) {
+    const CurrentDevice current(device.id());
+    handle_ = make_owned<Handle>(cusolverDnCreate);
+    parameters_ = make_owned<Parameters>(cusolverDnCreateParams);
+    check(cusolverDnSetStream(handle_.get(), stream()));
+  }
+
+  /// P A = L U in place of the n-by-n matrix a. Returns 0, or the first zero pivot's number from 1.
+  /// Allocates the workspace that cuSOLVER asks for, and waits.
+  template <class T>
+  int factor(Cuda& backend, std::int64_t n, T* a, std::int64_t* pivots) {
+    const CurrentDevice current(backend.device().id());
+    std::size_t device_bytes = 0;
+    std::size_t host_bytes = 0;
+    check(cusolverDnXgetrf_bufferSize(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n,
+                                      cuda_type<T>, &device_bytes, &host_bytes));
+    Array<unsigned char> on_device(backend.device(), static_cast<std::int64_t>(device_bytes));
+    std::vector<unsigned char> on_host(host_bytes);
+    check(cusolverDnXgetrf(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n, pivots, cuda_type<T>,
+                           on_device.data(), device_bytes, on_host.data(), host_bytes, info_.data()));
+    return status(backend);
+  }
+
+  /// X = A^-1 X, or A^-T X, for column-major X. Does not wait.
+  template <class T>
+  void substitute(bool transposed, const Dense<T>& lu, const Array<std::int64_t>& pivots, DenseView<T> X) {
+    const CurrentDevice current(lu.device().id());
+    check(cusolverDnXgetrs(handle_.get(), parameters_.get(), transposed ? CUBLAS_OP_T : CUBLAS_OP_N,
+                           lu.rows(), X.columns(), cuda_type<T>, lu.data(), lu.leading(), pivots.data(),
+                           cuda_type<T>, X.data(), X.leading(), info_.data()));
+  }
+
+  /// A = Q R in place of the n-by-n matrix a, Q as reflections with factors tau. Waits.
+  template <class T>
+  void factor_qr(Cuda& backend, std::int64_t n, T* a, T* tau) {
+    const CurrentDevice current(backend.device().id());
+    std::size_t device_bytes = 0;
+    std::size_t host_bytes = 0;
+    check(cusolverDnXgeqrf_bufferSize(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n,
+                                      cuda_type<T>, tau, cuda_type<T>, &device_bytes, &host_bytes));
+    Array<unsigned char> on_device(backend.device(), static_cast<std::int64_t>(device_bytes));
+    std::vector<unsigned char> on_host(host_bytes);
+    check(cusolverDnXgeqrf(handle_.get(), parameters_.get(), n, n, cuda_type<T>, a, n, cuda_type<T>, tau,
+                           cuda_type<T>, on_device.data(), device_bytes, on_host.data(), host_bytes,
+                           info_.data()));
+    status(backend);
+  }
+
+  /// Elements of workspace that multiply_by_q needs for one column.
+  template <class T>
+  std::int64_t q_workspace(DenseView<const T> qr, const T* tau) {
+    const CurrentDevice current(qr.device().id());
+    const int n = static_cast<int>(qr.rows());
+    int elements = 0;
+    if constexpr (std::is_same_v<T, double>) {
+      check(cusolverDnDormqr_bufferSize(handle_.get(), CUBLAS_SIDE_LEFT, CUBLAS_OP_T, n, 1, n, qr.data(), n,
+                                        tau, nullptr, n, &elements));
+    } else {
+      check(cusolverDnSormqr_bufferSize(handle_.get(), CUBLAS_SIDE_LEFT, CUBLAS_OP_T, n, 1, n, qr.data(), n,
+                                        tau, nullptr, n, &elements));
+    }
+    return elements;
+  }
+
+  /// x = Q^T x, or Q x, for one column of n elements. Does not wait.
+  template <class T>
+  void multiply_by_q(bool transposed, DenseView<const T> qr, const T* tau, T* x, Array<T>& workspace) {
+    const CurrentDevice current(qr.device().id());
+    const int n = static_cast<int>(qr.rows());
+    const cublasOperation_t operation = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const int elements = static_cast<int>(workspace.size());
+    if constexpr (std::is_same_v<T, double>) {
+      check(cusolverDnDormqr(handle_.get(), CUBLAS_SIDE_LEFT, operation, n, 1, n, qr.data(), n, tau, x, n,
+                             workspace.data(), elements, info_.data()));
+    } else {
+      check(cusolverDnSormqr(handle_.get(), CUBLAS_SIDE_LEFT, operation, n, 1, n, qr.data(), n, tau, x, n,
+                             workspace.data(), elements, info_.data()));
+    }
+  }
+
+  /// The status of the last routine. Waits for it.
+  int status(Cuda& backend) {
+    const int info = backend.read(info_.data());
+    if (info < 0) throw CudaError("cuSOLVER refused argument " + std::to_string(-info));
+    return info;
+  }
+
+ private:
+  Handle handle_;
+  Parameters parameters_;
+  Array<int> info_;
+};
+
+/// x = R^-1 x, or R^-T x, for R in the upper triangle of qr and one column x. Does not wait.
+template <class T>
+void solve_triangle(Cuda& backend, bool transposed, DenseView<const T> qr, T* x) {
+  const CurrentDevice current(qr.device().id());
+  const int n = static_cast<int>(qr.rows());
+  const cublasOperation_t operation = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  if constexpr (std::is_same_v<T, double>) {
+    check(cublasDtrsv(backend.blas(), CUBLAS_FILL_MODE_UPPER, operation, CUBLAS_DIAG_NON_UNIT, n, qr.data(),
+                      n, x, 1));
+  } else {
+    check(cublasStrsv(backend.blas(), CUBLAS_FILL_MODE_UPPER, operation, CUBLAS_DIAG_NON_UNIT, n, qr.data(),
+                      n, x, 1));
+  }
+}
+
+}  // namespace echelon

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dense/factorization/cusolver.cuh"
+#include "dense/lu/qr.hpp"
+
+namespace echelon::lu {
+
+template <class T>
+void factor_qr(Cuda& backend, DenseView<T> A, T* tau) {
+  Cusolver(backend.device()).factor_qr(backend, A.rows(), A.data(), tau);
+}
+
+/// Column by column, with a handle and a workspace for each call: QR is the last resort of LU.
+template <class T>
+void substitute_qr(Cuda& backend, bool transposed, DenseView<const T> factors, const T* tau, DenseView<T> X) {
+  if (factors.rows() == 0) return;
+  Cusolver cusolver(backend.device());
+  Array<T> workspace(backend.device(), cusolver.q_workspace(factors, tau));
+  for (std::int64_t j = 0; j < X.columns(); ++j) {
+    if (!transposed) cusolver.multiply_by_q(true, factors, tau, X.column(j), workspace);
+    solve_triangle(backend, transposed, factors, X.column(j));
+    if (transposed) cusolver.multiply_by_q(false, factors, tau, X.column(j), workspace);
+  }
+  backend.synchronize();  // before the workspace is released
+}
+
+template void factor_qr(Cuda&, DenseView<float>, float*);
+template void factor_qr(Cuda&, DenseView<double>, double*);
+template void substitute_qr(Cuda&, bool, DenseView<const float>, const float*, DenseView<float>);
+template void substitute_qr(Cuda&, bool, DenseView<const double>, const double*, DenseView<double>);
+
+}  // namespace echelon::lu

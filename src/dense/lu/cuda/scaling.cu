@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/store.hpp"
+#include "dense/factorization/magnitudes.cuh"
+#include "dense/lu/scaling.hpp"
+
+#include <limits>
+
+namespace echelon::lu {
+
+namespace {
+
+using magnitudes::Lines;
+
+/// The scale of each line, and the range of the lines' magnitudes. Waits.
+template <class T>
+Lines choose_scales(Cuda& backend, const Array<double>& largest, Array<T>& scale) {
+  scale = Array<T>(backend.device(), largest.size());
+  Array<Lines> lines(backend.device(), 1);
+  backend.reduce(
+      largest.size(),
+      magnitudes::ChooseScale<T>{largest.data(), scale.data(), std::numeric_limits<T>::min_exponent,
+                                 std::numeric_limits<T>::max_exponent - 1},
+      Store<Lines>{lines.data()});
+  return backend.read(lines.data());
+}
+
+template <class T>
+bool extreme(const Lines& lines) {
+  constexpr double small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
+  return lines.largest < small || lines.largest > 1 / small;
+}
+
+double maximum(Cuda& backend, const Array<double>& values) {
+  Array<Largest> result(backend.device(), 1);
+  backend.reduce(values.size(), magnitudes::ElementMagnitude<double>{values.data()},
+                 Store<Largest>{result.data()});
+  return backend.read(result.data()).value;
+}
+
+}  // namespace
+
+template <class T>
+ScaledNorms scale(Cuda& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales) {
+  const std::int64_t n = A.rows();
+  const Device& device = backend.device();
+  Array<double> sizes(device, n);
+  Array<T> row_scale;
+  Array<T> column_scale;
+  ScaledNorms norms;
+  scales = {};
+  magnitudes::row_maxima<T>(backend, A, sizes.data());
+  const Lines rows = choose_scales(backend, sizes, row_scale);
+  if (rows.zero.value != FirstIndex::none) norms.zero_row = rows.zero.value;
+  if (norms.zero_row >= 0) return norms;
+  if (equilibrated && (rows.uneven() || extreme<T>(rows))) {
+    scales.rows = std::move(row_scale);
+    scale_by(backend, scales, A);
+  }
+  magnitudes::for_columns<Largest>(device, n, magnitudes::LargestMagnitude<T>{n, A.data(), false},
+                                   sizes.data());
+  const Lines columns = choose_scales(backend, sizes, column_scale);
+  if (columns.zero.value != FirstIndex::none) norms.zero_column = columns.zero.value;
+  if (norms.zero_column >= 0) return norms;
+  norms.largest = columns.largest;
+  if (equilibrated && columns.uneven()) {
+    Scales<T> only_columns;
+    only_columns.columns = std::move(column_scale);
+    scale_by(backend, only_columns, A);
+    scales.columns = std::move(only_columns.columns);
+    magnitudes::for_columns<Largest>(device, n, magnitudes::LargestMagnitude<T>{n, A.data(), false},
+                                     sizes.data());
+    norms.largest = maximum(backend, sizes);
+  }
+  magnitudes::for_columns<Sum>(device, n, magnitudes::Magnitude<T>{n, A.data()}, sizes.data());
+  norms.one = maximum(backend, sizes);
+  return norms;
+}
+
+template ScaledNorms scale(Cuda&, DenseView<float>, bool, Scales<float>&);
+template ScaledNorms scale(Cuda&, DenseView<double>, bool, Scales<double>&);
+
+}  // namespace echelon::lu
