@@ -100,7 +100,7 @@ struct FactorTask {
   std::int64_t* rejected;  ///< the first row whose pivot is not accepted
 };
 
-/// What a row subtracts for one element of its lower triangle: `count` elements of the upper triangle from
+/// Subtrahend of a row for one element of its lower triangle: `count` elements of the upper triangle from
 /// position `first` on.
 struct Source {
   std::int64_t first;

@@ -24,7 +24,7 @@ struct Tuning {
   bool left_last = false;    ///< rows on the left of panels are exchanged at the end, once for all panels
 };
 
-/// What inspect() finds in the factors.
+/// Facts about the factors, as inspect() finds them.
 struct Inspection {
   Largest largest = {};        ///< |u_ij|
   FirstIndex zero_pivot = {};  ///< the first zero on the diagonal

@@ -186,7 +186,7 @@ class ClusterPanel {
     }
   }
 
-  /// What the rows of this thread were before earlier exchanges of the panel and of the matrix.
+  /// Numbers of the rows of this thread before earlier exchanges of the panel and of the matrix.
   struct RowsBefore {
     int in_panel[rows_per_thread], in_matrix[rows_per_thread];
   };
@@ -298,7 +298,7 @@ class ClusterPanel {
   /// end, and reads W.
   inline __device__ void exchange_pivot_rows(int begin, std::uint32_t accepted);
 
-  /// The same in LU: the pivot rows leave the shared memory.
+  /// In LU, the pivot rows leave the shared memory.
   inline __device__ void send_pivot_rows(int begin);
 
   /// Reads the window's triangle of L and the pivot rows in the next window, which become rows of U.

@@ -20,7 +20,7 @@ inline std::int64_t inverses_size(std::int64_t n) {
   return 2 * ((n + diagonal_block - 1) / diagonal_block) * diagonal_block * diagonal_block;
 }
 
-/// What a solve needs besides the factors, in the memory of a GPU.
+/// Factors and scratch memory of a solve, in the memory of a GPU.
 template <class T>
 struct Substitution {
   DenseView<const T> factors;

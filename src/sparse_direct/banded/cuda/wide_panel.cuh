@@ -35,7 +35,7 @@ __device__ inline unsigned pivot_key(float value) {
   return static_cast<unsigned>(__float_as_int(std::abs(value))) + 1;
 }
 
-/// What the threads of a panel share.
+/// Shared memory of the threads of a panel.
 template <class T>
 struct PanelExchange {
   struct Candidate {

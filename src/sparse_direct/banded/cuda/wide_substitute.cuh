@@ -14,7 +14,7 @@
 
 namespace echelon::banded {
 
-/// What the threads of a forward substitution share, besides the window.
+/// Shared memory of a forward substitution, besides the window.
 template <class T>
 struct ForwardExchange {
   T between[2][tile_columns][tile_columns + 1];  ///< multipliers between pivot rows, of alternate panels
@@ -137,7 +137,7 @@ class WideForward {
   T entering_{};
 };
 
-/// What the threads of a backward substitution share, besides the columns behind and the left interface.
+/// Shared memory of a backward substitution, besides the columns behind and the left interface.
 template <class T>
 struct BackwardExchange {
   T diagonal[tile_columns][tile_columns + 1];  ///< pivot rows' elements in their own columns, by column

@@ -12,7 +12,7 @@
 
 namespace echelon::banded {
 
-/// What the threads of a transposed substitution share, besides the window.
+/// Shared memory of a transposed substitution, besides the window.
 template <class T>
 struct TransposedExchange {
   T triangle[tile_columns][tile_columns + 1];  ///< elements between the 32 unknowns

@@ -13,7 +13,7 @@ namespace echelon::banded {
 
 inline constexpr int update_threads = 256;
 
-/// What the threads of an update share.
+/// Shared memory of an update.
 template <class T>
 struct UpdateExchange {
   static constexpr int pitch = tile_columns + 4;
