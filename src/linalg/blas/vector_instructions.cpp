@@ -7,7 +7,8 @@
 
 #include <array>
 
-/// Null where BLAS is not OpenBLAS.
+/// Null where BLAS is not OpenBLAS, whose own header declares it as well.
+// NOLINTNEXTLINE(readability-redundant-declaration)
 extern "C" char* openblas_get_corename() __attribute__((weak));
 
 namespace echelon {
