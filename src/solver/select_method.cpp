@@ -172,9 +172,7 @@ class Candidates {
       add("cholesky", {}, "A may be positive definite, and " + size + ": Cholesky", dense_.seconds / 2);
       if (structure_.definiteness == Definiteness::positive_definite) return;
     }
-    if (!device_.on_host()) {
-      add("lu", {}, size + ": LU with partial pivoting", dense_.seconds);
-    } else if (structure_.symmetric_values) {
+    if (device_.on_host() && structure_.symmetric_values) {
       add("ldlt", {}, "A is symmetric, and " + size + ": L D L^T with rook pivoting", dense_.seconds / 2);
     } else {
       add("lu", {}, size + ": LU with partial pivoting", dense_.seconds);

@@ -212,7 +212,7 @@ class Elimination {
       if (!run_level(find_active(count, pending.data(), level_.limit), cancel)) return false;
       // Before the owners' unknowns have the names of A again.
       backend_.for_each(count, IsLeft<Field>{map(), pending.data(), level_.limit, flags_.data()});
-      finish_level(result.data());
+      finish_level(result);
       count = backend_.select(count, flags_.data(), pending.data(), active_.data());
       backend_.copy(count, active_.data(), pending.data());
     }
@@ -276,11 +276,11 @@ class Elimination {
   }
 
   /// Moves the owners of the level's unknowns to the result, and gives the unknowns their names back.
-  void finish_level(std::int32_t* result) {
+  void finish_level(Array<std::int32_t>& result) {
     using namespace elimination_detail;
     const std::int64_t unknowns = level_.limit - level_.first;
     for_each_row(backend_, unknowns, rows_.count(),
-                 RenameOwner<Field>{map(), level_.first, order_.data() + ordered_, result});
+                 RenameOwner<Field>{map(), level_.first, order_.data() + ordered_, result.data()});
     ordered_ += unknowns;
     level_.first = level_.limit;
   }
