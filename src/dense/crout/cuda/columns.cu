@@ -9,8 +9,8 @@ namespace echelon::crout {
 
 namespace {
 
-constexpr int threads = 512;
-constexpr int warps = threads / warp_size;
+constexpr int column_threads = 512;
+constexpr int column_warps = column_threads / warp_size;
 
 template <class T>
 struct Arguments {
@@ -31,23 +31,23 @@ __device__ Candidate form_column(const Arguments<T>& s, std::int64_t j, T* parti
   Candidate largest;
   for (std::int64_t first = j + std::int64_t{blockIdx.x} * tile_rows; first < s.A.rows();
        first += std::int64_t{gridDim.x} * tile_rows) {
-    const T sum = tile_products<threads>(a + first, leading, s.A.rows() - first, a + j * leading, j,
-                                         tile_rows, partial);
+    const T sum = tile_products<column_threads>(a + first, leading, s.A.rows() - first, a + j * leading, j,
+                                                tile_rows, partial);
     const std::int64_t i = first + threadIdx.x;
     if (threadIdx.x >= static_cast<unsigned>(tile_rows) || i >= s.A.rows()) continue;
     const T element = a[j * leading + i] - sum;
     a[j * leading + i] = element;
     largest = combine(largest, candidate(element, i));
   }
-  return block_best<threads>(largest);
+  return block_best<column_threads>(largest);
 }
 
 /// Exchanges rows j and `other`, and copies what is left of the diagonal in row j to `row`.
 template <class T>
 __device__ void exchange_rows(const Arguments<T>& s, std::int64_t j, std::int64_t other) {
-  const std::int64_t stride = std::int64_t{gridDim.x} * threads;
+  const std::int64_t stride = std::int64_t{gridDim.x} * column_threads;
   const std::int64_t columns = other == j ? j : s.A.columns();
-  for (std::int64_t c = std::int64_t{blockIdx.x} * threads + threadIdx.x; c < columns; c += stride) {
+  for (std::int64_t c = std::int64_t{blockIdx.x} * column_threads + threadIdx.x; c < columns; c += stride) {
     T* const column = s.A.data() + c * s.A.leading();
     const T element = column[other];
     if (other != j) {
@@ -63,11 +63,12 @@ template <class T>
 __device__ void form_row(const Arguments<T>& s, std::int64_t j, T* partial) {
   const std::int64_t columns = s.A.columns() - j - 1;
   int warps_of_column = 1;
-  while (warps_of_column < warps && columns * warps_of_column * 2 <= std::int64_t{gridDim.x} * warps) {
+  while (warps_of_column < column_warps &&
+         columns * warps_of_column * 2 <= std::int64_t{gridDim.x} * column_warps) {
     warps_of_column *= 2;
   }
   const int warp = static_cast<int>(threadIdx.x) / warp_size;
-  const std::int64_t together = warps / warps_of_column;  // columns of a block
+  const std::int64_t together = column_warps / warps_of_column;  // columns of a block
   const T pivot = s.A.data()[j * s.A.leading() + j];
   for (std::int64_t first = blockIdx.x * together; first < columns; first += gridDim.x * together) {
     const std::int64_t c = first + warp / warps_of_column;
@@ -92,8 +93,8 @@ __device__ void form_row(const Arguments<T>& s, std::int64_t j, T* partial) {
 }
 
 template <class T>
-__global__ void __launch_bounds__(threads, 1) eliminate(const Arguments<T> s, unsigned* arrivals) {
-  __shared__ T partial[warps * 16];
+__global__ void __launch_bounds__(column_threads, 1) eliminate(const Arguments<T> s, unsigned* arrivals) {
+  __shared__ T partial[column_warps * 16];
   GridBarrier barrier(arrivals);
   if (s.zero_pivot->value != FirstIndex::none) return;
   for (std::int64_t j = s.begin; j < s.end; ++j) {
@@ -133,7 +134,7 @@ void eliminate_columns(Cuda& backend, DenseView<T> A, std::int64_t begin, std::i
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(
       workspace.candidates.size(), (A.rows() - begin + rows_of_block - 1) / rows_of_block));
   check(cudaMemsetAsync(workspace.arrivals.data(), 0, sizeof(unsigned), stream()));
-  launch_grid(eliminate<T>, blocks, threads, 0,
+  launch_grid(eliminate<T>, blocks, column_threads, 0,
               Arguments<T>{A, begin, end, pivots, workspace.candidates.data(), workspace.row.data(),
                            workspace.zero_pivot.data()},
               workspace.arrivals.data());

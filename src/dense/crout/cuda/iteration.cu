@@ -12,8 +12,6 @@ namespace echelon::crout {
 
 namespace {
 
-constexpr int threads = sweep_threads;
-
 /// Most sweeps that `depth` dependencies can need without overflow.
 __device__ bool may_sweep(std::int64_t sweeps, std::int64_t depth) {
   constexpr std::int64_t margin = 8;
@@ -98,9 +96,11 @@ class DiagonalIteration {
  private:
   [[nodiscard]] __device__ static bool first_thread() { return blockIdx.x == 0 && threadIdx.x == 0; }
   [[nodiscard]] __device__ static std::int64_t thread() {
-    return std::int64_t{blockIdx.x} * threads + threadIdx.x;
+    return std::int64_t{blockIdx.x} * sweep_threads + threadIdx.x;
   }
-  [[nodiscard]] __device__ static std::int64_t all_threads() { return std::int64_t{gridDim.x} * threads; }
+  [[nodiscard]] __device__ static std::int64_t all_threads() {
+    return std::int64_t{gridDim.x} * sweep_threads;
+  }
   [[nodiscard]] __device__ Elements<T> present() const { return d_.iterate(present_); }
 
   template <class Change>
@@ -211,22 +211,22 @@ class DiagonalIteration {
     const T* const u = &present()(0, j);
     Candidate largest;
     if (blockIdx.x == 0) {
-      for (int k = static_cast<int>(threadIdx.x); k <= j; k += threads) a[d_.first + k] = u[k];
+      for (int k = static_cast<int>(threadIdx.x); k <= j; k += sweep_threads) a[d_.first + k] = u[k];
       if (threadIdx.x == 0) largest = candidate(u[j], column);
     }
     largest = combine(largest, converge_in_square(j));
     const int tile_rows = rows_of_tile(rows - d_.last);
     for (std::int64_t row = d_.last + std::int64_t{blockIdx.x} * tile_rows; row < rows;
          row += std::int64_t{gridDim.x} * tile_rows) {
-      const T sum = tile_products<threads>(d_.A.data() + d_.first * d_.A.leading() + row, d_.A.leading(),
-                                           rows - row, u, j, tile_rows, partial_);
+      const T sum = tile_products<sweep_threads>(d_.A.data() + d_.first * d_.A.leading() + row,
+                                                 d_.A.leading(), rows - row, u, j, tile_rows, partial_);
       const std::int64_t i = row + threadIdx.x;
       if (threadIdx.x < static_cast<unsigned>(tile_rows) && i < rows) {
         largest = combine(largest, accept_below(i, j, a[i] - sum));
       }
     }
     if (first_thread()) counts_.elements += rows - column - 1;
-    return block_best<threads>(largest);
+    return block_best<sweep_threads>(largest);
   }
 
   /// Column j of L in the rows of the square, in the order of summation of the sweeps: elements that have
@@ -285,15 +285,16 @@ class DiagonalIteration {
 };
 
 template <class T>
-__global__ void __launch_bounds__(threads) iterate_diagonal_section(const Diagonal<T> d, unsigned* arrivals) {
+__global__ void __launch_bounds__(sweep_threads)
+    iterate_diagonal_section(const Diagonal<T> d, unsigned* arrivals) {
   __shared__ TileMemory<T> tile;
-  __shared__ T partial[threads / warp_size * 16];
+  __shared__ T partial[sweep_threads / warp_size * 16];
   DiagonalIteration<T>(d, arrivals, tile, partial).run();
 }
 
 /// Sweeps over a strip of tiles until no element changes. Strips do not depend on each other.
 template <Factor part, class T>
-__global__ void __launch_bounds__(threads) iterate_strips(const Beside<T> s) {
+__global__ void __launch_bounds__(sweep_threads) iterate_strips(const Beside<T> s) {
   __shared__ TileMemory<T> memory;
   __shared__ int first_change;
   if (s.state->zero_pivot >= 0 || s.state->overflow != 0) return;
@@ -308,7 +309,7 @@ __global__ void __launch_bounds__(threads) iterate_strips(const Beside<T> s) {
   };
   const auto for_strip = [&](auto&& f) {
     const int width = min(sweep_tile, extent - strip);
-    for (int e = static_cast<int>(threadIdx.x); e < width * size; e += threads) {
+    for (int e = static_cast<int>(threadIdx.x); e < width * size; e += sweep_threads) {
       if (lower) {
         f(strip + e % width, e / width);
       } else {
@@ -406,7 +407,7 @@ void CudaIteration<T>::iterate_diagonal(std::int64_t first, std::int64_t last) {
   const std::int64_t useful = std::max(tiles * (tiles + 1) / 2, (A_.rows() - first) / rows_of_block);
   const auto blocks = static_cast<unsigned>(std::min(useful, candidates_.size() / 2));
   check(cudaMemsetAsync(arrivals_.data(), 0, sizeof(unsigned), stream()));
-  launch_grid(iterate_diagonal_section<T>, blocks, threads, 0,
+  launch_grid(iterate_diagonal_section<T>, blocks, sweep_threads, 0,
               Diagonal<T>{A_,
                           first,
                           last,
@@ -429,9 +430,9 @@ void CudaIteration<T>::iterate_beside(std::int64_t first, std::int64_t last, Fac
       A_, first, last, {beside_[0].data(), beside_[1].data()}, state_.data(), settings_.tolerance};
   const auto strips = static_cast<unsigned>((A_.rows() - last + sweep_tile - 1) / sweep_tile);
   if (part == Factor::lower) {
-    iterate_strips<Factor::lower, T><<<strips, threads, 0, stream()>>>(s);
+    iterate_strips<Factor::lower, T><<<strips, sweep_threads, 0, stream()>>>(s);
   } else {
-    iterate_strips<Factor::upper, T><<<strips, threads, 0, stream()>>>(s);
+    iterate_strips<Factor::upper, T><<<strips, sweep_threads, 0, stream()>>>(s);
   }
   check(cudaGetLastError());
 }

@@ -10,8 +10,8 @@ namespace echelon::crout {
 
 namespace {
 
-constexpr int threads = 512;
-constexpr int warps = threads / warp_size;
+constexpr int section_threads = 512;
+constexpr int section_warps = section_threads / warp_size;
 constexpr int widest = static_cast<int>(widest_section);
 static_assert(widest == warp_size, "a lane has a row of the diagonal");
 
@@ -72,7 +72,7 @@ class SectionFactorization {
   [[nodiscard]] __device__ T& own(int r, int c) { return m_.own[c * s_.rows_of_block + r]; }
 
   __device__ void load() {
-    for (int c = thread() / warp_size; c < s_.width(); c += warps) {
+    for (int c = thread() / warp_size; c < s_.width(); c += section_warps) {
       const T* const column = s_.A.data() + (s_.first + c) * s_.A.leading();
       if (lane_id() < s_.width()) {
         m_.matrix(lane_id(), c) = present()(lane_id(), c) = column[s_.first + lane_id()];
@@ -85,7 +85,7 @@ class SectionFactorization {
 
   __device__ void store() {
     __syncthreads();
-    for (int c = thread() / warp_size; c < s_.width(); c += warps) {
+    for (int c = thread() / warp_size; c < s_.width(); c += section_warps) {
       T* const column = s_.A.data() + (s_.first + c) * s_.A.leading();
       if (blockIdx.x == 0 && lane_id() < s_.width()) column[s_.first + lane_id()] = present()(lane_id(), c);
       for (int r = lane_id(); r < own_rows_; r += warp_size) column[begin_ + r] = own(r, c);
@@ -130,7 +130,7 @@ class SectionFactorization {
     constexpr int no_change = INT32_MAX;
     int changed = no_change;
     if (thread() == 0) m_.least_change = no_change;
-    for (int c = j + thread() / warp_size; c < s_.width(); c += warps) {
+    for (int c = j + thread() / warp_size; c < s_.width(); c += section_warps) {
       if (i < c || i >= s_.width()) continue;
       T sum = m_.matrix(i, c);
 #pragma unroll 8
@@ -139,7 +139,7 @@ class SectionFactorization {
       next(i, c) = sum;
     }
     __syncthreads();
-    for (int c = j + thread() / warp_size; c < s_.width(); c += warps) {
+    for (int c = j + thread() / warp_size; c < s_.width(); c += section_warps) {
       if (i >= c) continue;
       T sum = m_.matrix(i, c);
 #pragma unroll 8
@@ -165,7 +165,7 @@ class SectionFactorization {
   /// Column j of L below the diagonal, and its pivot. Returns false if there is none or an element is not
   /// finite in an iterated section.
   __device__ bool complete_column(int j, bool& exchanged) {
-    const Candidate of_block = block_best<threads>(form_column(j));
+    const Candidate of_block = block_best<section_threads>(form_column(j));
     publish(j, of_block);
     barrier_.wait();
     const Candidate pivot = grid_best(s_.candidates + j % 2 * std::int64_t{gridDim.x});
@@ -183,7 +183,7 @@ class SectionFactorization {
     Candidate largest;
     const int diagonal_rows = s_.width() - j;
     if (iterated && thread() < j) m_.iterates[1 - present_](thread(), j) = present()(thread(), j);
-    for (int e = thread(); e < diagonal_rows + own_rows_; e += threads) {
+    for (int e = thread(); e < diagonal_rows + own_rows_; e += section_threads) {
       T element = 0;
       std::int64_t row = 0;
       if (e < diagonal_rows) {
@@ -285,7 +285,7 @@ class SectionFactorization {
 };
 
 template <class T, bool iterated>
-__global__ void __launch_bounds__(threads, 1) factor(const Section<T> s, unsigned* arrivals) {
+__global__ void __launch_bounds__(section_threads, 1) factor(const Section<T> s, unsigned* arrivals) {
   extern __shared__ unsigned char own_rows[];
   __shared__ SectionMemory<T> memory;
   if (s.state->zero_pivot >= 0 || s.state->overflow != 0) return;
@@ -318,7 +318,7 @@ void factor_section(Cuda& backend, DenseView<T> A, std::int64_t first, std::int6
   const auto kernel = iterated ? factor<T, true> : factor<T, false>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
   check(cudaMemsetAsync(workspace.arrivals.data(), 0, sizeof(unsigned), stream()));
-  launch_grid(kernel, static_cast<unsigned>(blocks), threads, bytes,
+  launch_grid(kernel, static_cast<unsigned>(blocks), section_threads, bytes,
               Section<T>{A, first, last, static_cast<int>(rows_of_block), tolerance, pivots,
                          workspace.candidates.data(), workspace.rows.data(), workspace.state.data()},
               workspace.arrivals.data());
