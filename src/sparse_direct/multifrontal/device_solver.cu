@@ -21,6 +21,7 @@
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -315,7 +316,7 @@ class DeviceSolver final : public SolverImplementation<T> {
   /// Whether a test solution is accurate, where necessary with refinement, which later solves then have, too.
   /// Large multipliers are one reason why it may not be; scaling factors of very different sizes are another.
   [[nodiscard]] bool is_accurate() {
-    if (test_error() <= acceptable_test_error<T>) return true;
+    if (A_.rows() == 0 || test_error() <= acceptable_test_error<T>) return true;
     if (steps_ == refine_) return false;
     steps_ = refine_;
     return test_error() <= acceptable_test_error<T>;
@@ -351,16 +352,18 @@ class DeviceSolver final : public SolverImplementation<T> {
   Outcome factor_on_host_after(Outcome device_outcome) {
     const bool host_has_more = factors == Factors::lu || device_outcome.status == Status::out_of_memory;
     if (!host_has_more || this->cancel().stop_requested()) return device_outcome;
+    host_reason_ = "factored on the host: " + device_outcome.message;
     Outcome outcome = factor_on_host(&SolverImplementation<T>::setup);
     on_host_ = true;
-    outcome.warnings.insert(outcome.warnings.begin(), "factored on the host: " + device_outcome.message);
     return outcome;
   }
 
   Outcome factor_on_host(Outcome (SolverImplementation<T>::*phase)(const MatrixRef<T>&)) {
     host_matrix_ = A_.csr()->to(Device());
     host().set_cancel(this->cancel());
-    return (host().*phase)(host_matrix_);
+    Outcome outcome = (host().*phase)(host_matrix_);
+    outcome.warnings.insert(outcome.warnings.begin(), host_reason_);
+    return outcome;
   }
 
   void solve_on_host(Workspace& workspace, DenseView<const T> B, DenseView<T> X,
@@ -419,6 +422,7 @@ class DeviceSolver final : public SolverImplementation<T> {
   HostMethod host_;
   bool on_host_ = false;  ///< the factors are those of host_
   Csr<T> host_matrix_;    ///< then A, which host_ refers to
+  std::string host_reason_;
   Ordering ordering_;
   std::int64_t refine_;
   bool condition_;

@@ -2,6 +2,7 @@
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/owned.cuh"
 #include "sparse_direct/multifrontal/cuda/factorization.hpp"
+#include "sparse_direct/multifrontal/cuda/inverses.cuh"
 #include "sparse_direct/multifrontal/cuda/large_front.cuh"
 #include "sparse_direct/multifrontal/cuda/small_front.cuh"
 #include "sparse_direct/multifrontal/cuda/substitution.cuh"
