@@ -43,6 +43,31 @@ ECHELON_ANYWHERE inline std::int32_t atomic_load(std::int32_t* target) {
 #endif
 }
 
+/// *target += value.
+ECHELON_ANYWHERE inline void atomic_add(std::int32_t* target, std::int32_t value) {
+#ifdef __CUDA_ARCH__
+  atomicAdd(target, value);
+#else
+  std::atomic_ref<std::int32_t>(*target).fetch_add(value, std::memory_order_relaxed);
+#endif
+}
+
+/// *target = value, which several threads may write.
+ECHELON_ANYWHERE inline void atomic_store(std::uint8_t* target, std::uint8_t value) {
+#ifdef __CUDA_ARCH__
+  *static_cast<volatile std::uint8_t*>(target) = value;
+#else
+  std::atomic_ref<std::uint8_t>(*target).store(value, std::memory_order_relaxed);
+#endif
+}
+ECHELON_ANYWHERE inline void atomic_store(std::int32_t* target, std::int32_t value) {
+#ifdef __CUDA_ARCH__
+  *static_cast<volatile std::int32_t*>(target) = value;
+#else
+  std::atomic_ref<std::int32_t>(*target).store(value, std::memory_order_relaxed);
+#endif
+}
+
 // NOLINTEND(readability-non-const-parameter)
 
 /// *target = min(*target, value).

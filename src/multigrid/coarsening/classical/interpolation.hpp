@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Prolongations from a splitting: rows of weights, computed in parallel and collected in a sparse matrix.
+#pragma once
+
+#include "multigrid/coarsening/classical/two_paths.hpp"
+#include "multigrid/coarsening/classical/weights.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+namespace echelon::multigrid::classical {
+
+/// Rows of a prolongation while it is made.
+template <class T>
+struct PaddedRows {
+  std::int64_t width = 0;
+  Array<std::int64_t> counts;
+  Array<std::int32_t> columns;
+  Array<T> values;
+
+  PaddedRows(const Device& device, std::int64_t rows, std::int64_t width_)
+      : width(width_),
+        counts(device, rows + 1),
+        columns(device, rows * width_),
+        values(device, rows * width_) {}
+  [[nodiscard]] PaddedView<T> view() { return {width, counts.data(), columns.data(), values.data()}; }
+};
+
+/// Rows to compute: row r of the result is that of point points[r], or of point r where `points` is null.
+struct RowMap {
+  const std::int32_t* points;
+  ECHELON_ANYWHERE std::int64_t operator[](std::int64_t r) const { return points == nullptr ? r : points[r]; }
+};
+
+/// Computes row r of point i into `rows`, by `row` or, where its weights are not to be trusted, by the direct
+/// formula; else the row is empty. False if the candidates have no room.
+template <class T, class Row, class C>
+ECHELON_ANYWHERE bool interpolate_row(const Row& row, const SplitMatrix<T>& matrix, std::int64_t i,
+                                      C& candidates, const PaddedView<T>& rows, std::int64_t r) {
+  rows.counts[r] = 0;
+  double scale = 0;
+  if (!row.accumulate(i, candidates, scale)) return false;
+  if (write_row(candidates, scale, rows, r)) return true;
+  candidates.clear();
+  if (!interpolate_directly(matrix, i, candidates, scale)) return false;
+  write_row(candidates, scale, rows, r);
+  return true;
+}
+
+/// Computes a row: of a coarse point, of a fine one, or the empty one of an isolated one. Marks rows whose
+/// candidates have no room.
+template <class T, class Row>
+struct InterpolatePoint {
+  Row row;
+  SplitMatrix<T> matrix;
+  RowMap map;
+  PaddedView<T> rows;
+  std::uint8_t* is_long;
+  ECHELON_ANYWHERE void operator()(std::int64_t r) const {
+    const std::int64_t i = map[r];
+    const std::int32_t coarse = matrix.coarse_index[i];
+    is_long[r] = 0;
+    if (coarse >= 0) {
+      rows.counts[r] = 1;
+      rows.columns[r * rows.width] = coarse;
+      rows.values[r * rows.width] = 1;
+    } else if (coarse == isolated_index) {
+      rows.counts[r] = 0;
+    } else {
+      LocalCandidates candidates;
+      if (!interpolate_row(row, matrix, i, candidates, rows, r)) is_long[r] = 1;
+    }
+  }
+};
+
+/// Sizes of the hash tables of long rows.
+template <class Row>
+struct TableSize {
+  Row row;
+  RowMap map;
+  const std::int32_t* list;
+  std::int64_t coarse;
+  std::int64_t* sizes;
+  ECHELON_ANYWHERE void operator()(std::int64_t place) const {
+    const std::int64_t bound = row.bound(map[list[place]]);
+    const std::int64_t needed = 2 * (bound < coarse ? bound : coarse);
+    std::int64_t size = 64;
+    while (size < needed) size *= 2;
+    sizes[place] = size;
+  }
+};
+
+/// Computes a row whose candidates are many.
+template <class T, class Row>
+struct InterpolateLong {
+  Row row;
+  SplitMatrix<T> matrix;
+  RowMap map;
+  PaddedView<T> rows;
+  const std::int32_t* list;
+  const std::int64_t* offsets;  ///< of the tables
+  std::int64_t first;           ///< offset of the first table
+  std::int32_t* columns;
+  double* sums;
+  ECHELON_ANYWHERE void operator()(std::int64_t place) const {
+    const std::int64_t r = list[place];
+    const std::int64_t table = offsets[place] - first;
+    TableCandidates candidates(offsets[place + 1] - offsets[place], columns + table, sums + table);
+    interpolate_row(row, matrix, map[r], candidates, rows, r);
+  }
+};
+
+/// Computes the `count` rows of a list with hash tables in memory, some rows at a time.
+template <class B, class T, class Row>
+void interpolate_long_rows(B& backend, const Row& row, const SplitMatrix<T>& matrix, RowMap map,
+                           std::int64_t coarse, const PaddedView<T>& rows, const std::int32_t* list,
+                           std::int64_t count) {
+  constexpr std::int64_t slots_at_a_time = 1 << 24;
+  const Device& device = backend.device();
+  Array<std::int64_t> offsets(device, count + 1);
+  backend.for_each(count, TableSize<Row>{row, map, list, coarse, offsets.data()});
+  const std::int64_t slots = backend.exclusive_scan(count, offsets.data(), offsets.data());
+  const std::int64_t parts = std::min(count, (slots + slots_at_a_time - 1) / slots_at_a_time);
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const std::int64_t begin = count * part / parts;
+    const std::int64_t end = count * (part + 1) / parts;
+    const std::int64_t first = backend.read(offsets.data() + begin);
+    const std::int64_t size = backend.read(offsets.data() + end) - first;
+    Array<std::int32_t> columns(device, size);
+    Array<double> sums(device, size);
+    backend.fill(size, TableCandidates::no_column, columns.data());
+    backend.for_each(end - begin,
+                     InterpolateLong<T, Row>{row, matrix, map, rows, list + begin, offsets.data() + begin,
+                                             first, columns.data(), sums.data()});
+  }
+}
+
+/// Computes `count` rows. `coarse` is the number of coarse points. Waits for the number of long rows.
+template <class B, class T, class Row>
+void interpolate_rows(B& backend, const Row& row, const SplitMatrix<T>& matrix, RowMap map,
+                      std::int64_t count, std::int64_t coarse, const PaddedView<T>& rows) {
+  const Device& device = backend.device();
+  Array<std::uint8_t> is_long(device, count);
+  Array<std::int32_t> numbers(device, count);
+  Array<std::int32_t> list(device, count);
+  backend.for_each(count, InterpolatePoint<T, Row>{row, matrix, map, rows, is_long.data()});
+  backend.for_each(count, WriteIndex{numbers.data()});
+  const std::int64_t long_rows = backend.select(count, is_long.data(), numbers.data(), list.data());
+  if (long_rows > 0) {
+    interpolate_long_rows(backend, row, matrix, map, coarse, rows, list.data(), long_rows);
+  }
+}
+
+/// beta_k + m_k, m_k, and the number of strong coarse neighbours, of each fine point.
+template <class T>
+struct SumStrong {
+  SplitMatrix<T> matrix;
+  Extension extension;
+  T* pivots;
+  T* shares;
+  std::int64_t* counts;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    std::int64_t coarse = 0;
+    std::int64_t fine = 0;
+    double coarse_sum = 0;
+    double fine_sum = 0;
+    const bool is_row_fine = matrix.coarse_index[i] == fine_index;
+    for (std::int64_t k = matrix.a.begin(i); is_row_fine && k < matrix.a.end(i); ++k) {
+      if (matrix.strong[k] == 0) continue;
+      const std::int32_t index = matrix.coarse_index[matrix.a.column(k)];
+      if (index >= 0) {
+        coarse_sum += static_cast<double>(matrix.a.values[k]);
+        ++coarse;
+      } else if (index == fine_index) {
+        fine_sum += static_cast<double>(matrix.a.values[k]);
+        ++fine;
+      }
+    }
+    const double share = extension == Extension::mean && fine > 0 ? fine_sum / static_cast<double>(fine) : 0;
+    pivots[i] = static_cast<T>(coarse_sum + share);
+    shares[i] = static_cast<T>(share);
+    counts[i] = coarse;
+  }
+};
+
+template <class T>
+struct CopyStrongCoarse {
+  SplitMatrix<T> matrix;
+  const std::int64_t* offsets;
+  std::int32_t* columns;
+  T* values;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    std::int64_t place = offsets[i];
+    if (place == offsets[i + 1]) return;
+    for (std::int64_t k = matrix.a.begin(i); k < matrix.a.end(i); ++k) {
+      const std::int32_t index = matrix.coarse_index[matrix.a.column(k)];
+      if (matrix.strong[k] == 0 || index < 0) continue;
+      columns[place] = index;
+      values[place] = matrix.a.values[k];
+      ++place;
+    }
+  }
+};
+
+/// A^s_FC and the sums that extended interpolation takes from it.
+template <class T>
+struct StrongCoarse {
+  Array<std::int64_t> offsets;
+  Array<std::int32_t> columns;
+  Array<T> values;
+  Array<T> pivots;
+  Array<T> shares;
+  [[nodiscard]] StrongCoarseView<T> view() const {
+    return {offsets.data(), columns.data(), values.data(), pivots.data(), shares.data()};
+  }
+};
+
+template <class B, class T>
+StrongCoarse<T> extract_strong_coarse(B& backend, const SplitMatrix<T>& matrix, std::int64_t n,
+                                      Extension extension) {
+  const Device& device = backend.device();
+  StrongCoarse<T> result{
+      Array<std::int64_t>(device, n + 1), {}, {}, Array<T>(device, n), Array<T>(device, n)};
+  backend.for_each(
+      n, SumStrong<T>{matrix, extension, result.pivots.data(), result.shares.data(), result.offsets.data()});
+  const std::int64_t elements = backend.exclusive_scan(n, result.offsets.data(), result.offsets.data());
+  result.columns = Array<std::int32_t>(device, elements);
+  result.values = Array<T>(device, elements);
+  backend.for_each(
+      n, CopyStrongCoarse<T>{matrix, result.offsets.data(), result.columns.data(), result.values.data()});
+  return result;
+}
+
+/// Extended interpolation of `count` rows of a matrix with n rows.
+template <class B, class T>
+void interpolate_extended(B& backend, const SplitMatrix<T>& matrix, std::int64_t n, Extension extension,
+                          RowMap map, std::int64_t count, std::int64_t coarse, const PaddedView<T>& rows) {
+  const StrongCoarse<T> strong_coarse = extract_strong_coarse(backend, matrix, n, extension);
+  interpolate_rows(backend, ExtendedRow<T>{matrix, strong_coarse.view(), extension}, matrix, map, count,
+                   coarse, rows);
+}
+
+/// Pass 0, and the fine points that remain.
+template <class T>
+struct BeginPasses {
+  SplitMatrix<T> matrix;
+  PaddedView<T> rows;
+  std::int32_t* passes;
+  std::uint8_t* is_left;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    const std::int32_t coarse = matrix.coarse_index[i];
+    rows.counts[i] = coarse >= 0 ? 1 : 0;
+    if (coarse >= 0) {
+      rows.columns[i * rows.width] = coarse;
+      rows.values[i * rows.width] = 1;
+    }
+    passes[i] = coarse >= 0 ? 0 : PassRow<T>::not_interpolated;
+    is_left[i] = coarse == fine_index ? 1 : 0;
+  }
+};
+
+/// Notes the pass of the points that were interpolated in it.
+template <class T>
+struct EndPass {
+  PaddedView<T> rows;
+  const std::int32_t* list;
+  std::int32_t pass;
+  std::int32_t* passes;
+  std::uint8_t* is_left;
+  ECHELON_ANYWHERE void operator()(std::int64_t place) const {
+    const std::int32_t i = list[place];
+    is_left[place] = rows.counts[i] == 0 ? 1 : 0;
+    if (rows.counts[i] > 0) passes[i] = pass;
+  }
+};
+
+/// Rows of a list of points, each in its own place.
+template <class T, class Row>
+struct InterpolateListed {
+  Row row;
+  SplitMatrix<T> matrix;
+  PaddedView<T> rows;
+  const std::int32_t* list;
+  std::uint8_t* is_long;
+  ECHELON_ANYWHERE void operator()(std::int64_t place) const {
+    const std::int64_t i = list[place];
+    LocalCandidates candidates;
+    is_long[place] = interpolate_row(row, matrix, i, candidates, rows, i) ? 0 : 1;
+  }
+};
+
+/// Multipass interpolation of all n rows, until a pass reaches no further point. Points that no path of
+/// strong dependences connects to a coarse point have empty rows.
+template <class B, class T>
+void interpolate_in_passes(B& backend, const SplitMatrix<T>& matrix, std::int64_t n, std::int64_t coarse,
+                           const PaddedView<T>& rows) {
+  const Device& device = backend.device();
+  Array<std::int32_t> passes(device, n);
+  Array<std::int32_t> list(device, n);
+  Array<std::int32_t> spare(device, n);
+  Array<std::uint8_t> flags(device, n);
+  backend.for_each(n, BeginPasses<T>{matrix, rows, passes.data(), flags.data()});
+  backend.for_each(n, WriteIndex{spare.data()});
+  std::int64_t left = backend.select(n, flags.data(), spare.data(), list.data());
+  std::int64_t before = n + 1;
+  for (std::int32_t pass = 1; left > 0 && left < before; ++pass) {
+    const PassRow<T> row{matrix, rows, pass, passes.data()};
+    backend.for_each(left, InterpolateListed<T, PassRow<T>>{row, matrix, rows, list.data(), flags.data()});
+    const std::int64_t long_rows = backend.select(left, flags.data(), list.data(), spare.data());
+    if (long_rows > 0) {
+      interpolate_long_rows(backend, row, matrix, RowMap{nullptr}, coarse, rows, spare.data(), long_rows);
+    }
+    backend.for_each(left, EndPass<T>{rows, list.data(), pass, passes.data(), flags.data()});
+    list.swap(spare);
+    before = left;
+    left = backend.select(left, flags.data(), spare.data(), list.data());
+  }
+}
+
+template <class T>
+struct CopyRow {
+  PaddedView<T> rows;
+  const std::int64_t* offsets;
+  std::int32_t* columns;
+  T* values;
+  ECHELON_ANYWHERE void operator()(std::int64_t r) const {
+    const std::int64_t first = offsets[r];
+    for (std::int64_t e = 0; e < offsets[r + 1] - first; ++e) {
+      columns[first + e] = rows.columns[r * rows.width + e];
+      values[first + e] = rows.values[r * rows.width + e];
+    }
+  }
+};
+
+/// The sparse matrix of the rows, which lose their counts.
+template <class B, class T>
+Csr<T> collect_rows(B& backend, PaddedRows<T> rows, std::int64_t columns) {
+  const Device& device = backend.device();
+  const std::int64_t n = rows.counts.size() - 1;
+  const std::int64_t elements = backend.exclusive_scan(n, rows.counts.data(), rows.counts.data());
+  Array<std::int32_t> column_indices(device, elements);
+  Array<T> values(device, elements);
+  backend.for_each(n, CopyRow<T>{rows.view(), rows.counts.data(), column_indices.data(), values.data()});
+  return Csr<T>::unchecked(n, columns, std::move(rows.counts), std::move(column_indices), std::move(values));
+}
+
+}  // namespace echelon::multigrid::classical

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Weights of interpolation from coarse points, for single rows.
+///
+/// F are the fine points, C the coarse ones, and a superscript s marks the strong elements, all of which have
+/// the sign opposite to that of their row's diagonal. Row i of the prolongation P is
+///
+///   direct:   w_ij = -a_ij / (a_ii + sum of the other elements with the sign of a_ii)
+///                    * (sum of all elements with the other sign) / (sum of a^s_ik, k in C)
+///
+///   extended: w_ij = -(a^s_ij + sum_k f_k a^s_kj) / (a_ii + sum of weak a_in + sum_k f_k m_k),
+///             f_k = a^s_ik / (beta_k + m_k), k in F, beta_k = sum of a^s_kl, l in C, where m_k is
+///             0, a_ki, or the mean of a^s_kl, l in F, in the three variants.
+///
+/// In matrices, (D_w + D_m)^-1 (I + F) A^s_FC: with a product of sparse matrices they interpolate over the
+/// distance 2. A constant is interpolated exactly where the sum of the row is zero. A connection to an
+/// isolated point is left out, for relaxation leaves no error there.
+/// R. Li, B. Sjögreen, U. M. Yang, A new class of AMG interpolation methods based on matrix-matrix
+/// multiplications, SIAM J. Sci. Comput. 43, 2021 (extended+e and +i); K. Stüben, A review of algebraic
+/// multigrid, J. Comput. Appl. Math. 128, 2001 (direct and multipass).
+#pragma once
+
+#include "multigrid/coarsening/classical/candidates.hpp"
+#include "multigrid/coarsening/classical/independent_set.hpp"
+
+#include <cstdint>
+
+namespace echelon::multigrid::classical {
+
+/// Value of m_k, above.
+enum class Extension {
+  none,     ///< 0
+  element,  ///< a_ki: "extended+i"
+  mean,     ///< mean of a^s_kl over the strong fine neighbours l: "extended+e"
+};
+
+/// A matrix with its strong elements and the splitting of its points.
+template <class T>
+struct SplitMatrix {
+  SparseRows<T> a;
+  const std::uint8_t* strong;
+  const std::int32_t* coarse_index;
+};
+
+/// A^s_FC in compressed rows, and beta_k + m_k and m_k of each row; with Extension::element beta_k alone.
+template <class T>
+struct StrongCoarseView {
+  const std::int64_t* offsets;
+  const std::int32_t* columns;
+  const T* values;
+  const T* pivots;
+  const T* shares;
+};
+
+/// Sums for the direct formula over the row's elements.
+struct DirectSums {
+  double diagonal = 0;  ///< a_ii, then with the other elements of its sign
+  double all = 0;       ///< of the elements with the other sign
+  double used = 0;      ///< of those through which the row is interpolated
+};
+
+/// Adds element k of row i to the sums.
+template <class T>
+ECHELON_ANYWHERE void add_element(const SplitMatrix<T>& matrix, std::int64_t i, double sign, std::int64_t k,
+                                  DirectSums& sums) {
+  const std::int64_t j = matrix.a.column(k);
+  const auto value = static_cast<double>(matrix.a.values[k]);
+  if (j != i && matrix.coarse_index[j] == isolated_index) return;
+  if (j == i || sign * value > 0) {
+    sums.diagonal += value;
+  } else {
+    sums.all += value;
+  }
+}
+
+/// 1 or -1, the sign of a_ii, or 0.
+template <class T>
+ECHELON_ANYWHERE double diagonal_sign(const SplitMatrix<T>& matrix, std::int64_t i) {
+  const T diagonal = matrix.a.at(i, i);
+  return diagonal > 0 ? 1 : diagonal < 0 ? -1 : 0;
+}
+
+/// Factor of the sums of the direct formula.
+ECHELON_ANYWHERE inline double direct_scale(const DirectSums& sums) {
+  return -(sums.all / sums.used) / sums.diagonal;
+}
+
+/// Direct interpolation of row i. False if the candidates have no room.
+template <class T, class C>
+ECHELON_ANYWHERE bool interpolate_directly(const SplitMatrix<T>& matrix, std::int64_t i, C& candidates,
+                                           double& scale) {
+  const double sign = diagonal_sign(matrix, i);
+  DirectSums sums;
+  for (std::int64_t k = matrix.a.begin(i); k < matrix.a.end(i); ++k) {
+    add_element(matrix, i, sign, k, sums);
+    const std::int32_t coarse = matrix.coarse_index[matrix.a.column(k)];
+    if (matrix.strong[k] == 0 || coarse < 0) continue;
+    const auto value = static_cast<double>(matrix.a.values[k]);
+    sums.used += value;
+    if (!candidates.add(coarse, value)) return false;
+  }
+  scale = direct_scale(sums);
+  return true;
+}
+
+/// Direct interpolation.
+template <class T>
+struct DirectRow {
+  SplitMatrix<T> matrix;
+
+  template <class C>
+  ECHELON_ANYWHERE bool accumulate(std::int64_t i, C& candidates, double& scale) const {
+    return interpolate_directly(matrix, i, candidates, scale);
+  }
+  /// Upper bound of the number of candidates.
+  ECHELON_ANYWHERE std::int64_t bound(std::int64_t i) const { return matrix.a.end(i) - matrix.a.begin(i); }
+};
+
+/// Extended interpolation.
+template <class T>
+struct ExtendedRow {
+  SplitMatrix<T> matrix;
+  StrongCoarseView<T> strong_coarse;
+  Extension extension;
+
+  template <class C>
+  ECHELON_ANYWHERE bool accumulate(std::int64_t i, C& candidates, double& scale) const {
+    double denominator = 0;
+    for (std::int64_t k = matrix.a.begin(i); k < matrix.a.end(i); ++k) {
+      const std::int64_t j = matrix.a.column(k);
+      const std::int32_t coarse = matrix.coarse_index[j];
+      const auto value = static_cast<double>(matrix.a.values[k]);
+      if (j != i && coarse == isolated_index) continue;
+      if (matrix.strong[k] == 0) {
+        denominator += value;
+      } else if (coarse >= 0) {
+        if (!candidates.add(coarse, value)) return false;
+      } else if (!distribute(i, j, value, candidates, denominator)) {
+        return false;
+      }
+    }
+    scale = -1 / denominator;
+    return true;
+  }
+  ECHELON_ANYWHERE std::int64_t bound(std::int64_t i) const {
+    std::int64_t count = 0;
+    for (std::int64_t k = matrix.a.begin(i); k < matrix.a.end(i); ++k) {
+      const std::int64_t j = matrix.a.column(k);
+      if (matrix.strong[k] != 0) count += 1 + strong_coarse.offsets[j + 1] - strong_coarse.offsets[j];
+    }
+    return count;
+  }
+
+ private:
+  /// Replaces the value of the strong fine point j by values of its coarse points, and of i itself.
+  template <class C>
+  ECHELON_ANYWHERE bool distribute(std::int64_t i, std::int64_t j, double value, C& candidates,
+                                   double& denominator) const {
+    auto pivot = static_cast<double>(strong_coarse.pivots[j]);
+    double share = 0;
+    if (extension == Extension::mean) share = static_cast<double>(strong_coarse.shares[j]);
+    if (extension == Extension::element) {
+      const auto back = static_cast<double>(matrix.a.at(j, i));
+      share = back * pivot >= 0 ? back : 0;  // an element with the diagonal's sign could cancel the others
+      pivot += share;
+    }
+    if (pivot == 0) {
+      denominator += value;
+      return true;
+    }
+    const double factor = value / pivot;
+    denominator += rounded_product(factor, share);
+    for (std::int64_t e = strong_coarse.offsets[j]; e < strong_coarse.offsets[j + 1]; ++e) {
+      const auto weight = static_cast<double>(strong_coarse.values[e]);
+      if (!candidates.add(strong_coarse.columns[e], rounded_product(factor, weight))) return false;
+    }
+    return true;
+  }
+};
+
+/// Multipass interpolation: through the strong neighbours that were interpolated in earlier passes, as if
+/// they were coarse. Pass 0 are the coarse points.
+template <class T>
+struct PassRow {
+  SplitMatrix<T> matrix;
+  PaddedView<T> rows;
+  std::int32_t pass;
+  std::int32_t* passes;  ///< of each point; not_interpolated for those without one
+
+  static constexpr std::int32_t not_interpolated = INT32_MAX;
+
+  template <class C>
+  ECHELON_ANYWHERE bool accumulate(std::int64_t i, C& candidates, double& scale) const {
+    const double sign = diagonal_sign(matrix, i);
+    DirectSums sums;
+    for (std::int64_t k = matrix.a.begin(i); k < matrix.a.end(i); ++k) {
+      add_element(matrix, i, sign, k, sums);
+      const std::int64_t j = matrix.a.column(k);
+      if (matrix.strong[k] == 0 || atomic_load(passes + j) >= pass) continue;
+      const auto value = static_cast<double>(matrix.a.values[k]);
+      sums.used += value;
+      const std::int64_t first = j * rows.width;
+      for (std::int64_t e = first; e < first + rows.counts[j]; ++e) {
+        const double weight = rounded_product(value, static_cast<double>(rows.values[e]));
+        if (!candidates.add(rows.columns[e], weight)) return false;
+      }
+    }
+    scale = direct_scale(sums);
+    return true;
+  }
+  ECHELON_ANYWHERE std::int64_t bound(std::int64_t i) const {
+    return (matrix.a.end(i) - matrix.a.begin(i)) * rows.width;
+  }
+};
+
+/// A row of the product of two prolongations. Elements of the left one whose row of the right one is empty
+/// are left out, and the others are multiplied so that their sum is that of all.
+template <class T>
+struct ProductRow {
+  PaddedView<T> left;
+  PaddedView<T> right;
+
+  template <class C>
+  ECHELON_ANYWHERE bool accumulate(std::int64_t i, C& candidates, double& scale) const {
+    double all = 0;
+    double used = 0;
+    bool is_complete = true;
+    for (std::int64_t e = i * left.width; e < i * left.width + left.counts[i]; ++e) {
+      const std::int64_t middle = left.columns[e];
+      const auto weight = static_cast<double>(left.values[e]);
+      all += weight;
+      is_complete = is_complete && right.counts[middle] > 0;
+      if (right.counts[middle] > 0) used += weight;
+      const std::int64_t first = middle * right.width;
+      for (std::int64_t f = first; f < first + right.counts[middle]; ++f) {
+        const double product = rounded_product(weight, static_cast<double>(right.values[f]));
+        if (!candidates.add(right.columns[f], product)) return false;
+      }
+    }
+    scale = is_complete ? 1 : all / used;
+    return true;
+  }
+  ECHELON_ANYWHERE std::int64_t bound(std::int64_t) const { return left.width * right.width; }
+};
+
+}  // namespace echelon::multigrid::classical
