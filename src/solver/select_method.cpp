@@ -62,6 +62,10 @@ constexpr double direct_at_last_seconds = 1200;
 /// quicker; else where a sparse factorisation takes longer, because the factor would be full.
 constexpr double dense_first_seconds = 0.005;
 
+/// From this size on ldlt is faster than lu on one thread, see docs/benchmarks/lu.md; on several threads it
+/// is not up to 2000 rows, since LAPACK's panels run on one.
+constexpr std::int64_t ldlt_rows = 1500;
+
 /// Below these sizes a GPU takes longer to reach than to use.
 constexpr std::int64_t gpu_dense_rows = 1500;
 constexpr std::int64_t gpu_nonzeros = 1'000'000;
@@ -164,7 +168,7 @@ class Candidates {
   }
 
   /// A dense factorisation: Cholesky where A may be positive definite, and after it, or for any other A, one
-  /// with pivoting, which on the host keeps the symmetry.
+  /// with pivoting, which keeps the symmetry where that is faster.
   void dense(const std::string& why) {
     if (!dense_.fits) return;
     const std::string size = fmt::format("{} (n = {})", why, structure_.rows);
@@ -172,7 +176,8 @@ class Candidates {
       add("cholesky", {}, "A may be positive definite, and " + size + ": Cholesky", dense_.seconds / 2);
       if (structure_.definiteness == Definiteness::positive_definite) return;
     }
-    if (device_.on_host() && structure_.symmetric_values) {
+    const bool one_thread = device_.on_host() && device_.threads() == 1;
+    if (one_thread && structure_.symmetric_values && structure_.rows >= ldlt_rows) {
       add("ldlt", {}, "A is symmetric, and " + size + ": L D L^T with rook pivoting", dense_.seconds / 2);
     } else {
       add("lu", {}, size + ": LU with partial pivoting", dense_.seconds);

@@ -64,7 +64,20 @@ TEST(Solve, Auto_TinyMatrix_DenseFactorisation) {
   const auto first = [](const Csr<double>& A) { return choose<double>(A, Device::serial()).at(0).method; };
   EXPECT_EQ(first(convection_diffusion(5, 0.3).csr<double>()), "lu");
   EXPECT_EQ(first(convection_diffusion(5, 0).csr<double>()), "cholesky");
-  EXPECT_EQ(first(Csr<double>::from_triplets(2, 2, {{0, 0, 1}, {0, 1, 2}, {1, 0, 2}, {1, 1, -3.0}})), "ldlt");
+  EXPECT_EQ(first(Csr<double>::from_triplets(2, 2, {{0, 0, 1}, {0, 1, 2}, {1, 0, 2}, {1, 1, -3.0}})), "lu");
+}
+
+TEST(Solve, Auto_DenseSymmetricIndefinite_LdltWhereItIsFaster) {
+  const auto first = [](std::int64_t n, const Device& device) {
+    Dense<double> A(Device(), n, n);
+    std::fill_n(A.data(), n * n, 0.0);
+    for (std::int64_t i = 0; i < n; ++i) A(i, i) = i % 2 == 0 ? 1 : -1;
+    return choose<double>(A, device).at(0).method;
+  };
+  EXPECT_EQ(first(1499, Device::serial()), "lu");
+  EXPECT_EQ(first(1500, Device::serial()), "ldlt");
+  EXPECT_EQ(first(1500, Device::openmp(1)), "ldlt");
+  EXPECT_EQ(first(1500, Device::openmp(2)), "lu");
 }
 
 TEST(Solve, Auto_SymmetricIndefinite_FactorsThenMinres) {
