@@ -426,6 +426,25 @@ TEST(ClassicalCoarsening, Prolongation_HasSameBitsOnEveryDevice) {
   expect_equal_bits_on_all_devices(random_connections<float>(1025, 30, 3, 0.1));
 }
 
+TEST(ClassicalCoarsening, Update_KeepsPatternAndSums) {
+  const auto A = cube_laplacian<double>(10);
+  const auto B = cube_laplacian<double>(10, 7, 0.5);
+  for (const CoarseningOptions& options : all_options()) {
+    SCOPED_TRACE(name_of(options));
+    const auto coarsening = make_coarsening<HostTarget, double>(Device::openmp(2), options);
+    std::string reason;
+    const Csr<double> P = coarsening->prolongation(A, 0, reason);
+    Csr<double> updated = P;
+    coarsening->update_values(B, 0, updated);
+    expect_same_pattern(updated, P);
+    EXPECT_NE(updated.values().to_vector(), P.values().to_vector());
+    // Far from the boundary the rows of B sum to zero.
+    EXPECT_NEAR(row_sums(updated)[555], 1, 1e-13);
+    coarsening->update_values(A, 0, updated);
+    expect_identical(updated, P);
+  }
+}
+
 /// Sizes of a hierarchy with Galerkin products.
 struct Hierarchy {
   std::vector<Csr<double>> A;

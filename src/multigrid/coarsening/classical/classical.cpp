@@ -6,6 +6,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace echelon::multigrid::classical {
 
@@ -22,6 +23,15 @@ Extension extension_of(Interpolation interpolation) {
   }
 }
 
+/// Points of a level that are coarse, and where it is coarsened aggressively those that stay coarse.
+struct LevelSplitting {
+  Splitting first;
+  Array<std::int32_t> coarse_points;  ///< of `first`; empty unless `is_aggressive`
+  Splitting second;
+  bool is_aggressive = false;
+  [[nodiscard]] const Splitting& last() const { return is_aggressive ? second : first; }
+};
+
 template <class B, class T>
 class ClassicalCoarsening final : public Coarsening<T> {
  public:
@@ -29,30 +39,28 @@ class ClassicalCoarsening final : public Coarsening<T> {
       : backend_(device), options_(options) {}
 
   Csr<T> prolongation(const Csr<T>& A, int level, std::string& reason) override {
-    const std::int64_t n = A.rows();
     Strength strength = find_strength(backend_, A, options_.threshold, options_.max_row_sum);
+    splittings_.resize(static_cast<std::size_t>(level));
     if (strength.dependences == 0) {
       reason = "no row depends strongly on another";
-      return without_columns(n);
+      return without_columns(A.rows());
     }
-    const DependenceView graph = strength.view(A);
-    split_points(backend_, graph, n, strength.is_isolated.data(), false, strength.influences.data());
-    const Splitting splitting = number_coarse(backend_, std::move(strength.influences));
-    if (splitting.coarse == 0) {
+    splittings_.push_back(split(A, strength, level));
+    const std::int64_t coarse = splittings_.back().last().coarse;
+    if (coarse == 0) {
       reason = "all rows that others depend on strongly depend on none";
-      return without_columns(n);
+      return without_columns(A.rows());
     }
-    const SplitMatrix<T> matrix{SparseRows<T>(A), strength.strong.data(), splitting.coarse_index.data()};
-    if (level < options_.aggressive_levels && has_many_dependences(strength)) {
-      const Array<std::int32_t> points = list_coarse(backend_, splitting);
-      const PathVisitor visitor{graph, splitting.coarse_index.data(), points.data()};
-      if (are_paths_few(backend_, visitor, splitting.coarse, max_paths_per_element * A.nonzeros())) {
-        return interpolate_aggressively(matrix, n, splitting, visitor);
-      }
-    }
-    PaddedRows<T> rows(backend_.device(), n, options_.max_elements);
-    interpolate(matrix, n, splitting.coarse, rows.view());
-    return collect_rows(backend_, std::move(rows), splitting.coarse);
+    return collect_rows(backend_, weights(A, strength, splittings_.back()), coarse);
+  }
+
+  /// The splitting is kept, the strength of connection found again. A weight outside the pattern of P is left
+  /// out, and the others of its row are multiplied so that their sum is that of all.
+  void update_values(const Csr<T>& A, int level, Csr<T>& P) override {
+    const Strength strength = find_strength(backend_, A, options_.threshold, options_.max_row_sum);
+    PaddedRows<T> rows = weights(A, strength, splittings_[static_cast<std::size_t>(level)]);
+    backend_.for_each(A.rows(), WriteKnown<T>{rows.view(), P.row_offsets().data(), P.column_indices().data(),
+                                              P.values().data()});
   }
 
  private:
@@ -71,40 +79,66 @@ class ClassicalCoarsening final : public Coarsening<T> {
            options_.min_dependences * static_cast<double>(strength.dependent_rows);
   }
 
-  void interpolate(const SplitMatrix<T>& matrix, std::int64_t n, std::int64_t coarse,
-                   const PaddedView<T>& rows) {
-    const RowMap all{nullptr};
-    if (options_.interpolation == Interpolation::direct) {
-      interpolate_rows(backend_, DirectRow<T>{matrix}, matrix, all, n, coarse, rows);
-    } else {
-      interpolate_extended(backend_, matrix, n, extension_of(options_.interpolation), all, n, coarse, rows);
-    }
+  /// Uses the numbers of dependents up.
+  LevelSplitting split(const Csr<T>& A, Strength& strength, int level) {
+    const DependenceView graph = strength.view(A);
+    split_points(backend_, graph, A.rows(), strength.is_isolated.data(), false, strength.influences.data());
+    LevelSplitting result{number_coarse(backend_, std::move(strength.influences)), {}, {}};
+    if (level >= options_.aggressive_levels || !has_many_dependences(strength)) return result;
+    Array<std::int32_t> points = list_coarse(backend_, result.first);
+    const PathVisitor visitor{graph, result.first.coarse_index.data(), points.data()};
+    const std::int64_t max_paths = max_paths_per_element * A.nonzeros();
+    if (!are_paths_few(backend_, visitor, result.first.coarse, max_paths)) return result;
+    result.second = split_coarse(backend_, visitor, result.first).of_points;
+    result.coarse_points = std::move(points);
+    result.is_aggressive = true;
+    return result;
   }
 
-  Csr<T> interpolate_aggressively(const SplitMatrix<T>& matrix, std::int64_t n, const Splitting& first,
-                                  const PathVisitor& visitor) {
-    const SecondSplitting second = split_coarse(backend_, visitor, first);
-    const std::int64_t coarse = second.of_points.coarse;
-    SplitMatrix<T> final_matrix = matrix;
-    final_matrix.coarse_index = second.of_points.coarse_index.data();
-    const Device& device = backend_.device();
-    PaddedRows<T> rows(device, n, options_.max_elements);
-    if (options_.aggressive_interpolation == AggressiveInterpolation::multipass) {
-      interpolate_in_passes(backend_, final_matrix, n, coarse, rows.view());
-      return collect_rows(backend_, std::move(rows), coarse);
+  PaddedRows<T> weights(const Csr<T>& A, const Strength& strength, const LevelSplitting& splitting) {
+    const std::int64_t n = A.rows();
+    const SplitMatrix<T> matrix{SparseRows<T>(A), strength.strong.data(),
+                                splitting.last().coarse_index.data()};
+    const std::int64_t coarse = splitting.last().coarse;
+    if (splitting.is_aggressive && options_.aggressive_interpolation == AggressiveInterpolation::two_stage) {
+      return weights_in_two_stages(matrix, n, splitting);
     }
-    interpolate_extended(backend_, matrix, n, Extension::mean, RowMap{nullptr}, n, first.coarse, rows.view());
-    PaddedRows<T> among_coarse(device, first.coarse, options_.max_elements);
-    interpolate_extended(backend_, final_matrix, n, Extension::mean, RowMap{visitor.points}, first.coarse,
-                         coarse, among_coarse.view());
+    PaddedRows<T> rows(backend_.device(), n, options_.max_elements);
+    const RowMap all{nullptr};
+    if (splitting.is_aggressive) {
+      interpolate_in_passes(backend_, matrix, n, coarse, rows.view());
+    } else if (options_.interpolation == Interpolation::direct) {
+      interpolate_rows(backend_, DirectRow<T>{matrix}, matrix, all, n, coarse, rows.view());
+    } else {
+      interpolate_extended(backend_, matrix, n, extension_of(options_.interpolation), all, n, coarse,
+                           rows.view());
+    }
+    return rows;
+  }
+
+  /// The product of prolongations from the coarse points to the first splitting's, and from those to all.
+  PaddedRows<T> weights_in_two_stages(const SplitMatrix<T>& matrix, std::int64_t n,
+                                      const LevelSplitting& splitting) {
+    const Device& device = backend_.device();
+    const std::int64_t first_coarse = splitting.first.coarse;
+    const std::int64_t coarse = splitting.second.coarse;
+    const RowMap all{nullptr};
+    SplitMatrix<T> first = matrix;
+    first.coarse_index = splitting.first.coarse_index.data();
+    PaddedRows<T> to_all(device, n, options_.max_elements);
+    interpolate_extended(backend_, first, n, Extension::mean, all, n, first_coarse, to_all.view());
+    PaddedRows<T> to_coarse(device, first_coarse, options_.max_elements);
+    interpolate_extended(backend_, matrix, n, Extension::mean, RowMap{splitting.coarse_points.data()},
+                         first_coarse, coarse, to_coarse.view());
     PaddedRows<T> product(device, n, options_.max_elements);
-    interpolate_rows(backend_, ProductRow<T>{rows.view(), among_coarse.view()}, final_matrix, RowMap{nullptr},
-                     n, coarse, product.view());
-    return collect_rows(backend_, std::move(product), coarse);
+    interpolate_rows(backend_, ProductRow<T>{to_all.view(), to_coarse.view()}, matrix, all, n, coarse,
+                     product.view());
+    return product;
   }
 
   B backend_;
   CoarseningOptions options_;
+  std::vector<LevelSplitting> splittings_;
 };
 
 }  // namespace

@@ -333,6 +333,37 @@ struct CopyRow {
   }
 };
 
+/// Values of a row for known columns. Weights of other columns are left out, and the rest is multiplied so
+/// that the sum stays.
+template <class T>
+struct WriteKnown {
+  PaddedView<T> rows;
+  const std::int64_t* offsets;
+  const std::int32_t* columns;
+  T* values;
+  ECHELON_ANYWHERE void operator()(std::int64_t r) const {
+    const std::int64_t end = r * rows.width + rows.counts[r];
+    std::int64_t e = r * rows.width;
+    std::int64_t found = 0;
+    double all = 0;
+    double kept = 0;
+    for (std::int64_t k = offsets[r]; k < offsets[r + 1]; ++k) {
+      for (; e < end && rows.columns[e] < columns[k]; ++e) all += static_cast<double>(rows.values[e]);
+      const bool is_known = e < end && rows.columns[e] == columns[k];
+      values[k] = is_known ? rows.values[e++] : T{0};
+      all += static_cast<double>(values[k]);
+      kept += static_cast<double>(values[k]);
+      found += is_known ? 1 : 0;
+    }
+    for (; e < end; ++e) all += static_cast<double>(rows.values[e]);
+    if (found == rows.counts[r] || kept == 0) return;
+    const double restore = all / kept;
+    for (std::int64_t k = offsets[r]; k < offsets[r + 1]; ++k) {
+      values[k] = static_cast<T>(rounded_product(static_cast<double>(values[k]), restore));
+    }
+  }
+};
+
 /// The sparse matrix of the rows, which lose their counts.
 template <class B, class T>
 Csr<T> collect_rows(B& backend, PaddedRows<T> rows, std::int64_t columns) {
