@@ -88,6 +88,11 @@ std::vector<Method> table() {
   using enum MethodKind;
   using enum MethodNeeds;
   return {
+      row<AmgOptions>({.summary = "algebraic multigrid",
+                       .kind = iterative,
+                       .needs = symmetric_positive_definite,
+                       .dense = false,
+                       .usable_as_preconditioner = true}),
       row<BandedLuOptions>({.summary = "LU with partial pivoting of a band matrix",
                             .kind = direct,
                             .dense = false,

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/solver.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace echelon {
+
+enum class AmgCoarsening {
+  automatic,             ///< by the matrix
+  smoothed_aggregation,  ///< aggregates, and a Jacobi step on their prolongation
+  aggregation,           ///< aggregates alone, for K-cycles
+};
+constexpr std::array<EnumWord<AmgCoarsening>, 3> words_of(AmgCoarsening) {
+  return {{{AmgCoarsening::automatic, "auto"},
+           {AmgCoarsening::smoothed_aggregation, "smoothed-aggregation"},
+           {AmgCoarsening::aggregation, "aggregation"}}};
+}
+
+enum class CycleKind {
+  v,  ///< one visit of each level
+  w,  ///< two visits from each level to the next
+  f,  ///< an F-cycle, then a V-cycle
+  k,  ///< two steps of conjugate gradients on the first coarse levels; not linear
+};
+constexpr std::array<EnumWord<CycleKind>, 4> words_of(CycleKind) {
+  return {{{CycleKind::v, "v"}, {CycleKind::w, "w"}, {CycleKind::f, "f"}, {CycleKind::k, "k"}}};
+}
+
+enum class SmootherKind {
+  automatic,  ///< by the matrix and the device
+  jacobi,
+  l1_jacobi,
+  chebyshev,
+  gauss_seidel,            ///< forward before, backward after the coarse correction
+  symmetric_gauss_seidel,  ///< forward and backward, each time
+  ilu0,
+  ic0,
+};
+constexpr std::array<EnumWord<SmootherKind>, 8> words_of(SmootherKind) {
+  return {{{SmootherKind::automatic, "auto"},
+           {SmootherKind::jacobi, "jacobi"},
+           {SmootherKind::l1_jacobi, "l1-jacobi"},
+           {SmootherKind::chebyshev, "chebyshev"},
+           {SmootherKind::gauss_seidel, "gauss-seidel"},
+           {SmootherKind::symmetric_gauss_seidel, "symmetric-gauss-seidel"},
+           {SmootherKind::ilu0, "ilu0"},
+           {SmootherKind::ic0, "ic0"}}};
+}
+
+enum class HierarchyPrecision {
+  working,  ///< that of A
+  single,   ///< float
+};
+constexpr std::array<EnumWord<HierarchyPrecision>, 2> words_of(HierarchyPrecision) {
+  return {{{HierarchyPrecision::working, "working"}, {HierarchyPrecision::single, "single"}}};
+}
+
+struct AmgOptions {
+  static constexpr std::string_view name = "amg";
+  static constexpr Targets targets = Targets::both;
+  /// When to stop.
+  Stop stop = {};
+  AmgCoarsening coarsening = AmgCoarsening::automatic;
+  CycleKind cycle = CycleKind::v;
+  SmootherKind smoother = SmootherKind::automatic;
+  /// Smoothing steps before, and after, the coarse correction, 1 to 100.
+  std::int64_t sweeps = 1;
+  /// Weight of the Jacobi smoother, 0 < weight < 2; not set: 4 / (3 lambda) with the largest eigenvalue
+  /// lambda of D^-1 A.
+  std::optional<double> weight = {};
+  /// Degree of the Chebyshev smoother, 1 to 16.
+  std::int64_t degree = 2;
+  /// Factor of symmetric-gauss-seidel, 0 < omega < 2: other than 1 it is SSOR.
+  double omega = 1;
+  /// Unknowns per node of a system of equations, 1 to 16; divides the number of rows.
+  std::int64_t block_size = 1;
+  /// Elements smaller than this, relative to the largest of both rows, do not connect unknowns, 0 to 1.
+  double strength = 0.08;
+  /// Rows up to which a level is solved directly, 1 to 10000.
+  std::int64_t coarse_size = 500;
+  /// Levels at most, 1 to 50.
+  std::int64_t max_levels = 25;
+  /// Precision in which cycles are applied.
+  HierarchyPrecision precision = HierarchyPrecision::working;
+
+  static std::vector<Option<AmgOptions>> table() {
+    return with_stop_options<AmgOptions>(
+        {{"coarsening", enum_field<&AmgOptions::coarsening>(),
+          "how coarse levels are made: aggregates of unknowns, their prolongation smoothed or not"},
+         {"cycle", enum_field<&AmgOptions::cycle>(),
+          "visits of the coarse levels; f and k need a flexible method around them"},
+         {"smoother", enum_field<&AmgOptions::smoother>(),
+          "smoothing before and after the coarse correction"},
+         {"sweeps",
+          +[](AmgOptions& o) -> std::int64_t& { return o.sweeps; },
+          "smoothing steps before, and after, the coarse correction",
+          {1, 100}},
+         {"weight",
+          +[](AmgOptions& o) -> std::optional<double>& { return o.weight; },
+          "weight of the Jacobi smoother; auto: 4 / (3 lambda), lambda being the largest eigenvalue of D^-1 "
+          "A",
+          {0, 2, true, true},
+          {"auto"}},
+         {"degree",
+          +[](AmgOptions& o) -> std::int64_t& { return o.degree; },
+          "degree of the Chebyshev smoother",
+          {1, 16}},
+         {"omega",
+          +[](AmgOptions& o) -> double& { return o.omega; },
+          "factor of symmetric-gauss-seidel; other than 1 it is SSOR",
+          {0, 2, true, true}},
+         {"block_size",
+          +[](AmgOptions& o) -> std::int64_t& { return o.block_size; },
+          "unknowns per node of a system of equations; divides the number of rows",
+          {1, 16}},
+         {"strength",
+          +[](AmgOptions& o) -> double& { return o.strength; },
+          "elements smaller than this, relative to the largest of both rows, do not connect unknowns",
+          {0, 1}},
+         {"coarse_size",
+          +[](AmgOptions& o) -> std::int64_t& { return o.coarse_size; },
+          "rows up to which a level is solved directly",
+          {1, 10000}},
+         {"max_levels",
+          +[](AmgOptions& o) -> std::int64_t& { return o.max_levels; },
+          "levels at most",
+          {1, 50}},
+         {"precision", enum_field<&AmgOptions::precision>(), "precision in which cycles are applied"}});
+  }
+};
+
+/// Algebraic multigrid: x <- x + M (b - A x) with a cycle M over a hierarchy that is made from A alone.
+/// As a preconditioner it applies one cycle. A is sparse, and symmetric positive (semi)definite or close to
+/// an M-matrix. Set-up and a cycle cost O(n) for discretised elliptic equations, and the number of iterations
+/// hardly depends on n. W. Briggs, V. Henson, S. McCormick, A Multigrid Tutorial (SIAM 2000); P. Vanek,
+/// J. Mandel, M. Brezina, Computing 56 (1996).
+template <class T>
+using Amg = SolverOf<T, AmgOptions>;
+
+}  // namespace echelon

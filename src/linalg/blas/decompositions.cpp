@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "linalg/blas/decompositions.hpp"
+
+#include <echelon/error.hpp>
+
+#include <fmt/format.h>
+#include <lapacke.h>
+
+namespace echelon::lapack {
+
+namespace {
+int check_info(int info, const char* routine) {
+  if (info < 0) throw Error(fmt::format("LAPACK's {} refused argument {}", routine, -info));
+  return info;
+}
+}  // namespace
+
+void invert_factored(int n, double* a) {
+  check_info(LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', n, a, n), "dpotri");
+}
+
+bool symmetric_eigenvectors(int n, double* a, double* values) {
+  return check_info(LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', n, a, n, values), "dsyevd") == 0;
+}
+
+bool singular_vectors(int n, double* a, double* values, double* u, double* v_transposed) {
+  return check_info(LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'A', n, n, a, n, values, u, n, v_transposed, n),
+                    "dgesdd") == 0;
+}
+
+}  // namespace echelon::lapack

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/check_same_memory.hpp"
+#include "backend/dispatch.hpp"
+#include "multigrid/method.hpp"
+#include "options/parse.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/methods/multigrid/hierarchy.hpp>
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace echelon {
+
+template <class T>
+HierarchyDescription describe_hierarchy(const Solver<T>& solver) {
+  const SolverImplementation<T>& implementation = SolverAccess<T>::implementation(solver);
+  const auto* owner = dynamic_cast<const multigrid::HierarchyOwner*>(&implementation);
+  if (owner == nullptr || owner->description().levels.empty()) {
+    throw Error(fmt::format("the solver '{}' has no hierarchy", implementation.name()));
+  }
+  return owner->description();
+}
+
+template <class T>
+Solver<T> make_multigrid(const Device& device, std::vector<Csr<T>> prolongations, const AmgOptions& options) {
+  for (std::size_t l = 0; l < prolongations.size(); ++l) {
+    check_same_memory(prolongations[l].device(), fmt::format("prolongation {}", l), device, "the solver");
+    if (l == 0 || prolongations[l].rows() == prolongations[l - 1].columns()) continue;
+    throw DimensionMismatch(fmt::format("prolongation {} has {} rows, prolongation {} has {} columns", l,
+                                        prolongations[l].rows(), l - 1, prolongations[l - 1].columns()));
+  }
+  const AmgOptions checked = parse_options<AmgOptions>(std::string(AmgOptions::name), to_options(options));
+  auto implementation = on_target(device, [&]<class Target>() {
+    return multigrid::make_with_prolongations<Target, T>(device, std::move(prolongations), checked);
+  });
+  implementation->set_description("multigrid", changed_options(checked));
+  return Solver<T>(std::move(implementation));
+}
+
+template HierarchyDescription describe_hierarchy(const Solver<float>&);
+template HierarchyDescription describe_hierarchy(const Solver<double>&);
+template Solver<float> make_multigrid(const Device&, std::vector<Csr<float>>, const AmgOptions&);
+template Solver<double> make_multigrid(const Device&, std::vector<Csr<double>>, const AmgOptions&);
+
+}  // namespace echelon

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Solvers of the coarsest level.
+#pragma once
+
+#include "multigrid/coarse_solvers/dense_inverse.hpp"
+#include "multigrid/smoothers/smoother.hpp"
+
+#include <echelon/solver.hpp>
+#include <echelon/sparse_direct.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace echelon::multigrid {
+
+/// x = M b for the coarsest A: a fixed linear operator, symmetric if A is. Read-only after set-up.
+template <class B, class T>
+class CoarseSolver {
+ public:
+  CoarseSolver() = default;
+  CoarseSolver(const CoarseSolver&) = delete;
+  CoarseSolver& operator=(const CoarseSolver&) = delete;
+  virtual ~CoarseSolver() = default;
+
+  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace() const { return nullptr; }
+  [[nodiscard]] virtual std::size_t bytes() const = 0;
+  /// Dimension of the null space of A as far as the solver knows it.
+  [[nodiscard]] virtual std::int64_t null_space() const { return 0; }
+  virtual void solve(const SmootherArguments<B, T>& arguments) const = 0;
+};
+
+/// One product with the inverse, or the pseudo-inverse of a singular A.
+template <class B, class T>
+class InverseSolver final : public CoarseSolver<B, T> {
+ public:
+  explicit InverseSolver(DenseInverse<T> inverse) : inverse_(std::move(inverse)) {}
+  [[nodiscard]] std::string name() const override {
+    return inverse_.null_space > 0 ? "pseudo-inverse" : "inverse";
+  }
+  [[nodiscard]] std::size_t bytes() const override { return inverse_.inverse.bytes(); }
+  [[nodiscard]] std::int64_t null_space() const override { return inverse_.null_space; }
+  void solve(const SmootherArguments<B, T>& a) const override {
+    multiply(a.backend, T{1}, MatrixRef<T>(inverse_.inverse), a.b, T{0}, a.x);
+  }
+
+ private:
+  DenseInverse<T> inverse_;
+};
+
+/// A sparse factorisation.
+template <class B, class T>
+class DirectSolver final : public CoarseSolver<B, T> {
+ public:
+  /// `solver` has been set up for A.
+  explicit DirectSolver(Solver<T> solver) : solver_(std::move(solver)) {}
+  [[nodiscard]] std::string name() const override { return nested().name(); }
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return nested().make_workspace();
+  }
+  [[nodiscard]] std::size_t bytes() const override { return nested().bytes(); }
+  void solve(const SmootherArguments<B, T>& a) const override { nested().apply(*a.workspace, a.b, a.x); }
+
+ private:
+  [[nodiscard]] SolverImplementation<T>& nested() const { return SolverAccess<T>::implementation(solver_); }
+  Solver<T> solver_;
+};
+
+/// A few steps of the smoother, for a level that is too large to be solved.
+template <class B, class T>
+class SmoothingSolver final : public CoarseSolver<B, T> {
+ public:
+  explicit SmoothingSolver(std::unique_ptr<Smoother<B, T>> smoother) : smoother_(std::move(smoother)) {}
+  [[nodiscard]] std::string name() const override { return "smoother"; }
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return smoother_->make_workspace();
+  }
+  [[nodiscard]] std::size_t bytes() const override { return smoother_->bytes(); }
+  void solve(const SmootherArguments<B, T>& arguments) const override {
+    smoother_->start(arguments);
+    for (int step = 1; step < steps; ++step) smoother_->pre_smooth(arguments);
+    for (int step = 0; step < steps; ++step) smoother_->post_smooth(arguments);
+  }
+
+ private:
+  static constexpr int steps = 2;  ///< before and after the middle, which makes M symmetric
+  std::unique_ptr<Smoother<B, T>> smoother_;
+};
+
+/// Rows up to which the coarsest level is inverted.
+inline constexpr std::int64_t largest_inverse = 1024;
+/// A sparse factor of the coarsest level may take so many flops and bytes per nonzero.
+inline constexpr double factor_flops = 2e10;
+inline constexpr double factor_bytes_per_nonzero = 400;
+
+/// The solver for the coarsest A; null if A has elements that are not finite. make_smoother() is called where
+/// A is too large for a factorisation. Waits.
+template <class B, class T, class MakeSmoother>
+std::unique_ptr<CoarseSolver<B, T>> make_coarse_solver(const Csr<T>& A, bool symmetric,
+                                                       const MakeSmoother& make_smoother) {
+  if (A.rows() <= largest_inverse) {
+    DenseInverse<T> inverse = dense_inverse(A, symmetric);
+    if (inverse.inverse.rows() != A.rows()) return nullptr;
+    return std::make_unique<InverseSolver<B, T>>(std::move(inverse));
+  }
+  const FactorPrediction prediction = predict_factor(A, Ordering::amd);
+  if (prediction.flops <= factor_flops &&
+      static_cast<double>(prediction.bytes) <= factor_bytes_per_nonzero * static_cast<double>(A.nonzeros())) {
+    for (const char* method : {"sparse-cholesky", "sparse-lu"}) {
+      if (!symmetric && std::string_view(method) == "sparse-cholesky") continue;
+      Solver<T> solver = make_solver<T>(method, A.device());
+      if (solver.setup(A).ready()) return std::make_unique<DirectSolver<B, T>>(std::move(solver));
+    }
+  }
+  return std::make_unique<SmoothingSolver<B, T>>(make_smoother());
+}
+
+}  // namespace echelon::multigrid

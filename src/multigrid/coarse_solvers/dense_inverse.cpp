@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "multigrid/coarse_solvers/dense_inverse.hpp"
+
+#include "linalg/blas/blas.hpp"
+#include "linalg/blas/decompositions.hpp"
+#include "linalg/blas/lapack.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace echelon::multigrid {
+
+namespace {
+
+/// A square column-major matrix on the host.
+struct Square {
+  std::size_t n = 0;
+  std::vector<double> elements;
+
+  explicit Square(std::size_t size) : n(size), elements(size * size) {}
+  double& operator()(std::size_t i, std::size_t j) { return elements[i + j * n]; }
+  double operator()(std::size_t i, std::size_t j) const { return elements[i + j * n]; }
+  [[nodiscard]] int size() const { return static_cast<int>(n); }
+  double* data() { return elements.data(); }
+};
+
+template <class T>
+Square to_square(const Csr<T>& A, bool symmetric) {
+  const Csr<T> host = A.to(Device());
+  Square a(static_cast<std::size_t>(A.rows()));
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    for (std::int64_t k = host.row_offsets()[i]; k < host.row_offsets()[i + 1]; ++k) {
+      const auto row = static_cast<std::size_t>(i);
+      const auto column = static_cast<std::size_t>(host.column_indices()[k]);
+      const auto value = static_cast<double>(host.values()[k]);
+      a(row, column) += symmetric ? value / 2 : value;
+      if (symmetric) a(column, row) += value / 2;
+    }
+  }
+  return a;
+}
+
+/// Rows that are zero; in a nonsymmetric matrix, with their column.
+std::vector<std::size_t> empty_rows(const Square& a) {
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < a.n; ++i) {
+    bool empty = true;
+    for (std::size_t j = 0; j < a.n && empty; ++j) empty = a(i, j) == 0 && a(j, i) == 0;
+    if (empty) rows.push_back(i);
+  }
+  return rows;
+}
+
+void mirror_lower(Square& a) {
+  for (std::size_t j = 0; j < a.n; ++j) {
+    for (std::size_t i = j + 1; i < a.n; ++i) a(j, i) = a(i, j);
+  }
+}
+
+double rounding_of(std::size_t n) {
+  return 10 * static_cast<double>(n) * std::numeric_limits<double>::epsilon();
+}
+
+/// By Cholesky's factorisation; nothing if a pivot is not positive beyond rounding.
+std::optional<Square> invert_definite(Square a) {
+  std::vector<double> diagonal(a.n);
+  for (std::size_t i = 0; i < a.n; ++i) diagonal[i] = a(i, i);
+  if (lapack::potrf(a.size(), a.data(), a.size()) != 0) return {};
+  for (std::size_t i = 0; i < a.n; ++i) {
+    if (!(a(i, i) * a(i, i) > rounding_of(a.n) * diagonal[i])) return {};
+  }
+  lapack::invert_factored(a.size(), a.data());
+  mirror_lower(a);
+  return a;
+}
+
+/// By LU factorisation; nothing if A is singular to working precision.
+std::optional<Square> invert_general(Square a) {
+  const double norm = lapack::norm_one(a.size(), a.data());
+  std::vector<int> pivots(a.n);
+  if (lapack::getrf(a.size(), a.size(), a.data(), a.size(), pivots.data()) != 0) return {};
+  if (!(lapack::reciprocal_condition(a.size(), a.data(), norm) > std::numeric_limits<double>::epsilon())) {
+    return {};
+  }
+  Square inverse(a.n);
+  for (std::size_t i = 0; i < a.n; ++i) inverse(i, i) = 1;
+  lapack::getrs(false, a.size(), a.size(), a.data(), pivots.data(), inverse.data(), a.size());
+  return inverse;
+}
+
+/// sum over k of left_k right_k^T / values_k for the values that are not negligible.
+struct PseudoInverse {
+  Square matrix;
+  std::int64_t null_space = 0;
+};
+PseudoInverse pseudo_inverse(const Square& left, const Square& right_transposed,
+                             const std::vector<double>& values) {
+  const std::size_t n = left.n;
+  PseudoInverse result{Square(n)};
+  double largest = 0;
+  for (const double value : values) largest = std::max(largest, std::fabs(value));
+  Square scaled = left;
+  for (std::size_t k = 0; k < n; ++k) {
+    const bool kept = std::fabs(values[k]) > rounding_of(n) * largest;
+    if (!kept) ++result.null_space;
+    for (std::size_t i = 0; i < n; ++i) scaled(i, k) = kept ? scaled(i, k) / values[k] : 0;
+  }
+  const int size = scaled.size();
+  cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, size, size, size, 1, scaled.data(), size,
+              right_transposed.elements.data(), size, 0, result.matrix.data(), size);
+  return result;
+}
+
+Square transpose_of(const Square& a) {
+  Square result(a.n);
+  for (std::size_t j = 0; j < a.n; ++j) {
+    for (std::size_t i = 0; i < a.n; ++i) result(j, i) = a(i, j);
+  }
+  return result;
+}
+
+std::optional<PseudoInverse> invert_singular(Square a, bool symmetric) {
+  std::vector<double> values(a.n);
+  if (symmetric) {
+    if (!lapack::symmetric_eigenvectors(a.size(), a.data(), values.data())) return {};
+    PseudoInverse result = pseudo_inverse(a, transpose_of(a), values);
+    mirror_lower(result.matrix);
+    return result;
+  }
+  Square u(a.n);
+  Square v_transposed(a.n);
+  if (!lapack::singular_vectors(a.size(), a.data(), values.data(), u.data(), v_transposed.data())) return {};
+  return pseudo_inverse(transpose_of(v_transposed), transpose_of(u), values);
+}
+
+}  // namespace
+
+template <class T>
+DenseInverse<T> dense_inverse(const Csr<T>& A, bool symmetric) {
+  DenseInverse<T> result;
+  const blas::Threads one_thread(Device::serial(), A.rows());  // the same bits with any number of threads
+  Square a = to_square(A, symmetric);
+  double largest = 0;
+  for (const double element : a.elements) {
+    if (!std::isfinite(element)) return result;
+    largest = std::max(largest, std::fabs(element));
+  }
+  const std::vector<std::size_t> empty = empty_rows(a);
+  for (const std::size_t i : empty) a(i, i) = largest > 0 ? largest : 1;
+  std::optional<Square> inverse = symmetric ? invert_definite(a) : invert_general(a);
+  if (!inverse) {
+    std::optional<PseudoInverse> pseudo = invert_singular(std::move(a), symmetric);
+    if (!pseudo) return result;
+    result.null_space = pseudo->null_space;
+    inverse = std::move(pseudo->matrix);
+  }
+  for (const std::size_t i : empty) (*inverse)(i, i) = 0;
+  std::vector<T> elements(inverse->elements.begin(), inverse->elements.end());
+  result.inverse = Dense<T>(A.rows(), A.rows(), Array<T>(A.device(), std::span<const T>(elements)));
+  return result;
+}
+
+template DenseInverse<float> dense_inverse(const Csr<float>&, bool);
+template DenseInverse<double> dense_inverse(const Csr<double>&, bool);
+
+}  // namespace echelon::multigrid

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Cycles as operators on vectors of T, computed in T or in float.
+#pragma once
+
+#include "multigrid/cycle.hpp"
+#include "multigrid/smoothers/chebyshev.hpp"
+#include "multigrid/smoothers/jacobi.hpp"
+#include "multigrid/smoothers/nested.hpp"
+#include "multigrid/smoothers/sweeps.hpp"
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace echelon::multigrid {
+
+/// The smoother for a level, or null if its set-up fails; `why` then has the reason.
+template <class B, class T>
+std::unique_ptr<Smoother<B, T>> make_smoother(B& backend, const AmgOptions& options, SmootherKind kind,
+                                              const Csr<T>& A, bool symmetric, std::string& why) {
+  const Device& device = backend.device();
+  switch (kind) {
+    case SmootherKind::automatic:
+    case SmootherKind::jacobi:
+      return make_jacobi(backend, A, options.sweeps, options.weight, symmetric);
+    case SmootherKind::l1_jacobi:
+      return make_l1_jacobi(backend, A, options.sweeps);
+    case SmootherKind::chebyshev:
+      return std::make_unique<ChebyshevSmoother<B, T>>(backend, A, options.degree, symmetric);
+    case SmootherKind::gauss_seidel:
+      return std::make_unique<SweepSmoother<B, T>>(device, A, false, options.sweeps, 1.0);
+    case SmootherKind::symmetric_gauss_seidel:
+      return std::make_unique<SweepSmoother<B, T>>(device, A, true, options.sweeps, options.omega);
+    case SmootherKind::ilu0:
+    case SmootherKind::ic0:
+      break;
+  }
+  Solver<T> solver = make_solver<T>(kind == SmootherKind::ic0 ? "ic0" : "ilu0", device);
+  const Report report = solver.setup(A);
+  if (!report.ready()) {
+    why = report.message;
+    return nullptr;
+  }
+  return std::make_unique<NestedSmoother<B, T>>(A, std::move(solver), options.sweeps);
+}
+
+/// A cycle over `levels`; null, with the reason, if a smoother or the coarse solver cannot be set up. Waits.
+template <class B, class T>
+std::unique_ptr<Cycle<B, T>> make_cycle(B& backend, const AmgOptions& options, SmootherKind smoother,
+                                        const std::vector<HierarchyLevel<T>>& levels, bool symmetric,
+                                        std::string& why) {
+  std::vector<typename Cycle<B, T>::Level> smoothed;
+  for (std::size_t l = 0; l < levels.size(); ++l) {
+    const bool coarsest = l + 1 == levels.size();
+    smoothed.push_back({&levels[l], nullptr});
+    if (coarsest) break;
+    smoothed.back().smoother = make_smoother(backend, options, smoother, *levels[l].A, symmetric, why);
+    if (!smoothed.back().smoother) {
+      why = "the smoother of level " + std::to_string(l) + ": " + why;
+      return nullptr;
+    }
+  }
+  const Csr<T>& coarsest = *levels.back().A;
+  auto coarse = make_coarse_solver<B, T>(
+      coarsest, symmetric, [&] { return make_jacobi(backend, coarsest, options.sweeps, {}, symmetric); });
+  if (!coarse) {
+    why = "the coarsest matrix has elements that are not finite";
+    return nullptr;
+  }
+  return std::make_unique<Cycle<B, T>>(options.cycle, std::move(smoothed), std::move(coarse));
+}
+
+/// z = M r for vectors of T.
+template <class B, class T>
+class CycleOperator {
+ public:
+  CycleOperator() = default;
+  CycleOperator(const CycleOperator&) = delete;
+  CycleOperator& operator=(const CycleOperator&) = delete;
+  virtual ~CycleOperator() = default;
+  [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace() const = 0;
+  virtual void apply(B& backend, Workspace& workspace, const T* r, T* z) const = 0;
+  /// Bytes of smoothers, the coarse solver and copies of matrices.
+  [[nodiscard]] virtual std::size_t bytes() const = 0;
+  [[nodiscard]] virtual std::size_t level_bytes(std::size_t level) const = 0;
+  [[nodiscard]] virtual std::string coarse_solver() const = 0;
+  [[nodiscard]] virtual std::int64_t null_space() const = 0;
+};
+
+template <class B, class T>
+class WorkingCycle final : public CycleOperator<B, T> {
+ public:
+  WorkingCycle(const Device& device, std::unique_ptr<Cycle<B, T>> cycle)
+      : device_(device), cycle_(std::move(cycle)) {}
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return cycle_->make_scratch(device_);
+  }
+  void apply(B& backend, Workspace& workspace, const T* r, T* z) const override {
+    cycle_->apply(backend, static_cast<typename Cycle<B, T>::Scratch&>(workspace), r, z);
+  }
+  [[nodiscard]] std::size_t bytes() const override { return cycle_->bytes(); }
+  [[nodiscard]] std::size_t level_bytes(std::size_t level) const override {
+    return cycle_->level_bytes(level);
+  }
+  [[nodiscard]] std::string coarse_solver() const override { return cycle_->coarse_solver().name(); }
+  [[nodiscard]] std::int64_t null_space() const override { return cycle_->coarse_solver().null_space(); }
+
+ private:
+  Device device_;
+  std::unique_ptr<Cycle<B, T>> cycle_;
+};
+
+/// The power of two that brings the largest magnitude of a vector to about 1, and its reciprocal.
+struct FloatScale {
+  double factor = 1;
+  double inverse = 1;
+};
+struct StoreScale {
+  FloatScale* scale;
+  ECHELON_ANYWHERE void operator()(Largest largest) const {
+    constexpr int limit = 1000;  // the reciprocal of a power within it is finite
+    const double value = largest.value;
+    int exponent = value > 0 && value <= 1.7e308 ? -std::ilogb(value) : 0;
+    exponent = exponent > limit ? limit : exponent < -limit ? -limit : exponent;
+    scale->factor = std::ldexp(1.0, exponent);
+    scale->inverse = std::ldexp(1.0, -exponent);
+  }
+};
+/// to = factor from.
+template <class T>
+struct RoundVector {
+  const FloatScale* scale;
+  const T* from;
+  float* to;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    to[i] = static_cast<float>(scale->factor * static_cast<double>(from[i]));
+  }
+};
+/// to = matrix_factor / factor from.
+template <class T>
+struct WidenVector {
+  const FloatScale* scale;
+  double matrix_factor;
+  const float* from;
+  T* to;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    to[i] = static_cast<T>(scale->inverse * (matrix_factor * static_cast<double>(from[i])));
+  }
+};
+/// Copy of a matrix in float, times a factor.
+template <class B, class T>
+Csr<float> rounded(B& backend, const Csr<T>& A, const FloatScale* scale) {
+  Array<float> values(A.device(), A.nonzeros());
+  backend.for_each(A.nonzeros(), RoundVector<T>{scale, A.values().data(), values.data()});
+  return Csr<float>::unchecked(A.rows(), A.columns(), A.row_offsets(), A.column_indices(), std::move(values));
+}
+
+/// A cycle in float. Its matrices are those of the hierarchy rounded, so that the coarse ones are as accurate
+/// for their own size as the finest. A is scaled by a power of two, and every vector so that its largest
+/// element is about 1: nothing leaves the range of float.
+template <class B, class T>
+class SingleCycle final : public CycleOperator<B, T> {
+  struct Rounded final : Workspace {
+    Rounded(const Device& device, std::int64_t n, std::unique_ptr<Workspace> scratch)
+        : r(device, n), z(device, n), scale(device, 1), cycle(std::move(scratch)) {}
+    [[nodiscard]] std::size_t bytes() const override { return r.bytes() + z.bytes() + cycle->bytes(); }
+    Array<float> r, z;
+    Array<FloatScale> scale;
+    std::unique_ptr<Workspace> cycle;
+  };
+
+ public:
+  SingleCycle(B& backend, const std::vector<HierarchyLevel<T>>& levels) : device_(backend.device()) {
+    const Csr<T>& A = *levels.front().A;
+    Array<FloatScale> scale(device_, 2);
+    FloatScale* const unit = scale.data() + 1;
+    backend.reduce(A.nonzeros(), LargestMagnitude<const T*>{A.values().data()}, StoreScale{scale.data()});
+    backend.write(FloatScale{}, unit);
+    matrix_factor_ = backend.read(scale.data()).factor;
+    levels_.resize(levels.size());
+    for (std::size_t l = 0; l < levels.size(); ++l) {
+      levels_[l].own = rounded(backend, *levels[l].A, scale.data());
+      levels_[l].A = &levels_[l].own;
+      if (l + 1 == levels.size()) break;
+      levels_[l].P = rounded(backend, levels[l].P, unit);
+      levels_[l].R = rounded(backend, levels[l].R, unit);
+    }
+  }
+  /// Makes the cycle; false, with the reason, if that fails.
+  bool make(B& backend, const AmgOptions& options, SmootherKind smoother, bool symmetric, std::string& why) {
+    cycle_ = make_cycle<B, float>(backend, options, smoother, levels_, symmetric, why);
+    return cycle_ != nullptr;
+  }
+
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return std::make_unique<Rounded>(device_, levels_.front().own.rows(), cycle_->make_scratch(device_));
+  }
+  void apply(B& backend, Workspace& workspace, const T* r, T* z) const override {
+    auto& own = static_cast<Rounded&>(workspace);
+    const std::int64_t n = levels_.front().own.rows();
+    backend.reduce(n, LargestMagnitude<const T*>{r}, StoreScale{own.scale.data()});
+    backend.for_each(n, RoundVector<T>{own.scale.data(), r, own.r.data()});
+    cycle_->apply(backend, static_cast<typename Cycle<B, float>::Scratch&>(*own.cycle), own.r.data(),
+                  own.z.data());
+    backend.for_each(n, WidenVector<T>{own.scale.data(), matrix_factor_, own.z.data(), z});
+  }
+  [[nodiscard]] std::size_t bytes() const override {
+    std::size_t bytes = cycle_->bytes();
+    for (const HierarchyLevel<float>& level : levels_) bytes += level.bytes();
+    return bytes;
+  }
+  [[nodiscard]] std::size_t level_bytes(std::size_t level) const override {
+    return cycle_->level_bytes(level) + levels_[level].bytes();
+  }
+  [[nodiscard]] std::string coarse_solver() const override { return cycle_->coarse_solver().name(); }
+  [[nodiscard]] std::int64_t null_space() const override { return cycle_->coarse_solver().null_space(); }
+
+ private:
+  Device device_;
+  double matrix_factor_ = 1;
+  std::vector<HierarchyLevel<float>> levels_;
+  std::unique_ptr<Cycle<B, float>> cycle_;
+};
+
+}  // namespace echelon::multigrid

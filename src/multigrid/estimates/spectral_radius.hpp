@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Estimates of the largest eigenvalue of D^-1 A, from which smoothers and prolongations take their weights.
+#pragma once
+
+#include "backend/store.hpp"
+#include "backend/target.hpp"
+#include "krylov/lanczos.hpp"
+#include "linalg/spmv/multiply.hpp"
+#include "matrix/rows.hpp"
+#include "support/hash.hpp"
+
+#include <echelon/matrix/csr.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+namespace echelon::multigrid {
+
+/// Facts about the rows of A: ||D^-1 A||_inf over rows with a diagonal, and the numbers of rows with a
+/// positive, a negative and no diagonal element.
+struct DiagonalFacts {
+  double bound = 0;
+  std::int64_t positive = 0;
+  std::int64_t negative = 0;
+  std::int64_t zero = 0;
+  friend ECHELON_ANYWHERE DiagonalFacts combine(const DiagonalFacts& a, const DiagonalFacts& b) {
+    return {a.bound > b.bound || a.bound != a.bound ? a.bound : b.bound, a.positive + b.positive,
+            a.negative + b.negative, a.zero + b.zero};
+  }
+};
+
+/// Writes 1 / a_ii, zero for a row without a diagonal element.
+template <class T>
+struct InvertDiagonalOf {
+  SparseRows<T> A;
+  T* inverse;
+  ECHELON_ANYWHERE DiagonalFacts operator()(std::int64_t i) const {
+    double sum = 0;
+    double diagonal = 0;
+    for (std::int64_t k = A.begin(i); k < A.end(i); ++k) {
+      const auto value = static_cast<double>(A.values[k]);
+      sum += std::fabs(value);
+      if (A.column(k) == i) diagonal = value;
+    }
+    const T reciprocal = diagonal == 0 ? T{0} : static_cast<T>(1 / diagonal);
+    inverse[i] = reciprocal;
+    if (diagonal == 0) return {.zero = 1};
+    return {sum / std::fabs(diagonal), diagonal > 0 ? 1 : 0, diagonal < 0 ? 1 : 0, 0};
+  }
+};
+
+/// inverse = 1 / a_ii. Waits.
+template <class B, class T>
+DiagonalFacts invert_diagonal(B& backend, const Csr<T>& A, T* inverse) {
+  Array<DiagonalFacts> facts(backend.device(), 1);
+  backend.reduce(A.rows(), InvertDiagonalOf<T>{SparseRows<T>(A), inverse},
+                 Store<DiagonalFacts>{facts.data()});
+  return backend.read(facts.data());
+}
+
+/// Coefficients of conjugate gradients, in the backend's memory.
+struct LanczosState {
+  static constexpr int max_steps = 32;
+  double rho = 0;
+  double alpha = 0;
+  double alphas[max_steps] = {};
+  double betas[max_steps] = {};
+  std::int32_t steps = 0;
+  std::int32_t stopped = 0;
+};
+
+/// r = random numbers in (-1, 1), the same on every device, 0 in rows without a diagonal; p = D^-1 r.
+template <class T>
+struct BeginLanczos {
+  const T* inverse;
+  T* r;
+  T* p;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
+    const std::uint64_t bits = hash_bits((static_cast<std::uint64_t>(i) + 1) * golden_ratio_64);
+    const double random = 2 * (static_cast<double>(bits >> 11U) * 0x1p-53) - 1;
+    r[i] = inverse[i] == T{0} ? T{0} : static_cast<T>(random);
+    p[i] = inverse[i] * r[i];
+    return {static_cast<double>(r[i]) * static_cast<double>(p[i])};
+  }
+};
+struct SetLanczosRho {
+  LanczosState* state;
+  ECHELON_ANYWHERE void operator()(Sum r_z) const {
+    state->rho = r_z.value;
+    if (!(r_z.value > 0)) state->stopped = 1;
+  }
+};
+template <class T>
+struct LanczosProduct {
+  const T* x;
+  const T* y;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
+    return {static_cast<double>(x[i]) * static_cast<double>(y[i])};
+  }
+};
+struct SetLanczosAlpha {
+  LanczosState* state;
+  ECHELON_ANYWHERE void operator()(Sum p_q) const {
+    if (state->stopped != 0) return;
+    if (p_q.value > 0) {
+      state->alpha = state->rho / p_q.value;
+      state->alphas[state->steps] = state->alpha;
+    } else {
+      state->stopped = 1;
+    }
+  }
+};
+template <class T>
+struct AdvanceLanczos {
+  const LanczosState* state;
+  const T* inverse;
+  const T* q;
+  T* r;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
+    r[i] -= static_cast<T>(state->alpha) * q[i];
+    return {static_cast<double>(r[i]) * static_cast<double>(inverse[i]) * static_cast<double>(r[i])};
+  }
+};
+struct SetLanczosBeta {
+  LanczosState* state;
+  ECHELON_ANYWHERE void operator()(Sum r_z) const {
+    if (state->stopped != 0) return;
+    const double beta = r_z.value / state->rho;
+    state->betas[state->steps++] = beta;
+    state->rho = r_z.value;
+    if (!(r_z.value > 0)) state->stopped = 1;
+  }
+};
+template <class T>
+struct TurnLanczos {
+  const LanczosState* state;
+  const T* inverse;
+  const T* r;
+  T* p;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    const int last = state->steps - 1;
+    const double beta = last >= 0 ? state->betas[last] : 0;
+    p[i] = inverse[i] * r[i] + static_cast<T>(beta) * p[i];
+  }
+};
+
+/// Largest Ritz value of D^-1 A after `steps` (at most 32) Lanczos steps, from below; 0 if A has shown not to
+/// be positive semidefinite. A is symmetric with nonnegative diagonal. Each step costs a product with A.
+/// Waits once.
+template <class B, class T>
+double largest_ritz_value(B& backend, const Csr<T>& A, const T* inverse, int steps) {
+  const std::int64_t n = A.rows();
+  const Device& device = backend.device();
+  Array<T> r(device, n);
+  Array<T> p(device, n);
+  Array<T> q(device, n);
+  Array<LanczosState> state_array(device, 1);
+  LanczosState* state = state_array.data();
+  backend.write(LanczosState{}, state);
+  backend.reduce(n, BeginLanczos<T>{inverse, r.data(), p.data()}, SetLanczosRho{state});
+  const MatrixRef<T> matrix(A);
+  for (int step = 0; step < steps; ++step) {
+    multiply(backend, T{1}, matrix, p.data(), T{0}, q.data());
+    backend.reduce(n, LanczosProduct<T>{p.data(), q.data()}, SetLanczosAlpha{state});
+    backend.reduce(n, AdvanceLanczos<T>{state, inverse, q.data(), r.data()}, SetLanczosBeta{state});
+    backend.for_each(n, TurnLanczos<T>{state, inverse, r.data(), p.data()});
+  }
+  const LanczosState found = backend.read(state);
+  if (found.steps == 0) return 0;
+  return ritz_range(std::vector<double>(found.alphas, found.alphas + found.steps),
+                    std::vector<double>(found.betas, found.betas + found.steps))
+      .largest;
+}
+
+/// The next larger number with 7 significant bits: weights made of it do not depend on rounding, which
+/// differs between a GPU and the host.
+inline double round_up(double value) {
+  if (!(value > 0) || !std::isfinite(value)) return value;
+  int exponent = 0;
+  const double mantissa = std::frexp(value, &exponent);
+  return std::ldexp(std::ceil(mantissa * 128) / 128, exponent);
+}
+
+/// An upper estimate of the largest eigenvalue of D^-1 A: ||D^-1 A||_inf where this is at most 2, as in
+/// M-matrices, or A is not symmetric or has not a positive diagonal; otherwise the Ritz value after ten
+/// steps, raised by 5 %, if it is smaller.
+template <class B, class T>
+double spectral_radius(B& backend, const Csr<T>& A, const T* inverse, const DiagonalFacts& facts,
+                       bool symmetric) {
+  constexpr int steps = 10;
+  constexpr double safety = 1.05;
+  constexpr double m_matrix = 2 + 1e-5;  // sums of float elements are rounded
+  if (facts.bound <= m_matrix || !symmetric || facts.negative > 0) return round_up(facts.bound);
+  const double ritz = largest_ritz_value(backend, A, inverse, steps);
+  return round_up(ritz > 0 ? std::min(safety * ritz, facts.bound) : facts.bound);
+}
+
+}  // namespace echelon::multigrid

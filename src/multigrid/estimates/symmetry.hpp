@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "backend/store.hpp"
+#include "backend/target.hpp"
+#include "linalg/spmv/multiply.hpp"
+#include "support/hash.hpp"
+
+#include <echelon/matrix/csr.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+namespace echelon::multigrid {
+
+/// Random numbers in (-1, 1), the same on every device.
+template <class T>
+struct FillRandom {
+  std::uint64_t seed;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    const std::uint64_t bits = hash_bits((static_cast<std::uint64_t>(i) + 1) * golden_ratio_64 + seed);
+    x[i] = static_cast<T>(2 * (static_cast<double>(bits >> 11U) * 0x1p-53) - 1);
+  }
+};
+/// x_i y_i, and its magnitude.
+template <class T>
+struct ProductAndMagnitude {
+  const T* x;
+  const T* y;
+  ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
+    const double product = static_cast<double>(x[i]) * static_cast<double>(y[i]);
+    return {product, std::fabs(product)};
+  }
+};
+
+/// Whether A is symmetric but for rounding: (v, A u) = (u, A v) for two random vectors. An asymmetry that
+/// this overlooks is as small as rounding on average. Costs two products with A; waits.
+template <class B, class T>
+bool is_symmetric(B& backend, const Csr<T>& A) {
+  constexpr double tolerance = std::is_same_v<T, double> ? 1e-11 : 1e-5;
+  const std::int64_t n = A.rows();
+  Array<T> u(backend.device(), n);
+  Array<T> v(backend.device(), n);
+  Array<T> product(backend.device(), n);
+  Array<TwoSums> sums(backend.device(), 2);
+  backend.for_each(n, FillRandom<T>{1, u.data()});
+  backend.for_each(n, FillRandom<T>{2, v.data()});
+  multiply(backend, T{1}, MatrixRef<T>(A), u.data(), T{0}, product.data());
+  backend.reduce(n, ProductAndMagnitude<T>{v.data(), product.data()}, Store<TwoSums>{sums.data()});
+  multiply(backend, T{1}, MatrixRef<T>(A), v.data(), T{0}, product.data());
+  backend.reduce(n, ProductAndMagnitude<T>{u.data(), product.data()}, Store<TwoSums>{sums.data() + 1});
+  const TwoSums left = backend.read(sums.data());
+  const TwoSums right = backend.read(sums.data() + 1);
+  return std::fabs(left.first - right.first) <= tolerance * (left.second + right.second);
+}
+
+}  // namespace echelon::multigrid

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "multigrid/galerkin.hpp"
+
+#include "backend/store.hpp"
+#include "backend/target.hpp"
+#include "matrix/rows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace echelon::multigrid {
+
+namespace {
+
+struct GalerkinRowBound {
+  const std::int64_t* row_offsets;
+  const std::int32_t* columns;
+  const std::int64_t* p_offsets;
+  std::int64_t coarse_rows;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
+    const std::int64_t own = p_offsets[i + 1] - p_offsets[i];
+    if (own == 0) return {};
+    std::int64_t reached = 0;
+    for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k) {
+      reached += p_offsets[columns[k] + 1] - p_offsets[columns[k]];
+    }
+    return {static_cast<double>(own) * static_cast<double>(reached < coarse_rows ? reached : coarse_rows)};
+  }
+};
+
+struct ClearedRows {
+  std::int64_t count = 0;
+  friend ECHELON_ANYWHERE ClearedRows combine(ClearedRows a, ClearedRows b) { return {a.count + b.count}; }
+};
+
+/// Marks the rows of C that are rounding errors.
+template <class T>
+struct MarkRounding {
+  SparseRows<T> R;
+  SparseRows<T> A;
+  SparseRows<T> C;
+  double tolerance;
+  std::uint8_t* cleared;
+  ECHELON_ANYWHERE ClearedRows operator()(std::int64_t i) const {
+    double largest = 0;
+    for (std::int64_t k = C.begin(i); k < C.end(i); ++k) {
+      const double magnitude = std::fabs(static_cast<double>(C.values[k]));
+      if (!(magnitude <= largest)) largest = magnitude;
+    }
+    double scale = 0;
+    for (std::int64_t k = R.begin(i); k < R.end(i); ++k) {
+      const auto r = static_cast<double>(R.values[k]);
+      scale += r * r * std::fabs(static_cast<double>(A.at(R.column(k), R.column(k))));
+    }
+    const bool clear = largest <= tolerance * scale && largest > 0;
+    cleared[i] = clear ? 1 : 0;
+    return {clear ? 1 : 0};
+  }
+};
+
+template <class T>
+struct ClearMarked {
+  const std::int64_t* row_offsets;
+  const std::int32_t* columns;
+  const std::uint8_t* cleared;
+  T* values;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k) {
+      if (cleared[i] != 0 || cleared[columns[k]] != 0) values[k] = T{0};
+    }
+  }
+};
+
+}  // namespace
+
+template <class Target, class T>
+double galerkin_bound(const Csr<T>& A, const Csr<T>& P) {
+  return on_backend(A.device(), [&]<class B>() {
+    B backend(A.device());
+    Array<Sum> found(A.device(), 1);
+    backend.reduce(A.rows(),
+                   GalerkinRowBound{A.row_offsets().data(), A.column_indices().data(), P.row_offsets().data(),
+                                    P.columns()},
+                   Store<Sum>{found.data()});
+    const auto n = static_cast<double>(P.columns());
+    return std::min(backend.read(found.data()).value, n * n);
+  });
+}
+
+template <class Target, class T>
+void clear_rounding(const Csr<T>& R, const Csr<T>& A, Csr<T>& C) {
+  constexpr double tolerance = 64 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  on_backend(A.device(), [&]<class B>() {
+    B backend(A.device());
+    const std::int64_t n = C.rows();
+    Array<std::uint8_t> cleared(A.device(), n);
+    Array<ClearedRows> found(A.device(), 1);
+    backend.reduce(
+        n, MarkRounding<T>{SparseRows<T>(R), SparseRows<T>(A), SparseRows<T>(C), tolerance, cleared.data()},
+        Store<ClearedRows>{found.data()});
+    if (backend.read(found.data()).count == 0) return;
+    backend.for_each(n, ClearMarked<T>{C.row_offsets().data(), C.column_indices().data(), cleared.data(),
+                                       C.values().data()});
+  });
+}
+
+template void clear_rounding<ThisTarget>(const Csr<float>&, const Csr<float>&, Csr<float>&);
+template void clear_rounding<ThisTarget>(const Csr<double>&, const Csr<double>&, Csr<double>&);
+template double galerkin_bound<ThisTarget>(const Csr<float>&, const Csr<float>&);
+template double galerkin_bound<ThisTarget>(const Csr<double>&, const Csr<double>&);
+
+}  // namespace echelon::multigrid

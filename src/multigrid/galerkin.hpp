@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "backend/targets.hpp"
+
+#include <echelon/matrix/csr.hpp>
+
+namespace echelon::multigrid {
+
+/// An upper bound of the nonzeros of P^T A P from the lengths of the rows of P: the sum over the rows i of
+/// |P_i| min(n_c, sum of |P_k| over the columns k of row i), at most n_c^2. One pass over the pattern of A.
+/// Waits.
+template <class Target, class T>
+[[nodiscard]] double galerkin_bound(const Csr<T>& A, const Csr<T>& P);
+
+/// Sets the rows and columns of C = R A P to zero that are nothing but rounding errors: those with no element
+/// above 64 eps times sum over k of r_ik^2 |a_kk|. They belong to coarse vectors in the null space of A, such
+/// as the constant on a part of a mesh without boundary condition. A smoother would divide by them. Waits.
+template <class Target, class T>
+void clear_rounding(const Csr<T>& R, const Csr<T>& A, Csr<T>& C);
+
+}  // namespace echelon::multigrid

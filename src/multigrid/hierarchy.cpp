@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "multigrid/hierarchy.hpp"
+
+#include "backend/dispatch.hpp"
+#include "multigrid/galerkin.hpp"
+#include "support/stopwatch.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/matrix/transform.hpp>
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace echelon::multigrid {
+
+namespace {
+
+/// Part of the available memory that the bound of a coarse matrix may take. The bound counts products, of
+/// which a mesh adds 20 to 40 to one element, so that it is reached by graphs only.
+constexpr double memory_part = 0.5;
+
+template <class T>
+bool fits(const Csr<T>& A, const Csr<T>& P, double& bytes) {
+  const double bound = on_target(A.device(), [&]<class Target>() { return galerkin_bound<Target, T>(A, P); });
+  bytes = bound * static_cast<double>(sizeof(T) + sizeof(std::int32_t));
+  const MemoryInfo info = memory(A.device());
+  return info.available == 0 || bytes <= memory_part * static_cast<double>(info.available);
+}
+
+template <class T>
+void clear_rounding_in(const Csr<T>& R, const Csr<T>& A, Csr<T>& C) {
+  on_target(A.device(), [&]<class Target>() { clear_rounding<Target, T>(R, A, C); });
+}
+
+}  // namespace
+
+template <class T>
+Hierarchy<T>::Hierarchy(const Csr<T>& A, Coarsening<T>& coarsening, const HierarchyLimits& limits,
+                        const std::stop_token& cancel) {
+  levels_.emplace_back();
+  levels_.back().A = &A;
+  while (!cancel.stop_requested() && coarsen(coarsening, limits)) {
+  }
+  for (std::size_t l = 1; l < levels_.size(); ++l) levels_[l].A = &levels_[l].own;
+}
+
+template <class T>
+bool Hierarchy<T>::end(std::string why, bool early) {
+  end_ = std::move(why);
+  ended_early_ = early;
+  return false;
+}
+
+template <class T>
+bool Hierarchy<T>::coarsen(Coarsening<T>& coarsening, const HierarchyLimits& limits) {
+  const Stopwatch stopwatch;
+  const auto level = static_cast<int>(levels_.size()) - 1;
+  const Csr<T>& A = level == 0 ? *levels_.back().A : levels_.back().own;
+  if (A.rows() <= limits.coarse_size) return end("the level is small", false);
+  if (level + 1 >= limits.max_levels) return end("the number of levels is limited", true);
+  std::string reason;
+  Csr<T> P = coarsening.prolongation(A, level, reason);
+  if (P.columns() == 0 || P.columns() >= A.rows()) {
+    return end(reason.empty() ? "coarsening found no coarse unknowns" : reason, true);
+  }
+  const double ratio = static_cast<double>(P.columns()) / static_cast<double>(A.rows());
+  if (ratio > limits.rows_ratio) {
+    return end(fmt::format("coarsening stalls: it would leave {} of {} rows", P.columns(), A.rows()), true);
+  }
+  double bytes = 0;
+  if (!fits(A, P, bytes)) {
+    return end(fmt::format("the next level might take {:.1f} GB", bytes / 1e9), true);
+  }
+  Csr<T> R = transpose(P);
+  Csr<T> coarse = multiply(R, A, P);
+  clear_rounding_in(R, A, coarse);
+  const auto nonzeros = static_cast<double>(A.nonzeros());
+  const auto coarse_nonzeros = static_cast<double>(coarse.nonzeros());
+  if (coarse.rows() > limits.coarse_size && coarse_nonzeros > limits.nonzeros_ratio * nonzeros) {
+    return end(
+        fmt::format("the next level would be denser: {} nonzeros after {}", coarse.nonzeros(), A.nonzeros()),
+        true);
+  }
+  if (operator_complexity() + coarse_nonzeros / static_cast<double>(levels_.front().A->nonzeros()) >
+      limits.operator_complexity) {
+    return end("the operator complexity is limited", true);
+  }
+  levels_.back().P = std::move(P);
+  levels_.back().R = std::move(R);
+  levels_.back().seconds = stopwatch.seconds();
+  levels_.emplace_back();
+  levels_.back().own = std::move(coarse);
+  return true;
+}
+
+template <class T>
+void Hierarchy<T>::update_values(const Csr<T>& A, Coarsening<T>& coarsening) {
+  levels_.front().A = &A;
+  products_.resize(levels_.size());
+  for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
+    HierarchyLevel<T>& level = levels_[l];
+    const Stopwatch stopwatch;
+    coarsening.update_values(*level.A, static_cast<int>(l), level.P);
+    level.R = transpose(level.P);
+    if (!products_[l]) products_[l] = std::make_unique<TripleProduct<T>>(level.R, *level.A, level.P);
+    products_[l]->update(level.R, *level.A, level.P, levels_[l + 1].own);
+    clear_rounding_in(level.R, *level.A, levels_[l + 1].own);
+    level.seconds = stopwatch.seconds();
+  }
+}
+
+template <class T>
+double Hierarchy<T>::operator_complexity() const {
+  double nonzeros = 0;
+  for (const HierarchyLevel<T>& level : levels_) {
+    nonzeros += static_cast<double>(&level == &levels_.front() ? level.A->nonzeros() : level.own.nonzeros());
+  }
+  const auto finest = static_cast<double>(levels_.front().A->nonzeros());
+  return finest > 0 ? nonzeros / finest : 1;
+}
+
+template <class T>
+double Hierarchy<T>::grid_complexity() const {
+  double rows = 0;
+  for (const HierarchyLevel<T>& level : levels_) rows += static_cast<double>(level.A->rows());
+  const auto finest = static_cast<double>(levels_.front().A->rows());
+  return finest > 0 ? rows / finest : 1;
+}
+
+template <class T>
+std::size_t Hierarchy<T>::bytes() const {
+  std::size_t bytes = 0;
+  for (const HierarchyLevel<T>& level : levels_) bytes += level.bytes();
+  for (const auto& product : products_) bytes += product ? product->bytes() : 0;
+  return bytes;
+}
+
+template class Hierarchy<float>;
+template class Hierarchy<double>;
+
+}  // namespace echelon::multigrid

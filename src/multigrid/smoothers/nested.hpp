@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "multigrid/smoothers/jacobi.hpp"
+#include "multigrid/smoothers/smoother.hpp"
+
+#include <echelon/solver.hpp>
+
+namespace echelon::multigrid {
+
+/// x += r.
+template <class T>
+struct AddVector {
+  const T* r;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] += r[i]; }
+};
+
+/// Sweeps x += M^-1 (b - A x) with the preconditioner M of another method: an incomplete factorisation. M is
+/// symmetric if A is.
+template <class B, class T>
+class NestedSmoother final : public Smoother<B, T> {
+ public:
+  /// `solver` has been set up for A.
+  NestedSmoother(const Csr<T>& A, Solver<T> solver, std::int64_t sweeps)
+      : A_(&A), solver_(std::move(solver)), sweeps_(sweeps) {}
+
+  [[nodiscard]] std::size_t bytes() const override { return nested().bytes(); }
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return std::make_unique<Correction>(solver_.device(), A_->rows(), nested().make_workspace());
+  }
+  void start(const SmootherArguments<B, T>& a) const override {
+    nested().apply(*static_cast<Correction*>(a.workspace)->nested, a.b, a.x);
+    smooth(a, sweeps_ - 1);
+  }
+  void pre_smooth(const SmootherArguments<B, T>& arguments) const override { smooth(arguments, sweeps_); }
+  void post_smooth(const SmootherArguments<B, T>& arguments) const override { smooth(arguments, sweeps_); }
+
+ private:
+  struct Correction final : Workspace {
+    Correction(const Device& device, std::int64_t n, std::unique_ptr<Workspace> workspace)
+        : z(device, n), nested(std::move(workspace)) {}
+    [[nodiscard]] std::size_t bytes() const override { return z.bytes() + nested->bytes(); }
+    Array<T> z;
+    std::unique_ptr<Workspace> nested;
+  };
+
+  [[nodiscard]] SolverImplementation<T>& nested() const { return SolverAccess<T>::implementation(solver_); }
+  void smooth(const SmootherArguments<B, T>& a, std::int64_t sweeps) const {
+    auto& correction = *static_cast<Correction*>(a.workspace);
+    for (std::int64_t sweep = 0; sweep < sweeps; ++sweep) {
+      form_residual(a.backend, *A_, a.b, a.x, a.r);
+      nested().apply(*correction.nested, a.r, correction.z.data());
+      a.backend.for_each(A_->rows(), AddVector<T>{correction.z.data(), a.x});
+    }
+  }
+
+  const Csr<T>* A_;
+  Solver<T> solver_;
+  std::int64_t sweeps_;
+};
+
+}  // namespace echelon::multigrid
