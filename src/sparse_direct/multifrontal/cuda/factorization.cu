@@ -5,7 +5,7 @@
 #include "sparse_direct/multifrontal/cuda/inverses.cuh"
 #include "sparse_direct/multifrontal/cuda/large_front.cuh"
 #include "sparse_direct/multifrontal/cuda/small_front.cuh"
-#include "sparse_direct/multifrontal/cuda/substitution.cuh"
+#include "sparse_direct/multifrontal/cuda/substitution_arrays.cuh"
 #include "sparse_direct/multifrontal/cuda/vendor.cuh"
 
 #include <algorithm>
@@ -77,6 +77,7 @@ struct DeviceFactorization<T>::State {
   Array<std::int32_t> row_position, column_position;
   Array<T> row_scale, column_scale;
   Array<std::int64_t> offsets;
+  Array<SubstitutionTask> forward_tasks, backward_tasks;
   Array<T> factor, inverses, stack, scratch;
   Array<FactorFacts> facts;
   Vendor<T> vendor;
@@ -101,6 +102,8 @@ struct DeviceFactorization<T>::State {
         offsets(to_device<std::int64_t>(
             device, element_offsets(plan, symbolic, row_offsets, columns, placement.row_position,
                                     placement.column_position))),
+        forward_tasks(to_device<SubstitutionTask>(device, plan.forward)),
+        backward_tasks(to_device<SubstitutionTask>(device, plan.backward)),
         factor(device, plan.factor_entries),
         inverses(device, plan.inverse_entries),
         facts(device, 1),
@@ -128,10 +131,6 @@ struct DeviceFactorization<T>::State {
   void invert(const FrontLevel& level);
   template <Factors factors>
   void subtract_products(std::int32_t begin, std::int32_t end);
-  template <bool by_rows, bool unit_diagonal, bool row_panel>
-  void substitute_forward(SubstitutionArrays<T> vectors, std::int64_t columns, bool exchange) const;
-  template <bool by_rows, bool unit_diagonal, bool row_panel>
-  void substitute_backward(SubstitutionArrays<T> vectors, std::int64_t columns, bool exchange) const;
 };
 
 template <class T>
@@ -341,8 +340,10 @@ DeviceFactorMemory DeviceFactorization<T>::predict(const FrontPlan& plan, std::i
   memory.factor = static_cast<std::size_t>(plan.factor_entries + plan.inverse_entries) * sizeof(T);
   memory.stack = static_cast<std::size_t>(plan.stack_entries) * sizeof(T);
   memory.maps =
-      plan.fronts.size() * sizeof(Front) + (plan.children.size() + plan.order.size()) * 4 +
-      plan.relative.size() * 8 + static_cast<std::size_t>(nonzeros) * 8 +
+      plan.fronts.size() * sizeof(Front) +
+      (plan.forward.size() + plan.backward.size()) * sizeof(SubstitutionTask) +
+      (plan.children.size() + plan.order.size()) * 4 + plan.relative.size() * 8 +
+      static_cast<std::size_t>(nonzeros) * 8 +
       static_cast<std::size_t>(plan.n) * (2 * sizeof(T) + 8 + (plan.factors == Factors::lu ? 12 : 0));
   return memory;
 }
@@ -386,85 +387,42 @@ DeviceFactorFacts DeviceFactorization<T>::factor(const std::int64_t* row_offsets
   return result;
 }
 
-template <class T>
-template <bool by_rows, bool unit_diagonal, bool row_panel>
-void DeviceFactorization<T>::State::substitute_forward(SubstitutionArrays<T> vectors, std::int64_t columns,
-                                                       bool exchange) const {
-  const int z = static_cast<int>(columns);
-  for (const FrontLevel& level : plan.levels) {
-    const std::int32_t small = level.large_begin - level.small_begin[0];
-    if (small > 0) {
-      substitute_small_fronts_forward<T, by_rows, unit_diagonal, row_panel>
-          <<<grid(small, 1, z), 64, 0, stream()>>>(vectors, order.data() + level.small_begin[0], exchange);
-    }
-    std::int32_t end = level.large_end;
-    if (level.large_begin == end) continue;
-    const std::int32_t* const list = order.data() + level.large_begin;
-    const int rows = largest_of(*this, level.large_begin, end, [](const Front& f) { return f.rows; });
-    gather_large_fronts<<<grid(divide_up(rows, gathered_rows), end - level.large_begin, z), gathered_rows, 0,
-                          stream()>>>(vectors, list, exchange);
-    for (int step = 0;; ++step) {
-      while (end > level.large_begin && InverseBlocks(front_at(end - 1).pivots).count() <= step) --end;
-      const std::int32_t count = end - level.large_begin;
-      if (count == 0) break;
-      const int width = InverseBlocks(front_at(level.large_begin).pivots).order;
-      solve_diagonal_blocks_forward<<<grid(divide_up(width, warp_size), count, z), 1024, 0, stream()>>>(
-          vectors, list, step, by_rows);
-      const int below = largest_of(*this, level.large_begin, end, [step](const Front& f) {
-        return f.rows - step * InverseBlocks(f.pivots).order;
-      });
-      substitute_large_fronts_forward<T, by_rows, row_panel>
-          <<<grid(divide_up(below, substitution_rows) + 1, count, z), substitution_threads, 0, stream()>>>(
-              vectors, list, step);
-    }
-    check(cudaGetLastError());
-  }
-}
+namespace {
 
+/// Places of a solve's arrays in its workspace.
 template <class T>
-template <bool by_rows, bool unit_diagonal, bool row_panel>
-void DeviceFactorization<T>::State::substitute_backward(SubstitutionArrays<T> vectors, std::int64_t columns,
-                                                        bool exchange) const {
-  const int z = static_cast<int>(columns);
-  for (std::size_t l = plan.levels.size(); l-- > 0;) {
-    const FrontLevel& level = plan.levels[l];
-    const std::int32_t small = level.large_begin - level.small_begin[0];
-    if (small > 0) {
-      substitute_small_fronts_backward<T, by_rows, unit_diagonal, row_panel>
-          <<<grid(small, 1, z), 64, 0, stream()>>>(vectors, order.data() + level.small_begin[0], exchange);
-    }
-    const std::int32_t count = level.large_end - level.large_begin;
-    if (count == 0) continue;
-    const std::int32_t* const list = order.data() + level.large_begin;
-    const int pivots = front_at(level.large_begin).pivots;
-    subtract_borders<T, row_panel><<<grid(divide_up(pivots, substitution_threads / warp_size), count, z),
-                                     substitution_threads, 0, stream()>>>(vectors, list);
-    const int width = InverseBlocks(pivots).order;
-    const int steps = largest_of(*this, level.large_begin, level.large_end,
-                                 [](const Front& f) { return InverseBlocks(f.pivots).count(); });
-    for (int step = steps - 1; step >= 0; --step) {
-      const int before = largest_of(*this, level.large_begin, level.large_end, [step](const Front& f) {
-        const InverseBlocks blocks(f.pivots);
-        return step < blocks.count() ? step * blocks.order : 0;
-      });
-      std::int32_t end = level.large_end;
-      while (InverseBlocks(front_at(end - 1).pivots).count() <= step) --end;
-      const std::int32_t active = end - level.large_begin;
-      solve_diagonal_blocks_backward<<<grid(divide_up(width, warp_size), active, z), 1024, 0, stream()>>>(
-          vectors, list, step, !by_rows);
-      if (before == 0) break;
-      substitute_large_fronts_backward<T, by_rows>
-          <<<grid(divide_up(before, substitution_rows), active, z), substitution_threads, 0, stream()>>>(
-              vectors, list, step);
-    }
-    if (exchange) undo_exchanges<<<grid(1, count, z), 1024, 0, stream()>>>(vectors, list);
-    check(cudaGetLastError());
+struct SolveSpace {
+  unsigned long long* next;  ///< tasks, forward and backward
+  unsigned* counters;
+  T* x;
+  T* y;
+  T* V;
+
+  SolveSpace(const FrontPlan& plan, std::int64_t columns, T* workspace)
+      : next(reinterpret_cast<unsigned long long*>(workspace)),
+        counters(reinterpret_cast<unsigned*>(next + 2)),
+        x(workspace + counter_bytes(plan, columns) / sizeof(T)),
+        y(x + plan.n * columns),
+        V(y + plan.n * columns) {}
+
+  /// Bytes that are zero at the beginning of a solve.
+  static std::size_t counter_bytes(const FrontPlan& plan, std::int64_t columns) {
+    constexpr std::size_t alignment = 256;
+    const std::size_t bytes =
+        2 * sizeof(unsigned long long) + static_cast<std::size_t>(plan.counters * columns) * sizeof(unsigned);
+    return (bytes + alignment - 1) / alignment * alignment;
   }
-}
+  static std::int64_t size(const FrontPlan& plan, std::int64_t columns) {
+    return static_cast<std::int64_t>(counter_bytes(plan, columns) / sizeof(T)) +
+           (plan.vector_entries + 2 * plan.n) * columns;
+  }
+};
+
+}  // namespace
 
 template <class T>
 std::int64_t DeviceFactorization<T>::workspace_size(std::int64_t columns) const {
-  return (state_->plan.vector_entries + state_->plan.n) * columns;
+  return SolveSpace<T>::size(state_->plan, columns);
 }
 
 template <class T>
@@ -472,41 +430,40 @@ void DeviceFactorization<T>::solve(bool transposed, std::int64_t columns, const 
                                    T* X, std::int64_t leading_x, T* workspace,
                                    Equilibrated equilibrated) const {
   const State& s = *state_;
-  const CurrentDevice current(s.backend.device().id());
   const std::int64_t n = s.plan.n;
+  if (n == 0 || columns == 0) return;
+  const CurrentDevice current(s.backend.device().id());
   Cuda backend(s.backend.device());
-  T* const permuted = workspace;
-  T* const vectors = workspace + n * columns;
+  const SolveSpace<T> space(s.plan, columns, workspace);
+  check(cudaMemsetAsync(space.next, 0, space.counter_bytes(s.plan, columns), stream()));
   const Array<std::int32_t>& in = transposed ? s.column_position : s.row_position;
   const Array<std::int32_t>& out = transposed ? s.row_position : s.column_position;
   const bool scaled = equilibrated == Equilibrated::no;
   const T* const in_scale = scaled ? (transposed ? s.column_scale : s.row_scale).data() : nullptr;
   const T* const out_scale = scaled ? (transposed ? s.row_scale : s.column_scale).data() : nullptr;
   backend.for_each(n * columns,
-                   PermuteAndScale<T>{n, B, leading_b, nullptr, permuted, n, in.data(), in_scale});
+                   PermuteAndScale<T>{n, B, leading_b, nullptr, space.x, n, in.data(), in_scale});
   const SubstitutionArrays<T> arrays{.fronts = s.fronts.data(),
+                                     .order = s.order.data(),
                                      .children = s.children.data(),
                                      .relative = s.relative.data(),
                                      .border_rows = s.border_rows.data(),
                                      .position = s.position.data(),
+                                     .pivot_order = s.pivot_order.data(),
                                      .factor = s.factor.data(),
                                      .inverses = s.inverses.data(),
-                                     .x = permuted,
-                                     .V = vectors,
+                                     .x = space.x,
+                                     .y = space.y,
+                                     .V = space.V,
+                                     .counters = space.counters,
                                      .leading_x = n,
-                                     .leading_v = s.plan.vector_entries};
-  if (s.plan.factors == Factors::cholesky) {
-    s.template substitute_forward<false, false, false>(arrays, columns, false);
-    s.template substitute_backward<true, false, false>(arrays, columns, false);
-  } else if (!transposed) {
-    s.template substitute_forward<false, true, false>(arrays, columns, true);
-    s.template substitute_backward<false, false, true>(arrays, columns, false);
-  } else {
-    s.template substitute_forward<true, false, true>(arrays, columns, false);
-    s.template substitute_backward<true, true, false>(arrays, columns, true);
-  }
+                                     .leading_v = s.plan.vector_entries,
+                                     .leading_counters = s.plan.counters};
+  const SubstitutionTasks forward{s.forward_tasks.data(), s.forward_tasks.size(), columns, space.next};
+  const SubstitutionTasks backward{s.backward_tasks.data(), s.backward_tasks.size(), columns, space.next + 1};
+  substitute(s.plan.factors, transposed, arrays, forward, backward);
   backend.for_each(n * columns,
-                   PermuteAndScale<T>{n, permuted, n, out.data(), X, leading_x, nullptr, out_scale});
+                   PermuteAndScale<T>{n, space.x, n, out.data(), X, leading_x, nullptr, out_scale});
 }
 
 template <class T>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/multifrontal/cuda/front_plan.hpp"
 
+#include "sparse_direct/multifrontal/cuda/substitution_plan.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -203,6 +205,7 @@ FrontPlan plan_fronts(const SymbolicFactor& symbolic, Factors factors, std::int6
   arrange_levels(symbolic, plan, element_size);
   lay_out_updates(plan);
   lay_out_inverses(plan);
+  plan_substitution(symbolic, plan);
   return plan;
 }
 

@@ -38,6 +38,10 @@ struct Front {
   std::int64_t border = 0;     ///< offset in SymbolicFactor::rows and in FrontPlan::relative
   std::int64_t inverse = 0;    ///< offset of the inverses of its diagonal blocks; only for large fronts
   std::int64_t vector = 0;     ///< offset of its `rows` elements in the vector of a solve
+  std::int64_t counters = 0;   ///< offset of its FrontCounters in those of a solve
+  std::int64_t parent_counters = 0;
+  std::int32_t awaited_contributions = 0;  ///< tasks of the children, forward
+  std::int32_t awaited_solutions = 0;      ///< tasks of the parent, backward
 };
 
 /// Fronts of one level by size: [small_begin[c], small_begin[c + 1]) of FrontPlan::order fit class c of
@@ -85,6 +89,52 @@ struct InverseBlocks {
   }
 };
 
+/// A share of a substitution that a thread block does. A task waits for earlier ones of its list only, so
+/// that blocks which take tasks in their order cannot wait for each other.
+struct SubstitutionTask {
+  enum Kind : std::int32_t {
+    small_fronts,  ///< `count` small fronts, one for each warp; `part` is their class
+    whole_front,   ///< a large front with few pivots and rows
+    gather,        ///< the children's contributions to chunk `part` of a large front
+    pivot_rows,    ///< tile `part` of a large front's pivots
+    border_rows,   ///< tile `part` of a large front's border, forward only
+  };
+  Kind kind = small_fronts;
+  std::int32_t place = 0;  ///< the (first) front, in FrontPlan::order
+  std::int32_t part = 0;
+  std::int32_t count = 0;
+};
+
+/// Counters of a front in a solve, by which tasks tell others that they are done; all zero at its beginning.
+/// A front that is divided into tiles has four words for each inverted block in addition: a bit for each tile
+/// of the block, forward and backward, whose right-hand side or whose solution is ready.
+struct FrontCounters {
+  static constexpr std::int64_t contributions = 0;  ///< finished tasks that add to this front, forward
+  static constexpr std::int64_t solved = 1;         ///< finished tasks of its pivots, backward
+  static constexpr std::int64_t whole = 2;          ///< counters of a front without tiles
+  static constexpr std::int64_t gathered = 2;       ///< chunks
+  static constexpr std::int64_t blocks = 3;
+  static constexpr std::int64_t of_block = 4;
+};
+
+/// Fronts with a small number of pivots and rows are substituted for by one task, others by one for each
+/// tile.
+inline constexpr std::int32_t most_whole_pivots = smallest_inverse_order;
+inline constexpr std::int32_t most_whole_rows = 1024;
+inline constexpr std::int64_t most_whole_entries = 32768;
+/// Rows of a chunk of `gather`, and rows of a tile in the directions of substitution.
+inline constexpr std::int32_t gathered_rows = 256;
+inline constexpr std::int32_t forward_rows = 64;
+inline constexpr std::int32_t backward_rows = 32;
+/// Small fronts of a task.
+inline constexpr std::int32_t small_fronts_together = 8;
+
+/// Whether one task substitutes for a large front.
+ECHELON_ANYWHERE constexpr bool is_whole(const Front& front) {
+  return front.pivots <= most_whole_pivots && front.rows <= most_whole_rows &&
+         std::int64_t{front.rows} * front.pivots <= most_whole_entries;
+}
+
 struct FrontPlan {
   Factors factors = Factors::cholesky;
   std::int64_t n = 0;
@@ -98,6 +148,9 @@ struct FrontPlan {
   std::int64_t stack_entries = 0;
   std::int64_t vector_entries = 0;
   std::int64_t inverse_entries = 0;
+  std::vector<SubstitutionTask> forward;   ///< tasks of a forward substitution, children first
+  std::vector<SubstitutionTask> backward;  ///< tasks of a backward substitution, parents first
+  std::int64_t counters = 0;               ///< of a solve, for each right-hand side
 };
 
 [[nodiscard]] FrontPlan plan_fronts(const SymbolicFactor& symbolic, Factors factors,

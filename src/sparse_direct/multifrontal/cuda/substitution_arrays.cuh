@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Arrays of a substitution, as its kernels see them.
+#pragma once
+
+#include "backend/cuda/flags.cuh"
+#include "sparse_direct/multifrontal/cuda/arrays.cuh"
+
+namespace echelon::sparse_direct::gpu {
+
+inline constexpr int substitution_threads = small_fronts_together * warp_size;
+inline constexpr int substitution_warps = small_fronts_together;
+/// Thread blocks of a multiprocessor, which the registers of a thread are limited for: more loads in flight
+/// in each block, or more blocks.
+inline constexpr int substitution_blocks = 3;
+
+/// Triangular factors of a substitution.
+enum class Factor : bool {
+  lower,  ///< L, or for the backward substitution its transpose
+  upper,  ///< U, or for the forward substitution its transpose
+};
+enum class Direction : bool { forward, backward };
+
+/// A substitution with one of the factors.
+struct SubstitutionKind {
+  bool unit_diagonal;
+  bool exchange;  ///< rows of the pivots, before the forward or after the backward substitution
+};
+
+/// The triangle of a front's pivots: an element of row i and column c of the factor, or of its transpose.
+template <class T, Factor factor, Direction direction>
+struct Triangle {
+  /// Whether the elements of a row are contiguous.
+  static constexpr bool by_rows = (factor == Factor::upper) == (direction == Direction::forward);
+  const T* panel;
+  int leading;
+  __device__ T operator()(int i, int c) const {
+    return by_rows ? panel[c + std::int64_t{i} * leading] : panel[i + std::int64_t{c} * leading];
+  }
+};
+
+/// Rows of a factor at the border of a front, column-major.
+template <class T>
+struct Border {
+  const T* elements;  ///< (rows - pivots) x pivots
+  int leading;
+};
+
+/// Arrays of a factorisation, and vectors of the first right-hand side.
+template <class T>
+struct SubstitutionArrays {
+  const Front* fronts;
+  const std::int32_t* order;  ///< of the fronts
+  const std::int32_t* children;
+  const std::int32_t* relative;
+  const std::int32_t* border_rows;  ///< of the permuted matrix, by Front::border
+  const std::int32_t* position;     ///< nullptr where pivots are not exchanged
+  const std::int32_t* pivot_order;  ///< of large fronts, the inverse of position
+  const T* factor;
+  const T* inverses;
+  T* x;  ///< n: the permuted right-hand side, then the solution
+  T* y;  ///< n: the solution of the forward substitution
+  T* V;  ///< `rows` elements for each front: right-hand sides of its pivots, and sums of its border, to which
+         ///< the parent adds its own
+  unsigned* counters;
+  std::int64_t leading_x;  ///< between right-hand sides, of x and of y
+  std::int64_t leading_v;
+  std::int64_t leading_counters;
+
+  __device__ SubstitutionArrays column(int number) const {
+    SubstitutionArrays result = *this;
+    result.x += number * leading_x;
+    result.y += number * leading_x;
+    result.V += number * leading_v;
+    result.counters += number * leading_counters;
+    return result;
+  }
+  __device__ Border<T> border(const Front& front, Factor of) const {
+    return of == Factor::upper ? Border<T>{factor + front.row_panel, front.rows - front.pivots}
+                               : Border<T>{factor + front.panel + front.pivots, front.rows};
+  }
+};
+
+/// Tasks of a substitution for some right-hand sides: task t / columns for right-hand side t % columns.
+struct SubstitutionTasks {
+  const SubstitutionTask* tasks;
+  std::int64_t count;
+  std::int64_t columns;
+  unsigned long long* next;  ///< the first that no block has taken
+};
+
+/// Contribution of a front to its parent: `count` elements of V, and their rows in the parent.
+struct Contribution {
+  std::int64_t vector;    ///< offset in V
+  std::int64_t relative;  ///< offset in relative
+  std::int32_t count;
+
+  __device__ explicit Contribution(const Front& child)
+      : vector(child.vector + child.pivots), relative(child.border), count(child.rows - child.pivots) {}
+};
+
+/// x = A^-1 x, or A^-T x, for the permuted matrix, with the factors that `factors` says. Queued.
+template <class T>
+void substitute(Factors factors, bool transposed, const SubstitutionArrays<T>& arrays,
+                const SubstitutionTasks& forward, const SubstitutionTasks& backward);
+
+}  // namespace echelon::sparse_direct::gpu

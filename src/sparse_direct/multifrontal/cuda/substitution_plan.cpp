@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "sparse_direct/multifrontal/cuda/substitution_plan.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace echelon::sparse_direct::gpu {
+
+namespace {
+
+std::int32_t divide_up(std::int32_t a, std::int32_t b) {
+  return (a + b - 1) / b;
+}
+
+const Front& front_at(const FrontPlan& plan, std::int32_t place) {
+  return plan.fronts[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(place)])];
+}
+
+void place_counters(const SymbolicFactor& symbolic, FrontPlan& plan) {
+  std::vector<bool> tiled(plan.fronts.size(), false);
+  for (const FrontLevel& level : plan.levels) {
+    for (std::int32_t place = level.large_begin; place < level.large_end; ++place) {
+      tiled[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(place)])] =
+          !is_whole(front_at(plan, place));
+    }
+  }
+  for (std::size_t s = 0; s < plan.fronts.size(); ++s) {
+    Front& front = plan.fronts[s];
+    front.counters = plan.counters;
+    plan.counters +=
+        tiled[s] ? FrontCounters::blocks + FrontCounters::of_block * InverseBlocks(front.pivots).count()
+                 : FrontCounters::whole;
+  }
+  for (std::size_t s = 0; s < plan.fronts.size(); ++s) {
+    if (symbolic.parent[s] < 0) continue;
+    const auto p = static_cast<std::size_t>(symbolic.parent[s]);
+    Front& front = plan.fronts[s];
+    Front& parent = plan.fronts[p];
+    front.parent_counters = parent.counters;
+    front.awaited_solutions = tiled[p] ? divide_up(parent.pivots, backward_rows) : 1;
+    parent.awaited_contributions += tiled[s] ? divide_up(front.rows - front.pivots, forward_rows) : 1;
+  }
+}
+
+/// Appends tasks of one kind for the parts [0, parts) of a front.
+void append_parts(std::vector<SubstitutionTask>& tasks, SubstitutionTask::Kind kind, std::int32_t place,
+                  std::int32_t parts) {
+  for (std::int32_t part = 0; part < parts; ++part) tasks.push_back({kind, place, part, 1});
+}
+
+void append_small_fronts(std::vector<SubstitutionTask>& tasks, const FrontLevel& level) {
+  for (std::int32_t c = small_classes; c-- > 0;) {
+    const std::int32_t end = level.small_begin[static_cast<std::size_t>(c) + 1];
+    for (std::int32_t place = level.small_begin[static_cast<std::size_t>(c)]; place < end;
+         place += small_fronts_together) {
+      tasks.push_back(
+          {SubstitutionTask::small_fronts, place, c, std::min(small_fronts_together, end - place)});
+    }
+  }
+}
+
+void append_whole_fronts(const FrontPlan& plan, std::vector<SubstitutionTask>& tasks,
+                         const FrontLevel& level) {
+  for (std::int32_t place = level.large_begin; place < level.large_end; ++place) {
+    if (is_whole(front_at(plan, place))) append_parts(tasks, SubstitutionTask::whole_front, place, 1);
+  }
+}
+
+/// Calls f(place, front) for the fronts of a level that are divided into tiles.
+template <class F>
+void for_each_tiled(const FrontPlan& plan, const FrontLevel& level, F f) {
+  for (std::int32_t place = level.large_begin; place < level.large_end; ++place) {
+    if (!is_whole(front_at(plan, place))) f(place, front_at(plan, place));
+  }
+}
+
+/// Tiles of pivots depend on each other, and come before tasks that use the bandwidth meanwhile.
+void append_forward(const FrontPlan& plan, std::vector<SubstitutionTask>& tasks, const FrontLevel& level) {
+  for_each_tiled(plan, level, [&](std::int32_t place, const Front& front) {
+    append_parts(tasks, SubstitutionTask::gather, place, divide_up(front.rows, gathered_rows));
+  });
+  for_each_tiled(plan, level, [&](std::int32_t place, const Front& front) {
+    append_parts(tasks, SubstitutionTask::pivot_rows, place, divide_up(front.pivots, forward_rows));
+  });
+  append_whole_fronts(plan, tasks, level);
+  append_small_fronts(tasks, level);
+  for_each_tiled(plan, level, [&](std::int32_t place, const Front& front) {
+    append_parts(tasks, SubstitutionTask::border_rows, place,
+                 divide_up(front.rows - front.pivots, forward_rows));
+  });
+}
+
+void append_backward(const FrontPlan& plan, std::vector<SubstitutionTask>& tasks, const FrontLevel& level) {
+  for_each_tiled(plan, level, [&](std::int32_t place, const Front& front) {
+    for (std::int32_t part = divide_up(front.pivots, backward_rows); part-- > 0;)
+      tasks.push_back({SubstitutionTask::pivot_rows, place, part, 1});
+  });
+  append_whole_fronts(plan, tasks, level);
+  append_small_fronts(tasks, level);
+}
+
+}  // namespace
+
+void plan_substitution(const SymbolicFactor& symbolic, FrontPlan& plan) {
+  place_counters(symbolic, plan);
+  for (std::size_t l = 0; l < plan.levels.size(); ++l) {
+    append_forward(plan, plan.forward, plan.levels[l]);
+    append_backward(plan, plan.backward, plan.levels[plan.levels.size() - 1 - l]);
+  }
+}
+
+}  // namespace echelon::sparse_direct::gpu

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tasks of the substitutions on a GPU: complete, and none before those that it waits for.
+#include "sparse_direct/multifrontal/cuda/front_plan.hpp"
+#include "support/problems.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon::sparse_direct::gpu {
+namespace {
+
+using namespace test;
+using Kind = SubstitutionTask::Kind;
+
+FrontPlan plan_of(const Csr<double>& A, Factors factors) {
+  return plan_fronts(analyze_symmetric(pattern_of(A), {.ordering = {.ordering = Ordering::dissection}}),
+                     factors, sizeof(double));
+}
+
+/// Tasks of a list by front and kind: the places of the first and of the last, and how many parts they have.
+struct Parts {
+  std::size_t first = 0, last = 0;
+  std::int32_t count = 0;
+};
+class TaskList {
+ public:
+  TaskList(const FrontPlan& plan, const std::vector<SubstitutionTask>& tasks) {
+    for (std::size_t t = 0; t < tasks.size(); ++t) {
+      const SubstitutionTask& task = tasks[t];
+      const bool small = task.kind == Kind::small_fronts;
+      for (std::int32_t k = 0; k < (small ? task.count : 1); ++k) {
+        const std::int32_t front = plan.order[static_cast<std::size_t>(task.place + k)];
+        Parts& parts = parts_.try_emplace({front, task.kind}, Parts{t, t, 0}).first->second;
+        parts.last = t;
+        ++parts.count;
+      }
+    }
+  }
+  [[nodiscard]] Parts of(std::int32_t front, Kind kind) const {
+    const auto found = parts_.find({front, kind});
+    return found == parts_.end() ? Parts{} : found->second;
+  }
+  /// First and last of all tasks of a front.
+  [[nodiscard]] Parts of(std::int32_t front) const {
+    Parts all{~std::size_t{0}, 0, 0};
+    for (const auto& [key, parts] : parts_) {
+      if (key.first != front) continue;
+      all = {std::min(all.first, parts.first), std::max(all.last, parts.last), all.count + parts.count};
+    }
+    return all;
+  }
+
+ private:
+  std::map<std::pair<std::int32_t, Kind>, Parts> parts_;
+};
+
+std::int32_t tiles(std::int32_t rows, std::int32_t of) {
+  return (rows + of - 1) / of;
+}
+
+void expect_all_tasks(const FrontPlan& plan) {
+  const TaskList forward(plan, plan.forward);
+  const TaskList backward(plan, plan.backward);
+  for (std::int32_t s = 0; s < static_cast<std::int32_t>(plan.fronts.size()); ++s) {
+    SCOPED_TRACE("front " + std::to_string(s));
+    const Front& front = plan.fronts[static_cast<std::size_t>(s)];
+    const bool one_task =
+        forward.of(s, Kind::small_fronts).count + forward.of(s, Kind::whole_front).count > 0;
+    if (one_task) {
+      EXPECT_EQ(forward.of(s).count, 1);
+      EXPECT_EQ(backward.of(s).count, 1);
+    } else {
+      const Parts pivots = forward.of(s, Kind::pivot_rows);
+      const Parts border = forward.of(s, Kind::border_rows);
+      EXPECT_EQ(forward.of(s, Kind::gather).count, tiles(front.rows, gathered_rows));
+      EXPECT_EQ(pivots.count, tiles(front.pivots, forward_rows));
+      EXPECT_EQ(border.count, tiles(front.rows - front.pivots, forward_rows));
+      EXPECT_LT(forward.of(s, Kind::gather).last, pivots.first);
+      if (border.count > 0) EXPECT_LT(pivots.last, border.first);
+      EXPECT_EQ(backward.of(s).count, tiles(front.pivots, backward_rows));
+    }
+    std::int32_t awaited = 0;
+    for (std::int32_t c = front.child_begin; c < front.child_end; ++c) {
+      const std::int32_t child = plan.children[static_cast<std::size_t>(c)];
+      EXPECT_LT(forward.of(child).last, forward.of(s).first);
+      EXPECT_LT(backward.of(s).last, backward.of(child).first);
+      EXPECT_EQ(plan.fronts[static_cast<std::size_t>(child)].awaited_solutions, backward.of(s).count);
+      EXPECT_EQ(plan.fronts[static_cast<std::size_t>(child)].parent_counters, front.counters);
+      const std::int32_t border = forward.of(child, Kind::border_rows).count;
+      awaited += border > 0 ? border : 1;
+    }
+    EXPECT_EQ(front.awaited_contributions, awaited);
+  }
+}
+
+TEST(SubstitutionPlan, Grids_EveryTaskOnceAndAfterThoseItWaitsFor) {
+  for (const auto factors : {Factors::cholesky, Factors::lu}) {
+    expect_all_tasks(plan_of(convection_diffusion(3, 0).csr<double>(), factors));
+    expect_all_tasks(plan_of(convection_diffusion(150, 0).csr<double>(), factors));
+  }
+}
+
+/// A front with more pivots than an inverse block has, whose tiles wait for each other in their order.
+TEST(SubstitutionPlan, LargeFront_TilesInTheOrderOfTheirSteps) {
+  std::vector<Triplet<double>> elements;
+  for (std::int32_t i = 0; i < 300; ++i) {
+    for (std::int32_t j = 0; j < 300; ++j) elements.push_back({i, j, 1.0});
+  }
+  const FrontPlan plan = plan_of(Csr<double>::from_triplets(300, 300, elements), Factors::cholesky);
+  expect_all_tasks(plan);
+  std::vector<std::int32_t> forward;
+  std::vector<std::int32_t> backward;
+  for (const SubstitutionTask& task : plan.forward) {
+    if (task.kind == Kind::pivot_rows) forward.push_back(task.part);
+  }
+  for (const SubstitutionTask& task : plan.backward) backward.push_back(task.part);
+  EXPECT_EQ(forward, (std::vector<std::int32_t>{0, 1, 2, 3, 4}));
+  EXPECT_EQ(backward, (std::vector<std::int32_t>{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}));
+}
+
+TEST(SubstitutionPlan, NoRows_NoTasks) {
+  const FrontPlan plan = plan_of(Csr<double>(), Factors::cholesky);
+  EXPECT_TRUE(plan.forward.empty());
+  EXPECT_TRUE(plan.backward.empty());
+}
+
+}  // namespace
+}  // namespace echelon::sparse_direct::gpu
