@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How long do the forms of Crout's method take on a GPU, compared with cuSOLVER's LU, and how many sweeps
-// does the iteration need?
-//   bench_crout_gpu [--runs N] [--iterative-up-to N] [N | sN]...
+// How long do the forms of Crout's method take on a GPU, compared with cuSOLVER's LU and the library's, and
+// how many sweeps does the iteration need?
+//   bench_crout_gpu [--runs N] [--slow-up-to N] [N | sN]...
 // Matrices of N rows in double: uniform random ones and diagonally dominant ones; sN: the Schur complement of
 // the surface of a cube of N points a direction with the 7-point Laplacian. Times of the factorisation alone,
 // each the median of several runs; those that take more than half a second run once. Each answer is checked.
@@ -21,58 +21,74 @@ namespace ec = echelon;
 
 namespace {
 
-using ec::crout::IterationCounts;
-
-enum class Method { parallel, direct, iterated, iterative };
-
-struct Form {
-  std::string name;
-  Method method;
-  std::int64_t section_size = 0;
+/// Sweeps and row exchanges; no sections where they are not counted.
+struct Counts {
+  std::int64_t sections = 0, sweeps = 0, exchanges = 0, upper_sweeps = 0;
 };
 
-/// Counts of a factorisation in place of A; none where it does not count. Exits if it fails.
-IterationCounts factor(ec::Cuda& backend, ec::Dense<double>& A, std::int64_t* pivots, const Form& form) {
+enum class Form { lu, parallel, direct, iterated, iterative };
+
+/// Memory that a form keeps between factorisations.
+struct Workspaces {
+  ec::lu::FactorWorkspace<ec::Cuda, double> lu{ec::Device::cuda()};
+  ec::crout::BlockedWorkspace<double> blocked{ec::Device::cuda()};
+};
+
+/// Counts of a factorisation in place of A. Exits if it fails.
+Counts factor(ec::Cuda& backend, Workspaces& workspaces, ec::Dense<double>& A, std::int64_t* pivots,
+              Form form) {
   const std::int64_t n = A.rows();
-  if (form.method == Method::parallel) {
-    ec::crout::ColumnWorkspace<double> workspace(A.device(), n);
-    ec::crout::eliminate_columns<double>(backend, A.view(), 0, n, pivots, workspace);
-    ec::bench::insist(backend.read(workspace.zero_pivot.data()).value == ec::FirstIndex::none,
-                      "crout-parallel");
-    return {};
+  switch (form) {
+    case Form::lu:
+      ec::bench::insist(ec::lu::factor<double>(backend, workspaces.lu, A.view(), pivots, {}).zero_pivot < 0,
+                        "lu");
+      return {};
+    case Form::parallel: {
+      ec::crout::ColumnWorkspace<double> workspace(A.device(), n);
+      ec::crout::eliminate_columns<double>(backend, A.view(), 0, n, pivots, workspace);
+      ec::bench::insist(backend.read(workspace.zero_pivot.data()).value == ec::FirstIndex::none,
+                        "crout-parallel");
+      return {};
+    }
+    case Form::direct:
+    case Form::iterated: {
+      const bool iterated = form == Form::iterated;
+      const auto result = ec::crout::factor_blocked<double>(backend, A.view(), {.iterated = iterated}, pivots,
+                                                            workspaces.blocked, {});
+      ec::bench::insist(result.zero_pivot < 0, "crout-blocked");
+      if (!iterated) return {};
+      const ec::SectionCounts counts = backend.read(workspaces.blocked.counts.data());
+      return {counts.sections, counts.sweeps, counts.exchanges};
+    }
+    case Form::iterative: {
+      ec::crout::CudaIteration<double> iteration(backend, A.view(), pivots,
+                                                 {.section_size = ec::crout::default_section_size(n)});
+      const auto result = iteration.factor({});
+      ec::bench::insist(result.converged && result.zero_pivot < 0, "crout-iterative");
+      const auto& counts = iteration.counts();
+      return {counts.sections, counts.diagonal_sweeps, counts.exchanges, counts.upper_sweeps};
+    }
   }
-  if (form.method == Method::iterative) {
-    ec::crout::CudaIteration<double> iteration(backend, A.view(), pivots,
-                                               {.section_size = ec::crout::default_section_size(n)});
-    const auto result = iteration.factor({});
-    ec::bench::insist(result.converged && result.zero_pivot < 0, "crout-iterative");
-    return iteration.counts();
-  }
-  ec::crout::SectionWorkspace<double> workspace(A.device());
-  const bool iterated = form.method == Method::iterated;
-  static_cast<void>(ec::crout::factor_in_sections<double>(
-      backend, A.view(), {.section_size = form.section_size, .iterated = iterated}, pivots, workspace, {}));
-  const ec::crout::BlockedState state = backend.read(workspace.state.data());
-  ec::bench::insist(state.overflow == 0 && state.zero_pivot < 0, "crout-blocked");
-  return state.counts;
+  return {};
 }
 
 struct Measurement {
   double seconds = 0;
-  IterationCounts counts;
+  Counts counts;
 };
 
-Measurement measure(ec::Cuda& backend, const ec::Dense<double>& A, const Form& form, int runs) {
+Measurement measure(ec::Cuda& backend, const ec::Dense<double>& A, Form form, int runs) {
   constexpr double long_time = 0.5;
   ec::Dense<double> copy(A.device(), A.rows(), A.columns());
   ec::Array<std::int64_t> pivots(A.device(), A.rows());
+  Workspaces workspaces;
   Measurement result;
   std::vector<double> all;
   for (int run = 0; run <= runs; ++run) {
     ec::bench::restore(A, copy);
     backend.synchronize();
     const auto start = std::chrono::steady_clock::now();
-    result.counts = factor(backend, copy, pivots.data(), form);
+    result.counts = factor(backend, workspaces, copy, pivots.data(), form);
     backend.synchronize();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (run > 0 || seconds > long_time) all.push_back(seconds);
@@ -90,15 +106,13 @@ double cusolver_seconds(const ec::Dense<double>& A, int runs) {
 }
 
 void print_row(ec::Cuda& backend, const std::string& name, const ec::Dense<double>& A, int runs,
-               std::int64_t iterative_up_to) {
+               std::int64_t slow_up_to) {
   const double reference = cusolver_seconds(A, runs);
   std::printf("| %s | %.2f |", name.c_str(), 1e3 * reference);
   std::string sweeps;
-  for (const Form& form :
-       {Form{"crout-parallel", Method::parallel}, Form{"direct", Method::direct, 32},
-        Form{"iterated, 16", Method::iterated, 16}, Form{"iterated, 32", Method::iterated, 32},
-        Form{"crout-iterative", Method::iterative}}) {
-    if (form.method == Method::iterative && A.rows() > iterative_up_to) {
+  for (const Form form : {Form::lu, Form::direct, Form::iterated, Form::parallel, Form::iterative}) {
+    const bool is_slow = form == Form::parallel || form == Form::iterative;
+    if (is_slow && A.rows() > slow_up_to) {
       std::printf(" |");
       continue;
     }
@@ -106,10 +120,13 @@ void print_row(ec::Cuda& backend, const std::string& name, const ec::Dense<doubl
     std::printf(" %.2f |", 1e3 * found.seconds);
     std::fflush(stdout);
     if (found.counts.sections == 0) continue;
-    const auto mean = [&](std::int64_t count) { return std::to_string(count / found.counts.sections); };
-    sweeps += " " + mean(found.counts.diagonal_sweeps) + " + " + mean(found.counts.exchanges);
-    if (form.method == Method::iterative) sweeps += " + " + mean(found.counts.upper_sweeps);
-    sweeps += " |";
+    const auto append_mean = [&](const char* before, std::int64_t count) {
+      sweeps.append(before).append(std::to_string(count / found.counts.sections));
+    };
+    append_mean(" ", found.counts.sweeps);
+    append_mean(" + ", found.counts.exchanges);
+    if (form == Form::iterative) append_mean(" + ", found.counts.upper_sweeps);
+    sweeps.append(" |");
   }
   std::printf("%s\n", sweeps.c_str());
   std::fflush(stdout);
@@ -165,28 +182,28 @@ ec::Dense<double> schur_complement(std::int64_t side) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  ec::bench::Arguments arguments(argc, argv, "[--runs N] [--iterative-up-to N] [N | sN]...");
+  ec::bench::Arguments arguments(argc, argv, "[--runs N] [--slow-up-to N] [N | sN]...");
   const int runs = arguments.option("--runs", 5);
-  const std::int64_t iterative_up_to = arguments.option("--iterative-up-to", std::int64_t{5000});
+  const std::int64_t slow_up_to = arguments.option("--slow-up-to", std::int64_t{5000});
   std::vector<std::string> words = arguments.positionals("a size");
   arguments.finish();
   if (words.empty()) words = {"512", "1000", "2000", "s24", "4096"};
   std::printf(
-      "| matrix | cuSOLVER ms | crout-parallel | direct, 32 | iterated, 16 | iterated, 32 | crout-iterative "
-      "| "
-      "sweeps + exchanges a section, 16 | 32 | crout-iterative, with sweeps to the right |\n"
-      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+      "| matrix | cuSOLVER ms | lu | direct | iterated | crout-parallel | crout-iterative | sweeps + "
+      "exchanges "
+      "a section, iterated | crout-iterative, with sweeps to the right |\n"
+      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
   ec::Cuda backend(ec::Device::cuda());
   for (const std::string& word : words) {
     if (word.front() == 's') {
       const ec::Dense<double> A = schur_complement(std::atoll(word.c_str() + 1));
-      print_row(backend, "Schur complement " + std::to_string(A.rows()), A, runs, iterative_up_to);
+      print_row(backend, "Schur complement " + std::to_string(A.rows()), A, runs, slow_up_to);
       continue;
     }
     const std::int64_t n = std::atoll(word.c_str());
     ec::Dense<double> A = ec::bench::uniform<double>(n, n, 1);
-    print_row(backend, "uniform " + word, A, runs, iterative_up_to);
+    print_row(backend, "uniform " + word, A, runs, slow_up_to);
     backend.for_each(n, ec::bench::AddToDiagonal<double>{A.view(), static_cast<double>(n)});
-    print_row(backend, "dominant " + word, A, runs, iterative_up_to);
+    print_row(backend, "dominant " + word, A, runs, slow_up_to);
   }
 }

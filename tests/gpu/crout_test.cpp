@@ -163,6 +163,28 @@ TEST_F(GpuCrout, SectionsOfDominantMatricesConvergeInFewSweeps) {
   }
 }
 
+TEST_F(GpuCrout, BlockedSections_AreTakenTogetherWhereNoRowsAreExchanged) {
+  const std::int64_t n = 200;
+  const Dense<double> random = random_dense<double>(n, n, 4);
+  Dense<double> dominant = random;
+  for (std::int64_t i = 0; i < n; ++i) dominant(i, i) += static_cast<double>(n);
+  const auto factor = [&](const Dense<double>& a) {
+    CroutBlocked<double> solver(gpu, {.section = CroutSection::iterated});
+    const Dense<double> matrix = a.to(gpu);
+    Report report = solver.factor(matrix);
+    EXPECT_TRUE(report.ready()) << report.message;
+    EXPECT_GE(statistic(report, "sections"), 13);
+    EXPECT_LE(statistic(report, "most_diagonal_sweeps"), 16);
+    return report;
+  };
+  const Report together = factor(dominant);
+  EXPECT_EQ(statistic(together, "direct_sections"), 0);
+  EXPECT_EQ(statistic(together, "row_exchanges"), 0);
+  const Report directly = factor(random);
+  EXPECT_GT(statistic(directly, "direct_sections"), 0);
+  EXPECT_GT(statistic(directly, "row_exchanges"), n / 2);
+}
+
 TEST_F(GpuCrout, WithoutPivoting_AZeroOnTheDiagonalIsTheEnd) {
   Dense<double> a(Device(), 2, 2);
   a(0, 0) = 0;

@@ -5,7 +5,7 @@
 #include "dense/lu/factorization.hpp"
 #include "dense/lu/workspace.cuh"
 #include "gpu_fixture.hpp"
-#include "support/gallery.hpp"
+#include "support/gauss_jordan.hpp"
 
 #include <gtest/gtest.h>
 
@@ -37,6 +37,26 @@ class GpuFactorizationOf : public GpuTest {
   static Factors on_host(const Dense<T>& a) {
     lu::FactorWorkspace<Serial, T> workspace{Device::serial()};
     return factor<Serial>(Device::serial(), workspace, a);
+  }
+  struct Sections {
+    Factors factors;
+    SectionCounts counts;
+  };
+  /// Factors whose columns were found in iterated sections.
+  Sections in_sections(const Dense<T>& a, const lu::Tuning& tuning = {}) const {
+    Cuda backend(gpu);
+    lu::FactorWorkspace<Cuda, T> workspace(gpu);
+    workspace.tuning = tuning;
+    Array<T> square(gpu, section_square_size);
+    Array<int> votes(gpu, section_votes);
+    Array<SectionCounts> counts(gpu, 1);
+    backend.write(SectionCounts{}, counts.data());
+    const SectionIteration<T> iteration{0, square.data(), votes.data(), counts.data()};
+    Dense<T> matrix = a.to(gpu);
+    Array<std::int64_t> pivots(gpu, std::min(a.rows(), a.columns()));
+    lu::queue_factorization<T>(backend, workspace, matrix.view(), pivots.data(), &iteration);
+    const lu::FactorResult result = lu::wait_for_factors(workspace);
+    return {{matrix.to(Device()), pivots.to_vector(), result}, backend.read(counts.data())};
   }
   Factors on_gpu(const Dense<T>& a, const lu::Tuning& tuning = {}) const {
     lu::FactorWorkspace<Cuda, T> workspace(gpu);
@@ -121,6 +141,83 @@ TYPED_TEST(GpuFactorizationOf, EveryDivision_AgreesWithTheHost) {
       }
     }
   }
+}
+
+TYPED_TEST(GpuFactorizationOf, LapackTypes_HaveSmallResiduals) {
+  using T = TypeParam;
+  for (const std::int64_t n : {1, 2, 3, 5, 10, 50, 130, 300}) {
+    for (int type = 1; type <= 11; ++type) {
+      SCOPED_TRACE("n = " + std::to_string(n) + ", type " + std::to_string(type));
+      const Dense<T> a = lapack_type<T>(type, n, 12);
+      if (largest_magnitude(a) == 0) continue;  // types 5 to 7 of one row
+      const auto expected = this->on_host(a);
+      for (const auto& factors : {this->on_gpu(a), this->in_sections(a).factors}) {
+        EXPECT_EQ(factors.result.zero_pivot, expected.result.zero_pivot);
+        EXPECT_LT(this->ratio(a, factors), 10);
+        for (std::int64_t j = 0; j < n; ++j) {
+          for (std::int64_t i = j + 1; i < n; ++i) ASSERT_LE(std::abs(factors.matrix(i, j)), T{1});
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(GpuFactorizationOf, IteratedSections_AgreeWithTheHost) {
+  using T = TypeParam;
+  for (const std::int64_t n : {1, 2, 15, 16, 17, 33, 127, 300, 1025}) {
+    for (const bool dominant : {true, false}) {
+      SCOPED_TRACE(std::to_string(n) + (dominant ? ", dominant" : ""));
+      Dense<T> a = random_dense<T>(n, n, 13);
+      for (std::int64_t i = 0; i < n && dominant; ++i) a(i, i) += static_cast<T>(n + 1);
+      const auto sections = this->in_sections(a);
+      const auto expected = this->on_host(a);
+      this->expect_factors(a, sections.factors, expected);
+      std::int64_t exchanges = 0;
+      for (std::size_t k = 0; k < expected.pivots.size(); ++k) {
+        exchanges += expected.pivots[k] != static_cast<std::int64_t>(k) ? 1 : 0;
+      }
+      EXPECT_EQ(sections.counts.exchanges, exchanges);
+      EXPECT_GE(sections.counts.sections, (n + 15) / 16);
+      EXPECT_LE(sections.counts.most_sweeps, 16);
+      if (dominant) {
+        EXPECT_EQ(sections.counts.direct_sections, 0);
+      }
+    }
+  }
+}
+
+TYPED_TEST(GpuFactorizationOf, IteratedSections_OfEveryDivision) {
+  using T = TypeParam;
+  // The first sections need no exchanges, the last ones do.
+  Dense<T> a = random_dense<T>(500, 500, 14);
+  for (std::int64_t i = 0; i < 300; ++i) a(i, i) += T{600};
+  const auto expected = this->on_host(a);
+  for (const std::int64_t panel : {16, 50, 512}) {
+    for (const int leaf : {16, 256}) {
+      for (const int blocks : {1, 2, 16}) {
+        for (const bool lookahead : {false, true}) {
+          SCOPED_TRACE("panel " + std::to_string(panel) + ", leaf " + std::to_string(leaf) + ", blocks " +
+                       std::to_string(blocks) + (lookahead ? ", look-ahead" : ""));
+          const auto found = this->in_sections(a, {.panel_columns = panel,
+                                                   .panel = {.leaf_columns = leaf, .cluster_blocks = blocks},
+                                                   .lookahead = lookahead});
+          this->expect_factors(a, found.factors, expected);
+          EXPECT_GT(found.counts.direct_sections, 0);
+          EXPECT_LT(found.counts.direct_sections, found.counts.sections);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(GpuFactorizationOf, IteratedSections_PassOverZerosAndReportNaN) {
+  using T = TypeParam;
+  Dense<T> a = random_dense<T>(300, 300, 7);
+  for (std::int64_t i = 0; i < 300; ++i) a(i, i) += T{300};
+  for (std::int64_t i = 0; i < 300; ++i) a(i, 17) = 0;
+  EXPECT_EQ(this->in_sections(a).factors.result.zero_pivot, 17);
+  a(60, 70) = std::numeric_limits<T>::quiet_NaN();
+  EXPECT_FALSE(std::isfinite(this->in_sections(a).factors.result.largest));
 }
 
 TYPED_TEST(GpuFactorizationOf, EqualMagnitudes_TakeTheFirstRow) {

@@ -34,17 +34,17 @@ struct Inspection {
 };
 
 /// Plans of leaves, which take a few microseconds each to make, by height and width.
-template <class T>
+template <class Job>
 class LeafPlans {
  public:
-  using Plan = LeafPlan<T, LuLeafJob<T>>;
+  using Plan = LeafPlan<typename Job::Element, Job>;
 
   const Plan& find(const Cuda& backend, std::int64_t rows, std::int64_t width, const PanelTuning& tuning) {
     constexpr std::int64_t step = 512;  // 16 blocks of 32 rows
     std::int64_t height = (rows + step - 1) / step * step;
     while (height / 2 >= std::max<std::int64_t>(rows, warp_size)) height /= 2;
     const auto [at, is_new] = plans_.try_emplace({height, width, tuning.leaf_columns, tuning.cluster_blocks});
-    if (is_new) at->second = plan_leaves<T, LuLeafJob<T>>(backend, height, width, tuning);
+    if (is_new) at->second = plan_leaves<typename Job::Element, Job>(backend, height, width, tuning);
     return at->second;
   }
 
@@ -99,7 +99,8 @@ struct FactorWorkspace<Cuda, T> {
   OwnedStream inversion;   // stream for inverses of the diagonal blocks of L
   OwnedEvent factored;     // the last panel that was queued
   OwnedEvent inverted[2];  // its inverses, and those of the panel before
-  LeafPlans<T> plans;
+  LeafPlans<LuLeafJob<T>> plans;
+  LeafPlans<IteratedLeafJob<T>> iterated_plans;
   PinnedResult<Cuda> found;  // an Inspection
   Array<T> exchange;         // of leaf kernels
   Array<int> permutation;    // row i of P A is row permutation[i] of A
@@ -113,9 +114,14 @@ struct FactorWorkspace<Cuda, T> {
   Array<unsigned> counters;  // at zero: of tall panels, and of inspect()
 };
 
-/// factor() without waiting for the result, of a matrix that is not empty.
+/// factor() without waiting for the result, of a matrix that is not empty. `iteration`: the columns of leaves
+/// are factored in iterated sections, unless they do not fit into a cluster; null: one after the other.
 template <class T>
 void queue_factorization(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseView<T> A,
-                         std::int64_t* pivots);
+                         std::int64_t* pivots, const SectionIteration<T>* iteration = nullptr);
+
+/// Waits for the last factorisation that was queued.
+template <class T>
+FactorResult wait_for_factors(FactorWorkspace<Cuda, T>& workspace);
 
 }  // namespace echelon::lu

@@ -90,7 +90,9 @@ class ClusterPanel {
     for (int begin = 0; begin < job_.width && rank_ < job_.rows && !shared_.overflow; begin += window) {
       if (threadIdx.x < window) shared_.pivot_rows[threadIdx.x] = -1;
       __syncthreads();
-      if (is_pivot_warp()) eliminate_window(begin);
+      bool complete = false;
+      if constexpr (Job::iterated) complete = iterate_window(begin);
+      if (!complete && is_pivot_warp()) eliminate_window(begin);
       update_other_columns();
       __syncthreads();
       const std::uint32_t accepted = shared_.accepted;
@@ -121,6 +123,7 @@ class ClusterPanel {
     store();
     if constexpr (is_lu) {
       store_origins(before);
+      if constexpr (Job::iterated) add_counts();
     } else if (leader) {
       store_state();
     }
@@ -217,6 +220,28 @@ class ClusterPanel {
 
   inline __device__ void eliminate_window(int begin);
 
+  /// Factors the window by sweeps over its rows of the diagonal, all columns at once, by all warps. Returns
+  /// whether every pivot was on the diagonal; otherwise the window is as it was before.
+  inline __device__ bool iterate_window(int begin);
+
+  /// Copies the rows of the diagonal to all blocks; returns this thread's element of them.
+  inline __device__ T gather_square(int begin, int columns);
+
+  /// Sweeps until no element changes. Thread t has row t % window and column t / window.
+  inline __device__ void sweep_square(T element, int columns, T* square);
+
+  /// Factors of the rows below the diagonal in registers; whether none is larger than the pivots.
+  inline __device__ bool multiply_by_inverse(int begin, int columns, const T* square);
+
+  /// Whether the condition holds in all blocks.
+  inline __device__ bool holds_everywhere(bool condition);
+
+  /// Stores the window as LU with a unit diagonal of L.
+  inline __device__ void store_iterated(int begin, int columns, const T* square);
+
+  /// Adds the counts of the leaf to those of the matrix, by one warp of the cluster.
+  inline __device__ void add_counts();
+
   /// Finds the best pivots of this thread and of this warp in the current column, which is element_[.][0].
   inline __device__ void find_candidates();
 
@@ -258,6 +283,7 @@ class ClusterPanel {
     const PivotCandidate<T> pivot = shared_.selected[lane_];
     if constexpr (is_lu) {
       job_.pivots[begin + lane_] = job_.begin + pivot.row;
+      if constexpr (Job::iterated) counts_.exchanges += pivot.row != begin + lane_ ? 1 : 0;
     } else {
       record_pivot(begin, accepted, pivot);
     }
@@ -376,6 +402,7 @@ class ClusterPanel {
   std::int64_t overflow_column_ = -1;
   T element_[rows_per_thread][window];
   int place_[rows_per_thread];
+  SectionCounts counts_;  // of iterated sections
 };
 
 #endif

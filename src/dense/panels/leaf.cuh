@@ -21,6 +21,7 @@ template <class T>
 struct LeafJob {
   using Element = T;
   static constexpr Elimination elimination = Elimination::gauss_jordan;
+  static constexpr bool iterated = false;
   T* a;  ///< first column of the leaf
   std::int64_t leading;
   int rows;
@@ -44,6 +45,7 @@ template <class T>
 struct LuLeafJob {
   using Element = T;
   static constexpr Elimination elimination = Elimination::lu;
+  static constexpr bool iterated = false;
   T* a;  ///< the diagonal element
   std::int64_t leading;
   int rows;
@@ -52,6 +54,33 @@ struct LuLeafJob {
   std::int64_t* pivots;  ///< pivots[c] = row of the matrix that is exchanged with row begin + c
   RowOrigins of_leaf, of_panel, of_matrix;
   T* exchange;  ///< workspace of lu_exchange_size elements
+};
+
+/// Counts of sections whose columns are factored together, by an iteration; see window_iteration.cuh.
+struct SectionCounts {
+  std::int64_t sections = 0;
+  std::int64_t direct_sections = 0;  ///< of these, that were then factored column by column
+  std::int64_t sweeps = 0, most_sweeps = 0;
+  std::int64_t exchanges = 0;  ///< of rows
+  std::int64_t elements = 0;   ///< evaluations of a formula in sweeps
+};
+
+/// Sections by iteration: settings, and memory of the GPU.
+template <class T>
+struct SectionIteration {
+  double tolerance = 0;   ///< an element has converged when a sweep changes it by no more than this
+  T* square;              ///< workspace of section_square_size elements
+  int* votes;             ///< workspace of section_votes elements
+  SectionCounts* counts;  ///< are added to
+};
+inline constexpr std::int64_t section_square_size = 256;
+inline constexpr std::int64_t section_votes = 16;
+
+/// Argument of a leaf kernel for LU in iterated sections. The factors are those of LuLeafJob.
+template <class T>
+struct IteratedLeafJob : LuLeafJob<T> {
+  static constexpr bool iterated = true;
+  SectionIteration<T> iteration;
 };
 
 /// Elements through which blocks exchange the pivot rows of a leaf of LU.

@@ -1,127 +1,82 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dense/crout/cuda/blocked.cuh"
-#include "dense/crout/cuda/trsm.cuh"
-#include "linalg/spmv/multiply.hpp"
-
-#include <algorithm>
+#include "dense/lu/cuda/substitution.cuh"
 
 namespace echelon::crout {
 
 namespace {
 
-struct KeepRows {
-  std::int64_t* pivots;
-  ECHELON_ANYWHERE void operator()(std::int64_t j) const { pivots[j] = j; }
-};
-
-constexpr int exchange_columns = 8;  ///< of a block
-constexpr int most_touched = 2 * static_cast<int>(widest_section);
-
-/// Exchanges rows j and pivots[j] for j = first, ..., first + count - 1, all at once, in the columns of A
-/// except [first, first + count). A thread moves one of the rows that are named: it follows the row through
-/// the exchanges to its destination.
+/// l_ij = l_ij d_j, u_ij = u_ij / d_i for the diagonal d of A. A thread keeps to a row.
 template <class T>
-__global__ void __launch_bounds__(most_touched)
-    exchange_rows(DenseView<T> A, std::int64_t first, int count, const std::int64_t* pivots) {
-  __shared__ std::int64_t rows[widest_section];
-  const int t = static_cast<int>(threadIdx.x);
-  if (t < count) rows[t] = pivots[first + t];
-  __syncthreads();
-  std::int64_t from = t < count ? first + t : t < 2 * count ? rows[t - count] : -1;
-  for (int p = 0; t >= count && p < min(t - count, count); ++p) {
-    if (rows[p] == from) from = -1;  // another thread has the row
+__global__ void __launch_bounds__(cuda_kernels::block_size) move_diagonal(DenseView<T> A) {
+  const std::int64_t i = std::int64_t{blockIdx.x} * cuda_kernels::block_size + threadIdx.x;
+  if (i >= A.rows()) return;
+  const std::int64_t step = A.leading() + 1;
+  const T own = A.data()[i * step];
+  for (std::int64_t j = blockIdx.y; j < A.columns(); j += gridDim.y) {
+    T& element = A.data()[i + j * A.leading()];
+    if (i > j) element *= A.data()[j * step];
+    if (i < j) element /= own;
   }
-  if (t >= count && from < first + count) from = -1;
-  std::int64_t to = from;
-  for (int p = 0; p < count; ++p) {
-    to = to == rows[p] ? first + p : to == first + p ? rows[p] : to;
-  }
-  const std::int64_t begin = std::int64_t{blockIdx.x} * exchange_columns;
-  T moved[exchange_columns];
-#pragma unroll
-  for (int c = 0; c < exchange_columns; ++c) {
-    const std::int64_t column = begin + c < first ? begin + c : begin + c + count;
-    moved[c] = from >= 0 && column < A.columns() ? A.data()[column * A.leading() + from] : T{0};
-  }
-  __syncthreads();
-#pragma unroll
-  for (int c = 0; c < exchange_columns; ++c) {
-    const std::int64_t column = begin + c < first ? begin + c : begin + c + count;
-    if (from >= 0 && column < A.columns()) A.data()[column * A.leading() + to] = moved[c];
+}
+
+/// The inverses of the diagonal blocks, first L's, then U's, as those of the factors with the diagonal moved:
+/// (L D)^-1 = D^-1 L^-1 and (D^-1 U)^-1 = U^-1 D.
+template <class T>
+__global__ void __launch_bounds__(lu::diagonal_block)
+    move_diagonal_of_inverses(DenseView<const T> A, T* inverses) {
+  constexpr int block = lu::diagonal_block;
+  const auto blocks = static_cast<int>(gridDim.x) / 2;
+  const bool upper = static_cast<int>(blockIdx.x) >= blocks;
+  const std::int64_t first = std::int64_t{static_cast<int>(blockIdx.x) % blocks} * block;
+  const int there = static_cast<int>(min(std::int64_t{block}, A.rows() - first));
+  const int i = static_cast<int>(threadIdx.x);
+  if (i >= there) return;
+  const T* const diagonal = A.data() + first * (A.leading() + 1);
+  T* const inverse = inverses + std::int64_t{blockIdx.x} * block * block + i;
+  const T own = diagonal[i * (A.leading() + 1)];
+  for (int j = static_cast<int>(blockIdx.y); j < there; j += static_cast<int>(gridDim.y)) {
+    if (upper && i <= j) inverse[j * block] *= diagonal[j * (A.leading() + 1)];
+    if (!upper && i >= j) inverse[j * block] /= own;
   }
 }
 
 template <class T>
-class SectionRecursion {
- public:
-  SectionRecursion(Cuda& backend, DenseView<T> A, const BlockedSettings& settings, std::int64_t* pivots,
-                   SectionWorkspace<T>& workspace, const std::stop_token& cancel)
-      : backend_(backend),
-        A_(A),
-        settings_(settings),
-        pivots_(pivots),
-        workspace_(workspace),
-        cancel_(cancel) {}
-
-  /// Columns [first, last); false if cancelled.
-  bool factor(std::int64_t first, std::int64_t last) {
-    const std::int64_t size = settings_.section_size;
-    if (last - first <= size) return factor_leaf(first, last);
-    const std::int64_t sections = (last - first + size - 1) / size;
-    const std::int64_t middle = first + (sections + 1) / 2 * size;
-    if (!factor(first, middle)) return false;
-    check(trsm(backend_.blas(), CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, CUBLAS_DIAG_NON_UNIT, middle - first,
-               last - middle, A_.data() + first * (A_.leading() + 1), A_.leading(),
-               A_.data() + middle * A_.leading() + first, A_.leading()));
-    gemm<T>(backend_, T{-1}, block(middle, first, A_.rows() - middle, middle - first),
-            block(first, middle, middle - first, last - middle), T{1},
-            block(middle, middle, A_.rows() - middle, last - middle));
-    return factor(middle, last);
-  }
-
- private:
-  bool factor_leaf(std::int64_t first, std::int64_t last) {
-    constexpr std::int64_t columns_between_waits = 512;
-    if (first / columns_between_waits != last / columns_between_waits) {
-      backend_.synchronize();
-      if (cancel_.stop_requested()) return false;
-    }
-    factor_section<T>(backend_, A_, first, last, settings_.iterated, settings_.tolerance, pivots_,
-                      workspace_);
-    const std::int64_t columns = A_.columns() - (last - first);
-    if (columns == 0) return true;
-    exchange_rows<<<static_cast<unsigned>((columns + exchange_columns - 1) / exchange_columns), most_touched,
-                    0, stream()>>>(A_, first, static_cast<int>(last - first), pivots_);
-    check(cudaGetLastError());
-    return true;
-  }
-
-  [[nodiscard]] DenseView<T> block(std::int64_t i, std::int64_t j, std::int64_t rows,
-                                   std::int64_t columns) const {
-    return {A_.data() + j * A_.leading() + i, rows, columns, A_.leading(), A_.device()};
-  }
-
-  Cuda& backend_;
-  DenseView<T> A_;
-  BlockedSettings settings_;
-  std::int64_t* pivots_;
-  SectionWorkspace<T>& workspace_;
-  const std::stop_token& cancel_;
-};
+void give_upper_a_unit_diagonal(DenseView<T> A, T* inverses) {
+  constexpr unsigned columns_at_once = 1024;
+  constexpr unsigned columns_of_block = 16;
+  const auto n = static_cast<unsigned>(A.rows());
+  move_diagonal_of_inverses<T>
+      <<<dim3(2 * ((n + lu::diagonal_block - 1) / lu::diagonal_block), columns_of_block), lu::diagonal_block,
+         0, stream()>>>(A, inverses);
+  check(cudaGetLastError());
+  const dim3 grid((n + cuda_kernels::block_size - 1) / cuda_kernels::block_size,
+                  n < columns_at_once ? n : columns_at_once);
+  move_diagonal<T><<<grid, cuda_kernels::block_size, 0, stream()>>>(A);
+  check(cudaGetLastError());
+}
 
 }  // namespace
 
 template <class T>
-bool factor_in_sections(Cuda& backend, DenseView<T> A, const BlockedSettings& settings, std::int64_t* pivots,
-                        SectionWorkspace<T>& workspace, const std::stop_token& cancel) {
+lu::FactorResult factor_blocked(Cuda& backend, DenseView<T> A, const BlockedSettings& settings,
+                                std::int64_t* pivots, BlockedWorkspace<T>& workspace,
+                                const std::stop_token& cancel) {
+  if (A.rows() == 0) return {};
+  if (cancel.stop_requested()) return {.cancelled = true};
   const CurrentDevice current(backend.device().id());
-  backend.for_each(A.columns(), KeepRows{pivots});
-  return SectionRecursion<T>(backend, A, settings, pivots, workspace, cancel).factor(0, A.columns());
+  const SectionIteration<T> iteration{settings.tolerance, workspace.square.data(), workspace.votes.data(),
+                                      workspace.counts.data()};
+  if (settings.iterated) backend.write(SectionCounts{}, workspace.counts.data());
+  lu::queue_factorization<T>(backend, workspace.lu, A, pivots, settings.iterated ? &iteration : nullptr);
+  const lu::FactorResult result = lu::wait_for_factors(workspace.lu);
+  if (result.zero_pivot < 0) give_upper_a_unit_diagonal<T>(A, workspace.lu.inverses.data());
+  return result;
 }
 
-template bool factor_in_sections(Cuda&, DenseView<float>, const BlockedSettings&, std::int64_t*,
-                                 SectionWorkspace<float>&, const std::stop_token&);
-template bool factor_in_sections(Cuda&, DenseView<double>, const BlockedSettings&, std::int64_t*,
-                                 SectionWorkspace<double>&, const std::stop_token&);
+template lu::FactorResult factor_blocked(Cuda&, DenseView<float>, const BlockedSettings&, std::int64_t*,
+                                         BlockedWorkspace<float>&, const std::stop_token&);
+template lu::FactorResult factor_blocked(Cuda&, DenseView<double>, const BlockedSettings&, std::int64_t*,
+                                         BlockedWorkspace<double>&, const std::stop_token&);
 
 }  // namespace echelon::crout

@@ -4,6 +4,8 @@
 
 #include "backend/store.hpp"
 #include "dense/crout/cuda/trsm.cuh"
+#include "dense/factorization/magnitudes.cuh"
+#include "dense/lu/scaling.hpp"
 #include "linalg/condition.hpp"
 #include "linalg/refinement.hpp"
 #include "linalg/spmv/multiply.hpp"
@@ -11,10 +13,8 @@
 #include "solver/factor_status.hpp"
 #include "solver/implementation.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -23,94 +23,42 @@ namespace echelon::crout {
 
 namespace cuda_detail {
 
-/// Largest magnitude of a line of A, and the sum of its magnitudes.
-struct LineMagnitudes {
-  double largest = 0;
-  double sum = 0;
-  friend ECHELON_ANYWHERE LineMagnitudes combine(LineMagnitudes a, LineMagnitudes b) {
-    return {a.largest > b.largest ? a.largest : b.largest, a.sum + b.sum};
-  }
-};
-
-/// Row i, by one thread: neighbours read neighbouring elements.
+/// |l_ii u_ij|, what elimination has left in the upper triangle.
 template <class T>
-struct InspectRow {
-  DenseView<const T> A;
-  double* largest;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    double result = 0;
-    for (std::int64_t j = 0; j < A.columns(); ++j) {
-      const double magnitude = std::fabs(static_cast<double>(A.data()[j * A.leading() + i]));
-      result = result > magnitude ? result : magnitude;
-    }
-    largest[i] = result;
+struct EliminatedMagnitude {
+  DenseView<const T> factors;
+  ECHELON_ANYWHERE Largest operator()(std::int64_t i, std::int64_t j) const {
+    if (i > j) return {0};
+    const auto value = static_cast<double>(factors.data()[i + j * factors.leading()]);
+    const double scale = i < j ? static_cast<double>(factors.data()[i * (factors.leading() + 1)]) : 1.0;
+    return {std::fabs(scale * value)};
   }
 };
 
-/// Element e in the order of the columns of a contiguous matrix, of the factors with L and U as one where
-/// `eliminated`: l_ii u_ij.
-template <class T>
-struct InspectElement {
-  DenseView<const T> A;
-  bool eliminated;
-  ECHELON_ANYWHERE LineMagnitudes operator()(std::int64_t e) const {
-    double value = static_cast<double>(A.data()[e]);
-    if (eliminated) {
-      const std::int64_t i = e % A.rows();
-      const std::int64_t j = e / A.rows();
-      if (i > j) return {};
-      if (i < j) value *= static_cast<double>(A.data()[i * (A.rows() + 1)]);
-    }
-    const double magnitude = std::fabs(value);
-    return {magnitude, magnitude};
-  }
-};
-
-/// offsets[j] = j n.
-struct ColumnOffsets {
-  std::int64_t n;
-  std::int64_t* offsets;
-  ECHELON_ANYWHERE void operator()(std::int64_t j) const { offsets[j] = j * n; }
-};
-
-/// a_ij *= rows[i] columns[j]; null: 1.
-template <class T>
-struct ScaleElement {
-  DenseView<T> A;
-  const T* rows;
-  const T* columns;
-  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t i = e % A.rows();
-    const std::int64_t j = e / A.rows();
-    T& element = A.data()[j * A.leading() + i];
-    if (rows != nullptr) element *= rows[i];
-    if (columns != nullptr) element *= columns[j];
-  }
-};
-
-/// to(i, j) = scale[p] from(p, j) for p = permutation[i]; a null scale: 1.
+/// to(i, j) = from(p, j) for p = permutation[i].
 template <class T>
 struct GatherRows {
   DenseView<const T> from;
   const std::int64_t* permutation;
-  const T* scale;
   DenseView<T> to;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
     const std::int64_t i = e % from.rows();
     const std::int64_t j = e / from.rows();
-    const std::int64_t p = permutation[i];
-    const T value = from.data()[j * from.leading() + p];
-    to.data()[j * to.leading() + i] = scale == nullptr ? value : scale[p] * value;
+    to.data()[j * to.leading() + i] = from.data()[j * from.leading() + permutation[i]];
   }
 };
 
-/// to[permutation[i]] = from[i].
+/// to(permutation[i], j) = from(i, j).
 template <class T>
 struct ScatterRows {
+  DenseView<const T> from;
   const std::int64_t* permutation;
-  const T* from;
-  T* to;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { to[permutation[i]] = from[i]; }
+  DenseView<T> to;
+  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
+    const std::int64_t i = e % from.rows();
+    const std::int64_t j = e / from.rows();
+    to.data()[j * to.leading() + permutation[i]] = from.data()[j * from.leading() + i];
+  }
 };
 
 }  // namespace cuda_detail
@@ -134,21 +82,21 @@ class CudaFactorization : public SolverImplementation<T> {
     factors_ = Dense<T>();  // releases the old factors before the new ones are allocated
     factors_ = to_dense(A);
     const std::int64_t n = factors_.rows();
-    row_scale_ = column_scale_ = Array<T>();
+    scales_ = {};
     if (n == 0) return {};
     Cuda backend(this->device());
-    if (equilibrate_) {
-      if (Outcome scaled = equilibrate(backend); !scaled.ok()) return scaled;
-    }
-    const auto [largest, norm] = largest_line(inspect_columns(backend, false));
+    const lu::ScaledNorms norms = lu::scale<T>(backend, factors_.view(), equilibrate_, scales_);
+    if (norms.zero_row >= 0) return zero_line("row", norms.zero_row);
+    if (norms.zero_column >= 0) return zero_line("column", norms.zero_column);
     Array<std::int64_t> pivots(this->device(), n);
     Outcome factored = factor_in_place(backend, pivots.data());
     if (!factored.ok()) return factored;
     keep_permutation(pivots);
-    Outcome outcome = assess_condition<T>(reciprocal_condition(backend, norm));
+    Outcome outcome = assess_condition<T>(estimate_reciprocal_condition<T>(
+        backend, n, norms.one,
+        [&](bool transposed, T* v) { substitute_factors(backend, transposed, vector(v)); }));
     outcome.statistics = factored.statistics;
-    const double eliminated = largest_line(inspect_columns(backend, true)).largest;
-    outcome.statistics.push_back({"pivot_growth", eliminated / largest});
+    outcome.statistics.push_back({"pivot_growth", largest_eliminated(backend) / norms.largest});
     return outcome;
   }
 
@@ -156,8 +104,8 @@ class CudaFactorization : public SolverImplementation<T> {
     return std::make_unique<Space>(this->device(), factors_.rows());
   }
 
-  [[nodiscard]] std::size_t bytes() const final {
-    return factors_.bytes() + permutation_.bytes() + row_scale_.bytes() + column_scale_.bytes();
+  [[nodiscard]] std::size_t bytes() const override {
+    return factors_.bytes() + permutation_.bytes() + scales_.bytes();
   }
 
   /// Queues everything, whether refinement's steps are accepted included. Allocates nothing.
@@ -189,10 +137,32 @@ class CudaFactorization : public SolverImplementation<T> {
   /// Replaces `factors()` by factors. `pivots[j]` is the row that was exchanged with row j.
   virtual Outcome factor_in_place(Cuda& backend, std::int64_t* pivots) = 0;
 
+  /// X = S^-1 X, or S^-T X, for the scaled matrix S. Queued.
+  virtual void substitute_factors(Cuda& backend, bool transposed, DenseView<T> X) const {
+    const std::int64_t elements = X.rows() * X.columns();
+    const DenseView<T> permuted(
+        static_cast<T*>(backend.scratch(static_cast<std::size_t>(elements) * sizeof(T))), X.rows(),
+        X.columns(), X.rows(), X.device());
+    if (!transposed) {
+      backend.for_each(elements, cuda_detail::GatherRows<T>{X, permutation_.data(), permuted});
+      copy(backend, permuted, X);
+      solve_triangle(backend, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, X);
+      solve_triangle(backend, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, X);
+    } else {
+      solve_triangle(backend, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_T, X);
+      solve_triangle(backend, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, X);
+      copy(backend, X, permuted);
+      backend.for_each(elements, cuda_detail::ScatterRows<T>{permuted, permutation_.data(), X});
+    }
+  }
+
   [[nodiscard]] Dense<T>& factors() { return factors_; }
+  [[nodiscard]] const Dense<T>& factors() const { return factors_; }
 
  private:
-  using LineMagnitudes = cuda_detail::LineMagnitudes;
+  static void copy(Cuda& backend, DenseView<const T> from, DenseView<T> to) {
+    for (std::int64_t j = 0; j < from.columns(); ++j) backend.copy(from.rows(), from.column(j), to.column(j));
+  }
 
   template <class U>
   [[nodiscard]] DenseView<U> vector(U* elements) const {
@@ -200,79 +170,14 @@ class CudaFactorization : public SolverImplementation<T> {
     return {elements, n, 1, n, this->device()};
   }
 
-  [[nodiscard]] std::vector<LineMagnitudes> inspect_columns(Cuda& backend, bool eliminated) const {
+  [[nodiscard]] double largest_eliminated(Cuda& backend) const {
     const std::int64_t n = factors_.rows();
-    Array<std::int64_t> offsets(this->device(), n + 1);
-    backend.for_each(n + 1, cuda_detail::ColumnOffsets{n, offsets.data()});
-    Array<LineMagnitudes> columns(this->device(), n);
-    backend.segmented_reduce(n, offsets.data(), cuda_detail::InspectElement<T>{factors_.view(), eliminated},
-                             columns.data());
-    const Array<LineMagnitudes> here = columns.to(Device());
-    return {here.data(), here.data() + n};
-  }
-
-  /// The largest magnitude and the largest sum.
-  [[nodiscard]] static LineMagnitudes largest_line(const std::vector<LineMagnitudes>& lines) {
-    LineMagnitudes largest;
-    for (const LineMagnitudes& line : lines) {
-      largest = {std::max(largest.largest, line.largest), std::max(largest.sum, line.sum)};
-    }
-    return largest;
-  }
-
-  [[nodiscard]] std::vector<double> inspect_rows(Cuda& backend) const {
-    const std::int64_t n = factors_.rows();
-    Array<double> rows(this->device(), n);
-    backend.for_each(n, cuda_detail::InspectRow<T>{factors_.view(), rows.data()});
-    const Array<double> here = rows.to(Device());
-    return {here.data(), here.data() + n};
-  }
-
-  /// Scales rows, then columns, to magnitude 1 by powers of two, where LAPACK's geequ and laqge would. A row
-  /// or column of zeros is a singular matrix.
-  Outcome equilibrate(Cuda& backend) {
-    constexpr double small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
-    const std::vector<double> rows = inspect_rows(backend);
-    if (const std::int64_t zero = index_of_zero(rows); zero >= 0) return zero_line("row", zero);
-    const double largest = *std::max_element(rows.begin(), rows.end());
-    if (uneven(rows) || largest < small || largest > 1 / small) {
-      row_scale_ = scales(rows);
-      scale(backend, row_scale_.data(), nullptr);
-    }
-    std::vector<double> columns;
-    for (const LineMagnitudes& line : inspect_columns(backend, false)) columns.push_back(line.largest);
-    if (const std::int64_t zero = index_of_zero(columns); zero >= 0) return zero_line("column", zero);
-    if (uneven(columns)) {
-      column_scale_ = scales(columns);
-      scale(backend, nullptr, column_scale_.data());
-    }
-    return {};
-  }
-
-  [[nodiscard]] static std::int64_t index_of_zero(const std::vector<double>& magnitudes) {
-    const auto zero = std::find(magnitudes.begin(), magnitudes.end(), 0.0);
-    return zero == magnitudes.end() ? -1 : zero - magnitudes.begin();
-  }
-
-  /// Whether magnitudes differ by more than ten times.
-  [[nodiscard]] static bool uneven(const std::vector<double>& magnitudes) {
-    const auto [smallest, largest] = std::minmax_element(magnitudes.begin(), magnitudes.end());
-    return *smallest < 0.1 * *largest;
-  }
-
-  [[nodiscard]] Array<T> scales(const std::vector<double>& magnitudes) const {
-    Array<T> result(Device(), static_cast<std::int64_t>(magnitudes.size()));
-    for (std::size_t i = 0; i < magnitudes.size(); ++i) {
-      const int exponent = std::clamp(-std::ilogb(magnitudes[i]), std::numeric_limits<T>::min_exponent,
-                                      std::numeric_limits<T>::max_exponent - 1);
-      result[static_cast<std::int64_t>(i)] = static_cast<T>(std::ldexp(1.0, exponent));
-    }
-    return result.to(this->device());
-  }
-
-  void scale(Cuda& backend, const T* rows, const T* columns) {
-    backend.for_each(factors_.rows() * factors_.columns(),
-                     cuda_detail::ScaleElement<T>{factors_.view(), rows, columns});
+    Array<double> columns(this->device(), n);
+    magnitudes::for_columns<Largest>(this->device(), n, cuda_detail::EliminatedMagnitude<T>{factors_.view()},
+                                     columns.data());
+    Array<Largest> largest(this->device(), 1);
+    backend.reduce(n, magnitudes::ElementMagnitude<double>{columns.data()}, Store<Largest>{largest.data()});
+    return backend.read(largest.data()).value;
   }
 
   void keep_permutation(const Array<std::int64_t>& pivots) {
@@ -283,36 +188,14 @@ class CudaFactorization : public SolverImplementation<T> {
     permutation_ = order.to(this->device());
   }
 
-  [[nodiscard]] double reciprocal_condition(Cuda& backend, double norm) const {
-    const std::int64_t n = factors_.rows();
-    Array<T> permuted(this->device(), n);
-    return estimate_reciprocal_condition<T>(backend, n, norm, [&](bool transposed, T* v) {
-      if (!transposed) {
-        gather(backend, vector<const T>(v), nullptr, vector(permuted.data()));
-        solve_triangle(backend, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, vector(permuted.data()));
-        solve_triangle(backend, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, vector(permuted.data()));
-        backend.copy(n, permuted.data(), v);
-      } else {
-        solve_triangle(backend, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_T, vector(v));
-        solve_triangle(backend, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_T, vector(v));
-        backend.copy(n, v, permuted.data());
-        backend.for_each(n, cuda_detail::ScatterRows<T>{permutation_.data(), permuted.data(), v});
-      }
-    });
-  }
-
   /// X = A^-1 B by the factors. B and X do not overlap.
   void substitute(Cuda& backend, DenseView<const T> B, DenseView<T> X) const {
-    gather(backend, B, row_scale_.size() > 0 ? row_scale_.data() : nullptr, X);
-    solve_triangle(backend, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, X);
-    solve_triangle(backend, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_N, X);
-    if (column_scale_.size() == 0) return;
-    backend.for_each(X.rows() * X.columns(), cuda_detail::ScaleElement<T>{X, column_scale_.data(), nullptr});
-  }
-
-  void gather(Cuda& backend, DenseView<const T> from, const T* scale, DenseView<T> to) const {
-    backend.for_each(from.rows() * from.columns(),
-                     cuda_detail::GatherRows<T>{from, permutation_.data(), scale, to});
+    const auto pointer = [](const Array<T>& scale) { return scale.size() > 0 ? scale.data() : nullptr; };
+    const std::int64_t elements = X.rows() * X.columns();
+    backend.for_each(elements, lu::CopyScaled<T>{B, pointer(scales_.rows), nullptr, X});
+    substitute_factors(backend, false, X);
+    if (scales_.columns.size() == 0) return;
+    backend.for_each(elements, lu::CopyScaled<T>{X, scales_.columns.data(), nullptr, X});
   }
 
   void solve_triangle(Cuda& backend, cublasFillMode_t part, cublasOperation_t form, DenseView<T> X) const {
@@ -327,8 +210,8 @@ class CudaFactorization : public SolverImplementation<T> {
   std::int64_t refinement_steps_;
   MatrixRef<T> A_;
   Dense<T> factors_;
-  Array<std::int64_t> permutation_;    // row i of P A is row permutation[i] of A
-  Array<T> row_scale_, column_scale_;  // empty: not scaled
+  Array<std::int64_t> permutation_;  // row i of P A is row permutation[i] of A
+  lu::Scales<T> scales_;
 };
 
 }  // namespace echelon::crout

@@ -12,6 +12,9 @@
 #include <echelon/methods/dense/crout_parallel.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
 
 namespace echelon {
 
@@ -69,29 +72,45 @@ template <class T>
 class BlockedFactorization final : public CudaFactorization<T> {
  public:
   BlockedFactorization(const Device& device, const CroutBlockedOptions& options)
-      : CudaFactorization<T>(device, options.equilibrate, options.refine), options_(options) {}
+      : CudaFactorization<T>(device, options.equilibrate, options.refine),
+        options_(options),
+        workspace_(device) {}
+
+  [[nodiscard]] std::size_t bytes() const override {
+    return CudaFactorization<T>::bytes() + workspace_.bytes();
+  }
 
  private:
   Outcome factor_in_place(Cuda& backend, std::int64_t* pivots) override {
-    crout::SectionWorkspace<T> workspace(this->device());
     const bool iterated = options_.section == CroutSection::iterated;
-    const bool complete =
-        crout::factor_in_sections<T>(backend, this->factors().view(),
-                                     {.section_size = std::min(options_.section_size, crout::widest_section),
-                                      .iterated = iterated,
-                                      .tolerance = options_.tolerance},
-                                     pivots, workspace, this->cancel());
-    const crout::BlockedState state = backend.read(workspace.state.data());
-    typename crout::CudaIteration<T>::Result result;
-    result.cancelled = !complete;
-    result.zero_pivot = state.zero_pivot;
-    result.converged = state.overflow == 0;
-    Outcome outcome = crout::outcome_of(result, 0);
-    if (iterated) outcome.statistics = crout::statistics_of(state.counts);
+    const lu::FactorResult result = crout::factor_blocked<T>(
+        backend, this->factors().view(), {.iterated = iterated, .tolerance = options_.tolerance}, pivots,
+        workspace_, this->cancel());
+    if (result.cancelled) return cancelled_factorisation();
+    if (result.zero_pivot >= 0) return zero_pivot(result.zero_pivot);
+    Outcome outcome;
+    if (iterated) outcome.statistics = statistics_of(backend.read(workspace_.counts.data()));
     return outcome;
   }
 
+  static std::vector<Statistic> statistics_of(const SectionCounts& counts) {
+    const std::int64_t together = counts.sections - counts.direct_sections;
+    std::vector<Statistic> statistics = crout::statistics_of({.sections = counts.sections,
+                                                              .diagonal_sweeps = counts.sweeps,
+                                                              .most_diagonal_sweeps = counts.most_sweeps,
+                                                              .lower_sweeps = together,
+                                                              .exchanges = counts.exchanges,
+                                                              .elements = counts.elements});
+    statistics.push_back({"direct_sections", counts.direct_sections});
+    return statistics;
+  }
+
+  void substitute_factors(Cuda& backend, bool transposed, DenseView<T> X) const override {
+    lu::substitute<T>(backend, workspace_.lu, transposed, this->factors().view(), nullptr, X);
+  }
+
   CroutBlockedOptions options_;
+  crout::BlockedWorkspace<T> workspace_;
 };
 
 }  // namespace

@@ -16,14 +16,15 @@ namespace {
 /// Columns of a leaf that does not fit into a cluster.
 constexpr std::int64_t tall_leaf_width = 32;
 
-/// A factorisation in progress.
-template <class T>
+/// A factorisation in progress, with leaves by the kernels for Job: LuLeafJob<T> or IteratedLeafJob<T>.
+template <class T, class Job>
 class Factorization {
  public:
   Factorization(const Cuda& backend, FactorWorkspace<Cuda, T>& workspace, const Tuning& tuning,
-                DenseView<T> A, std::int64_t* pivots)
+                const SectionIteration<T>* iteration, DenseView<T> A, std::int64_t* pivots)
       : backend_(backend),
         workspace_(workspace),
+        iteration_(iteration),
         tuning_(tuning),
         A_(A),
         pivots_(pivots),
@@ -57,15 +58,15 @@ class Factorization {
   /// Factors columns [begin, end) from row `begin` down, leaf by leaf.
   void factor_panel(const StreamContext& context, std::int64_t begin, std::int64_t end) {
     for (std::int64_t first = begin; first < end;) {
-      const auto& plan = workspace_.plans.find(backend_, A_.rows() - first, end - first, tuning_.panel);
+      const auto& plan = plans().find(backend_, A_.rows() - first, end - first, tuning_.panel);
       const std::int64_t width = plan.kernel != nullptr ? plan.width : tall_leaf_width;
       const std::int64_t last = std::min(first + width, end);
       const bool whole = first == begin && last == end;
-      const LuLeafJob<T> job = leaf(begin, first, last, whole);
+      const Job job = leaf(begin, first, last, whole);
       if (plan.kernel != nullptr) {
         factor_leaf(backend_, plan, job, context.stream);
       } else {
-        factor_tall_leaf(workspace_, job, context.stream);
+        factor_tall_leaf<T>(workspace_, job, context.stream);
       }
       if (!whole) {
         apply_columns<T>(context, factored(first, last, job.of_leaf.origins),
@@ -125,7 +126,25 @@ class Factorization {
     return workspace_.panel_origins.data() + begin / block() * A_.rows();
   }
 
-  LuLeafJob<T> leaf(std::int64_t begin, std::int64_t first, std::int64_t last, bool whole) {
+  [[nodiscard]] LeafPlans<Job>& plans() const {
+    if constexpr (Job::iterated) {
+      return workspace_.iterated_plans;
+    } else {
+      return workspace_.plans;
+    }
+  }
+
+  Job leaf(std::int64_t begin, std::int64_t first, std::int64_t last, bool whole) const {
+    const LuLeafJob<T> job = direct_leaf(begin, first, last, whole);
+    if constexpr (Job::iterated) {
+      return {job, *iteration_};
+    } else {
+      return job;
+    }
+  }
+
+  [[nodiscard]] LuLeafJob<T> direct_leaf(std::int64_t begin, std::int64_t first, std::int64_t last,
+                                         bool whole) const {
     return {.a = A_.column(first) + first,
             .leading = A_.leading(),
             .rows = static_cast<int>(A_.rows() - first),
@@ -153,6 +172,7 @@ class Factorization {
 
   const Cuda& backend_;
   FactorWorkspace<Cuda, T>& workspace_;
+  const SectionIteration<T>* iteration_;
   const Tuning& tuning_;
   DenseView<T> A_;
   std::int64_t* pivots_;
@@ -165,8 +185,8 @@ class Factorization {
 /// Empty kernel. Delays this stream by one launch so that the look-ahead stream is scheduled first.
 __global__ void delay_stream() {}
 
-template <class T>
-void factor_in_order(Cuda& backend, Factorization<T>& lu) {
+template <class T, class Job>
+void factor_in_order(Cuda& backend, Factorization<T, Job>& lu) {
   const StreamContext context{backend, stream()};
   for (std::int64_t begin = 0; begin < lu.count(); begin += lu.block()) {
     const std::int64_t end = std::min(begin + lu.block(), lu.count());
@@ -177,9 +197,9 @@ void factor_in_order(Cuda& backend, Factorization<T>& lu) {
 }
 
 /// The next panel is updated and factored beside the large multiplication with this one.
-template <class T>
+template <class T, class Job>
 void factor_with_lookahead(Cuda& backend, LookaheadStream& lookahead, bool panels_first,
-                           Factorization<T>& lu) {
+                           Factorization<T, Job>& lu) {
   const StreamContext main{backend, stream()};
   const StreamContext ahead = lookahead.context();
   // Events take longer than they save while panels dominate.
@@ -244,19 +264,29 @@ Tuning complete(const Tuning& given, std::int64_t rows, std::int64_t columns) {
   return tuning;
 }
 
-}  // namespace
-
-template <class T>
-void queue_factorization(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseView<T> A,
-                         std::int64_t* pivots) {
-  const CurrentDevice current(backend.device().id());
+template <class T, class Job>
+void queue_panels(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseView<T> A, std::int64_t* pivots,
+                  const SectionIteration<T>* iteration) {
   const Tuning tuning = complete<T>(workspace.tuning, A.rows(), A.columns());
-  Factorization<T>::reserve(workspace, tuning, A);
-  Factorization<T> lu(backend, workspace, tuning, A, pivots);
+  Factorization<T, Job>::reserve(workspace, tuning, A);
+  Factorization<T, Job> lu(backend, workspace, tuning, iteration, A, pivots);
   if (tuning.lookahead && lu.count() > tuning.panel_columns) {
     factor_with_lookahead(backend, workspace.lookahead, tuning.panels_first, lu);
   } else {
     factor_in_order(backend, lu);
+  }
+}
+
+}  // namespace
+
+template <class T>
+void queue_factorization(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseView<T> A,
+                         std::int64_t* pivots, const SectionIteration<T>* iteration) {
+  const CurrentDevice current(backend.device().id());
+  if (iteration != nullptr) {
+    queue_panels<T, IteratedLeafJob<T>>(backend, workspace, A, pivots, iteration);
+  } else {
+    queue_panels<T, LuLeafJob<T>>(backend, workspace, A, pivots, nullptr);
   }
   constexpr std::int64_t max_blocks = 1024;
   const auto blocks = static_cast<unsigned>(std::min(A.columns(), max_blocks));
@@ -271,19 +301,28 @@ void queue_factorization(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, Den
 }
 
 template <class T>
-FactorResult factor(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseView<T> A, std::int64_t* pivots,
-                    const std::stop_token& cancel) {
-  if (A.rows() == 0 || A.columns() == 0) return {};
-  if (cancel.stop_requested()) return {.cancelled = true};
-  queue_factorization(backend, workspace, A, pivots);
+FactorResult wait_for_factors(FactorWorkspace<Cuda, T>& workspace) {
   workspace.found.wait();
   const auto& found = *workspace.found.template at<Inspection>();
   return {.zero_pivot = found.zero_pivot.value == FirstIndex::none ? -1 : found.zero_pivot.value,
           .largest = found.largest.value};
 }
 
-template void queue_factorization(Cuda&, FactorWorkspace<Cuda, float>&, DenseView<float>, std::int64_t*);
-template void queue_factorization(Cuda&, FactorWorkspace<Cuda, double>&, DenseView<double>, std::int64_t*);
+template <class T>
+FactorResult factor(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseView<T> A, std::int64_t* pivots,
+                    const std::stop_token& cancel) {
+  if (A.rows() == 0 || A.columns() == 0) return {};
+  if (cancel.stop_requested()) return {.cancelled = true};
+  queue_factorization(backend, workspace, A, pivots);
+  return wait_for_factors(workspace);
+}
+
+template void queue_factorization(Cuda&, FactorWorkspace<Cuda, float>&, DenseView<float>, std::int64_t*,
+                                  const SectionIteration<float>*);
+template void queue_factorization(Cuda&, FactorWorkspace<Cuda, double>&, DenseView<double>, std::int64_t*,
+                                  const SectionIteration<double>*);
+template FactorResult wait_for_factors(FactorWorkspace<Cuda, float>&);
+template FactorResult wait_for_factors(FactorWorkspace<Cuda, double>&);
 template FactorResult factor(Cuda&, FactorWorkspace<Cuda, float>&, DenseView<float>, std::int64_t*,
                              const std::stop_token&);
 template FactorResult factor(Cuda&, FactorWorkspace<Cuda, double>&, DenseView<double>, std::int64_t*,
