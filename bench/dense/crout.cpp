@@ -5,6 +5,7 @@
 // Matrices of N rows in double: uniform random ones, diagonally dominant ones, and Schur complements of a
 // Poisson cube, which are symmetric positive definite. Set-up times with the estimate of the condition
 // number, which all forms have in common; each the median of several runs in turn.
+#include "dense/schur_complement.hpp"
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
 
@@ -40,40 +41,6 @@ ec::Dense<double> uniform(std::int64_t n, double diagonal) {
   return A;
 }
 
-/// The Schur complement of the six-sided surface of a cube of `side` points a direction with the 7-point
-/// Laplacian.
-ec::Dense<double> schur_complement(std::int64_t side) {
-  const ec::Csr<double> laplacian = ec::generate::poisson_3d<double>(side, side, side);
-  std::vector<std::int64_t> surface;
-  std::vector<std::int64_t> interior;
-  for (std::int64_t p = 0; p < laplacian.rows(); ++p) {
-    const std::int64_t x = p % side;
-    const std::int64_t y = p / side % side;
-    const std::int64_t z = p / side / side;
-    const auto on_side = [&](std::int64_t c) { return c == 0 || c == side - 1; };
-    (on_side(x) || on_side(y) || on_side(z) ? surface : interior).push_back(p);
-  }
-  const ec::Dense<double> all = ec::to_dense(ec::MatrixRef<double>(laplacian));
-  const auto block = [&](const std::vector<std::int64_t>& rows, const std::vector<std::int64_t>& columns) {
-    ec::Dense<double> result(ec::Device(), static_cast<std::int64_t>(rows.size()),
-                             static_cast<std::int64_t>(columns.size()));
-    for (std::size_t j = 0; j < columns.size(); ++j) {
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        result(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j)) = all(rows[i], columns[j]);
-      }
-    }
-    return result;
-  };
-  ec::Dense<double> complement = block(surface, surface);
-  const ec::Dense<double> coupling = block(interior, surface);
-  ec::Dense<double> solution(ec::Device(), coupling.rows(), coupling.columns());
-  const ec::Dense<double> inner = block(interior, interior);
-  ec::LapackLu<double> lu;
-  if (!lu.factor(inner).ready() || !lu.solve(coupling, solution).solved()) std::abort();
-  ec::multiply_transposed<double>(-1, coupling, solution, 1, complement);
-  return complement;
-}
-
 std::vector<Problem> problems(const std::vector<std::string>& words) {
   std::vector<Problem> result;
   for (const std::string& word : words) {
@@ -88,7 +55,7 @@ std::vector<Problem> problems(const std::vector<std::string>& words) {
     result.push_back({fmt::format("dominant {}", n), uniform(n, static_cast<double>(n))});
     const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(static_cast<double>(n) / 6) + 1));
     if (side <= 20) {
-      ec::Dense<double> schur = schur_complement(side);
+      ec::Dense<double> schur = ec::bench::schur_complement(side);
       const std::string name = fmt::format("Schur complement {}", schur.rows());
       result.push_back({name, std::move(schur)});
     }
