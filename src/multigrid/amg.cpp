@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/store.hpp"
 #include "multigrid/coarsening/aggregation/aggregation.hpp"
+#include "multigrid/coarsening/classical/classical.hpp"
 #include "multigrid/cycle_operator.hpp"
+#include "multigrid/estimates/character.hpp"
 #include "multigrid/estimates/symmetry.hpp"
 #include "multigrid/method.hpp"
 #include "solver/instantiate.hpp"
@@ -84,8 +86,7 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
     coarsening_.reset();
     description_ = {};
     const Csr<T>& sparse = to_sparse(A);
-    check_block_size(sparse);
-    symmetric_ = is_symmetric(backend_, sparse);
+    choose_coarsening(sparse);
     coarsening_ = make_coarsening();
     hierarchy_ = std::make_unique<Hierarchy<T>>(sparse, *coarsening_, limits(), this->cancel());
     if (this->cancel().stop_requested()) return {Status::cancelled, "stopped by the caller"};
@@ -134,10 +135,22 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
     return A.is_sparse() ? *A.csr() : copy_;
   }
 
-  void check_block_size(const Csr<T>& A) const {
-    if (A.rows() % options_.block_size == 0) return;
-    throw BadOption("block_size", std::to_string(options_.block_size) + " does not divide the " +
-                                      std::to_string(A.rows()) + " rows of A");
+  /// Part of the magnitudes beside the diagonal with its sign up to which A is near enough to an M-matrix for
+  /// classical coarsening, which is then the quicker one.
+  static constexpr double m_matrix_part = 0.01;
+
+  void choose_coarsening(const Csr<T>& A) {
+    symmetric_ = is_symmetric(backend_, A);
+    block_ = options_.block_size;
+    if (block_ > 0 && A.rows() % block_ != 0) {
+      throw BadOption("block_size", std::to_string(block_) + " does not divide the " +
+                                        std::to_string(A.rows()) + " rows of A");
+    }
+    if (block_ == 0) block_ = find_block_size(backend_, A);
+    kind_ = options_.coarsening;
+    if (kind_ != AmgCoarsening::automatic) return;
+    const bool classical = block_ == 1 && same_sign_part(backend_, A) <= m_matrix_part;
+    kind_ = classical ? AmgCoarsening::classical : AmgCoarsening::smoothed_aggregation;
   }
 
   [[nodiscard]] HierarchyLimits limits() const {
@@ -148,16 +161,40 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
 
   [[nodiscard]] std::unique_ptr<Coarsening<T>> make_coarsening() const {
     if (given_) return std::make_unique<GivenProlongations<T>>(prolongations_);
-    const AggregationOptions aggregation{.smoothed = options_.coarsening != AmgCoarsening::aggregation,
-                                         .threshold = options_.strength,
-                                         .block = options_.block_size,
-                                         .symmetric = symmetric_};
+    if (kind_ == AmgCoarsening::classical) {
+      classical::CoarseningOptions classical{.interpolation = interpolation_of(options_.interpolation),
+                                             .max_elements = options_.max_elements,
+                                             .aggressive_levels = options_.aggressive_levels};
+      classical.threshold = options_.strength.value_or(classical.threshold);
+      return classical::make_coarsening<ThisTarget, T>(this->device(), classical);
+    }
+    AggregationOptions aggregation{
+        .smoothed = kind_ == AmgCoarsening::smoothed_aggregation, .block = block_, .symmetric = symmetric_};
+    aggregation.threshold = options_.strength.value_or(aggregation.threshold);
     return make_aggregation<ThisTarget, T>(this->device(), aggregation, Dense<T>(this->device(), 0, 0));
+  }
+
+  [[nodiscard]] static classical::Interpolation interpolation_of(AmgInterpolation interpolation) {
+    switch (interpolation) {
+      case AmgInterpolation::direct:
+        return classical::Interpolation::direct;
+      case AmgInterpolation::extended:
+        return classical::Interpolation::extended;
+      case AmgInterpolation::extended_i:
+        return classical::Interpolation::extended_i;
+      case AmgInterpolation::extended_e:
+        break;
+    }
+    return classical::Interpolation::extended_e;
   }
 
   [[nodiscard]] SmootherKind smoother() const {
     if (options_.smoother != SmootherKind::automatic) return options_.smoother;
-    return SmootherKind::jacobi;
+    if (options_.weight) return SmootherKind::jacobi;
+    // Jacobi converges for nonsymmetric M-matrices, and is enough for the interpolation of classical
+    // coarsening.
+    if (!symmetric_ || (!given_ && kind_ == AmgCoarsening::classical)) return SmootherKind::jacobi;
+    return SmootherKind::chebyshev;
   }
 
   /// Makes smoothers and the coarse solver for the hierarchy.
@@ -177,7 +214,7 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
 
   void describe() {
     description_ = {};
-    description_.coarsening = given_ ? "given" : std::string(to_string(coarsening_kind()));
+    description_.coarsening = given_ ? "given" : std::string(to_string(kind_));
     const auto& levels = hierarchy_->levels();
     for (std::size_t l = 0; l < levels.size(); ++l) {
       const bool coarsest = l + 1 == levels.size();
@@ -193,11 +230,6 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
     description_.grid_complexity = hierarchy_->grid_complexity();
     description_.end = hierarchy_->end();
     description_.null_space = cycle_->null_space();
-  }
-
-  [[nodiscard]] AmgCoarsening coarsening_kind() const {
-    return options_.coarsening == AmgCoarsening::automatic ? AmgCoarsening::smoothed_aggregation
-                                                           : options_.coarsening;
   }
 
   [[nodiscard]] Outcome outcome() const {
@@ -219,6 +251,7 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
                           {"level_rows", rows},
                           {"level_nonzeros", nonzeros},
                           {"level_bytes", bytes}};
+    if (block_ > 1) outcome.statistics.push_back({"block_size", block_});
     if (description_.null_space > 0) outcome.statistics.push_back({"null_space", description_.null_space});
     if (hierarchy_->ended_early() && !given_) {
       outcome.statistics.push_back({"end_of_coarsening", description_.end});
@@ -233,6 +266,8 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
   std::vector<Csr<T>> prolongations_;
   bool given_ = false;
   bool symmetric_ = true;
+  std::int64_t block_ = 1;
+  AmgCoarsening kind_ = AmgCoarsening::smoothed_aggregation;
   Csr<T> copy_;  // of a dense A
   std::unique_ptr<Coarsening<T>> coarsening_;
   std::unique_ptr<Hierarchy<T>> hierarchy_;

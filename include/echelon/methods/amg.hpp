@@ -15,11 +15,27 @@ enum class AmgCoarsening {
   automatic,             ///< by the matrix
   smoothed_aggregation,  ///< aggregates, and a Jacobi step on their prolongation
   aggregation,           ///< aggregates alone, for K-cycles
+  classical,             ///< Ruge and Stueben's: a part of the points, by PMIS
 };
-constexpr std::array<EnumWord<AmgCoarsening>, 3> words_of(AmgCoarsening) {
+constexpr std::array<EnumWord<AmgCoarsening>, 4> words_of(AmgCoarsening) {
   return {{{AmgCoarsening::automatic, "auto"},
            {AmgCoarsening::smoothed_aggregation, "smoothed-aggregation"},
-           {AmgCoarsening::aggregation, "aggregation"}}};
+           {AmgCoarsening::aggregation, "aggregation"},
+           {AmgCoarsening::classical, "classical"}}};
+}
+
+/// Interpolation of classical coarsening, by the formulas of Li, Sjoegreen and Yang (2021).
+enum class AmgInterpolation {
+  direct,      ///< from the strong coarse neighbours alone
+  extended,    ///< over two steps
+  extended_i,  ///< with the element back to the row
+  extended_e,  ///< with a mean instead
+};
+constexpr std::array<EnumWord<AmgInterpolation>, 4> words_of(AmgInterpolation) {
+  return {{{AmgInterpolation::direct, "direct"},
+           {AmgInterpolation::extended, "extended"},
+           {AmgInterpolation::extended_i, "extended+i"},
+           {AmgInterpolation::extended_e, "extended+e"}}};
 }
 
 enum class CycleKind {
@@ -78,10 +94,18 @@ struct AmgOptions {
   std::int64_t degree = 2;
   /// Factor of symmetric-gauss-seidel, 0 < omega < 2: other than 1 it is SSOR.
   double omega = 1;
-  /// Unknowns per node of a system of equations, 1 to 16; divides the number of rows.
-  std::int64_t block_size = 1;
-  /// Elements smaller than this, relative to the largest of both rows, do not connect unknowns, 0 to 1.
-  double strength = 0.08;
+  /// Unknowns per node of a system of equations, 1 to 16; divides the number of rows. 0: found by the
+  /// pattern, up to 6.
+  std::int64_t block_size = 0;
+  /// Threshold of strong connections, 0 to 1: relative to the largest elements of both rows for aggregation
+  /// (0.08), to that of one row for classical coarsening (0.25).
+  std::optional<double> strength = {};
+  /// Formula of classical coarsening.
+  AmgInterpolation interpolation = AmgInterpolation::extended_e;
+  /// Elements per row of the prolongation of classical coarsening, 1 to 64.
+  std::int64_t max_elements = 4;
+  /// Levels, from the finest, that classical coarsening thins out twice, unless connections are few, 0 to 10.
+  std::int64_t aggressive_levels = 1;
   /// Rows up to which a level is solved directly, 1 to 10000.
   std::int64_t coarse_size = 500;
   /// Levels at most, 1 to 50.
@@ -92,7 +116,8 @@ struct AmgOptions {
   static std::vector<Option<AmgOptions>> table() {
     return with_stop_options<AmgOptions>(
         {{"coarsening", enum_field<&AmgOptions::coarsening>(),
-          "how coarse levels are made: aggregates of unknowns, their prolongation smoothed or not"},
+          "how coarse levels are made: of aggregates, their prolongation smoothed or not, or of a part of "
+          "the unknowns"},
          {"cycle", enum_field<&AmgOptions::cycle>(),
           "visits of the coarse levels; f and k need a flexible method around them"},
          {"smoother", enum_field<&AmgOptions::smoother>(),
@@ -117,12 +142,23 @@ struct AmgOptions {
           {0, 2, true, true}},
          {"block_size",
           +[](AmgOptions& o) -> std::int64_t& { return o.block_size; },
-          "unknowns per node of a system of equations; divides the number of rows",
-          {1, 16}},
+          "unknowns per node of a system of equations; divides the number of rows; 0: found by the pattern",
+          {0, 16}},
          {"strength",
-          +[](AmgOptions& o) -> double& { return o.strength; },
-          "elements smaller than this, relative to the largest of both rows, do not connect unknowns",
-          {0, 1}},
+          +[](AmgOptions& o) -> std::optional<double>& { return o.strength; },
+          "threshold of strong connections; auto: 0.08 of the largest elements of both rows for aggregation, "
+          "0.25 of one row's for classical coarsening",
+          {0, 1},
+          {"auto"}},
+         {"interpolation", enum_field<&AmgOptions::interpolation>(), "of classical coarsening"},
+         {"max_elements",
+          +[](AmgOptions& o) -> std::int64_t& { return o.max_elements; },
+          "elements per row of the prolongation of classical coarsening",
+          {1, 64}},
+         {"aggressive_levels",
+          +[](AmgOptions& o) -> std::int64_t& { return o.aggressive_levels; },
+          "levels, from the finest, that classical coarsening thins out twice, unless connections are few",
+          {0, 10}},
          {"coarse_size",
           +[](AmgOptions& o) -> std::int64_t& { return o.coarse_size; },
           "rows up to which a level is solved directly",

@@ -272,7 +272,7 @@ TEST(Multigrid, TwoGridFactorsAreThoseOfFourierAnalysis) {
   constexpr double tolerance = 0.012;  // the grid is finite
   EXPECT_NEAR(factor({.weight = 0.8}), 0.360, tolerance);
   EXPECT_NEAR(factor({.weight = 2.0 / 3}), 0.444, tolerance);
-  EXPECT_NEAR(factor({}), 0.444, tolerance) << "4 / (3 lambda) is 2/3";
+  EXPECT_NEAR(factor({.smoother = SmootherKind::jacobi}), 0.444, tolerance) << "4 / (3 lambda) is 2/3";
   for (const std::int64_t degree : {1, 2, 3, 4, 5}) {
     const double expected = fourier_factor(
         [&](double lambda) { return chebyshev_factor(lambda, multigrid::optimal_beta(degree)); });
@@ -325,14 +325,17 @@ Solved solve_cg(const Csr<double>& A, const std::vector<double>& b, Options amg 
 }
 
 TEST(Amg, IterationsHardlyGrowWithTheMesh) {
-  std::int64_t first = 0;
-  for (const std::int64_t side : {16, 32, 48}) {
-    const Csr<double> A = generate::poisson_3d<double>(side, side, side);
-    const Solved solved = solve_cg(A, random_vector(A.rows(), 5));
-    EXPECT_EQ(solved.report.status, Status::converged);
-    if (side == 16) first = solved.report.iterations;
-    EXPECT_LE(solved.report.iterations, first + 2);
-    EXPECT_LE(solved.report.iterations, 18);
+  for (const char* coarsening : {"smoothed-aggregation", "classical"}) {
+    std::int64_t first = 0;
+    for (const std::int64_t side : {16, 32, 48}) {
+      const Csr<double> A = generate::poisson_3d<double>(side, side, side);
+      const Solved solved =
+          solve_cg(A, random_vector(A.rows(), 5), {{"preconditioner.coarsening", coarsening}});
+      EXPECT_EQ(solved.report.status, Status::converged);
+      if (side == 16) first = solved.report.iterations;
+      EXPECT_LE(solved.report.iterations, first + 2) << coarsening;
+      EXPECT_LE(solved.report.iterations, 20) << coarsening;
+    }
   }
 }
 
@@ -352,7 +355,8 @@ TEST(Amg, SolvesAloneAndWithEveryCycle) {
   const Csr<double> A = generate::anisotropic_2d<double>(60, 50, 0.01);
   const std::vector<double> b = random_vector(A.rows(), 7);
   for (const CycleKind cycle : {CycleKind::v, CycleKind::w, CycleKind::f, CycleKind::k}) {
-    for (const AmgCoarsening coarsening : {AmgCoarsening::smoothed_aggregation, AmgCoarsening::aggregation}) {
+    for (const AmgCoarsening coarsening :
+         {AmgCoarsening::smoothed_aggregation, AmgCoarsening::aggregation, AmgCoarsening::classical}) {
       Amg<double> amg(Device(), {.coarsening = coarsening, .cycle = cycle, .coarse_size = 50});
       EXPECT_EQ(solve_with(amg, A, b).report.status, Status::converged)
           << to_string(cycle) << " " << to_string(coarsening);
@@ -414,19 +418,31 @@ TEST(Amg, UpdatedValuesGiveWhatAFreshSetUpGives) {
   EXPECT_LE(report.iterations, expected.report.iterations * 11 / 10);
 }
 
+TEST(Amg, ChoosesTheCoarseningByTheMatrix) {
+  const auto coarsening = [](const Csr<double>& A) {
+    Amg<double> amg;
+    (void)amg.setup(A);
+    return describe_hierarchy(amg).coarsening;
+  };
+  EXPECT_EQ(coarsening(generate::poisson_2d<double>(40, 40)), "classical");
+  EXPECT_EQ(coarsening(generate::random_spd<double>(900, 0.01, 1.1, 4)), "smoothed-aggregation");
+}
+
 TEST(Amg, BlockSizeHasToDivideTheRows) {
   const Csr<double> A = generate::poisson_2d<double>(7, 7);
   Amg<double> amg(Device(), {.block_size = 2});
   EXPECT_THROW((void)amg.setup(A), BadOption);
 }
 
-TEST(Amg, SolvesElasticityByBlocks) {
+TEST(Amg, SolvesElasticityByBlocksThatItFinds) {
   const auto A = std::get<Csr<double>>(
       make_matrix<double>("elasticity-2d", find_generator("elasticity-2d").for_rows(5000)));
   const std::vector<double> b = random_vector(A.rows(), 12);
-  const Solved blocks = solve_cg(A, b, {{"preconditioner.block_size", 2}});
+  const Solved blocks = solve_cg(A, b);
+  ASSERT_NE(blocks.report.find_statistic("preconditioner.block_size"), nullptr);
+  EXPECT_EQ(std::get<std::int64_t>(blocks.report.find_statistic("preconditioner.block_size")->value), 2);
   EXPECT_EQ(blocks.report.status, Status::converged);
-  EXPECT_LE(blocks.report.iterations, 60);
+  EXPECT_LE(blocks.report.iterations, 30);
 }
 
 /// Problems that break set-ups: a status, never a crash, and no false answer.
@@ -528,7 +544,7 @@ TEST(Amg, StallsAreSaidInTheReport) {
   const Report report = amg.setup(D);
   EXPECT_TRUE(report.ready());
   ASSERT_EQ(report.warnings.size(), 1U);
-  EXPECT_NE(report.warnings[0].find("no unknown is connected"), std::string::npos);
+  EXPECT_NE(report.warnings[0].find("ends at 2000 rows"), std::string::npos);
 }
 
 TEST(Multigrid, DescriptionAndShapes) {

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Properties of a matrix that decide how it is coarsened.
+#pragma once
+
+#include "backend/store.hpp"
+#include "backend/target.hpp"
+#include "matrix/rows.hpp"
+
+#include <echelon/matrix/csr.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace echelon::multigrid {
+
+/// Sums of the magnitudes beside the diagonal: of those with the sign of the row's diagonal element, and of
+/// all.
+template <class T>
+struct SignedMagnitudes {
+  SparseRows<T> A;
+  ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
+    double positive = 0;
+    double negative = 0;
+    bool negative_diagonal = false;
+    for (std::int64_t k = A.begin(i); k < A.end(i); ++k) {
+      const auto value = static_cast<double>(A.values[k]);
+      if (A.column(k) == i) {
+        negative_diagonal = value < 0;
+      } else if (value > 0) {
+        positive += value;
+      } else {
+        negative -= value;
+      }
+    }
+    return {negative_diagonal ? negative : positive, positive + negative};
+  }
+};
+
+/// The part of the magnitudes beside the diagonal that have its sign: 0 for an M-matrix. Waits.
+template <class B, class T>
+double same_sign_part(B& backend, const Csr<T>& A) {
+  Array<TwoSums> sums(backend.device(), 1);
+  backend.reduce(A.rows(), SignedMagnitudes<T>{SparseRows<T>(A)}, Store<TwoSums>{sums.data()});
+  const TwoSums found = backend.read(sums.data());
+  return found.second > 0 ? found.first / found.second : 0;
+}
+
+/// Stored elements of a sample of nodes, and the elements that their blocks could hold.
+template <class T>
+struct BlockFill {
+  SparseRows<T> A;
+  std::int64_t block;
+  std::int64_t stride;
+  ECHELON_ANYWHERE TwoSums operator()(std::int64_t sample) const {
+    const std::int64_t first = sample * stride * block;
+    double stored = 0;
+    double blocks = 0;
+    // A block counts in the first of its rows that stores some of it.
+    for (std::int64_t r = 0; r < block; ++r) {
+      for (std::int64_t k = A.begin(first + r); k < A.end(first + r); ++k) {
+        const std::int64_t column = A.column(k) / block;
+        stored += 1;
+        bool counted = k > A.begin(first + r) && A.column(k - 1) / block == column;
+        for (std::int64_t above = 0; above < r && !counted; ++above) {
+          const std::int64_t begin = A.begin(first + above);
+          const std::int64_t end = A.end(first + above);
+          const std::int64_t place = lower_bound(A.column_indices, begin, end, column * block);
+          counted = place < end && A.column(place) / block == column;
+        }
+        if (!counted) blocks += 1;
+      }
+    }
+    return {stored, blocks * static_cast<double>(block * block)};
+  }
+};
+
+/// Unknowns per node of a system of equations: the largest b from 6 down to 2 that divides the rows of A and
+/// with which nine tenths of the b by b blocks are stored, in a sample of nodes; 1 if there is none. Waits.
+template <class B, class T>
+std::int64_t find_block_size(B& backend, const Csr<T>& A) {
+  constexpr std::int64_t largest = 6;
+  constexpr std::int64_t samples = 4096;
+  constexpr double full = 0.9;
+  Array<TwoSums> sums(backend.device(), 1);
+  for (std::int64_t block = largest; block > 1; --block) {
+    const std::int64_t nodes = A.rows() / block;
+    if (nodes < 2 || A.rows() % block != 0) continue;
+    const std::int64_t stride = std::max<std::int64_t>(nodes / samples, 1);
+    backend.reduce(nodes / stride, BlockFill<T>{SparseRows<T>(A), block, stride},
+                   Store<TwoSums>{sums.data()});
+    const TwoSums found = backend.read(sums.data());
+    // Blocks of the diagonal alone are no system.
+    const bool coupled = found.first > static_cast<double>(block * block * (nodes / stride));
+    if (coupled && found.first >= full * found.second) return block;
+  }
+  return 1;
+}
+
+}  // namespace echelon::multigrid
