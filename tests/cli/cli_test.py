@@ -178,7 +178,7 @@ class Help(ToolTest):
         options = {
             "solve": ["--rhs", "--method", "--device", "--rtol", "--atol", "--max-iterations", "--parameter",
                       "--precision", "--output", "--plot", "--json", "--quiet"],
-            "info": ["--plot", "--dependencies", "--order", "--factor", "--plot-factor", "--json", "--quiet"],
+            "info": ["--plot", "--dependencies", "--hierarchy", "--order", "--factor", "--plot-factor", "--json", "--quiet"],
             "generate": ["--list", "--rows", "--seed", "--parameter", "--precision", "--output", "--json",
                          "--quiet"],
             "methods": ["--json"],
@@ -908,6 +908,21 @@ class Info(ToolTest):
 
     def test_empty_matrix(self):
         self.assertEqual(self.info(coordinate(3, 3, []))["structural_rank"], 0)
+
+    def test_hierarchy(self):
+        matrix = str(self.folder / "grid.mtx")
+        self.run_tool("generate", "poisson-2d", "--rows", "2500", "-o", matrix)
+        found = json.loads(self.run_tool("info", matrix, "--hierarchy", "--json").stdout)["hierarchy"]
+        rows = [level["rows"] for level in found["levels"]]
+        self.assertEqual(rows[0], 2500)
+        self.assertGreaterEqual(len(rows), 2)
+        self.assertEqual(rows, sorted(rows, reverse=True))
+        nonzeros = [level["nonzeros"] for level in found["levels"]]
+        self.assertAlmostEqual(found["operator_complexity"], sum(nonzeros) / nonzeros[0])
+        self.assertAlmostEqual(found["grid_complexity"], sum(rows) / rows[0])
+        self.assertEqual(found["levels"][-1]["method"], "inverse")
+        self.assertIn("level 1", self.run_tool("info", matrix, "--hierarchy").stdout)
+        self.assertNotIn("hierarchy", json.loads(self.run_tool("info", matrix, "--json").stdout))
 
     def test_dependencies(self):
         # In a forward sweep rows 2 and 3 depend on row 1; in a backward sweep row 1 depends on row 4.

@@ -2,6 +2,7 @@
 #include "arguments/command_line.hpp"
 #include "arguments/input.hpp"
 #include "commands/factor_info.hpp"
+#include "commands/hierarchy_info.hpp"
 #include "output/files.hpp"
 #include "output/json.hpp"
 #include "output/plots.hpp"
@@ -34,7 +35,8 @@ struct MatrixSummary {
   double read_seconds = 0;
   std::optional<SweepDependencies> dependencies;  ///< with --dependencies
   FactorSummary factor;
-  std::vector<Candidate> candidates;  ///< of `solve`, in order; none for a rectangular matrix
+  std::optional<HierarchySummary> hierarchy;  ///< with --hierarchy
+  std::vector<Candidate> candidates;          ///< of `solve`, in order; none for a rectangular matrix
 };
 
 double density(const Structure& s) {
@@ -131,6 +133,7 @@ std::string info_text(const MatrixSummary& summary) {
        fmt::format("{} to {}", short_number(s.smallest_magnitude), short_number(s.largest_magnitude))}};
   add_factor_rows(summary.factor, s.nonzeros, rows);
   add_dependencies(summary, rows);
+  if (summary.hierarchy) add_hierarchy_rows(*summary.hierarchy, rows);
   for (std::size_t i = 0; i < summary.candidates.size(); ++i) {
     const Candidate& candidate = summary.candidates[i];
     rows.emplace_back(
@@ -196,6 +199,7 @@ Json info_json(const MatrixSummary& summary) {
                {"read_seconds", summary.read_seconds},
                {"candidates", candidates_json(summary)}};
   add_factor_json(summary.factor, json);
+  if (summary.hierarchy) json["hierarchy"] = hierarchy_json(*summary.hierarchy);
   if (summary.dependencies) {
     json["dependencies"] = {{"forward", dependencies_json(summary.dependencies->forward, s.rows)},
                             {"backward", dependencies_json(summary.dependencies->backward, s.rows)}};
@@ -223,6 +227,7 @@ ExitCode run_info(const Arguments& arguments) {
   std::string plot;
   FactorOptions factor;
   bool dependencies = false;
+  bool hierarchy = false;
   bool json = false;
   bool quiet = false;
   CLI::App app("Reports the structure and the values of a matrix.", "echelon info");
@@ -230,6 +235,7 @@ ExitCode run_info(const Arguments& arguments) {
   add_matrix_argument(app, "A", summary.path);
   add_file_option(app, "--plot", plot, "draw the sparsity pattern")->type_name("FILE.svg");
   app.add_flag("--dependencies", dependencies, "analyse the dependencies of rows in Gauss-Seidel sweeps");
+  app.add_flag("--hierarchy", hierarchy, "set up amg and report its levels");
   app.add_flag("--json", json, "print the report as one line of JSON");
   app.add_flag("--quiet", quiet, "print no progress");
   add_factor_options(app, factor);
@@ -253,6 +259,7 @@ ExitCode run_info(const Arguments& arguments) {
   if (dependencies) summary.dependencies = analyze_dependencies(A);
   if (A.rows() == A.columns()) summary.candidates = choose(A);
   summary.factor = analyze_factor(factor, A);
+  if (hierarchy) summary.hierarchy = analyze_hierarchy(A);
   draw(summary, A, plot, factor);
   progress.clear();
   if (json) {
