@@ -96,8 +96,8 @@ template <class T>
 struct Factors;
 }  // namespace batch_detail
 
-/// Factors of the matrices of a batch, in their place, for any number of solves. On a GPU a block of threads
-/// has a matrix, which has at most `max_gpu_rows` rows; the host has a thread for each.
+/// Factors of the matrices of a batch, in their place, for any number of solves. On a GPU some lanes of a
+/// warp have a matrix of up to 32 rows, a block one of up to `max_gpu_rows`; the host has a thread for each.
 template <class T>
 class BatchFactors {
  public:
@@ -105,9 +105,9 @@ class BatchFactors {
 
   /// Replaces the square matrices of A, which must outlive this object, by their factors in a form of its
   /// own. Those of matrices that cannot be factored are undefined. Memory besides: n integers for each
-  /// matrix, and on a GPU 32 n elements. Neither A nor B is scaled: near the ends of T's range, elimination
-  /// may overflow. Queued on a GPU. Throws DimensionMismatch, BadOption, InvalidMatrix for too many rows,
-  /// OutOfMemory.
+  /// matrix, and on a GPU 32 n elements from n = 33 on. Neither A nor B is scaled: near the ends of T's
+  /// range, elimination may overflow. Queued on a GPU. Throws DimensionMismatch, BadOption, InvalidMatrix for
+  /// too many rows, OutOfMemory.
   BatchFactors(const DenseBatch<T>& A, BatchFactorization kind, const BatchOptions& options = {});
 
   /// An outcome for each matrix, in the memory of A.

@@ -42,11 +42,11 @@ TYPED_TEST(GpuBatchedOf, EmptyBatch_HasNoOutcomes) {
 
 TYPED_TEST(GpuBatchedOf, Factors_EachMatrixIsSolvedTwice) {
   for (const BatchFactorization kind : {BatchFactorization::lu, BatchFactorization::cholesky}) {
-    for (const std::int64_t n :
-         {1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128, 129, 200, 255, 256, 257, 300, 511, 512}) {
+    for (const std::int64_t n : {1,  2,  3,  4,   5,   7,   8,   9,   15,  16,  17,  31,  32, 33,
+                                 63, 64, 65, 100, 128, 129, 200, 255, 256, 257, 300, 511, 512}) {
       check_factors<TypeParam>(this->gpu, kind, n, 1, n > 200 ? 7 : 20);
     }
-    for (const std::int64_t n : {5, 40, 64, 130, 270}) {
+    for (const std::int64_t n : {1, 2, 4, 5, 16, 20, 32, 40, 64, 130, 270}) {
       for (const std::int64_t k : {0, 2, 4, 11}) check_factors<TypeParam>(this->gpu, kind, n, k, 7);
     }
   }
@@ -55,6 +55,12 @@ TYPED_TEST(GpuBatchedOf, Factors_EachMatrixIsSolvedTwice) {
 TYPED_TEST(GpuBatchedOf, Factors_OfManyMatrices) {
   check_factors<TypeParam>(this->gpu, BatchFactorization::lu, 20, 1, 3000);
   check_factors<TypeParam>(this->gpu, BatchFactorization::cholesky, 20, 1, 3000);
+}
+
+TYPED_TEST(GpuBatchedOf, Factors_OfFewDifferentNumbers) {
+  for (const std::int64_t n : {2, 3, 4, 6, 9, 17, 40}) {
+    check_factor_ties<TypeParam>(this->gpu, n, n < 10 ? 60 : 12);
+  }
 }
 
 TYPED_TEST(GpuBatchedOf, EmptyFactors_SolveNothing) {

@@ -239,6 +239,35 @@ void check_factors(const Device& device, BatchFactorization kind, std::int64_t n
   EXPECT_EQ(as.touched_gaps(), 0);
 }
 
+/// Expects the outcomes of the host for LU of matrices with many equal magnitudes, and small residuals.
+template <class T>
+void check_factor_ties(const Device& device, std::int64_t n, std::int64_t count) {
+  SCOPED_TRACE("n = " + std::to_string(n));
+  Batch<T> as(n, n, count, 0);
+  Batch<T> bs(n, 1, count, 0);
+  for (std::int64_t b = 0; b < count; ++b) {
+    as.set(b, small_integers<T>(n, b));
+    bs.set(b, random_dense<T>(n, 1, static_cast<unsigned>(b + 1)));
+  }
+  Array<T> here(Device(), std::span<const T>(as.elements));
+  Array<T> there = here.to(device);
+  Array<T> right = Array<T>(Device(), std::span<const T>(bs.elements)).to(device);
+  const BatchFactors<T> on_host(as.in(here), BatchFactorization::lu);
+  const BatchFactors<T> factors(as.in(there), BatchFactorization::lu);
+  factors.solve(bs.in(right));
+  const std::vector<BatchOutcome> expected = on_host.outcomes().to_vector();
+  const std::vector<BatchOutcome> outcomes = factors.outcomes().to_vector();
+  bs.elements = right.to_vector();
+  for (std::int64_t b = 0; b < count; ++b) {
+    const auto k = static_cast<std::size_t>(b);
+    EXPECT_EQ(outcomes[k].status, expected[k].status) << "matrix " << b;
+    EXPECT_EQ(outcomes[k].column, expected[k].column) << "matrix " << b;
+    if (outcomes[k].status != Status::direct) continue;
+    const Dense<T> b_here = random_dense<T>(n, 1, static_cast<unsigned>(b + 1));
+    EXPECT_LT(scaled_residual<T>(small_integers<T>(n, b), bs.get(b), b_here), 30) << "matrix " << b;
+  }
+}
+
 /// Factors of no matrices, and of matrices without rows.
 template <class T>
 void check_empty_factors(const Device& device) {

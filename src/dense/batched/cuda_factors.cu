@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LU and Cholesky factors of batches on a GPU: a block for each matrix.
+// LU and Cholesky factors of batches on a GPU: a block for each matrix, or some lanes of a warp for those of
+// at most 32 rows.
 #include "backend/cuda/cuda.cuh"
 #include "dense/batched/block_factorization.cuh"
 #include "dense/batched/block_substitution.cuh"
+#include "dense/batched/lane_factors.cuh"
 #include "dense/batched/operations.hpp"
 #include "dense/batched/tile_cholesky.cuh"
 
@@ -68,6 +70,48 @@ void substitute(const BlockSystem<T>& system) {
   check(cudaGetLastError());
 }
 
+/// Calls f with the number of lanes for n rows, as a constant.
+template <class F>
+void with_lanes_for(int n, const F& f) {
+  if (n <= 2) {
+    f.template operator()<2>();
+  } else if (n <= 4) {
+    f.template operator()<4>();
+  } else if (n <= 8) {
+    f.template operator()<8>();
+  } else if (n <= 16) {
+    f.template operator()<16>();
+  } else {
+    f.template operator()<batch_kernels::max_lane_rows>();
+  }
+}
+
+/// Blocks of batch_kernels::lane_threads threads, `lanes` of them for each matrix.
+unsigned blocks_of_lanes(std::int64_t count, int lanes) {
+  constexpr std::int64_t threads = batch_kernels::lane_threads;
+  return static_cast<unsigned>((count * lanes + threads - 1) / threads);
+}
+
+template <class T>
+void factor_in_lanes(const BlockFactors<T>& factors, bool lu, double tolerance) {
+  with_lanes_for(factors.n, [&]<int lanes>() {
+    const auto kernel =
+        lu ? batch_kernels::factor_lu_in_lanes<T, lanes> : batch_kernels::factor_cholesky_in_lanes<T, lanes>;
+    kernel<<<blocks_of_lanes(factors.count, lanes), batch_kernels::lane_threads, 0, stream()>>>(factors,
+                                                                                                tolerance);
+  });
+  check(cudaGetLastError());
+}
+
+template <class T>
+void substitute_in_lanes(const BlockSystem<T>& system) {
+  with_lanes_for(system.factors.n, [&]<int lanes>() {
+    batch_kernels::substitute_in_lanes<T, lanes>
+        <<<blocks_of_lanes(system.factors.count, lanes), batch_kernels::lane_threads, 0, stream()>>>(system);
+  });
+  check(cudaGetLastError());
+}
+
 template <class T>
 void substitute(const BlockFactors<T>& factors, const DenseBatch<T>& B) {
   constexpr int many = 4;
@@ -76,6 +120,10 @@ void substitute(const BlockFactors<T>& factors, const DenseBatch<T>& B) {
                               .leading = B.leading(),
                               .stride = B.stride(),
                               .columns = B.columns()};
+  if (factors.n <= batch_kernels::max_lane_rows) {
+    substitute_in_lanes(system);
+    return;
+  }
   const bool one_row = factors.n <= max_block_threads;
   if (B.columns() == 1) {
     one_row ? substitute<1, 1>(system) : substitute<2, 1>(system);
@@ -91,10 +139,15 @@ void factor_batch_on(batch_detail::Factors<T>& factors, double tolerance) {
   const Device& device = factors.A.device();
   const std::int64_t n = factors.A.rows();
   const std::int64_t count = factors.A.count();
-  Cuda(device).fill(count, BatchOutcome{}, factors.outcomes.data());
+  if (n == 0) Cuda(device).fill(count, BatchOutcome{}, factors.outcomes.data());
   if (n == 0 || count == 0) return;
   const bool lu = factors.kind == BatchFactorization::lu;
   if (lu) factors.pivots = Array<std::int32_t>(device, n * count);
+  if (n <= batch_kernels::max_lane_rows) {
+    const CurrentDevice current(device.id());
+    factor_in_lanes(block_factors(factors), lu, tolerance);
+    return;
+  }
   constexpr int width = batch_kernels::block_width;
   factors.inverses = Array<T>(device, (n + width - 1) / width * 2 * batch_kernels::block_area * count);
   const CurrentDevice current(device.id());

@@ -14,8 +14,9 @@ template <class T>
 struct batch_detail::Factors {
   DenseBatch<T> A;  // replaced by factors
   BatchFactorization kind;
-  Array<std::int32_t> pivots;  // n for each matrix: LAPACK's on the host, see block_factors.cuh for a GPU
-  Array<T> inverses;           // of diagonal blocks, on a GPU
+  Array<std::int32_t> pivots;  // n for each matrix: LAPACK's on the host, see block_factors.cuh and
+                               // lane_factors.cuh for a GPU
+  Array<T> inverses;           // of diagonal blocks, on a GPU from 33 rows on
   Array<BatchOutcome> outcomes;
 };
 
