@@ -77,9 +77,9 @@ template <class T>
 [[nodiscard]] Array<BatchOutcome> invert_batch(const DenseBatch<T>& A, const BatchOptions& options = {});
 
 /// Solves A X = B for each matrix of A and of B (n by k), and replaces B by X, refined with A: by an inverse
-/// that is not stored; on a GPU up to n = 128 by elimination without an inverse. 2 n^3 + 2 n^2 k (1 + 2
-/// refine) flops each, or half of the first term. X is NaN where A is singular. Otherwise as `invert_batch`.
-/// Throws DeviceMismatch, too.
+/// that is not stored, 2 n^3 + 2 n^2 k (1 + 2 refine) flops each; on a GPU up to n = 512 by elimination, half
+/// or a third of the first term, with copies of A from n = 129 on. X is NaN where A is singular. Otherwise as
+/// `invert_batch`. Throws DeviceMismatch, too.
 template <class T>
 [[nodiscard]] Array<BatchOutcome> solve_batch(const DenseBatch<const T>& A, const DenseBatch<T>& B,
                                               const BatchOptions& options = {});

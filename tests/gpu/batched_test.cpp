@@ -22,7 +22,8 @@ TYPED_TEST(GpuBatchedOf, Invert_EachMatrixHasItsInverse) {
 }
 
 TYPED_TEST(GpuBatchedOf, Solve_EachSystemHasItsSolution) {
-  for (const std::int64_t n : {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 150}) {
+  for (const std::int64_t n :
+       {1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 150, 257, 512, 513}) {
     for (const std::int64_t k : {0, 1, 4}) check_solutions<TypeParam>(this->gpu, n, k, 9);
   }
 }

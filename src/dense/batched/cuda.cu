@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Batches on a GPU: matrices of up to 128 rows in the registers of thread groups, larger ones one after the
-// other.
+// other, or solutions up to 512 rows by factors of the whole batch.
 #include "backend/cuda/cuda.cuh"
+#include "dense/batched/factored_solve.cuh"
 #include "dense/batched/operations.hpp"
 #include "dense/batched/register_elimination.cuh"
 #include "dense/batched/single_matrix.hpp"
@@ -84,6 +85,8 @@ void solve_batch_on(const DenseBatch<const T>& A, const DenseBatch<T>& B, double
                                      .b_columns = B.columns(),
                                      .refine = refine,
                                      .outcomes = outcomes});
+  } else if (A.rows() <= BatchFactors<T>::max_gpu_rows) {
+    solve_batch_by_factors<T>(A, B, tolerance, refine, outcomes);
   } else {
     SingleMatrix<Cuda, T> matrix(A.device(), A.rows(), B.columns());
     for (std::int64_t b = 0; b < A.count(); ++b) {
