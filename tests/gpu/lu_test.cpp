@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "support/gallery.hpp"
+#include "support/gauss_jordan.hpp"
 
 #include <echelon/echelon.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <thread>
 
 namespace echelon {
@@ -96,6 +98,100 @@ TYPED_TEST(GpuLuOf, JudgesAndSolvesLikeLapack) {
       const std::string what = "n = " + std::to_string(n) + ", refine " + std::to_string(refine);
       this->expect_like_lapack(random_dense<T>(n, n, 1), refine, "random, " + what);
       this->expect_like_lapack(graded<T>(n, 2), refine, "graded, " + what);
+    }
+  }
+}
+
+/// The ratios of LAPACK's test program dchkge for its eleven types of matrices.
+template <class T>
+class GpuLuRatiosOf : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (cuda_device_count() == 0) GTEST_SKIP() << "no GPU that can be used";
+  }
+  const Device gpu = Device::cuda();
+
+  /// |B - A X| / (|A| |X| n eps), and |X - X*| rcond / (|X*| eps) for a known solution X*. `ill`: the matrix
+  /// may be singular to working precision.
+  void expect_accurate_solutions(const Lu<T>& lu, const Dense<T>& a, double rcond, bool ill) const {
+    for (const std::int64_t columns : {1, 2, 15}) {
+      const Dense<T> known = random_dense<T>(a.rows(), columns, 17);
+      const Dense<T> b = test::product(a, known);
+      Dense<T> x(gpu, a.rows(), columns);
+      const Report report = lu.solve(b.to(gpu), x);
+      EXPECT_TRUE(report.solved() || (ill && report.status == Status::singular)) << report.message;
+      const Dense<T> here = x.to(Device());
+      EXPECT_LT(scaled_residual<T>(a, here, b), passing);
+      const double error = test::largest_difference(here, known) / test::largest_magnitude(known);
+      EXPECT_LT(error * rcond / test::unit<T>, passing);
+    }
+  }
+  /// |I - A A^-1| / (|A| |A^-1| n eps) in the maximum norm of rows; returns |A| |A^-1|.
+  double expect_accurate_inverse(const Lu<T>& lu, const Dense<T>& a) const {
+    Dense<T> x(gpu, a.rows(), a.rows());
+    EXPECT_TRUE(lu.inverse(x).solved());
+    const Dense<T> inverse = x.to(Device());
+    const double condition = row_norm(a) * row_norm(inverse);
+    const double error = test::largest_difference(test::product(a, inverse), identity<T>(a.rows()));
+    EXPECT_LT(error / (condition * static_cast<double>(a.rows()) * test::unit<T>), passing);
+    return condition;
+  }
+  static double row_norm(const Dense<T>& a) {
+    double largest = 0;
+    for (std::int64_t i = 0; i < a.rows(); ++i) {
+      double sum = 0;
+      for (std::int64_t j = 0; j < a.columns(); ++j) sum += std::abs(static_cast<double>(a(i, j)));
+      largest = std::max(largest, sum);
+    }
+    return largest;
+  }
+};
+using Reals = testing::Types<float, double>;
+TYPED_TEST_SUITE(GpuLuRatiosOf, Reals);
+
+TYPED_TEST(GpuLuRatiosOf, AreSmallForLapacksTypes) {
+  using T = TypeParam;
+  for (const std::int64_t n : {1, 2, 3, 5, 10, 50, 150}) {
+    for (int type = 1; type <= 11; ++type) {
+      SCOPED_TRACE("n = " + std::to_string(n) + ", type " + std::to_string(type));
+      const Dense<T> a = test::lapack_type<T>(type, n, 21);
+      const Dense<T> there = a.to(this->gpu);
+      Lu<T> lu(this->gpu);
+      const Report setup = lu.factor(there);
+      if (type >= 5 && type <= 7) {
+        EXPECT_EQ(setup.status, Status::singular);
+        EXPECT_EQ(setup.row, type == 5 ? 0 : (type == 6 ? n - 1 : n - (n + 1) / 2));
+        continue;
+      }
+      const bool ill = type == 9;
+      ASSERT_TRUE(setup.ready() || (ill && setup.status == Status::singular && !setup.row)) << setup.message;
+      // The inverses of the scaled matrices overflow or are not normal numbers.
+      const double condition =
+          type >= 9 ? 1 / *setup.reciprocal_condition : this->expect_accurate_inverse(lu, a);
+      this->expect_accurate_solutions(lu, a, 1 / condition, ill);
+    }
+  }
+}
+
+TYPED_TEST(GpuLuRatiosOf, ConditionIsThatOfTheInverse) {
+  using T = TypeParam;
+  for (const std::int64_t n : {2, 3, 5, 10, 50, 150}) {
+    for (const int type : {1, 2, 3, 4, 8}) {
+      SCOPED_TRACE("n = " + std::to_string(n) + ", type " + std::to_string(type));
+      const Dense<T> a = test::lapack_type<T>(type, n, 22);
+      Dense<T> transposed(Device(), n, n);
+      for (std::int64_t e = 0; e < n * n; ++e) transposed[e / n + e % n * n] = a[e];
+      const Dense<T> there = transposed.to(this->gpu);
+      Lu<T> lu(this->gpu, {.equilibrate = false});
+      const Report setup = lu.factor(there);
+      ASSERT_TRUE(setup.ready()) << setup.message;
+      // The 1-norm of a transpose is the norm of rows.
+      const Dense<T> original = a.to(this->gpu);
+      Lu<T> of_rows(this->gpu);
+      ASSERT_TRUE(of_rows.factor(original).ready());
+      const double condition = this->expect_accurate_inverse(of_rows, a);
+      EXPECT_GT(*setup.reciprocal_condition * condition, 0.9);  // a lower bound on |A^-1|
+      EXPECT_LT(*setup.reciprocal_condition * condition, 10);
     }
   }
 }
