@@ -2,6 +2,7 @@
 /// Proven bounds on the error of a solution.
 #pragma once
 
+#include <echelon/device.hpp>
 #include <echelon/enum_words.hpp>
 #include <echelon/matrix/matrix.hpp>
 
@@ -16,15 +17,17 @@ namespace echelon {
 
 /// The property of A that a bound on the error was derived from.
 enum class Proof {
-  none,               ///< there is no bound
-  h_matrix,           ///< a vector v > 0 with <A> v > 0, where <A> is the comparison matrix of A
-  positive_definite,  ///< a lower bound on the smallest eigenvalue
+  none,                 ///< there is no bound
+  h_matrix,             ///< a vector v > 0 with <A> v > 0, where <A> is the comparison matrix of A
+  positive_definite,    ///< a lower bound on the smallest eigenvalue
+  approximate_inverse,  ///< a dense R with ||I - R A|| < 1
 };
 
 constexpr auto words_of(Proof /*of*/) {
   return std::to_array<EnumWord<Proof>>({{Proof::none, "none"},
                                          {Proof::h_matrix, "h-matrix"},
-                                         {Proof::positive_definite, "positive-definite"}});
+                                         {Proof::positive_definite, "positive-definite"},
+                                         {Proof::approximate_inverse, "approximate-inverse"}});
 }
 
 /// A bound on the distance between x and the exact solution x* of A x* = b, for the elements of A, b and x as
@@ -37,6 +40,9 @@ struct ErrorCertificate {
   double error_bound = std::numeric_limits<double>::infinity();
   /// max |x_i - x*_i| / max |x*_i| is at most this, for each column.
   double relative_error_bound = std::numeric_limits<double>::infinity();
+  /// |x_ij - x*_ij| is at most element (i, j) of this n by k matrix, which is in host memory; empty without a
+  /// proof.
+  Dense<double> element_bounds;
   /// The smallest eigenvalue of A is at least this; given by Proof::positive_definite alone.
   std::optional<double> smallest_eigenvalue;
 
@@ -44,22 +50,43 @@ struct ErrorCertificate {
 };
 
 struct CertifyOptions {
-  /// Stops between factorisations, and within them; the certificate then has no bound.
+  /// Stops between factorisations, and within sparse ones; the certificate then has no bound.
   std::stop_token cancel = {};
+  /// The only proof to try; without it, all that A is suited for.
+  std::optional<Proof> proof = {};
+  /// Where an approximate inverse is computed; without it, on the device of A.
+  std::optional<Device> device = {};
 };
 
-/// Bounds the error of X as a solution of A X = B, if it can be proven that A is an H-matrix or symmetric
-/// positive definite, and says otherwise why not. It need not matter how X was computed.
+/// Bounds the error of X as a solution of A X = B, if it can be proven that A has an inverse, and says
+/// otherwise why not. It need not matter how X was computed.
 ///
-/// A is square, with elements; it is copied to the host, where one to five sparse factorisations take place
-/// on all cores. Memory: A twice in double, and a sparse factor. Throws DimensionMismatch, OutOfMemory, and
-/// Error for an operator.
+/// A dense A is inverted approximately, on its device: 4 n^3 flops, in double also for float, and memory for
+/// 3 n^2 elements. If R A is then not proven to be near I, as it cannot be where the condition of A is near
+/// 1 / (n eps) or above, and for a sparse A, it is tried whether A is an H-matrix, or symmetric positive
+/// definite: on the host, one to five sparse factorisations on all cores, and memory for A twice and a sparse
+/// factor. A sparse A of order 4096 or less for which both fail is treated as dense.
+///
+/// The proofs rely on rounding to nearest by IEEE 754. They make no assumption about the order in which BLAS
+/// adds, nor about fused operations, but that it forms products from n multiplications each, without fast
+/// (Strassen) algorithms or emulated arithmetic; cuBLAS is told so.
+///
+/// Throws DimensionMismatch, OutOfMemory, NotBuilt, NoDevice, and Error for an operator.
 ///
 /// S. Rump, Verification of positive definiteness, BIT 46 (2006). A. Neumaier, Interval methods for systems
-/// of equations (1990), section 3.7, for H-matrices.
+/// of equations (1990), section 3.7, for H-matrices. S. Oishi, S. Rump, Fast verification of solutions of
+/// matrix equations, Numer. Math. 90 (2002), for approximate inverses.
 template <class T>
 [[nodiscard]] ErrorCertificate certify(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
                                        std::type_identity_t<DenseView<const T>> X,
                                        const CertifyOptions& options = {});
+
+/// Corrects X, and bounds its error as certify() does. Where the proof is an approximate inverse, X is
+/// refined with residuals in twice the precision until it is nearly x* rounded to T; otherwise it stays as it
+/// is. X is in the memory of B; any first guess will do, 0 for instance.
+template <class T>
+[[nodiscard]] ErrorCertificate refine_and_certify(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
+                                                  std::type_identity_t<DenseView<T>> X,
+                                                  const CertifyOptions& options = {});
 
 }  // namespace echelon

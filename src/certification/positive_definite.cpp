@@ -160,15 +160,17 @@ double EigenvalueBound::bound() const {
   return std::max(0.0, next_down(scaled_bound.value_or(0) / largest / largest));
 }
 
-double EigenvalueBound::bound_inverse_times(const std::vector<double>& residual) const {
+std::vector<double> EigenvalueBound::bound_inverse_times(const std::vector<double>& residual) const {
   // A^-1 r = D (D A D)^-1 D r.
   double square = 0;
   for (std::size_t i = 0; i < residual.size(); ++i) {
     const double scaled = multiply_up(scale[i], residual[i]);
     square = add_up(square, multiply_up(scaled, scaled));
   }
-  const double largest = *std::max_element(scale.begin(), scale.end());
-  return multiply_up(largest, divide_up(next_up(std::sqrt(square)), scaled_bound.value_or(0)));
+  const double norm = divide_up(next_up(std::sqrt(square)), scaled_bound.value_or(0));
+  std::vector<double> bounds;
+  for (const double factor : scale) bounds.push_back(multiply_up(factor, norm));
+  return bounds;
 }
 
 EigenvalueBound bound_smallest_eigenvalue(const Csr<double>& A, const Device& device,

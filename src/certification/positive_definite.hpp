@@ -27,8 +27,8 @@ struct EigenvalueBound {
 
   /// Lower bound on the smallest eigenvalue of A.
   [[nodiscard]] double bound() const;
-  /// Upper bound of max |A^-1 r| for |r| <= `residual`.
-  [[nodiscard]] double bound_inverse_times(const std::vector<double>& residual) const;
+  /// Upper bounds of |A^-1 r| for |r| <= `residual`.
+  [[nodiscard]] std::vector<double> bound_inverse_times(const std::vector<double>& residual) const;
 };
 
 /// For a symmetric A on the host with a positive diagonal. Two to five sparse Cholesky factorisations.

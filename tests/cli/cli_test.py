@@ -245,10 +245,22 @@ class Solve(ToolTest):
         text = self.run_tool("solve", self.spd(), "--certify").stdout
         self.assertIn("|x_i - x*_i| <= ", text)
         turn = self.file("turn.mtx", coordinate(2, 2, [(1, 1, 1), (1, 2, 3), (2, 1, -2), (2, 2, 1)]))
-        refused = self.report(turn, "--certify")["certificate"]
+        self.assertEqual(self.report(turn, "--certify")["certificate"]["proof"], "approximate-inverse")
+        nearly_singular = self.file("flat.mtx", array([[1, 1], [3, 3 + 1e-15]]))
+        refused = self.report(nearly_singular, "--method", "lu", "--certify", code=4)["certificate"]
         self.assertEqual((refused["proof"], refused["error_bound"]), ("none", None))
-        self.assertIn("not symmetric", refused["reason"])
+        self.assertIn("too close to a singular matrix", refused["reason"])
         self.assertIsNone(self.report(self.spd())["certificate"])
+
+    def test_certify_refined_makes_the_error_small(self):
+        # The Hilbert matrix of order 8, whose condition is 1.5e10.
+        rows = [[1 / (i + j + 1) for j in range(8)] for i in range(8)]
+        A = self.file("hilbert.mtx", array(rows))
+        plain = self.report(A, "--method", "lu", "--certify")["certificate"]
+        refined = self.report(A, "--method", "lu", "--certify-refined")["certificate"]
+        self.assertEqual((plain["proof"], refined["proof"]), ("approximate-inverse",) * 2)
+        self.assertGreater(plain["relative_error_bound"], 1e-12)
+        self.assertLess(refined["relative_error_bound"], 3e-16)
 
     def test_auto_gives_reason(self):
         report = self.report(self.spd())

@@ -39,6 +39,7 @@ struct SolveRequest {
   std::string plot;
   SolveOptions options;
   bool certify = false;
+  bool certify_refined = false;
   bool json = false;
   bool quiet = false;
 };
@@ -94,7 +95,12 @@ void add_options(CLI::App& app, SolveRequest& request) {
                   "output (the report then goes to standard error)");
   add_file_option(app, "--plot", request.plot, "draw the convergence history")->type_name("FILE.svg");
   app.add_flag("--certify", request.certify,
-               "prove a bound on the error of x, for H-matrices and symmetric positive definite A");
+               "prove a bound on the error of x, for a dense A, one of order up to 4096, an H-matrix, or a "
+               "symmetric positive definite A");
+  app.add_flag(
+      "--certify-refined", request.certify_refined,
+      "the same after x was refined to nearly its last bit, if A is proven to be invertible as a dense "
+      "matrix; the residual in the report is that before");
   app.add_flag("--json", request.json, "print the report as one line of JSON");
   app.add_flag("--quiet", request.quiet, "print no progress and no notes");
   add_input_options(app, request.input);
@@ -233,15 +239,19 @@ Solution<T> solve_system(const SolveRequest& request, const LinearSystem<T>& sys
   }
 }
 
-/// Proves a bound on the error of x, or says why it cannot.
+/// Refines x if that is asked for, and proves a bound on its error, or says why it cannot.
 template <class T>
-void certify_solution(const LinearSystem<T>& system, const Dense<T>& x, const std::stop_token& cancel,
-                      ProgressLine& progress, SolveOutcome& outcome) {
-  if (!has_solution(outcome.report)) return;
+void certify_solution(const SolveRequest& request, const LinearSystem<T>& system,
+                      const std::stop_token& cancel, ProgressLine& progress, Dense<T>& x,
+                      SolveOutcome& outcome) {
+  if (!(request.certify || request.certify_refined) || !has_solution(outcome.report)) return;
   const Stopwatch stopwatch;
   progress.announce("proving a bound on the error");
-  outcome.certificate =
-      certify<T>(MatrixRef<T>(system.file.matrix), system.b.values.view(), x.view(), {.cancel = cancel});
+  const MatrixRef<T> A(system.file.matrix);
+  const CertifyOptions options = {.cancel = cancel, .device = outcome.report.device};
+  outcome.certificate = request.certify_refined
+                            ? refine_and_certify<T>(A, system.b.values.view(), x.view(), options)
+                            : certify<T>(A, system.b.values.view(), x.view(), options);
   outcome.certify_seconds = stopwatch.seconds();
   progress.clear();
 }
@@ -260,10 +270,10 @@ SolveOutcome solve_in(const SolveRequest& request) {
   Solution<T> solution = solve_system(request, system, progress, interrupt.token());
   outcome.report = std::move(solution.report);
   outcome.hardware = hardware(outcome.report.device);
+  certify_solution(request, system, interrupt.token(), progress, solution.x, outcome);
   if (system.b.kind == RhsKind::row_sums && outcome.report.solved()) {
     outcome.distance_from_ones = distance_from_ones(solution.x);
   }
-  if (request.certify) certify_solution(system, solution.x, interrupt.token(), progress, outcome);
   keep_failure(outcome, [&] { write_solution(solution.x, outcome); });
   outcome.total_seconds = total.seconds();
   return outcome;

@@ -68,7 +68,7 @@ ErrorCertificate certify_and_check(const Csr<double>& A, const std::string& meth
   const Dense<double> solution = solve(A, b, {.method = method}).x;
   std::vector<double> x(solution.data(), solution.data() + A.rows());
   const Extended exact = solve_extended(A, b);
-  const ErrorCertificate certificate = certify<double>(A, b, x);
+  ErrorCertificate certificate = certify<double>(A, b, x);
   EXPECT_TRUE(certificate.proven()) << certificate.reason;
   EXPECT_GE(certificate.error_bound, largest_error(x, exact));
   EXPECT_LE(certificate.error_bound, 1e-9);
@@ -170,10 +170,10 @@ TEST(Certify, ScaledPositiveDefiniteMatrix_IsProven) {
   EXPECT_EQ(certify<double>(A, b, x).proof, Proof::positive_definite);
 }
 
-TEST(Certify, IndefiniteMatrix_Refuses) {
+TEST(Certify, IndefiniteMatrix_IsNotProvenPositiveDefinite) {
   const Csr<double> A = csr_of<double>(2, {{0, 0, 1}, {0, 1, 2}, {1, 0, 2}, {1, 1, 1}});
   const std::vector<double> ones = {1, 1};
-  const ErrorCertificate certificate = certify<double>(A, ones, ones);
+  const ErrorCertificate certificate = certify<double>(A, ones, ones, {.proof = Proof::positive_definite});
   EXPECT_FALSE(certificate.proven());
   EXPECT_EQ(certificate.error_bound, std::numeric_limits<double>::infinity());
   EXPECT_NE(certificate.reason.find("nor positive definite"), std::string::npos) << certificate.reason;
@@ -197,10 +197,10 @@ TEST(Certify, NearlySingularMatrix_IsNotCertifiedBeyondItsCondition) {
   }
 }
 
-TEST(Certify, UnsymmetricMatrixWithoutDominance_RefusesWithReason) {
+TEST(Certify, UnsymmetricMatrixWithoutDominance_IsNotProvenPositiveDefinite) {
   const Csr<double> A = csr_of<double>(2, {{0, 0, 1}, {0, 1, 3}, {1, 0, -2}, {1, 1, 1}});
   const std::vector<double> ones = {1, 1};
-  const ErrorCertificate certificate = certify<double>(A, ones, ones);
+  const ErrorCertificate certificate = certify<double>(A, ones, ones, {.proof = Proof::positive_definite});
   EXPECT_FALSE(certificate.proven());
   EXPECT_NE(certificate.reason.find("not symmetric"), std::string::npos) << certificate.reason;
 }
@@ -223,9 +223,9 @@ TEST(Certify, OverflowOfTheResidual_Refuses) {
   const std::vector<double> x = {1e200};
   const std::vector<double> ones = {1, 1, 1};
   const std::vector<double> huge = {1e308, 1e308, 1e308};
-  EXPECT_FALSE(certify<double>(large, one, x).proven());
+  EXPECT_FALSE(certify<double>(large, one, x, {.proof = Proof::h_matrix}).proven());
   EXPECT_EQ(certify<double>(spd, ones, ones).proof, Proof::positive_definite);
-  EXPECT_FALSE(certify<double>(spd, ones, huge).proven());
+  EXPECT_FALSE(certify<double>(spd, ones, huge, {.proof = Proof::positive_definite}).proven());
 }
 
 TEST(Certify, ExactSolution_HasTheBoundZeroOrNearly) {
@@ -265,12 +265,32 @@ TEST(Certify, FloatSystem_IsBoundedInDouble) {
   EXPECT_GE(certificate.relative_error_bound, 1e-9);
 }
 
-TEST(Certify, DenseMatrix_IsConverted) {
+TEST(Certify, DenseMatrix_IsConvertedForTheProofsOfSparseOnes) {
   const test::Problem problem = test::random_dominant(20, 3, true, 2);
   const std::vector<double> b = random_vector(20, 3);
   const Dense<double> A = problem.dense<double>();
   const Dense<double> x = solve(A, b).x;
-  EXPECT_TRUE(certify<double>(A, b, x).proven());
+  EXPECT_EQ(certify<double>(A, b, x, {.proof = Proof::h_matrix}).proof, Proof::h_matrix);
+}
+
+TEST(Certify, ElementBounds_HoldForEveryProof) {
+  const Csr<double> A = test::convection_diffusion(6, 0).csr<double>();
+  const std::vector<double> b = random_vector(A.rows(), 5);
+  const Extended exact = solve_extended(A, b);
+  std::vector<double> x(exact.begin(), exact.end());
+  for (std::size_t i = 0; i < x.size(); i += 3) x[i] *= 1.001;
+  for (const Proof proof : {Proof::h_matrix, Proof::positive_definite, Proof::approximate_inverse}) {
+    const ErrorCertificate certificate = certify<double>(A, b, x, {.proof = proof});
+    ASSERT_EQ(certificate.proof, proof) << certificate.reason;
+    ASSERT_EQ(certificate.element_bounds.rows(), A.rows());
+    double largest = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double bound = certificate.element_bounds(static_cast<std::int64_t>(i), 0);
+      EXPECT_GE(bound, std::abs(x[i] - exact[i])) << to_string(proof) << " " << i;
+      largest = std::max(largest, bound);
+    }
+    EXPECT_EQ(largest, certificate.error_bound);
+  }
 }
 
 TEST(Certify, Shapes_AreChecked) {

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// On the host: BLAS, whose products are conventional in OpenBLAS, BLIS, ATLAS and MKL.
+#include "certification/conventional_product.hpp"
+
+#include "linalg/spmv/multiply.hpp"
+
+namespace echelon::certification {
+
+void subtract_conventional_product(Serial& backend, DenseView<const double> A, DenseView<const double> B,
+                                   DenseView<double> C) {
+  gemm<double>(backend, -1, A, B, 1, C);
+}
+
+void subtract_conventional_product(OpenMp& backend, DenseView<const double> A, DenseView<const double> B,
+                                   DenseView<double> C) {
+  gemm<double>(backend, -1, A, B, 1, C);
+}
+
+}  // namespace echelon::certification

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Sums of products in about twice the precision of double, with bounds on their errors.
+#pragma once
+
+#include "certification/rounding.hpp"
+
+#include <echelon/annotate.hpp>
+
+#include <cmath>
+#include <cstdint>
+
+namespace echelon::certification {
+
+/// a + b and a b, each rounded by itself: nvcc contracts plain expressions to fused operations.
+ECHELON_ANYWHERE inline double rounded_sum(double a, double b) {
+#ifdef __CUDA_ARCH__
+  return __dadd_rn(a, b);
+#else
+  return a + b;
+#endif
+}
+ECHELON_ANYWHERE inline double rounded_product(double a, double b) {
+#ifdef __CUDA_ARCH__
+  return __dmul_rn(a, b);
+#else
+  return a * b;
+#endif
+}
+
+/// The rounding error of `sum` = a + b (Knuth), exact unless the sum overflows.
+ECHELON_ANYWHERE inline double error_of_sum(double a, double b, double sum) {
+  const double part = rounded_sum(sum, -a);
+  return rounded_sum(rounded_sum(a, -rounded_sum(sum, -part)), rounded_sum(b, -part));
+}
+
+/// An unevaluated sum high + low, as in the dot product of Ogita, Rump and Oishi: `high` is the sum in
+/// double, and `low` that of its rounding errors, which are exact numbers, and of small terms. The rounding
+/// errors of `low` are at most gamma_k times the sum of the magnitudes of its k terms, whatever the order. T.
+/// Ogita, S. Rump, S. Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26 (2005).
+struct DoubledSum {
+  double high = 0;
+  double low = 0;
+  double magnitude = 0;  ///< of the terms of `low`, summed
+
+  ECHELON_ANYWHERE void add_to_low(double term) {
+    low = rounded_sum(low, term);
+    magnitude = rounded_sum(magnitude, std::abs(term));
+  }
+  ECHELON_ANYWHERE void add(double term) {
+    const double sum = rounded_sum(high, term);
+    add_to_low(error_of_sum(high, term, sum));
+    high = sum;
+  }
+  ECHELON_ANYWHERE void add_product(double a, double b) {
+    const double product = rounded_product(a, b);
+    add_to_low(std::fma(a, b, -product));
+    add(product);
+  }
+
+  friend ECHELON_ANYWHERE DoubledSum combine(DoubledSum a, DoubledSum b) {
+    a.add(b.high);
+    a.low = rounded_sum(a.low, b.low);
+    a.magnitude = rounded_sum(a.magnitude, b.magnitude);
+    return a;
+  }
+
+  /// Upper bound of the difference between high + low and the exact sum, for a sum of at most `terms`
+  /// products and other terms, sums of parts included. `smallest` bounds the error of an operation that
+  /// underflows.
+  [[nodiscard]] double error_bound(std::int64_t terms, double smallest) const {
+    const auto k = static_cast<double>(3 * terms + 8);
+    // The sum of magnitudes was rounded itself, by less than a factor of 2.
+    return add_up(multiply_up(gamma_up(k), 2 * magnitude), multiply_up(4 * k, smallest));
+  }
+};
+
+}  // namespace echelon::certification
