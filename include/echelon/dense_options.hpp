@@ -24,4 +24,12 @@ template <class O>
   return table;
 }
 
+/// The row of the option factor_precision, for an `O` with a member of that name.
+template <class O>
+[[nodiscard]] Option<O> factor_precision_option() {
+  return {"factor_precision", enum_field<&O::factor_precision>(),
+          "of the factorisation; answers are refined to the accuracy of the working precision, in which A is "
+          "factored again where that fails. tf32x3, bf16x3 and tf32 on a GPU only"};
+}
+
 }  // namespace echelon

@@ -75,17 +75,19 @@ struct Attempt {
   double seconds = 0;
 };
 
-/// Precisions of an elimination.
+/// Precisions of an elimination, by falling accuracy.
 enum class Precision {
   working,  ///< that of A
   single,   ///< float
   tf32x3,   ///< products of floats as three products in TF32, on a GPU; about as accurate as float
+  bf16x3,   ///< products of floats as three products in bfloat16, on a GPU: 16 bits
   tf32,     ///< products in TF32, on a GPU: 11 bits
 };
-constexpr std::array<EnumWord<Precision>, 4> words_of(Precision) {
+constexpr std::array<EnumWord<Precision>, 5> words_of(Precision) {
   return {{{Precision::working, "working"},
            {Precision::single, "single"},
            {Precision::tf32x3, "tf32x3"},
+           {Precision::bf16x3, "bf16x3"},
            {Precision::tf32, "tf32"}}};
 }
 

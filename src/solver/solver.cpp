@@ -393,19 +393,23 @@ Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& con
 
   const Stopwatch stopwatch;
   const auto make = [&] { return std::make_unique<SolveWorkspace<T>>(*implementation_, B.rows()); };
-  report.bytes += state.workspaces.with_workspace(make, [&](SolveWorkspace<T>& workspace) {
-    const bool by_row = B.layout() == Layout::row_major || X.layout() == Layout::row_major;
-    const DenseView<const T> b = by_row || overlap<T>(B, X) ? workspace.copy_of_rhs(B) : B;
-    if (by_row) {
-      workspace.fit(X.rows(), X.columns(), X.device(), workspace.x);
-      if (control.use_initial_guess) assign<T>(X, workspace.x);
-      solve_columns<T>(*implementation_, state, workspace, b, workspace.x, control, report);
-      if (!report.columns.empty()) assign<T>(workspace.x, X);
-    } else {
-      solve_columns(*implementation_, state, workspace, b, X, control, report);
-    }
-    return workspace.bytes();
-  });
+  const std::size_t workspace_bytes =
+      state.workspaces.with_workspace(make, [&](SolveWorkspace<T>& workspace) {
+        const bool by_row = B.layout() == Layout::row_major || X.layout() == Layout::row_major;
+        const DenseView<const T> b = by_row || overlap<T>(B, X) ? workspace.copy_of_rhs(B) : B;
+        if (by_row) {
+          workspace.fit(X.rows(), X.columns(), X.device(), workspace.x);
+          if (control.use_initial_guess) assign<T>(X, workspace.x);
+          solve_columns<T>(*implementation_, state, workspace, b, workspace.x, control, report);
+          if (!report.columns.empty()) assign<T>(workspace.x, X);
+        } else {
+          solve_columns(*implementation_, state, workspace, b, X, control, report);
+        }
+        return workspace.bytes();
+      });
+  // A solve may have replaced factors in a lower precision.
+  report.bytes = implementation_->bytes() + workspace_bytes;
+  report.factor_precision = implementation_->factor_precision();
   if (report.columns.empty() && B.columns() > 0) describe_nothing_computed(report);
   report.solve_seconds = stopwatch.seconds();
   return report;

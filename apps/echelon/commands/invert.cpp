@@ -86,9 +86,9 @@ ExitCode run_invert(const Arguments& arguments) {
   app.add_option_function<std::string>(
          "--factor-precision",
          [&](const std::string& word) { request.options.factor_precision = *from_word<Precision>(word); },
-         "working (default), single, tf32x3 or tf32; a lower precision is used if the inverse meets "
+         "working (default), single, tf32x3, bf16x3 or tf32; a lower precision is used if the inverse meets "
          "--accuracy")
-      ->check(CLI::IsMember({"working", "single", "tf32x3", "tf32"}))
+      ->check(CLI::IsMember({"working", "single", "tf32x3", "bf16x3", "tf32"}))
       ->type_name("NAME");
   app.add_option("--accuracy", request.options.accuracy,
                  "the largest backward error accepted of a lower precision")

@@ -3,6 +3,7 @@
 #include "backend/serial/serial.hpp"
 #include "dense/cholesky/recursive_cholesky.hpp"
 #include "dense/cholesky/symmetric_factorization.hpp"
+#include "dense/mixed_precision/solver.hpp"
 #include "solver/instantiate.hpp"
 
 #include <echelon/methods/dense/cholesky.hpp>
@@ -15,7 +16,15 @@ template <class B, class T>
 class DenseCholesky final : public HostFactorization<B, T> {
  public:
   DenseCholesky(const Device& device, const CholeskyOptions& options)
-      : HostFactorization<B, T>(device, options.equilibrate, options.refine) {}
+      : HostFactorization<B, T>(device, options.equilibrate, options.refine),
+        checks_symmetry_(options.factor_precision == Precision::working) {}
+
+  /// Whether A is symmetric.
+  static Outcome check_matrix(B& /*backend*/, const MatrixRef<T>& A) {
+    const Dense<T> converted = A.is_sparse() ? to_dense(A) : Dense<T>();
+    const auto place = dense_symmetric::find_asymmetry<T>(A.is_sparse() ? converted.view() : A.dense());
+    return place ? not_symmetric(place->first, place->second, Status::not_spd) : Outcome{};
+  }
 
  private:
   /// Diagonal elements to about 1. A diagonal that is not positive is left for the factorisation to name.
@@ -30,7 +39,8 @@ class DenseCholesky final : public HostFactorization<B, T> {
 
   Outcome factor(int n) override {
     T* const a = this->factors().data();
-    if (const auto place = dense_symmetric::find_asymmetry<T>(this->factors().view())) {
+    if (const auto place =
+            checks_symmetry_ ? dense_symmetric::find_asymmetry<T>(this->factors().view()) : std::nullopt) {
       return not_symmetric(place->first, place->second, Status::not_spd);
     }
     const T norm = lapack::norm_one(n, a);
@@ -51,19 +61,24 @@ class DenseCholesky final : public HostFactorization<B, T> {
                  this->factors().data(), n, X.data(), blas::dimension(X.leading()));
     }
   }
+
+  bool checks_symmetry_;  // not if that was done before A was rounded
 };
+
+template <class B, class T>
+using MixedPrecisionCholesky = MixedPrecisionSolver<B, T, DenseCholesky, CholeskyOptions>;
 
 }  // namespace
 
 template <>
-struct MethodWith<CholeskyOptions> {
-  template <class B, class T>
-  using Type = DenseCholesky<B, T>;
-};
-
-template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(const Device&,
-                                                                                      const CholeskyOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(
-    const Device&, const CholeskyOptions&);
+std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(const Device& device,
+                                                                             const CholeskyOptions& options) {
+  return make_in_factor_precision<DenseCholesky, MixedPrecisionCholesky, float>(device, options);
+}
+template <>
+std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(
+    const Device& device, const CholeskyOptions& options) {
+  return make_in_factor_precision<DenseCholesky, MixedPrecisionCholesky, double>(device, options);
+}
 
 }  // namespace echelon

@@ -79,6 +79,12 @@ class HostFactorization : public SolverImplementation<T> {
     }
   }
 
+  /// X = A^-1 X without refinement, for column-major X.
+  void substitute(Workspace& /*workspace*/, DenseView<T> X) const {
+    if (X.rows() == 0) return;
+    const blas::Threads threads(this->device(), X.rows());
+    substitute(X);
+  }
   /// Substitution without refinement.
   void apply(Workspace& /*workspace*/, const T* r, T* z) const final {
     const std::int64_t n = factors_.rows();

@@ -2,7 +2,7 @@
 /// The option factor_precision: what it asks of a backend, and what the report says about it.
 #pragma once
 
-#include "linalg/blas/float_products.hpp"
+#include "dense/mixed_precision/products.hpp"
 
 #include <echelon/methods/dense/gauss_jordan.hpp>
 #include <echelon/report.hpp>
@@ -22,11 +22,8 @@ inline constexpr const char* not_square = "A is not square";
 template <class B, class T>
 std::optional<FloatProducts> requested_products(const GaussJordanOptions& options) {
   const Precision requested = options.factor_precision;
-  FloatProducts products = FloatProducts::in_float;
-  if constexpr (std::is_same_v<B, Cuda>) {
-    if (requested == Precision::tf32x3) products = FloatProducts::tf32x3;
-    if (requested == Precision::tf32) products = FloatProducts::tf32;
-  }
+  const FloatProducts products =
+      std::is_same_v<B, Cuda> ? float_products(requested) : FloatProducts::in_float;
   const bool lower = std::is_same_v<T, double> || products != FloatProducts::in_float;
   if (requested == Precision::working || !lower) return std::nullopt;
   return products;
@@ -43,7 +40,7 @@ std::optional<FactorPrecision> report_factor_precision(const GaussJordanOptions&
   if (!products) return FactorPrecision{requested, Precision::working, "float is the working precision"};
   if (!why.empty()) return FactorPrecision{requested, Precision::working, why};
   const Precision used = *products == FloatProducts::in_float ? Precision::single : requested;
-  return FactorPrecision{requested, used, used == requested ? "" : "only GPUs know TF32"};
+  return FactorPrecision{requested, used, used == requested ? "" : "only GPUs know TF32 and bfloat16"};
 }
 
 }  // namespace echelon

@@ -9,6 +9,7 @@
 #include "dense/gauss_jordan/refined_system.hpp"
 #include "dense/gauss_jordan/scaling.hpp"
 #include "dense/gauss_jordan/workspace.hpp"
+#include "dense/mixed_precision/rounding.hpp"
 #include "solver/factor_status.hpp"
 #include "support/stopwatch.hpp"
 
@@ -231,7 +232,7 @@ std::string invert_in_lower_precision(BackendWorkspace<B, T>& workspace, FloatPr
   T* const v_A = A_v + A.rows();
   inspect<T>(backend, A, {.right_product = A_v, .left_product = v_A}, workspace.inverse.row_sums.data(),
              elimination.pinned.template at<MatrixInspection>());
-  Dense<float> X = rounded<B, T>(backend, MatrixRef<T>(A));
+  Dense<float> X = round_to_float<B, T>(backend, MatrixRef<T>(A)).matrix;
   GaussJordanOptions in_float = options;
   in_float.tolerance = options.tolerance.value_or(default_tolerance<T>(A.rows(), A.columns()));
   Report lower_report;

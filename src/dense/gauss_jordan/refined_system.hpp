@@ -6,6 +6,7 @@
 #include "dense/gauss_jordan/contraction.hpp"
 #include "dense/gauss_jordan/factor_precision.hpp"
 #include "dense/gauss_jordan/system.hpp"
+#include "dense/mixed_precision/rounding.hpp"
 
 #include <optional>
 #include <string>
@@ -14,48 +15,6 @@
 namespace echelon {
 
 namespace refined_detail {
-
-/// rounded = A, in column-major order.
-template <class T>
-struct RoundElements {
-  DenseView<const T> A;
-  float* rounded;
-  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t i = e % A.rows();
-    const std::int64_t j = e / A.rows();
-    const bool by_column = A.layout() == Layout::column_major;
-    rounded[e] = static_cast<float>(A.data()[by_column ? j * A.leading() + i : i * A.leading() + j]);
-  }
-};
-
-/// Rounds residuals after scaling each column to about 1, since they may be too small for float.
-template <class T>
-struct RoundScaled {
-  DenseView<const T> R;
-  const Largest* largest;
-  DenseView<float> rounded;
-  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t i = e % R.rows();
-    const std::int64_t j = e / R.rows();
-    const T scale = balancing_scale<T>(largest[j].value);
-    rounded.data()[j * rounded.leading() + i] = static_cast<float>(R.data()[j * R.leading() + i] * scale);
-  }
-};
-
-/// X = X + factor C with the scaling of the columns of C by RoundScaled undone.
-template <class T>
-struct AddUnscaled {
-  DenseView<const float> C;
-  const Largest* largest;
-  T factor;
-  DenseView<T> X;
-  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
-    const std::int64_t i = e % X.rows();
-    const std::int64_t j = e / X.rows();
-    const T scale = balancing_scale<T>(largest[j].value);
-    X.data()[j * X.leading() + i] += factor * (static_cast<T>(C.data()[j * C.leading() + i]) / scale);
-  }
-};
 
 /// Infinity norms of a residual, of the residual of the equilibrated equations, by which steps are compared,
 /// and of the solution.
@@ -80,17 +39,6 @@ struct NormsAt {
 };
 
 }  // namespace refined_detail
-
-/// A dense copy of A, rounded to float.
-template <class B, class T>
-Dense<float> rounded(B& backend, const MatrixRef<T>& A) {
-  Dense<T> dense;
-  if (A.is_sparse()) dense = to_dense(A);
-  const DenseView<const T> view = A.is_sparse() ? std::as_const(dense).view() : A.dense();
-  Dense<float> result(A.device(), A.rows(), A.columns());
-  backend.for_each(A.rows() * A.columns(), refined_detail::RoundElements<T>{view, result.data()});
-  return result;
-}
 
 /// Outcome of the refinement for a right-hand side.
 struct RefinementOutcome {
@@ -151,7 +99,8 @@ class RefinedSystem {
     GaussJordanOptions options = options_;
     if (!options.tolerance) options.tolerance = default_tolerance<T>(A.rows(), A.columns());
     low_ = std::make_unique<Low>(workspace_, options);
-    const Outcome outcome = low_->factor_in_place(rounded<B, T>(backend(), A), options.equilibrate);
+    const Outcome outcome =
+        low_->factor_in_place(round_to_float<B, T>(backend(), A).matrix, options.equilibrate);
     if (!outcome.ok()) return "rounded to float, " + outcome.message;
     if (low_->rank() < A.columns() || low_->facts().doubtful)
       return "in this precision, " + low_->rank_description();

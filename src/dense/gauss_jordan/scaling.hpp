@@ -4,6 +4,7 @@
 
 #include "backend/backend.hpp"
 #include "dense/panels/scan.hpp"
+#include "linalg/balancing_scale.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -13,16 +14,6 @@
 #include <limits>
 
 namespace echelon {
-
-/// The power of two that scales `magnitude` to about 1; limited so that its reciprocal is a normal number of
-/// T.
-template <class T>
-ECHELON_ANYWHERE T balancing_scale(double magnitude) {
-  if (!(magnitude > 0)) return T{1};
-  constexpr int most = std::numeric_limits<T>::max_exponent - 8;
-  const int exponent = -std::ilogb(magnitude);
-  return static_cast<T>(std::ldexp(1.0, exponent < -most ? -most : (exponent > most ? most : exponent)));
-}
 
 namespace scaling_detail {
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/targets.hpp"
+#include "linalg/blas/float_products.hpp"
 
 #include <echelon/device.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -34,6 +35,7 @@ template <class B, class T>
 struct FactorWorkspace {
   explicit FactorWorkspace(const Device&) {}
   [[nodiscard]] std::size_t bytes() const { return 0; }
+  FloatProducts products = FloatProducts::in_float;  ///< arithmetic of large products; no choice on the host
 };
 
 /// P A = L U in place of the column-major m-by-n A: L is unit lower trapezoidal, |l_ij| <= 1, and U upper

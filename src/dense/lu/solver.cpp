@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Dense LU with partial pivoting as a Solver.
+#include "dense/mixed_precision/solver.hpp"
+
 #include "backend/target.hpp"
 #include "dense/lu/operations.hpp"
 #include "dense/lu/system.hpp"
@@ -44,6 +46,10 @@ class FactoredSolver : public SolverImplementation<T> {
     for (std::size_t j = 0; j < steps.size(); ++j) jobs[j].statistics = {{"refinement_steps", steps[j]}};
   }
 
+  /// X = A^-1 X without refinement. Queued.
+  void substitute(Workspace& workspace, DenseView<T> X) const {
+    system_.substitute(static_cast<SolveWorkspace&>(workspace).backend, transposed_, X);
+  }
   /// Substitution without refinement.
   void apply(Workspace& workspace, const T* r, T* z) const override {
     const std::int64_t n = system_.order();
@@ -111,17 +117,33 @@ class LuImplementation final : private SystemHolder<B, T>,
   std::optional<Outcome> outcome_;
 };
 
+/// With factors in a lower precision. Determinants and solves with the transpose take factors in the working
+/// precision.
+template <class B, class T>
+class MixedPrecisionLu final : public MixedPrecisionSolver<B, T, LuImplementation, LuOptions>,
+                               public lu::Operations<T> {
+  using Base = MixedPrecisionSolver<B, T, LuImplementation, LuOptions>;
+
+ public:
+  using Base::Base;
+  [[nodiscard]] const MatrixRef<T>& matrix() const override { return Base::matrix(); }
+  [[nodiscard]] Determinant determinant() const override { return this->working().determinant(); }
+  [[nodiscard]] std::unique_ptr<SolverImplementation<T>> transposed() const override {
+    return this->working().transposed();
+  }
+};
+
 }  // namespace
 
 template <>
-struct MethodWith<LuOptions> {
-  template <class B, class T>
-  using Type = LuImplementation<B, T>;
-};
-
-template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
-                                                                                      const LuOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
-                                                                                       const LuOptions&);
+std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device& device,
+                                                                             const LuOptions& options) {
+  return make_in_factor_precision<LuImplementation, MixedPrecisionLu, float>(device, options);
+}
+template <>
+std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device& device,
+                                                                              const LuOptions& options) {
+  return make_in_factor_precision<LuImplementation, MixedPrecisionLu, double>(device, options);
+}
 
 }  // namespace echelon

@@ -10,6 +10,7 @@
 #include "dense/lu/factorization.hpp"
 #include "dense/lu/qr.hpp"
 #include "dense/lu/scaling.hpp"
+#include "dense/mixed_precision/products.hpp"
 #include "linalg/condition.hpp"
 #include "linalg/refinement.hpp"
 #include "linalg/residual_check.hpp"
@@ -102,7 +103,9 @@ class System {
   };
 
   System(const Device& device, const LuOptions& options)
-      : backend_(device), workspace_(device), options_(options) {}
+      : backend_(device), workspace_(device), options_(options) {
+    workspace_.products = float_products(options.factor_precision);
+  }
 
   [[nodiscard]] std::int64_t order() const { return factors_.rows(); }
   [[nodiscard]] std::size_t bytes() const {

@@ -95,6 +95,7 @@ struct FactorWorkspace<Cuda, T> {
   static constexpr int max_tall_blocks = 264;
 
   Tuning tuning;
+  FloatProducts products = FloatProducts::in_float;  // of panels with the columns on their right
   LookaheadStream lookahead;
   OwnedStream inversion;   // stream for inverses of the diagonal blocks of L
   OwnedEvent factored;     // the last panel that was queued

@@ -5,6 +5,7 @@
 #include "backend/backend.hpp"
 #include "dense/panels/panel.hpp"
 #include "linalg/spmv/multiply.hpp"
+#include "matrix/column_range.hpp"
 
 #include <cstdint>
 
@@ -25,12 +26,6 @@ struct PackColumns {
 };
 
 }  // namespace panel_detail
-
-/// Columns [begin, end) of A.
-template <class T>
-DenseView<T> column_range(const DenseView<T>& A, std::int64_t begin, std::int64_t end) {
-  return {A.column(begin), A.rows(), end - begin, A.leading(), A.device()};
-}
 
 /// G: the columns of A with the pivots of `range`, which lie in [begin, end); packed into the workspace where
 /// some columns in between have no pivot.

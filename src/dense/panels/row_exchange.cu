@@ -2,7 +2,7 @@
 // Row exchanges and products of panels with few or many columns.
 #include "backend/cuda/cluster.cuh"
 #include "dense/panels/row_exchange.cuh"
-#include "linalg/blas/tf32.cuh"
+#include "linalg/blas/tensor_products.cuh"
 
 #include <algorithm>
 
@@ -181,7 +181,7 @@ void add_large_product(const StreamContext& context, DenseView<const T> G, Dense
                        DenseView<T> X) {
   if constexpr (std::is_same_v<T, float>) {
     if (context.products != FloatProducts::in_float) {
-      add_product_in_tf32(context.backend, context.products, G, W, X);
+      add_product_on_tensor_cores(context.backend, context.stream, context.products, 1, G, W, X);
       return;
     }
   }

@@ -4,13 +4,14 @@
 namespace echelon {
 
 /// Arithmetic of large products of float matrices. TF32 has the exponent range of float and 11 significant
-/// bits; GPUs only: the host computes all products in float.
+/// bits, bfloat16 8; GPUs only: the host computes all products in float.
 enum class FloatProducts {
   in_float,
   /// a b = high(a) high(b) + high(a) low(b) + low(a) high(b), each factor in TF32: about float's accuracy, at
   /// a third of TF32's speed.
   tf32x3,
-  tf32,  ///< from factors rounded to TF32
+  bf16x3,  ///< the same with factors in bfloat16, 16 bits of each in all, at a third of its speed
+  tf32,    ///< from factors rounded to TF32
 };
 
 }  // namespace echelon

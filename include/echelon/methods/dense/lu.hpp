@@ -17,10 +17,15 @@ struct LuOptions {
   bool equilibrate = true;
   /// At most so many steps of iterative refinement, 0 to 10.
   std::int64_t refine = 1;
+  /// Precision of the factorisation. A lower one than the working precision is refined by classical steps
+  /// and by GMRES to a backward error of sqrt(n) times the unit roundoff, and replaced by a factorisation in
+  /// the working precision where that is not reached.
+  Precision factor_precision = Precision::working;
 
   static std::vector<Option<LuOptions>> table() {
     return with_refinement_options<LuOptions>(
-        {}, "scale rows and columns first where their sizes differ by more than a factor of ten", 10);
+        {factor_precision_option<LuOptions>()},
+        "scale rows and columns first where their sizes differ by more than a factor of ten", 10);
   }
 };
 

@@ -3,6 +3,8 @@
 #include "backend/cuda/cuda.cuh"
 #include "backend/store.hpp"
 #include "dense/cholesky/cuda/tiled_matrix.cuh"
+#include "dense/mixed_precision/products.hpp"
+#include "dense/mixed_precision/solver.hpp"
 #include "linalg/condition.hpp"
 #include "linalg/refinement.hpp"
 #include "linalg/spmv/multiply.hpp"
@@ -15,6 +17,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 namespace echelon {
@@ -121,7 +124,7 @@ __global__ void __launch_bounds__(block_size)
   }
 }
 
-struct Element {
+struct ColumnSum {
   const double* x;
   ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {x[i]}; }
 };
@@ -135,8 +138,26 @@ struct ScaleVector {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { y[i] = scale == nullptr ? x[i] : scale[i] * x[i]; }
 };
 
+/// Whether A, in either layout, is symmetric. Waits.
 template <class T>
+Outcome check_symmetry(Cuda& backend, DenseView<const T> A) {
+  constexpr unsigned long long none = ~0ULL;
+  if (A.rows() == 0) return {};
+  Array<unsigned long long> first(backend.device(), 1);
+  backend.fill(1, none, first.data());
+  const PlaceOrder order{(A.rows() + square - 1) / square};
+  const auto squares = static_cast<unsigned>(order.squares);
+  const CurrentDevice current(backend.device().id());
+  find_asymmetry<T><<<dim3(squares, squares), block_size, 0, stream()>>>(A, order, first.data());
+  check(cudaGetLastError());
+  const unsigned long long place = backend.read(first.data());
+  if (place == none) return {};
+  return not_symmetric(order.row(place), order.column(place), Status::not_spd);
+}
+
+template <class CudaBackend, class T>
 class GpuCholesky final : public SolverImplementation<T> {
+  static_assert(std::is_same_v<CudaBackend, Cuda>);
   struct Space : Workspace {
     Space(const Device& device, std::int64_t n, std::int64_t padded)
         : backend(device), vectors(device, padded), refinement(device, n) {
@@ -154,6 +175,12 @@ class GpuCholesky final : public SolverImplementation<T> {
   GpuCholesky(const Device& device, const CholeskyOptions& options)
       : SolverImplementation<T>(device), options_(options) {}
 
+  /// Whether A is symmetric.
+  static Outcome check_matrix(Cuda& backend, const MatrixRef<T>& A) {
+    const Dense<T> converted = A.is_sparse() ? to_dense(A) : Dense<T>();
+    return check_symmetry<T>(backend, A.is_sparse() ? converted.view() : A.dense());
+  }
+
   Outcome setup(const MatrixRef<T>& A) override {
     A_ = A;
     n_ = A.rows();
@@ -164,7 +191,8 @@ class GpuCholesky final : public SolverImplementation<T> {
     double norm = 0;
     if (Outcome copied = copy_scaled(backend, norm); !copied.ok()) return copied;
     if (this->cancel().stop_requested()) return cancelled_factorisation();
-    if (const std::optional<NotPositive> failed = matrix_.factor(backend)) {
+    if (const std::optional<NotPositive> failed =
+            matrix_.factor(backend, float_products(options_.factor_precision))) {
       return not_positive(failed->column, short_number(failed->value));
     }
     if (this->cancel().stop_requested()) return cancelled_factorisation();
@@ -182,16 +210,16 @@ class GpuCholesky final : public SolverImplementation<T> {
   void solve(Workspace& workspace, DenseView<const T> B, DenseView<T> X, std::vector<Job>&) const override {
     if (B.rows() == 0 || B.columns() == 0) return;
     auto& space = static_cast<Space&>(workspace);
-    if (B.columns() < many_columns) {
-      for (std::int64_t j = 0; j < B.columns(); ++j) substitute(space, B.column(j), X.column(j));
-    } else {
-      substitute_columns(space, B, X);
-    }
+    substitute(space, B, X);
     for (std::int64_t j = 0; j < B.columns() && options_.refine > 0; ++j) {
       refine_column(space, B.column(j), X.column(j));
     }
   }
 
+  /// X = A^-1 X without refinement. Does not wait.
+  void substitute(Workspace& workspace, DenseView<T> X) const {
+    if (n_ > 0) substitute(static_cast<Space&>(workspace), X, X);
+  }
   /// Substitution without refinement. Does not wait.
   void apply(Workspace& workspace, const T* r, T* z) const override {
     if (n_ > 0) substitute(static_cast<Space&>(workspace), r, z);
@@ -203,7 +231,9 @@ class GpuCholesky final : public SolverImplementation<T> {
   Outcome copy_scaled(Cuda& backend, double& norm) {
     const Dense<T> converted = A_.is_sparse() ? to_dense(A_) : Dense<T>();
     const DenseView<const T> A = A_.is_sparse() ? converted.view() : A_.dense();
-    if (Outcome symmetric = check_symmetry(backend, A); !symmetric.ok()) return symmetric;
+    if (options_.factor_precision == Precision::working) {  // else A was checked before it was rounded
+      if (Outcome symmetric = check_symmetry<T>(backend, A); !symmetric.ok()) return symmetric;
+    }
     if (options_.equilibrate) choose_scales(backend, A);
     matrix_ = TiledMatrix<T>(this->device(), n_);
     const DenseView<T> to = matrix_.view();
@@ -214,23 +244,9 @@ class GpuCholesky final : public SolverImplementation<T> {
     copy_columns<T><<<static_cast<unsigned>(std::min(to.rows(), most_blocks)), block_size, 0, stream()>>>(
         A, scale(), to, sums.data());
     check(cudaGetLastError());
-    backend.reduce(n_, Element{sums.data()}, Store<Largest>{largest.data()});
+    backend.reduce(n_, ColumnSum{sums.data()}, Store<Largest>{largest.data()});
     norm = backend.read(largest.data()).value;
     return {};
-  }
-
-  Outcome check_symmetry(Cuda& backend, DenseView<const T> A) const {
-    constexpr unsigned long long none = ~0ULL;
-    Array<unsigned long long> first(this->device(), 1);
-    backend.fill(1, none, first.data());
-    const PlaceOrder order{(n_ + square - 1) / square};
-    const auto squares = static_cast<unsigned>(order.squares);
-    const CurrentDevice current(this->device().id());
-    find_asymmetry<T><<<dim3(squares, squares), block_size, 0, stream()>>>(A, order, first.data());
-    check(cudaGetLastError());
-    const unsigned long long place = backend.read(first.data());
-    if (place == none) return {};
-    return not_symmetric(order.row(place), order.column(place), Status::not_spd);
   }
 
   /// Diagonal elements to about 1, if they differ by more than a factor of ten or are extreme.
@@ -246,6 +262,13 @@ class GpuCholesky final : public SolverImplementation<T> {
 
   [[nodiscard]] const T* scale() const { return scale_.size() > 0 ? scale_.data() : nullptr; }
 
+  void substitute(Space& space, DenseView<const T> B, DenseView<T> X) const {
+    if (B.columns() < many_columns) {
+      for (std::int64_t j = 0; j < B.columns(); ++j) substitute(space, B.column(j), X.column(j));
+    } else {
+      substitute_columns(space, B, X);
+    }
+  }
   /// x = S (S A S)^-1 S b = A^-1 b.
   void substitute(Space& space, const T* b, T* x) const { substitute_scaled(space, scale(), b, x); }
   /// x = S (L L^T)^-1 S b; without `scale`, S is the identity.
@@ -281,17 +304,20 @@ class GpuCholesky final : public SolverImplementation<T> {
   Array<T> scale_;         // empty: not scaled
 };
 
+template <class CudaBackend, class T>
+using MixedPrecisionGpuCholesky = MixedPrecisionSolver<CudaBackend, T, GpuCholesky, CholeskyOptions>;
+
 }  // namespace
 
 template <>
-struct MethodWith<CholeskyOptions> {
-  template <class B, class T>
-  using Type = GpuCholesky<T>;
-};
-
-template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(const Device&,
-                                                                                      const CholeskyOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<CudaTarget>(
-    const Device&, const CholeskyOptions&);
+std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(const Device& device,
+                                                                             const CholeskyOptions& options) {
+  return make_in_factor_precision<GpuCholesky, MixedPrecisionGpuCholesky, float>(device, options);
+}
+template <>
+std::unique_ptr<SolverImplementation<double>> make_implementation<CudaTarget>(
+    const Device& device, const CholeskyOptions& options) {
+  return make_in_factor_precision<GpuCholesky, MixedPrecisionGpuCholesky, double>(device, options);
+}
 
 }  // namespace echelon

@@ -49,7 +49,8 @@ inline std::int64_t count_tasks(std::int64_t rows) {
   return rows * (rows - 1) / 2 + 1;
 }
 
-template <class T>
+/// `Product` has the interface of tiles::WarpProduct, for the sums over the tiles to the left.
+template <class T, class Product = tiles::WarpProduct<T>>
 class TileTask {
  public:
   struct Shared {
@@ -95,7 +96,7 @@ class TileTask {
   }
 
   __device__ void complete_below(int i, int j) {
-    tiles::WarpProduct<T> sum;
+    Product sum;
     sum.clear();
     for_available(i, j, j, [&](int first, int end) {
       for_each_chunk(i, j, first, end, [&](const T* left, const T* right) {
@@ -111,10 +112,10 @@ class TileTask {
 
   /// The diagonal tile j and the one left of it. The sums of both are formed together.
   __device__ void complete_diagonal(int j) {
-    tiles::WarpProduct<T> sum;
+    Product sum;
     sum.clear();
     if (j > 0) {
-      tiles::WarpProduct<T> left_sum;
+      Product left_sum;
       left_sum.clear();
       for_available(j, j - 1, j - 1, [&](int first, int end) {
         for_each_chunk(j, j - 1, first, end, [&](const T* left, const T* right) {
@@ -278,10 +279,11 @@ class TileTask {
   Shared& shared_;
 };
 
-template <class T>
+template <class T, class Product>
 __global__ void __launch_bounds__(tiles::threads, 3) factor_tiles(const TiledJob<T> job) {
   extern __shared__ double2 tile_shared[];
-  TileTask<T>(job, *reinterpret_cast<typename TileTask<T>::Shared*>(tile_shared)).run();
+  using Task = TileTask<T, Product>;
+  Task(job, *reinterpret_cast<typename Task::Shared*>(tile_shared)).run();
 }
 
 }  // namespace echelon::cholesky_kernels

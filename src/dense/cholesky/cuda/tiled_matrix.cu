@@ -3,11 +3,13 @@
 #include "dense/cholesky/cuda/tiled_factorization.cuh"
 #include "dense/cholesky/cuda/tiled_matrix.cuh"
 #include "dense/cholesky/cuda/tiled_substitution.cuh"
+#include "dense/tiles/tensor_product.cuh"
 
 #include <echelon/error.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 
 namespace echelon::dense_cholesky {
 
@@ -37,6 +39,28 @@ int factoring_blocks(int rows) {
   return rows <= few_rows ? 1 : rows <= many_rows ? 2 : 3;
 }
 
+template <class T>
+using FactorKernel = void (*)(TiledJob<T>);
+
+/// The kernel for the arithmetic of the products of tiles.
+template <class T>
+FactorKernel<T> factor_kernel(FloatProducts products) {
+  using cholesky_kernels::factor_tiles;
+  if constexpr (std::is_same_v<T, float>) {
+    switch (products) {
+      case FloatProducts::in_float:
+        break;
+      case FloatProducts::tf32x3:
+        return factor_tiles<T, tiles::TensorProduct<FloatProducts::tf32x3>>;
+      case FloatProducts::bf16x3:
+        return factor_tiles<T, tiles::TensorProduct<FloatProducts::bf16x3>>;
+      case FloatProducts::tf32:
+        return factor_tiles<T, tiles::TensorProduct<FloatProducts::tf32>>;
+    }
+  }
+  return factor_tiles<T, tiles::WarpProduct<T>>;
+}
+
 cublasStatus_t solve_triangle(cublasHandle_t handle, cublasOperation_t form, int n, int columns,
                               const float* a, int leading, float* x, int leading_x) {
   const float one = 1;
@@ -60,7 +84,7 @@ TiledMatrix<T>::TiledMatrix(const Device& device, std::int64_t n)
       upper_links_(device, matrix_.rows() * side) {}
 
 template <class T>
-std::optional<NotPositive> TiledMatrix<T>::factor(Cuda& backend) {
+std::optional<NotPositive> TiledMatrix<T>::factor(Cuda& backend, FloatProducts products) {
   const CurrentDevice current(backend.device().id());
   const int rows = static_cast<int>(padded_rows() / side);
   Array<TiledState<T>> state(backend.device(), 1);
@@ -75,12 +99,13 @@ std::optional<NotPositive> TiledMatrix<T>::factor(Cuda& backend) {
                         .complete = counters.data() + 1,
                         .state = state.data()};
   constexpr std::size_t shared_bytes = sizeof(typename TileTask<T>::Shared);
-  const auto* kernel = reinterpret_cast<const void*>(cholesky_kernels::factor_tiles<T>);
+  const FactorKernel<T> factor_tiles = factor_kernel<T>(products);
+  const auto* kernel = reinterpret_cast<const void*>(factor_tiles);
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
   const auto blocks = static_cast<unsigned>(
       std::min<std::int64_t>(cholesky_kernels::count_tasks(rows),
                              resident_blocks(kernel, tiles::threads, shared_bytes, factoring_blocks(rows))));
-  cholesky_kernels::factor_tiles<T><<<blocks, tiles::threads, shared_bytes, stream()>>>(job);
+  factor_tiles<<<blocks, tiles::threads, shared_bytes, stream()>>>(job);
   check(cudaGetLastError());
   form_links(rows);
   const TiledState<T> result = backend.read(state.data());

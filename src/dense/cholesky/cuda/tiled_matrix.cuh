@@ -4,6 +4,7 @@
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
+#include "linalg/blas/float_products.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -46,9 +47,11 @@ class TiledMatrix {
     return matrix_.bytes() + inverses_.bytes() + lower_links_.bytes() + upper_links_.bytes();
   }
 
-  /// Replaces the lower triangle by the factor L, A = L L^T. Reads the lower triangle only. n^3 / 3 flops.
-  /// Returns the first pivot that is not positive. Waits.
-  [[nodiscard]] std::optional<NotPositive> factor(Cuda& backend);
+  /// Replaces the lower triangle by the factor L, A = L L^T. Reads the lower triangle only. n^3 / 3 flops,
+  /// of which those of the products of tiles of floats are in the arithmetic `products`. Returns the first
+  /// pivot that is not positive. Waits.
+  [[nodiscard]] std::optional<NotPositive> factor(Cuda& backend,
+                                                  FloatProducts products = FloatProducts::in_float);
 
   /// arrays.solution = A^-1 arrays.rhs by the factor. Queued, in one kernel. 2 n^2 flops.
   void substitute(Cuda& backend, SubstitutionArrays<T>& arrays) const;

@@ -3,11 +3,13 @@
 #include "backend/cuda/cluster.cuh"
 #include "dense/lu/cuda/apply.cuh"
 #include "dense/lu/cuda/substitution.cuh"
+#include "linalg/blas/tensor_products.cuh"
 #include "linalg/spmv/multiply.hpp"
 
 #include <cuda_pipeline.h>
 
 #include <algorithm>
+#include <type_traits>
 
 namespace echelon::lu {
 
@@ -320,9 +322,16 @@ void subtract_product(const StreamContext& context, const DenseView<const T>& L,
   const auto part = [&](auto* data, std::int64_t rows, std::int64_t columns, std::int64_t leading) {
     return DenseView(data, rows, columns, leading, X.device());
   };
-  gemm<T>(context.backend, T{-1}, part(L.data() + width, below, width, L.leading()),
-          part(X.data(), width, X.columns(), X.leading()), T{1},
-          part(X.data() + width, below, X.columns(), X.leading()));
+  const auto lower = part(L.data() + width, below, width, L.leading());
+  const DenseView<const T> upper = part(X.data(), width, X.columns(), X.leading());
+  const DenseView<T> rest = part(X.data() + width, below, X.columns(), X.leading());
+  if constexpr (std::is_same_v<T, float>) {
+    if (context.products != FloatProducts::in_float) {
+      add_product_on_tensor_cores(context.backend, context.stream, context.products, -1, lower, upper, rest);
+      return;
+    }
+  }
+  gemm<T>(context.backend, T{-1}, lower, upper, T{1}, rest);
 }
 
 }  // namespace

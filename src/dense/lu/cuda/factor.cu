@@ -79,8 +79,8 @@ class Factorization {
   /// Applies the panel of columns [begin, end) to columns [end, next_end), before the other ones.
   void update_next(const StreamContext& context, std::int64_t begin, std::int64_t end,
                    std::int64_t next_end) {
-    apply_columns<T>(context, factored(begin, end, origins(begin)), right_columns(begin, end, next_end),
-                     {ahead_rows_, ahead_inverses_});
+    apply_columns<T>(with_products(context), factored(begin, end, origins(begin)),
+                     right_columns(begin, end, next_end), {ahead_rows_, ahead_inverses_});
   }
 
   /// Inverts the diagonal blocks of L in columns [begin, end), which work queued on `stream` factors, on a
@@ -99,7 +99,7 @@ class Factorization {
   /// those from right_begin on. `inverted_beside`: after invert_beside.
   void apply_panel(const StreamContext& context, std::int64_t begin, std::int64_t end,
                    std::int64_t right_begin, bool inverted_beside) {
-    apply_columns<T>(context, factored(begin, end, origins(begin)),
+    apply_columns<T>(with_products(context), factored(begin, end, origins(begin)),
                      right_columns(begin, right_begin, A_.columns()),
                      {rows_, inverses(begin), inverted_beside ? inverted(begin) : nullptr});
     if (inverted_beside) check(cudaStreamWaitEvent(context.stream, inverted(begin), 0));
@@ -116,6 +116,10 @@ class Factorization {
   }
 
  private:
+  /// Products within panels are in float.
+  [[nodiscard]] StreamContext with_products(const StreamContext& context) const {
+    return {context.backend, context.stream, workspace_.products};
+  }
   [[nodiscard]] cudaEvent_t inverted(std::int64_t begin) const {
     return workspace_.inverted[begin / block() % 2].get();
   }

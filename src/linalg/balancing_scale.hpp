@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/annotate.hpp>
+
+#include <cmath>
+#include <limits>
+
+namespace echelon {
+
+/// The power of two that scales `magnitude` to about 1; limited so that its reciprocal is a normal number of
+/// T.
+template <class T>
+ECHELON_ANYWHERE T balancing_scale(double magnitude) {
+  if (!(magnitude > 0)) return T{1};
+  constexpr int most = std::numeric_limits<T>::max_exponent - 8;
+  const int exponent = -std::ilogb(magnitude);
+  return static_cast<T>(std::ldexp(1.0, exponent < -most ? -most : (exponent > most ? most : exponent)));
+}
+
+}  // namespace echelon
