@@ -54,7 +54,8 @@ double parallel_fraction(const FrontLayout& layout, const std::vector<double>& f
     for (std::int32_t s = range.begin; s < range.end; ++s) {
       if (tree.parent[s] == tree.parent[range.end - 1]) sum += flops[s];
     }
-    extend(range.end - 1, sum);
+    const bool one_divided = range.end - range.begin == 1 && tree.front_size(range.begin) >= divided_front;
+    extend(range.end - 1, one_divided ? sum / threads : sum);
   }
   for (const std::int32_t s : schedule.top) {
     double own = flops[s];
@@ -75,16 +76,18 @@ std::vector<std::int32_t> first_descendants(const SymbolicFactor& tree) {
   return first;
 }
 
-/// Gathers neighbouring subtrees of the same parent below the limit into ranges.
+/// Gathers neighbouring subtrees of the same parent below the limit into ranges. A front without children is
+/// in a range of its own where it is above the limit: what is on top starts when a child is finished.
 void find_ranges(const SymbolicFactor& tree, const std::vector<double>& flops, double limit,
                  TreeSchedule& schedule) {
   const std::vector<std::int32_t> first = first_descendants(tree);
   double in_range = 0;
   for (std::int32_t s = 0; s < tree.supernodes(); ++s) {
     const std::int32_t p = tree.parent[s];
-    if (flops[s] > limit) {
+    const bool has_children = first[s] < s;
+    if (flops[s] > limit && has_children) {
       schedule.top.push_back(s);
-    } else if (p < 0 || flops[p] > limit) {
+    } else if (flops[s] > limit || p < 0 || flops[p] > limit) {
       const bool joins = !schedule.ranges.empty() && schedule.ranges.back().end == first[s] &&
                          tree.parent[schedule.ranges.back().end - 1] == p && in_range + flops[s] <= limit;
       in_range = joins ? in_range + flops[s] : flops[s];

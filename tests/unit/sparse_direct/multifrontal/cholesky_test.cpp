@@ -47,6 +47,35 @@ TYPED_TEST(SparseCholeskyTest, SolvesDefiniteSystems_ByEveryOrdering) {
   }
 }
 
+/// With many threads, the fronts of the two blocks, which have no children, are each more than a thread's
+/// share.
+TYPED_TEST(SparseCholeskyTest, LargeFrontsWithoutChildren_SameBitsOnManyThreads) {
+  using T = TypeParam;
+  constexpr std::int32_t block = 220;
+  constexpr std::int32_t n = 5 * block + 10;
+  std::vector<Triplet<T>> elements;
+  for (std::int32_t i = 0; i < n; ++i) {
+    for (std::int32_t j = 0; j <= i; ++j) {
+      const bool coupled = i >= 5 * block || i / block == j / block;
+      if (!coupled) continue;
+      elements.push_back({i, j, i == j ? T{1200} : T{1} / static_cast<T>(1 + (i + 3 * j) % 7)});
+      if (i != j) elements.push_back({j, i, elements.back().value});
+    }
+  }
+  const Csr<T> A = Csr<T>::from_triplets(n, n, elements);
+  const std::vector<T> b = random_vector<T>(n, 4);
+  std::vector<T> expected(b.size());
+  for (const Device& device : {Device::serial(), Device::openmp(5), Device::openmp(16)}) {
+    SparseCholesky<T> solver(device, {.ordering = Ordering::amd});
+    ASSERT_TRUE(solver.factor(A).ready());
+    std::vector<T> x(b.size());
+    EXPECT_EQ(solver.solve(b, x).status, Status::direct);
+    EXPECT_LT(scaled_residual(A, x.data(), b.data()), 30);
+    if (device == Device::serial()) expected = x;
+    EXPECT_EQ(x, expected);
+  }
+}
+
 TYPED_TEST(SparseCholeskyTest, ManyRightHandSides_SolvesEach) {
   using T = TypeParam;
   const SparseSystem system = test::grid_system(23, 19, 1);
