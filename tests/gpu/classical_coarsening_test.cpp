@@ -39,6 +39,22 @@ TEST_F(GpuClassicalCoarsening, AgreesWithHost) {
   check(random_connections<double>(33, 4, 3));
 }
 
+TEST_F(GpuClassicalCoarsening, Update_AgreesWithHost) {
+  const auto A = cube_laplacian<double>(12);
+  const auto B = cube_laplacian<double>(12, 7, 0.5);
+  for (const classical::CoarseningOptions& options : all_options()) {
+    SCOPED_TRACE(name_of(options));
+    const auto on_host = classical::make_coarsening<HostTarget, double>(Device::serial(), options);
+    const auto on_gpu = classical::make_coarsening<CudaTarget, double>(gpu, options);
+    std::string reason;
+    Csr<double> expected = on_host->prolongation(A, 0, reason);
+    Csr<double> P = on_gpu->prolongation(A.to(gpu), 0, reason);
+    on_host->update_values(B, 0, expected);
+    on_gpu->update_values(B.to(gpu), 0, P);
+    expect_identical(P, expected);
+  }
+}
+
 TEST_F(GpuClassicalCoarsening, NoDependences_AgreesWithHost) {
   check(Csr<double>::from_triplets(0, 0, {}));
   check(Csr<double>::from_triplets(1, 1, {{0, 0, 2}}));

@@ -18,7 +18,47 @@ ECHELON_ANYWHERE inline double rounded_product(double a, double b) {
 #endif
 }
 
-/// A few candidates in the order of their first appearance, found by linear search.
+/// Few candidates in the order of their first appearance. Loops have constant bounds, so that a GPU holds
+/// them in registers.
+class FewCandidates {
+ public:
+  static constexpr int capacity = 12;
+  /// False if there is no room for another column.
+  ECHELON_ANYWHERE bool add(std::int32_t column, double value) {
+    bool is_new = true;
+    for (int e = 0; e < capacity; ++e) {
+      if (e < count_ && columns_[e] == column) {
+        sums_[e] += value;
+        is_new = false;
+      }
+    }
+    if (!is_new) return true;
+    if (count_ == capacity) return false;
+    for (int e = 0; e < capacity; ++e) {
+      if (e == count_) {
+        columns_[e] = column;
+        sums_[e] = value;
+      }
+    }
+    ++count_;
+    return true;
+  }
+  ECHELON_ANYWHERE void clear() { count_ = 0; }
+  /// visit(column, sum) for each column.
+  template <class F>
+  ECHELON_ANYWHERE void visit(F& visit) const {
+    for (int e = 0; e < capacity; ++e) {
+      if (e < count_) visit(columns_[e], sums_[e]);
+    }
+  }
+
+ private:
+  std::int32_t columns_[capacity] = {};
+  double sums_[capacity] = {};
+  int count_ = 0;
+};
+
+/// Candidates in the order of their first appearance, found by linear search.
 class LocalCandidates {
  public:
   static constexpr int capacity = 32;
@@ -135,11 +175,10 @@ inline constexpr double max_row_norm = 10;
 
 /// Writes the candidates times `scale` to a row: the `width` largest in magnitude, among equals those of
 /// smaller columns, multiplied so that their sum is that of all. False if the row would be empty or is not
-/// to be trusted.
+/// to be trusted: then its count, which is zero before, stays.
 template <class T, class C>
 ECHELON_ANYWHERE bool write_row(const C& candidates, double scale, const PaddedView<T>& rows,
                                 std::int64_t r) {
-  rows.counts[r] = 0;
   SumCandidates all;
   candidates.visit(all);
   if (all.count == 0 || !all.are_finite || !std::isfinite(scale)) return false;

@@ -101,24 +101,25 @@ class ClassicalCoarsening final : public Coarsening<T> {
                                 splitting.last().coarse_index.data()};
     const std::int64_t coarse = splitting.last().coarse;
     if (splitting.is_aggressive && options_.aggressive_interpolation == AggressiveInterpolation::two_stage) {
-      return weights_in_two_stages(matrix, n, splitting);
+      return weights_in_two_stages(matrix, n, splitting, starts_with_few(backend_, n, A.nonzeros()));
     }
     PaddedRows<T> rows(backend_.device(), n, options_.max_elements);
     const RowMap all{nullptr};
+    const bool has_few = starts_with_few(backend_, n, A.nonzeros());
     if (splitting.is_aggressive) {
-      interpolate_in_passes(backend_, matrix, n, coarse, rows.view());
+      interpolate_in_passes(backend_, matrix, n, coarse, rows.view(), has_few);
     } else if (options_.interpolation == Interpolation::direct) {
-      interpolate_rows(backend_, DirectRow<T>{matrix}, matrix, all, n, coarse, rows.view());
+      interpolate_rows(backend_, DirectRow<T>{matrix}, matrix, all, n, coarse, rows.view(), has_few);
     } else {
       interpolate_extended(backend_, matrix, n, extension_of(options_.interpolation), all, n, coarse,
-                           rows.view());
+                           rows.view(), has_few);
     }
     return rows;
   }
 
   /// The product of prolongations from the coarse points to the first splitting's, and from those to all.
   PaddedRows<T> weights_in_two_stages(const SplitMatrix<T>& matrix, std::int64_t n,
-                                      const LevelSplitting& splitting) {
+                                      const LevelSplitting& splitting, bool has_few) {
     const Device& device = backend_.device();
     const std::int64_t first_coarse = splitting.first.coarse;
     const std::int64_t coarse = splitting.second.coarse;
@@ -126,13 +127,13 @@ class ClassicalCoarsening final : public Coarsening<T> {
     SplitMatrix<T> first = matrix;
     first.coarse_index = splitting.first.coarse_index.data();
     PaddedRows<T> to_all(device, n, options_.max_elements);
-    interpolate_extended(backend_, first, n, Extension::mean, all, n, first_coarse, to_all.view());
+    interpolate_extended(backend_, first, n, Extension::mean, all, n, first_coarse, to_all.view(), has_few);
     PaddedRows<T> to_coarse(device, first_coarse, options_.max_elements);
     interpolate_extended(backend_, matrix, n, Extension::mean, RowMap{splitting.coarse_points.data()},
-                         first_coarse, coarse, to_coarse.view());
+                         first_coarse, coarse, to_coarse.view(), has_few);
     PaddedRows<T> product(device, n, options_.max_elements);
     interpolate_rows(backend_, ProductRow<T>{to_all.view(), to_coarse.view()}, matrix, all, n, coarse,
-                     product.view());
+                     product.view(), has_few);
     return product;
   }
 

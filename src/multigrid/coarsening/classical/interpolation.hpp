@@ -34,14 +34,13 @@ struct RowMap {
 };
 
 /// Computes row r of point i into `rows`, by `row` or, where its weights are not to be trusted, by the direct
-/// formula; else the row is empty. False if the candidates have no room.
+/// formula; else the row stays empty. False if the candidates have no room.
 template <class T, class Row, class C>
 ECHELON_ANYWHERE bool interpolate_row(const Row& row, const SplitMatrix<T>& matrix, std::int64_t i,
                                       C& candidates, const PaddedView<T>& rows, std::int64_t r) {
-  rows.counts[r] = 0;
   double scale = 0;
   if (!row.accumulate(i, candidates, scale)) return false;
-  if (write_row(candidates, scale, rows, r)) return true;
+  if (scale == 0 || write_row(candidates, scale, rows, r)) return true;
   candidates.clear();
   if (!interpolate_directly(matrix, i, candidates, scale)) return false;
   write_row(candidates, scale, rows, r);
@@ -50,7 +49,7 @@ ECHELON_ANYWHERE bool interpolate_row(const Row& row, const SplitMatrix<T>& matr
 
 /// Computes a row: of a coarse point, of a fine one, or the empty one of an isolated one. Marks rows whose
 /// candidates have no room.
-template <class T, class Row>
+template <class T, class Row, class C>
 struct InterpolatePoint {
   Row row;
   SplitMatrix<T> matrix;
@@ -61,16 +60,30 @@ struct InterpolatePoint {
     const std::int64_t i = map[r];
     const std::int32_t coarse = matrix.coarse_index[i];
     is_long[r] = 0;
+    rows.counts[r] = coarse >= 0 ? 1 : 0;
     if (coarse >= 0) {
-      rows.counts[r] = 1;
       rows.columns[r * rows.width] = coarse;
       rows.values[r * rows.width] = 1;
-    } else if (coarse == isolated_index) {
-      rows.counts[r] = 0;
-    } else {
-      LocalCandidates candidates;
+    } else if (coarse == fine_index) {
+      C candidates;
       if (!interpolate_row(row, matrix, i, candidates, rows, r)) is_long[r] = 1;
     }
+  }
+};
+
+/// Computes the rows of a list of fine points.
+template <class T, class Row, class C>
+struct InterpolateListed {
+  Row row;
+  SplitMatrix<T> matrix;
+  RowMap map;
+  PaddedView<T> rows;
+  const std::int32_t* list;
+  std::uint8_t* is_long;
+  ECHELON_ANYWHERE void operator()(std::int64_t place) const {
+    const std::int64_t r = list[place];
+    C candidates;
+    is_long[place] = interpolate_row(row, matrix, map[r], candidates, rows, r) ? 0 : 1;
   }
 };
 
@@ -136,19 +149,47 @@ void interpolate_long_rows(B& backend, const Row& row, const SplitMatrix<T>& mat
   }
 }
 
-/// Computes `count` rows. `coarse` is the number of coarse points. Waits for the number of long rows.
+/// Computes the `count` rows of a list with as much room for candidates as they need.
+/// `flags` has room for as many. Waits for the number of long rows.
+template <class B, class T, class Row>
+void interpolate_listed(B& backend, const Row& row, const SplitMatrix<T>& matrix, RowMap map,
+                        std::int64_t coarse, const PaddedView<T>& rows, const Array<std::int32_t>& list,
+                        std::int64_t count, std::uint8_t* flags) {
+  if (count == 0) return;
+  backend.for_each(count,
+                   InterpolateListed<T, Row, LocalCandidates>{row, matrix, map, rows, list.data(), flags});
+  Array<std::int32_t> long_rows(backend.device(), count);
+  const std::int64_t long_count = backend.select(count, flags, list.data(), long_rows.data());
+  if (long_count == 0) return;
+  interpolate_long_rows(backend, row, matrix, map, coarse, rows, long_rows.data(), long_count);
+}
+
+/// True if most rows of a matrix have few candidates, and the backend gains from a loop for these.
+template <class B>
+bool starts_with_few(const B& backend, std::int64_t rows, std::int64_t elements) {
+  return !backend.device().on_host() && elements < FewCandidates::capacity * rows;
+}
+
+/// Computes `count` rows. `coarse` is the number of coarse points; `has_few`: most rows have few candidates.
 template <class B, class T, class Row>
 void interpolate_rows(B& backend, const Row& row, const SplitMatrix<T>& matrix, RowMap map,
-                      std::int64_t count, std::int64_t coarse, const PaddedView<T>& rows) {
+                      std::int64_t count, std::int64_t coarse, const PaddedView<T>& rows, bool has_few) {
   const Device& device = backend.device();
   Array<std::uint8_t> is_long(device, count);
   Array<std::int32_t> numbers(device, count);
   Array<std::int32_t> list(device, count);
-  backend.for_each(count, InterpolatePoint<T, Row>{row, matrix, map, rows, is_long.data()});
+  if (has_few) {
+    backend.for_each(count, InterpolatePoint<T, Row, FewCandidates>{row, matrix, map, rows, is_long.data()});
+  } else {
+    backend.for_each(count,
+                     InterpolatePoint<T, Row, LocalCandidates>{row, matrix, map, rows, is_long.data()});
+  }
   backend.for_each(count, WriteIndex{numbers.data()});
-  const std::int64_t long_rows = backend.select(count, is_long.data(), numbers.data(), list.data());
-  if (long_rows > 0) {
-    interpolate_long_rows(backend, row, matrix, map, coarse, rows, list.data(), long_rows);
+  const std::int64_t left = backend.select(count, is_long.data(), numbers.data(), list.data());
+  if (has_few) {
+    interpolate_listed(backend, row, matrix, map, coarse, rows, list, left, is_long.data());
+  } else if (left > 0) {
+    interpolate_long_rows(backend, row, matrix, map, coarse, rows, list.data(), left);
   }
 }
 
@@ -235,10 +276,11 @@ StrongCoarse<T> extract_strong_coarse(B& backend, const SplitMatrix<T>& matrix, 
 /// Extended interpolation of `count` rows of a matrix with n rows.
 template <class B, class T>
 void interpolate_extended(B& backend, const SplitMatrix<T>& matrix, std::int64_t n, Extension extension,
-                          RowMap map, std::int64_t count, std::int64_t coarse, const PaddedView<T>& rows) {
+                          RowMap map, std::int64_t count, std::int64_t coarse, const PaddedView<T>& rows,
+                          bool has_few) {
   const StrongCoarse<T> strong_coarse = extract_strong_coarse(backend, matrix, n, extension);
   interpolate_rows(backend, ExtendedRow<T>{matrix, strong_coarse.view(), extension}, matrix, map, count,
-                   coarse, rows);
+                   coarse, rows, has_few);
 }
 
 /// Pass 0, and the fine points that remain.
@@ -275,26 +317,11 @@ struct EndPass {
   }
 };
 
-/// Rows of a list of points, each in its own place.
-template <class T, class Row>
-struct InterpolateListed {
-  Row row;
-  SplitMatrix<T> matrix;
-  PaddedView<T> rows;
-  const std::int32_t* list;
-  std::uint8_t* is_long;
-  ECHELON_ANYWHERE void operator()(std::int64_t place) const {
-    const std::int64_t i = list[place];
-    LocalCandidates candidates;
-    is_long[place] = interpolate_row(row, matrix, i, candidates, rows, i) ? 0 : 1;
-  }
-};
-
 /// Multipass interpolation of all n rows, until a pass reaches no further point. Points that no path of
 /// strong dependences connects to a coarse point have empty rows.
 template <class B, class T>
 void interpolate_in_passes(B& backend, const SplitMatrix<T>& matrix, std::int64_t n, std::int64_t coarse,
-                           const PaddedView<T>& rows) {
+                           const PaddedView<T>& rows, bool has_few) {
   const Device& device = backend.device();
   Array<std::int32_t> passes(device, n);
   Array<std::int32_t> list(device, n);
@@ -303,13 +330,17 @@ void interpolate_in_passes(B& backend, const SplitMatrix<T>& matrix, std::int64_
   backend.for_each(n, BeginPasses<T>{matrix, rows, passes.data(), flags.data()});
   backend.for_each(n, WriteIndex{spare.data()});
   std::int64_t left = backend.select(n, flags.data(), spare.data(), list.data());
+  const RowMap all{nullptr};
   std::int64_t before = n + 1;
   for (std::int32_t pass = 1; left > 0 && left < before; ++pass) {
     const PassRow<T> row{matrix, rows, pass, passes.data()};
-    backend.for_each(left, InterpolateListed<T, PassRow<T>>{row, matrix, rows, list.data(), flags.data()});
-    const std::int64_t long_rows = backend.select(left, flags.data(), list.data(), spare.data());
-    if (long_rows > 0) {
-      interpolate_long_rows(backend, row, matrix, RowMap{nullptr}, coarse, rows, spare.data(), long_rows);
+    if (has_few) {
+      backend.for_each(left, InterpolateListed<T, PassRow<T>, FewCandidates>{row, matrix, all, rows,
+                                                                             list.data(), flags.data()});
+      const std::int64_t count = backend.select(left, flags.data(), list.data(), spare.data());
+      interpolate_listed(backend, row, matrix, all, coarse, rows, spare, count, flags.data());
+    } else {
+      interpolate_listed(backend, row, matrix, all, coarse, rows, list, left, flags.data());
     }
     backend.for_each(left, EndPass<T>{rows, list.data(), pass, passes.data(), flags.data()});
     list.swap(spare);

@@ -24,7 +24,7 @@ class RecentColumns {
   }
 
  private:
-  static constexpr int window = 32;
+  static constexpr int window = 16;
   std::int32_t columns_[window];
   int count_ = 0;
 };

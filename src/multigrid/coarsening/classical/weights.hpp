@@ -51,54 +51,48 @@ struct StrongCoarseView {
   const T* shares;
 };
 
-/// Sums for the direct formula over the row's elements.
+/// Sums for the direct formula over the elements of a row.
 struct DirectSums {
-  double diagonal = 0;  ///< a_ii, then with the other elements of its sign
-  double all = 0;       ///< of the elements with the other sign
+  double diagonal = 0;
+  double positive = 0;  ///< of positive elements beside the diagonal
+  double negative = 0;  ///< of negative elements beside the diagonal
   double used = 0;      ///< of those through which the row is interpolated
+
+  /// Factor of the values of these.
+  [[nodiscard]] ECHELON_ANYWHERE double scale() const {
+    const double opposite = diagonal > 0 ? negative : positive;
+    const double other = diagonal > 0 ? positive : negative;
+    return -(opposite / used) / (diagonal + other);
+  }
 };
 
 /// Adds element k of row i to the sums.
 template <class T>
-ECHELON_ANYWHERE void add_element(const SplitMatrix<T>& matrix, std::int64_t i, double sign, std::int64_t k,
+ECHELON_ANYWHERE void add_element(const SplitMatrix<T>& matrix, std::int64_t i, std::int64_t k,
                                   DirectSums& sums) {
   const std::int64_t j = matrix.a.column(k);
   const auto value = static_cast<double>(matrix.a.values[k]);
-  if (j != i && matrix.coarse_index[j] == isolated_index) return;
-  if (j == i || sign * value > 0) {
-    sums.diagonal += value;
-  } else {
-    sums.all += value;
+  if (j == i) {
+    sums.diagonal = value;
+  } else if (matrix.coarse_index[j] != isolated_index) {
+    (value > 0 ? sums.positive : sums.negative) += value;
   }
-}
-
-/// 1 or -1, the sign of a_ii, or 0.
-template <class T>
-ECHELON_ANYWHERE double diagonal_sign(const SplitMatrix<T>& matrix, std::int64_t i) {
-  const T diagonal = matrix.a.at(i, i);
-  return diagonal > 0 ? 1 : diagonal < 0 ? -1 : 0;
-}
-
-/// Factor of the sums of the direct formula.
-ECHELON_ANYWHERE inline double direct_scale(const DirectSums& sums) {
-  return -(sums.all / sums.used) / sums.diagonal;
 }
 
 /// Direct interpolation of row i. False if the candidates have no room.
 template <class T, class C>
 ECHELON_ANYWHERE bool interpolate_directly(const SplitMatrix<T>& matrix, std::int64_t i, C& candidates,
                                            double& scale) {
-  const double sign = diagonal_sign(matrix, i);
   DirectSums sums;
   for (std::int64_t k = matrix.a.begin(i); k < matrix.a.end(i); ++k) {
-    add_element(matrix, i, sign, k, sums);
+    add_element(matrix, i, k, sums);
     const std::int32_t coarse = matrix.coarse_index[matrix.a.column(k)];
     if (matrix.strong[k] == 0 || coarse < 0) continue;
     const auto value = static_cast<double>(matrix.a.values[k]);
     sums.used += value;
     if (!candidates.add(coarse, value)) return false;
   }
-  scale = direct_scale(sums);
+  scale = sums.scale();
   return true;
 }
 
@@ -184,18 +178,18 @@ struct PassRow {
   SplitMatrix<T> matrix;
   PaddedView<T> rows;
   std::int32_t pass;
-  std::int32_t* passes;  ///< of each point; not_interpolated for those without one
+  const std::int32_t* passes;  ///< of each point; not_interpolated for those without one
 
   static constexpr std::int32_t not_interpolated = INT32_MAX;
 
   template <class C>
   ECHELON_ANYWHERE bool accumulate(std::int64_t i, C& candidates, double& scale) const {
-    const double sign = diagonal_sign(matrix, i);
+    if (!has_neighbour(i)) return true;
     DirectSums sums;
     for (std::int64_t k = matrix.a.begin(i); k < matrix.a.end(i); ++k) {
-      add_element(matrix, i, sign, k, sums);
+      add_element(matrix, i, k, sums);
       const std::int64_t j = matrix.a.column(k);
-      if (matrix.strong[k] == 0 || atomic_load(passes + j) >= pass) continue;
+      if (matrix.strong[k] == 0 || passes[j] >= pass) continue;
       const auto value = static_cast<double>(matrix.a.values[k]);
       sums.used += value;
       const std::int64_t first = j * rows.width;
@@ -204,11 +198,22 @@ struct PassRow {
         if (!candidates.add(rows.columns[e], weight)) return false;
       }
     }
-    scale = direct_scale(sums);
+    scale = sums.scale();
     return true;
   }
   ECHELON_ANYWHERE std::int64_t bound(std::int64_t i) const {
     return (matrix.a.end(i) - matrix.a.begin(i)) * rows.width;
+  }
+
+ private:
+  /// True if a strong neighbour was interpolated in an earlier pass.
+  ECHELON_ANYWHERE bool has_neighbour(std::int64_t i) const {
+    bool found = false;
+    for (std::int64_t k = matrix.a.begin(i); k < matrix.a.end(i); ++k) {
+      const bool is_early = passes[matrix.a.column(k)] < pass;  // loaded in any case: loads then overlap
+      found = found || (matrix.strong[k] != 0 && is_early);
+    }
+    return found;
   }
 };
 
