@@ -44,29 +44,47 @@ inline constexpr std::int32_t block_columns = 8;
   return rule;
 }
 
-/// Interfaces of at least so many columns are eliminated 32 columns at a time.
+/// Interfaces of so many columns are eliminated 32 columns at a time. A window of theirs has two rows for
+/// each column.
 inline constexpr std::int64_t least_wide_interface = 32;
+inline constexpr std::int64_t most_wide_interface = most_panel_slots / 2;
+
+/// Most rows of a wide partition for each column of an interface. Elements in the columns of its left
+/// interface grow with its length: with random elements and interfaces of 128 columns, 600 times in 1000 rows
+/// and 10,000 times in 4000, and the backward error with them.
+inline constexpr std::int64_t most_rows_per_column = 16;
+
+/// Partitions of a wide band: with 4 to 8 rows for each column of an interface, the chains are shortest, and
+/// with a power of two, as each further one adds a level. One where interfaces would be too wide for panels.
+[[nodiscard]] inline std::int64_t wide_partitions(const BandShape& shape, std::int64_t multiprocessors) {
+  const std::int64_t k = shape.interface();
+  if (k > most_wide_interface) return 1;
+  const std::int64_t resident = multiprocessors * std::clamp<std::int64_t>(512 / (k + tile_columns), 1, 8);
+  const std::int64_t wanted = std::max<std::int64_t>(
+      1, std::min(resident, shape.n / (4 * k)) / std::max<std::int64_t>(shape.count, 1));
+  const auto resident_at_once = std::bit_floor(static_cast<std::uint64_t>(wanted));
+  const auto accurate = std::bit_ceil(static_cast<std::uint64_t>(shape.n / (most_rows_per_column * k)));
+  return static_cast<std::int64_t>(std::max(resident_at_once, accurate));
+}
 
 /// As many partitions as blocks can be resident on an H100 or H200, a block for each. Interfaces take a small
-/// part of the time with at least 12 rows of A for each of their columns; where 32 columns are eliminated at
-/// once, the chains are shortest with 4 to 8, and with a power of two, as each further one adds a level. The
-/// number does not depend on the model of the GPU.
+/// part of the time with at least 12 rows of A for each of their columns. The number does not depend on the
+/// model of the GPU.
 [[nodiscard]] inline PartitionRule cuda_partition_rule(const BandShape& shape) {
   constexpr std::int64_t multiprocessors = 132;
   const std::int64_t k = shape.interface();
-  const bool wide = k >= least_wide_interface && k + tile_columns <= most_panel_slots;
+  PartitionRule rule;
+  if (k >= least_wide_interface && shape.lower + tile_columns <= most_panel_slots) {
+    rule.partitions = wide_partitions(shape, multiprocessors);
+    rule.extra_slots = tile_columns - 1;
+    return rule;
+  }
   const auto window_bytes = static_cast<std::size_t>((k + 1) * (2 * k + 1) + k) * sizeof(double);
   const std::int64_t blocks =
-      wide ? std::clamp<std::int64_t>(512 / (k + tile_columns), 1, 8)
-           : std::clamp<std::int64_t>(static_cast<std::int64_t>(most_shared_bytes / window_bytes), 1, 32);
-  const std::int64_t least_rows = wide ? 4 * k : std::max<std::int64_t>(12 * k, 64);
-  const std::int64_t wanted = std::min(multiprocessors * blocks, shape.n / least_rows);
-  PartitionRule rule;
+      std::clamp<std::int64_t>(static_cast<std::int64_t>(most_shared_bytes / window_bytes), 1, 32);
+  const std::int64_t wanted =
+      std::min(multiprocessors * blocks, shape.n / std::max<std::int64_t>(12 * k, 64));
   rule.partitions = std::max<std::int64_t>(1, wanted / std::max<std::int64_t>(shape.count, 1));
-  if (wide) {
-    rule.partitions = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(rule.partitions)));
-    rule.extra_slots = tile_columns - 1;
-  }
   return rule;
 }
 

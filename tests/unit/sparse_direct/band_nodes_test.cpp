@@ -114,5 +114,27 @@ TEST(BandPlan, EveryColumn_IsEliminatedOnce) {
   }
 }
 
+/// The length of a partition limits the growth of the elements in the columns of its left interface.
+TEST(CudaPartitionRule, WideBands_ShortPartitionsInPowersOfTwo) {
+  for (const std::int64_t k : {32, 64, 200, 512}) {
+    for (const std::int64_t n : {1, 100, 5000, 600'000, 20'000'000}) {
+      SCOPED_TRACE("n = " + std::to_string(n) + ", k = " + std::to_string(k));
+      const PartitionRule rule = cuda_partition_rule({n, k / 2, k - k / 2, 1});
+      EXPECT_EQ(rule.partitions & (rule.partitions - 1), 0);
+      const BandPlan plan = make_band_plan(n, k / 2, k - k / 2, rule);
+      for (const BandNode& node : plan.nodes) {
+        const bool partition = node.first_child < 0;
+        EXPECT_LE(partition ? node.rows : 0, 17 * k);
+      }
+    }
+  }
+}
+
+TEST(CudaPartitionRule, InterfacesTooWideForPanels_OnePartition) {
+  EXPECT_GT(cuda_partition_rule({100'000, 256, 256, 1}).partitions, 1);
+  EXPECT_EQ(cuda_partition_rule({100'000, 257, 256, 1}).partitions, 1);
+  EXPECT_EQ(cuda_partition_rule({100'000, 992, 900, 1}).partitions, 1);
+}
+
 }  // namespace
 }  // namespace echelon::banded
