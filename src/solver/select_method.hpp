@@ -20,7 +20,7 @@ struct MethodSelection {
   Structure structure;
   std::size_t element_size = 8;
   bool sparse = true;
-  /// For a square sparse A on the host.
+  /// For a square sparse A.
   std::optional<BandPrediction> band = {};
   /// Cost of a sparse factorisation; unset for a dense A and where A has a narrow band.
   std::optional<CostPrediction> factor = {};

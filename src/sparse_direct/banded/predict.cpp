@@ -14,10 +14,12 @@ namespace {
 using namespace banded;
 
 template <class T>
-BandPrediction prediction_for(const Csr<T>& A, const BandOrder& order) {
+BandPrediction prediction_for(const Csr<T>& A, const BandOrder& order, const Device& device) {
   Serial backend{Device::serial()};
   const Bandwidths widths = find_bandwidths(backend, A.rows(), ordered(A, order));
-  return {widths.lower, widths.upper, !order.natural(), predicted_seconds(A.rows(), widths, sizeof(T)),
+  const double seconds = device.on_host() ? predicted_seconds(A.rows(), widths, sizeof(T))
+                                          : predicted_gpu_seconds(A.rows(), widths);
+  return {widths.lower, widths.upper, !order.natural(), seconds,
           predicted_bytes(A.rows(), widths, sizeof(T))};
 }
 
@@ -35,21 +37,21 @@ std::int64_t widest_band(std::int64_t n, double seconds) {
 }  // namespace
 
 template <class T>
-BandPrediction predict_band(const Csr<T>& A) {
+BandPrediction predict_band(const Csr<T>& A, const Device& device) {
   const double entries = static_cast<double>(A.rows() + A.nonzeros());
-  const BandPrediction natural = prediction_for(A, BandOrder());
+  const BandPrediction natural = prediction_for(A, BandOrder(), device);
   // The method numbers the rows once more.
   const double numbering = 2 * ordering_seconds(entries);
-  const double most = least_sparse_seconds(entries) - numbering;
-  if (natural.seconds <= most) return natural;
+  const double most = least_sparse_seconds(entries, device) - numbering;
+  if (natural.seconds <= most || !device.on_host()) return natural;
   const std::int64_t widest = widest_band<T>(A.rows(), most);
   if (sparse_direct::half_bandwidth_bound(sparse_direct::pattern_of(A), widest) > widest) return natural;
-  BandPrediction renumbered = prediction_for(A, BandOrder::reverse_cuthill_mckee(A, Device()));
+  BandPrediction renumbered = prediction_for(A, BandOrder::reverse_cuthill_mckee(A, Device()), device);
   renumbered.seconds += numbering;
   return renumbered.seconds < natural.seconds ? renumbered : natural;
 }
 
-template BandPrediction predict_band(const Csr<float>&);
-template BandPrediction predict_band(const Csr<double>&);
+template BandPrediction predict_band(const Csr<float>&, const Device&);
+template BandPrediction predict_band(const Csr<double>&, const Device&);
 
 }  // namespace echelon

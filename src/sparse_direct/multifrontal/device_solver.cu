@@ -8,6 +8,7 @@
 #include "linalg/spmv/multiply.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
+#include "sparse_direct/left_looking/prediction.hpp"
 #include "sparse_direct/matching/large_diagonal.hpp"
 #include "sparse_direct/multifrontal/cuda/factorization.hpp"
 #include "sparse_direct/multifrontal/outcomes.hpp"
@@ -164,9 +165,25 @@ Analysis<T> analyze_lu(const Csr<T>& host, Ordering ordering) {
   return result;
 }
 
+/// Whether the host factors A left-looking, which takes less time than the levels of a tree of tiny fronts
+/// take here.
+template <class T>
+bool is_quicker_left_looking(const Csr<T>&, const SparseCholeskyOptions&) {
+  return false;
+}
+template <class T>
+bool is_quicker_left_looking(const Csr<T>& host, const SparseLuOptions& options) {
+  if (options.factorization != LuFactorization::automatic)
+    return options.factorization == LuFactorization::left_looking;
+  const bool by_degree = options.ordering == Ordering::automatic || options.ordering == Ordering::amd;
+  return by_degree && sparse_direct::predict_left_looking(host).has_value();
+}
+
 template <class T, Factors factors>
 class DeviceSolver final : public SolverImplementation<T> {
-  using HostMethod = std::conditional_t<factors == Factors::cholesky, SparseCholesky<T>, SparseLu<T>>;
+  static constexpr bool symmetric = factors == Factors::cholesky;
+  using HostMethod = std::conditional_t<symmetric, SparseCholesky<T>, SparseLu<T>>;
+  using MethodOptions = std::conditional_t<symmetric, SparseCholeskyOptions, SparseLuOptions>;
 
   /// For solves on the host.
   struct HostSpace : Workspace {
@@ -185,21 +202,22 @@ class DeviceSolver final : public SolverImplementation<T> {
   };
 
  public:
-  template <class MethodOptions>
   DeviceSolver(const Device& device, const MethodOptions& options)
       : SolverImplementation<T>(device),
         host_(Device(), options),
-        ordering_(options.ordering),
-        refine_(std::min(options.refine, most_steps)),
-        condition_(options.condition) {}
+        options_(options),
+        refine_(std::min(options.refine, most_steps)) {}
 
   Outcome setup(const MatrixRef<T>& A) override {
     set_matrix(A);
     factorization_.reset();
     on_host_ = false;
     const Csr<T> host = A_.csr()->to(Device::serial());
+    if (is_quicker_left_looking(host, options_))
+      return factor_on_host_because(
+          "few flops per entry are predicted, which a core computes column by column");
     Analysis<T> analysis =
-        factors == Factors::cholesky ? analyze_cholesky(host, ordering_) : analyze_lu(host, ordering_);
+        symmetric ? analyze_cholesky(host, options_.ordering) : analyze_lu(host, options_.ordering);
     if (!analysis.outcome.ok()) return factor_on_host_after(std::move(analysis.outcome));
     if (this->cancel().stop_requested()) return cancelled_factorisation();
     FrontPlan plan = sparse_direct::gpu::plan_fronts(analysis.symbolic, factors, sizeof(T));
@@ -283,7 +301,7 @@ class DeviceSolver final : public SolverImplementation<T> {
       factorization_.reset();
       return factor_on_host_after(inaccurate(facts));
     }
-    Outcome outcome = condition_ ? assess_condition<T>(reciprocal_condition()) : Outcome();
+    Outcome outcome = options_.condition ? assess_condition<T>(reciprocal_condition()) : Outcome();
     if (factors == Factors::lu && outcome.status == Status::singular) {
       factorization_.reset();
       return factor_on_host_after(std::move(outcome));
@@ -352,7 +370,11 @@ class DeviceSolver final : public SolverImplementation<T> {
   Outcome factor_on_host_after(Outcome device_outcome) {
     const bool host_has_more = factors == Factors::lu || device_outcome.status == Status::out_of_memory;
     if (!host_has_more || this->cancel().stop_requested()) return device_outcome;
-    host_reason_ = "factored on the host: " + device_outcome.message;
+    return factor_on_host_because(device_outcome.message);
+  }
+
+  Outcome factor_on_host_because(const std::string& reason) {
+    host_reason_ = "factored on the host: " + reason;
     Outcome outcome = factor_on_host(&SolverImplementation<T>::setup);
     on_host_ = true;
     return outcome;
@@ -423,9 +445,8 @@ class DeviceSolver final : public SolverImplementation<T> {
   bool on_host_ = false;  ///< the factors are those of host_
   Csr<T> host_matrix_;    ///< then A, which host_ refers to
   std::string host_reason_;
-  Ordering ordering_;
+  MethodOptions options_;
   std::int64_t refine_;
-  bool condition_;
   MatrixRef<T> A_;
   Csr<T> converted_;  ///< a dense A
   std::optional<DeviceFactorization<T>> factorization_;

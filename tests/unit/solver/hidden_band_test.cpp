@@ -127,7 +127,7 @@ TEST(HiddenBand, GridsAndRandomPatterns_HaveNone) {
   }
   const Csr<double> A = Csr<double>::from_triplets(2000, 2000, elements);
   EXPECT_NE(first_method(A), "banded-lu");
-  EXPECT_FALSE(predict_band(A).renumbered);
+  EXPECT_FALSE(predict_band(A, Device()).renumbered);
 }
 
 /// The rows sum to zero: x is found up to a constant.

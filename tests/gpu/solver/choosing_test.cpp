@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The choice of methods for a GPU, and what sparse-lu leaves to the host.
+#include "gpu/gpu_fixture.hpp"
+#include "support/problems.hpp"
+
+#include <echelon/methods.hpp>
+#include <echelon/solve.hpp>
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace echelon::test {
+namespace {
+
+using GpuChoosing = GpuTest;
+
+Candidate first(const Csr<double>& A, const Device& gpu) {
+  return choose<double>(A, gpu).front();
+}
+
+/// A tree of unsymmetric couplings: its factors have few elements, and a deep assembly tree.
+Csr<double> unsymmetric_tree(std::int32_t n) {
+  std::mt19937 random(3);
+  std::vector<Triplet<double>> elements;
+  for (std::int32_t i = 0; i < n; ++i) {
+    elements.push_back({i, i, 4});
+    if (i == 0) continue;
+    const std::int32_t parent = std::uniform_int_distribution<std::int32_t>(0, i - 1)(random);
+    elements.push_back({i, parent, -1});
+    elements.push_back({parent, i, -0.01});
+  }
+  return Csr<double>::from_triplets(n, n, elements);
+}
+
+TEST_F(GpuChoosing, Tridiagonal_BandedLuOnTheGpu) {
+  std::vector<Triplet<double>> elements;
+  for (std::int32_t i = 0; i < 100'000; ++i) {
+    elements.push_back({i, i, 2});
+    if (i > 0) elements.push_back({i, i - 1, -1});
+  }
+  const Candidate candidate = first(Csr<double>::from_triplets(100'000, 100'000, elements), gpu);
+  EXPECT_EQ(candidate.method, "banded-lu");
+  EXPECT_FALSE(candidate.device.on_host());
+}
+
+TEST_F(GpuChoosing, Grid_SparseLuOnTheGpu) {
+  const Candidate candidate = first(convection_diffusion(400, 0.3).csr<double>(), gpu);
+  EXPECT_EQ(candidate.method, "sparse-lu");
+  EXPECT_FALSE(candidate.device.on_host());
+}
+
+TEST_F(GpuChoosing, FewFlops_SparseLuOnTheHost) {
+  const Candidate candidate = first(unsymmetric_tree(20'000), gpu);
+  EXPECT_EQ(candidate.method, "sparse-lu");
+  EXPECT_TRUE(candidate.device.on_host());
+}
+
+TEST_F(GpuChoosing, SparseLuAskedFor_FewFlops_FactoredOnTheHost) {
+  const Csr<double> A = unsymmetric_tree(20'000).to(gpu);
+  SparseLu<double> lu(gpu);
+  const Report factored = lu.factor(A);
+  ASSERT_TRUE(factored.ready()) << factored.message;
+  ASSERT_FALSE(factored.warnings.empty());
+  EXPECT_NE(factored.warnings.front().find("factored on the host"), std::string::npos);
+  const std::vector<double> ones(20'000, 1.0);
+  const Dense<double> b(gpu, ones);
+  Dense<double> x(gpu, 20'000, 1);
+  EXPECT_LT(lu.solve(b, x).backward_error, 1e-15);
+}
+
+}  // namespace
+}  // namespace echelon::test
