@@ -29,6 +29,7 @@ struct BandElements {
     const std::int64_t diagonal = j - i;
     return diagonal < -lower || diagonal > upper ? T{0} : data[i * row_stride + j * column_stride];
   }
+  [[nodiscard]] BandElements transposed() const { return {data, column_stride, row_stride, upper, lower}; }
 };
 
 /// Pointers to the factors of one matrix.

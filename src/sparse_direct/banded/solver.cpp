@@ -11,6 +11,7 @@
 #include "sparse_direct/banded/factorization.hpp"
 #include "sparse_direct/banded/order.hpp"
 #include "sparse_direct/banded/rank.hpp"
+#include "sparse_direct/banded/tridiagonal.hpp"
 #include "support/hash.hpp"
 #include "support/text.hpp"
 
@@ -22,6 +23,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace echelon {
@@ -92,10 +94,12 @@ class BandedLuImplementation final : public SolverImplementation<T> {
   struct Space : Workspace {
     Space(const Device& device, std::int64_t n) : backend(device), refinement(device, n), sizes(device, 2) {}
     [[nodiscard]] std::size_t bytes() const override {
-      return refinement.bytes() + staged.bytes() + substitution.bytes();
+      return refinement.bytes() + staged.bytes() + substitution.bytes() +
+             (tridiagonal == nullptr ? 0 : tridiagonal->bytes());
     }
     B backend;
     SubstitutionSpace<T> substitution;
+    std::unique_ptr<TridiagonalElimination<T>> tridiagonal;
     Array<T> staged;  // scaled and permuted right-hand sides
     RefinementArrays<T> refinement;
     Array<Largest> sizes;
@@ -113,7 +117,8 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     return std::make_unique<Space>(this->device(), A_.rows());
   }
   [[nodiscard]] std::size_t bytes() const override {
-    return factorization_.bytes() + band_.row_scale.bytes() + band_.column_scale.bytes() + order_.bytes();
+    return factorization_.bytes() + band_.elements.bytes() + band_.row_scale.bytes() +
+           band_.column_scale.bytes() + order_.bytes();
   }
 
   void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
@@ -141,6 +146,7 @@ class BandedLuImplementation final : public SolverImplementation<T> {
   Outcome setup(const MatrixRef<T>& A, bool keep_order) {
     A_ = A;
     band_ = AssembledBand<T>();
+    tridiagonal_ = false;
     growth_ = 0;
     if (A.rows() == 0) return {};
     B backend(this->device());
@@ -154,7 +160,7 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     if (Outcome refused = check_cost(csr.rows(), widths); !refused.ok()) return refused;
     band_ = BandAssembly<B, T>(backend, csr.rows(), ordered(csr, order_), widths).assemble();
     Outcome outcome = factor(backend);
-    band_.elements = Array<T>();  // the factors take its place
+    if (!tridiagonal_) band_.elements = Array<T>();  // the factors take its place
     add_statistics(outcome);
     return outcome;
   }
@@ -207,7 +213,9 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     if (band_.zero_column.value != FirstIndex::none) {
       return singular(zero_line("column", order_.original(band_.zero_column.value)));
     }
-    factorization_.prepare({band_.n, band_.widths.lower, band_.widths.upper, 1}, options_.partitions);
+    tridiagonal_ = has_tridiagonal_kernels();
+    if (!tridiagonal_)
+      factorization_.prepare({band_.n, band_.widths.lower, band_.widths.upper, 1}, options_.partitions);
     if (this->cancel().stop_requested()) return cancelled_factorisation();
     BandFacts facts = run_factorization(backend);
     std::vector<std::string> warnings;
@@ -223,11 +231,41 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     return outcome;
   }
 
+  /// One tridiagonal matrix on a GPU is eliminated anew by each solve.
+  [[nodiscard]] bool has_tridiagonal_kernels() const {
+    return std::is_same_v<B, Cuda> && options_.partitions == 0 &&
+           is_tridiagonal(band_.n, band_.widths.lower, band_.widths.upper);
+  }
+
   BandFacts run_factorization(B& backend) {
-    factorization_.factor(backend, {band_.view(), 0});
-    const BandFacts facts = backend.read(factorization_.facts());
+    const BandFacts facts = tridiagonal_ ? run_elimination() : run_partitions(backend);
     growth_ = facts.largest / band_.largest;
     return facts;
+  }
+
+  BandFacts run_partitions(B& backend) {
+    factorization_.factor(backend, {band_.view(), 0});
+    return backend.read(factorization_.facts());
+  }
+
+  BandFacts run_elimination() const {
+    BandFacts facts;
+    if constexpr (std::is_same_v<B, Cuda>) {
+      const auto elimination = make_elimination();
+      elimination->eliminate(band_.view());
+      const TridiagonalOutcome outcome = elimination->outcome();
+      facts.largest = outcome.largest_pivot;
+      if (outcome.zero_column >= 0) facts.zero_column.value = outcome.zero_column;
+    }
+    return facts;
+  }
+
+  /// nullptr for other bands.
+  [[nodiscard]] std::unique_ptr<TridiagonalElimination<T>> make_elimination() const {
+    if constexpr (std::is_same_v<B, Cuda>) {
+      if (tridiagonal_) return make_tridiagonal_elimination<T>(this->device(), band_.n);
+    }
+    return nullptr;
   }
 
   void scale_rows_at_random(B& backend) {
@@ -248,10 +286,15 @@ class BandedLuImplementation final : public SolverImplementation<T> {
       return singular(zero_pivot(order_.original(facts.zero_column.value)));
     }
     if (!options_.condition) return {};
-    SubstitutionSpace<T> space = factorization_.make_space(1, true);
+    SubstitutionSpace<T> space;
+    if (!tridiagonal_) space = factorization_.make_space(1, true);
+    const auto elimination = make_elimination();
     const double rcond =
         estimate_reciprocal_condition<T>(backend, band_.n, band_.norm_one, [&](bool transposed, T* v) {
-          if (transposed) {
+          if (elimination != nullptr) {
+            const BandElements<T> A = band_.view();
+            elimination->solve(transposed ? A.transposed() : A, v, v);
+          } else if (transposed) {
             factorization_.solve_transposed(backend, space, v);
           } else {
             RhsBatch<T> rhs;
@@ -293,22 +336,25 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     outcome.statistics.push_back({"natural_lower_bandwidth", natural_widths_.lower});
     outcome.statistics.push_back({"natural_upper_bandwidth", natural_widths_.upper});
     outcome.statistics.push_back({"ordering", std::string(order_.natural() ? "natural" : "rcm")});
-    outcome.statistics.push_back({"partitions", factorization_.plan().partitions});
-    outcome.statistics.push_back({"levels", factorization_.plan().levels() - 1});
+    if (!tridiagonal_) {
+      outcome.statistics.push_back({"partitions", factorization_.plan().partitions});
+      outcome.statistics.push_back({"levels", factorization_.plan().levels() - 1});
+    }
     outcome.statistics.push_back({"pivot_growth", growth_});
   }
 
   /// X = A^-1 B by the factors.
   void substitute(Space& space, DenseView<const T> rhs, DenseView<T> X) const {
     const std::int64_t at_once = std::min(columns_at_once, rhs.columns());
-    if (space.substitution.columns < at_once) space.substitution = factorization_.make_space(at_once, false);
+    if (!tridiagonal_ || space.tridiagonal == nullptr) space.tridiagonal = make_elimination();
+    if (!tridiagonal_ && space.substitution.columns < at_once)
+      space.substitution = factorization_.make_space(at_once, false);
     if (band_.row_scale.size() == 0 && band_.column_scale.size() == 0 && order_.natural()) {
-      factorization_.solve(space.backend, space.substitution,
-                           {.b = rhs.data(),
-                            .b_leading = rhs.leading(),
-                            .x = X.data(),
-                            .x_leading = X.leading(),
-                            .columns = rhs.columns()});
+      substitute_scaled(space, {.b = rhs.data(),
+                                .b_leading = rhs.leading(),
+                                .x = X.data(),
+                                .x_leading = X.leading(),
+                                .columns = rhs.columns()});
       return;
     }
     const std::int64_t n = rhs.rows();
@@ -321,11 +367,18 @@ class BandedLuImplementation final : public SolverImplementation<T> {
       const std::int64_t columns = std::min(at_once, rhs.columns() - first);
       space.backend.for_each(n * columns, GatherScaled<T>{n, order_.order.data(), band_.row_scale.data(),
                                                           rhs.column(first), rhs.leading(), staged});
-      factorization_.solve(space.backend, space.substitution,
-                           {.b = staged, .b_leading = n, .x = staged, .x_leading = n, .columns = columns});
+      substitute_scaled(space,
+                        {.b = staged, .b_leading = n, .x = staged, .x_leading = n, .columns = columns});
       space.backend.for_each(n * columns, ScatterScaled<T>{n, order_.order.data(), band_.column_scale.data(),
                                                            staged, X.column(first), X.leading()});
     }
+  }
+
+  /// Right-hand sides of the band as it was factored.
+  void substitute_scaled(Space& space, const RhsBatch<T>& rhs) const {
+    if (space.tridiagonal == nullptr) return factorization_.solve(space.backend, space.substitution, rhs);
+    for (std::int64_t j = 0; j < rhs.columns; ++j)
+      space.tridiagonal->solve(band_.view(), rhs.b + j * rhs.b_leading, rhs.x + j * rhs.x_leading);
   }
 
   /// On the host only where the backward error is above the level of rounding. On a GPU the device decides
@@ -363,7 +416,8 @@ class BandedLuImplementation final : public SolverImplementation<T> {
   MatrixRef<T> A_;
   BandOrder order_;
   Bandwidths natural_widths_;  // in A's own numbering
-  AssembledBand<T> band_;      // without its elements after the set-up
+  AssembledBand<T> band_;      // without its elements after the set-up, unless it is tridiagonal
+  bool tridiagonal_ = false;   // has kernels of its own
   BandFactorizationOn<B, T> factorization_;
   double growth_ = 0;
 };

@@ -2,8 +2,10 @@
 /// One tridiagonal matrix on a GPU.
 #pragma once
 
+#include "sparse_direct/banded/factors.hpp"
 #include "sparse_direct/banded/operations.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -16,15 +18,48 @@ namespace echelon::banded {
 /// Orders from which the kernels for one tridiagonal matrix pay.
 inline constexpr std::int64_t least_tridiagonal_order = 1024;
 
-/// Whether `make_tridiagonal_factors` is for matrices of this shape.
+/// Whether these kernels are for a matrix of this shape.
+[[nodiscard]] inline bool is_tridiagonal(std::int64_t n, std::int64_t lower, std::int64_t upper) {
+  return n >= least_tridiagonal_order && lower <= 1 && upper <= 1;
+}
 template <class T>
 [[nodiscard]] bool is_tridiagonal(const BandBatch<const T>& A) {
-  return A.count() == 1 && A.n() >= least_tridiagonal_order && A.lower() <= 1 && A.upper() <= 1;
+  return A.count() == 1 && is_tridiagonal(A.n(), A.lower(), A.upper());
 }
 
-/// Factors that are a copy of A: each solve eliminates anew, at 9 elements of memory traffic a row, which is
-/// less than reading factors would take. Gaussian elimination with partial pivoting of A with its columns
-/// permuted.
+/// Facts about an elimination.
+struct TridiagonalOutcome {
+  double largest_pivot = 0;       ///< magnitude; NaN if an element was or became NaN or infinite
+  std::int64_t zero_column = -1;  ///< the first column without a pivot in the order of elimination, or -1
+};
+
+/// Gaussian elimination of tridiagonal matrices of one order, by partial pivoting of A with its columns
+/// permuted. Each solve eliminates anew, at 9 elements of memory traffic a row, which is less than reading
+/// factors would take. All is queued, but `outcome` waits.
+template <class T>
+class TridiagonalElimination {
+ public:
+  TridiagonalElimination() = default;
+  TridiagonalElimination(const TridiagonalElimination&) = delete;
+  TridiagonalElimination& operator=(const TridiagonalElimination&) = delete;
+  virtual ~TridiagonalElimination() = default;
+
+  /// The elimination alone, for its outcome. A is on the device, with at most one diagonal below and above.
+  virtual void eliminate(const BandElements<T>& A) = 0;
+  /// x = A^-1 b, or NaN where A has no factors; x may be b.
+  virtual void solve(const BandElements<T>& A, const T* b, T* x) = 0;
+  /// Of the last call of either.
+  [[nodiscard]] virtual TridiagonalOutcome outcome() = 0;
+  virtual void store_outcome(BatchOutcome* outcome) = 0;
+  [[nodiscard]] virtual std::int64_t n() const = 0;
+  [[nodiscard]] virtual std::size_t bytes() const = 0;
+};
+
+template <class T>
+[[nodiscard]] std::unique_ptr<TridiagonalElimination<T>> make_tridiagonal_elimination(const Device& device,
+                                                                                      std::int64_t n);
+
+/// Factors that are a copy of A.
 template <class T>
 [[nodiscard]] std::unique_ptr<BandFactors<T>> make_tridiagonal_factors(const Device& device);
 

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <vector>
@@ -35,15 +36,12 @@ inline constexpr T not_a_number = std::numeric_limits<T>::quiet_NaN();
 
 template <class T>
 struct TridiagonalMatrix {
-  const T* elements;  ///< of column j from elements + j leading on, `upper` of them above the diagonal
-  std::int64_t leading;
+  BandElements<T> band;
   std::int64_t n;
-  int lower;
-  int upper;
 
   /// Element (j + offset, j).
   __device__ const T* element(std::int64_t j, int offset) const {
-    return elements + j * leading + upper + offset;
+    return band.data + (j + offset) * band.row_stride + j * band.column_stride;
   }
 };
 
@@ -81,9 +79,9 @@ __device__ ChunkRows<T> load_rows(const TridiagonalMatrix<T>& A, const T* b, T* 
     const std::int64_t i = first + r;
     const int place = place_of(r);
     const bool inside = i < A.n;
-    copy_or_store(rows.lower + place, A.element(i - 1, 1), inside && i > 0 && A.lower > 0, T{0});
+    copy_or_store(rows.lower + place, A.element(i - 1, 1), inside && i > 0 && A.band.lower > 0, T{0});
     copy_or_store(rows.diagonal + place, A.element(i, 0), inside, T{1});
-    copy_or_store(rows.upper + place, A.element(i + 1, -1), i + 1 < A.n && A.upper > 0, T{0});
+    copy_or_store(rows.upper + place, A.element(i + 1, -1), i + 1 < A.n && A.band.upper > 0, T{0});
     copy_or_store(rows.rhs + place, b == nullptr ? nullptr : b + i, inside && b != nullptr, T{0});
   }
   __pipeline_commit();
@@ -199,9 +197,9 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) {
 
 /// Memory and launches for matrices of one order.
 template <class T>
-class TridiagonalElimination {
+class Elimination final : public TridiagonalElimination<T> {
  public:
-  TridiagonalElimination(const Device& device, std::int64_t n) : backend_(device), n_(n), facts_(device, 1) {
+  Elimination(const Device& device, std::int64_t n) : backend_(device), n_(n), facts_(device, 1) {
     std::int64_t width = block_rows;
     for (std::int64_t count = divide_up(n, block_rows);; count = divide_up(count, tree_leaves)) {
       levels_.push_back(
@@ -215,8 +213,39 @@ class TridiagonalElimination {
     allow_shared_memory(substitute_pairs<T>, tree_bytes<T>(tree_leaves));
   }
 
+  void eliminate(const BandElements<T>& A) override { reduce({A, n_}, nullptr); }
+
+  void solve(const BandElements<T>& A, const T* b, T* x) override {
+    reduce({A, n_}, b);
+    substitute({A, n_}, b, x);
+  }
+
+  [[nodiscard]] TridiagonalOutcome outcome() override {
+    const TridiagonalFacts facts = backend_.read(facts_.data());
+    TridiagonalOutcome result;
+    std::memcpy(&result.largest_pivot, &facts.largest_pivot, sizeof result.largest_pivot);
+    if (facts.not_finite != 0) result.largest_pivot = std::numeric_limits<double>::quiet_NaN();
+    if (facts.zero_column != TridiagonalFacts::none)
+      result.zero_column = static_cast<std::int64_t>(facts.zero_column & 0xffffffffU);
+    return result;
+  }
+
+  void store_outcome(BatchOutcome* outcome) override {
+    const CurrentDevice current(backend_.device().id());
+    set_outcome<<<1, 1, 0, stream()>>>(facts_.data(), outcome);
+    check(cudaGetLastError());
+  }
+
+  [[nodiscard]] std::int64_t n() const override { return n_; }
+  [[nodiscard]] std::size_t bytes() const override {
+    std::size_t sum = facts_.bytes();
+    for (const Level& level : levels_) sum += level.pairs.bytes() + level.values.bytes();
+    return sum;
+  }
+
+ private:
   /// The unknowns at the ends of the blocks, and the facts. Without b: the facts alone.
-  void eliminate(const TridiagonalMatrix<T>& A, const T* b) {
+  void reduce(const TridiagonalMatrix<T>& A, const T* b) {
     const CurrentDevice current(backend_.device().id());
     backend_.fill(1, TridiagonalFacts{}, facts_.data());
     reduce_rows<<<blocks(0), chunk_threads, block_bytes, stream()>>>(A, b, levels_[0].pairs.data(),
@@ -240,7 +269,7 @@ class TridiagonalElimination {
     }
   }
 
-  /// x = A^-1 b after eliminate(A, b); x may be b.
+  /// x = A^-1 b after reduce(A, b); x may be b.
   void substitute(const TridiagonalMatrix<T>& A, const T* b, T* x) {
     const CurrentDevice current(backend_.device().id());
     substitute_rows<<<blocks(0), chunk_threads, block_bytes, stream()>>>(A, b, levels_[0].values.data(),
@@ -248,20 +277,6 @@ class TridiagonalElimination {
     check(cudaGetLastError());
   }
 
-  void store_outcome(BatchOutcome* outcome) {
-    const CurrentDevice current(backend_.device().id());
-    set_outcome<<<1, 1, 0, stream()>>>(facts_.data(), outcome);
-    check(cudaGetLastError());
-  }
-
-  [[nodiscard]] std::int64_t n() const { return n_; }
-  [[nodiscard]] std::size_t bytes() const {
-    std::size_t sum = facts_.bytes();
-    for (const Level& level : levels_) sum += level.pairs.bytes() + level.values.bytes();
-    return sum;
-  }
-
- private:
   struct Level {
     std::int64_t count;
     std::int64_t width;  ///< columns of a pair
@@ -289,8 +304,8 @@ class TridiagonalElimination {
 };
 
 template <class T>
-TridiagonalMatrix<T> matrix_of(const BandBatch<const T>& A) {
-  return {A.data(), A.leading(), A.n(), static_cast<int>(A.lower()), static_cast<int>(A.upper())};
+BandElements<T> elements_of(const BandBatch<const T>& A) {
+  return {A.data() + A.upper(), 1, A.leading() - 1, A.lower(), A.upper()};
 }
 
 template <class T>
@@ -300,25 +315,24 @@ class TridiagonalFactors final : public BandFactors<T> {
 
   void factor(const BandBatch<const T>& A, BatchOutcome* outcomes) override {
     if (elimination_ == nullptr || elimination_->n() != A.n())
-      elimination_ = std::make_unique<TridiagonalElimination<T>>(backend_.device(), A.n());
+      elimination_ = std::make_unique<Elimination<T>>(backend_.device(), A.n());
     const std::int64_t size = A.leading() * (A.n() - 1) + A.lower() + A.upper() + 1;
     if (elements_.size() != size) elements_ = Array<T>(backend_.device(), size);
     backend_.copy(size, A.data(), elements_.data());
-    matrix_ = matrix_of(A);
-    matrix_.elements = elements_.data();
-    elimination_->eliminate(matrix_, nullptr);
+    matrix_ = elements_of(A);
+    matrix_.data = elements_.data() + A.upper();
+    elimination_->eliminate(matrix_);
     elimination_->store_outcome(outcomes);
   }
 
   void solve(const DenseBatch<T>& B) override {
     for (std::int64_t j = 0; j < B.columns(); ++j) {
       T* const b = B.data() + j * B.leading();
-      elimination_->eliminate(matrix_, b);
-      elimination_->substitute(matrix_, b, b);
+      elimination_->solve(matrix_, b, b);
     }
   }
 
-  [[nodiscard]] std::int64_t n() const override { return matrix_.n; }
+  [[nodiscard]] std::int64_t n() const override { return elimination_ == nullptr ? 0 : elimination_->n(); }
   [[nodiscard]] std::int64_t count() const override { return 1; }
   [[nodiscard]] std::size_t bytes() const override {
     return elements_.bytes() + (elimination_ == nullptr ? 0 : elimination_->bytes());
@@ -327,11 +341,17 @@ class TridiagonalFactors final : public BandFactors<T> {
  private:
   Cuda backend_;
   Array<T> elements_;
-  TridiagonalMatrix<T> matrix_{};
-  std::unique_ptr<TridiagonalElimination<T>> elimination_;
+  BandElements<T> matrix_;
+  std::unique_ptr<Elimination<T>> elimination_;
 };
 
 }  // namespace
+
+template <class T>
+std::unique_ptr<TridiagonalElimination<T>> make_tridiagonal_elimination(const Device& device,
+                                                                        std::int64_t n) {
+  return std::make_unique<Elimination<T>>(device, n);
+}
 
 template <class T>
 std::unique_ptr<BandFactors<T>> make_tridiagonal_factors(const Device& device) {
@@ -340,17 +360,20 @@ std::unique_ptr<BandFactors<T>> make_tridiagonal_factors(const Device& device) {
 
 template <class T>
 void solve_tridiagonal(const BandBatch<const T>& A, const DenseBatch<T>& B, BatchOutcome* outcome) {
-  TridiagonalElimination<T> elimination(A.device(), A.n());
-  const TridiagonalMatrix<T> matrix = matrix_of(A);
-  if (B.columns() == 0) elimination.eliminate(matrix, nullptr);
+  Elimination<T> elimination(A.device(), A.n());
+  const BandElements<T> elements = elements_of(A);
+  if (B.columns() == 0) elimination.eliminate(elements);
   for (std::int64_t j = 0; j < B.columns(); ++j) {
     T* const b = B.data() + j * B.leading();
-    elimination.eliminate(matrix, b);
-    elimination.substitute(matrix, b, b);
+    elimination.solve(elements, b, b);
   }
   elimination.store_outcome(outcome);
 }
 
+template std::unique_ptr<TridiagonalElimination<float>> make_tridiagonal_elimination(const Device&,
+                                                                                     std::int64_t);
+template std::unique_ptr<TridiagonalElimination<double>> make_tridiagonal_elimination(const Device&,
+                                                                                      std::int64_t);
 template std::unique_ptr<BandFactors<float>> make_tridiagonal_factors(const Device&);
 template std::unique_ptr<BandFactors<double>> make_tridiagonal_factors(const Device&);
 template void solve_tridiagonal(const BandBatch<const float>&, const DenseBatch<float>&, BatchOutcome*);

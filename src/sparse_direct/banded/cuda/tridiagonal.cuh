@@ -33,6 +33,8 @@ struct TridiagonalFacts {
   /// The first column without a pivot in the order of elimination: 2^32 times its stage, plus its number.
   unsigned long long zero_column = none;
   int not_finite = 0;  ///< 1: an element was or became NaN or infinite
+  /// Bits of the magnitude of the largest pivot. Non-negative doubles are ordered as their bits.
+  unsigned long long largest_pivot = 0;
 };
 
 template <class T>
@@ -52,6 +54,7 @@ class PivotCheck {
   __device__ T reciprocal(T pivot, std::int64_t column) {
     const T magnitude = std::abs(pivot);
     if (!(magnitude <= largest_finite<T>)) not_finite_ = true;
+    if (magnitude > largest_pivot_) largest_pivot_ = static_cast<double>(magnitude);
     if (magnitude < smallest_normal<T>) {
       const auto place = static_cast<unsigned long long>((std::int64_t{stage_} << 32) + column);
       if (place < zero_column_) zero_column_ = place;
@@ -62,12 +65,17 @@ class PivotCheck {
   __device__ void record(TridiagonalFacts* facts) const {
     if (zero_column_ != TridiagonalFacts::none) atomicMin(&facts->zero_column, zero_column_);
     if (not_finite_) atomicMax(&facts->not_finite, 1);
+    // Few of the threads find more than others have recorded.
+    const auto bits = static_cast<unsigned long long>(__double_as_longlong(largest_pivot_));
+    if (bits > *static_cast<volatile unsigned long long*>(&facts->largest_pivot))
+      atomicMax(&facts->largest_pivot, bits);
   }
 
  private:
   int stage_;
   unsigned long long zero_column_ = TridiagonalFacts::none;
   bool not_finite_ = false;
+  double largest_pivot_ = 0;
 };
 
 template <class T>
