@@ -42,6 +42,9 @@ struct Front {
   std::int64_t parent_counters = 0;
   std::int32_t awaited_contributions = 0;  ///< tasks of the children, forward
   std::int32_t awaited_solutions = 0;      ///< tasks of the parent, backward
+  std::int64_t grandparent_counters = 0;
+  std::int32_t awaited_grandparent = 0;  ///< tasks of the parent's parent, backward
+  std::int32_t border_in_parent = 0;  ///< rows of the border that are pivots of the parent, which come first
 };
 
 /// Fronts of one level by size: [small_begin[c], small_begin[c + 1]) of FrontPlan::order fit class c of
@@ -122,10 +125,10 @@ struct FrontCounters {
 inline constexpr std::int32_t most_whole_pivots = smallest_inverse_order;
 inline constexpr std::int32_t most_whole_rows = 1024;
 inline constexpr std::int64_t most_whole_entries = 32768;
-/// Rows of a chunk of `gather`, and rows of a tile in the directions of substitution.
+/// Rows of a chunk of `gather`, and of tiles of the pivots and of the border.
 inline constexpr std::int32_t gathered_rows = 256;
-inline constexpr std::int32_t forward_rows = 64;
-inline constexpr std::int32_t backward_rows = 32;
+inline constexpr std::int32_t pivot_tile_rows = 32;
+inline constexpr std::int32_t border_tile_rows = 64;
 /// Small fronts of a task.
 inline constexpr std::int32_t small_fronts_together = 8;
 

@@ -66,10 +66,10 @@ class LargeFront {
         scratch_(scratch) {}
 
   __device__ void forward_whole() const {
-    gather_chunks(0, front_.rows, scratch_.vector);
-    for (int first = 0; first < front_.pivots; first += forward_rows) {
-      const int count = min(forward_rows, front_.pivots - first);
-      TileSums<T, forward_rows> sums;
+    gather_whole();
+    for (int first = 0; first < front_.pivots; first += border_tile_rows) {
+      const int count = min(border_tile_rows, front_.pivots - first);
+      TileSums<T, border_tile_rows> sums;
       add_inverse_forward(sums, 0, first, count, scratch_.vector);
       const T solution = sums.total(scratch_.tile);
       if (thread() < count) {
@@ -78,14 +78,13 @@ class LargeFront {
       }
     }
     __syncthreads();
-    const int count = front_.rows - front_.pivots;
-    for (int first = 0; first < count; first += forward_rows) {
-      TileSums<T, forward_rows> sums;
-      sums.add_strided(border_.elements + first, border_.leading, count - first, front_.pivots,
-                       scratch_.solved);
-      const T sum = sums.total(scratch_.tile);
-      const int i = front_.pivots + first + thread();
-      if (thread() < forward_rows && i < front_.rows) arrays_.V[front_.vector + i] = scratch_.vector[i] - sum;
+    for (int i = front_.pivots + thread(); i < front_.rows; i += substitution_threads) {
+      const T* const row = border_.elements + i - front_.pivots;
+      T sum = 0;
+#pragma unroll 16
+      for (int c = 0; c < front_.pivots; ++c)
+        sum += row[std::int64_t{c} * border_.leading] * scratch_.solved[c];
+      arrays_.V[front_.vector + i] = scratch_.vector[i] - sum;
     }
     contribute();
   }
@@ -94,21 +93,21 @@ class LargeFront {
     await_parent();
     const int count = front_.rows - front_.pivots;
     load_border(0, count);
-    for (int first = 0; first < front_.pivots; first += backward_rows) {
-      TileSums<T, backward_rows> sums;
-      add_border_backward(sums, first, 0, count);
+    for (int first = 0; first < front_.pivots; first += pivot_tile_rows) {
+      TileSums<T, pivot_tile_rows> sums;
+      add_loaded_border(sums, first, 0, count);
       const T sum = sums.total(scratch_.tile);
       const int c = first + thread();
-      if (thread() < backward_rows && c < front_.pivots)
+      if (thread() < pivot_tile_rows && c < front_.pivots)
         scratch_.solved[c] = arrays_.y[front_.first + c] - sum;
     }
     __syncthreads();
-    for (int first = 0; first < front_.pivots; first += backward_rows) {
-      TileSums<T, backward_rows> sums;
-      add_inverse_backward(sums, 0, first, min(backward_rows, front_.pivots - first),
+    for (int first = 0; first < front_.pivots; first += pivot_tile_rows) {
+      TileSums<T, pivot_tile_rows> sums;
+      add_inverse_backward(sums, 0, first, min(pivot_tile_rows, front_.pivots - first),
                            scratch_.solved + first);
       const T solution = sums.total(scratch_.tile);
-      if (thread() < backward_rows && first + thread() < front_.pivots)
+      if (thread() < pivot_tile_rows && first + thread() < front_.pivots)
         arrays_.x[front_.first + row_of(first + thread())] = solution;
     }
     finish_solution();
@@ -119,20 +118,20 @@ class LargeFront {
   __device__ void gather(int chunk) const {
     const int first = chunk * gathered_rows;
     const int end = min(front_.rows, first + gathered_rows);
-    gather_chunks(first, end, arrays_.V + front_.vector);
+    gather_chunk(first, end - first);
     release(FrontCounters::gathered);
   }
 
   __device__ void forward_pivots(int tile) const {
-    const int first = tile * forward_rows;
-    const int count = min(forward_rows, front_.pivots - first);
+    const int first = tile * pivot_tile_rows;
+    const int count = min(pivot_tile_rows, front_.pivots - first);
     const int block = first / blocks_.order;
     const int begin = block * blocks_.order;
-    const int tile_in_block = (first - begin) / forward_rows;
+    const int tile_in_block = (first - begin) / pivot_tile_rows;
     await(FrontCounters::gathered, (front_.rows + gathered_rows - 1) / gathered_rows);
-    TileSums<T, forward_rows> sums;
+    TileSums<T, pivot_tile_rows> sums;
     for (int b = 0; b < block; ++b) {
-      await_tiles(b, forward_solution, 0, tiles(b, forward_rows));
+      await_tiles(b, forward_solution, 0, tiles(b));
       load(arrays_.y + front_.first + b * blocks_.order, blocks_.width(b));
       add_triangle(sums, first, count, b * blocks_.order, blocks_.width(b));
       __syncthreads();
@@ -143,7 +142,7 @@ class LargeFront {
     release_tile(block, forward_rhs, tile_in_block);
     await_tiles(block, forward_rhs, 0, tile_in_block + 1);
     load(V + begin, first + count - begin);
-    TileSums<T, forward_rows> solution;
+    TileSums<T, pivot_tile_rows> solution;
     add_inverse_forward(solution, block, first - begin, count, scratch_.vector);
     const T value = solution.total(scratch_.tile);
     if (thread() < count) arrays_.y[front_.first + first + thread()] = value;
@@ -152,14 +151,14 @@ class LargeFront {
 
   /// The tile's rows of the border, for the pivots of several blocks at a time.
   __device__ void forward_border(int tile) const {
-    const int first = tile * forward_rows;
-    const int count = min(forward_rows, front_.rows - front_.pivots - first);
+    const int first = tile * border_tile_rows;
+    const int count = min(border_tile_rows, front_.rows - front_.pivots - first);
     const int together = largest_inverse_order / blocks_.order;
-    TileSums<T, forward_rows> sums;
+    TileSums<T, border_tile_rows> sums;
     for (int b = 0; b < blocks_.count(); b += together) {
       const int end = min(blocks_.count(), b + together);
       if (thread() < end - b)
-        await_bits(word(b + thread(), forward_solution), tile_bits(0, tiles(b + thread(), forward_rows)));
+        await_bits(word(b + thread(), forward_solution), tile_bits(0, tiles(b + thread())));
       __syncthreads();
       const int begin = b * blocks_.order;
       const int width = min(front_.pivots, end * blocks_.order) - begin;
@@ -174,22 +173,21 @@ class LargeFront {
   }
 
   __device__ void backward_pivots(int tile) const {
-    const int first = tile * backward_rows;
-    const int count = min(backward_rows, front_.pivots - first);
+    const int first = tile * pivot_tile_rows;
+    const int count = min(pivot_tile_rows, front_.pivots - first);
     const int block = first / blocks_.order;
     const int begin = block * blocks_.order;
-    const int tile_in_block = (first - begin) / backward_rows;
+    const int tile_in_block = (first - begin) / pivot_tile_rows;
     const int border = front_.rows - front_.pivots;
-    TileSums<T, backward_rows> sums;
-    await_parent();
-    for (int b = 0; b < border; b += most_whole_rows) {
-      const int width = min(most_whole_rows, border - b);
-      load_border(b, width);
-      add_border_backward(sums, first, b, width);
-      __syncthreads();
+    TileSums<T, pivot_tile_rows> sums;
+    if (front_.border_in_parent < border) {
+      await_solutions(front_.grandparent_counters, front_.awaited_grandparent);
+      add_border_backward(sums, first, front_.border_in_parent, border);
     }
+    await_parent();
+    add_border_backward(sums, first, 0, front_.border_in_parent);
     for (int b = blocks_.count() - 1; b > block; --b) {
-      await_tiles(b, backward_solution, 0, tiles(b, backward_rows));
+      await_tiles(b, backward_solution, 0, tiles(b));
       load_solution(b);
       add_triangle(sums, first, count, b * blocks_.order, blocks_.width(b));
       __syncthreads();
@@ -198,9 +196,9 @@ class LargeFront {
     const T sum = sums.total(scratch_.tile);
     if (thread() < count) V[first + thread()] = arrays_.y[front_.first + first + thread()] - sum;
     release_tile(block, backward_rhs, tile_in_block);
-    await_tiles(block, backward_rhs, tile_in_block, tiles(block, backward_rows));
+    await_tiles(block, backward_rhs, tile_in_block, tiles(block));
     load(V + first, begin + blocks_.width(block) - first);
-    TileSums<T, backward_rows> solution;
+    TileSums<T, pivot_tile_rows> solution;
     add_inverse_backward(solution, block, first - begin, count, scratch_.vector);
     const T value = solution.total(scratch_.tile);
     if (thread() < count) arrays_.x[front_.first + row_of(first + thread())] = value;
@@ -209,13 +207,19 @@ class LargeFront {
   }
 
  private:
-  __device__ static int thread() { return static_cast<int>(threadIdx.x); }
+  __device__ static int thread() {
+    return static_cast<int>(threadIdx.x);
+  }
   /// Row of the front, before exchanges, of the k-th pivot.
-  __device__ int row_of(int k) const { return exchange_ ? arrays_.pivot_order[front_.first + k] : k; }
+  __device__ int row_of(int k) const {
+    return exchange_ ? arrays_.pivot_order[front_.first + k] : k;
+  }
   __device__ int place(int row) const {
     return exchange_ && row < front_.pivots ? arrays_.position[front_.first + row] : row;
   }
-  __device__ int tiles(int block, int rows) const { return (blocks_.width(block) + rows - 1) / rows; }
+  __device__ int tiles(int block) const {
+    return (blocks_.width(block) + pivot_tile_rows - 1) / pivot_tile_rows;
+  }
   __device__ unsigned* counter(std::int64_t which) const {
     return arrays_.counters + front_.counters + which;
   }
@@ -247,11 +251,11 @@ class LargeFront {
       release_count(arrays_.counters + front_.parent_counters + FrontCounters::contributions);
   }
   __device__ void await_parent() const {
-    if (front_.rows == front_.pivots) return;
-    if (thread() == 0) {
-      await_count(arrays_.counters + front_.parent_counters + FrontCounters::solved,
-                  static_cast<unsigned>(front_.awaited_solutions));
-    }
+    if (front_.rows > front_.pivots) await_solutions(front_.parent_counters, front_.awaited_solutions);
+  }
+  __device__ void await_solutions(std::int64_t counters, int target) const {
+    if (thread() == 0)
+      await_count(arrays_.counters + counters + FrontCounters::solved, static_cast<unsigned>(target));
     __syncthreads();
   }
   __device__ void finish_solution() const {
@@ -287,9 +291,18 @@ class LargeFront {
                        count, width, scratch_.vector);
     }
   }
-  /// Adds the transposed border in the pivots from `first` on and `width` rows from `begin` on.
-  __device__ void add_border_backward(TileSums<T, backward_rows>& sums, int first, int begin,
-                                      int width) const {
+  /// Adds the transposed border in the pivots from `first` on and rows [begin, end), times the solution.
+  __device__ void add_border_backward(TileSums<T, pivot_tile_rows>& sums, int first, int begin,
+                                      int end) const {
+    for (int b = begin; b < end; b += most_whole_rows) {
+      const int width = min(most_whole_rows, end - b);
+      load_border(b, width);
+      add_loaded_border(sums, first, b, width);
+      __syncthreads();
+    }
+  }
+  __device__ void add_loaded_border(TileSums<T, pivot_tile_rows>& sums, int first, int begin,
+                                    int width) const {
     sums.add_contiguous(border_.elements + begin + std::int64_t{first} * border_.leading, border_.leading,
                         front_.pivots - first, width, scratch_.vector);
   }
@@ -298,31 +311,46 @@ class LargeFront {
            blocks_.offset(block);
   }
   /// Adds `count` rows from `first` on of an inverse of the forward triangle, times the block's vector w.
-  __device__ void add_inverse_forward(TileSums<T, forward_rows>& sums, int block, int first, int count,
+  template <int rows>
+  __device__ void add_inverse_forward(TileSums<T, rows>& sums, int block, int first, int count,
                                       const T* w) const {
     const int leading = blocks_.width(block);
     sums.add_contiguous(inverse(block) + std::int64_t{first} * leading, leading, count, first + count, w);
   }
   /// Adds `count` columns from `first` on of an inverse, which are the rows of the backward triangle's, times
   /// the block's vector w from `first` on.
-  __device__ void add_inverse_backward(TileSums<T, backward_rows>& sums, int block, int first, int count,
+  __device__ void add_inverse_backward(TileSums<T, pivot_tile_rows>& sums, int block, int first, int count,
                                        const T* w) const {
     const int leading = blocks_.width(block);
     sums.add_strided(inverse(block) + first + std::int64_t{first} * leading, leading, count, leading - first,
                      w);
   }
 
-  /// target(place(i)) = the right-hand side and the children's contributions in rows [begin, end).
-  __device__ void gather_chunks(int begin, int end, T* target) const {
-    for (int first = begin; first < end; first += gathered_rows) {
-      const int count = min(gathered_rows, end - first);
-      const int i = first + thread();
-      if (thread() < count) scratch_.chunk[thread()] = i < front_.pivots ? arrays_.x[front_.first + i] : T{};
-      for (int child = front_.child_begin; child < front_.child_end; child += substitution_warps)
-        add_contributions(first, count, child, min(substitution_warps, front_.child_end - child));
-      if (thread() < count) target[place(i)] = scratch_.chunk[thread()];
+  /// scratch_.vector = the right-hand side at the pivots, exchanged if asked, plus the contributions.
+  __device__ void gather_whole() const {
+    T* const v = scratch_.vector;
+    for (int i = thread(); i < front_.rows; i += substitution_threads)
+      v[place(i)] = i < front_.pivots ? arrays_.x[front_.first + i] : T{};
+    if (front_.child_begin < front_.child_end) {
+      await(FrontCounters::contributions, front_.awaited_contributions);
+    } else {
       __syncthreads();
     }
+    for (int c = front_.child_begin; c < front_.child_end; ++c) {
+      const Contribution own(arrays_.fronts[arrays_.children[c]]);
+      for (int i = thread(); i < own.count; i += substitution_threads)
+        v[place(arrays_.relative[own.relative + i])] += arrays_.V[own.vector + i];
+      __syncthreads();
+    }
+  }
+
+  /// V(place(i)) = the same for `count` <= gathered_rows rows from `first` on.
+  __device__ void gather_chunk(int first, int count) const {
+    const int i = first + thread();
+    if (thread() < count) scratch_.chunk[thread()] = i < front_.pivots ? arrays_.x[front_.first + i] : T{};
+    for (int child = front_.child_begin; child < front_.child_end; child += substitution_warps)
+      add_contributions(first, count, child, min(substitution_warps, front_.child_end - child));
+    if (thread() < count) arrays_.V[front_.vector + place(i)] = scratch_.chunk[thread()];
   }
 
   /// Adds contributions of `children` children to a chunk.

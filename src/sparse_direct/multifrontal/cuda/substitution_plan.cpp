@@ -37,8 +37,18 @@ void place_counters(const SymbolicFactor& symbolic, FrontPlan& plan) {
     Front& front = plan.fronts[s];
     Front& parent = plan.fronts[p];
     front.parent_counters = parent.counters;
-    front.awaited_solutions = tiled[p] ? divide_up(parent.pivots, backward_rows) : 1;
-    parent.awaited_contributions += tiled[s] ? divide_up(front.rows - front.pivots, forward_rows) : 1;
+    front.awaited_solutions = tiled[p] ? divide_up(parent.pivots, pivot_tile_rows) : 1;
+    parent.awaited_contributions += tiled[s] ? divide_up(front.rows - front.pivots, border_tile_rows) : 1;
+    const auto rows = plan.relative.begin() + front.border;
+    const auto end = rows + (front.rows - front.pivots);
+    front.border_in_parent = static_cast<std::int32_t>(std::lower_bound(rows, end, parent.pivots) - rows);
+  }
+  // A parent comes after its children, so that its own parent's counters are known only now.
+  for (std::size_t s = 0; s < plan.fronts.size(); ++s) {
+    if (symbolic.parent[s] < 0) continue;
+    const Front& parent = plan.fronts[static_cast<std::size_t>(symbolic.parent[s])];
+    plan.fronts[s].grandparent_counters = parent.parent_counters;
+    plan.fronts[s].awaited_grandparent = parent.awaited_solutions;
   }
 }
 
@@ -80,19 +90,19 @@ void append_forward(const FrontPlan& plan, std::vector<SubstitutionTask>& tasks,
     append_parts(tasks, SubstitutionTask::gather, place, divide_up(front.rows, gathered_rows));
   });
   for_each_tiled(plan, level, [&](std::int32_t place, const Front& front) {
-    append_parts(tasks, SubstitutionTask::pivot_rows, place, divide_up(front.pivots, forward_rows));
+    append_parts(tasks, SubstitutionTask::pivot_rows, place, divide_up(front.pivots, pivot_tile_rows));
   });
   append_whole_fronts(plan, tasks, level);
   append_small_fronts(tasks, level);
   for_each_tiled(plan, level, [&](std::int32_t place, const Front& front) {
     append_parts(tasks, SubstitutionTask::border_rows, place,
-                 divide_up(front.rows - front.pivots, forward_rows));
+                 divide_up(front.rows - front.pivots, border_tile_rows));
   });
 }
 
 void append_backward(const FrontPlan& plan, std::vector<SubstitutionTask>& tasks, const FrontLevel& level) {
   for_each_tiled(plan, level, [&](std::int32_t place, const Front& front) {
-    for (std::int32_t part = divide_up(front.pivots, backward_rows); part-- > 0;)
+    for (std::int32_t part = divide_up(front.pivots, pivot_tile_rows); part-- > 0;)
       tasks.push_back({SubstitutionTask::pivot_rows, place, part, 1});
   });
   append_whole_fronts(plan, tasks, level);

@@ -10,7 +10,7 @@ namespace echelon::sparse_direct::gpu {
 template <class T>
 struct TileScratch {
   T partial[substitution_threads];
-  T rows[forward_rows];
+  T rows[border_tile_rows];
 };
 
 /// Sums of a tile of rows, in the registers of a block's threads. A part of the matrix is added with its
