@@ -48,7 +48,7 @@ class TridiagonalElimination {
   virtual void eliminate(const BandElements<T>& A) = 0;
   /// x = A^-1 b, or NaN where A has no factors; x may be b.
   virtual void solve(const BandElements<T>& A, const T* b, T* x) = 0;
-  /// Of the last call of either.
+  /// Facts about the last call of either.
   [[nodiscard]] virtual TridiagonalOutcome outcome() = 0;
   virtual void store_outcome(BatchOutcome* outcome) = 0;
   [[nodiscard]] virtual std::int64_t n() const = 0;
