@@ -4,6 +4,9 @@
 
 #include "multigrid/coarsening/aggregation/aggregates.hpp"
 
+#include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/dense.hpp>
+
 #include <cmath>
 
 namespace echelon::multigrid::aggregation {
