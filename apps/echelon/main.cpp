@@ -98,7 +98,7 @@ ExitCode run(const Arguments& arguments) {
 }  // namespace echelon::tool
 
 int main(int argc, char** argv) {
-  echelon::tool::choose_wait_policy(argv);
+  echelon::tool::set_wait_policy(argv);
   const echelon::tool::Arguments arguments(argv + 1, argv + argc);
   try {
     return echelon::tool::run(arguments);

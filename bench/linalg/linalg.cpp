@@ -69,7 +69,7 @@ ec::Csr<T> random_sparse(std::int64_t n, std::int64_t per_row, unsigned seed) {
   return {n, n, std::move(offsets), std::move(columns), std::move(values)};
 }
 
-/// The same memory as a row-major matrix, the layout of the report.
+/// Row-major view of the same memory, the layout of the report.
 template <class T, class Matrix>
 ec::DenseView<T> by_rows(Matrix& A) {
   return {A.data(), A.rows(), A.columns(), A.columns(), A.device(), ec::Layout::row_major};

@@ -181,7 +181,7 @@ void compare(const char* name, const ec::Csr<T>& A, int runs, double bandwidth) 
   double error = largest_difference(got, expected);
 
   ec::OpenMp backend(ec::Device::openmp());
-  ec::gauss_seidel::RelaunchScratch<T> scratch(backend.device(), A.rows());
+  ec::gauss_seidel::RelaunchWorkspace<T> scratch(backend.device(), A.rows());
   std::fill(x.begin(), x.end(), T{1});
   const auto start = std::chrono::steady_clock::now();
   const std::int64_t launches = relaunch_sweep(backend, A, nullptr, b.data(), x.data(), scratch);

@@ -175,7 +175,7 @@ class GpuSweeps {
  private:
   Problem<T>& problem_;
   ec::Cuda backend_;
-  ec::gauss_seidel::SweepScratch<ec::Cuda, T> scratch_;
+  ec::gauss_seidel::SweepWorkspace<ec::Cuda, T> scratch_;
 };
 
 /// Median of 3 runs of f on x, which is reset for each run.
@@ -195,7 +195,7 @@ double host_seconds(const Problem<T>& problem, ec::Dense<T>& x, F f) {
 template <class T>
 double core_seconds(const Problem<T>& problem, ec::Dense<T>& x) {
   ec::Serial backend{ec::Device()};
-  ec::gauss_seidel::SweepScratch<ec::Serial, T> scratch{ec::Device()};
+  ec::gauss_seidel::SweepWorkspace<ec::Serial, T> scratch{ec::Device()};
   return host_seconds(problem, x, [&] {
     ec::gauss_seidel::sweep(backend, problem.sweeps(false, x.data(), ec::SweepKind::forward, 1), scratch);
   });
@@ -209,7 +209,7 @@ struct Relaunched {
 template <class T>
 Relaunched relaunch(Problem<T>& problem) {
   ec::Cuda backend(problem.gpu);
-  ec::gauss_seidel::RelaunchScratch<T> scratch(problem.gpu, problem.host.rows());
+  ec::gauss_seidel::RelaunchWorkspace<T> scratch(problem.gpu, problem.host.rows());
   std::vector<double> seconds;
   std::int64_t launches = 0;
   for (int run = 0; run < 4; ++run) {

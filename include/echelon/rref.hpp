@@ -69,7 +69,8 @@ struct EchelonForm {
 template <class T>
 [[nodiscard]] Dense<T> null_space(const EchelonForm<T>& form);
 
-/// The solutions of A X = B: X plus any combination of null_space's columns.
+/// The solutions of A X = B: X plus any combination of null_space's columns. With a NaN or Inf in A nothing
+/// but the report is set, with one in B all but X.
 template <class T>
 struct GeneralSolution {
   Dense<T> X;           ///< n by k: zero in the rows whose column of A has no pivot
@@ -88,8 +89,8 @@ struct GeneralSolution {
 /// is at most tolerance * ||A||_inf; the tolerance is 4 sqrt(max(m, n)) eps unless the option says otherwise.
 /// The same bits come out on every run and for any number of OpenMP threads.
 ///
-/// What an operation needs besides its operands and the memory that it tells, streams and handles on a GPU,
-/// is kept for the next one. Threads may share a RowReduction; copies share what it keeps.
+/// Streams and library handles on a GPU are kept from one operation to the next. Threads may share a
+/// RowReduction; copies share its streams and handles.
 ///
 /// With a lower `factor_precision`, `solve` (square A) and `invert` try an elimination in that precision
 /// first, and take it when the answer is as accurate as asked for; if not, they go on in T, and
@@ -133,11 +134,11 @@ class RowReduction {
   [[nodiscard]] const Device& device() const { return device_; }
 
  private:
-  class Kept;
+  class Workspaces;
 
   Device device_;
   GaussJordanOptions options_;
-  std::shared_ptr<Kept> kept_;
+  std::shared_ptr<Workspaces> workspaces_;
 };
 
 extern template class RowReduction<float>;

@@ -63,17 +63,17 @@ class GaussSeidelSweep {
   [[nodiscard]] std::size_t bytes() const;
 
  private:
-  class Scratch;
+  class Workspace;
 
   Device device_;
-  std::unique_ptr<Scratch> scratch_;
+  std::unique_ptr<Workspace> workspace_;
 };
 
 extern template class GaussSeidelSweep<float>;
 extern template class GaussSeidelSweep<double>;
 
 /// Who waits for whom in a sweep over a matrix: row i on every j < i (forward) or j > i (backward) whose a_ij
-/// is stored. A row's level is 1 when it waits for nobody, else 1 more than the deepest level that it waits
+/// is stored. A row's level is 1 when it waits for no other, else 1 more than the deepest level that it waits
 /// for; the rows of a level could be computed at the same time.
 struct Dependencies {
   std::int64_t levels = 0;          ///< the longest chain: no parallel sweep takes fewer steps

@@ -23,7 +23,7 @@ class IncompleteFactorization : public SolverImplementation<T> {
     [[nodiscard]] std::size_t bytes() const override { return middle.bytes() + scratch.bytes(); }
     B backend;
     Array<T> middle;  // L^-1 r
-    gauss_seidel::SweepScratch<B, T> scratch;
+    gauss_seidel::SweepWorkspace<B, T> scratch;
   };
 
  public:

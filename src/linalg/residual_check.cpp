@@ -101,9 +101,10 @@ struct SubtractFrom {
 };
 
 template <class B, class T>
-class BackendAudit final : public ResidualCheck<T> {
+class BackendResidualCheck final : public ResidualCheck<T> {
  public:
-  explicit BackendAudit(const Device& device) : backend_(device), summaries_(device, 1), matrix_(device, 1) {}
+  explicit BackendResidualCheck(const Device& device)
+      : backend_(device), summaries_(device, 1), matrix_(device, 1) {}
 
   MatrixFacts matrix(const MatrixRef<T>& A) override {
     if (A.is_operator()) return facts_of_operator(*A.linear_operator());
@@ -213,7 +214,7 @@ class BackendAudit final : public ResidualCheck<T> {
 template <class Target, class T>
 std::unique_ptr<ResidualCheck<T>> make_residual_check(const Device& device) {
   return on_backend(device, [&]<class B>() -> std::unique_ptr<ResidualCheck<T>> {
-    return std::make_unique<BackendAudit<B, T>>(device);
+    return std::make_unique<BackendResidualCheck<B, T>>(device);
   });
 }
 

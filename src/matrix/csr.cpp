@@ -142,11 +142,6 @@ void Csr<T>::prepare_row_blocks() {
   if (!device().on_host()) row_blocks_ = std::make_shared<LazyRowBlocks>();
 }
 
-template <class T>
-const RowBlocks& Csr<T>::row_blocks() const {
-  return row_blocks_->get(rows_, nonzeros(), row_offsets_);
-}
-
 template class Csr<float>;
 template class Csr<double>;
 

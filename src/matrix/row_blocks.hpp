@@ -55,4 +55,14 @@ class LazyRowBlocks {
   RowBlocks blocks_;
 };
 
+/// Access to the row blocks of a matrix on a GPU.
+struct CsrAccess {
+  /// Partitioned by the first call, which synchronises, and shared with copies in the same memory.
+  /// Thread-safe.
+  template <class T>
+  [[nodiscard]] static const RowBlocks& row_blocks(const Csr<T>& A) {
+    return A.row_blocks_->get(A.rows(), A.nonzeros(), A.row_offsets());
+  }
+};
+
 }  // namespace echelon

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 namespace echelon {
 
 namespace {
@@ -24,6 +26,21 @@ bool is_worse(const ColumnReport& column, const Report& report) {
 }
 
 }  // namespace
+
+Report outcome_report(const Outcome& outcome, std::string method, const Device& device) {
+  Report report;
+  report.status = outcome.status;
+  report.message = outcome.message;
+  report.row = outcome.row;
+  report.reciprocal_condition = outcome.reciprocal_condition;
+  if (outcome.reciprocal_condition) report.condition_kind = ConditionKind::factored;
+  report.rank = outcome.rank;
+  report.warnings = outcome.warnings;
+  report.statistics = outcome.statistics;
+  report.method = std::move(method);
+  report.device = device;
+  return report;
+}
 
 ColumnReport measured_column(const VectorFacts& b, const VectorFacts& x, const VectorFacts& r,
                              double matrix_norm_inf) {

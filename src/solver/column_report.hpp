@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Columns of a report: the measured figures of each answer, the checks that they must pass, and the choice
-/// of the column that the report describes.
+/// Reports: the outcome of a factorisation, the measured figures of each answer, the checks that they must
+/// pass, and the choice of the column that the report describes.
 #pragma once
 
 #include "linalg/residual_check.hpp"
@@ -8,8 +8,12 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 
 namespace echelon {
+
+/// A report with the facts of an outcome.
+[[nodiscard]] Report outcome_report(const Outcome& outcome, std::string method, const Device& device);
 
 /// Relative residual and normwise backward error of an answer x to b, where r = b - A x.
 [[nodiscard]] ColumnReport measured_column(const VectorFacts& b, const VectorFacts& x, const VectorFacts& r,

@@ -60,6 +60,7 @@ struct Job {
   bool exact = false;                   ///< A x = b holds exactly, modulo a prime: the residual is 0
   double inverse_norm = 0;              ///< a lower bound of ||A^-1||_2; 0: none
   double preconditioned_condition = 0;  ///< a lower bound of that of the preconditioned A; 0: none
+  std::optional<FactorPrecision> factor_precision = {};  ///< where it is not that of the set-up
 };
 
 /// Scratch of one solve in progress. Solves that run at the same time have one each.

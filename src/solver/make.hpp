@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// How a method's implementation is made, once for each side.
+/// Construction of a method's implementation, instantiated for each target.
 #pragma once
 
 #include <echelon/device.hpp>
@@ -11,7 +11,7 @@ namespace echelon {
 template <class T>
 class SolverImplementation;
 
-/// The method with the options `MethodOptions`, on `device`, which belongs to `Side`.
+/// The method with the options `MethodOptions`, on `device`, which belongs to `Target`.
 template <class Target, class T, class MethodOptions>
 [[nodiscard]] std::unique_ptr<SolverImplementation<T>> make_implementation(const Device& device,
                                                                            const MethodOptions& options);

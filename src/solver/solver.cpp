@@ -127,19 +127,9 @@ Report as_setup(Report report) {
 
 template <class T>
 Report report_of(const SolverImplementation<T>& implementation, const Outcome& outcome) {
-  Report report;
-  report.status = outcome.status;
-  report.message = outcome.message;
-  report.row = outcome.row;
-  report.reciprocal_condition = outcome.reciprocal_condition;
-  if (outcome.reciprocal_condition) report.condition_kind = ConditionKind::factored;
-  report.rank = outcome.rank;
-  report.warnings = outcome.warnings;
-  report.statistics = outcome.statistics;
+  Report report = outcome_report(outcome, implementation.name(), implementation.device());
   // A NaN in A is found before the implementation sees A: what that knows is of the matrix before.
   if (outcome.status != Status::not_a_number) report.factor_precision = implementation.factor_precision();
-  report.method = implementation.name();
-  report.device = implementation.device();
   report.bytes = implementation.bytes();
   return report;
 }
@@ -337,6 +327,7 @@ void solve_columns(const SolverImplementation<T>& implementation, const SolverSt
     for (double& norm : report.history) norm /= job.right_hand_side_norm;
   }
   report.statistics.insert(report.statistics.end(), job.statistics.begin(), job.statistics.end());
+  if (job.factor_precision) report.factor_precision = job.factor_precision;
   if (job.limited_by_rounding) report.warnings.push_back(std::exchange(report.message, {}));
   if (stop != nullptr) add_krylov_condition(state.norm_inf, job, report);
 }

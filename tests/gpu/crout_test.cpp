@@ -59,7 +59,7 @@ class GpuCroutOf : public test::GpuTest {
 using Reals = testing::Types<float, double>;
 TYPED_TEST_SUITE(GpuCroutOf, Reals);
 
-TYPED_TEST(GpuCroutOf, HasASmallBackwardErrorAndTheConditionOfTheHost) {
+TYPED_TEST(GpuCroutOf, BackwardErrorAndCondition_AsOnHost) {
   using T = TypeParam;
   for (const std::int64_t n : {1, 2, 3, 31, 32, 33, 65, 129, 300}) {
     const Dense<T> b = random_dense<T>(n, 3, 99);
@@ -82,7 +82,7 @@ TYPED_TEST(GpuCroutOf, HasASmallBackwardErrorAndTheConditionOfTheHost) {
   }
 }
 
-TYPED_TEST(GpuCroutOf, ExchangesTheRowsThatTheHostExchanges) {
+TYPED_TEST(GpuCroutOf, RowExchanges_AsOnHost) {
   using T = TypeParam;
   for (const std::int64_t n : {60, 257}) {
     const Dense<T> a = random_dense<T>(n, n, 8);
@@ -111,7 +111,7 @@ TYPED_TEST(GpuCroutOf, NamesTheZeroPivot) {
   }
 }
 
-TYPED_TEST(GpuCroutOf, IterationsFindTheFactorsAlthoughTheyOverflowBefore) {
+TYPED_TEST(GpuCroutOf, OverflowingIterates_FactorsAreFound) {
   using T = TypeParam;
   // Uniform random matrices of this size have transients beyond the range of either precision.
   const std::int64_t n = 250;
@@ -123,7 +123,7 @@ TYPED_TEST(GpuCroutOf, IterationsFindTheFactorsAlthoughTheyOverflowBefore) {
   EXPECT_LT(scaled_residual<T>(a, found.x, b), passing);
 }
 
-TYPED_TEST(GpuCroutOf, LooseTolerancePreconditions) {
+TYPED_TEST(GpuCroutOf, LooseTolerance_Preconditions) {
   using T = TypeParam;
   const auto problem = test::convection_diffusion(12, 0.4);
   const Csr<T> a = problem.csr<T>().to(this->gpu);
@@ -148,7 +148,7 @@ TYPED_TEST(GpuCroutOf, SolvesNothing) {
 
 class GpuCrout : public test::GpuTest {};
 
-TEST_F(GpuCrout, SectionsOfDominantMatricesConvergeInFewSweeps) {
+TEST_F(GpuCrout, DominantMatrices_FewSweeps) {
   const std::int64_t n = 200;
   Dense<double> a = random_dense<double>(n, n, 4);
   for (std::int64_t i = 0; i < n; ++i) a(i, i) += static_cast<double>(n);

@@ -31,8 +31,8 @@ namespace echelon::test::sweeping {
 
 using gauss_seidel::SkippedRows;
 using gauss_seidel::Sweeps;
-using gauss_seidel::SweepScratch;
 using gauss_seidel::SweepTuning;
+using gauss_seidel::SweepWorkspace;
 
 /// Ends the process if a sweep does not terminate: a deadlocked kernel cannot be cancelled.
 class Watchdog {
@@ -273,11 +273,11 @@ class GpuSweeps : public GpuTest {
     GpuTest::SetUp();
     if (IsSkipped()) return;
     backend = std::make_unique<Cuda>(gpu);
-    scratch = std::make_unique<SweepScratch<Cuda, T>>(gpu);
+    scratch = std::make_unique<SweepWorkspace<Cuda, T>>(gpu);
   }
 
   std::unique_ptr<Cuda> backend;
-  std::unique_ptr<SweepScratch<Cuda, T>> scratch;
+  std::unique_ptr<SweepWorkspace<Cuda, T>> scratch;
 };
 using Reals = testing::Types<float, double>;
 

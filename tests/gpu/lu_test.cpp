@@ -66,7 +66,7 @@ class GpuLuOf : public testing::Test {
     return answer;
   }
 
-  /// The same verdict as LAPACK, a condition number like LAPACK's, and an answer as good.
+  /// Expects LAPACK's status, a condition number like LAPACK's, and an answer as good.
   void expect_like_lapack(const Dense<Value>& a, std::int64_t refine, const std::string& what) const {
     const Dense<Value> b = random_dense<Value>(a.rows(), 3, 99);
     typename Method::Options options;
@@ -91,7 +91,7 @@ class GpuLuOf : public testing::Test {
 using Methods = testing::Types<OfCusolver<float>, OfCusolver<double>, Own<float>, Own<double>>;
 TYPED_TEST_SUITE(GpuLuOf, Methods);
 
-TYPED_TEST(GpuLuOf, JudgesAndSolvesLikeLapack) {
+TYPED_TEST(GpuLuOf, Matrices_OutcomesAsLapack) {
   using T = typename TypeParam::Value;
   for (const std::int64_t n : {1, 2, 31, 33, 1025}) {
     for (const std::int64_t refine : {0, 1, 3}) {
@@ -173,7 +173,7 @@ TYPED_TEST(GpuLuRatiosOf, AreSmallForLapacksTypes) {
   }
 }
 
-TYPED_TEST(GpuLuRatiosOf, ConditionIsThatOfTheInverse) {
+TYPED_TEST(GpuLuRatiosOf, Condition_AgreesWithInverse) {
   using T = TypeParam;
   for (const std::int64_t n : {2, 3, 5, 10, 50, 150}) {
     for (const int type : {1, 2, 3, 4, 8}) {
@@ -207,7 +207,7 @@ TYPED_TEST(GpuLuOf, LargeGrowth_IsFactoredOtherwise) {
   }
 }
 
-TYPED_TEST(GpuLuOf, JudgesIllConditionedMatricesLikeLapack) {
+TYPED_TEST(GpuLuOf, IllConditioned_OutcomesAsLapack) {
   using T = typename TypeParam::Value;
   for (const std::int64_t n : {2, 3, 4, 20}) {
     this->expect_like_lapack(hilbert<T>(n), 1, "Hilbert " + std::to_string(n));
@@ -229,7 +229,7 @@ TYPED_TEST(GpuLuOf, SolvesNothing) {
   EXPECT_EQ(lu.solve(Dense<T>(this->gpu, 3, 0), none).status, Status::direct);
 }
 
-TYPED_TEST(GpuLuOf, NamesTheZeroPivotAndLinesOfZeros) {
+TYPED_TEST(GpuLuOf, ZeroPivotOrLine_IsNamed) {
   using T = typename TypeParam::Value;
   const Dense<T> b = random_dense<T>(33, 1, 1);
   Dense<T> twins = identity<T>(33);
@@ -252,7 +252,7 @@ TYPED_TEST(GpuLuOf, NamesTheZeroPivotAndLinesOfZeros) {
   }
 }
 
-TYPED_TEST(GpuLuOf, IsNotImpressedByNearOverflowAndUnderflow) {
+TYPED_TEST(GpuLuOf, NearOverflowAndUnderflow_Solved) {
   using T = typename TypeParam::Value;
   const T large = std::is_same_v<T, double> ? static_cast<T>(1e305) : static_cast<T>(1e36);
   const Dense<T> a = random_dense<T>(31, 31, 6);
@@ -268,7 +268,7 @@ TYPED_TEST(GpuLuOf, IsNotImpressedByNearOverflowAndUnderflow) {
   }
 }
 
-TYPED_TEST(GpuLuOf, SaysWhenTheSolutionOverflows) {
+TYPED_TEST(GpuLuOf, SolutionOverflows_IsReported) {
   using T = typename TypeParam::Value;
   const T tiny = std::is_same_v<T, double> ? static_cast<T>(1e-200) : static_cast<T>(1e-25);
   const auto answer = this->solve(scaled(identity<T>(3), tiny), scaled(identity<T>(3), 1 / tiny));
@@ -293,7 +293,7 @@ TYPED_TEST(GpuLuOf, RefusesNaNAndInf) {
   }
 }
 
-TYPED_TEST(GpuLuOf, SolvesForManyRightHandSidesInEveryLayout) {
+TYPED_TEST(GpuLuOf, ManyRightHandSides_EveryLayout) {
   using T = typename TypeParam::Value;
   const std::int64_t n = 33;
   const std::int64_t k = 35;
@@ -325,7 +325,7 @@ TYPED_TEST(GpuLuOf, SolvesForManyRightHandSidesInEveryLayout) {
   }
 }
 
-TYPED_TEST(GpuLuOf, TakesARowMajorAndASparseMatrix) {
+TYPED_TEST(GpuLuOf, RowMajorAndSparse_Solved) {
   using T = typename TypeParam::Value;
   const auto problem = test::shifted_cycle(129);
   const Dense<T> a = problem.template dense<T>();
@@ -345,7 +345,7 @@ TYPED_TEST(GpuLuOf, TakesARowMajorAndASparseMatrix) {
   }
 }
 
-TYPED_TEST(GpuLuOf, RefinementRepairsGrowth) {
+TYPED_TEST(GpuLuOf, Growth_IsRefined) {
   using T = typename TypeParam::Value;
   const std::int64_t n = std::is_same_v<T, double> ? 50 : 22;
   const Dense<T> a = growing<T>(n);
@@ -367,7 +367,7 @@ TYPED_TEST(GpuLuOf, PreconditionsAway) {
   EXPECT_EQ(report.iterations, 1);
 }
 
-TYPED_TEST(GpuLuOf, IsUsedAgainForNewValuesAndNewSizes) {
+TYPED_TEST(GpuLuOf, NewValuesAndSizes_Solved) {
   using T = typename TypeParam::Value;
   typename TypeParam::Solver lu(this->gpu);
   for (const std::int64_t n : {33, 5, 129}) {
@@ -391,7 +391,7 @@ TYPED_TEST(GpuLuOf, IsUsedAgainForNewValuesAndNewSizes) {
   }
 }
 
-TYPED_TEST(GpuLuOf, SolvesFromSeveralThreadsAtOnce) {
+TYPED_TEST(GpuLuOf, ConcurrentSolves_AreCorrect) {
   using T = typename TypeParam::Value;
   const std::int64_t n = 129;
   const Dense<T> a = random_dense<T>(n, n, 3);
@@ -415,7 +415,7 @@ TYPED_TEST(GpuLuOf, SolvesFromSeveralThreadsAtOnce) {
 }
 
 /// An n^2 that no GPU holds: the exception says so, and the solver still works.
-TYPED_TEST(GpuLuOf, SurvivesALackOfMemory) {
+TYPED_TEST(GpuLuOf, OutOfMemory_StaysUsable) {
   using T = typename TypeParam::Value;
   const std::int32_t n = 1 << 20;
   std::vector<Triplet<T>> elements;

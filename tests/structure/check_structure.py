@@ -8,7 +8,8 @@
   - the command-line tool and the examples include only public headers and their own files;
   - a benchmark includes no other folder of bench/ than bench/support;
   - no folder has more than 24 files;
-  - with --words, doc comments begin with a noun or a verb, and metaphors are no names (words.txt).
+  - with --words, doc comments begin with a noun or a verb, metaphors are no names (words.txt), and the name of a test is
+    Subject_Condition_Outcome or at most five words.
 
 Each offending line is printed as FILE:LINE. Exceptions that are no longer needed are faults as well.
 
@@ -21,6 +22,7 @@ from pathlib import Path
 
 CODE = {".hpp", ".cpp", ".cuh", ".cu"}
 MOST_FILES = 24
+MOST_WORDS = 5  # of a test's name without underscores
 SELF_CONTAINED = ["apps/echelon", "examples"]
 # Headers of the standard library have no suffix; of the system's, public headers use none.
 STANDARD = re.compile(r"[a-z_]+")
@@ -211,7 +213,7 @@ class Structure:
         beginning = re.compile(r"\s*/// (" + "|".join(lists["beginnings"]) + r")\b")
         # "Random walk" and "page walk" are terms.
         word = re.compile(r"(?<![A-Za-z])(?<!random )(?<!page )(" + "|".join(lists["words"]) + r")s?(?![a-z])", re.IGNORECASE)
-        for folder in ("src", "include", "apps"):
+        for folder in ("src", "include", "apps", "bench", "examples", "tests"):
             for path in code_files(self.root, folder):
                 previous = ""
                 for number, line in enumerate(path.read_text().splitlines(), 1):
@@ -222,6 +224,14 @@ class Structure:
                     if found:
                         self.fault(path, number, f'"{found[1]}" is not a term of the field')
                     previous = line
+
+    def check_test_names(self):
+        macro = re.compile(r"(?:TEST|TEST_F|TEST_P|TYPED_TEST)\(\w+,\s*([A-Za-z0-9]+)\)")
+        for path in code_files(self.root, "tests"):
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                found = macro.match(line)
+                if found and len(re.findall("[A-Z]", found[1])) > MOST_WORDS:
+                    self.fault(path, number, f"{found[1]} is a sentence: name the test Subject_Condition_Outcome")
 
     def check_exceptions(self):
         for kind, names in self.exceptions.items():
@@ -238,6 +248,7 @@ class Structure:
         self.check_folder_sizes()
         if self.words:
             self.check_words()
+            self.check_test_names()
         self.check_exceptions()
         return self.faults
 

@@ -73,6 +73,11 @@ class CheckStructure(unittest.TestCase):
         self.expect({"src/krylov/cg.cpp": "struct FactorVerdict {};  // crewless, sidewalk\n"},
                     'src/krylov/cg.cpp:1: "Verdict"')
 
+    def test_sentence_as_test_name(self):
+        self.expect({"tests/unit/a_test.cpp": "TEST(Solver, Rectangular_IsRefused) {}\nTEST(Solver, AgreesWithPlainLoops) {}\n"
+                                              "TEST_F(Solver, WhoDoesNotTakeAnyShapeRefusesARectangle) {}\n"},
+                    "tests/unit/a_test.cpp:3: WhoDoesNotTakeAnyShapeRefusesARectangle")
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -103,7 +103,7 @@ void expect_backward_stable(const Dense<T>& a, const Dense<T>& x, const Dense<T>
     long double residual = 0;
     for (const long double element : r) residual = std::max(residual, std::abs(element));
     const long double norm = a.rows() > 0 ? *std::max_element(sums.begin(), sums.end()) : 0;
-    // The residual by which the method judges is rounded itself: a few units of its largest term.
+    // The residual that the method checks is rounded itself: a few units of its largest term.
     EXPECT_LE(static_cast<double>(residual), factor * (std::sqrt(n) + 2) * unit<T> / 2 *
                                                  static_cast<double>(norm) * largest_magnitude(column))
         << "column " << j;

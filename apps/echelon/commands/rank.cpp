@@ -71,7 +71,7 @@ ExitCode sparse_rank_in(const RankRequest& request) {
 }
 
 /// Chooses the method by the options, and finds errors in them before the file is read.
-void choose_method(RankRequest& request) {
+void select_method(RankRequest& request) {
   if (request.method.empty()) request.method = request.parameters.empty() ? dense_method : sparse_method;
   if (request.method == dense_method) {
     if (!request.parameters.empty()) {
@@ -134,7 +134,7 @@ ExitCode run_rank(const Arguments& arguments) {
       ->allow_extra_args(false);
   app.footer("Example: echelon rank A.mtx -p field=mod:2147483647");
   if (!parse(app, arguments)) return exit_solved;
-  choose_method(request);
+  select_method(request);
   return in_precision(request.precision, [&]<class T>() {
     return request.method == dense_method ? dense_rank_in<T>(request) : sparse_rank_in<T>(request);
   });

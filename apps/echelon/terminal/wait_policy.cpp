@@ -30,7 +30,7 @@ bool policy_is_chosen() {
 
 }  // namespace
 
-void choose_wait_policy(char** argv) {
+void set_wait_policy(char** argv) {
   if (policy_is_chosen() || running_threads() <= 1) return;
   if (setenv("OMP_WAIT_POLICY", "passive", 0) == 0) execv("/proc/self/exe", argv);
 }

@@ -10,6 +10,6 @@ namespace echelon::tool {
 /// that they wait for, and 100 Jacobi steps take ten times as long as on one thread; waiting asleep they take
 /// half as long. The policy is read before main() begins, hence the new start, which costs milliseconds. On
 /// an idle machine spinning is kept: it makes short parallel loops faster.
-void choose_wait_policy(char** argv);
+void set_wait_policy(char** argv);
 
 }  // namespace echelon::tool

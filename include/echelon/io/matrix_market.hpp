@@ -27,9 +27,9 @@ struct MatrixMarketFile {
 };
 
 /// Reads real, integer and pattern (all ones) matrices, general, symmetric and skew-symmetric, plain or gzip
-/// (told by the content), into host memory. Threads: OpenMP's choice unless given; the result does not depend
-/// on them. Duplicates are summed in file order, and zeros that the file stores stay elements. Numbers that
-/// overflow T, NaN and Inf are refused; numbers too small for T become zero. Fortran exponents (1.5D+3),
+/// (recognised by its content), into host memory. Threads: OpenMP's choice unless given; the result does not
+/// depend on them. Duplicates are summed in file order, and zeros that the file stores stay elements. Numbers
+/// that overflow T, NaN and Inf are refused; numbers too small for T become zero. Fortran exponents (1.5D+3),
 /// CRLF, blank lines and comments between the data are accepted. A symmetric or skew-symmetric file stores
 /// one triangle, either one; entries on both sides of the diagonal are refused, because filling in would
 /// double a pair.

@@ -18,9 +18,8 @@ struct Triplet {
   T value = 0;
 };
 
-// For code inside the library: src/matrix/row_blocks.hpp.
-struct RowBlocks;
 class LazyRowBlocks;
+struct CsrAccess;
 
 /// Row i holds `values[k]` in column `column_indices[k]` for k in [row_offsets[i], row_offsets[i+1]).
 /// Columns ascend strictly within a row (no duplicates); stored zeros are allowed.
@@ -60,12 +59,9 @@ class Csr {
   /// A copy in the memory of `device`.
   [[nodiscard]] Csr to(const Device& device) const;
 
-  /// For code inside the library, of a matrix on a GPU: how products share the rows out. Made by the first
-  /// call, which synchronises, and shared with copies in the same memory. Any number of threads may ask at
-  /// once.
-  [[nodiscard]] const RowBlocks& row_blocks() const;
-
  private:
+  friend struct CsrAccess;
+
   void check() const;
   void prepare_row_blocks();
 

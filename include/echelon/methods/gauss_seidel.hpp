@@ -25,7 +25,7 @@ struct GaussSeidelOptions {
         {{"sweep", enum_field<&GaussSeidelOptions::sweep>(), "order of the rows"},
          {"residual_every",
           +[](GaussSeidelOptions& o) -> std::int64_t& { return o.residual_every; },
-          "sweeps from one look at b - A x, which costs as much as a sweep, to the next",
+          "sweeps between two computations of b - A x, each as costly as a sweep",
           {1, 1000}}});
   }
 };

@@ -31,7 +31,7 @@ struct SorOptions {
          {"sweep", enum_field<&SorOptions::sweep>(), "order of the rows", {}, {"forward", "backward"}},
          {"residual_every",
           +[](SorOptions& o) -> std::int64_t& { return o.residual_every; },
-          "sweeps from one look at b - A x, which costs as much as a sweep, to the next",
+          "sweeps between two computations of b - A x, each as costly as a sweep",
           {1, 1000}}});
   }
 };

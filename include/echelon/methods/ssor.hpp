@@ -33,7 +33,7 @@ struct SsorOptions {
           {1, 1000}},
          {"residual_every",
           +[](SsorOptions& o) -> std::int64_t& { return o.residual_every; },
-          "sweeps from one look at b - A x, which costs as much as a sweep, to the next",
+          "sweeps between two computations of b - A x, each as costly as a sweep",
           {1, 1000}}});
   }
 };

@@ -98,12 +98,13 @@ class OpenMp {
 
   /// Two passes: each thread sums its part, then scans it from the sum of the parts before.
   std::int64_t exclusive_scan(std::int64_t n, const std::int64_t* counts, std::int64_t* offsets) {
-    const std::int64_t part_size = (n + threads_ - 1) / threads_;
-    std::vector<std::int64_t> start(static_cast<std::size_t>(threads_) + 1, 0);
-#pragma omp parallel num_threads(threads_) if (n > serial_limit)
+    const int threads = threads_for(n > serial_limit);
+    const std::int64_t part_size = (n + threads - 1) / threads;
+    std::vector<std::int64_t> start(static_cast<std::size_t>(threads) + 1, 0);
+#pragma omp parallel num_threads(threads)
     {
 #pragma omp for schedule(static, 1)
-      for (int t = 0; t < threads_; ++t) {
+      for (int t = 0; t < threads; ++t) {
         std::int64_t sum = 0;
         for (std::int64_t i = std::min(t * part_size, n); i < std::min((t + 1) * part_size, n); ++i)
           sum += counts[i];
@@ -112,7 +113,7 @@ class OpenMp {
 #pragma omp single
       for (std::size_t t = 1; t < start.size(); ++t) start[t] += start[t - 1];
 #pragma omp for schedule(static, 1)
-      for (int t = 0; t < threads_; ++t) {
+      for (int t = 0; t < threads; ++t) {
         std::int64_t sum = start[static_cast<std::size_t>(t)];
         for (std::int64_t i = std::min(t * part_size, n); i < std::min((t + 1) * part_size, n); ++i) {
           const std::int64_t count = counts[i];  // counts and offsets may be the same array
@@ -137,7 +138,7 @@ class OpenMp {
     auto* scratch_keys = reinterpret_cast<K*>(scratch);
     const std::size_t behind_keys = (size * sizeof(K) + alignof(V) - 1) / alignof(V) * alignof(V);
     auto* scratch_values = reinterpret_cast<V*>(scratch + behind_keys);
-    openmp_detail::radix_sort(n > serial_limit ? threads_ : 1, n, first_bit, last_bit, keys, sorted_keys,
+    openmp_detail::radix_sort(threads_for(n > serial_limit), n, first_bit, last_bit, keys, sorted_keys,
                               values, sorted_values, scratch_keys, scratch_values);
   }
 
@@ -167,7 +168,7 @@ class OpenMp {
 
   template <class F, class V>
   void segmented_reduce(std::int64_t n, const std::int64_t* offsets, F f, V* sums) {
-#pragma omp parallel for num_threads(threads_) schedule(dynamic, 256) if (n > 1)
+#pragma omp parallel for num_threads(threads_for(n > 1)) schedule(dynamic, 256)
     for (std::int64_t s = 0; s < n; ++s) {
       V sum{};
       for (std::int64_t k = offsets[s]; k < offsets[s + 1]; ++k) sum = combine(sum, f(k));
@@ -200,10 +201,14 @@ class OpenMp {
     return device == Device::openmp() && std::getenv("OMP_NUM_THREADS") == nullptr;
   }
 
+  [[nodiscard]] int threads_for(bool worth_threads) const {
+    return worth_threads && !is_throttled() ? threads_ : 1;
+  }
+
   /// emit(i, place) for each i with keep(i), places numbered from 0 in the order of i. Returns their number.
   template <class Keep, class Emit>
   std::int64_t pack(std::int64_t n, Keep keep, Emit emit) {
-    const int threads = n > serial_limit ? threads_ : 1;
+    const int threads = threads_for(n > serial_limit);
     const std::int64_t part_size = (n + threads - 1) / threads;
     std::vector<std::int64_t> places(static_cast<std::size_t>(threads) + 1, 0);
 #pragma omp parallel num_threads(threads)

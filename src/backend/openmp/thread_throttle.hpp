@@ -2,10 +2,26 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <ctime>
 
 namespace echelon {
+
+/// The pause that all throttles of a process share, since they share its processors: a loss that one of them
+/// measures need not be measured by every other one. It affects times only, never results.
+struct SharedPause {
+  using Clock = std::chrono::steady_clock;
+  static constexpr Clock::duration first_length = std::chrono::milliseconds(200);
+
+  std::atomic<Clock::duration> end{Clock::duration::min()};  ///< since the clock's epoch
+  std::atomic<Clock::duration> next_length{first_length};
+
+  [[nodiscard]] static SharedPause& of_process() {
+    static SharedPause pause;
+    return pause;
+  }
+};
 
 /// Chooses between all threads and one for a sequence of parallel loops, so that on a busy machine the
 /// sequence is hardly slower than on one thread.
@@ -16,19 +32,22 @@ namespace echelon {
 /// where it happens. A region takes `duration`; one thread would take about `threads * own`, where `own` is
 /// the processor time that the calling thread used for its part, one of `threads` equal ones. (Its wall-clock
 /// time would contain its own suspensions.) The difference is a loss, or a gain. When losses exceed gains by
-/// `max_loss`, loops run on the calling thread for a pause of at least `pause_per_loss` times the loss, which
-/// bounds the cost of such attempts to five percent.
+/// `max_loss`, the loops of all throttles run on the calling thread for a pause of at least `pause_per_loss`
+/// times the loss, which bounds the cost of such attempts to five percent.
 class ThreadThrottle {
  public:
   using Time = std::chrono::steady_clock::time_point;
   using Seconds = std::chrono::duration<double>;
 
   /// A throttle that is not `enabled` never asks for serial loops.
-  explicit ThreadThrottle(bool enabled) : enabled_(enabled) {}
+  explicit ThreadThrottle(bool enabled, SharedPause& pause = SharedPause::of_process())
+      : enabled_(enabled), pause_(&pause) {}
 
   [[nodiscard]] bool is_enabled() const { return enabled_; }
   /// True while loops should run on the calling thread.
-  [[nodiscard]] bool is_serial(Time now) const { return now < serial_until_; }
+  [[nodiscard]] bool is_serial(Time now) const {
+    return enabled_ && now.time_since_epoch() < pause_->end.load(std::memory_order_relaxed);
+  }
 
   /// Processor time of the calling thread; zero, without a system call, unless enabled.
   [[nodiscard]] Seconds cpu_time() const {
@@ -42,11 +61,12 @@ class ThreadThrottle {
   void record(int threads, Seconds own, Seconds duration, Time now) {
     if (!enabled_) return;
     balance_ = std::max(balance_ + duration - threads * own, -max_credit);
-    if (balance_ <= -max_credit / 2) pause_ = first_pause;
+    if (balance_ <= -max_credit / 2) pause_->next_length = SharedPause::first_length;
     if (balance_ < max_loss) return;
-    const Seconds pause = std::max(pause_, pause_per_loss * balance_);
-    serial_until_ = now + std::chrono::duration_cast<std::chrono::steady_clock::duration>(pause);
-    pause_ = std::min(2 * pause_, last_pause);
+    const Duration length =
+        std::max(pause_->next_length.load(), std::chrono::duration_cast<Duration>(pause_per_loss * balance_));
+    pause_->end = now.time_since_epoch() + length;
+    pause_->next_length = std::min(2 * pause_->next_length.load(), Duration(last_length));
     balance_ = Seconds(0);
   }
 
@@ -56,13 +76,12 @@ class ThreadThrottle {
   static constexpr Seconds max_loss{2e-3};
   static constexpr Seconds max_credit{10e-3};
   static constexpr double pause_per_loss = 20;
-  static constexpr Seconds first_pause{0.2};
-  static constexpr Seconds last_pause{1.6};
+  static constexpr std::chrono::milliseconds last_length{1600};
+  using Duration = SharedPause::Clock::duration;
 
   bool enabled_;
+  SharedPause* pause_;
   Seconds balance_{0};  // losses minus gains
-  Seconds pause_ = first_pause;
-  Time serial_until_{};
 };
 
 }  // namespace echelon

@@ -27,7 +27,7 @@ void for_each_matrix(const Device& device, std::int64_t count, const Work& work)
   }
 }
 
-/// Replaces A by the factors of P A = L U, and judges the pivots.
+/// Replaces A by the factors of P A = L U, and assesses the pivots.
 template <class T>
 BatchOutcome factor_lu(DenseView<T> A, int* pivots, double tolerance) {
   const int n = static_cast<int>(A.rows());
@@ -48,7 +48,7 @@ BatchOutcome factor_lu(DenseView<T> A, int* pivots, double tolerance) {
 }
 
 /// The outcome for a Cholesky pivot of column j; `element`: a_jj of the matrix.
-BatchOutcome judge_cholesky_pivot(double pivot, double element, double tolerance, std::int32_t j) {
+BatchOutcome assess_cholesky_pivot(double pivot, double element, double tolerance, std::int32_t j) {
   const double rounding = tolerance * std::fabs(element);
   if (!std::isfinite(pivot)) return {Status::not_a_number, j};
   if (pivot > rounding) return {};
@@ -65,7 +65,7 @@ BatchOutcome factor_cholesky(DenseView<T> A, double tolerance) {
     const auto element = static_cast<double>(A(j, j));
     const double pivot = j == failed ? element : element * element;
     const BatchOutcome outcome =
-        judge_cholesky_pivot(pivot, diagonal[static_cast<std::size_t>(j)], tolerance, j);
+        assess_cholesky_pivot(pivot, diagonal[static_cast<std::size_t>(j)], tolerance, j);
     if (outcome.status != Status::direct || j == failed) return outcome;
   }
   return {};

@@ -67,7 +67,7 @@ class BatchedTileCholesky {
     tiles::CholeskyTile<T> tile(shared_.tiles[1], shared_.tiles[0], shared_.least_pivots, shared_.reciprocals,
                                 rows);
     const tiles::FailedPivot<T> failed = tile.factor([](int) {});
-    if (threadIdx.x == 0 && failed.column >= 0) shared_.outcome = judge(failed, j);
+    if (threadIdx.x == 0 && failed.column >= 0) shared_.outcome = assess(failed, j);
     store(j, j, shared_.tiles[1]);
     store_inverses(j);
     __syncthreads();
@@ -82,7 +82,7 @@ class BatchedTileCholesky {
     // `rounding` itself is not accepted.
     shared_.least_pivots[k] = fmax(rounding * next_after_one<T>, tiles::least_normal<T>);
   }
-  [[nodiscard]] __device__ BatchOutcome judge(const tiles::FailedPivot<T>& failed, int j) const {
+  [[nodiscard]] __device__ BatchOutcome assess(const tiles::FailedPivot<T>& failed, int j) const {
     const int column = j * side + failed.column;
     if (!std::isfinite(failed.value)) return {Status::not_a_number, column};
     const T rounding = static_cast<T>(tolerance_) * std::abs(shared_.diagonal[failed.column]);

@@ -7,6 +7,7 @@
 #include "support/workspace_pool.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/solver.hpp>
 
 #include <fmt/format.h>
 
@@ -14,6 +15,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace echelon {
@@ -34,11 +36,11 @@ double Determinant::log10() const {
 }
 
 template <class T>
-class RowReduction<T>::Kept {
+class RowReduction<T>::Workspaces {
  public:
-  explicit Kept(const Device& device) : device_(device) {}
+  explicit Workspaces(const Device& device) : device_(device) {}
 
-  /// f<Target>(workspace) with a space from the pool.
+  /// f<Target>(workspace) with a workspace of the pool.
   template <class F>
   auto with_workspace(const F& f) {
     return on_target(device_, [&]<class Target>() {
@@ -55,7 +57,7 @@ class RowReduction<T>::Kept {
 
 template <class T>
 RowReduction<T>::RowReduction(const Device& device, const GaussJordanOptions& options)
-    : device_(device), options_(options), kept_(std::make_shared<Kept>(device)) {
+    : device_(device), options_(options), workspaces_(std::make_shared<Workspaces>(device)) {
   static_cast<void>(parse_options<GaussJordanOptions>("gauss-jordan", to_options(options)));  // checks them
   require(device);
 }
@@ -63,7 +65,7 @@ RowReduction<T>::RowReduction(const Device& device, const GaussJordanOptions& op
 template <class T>
 EchelonForm<T> RowReduction<T>::reduce(Dense<T> A) const {
   check_same_memory(device_, "the elimination", A.device(), "A");
-  return kept_->with_workspace([&]<class Target>(OperationWorkspace& workspace) {
+  return workspaces_->with_workspace([&]<class Target>(OperationWorkspace& workspace) {
     return reduce_on<Target, T>(workspace, options_, std::move(A));
   });
 }
@@ -82,8 +84,21 @@ GeneralSolution<T> RowReduction<T>::solve(MatrixRef<T> A, DenseView<const T> B) 
   }
   check_same_memory(device_, "the elimination", A.device(), "A");
   check_same_memory(device_, "the elimination", B.device(), "B");
-  return kept_->with_workspace([&]<class Target>(OperationWorkspace& workspace) {
-    return solve_on<Target, T>(workspace, options_, A, B);
+  return workspaces_->with_workspace([&]<class Target>(OperationWorkspace& workspace) {
+    auto implementation = make_elimination_solver<Target, T>(workspace, options_);
+    implementation->set_description(std::string(GaussJordanOptions::name), {});
+    const EliminationSolver<T>& elimination = *implementation;
+    Solver<T> solver(std::move(implementation));
+    GeneralSolution<T> solution;
+    static_cast<void>(solver.setup(A));
+    solution.X = Dense<T>(device_, A.columns(), B.columns());
+    solution.report = solver.solve(B, solution.X);
+    if (solution.report.columns.empty() && B.columns() > 0) solution.X = Dense<T>();  // nothing was computed
+    if (!elimination.has_elimination()) return solution;
+    solution.facts = elimination.facts();
+    solution.pivot_columns = elimination.pivot_columns();
+    solution.null_space = elimination.null_space();
+    return solution;
   });
 }
 
@@ -94,7 +109,7 @@ Report RowReduction<T>::invert(DenseView<T> A) const {
         fmt::format("A is {} by {}; only a square matrix has an inverse", A.rows(), A.columns()));
   }
   check_same_memory(device_, "the elimination", A.device(), "A");
-  return kept_->with_workspace([&]<class Target>(OperationWorkspace& workspace) {
+  return workspaces_->with_workspace([&]<class Target>(OperationWorkspace& workspace) {
     return invert_on<Target, T>(workspace, options_, A);
   });
 }

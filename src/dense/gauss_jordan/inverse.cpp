@@ -10,6 +10,7 @@
 #include "dense/gauss_jordan/scaling.hpp"
 #include "dense/gauss_jordan/workspace.hpp"
 #include "dense/mixed_precision/rounding.hpp"
+#include "solver/column_report.hpp"
 #include "solver/factor_status.hpp"
 #include "support/stopwatch.hpp"
 
@@ -262,7 +263,7 @@ template <class Target, class T>
 Report invert_on(OperationWorkspace& workspace, const GaussJordanOptions& options, DenseView<T> A) {
   return on_backend(workspace.device, [&]<class B>() {
     const Stopwatch stopwatch;
-    Report report = operation_report(workspace.device, {});
+    Report report = outcome_report({}, std::string(GaussJordanOptions::name), workspace.device);
     const bool row_major = A.layout() == Layout::row_major;
     // The inverse of the transpose is the transpose of the inverse.
     A = DenseView<T>(A.data(), A.rows(), A.columns(), A.leading(), A.device());

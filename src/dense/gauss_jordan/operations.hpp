@@ -3,11 +3,13 @@
 #pragma once
 
 #include "backend/targets.hpp"
+#include "solver/implementation.hpp"
 
 #include <echelon/rref.hpp>
 
+#include <cstdint>
 #include <memory>
-#include <stop_token>
+#include <vector>
 
 namespace echelon {
 
@@ -19,7 +21,6 @@ struct OperationWorkspace {
   OperationWorkspace& operator=(const OperationWorkspace&) = delete;
   virtual ~OperationWorkspace() = default;
   Device device;
-  std::stop_token cancel = {};  ///< of the call; checked between panels on the host
 };
 
 template <class Target, class T>
@@ -31,12 +32,31 @@ template <class Target, class T>
 [[nodiscard]] EchelonForm<T> reduce_on(OperationWorkspace& workspace, const GaussJordanOptions& options,
                                        Dense<T> A);
 template <class Target, class T>
-[[nodiscard]] GeneralSolution<T> solve_on(OperationWorkspace& workspace, const GaussJordanOptions& options,
-                                          const MatrixRef<T>& A, DenseView<const T> rhs);
-template <class Target, class T>
 [[nodiscard]] Report invert_on(OperationWorkspace& workspace, const GaussJordanOptions& options,
                                DenseView<T> A);
 template <class Target, class T>
 [[nodiscard]] Dense<T> null_space_on(const EchelonForm<T>& form);
+
+/// The method `gauss-jordan`, with the facts of its elimination that GeneralSolution has besides X.
+template <class T>
+class EliminationSolver : public SolverImplementation<T> {
+ public:
+  using SolverImplementation<T>::SolverImplementation;
+
+  /// Whether there is an elimination: not if A has a NaN or Inf, or if something overflowed.
+  [[nodiscard]] virtual bool has_elimination() const = 0;
+
+  // Of the elimination.
+  [[nodiscard]] virtual const RankFacts& facts() const = 0;
+  [[nodiscard]] virtual const std::vector<std::int64_t>& pivot_columns() const = 0;
+  /// A basis of the null space of A, n by n - rank.
+  [[nodiscard]] virtual Dense<T> null_space() const = 0;
+};
+
+/// A method that uses the backend of `workspace`, which must outlive it, for set-ups and solves: one at a
+/// time.
+template <class Target, class T>
+[[nodiscard]] std::unique_ptr<EliminationSolver<T>> make_elimination_solver(
+    OperationWorkspace& workspace, const GaussJordanOptions& options);
 
 }  // namespace echelon

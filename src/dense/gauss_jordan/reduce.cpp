@@ -5,6 +5,7 @@
 #include "dense/gauss_jordan/null_space.hpp"
 #include "dense/gauss_jordan/operations.hpp"
 #include "dense/gauss_jordan/workspace.hpp"
+#include "solver/column_report.hpp"
 #include "support/stopwatch.hpp"
 
 #include <string>
@@ -51,7 +52,7 @@ EchelonForm<T> reduce(EliminationWorkspace<B>& workspace, const GaussJordanOptio
   Factorization<B, T> factorization(workspace, options);
   const bool square = A.rows() == A.columns();
   const Outcome outcome = factorization.factor(std::move(A), false);
-  report = operation_report(workspace.backend.device(), outcome);
+  report = outcome_report(outcome, std::string(GaussJordanOptions::name), workspace.backend.device());
   report.factor_precision =
       report_factor_precision<B, T>(options, "the reduced form needs the working precision");
   report.column = factorization.nonfinite_column();

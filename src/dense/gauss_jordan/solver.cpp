@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gauss-Jordan elimination as a Solver.
 #include "dense/gauss_jordan/factor_precision.hpp"
+#include "dense/gauss_jordan/operations.hpp"
 #include "dense/gauss_jordan/refined_system.hpp"
 #include "dense/gauss_jordan/system.hpp"
+#include "dense/gauss_jordan/workspace.hpp"
 #include "linalg/blas/vector_instructions.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
@@ -21,7 +23,7 @@ namespace {
 /// Holds a factorisation in the requested lower precision, or one in the working precision where that is not
 /// accurate enough; the second is computed by the set-up, or by the first solve that needs it.
 template <class B, class T>
-class GaussJordanImplementation final : public SolverImplementation<T> {
+class GaussJordanImplementation final : public EliminationSolver<T> {
   using System = EliminatedSystem<B, T>;
   using Refined = RefinedSystem<B, T>;
   using SystemWorkspace = typename System::SolveWorkspace;
@@ -29,11 +31,10 @@ class GaussJordanImplementation final : public SolverImplementation<T> {
 
  public:
   GaussJordanImplementation(const Device& device, const GaussJordanOptions& options)
-      : SolverImplementation<T>(device),
-        options_(options),
-        products_(requested_products<B, T>(options)),
-        workspace_(device),
-        system_(workspace_, options) {}
+      : GaussJordanImplementation(std::make_unique<BackendWorkspace<B, T>>(device), nullptr, options) {}
+  /// Set-ups and solves use the backend of `workspace`: one at a time.
+  GaussJordanImplementation(BackendWorkspace<B, T>& workspace, const GaussJordanOptions& options)
+      : GaussJordanImplementation(nullptr, &workspace, options) {}
 
   [[nodiscard]] bool takes_any_shape() const override { return true; }
 
@@ -41,24 +42,36 @@ class GaussJordanImplementation final : public SolverImplementation<T> {
   Outcome setup(const MatrixRef<T>& A) override {
     A_ = A;
     factored_ = false;
-    workspace_.cancel = this->cancel();
+    workspace_.elimination.cancel = this->cancel();
     Outcome outcome = factor();
     if (this->device().on_host()) {
       const std::string slow = blas::slow_kernels_warning(std::min(A.rows(), A.columns()));
       if (!slow.empty()) outcome.warnings.push_back(slow);
     }
-    workspace_.cancel = {};  // it belongs to this set-up, not to solves that factor A again
+    workspace_.elimination.cancel = {};  // it belongs to this set-up, not to solves that factor A again
     return outcome;
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    if (refined_ != nullptr) return refined_->make_workspace(System::columns_at_once);
-    return system_.make_workspace(System::columns_at_once);
+    if (refined_ == nullptr) return make_system_workspace();
+    return refined_->make_workspace(System::columns_at_once, owned_ ? nullptr : &refined_->backend());
   }
   [[nodiscard]] std::size_t bytes() const override {
     return system_.bytes() + (refined_ != nullptr ? refined_->bytes() : 0);
   }
   [[nodiscard]] std::optional<FactorPrecision> factor_precision() const override { return factor_precision_; }
+
+  [[nodiscard]] bool has_elimination() const override { return factored_ || refined_ != nullptr; }
+  [[nodiscard]] const RankFacts& facts() const override {
+    return factored_ ? system_.facts() : refined_->facts();
+  }
+  [[nodiscard]] const std::vector<std::int64_t>& pivot_columns() const override {
+    return factored_ ? system_.factorization().pivot_columns() : refined_->pivot_columns();
+  }
+  [[nodiscard]] Dense<T> null_space() const override {
+    if (!factored_) return Dense<T>(this->device(), A_.columns(), 0);
+    return system_.factorization().null_space();
+  }
 
   void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
              std::vector<Job>& jobs) const override {
@@ -86,6 +99,21 @@ class GaussJordanImplementation final : public SolverImplementation<T> {
   }
 
  private:
+  /// One of the two workspaces is null.
+  GaussJordanImplementation(std::unique_ptr<BackendWorkspace<B, T>> owned, BackendWorkspace<B, T>* borrowed,
+                            const GaussJordanOptions& options)
+      : EliminationSolver<T>(owned ? owned->device : borrowed->device),
+        options_(options),
+        products_(requested_products<B, T>(options)),
+        owned_(std::move(owned)),
+        workspace_(owned_ ? *owned_ : *borrowed),
+        system_(workspace_.elimination, options) {}
+
+  /// With a backend of its own, unless that of the set-up may be used.
+  [[nodiscard]] std::unique_ptr<SystemWorkspace> make_system_workspace() const {
+    return system_.make_workspace(System::columns_at_once, owned_ ? nullptr : &system_.backend());
+  }
+
   /// Factors in the requested precision, or in the working precision where that is not accurate enough.
   Outcome factor() {
     const std::string why = factor_in_lower_precision();
@@ -101,11 +129,9 @@ class GaussJordanImplementation final : public SolverImplementation<T> {
     refined_.reset();
     if (!products_) return {};
     if (A_.rows() != A_.columns()) return not_square;
-    if (lower_workspace_ == nullptr) {
-      lower_workspace_ = std::make_unique<EliminationWorkspace<B>>(this->device());
-    }
-    lower_workspace_->cancel = this->cancel();
-    auto refined = std::make_unique<Refined>(*lower_workspace_, *products_, options_);
+    EliminationWorkspace<B>& lower = workspace_.lower().elimination;
+    lower.cancel = this->cancel();
+    auto refined = std::make_unique<Refined>(lower, *products_, options_);
     std::string why = refined->factor(A_);
     if (why.empty()) refined_ = std::move(refined);
     return why;
@@ -143,17 +169,21 @@ class GaussJordanImplementation final : public SolverImplementation<T> {
     Outcome outcome = factored_ ? Outcome{} : factor_in_working_precision();
     outcome.message = "by an elimination in the working precision, since " + why +
                       (outcome.message.empty() ? "" : "; " + outcome.message);
-    for (Job& job : jobs) job.iterations = 0, job.outcome = outcome;
+    for (Job& job : jobs) {
+      job.iterations = 0;
+      job.outcome = outcome;
+      job.factor_precision = report_factor_precision<B, T>(options_, why);
+    }
     if (!factored_) return;
-    const auto workspace = system_.make_workspace(System::columns_at_once);
+    const auto workspace = make_system_workspace();
     solve_with_system(*workspace, rhs, X, jobs);
   }
 
   GaussJordanOptions options_;
   std::optional<FloatProducts> products_;
   MatrixRef<T> A_;
-  EliminationWorkspace<B> workspace_;
-  std::unique_ptr<EliminationWorkspace<B>> lower_workspace_;
+  std::unique_ptr<BackendWorkspace<B, T>> owned_;
+  BackendWorkspace<B, T>& workspace_;
   std::unique_ptr<Refined> refined_;
   std::optional<FactorPrecision> factor_precision_;
   mutable std::mutex mutex_;  // guards system_ and factored_ once refined_ exists
@@ -169,6 +199,27 @@ struct MethodWith<GaussJordanOptions> {
   using Type = GaussJordanImplementation<B, T>;
 };
 
+template <class Target, class T>
+std::unique_ptr<OperationWorkspace> make_operation_workspace(const Device& device) {
+  return on_backend(device, [&]<class B>() -> std::unique_ptr<OperationWorkspace> {
+    return std::make_unique<BackendWorkspace<B, T>>(device);
+  });
+}
+
+template <class Target, class T>
+std::unique_ptr<EliminationSolver<T>> make_elimination_solver(OperationWorkspace& workspace,
+                                                              const GaussJordanOptions& options) {
+  return on_backend(workspace.device, [&]<class B>() -> std::unique_ptr<EliminationSolver<T>> {
+    return std::make_unique<GaussJordanImplementation<B, T>>(workspace_of<B, T>(workspace), options);
+  });
+}
+
+template std::unique_ptr<OperationWorkspace> make_operation_workspace<ThisTarget, float>(const Device&);
+template std::unique_ptr<OperationWorkspace> make_operation_workspace<ThisTarget, double>(const Device&);
+template std::unique_ptr<EliminationSolver<float>> make_elimination_solver<ThisTarget>(
+    OperationWorkspace&, const GaussJordanOptions&);
+template std::unique_ptr<EliminationSolver<double>> make_elimination_solver<ThisTarget>(
+    OperationWorkspace&, const GaussJordanOptions&);
 template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(
     const Device&, const GaussJordanOptions&);
 template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(

@@ -4,11 +4,8 @@
 #include "backend/target.hpp"
 #include "dense/gauss_jordan/operations.hpp"
 #include "dense/panels/blocked_elimination.hpp"
-#include "linalg/residual_check.hpp"
-#include "solver/implementation.hpp"
 
 #include <memory>
-#include <string>
 
 namespace echelon {
 
@@ -27,40 +24,23 @@ struct InverseWorkspace {
 
 template <class B, class T>
 struct BackendWorkspace final : OperationWorkspace {
-  explicit BackendWorkspace(const Device& of)
-      : OperationWorkspace(of), elimination(of), residual_check(make_residual_check<ThisTarget, T>(of)) {}
+  explicit BackendWorkspace(const Device& of) : OperationWorkspace(of), elimination(of) {}
   /// Workspace for eliminations in lower precision, created by the first call.
   BackendWorkspace<B, float>& lower() {
     if (lower_ == nullptr) lower_ = std::make_unique<BackendWorkspace<B, float>>(device);
-    lower_->elimination.cancel = cancel;
     return *lower_;
   }
   EliminationWorkspace<B> elimination;
   InverseWorkspace<T> inverse;
-  std::unique_ptr<ResidualCheck<T>> residual_check;
 
  private:
   std::unique_ptr<BackendWorkspace<B, float>> lower_;
 };
 
-/// The workspace of a device that the backend B serves, for a call with a request to stop.
+/// The workspace of a device that the backend B serves.
 template <class B, class T>
 BackendWorkspace<B, T>& workspace_of(OperationWorkspace& workspace) {
-  auto& own = static_cast<BackendWorkspace<B, T>&>(workspace);
-  own.elimination.cancel = workspace.cancel;
-  return own;
-}
-
-/// A report with the outcome of an operation.
-inline Report operation_report(const Device& device, const Outcome& outcome) {
-  Report report;
-  report.status = outcome.status;
-  report.message = outcome.message;
-  report.row = outcome.row;
-  report.statistics = outcome.statistics;
-  report.method = std::string(GaussJordanOptions::name);
-  report.device = device;
-  return report;
+  return static_cast<BackendWorkspace<B, T>&>(workspace);
 }
 
 }  // namespace echelon

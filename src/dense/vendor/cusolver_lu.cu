@@ -53,8 +53,9 @@ struct ZeroDiagonal {
 template <class T>
 class CusolverFactorisation final : public SolverImplementation<T> {
   /// A thread's handles, and the vectors of refinement.
-  struct Space : Workspace {
-    Space(const Device& device, std::int64_t n) : backend(device), cusolver(device), refinement(device, n) {}
+  struct SolveWorkspace : Workspace {
+    SolveWorkspace(const Device& device, std::int64_t n)
+        : backend(device), cusolver(device), refinement(device, n) {}
     [[nodiscard]] std::size_t bytes() const override { return refinement.bytes() + q_workspace.bytes(); }
     Cuda backend;
     Cusolver cusolver;
@@ -96,12 +97,12 @@ class CusolverFactorisation final : public SolverImplementation<T> {
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    auto space = std::make_unique<Space>(this->device(), factors_.rows());
+    auto own = std::make_unique<SolveWorkspace>(this->device(), factors_.rows());
     if (tau_.size() > 0) {
-      space->q_workspace =
-          Array<T>(this->device(), space->cusolver.template q_workspace<T>(factors_.view(), tau_.data()));
+      own->q_workspace =
+          Array<T>(this->device(), own->cusolver.template q_workspace<T>(factors_.view(), tau_.data()));
     }
-    return space;
+    return own;
   }
 
   [[nodiscard]] std::size_t bytes() const override {
@@ -113,19 +114,19 @@ class CusolverFactorisation final : public SolverImplementation<T> {
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
              std::vector<Job>&) const override {
     if (right.rows() == 0 || right.columns() == 0) return;
-    auto& space = static_cast<Space&>(workspace);
-    substitute(space, right, left);
+    auto& own = static_cast<SolveWorkspace&>(workspace);
+    substitute(own, right, left);
     for (std::int64_t j = 0; j < right.columns() && options_.refine > 0; ++j) {
-      refine_column(space, right.column(j), left.column(j));
+      refine_column(own, right.column(j), left.column(j));
     }
-    space.cusolver.status(space.backend);
+    own.cusolver.status(own.backend);
   }
 
   /// Substitution without refinement. Does not wait.
   void apply(Workspace& workspace, const T* r, T* z) const override {
     const std::int64_t n = factors_.rows();
     if (n == 0) return;
-    substitute(static_cast<Space&>(workspace), DenseView<const T>(r, n, 1, n, this->device()),
+    substitute(static_cast<SolveWorkspace&>(workspace), DenseView<const T>(r, n, 1, n, this->device()),
                DenseView<T>(z, n, 1, n, this->device()));
   }
 
@@ -137,13 +138,13 @@ class CusolverFactorisation final : public SolverImplementation<T> {
     Array<double> largest(this->device(), n);
     row_maxima<T>(backend, factors_.view(), largest.data());
     row_scale_ = Array<T>(this->device(), n);
-    const Lines rows = choose_scales(backend, largest, row_scale_);
+    const Lines rows = select_scales(backend, largest, row_scale_);
     if (rows.zero.value != FirstIndex::none) return zero_line("row", rows.zero.value);
 
     for_columns<Largest>(this->device(), n, RowScaledMagnitude<T>{n, factors_.data(), row_scale_.data()},
                          largest.data());
     column_scale_ = Array<T>(this->device(), n);
-    const Lines columns = choose_scales(backend, largest, column_scale_);
+    const Lines columns = select_scales(backend, largest, column_scale_);
     if (columns.zero.value != FirstIndex::none) return zero_line("column", columns.zero.value);
 
     constexpr double small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
@@ -157,7 +158,7 @@ class CusolverFactorisation final : public SolverImplementation<T> {
     return {};
   }
 
-  Lines choose_scales(Cuda& backend, const Array<double>& largest, Array<T>& scale) const {
+  Lines select_scales(Cuda& backend, const Array<double>& largest, Array<T>& scale) const {
     Array<Lines> lines(this->device(), 1);
     backend.reduce(scale.size(),
                    ChooseScale<T>{largest.data(), scale.data(), std::numeric_limits<T>::min_exponent,
@@ -220,38 +221,38 @@ class CusolverFactorisation final : public SolverImplementation<T> {
   }
 
   /// X = A^-1 B by the factors: B's rows are scaled like A's, and X's like A's columns.
-  void substitute(Space& space, DenseView<const T> B, DenseView<T> X) const {
+  void substitute(SolveWorkspace& own, DenseView<const T> B, DenseView<T> X) const {
     const std::int64_t n = B.rows();
     const std::int64_t count = n * B.columns();
-    space.backend.for_each(
+    own.backend.for_each(
         count, CopyScaled<T>{n, B.data(), B.leading(), X.data(), X.leading(), row_scale_.data(), nullptr});
     if (tau_.size() == 0) {
-      space.cusolver.substitute(false, factors_, pivots_, X);
+      own.cusolver.substitute(false, factors_, pivots_, X);
     } else {
       for (std::int64_t j = 0; j < X.columns(); ++j) {
-        substitute_qr(space.backend, space.cusolver, space.q_workspace, false, X.column(j));
+        substitute_qr(own.backend, own.cusolver, own.q_workspace, false, X.column(j));
       }
     }
     if (column_scale_.size() == 0) return;
-    space.backend.for_each(
+    own.backend.for_each(
         count, CopyScaled<T>{n, X.data(), X.leading(), X.data(), X.leading(), column_scale_.data(), nullptr});
   }
 
-  void refine_column(Space& space, const T* b, T* x) const {
+  void refine_column(SolveWorkspace& own, const T* b, T* x) const {
     const std::int64_t n = factors_.rows();
     refine(
-        space.backend, n, options_.refine, x, space.refinement,
-        [&](const T* iterate, T* r) { residual(space, b, iterate, r); },
+        own.backend, n, options_.refine, x, own.refinement,
+        [&](const T* iterate, T* r) { residual(own, b, iterate, r); },
         [&](const T* r, T* z) {
-          substitute(space, DenseView<const T>(r, n, 1, n, this->device()),
+          substitute(own, DenseView<const T>(r, n, 1, n, this->device()),
                      DenseView<T>(z, n, 1, n, this->device()));
         });
   }
 
   /// r = b - A x.
-  void residual(Space& space, const T* b, const T* x, T* r) const {
-    space.backend.copy(factors_.rows(), b, r);
-    multiply(space.backend, T{-1}, A_, x, T{1}, r);
+  void residual(SolveWorkspace& own, const T* b, const T* x, T* r) const {
+    own.backend.copy(factors_.rows(), b, r);
+    multiply(own.backend, T{-1}, A_, x, T{1}, r);
   }
 
   CusolverLuOptions options_;

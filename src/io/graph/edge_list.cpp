@@ -352,10 +352,10 @@ class EdgeListReader {
     least_ = std::min(least_, *least);
     most_ = std::max(most_, *most);
     list_.edges += static_cast<std::int64_t>(edges.vertices.size() / 2);
-    Edges<T> kept;
-    kept.vertices.assign(edges.vertices.begin(), edges.vertices.end());
-    kept.weights.assign(edges.weights.begin(), edges.weights.end());
-    kept_.push_back(std::move(kept));
+    Edges<T> block;
+    block.vertices.assign(edges.vertices.begin(), edges.vertices.end());
+    block.weights.assign(edges.weights.begin(), edges.weights.end());
+    blocks_.push_back(std::move(block));
   }
 
   void number_vertices() {
@@ -374,34 +374,34 @@ class EdgeListReader {
     }
     list_.labels.resize(static_cast<std::size_t>(vertices));
     std::iota(list_.labels.begin(), list_.labels.end(), base);
-    for (Edges<T>& block : kept_) {
+    for (Edges<T>& block : blocks_) {
       for (std::int64_t& vertex : block.vertices) vertex -= base;
     }
   }
 
   void compact() {
     Ranks ranks(least_, most_, list_.edges);
-    for (const Edges<T>& block : kept_) ranks.add(block.vertices);
+    for (const Edges<T>& block : blocks_) ranks.add(block.vertices);
     list_.labels = ranks.finish();
     if (static_cast<std::int64_t>(list_.labels.size()) > most_vertices) {
       fail(fmt::format("{} vertices: the maximum is {}", list_.labels.size(), most_vertices));
     }
 #pragma omp parallel for schedule(dynamic) num_threads(threads_)
-    for (std::size_t b = 0; b < kept_.size(); ++b) {
-      for (std::int64_t& vertex : kept_[b].vertices) vertex = ranks.rank(vertex);
+    for (std::size_t b = 0; b < blocks_.size(); ++b) {
+      for (std::int64_t& vertex : blocks_[b].vertices) vertex = ranks.rank(vertex);
     }
   }
 
   Csr<T> assemble() {
     const auto n = static_cast<std::int64_t>(list_.labels.size());
     CsrAssembly<T> assembly(n, n);
-    for (const Edges<T>& block : kept_) {
+    for (const Edges<T>& block : blocks_) {
       for (std::size_t k = 0; k < block.vertices.size(); k += 2) {
         assembly.count(static_cast<std::int32_t>(block.vertices[k]));
       }
     }
     assembly.allocate();
-    for (Edges<T>& block : kept_) {
+    for (Edges<T>& block : blocks_) {
       for (std::size_t k = 0; k < block.vertices.size(); k += 2) {
         assembly.place(static_cast<std::int32_t>(block.vertices[k]),
                        static_cast<std::int32_t>(block.vertices[k + 1]),
@@ -426,7 +426,7 @@ class EdgeListReader {
   ReadOptions options_;
   int threads_;
   EdgeList<T> list_;
-  std::vector<Edges<T>> kept_;
+  std::vector<Edges<T>> blocks_;
   std::int64_t least_ = std::numeric_limits<std::int64_t>::max();
   std::int64_t most_ = 0;
 };

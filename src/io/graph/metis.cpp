@@ -259,12 +259,12 @@ class MetisReader {
     entries_ += static_cast<std::int64_t>(vertices.neighbours.size());
     sizes_.insert(sizes_.end(), vertices.sizes.begin(), vertices.sizes.end());
     weights_.insert(weights_.end(), vertices.vertex_weights.begin(), vertices.vertex_weights.end());
-    Vertices<T> kept;
-    kept.degrees.assign(vertices.degrees.begin(), vertices.degrees.begin() + due);
-    std::replace(kept.degrees.begin(), kept.degrees.end(), blank, std::int64_t{0});
-    kept.neighbours.assign(vertices.neighbours.begin(), vertices.neighbours.end());
-    kept.weights.assign(vertices.weights.begin(), vertices.weights.end());
-    kept_.push_back(std::move(kept));
+    Vertices<T> block;
+    block.degrees.assign(vertices.degrees.begin(), vertices.degrees.begin() + due);
+    std::replace(block.degrees.begin(), block.degrees.end(), blank, std::int64_t{0});
+    block.neighbours.assign(vertices.neighbours.begin(), vertices.neighbours.end());
+    block.weights.assign(vertices.weights.begin(), vertices.weights.end());
+    blocks_.push_back(std::move(block));
   }
 
   MetisGraph<T> assemble() {
@@ -274,7 +274,7 @@ class MetisReader {
     Array<T> weights(host, entries_);
     std::int64_t row = 0;
     offsets[0] = 0;
-    for (Vertices<T>& block : kept_) {
+    for (Vertices<T>& block : blocks_) {
       const std::int64_t begin = offsets[row];
       for (const std::int64_t degree : block.degrees) {
         offsets[row + 1] = offsets[row] + degree;
@@ -329,7 +329,7 @@ class MetisReader {
   MetisHeader header_;
   std::int64_t seen_ = 0;     // vertices
   std::int64_t entries_ = 0;  // neighbours
-  std::vector<Vertices<T>> kept_;
+  std::vector<Vertices<T>> blocks_;
   std::vector<std::int64_t> sizes_;
   std::vector<std::int64_t> weights_;
 };

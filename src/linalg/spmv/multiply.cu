@@ -114,7 +114,7 @@ void multiply_sparse(Cuda& backend, T alpha, const Csr<T>& A, const T* x, T beta
     backend.for_each(A.rows(), Scale<T>{beta, y});
     return;
   }
-  const RowBlocks& row_blocks = A.row_blocks();
+  const RowBlocks& row_blocks = CsrAccess::row_blocks(A);
   const std::int64_t pieces = row_blocks.pieces.size();
   const std::int64_t blocks = pieces + row_blocks.starts.size() / 2 - 1;
   auto* partial = static_cast<Sum*>(backend.scratch(static_cast<std::size_t>(pieces) * sizeof(Sum)));

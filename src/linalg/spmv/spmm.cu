@@ -251,7 +251,7 @@ Columns<T> columns_from(const DenseView<T>& view, std::int64_t first, int count)
 template <int width, class T>
 void multiply_batch(Cuda& backend, bool by_column, T alpha, const Csr<T>& A, const Columns<const T>& x,
                     T beta, const Columns<T>& y) {
-  const RowBlocks& row_blocks = A.row_blocks();
+  const RowBlocks& row_blocks = CsrAccess::row_blocks(A);
   const std::int64_t blocks = row_blocks.starts.size() / 2 - 1;
   const auto kernel = by_column ? multiply_blocks<width, true, T> : multiply_blocks<width, false, T>;
   kernel<<<static_cast<unsigned>(blocks), block_size, 0, stream()>>>(

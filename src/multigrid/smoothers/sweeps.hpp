@@ -38,7 +38,7 @@ class SweepSmoother final : public Smoother<B, T> {
   struct Scratch final : Workspace {
     explicit Scratch(const Device& device) : memory(device) {}
     [[nodiscard]] std::size_t bytes() const override { return memory.bytes(); }
-    gauss_seidel::SweepScratch<B, T> memory;
+    gauss_seidel::SweepWorkspace<B, T> memory;
   };
 
   void sweep(const SmootherArguments<B, T>& arguments, SweepKind kind) const {

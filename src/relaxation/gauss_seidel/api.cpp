@@ -14,9 +14,9 @@
 namespace echelon {
 
 template <class T>
-class GaussSeidelSweep<T>::Scratch {
+class GaussSeidelSweep<T>::Workspace {
  public:
-  explicit Scratch(const Device& device)
+  explicit Workspace(const Device& device)
       : sweeper(on_target(device,
                           [&]<class Target>() { return gauss_seidel::make_sweeper<Target, T>(device); })) {}
 
@@ -25,7 +25,7 @@ class GaussSeidelSweep<T>::Scratch {
 
 template <class T>
 GaussSeidelSweep<T>::GaussSeidelSweep(const Device& device)
-    : device_(device), scratch_(std::make_unique<Scratch>(device)) {}
+    : device_(device), workspace_(std::make_unique<Workspace>(device)) {}
 template <class T>
 GaussSeidelSweep<T>::GaussSeidelSweep(GaussSeidelSweep&&) noexcept = default;
 template <class T>
@@ -35,7 +35,7 @@ GaussSeidelSweep<T>::~GaussSeidelSweep() = default;
 
 template <class T>
 std::size_t GaussSeidelSweep<T>::bytes() const {
-  return scratch_->sweeper->bytes();
+  return workspace_->sweeper->bytes();
 }
 
 namespace {
@@ -80,15 +80,15 @@ SweepReport GaussSeidelSweep<T>::sweep(const Csr<T>& A, DenseView<const T> B, De
     return report;
   }
   const gauss_seidel::SkippedRows skipped =
-      scratch_->sweeper->sweep({.A = &A,
-                                .right_hand_sides = X.columns(),
-                                .b = B.data(),
-                                .leading_b = B.leading(),
-                                .x = X.data(),
-                                .leading_x = X.leading(),
-                                .kind = options.kind,
-                                .sweeps = options.sweeps,
-                                .omega = static_cast<T>(options.omega)});
+      workspace_->sweeper->sweep({.A = &A,
+                                  .right_hand_sides = X.columns(),
+                                  .b = B.data(),
+                                  .leading_b = B.leading(),
+                                  .x = X.data(),
+                                  .leading_x = X.leading(),
+                                  .kind = options.kind,
+                                  .sweeps = options.sweeps,
+                                  .omega = static_cast<T>(options.omega)});
   SweepReport report;
   report.skipped_rows = skipped.count;
   if (skipped.count > 0) report.first_skipped_row = skipped.first;

@@ -18,7 +18,7 @@ class RelaunchSolver final : public gauss_seidel::SweepSolver<B, T> {
     RelaunchWorkspace(const Device& device, std::int64_t size)
         : SweepWorkspace(device, size), scratch(device, size) {}
     [[nodiscard]] std::size_t bytes() const override { return SweepWorkspace::bytes() + scratch.bytes(); }
-    gauss_seidel::RelaunchScratch<T> scratch;
+    gauss_seidel::RelaunchWorkspace<T> scratch;
   };
 
  public:

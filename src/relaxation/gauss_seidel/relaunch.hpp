@@ -84,8 +84,8 @@ struct CopyIfRunning {
 
 /// Second vector, and a flag for each row.
 template <class T>
-struct RelaunchScratch {
-  RelaunchScratch(const Device& device, std::int64_t n)
+struct RelaunchWorkspace {
+  RelaunchWorkspace(const Device& device, std::int64_t n)
       : y(device, n), finished(device, n), unfinished(device, 1) {}
   [[nodiscard]] std::size_t bytes() const { return y.bytes() + finished.bytes(); }
   Array<T> y;
@@ -96,7 +96,7 @@ struct RelaunchScratch {
 /// Forward sweep over x. Returns the number of launches; the host waits after each of them.
 template <class B, class T>
 std::int64_t relaunch_sweep(B& backend, const Csr<T>& A, const IterationState* state, const T* b, T* x,
-                            RelaunchScratch<T>& scratch) {
+                            RelaunchWorkspace<T>& scratch) {
   const FinishRow<T> finish_row{.state = state,
                                 .row_offsets = A.row_offsets().data(),
                                 .column_indices = A.column_indices().data(),

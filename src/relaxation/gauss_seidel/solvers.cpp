@@ -19,7 +19,7 @@ class RelaxationSolver final : public gauss_seidel::SweepSolver<B, T> {
     RelaxationWorkspace(const Device& device, std::int64_t size)
         : SweepWorkspace(device, size), scratch(device) {}
     [[nodiscard]] std::size_t bytes() const override { return SweepWorkspace::bytes() + scratch.bytes(); }
-    gauss_seidel::SweepScratch<B, T> scratch;
+    gauss_seidel::SweepWorkspace<B, T> scratch;
   };
 
  public:

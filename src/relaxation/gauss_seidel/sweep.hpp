@@ -62,21 +62,21 @@ struct Sweeps {
 /// allocates nothing. It may hold what depends on the pattern of A, never on its values. One call at a time;
 /// different objects may be used concurrently.
 template <class B, class T>
-class SweepScratch;
+class SweepWorkspace;
 
 /// A sweep on one core works in place.
 template <class T>
-class SweepScratch<Serial, T> {
+class SweepWorkspace<Serial, T> {
  public:
-  explicit SweepScratch(const Device& /*device*/) {}
+  explicit SweepWorkspace(const Device& /*device*/) {}
   [[nodiscard]] std::size_t bytes() const { return 0; }
 };
 
 /// Ring buffer of old values that are overwritten in X before all rows have read them.
 template <class T>
-class SweepScratch<OpenMp, T> {
+class SweepWorkspace<OpenMp, T> {
  public:
-  explicit SweepScratch(const Device& device) : ring(device, 0) {}
+  explicit SweepWorkspace(const Device& device) : ring(device, 0) {}
   [[nodiscard]] std::size_t bytes() const { return ring.bytes(); }
 
   /// Ring buffer of at least `size` elements.
@@ -113,9 +113,9 @@ struct SweepTuning {
 /// half the rows. In total 3/2 elements per row and right-hand side. Where region sweeps are considered, 4
 /// bytes per row and right-hand side for deferred rows (somewhat more for few rows) replace the sums.
 template <class T>
-class SweepScratch<Cuda, T> {
+class SweepWorkspace<Cuda, T> {
  public:
-  explicit SweepScratch(const Device& device)
+  explicit SweepWorkspace(const Device& device)
       : other(device, 0),
         lower_sums(device, 0),
         deferred_rows(device, 0),
@@ -138,18 +138,18 @@ class SweepScratch<Cuda, T> {
 
 /// Queues the sweeps; on a GPU without waiting for them.
 template <class T>
-void sweep(Serial& backend, const Sweeps<T>& sweeps, SweepScratch<Serial, T>& scratch);
+void sweep(Serial& backend, const Sweeps<T>& sweeps, SweepWorkspace<Serial, T>& scratch);
 template <class T>
-void sweep(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<OpenMp, T>& scratch);
+void sweep(OpenMp& backend, const Sweeps<T>& sweeps, SweepWorkspace<OpenMp, T>& scratch);
 /// Sweeps on all threads whatever the size; sweep() calls it where it pays off.
 template <class T>
-void sweep_in_parallel(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<OpenMp, T>& scratch);
+void sweep_in_parallel(OpenMp& backend, const Sweeps<T>& sweeps, SweepWorkspace<OpenMp, T>& scratch);
 /// Two kernels for each forward or backward sweep: the sweep, and one that clears a vector (after an odd
 /// number of half sweeps in a call, the last one copies the result; before a triangular solve, it clears X).
 /// Each strategy that the matrix may allow adds one kernel, which works or returns at once, and one or two
 /// short kernels per call that select it. Throws OutOfMemory.
 template <class T>
-void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratch);
+void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepWorkspace<Cuda, T>& scratch);
 
 }  // namespace gauss_seidel
 }  // namespace echelon

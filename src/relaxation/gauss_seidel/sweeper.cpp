@@ -22,7 +22,7 @@ class SweeperWith final : public Sweeper<T> {
 
  private:
   B backend_;
-  SweepScratch<B, T> scratch_;
+  SweepWorkspace<B, T> scratch_;
   Array<SkippedRows> skipped_;
 };
 

@@ -35,7 +35,7 @@ struct FactsOfNode {
 
 /// Scratch memory of substitutions with a factorisation, for `columns` right-hand sides at once.
 template <class T>
-struct SubstitutionSpace {
+struct SubstitutionWorkspace {
   Array<T> reduced;
   Array<T> sums;
   std::int64_t columns = 0;
@@ -84,22 +84,22 @@ class BandFactorizationOn {
 
   /// Space for up to so many right-hand sides of each matrix at once; `transposed`: for one of the first
   /// matrix with the transpose, too.
-  [[nodiscard]] SubstitutionSpace<T> make_space(std::int64_t columns, bool transposed) const {
-    SubstitutionSpace<T> space;
-    space.columns = columns;
-    space.reduced = Array<T>(device_, plan_.block_rows * shape_.count * columns);
-    if (transposed) space.sums = Array<T>(device_, nodes_.size() * 2 * plan_.interface());
-    return space;
+  [[nodiscard]] SubstitutionWorkspace<T> make_workspace(std::int64_t columns, bool transposed) const {
+    SubstitutionWorkspace<T> workspace;
+    workspace.columns = columns;
+    workspace.reduced = Array<T>(device_, plan_.block_rows * shape_.count * columns);
+    if (transposed) workspace.sums = Array<T>(device_, nodes_.size() * 2 * plan_.interface());
+    return workspace;
   }
 
-  /// Replaces `rhs.columns` right-hand sides of each matrix, of which the space has room for some at once, by
+  /// Replaces `rhs.columns` right-hand sides of each matrix, of which the workspace holds some at once, by
   /// solutions. Queued; does not wait.
-  void solve(B& backend, SubstitutionSpace<T>& space, RhsBatch<T> rhs) const {
+  void solve(B& backend, SubstitutionWorkspace<T>& workspace, RhsBatch<T> rhs) const {
     const std::int64_t columns = rhs.columns;
-    rhs.reduced = space.reduced.data();
+    rhs.reduced = workspace.reduced.data();
     rhs.block_rows = plan_.block_rows;
-    for (std::int64_t first = 0; first < columns; first += space.columns) {
-      rhs.columns = std::min(space.columns, columns - first);
+    for (std::int64_t first = 0; first < columns; first += workspace.columns) {
+      rhs.columns = std::min(workspace.columns, columns - first);
       substitute(backend, Substitution::forward, Substitution::backward, rhs);
       rhs.b += rhs.columns * rhs.b_leading;
       rhs.x += rhs.columns * rhs.x_leading;
@@ -107,15 +107,15 @@ class BandFactorizationOn {
   }
 
   /// x = A^-T x for the first matrix. Queued; does not wait.
-  void solve_transposed(B& backend, SubstitutionSpace<T>& space, T* x) const {
+  void solve_transposed(B& backend, SubstitutionWorkspace<T>& workspace, T* x) const {
     RhsBatch<T> rhs;
     rhs.b = x;
     rhs.x = x;
     rhs.columns = 1;
-    rhs.reduced = space.reduced.data();
-    rhs.sums = space.sums.data();
+    rhs.reduced = workspace.reduced.data();
+    rhs.sums = workspace.sums.data();
     rhs.block_rows = plan_.block_rows;
-    backend.fill(space.sums.size(), T{0}, space.sums.data());
+    backend.fill(workspace.sums.size(), T{0}, workspace.sums.data());
     substitute(backend, Substitution::transposed_forward, Substitution::transposed_backward, rhs);
   }
 

@@ -90,7 +90,7 @@ class BandFactorsOn final : public BandFactors<T> {
       }
     }
     const BandShape shape = shape_of(A);
-    if (shape != factorization_.shape()) space_ = SubstitutionSpace<T>();
+    if (shape != factorization_.shape()) workspace_ = SubstitutionWorkspace<T>();
     factorization_.prepare(shape, 0);
     factorization_.factor(backend_, matrices_of(A));
     backend_.for_each(A.count(), OutcomeOfMatrix{factorization_.facts(), outcomes});
@@ -100,13 +100,13 @@ class BandFactorsOn final : public BandFactors<T> {
     if (current_ != nullptr) return current_->solve(B);
     const std::int64_t at_once = std::min(columns_at_once, B.columns());
     if (at_once == 0 || n() == 0) return;
-    if (space_.columns < at_once) space_ = factorization_.make_space(at_once, false);
+    if (workspace_.columns < at_once) workspace_ = factorization_.make_workspace(at_once, false);
     RhsBatch<T> rhs;
     rhs.b = rhs.x = B.data();
     rhs.b_leading = rhs.x_leading = B.leading();
     rhs.b_stride = rhs.x_stride = B.stride();
     rhs.columns = B.columns();
-    factorization_.solve(backend_, space_, rhs);
+    factorization_.solve(backend_, workspace_, rhs);
     const std::int64_t parts = (n() + PoisonColumns<T>::part - 1) / PoisonColumns<T>::part;
     backend_.for_each(
         count() * B.columns() * parts,
@@ -120,13 +120,14 @@ class BandFactorsOn final : public BandFactors<T> {
     return current_ != nullptr ? current_->count() : factorization_.shape().count;
   }
   [[nodiscard]] std::size_t bytes() const override {
-    return factorization_.bytes() + space_.bytes() + (tridiagonal_ == nullptr ? 0 : tridiagonal_->bytes());
+    return factorization_.bytes() + workspace_.bytes() +
+           (tridiagonal_ == nullptr ? 0 : tridiagonal_->bytes());
   }
 
  private:
   Backend backend_;
   BandFactorizationOn<Backend, T> factorization_;
-  SubstitutionSpace<T> space_;
+  SubstitutionWorkspace<T> workspace_;
   std::unique_ptr<BandFactors<T>> tridiagonal_;  // of the last tridiagonal matrix that had kernels of its own
   BandFactors<T>* current_ = nullptr;            // those factors, if they are the latest
 };

@@ -91,14 +91,15 @@ std::string list_of(const std::vector<std::int64_t>& numbers) {
 
 template <class B, class T>
 class BandedLuImplementation final : public SolverImplementation<T> {
-  struct Space : Workspace {
-    Space(const Device& device, std::int64_t n) : backend(device), refinement(device, n), sizes(device, 2) {}
+  struct SolveWorkspace : Workspace {
+    SolveWorkspace(const Device& device, std::int64_t n)
+        : backend(device), refinement(device, n), sizes(device, 2) {}
     [[nodiscard]] std::size_t bytes() const override {
       return refinement.bytes() + staged.bytes() + substitution.bytes() +
              (tridiagonal == nullptr ? 0 : tridiagonal->bytes());
     }
     B backend;
-    SubstitutionSpace<T> substitution;
+    SubstitutionWorkspace<T> substitution;
     std::unique_ptr<TridiagonalElimination<T>> tridiagonal;
     Array<T> staged;  // scaled and permuted right-hand sides
     RefinementArrays<T> refinement;
@@ -114,7 +115,7 @@ class BandedLuImplementation final : public SolverImplementation<T> {
   Outcome update_values(const MatrixRef<T>& A) override { return setup(A, true); }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return std::make_unique<Space>(this->device(), A_.rows());
+    return std::make_unique<SolveWorkspace>(this->device(), A_.rows());
   }
   [[nodiscard]] std::size_t bytes() const override {
     return factorization_.bytes() + band_.elements.bytes() + band_.row_scale.bytes() +
@@ -124,14 +125,14 @@ class BandedLuImplementation final : public SolverImplementation<T> {
   void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
              std::vector<Job>& jobs) const override {
     if (rhs.rows() == 0 || rhs.columns() == 0) return;
-    auto& space = static_cast<Space&>(workspace);
-    substitute(space, rhs, X);
+    auto& own = static_cast<SolveWorkspace&>(workspace);
+    substitute(own, rhs, X);
     for (Job& job : jobs) {
       if (job.control->cancel.stop_requested()) {
         job.outcome = {Status::cancelled, "stopped by the caller before refinement"};
         continue;
       }
-      refine_column(space, job, rhs.column(job.number), X.column(job.number));
+      refine_column(own, job, rhs.column(job.number), X.column(job.number));
     }
   }
 
@@ -139,7 +140,8 @@ class BandedLuImplementation final : public SolverImplementation<T> {
   void apply(Workspace& workspace, const T* r, T* z) const override {
     const std::int64_t n = A_.rows();
     if (n == 0) return;
-    substitute(static_cast<Space&>(workspace), {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
+    substitute(static_cast<SolveWorkspace&>(workspace), {r, n, 1, n, this->device()},
+               {z, n, 1, n, this->device()});
   }
 
  private:
@@ -286,8 +288,8 @@ class BandedLuImplementation final : public SolverImplementation<T> {
       return singular(zero_pivot(order_.original(facts.zero_column.value)));
     }
     if (!options_.condition) return {};
-    SubstitutionSpace<T> space;
-    if (!tridiagonal_) space = factorization_.make_space(1, true);
+    SubstitutionWorkspace<T> own;
+    if (!tridiagonal_) own = factorization_.make_workspace(1, true);
     const auto elimination = make_elimination();
     const double rcond =
         estimate_reciprocal_condition<T>(backend, band_.n, band_.norm_one, [&](bool transposed, T* v) {
@@ -295,12 +297,12 @@ class BandedLuImplementation final : public SolverImplementation<T> {
             const BandElements<T> A = band_.view();
             elimination->solve(transposed ? A.transposed() : A, v, v);
           } else if (transposed) {
-            factorization_.solve_transposed(backend, space, v);
+            factorization_.solve_transposed(backend, own, v);
           } else {
             RhsBatch<T> rhs;
             rhs.b = rhs.x = v;
             rhs.columns = 1;
-            factorization_.solve(backend, space, rhs);
+            factorization_.solve(backend, own, rhs);
           }
         });
     Outcome outcome = assess_condition<T>(rcond);
@@ -344,72 +346,71 @@ class BandedLuImplementation final : public SolverImplementation<T> {
   }
 
   /// X = A^-1 B by the factors.
-  void substitute(Space& space, DenseView<const T> rhs, DenseView<T> X) const {
+  void substitute(SolveWorkspace& own, DenseView<const T> rhs, DenseView<T> X) const {
     const std::int64_t at_once = std::min(columns_at_once, rhs.columns());
-    if (!tridiagonal_ || space.tridiagonal == nullptr) space.tridiagonal = make_elimination();
-    if (!tridiagonal_ && space.substitution.columns < at_once)
-      space.substitution = factorization_.make_space(at_once, false);
+    if (!tridiagonal_ || own.tridiagonal == nullptr) own.tridiagonal = make_elimination();
+    if (!tridiagonal_ && own.substitution.columns < at_once)
+      own.substitution = factorization_.make_workspace(at_once, false);
     if (band_.row_scale.size() == 0 && band_.column_scale.size() == 0 && order_.natural()) {
-      substitute_scaled(space, {.b = rhs.data(),
-                                .b_leading = rhs.leading(),
-                                .x = X.data(),
-                                .x_leading = X.leading(),
-                                .columns = rhs.columns()});
+      substitute_scaled(own, {.b = rhs.data(),
+                              .b_leading = rhs.leading(),
+                              .x = X.data(),
+                              .x_leading = X.leading(),
+                              .columns = rhs.columns()});
       return;
     }
     const std::int64_t n = rhs.rows();
-    if (space.staged.size() < n * at_once) {
-      space.staged = Array<T>();
-      space.staged = Array<T>(this->device(), n * at_once);
+    if (own.staged.size() < n * at_once) {
+      own.staged = Array<T>();
+      own.staged = Array<T>(this->device(), n * at_once);
     }
-    T* staged = space.staged.data();
+    T* staged = own.staged.data();
     for (std::int64_t first = 0; first < rhs.columns(); first += at_once) {
       const std::int64_t columns = std::min(at_once, rhs.columns() - first);
-      space.backend.for_each(n * columns, GatherScaled<T>{n, order_.order.data(), band_.row_scale.data(),
-                                                          rhs.column(first), rhs.leading(), staged});
-      substitute_scaled(space,
-                        {.b = staged, .b_leading = n, .x = staged, .x_leading = n, .columns = columns});
-      space.backend.for_each(n * columns, ScatterScaled<T>{n, order_.order.data(), band_.column_scale.data(),
-                                                           staged, X.column(first), X.leading()});
+      own.backend.for_each(n * columns, GatherScaled<T>{n, order_.order.data(), band_.row_scale.data(),
+                                                        rhs.column(first), rhs.leading(), staged});
+      substitute_scaled(own, {.b = staged, .b_leading = n, .x = staged, .x_leading = n, .columns = columns});
+      own.backend.for_each(n * columns, ScatterScaled<T>{n, order_.order.data(), band_.column_scale.data(),
+                                                         staged, X.column(first), X.leading()});
     }
   }
 
   /// Right-hand sides of the band as it was factored.
-  void substitute_scaled(Space& space, const RhsBatch<T>& rhs) const {
-    if (space.tridiagonal == nullptr) return factorization_.solve(space.backend, space.substitution, rhs);
+  void substitute_scaled(SolveWorkspace& own, const RhsBatch<T>& rhs) const {
+    if (own.tridiagonal == nullptr) return factorization_.solve(own.backend, own.substitution, rhs);
     for (std::int64_t j = 0; j < rhs.columns; ++j)
-      space.tridiagonal->solve(band_.view(), rhs.b + j * rhs.b_leading, rhs.x + j * rhs.x_leading);
+      own.tridiagonal->solve(band_.view(), rhs.b + j * rhs.b_leading, rhs.x + j * rhs.x_leading);
   }
 
   /// On the host only where the backward error is above the level of rounding. On a GPU the device decides
   /// about every step, and steps that are not needed change nothing.
-  void refine_column(Space& space, Job& job, const T* b, T* x) const {
+  void refine_column(SolveWorkspace& own, Job& job, const T* b, T* x) const {
     const std::int64_t n = A_.rows();
-    if (options_.refine == 0 || (this->device().on_host() && is_accurate(space, job, b, x))) return;
+    if (options_.refine == 0 || (this->device().on_host() && is_accurate(own, job, b, x))) return;
     refine(
-        space.backend, n, options_.refine, x, space.refinement,
-        [&](const T* at, T* r) { residual(space, b, at, r); },
+        own.backend, n, options_.refine, x, own.refinement,
+        [&](const T* at, T* r) { residual(own, b, at, r); },
         [&](const T* r, T* z) {
-          substitute(space, {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
+          substitute(own, {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
         });
   }
 
-  [[nodiscard]] bool is_accurate(Space& space, const Job& job, const T* b, const T* x) const {
+  [[nodiscard]] bool is_accurate(SolveWorkspace& own, const Job& job, const T* b, const T* x) const {
     constexpr double level = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
-    T* r = space.refinement.residual.data();
-    Largest* sizes = space.sizes.data();
-    residual(space, b, x, r);
-    space.backend.reduce(A_.rows(), ElementMagnitude<T>{x}, Store<Largest>{sizes});
-    space.backend.reduce(A_.rows(), ElementMagnitude<T>{r}, Store<Largest>{sizes + 1});
-    const double x_norm = space.backend.read(sizes).value;
-    const double r_norm = space.backend.read(sizes + 1).value;
+    T* r = own.refinement.residual.data();
+    Largest* sizes = own.sizes.data();
+    residual(own, b, x, r);
+    own.backend.reduce(A_.rows(), ElementMagnitude<T>{x}, Store<Largest>{sizes});
+    own.backend.reduce(A_.rows(), ElementMagnitude<T>{r}, Store<Largest>{sizes + 1});
+    const double x_norm = own.backend.read(sizes).value;
+    const double r_norm = own.backend.read(sizes + 1).value;
     return r_norm <= level * (job.matrix_norm * x_norm + job.right_hand_side_norm_inf);
   }
 
   /// r = b - A x.
-  void residual(Space& space, const T* b, const T* x, T* r) const {
-    space.backend.copy(A_.rows(), b, r);
-    multiply(space.backend, T{-1}, A_, x, T{1}, r);
+  void residual(SolveWorkspace& own, const T* b, const T* x, T* r) const {
+    own.backend.copy(A_.rows(), b, r);
+    multiply(own.backend, T{-1}, A_, x, T{1}, r);
   }
 
   BandedLuOptions options_;

@@ -64,7 +64,7 @@ class DependentUnknowns {
       const auto unknown = static_cast<std::size_t>(form_.order()[k]);
       const PivotSize size = form_.pivot_sizes()[unknown];
       const bool suspicious = is_suspicious<T>(size.of_terms, size.of_row / column_norm_[unknown]);
-      if (form_.owner()[unknown] == nobody || !(found || suspicious)) continue;
+      if (form_.owner()[unknown] == no_row || !(found || suspicious)) continue;
       ++tests;
       if (!is_null_vector(candidate(k, noise))) continue;
       noise[unknown] = 1;
@@ -92,7 +92,7 @@ class DependentUnknowns {
     x[static_cast<std::size_t>(form_.order()[k])] = 1;
     while (k-- > 0) {
       const auto unknown = static_cast<std::size_t>(form_.order()[k]);
-      if (form_.owner()[unknown] == nobody || noise[unknown] != 0) continue;
+      if (form_.owner()[unknown] == no_row || noise[unknown] != 0) continue;
       const auto begin = static_cast<std::size_t>(owned_[unknown].begin);
       const auto end = static_cast<std::size_t>(owned_[unknown].end);
       double sum = 0;

@@ -91,7 +91,7 @@ struct RenameOwner {
       order[i] = map.name[unknown];
       result[map.name[unknown]] = row;
     }
-    if (row == nobody) return;
+    if (row == no_row) return;
     std::int32_t* columns = map.rows.columns + map.rows.start[row];
     for (std::int32_t k = lanes.lane(); k < map.rows.length[row]; k += Lanes::lanes) {
       columns[k] = map.name[columns[k]];
@@ -131,7 +131,7 @@ struct TakeWaiting {
   std::int64_t* count;
   ECHELON_ANYWHERE void operator()(std::int64_t /*i*/) const {
     std::int64_t taken = 0;
-    for (std::int32_t row = waiting.first[unknown]; row != nobody; row = waiting.next[row])
+    for (std::int32_t row = waiting.first[unknown]; row != no_row; row = waiting.next[row])
       rows[taken++] = row;
     *count = taken;
   }
@@ -140,7 +140,7 @@ struct TakeWaiting {
 struct CountOwned {
   const std::int32_t* owner;
   ECHELON_ANYWHERE Sum operator()(std::int64_t unknown) const {
-    return {owner[unknown] == nobody ? 0.0 : 1.0};
+    return {owner[unknown] == no_row ? 0.0 : 1.0};
   }
 };
 
@@ -200,7 +200,7 @@ class Elimination {
     load(A);
     Array<std::int32_t> result(backend_.device(), columns_);
     Array<std::int32_t> pending(backend_.device(), rows_.count());
-    backend_.fill(columns_, nobody, result.data());
+    backend_.fill(columns_, no_row, result.data());
     std::int64_t count = find_active(rows_.count(), nullptr, columns_);
     backend_.copy(count, active_.data(), pending.data());
     while (count > 0) {
@@ -208,7 +208,7 @@ class Elimination {
         level_ = slices_.next(std::move(level_), count, pending.data());
         levels_ += 1;
       }
-      backend_.fill(level_.unknowns, nobody, owner_.data());
+      backend_.fill(level_.unknowns, no_row, owner_.data());
       if (!run_level(find_active(count, pending.data(), level_.limit), cancel)) return false;
       // Before the owners' unknowns have the names of A again.
       backend_.for_each(count, IsLeft<Field>{map(), pending.data(), level_.limit, flags_.data()});
@@ -290,7 +290,7 @@ class Elimination {
     using namespace elimination_detail;
     Array<std::int32_t> first(backend_.device(), columns_);
     Array<std::int32_t> next(backend_.device(), rows_.count());
-    backend_.fill(columns_, nobody, first.data());
+    backend_.fill(columns_, no_row, first.data());
     const auto waiting = [&] { return WaitingRows<Field>{map(), first.data(), next.data()}; };
     backend_.for_each(active, Wait<Field>{waiting(), active_.data()});
     for (std::int64_t unknown = 0; unknown < level_.limit; ++unknown) {

@@ -82,7 +82,7 @@ class Factor {
     for (std::size_t step = order.size(); step-- > 0;) {
       const std::int32_t unknown = order[step];
       const std::int32_t row = owner[static_cast<std::size_t>(unknown)];
-      if (row == nobody) continue;
+      if (row == no_row) continue;
       const std::int64_t begin = elements;
       elements += length[static_cast<std::size_t>(row)];
       owned.push_back({unknown, row, begin, elements});

@@ -48,7 +48,7 @@ struct MeasurePivot {
   ECHELON_ANYWHERE void operator()(std::int64_t unknown) const {
     const std::int32_t row = map.owner[unknown];
     sizes[unknown] = {};
-    if (row == nobody) return;
+    if (row == no_row) return;
     const typename Field::Element lead = map.rows.lead_element(row);
     const double magnitude = std::fabs(static_cast<double>(map.field.number(lead.value)));
     sizes[unknown] = {map.field.relative_size(lead), magnitude / map.norm[row]};
@@ -96,7 +96,7 @@ class MappedForm {
   [[nodiscard]] const Factor<Value>& factor() const { return factor_; }
   /// The unknowns as they were eliminated.
   [[nodiscard]] const std::vector<std::int32_t>& order() const { return order_; }
-  /// By unknown, nobody if it is free.
+  /// By unknown, no_row if it is free.
   [[nodiscard]] const std::vector<std::int32_t>& owner() const { return owner_; }
   /// By unknown; 1 if it is free.
   [[nodiscard]] const std::vector<PivotSize>& pivot_sizes() const { return pivot_sizes_; }
@@ -132,7 +132,7 @@ class MappedForm {
       if (length[row] == 0) facts_.dependent_rows.push_back(static_cast<std::int64_t>(row));
     }
     for (std::size_t unknown = 0; unknown < owner_.size(); ++unknown) {
-      if (owner_[unknown] == nobody) facts_.free_unknowns.push_back(static_cast<std::int64_t>(unknown));
+      if (owner_[unknown] == no_row) facts_.free_unknowns.push_back(static_cast<std::int64_t>(unknown));
       const PivotSize size = pivot_sizes_[unknown];
       if (std::isnan(size.of_terms) && !facts_.overflow) facts_.overflow = static_cast<std::int64_t>(unknown);
       facts_.smallest_accepted = std::min(facts_.smallest_accepted, size.of_terms);

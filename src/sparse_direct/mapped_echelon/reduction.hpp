@@ -11,7 +11,7 @@
 
 namespace echelon::mapped {
 
-inline constexpr std::int32_t nobody = -1;
+inline constexpr std::int32_t no_row = -1;
 
 /// Facts about rows that stay the same while they are in place, and the map from unknowns to rows.
 template <class Field>
@@ -52,7 +52,7 @@ struct Claim {
     const std::int32_t row = active[i];
     std::int32_t* owner = map.owner + map.rows.lead(row);
     std::int32_t held = atomic_load(owner);
-    while (held == nobody || (replaces && map.better(row, held))) {
+    while (held == no_row || (replaces && map.better(row, held))) {
       const std::int32_t found = compare_exchange(owner, held, row);
       if (found == held) return;
       held = found;
@@ -61,7 +61,7 @@ struct Claim {
 };
 
 /// The row to be reduced for each active row: the row itself if another one owns its unknown, the owner that
-/// it replaced, or nobody.
+/// it replaced, or no_row.
 template <class Field>
 struct FindLoser {
   MapView<Field> map;
@@ -72,7 +72,7 @@ struct FindLoser {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     const std::int32_t row = active[i];
     loser[i] = map.owner[map.rows.lead(row)] == row ? before[i] : row;
-    is_loser[i] = loser[i] != nobody ? 1 : 0;
+    is_loser[i] = loser[i] != no_row ? 1 : 0;
   }
 };
 

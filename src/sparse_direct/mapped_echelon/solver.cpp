@@ -54,8 +54,8 @@ class MappedEchelonImplementation final : public SolverImplementation<T> {
              std::vector<Job>& jobs) const override {
     std::visit(
         [&](const auto& system) {
-          auto& space = static_cast<typename std::remove_cvref_t<decltype(system)>::Space&>(workspace);
-          for (Job& job : jobs) system.solve(space, rhs.column(job.number), X.column(job.number), job);
+          auto& own = static_cast<typename std::remove_cvref_t<decltype(system)>::Workspace&>(workspace);
+          for (Job& job : jobs) system.solve(own, rhs.column(job.number), X.column(job.number), job);
         },
         system_);
   }

@@ -72,7 +72,7 @@ class System {
   using Element = typename Field::Element;
 
  public:
-  using Space = SolveWorkspace<B, Field, T>;
+  using Workspace = SolveWorkspace<B, Field, T>;
 
   System(const Device& device, const Field& field, const MappedEchelonOptions& options)
       : backend_(device), field_(field), options_(options) {}
@@ -96,8 +96,8 @@ class System {
 
   [[nodiscard]] std::int64_t rank() const { return form_->rank(); }
   [[nodiscard]] std::size_t bytes() const { return form_ == nullptr ? 0 : form_->bytes(); }
-  [[nodiscard]] std::unique_ptr<Space> make_workspace() const {
-    return std::make_unique<Space>(backend_.device(), A_->rows(), A_->columns());
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const {
+    return std::make_unique<Workspace>(backend_.device(), A_->rows(), A_->columns());
   }
 
   /// "A has rank 3 of 5: unknowns 2 and 4 are free, row 1 depends on others".
@@ -141,22 +141,22 @@ class System {
   }
 
   /// A particular solution for b, refined, and the outcome.
-  void solve(Space& space, const T* b, T* x, Job& job) const {
-    if constexpr (Field::is_exact) require_integers_in(space, b);
-    load(space, b);
-    form_->solve(space.backend, space.reduced.data(), space.x.data());
-    const Contradictory contradictory = find_contradiction(space);
-    if constexpr (!Field::is_exact) refine(space, b, job);
-    if (contradictory.row >= 0 && !is_satisfied(space, b)) {
+  void solve(Workspace& own, const T* b, T* x, Job& job) const {
+    if constexpr (Field::is_exact) require_integers_in(own, b);
+    load(own, b);
+    form_->solve(own.backend, own.reduced.data(), own.x.data());
+    const Contradictory contradictory = find_contradiction(own);
+    if constexpr (!Field::is_exact) refine(own, b, job);
+    if (contradictory.row >= 0 && !is_satisfied(own, b)) {
       describe(contradictory, job);
     } else {
       if (rank() < A_->columns()) {
         job.outcome = {Status::underdetermined,
                        rank_description() + "; x is the solution with zeros in the free unknowns"};
       }
-      if constexpr (Field::is_exact) check_exactly(space, b, job);
+      if constexpr (Field::is_exact) check_exactly(own, b, job);
     }
-    store(space, x);
+    store(own, x);
   }
 
  private:
@@ -215,24 +215,24 @@ class System {
   /// Whether the solution of A x = A v, for a v of numbers between 1 and 2, has a backward error that
   /// refinement removes.
   [[nodiscard]] bool is_stable() const {
-    const auto space = make_workspace();
-    B& backend = space->backend;
+    const auto own = make_workspace();
+    B& backend = own->backend;
     Array<T> zero(backend_.device(), A_->rows());
     Array<T> b(backend_.device(), A_->rows());
     backend.fill(A_->rows(), T{0}, zero.data());
-    backend.for_each(A_->columns(), TestSolution<T>{space->candidate.data()});
-    const double size = residual(*space, zero.data(), space->candidate.data());
-    backend.for_each(A_->rows(), StoreRightHandSide<T>{space->reduced.data(), b.data()});
-    load(*space, b.data());
-    form_->solve(backend, space->reduced.data(), space->x.data());
-    return residual(*space, b.data(), space->x.data()) <= std::sqrt(std::numeric_limits<T>::epsilon()) * size;
+    backend.for_each(A_->columns(), TestSolution<T>{own->candidate.data()});
+    const double size = residual(*own, zero.data(), own->candidate.data());
+    backend.for_each(A_->rows(), StoreRightHandSide<T>{own->reduced.data(), b.data()});
+    load(*own, b.data());
+    form_->solve(backend, own->reduced.data(), own->x.data());
+    return residual(*own, b.data(), own->x.data()) <= std::sqrt(std::numeric_limits<T>::epsilon()) * size;
   }
 
-  void load(Space& space, const T* b) const {
-    space.backend.for_each(A_->rows(), LoadRightHandSide<Field, T>{field_, b, space.reduced.data()});
+  void load(Workspace& own, const T* b) const {
+    own.backend.for_each(A_->rows(), LoadRightHandSide<Field, T>{field_, b, own.reduced.data()});
   }
-  void store(Space& space, T* x) const {
-    space.backend.for_each(A_->columns(), StoreSolution<Field, T>{field_, space.x.data(), x});
+  void store(Workspace& own, T* x) const {
+    own.backend.for_each(A_->columns(), StoreSolution<Field, T>{field_, own.x.data(), x});
   }
 
   /// A dependent row and what the reductions left of its right-hand side; row -1: all are zero.
@@ -242,26 +242,26 @@ class System {
   };
 
   /// The dependent row whose right-hand side differs most from zero, after the first solve.
-  Contradictory find_contradiction(Space& space) const {
+  Contradictory find_contradiction(Workspace& own) const {
     if (form_->facts().dependent_rows.empty()) return {};
-    form_->find_contradiction(space.backend, space.reduced.data(), space.worst.data());
-    const WorstRow worst = space.backend.read(space.worst.data());
+    form_->find_contradiction(own.backend, own.reduced.data(), own.worst.data());
+    const WorstRow worst = own.backend.read(own.worst.data());
     if (!(worst.error > 0)) return {};
-    const Element left = space.backend.read(space.reduced.data() + worst.row);
+    const Element left = own.backend.read(own.reduced.data() + worst.row);
     return {worst.row, static_cast<double>(field_.signed_number(left.value))};
   }
 
   /// Whether x satisfies every equation up to rounding.
-  [[nodiscard]] bool is_satisfied(Space& space, const T* b) const {
+  [[nodiscard]] bool is_satisfied(Workspace& own, const T* b) const {
     if constexpr (Field::is_exact) {
       return false;
     } else {
-      space.backend.reduce(A_->columns(), Magnitude<T>{space.x.data()}, Store<Largest>{space.largest.data()});
-      space.backend.reduce(A_->rows(),
-                           RowError<T>{A_->row_offsets().data(), A_->column_indices().data(),
-                                       A_->values().data(), b, space.x.data(), space.largest.data()},
-                           Store<WorstRow>{space.worst.data()});
-      const double error = space.backend.read(space.worst.data()).error;
+      own.backend.reduce(A_->columns(), Magnitude<T>{own.x.data()}, Store<Largest>{own.largest.data()});
+      own.backend.reduce(A_->rows(),
+                         RowError<T>{A_->row_offsets().data(), A_->column_indices().data(),
+                                     A_->values().data(), b, own.x.data(), own.largest.data()},
+                         Store<WorstRow>{own.worst.data()});
+      const double error = own.backend.read(own.worst.data()).error;
       return error <= 10 * std::max(field_.tolerance, default_tolerance<T>);
     }
   }
@@ -281,40 +281,39 @@ class System {
     job.statistics.push_back({"contradiction_rows", first_of(rows)});
   }
 
-  void require_integers_in(Space& space, const T* b) const {
-    const std::int64_t row = find_fraction(space.backend, A_->rows(), b, space.fraction.data());
+  void require_integers_in(Workspace& own, const T* b) const {
+    const std::int64_t row = find_fraction(own.backend, A_->rows(), b, own.fraction.data());
     if (row == FirstIndex::none) return;
     throw InvalidMatrix("b has to hold integers, and its element at row " + std::to_string(row) +
                         ", counted from 0, is none");
   }
 
-  void check_exactly(Space& space, const T* b, Job& job) const {
-    job.exact = residual(space, b, space.x.data()) == 0;
+  void check_exactly(Workspace& own, const T* b, Job& job) const {
+    job.exact = residual(own, b, own.x.data()) == 0;
     if (!job.exact) job.outcome = {Status::breakdown, "A x is not b in exact arithmetic"};
   }
 
   /// Adds the solution for the residual as long as that makes the residual smaller.
-  void refine(Space& space, const T* b, Job& job) const {
-    double before = options_.refine > 0 ? residual(space, b, space.x.data()) : 0;
+  void refine(Workspace& own, const T* b, Job& job) const {
+    double before = options_.refine > 0 ? residual(own, b, own.x.data()) : 0;
     for (std::int64_t step = 0; step < options_.refine && before > 0; ++step) {
-      form_->solve(space.backend, space.reduced.data(), space.correction.data());
-      space.backend.for_each(A_->columns(),
-                             Add<T>{space.x.data(), space.correction.data(), space.candidate.data()});
-      const double after = residual(space, b, space.candidate.data());
+      form_->solve(own.backend, own.reduced.data(), own.correction.data());
+      own.backend.for_each(A_->columns(), Add<T>{own.x.data(), own.correction.data(), own.candidate.data()});
+      const double after = residual(own, b, own.candidate.data());
       if (!(after < before)) return;
-      space.x.swap(space.candidate);
+      own.x.swap(own.candidate);
       job.iterations = step + 1;
       before = after;
     }
   }
 
   /// Computes the residual of x; returns its largest magnitude.
-  double residual(Space& space, const T* b, const typename Field::Value* x) const {
-    space.backend.reduce(A_->rows(),
-                         Residual<Field, T>{field_, A_->row_offsets().data(), A_->column_indices().data(),
-                                            A_->values().data(), b, x, space.reduced.data()},
-                         Store<Largest>{space.largest.data()});
-    return space.backend.read(space.largest.data()).value;
+  double residual(Workspace& own, const T* b, const typename Field::Value* x) const {
+    own.backend.reduce(A_->rows(),
+                       Residual<Field, T>{field_, A_->row_offsets().data(), A_->column_indices().data(),
+                                          A_->values().data(), b, x, own.reduced.data()},
+                       Store<Largest>{own.largest.data()});
+    return own.backend.read(own.largest.data()).value;
   }
 
   B backend_;

@@ -186,14 +186,14 @@ class DeviceSolver final : public SolverImplementation<T> {
   using MethodOptions = std::conditional_t<symmetric, SparseCholeskyOptions, SparseLuOptions>;
 
   /// For solves on the host.
-  struct HostSpace : Workspace {
-    explicit HostSpace(std::unique_ptr<Workspace> inner_) : inner(std::move(inner_)) {}
+  struct HostWorkspace : Workspace {
+    explicit HostWorkspace(std::unique_ptr<Workspace> inner_) : inner(std::move(inner_)) {}
     [[nodiscard]] std::size_t bytes() const override { return inner->bytes(); }
     std::unique_ptr<Workspace> inner;
   };
 
-  struct Space : Workspace {
-    Space(const Device& device, std::int64_t n, std::int64_t vectors_size)
+  struct SolveWorkspace : Workspace {
+    SolveWorkspace(const Device& device, std::int64_t n, std::int64_t vectors_size)
         : backend(device), refinement(device, n), vectors(device, vectors_size) {}
     [[nodiscard]] std::size_t bytes() const override { return refinement.bytes() + vectors.bytes(); }
     Cuda backend;
@@ -248,9 +248,9 @@ class DeviceSolver final : public SolverImplementation<T> {
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    if (on_host_) return std::make_unique<HostSpace>(host().make_workspace());
-    return std::make_unique<Space>(this->device(), A_.rows(),
-                                   factorization_ ? factorization_->workspace_size(1) : 0);
+    if (on_host_) return std::make_unique<HostWorkspace>(host().make_workspace());
+    return std::make_unique<SolveWorkspace>(this->device(), A_.rows(),
+                                            factorization_ ? factorization_->workspace_size(1) : 0);
   }
 
   [[nodiscard]] std::size_t bytes() const override {
@@ -261,22 +261,22 @@ class DeviceSolver final : public SolverImplementation<T> {
              std::vector<Job>& jobs) const override {
     if (B.rows() == 0) return;
     if (on_host_) return solve_on_host(workspace, B, X, jobs);
-    auto& space = static_cast<Space&>(workspace);
+    auto& own = static_cast<SolveWorkspace&>(workspace);
     for (std::int64_t first = 0; first < B.columns(); first += columns_together) {
       const std::int64_t count = std::min(columns_together, B.columns() - first);
       const std::int64_t size = factorization_->workspace_size(count);
-      if (space.vectors.size() < size) space.vectors = Array<T>(this->device(), size);
+      if (own.vectors.size() < size) own.vectors = Array<T>(this->device(), size);
       factorization_->solve(false, count, B.column(first), B.leading(), X.column(first), X.leading(),
-                            space.vectors.data());
+                            own.vectors.data());
     }
-    for (std::int64_t j = 0; j < B.columns(); ++j) refine_column(space, B.column(j), X.column(j));
+    for (std::int64_t j = 0; j < B.columns(); ++j) refine_column(own, B.column(j), X.column(j));
   }
 
   void apply(Workspace& workspace, const T* r, T* z) const override {
     const std::int64_t n = A_.rows();
     if (n == 0) return;
     if (on_host_) return apply_on_host(workspace, r, z);
-    factorization_->solve(false, 1, r, n, z, n, static_cast<Space&>(workspace).vectors.data());
+    factorization_->solve(false, 1, r, n, z, n, static_cast<SolveWorkspace&>(workspace).vectors.data());
   }
 
  private:
@@ -344,14 +344,14 @@ class DeviceSolver final : public SolverImplementation<T> {
   [[nodiscard]] double test_error() const {
     const Device& device = this->device();
     const std::int64_t n = A_.rows();
-    Space space(device, n, factorization_->workspace_size(1));
+    SolveWorkspace own(device, n, factorization_->workspace_size(1));
     Array<T> b(device, n);
     Array<T> x(device, n);
-    space.backend.fill(n, T{1}, b.data());
-    factorization_->solve(false, 1, b.data(), n, x.data(), n, space.vectors.data());
-    refine_column(space, b.data(), x.data());
+    own.backend.fill(n, T{1}, b.data());
+    factorization_->solve(false, 1, b.data(), n, x.data(), n, own.vectors.data());
+    refine_column(own, b.data(), x.data());
     const auto check = make_residual_check<CudaTarget, T>(device);
-    const SolutionFacts facts = check->solution(A_, b.data(), x.data(), space.refinement.residual.data());
+    const SolutionFacts facts = check->solution(A_, b.data(), x.data(), own.refinement.residual.data());
     const double scale = check->matrix(A_).norm_inf * facts.answer.norm_inf + facts.right.norm_inf;
     return facts.residual.norm_inf / scale;
   }
@@ -396,7 +396,7 @@ class DeviceSolver final : public SolverImplementation<T> {
     Dense<T> x(Device(), n, B.columns());
     for (std::int64_t j = 0; j < B.columns(); ++j)
       memory_detail::copy(Device(), b.view().column(j), this->device(), B.column(j), bytes);
-    host().solve(*static_cast<HostSpace&>(workspace).inner, b.view(), x.view(), jobs);
+    host().solve(*static_cast<HostWorkspace&>(workspace).inner, b.view(), x.view(), jobs);
     for (std::int64_t j = 0; j < B.columns(); ++j)
       memory_detail::copy(this->device(), X.column(j), Device(), x.view().column(j), bytes);
   }
@@ -407,7 +407,7 @@ class DeviceSolver final : public SolverImplementation<T> {
     Array<T> in(Device(), n);
     Array<T> out(Device(), n);
     memory_detail::copy(Device(), in.data(), this->device(), r, bytes);
-    host().apply(*static_cast<HostSpace&>(workspace).inner, in.data(), out.data());
+    host().apply(*static_cast<HostWorkspace&>(workspace).inner, in.data(), out.data());
     memory_detail::copy(this->device(), z, Device(), out.data(), bytes);
   }
 
@@ -430,15 +430,15 @@ class DeviceSolver final : public SolverImplementation<T> {
                    {"factor_bytes", static_cast<std::int64_t>(memory.factor)}};
   }
 
-  void refine_column(Space& space, const T* b, T* x) const {
+  void refine_column(SolveWorkspace& own, const T* b, T* x) const {
     const std::int64_t n = A_.rows();
     refine(
-        space.backend, n, steps_, x, space.refinement,
+        own.backend, n, steps_, x, own.refinement,
         [&](const T* iterate, T* r) {
-          space.backend.copy(n, b, r);
-          multiply(space.backend, T{-1}, A_, iterate, T{1}, r);
+          own.backend.copy(n, b, r);
+          multiply(own.backend, T{-1}, A_, iterate, T{1}, r);
         },
-        [&](const T* r, T* z) { apply(space, r, z); });
+        [&](const T* r, T* z) { apply(own, r, z); });
   }
 
   HostMethod host_;

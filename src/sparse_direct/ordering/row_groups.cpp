@@ -2,6 +2,7 @@
 #include "sparse_direct/ordering/row_groups.hpp"
 
 #include "sparse_direct/ordering/chunks.hpp"
+#include "support/hash.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -14,12 +15,9 @@ namespace echelon::sparse_direct {
 
 namespace {
 
-/// A number for each row whose sum over equal sets of rows is equal, and seldom else (splitmix64).
+/// A number for each row whose sum over equal sets of rows is equal, and seldom else (SplitMix64).
 std::uint64_t hash(std::uint64_t row) {
-  row += 0x9e3779b97f4a7c15;
-  row = (row ^ (row >> 30)) * 0xbf58476d1ce4e5b9;
-  row = (row ^ (row >> 27)) * 0x94d049bb133111eb;
-  return row ^ (row >> 31);
+  return hash_bits(row + golden_ratio_64);
 }
 
 /// Sums of the hashes of the entries of each row, the diagonal included.

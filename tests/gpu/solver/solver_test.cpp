@@ -69,7 +69,7 @@ Dense<double> on_host(const std::vector<double>& values) {
 
 class GpuSolver : public GpuTest {};
 
-TEST_F(GpuSolver, DoesWhatTheSerialBackendDoes) {
+TEST_F(GpuSolver, Methods_AgreeWithSerial) {
   for (const Case& c : cases()) {
     const Csr<double> A = c.problem.csr<double>();
     const Dense<double> b = random_dense<double>(A.rows(), 1, 21);
@@ -119,7 +119,7 @@ TEST_F(GpuSolver, SolvesInFloat) {
   EXPECT_LE(assess(A, x.to(Device()), b).relative_residual, 1.1e-5);
 }
 
-TEST_F(GpuSolver, SolvesSeveralRightHandSides) {
+TEST_F(GpuSolver, SeveralRightHandSides_Solved) {
   const Csr<double> A = test::convection_diffusion(32, 0).csr<double>();
   const Dense<double> B = random_dense<double>(A.rows(), 5, 24);
   const Csr<double> A_gpu = A.to(gpu);
@@ -133,7 +133,7 @@ TEST_F(GpuSolver, SolvesSeveralRightHandSides) {
   for (std::int64_t j = 0; j < 5; ++j) EXPECT_LE(assess(A, host, B, j).relative_residual, 1e-8);
 }
 
-TEST_F(GpuSolver, SolvesFromTwoThreadsAtOnce) {
+TEST_F(GpuSolver, TwoThreads_Solve) {
   const Csr<double> A = test::convection_diffusion(48, 0).csr<double>();
   const Csr<double> A_gpu = A.to(gpu);
   Cg<double> cg(gpu, {.preconditioner = "jacobi"});
@@ -185,7 +185,7 @@ TEST_F(GpuSolver, StopsWhenAsked) {
   EXPECT_LE(report.iterations, 16);
 }
 
-TEST_F(GpuSolver, RepeatedSolvesAllocateNothing) {
+TEST_F(GpuSolver, RepeatedSolve_AllocatesNothing) {
   for (const Case& c : cases()) {
     SCOPED_TRACE(c.method);
     const Csr<double> A = c.problem.csr<double>().to(gpu);
@@ -204,7 +204,7 @@ TEST_F(GpuSolver, RepeatedSolvesAllocateNothing) {
   }
 }
 
-TEST_F(GpuSolver, SurvivesMemoryRunningOut) {
+TEST_F(GpuSolver, OutOfMemory_StaysUsable) {
   const std::size_t available = memory(gpu).available;
   const auto too_many = static_cast<std::int64_t>(available / sizeof(double) * 2);
   EXPECT_THROW(Dense<double>(gpu, too_many, 1), OutOfMemory);

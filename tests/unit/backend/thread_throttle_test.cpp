@@ -25,7 +25,8 @@ class ThreadThrottleTest : public ::testing::Test {
   }
   bool is_serial() const { return throttle.is_serial(now); }
 
-  ThreadThrottle throttle{true};
+  SharedPause pause;
+  ThreadThrottle throttle{true, pause};
   ThreadThrottle::Time now = std::chrono::steady_clock::now();
 };
 
@@ -58,6 +59,15 @@ TEST_F(ThreadThrottleTest, PauseEnds_TriesThreadsAgain) {
   EXPECT_FALSE(is_serial());
 }
 
+TEST_F(ThreadThrottleTest, OtherThrottle_SharesThePause) {
+  const ThreadThrottle other(true, pause);
+  run_regions(1, 0.1 * ms, 8 * ms);
+  EXPECT_TRUE(other.is_serial(now));
+  EXPECT_FALSE(ThreadThrottle(false, pause).is_serial(now));
+  SharedPause elsewhere;
+  EXPECT_FALSE(ThreadThrottle(true, elsewhere).is_serial(now));
+}
+
 TEST_F(ThreadThrottleTest, LossesGoOn_PausesGrow) {
   run_regions(1, 0.1 * ms, 8 * ms);
   advance(0.3);
@@ -85,7 +95,7 @@ TEST_F(ThreadThrottleTest, BusyMachine_LosesFewPercent) {
 }
 
 TEST_F(ThreadThrottleTest, Disabled_StaysParallel) {
-  throttle = ThreadThrottle(false);
+  throttle = ThreadThrottle(false, pause);
   run_regions(100, 0.1 * ms, 8 * ms);
   EXPECT_FALSE(is_serial());
 }

@@ -407,7 +407,7 @@ TEST(ApproximateInverse, SeveralColumnsInRows_EachHasItsBounds) {
   }
 }
 
-TEST(ApproximateInverse, OnlyTheProofThatIsAskedForIsTried) {
+TEST(ApproximateInverse, AskedProof_OnlyOneTried) {
   const Csr<double> A = test::convection_diffusion(4, 0).csr<double>();
   const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1);
   for (const Proof proof : {Proof::h_matrix, Proof::positive_definite, Proof::approximate_inverse}) {

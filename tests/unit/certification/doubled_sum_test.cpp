@@ -31,7 +31,8 @@ struct Dot {
   }
 };
 
-/// Of vectors with elements up to 2^range, whose second half cancels the first but for small changes.
+/// Dot product of vectors with elements up to 2^range, whose second half cancels the first but for small
+/// changes.
 Dot cancelling_dot(std::size_t n, int range, std::mt19937_64& random) {
   std::uniform_real_distribution<double> value(-1, 1);
   std::uniform_int_distribution<int> exponent(-range, range);

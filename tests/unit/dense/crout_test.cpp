@@ -44,7 +44,7 @@ class CroutOf : public testing::Test {};
 using Reals = testing::Types<float, double>;
 TYPED_TEST_SUITE(CroutOf, Reals);
 
-TYPED_TEST(CroutOf, HasASmallBackwardErrorOnEveryKindOfMatrix) {
+TYPED_TEST(CroutOf, LapackTypes_SmallBackwardError) {
   using T = TypeParam;
   for (const Device& device : host_devices) {
     for (const Form& form : forms) {
@@ -58,7 +58,7 @@ TYPED_TEST(CroutOf, HasASmallBackwardErrorOnEveryKindOfMatrix) {
   }
 }
 
-TYPED_TEST(CroutOf, GivesTheSameBitsOnEveryDeviceAndForEverySection) {
+TYPED_TEST(CroutOf, EveryDeviceAndSection_SameBits) {
   using T = TypeParam;
   const std::int64_t n = 150;
   const Dense<T> a = random_dense<T>(n, n, 5);
@@ -80,7 +80,7 @@ TYPED_TEST(CroutOf, GivesTheSameBitsOnEveryDeviceAndForEverySection) {
   }
 }
 
-TYPED_TEST(CroutOf, ExchangesTheRowsThatLapackExchanges) {
+TYPED_TEST(CroutOf, RowExchanges_AsLapack) {
   using T = TypeParam;
   const std::int64_t n = 60;
   const Dense<T> a = random_dense<T>(n, n, 8);
@@ -117,14 +117,14 @@ TYPED_TEST(CroutOf, NamesTheZeroPivot) {
   }
 }
 
-TYPED_TEST(CroutOf, IterationsFindTheFactorsAlthoughTheyOverflowBefore) {
+TYPED_TEST(CroutOf, OverflowingIterates_FactorsAreFound) {
   using T = TypeParam;
   // Uniform random matrices of this size have transients beyond the range of either precision.
   const std::int64_t n = 200;
   expect_solved<T>("crout-iterative", {}, Device(), random_dense<T>(n, n, 1), "one section");
 }
 
-TYPED_TEST(CroutOf, LooseTolerancePreconditions) {
+TYPED_TEST(CroutOf, LooseTolerance_Preconditions) {
   using T = TypeParam;
   const auto problem = test::convection_diffusion(12, 0.4);
   const Csr<T> a = problem.csr<T>();
@@ -137,7 +137,7 @@ TYPED_TEST(CroutOf, LooseTolerancePreconditions) {
   EXPECT_LT(report.iterations, 15);
 }
 
-TEST(CroutIterative, SectionsOfDominantMatricesConvergeInFewSweeps) {
+TEST(CroutIterative, DominantMatrices_FewSweeps) {
   const std::int64_t n = 128;
   Dense<double> a = random_dense<double>(n, n, 4);
   for (std::int64_t i = 0; i < n; ++i) a(i, i) += static_cast<double>(n);
@@ -149,7 +149,7 @@ TEST(CroutIterative, SectionsOfDominantMatricesConvergeInFewSweeps) {
   EXPECT_EQ(statistic(report, "row_exchanges"), 0);
 }
 
-TEST(CroutIterative, WithoutPivotingAZeroOnTheDiagonalIsTheEnd) {
+TEST(CroutIterative, NoPivoting_ZeroDiagonal_IsSingular) {
   Dense<double> a(Device(), 2, 2);
   a(0, 0) = 0;
   a(0, 1) = a(1, 0) = a(1, 1) = 1;
@@ -159,7 +159,7 @@ TEST(CroutIterative, WithoutPivotingAZeroOnTheDiagonalIsTheEnd) {
   EXPECT_TRUE(with.factor(a).ready());
 }
 
-TEST(CroutIterative, APivotThresholdSavesExchanges) {
+TEST(CroutIterative, PivotThreshold_FewerExchanges) {
   const Dense<double> a = random_dense<double>(100, 100, 12);
   const auto exchanges = [&](double threshold) {
     CroutIterative<double> solver({}, {.pivot_threshold = threshold});
@@ -171,7 +171,7 @@ TEST(CroutIterative, APivotThresholdSavesExchanges) {
   EXPECT_EQ(exchanges(0), 0);
 }
 
-TEST(Crout, RefusesARectangularMatrix) {
+TEST(Crout, Rectangular_IsRefused) {
   Crout<double> solver;
   const Dense<double> a = random_dense<double>(3, 2, 1);
   EXPECT_THROW(static_cast<void>(solver.factor(a)), DimensionMismatch);

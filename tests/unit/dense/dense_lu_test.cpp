@@ -29,7 +29,7 @@ struct MethodIn {
   using Value = T;
 };
 
-/// What the methods of dense LU with partial pivoting have in common.
+/// Fixture of the methods of dense LU with partial pivoting.
 template <class M>
 class DenseLuOf : public testing::Test {
  protected:
@@ -53,7 +53,7 @@ using Methods = testing::Types<MethodIn<Lu<float>, float>, MethodIn<Lu<double>, 
                                MethodIn<LapackLu<float>, float>, MethodIn<LapackLu<double>, double>>;
 TYPED_TEST_SUITE(DenseLuOf, Methods);
 
-TYPED_TEST(DenseLuOf, HasASmallBackwardErrorOnEveryKindOfMatrix) {
+TYPED_TEST(DenseLuOf, LapackTypes_SmallBackwardError) {
   using T = typename TypeParam::Value;
   using Method = typename TypeParam::Solver;
   for (const Device& device : host_devices) {
@@ -73,7 +73,7 @@ TYPED_TEST(DenseLuOf, HasASmallBackwardErrorOnEveryKindOfMatrix) {
   }
 }
 
-TYPED_TEST(DenseLuOf, HasASmallBackwardErrorWhereBlasSharesTheWork) {
+TYPED_TEST(DenseLuOf, ThreadedBlas_SmallBackwardError) {
   using T = typename TypeParam::Value;
   this->expect_solved(random_dense<T>(257, 257, 1), Device::openmp(2), {}, "random");
   this->expect_solved(graded<T>(257, 2), Device::openmp(2), {}, "graded");
@@ -93,7 +93,7 @@ TYPED_TEST(DenseLuOf, PreconditionsAway) {
   EXPECT_EQ(report.iterations, 1);
 }
 
-TYPED_TEST(DenseLuOf, EquilibrationMakesAGradedMatrixWellConditioned) {
+TYPED_TEST(DenseLuOf, GradedMatrix_EquilibrationHelps) {
   using T = typename TypeParam::Value;
   using Method = typename TypeParam::Solver;
   const Dense<T> a = graded<T>(33, 4);
@@ -142,7 +142,7 @@ TYPED_TEST(DenseLuOf, NamesTheZeroPivot) {
   }
 }
 
-TYPED_TEST(DenseLuOf, NamesARowAndAColumnOfZeros) {
+TYPED_TEST(DenseLuOf, ZeroRowOrColumn_IsNamed) {
   using T = typename TypeParam::Value;
   using Method = typename TypeParam::Solver;
   for (const bool zero_row : {true, false}) {
@@ -156,7 +156,7 @@ TYPED_TEST(DenseLuOf, NamesARowAndAColumnOfZeros) {
   }
 }
 
-TYPED_TEST(DenseLuOf, FindsExactSingularityBySmallIntegers) {
+TYPED_TEST(DenseLuOf, SmallIntegers_ExactSingularity) {
   using T = typename TypeParam::Value;
   using Method = typename TypeParam::Solver;
   Dense<T> a(Device(), 2, 2);
@@ -165,7 +165,7 @@ TYPED_TEST(DenseLuOf, FindsExactSingularityBySmallIntegers) {
   EXPECT_EQ(lu.factor(a).row, 1);
 }
 
-TYPED_TEST(DenseLuOf, SaysWhenSingularToWorkingPrecisionAndStillSolves) {
+TYPED_TEST(DenseLuOf, SingularToWorkingPrecision_StillSolves) {
   using T = typename TypeParam::Value;
   using Method = typename TypeParam::Solver;
   const Dense<T> a = hilbert<T>(20);
@@ -182,7 +182,7 @@ TYPED_TEST(DenseLuOf, SaysWhenSingularToWorkingPrecisionAndStillSolves) {
   EXPECT_LT(scaled_residual<T>(a, x, b), passing);
 }
 
-TYPED_TEST(DenseLuOf, IsNotImpressedByNearOverflowAndUnderflow) {
+TYPED_TEST(DenseLuOf, NearOverflowAndUnderflow_Solved) {
   using T = typename TypeParam::Value;
   using Method = typename TypeParam::Solver;
   const T large = std::is_same_v<T, double> ? static_cast<T>(1e305) : static_cast<T>(1e36);
@@ -199,7 +199,7 @@ TYPED_TEST(DenseLuOf, IsNotImpressedByNearOverflowAndUnderflow) {
   }
 }
 
-TYPED_TEST(DenseLuOf, SaysWhenTheSolutionOverflows) {
+TYPED_TEST(DenseLuOf, SolutionOverflows_IsReported) {
   using T = typename TypeParam::Value;
   using Method = typename TypeParam::Solver;
   const T tiny = std::is_same_v<T, double> ? static_cast<T>(1e-200) : static_cast<T>(1e-25);
@@ -260,7 +260,7 @@ struct Window {
   }
 };
 
-TYPED_TEST(DenseLuOf, SolvesForManyRightHandSidesInEveryLayout) {
+TYPED_TEST(DenseLuOf, ManyRightHandSides_EveryLayout) {
   using T = typename TypeParam::Value;
   using Method = typename TypeParam::Solver;
   const std::int64_t n = 33;
@@ -302,7 +302,7 @@ TYPED_TEST(DenseLuOf, TakesASparseMatrix) {
 }
 
 /// A step is taken only when it makes the residual smaller, so more steps can never leave a larger one.
-TYPED_TEST(DenseLuOf, RefinementNeverHurts) {
+TYPED_TEST(DenseLuOf, Refinement_NeverIncreasesError) {
   using T = typename TypeParam::Value;
   using Method = typename TypeParam::Solver;
   for (const Dense<T>& a : {random_dense<T>(129, 129, 3), hilbert<T>(12), hilbert<T>(40)}) {
@@ -324,7 +324,7 @@ TYPED_TEST(DenseLuOf, RefinementNeverHurts) {
 }
 
 /// n beyond which the factorisation is made of panels that can be interrupted.
-TYPED_TEST(DenseLuOf, PanelsGiveTheFactorsOfLapack) {
+TYPED_TEST(DenseLuOf, Panels_FactorsOfLapack) {
   using T = typename TypeParam::Value;
   using Method = typename TypeParam::Solver;
   const std::int64_t n = 1100;
@@ -356,7 +356,7 @@ TYPED_TEST(DenseLuOf, Cancelled_StopsTheFactorisation) {
   }
 }
 
-TYPED_TEST(DenseLuOf, IsUsedAgainForNewValuesAndNewSizes) {
+TYPED_TEST(DenseLuOf, NewValuesAndSizes_Solved) {
   using T = typename TypeParam::Value;
   using Method = typename TypeParam::Solver;
   Method lu;
@@ -377,7 +377,7 @@ TYPED_TEST(DenseLuOf, IsUsedAgainForNewValuesAndNewSizes) {
   }
 }
 
-TYPED_TEST(DenseLuOf, AFailedSetupDoesNotOutliveTheNext) {
+TYPED_TEST(DenseLuOf, FailedSetup_NextOneWorks) {
   using T = typename TypeParam::Value;
   using Method = typename TypeParam::Solver;
   Method lu;
@@ -391,7 +391,7 @@ TYPED_TEST(DenseLuOf, AFailedSetupDoesNotOutliveTheNext) {
   EXPECT_LT(scaled_residual<T>(regular, x, b), passing);
 }
 
-TYPED_TEST(DenseLuOf, SolvesFromSeveralThreadsAtOnce) {
+TYPED_TEST(DenseLuOf, ConcurrentSolves_AreCorrect) {
   using T = typename TypeParam::Value;
   using Method = typename TypeParam::Solver;
   for (const Device& device : host_devices) {
@@ -433,7 +433,7 @@ void expect_moderate_growth_repaired() {
   EXPECT_LT(residual(3), passing);
 }
 
-TEST(LapackLu, RefinementRepairsModerateGrowth) {
+TEST(LapackLu, ModerateGrowth_IsRefined) {
   expect_moderate_growth_repaired<float>();
   expect_moderate_growth_repaired<double>();
 }
@@ -470,7 +470,7 @@ TEST(LapackLu, LargeGrowth_IsFactoredByQr) {
   expect_factored_by_qr<double>();
 }
 
-TEST(LapackLu, SingularToWorkingPrecisionIsSaidOfEveryColumn) {
+TEST(LapackLu, SingularToWorkingPrecision_EveryColumn) {
   const Dense<double> A = hilbert<double>(14);
   LapackLu<double> lu;
   EXPECT_EQ(lu.setup(A).status, Status::singular);
@@ -484,7 +484,7 @@ TEST(LapackLu, SingularToWorkingPrecisionIsSaidOfEveryColumn) {
 }
 
 /// Whether there is one depends on the machine.
-TEST(LapackLu, ReportsTheWarningAboutBlas) {
+TEST(LapackLu, SlowBlas_IsAWarning) {
   const std::string expected = host_blas().warning;
   for (const std::int64_t n : {100, 600}) {
     const Dense<double> a = random_dense<double>(n, n, 1);
@@ -499,7 +499,7 @@ TEST(LapackLu, RefusesAGpu) {
   EXPECT_THROW(static_cast<void>(make_solver<double>("lapack-lu", Device::cuda())), Error);
 }
 
-TEST(LapackLu, RefusesARectangularMatrix) {
+TEST(LapackLu, Rectangular_IsRefused) {
   LapackLu<double> lu;
   const Dense<double> a = random_dense<double>(3, 4, 1);
   EXPECT_THROW(lu.factor(a), DimensionMismatch);

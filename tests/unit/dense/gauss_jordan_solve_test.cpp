@@ -61,9 +61,14 @@ TYPED_TEST(GaussJordanSolveOf, NotFinite_PositionIsReported) {
   Dense<T> a = random_dense<T>(5, 4, 1);
   Dense<T> b = zeros<T>(5, 2);
   b(3, 1) = std::numeric_limits<T>::infinity();
-  const Report of_b = RowReduction<T>().solve(a, b).report;
+  const GeneralSolution<T> no_answer = RowReduction<T>().solve(a, b);
+  const Report& of_b = no_answer.report;
   EXPECT_EQ(of_b.status, Status::not_a_number);
   EXPECT_EQ(of_b.row, 3);
+  EXPECT_EQ(of_b.column, 1);
+  EXPECT_EQ(of_b.relative_residual, 1);
+  EXPECT_EQ(no_answer.X.columns(), 0);
+  EXPECT_EQ(no_answer.facts.rank, 4);
   a(2, 3) = std::numeric_limits<T>::quiet_NaN();
   const Report of_a = RowReduction<T>().solve(a, b).report;
   EXPECT_EQ(of_a.status, Status::not_a_number);
@@ -95,6 +100,54 @@ TYPED_TEST(GaussJordanSolveOf, FullRank_AccuracyIsEstimated) {
     ASSERT_EQ(report.columns.size(), 2U);
     EXPECT_TRUE(report.columns[0].error_estimate && report.columns[1].error_estimate);
   }
+}
+
+/// Every figure but times and bytes.
+void expect_same_report(const Report& a, const Report& b) {
+  EXPECT_EQ(a.status, b.status);
+  EXPECT_EQ(a.method, b.method);
+  EXPECT_EQ(a.device, b.device);
+  EXPECT_EQ(a.message, b.message);
+  EXPECT_EQ(a.row, b.row);
+  EXPECT_EQ(a.column, b.column);
+  EXPECT_EQ(a.rank, b.rank);
+  EXPECT_EQ(a.warnings, b.warnings);
+  EXPECT_EQ(a.iterations, b.iterations);
+  EXPECT_EQ(a.relative_residual, b.relative_residual);
+  EXPECT_EQ(a.backward_error, b.backward_error);
+  EXPECT_EQ(a.reciprocal_condition, b.reciprocal_condition);
+  EXPECT_EQ(a.condition_kind, b.condition_kind);
+  EXPECT_EQ(a.error_estimate, b.error_estimate);
+  ASSERT_EQ(a.columns.size(), b.columns.size());
+  for (std::size_t j = 0; j < a.columns.size(); ++j) {
+    EXPECT_EQ(a.columns[j].status, b.columns[j].status);
+    EXPECT_EQ(a.columns[j].backward_error, b.columns[j].backward_error);
+  }
+}
+
+/// The general solution and the Solver build their reports by the same rules.
+TYPED_TEST(GaussJordanSolveOf, Reports_AreThoseOfSolver) {
+  using T = TypeParam;
+  const Dense<T> regular = random_dense<T>(33, 33, 1);
+  const Dense<T> singular = product(random_dense<T>(33, 20, 1), random_dense<T>(20, 33, 2));
+  const Dense<T> wide = random_dense<T>(20, 33, 3);
+  Dense<T> not_finite = regular;
+  not_finite(3, 7) = std::numeric_limits<T>::quiet_NaN();
+  Dense<T> overflow = random_dense<T>(33, 2, 4);
+  overflow(5, 1) = std::numeric_limits<T>::infinity();
+  const Dense<T> b = random_dense<T>(33, 2, 5);
+  const auto expect_same = [](const Dense<T>& A, const Dense<T>& B) {
+    Dense<T> x(Device(), A.columns(), B.columns());
+    GaussJordan<T> s;
+    s.setup(A);
+    expect_same_report(RowReduction<T>().solve(A, B).report, s.solve(B, x));
+  };
+  expect_same(regular, b);
+  expect_same(regular, overflow);
+  expect_same(singular, b);
+  expect_same(singular, product(singular, b));
+  expect_same(wide, random_dense<T>(20, 3, 6));
+  expect_same(not_finite, b);
 }
 
 TYPED_TEST(GaussJordanSolveOf, ConditionBelowTolerance_IsSolvedAndDoubted) {

@@ -51,7 +51,7 @@ class LuKernels : public testing::Test {};
 using Reals = testing::Types<float, double>;
 TYPED_TEST_SUITE(LuKernels, Reals);
 
-TYPED_TEST(LuKernels, PanelsOfEveryInstructionSetAreAccurate) {
+TYPED_TEST(LuKernels, EveryInstructionSet_PanelsAccurate) {
   using T = TypeParam;
   std::vector<const lu::HostKernels<T>*> all = {lu::portable_kernels<T>()};
 #if defined(__x86_64__)
@@ -82,7 +82,7 @@ lu::FactorResult factor(const Device& device, Dense<T>& a, std::vector<std::int6
   return lu::factor<T>(backend, workspace, a.view(), pivots.data(), {});
 }
 
-TYPED_TEST(LuKernels, MatricesOfEveryShapeAreFactored) {
+TYPED_TEST(LuKernels, EveryShape_IsFactored) {
   using T = TypeParam;
   for (const auto& [m, n] : std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 3},
                                                                                {3, 0},
@@ -123,7 +123,7 @@ TYPED_TEST(LuKernels, MatricesOfEveryShapeAreFactored) {
   }
 }
 
-TYPED_TEST(LuKernels, ZeroColumnsArePassedOver) {
+TYPED_TEST(LuKernels, ZeroColumns_AreSkipped) {
   using T = TypeParam;
   Dense<T> a = random_dense<T>(150, 150, 7);
   for (std::int64_t i = 0; i < 150; ++i) a(i, 70) = a(i, 140) = 0;

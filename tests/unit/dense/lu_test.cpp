@@ -138,7 +138,7 @@ long double exact_determinant(std::vector<std::vector<std::int64_t>> a) {
   return sign * static_cast<long double>(divisor);
 }
 
-TYPED_TEST(LuOf, DeterminantIsThatOfExactElimination) {
+TYPED_TEST(LuOf, Determinant_AgreesWithExactElimination) {
   using T = TypeParam;
   for (const std::int64_t n : {1, 2, 3, 4, 5, 6}) {
     for (const std::int64_t seed : {1, 2, 3}) {
@@ -161,7 +161,7 @@ TYPED_TEST(LuOf, DeterminantIsThatOfExactElimination) {
 }
 
 /// Scaled, far beyond the range of T, and after butterflies: |det| of the matrix of growth is 2^(n-1).
-TYPED_TEST(LuOf, DeterminantOfTransformedMatrices) {
+TYPED_TEST(LuOf, Determinant_TransformedMatrices) {
   using T = TypeParam;
   const std::int64_t n = 301;
   const Dense<T> growing = test::growing<T>(n);
@@ -176,7 +176,7 @@ TYPED_TEST(LuOf, DeterminantOfTransformedMatrices) {
   EXPECT_NEAR(lu.determinant().log10(), 151 * 10 + 150 * 9, 1e-3);
 }
 
-TYPED_TEST(LuOf, DeterminantOfSingularOrMissingMatrices) {
+TYPED_TEST(LuOf, Determinant_SingularOrMissing) {
   using T = TypeParam;
   Lu<T> lu;
   EXPECT_THROW(static_cast<void>(lu.determinant()), Error);
@@ -204,7 +204,7 @@ Dense<T> transposed(const Dense<T>& a) {
   return result;
 }
 
-TYPED_TEST(LuOf, SolvesWithTheTranspose) {
+TYPED_TEST(LuOf, Transpose_IsSolved) {
   using T = TypeParam;
   for (const Device& device : host_devices) {
     for (const std::int64_t n : {1, 2, 33, 129}) {
@@ -230,7 +230,7 @@ TYPED_TEST(LuOf, SolvesWithTheTranspose) {
 }
 
 /// A factorisation on one thread must not wait for the caller's other threads.
-TYPED_TEST(LuOf, FactorsInsideParallelRegions) {
+TYPED_TEST(LuOf, InsideParallelRegion_Factors) {
   using T = TypeParam;
   int failures = 0;
 #pragma omp parallel for num_threads(3) schedule(dynamic, 1) reduction(+ : failures)

@@ -78,7 +78,7 @@ class DenseSymmetricOf : public testing::Test {
 using Reals = testing::Types<float, double>;
 TYPED_TEST_SUITE(DenseSymmetricOf, Reals);
 
-TYPED_TEST(DenseSymmetricOf, HasASmallBackwardErrorOnEveryKindOfMatrix) {
+TYPED_TEST(DenseSymmetricOf, LapackTypes_SmallBackwardError) {
   using T = TypeParam;
   for (const std::int64_t n : sizes) {
     this->expect_solved("ldlt", random_symmetric<T>(n, 1), "random");
@@ -92,12 +92,12 @@ TYPED_TEST(DenseSymmetricOf, HasASmallBackwardErrorOnEveryKindOfMatrix) {
   }
 }
 
-TYPED_TEST(DenseSymmetricOf, FactorsInSeveralBlocks) {
+TYPED_TEST(DenseSymmetricOf, SeveralBlocks_AreFactored) {
   using T = TypeParam;
   this->expect_solved("cholesky", random_positive_definite<T>(1100, 5), "positive definite");
 }
 
-TYPED_TEST(DenseSymmetricOf, NamesTheFirstColumnThatIsNotPositive) {
+TYPED_TEST(DenseSymmetricOf, NotPositive_FirstColumnIsNamed) {
   using T = TypeParam;
   for (const std::int64_t n : {5, 130, 1100}) {
     for (const std::int64_t column : {std::int64_t{0}, n / 2, n - 1}) {
@@ -119,7 +119,7 @@ TYPED_TEST(DenseSymmetricOf, NamesTheFirstColumnThatIsNotPositive) {
   EXPECT_EQ(cholesky.factor(a).row, 2);
 }
 
-TYPED_TEST(DenseSymmetricOf, NamesAPlaceThatIsNotSymmetric) {
+TYPED_TEST(DenseSymmetricOf, NotSymmetric_PlaceIsNamed) {
   using T = TypeParam;
   Dense<T> a = identity<T>(70);
   a(66, 3) = 1;
@@ -133,7 +133,7 @@ TYPED_TEST(DenseSymmetricOf, NamesAPlaceThatIsNotSymmetric) {
   }
 }
 
-TYPED_TEST(DenseSymmetricOf, LdltCountsTheSignsOfEigenvalues) {
+TYPED_TEST(DenseSymmetricOf, Ldlt_InertiaIsReported) {
   using T = TypeParam;
   // A saddle-point matrix [I C^T; C 0] has as many negative eigenvalues as C has rows.
   const std::int64_t n = 90;
@@ -154,7 +154,7 @@ TYPED_TEST(DenseSymmetricOf, LdltCountsTheSignsOfEigenvalues) {
 }
 
 #ifdef ECHELON_TEST_WITH_EIGEN
-TEST(Ldlt, InertiaIsThatOfTheEigenvalues) {
+TEST(Ldlt, Inertia_AgreesWithEigenvalues) {
   for (const std::int64_t n : {2, 5, 63, 64, 65, 66, 150}) {
     const Dense<double> a = random_symmetric<double>(n, static_cast<unsigned>(n));
     const Eigen::Map<const Eigen::MatrixXd> view(a.data(), n, n);
@@ -187,7 +187,7 @@ TYPED_TEST(DenseSymmetricOf, SaysWhenSingular) {
   EXPECT_EQ(ldlt.factor(nearly).status, Status::singular);
 }
 
-TYPED_TEST(DenseSymmetricOf, IsUsedAgainAndSolvesNothing) {
+TYPED_TEST(DenseSymmetricOf, NewMatrixAndNoColumns_Work) {
   using T = TypeParam;
   Cholesky<T> cholesky;
   Ldlt<T> ldlt;

@@ -48,7 +48,7 @@ std::string code(const std::string& text) {
   return text.empty() ? text : '`' + cell(text) + '`';
 }
 
-/// What a method's page shows under "Options".
+/// Table under "Options" on a method's page.
 std::string table_of_options(const Method& method) {
   if (method.options.empty()) return "It has no options.\n";
   std::string table = "| option | takes | default | meaning |\n| --- | --- | --- | --- |\n";
@@ -61,7 +61,7 @@ std::string table_of_options(const Method& method) {
   return table;
 }
 
-TEST(Docs, EveryMethodHasAPageWithItsOptions) {
+TEST(Docs, EveryMethod_PageListsOptions) {
   for (const Method& method : methods()) {
     SCOPED_TRACE(method.name);
     const std::string page = read(docs() / "methods" / (method.name + ".md"));
@@ -71,7 +71,7 @@ TEST(Docs, EveryMethodHasAPageWithItsOptions) {
   }
 }
 
-TEST(Docs, EveryPageOfAMethodHasItsMethod) {
+TEST(Docs, EveryPage_HasMethod) {
   std::set<std::string> names;
   for (const Method& method : methods()) names.insert(method.name);
   for (const auto& entry : fs::directory_iterator(docs() / "methods")) {
@@ -79,7 +79,7 @@ TEST(Docs, EveryPageOfAMethodHasItsMethod) {
   }
 }
 
-TEST(Docs, EveryGeneratorIsListedWithItsOptions) {
+TEST(Docs, EveryGenerator_ListedWithOptions) {
   const std::string page = read(docs() / "generate.md");
   for (const Generator& generator : generators()) {
     std::string options;
@@ -98,7 +98,7 @@ TEST(Docs, EveryGeneratorIsListedWithItsOptions) {
   }
 }
 
-TEST(Docs, EveryStatusIsExplained) {
+TEST(Docs, EveryStatus_IsExplained) {
   const std::string page = read(docs() / "report.md");
   int explained = 0;
   for (;; ++explained) {

@@ -28,7 +28,7 @@ Dense<double> of_order(const std::string& name, Index n) {
   return dense(name, {{"n", n}});
 }
 
-/// What elimination with partial pivoting finds, in extended precision.
+/// Results of elimination with partial pivoting in extended precision.
 struct Elimination {
   long double determinant = 1;
   double growth = 0;  ///< largest element met over the largest of A

@@ -172,7 +172,7 @@ std::uint64_t checksum_of_variants(const Generator& generator) {
   return sum.value();
 }
 
-/// What one machine computed: other tests say that it is right, this one that it is the same here. When a
+/// Checksums from one machine: other tests check the values, this one that they are the same here. When a
 /// family is changed on purpose, its number changes, and CHANGELOG.md says so.
 const std::map<std::string, std::uint64_t> known_checksums = {
     {"poisson-2d", 0x601a1c98cddcfaf5},

@@ -24,7 +24,7 @@ class Ilu0Of : public testing::Test {};
 using Reals = testing::Types<float, double>;
 TYPED_TEST_SUITE(Ilu0Of, Reals);
 
-TYPED_TEST(Ilu0Of, IsTheTextbooksFactorisation) {
+TYPED_TEST(Ilu0Of, Factors_AgreeWithTextbook) {
   using T = TypeParam;
   for (const auto& problem :
        {convection_diffusion(5, 0.4), convection_diffusion(11, 0), random_dominant(1, 0, false, 1),
@@ -51,7 +51,7 @@ TYPED_TEST(Ilu0Of, IsTheTextbooksFactorisation) {
 }
 
 /// Without fill to drop, L U = A.
-TYPED_TEST(Ilu0Of, SolvesATridiagonalSystem) {
+TYPED_TEST(Ilu0Of, Tridiagonal_IsSolvedExactly) {
   using T = TypeParam;
   for (const std::int32_t n : {1, 2, 31, 33, 1025}) {
     std::vector<Triplet<T>> elements;
@@ -68,7 +68,7 @@ TYPED_TEST(Ilu0Of, SolvesATridiagonalSystem) {
   }
 }
 
-TYPED_TEST(Ilu0Of, NamesTheRowWithoutAPivot) {
+TYPED_TEST(Ilu0Of, NoPivot_RowIsNamed) {
   using T = TypeParam;
   const T huge = std::numeric_limits<T>::max();
   struct Case {
@@ -97,7 +97,7 @@ TYPED_TEST(Ilu0Of, NamesTheRowWithoutAPivot) {
   }
 }
 
-TYPED_TEST(Ilu0Of, TellsTheKrylovMethodsReportWhichRow) {
+TYPED_TEST(Ilu0Of, NoPivot_KrylovReportNamesRow) {
   using T = TypeParam;
   const auto a = small_matrix<T>(3, {{0, 0, 1}, {0, 1, 2}, {1, 0, 2}, {1, 1, 4}, {2, 2, 1}});
   Gmres<T> gmres({}, {.preconditioner = "ilu0"});
@@ -121,7 +121,7 @@ TYPED_TEST(Ilu0Of, TakesNothing) {
   EXPECT_EQ(precondition(ilu, Dense<T>(Device(), 0, 1)).rows(), 0);
 }
 
-TYPED_TEST(Ilu0Of, UpdatesItsValuesToWhatANewSetupWouldGive) {
+TYPED_TEST(Ilu0Of, UpdateValues_AsNewSetup) {
   using T = TypeParam;
   const Csr<T> first = convection_diffusion(9, 0.3).csr<T>();
   const Csr<T> second = convection_diffusion(9, -0.6).csr<T>();
@@ -142,7 +142,7 @@ TYPED_TEST(Ilu0Of, UpdatesItsValuesToWhatANewSetupWouldGive) {
 
 /// On cubes of 60 points a level has more than 1000 rows on average, so that several threads factor and
 /// solve.
-TYPED_TEST(Ilu0Of, HasTheSameBitsOnAnyNumberOfThreads) {
+TYPED_TEST(Ilu0Of, AnyNumberOfThreads_SameBits) {
   using T = TypeParam;
   const Csr<T> a = test::seven_point_cube<T>(60, false);
   const Dense<T> r = random_dense<T>(a.rows(), 1, 5);
@@ -172,7 +172,7 @@ TYPED_TEST(Ilu0Of, SeveralThreads_NameTheFirstRowWithoutAPivot) {
   }
 }
 
-TYPED_TEST(Ilu0Of, PreconditionsFromSeveralThreadsAtOnce) {
+TYPED_TEST(Ilu0Of, ConcurrentSolves_ArePreconditioned) {
   using T = TypeParam;
   const Csr<T> a = convection_diffusion(33, 0.4).csr<T>();
   Bicgstab<T> solver({}, {.preconditioner = "ilu0"});

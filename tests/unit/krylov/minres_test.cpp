@@ -35,7 +35,7 @@ TEST(Minres, Indefinite_AgreesWithLapack) {
   }
 }
 
-TEST(Minres, ResidualsNeverGrow) {
+TEST(Minres, Residuals_NeverGrow) {
   const Csr<double> A = helmholtz(20, 1.3);
   Minres<double> minres;
   minres.setup(A);

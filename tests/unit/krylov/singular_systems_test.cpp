@@ -12,7 +12,7 @@
 namespace echelon::test {
 namespace {
 
-TEST(Cg, AnIndefiniteMatrixIsNotSpd) {
+TEST(Cg, Indefinite_IsNotSpd) {
   Csr<double> A = diagonal(20).csr<double>();
   A.values()[7] = -1;
   const Dense<double> b = random_dense<double>(20, 1, 1);
@@ -22,7 +22,7 @@ TEST(Cg, AnIndefiniteMatrixIsNotSpd) {
   EXPECT_EQ(solver.solve(b, x).status, Status::not_spd);
 }
 
-TEST(Cg, ASingularConsistentSystemConverges) {
+TEST(Cg, SingularConsistent_Converges) {
   // The path graph's Laplacian: singular, its null space the constants.
   std::vector<Triplet<double>> elements;
   constexpr std::int32_t n = 50;
@@ -41,7 +41,7 @@ TEST(Cg, ASingularConsistentSystemConverges) {
   EXPECT_TRUE(solver.solve(b, x).solved());
 }
 
-TEST(Gmres, ASingularPreconditionerIsAWarningAndTheResidualDecides) {
+TEST(Gmres, SingularPreconditioner_WarnsOnly) {
   const Dense<double> A = hilbert<double>(14);
   const std::vector<double> b(14, 1.0);
   std::vector<double> x(14);
@@ -60,7 +60,7 @@ TEST(Gmres, ASingularPreconditionerIsAWarningAndTheResidualDecides) {
   }
 }
 
-TEST(Gmres, AnOverflowIsDivergenceAndXIsNotGarbage) {
+TEST(Gmres, Overflow_DivergesWithFiniteX) {
   const auto A = Csr<double>::from_triplets(2, 2, {{0, 0, 1}, {1, 1, 1e-320}});
   const std::vector<double> b = {1, 1};
   std::vector<double> x(2);
@@ -72,7 +72,7 @@ TEST(Gmres, AnOverflowIsDivergenceAndXIsNotGarbage) {
   EXPECT_EQ(report.relative_residual, 1);
 }
 
-TEST(Gmres, AFullCycleIsExact) {
+TEST(Gmres, FullCycle_IsExact) {
   for (const bool flexible : {false, true}) {
     const Csr<double> A = shifted_cycle(33).csr<double>();
     const Dense<double> b = random_dense<double>(33, 1, 2);
@@ -85,7 +85,7 @@ TEST(Gmres, AFullCycleIsExact) {
   }
 }
 
-TEST(Gmres, ResidualsNeverRise) {
+TEST(Gmres, Residuals_NeverRise) {
   const Csr<double> A = convection_diffusion(20, 0.7).csr<double>();
   const Dense<double> b = random_dense<double>(400, 1, 2);
   Dense<double> x(Device(), 400, 1);
@@ -98,7 +98,7 @@ TEST(Gmres, ResidualsNeverRise) {
   }
 }
 
-TEST(Gmres, ASingularInconsistentSystemIsNotCalledSolved) {
+TEST(Gmres, SingularInconsistent_IsNotSolved) {
   const Csr<double> A = Csr<double>::from_triplets(3, 3, {{0, 0, 1}, {1, 1, 1}});
   const std::vector<double> b = {1, 1, 1};
   std::vector<double> x(3);
@@ -111,7 +111,7 @@ TEST(Gmres, ASingularInconsistentSystemIsNotCalledSolved) {
   }
 }
 
-TEST(Krylov, HugeAndTinySystemsConvergeWithoutOverflow) {
+TEST(Krylov, HugeAndTinySystems_Converge) {
   for (const double scale : {1e-120, 1e120}) {
     Csr<double> A = poisson(10);
     for (double& value : A.values().span()) value *= scale;

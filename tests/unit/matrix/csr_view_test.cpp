@@ -25,7 +25,7 @@ struct Arrays {
   [[nodiscard]] CsrView<double> view() const { return {rows, rows, offsets, columns, values}; }
 };
 
-TEST(CsrView, RefersToTheCallersArrays) {
+TEST(CsrView, CallersArrays_AreNotCopied) {
   const Csr<double> A = convection_diffusion(6, 0.2).csr<double>();
   const Arrays<std::int64_t> arrays(A);
   const CsrView<double> view(A.rows(), A.columns(), std::span<const std::int64_t>(arrays.offsets),
@@ -51,7 +51,7 @@ TEST(CsrView, Offsets32_AreWidenedAlone) {
   EXPECT_EQ(view.csr().values().data(), arrays.values.data());
 }
 
-TEST(CsrView, EveryMethodSolvesWithIt) {
+TEST(CsrView, EveryMethod_Solves) {
   const Dense<double> b = random_dense<double>(60, 1, 7);
   for (const Method& method : methods()) {
     if (!method.serial || method.kind == MethodKind::preconditioner) continue;

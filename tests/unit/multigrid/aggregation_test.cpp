@@ -78,7 +78,7 @@ TEST(IndependentSet, IsIndependentAndMaximal) {
   }
 }
 
-TEST(Aggregates, AreConnectedAndCoverEverythingButIsolatedNodes) {
+TEST(Aggregates, Aggregates_ConnectedAndComplete) {
   for (const Csr<double>& A : graphs()) {
     for (const bool fill_gaps : {false, true}) {
       Serial backend{Device::serial()};
@@ -101,7 +101,7 @@ TEST(Aggregates, AreConnectedAndCoverEverythingButIsolatedNodes) {
   }
 }
 
-TEST(Aggregates, AreTheSameOnEveryNumberOfThreads) {
+TEST(Aggregates, AnyNumberOfThreads_SameResult) {
   const Csr<double> A = generate::poisson_3d<double>(40, 41, 42);
   Serial serial{Device::serial()};
   const Aggregates expected = aggregate(serial, strong_connections(serial, A, 0), true);
@@ -139,7 +139,7 @@ TEST(StrongConnections, FollowTheDefinition) {
   }
 }
 
-TEST(FilteredMatrix, KeepsRowSumsUnlessTheDiagonalWouldVanish) {
+TEST(FilteredMatrix, RowSums_KeptUnlessDiagonalVanishes) {
   // Row 0: dropping -3.5 would leave 0.5 of the diagonal 4, less than a quarter.
   const Csr<double> A = Csr<double>::from_triplets(
       3, 3,
@@ -176,7 +176,7 @@ TEST(NodeMatrix, HoldsTheNormsOfBlocks) {
 }
 
 /// Vectors, one of them twice, on aggregates of 1 to 8 nodes of 2 rows.
-TEST(Tentative, ReproducesTheVectorsAndHasOrthonormalColumns) {
+TEST(Tentative, Vectors_ReproducedByOrthonormalColumns) {
   constexpr std::int64_t nodes = 40;
   constexpr std::int64_t modes = 4;
   std::mt19937_64 random(7);
@@ -216,7 +216,7 @@ TEST(Tentative, ReproducesTheVectorsAndHasOrthonormalColumns) {
   }
 }
 
-TEST(SmoothedAggregation, KeepsConstantsAwayFromTheBoundary) {
+TEST(SmoothedAggregation, Interior_ConstantsAreKept) {
   const std::int64_t side = 24;
   const Csr<double> A = generate::poisson_2d<double>(side, side);
   const auto coarsening = make_aggregation<HostTarget, double>(Device(), {}, Dense<double>(Device(), 0, 0));

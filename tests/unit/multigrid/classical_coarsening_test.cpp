@@ -56,7 +56,7 @@ std::vector<std::vector<bool>> strong_of(const Table& a, double threshold, doubl
   return strong;
 }
 
-/// The same set as rounds of PMIS find: points in descending order of their keys become coarse unless they
+/// Set that rounds of PMIS find: points in descending order of their keys become coarse unless they
 /// depend on a coarse point.
 std::vector<std::int32_t> greedy_states(const std::vector<std::vector<bool>>& depends,
                                         bool isolated_become_coarse) {

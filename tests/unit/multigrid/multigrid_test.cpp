@@ -254,7 +254,7 @@ TEST(DenseInverse, InvertsAndPseudoInverts) {
   check(one_sided, false, 1);
 }
 
-TEST(Multigrid, TwoGridFactorsAreThoseOfFourierAnalysis) {
+TEST(Multigrid, TwoGridFactors_AgreeWithFourierAnalysis) {
   const std::int64_t side = 63;
   const Csr<double> A = generate::poisson_2d<double>(side, side);
   // Poisson's equation, bilinear interpolation, weighted Jacobi once before and once after: the Fourier
@@ -324,7 +324,7 @@ Solved solve_cg(const Csr<double>& A, const std::vector<double>& b, Options amg 
   return solve_with(solver, A, b);
 }
 
-TEST(Amg, IterationsHardlyGrowWithTheMesh) {
+TEST(Amg, FinerMesh_FewMoreIterations) {
   for (const char* coarsening : {"smoothed-aggregation", "classical"}) {
     std::int64_t first = 0;
     for (const std::int64_t side : {16, 32, 48}) {
@@ -339,7 +339,7 @@ TEST(Amg, IterationsHardlyGrowWithTheMesh) {
   }
 }
 
-TEST(Amg, HasTheSameBitsOnEveryNumberOfThreads) {
+TEST(Amg, AnyNumberOfThreads_SameBits) {
   const Csr<double> A = generate::poisson_3d<double>(34, 33, 35);
   const std::vector<double> b = random_vector(A.rows(), 6);
   const Solved serial = solve_cg(A, b, {}, Device::serial());
@@ -351,7 +351,7 @@ TEST(Amg, HasTheSameBitsOnEveryNumberOfThreads) {
   }
 }
 
-TEST(Amg, SolvesAloneAndWithEveryCycle) {
+TEST(Amg, EveryCycle_Solves) {
   const Csr<double> A = generate::anisotropic_2d<double>(60, 50, 0.01);
   const std::vector<double> b = random_vector(A.rows(), 7);
   for (const CycleKind cycle : {CycleKind::v, CycleKind::w, CycleKind::f, CycleKind::k}) {
@@ -364,7 +364,7 @@ TEST(Amg, SolvesAloneAndWithEveryCycle) {
   }
 }
 
-TEST(Amg, KCycleSavesIterationsOfUnsmoothedAggregation) {
+TEST(Amg, UnsmoothedAggregation_KCycleSavesIterations) {
   const Csr<double> A = generate::poisson_2d<double>(100, 100);
   const std::vector<double> b = random_vector(A.rows(), 8);
   const auto iterations = [&](CycleKind cycle) {
@@ -374,7 +374,7 @@ TEST(Amg, KCycleSavesIterationsOfUnsmoothedAggregation) {
   EXPECT_LT(iterations(CycleKind::k), iterations(CycleKind::v) * 2 / 3);
 }
 
-TEST(Amg, SinglePrecisionHierarchyCostsFewIterations) {
+TEST(Amg, SinglePrecisionHierarchy_FewMoreIterations) {
   for (const double scale : {1.0, 1e-200, 1e200}) {
     Csr<double> A = generate::poisson_3d<double>(20, 20, 20);
     for (double& value : A.values().span()) value *= scale;
@@ -388,7 +388,7 @@ TEST(Amg, SinglePrecisionHierarchyCostsFewIterations) {
   }
 }
 
-TEST(Amg, UpdatedValuesGiveWhatAFreshSetUpGives) {
+TEST(Amg, UpdateValues_AsNewSetup) {
   const Csr<double> A = generate::poisson_2d<double>(70, 60);
   const std::vector<double> r = random_vector(A.rows(), 10);
   Amg<double> updated(Device(), {.coarse_size = 30});
@@ -418,7 +418,7 @@ TEST(Amg, UpdatedValuesGiveWhatAFreshSetUpGives) {
   EXPECT_LE(report.iterations, expected.report.iterations * 11 / 10);
 }
 
-TEST(Amg, ChoosesTheCoarseningByTheMatrix) {
+TEST(Amg, Coarsening_ChosenByMatrix) {
   const auto coarsening = [](const Csr<double>& A) {
     Amg<double> amg;
     (void)amg.setup(A);
@@ -428,13 +428,13 @@ TEST(Amg, ChoosesTheCoarseningByTheMatrix) {
   EXPECT_EQ(coarsening(generate::random_spd<double>(900, 0.01, 1.1, 4)), "smoothed-aggregation");
 }
 
-TEST(Amg, BlockSizeHasToDivideTheRows) {
+TEST(Amg, BlockSize_DividesRows) {
   const Csr<double> A = generate::poisson_2d<double>(7, 7);
   Amg<double> amg(Device(), {.block_size = 2});
   EXPECT_THROW((void)amg.setup(A), BadOption);
 }
 
-TEST(Amg, SolvesElasticityByBlocksThatItFinds) {
+TEST(Amg, Elasticity_BlocksAreFound) {
   const auto A = std::get<Csr<double>>(
       make_matrix<double>("elasticity-2d", find_generator("elasticity-2d").for_rows(5000)));
   const std::vector<double> b = random_vector(A.rows(), 12);
@@ -514,7 +514,7 @@ TEST(Amg, IndefiniteMatrices_AreNotCalledSolvedWithoutBeingSo) {
   }
 }
 
-TEST(Amg, NaNInAIsNamed) {
+TEST(Amg, NaNInMatrix_IsNamed) {
   Csr<double> A = generate::poisson_2d<double>(40, 40);
   A.values()[77] = std::nan("");
   Amg<double> amg;
@@ -530,7 +530,7 @@ TEST(Amg, NonsymmetricMatricesConverge) {
   EXPECT_LE(solved.report.iterations, 40);
 }
 
-TEST(Amg, StallsAreSaidInTheReport) {
+TEST(Amg, Stalls_AreReported) {
   // Every unknown is connected with every other: one aggregate, and nothing is left to coarsen.
   const std::int64_t n = 40;
   std::vector<Triplet<double>> triplets;

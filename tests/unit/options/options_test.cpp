@@ -54,7 +54,7 @@ std::string refusal(const Options& options, const std::string& path) {
   return {};
 }
 
-TEST(Options, DefaultsStayWithoutOptions) {
+TEST(Options, NoOptions_DefaultsStay) {
   const SampleOptions o = parse({});
 
   EXPECT_FALSE(o.flag);
@@ -63,7 +63,7 @@ TEST(Options, DefaultsStayWithoutOptions) {
   EXPECT_FALSE(o.stop.rtol.has_value());
 }
 
-TEST(Options, ValuesOfTheirOwnTypeAndTextBothFit) {
+TEST(Options, TypedOrTextValues_AreRead) {
   for (const Options& options :
        {Options{{"flag", true}, {"count", 7}, {"weight", 0.25}, {"kind", "fancy"}, {"rtol", 1e-3}},
         Options{{"flag", "on"}, {"count", "7"}, {"weight", "0.25"}, {"kind", "fancy"}, {"rtol", "1e-3"}}}) {
@@ -77,15 +77,15 @@ TEST(Options, ValuesOfTheirOwnTypeAndTextBothFit) {
   }
 }
 
-TEST(Options, TheLaterOfTwoValuesWins) {
+TEST(Options, TwoValues_LaterWins) {
   EXPECT_EQ(parse({{"count", 4}, {"count", 5}}).count, 5);
 }
 
-TEST(Options, AnIntegerServesAsANumber) {
+TEST(Options, Integer_IsReadAsNumber) {
   EXPECT_EQ(parse({{"weight", 1}}).weight, 1.0);
 }
 
-TEST(Options, BoundsAreInclusiveOrNotAsTheTableSays) {
+TEST(Options, Bounds_InclusiveOrNot) {
   EXPECT_EQ(parse({{"count", 1}}).count, 1);
   EXPECT_EQ(parse({{"weight", 1.0}}).weight, 1.0);
   EXPECT_NE(refusal({{"count", 0}}, "count").find("1 <= x <= 10"), std::string::npos);
@@ -93,7 +93,7 @@ TEST(Options, BoundsAreInclusiveOrNotAsTheTableSays) {
   EXPECT_NE(refusal({{"weight", 0.0}}, "weight").find("0 < x <= 1"), std::string::npos);
 }
 
-TEST(Options, NonsenseIsRefusedWithWhatWasWanted) {
+TEST(Options, WrongValue_ErrorNamesWhatFits) {
   EXPECT_NE(refusal({{"flag", "maybe"}}, "flag").find("true or false"), std::string::npos);
   EXPECT_NE(refusal({{"count", "seven"}}, "count").find("an integer"), std::string::npos);
   EXPECT_NE(refusal({{"count", "7x"}}, "count").find("7x"), std::string::npos);
@@ -144,11 +144,11 @@ TEST(Options, Structs_AreCheckedAsTheTableSays) {
   EXPECT_EQ(Gmres<double>({}, {.restart = 5}).describe(), "gmres (restart=5)");
 }
 
-TEST(Options, UnknownNamesSuggestTheNearest) {
+TEST(Options, UnknownName_SuggestsNearest) {
   EXPECT_NE(refusal({{"wieght", 0.5}}, "wieght").find("did you mean 'weight'?"), std::string::npos);
 }
 
-TEST(Options, DottedNamesGoToTheNestedSolver) {
+TEST(Options, DottedNames_ReachNestedSolver) {
   const SampleOptions o = parse({{"preconditioner", "jacobi"}, {"preconditioner.weight", 0.7}});
 
   ASSERT_EQ(o.preconditioner_options.entries().size(), 1U);
@@ -156,7 +156,7 @@ TEST(Options, DottedNamesGoToTheNestedSolver) {
   EXPECT_EQ(o.preconditioner, "jacobi");
 }
 
-TEST(Options, ChangedOnesAreDescribed) {
+TEST(Options, ChangedOptions_AreDescribed) {
   SampleOptions o;
   EXPECT_EQ(changed_options(o), "");
   o.count = 5;
@@ -164,7 +164,7 @@ TEST(Options, ChangedOnesAreDescribed) {
   EXPECT_EQ(changed_options(o), "count=5, rtol=0.001");
 }
 
-TEST(Options, TheTableIsDescribedForPeople) {
+TEST(Options, Table_Description) {
   const std::vector<OptionInfo> infos = describe_options<SampleOptions>();
 
   ASSERT_EQ(infos.size(), 11U);
@@ -178,13 +178,13 @@ TEST(Options, TheTableIsDescribedForPeople) {
   EXPECT_EQ(infos[4].allowed, "red, blue");
 }
 
-TEST(Registry, NamesAreSortedAndUnique) {
+TEST(Registry, Names_SortedAndUnique) {
   const auto rows = methods();
   ASSERT_FALSE(rows.empty());
   for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_LT(rows[i - 1].name, rows[i].name);
 }
 
-TEST(Registry, EveryMethodDescribesItselfAndRunsSomewhere) {
+TEST(Registry, EveryMethod_HasSummaryAndDevice) {
   for (const Method& method : methods()) {
     EXPECT_FALSE(method.summary.empty()) << method.name;
     EXPECT_TRUE(method.serial || method.openmp || method.cuda) << method.name;
@@ -193,7 +193,7 @@ TEST(Registry, EveryMethodDescribesItselfAndRunsSomewhere) {
   }
 }
 
-TEST(Registry, AnUnknownMethodSuggestsTheNearest) {
+TEST(Registry, UnknownMethod_SuggestsNearest) {
   try {
     (void)make_solver<double>("gmers", Device());
     FAIL() << "accepted";
@@ -202,7 +202,7 @@ TEST(Registry, AnUnknownMethodSuggestsTheNearest) {
   }
 }
 
-TEST(Registry, APreconditionerMustBeOne) {
+TEST(Registry, NotAPreconditioner_IsRefused) {
   EXPECT_THROW((void)make_solver<double>("cg", Device(), {{"preconditioner", "bicgstab"}}), BadOption);
   EXPECT_THROW((void)make_solver<double>("cg", Device(), {{"preconditioner", "jacoby"}}), BadOption);
   EXPECT_THROW((void)make_solver<double>("cg", Device(), {{"preconditioner.weight", 1}}), BadOption);
@@ -211,7 +211,7 @@ TEST(Registry, APreconditionerMustBeOne) {
       BadOption);
 }
 
-TEST(Registry, AMethodRefusesADeviceItWasNotWrittenFor) {
+TEST(Registry, UnsupportedDevice_IsRefused) {
   EXPECT_THROW((void)make_solver<double>("cusolver-lu", Device::openmp()), NotBuilt);
 }
 

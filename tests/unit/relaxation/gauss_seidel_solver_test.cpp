@@ -97,7 +97,7 @@ TEST(GaussSeidelRelaunch, Launches_AtMostLevels) {
     const Dense<double> expected = plain_sweeps(A, b, x, {});
     const std::int64_t levels = analyze_dependencies<double>(A).forward.levels;
     const auto run = [&]<class B>(B backend) {
-      gauss_seidel::RelaunchScratch<double> scratch(backend.device(), A.rows());
+      gauss_seidel::RelaunchWorkspace<double> scratch(backend.device(), A.rows());
       Dense<double> got = x;
       const std::int64_t launches =
           gauss_seidel::relaunch_sweep(backend, A, nullptr, b.data(), got.data(), scratch);

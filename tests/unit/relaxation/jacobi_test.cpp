@@ -9,7 +9,7 @@
 namespace echelon::test {
 namespace {
 
-TEST(Jacobi, DivergenceIsReportedAndXIsNotGarbage) {
+TEST(Jacobi, Divergence_KeepsFiniteX) {
   // Symmetric, a_ii = 1, off-diagonal 0.9: the iteration matrix has eigenvalue 0.9 (n - 1).
   std::vector<Triplet<double>> elements;
   for (std::int32_t i = 0; i < 10; ++i) {
@@ -28,7 +28,7 @@ TEST(Jacobi, DivergenceIsReportedAndXIsNotGarbage) {
   EXPECT_TRUE(l1.solve(b, x).solved()) << "l1 Jacobi converges for every SPD matrix";
 }
 
-TEST(Jacobi, AZeroDiagonalIsNamed) {
+TEST(Jacobi, ZeroDiagonal_IsNamed) {
   const Csr<double> A = shifted_cycle(5).csr<double>();
   Jacobi<double> solver;
   const Report report = solver.setup(A);

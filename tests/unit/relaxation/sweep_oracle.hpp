@@ -131,7 +131,7 @@ template <class T>
 Dense<T> parallel_sweeps(int threads, const Csr<T>& A, const Dense<T>& b, Dense<T> x,
                          const SweepOptions& options) {
   OpenMp backend(Device::openmp(threads));
-  gauss_seidel::SweepScratch<OpenMp, T> scratch(backend.device());
+  gauss_seidel::SweepWorkspace<OpenMp, T> scratch(backend.device());
   const gauss_seidel::Sweeps<T> sweeps = sweeps_over(A, b, x, options);
   within_a_minute([&] { gauss_seidel::sweep_in_parallel(backend, sweeps, scratch); });
   return x;

@@ -30,7 +30,7 @@ Dense<T> random_triangle(std::int64_t n, bool lower, double diagonal, unsigned s
   return a;
 }
 
-/// The same matrix in another layout, with a leading dimension larger than its rows.
+/// Copy of a matrix in another layout, with a leading dimension larger than its rows.
 template <class T>
 struct Copy {
   std::vector<T> elements;

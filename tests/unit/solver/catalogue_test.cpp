@@ -52,7 +52,7 @@ std::vector<Row> catalogue() {
   return rows;
 }
 
-/// What the catalogue does not say is taken to agree.
+/// Compares with the catalogue; a number that it lacks is not compared.
 void expect_number(const Row& row, const std::string& name, std::int64_t got) {
   const std::string& said = row.at(name);
   EXPECT_TRUE(said.empty() || got == std::stod(said)) << name << " is " << got << ", catalogued as " << said;

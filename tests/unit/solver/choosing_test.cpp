@@ -31,7 +31,7 @@ std::string row(const std::string& what, const Csr<double>& A) {
   return "| " + what + " | " + list + " |\n";
 }
 
-TEST(Choosing, TheGuideListsTheCandidates) {
+TEST(Choosing, Guide_ListsCandidates) {
   std::ifstream file(source_directory() / "docs" / "choosing.md");
   const std::string guide{std::istreambuf_iterator<char>(file), {}};
   for (const std::string& expected :

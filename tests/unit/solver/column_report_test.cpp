@@ -49,7 +49,7 @@ TEST(ColumnReport, Checks_WithdrawPromisesOnly) {
   EXPECT_EQ(failed.row, 7);
 }
 
-TEST(ColumnReport, ReportDescribesTheWorstColumn) {
+TEST(ColumnReport, Report_DescribesWorstColumn) {
   Report report;
   const auto add = [&](Status status, double backward_error) {
     return add_column({.iterations = 2, .backward_error = backward_error, .error_estimate = backward_error},

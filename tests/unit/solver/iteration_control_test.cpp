@@ -13,7 +13,7 @@
 namespace echelon::test {
 namespace {
 
-TEST(Solver, TheReportedResidualIsTheTrueOne) {
+TEST(Solver, Residual_IsTrueOne) {
   const Csr<double> A = poisson(20);
   const Dense<double> b = random_dense<double>(400, 1, 3);
   for (const char* method : {"cg", "gmres", "bicgstab", "lapack-lu"}) {
@@ -29,7 +29,7 @@ TEST(Solver, TheReportedResidualIsTheTrueOne) {
   }
 }
 
-TEST(Solver, HistoryHasTheStartAndOneEntryPerIteration) {
+TEST(Solver, History_StartAndEveryIteration) {
   const Csr<double> A = poisson(20);
   const Dense<double> b = random_dense<double>(400, 1, 3);
   Dense<double> x(Device(), 400, 1);
@@ -66,7 +66,7 @@ TEST(Solver, CheckInterval_ChangesNothing) {
   }
 }
 
-TEST(Solver, SerialAndOpenMpGiveTheSameBits) {
+TEST(Solver, SerialAndOpenMp_SameBits) {
   const Csr<double> A = convection_diffusion(150, 0).csr<double>();
   const Dense<double> b = random_dense<double>(A.rows(), 1, 3);
   std::vector<std::vector<double>> answers;
@@ -80,7 +80,7 @@ TEST(Solver, SerialAndOpenMpGiveTheSameBits) {
   for (const auto& answer : answers) EXPECT_EQ(answer, answers.front());
 }
 
-TEST(Solver, ToleranceFollowsTheFormula) {
+TEST(Solver, Tolerance_FollowsFormula) {
   const Csr<double> A = poisson(20);
   const Dense<double> b = random_dense<double>(400, 1, 3);
   Dense<double> x(Device(), 400, 1);
@@ -96,7 +96,7 @@ TEST(Solver, ToleranceFollowsTheFormula) {
   EXPECT_EQ(solve_with({{"rtol", 1.0}}).iterations, 0) << "x = 0 is good enough";
 }
 
-TEST(Solver, AnImpossibleToleranceEndsInStagnation) {
+TEST(Solver, ImpossibleTolerance_Stagnates) {
   const Csr<double> A = poisson(20);
   const Dense<double> b = random_dense<double>(400, 1, 3);
   for (const char* method : {"cg", "gmres", "bicgstab"}) {
@@ -111,7 +111,7 @@ TEST(Solver, AnImpossibleToleranceEndsInStagnation) {
   }
 }
 
-TEST(Solver, TheIterationLimitIsKept) {
+TEST(Solver, IterationLimit_IsKept) {
   const Csr<double> A = poisson(30);
   const Dense<double> b = random_dense<double>(900, 1, 3);
   for (const char* method : {"cg", "gmres", "bicgstab", "jacobi"}) {
@@ -128,7 +128,7 @@ TEST(Solver, TheIterationLimitIsKept) {
   }
 }
 
-TEST(Solver, ProgressIsReportedAndCancellationKeepsTheBestSoFar) {
+TEST(Solver, Cancellation_KeepsBestIterate) {
   const Csr<double> A = poisson(30);
   const Dense<double> b = random_dense<double>(900, 1, 3);
   for (const char* method : {"cg", "gmres", "bicgstab", "jacobi"}) {

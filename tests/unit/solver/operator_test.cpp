@@ -85,7 +85,7 @@ TEST(Operator, ElementsOfAnOperator_AreAnError) {
 }
 
 /// ||A||_inf is bounded from below, so that the backward error is bounded from above.
-TEST(Operator, BackwardErrorIsAnUpperBound) {
+TEST(Operator, BackwardError_IsUpperBound) {
   const Problem problem = convection_diffusion(15, 0.4);
   const Csr<double> A = problem.csr<double>();
   const Dense<double> b = random_dense<double>(problem.n, 1, 3);
@@ -112,7 +112,7 @@ TEST(Operator, NotANumberFromAnOperator_IsReported) {
   EXPECT_EQ(report.row, 1);
 }
 
-TEST(Operator, SolvedInOneCallByGmres) {
+TEST(Operator, SolveFunction_UsesGmres) {
   const Csr<double> A = convection_diffusion(10, 0.3).csr<double>();
   std::int64_t calls = 0;
   const LinearOperator<double> op = operator_of(A, calls);

@@ -32,7 +32,8 @@ Exact exact(const Csr<double>& A) {
       .cast<long double>();
 }
 
-/// Of every element, `magnitudes` has the sum of its terms' magnitudes; there are at most so many terms.
+/// `magnitudes` has, for every element, the sum of the magnitudes of its terms, of which there are at most
+/// `terms`.
 void expect_close(const Csr<double>& got, const Exact& expected, const Exact& magnitudes, long double terms) {
   ASSERT_EQ(got.nonzeros(), expected.nonZeros());
   const long double bound = (terms + 2) * std::numeric_limits<double>::epsilon();

@@ -17,7 +17,7 @@ Dense<T> times_ones(const Csr<T>& A) {
   return b;
 }
 
-TEST(Solve, AutoSolvesEveryProblemAndSaysWhy) {
+TEST(Solve, Auto_EveryProblem_SolvedWithReason) {
   std::vector<Problem> list = {diagonal(1),
                                diagonal(40),
                                convection_diffusion(40, 0),
@@ -34,7 +34,7 @@ TEST(Solve, AutoSolvesEveryProblemAndSaysWhy) {
   }
 }
 
-TEST(Solve, AutoSolvesInFloat) {
+TEST(Solve, Auto_Float_Solves) {
   const Csr<float> A = convection_diffusion(30, 0).csr<float>();
   const Dense<float> b = times_ones(A);
   const auto [x, report] = solve(A, b);
@@ -42,7 +42,7 @@ TEST(Solve, AutoSolvesInFloat) {
   EXPECT_LT(assess(A, x, b).relative_residual, 1e-4);
 }
 
-TEST(Solve, AutoTakesLargeSymmetricPositiveMatricesForCg) {
+TEST(Solve, Auto_LargeSpd_Cg) {
   const std::vector<Candidate> candidates =
       choose<double>(generate::poisson_3d<double>(60, 60, 60), Device::serial());
   ASSERT_FALSE(candidates.empty());
@@ -107,14 +107,14 @@ TEST(Solve, Auto_StructurallySingular_FactorizationFindsTheRank) {
   EXPECT_EQ(solve(A, std::vector<double>{2, 3, 2}).report.status, Status::inconsistent);
 }
 
-TEST(Solve, AutoTakesDenseMatricesForLu) {
+TEST(Solve, Auto_Dense_Lu) {
   const Dense<double> A = random_dominant(20, 5, false, 1).dense<double>();
   const std::vector<Candidate> candidates = choose<double>(A, Device::openmp());
   ASSERT_FALSE(candidates.empty());
   EXPECT_EQ(candidates.front().method, "lu");
 }
 
-TEST(Solve, AutoFallsBackAndSaysSo) {
+TEST(Solve, Auto_FailedCandidate_FallsBackWithReason) {
   // Symmetric with a positive diagonal, so Cholesky is tried, but indefinite: [[1, 0.9, 0.9], ...] with a
   // sign. The blocks are coupled weakly, as points of a grid, so that no numbering has a narrow band.
   std::vector<Triplet<double>> elements;
@@ -144,7 +144,7 @@ TEST(Solve, AutoFallsBackAndSaysSo) {
   EXPECT_LT(assess(A, x, b).relative_residual, 1e-7);
 }
 
-TEST(Solve, ASingularInconsistentSystemIsNeverCalledSolved) {
+TEST(Solve, SingularInconsistent_IsNotSolved) {
   const Csr<double> A = Csr<double>::from_triplets(3, 3, {{0, 0, 2}, {1, 1, 3}, {2, 0, 1}});
   const std::vector<double> b = {1, 1, 1};
   const auto [x, report] = solve(A, DenseView<const double>(b));
@@ -152,7 +152,7 @@ TEST(Solve, ASingularInconsistentSystemIsNeverCalledSolved) {
   EXPECT_FALSE(report.message.empty());
 }
 
-TEST(Solve, ASingularConsistentSystemIsSolvedWithAWarning) {
+TEST(Solve, SingularConsistent_SolvedWithWarning) {
   const auto A = Csr<double>::from_triplets(2, 2, {{0, 0, 1}, {0, 1, 2}, {1, 0, 3}, {1, 1, 6.0}});
   const std::vector<double> b = {3, 9};
   const auto [x, report] = solve(A, b);
@@ -233,7 +233,7 @@ TEST(Solve, AnAnswerWithoutACorrectDigit_IsFollowedByElimination) {
   for (std::int64_t i = 0; i < A.rows(); ++i) ASSERT_NEAR(x[i], 1, 1e-8);
 }
 
-TEST(Solve, ANamedMethodIsUsedWithItsParameters) {
+TEST(Solve, NamedMethod_TakesOptions) {
   const Csr<double> A = convection_diffusion(20, 0).csr<double>();
   const auto [x, report] =
       solve(A, times_ones(A), {.method = "cg", .rtol = 1e-4, .parameters = {{"preconditioner", "jacobi"}}});
@@ -326,7 +326,7 @@ TEST(Solve, ProgressAndCancellation_AreOptions) {
   EXPECT_GE(calls, 3);
 }
 
-TEST(Solve, MisuseIsRefused) {
+TEST(Solve, Misuse_Throws) {
   const Csr<double> A = convection_diffusion(5, 0).csr<double>();
   const std::vector<double> b(24, 1.0);
   const std::vector<double> right(25, 1.0);
@@ -342,7 +342,7 @@ TEST(Solve, MisuseIsRefused) {
                DimensionMismatch);
 }
 
-TEST(Solve, AskingForCudaWithoutItSaysWhatToDo) {
+TEST(Solve, NoGpu_ErrorExplains) {
   if (cuda_device_count() > 0) GTEST_SKIP() << "there is a GPU";
   const Csr<double> A = convection_diffusion(5, 0).csr<double>();
   const std::vector<double> b(25, 1.0);

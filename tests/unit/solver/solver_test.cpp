@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// What the Solver around every method promises: phases, checks, audited reports, control.
+/// Promises of the Solver around every method: phases, checks, measured reports, control.
 #include "solver/implementation.hpp"
 #include "support/problems.hpp"
 
@@ -68,14 +68,14 @@ TEST(Method, CheckOptions_RefusesWhatMakingASolverRefuses) {
   EXPECT_GT(refused, static_cast<int>(methods().size()));
 }
 
-TEST(Solver, SolvingBeforeSetupIsAnError) {
+TEST(Solver, NoSetup_SolveThrows) {
   const Solver<double> solver = make_solver<double>("cg", Device());
   std::vector<double> b(3);
   std::vector<double> x(3);
   EXPECT_THROW((void)solver.solve(b, x), Error);
 }
 
-TEST(Solver, ShapesThatDoNotFitAreNamed) {
+TEST(Solver, WrongShapes_AreNamed) {
   const Csr<double> A = poisson(3);
   const Csr<double> wide = Csr<double>::from_triplets(2, 3, {});
   Cg<double> solver;
@@ -88,7 +88,7 @@ TEST(Solver, ShapesThatDoNotFitAreNamed) {
   EXPECT_NE(text.find("8 by 1"), std::string::npos) << text;
 }
 
-TEST(Solver, WhoDoesNotTakeAnyShapeRefusesARectangle) {
+TEST(Solver, SquareMethods_RejectRectangular) {
   const std::vector<double> elements = {1, 0, 0, 1, 2, 3};
   const Dense<double> wide(2, 3, Array<double>(Device(), std::span<const double>(elements)));
   for (const Method& method : methods()) {
@@ -106,7 +106,7 @@ TEST(Solver, WhoDoesNotTakeAnyShapeRefusesARectangle) {
   }
 }
 
-TEST(Solver, NotANumberInAIsFoundBeforeWorkIsWasted) {
+TEST(Solver, NaNInMatrix_IsFoundInSetup) {
   Csr<double> A = poisson(3);
   A.values()[5] = nan;
   A.values()[9] = infinity;
@@ -124,7 +124,7 @@ TEST(Solver, NotANumberInAIsFoundBeforeWorkIsWasted) {
   }
 }
 
-TEST(Solver, NotANumberInBIsFoundWithItsPlace) {
+TEST(Solver, NaNInRhs_PlaceIsReported) {
   const Csr<double> A = poisson(3);
   Dense<double> B = random_dense<double>(9, 2, 1);
   B(4, 1) = -infinity;
@@ -137,7 +137,7 @@ TEST(Solver, NotANumberInBIsFoundWithItsPlace) {
   EXPECT_EQ(report.column, 1);
 }
 
-TEST(Solver, EmptySystemsAreSolved) {
+TEST(Solver, EmptySystem_IsSolved) {
   const Csr<double> A;
   const Dense<double> B(Device(), 0, 1);
   Dense<double> X(Device(), 0, 1);
@@ -148,7 +148,7 @@ TEST(Solver, EmptySystemsAreSolved) {
   }
 }
 
-TEST(Solver, NoRightHandSideIsSolved) {
+TEST(Solver, NoRightHandSide_IsSolved) {
   const Csr<double> A = poisson(3);
   const Dense<double> B(Device(), 9, 0);
   Dense<double> X(Device(), 9, 0);
@@ -159,7 +159,7 @@ TEST(Solver, NoRightHandSideIsSolved) {
   }
 }
 
-TEST(Solver, AZeroRightHandSideGivesZero) {
+TEST(Solver, ZeroRightHandSide_GivesZero) {
   const Csr<double> A = poisson(5);
   const std::vector<double> b(25, 0.0);
   for (const char* method : {"cg", "gmres", "bicgstab", "jacobi", "lapack-lu"}) {
@@ -220,7 +220,7 @@ TEST(Solver, NothingComputed_ReportsTheResidualOfZero) {
   EXPECT_EQ(x, (std::vector<double>{5, 6}));
 }
 
-TEST(Solver, SeveralThreadsMaySolveAtOnce) {
+TEST(Solver, ConcurrentSolves_AreCorrect) {
   const Csr<double> A = poisson(25);
   for (const char* method : {"cg", "gmres", "lapack-lu"}) {
     const Options options =
@@ -242,7 +242,7 @@ TEST(Solver, SeveralThreadsMaySolveAtOnce) {
   }
 }
 
-TEST(Solver, RowMajorViewsAreSolvedToo) {
+TEST(Solver, RowMajorViews_AreSolved) {
   const Csr<double> A = poisson(6);
   const Dense<double> b = random_dense<double>(36, 3, 1);
   std::vector<double> rows(36 * 4, 0.0);
@@ -265,7 +265,7 @@ TEST(Solver, RowMajorViewsAreSolvedToo) {
   }
 }
 
-TEST(Solver, UpdatedValuesAreUsed) {
+TEST(Solver, UpdateValues_UsesNewValues) {
   Csr<double> A = poisson(10);
   const Dense<double> b = random_dense<double>(100, 1, 1);
   Dense<double> x(Device(), 100, 1);
@@ -280,7 +280,7 @@ TEST(Solver, UpdatedValuesAreUsed) {
   }
 }
 
-TEST(Solver, OutOfMemoryIsAnErrorAndTheSolverStaysUsable) {
+TEST(Solver, OutOfMemory_Throws_SolverStaysUsable) {
   const Csr<double> huge = diagonal(4'000'000).csr<double>();  // dense: 116 TiB
   const Csr<double> small = poisson(5);
   const Dense<double> b = random_dense<double>(25, 1, 1);

@@ -66,7 +66,7 @@ std::string names_of(const std::vector<Statistic>& statistics) {
   return names;
 }
 
-TEST(Statistics, ThoseOfTheSetupPrecedeThoseOfTheWorstColumn) {
+TEST(Statistics, Order_SetupThenWorstColumn) {
   const Csr<double> identity = Csr<double>::from_triplets(2, 2, {{0, 0, 1.0}, {1, 1, 1.0}});
   Solver<double> solver(std::make_unique<IdentityMethod>());
   EXPECT_EQ(names_of(solver.analyze(identity).statistics), "ordering ");

@@ -67,7 +67,7 @@ void expect_block_triangular_form(const Csr<double>& a) {
   }
 }
 
-TEST(BlockTriangularForm, BlocksAreTheStrongComponents) {
+TEST(BlockTriangularForm, Blocks_AreStrongComponents) {
   std::mt19937 random(9);
   for (int k = 0; k < 200; ++k) {
     const std::int32_t n = 1 + k / 5;

@@ -81,7 +81,7 @@ TEST(NestedDissection, IsAPermutation) {
   }
 }
 
-TEST(NestedDissection, IsTheSameForAnyNumberOfThreads) {
+TEST(NestedDissection, AnyNumberOfThreads_SameResult) {
   for (const auto& [name, pattern] : dissected_patterns()) {
     if (pattern.view().n < 1000) continue;
     const auto expected = nested_dissection_ordering(pattern.view(), {.leaf_size = 60});
@@ -97,7 +97,7 @@ TEST(NestedDissection, LargeGraph_IsTheSameForAnyNumberOfThreads) {
   EXPECT_EQ(nested_dissection_ordering(grid.view(), {.threads = 4}), nested_dissection_ordering(grid.view()));
 }
 
-TEST(NestedDissection, FillOfGridsIsNearTheKnownBound) {
+TEST(NestedDissection, Grids_FillNearBound) {
   // The leading terms for square grids of side n: 31/4 n^2 log2 n entries, 829/84 n^3 multiplications
   // (George).
   constexpr std::int32_t side = 120;
@@ -107,7 +107,7 @@ TEST(NestedDissection, FillOfGridsIsNearTheKnownBound) {
   EXPECT_LT(forest.flops, 2 * 9.87 * side * side * side);
 }
 
-TEST(NestedDissection, SeparatorsOfGroupsOfRows) {
+TEST(NestedDissection, GroupsOfRows_Separators) {
   // Three unknowns for each point of a grid: three times the counts in each direction.
   const PatternStorage grid = grid_pattern(50, 40);
   std::vector<Edge> edges;
@@ -155,7 +155,7 @@ TEST(AutomaticOrdering, TakesTheFewestFlops) {
   }
 }
 
-TEST(AutomaticOrdering, TakesDissectionWhereItSavesItsTime) {
+TEST(AutomaticOrdering, WorthItsTime_Dissection) {
   const PatternStorage grid = cube_pattern(30);
   ASSERT_GT(flops_of(grid, Ordering::amd), negligible_flops(grid));
   EXPECT_EQ(analyze_symmetric(grid.view()).ordering, "dissection");
@@ -165,7 +165,7 @@ TEST(AutomaticOrdering, TakesDissectionWhereItSavesItsTime) {
   EXPECT_EQ(analyze_symmetric(mesh.view(), {.ordering = {.for_gpu = true}}).ordering, "dissection");
 }
 
-TEST(AutomaticOrdering, TakesMetisBeforeALongFactorisation) {
+TEST(AutomaticOrdering, LongFactorisation_Metis) {
   std::mt19937 random(3);
   const PatternStorage pattern = random_pattern(3000, 12'000, random);
   const double metis = flops_of(pattern, Ordering::metis);
@@ -215,7 +215,7 @@ TEST(GainQueue, TakesTheLargestGain) {
   EXPECT_EQ(order, (std::vector<std::int32_t>{4, 1, 2, 5, 0, 3}));
 }
 
-TEST(Coarsening, KeepsWeightsAndEdges) {
+TEST(Coarsening, Weights_Edges_AreKept) {
   for (const auto& [name, pattern] : dissected_patterns()) {
     SCOPED_TRACE(name);
     const Pattern a = pattern.view();
@@ -244,7 +244,7 @@ TEST(Coarsening, KeepsWeightsAndEdges) {
   }
 }
 
-TEST(Coarsening, IsTheSameForAnyNumberOfThreads) {
+TEST(Coarsening, AnyNumberOfThreads_SameResult) {
   const PatternStorage grid = grid_pattern(300, 200);
   const CoarseGraph one = coarsened({grid.view(), {}, {}}, 100, 1);
   const CoarseGraph four = coarsened({grid.view(), {}, {}}, 100, 4);
@@ -254,7 +254,7 @@ TEST(Coarsening, IsTheSameForAnyNumberOfThreads) {
   EXPECT_EQ(one.edge_weights, four.edge_weights);
 }
 
-TEST(Coarsening, PairsTheEndsOfAStar) {
+TEST(Coarsening, Star_EndsArePaired) {
   const PatternStorage star = star_pattern(1001, 0);
   EXPECT_LE(coarsened({star.view(), {}, {}}, 100, 1).view().size(), 502);
 }
@@ -275,7 +275,7 @@ void expect_separator(const WeightedGraph& graph, const std::vector<LabelledVert
   EXPECT_EQ(tree.separator_weight(t), weight[2]);
 }
 
-TEST(SeparatorRefinement, KeepsSeparatorsOfTwoLevels) {
+TEST(SeparatorRefinement, TwoLevels_StaySeparators) {
   for (const auto& [name, pattern] : dissected_patterns()) {
     SCOPED_TRACE(name);
     const auto n = static_cast<std::int32_t>(pattern.view().n);

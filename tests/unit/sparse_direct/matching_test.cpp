@@ -114,7 +114,7 @@ void expect_certificate(const Csr<double>& a, const WeightedMatching& matching) 
   }
 }
 
-TEST(WeightedMatching, HasTheLargestProductOfAllPermutations) {
+TEST(WeightedMatching, SmallMatrices_LargestProduct) {
   std::mt19937 random(1);
   for (std::int32_t n = 0; n <= 7; ++n) {
     for (int k = 0; k < (n < 7 ? 60 : 15); ++k) {
@@ -134,7 +134,7 @@ TEST(WeightedMatching, HasTheLargestProductOfAllPermutations) {
   }
 }
 
-TEST(WeightedMatching, CertifiesItselfOnLargerMatrices) {
+TEST(WeightedMatching, LargeMatrices_DualCertifies) {
   std::mt19937 random(2);
   for (const std::int32_t n : {33, 200, 700}) {
     for (const double per_row : {1.5, 3.0, 8.0}) {
@@ -157,12 +157,12 @@ TEST(WeightedMatching, WorkLimit_LeavesAMatchingOfFullSize) {
   expect_is_matching(a, matching.row_of_column, matching.structural_rank);
 }
 
-TEST(WeightedMatching, ElementsThatAreNotFiniteDoNotCount) {
+TEST(WeightedMatching, NotFinite_Ignored) {
   const Csr<double> a(2, 2, {0, 2, 3}, {0, 1, 0}, {std::nan(""), 1, std::numeric_limits<double>::infinity()});
   EXPECT_EQ(maximum_product_matching(a, no_limit).structural_rank, 1);
 }
 
-TEST(InfinityNormScaling, BringsRowsAndColumnsToOne) {
+TEST(InfinityNormScaling, Rows_Columns_NormOne) {
   std::mt19937 random(4);
   const auto a = random_matrix(60, 6, random);
   const Scaling scaling = infinity_norm_scaling(a, 60);
@@ -207,7 +207,7 @@ ScaledMagnitudes scaled_magnitudes(const Csr<double>& a, const LargeDiagonal& la
   return magnitudes;
 }
 
-TEST(LargeDiagonal, RecoversAShuffledAndBadlyScaledDominantMatrix) {
+TEST(LargeDiagonal, ShuffledDominant_IsRecovered) {
   constexpr std::int32_t n = 80;
   std::mt19937 random(5);
   std::uniform_real_distribution<double> exponent(-100, 100);
@@ -233,7 +233,7 @@ TEST(LargeDiagonal, RecoversAShuffledAndBadlyScaledDominantMatrix) {
   EXPECT_NEAR(magnitudes.smallest_diagonal, 1, 1e-10);
 }
 
-TEST(LargeDiagonal, LeavesAGoodDiagonalAlone) {
+TEST(LargeDiagonal, GoodDiagonal_IsKept) {
   const auto a = std::get<Csr<double>>(make_matrix<double>("poisson-2d", {{"nx", 10}, {"ny", 10}}));
   const LargeDiagonal large = large_diagonal(a);
   EXPECT_FALSE(large.permuted);
@@ -241,7 +241,7 @@ TEST(LargeDiagonal, LeavesAGoodDiagonalAlone) {
   EXPECT_EQ(large.structural_rank, a.rows());
 }
 
-TEST(LargeDiagonal, NamesWhatIsNotMatched) {
+TEST(LargeDiagonal, Unmatched_AreNamed) {
   // Rows 0, 2 and 3 have elements in column 1 only, columns 0 and 3 share row 1.
   const Csr<double> a(4, 4, {0, 1, 4, 5, 6}, {1, 0, 2, 3, 1, 1}, {1, 2, 3, 4, 5, 6});
   const LargeDiagonal large = large_diagonal(a);
@@ -286,7 +286,7 @@ TEST(LargeDiagonal, AwkwardMatrices) {
   EXPECT_EQ(large_diagonal(one).structural_rank, 1);
 }
 
-TEST(SymmetricMatching, ScalesToOneAndPairsLargeElements) {
+TEST(SymmetricMatching, LargeElements_ScaledAndPaired) {
   std::mt19937 random(6);
   for (int k = 0; k < 40; ++k) {
     const std::int32_t n = 1 + 2 * k;
@@ -315,7 +315,7 @@ TEST(SymmetricMatching, ScalesToOneAndPairsLargeElements) {
   }
 }
 
-TEST(SymmetricMatching, PairsTheRowsOfZeroDiagonals) {
+TEST(SymmetricMatching, ZeroDiagonals_ArePaired) {
   // Blocks [0 1; 1 0] along the diagonal.
   constexpr std::int32_t n = 10;
   std::vector<Triplet<double>> triplets;

@@ -52,14 +52,14 @@ TEST(Ordering, IsAPermutation) {
   }
 }
 
-TEST(Ordering, IsTheSameOnEveryRun) {
+TEST(Ordering, EveryRun_SameOrdering) {
   const PatternStorage grid = grid_pattern(70, 60);
   for (const Ordering ordering : all) {
     EXPECT_EQ(order(grid.view(), {ordering}), order(grid.view(), {ordering})) << to_string(ordering);
   }
 }
 
-TEST(Ordering, ReducesTheFillOfAGrid) {
+TEST(Ordering, Grid_LessFill) {
   const PatternStorage grid = grid_pattern(90, 90);
   const std::int64_t natural = factor_entries(grid, Ordering::natural);
   EXPECT_LT(2 * factor_entries(grid, Ordering::amd), natural);
@@ -67,14 +67,14 @@ TEST(Ordering, ReducesTheFillOfAGrid) {
   EXPECT_LT(2 * factor_entries(grid, Ordering::metis), natural);
 }
 
-TEST(Ordering, LeavesAnArrowWithoutFill) {
+TEST(Ordering, Arrow_NoFill) {
   const PatternStorage arrow = star_pattern(2000, 0);
   for (const Ordering ordering : {Ordering::amd, Ordering::dissection, Ordering::metis}) {
     EXPECT_EQ(factor_entries(arrow, ordering), 2 * 2000 - 1) << to_string(ordering);
   }
 }
 
-TEST(ReverseCuthillMckee, FindsTheBandOfAShuffledGrid) {
+TEST(ReverseCuthillMckee, ShuffledGrid_BandIsFound) {
   const PatternStorage grid = grid_pattern(100, 8);
   std::vector<std::int32_t> shuffled(800);
   std::iota(shuffled.begin(), shuffled.end(), 0);
@@ -84,7 +84,7 @@ TEST(ReverseCuthillMckee, FindsTheBandOfAShuffledGrid) {
   EXPECT_LE(bandwidth(mixed, reverse_cuthill_mckee(mixed.view())), 9);
 }
 
-TEST(ReverseCuthillMckee, OrdersAPathFromEndToEnd) {
+TEST(ReverseCuthillMckee, Path_EndToEnd) {
   constexpr std::int32_t n = 300'000;
   std::vector<std::int32_t> shuffled(n);
   std::iota(shuffled.begin(), shuffled.end(), 0);
@@ -94,7 +94,7 @@ TEST(ReverseCuthillMckee, OrdersAPathFromEndToEnd) {
   EXPECT_EQ(bandwidth(mixed, reverse_cuthill_mckee(mixed.view())), 1);
 }
 
-TEST(ReverseCuthillMckee, KeepsComponentsTogether) {
+TEST(ReverseCuthillMckee, Components_AreContiguous) {
   // Two paths, 0-2-4-6 and 1-3-5-7.
   const PatternStorage paths = pattern_of_edges(8, {{0, 2}, {2, 4}, {4, 6}, {1, 3}, {3, 5}, {5, 7}});
   EXPECT_EQ(bandwidth(paths, reverse_cuthill_mckee(paths.view())), 1);
@@ -118,7 +118,7 @@ TEST(DenseRows, ComeLast) {
   EXPECT_EQ(permutation[899], 100);
 }
 
-TEST(RowGroups, FindsTheUnknownsOfEachNode) {
+TEST(RowGroups, Unknowns_OfEachNode) {
   // Each point of a grid has three unknowns, numbered far apart.
   constexpr std::int32_t points = 6 * 5;
   const PatternStorage grid = grid_pattern(6, 5);
@@ -149,7 +149,7 @@ TEST(RowGroups, FindsTheUnknownsOfEachNode) {
   }
 }
 
-TEST(RowGroups, AreTheSameForAnyNumberOfThreads) {
+TEST(RowGroups, AnyNumberOfThreads_SameResult) {
   const PatternStorage grid = grid_pattern(300, 100);
   EXPECT_EQ(first_equal_rows(grid.view(), 1), first_equal_rows(grid.view(), 3));
 }
@@ -174,7 +174,7 @@ TEST(RowGroups, EqualsTheDefinition) {
   }
 }
 
-TEST(Metis, LeavesTheRandomNumbersOfTheCallerAlone) {
+TEST(Metis, CallersRandomNumbers_Unchanged) {
   const PatternStorage grid = grid_pattern(40, 40);
   std::srand(7);
   const int first = std::rand();
@@ -185,7 +185,7 @@ TEST(Metis, LeavesTheRandomNumbersOfTheCallerAlone) {
   EXPECT_EQ(std::rand(), second);
 }
 
-TEST(Metis, ConcurrentCallsGiveTheSameOrdering) {
+TEST(Metis, ConcurrentCalls_SameOrdering) {
   const PatternStorage grid = grid_pattern(60, 60);
   const auto expected = metis_ordering(grid.view());
   std::vector<std::vector<std::int32_t>> results(4);
@@ -195,7 +195,7 @@ TEST(Metis, ConcurrentCallsGiveTheSameOrdering) {
   for (const auto& result : results) EXPECT_EQ(result, expected);
 }
 
-TEST(Metis, RestoresTheHandlerAndTheMaskOfSigterm) {
+TEST(Metis, Sigterm_HandlerAndMaskRestored) {
   const auto before = std::signal(SIGTERM, SIG_IGN);
   (void)metis_ordering(grid_pattern(30, 30).view());
   sigset_t mask;
@@ -218,7 +218,7 @@ std::int64_t entries_of_normal_factor(const Csr<double>& a, const std::vector<st
   return analyze_symmetric(product.view(), {.ordering = {.permutation = permutation}}).factor_entries;
 }
 
-TEST(ColumnOrdering, ReducesTheFillOfTheNormalEquations) {
+TEST(ColumnOrdering, NormalEquations_LessFill) {
   std::mt19937 random(11);
   std::uniform_int_distribution<std::int32_t> column(0, 299);
   std::vector<Triplet<double>> triplets;

@@ -26,7 +26,7 @@ Csr<double> tridiagonal(std::int32_t n, double above) {
   return Csr<double>::from_triplets(n, n, triplets);
 }
 
-TEST(PredictFactor, CountsTheEntriesOfTridiagonalFactors) {
+TEST(PredictFactor, Tridiagonal_EntriesOfFactors) {
   const FactorPrediction cholesky = predict_factor(tridiagonal(100, -1), Ordering::natural);
   EXPECT_TRUE(cholesky.symmetric);
   EXPECT_EQ(cholesky.entries, 199);
@@ -42,7 +42,7 @@ TEST(PredictFactor, CountsTheEntriesOfTridiagonalFactors) {
   EXPECT_EQ(lu.ordering, "amd");
 }
 
-TEST(PredictFactor, ExchangesRowsForADiagonal) {
+TEST(PredictFactor, ZeroDiagonal_RowsAreExchanged) {
   // A cyclic shift of a diagonal matrix has a diagonal factor.
   constexpr std::int32_t n = 20;
   std::vector<Triplet<double>> triplets;
@@ -72,7 +72,7 @@ TEST(PredictFactor, AwkwardMatrices) {
   EXPECT_THROW((void)fill_reducing_ordering(wide), DimensionMismatch);
 }
 
-TEST(FillReducingOrdering, IsForPermuteSymmetric) {
+TEST(FillReducingOrdering, PermuteSymmetric_TakesIt) {
   const auto a = std::get<Csr<double>>(make_matrix<double>("poisson-2d", {{"nx", 40}, {"ny", 40}}));
   for (const auto& [ordering, word] : words_of(Ordering{})) {
     const Array<std::int32_t> order = fill_reducing_ordering(a, ordering);

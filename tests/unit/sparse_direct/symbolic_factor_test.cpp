@@ -125,7 +125,7 @@ void expect_matches_elimination(const Pattern& a, const SymbolicFactor& factor, 
   EXPECT_EQ(factor.stack_peak_entries, replayed_stack_peak(factor));
 }
 
-TEST(SymbolicFactor, MatchesEliminationOfThePattern) {
+TEST(SymbolicFactor, Pattern_AgreesWithElimination) {
   for (const auto& [name, pattern] : small_patterns()) {
     SCOPED_TRACE(name);
     for (const Ordering ordering : {Ordering::natural, Ordering::amd, Ordering::rcm, Ordering::automatic}) {
@@ -253,7 +253,7 @@ std::vector<NamedPattern> divided_patterns() {
           {"random", random_pattern(20'000, 12'000, random)}};
 }
 
-TEST(SymbolicFactor, IsTheSameForAnyNumberOfThreads) {
+TEST(SymbolicFactor, AnyNumberOfThreads_SameResult) {
   for (const auto& [name, pattern] : divided_patterns()) {
     for (const Ordering ordering : {Ordering::amd, Ordering::dissection}) {
       SCOPED_TRACE(name + " " + std::string(to_string(ordering)));
@@ -290,21 +290,21 @@ TEST(ForestPartition, RangesAreClosed) {
   }
 }
 
-TEST(Postorder, WithAndWithoutListsOfChildren) {
+TEST(Postorder, ListsOfChildren_SameOrder) {
   for (const auto& [name, pattern] : small_patterns()) {
     const std::vector<std::int32_t> parent = elimination_tree(pattern.view());
     EXPECT_EQ(postorder(parent), postorder(parent, Children(parent))) << name;
   }
 }
 
-TEST(Pattern, SymmetrizedIsTheUnionWithTheTranspose) {
+TEST(Pattern, Symmetrized_UnionWithTranspose) {
   const Csr<double> a(3, 3, {0, 2, 3, 5}, {0, 2, 0, 1, 2}, {1, 1, 1, 1, 1});
   const PatternStorage symmetric = symmetrized_pattern(a);
   EXPECT_EQ(symmetric.row_begin, (UninitializedVector<std::int64_t>{0, 2, 4, 6}));
   EXPECT_EQ(symmetric.columns, (UninitializedVector<std::int32_t>{1, 2, 0, 2, 0, 1}));
 }
 
-TEST(Pattern, SymmetrizedWithPermutedRows) {
+TEST(Pattern, Symmetrized_PermutedRows) {
   // Rows 1, 2, 0 of A: the entries become the diagonal and (0, 1).
   const Csr<float> a(3, 3, {0, 1, 3, 4}, {2, 0, 1, 1}, {1, 1, 1, 1});
   const std::vector<std::int32_t> rows{1, 2, 0};

@@ -6,7 +6,7 @@
 namespace echelon::test {
 namespace {
 
-TEST(BadOption, MessageEndsWithTheSuggestion) {
+TEST(BadOption, Message_EndsWithSuggestion) {
   const BadOption with("preconditioner.weigth", "there is no option 'weigth'", "weight");
   EXPECT_STREQ(with.what(), "there is no option 'weigth'; did you mean 'weight'?");
   EXPECT_EQ(with.path(), "preconditioner.weigth");

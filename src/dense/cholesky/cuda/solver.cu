@@ -158,8 +158,8 @@ Outcome check_symmetry(Cuda& backend, DenseView<const T> A) {
 template <class CudaBackend, class T>
 class GpuCholesky final : public SolverImplementation<T> {
   static_assert(std::is_same_v<CudaBackend, Cuda>);
-  struct Space : Workspace {
-    Space(const Device& device, std::int64_t n, std::int64_t padded)
+  struct SolveWorkspace : Workspace {
+    SolveWorkspace(const Device& device, std::int64_t n, std::int64_t padded)
         : backend(device), vectors(device, padded), refinement(device, n) {
       backend.fill(padded, T{0}, vectors.rhs.data());
     }
@@ -196,33 +196,33 @@ class GpuCholesky final : public SolverImplementation<T> {
       return not_positive(failed->column, short_number(failed->value));
     }
     if (this->cancel().stop_requested()) return cancelled_factorisation();
-    Space space(this->device(), n_, matrix_.padded_rows());
+    SolveWorkspace own(this->device(), n_, matrix_.padded_rows());
     return assess_condition<T>(estimate_reciprocal_condition<T>(
-        backend, n_, norm, [&](bool /*transposed*/, T* v) { substitute_scaled(space, nullptr, v, v); }));
+        backend, n_, norm, [&](bool /*transposed*/, T* v) { substitute_scaled(own, nullptr, v, v); }));
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return std::make_unique<Space>(this->device(), n_, matrix_.padded_rows());
+    return std::make_unique<SolveWorkspace>(this->device(), n_, matrix_.padded_rows());
   }
   [[nodiscard]] std::size_t bytes() const override { return matrix_.bytes() + scale_.bytes(); }
 
   /// Queues everything, whether refinement's steps are accepted included. Allocates nothing.
   void solve(Workspace& workspace, DenseView<const T> B, DenseView<T> X, std::vector<Job>&) const override {
     if (B.rows() == 0 || B.columns() == 0) return;
-    auto& space = static_cast<Space&>(workspace);
-    substitute(space, B, X);
+    auto& own = static_cast<SolveWorkspace&>(workspace);
+    substitute(own, B, X);
     for (std::int64_t j = 0; j < B.columns() && options_.refine > 0; ++j) {
-      refine_column(space, B.column(j), X.column(j));
+      refine_column(own, B.column(j), X.column(j));
     }
   }
 
   /// X = A^-1 X without refinement. Does not wait.
   void substitute(Workspace& workspace, DenseView<T> X) const {
-    if (n_ > 0) substitute(static_cast<Space&>(workspace), X, X);
+    if (n_ > 0) substitute(static_cast<SolveWorkspace&>(workspace), X, X);
   }
   /// Substitution without refinement. Does not wait.
   void apply(Workspace& workspace, const T* r, T* z) const override {
-    if (n_ > 0) substitute(static_cast<Space&>(workspace), r, z);
+    if (n_ > 0) substitute(static_cast<SolveWorkspace&>(workspace), r, z);
   }
 
  private:
@@ -234,7 +234,7 @@ class GpuCholesky final : public SolverImplementation<T> {
     if (options_.factor_precision == Precision::working) {  // else A was checked before it was rounded
       if (Outcome symmetric = check_symmetry<T>(backend, A); !symmetric.ok()) return symmetric;
     }
-    if (options_.equilibrate) choose_scales(backend, A);
+    if (options_.equilibrate) select_scales(backend, A);
     matrix_ = TiledMatrix<T>(this->device(), n_);
     const DenseView<T> to = matrix_.view();
     Array<double> sums(this->device(), to.rows());
@@ -250,7 +250,7 @@ class GpuCholesky final : public SolverImplementation<T> {
   }
 
   /// Diagonal elements to about 1, if they differ by more than a factor of ten or are extreme.
-  void choose_scales(Cuda& backend, DenseView<const T> A) {
+  void select_scales(Cuda& backend, DenseView<const T> A) {
     Array<DiagonalRange> range(this->device(), 1);
     backend.reduce(n_, DiagonalElement<T>{A}, Store<DiagonalRange>{range.data()});
     const auto [least, largest] = backend.read(range.data());
@@ -262,39 +262,39 @@ class GpuCholesky final : public SolverImplementation<T> {
 
   [[nodiscard]] const T* scale() const { return scale_.size() > 0 ? scale_.data() : nullptr; }
 
-  void substitute(Space& space, DenseView<const T> B, DenseView<T> X) const {
+  void substitute(SolveWorkspace& own, DenseView<const T> B, DenseView<T> X) const {
     if (B.columns() < many_columns) {
-      for (std::int64_t j = 0; j < B.columns(); ++j) substitute(space, B.column(j), X.column(j));
+      for (std::int64_t j = 0; j < B.columns(); ++j) substitute(own, B.column(j), X.column(j));
     } else {
-      substitute_columns(space, B, X);
+      substitute_columns(own, B, X);
     }
   }
   /// x = S (S A S)^-1 S b = A^-1 b.
-  void substitute(Space& space, const T* b, T* x) const { substitute_scaled(space, scale(), b, x); }
+  void substitute(SolveWorkspace& own, const T* b, T* x) const { substitute_scaled(own, scale(), b, x); }
   /// x = S (L L^T)^-1 S b; without `scale`, S is the identity.
-  void substitute_scaled(Space& space, const T* scale, const T* b, T* x) const {
-    space.backend.for_each(n_, ScaleVector<T>{scale, b, space.vectors.rhs.data()});
-    matrix_.substitute(space.backend, space.vectors);
-    space.backend.for_each(n_, ScaleVector<T>{scale, space.vectors.solution.data(), x});
+  void substitute_scaled(SolveWorkspace& own, const T* scale, const T* b, T* x) const {
+    own.backend.for_each(n_, ScaleVector<T>{scale, b, own.vectors.rhs.data()});
+    matrix_.substitute(own.backend, own.vectors);
+    own.backend.for_each(n_, ScaleVector<T>{scale, own.vectors.solution.data(), x});
   }
-  void substitute_columns(Space& space, DenseView<const T> B, DenseView<T> X) const {
+  void substitute_columns(SolveWorkspace& own, DenseView<const T> B, DenseView<T> X) const {
     for (std::int64_t j = 0; j < B.columns(); ++j) {
-      space.backend.for_each(n_, ScaleVector<T>{scale(), B.column(j), X.column(j)});
+      own.backend.for_each(n_, ScaleVector<T>{scale(), B.column(j), X.column(j)});
     }
-    matrix_.substitute(space.backend, X);
+    matrix_.substitute(own.backend, X);
     for (std::int64_t j = 0; j < B.columns() && scale() != nullptr; ++j) {
-      space.backend.for_each(n_, ScaleVector<T>{scale(), X.column(j), X.column(j)});
+      own.backend.for_each(n_, ScaleVector<T>{scale(), X.column(j), X.column(j)});
     }
   }
 
-  void refine_column(Space& space, const T* b, T* x) const {
+  void refine_column(SolveWorkspace& own, const T* b, T* x) const {
     refine(
-        space.backend, n_, options_.refine, x, space.refinement,
+        own.backend, n_, options_.refine, x, own.refinement,
         [&](const T* iterate, T* r) {
-          space.backend.copy(n_, b, r);
-          multiply(space.backend, T{-1}, A_, iterate, T{1}, r);
+          own.backend.copy(n_, b, r);
+          multiply(own.backend, T{-1}, A_, iterate, T{1}, r);
         },
-        [&](const T* r, T* z) { substitute(space, r, z); });
+        [&](const T* r, T* z) { substitute(own, r, z); });
   }
 
   CholeskyOptions options_;

@@ -67,8 +67,8 @@ struct ScatterRows {
 /// elements and 2 n for scaling; 2 n elements for each solve in progress.
 template <class T>
 class CudaFactorization : public SolverImplementation<T> {
-  struct Space : Workspace {
-    Space(const Device& device, std::int64_t n) : backend(device), refinement(device, n) {
+  struct SolveWorkspace : Workspace {
+    SolveWorkspace(const Device& device, std::int64_t n) : backend(device), refinement(device, n) {
       backend.blas();  // created here, so that no solve creates it
     }
     [[nodiscard]] std::size_t bytes() const override { return refinement.bytes(); }
@@ -101,7 +101,7 @@ class CudaFactorization : public SolverImplementation<T> {
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const final {
-    return std::make_unique<Space>(this->device(), factors_.rows());
+    return std::make_unique<SolveWorkspace>(this->device(), factors_.rows());
   }
 
   [[nodiscard]] std::size_t bytes() const override {
@@ -112,22 +112,23 @@ class CudaFactorization : public SolverImplementation<T> {
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
              std::vector<Job>&) const final {
     if (right.rows() == 0 || right.columns() == 0) return;
-    auto& space = static_cast<Space&>(workspace);
-    substitute(space.backend, right, left);
+    auto& own = static_cast<SolveWorkspace&>(workspace);
+    substitute(own.backend, right, left);
     for (std::int64_t j = 0; j < right.columns(); ++j) {
       refine(
-          space.backend, right.rows(), refinement_steps_, left.column(j), space.refinement,
+          own.backend, right.rows(), refinement_steps_, left.column(j), own.refinement,
           [&](const T* x, T* r) {
-            space.backend.copy(right.rows(), right.column(j), r);
-            multiply(space.backend, T{-1}, A_, x, T{1}, r);
+            own.backend.copy(right.rows(), right.column(j), r);
+            multiply(own.backend, T{-1}, A_, x, T{1}, r);
           },
-          [&](const T* r, T* z) { substitute(space.backend, vector(r), vector(z)); });
+          [&](const T* r, T* z) { substitute(own.backend, vector(r), vector(z)); });
     }
   }
 
   /// Substitution without refinement. Does not wait.
   void apply(Workspace& workspace, const T* r, T* z) const final {
-    if (factors_.rows() > 0) substitute(static_cast<Space&>(workspace).backend, vector(r), vector(z));
+    if (factors_.rows() > 0)
+      substitute(static_cast<SolveWorkspace&>(workspace).backend, vector(r), vector(z));
   }
 
  protected:

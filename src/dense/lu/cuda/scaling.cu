@@ -13,7 +13,7 @@ using magnitudes::Lines;
 
 /// The scale of each line, and the range of the lines' magnitudes. Waits.
 template <class T>
-Lines choose_scales(Cuda& backend, const Array<double>& largest, Array<T>& scale) {
+Lines select_scales(Cuda& backend, const Array<double>& largest, Array<T>& scale) {
   scale = Array<T>(backend.device(), largest.size());
   Array<Lines> lines(backend.device(), 1);
   backend.reduce(
@@ -49,7 +49,7 @@ ScaledNorms scale(Cuda& backend, DenseView<T> A, bool equilibrated, Scales<T>& s
   ScaledNorms norms;
   scales = {};
   magnitudes::row_maxima<T>(backend, A, sizes.data());
-  const Lines rows = choose_scales(backend, sizes, row_scale);
+  const Lines rows = select_scales(backend, sizes, row_scale);
   if (rows.zero.value != FirstIndex::none) norms.zero_row = rows.zero.value;
   if (norms.zero_row >= 0) return norms;
   if (equilibrated && (rows.uneven() || extreme<T>(rows))) {
@@ -58,7 +58,7 @@ ScaledNorms scale(Cuda& backend, DenseView<T> A, bool equilibrated, Scales<T>& s
   }
   magnitudes::for_columns<Largest>(device, n, magnitudes::LargestMagnitude<T>{n, A.data(), false},
                                    sizes.data());
-  const Lines columns = choose_scales(backend, sizes, column_scale);
+  const Lines columns = select_scales(backend, sizes, column_scale);
   if (columns.zero.value != FirstIndex::none) norms.zero_column = columns.zero.value;
   if (norms.zero_column >= 0) return norms;
   norms.largest = columns.largest;

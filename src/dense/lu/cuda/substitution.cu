@@ -320,7 +320,7 @@ __global__ void __launch_bounds__(threads, 1) solve_vector(const VectorSolve<T> 
     solve_triangle<T, true, true>(job, blocks, ReadVector<T>{job.y, nullptr, true},
                                   WriteVector<T>{job.y + job.factors.factors.rows(), job.x, order});
   }
-  // The step that ends last resets the counter: nobody waits any more.
+  // The step that ends last resets the counter: no block waits for it any more.
   if ((blocks - 1) % gridDim.x == blockIdx.x && threadIdx.x == 0) store_release(job.progress, 0);
 }
 

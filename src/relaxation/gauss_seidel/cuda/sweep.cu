@@ -40,7 +40,7 @@ struct Strategies {
 
 /// Queues the kernels that select a strategy.
 template <class T>
-Strategies<T> select_strategies_for(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratch,
+Strategies<T> select_strategies_for(Cuda& backend, const Sweeps<T>& sweeps, SweepWorkspace<Cuda, T>& scratch,
                                     const Gpu& gpu) {
   const Csr<T>& A = *sweeps.A;
   Strategies<T> strategies;
@@ -70,7 +70,7 @@ Strategies<T> select_strategies_for(Cuda& backend, const Sweeps<T>& sweeps, Swee
 template <class T>
 class SweepQueue {
  public:
-  SweepQueue(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratch, const Gpu& gpu,
+  SweepQueue(Cuda& backend, const Sweeps<T>& sweeps, SweepWorkspace<Cuda, T>& scratch, const Gpu& gpu,
              const Strategies<T>& strategies)
       : backend_(backend),
         sweeps_(sweeps),
@@ -162,7 +162,7 @@ class SweepQueue {
 }  // namespace
 
 template <class T>
-void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratch) {
+void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepWorkspace<Cuda, T>& scratch) {
   const std::int64_t elements = sweeps.A->rows() * sweeps.right_hand_sides;
   if (elements == 0 || sweeps.sweeps == 0) return;
   const CurrentDevice current(backend.device().id());
@@ -198,7 +198,7 @@ void sweep(Cuda& backend, const Sweeps<T>& sweeps, SweepScratch<Cuda, T>& scratc
   queue.finish();
 }
 
-template void sweep(Cuda&, const Sweeps<float>&, SweepScratch<Cuda, float>&);
-template void sweep(Cuda&, const Sweeps<double>&, SweepScratch<Cuda, double>&);
+template void sweep(Cuda&, const Sweeps<float>&, SweepWorkspace<Cuda, float>&);
+template void sweep(Cuda&, const Sweeps<double>&, SweepWorkspace<Cuda, double>&);
 
 }  // namespace echelon::gauss_seidel

@@ -339,7 +339,7 @@ class Worker {
 };
 
 template <Direction direction, class T>
-SkippedRows sweep_chunks(int threads, const HalfSweep<T>& half, SweepScratch<OpenMp, T>& scratch) {
+SkippedRows sweep_chunks(int threads, const HalfSweep<T>& half, SweepWorkspace<OpenMp, T>& scratch) {
   const ChunkPlan plan = plan_chunks<direction>(half);
   const std::int64_t ring_size = 3 * plan.chunks_ahead * threads * plan.rows;
   std::vector<Progress> progress(static_cast<std::size_t>(threads));
@@ -377,7 +377,7 @@ SkippedRows sweep_chunks(int threads, const HalfSweep<T>& half, SweepScratch<Ope
 }  // namespace
 
 template <class T>
-void sweep_in_parallel(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<OpenMp, T>& scratch) {
+void sweep_in_parallel(OpenMp& backend, const Sweeps<T>& sweeps, SweepWorkspace<OpenMp, T>& scratch) {
   if (sweeps.state != nullptr && !sweeps.state->running()) return;
   for_each_half(sweeps, [&]<Direction direction>(const HalfSweep<T>& half) {
     const SlabPlan slabs = plan_slabs<direction>(half, backend.threads());
@@ -397,19 +397,19 @@ bool parallel_pays_off(int threads, const Sweeps<T>& sweeps) {
 }
 
 template <class T>
-void sweep(OpenMp& backend, const Sweeps<T>& sweeps, SweepScratch<OpenMp, T>& scratch) {
+void sweep(OpenMp& backend, const Sweeps<T>& sweeps, SweepWorkspace<OpenMp, T>& scratch) {
   if (!backend.is_throttled() && parallel_pays_off(backend.threads(), sweeps)) {
     sweep_in_parallel(backend, sweeps, scratch);
     return;
   }
   Serial serial(backend.device());
-  SweepScratch<Serial, T> none(backend.device());
+  SweepWorkspace<Serial, T> none(backend.device());
   sweep(serial, sweeps, none);
 }
 
-template void sweep_in_parallel(OpenMp&, const Sweeps<float>&, SweepScratch<OpenMp, float>&);
-template void sweep_in_parallel(OpenMp&, const Sweeps<double>&, SweepScratch<OpenMp, double>&);
-template void sweep(OpenMp&, const Sweeps<float>&, SweepScratch<OpenMp, float>&);
-template void sweep(OpenMp&, const Sweeps<double>&, SweepScratch<OpenMp, double>&);
+template void sweep_in_parallel(OpenMp&, const Sweeps<float>&, SweepWorkspace<OpenMp, float>&);
+template void sweep_in_parallel(OpenMp&, const Sweeps<double>&, SweepWorkspace<OpenMp, double>&);
+template void sweep(OpenMp&, const Sweeps<float>&, SweepWorkspace<OpenMp, float>&);
+template void sweep(OpenMp&, const Sweeps<double>&, SweepWorkspace<OpenMp, double>&);
 
 }  // namespace echelon::gauss_seidel

@@ -54,7 +54,7 @@ void solve_triangle(const HalfSweep<T> half, const T* b, T* x) {
 }  // namespace
 
 template <class T>
-void sweep(Serial& /*backend*/, const Sweeps<T>& sweeps, SweepScratch<Serial, T>& /*scratch*/) {
+void sweep(Serial& /*backend*/, const Sweeps<T>& sweeps, SweepWorkspace<Serial, T>& /*scratch*/) {
   if (sweeps.state != nullptr && !sweeps.state->running()) return;
   for_each_half(sweeps, [&]<Direction direction>(const HalfSweep<T>& half) {
     SkippedRows skipped;
@@ -72,7 +72,7 @@ void sweep(Serial& /*backend*/, const Sweeps<T>& sweeps, SweepScratch<Serial, T>
   });
 }
 
-template void sweep(Serial&, const Sweeps<float>&, SweepScratch<Serial, float>&);
-template void sweep(Serial&, const Sweeps<double>&, SweepScratch<Serial, double>&);
+template void sweep(Serial&, const Sweeps<float>&, SweepWorkspace<Serial, float>&);
+template void sweep(Serial&, const Sweeps<double>&, SweepWorkspace<Serial, double>&);
 
 }  // namespace echelon::gauss_seidel

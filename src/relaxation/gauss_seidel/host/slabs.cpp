@@ -380,7 +380,7 @@ SlabPlan plan_slabs(const HalfSweep<T>& half, int threads) {
 }
 
 template <Direction direction, class T>
-SkippedRows sweep_slabs(const SlabPlan& slabs, const HalfSweep<T>& half, SweepScratch<OpenMp, T>& scratch) {
+SkippedRows sweep_slabs(const SlabPlan& slabs, const HalfSweep<T>& half, SweepWorkspace<OpenMp, T>& scratch) {
   std::vector<SlabProgress> progress(static_cast<std::size_t>(slabs.threads));
   Shared<T> shared{.half = half,
                    .plane = slabs.plane,
@@ -415,12 +415,12 @@ template SlabPlan plan_slabs<Direction::forward>(const HalfSweep<double>&, int);
 template SlabPlan plan_slabs<Direction::backward>(const HalfSweep<float>&, int);
 template SlabPlan plan_slabs<Direction::backward>(const HalfSweep<double>&, int);
 template SkippedRows sweep_slabs<Direction::forward>(const SlabPlan&, const HalfSweep<float>&,
-                                                     SweepScratch<OpenMp, float>&);
+                                                     SweepWorkspace<OpenMp, float>&);
 template SkippedRows sweep_slabs<Direction::forward>(const SlabPlan&, const HalfSweep<double>&,
-                                                     SweepScratch<OpenMp, double>&);
+                                                     SweepWorkspace<OpenMp, double>&);
 template SkippedRows sweep_slabs<Direction::backward>(const SlabPlan&, const HalfSweep<float>&,
-                                                      SweepScratch<OpenMp, float>&);
+                                                      SweepWorkspace<OpenMp, float>&);
 template SkippedRows sweep_slabs<Direction::backward>(const SlabPlan&, const HalfSweep<double>&,
-                                                      SweepScratch<OpenMp, double>&);
+                                                      SweepWorkspace<OpenMp, double>&);
 
 }  // namespace echelon::gauss_seidel

@@ -22,6 +22,6 @@ SlabPlan plan_slabs(const HalfSweep<T>& half, int threads);
 
 /// One half sweep, with the bits of the serial sweep for every pattern.
 template <Direction direction, class T>
-SkippedRows sweep_slabs(const SlabPlan& slabs, const HalfSweep<T>& half, SweepScratch<OpenMp, T>& scratch);
+SkippedRows sweep_slabs(const SlabPlan& slabs, const HalfSweep<T>& half, SweepWorkspace<OpenMp, T>& scratch);
 
 }  // namespace echelon::gauss_seidel

@@ -113,7 +113,8 @@ class Factorization {
     column_ids_ = row_ids_;
   }
 
-  /// Each range is a task; whoever finishes the last child of a front above the ranges factors that front.
+  /// Each range is a task. The task that finishes the last child of a front above the ranges factors that
+  /// front.
   void run_parallel() {
     separate_.resize(tree_.parent.size());
     missing_ = std::vector<std::atomic<std::int32_t>>(tree_.parent.size());

@@ -2,6 +2,7 @@
 #include "sparse_direct/ordering/dissection/coarsening.hpp"
 
 #include "sparse_direct/ordering/chunks.hpp"
+#include "support/hash.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace {
 std::uint64_t hash_of_edge(std::int32_t u, std::int32_t v) {
   const auto low = static_cast<std::uint64_t>(std::min(u, v));
   const auto high = static_cast<std::uint64_t>(std::max(u, v));
-  std::uint64_t hash = (low << 32 | high) * 0x9e3779b97f4a7c15;
+  std::uint64_t hash = (low << 32 | high) * golden_ratio_64;
   hash = (hash ^ (hash >> 32)) * 0xd6e8feb86659fd93;
   return hash ^ (hash >> 32);
 }

@@ -14,7 +14,7 @@ namespace echelon::sparse_direct {
 /// in several buckets; the user recognises outdated entries.
 class GainQueue {
  public:
-  /// Empties the queue. Gains are told apart in steps of an eighth of a typical weight.
+  /// Empties the queue. Gains are rounded to steps of an eighth of a typical weight.
   void reset(std::int64_t typical_weight) {
     entries_.clear();
     is_used_.fill(0);
