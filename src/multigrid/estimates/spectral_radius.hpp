@@ -9,11 +9,12 @@
 #include "matrix/rows.hpp"
 #include "support/hash.hpp"
 
-#include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/matrix.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 namespace echelon::multigrid {
@@ -32,15 +33,16 @@ struct DiagonalFacts {
 };
 
 /// Writes 1 / a_ii, zero for a row without a diagonal element.
-template <class T>
+template <class Rows>
 struct InvertDiagonalOf {
-  SparseRows<T> A;
+  using T = typename Rows::Value;
+  Rows A;
   T* inverse;
   ECHELON_ANYWHERE DiagonalFacts operator()(std::int64_t i) const {
     double sum = 0;
     double diagonal = 0;
     for (std::int64_t k = A.begin(i); k < A.end(i); ++k) {
-      const auto value = static_cast<double>(A.values[k]);
+      const auto value = static_cast<double>(A.value(i, k));
       sum += std::fabs(value);
       if (A.column(k) == i) diagonal = value;
     }
@@ -53,10 +55,11 @@ struct InvertDiagonalOf {
 
 /// inverse = 1 / a_ii. Waits.
 template <class B, class T>
-DiagonalFacts invert_diagonal(B& backend, const Csr<T>& A, T* inverse) {
+DiagonalFacts invert_diagonal(B& backend, const std::type_identity_t<MatrixRef<T>>& A, T* inverse) {
   Array<DiagonalFacts> facts(backend.device(), 1);
-  backend.reduce(A.rows(), InvertDiagonalOf<T>{SparseRows<T>(A), inverse},
-                 Store<DiagonalFacts>{facts.data()});
+  with_rows(A, [&]<class Rows>(const Rows& rows) {
+    backend.reduce(A.rows(), InvertDiagonalOf<Rows>{rows, inverse}, Store<DiagonalFacts>{facts.data()});
+  });
   return backend.read(facts.data());
 }
 
@@ -150,7 +153,7 @@ struct TurnLanczos {
 /// be positive semidefinite. A is symmetric with nonnegative diagonal. Each step costs a product with A.
 /// Waits once.
 template <class B, class T>
-double largest_ritz_value(B& backend, const Csr<T>& A, const T* inverse, int steps) {
+double largest_ritz_value(B& backend, const MatrixRef<T>& A, const T* inverse, int steps) {
   const std::int64_t n = A.rows();
   const Device& device = backend.device();
   Array<T> r(device, n);
@@ -160,9 +163,8 @@ double largest_ritz_value(B& backend, const Csr<T>& A, const T* inverse, int ste
   LanczosState* state = state_array.data();
   backend.write(LanczosState{}, state);
   backend.reduce(n, BeginLanczos<T>{inverse, r.data(), p.data()}, SetLanczosRho{state});
-  const MatrixRef<T> matrix(A);
   for (int step = 0; step < steps; ++step) {
-    multiply(backend, T{1}, matrix, p.data(), T{0}, q.data());
+    multiply(backend, T{1}, A, p.data(), T{0}, q.data());
     backend.reduce(n, LanczosProduct<T>{p.data(), q.data()}, SetLanczosAlpha{state});
     backend.reduce(n, AdvanceLanczos<T>{state, inverse, q.data(), r.data()}, SetLanczosBeta{state});
     backend.for_each(n, TurnLanczos<T>{state, inverse, r.data(), p.data()});
@@ -187,8 +189,8 @@ inline double round_up(double value) {
 /// M-matrices, or A is not symmetric or has not a positive diagonal; otherwise the Ritz value after ten
 /// steps, raised by 5 %, if it is smaller.
 template <class B, class T>
-double spectral_radius(B& backend, const Csr<T>& A, const T* inverse, const DiagonalFacts& facts,
-                       bool symmetric) {
+double spectral_radius(B& backend, const std::type_identity_t<MatrixRef<T>>& A, const T* inverse,
+                       const DiagonalFacts& facts, bool symmetric) {
   constexpr int steps = 10;
   constexpr double safety = 1.05;
   constexpr double m_matrix = 2 + 1e-5;  // sums of float elements are rounded

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/solver.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace echelon {
+
+struct MultigridDenseOptions {
+  static constexpr std::string_view name = "multigrid-dense";
+  static constexpr Targets targets = Targets::both;
+  /// When to stop.
+  Stop stop = {};
+  /// Jacobi sweeps before, and after, each coarse correction, 1 to 100.
+  std::int64_t sweeps = 2;
+  /// Weight of the sweeps, 0 < weight < 2; not set: 4 / (3 lambda) with the largest eigenvalue lambda of D^-1
+  /// A.
+  std::optional<double> weight = {};
+  /// Rows up to which a level is solved by elimination, 1 to 10000.
+  std::int64_t coarse_size = 128;
+  /// Levels at most, 1 to 50: one is elimination of A itself.
+  std::int64_t max_levels = 25;
+
+  static std::vector<Option<MultigridDenseOptions>> table() {
+    using O = MultigridDenseOptions;
+    return with_stop_options<O>(
+        {{"sweeps",
+          +[](O& o) -> std::int64_t& { return o.sweeps; },
+          "Jacobi sweeps before, and after, each coarse correction",
+          {1, 100}},
+         {"weight",
+          +[](O& o) -> std::optional<double>& { return o.weight; },
+          "weight of the sweeps; auto: 4 / (3 lambda), lambda being the largest eigenvalue of D^-1 A",
+          {0, 2, true, true},
+          {"auto"}},
+         {"coarse_size",
+          +[](O& o) -> std::int64_t& { return o.coarse_size; },
+          "rows up to which a level is solved by elimination",
+          {1, 10000}},
+         {"max_levels", +[](O& o) -> std::int64_t& { return o.max_levels; }, "levels at most", {1, 50}}});
+  }
+};
+
+/// Multigrid for dense A whose unknowns are numbered along a line: V-cycles with weighted Jacobi sweeps,
+/// linear interpolation between every other unknown, Galerkin's coarse matrices P^T A P, and elimination on
+/// the coarsest level. For symmetric positive definite A a cycle is symmetric positive definite, so that it
+/// preconditions `cg`.
+/// Set-up: 3 n^2 flops for the coarse matrices, 20 n^2 for the weights, and 2/3 coarse_size^3; a cycle 8/3
+/// (2 sweeps + 1) n^2. Memory: n^2 / 3 elements for the coarse matrices, and 6 n for a solve in progress.
+template <class T>
+using MultigridDense = SolverOf<T, MultigridDenseOptions>;
+
+}  // namespace echelon

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Grids of points in one to three dimensions.
+#pragma once
+
+#include <echelon/matrix/csr.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace echelon::multigrid {
+
+/// points[0] x points[1] x points[2] points; the first dimension is numbered fastest.
+struct Grid {
+  std::array<std::int64_t, 3> points = {1, 1, 1};
+
+  [[nodiscard]] std::int64_t size() const { return points[0] * points[1] * points[2]; }
+  /// Every other point in each dimension.
+  [[nodiscard]] Grid coarse() const {
+    Grid result;
+    for (std::size_t d = 0; d < 3; ++d) result.points[d] = points[d] > 1 ? points[d] / 2 : 1;
+    return result;
+  }
+  friend bool operator==(const Grid&, const Grid&) = default;
+};
+
+/// "100x80x60".
+[[nodiscard]] std::string to_string(const Grid& grid);
+/// Reads "100", "100x80" or "100x80x60"; nothing if the text is another.
+[[nodiscard]] std::optional<Grid> parse_grid(std::string_view text);
+
+/// The grid of a matrix of n rows, of which the first connects the first point of the grid to its neighbours
+/// in a stencil of 3, 5, 7, 9 or 27 points; nothing if its columns, which ascend, are others.
+[[nodiscard]] std::optional<Grid> recognise_grid(std::int64_t n, const std::vector<std::int32_t>& first_row);
+/// Nonzeros of the first row in the largest stencil.
+inline constexpr std::int64_t largest_first_row = 8;
+
+/// The prolongation from the coarse grid by linear, bilinear or trilinear interpolation, with zero beyond the
+/// grid: coarse point j is fine point 2j + 1 in each dimension. On `device`. Waits.
+template <class Target, class T>
+[[nodiscard]] Csr<T> interpolation(const Device& device, const Grid& grid);
+
+}  // namespace echelon::multigrid

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Multigrid whose prolongations depend on a grid alone: `geometric-multigrid`, and `multigrid` on a line.
+#include "multigrid/geometric/grid.hpp"
+#include "multigrid/method.hpp"
+#include "solver/instantiate.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/methods/multigrid/geometric_multigrid.hpp>
+#include <echelon/methods/multigrid/multigrid.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+using multigrid::Grid;
+
+AmgOptions cycle_options(const GeometricMultigridOptions& options) {
+  return {.stop = options.stop,
+          .cycle = options.cycle,
+          .smoother = options.smoother,
+          .sweeps = options.sweeps,
+          .weight = options.weight};
+}
+AmgOptions cycle_options(const MultigridOptions& options) {
+  return {.stop = options.stop,
+          .smoother = SmootherKind::jacobi,
+          .sweeps = options.sweeps,
+          .weight = options.weight};
+}
+
+/// The grid of the unknowns of A; nothing if it is not given and cannot be recognised.
+template <class B, class T>
+std::optional<Grid> find_grid(B& backend, const GeometricMultigridOptions& options, const MatrixRef<T>& A) {
+  const std::int64_t n = A.rows();
+  if (!options.grid.empty()) {
+    const std::optional<Grid> grid = multigrid::parse_grid(options.grid);
+    if (grid && grid->size() == n) return grid;
+    throw BadOption("grid", grid ? "a grid of " + options.grid + " has " + std::to_string(grid->size()) +
+                                       " points, A has " + std::to_string(n) + " rows"
+                                 : "'" + options.grid + "' is not of the form 100, 100x80 or 100x80x60");
+  }
+  if (!A.is_sparse() || n == 0) return {};
+  const std::int64_t nonzeros = backend.read(A.csr()->row_offsets().data() + 1);
+  if (nonzeros > multigrid::largest_first_row) return {};
+  std::vector<std::int32_t> columns;
+  for (std::int64_t k = 0; k < nonzeros; ++k) {
+    columns.push_back(backend.read(A.csr()->column_indices().data() + k));
+  }
+  return multigrid::recognise_grid(n, columns);
+}
+template <class B, class T>
+std::optional<Grid> find_grid(B& /*backend*/, const MultigridOptions& /*options*/, const MatrixRef<T>& A) {
+  return Grid{{A.rows(), 1, 1}};
+}
+
+/// Multigrid with given prolongations, which are made for each size of A.
+template <class B, class T, class O>
+class GridMultigrid final : public SolverImplementation<T>, public multigrid::HierarchyOwner {
+ public:
+  GridMultigrid(const Device& device, const O& options)
+      : SolverImplementation<T>(device), options_(options), backend_(device) {
+    make_cycles({});
+  }
+
+  [[nodiscard]] const Stop* stop() const override { return cycles_->stop(); }
+
+  Outcome setup(const MatrixRef<T>& A) override {
+    const std::optional<Grid> recognised = find_grid(backend_, options_, A);
+    const Grid grid = recognised.value_or(Grid{{A.rows(), 1, 1}});
+    std::vector<Csr<T>> prolongations;
+    for (Grid level = grid; level.size() > options_.coarse_size && level.coarse() != level &&
+                            static_cast<std::int64_t>(prolongations.size()) + 1 < options_.max_levels;
+         level = level.coarse()) {
+      prolongations.push_back(multigrid::interpolation<ThisTarget, T>(this->device(), level));
+    }
+    make_cycles(std::move(prolongations));
+    grid_ = to_string(grid);
+    Outcome outcome = complete(cycles_->setup(A));
+    if (!recognised) {
+      outcome.warnings.push_back(
+          "no grid is given by the option `grid`, and none was recognised: the unknowns are taken to lie on "
+          "a line");
+    }
+    return outcome;
+  }
+  Outcome update_values(const MatrixRef<T>& A) override { return complete(cycles_->update_values(A)); }
+
+  [[nodiscard]] std::size_t bytes() const override { return cycles_->bytes(); }
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return cycles_->make_workspace();
+  }
+  void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
+             std::vector<Job>& jobs) const override {
+    cycles_->solve(workspace, right, left, jobs);
+  }
+  void apply(Workspace& workspace, const T* r, T* z) const override { cycles_->apply(workspace, r, z); }
+
+  [[nodiscard]] const HierarchyDescription& description() const override { return description_; }
+
+ private:
+  void make_cycles(std::vector<Csr<T>> prolongations) {
+    cycles_ = multigrid::make_with_prolongations<ThisTarget, T>(this->device(), std::move(prolongations),
+                                                                cycle_options(options_));
+    cycles_->set_description(std::string(O::name), "");
+    cycles_->set_cancel(this->cancel());
+  }
+
+  /// Names the grid in place of the given prolongations.
+  Outcome complete(Outcome outcome) {
+    description_ = dynamic_cast<const multigrid::HierarchyOwner&>(*cycles_).description();
+    description_.coarsening = "grid " + grid_;
+    for (Statistic& statistic : outcome.statistics) {
+      if (statistic.name == "coarsening") statistic.value = description_.coarsening;
+    }
+    return outcome;
+  }
+
+  O options_;
+  B backend_;
+  std::unique_ptr<SolverImplementation<T>> cycles_;
+  std::string grid_;
+  HierarchyDescription description_;
+};
+
+}  // namespace
+
+template <>
+struct MethodWith<GeometricMultigridOptions> {
+  template <class B, class T>
+  using Type = GridMultigrid<B, T, GeometricMultigridOptions>;
+};
+template <>
+struct MethodWith<MultigridOptions> {
+  template <class B, class T>
+  using Type = GridMultigrid<B, T, MultigridOptions>;
+};
+
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(
+    const Device&, const GeometricMultigridOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(
+    const Device&, const GeometricMultigridOptions&);
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(
+    const Device&, const MultigridOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(
+    const Device&, const MultigridOptions&);
+
+}  // namespace echelon
