@@ -110,6 +110,22 @@ TYPED_TEST(GpuCholeskyOf, NotPositive_FirstColumnWithItsValue) {
   EXPECT_EQ(cholesky.factor(ones_on_gpu).row, 1);
 }
 
+/// From 65 rows of 64 on, panels are factored beside the products with those before.
+TYPED_TEST(GpuCholeskyOf, SeveralPanels_LikeHost) {
+  using T = TypeParam;
+  for (const std::int64_t n : {4097, 5183}) this->expect_like_host(positive_definite<T>(n, 10), 2, {});
+  const std::int64_t n = 5000;
+  for (const std::int64_t column : {1023, 1024, 3000, 4999}) {
+    Dense<T> a = identity<T>(n);
+    a(column, column) = a(n - 1, n - 1) = -2;
+    const Dense<T> on_gpu = a.to(this->gpu);
+    Cholesky<T> cholesky(this->gpu);
+    const Report report = cholesky.factor(on_gpu);
+    EXPECT_EQ(report.status, Status::not_spd);
+    EXPECT_EQ(report.row, column);
+  }
+}
+
 TYPED_TEST(GpuCholeskyOf, NotSymmetric_PlaceOfTheHost) {
   using T = TypeParam;
   for (const auto& [row, column] : {std::pair(66, 3), std::pair(1, 0), std::pair(69, 68)}) {

@@ -6,6 +6,9 @@
 /// which has it in shared memory when it needs it: with the diagonal tile before, it makes up the chain of
 /// tasks that must follow each other.
 ///
+/// A job may end after a part of the columns: the rows below are then ready for their product to be
+/// subtracted from the rest of the matrix, which is the beginning of another job.
+///
 /// Blocks draw the tasks column by column, so that a task waits only for tasks that blocks are already
 /// working on: however few blocks are resident, the kernel ends. A counter of each row of tiles says how many
 /// of its tiles are complete.
@@ -14,6 +17,8 @@
 #include "dense/tiles/asynchronous.cuh"
 #include "dense/tiles/cholesky.cuh"
 #include "dense/tiles/product.cuh"
+
+#include <echelon/annotate.hpp>
 
 #include <cstdint>
 
@@ -38,15 +43,26 @@ struct TiledJob {
   T* a;
   std::int64_t leading;
   int rows;        ///< in tiles
+  int columns;     ///< in tiles, at most `rows`
+  int first;       ///< tiles on the diagonal of the whole matrix before this one
   T* inverses;     ///< of the diagonal tiles of L, `side` by `side` each
   int* next_task;  ///< zero at the beginning
   int* complete;   ///< tiles of each row that are complete: zero at the beginning
   TiledState<T>* state;
 };
 
-/// Tasks of n rows of tiles.
-inline std::int64_t count_tasks(std::int64_t rows) {
-  return rows * (rows - 1) / 2 + 1;
+/// Tasks of a column, below whose diagonal tile are `below` tiles: the diagonal tile with the tile left of
+/// it, and the tiles below. The first of these belongs to the next column's diagonal tile, if the job has
+/// that.
+ECHELON_ANYWHERE inline int tasks_of_column(int below, bool last) {
+  return last || below == 0 ? 1 + below : below;
+}
+
+/// Tasks of the first `columns` columns of so many rows of tiles.
+inline std::int64_t count_tasks(int rows, int columns) {
+  std::int64_t tasks = 0;
+  for (int j = 0; j < columns; ++j) tasks += tasks_of_column(rows - j - 1, j + 1 == columns);
+  return tasks;
 }
 
 /// `Product` has the interface of tiles::WarpProduct, for the sums over the tiles to the left.
@@ -69,15 +85,17 @@ class TileTask {
     int first_of_column = 0;
     for (;;) {
       const int task = next_task();
-      while (column < job_.rows && task >= first_of_column + tasks_of(column)) {
+      while (column < job_.columns && task >= first_of_column + tasks_of(column)) {
         first_of_column += tasks_of(column);
         ++column;
       }
-      if (column == job_.rows) return;
+      if (column == job_.columns) return;
       if (task == first_of_column) {
         complete_diagonal(column);
       } else {
-        complete_below(column + 1 + task - first_of_column, column);
+        // The tile next to the diagonal belongs to the next column's task, but in the last column.
+        const int skipped = column + 1 < job_.columns ? 1 : 0;
+        complete_below(column + skipped + task - first_of_column, column);
       }
     }
   }
@@ -86,8 +104,9 @@ class TileTask {
   [[nodiscard]] __device__ T* tile_at(int i, int j) const {
     return job_.a + std::int64_t{i} * side + std::int64_t{j} * side * job_.leading;
   }
-  /// The diagonal tile of a column with the tile left of it, and the tiles from the second below it on.
-  [[nodiscard]] __device__ int tasks_of(int column) const { return max(1, job_.rows - column - 1); }
+  [[nodiscard]] __device__ int tasks_of(int column) const {
+    return tasks_of_column(job_.rows - column - 1, column + 1 == job_.columns);
+  }
   __device__ int next_task() {
     __syncthreads();
     if (threadIdx.x == 0) shared_.task = atomicAdd(job_.next_task, 1);
@@ -248,7 +267,7 @@ class TileTask {
     const tiles::FailedPivot<T> failed = tile.factor([&](int first) { store_panel(j, first); });
     if (threadIdx.x == 0 && failed.column >= 0 && job_.state->failed_pivot == 0) {
       job_.state->failed_value = failed.value;
-      job_.state->failed_pivot = j * side + failed.column + 1;
+      job_.state->failed_pivot = (job_.first + j) * side + failed.column + 1;
     }
     __syncthreads();
     if (threadIdx.x == 0) publish(j, j + 1);

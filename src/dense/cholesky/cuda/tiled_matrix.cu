@@ -4,11 +4,13 @@
 #include "dense/cholesky/cuda/tiled_matrix.cuh"
 #include "dense/cholesky/cuda/tiled_substitution.cuh"
 #include "dense/tiles/tensor_product.cuh"
+#include "linalg/spmv/multiply.hpp"
 
 #include <echelon/error.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 namespace echelon::dense_cholesky {
@@ -61,6 +63,35 @@ FactorKernel<T> factor_kernel(FloatProducts products) {
   return factor_tiles<T, tiles::WarpProduct<T>>;
 }
 
+/// Matrices of at most so many rows of tiles are factored by one kernel, whose chain of diagonal tiles takes
+/// longer than the products.
+constexpr int one_panel = 64;
+/// Columns of tiles of a panel in larger ones, and rows of tiles that are left for the last panel.
+constexpr int panel_columns = 16;
+constexpr int last_panel = 32;
+
+/// Counters of all panels of so many rows of tiles: each has one for each of its rows, and one for its tasks.
+std::int64_t count_counters(std::int64_t rows) {
+  const std::int64_t panels = rows / panel_columns + 1;
+  return rows <= one_panel ? rows + 1 : panels * (rows + 1);
+}
+
+/// c -= a a^T on and below the diagonal.
+cublasStatus_t subtract_square(cublasHandle_t handle, int n, int terms, const float* a, int leading,
+                               float* c) {
+  const float minus_one = -1;
+  const float one = 1;
+  return cublasSsyrk(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, n, terms, &minus_one, a, leading, &one, c,
+                     leading);
+}
+cublasStatus_t subtract_square(cublasHandle_t handle, int n, int terms, const double* a, int leading,
+                               double* c) {
+  const double minus_one = -1;
+  const double one = 1;
+  return cublasDsyrk(handle, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, n, terms, &minus_one, a, leading, &one, c,
+                     leading);
+}
+
 cublasStatus_t solve_triangle(cublasHandle_t handle, cublasOperation_t form, int n, int columns,
                               const float* a, int leading, float* x, int leading_x) {
   const float one = 1;
@@ -87,31 +118,95 @@ template <class T>
 std::optional<NotPositive> TiledMatrix<T>::factor(Cuda& backend, FloatProducts products) {
   const CurrentDevice current(backend.device().id());
   const int rows = static_cast<int>(padded_rows() / side);
-  Array<TiledState<T>> state(backend.device(), 1);
-  Array<int> counters(backend.device(), rows + 1);
-  backend.fill(1, TiledState<T>{}, state.data());
-  backend.fill(rows + 1, 0, counters.data());
-  const TiledJob<T> job{.a = matrix_.data(),
+  Array<State> state(backend.device(), 1);
+  Array<int> counters(backend.device(), count_counters(rows));
+  backend.fill(1, State{}, state.data());
+  backend.fill(counters.size(), 0, counters.data());
+  if (rows <= one_panel || products != FloatProducts::in_float) {
+    factor_panel(stream(), {0, rows}, products, counters.data(), state.data());
+  } else {
+    factor_panels_ahead(backend, counters.data(), state.data());
+  }
+  form_links(rows);
+  const State result = backend.read(state.data());
+  if (result.abandoned != 0) throw CudaError("the Cholesky factorisation has not made progress");
+  if (result.failed_pivot == 0) return std::nullopt;
+  return NotPositive{result.failed_pivot - 1, static_cast<double>(result.failed_value)};
+}
+
+template <class T>
+void TiledMatrix<T>::factor_panel(cudaStream_t stream, const Panel& panel, FloatProducts products,
+                                  int* counters, State* state) {
+  const int rows = static_cast<int>(padded_rows() / side) - panel.first;
+  const std::int64_t begin = std::int64_t{panel.first} * side;
+  const TiledJob<T> job{.a = matrix_.data() + begin + begin * matrix_.leading(),
                         .leading = matrix_.leading(),
                         .rows = rows,
-                        .inverses = inverses_.data(),
-                        .next_task = counters.data(),
-                        .complete = counters.data() + 1,
-                        .state = state.data()};
+                        .columns = panel.end - panel.first,
+                        .first = panel.first,
+                        .inverses = inverses_.data() + begin * side,
+                        .next_task = counters,
+                        .complete = counters + 1,
+                        .state = state};
   constexpr std::size_t shared_bytes = sizeof(typename TileTask<T>::Shared);
   const FactorKernel<T> factor_tiles = factor_kernel<T>(products);
   const auto* kernel = reinterpret_cast<const void*>(factor_tiles);
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
   const auto blocks = static_cast<unsigned>(
-      std::min<std::int64_t>(cholesky_kernels::count_tasks(rows),
+      std::min<std::int64_t>(cholesky_kernels::count_tasks(rows, job.columns),
                              resident_blocks(kernel, tiles::threads, shared_bytes, factoring_blocks(rows))));
-  factor_tiles<<<blocks, tiles::threads, shared_bytes, stream()>>>(job);
+  factor_tiles<<<blocks, tiles::threads, shared_bytes, stream>>>(job);
   check(cudaGetLastError());
-  form_links(rows);
-  const TiledState<T> result = backend.read(state.data());
-  if (result.abandoned != 0) throw CudaError("the Cholesky factorisation has not made progress");
-  if (result.failed_pivot == 0) return std::nullopt;
-  return NotPositive{result.failed_pivot - 1, static_cast<double>(result.failed_value)};
+}
+
+/// Each panel is brought up to date and factored on the look-ahead stream, while the product of the one
+/// before is subtracted from the columns behind it.
+template <class T>
+void TiledMatrix<T>::factor_panels_ahead(Cuda& backend, int* counters, State* state) {
+  if (lookahead_ == nullptr) lookahead_ = std::make_unique<LookaheadStream>(backend.device());
+  const StreamContext main{backend, stream()};
+  const StreamContext ahead = lookahead_->context();
+  const int rows = static_cast<int>(padded_rows() / side);
+  const auto panel_at = [&](int first) {
+    return Panel{first, rows - first <= last_panel ? rows : first + panel_columns};
+  };
+  lookahead_->record_main();
+  lookahead_->wait_for_main();
+  Panel panel = panel_at(0);
+  factor_panel(ahead.stream, panel, FloatProducts::in_float, counters, state);
+  lookahead_->record();
+  while (panel.end < rows) {
+    counters += 1 + rows - panel.first;
+    const Panel next = panel_at(panel.end);
+    lookahead_->make_main_wait();
+    lookahead_->wait_for_main();
+    subtract_product(ahead, panel, next.first, next.end);
+    factor_panel(ahead.stream, next, FloatProducts::in_float, counters, state);
+    lookahead_->record();
+    if (next.end < rows) subtract_product(main, panel, next.end, rows);
+    lookahead_->record_main();
+    panel = next;
+  }
+  lookahead_->make_main_wait();
+}
+
+template <class T>
+void TiledMatrix<T>::subtract_product(const StreamContext& context, const Panel& panel, int first, int end) {
+  const std::int64_t leading = matrix_.leading();
+  const auto at = [&](int row, int column) {
+    return matrix_.data() + std::int64_t{row} * side + std::int64_t{column} * side * leading;
+  };
+  const std::int64_t columns = std::int64_t{end - first} * side;
+  const std::int64_t terms = std::int64_t{panel.end - panel.first} * side;
+  const T* const beside = at(first, panel.first);
+  check(subtract_square(context.backend.blas(), static_cast<int>(columns), static_cast<int>(terms), beside,
+                        static_cast<int>(leading), at(first, first)));
+  const std::int64_t below = padded_rows() - std::int64_t{end} * side;
+  if (below == 0) return;
+  const Device& device = matrix_.device();
+  gemm(context.backend, T{-1}, {at(end, panel.first), below, terms, leading, device},
+       {beside, terms, columns, leading, device, Layout::row_major}, T{1},
+       {at(end, first), below, columns, leading, device});
 }
 
 template <class T>

@@ -4,12 +4,15 @@
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
+#include "dense/cholesky/cuda/tiled_factorization.cuh"
+#include "dense/panels/workspace.cuh"
 #include "linalg/blas/float_products.hpp"
 
 #include <echelon/array.hpp>
 #include <echelon/matrix/dense.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 namespace echelon::dense_cholesky {
@@ -59,11 +62,24 @@ class TiledMatrix {
   void substitute(Cuda& backend, DenseView<T> X) const;
 
  private:
+  using State = cholesky_kernels::TiledState<T>;
+
+  /// Columns of tiles [first, end), to which those before have been applied.
+  struct Panel {
+    int first;
+    int end;
+  };
+  void factor_panel(cudaStream_t stream, const Panel& panel, FloatProducts products, int* counters,
+                    State* state);
+  void factor_panels_ahead(Cuda& backend, int* counters, State* state);
+  /// Subtracts the product of a panel from the columns of tiles [first, end), on and below the diagonal.
+  void subtract_product(const StreamContext& context, const Panel& panel, int first, int end);
   void form_links(int rows);
 
   Dense<T> matrix_;
   Array<T> inverses_;                   // of the diagonal tiles of L
   Array<T> lower_links_, upper_links_;  // see tiled_substitution.cuh
+  std::unique_ptr<LookaheadStream> lookahead_;
 };
 
 }  // namespace echelon::dense_cholesky
