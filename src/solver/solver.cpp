@@ -303,6 +303,8 @@ void solve_columns(const SolverImplementation<T>& implementation, const SolverSt
     report.warnings.emplace_back("a direct method has no use for a first guess");
   }
   implementation.solve(*workspace.method, B, X, jobs);
+  // A solve may have replaced factors in a lower precision.
+  report.factor_precision = implementation.factor_precision();
 
   std::size_t worst = 0;
   for (std::size_t j = 0; j < jobs.size(); ++j) {
@@ -398,9 +400,7 @@ Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& con
         }
         return workspace.bytes();
       });
-  // A solve may have replaced factors in a lower precision.
   report.bytes = implementation_->bytes() + workspace_bytes;
-  report.factor_precision = implementation_->factor_precision();
   if (report.columns.empty() && B.columns() > 0) describe_nothing_computed(report);
   report.solve_seconds = stopwatch.seconds();
   return report;
