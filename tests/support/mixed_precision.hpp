@@ -6,6 +6,7 @@
 #include "support/gallery.hpp"
 #include "support/gauss_jordan.hpp"
 #include "support/problems.hpp"
+#include "support/sparse_systems.hpp"
 
 #include <echelon/echelon.hpp>
 
@@ -17,7 +18,6 @@
 #include <limits>
 #include <string>
 #include <thread>
-#include <variant>
 #include <vector>
 
 namespace echelon::test {
@@ -74,14 +74,6 @@ inline void expect_factor_precision(const Report& report, const std::string& ask
   EXPECT_EQ(to_string(report.factor_precision->asked), asked);
   EXPECT_EQ(to_string(report.factor_precision->used), used) << report.factor_precision->why;
   EXPECT_EQ(report.factor_precision->why.empty(), asked == used) << report.factor_precision->why;
-}
-
-inline std::int64_t statistic(const Report& report, const std::string& name) {
-  for (const Statistic& entry : report.statistics) {
-    if (entry.name == name) return std::get<std::int64_t>(entry.value);
-  }
-  ADD_FAILURE() << "no statistic " << name;
-  return -1;
 }
 
 /// ||b - A x|| <= factor sqrt(n) u ||A|| ||x|| in the infinity norm for each column, in extended precision.
