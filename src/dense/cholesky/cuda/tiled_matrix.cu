@@ -2,7 +2,6 @@
 #include "backend/cuda/libraries.cuh"
 #include "dense/cholesky/cuda/tiled_factorization.cuh"
 #include "dense/cholesky/cuda/tiled_matrix.cuh"
-#include "dense/cholesky/cuda/tiled_substitution.cuh"
 #include "dense/tiles/tensor_product.cuh"
 #include "linalg/spmv/multiply.hpp"
 
@@ -21,17 +20,6 @@ using cholesky_kernels::TiledJob;
 using cholesky_kernels::TiledState;
 using cholesky_kernels::TileTask;
 using tiles::side;
-
-/// Blocks of a kernel that are resident at once, at most so many on a multiprocessor.
-int resident_blocks(const void* kernel, int threads, std::size_t shared_bytes, int most) {
-  int device = 0;
-  int multiprocessors = 0;
-  int blocks = 0;
-  check(cudaGetDevice(&device));
-  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared_bytes));
-  return std::clamp(blocks, 1, most) * multiprocessors;
-}
 
 /// Blocks on a multiprocessor that factor so many rows of tiles fastest: with few rows, those that work on
 /// the diagonal tiles, which the others wait for, are slowed down by others beside them.
@@ -110,9 +98,7 @@ cublasStatus_t solve_triangle(cublasHandle_t handle, cublasOperation_t form, int
 template <class T>
 TiledMatrix<T>::TiledMatrix(const Device& device, std::int64_t n)
     : matrix_(device, (n + side - 1) / side * side, (n + side - 1) / side * side),
-      inverses_(device, matrix_.rows() * side),
-      lower_links_(device, matrix_.rows() * side),
-      upper_links_(device, matrix_.rows() * side) {}
+      triangles_(device, matrix_.rows()) {}
 
 template <class T>
 std::optional<NotPositive> TiledMatrix<T>::factor(Cuda& backend, FloatProducts products) {
@@ -127,7 +113,7 @@ std::optional<NotPositive> TiledMatrix<T>::factor(Cuda& backend, FloatProducts p
   } else {
     factor_panels_ahead(backend, counters.data(), state.data());
   }
-  form_links(rows);
+  triangles_.form_links(matrix_);
   const State result = backend.read(state.data());
   if (result.abandoned != 0) throw CudaError("the Cholesky factorisation has not made progress");
   if (result.failed_pivot == 0) return std::nullopt;
@@ -144,7 +130,7 @@ void TiledMatrix<T>::factor_panel(cudaStream_t stream, const Panel& panel, Float
                         .rows = rows,
                         .columns = panel.end - panel.first,
                         .first = panel.first,
-                        .inverses = inverses_.data() + begin * side,
+                        .inverses = triangles_.inverses() + begin * side,
                         .next_task = counters,
                         .complete = counters + 1,
                         .state = state};
@@ -210,48 +196,14 @@ void TiledMatrix<T>::subtract_product(const StreamContext& context, const Panel&
 }
 
 template <class T>
-void TiledMatrix<T>::form_links(int rows) {
-  if (rows < 2) return;
-  constexpr int bytes = 2 * side * tiles::padded * sizeof(T);
-  const auto* kernel = reinterpret_cast<const void*>(tiles::form_links<T>);
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  tiles::form_links<T><<<dim3(static_cast<unsigned>(rows - 1), 2), tiles::threads, bytes, stream()>>>(
-      matrix_.data(), matrix_.leading(), inverses_.data(), lower_links_.data(), upper_links_.data());
-  check(cudaGetLastError());
-}
-
-template <class T>
 void TiledMatrix<T>::substitute(Cuda& backend, SubstitutionArrays<T>& arrays) const {
   const CurrentDevice current(backend.device().id());
-  for (Array<T>* x : {&arrays.forward, &arrays.solution}) {
-    check(cudaMemsetAsync(x->data(), tiles::not_ready_byte, x->bytes(), stream()));
-  }
-  check(cudaMemsetAsync(arrays.counters.data(), 0, arrays.counters.bytes(), stream()));
-  const int rows = static_cast<int>(padded_rows() / side);
-  const tiles::Triangle<T> lower{.a = matrix_.data(),
-                                 .leading = matrix_.leading(),
-                                 .inverses = inverses_.data(),
-                                 .links = lower_links_.data(),
-                                 .b = arrays.rhs.data(),
-                                 .x = arrays.forward.data(),
-                                 .transposed = false,
-                                 .backward = false,
-                                 .waits_for_b = false};
-  tiles::Triangle<T> upper = lower;
-  upper.links = upper_links_.data();
-  upper.b = arrays.forward.data();
-  upper.x = arrays.solution.data();
-  upper.transposed = upper.backward = upper.waits_for_b = true;
-  const tiles::SubstitutionJob<T> job{.triangles = {lower, upper},
-                                      .count = 2,
-                                      .tiles = rows,
-                                      .next_task = arrays.counters.data(),
-                                      .abandoned = arrays.counters.data() + 1};
-  constexpr int threads = tiles::Substitution<T>::threads;
-  const auto* kernel = reinterpret_cast<const void*>(tiles::substitute_tiles<T>);
-  const auto blocks = static_cast<unsigned>(std::min(2 * rows, resident_blocks(kernel, threads, 0, 8)));
-  tiles::substitute_tiles<T><<<blocks, threads, 0, stream()>>>(job);
-  check(cudaGetLastError());
+  mark_not_ready(arrays.forward);
+  mark_not_ready(arrays.solution);
+  const tiles::Triangle<T> upper =
+      triangles_.upper(matrix_, arrays.forward.data(), arrays.solution.data(), true);
+  substitute_in_tiles(triangles_.lower(matrix_, arrays.rhs.data(), arrays.forward.data()), &upper,
+                      static_cast<int>(padded_rows() / side), arrays.counters);
 }
 
 template <class T>

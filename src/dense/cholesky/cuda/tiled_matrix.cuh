@@ -5,6 +5,7 @@
 
 #include "backend/cuda/cuda.cuh"
 #include "dense/cholesky/cuda/tiled_factorization.cuh"
+#include "dense/cholesky/cuda/tiled_triangles.cuh"
 #include "dense/panels/workspace.cuh"
 #include "linalg/blas/float_products.hpp"
 
@@ -46,9 +47,7 @@ class TiledMatrix {
   /// Rows with those that fill the last tile: the matrix continues with the identity there.
   [[nodiscard]] std::int64_t padded_rows() const { return matrix_.rows(); }
   [[nodiscard]] DenseView<T> view() { return matrix_.view(); }
-  [[nodiscard]] std::size_t bytes() const {
-    return matrix_.bytes() + inverses_.bytes() + lower_links_.bytes() + upper_links_.bytes();
-  }
+  [[nodiscard]] std::size_t bytes() const { return matrix_.bytes() + triangles_.bytes(); }
 
   /// Replaces the lower triangle by the factor L, A = L L^T. Reads the lower triangle only. n^3 / 3 flops,
   /// of which those of the products of tiles of floats are in the arithmetic `products`. Returns the first
@@ -74,11 +73,9 @@ class TiledMatrix {
   void factor_panels_ahead(Cuda& backend, int* counters, State* state);
   /// Subtracts the product of a panel from the columns of tiles [first, end), on and below the diagonal.
   void subtract_product(const StreamContext& context, const Panel& panel, int first, int end);
-  void form_links(int rows);
 
   Dense<T> matrix_;
-  Array<T> inverses_;                   // of the diagonal tiles of L
-  Array<T> lower_links_, upper_links_;  // see tiled_substitution.cuh
+  TiledTriangles<T> triangles_;  // L
   std::unique_ptr<LookaheadStream> lookahead_;
 };
 

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Triangular solves with a factor of whole tiles, by the inverses of its diagonal tiles.
+#pragma once
+
+#include "backend/cuda/cuda.cuh"
+#include "dense/cholesky/cuda/tiled_substitution.cuh"
+
+#include <echelon/array.hpp>
+#include <echelon/matrix/dense.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace echelon::dense_cholesky {
+
+/// Blocks of a kernel that are resident at once, at most so many on a multiprocessor.
+inline int resident_blocks(const void* kernel, int threads, std::size_t shared_bytes, int most) {
+  int device = 0;
+  int multiprocessors = 0;
+  int blocks = 0;
+  check(cudaGetDevice(&device));
+  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared_bytes));
+  return std::clamp(blocks, 1, most) * multiprocessors;
+}
+
+/// Inverses of the diagonal tiles of a lower triangle L, and the products with them that shorten
+/// substitutions.
+template <class T>
+class TiledTriangles {
+ public:
+  TiledTriangles() = default;
+  /// For so many rows, a multiple of tiles::side.
+  TiledTriangles(const Device& device, std::int64_t rows)
+      : inverses_(device, rows * tiles::side),
+        lower_links_(device, rows * tiles::side),
+        upper_links_(device, rows * tiles::side) {}
+
+  [[nodiscard]] T* inverses() { return inverses_.data(); }
+  [[nodiscard]] std::size_t bytes() const {
+    return inverses_.bytes() + lower_links_.bytes() + upper_links_.bytes();
+  }
+
+  /// Forms the products, after L and the inverses are complete. Queued.
+  void form_links(const Dense<T>& l) {
+    const auto rows = static_cast<int>(l.rows() / tiles::side);
+    if (rows < 2) return;
+    constexpr int bytes = 2 * tiles::side * tiles::padded * sizeof(T);
+    const auto* kernel = reinterpret_cast<const void*>(tiles::form_links<T>);
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    tiles::form_links<T><<<dim3(static_cast<unsigned>(rows - 1), 2), tiles::threads, bytes, stream()>>>(
+        l.data(), l.leading(), inverses_.data(), lower_links_.data(), upper_links_.data());
+    check(cudaGetLastError());
+  }
+
+  /// For x = L^-1 b.
+  [[nodiscard]] tiles::Triangle<T> lower(const Dense<T>& l, const T* b, T* x) const {
+    return {.a = l.data(),
+            .leading = l.leading(),
+            .inverses = inverses_.data(),
+            .links = lower_links_.data(),
+            .b = b,
+            .x = x,
+            .transposed = false,
+            .backward = false,
+            .waits_for_b = false};
+  }
+  /// For x = L^-T b.
+  [[nodiscard]] tiles::Triangle<T> upper(const Dense<T>& l, const T* b, T* x, bool waits_for_b) const {
+    return {.a = l.data(),
+            .leading = l.leading(),
+            .inverses = inverses_.data(),
+            .links = upper_links_.data(),
+            .b = b,
+            .x = x,
+            .transposed = true,
+            .backward = true,
+            .waits_for_b = waits_for_b};
+  }
+
+ private:
+  Array<T> inverses_, lower_links_, upper_links_;
+};
+
+/// Solves with up to two triangles of so many rows of tiles; x of both must be `not_ready`. Queued.
+template <class T>
+void substitute_in_tiles(const tiles::Triangle<T>& first, const tiles::Triangle<T>* second, int rows,
+                         Array<int>& counters) {
+  check(cudaMemsetAsync(counters.data(), 0, counters.bytes(), stream()));
+  const int count = second == nullptr ? 1 : 2;
+  const tiles::SubstitutionJob<T> job{.triangles = {first, second == nullptr ? first : *second},
+                                      .count = count,
+                                      .tiles = rows,
+                                      .next_task = counters.data(),
+                                      .abandoned = counters.data() + 1};
+  constexpr int threads = tiles::Substitution<T>::threads;
+  const auto* kernel = reinterpret_cast<const void*>(tiles::substitute_tiles<T>);
+  const auto blocks = static_cast<unsigned>(std::min(count * rows, resident_blocks(kernel, threads, 0, 8)));
+  tiles::substitute_tiles<T><<<blocks, threads, 0, stream()>>>(job);
+  check(cudaGetLastError());
+}
+
+/// Marks every element of x as not there yet. Queued.
+template <class T>
+void mark_not_ready(Array<T>& x) {
+  check(cudaMemsetAsync(x.data(), tiles::not_ready_byte, x.bytes(), stream()));
+}
+
+}  // namespace echelon::dense_cholesky
