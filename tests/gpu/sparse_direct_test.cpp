@@ -2,6 +2,7 @@
 /// sparse-cholesky and sparse-lu on a GPU, as a user calls them.
 #include "gpu/gpu_fixture.hpp"
 #include "support/problems.hpp"
+#include "support/sparse_systems.hpp"
 
 #include <echelon/echelon.hpp>
 
@@ -142,6 +143,144 @@ TYPED_TEST(GpuSparseDirectOf, Lu_SingularMatrix_IsFactoredOnTheHost) {
   EXPECT_EQ(report.columns[0].status, Status::underdetermined);
   EXPECT_LT(report.columns[0].backward_error, 20 * TestFixture::eps);
   EXPECT_EQ(report.columns[1].status, Status::inconsistent);
+}
+
+/// [H C^T; C 0] for a grid's H, whose constraints couple neighbours; constraints come first or last.
+template <class T>
+Csr<T> saddle_point_on_grid(std::int32_t side, bool constraints_first) {
+  const Csr<T> h = poisson_2d<T>(side, side);
+  const auto n = static_cast<std::int32_t>(h.rows());
+  const std::int32_t m = n / 3;
+  const std::int32_t variable = constraints_first ? m : 0;
+  const std::int32_t constraint = constraints_first ? 0 : n;
+  CsrBuilder<T> builder(n + m, n + m);
+  for (std::int32_t i = 0; i < n; ++i) {
+    for (std::int64_t e = h.row_offsets()[i]; e < h.row_offsets()[i + 1]; ++e)
+      builder.add(variable + i, variable + h.column_indices()[e], h.values()[e]);
+  }
+  for (std::int32_t k = 0; k < m; ++k) {
+    for (const std::int32_t j : {3 * k, 3 * k + 1, (3 * k + side) % n}) {
+      const auto value = static_cast<T>(1 + j % 3 - 3 * (j % 2));
+      builder.add(constraint + k, variable + j, value);
+      builder.add(variable + j, constraint + k, value);
+    }
+  }
+  return builder.build();
+}
+
+/// Inertia of the factors beside that of the host's.
+template <class T>
+void expect_inertia_of_host(const Report& on_gpu, const Csr<T>& a) {
+  EXPECT_TRUE(on_gpu.warnings.empty()) << on_gpu.warnings[0];
+  SparseLdlt<T> host(Device::serial());
+  const Report expected = host.factor(a);
+  for (const char* name : {"positive_eigenvalues", "negative_eigenvalues", "zero_eigenvalues"})
+    EXPECT_EQ(test::statistic(on_gpu, name), test::statistic(expected, name)) << name;
+}
+
+TYPED_TEST(GpuSparseDirectOf, Ldlt_SaddlePoints_SolvedWithInertia) {
+  using T = TypeParam;
+  for (const std::int32_t side : {2, 8, 40}) {
+    for (const bool constraints_first : {false, true}) {
+      const Csr<T> a = saddle_point_on_grid<T>(side, constraints_first);
+      SparseLdlt<T> ldlt(this->gpu);
+      this->expect_solved(ldlt, a, 3);
+      const Csr<T> on_gpu = a.to(this->gpu);
+      const Report report = ldlt.factor(on_gpu);
+      EXPECT_EQ(test::statistic(report, "negative_eigenvalues"), side * side / 3);
+      expect_inertia_of_host(report, a);
+    }
+  }
+}
+
+/// Eigenvalues of the grid below the shift become negative. Fronts have up to some hundred pivots.
+TYPED_TEST(GpuSparseDirectOf, Ldlt_ShiftedGrids_SolvedWithInertia) {
+  using T = TypeParam;
+  for (const std::int64_t side : {1, 2, 5, 6, 13, 15}) {
+    const Csr<T> grid = poisson_3d<T>(side, side, side);
+    CsrBuilder<T> builder(grid.rows(), grid.rows());
+    for (std::int64_t i = 0; i < grid.rows(); ++i) {
+      for (std::int64_t e = grid.row_offsets()[i]; e < grid.row_offsets()[i + 1]; ++e) {
+        const std::int32_t j = grid.column_indices()[e];
+        builder.add(static_cast<std::int32_t>(i), j, grid.values()[e] - (i == j ? T{2.345} : T{0}));
+      }
+    }
+    const Csr<T> a = builder.build();
+    SparseLdlt<T> ldlt(this->gpu);
+    this->expect_solved(ldlt, a, 1);
+    const Csr<T> on_gpu = a.to(this->gpu);
+    expect_inertia_of_host(ldlt.factor(on_gpu), a);
+  }
+}
+
+/// One front, whose columns are tested block by block.
+TYPED_TEST(GpuSparseDirectOf, Ldlt_DensePattern_SolvedWithInertia) {
+  using T = TypeParam;
+  for (const std::int64_t n : {1, 2, 31, 32, 33, 64, 65, 127, 300, 1025}) {
+    Dense<T> a = random_dense<T>(n, n, 7);
+    for (std::int64_t j = 0; j < n; ++j) {
+      for (std::int64_t i = 0; i < j; ++i) a(i, j) = a(j, i);
+    }
+    const Csr<T> sparse = to_csr<T>(a);
+    SparseLdlt<T> ldlt(this->gpu);
+    this->expect_solved(ldlt, sparse, 1);
+    const Csr<T> on_gpu = sparse.to(this->gpu);
+    const Report report = ldlt.factor(on_gpu);
+    // Where elements grow, only refinement makes the factors accurate, and the report gives no inertia.
+    if (n <= 300) expect_inertia_of_host(report, sparse);
+  }
+}
+
+TYPED_TEST(GpuSparseDirectOf, Ldlt_Singular_IsFactoredOnTheHost) {
+  using T = TypeParam;
+  // Equal constraints: singular by values.
+  CsrBuilder<T> builder(4, 4);
+  for (const auto& [i, j, value] :
+       {Triplet<T>{0, 0, 2}, Triplet<T>{1, 1, 3}, Triplet<T>{0, 1, 1}, Triplet<T>{0, 2, 1},
+        Triplet<T>{1, 2, 1}, Triplet<T>{0, 3, 1}, Triplet<T>{1, 3, 1}}) {
+    builder.add(i, j, value);
+    if (i != j) builder.add(j, i, value);
+  }
+  const Csr<T> a = builder.build().to(this->gpu);
+  SparseLdlt<T> ldlt(this->gpu);
+  const Report factored = ldlt.factor(a);
+  EXPECT_EQ(factored.rank, 3);
+  ASSERT_FALSE(factored.warnings.empty());
+  EXPECT_NE(factored.warnings[0].find("factored on the host"), std::string::npos) << factored.warnings[0];
+  Dense<T> b(Device(), 4, 2);
+  for (std::int64_t i = 0; i < 8; ++i) b[i] = 1;
+  b[7] = 2;
+  Dense<T> x(this->gpu, 4, 2);
+  const Report report = ldlt.solve(b.to(this->gpu), x);
+  EXPECT_EQ(report.columns[0].status, Status::underdetermined);
+  EXPECT_EQ(report.columns[1].status, Status::inconsistent);
+}
+
+TYPED_TEST(GpuSparseDirectOf, Ldlt_NotSymmetric_Named) {
+  using T = TypeParam;
+  const Csr<T> a = convection_diffusion_2d<T>(5, 5, 3, 0);
+  SparseLdlt<T> host;
+  SparseLdlt<T> ldlt(this->gpu);
+  const Csr<T> on_gpu = a.to(this->gpu);
+  const Report report = ldlt.factor(on_gpu);
+  EXPECT_EQ(report.status, Status::breakdown);
+  EXPECT_EQ(report.message, host.factor(a).message);
+}
+
+TYPED_TEST(GpuSparseDirectOf, Ldlt_UpdateValues_SameBitsEveryTime) {
+  using T = TypeParam;
+  const Csr<T> a = saddle_point_on_grid<T>(30, false).to(this->gpu);
+  const Dense<T> b = random_dense<T>(a.rows(), 1, 3).to(this->gpu);
+  SparseLdlt<T> ldlt(this->gpu);
+  ASSERT_TRUE(ldlt.factor(a).ready());
+  std::vector<T> first;
+  for (int run = 0; run < 3; ++run) {
+    ASSERT_TRUE(ldlt.update_values(a).ready());
+    Dense<T> x(this->gpu, a.rows(), 1);
+    ASSERT_TRUE(ldlt.solve(b, x).solved());
+    if (first.empty()) first = x.to_vector();
+    EXPECT_EQ(x.to_vector(), first);
+  }
 }
 
 TYPED_TEST(GpuSparseDirectOf, Preconditioner_OfCg_ConvergesInTwoIterations) {

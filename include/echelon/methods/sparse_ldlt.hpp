@@ -11,13 +11,13 @@ namespace echelon {
 
 struct SparseLdltOptions {
   static constexpr std::string_view name = "sparse-ldlt";
-  static constexpr Targets targets = Targets::host;
+  static constexpr Targets targets = Targets::both;
   /// Order of elimination, which decides about the fill.
   Ordering ordering = Ordering::automatic;
-  /// A pivot is accepted if no element of its columns of L exceeds 1 / threshold, 0 < threshold <= 0.5.
-  /// Smaller ones keep the fill smaller, and let elements grow more.
+  /// On the host, a pivot is accepted if no element of its columns of L exceeds 1 / threshold,
+  /// 0 < threshold <= 0.5. Smaller ones keep the fill smaller, and let elements grow more.
   double threshold = 0.01;
-  /// Most steps of iterative refinement, 0 to 20.
+  /// Most steps of iterative refinement, 0 to 20; on a GPU at most 5.
   std::int64_t refine = 10;
   /// Estimate the condition number in every set-up, which also detects a singular A: about ten substitutions.
   bool condition = true;
@@ -26,16 +26,16 @@ struct SparseLdltOptions {
     return {
         {"ordering", enum_field<&SparseLdltOptions::ordering>(),
          "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
-         "of metis before long factorisations, with the fewest predicted flops"},
+         "of metis before long factorisations on the host, with the fewest predicted flops"},
         {"threshold",
          +[](SparseLdltOptions& o) -> double& { return o.threshold; },
-         "a pivot is accepted if no element of its columns of L exceeds 1 / threshold; smaller ones keep "
-         "the fill smaller, and let elements grow more",
+         "host: a pivot is accepted if no element of its columns of L exceeds 1 / threshold; smaller ones "
+         "keep the fill smaller, and let elements grow more",
          {0, 0.5, true, false}},
         {"refine",
          +[](SparseLdltOptions& o) -> std::int64_t& { return o.refine; },
          "most steps of iterative refinement, taken while the componentwise backward error exceeds twice the "
-         "machine epsilon and each step halves it",
+         "machine epsilon and each step halves it; on a GPU at most 5",
          {0, 20}},
         {"condition", +[](SparseLdltOptions& o) -> bool& { return o.condition; },
          "estimate the condition number in every set-up, which also detects a singular A, for about ten "
@@ -50,6 +50,10 @@ struct SparseLdltOptions {
 /// eigenvalues. For a singular A, every right-hand side is reported as `underdetermined`, with a solution, or
 /// `inconsistent`, with a row that says so. Both triangles of A are given; an A that is not symmetric ends as
 /// `breakdown`. The analysis is kept for update_values. A dense A is converted.
+///
+/// On a GPU, pivots are found within fronts. The largest multiplier is reported, and answers are refined
+/// where it is not small. Where that does not do, and for a singular A, the host factors.
+///
 /// I. Duff, J. Reid, The multifrontal solution of indefinite sparse symmetric linear systems, ACM Trans.
 /// Math. Softw. 9 (1983); I. Duff, S. Pralet, Strategies for scaling and pivoting for sparse symmetric
 /// indefinite problems, SIAM J. Matrix Anal. Appl. 27 (2005).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The methods sparse-cholesky and sparse-lu on a GPU: analysis on the host, factorisation and solves on the
-/// device.
+/// The methods sparse-cholesky, sparse-ldlt and sparse-lu on a GPU: analysis on the host, factorisation and
+/// solves on the device.
 #include "backend/cuda/cuda.cuh"
 #include "linalg/condition.hpp"
 #include "linalg/refinement.hpp"
@@ -11,10 +11,12 @@
 #include "sparse_direct/left_looking/prediction.hpp"
 #include "sparse_direct/matching/large_diagonal.hpp"
 #include "sparse_direct/multifrontal/cuda/factorization.hpp"
+#include "sparse_direct/multifrontal/cuda/spare_pivots.hpp"
 #include "sparse_direct/multifrontal/outcomes.hpp"
 #include "support/text.hpp"
 
 #include <echelon/methods/sparse_cholesky.hpp>
+#include <echelon/methods/sparse_ldlt.hpp>
 #include <echelon/methods/sparse_lu.hpp>
 
 #include <algorithm>
@@ -43,8 +45,8 @@ using sparse_direct::gpu::Equilibrated;
 using sparse_direct::gpu::Factors;
 using sparse_direct::gpu::FrontPlan;
 
-/// Largest |element| of L up to which LU without tests of whole columns is as good as partial pivoting, so
-/// that no refinement is needed.
+/// Largest |element| of L up to which LU or L D L^T without tests of whole columns is as good as partial
+/// pivoting, so that no refinement is needed.
 constexpr double harmless_multiplier = 16;
 
 /// Backward error of a test solution above which the factors are not used.
@@ -85,14 +87,17 @@ std::vector<T> powers_of_two(const std::vector<double>& factors) {
   return result;
 }
 
-/// Order of elimination, and places and scales of the elements: what depends on the pattern, and for LU on
-/// the values of the matrix that was analysed.
+/// Order of elimination, and places and scales of the elements: what depends on the pattern, and for LU and
+/// L D L^T on the values of the matrix that was analysed.
 template <class T>
 struct Analysis {
   SymbolicFactor symbolic;
+  std::vector<std::int32_t> spare;  ///< of each supernode: spare pivots; empty: none
+  std::string scaling;
   std::vector<std::int32_t> row_position, column_position;
   std::vector<T> row_scale, column_scale;
   Outcome outcome;
+  bool is_asymmetric = false;  ///< the host says the same
 };
 
 template <class T>
@@ -167,8 +172,8 @@ Analysis<T> analyze_lu(const Csr<T>& host, Ordering ordering) {
 
 /// Whether the host factors A left-looking, which takes less time than the levels of a tree of tiny fronts
 /// take here.
-template <class T>
-bool is_quicker_left_looking(const Csr<T>&, const SparseCholeskyOptions&) {
+template <class T, class MethodOptions>
+bool is_quicker_left_looking(const Csr<T>&, const MethodOptions&) {
   return false;
 }
 template <class T>
@@ -179,11 +184,65 @@ bool is_quicker_left_looking(const Csr<T>& host, const SparseLuOptions& options)
   return by_degree && sparse_direct::predict_left_looking(host).has_value();
 }
 
+/// The place of each column of the analysed matrix in a permutation that has -1 for spare columns.
+std::vector<std::int32_t> places_without_spare(const std::vector<std::int32_t>& permutation, std::int64_t n) {
+  std::vector<std::int32_t> places(static_cast<std::size_t>(n));
+  for (std::size_t k = 0; k < permutation.size(); ++k) {
+    if (permutation[k] >= 0) places[static_cast<std::size_t>(permutation[k])] = static_cast<std::int32_t>(k);
+  }
+  return places;
+}
+
+template <class T>
+Analysis<T> analyze_ldlt(const Csr<T>& host, Ordering ordering) {
+  Analysis<T> result;
+  if (const auto place = sparse_direct::find_asymmetry(host)) {
+    result.outcome = sparse_direct::not_symmetric(*place, Status::breakdown);
+    result.is_asymmetric = true;
+    return result;
+  }
+  const sparse_direct::SymmetricMatching matching = sparse_direct::symmetric_matching(host);
+  if (matching.structural_rank < host.rows()) {
+    result.outcome = {Status::singular, "A is structurally singular: its structural rank is " +
+                                            std::to_string(matching.structural_rank)};
+    return result;
+  }
+  const bool symmetric = sparse_direct::has_symmetric_pattern(host);
+  const PatternStorage storage = symmetric ? PatternStorage{} : sparse_direct::symmetrized_pattern(host);
+  sparse_direct::gpu::SpareSymbolic spare = sparse_direct::gpu::add_spare_pivots(
+      analyze_symmetric(symmetric ? sparse_direct::pattern_of(host) : storage.view(),
+                        {.ordering = {.ordering = ordering, .threads = Device().threads(), .for_gpu = true},
+                         .partner = matching.partner}));
+  result.symbolic = std::move(spare.symbolic);
+  result.spare = std::move(spare.spare);
+  result.row_position = result.column_position =
+      places_without_spare(result.symbolic.permutation, host.rows());
+  result.row_scale = result.column_scale = powers_of_two<T>(matching.scale);
+  result.scaling = to_string(matching.kind);
+  return result;
+}
+
+template <class T, Factors factors>
+Analysis<T> analyze(const Csr<T>& host, Ordering ordering) {
+  if constexpr (factors == Factors::cholesky) {
+    return analyze_cholesky(host, ordering);
+  } else if constexpr (factors == Factors::ldlt) {
+    return analyze_ldlt(host, ordering);
+  } else {
+    return analyze_lu(host, ordering);
+  }
+}
+
 template <class T, Factors factors>
 class DeviceSolver final : public SolverImplementation<T> {
-  static constexpr bool symmetric = factors == Factors::cholesky;
-  using HostMethod = std::conditional_t<symmetric, SparseCholesky<T>, SparseLu<T>>;
-  using MethodOptions = std::conditional_t<symmetric, SparseCholeskyOptions, SparseLuOptions>;
+  using HostMethod =
+      std::conditional_t<factors == Factors::cholesky, SparseCholesky<T>,
+                         std::conditional_t<factors == Factors::ldlt, SparseLdlt<T>, SparseLu<T>>>;
+  /// Pivots are chosen: the host has more choice of them, and finds the rank of a singular matrix.
+  static constexpr bool has_pivoting = factors != Factors::cholesky;
+  using MethodOptions =
+      std::conditional_t<factors == Factors::cholesky, SparseCholeskyOptions,
+                         std::conditional_t<factors == Factors::ldlt, SparseLdltOptions, SparseLuOptions>>;
 
   /// For solves on the host.
   struct HostWorkspace : Workspace {
@@ -216,11 +275,11 @@ class DeviceSolver final : public SolverImplementation<T> {
     if (is_quicker_left_looking(host, options_))
       return factor_on_host_because(
           "few flops per entry are predicted, which a core computes column by column");
-    Analysis<T> analysis =
-        symmetric ? analyze_cholesky(host, options_.ordering) : analyze_lu(host, options_.ordering);
+    Analysis<T> analysis = analyze<T, factors>(host, options_.ordering);
+    if (analysis.is_asymmetric) return std::move(analysis.outcome);
     if (!analysis.outcome.ok()) return factor_on_host_after(std::move(analysis.outcome));
     if (this->cancel().stop_requested()) return cancelled_factorisation();
-    FrontPlan plan = sparse_direct::gpu::plan_fronts(analysis.symbolic, factors, sizeof(T));
+    FrontPlan plan = sparse_direct::gpu::plan_fronts(analysis.symbolic, factors, sizeof(T), analysis.spare);
     const DeviceFactorMemory needed = DeviceFactorization<T>::predict(plan, host.nonzeros());
     const std::size_t available = memory(this->device()).available;
     if (needed.factor + needed.stack + needed.maps > available)
@@ -231,7 +290,8 @@ class DeviceSolver final : public SolverImplementation<T> {
                            sparse_direct::gpu::Placement<T>{analysis.row_position, analysis.column_position,
                                                             analysis.row_scale, analysis.column_scale});
     describe(analysis.symbolic, needed);
-    column_of_ = inverse_permutation(analysis.column_position);
+    column_of_ = analysis.symbolic.permutation;
+    scaling_ = std::move(analysis.scaling);
     row_scale_ = std::move(analysis.row_scale);
     column_scale_ = std::move(analysis.column_scale);
     norm_ = scaled_norm_one(host, row_scale_, column_scale_);
@@ -297,19 +357,32 @@ class DeviceSolver final : public SolverImplementation<T> {
       return factor_on_host_after(failed(column_of_[static_cast<std::size_t>(*facts.failed_column)]));
     }
     steps_ = facts.largest_multiplier <= harmless_multiplier ? 0 : refine_;
-    if (factors == Factors::lu && !is_accurate()) {
+    const bool has_inertia = factors == Factors::ldlt && is_accurate_without_refinement();
+    if (has_pivoting && !has_inertia && !is_accurate()) {
       factorization_.reset();
       return factor_on_host_after(inaccurate(facts));
     }
     Outcome outcome = options_.condition ? assess_condition<T>(reciprocal_condition()) : Outcome();
-    if (factors == Factors::lu && outcome.status == Status::singular) {
+    if (has_pivoting && outcome.status == Status::singular) {
       factorization_.reset();
       return factor_on_host_after(std::move(outcome));
     }
     outcome.statistics = statistics_;
-    if (factors == Factors::lu)
-      outcome.statistics.push_back({"largest_multiplier", facts.largest_multiplier});
+    if (has_pivoting) outcome.statistics.push_back({"largest_multiplier", facts.largest_multiplier});
+    if (factors == Factors::ldlt) add_pivots(facts, has_inertia, outcome);
     return outcome;
+  }
+
+  /// Factors that only refinement makes accurate do not tell the signs of eigenvalues.
+  void add_pivots(const DeviceFactorFacts& facts, bool has_inertia, Outcome& outcome) const {
+    if (has_inertia) {
+      outcome.statistics.insert(outcome.statistics.end(),
+                                {{"positive_eigenvalues", A_.rows() - facts.negative},
+                                 {"negative_eigenvalues", facts.negative},
+                                 {"zero_eigenvalues", std::int64_t{0}}});
+    }
+    outcome.statistics.push_back({"scaling", scaling_});
+    outcome.statistics.push_back({"two_by_two_pivots", facts.two_by_two_pivots});
   }
 
   /// Reciprocal condition number of the scaled matrix, by at most 12 solves.
@@ -326,8 +399,8 @@ class DeviceSolver final : public SolverImplementation<T> {
     if (factors == Factors::cholesky) return not_positive(column, "not positive");
     return {Status::breakdown,
             "no row of the front that eliminates column " + std::to_string(column) +
-                " (from 0) has a pivot: A is singular, or needs pivoting across fronts, which sparse-lu has "
-                "on the host only",
+                " (from 0) has a pivot: A is singular, or needs pivoting across fronts, which " +
+                (factors == Factors::ldlt ? "sparse-ldlt" : "sparse-lu") + " has on the host only",
             column};
   }
 
@@ -338,6 +411,15 @@ class DeviceSolver final : public SolverImplementation<T> {
     if (steps_ == refine_) return false;
     steps_ = refine_;
     return test_error() <= acceptable_test_error<T>;
+  }
+
+  /// Whether a test solution is accurate as it is; later solves then take one step at most.
+  [[nodiscard]] bool is_accurate_without_refinement() {
+    if (A_.rows() == 0) return true;
+    const std::int64_t steps = std::exchange(steps_, 0);
+    const bool accurate = test_error() <= acceptable_test_error<T>;
+    steps_ = accurate ? std::min<std::int64_t>(steps, 1) : steps;
+    return accurate;
   }
 
   /// Normwise backward error of the refined solution of a system whose right-hand side is 1 everywhere.
@@ -368,7 +450,7 @@ class DeviceSolver final : public SolverImplementation<T> {
   /// and it finds the rank of a singular matrix. An A that is not positive definite, or not symmetric, stays
   /// so.
   Outcome factor_on_host_after(Outcome device_outcome) {
-    const bool host_has_more = factors == Factors::lu || device_outcome.status == Status::out_of_memory;
+    const bool host_has_more = has_pivoting || device_outcome.status == Status::out_of_memory;
     if (!host_has_more || this->cancel().stop_requested()) return device_outcome;
     return factor_on_host_because(device_outcome.message);
   }
@@ -450,7 +532,8 @@ class DeviceSolver final : public SolverImplementation<T> {
   MatrixRef<T> A_;
   Csr<T> converted_;  ///< a dense A
   std::optional<DeviceFactorization<T>> factorization_;
-  std::vector<std::int32_t> column_of_;  ///< the user's column of each column of the permuted matrix
+  std::vector<std::int32_t> column_of_;  ///< the user's column of each column of the permuted matrix, or -1
+  std::string scaling_;
   std::vector<Statistic> statistics_;
   std::int64_t levels_ = 0;
   std::int64_t steps_ = 0;  ///< of refinement
@@ -466,6 +549,11 @@ struct MethodWith<SparseCholeskyOptions> {
   using Type = DeviceSolver<T, Factors::cholesky>;
 };
 template <>
+struct MethodWith<SparseLdltOptions> {
+  template <class B, class T>
+  using Type = DeviceSolver<T, Factors::ldlt>;
+};
+template <>
 struct MethodWith<SparseLuOptions> {
   template <class B, class T>
   using Type = DeviceSolver<T, Factors::lu>;
@@ -475,6 +563,10 @@ template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTa
     const Device&, const SparseCholeskyOptions&);
 template std::unique_ptr<SolverImplementation<double>> make_implementation<CudaTarget>(
     const Device&, const SparseCholeskyOptions&);
+template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(
+    const Device&, const SparseLdltOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<CudaTarget>(
+    const Device&, const SparseLdltOptions&);
 template std::unique_ptr<SolverImplementation<float>> make_implementation<CudaTarget>(const Device&,
                                                                                       const SparseLuOptions&);
 template std::unique_ptr<SolverImplementation<double>> make_implementation<CudaTarget>(

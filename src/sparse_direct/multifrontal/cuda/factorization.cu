@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/owned.cuh"
+#include "dense/tiles/indefinite_steps.cuh"
 #include "sparse_direct/multifrontal/cuda/factorization.hpp"
+#include "sparse_direct/multifrontal/cuda/indefinite_fronts.cuh"
 #include "sparse_direct/multifrontal/cuda/inverses.cuh"
 #include "sparse_direct/multifrontal/cuda/large_front.cuh"
 #include "sparse_direct/multifrontal/cuda/small_front.cuh"
@@ -79,6 +81,7 @@ struct DeviceFactorization<T>::State {
   Array<std::int64_t> offsets;
   Array<SubstitutionTask> forward_tasks, backward_tasks;
   Array<T> factor, inverses, stack, scratch;
+  Array<T> diagonal;  // of D, two elements a column: on the diagonal, and below it
   Array<FactorFacts> facts;
   Vendor<T> vendor;
 
@@ -93,8 +96,8 @@ struct DeviceFactorization<T>::State {
         border_rows(to_device<std::int32_t>(device, symbolic.rows)),
         order(to_device<std::int32_t>(device, plan.order)),
         exchanges(device, plan.factors == Factors::lu ? plan.n : 0),
-        position(device, plan.factors == Factors::lu ? plan.n : 0),
-        pivot_order(device, plan.factors == Factors::lu ? plan.n : 0),
+        position(device, plan.factors == Factors::cholesky ? 0 : plan.n),
+        pivot_order(device, plan.factors == Factors::cholesky ? 0 : plan.n),
         row_position(to_device(device, placement.row_position)),
         column_position(to_device(device, placement.column_position)),
         row_scale(to_device(device, placement.row_scale)),
@@ -106,6 +109,7 @@ struct DeviceFactorization<T>::State {
         backward_tasks(to_device<SubstitutionTask>(device, plan.backward)),
         factor(device, plan.factor_entries),
         inverses(device, plan.inverse_entries),
+        diagonal(device, plan.factors == Factors::ldlt ? 2 * plan.n : 0),
         facts(device, 1),
         vendor(device) {}
 
@@ -131,6 +135,9 @@ struct DeviceFactorization<T>::State {
   void invert(const FrontLevel& level);
   template <Factors factors>
   void subtract_products(std::int32_t begin, std::int32_t end);
+  /// The user's rows, which the permuted matrix may have spare ones beside.
+  [[nodiscard]] std::int64_t rows() const { return row_position.size(); }
+  DeviceFactorFacts factor_indefinite();
 };
 
 template <class T>
@@ -334,17 +341,32 @@ DeviceFactorization<T>::DeviceFactorization(DeviceFactorization&&) noexcept = de
 template <class T>
 DeviceFactorization<T>& DeviceFactorization<T>::operator=(DeviceFactorization&&) noexcept = default;
 
+/// Factors of kind L D L^T, of which all fronts are in global memory. Waits.
+template <class T>
+DeviceFactorFacts DeviceFactorization<T>::State::factor_indefinite() {
+  IndefiniteFactorization<T> factorization(backend, plan);
+  for (const FrontLevel& level : plan.levels) {
+    factorization.factor_level(level, arrays(), order.data(), diagonal.data(), pivot_order.data());
+    if (level.large_begin < level.large_end) invert<Factors::ldlt>(level);
+  }
+  invert_orders<<<static_cast<unsigned>(plan.fronts.size()), tile_threads, 0, stream()>>>(arrays(),
+                                                                                          pivot_order.data());
+  check(cudaGetLastError());
+  return factorization.facts();
+}
+
 template <class T>
 DeviceFactorMemory DeviceFactorization<T>::predict(const FrontPlan& plan, std::int64_t nonzeros) {
   DeviceFactorMemory memory;
   memory.factor = static_cast<std::size_t>(plan.factor_entries + plan.inverse_entries) * sizeof(T);
-  memory.stack = static_cast<std::size_t>(plan.stack_entries) * sizeof(T);
+  memory.stack = static_cast<std::size_t>(plan.stack_entries + plan.work_entries) * sizeof(T);
   memory.maps =
       plan.fronts.size() * sizeof(Front) +
       (plan.forward.size() + plan.backward.size()) * sizeof(SubstitutionTask) +
       (plan.children.size() + plan.order.size()) * 4 + plan.relative.size() * 8 +
       static_cast<std::size_t>(nonzeros) * 8 +
-      static_cast<std::size_t>(plan.n) * (2 * sizeof(T) + 8 + (plan.factors == Factors::lu ? 12 : 0));
+      static_cast<std::size_t>(plan.n) * (2 * sizeof(T) + 8 + (plan.factors == Factors::lu ? 12 : 0) +
+                                          (plan.factors == Factors::ldlt ? 8 + 2 * sizeof(T) : 0));
   return memory;
 }
 
@@ -361,14 +383,19 @@ DeviceFactorFacts DeviceFactorization<T>::factor(const std::int64_t* row_offsets
     vendor_pivots = std::max(vendor_pivots, front.pivots);
     scratch = std::max(scratch, std::int64_t{front.rows - front.pivots} * front.pivots);
   }
-  if (s.plan.factors == Factors::cholesky) scratch = 0;
-  s.vendor.reserve(s.plan.factors, vendor_pivots);
+  if (is_symmetric(s.plan.factors)) scratch = 0;
+  if (s.plan.factors != Factors::ldlt) s.vendor.reserve(s.plan.factors, vendor_pivots);
   s.stack = Array<T>(device, s.plan.stack_entries);
   s.scratch = Array<T>(device, scratch);
   s.backend.fill(1, FactorFacts{}, s.facts.data());
   s.backend.fill(s.plan.factor_entries, T{}, s.factor.data());
-  s.backend.for_each(s.plan.n, ScatterRow<T>{row_offsets, columns, values, s.offsets.data(),
+  s.backend.for_each(s.rows(), ScatterRow<T>{row_offsets, columns, values, s.offsets.data(),
                                              s.row_scale.data(), s.column_scale.data(), s.factor.data()});
+  if (s.plan.factors == Factors::ldlt) {
+    const DeviceFactorFacts result = s.factor_indefinite();
+    s.stack = Array<T>();
+    return result;
+  }
   for (const FrontLevel& level : s.plan.levels) {
     if (s.plan.factors == Factors::cholesky) {
       s.template factor_level<Factors::cholesky>(level);
@@ -431,6 +458,7 @@ void DeviceFactorization<T>::solve(bool transposed, std::int64_t columns, const 
                                    Equilibrated equilibrated) const {
   const State& s = *state_;
   const std::int64_t n = s.plan.n;
+  const std::int64_t rows = s.rows();
   if (n == 0 || columns == 0) return;
   const CurrentDevice current(s.backend.device().id());
   Cuda backend(s.backend.device());
@@ -441,8 +469,9 @@ void DeviceFactorization<T>::solve(bool transposed, std::int64_t columns, const 
   const bool scaled = equilibrated == Equilibrated::no;
   const T* const in_scale = scaled ? (transposed ? s.column_scale : s.row_scale).data() : nullptr;
   const T* const out_scale = scaled ? (transposed ? s.row_scale : s.column_scale).data() : nullptr;
-  backend.for_each(n * columns,
-                   PermuteAndScale<T>{n, B, leading_b, nullptr, space.x, n, in.data(), in_scale});
+  if (n > rows) backend.fill(n * columns, T{}, space.x);
+  backend.for_each(rows * columns,
+                   PermuteAndScale<T>{rows, B, leading_b, nullptr, space.x, n, in.data(), in_scale});
   const SubstitutionArrays<T> arrays{.fronts = s.fronts.data(),
                                      .order = s.order.data(),
                                      .children = s.children.data(),
@@ -452,6 +481,7 @@ void DeviceFactorization<T>::solve(bool transposed, std::int64_t columns, const 
                                      .pivot_order = s.pivot_order.data(),
                                      .factor = s.factor.data(),
                                      .inverses = s.inverses.data(),
+                                     .diagonal = s.diagonal.data(),
                                      .x = space.x,
                                      .y = space.y,
                                      .V = space.V,
@@ -462,8 +492,8 @@ void DeviceFactorization<T>::solve(bool transposed, std::int64_t columns, const 
   const SubstitutionTasks forward{s.forward_tasks.data(), s.forward_tasks.size(), columns, space.next};
   const SubstitutionTasks backward{s.backward_tasks.data(), s.backward_tasks.size(), columns, space.next + 1};
   substitute(s.plan.factors, transposed, arrays, forward, backward);
-  backend.for_each(n * columns,
-                   PermuteAndScale<T>{n, space.x, n, out.data(), X, leading_x, nullptr, out_scale});
+  backend.for_each(rows * columns,
+                   PermuteAndScale<T>{rows, space.x, n, out.data(), X, leading_x, nullptr, out_scale});
 }
 
 template <class T>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Multifrontal factorisation on an NVIDIA GPU: Cholesky, and LU with partial pivoting among the fully summed
-/// rows of each front.
+/// Multifrontal factorisation on an NVIDIA GPU: Cholesky, and L D L^T and LU with pivots among the fully
+/// summed rows of each front.
 #pragma once
 
 #include "sparse_direct/multifrontal/cuda/front_plan.hpp"
@@ -19,11 +19,13 @@ namespace echelon::sparse_direct::gpu {
 /// How a numeric factorisation went.
 struct DeviceFactorFacts {
   /// The first column of the permuted matrix without an acceptable pivot: not positive for Cholesky, zero for
-  /// LU.
+  /// LU and L D L^T.
   std::optional<std::int32_t> failed_column = {};
-  /// The largest |element| of L for LU, at least 1. Partial pivoting of a whole column keeps it at 1; rows
-  /// outside the fully summed ones of a front are not candidates, and may exceed it.
+  /// The largest |element| of L for LU and L D L^T, at least 1. Partial pivoting of a whole column keeps it
+  /// at 1; rows outside the fully summed ones of a front are not candidates, and may exceed it.
   double largest_multiplier = 1;
+  std::int64_t negative = 0;           ///< eigenvalues of D
+  std::int64_t two_by_two_pivots = 0;  ///< of L D L^T
 };
 
 /// Where the elements of the user's matrix stand in the permuted matrix, and their scaling.
@@ -41,7 +43,7 @@ enum class Equilibrated : bool { no, yes };
 /// Device memory that a factorisation will take, in bytes.
 struct DeviceFactorMemory {
   std::size_t factor = 0;  ///< kept
-  std::size_t stack = 0;   ///< during the factorisation
+  std::size_t stack = 0;   ///< during the factorisation, with working memory
   std::size_t maps = 0;    ///< kept: places of elements, relative indices, pivots
 };
 
@@ -50,7 +52,8 @@ struct DeviceFactorMemory {
 template <class T>
 class DeviceFactorization {
  public:
-  /// Row offsets and columns of the matrix to be factored are host memory here. Throws OutOfMemory.
+  /// Row offsets and columns of the matrix to be factored are host memory here. The order of `symbolic` is
+  /// that of the matrix, or larger where the plan has spare pivots. Throws OutOfMemory.
   DeviceFactorization(const Device& device, const SymbolicFactor& symbolic, FrontPlan plan,
                       std::span<const std::int64_t> row_offsets, std::span<const std::int32_t> columns,
                       const Placement<T>& placement);

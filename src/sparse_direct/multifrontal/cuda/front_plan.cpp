@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/multifrontal/cuda/front_plan.hpp"
 
+#include "dense/tiles/indefinite_work.hpp"
 #include "sparse_direct/multifrontal/cuda/substitution_plan.hpp"
 
 #include <algorithm>
@@ -12,6 +13,8 @@
 namespace echelon::sparse_direct::gpu {
 
 namespace {
+
+using tiles::indefinite_work_size;
 
 /// Shared memory of a thread block that a small front may fill.
 constexpr std::int64_t shared_bytes = 220 * 1024;
@@ -29,7 +32,7 @@ std::int32_t class_of(const Front& front, std::int64_t element_size) {
   return c < small_classes && (order | 1) * order * element_size <= shared_bytes ? c : small_classes;
 }
 
-void lay_out_factor(const SymbolicFactor& symbolic, FrontPlan& plan) {
+void lay_out_factor(const SymbolicFactor& symbolic, std::span<const std::int32_t> spare, FrontPlan& plan) {
   const std::size_t count = symbolic.parent.size();
   plan.fronts.resize(count);
   for (std::size_t s = 0; s < count; ++s) {
@@ -38,6 +41,7 @@ void lay_out_factor(const SymbolicFactor& symbolic, FrontPlan& plan) {
     front.first = symbolic.supernode_begin[s];
     front.pivots = symbolic.supernode_begin[s + 1] - front.first;
     front.rows = front.pivots + border;
+    front.spare = front.pivots - (spare.empty() ? 0 : spare[s]);
     front.border = symbolic.row_begin[s];
     front.panel = plan.factor_entries;
     plan.factor_entries += round_up(std::int64_t{front.rows} * front.pivots);
@@ -193,19 +197,34 @@ void lay_out_updates(FrontPlan& plan) {
   }
 }
 
+/// Places in working memory, level by level.
+void lay_out_work(FrontPlan& plan) {
+  for (const FrontLevel& level : plan.levels) {
+    std::int64_t size = 0;
+    for (std::int32_t place = level.small_begin[0]; place < level.large_end; ++place) {
+      Front& front = plan.fronts[static_cast<std::size_t>(plan.order[static_cast<std::size_t>(place)])];
+      front.work = size;
+      size += round_up(indefinite_work_size(front.rows, front.pivots));
+    }
+    plan.work_entries = std::max(plan.work_entries, size);
+  }
+}
+
 }  // namespace
 
-FrontPlan plan_fronts(const SymbolicFactor& symbolic, Factors factors, std::int64_t element_size) {
+FrontPlan plan_fronts(const SymbolicFactor& symbolic, Factors factors, std::int64_t element_size,
+                      std::span<const std::int32_t> spare) {
   FrontPlan plan;
   plan.factors = factors;
   plan.n = symbolic.n;
-  lay_out_factor(symbolic, plan);
+  lay_out_factor(symbolic, spare, plan);
   list_children(symbolic, plan);
   find_relative_positions(symbolic, plan);
   arrange_levels(symbolic, plan, element_size);
   lay_out_updates(plan);
   lay_out_inverses(plan);
   plan_substitution(symbolic, plan);
+  if (factors == Factors::ldlt) lay_out_work(plan);
   return plan;
 }
 
@@ -220,7 +239,7 @@ UninitializedVector<std::int64_t> element_offsets(const FrontPlan& plan, const S
     std::fill_n(front_of.begin() + front.first, front.pivots, static_cast<std::int32_t>(s));
   }
   const auto offset_of = [&](std::int32_t row, std::int32_t column) -> std::int64_t {
-    if (plan.factors == Factors::cholesky && row < column) return -1;
+    if (is_symmetric(plan.factors) && row < column) return -1;
     const Front& front =
         plan.fronts[static_cast<std::size_t>(front_of[static_cast<std::size_t>(std::min(row, column))])];
     const std::int64_t local_row = position_in(symbolic, front, row);
@@ -230,12 +249,11 @@ UninitializedVector<std::int64_t> element_offsets(const FrontPlan& plan, const S
   };
   UninitializedVector<std::int64_t> offsets(columns.size());
 #pragma omp parallel for schedule(dynamic, 4096)
-  for (std::int64_t i = 0; i < plan.n; ++i) {
-    for (std::int64_t e = row_offsets[static_cast<std::size_t>(i)];
-         e < row_offsets[static_cast<std::size_t>(i) + 1]; ++e) {
+  for (std::size_t i = 0; i < row_position.size(); ++i) {
+    for (std::int64_t e = row_offsets[i]; e < row_offsets[i + 1]; ++e) {
       const auto element = static_cast<std::size_t>(e);
-      offsets[element] = offset_of(row_position[static_cast<std::size_t>(i)],
-                                   column_position[static_cast<std::size_t>(columns[element])]);
+      offsets[element] =
+          offset_of(row_position[i], column_position[static_cast<std::size_t>(columns[element])]);
     }
   }
   return offsets;

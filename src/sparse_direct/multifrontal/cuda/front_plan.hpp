@@ -17,21 +17,27 @@
 
 namespace echelon::sparse_direct::gpu {
 
-/// Shapes of the factors: L alone (Cholesky) or L and U.
-enum class Factors { cholesky, lu };
+/// Kinds of factors: L with A = L L^T, L and D with A = L D L^T, or L and U.
+enum class Factors { cholesky, ldlt, lu };
+
+/// Whether only lower triangles are stored.
+ECHELON_ANYWHERE constexpr bool is_symmetric(Factors factors) {
+  return factors != Factors::lu;
+}
 
 /// A front: a dense matrix of order `rows` whose first `pivots` rows and columns are eliminated. Its parts
 /// are column-major:
-///   panel      rows x pivots: L, and U on and above the diagonal
+///   panel      rows x pivots: L, and for LU, U on and above the diagonal
 ///   row panel  (rows - pivots) x pivots: the transpose of U right of the pivots; only for Factors::lu
-///   update     (rows - pivots) squared: the Schur complement, added to the parent; lower triangle for
-///   Cholesky
+///   update     (rows - pivots) squared: the Schur complement, added to the parent; a lower triangle in
+///              symmetric factorisations
 struct Front {
   std::int32_t pivots = 0;
   std::int32_t rows = 0;
   std::int32_t first = 0;        ///< first pivot's column of the permuted matrix
   std::int32_t child_begin = 0;  ///< in FrontPlan::children
   std::int32_t child_end = 0;
+  std::int32_t spare = 0;      ///< the first spare pivot, of Factors::ldlt; without any, `pivots`
   std::int64_t panel = 0;      ///< offset in the factor
   std::int64_t row_panel = 0;  ///< offset in the factor
   std::int64_t update = 0;     ///< offset in the stack
@@ -45,6 +51,7 @@ struct Front {
   std::int64_t grandparent_counters = 0;
   std::int32_t awaited_grandparent = 0;  ///< tasks of the parent's parent, backward
   std::int32_t border_in_parent = 0;  ///< rows of the border that are pivots of the parent, which come first
+  std::int64_t work = 0;  ///< offset of its working memory in that of a level, for Factors::ldlt
 };
 
 /// Fronts of one level by size: [small_begin[c], small_begin[c + 1]) of FrontPlan::order fit class c of
@@ -154,14 +161,16 @@ struct FrontPlan {
   std::vector<SubstitutionTask> forward;   ///< tasks of a forward substitution, children first
   std::vector<SubstitutionTask> backward;  ///< tasks of a backward substitution, parents first
   std::int64_t counters = 0;               ///< of a solve, for each right-hand side
+  std::int64_t work_entries = 0;
 };
 
+/// `spare`: of each supernode, the number of its pivots that are spare ones; empty: none.
 [[nodiscard]] FrontPlan plan_fronts(const SymbolicFactor& symbolic, Factors factors,
-                                    std::int64_t element_size);
+                                    std::int64_t element_size, std::span<const std::int32_t> spare = {});
 
 /// Offset in the factor of each stored element of a square CSR matrix whose row i becomes row row_position[i]
 /// and whose column j becomes column column_position[j] of the permuted matrix; -1 for an element above the
-/// diagonal where the factors are Cholesky's.
+/// diagonal in symmetric factorisations.
 [[nodiscard]] UninitializedVector<std::int64_t> element_offsets(
     const FrontPlan& plan, const SymbolicFactor& symbolic, std::span<const std::int64_t> row_offsets,
     std::span<const std::int32_t> columns, std::span<const std::int32_t> row_position,

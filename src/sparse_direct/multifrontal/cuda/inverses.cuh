@@ -48,7 +48,7 @@ __global__ void invert_diagonal_blocks(FactorArrays<T> arrays, const std::int32_
   const int p = static_cast<int>(blockIdx.x) * order;
   if (p >= front.pivots) return;
   const bool upper = blockIdx.z == 1;
-  const bool unit_diagonal = factors == Factors::lu && !upper;
+  const bool unit_diagonal = factors != Factors::cholesky && !upper;
   const InvertedTriangle<T> triangle(arrays, front, upper, inverses);
   const int width = min(order, front.pivots - p);
   const int block = p / triangle.blocks.order;

@@ -72,8 +72,7 @@ __global__ void assemble_large_fronts(FactorArrays<T> arrays, const std::int32_t
   if (begin >= front.rows) return;
   const FrontElements<T, factors> F(arrays, front);
   for (int j = max(begin, front.pivots) + warp_id(); j < end; j += block_warps()) {
-    for (int i = (factors == Factors::cholesky ? j : front.pivots) + lane_id(); i < front.rows;
-         i += warp_size) {
+    for (int i = (is_symmetric(factors) ? j : front.pivots) + lane_id(); i < front.rows; i += warp_size) {
       F(i, j) = 0;
     }
   }
@@ -87,7 +86,7 @@ __global__ void assemble_large_fronts(FactorArrays<T> arrays, const std::int32_t
     for (int j = lower_bound(relative, order, begin) + warp_id(); j < last; j += block_warps()) {
       const int column = relative[j];
       add_column<factors>(F, relative, update + std::int64_t{j} * order, column,
-                          factors == Factors::cholesky ? j : 0, order);
+                          is_symmetric(factors) ? j : 0, order);
     }
     __syncthreads();
   }

@@ -6,6 +6,7 @@
 /// Sums are always formed in the same order, whichever block forms them and whenever.
 #include "backend/cuda/check.cuh"
 #include "backend/cuda/cuda.cuh"
+#include "sparse_direct/multifrontal/cuda/indefinite_fronts.cuh"
 #include "sparse_direct/multifrontal/cuda/substitution_large.cuh"
 #include "sparse_direct/multifrontal/cuda/substitution_small.cuh"
 
@@ -105,6 +106,10 @@ void substitute(Factors factors, bool transposed, const SubstitutionArrays<T>& a
   if (factors == Factors::cholesky) {
     launch(substitute_forward<T, lower>, arrays, forward, {.unit_diagonal = false, .exchange = false});
     launch(substitute_backward<T, lower>, arrays, backward, {.unit_diagonal = false, .exchange = false});
+  } else if (factors == Factors::ldlt) {
+    launch(substitute_forward<T, lower>, arrays, forward, {.unit_diagonal = true, .exchange = true});
+    solve_with_diagonal(arrays.leading_x, forward.columns, arrays.diagonal, arrays.y);
+    launch(substitute_backward<T, lower>, arrays, backward, {.unit_diagonal = true, .exchange = true});
   } else if (!transposed) {
     launch(substitute_forward<T, lower>, arrays, forward, {.unit_diagonal = true, .exchange = true});
     launch(substitute_backward<T, upper>, arrays, backward, {.unit_diagonal = false, .exchange = false});

@@ -57,12 +57,13 @@ struct SubstitutionArrays {
   const std::int32_t* pivot_order;  ///< of large fronts, the inverse of position
   const T* factor;
   const T* inverses;
-  T* x;  ///< n: the permuted right-hand side, then the solution
-  T* y;  ///< n: the solution of the forward substitution
+  const T* diagonal;  ///< of L D L^T: D, two elements a column
+  T* x;               ///< n: the permuted right-hand side, then the solution
+  T* y;               ///< n: the solution of the forward substitution
   T* V;  ///< `rows` elements for each front: right-hand sides of its pivots, and sums of its border, to which
          ///< the parent adds its own
   unsigned* counters;
-  std::int64_t leading_x;  ///< between right-hand sides, of x and of y
+  std::int64_t leading_x;  ///< n: between right-hand sides, of x and of y
   std::int64_t leading_v;
   std::int64_t leading_counters;
 
