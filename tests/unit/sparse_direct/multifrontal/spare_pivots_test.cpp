@@ -20,7 +20,7 @@ SymbolicFactor analysed(const Csr<double>& a) {
   return analyze_symmetric(pattern_of(a), {.ordering = {.ordering = Ordering::amd}});
 }
 
-TEST(SparePivots, ContinueEverySupernodeOfMoreThanOneBlock) {
+TEST(SparePivots, LargeSupernodes_AreContinued) {
   const SymbolicFactor before = analysed(generate::poisson_3d<double>(12, 12, 12));
   const SpareSymbolic after = add_spare_pivots(before);
   const SymbolicFactor& symbolic = after.symbolic;
