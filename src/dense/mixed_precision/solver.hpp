@@ -97,10 +97,10 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
   /// Right-hand sides that are refined at a time, so that residuals are products of matrices.
   static constexpr std::int64_t columns_at_once = 32;
 
-  struct Space : Workspace {
+  struct SolveWorkspace : Workspace {
     /// `shared`: a backend to use instead of an own one.
-    Space(const Device& device, std::int64_t n, std::unique_ptr<Workspace> low_workspace,
-          std::int64_t columns, B* shared)
+    SolveWorkspace(const Device& device, std::int64_t n, std::unique_ptr<Workspace> low_workspace,
+                   std::int64_t columns, B* shared)
         : own_backend(shared == nullptr ? std::make_unique<B>(device) : nullptr),
           backend(shared == nullptr ? *own_backend : *shared),
           low(std::move(low_workspace)),
@@ -122,7 +122,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
     [[nodiscard]] std::size_t bytes() const override {
       return (low ? low->bytes() : 0) + (working ? working->bytes() : 0);
     }
-    std::unique_ptr<Space> low;
+    std::unique_ptr<SolveWorkspace> low;
     std::unique_ptr<Workspace> working;
   };
 
@@ -257,12 +257,13 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
     return "refinement ended with a backward error of " + short_number(backward_error);
   }
 
-  [[nodiscard]] std::unique_ptr<Space> make_space(std::int64_t columns, B* shared = nullptr) const {
-    return std::make_unique<Space>(this->device(), A_.rows(), low_->make_workspace(), columns, shared);
+  [[nodiscard]] std::unique_ptr<SolveWorkspace> make_space(std::int64_t columns, B* shared = nullptr) const {
+    return std::make_unique<SolveWorkspace>(this->device(), A_.rows(), low_->make_workspace(), columns,
+                                            shared);
   }
 
   /// X = X + C R with the approximate inverse C of the lower precision. Queued.
-  void add_correction(Space& space, DenseView<const T> R, DenseView<T> X) const {
+  void add_correction(SolveWorkspace& space, DenseView<const T> R, DenseView<T> X) const {
     B& backend = space.backend;
     for (std::int64_t j = 0; j < R.columns(); ++j) {
       backend.reduce(R.rows(), mixed_precision::LargestOf<T>{R.column(j)},
@@ -275,14 +276,14 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
     backend.for_each(elements, AddUnscaled<T>{rounded, space.largest.data(), T{1}, X});
   }
 
-  std::vector<mixed_precision::Refined> refine(Space& space, double norm_inf, DenseView<const T> rhs,
+  std::vector<mixed_precision::Refined> refine(SolveWorkspace& space, double norm_inf, DenseView<const T> rhs,
                                                DenseView<T> X, const std::stop_token& cancel) const {
     return space.refinement.solve(space.backend, A_, norm_inf, rhs, X, options_.refine, cancel,
                                   [&](DenseView<const T> R, DenseView<T> Y) { add_correction(space, R, Y); });
   }
 
   /// False where a solution is not accurate enough.
-  bool solve_in_lower_precision(Space& space, DenseView<const T> rhs, DenseView<T> X,
+  bool solve_in_lower_precision(SolveWorkspace& space, DenseView<const T> rhs, DenseView<T> X,
                                 std::vector<Job>& jobs) const {
     const std::stop_token& cancel = jobs.front().control->cancel;
     for (std::int64_t begin = 0; begin < X.columns(); begin += columns_at_once) {

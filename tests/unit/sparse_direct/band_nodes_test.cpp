@@ -23,25 +23,25 @@ class Factors {
       : backend_(Device::serial()), factorization_(Device::serial()) {
     factorization_.prepare({A.n, A.lower, A.upper, 1}, partitions);
     factorization_.factor(backend_, {{A.values.data() + A.upper, 1, A.leading - 1, A.lower, A.upper}, 0});
-    space_ = factorization_.make_space(1, true);
+    workspace_ = factorization_.make_workspace(1, true);
   }
   [[nodiscard]] std::int64_t zero_column() const { return factorization_.facts()->zero_column.value; }
 
   Dense<double> solve(const Dense<double>& b) {
     Dense<double> x(Device(), b.rows(), 1);
-    factorization_.solve(backend_, space_, {.b = b.data(), .x = x.data(), .columns = 1});
+    factorization_.solve(backend_, workspace_, {.b = b.data(), .x = x.data(), .columns = 1});
     return x;
   }
   Dense<double> solve_transposed(const Dense<double>& b) {
     Dense<double> x = b;
-    factorization_.solve_transposed(backend_, space_, x.data());
+    factorization_.solve_transposed(backend_, workspace_, x.data());
     return x;
   }
 
  private:
   Serial backend_;
   BandFactorizationOn<Serial, double> factorization_;
-  SubstitutionSpace<double> space_;
+  SubstitutionWorkspace<double> workspace_;
 };
 
 BandMatrix<double> transposed(BandMatrix<double>& A) {

@@ -102,8 +102,8 @@ class GpuLdlt final : public SolverImplementation<T> {
     [[nodiscard]] std::size_t bytes() const override { return inner->bytes(); }
     std::unique_ptr<Workspace> inner;
   };
-  struct Space : Workspace {
-    Space(const Device& device, std::int64_t n, std::int64_t padded)
+  struct SolveWorkspace : Workspace {
+    SolveWorkspace(const Device& device, std::int64_t n, std::int64_t padded)
         : backend(device), vectors(device, padded), refinement(device, n) {}
     [[nodiscard]] std::size_t bytes() const override { return vectors.bytes() + refinement.bytes(); }
     Cuda backend;
@@ -138,7 +138,7 @@ class GpuLdlt final : public SolverImplementation<T> {
     if (!(growth <= acceptable_growth<T>(n_))) {
       return factor_on_host("elements grew " + short_number(growth) + " times");
     }
-    Space space(this->device(), n_, matrix_.padded_rows());
+    SolveWorkspace space(this->device(), n_, matrix_.padded_rows());
     Outcome outcome = assess_condition<T>(estimate_reciprocal_condition<T>(
         backend, n_, norms.one,
         [&](bool /*transposed*/, T* v) { matrix_.solve(backend, nullptr, v, v, space.vectors); }));
@@ -148,7 +148,7 @@ class GpuLdlt final : public SolverImplementation<T> {
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     if (on_host_) return std::make_unique<HostSpace>(host().make_workspace());
-    return std::make_unique<Space>(this->device(), n_, matrix_.padded_rows());
+    return std::make_unique<SolveWorkspace>(this->device(), n_, matrix_.padded_rows());
   }
   [[nodiscard]] std::size_t bytes() const override {
     return matrix_.bytes() + scale_.bytes() + (on_host_ ? host().bytes() + host_matrix_.bytes() : 0);
@@ -159,7 +159,7 @@ class GpuLdlt final : public SolverImplementation<T> {
              std::vector<Job>& jobs) const override {
     if (B.rows() == 0 || B.columns() == 0) return;
     if (on_host_) return solve_on_host(workspace, B, X, jobs);
-    auto& space = static_cast<Space&>(workspace);
+    auto& space = static_cast<SolveWorkspace&>(workspace);
     if (B.columns() < many_columns) {
       for (std::int64_t j = 0; j < B.columns(); ++j) substitute(space, B.column(j), X.column(j));
     } else {
@@ -174,7 +174,7 @@ class GpuLdlt final : public SolverImplementation<T> {
   void apply(Workspace& workspace, const T* r, T* z) const override {
     if (n_ == 0) return;
     if (on_host_) return apply_on_host(workspace, r, z);
-    substitute(static_cast<Space&>(workspace), r, z);
+    substitute(static_cast<SolveWorkspace&>(workspace), r, z);
   }
 
  private:
@@ -248,11 +248,11 @@ class GpuLdlt final : public SolverImplementation<T> {
 
   [[nodiscard]] const T* scale() const { return scale_.size() > 0 ? scale_.data() : nullptr; }
 
-  void substitute(Space& space, const T* b, T* x) const {
+  void substitute(SolveWorkspace& space, const T* b, T* x) const {
     matrix_.solve(space.backend, scale(), b, x, space.vectors);
   }
 
-  void refine_column(Space& space, const T* b, T* x) const {
+  void refine_column(SolveWorkspace& space, const T* b, T* x) const {
     refine(
         space.backend, n_, options_.refine, x, space.refinement,
         [&](const T* iterate, T* r) {
