@@ -51,7 +51,7 @@ struct Front {
   std::int64_t grandparent_counters = 0;
   std::int32_t awaited_grandparent = 0;  ///< tasks of the parent's parent, backward
   std::int32_t border_in_parent = 0;  ///< rows of the border that are pivots of the parent, which come first
-  std::int64_t work = 0;  ///< offset of its working memory in that of a level, for Factors::ldlt
+  std::int64_t work = 0;              ///< offset of its working memory in that of a level, for Factors::ldlt
 };
 
 /// Fronts of one level by size: [small_begin[c], small_begin[c + 1]) of FrontPlan::order fit class c of
