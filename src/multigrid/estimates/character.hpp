@@ -87,11 +87,11 @@ std::int64_t find_block_size(B& backend, const Csr<T>& A) {
     const std::int64_t nodes = A.rows() / block;
     if (nodes < 2 || A.rows() % block != 0) continue;
     const std::int64_t stride = std::max<std::int64_t>(nodes / samples, 1);
-    backend.reduce(nodes / stride, BlockFill<T>{SparseRows<T>(A), block, stride},
-                   Store<TwoSums>{sums.data()});
+    const std::int64_t sampled = nodes / stride;
+    backend.reduce(sampled, BlockFill<T>{SparseRows<T>(A), block, stride}, Store<TwoSums>{sums.data()});
     const TwoSums found = backend.read(sums.data());
     // Blocks of the diagonal alone are no system.
-    const bool coupled = found.first > static_cast<double>(block * block * (nodes / stride));
+    const bool coupled = found.first > static_cast<double>(block * block * sampled);
     if (coupled && found.first >= full * found.second) return block;
   }
   return 1;
