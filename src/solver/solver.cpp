@@ -230,7 +230,7 @@ void check_answer(const VectorFacts& x, const VectorFacts& r, bool direct, doubl
   check_finite(x, job.outcome);
   if (direct) {
     check_backward_error(backward_error, acceptable_backward_error<T>, job.outcome);
-  } else if (job.outcome.ok() && !(r.norm2 <= job.tolerance) && !job.limited_by_rounding) {
+  } else if (job.outcome.ok() && !(r.norm2 <= job.tolerance + job.unreachable) && !job.limited_by_rounding) {
     job.outcome.status = Status::stagnated;
     job.outcome.message =
         fmt::format("the true residual is {:.3g}, above the tolerance {:.3g}", r.norm2, job.tolerance);
@@ -330,7 +330,10 @@ void solve_columns(const SolverImplementation<T>& implementation, const SolverSt
   }
   report.statistics.insert(report.statistics.end(), job.statistics.begin(), job.statistics.end());
   if (job.factor_precision) report.factor_precision = job.factor_precision;
-  if (job.limited_by_rounding) report.warnings.push_back(std::exchange(report.message, {}));
+  const bool explained = job.limited_by_rounding || job.unreachable > 0;
+  if (explained && report.solved() && !report.message.empty()) {
+    report.warnings.push_back(std::exchange(report.message, {}));
+  }
   if (stop != nullptr) add_krylov_condition(state.norm_inf, job, report);
 }
 

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A symmetric diagonally dominant system as systems with Laplacians of connected graphs.
+///
+/// - Positive elements beside the diagonal: Gremban's doubling. Vertices i and i + n stand for x_i and -x_i;
+/// a
+///   positive a_ij becomes the edges (i, j + n) and (j, i + n); b becomes (b, -b), and x = (y - y') / 2.
+/// - Excess on the diagonal: one more vertex for each component that has any, the ground, joined to vertex i
+///   by an edge with the weight of the excess of row i; x_i = y_i - y_ground.
+/// - Vertices are numbered component by component, so that the Laplacian is block diagonal.
+///
+/// K. Gremban, Combinatorial preconditioners for sparse, symmetric, diagonally dominant linear systems, 1996.
+#pragma once
+
+#include "graph_laplacian/components.hpp"
+#include "linalg/dominance.hpp"
+#include "linalg/vector/functors.hpp"
+#include "solver/implementation.hpp"
+#include "support/text.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace echelon::graph_laplacian {
+
+/// counts[i] = number of elements of row i of the doubled matrix, or the elements themselves.
+template <class T>
+struct DoubledRow {
+  const std::int64_t* offsets;
+  const std::int32_t* columns;
+  const T* values;
+  std::int64_t n;
+  std::int64_t* row_offsets;
+  std::int32_t* row_columns;
+  T* row_values;
+
+  /// Elements that stay in their half come in the columns of that half; the positive ones cross, negated.
+  ECHELON_ANYWHERE std::int64_t put(std::int64_t i, bool crossing, std::int32_t shift,
+                                    std::int64_t place) const {
+    for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
+      const bool crosses = columns[k] != i && values[k] > T{0};
+      if (crosses != crossing || values[k] == T{0}) continue;
+      if (row_columns != nullptr) {
+        row_columns[place] = columns[k] + shift;
+        row_values[place] = crosses ? -values[k] : values[k];
+      }
+      ++place;
+    }
+    return place;
+  }
+  ECHELON_ANYWHERE void operator()(std::int64_t row) const {
+    const bool second = row >= n;
+    const std::int64_t i = second ? row - n : row;
+    const auto shift = static_cast<std::int32_t>(n);
+    const std::int64_t first = row_columns != nullptr ? row_offsets[row] : 0;
+    const std::int64_t end = put(i, !second, shift, put(i, second, 0, first));
+    if (row_columns == nullptr) row_offsets[row] = end;
+  }
+};
+
+/// Marks the components that have excess.
+template <class T>
+struct MarkGrounded {
+  const T* excess;
+  const std::int32_t* component;
+  std::uint8_t* grounded;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    if (excess[i] != T{0}) atomic_store(grounded + component[i], std::uint8_t{1});
+  }
+};
+
+/// sizes[c] = vertices of component c with its ground.
+struct CountVertices {
+  const std::int64_t* offsets;
+  const std::uint8_t* grounded;
+  std::int64_t* sizes;
+  ECHELON_ANYWHERE void operator()(std::int64_t c) const {
+    sizes[c] = offsets[c + 1] - offsets[c] + grounded[c];
+  }
+};
+
+/// Places of vertices in the numbering by component: the ground is the last of its component.
+struct PlaceVertices {
+  const std::int32_t* members;
+  const std::int32_t* component;
+  const std::int64_t* offsets;         ///< of components without grounds
+  const std::int64_t* lifted_offsets;  ///< of components with grounds
+  std::int32_t* place;
+  std::int32_t* vertex;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    const std::int32_t v = members[k];
+    const std::int32_t c = component[v];
+    const auto p = static_cast<std::int32_t>(lifted_offsets[c] + k - offsets[c]);
+    place[v] = p;
+    vertex[p] = v;
+  }
+};
+struct PlaceGrounds {
+  const std::int64_t* lifted_offsets;
+  const std::uint8_t* grounded;
+  std::int32_t* vertex;
+  ECHELON_ANYWHERE void operator()(std::int64_t c) const {
+    if (grounded[c] != 0) vertex[lifted_offsets[c + 1] - 1] = -static_cast<std::int32_t>(c) - 1;
+  }
+};
+
+/// before[k] = 1 if member k of the components has excess; scanned, the number of such members before k.
+template <class T>
+struct CountExcess {
+  const std::int32_t* members;
+  const T* excess;
+  std::int64_t* before;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const { before[k] = excess[members[k]] != T{0} ? 1 : 0; }
+};
+
+/// Length of a row of the lifted matrix, or its elements but those of the grounds.
+template <class T>
+struct LiftedRow {
+  const std::int64_t* offsets;
+  const std::int32_t* columns;
+  const T* values;
+  const T* excess;
+  const std::int32_t* component;
+  const std::int32_t* place;
+  const std::int32_t* vertex;
+  const std::int64_t* component_offsets;
+  const std::int64_t* lifted_offsets;
+  const std::int64_t* excess_before;
+  std::int64_t* row_offsets;
+  std::int32_t* row_columns;
+  T* row_values;
+
+  ECHELON_ANYWHERE std::int64_t length(std::int64_t p) const {
+    const std::int32_t v = vertex[p];
+    if (v < 0) {
+      const std::int64_t c = -(v + 1);
+      return 1 + excess_before[component_offsets[c + 1]] - excess_before[component_offsets[c]];
+    }
+    std::int64_t count = excess[v] != T{0} ? 1 : 0;
+    for (std::int64_t k = offsets[v]; k < offsets[v + 1]; ++k) count += values[k] != T{0} ? 1 : 0;
+    return count;
+  }
+  /// The element beside the ground goes into the ground's row as well.
+  ECHELON_ANYWHERE void fill(std::int64_t p) const {
+    const std::int32_t v = vertex[p];
+    if (v < 0) return;
+    std::int64_t at = row_offsets[p];
+    for (std::int64_t k = offsets[v]; k < offsets[v + 1]; ++k) {
+      if (values[k] == T{0}) continue;
+      row_columns[at] = place[columns[k]];
+      row_values[at++] = values[k];
+    }
+    if (excess[v] == T{0}) return;
+    const std::int32_t c = component[v];
+    const auto ground = static_cast<std::int32_t>(lifted_offsets[c + 1] - 1);
+    row_columns[at] = ground;
+    row_values[at] = -excess[v];
+    const std::int64_t first = component_offsets[c];
+    const std::int64_t member = first + p - lifted_offsets[c];
+    const std::int64_t mirror = row_offsets[ground] + excess_before[member] - excess_before[first];
+    row_columns[mirror] = static_cast<std::int32_t>(p);
+    row_values[mirror] = -excess[v];
+  }
+  ECHELON_ANYWHERE void operator()(std::int64_t p) const {
+    if (row_columns == nullptr) {
+      row_offsets[p] = length(p);
+    } else {
+      fill(p);
+    }
+  }
+};
+
+/// The diagonal of the grounds' rows: the sum of the other magnitudes.
+template <class T>
+struct CompleteGround {
+  const std::int64_t* lifted_offsets;
+  const std::uint8_t* grounded;
+  const std::int64_t* row_offsets;
+  std::int32_t* row_columns;
+  T* row_values;
+  ECHELON_ANYWHERE void operator()(std::int64_t c) const {
+    if (grounded[c] == 0) return;
+    const std::int64_t ground = lifted_offsets[c + 1] - 1;
+    const std::int64_t last = row_offsets[ground + 1] - 1;
+    double sum = 0;
+    for (std::int64_t k = row_offsets[ground]; k < last; ++k) sum -= static_cast<double>(row_values[k]);
+    row_columns[last] = static_cast<std::int32_t>(ground);
+    row_values[last] = static_cast<T>(sum);
+  }
+};
+
+/// Sum of the elements of a permuted vector that belong to a component.
+template <class T>
+struct MemberElement {
+  const T* x;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t k) const { return {static_cast<double>(x[k])}; }
+};
+
+/// y = the elements of b, doubled if asked for, in the places of the lifted matrix; zero for a ground.
+template <class T>
+struct Spread {
+  const T* b;
+  const std::int32_t* vertex;  ///< null: in their own order
+  std::int64_t n;
+  T* y;
+  ECHELON_ANYWHERE void operator()(std::int64_t p) const {
+    const std::int64_t v = vertex != nullptr ? vertex[p] : p;
+    y[p] = v < 0 ? T{0} : (v < n ? b[v] : -b[v - n]);
+  }
+};
+
+/// Makes the elements of each component sum to zero: the ground takes the sum with the other sign, a
+/// component without a ground loses its mean. `removed` gets n_c mean^2 of the latter.
+template <class T>
+struct BalanceComponent {
+  const std::int64_t* lifted_offsets;
+  const std::uint8_t* grounded;
+  const Sum* sums;
+  T* y;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t c) const {
+    const std::int64_t first = lifted_offsets[c];
+    const std::int64_t last = lifted_offsets[c + 1];
+    if (grounded[c] != 0) {
+      y[last - 1] = static_cast<T>(-sums[c].value);
+      return {};
+    }
+    const double mean = sums[c].value / static_cast<double>(last - first);
+    return {mean * mean * static_cast<double>(last - first)};
+  }
+};
+template <class T>
+struct SubtractMeans {
+  const std::int64_t* lifted_offsets;
+  const std::uint8_t* spared;
+  const std::int32_t* component;  ///< of places
+  const Sum* sums;
+  T* y;
+  ECHELON_ANYWHERE void operator()(std::int64_t p) const {
+    const std::int32_t c = component[p];
+    if (spared != nullptr && spared[c] != 0) return;
+    y[p] -= static_cast<T>(sums[c].value / static_cast<double>(lifted_offsets[c + 1] - lifted_offsets[c]));
+  }
+};
+
+/// component[p] = component of the vertex at place p.
+struct ComponentOfPlace {
+  const std::int32_t* vertex;
+  const std::int32_t* component;
+  std::int32_t* of_place;
+  ECHELON_ANYWHERE void operator()(std::int64_t p) const {
+    of_place[p] = vertex[p] < 0 ? -(vertex[p] + 1) : component[vertex[p]];
+  }
+};
+
+/// x from y: y_i - y_ground, or y_i less the mean of its component; half the difference of the two copies.
+template <class T>
+struct Gather {
+  const T* y;
+  const std::int32_t* place;
+  const std::int32_t* component;
+  const std::int64_t* lifted_offsets;
+  const std::uint8_t* grounded;
+  const Sum* sums;
+  std::int64_t n;
+  bool doubled;
+  T* x;
+  ECHELON_ANYWHERE double level(std::int64_t v) const {
+    const std::int32_t c = component[v];
+    const std::int64_t last = lifted_offsets[c + 1];
+    const double base = grounded[c] != 0 ? static_cast<double>(y[last - 1])
+                                         : sums[c].value / static_cast<double>(last - lifted_offsets[c]);
+    return static_cast<double>(y[place[v]]) - base;
+  }
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    x[i] = static_cast<T>(doubled ? (level(i) - level(i + n)) / 2 : level(i));
+  }
+};
+
+/// The warning about a part of b that no x can reach, of norm `removed` where b has norm `norm`.
+inline std::string unreachable_text(double removed, double norm) {
+  return "b does not sum to zero over every component of the graph: the part outside the range of A, " +
+         short_number(norm > 0 ? removed / norm : 0) + " of ||b||, was removed";
+}
+
+/// See the head of the file. A is referred to and has to stay where it is.
+template <class B, class T>
+class LaplacianForm {
+ public:
+  /// Scratch of one lift or restore in progress.
+  struct Workspace {
+    Array<Sum> sums;  ///< of the components; one more for a result
+    [[nodiscard]] std::size_t bytes() const { return sums.bytes(); }
+  };
+
+  /// Classifies a square, finite A. Not direct where A is not symmetric or not diagonally dominant; the
+  /// outcome names the row.
+  Outcome setup(B& backend, const Csr<T>& A) {
+    A_ = &A;
+    n_ = A.rows();
+    doubled_ = lifted_ = Csr<T>();
+    Array<T> excess(backend.device(), n_);
+    const DominanceFacts facts = classify_rows(backend, A, excess.data());
+    kind_ = facts.kind();
+    if (kind_ == DominanceKind::none) return refuse(backend, facts, excess);
+    const Csr<T>* M = &A;
+    if (kind_ == DominanceKind::sdd) {
+      doubled_ = doubled(backend, A);
+      M = &doubled_;
+      excess = Array<T>(backend.device(), M->rows());
+      classify_rows(backend, *M, excess.data());
+    }
+    lift_matrix(backend, *M, excess);
+    doubled_ = Csr<T>();
+    return {};
+  }
+
+  [[nodiscard]] DominanceKind kind() const { return kind_; }
+  /// Unknowns of A.
+  [[nodiscard]] std::int64_t rows() const { return n_; }
+  /// Vertices of the Laplacian.
+  [[nodiscard]] std::int64_t vertices() const { return vertices_; }
+  /// The Laplacian: rows sum to zero up to rounding, no element beside the diagonal is positive. A itself
+  /// where A is the Laplacian of a connected graph, and then with A's explicit zeros, if any; otherwise in
+  /// the memory of this object, block diagonal, without explicit zeros.
+  [[nodiscard]] const Csr<T>& laplacian() const { return owns() ? lifted_ : *A_; }
+  /// Whether laplacian() is in the memory of this object.
+  [[nodiscard]] bool owns() const { return lifted_.rows() > 0; }
+  [[nodiscard]] std::int64_t components() const { return components_.count; }
+  /// Component c has the vertices [offsets[c], offsets[c + 1]), on the device: components() + 1 elements.
+  [[nodiscard]] const Array<std::int64_t>& component_offsets() const { return lifted_offsets_; }
+  /// Component of each vertex, on the device.
+  [[nodiscard]] const Array<std::int32_t>& component_of() const { return of_place_; }
+  /// 1 for components with a ground, whose last vertex that is; on the device.
+  [[nodiscard]] const Array<std::uint8_t>& grounded() const { return grounded_; }
+  [[nodiscard]] std::size_t bytes() const {
+    return lifted_.bytes() + components_.bytes() + lifted_offsets_.bytes() + of_place_.bytes() +
+           grounded_.bytes() + place_.bytes() + vertex_.bytes();
+  }
+
+  [[nodiscard]] Workspace make_workspace(B& backend) const {
+    return {Array<Sum>(backend.device(), components_.count + 1)};
+  }
+
+  /// y (vertices()) from b (rows()): zero sum in each component. Returns the 2-norm of the part of b that
+  /// lies outside the range of A, and that y lacks. Waits.
+  double lift(B& backend, Workspace& workspace, const T* b, T* y) const {
+    backend.for_each(vertices_, Spread<T>{b, owns() ? vertex_.data() : nullptr, n_, y});
+    Sum* sums = workspace.sums.data();
+    sum_components(backend, y, sums);
+    backend.reduce(components_.count, BalanceComponent<T>{lifted_offsets_.data(), grounded_.data(), sums, y},
+                   Store<Sum>{sums + components_.count});
+    subtract_means(backend, sums, grounded_.data(), y);
+    const double removed = std::sqrt(backend.read(sums + components_.count).value);
+    return kind_ == DominanceKind::sdd ? removed / std::sqrt(2.0) : removed;
+  }
+
+  /// Subtracts its mean from each component, in place: for iterates and residuals.
+  void center(B& backend, Workspace& workspace, T* y) const {
+    sum_components(backend, y, workspace.sums.data());
+    subtract_means(backend, workspace.sums.data(), nullptr, y);
+  }
+
+  /// x (rows()) from y (vertices()), of mean zero in the components without a ground.
+  void restore(B& backend, Workspace& workspace, const T* y, T* x) const {
+    sum_components(backend, y, workspace.sums.data());
+    backend.for_each(n_,
+                     Gather<T>{y, place_.data(), components_.of_vertex.data(), lifted_offsets_.data(),
+                               grounded_.data(), workspace.sums.data(), n_, kind_ == DominanceKind::sdd, x});
+  }
+
+ private:
+  static Outcome refuse(B& backend, const DominanceFacts& facts, const Array<T>& excess) {
+    const std::string needs =
+        "; the methods for graph Laplacians need a symmetric, diagonally dominant matrix";
+    if (facts.asymmetric.value != FirstIndex::none) {
+      return {Status::breakdown,
+              "A is not symmetric: an element of row " + std::to_string(facts.asymmetric.value) +
+                  " (from 0) differs from the one across the diagonal" + needs,
+              facts.asymmetric.value};
+    }
+    const std::int64_t row = facts.deficient.value;
+    const double deficit = -static_cast<double>(backend.read(excess.data() + row));
+    return {Status::breakdown,
+            "A is not diagonally dominant: in row " + std::to_string(row) +
+                " (from 0) the other magnitudes exceed the diagonal element by " + short_number(deficit) +
+                needs,
+            row};
+  }
+
+  static Csr<T> doubled(B& backend, const Csr<T>& A) {
+    const std::int64_t n = A.rows();
+    const Device& device = backend.device();
+    Array<std::int64_t> offsets(device, 2 * n + 1);
+    DoubledRow<T> row{A.row_offsets().data(),
+                      A.column_indices().data(),
+                      A.values().data(),
+                      n,
+                      offsets.data(),
+                      nullptr,
+                      nullptr};
+    backend.for_each(2 * n, row);
+    const std::int64_t nonzeros = backend.exclusive_scan(2 * n, offsets.data(), offsets.data());
+    Array<std::int32_t> columns(device, nonzeros);
+    Array<T> values(device, nonzeros);
+    row.row_columns = columns.data();
+    row.row_values = values.data();
+    backend.for_each(2 * n, row);
+    return Csr<T>::unchecked(2 * n, 2 * n, std::move(offsets), std::move(columns), std::move(values));
+  }
+
+  void lift_matrix(B& backend, const Csr<T>& M, const Array<T>& excess) {
+    const Device& device = backend.device();
+    const std::int64_t m = M.rows();
+    components_ = find_components(backend, M);
+    const std::int64_t count = components_.count;
+    grounded_ = Array<std::uint8_t>(device, count);
+    backend.fill(count, std::uint8_t{0}, grounded_.data());
+    backend.for_each(m, MarkGrounded<T>{excess.data(), components_.of_vertex.data(), grounded_.data()});
+    lifted_offsets_ = Array<std::int64_t>(device, count + 1);
+    backend.for_each(count,
+                     CountVertices{components_.offsets.data(), grounded_.data(), lifted_offsets_.data()});
+    vertices_ = backend.exclusive_scan(count, lifted_offsets_.data(), lifted_offsets_.data());
+    place_ = Array<std::int32_t>(device, m);
+    vertex_ = Array<std::int32_t>(device, vertices_);
+    of_place_ = Array<std::int32_t>(device, vertices_);
+    backend.for_each(
+        m, PlaceVertices{components_.members.data(), components_.of_vertex.data(), components_.offsets.data(),
+                         lifted_offsets_.data(), place_.data(), vertex_.data()});
+    backend.for_each(count, PlaceGrounds{lifted_offsets_.data(), grounded_.data(), vertex_.data()});
+    backend.for_each(vertices_,
+                     ComponentOfPlace{vertex_.data(), components_.of_vertex.data(), of_place_.data()});
+    if (kind_ == DominanceKind::laplacian && count <= 1) return;
+    lifted_ = lifted(backend, M, excess);
+  }
+
+  Csr<T> lifted(B& backend, const Csr<T>& M, const Array<T>& excess) const {
+    const Device& device = backend.device();
+    Array<std::int64_t> before(device, M.rows() + 1);
+    backend.for_each(M.rows(), CountExcess<T>{components_.members.data(), excess.data(), before.data()});
+    backend.scan(M.rows(), before.data(), before.data());
+    Array<std::int64_t> offsets(device, vertices_ + 1);
+    LiftedRow<T> row{M.row_offsets().data(),
+                     M.column_indices().data(),
+                     M.values().data(),
+                     excess.data(),
+                     components_.of_vertex.data(),
+                     place_.data(),
+                     vertex_.data(),
+                     components_.offsets.data(),
+                     lifted_offsets_.data(),
+                     before.data(),
+                     offsets.data(),
+                     nullptr,
+                     nullptr};
+    backend.for_each(vertices_, row);
+    const std::int64_t nonzeros = backend.exclusive_scan(vertices_, offsets.data(), offsets.data());
+    Array<std::int32_t> columns(device, nonzeros);
+    Array<T> values(device, nonzeros);
+    row.row_columns = columns.data();
+    row.row_values = values.data();
+    backend.for_each(vertices_, row);
+    backend.for_each(components_.count, CompleteGround<T>{lifted_offsets_.data(), grounded_.data(),
+                                                          offsets.data(), columns.data(), values.data()});
+    return Csr<T>::unchecked(vertices_, vertices_, std::move(offsets), std::move(columns), std::move(values));
+  }
+
+  void sum_components(B& backend, const T* y, Sum* sums) const {
+    if (components_.count == 1) {
+      backend.reduce(vertices_, MemberElement<T>{y}, Store<Sum>{sums});
+    } else {
+      backend.segmented_reduce(components_.count, lifted_offsets_.data(), MemberElement<T>{y}, sums);
+    }
+  }
+  /// `spared` marks components that stay as they are; null: none.
+  void subtract_means(B& backend, const Sum* sums, const std::uint8_t* spared, T* y) const {
+    backend.for_each(vertices_, SubtractMeans<T>{lifted_offsets_.data(), spared, of_place_.data(), sums, y});
+  }
+
+  const Csr<T>* A_ = nullptr;
+  std::int64_t n_ = 0;
+  std::int64_t vertices_ = 0;
+  DominanceKind kind_ = DominanceKind::none;
+  Csr<T> doubled_;
+  Csr<T> lifted_;
+  Components components_;
+  Array<std::int64_t> lifted_offsets_;
+  Array<std::int32_t> of_place_;
+  Array<std::uint8_t> grounded_;
+  Array<std::int32_t> place_;
+  Array<std::int32_t> vertex_;
+};
+
+}  // namespace echelon::graph_laplacian

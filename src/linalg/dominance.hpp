@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Classification of symmetric matrices by the excess of each diagonal element over the other magnitudes of
+/// its row: Laplacians of graphs, and matrices that can be lifted to one.
+#pragma once
+
+#include "backend/backend.hpp"
+#include "backend/store.hpp"
+
+#include <echelon/matrix/csr.hpp>
+
+#include <cstdint>
+#include <limits>
+
+namespace echelon {
+
+enum class DominanceKind {
+  laplacian,  ///< no positive element beside the diagonal, all row sums zero
+  sddm,       ///< no positive element beside the diagonal, diagonally dominant
+  sdd,        ///< diagonally dominant, with positive elements beside the diagonal
+  none,       ///< not symmetric, or not diagonally dominant
+};
+
+/// Facts about one or several rows. The excess of a row is a_ii - sum_j |a_ij|, taken as zero where the
+/// rounding of that row explains it: up to eps times the row's length times its largest sum of magnitudes.
+struct DominanceFacts {
+  FirstIndex deficient = {};   ///< first row whose excess is negative
+  FirstIndex asymmetric = {};  ///< first row with an a_ij that differs from a_ji
+  bool has_excess = false;
+  bool has_positive = false;  ///< beside the diagonal
+
+  friend ECHELON_ANYWHERE DominanceFacts combine(DominanceFacts a, DominanceFacts b) {
+    return {combine(a.deficient, b.deficient), combine(a.asymmetric, b.asymmetric),
+            a.has_excess || b.has_excess, a.has_positive || b.has_positive};
+  }
+  [[nodiscard]] DominanceKind kind() const {
+    if (deficient.value != FirstIndex::none || asymmetric.value != FirstIndex::none) {
+      return DominanceKind::none;
+    }
+    if (has_positive) return DominanceKind::sdd;
+    return has_excess ? DominanceKind::sddm : DominanceKind::laplacian;
+  }
+};
+
+/// Facts about row i; writes its excess. An a_ij and a_ji that differ by less than their rounding as parts of
+/// row i count as equal.
+template <class T>
+struct ClassifyRow {
+  const std::int64_t* offsets;
+  const std::int32_t* columns;
+  const T* values;
+  T* excess;
+
+  ECHELON_ANYWHERE DominanceFacts operator()(std::int64_t i) const {
+    DominanceFacts facts;
+    double diagonal = 0;
+    double sum = 0;
+    for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
+      const double value = static_cast<double>(values[k]);
+      if (columns[k] == i) {
+        diagonal = value;
+        continue;
+      }
+      if (value > 0) facts.has_positive = true;
+      sum += value < 0 ? -value : value;
+    }
+    const double scale = diagonal > sum ? diagonal : sum;
+    const double unit = static_cast<double>(std::numeric_limits<T>::epsilon()) * scale;
+    const double rounding = unit * static_cast<double>(offsets[i + 1] - offsets[i]);
+    const double difference = diagonal - sum;
+    const bool significant = difference > rounding || difference < -rounding;
+    excess[i] = significant ? static_cast<T>(difference) : T{0};
+    facts.has_excess = difference > rounding;
+    if (difference < -rounding) facts.deficient.value = i;
+    for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
+      const double gap = static_cast<double>(values[k]) - transposed(columns[k], i);
+      if (gap > 4 * unit || gap < -4 * unit) facts.asymmetric.value = i;
+    }
+    return facts;
+  }
+
+  /// a_ji, zero if it is not stored.
+  ECHELON_ANYWHERE double transposed(std::int64_t j, std::int64_t i) const {
+    std::int64_t low = offsets[j];
+    std::int64_t high = offsets[j + 1];
+    while (low < high) {
+      const std::int64_t middle = (low + high) / 2;
+      if (columns[middle] < i) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low < offsets[j + 1] && columns[low] == i ? static_cast<double>(values[low]) : 0.0;
+  }
+};
+
+/// Classifies a square A and writes the excess of each row. Waits.
+template <class B, class T>
+DominanceFacts classify_rows(B& backend, const Csr<T>& A, T* excess) {
+  Array<DominanceFacts> facts(backend.device(), 1);
+  backend.reduce(A.rows(),
+                 ClassifyRow<T>{A.row_offsets().data(), A.column_indices().data(), A.values().data(), excess},
+                 Store<DominanceFacts>{facts.data()});
+  return backend.read(facts.data());
+}
+
+}  // namespace echelon
