@@ -5,6 +5,7 @@
 #include <echelon/device.hpp>
 #include <echelon/enum_words.hpp>
 #include <echelon/matrix/matrix.hpp>
+#include <echelon/solve.hpp>
 
 #include <array>
 #include <limits>
@@ -56,6 +57,8 @@ struct CertifyOptions {
   std::optional<Proof> proof = {};
   /// Where an approximate inverse is computed; without it, on the device of A.
   std::optional<Device> device = {};
+  /// Makes solve_certified() correct X by refine_and_certify(); the report is that of X before.
+  bool refine = false;
 };
 
 /// Bounds the error of X as a solution of A X = B, if it can be proven that A has an inverse, and says
@@ -88,5 +91,36 @@ template <class T>
 [[nodiscard]] ErrorCertificate refine_and_certify(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
                                                   std::type_identity_t<DenseView<T>> X,
                                                   const CertifyOptions& options = {});
+
+/// A solution, how it was obtained, and a bound on its error.
+template <class T>
+struct CertifiedSolution {
+  Dense<T> x;
+  Report report;
+  ErrorCertificate certificate;
+};
+
+/// Solves A X = B by solve(), and bounds the error of X, on the device that solved unless
+/// `certify_options.device` names another. If there is no X, the certificate has no bound and says so.
+/// `options.cancel` stops both, unless `certify_options` has a token of its own. Shapes and exceptions are
+/// those of solve() and certify().
+template <class T>
+[[nodiscard]] CertifiedSolution<T> solve_certified(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
+                                                   const SolveOptions& options = {},
+                                                   CertifyOptions certify_options = {});
+template <class T>
+[[nodiscard]] CertifiedSolution<T> solve_certified(const Csr<T>& A,
+                                                   std::type_identity_t<DenseView<const T>> B,
+                                                   const SolveOptions& options = {},
+                                                   const CertifyOptions& certify_options = {}) {
+  return solve_certified<T>(MatrixRef<T>(A), B, options, certify_options);
+}
+template <class T>
+[[nodiscard]] CertifiedSolution<T> solve_certified(const Dense<T>& A,
+                                                   std::type_identity_t<DenseView<const T>> B,
+                                                   const SolveOptions& options = {},
+                                                   const CertifyOptions& certify_options = {}) {
+  return solve_certified<T>(MatrixRef<T>(A), B, options, certify_options);
+}
 
 }  // namespace echelon

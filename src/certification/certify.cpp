@@ -314,4 +314,24 @@ template ErrorCertificate refine_and_certify(MatrixRef<float>, DenseView<const f
 template ErrorCertificate refine_and_certify(MatrixRef<double>, DenseView<const double>, DenseView<double>,
                                              const CertifyOptions&);
 
+template <class T>
+CertifiedSolution<T> solve_certified(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
+                                     const SolveOptions& options, CertifyOptions certify_options) {
+  Solution<T> solution = solve<T>(A, B, options);
+  CertifiedSolution<T> result{std::move(solution.x), std::move(solution.report), {}};
+  if (result.report.columns.empty()) {
+    result.certificate = refusal("solve gave no x: " + std::string(to_string(result.report.status)));
+    return result;
+  }
+  if (!certify_options.device) certify_options.device = result.report.device;
+  if (!certify_options.cancel.stop_possible()) certify_options.cancel = options.cancel;
+  result.certificate = certify_options.refine ? refine_and_certify<T>(A, B, result.x.view(), certify_options)
+                                              : certify<T>(A, B, result.x.view(), certify_options);
+  return result;
+}
+template CertifiedSolution<float> solve_certified(MatrixRef<float>, DenseView<const float>,
+                                                  const SolveOptions&, CertifyOptions);
+template CertifiedSolution<double> solve_certified(MatrixRef<double>, DenseView<const double>,
+                                                   const SolveOptions&, CertifyOptions);
+
 }  // namespace echelon

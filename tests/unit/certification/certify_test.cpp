@@ -303,6 +303,37 @@ TEST(Certify, Shapes_AreChecked) {
                DimensionMismatch);
 }
 
+TEST(SolveCertified, IndefiniteSystem_IsBoundedAndRefined) {
+  const Csr<double> A =
+      csr_of<double>(3, {{0, 0, 4}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1e-9}, {1, 2, 2}, {2, 1, 2}, {2, 2, 3}});
+  const std::vector<double> b{1, 2, 3};
+  const Extended exact = solve_extended(A, b);
+  const double rounding_of_exact = 1e-18;
+  const auto distance = [&](const Dense<double>& x) {
+    long double largest = 0;
+    for (std::int64_t i = 0; i < 3; ++i)
+      largest = std::max(largest, std::abs(x(i, 0) - exact[static_cast<std::size_t>(i)]));
+    return static_cast<double>(largest);
+  };
+  const CertifiedSolution<double> plain = solve_certified(A, b);
+  EXPECT_TRUE(plain.report.solved());
+  ASSERT_TRUE(plain.certificate.proven()) << plain.certificate.reason;
+  EXPECT_LE(distance(plain.x), plain.certificate.error_bound + rounding_of_exact);
+  const CertifiedSolution<double> refined = solve_certified(A, b, {}, {.refine = true});
+  ASSERT_TRUE(refined.certificate.proven());
+  EXPECT_LE(refined.certificate.relative_error_bound, 2.3e-16);
+  EXPECT_LE(distance(refined.x), refined.certificate.error_bound + rounding_of_exact);
+}
+
+TEST(SolveCertified, SingularMatrix_NoProof) {
+  const Csr<double> A = csr_of<double>(2, {{0, 0, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1}});
+  const std::vector<double> b{1, 2};
+  const CertifiedSolution<double> result = solve_certified(A, b);
+  EXPECT_FALSE(result.report.solved());
+  EXPECT_FALSE(result.certificate.proven());
+  EXPECT_FALSE(result.certificate.reason.empty());
+}
+
 TEST(Certify, Cancelled_RefusesWithReason) {
   std::stop_source source;
   source.request_stop();
