@@ -142,7 +142,7 @@ Components find_components(B& backend, const Csr<T>& A) {
     backend.copy(n, vertices.data(), components.members.data());
     backend.copy(n, numbers.data(), sorted.data());
   } else {
-    const int bits = std::bit_width(static_cast<std::uint64_t>(components.count - 1));
+    const auto bits = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(components.count - 1)));
     backend.sort_by_key(n, 0, bits, numbers.data(), sorted.data(), vertices.data(),
                         components.members.data());
   }

@@ -59,6 +59,29 @@ struct DoubledRow {
   }
 };
 
+/// The matrix of Gremban's doubling: 2 n rows, no positive element beside the diagonal.
+template <class B, class T>
+Csr<T> doubled(B& backend, const Csr<T>& A) {
+  const std::int64_t n = A.rows();
+  const Device& device = backend.device();
+  Array<std::int64_t> offsets(device, 2 * n + 1);
+  DoubledRow<T> row{A.row_offsets().data(),
+                    A.column_indices().data(),
+                    A.values().data(),
+                    n,
+                    offsets.data(),
+                    nullptr,
+                    nullptr};
+  backend.for_each(2 * n, row);
+  const std::int64_t nonzeros = backend.exclusive_scan(2 * n, offsets.data(), offsets.data());
+  Array<std::int32_t> columns(device, nonzeros);
+  Array<T> values(device, nonzeros);
+  row.row_columns = columns.data();
+  row.row_values = values.data();
+  backend.for_each(2 * n, row);
+  return Csr<T>::unchecked(2 * n, 2 * n, std::move(offsets), std::move(columns), std::move(values));
+}
+
 /// Marks the components that have excess.
 template <class T>
 struct MarkGrounded {
@@ -283,6 +306,25 @@ inline std::string unreachable_text(double removed, double norm) {
          short_number(norm > 0 ? removed / norm : 0) + " of ||b||, was removed";
 }
 
+/// The outcome for a matrix that is not symmetric or not diagonally dominant.
+template <class B, class T>
+Outcome refusal(B& backend, const DominanceFacts& facts, const Array<T>& excess) {
+  const std::string needs = "; the methods for graph Laplacians need a symmetric, diagonally dominant matrix";
+  if (facts.asymmetric.value != FirstIndex::none) {
+    return {Status::breakdown,
+            "A is not symmetric: an element of row " + std::to_string(facts.asymmetric.value) +
+                " (from 0) differs from the one across the diagonal" + needs,
+            facts.asymmetric.value};
+  }
+  const std::int64_t row = facts.deficient.value;
+  const double deficit = -static_cast<double>(backend.read(excess.data() + row));
+  return {Status::breakdown,
+          "A is not diagonally dominant: in row " + std::to_string(row) +
+              " (from 0) the other magnitudes exceed the diagonal element by " + short_number(deficit) +
+              needs,
+          row};
+}
+
 /// See the head of the file. A is referred to and has to stay where it is.
 template <class B, class T>
 class LaplacianForm {
@@ -298,20 +340,20 @@ class LaplacianForm {
   Outcome setup(B& backend, const Csr<T>& A) {
     A_ = &A;
     n_ = A.rows();
-    doubled_ = lifted_ = Csr<T>();
+    lifted_ = Csr<T>();
     Array<T> excess(backend.device(), n_);
     const DominanceFacts facts = classify_rows(backend, A, excess.data());
     kind_ = facts.kind();
-    if (kind_ == DominanceKind::none) return refuse(backend, facts, excess);
+    if (kind_ == DominanceKind::none) return refusal(backend, facts, excess);
     const Csr<T>* M = &A;
+    Csr<T> double_cover;
     if (kind_ == DominanceKind::sdd) {
-      doubled_ = doubled(backend, A);
-      M = &doubled_;
+      double_cover = graph_laplacian::doubled(backend, A);
+      M = &double_cover;
       excess = Array<T>(backend.device(), M->rows());
       classify_rows(backend, *M, excess.data());
     }
     lift_matrix(backend, *M, excess);
-    doubled_ = Csr<T>();
     return {};
   }
 
@@ -370,45 +412,6 @@ class LaplacianForm {
   }
 
  private:
-  static Outcome refuse(B& backend, const DominanceFacts& facts, const Array<T>& excess) {
-    const std::string needs =
-        "; the methods for graph Laplacians need a symmetric, diagonally dominant matrix";
-    if (facts.asymmetric.value != FirstIndex::none) {
-      return {Status::breakdown,
-              "A is not symmetric: an element of row " + std::to_string(facts.asymmetric.value) +
-                  " (from 0) differs from the one across the diagonal" + needs,
-              facts.asymmetric.value};
-    }
-    const std::int64_t row = facts.deficient.value;
-    const double deficit = -static_cast<double>(backend.read(excess.data() + row));
-    return {Status::breakdown,
-            "A is not diagonally dominant: in row " + std::to_string(row) +
-                " (from 0) the other magnitudes exceed the diagonal element by " + short_number(deficit) +
-                needs,
-            row};
-  }
-
-  static Csr<T> doubled(B& backend, const Csr<T>& A) {
-    const std::int64_t n = A.rows();
-    const Device& device = backend.device();
-    Array<std::int64_t> offsets(device, 2 * n + 1);
-    DoubledRow<T> row{A.row_offsets().data(),
-                      A.column_indices().data(),
-                      A.values().data(),
-                      n,
-                      offsets.data(),
-                      nullptr,
-                      nullptr};
-    backend.for_each(2 * n, row);
-    const std::int64_t nonzeros = backend.exclusive_scan(2 * n, offsets.data(), offsets.data());
-    Array<std::int32_t> columns(device, nonzeros);
-    Array<T> values(device, nonzeros);
-    row.row_columns = columns.data();
-    row.row_values = values.data();
-    backend.for_each(2 * n, row);
-    return Csr<T>::unchecked(2 * n, 2 * n, std::move(offsets), std::move(columns), std::move(values));
-  }
-
   void lift_matrix(B& backend, const Csr<T>& M, const Array<T>& excess) {
     const Device& device = backend.device();
     const std::int64_t m = M.rows();
@@ -481,7 +484,6 @@ class LaplacianForm {
   std::int64_t n_ = 0;
   std::int64_t vertices_ = 0;
   DominanceKind kind_ = DominanceKind::none;
-  Csr<T> doubled_;
   Csr<T> lifted_;
   Components components_;
   Array<std::int64_t> lifted_offsets_;

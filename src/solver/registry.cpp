@@ -93,6 +93,12 @@ std::vector<Method> table() {
                        .needs = symmetric_positive_definite,
                        .dense = false,
                        .usable_as_preconditioner = true}),
+      row<ApproximateCholeskyOptions>(
+          {.summary = "CG with a randomised approximate Cholesky factor, for graph Laplacians",
+           .kind = iterative,
+           .needs = diagonally_dominant,
+           .dense = false,
+           .usable_as_preconditioner = true}),
       row<BandedLuOptions>({.summary = "LU with partial pivoting of a band matrix",
                             .kind = direct,
                             .dense = false,

@@ -28,7 +28,13 @@ std::vector<Problem> problems() {
   return list;
 }
 
+/// Methods for Laplacians and other symmetric diagonally dominant matrices.
+bool is_laplacian_method(const std::string& name) {
+  return name == "approximate-cholesky" || name == "lamg";
+}
+
 bool suits(const Method& method, const Problem& problem) {
+  if (is_laplacian_method(method.name) && !problem.traits.symmetric) return false;
   switch (method.needs) {
     case MethodNeeds::any_shape:
     case MethodNeeds::square:
@@ -110,7 +116,8 @@ std::vector<Case> cases() {
         for (const std::string outer : {"gmres", "bicgstab", "cg", "minres"}) {
           // Every problem with a nonzero diagonal here has a one-sided spectrum too. A preconditioner of
           // MINRES is positive definite only for such an A.
-          const std::string needs = outer == "cg" || outer == "minres" ? "cg" : method.name;
+          const bool spd = (outer == "cg" || outer == "minres") && !is_laplacian_method(method.name);
+          const std::string needs = spd ? "cg" : method.name;
           list.push_back({outer, {{"preconditioner", method.name}}, device, sparse, needs});
         }
       }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <echelon/solver.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace echelon {
+
+struct ApproximateCholeskyOptions {
+  static constexpr std::string_view name = "approximate-cholesky";
+  static constexpr Targets targets = Targets::host;
+  /// When to stop.
+  Stop stop = {};
+  /// Copies into which each edge is split, 1 to 8; 0: 2 for graphs of mean degree up to 4.5, else 1.
+  std::int64_t split = 0;
+  /// Seed of the draws; the factor is a function of it and of A.
+  std::int64_t seed = 1;
+  /// A b with a part outside the range of a singular A is `inconsistent` where that part exceeds the
+  /// tolerance; otherwise the part is removed, with a warning.
+  bool strict = false;
+
+  static std::vector<Option<ApproximateCholeskyOptions>> table() {
+    return with_stop_options<ApproximateCholeskyOptions>(
+        {{"split",
+          +[](ApproximateCholeskyOptions& o) -> std::int64_t& { return o.split; },
+          "copies into which each edge is split: more for fewer iterations; 0: 2 for graphs of mean degree "
+          "up to 4.5, else 1",
+          {0, 8}},
+         {"seed",
+          +[](ApproximateCholeskyOptions& o) -> std::int64_t& { return o.seed; },
+          "seed of the random draws",
+          {0}},
+         {"strict", +[](ApproximateCholeskyOptions& o) -> bool& { return o.strict; },
+          "report a b outside the range of A as inconsistent instead of solving for its projection"}});
+  }
+};
+
+/// Conjugate gradients preconditioned by a randomised approximate Cholesky factorisation, for Laplacians of
+/// graphs and other symmetric diagonally dominant A. Set-up and one iteration take O(nonzeros) time, set-up
+/// with a logarithmic factor for sorting. R. Kyng, S. Sachdeva, Approximate Gaussian elimination for
+/// Laplacians, FOCS 2016; Y. Gao, R. Kyng, D. Spielman, Robust and practical solution of Laplacian equations
+/// by approximate elimination, 2023.
+template <class T>
+using ApproximateCholesky = SolverOf<T, ApproximateCholeskyOptions>;
+
+}  // namespace echelon

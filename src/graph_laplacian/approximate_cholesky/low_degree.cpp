@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "graph_laplacian/approximate_cholesky/low_degree.hpp"
+
+#include "graph_laplacian/approximate_cholesky/edge_lists.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace echelon::graph_laplacian {
+
+namespace {
+
+struct WeightedEdge {
+  std::int32_t to;
+  double weight;
+};
+
+template <class T>
+class Reduction {
+ public:
+  Reduction(const Csr<T>& A, std::vector<double> excess)
+      : offsets_(A.row_offsets().data()),
+        columns_(A.column_indices().data()),
+        values_(A.values().data()),
+        n_(static_cast<std::int32_t>(A.rows())),
+        vertices_(static_cast<std::size_t>(n_)),
+        excess_(std::move(excess)) {}
+
+  LowDegreeElimination run() {
+    std::int64_t low = 0;
+    for (std::int32_t v = 0; v < n_; ++v) {
+      for (std::int64_t k = offsets_[v]; k < offsets_[v + 1]; ++k) {
+        if (columns_[k] != v && values_[k] != T{0}) ++at(v).degree;
+      }
+      if (at(v).degree <= highest_degree) ++low;
+    }
+    if (5 * low < n_) return {};
+    for (std::int32_t v = 0; v < n_; ++v) {
+      pending_.push_back(v);
+      while (!pending_.empty()) {
+        const std::int32_t next = pending_.back();
+        pending_.pop_back();
+        if (at(next).degree >= 0 && at(next).degree <= highest_degree) eliminate(next);
+      }
+    }
+    build_core();
+    return std::move(result_);
+  }
+
+ private:
+  static constexpr std::int32_t highest_degree = 2;
+  static constexpr std::int32_t eliminated = -1;
+
+  struct Vertex {
+    std::int32_t degree = 0;  ///< edges to vertices that are left
+    std::int32_t edges = EdgeLists<double>::empty;
+    std::int32_t place = -1;  ///< in the core; in the star that is being collected
+  };
+  Vertex& at(std::int32_t v) { return vertices_[static_cast<std::size_t>(v)]; }
+  double& excess(std::int32_t v) { return excess_[static_cast<std::size_t>(v)]; }
+
+  /// Edges of v to vertices that are left; an edge of A and a new one to the same vertex stay two.
+  void collect(std::int32_t v) {
+    star_.clear();
+    for (std::int64_t k = offsets_[v]; k < offsets_[v + 1]; ++k) {
+      const std::int32_t u = columns_[k];
+      if (u == v || values_[k] == T{0} || at(u).degree == eliminated) continue;
+      star_.push_back({u, -static_cast<double>(values_[k])});
+    }
+    edges_.drain(at(v).edges, [this](std::int32_t u, double weight) {
+      if (at(u).degree != eliminated) star_.push_back({u, weight});
+    });
+    at(v).edges = EdgeLists<double>::empty;
+  }
+
+  void eliminate(std::int32_t v) {
+    collect(v);
+    at(v).degree = eliminated;
+    double total = excess(v);
+    for (const WeightedEdge& edge : star_) total += edge.weight;
+    const double inverse = total > 0 ? 1 / total : 0;
+    LowDegreeStep step{v, {-1, -1}, {0, 0}, inverse};
+    for (std::size_t i = 0; i < star_.size(); ++i) {
+      const auto [u, weight] = star_[i];
+      step.neighbour[i] = u;
+      step.fraction[i] = weight * inverse;
+      excess(u) += excess(v) * step.fraction[i];
+      --at(u).degree;
+    }
+    if (star_.size() == 2 && star_[0].to != star_[1].to) {
+      const double weight = star_[0].weight * step.fraction[1];
+      edges_.add(star_[1].to, weight, at(star_[0].to).edges);
+      edges_.add(star_[0].to, weight, at(star_[1].to).edges);
+      ++at(star_[0].to).degree;
+      ++at(star_[1].to).degree;
+    }
+    for (const WeightedEdge& edge : star_) {
+      if (at(edge.to).degree <= highest_degree) pending_.push_back(edge.to);
+    }
+    result_.steps.push_back(step);
+  }
+
+  /// The graph that is left, with parallel edges merged.
+  void build_core() {
+    auto& kept = result_.kept;
+    for (std::int32_t v = 0; v < n_; ++v) {
+      if (at(v).degree == eliminated) continue;
+      at(v).place = static_cast<std::int32_t>(kept.size());
+      kept.push_back(v);
+    }
+    const auto m = static_cast<std::int64_t>(kept.size());
+    std::vector<std::int64_t> offsets = {0};
+    std::vector<std::int32_t> columns;
+    std::vector<double> values;
+    result_.core_excess.reserve(kept.size());
+    for (const std::int32_t v : kept) {
+      collect(v);
+      const std::int32_t own = at(v).place;
+      double diagonal = excess(v);
+      for (WeightedEdge& edge : star_) {
+        diagonal += edge.weight;
+        edge.to = at(edge.to).place;
+        edge.weight = -edge.weight;
+      }
+      star_.push_back({own, diagonal});
+      std::sort(star_.begin(), star_.end(), [](const WeightedEdge& a, const WeightedEdge& b) {
+        return a.to != b.to ? a.to < b.to : a.weight < b.weight;
+      });
+      const std::size_t first = columns.size();
+      for (const WeightedEdge& edge : star_) {
+        if (columns.size() > first && columns.back() == edge.to) {
+          values.back() += edge.weight;
+        } else {
+          columns.push_back(edge.to);
+          values.push_back(edge.weight);
+        }
+      }
+      offsets.push_back(static_cast<std::int64_t>(columns.size()));
+      result_.core_excess.push_back(excess(v));
+    }
+    const Device host;
+    result_.core =
+        Csr<double>::unchecked(m, m, Array<std::int64_t>(host, std::span<const std::int64_t>(offsets)),
+                               Array<std::int32_t>(host, std::span<const std::int32_t>(columns)),
+                               Array<double>(host, std::span<const double>(values)));
+  }
+
+  const std::int64_t* offsets_;
+  const std::int32_t* columns_;
+  const T* values_;
+  std::int32_t n_;
+  std::vector<Vertex> vertices_;
+  std::vector<double> excess_;
+  EdgeLists<double> edges_;
+  std::vector<WeightedEdge> star_;
+  std::vector<std::int32_t> pending_;
+  LowDegreeElimination result_;
+};
+
+}  // namespace
+
+template <class T>
+LowDegreeElimination eliminate_low_degrees(const Csr<T>& A, const std::vector<double>& excess) {
+  return Reduction<T>(A, excess).run();
+}
+template LowDegreeElimination eliminate_low_degrees(const Csr<float>&, const std::vector<double>&);
+template LowDegreeElimination eliminate_low_degrees(const Csr<double>&, const std::vector<double>&);
+
+}  // namespace echelon::graph_laplacian

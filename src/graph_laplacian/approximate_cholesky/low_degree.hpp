@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Exact elimination of the vertices of degree 1 and 2, again and again: chains, trees, and leaves.
+#pragma once
+
+#include <echelon/matrix/csr.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace echelon::graph_laplacian {
+
+/// Elimination of one vertex: x_v = b_v / W + (w_0 / W) x_{u_0} + (w_1 / W) x_{u_1}.
+struct LowDegreeStep {
+  std::int32_t vertex;
+  std::int32_t neighbour[2];  ///< -1: none
+  double fraction[2];         ///< w / W; 0 where there is no neighbour
+  double inverse_pivot;       ///< 1 / W; 0 for the last vertex of a Laplacian's component
+};
+
+/// Partial factorisation of a matrix, and what is left of it.
+struct LowDegreeElimination {
+  std::vector<LowDegreeStep> steps;
+  std::vector<std::int32_t> kept;  ///< vertices that are left, ascending
+  Csr<double> core;                ///< the Schur complement
+  std::vector<double> core_excess;
+
+  [[nodiscard]] std::size_t bytes() const {
+    return steps.size() * sizeof(LowDegreeStep) + kept.size() * sizeof(std::int32_t) + core.bytes();
+  }
+};
+
+/// Off-diagonal elements of A are not positive; `excess` is the part of each diagonal element above the sum
+/// of the other magnitudes. Nothing is done, and all results are empty, where fewer than a fifth of the
+/// vertices have degree 2 or less: the smaller system would not pay for its making. O(nonzeros) time.
+template <class T>
+[[nodiscard]] LowDegreeElimination eliminate_low_degrees(const Csr<T>& A, const std::vector<double>& excess);
+
+}  // namespace echelon::graph_laplacian

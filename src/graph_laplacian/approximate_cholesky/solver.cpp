@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "graph_laplacian/approximate_cholesky/factor.hpp"
+#include "graph_laplacian/approximate_cholesky/low_degree.hpp"
+#include "graph_laplacian/approximate_cholesky/pcg.hpp"
+#include "graph_laplacian/laplacian_form.hpp"
+#include "solver/instantiate.hpp"
+#include "support/text.hpp"
+
+#include <echelon/matrix/matrix.hpp>
+#include <echelon/methods/approximate_cholesky.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+using namespace graph_laplacian;
+
+/// Mean degree up to which splitting edges pays: the fewer iterations outweigh the fill.
+constexpr double split_mean_degree = 4.5;
+/// Ratio of the largest to the smallest weight up to which the factor is kept in float: the rounding of a
+/// column must not carry more over to a part of the graph that hangs on light edges than those edges bear.
+constexpr double float_weight_ratio = 1e5;
+/// Columns that are solved together.
+constexpr int wide = 8;
+
+/// Magnitudes of the elements beside the diagonal, explicit zeros left out; 0 where there are none.
+struct WeightRange {
+  double smallest = 0;
+  double largest = 0;
+};
+WeightRange weight_range(const Csr<double>& A) {
+  WeightRange range;
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+      const double weight = std::abs(A.values()[k]);
+      if (A.column_indices()[k] == i || weight == 0) continue;
+      range.largest = std::max(range.largest, weight);
+      range.smallest = range.smallest == 0 ? weight : std::min(range.smallest, weight);
+    }
+  }
+  return range;
+}
+
+template <class B, class T>
+class ApproximateCholeskyMethod final : public SolverImplementation<T> {
+  /// Vectors of a block of K columns.
+  template <int K>
+  struct Block {
+    std::vector<double> b, x, r;  ///< n K elements of the whole system
+    PcgVectors core;
+    [[nodiscard]] std::size_t bytes() const {
+      return (b.capacity() + x.capacity() + r.capacity()) * sizeof(double) + core.bytes();
+    }
+  };
+  struct SolveWorkspace : Workspace {
+    Block<1> one;
+    Block<wide> many;
+    [[nodiscard]] std::size_t bytes() const override { return one.bytes() + many.bytes(); }
+  };
+
+ public:
+  ApproximateCholeskyMethod(const Device& device, const ApproximateCholeskyOptions& options)
+      : SolverImplementation<T>(device), options_(options), backend_(device) {}
+
+  Outcome setup(const MatrixRef<T>& A) override {
+    copy_ = A.is_sparse() ? Csr<T>() : to_csr(A);
+    const Csr<T>& sparse = A.is_sparse() ? *A.csr() : copy_;
+    n_ = sparse.rows();
+    Array<T> excess(this->device(), n_);
+    const DominanceFacts facts = classify_rows(backend_, sparse, excess.data());
+    kind_ = facts.kind();
+    if (kind_ == DominanceKind::none) return refusal(backend_, facts, excess);
+    take_matrix(sparse, excess);
+    find_null_space();
+    reduction_ = eliminate_low_degrees(*matrix_, excess_);
+    const Csr<double>& core = core_matrix();
+    const std::vector<double>& core_excess = reduction_.steps.empty() ? excess_ : reduction_.core_excess;
+    const WeightRange range = weight_range(core);
+    in_double_ = range.largest > float_weight_ratio * range.smallest;
+    const SamplingOptions sampling{static_cast<std::uint64_t>(options_.seed), split_for(core),
+                                   range.largest > 0 ? std::ldexp(1.0, -std::ilogb(range.largest)) : 1.0};
+    single_ = {};
+    double_ = {};
+    if (in_double_) {
+      double_ = eliminate_by_degree<double>(core, core_excess.data(), sampling, this->cancel());
+    } else {
+      single_ = eliminate_by_degree<float>(core, core_excess.data(), sampling, this->cancel());
+    }
+    const std::int64_t vertices = with_factor([](const auto& factor) { return factor.vertices(); });
+    if (vertices < core.rows()) return {Status::cancelled, "stopped by the caller"};
+    return ready(core, sampling.split);
+  }
+
+  [[nodiscard]] Outcome ready(const Csr<double>& core, int split) const {
+    const std::int64_t nonzeros = with_factor([](const auto& factor) { return factor.nonzeros(); });
+    Outcome outcome;
+    outcome.statistics = {
+        {"components", components_.count},
+        {"eliminated", static_cast<std::int64_t>(reduction_.steps.size())},
+        {"split", std::int64_t{split}},
+        {"factor_nonzeros", nonzeros},
+        {"fill", core.nonzeros() > core.rows()
+                     ? static_cast<double>(2 * nonzeros) / static_cast<double>(core.nonzeros() - core.rows())
+                     : 0.0}};
+    return outcome;
+  }
+
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return std::make_unique<SolveWorkspace>();
+  }
+  [[nodiscard]] const Stop* stop() const override { return &options_.stop; }
+  [[nodiscard]] std::size_t bytes() const override {
+    return copy_.bytes() + converted_.bytes() + reduction_.bytes() + single_.bytes() + double_.bytes() +
+           components_.bytes() + excess_.capacity() * sizeof(double);
+  }
+
+  void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
+             std::vector<Job>& jobs) const override {
+    auto& own = static_cast<SolveWorkspace&>(workspace);
+    std::int64_t j = 0;
+    for (; j + 1 < right.columns(); j += wide) {
+      solve_block<wide>(own.many, right, left, j, std::min<std::int64_t>(wide, right.columns() - j), jobs);
+    }
+    if (j < right.columns()) solve_block<1>(own.one, right, left, j, 1, jobs);
+  }
+
+  /// z = M^-1 r.
+  void apply(Workspace& workspace, const T* r, T* z) const override {
+    auto& block = static_cast<SolveWorkspace&>(workspace).one;
+    spread<1>(r, 0, block.r);
+    restrict_to_core<1>(block.r, block.core.z);
+    with_factor([&](const auto& factor) { apply_factor<1>(factor, block.core.z.data()); });
+    block.x.assign(block.r.size(), 0.0);
+    add_correction<1>(block.core.z, block.r, block.x);
+    collect<1>(block.x, 0, z);
+  }
+
+ private:
+  [[nodiscard]] bool is_doubled() const { return kind_ == DominanceKind::sdd; }
+  [[nodiscard]] const Csr<double>& core_matrix() const {
+    return reduction_.steps.empty() ? *matrix_ : reduction_.core;
+  }
+
+  /// Calls f with the factor.
+  template <class Function>
+  auto with_factor(const Function& f) const {
+    return in_double_ ? f(double_) : f(single_);
+  }
+
+  [[nodiscard]] int split_for(const Csr<double>& core) const {
+    if (options_.split > 0) return static_cast<int>(options_.split);
+    const double edges = static_cast<double>(core.nonzeros() - core.rows());
+    return edges <= split_mean_degree * static_cast<double>(core.rows()) ? 2 : 1;
+  }
+
+  /// The matrix to factor, in double, without positive elements beside the diagonal, and its excess.
+  void take_matrix(const Csr<T>& A, const Array<T>& excess) {
+    const Csr<T>* source = &A;
+    Csr<T> cover;
+    Array<T> cover_excess;
+    if (is_doubled()) {
+      cover = doubled(backend_, A);
+      cover_excess = Array<T>(this->device(), cover.rows());
+      classify_rows(backend_, cover, cover_excess.data());
+      source = &cover;
+    }
+    const Array<T>& own = is_doubled() ? cover_excess : excess;
+    excess_.assign(own.data(), own.data() + own.size());
+    if constexpr (std::is_same_v<T, double>) {
+      converted_ = std::move(cover);
+      matrix_ = is_doubled() ? &converted_ : &A;
+    } else {
+      Array<double> values(this->device(), source->nonzeros());
+      for (std::int64_t k = 0; k < values.size(); ++k) values[k] = static_cast<double>(source->values()[k]);
+      converted_ = Csr<double>::unchecked(source->rows(), source->columns(), source->row_offsets(),
+                                          source->column_indices(), std::move(values));
+      matrix_ = &converted_;
+    }
+  }
+
+  void find_null_space() {
+    components_ = find_components(backend_, *matrix_);
+    grounded_.assign(static_cast<std::size_t>(components_.count), 0);
+    for (std::size_t i = 0; i < excess_.size(); ++i) {
+      if (excess_[i] > 0) {
+        grounded_[static_cast<std::size_t>(components_.of_vertex[static_cast<std::int64_t>(i)])] = 1;
+      }
+    }
+    singular_ = std::find(grounded_.begin(), grounded_.end(), 0) != grounded_.end();
+  }
+
+  /// target = the column that begins at b, with its negative below where the matrix is doubled.
+  template <int K>
+  void spread(const T* b, int c, std::vector<double>& target) const {
+    target.resize(static_cast<std::size_t>(K * matrix_->rows()));
+    for (std::int64_t i = 0; i < n_; ++i)
+      target[static_cast<std::size_t>(K * i + c)] = static_cast<double>(b[i]);
+    if (!is_doubled()) return;
+    for (std::int64_t i = 0; i < n_; ++i) {
+      target[static_cast<std::size_t>(K * (i + n_) + c)] = -static_cast<double>(b[i]);
+    }
+  }
+  template <int K>
+  void collect(const std::vector<double>& x, int c, T* target) const {
+    for (std::int64_t i = 0; i < n_; ++i) {
+      const double value = x[static_cast<std::size_t>(K * i + c)];
+      target[i] =
+          static_cast<T>(is_doubled() ? (value - x[static_cast<std::size_t>(K * (i + n_) + c)]) / 2 : value);
+    }
+  }
+
+  /// Subtracts its mean from every component without excess. Returns the norm of what was subtracted, as part
+  /// of the system that was given.
+  template <int K>
+  double center(int c, std::vector<double>& x) const {
+    if (!singular_) return 0;
+    std::vector<double> sums(static_cast<std::size_t>(components_.count), 0);
+    const std::int64_t n = matrix_->rows();
+    const auto component = [this](std::int64_t i) {
+      return static_cast<std::size_t>(components_.of_vertex[i]);
+    };
+    for (std::int64_t i = 0; i < n; ++i) sums[component(i)] += x[static_cast<std::size_t>(K * i + c)];
+    double removed = 0;
+    for (std::size_t k = 0; k < sums.size(); ++k) {
+      const auto place = static_cast<std::int64_t>(k);
+      const auto size = static_cast<double>(components_.offsets[place + 1] - components_.offsets[place]);
+      sums[k] = grounded_[k] != 0 ? 0 : sums[k] / size;
+      removed += sums[k] * sums[k] * size;
+    }
+    for (std::int64_t i = 0; i < n; ++i) x[static_cast<std::size_t>(K * i + c)] -= sums[component(i)];
+    return std::sqrt(is_doubled() ? removed / 2 : removed);
+  }
+
+  /// Eliminates the low degrees from r and gathers what is left.
+  template <int K>
+  void restrict_to_core(std::vector<double>& r, std::vector<double>& core) const {
+    if (reduction_.steps.empty()) {
+      core = r;
+      return;
+    }
+    for (const LowDegreeStep& step : reduction_.steps) {
+      const double* const own = r.data() + K * std::int64_t{step.vertex};
+      for (int side = 0; side < 2; ++side) {
+        if (step.neighbour[side] < 0) continue;
+        double* const target = r.data() + K * std::int64_t{step.neighbour[side]};
+        for (int c = 0; c < K; ++c) target[c] += step.fraction[side] * own[c];
+      }
+    }
+    core.resize(static_cast<std::size_t>(K) * reduction_.kept.size());
+    for (std::size_t i = 0; i < reduction_.kept.size(); ++i) {
+      const double* const source = r.data() + K * std::int64_t{reduction_.kept[i]};
+      for (int c = 0; c < K; ++c) core[K * i + static_cast<std::size_t>(c)] = source[c];
+    }
+  }
+
+  /// x += the correction of the core, extended to the eliminated vertices by r as restrict_to_core left it,
+  /// which becomes the correction.
+  template <int K>
+  void add_correction(const std::vector<double>& core, std::vector<double>& r, std::vector<double>& x) const {
+    if (reduction_.steps.empty()) {
+      for (std::size_t k = 0; k < x.size(); ++k) x[k] += core[k];
+      return;
+    }
+    for (std::size_t i = 0; i < reduction_.kept.size(); ++i) {
+      double* const target = r.data() + K * std::int64_t{reduction_.kept[i]};
+      for (int c = 0; c < K; ++c) target[c] = core[K * i + static_cast<std::size_t>(c)];
+    }
+    for (auto step = reduction_.steps.rbegin(); step != reduction_.steps.rend(); ++step) {
+      double* const own = r.data() + K * std::int64_t{step->vertex};
+      for (int c = 0; c < K; ++c) own[c] *= step->inverse_pivot;
+      for (int side = 0; side < 2; ++side) {
+        if (step->neighbour[side] < 0) continue;
+        const double* const source = r.data() + K * std::int64_t{step->neighbour[side]};
+        for (int c = 0; c < K; ++c) own[c] += step->fraction[side] * source[c];
+      }
+    }
+    for (std::size_t k = 0; k < x.size(); ++k) x[k] += r[k];
+  }
+
+  /// r = b - A x; returns ||r||_2 of each column, as part of the system that was given.
+  template <int K>
+  ColumnSums<K> form_residual(Block<K>& block) const {
+    multiply_columns<K>(*matrix_, block.x.data(), block.r.data());
+    ColumnSums<K> squares{};
+    for (std::int64_t i = 0; i < matrix_->rows(); ++i) {
+      for (int c = 0; c < K; ++c) {
+        const auto k = static_cast<std::size_t>(K * i + c);
+        block.r[k] = block.b[k] - block.r[k];
+        squares[c] += block.r[k] * block.r[k];
+      }
+    }
+    for (double& square : squares) square = std::sqrt(is_doubled() ? square / 2 : square);
+    return squares;
+  }
+
+  template <int K>
+  void solve_block(Block<K>& block, DenseView<const T> right, DenseView<T> left, std::int64_t first,
+                   std::int64_t count, std::vector<Job>& jobs) const {
+    const auto size = static_cast<std::size_t>(K * matrix_->rows());
+    block.b.assign(size, 0.0);
+    block.x.assign(size, 0.0);
+    block.r.resize(size);
+    block.core.resize(static_cast<std::size_t>(K * core_matrix().rows()));
+    std::array<bool, K> active{};
+    for (int c = 0; c < count; ++c) {
+      Job& job = jobs[static_cast<std::size_t>(first + c)];
+      spread<K>(right.column(first + c), c, block.b);
+      job.unreachable = project<K>(c, block.b, job);
+      if (job.control->use_initial_guess && job.right_hand_side_norm > 0) {
+        spread<K>(left.column(first + c), c, block.x);
+      }
+      active[static_cast<std::size_t>(c)] = job.outcome.ok();
+    }
+    refine<K>(block, active, first, count, jobs);
+    for (int c = 0; c < count; ++c) {
+      center<K>(c, block.x);
+      collect<K>(block.x, c, left.column(first + c));
+    }
+  }
+
+  /// Removes the part of b outside the range of A and returns its norm, or 0 where rounding explains it.
+  template <int K>
+  double project(int c, std::vector<double>& b, Job& job) const {
+    const double removed = center<K>(c, b);
+    const double rounding =
+        std::numeric_limits<T>::epsilon() * std::sqrt(static_cast<double>(n_)) * job.right_hand_side_norm;
+    if (removed <= rounding) return 0;
+    const std::string text = unreachable_text(removed, job.right_hand_side_norm);
+    job.outcome = {Status::converged, text};
+    if (options_.strict && removed > job.tolerance) {
+      job.outcome = {Status::inconsistent, text + "; no x solves the system"};
+    }
+    return removed;
+  }
+
+  /// Solves for corrections until the true residuals meet the tolerances or no longer fall.
+  template <int K>
+  void refine(Block<K>& block, std::array<bool, K> active, std::int64_t first, std::int64_t count,
+              std::vector<Job>& jobs) const {
+    ColumnSums<K> before{};
+    for (bool again = false;; again = true) {
+      const ColumnSums<K> norms = form_residual<K>(block);
+      for (int c = 0; c < count; ++c) {
+        if (!active[c]) continue;
+        Job& job = jobs[static_cast<std::size_t>(first + c)];
+        if (!again) job.history.push_back(norms[c]);
+        active[c] = !has_ended<K>(block, c, again ? before[c] : INFINITY, norms[c], job);
+      }
+      if (std::none_of(active.begin(), active.end(), [](bool a) { return a; })) return;
+      before = norms;
+      iterate<K>(block, active, first, count, jobs);
+    }
+  }
+
+  /// Whether a column needs no further correction, and if so, its outcome.
+  template <int K>
+  bool has_ended(const Block<K>& block, int c, double before, double norm, Job& job) const {
+    if (norm <= job.tolerance) return true;
+    const std::string reached = "relative residual " + short_number(norm / job.right_hand_side_norm) +
+                                " after " + std::to_string(job.iterations) + " iterations";
+    if (job.control->cancel.stop_requested()) {
+      job.outcome = {Status::cancelled, "stopped by the caller at " + reached};
+    } else if (!std::isfinite(norm)) {
+      job.outcome = {Status::diverged,
+                     "x is not finite after " + std::to_string(job.iterations) + " iterations"};
+    } else if (job.iterations >= options_.stop.max_iterations) {
+      job.outcome = {Status::max_iterations, reached + ", the limit"};
+    } else if (norm < 0.5 * before) {
+      return false;
+    } else if (at_rounding_level<K>(block, c, norm, job)) {
+      job.outcome = {Status::converged, "rounding limits the residual: " + reached};
+      job.limited_by_rounding = true;
+    } else {
+      job.outcome = {Status::stagnated, "the residual no longer falls: " + reached};
+    }
+    return true;
+  }
+
+  template <int K>
+  bool at_rounding_level(const Block<K>& block, int c, double norm, const Job& job) const {
+    const double roundoff = std::numeric_limits<T>::epsilon();
+    if (job.tolerance < roundoff * job.right_hand_side_norm) return false;
+    if (!(norm <= std::sqrt(roundoff) * job.right_hand_side_norm)) return false;
+    double residual = 0;
+    double solution = 0;
+    for (std::int64_t i = 0; i < n_; ++i) {
+      residual = std::max(residual, std::abs(block.r[static_cast<std::size_t>(K * i + c)]));
+      solution = std::max(solution, std::abs(block.x[static_cast<std::size_t>(K * i + c)]));
+    }
+    return residual <= rounding_level<T> * (job.matrix_norm * solution + job.right_hand_side_norm_inf);
+  }
+
+  /// Conjugate gradients for the corrections of the active columns, to their tolerances.
+  template <int K>
+  void iterate(Block<K>& block, const std::array<bool, K>& active, std::int64_t first, std::int64_t count,
+               std::vector<Job>& jobs) const {
+    for (int c = 0; c < K; ++c) {
+      if (active[c]) continue;
+      for (std::size_t i = static_cast<std::size_t>(c); i < block.r.size(); i += K) block.r[i] = 0;
+    }
+    restrict_to_core<K>(block.r, block.core.r);
+    with_factor([&](const auto& factor) {
+      ColumnPcg pcg(std::integral_constant<int, K>(), core_matrix(), factor, block.core);
+      pcg.start(active);
+      iterate(pcg, first, count, jobs);
+    });
+    add_correction<K>(block.core.x, block.r, block.x);
+  }
+
+  template <class Pcg>
+  void iterate(Pcg& pcg, std::int64_t first, std::int64_t count, std::vector<Job>& jobs) const {
+    for (;;) {
+      const auto squares = pcg.step();
+      bool any = false;
+      for (int c = 0; c < count; ++c) {
+        if (!pcg.is_active(c)) continue;
+        Job& job = jobs[static_cast<std::size_t>(first + c)];
+        record(std::sqrt(is_doubled() ? squares[c] / 2 : squares[c]), job);
+        if (pcg.is_broken(c) || must_stop(job)) pcg.end(c);
+        any = any || pcg.is_active(c);
+      }
+      if (!any) return;
+      pcg.turn();
+    }
+  }
+
+  void record(double norm, Job& job) const {
+    ++job.iterations;
+    job.history.push_back(norm);
+    if (job.control->on_progress) {
+      job.control->on_progress({this->name(), job.number, job.iterations, norm / job.right_hand_side_norm,
+                                job.tolerance / job.right_hand_side_norm});
+    }
+  }
+  [[nodiscard]] bool must_stop(const Job& job) const {
+    const double norm = job.history.back();
+    return norm <= job.tolerance || !std::isfinite(norm) || job.iterations >= options_.stop.max_iterations ||
+           job.control->cancel.stop_requested();
+  }
+
+  ApproximateCholeskyOptions options_;
+  mutable B backend_;
+  std::int64_t n_ = 0;
+  DominanceKind kind_ = DominanceKind::none;
+  Csr<T> copy_;            // of a dense A
+  Csr<double> converted_;  // A in double, or doubled
+  const Csr<double>* matrix_ = nullptr;
+  std::vector<double> excess_;
+  Components components_;
+  std::vector<char> grounded_;  // by component: whether it has excess
+  bool singular_ = false;
+  LowDegreeElimination reduction_;
+  bool in_double_ = false;
+  ApproximateFactor<float> single_;
+  ApproximateFactor<double> double_;
+};
+
+}  // namespace
+
+template <>
+struct MethodWith<ApproximateCholeskyOptions> {
+  template <class B, class T>
+  using Type = ApproximateCholeskyMethod<B, T>;
+};
+
+template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(
+    const Device&, const ApproximateCholeskyOptions&);
+template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(
+    const Device&, const ApproximateCholeskyOptions&);
+
+}  // namespace echelon
