@@ -514,24 +514,11 @@ class Factorization {
 }  // namespace
 
 template <class T>
-FactorMemory predict_memory(const FrontLayout& layout, const TreeSchedule& schedule, int threads) {
-  std::int64_t work = schedule.separate_entries;
-  if (!schedule.ranges.empty()) {
-    work += (schedule.parallel ? threads : 1) *
-            *std::max_element(schedule.stack_entries.begin(), schedule.stack_entries.end());
-  }
-  return {static_cast<std::size_t>(layout.panel_begin.back()) * sizeof(T) + layout.bytes(),
-          static_cast<std::size_t>(work) * sizeof(T)};
-}
-
-template <class T>
 FactorResult factor(const FrontLayout& layout, const TreeSchedule& schedule, const T* values,
                     const FactorOptions<T>& options, MultifrontalFactors<T>& factors) {
   return Factorization<T>(layout, schedule, values, options, factors).run();
 }
 
-template FactorMemory predict_memory<float>(const FrontLayout&, const TreeSchedule&, int);
-template FactorMemory predict_memory<double>(const FrontLayout&, const TreeSchedule&, int);
 template FactorResult factor(const FrontLayout&, const TreeSchedule&, const float*,
                              const FactorOptions<float>&, MultifrontalFactors<float>&);
 template FactorResult factor(const FrontLayout&, const TreeSchedule&, const double*,

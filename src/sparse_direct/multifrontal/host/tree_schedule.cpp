@@ -32,8 +32,6 @@ std::vector<double> flops_of_subtrees(const FrontLayout& layout) {
   return flops;
 }
 
-/// Fronts with fewer rows are factored by one thread.
-constexpr std::int64_t divided_front = 512;
 /// Threads are used if they save a fifth of the time or more.
 constexpr double worthwhile_fraction = 0.8;
 
@@ -54,13 +52,14 @@ double parallel_fraction(const FrontLayout& layout, const std::vector<double>& f
     for (std::int32_t s = range.begin; s < range.end; ++s) {
       if (tree.parent[s] == tree.parent[range.end - 1]) sum += flops[s];
     }
-    const bool one_divided = range.end - range.begin == 1 && tree.front_size(range.begin) >= divided_front;
+    const bool one_divided =
+        range.end - range.begin == 1 && tree.front_size(range.begin) >= TreeSchedule::divided_front;
     extend(range.end - 1, one_divided ? sum / threads : sum);
   }
   for (const std::int32_t s : schedule.top) {
     double own = flops[s];
     for (const std::int32_t child : layout.children_of(s)) own -= flops[child];
-    extend(s, longest[s] + (tree.front_size(s) >= divided_front ? own / threads : own));
+    extend(s, longest[s] + (tree.front_size(s) >= TreeSchedule::divided_front ? own / threads : own));
   }
   return std::max(path / schedule.flops, 1.0 / threads);
 }
@@ -138,7 +137,8 @@ TreeSchedule schedule_tree(const FrontLayout& layout, int threads) {
   const auto count = static_cast<std::int32_t>(tree.supernodes());
   schedule.update_begin.assign(tree.parent.size(), -1);
   if (count == 0) return schedule;
-  const std::vector<double> flops = flops_of_subtrees(layout);
+  schedule.subtree_flops = flops_of_subtrees(layout);
+  const std::vector<double>& flops = schedule.subtree_flops;
   for (std::int32_t s = 0; s < count; ++s) {
     if (tree.parent[s] < 0) schedule.flops += flops[s];
   }
@@ -152,9 +152,6 @@ TreeSchedule schedule_tree(const FrontLayout& layout, int threads) {
   }
   for (const SupernodeRange range : schedule.ranges) {
     schedule.stack_entries.push_back(place_updates(layout, range, schedule));
-  }
-  for (std::int32_t s = 0; s < count; ++s) {
-    if (schedule.update_begin[s] < 0) schedule.separate_entries += layout.below(s) * layout.below(s);
   }
   return schedule;
 }

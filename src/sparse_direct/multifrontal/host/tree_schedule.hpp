@@ -16,6 +16,8 @@ struct SupernodeRange {
 };
 
 struct TreeSchedule {
+  /// Fronts with fewer rows are factored by one thread.
+  static constexpr std::int64_t divided_front = 512;
   bool parallel = false;
   /// Disjoint, ascending; one range of all supernodes unless `parallel`.
   std::vector<SupernodeRange> ranges;
@@ -26,8 +28,8 @@ struct TreeSchedule {
   std::vector<std::int64_t> update_begin;
   /// Size of the stack that each range needs.
   std::vector<std::int64_t> stack_entries;
-  /// Elements of all update matrices outside of stacks.
-  std::int64_t separate_entries = 0;
+  /// Flops of each supernode and all of its descendants.
+  std::vector<double> subtree_flops;
   /// Flops of all fronts, the same for every kind of factorisation up to a factor.
   double flops = 0;
 };
