@@ -71,14 +71,41 @@ struct SetRho {
   }
 };
 
-/// beta = (r, z) new / old.
+/// Contributes to (r, z) and (q, z).
+template <class T>
+struct ProductsWithZ {
+  const T* r;
+  const T* q;
+  const T* z;
+  ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
+    const double value = static_cast<double>(z[i]);
+    return {static_cast<double>(r[i]) * value, static_cast<double>(q[i]) * value};
+  }
+};
+
+/// beta = (r - r_old, z) / (r_old, z_old), by r - r_old = -alpha q. It is (r, z) / (r_old, z_old) for a
+/// linear preconditioner, and keeps directions conjugate to the last one for any other (flexible conjugate
+/// gradients: Y. Notay, SIAM J. Sci. Comput. 22, 2000).
+struct SetFlexibleBeta {
+  IterationState* state;
+  ECHELON_ANYWHERE void operator()(TwoSums r_z_and_q_z) const {
+    if (!state->running()) return;
+    state->phase = phase_of(r_z_and_q_z.first);
+    state->beta = -state->alpha * r_z_and_q_z.second / state->rho;
+    // Of the two betas the one of linear preconditioners, which is positive, belongs to Lanczos's process.
+    state->betas[(state->iteration - 1) % IterationState::history_size] = r_z_and_q_z.first / state->rho;
+    state->rho = r_z_and_q_z.first;
+  }
+};
+
+/// beta = (r, r) new / old.
 struct SetBeta {
   IterationState* state;
-  ECHELON_ANYWHERE void operator()(Sum r_z) const {
+  ECHELON_ANYWHERE void operator()(Sum r_r) const {
     if (!state->running()) return;
-    state->phase = phase_of(r_z.value);
-    state->beta = r_z.value / state->rho;
-    state->rho = r_z.value;
+    state->phase = phase_of(r_r.value);
+    state->beta = r_r.value / state->rho;
+    state->rho = r_r.value;
     state->betas[(state->iteration - 1) % IterationState::history_size] = state->beta;
   }
 };
@@ -154,7 +181,9 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
     v.backend.reduce(v.n, Advance<T>{v.state(), v.p.data(), v.q.data(), x, v.r.data()},
                      FinishStep{v.state(), this->preconditioned()});
     const T* z = this->precondition(v, v.r.data(), v.z.data());
-    if (this->preconditioned()) v.backend.reduce(v.n, Product<T>{v.r.data(), z}, SetBeta{v.state()});
+    if (this->preconditioned()) {
+      v.backend.reduce(v.n, ProductsWithZ<T>{v.r.data(), v.q.data(), z}, SetFlexibleBeta{v.state()});
+    }
     v.backend.for_each(v.n, UpdateDirection<T>{v.state(), z, v.p.data()});
   }
 

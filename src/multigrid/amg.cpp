@@ -5,6 +5,7 @@
 #include "multigrid/cycle_operator.hpp"
 #include "multigrid/estimates/character.hpp"
 #include "multigrid/estimates/symmetry.hpp"
+#include "multigrid/level_statistics.hpp"
 #include "multigrid/method.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration.hpp"
@@ -234,28 +235,14 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
 
   [[nodiscard]] Outcome outcome() const {
     Outcome outcome;
-    std::vector<std::int64_t> rows;
-    std::vector<std::int64_t> nonzeros;
-    std::vector<std::int64_t> bytes;
-    for (const LevelDescription& level : description_.levels) {
-      rows.push_back(level.rows);
-      nonzeros.push_back(level.nonzeros);
-      bytes.push_back(static_cast<std::int64_t>(level.bytes));
-    }
-    outcome.statistics = {{"levels", static_cast<std::int64_t>(rows.size())},
-                          {"coarsening", description_.coarsening},
-                          {"smoother", std::string(to_string(smoother()))},
-                          {"coarse_solver", description_.levels.back().method},
-                          {"operator_complexity", description_.operator_complexity},
-                          {"grid_complexity", description_.grid_complexity},
-                          {"level_rows", rows},
-                          {"level_nonzeros", nonzeros},
-                          {"level_bytes", bytes}};
+    outcome.statistics = level_statistics(description_);
+    outcome.statistics.push_back({"smoother", std::string(to_string(smoother()))});
+    outcome.statistics.push_back({"coarse_solver", description_.levels.back().method});
     if (block_ > 1) outcome.statistics.push_back({"block_size", block_});
     if (description_.null_space > 0) outcome.statistics.push_back({"null_space", description_.null_space});
     if (hierarchy_->ended_early() && !given_) {
       outcome.statistics.push_back({"end_of_coarsening", description_.end});
-      outcome.warnings.push_back("the hierarchy ends at " + std::to_string(rows.back()) +
+      outcome.warnings.push_back("the hierarchy ends at " + std::to_string(description_.levels.back().rows) +
                                  " rows: " + description_.end);
     }
     return outcome;

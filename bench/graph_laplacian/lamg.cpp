@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lamg, alone and inside conjugate gradients, beside conjugate gradients with Jacobi, on graphs of five
+// classes.
+//   bench_lamg [--device NAME] [--class NAME] [--data FOLDER] [--runs N] [--method NAME]
+//   [FAMILY:KEY=VALUE...]...
+// Classes are grids, meshes, roads, social and chimera; without --class all of them, with FAMILYs these
+// alone. Meshes, roads and most social graphs are files in the folder of test data; weights are 1. The
+// right-hand side is L x for a random x, the tolerance 1e-8. Prints a Markdown table: for each graph its
+// edges, microseconds per edge of set-up and solve (processor time of the thread on serial, elapsed time
+// elsewhere; medians of N runs, 3) and cycles; the last lines have the medians of each class over graphs of
+// 10,000 edges or more.
+#include "support/arguments.hpp"
+#include "support/measure.hpp"
+
+#include <echelon/echelon.hpp>
+
+#include <cstdio>
+#include <ctime>
+#include <map>
+#include <random>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace ec = echelon;
+
+namespace {
+
+struct Problem {
+  std::string group;
+  std::string name;  ///< FAMILY:KEY=VALUE..., or a file in the folder of test data
+};
+
+std::vector<Problem> problems() {
+  std::vector<Problem> list = {
+      {"grids", "grid-2d:nx=1000:ny=1000"},
+      {"grids", "grid-2d:nx=1000:ny=1000:weight_y=1e-4"},
+      {"grids", "grid-2d:nx=1000:ny=1000:weights=log-uniform"},
+      {"grids", "grid-3d:nx=100:ny=100:nz=100"},
+      {"grids", "grid-3d:nx=100:ny=100:nz=100:weight_y=1e-4:weight_z=1e-4"},
+      {"grids", "grid-3d:nx=100:ny=100:nz=100:weights=log-uniform"},
+      {"grids", "spe10-like:nx=100:ny=100:nz=100"},
+      {"social", "barabasi-albert:n=500000"},
+      {"social", "rmat:scale=18:edge_factor=8"},
+  };
+  for (const std::string file :
+       {"blckhole.mtx.gz", "delaunay_n16.mtx.gz", "walshaw_3elt.graph.gz", "walshaw_4elt.graph.gz",
+        "walshaw_bcsstk33.graph.gz", "walshaw_crack.graph.gz", "walshaw_cs4.graph.gz",
+        "walshaw_data.graph.gz", "walshaw_fe_body.graph.gz", "walshaw_fe_sphere.graph.gz",
+        "walshaw_finan512.graph.gz", "walshaw_wing.graph.gz"}) {
+    list.push_back({"meshes", "graph_mesh/" + file});
+  }
+  for (const std::string file : {"luxembourg_osm.mtx.gz", "osm_isle_of_man.mtx.gz"}) {
+    list.push_back({"roads", "graph_road/" + file});
+  }
+  for (const std::string file :
+       {"dimacs10_PGPgiantcompo.graph.gz", "dimacs10_polblogs.graph.gz", "musae_twitch_DE.mtx.gz",
+        "snap_ca_CondMat.mtx.gz", "snap_cit_HepPh.mtx.gz", "snap_email_Enron.mtx.gz",
+        "snap_facebook_combined.mtx.gz", "snap_soc_Slashdot0902_u.mtx.gz"}) {
+    list.push_back({"social", "graph_social/" + file});
+  }
+  for (const std::string weights : {"unit", "chimera"}) {
+    for (const std::string form : {"laplacian", "sddm"}) {
+      for (const std::string seed : {"1", "2", "3", "4", "5"}) {
+        list.push_back(
+            {"chimera", "chimera:n=200000:weights=" + weights + ":form=" + form + ":seed=" + seed});
+      }
+    }
+  }
+  return list;
+}
+
+double seconds(bool processor) {
+  std::timespec time{};
+  clock_gettime(processor ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// The Laplacian with weights 1 of the pattern of a matrix.
+ec::Csr<double> unit_laplacian(const ec::Csr<double>& A) {
+  std::vector<ec::Triplet<double>> triplets;
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+      const auto row = static_cast<std::int32_t>(i);
+      const std::int32_t column = A.column_indices()[k];
+      if (column != row) triplets.push_back({row, column, 1});
+      if (column != row) triplets.push_back({column, row, 1});
+    }
+  }
+  ec::Csr<double> sum = ec::Csr<double>::from_triplets(A.rows(), A.rows(), triplets);
+  triplets.clear();
+  for (std::int64_t i = 0; i < sum.rows(); ++i) {
+    const auto row = static_cast<std::int32_t>(i);
+    const std::int64_t begin = sum.row_offsets()[i];
+    const std::int64_t end = sum.row_offsets()[i + 1];
+    for (std::int64_t k = begin; k < end; ++k) triplets.push_back({row, sum.column_indices()[k], -1});
+    triplets.push_back({row, row, static_cast<double>(end - begin)});
+  }
+  return ec::Csr<double>::from_triplets(A.rows(), A.rows(), triplets);
+}
+
+ec::Csr<double> make_problem(const std::string& name, const std::string& data) {
+  if (name.find('/') != std::string::npos) {
+    return unit_laplacian(std::get<ec::Csr<double>>(ec::read_matrix<double>(data + "/" + name)));
+  }
+  ec::Options options;
+  std::size_t begin = name.find(':');
+  const std::string family = name.substr(0, begin);
+  while (begin != std::string::npos) {
+    const std::size_t end = name.find(':', begin + 1);
+    const std::string pair = name.substr(begin + 1, end == std::string::npos ? end : end - begin - 1);
+    options.set(pair.substr(0, pair.find('=')), pair.substr(pair.find('=') + 1));
+    begin = end;
+  }
+  return std::get<ec::Csr<double>>(ec::make_matrix<double>(family, options));
+}
+
+struct Times {
+  double setup = 0;
+  double solve = 0;
+  std::string iterations;
+};
+
+Times measure(const std::string& method, const ec::Device& device, std::int64_t runs,
+              const ec::Csr<double>& A) {
+  const bool alone = method == "lamg" || method == "approximate-cholesky";
+  ec::Options options;
+  if (!alone) options = {{"preconditioner", method}, {"max_iterations", 5000}};
+  const ec::Csr<double> matrix = A.to(device);
+  ec::Dense<double> exact(ec::Device(), A.rows(), 1);
+  std::mt19937_64 random(1);
+  for (std::int64_t i = 0; i < A.rows(); ++i)
+    exact(i, 0) = std::uniform_real_distribution<double>(-1, 1)(random);
+  const ec::Dense<double> solution = exact.to(device);
+  ec::Dense<double> b(device, A.rows(), 1);
+  ec::Dense<double> x(device, A.rows(), 1);
+  ec::multiply<double>(1, matrix, solution, 0, b);
+  const bool processor = device == ec::Device::serial();
+  std::vector<double> setups;
+  std::vector<double> solves;
+  ec::Report report;
+  for (std::int64_t run = 0; run < runs; ++run) {
+    ec::Solver<double> solver = ec::make_solver<double>(alone ? method : "cg", device, options);
+    double start = seconds(processor);
+    const ec::Report setup = solver.setup(matrix);
+    setups.push_back(seconds(processor) - start);
+    if (!setup.ready()) return {0, 0, std::string(to_string(setup.status))};
+    start = seconds(processor);
+    report = solver.solve(b, x);
+    solves.push_back(seconds(processor) - start);
+  }
+  return {ec::bench::median(setups), ec::bench::median(solves),
+          report.solved() ? std::to_string(report.iterations) : std::string(to_string(report.status))};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ec::bench::Arguments arguments(argc, argv,
+                                 "[--device NAME] [--class NAME] [--data FOLDER] [--runs N] [--method NAME] "
+                                 "[FAMILY:KEY=VALUE...]...");
+  const ec::Device device = ec::Device::parse(arguments.option<std::string>("--device", "serial"));
+  const auto group = arguments.option<std::string>("--class", "");
+  const auto data = arguments.option<std::string>("--data", "");
+  const auto runs = arguments.option<std::int64_t>("--runs", 3);
+  const auto only = arguments.option<std::string>("--method", "");
+  std::vector<Problem> chosen;
+  for (const std::string& name : arguments.positionals("problem")) chosen.push_back({"given", name});
+  arguments.finish();
+  if (chosen.empty()) {
+    for (const Problem& problem : problems()) {
+      const bool file = problem.name.find('/') != std::string::npos;
+      if ((group.empty() || group == problem.group) && !(file && data.empty())) chosen.push_back(problem);
+    }
+  }
+  std::vector<std::string> methods = {"lamg", "jacobi"};
+  if (!only.empty()) methods = {only};
+  std::map<std::string, std::vector<double>> totals;
+  std::printf(
+      "| class | graph | edges | method | set-up us/edge | solve us/edge | total | iterations |\n"
+      "|---|---|---:|---|---:|---:|---:|---:|\n");
+  for (const Problem& problem : chosen) {
+    const ec::Csr<double> A = make_problem(problem.name, data);
+    const double edges = static_cast<double>(A.nonzeros() - A.rows()) / 2;
+    for (const std::string& method : methods) {
+      const Times times = measure(method, device, runs, A);
+      const double total = 1e6 * (times.setup + times.solve) / edges;
+      if (edges >= 10000) totals[problem.group + " | " + method].push_back(total);
+      std::printf("| %s | %s | %.0f | %s | %.3f | %.3f | %.3f | %s |\n", problem.group.c_str(),
+                  problem.name.c_str(), edges, method.c_str(), 1e6 * times.setup / edges,
+                  1e6 * times.solve / edges, total, times.iterations.c_str());
+      std::fflush(stdout);
+    }
+  }
+  std::printf("\n| class | method | graphs | median us/edge |\n|---|---|---:|---:|\n");
+  for (const auto& [key, values] : totals) {
+    std::printf("| %s | %zu | %.3f |\n", key.c_str(), values.size(), ec::bench::median(values));
+  }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Fractional cycles of lean algebraic multigrid.
+#pragma once
+
+#include "graph_laplacian/lamg/hierarchy.hpp"
+#include "graph_laplacian/lamg/recombination.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace echelon::lamg {
+
+/// Decides about descents in a cycle of a real-valued index: level l descends until it has done so `index`
+/// times as often as level l - 1, the finest level once. An index of 1.5 makes 1, 2, 3, 5, 8, 12, 18, 27
+/// descents.
+class VisitCounter {
+ public:
+  explicit VisitCounter(std::size_t levels) : descents_(levels) {}
+  void start() { descents_.assign(descents_.size(), 0); }
+  /// Whether level l descends once more, `index` being that of level l - 1; if so, counts it.
+  bool descend(std::size_t l, double index) {
+    const double most = l == 0 ? 1 : index * static_cast<double>(descents_[l - 1]);
+    if (!(static_cast<double>(descents_[l]) < most)) return false;
+    ++descents_[l];
+    return true;
+  }
+  [[nodiscard]] const std::vector<std::int64_t>& descents() const { return descents_; }
+
+ private:
+  std::vector<std::int64_t> descents_;
+};
+
+struct CycleOptions {
+  int pre_sweeps = 1;
+  int post_sweeps = 2;
+  /// Iterates to combine at most, on the finest level over several cycles; 0: none.
+  std::size_t combined_iterates = 4;
+};
+
+/// Vectors of a solve in progress. Cycles allocate nothing.
+template <class T>
+struct CycleVectors {
+  struct OfLevel {
+    std::vector<T> x;
+    std::vector<Cell<T>> cells;
+    std::vector<T> fine_b;  ///< right-hand side and solution before the level's elimination
+    std::vector<T> fine_x;
+    Recombination<T> iterates;
+  };
+  CycleVectors(const Hierarchy<T>& hierarchy, const CycleOptions& options);
+  [[nodiscard]] std::size_t bytes() const;
+
+  std::vector<OfLevel> levels;
+  VisitCounter visits;
+};
+
+/// Iteration for L x = b by cycles over a hierarchy.
+template <class T>
+class Cycle {
+ public:
+  Cycle(const Hierarchy<T>& hierarchy, const CycleOptions& options)
+      : hierarchy_(&hierarchy), options_(options) {}
+
+  /// Begins from x = 0 for a right-hand side with the sum zero on each component.
+  void start(CycleVectors<T>& vectors, const T* b) const;
+  /// One cycle. Returns the norm of the residual, which is that of all equations: those of eliminated
+  /// vertices have none.
+  double step(CycleVectors<T>& vectors) const;
+  /// x, of all vertices.
+  void finish(CycleVectors<T>& vectors, T* x) const;
+
+ private:
+  void descend(CycleVectors<T>& vectors, std::size_t l) const;
+  void ascend(CycleVectors<T>& vectors, std::size_t l) const;
+  void solve_coarsest(CycleVectors<T>& vectors) const;
+
+  const Hierarchy<T>* hierarchy_;
+  CycleOptions options_;
+};
+
+extern template struct CycleVectors<float>;
+extern template struct CycleVectors<double>;
+extern template class Cycle<float>;
+extern template class Cycle<double>;
+
+}  // namespace echelon::lamg

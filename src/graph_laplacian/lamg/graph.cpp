@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "graph_laplacian/lamg/graph.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+namespace echelon::lamg {
+
+namespace {
+
+/// Members of each aggregate, by counting.
+struct Members {
+  Members(const Array<std::int32_t>& aggregate, std::int32_t count)
+      : offsets(static_cast<std::size_t>(count) + 1), vertices(Device::serial(), aggregate.size()) {
+    for (const std::int32_t a : aggregate.span()) ++offsets[static_cast<std::size_t>(a) + 1];
+    for (std::size_t a = 1; a < offsets.size(); ++a) offsets[a] += offsets[a - 1];
+    std::vector<std::int32_t> next(offsets.begin(), offsets.end() - 1);
+    for (std::int32_t i = 0; i < aggregate.size(); ++i) {
+      vertices[next[static_cast<std::size_t>(aggregate[i])]++] = i;
+    }
+  }
+  std::vector<std::int32_t> offsets;
+  Array<std::int32_t> vertices;
+};
+
+}  // namespace
+
+template <class T>
+Graph<T> graph_of(const Csr<T>& A) {
+  if (A.nonzeros() > std::numeric_limits<std::int32_t>::max()) return {};
+  const auto n = static_cast<std::int32_t>(A.rows());
+  Graph<T> graph(n, A.nonzeros());
+  std::int32_t out = 0;
+  for (std::int32_t i = 0; i < n; ++i) {
+    T degree = 0;
+    const auto put_range = [&](std::int64_t& k, std::int64_t end, std::int64_t bound) {
+      for (; k < end && A.column_indices()[k] < bound; ++k) {
+        const T value = A.values()[k];
+        graph.neighbours[out] = A.column_indices()[k];
+        graph.weights[out] = -value;
+        out += value < 0 ? 1 : 0;
+        degree -= std::min(value, T{0});
+      }
+    };
+    std::int64_t k = A.row_offsets()[i];
+    const std::int64_t end = A.row_offsets()[i + 1];
+    put_range(k, end, i);
+    if (k < end && A.column_indices()[k] == i) ++k;
+    graph.middle[i] = out;
+    put_range(k, end, n);
+    graph.offsets[i + 1] = out;
+    graph.degree[i] = degree;
+  }
+  graph.neighbours.shrink(out);
+  graph.weights.shrink(out);
+  return graph;
+}
+
+template <class T>
+Graph<T> contract(const Graph<T>& graph, const Array<std::int32_t>& aggregate, std::int32_t count) {
+  const Members members(aggregate, count);
+  Graph<T> coarse(count, graph.ends());
+  constexpr std::int32_t none = -1;
+  std::vector<std::int32_t> place(static_cast<std::size_t>(count), none);  // of a column in the row
+  std::vector<std::int32_t> columns;
+  std::vector<T> sums;
+  std::int32_t out = 0;
+  for (std::int32_t a = 0; a < count; ++a) {
+    columns.clear();
+    sums.clear();
+    T degree = 0;
+    for (std::int32_t m = members.offsets[static_cast<std::size_t>(a)];
+         m < members.offsets[static_cast<std::size_t>(a) + 1]; ++m) {
+      const std::int32_t i = members.vertices[m];
+      for (std::int32_t k = graph.offsets[i]; k < graph.offsets[i + 1]; ++k) {
+        const std::int32_t b = aggregate[graph.neighbours[k]];
+        if (b == a) continue;
+        std::int32_t& at = place[static_cast<std::size_t>(b)];
+        if (at == none) {
+          at = static_cast<std::int32_t>(columns.size());
+          columns.push_back(b);
+          sums.push_back(graph.weights[k]);
+        } else {
+          sums[static_cast<std::size_t>(at)] += graph.weights[k];
+        }
+        degree += graph.weights[k];
+      }
+    }
+    for (const bool above : {false, true}) {
+      for (std::size_t k = 0; k < columns.size(); ++k) {
+        if ((columns[k] > a) != above) continue;
+        coarse.neighbours[out] = columns[k];
+        coarse.weights[out++] = sums[k];
+      }
+      if (!above) coarse.middle[a] = out;
+    }
+    for (const std::int32_t b : columns) place[static_cast<std::size_t>(b)] = none;
+    coarse.offsets[a + 1] = out;
+    coarse.degree[a] = degree;
+  }
+  coarse.neighbours.shrink(out);
+  coarse.weights.shrink(out);
+  return coarse;
+}
+
+template <class T>
+LowerTriangle<T>::LowerTriangle(const Graph<T>& graph)
+    : n(graph.n),
+      offsets(Device::serial(), graph.n + 1),
+      neighbours(Device::serial(), graph.ends() / 2),
+      weights(Device::serial(), graph.ends() / 2),
+      inverse(Device::serial(), graph.n) {
+  std::int32_t out = 0;
+  offsets[0] = 0;
+  for (std::int32_t i = 0; i < n; ++i) {
+    for (std::int32_t k = graph.offsets[i]; k < graph.middle[i]; ++k, ++out) {
+      neighbours[out] = graph.neighbours[k];
+      weights[out] = graph.weights[k];
+    }
+    offsets[i + 1] = out;
+    inverse[i] = graph.degree[i] > 0 ? 1 / graph.degree[i] : T{0};
+  }
+}
+
+template Graph<float> graph_of(const Csr<float>&);
+template Graph<double> graph_of(const Csr<double>&);
+template Graph<float> contract(const Graph<float>&, const Array<std::int32_t>&, std::int32_t);
+template Graph<double> contract(const Graph<double>&, const Array<std::int32_t>&, std::int32_t);
+template struct LowerTriangle<float>;
+template struct LowerTriangle<double>;
+
+}  // namespace echelon::lamg

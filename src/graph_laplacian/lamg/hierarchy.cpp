@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "graph_laplacian/lamg/hierarchy.hpp"
+
+#include "support/stopwatch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+namespace echelon::lamg {
+
+namespace {
+
+/// Aggregates that number more than this part of the vertices do not pay for another level.
+constexpr double stalled_ratio = 0.9;
+
+template <class T>
+class Setup {
+ public:
+  Setup(const SetupOptions& options, const std::stop_token& cancel, const Hierarchy<T>* previous)
+      : options_(options), cancel_(cancel), previous_(previous) {}
+
+  Hierarchy<T> run(Graph<T> graph) {
+    while (add_level(graph)) {
+    }
+    set_cycle_indices();
+    return std::move(hierarchy_);
+  }
+
+ private:
+  /// Eliminates, adds a level, and replaces `graph` by the next one; false if there is none.
+  bool add_level(Graph<T>& graph) {
+    const Stopwatch stopwatch;
+    Level<T> level;
+    level.fine_edges = graph.ends() / 2;
+    level.elimination = eliminate(graph);
+    level.edges = graph.ends() / 2;
+    level.matrix = LowerTriangle<T>(graph);
+    std::optional<Aggregates> aggregates = kept_aggregates(level);
+    if (!aggregates) aggregates = coarsen(graph);
+    if (aggregates) {
+      graph = contract(graph, aggregates->of, aggregates->count);
+      level.aggregate = std::move(aggregates->of);
+    }
+    level.seconds = stopwatch.seconds();
+    hierarchy_.levels.push_back(std::move(level));
+    return aggregates.has_value();
+  }
+
+  /// The aggregates of the previous hierarchy, if its level has a graph of this size.
+  std::optional<Aggregates> kept_aggregates(const Level<T>& level) {
+    const std::size_t l = hierarchy_.levels.size();
+    if (previous_ == nullptr || l + 1 >= previous_->levels.size()) return std::nullopt;
+    const Level<T>& old = previous_->levels[l];
+    if (old.matrix.n != level.matrix.n || old.edges != level.edges) return std::nullopt;
+    return Aggregates{old.aggregate, previous_->levels[l + 1].elimination.fine};
+  }
+
+  std::optional<Aggregates> end(const Graph<T>& graph, std::string why, bool direct) {
+    hierarchy_.end = std::move(why);
+    hierarchy_.direct = direct;
+    if (direct) hierarchy_.coarsest = DenseElimination<T>(graph);
+    return std::nullopt;
+  }
+
+  std::optional<Aggregates> coarsen(const Graph<T>& graph) {
+    const std::size_t l = hierarchy_.levels.size();
+    if (graph.n == 0) return end(graph, "elimination left no vertex", true);
+    if (graph.n <= options_.coarse_size) return end(graph, "the level is small", true);
+    if (l + 1 >= options_.max_levels) return end(graph, "the number of levels is limited", false);
+    if (cancel_.stop_requested()) return end(graph, "stopped by the caller", false);
+    TestVectors vectors = make_test_vectors(graph, options_.test_sweeps, l);
+    if (vectors.reduction <= options_.fast_relaxation) return end(graph, "relaxation is fast", false);
+    Aggregates aggregates = aggregate(graph, vectors, options_.aggregation);
+    if (aggregates.count > stalled_ratio * graph.n) return end(graph, "aggregation stalls", false);
+    return aggregates;
+  }
+
+  /// LAMG's cycle index: 1.5 while levels are large, then bounded by the work that it makes.
+  void set_cycle_indices() {
+    auto& levels = hierarchy_.levels;
+    for (std::size_t l = 0; l + 1 < levels.size(); ++l) {
+      const auto edges = static_cast<double>(std::max<std::int64_t>(levels[l].edges, 1));
+      const double finest = static_cast<double>(levels.front().edges);
+      levels[l].cycle_index = options_.cycle_index;
+      if (edges > 0.1 * finest) continue;
+      const double growth = static_cast<double>(levels[l + 1].edges) / edges;
+      const double guard = growth > 0 ? options_.work_guard / growth : 2;
+      levels[l].cycle_index = std::max(1.0, std::min({2.0, options_.cycle_index, guard}));
+    }
+  }
+
+  SetupOptions options_;
+  std::stop_token cancel_;
+  const Hierarchy<T>* previous_;
+  Hierarchy<T> hierarchy_;
+};
+
+}  // namespace
+
+template <class T>
+Hierarchy<T> make_hierarchy(Graph<T> graph, const SetupOptions& options, const std::stop_token& cancel,
+                            const Hierarchy<T>* previous) {
+  return Setup<T>(options, cancel, previous).run(std::move(graph));
+}
+
+template Hierarchy<float> make_hierarchy(Graph<float>, const SetupOptions&, const std::stop_token&,
+                                         const Hierarchy<float>*);
+template Hierarchy<double> make_hierarchy(Graph<double>, const SetupOptions&, const std::stop_token&,
+                                          const Hierarchy<double>*);
+
+}  // namespace echelon::lamg

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "graph_laplacian/lamg/test_vectors.hpp"
+
+#include "support/hash.hpp"
+
+#include <cmath>
+
+namespace echelon::lamg {
+
+namespace {
+
+/// Random numbers in [-1, 1).
+TestValues random_values(std::uint64_t seed, std::int32_t vertex) {
+  TestValues values;
+  for (int k = 0; k < test_vector_count; k += 2) {
+    const std::uint64_t bits =
+        hash_bits(seed + golden_ratio_64 * (static_cast<std::uint64_t>(vertex) * test_vector_count +
+                                            static_cast<std::uint64_t>(k) + 1));
+    constexpr float scale = 1.0F / (1U << 30U);
+    values[static_cast<std::size_t>(k)] = scale * static_cast<float>(bits >> 33U) - 1;
+    values[static_cast<std::size_t>(k) + 1] = scale * static_cast<float>((bits << 31U) >> 33U) - 1;
+  }
+  return values;
+}
+
+template <class T>
+void sweep(const Graph<T>& graph, std::vector<TestValues>& x) {
+  for (std::int32_t i = 0; i < graph.n; ++i) {
+    if (!(graph.degree[i] > 0)) continue;
+    const T inverse = 1 / graph.degree[i];
+    TestValues sum{};
+    for (std::int32_t k = graph.offsets[i]; k < graph.offsets[i + 1]; ++k) {
+      const auto weight = static_cast<float>(graph.weights[k] * inverse);
+      const TestValues& other = x[static_cast<std::size_t>(graph.neighbours[k])];
+      for (std::size_t v = 0; v < sum.size(); ++v) sum[v] += weight * other[v];
+    }
+    x[static_cast<std::size_t>(i)] = sum;
+  }
+}
+
+/// Square of the length of all vectors without their means.
+double deviation(const std::vector<TestValues>& x) {
+  std::array<double, test_vector_count> sum{};
+  std::array<double, test_vector_count> square{};
+  for (const TestValues& values : x) {
+    for (std::size_t v = 0; v < values.size(); ++v) {
+      const double value = values[v];
+      sum[v] += value;
+      square[v] += value * value;
+    }
+  }
+  double total = 0;
+  for (std::size_t v = 0; v < sum.size(); ++v) {
+    total += square[v] - sum[v] * sum[v] / static_cast<double>(x.size());
+  }
+  return total;
+}
+
+}  // namespace
+
+template <class T>
+TestVectors make_test_vectors(const Graph<T>& graph, int sweeps, std::uint64_t seed) {
+  TestVectors result;
+  result.values.resize(static_cast<std::size_t>(graph.n));
+  for (std::int32_t i = 0; i < graph.n; ++i) {
+    result.values[static_cast<std::size_t>(i)] = random_values(seed, i);
+  }
+  for (int s = 1; s < sweeps; ++s) sweep(graph, result.values);
+  const double before = deviation(result.values);
+  sweep(graph, result.values);
+  if (before > 0) result.reduction = std::sqrt(std::max(deviation(result.values), 0.0) / before);
+  return result;
+}
+
+float affinity(const TestValues& u, const TestValues& v) {
+  float product = 0;
+  float square_u = 0;
+  float square_v = 0;
+  for (std::size_t k = 0; k < u.size(); ++k) {
+    product += u[k] * v[k];
+    square_u += u[k] * u[k];
+    square_v += v[k] * v[k];
+  }
+  const float squares = square_u * square_v;
+  return squares > 0 ? product * product / squares : 1;
+}
+
+template TestVectors make_test_vectors(const Graph<float>&, int, std::uint64_t);
+template TestVectors make_test_vectors(const Graph<double>&, int, std::uint64_t);
+
+}  // namespace echelon::lamg
