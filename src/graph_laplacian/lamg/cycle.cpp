@@ -95,22 +95,29 @@ double Cycle<T>::step(CycleVectors<T>& vectors) const {
   const std::size_t coarsest = hierarchy_->levels.size() - 1;
   if (options_.combined_iterates > 0) finest.iterates.save(finest.x.data(), finest.cells.data());
   vectors.visits.start();
-  std::size_t l = 0;
-  if (coarsest == 0) solve_coarsest(vectors);
-  while (coarsest > 0) {
+  if (coarsest == 0) {
+    solve_coarsest(vectors);
+  } else {
+    visit_levels(vectors, coarsest);
+  }
+  finest.iterates.minimise(finest.x.data(), finest.cells.data());
+  return residual_norm(finest.cells);
+}
+
+template <class T>
+void Cycle<T>::visit_levels(CycleVectors<T>& vectors, std::size_t coarsest) const {
+  for (std::size_t l = 0;;) {
     if (l == coarsest) {
       solve_coarsest(vectors);
       ascend(vectors, --l);
     } else if (vectors.visits.descend(l, l == 0 ? 1 : hierarchy_->levels[l - 1].cycle_index)) {
       descend(vectors, l++);
     } else if (l == 0) {
-      break;
+      return;
     } else {
       ascend(vectors, --l);
     }
   }
-  finest.iterates.minimise(finest.x.data(), finest.cells.data());
-  return residual_norm(finest.cells);
 }
 
 template <class T>

@@ -71,6 +71,7 @@ class Cycle {
   void finish(CycleVectors<T>& vectors, T* x) const;
 
  private:
+  void visit_levels(CycleVectors<T>& vectors, std::size_t coarsest) const;
   void descend(CycleVectors<T>& vectors, std::size_t l) const;
   void ascend(CycleVectors<T>& vectors, std::size_t l) const;
   void solve_coarsest(CycleVectors<T>& vectors) const;

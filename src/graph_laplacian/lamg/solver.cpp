@@ -91,7 +91,7 @@ class LamgMethod final : public SolverImplementation<T>, public multigrid::Hiera
   using Form = graph_laplacian::LaplacianForm<B, T>;
 
   struct Vectors final : Workspace {
-    Vectors(const LamgMethod& method)
+    explicit Vectors(const LamgMethod& method)
         : backend(method.device()),
           form(method.form_.make_workspace(backend)),
           r(Device::serial(), method.form_.rows()),
@@ -155,7 +155,7 @@ class LamgMethod final : public SolverImplementation<T>, public multigrid::Hiera
     description_ = {};
     A_ = A;
     copy_ = A.is_sparse() ? Csr<T>() : to_csr(A);
-    const Outcome accepted = form_.setup(backend_, A.is_sparse() ? *A.csr() : copy_);
+    Outcome accepted = form_.setup(backend_, A.is_sparse() ? *A.csr() : copy_);
     if (!accepted.ok()) return accepted;
     const Csr<T>& laplacian = form_.laplacian();
     if (laplacian.nonzeros() > std::numeric_limits<std::int32_t>::max()) {
@@ -245,7 +245,7 @@ class LamgMethod final : public SolverImplementation<T>, public multigrid::Hiera
   /// Cycles for the right-hand side in v.y, whose place the solution takes. Returns why they ended, unless by
   /// a residual within the tolerance.
   std::optional<Outcome> run_cycles(Vectors& v, double norm, Job& job) const {
-    constexpr int patience = 5;  // cycles without progress
+    constexpr int idle_cycles = 5;  // without progress, at most
     constexpr double progress = 0.99;
     const Cycle<T> cycle(*hierarchy_, cycle_options(options_));
     cycle.start(v.cycle, v.y.data());
@@ -266,7 +266,7 @@ class LamgMethod final : public SolverImplementation<T>, public multigrid::Hiera
                  "the residual is not finite after " + std::to_string(job.iterations) + " cycles"};
       } else if (job.control->cancel.stop_requested()) {
         ended = {Status::cancelled, "stopped by the caller at " + reached(norm, job)};
-      } else if (idle >= patience) {
+      } else if (idle >= idle_cycles) {
         ended = stagnation(norm, job);
       }
       if (job.control->on_progress) {
