@@ -98,7 +98,7 @@ class LamgMethod final : public SolverImplementation<T>, public multigrid::Hiera
           dx(Device::serial(), method.form_.rows()),
           y(Device::serial(), method.form_.vertices()),
           cycle(*method.hierarchy_, cycle_options(method.options_)),
-          check(make_residual_check<ThisTarget, T>(method.device())) {}
+          check(make_residual_check<HostTarget, T>(method.device())) {}
     [[nodiscard]] std::size_t bytes() const override {
       return form.bytes() + r.bytes() + dx.bytes() + y.bytes() + cycle.bytes();
     }
