@@ -14,4 +14,8 @@ namespace echelon::sparse_direct {
 /// bound exceeds `enough`, after 2 `enough` steps at the latest: O(enough^2) rows, and n elements of memory.
 [[nodiscard]] std::int64_t half_bandwidth_bound(const Pattern& a, std::int64_t enough);
 
+/// Steps of a breadth-first search from the row in the middle until it has met `rows` rows, or all that it
+/// can reach: about the square root of their number in a mesh of two dimensions, the cube root in three.
+[[nodiscard]] std::int64_t steps_to_meet(const Pattern& a, std::int64_t rows);
+
 }  // namespace echelon::sparse_direct

@@ -89,5 +89,31 @@ TEST(HalfBandwidthBound, UnsymmetricPattern_IsBounded) {
   EXPECT_EQ(half_bandwidth_bound({100, begin, columns}, unlimited), 3);
 }
 
+TEST(StepsToMeet, Band_BothDirections) {
+  std::vector<Edge> edges;
+  for (std::int32_t i = 0; i + 1 < 1000; ++i) edges.emplace_back(i, i + 1);
+  const PatternStorage path = pattern_of_edges(1000, std::move(edges));
+  EXPECT_EQ(steps_to_meet(path.view(), 1), 0);
+  EXPECT_EQ(steps_to_meet(path.view(), 3), 1);
+  EXPECT_EQ(steps_to_meet(path.view(), 201), 100);
+  EXPECT_EQ(steps_to_meet(path.view(), 5000), 618);
+  EXPECT_EQ(steps_to_meet(pattern_of_edges(0, {}).view(), 5), 0);
+}
+
+TEST(StepsToMeet, Grids_SquareAndCubeRoot) {
+  const auto grid = [](std::int32_t nx, std::int32_t ny, std::int32_t nz) {
+    std::vector<Edge> edges;
+    for (std::int32_t i = 0; i < nx * ny * nz; ++i) {
+      if (i % nx + 1 < nx) edges.emplace_back(i, i + 1);
+      if (i / nx % ny + 1 < ny) edges.emplace_back(i, i + nx);
+      if (i / (nx * ny) + 1 < nz) edges.emplace_back(i, i + nx * ny);
+    }
+    return pattern_of_edges(nx * ny * nz, std::move(edges));
+  };
+  // 2 l (l + 1) + 1 points of a plane, and about 4 / 3 l^3 of space, are within l steps.
+  EXPECT_EQ(steps_to_meet(grid(101, 101, 1).view(), 1861), 30);
+  EXPECT_LE(steps_to_meet(grid(40, 40, 40).view(), 1861), 12);
+}
+
 }  // namespace
 }  // namespace echelon::sparse_direct
