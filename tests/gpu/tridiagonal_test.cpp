@@ -70,7 +70,8 @@ TYPED_TEST_SUITE(GpuTridiagonalOf, Reals);
 /// One block, several, and more than one level of them; rows that fill the last block or not.
 TYPED_TEST(GpuTridiagonalOf, Orders_LikeLapack) {
   using T = TypeParam;
-  for (const std::int64_t n : {1'024, 1'025, 2'047, 2'048, 2'049, 6'000, 524'288, 524'289, 700'001}) {
+  for (const std::int64_t n :
+       {1'024, 1'025, 2'049, 4'095, 4'096, 4'097, 8'192, 8'193, 524'288, 700'001, 2'097'153}) {
     this->expect_like_lapack(random_band<T>(n, 1, 1, 3));
   }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tridiagonal systems on a GPU: one kernel reads the matrix and leaves a pair of equations for each block of
-// rows, further ones reduce the pairs to one and find the unknowns at the blocks' ends, and a last one reads
-// the matrix again and solves within the blocks.
+// Tridiagonal systems on a GPU: one kernel reads the matrix and leaves a pair of equations for each chunk of
+// rows, further ones reduce the pairs to one and find the unknowns at the chunks' ends, and a last one reads
+// the matrix again and solves within the chunks. A chunk belongs to one thread. In the first kernel this
+// takes a tile of its rows after the other; in the last one it keeps all of them, to substitute backwards.
 #include "backend/cuda/cuda.cuh"
 #include "sparse_direct/banded/cuda/shared_memory.cuh"
 #include "sparse_direct/banded/cuda/tridiagonal.cuh"
@@ -24,10 +25,12 @@ namespace echelon::banded {
 
 namespace {
 
-/// Rows of a thread's chunk, and threads of a block.
-inline constexpr int chunk_rows = 8;
-inline constexpr int chunk_threads = 128;
-inline constexpr std::int64_t block_rows = std::int64_t{chunk_rows} * chunk_threads;
+/// Rows of a chunk, and of a part of it.
+inline constexpr int chunk_rows = 32;
+inline constexpr int tile_rows = 8;
+/// Threads of a block, one for each chunk: where chunks are reduced tile by tile, and where they are solved.
+inline constexpr int reducing_threads = 128;
+inline constexpr int solving_threads = 64;
 /// Pairs that a block reduces to one, one for each thread.
 inline constexpr int tree_leaves = 256;
 
@@ -45,17 +48,15 @@ struct TridiagonalMatrix {
   }
 };
 
-/// Elements of each array of ChunkRows, whose four arrays lie one behind the other in dynamic shared memory,
-/// before the tree over the chunks.
-inline constexpr int row_array = chunk_threads * (chunk_rows + 1);
+/// Elements of each array of ChunkRows, whose four arrays lie one behind the other in dynamic shared memory:
+/// `rows` of each thread.
+template <int threads, int rows>
+inline constexpr int row_array = threads*(rows + 1);
+template <class T, int threads, int rows>
+inline constexpr std::size_t row_bytes = 4 * row_array<threads, rows> * sizeof(T);
 template <class T>
 constexpr std::size_t tree_bytes(int leaves) {
   return std::size_t{2} * static_cast<std::size_t>(leaves) * sizeof(EquationPair<T>);
-}
-
-/// Place of row r of the block in shared memory.
-__device__ inline int place_of(int r) {
-  return r + r / chunk_rows;
 }
 
 /// Queues a copy to shared memory, or stores a value where there is nothing to copy.
@@ -68,16 +69,20 @@ __device__ void copy_or_store(T* target, const T* source, bool exists, T otherwi
   }
 }
 
-/// The block's rows to shared memory. Behind the end of the matrix, rows of the identity.
-template <class T>
-__device__ ChunkRows<T> load_rows(const TridiagonalMatrix<T>& A, const T* b, T* memory) {
-  const ChunkRows<T> rows{memory, memory + row_array, memory + 2 * row_array, memory + 3 * row_array};
-  const std::int64_t first = blockIdx.x * block_rows;
-#pragma unroll
-  for (int step = 0; step < chunk_rows; ++step) {
-    const int r = step * chunk_threads + static_cast<int>(threadIdx.x);
-    const std::int64_t i = first + r;
-    const int place = place_of(r);
+/// `count` rows of each chunk of the block to shared memory, the first of them being row `offset` of the
+/// chunk. Behind the end of the matrix, rows of the identity.
+template <int threads, int count, class T>
+__device__ ChunkRows<T> load_rows(const TridiagonalMatrix<T>& A, const T* b, int offset, T* memory) {
+  constexpr int size = row_array<threads, count>;
+  const ChunkRows<T> rows{memory, memory + size, memory + 2 * size, memory + 3 * size};
+  const std::int64_t first = blockIdx.x * std::int64_t{threads} * chunk_rows + offset;
+#pragma unroll 8
+  for (int step = 0; step < count; ++step) {
+    const int number = step * threads + static_cast<int>(threadIdx.x);
+    const int chunk = number / count;
+    const int r = number % count;
+    const std::int64_t i = first + chunk * chunk_rows + r;
+    const int place = chunk * (count + 1) + r;
     const bool inside = i < A.n;
     copy_or_store(rows.lower + place, A.element(i - 1, 1), inside && i > 0 && A.band.lower > 0, T{0});
     copy_or_store(rows.diagonal + place, A.element(i, 0), inside, T{1});
@@ -90,52 +95,67 @@ __device__ ChunkRows<T> load_rows(const TridiagonalMatrix<T>& A, const T* b, T* 
   return rows;
 }
 
-template <class T>
-__device__ ChunkRows<T> own_chunk(const ChunkRows<T>& rows) {
-  const int place = static_cast<int>(threadIdx.x) * (chunk_rows + 1);
+/// Those of the `count` loaded rows of each chunk that belong to the calling thread.
+template <int count, class T>
+__device__ ChunkRows<T> own_rows(const ChunkRows<T>& rows) {
+  const int place = static_cast<int>(threadIdx.x) * (count + 1);
   return {rows.lower + place, rows.diagonal + place, rows.upper + place, rows.rhs + place};
 }
 
-/// The tree over the chunks of a block, reduced, in memory that may be that of the rows.
+/// The pairs of the block's threads to places blockIdx.x reducing_threads and following of `count` in global
+/// memory, through shared memory, so that neighbouring threads write neighbouring elements.
 template <class T>
-__device__ PairTree<T> reduce_chunks(const ChunkRows<T>& rows, T* memory, PivotCheck& check) {
-  const PairTree<T> tree{reinterpret_cast<EquationPair<T>*>(memory), chunk_threads};
-  const std::int64_t first = blockIdx.x * block_rows;
-  const int thread = static_cast<int>(threadIdx.x);
-  const EquationPair<T> pair =
-      eliminate_chunk<chunk_rows>(own_chunk(rows), first + thread * chunk_rows, check);
+__device__ void store_pairs(const EquationPair<T>& pair, std::int64_t count, T* memory,
+                            EquationPair<T>* pairs) {
+  constexpr int elements = sizeof(EquationPair<T>) / sizeof(T);
+  reinterpret_cast<EquationPair<T>*>(memory)[threadIdx.x] = pair;
   __syncthreads();
-  tree.nodes[chunk_threads + thread] = pair;
-  tree.reduce(first, chunk_rows, check);
-  return tree;
+  const std::int64_t first = blockIdx.x * std::int64_t{reducing_threads} * elements;
+  T* const target = reinterpret_cast<T*>(pairs) + first;
+#pragma unroll
+  for (int k = 0; k < elements; ++k) {
+    const int place = k * reducing_threads + static_cast<int>(threadIdx.x);
+    if (first + place < count * elements) target[place] = memory[place];
+  }
 }
 
+/// The pair of each of the `count` chunks.
 template <class T>
-__global__ void __launch_bounds__(chunk_threads)
-    reduce_rows(TridiagonalMatrix<T> A, const T* b, EquationPair<T>* pairs, TridiagonalFacts* facts) {
+__global__ void __launch_bounds__(reducing_threads, 5)
+    reduce_chunks(TridiagonalMatrix<T> A, const T* b, std::int64_t count, EquationPair<T>* pairs,
+                  TridiagonalFacts* facts) {
   T* const memory = dynamic_shared_memory<T>();
-  const ChunkRows<T> rows = load_rows(A, b, memory);
+  const std::int64_t chunk = blockIdx.x * std::int64_t{reducing_threads} + threadIdx.x;
   PivotCheck check(0);
-  const PairTree<T> tree = reduce_chunks(rows, memory, check);
-  if (threadIdx.x == 0) pairs[blockIdx.x] = tree.nodes[1];
+  ChunkElimination<T> elimination;
+  for (int tile = 0; tile < chunk_rows; tile += tile_rows) {
+    const ChunkRows<T> rows = own_rows<tile_rows>(load_rows<reducing_threads, tile_rows>(A, b, tile, memory));
+    if (tile == 0) elimination.start(rows);
+#pragma unroll 1
+    for (int r = tile == 0 ? 2 : 0; r < tile_rows; ++r)
+      elimination.add(rows, r, chunk * chunk_rows + tile + r - 1, check);
+    __syncthreads();
+  }
+  store_pairs(elimination.pair(), count, memory, pairs);
   check.record(facts);
 }
 
-/// x is NaN where the facts tell that A has no factors.
+/// x is NaN where the facts tell that A has no factors. `values`: around each of the `count` chunks.
 template <class T>
-__global__ void __launch_bounds__(chunk_threads)
-    substitute_rows(TridiagonalMatrix<T> A, const T* b, const BoundaryValues<T>* values,
-                    const TridiagonalFacts* facts, T* x) {
-  const ChunkRows<T> rows = load_rows(A, b, dynamic_shared_memory<T>());
-  PivotCheck unused(0);
-  const PairTree<T> tree = reduce_chunks(rows, rows.lower + 4 * row_array, unused);
-  const BoundaryValues<T> around = tree.substitute(values[blockIdx.x]);
-  solve_chunk<chunk_rows>(own_chunk(rows), around);
+__global__ void __launch_bounds__(solving_threads)
+    solve_chunks(TridiagonalMatrix<T> A, const T* b, std::int64_t count, const BoundaryValues<T>* values,
+                 const TridiagonalFacts* facts, T* x) {
+  const ChunkRows<T> rows = load_rows<solving_threads, chunk_rows>(A, b, 0, dynamic_shared_memory<T>());
+  const std::int64_t chunk = blockIdx.x * std::int64_t{solving_threads} + threadIdx.x;
+  if (chunk < count) solve_chunk<chunk_rows>(own_rows<chunk_rows>(rows), values[chunk]);
   __syncthreads();
   const bool factored = facts->zero_column == TridiagonalFacts::none && facts->not_finite == 0;
-  const std::int64_t first = blockIdx.x * block_rows;
-  for (int r = static_cast<int>(threadIdx.x); r < block_rows && first + r < A.n; r += chunk_threads)
-    x[first + r] = factored ? rows.rhs[place_of(r)] : not_a_number<T>;
+  const std::int64_t first = blockIdx.x * std::int64_t{solving_threads} * chunk_rows;
+#pragma unroll 8
+  for (int step = 0; step < chunk_rows; ++step) {
+    const int r = step * solving_threads + static_cast<int>(threadIdx.x);
+    if (first + r < A.n) x[first + r] = factored ? rows.rhs[r + r / chunk_rows] : not_a_number<T>;
+  }
 }
 
 /// The tree over tree_leaves of the `count` pairs; behind them, equations that set the unknowns to zero.
@@ -200,15 +220,15 @@ template <class T>
 class Elimination final : public TridiagonalElimination<T> {
  public:
   Elimination(const Device& device, std::int64_t n) : backend_(device), n_(n), facts_(device, 1) {
-    std::int64_t width = block_rows;
-    for (std::int64_t count = divide_up(n, block_rows);; count = divide_up(count, tree_leaves)) {
+    std::int64_t width = chunk_rows;
+    for (std::int64_t count = divide_up(n, chunk_rows);; count = divide_up(count, tree_leaves)) {
       levels_.push_back(
           {count, width, Array<EquationPair<T>>(device, count), Array<BoundaryValues<T>>(device, count)});
       if (count <= tree_leaves) break;
       width *= tree_leaves;
     }
-    allow_shared_memory(reduce_rows<T>, block_bytes);
-    allow_shared_memory(substitute_rows<T>, block_bytes);
+    allow_shared_memory(reduce_chunks<T>, reducing_bytes);
+    allow_shared_memory(solve_chunks<T>, solving_bytes);
     allow_shared_memory(reduce_pairs<T>, tree_bytes<T>(tree_leaves));
     allow_shared_memory(substitute_pairs<T>, tree_bytes<T>(tree_leaves));
   }
@@ -248,8 +268,9 @@ class Elimination final : public TridiagonalElimination<T> {
   void reduce(const TridiagonalMatrix<T>& A, const T* b) {
     const CurrentDevice current(backend_.device().id());
     backend_.fill(1, TridiagonalFacts{}, facts_.data());
-    reduce_rows<<<blocks(0), chunk_threads, block_bytes, stream()>>>(A, b, levels_[0].pairs.data(),
-                                                                     facts_.data());
+    const std::int64_t chunks = levels_[0].count;
+    reduce_chunks<<<blocks_for(chunks, reducing_threads), reducing_threads, reducing_bytes, stream()>>>(
+        A, b, chunks, levels_[0].pairs.data(), facts_.data());
     check(cudaGetLastError());
     for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
       const Level& level = levels_[l];
@@ -272,8 +293,9 @@ class Elimination final : public TridiagonalElimination<T> {
   /// x = A^-1 b after reduce(A, b); x may be b.
   void substitute(const TridiagonalMatrix<T>& A, const T* b, T* x) {
     const CurrentDevice current(backend_.device().id());
-    substitute_rows<<<blocks(0), chunk_threads, block_bytes, stream()>>>(A, b, levels_[0].values.data(),
-                                                                         facts_.data(), x);
+    const Level& level = levels_[0];
+    solve_chunks<<<blocks_for(level.count, solving_threads), solving_threads, solving_bytes, stream()>>>(
+        A, b, level.count, level.values.data(), facts_.data(), x);
     check(cudaGetLastError());
   }
 
@@ -283,7 +305,9 @@ class Elimination final : public TridiagonalElimination<T> {
     Array<EquationPair<T>> pairs;
     Array<BoundaryValues<T>> values;
   };
-  static constexpr std::size_t block_bytes = 4 * row_array * sizeof(T) + tree_bytes<T>(chunk_threads);
+
+  static constexpr std::size_t reducing_bytes = row_bytes<T, reducing_threads, tile_rows>;
+  static constexpr std::size_t solving_bytes = row_bytes<T, solving_threads, chunk_rows>;
 
   template <class... Parameters>
   void allow_shared_memory(void (*kernel)(Parameters...), std::size_t bytes) {
@@ -292,9 +316,12 @@ class Elimination final : public TridiagonalElimination<T> {
   }
   /// Above all stages of the level before: a tree has fewer than 32 levels.
   [[nodiscard]] static int first_stage(std::size_t level) { return 32 * (static_cast<int>(level) + 1); }
-  /// Blocks of level 0, or those that reduce the level before.
+  /// Blocks that reduce the level before.
   [[nodiscard]] unsigned blocks(std::size_t level) const {
     return static_cast<unsigned>(levels_[level].count);
+  }
+  [[nodiscard]] static unsigned blocks_for(std::int64_t items, std::int64_t items_of_block) {
+    return static_cast<unsigned>(divide_up(items, items_of_block));
   }
 
   Cuda backend_;

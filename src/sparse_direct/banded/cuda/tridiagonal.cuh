@@ -179,48 +179,65 @@ __device__ BoundaryValues<T> solve_root(const EquationPair<T>& pair, std::int64_
   return {0, (m[0][2] - m[0][1] * last) * first, last, 0};
 }
 
-/// Rows of a thread block in shared memory: element r of chunk t is at t (size + 1) + r, so that the threads,
-/// each at its own chunk, use different banks.
+/// Rows of a thread block in shared memory: element r of thread t is at t (size + 1) + r, so that the
+/// threads, each at its own rows, use different banks.
 template <class T>
 struct ChunkRows {
   T *lower, *diagonal, *upper, *rhs;
 };
 
-/// The pair of a chunk of `size` rows, whose elements begin at `rows`; `column`: its first column.
-template <int size, class T>
-__device__ EquationPair<T> eliminate_chunk(const ChunkRows<T>& rows, std::int64_t column, PivotCheck& check) {
-  // Columns: the next two or three unknowns, those before and first of the chunk, the right-hand side.
-  T m[3][6] = {{rows.upper[0], 0, 0, rows.lower[0], rows.diagonal[0], rows.rhs[0]},
-               {rows.diagonal[1], rows.upper[1], 0, 0, rows.lower[1], rows.rhs[1]}};
-#pragma unroll 1
-  for (int r = 2; r < size; ++r) {
-    m[2][0] = rows.lower[r];
-    m[2][1] = rows.diagonal[r];
-    m[2][2] = rows.upper[r];
-    m[2][3] = m[2][4] = 0;
-    m[2][5] = rows.rhs[r];
-    eliminate_column<0>(m, column + r - 1, check);
+/// Elimination of the interior columns of a chunk, whose rows are added one after the other.
+template <class T>
+class ChunkElimination {
+ public:
+  /// The first two rows, which begin at `rows`.
+  __device__ void start(const ChunkRows<T>& rows) {
+    // Columns: the next two or three unknowns, those before and first of the chunk, the right-hand side.
+    const T first[6] = {rows.upper[0], 0, 0, rows.lower[0], rows.diagonal[0], rows.rhs[0]};
+    const T second[6] = {rows.diagonal[1], rows.upper[1], 0, 0, rows.lower[1], rows.rhs[1]};
 #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      m[i][0] = m[i + 1][1];
-      m[i][1] = m[i + 1][2];
-      m[i][2] = 0;
-      m[i][3] = m[i + 1][3];
-      m[i][4] = m[i + 1][4];
-      m[i][5] = m[i + 1][5];
+    for (int j = 0; j < 6; ++j) {
+      m_[0][j] = first[j];
+      m_[1][j] = second[j];
     }
   }
-  EquationPair<T> pair;
+
+  /// Row r of `rows`; `column`: the one before it, which is eliminated.
+  __device__ void add(const ChunkRows<T>& rows, int r, std::int64_t column, PivotCheck& check) {
+    m_[2][0] = rows.lower[r];
+    m_[2][1] = rows.diagonal[r];
+    m_[2][2] = rows.upper[r];
+    m_[2][3] = m_[2][4] = 0;
+    m_[2][5] = rows.rhs[r];
+    eliminate_column<0>(m_, column, check);
 #pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    pair.elements[i][0] = m[i][3];
-    pair.elements[i][1] = m[i][4];
-    pair.elements[i][2] = m[i][0];
-    pair.elements[i][3] = m[i][1];
-    pair.elements[i][4] = m[i][5];
+    for (int i = 0; i < 2; ++i) {
+      m_[i][0] = m_[i + 1][1];
+      m_[i][1] = m_[i + 1][2];
+      m_[i][2] = 0;
+      m_[i][3] = m_[i + 1][3];
+      m_[i][4] = m_[i + 1][4];
+      m_[i][5] = m_[i + 1][5];
+    }
   }
-  return pair;
-}
+
+  /// The equations that are left after the last row.
+  __device__ EquationPair<T> pair() const {
+    EquationPair<T> pair;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      pair.elements[i][0] = m_[i][3];
+      pair.elements[i][1] = m_[i][4];
+      pair.elements[i][2] = m_[i][0];
+      pair.elements[i][3] = m_[i][1];
+      pair.elements[i][4] = m_[i][5];
+    }
+    return pair;
+  }
+
+ private:
+  T m_[3][6] = {};
+};
 
 /// Replaces the right-hand sides of a chunk by the solution, and its other elements by factors.
 template <int size, class T>
@@ -229,12 +246,17 @@ __device__ void solve_chunk(const ChunkRows<T>& rows, const BoundaryValues<T>& a
   T m[3][4] = {
       {rows.upper[0], 0, 0, rows.rhs[0] - rows.lower[0] * around.before - rows.diagonal[0] * around.first},
       {rows.diagonal[1], rows.upper[1], 0, rows.rhs[1] - rows.lower[1] * around.first}};
-#pragma unroll 1
+  // Each row is read before the one ahead of it is eliminated, so that reading takes no time of its own.
+  T row[4] = {rows.lower[2], rows.diagonal[2], rows.upper[2], rows.rhs[2]};
+#pragma unroll 2
   for (int r = 2; r < size; ++r) {
-    m[2][0] = rows.lower[r];
-    m[2][1] = rows.diagonal[r];
-    m[2][2] = rows.upper[r];
-    m[2][3] = rows.rhs[r];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) m[2][j] = row[j];
+    const int after = r + 1 < size ? r + 1 : r;
+    row[0] = rows.lower[after];
+    row[1] = rows.diagonal[after];
+    row[2] = rows.upper[after];
+    row[3] = rows.rhs[after];
     rows.diagonal[r - 1] = eliminate_column<0>(m, 0, unused);
     rows.lower[r - 1] = m[0][1];
     rows.upper[r - 1] = m[0][2];
@@ -251,9 +273,9 @@ __device__ void solve_chunk(const ChunkRows<T>& rows, const BoundaryValues<T>& a
   T second = around.behind;
   rows.rhs[0] = around.first;
   rows.rhs[size - 1] = next;
-#pragma unroll 1
+#pragma unroll 2
   for (int r = size - 2; r > 0; --r) {
-    const T x = (rows.rhs[r] - rows.lower[r] * next - rows.upper[r] * second) * rows.diagonal[r];
+    const T x = (rows.rhs[r] - rows.upper[r] * second - rows.lower[r] * next) * rows.diagonal[r];
     rows.rhs[r] = x;
     second = next;
     next = x;
