@@ -19,6 +19,7 @@
 // arrival of the last value to the publication of the row there are a search in the row's columns, an fma,
 // the inspection of the pivot, and for IC(0) a square root and a division.
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/flags.cuh"
 #include "incomplete/factor.hpp"
 #include "relaxation/gauss_seidel/cuda/device_sweep.cuh"
 
@@ -69,7 +70,9 @@ __global__ void __launch_bounds__(block_threads)
   std::int64_t e = waiting ? row_offsets[i] : 0;
   const std::int64_t end = waiting ? row_offsets[i + 1] : 0;
   std::uint32_t own = 0;
+  Watchdog watchdog;
   while (__any_sync(full_warp, waiting)) {
+    watchdog.poll();
     for (; e < end; ++e) {
       const std::int32_t k = column_indices[e];
       if (k >= i) continue;
@@ -309,7 +312,11 @@ __global__ void __launch_bounds__(block_threads)
   __shared__ typename Row::Staged staged[block_rows];
   const int number = static_cast<int>(threadIdx.x) / lanes;
   Row row(task, staged[number], std::int64_t{take_ticket(task.tickets)} * block_rows + number);
-  while (__any_sync(full_warp, row.waiting())) row.advance();
+  Watchdog watchdog;
+  while (__any_sync(full_warp, row.waiting())) {
+    watchdog.poll();
+    row.advance();
+  }
 }
 
 template <int lanes, class Elimination>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/cuda/check.cuh"
+#include "backend/cuda/flags.cuh"
 #include "backend/cuda/warp.cuh"
 #include "dense/panels/magnitude_bits.hpp"
 
@@ -26,25 +27,13 @@ class GridBarrier {
     if (threadIdx.x == 0) {
       expected_ += gridDim.x;
       asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(arrivals_) : "memory");
-      const long long start = clock64();
-      while (arrived() < expected_) {
-        if (clock64() - start > longest_wait) __trap();
-      }
+      Watchdog watchdog;
+      while (load_acquire(arrivals_) < expected_) watchdog.poll();
     }
     __syncthreads();
   }
 
  private:
-  /// Cycles after which a block is taken for lost, about ten seconds: the kernel ends with an error instead
-  /// of never.
-  static constexpr long long longest_wait = 20'000'000'000;
-
-  __device__ unsigned arrived() const {
-    unsigned count = 0;
-    asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(count) : "l"(arrivals_) : "memory");
-    return count;
-  }
-
   unsigned* arrivals_;
   unsigned expected_ = 0;  // of thread 0
 };

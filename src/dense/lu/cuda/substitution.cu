@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Inverses of diagonal blocks, and triangular solves with them.
+#include "backend/cuda/flags.cuh"
 #include "dense/lu/cuda/substitution.cuh"
 #include "dense/lu/workspace.cuh"
 #include "linalg/spmv/multiply.hpp"
@@ -137,14 +138,13 @@ __global__ void __launch_bounds__(threads) invert_blocks(DenseView<const T> fact
   }
 }
 
-__device__ inline unsigned load_acquire(const unsigned* p) {
-  unsigned value = 0;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
-  return value;
-}
 /// Waits until `count` steps are complete; `seen` of them are known to be.
 __device__ inline void wait_for(const unsigned* progress, unsigned count, unsigned& seen) {
-  while (seen < count) seen = load_acquire(progress);
+  Watchdog watchdog;
+  while (seen < count) {
+    seen = load_acquire(progress);
+    watchdog.poll();
+  }
 }
 __device__ inline void store_release(unsigned* p, unsigned value) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");
