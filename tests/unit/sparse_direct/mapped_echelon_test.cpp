@@ -296,6 +296,56 @@ TEST(MappedEchelon, ModuloPrime_SolvesExactly) {
   }
 }
 
+/// Rank over the rationals by fraction-free elimination, whose elements are minors (Bareiss): products of two
+/// of them have to be less than 2^62.
+std::int64_t rational_rank(IntegerMatrix a, std::size_t columns) {
+  std::size_t rank = 0;
+  std::int64_t before = 1;
+  for (std::size_t j = 0; j < columns && rank < a.size(); ++j) {
+    std::size_t pivot = rank;
+    while (pivot < a.size() && a[pivot][j] == 0) ++pivot;
+    if (pivot == a.size()) continue;
+    std::swap(a[pivot], a[rank]);
+    for (std::size_t i = rank + 1; i < a.size(); ++i) {
+      for (std::size_t k = j + 1; k < columns; ++k) {
+        a[i][k] = (a[rank][j] * a[i][k] - a[i][j] * a[rank][k]) / before;
+      }
+      a[i][j] = 0;
+    }
+    before = a[rank][j];
+    ++rank;
+  }
+  return static_cast<std::int64_t>(rank);
+}
+
+/// No minor of these matrices exceeds 2e8 (Hadamard), so that it is zero modulo the large primes only if it
+/// is zero.
+TEST(MappedEchelon, RanksModuloPrimes_AreAtMostTheRationalRankAndThatForLargePrimes) {
+  int less = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    const std::int64_t rows = 1 + seed % 12;
+    const std::int64_t columns = 1 + seed * 7 % 10;
+    const std::int64_t inner = 1 + seed % 5;
+    const IntegerMatrix x = random_integers(rows, inner, 0.7, 1, seed);
+    const IntegerMatrix y = random_integers(inner, columns, 0.7, 1, seed + 100);
+    for (const IntegerMatrix& a :
+         {integer_product(x, y, columns), random_integers(rows, columns, 0.5, 2, seed)}) {
+      SCOPED_TRACE(seed);
+      const Csr<double> A = csr_of<double>(a, columns);
+      const std::int64_t rank = rational_rank(a, static_cast<std::size_t>(columns));
+      for (const std::int64_t p : {1073741789, 2147483629, 2147483647}) {
+        EXPECT_EQ(rank_modulo(MatrixRef<double>(A), p), rank) << "mod " << p;
+      }
+      for (const std::int64_t p : {2, 3, 5, 7}) {
+        const std::int64_t modulo = rank_modulo(MatrixRef<double>(A), p);
+        EXPECT_LE(modulo, rank) << "mod " << p;
+        if (modulo < rank) ++less;
+      }
+    }
+  }
+  EXPECT_GT(less, 0);
+}
+
 TEST(MappedEchelon, RankModuloPrime_CanBeLessThanTheRationalRank) {
   const Csr<double> A = csr_of<double>({{1, 2}, {3, 4}}, 2);  // determinant -2
   EXPECT_EQ(rank_modulo(MatrixRef<double>(A), 2), 1);
