@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <utility>
 
 namespace echelon {
 
@@ -62,6 +63,22 @@ struct CsrAccess {
   template <class T>
   [[nodiscard]] static const RowBlocks& row_blocks(const Csr<T>& A) {
     return A.row_blocks_->get(A.rows(), A.nonzeros(), A.row_offsets());
+  }
+  /// A matrix with the pattern of A, which it borrows, with its row blocks, and values of its own. A must
+  /// outlive it.
+  template <class To, class From>
+  [[nodiscard]] static Csr<To> with_pattern_of(const Csr<From>& A, Array<To> values) {
+    Csr<To> result;
+    result.rows_ = A.rows_;
+    result.columns_ = A.columns_;
+    // Nothing writes to the pattern of a matrix.
+    result.row_offsets_ = Array<std::int64_t>::borrow(
+        A.device(), const_cast<std::int64_t*>(A.row_offsets_.data()), A.row_offsets_.size());
+    result.column_indices_ = Array<std::int32_t>::borrow(
+        A.device(), const_cast<std::int32_t*>(A.column_indices_.data()), A.column_indices_.size());
+    result.values_ = std::move(values);
+    result.row_blocks_ = A.row_blocks_;
+    return result;
   }
 };
 

@@ -140,8 +140,21 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
   /// classical coarsening, which is then the quicker one.
   static constexpr double m_matrix_part = 0.01;
 
+  /// Least ratio of two diagonal elements' magnitudes with which the automatic precision is float: in float
+  /// the smallest would come near the end of its range.
+  static constexpr double least_diagonal_ratio = 1e-24;
+
+  void choose_precision(const MatrixCharacter& character) {
+    const bool is_moderate = character.least_diagonal >= least_diagonal_ratio * character.largest_diagonal;
+    is_single_ = options_.precision == HierarchyPrecision::single ||
+                 (options_.precision == HierarchyPrecision::automatic && !given_ && is_moderate);
+    is_single_ = is_single_ && sizeof(T) > sizeof(float);
+  }
+
   void choose_coarsening(const Csr<T>& A) {
     symmetric_ = is_symmetric(backend_, A);
+    const MatrixCharacter character = characterise(backend_, A);
+    choose_precision(character);
     block_ = options_.block_size;
     if (block_ > 0 && A.rows() % block_ != 0) {
       throw BadOption("block_size", std::to_string(block_) + " does not divide the " +
@@ -150,7 +163,7 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
     if (block_ == 0) block_ = find_block_size(backend_, A);
     kind_ = options_.coarsening;
     if (kind_ != AmgCoarsening::automatic) return;
-    const bool classical = block_ == 1 && same_sign_part(backend_, A) <= m_matrix_part;
+    const bool classical = block_ == 1 && character.same_sign_part() <= m_matrix_part;
     kind_ = classical ? AmgCoarsening::classical : AmgCoarsening::smoothed_aggregation;
   }
 
@@ -201,7 +214,7 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
   /// Makes smoothers and the coarse solver for the hierarchy.
   Outcome make_operator() {
     std::string why;
-    if (options_.precision == HierarchyPrecision::single && sizeof(T) > sizeof(float)) {
+    if (is_single_) {
       auto single = std::make_unique<SingleCycle<B, T>>(backend_, hierarchy_->levels());
       if (single->make(backend_, options_, smoother(), symmetric_, why)) cycle_ = std::move(single);
     } else {
@@ -238,6 +251,7 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
     outcome.statistics = level_statistics(description_);
     outcome.statistics.push_back({"smoother", std::string(to_string(smoother()))});
     outcome.statistics.push_back({"coarse_solver", description_.levels.back().method});
+    outcome.statistics.push_back({"precision", std::string(is_single_ ? "single" : "working")});
     if (block_ > 1) outcome.statistics.push_back({"block_size", block_});
     if (description_.null_space > 0) outcome.statistics.push_back({"null_space", description_.null_space});
     if (hierarchy_->ended_early() && !given_) {
@@ -253,6 +267,7 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
   std::vector<Csr<T>> prolongations_;
   bool given_ = false;
   bool symmetric_ = true;
+  bool is_single_ = false;
   std::int64_t block_ = 1;
   AmgCoarsening kind_ = AmgCoarsening::smoothed_aggregation;
   Csr<T> copy_;  // of a dense A

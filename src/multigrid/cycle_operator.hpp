@@ -2,6 +2,7 @@
 /// Cycles as operators on vectors of T, computed in T or in float.
 #pragma once
 
+#include "matrix/row_blocks.hpp"
 #include "multigrid/cycle.hpp"
 #include "multigrid/smoothers/chebyshev.hpp"
 #include "multigrid/smoothers/jacobi.hpp"
@@ -147,12 +148,12 @@ struct WidenVector {
     to[i] = static_cast<T>(scale->inverse * (matrix_factor * static_cast<double>(from[i])));
   }
 };
-/// Copy of a matrix in float, times a factor.
+/// A matrix in float, times a factor. Its pattern is that of A.
 template <class B, class T>
 Csr<float> rounded(B& backend, const Csr<T>& A, const FloatScale* scale) {
   Array<float> values(A.device(), A.nonzeros());
   backend.for_each(A.nonzeros(), RoundVector<T>{scale, A.values().data(), values.data()});
-  return Csr<float>::unchecked(A.rows(), A.columns(), A.row_offsets(), A.column_indices(), std::move(values));
+  return CsrAccess::with_pattern_of(A, std::move(values));
 }
 
 /// A cycle in float. Its matrices are those of the hierarchy rounded, so that the coarse ones are as accurate

@@ -70,11 +70,14 @@ constexpr std::array<EnumWord<SmootherKind>, 8> words_of(SmootherKind) {
 }
 
 enum class HierarchyPrecision {
-  working,  ///< that of A
-  single,   ///< float
+  automatic,  ///< float, unless elements of A differ too much in magnitude
+  working,    ///< that of A
+  single,     ///< float
 };
-constexpr std::array<EnumWord<HierarchyPrecision>, 2> words_of(HierarchyPrecision) {
-  return {{{HierarchyPrecision::working, "working"}, {HierarchyPrecision::single, "single"}}};
+constexpr std::array<EnumWord<HierarchyPrecision>, 3> words_of(HierarchyPrecision) {
+  return {{{HierarchyPrecision::automatic, "auto"},
+           {HierarchyPrecision::working, "working"},
+           {HierarchyPrecision::single, "single"}}};
 }
 
 struct AmgOptions {
@@ -111,7 +114,7 @@ struct AmgOptions {
   /// Levels at most, 1 to 50.
   std::int64_t max_levels = 25;
   /// Precision in which cycles are applied.
-  HierarchyPrecision precision = HierarchyPrecision::working;
+  HierarchyPrecision precision = HierarchyPrecision::automatic;
 
   static std::vector<Option<AmgOptions>> table() {
     return with_stop_options<AmgOptions>(

@@ -14,36 +14,51 @@
 
 namespace echelon::multigrid {
 
-/// Sums of the magnitudes beside the diagonal: of those with the sign of the row's diagonal element, and of
-/// all.
+/// Sums and extremes over the rows of a matrix.
+struct MatrixCharacter {
+  double same_sign = 0;  ///< sum of magnitudes beside the diagonal that have the sign of the row's diagonal
+  double beside = 0;     ///< sum of magnitudes beside the diagonal
+  double largest_diagonal = 0;
+  double least_diagonal = HUGE_VAL;  ///< magnitude; zeros are not counted
+
+  /// Part of the magnitudes beside the diagonal that have its sign: 0 for an M-matrix.
+  [[nodiscard]] double same_sign_part() const { return beside > 0 ? same_sign / beside : 0; }
+  friend ECHELON_ANYWHERE MatrixCharacter combine(const MatrixCharacter& a, const MatrixCharacter& b) {
+    return {a.same_sign + b.same_sign, a.beside + b.beside,
+            a.largest_diagonal > b.largest_diagonal ? a.largest_diagonal : b.largest_diagonal,
+            a.least_diagonal < b.least_diagonal ? a.least_diagonal : b.least_diagonal};
+  }
+};
+
 template <class T>
-struct SignedMagnitudes {
+struct CharacteriseRow {
   SparseRows<T> A;
-  ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
+  ECHELON_ANYWHERE MatrixCharacter operator()(std::int64_t i) const {
     double positive = 0;
     double negative = 0;
-    bool negative_diagonal = false;
+    double diagonal = 0;
     for (std::int64_t k = A.begin(i); k < A.end(i); ++k) {
       const auto value = static_cast<double>(A.values[k]);
       if (A.column(k) == i) {
-        negative_diagonal = value < 0;
+        diagonal = value;
       } else if (value > 0) {
         positive += value;
       } else {
         negative -= value;
       }
     }
-    return {negative_diagonal ? negative : positive, positive + negative};
+    const double magnitude = std::fabs(diagonal);
+    return {diagonal < 0 ? negative : positive, positive + negative, magnitude,
+            magnitude > 0 ? magnitude : HUGE_VAL};
   }
 };
 
-/// The part of the magnitudes beside the diagonal that have its sign: 0 for an M-matrix. Waits.
+/// Reads A once; waits.
 template <class B, class T>
-double same_sign_part(B& backend, const Csr<T>& A) {
-  Array<TwoSums> sums(backend.device(), 1);
-  backend.reduce(A.rows(), SignedMagnitudes<T>{SparseRows<T>(A)}, Store<TwoSums>{sums.data()});
-  const TwoSums found = backend.read(sums.data());
-  return found.second > 0 ? found.first / found.second : 0;
+MatrixCharacter characterise(B& backend, const Csr<T>& A) {
+  Array<MatrixCharacter> found(backend.device(), 1);
+  backend.reduce(A.rows(), CharacteriseRow<T>{SparseRows<T>(A)}, Store<MatrixCharacter>{found.data()});
+  return backend.read(found.data());
 }
 
 /// Stored elements of a sample of nodes, and the elements that their blocks could hold.
