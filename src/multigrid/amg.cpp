@@ -214,11 +214,13 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
   /// Makes smoothers and the coarse solver for the hierarchy.
   Outcome make_operator() {
     std::string why;
+    const Csr<T>& coarsest = *hierarchy_->levels().back().A;
     if (is_single_) {
       auto single = std::make_unique<SingleCycle<B, T>>(backend_, hierarchy_->levels());
-      if (single->make(backend_, options_, smoother(), symmetric_, why)) cycle_ = std::move(single);
+      if (single->make(backend_, options_, smoother(), coarsest, symmetric_, why)) cycle_ = std::move(single);
     } else {
-      auto cycle = make_cycle<B, T>(backend_, options_, smoother(), hierarchy_->levels(), symmetric_, why);
+      auto cycle = make_cycle<B, T>(backend_, options_, smoother(), hierarchy_->levels(), coarsest, 1,
+                                    symmetric_, why);
       if (cycle) cycle_ = std::make_unique<WorkingCycle<B, T>>(this->device(), std::move(cycle));
     }
     if (!cycle_) return {Status::breakdown, why};

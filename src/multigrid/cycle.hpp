@@ -2,6 +2,7 @@
 /// Multigrid cycles over a hierarchy.
 #pragma once
 
+#include "backend/recording.hpp"
 #include "backend/store.hpp"
 #include "linalg/vector/functors.hpp"
 #include "multigrid/coarse_solvers/coarse_solver.hpp"
@@ -83,6 +84,14 @@ struct CombineSteps {
   }
 };
 
+/// to = x + P e, as a use of the products with P.
+template <class T>
+struct AddProduct {
+  const T* x;
+  T* to;
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { to[i] = x[i] + sum; }
+};
+
 /// Applies cycles from x = 0: x = M b. M is linear, and symmetric for V- and W-cycles if A is; an F-cycle is
 /// linear but not symmetric, a K-cycle not linear. Read-only after set-up; queues its work without waiting.
 template <class B, class T>
@@ -106,6 +115,7 @@ class Cycle {
       return bytes;
     }
     std::vector<Vectors> levels;
+    Recording<B> recording;
   };
 
   struct Level {
@@ -114,7 +124,14 @@ class Cycle {
   };
 
   Cycle(CycleKind kind, std::vector<Level> levels, std::unique_ptr<CoarseSolver<B, T>> coarse)
-      : kind_(kind), levels_(std::move(levels)), coarse_(std::move(coarse)) {}
+      : kind_(kind),
+        levels_(std::move(levels)),
+        coarse_(std::move(coarse)),
+        is_recordable_(coarse_->is_recordable()) {
+    for (const Level& level : levels_) {
+      is_recordable_ = is_recordable_ && (!level.smoother || level.smoother->is_recordable());
+    }
+  }
 
   [[nodiscard]] const CoarseSolver<B, T>& coarse_solver() const { return *coarse_; }
   [[nodiscard]] std::size_t bytes() const {
@@ -148,8 +165,14 @@ class Cycle {
     return scratch;
   }
 
+  /// Quickest on a GPU where b and x are those of the call before.
   void apply(B& backend, Scratch& scratch, const T* b, T* x) const {
-    visit(backend, scratch, 0, kind_, true, b, x);
+    const auto queue = [&] { visit(backend, scratch, 0, kind_, true, b, x); };
+    if (is_recordable_) {
+      scratch.recording.run(backend, {b, x}, queue);
+    } else {
+      queue();
+    }
   }
 
  private:
@@ -172,15 +195,17 @@ class Cycle {
     }
     const Level& level = levels_[l];
     if (zero) {
-      level.smoother->start(arguments);
+      level.smoother->start_with_residual(arguments);
     } else {
       level.smoother->pre_smooth(arguments);
+      form_residual(backend, *level.matrices->A, b, x, own.r.data());
     }
     Vectors& next = scratch.levels[l + 1];
-    form_residual(backend, *level.matrices->A, b, x, own.r.data());
     multiply(backend, T{1}, MatrixRef<T>(level.matrices->R), own.r.data(), T{0}, next.b.data());
     descend(backend, scratch, l + 1, kind);
-    multiply(backend, T{1}, MatrixRef<T>(level.matrices->P), next.x.data(), T{1}, x);
+    T* const corrected = level.smoother->takes_iterate_from_r() ? own.r.data() : x;
+    for_row_products(backend, level.matrices->P, static_cast<const T*>(next.x.data()),
+                     AddProduct<T>{x, corrected});
     level.smoother->post_smooth(arguments);
   }
 
@@ -220,6 +245,7 @@ class Cycle {
   CycleKind kind_;
   std::vector<Level> levels_;
   std::unique_ptr<CoarseSolver<B, T>> coarse_;
+  bool is_recordable_;
 };
 
 }  // namespace echelon::multigrid

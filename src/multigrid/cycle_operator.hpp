@@ -45,11 +45,12 @@ std::unique_ptr<Smoother<B, T>> make_smoother(B& backend, const AmgOptions& opti
   return std::make_unique<NestedSmoother<B, T>>(A, std::move(solver), options.sweeps);
 }
 
-/// A cycle over `levels`; null, with the reason, if a smoother or the coarse solver cannot be set up. Waits.
-template <class B, class T>
+/// A cycle over `levels`; null, with the reason, if a smoother or the coarse solver cannot be set up. The
+/// coarsest matrix is `exact` times `scale`. Waits.
+template <class B, class T, class Exact>
 std::unique_ptr<Cycle<B, T>> make_cycle(B& backend, const AmgOptions& options, SmootherKind smoother,
-                                        const std::vector<HierarchyLevel<T>>& levels, bool symmetric,
-                                        std::string& why) {
+                                        const std::vector<HierarchyLevel<T>>& levels, const Csr<Exact>& exact,
+                                        double scale, bool symmetric, std::string& why) {
   std::vector<typename Cycle<B, T>::Level> smoothed;
   for (std::size_t l = 0; l < levels.size(); ++l) {
     const bool coarsest = l + 1 == levels.size();
@@ -62,8 +63,9 @@ std::unique_ptr<Cycle<B, T>> make_cycle(B& backend, const AmgOptions& options, S
     }
   }
   const Csr<T>& coarsest = *levels.back().A;
-  auto coarse = make_coarse_solver<B, T>(
-      coarsest, symmetric, [&] { return make_jacobi(backend, coarsest, options.sweeps, {}, symmetric); });
+  auto coarse = make_coarse_solver<B, T>(coarsest, exact, scale, symmetric, [&] {
+    return make_jacobi(backend, coarsest, options.sweeps, {}, symmetric);
+  });
   if (!coarse) {
     why = "the coarsest matrix has elements that are not finite";
     return nullptr;
@@ -188,8 +190,10 @@ class SingleCycle final : public CycleOperator<B, T> {
     }
   }
   /// Makes the cycle; false, with the reason, if that fails.
-  bool make(B& backend, const AmgOptions& options, SmootherKind smoother, bool symmetric, std::string& why) {
-    cycle_ = make_cycle<B, float>(backend, options, smoother, levels_, symmetric, why);
+  bool make(B& backend, const AmgOptions& options, SmootherKind smoother, const Csr<T>& coarsest,
+            bool symmetric, std::string& why) {
+    cycle_ =
+        make_cycle<B, float>(backend, options, smoother, levels_, coarsest, matrix_factor_, symmetric, why);
     return cycle_ != nullptr;
   }
 

@@ -73,7 +73,7 @@ bool Hierarchy<T>::coarsen(Coarsening<T>& coarsening, const HierarchyLimits& lim
     return end(fmt::format("the next level might take {:.1f} GB", bytes / 1e9), true);
   }
   Csr<T> R = transpose(P);
-  Csr<T> coarse = multiply(R, A, P);
+  Csr<T> coarse = multiply(R, multiply(A, P));
   clear_rounding_in(R, A, coarse);
   const auto nonzeros = static_cast<double>(A.nonzeros());
   const auto coarse_nonzeros = static_cast<double>(coarse.nonzeros());
@@ -103,7 +103,7 @@ void Hierarchy<T>::update_values(const Csr<T>& A, Coarsening<T>& coarsening) {
     const Stopwatch stopwatch;
     coarsening.update_values(*level.A, static_cast<int>(l), level.P);
     level.R = transpose(level.P);
-    if (!products_[l]) products_[l] = std::make_unique<TripleProduct<T>>(level.R, *level.A, level.P);
+    if (!products_[l]) products_[l] = std::make_unique<GalerkinProduct<T>>(level.R, *level.A, level.P);
     products_[l]->update(level.R, *level.A, level.P, levels_[l + 1].own);
     clear_rounding_in(level.R, *level.A, levels_[l + 1].own);
     level.seconds = stopwatch.seconds();

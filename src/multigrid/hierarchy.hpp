@@ -41,6 +41,26 @@ struct HierarchyLevel {
   [[nodiscard]] std::size_t bytes() const { return own.bytes() + P.bytes() + R.bytes(); }
 };
 
+/// The values of R (A P) for known patterns. A P first: its rows are short, and all rows of R A would be
+/// long.
+template <class T>
+class GalerkinProduct {
+ public:
+  GalerkinProduct(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P)
+      : right_(A, P), right_product_(right_.compute(A, P)), whole_(R, right_product_) {}
+  /// Overwrites the values of C.
+  void update(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P, Csr<T>& C) {
+    right_.update(A, P, right_product_);
+    whole_.update(R, right_product_, C);
+  }
+  [[nodiscard]] std::size_t bytes() const { return right_.bytes() + right_product_.bytes() + whole_.bytes(); }
+
+ private:
+  SparseProduct<T> right_;
+  Csr<T> right_product_;
+  SparseProduct<T> whole_;
+};
+
 /// Levels A_0 = A, A_{l+1} = R_l A_l P_l with R_l = P_l^T (Galerkin's coarse operators).
 template <class T>
 class Hierarchy {
@@ -70,7 +90,7 @@ class Hierarchy {
   bool end(std::string why, bool early);
 
   std::vector<HierarchyLevel<T>> levels_;
-  std::vector<std::unique_ptr<TripleProduct<T>>> products_;  // of updates
+  std::vector<std::unique_ptr<GalerkinProduct<T>>> products_;  // of updates
   std::string end_;
   bool ended_early_ = false;
 };

@@ -56,19 +56,18 @@ __device__ void put(T alpha, T sum, T beta, T* y) {
 }
 
 /// Piece of a row that is too long for one block. Each block sums its piece in double; the last of the row's
-/// blocks to finish adds the pieces in order and writes the element *y.
-template <class T>
+/// blocks to finish adds the pieces in order and uses the sum.
+template <class T, class X, class Use>
 __device__ void multiply_piece(const RowBlocks::Piece& piece, const std::int32_t* __restrict__ columns,
-                               const T* __restrict__ values, const T* __restrict__ x, std::int64_t x_step,
-                               T alpha, T beta, T* y, Sum* partial, unsigned* finished) {
+                               const T* __restrict__ values, X x, Use use, Sum* partial, unsigned* finished) {
   Sum sum;
   for (std::int64_t k = piece.begin + threadIdx.x; k < piece.end; k += block_size) {
-    sum.value += static_cast<double>(values[k]) * static_cast<double>(x[columns[k] * x_step]);
+    sum.value += static_cast<double>(values[k]) * static_cast<double>(x[columns[k]]);
   }
   const auto number = static_cast<unsigned>(blockIdx.x - piece.first);
   if (cuda_kernels::combine_blocks(sum, number, static_cast<unsigned>(piece.count), partial + piece.first,
                                    finished + piece.first)) {
-    put(alpha, static_cast<T>(sum.value), beta, y);
+    use(piece.row, static_cast<T>(sum.value));
   }
 }
 

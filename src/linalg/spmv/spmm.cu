@@ -224,6 +224,15 @@ __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 5 : 6)
   }
 }
 
+/// y = alpha A x + beta y for a vector with a stride.
+template <class T>
+struct PutStrided {
+  T alpha;
+  T beta;
+  Strided<T> y;
+  __device__ void operator()(std::int64_t i, T sum) const { put(alpha, sum, beta, &y[i]); }
+};
+
 /// Rows that do not fit into a block: thread block (p, c) computes piece p for column c.
 template <class T>
 __global__ void __launch_bounds__(block_size)
@@ -233,8 +242,8 @@ __global__ void __launch_bounds__(block_size)
   const RowBlocks::Piece piece = pieces[blockIdx.x];
   const std::int64_t column = blockIdx.y;
   const std::int64_t places = column * gridDim.x;
-  multiply_piece(piece, columns, values, x.data + column * x.column_step, x.row_step, alpha, beta,
-                 y.data + piece.row * y.row_step + column * y.column_step, partial + places,
+  multiply_piece(piece, columns, values, Strided<const T>{x.data + column * x.column_step, x.row_step},
+                 PutStrided<T>{alpha, beta, {y.data + column * y.column_step, y.row_step}}, partial + places,
                  finished + places);
 }
 

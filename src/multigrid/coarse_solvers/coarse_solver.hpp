@@ -28,9 +28,18 @@ class CoarseSolver {
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace() const { return nullptr; }
   [[nodiscard]] virtual std::size_t bytes() const = 0;
+  /// See Smoother.
+  [[nodiscard]] virtual bool is_recordable() const { return false; }
   /// Dimension of the null space of A as far as the solver knows it.
   [[nodiscard]] virtual std::int64_t null_space() const { return 0; }
   virtual void solve(const SmootherArguments<B, T>& arguments) const = 0;
+};
+
+/// x = the product.
+template <class T>
+struct PutElement {
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { x[i] = sum; }
 };
 
 /// One product with the inverse, or the pseudo-inverse of a singular A.
@@ -41,10 +50,12 @@ class InverseSolver final : public CoarseSolver<B, T> {
   [[nodiscard]] std::string name() const override {
     return inverse_.null_space > 0 ? "pseudo-inverse" : "inverse";
   }
-  [[nodiscard]] std::size_t bytes() const override { return inverse_.inverse.bytes(); }
+  [[nodiscard]] std::size_t bytes() const override { return inverse_.transpose.bytes(); }
+  [[nodiscard]] bool is_recordable() const override { return true; }
   [[nodiscard]] std::int64_t null_space() const override { return inverse_.null_space; }
   void solve(const SmootherArguments<B, T>& a) const override {
-    multiply(a.backend, T{1}, MatrixRef<T>(inverse_.inverse), a.b, T{0}, a.x);
+    for_dense_row_products(a.backend, inverse_.transpose.rows(), inverse_.transpose.data(), a.b,
+                           PutElement<T>{a.x});
   }
 
  private:
@@ -79,6 +90,7 @@ class SmoothingSolver final : public CoarseSolver<B, T> {
     return smoother_->make_workspace();
   }
   [[nodiscard]] std::size_t bytes() const override { return smoother_->bytes(); }
+  [[nodiscard]] bool is_recordable() const override { return smoother_->is_recordable(); }
   void solve(const SmootherArguments<B, T>& arguments) const override {
     smoother_->start(arguments);
     for (int step = 1; step < steps; ++step) smoother_->pre_smooth(arguments);
@@ -96,14 +108,15 @@ inline constexpr std::int64_t largest_inverse = 1024;
 inline constexpr double factor_flops = 2e10;
 inline constexpr double factor_bytes_per_nonzero = 400;
 
-/// The solver for the coarsest A; null if A has elements that are not finite. make_smoother() is called where
-/// A is too large for a factorisation. Waits.
-template <class B, class T, class MakeSmoother>
-std::unique_ptr<CoarseSolver<B, T>> make_coarse_solver(const Csr<T>& A, bool symmetric,
-                                                       const MakeSmoother& make_smoother) {
+/// The solver for the coarsest A; null if A has elements that are not finite. A is `exact`, which may have a
+/// higher precision, times `scale`: rounded, a singular matrix is singular no more. make_smoother() is called
+/// where A is too large for a factorisation. Waits.
+template <class B, class T, class Exact, class MakeSmoother>
+std::unique_ptr<CoarseSolver<B, T>> make_coarse_solver(const Csr<T>& A, const Csr<Exact>& exact, double scale,
+                                                       bool symmetric, const MakeSmoother& make_smoother) {
   if (A.rows() <= largest_inverse) {
-    DenseInverse<T> inverse = dense_inverse(A, symmetric);
-    if (inverse.inverse.rows() != A.rows()) return nullptr;
+    auto inverse = dense_inverse<T>(exact, scale, symmetric);
+    if (inverse.transpose.rows() != A.rows()) return nullptr;
     return std::make_unique<InverseSolver<B, T>>(std::move(inverse));
   }
   const FactorPrediction prediction = predict_factor(A, Ordering::amd);

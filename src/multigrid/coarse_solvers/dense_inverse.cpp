@@ -140,9 +140,9 @@ std::optional<PseudoInverse> invert_singular(Square a, bool symmetric) {
 
 }  // namespace
 
-template <class T>
-DenseInverse<T> dense_inverse(const Csr<T>& A, bool symmetric) {
-  DenseInverse<T> result;
+template <class To, class T>
+DenseInverse<To> dense_inverse(const Csr<T>& A, double scale, bool symmetric) {
+  DenseInverse<To> result;
   const blas::Threads one_thread(Device::serial(), A.rows());  // the same bits with any number of threads
   Square a = to_square(A, symmetric);
   double largest = 0;
@@ -160,12 +160,16 @@ DenseInverse<T> dense_inverse(const Csr<T>& A, bool symmetric) {
     inverse = std::move(pseudo->matrix);
   }
   for (const std::size_t i : empty) (*inverse)(i, i) = 0;
-  std::vector<T> elements(inverse->elements.begin(), inverse->elements.end());
-  result.inverse = Dense<T>(A.rows(), A.rows(), Array<T>(A.device(), std::span<const T>(elements)));
+  if (!symmetric) inverse = transpose_of(*inverse);
+  std::vector<To> elements(inverse->elements.size());
+  std::transform(inverse->elements.begin(), inverse->elements.end(), elements.begin(),
+                 [scale](double element) { return static_cast<To>(element / scale); });
+  result.transpose = Dense<To>(A.rows(), A.rows(), Array<To>(A.device(), std::span<const To>(elements)));
   return result;
 }
 
-template DenseInverse<float> dense_inverse(const Csr<float>&, bool);
-template DenseInverse<double> dense_inverse(const Csr<double>&, bool);
+template DenseInverse<float> dense_inverse(const Csr<float>&, double, bool);
+template DenseInverse<float> dense_inverse(const Csr<double>&, double, bool);
+template DenseInverse<double> dense_inverse(const Csr<double>&, double, bool);
 
 }  // namespace echelon::multigrid

@@ -11,18 +11,19 @@ namespace echelon::multigrid {
 
 template <class T>
 struct DenseInverse {
-  /// n by n on A's device; 0 by 0 if A has elements that are not finite, or no decomposition was found.
-  Dense<T> inverse;
+  /// Transpose of the inverse, n by n on A's device, so that rows of the inverse are contiguous; 0 by 0 if A
+  /// has elements that are not finite, or no decomposition was found.
+  Dense<T> transpose;
   /// Dimension of the null space, by singular values below 10 n eps of the largest. Rows of A without
   /// elements are not counted: the inverse is zero there.
   std::int64_t null_space = 0;
 };
 
-/// The inverse of A, or its pseudo-inverse (Moore, Penrose) if A is singular to working precision, computed
+/// The inverse of scale A, or its pseudo-inverse (Moore, Penrose) if A is singular to its precision, computed
 /// in double on the host: by Cholesky's or LU factorisation in 2 n^3 flops, of a singular A by eigenvectors
 /// or singular vectors in some 20 n^3. Symmetric to the last bit if `symmetric`. Allocates 8 n^2 bytes, of a
 /// singular A up to 32 n^2.
-template <class T>
-[[nodiscard]] DenseInverse<T> dense_inverse(const Csr<T>& A, bool symmetric);
+template <class To, class T>
+[[nodiscard]] DenseInverse<To> dense_inverse(const Csr<T>& A, double scale, bool symmetric);
 
 }  // namespace echelon::multigrid

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace echelon::multigrid {
@@ -28,34 +29,86 @@ inline std::vector<double> optimal_beta(std::int64_t degree) {
   }
 }
 
-/// d = c D^-1 b, x = beta d.
+/// The first step from x = 0, d = c D^-1 b, computed where it is read.
+template <class T>
+struct FirstStep {
+  T c;
+  const T* inverse;
+  const T* b;
+  ECHELON_ANYWHERE T operator[](std::int64_t i) const { return c * inverse[i] * b[i]; }
+};
+/// x = beta d for the first step d.
+template <class T>
+struct TakeFirstStep {
+  FirstStep<T> d;
+  T beta;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] = beta * d[i]; }
+};
+/// r = b - A x, d = c D^-1 r.
 template <class T>
 struct BeginChebyshev {
   const T* inverse;
   const T* b;
   T c;
-  T beta;
   T* d;
-  T* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    d[i] = c * inverse[i] * b[i];
-    x[i] = beta * d[i];
+  T* r;
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const {
+    r[i] = b[i] - sum;
+    d[i] = c * inverse[i] * r[i];
   }
 };
-/// d = old d + c D^-1 r, x += beta d.
+/// x += beta d.
 template <class T>
-struct StepChebyshev {
-  const T* inverse;
-  const T* r;
+struct AddStep {
+  T beta;
+  const T* d;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] += beta * d[i]; }
+};
+/// The second step, after the first one d from x = 0: r = b - A d, next = old d + c D^-1 r,
+/// x = first_beta d + beta next. The last step keeps neither r nor its step.
+template <class T>
+struct SecondFromZero {
+  FirstStep<T> d;
   T old;
   T c;
+  T first_beta;
   T beta;
-  T* d;
+  bool is_last;
+  T* r;
+  T* next;
   T* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    const T before = old == T{0} ? T{0} : old * d[i];
-    d[i] = before + c * inverse[i] * r[i];
-    x[i] += beta * d[i];
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const {
+    const T residual = d.b[i] - sum;
+    const T step = old * d[i] + c * d.inverse[i] * residual;
+    x[i] = first_beta * d[i] + beta * step;
+    if (is_last) return;
+    r[i] = residual;
+    next[i] = step;
+  }
+};
+/// The step after d: r -= A d, next = old d + c D^-1 r, x += previous_beta d + beta next. The last step keeps
+/// neither r nor its step.
+template <class T>
+struct NextStep {
+  const T* inverse;
+  const T* d;
+  T old;
+  T c;
+  T previous_beta;  ///< zero if d is in x already
+  T beta;
+  bool is_last;
+  T* r;
+  T* next;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const {
+    const T residual = r[i] - sum;
+    const T step = old * d[i] + c * inverse[i] * residual;
+    x[i] += previous_beta * d[i] + beta * step;
+    if (is_last) return;
+    r[i] = residual;
+    next[i] = step;
   }
 };
 
@@ -75,46 +128,65 @@ class ChebyshevSmoother final : public Smoother<B, T> {
     if (!(radius_ > 0)) radius_ = 1;
   }
 
+  [[nodiscard]] bool is_recordable() const override { return true; }
   [[nodiscard]] std::size_t bytes() const override { return inverse_.bytes(); }
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return std::make_unique<Step>(inverse_.device(), A_->rows());
+    return std::make_unique<Steps>(inverse_.device(), A_->rows());
   }
 
   void start(const SmootherArguments<B, T>& a) const override {
-    T* const d = static_cast<Step*>(a.workspace)->d.data();
-    a.backend.for_each(A_->rows(), BeginChebyshev<T>{inverse_.data(), a.b, static_cast<T>(4 / (3 * radius_)),
-                                                     static_cast<T>(beta_[0]), d, a.x});
-    if (beta_.size() > 1) a.backend.copy(A_->rows(), a.b, a.r);
-    finish(a, d);
+    auto& own = *static_cast<Steps*>(a.workspace);
+    const FirstStep<T> first{first_factor(), inverse_.data(), a.b};
+    if (beta_.size() == 1) {
+      a.backend.for_each(A_->rows(), TakeFirstStep<T>{first, beta(1), a.x});
+      return;
+    }
+    for_row_products(a.backend, *A_, first,
+                     SecondFromZero<T>{first, old_factor(2), factor(2), beta(1), beta(2), beta_.size() == 2,
+                                       a.r, own.next.data(), a.x});
+    take_steps(a, 3, own.next.data(), own.d.data(), T{0});
+  }
+  void start_with_residual(const SmootherArguments<B, T>& a) const override {
+    start(a);
+    form_residual(a.backend, *A_, a.b, a.x, a.r);
   }
   void pre_smooth(const SmootherArguments<B, T>& arguments) const override { smooth(arguments); }
   void post_smooth(const SmootherArguments<B, T>& arguments) const override { smooth(arguments); }
 
  private:
-  struct Step final : Workspace {
-    Step(const Device& device, std::int64_t n) : d(device, n) {}
-    [[nodiscard]] std::size_t bytes() const override { return d.bytes(); }
-    Array<T> d;
+  struct Steps final : Workspace {
+    Steps(const Device& device, std::int64_t n) : d(device, n), next(device, n) {}
+    [[nodiscard]] std::size_t bytes() const override { return d.bytes() + next.bytes(); }
+    Array<T> d, next;
   };
 
+  /// Factors of D^-1 r in step k and of step k - 1 in it, and of step k in x; k counts from 1.
+  [[nodiscard]] T first_factor() const { return static_cast<T>(4 / (3 * radius_)); }
+  [[nodiscard]] T factor(std::size_t k) const {
+    const auto before = static_cast<double>(k - 1);
+    return static_cast<T>((8 * before + 4) / ((2 * before + 3) * radius_));
+  }
+  [[nodiscard]] static T old_factor(std::size_t k) {
+    const auto before = static_cast<double>(k - 1);
+    return static_cast<T>((2 * before - 1) / (2 * before + 3));
+  }
+  [[nodiscard]] T beta(std::size_t k) const { return static_cast<T>(beta_[k - 1]); }
+
   void smooth(const SmootherArguments<B, T>& a) const {
-    T* const d = static_cast<Step*>(a.workspace)->d.data();
-    form_residual(a.backend, *A_, a.b, a.x, a.r);
-    a.backend.for_each(A_->rows(),
-                       StepChebyshev<T>{inverse_.data(), a.r, T{0}, static_cast<T>(4 / (3 * radius_)),
-                                        static_cast<T>(beta_[0]), d, a.x});
-    finish(a, d);
+    auto& own = *static_cast<Steps*>(a.workspace);
+    for_row_products(a.backend, *A_, static_cast<const T*>(a.x),
+                     BeginChebyshev<T>{inverse_.data(), a.b, first_factor(), own.d.data(), a.r});
+    if (beta_.size() == 1) a.backend.for_each(A_->rows(), AddStep<T>{beta(1), own.d.data(), a.x});
+    take_steps(a, 2, own.d.data(), own.next.data(), beta(1));
   }
 
-  /// Degrees from 2 on; r holds r_0, and d the first step.
-  void finish(const SmootherArguments<B, T>& a, T* d) const {
-    for (std::size_t degree = 2; degree <= beta_.size(); ++degree) {
-      multiply(a.backend, T{-1}, MatrixRef<T>(*A_), d, T{1}, a.r);
-      const double k = static_cast<double>(degree - 1);
-      a.backend.for_each(A_->rows(),
-                         StepChebyshev<T>{inverse_.data(), a.r, static_cast<T>((2 * k - 1) / (2 * k + 3)),
-                                          static_cast<T>((8 * k + 4) / ((2 * k + 3) * radius_)),
-                                          static_cast<T>(beta_[degree - 1]), d, a.x});
+  /// The steps from a degree on. d holds the step before, of which previous_beta times is added to x, too.
+  void take_steps(const SmootherArguments<B, T>& a, std::size_t degree, T* d, T* next,
+                  T previous_beta) const {
+    for (; degree <= beta_.size(); ++degree, previous_beta = 0, std::swap(d, next)) {
+      for_row_products(a.backend, *A_, static_cast<const T*>(d),
+                       NextStep<T>{inverse_.data(), d, old_factor(degree), factor(degree), previous_beta,
+                                   beta(degree), degree == beta_.size(), a.r, next, a.x});
     }
   }
 

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <optional>
+#include <utility>
 
 namespace echelon::multigrid {
 
@@ -24,6 +25,35 @@ struct AddScaled {
   const T* r;
   T* x;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] += scale[i] * r[i]; }
+};
+
+/// The vector D^-1 b, computed where it is read.
+template <class T>
+struct ScaledVector {
+  const T* scale;
+  const T* b;
+  ECHELON_ANYWHERE T operator[](std::int64_t i) const { return scale[i] * b[i]; }
+};
+/// x = D^-1 b, r = b - A x.
+template <class T>
+struct StartJacobi {
+  const T* scale;
+  const T* b;
+  T* x;
+  T* r;
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const {
+    x[i] = scale[i] * b[i];
+    r[i] = b[i] - sum;
+  }
+};
+/// to = from + D^-1 (b - A from).
+template <class T>
+struct StepJacobi {
+  const T* scale;
+  const T* b;
+  const T* from;
+  T* to;
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { to[i] = from[i] + scale[i] * (b[i] - sum); }
 };
 
 /// scale *= factor.
@@ -58,17 +88,36 @@ class JacobiSmoother final : public Smoother<B, T> {
   JacobiSmoother(const Csr<T>& A, Array<T> scale, std::int64_t sweeps)
       : A_(&A), scale_(std::move(scale)), sweeps_(sweeps) {}
 
+  [[nodiscard]] bool is_recordable() const override { return true; }
   [[nodiscard]] std::size_t bytes() const override { return scale_.bytes(); }
 
-  void start(const SmootherArguments<B, T>& arguments) const override {
-    arguments.backend.for_each(A_->rows(), ScaleVector<T>{scale_.data(), arguments.b, arguments.x});
-    smooth(arguments, sweeps_ - 1);
+  void start(const SmootherArguments<B, T>& a) const override {
+    a.backend.for_each(A_->rows(), ScaleVector<T>{scale_.data(), a.b, a.x});
+    smooth_in_place(a, sweeps_ - 1);
   }
-  void pre_smooth(const SmootherArguments<B, T>& arguments) const override { smooth(arguments, sweeps_); }
-  void post_smooth(const SmootherArguments<B, T>& arguments) const override { smooth(arguments, sweeps_); }
+  void start_with_residual(const SmootherArguments<B, T>& a) const override {
+    if (sweeps_ == 1) {
+      for_row_products(a.backend, *A_, ScaledVector<T>{scale_.data(), a.b},
+                       StartJacobi<T>{scale_.data(), a.b, a.x, a.r});
+    } else {
+      start(a);
+      form_residual(a.backend, *A_, a.b, a.x, a.r);
+    }
+  }
+  void pre_smooth(const SmootherArguments<B, T>& a) const override { smooth_in_place(a, sweeps_); }
+  /// A sweep reads one vector and writes another: the last one has to write x.
+  [[nodiscard]] bool takes_iterate_from_r() const override { return sweeps_ % 2 == 1; }
+  void post_smooth(const SmootherArguments<B, T>& a) const override {
+    T* from = takes_iterate_from_r() ? a.r : a.x;
+    T* to = takes_iterate_from_r() ? a.x : a.r;
+    for (std::int64_t sweep = 0; sweep < sweeps_; ++sweep, std::swap(from, to)) {
+      for_row_products(a.backend, *A_, static_cast<const T*>(from),
+                       StepJacobi<T>{scale_.data(), a.b, from, to});
+    }
+  }
 
  private:
-  void smooth(const SmootherArguments<B, T>& a, std::int64_t sweeps) const {
+  void smooth_in_place(const SmootherArguments<B, T>& a, std::int64_t sweeps) const {
     for (std::int64_t sweep = 0; sweep < sweeps; ++sweep) {
       form_residual(a.backend, *A_, a.b, a.x, a.r);
       a.backend.for_each(A_->rows(), AddScaled<T>{scale_.data(), a.r, a.x});

@@ -33,6 +33,10 @@ class NestedSmoother final : public Smoother<B, T> {
     nested().apply(*static_cast<Correction*>(a.workspace)->nested, a.b, a.x);
     smooth(a, sweeps_ - 1);
   }
+  void start_with_residual(const SmootherArguments<B, T>& arguments) const override {
+    start(arguments);
+    form_residual(arguments.backend, *A_, arguments.b, arguments.x, arguments.r);
+  }
   void pre_smooth(const SmootherArguments<B, T>& arguments) const override { smooth(arguments, sweeps_); }
   void post_smooth(const SmootherArguments<B, T>& arguments) const override { smooth(arguments, sweeps_); }
 

@@ -4,6 +4,7 @@
 
 #include "backend/target.hpp"
 #include "linalg/spmv/multiply.hpp"
+#include "linalg/spmv/row_products.hpp"
 #include "solver/implementation.hpp"
 
 #include <echelon/matrix/csr.hpp>
@@ -24,6 +25,20 @@ struct SmootherArguments {
   T* r;  ///< scratch of n elements
 };
 
+/// r = b - A x, as a use of the products with A.
+template <class T>
+struct SubtractProduct {
+  const T* b;
+  T* r;
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { r[i] = b[i] - sum; }
+};
+
+/// r = b - A x.
+template <class B, class T>
+void form_residual(B& backend, const Csr<T>& A, const T* b, const T* x, T* r) {
+  for_row_products(backend, A, x, SubtractProduct<T>{b, r});
+}
+
 /// Smooths A x = b. The post-smoother is the adjoint of the pre-smoother in the inner product of A, for
 /// symmetric A: then a cycle is a symmetric operator. Read-only after set-up.
 template <class B, class T>
@@ -38,17 +53,17 @@ class Smoother {
   [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace() const { return nullptr; }
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 
+  /// Whether every step queues the same work, without waiting: see Recording.
+  [[nodiscard]] virtual bool is_recordable() const { return false; }
+
   /// Pre-smoothing from x = 0; x need not be initialised.
   virtual void start(const SmootherArguments<B, T>& arguments) const = 0;
   virtual void pre_smooth(const SmootherArguments<B, T>& arguments) const = 0;
+  /// Pre-smoothing from x = 0, and r = b - A x.
+  virtual void start_with_residual(const SmootherArguments<B, T>& arguments) const = 0;
+  /// Whether post_smooth takes the iterate from r, and leaves the new one in x; otherwise both are in x.
+  [[nodiscard]] virtual bool takes_iterate_from_r() const { return false; }
   virtual void post_smooth(const SmootherArguments<B, T>& arguments) const = 0;
 };
-
-/// r = b - A x.
-template <class B, class T>
-void form_residual(B& backend, const Csr<T>& A, const T* b, const T* x, T* r) {
-  backend.copy(A.rows(), b, r);
-  multiply(backend, T{-1}, MatrixRef<T>(A), x, T{1}, r);
-}
 
 }  // namespace echelon::multigrid

@@ -27,6 +27,10 @@ class SweepSmoother final : public Smoother<B, T> {
     arguments.backend.fill(A_->rows(), T{0}, arguments.x);
     pre_smooth(arguments);
   }
+  void start_with_residual(const SmootherArguments<B, T>& arguments) const override {
+    start(arguments);
+    form_residual(arguments.backend, *A_, arguments.b, arguments.x, arguments.r);
+  }
   void pre_smooth(const SmootherArguments<B, T>& arguments) const override {
     sweep(arguments, symmetric_sweeps_ ? SweepKind::symmetric : SweepKind::forward);
   }

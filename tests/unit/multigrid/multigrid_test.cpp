@@ -221,11 +221,19 @@ TEST(Hierarchy, CoarseMatricesAreTripleProducts) {
 
 TEST(DenseInverse, InvertsAndPseudoInverts) {
   const auto check = [](const Csr<double>& A, bool symmetric, std::int64_t null_space) {
-    const auto result = multigrid::dense_inverse(A, symmetric);
-    const Dense<double>& X = result.inverse;
-    ASSERT_EQ(X.rows(), A.rows());
-    EXPECT_EQ(result.null_space, null_space);
+    const auto result = multigrid::dense_inverse<double>(A, 1, symmetric);
     const std::int64_t n = A.rows();
+    ASSERT_EQ(result.transpose.rows(), n);
+    EXPECT_EQ(result.null_space, null_space);
+    Dense<double> X(Device(), n, n);
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) X(i, j) = result.transpose(j, i);
+    }
+    const auto scaled = multigrid::dense_inverse<float>(A, 4, symmetric);
+    EXPECT_EQ(scaled.null_space, null_space);
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) EXPECT_EQ(scaled.transpose(j, i), static_cast<float>(X(i, j) / 4));
+    }
     const Dense<double> dense = to_dense(MatrixRef<double>(A));
     Dense<double> AX(Device(), n, n);
     gemm<double>(1, dense, X, 0, AX);
@@ -289,8 +297,11 @@ TEST(Multigrid, CyclesAreSymmetricAndDefinite) {
         SmootherKind::symmetric_gauss_seidel, SmootherKind::ilu0, SmootherKind::ic0}) {
     for (const CycleKind cycle : {CycleKind::v, CycleKind::w}) {
       for (const std::int64_t sweeps : {1, 2}) {
-        Amg<double> amg(Device(),
-                        {.cycle = cycle, .smoother = smoother, .sweeps = sweeps, .coarse_size = 20});
+        Amg<double> amg(Device(), {.cycle = cycle,
+                                   .smoother = smoother,
+                                   .sweeps = sweeps,
+                                   .coarse_size = 20,
+                                   .precision = HierarchyPrecision::working});
         ASSERT_TRUE(amg.setup(A).ready());
         const std::vector<double> u = random_vector(A.rows(), 1);
         const std::vector<double> v = random_vector(A.rows(), 2);
@@ -486,10 +497,12 @@ TEST(Amg, SingularSystems_ConsistentOnesAreSolved) {
     EXPECT_EQ(solve_with(amg, A, b).report.status, Status::converged);
   }
   const Csr<double> A = neumann(40);
-  Amg<double> amg(Device(), {.coarse_size = 60});
-  const Report report = amg.setup(A);
-  ASSERT_NE(report.find_statistic("null_space"), nullptr);
-  EXPECT_EQ(std::get<std::int64_t>(report.find_statistic("null_space")->value), 1);
+  for (const HierarchyPrecision precision : {HierarchyPrecision::single, HierarchyPrecision::working}) {
+    Amg<double> amg(Device(), {.coarse_size = 60, .precision = precision});
+    const Report report = amg.setup(A);
+    ASSERT_NE(report.find_statistic("null_space"), nullptr);
+    EXPECT_EQ(std::get<std::int64_t>(report.find_statistic("null_space")->value), 1);
+  }
 }
 
 TEST(Amg, SingularSystems_InconsistentOnesAreNotCalledSolved) {

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Work that is queued again and again with the same arguments.
+#pragma once
+
+#include <array>
+
+#ifdef __CUDACC__
+#include "backend/cuda/recording.cuh"
+#endif
+
+namespace echelon {
+
+/// Addresses on which recorded work depends: the work is recorded anew when one of them changes.
+using RecordedAddresses = std::array<const void*, 2>;
+
+/// On the host work is done at once.
+template <class B>
+class Recording {
+ public:
+  template <class F>
+  void run(B& /*backend*/, const RecordedAddresses& /*addresses*/, F queue) {
+    queue();
+  }
+};
+
+#ifdef __CUDACC__
+/// On a GPU the second run is recorded as a graph, and the graph is launched from then on: a launch takes
+/// little more time than that of one kernel, and the pauses between short kernels are half as long. The first
+/// run allocates what the work keeps. The work must not wait, and must do the same in every run.
+template <>
+class Recording<Cuda> : public CudaRecording {
+ public:
+  template <class F>
+  void run(Cuda& backend, const RecordedAddresses& addresses, F queue) {
+    const CurrentDevice current(backend.device().id());
+    const State state{addresses[0], addresses[1], backend.scratch(0), backend.counters(0)};
+    if (matches(state)) {
+      launch();
+    } else if (is_second_run(state)) {
+      const Capture capture;
+      queue();
+      finish(capture);
+      launch();
+    } else {
+      queue();
+    }
+  }
+};
+#endif
+
+}  // namespace echelon

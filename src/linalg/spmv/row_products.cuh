@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The product of a sparse matrix with a vector on a GPU, for any use of its elements.
+#pragma once
+
+#include "linalg/spmv/row_sums.cuh"
+
+namespace echelon {
+
+namespace row_sums {
+
+/// products[padded_index(k - begin)] = values[k] x[columns[k]] for k in
+/// [begin, min(end, begin + row_block_size)). A thread issues all its loads before it uses the first, to hide
+/// their latency.
+template <class T, class X>
+__device__ void stage_products(std::int64_t begin, std::int64_t end, std::int64_t nonzeros,
+                               const std::int32_t* __restrict__ columns, const T* __restrict__ values, X x,
+                               T* products) {
+  using P = Pack<T>;
+  constexpr int packs = row_block_size / (block_size * P::size);
+  typename P::Values value[packs];
+  typename P::Columns column[packs];
+#pragma unroll
+  for (int p = 0; p < packs; ++p) {
+    const std::int64_t k = begin + (p * block_size + static_cast<int>(threadIdx.x)) * P::size;
+    if (k < end && k + P::size <= nonzeros) {
+      value[p] = *reinterpret_cast<const typename P::Values*>(values + k);
+      column[p] = *reinterpret_cast<const typename P::Columns*>(columns + k);
+      continue;
+    }
+#pragma unroll
+    for (int i = 0; i < P::size; ++i) {
+      value[p].at[i] = k + i < end ? values[k + i] : T{0};
+      column[p].at[i] = k + i < end ? columns[k + i] : 0;
+    }
+  }
+#pragma unroll
+  for (int p = 0; p < packs; ++p) {
+#pragma unroll
+    for (int i = 0; i < P::size; ++i) value[p].at[i] *= x[column[p].at[i]];
+  }
+#pragma unroll
+  for (int p = 0; p < packs; ++p) {
+#pragma unroll
+    for (int i = 0; i < P::size; ++i) {
+      products[padded_index<T>((p * block_size + static_cast<int>(threadIdx.x)) * P::size + i)] =
+          value[p].at[i];
+    }
+  }
+}
+
+/// The sum of products [begin, end) by `lanes` consecutive threads; valid in the first of them. All threads
+/// of the warp call this.
+template <class T>
+__device__ T sum_products(const T* products, int begin, int end, int lanes) {
+  T sum = 0;
+  for (int k = begin + static_cast<int>(threadIdx.x) % lanes; k < end; k += lanes)
+    sum += products[padded_index<T>(k)];
+  return warp_sum(sum, lanes);
+}
+
+/// use(i, (A x)_i) for one block of rows per thread block (CSR-stream: Greathouse and Daga, SC14). The
+/// products are staged in shared memory in one contiguous pass, independently of the rows' lengths, and
+/// summed from there. Blocks have about the same number of nonzeros. A row is summed by as many lanes as the
+/// block's threads suffice for; a row much longer than the others, by a warp. The first `piece_count` thread
+/// blocks process the pieces of rows that do not fit into a block. Memory movement: values, columns and
+/// offsets are read once, x from the caches or once per block. 8 products per thread and 6
+/// to 8 blocks per multiprocessor keep about 100 KB of loads in flight on each, which the bandwidth of HBM
+/// needs.
+template <class T, class X, class Use>
+__global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 6 : 8)
+    multiply_blocks(const RowBlocks::Piece* __restrict__ pieces, unsigned piece_count,
+                    const longlong2* __restrict__ starts, std::int64_t nonzeros,
+                    const std::int64_t* __restrict__ row_offsets, const std::int32_t* __restrict__ columns,
+                    const T* __restrict__ values, X x, Use use, Sum* partial, unsigned* finished) {
+  __shared__ T products[padded_size<T>];
+  __shared__ int3 long_rows[row_block_size / max_per_lane];  // row, begin, end
+  __shared__ int long_count;
+  if (blockIdx.x < piece_count) {
+    const RowBlocks::Piece piece = pieces[blockIdx.x];
+    multiply_piece(piece, columns, values, x, use, partial, finished);
+    return;
+  }
+  const longlong2 start = starts[blockIdx.x - piece_count];
+  const longlong2 end = starts[blockIdx.x - piece_count + 1];
+  const std::int64_t begin = start.y / row_block_alignment * row_block_alignment;
+  const int rows = static_cast<int>(end.x - start.x) - (fits_row_block(start.y, end.y) ? 0 : 1);
+  const int lanes = lanes_for(rows);
+  if (threadIdx.x == 0) long_count = 0;
+  stage_products<T>(begin, end.y, nonzeros, columns, values, x, products);
+  __syncthreads();
+  const bool first_lane = threadIdx.x % lanes == 0;
+  for (int next = 0; next < rows; next += block_size / lanes) {
+    const int row = next + static_cast<int>(threadIdx.x) / lanes;
+    const std::int64_t* offset = row_offsets + start.x + row;
+    const int row_begin = row < rows ? static_cast<int>(offset[0] - begin) : 0;
+    const int row_end = row < rows ? static_cast<int>(offset[1] - begin) : 0;
+    const bool is_long = lanes < warp_size && row_end - row_begin > max_per_lane * lanes;
+    const T sum = sum_products(products, row_begin, is_long ? row_begin : row_end, lanes);
+    if (is_long && first_lane) long_rows[atomicAdd(&long_count, 1)] = {row, row_begin, row_end};
+    if (row < rows && !is_long && first_lane) use(start.x + row, sum);
+  }
+  __syncthreads();
+  for (int k = static_cast<int>(threadIdx.x) / warp_size; k < long_count; k += block_size / warp_size) {
+    const T sum = sum_products(products, long_rows[k].y, long_rows[k].z, warp_size);
+    if (threadIdx.x % warp_size == 0) use(start.x + long_rows[k].x, sum);
+  }
+}
+
+/// use(i, (M x)_i) for a dense matrix, one row per warp.
+template <class T, class Use>
+__global__ void __launch_bounds__(block_size)
+    multiply_dense_rows(int n, const T* __restrict__ rows, const T* __restrict__ x, Use use) {
+  const int row = static_cast<int>((blockIdx.x * block_size + threadIdx.x) / warp_size);
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  if (row >= n) return;
+  T sum = 0;
+  for (int j = lane; j < n; j += warp_size) sum += rows[std::int64_t{row} * n + j] * x[j];
+  sum = warp_sum(sum);
+  if (lane == 0) use(row, sum);
+}
+
+/// The use of a product with an empty matrix.
+template <class T, class Use>
+struct UseZero {
+  Use use;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { use(i, T{0}); }
+};
+
+}  // namespace row_sums
+
+/// use(i, (A x)_i) for each row i; see the versions for the host.
+template <class T, class X, class Use>
+void for_row_products(Cuda& backend, const Csr<T>& A, X x, Use use) {
+  if (A.rows() == 0) return;
+  if (A.nonzeros() == 0) {
+    backend.for_each(A.rows(), row_sums::UseZero<T, Use>{use});
+    return;
+  }
+  const CurrentDevice current(backend.device().id());
+  const RowBlocks& row_blocks = CsrAccess::row_blocks(A);
+  const std::int64_t pieces = row_blocks.pieces.size();
+  const std::int64_t blocks = pieces + row_blocks.starts.size() / 2 - 1;
+  auto* partial = static_cast<Sum*>(backend.scratch(static_cast<std::size_t>(pieces) * sizeof(Sum)));
+  row_sums::multiply_blocks<T><<<static_cast<unsigned>(blocks), row_sums::block_size, 0, stream()>>>(
+      row_blocks.pieces.data(), static_cast<unsigned>(pieces),
+      reinterpret_cast<const longlong2*>(row_blocks.starts.data()), A.nonzeros(), A.row_offsets().data(),
+      A.column_indices().data(), A.values().data(), x, use, partial, backend.counters(pieces));
+  check(cudaGetLastError());
+}
+
+/// See the version for the host.
+template <class T, class Use>
+void for_dense_row_products(Cuda& backend, std::int64_t n, const T* rows, const T* x, Use use) {
+  if (n == 0) return;
+  const CurrentDevice current(backend.device().id());
+  constexpr std::int64_t rows_per_block = row_sums::block_size / warp_size;
+  const auto blocks = static_cast<unsigned>((n + rows_per_block - 1) / rows_per_block);
+  row_sums::multiply_dense_rows<<<blocks, row_sums::block_size, 0, stream()>>>(static_cast<int>(n), rows, x,
+                                                                               use);
+  check(cudaGetLastError());
+}
+
+}  // namespace echelon
