@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
+#include "backend/store.hpp"
 #include "matrix/row_blocks.hpp"
 
 #include <algorithm>
@@ -35,6 +36,18 @@ struct FindStart {
   }
 };
 
+struct LongRows {
+  std::int64_t count = 0;
+  friend ECHELON_ANYWHERE LongRows combine(LongRows a, LongRows b) { return {a.count + b.count}; }
+};
+/// Counts the blocks whose last row does not fit.
+struct CountLongRows {
+  const std::int64_t* starts;
+  ECHELON_ANYWHERE LongRows operator()(std::int64_t block) const {
+    return {fits_row_block(starts[2 * block + 1], starts[2 * block + 3]) ? 0 : 1};
+  }
+};
+
 /// Cuts the last row of each block into pieces if it does not fit into the block.
 std::vector<RowBlocks::Piece> cut_long_rows(const std::vector<std::int64_t>& starts,
                                             const std::vector<std::int64_t>& last_rows) {
@@ -61,8 +74,12 @@ RowBlocks make_row_blocks(std::int64_t rows, std::int64_t nonzeros, const Array<
   RowBlocks result;
   result.starts = Array<std::int64_t>(device, 2 * (blocks + 1));
   Array<std::int64_t> last_rows(device, blocks + 1);
-  Cuda(device).for_each(
-      blocks + 1, FindStart{rows, block_work, row_offsets.data(), result.starts.data(), last_rows.data()});
+  Cuda backend(device);
+  backend.for_each(blocks + 1,
+                   FindStart{rows, block_work, row_offsets.data(), result.starts.data(), last_rows.data()});
+  Array<LongRows> long_rows(device, 1);
+  backend.reduce(blocks, CountLongRows{result.starts.data()}, Store<LongRows>{long_rows.data()});
+  if (backend.read(long_rows.data()).count == 0) return result;
   const std::vector<RowBlocks::Piece> pieces =
       cut_long_rows(result.starts.to_vector(), last_rows.to_vector());
   result.pieces = Array<RowBlocks::Piece>(device, std::span<const RowBlocks::Piece>(pieces));

@@ -205,10 +205,17 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
   [[nodiscard]] SmootherKind smoother() const {
     if (options_.smoother != SmootherKind::automatic) return options_.smoother;
     if (options_.weight) return SmootherKind::jacobi;
-    // Jacobi converges for nonsymmetric M-matrices, and is enough for the interpolation of classical
-    // coarsening.
-    if (!symmetric_ || (!given_ && kind_ == AmgCoarsening::classical)) return SmootherKind::jacobi;
+    // Jacobi converges for nonsymmetric M-matrices. It is the quicker one with the few unknowns that
+    // aggressive coarsening leaves; slow coarsening is a sign of anisotropy or jumps.
+    if (!symmetric_) return SmootherKind::jacobi;
+    if (!given_ && kind_ == AmgCoarsening::classical && is_coarsened_fast()) return SmootherKind::jacobi;
     return SmootherKind::chebyshev;
+  }
+
+  [[nodiscard]] bool is_coarsened_fast() const {
+    constexpr std::int64_t fast_ratio = 6;
+    const auto& levels = hierarchy_->levels();
+    return levels.size() == 1 || fast_ratio * levels[1].A->rows() <= levels[0].A->rows();
   }
 
   /// Makes smoothers and the coarse solver for the hierarchy.

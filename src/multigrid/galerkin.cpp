@@ -3,12 +3,17 @@
 
 #include "backend/store.hpp"
 #include "backend/target.hpp"
+#include "linalg/vector/functors.hpp"
+#include "matrix/row_blocks.hpp"
 #include "matrix/rows.hpp"
+
+#include <echelon/matrix/transform.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <utility>
 
 namespace echelon::multigrid {
 
@@ -41,6 +46,7 @@ struct MarkRounding {
   SparseRows<T> R;
   SparseRows<T> A;
   SparseRows<T> C;
+  const Largest* largest_of_A;
   double tolerance;
   std::uint8_t* cleared;
   ECHELON_ANYWHERE ClearedRows operator()(std::int64_t i) const {
@@ -49,6 +55,13 @@ struct MarkRounding {
       const double magnitude = std::fabs(static_cast<double>(C.values[k]));
       if (!(magnitude <= largest)) largest = magnitude;
     }
+    cleared[i] = 0;
+    double squares = 0;
+    for (std::int64_t k = R.begin(i); k < R.end(i); ++k) {
+      squares += static_cast<double>(R.values[k]) * static_cast<double>(R.values[k]);
+    }
+    // Diagonal elements of A are looked up for doubtful rows only.
+    if (largest > tolerance * squares * largest_of_A->value) return {};
     double scale = 0;
     for (std::int64_t k = R.begin(i); k < R.end(i); ++k) {
       const auto r = static_cast<double>(R.values[k]);
@@ -71,6 +84,26 @@ struct ClearMarked {
       if (cleared[i] != 0 || cleared[columns[k]] != 0) values[k] = T{0};
     }
   }
+};
+
+/// values[k] = k, or the number in it as an integer.
+struct NumberValues {
+  double* values;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const { values[k] = static_cast<double>(k); }
+};
+struct ReadNumbers {
+  const double* values;
+  std::uint32_t* places;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    places[k] = static_cast<std::uint32_t>(values[k]);
+  }
+};
+template <class T>
+struct CopyFromPlaces {
+  const std::uint32_t* places;
+  const T* from;
+  T* to;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const { to[k] = from[places[k]]; }
 };
 
 }  // namespace
@@ -97,15 +130,44 @@ void clear_rounding(const Csr<T>& R, const Csr<T>& A, Csr<T>& C) {
     const std::int64_t n = C.rows();
     Array<std::uint8_t> cleared(A.device(), n);
     Array<ClearedRows> found(A.device(), 1);
-    backend.reduce(
-        n, MarkRounding<T>{SparseRows<T>(R), SparseRows<T>(A), SparseRows<T>(C), tolerance, cleared.data()},
-        Store<ClearedRows>{found.data()});
+    Array<Largest> largest(A.device(), 1);
+    backend.reduce(A.nonzeros(), LargestMagnitude<const T*>{A.values().data()},
+                   Store<Largest>{largest.data()});
+    backend.reduce(n,
+                   MarkRounding<T>{SparseRows<T>(R), SparseRows<T>(A), SparseRows<T>(C), largest.data(),
+                                   tolerance, cleared.data()},
+                   Store<ClearedRows>{found.data()});
     if (backend.read(found.data()).count == 0) return;
     backend.for_each(n, ClearMarked<T>{C.row_offsets().data(), C.column_indices().data(), cleared.data(),
                                        C.values().data()});
   });
 }
 
+template <class Target, class T>
+Array<std::uint32_t> transposition(const Csr<T>& P) {
+  return on_backend(P.device(), [&]<class B>() {
+    B backend(P.device());
+    Array<double> numbers(P.device(), P.nonzeros());
+    backend.for_each(P.nonzeros(), NumberValues{numbers.data()});
+    const Csr<double> transposed = transpose(CsrAccess::with_pattern_of(P, std::move(numbers)));
+    Array<std::uint32_t> places(P.device(), P.nonzeros());
+    backend.for_each(P.nonzeros(), ReadNumbers{transposed.values().data(), places.data()});
+    return places;
+  });
+}
+
+template <class Target, class T>
+void transpose_values(const Csr<T>& P, const Array<std::uint32_t>& places, Csr<T>& R) {
+  on_backend(P.device(), [&]<class B>() {
+    B backend(P.device());
+    backend.for_each(P.nonzeros(), CopyFromPlaces<T>{places.data(), P.values().data(), R.values().data()});
+  });
+}
+
+template Array<std::uint32_t> transposition<ThisTarget>(const Csr<float>&);
+template Array<std::uint32_t> transposition<ThisTarget>(const Csr<double>&);
+template void transpose_values<ThisTarget>(const Csr<float>&, const Array<std::uint32_t>&, Csr<float>&);
+template void transpose_values<ThisTarget>(const Csr<double>&, const Array<std::uint32_t>&, Csr<double>&);
 template void clear_rounding<ThisTarget>(const Csr<float>&, const Csr<float>&, Csr<float>&);
 template void clear_rounding<ThisTarget>(const Csr<double>&, const Csr<double>&, Csr<double>&);
 template double galerkin_bound<ThisTarget>(const Csr<float>&, const Csr<float>&);

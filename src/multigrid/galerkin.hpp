@@ -5,6 +5,8 @@
 
 #include <echelon/matrix/csr.hpp>
 
+#include <cstdint>
+
 namespace echelon::multigrid {
 
 /// An upper bound of the nonzeros of P^T A P from the lengths of the rows of P: the sum over the rows i of
@@ -18,5 +20,13 @@ template <class Target, class T>
 /// as the constant on a part of a mesh without boundary condition. A smoother would divide by them. Waits.
 template <class Target, class T>
 void clear_rounding(const Csr<T>& R, const Csr<T>& A, Csr<T>& C);
+
+/// Places of the values of P's transpose among those of P. P has fewer than 2^32 nonzeros. Waits.
+template <class Target, class T>
+[[nodiscard]] Array<std::uint32_t> transposition(const Csr<T>& P);
+
+/// R = P^T for a known pattern: the values of P are copied from their `places`.
+template <class Target, class T>
+void transpose_values(const Csr<T>& P, const Array<std::uint32_t>& places, Csr<T>& R);
 
 }  // namespace echelon::multigrid

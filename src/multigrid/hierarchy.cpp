@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <utility>
 
 namespace echelon::multigrid {
@@ -33,7 +34,32 @@ void clear_rounding_in(const Csr<T>& R, const Csr<T>& A, Csr<T>& C) {
   on_target(A.device(), [&]<class Target>() { clear_rounding<Target, T>(R, A, C); });
 }
 
+template <class T>
+Array<std::uint32_t> find_transposition(const Csr<T>& P) {
+  if (P.nonzeros() > std::numeric_limits<std::uint32_t>::max()) return {};
+  return on_target(P.device(), [&]<class Target>() { return transposition<Target, T>(P); });
+}
+
 }  // namespace
+
+template <class T>
+LevelUpdate<T>::LevelUpdate(const HierarchyLevel<T>& level)
+    : places_(find_transposition(level.P)),
+      right_(*level.A, level.P),
+      right_product_(right_.compute(*level.A, level.P)),
+      whole_(level.R, right_product_) {}
+
+template <class T>
+void LevelUpdate<T>::run(HierarchyLevel<T>& level, Csr<T>& coarse) {
+  if (places_.size() == level.P.nonzeros()) {
+    on_target(level.P.device(),
+              [&]<class Target>() { transpose_values<Target, T>(level.P, places_, level.R); });
+  } else {
+    level.R = transpose(level.P);
+  }
+  right_.update(*level.A, level.P, right_product_);
+  whole_.update(level.R, right_product_, coarse);
+}
 
 template <class T>
 Hierarchy<T>::Hierarchy(const Csr<T>& A, Coarsening<T>& coarsening, const HierarchyLimits& limits,
@@ -97,14 +123,13 @@ bool Hierarchy<T>::coarsen(Coarsening<T>& coarsening, const HierarchyLimits& lim
 template <class T>
 void Hierarchy<T>::update_values(const Csr<T>& A, Coarsening<T>& coarsening) {
   levels_.front().A = &A;
-  products_.resize(levels_.size());
+  updates_.resize(levels_.size());
   for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
     HierarchyLevel<T>& level = levels_[l];
     const Stopwatch stopwatch;
     coarsening.update_values(*level.A, static_cast<int>(l), level.P);
-    level.R = transpose(level.P);
-    if (!products_[l]) products_[l] = std::make_unique<GalerkinProduct<T>>(level.R, *level.A, level.P);
-    products_[l]->update(level.R, *level.A, level.P, levels_[l + 1].own);
+    if (!updates_[l]) updates_[l] = std::make_unique<LevelUpdate<T>>(level);
+    updates_[l]->run(level, levels_[l + 1].own);
     clear_rounding_in(level.R, *level.A, levels_[l + 1].own);
     level.seconds = stopwatch.seconds();
   }
@@ -132,10 +157,12 @@ template <class T>
 std::size_t Hierarchy<T>::bytes() const {
   std::size_t bytes = 0;
   for (const HierarchyLevel<T>& level : levels_) bytes += level.bytes();
-  for (const auto& product : products_) bytes += product ? product->bytes() : 0;
+  for (const auto& update : updates_) bytes += update ? update->bytes() : 0;
   return bytes;
 }
 
+template class LevelUpdate<float>;
+template class LevelUpdate<double>;
 template class Hierarchy<float>;
 template class Hierarchy<double>;
 

@@ -41,21 +41,20 @@ struct HierarchyLevel {
   [[nodiscard]] std::size_t bytes() const { return own.bytes() + P.bytes() + R.bytes(); }
 };
 
-/// The values of R (A P) for known patterns. A P first: its rows are short, and all rows of R A would be
-/// long.
+/// Recomputes R = P^T and R (A P) for known patterns. A P first: its rows are short, and all rows of R A
+/// would be long.
 template <class T>
-class GalerkinProduct {
+class LevelUpdate {
  public:
-  GalerkinProduct(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P)
-      : right_(A, P), right_product_(right_.compute(A, P)), whole_(R, right_product_) {}
-  /// Overwrites the values of C.
-  void update(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P, Csr<T>& C) {
-    right_.update(A, P, right_product_);
-    whole_.update(R, right_product_, C);
+  explicit LevelUpdate(const HierarchyLevel<T>& level);
+  /// Overwrites the values of R and of the coarse matrix.
+  void run(HierarchyLevel<T>& level, Csr<T>& coarse);
+  [[nodiscard]] std::size_t bytes() const {
+    return places_.bytes() + right_.bytes() + right_product_.bytes() + whole_.bytes();
   }
-  [[nodiscard]] std::size_t bytes() const { return right_.bytes() + right_product_.bytes() + whole_.bytes(); }
 
  private:
+  Array<std::uint32_t> places_;  // of the values of R among those of P
   SparseProduct<T> right_;
   Csr<T> right_product_;
   SparseProduct<T> whole_;
@@ -90,7 +89,7 @@ class Hierarchy {
   bool end(std::string why, bool early);
 
   std::vector<HierarchyLevel<T>> levels_;
-  std::vector<std::unique_ptr<GalerkinProduct<T>>> products_;  // of updates
+  std::vector<std::unique_ptr<LevelUpdate<T>>> updates_;  // of updates
   std::string end_;
   bool ended_early_ = false;
 };

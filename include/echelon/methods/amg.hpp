@@ -110,7 +110,7 @@ struct AmgOptions {
   /// Levels, from the finest, that classical coarsening thins out twice, unless connections are few, 0 to 10.
   std::int64_t aggressive_levels = 1;
   /// Rows up to which a level is solved directly, 1 to 10000.
-  std::int64_t coarse_size = 500;
+  std::int64_t coarse_size = 128;
   /// Levels at most, 1 to 50.
   std::int64_t max_levels = 25;
   /// Precision in which cycles are applied.

@@ -66,7 +66,12 @@ double rounding_of(std::size_t n) {
   return 10 * static_cast<double>(n) * std::numeric_limits<double>::epsilon();
 }
 
-/// By Cholesky's factorisation; nothing if a pivot is not positive beyond rounding.
+/// Largest element a_ii (A^-1)_ii, 1 for a diagonal matrix, with which an inverse is trusted. Rounding errors
+/// in the elements of a singular matrix can make it a little definite, beyond what the pivots tell.
+constexpr double trusted_growth = 1e8;
+
+/// By Cholesky's factorisation; nothing if a pivot is not positive beyond rounding, or A is so close to a
+/// singular matrix that its eigenvalues must decide.
 std::optional<Square> invert_definite(Square a) {
   std::vector<double> diagonal(a.n);
   for (std::size_t i = 0; i < a.n; ++i) diagonal[i] = a(i, i);
@@ -75,6 +80,9 @@ std::optional<Square> invert_definite(Square a) {
     if (!(a(i, i) * a(i, i) > rounding_of(a.n) * diagonal[i])) return {};
   }
   lapack::invert_factored(a.size(), a.data());
+  for (std::size_t i = 0; i < a.n; ++i) {
+    if (!(diagonal[i] * a(i, i) <= trusted_growth)) return {};
+  }
   mirror_lower(a);
   return a;
 }

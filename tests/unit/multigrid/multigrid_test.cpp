@@ -262,6 +262,29 @@ TEST(DenseInverse, InvertsAndPseudoInverts) {
   check(one_sided, false, 1);
 }
 
+/// Laplacian of a ring of n nodes with chords, with random weights of some orders of magnitude.
+Csr<double> weighted_ring(std::int32_t n, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<Triplet<double>> triplets;
+  for (std::int32_t i = 0; i < n; ++i) {
+    for (const std::int32_t step : {1, 7, 31}) {
+      const std::int32_t j = (i + step) % n;
+      const double weight = std::pow(10.0, std::uniform_real_distribution<double>(-4, 3)(random));
+      triplets.push_back({i, i, weight});
+      triplets.push_back({j, j, weight});
+      triplets.push_back({i, j, -weight});
+      triplets.push_back({j, i, -weight});
+    }
+  }
+  return Csr<double>::from_triplets(n, n, triplets);
+}
+
+TEST(DenseInverse, ManyMagnitudes_NullSpaceIsFound) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    EXPECT_EQ(multigrid::dense_inverse<double>(weighted_ring(200, seed), 1, true).null_space, 1) << seed;
+  }
+}
+
 TEST(Multigrid, TwoGridFactors_AgreeWithFourierAnalysis) {
   const std::int64_t side = 63;
   const Csr<double> A = generate::poisson_2d<double>(side, side);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// When iterations stop, and what the report says of them: residuals, history, tolerance, limit,
 /// cancellation.
+#include "solver/iteration.hpp"
 #include "support/problems.hpp"
 
 #include <gtest/gtest.h>
@@ -41,6 +42,17 @@ TEST(Solver, History_StartAndEveryIteration) {
     EXPECT_DOUBLE_EQ(report.history.front(), 1);
     EXPECT_NEAR(report.history.back(), report.relative_residual, 0.01 * report.relative_residual);
   }
+}
+
+TEST(StepsBeforeCheck, ApproachThePredictedEnd) {
+  EXPECT_EQ(steps_before_check(0, 1, 1, 1e-8), 4) << "no rate yet";
+  // A tenth per iteration: the end is expected after 8.
+  EXPECT_EQ(steps_before_check(4, 1, 1e-4, 1e-8), 3);
+  EXPECT_EQ(steps_before_check(7, 1, 1e-7, 1e-8), 1);
+  EXPECT_EQ(steps_before_check(100, 1, 0.5, 1e-8), 16) << "at most";
+  EXPECT_EQ(steps_before_check(4, 1, 2, 1e-8), 16) << "no convergence";
+  EXPECT_EQ(steps_before_check(4, 1, 1e-4, 0), 16) << "no end";
+  EXPECT_EQ(steps_before_check(4, 1, std::nan(""), 1e-8), 16);
 }
 
 TEST(Solver, CheckInterval_ChangesNothing) {

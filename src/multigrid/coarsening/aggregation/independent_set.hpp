@@ -11,6 +11,7 @@
 #pragma once
 
 #include "multigrid/coarsening/aggregation/strength.hpp"
+#include "multigrid/coarsening/rounds.hpp"
 #include "support/hash.hpp"
 
 namespace echelon::multigrid::aggregation {
@@ -21,6 +22,10 @@ inline constexpr std::uint64_t other_key = UINT64_MAX;
 /// In place of the nearest key of a node that does not take part.
 inline constexpr std::uint64_t outside_key = UINT64_MAX - 1;
 
+ECHELON_ANYWHERE inline bool is_decided(std::uint64_t key) {
+  return key == root_key || key == other_key;
+}
+
 /// Draws the keys of a round for the undecided nodes.
 struct DrawKey {
   const std::int32_t* nodes;
@@ -28,6 +33,7 @@ struct DrawKey {
   std::uint64_t* keys;
   ECHELON_ANYWHERE void operator()(std::int64_t place) const {
     const auto node = static_cast<std::uint64_t>(nodes[place]);
+    if (round > 0 && is_decided(keys[node])) return;
     const std::uint64_t hash = hash_bits(node + (round + 1) * golden_ratio_64);
     keys[node] = (hash & 0xffffffff00000000U) | (node + 1);
   }
@@ -62,6 +68,8 @@ struct Decide {
   ECHELON_ANYWHERE void operator()(std::int64_t place) const {
     const std::int32_t i = nodes[place];
     const std::uint64_t own = keys[i];
+    undecided[place] = 0;
+    if (is_decided(own)) return;
     bool is_root = true;
     bool is_near = false;
     for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
@@ -91,8 +99,8 @@ struct MarkOpen {
 
 /// Finds a set in the subgraph of the `count` nodes in `candidates`, which are replaced. keys has an element
 /// for each node of the graph: other_key for those that are no candidates. Afterwards the roots have root_key
-/// and all others other_key. Waits in every round for the number of
-/// undecided nodes; the number of rounds grows like log n, 6 to 10 in practice.
+/// and all others other_key. Waits for the number of undecided nodes, where these are many in every round;
+/// the number of rounds grows like log n, 6 to 10 in practice.
 template <class B>
 void find_independent_set(B& backend, const Graph& graph, Array<std::int32_t>& candidates, std::int64_t count,
                           std::uint64_t* keys) {
@@ -106,11 +114,14 @@ void find_independent_set(B& backend, const Graph& graph, Array<std::int32_t>& c
   Array<std::int32_t> open = candidates;  // nodes beside undecided ones
   std::int64_t undecided_count = count;
   std::int64_t open_count = count;
-  for (std::uint64_t round = 0; undecided_count > 0; ++round) {
-    backend.for_each(undecided_count, DrawKey{candidates.data(), round, keys});
-    backend.for_each(open_count, FindNearest{open.data(), offsets, neighbours, keys, nearest.data()});
-    backend.for_each(undecided_count,
-                     Decide{candidates.data(), offsets, neighbours, nearest.data(), keys, flags.data()});
+  for (std::uint64_t round = 0; undecided_count > 0;) {
+    const int rounds = rounds_between_selections(backend, undecided_count);
+    for (int r = 0; r < rounds; ++r, ++round) {
+      backend.for_each(undecided_count, DrawKey{candidates.data(), round, keys});
+      backend.for_each(open_count, FindNearest{open.data(), offsets, neighbours, keys, nearest.data()});
+      backend.for_each(undecided_count,
+                       Decide{candidates.data(), offsets, neighbours, nearest.data(), keys, flags.data()});
+    }
     undecided_count = backend.select(undecided_count, flags.data(), candidates.data(), spare.data());
     candidates.swap(spare);
     if (undecided_count == 0) break;

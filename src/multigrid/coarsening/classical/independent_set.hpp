@@ -11,6 +11,7 @@
 #pragma once
 
 #include "multigrid/coarsening/classical/strength.hpp"
+#include "multigrid/coarsening/rounds.hpp"
 
 #include <cstdint>
 #include <utility>
@@ -137,8 +138,8 @@ struct WriteIndex {
 };
 
 /// Splits the n points of a graph. `states` holds the number of dependents of each point, and then its
-/// state. Waits in every round for the number of undecided points; the number of rounds grows like log n, 5
-/// to 8 in practice.
+/// state. Waits for the number of undecided points, where these are many in every round; the number of rounds
+/// grows like log n, 5 to 8 in practice.
 template <class B>
 void split_points(B& backend, const DependenceView& graph, std::int64_t n, const std::uint8_t* is_isolated,
                   bool isolated_become_coarse, std::int32_t* states) {
@@ -153,10 +154,12 @@ void split_points(B& backend, const DependenceView& graph, std::int64_t n, const
   backend.for_each(n, WriteIndex{spare.data()});
   std::int64_t count = n;
   std::uint8_t parity = 1;
-  for (bool is_first = true; count > 0; is_first = false, parity ^= 1) {
+  for (bool is_first = true; count > 0; is_first = false) {
     const Points points{is_first ? nullptr : list.data()};
-    backend.for_each(count, Compare{graph, points, states, parity, beaten.data()});
-    backend.for_each(count, Decide{graph, points, beaten.data(), parity, states, undecided.data()});
+    for (int round = 0; round < rounds_between_selections(backend, count); ++round, parity ^= 1) {
+      backend.for_each(count, Compare{graph, points, states, parity, beaten.data()});
+      backend.for_each(count, Decide{graph, points, beaten.data(), parity, states, undecided.data()});
+    }
     if (!is_first) list.swap(spare);
     count = backend.select(count, undecided.data(), spare.data(), list.data());
   }

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Rounds of the independent sets from which coarsenings start.
+#pragma once
+
+#include <echelon/device.hpp>
+
+#include <cstdint>
+
+namespace echelon::multigrid {
+
+/// Rounds before the decided points are sorted out. On a GPU a selection of few points, for which the host
+/// waits, takes longer than rounds that look at the decided ones again.
+template <class B>
+int rounds_between_selections(const B& backend, std::int64_t points) {
+  constexpr std::int64_t few = 1 << 17;
+  return backend.device().on_host() || points > few ? 1 : 4;
+}
+
+}  // namespace echelon::multigrid
