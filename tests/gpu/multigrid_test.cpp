@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <variant>
+#include <vector>
 
 namespace echelon::test {
 namespace {
@@ -83,8 +84,26 @@ TEST_F(GpuMultigrid, CyclesAndPrecisions_AgreeWithHost) {
   const Csr<double> A = generate::anisotropic_2d<double>(60, 50, 0.01);
   for (const CycleKind cycle : {CycleKind::v, CycleKind::w, CycleKind::f, CycleKind::k}) {
     SCOPED_TRACE(to_string(cycle));
-    compare(A, {.cycle = cycle, .coarse_size = 50});
+    compare(A, {.cycle = cycle, .coarse_size = 50, .precision = HierarchyPrecision::working});
     compare(A, {.cycle = cycle, .coarse_size = 50, .precision = HierarchyPrecision::single});
+  }
+}
+
+TEST_F(GpuMultigrid, RecordedCycles_SameBits) {
+  const Csr<double> A = generate::poisson_3d<double>(20, 21, 22).to(gpu);
+  const Dense<double> b = random_dense<double>(A.rows(), 1, 3).to(gpu);
+  for (const HierarchyPrecision precision : {HierarchyPrecision::working, HierarchyPrecision::single}) {
+    for (const SmootherKind smoother : {SmootherKind::jacobi, SmootherKind::chebyshev}) {
+      Amg<double> amg(gpu, {.smoother = smoother, .coarse_size = 50, .precision = precision});
+      ASSERT_TRUE(amg.setup(A).ready());
+      // The first cycle of the first solve is not recorded.
+      Dense<double> x(gpu, A.rows(), 1);
+      ASSERT_TRUE(amg.solve(b, x).solved());
+      const std::vector<double> first = x.to_vector();
+      Dense<double> again(gpu, A.rows(), 1);
+      ASSERT_TRUE(amg.solve(b, again).solved());
+      EXPECT_EQ(again.to_vector(), first);
+    }
   }
 }
 
