@@ -108,8 +108,8 @@ template <class T>
 void check_matrix(const MatrixRef<T>& A, const SolverImplementation<T>& implementation) {
   if (A.rows() != A.columns() && !implementation.takes_any_shape()) {
     throw DimensionMismatch(
-        fmt::format("A is {} by {}: {} needs a square matrix; gauss-jordan takes any shape", A.rows(),
-                    A.columns(), implementation.name()));
+        fmt::format("A is {} by {}: {} needs a square matrix; gauss-jordan and mapped-echelon take any shape",
+                    A.rows(), A.columns(), implementation.name()));
   }
   check_same_memory(implementation.device(), "the solver", A.device(), "A");
   if (A.is_operator() && !implementation.takes_operator()) {
