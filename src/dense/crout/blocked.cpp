@@ -79,7 +79,7 @@ class BlockedFactorization final : public crout::CroutFactorization<B, T> {
         {.section_size = last - first, .tolerance = options_.tolerance}, this->cancel());
     const auto result = iteration.factor();
     counts_ += iteration.counts();
-    return crout::outcome_of(result, first);
+    return crout::outcome_of(result, first, true);
   }
 
   CroutBlockedOptions options_;

@@ -2,6 +2,7 @@
 /// Solves with factors by Crout's method, and the assessment of the factors.
 #pragma once
 
+#include "dense/crout/growth.hpp"
 #include "dense/factorization/host_factorization.hpp"
 
 #include <cmath>
@@ -36,19 +37,24 @@ class CroutFactorization : public HostFactorization<B, T> {
     pivots_.resize(static_cast<std::size_t>(n));
     const T norm = lapack::norm_one(n, a);
     const T largest = lapack::norm_max(n, a);
-    Outcome factored = factor_in_place();
-    if (!factored.ok()) return factored;
-    Outcome outcome = assess_condition<T>(this->reciprocal_condition(norm));
-    outcome.statistics = factored.statistics;
-    outcome.statistics.push_back({"pivot_growth", largest_eliminated() / static_cast<double>(largest)});
-    return outcome;
+    Outcome outcome = factor_in_place();
+    const bool zero_pivot = outcome.status == Status::singular;
+    if (!outcome.ok() && !zero_pivot) return outcome;
+    const double eliminated = largest_eliminated(zero_pivot ? outcome.row.value() + 1 : n);
+    if (!zero_pivot) {
+      std::vector<Statistic> statistics = std::move(outcome.statistics);
+      outcome = assess_condition<T>(this->reciprocal_condition(norm));
+      outcome.statistics = std::move(statistics);
+    }
+    return with_growth<T>(std::move(outcome), eliminated / static_cast<double>(largest), n);
   }
 
-  /// The largest magnitude l_ii u_ij of an element that elimination has left in the upper triangle.
-  [[nodiscard]] double largest_eliminated() const {
+  /// The largest magnitude l_ii u_ij of an element that elimination has left in the upper triangle of the
+  /// first columns.
+  [[nodiscard]] double largest_eliminated(std::int64_t columns) const {
     const Dense<T>& lu = this->factors();
     Largest largest;
-    for (std::int64_t j = 0; j < lu.columns(); ++j) {
+    for (std::int64_t j = 0; j < columns; ++j) {
       for (std::int64_t i = 0; i <= j; ++i) {
         const T element = i < j ? lu(i, i) * lu(i, j) : lu(j, j);
         largest = combine(largest, {std::fabs(static_cast<double>(element))});

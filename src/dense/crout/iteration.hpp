@@ -151,11 +151,10 @@ class Iteration {
   bool pivot(std::int64_t j) {
     find_largest<B, T>(backend_, factors_, j, j, largest_.data());
     const LargestElement largest = backend_.read(largest_.data());
-    const T diagonal = backend_.read(factors_.data() + j * (factors_.leading() + 1));
-    if (largest.row == j ||
-        std::fabs(static_cast<double>(diagonal)) >= settings_.pivot_threshold * largest.magnitude) {
-      return false;
-    }
+    const double diagonal =
+        std::fabs(static_cast<double>(backend_.read(factors_.data() + j * (factors_.leading() + 1))));
+    const bool acceptable = diagonal > 0 && diagonal >= settings_.pivot_threshold * largest.magnitude;
+    if (largest.row == j || acceptable) return false;
     pivots_[static_cast<std::size_t>(j)] = largest.row;
     exchange_rows(backend_, A_, j, largest.row);
     exchange_rows(backend_, factors_, j, largest.row);

@@ -11,11 +11,19 @@
 
 namespace echelon::crout {
 
-/// `first` is the column of A at which the factored matrix begins.
+/// `first` is the column of A at which the factored matrix begins. Without pivoting a zero on the diagonal
+/// does not show that A is singular.
 template <class Result>
-[[nodiscard]] Outcome outcome_of(const Result& result, std::int64_t first) {
+[[nodiscard]] Outcome outcome_of(const Result& result, std::int64_t first, bool pivoting) {
   if (result.cancelled) return cancelled_factorisation();
-  if (result.zero_pivot >= 0) return zero_pivot(first + result.zero_pivot);
+  if (result.zero_pivot >= 0) {
+    const std::int64_t pivot = first + result.zero_pivot;
+    if (pivoting) return zero_pivot(pivot);
+    return {Status::breakdown,
+            "pivot " + std::to_string(pivot) +
+                " (from 0) is zero, and rows are not exchanged; pivoting=true exchanges them",
+            pivot};
+  }
   if (result.converged) return {};
   return {Status::breakdown,
           "Crout's iteration took more sweeps than it can need without overflow: elements of a section "

@@ -34,7 +34,7 @@ class IterativeFactorization final : public crout::CroutFactorization<B, T> {
     crout::Iteration<B, T> iteration(backend, matrix.view(), this->factors().view(), next.view(),
                                      this->pivots(), settings, this->cancel());
     const auto result = iteration.factor();
-    Outcome outcome = crout::outcome_of(result, 0);
+    Outcome outcome = crout::outcome_of(result, 0, options_.pivoting);
     outcome.statistics = crout::statistics_of(iteration.counts());
     return outcome;
   }

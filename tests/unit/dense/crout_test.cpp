@@ -10,6 +10,7 @@
 #include <limits>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace echelon {
@@ -117,6 +118,31 @@ TYPED_TEST(CroutOf, NamesTheZeroPivot) {
   }
 }
 
+/// Well-conditioned matrices whose factors consist of rounding errors, have a zero pivot (Wright's), or
+/// overflow: nothing shows that they are singular.
+TYPED_TEST(CroutOf, LargeGrowth_IsNotSingular) {
+  using T = TypeParam;
+  const std::int64_t n = 302;
+  int grown = 0;
+  for (const char* generator : {"gepp-growth", "gfpp", "foster", "wright"}) {
+    const auto a = std::get<Dense<T>>(make_matrix<T>(generator, {{"n", n}}));
+    for (const Form& form : forms) {
+      if (form.method == "crout-iterative") continue;  // takes seconds, and assesses its factors likewise
+      SCOPED_TRACE(generator + (" by " + form.text()));
+      Solver<T> solver = make_solver<T>(form.method, {}, form.options);
+      const Report setup = solver.setup(a);
+      EXPECT_FALSE(statistic(setup, "pivot_growth") < 1e8);  // or not a number
+      EXPECT_NE(setup.status, Status::singular) << setup.message;
+      if (setup.ready()) continue;  // the backward error of x will tell
+      grown += setup.message.find("elements grew") != std::string::npos ? 1 : 0;
+      EXPECT_EQ(setup.status, Status::breakdown) << setup.message;
+      EXPECT_FALSE(setup.row.has_value());
+      EXPECT_FALSE(setup.reciprocal_condition.has_value());
+    }
+  }
+  EXPECT_GE(grown, 8);
+}
+
 TYPED_TEST(CroutOf, OverflowingIterates_FactorsAreFound) {
   using T = TypeParam;
   // Uniform random matrices of this size have transients beyond the range of either precision.
@@ -149,14 +175,18 @@ TEST(CroutIterative, DominantMatrices_FewSweeps) {
   EXPECT_EQ(statistic(report, "row_exchanges"), 0);
 }
 
-TEST(CroutIterative, NoPivoting_ZeroDiagonal_IsSingular) {
+TEST(CroutIterative, ZeroDiagonal_OnlyPivotingHelps) {
   Dense<double> a(Device(), 2, 2);
   a(0, 0) = 0;
   a(0, 1) = a(1, 0) = a(1, 1) = 1;
   CroutIterative<double> without({}, {.pivoting = false});
-  EXPECT_EQ(without.factor(a).status, Status::singular);
-  CroutIterative<double> with({}, {});
-  EXPECT_TRUE(with.factor(a).ready());
+  const Report report = without.factor(a);
+  EXPECT_EQ(report.status, Status::breakdown);  // A is regular
+  EXPECT_EQ(report.row, 0);
+  for (const double threshold : {0.0, 1.0}) {
+    CroutIterative<double> with({}, {.pivot_threshold = threshold});
+    EXPECT_TRUE(with.factor(a).ready()) << threshold;
+  }
 }
 
 TEST(CroutIterative, PivotThreshold_FewerExchanges) {

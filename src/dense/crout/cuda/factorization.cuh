@@ -4,6 +4,7 @@
 
 #include "backend/store.hpp"
 #include "dense/crout/cuda/trsm.cuh"
+#include "dense/crout/growth.hpp"
 #include "dense/factorization/magnitudes.cuh"
 #include "dense/lu/scaling.hpp"
 #include "linalg/condition.hpp"
@@ -89,15 +90,19 @@ class CudaFactorization : public SolverImplementation<T> {
     if (norms.zero_row >= 0) return zero_line("row", norms.zero_row);
     if (norms.zero_column >= 0) return zero_line("column", norms.zero_column);
     Array<std::int64_t> pivots(this->device(), n);
-    Outcome factored = factor_in_place(backend, pivots.data());
-    if (!factored.ok()) return factored;
-    keep_permutation(pivots);
-    Outcome outcome = assess_condition<T>(estimate_reciprocal_condition<T>(
-        backend, n, norms.one,
-        [&](bool transposed, T* v) { substitute_factors(backend, transposed, vector(v)); }));
-    outcome.statistics = factored.statistics;
-    outcome.statistics.push_back({"pivot_growth", largest_eliminated(backend) / norms.largest});
-    return outcome;
+    Outcome outcome = factor_in_place(backend, pivots.data());
+    const bool zero_pivot = outcome.status == Status::singular;
+    if (!outcome.ok() && !zero_pivot) return outcome;
+    const double eliminated = largest_eliminated(backend, zero_pivot ? outcome.row.value() + 1 : n);
+    if (!zero_pivot) {
+      keep_permutation(pivots);
+      std::vector<Statistic> statistics = std::move(outcome.statistics);
+      outcome = assess_condition<T>(estimate_reciprocal_condition<T>(
+          backend, n, norms.one,
+          [&](bool transposed, T* v) { substitute_factors(backend, transposed, vector(v)); }));
+      outcome.statistics = std::move(statistics);
+    }
+    return with_growth<T>(std::move(outcome), eliminated / norms.largest, n);
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const final {
@@ -157,6 +162,18 @@ class CudaFactorization : public SolverImplementation<T> {
     }
   }
 
+  /// The largest magnitude of an element that elimination has left in the upper triangle of the first
+  /// columns, which are those before a pivot that is zero, and its own.
+  [[nodiscard]] virtual double largest_eliminated(Cuda& backend, std::int64_t columns) const {
+    Array<double> of_columns(this->device(), columns);
+    magnitudes::for_columns<Largest>(this->device(), columns,
+                                     cuda_detail::EliminatedMagnitude<T>{factors_.view()}, of_columns.data());
+    Array<Largest> largest(this->device(), 1);
+    backend.reduce(columns, magnitudes::ElementMagnitude<double>{of_columns.data()},
+                   Store<Largest>{largest.data()});
+    return backend.read(largest.data()).value;
+  }
+
   [[nodiscard]] Dense<T>& factors() { return factors_; }
   [[nodiscard]] const Dense<T>& factors() const { return factors_; }
 
@@ -169,16 +186,6 @@ class CudaFactorization : public SolverImplementation<T> {
   [[nodiscard]] DenseView<U> vector(U* elements) const {
     const std::int64_t n = factors_.rows();
     return {elements, n, 1, n, this->device()};
-  }
-
-  [[nodiscard]] double largest_eliminated(Cuda& backend) const {
-    const std::int64_t n = factors_.rows();
-    Array<double> columns(this->device(), n);
-    magnitudes::for_columns<Largest>(this->device(), n, cuda_detail::EliminatedMagnitude<T>{factors_.view()},
-                                     columns.data());
-    Array<Largest> largest(this->device(), 1);
-    backend.reduce(n, magnitudes::ElementMagnitude<double>{columns.data()}, Store<Largest>{largest.data()});
-    return backend.read(largest.data()).value;
   }
 
   void keep_permutation(const Array<std::int64_t>& pivots) {

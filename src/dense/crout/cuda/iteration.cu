@@ -186,7 +186,8 @@ class DiagonalIteration {
     const Candidate pivot = grid_best(candidates);
     const auto largest_magnitude = static_cast<double>(magnitude_from<T>(pivot.magnitude));
     const double diagonal = std::fabs(static_cast<double>(present()(j, j)));
-    exchange = pivot.row != column && !(diagonal >= d_.pivot_threshold * largest_magnitude);
+    const bool acceptable = diagonal > 0 && diagonal >= d_.pivot_threshold * largest_magnitude;
+    exchange = pivot.row != column && !acceptable;
     if (first_thread()) d_.pivots[column] = exchange ? pivot.row : column;
     if ((exchange ? largest_magnitude : diagonal) == 0) {
       fail([=](SectionState& state) { state.zero_pivot = column; });

@@ -60,7 +60,7 @@ class IterativeFactorization final : public CudaFactorization<T> {
          .pivoting = options_.pivoting,
          .pivot_threshold = options_.pivot_threshold});
     const auto result = iteration.factor(this->cancel());
-    Outcome outcome = crout::outcome_of(result, 0);
+    Outcome outcome = crout::outcome_of(result, 0, options_.pivoting);
     outcome.statistics = crout::statistics_of(iteration.counts());
     return outcome;
   }
@@ -87,6 +87,7 @@ class BlockedFactorization final : public CudaFactorization<T> {
         backend, this->factors().view(), {.iterated = iterated, .tolerance = options_.tolerance}, pivots,
         workspace_, this->cancel());
     if (result.cancelled) return cancelled_factorisation();
+    largest_ = result.largest;
     if (result.zero_pivot >= 0) return zero_pivot(result.zero_pivot);
     Outcome outcome;
     if (iterated) outcome.statistics = statistics_of(backend.read(workspace_.counts.data()));
@@ -105,12 +106,16 @@ class BlockedFactorization final : public CudaFactorization<T> {
     return statistics;
   }
 
+  /// Measured while U was written; where a pivot is zero the factors are still those of `lu`.
+  [[nodiscard]] double largest_eliminated(Cuda&, std::int64_t) const override { return largest_; }
+
   void substitute_factors(Cuda& backend, bool transposed, DenseView<T> X) const override {
     lu::substitute<T>(backend, workspace_.lu, transposed, this->factors().view(), nullptr, X);
   }
 
   CroutBlockedOptions options_;
   crout::BlockedWorkspace<T> workspace_;
+  double largest_ = 0;  // max |u_ij| with L's diagonal of ones
 };
 
 }  // namespace

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Assessment of factors by how much elements grew while they were computed.
+#pragma once
+
+#include "solver/factor_status.hpp"
+#include "support/text.hpp"
+
+#include <cstdint>
+#include <utility>
+
+namespace echelon::crout {
+
+/// The outcome for factors of n rows: `assessed`, with the growth among its statistics. Where elements grew
+/// so much that the factors are mostly rounding errors, their zero pivot or their condition does not show
+/// that A is singular, and the outcome is a breakdown.
+template <class T>
+[[nodiscard]] Outcome with_growth(Outcome assessed, double growth, std::int64_t n) {
+  if (assessed.status == Status::singular && !(growth <= acceptable_growth<T>(n))) {
+    assessed.status = Status::breakdown;
+    assessed.message = "elements grew " + short_number(growth) +
+                       " times, so that the factors do not tell whether A is singular; try lu, which factors "
+                       "such a matrix in another way";
+    assessed.row.reset();
+    assessed.reciprocal_condition.reset();
+  }
+  assessed.statistics.push_back({"pivot_growth", growth});
+  return assessed;
+}
+
+}  // namespace echelon::crout
