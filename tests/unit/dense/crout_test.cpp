@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/dense_factorizations.hpp"
 #include "support/sparse_systems.hpp"
+#include "support/test_data.hpp"
 
 #include <echelon/echelon.hpp>
 
@@ -54,6 +55,33 @@ TYPED_TEST(CroutOf, LapackTypes_SmallBackwardError) {
         expect_solved<T>(form.method, form.options, device, hilbert<T>(n), "Hilbert");
         expect_solved<T>(form.method, form.options, device, graded<T>(n, 2), "graded");
         if (n < 20) expect_solved<T>(form.method, form.options, device, growing<T>(n), "growing");
+      }
+    }
+  }
+}
+
+/// The types and right-hand sides of LAPACK's dchkge.
+TYPED_TEST(CroutOf, PassesLapacksTests) {
+  using T = TypeParam;
+  for (const std::int64_t n : {1, 2, 3, 5, 10, 50}) {
+    for (std::int64_t type = 1; type <= 11; ++type) {
+      const auto a = std::get<Dense<T>>(make_matrix<T>("lapack-check", {{"n", n}, {"type", type}}));
+      for (const Form& form : forms) {
+        SCOPED_TRACE(form.text() + ", n = " + std::to_string(n) + ", type " + std::to_string(type));
+        Solver<T> solver = make_solver<T>(form.method, {}, form.options);
+        const Report setup = solver.setup(a);
+        const bool has_zero_columns = type >= 5 && type <= 7;
+        if (has_zero_columns) {
+          EXPECT_EQ(setup.status, Status::singular);
+          continue;
+        }
+        for (const std::int64_t right_hand_sides : {1, 2, 15}) {
+          const Dense<T> b = random_dense<T>(n, right_hand_sides, 3);
+          Dense<T> x(Device(), n, right_hand_sides);
+          const Report report = solver.solve(b, x);
+          EXPECT_TRUE(report.solved() || setup.status == Status::singular) << report.message;
+          EXPECT_LT(test::scaled_residual<T>(a, x, b), 30);
+        }
       }
     }
   }
@@ -161,6 +189,28 @@ TYPED_TEST(CroutOf, LooseTolerance_Preconditions) {
   const Report report = gmres.solve(b, x);
   EXPECT_EQ(report.status, Status::converged) << report.message;
   EXPECT_LT(report.iterations, 15);
+}
+
+/// bcsstk02, dense and positive definite, and west0479, sparse with zeros on the diagonal: kinds of matrices
+/// for which the method was published.
+TEST(Crout, RealMatrices_PivotsAndFactorsOfLapack) {
+  for (const char* name : {"bcsstk02.mtx", "west0479.mtx.gz"}) {
+    const Dense<double> a =
+        to_dense(MatrixRef<double>(read_matrix<double>((test::data_directory() / name).string())));
+    const std::int64_t n = a.rows();
+    LapackLu<double> lapack;
+    const Report expected = lapack.factor(a);
+    for (const Form& form : forms) {
+      if (n > 100 && form.method == "crout-iterative") continue;  // takes seconds
+      SCOPED_TRACE(name + (" by " + form.text()));
+      Solver<double> solver = make_solver<double>(form.method, {}, form.options);
+      const Report setup = solver.setup(a);
+      ASSERT_TRUE(setup.ready()) << setup.message;
+      const double growth = statistic(expected, "pivot_growth");
+      EXPECT_NEAR(statistic(setup, "pivot_growth"), growth, 1e-6 * growth);
+      expect_solved<double>(form.method, form.options, Device(), a, name);
+    }
+  }
 }
 
 TEST(CroutIterative, DominantMatrices_FewSweeps) {
