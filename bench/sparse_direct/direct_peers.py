@@ -339,4 +339,5 @@ def main():
     print_means(rows)
 
 
-main()
+if __name__ == "__main__":
+    main()
