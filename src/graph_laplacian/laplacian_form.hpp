@@ -14,6 +14,7 @@
 #include "graph_laplacian/components.hpp"
 #include "linalg/dominance.hpp"
 #include "linalg/vector/functors.hpp"
+#include "multigrid/estimates/symmetry.hpp"
 #include "solver/implementation.hpp"
 #include "support/text.hpp"
 
@@ -306,6 +307,15 @@ inline std::string unreachable_text(double removed, double norm) {
          short_number(norm > 0 ? removed / norm : 0) + " of ||b||, was removed";
 }
 
+/// classify_rows for an A that need not be symmetric. Whether it is, products with two random vectors tell;
+/// elements are compared only where these differ.
+template <class B, class T>
+DominanceFacts classify(B& backend, const Csr<T>& A, T* excess) {
+  DominanceFacts facts = classify_rows(backend, A, excess);
+  if (!multigrid::is_symmetric(backend, A)) facts.asymmetric = find_asymmetry(backend, A);
+  return facts;
+}
+
 /// The outcome for a matrix that is not symmetric or not diagonally dominant.
 template <class B, class T>
 Outcome refusal(B& backend, const DominanceFacts& facts, const Array<T>& excess) {
@@ -342,7 +352,7 @@ class LaplacianForm {
     n_ = A.rows();
     lifted_ = Csr<T>();
     Array<T> excess(backend.device(), n_);
-    const DominanceFacts facts = classify_rows(backend, A, excess.data());
+    const DominanceFacts facts = classify(backend, A, excess.data());
     kind_ = facts.kind();
     if (kind_ == DominanceKind::none) return refusal(backend, facts, excess);
     const Csr<T>* M = &A;

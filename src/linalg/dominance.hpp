@@ -41,8 +41,7 @@ struct DominanceFacts {
   }
 };
 
-/// Facts about row i; writes its excess. An a_ij and a_ji that differ by less than their rounding as parts of
-/// row i count as equal.
+/// Facts about row i but for its symmetry; writes its excess.
 template <class T>
 struct ClassifyRow {
   const std::int64_t* offsets;
@@ -71,11 +70,28 @@ struct ClassifyRow {
     excess[i] = significant ? static_cast<T>(difference) : T{0};
     facts.has_excess = difference > rounding;
     if (difference < -rounding) facts.deficient.value = i;
+    return facts;
+  }
+};
+
+/// The first row with an a_ij that differs from a_ji by more than rounding as a part of its row.
+template <class T>
+struct FindAsymmetry {
+  const std::int64_t* offsets;
+  const std::int32_t* columns;
+  const T* values;
+
+  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t i) const {
+    double sum = 0;
+    for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
+      sum += values[k] < T{0} ? -static_cast<double>(values[k]) : static_cast<double>(values[k]);
+    }
+    const double rounding = 4 * static_cast<double>(std::numeric_limits<T>::epsilon()) * sum;
     for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
       const double gap = static_cast<double>(values[k]) - transposed(columns[k], i);
-      if (gap > 4 * unit || gap < -4 * unit) facts.asymmetric.value = i;
+      if (gap > rounding || gap < -rounding) return {i};
     }
-    return facts;
+    return {};
   }
 
   /// a_ji, zero if it is not stored.
@@ -94,7 +110,7 @@ struct ClassifyRow {
   }
 };
 
-/// Classifies a square A and writes the excess of each row. Waits.
+/// Classifies a square, symmetric A and writes the excess of each row. Waits.
 template <class B, class T>
 DominanceFacts classify_rows(B& backend, const Csr<T>& A, T* excess) {
   Array<DominanceFacts> facts(backend.device(), 1);
@@ -102,6 +118,16 @@ DominanceFacts classify_rows(B& backend, const Csr<T>& A, T* excess) {
                  ClassifyRow<T>{A.row_offsets().data(), A.column_indices().data(), A.values().data(), excess},
                  Store<DominanceFacts>{facts.data()});
   return backend.read(facts.data());
+}
+
+/// See FindAsymmetry. Waits.
+template <class B, class T>
+FirstIndex find_asymmetry(B& backend, const Csr<T>& A) {
+  Array<FirstIndex> found(backend.device(), 1);
+  backend.reduce(A.rows(),
+                 FindAsymmetry<T>{A.row_offsets().data(), A.column_indices().data(), A.values().data()},
+                 Store<FirstIndex>{found.data()});
+  return backend.read(found.data());
 }
 
 }  // namespace echelon

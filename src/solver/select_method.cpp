@@ -2,6 +2,10 @@
 /// The methods that may suit a matrix, by its structure.
 #include "solver/select_method.hpp"
 
+#include "backend/backend.hpp"
+#include "backend/openmp/openmp.hpp"
+#include "linalg/dominance.hpp"
+
 #include <echelon/matrix/structure.hpp>
 
 #include <fmt/format.h>
@@ -87,6 +91,12 @@ constexpr double dense_first_seconds = 0.005;
 /// is not up to 2000 rows, since LAPACK's panels run on one.
 constexpr std::int64_t ldlt_rows = 1500;
 
+/// Graphs with hubs of so many times the mean degree, or of so large a mean degree, expand: CG with a
+/// diagonal preconditioner needs few iterations on them, see docs/benchmarks/laplacians.md.
+constexpr double hub_degree_ratio = 50;
+constexpr double expander_degree = 30;
+constexpr std::int64_t laplacian_jacobi_iterations = 60;
+
 /// Below these sizes a GPU takes longer to reach than to use.
 constexpr std::int64_t gpu_dense_rows = 1500;
 constexpr std::int64_t gpu_nonzeros = 1'000'000;
@@ -111,11 +121,17 @@ class Candidates {
         direct_(sparse_cost(selection, direct_device_)),
         band_(selection.has_narrow_band() ? selection.band : std::nullopt),
         factor_(selection.factor),
-        sparse_(selection.sparse) {}
+        sparse_(selection.sparse),
+        laplacian_(selection.laplacian) {}
 
   std::vector<Candidate> take() {
     if (!sparse_) {
       dense("A is dense");
+      krylov();
+      return std::move(list_);
+    }
+    if (laplacian_) {
+      laplacian();
       krylov();
       return std::move(list_);
     }
@@ -174,6 +190,23 @@ class Candidates {
   }
 
   [[nodiscard]] bool affordable(double seconds) const { return direct_.fits && direct_.seconds <= seconds; }
+
+  /// Methods that need no factor and know the null space: one vector for each component of the graph.
+  void laplacian() {
+    const auto rows = static_cast<double>(std::max<std::int64_t>(structure_.rows, 1));
+    const double degree = static_cast<double>(structure_.nonzeros) / rows - 1;
+    const bool expands = static_cast<double>(structure_.longest_row) > hub_degree_ratio * (degree + 1) ||
+                         degree > expander_degree;
+    Options parameters = {{"strict", true}};
+    std::string why = fmt::format("A is the Laplacian of a graph of mean degree {:.2g}", degree);
+    if (expands) {
+      parameters.set("jacobi_iterations", laplacian_jacobi_iterations);
+      why += ", dense or with hubs: CG with its diagonal, then with an approximate Cholesky factor";
+    } else {
+      why += ": CG with an approximate Cholesky factor";
+    }
+    add("approximate-cholesky", device_.on_host() ? device_ : Device(), std::move(parameters), why, {});
+  }
 
   void eliminate_singular() {
     if (!dense_.fits || dense_.seconds > elimination_seconds) return;
@@ -264,6 +297,7 @@ class Candidates {
   std::optional<BandPrediction> band_;  // of a narrow band
   std::optional<CostPrediction> factor_;
   bool sparse_;
+  bool laplacian_;
   std::vector<Candidate> list_;
 };
 
@@ -276,6 +310,39 @@ CostPrediction predict_factor_cost(const Csr<T>& A) {
   } else {
     return method.predict_float(A);
   }
+}
+
+/// Whether a host matrix is the Laplacian of a graph, its symmetry tested on some rows: the methods for
+/// Laplacians test the others.
+template <class T>
+bool is_laplacian(const Csr<T>& A) {
+  constexpr std::int64_t most_tested = 1000;
+  const auto is_nonzero = [](T value) { return value != T{0}; };
+  if (std::none_of(A.values().data(), A.values().data() + A.nonzeros(), is_nonzero)) return false;
+  OpenMp backend{Device()};
+  Array<T> excess(Device(), A.rows());
+  if (classify_rows(backend, A, excess.data()).kind() != DominanceKind::laplacian) return false;
+  const FindAsymmetry<T> find{A.row_offsets().data(), A.column_indices().data(), A.values().data()};
+  const std::int64_t tested = std::min(A.rows(), most_tested);
+  for (std::int64_t k = 0; k < tested; ++k) {
+    if (find(k * A.rows() / tested).value != FirstIndex::none) return false;
+  }
+  return true;
+}
+
+/// The part of a Laplacian's structure that decides, without a pass over its elements.
+template <class T>
+Structure structure_of_laplacian(const Csr<T>& L) {
+  Structure structure;
+  structure.rows = L.rows();
+  structure.columns = L.columns();
+  structure.nonzeros = L.nonzeros();
+  structure.symmetric_pattern = structure.symmetric_values = true;
+  structure.definiteness = Definiteness::positive_semidefinite;
+  for (std::int64_t i = 0; i < L.rows(); ++i) {
+    structure.longest_row = std::max(structure.longest_row, L.row_offsets()[i + 1] - L.row_offsets()[i]);
+  }
+  return structure;
 }
 
 }  // namespace
@@ -295,10 +362,13 @@ template <class T>
 MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>& device) {
   const Device target = select_device(A, device);
   require(target);
-  MethodSelection selection{target, analyze_structure(A), sizeof(T), A.is_sparse(), {}, {}};
-  if (!A.is_sparse() || A.rows() != A.columns()) return selection;
+  if (!A.is_sparse() || A.rows() != A.columns()) {
+    return {target, analyze_structure(A), sizeof(T), A.is_sparse(), {}, {}, false};
+  }
   const Csr<T> copy = A.device().on_host() ? Csr<T>() : A.csr()->to(Device());
   const Csr<T>& host = A.device().on_host() ? *A.csr() : copy;
+  if (is_laplacian(host)) return {target, structure_of_laplacian(host), sizeof(T), true, {}, {}, true};
+  MethodSelection selection{target, analyze_structure(MatrixRef<T>(host)), sizeof(T), true, {}, {}, false};
   selection.band = predict_band(host, target);
   if (!selection.has_narrow_band()) selection.factor = predict_factor_cost(host);
   return selection;

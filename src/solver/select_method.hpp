@@ -24,6 +24,8 @@ struct MethodSelection {
   std::optional<BandPrediction> band = {};
   /// Cost of a sparse factorisation; unset for a dense A and where A has a narrow band.
   std::optional<CostPrediction> factor = {};
+  /// Whether A is the Laplacian of a graph: neither `band` nor `factor` is set then.
+  bool laplacian = false;
 
   /// Throws NotBuilt or NoDevice where `device` cannot be used.
   template <class T>

@@ -291,9 +291,9 @@ Solution<T> solve_auto(MatrixRef<T> A, const SolveOptions& options, Problem<T>& 
     return attempts.take();
   }
   const MethodSelection selection = MethodSelection::of(A, options.device);
-  // With a full diagonal the structural rank is n.
-  const std::int64_t rank =
-      A.is_sparse() && selection.structure.zero_diagonals > 0 ? structural_rank(A) : A.rows();
+  // With a full diagonal the structural rank is n. The methods for Laplacians know their null spaces.
+  const bool may_lack_rank = A.is_sparse() && selection.structure.zero_diagonals > 0 && !selection.laplacian;
+  const std::int64_t rank = may_lack_rank ? structural_rank(A) : A.rows();
   if (rank < A.rows()) {
     attempts.set_singular(
         fmt::format("A is singular whatever its values: its structural rank is {} of {}", rank, A.rows()));

@@ -14,10 +14,13 @@ struct ApproximateCholeskyOptions {
   static constexpr Targets targets = Targets::host;
   /// When to stop.
   Stop stop = {};
-  /// Copies into which each edge is split, 1 to 8; 0: 2 for graphs of mean degree up to 4.5, else 1.
-  std::int64_t split = 0;
+  /// Copies into which each edge is split, 1 to 8: more for fewer iterations and more fill.
+  std::int64_t split = 1;
   /// Seed of the draws; the factor is a function of it and of A.
   std::int64_t seed = 1;
+  /// Iterations with a diagonal preconditioner before the factorisation, which is left out where they
+  /// suffice, as on power-law graphs.
+  std::int64_t jacobi_iterations = 0;
   /// A b with a part outside the range of a singular A is `inconsistent` where that part exceeds the
   /// tolerance; otherwise the part is removed, with a warning.
   bool strict = false;
@@ -26,12 +29,16 @@ struct ApproximateCholeskyOptions {
     return with_stop_options<ApproximateCholeskyOptions>(
         {{"split",
           +[](ApproximateCholeskyOptions& o) -> std::int64_t& { return o.split; },
-          "copies into which each edge is split: more for fewer iterations; 0: 2 for graphs of mean degree "
-          "up to 4.5, else 1",
-          {0, 8}},
+          "copies into which each edge is split: more for fewer iterations and more fill",
+          {1, 8}},
          {"seed",
           +[](ApproximateCholeskyOptions& o) -> std::int64_t& { return o.seed; },
           "seed of the random draws",
+          {0}},
+         {"jacobi_iterations",
+          +[](ApproximateCholeskyOptions& o) -> std::int64_t& { return o.jacobi_iterations; },
+          "iterations with a diagonal preconditioner before the factorisation, which is left out where they "
+          "suffice",
           {0}},
          {"strict", +[](ApproximateCholeskyOptions& o) -> bool& { return o.strict; },
           "report a b outside the range of A as inconsistent instead of solving for its projection"}});

@@ -50,6 +50,17 @@ void apply_factor(const ApproximateFactor<F>& factor, double* z) {
   }
 }
 
+/// Diagonal preconditioner.
+struct InverseDiagonal {
+  std::vector<double> values;  ///< 0 for a zero row
+};
+template <int K>
+void apply_factor(const InverseDiagonal& diagonal, double* z) {
+  for (std::size_t i = 0; i < diagonal.values.size(); ++i) {
+    for (std::size_t c = 0; c < K; ++c) z[K * i + c] *= diagonal.values[i];
+  }
+}
+
 /// q = A p; returns (p, q) of each column.
 template <int K, class T>
 ColumnSums<K> multiply_columns(const Csr<T>& A, const double* p, double* q) {
@@ -81,12 +92,12 @@ struct PcgVectors {
 };
 
 /// State of K columns. A column that has ended keeps its x.
-template <int K, class F, class T>
+template <int K, class M, class T>
 class ColumnPcg {
  public:
-  ColumnPcg(std::integral_constant<int, K> /*columns*/, const Csr<T>& A, const ApproximateFactor<F>& factor,
+  ColumnPcg(std::integral_constant<int, K> /*columns*/, const Csr<T>& A, const M& preconditioner,
             PcgVectors& vectors)
-      : A_(&A), factor_(&factor), v_(&vectors), n_(A.rows()) {}
+      : A_(&A), preconditioner_(&preconditioner), v_(&vectors), n_(A.rows()) {}
 
   /// Begins at x = 0; `active` tells which columns are iterated.
   void start(const std::array<bool, K>& active) {
@@ -145,7 +156,7 @@ class ColumnPcg {
   /// z = M^-1 r; returns (r, z) of each column.
   ColumnSums<K> precondition() {
     v_->z = v_->r;
-    apply_factor<K>(*factor_, v_->z.data());
+    apply_factor<K>(*preconditioner_, v_->z.data());
     ColumnSums<K> r_z{};
     const double* const r = v_->r.data();
     const double* const z = v_->z.data();
@@ -156,7 +167,7 @@ class ColumnPcg {
   }
 
   const Csr<T>* A_;
-  const ApproximateFactor<F>* factor_;
+  const M* preconditioner_;
   PcgVectors* v_;
   std::int64_t n_;
   ColumnSums<K> rho_{};

@@ -10,8 +10,10 @@
 #include <echelon/methods/approximate_cholesky.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,8 +24,6 @@ namespace {
 
 using namespace graph_laplacian;
 
-/// Mean degree up to which splitting edges pays: the fewer iterations outweigh the fill.
-constexpr double split_mean_degree = 4.5;
 /// Ratio of the largest to the smallest weight up to which the factor is kept in float: the rounding of a
 /// column must not carry more over to a part of the graph that hangs on light edges than those edges bear.
 constexpr double float_weight_ratio = 1e5;
@@ -74,41 +74,24 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     const Csr<T>& sparse = A.is_sparse() ? *A.csr() : copy_;
     n_ = sparse.rows();
     Array<T> excess(this->device(), n_);
-    const DominanceFacts facts = classify_rows(backend_, sparse, excess.data());
+    const DominanceFacts facts = classify(backend_, sparse, excess.data());
     kind_ = facts.kind();
     if (kind_ == DominanceKind::none) return refusal(backend_, facts, excess);
     take_matrix(sparse, excess);
     find_null_space();
-    reduction_ = eliminate_low_degrees(*matrix_, excess_);
-    const Csr<double>& core = core_matrix();
-    const std::vector<double>& core_excess = reduction_.steps.empty() ? excess_ : reduction_.core_excess;
-    const WeightRange range = weight_range(core);
-    in_double_ = range.largest > float_weight_ratio * range.smallest;
-    const SamplingOptions sampling{static_cast<std::uint64_t>(options_.seed), split_for(core),
-                                   range.largest > 0 ? std::ldexp(1.0, -std::ilogb(range.largest)) : 1.0};
+    factored_.store(false);
+    reduction_ = {};
     single_ = {};
     double_ = {};
-    if (in_double_) {
-      double_ = eliminate_by_degree<double>(core, core_excess.data(), sampling, this->cancel());
-    } else {
-      single_ = eliminate_by_degree<float>(core, core_excess.data(), sampling, this->cancel());
-    }
-    const std::int64_t vertices = with_factor([](const auto& factor) { return factor.vertices(); });
-    if (vertices < core.rows()) return {Status::cancelled, "stopped by the caller"};
-    return ready(core, sampling.split);
-  }
-
-  [[nodiscard]] Outcome ready(const Csr<double>& core, int split) const {
-    const std::int64_t nonzeros = with_factor([](const auto& factor) { return factor.nonzeros(); });
+    diagonal_.values.clear();
     Outcome outcome;
-    outcome.statistics = {
-        {"components", components_.count},
-        {"eliminated", static_cast<std::int64_t>(reduction_.steps.size())},
-        {"split", std::int64_t{split}},
-        {"factor_nonzeros", nonzeros},
-        {"fill", core.nonzeros() > core.rows()
-                     ? static_cast<double>(2 * nonzeros) / static_cast<double>(core.nonzeros() - core.rows())
-                     : 0.0}};
+    if (options_.jacobi_iterations > 0) {
+      invert_diagonal();
+    } else if (!factor(this->cancel())) {
+      return {Status::cancelled, "stopped by the caller"};
+    }
+    outcome.statistics = {{"components", components_.count}};
+    if (factored_) add_factor_statistics(outcome.statistics);
     return outcome;
   }
 
@@ -134,6 +117,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
   /// z = M^-1 r.
   void apply(Workspace& workspace, const T* r, T* z) const override {
     auto& block = static_cast<SolveWorkspace&>(workspace).one;
+    factor({});
     spread<1>(r, 0, block.r);
     restrict_to_core<1>(block.r, block.core.z);
     with_factor([&](const auto& factor) { apply_factor<1>(factor, block.core.z.data()); });
@@ -143,6 +127,50 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
   }
 
  private:
+  /// Factors the matrix; false when asked to stop. In a solve, by the first that needs the factor.
+  bool factor(const std::stop_token& cancel) const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (factored_) return true;
+    reduction_ = eliminate_low_degrees(*matrix_, excess_);
+    const bool reduced = !reduction_.steps.empty();
+    const Csr<double>& core = reduced ? reduction_.core : *matrix_;
+    const std::vector<double>& excess = reduced ? reduction_.core_excess : excess_;
+    const WeightRange range = weight_range(core);
+    in_double_ = range.largest > float_weight_ratio * range.smallest;
+    const SamplingOptions sampling{static_cast<std::uint64_t>(options_.seed),
+                                   static_cast<int>(options_.split),
+                                   range.largest > 0 ? std::ldexp(1.0, -std::ilogb(range.largest)) : 1.0};
+    if (in_double_) {
+      double_ = eliminate_by_degree<double>(core, excess.data(), sampling, cancel);
+    } else {
+      single_ = eliminate_by_degree<float>(core, excess.data(), sampling, cancel);
+    }
+    factored_ = with_factor([](const auto& f) { return f.vertices(); }) == core.rows();
+    return factored_;
+  }
+
+  void add_factor_statistics(std::vector<Statistic>& statistics) const {
+    const std::int64_t nonzeros = with_factor([](const auto& f) { return f.nonzeros(); });
+    const Csr<double>& core = core_matrix();
+    const std::int64_t edges = (core.nonzeros() - core.rows()) / 2;
+    statistics.push_back({"eliminated", static_cast<std::int64_t>(reduction_.steps.size())});
+    statistics.push_back({"factor_nonzeros", nonzeros});
+    statistics.push_back(
+        {"fill", edges > 0 ? static_cast<double>(nonzeros) / static_cast<double>(edges) : 0.0});
+  }
+
+  void invert_diagonal() {
+    const std::int64_t n = matrix_->rows();
+    diagonal_.values.assign(static_cast<std::size_t>(n), 0.0);
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t k = matrix_->row_offsets()[i]; k < matrix_->row_offsets()[i + 1]; ++k) {
+        const double value = matrix_->values()[k];
+        if (matrix_->column_indices()[k] == i && value != 0)
+          diagonal_.values[static_cast<std::size_t>(i)] = 1 / value;
+      }
+    }
+  }
+
   [[nodiscard]] bool is_doubled() const { return kind_ == DominanceKind::sdd; }
   [[nodiscard]] const Csr<double>& core_matrix() const {
     return reduction_.steps.empty() ? *matrix_ : reduction_.core;
@@ -152,12 +180,6 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
   template <class Function>
   auto with_factor(const Function& f) const {
     return in_double_ ? f(double_) : f(single_);
-  }
-
-  [[nodiscard]] int split_for(const Csr<double>& core) const {
-    if (options_.split > 0) return static_cast<int>(options_.split);
-    const double edges = static_cast<double>(core.nonzeros() - core.rows());
-    return edges <= split_mean_degree * static_cast<double>(core.rows()) ? 2 : 1;
   }
 
   /// The matrix to factor, in double, without positive elements beside the diagonal, and its excess.
@@ -307,7 +329,6 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     block.b.assign(size, 0.0);
     block.x.assign(size, 0.0);
     block.r.resize(size);
-    block.core.resize(static_cast<std::size_t>(K * core_matrix().rows()));
     std::array<bool, K> active{};
     for (int c = 0; c < count; ++c) {
       Job& job = jobs[static_cast<std::size_t>(first + c)];
@@ -316,7 +337,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
       if (job.control->use_initial_guess && job.right_hand_side_norm > 0) {
         spread<K>(left.column(first + c), c, block.x);
       }
-      active[static_cast<std::size_t>(c)] = job.outcome.ok();
+      active[static_cast<std::size_t>(c)] = true;
     }
     refine<K>(block, active, first, count, jobs);
     for (int c = 0; c < count; ++c) {
@@ -344,18 +365,21 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
   template <int K>
   void refine(Block<K>& block, std::array<bool, K> active, std::int64_t first, std::int64_t count,
               std::vector<Job>& jobs) const {
-    ColumnSums<K> before{};
-    for (bool again = false;; again = true) {
+    ColumnSums<K> before;
+    before.fill(INFINITY);
+    for (int cycle = 0;; ++cycle) {
       const ColumnSums<K> norms = form_residual<K>(block);
       for (int c = 0; c < count; ++c) {
         if (!active[c]) continue;
         Job& job = jobs[static_cast<std::size_t>(first + c)];
-        if (!again) job.history.push_back(norms[c]);
-        active[c] = !has_ended<K>(block, c, again ? before[c] : INFINITY, norms[c], job);
+        if (cycle == 0) job.history.push_back(norms[c]);
+        active[c] = !has_ended<K>(block, c, before[c], norms[c], job);
       }
       if (std::none_of(active.begin(), active.end(), [](bool a) { return a; })) return;
-      before = norms;
-      iterate<K>(block, active, first, count, jobs);
+      // The diagonal preconditioner's iterations may leave the residual as large as it was.
+      const bool by_diagonal = cycle == 0 && !diagonal_.values.empty();
+      if (!by_diagonal) before = norms;
+      iterate<K>(block, active, by_diagonal, first, count, jobs);
     }
   }
 
@@ -375,7 +399,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     } else if (norm < 0.5 * before) {
       return false;
     } else if (at_rounding_level<K>(block, c, norm, job)) {
-      job.outcome = {Status::converged, "rounding limits the residual: " + reached};
+      if (job.outcome.ok()) job.outcome = {Status::converged, "rounding limits the residual: " + reached};
       job.limited_by_rounding = true;
     } else {
       job.outcome = {Status::stagnated, "the residual no longer falls: " + reached};
@@ -399,23 +423,35 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
 
   /// Conjugate gradients for the corrections of the active columns, to their tolerances.
   template <int K>
-  void iterate(Block<K>& block, const std::array<bool, K>& active, std::int64_t first, std::int64_t count,
-               std::vector<Job>& jobs) const {
+  void iterate(Block<K>& block, const std::array<bool, K>& active, bool by_diagonal, std::int64_t first,
+               std::int64_t count, std::vector<Job>& jobs) const {
     for (int c = 0; c < K; ++c) {
       if (active[c]) continue;
       for (std::size_t i = static_cast<std::size_t>(c); i < block.r.size(); i += K) block.r[i] = 0;
     }
-    restrict_to_core<K>(block.r, block.core.r);
-    with_factor([&](const auto& factor) {
-      ColumnPcg pcg(std::integral_constant<int, K>(), core_matrix(), factor, block.core);
+    if (by_diagonal) {
+      block.core.resize(block.r.size());
+      block.core.r = block.r;
+      ColumnPcg pcg(std::integral_constant<int, K>(), *matrix_, diagonal_, block.core);
       pcg.start(active);
-      iterate(pcg, first, count, jobs);
+      iterate(pcg, options_.jacobi_iterations, first, count, jobs);
+      for (std::size_t k = 0; k < block.x.size(); ++k) block.x[k] += block.core.x[k];
+      return;
+    }
+    if (!factor(jobs[static_cast<std::size_t>(first)].control->cancel)) return;
+    block.core.resize(static_cast<std::size_t>(K * core_matrix().rows()));
+    restrict_to_core<K>(block.r, block.core.r);
+    with_factor([&](const auto& f) {
+      ColumnPcg pcg(std::integral_constant<int, K>(), core_matrix(), f, block.core);
+      pcg.start(active);
+      iterate(pcg, options_.stop.max_iterations, first, count, jobs);
     });
     add_correction<K>(block.core.x, block.r, block.x);
   }
 
   template <class Pcg>
-  void iterate(Pcg& pcg, std::int64_t first, std::int64_t count, std::vector<Job>& jobs) const {
+  void iterate(Pcg& pcg, std::int64_t most, std::int64_t first, std::int64_t count,
+               std::vector<Job>& jobs) const {
     for (;;) {
       const auto squares = pcg.step();
       bool any = false;
@@ -423,7 +459,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
         if (!pcg.is_active(c)) continue;
         Job& job = jobs[static_cast<std::size_t>(first + c)];
         record(std::sqrt(is_doubled() ? squares[c] / 2 : squares[c]), job);
-        if (pcg.is_broken(c) || must_stop(job)) pcg.end(c);
+        if (pcg.is_broken(c) || job.iterations >= most || must_stop(job)) pcg.end(c);
         any = any || pcg.is_active(c);
       }
       if (!any) return;
@@ -456,10 +492,15 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
   Components components_;
   std::vector<char> grounded_;  // by component: whether it has excess
   bool singular_ = false;
-  LowDegreeElimination reduction_;
-  bool in_double_ = false;
-  ApproximateFactor<float> single_;
-  ApproximateFactor<double> double_;
+  InverseDiagonal diagonal_;  // where iterations with it precede the factorisation
+
+  // Made by set-up, or by the first solve that needs them.
+  mutable std::mutex mutex_;
+  mutable std::atomic<bool> factored_ = false;
+  mutable LowDegreeElimination reduction_;
+  mutable bool in_double_ = false;
+  mutable ApproximateFactor<float> single_;
+  mutable ApproximateFactor<double> double_;
 };
 
 }  // namespace

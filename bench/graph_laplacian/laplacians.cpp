@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Methods for graph Laplacians, in processor time on one core for each edge.
+//   bench_laplacians [--runs N] [--methods NAME,NAME...] [--write DIR] [--part NAME] [FILE...]
+// Takes the files, adjacency matrices or Laplacians of any format, and generated graphs whose name contains
+// --part (all). Prints for each graph and method microseconds for each edge of set-up and solve to 1e-8, best
+// of N runs (2), and the iterations; for `auto` the whole call of solve(), analysis included. The methods are
+// auto, approximate-cholesky, approximate-cholesky:split=2 and so on, cg:preconditioner=jacobi. --write
+// stores matrix and right-hand side for bench/graph_laplacian/peers.py.
+#include "support/arguments.hpp"
+
+#include <echelon/echelon.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <random>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace ec = echelon;
+
+namespace {
+
+struct Graph {
+  std::string name;
+  std::string generator;
+  ec::Options options;
+};
+
+std::vector<Graph> generated() {
+  std::vector<Graph> graphs = {
+      {"grid-2d", "grid-2d", {{"nx", 600}, {"ny", 600}}},
+      {"grid-2d-contrast", "grid-2d", {{"nx", 600}, {"ny", 600}, {"weights", "log-uniform"}, {"decades", 6}}},
+      {"grid-2d-anisotropic", "grid-2d", {{"nx", 600}, {"ny", 600}, {"weight_y", 1e-4}}},
+      {"grid-3d", "grid-3d", {{"nx", 60}, {"ny", 60}, {"nz", 60}}},
+      {"social-barabasi-albert", "barabasi-albert", {{"n", 150000}, {"k", 3}}},
+      {"social-rmat", "rmat", {{"scale", 16}}},
+      {"star-sachdeva", "sachdeva-star", {}},
+  };
+  for (std::int64_t seed = 1; seed <= 5; ++seed) {
+    graphs.push_back({"chimera-" + std::to_string(seed), "chimera", {{"n", 50000}, {"seed", seed}}});
+  }
+  graphs.push_back({"chimera-weighted", "chimera", {{"n", 50000}, {"seed", 1}, {"weights", "chimera"}}});
+  return graphs;
+}
+
+double processor_seconds() {
+  std::timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (;;) {
+    const std::size_t end = text.find(separator, begin);
+    parts.push_back(text.substr(begin, end - begin));
+    if (end == std::string::npos) return parts;
+    begin = end + 1;
+  }
+}
+
+ec::Csr<double> read_laplacian(const std::string& path) {
+  const auto matrix = std::get<ec::Csr<double>>(ec::read_matrix<double>(path));
+  return ec::laplacian(ec::adjacency(matrix), {.symmetrise = true});
+}
+
+std::vector<double> right_hand_side(const ec::Csr<double>& A) {
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> normal;
+  std::vector<double> x(static_cast<std::size_t>(A.rows()));
+  for (double& value : x) value = normal(random);
+  std::vector<double> b(x.size());
+  ec::multiply<double>(1, A, x, 0, b);
+  return b;
+}
+
+/// int64 rows and nonzeros, int32 offsets and columns, double values and right-hand side.
+void write(const std::string& path, const ec::Csr<double>& A, const std::vector<double>& b) {
+  std::ofstream file(path, std::ios::binary);
+  const auto put = [&](const auto* data, std::int64_t count) {
+    file.write(reinterpret_cast<const char*>(data),
+               static_cast<std::streamsize>(sizeof(*data) * static_cast<std::size_t>(count)));
+  };
+  const std::int64_t sizes[2] = {A.rows(), A.nonzeros()};
+  put(sizes, 2);
+  const std::vector<std::int32_t> offsets(A.row_offsets().data(), A.row_offsets().data() + A.rows() + 1);
+  put(offsets.data(), A.rows() + 1);
+  put(A.column_indices().data(), A.nonzeros());
+  put(A.values().data(), A.nonzeros());
+  put(b.data(), A.rows());
+}
+
+struct Result {
+  double setup = 1e30;
+  double solve = 1e30;
+  ec::Report report;
+};
+
+Result measure(const std::string& text, const ec::Csr<double>& A, const std::vector<double>& b) {
+  const std::vector<std::string> parts = split(text, ':');
+  Result result;
+  const double start = processor_seconds();
+  if (parts[0] == "auto") {
+    result.report = ec::solve(A, b, {.device = ec::Device::serial()}).report;
+    result.setup = 0;
+    result.solve = processor_seconds() - start;
+    return result;
+  }
+  ec::Options options;
+  for (std::size_t k = 1; k < parts.size(); ++k) {
+    const std::size_t equal = parts[k].find('=');
+    options.set(parts[k].substr(0, equal), parts[k].substr(equal + 1));
+  }
+  auto solver = ec::make_solver<double>(parts[0], ec::Device::serial(), options);
+  result.report = solver.setup(A);
+  result.setup = processor_seconds() - start;
+  if (!result.report.ready()) return result;
+  std::vector<double> x(b.size());
+  result.report = solver.solve(b, x);
+  result.solve = processor_seconds() - start - result.setup;
+  return result;
+}
+
+void run(const std::string& name, const ec::Csr<double>& A, const std::vector<std::string>& methods, int runs,
+         const std::string& folder) {
+  const std::vector<double> b = right_hand_side(A);
+  if (!folder.empty()) write(folder + "/" + name + ".bin", A, b);
+  const double edges = static_cast<double>(A.nonzeros() - A.rows()) / 2;
+  for (const std::string& method : methods) {
+    Result best;
+    for (int k = 0; k < runs; ++k) {
+      const Result next = measure(method, A, b);
+      if (next.setup + next.solve < best.setup + best.solve) best = next;
+    }
+    std::printf("| %s | %.0f | %s | %.3f | %.3f | %.3f | %lld | %s |\n", name.c_str(), edges, method.c_str(),
+                1e6 * best.setup / edges, 1e6 * best.solve / edges, 1e6 * (best.setup + best.solve) / edges,
+                static_cast<long long>(best.report.iterations),
+                std::string(to_string(best.report.status)).c_str());
+    std::fflush(stdout);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ec::bench::Arguments arguments(argc, argv,
+                                 "[--runs N] [--methods NAME,...] [--write DIR] [--part NAME] [FILE]...");
+  const int runs = arguments.option("--runs", 2);
+  const auto methods = split(arguments.option("--methods", std::string("auto,approximate-cholesky")), ',');
+  const auto folder = arguments.option("--write", std::string());
+  const auto part = arguments.option("--part", std::string());
+  const auto files = arguments.positionals("FILE");
+  std::printf("| graph | edges | method | set-up, us/edge | solve | sum | iterations | status |\n");
+  std::printf("| --- | ---: | --- | ---: | ---: | ---: | ---: | --- |\n");
+  for (const Graph& graph : generated()) {
+    if (graph.name.find(part) == std::string::npos) continue;
+    run(graph.name, std::get<ec::Csr<double>>(ec::make_matrix<double>(graph.generator, graph.options)),
+        methods, runs, folder);
+  }
+  for (const std::string& path : files) {
+    std::string name = path.substr(path.rfind('/') + 1);
+    name = name.substr(0, name.find('.'));
+    run(name, read_laplacian(path), methods, runs, folder);
+  }
+  return 0;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Quantities of graphs that Laplacian systems give: components, potentials, effective resistances, and the
+/// smallest eigenvectors. A graph is given by its Laplacian L, see laplacian() in <echelon/io/graph.hpp>:
+/// symmetric, no positive element beside the diagonal, rows that sum to zero. An edge of weight w is a
+/// conductor, of the resistance 1 / w.
+#pragma once
+
+#include <echelon/device.hpp>
+#include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/dense.hpp>
+#include <echelon/report.hpp>
+
+#include <cstdint>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace echelon::graph {
+
+/// Connected components, numbered by their smallest vertices.
+struct Components {
+  std::int64_t count = 0;
+  std::vector<std::int32_t> of_vertex;
+  std::vector<std::int64_t> sizes;
+};
+/// On the host, in parallel; the same for any number of threads. O(nonzeros) time. A symmetric A; explicit
+/// zeros are not edges.
+[[nodiscard]] Components components(const Csr<double>& A);
+
+struct SolveSettings {
+  /// Method for the Laplacian systems; it has to make x orthogonal to constants or at least fix it up to one.
+  std::string method = "approximate-cholesky";
+  Device device = {};
+  /// Relative tolerance of every solve.
+  double rtol = 1e-10;
+  std::stop_token cancel = {};
+};
+
+struct Pair {
+  std::int32_t first = 0;
+  std::int32_t second = 0;
+};
+
+/// Effective resistances between pairs of vertices: the potential difference that a unit current from one to
+/// the other needs. Infinite between components, 0 from a vertex to itself.
+struct Resistances {
+  std::vector<double> values;
+  Report report;  ///< of the solve with the largest residual
+};
+/// One solve for each pair, 64 at a time. Throws Error for a vertex that does not exist.
+[[nodiscard]] Resistances resistances(const Csr<double>& laplacian, std::span<const Pair> pairs,
+                                      const SolveSettings& settings = {});
+
+struct EdgeResistance {
+  std::int32_t first = 0;
+  std::int32_t second = 0;
+  double weight = 0;
+  double resistance = 0;
+};
+struct EdgeResistanceOptions {
+  SolveSettings solve;
+  /// Relative standard error of each estimate: 2 / error^2 random projections, a solve each, to a tolerance
+  /// of error / 10. 0: exact, by one solve for each vertex but one of each component.
+  double error = 0;
+  std::uint64_t seed = 1;
+};
+/// Resistances of the edges (first < second, in row order).
+struct EdgeResistances {
+  std::vector<EdgeResistance> edges;
+  double error = 0;  ///< relative standard error of each resistance; 0: exact up to the tolerance
+  std::int64_t solves = 0;
+  double foster_sum = 0;         ///< sum of weight times resistance
+  std::int64_t foster_rank = 0;  ///< vertices less components, which the sum is in exact arithmetic
+  Report report;                 ///< of the solve with the largest residual
+};
+/// R. Foster, The average impedance of an electrical network, 1949; D. Spielman, N. Srivastava, Graph
+/// sparsification by effective resistances, SIAM J. Comput. 40 (2011), for the projections.
+[[nodiscard]] EdgeResistances edge_resistances(const Csr<double>& laplacian,
+                                               const EdgeResistanceOptions& options = {});
+
+/// L x = currents for each column, of mean zero on each component. Currents that do not sum to zero on a
+/// component lose their mean there, with a warning in the report; `inconsistent` with strict.
+struct Potentials {
+  Dense<double> x;
+  Report report;
+};
+[[nodiscard]] Potentials potentials(const Csr<double>& laplacian, DenseView<const double> currents,
+                                    const SolveSettings& settings = {}, bool strict = false);
+
+struct FiedlerOptions {
+  std::int64_t count = 1;  ///< eigenvectors wanted
+  /// Converged when ||L x - lambda x||_2 <= tolerance times ||L||_inf, for x of norm 1.
+  double tolerance = 1e-8;
+  std::int64_t max_iterations = 500;
+  std::uint64_t seed = 1;
+  SolveSettings solve;  ///< method: of the preconditioner
+};
+struct Eigenpairs {
+  Status status = Status::converged;  ///< or max_iterations, cancelled, breakdown
+  std::vector<double> values;         ///< ascending
+  Dense<double> vectors;              ///< of norm 1, one for each value
+  std::vector<double> residuals;      ///< ||L x - lambda x||_2
+  std::int64_t iterations = 0;
+  std::int64_t null_vectors = 0;  ///< dimension of the null space, the number of components, that is left out
+  std::string message;
+};
+/// The smallest eigenvalues of L besides the zero of each component, and their eigenvectors: the first is
+/// the Fiedler vector of a connected graph. LOBPCG with a Laplacian preconditioner, in the complement of the
+/// components' constants. A. Knyazev, SIAM J. Sci. Comput. 23 (2001). Memory: 6 (count + 3) vectors. Throws
+/// BadOption where fewer than `count` eigenvectors exist.
+[[nodiscard]] Eigenpairs fiedler(const Csr<double>& laplacian, const FiedlerOptions& options = {});
+
+}  // namespace echelon::graph

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "backend/openmp/openmp.hpp"
+#include "graph_laplacian/analysis/require_laplacian.hpp"
+#include "graph_laplacian/components.hpp"
+#include "support/hash.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/graph/analysis.hpp>
+#include <echelon/solver.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace echelon::graph {
+
+namespace {
+
+constexpr std::int64_t columns_at_once = 64;
+
+/// Solves with one set-up for any number of right-hand sides, in blocks of columns.
+class BlockSolver {
+ public:
+  BlockSolver(const Csr<double>& L, const SolveSettings& settings, double rtol)
+      : n_(L.rows()),
+        control_{.cancel = settings.cancel},
+        solver_(make_solver<double>(settings.method, settings.device, {{"rtol", rtol}})) {
+    const Report setup = solver_.setup(L, control_);
+    if (!setup.ready()) throw Error("the graph's Laplacian system cannot be solved: " + setup.message);
+  }
+
+  /// fill(j, b) writes right-hand side j, which is zero before; use(j, x) reads its solution; j = 0, ...,
+  /// count - 1.
+  template <class Fill, class Use>
+  void solve(std::int64_t count, const Fill& fill, const Use& use) {
+    for (std::int64_t first = 0; first < count; first += columns_at_once) {
+      const std::int64_t columns = std::min(columns_at_once, count - first);
+      Dense<double> B(Device(), n_, columns);
+      Dense<double> X(Device(), n_, columns);
+      std::fill_n(B.data(), n_ * columns, 0.0);
+      for (std::int64_t j = 0; j < columns; ++j) fill(first + j, B.data() + j * n_);
+      const Report report = solver_.solve(B, X, control_);
+      if (worst_.method.empty() || is_worse(report)) worst_ = report;
+      if (report.status == Status::cancelled) return;
+      for (std::int64_t j = 0; j < columns; ++j) use(first + j, X.data() + j * n_);
+    }
+  }
+  [[nodiscard]] Report take_report() { return std::move(worst_); }
+
+ private:
+  [[nodiscard]] bool is_worse(const Report& report) const {
+    if (report.solved() != worst_.solved()) return worst_.solved();
+    return report.relative_residual > worst_.relative_residual;
+  }
+
+  std::int64_t n_;
+  Control control_;
+  Solver<double> solver_;
+  Report worst_;
+};
+
+/// The edges in row order, with resistance 0.
+std::vector<EdgeResistance> edges_of(const Csr<double>& L) {
+  std::vector<EdgeResistance> edges;
+  for (std::int32_t i = 0; i < L.rows(); ++i) {
+    for (std::int64_t k = L.row_offsets()[i]; k < L.row_offsets()[i + 1]; ++k) {
+      const std::int32_t j = L.column_indices()[k];
+      if (j > i && L.values()[k] != 0) edges.push_back({i, j, -L.values()[k], 0});
+    }
+  }
+  return edges;
+}
+
+/// R_uv = P_uu + P_vv - 2 P_uv with the pseudo-inverse P, of which each solve gives a row.
+void solve_for_vertices(const Csr<double>& L, const Components& parts, const SolveSettings& settings,
+                        EdgeResistances& result) {
+  const std::int64_t n = L.rows();
+  std::vector<double> diagonal(static_cast<std::size_t>(n), 0);
+  std::vector<std::int64_t> first_edge(static_cast<std::size_t>(n) + 1, 0);
+  for (const EdgeResistance& edge : result.edges) ++first_edge[static_cast<std::size_t>(edge.first) + 1];
+  for (std::size_t i = 1; i < first_edge.size(); ++i) first_edge[i] += first_edge[i - 1];
+  BlockSolver solver(L, settings, settings.rtol);
+  const auto component = [&](std::int64_t v) {
+    return static_cast<std::size_t>(parts.of_vertex[static_cast<std::size_t>(v)]);
+  };
+  const auto fill = [&](std::int64_t v, double* b) {
+    const double mean = 1 / static_cast<double>(parts.sizes[component(v)]);
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (component(i) == component(v)) b[i] = -mean;
+    }
+    b[v] += 1;
+  };
+  solver.solve(n, fill, [&](std::int64_t v, const double* x) {
+    diagonal[static_cast<std::size_t>(v)] = x[v];
+    for (std::int64_t e = first_edge[static_cast<std::size_t>(v)];
+         e < first_edge[static_cast<std::size_t>(v) + 1]; ++e) {
+      EdgeResistance& edge = result.edges[static_cast<std::size_t>(e)];
+      edge.resistance = -2 * x[edge.second];
+    }
+  });
+  for (EdgeResistance& edge : result.edges) {
+    edge.resistance +=
+        diagonal[static_cast<std::size_t>(edge.first)] + diagonal[static_cast<std::size_t>(edge.second)];
+  }
+  result.solves = n;
+  result.report = solver.take_report();
+}
+
+/// R_uv = ||Q W^(1/2) B P (e_u - e_v)||^2 with the incidence matrix B: the mean over random signs Q of what k
+/// solves give, of relative variance 2 / k at most.
+void estimate_by_projections(const Csr<double>& L, const EdgeResistanceOptions& options,
+                             EdgeResistances& result) {
+  const auto projections = static_cast<std::int64_t>(std::ceil(2 / (options.error * options.error)));
+  BlockSolver solver(L, options.solve, options.error / 10);
+  const auto fill = [&](std::int64_t j, double* b) {
+    const std::uint64_t stream =
+        hash_bits(options.seed + (static_cast<std::uint64_t>(j) + 1) * golden_ratio_64);
+    for (std::size_t e = 0; e < result.edges.size(); ++e) {
+      const EdgeResistance& edge = result.edges[e];
+      const std::uint64_t bits = hash_bits(stream + (e + 1) * golden_ratio_64);
+      const double value = (bits >> 63U) != 0 ? std::sqrt(edge.weight) : -std::sqrt(edge.weight);
+      b[edge.first] += value;
+      b[edge.second] -= value;
+    }
+  };
+  solver.solve(projections, fill, [&](std::int64_t, const double* x) {
+    for (EdgeResistance& edge : result.edges) {
+      const double difference = x[edge.first] - x[edge.second];
+      edge.resistance += difference * difference / static_cast<double>(projections);
+    }
+  });
+  result.solves = projections;
+  result.error = std::sqrt(2 / static_cast<double>(projections));
+  result.report = solver.take_report();
+}
+
+}  // namespace
+
+Components components(const Csr<double>& A) {
+  OpenMp backend{Device()};
+  const graph_laplacian::Components found = graph_laplacian::find_components(backend, A);
+  Components result{found.count, found.of_vertex.to_vector(), {}};
+  for (std::int64_t c = 0; c < found.count; ++c) {
+    result.sizes.push_back(found.offsets[c + 1] - found.offsets[c]);
+  }
+  return result;
+}
+
+Resistances resistances(const Csr<double>& laplacian, std::span<const Pair> pairs,
+                        const SolveSettings& settings) {
+  require_laplacian(laplacian);
+  const Components parts = components(laplacian);
+  Resistances result;
+  result.values.assign(pairs.size(), 0);
+  std::vector<std::size_t> connected;
+  for (std::size_t p = 0; p < pairs.size(); ++p) {
+    const auto [first, second] = pairs[p];
+    for (const std::int32_t v : {first, second}) {
+      if (v < 0 || v >= laplacian.rows()) {
+        throw Error(fmt::format("pair {} (from 0) names the vertex {}, but the graph has {} vertices, from 0",
+                                p, v, laplacian.rows()));
+      }
+    }
+    if (parts.of_vertex[static_cast<std::size_t>(first)] !=
+        parts.of_vertex[static_cast<std::size_t>(second)]) {
+      result.values[p] = std::numeric_limits<double>::infinity();
+    } else if (first != second) {
+      connected.push_back(p);
+    }
+  }
+  BlockSolver solver(laplacian, settings, settings.rtol);
+  solver.solve(
+      static_cast<std::int64_t>(connected.size()),
+      [&](std::int64_t j, double* b) {
+        const Pair& pair = pairs[connected[static_cast<std::size_t>(j)]];
+        b[pair.first] = 1;
+        b[pair.second] = -1;
+      },
+      [&](std::int64_t j, const double* x) {
+        const std::size_t p = connected[static_cast<std::size_t>(j)];
+        result.values[p] = x[pairs[p].first] - x[pairs[p].second];
+      });
+  result.report = solver.take_report();
+  return result;
+}
+
+EdgeResistances edge_resistances(const Csr<double>& laplacian, const EdgeResistanceOptions& options) {
+  if (!(options.error >= 0) || options.error > 1) {
+    throw BadOption("error", fmt::format("{} is not a relative error from 0 to 1", options.error));
+  }
+  require_laplacian(laplacian);
+  const Components parts = components(laplacian);
+  EdgeResistances result;
+  result.edges = edges_of(laplacian);
+  result.foster_rank = laplacian.rows() - parts.count;
+  if (options.error > 0) {
+    estimate_by_projections(laplacian, options, result);
+  } else {
+    solve_for_vertices(laplacian, parts, options.solve, result);
+  }
+  for (const EdgeResistance& edge : result.edges) result.foster_sum += edge.weight * edge.resistance;
+  return result;
+}
+
+Potentials potentials(const Csr<double>& laplacian, DenseView<const double> currents,
+                      const SolveSettings& settings, bool strict) {
+  require_laplacian(laplacian);
+  Options options = {{"rtol", settings.rtol}};
+  if (strict) options.set("strict", true);
+  Solver<double> solver = make_solver<double>(settings.method, settings.device, options);
+  Potentials result{Dense<double>(Device(), laplacian.rows(), currents.columns()),
+                    solver.setup(laplacian, {.cancel = settings.cancel})};
+  if (result.report.ready()) result.report = solver.solve(currents, result.x, {.cancel = settings.cancel});
+  return result;
+}
+
+}  // namespace echelon::graph
