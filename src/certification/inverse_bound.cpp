@@ -51,6 +51,13 @@ Vector normalised(const Vector& g) {
   return v;
 }
 
+/// Whether weights differ so much that they may hide rows of R that consist of rounding errors.
+bool vary_widely(const Vector& weights) {
+  constexpr double similar = 0x1p-30;
+  const double least = similar * largest_magnitude(weights);
+  return std::any_of(weights.begin(), weights.end(), [&](double weight) { return weight < least; });
+}
+
 int exponent_of(double value) {
   return value == 0 ? exponent_of_zero : std::ilogb(value);
 }
@@ -74,17 +81,19 @@ InverseProof::InverseProof(std::unique_ptr<InverseOperations> operations, const 
 
 void InverseProof::find_proof(const std::stop_token& cancel) {
   if (has_unusable_row()) return;
+  bool proven_before = false;
+  bool improvable = true;
   for (const Inversion how : {Inversion::elimination, Inversion::lu}) {
+    if (!improvable) break;
     if (cancel.stop_requested()) {
+      proven_ = false;
       reason_ = "stopped by the caller";
       return;
     }
-    if (!operations_->invert(how)) continue;
-    minimise_contraction();
-    proven_ = contraction_ < 1;
-    // With a residual below its own rounding errors, R is as good as any.
-    if (proven_ || computed_share_ <= contraction_ / 2) break;
+    proven_before = proven_;
+    improvable = try_inverse(how);
   }
+  if (proven_before && !proven_) try_inverse(Inversion::elimination);
   if (proven_) {
     reason_ = fmt::format("A is invertible: ||I - R A|| <= {:.1e} for a computed R", contraction_);
   } else if (std::isfinite(contraction_)) {
@@ -95,6 +104,18 @@ void InverseProof::find_proof(const std::stop_token& cancel) {
   } else {
     reason_ = "A is singular to working precision: no finite inverse was computed";
   }
+}
+
+/// Inverts A and looks for v. Returns whether another inverse may give a better proof.
+bool InverseProof::try_inverse(Inversion how) {
+  contraction_ = computed_share_ = infinity;
+  proven_ = false;
+  if (!operations_->invert(how)) return true;
+  minimise_contraction();
+  proven_ = contraction_ < 1;
+  if (proven_) return vary_widely(v_);
+  // With a residual below its own rounding errors, R is as good as any.
+  return computed_share_ > contraction_ / 2;
 }
 
 bool InverseProof::has_unusable_row() {

@@ -230,6 +230,22 @@ TEST(ApproximateInverse, RefinedSolutions_AreAccurateToTheLastBit) {
   }
 }
 
+/// Elements of these well-conditioned matrices grow so much in an elimination that its inverse has rows of
+/// rounding errors.
+TEST(ApproximateInverse, LargeGrowth_BoundsAreSmall) {
+  for (const char* generator : {"foster", "gfpp", "gepp-growth"}) {
+    const std::int64_t n = 150;
+    const Dense<double> A = generated(generator, {{"n", n}});
+    std::vector<double> b(static_cast<std::size_t>(n));
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) b[static_cast<std::size_t>(i)] += A(i, j);
+    }
+    std::vector<double> x = solve(A, b).x.to_vector();
+    EXPECT_LT(certify<double>(A, b, x, by_inverse).error_bound, 1e-12) << generator;
+    EXPECT_LT(refine_and_certify<double>(A, b, x, by_inverse).error_bound, 1e-15) << generator;
+  }
+}
+
 TEST(ApproximateInverse, AwkwardOrders_OnOneAndAllCores) {
   std::mt19937_64 random(7);
   for (const std::int64_t n : {1, 31, 32, 33, 65}) {
