@@ -8,6 +8,10 @@ namespace echelon::lamg {
 
 namespace {
 
+constexpr std::size_t index(std::int32_t i) {
+  return static_cast<std::size_t>(i);
+}
+
 /// A forward Gauss-Seidel sweep that keeps the residual up to date. Since the residual is known, the
 /// increments e solve the lower triangle, (D - W_lower) e = r, and leave the residual W_upper e, which lower
 /// vertices get from the edges already read: one half of the matrix is enough.
@@ -82,7 +86,9 @@ std::size_t CycleVectors<T>::bytes() const {
 template <class T>
 void Cycle<T>::start(CycleVectors<T>& vectors, const T* b) const {
   auto& finest = vectors.levels.front();
-  std::copy(b, b + finest.fine_b.size(), finest.fine_b.begin());
+  const std::vector<std::int32_t>& order = hierarchy_->order;
+  for (std::size_t i = 0; i < finest.fine_b.size(); ++i)
+    finest.fine_b[i] = b[order.empty() ? i : index(order[i])];
   hierarchy_->levels.front().elimination.restrict_to(finest.fine_b.data(), finest.x.data());
   for (std::size_t i = 0; i < finest.x.size(); ++i) finest.cells[i] = {finest.x[i], 0};
   std::fill(finest.x.begin(), finest.x.end(), T{0});
@@ -122,8 +128,11 @@ void Cycle<T>::visit_levels(CycleVectors<T>& vectors, std::size_t coarsest) cons
 
 template <class T>
 void Cycle<T>::finish(CycleVectors<T>& vectors, T* x) const {
-  const auto& finest = vectors.levels.front();
-  hierarchy_->levels.front().elimination.prolong(finest.x.data(), finest.fine_b.data(), x);
+  auto& finest = vectors.levels.front();
+  const std::vector<std::int32_t>& order = hierarchy_->order;
+  T* const own = order.empty() ? x : finest.fine_x.data();
+  hierarchy_->levels.front().elimination.prolong(finest.x.data(), finest.fine_b.data(), own);
+  for (std::size_t i = 0; i < order.size(); ++i) x[index(order[i])] = own[i];
 }
 
 /// Smooths level l and makes the right-hand side of the next one.

@@ -2,12 +2,32 @@
 #include "graph_laplacian/lamg/graph.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <vector>
 
 namespace echelon::lamg {
 
 namespace {
+
+/// Levels of fewer vertices are in the caches in any numbering.
+constexpr std::int32_t cached_vertices = 10000;
+/// Mean distance of neighbours, as a part of the vertices, from which on a numbering counts as scattered. It
+/// is 1/3 for a random one.
+constexpr double scattered_distance = 0.1;
+
+/// Whether neighbours are far apart, by every 64th vertex.
+bool scattered(const std::int32_t* offsets, const std::int32_t* neighbours, std::int32_t n) {
+  constexpr std::int32_t stride = 64;
+  if (n < cached_vertices) return false;
+  double distance = 0;
+  std::int64_t ends = 0;
+  for (std::int32_t i = 0; i < n; i += stride) {
+    for (std::int32_t k = offsets[i]; k < offsets[i + 1]; ++k) distance += std::abs(neighbours[k] - i);
+    ends += offsets[i + 1] - offsets[i];
+  }
+  return distance > scattered_distance * static_cast<double>(n) * static_cast<double>(ends);
+}
 
 /// Members of each aggregate, by counting.
 struct Members {
@@ -55,6 +75,55 @@ Graph<T> graph_of(const Csr<T>& A) {
   graph.neighbours.shrink(out);
   graph.weights.shrink(out);
   return graph;
+}
+
+std::vector<std::int32_t> local_order(const std::int32_t* offsets, const std::int32_t* neighbours,
+                                      std::int32_t n) {
+  std::vector<std::int32_t> order;
+  if (!scattered(offsets, neighbours, n)) return order;
+  order.reserve(static_cast<std::size_t>(n));
+  std::vector<std::uint8_t> seen(static_cast<std::size_t>(n));
+  const auto visit = [&](std::int32_t vertex) {
+    if (seen[static_cast<std::size_t>(vertex)] != 0) return;
+    seen[static_cast<std::size_t>(vertex)] = 1;
+    order.push_back(vertex);
+  };
+  std::size_t next = 0;
+  for (std::int32_t first = 0; first < n; ++first) {
+    visit(first);
+    for (; next < order.size(); ++next) {
+      const std::int32_t vertex = order[next];
+      for (std::int32_t k = offsets[vertex]; k < offsets[vertex + 1]; ++k) visit(neighbours[k]);
+    }
+  }
+  return order;
+}
+
+template <class T>
+Graph<T> renumbered(const Graph<T>& graph, const std::vector<std::int32_t>& order) {
+  std::vector<std::int32_t> number(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    number[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
+  }
+  Graph<T> result(graph.n, graph.ends());
+  std::int32_t out = 0;
+  for (std::int32_t i = 0; i < graph.n; ++i) {
+    const std::int32_t vertex = order[static_cast<std::size_t>(i)];
+    const std::int32_t end = graph.offsets[vertex + 1];
+    // From both ends of the row: places of lower neighbours rise, those of upper ones fall.
+    std::int32_t low = out;
+    std::int32_t high = out + end - graph.offsets[vertex];
+    result.offsets[i + 1] = out = high;
+    for (std::int32_t k = graph.offsets[vertex]; k < end; ++k) {
+      const std::int32_t neighbour = number[static_cast<std::size_t>(graph.neighbours[k])];
+      const std::int32_t place = neighbour < i ? low++ : --high;
+      result.neighbours[place] = neighbour;
+      result.weights[place] = graph.weights[k];
+    }
+    result.middle[i] = low;
+    result.degree[i] = graph.degree[vertex];
+  }
+  return result;
 }
 
 template <class T>
@@ -125,6 +194,8 @@ LowerTriangle<T>::LowerTriangle(const Graph<T>& graph)
 
 template Graph<float> graph_of(const Csr<float>&);
 template Graph<double> graph_of(const Csr<double>&);
+template Graph<float> renumbered(const Graph<float>&, const std::vector<std::int32_t>&);
+template Graph<double> renumbered(const Graph<double>&, const std::vector<std::int32_t>&);
 template Graph<float> contract(const Graph<float>&, const Array<std::int32_t>&, std::int32_t);
 template Graph<double> contract(const Graph<double>&, const Array<std::int32_t>&, std::int32_t);
 template struct LowerTriangle<float>;

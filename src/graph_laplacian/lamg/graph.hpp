@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace echelon::lamg {
 
@@ -42,6 +43,15 @@ struct Graph {
 /// an empty graph if A has 2^31 nonzeros or more.
 template <class T>
 [[nodiscard]] Graph<T> graph_of(const Csr<T>& A);
+
+/// Vertices component by component in breadth-first order, if neighbours in the present numbering are so far
+/// apart that most accesses would miss the caches; else nothing. Random numberings take twice as long.
+[[nodiscard]] std::vector<std::int32_t> local_order(const std::int32_t* offsets,
+                                                    const std::int32_t* neighbours, std::int32_t n);
+
+/// The graph whose vertex i is vertex order[i] of `graph`.
+template <class T>
+[[nodiscard]] Graph<T> renumbered(const Graph<T>& graph, const std::vector<std::int32_t>& order);
 
 /// The quotient graph: vertices with equal aggregate[i], in [0, count), become one; edges inside an aggregate
 /// disappear, weights of parallel edges are added. It is P^T A P for the P with P(i, aggregate[i]) = 1.

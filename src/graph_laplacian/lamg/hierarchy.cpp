@@ -22,6 +22,8 @@ class Setup {
       : options_(options), cancel_(cancel), previous_(previous) {}
 
   Hierarchy<T> run(Graph<T> graph) {
+    hierarchy_.order = local_order(graph.offsets.data(), graph.neighbours.data(), graph.n);
+    if (!hierarchy_.order.empty()) graph = renumbered(graph, hierarchy_.order);
     while (add_level(graph)) {
     }
     set_cycle_indices();
@@ -71,7 +73,10 @@ class Setup {
     if (l + 1 >= options_.max_levels) return end(graph, "the number of levels is limited", false);
     if (cancel_.stop_requested()) return end(graph, "stopped by the caller", false);
     TestVectors vectors = make_test_vectors(graph, options_.test_sweeps, l);
-    if (vectors.reduction <= options_.fast_relaxation) return end(graph, "relaxation is fast", false);
+    if (vectors.reduction <= options_.fast_relaxation &&
+        late_reduction(graph, vectors, options_.late_sweeps) <= options_.fast_relaxation) {
+      return end(graph, "relaxation is fast", false);
+    }
     Aggregates aggregates = aggregate(graph, vectors, options_.aggregation);
     if (aggregates.count > stalled_ratio * graph.n) return end(graph, "aggregation stalls", false);
     return aggregates;

@@ -3,7 +3,9 @@
 
 #include "support/hash.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 
 namespace echelon::lamg {
 
@@ -23,37 +25,47 @@ TestValues random_values(std::uint64_t seed, std::int32_t vertex) {
   return values;
 }
 
-template <class T>
-void sweep(const Graph<T>& graph, std::vector<TestValues>& x) {
+template <class T, std::size_t count>
+void sweep(const Graph<T>& graph, std::vector<std::array<float, count>>& x) {
   for (std::int32_t i = 0; i < graph.n; ++i) {
     if (!(graph.degree[i] > 0)) continue;
     const T inverse = 1 / graph.degree[i];
-    TestValues sum{};
+    std::array<float, count> sum{};
     for (std::int32_t k = graph.offsets[i]; k < graph.offsets[i + 1]; ++k) {
       const auto weight = static_cast<float>(graph.weights[k] * inverse);
-      const TestValues& other = x[static_cast<std::size_t>(graph.neighbours[k])];
-      for (std::size_t v = 0; v < sum.size(); ++v) sum[v] += weight * other[v];
+      const std::array<float, count>& other = x[static_cast<std::size_t>(graph.neighbours[k])];
+      for (std::size_t v = 0; v < count; ++v) sum[v] += weight * other[v];
     }
     x[static_cast<std::size_t>(i)] = sum;
   }
 }
 
 /// Square of the length of all vectors without their means.
-double deviation(const std::vector<TestValues>& x) {
-  std::array<double, test_vector_count> sum{};
-  std::array<double, test_vector_count> square{};
-  for (const TestValues& values : x) {
-    for (std::size_t v = 0; v < values.size(); ++v) {
+template <std::size_t count>
+double deviation(const std::vector<std::array<float, count>>& x) {
+  std::array<double, count> sum{};
+  std::array<double, count> square{};
+  for (const std::array<float, count>& values : x) {
+    for (std::size_t v = 0; v < count; ++v) {
       const double value = values[v];
       sum[v] += value;
       square[v] += value * value;
     }
   }
   double total = 0;
-  for (std::size_t v = 0; v < sum.size(); ++v) {
+  for (std::size_t v = 0; v < count; ++v) {
     total += square[v] - sum[v] * sum[v] / static_cast<double>(x.size());
   }
-  return total;
+  return std::max(total, 0.0);
+}
+
+/// Sweeps `sweeps` times; the factor by which the last time reduced the vectors without their means.
+template <class T, std::size_t count>
+double smooth(const Graph<T>& graph, int sweeps, std::vector<std::array<float, count>>& x) {
+  for (int s = 1; s < sweeps; ++s) sweep(graph, x);
+  const double before = deviation(x);
+  sweep(graph, x);
+  return before > 0 ? std::sqrt(deviation(x) / before) : 0;
 }
 
 }  // namespace
@@ -65,11 +77,15 @@ TestVectors make_test_vectors(const Graph<T>& graph, int sweeps, std::uint64_t s
   for (std::int32_t i = 0; i < graph.n; ++i) {
     result.values[static_cast<std::size_t>(i)] = random_values(seed, i);
   }
-  for (int s = 1; s < sweeps; ++s) sweep(graph, result.values);
-  const double before = deviation(result.values);
-  sweep(graph, result.values);
-  if (before > 0) result.reduction = std::sqrt(std::max(deviation(result.values), 0.0) / before);
+  result.reduction = smooth(graph, sweeps, result.values);
   return result;
+}
+
+template <class T>
+double late_reduction(const Graph<T>& graph, const TestVectors& vectors, int sweeps) {
+  std::vector<std::array<float, 1>> x(vectors.values.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i][0] = vectors.values[i][0];
+  return smooth(graph, sweeps, x);
 }
 
 float affinity(const TestValues& u, const TestValues& v) {
@@ -85,6 +101,8 @@ float affinity(const TestValues& u, const TestValues& v) {
   return squares > 0 ? product * product / squares : 1;
 }
 
+template double late_reduction(const Graph<float>&, const TestVectors&, int);
+template double late_reduction(const Graph<double>&, const TestVectors&, int);
 template TestVectors make_test_vectors(const Graph<float>&, int, std::uint64_t);
 template TestVectors make_test_vectors(const Graph<double>&, int, std::uint64_t);
 

@@ -28,6 +28,11 @@ struct TestVectors {
 template <class T>
 [[nodiscard]] TestVectors make_test_vectors(const Graph<T>& graph, int sweeps, std::uint64_t seed);
 
+/// Factor by which the last of `sweeps` further sweeps reduces the first test vector without its mean. A few
+/// slow errors among many fast ones, as of two expanders joined by an edge, show only after many sweeps.
+template <class T>
+[[nodiscard]] double late_reduction(const Graph<T>& graph, const TestVectors& vectors, int sweeps);
+
 /// Affinity of two vertices: (x_u, x_v)^2 / ((x_u, x_u) (x_v, x_v)), in [0, 1]; 1 where one is zero.
 [[nodiscard]] float affinity(const TestValues& u, const TestValues& v);
 

@@ -140,6 +140,30 @@ TEST(Lamg, PathOfCliques_AtMost20Cycles) {
   EXPECT_LE(solved.report.iterations, 20);
 }
 
+/// Relaxation converges fast for all errors but one, the constants of opposite signs.
+TEST(Lamg, ExpandersJoinedByAnEdge_FewCycles) {
+  constexpr std::int32_t half = 20000;
+  Triplets triplets;
+  std::mt19937_64 random(3);
+  for (std::int32_t i = 0; i < 2 * half; ++i) {
+    for (int edge = 0; edge < 12; ++edge) {
+      const auto j = static_cast<std::int32_t>(i / half * half + static_cast<std::int32_t>(random() % half));
+      if (i != j) add_edge(triplets, i, j, 1);
+    }
+  }
+  add_edge(triplets, 0, half, 1e-2);
+  const Csr<double> A = Csr<double>::from_triplets(2 * half, 2 * half, triplets);
+  expect_solved(A, "expanders", 10);
+  Lamg<double> solver(Device::serial());
+  ASSERT_TRUE(solver.setup(A).ready());
+  std::vector<double> b(2 * half);
+  b[1] = 1;
+  b[half + 1] = -1;
+  const Solved solved = solve(solver, b);
+  EXPECT_EQ(solved.report.status, Status::converged) << solved.report.message;
+  EXPECT_LE(solved.report.iterations, 15);
+}
+
 /// A star with a few edges between leaves, at which NetworKit's LAMG returns zero.
 TEST(Lamg, StarWithEdgesBetweenLeaves_Solved) {
   Triplets triplets;
@@ -397,6 +421,20 @@ TEST(Lamg, SeveralThreads_SameBits) {
   }
   EXPECT_EQ(answers[0], answers[1]);
   EXPECT_EQ(answers[0], answers[2]);
+}
+
+TEST(Lamg, ScatteredNumbering_SameAnswer) {
+  // More vertices than are left in their own order.
+  const Csr<double> A = make("chimera", {{"n", 15000}, {"seed", 5}});
+  const std::vector<double> exact = random_vector(15000, 6);
+  Lamg<double> solver(Device::serial(), {.stop = {.rtol = 1e-12}});
+  ASSERT_TRUE(solver.setup(A).ready());
+  const Solved solved = solve(solver, product(A, exact));
+  const double mean = std::accumulate(exact.begin(), exact.end(), 0.0) / 15000;
+  double worst = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i)
+    worst = std::max(worst, std::abs(solved.x[i] - exact[i] + mean));
+  EXPECT_LT(worst, 1e-7);
 }
 
 TEST(Lamg, Float_Converges) {
