@@ -25,43 +25,43 @@ TestValues random_values(std::uint64_t seed, std::int32_t vertex) {
   return values;
 }
 
-template <class T, std::size_t count>
-void sweep(const Graph<T>& graph, std::vector<std::array<float, count>>& x) {
+template <class T, class V, std::size_t count>
+void sweep(const Graph<T>& graph, std::vector<std::array<V, count>>& x) {
   for (std::int32_t i = 0; i < graph.n; ++i) {
     if (!(graph.degree[i] > 0)) continue;
     const T inverse = 1 / graph.degree[i];
-    std::array<float, count> sum{};
+    std::array<V, count> sum{};
     for (std::int32_t k = graph.offsets[i]; k < graph.offsets[i + 1]; ++k) {
-      const auto weight = static_cast<float>(graph.weights[k] * inverse);
-      const std::array<float, count>& other = x[static_cast<std::size_t>(graph.neighbours[k])];
+      const auto weight = static_cast<V>(graph.weights[k] * inverse);
+      const std::array<V, count>& other = x[static_cast<std::size_t>(graph.neighbours[k])];
       for (std::size_t v = 0; v < count; ++v) sum[v] += weight * other[v];
     }
     x[static_cast<std::size_t>(i)] = sum;
   }
 }
 
-/// Square of the length of all vectors without their means.
-template <std::size_t count>
-double deviation(const std::vector<std::array<float, count>>& x) {
-  std::array<double, count> sum{};
-  std::array<double, count> square{};
-  for (const std::array<float, count>& values : x) {
+/// Square of the length of all vectors without their means, which are subtracted: the means may be much
+/// larger.
+template <class V, std::size_t count>
+double deviation(const std::vector<std::array<V, count>>& x) {
+  std::array<double, count> mean{};
+  for (const std::array<V, count>& values : x) {
+    for (std::size_t v = 0; v < count; ++v) mean[v] += values[v];
+  }
+  for (double& value : mean) value /= static_cast<double>(x.size());
+  double total = 0;
+  for (const std::array<V, count>& values : x) {
     for (std::size_t v = 0; v < count; ++v) {
-      const double value = values[v];
-      sum[v] += value;
-      square[v] += value * value;
+      const double difference = values[v] - mean[v];
+      total += difference * difference;
     }
   }
-  double total = 0;
-  for (std::size_t v = 0; v < count; ++v) {
-    total += square[v] - sum[v] * sum[v] / static_cast<double>(x.size());
-  }
-  return std::max(total, 0.0);
+  return total;
 }
 
 /// Sweeps `sweeps` times; the factor by which the last time reduced the vectors without their means.
-template <class T, std::size_t count>
-double smooth(const Graph<T>& graph, int sweeps, std::vector<std::array<float, count>>& x) {
+template <class T, class V, std::size_t count>
+double smooth(const Graph<T>& graph, int sweeps, std::vector<std::array<V, count>>& x) {
   for (int s = 1; s < sweeps; ++s) sweep(graph, x);
   const double before = deviation(x);
   sweep(graph, x);
@@ -83,8 +83,9 @@ TestVectors make_test_vectors(const Graph<T>& graph, int sweeps, std::uint64_t s
 
 template <class T>
 double late_reduction(const Graph<T>& graph, const TestVectors& vectors, int sweeps) {
-  std::vector<std::array<float, 1>> x(vectors.values.size());
-  for (std::size_t i = 0; i < x.size(); ++i) x[i][0] = vectors.values[i][0];
+  // In float, rounding of the mean would soon look like errors that stay.
+  std::vector<std::array<double, 1>> x(vectors.values.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i][0] = double{vectors.values[i][0]};
   return smooth(graph, sweeps, x);
 }
 
