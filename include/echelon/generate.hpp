@@ -30,6 +30,9 @@ struct Generator {
   std::vector<OptionInfo> options;
   std::function<Matrix<float>(const Options&)> make_float;
   std::function<Matrix<double>(const Options&)> make_double;
+  /// Coordinates of the points in the order of their rows, a column for each dimension; empty where the
+  /// generator has none.
+  std::function<Dense<double>(const Options&)> make_coordinates;
 
   /// Whether the generator has an option `seed`.
   [[nodiscard]] bool is_random() const;

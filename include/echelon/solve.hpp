@@ -65,6 +65,10 @@ struct SolveOptions {
   /// Where iterative methods start, with A's type of elements, A.columns() rows and a column for each of B's;
   /// default: zero. Direct methods ignore it.
   InitialGuess initial_guess = {};
+  /// Near-null-space vectors of A for `amg` and what it preconditions, with a row for each of A, on the host:
+  /// see <echelon/methods/multigrid/near_null_space.hpp>. Default, without columns: constants. Other methods
+  /// ignore them when "auto" tries them.
+  Dense<double> near_null_space = {};
   /// Called at every convergence check, on the calling thread.
   std::function<void(const Progress&)> on_progress = {};
   /// Asked at every convergence check; stopped, the report says `cancelled`.
@@ -82,7 +86,8 @@ struct Solution {
 /// true residual is good enough; the report lists those that failed. Data is moved to the device asked for
 /// and back where needed; an operator stays where it is. A alone decides T, so that B may be anything that a
 /// view is made from: a vector, a matrix, a view. Throws DimensionMismatch, DeviceMismatch, BadOption (also
-/// for an initial guess of another type than A's), NotBuilt, NoDevice.
+/// for an initial guess of another type than A's, and for near-null-space vectors that the method named has
+/// no use for), NotBuilt, NoDevice.
 template <class T>
 [[nodiscard]] Solution<T> solve(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
                                 const SolveOptions& options = {});

@@ -231,6 +231,17 @@ Csr<T> elasticity_2d(std::int64_t nx, std::int64_t ny, double poisson) {
   });
 }
 
+/// Coordinates of the nodes that have unknowns, in units of an element's side.
+Dense<double> elasticity_coordinates(std::int64_t nx, std::int64_t ny) {
+  checked_size("elasticity-2d", {2, nx, ny + 1});
+  Dense<double> coordinates(Device(), nx * (ny + 1), 2);
+  for (std::int64_t i = 0; i < coordinates.rows(); ++i) {
+    coordinates(i, 0) = static_cast<double>(1 + i % nx);
+    coordinates(i, 1) = static_cast<double>(i / nx);
+  }
+  return coordinates;
+}
+
 void check_points(int points, int few, int many) {
   if (points == few || points == many) return;
   throw BadOption("points", fmt::format("a stencil has {} or {} points, not {}", few, many, points));
@@ -291,6 +302,10 @@ std::vector<Parameter> plane(std::vector<Parameter> more, std::int64_t side = 10
 std::vector<Parameter> space(std::vector<Parameter> more, std::int64_t side = 30) {
   more.insert(more.begin(), {points_along("x", side), points_along("y", side), points_along("z", side)});
   return more;
+}
+std::vector<Parameter> elasticity_parameters() {
+  return {size("nx", 60, "square elements along x"), size("ny", 60, "square elements along y"),
+          real("poisson", 0.3, "Poisson's ratio", {-1, 0.5, true, false})};
 }
 std::vector<Parameter> jump_parameters() {
   return {
@@ -374,9 +389,7 @@ std::vector<Generator> grid_rows() {
                 grid, {a.real("wind_x"), a.real("wind_y"), a.real("wind_z")}, a.text("scheme") == "upwind");
           }),
       row("elasticity-2d", "grids", "plate in plane stress, bilinear elements, clamped at its left side; SPD",
-          {size("nx", 60, "square elements along x"), size("ny", 60, "square elements along y"),
-           real("poisson", 0.3, "Poisson's ratio", {-1, 0.5, true, false})},
-          in_plane,
+          elasticity_parameters(), in_plane,
           [](const Arguments& a, auto zero) {
             return elasticity_2d<decltype(zero)>(a.integer("nx"), a.integer("ny"), a.real("poisson"));
           }),
@@ -394,7 +407,12 @@ std::vector<Generator> grid_rows() {
   };
   for (Generator& generator : rows) {
     generator.dimensions = static_cast<int>(generator.size.size());
-    if (generator.name == "elasticity-2d") generator.unknowns_per_point = 2;
+    if (generator.name != "elasticity-2d") continue;
+    generator.unknowns_per_point = 2;
+    generator.make_coordinates = [](const Options& options) {
+      const Arguments a = parse_arguments("elasticity-2d", elasticity_parameters(), options);
+      return elasticity_coordinates(a.integer("nx"), a.integer("ny"));
+    };
   }
   return rows;
 }

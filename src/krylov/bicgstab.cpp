@@ -129,6 +129,13 @@ class BiconjugateGradientsStabilised final : public IterativeMethod<B, T> {
     this->make_preconditioner(options.preconditioner, options.preconditioner_options);
   }
 
+  Outcome setup(const MatrixRef<T>& A) override {
+    return this->with_operator_warning(Base::setup(A), AppliedOperator::linear);
+  }
+  Outcome update_values(const MatrixRef<T>& A) override {
+    return this->with_operator_warning(Base::update_values(A), AppliedOperator::linear);
+  }
+
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return this->complete_workspace(
         std::make_unique<Vectors>(this->device(), this->matrix().rows(), this->preconditioned()));

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <vector>
 
 namespace echelon {
@@ -98,14 +99,14 @@ struct SetFlexibleBeta {
   }
 };
 
-/// beta = (r, r) new / old.
+/// beta = (r, z) new / old.
 struct SetBeta {
   IterationState* state;
-  ECHELON_ANYWHERE void operator()(Sum r_r) const {
+  ECHELON_ANYWHERE void operator()(Sum r_z) const {
     if (!state->running()) return;
-    state->phase = phase_of(r_r.value);
-    state->beta = r_r.value / state->rho;
-    state->rho = r_r.value;
+    state->phase = phase_of(r_z.value);
+    state->beta = r_z.value / state->rho;
+    state->rho = r_z.value;
     state->betas[(state->iteration - 1) % IterationState::history_size] = state->beta;
   }
 };
@@ -150,9 +151,13 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
   };
 
  public:
-  ConjugateGradients(const Device& device, const CgOptions& options) : Base(device, options.stop) {
+  ConjugateGradients(const Device& device, const CgOptions& options)
+      : Base(device, options.stop), flexible_asked_(options.flexible) {
     this->make_preconditioner(options.preconditioner, options.preconditioner_options);
   }
+
+  Outcome setup(const MatrixRef<T>& A) override { return with_recurrence(Base::setup(A)); }
+  Outcome update_values(const MatrixRef<T>& A) override { return with_recurrence(Base::update_values(A)); }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return this->complete_workspace(
@@ -161,6 +166,14 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
 
  private:
   [[nodiscard]] bool supports_scaling() const override { return true; }
+  [[nodiscard]] bool flexible() const {
+    return this->preconditioned() &&
+           (flexible_asked_ || this->preconditioner_operator() != AppliedOperator::symmetric);
+  }
+  Outcome with_recurrence(Outcome outcome) const {
+    if (flexible()) outcome.statistics.push_back({"recurrence", std::string("flexible")});
+    return outcome;
+  }
 
   /// p = z = M^-1 r, rho = (r, z).
   void start(SolveWorkspace& workspace, const T* /*b*/, T* /*x*/) const override {
@@ -181,8 +194,10 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
     v.backend.reduce(v.n, Advance<T>{v.state(), v.p.data(), v.q.data(), x, v.r.data()},
                      FinishStep{v.state(), this->preconditioned()});
     const T* z = this->precondition(v, v.r.data(), v.z.data());
-    if (this->preconditioned()) {
+    if (flexible()) {
       v.backend.reduce(v.n, ProductsWithZ<T>{v.r.data(), v.q.data(), z}, SetFlexibleBeta{v.state()});
+    } else if (this->preconditioned()) {
+      v.backend.reduce(v.n, Product<T>{v.r.data(), z}, SetBeta{v.state()});
     }
     v.backend.for_each(v.n, UpdateDirection<T>{v.state(), z, v.p.data()});
   }
@@ -202,6 +217,8 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
     }
     this->add_condition(v, inverse_norm, ritz.smallest > 0 ? ritz.largest / ritz.smallest : 0, job);
   }
+
+  bool flexible_asked_;
 };
 
 }  // namespace

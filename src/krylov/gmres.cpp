@@ -209,7 +209,7 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
 
  public:
   GeneralisedMinimalResiduals(const Device& device, const GmresOptions& options)
-      : Base(device, options.stop), restart_(options.restart), flexible_(options.flexible) {
+      : Base(device, options.stop), restart_(options.restart), flexible_asked_(options.flexible) {
     this->make_preconditioner(options.preconditioner, options.preconditioner_options);
   }
 
@@ -217,14 +217,17 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
   Outcome update_values(const MatrixRef<T>& A) override { return with_restart(Base::update_values(A)); }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    const std::int64_t kept = !this->preconditioned() ? 0 : flexible_ ? restart_in_use_ : 1;
+    const std::int64_t kept = !this->preconditioned() ? 0 : flexible() ? restart_in_use_ : 1;
     return this->complete_workspace(
         std::make_unique<Vectors>(this->device(), this->matrix().rows(), restart_in_use_, kept));
   }
 
  private:
   [[nodiscard]] bool supports_scaling() const override { return true; }
-  [[nodiscard]] bool keeps_preconditioned() const { return this->preconditioned() && flexible_; }
+  [[nodiscard]] bool flexible() const {
+    return flexible_asked_ || this->preconditioner_operator() == AppliedOperator::varying;
+  }
+  [[nodiscard]] bool keeps_preconditioned() const { return this->preconditioned() && flexible(); }
 
   /// Shortens the basis to what fits into memory; one of n vectors is complete.
   Outcome with_restart(Outcome outcome) {
@@ -267,7 +270,7 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
   const T* preconditioned_direction(Vectors& v, std::int64_t j) const {
     const T* direction = v.basis.view().column(j);
     if (!this->preconditioned()) return direction;
-    T* z = v.preconditioned.view().column(flexible_ ? j : 0);
+    T* z = v.preconditioned.view().column(flexible() ? j : 0);
     this->precondition(v, direction, z);
     return z;
   }
@@ -280,7 +283,7 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
     T* y = v.first.data();
     v.backend.for_each(1, SolveTriangle<T>{v.state(), v.least_squares(), y});
     const MatrixRef<T> directions(v.directions(steps, keeps_preconditioned()));
-    if (!this->preconditioned() || flexible_) {
+    if (!this->preconditioned() || flexible()) {
       multiply(v.backend, T{1}, directions, y, T{1}, x);
       return;
     }
@@ -300,8 +303,8 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
     if (this->preconditioned()) {
       const double scale = std::ldexp(1.0, v.scale.preconditioned);
       const T* z = v.update.data();
-      multiply(v.backend, T{1}, MatrixRef<T>(v.directions(steps, flexible_)), y, T{0}, v.update.data());
-      if (!flexible_) {
+      multiply(v.backend, T{1}, MatrixRef<T>(v.directions(steps, flexible())), y, T{0}, v.update.data());
+      if (!flexible()) {
         this->precondition(v, z, v.preconditioned.data());
         z = v.preconditioned.data();
       }
@@ -313,7 +316,7 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
 
   std::int64_t restart_;
   std::int64_t restart_in_use_ = 1;
-  bool flexible_;
+  bool flexible_asked_;
 };
 
 }  // namespace

@@ -216,6 +216,13 @@ class MinimalResiduals final : public IterativeMethod<B, T> {
     this->make_preconditioner(options.preconditioner, options.preconditioner_options);
   }
 
+  Outcome setup(const MatrixRef<T>& A) override {
+    return this->with_operator_warning(Base::setup(A), AppliedOperator::symmetric);
+  }
+  Outcome update_values(const MatrixRef<T>& A) override {
+    return this->with_operator_warning(Base::update_values(A), AppliedOperator::symmetric);
+  }
+
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return this->complete_workspace(
         std::make_unique<Vectors>(this->device(), this->matrix().rows(), this->preconditioned()));

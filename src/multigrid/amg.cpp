@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/store.hpp"
 #include "multigrid/coarsening/aggregation/aggregation.hpp"
+#include "multigrid/coarsening/aggregation/node_matrix.hpp"
 #include "multigrid/coarsening/classical/classical.hpp"
 #include "multigrid/cycle_operator.hpp"
 #include "multigrid/estimates/character.hpp"
 #include "multigrid/estimates/symmetry.hpp"
 #include "multigrid/level_statistics.hpp"
 #include "multigrid/method.hpp"
+#include "multigrid/null_space.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/iteration.hpp"
+#include "solver/nested_solver.hpp"
+#include "solver/null_space.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/matrix/matrix.hpp>
 
+#include <algorithm>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,17 +62,27 @@ class GivenProlongations final : public Coarsening<T> {
 };
 
 template <class B, class T>
-class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwner {
+class MultigridMethod final : public IterativeMethod<B, T>,
+                              public HierarchyOwner,
+                              public LevelOwner<T>,
+                              public VariableOperator,
+                              public NearNullSpaceUser,
+                              public NullSpaceFinder<T> {
   using Base = IterativeMethod<B, T>;
   using typename Base::SolveWorkspace;
 
   struct Vectors : SolveWorkspace {
-    Vectors(const Device& device, std::int64_t size, std::unique_ptr<Workspace> scratch)
-        : SolveWorkspace(device, size), z(device, size), cycle(std::move(scratch)) {}
+    Vectors(const Device& device, std::int64_t size, std::int64_t null_space,
+            std::unique_ptr<Workspace> scratch)
+        : SolveWorkspace(device, size),
+          z(device, size),
+          parts(device, null_space),
+          cycle(std::move(scratch)) {}
     [[nodiscard]] std::size_t bytes() const override {
       return SolveWorkspace::bytes() + z.bytes() + cycle->bytes();
     }
     Array<T> z;
+    Array<double> parts;  // of a correction in the null space
     std::unique_ptr<Workspace> cycle;
   };
 
@@ -106,17 +122,35 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
   }
 
   [[nodiscard]] const HierarchyDescription& description() const override { return description_; }
+  [[nodiscard]] const Csr<T>* level_matrix(std::size_t level) const override {
+    return hierarchy_ && level < hierarchy_->levels().size() ? hierarchy_->levels()[level].A : nullptr;
+  }
+  /// Symmetric for V- and W-cycles, whose post-smoothing is adjoint to the pre-smoothing.
+  [[nodiscard]] AppliedOperator applied_operator() const override {
+    if (options_.cycle == CycleKind::k) return AppliedOperator::varying;
+    return options_.cycle == CycleKind::f || !symmetric_ ? AppliedOperator::linear
+                                                         : AppliedOperator::symmetric;
+  }
+  void set_near_null_space(const Dense<double>& vectors) override {
+    const std::vector<double> elements = vectors.to(Device()).to_vector();
+    const std::vector<T> rounded(elements.begin(), elements.end());
+    near_null_space_ =
+        Dense<T>(vectors.rows(), vectors.columns(), Array<T>(this->device(), std::span<const T>(rounded)));
+  }
+  [[nodiscard]] const Dense<T>& null_space_basis() const override { return null_space_; }
   [[nodiscard]] std::size_t bytes() const override {
-    return copy_.bytes() + (hierarchy_ ? hierarchy_->bytes() : 0) + (cycle_ ? cycle_->bytes() : 0);
+    return copy_.bytes() + near_null_space_.bytes() + null_space_.bytes() +
+           (hierarchy_ ? hierarchy_->bytes() : 0) + (cycle_ ? cycle_->bytes() : 0);
   }
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return this->complete_workspace(std::make_unique<Vectors>(this->device(), this->matrix().rows(),
+                                                              null_space_.columns(),
                                                               cycle_ ? cycle_->make_workspace() : nullptr));
   }
 
   void apply(Workspace& workspace, const T* r, T* z) const override {
     auto& v = static_cast<Vectors&>(workspace);
-    cycle_->apply(v.backend, *v.cycle, r, z);
+    apply_cycle(v, r, z);
   }
 
  private:
@@ -124,11 +158,17 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
 
   void step(SolveWorkspace& workspace, const T* b, T* x) const override {
     auto& v = static_cast<Vectors&>(workspace);
-    cycle_->apply(v.backend, *v.cycle, v.r.data(), v.z.data());
+    apply_cycle(v, v.r.data(), v.z.data());
     v.backend.for_each(v.n, AddCorrection<T>{v.state(), v.z.data(), x});
     v.backend.copy(v.n, b, v.r.data());
     multiply(v.backend, T{-1}, this->matrix(), x, T{1}, v.r.data());
     v.backend.reduce(v.n, Product<T>{v.r.data(), v.r.data()}, RecordResidual{v.state()});
+  }
+
+  /// z = M r, without its part in the null space of A.
+  void apply_cycle(Vectors& v, const T* r, T* z) const {
+    cycle_->apply(v.backend, *v.cycle, r, z);
+    if (null_space_.columns() > 0) project_out(v.backend, null_space_, v.parts.data(), z);
   }
 
   const Csr<T>& to_sparse(const MatrixRef<T>& A) {
@@ -162,9 +202,28 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
     }
     if (block_ == 0) block_ = find_block_size(backend_, A);
     kind_ = options_.coarsening;
+    if (near_null_space_.columns() > 0) {
+      check_near_null_space(A);
+      if (kind_ == AmgCoarsening::automatic) kind_ = AmgCoarsening::smoothed_aggregation;
+    }
     if (kind_ != AmgCoarsening::automatic) return;
     const bool classical = block_ == 1 && character.same_sign_part() <= m_matrix_part;
     kind_ = classical ? AmgCoarsening::classical : AmgCoarsening::smoothed_aggregation;
+  }
+
+  void check_near_null_space(const Csr<T>& A) const {
+    const std::int64_t vectors = near_null_space_.columns();
+    if (near_null_space_.rows() != A.rows()) {
+      throw DimensionMismatch("the near-null-space vectors have " + std::to_string(near_null_space_.rows()) +
+                              " rows, A has " + std::to_string(A.rows()));
+    }
+    if (vectors > aggregation::max_block) {
+      throw DimensionMismatch("there are " + std::to_string(vectors) + " near-null-space vectors, and " +
+                              std::to_string(aggregation::max_block) + " are possible");
+    }
+    if (kind_ == AmgCoarsening::classical) {
+      throw BadOption("coarsening", "classical coarsening has no use for near-null-space vectors");
+    }
   }
 
   [[nodiscard]] HierarchyLimits limits() const {
@@ -185,7 +244,7 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
     AggregationOptions aggregation{
         .smoothed = kind_ == AmgCoarsening::smoothed_aggregation, .block = block_, .symmetric = symmetric_};
     aggregation.threshold = options_.strength.value_or(aggregation.threshold);
-    return make_aggregation<ThisTarget, T>(this->device(), aggregation, Dense<T>(this->device(), 0, 0));
+    return make_aggregation<ThisTarget, T>(this->device(), aggregation, near_null_space_);
   }
 
   [[nodiscard]] static classical::Interpolation interpolation_of(AmgInterpolation interpolation) {
@@ -231,6 +290,8 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
       if (cycle) cycle_ = std::make_unique<WorkingCycle<B, T>>(this->device(), std::move(cycle));
     }
     if (!cycle_) return {Status::breakdown, why};
+    null_space_ = symmetric_ ? find_null_space(backend_, hierarchy_->levels(), near_null_space_)
+                             : Dense<T>(this->device(), 0, 0);
     describe();
     return outcome();
   }
@@ -252,7 +313,8 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
     description_.operator_complexity = hierarchy_->operator_complexity();
     description_.grid_complexity = hierarchy_->grid_complexity();
     description_.end = hierarchy_->end();
-    description_.null_space = cycle_->null_space();
+    description_.null_space = std::max(cycle_->null_space(), null_space_.columns());
+    description_.near_null_space = near_null_space_.columns();
   }
 
   [[nodiscard]] Outcome outcome() const {
@@ -262,7 +324,15 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
     outcome.statistics.push_back({"coarse_solver", description_.levels.back().method});
     outcome.statistics.push_back({"precision", std::string(is_single_ ? "single" : "working")});
     if (block_ > 1) outcome.statistics.push_back({"block_size", block_});
+    if (near_null_space_.columns() > 0) {
+      outcome.statistics.push_back({"near_null_space", near_null_space_.columns()});
+    }
     if (description_.null_space > 0) outcome.statistics.push_back({"null_space", description_.null_space});
+    if (null_space_.columns() > 0) {
+      outcome.warnings.push_back("A is singular: its null space, of dimension " +
+                                 std::to_string(null_space_.columns()) +
+                                 ", is projected out of every correction");
+    }
     if (hierarchy_->ended_early() && !given_) {
       outcome.statistics.push_back({"end_of_coarsening", description_.end});
       outcome.warnings.push_back("the hierarchy ends at " + std::to_string(description_.levels.back().rows) +
@@ -279,7 +349,9 @@ class MultigridMethod final : public IterativeMethod<B, T>, public HierarchyOwne
   bool is_single_ = false;
   std::int64_t block_ = 1;
   AmgCoarsening kind_ = AmgCoarsening::smoothed_aggregation;
-  Csr<T> copy_;  // of a dense A
+  Csr<T> copy_;                               // of a dense A
+  Dense<T> near_null_space_{Device(), 0, 0};  // no columns: constants
+  Dense<T> null_space_{Device(), 0, 0};       // orthonormal, of a singular A
   std::unique_ptr<Coarsening<T>> coarsening_;
   std::unique_ptr<Hierarchy<T>> hierarchy_;
   std::unique_ptr<CycleOperator<B, T>> cycle_;

@@ -3,6 +3,7 @@
 #include "backend/dispatch.hpp"
 #include "multigrid/method.hpp"
 #include "options/parse.hpp"
+#include "solver/nested_solver.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/methods/multigrid/hierarchy.hpp>
@@ -17,12 +18,22 @@ namespace echelon {
 
 template <class T>
 HierarchyDescription describe_hierarchy(const Solver<T>& solver) {
-  const SolverImplementation<T>& implementation = SolverAccess<T>::implementation(solver);
-  const auto* owner = dynamic_cast<const multigrid::HierarchyOwner*>(&implementation);
+  SolverImplementation<T>& implementation = SolverAccess<T>::implementation(solver);
+  const auto* owner = find_interface<const multigrid::HierarchyOwner>(implementation);
   if (owner == nullptr || owner->description().levels.empty()) {
     throw Error(fmt::format("the solver '{}' has no hierarchy", implementation.name()));
   }
   return owner->description();
+}
+
+template <class T>
+Csr<T> level_matrix(const Solver<T>& solver, std::size_t level) {
+  SolverImplementation<T>& implementation = SolverAccess<T>::implementation(solver);
+  const auto* owner = find_interface<const multigrid::LevelOwner<T>>(implementation);
+  const Csr<T>* matrix = owner != nullptr ? owner->level_matrix(level) : nullptr;
+  if (matrix == nullptr)
+    throw Error(fmt::format("the solver '{}' has no level {}", implementation.name(), level));
+  return *matrix;
 }
 
 template <class T>
@@ -43,6 +54,8 @@ Solver<T> make_multigrid(const Device& device, std::vector<Csr<T>> prolongations
 
 template HierarchyDescription describe_hierarchy(const Solver<float>&);
 template HierarchyDescription describe_hierarchy(const Solver<double>&);
+template Csr<float> level_matrix(const Solver<float>&, std::size_t);
+template Csr<double> level_matrix(const Solver<double>&, std::size_t);
 template Solver<float> make_multigrid(const Device&, std::vector<Csr<float>>, const AmgOptions&);
 template Solver<double> make_multigrid(const Device&, std::vector<Csr<double>>, const AmgOptions&);
 

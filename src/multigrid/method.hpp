@@ -6,6 +6,7 @@
 
 #include <echelon/methods/multigrid/hierarchy.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -19,6 +20,18 @@ class HierarchyOwner {
   HierarchyOwner& operator=(const HierarchyOwner&) = delete;
   virtual ~HierarchyOwner() = default;
   [[nodiscard]] virtual const HierarchyDescription& description() const = 0;
+};
+
+/// Implemented by methods whose levels have matrices of T in CSR.
+template <class T>
+class LevelOwner {
+ public:
+  LevelOwner() = default;
+  LevelOwner(const LevelOwner&) = delete;
+  LevelOwner& operator=(const LevelOwner&) = delete;
+  virtual ~LevelOwner() = default;
+  /// Null if there is no such level.
+  [[nodiscard]] virtual const Csr<T>* level_matrix(std::size_t level) const = 0;
 };
 
 /// Multigrid with given prolongations, whose shapes fit each other.

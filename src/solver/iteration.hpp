@@ -11,6 +11,8 @@
 #include "backend/target.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "solver/implementation.hpp"
+#include "solver/nested_solver.hpp"
+#include "solver/null_space.hpp"
 #include "solver/preconditioner_option.hpp"
 #include "support/text.hpp"
 
@@ -116,7 +118,9 @@ struct IterationWorkspace : Workspace {
   Array<T> r;                 ///< b - A x when a method (re)starts
   std::unique_ptr<ResidualCheck<T>> residual_check;
   std::unique_ptr<Workspace> preconditioner;
-  IterationScale scale;  ///< of the solve in progress
+  Array<T> consistent_rhs;         ///< of a singular A: b without its part in the null space
+  Array<double> null_space_parts;  ///< of a singular A, one for each vector of the null space
+  IterationScale scale;            ///< of the solve in progress
 };
 
 /// x *= 2^exponent, which rounds nothing.
@@ -130,7 +134,7 @@ struct ScaleByPowerOfTwo {
 };
 
 template <class B, class T>
-class IterativeMethod : public SolverImplementation<T> {
+class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwner<T> {
  public:
   using SolveWorkspace = IterationWorkspace<B, T>;
 
@@ -153,6 +157,9 @@ class IterativeMethod : public SolverImplementation<T> {
   }
   [[nodiscard]] std::size_t bytes() const override { return preconditioner_ ? nested().bytes() : 0; }
   [[nodiscard]] bool takes_operator() const override { return takes_preconditioner_; }
+  [[nodiscard]] SolverImplementation<T>* named_preconditioner() const override {
+    return preconditioner_ ? &nested() : nullptr;
+  }
   void set_preconditioner(const Preconditioner<T>& preconditioner) override {
     if (!takes_preconditioner_) return SolverImplementation<T>::set_preconditioner(preconditioner);
     preconditioner_.reset();
@@ -200,7 +207,36 @@ class IterativeMethod : public SolverImplementation<T> {
     workspace->residual_check = make_residual_check<ThisTarget, T>(this->device());
     if (preconditioner_) workspace->preconditioner = nested().make_workspace();
     if (applies_user_solver()) workspace->preconditioner = user_solver().make_workspace();
+    if (const Dense<T>* basis = null_space_basis()) {
+      workspace->consistent_rhs = Array<T>(this->device(), basis->rows());
+      workspace->null_space_parts = Array<double>(this->device(), basis->columns());
+    }
     return workspace;
+  }
+
+  /// The preconditioner as an operator. A user's callable is taken to be symmetric, as its interface asks.
+  [[nodiscard]] AppliedOperator preconditioner_operator() const {
+    const SolverImplementation<T>* method = named_preconditioner();
+    if (method == nullptr && user_preconditioner_ && user_preconditioner_->solver() != nullptr) {
+      method = &user_solver();
+      const bool whole_solve =
+          !applies_user_solver() && find_method(method->name()).kind == MethodKind::iterative;
+      if (whole_solve) return AppliedOperator::varying;
+    }
+    const auto* own = dynamic_cast<const VariableOperator*>(method);
+    return own != nullptr ? own->applied_operator() : AppliedOperator::symmetric;
+  }
+
+  /// Adds a warning where the preconditioner is another operator than the method needs.
+  Outcome with_operator_warning(Outcome outcome, AppliedOperator most) const {
+    if (outcome.ok() && preconditioner_operator() > most) {
+      outcome.warnings.push_back(
+          this->name() + " needs a preconditioner that is " +
+          (most == AppliedOperator::symmetric ? "a fixed symmetric operator"
+                                              : "the same operator in every step") +
+          ", and this one is not: use cg or gmres, whose recurrences are then flexible");
+    }
+    return outcome;
   }
 
   /// y = A x, of the scaled A.
@@ -249,10 +285,38 @@ class IterativeMethod : public SolverImplementation<T> {
     if (report.columns.empty()) throw Error("the preconditioner computed nothing: " + report.message);
   }
 
+  /// The null space of A as far as the preconditioner, or the method itself, has found it; null for none.
+  [[nodiscard]] const Dense<T>* null_space_basis() const {
+    const SolverImplementation<T>* method = named_preconditioner();
+    if (method == nullptr) method = this;
+    const auto* finder = dynamic_cast<const NullSpaceFinder<T>*>(method);
+    return finder != nullptr && finder->null_space_basis().columns() > 0 ? &finder->null_space_basis()
+                                                                         : nullptr;
+  }
+
+  /// Solves singular systems, too: a b with a part in the null space of A = A^T gets the x of least residual.
   void solve_column(SolveWorkspace& workspace, const T* b, T* x, Job& job) const {
+    const Dense<T>* basis = null_space_basis();
+    if (basis == nullptr) return solve_consistent(workspace, b, x, job);
+    T* const consistent = workspace.consistent_rhs.data();
+    workspace.backend.copy(workspace.n, b, consistent);
+    const double part =
+        remove_null_space(workspace.backend, *basis, workspace.null_space_parts.data(), consistent);
+    const bool inconsistent = part > job.tolerance;
+    solve_consistent(workspace, inconsistent ? consistent : b, x, job);
+    if (!inconsistent || job.outcome.status == Status::cancelled) return;
+    job.outcome = {Status::inconsistent,
+                   "A is singular, and a part of b, " + short_number(part / job.right_hand_side_norm) +
+                       " of its norm, is in the null space of A: no x satisfies the equations; this one "
+                       "satisfies them for the rest of b"};
+  }
+
+  void solve_consistent(SolveWorkspace& workspace, const T* b, T* x, Job& job) const {
     B& backend = workspace.backend;
     workspace.scale = scale_of(job);
-    double norm = job.right_hand_side_norm;
+    double norm = b == workspace.consistent_rhs.data()
+                      ? workspace.residual_check->vector(workspace.n, b).norm2
+                      : job.right_hand_side_norm;
     // Without a b the solution is zero, whatever the first guess.
     if (job.control->use_initial_guess && norm > 0) {
       norm = workspace.residual_check->residual(A_, b, x, workspace.r.data()).norm2;

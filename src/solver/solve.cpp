@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "matrix/assign.hpp"
+#include "solver/nested_solver.hpp"
 #include "solver/select_method.hpp"
 #include "support/stopwatch.hpp"
 
@@ -113,6 +114,19 @@ void check_guess(const InitialGuess& guess, std::int64_t rows, std::int64_t colu
       fmt::format("the initial guess is {} by {}, x is {} by {}", x->rows(), x->columns(), rows, columns));
 }
 
+/// Gives the near-null-space vectors to a method that uses them.
+template <class T>
+void pass_near_null_space(const SolveOptions& options, const Solver<T>& solver) {
+  if (options.near_null_space.columns() == 0) return;
+  auto* user = find_interface<NearNullSpaceUser>(SolverAccess<T>::implementation(solver));
+  if (user != nullptr) return user->set_near_null_space(options.near_null_space);
+  if (options.method == "auto") return;
+  throw BadOption("near_null_space",
+                  fmt::format("'{}' has no use for near-null-space vectors: amg has, and methods with "
+                              "preconditioner=amg",
+                              solver.describe()));
+}
+
 /// One method from set-up to report; x is on the candidate's device.
 template <class T>
 Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<T>& problem, Dense<T>& x,
@@ -128,6 +142,7 @@ Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<
   Solver<T> solver =
       make_solver<T>(candidate.method, candidate.device,
                      iterative ? with_stop(candidate.parameters, options) : candidate.parameters);
+  pass_near_null_space(options, solver);
   const double transfer_seconds = problem.move_to(candidate.device);
   solver.setup(problem.matrix(), control);
   x = starting_point<T>(options.initial_guess, candidate.device, problem.matrix().columns(),

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Multigrid on the GPU against the host: levels, iterations, answers.
 #include "gpu/gpu_fixture.hpp"
+#include "support/multigrid_cases.hpp"
 #include "support/problems.hpp"
 
 #include <echelon/generate.hpp>
 #include <echelon/methods/amg.hpp>
 #include <echelon/methods/multigrid/hierarchy.hpp>
+#include <echelon/methods/multigrid/near_null_space.hpp>
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <variant>
@@ -112,6 +115,112 @@ TEST_F(GpuMultigrid, SystemsAndHardCases_AgreeWithHost) {
   compare(std::get<Csr<double>>(make_matrix<double>("elasticity-2d", rows)), {.coarse_size = 100});
   compare(Csr<double>::from_triplets(1, 1, {{0, 0, 2}}), {});
   compare(Csr<double>::from_triplets(3, 3, {{0, 0, 2}, {1, 1, 1}, {2, 2, 5}}), {.coarse_size = 1});
+}
+
+/// Aggregates and coarse points depend on integer keys: the patterns of all levels are the same.
+TEST_F(GpuMultigrid, LevelPatterns_AreThoseOfTheHost) {
+  const Csr<double> A = generate::poisson_3d<double>(20, 21, 22);
+  for (const AmgCoarsening coarsening :
+       {AmgCoarsening::smoothed_aggregation, AmgCoarsening::aggregation, AmgCoarsening::classical}) {
+    SCOPED_TRACE(to_string(coarsening));
+    const AmgOptions options = {.coarsening = coarsening, .coarse_size = 50};
+    Amg<double> host(Device(), options);
+    Amg<double> cuda(gpu, options);
+    const Csr<double> moved = A.to(gpu);
+    ASSERT_TRUE(host.setup(A).ready());
+    ASSERT_TRUE(cuda.setup(moved).ready());
+    const std::size_t levels = describe_hierarchy<double>(host).levels.size();
+    ASSERT_EQ(describe_hierarchy<double>(cuda).levels.size(), levels);
+    for (std::size_t l = 0; l < levels; ++l) {
+      const Csr<double> expected = level_matrix<double>(host, l);
+      const Csr<double> got = level_matrix<double>(cuda, l).to(Device());
+      EXPECT_EQ(got.row_offsets().to_vector(), expected.row_offsets().to_vector()) << l;
+      EXPECT_EQ(got.column_indices().to_vector(), expected.column_indices().to_vector()) << l;
+      for (std::int64_t k = 0; k < expected.nonzeros(); ++k) {
+        ASSERT_NEAR(got.values()[k], expected.values()[k], 1e-11) << l;
+      }
+    }
+  }
+}
+
+/// cg with amg; x comes back to the host.
+struct CgSolved {
+  Report report;
+  std::vector<double> x;
+};
+CgSolved solve_cg(const Device& device, const Options& options, const Csr<double>& A,
+                  const std::vector<double>& b, const Dense<double>& vectors = {}) {
+  const Csr<double> moved = A.to(device);
+  Solver<double> cg = make_solver<double>("cg", device, options);
+  if (vectors.columns() > 0) set_near_null_space(cg, vectors);
+  CgSolved solved{cg.setup(moved), {}};
+  if (!solved.report.ready()) return solved;
+  const Dense<double> rhs(device, b);
+  Dense<double> x(device, A.rows(), 1);
+  solved.report = cg.solve(rhs, x);
+  solved.x = x.to_vector();
+  return solved;
+}
+
+TEST_F(GpuMultigrid, HardCases_SolvedOnTheGpu) {
+  for (const MultigridCase& problem : MultigridCases::solvable()) {
+    for (const char* coarsening : {"smoothed-aggregation", "aggregation", "classical"}) {
+      const Options options = {{"preconditioner", "amg"},
+                               {"preconditioner.coarse_size", 20},
+                               {"preconditioner.coarsening", coarsening},
+                               {"max_iterations", 400}};
+      const CgSolved solved = solve_cg(gpu, options, problem.A, problem.b);
+      EXPECT_EQ(solved.report.status, Status::converged)
+          << problem.name << ", " << coarsening << ": " << solved.report.message;
+    }
+  }
+}
+
+TEST_F(GpuMultigrid, IndefiniteAndNonFinite_AreNamed) {
+  const Csr<double> A = MultigridCases::shifted(generate::poisson_2d<double>(40, 40), 3.3);
+  const std::vector<double> b = MultigridCases::random_vector(A.rows(), 1);
+  const Options options = {{"preconditioner", "amg"},
+                           {"preconditioner.coarsening", "smoothed-aggregation"},
+                           {"max_iterations", 300}};
+  EXPECT_EQ(solve_cg(gpu, options, A, b).report.status, Status::not_spd);
+  Csr<double> broken = A;
+  broken.values()[77] = std::nan("");
+  EXPECT_EQ(solve_cg(gpu, options, broken, b).report.status, Status::not_a_number);
+}
+
+TEST_F(GpuMultigrid, SingularSystems_ProjectedOrNamed) {
+  const Csr<double> A = MultigridCases::neumann(40);
+  std::vector<double> b = MultigridCases::product(A, MultigridCases::random_vector(A.rows(), 7));
+  for (const char* precision : {"working", "single"}) {
+    const Options options = {{"preconditioner", "amg"},
+                             {"preconditioner.coarse_size", 60},
+                             {"preconditioner.precision", precision}};
+    const CgSolved solved = solve_cg(gpu, options, A, b);
+    EXPECT_EQ(solved.report.status, Status::converged) << solved.report.message;
+    double sum = 0;
+    for (const double value : solved.x) sum += value;
+    EXPECT_NEAR(sum, 0, 1e-8);
+    std::vector<double> inconsistent = b;
+    inconsistent[0] += 1;
+    EXPECT_EQ(solve_cg(gpu, options, A, inconsistent).report.status, Status::inconsistent);
+  }
+}
+
+TEST_F(GpuMultigrid, NearNullSpaceAndFlexibleCg_AgreeWithHost) {
+  const Generator& generator = find_generator("elasticity-2d");
+  const Options size = {{"nx", 100}, {"ny", 20}};
+  const auto A = std::get<Csr<double>>(generator.make_double(size));
+  const Dense<double> modes = rigid_body_modes(generator.make_coordinates(size));
+  const std::vector<double> b = MultigridCases::random_vector(A.rows(), 8);
+  for (const char* cycle : {"v", "f", "k"}) {
+    const Options options = {
+        {"preconditioner", "amg"}, {"preconditioner.cycle", cycle}, {"preconditioner.coarse_size", 60}};
+    const CgSolved host = solve_cg(Device(), options, A, b, modes);
+    const CgSolved cuda = solve_cg(gpu, options, A, b, modes);
+    EXPECT_EQ(cuda.report.status, Status::converged) << cycle << ": " << cuda.report.message;
+    EXPECT_LE(cuda.report.iterations, 30) << cycle;
+    EXPECT_NEAR(static_cast<double>(cuda.report.iterations), static_cast<double>(host.report.iterations), 1);
+  }
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ namespace {
 struct GenerateRequest {
   std::string name;
   std::string output;
+  std::string coordinates;
   std::string precision = "double";
   std::optional<std::string> rows;
   std::optional<std::string> seed;
@@ -175,8 +176,20 @@ void add_options(CLI::App& app, GenerateRequest& request) {
   add_file_option(
       app, "-o,--output", request.output,
       "write the matrix, in the format of the name's ending; - for standard output, as Matrix Market");
+  add_file_option(app, "--coordinates", request.coordinates,
+                  "write the coordinates of the points, for 'echelon solve --coordinates': elasticity-2d")
+      ->type_name("FILE");
   app.add_flag("--json", request.json, "print the report as one line of JSON");
   app.add_flag("--quiet", request.quiet, "print no progress");
+}
+
+/// Throws BadOption for coordinates that the generator does not have, or a file that does not hold them.
+void check_coordinates(const GenerateRequest& request, const Generator& generator) {
+  if (request.coordinates.empty()) return;
+  if (!generator.make_coordinates) {
+    throw BadOption("--coordinates", fmt::format("generator '{}' has no coordinates", generator.name));
+  }
+  check_dense_format({"--coordinates", request.coordinates});
 }
 
 }  // namespace
@@ -201,12 +214,17 @@ ExitCode run_generate(const Arguments& arguments) {
   if (!is_writable(format)) {
     throw BadOption("--output", fmt::format("{} files can be read but not written", to_string(format)));
   }
-  check_files({}, {{"--output", request.output}});
+  check_coordinates(request, generator);
+  check_files({}, {{"--output", request.output}, {"--coordinates", request.coordinates}});
 
   ProgressLine progress(request.quiet);
   const GenerateOutcome outcome = request.precision == "double"
                                       ? make_and_write<double>(request, generator, options, progress)
                                       : make_and_write<float>(request, generator, options, progress);
+  if (!request.coordinates.empty()) {
+    write_dense<double>(request.coordinates, generator.make_coordinates(options),
+                        "coordinates of " + provenance(generator, options, request.precision));
+  }
   progress.clear();
   if (request.json) {
     print_json(outcome_json(request, generator, options, outcome));

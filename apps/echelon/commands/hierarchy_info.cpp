@@ -1,22 +1,55 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/hierarchy_info.hpp"
 
+#include "arguments/method_options.hpp"
+
 #include <echelon/error.hpp>
+#include <echelon/methods/multigrid/near_null_space.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 namespace echelon::tool {
 
-HierarchySummary analyze_hierarchy(const MatrixRef<double>& A) {
-  Amg<double> amg;
+void add_hierarchy_options(CLI::App& app, HierarchyOptions& options) {
+  app.add_flag("--hierarchy", options.wanted,
+               "set up amg and report its levels; with --plot, draw these in place of A");
+  app.add_option_function<std::vector<std::string>>(
+         "-p,--parameter",
+         [&](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts) add_parameter(options.amg, text);
+         },
+         "with --hierarchy: an option of amg, see 'echelon --help solver:amg'; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  add_near_null_space_options(app, options.near_null_space);
+}
+
+void check_hierarchy_options(const HierarchyOptions& options) {
+  check_near_null_space(options.near_null_space);
+  const bool used = !options.amg.empty() || !files_of(options.near_null_space).empty();
+  if (used && !options.wanted) {
+    throw BadOption("--hierarchy", "-p and near-null-space vectors are those of amg: add --hierarchy");
+  }
+  find_method("amg").check_options(Device(), options.amg);
+}
+
+HierarchySummary analyze_hierarchy(const HierarchyOptions& options, const MatrixRef<double>& A) {
+  Solver<double> amg = make_solver<double>("amg", Device(), options.amg);
+  const Dense<double> vectors = read_near_null_space(options.near_null_space);
+  if (vectors.columns() > 0) set_near_null_space(amg, vectors);
   const Report report = amg.setup(A);
   if (!report.ready()) throw Error("the set-up of amg failed: " + report.message);
-  return {describe_hierarchy<double>(amg), report.setup_seconds};
+  HierarchySummary summary = {describe_hierarchy<double>(amg), {}, report.setup_seconds};
+  for (std::size_t l = 0; l < summary.description.levels.size(); ++l) {
+    summary.levels.push_back(level_matrix(amg, l));
+  }
+  return summary;
 }
 
 void add_hierarchy_rows(const HierarchySummary& summary, std::vector<Row>& rows) {
@@ -36,6 +69,9 @@ void add_hierarchy_rows(const HierarchySummary& summary, std::vector<Row>& rows)
                     grouped(level.nonzeros), per_row, level.method, byte_count(level.bytes),
                     coarsest ? "" : fmt::format("; coarsened in {:.3g} ms", 1e3 * level.seconds)));
   }
+  if (d.near_null_space > 0) {
+    rows.emplace_back("near null space", fmt::format("{} given vectors", grouped(d.near_null_space)));
+  }
   if (d.null_space > 0) rows.emplace_back("null space", fmt::format("{} dimensions", grouped(d.null_space)));
   rows.emplace_back("end of coarsening", d.end);
 }
@@ -51,13 +87,10 @@ Json hierarchy_json(const HierarchySummary& summary) {
                       {"seconds", level.seconds},
                       {"bytes", level.bytes}});
   }
-  return {{"coarsening", d.coarsening},
-          {"operator_complexity", d.operator_complexity},
-          {"grid_complexity", d.grid_complexity},
-          {"null_space", d.null_space},
-          {"end", d.end},
-          {"seconds", summary.seconds},
-          {"levels", std::move(levels)}};
+  return {{"coarsening", d.coarsening},           {"operator_complexity", d.operator_complexity},
+          {"grid_complexity", d.grid_complexity}, {"near_null_space", d.near_null_space},
+          {"null_space", d.null_space},           {"end", d.end},
+          {"seconds", summary.seconds},           {"levels", std::move(levels)}};
 }
 
 }  // namespace echelon::tool

@@ -2,25 +2,40 @@
 /// Part of `info` on the levels of algebraic multigrid.
 #pragma once
 
+#include "arguments/near_null_space.hpp"
 #include "output/json.hpp"
 #include "terminal/text.hpp"
 
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/methods/multigrid/hierarchy.hpp>
 
+#include <CLI/CLI.hpp>
+
 #include <vector>
 
 namespace echelon::tool {
 
-/// Hierarchy of `amg` with its defaults.
+/// Hierarchy of `amg`.
 struct HierarchySummary {
   HierarchyDescription description;
+  std::vector<Csr<double>> levels;
   double seconds = 0;  ///< of the whole set-up
 };
 
+struct HierarchyOptions {
+  bool wanted = false;
+  Options amg;
+  NearNullSpaceOptions near_null_space;
+};
+
+/// Adds --hierarchy and what belongs to it.
+void add_hierarchy_options(CLI::App& app, HierarchyOptions& options);
+/// Throws BadOption for options of amg that it does not have, or that are given without --hierarchy.
+void check_hierarchy_options(const HierarchyOptions& options);
+
 /// Sets up `amg` for A. Throws DimensionMismatch unless A is square, and Error with the reason if the set-up
 /// fails.
-[[nodiscard]] HierarchySummary analyze_hierarchy(const MatrixRef<double>& A);
+[[nodiscard]] HierarchySummary analyze_hierarchy(const HierarchyOptions& options, const MatrixRef<double>& A);
 
 void add_hierarchy_rows(const HierarchySummary& summary, std::vector<Row>& rows);
 [[nodiscard]] Json hierarchy_json(const HierarchySummary& summary);

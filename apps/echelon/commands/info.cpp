@@ -211,8 +211,11 @@ Json info_json(const MatrixSummary& summary) {
 void draw(const MatrixSummary& summary, const MatrixRef<double>& A, const std::string& plot,
           const FactorOptions& options) {
   const std::string name = utf8(std::filesystem::path(input_name(summary.path)).filename().string());
-  if (!plot.empty() && options.order.empty()) write_text(plot, spy_svg(name, A));
-  if (!plot.empty() && !options.order.empty()) {
+  if (!plot.empty() && summary.hierarchy) {
+    write_text(plot, hierarchy_svg(name, summary.hierarchy->description, summary.hierarchy->levels));
+  } else if (!plot.empty() && options.order.empty()) {
+    write_text(plot, spy_svg(name, A));
+  } else if (!plot.empty()) {
     write_text(plot, spy_svg<double>(fmt::format("{}, order {}", name, options.order),
                                      reordered(options, summary.factor, *A.csr())));
   }
@@ -227,7 +230,7 @@ ExitCode run_info(const Arguments& arguments) {
   std::string plot;
   FactorOptions factor;
   bool dependencies = false;
-  bool hierarchy = false;
+  HierarchyOptions hierarchy;
   bool json = false;
   bool quiet = false;
   CLI::App app("Reports the structure and the values of a matrix.", "echelon info");
@@ -235,7 +238,7 @@ ExitCode run_info(const Arguments& arguments) {
   add_matrix_argument(app, "A", summary.path);
   add_file_option(app, "--plot", plot, "draw the sparsity pattern")->type_name("FILE.svg");
   app.add_flag("--dependencies", dependencies, "analyse the dependencies of rows in Gauss-Seidel sweeps");
-  app.add_flag("--hierarchy", hierarchy, "set up amg and report its levels");
+  add_hierarchy_options(app, hierarchy);
   app.add_flag("--json", json, "print the report as one line of JSON");
   app.add_flag("--quiet", quiet, "print no progress");
   add_factor_options(app, factor);
@@ -243,7 +246,10 @@ ExitCode run_info(const Arguments& arguments) {
   if (!parse(app, arguments)) return exit_solved;
   check_plot_name({"--plot", plot});
   check_plot_name({"--plot-factor", factor.factor_plot});
-  check_files({summary.path}, {{"--plot", plot}, {"--plot-factor", factor.factor_plot}});
+  check_hierarchy_options(hierarchy);
+  std::vector<std::string> inputs = files_of(hierarchy.near_null_space);
+  inputs.push_back(summary.path);
+  check_files(inputs, {{"--plot", plot}, {"--plot-factor", factor.factor_plot}});
 
   ProgressLine progress(quiet);
   progress.announce("reading " + input_name(summary.path));
@@ -259,7 +265,7 @@ ExitCode run_info(const Arguments& arguments) {
   if (dependencies) summary.dependencies = analyze_dependencies(A);
   if (A.rows() == A.columns()) summary.candidates = choose(A);
   summary.factor = analyze_factor(factor, A);
-  if (hierarchy) summary.hierarchy = analyze_hierarchy(A);
+  if (hierarchy.wanted) summary.hierarchy = analyze_hierarchy(hierarchy, A);
   draw(summary, A, plot, factor);
   progress.clear();
   if (json) {

@@ -2,6 +2,7 @@
 #include "arguments/command_line.hpp"
 #include "arguments/input.hpp"
 #include "arguments/method_options.hpp"
+#include "arguments/near_null_space.hpp"
 #include "arguments/right_hand_side.hpp"
 #include "output/failure.hpp"
 #include "output/files.hpp"
@@ -34,6 +35,7 @@ struct SolveRequest {
   std::string matrix;
   InputOptions input;
   RhsOption right_hand_side;
+  NearNullSpaceOptions near_null_space;
   std::string precision = "double";
   std::string output;
   std::string plot;
@@ -89,6 +91,7 @@ void add_options(CLI::App& app, SolveRequest& request) {
          "an option of the method, see 'echelon --help solver:NAME'; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
+  add_near_null_space_options(app, request.near_null_space);
   app.add_option("--precision", request.precision, "double (default) or float")->type_name("TYPE");
   add_file_option(app, "-o,--output", request.output,
                   "write x: .npy, .petsc, else Matrix Market; gzip if the name ends in .gz; - for standard "
@@ -112,6 +115,7 @@ std::vector<std::string> input_files(const SolveRequest& request) {
   if (files.size() == 2 && files[0] == "-" && files[1] == "-") {
     throw BadOption("--rhs", "A and --rhs cannot both be read from standard input");
   }
+  for (std::string& file : files_of(request.near_null_space)) files.push_back(std::move(file));
   return files;
 }
 
@@ -129,6 +133,7 @@ void check_request(const SolveRequest& request) {
   } else if (!options.parameters.empty()) {
     throw BadOption("parameter", "-p sets an option of a method: name the method with --method NAME");
   }
+  check_near_null_space(request.near_null_space);
   check_dense_format({"--output", request.output});
   check_plot_name({"--plot", request.plot});
   check_files(input_files(request), {{"--output", request.output}, {"--plot", request.plot}});
@@ -230,6 +235,7 @@ Solution<T> solve_system(const SolveRequest& request, const LinearSystem<T>& sys
   SolveOptions options = request.options;
   options.on_progress = [&](const Progress& now) { progress.update(now); };
   options.cancel = cancel;
+  options.near_null_space = read_near_null_space(request.near_null_space);
   try {
     Solution<T> solution = solve<T>(MatrixRef<T>(system.file.matrix), system.b.values.view(), options);
     progress.clear();

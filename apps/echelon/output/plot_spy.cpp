@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output/plots.hpp"
+#include "output/spy_grid.hpp"
 #include "output/svg.hpp"
 #include "terminal/text.hpp"
 
@@ -20,79 +21,19 @@ namespace echelon::tool {
 namespace {
 
 constexpr double longer_side = 560;  // of the frame, in pixels
-constexpr double smallest_cell = 2;
 constexpr double largest_aspect_ratio = 4;
-constexpr std::array shades = {0.50, 0.60, 0.70, 0.80, 0.90, 1.0};
 
-/// The rectangle that stands for the matrix, in pixels.
-struct Frame {
-  double x = 96;
-  double y = 112;
-  double width = longer_side;
-  double height = longer_side;
-};
+/// Empty frame at the place of the matrix.
+Frame first_frame() {
+  return {96, 112, longer_side, longer_side};
+}
 
 Frame fitting_frame(double rows, double columns) {
-  Frame frame;
+  Frame frame = first_frame();
   const double ratio = std::clamp(columns / rows, 1 / largest_aspect_ratio, largest_aspect_ratio);
   if (ratio < 1) frame.width = longer_side * ratio;
   if (ratio > 1) frame.height = longer_side / ratio;
   return frame;
-}
-
-/// The number of nonzeros in each cell of a grid; a cell is a block of the matrix.
-struct Grid {
-  std::int64_t rows = 1;
-  std::int64_t columns = 1;
-  double rows_per_cell = 1;
-  double columns_per_cell = 1;
-  std::vector<std::int64_t> counts;
-  std::int64_t nonzeros = 0;
-
-  [[nodiscard]] std::int64_t count(std::int64_t i, std::int64_t j) const {
-    return counts[static_cast<std::size_t>(i * columns + j)];
-  }
-  [[nodiscard]] std::int64_t cell_row(std::int64_t row) const {
-    return std::min(rows - 1, static_cast<std::int64_t>(static_cast<double>(row) / rows_per_cell));
-  }
-  [[nodiscard]] std::int64_t cell_column(std::int64_t column) const {
-    return std::min(columns - 1, static_cast<std::int64_t>(static_cast<double>(column) / columns_per_cell));
-  }
-  void add(std::int64_t row, std::int64_t column, std::int64_t number = 1) {
-    counts[static_cast<std::size_t>(cell_row(row) * columns + cell_column(column))] += number;
-    nonzeros += number;
-  }
-};
-
-/// The empty grid of a matrix.
-Grid grid_of(const Frame& frame, std::int64_t rows, std::int64_t columns) {
-  const auto most = [](double length) { return static_cast<std::int64_t>(length / smallest_cell); };
-  Grid grid;
-  grid.rows = std::clamp<std::int64_t>(rows, 1, most(frame.height));
-  grid.columns = std::clamp<std::int64_t>(columns, 1, most(frame.width));
-  grid.rows_per_cell = std::max(1.0, static_cast<double>(rows) / static_cast<double>(grid.rows));
-  grid.columns_per_cell = std::max(1.0, static_cast<double>(columns) / static_cast<double>(grid.columns));
-  grid.counts.assign(static_cast<std::size_t>(grid.rows * grid.columns), 0);
-  return grid;
-}
-
-template <class T>
-Grid count_nonzeros(const Frame& frame, MatrixRef<T> A) {
-  Grid grid = grid_of(frame, A.rows(), A.columns());
-  if (const Csr<T>* csr = A.csr()) {
-    for (std::int64_t i = 0; i < csr->rows(); ++i) {
-      for (std::int64_t k = csr->row_offsets()[i]; k < csr->row_offsets()[i + 1]; ++k) {
-        if (csr->values()[k] != T{0}) grid.add(i, csr->column_indices()[k]);
-      }
-    }
-    return grid;
-  }
-  for (std::int64_t j = 0; j < A.columns(); ++j) {
-    for (std::int64_t i = 0; i < A.rows(); ++i) {
-      if (A.dense()(i, j) != T{0}) grid.add(i, j);
-    }
-  }
-  return grid;
 }
 
 /// Columns first, ..., end - 1 of a matrix, and the number of them in each column of cells.
@@ -139,40 +80,6 @@ Grid count_factor(const Frame& frame, const FactorPattern& factor) {
   return grid;
 }
 
-/// 0 for an empty cell, else 1 to shades.size(), by the logarithm of the count: densities differ widely.
-std::size_t shade_of(std::int64_t count, std::int64_t largest) {
-  if (count == 0) return 0;
-  if (largest == 1) return shades.size();
-  const double fraction = std::log(static_cast<double>(count)) / std::log(static_cast<double>(largest));
-  return 1 + static_cast<std::size_t>(std::lround(fraction * static_cast<double>(shades.size() - 1)));
-}
-
-/// Draws one path per shade; adjacent cells of a row and shade are one rectangle.
-void draw_cells(Svg& svg, const Frame& frame, const Grid& grid) {
-  const std::int64_t largest = *std::max_element(grid.counts.begin(), grid.counts.end());
-  const double w = frame.width / static_cast<double>(grid.columns);
-  const double h = frame.height / static_cast<double>(grid.rows);
-  const double gap = std::min(w, h) > 6 ? 0.12 : 0;  // keeps single elements apart
-  std::array<std::string, shades.size()> paths;
-  for (std::int64_t i = 0; i < grid.rows; ++i) {
-    for (std::int64_t j = 0; j < grid.columns;) {
-      const std::size_t shade = shade_of(grid.count(i, j), largest);
-      std::int64_t end = j + 1;
-      while (gap == 0 && end < grid.columns && shade_of(grid.count(i, end), largest) == shade) ++end;
-      if (shade > 0) {
-        const double run = static_cast<double>(end - j) - gap;
-        fmt::format_to(std::back_inserter(paths.at(shade - 1)), "M{:g} {:g}h{:g}v{:g}h{:g}z",
-                       static_cast<double>(j) + gap / 2, static_cast<double>(i) + gap / 2, run, 1 - gap,
-                       -run);
-      }
-      j = end;
-    }
-  }
-  for (std::size_t s = 0; s < shades.size(); ++s) {
-    if (!paths.at(s).empty()) svg.cells({frame.x, frame.y}, w, h, paths.at(s), shades.at(s));
-  }
-}
-
 void draw_axes(Svg& svg, const Frame& frame, double rows, double columns) {
   const auto ticks = [](double count, double length) {
     return round_ticks(std::max(0.0, count - 1), std::max(2, static_cast<int>(length / 90)));
@@ -201,7 +108,7 @@ void draw_legend(Svg& svg, const Frame& frame, const Grid& grid) {
   double x = frame.x;
   svg.text({x, y + 11}, "1", "tick", Svg::Anchor::start);
   x += 14;
-  for (const double shade : shades) {
+  for (const double shade : spy_shades()) {
     svg.cells({x, y}, 22, 14, "M0 0h1v1h-1z", shade);
     x += 22;
   }

@@ -5,9 +5,11 @@
 #include "output/solve_outcome.hpp"
 
 #include <echelon/matrix/matrix.hpp>
+#include <echelon/methods/multigrid/hierarchy.hpp>
 #include <echelon/sparse_direct.hpp>
 
 #include <string>
+#include <vector>
 
 namespace echelon::tool {
 
@@ -23,6 +25,10 @@ template <class T>
 /// The pattern of L, or of L and U, drawn as spy_svg does: entries that are stored, amalgamation's zeros
 /// included.
 [[nodiscard]] std::string factor_svg(const std::string& title, const FactorPattern& factor);
+
+/// The levels of a hierarchy: their patterns, rows and nonzeros. `levels` are on the host, finest first.
+[[nodiscard]] std::string hierarchy_svg(const std::string& title, const HierarchyDescription& description,
+                                        const std::vector<Csr<double>>& levels);
 
 extern template std::string spy_svg<double>(const std::string&, MatrixRef<double>);
 

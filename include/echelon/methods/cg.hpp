@@ -14,6 +14,9 @@ struct CgOptions {
   static constexpr Targets targets = Targets::both;
   /// When to stop.
   Stop stop = {};
+  /// Take Polak and Ribiere's beta, which allows the preconditioner to change from step to step. Taken
+  /// without being asked for where the preconditioner says that it is not a fixed symmetric operator.
+  bool flexible = false;
   /// "none", or a method that is usable as a preconditioner. For one of your own see
   /// Solver::set_preconditioner.
   std::string preconditioner = "none";
@@ -21,12 +24,16 @@ struct CgOptions {
   Options preconditioner_options = {};
 
   static std::vector<Option<CgOptions>> table() {
-    return with_stop_options(with_preconditioner_options<CgOptions>({}));
+    return with_stop_options(with_preconditioner_options<CgOptions>(
+        {{"flexible", +[](CgOptions& o) -> bool& { return o.flexible; },
+          "allow the preconditioner to change from step to step; true where it says that it does"}}));
   }
 };
 
 /// Preconditioned conjugate gradients, for symmetric positive definite A.
 /// Hestenes and Stiefel, J. Res. NBS 49 (1952); Saad, Iterative Methods for Sparse Linear Systems, alg. 9.1.
+/// Flexible, by Polak and Ribiere's formula, on request and where the preconditioner needs it: Notay, SIAM J.
+/// Sci. Comput. 22 (2000).
 /// An iteration costs one product with A, one preconditioner and 10 n flops; 4 n elements are held.
 template <class T>
 using Cg = SolverOf<T, CgOptions>;

@@ -5,6 +5,7 @@
 #include "multigrid/level_statistics.hpp"
 #include "multigrid/method.hpp"
 #include "solver/instantiate.hpp"
+#include "solver/nested_solver.hpp"
 #include "support/text.hpp"
 
 #include <echelon/matrix/matrix.hpp>
@@ -87,7 +88,9 @@ HierarchyDescription describe(const Hierarchy<T>& hierarchy) {
 }
 
 template <class B, class T>
-class LamgMethod final : public SolverImplementation<T>, public multigrid::HierarchyOwner {
+class LamgMethod final : public SolverImplementation<T>,
+                         public multigrid::HierarchyOwner,
+                         public VariableOperator {
   using Form = graph_laplacian::LaplacianForm<B, T>;
 
   struct Vectors final : Workspace {
@@ -123,6 +126,8 @@ class LamgMethod final : public SolverImplementation<T>, public multigrid::Hiera
   }
 
   [[nodiscard]] const HierarchyDescription& description() const override { return description_; }
+  /// Cycles recombine iterates, which is not linear.
+  [[nodiscard]] AppliedOperator applied_operator() const override { return AppliedOperator::varying; }
   [[nodiscard]] std::size_t bytes() const override {
     return copy_.bytes() + form_.bytes() + (hierarchy_ ? hierarchy_->bytes() : 0);
   }

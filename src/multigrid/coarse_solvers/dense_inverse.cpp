@@ -176,6 +176,35 @@ DenseInverse<To> dense_inverse(const Csr<T>& A, double scale, bool symmetric) {
   return result;
 }
 
+template <class T>
+Dense<double> null_space(const Csr<T>& A) {
+  Dense<double> none(Device(), A.rows(), 0);
+  const blas::Threads one_thread(Device::serial(), A.rows());
+  Square a = to_square(A, true);
+  double largest = 0;
+  for (const double element : a.elements) {
+    if (!std::isfinite(element)) return none;
+    largest = std::max(largest, std::fabs(element));
+  }
+  for (const std::size_t i : empty_rows(a)) a(i, i) = largest > 0 ? largest : 1;
+  std::vector<double> values(a.n);
+  if (a.n == 0 || !lapack::symmetric_eigenvectors(a.size(), a.data(), values.data())) return none;
+  const double spectral_norm = std::max(std::fabs(values.front()), std::fabs(values.back()));
+  const double rounding =
+      std::max(rounding_of(a.n), 4 * static_cast<double>(std::numeric_limits<T>::epsilon()));
+  std::vector<double> basis;
+  std::int64_t dimension = 0;
+  for (std::size_t k = 0; k < a.n; ++k) {
+    if (std::fabs(values[k]) > rounding * spectral_norm) continue;
+    basis.insert(basis.end(), a.data() + k * a.n, a.data() + (k + 1) * a.n);
+    ++dimension;
+  }
+  return Dense<double>(A.rows(), dimension, Array<double>(Device(), std::span<const double>(basis)));
+}
+
+template Dense<double> null_space(const Csr<float>&);
+template Dense<double> null_space(const Csr<double>&);
+
 template DenseInverse<float> dense_inverse(const Csr<float>&, double, bool);
 template DenseInverse<float> dense_inverse(const Csr<double>&, double, bool);
 template DenseInverse<double> dense_inverse(const Csr<double>&, double, bool);

@@ -26,4 +26,10 @@ struct DenseInverse {
 template <class To, class T>
 [[nodiscard]] DenseInverse<To> dense_inverse(const Csr<T>& A, double scale, bool symmetric);
 
+/// An orthonormal basis of the null space of the symmetric A, n by its dimension, on the host: eigenvectors
+/// whose eigenvalues are below the rounding of A's elements. Rows of A without elements are not counted. No
+/// columns where A is not singular, or has elements that are not finite. Some 10 n^3 flops on the host.
+template <class T>
+[[nodiscard]] Dense<double> null_space(const Csr<T>& A);
+
 }  // namespace echelon::multigrid

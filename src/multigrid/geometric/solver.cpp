@@ -3,6 +3,7 @@
 #include "multigrid/geometric/grid.hpp"
 #include "multigrid/method.hpp"
 #include "solver/instantiate.hpp"
+#include "solver/nested_solver.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/methods/multigrid/geometric_multigrid.hpp>
@@ -62,7 +63,11 @@ std::optional<Grid> find_grid(B& /*backend*/, const MultigridOptions& /*options*
 
 /// Multigrid with given prolongations, which are made for each size of A.
 template <class B, class T, class O>
-class GridMultigrid final : public SolverImplementation<T>, public multigrid::HierarchyOwner {
+class GridMultigrid final : public SolverImplementation<T>,
+                            public multigrid::HierarchyOwner,
+                            public multigrid::LevelOwner<T>,
+                            public VariableOperator,
+                            public NullSpaceFinder<T> {
  public:
   GridMultigrid(const Device& device, const O& options)
       : SolverImplementation<T>(device), options_(options), backend_(device) {
@@ -103,6 +108,15 @@ class GridMultigrid final : public SolverImplementation<T>, public multigrid::Hi
   void apply(Workspace& workspace, const T* r, T* z) const override { cycles_->apply(workspace, r, z); }
 
   [[nodiscard]] const HierarchyDescription& description() const override { return description_; }
+  [[nodiscard]] const Csr<T>* level_matrix(std::size_t level) const override {
+    return dynamic_cast<const multigrid::LevelOwner<T>&>(*cycles_).level_matrix(level);
+  }
+  [[nodiscard]] AppliedOperator applied_operator() const override {
+    return dynamic_cast<const VariableOperator&>(*cycles_).applied_operator();
+  }
+  [[nodiscard]] const Dense<T>& null_space_basis() const override {
+    return dynamic_cast<const NullSpaceFinder<T>&>(*cycles_).null_space_basis();
+  }
 
  private:
   void make_cycles(std::vector<Csr<T>> prolongations) {

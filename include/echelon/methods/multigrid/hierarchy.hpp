@@ -2,6 +2,7 @@
 /// Hierarchies of multigrid methods: what they consist of, and those of an application's own prolongations.
 #pragma once
 
+#include <echelon/matrix/csr.hpp>
 #include <echelon/methods/amg.hpp>
 #include <echelon/solver.hpp>
 
@@ -29,6 +30,8 @@ struct LevelDescription {
 struct HierarchyDescription {
   std::string coarsening;
   std::vector<LevelDescription> levels;
+  /// Near-null-space vectors that coarsening was given; 0: constants.
+  std::int64_t near_null_space = 0;
   /// Nonzeros, or rows, of all levels as multiples of the finest one's.
   double operator_complexity = 1;
   double grid_complexity = 1;
@@ -42,6 +45,10 @@ struct HierarchyDescription {
 /// there is none.
 template <class T>
 [[nodiscard]] HierarchyDescription describe_hierarchy(const Solver<T>& solver);
+
+/// Matrix of a level, 0 being the finest, on the solver's device. Throws Error if there is no such level.
+template <class T>
+[[nodiscard]] Csr<T> level_matrix(const Solver<T>& solver, std::size_t level);
 
 /// Multigrid with a user's own prolongations, finest first: prolongations[l] is n_l by n_{l+1}, with n_0 the
 /// rows of the A that is to be solved, on `device`. Coarse matrices are P^T A P. `options` gives cycle,

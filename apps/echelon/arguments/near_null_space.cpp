@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "arguments/near_null_space.hpp"
+
+#include "arguments/input.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/io/files.hpp>
+#include <echelon/matrix/matrix.hpp>
+#include <echelon/methods/multigrid/near_null_space.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstdint>
+#include <utility>
+
+namespace echelon::tool {
+
+namespace {
+
+Dense<double> read_columns(const std::string& path) {
+  ReadFileOptions options;
+  options.role = FileRole::right_hand_side;
+  MatrixFile<double> file = read_matrix_file<double>(input_path(path), options);
+  if (file.right_hand_sides.columns() > 0) return std::move(file.right_hand_sides);
+  return to_dense(MatrixRef<double>(file.matrix));
+}
+
+std::vector<std::int64_t> read_node_map(const std::string& path) {
+  const Dense<double> map = read_columns(path);
+  if (map.columns() != 1) {
+    throw BadOption("--node-map", fmt::format("{} has {} columns, not one", path, map.columns()));
+  }
+  std::vector<std::int64_t> unknowns;
+  for (std::int64_t i = 0; i < map.rows(); ++i) {
+    if (!(map[i] >= 0 && map[i] < 0x1p53 && map[i] == std::floor(map[i]))) {
+      throw BadOption(
+          "--node-map",
+          fmt::format("{}: element {}, counted from 0, is not the number of an unknown", path, i));
+    }
+    unknowns.push_back(static_cast<std::int64_t>(map[i]));
+  }
+  return unknowns;
+}
+
+}  // namespace
+
+void add_near_null_space_options(CLI::App& app, NearNullSpaceOptions& options) {
+  app.add_option("--coordinates", options.coordinates,
+                 "coordinates of nodes, a row for each and a column for each of 1 to 3 dimensions: amg takes "
+                 "their rigid-body modes as near-null-space vectors")
+      ->type_name("FILE");
+  app.add_option(
+         "--node-map", options.node_map,
+         "with --coordinates: the unknown of each row, dimensions * node + component, counted from 0; "
+         "default: all unknowns in their order")
+      ->type_name("FILE");
+  app.add_option("--near-null-space", options.vectors,
+                 "near-null-space vectors for amg: a row for each of A and a column for each vector")
+      ->type_name("FILE");
+}
+
+std::vector<std::string> files_of(const NearNullSpaceOptions& options) {
+  std::vector<std::string> files;
+  for (const std::string& file : {options.coordinates, options.node_map, options.vectors}) {
+    if (!file.empty()) files.push_back(file);
+  }
+  return files;
+}
+
+void check_near_null_space(const NearNullSpaceOptions& options) {
+  if (!options.coordinates.empty() && !options.vectors.empty()) {
+    throw BadOption("--near-null-space", "give either the vectors or --coordinates");
+  }
+  if (!options.node_map.empty() && options.coordinates.empty()) {
+    throw BadOption("--node-map", "it belongs to --coordinates");
+  }
+}
+
+Dense<double> read_near_null_space(const NearNullSpaceOptions& options) {
+  if (!options.vectors.empty()) return read_columns(options.vectors);
+  if (options.coordinates.empty()) return {};
+  std::vector<std::int64_t> unknowns;
+  if (!options.node_map.empty()) unknowns = read_node_map(options.node_map);
+  return rigid_body_modes(read_columns(options.coordinates), unknowns);
+}
+
+}  // namespace echelon::tool

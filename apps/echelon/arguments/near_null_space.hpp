@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Options that name near-null-space vectors for multigrid.
+#pragma once
+
+#include <echelon/matrix/dense.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+namespace echelon::tool {
+
+struct NearNullSpaceOptions {
+  std::string coordinates;
+  std::string node_map;
+  std::string vectors;
+};
+
+void add_near_null_space_options(CLI::App& app, NearNullSpaceOptions& options);
+
+/// The files that are named.
+[[nodiscard]] std::vector<std::string> files_of(const NearNullSpaceOptions& options);
+
+/// Throws BadOption for options that exclude each other.
+void check_near_null_space(const NearNullSpaceOptions& options);
+
+/// Reads the vectors, or makes rigid-body modes of the coordinates; no columns without options. Throws
+/// BadOption for a node map that does not hold whole numbers of unknowns.
+[[nodiscard]] Dense<double> read_near_null_space(const NearNullSpaceOptions& options);
+
+}  // namespace echelon::tool

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Null space of a singular symmetric matrix, from its hierarchy.
+///
+/// For a positive semidefinite A with P^T A P v = 0, (P v)^T A (P v) = 0 and so A P v = 0: prolongations of
+/// the coarsest matrix's null vectors are null vectors of A.
+#pragma once
+
+#include "linalg/spmv/multiply.hpp"
+#include "linalg/vector/functors.hpp"
+#include "multigrid/coarse_solvers/coarse_solver.hpp"
+#include "multigrid/hierarchy.hpp"
+#include "solver/null_space.hpp"
+
+#include <cmath>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace echelon::multigrid {
+
+/// Vectors of a null space that are kept at most. More belong to many disconnected parts, whose projections
+/// would take longer than a cycle.
+inline constexpr std::int64_t most_null_vectors = 8;
+
+template <class T>
+struct FillOnes {
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] = T{1}; }
+};
+template <class T>
+struct ScaleColumn {
+  double factor;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    x[i] = static_cast<T>(factor * static_cast<double>(x[i]));
+  }
+};
+
+template <class B, class T>
+double norm(B& backend, std::int64_t n, const T* x) {
+  Array<double> sum(backend.device(), 1);
+  backend.reduce(n, Product<const T*, const T*>{x, x}, StoreDouble{sum.data()});
+  return std::sqrt(backend.read(sum.data()));
+}
+
+/// ||A x|| / (max |a_ij| ||x||), infinite where that cannot be computed. Waits.
+template <class B, class T>
+double relative_product(B& backend, const Csr<T>& A, const T* x) {
+  Array<T> y(backend.device(), A.rows());
+  Array<double> largest(backend.device(), 1);
+  backend.reduce(A.nonzeros(), LargestMagnitude<const T*>{A.values().data()}, StoreDouble{largest.data()});
+  const T factor = static_cast<T>(1 / backend.read(largest.data()));  // elements of any size, squared below
+  const double length = norm(backend, A.rows(), x);
+  if (!std::isfinite(factor) || !(length > 0)) return std::numeric_limits<double>::infinity();
+  multiply(backend, factor, MatrixRef<T>(A), x, T{0}, y.data());
+  return norm(backend, A.rows(), y.data()) / length;
+}
+
+/// ||A x|| / (max |a_ij| ||x||) up to which x is a null vector.
+template <class T>
+inline constexpr double null_vector_level = 1000 * static_cast<double>(std::numeric_limits<T>::epsilon());
+
+/// The columns of `candidates`, or a constant if there are none, that A maps to zero. One product for each.
+template <class B, class T>
+Dense<T> null_vectors_among(B& backend, const Csr<T>& A, const Dense<T>& candidates) {
+  const Device& device = backend.device();
+  const std::int64_t n = A.rows();
+  Dense<T> tried = candidates;
+  if (candidates.columns() == 0) {
+    tried = Dense<T>(device, n, 1);
+    backend.for_each(n, FillOnes<T>{tried.data()});
+  }
+  std::vector<std::int64_t> found;
+  for (std::int64_t k = 0; k < tried.columns(); ++k) {
+    if (relative_product(backend, A, tried.data() + k * n) <= null_vector_level<T>) found.push_back(k);
+  }
+  Dense<T> vectors(device, n, static_cast<std::int64_t>(found.size()));
+  for (std::size_t k = 0; k < found.size(); ++k) {
+    backend.copy(n, tried.data() + found[k] * n, vectors.data() + static_cast<std::int64_t>(k) * n);
+  }
+  return vectors;
+}
+
+/// Orthonormalises columns by Gram and Schmidt's method, twice. False if they are dependent. Waits.
+template <class B, class T>
+bool orthonormalise(B& backend, Dense<T>& basis) {
+  const std::int64_t n = basis.rows();
+  Array<double> parts(backend.device(), basis.columns());
+  for (std::int64_t k = 0; k < basis.columns(); ++k) {
+    T* const column = basis.data() + k * n;
+    const double before = norm(backend, n, column);
+    for (int pass = 0; pass < 2; ++pass) {
+      for (std::int64_t d = 0; d < k; ++d) {
+        const T* other = basis.data() + d * n;
+        backend.reduce(n, Product<const T*, const T*>{other, column}, StoreDouble{parts.data()});
+        backend.for_each(n, SubtractColumns<T>{other, n, 1, parts.data(), column});
+      }
+    }
+    const double after = norm(backend, n, column);
+    if (!(after > 1e-6 * before)) return false;
+    backend.for_each(n, ScaleColumn<T>{1 / after, column});
+  }
+  return true;
+}
+
+/// Prolongs the null vectors of the coarsest matrix to the finest level; no columns where they are more than
+/// `most_null_vectors`, or rounding has spoilt them.
+template <class B, class T>
+Dense<T> prolonged_null_space(B& backend, const std::vector<HierarchyLevel<T>>& levels) {
+  const Device& device = backend.device();
+  Dense<T> none(device, 0, 0);
+  const Dense<double> coarse = null_space(*levels.back().A);
+  const std::int64_t dimension = coarse.columns();
+  if (dimension == 0 || dimension > most_null_vectors) return none;
+  const std::vector<double> elements = coarse.to_vector();
+  const std::vector<T> rounded(elements.begin(), elements.end());
+  Dense<T> basis(coarse.rows(), dimension, Array<T>(device, std::span<const T>(rounded)));
+  for (std::size_t l = levels.size() - 1; l-- > 0;) {
+    const Csr<T>& P = levels[l].P;
+    Dense<T> finer(device, P.rows(), dimension);
+    for (std::int64_t k = 0; k < dimension; ++k) {
+      multiply(backend, T{1}, MatrixRef<T>(P), basis.data() + k * P.columns(), T{0},
+               finer.data() + k * P.rows());
+    }
+    basis = std::move(finer);
+  }
+  if (!orthonormalise(backend, basis)) return none;
+  const Csr<T>& A = *levels.front().A;
+  for (std::int64_t k = 0; k < dimension; ++k) {
+    if (!(relative_product(backend, A, basis.data() + k * A.rows()) <= null_vector_level<T>)) return none;
+  }
+  return basis;
+}
+
+/// An orthonormal basis of the null space of A_0 = A_0^T, positive semidefinite, as far as it is known: where
+/// a constant, or one of `candidates`, is a null vector, these null vectors, or those of the coarsest level
+/// if they are more. No columns otherwise, which one product for each candidate tells. Waits.
+template <class B, class T>
+Dense<T> find_null_space(B& backend, const std::vector<HierarchyLevel<T>>& levels,
+                         const Dense<T>& candidates) {
+  const Csr<T>& A = *levels.front().A;
+  Dense<T> none(backend.device(), 0, 0);
+  if (A.nonzeros() == 0) return none;
+  Dense<T> known = null_vectors_among(backend, A, candidates);
+  if (known.columns() == 0) return none;
+  if (levels.back().A->rows() <= largest_inverse) {
+    Dense<T> prolonged = prolonged_null_space(backend, levels);
+    if (prolonged.columns() > known.columns()) return prolonged;
+  }
+  return known.columns() <= most_null_vectors && orthonormalise(backend, known) ? std::move(known) : none;
+}
+
+}  // namespace echelon::multigrid

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Interfaces that a method may have beside SolverImplementation, for the methods that it is nested in.
+#pragma once
+
+#include "solver/implementation.hpp"
+
+#include <echelon/matrix/dense.hpp>
+
+namespace echelon {
+
+/// The operator that a method is as a preconditioner.
+enum class AppliedOperator {
+  symmetric,  ///< linear, the same in each application, and symmetric if A is
+  linear,     ///< the same in each application, not symmetric
+  varying,    ///< not linear
+};
+
+/// Implemented by methods whose operator may be other than symmetric for a symmetric A.
+class VariableOperator {
+ public:
+  VariableOperator() = default;
+  VariableOperator(const VariableOperator&) = delete;
+  VariableOperator& operator=(const VariableOperator&) = delete;
+  virtual ~VariableOperator() = default;
+  [[nodiscard]] virtual AppliedOperator applied_operator() const = 0;
+};
+
+/// Implemented by methods with a preconditioner that their options name.
+template <class T>
+class PreconditionerOwner {
+ public:
+  PreconditionerOwner() = default;
+  PreconditionerOwner(const PreconditionerOwner&) = delete;
+  PreconditionerOwner& operator=(const PreconditionerOwner&) = delete;
+  virtual ~PreconditionerOwner() = default;
+  /// Null if there is none.
+  [[nodiscard]] virtual SolverImplementation<T>* named_preconditioner() const = 0;
+};
+
+/// Implemented by methods that use near-null-space vectors of A: vectors v with A v close to zero.
+class NearNullSpaceUser {
+ public:
+  NearNullSpaceUser() = default;
+  NearNullSpaceUser(const NearNullSpaceUser&) = delete;
+  NearNullSpaceUser& operator=(const NearNullSpaceUser&) = delete;
+  virtual ~NearNullSpaceUser() = default;
+  /// For set-ups from then on; `vectors` has a column for each, on the host.
+  virtual void set_near_null_space(const Dense<double>& vectors) = 0;
+};
+
+/// Implemented by methods that find the null space of a symmetric A in their set-up.
+template <class T>
+class NullSpaceFinder {
+ public:
+  NullSpaceFinder() = default;
+  NullSpaceFinder(const NullSpaceFinder&) = delete;
+  NullSpaceFinder& operator=(const NullSpaceFinder&) = delete;
+  virtual ~NullSpaceFinder() = default;
+  /// An orthonormal basis, on the method's device; no columns if A is not known to be singular.
+  [[nodiscard]] virtual const Dense<T>& null_space_basis() const = 0;
+};
+
+/// The method as an `Interface`, or if it has none its preconditioner; null if neither has it.
+template <class Interface, class T>
+[[nodiscard]] Interface* find_interface(SolverImplementation<T>& method) {
+  if (auto* own = dynamic_cast<Interface*>(&method)) return own;
+  const auto* owner = dynamic_cast<const PreconditionerOwner<T>*>(&method);
+  SolverImplementation<T>* nested = owner != nullptr ? owner->named_preconditioner() : nullptr;
+  return nested != nullptr ? dynamic_cast<Interface*>(nested) : nullptr;
+}
+
+}  // namespace echelon

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Projections along the null space of a singular symmetric matrix.
+#pragma once
+
+#include "backend/target.hpp"
+#include "linalg/vector/functors.hpp"
+
+#include <echelon/matrix/dense.hpp>
+
+#include <cmath>
+#include <cstdint>
+
+namespace echelon {
+
+/// x -= sum of parts[k] times column k.
+template <class T>
+struct SubtractColumns {
+  const T* basis;
+  std::int64_t rows;
+  std::int64_t columns;
+  const double* parts;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    double sum = 0;
+    for (std::int64_t k = 0; k < columns; ++k) sum += parts[k] * static_cast<double>(basis[i + k * rows]);
+    x[i] = static_cast<T>(static_cast<double>(x[i]) - sum);
+  }
+};
+
+/// x -= N N^T x for the orthonormal columns of N. `parts`, N.columns() numbers in the backend's memory,
+/// becomes N^T x. Queues its work without waiting; reads N and x twice.
+template <class B, class T>
+void project_out(B& backend, const Dense<T>& basis, double* parts, T* x) {
+  const std::int64_t n = basis.rows();
+  for (std::int64_t k = 0; k < basis.columns(); ++k) {
+    backend.reduce(n, Product<const T*, const T*>{basis.data() + k * n, x}, StoreDouble{parts + k});
+  }
+  backend.for_each(n, SubtractColumns<T>{basis.data(), n, basis.columns(), parts, x});
+}
+
+/// Projects as project_out does, and returns ||N^T x||. Waits.
+template <class B, class T>
+double remove_null_space(B& backend, const Dense<T>& basis, double* parts, T* x) {
+  project_out(backend, basis, parts, x);
+  double squares = 0;
+  for (std::int64_t k = 0; k < basis.columns(); ++k) {
+    const double part = backend.read(parts + k);
+    squares += part * part;
+  }
+  return std::sqrt(squares);
+}
+
+}  // namespace echelon
