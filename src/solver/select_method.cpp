@@ -96,6 +96,14 @@ constexpr std::int64_t ldlt_rows = 1500;
 constexpr double hub_degree_ratio = 50;
 constexpr double expander_degree = 30;
 constexpr std::int64_t laplacian_jacobi_iterations = 60;
+/// From these sizes on multigrid is the first preconditioner, where it is likely to suit A: below, incomplete
+/// factors take less time, see docs/choosing.md.
+constexpr std::int64_t multigrid_rows = 20'000;
+/// Longest row of a mesh, as a multiple of the mean: graphs with hubs have no coarse form.
+constexpr double longest_mesh_row = 50;
+/// Iterations after which multigrid, or Jacobi for a dominant A, has failed.
+constexpr std::int64_t multigrid_iterations = 200;
+constexpr std::int64_t dominant_iterations = 100;
 
 /// Below these sizes a GPU takes longer to reach than to use.
 constexpr std::int64_t gpu_dense_rows = 1500;
@@ -260,12 +268,37 @@ class Candidates {
   }
 
   void conjugate_gradients(const std::string& why) {
-    // Incomplete factors cut the iterations most, but their triangular solves are slow on a GPU. ILU(0) can
-    // be indefinite; IC(0) is shifted until it is not.
+    if (sparse_ && structure_.strictly_dominant_rows == structure_.rows && is_large()) {
+      add("cg", {{"preconditioner", "jacobi"}, {"max_iterations", dominant_iterations}},
+          why + ": CG with Jacobi, which is quick where the dominance is strong");
+    }
+    const Candidate multigrid{"cg",
+                              device_,
+                              {{"preconditioner", "amg"}, {"max_iterations", multigrid_iterations}},
+                              why + ": CG with algebraic multigrid"};
+    if (is_large() && is_mesh()) {
+      list_.push_back(multigrid);
+      list_.back().reason += ", whose iterations hardly grow with a mesh";
+    }
+    // Incomplete factors cut the iterations most of what is left, but their triangular solves are slow on a
+    // GPU. ILU(0) can be indefinite; IC(0) is shifted until it is not.
     const Candidate strong{"cg", device_, {{"preconditioner", "ic0"}}, why + ": CG with IC(0)"};
     const Candidate light{"cg", device_, {{"preconditioner", "jacobi"}}, why + ": CG with Jacobi"};
     list_.push_back(device_.on_host() ? strong : light);
     list_.push_back(device_.on_host() ? light : strong);
+    if (is_large() && !is_mesh()) list_.push_back(multigrid);
+  }
+
+  [[nodiscard]] bool is_large() const { return sparse_ && structure_.rows >= multigrid_rows; }
+  /// Whether the rows are about equally long, as those of a mesh are.
+  [[nodiscard]] bool is_mesh() const {
+    const double mean = static_cast<double>(structure_.nonzeros) / static_cast<double>(structure_.rows);
+    return static_cast<double>(structure_.longest_row) <= longest_mesh_row * mean;
+  }
+  /// Whether the unsymmetric A looks like convection with diffusion in upwind differences: an M-matrix.
+  [[nodiscard]] bool plausibly_elliptic() const {
+    return !structure_.symmetric_values && structure_.positive_diagonals == structure_.rows &&
+           structure_.weakly_dominant_rows == structure_.rows;
   }
 
   void krylov() {
@@ -273,6 +306,10 @@ class Candidates {
         structure_.symmetric_values ? "A is symmetric, not surely definite" : "A is unsymmetric";
     if (structure_.symmetric_values) {
       add("minres", {{"max_iterations", 3000}}, shape + ": MINRES, which keeps few vectors");
+    }
+    if (is_large() && is_mesh() && plausibly_elliptic()) {
+      add("bicgstab", {{"preconditioner", "amg"}, {"max_iterations", multigrid_iterations}},
+          shape + ", with dominant rows: BiCGStab with algebraic multigrid");
     }
     if (sparse_ && structure_.zero_diagonals == 0) {
       add("gmres", {{"preconditioner", "ilu0"}, {"max_iterations", 1000}}, shape + ": GMRES with ILU(0)");

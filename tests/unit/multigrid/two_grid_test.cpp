@@ -215,8 +215,11 @@ TEST(CycleOperator, BlocksAndVectors_SymmetricAndDefinite) {
   for (const bool modes : {false, true}) {
     for (const char* coarsening : {"smoothed-aggregation", "aggregation"}) {
       for (const char* smoother : {"jacobi", "chebyshev", "gauss-seidel"}) {
-        Solver<double> amg = make_solver<double>(
-            "amg", Device(), {{"coarsening", coarsening}, {"smoother", smoother}, {"coarse_size", 15}});
+        Solver<double> amg = make_solver<double>("amg", Device(),
+                                                 {{"coarsening", coarsening},
+                                                  {"smoother", smoother},
+                                                  {"coarse_size", 15},
+                                                  {"precision", "working"}});
         if (modes) set_near_null_space(amg, rigid_body_modes(generator.make_coordinates(size)));
         ASSERT_TRUE(amg.setup(A).ready());
         EXPECT_GE(describe_hierarchy(amg).levels.size(), 2U);

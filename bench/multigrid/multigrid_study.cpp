@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The experiments of S. Kumar's report on multigrid, and the size from which a GPU is quicker.
+//   bench_multigrid_study [--plot FILE.svg] [--rows N] [--sweeps N]
+//   bench_multigrid_study --sizes [--runs N] [--largest N]
+// The first prints, and draws, the residual after each cycle for symmetric positive definite matrices of N
+// (2000) rows, dense and with a density of 0.05, in float as in the report and in double, beside Jacobi
+// sweeps without a coarse level: 20 sweeps count as a cycle. The second prints milliseconds of set-up and
+// solve on the host and, where there is one, on the GPU, medians of N (3) runs, and from which size on the
+// GPU is quicker.
+#include "support/arguments.hpp"
+#include "support/log_plot.hpp"
+#include "support/measure.hpp"
+
+#include <echelon/echelon.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace ec = echelon;
+
+namespace {
+
+constexpr std::int64_t sweeps_of_the_report = 10;  // before, and after, each coarse correction
+
+/// A random matrix, positive definite by dominance.
+template <class T>
+ec::Matrix<T> random_matrix(bool dense, std::int64_t rows) {
+  const ec::Csr<T> A = ec::generate::random_spd<T>(rows, dense ? 1.0 : 0.05);
+  if (dense) return ec::to_dense(ec::MatrixRef<T>(A));
+  return A;
+}
+
+/// Relative residuals after 0, 1, ... cycles.
+template <class T>
+std::vector<double> history(const std::string& method, const ec::Options& options, const ec::Matrix<T>& A) {
+  const ec::MatrixRef<T> matrix(A);
+  const std::vector<T> ones(static_cast<std::size_t>(matrix.rows()), T{1});
+  ec::Dense<T> b(ec::Device(), matrix.rows(), 1);
+  ec::Dense<T> x(ec::Device(), matrix.rows(), 1);
+  ec::multiply<T>(1, matrix, ec::DenseView<const T>(ones), 0, b);
+  ec::Solver<T> solver = ec::make_solver<T>(method, ec::Device::serial(), options);
+  if (!solver.setup(matrix).ready()) return {};
+  return solver.solve(b, x).history;
+}
+
+/// Every 2 `sweeps` iterations of Jacobi's method as one.
+std::vector<double> thinned(const std::vector<double>& residuals, std::int64_t sweeps) {
+  std::vector<double> result;
+  for (std::size_t k = 0; k < residuals.size(); k += static_cast<std::size_t>(2 * sweeps))
+    result.push_back(residuals[k]);
+  return result;
+}
+
+template <class T>
+void add_curves(bool dense, std::int64_t rows, std::int64_t sweeps, const std::string& precision,
+                ec::bench::Panel& panel) {
+  const ec::Matrix<T> A = random_matrix<T>(dense, rows);
+  const double rtol = sizeof(T) == 4 ? 1e-6 : 1e-13;
+  const std::string method = dense ? "multigrid-dense" : "multigrid";
+  panel.curves.push_back(
+      {"multigrid, " + precision, history<T>(method, {{"sweeps", sweeps}, {"rtol", rtol}}, A)});
+  panel.curves.push_back(
+      {"Jacobi alone, " + precision,
+       thinned(history<T>("jacobi", {{"weight", 2.0 / 3}, {"rtol", rtol}, {"max_iterations", 400}}, A),
+               sweeps)});
+}
+
+void print_panel(const ec::bench::Panel& panel) {
+  std::printf("\n%s\n\n| cycle |", panel.title.c_str());
+  for (const auto& curve : panel.curves) std::printf(" %s |", curve.name.c_str());
+  std::printf("\n| ---: |");
+  for (std::size_t c = 0; c < panel.curves.size(); ++c) std::printf(" ---: |");
+  for (std::size_t k = 0; k < panel.x.size(); ++k) {
+    std::printf("\n| %.0f |", panel.x[k]);
+    for (const auto& curve : panel.curves) {
+      std::isfinite(curve.values[k]) ? std::printf(" %.1e |", curve.values[k]) : std::printf(" |");
+    }
+  }
+  std::printf("\n");
+}
+
+void run_residuals(std::int64_t rows, std::int64_t sweeps, const std::string& plot) {
+  ec::bench::LogPlot picture("Residual after each multigrid cycle", "cycle", "relative residual");
+  for (const bool dense : {true, false}) {
+    ec::bench::Panel panel{
+        fmt::format("{} matrix of {} rows", dense ? "dense" : "sparse (density 0.05)", rows), {}, {}};
+    add_curves<float>(dense, rows, sweeps, "float", panel);
+    add_curves<double>(dense, rows, sweeps, "double", panel);
+    std::size_t longest = 0;
+    for (const auto& curve : panel.curves) longest = std::max(longest, curve.values.size());
+    for (auto& curve : panel.curves) {
+      curve.values.resize(longest, std::numeric_limits<double>::quiet_NaN());
+      curve.values.erase(curve.values.begin());  // before the first cycle
+    }
+    for (std::size_t k = 1; k < longest; ++k) panel.x.push_back(static_cast<double>(k));
+    print_panel(panel);
+    picture.add(std::move(panel));
+  }
+  if (!plot.empty()) std::ofstream(plot) << picture.svg();
+}
+
+struct Time {
+  double setup = 0;
+  double solve = 0;
+  std::int64_t iterations = 0;
+};
+
+/// Median milliseconds, and whether the solve converged.
+Time measure(const std::string& method, const ec::Options& options, const ec::Matrix<double>& A,
+             const ec::Device& device, std::int64_t runs) {
+  using Clock = std::chrono::steady_clock;
+  const auto since = [](Clock::time_point start) {
+    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  };
+  const ec::Matrix<double> moved =
+      std::visit([&](const auto& matrix) -> ec::Matrix<double> { return matrix.to(device); }, A);
+  const ec::MatrixRef<double> matrix(moved);
+  const std::vector<double> ones(static_cast<std::size_t>(matrix.rows()), 1.0);
+  const ec::Dense<double> b(device, ones);
+  ec::Dense<double> x(device, matrix.rows(), 1);
+  ec::Solver<double> solver = ec::make_solver<double>(method, device, options);
+  std::vector<double> setups;
+  std::vector<double> solves;
+  Time time;
+  for (std::int64_t run = 0; run <= runs; ++run) {  // the first warms up
+    Clock::time_point start = Clock::now();
+    if (!solver.setup(matrix).ready()) return time;
+    const double setup = since(start);
+    start = Clock::now();
+    const ec::Report report = solver.solve(b, x);
+    if (!report.solved()) return time;
+    time.iterations = report.iterations;
+    if (run == 0) continue;
+    setups.push_back(setup);
+    solves.push_back(since(start));
+  }
+  time.setup = ec::bench::median(setups);
+  time.solve = ec::bench::median(solves);
+  return time;
+}
+
+struct Series {
+  std::string name;
+  std::string method;
+  ec::Options options;
+  std::string generator;  ///< empty for a dense random matrix
+  std::vector<std::int64_t> sizes;
+};
+
+ec::Matrix<double> matrix_of(const Series& series, std::int64_t rows) {
+  if (series.generator.empty()) return random_matrix<double>(true, rows);
+  if (series.generator == "random-spd") return random_matrix<double>(false, rows);
+  const ec::Generator& generator = ec::find_generator(series.generator);
+  return generator.make_double(generator.for_rows(rows));
+}
+
+void print_series(const Series& series, std::int64_t largest, std::int64_t runs, bool gpu) {
+  std::int64_t wins = 0;
+  for (const std::int64_t size : series.sizes) {
+    if (size > largest) break;
+    const ec::Matrix<double> A = matrix_of(series, size);
+    const auto rows = static_cast<long long>(ec::MatrixRef<double>(A).rows());
+    const Time host = measure(series.method, series.options, A, ec::Device::openmp(), runs);
+    std::printf("| %s | %lld | %lld | %.2f | %.2f |", series.name.c_str(), rows,
+                static_cast<long long>(host.iterations), host.setup, host.solve);
+    if (!gpu) {
+      std::printf(" | | |\n");
+      continue;
+    }
+    const Time cuda = measure(series.method, series.options, A, ec::Device::cuda(), runs);
+    const double ratio = (host.setup + host.solve) / (cuda.setup + cuda.solve);
+    if (ratio < 1) wins = 0;
+    if (ratio >= 1 && wins == 0) wins = rows;
+    std::printf(" %.2f | %.2f | %.2f |\n", cuda.setup, cuda.solve, ratio);
+    std::fflush(stdout);
+  }
+  if (gpu && wins > 0)
+    std::printf("| %s | the GPU is quicker from %lld rows on | | | | | | |\n", series.name.c_str(),
+                static_cast<long long>(wins));
+}
+
+void run_sizes(std::int64_t largest, std::int64_t runs) {
+  const bool gpu = ec::cuda_built() && ec::cuda_device_count() > 0;
+  const ec::Options with_sweeps = {{"sweeps", sweeps_of_the_report}};
+  const std::vector<Series> all = {
+      {"multigrid-dense", "multigrid-dense", with_sweeps, "", {250, 500, 1000, 2000, 4000, 8000}},
+      {"multigrid, density 0.05", "multigrid", with_sweeps, "random-spd", {250, 500, 1000, 2000, 4000, 8000}},
+      {"geometric-multigrid, poisson-2d",
+       "geometric-multigrid",
+       {},
+       "poisson-2d",
+       {1000, 4000, 16000, 64000, 250000, 1000000}},
+      {"cg with amg, poisson-3d",
+       "cg",
+       {{"preconditioner", "amg"}},
+       "poisson-3d",
+       {1000, 4000, 16000, 64000, 250000, 1000000}}};
+  std::printf(
+      "| problem | rows | iterations | host set-up ms | host solve ms | GPU set-up ms | GPU solve ms | host "
+      "/ GPU |\n"
+      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+  for (const Series& series : all) print_series(series, largest, runs, gpu);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ec::bench::Arguments arguments(
+      argc, argv, "[--plot FILE.svg] [--rows N] [--sweeps N] | --sizes [--runs N] [--largest N]");
+  const bool sizes = arguments.flag("--sizes");
+  const auto plot = arguments.option<std::string>("--plot", "");
+  const auto rows = arguments.option<std::int64_t>("--rows", 2000);
+  const auto sweeps = arguments.option<std::int64_t>("--sweeps", sweeps_of_the_report);
+  const auto runs = arguments.option<std::int64_t>("--runs", 3);
+  const auto largest = arguments.option<std::int64_t>("--largest", 1'000'000);
+  arguments.finish();
+  if (sizes) {
+    run_sizes(largest, runs);
+  } else {
+    run_residuals(rows, sweeps, plot);
+  }
+}
