@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <limits>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,31 @@ TYPED_TEST(GpuSparseDirectOf, UpdateValues_OtherValues_Solved) {
   const Dense<TypeParam> b = random_dense<TypeParam>(900, 1, 3).to(this->gpu);
   Dense<TypeParam> x(this->gpu, 900, 1);
   EXPECT_LT(cholesky.solve(b, x).backward_error, 20 * this->eps);
+}
+
+/// The set-up stops before its factorisation, the update within it; both leave a solver that can be used.
+template <class Method, class T>
+void expect_cancelled_and_usable(const Device& gpu, const Csr<T>& a) {
+  std::stop_source source;
+  source.request_stop();
+  Control stopped;
+  stopped.cancel = source.get_token();
+  Method method(gpu);
+  EXPECT_EQ(method.factor(a, stopped).status, Status::cancelled);
+  ASSERT_TRUE(method.factor(a).ready());
+  EXPECT_EQ(method.update_values(a, stopped).status, Status::cancelled);
+  ASSERT_TRUE(method.factor(a).ready());
+  const Dense<T> b = random_dense<T>(a.rows(), 1, 3).to(gpu);
+  Dense<T> x(gpu, a.rows(), 1);
+  EXPECT_LT(method.solve(b, x).backward_error, 20 * std::numeric_limits<T>::epsilon());
+}
+
+TYPED_TEST(GpuSparseDirectOf, Cancelled_BeforeAndWithinTheFactorisation) {
+  using T = TypeParam;
+  const Csr<T> a = poisson_2d<T>(60, 60).to(this->gpu);
+  expect_cancelled_and_usable<SparseCholesky<T>>(this->gpu, a);
+  expect_cancelled_and_usable<SparseLu<T>>(this->gpu, a);
+  expect_cancelled_and_usable<SparseLdlt<T>>(this->gpu, a);
 }
 
 TYPED_TEST(GpuSparseDirectOf, Cholesky_NotPositiveDefinite_Named) {

@@ -350,8 +350,9 @@ class DeviceSolver final : public SolverImplementation<T> {
 
   Outcome factor() {
     const Csr<T>& A = *A_.csr();
-    const DeviceFactorFacts facts =
-        factorization_->factor(A.row_offsets().data(), A.column_indices().data(), A.values().data());
+    const DeviceFactorFacts facts = factorization_->factor(A.row_offsets().data(), A.column_indices().data(),
+                                                           A.values().data(), this->cancel());
+    if (facts.cancelled) return cancelled_factorisation();
     if (facts.failed_column) {
       factorization_.reset();
       return factor_on_host_after(failed(column_of_[static_cast<std::size_t>(*facts.failed_column)]));

@@ -137,7 +137,7 @@ struct DeviceFactorization<T>::State {
   void subtract_products(std::int32_t begin, std::int32_t end);
   /// The user's rows, which the permuted matrix may have spare ones beside.
   [[nodiscard]] std::int64_t rows() const { return row_position.size(); }
-  DeviceFactorFacts factor_indefinite();
+  DeviceFactorFacts factor_indefinite(const std::stop_token& cancel);
 };
 
 template <class T>
@@ -343,9 +343,10 @@ DeviceFactorization<T>& DeviceFactorization<T>::operator=(DeviceFactorization&&)
 
 /// Factors of kind L D L^T, of which all fronts are in global memory. Waits.
 template <class T>
-DeviceFactorFacts DeviceFactorization<T>::State::factor_indefinite() {
+DeviceFactorFacts DeviceFactorization<T>::State::factor_indefinite(const std::stop_token& cancel) {
   IndefiniteFactorization<T> factorization(backend, plan);
   for (const FrontLevel& level : plan.levels) {
+    if (cancel.stop_requested()) return {.cancelled = true};
     factorization.factor_level(level, arrays(), order.data(), diagonal.data(), pivot_order.data());
     if (level.large_begin < level.large_end) invert<Factors::ldlt>(level);
   }
@@ -372,7 +373,7 @@ DeviceFactorMemory DeviceFactorization<T>::predict(const FrontPlan& plan, std::i
 
 template <class T>
 DeviceFactorFacts DeviceFactorization<T>::factor(const std::int64_t* row_offsets, const std::int32_t* columns,
-                                                 const T* values) {
+                                                 const T* values, const std::stop_token& cancel) {
   State& s = *state_;
   const Device& device = s.backend.device();
   const CurrentDevice current(device.id());
@@ -392,11 +393,14 @@ DeviceFactorFacts DeviceFactorization<T>::factor(const std::int64_t* row_offsets
   s.backend.for_each(s.rows(), ScatterRow<T>{row_offsets, columns, values, s.offsets.data(),
                                              s.row_scale.data(), s.column_scale.data(), s.factor.data()});
   if (s.plan.factors == Factors::ldlt) {
-    const DeviceFactorFacts result = s.factor_indefinite();
+    const DeviceFactorFacts result = s.factor_indefinite(cancel);
     s.stack = Array<T>();
     return result;
   }
+  bool cancelled = false;
   for (const FrontLevel& level : s.plan.levels) {
+    cancelled = cancel.stop_requested();
+    if (cancelled) break;
     if (s.plan.factors == Factors::cholesky) {
       s.template factor_level<Factors::cholesky>(level);
     } else {
@@ -406,6 +410,7 @@ DeviceFactorFacts DeviceFactorization<T>::factor(const std::int64_t* row_offsets
   const FactorFacts facts = s.backend.read(s.facts.data());
   s.stack = Array<T>();
   s.scratch = Array<T>();
+  if (cancelled) return {.cancelled = true};
   DeviceFactorFacts result;
   if (facts.first_failure != FactorFacts::none) result.failed_column = facts.first_failure;
   double multiplier = 0;

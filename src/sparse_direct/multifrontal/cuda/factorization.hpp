@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <stop_token>
 
 namespace echelon::sparse_direct::gpu {
 
@@ -26,6 +27,7 @@ struct DeviceFactorFacts {
   double largest_multiplier = 1;
   std::int64_t negative = 0;           ///< eigenvalues of D
   std::int64_t two_by_two_pivots = 0;  ///< of L D L^T
+  bool cancelled = false;              ///< between levels: there are no factors
 };
 
 /// Where the elements of the user's matrix stand in the permuted matrix, and their scaling.
@@ -64,7 +66,8 @@ class DeviceFactorization {
   [[nodiscard]] static DeviceFactorMemory predict(const FrontPlan& plan, std::int64_t nonzeros);
 
   /// The CSR matrix whose pattern was given, on the device.
-  DeviceFactorFacts factor(const std::int64_t* row_offsets, const std::int32_t* columns, const T* values);
+  DeviceFactorFacts factor(const std::int64_t* row_offsets, const std::int32_t* columns, const T* values,
+                           const std::stop_token& cancel = {});
 
   /// Elements of `vectors` that a solve of `columns` right-hand sides needs.
   [[nodiscard]] std::int64_t workspace_size(std::int64_t columns) const;
