@@ -94,8 +94,9 @@ constexpr std::int64_t ldlt_rows = 1500;
 /// Graphs with hubs of so many times the mean degree, or of so large a mean degree, expand: CG with a
 /// diagonal preconditioner needs few iterations on them, see docs/benchmarks/laplacians.md.
 constexpr double hub_degree_ratio = 50;
-constexpr double expander_degree = 30;
-constexpr std::int64_t laplacian_jacobi_iterations = 60;
+constexpr double expander_degree = 20;
+constexpr std::int64_t laplacian_jacobi_iterations = 80;
+
 /// From these sizes on multigrid is the first preconditioner, where it is likely to suit A: below, incomplete
 /// factors take less time, see docs/choosing.md.
 constexpr std::int64_t multigrid_rows = 20'000;
