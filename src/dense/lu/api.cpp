@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -34,6 +35,18 @@ template <class T>
 DenseView<const T> transposed_view(const DenseView<const T>& A) {
   const Layout other = A.layout() == Layout::column_major ? Layout::row_major : Layout::column_major;
   return {A.data(), A.columns(), A.rows(), A.leading(), A.device(), other};
+}
+
+/// Identity in 3 n + 1 numbers, which on a GPU become a dense matrix there.
+template <class T>
+Csr<T> sparse_identity(std::int64_t n) {
+  Array<std::int64_t> row_offsets(Device(), n + 1);
+  Array<std::int32_t> column_indices(Device(), n);
+  Array<T> values(Device(), n);
+  std::iota(row_offsets.data(), row_offsets.data() + n + 1, std::int64_t{0});
+  std::iota(column_indices.data(), column_indices.data() + n, 0);
+  std::fill_n(values.data(), n, T{1});
+  return Csr<T>::unchecked(n, n, std::move(row_offsets), std::move(column_indices), std::move(values));
 }
 
 }  // namespace
@@ -67,11 +80,8 @@ Report Lu<T>::solve_transposed(DenseView<const T> B, DenseView<T> X) const {
 
 template <class T>
 Report Lu<T>::inverse(DenseView<T> X) const {
-  const std::int64_t n = operations(*this).matrix().rows();
-  Dense<T> identity(Device(), n, n);
-  std::fill_n(identity.data(), n * n, T{0});
-  for (std::int64_t i = 0; i < n; ++i) identity(i, i) = 1;
-  return this->solve(identity.to(this->device()), X);
+  const Csr<T> identity = sparse_identity<T>(operations(*this).matrix().rows()).to(this->device());
+  return this->solve(to_dense<T>(MatrixRef<T>(identity)), X);
 }
 
 template class Lu<float>;
