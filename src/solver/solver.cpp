@@ -237,36 +237,45 @@ void check_answer(const VectorFacts& x, const VectorFacts& r, bool direct, doubl
   }
 }
 
-/// Looks at every right-hand side and prepares its job; false when one has a NaN or Inf, which `report` then
-/// says.
+/// Norms and NaNs of each right-hand side.
 template <class T>
-bool prepare(const Stop* stop, const Outcome& setup, double matrix_norm, DenseView<const T> B,
-             const Control& control, ResidualCheck<T>& residual_check, std::vector<VectorFacts>& facts,
-             std::vector<Job>& jobs, Report& report) {
-  for (std::int64_t j = 0; j < B.columns(); ++j) {
-    const VectorFacts b = residual_check.vector(B.rows(), B.column(j));
-    if (b.nonfinite) {
-      report.status = Status::not_a_number;
-      report.message =
-          fmt::format("b has a NaN or Inf at row {}, column {}, counted from 0", *b.nonfinite, j);
-      report.row = b.nonfinite;
-      report.column = j;
-      return false;
-    }
-    Job job{.number = j,
-            .right_hand_side_norm = b.norm2,
-            .right_hand_side_norm_inf = b.norm_inf,
-            .matrix_norm = matrix_norm,
-            .control = &control,
-            .outcome = setup};
-    if (stop != nullptr) {
-      job.tolerance = std::max(stop->relative_tolerance(std::is_same_v<T, float>) * b.norm2, stop->atol);
-      job.outcome = {Status::converged};
-    }
-    jobs.push_back(std::move(job));
-    facts.push_back(b);
-  }
+std::vector<VectorFacts> inspect_columns(DenseView<const T> B, ResidualCheck<T>& residual_check) {
+  std::vector<VectorFacts> facts;
+  for (std::int64_t j = 0; j < B.columns(); ++j)
+    facts.push_back(residual_check.vector(B.rows(), B.column(j)));
+  return facts;
+}
+
+/// Reports the first NaN or Inf of the right-hand sides; false if there is none.
+bool report_nonfinite(const std::vector<VectorFacts>& columns, Report& report) {
+  const auto found = std::find_if(columns.begin(), columns.end(),
+                                  [](const VectorFacts& column) { return column.nonfinite.has_value(); });
+  if (found == columns.end()) return false;
+  report.status = Status::not_a_number;
+  report.row = found->nonfinite;
+  report.column = found - columns.begin();
+  report.message = fmt::format("b has a NaN or Inf at row {}, column {}, counted from 0", *found->nonfinite,
+                               found - columns.begin());
   return true;
+}
+
+/// One job for each right-hand side, with the tolerance of an iterative method.
+template <class T>
+std::vector<Job> make_jobs(const std::vector<VectorFacts>& columns, const Stop* stop,
+                           const SolverState<T>& state, const Control& control) {
+  std::vector<Job> jobs;
+  for (const VectorFacts& b : columns) {
+    Job& job = jobs.emplace_back(Job{.number = static_cast<std::int64_t>(jobs.size()),
+                                     .right_hand_side_norm = b.norm2,
+                                     .right_hand_side_norm_inf = b.norm_inf,
+                                     .matrix_norm = state.norm_inf,
+                                     .control = &control,
+                                     .outcome = state.setup});
+    if (stop == nullptr) continue;
+    job.tolerance = std::max(stop->relative_tolerance(std::is_same_v<T, float>) * b.norm2, stop->atol);
+    job.outcome = {Status::converged};
+  }
+  return jobs;
 }
 
 /// The condition estimates of an iterative method, and a warning where a residual within the tolerance says
@@ -289,12 +298,10 @@ template <class T>
 void solve_columns(const SolverImplementation<T>& implementation, const SolverState<T>& state,
                    SolveWorkspace<T>& workspace, DenseView<const T> B, DenseView<T> X, const Control& control,
                    Report& report) {
-  std::vector<VectorFacts> b_facts;
-  std::vector<Job> jobs;
+  const std::vector<VectorFacts> b_facts = inspect_columns(B, *workspace.residual_check);
+  if (report_nonfinite(b_facts, report)) return;
   const Stop* stop = implementation.stop();
-  if (!prepare(stop, state.setup, state.norm_inf, B, control, *workspace.residual_check, b_facts, jobs,
-               report))
-    return;
+  std::vector<Job> jobs = make_jobs(b_facts, stop, state, control);
   if (stop != nullptr) {
     report.status = Status::converged;
     if (!state.setup.ok()) report.warnings.push_back(state.setup.message);  // a doubtful preconditioner
