@@ -58,7 +58,7 @@ bool vary_widely(const Vector& weights) {
   return std::any_of(weights.begin(), weights.end(), [&](double weight) { return weight < least; });
 }
 
-int exponent_of(double value) {
+int finite_exponent(double value) {
   return value == 0 ? exponent_of_zero : std::ilogb(value);
 }
 
@@ -178,7 +178,8 @@ InverseProof::ScaledColumn InverseProof::scale(const Vector& b, const Vector& x)
   ScaledColumn column;
   column.shift = exponent_of_zero;
   for (std::size_t i = 0; i < b.size(); ++i) {
-    column.shift = std::max({column.shift, exponent_of(b[i]) + rows[i], exponent_of(x[i]) - columns[i]});
+    column.shift =
+        std::max({column.shift, finite_exponent(b[i]) + rows[i], finite_exponent(x[i]) - columns[i]});
   }
   // An exponent of zero plus that of a scale.
   if (column.shift < exponent_of_zero / 2) column.shift = 0;

@@ -10,7 +10,7 @@ namespace echelon::generate {
 
 namespace {
 
-enum Purpose : std::uint32_t { edges = 100, potentials, decisions };
+enum GraphPurpose : std::uint32_t { edges = 100, potentials, decisions };
 
 /// Calls f(i, j, value) for every element; f may change the value.
 template <class F>

@@ -36,7 +36,7 @@ constexpr std::int64_t most_dependencies = 36;
 
 constexpr std::int64_t rows_of_a_block = 4096;
 
-enum Purpose : std::uint32_t { order, dependencies, elements };
+enum TrianglePurpose : std::uint32_t { arrangement, dependencies, elements };
 
 std::int64_t in_proportion(std::int64_t rows, std::int64_t published) {
   return (2 * rows * published + published_rows) / (2 * published_rows);
@@ -180,7 +180,7 @@ Arrangement lay_out(const Plan& plan, std::uint64_t seed) {
 #pragma omp parallel for schedule(static)
   for (std::int64_t b = 0; b < plan.blocks(); ++b) {
     const auto piece = static_cast<std::uint64_t>(b);
-    const auto level = arranged_levels(plan, b, Random(seed, order, piece));
+    const auto level = arranged_levels(plan, b, Random(seed, arrangement, piece));
     const auto counts = dependency_counts(plan, b, level, Random(seed, dependencies, piece));
     std::array<std::int64_t, levels> next{};
     for (std::size_t l = 0; l < levels; ++l) next[l] = plan.start(l) + plan.before(b, l);

@@ -17,7 +17,7 @@ namespace echelon::generate {
 
 namespace {
 
-enum Purpose : std::uint32_t { places, numbers };
+enum ElementPurpose : std::uint32_t { places, numbers };
 
 double draw(Random& random, Distribution distribution) {
   return distribution == Distribution::uniform ? random.uniform(-1, 1) : random.normal();

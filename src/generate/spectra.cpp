@@ -20,14 +20,14 @@ namespace {
 
 using Index = std::int64_t;
 
-enum Purpose : std::uint32_t { values_of_spectrum, left, right, signs, factors, order };
+enum SpectrumPurpose : std::uint32_t { values_of_spectrum, left, right, signs, factors, order };
 
 /// A random orthogonal matrix as a product of plane rotations: each layer rotates random disjoint pairs of
 /// coordinates by random angles (Kac's random walk). It is orthogonal up to rounding and dense; applying it
 /// to a vector costs O(n log n) operations.
 class RandomRotation {
  public:
-  RandomRotation(Index n, std::uint64_t seed, Purpose purpose) {
+  RandomRotation(Index n, std::uint64_t seed, SpectrumPurpose purpose) {
     Random random(seed, purpose, 0);
     std::vector<std::int32_t> places(static_cast<std::size_t>(n));
     std::iota(places.begin(), places.end(), 0);
@@ -178,13 +178,13 @@ std::vector<Index> random_order(Index n, Random& random) {
 }
 
 /// Element (i, k) of an integer factor of full rank: unit lower triangular with elements -1, 0, 1.
-double integer_factor(Index i, Index k, std::uint64_t seed, Purpose purpose) {
+double integer_factor(Index i, Index k, std::uint64_t seed, SpectrumPurpose purpose) {
   if (i <= k) return i == k ? 1 : 0;
   const auto number = static_cast<std::uint64_t>(i) << 32 | static_cast<std::uint64_t>(k);
   return static_cast<double>(Random(seed, purpose, number).below(3) - 1);
 }
 
-double normal_factor(Index i, Index k, std::uint64_t seed, Purpose purpose) {
+double normal_factor(Index i, Index k, std::uint64_t seed, SpectrumPurpose purpose) {
   const auto number = static_cast<std::uint64_t>(i) << 32 | static_cast<std::uint64_t>(k);
   return Random(seed, purpose, number).normal();
 }
@@ -199,7 +199,7 @@ Dense<double> of_rank(Index rows, Index columns, Index rank, bool integer, std::
   const std::vector<Index> row = random_order(rows, random);
   const std::vector<Index> column = random_order(columns, random);
   const auto factor = integer ? integer_factor : normal_factor;
-  const auto part = [=](Purpose purpose) {
+  const auto part = [=](SpectrumPurpose purpose) {
     return [=](Index i, Index k) { return factor(i, k, seed, purpose); };
   };
   const Dense<double> B = fill_dense<double>(rows, rank, part(left));

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The entry that libFuzzer calls. ECHELON_FUZZ_TARGET is the function of targets.hpp that this program is
-// for.
+// The entries that libFuzzer calls, for every function of targets.hpp: the program's name is fuzz_ and the
+// function's.
 #include "fuzz/targets.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace {
+
+const echelon::fuzz::Target* chosen = nullptr;
+
+}  // namespace
 
 extern "C" {
 
@@ -14,9 +24,20 @@ const char* __asan_default_options() {  // NOLINT(bugprone-reserved-identifier)
   return "allocator_may_return_null=1:max_allocation_size_mb=40";
 }
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data,
-                           std::size_t size) {  // NOLINT(readability-identifier-naming)
-  echelon::fuzz::ECHELON_FUZZ_TARGET({reinterpret_cast<const char*>(data), size});
+// NOLINTNEXTLINE(readability-identifier-naming)
+int LLVMFuzzerInitialize(const int* /*count*/, char*** arguments) {
+  const std::string_view program = **arguments;
+  for (const echelon::fuzz::Target& target : echelon::fuzz::targets) {
+    if (program.ends_with(std::string("fuzz_") + target.name)) chosen = &target;
+  }
+  if (chosen != nullptr) return 0;
+  std::fprintf(stderr, "call this program by the name fuzz_TARGET\n");
+  std::exit(2);
+}
+
+// NOLINTNEXTLINE(readability-identifier-naming)
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  chosen->run({reinterpret_cast<const char*>(data), size});
   return 0;
 }
 

@@ -8,6 +8,7 @@
   - the command-line tool and the examples include only public headers and their own files;
   - a benchmark includes no other folder of bench/ than bench/support;
   - no folder has more than 24 files;
+  - host files that may be compiled together (ECHELON_UNITY) define no type or constant of one name in unnamed namespaces;
   - with --words, doc comments begin with a noun or a verb, metaphors are no names (words.txt), and the name of a test is
     Subject_Condition_Outcome or at most five words.
 
@@ -207,6 +208,31 @@ class Structure:
                 if count > MOST_FILES and not self.excepted("large-folders", name):
                     self.faults.append(f"{name}: {count} files, more than {MOST_FILES}: divide it")
 
+    def check_united_files(self):
+        """Names that two files of a folder define would clash where src/CMakeLists.txt unites these."""
+        definition = re.compile(r"(?:struct|class|enum(?: class)?) (?:alignas\([^)]*\) )?(\w+)\b[^;]*$|"
+                                r"(?:const|constexpr) [\w:<>, *]+?\b(\w+)(?:\[.*\])? ?[={]")
+        found = {}
+        for path in code_files(self.root, "src"):
+            name = path.relative_to(self.root / "src").as_posix()
+            if path.suffix != ".cpp" or name.startswith("krylov/") or "/kernels_" in name:
+                continue
+            group = re.match(r"(?:dense|sparse_direct|io)/[^/]+/|[^/]+", name)[0]
+            unnamed = False
+            space = ""
+            for number, line in enumerate(path.read_text().splitlines(), 1):
+                if line == "namespace {":
+                    unnamed = True
+                elif line.startswith("}  // namespace"):
+                    unnamed = False
+                elif line.startswith("namespace "):
+                    space = line
+                elif unnamed and (match := definition.match(line)):
+                    key = (group, space, match[1] or match[2])
+                    other = found.setdefault(key, path)
+                    if other != path:
+                        self.fault(path, number, f"{key[2]} is also defined in {other.relative_to(self.root)}")
+
     def check_words(self):
         """Beginnings of doc comments, and words, that a reader in the field stumbles over."""
         lists = table(HERE / "words.txt")
@@ -246,6 +272,7 @@ class Structure:
         self.check_benchmarks()
         self.check_files()
         self.check_folder_sizes()
+        self.check_united_files()
         if self.words:
             self.check_words()
             self.check_test_names()

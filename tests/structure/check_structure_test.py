@@ -52,6 +52,12 @@ class CheckStructure(unittest.TestCase):
         self.expect({"src/solver/a.hpp": '#include "solver/b.hpp"\n', "src/solver/b.hpp": '#include "solver/a.hpp"\n'},
                     "src/solver/b.hpp:1: circle")
 
+    def test_equal_names_in_united_files(self):
+        text = "namespace echelon {\nnamespace {\nconstexpr int limit = %d;\n}  // namespace\n}  // namespace echelon\n"
+        files = {"src/solver/a.cpp": text % 1, "src/krylov/b.cpp": text % 2}
+        self.assertEqual(self.faults(files), [])
+        self.expect({**files, "src/solver/c.cpp": text % 3}, "src/solver/c.cpp:3: limit is also defined in src/solver/a.cpp")
+
     def test_private_header_in_the_tool(self):
         self.expect({"src/solver/make.hpp": "", "apps/echelon/main.cpp": '#include "solver/make.hpp"\n'},
                     "apps/echelon/main.cpp:1: apps/echelon includes public headers")

@@ -16,16 +16,6 @@ struct Sign {
   void operator()(std::int64_t i) const { v[i] = sign_at<T>(i); }
 };
 
-template <class T>
-struct DistancesAt {
-  const T* right;
-  const T* left;
-  Distances operator()(std::int64_t i) const {
-    return {distance_from_sign(static_cast<double>(right[i]), i),
-            distance_from_sign(static_cast<double>(left[i]), i)};
-  }
-};
-
 template <class B, class T>
 void inspect_on_host(B& backend, DenseView<const T> A, const InspectionVectors<T>& vectors, double* row_sums,
                      MatrixInspection* result, const EliminationState* state, EliminationState* state_copy) {

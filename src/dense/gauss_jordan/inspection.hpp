@@ -40,6 +40,17 @@ struct Distances {
   }
 };
 
+/// Element i of the distances of A v and v^T A from v, for a reduction over i.
+template <class T>
+struct DistancesAt {
+  const T* right;
+  const T* left;
+  ECHELON_ANYWHERE Distances operator()(std::int64_t i) const {
+    return {distance_from_sign(static_cast<double>(right[i]), i),
+            distance_from_sign(static_cast<double>(left[i]), i)};
+  }
+};
+
 struct MatrixInspection {
   MatrixScan scan;
   Distances distances;  ///< of the products

@@ -43,16 +43,6 @@ struct Widen {
   }
 };
 
-template <class T>
-struct DistancesAt {
-  const T* right;
-  const T* left;
-  ECHELON_ANYWHERE Distances operator()(std::int64_t i) const {
-    return {distance_from_sign(static_cast<double>(right[i]), i),
-            distance_from_sign(static_cast<double>(left[i]), i)};
-  }
-};
-
 /// Distances of X (A v) and (v^T A) X from v for an inverse X in float, whose columns are widened to T a
 /// strip at a time.
 template <class B, class T>

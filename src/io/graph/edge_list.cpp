@@ -277,7 +277,7 @@ Csr<T> from_both_sides(const Csr<T>& matrix, const Csr<T>& transposed, Differ di
 }
 
 template <class T>
-Csr<T> transpose(const Csr<T>& matrix) {
+Csr<T> transposed_adjacency(const Csr<T>& matrix) {
   CsrAssembly<T> assembly(matrix.columns(), matrix.rows());
   for (const std::int32_t column : matrix.column_indices().span()) assembly.count(column);
   assembly.allocate();
@@ -307,12 +307,13 @@ class EdgeListReader {
     if (meaning_.directed) {
       list_.adjacency = std::move(directed);
     } else {
-      list_.adjacency = from_both_sides(directed, transpose(directed), [&](std::int64_t i, std::int64_t j) {
-        fail(fmt::format(
-            "the edge between {} and {} has different weights in its two directions; a directed list "
-            "may have that",
-            label(i), label(j)));
-      });
+      list_.adjacency =
+          from_both_sides(directed, transposed_adjacency(directed), [&](std::int64_t i, std::int64_t j) {
+            fail(fmt::format(
+                "the edge between {} and {} has different weights in its two directions; a directed list "
+                "may have that",
+                label(i), label(j)));
+          });
     }
     return std::move(list_);
   }

@@ -21,7 +21,7 @@ constexpr std::int64_t tile_side(std::int64_t rows, std::int64_t columns) {
 }
 
 /// Products with fewer multiplications run on the calling thread.
-constexpr double parallel_threshold = 500'000;
+constexpr double least_parallel_work = 500'000;
 
 /// A view as an argument of BLAS: column-major, possibly transposed.
 template <class T>
@@ -52,7 +52,7 @@ void multiply_tiles(const Device& device, T alpha, DenseView<const T> A, DenseVi
   const int threads = device.threads();  // read before BLAS is restricted to one thread
   const std::int64_t tile = tile_side(C.rows(), C.columns());
   const blas::Threads one_per_call(Device::serial(), 1);
-#pragma omp parallel for collapse(2) num_threads(threads) schedule(dynamic) if (work > parallel_threshold)
+#pragma omp parallel for collapse(2) num_threads(threads) schedule(dynamic) if (work > least_parallel_work)
   for (std::int64_t j = 0; j < C.columns(); j += tile) {
     for (std::int64_t i = 0; i < C.rows(); i += tile) {
       blas::gemm(a.transpose, b.transpose, static_cast<int>(std::min(tile, C.rows() - i)),

@@ -16,7 +16,7 @@ namespace echelon::lu {
 namespace {
 
 /// Elements from which on the factorisation is worth threads.
-constexpr std::int64_t min_parallel_elements = 20'000;
+constexpr std::int64_t min_parallel_factor_elements = 20'000;
 
 template <class B, class T>
 // NOLINTNEXTLINE(readability-non-const-parameter): the elimination writes to them.
@@ -25,7 +25,7 @@ FactorResult factor_on(B& backend, DenseView<T> A, std::int64_t* pivots, const s
   static_cast<void>(blas::dimension(A.columns()));
   if (A.rows() == 0 || A.columns() == 0) return {};
   Elimination<T> elimination(A, pivots, backend.device().threads(), cancel);
-  backend.parallel(A.rows() * A.columns() > min_parallel_elements,
+  backend.parallel(A.rows() * A.columns() > min_parallel_factor_elements,
                    [&](int part, int parts) { elimination.work(part, parts); });
   return elimination.result();
 }
