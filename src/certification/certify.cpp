@@ -223,7 +223,7 @@ void refine_columns(InverseProof& proof, System<T>& system, DenseView<T> X) {
   assign<T>(there, X);
 }
 
-/// With a place for refined solutions, these are what is certified.
+/// Certifies the refined solutions, if there is a place for them, else the given ones.
 template <class T>
 ErrorCertificate by_approximate_inverse(System<T>& system, const std::optional<DenseView<T>>& refined) {
   const Device device = system.options.device.value_or(system.A.device());

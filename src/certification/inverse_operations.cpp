@@ -230,8 +230,8 @@ class BackendOperations final : public InverseOperations {
     return !report.column;
   }
 
-  /// By the factors of the transpose: each column of its inverse, a row of R, then has a small residual with
-  /// S on the right.
+  /// Inverts by the factors of the transpose: each column of its inverse, a row of R, then has a small
+  /// residual with S on the right.
   bool invert_by_lu() {
     const DenseView<const double> transposed(S_.data(), n_, n_, n_, device(), Layout::row_major);
     Solver<double> solver = make_solver<double>("lu", device());

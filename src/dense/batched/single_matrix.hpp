@@ -28,9 +28,9 @@ void fill_with_nan(B& backend, DenseView<T> A) {
 template <class B, class T>
 class SingleMatrix {
  public:
-  /// For inverses of n by n matrices.
+  /// Memory for inverses of n by n matrices.
   SingleMatrix(const Device& device, std::int64_t n) : workspace_(device), row_sums_(device, n) {}
-  /// For systems with k right-hand sides.
+  /// Memory for systems with k right-hand sides.
   SingleMatrix(const Device& device, std::int64_t n, std::int64_t k)
       : workspace_(device),
         row_sums_(device, n),

@@ -152,7 +152,7 @@ struct Column {
     for (int r = 1; r < rows_per_lane; ++r) element = select(row / lanes == r, elements[r], element);
     return __shfl_sync(full_warp, element, row, lanes);
   }
-  /// This column less f times its element in the pivot row.
+  /// Difference of this column and f times its element in the pivot row.
   [[nodiscard]] __device__ Column eliminated(int pivot_row, const Column& f) const {
     const T w = of_row(pivot_row);
     Column column;

@@ -57,9 +57,9 @@ class DenseLdlt final : public HostFactorization<B, T> {
     return outcome;
   }
 
-  /// As LAPACK's sytrf_rook: blocks of columns are factored and applied to the rest of the lower triangle,
-  /// the last one without a division into blocks. `zero` is the first zero pivot, from 1, if there is one.
-  /// False when cancelled.
+  /// Factors like LAPACK's sytrf_rook: blocks of columns are factored and applied to the rest of the lower
+  /// triangle, the last one without a division into blocks. `zero` is the first zero pivot, from 1, if there
+  /// is one. False when cancelled.
   bool factor_blocks(int n, T* a, int& zero) {
     constexpr int block = 64;
     std::vector<T> work(static_cast<std::size_t>(n) * block);
@@ -77,8 +77,8 @@ class DenseLdlt final : public HostFactorization<B, T> {
     return true;
   }
 
-  /// By Sylvester's law A has as many positive and negative eigenvalues as D. A block of order two has one of
-  /// each.
+  /// Counts eigenvalues by sign: by Sylvester's law A has as many of each as D, and a block of order two has
+  /// one of each.
   void report_pivots(T largest_of_matrix, Outcome& outcome) const {
     std::int64_t negative = 0;
     std::int64_t blocks = 0;

@@ -26,7 +26,7 @@ namespace echelon {
 /// elements and 2 n for scaling; 2 n elements for each solve in progress.
 template <class B, class T>
 class HostFactorization : public SolverImplementation<T> {
-  /// For refinement: the residual and the corrected x, n elements each.
+  /// Vectors of refinement: the residual and the corrected x, n elements each.
   struct Vectors : Workspace {
     explicit Vectors(std::int64_t n) : residual(Device(), n), candidate(Device(), n) {}
     [[nodiscard]] std::size_t bytes() const override { return residual.bytes() + candidate.bytes(); }

@@ -46,7 +46,7 @@ class EliminationSolver : public SolverImplementation<T> {
   /// Whether there is an elimination: not if A has a NaN or Inf, or if something overflowed.
   [[nodiscard]] virtual bool has_elimination() const = 0;
 
-  // Of the elimination.
+  // Results of the elimination:
   [[nodiscard]] virtual const RankFacts& facts() const = 0;
   [[nodiscard]] virtual const std::vector<std::int64_t>& pivot_columns() const = 0;
   /// A basis of the null space of A, n by n - rank.

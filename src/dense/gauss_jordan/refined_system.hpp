@@ -223,7 +223,7 @@ class RefinedSystem {
     return results;
   }
 
-  /// For a right-hand side of zeros, x = 0 is the solution; one with a NaN is reported elsewhere.
+  /// Column that needs no work if b = 0, whose solution is 0, or has a NaN, which is reported elsewhere.
   [[nodiscard]] static Column initial_column(double rhs_norm) {
     const bool trivial = rhs_norm == 0 || !std::isfinite(rhs_norm);
     Column column;

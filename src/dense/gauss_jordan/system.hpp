@@ -41,7 +41,7 @@ class EliminatedSystem {
  public:
   /// Workspace for solves of up to `columns_at_once` right-hand sides at a time.
   struct SolveWorkspace : Workspace {
-    /// With a backend of its own, or with `shared`.
+    /// Workspace with a backend of its own, or with `shared`.
     SolveWorkspace(const EliminatedSystem& system, std::int64_t columns, B* shared)
         : own(shared == nullptr ? std::make_unique<B>(system.device_) : nullptr),
           backend(shared == nullptr ? *own : *shared),

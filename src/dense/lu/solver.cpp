@@ -117,8 +117,8 @@ class LuImplementation final : private SystemHolder<B, T>,
   std::optional<Outcome> outcome_;
 };
 
-/// With factors in a lower precision. Determinants and solves with the transpose take factors in the working
-/// precision.
+/// LU with factors in a lower precision. Determinants and solves with the transpose take factors in the
+/// working precision.
 template <class B, class T>
 class MixedPrecisionLu final : public MixedPrecisionSolver<B, T, LuImplementation, LuOptions>,
                                public lu::Operations<T> {

@@ -117,7 +117,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
     Dense<float> rounded;
     Array<Largest> largest;
   };
-  /// Those that solves have needed.
+  /// Workspaces that solves have needed.
   struct Spaces : Workspace {
     [[nodiscard]] std::size_t bytes() const override {
       return (low ? low->bytes() : 0) + (working ? working->bytes() : 0);

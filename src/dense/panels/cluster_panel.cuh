@@ -324,7 +324,7 @@ class ClusterPanel {
   /// end, and reads W.
   inline __device__ void exchange_pivot_rows(int begin, std::uint32_t accepted);
 
-  /// In LU, the pivot rows leave the shared memory.
+  /// Stores the pivot rows, which in LU leave the shared memory.
   inline __device__ void send_pivot_rows(int begin);
 
   /// Reads the window's triangle of L and the pivot rows in the next window, which become rows of U.

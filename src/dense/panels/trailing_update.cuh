@@ -9,8 +9,8 @@ namespace echelon::panel_kernels {
 
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 
-// In fragments of 8 by 8 on the tensor cores, whose row-major products are the transposes of the column-major
-// tiles.
+// Products of fragments of 8 by 8 on the tensor cores, whose row-major results are the transposes of the
+// column-major tiles.
 template <class Job, int rows_per_thread, bool single_block>
 __device__ void ClusterPanel<Job, rows_per_thread, single_block>::update_tile(int row, int column) requires(
     sizeof(T) == 8) {

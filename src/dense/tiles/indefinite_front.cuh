@@ -124,7 +124,7 @@ struct InverseDiagonal {
   T own[side], other[side];
   int partner[side];
 
-  /// By the first `side` threads.
+  /// Forms the coefficients; for the first `side` threads.
   __device__ void form(const BlockPivots<T>& block, int width) {
     const int k = static_cast<int>(threadIdx.x);
     if (k >= side) return;

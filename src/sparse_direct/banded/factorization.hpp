@@ -82,8 +82,8 @@ class BandFactorizationOn {
   [[nodiscard]] const BandPlan& plan() const { return plan_; }
   [[nodiscard]] const BandShape& shape() const { return shape_; }
 
-  /// Space for up to so many right-hand sides of each matrix at once; `transposed`: for one of the first
-  /// matrix with the transpose, too.
+  /// Workspace for up to so many right-hand sides of each matrix at once; if `transposed`, also for one
+  /// system with the transpose of the first matrix.
   [[nodiscard]] SubstitutionWorkspace<T> make_workspace(std::int64_t columns, bool transposed) const {
     SubstitutionWorkspace<T> workspace;
     workspace.columns = columns;

@@ -19,7 +19,7 @@ struct BandOrder {
   Array<std::int32_t> inverse;  ///< inverse[order[i]] = i
   std::vector<std::int32_t> host_order;
 
-  /// For a square A on the host, and work on `device`.
+  /// The order for a square A on the host, and work on `device`.
   template <class T>
   [[nodiscard]] static BandOrder reverse_cuthill_mckee(const Csr<T>& A, const Device& device);
 

@@ -67,7 +67,7 @@ inline constexpr std::int64_t most_rows_per_column = 16;
   return static_cast<std::int64_t>(std::max(resident_at_once, accurate));
 }
 
-/// As many partitions as blocks can be resident on an H100 or H200, a block for each. Interfaces take a small
+/// A partition for each block that can be resident on an H100 or H200. Interfaces take a small
 /// part of the time with at least 12 rows of A for each of their columns. The number does not depend on the
 /// model of the GPU.
 [[nodiscard]] inline PartitionRule cuda_partition_rule(const BandShape& shape) {

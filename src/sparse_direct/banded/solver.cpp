@@ -382,7 +382,7 @@ class BandedLuImplementation final : public SolverImplementation<T> {
       own.tridiagonal->solve(band_.view(), rhs.b + j * rhs.b_leading, rhs.x + j * rhs.x_leading);
   }
 
-  /// On the host only where the backward error is above the level of rounding. On a GPU the device decides
+  /// Refines on the host only where the backward error is above rounding. On a GPU the device decides
   /// about every step, and steps that are not needed change nothing.
   void refine_column(SolveWorkspace& own, Job& job, const T* b, T* x) const {
     const std::int64_t n = A_.rows();

@@ -51,10 +51,10 @@ ECHELON_ANYWHERE void substitute_backward(const Group& group, const BandNode& no
   }
 }
 
-/// With the transpose: solves for the eliminated columns from the first to the last, in place of b in x, and
-/// subtracts their share from the columns behind and from the interfaces, whose sums are kept for the node:
-/// `sums` has k elements for the left and k for the right one, in the order of A's columns, and holds those
-/// of the children for an interface.
+/// Forward substitution with A^T: solves for the eliminated columns from the first to the last, in place of b
+/// in x, and subtracts their share from the columns behind and from the interfaces, whose sums are kept for
+/// the node: `sums` has k elements for the left and k for the right one, in the order of A's columns, and
+/// holds those of the children for an interface.
 template <class Group, class T>
 ECHELON_ANYWHERE void substitute_transposed_forward(const Group& group, const BandNode& node,
                                                     const FactorView<T>& factors, T* x, T* sums,
@@ -79,8 +79,8 @@ ECHELON_ANYWHERE void substitute_transposed_forward(const Group& group, const Ba
   }
 }
 
-/// With the transpose: undoes the node's row operations from the last to the first. A partition writes its
-/// rows of the result, an interface those of its children.
+/// Back substitution with A^T: undoes the node's row operations from the last to the first. A partition
+/// writes its rows of the result, an interface those of its children.
 template <bool is_interface, class Group, class T>
 ECHELON_ANYWHERE void substitute_transposed_backward(const Group& group, const BandNode& node,
                                                      const FactorView<T>& factors, const T* z, T* result,

@@ -53,8 +53,8 @@ class DependentUnknowns {
     });
   }
 
-  /// By unknown, 1 where the pivot is noise. Tests suspicious pivots, and all that were eliminated after the
-  /// first one found, but no more than 1000.
+  /// One number for each unknown, 1 where its pivot is noise. Tests suspicious pivots, and all that were
+  /// eliminated after the first one found, but no more than 1000.
   [[nodiscard]] std::vector<std::uint8_t> find() const {
     constexpr int most_tests = 1000;
     std::vector<std::uint8_t> noise(owned_.size(), 0);

@@ -96,9 +96,9 @@ class MappedForm {
   [[nodiscard]] const Factor<Value>& factor() const { return factor_; }
   /// The unknowns as they were eliminated.
   [[nodiscard]] const std::vector<std::int32_t>& order() const { return order_; }
-  /// By unknown, no_row if it is free.
+  /// Owner of each unknown; no_row if it is free.
   [[nodiscard]] const std::vector<std::int32_t>& owner() const { return owner_; }
-  /// By unknown; 1 if it is free.
+  /// Pivot of each unknown; 1 if it is free.
   [[nodiscard]] const std::vector<PivotSize>& pivot_sizes() const { return pivot_sizes_; }
   [[nodiscard]] std::size_t bytes() const {
     return record_.bytes() + rounds_.bytes() + factor_.bytes() + dependent_.bytes();

@@ -30,7 +30,7 @@ class MappedEchelonImplementation final : public SolverImplementation<T> {
 
   [[nodiscard]] bool takes_any_shape() const override { return true; }
 
-  /// With a rank that is not full, the status is decided for each right-hand side.
+  /// Leaves the status to each right-hand side where the rank is not full.
   Outcome setup(const MatrixRef<T>& A) override {
     copy_ = Csr<T>();
     if (!A.is_sparse()) copy_ = to_csr(A);

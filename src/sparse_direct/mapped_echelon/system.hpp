@@ -166,7 +166,7 @@ class System {
     return {numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(std::min(numbers.size(), most))};
   }
 
-  /// Where pivots are noise although they exceed the tolerance, A is eliminated again without them: see
+  /// Eliminates A again without the pivots that are noise although they exceed the tolerance: see
   /// DependentUnknowns.
   Outcome eliminate_without_noise(const std::stop_token& cancel) {
     std::vector<std::uint8_t> free;

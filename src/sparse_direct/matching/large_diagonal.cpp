@@ -230,7 +230,7 @@ SymmetricMatching symmetric_matching(const Csr<T>& a, const MatchingOptions& opt
   result.optimal = matching.optimal;
   result.structural_rank = matching.structural_rank;
   result.unmatched_rows = unmatched_rows(matching.row_of_column);
-  // Of a symmetric matrix, the geometric means of row and column factors are dual variables, too.
+  // The geometric means of row and column factors are dual variables, too, if A is symmetric.
   for (std::size_t i = 0; i < matching.log_row_scale.size(); ++i) {
     const double mean = (matching.log_row_scale[i] + matching.log_column_scale[i]) / 2;
     matching.log_row_scale[i] = mean;

@@ -244,7 +244,7 @@ class DeviceSolver final : public SolverImplementation<T> {
       std::conditional_t<factors == Factors::cholesky, SparseCholeskyOptions,
                          std::conditional_t<factors == Factors::ldlt, SparseLdltOptions, SparseLuOptions>>;
 
-  /// For solves on the host.
+  /// Workspace of a solve on the host.
   struct HostWorkspace : Workspace {
     explicit HostWorkspace(std::unique_ptr<Workspace> inner_) : inner(std::move(inner_)) {}
     [[nodiscard]] std::size_t bytes() const override { return inner->bytes(); }

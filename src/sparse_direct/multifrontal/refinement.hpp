@@ -35,7 +35,7 @@ struct ResidualElement {
   const T* b;
   const T* x;
   T* r;
-  /// If positive, that of x: where (|A| |x| + |b|)_i is so small that rounding errors of other elements would
+  /// Norm of x, if positive: where (|A| |x| + |b|)_i is so small that rounding errors of other elements would
   /// dominate it, (|A| |x|)_i + ||A_i||_1 ||x||_inf takes its place, and the backward error is that of a
   /// perturbation of b there. M. Arioli, J. Demmel, I. Duff, Solving sparse linear systems with sparse
   /// backward error, SIAM J. Matrix Anal. Appl. 10 (1989).

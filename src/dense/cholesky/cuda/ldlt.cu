@@ -264,7 +264,7 @@ class GpuLdlt final : public SolverImplementation<T> {
 
   [[nodiscard]] SolverImplementation<T>& host() const { return SolverAccess<T>::implementation(host_); }
 
-  /// By rook pivoting.
+  /// Factors on the host, by rook pivoting.
   Outcome factor_on_host(const std::string& reason) {
     matrix_ = IndefiniteMatrix<T>();
     scale_ = Array<T>();

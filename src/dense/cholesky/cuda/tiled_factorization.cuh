@@ -148,7 +148,7 @@ class TileTask {
       tiles::add_product(sum, shared_.tiles[0], shared_.tiles[0], side);
     }
     tiles::store_difference(tile_at(j, j), job_.leading, sum, shared_.tiles[1]);
-    // By a warp that has no part in the first panel.
+    // A thread of a warp that has no part in the first panel publishes.
     if (j > 0 && static_cast<int>(threadIdx.x) == tiles::threads - 1) publish(j, j);
     factor_diagonal(j);
   }

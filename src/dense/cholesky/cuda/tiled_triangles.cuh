@@ -31,7 +31,7 @@ template <class T>
 class TiledTriangles {
  public:
   TiledTriangles() = default;
-  /// For so many rows, a multiple of tiles::side.
+  /// Memory for so many rows, a multiple of tiles::side.
   TiledTriangles(const Device& device, std::int64_t rows)
       : inverses_(device, rows * tiles::side),
         lower_links_(device, rows * tiles::side),
@@ -54,7 +54,7 @@ class TiledTriangles {
     check(cudaGetLastError());
   }
 
-  /// For x = L^-1 b.
+  /// The triangle of x = L^-1 b.
   [[nodiscard]] tiles::Triangle<T> lower(const Dense<T>& l, const T* b, T* x) const {
     return {.a = l.data(),
             .leading = l.leading(),
@@ -66,7 +66,7 @@ class TiledTriangles {
             .backward = false,
             .waits_for_b = false};
   }
-  /// For x = L^-T b.
+  /// The triangle of x = L^-T b.
   [[nodiscard]] tiles::Triangle<T> upper(const Dense<T>& l, const T* b, T* x, bool waits_for_b) const {
     return {.a = l.data(),
             .leading = l.leading(),

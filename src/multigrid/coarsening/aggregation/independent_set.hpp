@@ -19,7 +19,7 @@ namespace echelon::multigrid::aggregation {
 /// Keys of nodes that have been decided; those of undecided ones lie between.
 inline constexpr std::uint64_t root_key = 0;
 inline constexpr std::uint64_t other_key = UINT64_MAX;
-/// In place of the nearest key of a node that does not take part.
+/// Key of a node that does not take part, in place of the nearest one.
 inline constexpr std::uint64_t outside_key = UINT64_MAX - 1;
 
 ECHELON_ANYWHERE inline bool is_decided(std::uint64_t key) {

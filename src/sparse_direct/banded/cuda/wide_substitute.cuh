@@ -92,7 +92,7 @@ class WideForward {
     window_[s] -= (sums[0] + sums[1]) + (sums[2] + sums[3]);
   }
 
-  /// By the last `threads` threads of the block.
+  /// Loads the elements between; for the last `threads` threads of the block.
   __device__ void load_between(std::int64_t step, int parity, int threads) {
     const int columns = columns_from(step);
     const int begin = static_cast<int>(threadIdx.x) - (static_cast<int>(blockDim.x) - threads);

@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(256) store_wide_blocks(WideJob<T> job, std::in
   const std::int64_t k = job.factors.k;
   const std::int64_t end = first + warp_size < node.block_rows ? first + warp_size : node.block_rows;
   T* blocks = window.factors().blocks + node.block_row * 2 * k;
-  // In the order of A's columns, which is the reverse of that of a node that is eliminated from its end.
+  // Columns in the order of A: a node that is eliminated from its end has them in reverse.
   const bool reversed = node.direction < 0;
   for (std::int64_t c = threadIdx.x; c < 2 * k; c += blockDim.x) {
     const std::int64_t right = reversed ? k - 1 - c : c - k;

@@ -160,7 +160,7 @@ class BlockedElimination {
     }
   }
 
-  /// As update_rows, with all columns of some rows in registers.
+  /// Updates rows with all columns of some of them in registers.
   void update_rows_in_registers() {
     constexpr int rows = 4;
     std::array<std::int32_t, rows> slots{};
@@ -372,7 +372,7 @@ class BlockedElimination {
     }
   }
 
-  /// In the pivot rows; NaN if there is one.
+  /// Largest magnitude in the pivot rows; NaN if there is one.
   [[nodiscard]] double largest_magnitude() const {
     const Bits bits = std::max(largest_in_panels_, largest_lane<T>(largest_));
     return static_cast<double>(std::bit_cast<T>(bits));

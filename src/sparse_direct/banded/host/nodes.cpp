@@ -65,7 +65,7 @@ NodeFacts eliminate_partition(const BandNode& node, const BandElements<T>& A, co
                                                 eliminate_narrow<T, 3, 5, 0>(node, rows, own, facts) ||
                                                 eliminate_narrow<T, 5, 5, 4>(node, rows, own, facts));
   if (narrow) return facts;
-  // For half-bandwidths up to 8.
+  // Sizes for half-bandwidths up to 8.
   constexpr std::int64_t slots = 16;
   constexpr std::int64_t ahead = 24;
   if (node.slots <= slots && node.ahead + block_columns - 1 <= ahead) {

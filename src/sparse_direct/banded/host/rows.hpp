@@ -77,7 +77,7 @@ class InterfaceLoader {
   InterfaceLoader(const T* blocks, std::int64_t k, const BandNode& node)
       : blocks_(blocks), k_(k), node_(node) {}
 
-  /// As PartitionLoader::load.
+  /// Loads row t; the arguments are those of PartitionLoader::load.
   void load(std::int64_t t, std::int64_t column, std::int64_t ahead_size, T* ahead, std::int64_t left_size,
             T* left) const {
     if (t >= node_.rows) return;

@@ -51,7 +51,7 @@ void substitute_forward(const BandNode& node, const FactorView<T>& factors, cons
   store_reduced(node, factors, rhs, window);
 }
 
-/// As substitute_forward for at most as many slots as two vectors have elements, with the window in
+/// Forward substitution for at most as many slots as two vectors have elements, with the window in
 /// registers.
 template <bool interface, class T>
 void substitute_forward_in_registers(const BandNode& node, const FactorView<T>& factors,

@@ -39,7 +39,7 @@ struct Placement {
   std::span<const T> column_scale;
 };
 
-/// Which matrix a solve is for: the user's, or that with scaled rows and columns, which was factored.
+/// The matrix that a solve is for: the user's, or that with scaled rows and columns, which was factored.
 enum class Equilibrated : bool { no, yes };
 
 /// Device memory that a factorisation will take, in bytes.

@@ -12,7 +12,7 @@ namespace echelon::sparse_direct::gpu {
 
 /// The assembly tree of a matrix that is continued by an identity.
 struct SpareSymbolic {
-  /// Its permutation has -1 for spare columns.
+  /// The symbolic factor, whose permutation has -1 for spare columns.
   SymbolicFactor symbolic;
   /// Number of spare pivots of each supernode, its last ones.
   std::vector<std::int32_t> spare;

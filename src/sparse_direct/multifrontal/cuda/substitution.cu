@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(substitution_threads, substitution_blocks)
   });
 }
 
-/// As many blocks as can be resident, or as there are tasks.
+/// Launches as many blocks as can be resident, or as there are tasks.
 template <class T, class Kernel>
 void launch(Kernel kernel, const SubstitutionArrays<T>& arrays, const SubstitutionTasks& list,
             SubstitutionKind kind) {

@@ -34,7 +34,7 @@ struct FrontLayout {
   FactorKind kind = FactorKind::cholesky;
   /// Row of A that is row k in the new numbering; the columns are numbered by tree.permutation.
   std::vector<std::int32_t> row_permutation;
-  /// For row k of the tree: its position in the parent's front.
+  /// Position of row k of the tree in the parent's front.
   std::vector<std::int32_t> position_in_parent;
   std::vector<std::int32_t> child_begin;  ///< S + 1 offsets into children
   std::vector<std::int32_t> children;     ///< of each supernode, ascending

@@ -103,7 +103,7 @@ class LdltFront {
     return left + right;
   }
 
-  /// As `eliminate`, one pivot after the other; each is applied to all columns of the block at once.
+  /// Eliminates one pivot after the other; each is applied to all columns of the block at once.
   int eliminate_block(int first, int last) {
     exchanges_.clear();
     int done = first;

@@ -72,8 +72,8 @@ class LuFront {
     return left + right;
   }
 
-  /// As `eliminate`, column by column: a column receives the updates of the pivots before when its turn
-  /// comes, which yields its largest element without another pass.
+  /// Does what `eliminate` does column by column: a column receives the updates of the pivots before when its
+  /// turn comes, which yields its largest element without another pass.
   int eliminate_narrow(int first, int last) {
     int applied[narrow] = {};
     int done = 0;
