@@ -174,9 +174,14 @@ MatrixFile<T> from_matrix_market(TextSource& source, const std::string& name) {
   MatrixMarketFile<T> file = read_matrix_market_source<T>(source, name);
   MatrixFile<T> result;
   const MatrixMarketInfo& info = file.info;
-  result.info = {
-      FileFormat::matrix_market, info.coordinate,       info.field, info.symmetry, info.rows, info.columns,
-      info.stored_entries,       info.duplicate_entries};
+  result.info = {.format = FileFormat::matrix_market,
+                 .coordinate = info.coordinate,
+                 .field = info.field,
+                 .symmetry = info.symmetry,
+                 .rows = info.rows,
+                 .columns = info.columns,
+                 .stored_entries = info.stored_entries,
+                 .duplicate_entries = info.duplicate_entries};
   result.matrix = std::move(file.matrix);
   return result;
 }

@@ -414,16 +414,16 @@ __global__ void update_panels(FactorArrays<T> arrays, const std::int32_t* list, 
   if (blockIdx.z == 1) {
     if (row >= border) return;
     T* const row_panel = arrays.factor + front.row_panel;
-    const TileProduct<T, true> product{row_panel + std::int64_t{p} * border,
-                                       panel + begin + p * leading,
-                                       row_panel + std::int64_t{begin} * border,
-                                       border,
-                                       leading,
-                                       border,
-                                       border,
-                                       columns,
-                                       width,
-                                       false};
+    const TileProduct<T, true> product{.A = row_panel + std::int64_t{p} * border,
+                                       .B = panel + begin + p * leading,
+                                       .C = row_panel + std::int64_t{begin} * border,
+                                       .leading_a = border,
+                                       .leading_b = leading,
+                                       .leading_c = border,
+                                       .rows = border,
+                                       .columns = columns,
+                                       .depth = width,
+                                       .lower = false};
     product.subtract(row, column);
     return;
   }
@@ -433,12 +433,28 @@ __global__ void update_panels(FactorArrays<T> arrays, const std::int32_t* list, 
   T* const target = panel + begin + begin * leading;
   if constexpr (factors == Factors::cholesky) {
     if (row + tile_order <= column) return;
-    const TileProduct<T, true> product{left,    left, target,  leading, leading,
-                                       leading, rows, columns, width,   true};
+    const TileProduct<T, true> product{.A = left,
+                                       .B = left,
+                                       .C = target,
+                                       .leading_a = leading,
+                                       .leading_b = leading,
+                                       .leading_c = leading,
+                                       .rows = rows,
+                                       .columns = columns,
+                                       .depth = width,
+                                       .lower = true};
     product.subtract(row, column);
   } else {
-    const TileProduct<T, false> product{
-        left, panel + p + begin * leading, target, leading, leading, leading, rows, columns, width, false};
+    const TileProduct<T, false> product{.A = left,
+                                        .B = panel + p + begin * leading,
+                                        .C = target,
+                                        .leading_a = leading,
+                                        .leading_b = leading,
+                                        .leading_c = leading,
+                                        .rows = rows,
+                                        .columns = columns,
+                                        .depth = width,
+                                        .lower = false};
     product.subtract(row, column);
   }
 }
@@ -456,16 +472,16 @@ __global__ void update_schur_complements(FactorArrays<T> arrays, const std::int3
   if (lower && row < column) return;
   const T* const left = arrays.factor + front.panel + front.pivots;
   const T* const right = lower ? left : arrays.factor + front.row_panel;
-  const TileProduct<T, true> product{left,
-                                     right,
-                                     arrays.stack + front.update,
-                                     front.rows,
-                                     lower ? front.rows : border,
-                                     border,
-                                     border,
-                                     border,
-                                     front.pivots,
-                                     lower};
+  const TileProduct<T, true> product{.A = left,
+                                     .B = right,
+                                     .C = arrays.stack + front.update,
+                                     .leading_a = front.rows,
+                                     .leading_b = lower ? front.rows : border,
+                                     .leading_c = border,
+                                     .rows = border,
+                                     .columns = border,
+                                     .depth = front.pivots,
+                                     .lower = lower};
   product.subtract(row, column);
 }
 
