@@ -13,30 +13,6 @@ using namespace echelon::bench;
 
 namespace {
 
-/// A uniform symmetric matrix with its spectrum around 2 sqrt(n).
-template <class T>
-struct PositiveDefinite {
-  std::int64_t n;
-  const T* uniform;
-  T* a;
-  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
-    const std::int64_t i = k % n;
-    const std::int64_t j = k / n;
-    a[k] = uniform[i > j ? k : j + i * n] +
-           (i == j ? static_cast<T>(2 * std::sqrt(static_cast<double>(n))) : T{0});
-  }
-};
-
-template <class T>
-ec::Dense<T> positive_definite(std::int64_t n) {
-  const ec::Dense<T> random = uniform<T>(n, n, 1);
-  ec::Dense<T> a(random.device(), n, n);
-  ec::Cuda backend(a.device());
-  backend.for_each(n * n, PositiveDefinite<T>{n, random.data(), a.data()});
-  backend.synchronize();
-  return a;
-}
-
 /// cuSOLVER's Xpotrf and Xpotrs, with their workspaces.
 template <class T>
 class Potrf {
@@ -80,7 +56,7 @@ void measure(const Sizes& sizes) {
       "\n### %s\n\n| n | factor ms | solve ms | potrf ms | potrs ms | ratio |\n|---|---|---|---|---|---|\n",
       type_name<T>);
   for (std::int64_t n = sizes.smallest; n <= sizes.largest; n *= 2) {
-    const ec::Dense<T> a = positive_definite<T>(n);
+    const ec::Dense<T> a = symmetric<T>(n, static_cast<T>(2 * std::sqrt(static_cast<double>(n))));
     const ec::Dense<T> b = uniform<T>(n, 1, 2);
     ec::Cuda backend(a.device());
     ec::dense_cholesky::TiledMatrix<T> matrix(a.device(), n);

@@ -58,6 +58,30 @@ Dense<T> uniform(std::int64_t rows, std::int64_t columns, std::uint64_t seed) {
   return a;
 }
 
+template <class T>
+struct MirrorLowerTriangle {
+  std::int64_t n;
+  const T* from;
+  T* to;
+  T diagonal_shift;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    const std::int64_t i = k % n;
+    const std::int64_t j = k / n;
+    to[k] = from[i > j ? k : j + i * n] + (i == j ? diagonal_shift : T{0});
+  }
+};
+
+/// A symmetric matrix of uniform numbers, with a spectrum of radius about sqrt(n) around the shift.
+template <class T>
+Dense<T> symmetric(std::int64_t n, T diagonal_shift = 0) {
+  const Dense<T> random = uniform<T>(n, n, 1);
+  Dense<T> a(random.device(), n, n);
+  Cuda backend(a.device());
+  backend.for_each(n * n, MirrorLowerTriangle<T>{n, random.data(), a.data(), diagonal_shift});
+  backend.synchronize();
+  return a;
+}
+
 inline void insist(bool good, const char* what) {
   if (good) return;
   std::printf("failed: %s\n", what);

@@ -14,28 +14,6 @@ using namespace echelon::bench;
 
 namespace {
 
-template <class T>
-struct Mirror {
-  std::int64_t n;
-  const T* uniform;
-  T* a;
-  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
-    const std::int64_t i = k % n;
-    const std::int64_t j = k / n;
-    a[k] = uniform[i > j ? k : j + i * n];
-  }
-};
-
-template <class T>
-ec::Dense<T> symmetric(std::int64_t n) {
-  const ec::Dense<T> random = uniform<T>(n, n, 1);
-  ec::Dense<T> a(random.device(), n, n);
-  ec::Cuda backend(a.device());
-  backend.for_each(n * n, Mirror<T>{n, random.data(), a.data()});
-  backend.synchronize();
-  return a;
-}
-
 struct Widen {
   const int* from;
   std::int64_t* to;
