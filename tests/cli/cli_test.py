@@ -936,6 +936,19 @@ class Info(ToolTest):
         self.assertIn("level 1", self.run_tool("info", matrix, "--hierarchy").stdout)
         self.assertNotIn("hierarchy", json.loads(self.run_tool("info", matrix, "--json").stdout))
 
+    def test_coordinates(self):
+        matrix, xyz, plot = (str(self.folder / name) for name in ["plate.mtx", "xyz.mtx", "levels.svg"])
+        self.run_tool("generate", "elasticity-2d", "--rows", "4000", "-o", matrix, "--coordinates", xyz)
+        report = json.loads(self.run_tool("solve", matrix, "--method", "cg", "-p", "preconditioner=amg",
+                                          "--coordinates", xyz, "--json").stdout)
+        self.assertEqual(report["status"], "converged")
+        self.assertLessEqual(report["iterations"], 30)
+        found = json.loads(self.run_tool("info", matrix, "--hierarchy", "--coordinates", xyz, "--plot", plot,
+                                         "--json").stdout)["hierarchy"]
+        self.assertEqual(found["near_null_space"], 3)
+        with open(plot, encoding="utf-8") as picture:
+            self.assertIn("level 1", picture.read())
+
     def test_dependencies(self):
         # In a forward sweep rows 2 and 3 depend on row 1; in a backward sweep row 1 depends on row 4.
         matrix = self.file("A.mtx", coordinate(4, 4, [(1, 1, 1), (2, 1, 1), (3, 1, 1), (1, 4, 1)]))
