@@ -215,7 +215,7 @@ class Structure:
         found = {}
         for path in code_files(self.root, "src"):
             name = path.relative_to(self.root / "src").as_posix()
-            if path.suffix != ".cpp" or name.startswith("krylov/") or "/kernels_" in name:
+            if path.suffix != ".cpp" or name.startswith("krylov/") or "/kernels_" in name or "/lamg/" in name:
                 continue
             group = re.match(r"(?:dense|sparse_direct|io)/[^/]+/|[^/]+", name)[0]
             unnamed = False
