@@ -554,6 +554,13 @@ class Output(ToolTest):
         self.assertFalse(out.exists())
         self.assertIn("not written", done.stdout)
 
+    def test_failed_write_is_told_from_a_missing_solution(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        done = self.run_tool("solve", self.spd(), "-o", "/dev/full", code=RESOURCES)
+        self.assertIn("/dev/full not written: see the error below", done.stdout)
+        self.assertIn("/dev/full", done.stderr)
+
     def test_ill_conditioned_x_is_written_with_warning(self):
         n = 12
         hilbert = array([[1 / (i + j + 1) for i in range(n)] for j in range(n)])

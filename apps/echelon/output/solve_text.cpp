@@ -113,6 +113,7 @@ std::string accuracy_text(const Report& report) {
 
 std::string output_text(const SolveOutcome& outcome) {
   const std::string name = output_name(outcome.output);
+  if (outcome.write_failure) return name + " not written: see the error below";
   if (!outcome.output_written) return name + " not written: there is no x";
   return outcome.report.solved() ? name : name + ", the best x that was reached";
 }
