@@ -59,7 +59,7 @@ struct EdgeResistance {
   double resistance = 0;
 };
 struct EdgeResistanceOptions {
-  SolveSettings solve;
+  SolveSettings solve = {};
   /// Relative standard error of each estimate: 2 / error^2 random projections, a solve each, to a tolerance
   /// of error / 10. 0: exact, by one solve for each vertex but one of each component.
   double error = 0;
@@ -94,7 +94,7 @@ struct FiedlerOptions {
   double tolerance = 1e-8;
   std::int64_t max_iterations = 500;
   std::uint64_t seed = 1;
-  SolveSettings solve;  ///< method: of the preconditioner
+  SolveSettings solve = {};  ///< method: of the preconditioner
 };
 struct Eigenpairs {
   Status status = Status::converged;  ///< or max_iterations, cancelled, breakdown
