@@ -96,7 +96,7 @@ SparseMatrix sparse_on_host(const MatrixRef<T>& A) {
   return result;
 }
 
-/// Infinite if an element is NaN.
+/// Infinity norm of x; infinite if an element is NaN.
 double largest_magnitude(const std::vector<double>& x) {
   double largest = 0;
   for (const double element : x) {
@@ -133,7 +133,7 @@ void add_column(ErrorCertificate& certificate, std::vector<double>& all_bounds,
   certificate.relative_error_bound = std::max(certificate.relative_error_bound, relative);
 }
 
-/// The certificate of all columns, where bound_column(b, x) bounds the error of each element of one.
+/// Makes the certificate of all columns; bound_column(b, x) bounds the error of each element of one column.
 template <class T, class BoundColumn>
 ErrorCertificate certificate_of(Proof proof, std::string reason, const System<T>& system,
                                 const BoundColumn& bound_column) {
@@ -151,7 +151,7 @@ ErrorCertificate certificate_of(Proof proof, std::string reason, const System<T>
   return certificate;
 }
 
-/// Empty if A is not proven to be an H-matrix.
+/// Certificate by the H-matrix bound; empty if A is not proven to be an H-matrix.
 template <class T>
 std::optional<ErrorCertificate> by_comparison_matrix(const System<T>& system, const SparseMatrix& matrix) {
   const ComparisonMatrix comparison(matrix.A, matrix.structure.symmetric_values, matrix.device,
@@ -184,7 +184,7 @@ ErrorCertificate by_smallest_eigenvalue(const System<T>& system, const SparseMat
   return certificate;
 }
 
-/// The proofs for sparse matrices, on the host.
+/// Tries the proofs for sparse matrices, which work on the host.
 template <class T>
 ErrorCertificate by_sparse_factorisation(const System<T>& system) {
   const SparseMatrix matrix = sparse_on_host(system.A);
@@ -223,7 +223,7 @@ void refine_columns(InverseProof& proof, System<T>& system, DenseView<T> X) {
   assign<T>(there, X);
 }
 
-/// Certifies the refined solutions, if there is a place for them, else the given ones.
+/// Certificate from an approximate inverse: of the refined solutions if `refined` is given, otherwise of x.
 template <class T>
 ErrorCertificate by_approximate_inverse(System<T>& system, const std::optional<DenseView<T>>& refined) {
   const Device device = system.options.device.value_or(system.A.device());
@@ -243,7 +243,7 @@ ErrorCertificate by_approximate_inverse(System<T>& system, const std::optional<D
       [&](const std::vector<double>& b, const std::vector<double>& x) { return proof.bound_error(b, x); });
 }
 
-/// The proofs that suit A in turn.
+/// Tries the proofs that suit A, one after the other, until one succeeds.
 template <class T>
 ErrorCertificate find_proof(System<T>& system, const std::optional<DenseView<T>>& refined) {
   const bool inverse_first = !system.A.is_sparse() && system.may_use(Proof::approximate_inverse);
@@ -279,7 +279,7 @@ ErrorCertificate certify_system(const MatrixRef<T>& A, const DenseView<const T>&
                                 const DenseView<const T>& X, const CertifyOptions& options,
                                 const std::optional<DenseView<T>>& refined) {
   check_shapes(A, B, X);
-  // Before the work, which takes long.
+  // Check before the proofs, which take long.
   if (options.device) require(*options.device);
   if (std::fegetround() != FE_TONEAREST) return refusal("the processor does not round to nearest");
   System<T> system{A, columns_of(B), columns_of(X), options};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On the host: BLAS, whose products are conventional in OpenBLAS, BLIS, ATLAS and MKL.
+// Host version: BLAS, whose products are conventional in OpenBLAS, BLIS, ATLAS and MKL.
 #include "certification/conventional_product.hpp"
 
 #include "linalg/spmv/multiply.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On a GPU: cuBLAS in the mode that prescribes standard arithmetic.
+// GPU version: cuBLAS in the mode that prescribes standard arithmetic.
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/libraries.cuh"
 #include "certification/conventional_product.hpp"

@@ -40,7 +40,7 @@ ECHELON_ANYWHERE inline double error_of_sum(double a, double b, double sum) {
 struct DoubledSum {
   double high = 0;
   double low = 0;
-  double magnitude = 0;  ///< of the terms of `low`, summed
+  double magnitude = 0;  ///< sum of the magnitudes of the terms of `low`
 
   ECHELON_ANYWHERE void add_to_low(double term) {
     low = rounded_sum(low, term);

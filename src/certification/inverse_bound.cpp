@@ -22,7 +22,7 @@ using Vector = std::vector<double>;
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double smallest_normal = std::numeric_limits<double>::min();
 
-/// NaN is larger than any number.
+/// The larger of two numbers; NaN is larger than any number.
 double larger(double a, double b) {
   return a >= b || std::isnan(a) ? a : b;
 }
@@ -42,7 +42,7 @@ double largest_quotient(const Vector& numerator, const Vector& denominator) {
   return result;
 }
 
-/// g divided by its largest element, with elements that are not too small.
+/// Returns g divided by its largest element, with smaller quotients than 2^-300 replaced by that.
 Vector normalised(const Vector& g) {
   constexpr double least = 0x1p-300;
   const double scale = largest_magnitude(g);
@@ -114,7 +114,8 @@ bool InverseProof::try_inverse(Inversion how) {
   minimise_contraction();
   proven_ = contraction_ < 1;
   if (proven_) return vary_widely(v_);
-  // With a residual below its own rounding errors, R is as good as any.
+  // If more than half of the contraction factor comes from F, rounding errors do not dominate it, and a more
+  // accurate R would improve the bound.
   return computed_share_ > contraction_ / 2;
 }
 
@@ -181,7 +182,7 @@ InverseProof::ScaledColumn InverseProof::scale(const Vector& b, const Vector& x)
     column.shift =
         std::max({column.shift, finite_exponent(b[i]) + rows[i], finite_exponent(x[i]) - columns[i]});
   }
-  // An exponent of zero plus that of a scale.
+  // An exponent this small belongs to b = 0 and x = 0, which need no shift.
   if (column.shift < exponent_of_zero / 2) column.shift = 0;
   for (std::size_t i = 0; i < b.size(); ++i) {
     column.y.push_back(std::ldexp(x[i], -columns[i] - column.shift));

@@ -25,11 +25,12 @@ class InverseProof {
 
   /// Whether rho < 1 was found.
   [[nodiscard]] bool proven() const { return proven_; }
-  /// rho, or why there is none below 1.
+  /// Text for the certificate: the value of rho, or the reason why no rho below 1 was found.
   [[nodiscard]] const std::string& reason() const { return reason_; }
 
   /// Upper bounds of |x_i - x*_i| for the solution x* of A x* = b, where x and b are finite; infinite where
-  /// they leave the range of double. Two products of twice the precision, and a few others.
+  /// they exceed the range of double. Cost: two matrix-vector products in twice the precision of double, and
+  /// a few in double.
   [[nodiscard]] std::vector<double> bound_error(const std::vector<double>& b, const std::vector<double>& x);
   /// x + R (b - A x), with residuals of twice the precision, repeated until it changes little.
   [[nodiscard]] std::vector<double> refine(const std::vector<double>& b, std::vector<double> x);

@@ -226,7 +226,7 @@ class BackendOperations final : public InverseOperations {
     GaussJordanOptions options;
     options.tolerance = 0;
     const Report report = RowReduction<double>(device(), options).invert(R_.view());
-    // Where a column has no pivot, or something overflowed, what is left is no inverse.
+    // After a missing pivot or an overflow the matrix does not hold an inverse.
     return !report.column;
   }
 

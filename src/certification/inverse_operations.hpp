@@ -27,7 +27,8 @@ enum class Inversion {
 };
 
 /// S = D A E for diagonal matrices D and E of powers of two, such that the largest magnitude of each row is
-/// in [1, 2); R, an approximate inverse of S; and F = I - R S as computed. 3 n^2 elements of the device.
+/// in [1, 2); R, an approximate inverse of S; and F = I - R S as computed. Memory: 3 n^2 elements on the
+/// device.
 ///
 /// Elements of S that are subnormal are rounded, by less than the smallest normal number.
 class InverseOperations {
@@ -55,8 +56,8 @@ class InverseOperations {
   [[nodiscard]] virtual std::vector<double> multiply_magnitudes(Factor M, const std::vector<double>& v) = 0;
 };
 
-/// For a square A of float or double, in the memory of its device. Instantiated for HostTarget and, when it
-/// is built, for CudaTarget.
+/// Operations for a square A of float or double, in the memory of its device. Instantiated for HostTarget
+/// and, in builds with CUDA, for CudaTarget.
 template <class Target, class T>
 [[nodiscard]] std::unique_ptr<InverseOperations> make_inverse_operations(Dense<T> A);
 

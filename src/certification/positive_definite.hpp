@@ -31,7 +31,7 @@ struct EigenvalueBound {
   [[nodiscard]] std::vector<double> bound_inverse_times(const std::vector<double>& residual) const;
 };
 
-/// The bound for a symmetric A on the host with a positive diagonal, by 2 to 5 sparse Cholesky
+/// Computes the bound for a symmetric A on the host with a positive diagonal. Cost: 2 to 5 sparse Cholesky
 /// factorisations.
 [[nodiscard]] EigenvalueBound bound_smallest_eigenvalue(const Csr<double>& A, const Device& device,
                                                         const std::stop_token& cancel);

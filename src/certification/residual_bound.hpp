@@ -8,10 +8,10 @@
 
 namespace echelon::certification {
 
-/// For each row i an upper bound of |b_i - sum_j a_ij x_j|. The sums are computed with twice the precision,
-/// so that bounds are not much larger than what the rounding of x makes unavoidable, and infinite after an
-/// overflow. A is on the host. O(nonzeros) time. T. Ogita, S. Rump, S. Oishi, Accurate sum and dot product,
-/// SIAM J. Sci. Comput. 26 (2005).
+/// Upper bounds of |b_i - sum_j a_ij x_j|, one for each row i. The sums are computed with twice the
+/// precision, so that bounds are not much larger than the rounding of x makes unavoidable; a bound is
+/// infinite after an overflow. A is on the host. O(nonzeros) time. T. Ogita, S. Rump, S. Oishi, Accurate sum
+/// and dot product, SIAM J. Sci. Comput. 26 (2005).
 [[nodiscard]] std::vector<double> residual_bound(const Csr<double>& A, const std::vector<double>& b,
                                                  const std::vector<double>& x);
 

@@ -15,8 +15,8 @@ class Cuda;
 
 namespace echelon::certification {
 
-/// Rows of a tile, and its columns. A GPU's threads have one row each, so that neighbours read neighbours;
-/// the host reads whole cache lines of each column.
+/// Rows and columns of a tile. Each thread of a GPU has one row, so that neighbouring threads read
+/// neighbouring elements; a tile on the host covers whole cache lines of each column.
 template <class B>
 constexpr int tile_rows = std::is_same_v<B, Cuda> ? 1 : 32;
 template <class B>
@@ -60,7 +60,7 @@ struct CombineTiles {
   }
 };
 
-/// f(0), ..., f(n-1), each of which is worth a thread.
+/// Calls f(0), ..., f(n-1) in parallel; each call has enough work for a thread of its own.
 template <class B, class F>
 void for_each_tile(B& backend, std::int64_t n, const F& f) {
   if constexpr (requires { backend.parallel(true, [](int, int) {}); }) {
