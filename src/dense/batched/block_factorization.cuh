@@ -78,7 +78,7 @@ class BlockFactorization {
     return rows_.has(r) && step_[r] >= column;
   }
 
-  /// 0 when it is not finite: the elimination will find out where.
+  /// ||A||_inf of the matrix, or 0 if it is not finite: the elimination finds the column of the NaN or Inf.
   __device__ double norm_inf() {
     double largest = 0;
 #pragma unroll
@@ -223,7 +223,7 @@ class BlockFactorization {
     const unsigned winners = __ballot_sync(full_warp, exists && candidate == row);
     return candidates[__ffs(static_cast<int>(winners)) - 1];
   }
-  /// The largest magnitude of the lanes, and the first row that has it.
+  /// Reduces over the warp: the largest magnitude, and the first row that has it.
   static __device__ void combine_candidates(std::uint64_t& magnitude, int& row) {
     const unsigned upper = largest_of_warp(upper_half(magnitude));
     const bool ties = upper_half(magnitude) == upper;
@@ -243,7 +243,7 @@ class BlockFactorization {
     return {Status::singular, first + c};
   }
 
-  /// Copies the factors of the diagonal block to shared memory, with ones on the diagonal beyond the matrix.
+  /// Copies the factors of the diagonal block to shared memory, extended by the identity beyond the matrix.
   __device__ void take_diagonal_block(int first, const Panel& panel) {
     __syncthreads();
     for (int e = static_cast<int>(threadIdx.x); e < block_area; e += static_cast<int>(blockDim.x)) {
@@ -252,7 +252,8 @@ class BlockFactorization {
     __syncthreads();
     put_rows_with_pivots(first, panel, shared_.raw);
   }
-  /// Inverses of its factors by one warp: lanes have the columns of that of L, then of that of U.
+  /// Inverts both factors by one warp: the first lanes have the columns of the inverse of L, the others those
+  /// of U.
   __device__ void invert_diagonal_block(int first) const {
     T* const inverse = factors_.inverses_of(matrix_, first / block_width);
     const int column = lane_id() % block_width;

@@ -21,14 +21,14 @@ inline constexpr int block_area = block_width * block_width;
 inline constexpr int max_block_threads = 256;
 inline constexpr int max_rows_per_thread = 2;
 inline constexpr int max_block_rows = max_block_threads * max_rows_per_thread;
-inline constexpr int no_step = INT_MAX;  ///< of a row that has no pivot yet
+inline constexpr int no_step = INT_MAX;  ///< step number of a row that has no pivot yet
 
 template <class T>
 struct BlockFactors {
   T* a;
   std::int64_t leading, stride, count;
   int n;
-  std::int32_t* steps;  ///< of each row, n for each matrix; null for a Cholesky factorisation
+  std::int32_t* steps;  ///< step of each row, n for each matrix; null for a Cholesky factorisation
   T* inverses;          ///< for each matrix and diagonal block, of L and then of U, column-major
   BatchOutcome* outcomes;
 

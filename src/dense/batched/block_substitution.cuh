@@ -19,7 +19,7 @@ struct BlockSystem {
   std::int64_t leading, stride, columns;
 };
 
-/// `rhs`: right-hand sides at once.
+/// Substitution for `rhs` right-hand sides at once.
 template <class T, int rows_per_thread, int rhs>
 class BlockSubstitution {
   using Vectors = T[rows_per_thread][rhs];

@@ -32,13 +32,14 @@ BlockFactors<T> block_factors(const batch_detail::Factors<T>& factors) {
           .outcomes = const_cast<BatchOutcome*>(factors.outcomes.data())};
 }
 
-/// A block for each matrix; the kernels' loops take over beyond the limit of a grid.
+/// Number of blocks, one for each matrix; beyond the limit of a grid the loops of the kernels take several
+/// matrices.
 unsigned blocks_for(std::int64_t count) {
   constexpr std::int64_t most_blocks = 1 << 30;
   return static_cast<unsigned>(std::min(count, most_blocks));
 }
 
-/// Whole warps with a thread for each row, or for every other one.
+/// Number of threads: whole warps, with one thread for every `rows_per_thread` rows.
 unsigned threads_for(int n, int rows_per_thread) {
   const int threads = (n + rows_per_thread - 1) / rows_per_thread;
   return static_cast<unsigned>((threads + warp_size - 1) / warp_size * warp_size);
@@ -86,7 +87,7 @@ void with_lanes_for(int n, const F& f) {
   }
 }
 
-/// Blocks of batch_kernels::lane_threads threads, `lanes` of them for each matrix.
+/// Number of blocks of batch_kernels::lane_threads threads, with `lanes` threads for each matrix.
 unsigned blocks_of_lanes(std::int64_t count, int lanes) {
   constexpr std::int64_t threads = batch_kernels::lane_threads;
   return static_cast<unsigned>((count * lanes + threads - 1) / threads);

@@ -37,7 +37,7 @@ struct BatchElements {
   }
 };
 
-/// `From`: T or const T.
+/// Copies the elements of a batch; `From` is T or const T.
 template <class From, class T>
 struct CopyBatch {
   BatchElements<From> from;
@@ -72,7 +72,7 @@ struct AddBatch {
   }
 };
 
-/// Tells of solutions of regular matrices that are not finite.
+/// Sets the outcome not_a_number for regular matrices whose solutions are not finite.
 template <class T>
 struct FindOverflow {
   BatchElements<T> X;
@@ -87,7 +87,7 @@ struct FindOverflow {
   }
 };
 
-/// `count` matrices from number `first` on.
+/// View of `count` matrices of a batch from number `first` on.
 template <class T>
 DenseBatch<T> part_of(const DenseBatch<T>& batch, std::int64_t first, std::int64_t count) {
   return {batch.data() + first * batch.stride(),

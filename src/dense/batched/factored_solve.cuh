@@ -8,8 +8,8 @@
 
 namespace echelon {
 
-/// solve_batch_on by the factors of BatchFactors, for at least 1 and at most its max_gpu_rows rows: some
-/// hundred megabytes of matrices at a time, which are copied. Queued.
+/// solve_batch_on with the factors of BatchFactors, for matrices of 1 to max_gpu_rows rows. Works on copies
+/// of a few hundred megabytes of matrices at a time. Queued.
 template <class T>
 void solve_batch_by_factors(const DenseBatch<const T>& A, const DenseBatch<T>& B, double tolerance,
                             std::int64_t refine, BatchOutcome* outcomes);

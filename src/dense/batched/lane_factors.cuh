@@ -112,7 +112,7 @@ class LaneMatrix {
   }
 
  private:
-  /// The value of the lane that has a row of the matrix.
+  /// Broadcasts a value from the lane that has row `row` of the matrix.
   static __device__ T of_row(T value, int row) {
     return __shfl_sync(full_warp, value, row, size);
   }
@@ -134,7 +134,7 @@ class LaneMatrix {
     }
   }
 
-  /// 0 when it is not finite: the elimination will find out where.
+  /// ||A||_inf of the matrix, or 0 if it is not finite: the elimination finds the column of the NaN or Inf.
   [[nodiscard]] __device__ double norm_inf() const {
     double sum = 0;
 #pragma unroll

@@ -34,8 +34,8 @@ template <class Target, class T>
 void solve_batch_on(const DenseBatch<const T>& A, const DenseBatch<T>& B, double tolerance,
                     std::int64_t refine, BatchOutcome* outcomes);
 
-/// The outcome for a matrix of n columns from the state after its elimination. `column`: the first without a
-/// pivot. `finite`: whether the result is.
+/// Outcome for a matrix of n columns from the state after its elimination. `column`: the first column without
+/// a pivot. `finite`: true if the result is finite.
 ECHELON_ANYWHERE inline BatchOutcome batch_outcome(const EliminationState& state, std::int64_t n,
                                                    std::int64_t column, bool finite) {
   if (state.overflow_column >= 0) {

@@ -36,10 +36,10 @@ class RowPlaces {
   }
   [[nodiscard]] __device__ int position(int r) const {
     return position_[r];
-  }  ///< after the exchanges of the columns done
+  }  ///< positions after the exchanges of the eliminated columns
   [[nodiscard]] __device__ T scale(int r) const {
     return scale_[r];
-  }  ///< by which the row is to be multiplied
+  }  ///< factors by which the rows are still to be multiplied
   [[nodiscard]] __device__ bool has_pivot(int r) const {
     return position_[r] < rank_;
   }
@@ -79,7 +79,7 @@ class PivotSearch {
   using Places = RowPlaces<T, rows_per_lane, lanes>;
   using Elements = Column<T, rows_per_lane, lanes>;
 
-  /// Candidate of a lane or a group; magnitudes are the upper halves of magnitude_bits.
+  /// Candidate for the pivot, from a lane or a group; magnitudes are the upper halves of magnitude_bits.
   struct Candidate {
     std::uint32_t magnitude = 0;
     T value = 1;

@@ -26,7 +26,7 @@ struct BatchJob {
   double tolerance;
   T* b = nullptr;  ///< the right-hand sides, replaced by the solutions
   std::int64_t b_leading = 0, b_stride = 0, b_columns = 0;
-  std::int64_t refine = 0;  ///< steps
+  std::int64_t refine = 0;  ///< refinement steps
   BatchOutcome* outcomes;
 };
 
@@ -105,7 +105,7 @@ class GroupElimination {
   }
 
  private:
-  /// The norm of the loaded matrix.
+  /// ||A||_inf of the loaded matrix.
   __device__ double norm_inf() {
     matrix_.add_magnitudes(shared_.sums[warp_]);
     Threads::barrier();

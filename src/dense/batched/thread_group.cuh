@@ -18,7 +18,7 @@ __device__ inline unsigned largest_of_warp(unsigned value) {
   return __reduce_max_sync(full_warp, value);
 #endif
 }
-/// Selection by value, which keeps the elements of an array in registers.
+/// Selects by value, without an address, which keeps the elements of an array in registers.
 template <class V>
 __device__ V select(bool condition, V yes, V no) {
   return condition ? yes : no;
@@ -76,9 +76,9 @@ struct ThreadGroup {
 };
 
 /// Single-producer barrier: one warp signals that data is in shared memory, in phases 0, 1, .... Phase t + 1
-/// may begin only after every warp has seen phase t. Every lane arrives for itself, since racecheck of
-/// compute-sanitizer follows that (with --num-cuda-barriers 256), but neither bar.arrive nor one arrival for
-/// the warp.
+/// may begin only after every warp has seen phase t. Every lane arrives separately: racecheck of
+/// compute-sanitizer (with --num-cuda-barriers 256) follows that, but neither bar.arrive nor a single arrival
+/// for the warp.
 class WarpSignal {
  public:
   /// Called by one thread, before a barrier of the block.

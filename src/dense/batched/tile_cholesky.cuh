@@ -79,7 +79,7 @@ class BatchedTileCholesky {
     const T element = row < factors_.n ? *at(row, row) : T{1};
     shared_.diagonal[k] = element;
     const T rounding = static_cast<T>(tolerance_) * std::abs(element);
-    // `rounding` itself is not accepted.
+    // A pivot must exceed `rounding`, hence the next larger number.
     shared_.least_pivots[k] = fmax(rounding * next_after_one<T>, tiles::least_normal<T>);
   }
   [[nodiscard]] __device__ BatchOutcome assess(const tiles::FailedPivot<T>& failed, int j) const {

@@ -27,7 +27,8 @@ class DenseCholesky final : public HostFactorization<B, T> {
   }
 
  private:
-  /// Diagonal elements to about 1. A diagonal that is not positive is left for the factorisation to name.
+  /// Scales the diagonal elements to about 1. A diagonal that is not positive is reported by the
+  /// factorisation.
   Outcome equilibrate(DenseView<T> A, std::vector<T>& rows, std::vector<T>& columns) override {
     std::vector<double> diagonal;
     for (std::int64_t i = 0; i < A.rows(); ++i) diagonal.push_back(static_cast<double>(A(i, i)));
@@ -62,7 +63,7 @@ class DenseCholesky final : public HostFactorization<B, T> {
     }
   }
 
-  bool checks_symmetry_;  // not if that was done before A was rounded
+  bool checks_symmetry_;  // false if symmetry was checked before A was rounded
 };
 
 template <class B, class T>

@@ -25,7 +25,7 @@ class DenseLdlt final : public HostFactorization<B, T> {
  private:
   void clear() override { pivots_.clear(); }
 
-  /// The largest magnitudes of the rows to about 1.
+  /// Scales the largest magnitudes of the rows to about 1.
   Outcome equilibrate(DenseView<T> A, std::vector<T>& rows, std::vector<T>& columns) override {
     std::vector<double> largest(static_cast<std::size_t>(A.rows()), 0.0);
     for (std::int64_t j = 0; j < A.columns(); ++j) {
@@ -58,8 +58,8 @@ class DenseLdlt final : public HostFactorization<B, T> {
   }
 
   /// Factors like LAPACK's sytrf_rook: blocks of columns are factored and applied to the rest of the lower
-  /// triangle, the last one without a division into blocks. `zero` is the first zero pivot, from 1, if there
-  /// is one. False when cancelled.
+  /// triangle; the last block is factored without further division. `zero` is the first zero pivot, from 1,
+  /// if there is one. Returns false when cancelled.
   bool factor_blocks(int n, T* a, int& zero) {
     constexpr int block = 64;
     std::vector<T> work(static_cast<std::size_t>(n) * block);

@@ -16,8 +16,8 @@ struct CholeskyEnd {
   bool cancelled = false;
 };
 
-/// A = L L^T in place of the lower triangle of the column-major n-by-n matrix a. The rows are halved again
-/// and again, so that most of the n^3 / 3 flops are done by large products, between which `cancel` is
+/// Factors A = L L^T in place of the lower triangle of the column-major n-by-n matrix a. The rows are halved
+/// recursively, so that most of the n^3 / 3 flops are done by large products, between which `cancel` is
 /// checked.
 template <class T>
 class RecursiveCholesky {
@@ -36,7 +36,7 @@ class RecursiveCholesky {
 
   [[nodiscard]] T* at(int i, int j) const { return a_ + i + static_cast<std::ptrdiff_t>(j) * n_; }
 
-  /// Factors the diagonal block of rows [first, last). False: the end.
+  /// Factors the diagonal block of rows [first, last). Returns false if the factorisation must end.
   bool factor(int first, int last) {
     end_.cancelled = cancel_.stop_requested();
     if (end_.cancelled) return false;
@@ -49,7 +49,7 @@ class RecursiveCholesky {
     return factor(first, middle) && update(first, middle, last) && factor(middle, last);
   }
 
-  /// L21 = A21 L11^-T, and the lower triangle of A22 - L21 L21^T.
+  /// Computes L21 = A21 L11^-T and the lower triangle of A22 - L21 L21^T.
   bool update(int first, int middle, int last) {
     const int width = middle - first;
     const int chunk = std::max(panel, static_cast<int>(step_flops / (2.0 * width * (last - middle))));

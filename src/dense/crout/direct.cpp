@@ -12,7 +12,8 @@ namespace echelon {
 
 namespace {
 
-/// Implementation of both methods: on the host the elements of a column or row are shared out anyway.
+/// Implementation of crout and of its parallel variant: on the host, threads share the elements of each row
+/// or column.
 template <class B, class T>
 class DirectFactorization final : public crout::CroutFactorization<B, T> {
  public:

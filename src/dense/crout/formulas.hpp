@@ -29,11 +29,12 @@ enum class Factor { lower, upper };
   return i >= j ? Factor::lower : Factor::upper;
 }
 
-/// Elements of one factor in a region: result(i, j) = Crout's formula of A and the present factors. Tile t is
-/// rows of one column. `result` may be `factors`, where no element of the region depends on another one.
+/// Evaluates the elements of one factor in a region: result(i, j) = Crout's formula of A and the present
+/// factors. Tile t consists of rows of one column. `result` may be `factors` if no element of the region
+/// depends on another one.
 template <class T>
 struct Formulas {
-  /// Rows of a column that are computed together, so that the sums of neighbours are vector instructions.
+  /// Rows of a column that are computed together, so that the compiler vectorises their sums.
   static constexpr int tile_rows = 64;
 
   Region region;
@@ -74,7 +75,7 @@ struct Formulas {
 };
 
 /// Evaluates the formulas for a factor's elements in the region. At most 2 flops for each of min(i, j) terms
-/// of an element; with OpenMP the tiles are shared out, those of neighbouring columns to one thread.
+/// of an element; OpenMP threads share the tiles, with neighbouring columns on one thread.
 template <class B, class T>
 void evaluate_formulas(B& backend, const Region& region, Factor part, DenseView<const T> A,
                        DenseView<const T> factors, DenseView<T> result) {

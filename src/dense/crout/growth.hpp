@@ -10,8 +10,8 @@
 
 namespace echelon::crout {
 
-/// The outcome for factors of n rows: `assessed`, with the growth among its statistics. Where elements grew
-/// so much that the factors are mostly rounding errors, their zero pivot or their condition does not show
+/// Outcome for factors of n rows: `assessed`, with the growth added to its statistics. If elements grew so
+/// much that the factors are mostly rounding errors, a zero pivot or a large condition number does not show
 /// that A is singular, and the outcome is a breakdown.
 template <class T>
 [[nodiscard]] Outcome with_growth(Outcome assessed, double growth, std::int64_t n) {

@@ -32,8 +32,8 @@ inline std::int64_t default_section_size(std::int64_t n) {
   return std::clamp<std::int64_t>(n / 10, 256, 1024);
 }
 
-/// Work of the iteration. Sweeps: over diagonal sections, over the elements of a column below the diagonal,
-/// and over sections below and to the right.
+/// Work of the iteration. Sweeps are counted over diagonal sections, over the elements of a column below the
+/// diagonal, and over the regions below and to the right of sections.
 struct IterationCounts {
   std::int64_t sections = 0;
   std::int64_t diagonal_sweeps = 0, most_diagonal_sweeps = 0;
@@ -175,7 +175,7 @@ class Iteration {
     return true;
   }
 
-  /// Whether to sweep once more after so many sweeps.
+  /// True if another sweep is allowed after this many sweeps.
   bool may_sweep(std::int64_t sweeps, std::int64_t most) {
     constexpr std::int64_t margin = 8;
     result_.cancelled = cancel_.stop_requested();

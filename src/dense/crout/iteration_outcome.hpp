@@ -11,8 +11,8 @@
 
 namespace echelon::crout {
 
-/// `first` is the column of A at which the factored matrix begins. Without pivoting a zero on the diagonal
-/// does not show that A is singular.
+/// Outcome of the iteration; `first` is the column of A at which the factored matrix begins. Without pivoting
+/// a zero on the diagonal does not show that A is singular.
 template <class Result>
 [[nodiscard]] Outcome outcome_of(const Result& result, std::int64_t first, bool pivoting) {
   if (result.cancelled) return cancelled_factorisation();

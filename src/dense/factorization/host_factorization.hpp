@@ -22,8 +22,8 @@
 
 namespace echelon {
 
-/// A method derives from it and says how to factor `factors()` and how to solve with the result. Memory: n^2
-/// elements and 2 n for scaling; 2 n elements for each solve in progress.
+/// Base class of a method, which defines how to factor `factors()` and how to solve with the result. Memory:
+/// n^2 elements and 2 n for scaling; 2 n elements for each solve in progress.
 template <class B, class T>
 class HostFactorization : public SolverImplementation<T> {
   /// Vectors of refinement: the residual and the corrected x, n elements each.
@@ -98,8 +98,9 @@ class HostFactorization : public SolverImplementation<T> {
   HostFactorization(const Device& device, bool equilibrate, std::int64_t refinement_steps)
       : SolverImplementation<T>(device), equilibrate_(equilibrate), refinement_steps_(refinement_steps) {}
 
-  /// Scales rows and columns of A to magnitude 1, here where LAPACK says that it helps, and returns the
-  /// factors; empty: not scaled. A row or column of zeros is a singular matrix.
+  /// Scales rows and columns of A to magnitude 1 and returns the scale factors, empty if A was not scaled.
+  /// The default scales where LAPACK's criterion says that it helps. A row or column of zeros is a singular
+  /// matrix.
   virtual Outcome equilibrate(DenseView<T> A, std::vector<T>& rows, std::vector<T>& columns) {
     const int n = static_cast<int>(A.rows());
     rows.resize(static_cast<std::size_t>(n));
@@ -110,7 +111,7 @@ class HostFactorization : public SolverImplementation<T> {
   }
   /// Whether most of the factorisation's time is spent in BLAS.
   [[nodiscard]] virtual bool calls_blas() const { return true; }
-  /// Releases what the last factorisation left besides `factors()`.
+  /// Releases everything that the last factorisation keeps besides `factors()`.
   virtual void clear() {}
   /// Replaces `factors()`, which is the scaled A of n > 0 rows, by factors.
   virtual Outcome factor(int n) = 0;
@@ -131,7 +132,8 @@ class HostFactorization : public SolverImplementation<T> {
     }
   }
 
-  /// Estimate for the scaled A of the given norm, from a few substitutions.
+  /// Estimates the reciprocal condition number of the scaled A, whose 1-norm is given, by a few
+  /// substitutions.
   [[nodiscard]] double reciprocal_condition(T norm_one) const {
     const std::int64_t n = factors_.rows();
     B backend(this->device());
@@ -155,8 +157,7 @@ class HostFactorization : public SolverImplementation<T> {
     }
   }
 
-  /// Adds the solution for the residual as long as that makes the residual smaller. Returns the number of
-  /// corrections.
+  /// Refines x while the residual becomes smaller. Returns the number of corrections.
   std::int64_t refine(Vectors& v, const T* b, T* x) const {
     const std::int64_t n = factors_.rows();
     T* candidate = v.candidate.data();

@@ -68,8 +68,9 @@ struct RowScaledMagnitude {
 
 inline constexpr int columns_of_strip = 64;
 
-/// The largest magnitudes of the rows, as bits, which non-negative numbers are ordered by. A block has a
-/// strip of columns; neighbouring threads take neighbouring rows, which lie side by side in memory.
+/// Computes the largest magnitudes of the rows as bits, which have the order of the non-negative numbers.
+/// Each block has a strip of columns; neighbouring threads take neighbouring rows, which are contiguous in
+/// memory.
 template <class T>
 __global__ void __launch_bounds__(cuda_kernels::block_size)
     find_row_maxima(DenseView<const T> A, double* largest) {
@@ -111,7 +112,7 @@ struct Lines {
   [[nodiscard]] bool uneven() const { return smallest < 0.1 * largest; }
 };
 
-/// The power of two that brings a line's largest magnitude near 1: scaling by it rounds nothing.
+/// Power of two that brings a line's largest magnitude near 1; scaling by it is exact.
 template <class T>
 struct ChooseScale {
   const double* largest;

@@ -31,7 +31,8 @@ class RecursiveLu {
         cancel_(cancel),
         factor_panel_(std::move(factor_panel)) {}
 
-  /// Factors columns [first, last) from row `first` down. False when cancelled, or when a panel said so.
+  /// Factors columns [first, last) from row `first` down. Returns false when cancelled, or when factor_panel
+  /// did.
   bool factor(int first, int last) {
     if (cancel_.stop_requested()) return false;
     if (last - first <= panel_) return factor_panel_(first, last);
@@ -41,7 +42,8 @@ class RecursiveLu {
     return true;
   }
 
-  /// Applies the factored columns [first, middle) to the columns [middle, last). False when cancelled.
+  /// Applies the factored columns [first, middle) to the columns [middle, last). Returns false when
+  /// cancelled.
   bool update(int first, int middle, int last) const {
     const int width = middle - first;
     const int below = rows_ - middle;

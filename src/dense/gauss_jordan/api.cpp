@@ -40,7 +40,7 @@ class RowReduction<T>::Workspaces {
  public:
   explicit Workspaces(const Device& device) : device_(device) {}
 
-  /// f<Target>(workspace) with a workspace of the pool.
+  /// Calls f<Target>(workspace) with a workspace of the pool.
   template <class F>
   auto with_workspace(const F& f) {
     return on_target(device_, [&]<class Target>() {

@@ -17,7 +17,8 @@ namespace echelon {
 
 namespace contraction_detail {
 
-/// v = numbers in [-1, 1) from a hash of the index, times the column scales: unknowns that were scaled back.
+/// Sets v to numbers in [-1, 1) from a hash of the index, times the column scales, which undoes their
+/// scaling.
 template <class S, class T>
 struct HashedVector {
   const S* scale;  // null: 1
@@ -42,8 +43,8 @@ struct ScaledMagnitude {
 
 }  // namespace contraction_detail
 
-/// Sends a vector through I - C A, by which each step of refinement multiplies the error, until a millionth
-/// of it is left. Returns the factor of the first step that does not halve it, or nothing.
+/// Applies I - C A, by which each step of refinement multiplies the error, to a vector until a millionth of
+/// it is left. Returns the factor of the first step that does not halve it, or nothing if every step does.
 ///
 /// ||I - C A|| < 1 proves that A is regular: a vector of A's null space would not shrink at all.
 ///

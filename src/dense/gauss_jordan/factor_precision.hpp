@@ -29,7 +29,7 @@ std::optional<FloatProducts> requested_products(const GaussJordanOptions& option
   return products;
 }
 
-/// The entry of the report, if another than the working precision was requested. `why`: the reason why the
+/// Entry of the report, if a precision other than the working one was requested. `why`: the reason why the
 /// requested one was not used; empty if it was.
 template <class B, class T>
 std::optional<FactorPrecision> report_factor_precision(const GaussJordanOptions& options,

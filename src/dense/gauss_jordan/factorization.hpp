@@ -79,7 +79,7 @@ struct Gather {
 template <class B, class T>
 class Factorization {
  public:
-  /// `workspace` must outlive the factorisation.
+  /// Constructor; `workspace` must outlive the factorisation.
   Factorization(EliminationWorkspace<B>& workspace, const GaussJordanOptions& options)
       : workspace_(workspace), backend_(workspace.backend), device_(backend_.device()), options_(options) {}
   Factorization(const Factorization&) = delete;
@@ -116,12 +116,12 @@ class Factorization {
   [[nodiscard]] double norm_inf() const { return given_norm_; }  ///< of A as it was given
   /// Sums of magnitudes of the rows of A as it was given, in the backend's memory.
   [[nodiscard]] const double* row_sums() const { return row_sums_.data(); }
-  /// The column with a NaN or Inf, or where the elimination overflowed.
+  /// First column with a NaN or Inf, or the column where the elimination overflowed.
   [[nodiscard]] std::optional<std::int64_t> nonfinite_column() const { return nonfinite_column_; }
   [[nodiscard]] double relative_tolerance() const {
     return options_.tolerance.value_or(default_tolerance<T>(rows(), columns()));
   }
-  /// About 1 / (||S||_inf ||C^-1||_inf) for the matrix C of pivot rows and columns of S.
+  /// Estimate of 1 / (||S||_inf ||C^-1||_inf) for the matrix C of pivot rows and columns of S.
   [[nodiscard]] double reciprocal_condition() const {
     if (rank() == 0) return rows() == 0 || columns() == 0 ? 1 : 0;
     return norm_ > 0 ? std::min(1.0, distance_ / norm_) : 0;
@@ -215,8 +215,9 @@ class Factorization {
     }
   }
 
-  /// 1 / ||C^-1||_inf; estimated unless the product was multiplied out. `norm_eliminated`: of the eliminated
-  /// matrix, which is C^-1 where it was multiplied out and has full rank.
+  /// Returns 1 / ||C^-1||_inf; estimated unless the product of the panels was multiplied out.
+  /// `norm_eliminated`: norm of the eliminated matrix, which is C^-1 if the product was multiplied out and A
+  /// has full rank.
   double find_distance(double norm_eliminated) {
     PanelWorkspace<T> panel_workspace = elimination_->make_panel_workspace(1);
     double inverse = norm_eliminated;

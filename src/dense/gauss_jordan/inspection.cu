@@ -30,7 +30,7 @@ __device__ double sum_of_warp(double x) {
   return LogicalWarp<>::all_reduce(x, Plus());
 }
 
-/// Scans and multiplies 32 rows_per_lane rows and a share of the columns for each block, of which warp w
+/// Scans and multiplies. Each block has 32 rows_per_lane rows and a share of the columns, of which warp w
 /// reads columns w, w + 16, .... Reads A once. `column_parts`: contributions of each block of rows to the
 /// products with the columns; only with `multiplying`.
 template <class T, int rows_per_lane, bool multiplying>
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(warp_size* inspection_warps)
   }
 }
 
-/// `nonfinite` is row * columns + column.
+/// Combines the scans of all rows; `nonfinite` is row * columns + column.
 struct ScanOfRows {
   Largest largest;
   Largest norm_inf;
@@ -196,7 +196,7 @@ struct Partition {
   Array<RowPart> parts;
 };
 
-/// Cuda::reduce for terms that are expensive to compute: one for each thread.
+/// Counterpart of Cuda::reduce for terms that are expensive to compute: one term for each thread.
 template <class F, class Finish>
 void combine_rows(Cuda& backend, std::int64_t n, const F& f, const Finish& finish) {
   using V = decltype(f(n));

@@ -40,7 +40,7 @@ struct Distances {
   }
 };
 
-/// Element i of the distances of A v and v^T A from v, for a reduction over i.
+/// Distances of element i of A v and of v^T A from v, for a reduction over i.
 template <class T>
 struct DistancesAt {
   const T* right;

@@ -37,13 +37,13 @@ template <class Target, class T>
 template <class Target, class T>
 [[nodiscard]] Dense<T> null_space_on(const EchelonForm<T>& form);
 
-/// The method `gauss-jordan`, with the facts of its elimination that GeneralSolution has besides X.
+/// Solver of the method `gauss-jordan`, with the facts of its elimination that GeneralSolution has besides X.
 template <class T>
 class EliminationSolver : public SolverImplementation<T> {
  public:
   using SolverImplementation<T>::SolverImplementation;
 
-  /// Whether there is an elimination: not if A has a NaN or Inf, or if something overflowed.
+  /// True if the elimination was completed: false if A has a NaN or Inf, or after an overflow.
   [[nodiscard]] virtual bool has_elimination() const = 0;
 
   // Results of the elimination:
@@ -53,8 +53,8 @@ class EliminationSolver : public SolverImplementation<T> {
   [[nodiscard]] virtual Dense<T> null_space() const = 0;
 };
 
-/// A method that uses the backend of `workspace`, which must outlive it, for set-ups and solves: one at a
-/// time.
+/// Creates a solver that uses the backend of `workspace`, which must outlive it, for set-ups and solves, one
+/// at a time.
 template <class Target, class T>
 [[nodiscard]] std::unique_ptr<EliminationSolver<T>> make_elimination_solver(
     OperationWorkspace& workspace, const GaussJordanOptions& options);

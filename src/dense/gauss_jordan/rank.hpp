@@ -20,8 +20,8 @@ template <class T>
 constexpr double machine_epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
 
 /// Default of the relative tolerance below which pivots are rejected. In products of random matrices with n
-/// up to 1000, rounding leaves pivots of about 0.1 sqrt(n) eps ||A||_inf in dependent columns, a margin
-/// of 40.
+/// up to 1000, rounding leaves pivots of about 0.1 sqrt(n) eps ||A||_inf in dependent columns; the default is
+/// 40 times as large.
 template <class T>
 double default_tolerance(std::int64_t rows, std::int64_t columns) {
   return 4 * std::sqrt(static_cast<double>(std::max(rows, columns))) * machine_epsilon<T>;
@@ -46,7 +46,7 @@ inline RankFacts rank_facts(const EliminationState& state, double tolerance, dou
   return facts;
 }
 
-/// "A has rank 3 of 5 (...)".
+/// Text for a report, such as "A has rank 3 of 5 (...)".
 inline std::string describe_rank(const RankFacts& facts, std::int64_t columns) {
   const auto number = [](const std::optional<double>& value) {
     return value ? short_number(*value) : std::string("none");

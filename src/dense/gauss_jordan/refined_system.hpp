@@ -47,7 +47,7 @@ struct RefinementOutcome {
   bool accurate = false;  ///< as accurate as requested
 };
 
-/// The reason why some of the solutions are not accurate, or nothing.
+/// Reason why some of the solutions are not accurate, or an empty string.
 inline std::string describe_inaccuracy(const std::vector<RefinementOutcome>& columns) {
   double worst = -1;
   for (const RefinementOutcome& column : columns) {
@@ -57,7 +57,7 @@ inline std::string describe_inaccuracy(const std::vector<RefinementOutcome>& col
   return "refinement ended with a backward error of " + short_number(worst);
 }
 
-/// Keeps a factorisation of A in float, n^2 elements; A itself is only referred to, for residuals.
+/// System with a factorisation of A in float, n^2 elements; A itself is only referred to, for residuals.
 template <class B, class T>
 class RefinedSystem {
   using Low = EliminatedSystem<B, float>;
@@ -86,7 +86,8 @@ class RefinedSystem {
     Array<refined_detail::Norms> norms;
   };
 
-  /// `workspace` must outlive the system, and must not serve other eliminations in float meanwhile.
+  /// Constructor; `workspace` must outlive the system, and must not serve other eliminations in float
+  /// meanwhile.
   RefinedSystem(EliminationWorkspace<B>& workspace, FloatProducts products, const GaussJordanOptions& options)
       : workspace_(workspace), options_(options) {
     workspace_.products = products;
@@ -94,7 +95,8 @@ class RefinedSystem {
   RefinedSystem(const RefinedSystem&) = delete;
   RefinedSystem& operator=(const RefinedSystem&) = delete;
 
-  /// Factors a square A. Returns the reason why solutions cannot be refined with it, or nothing.
+  /// Factors a square A. Returns the reason why solutions cannot be refined with the factors, or an empty
+  /// string.
   std::string factor(const MatrixRef<T>& A) {
     GaussJordanOptions options = options_;
     if (!options.tolerance) options.tolerance = default_tolerance<T>(A.rows(), A.columns());

@@ -19,8 +19,8 @@ struct RefinementViews {
   DenseView<T> residual, next, candidate;
 };
 
-/// Adds the solutions for the residuals, to each column for as long as its residual becomes smaller, in at
-/// most `max_steps` steps. `add_solution(R, X)` queues X = X + the solutions for R, and may overwrite
+/// Refines X: adds the solutions for the residuals, to each column as long as its residual becomes smaller,
+/// in at most `max_steps` steps. `add_solution(R, X)` queues X = X + the solutions for R, and may overwrite
 /// views.next. `largest_magnitude(n, x)` waits. Returns the number of steps that each column took.
 template <class B, class T, class AddSolution, class LargestMagnitude>
 std::vector<std::int64_t> refine(B& backend, const MatrixRef<T>& A, DenseView<const T> rhs, DenseView<T> X,

@@ -38,7 +38,7 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
 
   [[nodiscard]] bool takes_any_shape() const override { return true; }
 
-  /// With a rank that is not full, the status is decided for each right-hand side.
+  /// Eliminates A. If the rank is not full, each solve decides the status of its right-hand sides.
   Outcome setup(const MatrixRef<T>& A) override {
     A_ = A;
     factored_ = false;
@@ -109,7 +109,7 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
         workspace_(owned_ ? *owned_ : *borrowed),
         system_(workspace_.elimination, options) {}
 
-  /// With a backend of its own, unless that of the set-up may be used.
+  /// Makes a workspace with a backend of its own, unless the solver may use the backend of the set-up.
   [[nodiscard]] std::unique_ptr<SystemWorkspace> make_system_workspace() const {
     return system_.make_workspace(System::columns_at_once, owned_ ? nullptr : &system_.backend());
   }
@@ -124,7 +124,7 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
     return outcome;
   }
 
-  /// Returns the reason why the requested precision is not used, or nothing.
+  /// Returns the reason why the requested precision is not used, or an empty string.
   std::string factor_in_lower_precision() {
     refined_.reset();
     if (!products_) return {};
@@ -162,7 +162,7 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
     }
   }
 
-  /// For right-hand sides whose refinement is not accurate; the first call factors A again.
+  /// Solves for right-hand sides whose refinement is not accurate; the first call factors A again.
   void solve_in_working_precision(DenseView<const T> rhs, DenseView<T> X, std::vector<Job>& jobs,
                                   const std::string& why) const {
     const std::lock_guard lock(mutex_);

@@ -53,7 +53,7 @@ class StripedElimination final : public SolverImplementation<T> {
   }
   [[nodiscard]] std::size_t bytes() const override { return elements_.bytes(); }
 
-  /// Both passes on right-hand sides, with the multipliers stored in place of the zeros.
+  /// Applies both passes to right-hand sides, with the multipliers that are stored in place of the zeros.
   void solve(Workspace& /*workspace*/, DenseView<const T> rhs, DenseView<T> X,
              std::vector<Job>& /*jobs*/) const override {
     for (std::int64_t j = 0; j < rhs.columns(); ++j) {
@@ -108,7 +108,7 @@ class StripedElimination final : public SolverImplementation<T> {
     }
   }
 
-  /// Second pass: row p is zero but for its pivot, so that only the multipliers are computed.
+  /// Second pass: row p is zero except for its pivot, so that only the multipliers are computed.
   void eliminate_above(Range I) {
     for (std::int64_t p = I.begin; p < I.end; ++p) {
       const T pivot = row(p)[p];

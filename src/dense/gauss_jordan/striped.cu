@@ -23,7 +23,7 @@ struct Rows {
 
 constexpr int tile = 32;  // threads of a block in each direction
 
-/// Tiles II and JI: columns (p, end) of `rows`, by one block. The multipliers replace the eliminated
+/// Updates tiles II and JI: columns (p, end) of `rows`, by one block. The multipliers replace the eliminated
 /// elements.
 template <class T>
 __global__ void __launch_bounds__(tile* tile)
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(tile* tile)
   }
 }
 
-/// Tiles IK and JK: the columns from `first` on, one block for every 32 of them.
+/// Updates tiles IK and JK: the columns from `first` on, one block for every 32 of them.
 template <class T>
 __global__ void __launch_bounds__(tile* tile)
     eliminate_beside(T* a, std::int64_t n, Rows rows, std::int64_t p, std::int64_t first,

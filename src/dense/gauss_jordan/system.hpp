@@ -35,7 +35,7 @@ struct Negate {
 
 }  // namespace system_detail
 
-/// Keeps a factorisation of A; A itself is only referred to, for residuals.
+/// System with a factorisation of A; A itself is only referred to, for residuals.
 template <class B, class T>
 class EliminatedSystem {
  public:
@@ -89,7 +89,7 @@ class EliminatedSystem {
     }
     return factorization_->factor(to_dense(A), options_.equilibrate);
   }
-  /// Factors a matrix of which there is no other copy; the tolerance decides the rank.
+  /// Factors a matrix in place, without a copy for refinement; the tolerance decides the rank.
   Outcome factor_in_place(Dense<T> A, bool equilibrated) {
     return factorization_->factor(std::move(A), equilibrated);
   }
@@ -126,7 +126,7 @@ class EliminatedSystem {
                                  workspace.panel, X);
   }
 
-  /// The outcome for a right-hand side b and the x computed for it: ok, inconsistent, or underdetermined.
+  /// Outcome for a right-hand side b and the computed x: ok, inconsistent, or underdetermined.
   [[nodiscard]] Outcome assess_solution(SolveWorkspace& workspace, const MatrixRef<T>& A, const T* b,
                                         const T* x) const {
     if (rank() < rows()) {
@@ -149,12 +149,12 @@ class EliminatedSystem {
   }
 
  private:
-  /// Whether an elimination with the default tolerance would have selected the same pivots.
+  /// True if an elimination with the default tolerance would have selected the same pivots.
   [[nodiscard]] bool pivots_exceed_tolerance() const {
     return !facts().smallest_accepted_pivot || *facts().smallest_accepted_pivot > facts().tolerance;
   }
 
-  /// Whether the condition number and the contraction of errors prove a factorisation of full rank right.
+  /// True if the condition number and the contraction of errors prove that A has full rank.
   [[nodiscard]] bool is_regular(const MatrixRef<T>& A) const {
     return rank() == columns() && reciprocal_condition() >= machine_epsilon<T> && contracts(A);
   }
@@ -211,7 +211,7 @@ class EliminatedSystem {
                    Store<WorstRow>{workspace.worst.data()});
     return backend.read(workspace.worst.data());
   }
-  /// Rows with a larger error are not satisfied.
+  /// Largest relative residual of a row that counts as satisfied.
   [[nodiscard]] double acceptable_row_error() const {
     return 10 * std::max(factorization_->relative_tolerance(), default_tolerance<T>(rows(), columns()));
   }

@@ -25,7 +25,7 @@ struct InverseWorkspace {
 template <class B, class T>
 struct BackendWorkspace final : OperationWorkspace {
   explicit BackendWorkspace(const Device& of) : OperationWorkspace(of), elimination(of) {}
-  /// Workspace for eliminations in lower precision, created by the first call.
+  /// Workspace for eliminations in a lower precision, created by the first call.
   BackendWorkspace<B, float>& lower() {
     if (lower_ == nullptr) lower_ = std::make_unique<BackendWorkspace<B, float>>(device);
     return *lower_;

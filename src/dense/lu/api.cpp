@@ -20,8 +20,8 @@ const lu::Operations<T>& operations(const Lu<T>& lu) {
   return dynamic_cast<const lu::Operations<T>&>(SolverAccess<T>::implementation(lu));
 }
 
-/// Report about the last set-up, by a solve without right-hand sides. A matrix with a NaN does not reach the
-/// factorisation, which then still holds the matrix before.
+/// Report of the last set-up, obtained by a solve without right-hand sides. A matrix with a NaN does not
+/// reach the factorisation, which then still holds the preceding matrix.
 template <class T>
 Report last_setup(const Lu<T>& lu) {
   const std::int64_t n = operations(lu).matrix().rows();
@@ -30,14 +30,14 @@ Report last_setup(const Lu<T>& lu) {
   return lu.solve(none, nothing);
 }
 
-/// Elements of A with rows and columns exchanged.
+/// View of the transpose of A.
 template <class T>
 DenseView<const T> transposed_view(const DenseView<const T>& A) {
   const Layout other = A.layout() == Layout::column_major ? Layout::row_major : Layout::column_major;
   return {A.data(), A.columns(), A.rows(), A.leading(), A.device(), other};
 }
 
-/// Identity in 3 n + 1 numbers, which on a GPU become a dense matrix there.
+/// Identity in CSR form, 3 n + 1 numbers, from which a GPU forms the dense matrix in its own memory.
 template <class T>
 Csr<T> sparse_identity(std::int64_t n) {
   Array<std::int64_t> row_offsets(Device(), n + 1);

@@ -36,7 +36,7 @@ struct Pairs {
   }
 };
 
-/// diagonal[e] = exp(u / 10) for u in [-1, 1) from a hash.
+/// Sets diagonal[e] = exp(u / 10) for u in [-1, 1) from a hash.
 template <class T>
 struct RandomDiagonal {
   std::uint64_t seed;
@@ -76,8 +76,8 @@ struct ApplyLevel {
 
 }  // namespace butterfly_detail
 
-/// A butterfly of depth two and order n: W = diag(B1, B2) B0, with B = [R S; R -S] / sqrt(2) for random
-/// diagonals R and S near 1. The same for the same seed.
+/// Butterfly of depth two and order n: W = diag(B1, B2) B0, with B = [R S; R -S] / sqrt(2) for random
+/// diagonals R and S near 1. Equal seeds give equal butterflies.
 template <class B, class T>
 class Butterfly {
  public:

@@ -22,15 +22,15 @@ class Cuda;
 
 namespace echelon::lu {
 
-/// End of a factorisation.
+/// Result of a factorisation.
 struct FactorResult {
   std::int64_t zero_pivot = -1;  ///< the first column, from 0, whose pivot is exactly zero; -1: none
   double largest = 0;            ///< max |u_ij|; NaN if there is one
   bool cancelled = false;
 };
 
-/// Memory and handles that factorisations on a backend keep for the next one, for one thread at a time, and
-/// what solves with the last factors need besides these.
+/// Memory and handles that a backend keeps from one factorisation to the next, for one thread at a time, and
+/// the data besides the factors that solves need.
 template <class B, class T>
 struct FactorWorkspace {
   explicit FactorWorkspace(const Device&) {}

@@ -15,7 +15,7 @@ namespace echelon::lu {
 
 namespace {
 
-/// Elements from which on a pass over the matrix is worth threads.
+/// Least number of elements for which a pass over the matrix is faster on several threads.
 constexpr std::int64_t min_parallel_elements = 100'000;
 
 /// Largest magnitudes of rows and columns, and sums of the columns' magnitudes.
@@ -71,7 +71,7 @@ std::int64_t first_zero(const std::vector<T>& sizes) {
   return found == sizes.end() ? -1 : found - sizes.begin();
 }
 
-/// Whether sizes differ by more than ten times.
+/// True if sizes differ by more than a factor of ten.
 template <class T>
 bool uneven(const std::vector<T>& sizes) {
   const auto [least, largest] = std::minmax_element(sizes.begin(), sizes.end());

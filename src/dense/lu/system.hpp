@@ -81,7 +81,7 @@ struct CopyElements {
 
 }  // namespace system_detail
 
-/// Factors of A = R^-1 S C^-1 for diagonal scales R and C, n^2 elements; A itself is referred to, for
+/// Factors of A = R^-1 S C^-1 for diagonal scales R and C, n^2 elements; A itself is only referred to, for
 /// residuals.
 template <class B, class T>
 class System {
@@ -116,7 +116,7 @@ class System {
   }
   /// The matrix that was factored last.
   [[nodiscard]] const MatrixRef<T>& matrix() const { return A_; }
-  /// det A; of complete factors. Waits.
+  /// Determinant of A from complete factors. Waits.
   [[nodiscard]] Determinant determinant() const {
     std::vector<double> factors = on_host(order(), factors_.data(), order() + 1);
     std::int64_t exchanges = 0;
@@ -173,8 +173,8 @@ class System {
     scale_rows(backend, transposed ? scales_.rows : scales_.columns, X);
   }
 
-  /// Refines the solutions X for the right-hand sides `rhs` of A, or of the transpose of the factored matrix
-  /// if A is that. Returns the number of corrections for each column.
+  /// Refines the solutions X for the right-hand sides `rhs` of A, where A is the factored matrix or its
+  /// transpose. Returns the number of corrections for each column.
   std::vector<std::int64_t> refine(SolveWorkspace& workspace, const MatrixRef<T>& A, bool transposed,
                                    DenseView<const T> rhs, DenseView<T> X) const {
     std::vector<std::int64_t> steps;
@@ -189,7 +189,7 @@ class System {
   }
 
  private:
-  /// n elements, `step` apart in the backend's memory.
+  /// Copy on the host of n elements that are `step` apart in the backend's memory.
   std::vector<double> on_host(std::int64_t n, const T* elements, std::int64_t step) const {
     Array<double> copies(backend_.device(), n);
     backend_.for_each(n, system_detail::CopyElements<T>{elements, step, copies.data()});
@@ -230,8 +230,8 @@ class System {
     scale_by<B, T>(backend_, scales_, factors_.view());
   }
 
-  /// After LU without success, which `why` describes: LU between butterflies, and if that is not accurate
-  /// either, QR.
+  /// Factors again after LU has failed, for the reason `why`: LU between butterflies, and if that is not
+  /// accurate either, QR.
   Outcome factor_otherwise(double growth, const std::string& why, const std::stop_token& cancel) {
     const std::string failure =
         "elements grew " + short_number(growth) + " times in LU with partial pivoting, and " + why;
@@ -282,8 +282,8 @@ class System {
         }));
   }
 
-  /// Solves for b = A v with random v, refined like any other right-hand side. Returns what is wrong with the
-  /// answer, or nothing.
+  /// Solves for b = A v with random v, refined like any other right-hand side. Returns a description of the
+  /// error, or an empty string if the answer is accurate.
   std::string inaccuracy() {
     const std::int64_t n = order();
     const auto workspace = make_workspace(1);

@@ -115,8 +115,9 @@ struct FactorWorkspace<Cuda, T> {
   Array<unsigned> counters;  // at zero: of tall panels, and of inspect()
 };
 
-/// factor() without waiting for the result, of a matrix that is not empty. `iteration`: the columns of leaves
-/// are factored in iterated sections, unless they do not fit into a cluster; null: one after the other.
+/// Queues a factorisation of a matrix that is not empty, as factor() does, without waiting for the result.
+/// `iteration`: the columns of leaves are factored in iterated sections, unless they do not fit into a
+/// cluster; null: one after the other.
 template <class T>
 void queue_factorization(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseView<T> A,
                          std::int64_t* pivots, const SectionIteration<T>* iteration = nullptr);

@@ -24,8 +24,7 @@ namespace gmres_detail {
 
 inline constexpr std::int64_t max_steps = 50;
 
-/// Steps of a cycle for n unknowns: about what a factorisation in the working precision costs, on the host
-/// and on a GPU.
+/// Most steps of a cycle for n unknowns; they cost about as much as a factorisation in the working precision.
 inline std::int64_t cycle_steps(std::int64_t n) {
   constexpr std::int64_t few = 10;
   constexpr std::int64_t unknowns_per_step = 32;
@@ -37,7 +36,7 @@ struct HessenbergColumn {
   double elements[max_steps + 1] = {};
 };
 
-/// The coefficients of both passes of Gram-Schmidt, and the length of what is left.
+/// Coefficients of both passes of Gram-Schmidt, and the norm of the remaining vector.
 template <class T>
 struct CollectColumn {
   const T* first;

@@ -117,7 +117,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
     Dense<float> rounded;
     Array<Largest> largest;
   };
-  /// Workspaces that solves have needed.
+  /// Workspaces that the solves have created.
   struct Spaces : Workspace {
     [[nodiscard]] std::size_t bytes() const override {
       return (low ? low->bytes() : 0) + (working ? working->bytes() : 0);
@@ -171,7 +171,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
     solve_in_working_precision(spaces, rhs, X, jobs);
   }
 
-  /// Substitution without refinement.
+  /// Applies the inverse by substitution without refinement.
   void apply(Workspace& workspace, const T* r, T* z) const override {
     const std::int64_t n = A_.rows();
     if (n == 0) return;
@@ -194,7 +194,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
   }
 
  private:
-  /// Returns the reason why the working precision has to be used, or nothing.
+  /// Returns the reason why the working precision has to be used, or an empty string.
   std::string factor_in_lower_precision(Outcome& outcome) {
     const Precision precision = options_.factor_precision;
     if (std::is_same_v<T, float> && precision == Precision::single) return "float is the working precision";
@@ -218,8 +218,8 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
     return try_refinement(outcome);
   }
 
-  /// Solves for a random right-hand side. The solution may be so much larger than that by the factors as A is
-  /// worse conditioned than these are.
+  /// Tests the factors by a solve for a random right-hand side. Its solution may be larger than the one from
+  /// the factors by as much as A is worse conditioned than these.
   std::string try_refinement(Outcome& outcome) {
     using namespace mixed_precision;
     const std::int64_t n = A_.rows();
@@ -282,7 +282,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
                                   [&](DenseView<const T> R, DenseView<T> Y) { add_correction(space, R, Y); });
   }
 
-  /// False where a solution is not accurate enough.
+  /// Returns false if a solution is not accurate enough.
   bool solve_in_lower_precision(SolveWorkspace& space, DenseView<const T> rhs, DenseView<T> X,
                                 std::vector<Job>& jobs) const {
     const std::stop_token& cancel = jobs.front().control->cancel;
@@ -308,7 +308,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
     return true;
   }
 
-  /// The first call of several threads factors A.
+  /// Solves with factors in the working precision; the first call, of one thread, computes them.
   void solve_in_working_precision(Spaces& spaces, DenseView<const T> rhs, DenseView<T> X,
                                   std::vector<Job>& jobs) const {
     if (!uses_working_) factor_in_working_precision(jobs.front().control->cancel);

@@ -23,7 +23,7 @@ inline constexpr int max_candidates = 32;
 inline constexpr int max_rows_per_thread = 4;
 inline constexpr int no_row = INT_MAX;  ///< the place of rows beyond the end of the panel
 
-/// The best pivot that a warp or a block has in a column.
+/// Best pivot candidate of a warp or a block in a column.
 struct alignas(16) FloatCandidate {
   float pivot;
   int row;
@@ -62,7 +62,7 @@ struct SharedPanel {
   bool overflow;
 };
 
-/// Rows of each block: enough for m, as many as fill the warps of the block.
+/// Number of rows of each block: enough for m rows in all, rounded up to fill the warps of the block.
 ECHELON_ANYWHERE constexpr int rows_of_block(int m, int blocks, int rows_per_thread) {
   const int unit = warp_size * rows_per_thread;
   return (m + unit * blocks - 1) / (unit * blocks) * unit;

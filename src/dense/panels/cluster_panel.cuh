@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Elimination of a leaf in the shared memory of one cluster of thread blocks.
 ///
-/// Each column depends on the pivot of the one before it, so the time of a column is the latency with which a
-/// pivot is agreed upon and its row is known everywhere. The leaf is therefore read once, stays on up to 16
-/// multiprocessors that write to each other's shared memory, and is written once:
+/// Each column depends on the pivot of the preceding one, so the time of a column is the latency until all
+/// blocks have agreed on a pivot and have its row. The leaf is therefore read once, stays in the shared
+/// memory of up to 16 multiprocessors that write to each other's shared memory, and is written once:
 ///
 ///   a block holds          an equal share of the rows, of all columns, in shared memory;
 ///   its pivot warps hold   16 columns of it, a window, in registers: `rows_per_thread` rows for each thread.
@@ -15,8 +15,8 @@
 /// fewer, each warp sends its own candidate. A single block sends nothing: its warps read each other's
 /// candidates.
 ///
-/// The other columns follow a window at a time: the pivot rows are exchanged through the global memory of the
-/// leaf, the next window is updated, and the rest is updated by the other warps while the pivot warps
+/// The other columns are updated a window at a time: the pivot rows are exchanged through the global memory
+/// of the leaf, the next window is updated first, and the other warps update the rest while the pivot warps
 /// eliminate the next window.
 ///
 /// Rows do not move in between: each has a place, to which it is written at the end.
@@ -265,8 +265,8 @@ class ClusterPanel {
   /// is always in the first one. Eliminated columns of LU leave the registers, since they change no more.
   inline __device__ void eliminate_column(int begin, int c);
 
-  /// The factors g of the pivot row that eliminate the column, and what the column becomes. Returns whether
-  /// the pivot is accepted. In LU: `has_factor`: whether `factor` is -1 / pivot.
+  /// Computes the factors g of the pivot row that eliminate the column, and the new values of the column.
+  /// Returns true if the pivot is accepted. In LU: `has_factor` says if `factor` is -1 / pivot.
   inline __device__ bool divide_all(const PivotCandidate<T>& pivot, const SelectedPivot& selected, T factor,
                                     T (&g)[rows_per_thread], T (&last)[rows_per_thread]);
   inline __device__ void divide_below(const PivotCandidate<T>& pivot, T factor, bool has_factor,

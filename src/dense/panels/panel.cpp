@@ -96,7 +96,7 @@ class Leaf {
   const PivotList<T>& pivots_;
 };
 
-/// Factors the left half and applies it to the right one, then the reverse.
+/// Factors a panel recursively: the left half is factored and applied to the right half, and vice versa.
 template <class B, class T>
 void factor_recursively(B& backend, DenseView<T> A, std::int64_t begin, std::int64_t end,
                         EliminationState* state, const PivotList<T>& pivots, PanelWorkspace<T>& workspace) {

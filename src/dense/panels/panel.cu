@@ -83,7 +83,7 @@ __global__ void __launch_bounds__(threads_of_strip)
   }
 }
 
-/// A = strip.
+/// Copies the strip back to A.
 template <class T>
 __global__ void __launch_bounds__(threads_of_strip) put_back_strip(const T* strip, DenseView<T> A) {
   const std::int64_t first = std::int64_t{blockIdx.x} * columns_of_strip;
@@ -216,7 +216,8 @@ void eliminate_in_order(Cuda& backend, const PanelElimination<T>& e, const LeafP
   }
 }
 
-/// The next panel is updated and factored beside the large multiplication with this one.
+/// Eliminates with look-ahead: the next panel is updated and factored during the large multiplication with
+/// this one.
 template <class T>
 void eliminate_with_lookahead(Cuda& backend, const PanelElimination<T>& e, const LeafPlan<T>& leaves) {
   // Up to this size panels take longer than the multiplications: the next one gets the whole GPU for its

@@ -49,7 +49,7 @@ struct PanelTuning {
   int cluster_blocks = 0;  ///< thread blocks that hold a leaf
 };
 
-/// The most columns of a panel on a GPU: rows are exchanged by two threads for each column of a panel.
+/// Most columns of a panel on a GPU: rows are exchanged by two threads for each column of a panel.
 inline constexpr std::int64_t max_panel_width = 512;
 
 /// Selects the panel width on a GPU from its properties, without waiting for queued work.

@@ -48,7 +48,7 @@ __device__ SelectedPivot select_pivot(const PivotCandidate<T>* list, int count) 
   return {__ffs(static_cast<int>(best_lanes(magnitude, candidate.row, upper))) - 1, upper, above};
 }
 
-/// 1 / x, correct up to its last bit, if has_reciprocal(x).
+/// Reciprocal 1 / x, correct up to its last bit, if has_reciprocal(x).
 __device__ inline double reciprocal(double x) {
   double r = 0;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x));

@@ -126,7 +126,7 @@ struct Tile {
   }
 };
 
-/// Elements of G: `columns` columns in the rows of a thread.
+/// Elements of G in the rows of a thread, in a fixed number of columns.
 template <class T, int rows_per_thread>
 struct Factors {
   static constexpr int columns = 16;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Factorisation of a window of columns by a fixed-point iteration: members of ClusterPanel.
 ///
-/// Crout's formulas for the window's rows of the diagonal,
+/// Crout's formulas for the window's rows of the diagonal are
 ///
-///   l_ij = a_ij - sum_{k<j} l_ik u_kj for i >= j,   u_ij = (a_ij - sum_{k<i} l_ik u_kj) / l_ii for i < j,
+///   l_ij = a_ij - sum_{k<j} l_ik u_kj for i >= j,   u_ij = (a_ij - sum_{k<i} l_ik u_kj) / l_ii for i < j.
 ///
-/// are evaluated for all elements at once, again and again, by every block for itself. A sweep over L and
-/// then U makes at least one more column of L and one more row of U final, so that as many sweeps as columns
-/// suffice, whatever overflowed before. With U known, the rows below need one multiplication with its
-/// inverse: a row is in the registers of one thread. If no element of L is larger than the one on the
-/// diagonal above it, partial pivoting exchanges no rows, and the window is complete. Blocks communicate
-/// twice a window, not once a column.
+/// Each block evaluates them for all elements at once, repeatedly. A sweep over L and then U makes at least
+/// one more column of L and one more row of U final, so that as many sweeps as columns suffice, even if
+/// elements overflowed in between. With U known, the rows below need one multiplication with its inverse:
+/// each row is in the registers of one thread. If no element of L is larger than the one on the diagonal
+/// above it, partial pivoting exchanges no rows, and the window is complete. Blocks communicate twice a
+/// window, not once a column.
 #pragma once
 
 #include "dense/panels/cluster_panel.cuh"

@@ -21,8 +21,8 @@ struct PanelWorkspace {
   Array<T> columns;
 };
 
-/// Small results of queued work that the host reads as soon as they are complete, without waiting for what
-/// was queued after them. On a GPU (workspace.cuh) in pinned memory of the host.
+/// Small results of queued work that the host reads as soon as they are complete, without waiting for work
+/// that was queued after them. The version for GPUs (workspace.cuh) is in pinned memory of the host.
 template <class B>
 class PinnedResult {
  public:

@@ -27,8 +27,8 @@ struct FailedPivot {
 __device__ inline float reciprocal_root(float x) {
   return rsqrtf(x);
 }
-/// To about the last bit for normal numbers, without a branch, which would end the overlap with the
-/// instructions around it.
+/// Reciprocal square root, to about the last bit for normal numbers, without a branch, which would end the
+/// overlap with the instructions around it.
 __device__ inline double reciprocal_root(double x) {
 #ifdef __CUDA_ARCH__
   double y = 0;

@@ -55,8 +55,8 @@ struct PairInverse {
 /// J. R. Bunch, B. N. Parlett, Direct methods for solving symmetric indefinite systems of linear equations,
 /// SIAM J. Numer. Anal. 8 (1971).
 ///
-/// Of at most `order` columns: a block of few columns takes fewer threads. Thread t has row t % order, and of
-/// its columns every groups-th.
+/// Capacity: at most `order` columns; a block of few columns takes fewer threads. Thread t has row t % order,
+/// and of its columns every groups-th.
 template <class T, int order = side>
 class IndefiniteBlock {
  public:
@@ -102,7 +102,7 @@ class IndefiniteBlock {
   struct Candidates {
     unsigned diagonal, off_diagonal;  ///< bits of the largest magnitudes
     int single, first, second;        ///< their places; first < second
-    /// Never chooses a place without an element, whatever NaN there is.
+    /// True if the pivot is of order one. Never selects a place without an element, even if there is a NaN.
     [[nodiscard]] __device__ bool prefer_single() const {
       constexpr T least_ratio = static_cast<T>(0.6403882032022076);  // (1 + sqrt(17)) / 8
       if (off_diagonal == 0) return true;

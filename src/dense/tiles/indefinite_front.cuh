@@ -2,11 +2,12 @@
 /// Partial factorisation P A P^T = L D L^T of symmetric indefinite fronts on a GPU. A dense matrix is a front
 /// whose columns are all eliminated.
 ///
-/// Pivots are chosen within diagonal blocks of `side` columns, by complete pivoting, and tested afterwards:
-/// a column of L with an element above a bound among the rows that may become pivots is given up, with all
-/// that follow it in its block. Such columns exchange places with spare ones, which the caller has appended
-/// to the pivots: columns of the identity, which are not coupled to others. They are eliminated last. So
-/// positions of blocks do not depend on values, and nothing is read back between the steps.
+/// Pivots are chosen within diagonal blocks of `side` columns, by complete pivoting, and tested afterwards: a
+/// column of L with an element above a bound among the rows that may become pivots is rejected, with all
+/// following columns of its block. Such columns exchange places with spare ones, which the caller has
+/// appended to the pivots: columns of the identity, which are not coupled to others. Rejected columns are
+/// eliminated last. The positions of blocks therefore do not depend on values, and no step waits for a
+/// transfer to the host.
 /// J. Hogg, E. Ovtchinnikov, J. Scott, A sparse symmetric indefinite direct solver for GPU architectures, ACM
 /// Trans. Math. Softw. 42 (2016); I. Duff, J. Hogg, F. Lopez, A new sparse LDL^T solver using a posteriori
 /// threshold pivoting, SIAM J. Sci. Comput. 42 (2020).
@@ -33,7 +34,7 @@ struct IndefiniteFacts {
   int crowded_column = none;        ///< the first for which no spare column was left
   int negative = 0;                 ///< pivots of order one, and eigenvalues of those of order two
   int pairs = 0;                    ///< pivots of order two
-  int delayed = 0;                  ///< columns that were given up, counted each time
+  int delayed = 0;                  ///< columns that were rejected, counted each time
   unsigned largest_multiplier = 0;  ///< of L: magnitude_bits of a float
   unsigned largest_pivot = 0;       ///< element of D, the same
 };
@@ -43,7 +44,7 @@ template <class T>
 struct IndefiniteState {
   BlockPivots<T> block;
   int next_spare;  ///< the first spare column that is a column of the identity
-  int given_up;    ///< columns of the last block
+  int given_up;    ///< rejected columns of the last block
 };
 
 /// A front in global memory, column-major. Only lower triangles are used.
@@ -76,16 +77,16 @@ struct IndefiniteFront {
   [[nodiscard]] __device__ T* product() const { return below() + std::int64_t{rows} * stride(); }
 };
 
-/// Bound of the elements of L among the rows that may become pivots: 1 / 0.05. Blocks of random matrices keep
-/// it but for some columns in a thousand, and elements then grow less than with smaller thresholds.
+/// Bound of the elements of L among the rows that may become pivots: 1 / 0.05. In random matrices, all
+/// columns but a few in a thousand satisfy it, and elements grow less than with smaller thresholds.
 inline constexpr float largest_multiplier_allowed = 20;
 
 /// Bytes of dynamic shared memory for two tiles.
 template <class T>
 inline constexpr std::size_t two_tiles = std::size_t{2} * side* padded * sizeof(T);
 
-/// Order = identity, and spare columns are those of the identity; the caller has set other elements of
-/// theirs to zero. blockIdx.x: columns.
+/// Initialises the order to the identity, and the spare columns to columns of the identity, whose other
+/// elements the caller has set to zero. blockIdx.x: columns.
 template <class T, class Fronts>
 __global__ void start_indefinite_fronts(Fronts fronts) {
   const IndefiniteFront<T> front = fronts(static_cast<int>(blockIdx.y));
@@ -101,8 +102,8 @@ __global__ void start_indefinite_fronts(Fronts fronts) {
 /// Columns of narrow blocks, which have a kernel of their own.
 inline constexpr int narrow = 32;
 
-/// Eliminates the diagonal blocks at column p of the fronts, where they are narrow if `order` is `narrow`,
-/// else where they are not. IndefiniteBlock<T, order>::threads threads.
+/// Eliminates the diagonal blocks at column p of the fronts: those that are narrow if `order` is `narrow`,
+/// otherwise the others. IndefiniteBlock<T, order>::threads threads.
 template <class T, int order, class Fronts>
 __global__ void __launch_bounds__(IndefiniteBlock<T, order>::threads) factor_blocks(Fronts fronts, int p) {
   __shared__ typename IndefiniteBlock<T, order>::Shared shared;
@@ -248,8 +249,8 @@ class BlockAcceptance {
     return front_.lower()[shared_.order[k] + column * width_];
   }
 
-  /// The leading pivots whose columns of L are bounded. Where there are not enough spare columns, all are
-  /// accepted, and the front has failed.
+  /// Counts the leading pivots whose columns of L are bounded. If too few spare columns are left, all pivots
+  /// are accepted, and the front has failed.
   __device__ void decide() {
     const int thread = static_cast<int>(threadIdx.x);
     if (thread < side) {
@@ -278,8 +279,8 @@ class BlockAcceptance {
     if (overflown_) accepted_ = width_;
   }
 
-  /// Rows [first, first + side) below the block: L to the panel, and the columns that were given up to their
-  /// new places.
+  /// Completes rows [first, first + side) below the block: copies L to the panel, and rejected columns to
+  /// their new places.
   __device__ void complete_rows(int first) {
     const int thread = static_cast<int>(threadIdx.x);
     const int rows = min(side, front_.rows - first);
@@ -348,7 +349,7 @@ class BlockAcceptance {
     }
   }
 
-  /// The block itself: L, D, the order, and what couples columns that were given up.
+  /// Completes the block itself: L, D, the order, and the coupling between rejected columns.
   __device__ void complete_block() {
     const int thread = static_cast<int>(threadIdx.x);
     const int failed_count = failed();

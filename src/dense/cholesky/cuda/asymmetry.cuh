@@ -17,7 +17,7 @@ namespace echelon::dense_symmetric {
 inline constexpr int square = 32;  ///< side of the squares that are compared with their mirror images
 inline constexpr int square_rows_at_once = cuda_kernels::block_size / square;
 
-/// Places below the diagonal in the order in which the host compares them: by squares.
+/// Order in which the host compares the places below the diagonal: square by square.
 struct PlaceOrder {
   std::int64_t squares;  ///< in a row
   [[nodiscard]] ECHELON_ANYWHERE unsigned long long operator()(std::int64_t i, std::int64_t j) const {
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(cuda_kernels::block_size)
   }
 }
 
-/// Row and column of the first such place, as the host's find_asymmetry says. Waits.
+/// Row and column of the first asymmetric place, the same as the host's find_asymmetry returns. Waits.
 template <class T>
 std::optional<std::pair<std::int64_t, std::int64_t>> first_asymmetry(Cuda& backend, DenseView<const T> A) {
   constexpr unsigned long long none = ~0ULL;

@@ -17,7 +17,7 @@ using tiles::IndefiniteState;
 
 /// Columns in a block of pivots.
 constexpr int block_width = tiles::indefinite_width;
-/// Rows below a block from which on cuBLAS updates them, by squares of so many columns.
+/// Least number of rows below a block for which cuBLAS updates them, in squares of this many columns.
 constexpr int vendor_rows = 2048;
 constexpr int vendor_columns = 1024;
 
@@ -31,7 +31,7 @@ struct OneFront {
   __device__ IndefiniteFront<T> operator()(int) const { return front; }
 };
 
-/// The user's rows in the order of the pivots.
+/// Finds the user's row of each row in the order of the pivots.
 struct FindUsersRow {
   Spread spread;
   std::int32_t* order;

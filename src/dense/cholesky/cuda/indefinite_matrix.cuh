@@ -52,8 +52,8 @@ class IndefiniteMatrix {
   /// Uninitialised, for n rows.
   IndefiniteMatrix(const Device& device, std::int64_t n);
 
-  /// Rows with the spare ones and those that fill the last block: the matrix continues with the identity
-  /// there.
+  /// Number of rows with the spare rows and those that fill the last block, where the matrix is extended by
+  /// the identity.
   [[nodiscard]] std::int64_t padded_rows() const { return matrix_.rows(); }
   [[nodiscard]] DenseView<T> view() { return matrix_.view(); }
   [[nodiscard]] const Spread& spread() const { return spread_; }
@@ -67,7 +67,7 @@ class IndefiniteMatrix {
 
   /// x = S A^-1 S b, or without `scale`, x = A^-1 b, in the user's order. Queued; 2 n^2 flops.
   void solve(Cuda& backend, const T* scale, const T* b, T* x, IndefiniteVectors<T>& vectors) const;
-  /// Solves for the columns of B and X in this way, by cuBLAS.
+  /// Solves A X = B for the columns of B and X with the same scaling, by cuBLAS.
   void solve(Cuda& backend, const T* scale, DenseView<const T> B, DenseView<T> X,
              IndefiniteVectors<T>& vectors) const;
 

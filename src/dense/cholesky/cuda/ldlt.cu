@@ -96,7 +96,7 @@ double float_of(unsigned bits) {
 
 template <class T>
 class GpuLdlt final : public SolverImplementation<T> {
-  /// For solves on the host.
+  /// Workspace of solves on the host.
   struct HostSpace : Workspace {
     explicit HostSpace(std::unique_ptr<Workspace> inner_) : inner(std::move(inner_)) {}
     [[nodiscard]] std::size_t bytes() const override { return inner->bytes(); }
@@ -110,7 +110,7 @@ class GpuLdlt final : public SolverImplementation<T> {
     IndefiniteVectors<T> vectors;
     RefinementArrays<T> refinement;
   };
-  /// From so many right-hand sides on, substitution is by products of matrices.
+  /// Least number of right-hand sides for which substitution uses matrix products.
   static constexpr std::int64_t many_columns = 8;
 
  public:
@@ -154,7 +154,7 @@ class GpuLdlt final : public SolverImplementation<T> {
     return matrix_.bytes() + scale_.bytes() + (on_host_ ? host().bytes() + host_matrix_.bytes() : 0);
   }
 
-  /// Queues everything, whether refinement's steps are accepted included.
+  /// Queues the whole solve, including the decision on each refinement step.
   void solve(Workspace& workspace, DenseView<const T> B, DenseView<T> X,
              std::vector<Job>& jobs) const override {
     if (B.rows() == 0 || B.columns() == 0) return;
@@ -215,9 +215,9 @@ class GpuLdlt final : public SolverImplementation<T> {
     return backend.read(result.data()).value;
   }
 
-  /// The largest magnitudes of the rows to about 1, if they differ by more than a factor of ten or are
-  /// extreme. Each pass halves the differences of their exponents; what is left of them costs pivots, for
-  /// these are compared with rows of other blocks.
+  /// Scales the largest magnitudes of the rows to about 1, if they differ by more than a factor of ten or are
+  /// extreme. Each pass halves the differences of their exponents; remaining differences cause rejected
+  /// pivots, since pivots are compared with rows of other blocks.
   Outcome choose_scale(Cuda& backend, DenseView<const T> A) {
     constexpr int most_passes = 8;
     constexpr double small = std::numeric_limits<T>::min() / std::numeric_limits<T>::epsilon();
@@ -300,7 +300,7 @@ class GpuLdlt final : public SolverImplementation<T> {
 
   Ldlt<T> host_;
   bool on_host_ = false;  ///< the factors are those of host_
-  Dense<T> host_matrix_;  ///< then A, to which host_ refers
+  Dense<T> host_matrix_;  ///< A, if on_host_; host_ refers to it
   MatrixRef<T> host_reference_;
   LdltOptions options_;
   MatrixRef<T> A_;

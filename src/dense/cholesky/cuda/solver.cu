@@ -116,7 +116,7 @@ class GpuCholesky final : public SolverImplementation<T> {
     SubstitutionArrays<T> vectors;
     RefinementArrays<T> refinement;
   };
-  /// From so many right-hand sides on, substitution is by products of matrices.
+  /// Least number of right-hand sides for which substitution uses matrix products.
   static constexpr std::int64_t many_columns = 8;
 
  public:
@@ -154,7 +154,7 @@ class GpuCholesky final : public SolverImplementation<T> {
   }
   [[nodiscard]] std::size_t bytes() const override { return matrix_.bytes() + scale_.bytes(); }
 
-  /// Queues everything, whether refinement's steps are accepted included. Allocates nothing.
+  /// Queues the whole solve, including the decision on each refinement step. Allocates nothing.
   void solve(Workspace& workspace, DenseView<const T> B, DenseView<T> X, std::vector<Job>&) const override {
     if (B.rows() == 0 || B.columns() == 0) return;
     auto& own = static_cast<SolveWorkspace&>(workspace);
@@ -174,8 +174,8 @@ class GpuCholesky final : public SolverImplementation<T> {
   }
 
  private:
-  /// Copies the scaled A to `matrix_`; `norm` is its 1-norm. A diagonal that is not positive is left for the
-  /// factorisation to name.
+  /// Copies the scaled A to `matrix_`; `norm` is its 1-norm. A diagonal that is not positive is reported by
+  /// the factorisation.
   Outcome copy_scaled(Cuda& backend, double& norm) {
     const Dense<T> converted = A_.is_sparse() ? to_dense(A_) : Dense<T>();
     const DenseView<const T> A = A_.is_sparse() ? converted.view() : A_.dense();
@@ -197,7 +197,7 @@ class GpuCholesky final : public SolverImplementation<T> {
     return {};
   }
 
-  /// Diagonal elements to about 1, if they differ by more than a factor of ten or are extreme.
+  /// Scales the diagonal elements to about 1, if they differ by more than a factor of ten or are extreme.
   void select_scales(Cuda& backend, DenseView<const T> A) {
     Array<DiagonalRange> range(this->device(), 1);
     backend.reduce(n_, DiagonalElement<T>{A}, Store<DiagonalRange>{range.data()});

@@ -51,14 +51,14 @@ struct TiledJob {
   TiledState<T>* state;
 };
 
-/// Tasks of a column, below whose diagonal tile are `below` tiles: the diagonal tile with the tile left of
-/// it, and the tiles below. The first of these belongs to the next column's diagonal tile, if the job has
-/// that.
+/// Number of tasks of a column with `below` tiles below its diagonal tile: one for the diagonal tile and the
+/// tile to its left, and one for each tile below. The first tile below belongs to the task of the next
+/// column's diagonal tile, if the job has that column.
 ECHELON_ANYWHERE inline int tasks_of_column(int below, bool last) {
   return last || below == 0 ? 1 + below : below;
 }
 
-/// Tasks of the first `columns` columns of so many rows of tiles.
+/// Number of tasks of the first `columns` columns, in a matrix of `rows` rows of tiles.
 inline std::int64_t count_tasks(int rows, int columns) {
   std::int64_t tasks = 0;
   for (int j = 0; j < columns; ++j) tasks += tasks_of_column(rows - j - 1, j + 1 == columns);
@@ -148,7 +148,7 @@ class TileTask {
       tiles::add_product(sum, shared_.tiles[0], shared_.tiles[0], side);
     }
     tiles::store_difference(tile_at(j, j), job_.leading, sum, shared_.tiles[1]);
-    // A thread of a warp that has no part in the first panel publishes.
+    // The publishing thread belongs to a warp that has no part in the first panel.
     if (j > 0 && static_cast<int>(threadIdx.x) == tiles::threads - 1) publish(j, j);
     factor_diagonal(j);
   }
@@ -192,7 +192,7 @@ class TileTask {
     __syncthreads();
     return available;
   }
-  /// Whether a wait has lasted for seconds, here or elsewhere: a defect, which the host reports.
+  /// True if a wait has lasted for seconds in any block: a defect, which the host reports.
   __device__ bool given_up(long spins) {
     constexpr long limit = 10'000'000;
     if (spins >= limit) atomicExch(&job_.state->abandoned, 1);

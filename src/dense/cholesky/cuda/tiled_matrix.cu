@@ -21,8 +21,9 @@ using cholesky_kernels::TiledState;
 using cholesky_kernels::TileTask;
 using tiles::side;
 
-/// Blocks on a multiprocessor that factor so many rows of tiles fastest: with few rows, those that work on
-/// the diagonal tiles, which the others wait for, are slowed down by others beside them.
+/// Number of blocks per multiprocessor with which a factorisation of this many rows of tiles is fastest. With
+/// few rows, blocks that share a multiprocessor slow down those that work on the diagonal tiles, for which
+/// all others wait.
 int factoring_blocks(int rows) {
   constexpr int few_rows = 32;
   constexpr int many_rows = 64;
@@ -51,14 +52,15 @@ FactorKernel<T> factor_kernel(FloatProducts products) {
   return factor_tiles<T, tiles::WarpProduct<T>>;
 }
 
-/// Matrices of at most so many rows of tiles are factored by one kernel, whose chain of diagonal tiles takes
-/// longer than the products.
+/// Most rows of tiles of a matrix that one kernel factors, since the chain of its diagonal tiles takes longer
+/// than the products.
 constexpr int one_panel = 64;
-/// Columns of tiles of a panel in larger ones, and rows of tiles that are left for the last panel.
+/// Columns of tiles of a panel of larger matrices, and rows of tiles of the last panel.
 constexpr int panel_columns = 16;
 constexpr int last_panel = 32;
 
-/// Counters of all panels of so many rows of tiles: each has one for each of its rows, and one for its tasks.
+/// Number of counters for all panels of a matrix: each panel has one for each of its rows and one for its
+/// tasks.
 std::int64_t count_counters(std::int64_t rows) {
   const std::int64_t panels = rows / panel_columns + 1;
   return rows <= one_panel ? rows + 1 : panels * (rows + 1);

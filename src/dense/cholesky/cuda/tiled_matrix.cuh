@@ -44,7 +44,7 @@ class TiledMatrix {
   /// Uninitialised, for n rows.
   TiledMatrix(const Device& device, std::int64_t n);
 
-  /// Rows with those that fill the last tile: the matrix continues with the identity there.
+  /// Number of rows with those that fill the last tile, where the matrix is extended by the identity.
   [[nodiscard]] std::int64_t padded_rows() const { return matrix_.rows(); }
   [[nodiscard]] DenseView<T> view() { return matrix_.view(); }
   [[nodiscard]] std::size_t bytes() const { return matrix_.bytes() + triangles_.bytes(); }

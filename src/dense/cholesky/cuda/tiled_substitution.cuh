@@ -2,11 +2,11 @@
 /// Substitution with triangular matrices for one right-hand side in one kernel, tile by tile, with the
 /// inverses of the diagonal tiles.
 ///
-/// Each tile of x is a task, which subtracts the products with the tiles of x before it as they appear and
-/// multiplies by the inverse of the diagonal tile. The product with the tile just before comes last, with a
-/// matrix that contains the inverse already (the link), so that a task is one short product behind the one
-/// before it. Blocks draw the tasks in order, so that a task waits only for tasks that blocks are already
-/// working on. x itself says which of its elements are there: they are `not_ready` before.
+/// Each tile of x is a task, which subtracts the products with the earlier tiles of x as they appear and
+/// multiplies by the inverse of the diagonal tile. The product with the preceding tile comes last, with a
+/// matrix that contains the inverse already (the link), so that a task ends one short product after the
+/// preceding one. Blocks draw the tasks in order, so that a task waits only for tasks that blocks are already
+/// working on. Elements of x hold the NaN `not_ready` until they are computed.
 #pragma once
 
 #include "backend/cuda/warp.cuh"
@@ -40,7 +40,7 @@ struct SubstitutionJob {
   int* abandoned;  ///< set when a task waited longer than any can take
 };
 
-/// Each byte of an element that is not there yet, for memset.
+/// Byte that fills an element of x which is not computed yet, for memset.
 inline constexpr int not_ready_byte = 0xff;
 
 /// The bits of `not_ready`: a NaN that no operation returns.
@@ -156,7 +156,7 @@ class Substitution {
       tile.load(triangle.a + std::int64_t{i} * side + std::int64_t{j} * side * triangle.leading,
                 triangle.leading);
       const T* const x = triangle.x + source * side;
-      // Blocks that are not next leave the memory that all of them poll to those that are.
+      // Blocks whose task is not the next one poll less often, to leave the memory bandwidth to the next one.
       const bool is_next = s + 2 == step;
       multiply<transposed>(
           tile, [&](int k) { return wait(x + k, is_next ? 0 : 200); }, sums);
@@ -234,7 +234,7 @@ class Substitution {
     return sum;
   }
 
-  /// An element as soon as it is there. `pause`: nanoseconds between two reads.
+  /// Reads an element of x as soon as it is computed. `pause`: nanoseconds between two reads.
   __device__ T wait(const T* x, unsigned pause = 0) {
     const auto* bits = reinterpret_cast<const volatile typename Bits::Type*>(x);
     auto value = *bits;

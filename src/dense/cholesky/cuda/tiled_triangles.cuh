@@ -14,7 +14,7 @@
 
 namespace echelon::dense_cholesky {
 
-/// Blocks of a kernel that are resident at once, at most so many on a multiprocessor.
+/// Number of blocks of a kernel that are resident at once, with an upper limit for each multiprocessor.
 inline int resident_blocks(const void* kernel, int threads, std::size_t shared_bytes, int most) {
   int device = 0;
   int multiprocessors = 0;
@@ -31,7 +31,7 @@ template <class T>
 class TiledTriangles {
  public:
   TiledTriangles() = default;
-  /// Memory for so many rows, a multiple of tiles::side.
+  /// Allocates memory for `rows` rows, a multiple of tiles::side.
   TiledTriangles(const Device& device, std::int64_t rows)
       : inverses_(device, rows * tiles::side),
         lower_links_(device, rows * tiles::side),
@@ -83,7 +83,8 @@ class TiledTriangles {
   Array<T> inverses_, lower_links_, upper_links_;
 };
 
-/// Solves with up to two triangles of so many rows of tiles; x of both must be `not_ready`. Queued.
+/// Solves with one or two triangles of the same number of rows of tiles; x of both must be `not_ready`.
+/// Queued.
 template <class T>
 void substitute_in_tiles(const tiles::Triangle<T>& first, const tiles::Triangle<T>* second, int rows,
                          Array<int>& counters) {
@@ -101,7 +102,7 @@ void substitute_in_tiles(const tiles::Triangle<T>& first, const tiles::Triangle<
   check(cudaGetLastError());
 }
 
-/// Marks every element of x as not there yet. Queued.
+/// Fills x with `not_ready`. Queued.
 template <class T>
 void mark_not_ready(Array<T>& x) {
   check(cudaMemsetAsync(x.data(), tiles::not_ready_byte, x.bytes(), stream()));

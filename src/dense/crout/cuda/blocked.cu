@@ -6,7 +6,7 @@ namespace echelon::crout {
 
 namespace {
 
-/// l_ij = l_ij d_j, u_ij = u_ij / d_i for the diagonal d of A. A thread keeps to a row.
+/// Scales l_ij = l_ij d_j, u_ij = u_ij / d_i for the diagonal d of A. Each thread has one row.
 template <class T>
 __global__ void __launch_bounds__(cuda_kernels::block_size) move_diagonal(DenseView<T> A) {
   const std::int64_t i = std::int64_t{blockIdx.x} * cuda_kernels::block_size + threadIdx.x;
@@ -20,8 +20,8 @@ __global__ void __launch_bounds__(cuda_kernels::block_size) move_diagonal(DenseV
   }
 }
 
-/// The inverses of the diagonal blocks, first L's, then U's, as those of the factors with the diagonal moved:
-/// (L D)^-1 = D^-1 L^-1 and (D^-1 U)^-1 = U^-1 D.
+/// Rescales the inverses of the diagonal blocks, first those of L, then those of U, to the factors with the
+/// diagonal moved: (L D)^-1 = D^-1 L^-1 and (D^-1 U)^-1 = U^-1 D.
 template <class T>
 __global__ void __launch_bounds__(lu::diagonal_block)
     move_diagonal_of_inverses(DenseView<const T> A, T* inverses) {

@@ -12,8 +12,8 @@
 
 namespace echelon::crout {
 
-/// Memory of `factor_blocked`, for one thread at a time, and what solves with the last factors need besides
-/// these.
+/// Scratch memory of `factor_blocked`, for one thread at a time, and the data besides the factors that solves
+/// need.
 template <class T>
 struct BlockedWorkspace {
   explicit BlockedWorkspace(const Device& device)
@@ -26,7 +26,8 @@ struct BlockedWorkspace {
   Array<SectionCounts> counts;
 };
 
-/// Columns one after the other, or in sections by an iteration up to a tolerance.
+/// Settings of `factor_blocked`: columns one after the other, or in sections by an iteration up to a
+/// tolerance.
 struct BlockedSettings {
   bool iterated = false;
   double tolerance = 0;

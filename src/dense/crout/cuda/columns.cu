@@ -42,7 +42,7 @@ __device__ Candidate form_column(const Arguments<T>& s, std::int64_t j, T* parti
   return block_best<column_threads>(largest);
 }
 
-/// Exchanges rows j and `other`, and copies what is left of the diagonal in row j to `row`.
+/// Exchanges rows j and `other`, and copies the elements of row j before the diagonal to `row`.
 template <class T>
 __device__ void exchange_rows(const Arguments<T>& s, std::int64_t j, std::int64_t other) {
   const std::int64_t stride = std::int64_t{gridDim.x} * column_threads;

@@ -24,7 +24,7 @@ namespace echelon::crout {
 
 namespace cuda_detail {
 
-/// |l_ii u_ij|, what elimination has left in the upper triangle.
+/// Magnitude |l_ii u_ij| of an element that elimination has left in the upper triangle.
 template <class T>
 struct EliminatedMagnitude {
   DenseView<const T> factors;
@@ -113,7 +113,7 @@ class CudaFactorization : public SolverImplementation<T> {
     return factors_.bytes() + permutation_.bytes() + scales_.bytes();
   }
 
-  /// Queues everything, whether refinement's steps are accepted included. Allocates nothing.
+  /// Queues the whole solve, including the decision on each refinement step. Allocates nothing.
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
              std::vector<Job>&) const final {
     if (right.rows() == 0 || right.columns() == 0) return;

@@ -94,23 +94,23 @@ template <int threads>
 __device__ Candidate block_best(Candidate best) {
   __shared__ Candidate of_warp[threads / warp_size];
   best = warp_best(best);
-  __syncthreads();  // the last call's results have been read
+  __syncthreads();  // every thread has read the results of the preceding call
   if (lane_id() == 0) of_warp[threadIdx.x / warp_size] = best;
   __syncthreads();
   return warp_best(lane_id() < threads / warp_size ? of_warp[lane_id()] : Candidate{});
 }
 
-/// The best of the candidates that the blocks of the grid have published; every warp finds it on its own.
+/// Best of the candidates that the blocks of the grid have published; every warp computes it.
 __device__ inline Candidate grid_best(const Candidate* of_blocks) {
   Candidate best;
   for (unsigned b = lane_id(); b < gridDim.x; b += warp_size) best = combine(best, of_blocks[b]);
   return warp_best(best);
 }
 
-/// sum_k l(row, k) u(k) for the rows of a tile, k < count: thread t < tile_rows returns that of row t.
-/// `tile_rows` is a power of two, at most 16; l points to the tile's first row and has the leading dimension
-/// `leading`; rows from `rows` on are not read. `partial`: 16 values for each warp in shared memory, free
-/// after the next barrier. A warp reads tile_rows neighbours of several columns at once.
+/// Dot products sum_k l(row, k) u(k) for the rows of a tile, k < count: thread t < tile_rows returns that of
+/// row t. `tile_rows` is a power of two, at most 16; l points to the tile's first row and has the leading
+/// dimension `leading`; rows from `rows` on are not read. `partial`: 16 values for each warp in shared
+/// memory, free after the next barrier. A warp reads tile_rows neighbouring rows of several columns at once.
 template <int threads, class T>
 __device__ T tile_products(const T* l, std::int64_t leading, std::int64_t rows, const T* u,
                            std::int64_t count, int tile_rows, T* partial) {
@@ -135,7 +135,7 @@ __device__ T tile_products(const T* l, std::int64_t leading, std::int64_t rows, 
     for (; k < count; k += step) sum += l[k * leading + row] * u[k];
   }
   for (int delta = warp_size / 2; delta >= tile_rows; delta /= 2) sum += shuffle_down(sum, delta);
-  __syncthreads();  // the last call's partial sums have been read
+  __syncthreads();  // every thread has read the partial sums of the preceding call
   if (lane_id() < tile_rows) partial[t / warp_size * 16 + lane_id()] = sum;
   __syncthreads();
   sum = 0;
@@ -145,8 +145,8 @@ __device__ T tile_products(const T* l, std::int64_t leading, std::int64_t rows, 
   return sum;
 }
 
-/// Rows of a tile such that all blocks have one: 16, or fewer where the rows do not suffice. A sector of
-/// memory holds 4 doubles.
+/// Rows of a tile, such that every block has a tile: 16, or fewer where the matrix has too few rows. A sector
+/// of memory holds 4 doubles.
 __device__ inline int rows_of_tile(std::int64_t rows) {
   int tile_rows = 16;
   while (tile_rows > 4 && rows < std::int64_t{tile_rows} * gridDim.x) tile_rows /= 2;

@@ -28,11 +28,12 @@ __device__ void report_least(int value, int* least) {
   if (lane_id() == 0 && value != no_change) atomicMin(least, value);
 }
 
-/// The greater index.
+/// Index max(i, j) of an element.
 struct LaterIndex {
   __device__ int operator()(int i, int j) const { return i > j ? i : j; }
 };
-/// The index by which the elements of a region beside the diagonal depend on each other.
+/// Index by which the elements of a region to the right of the diagonal section or below it depend on each
+/// other.
 template <Factor part>
 struct DependentIndex {
   __device__ int operator()(int i, int j) const { return part == Factor::lower ? j : i; }
@@ -125,8 +126,8 @@ class DiagonalIteration {
     }
   }
 
-  /// Sweeps over L and then over U, in columns from `begin` on; those before it are final. Returns the least
-  /// greater index of an element that changed.
+  /// Sweeps over L and then over U, in columns from `begin` on; earlier columns are final. Returns the least
+  /// max(i, j) of an element that changed.
   __device__ int sweep(int begin) {
     int& least = d_.changes->least[counts_.diagonal_sweeps % 3];
     if (first_thread()) d_.changes->least[(counts_.diagonal_sweeps + 1) % 3] = no_change;
@@ -164,8 +165,8 @@ class DiagonalIteration {
     return least;
   }
 
-  /// Column j has converged in the square: with pivoting, converges it below, too, and exchanges its pivot.
-  /// Returns false if the iteration has failed.
+  /// Completes column j, which has converged in the square: with pivoting, converges it below the square and
+  /// exchanges its pivot row. Returns false if the iteration has failed.
   __device__ bool complete_column(int j, bool& exchange) {
     const std::int64_t column = d_.first + j;
     if (!d_.pivoting) {
@@ -202,9 +203,9 @@ class DiagonalIteration {
     return true;
   }
 
-  /// Column j of U above the diagonal and of L to A, where its elements below the diagonal are
-  /// final after one sweep, since all that they depend on is final.
-  /// Returns the block's largest element of L.
+  /// Copies column j of U above the diagonal and of L to A, where the elements below the diagonal are final
+  /// after one sweep, since all elements that they depend on are final. Returns the block's largest element
+  /// of L.
   __device__ Candidate converge_below(int j) {
     const std::int64_t column = d_.first + j;
     const std::int64_t rows = d_.A.rows();
@@ -230,8 +231,8 @@ class DiagonalIteration {
     return block_best<sweep_threads>(largest);
   }
 
-  /// Column j of L in the rows of the square, in the order of summation of the sweeps: elements that have
-  /// converged keep their bits, so that later columns do not change either. A thread sums up a row.
+  /// Computes column j of L in the rows of the square, in the order of summation of the sweeps: elements that
+  /// have converged keep their bits, so that later columns do not change either. Each thread sums up one row.
   __device__ Candidate converge_in_square(int j) {
     constexpr int rows_of_block = warp_size;  // of one warp, to use many multiprocessors
     Candidate largest;
@@ -385,7 +386,7 @@ typename CudaIteration<T>::Result CudaIteration<T>::factor(const std::stop_token
   return result_;
 }
 
-/// A(first : row_end, columns) -= L(first : row_end, 0 : first) U(0 : first, columns).
+/// Updates A(first : row_end, columns) -= L(first : row_end, 0 : first) U(0 : first, columns).
 template <class T>
 void CudaIteration<T>::subtract_earlier_sections(std::int64_t first, std::int64_t row_end,
                                                  std::int64_t column_begin, std::int64_t column_end) {

@@ -22,7 +22,7 @@ struct Changes {
   int overflow = -1;                  ///< the last column with an element of L that is not finite
 };
 
-/// Facts of a section that the kernels leave for the host.
+/// State of a section that the kernels leave for the host.
 struct SectionState {
   std::int64_t zero_pivot = -1;
   std::int64_t overflow = 0;      ///< nonzero: the iteration cannot converge
@@ -31,10 +31,10 @@ struct SectionState {
   IterationCounts counts = {};    ///< of the diagonal section
 };
 
-/// The iteration for a square matrix. What earlier sections contribute to a section is subtracted once, by a
-/// product of matrices, since no sweep changes it. A diagonal section with its pivots is one launch, and so
-/// is what lies to its right or below it; the host waits once for each section. Sweeps omit elements that
-/// are final.
+/// Fixed-point iteration for a square matrix. Contributions of earlier sections to a section are subtracted
+/// once, by a product of matrices, since no sweep changes them. One launch factors a diagonal section with
+/// its pivots, and one more each the regions to its right and below it; the host waits once for each section.
+/// Sweeps omit elements that are final.
 template <class T>
 class CudaIteration {
  public:

@@ -106,7 +106,8 @@ class BlockedFactorization final : public CudaFactorization<T> {
     return statistics;
   }
 
-  /// Measured while U was written; where a pivot is zero the factors are still those of `lu`.
+  /// Measured while U was written; if a pivot is zero, the factors are still those of `lu`, with a unit
+  /// diagonal of L.
   [[nodiscard]] double largest_eliminated(Cuda&, std::int64_t) const override { return largest_; }
 
   void substitute_factors(Cuda& backend, bool transposed, DenseView<T> X) const override {
@@ -115,7 +116,7 @@ class BlockedFactorization final : public CudaFactorization<T> {
 
   CroutBlockedOptions options_;
   crout::BlockedWorkspace<T> workspace_;
-  double largest_ = 0;  // max |u_ij| with L's diagonal of ones
+  double largest_ = 0;  // max |u_ij| for L with a unit diagonal
 };
 
 }  // namespace

@@ -53,9 +53,8 @@ class TileSweep {
         row_(static_cast<int>(threadIdx.x) % half),
         column_(static_cast<int>(threadIdx.x) / half) {}
 
-  /// Evaluates the formula for the tile's elements of the factor. Returns the least `index(i, j)` of an
-  /// element that it changed by more than the tolerance, of those that this thread computes. A NaN has
-  /// changed.
+  /// Evaluates the formula for the tile's elements of the factor. Returns, for the elements of this thread,
+  /// the least `index(i, j)` of an element that changed by more than the tolerance. A NaN counts as changed.
   template <class Index>
   __device__ int evaluate(Index index) {
     for (int r = 0; r < 2; ++r) {

@@ -29,8 +29,8 @@ struct Move {
   int from = -1;
 };
 
-/// The t-th of 2 width moves: first the rows of the pivots (`all_pivots`: those that stay, too), then the
-/// rows that these came from.
+/// Finds the t-th of 2 width moves: first those to the rows of the pivots (with `all_pivots`, rows that stay
+/// in place included), then those to the rows that the pivots came from.
 __device__ Move find_move(const int* origins, int width, int t, bool all_pivots) {
   if (t >= 2 * width) return {};
   int to = t;
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(max_exchange_threads)
 
 constexpr int threads_for_origins = 256;
 
-/// later(i, p) = the row that the exchanges of panels p, p + 1, ... move to row i.
+/// Computes later(i, p) = the row that the exchanges of panels p, p + 1, ... move to row i.
 __global__ void __launch_bounds__(threads_for_origins)
     compose_origins(std::int64_t rows, int panels, std::int64_t block, const int* origins, int* later) {
   const std::int64_t i = std::int64_t{blockIdx.x} * threads_for_origins + threadIdx.x;
@@ -84,8 +84,8 @@ __global__ void __launch_bounds__(threads_for_origins)
 
 constexpr int threads_for_left = 1024;
 
-/// Columns on the left of the last panel, one after the other; `scratch`: rows elements of each block in
-/// global memory, where a column does not fit into shared memory.
+/// Exchanges rows in the columns to the left of the last panel, one column after the other; `scratch`: rows
+/// elements of each block in global memory, for columns that do not fit into shared memory.
 template <class T>
 __global__ void __launch_bounds__(threads_for_left)
     exchange_left(DenseView<T> A, std::int64_t columns, std::int64_t block, const int* later, T* scratch) {
@@ -162,7 +162,7 @@ __device__ void write_displaced(const Tile<T>& own, int width, const ExchangedRo
   }
 }
 
-/// pivot = -L^-1 pivot, by a warp for each column: each lane has every 32nd row.
+/// Solves pivot = -L^-1 pivot, by a warp for each column: each lane has every 32nd row.
 template <class T>
 __device__ void solve_columns(const T* triangle, int width, TileRow<T>* pivot) {
   constexpr int rows_per_lane = max_width_in_clusters / warp_size;
@@ -226,9 +226,9 @@ __device__ Tile<T> find_tile(const ColumnsExcept<T>& X, std::int64_t index, bool
           static_cast<int>(min(std::int64_t{tile}, last - first))};
 }
 
-/// apply_columns for few columns in one launch: one cluster for each tile of columns, whose blocks share the
-/// rows. A cluster barrier separates the reads of other blocks' rows from all writes. No rows for each
-/// thread: without the product.
+/// Applies factored columns to few columns in one launch, as apply_columns does: one cluster for each tile of
+/// columns, whose blocks share the rows. A cluster barrier separates the reads of other blocks' rows from all
+/// writes. rows_per_thread = 0 omits the product.
 template <class T, int rows_per_thread>
 __global__ void __launch_bounds__(threads_in_clusters)
     apply_in_clusters(const ColumnsExcept<T> X, const T* __restrict__ L, std::int64_t leading,
@@ -263,7 +263,8 @@ __global__ void __launch_bounds__(threads_in_clusters)
 #endif
 }
 
-/// `multiplies`: with the product, by 8 blocks for each tile of columns instead of one.
+/// Launches apply_in_clusters. `multiplies`: includes the product, by 8 blocks for each tile of columns
+/// instead of one.
 template <class T>
 void launch_in_clusters(const StreamContext& context, const FactoredColumns<T>& factored,
                         const ColumnsExcept<T>& X, bool multiplies) {
@@ -304,8 +305,8 @@ bool has_few_columns(const FactoredColumns<T>& factored, const ColumnsExcept<T>&
          has_clusters(X.A.device());
 }
 
-/// Whether it also multiplies faster than cuBLAS. The blocks of cuBLAS need no multiprocessors that are free
-/// at the same time, which large multiplications on another stream delay.
+/// True if apply_in_clusters also multiplies faster than cuBLAS. The blocks of cuBLAS do not have to start at
+/// the same time, which large multiplications on another stream would delay.
 template <class T>
 bool has_small_product(const FactoredColumns<T>& factored, const ColumnsExcept<T>& X) {
   constexpr std::int64_t max_rows = 8192;
@@ -313,7 +314,7 @@ bool has_small_product(const FactoredColumns<T>& factored, const ColumnsExcept<T
   return X.A.rows() <= max_rows && X.A.rows() * factored.L.columns() * X.count() <= max_multiplications;
 }
 
-/// Rows below U: X = X - L U.
+/// Updates the rows below U: X = X - L U.
 template <class T>
 void subtract_product(const StreamContext& context, const DenseView<const T>& L, const DenseView<T>& X) {
   const std::int64_t width = L.columns();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// P A = L U on a GPU: right-looking in panels, the next one beside the multiplication with the last.
+// P A = L U on a GPU: right-looking in panels, with the next panel factored during the trailing update.
 #include "dense/lu/cuda/apply.cuh"
 #include "dense/lu/cuda/substitution.cuh"
 #include "dense/lu/cuda/tall_panel.cuh"
@@ -76,7 +76,7 @@ class Factorization {
     }
   }
 
-  /// Applies the panel of columns [begin, end) to columns [end, next_end), before the other ones.
+  /// Applies the panel of columns [begin, end) to columns [end, next_end), ahead of the other columns.
   void update_next(const StreamContext& context, std::int64_t begin, std::int64_t end,
                    std::int64_t next_end) {
     apply_columns<T>(with_products(context), factored(begin, end, origins(begin)),
@@ -95,8 +95,8 @@ class Factorization {
     check(cudaEventRecord(inverted(begin), beside.stream));
   }
 
-  /// Applies the panel of columns [begin, end) to those on its left, unless that is done at the end, and to
-  /// those from right_begin on. `inverted_beside`: after invert_beside.
+  /// Applies the panel of columns [begin, end) to the columns to its left, unless finish() does so at the
+  /// end, and to those from right_begin on. `inverted_beside`: invert_beside was called.
   void apply_panel(const StreamContext& context, std::int64_t begin, std::int64_t end,
                    std::int64_t right_begin, bool inverted_beside) {
     apply_columns<T>(with_products(context), factored(begin, end, origins(begin)),
@@ -108,7 +108,7 @@ class Factorization {
                      static_cast<int>(end - begin));
   }
 
-  /// After the last panel.
+  /// Exchanges rows in the columns to the left after the last panel.
   void finish(const StreamContext& context) {
     if (!tuning_.left_last) return;
     exchange_left_rows<T>(context, A_, count(), block(), workspace_.panel_origins.data(),
@@ -116,7 +116,7 @@ class Factorization {
   }
 
  private:
-  /// Products within panels are in float.
+  /// Context with the requested arithmetic of products. Products within panels are in float.
   [[nodiscard]] StreamContext with_products(const StreamContext& context) const {
     return {context.backend, context.stream, workspace_.products};
   }
@@ -200,13 +200,13 @@ void factor_in_order(Cuda& backend, Factorization<T, Job>& lu) {
   lu.finish(context);
 }
 
-/// The next panel is updated and factored beside the large multiplication with this one.
+/// Factors with look-ahead: the next panel is updated and factored during the trailing update of the others.
 template <class T, class Job>
 void factor_with_lookahead(Cuda& backend, LookaheadStream& lookahead, bool panels_first,
                            Factorization<T, Job>& lu) {
   const StreamContext main{backend, stream()};
   const StreamContext ahead = lookahead.context();
-  // Events take longer than they save while panels dominate.
+  // While panels dominate, events cost more time than they save.
   const bool inverts_beside = !panels_first;
   lookahead.record_main();
   lookahead.wait_for_main();
@@ -252,7 +252,7 @@ __global__ void __launch_bounds__(cuda_kernels::block_size)
   if (cuda_kernels::combine_blocks(found, blockIdx.x, gridDim.x, partial, finished)) *result = found;
 }
 
-/// Fills in what is not given.
+/// Selects the parameters that are not given.
 template <class T>
 Tuning complete(const Tuning& given, std::int64_t rows, std::int64_t columns) {
   if (given.panel_columns > 0) return given;

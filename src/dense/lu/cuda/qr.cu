@@ -9,7 +9,7 @@ void factor_qr(Cuda& backend, DenseView<T> A, T* tau) {
   Cusolver(backend.device()).factor_qr(backend, A.rows(), A.data(), tau);
 }
 
-/// Column by column, with a handle and a workspace for each call: QR is the last resort of LU.
+/// Factors A = Q R with a handle and a workspace for each call: QR is the last resort of LU.
 template <class T>
 void substitute_qr(Cuda& backend, bool transposed, DenseView<const T> factors, const T* tau, DenseView<T> X) {
   if (factors.rows() == 0) return;

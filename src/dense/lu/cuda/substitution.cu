@@ -65,7 +65,7 @@ __device__ void multiply_blocks(int first, T alpha, const T* A, const T* B, T* C
   }
 }
 
-/// The step of invert_lower from triangles of `half` rows to those of twice as many, all at the same time.
+/// Step of invert_lower from triangles of `half` rows to triangles of twice as many, all at the same time.
 template <int half, class T>
 __device__ void join_halves(T* triangle, T* product) {
   constexpr int pairs = block / (2 * half);
@@ -109,8 +109,8 @@ __device__ void invert_lower(T* triangle, bool unit) {
 template <class T>
 constexpr std::size_t inversion_bytes = sizeof(T) * leading* block;
 
-/// A block inverts one triangle: L's, then, if there are more blocks than L has, U's, which are transposed to
-/// lower ones.
+/// Inverts triangles, one by each block: first those of L, then, in additional blocks, those of U, which are
+/// transposed to lower triangles.
 template <class T>
 __global__ void __launch_bounds__(threads) invert_blocks(DenseView<const T> factors, T* inverses) {
   extern __shared__ double2 inversion_shared[];
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(threads) invert_blocks(DenseView<const T> fact
   }
 }
 
-/// Waits until `count` steps are complete; `seen` of them are known to be.
+/// Waits until `count` steps are complete; `seen` steps are already known to be complete.
 __device__ inline void wait_for(const unsigned* progress, unsigned count, unsigned& seen) {
   Watchdog watchdog;
   while (seen < count) {
@@ -160,7 +160,7 @@ template <class T, bool transposed>
 struct MatrixBlock {
   T at[elements];
 
-  /// Rows and columns beyond `rows` and `columns` count as zero.
+  /// Loads the block. Elements outside of `rows` and `columns` count as zero.
   __device__ void load(const T* __restrict__ from, std::int64_t leading_from, int rows, int columns) {
     const int t = static_cast<int>(threadIdx.x);
     if constexpr (!transposed) {
@@ -183,7 +183,7 @@ struct MatrixBlock {
   }
   static constexpr int sums = transposed ? elements / 4 : 1;
 
-  /// sum += this x, where x is in shared memory.
+  /// Computes sum += this x, where x is in shared memory.
   __device__ void multiply_add(const T* x, T (&sum)[sums]) const {
     const int t = static_cast<int>(threadIdx.x);
     if constexpr (!transposed) {
@@ -230,8 +230,8 @@ struct VectorSolve {
   unsigned* progress;
 };
 
-/// Solves with one triangle, block row after block row; block row q is that of step q or, backwards, of step
-/// blocks - 1 - q. Each thread block has every gridDim.x-th step and waits for the steps before.
+/// Solves with one triangle, block row after block row; block row q belongs to step q or, backwards, to step
+/// blocks - 1 - q. Each thread block has every gridDim.x-th step and waits for the preceding steps.
 template <class T, bool transposed, bool lower, class Read, class Write>
 __device__ void solve_triangle(const VectorSolve<T>& job, unsigned done_before, const Read& read,
                                const Write& write) {
@@ -286,7 +286,7 @@ template <class T>
 struct ReadVector {
   const T* vector;
   const int* order;   // null: natural
-  bool written_here;  // by other blocks of this kernel
+  bool written_here;  // by other blocks of the same kernel
   __device__ T operator()(int i) const {
     const T* at = vector + (order == nullptr ? i : order[i]);
     return written_here ? __ldcg(at) : *at;
@@ -320,11 +320,11 @@ __global__ void __launch_bounds__(threads, 1) solve_vector(const VectorSolve<T> 
     solve_triangle<T, true, true>(job, blocks, ReadVector<T>{job.y, nullptr, true},
                                   WriteVector<T>{job.y + job.factors.factors.rows(), job.x, order});
   }
-  // The step that ends last resets the counter: no block waits for it any more.
+  // The block of the last step resets the counter, since no block waits for it afterwards.
   if ((blocks - 1) % gridDim.x == blockIdx.x && threadIdx.x == 0) store_release(job.progress, 0);
 }
 
-/// Y(i, j) = X(order[i], j) for element i + j n, or X(order[i], j) = Y(i, j).
+/// Permutes Y(i, j) = X(order[i], j) for element i + j n, or X(order[i], j) = Y(i, j).
 template <class T>
 struct PermuteRows {
   const int* order;
@@ -454,7 +454,7 @@ void substitute_vectors(Cuda& backend, bool transposed, const Substitution<T>& f
   const std::int64_t n = factors.factors.rows();
   if (n == 0) return;
   const CurrentDevice current(backend.device().id());
-  constexpr std::int64_t max_blocks = 128;  // all at work at the same time on a large GPU
+  constexpr std::int64_t max_blocks = 128;  // resident at the same time on a large GPU
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>((n + block - 1) / block, max_blocks));
   for (std::int64_t j = 0; j < B.columns(); ++j) {
     const VectorSolve<T> job{factors, B.column(j), X.column(j), Y, progress};
@@ -467,7 +467,7 @@ void substitute_vectors(Cuda& backend, bool transposed, const Substitution<T>& f
 template <class T>
 void substitute(Cuda& backend, const FactorWorkspace<Cuda, T>& workspace, bool transposed,
                 DenseView<const T> factors, const std::int64_t* /*pivots*/, DenseView<T> X) {
-  constexpr std::int64_t max_vectors = 4;  // more are solved for together
+  constexpr std::int64_t max_vectors = 4;  // more right-hand sides are solved together, by products
   const std::int64_t n = factors.rows();
   if (n == 0 || X.columns() == 0) return;
   const CurrentDevice current(backend.device().id());

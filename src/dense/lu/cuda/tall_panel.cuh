@@ -14,7 +14,7 @@ namespace tall_panel {
 
 using cuda_kernels::block_size;
 
-/// Counts the row that the pivot came from as exchanged with row k.
+/// Exchanges the origins of row k and of the row that the pivot came from.
 __device__ inline void exchange_origins(const RowOrigins& rows, std::int64_t k, std::int64_t pivot) {
   if (rows.origins == nullptr) return;
   const int upper = rows.origins[k];
@@ -22,8 +22,8 @@ __device__ inline void exchange_origins(const RowOrigins& rows, std::int64_t k, 
   rows.origins[pivot] = upper;
 }
 
-/// Subtracts column c - 1 from those on its right, finds the pivot of column c and exchanges its row in all
-/// columns of the leaf. c = 0: only the latter. The last block to finish determines the pivot.
+/// Subtracts column c - 1 from the columns to its right, finds the pivot of column c and exchanges its row in
+/// all columns of the leaf. c = 0: no subtraction. The last block to finish determines the pivot.
 template <class T>
 __global__ void __launch_bounds__(block_size)
     eliminate_column(const LuLeafJob<T> job, int c, TallPivot* partial, unsigned* finished) {
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(block_size)
   }
 }
 
-/// Row i was row i, unless earlier exchanges are composed with the next ones.
+/// Initialises the origins: row i was row i, unless the exchanges are composed with earlier ones.
 __global__ void __launch_bounds__(block_size)
     reset_origins(int rows, RowOrigins leaf, RowOrigins panel, RowOrigins matrix) {
   const int i = static_cast<int>(blockIdx.x) * block_size + static_cast<int>(threadIdx.x);

@@ -38,7 +38,7 @@ class Elimination {
     for (Worker& worker : workers_) worker.buffers.allocate();
   }
 
-  /// One thread's part of the work, of `parts` threads that run at the same time.
+  /// Work of one thread, of `parts` threads that run at the same time.
   void work(int part, int parts) {
     Worker& worker = workers_[static_cast<std::size_t>(part)];
     if (part == 0) factor_panel(worker, 0);
@@ -74,14 +74,14 @@ class Elimination {
     T largest = 0;  ///< |u_ij|, NaN if one is not finite
   };
 
-  /// Measured on one and two cores with AVX-512: the panels of small matrices take most of the time, those
-  /// of large ones are hidden behind products, which are faster with more terms.
+  /// Panel width, measured on one and two cores with AVX-512: the panels of small matrices take most of the
+  /// time, those of large ones overlap with products, which are faster with more terms.
   static int panel_width(int steps) { return steps <= 1500 ? 64 : (steps <= 3000 ? 128 : 192); }
   /// Columns that a thread updates at a time.
   static constexpr int chunk_columns = 64;
 
-  /// Waits for the other threads of the factorisation. With one thread a barrier would wait for threads of
-  /// the caller.
+  /// Barrier of the threads of the factorisation. With one thread it returns at once, since an OpenMP barrier
+  /// would wait for threads of the caller.
   static void wait(int parts) {
     if (parts > 1) {
 #pragma omp barrier

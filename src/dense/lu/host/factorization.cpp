@@ -15,7 +15,7 @@ namespace echelon::lu {
 
 namespace {
 
-/// Elements from which on the factorisation is worth threads.
+/// Least number of elements for which several threads are faster.
 constexpr std::int64_t min_parallel_factor_elements = 20'000;
 
 template <class B, class T>

@@ -38,7 +38,7 @@ class Panel {
  private:
   [[nodiscard]] T* at(int i, int j) const { return a_ + i + j * leading_; }
 
-  /// Column by column: a column receives the updates of those before when its turn comes, which yields its
+  /// Factors column by column: a column receives the updates of all earlier ones at once, which yields its
   /// largest element without another pass.
   void factor_narrow(int first, int last) {
     for (int j = first; j < last; ++j) {
