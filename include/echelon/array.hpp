@@ -14,22 +14,25 @@
 namespace echelon {
 
 namespace memory_detail {
-/// 64-byte aligned (256 on a GPU), not initialised. Throws OutOfMemory, NotBuilt, NoDevice.
+/// Allocates uninitialised memory, aligned to 64 bytes (256 on a GPU). Throws OutOfMemory, NotBuilt,
+/// NoDevice.
 void* allocate(const Device& device, std::size_t bytes);
 void deallocate(const Device& device, void* pointer) noexcept;
-/// The first `bytes` of what was allocated, in memory of that size; on the host they usually stay in place.
+/// Shrinks an allocation to its first `bytes` bytes and returns its address; on the host it usually stays in
+/// place.
 void* shrink(const Device& device, void* pointer, std::size_t bytes);
-/// Returns when the bytes have arrived.
+/// Copies `bytes` bytes, also between devices. Returns when the copy is complete.
 void copy(const Device& to, void* target, const Device& from, const void* source, std::size_t bytes);
-/// count * size, or InvalidMatrix when that overflows or count is negative.
+/// Computes count * size. Throws InvalidMatrix if that overflows or if count is negative.
 std::size_t checked_bytes(std::int64_t count, std::size_t size);
 }  // namespace memory_detail
 
 /// Owns `size` elements in the memory of `device`, uninitialised unless a constructor says otherwise; or
 /// borrows them, see `borrow`. Copying copies the elements, and the copy owns them; moving leaves the source
-/// empty. On a GPU memory is taken and given back in the order of the calling thread's work, without waiting:
-/// an array must not be destroyed by one thread while work that another has queued still uses it. Whatever
-/// returns a number to the host, such as `dot` or a solver's `solve`, has waited for its thread's work.
+/// empty. On a GPU memory is allocated and freed in the order of the calling thread's queued work, without
+/// waiting: an array must not be destroyed by one thread while work that another thread has queued still uses
+/// it. A function that returns a number to the host, such as `dot` or a solver's `solve`, has waited for its
+/// thread's work.
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -47,8 +50,8 @@ class Array {
       : Array(device, static_cast<std::int64_t>(host.size())) {
     memory_detail::copy(device_, data_, Device::serial(), host.data(), bytes());
   }
-  /// Elements in the memory of `device` that somebody else owns, and that must stay where they are for as
-  /// long as the array exists.
+  /// Refers to elements in the memory of `device` that the caller owns and that must stay in place as long as
+  /// the array exists.
   [[nodiscard]] static Array borrow(const Device& device, T* data, std::int64_t size) {
     Array result;
     result.device_ = device;
@@ -72,7 +75,7 @@ class Array {
 
   [[nodiscard]] const Device& device() const { return device_; }
   [[nodiscard]] std::int64_t size() const { return size_; }
-  /// False for borrowed elements.
+  /// False if the elements are borrowed.
   [[nodiscard]] bool owns() const { return owns_; }
   [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }
   [[nodiscard]] T* data() { return data_; }
@@ -90,14 +93,14 @@ class Array {
     return result;
   }
 
-  /// Host arrays only; not checked.
+  /// Element i of a host array; neither the index nor the device is checked.
   T& operator[](std::int64_t i) { return data_[i]; }
   const T& operator[](std::int64_t i) const { return data_[i]; }
   [[nodiscard]] std::span<T> span() { return {data_, static_cast<std::size_t>(size_)}; }
   [[nodiscard]] std::span<const T> span() const { return {data_, static_cast<std::size_t>(size_)}; }
 
-  /// Keeps the first `size` elements, of which there are at least so many, and gives the rest of the memory
-  /// back. Pointers to elements become invalid.
+  /// Keeps the first `size` elements, at most the current number, and frees the rest of the memory. Pointers
+  /// to elements become invalid.
   void shrink(std::int64_t size) {
     if (size == size_) return;
     if (owns_) {

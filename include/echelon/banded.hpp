@@ -11,12 +11,14 @@
 
 namespace echelon {
 
-/// `count` n-by-n band matrices in LAPACK's layout that somebody else owns, and that must outlive the view: a
-/// column holds its elements from `upper` rows above the diagonal to `lower` rows below it. Element (i, j) of
+/// View of `count` n-by-n band matrices in LAPACK's band layout, which the caller owns and which must outlive
+/// the view. A column holds its elements from `upper` rows above the diagonal to `lower` rows below it.
+/// Element (i, j) of
 /// matrix b, for j - upper <= i <= j + lower, is at
 ///     data()[b * stride() + j * leading() + upper + i - j],
-/// with leading() >= lower + upper + 1. Places outside of the matrix, in the corners, are not read. An array
-/// for LAPACK's gbsv, which has `lower` rows for fill on top, is passed as `ab + lower`.
+/// with leading() >= lower + upper + 1. Array elements that lie outside the matrix (in its corners) are not
+/// read. An array for LAPACK's gbsv, which has `lower` further rows on top for fill, is passed as `ab +
+/// lower`.
 template <class T>
 class BandBatch {
  public:
@@ -31,21 +33,21 @@ class BandBatch {
         leading_(leading),
         stride_(stride),
         device_(device) {}
-  /// One matrix.
+  /// View of a single matrix.
   BandBatch(T* data, std::int64_t n, std::int64_t lower, std::int64_t upper, std::int64_t leading,
             const Device& device)
       : BandBatch(data, n, lower, upper, 1, leading, leading * n, device) {}
 
   [[nodiscard]] T* data() const { return data_; }
   [[nodiscard]] std::int64_t n() const { return n_; }
-  /// Diagonals below the main one.
+  /// Number of diagonals below the main one.
   [[nodiscard]] std::int64_t lower() const { return lower_; }
-  /// Diagonals above the main one.
+  /// Number of diagonals above the main one.
   [[nodiscard]] std::int64_t upper() const { return upper_; }
   [[nodiscard]] std::int64_t count() const { return count_; }
-  /// Elements from one column of a matrix to the next.
+  /// Distance between columns of a matrix, in elements.
   [[nodiscard]] std::int64_t leading() const { return leading_; }
-  /// Elements from one matrix to the next.
+  /// Distance between matrices, in elements.
   [[nodiscard]] std::int64_t stride() const { return stride_; }
   [[nodiscard]] const Device& device() const { return device_; }
 
@@ -63,9 +65,9 @@ class BandBatch {
 template <class T>
 class BandFactors;
 
-/// LU factorisation with partial pivoting of band matrices, for repeated solves. Nothing is scaled, refined
-/// or estimated: BandedLu (<echelon/methods/banded_lu.hpp>) does that for a sparse matrix. One thread at a
-/// time uses an object.
+/// LU factorisation with partial pivoting of band matrices, for repeated solves. It neither scales, refines
+/// nor estimates a condition number: BandedLu (<echelon/methods/banded_lu.hpp>) does that for a sparse
+/// matrix. Not thread-safe: one thread at a time may use an object.
 template <class T>
 class BandFactorization {
  public:
@@ -75,10 +77,10 @@ class BandFactorization {
   BandFactorization& operator=(BandFactorization&&) noexcept;
   ~BandFactorization();
 
-  /// Factors the matrices of A, which is not changed and not needed afterwards. Keeps its memory for a
-  /// further call with the same shape. About 2 n lower (lower + upper) flops and n (2 lower + upper + 1)
-  /// elements a matrix; with more than three threads up to four times that for a single matrix. Returns an
-  /// outcome for each matrix: `singular` with the first column without a pivot, or `not_a_number` where an
+  /// Factors the matrices of A, which is not changed and not needed afterwards. Memory is kept for further
+  /// calls with the same shape. About 2 n lower (lower + upper) flops and n (2 lower + upper + 1) elements
+  /// per matrix; with more than three threads up to four times these flops for a single matrix. Returns an
+  /// outcome for each matrix: `singular` with the first column without a pivot, or `not_a_number` if an
   /// element is NaN or infinite, or overflowed. A pivot below the smallest normal number counts as zero.
   /// Throws DimensionMismatch, DeviceMismatch, OutOfMemory.
   Array<BatchOutcome> factor(const BandBatch<const T>& A);
@@ -88,7 +90,7 @@ class BandFactorization {
   /// nothing was factored.
   void solve(const DenseBatch<T>& B);
 
-  /// Bytes held.
+  /// Memory held, in bytes.
   [[nodiscard]] std::size_t bytes() const;
 
  private:
@@ -99,8 +101,8 @@ class BandFactorization {
 extern template class BandFactorization<float>;
 extern template class BandFactorization<double>;
 
-/// Solves A X = B for each matrix of A and of B (n by k), and replaces B by X, by LU with partial pivoting:
-/// as BandFactorization, with the same outcomes, but without keeping the factors. Throws NotBuilt, NoDevice,
+/// Solves A X = B for each matrix of A and of B (n by k) by LU with partial pivoting, and replaces B by X.
+/// Outcomes are those of BandFactorization; the factors are not kept. Throws NotBuilt, NoDevice,
 /// DimensionMismatch, DeviceMismatch, OutOfMemory.
 template <class T>
 Array<BatchOutcome> solve_band(const BandBatch<const T>& A, const DenseBatch<T>& B);

@@ -12,7 +12,7 @@
 
 namespace echelon {
 
-/// `count` column-major matrices of one shape that somebody else owns, and that must outlive the view.
+/// View of `count` column-major matrices of one shape, which the caller owns and which must outlive the view.
 /// Element (i, j) of matrix b is at `data()[b * stride() + j * leading() + i]`.
 template <class T>
 class DenseBatch {
@@ -27,7 +27,7 @@ class DenseBatch {
         leading_(leading),
         stride_(stride),
         device_(device) {}
-  /// Contiguous matrices without padding.
+  /// View of contiguous matrices without padding.
   DenseBatch(T* data, std::int64_t rows, std::int64_t columns, std::int64_t count, const Device& device)
       : DenseBatch(data, rows, columns, count, rows, rows * columns, device) {}
 
@@ -35,9 +35,9 @@ class DenseBatch {
   [[nodiscard]] std::int64_t rows() const { return rows_; }
   [[nodiscard]] std::int64_t columns() const { return columns_; }
   [[nodiscard]] std::int64_t count() const { return count_; }
-  /// Elements from one column of a matrix to the next.
+  /// Distance between columns of a matrix, in elements.
   [[nodiscard]] std::int64_t leading() const { return leading_; }
-  /// Elements from one matrix to the next.
+  /// Distance between matrices, in elements.
   [[nodiscard]] std::int64_t stride() const { return stride_; }
   [[nodiscard]] const Device& device() const { return device_; }
 
@@ -53,10 +53,10 @@ class DenseBatch {
 
 /// Options of `invert_batch`, `solve_batch` and `BatchFactors`.
 struct BatchOptions {
-  /// A matrix with a pivot of at most tolerance ||A||_inf is singular, in a Cholesky factorisation with one
-  /// of at most tolerance a_jj; 0 to 1, default 4 sqrt(n) eps.
+  /// Threshold of singularity, 0 to 1: a matrix is singular if it has a pivot of at most tolerance ||A||_inf,
+  /// or in a Cholesky factorisation of at most tolerance a_jj. Default: 4 sqrt(n) eps.
   std::optional<double> tolerance = {};
-  /// Steps of iterative refinement in `solve_batch`, 0 to 10; the others ignore it.
+  /// Steps of iterative refinement in `solve_batch`, 0 to 10; `invert_batch` and `BatchFactors` ignore it.
   std::int64_t refine = 1;
 };
 
@@ -70,16 +70,17 @@ struct BatchOutcome {
 };
 
 /// Replaces square matrices by their inverses, by Gauss-Jordan elimination with partial pivoting; singular
-/// ones are filled with NaN. 2 n^3 flops each. Returns an outcome for each matrix.
-/// A is not scaled: near the ends of T's range, elimination may overflow or reject pivots.
-/// Throws DimensionMismatch, BadOption, OutOfMemory.
+/// ones are filled with NaN. 2 n^3 flops each. Returns an outcome for each matrix. A is not scaled: near the
+/// ends of T's range, elimination may overflow or reject pivots. Throws DimensionMismatch, BadOption,
+/// OutOfMemory.
 template <class T>
 [[nodiscard]] Array<BatchOutcome> invert_batch(const DenseBatch<T>& A, const BatchOptions& options = {});
 
-/// Solves A X = B for each matrix of A and of B (n by k), and replaces B by X, refined with A: by an inverse
-/// that is not stored, 2 n^3 + 2 n^2 k (1 + 2 refine) flops each; on a GPU up to n = 512 by elimination, half
-/// or a third of the first term, with copies of A from n = 129 on. X is NaN where A is singular. Otherwise as
-/// `invert_batch`. Throws DeviceMismatch, too.
+/// Solves A X = B for each matrix of A and of B (n by k), replaces B by X, and refines X with A. X is
+/// computed with an inverse that is not stored: 2 n^3 + 2 n^2 k (1 + 2 refine) flops each. On a GPU,
+/// elimination takes its place up to n = 512 and reduces the first term to one half or one third; it copies A
+/// from n = 129 on. X is NaN where A is singular. Outcomes and scaling are those of `invert_batch`. Throws
+/// DimensionMismatch, DeviceMismatch, BadOption, OutOfMemory.
 template <class T>
 [[nodiscard]] Array<BatchOutcome> solve_batch(const DenseBatch<const T>& A, const DenseBatch<T>& B,
                                               const BatchOptions& options = {});
@@ -96,28 +97,29 @@ template <class T>
 struct Factors;
 }  // namespace batch_detail
 
-/// Factors of the matrices of a batch, in their place, for any number of solves. On a GPU some lanes of a
-/// warp have a matrix of up to 32 rows, a block one of up to `max_gpu_rows`; the host has a thread for each.
+/// Factors of the matrices of a batch, stored in place of the matrices, for any number of solves. On a GPU
+/// some lanes of a warp factor a matrix of up to 32 rows, and a block factors one of up to `max_gpu_rows`
+/// rows; on the host one thread factors each matrix.
 template <class T>
 class BatchFactors {
  public:
   static constexpr std::int64_t max_gpu_rows = 512;
 
-  /// Replaces the square matrices of A, which must outlive this object, by their factors in a form of its
-  /// own. Those of matrices that cannot be factored are undefined. Memory besides: n integers for each
-  /// matrix, and on a GPU 32 n elements from n = 33 on. Neither A nor B is scaled: near the ends of T's
-  /// range, elimination may overflow. Queued on a GPU. Throws DimensionMismatch, BadOption, InvalidMatrix for
-  /// too many rows, OutOfMemory.
+  /// Replaces the square matrices of A, which must outlive this object, by their factors in an internal
+  /// format. The contents of matrices that cannot be factored are undefined. Additional memory: n integers
+  /// for each matrix, and on a GPU 32 n elements from n = 33 on. Neither A nor B is scaled: near the ends of
+  /// T's range, elimination may overflow. On a GPU the work is queued. Throws DimensionMismatch, BadOption,
+  /// InvalidMatrix for too many rows, OutOfMemory.
   BatchFactors(const DenseBatch<T>& A, BatchFactorization kind, const BatchOptions& options = {});
 
   /// An outcome for each matrix, in the memory of A.
   [[nodiscard]] const Array<BatchOutcome>& outcomes() const;
-  /// Memory besides A.
+  /// Memory held in addition to A, in bytes.
   [[nodiscard]] std::size_t bytes() const;
 
   /// Solves A X = B for each matrix of A and of B (n by k), and replaces B by X: NaN where A was not
-  /// factored. 2 n^2 k flops each, without refinement. May be called by several threads at once. Queued on a
-  /// GPU. Throws DimensionMismatch, DeviceMismatch.
+  /// factored. 2 n^2 k flops each, without refinement. Thread-safe. On a GPU the work is queued. Throws
+  /// DimensionMismatch, DeviceMismatch.
   void solve(const DenseBatch<T>& B) const;
 
  private:

@@ -51,28 +51,30 @@ struct ErrorCertificate {
 };
 
 struct CertifyOptions {
-  /// Stops between factorisations, and within sparse ones; the certificate then has no bound.
+  /// Cancels the proof: it stops between factorisations, and within sparse ones, and the certificate has no
+  /// bound.
   std::stop_token cancel = {};
-  /// The only proof to try; without it, all that A is suited for.
+  /// The only proof to try; if not set, every proof that suits A is tried.
   std::optional<Proof> proof = {};
-  /// Where an approximate inverse is computed; without it, on the device of A.
+  /// Device on which an approximate inverse is computed; default: the device of A.
   std::optional<Device> device = {};
-  /// Makes solve_certified() correct X by refine_and_certify(); the report is that of X before.
+  /// Makes solve_certified() correct X by refine_and_certify(); the report describes X before the correction.
   bool refine = false;
 };
 
-/// Bounds the error of X as a solution of A X = B, if it can be proven that A has an inverse, and says
-/// otherwise why not. It need not matter how X was computed.
+/// Bounds the error of X as a solution of A X = B if A can be proven to be nonsingular; otherwise the
+/// certificate gives the reason. X may come from any computation.
 ///
 /// A dense A is inverted approximately, on its device: 4 n^3 flops, in double also for float, and memory for
-/// 3 n^2 elements. If R A is then not proven to be near I, as it cannot be where the condition of A is near
-/// 1 / (n eps) or above, and for a sparse A, it is tried whether A is an H-matrix, or symmetric positive
-/// definite: on the host, one to five sparse factorisations on all cores, and memory for A twice and a sparse
-/// factor. A sparse A of order 4096 or less for which both fail is treated as dense.
+/// 3 n^2 elements. This proof fails where the condition number of A is near 1 / (n eps) or above, since R A
+/// is not close enough to I. For such an A, and for a sparse one, the host then tries to prove that A is an
+/// H-matrix, or symmetric positive definite: one to five sparse factorisations on all cores, with memory for
+/// two copies of A and a sparse factor. A sparse A of order 4096 or less for which both proofs fail is
+/// treated as dense.
 ///
-/// The proofs rely on rounding to nearest by IEEE 754. They make no assumption about the order in which BLAS
-/// adds, nor about fused operations, but that it forms products from n multiplications each, without fast
-/// (Strassen) algorithms or emulated arithmetic; cuBLAS is told so.
+/// The proofs assume rounding to nearest by IEEE 754. They assume nothing about the order in which BLAS adds,
+/// or about fused operations, but they do assume that BLAS forms each product from n multiplications, without
+/// fast (Strassen) algorithms or emulated arithmetic; cuBLAS is configured accordingly.
 ///
 /// Throws DimensionMismatch, OutOfMemory, NotBuilt, NoDevice, and Error for an operator.
 ///
@@ -84,9 +86,9 @@ template <class T>
                                        std::type_identity_t<DenseView<const T>> X,
                                        const CertifyOptions& options = {});
 
-/// Corrects X, and bounds its error as certify() does. Where the proof is an approximate inverse, X is
-/// refined with residuals in twice the precision until it is nearly x* rounded to T; otherwise it stays as it
-/// is. X is in the memory of B; any first guess will do, 0 for instance.
+/// Corrects X, and bounds its error as certify() does. If the proof is an approximate inverse, X is refined
+/// with residuals in twice the precision until it is nearly x* rounded to T; otherwise X is unchanged. X is
+/// in the memory of B; any initial guess is allowed, such as 0.
 template <class T>
 [[nodiscard]] ErrorCertificate refine_and_certify(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
                                                   std::type_identity_t<DenseView<T>> X,

@@ -12,10 +12,10 @@ namespace echelon {
 class ContextState;
 struct ContextAccess;
 
-/// Where operations run, and what they keep from call to call: scratch memory, and on a GPU cuBLAS's handle.
-/// Everything is made when it is first needed, so that on a GPU an operation that is repeated with the same
-/// context neither allocates nor, for that reason, waits. Used by one thread at a time; threads that work
-/// side by side have one each.
+/// Device on which operations run, and the resources that they keep from call to call: scratch memory, and on
+/// a GPU the cuBLAS handle. Resources are created on first use, so that on a GPU a repeated operation with
+/// the same context neither allocates nor waits for an allocation. Not thread-safe: concurrent threads need a
+/// context each.
 class Context {
  public:
   /// Throws NotBuilt, NoDevice.

@@ -11,8 +11,8 @@
 
 namespace echelon {
 
-/// A method's table with rows for scaling and refinement; `O` has members `equilibrate` and `refine`.
-/// `scaling` is the help text of the first, `most_steps` the bound of the second.
+/// Option table of a method, extended by rows for scaling and refinement; `O` has members `equilibrate` and
+/// `refine`. `scaling` is the help text of the former, `most_steps` the upper bound of the latter.
 template <class O>
 [[nodiscard]] std::vector<Option<O>> with_refinement_options(std::vector<Option<O>> table,
                                                              std::string scaling, double most_steps) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Where data lives and where work is done.
+/// Devices: where data is stored and where work runs.
 #pragma once
 
 #include <cstddef>
@@ -10,26 +10,27 @@ namespace echelon {
 
 enum class DeviceKind { serial, openmp, cuda };
 
-/// A small value: one core, the host's cores through OpenMP, or one NVIDIA GPU. `serial` and `openmp` share
-/// the host's memory, so data made for one may be used by the other; a GPU has its own.
+/// A device: one core of the host (`serial`), the host's cores through OpenMP (`openmp`), or one NVIDIA GPU
+/// (`cuda`). A small value type. `serial` and `openmp` share the host's memory, so data made for one may be
+/// used by the other; each GPU has a memory of its own.
 class Device {
  public:
-  /// All cores of the host.
+  /// Selects all cores of the host.
   Device() = default;
   static Device serial() { return {DeviceKind::serial, 1}; }
-  /// `threads` = 0 takes as many as OpenMP offers (OMP_NUM_THREADS).
+  /// Selects `threads` threads of the host; 0: as many as OpenMP offers (OMP_NUM_THREADS).
   static Device openmp(int threads = 0);
   static Device cuda(int id = 0);
-  /// Reads "serial", "openmp", "openmp:4", "cuda" or "cuda:1". Throws BadOption.
+  /// Parses "serial", "openmp", "openmp:4", "cuda" or "cuda:1". Throws BadOption.
   static Device parse(std::string_view text);
 
   [[nodiscard]] DeviceKind kind() const { return kind_; }
   [[nodiscard]] bool on_host() const { return kind_ != DeviceKind::cuda; }
-  /// OpenMP threads; 1 for `serial`. Meaningless for a GPU.
+  /// Number of OpenMP threads; 1 for `serial`. Meaningless for a GPU.
   [[nodiscard]] int threads() const;
-  /// The GPU's number; meaningless on the host.
+  /// Number of the GPU; meaningless on the host.
   [[nodiscard]] int id() const { return number_; }
-  /// As `parse` reads it.
+  /// Name that `parse` accepts.
   [[nodiscard]] std::string name() const;
 
   friend bool operator==(const Device&, const Device&) = default;
@@ -45,11 +46,12 @@ class Device {
 
 /// Whether the library was built with the CUDA backend.
 [[nodiscard]] bool cuda_built();
-/// GPUs that can be used now; 0 without the CUDA backend, a driver or a GPU. Never throws.
+/// Number of GPUs that can be used; 0 without the CUDA backend, a driver or a GPU. Never throws.
 [[nodiscard]] int cuda_device_count();
-/// Throws NotBuilt or NoDevice, saying what to do, unless work can be done on `device`.
+/// Checks that work can run on `device`; otherwise throws NotBuilt or NoDevice with a message that says what
+/// to do.
 void require(const Device& device);
-/// The hardware's own name: "NVIDIA H200", "host, 16 threads".
+/// Name of the hardware: "NVIDIA H200", "host, 16 threads".
 [[nodiscard]] std::string hardware(const Device& device);
 
 struct MemoryInfo {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Everything.
+/// All public headers of Echelon.
 #pragma once
 
 #include <echelon/array.hpp>

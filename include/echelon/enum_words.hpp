@@ -31,7 +31,7 @@ template <WordedEnum E>
   return {};
 }
 
-/// The enumerator of a word, or nothing.
+/// The enumerator of a word, or no value for an unknown word.
 template <WordedEnum E>
 [[nodiscard]] constexpr std::optional<E> from_word(std::string_view word) {
   for (const EnumWord<E>& entry : words_of(E{})) {

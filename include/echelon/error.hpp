@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The exception types. Exceptions are for misuse and for a lack of resources; what a computation finds out
-/// about a matrix (singular, not positive definite, not converged) is a Status in the Report instead.
+/// Exception types. Exceptions report misuse and a lack of resources; facts that a computation finds about a
+/// matrix (singular, not positive definite, not converged) are a Status in the Report instead.
 #pragma once
 
 #include <cstddef>
@@ -71,7 +71,7 @@ class BadOption : public Error {
 /// every entry more than half of the characters differ.
 [[nodiscard]] std::string nearest_name(std::string_view word, const std::vector<std::string>& names);
 
-/// A capability that this build of the library lacks (CUDA, for one).
+/// A capability that this build of the library lacks, such as CUDA.
 class NotBuilt : public Error {
   using Error::Error;
 };
@@ -81,7 +81,7 @@ class NoDevice : public Error {
   using Error::Error;
 };
 
-/// An allocation that cannot be met. The object that asked for it stays as it was.
+/// An allocation for which memory does not suffice. The object that requested it is unchanged.
 class OutOfMemory : public Error {
  public:
   OutOfMemory(const std::string& device, std::size_t asked, std::size_t available);

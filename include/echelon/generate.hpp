@@ -92,13 +92,15 @@ template <class T>
                                     Distribution distribution = Distribution::uniform,
                                     std::uint64_t seed = 1);
 
-/// Each element is stored with probability `density`, independently. O(nonzeros) time.
+/// A random sparse matrix: each element is stored with probability `density`, independently. O(nonzeros)
+/// time.
 template <class T>
 [[nodiscard]] Csr<T> random_sparse(std::int64_t rows, std::int64_t columns, double density,
                                    Distribution distribution = Distribution::uniform, std::uint64_t seed = 1);
 
-/// Symmetric, off-diagonal elements stored with probability `density` and uniform in [-1, 1), the diagonal
-/// `dominance` times the sum of the row's magnitudes, at least 1: positive definite for dominance > 1.
+/// A random symmetric matrix: off-diagonal elements are stored with probability `density` and uniform in [-1,
+/// 1), each diagonal element is `dominance` times the sum of the row's magnitudes, at least 1: positive
+/// definite for dominance > 1.
 template <class T>
 [[nodiscard]] Csr<T> random_spd(std::int64_t n, double density, double dominance = 1.1,
                                 std::uint64_t seed = 1);

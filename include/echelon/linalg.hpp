@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Operations on vectors and matrices.
 ///
-/// Every operation comes twice. With a Context as first argument it runs on the context's device, and
-/// what it needs besides its operands is kept there for the next call. Without one it runs on the device of
-/// its first matrix operand (or first vector) and makes a context for itself, which on a GPU costs
-/// allocations: leave it out where time does not matter.
+/// Every operation has two forms. The form with a Context as first argument runs on the context's device and
+/// keeps its scratch memory in the context for the next call. The form without runs on the device of its
+/// first matrix operand (or first vector) and creates a temporary context, which on a GPU costs allocations:
+/// use it where time does not matter.
 ///
 /// Errors: DeviceMismatch, naming both, for operands in different memories; DimensionMismatch, naming the
 /// shapes, when they do not fit; OverlappingOperands when a result shares memory with an operand and the
-/// operation does not allow it; InvalidMatrix for a dimension that BLAS on the host cannot count (2^31).
+/// operation does not allow it; InvalidMatrix for a dimension above 2^31 - 1, the limit of BLAS on the host.
 ///
 /// On a GPU an operation returns before its work is done, and later calls of the same thread see its result.
-/// Only an operation whose result is a host number waits, and says so. NaN and Inf spread as in the formula,
-/// except that a factor of zero, be it alpha or beta, stands for "without": what it multiplies is not read.
+/// An operation waits only if it returns a number to the host, and its description says so. NaN and Inf
+/// propagate as in the formula, except that a zero alpha or beta drops its term: the operands of that term
+/// are not read.
 ///
-/// Views of either layout are accepted, without a copy.
+/// Dense operands may be column-major or row-major views; neither is copied.
 #pragma once
 
 #include <echelon/context.hpp>
@@ -22,7 +23,7 @@
 
 namespace echelon {
 
-/// The transpose, seen through the same memory: rows become columns, and column-major becomes row-major.
+/// The transpose as a view of the same memory: rows become columns, and column-major becomes row-major.
 template <class T>
 [[nodiscard]] DenseView<T> transposed(const DenseView<T>& view) {
   const Layout other = view.layout() == Layout::column_major ? Layout::row_major : Layout::column_major;
@@ -42,11 +43,11 @@ void multiply(T alpha, MatrixRef<T> A, DenseView<const T> X, T beta, DenseView<T
   multiply<T>(context, alpha, A, X, beta, Y);
 }
 
-/// Y = alpha A^T X + beta Y. For a dense A the same as `multiply` with transposed(A). For a sparse A every
-/// column of X reads A once, and on the host fills up to 16 vectors of A.columns() elements, which are added
-/// in an order that A alone fixes; a product takes up to twice as long as one with A. A GPU makes the
-/// transpose first, and waits: memory for a second A, and some twenty times a product's time. Who multiplies
-/// repeatedly keeps a transpose (<echelon/matrix/transform.hpp>) instead.
+/// Y = alpha A^T X + beta Y. For a dense A, equivalent to `multiply` with transposed(A). For a sparse A, A is
+/// read once for every column of X. The host fills up to 16 vectors of A.columns() elements and adds them in
+/// an order that depends on A alone; a product takes up to twice as long as one with A. A GPU first forms the
+/// transpose, and waits: memory for a second A, and about twenty times the time of a product. For repeated
+/// products, keep a transpose (<echelon/matrix/transform.hpp>) instead.
 template <class T>
 void multiply_transposed(Context& context, T alpha, MatrixRef<T> A, DenseView<const T> X, T beta,
                          DenseView<T> Y);
@@ -105,12 +106,12 @@ void scal(T alpha, DenseView<T> x) {
   add<T>(alpha, x, T{0}, x, x);
 }
 
-/// Reductions of single columns, accumulated in double. On the host the sum of each 4096 elements is taken in
-/// eight interleaved chains, and these sums are added in their order, so that the bits are the same for any
-/// number of threads and on `serial`. On a GPU they are the same on every run of one model.
+/// Reductions of single columns, accumulated in double. On the host every 4096 elements are summed in eight
+/// interleaved chains, and these sums are added in order, so that the bits are the same for any number of
+/// threads and on `serial`. On a GPU they are the same on every run on the same model.
 ///
-/// Each comes in three forms: the one that takes a place `result` leaves its number there, in the memory of
-/// x, and does not wait; the others return it, and wait.
+/// Each has three forms: the form with the parameter `result` stores the number there, in the memory of x,
+/// and does not wait; the others wait and return the number.
 ///
 /// x_0 y_0 + x_1 y_1 + ... Bytes moved: 2 sizeof(T) an element.
 template <class T>

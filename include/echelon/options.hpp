@@ -56,7 +56,7 @@ class Options {
   std::vector<Entry> entries_;
 };
 
-/// Which devices a method has been written for.
+/// Devices that a method supports.
 enum class Targets { host, cuda, both };
 
 /// Description of an option for help texts and documents.
@@ -80,7 +80,7 @@ struct Range {
 template <class O>
 struct EnumField {
   std::string_view (*get)(const O&);
-  /// False, and nothing written, for an unknown word.
+  /// Writes the enumerator of a word. For an unknown word it returns false and writes nothing.
   bool (*set)(O&, std::string_view);
   std::vector<std::string> (*words)();
 };
@@ -111,8 +111,8 @@ template <auto member>
                       }};
 }
 
-/// One row of a method's table: the option's name, where its value lives in the struct `O`, and what it may
-/// be.
+/// One row of a method's table: the name of the option, the member of the struct `O` that holds its value,
+/// and its allowed values.
 template <class O>
 struct Option {
   using Field = std::variant<bool& (*)(O&), std::int64_t& (*)(O&), double& (*)(O&), std::string& (*)(O&),
@@ -137,7 +137,7 @@ struct Option {
   std::vector<std::string> allowed;
 };
 
-/// The values of a struct by name, as its table has them. Numbers that are not set are left out.
+/// Values of a struct by name, in the order of its table. Numbers that are not set are omitted.
 template <class O>
 [[nodiscard]] Options to_options(O values) {
   Options result;
@@ -167,10 +167,11 @@ struct Stop {
   std::optional<double> rtol = {};
   /// Absolute tolerance, in the units of b; at least 0.
   double atol = 0;
-  /// Limit of iterations for each right-hand side, at least 0; then the status is `max_iterations`.
+  /// Largest number of iterations for each right-hand side, at least 0; when it is reached, the status is
+  /// `max_iterations`.
   std::int64_t max_iterations = 10000;
   /// Iterations between two residual checks by the host, at most 64; 0: 1 on the host, 16 on a GPU. The
-  /// answer does not depend on it, since iterations past the tolerance change nothing.
+  /// answer does not depend on it, since iterations after convergence change nothing.
   std::int64_t check_every = 0;
 
   /// `rtol`, or the default for the precision.
@@ -179,7 +180,8 @@ struct Stop {
   }
 };
 
-/// A method's table with the rows that every iterative method shares; `O` has a member `Stop stop`.
+/// Option table of a method, extended by the rows that every iterative method shares; `O` has a member `Stop
+/// stop`.
 template <class O>
 [[nodiscard]] std::vector<Option<O>> with_stop_options(std::vector<Option<O>> table) {
   table.push_back({"rtol",
@@ -198,7 +200,7 @@ template <class O>
   return table;
 }
 
-/// The rows of a method that can be preconditioned; `O` has members `preconditioner` and
+/// Rows of the options of a method that can be preconditioned; `O` has members `preconditioner` and
 /// `preconditioner_options`.
 template <class O>
 [[nodiscard]] std::vector<Option<O>> with_preconditioner_options(std::vector<Option<O>> table) {

@@ -8,10 +8,10 @@
 
 namespace echelon {
 
-/// Order in which rows and columns of a sparse matrix are eliminated. The fewer entries it adds to the
-/// factor, the fill, the less a factorisation costs.
+/// Order in which rows and columns of a sparse matrix are eliminated. The less fill (entries that elimination
+/// adds to the factor) an order causes, the less a factorisation costs.
 enum class Ordering {
-  automatic,   ///< of `amd`, `dissection` and, where its time pays, `metis`: the fewest predicted flops
+  automatic,   ///< the one with the fewest predicted flops: amd, dissection or, if worth its time, metis
   amd,         ///< approximate minimum degree: fast on one core, best for small and irregular matrices
   dissection,  ///< nested dissection, with all threads: less fill for large meshes
   metis,       ///< nested dissection by METIS, on one thread

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Preconditioners that are handed over as objects.
+/// Preconditioners that are passed as objects.
 #pragma once
 
 #include <echelon/solver.hpp>
@@ -9,30 +9,30 @@
 
 namespace echelon {
 
-/// z = M^-1 r for a Krylov method: a solver that is set up, or a callable. Given to a solver by
-/// Solver::set_preconditioner, which takes the place of the option `preconditioner`.
+/// z = M^-1 r for a Krylov method: a solver that is set up, or a callable. Solver::set_preconditioner gives
+/// it to a solver, in place of the option `preconditioner`.
 ///
 /// Copies refer to the same solver, or hold copies of the callable.
 template <class T>
 class Preconditioner {
  public:
-  /// Reads n elements at r and writes n at z, both in the memory of the device and not overlapping. On a GPU
-  /// it queues its work on the calling thread's stream (cudaStreamPerThread). Called from several threads at
-  /// once when the solver is used so. It has to be linear and the same from call to call, except in flexible
-  /// methods (gmres with `flexible`).
+  /// Function that reads n elements at r and writes n at z, both in the memory of the device and not
+  /// overlapping. On a GPU it queues its work on the calling thread's stream (cudaStreamPerThread). It is
+  /// called concurrently if the solver is used by several threads. It has to be linear and the same from call
+  /// to call, except in flexible methods (cg and gmres with `flexible`).
   using Apply = std::function<void(const T* r, T* z)>;
 
-  /// A solver that has been set up, for A or for a matrix like it: one application of a method that is usable
-  /// as a preconditioner, or a whole solve, started from zero, of one that is not; an iterative solve is not
-  /// a fixed linear operator, and wants a flexible method. The solver must outlive the preconditioner and
-  /// stay in place.
+  /// Preconditions with a solver that has been set up, for A or for a similar matrix: by one application of a
+  /// method that is usable as a preconditioner, or else by a whole solve, started from zero. An iterative
+  /// solve is not a fixed linear operator and requires a flexible method. The solver must outlive the
+  /// preconditioner and must not move.
   Preconditioner(const Solver<T>& solver)  // NOLINT(google-explicit-constructor)
       : solver_(&solver), device_(solver.device()) {}
   Preconditioner(Solver<T>&&) = delete;
   explicit Preconditioner(Apply apply, const Device& device = {})
       : apply_(std::move(apply)), device_(device) {}
 
-  /// Null for a callable.
+  /// The solver, or null for a callable.
   [[nodiscard]] const Solver<T>* solver() const { return solver_; }
   [[nodiscard]] const Apply& callable() const { return apply_; }
   [[nodiscard]] const Device& device() const { return device_; }

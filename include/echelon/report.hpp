@@ -21,33 +21,33 @@ enum class Status {
   direct,           ///< a direct method finished; `backward_error` says how well
   ready,            ///< a set-up succeeded; only `analyze`, `setup`, `factor` and `update_values` report it
   max_iterations,   ///< the iteration limit came first
-  stagnated,        ///< the true residual no longer falls
+  stagnated,        ///< the true residual no longer decreases
   diverged,         ///< the residual grew beyond 1e10 times the initial one (of x = 0)
   breakdown,        ///< the method divided by zero: see `message`
   singular,         ///< A is singular, exactly or to working precision: see `message`
   inconsistent,     ///< no x satisfies the equations
-  underdetermined,  ///< many x do
+  underdetermined,  ///< more than one x satisfies the equations
   not_a_number,     ///< NaN or Inf in A, in b or in the result: see `row`, `column`
   not_spd,          ///< the method needs a symmetric positive definite A, and A is not
-  out_of_memory,    ///< memory ran out during the work
-  cancelled,        ///< the caller asked to stop; X holds what was reached
+  out_of_memory,    ///< memory did not suffice during the computation
+  cancelled,        ///< the caller requested a stop; X holds the last iterate
 };
 
-/// "converged", "max_iterations", ...: the enumerator's name.
+/// Name of the enumerator: "converged", "max_iterations", ...
 [[nodiscard]] std::string_view to_string(Status status);
 /// Whether X can be taken as the solution: `converged` or `direct`.
 [[nodiscard]] bool solved(Status status);
 
-/// The condition number that a report's `reciprocal_condition` is the inverse of.
+/// Condition number whose inverse `reciprocal_condition` of a report estimates.
 enum class ConditionKind {
   none,      ///< the method has no estimate
   factored,  ///< ||A||_1 ||A^-1||_1 of A as it was factored, after scaling; seldom 3 times larger
   krylov,    ///< ||A||_inf ||A^-1||_2 from below, by an iterative method's search directions
 };
-/// "none", "factored", "krylov": the enumerator's name.
+/// Name of the enumerator: "none", "factored", "krylov".
 [[nodiscard]] std::string_view to_string(ConditionKind kind);
 
-/// One right-hand side's share of a Report.
+/// Figures of a Report for one right-hand side.
 struct ColumnReport {
   Status status = Status::direct;
   std::int64_t iterations = 0;
@@ -56,18 +56,18 @@ struct ColumnReport {
   std::optional<double> error_estimate = {};  ///< see Report::error_estimate
 };
 
-/// A fact that a method gives about its work. The name is in snake_case and ends in the unit, where there is
+/// A fact that a method reports about its work. The name is in snake_case and ends in the unit, if there is
 /// one: `_bytes`, `_seconds`; a number without a unit is a count or a ratio. The facts of a method that is
 /// nested as a preconditioner have the prefix `preconditioner.`.
 struct Statistic {
   std::string name;
   std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>> value;
 };
-/// "levels 12", "ordering amd", "section_rows 40 40 8": name and value; of a long list the first eight
-/// elements.
+/// Name and value of a statistic: "levels 12", "ordering amd", "section_rows 40 40 8"; only the first eight
+/// elements of a long list.
 [[nodiscard]] std::string to_string(const Statistic& statistic);
 
-/// A method that `auto` tried before the one that the report is about.
+/// A method that `auto` tried before the reported one.
 struct Attempt {
   std::string method;
   Status status = Status::breakdown;
@@ -75,7 +75,7 @@ struct Attempt {
   double seconds = 0;
 };
 
-/// Precisions of an elimination, by falling accuracy.
+/// Precisions of an elimination, in order of decreasing accuracy.
 enum class Precision {
   working,  ///< that of A
   single,   ///< float
@@ -98,20 +98,20 @@ struct FactorPrecision {
   std::string why;
 };
 
-/// The outcome of a set-up or a solve. Residual figures are measured, not estimated: they come from b - A x
-/// with the A and b that were given, and describe the worst right-hand side.
+/// Outcome of a set-up or a solve. Residuals are computed from b - A x with the A and b that were given, not
+/// estimated, and describe the worst right-hand side.
 struct Report {
   Status status = Status::direct;
   std::string method;
   Device device;
-  std::string reason;   ///< why this method on this device
-  std::string message;  ///< the facts behind `status`, for a person; empty when there is nothing to add
+  std::string reason;   ///< reason for the choice of the method and the device
+  std::string message;  ///< explanation of `status`, readable text; may be empty
   std::vector<std::string> warnings;
-  std::optional<std::int64_t> row;     ///< 0-based: the row, pivot or element that `status` speaks of
+  std::optional<std::int64_t> row;     ///< 0-based: the row, pivot or element that `status` refers to
   std::optional<std::int64_t> column;  ///< 0-based
 
   std::int64_t iterations = 0;
-  /// Relative residual norms ||r|| / ||b|| after 0, 1, 2, ... iterations, as the iteration knew them.
+  /// Relative residual norms ||r|| / ||b|| after 0, 1, 2, ... iterations, as computed by the iteration.
   std::vector<double> history;
   double residual_norm = 0;  ///< ||b - A x||_2; 0 where nothing was computed
   /// ||b - A x||_2 / ||b||_2; ||b - A x||_2 when b = 0. Where nothing was computed (`columns` is empty
@@ -122,47 +122,49 @@ struct Report {
   /// bound, the largest of a few ||A v||_inf with ||v||_inf = 1, and this an upper bound of the backward
   /// error.
   double backward_error = 0;
-  /// Estimated 1 / condition number, where the method has one; `condition_kind` says of what.
+  /// Estimated inverse of a condition number, if the method has an estimate; `condition_kind` says of which.
   std::optional<double> reciprocal_condition;
   ConditionKind condition_kind = ConditionKind::none;
-  /// Estimated condition number of the preconditioned A, from below: the ratio of the extreme Ritz values
+  /// Lower estimate of the condition number of the preconditioned A: the ratio of the extreme Ritz values
   /// that a Lanczos process found. It explains the number of iterations, not the accuracy of x.
   std::optional<double> preconditioned_condition;
   /// Estimate of ||x - x*|| / ||x|| for the exact solution x*, where there is a condition estimate. Direct
   /// methods: condition number times backward error (at least the unit roundoff). Iterative methods: the
   /// larger of ||A^-1||_2 ||b - A x||_2 / ||x||_2 and preconditioned_condition times relative_residual. Not a
   /// bound: condition estimates are lower bounds, and a Krylov method knows only the part of the
-  /// spectrum that it has met, so that the error can be 100 times larger and more. May exceed 1: no digit is
+  /// spectrum that it has resolved, so the error can be 100 times larger and more. May exceed 1: no digit is
   /// certain.
   std::optional<double> error_estimate;
   /// Rank of A, if the method determines it. All solutions are x plus vectors of A's null space, whose
   /// dimension is A's columns less the rank.
   std::optional<std::int64_t> rank;
   std::optional<FactorPrecision> factor_precision;  ///< where a lower one was asked for
-  /// Facts that the method gives about its work: those of the set-up, then those of the solve of the
-  /// right-hand side that the residual figures describe. Names are unique. The method's page lists them.
+  /// Facts that the method reports about its work: those of the set-up, then those of the solve of the
+  /// right-hand side that the residuals describe. Names are unique. The documentation page of the method
+  /// lists them.
   std::vector<Statistic> statistics;
 
   double analysis_seconds = 0;
   double setup_seconds = 0;
   double solve_seconds = 0;
   double transfer_seconds = 0;  ///< between the host and the device
-  std::size_t bytes = 0;        ///< held by the solver on its device, A and B not counted
+  std::size_t bytes = 0;        ///< held by the solver on its device, excluding A and B
 
   std::vector<ColumnReport> columns;  ///< one per right-hand side
-  std::vector<Attempt> attempts;      ///< what `auto` tried before
+  std::vector<Attempt> attempts;      ///< methods that `auto` tried before this one
 
-  /// X can be taken as the solution.
+  /// Whether X can be taken as the solution.
   [[nodiscard]] bool solved() const { return echelon::solved(status); }
-  /// The decimal digits that the largest elements of x share with the exact solution's, by `error_estimate`.
+  /// Estimated number of correct decimal digits in the largest elements of x, by `error_estimate`.
   [[nodiscard]] std::optional<int> expected_digits() const;
-  /// The statistic of that name; null if the method does not give it. Valid until `statistics` changes.
+  /// The statistic with the given name; null if the method does not report it. Valid until `statistics`
+  /// changes.
   [[nodiscard]] const Statistic* find_statistic(std::string_view name) const;
-  /// A set-up succeeded.
+  /// Whether a set-up succeeded.
   [[nodiscard]] bool ready() const { return status == Status::ready; }
 };
 
-/// A few lines for a person: status and message, method, device, reason, residuals, statistics, times and
+/// Writes a few readable lines: status and message, method, device, reason, residuals, statistics, times and
 /// warnings.
 std::ostream& operator<<(std::ostream& out, const Report& report);
 

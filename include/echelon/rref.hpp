@@ -47,7 +47,7 @@ struct Determinant {
   double mantissa = 0;  ///< 0.5 <= mantissa < 1, or 0
   std::int64_t exponent = 0;
 
-  /// Infinite or zero where a double cannot hold it.
+  /// The value as a double: infinite or zero where a double cannot hold it.
   [[nodiscard]] double value() const;
   /// log10 of the magnitude; -infinity for 0.
   [[nodiscard]] double log10() const;
@@ -64,21 +64,22 @@ struct EchelonForm {
   Report report;  ///< status `direct`, or `not_a_number`; a doubtful rank is a warning
 };
 
-/// A basis of the vectors with A x = 0, in the columns: n by n - rank. The k-th is 1 in the k-th column
-/// without a pivot and 0 in the others without one. In the memory of R; n (n - rank) elements.
+/// Basis of the null space of A: an n by n - rank matrix. Column k is 1 in the k-th column of A without a
+/// pivot and 0 in the others without one. In the memory of R; n (n - rank) elements.
 template <class T>
 [[nodiscard]] Dense<T> null_space(const EchelonForm<T>& form);
 
-/// The solutions of A X = B: X plus any combination of null_space's columns. With a NaN or Inf in A nothing
-/// but the report is set, with one in B all but X.
+/// All solutions of A X = B: X plus any combination of null_space's columns. With a NaN or Inf in A only the
+/// report is set, with one in B everything except X.
 template <class T>
 struct GeneralSolution {
   Dense<T> X;           ///< n by k: zero in the rows whose column of A has no pivot
   Dense<T> null_space;  ///< n by n - rank
   RankFacts facts;
   std::vector<std::int64_t> pivot_columns;
-  /// `direct`: the only solution. `underdetermined`: one of many. `inconsistent`: there is none, and `row` is
-  /// a row of A that contradicts the others; `columns` tells the right-hand sides apart.
+  /// Status `direct`: the solution is unique. `underdetermined`: there are others. `inconsistent`: there is
+  /// none, and `row` is a row of A that contradicts the others. `columns` has an entry for each right-hand
+  /// side.
   Report report;
 };
 
@@ -89,12 +90,12 @@ struct GeneralSolution {
 /// is at most tolerance * ||A||_inf; the tolerance is 4 sqrt(max(m, n)) eps unless the option says otherwise.
 /// The same bits come out on every run and for any number of OpenMP threads.
 ///
-/// Streams and library handles on a GPU are kept from one operation to the next. Threads may share a
-/// RowReduction; copies share its streams and handles.
+/// Streams and library handles on a GPU are kept between operations. A RowReduction may be shared by threads;
+/// copies share its streams and handles.
 ///
 /// With a lower `factor_precision`, `solve` (square A) and `invert` try an elimination in that precision
-/// first, and take it when the answer is as accurate as asked for; if not, they go on in T, and
-/// `factor_precision` of the report says why. It takes n^2 floats besides.
+/// first, and accept it if the answer is as accurate as requested; if not, they repeat it in T, and
+/// `factor_precision` of the report gives the reason. This takes n^2 additional floats.
 template <class T>
 class RowReduction {
  public:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Solving in one call, the method chosen by looking at the matrix.
+/// Solution in one call, with a method chosen by an analysis of the matrix.
 #pragma once
 
 #include <echelon/solver.hpp>
@@ -16,8 +16,8 @@
 
 namespace echelon {
 
-/// A first guess of the solution: a view of elements of float or double, made implicitly from vectors,
-/// matrices and views, in any memory. What it refers to must outlive the call that it is given to.
+/// An initial guess of the solution: a view of elements of float or double in any memory, converted
+/// implicitly from vectors, matrices and views. The elements must outlive the call that uses the guess.
 class InitialGuess {
  public:
   InitialGuess() = default;
@@ -38,7 +38,7 @@ class InitialGuess {
   InitialGuess(std::span<const T> x) : view_(DenseView<const T>(x)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool empty() const { return view_.index() == 0; }
-  /// Null when there is none, or its elements are of another type.
+  /// View of the guess; null if there is none, or if its elements are of another type.
   template <class T>
   [[nodiscard]] const DenseView<const T>* as() const {
     return std::get_if<DenseView<const T>>(&view_);
@@ -51,19 +51,19 @@ class InitialGuess {
 struct SolveOptions {
   /// "auto", or a name from `methods()`.
   std::string method = "auto";
-  /// Unset: the memory that A is in, then whatever is fastest there.
+  /// Device on which to solve. Unset: the fastest device that uses the memory of A.
   std::optional<Device> device = {};
   /// Stop when ||b - A x|| <= max(rtol ||b||, atol), for iterative methods; default 1e-8 in double, 1e-5 in
   /// float.
   std::optional<double> rtol = {};
   /// See rtol; default 0.
   std::optional<double> atol = {};
-  /// Iterations of an iterative method; default by method.
+  /// Largest number of iterations of an iterative method; default: that of the method.
   std::optional<std::int64_t> max_iterations = {};
-  /// The method's own options, by name; not for "auto".
+  /// Options of the method, by name; not for "auto".
   Options parameters = {};
-  /// Where iterative methods start, with A's type of elements, A.columns() rows and a column for each of B's;
-  /// default: zero. Direct methods ignore it.
+  /// Initial guess of iterative methods, with A's type of elements, A.columns() rows and a column for each of
+  /// B's; default: zero. Direct methods ignore it.
   InitialGuess initial_guess = {};
   /// Near-null-space vectors of A for `amg` and what it preconditions, with a row for each of A, on the host:
   /// see <echelon/methods/multigrid/near_null_space.hpp>. Default, without columns: constants. Other methods
@@ -71,7 +71,7 @@ struct SolveOptions {
   Dense<double> near_null_space = {};
   /// Called at every convergence check, on the calling thread.
   std::function<void(const Progress&)> on_progress = {};
-  /// Asked at every convergence check; stopped, the report says `cancelled`.
+  /// Tested at every convergence check; after a request to stop the report says `cancelled`.
   std::stop_token cancel = {};
 };
 
@@ -118,7 +118,7 @@ struct Candidate {
   Device device;
   Options parameters;
   std::string reason;
-  /// Rough estimate for a direct method; unset: not known.
+  /// Rough estimate of the time of a direct method; unset: not known.
   std::optional<double> seconds = {};
 };
 

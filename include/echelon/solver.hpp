@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The type behind every method, and how to get one by name.
+/// The class Solver, common to all methods, and the table of methods by name.
 #pragma once
 
 #include <echelon/device.hpp>
@@ -23,20 +23,20 @@ namespace echelon {
 /// State of a running solve at a convergence check.
 struct Progress {
   std::string_view method;
-  std::int64_t right_hand_side = 0;  ///< its number, from 0
+  std::int64_t right_hand_side = 0;  ///< its index, 0-based
   std::int64_t iteration = 0;
   double relative_residual = 0;
   double tolerance = 0;  ///< the relative residual to reach
 };
 
-/// How the caller watches, stops and starts a solve. The callback runs on the calling thread.
+/// Callback, cancellation and initial guess of a solve. The callback runs on the calling thread.
 struct Control {
   /// Called at every convergence check.
   std::function<void(const Progress&)> on_progress = {};
-  /// Asked at every convergence check.
+  /// Tested at every convergence check.
   std::stop_token cancel = {};
-  /// X holds a first guess of the solution, and iterative methods start from it; the stopping criterion stays
-  /// that of b. Direct methods ignore it, and the report has a warning.
+  /// X holds an initial guess, from which iterative methods start; the stopping criterion still refers to b.
+  /// Direct methods ignore it, and the report has a warning.
   bool use_initial_guess = false;
 };
 
@@ -49,7 +49,7 @@ struct SolverState;
 template <class T>
 struct SolverAccess;
 
-/// A matrix object that owns its elements, as a temporary: a solver would refer to what is gone.
+/// A temporary matrix object that owns its elements, which a solver must not refer to.
 template <class M, class T>
 concept OwningTemporary =
     !std::is_reference_v<M> &&
@@ -57,14 +57,14 @@ concept OwningTemporary =
      std::same_as<std::remove_cv_t<M>, Matrix<T>> || std::same_as<std::remove_cv_t<M>, CsrView<T>> ||
      std::same_as<std::remove_cv_t<M>, LinearOperator<T>>);
 
-/// A linear solver, whatever its method: analyze (pattern), setup (values), solve, as often as wanted.
+/// A linear solver, independent of the method: analyze (pattern), setup (values), solve, each repeatable.
 ///
 /// The matrix is referred to, not copied, and must outlive the solves that use it (temporaries do not
 /// compile); `describe()` and the method's page say whether a method keeps a factor of its own. Every matrix
 /// and vector must live in the memory of `device()`.
 ///
-/// `solve` may be called from several threads at once on a solver that is set up; each gets a workspace of
-/// its own, which is kept and used again.
+/// `solve` may be called concurrently on a solver that is set up; each call uses its own workspace, which is
+/// kept and reused.
 template <class T>
 class Solver {
  public:
@@ -73,17 +73,18 @@ class Solver {
   Solver& operator=(Solver&&) noexcept;
   ~Solver();
 
-  /// Uses the pattern of A only; optional, and what it learns is kept until a different pattern comes. Like
-  /// setup, factor and update_values it reports `ready` when it succeeded.
+  /// Analyses the pattern of A only; optional. The analysis is kept until a different pattern is given. Like
+  /// setup, factor and update_values, it reports `ready` on success.
   Report analyze(MatrixRef<T> A);
-  /// Prepares for solving with A: `ready`, or a numerical failure, which later solves return, too. A
-  /// factorisation asks `control.cancel` now and then, and ends as `cancelled`. Throws DimensionMismatch when
-  /// A is not square and the method needs that, DeviceMismatch, OutOfMemory, and Error for an operator when
-  /// the method needs elements.
+  /// Prepares for solving with A. Reports `ready`, or a numerical failure, which later solves report as well.
+  /// A factorisation tests `control.cancel` from time to time, and ends as `cancelled`. Throws
+  /// DimensionMismatch when A is not square and the method requires that, DeviceMismatch, OutOfMemory, and
+  /// Error for an operator when the method needs elements.
   Report setup(MatrixRef<T> A, const Control& control = {});
-  /// setup() under the name that is usual for direct methods.
+  /// Equivalent to setup(), under the usual name for direct methods.
   Report factor(MatrixRef<T> A, const Control& control = {}) { return setup(A, control); }
-  /// A has new values in the pattern that it had; whatever depends on the pattern alone is kept.
+  /// Sets up for new values of A in an unchanged pattern; everything that depends on the pattern alone is
+  /// kept.
   Report update_values(MatrixRef<T> A, const Control& control = {});
 
   template <OwningTemporary<T> M>
@@ -110,7 +111,7 @@ class Solver {
 
   /// Bytes held on the device for this matrix and for one right-hand side, A not counted.
   [[nodiscard]] std::size_t bytes() const;
-  /// The method with the options that differ from their defaults, for a person.
+  /// Readable description: the method with the options that differ from their defaults.
   [[nodiscard]] std::string describe() const;
   [[nodiscard]] const Device& device() const;
 
@@ -132,7 +133,7 @@ enum class MethodKind {
   preconditioner,  ///< an approximation of A^-1, of use only inside an iterative method
 };
 
-/// Which systems a method is made for; others are attempted all the same, and the report tells.
+/// Systems that a method is designed for; others are attempted as well, and the report describes the outcome.
 enum class MethodNeeds {
   any_shape,  ///< m by n, of any rank; all others need a square A, and refuse what is not
   square,
@@ -165,8 +166,8 @@ struct Method {
   bool usable_as_preconditioner = false;
 
   std::vector<OptionInfo> options = {};
-  /// Throws what making the method on a device with these options would throw for them, those of nested
-  /// methods included, without making it: BadOption, NotBuilt.
+  /// Checks options without making the method: throws BadOption or NotBuilt if making it on a device with
+  /// these options would, options of nested methods included.
   std::function<void(const Device&, const Options&)> check_options = {};
   std::function<Solver<float>(Device, const Options&)> make_float = {};
   std::function<Solver<double>(Device, const Options&)> make_double = {};
@@ -180,7 +181,7 @@ struct Method {
 
 /// Every method of this build, in alphabetical order.
 [[nodiscard]] std::span<const Method> methods();
-/// Throws BadOption with the nearest name.
+/// The method of this name. Throws BadOption with the nearest name.
 [[nodiscard]] const Method& find_method(std::string_view name);
 
 /// A solver by its method's name; see `methods()` for the names and their options.
@@ -189,15 +190,15 @@ template <class T>
 [[nodiscard]] Solver<T> make_solver(std::string_view method, const Device& device,
                                     const Options& options = {});
 
-/// A solver by the type of its options, which are checked as those given by name are. Throws BadOption,
+/// Makes a solver by the type of its options, which are checked as options by name are. Throws BadOption,
 /// NotBuilt, NoDevice.
 template <class T, class MethodOptions>
 [[nodiscard]] Solver<T> make_solver(const Device& device, const MethodOptions& options) {
   return make_solver<T>(MethodOptions::name, device, to_options(options));
 }
 
-/// The solver whose options are `O`: what the names in methods/ stand for. Adds nothing to Solver but its
-/// constructor, so that it may be used as one.
+/// Solver with options of type `O`, which the class names in methods/ stand for. Adds only a constructor to
+/// Solver, so it can be used in place of one.
 template <class T, class O>
 class SolverOf : public Solver<T> {
  public:

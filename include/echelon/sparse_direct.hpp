@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Analysis of sparse matrices before a direct solution: orderings, block triangular form, and what a factor
-/// will cost.
+/// Analysis of sparse matrices for direct methods: orderings, block triangular form, and the predicted cost
+/// of a factorisation.
 #pragma once
 
 #include <echelon/array.hpp>

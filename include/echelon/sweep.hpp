@@ -51,15 +51,15 @@ class GaussSeidelSweep {
   GaussSeidelSweep& operator=(GaussSeidelSweep&&) noexcept;
   ~GaussSeidelSweep();
 
-  /// Sweeps over X (n by k) in place, for A X = B, in either layout. NaN and Inf spread as the arithmetic has
-  /// it; what is written as NaN is the quiet NaN of std::numeric_limits. Memory is kept for the next call: on
-  /// `openmp` at most 65,536 elements a thread and right-hand side (of at most 8 at a time), however large A
-  /// is; on a GPU as much as X, and as much again for symmetric sweeps. One call at a time on one object.
-  /// Throws DimensionMismatch, DeviceMismatch, Error for options out of range, OutOfMemory.
+  /// Sweeps over X (n by k) in place, for A X = B, in either layout. NaN and Inf propagate by the arithmetic;
+  /// every NaN is written as the quiet NaN of std::numeric_limits. Memory is kept for later calls: on
+  /// `openmp` at most 65,536 elements for each thread and right-hand side (of at most 8 at a time), for any
+  /// size of A; on a GPU as much as X, and twice that for symmetric sweeps. Not thread-safe. Throws
+  /// DimensionMismatch, DeviceMismatch, Error for options out of range, OutOfMemory.
   SweepReport sweep(const Csr<T>& A, DenseView<const T> B, DenseView<T> X, const SweepOptions& options = {});
 
   [[nodiscard]] const Device& device() const { return device_; }
-  /// Memory kept for the next call.
+  /// Memory kept for later calls, in bytes.
   [[nodiscard]] std::size_t bytes() const;
 
  private:
@@ -72,21 +72,21 @@ class GaussSeidelSweep {
 extern template class GaussSeidelSweep<float>;
 extern template class GaussSeidelSweep<double>;
 
-/// Who waits for whom in a sweep over a matrix: row i on every j < i (forward) or j > i (backward) whose a_ij
-/// is stored. A row's level is 1 when it waits for no other, else 1 more than the deepest level that it waits
-/// for; the rows of a level could be computed at the same time.
+/// Dependencies of a sweep over a matrix: row i depends on every j < i (forward) or j > i (backward) whose
+/// a_ij is stored. The level of a row is 1 if it depends on no other row, else 1 more than the highest level
+/// among its dependencies; the rows of a level could be computed at the same time.
 struct Dependencies {
   std::int64_t levels = 0;          ///< the longest chain: no parallel sweep takes fewer steps
-  std::int64_t total = 0;           ///< stored elements on the waiting side
-  std::int64_t dependent_rows = 0;  ///< rows that wait for at least one other
-  std::int64_t most = 0;            ///< in one row
-  std::int64_t largest_level = 0;   ///< rows in it
+  std::int64_t total = 0;           ///< stored elements that are dependencies
+  std::int64_t dependent_rows = 0;  ///< rows that depend on at least one other
+  std::int64_t most = 0;            ///< largest number in one row
+  std::int64_t largest_level = 0;   ///< largest number of rows in a level
   std::int64_t smallest_level = 0;
-  /// Launches that method `gauss-seidel-relaunch` needs when no row sees another one finish within the same
-  /// launch; at most this many otherwise. The levels.
+  /// Launches that method `gauss-seidel-relaunch` needs if no row sees another one finish within the same
+  /// launch, which is the number of levels; otherwise an upper bound.
   std::int64_t launches = 0;
 
-  /// Dependencies a row, over all rows.
+  /// Mean number of dependencies per row, over all rows.
   [[nodiscard]] double mean(std::int64_t rows) const {
     return rows > 0 ? static_cast<double>(total) / static_cast<double>(rows) : 0;
   }
@@ -97,8 +97,8 @@ struct SweepDependencies {
   Dependencies backward;
 };
 
-/// O(nonzeros) time on one core, 4 bytes a row and as many a level. A on a GPU is copied to the host.
-/// Throws DimensionMismatch unless A is square.
+/// Analyses the dependencies of a sweep. O(nonzeros) time on one core; 4 bytes a row and 4 a level. A on a
+/// GPU is copied to the host. Throws DimensionMismatch unless A is square.
 template <class T>
 [[nodiscard]] SweepDependencies analyze_dependencies(MatrixRef<T> A);
 

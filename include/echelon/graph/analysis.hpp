@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Quantities of graphs that Laplacian systems give: components, potentials, effective resistances, and the
 /// smallest eigenvectors. A graph is given by its Laplacian L, see laplacian() in <echelon/io/graph.hpp>:
-/// symmetric, no positive element beside the diagonal, rows that sum to zero. An edge of weight w is a
-/// conductor, of the resistance 1 / w.
+/// symmetric, without positive off-diagonal elements, with rows that sum to zero. An edge of weight w is a
+/// conductor of resistance 1 / w.
 #pragma once
 
 #include <echelon/device.hpp>
@@ -24,12 +24,12 @@ struct Components {
   std::vector<std::int32_t> of_vertex;
   std::vector<std::int64_t> sizes;
 };
-/// On the host, in parallel; the same for any number of threads. O(nonzeros) time. A symmetric A; explicit
-/// zeros are not edges.
+/// Finds the connected components of the graph of a symmetric A; explicit zeros are not edges. Runs on the
+/// host in parallel, with the same result for any number of threads. O(nonzeros) time.
 [[nodiscard]] Components components(const Csr<double>& A);
 
 struct SolveSettings {
-  /// Method for the Laplacian systems; it has to make x orthogonal to constants or at least fix it up to one.
+  /// Method for the Laplacian systems; it must determine x at least up to an added constant.
   std::string method = "approximate-cholesky";
   Device device = {};
   /// Relative tolerance of every solve.
@@ -48,7 +48,8 @@ struct Resistances {
   std::vector<double> values;
   Report report;  ///< of the solve with the largest residual
 };
-/// One solve for each pair, 64 at a time. Throws Error for a vertex that does not exist.
+/// Computes the resistances by one solve for each pair, 64 at a time. Throws Error for a vertex that does not
+/// exist.
 [[nodiscard]] Resistances resistances(const Csr<double>& laplacian, std::span<const Pair> pairs,
                                       const SolveSettings& settings = {});
 
@@ -60,8 +61,9 @@ struct EdgeResistance {
 };
 struct EdgeResistanceOptions {
   SolveSettings solve = {};
-  /// Relative standard error of each estimate: 2 / error^2 random projections, a solve each, to a tolerance
-  /// of error / 10. 0: exact, by one solve for each vertex but one of each component.
+  /// Relative standard error of each estimate, which takes 2 / error^2 random projections with one solve
+  /// each, to a tolerance of error / 10. 0: exact, by one solve for every vertex except one of each
+  /// component.
   double error = 0;
   std::uint64_t seed = 1;
 };
@@ -71,16 +73,18 @@ struct EdgeResistances {
   double error = 0;  ///< relative standard error of each resistance; 0: exact up to the tolerance
   std::int64_t solves = 0;
   double foster_sum = 0;         ///< sum of weight times resistance
-  std::int64_t foster_rank = 0;  ///< vertices less components, which the sum is in exact arithmetic
+  std::int64_t foster_rank = 0;  ///< vertices minus components, the exact foster_sum
   Report report;                 ///< of the solve with the largest residual
 };
-/// R. Foster, The average impedance of an electrical network, 1949; D. Spielman, N. Srivastava, Graph
-/// sparsification by effective resistances, SIAM J. Comput. 40 (2011), for the projections.
+/// Computes the effective resistance of every edge. R. Foster, The average impedance of an electrical
+/// network, 1949; D. Spielman, N. Srivastava, Graph sparsification by effective resistances, SIAM J. Comput.
+/// 40 (2011), for the projections.
 [[nodiscard]] EdgeResistances edge_resistances(const Csr<double>& laplacian,
                                                const EdgeResistanceOptions& options = {});
 
-/// L x = currents for each column, of mean zero on each component. Currents that do not sum to zero on a
-/// component lose their mean there, with a warning in the report; `inconsistent` with strict.
+/// Potentials x with L x = currents for each column, of mean zero on each component. If currents do not sum
+/// to zero on a component, their mean there is removed, with a warning in the report; with `strict` the
+/// status is `inconsistent`.
 struct Potentials {
   Dense<double> x;
   Report report;
@@ -94,7 +98,7 @@ struct FiedlerOptions {
   double tolerance = 1e-8;
   std::int64_t max_iterations = 500;
   std::uint64_t seed = 1;
-  SolveSettings solve = {};  ///< method: of the preconditioner
+  SolveSettings solve = {};  ///< settings of the preconditioner, which `method` names
 };
 struct Eigenpairs {
   Status status = Status::converged;  ///< or max_iterations, cancelled, breakdown

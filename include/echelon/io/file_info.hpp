@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// File formats, and the facts that a file gives about its matrix.
+/// File formats, and properties of a matrix that its file states.
 #pragma once
 
 #include <cstdint>
@@ -22,24 +22,24 @@ enum class FileFormat {
   text,            ///< columns of numbers as plain text, a dense matrix
 };
 
-/// Purpose for which a file is read. It decides what plain text is that fits two formats, and which of
-/// several arrays of an .npz archive is taken.
+/// Purpose for which a file is read. It decides how plain text that fits two formats is interpreted, and
+/// which of several arrays of an .npz archive is read.
 enum class FileRole {
   matrix,           ///< a matrix; text that may be an edge list or a table is refused; the array `A`
   graph,            ///< a graph's adjacency matrix: such text is an edge list; the array `A`
   right_hand_side,  ///< vectors: such text is a table; the array `b`
 };
 
-/// "matrix-market", "npy", ...; the names that parse_file_format accepts.
+/// Name of a format, as parse_file_format accepts it: "matrix-market", "npy", ...
 [[nodiscard]] std::string_view to_string(FileFormat format);
-/// Throws BadOption, with the nearest name, for an unknown one.
+/// Parses the name of a format. Throws BadOption, with the nearest name, for an unknown one.
 [[nodiscard]] FileFormat parse_file_format(const std::string& name);
-/// All names but "automatic".
+/// Names of all formats except "automatic".
 [[nodiscard]] std::vector<std::string> file_format_names();
 /// Whether write_matrix writes the format; Harwell-Boeing files and .npz archives are only read.
 [[nodiscard]] bool is_writable(FileFormat format);
-/// The format of the name's ending, ".gz" left aside; none for other endings. `.txt`, `.csv`, `.tsv` and
-/// `.dat` have several uses, so that the content must decide.
+/// Format that a file name's extension implies, ".gz" ignored; no value for other extensions. `.txt`, `.csv`,
+/// `.tsv` and `.dat` have several uses, so for these the content must decide.
 [[nodiscard]] std::optional<FileFormat> file_format_of_name(const std::string& path);
 
 struct FileInfo {
@@ -50,7 +50,7 @@ struct FileInfo {
   std::int64_t rows = 0;               ///< of the matrix
   std::int64_t columns = 0;            ///< of the matrix
   std::int64_t stored_entries = 0;     ///< elements, or edges, that the file lists
-  std::int64_t duplicate_entries = 0;  ///< those in the same place as an earlier one
+  std::int64_t duplicate_entries = 0;  ///< entries at the position of an earlier one
 };
 
 }  // namespace echelon

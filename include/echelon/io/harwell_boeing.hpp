@@ -24,13 +24,13 @@ struct HarwellBoeingFile {
 };
 
 /// Reads assembled real, integer and pattern (all ones) matrices, unsymmetric, rectangular, symmetric and
-/// skew-symmetric, plain or gzip. Fields have the widths of the file's Fortran formats, so that numbers need
-/// no blanks between them; as in Fortran, a number without a decimal point gets that of its format, and P
-/// scales one without an exponent. A line that the format's columns do not fit, as SciPy's hb_write makes
-/// them, is split at its blanks. Complex and elemental matrices, sparse right-hand sides, NaN, Inf and
-/// numbers that overflow T are refused. Duplicates are summed in file order. A symmetric file stores one
-/// triangle, either one. Memory: at the peak the matrix twice. Throws ParseError with line and column;
-/// OutOfMemory.
+/// skew-symmetric, plain or gzip. Fields have the widths of the file's Fortran formats, so numbers need no
+/// blanks between them; as in Fortran, the format gives the position of an omitted decimal point, and the
+/// scale factor P applies to numbers without an exponent. A line that does not match the format's columns, as
+/// SciPy's hb_write may write it, is split at its blanks. Complex and elemental matrices, sparse right-hand
+/// sides, NaN, Inf and numbers that overflow T are refused. Duplicates are summed in file order. A symmetric
+/// file stores one triangle, either one. Peak memory: twice the matrix. Throws ParseError with line and
+/// column; OutOfMemory.
 template <class T>
 [[nodiscard]] HarwellBoeingFile<T> read_harwell_boeing(const std::string& path);
 

@@ -2,13 +2,13 @@
 /// Sums of sparse matrices, C = alpha A + beta B, in one call or in two phases: the pattern of C once, its
 /// values as often as those of A and B change.
 ///
-/// C stores every place that A or B stores, whatever the values: A - A is full of stored zeros, and alpha = 0
-/// keeps the places of A, with NaN where A has NaN or infinity. Columns ascend within a row.
+/// C stores every position that A or B stores, whatever the values: A - A consists of stored zeros, and alpha
+/// = 0 keeps the positions of A, with NaN where A has NaN or infinity. Columns ascend within a row.
 /// c_ij is alpha a_ij, beta b_ij, or the sum of the two, each rounded by itself: the same bits on every
 /// device (as long as the host's compiler fuses no multiplications with additions).
 ///
-/// Everything runs on the device of A. DimensionMismatch names shapes that differ, DeviceMismatch operands in
-/// different memories; OutOfMemory says what was asked for, and nothing has changed then.
+/// Everything runs on the device of A. DimensionMismatch names shapes that differ, and DeviceMismatch
+/// operands in different memories. OutOfMemory gives the requested size and leaves all objects unchanged.
 #pragma once
 
 #include <echelon/matrix/csr.hpp>
@@ -22,22 +22,22 @@ namespace echelon {
 template <class T>
 class SparseSum {
  public:
-  /// Finds the pattern of C: reads the columns of A and B twice. Synchronises, for the size of C.
+  /// Determines the pattern of C: reads the columns of A and B twice. Synchronises, to learn the size of C.
   SparseSum(const Csr<T>& A, const Csr<T>& B);
 
   /// C as a new matrix. A and B must have the patterns that the constructor saw.
   [[nodiscard]] Csr<T> compute(T alpha, const Csr<T>& A, T beta, const Csr<T>& B) const;
   /// Overwrites the values of C, which has the pattern that `compute` gave it. Reads A, B and the pattern
-  /// once and writes the values once; allocates nothing and does not wait for a GPU. Other patterns of the
-  /// same size are found out on the host (InvalidMatrix; the values of C are then unspecified); on a GPU they
-  /// make NaN of the elements concerned.
+  /// once and writes the values once; neither allocates nor waits for a GPU. If A and B have other patterns
+  /// of the same size, the host throws InvalidMatrix (the values of C are then unspecified), and a GPU writes
+  /// NaN to the elements concerned.
   void update(T alpha, const Csr<T>& A, T beta, const Csr<T>& B, Csr<T>& C) const;
 
   [[nodiscard]] std::int64_t rows() const { return rows_; }
   [[nodiscard]] std::int64_t columns() const { return columns_; }
   /// Nonzeros of C.
   [[nodiscard]] std::int64_t nonzeros() const { return column_indices_.size(); }
-  /// Bytes that the object holds: the pattern of C, 4 bytes a nonzero and 8 a row.
+  /// Memory held, in bytes: the pattern of C, 4 bytes a nonzero and 8 a row.
   [[nodiscard]] std::size_t bytes() const { return row_offsets_.bytes() + column_indices_.bytes(); }
 
  private:
@@ -51,7 +51,7 @@ class SparseSum {
   Array<std::int32_t> column_indices_;
 };
 
-/// alpha A + beta B, for once. Synchronises.
+/// C = alpha A + beta B in a single call. Synchronises.
 template <class T>
 [[nodiscard]] Csr<T> add(T alpha, const Csr<T>& A, T beta, const Csr<T>& B);
 

@@ -10,11 +10,11 @@
 
 namespace echelon {
 
-/// Collects entries and makes a Csr of them. Any number of threads may add at the same time, and build, too,
-/// which then takes what had been added by then. Entries of one place are summed in an order of their values
-/// (by magnitude, the smallest first, then the negative one first), so that the result has the same bits
-/// whatever came when and from which thread.
-/// Memory: 16 (double) or 12 (float) bytes an entry, up to twice that while it grows. Lives on the host.
+/// Collects entries and assembles a Csr from them, on the host. Thread-safe: any number of threads may add
+/// entries and build at the same time; a build uses the entries added before it. Duplicate entries are summed
+/// in ascending order of magnitude, of equal magnitudes the negative first, so the result has the same bits
+/// in whatever order, and from whichever threads, they were added. Memory: 16 (double) or 12 (float) bytes an
+/// entry, up to twice that while it grows.
 template <class T>
 class CsrBuilder {
  public:
@@ -26,17 +26,17 @@ class CsrBuilder {
 
   [[nodiscard]] std::int64_t rows() const { return rows_; }
   [[nodiscard]] std::int64_t columns() const { return columns_; }
-  /// How many entries were added so far.
+  /// Number of entries added.
   [[nodiscard]] std::int64_t entries() const;
 
-  /// Element (row, column) grows by value. Throws InvalidMatrix for an index out of range.
+  /// Adds value to element (row, column). Throws InvalidMatrix for an index out of range.
   void add(std::int32_t row, std::int32_t column, T value);
   /// Adds many entries under one lock: all or none.
   void add(std::span<const Triplet<T>> entries);
 
-  /// The matrix of all entries so far, on `device`; they stay, and more may follow. Places that were added
-  /// stay stored when they sum up to zero. Time and memory as of Csr::from_triplets, and a copy of the
-  /// entries.
+  /// Assembles the matrix of all entries added, on `device`; the entries are kept, and more may follow.
+  /// Positions that were added stay stored even if they sum to zero. Time and memory are those of
+  /// Csr::from_triplets, plus a copy of the entries.
   [[nodiscard]] Csr<T> build(const Device& device = {}) const;
 
  private:

@@ -8,17 +8,18 @@
 
 namespace echelon {
 
-/// Entry k adds `values[k]` in row `row_indices[k]` and column `column_indices[k]`. The entries come in any
-/// order, and a place may occur several times: its element is the sum.
+/// Sparse matrix in coordinate form: entry k adds `values[k]` in row `row_indices[k]` and column
+/// `column_indices[k]`. Entries may be in any order; if a position occurs several times, its element is the
+/// sum.
 /// Memory: 16 (double) or 12 (float) bytes an entry.
 template <class T>
 class Coo {
  public:
-  /// 0 by 0.
+  /// Creates an empty 0-by-0 matrix.
   Coo() = default;
-  /// Takes the three arrays over (one device for all, one length). Every index is checked, on a GPU too,
-  /// where that synchronises; InvalidMatrix names the first entry out of range. Reads 8 bytes an entry.
-  /// Throws InvalidMatrix, DeviceMismatch.
+  /// Takes ownership of the three arrays, which are on one device and of equal length. Every index is
+  /// checked, on a GPU too, where that synchronises; InvalidMatrix names the first entry out of range. Reads
+  /// 8 bytes an entry. Throws InvalidMatrix, DeviceMismatch.
   Coo(std::int64_t rows, std::int64_t columns, Array<std::int32_t> row_indices,
       Array<std::int32_t> column_indices, Array<T> values);
   /// Constructor without checks, for arrays that are known to be valid.
@@ -27,7 +28,7 @@ class Coo {
 
   [[nodiscard]] std::int64_t rows() const { return rows_; }
   [[nodiscard]] std::int64_t columns() const { return columns_; }
-  /// Places that occur several times count several times.
+  /// Number of entries; duplicates count separately.
   [[nodiscard]] std::int64_t entries() const { return values_.size(); }
   [[nodiscard]] const Device& device() const { return values_.device(); }
   [[nodiscard]] std::size_t bytes() const {

@@ -9,21 +9,21 @@
 
 namespace echelon {
 
-/// Column j holds `values[k]` in row `row_indices[k]` for k in [column_offsets[j], column_offsets[j+1]).
-/// Rows ascend strictly within a column. These are the arrays of the transpose in CSR form, and as such they
-/// are kept: what works on `transpose()` works on this matrix without a conversion.
+/// Sparse matrix in CSC form: column j holds `values[k]` in row `row_indices[k]` for k in [column_offsets[j],
+/// column_offsets[j+1]). Rows ascend strictly within a column. The arrays are stored as the transpose in CSR
+/// form, so algorithms for CSR apply to `transpose()` without a conversion.
 /// Memory: 12 (double) or 8 (float) bytes a nonzero and 8 a column.
 template <class T>
 class Csc {
  public:
-  /// 0 by 0.
+  /// Creates an empty 0-by-0 matrix.
   Csc() = default;
-  /// Takes the three arrays over and checks them as Csr does. Throws InvalidMatrix (which speaks of the
-  /// transpose: its rows are the columns here), DeviceMismatch.
+  /// Takes ownership of the three arrays and checks them as Csr does. Throws InvalidMatrix (whose message
+  /// refers to the transpose: its rows are the columns here), DeviceMismatch.
   Csc(std::int64_t rows, std::int64_t columns, Array<std::int64_t> column_offsets,
       Array<std::int32_t> row_indices, Array<T> values)
       : transpose_(columns, rows, std::move(column_offsets), std::move(row_indices), std::move(values)) {}
-  /// The matrix whose transpose is given.
+  /// Creates the matrix whose transpose is given.
   static Csc from_transpose(Csr<T> transpose) {
     Csc result;
     result.transpose_ = std::move(transpose);

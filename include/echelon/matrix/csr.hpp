@@ -21,25 +21,25 @@ struct Triplet {
 class LazyRowBlocks;
 struct CsrAccess;
 
-/// Row i holds `values[k]` in column `column_indices[k]` for k in [row_offsets[i], row_offsets[i+1]).
-/// Columns ascend strictly within a row (no duplicates); stored zeros are allowed.
+/// Sparse matrix in CSR form: row i holds `values[k]` in column `column_indices[k]` for k in [row_offsets[i],
+/// row_offsets[i+1]). Columns ascend strictly within a row (no duplicates); stored zeros are allowed.
 /// Memory: 12 (double) or 8 (float) bytes a nonzero and 8 a row.
 template <class T>
 class Csr {
  public:
-  /// 0 by 0.
+  /// Creates an empty 0-by-0 matrix.
   Csr();
-  /// Takes the three arrays over (one device for all; row_offsets.size() == rows + 1). Host arrays are
-  /// checked in O(nonzeros) and InvalidMatrix names the first offending place; arrays on a GPU are checked
-  /// for their sizes only. Throws InvalidMatrix, DeviceMismatch.
+  /// Takes ownership of the three arrays (on one device; row_offsets.size() == rows + 1). Host arrays are
+  /// checked in O(nonzeros), and InvalidMatrix names the first offending element; for arrays on a GPU only
+  /// the sizes are checked. Throws InvalidMatrix, DeviceMismatch.
   Csr(std::int64_t rows, std::int64_t columns, Array<std::int64_t> row_offsets,
       Array<std::int32_t> column_indices, Array<T> values);
   /// Constructor without checks, for arrays that are known to be valid.
   static Csr unchecked(std::int64_t rows, std::int64_t columns, Array<std::int64_t> row_offsets,
                        Array<std::int32_t> column_indices, Array<T> values);
-  /// Sorts the triplets and sums duplicates, in the order given, with all cores. Throws InvalidMatrix for an
-  /// index out of range. O(nonzeros log(longest row)) time; 16 or 12 bytes a triplet besides the result, and
-  /// the result once more where there are duplicates.
+  /// Sorts the triplets and sums duplicates in the order given, with all cores. Throws InvalidMatrix for an
+  /// index out of range. O(nonzeros log(longest row)) time. Memory besides the result: 16 (double) or 12
+  /// (float) bytes a triplet, and a second copy of the result if there are duplicates.
   static Csr from_triplets(std::int64_t rows, std::int64_t columns, const std::vector<Triplet<T>>& triplets);
 
   [[nodiscard]] std::int64_t rows() const { return rows_; }

@@ -24,17 +24,18 @@ namespace echelon {
 template <class T>
 class CsrView {
  public:
-  /// Host arrays: rows + 1 offsets, and a column index and a value for each nonzero. Throws InvalidMatrix.
+  /// View of host arrays: rows + 1 offsets, and a column index and a value for each nonzero. Throws
+  /// InvalidMatrix.
   CsrView(std::int64_t rows, std::int64_t columns, std::span<const std::int64_t> row_offsets,
           std::span<const std::int32_t> column_indices, std::span<const T> values);
   CsrView(std::int64_t rows, std::int64_t columns, std::span<const std::int32_t> row_offsets,
           std::span<const std::int32_t> column_indices, std::span<const T> values);
-  /// Arrays in the memory of `device`.
+  /// View of arrays in the memory of `device`.
   CsrView(const Device& device, std::int64_t rows, std::int64_t columns, std::int64_t nonzeros,
           const std::int64_t* row_offsets, const std::int32_t* column_indices, const T* values);
   CsrView(const Device& device, std::int64_t rows, std::int64_t columns, std::int64_t nonzeros,
           const std::int32_t* row_offsets, const std::int32_t* column_indices, const T* values);
-  /// Arrays in the memory of `device` that are known to be right.
+  /// View without checks of arrays in the memory of `device` that are known to be valid.
   [[nodiscard]] static CsrView unchecked(const Device& device, std::int64_t rows, std::int64_t columns,
                                          std::int64_t nonzeros, const std::int64_t* row_offsets,
                                          const std::int32_t* column_indices, const T* values);
@@ -43,7 +44,7 @@ class CsrView {
   [[nodiscard]] std::int64_t columns() const { return csr_->columns(); }
   [[nodiscard]] std::int64_t nonzeros() const { return csr_->nonzeros(); }
   [[nodiscard]] const Device& device() const { return csr_->device(); }
-  /// The matrix in this memory; valid as long as the view or a copy of it.
+  /// The matrix in this memory; valid as long as the view or a copy of the view exists.
   [[nodiscard]] const Csr<T>& csr() const { return *csr_; }
 
  private:

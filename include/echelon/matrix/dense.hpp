@@ -15,9 +15,9 @@ namespace echelon {
 
 enum class Layout { column_major, row_major };
 
-/// A view of rows-by-columns elements that somebody else owns, and that must outlive it. Element (i, j) is at
-/// `data()[i + j * leading()]` (column-major) or `data()[i * leading() + j]` (row-major).
-/// `T` is const for a view that only reads. Copying copies the view, not the elements.
+/// View of rows-by-columns elements, which the caller owns and which must outlive the view. Element (i, j) is
+/// at `data()[i + j * leading()]` (column-major) or `data()[i * leading() + j]` (row-major). `T` is const for
+/// a read-only view. Copying copies the view, not the elements.
 template <class T>
 class DenseView {
  public:
@@ -27,14 +27,14 @@ class DenseView {
   DenseView(T* data, std::int64_t rows, std::int64_t columns, std::int64_t leading, const Device& device = {},
             Layout layout = Layout::column_major)
       : data_(data), rows_(rows), columns_(columns), leading_(leading), device_(device), layout_(layout) {}
-  /// A host vector as one column.
+  /// View of a host vector as one column.
   DenseView(std::span<T> host)  // NOLINT(google-explicit-constructor)
       : DenseView(host.data(), static_cast<std::int64_t>(host.size()), 1,
                   host.empty() ? 1 : static_cast<std::int64_t>(host.size())) {}
   // NOLINTNEXTLINE(google-explicit-constructor)
   DenseView(std::conditional_t<std::is_const_v<T>, const std::vector<Value>, std::vector<Value>>& host)
       : DenseView(std::span<T>(host)) {}
-  /// Reading through a writable view.
+  /// Read-only view of a writable view's elements.
   template <class U>
   requires(std::is_const_v<T>&& std::is_same_v<U, Value>)
       DenseView(const DenseView<U>& other)  // NOLINT(google-explicit-constructor)
@@ -44,16 +44,17 @@ class DenseView {
   [[nodiscard]] ECHELON_ANYWHERE T* data() const { return data_; }
   [[nodiscard]] ECHELON_ANYWHERE std::int64_t rows() const { return rows_; }
   [[nodiscard]] ECHELON_ANYWHERE std::int64_t columns() const { return columns_; }
-  /// Elements from one column to the next (column-major), or from one row to the next (row-major).
+  /// Distance between columns (column-major), or between rows (row-major), in elements.
   [[nodiscard]] ECHELON_ANYWHERE std::int64_t leading() const { return leading_; }
   [[nodiscard]] ECHELON_ANYWHERE const Device& device() const { return device_; }
   [[nodiscard]] ECHELON_ANYWHERE Layout layout() const { return layout_; }
 
-  /// Host views only; not checked.
+  /// Element (i, j) of a host view; neither the indices nor the device are checked.
   [[nodiscard]] T& operator()(std::int64_t i, std::int64_t j) const {
     return layout_ == Layout::column_major ? data_[i + j * leading_] : data_[i * leading_ + j];
   }
-  /// Column j of a column-major view; without rows there may be no memory to point into.
+  /// First element of column j of a column-major view. Without rows the data pointer may be null and is not
+  /// offset.
   [[nodiscard]] T* column(std::int64_t j) const { return rows_ == 0 ? data_ : data_ + j * leading_; }
 
  private:
@@ -73,9 +74,10 @@ class Dense {
   Dense() = default;
   Dense(const Device& device, std::int64_t rows, std::int64_t columns)
       : rows_(rows), columns_(columns), values_(device, checked_count(rows, columns)) {}
-  /// Takes over rows * columns elements, column after column. Throws InvalidMatrix for another number.
+  /// Takes ownership of rows * columns elements, column after column. Throws InvalidMatrix for another
+  /// number.
   Dense(std::int64_t rows, std::int64_t columns, Array<T> values);
-  /// A host vector as one column.
+  /// Copies a host vector into a matrix of one column.
   explicit Dense(std::span<const T> host) : Dense(Device(), host) {}
   Dense(const Device& device, std::span<const T> host)
       : rows_(static_cast<std::int64_t>(host.size())), columns_(1), values_(device, host) {}
@@ -102,10 +104,10 @@ class Dense {
   operator DenseView<T>() { return view(); }              // NOLINT(google-explicit-constructor)
   operator DenseView<const T>() const { return view(); }  // NOLINT(google-explicit-constructor)
 
-  /// Host matrices only; not checked.
+  /// Element (i, j) of a host matrix; neither the indices nor the device are checked.
   T& operator()(std::int64_t i, std::int64_t j) { return values_[i + j * leading()]; }
   const T& operator()(std::int64_t i, std::int64_t j) const { return values_[i + j * leading()]; }
-  /// The i-th element in storage order: of a single column, its i-th entry.
+  /// Element i in storage order: for a single column, its i-th entry.
   T& operator[](std::int64_t i) { return values_[i]; }
   const T& operator[](std::int64_t i) const { return values_[i]; }
 

@@ -22,8 +22,8 @@ namespace matrix_detail {
 [[noreturn]] void throw_no_elements();
 }  // namespace matrix_detail
 
-/// Refers to a dense or a sparse matrix, or to an operator, without owning it; made implicitly from each.
-/// What it refers to must outlive it.
+/// Reference to a dense or a sparse matrix, or to an operator, which it does not own and which must outlive
+/// it. Converts implicitly from each of these types.
 template <class T>
 class MatrixRef {
  public:
@@ -75,26 +75,26 @@ class MatrixRef {
 // work and does not wait, unless it says that it synchronises, to learn how much memory the result takes.
 // Stored zeros stay stored from one sparse form to another, and are dropped from a dense one.
 
-/// All elements, zeros included, column-major. rows * columns * sizeof(T) bytes; throws OutOfMemory when they
-/// are not to be had.
+/// Stores all elements, zeros included, column-major. Takes rows * columns * sizeof(T) bytes; throws
+/// OutOfMemory when memory does not suffice.
 template <class T>
 [[nodiscard]] Dense<T> to_dense(MatrixRef<T> matrix);
-/// Converts by way of a Csr: entries of one place are summed in the order given. Synchronises.
+/// Converts by way of a Csr: duplicate entries are summed in the order given. Synchronises.
 template <class T>
 [[nodiscard]] Dense<T> to_dense(const Coo<T>& matrix);
 /// Converts by way of a Csr.
 template <class T>
 [[nodiscard]] Dense<T> to_dense(const Csc<T>& matrix);
 
-/// The elements that differ from zero (NaN does). Synchronises. Throws InvalidMatrix when there are more
-/// columns than a 32-bit index counts.
+/// Keeps the elements that differ from zero (NaN does). Synchronises. Throws InvalidMatrix when there are
+/// more columns than a 32-bit index counts.
 template <class T>
 [[nodiscard]] Csr<T> to_csr(MatrixRef<T> matrix);
-/// Entries of one place are summed in the order given, the same on every device and on every run.
+/// Sums duplicate entries in the order given, with the same result on every device and on every run.
 /// Synchronises. Time: a few passes over the entries and a sort within each row; a GPU copies entries that
-/// are sorted by rows and columns, and transposes those that are sorted by columns and rows. Memory: room for
-/// all entries as elements, 4 bytes each besides (serial, cuda: 16 or 12), and on a GPU the summed elements
-/// once more.
+/// are sorted by rows and columns, and transposes those that are sorted by columns and rows. Memory: all
+/// entries as matrix elements, 4 bytes each besides (serial, cuda: 16 or 12), and on a GPU the summed
+/// elements once more.
 template <class T>
 [[nodiscard]] Csr<T> to_csr(const Coo<T>& matrix);
 /// A transposition, see transform.hpp.
@@ -115,7 +115,7 @@ template <class T>
 /// A transposition. Throws InvalidMatrix when there are more rows than a 32-bit index counts.
 template <class T>
 [[nodiscard]] Csc<T> to_csc(const Csr<T>& matrix);
-/// Entries of one place are summed in the order given. Synchronises; cost as of to_csr.
+/// Sums duplicate entries in the order given. Synchronises. Cost: that of to_csr.
 template <class T>
 [[nodiscard]] Csc<T> to_csc(const Coo<T>& matrix);
 /// A dense matrix's elements that differ from zero. Synchronises.

@@ -14,8 +14,8 @@ namespace echelon {
 /// `positive_definite`, `positive_semidefinite` and `indefinite` are proofs.
 enum class Definiteness {
   unknown,
-  /// Symmetric, positive diagonal, every row diagonally dominant, strictly so or joined through nonzeros to
-  /// one that is.
+  /// Symmetric, with a positive diagonal, every row diagonally dominant, and each strictly so or connected
+  /// through nonzeros to a strictly dominant row.
   positive_definite,
   positive_semidefinite,    ///< symmetric, nonnegative diagonal, weakly diagonally dominant
   maybe_positive_definite,  ///< symmetric, positive diagonal, every 2-by-2 principal minor positive
@@ -24,8 +24,8 @@ enum class Definiteness {
 /// The enumerator's name.
 [[nodiscard]] std::string_view to_string(Definiteness definiteness);
 
-/// All but `nonzeros` and `explicit_zeros` describes the elements that differ from zero (NaN does), as if
-/// explicit zeros were not stored.
+/// Properties of a matrix. All except `nonzeros` and `explicit_zeros` describe the elements that differ from
+/// zero (NaN does), as if explicit zeros were not stored.
 struct Structure {
   std::int64_t rows = 0;
   std::int64_t columns = 0;

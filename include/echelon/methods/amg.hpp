@@ -12,10 +12,10 @@
 namespace echelon {
 
 enum class AmgCoarsening {
-  automatic,             ///< by the matrix
+  automatic,             ///< chosen by the matrix
   smoothed_aggregation,  ///< aggregates, and a Jacobi step on their prolongation
   aggregation,           ///< aggregates alone, for K-cycles
-  classical,             ///< Ruge and Stueben's: a part of the points, by PMIS
+  classical,             ///< Ruge and Stueben's: a subset of the points, selected by PMIS
 };
 constexpr std::array<EnumWord<AmgCoarsening>, 4> words_of(AmgCoarsening) {
   return {{{AmgCoarsening::automatic, "auto"},
@@ -26,10 +26,10 @@ constexpr std::array<EnumWord<AmgCoarsening>, 4> words_of(AmgCoarsening) {
 
 /// Interpolation of classical coarsening, by the formulas of Li, Sjoegreen and Yang (2021).
 enum class AmgInterpolation {
-  direct,      ///< from the strong coarse neighbours alone
-  extended,    ///< over two steps
-  extended_i,  ///< with the element back to the row
-  extended_e,  ///< with a mean instead
+  direct,      ///< from strong coarse neighbours only
+  extended,    ///< from coarse points at a distance of up to two
+  extended_i,  ///< as extended, with the elements that lead back to the row (ext+i)
+  extended_e,  ///< with a mean of these elements (ext+e)
 };
 constexpr std::array<EnumWord<AmgInterpolation>, 4> words_of(AmgInterpolation) {
   return {{{AmgInterpolation::direct, "direct"},
@@ -49,7 +49,7 @@ constexpr std::array<EnumWord<CycleKind>, 4> words_of(CycleKind) {
 }
 
 enum class SmootherKind {
-  automatic,  ///< by the matrix and the device
+  automatic,  ///< chosen by the matrix and the device
   jacobi,
   l1_jacobi,
   chebyshev,
@@ -83,7 +83,7 @@ constexpr std::array<EnumWord<HierarchyPrecision>, 3> words_of(HierarchyPrecisio
 struct AmgOptions {
   static constexpr std::string_view name = "amg";
   static constexpr Targets targets = Targets::both;
-  /// When to stop.
+  /// Stopping criteria.
   Stop stop = {};
   AmgCoarsening coarsening = AmgCoarsening::automatic;
   CycleKind cycle = CycleKind::v;
@@ -97,21 +97,22 @@ struct AmgOptions {
   std::int64_t degree = 2;
   /// Factor of symmetric-gauss-seidel, 0 < omega < 2: other than 1 it is SSOR.
   double omega = 1;
-  /// Unknowns per node of a system of equations, 1 to 16; divides the number of rows. 0: found by the
+  /// Unknowns per node of a system of equations, 1 to 16; divides the number of rows. 0: derived from the
   /// pattern, up to 6.
   std::int64_t block_size = 0;
   /// Threshold of strong connections, 0 to 1: relative to the largest elements of both rows for aggregation
   /// (0.08), to that of one row for classical coarsening (0.25).
   std::optional<double> strength = {};
-  /// Formula of classical coarsening.
+  /// Interpolation formula of classical coarsening.
   AmgInterpolation interpolation = AmgInterpolation::extended_e;
-  /// Elements per row of the prolongation of classical coarsening, 1 to 64.
+  /// Largest number of elements per row of the prolongation of classical coarsening, 1 to 64.
   std::int64_t max_elements = 4;
-  /// Levels, from the finest, that classical coarsening thins out twice, unless connections are few, 0 to 10.
+  /// Number of levels, from the finest, that classical coarsening coarsens twice, unless connections are few,
+  /// 0 to 10.
   std::int64_t aggressive_levels = 1;
-  /// Rows up to which a level is solved directly, 1 to 10000.
+  /// Largest number of rows of a level that is solved directly, 1 to 10000.
   std::int64_t coarse_size = 128;
-  /// Levels at most, 1 to 50.
+  /// Largest number of levels, 1 to 50.
   std::int64_t max_levels = 25;
   /// Precision in which cycles are applied.
   HierarchyPrecision precision = HierarchyPrecision::automatic;
@@ -174,11 +175,11 @@ struct AmgOptions {
   }
 };
 
-/// Algebraic multigrid: x <- x + M (b - A x) with a cycle M over a hierarchy that is made from A alone.
-/// As a preconditioner it applies one cycle. A is sparse, and symmetric positive (semi)definite or close to
-/// an M-matrix. Set-up and a cycle cost O(n) for discretised elliptic equations, and the number of iterations
-/// hardly depends on n. W. Briggs, V. Henson, S. McCormick, A Multigrid Tutorial (SIAM 2000); P. Vanek,
-/// J. Mandel, M. Brezina, Computing 56 (1996).
+/// Algebraic multigrid: x <- x + M (b - A x) with a cycle M over a hierarchy that is constructed from A
+/// alone. As a preconditioner it applies one cycle. A is sparse, and symmetric positive (semi)definite or
+/// close to an M-matrix. Set-up and a cycle cost O(n) for discretised elliptic equations, where the number of
+/// iterations is nearly independent of n. W. Briggs, V. Henson, S. McCormick, A Multigrid Tutorial (SIAM
+/// 2000); P. Vanek, J. Mandel, M. Brezina, Computing 56 (1996).
 template <class T>
 using Amg = SolverOf<T, AmgOptions>;
 

@@ -12,17 +12,18 @@ namespace echelon {
 struct ApproximateCholeskyOptions {
   static constexpr std::string_view name = "approximate-cholesky";
   static constexpr Targets targets = Targets::host;
-  /// When to stop.
+  /// Stopping criteria.
   Stop stop = {};
-  /// Copies into which each edge is split, 1 to 8: more for fewer iterations and more fill.
+  /// Number of copies into which each edge is split, 1 to 8; more copies take fewer iterations and give more
+  /// fill.
   std::int64_t split = 1;
-  /// Seed of the draws; the factor is a function of it and of A.
+  /// Seed of the random numbers; the factor depends on it and on A only.
   std::int64_t seed = 1;
-  /// Iterations with a diagonal preconditioner before the factorisation, which is left out where they
-  /// suffice, as on power-law graphs.
+  /// Iterations with a diagonal preconditioner that are tried first. If they suffice, as on power-law graphs,
+  /// the factorisation is omitted.
   std::int64_t jacobi_iterations = 0;
-  /// A b with a part outside the range of a singular A is `inconsistent` where that part exceeds the
-  /// tolerance; otherwise the part is removed, with a warning.
+  /// Report `inconsistent` if the part of b outside the range of a singular A exceeds the tolerance;
+  /// otherwise that part is removed, with a warning.
   bool strict = false;
 
   static std::vector<Option<ApproximateCholeskyOptions>> table() {

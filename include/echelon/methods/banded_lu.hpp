@@ -10,10 +10,10 @@
 
 namespace echelon {
 
-/// Numbering of rows and columns, which decides about the width of the band.
+/// Numbering of rows and columns, which determines the width of the band.
 enum class BandOrdering {
   automatic,  ///< reverse Cuthill-McKee where the band is wide and becomes narrower, else natural
-  natural,    ///< as they stand
+  natural,    ///< that of A
   rcm,        ///< reverse Cuthill-McKee
 };
 constexpr std::array<EnumWord<BandOrdering>, 3> words_of(BandOrdering) {
@@ -26,12 +26,12 @@ struct BandedLuOptions {
   static constexpr Targets targets = Targets::both;
   /// Numbering of rows and columns.
   BandOrdering ordering = BandOrdering::automatic;
-  /// At most so many steps of iterative refinement, 0 to 10.
+  /// Largest number of steps of iterative refinement, 0 to 10.
   std::int64_t refine = 1;
   /// Estimate the condition number in every set-up: at most 12 substitutions.
   bool condition = true;
-  /// Partitions that are eliminated independently; 0: as many as suit the device. The bits of the answer
-  /// depend on this number and not on how many threads work on the partitions.
+  /// Number of partitions that are eliminated independently; 0: as many as suit the device. The bits of the
+  /// answer depend on this number, but not on the number of threads.
   std::int64_t partitions = 0;
 
   static std::vector<Option<BandedLuOptions>> table() {
@@ -52,12 +52,12 @@ struct BandedLuOptions {
 };
 
 /// LU with partial pivoting of a band matrix, whose half-bandwidths kl and ku are found from A. The rows are
-/// divided into partitions, whose interior columns are eliminated independently and with a pivot in every
-/// column; the interfaces between two neighbours each are eliminated after them. Rows and columns are scaled
-/// by powers of two where they are uneven, and renumbered where that narrows a wide band. About 2 n kl (kl +
-/// ku) flops and 8 n (2 kl + ku) bytes in one or two partitions (double), up to four times the flops in more;
-/// 4 n (kl + ku) flops a right-hand side. The report has an estimate of the condition number; below the unit
-/// roundoff the status is `singular`.
+/// divided into partitions, whose interior columns are eliminated independently with a pivot in every column;
+/// then the interfaces between neighbouring partitions are eliminated. Rows and columns are scaled by powers
+/// of two if their magnitudes differ much, and renumbered if that narrows a wide band. About 2 n kl (kl + ku)
+/// flops and 8 n (2 kl + ku) bytes in one or two partitions (double), up to four times the flops in more; 4 n
+/// (kl + ku) flops a right-hand side. The report has an estimate of the reciprocal condition number; below
+/// the unit roundoff the status is `singular`.
 template <class T>
 using BandedLu = SolverOf<T, BandedLuOptions>;
 

@@ -12,9 +12,9 @@ namespace echelon {
 struct BicgstabOptions {
   static constexpr std::string_view name = "bicgstab";
   static constexpr Targets targets = Targets::both;
-  /// When to stop.
+  /// Stopping criteria.
   Stop stop = {};
-  /// "none", or a method that is usable as a preconditioner. For one of your own see
+  /// "none", or a method that is usable as a preconditioner. For a user-defined one see
   /// Solver::set_preconditioner.
   std::string preconditioner = "none";
   /// Options of the preconditioner, by name.

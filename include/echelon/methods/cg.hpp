@@ -12,12 +12,12 @@ namespace echelon {
 struct CgOptions {
   static constexpr std::string_view name = "cg";
   static constexpr Targets targets = Targets::both;
-  /// When to stop.
+  /// Stopping criteria.
   Stop stop = {};
-  /// Take Polak and Ribiere's beta, which allows the preconditioner to change from step to step. Taken
-  /// without being asked for where the preconditioner says that it is not a fixed symmetric operator.
+  /// Use the formula of Polak and Ribiere for beta, which allows the preconditioner to change from step to
+  /// step. Always used with a preconditioner that declares that it is not a fixed symmetric operator.
   bool flexible = false;
-  /// "none", or a method that is usable as a preconditioner. For one of your own see
+  /// "none", or a method that is usable as a preconditioner. For a user-defined one see
   /// Solver::set_preconditioner.
   std::string preconditioner = "none";
   /// Options of the preconditioner, by name.

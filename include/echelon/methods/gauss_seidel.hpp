@@ -13,11 +13,11 @@ namespace echelon {
 struct GaussSeidelOptions {
   static constexpr std::string_view name = "gauss-seidel";
   static constexpr Targets targets = Targets::both;
-  /// When to stop.
+  /// Stopping criteria.
   Stop stop = {};
   /// Order of the rows.
   SweepKind sweep = SweepKind::forward;
-  /// Sweeps from one measurement of b - A x, which costs as much as a sweep, to the next; 1 to 1000.
+  /// Sweeps between two computations of b - A x, each as costly as a sweep; 1 to 1000.
   std::int64_t residual_every = 4;
 
   static std::vector<Option<GaussSeidelOptions>> table() {

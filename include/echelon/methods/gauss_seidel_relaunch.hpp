@@ -12,9 +12,9 @@ namespace echelon {
 struct GaussSeidelRelaunchOptions {
   static constexpr std::string_view name = "gauss-seidel-relaunch";
   static constexpr Targets targets = Targets::both;
-  /// When to stop.
+  /// Stopping criteria.
   Stop stop = {};
-  /// Sweeps from one measurement of b - A x, which costs as much as a sweep, to the next; 1 to 1000.
+  /// Sweeps between two computations of b - A x, each as costly as a sweep; 1 to 1000.
   std::int64_t residual_every = 4;
 
   static std::vector<Option<GaussSeidelRelaunchOptions>> table() {
@@ -26,11 +26,11 @@ struct GaussSeidelRelaunchOptions {
   }
 };
 
-/// Forward Gauss-Seidel by the published scheme for GPUs, for comparison: passes over all rows, each of which
-/// computes the unfinished rows whose dependencies are finished, into a second vector and with a flag a row,
-/// until none is left. The bits of gauss-seidel; as many passes as the matrix has levels at most, and each
-/// reads at least the flags. R. Fiorentini, Implementation of Gauss-Seidel algorithm for sparse matrices on
-/// Nvidia GPU device (2022).
+/// Forward Gauss-Seidel by the published scheme for GPUs, for comparison. A pass over all rows computes the
+/// unfinished rows whose dependencies are finished, writes them into a second vector and sets a flag for
+/// each; passes are repeated until all rows are finished. The result has the bits of gauss-seidel. Takes at
+/// most as many passes as the matrix has levels, each of which reads at least the flags. R. Fiorentini,
+/// Implementation of Gauss-Seidel algorithm for sparse matrices on Nvidia GPU device (2022).
 template <class T>
 using GaussSeidelRelaunch = SolverOf<T, GaussSeidelRelaunchOptions>;
 

@@ -12,13 +12,13 @@ namespace echelon {
 struct GmresOptions {
   static constexpr std::string_view name = "gmres";
   static constexpr Targets targets = Targets::both;
-  /// When to stop.
+  /// Stopping criteria.
   Stop stop = {};
-  /// Basis vectors kept before starting over, 1 to 1000; memory is (restart + 3) n elements.
+  /// Number of basis vectors before a restart, 1 to 1000; memory is (restart + 3) n elements.
   std::int64_t restart = 50;
   /// Keep the preconditioned vectors too, so that the preconditioner may change from step to step.
   bool flexible = false;
-  /// "none", or a method that is usable as a preconditioner. For one of your own see
+  /// "none", or a method that is usable as a preconditioner. For a user-defined one see
   /// Solver::set_preconditioner.
   std::string preconditioner = "none";
   /// Options of the preconditioner, by name.
@@ -36,7 +36,7 @@ struct GmresOptions {
 };
 
 /// Restarted generalised minimal residuals with right preconditioning, for general A; flexible (FGMRES) on
-/// request. Classical Gram-Schmidt, done twice.
+/// request. Orthogonalises by classical Gram-Schmidt with reorthogonalisation.
 /// Saad and Schultz, SIAM J. Sci. Stat. Comput. 7 (1986); Saad, SIAM J. Sci. Comput. 14 (1993).
 /// Step j of a cycle costs one product with A, one preconditioner and 8 j n flops; (restart + 3) n elements
 /// are held, (2 restart + 2) n when flexible.

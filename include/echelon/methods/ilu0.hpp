@@ -15,13 +15,13 @@ struct Ilu0Options {
   static std::vector<Option<Ilu0Options>> table() { return {}; }
 };
 
-/// Incomplete LU without fill: L U agrees with A on the pattern of A. A preconditioner, for sparse A with a
-/// diagonal that elimination leaves nonzero; breakdown names the row otherwise.
+/// Incomplete LU without fill: L U agrees with A on the pattern of A. A preconditioner, for sparse A whose
+/// diagonal stays nonzero in the elimination; otherwise a breakdown names the row.
 /// Meijerink and van der Vorst, Math. Comp. 31 (1977); Saad, Iterative Methods, alg. 10.4.
-/// The host keeps a copy of A's values and, where rows wait for rows, the levels of both triangles; it refers
-/// to A's pattern. A GPU factors by cuSPARSE's csrilu02, solves by its SpSV, and keeps a copy of A (at most
-/// 2^31 - 1 nonzeros, InvalidMatrix otherwise) and what SpSV's analysis of both triangles learns, once for
-/// every solve that runs at the same time; update_values keeps the analysis.
+/// The host keeps a copy of A's values and, if rows depend on other rows, the levels of both triangles; it
+/// refers to A's pattern. A GPU factors by cuSPARSE's csrilu02, solves by its SpSV, and keeps a copy of A (at
+/// most 2^31 - 1 nonzeros, InvalidMatrix otherwise) and SpSV's analysis of both triangles, one for each
+/// concurrent solve; update_values keeps the analysis.
 template <class T>
 using Ilu0 = SolverOf<T, Ilu0Options>;
 

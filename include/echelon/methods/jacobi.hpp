@@ -11,8 +11,8 @@
 namespace echelon {
 
 enum class JacobiVariant {
-  point,  ///< by a_ii
-  l1,     ///< by sign(a_ii) sum_j |a_ij|, which never diverges for symmetric positive definite A
+  point,  ///< a_ii
+  l1,     ///< sign(a_ii) sum_j |a_ij|, which never diverges for symmetric positive definite A
 };
 constexpr std::array<EnumWord<JacobiVariant>, 2> words_of(JacobiVariant) {
   return {{{JacobiVariant::point, "point"}, {JacobiVariant::l1, "l1"}}};
@@ -21,9 +21,9 @@ constexpr std::array<EnumWord<JacobiVariant>, 2> words_of(JacobiVariant) {
 struct JacobiOptions {
   static constexpr std::string_view name = "jacobi";
   static constexpr Targets targets = Targets::both;
-  /// When to stop.
+  /// Stopping criteria.
   Stop stop = {};
-  /// Divisor of the residual.
+  /// Divisor of each element of the residual.
   JacobiVariant variant = JacobiVariant::point;
   /// Damping, 0 < weight < 2; 2/3 to 0.8 smooths, 1 is the classical method.
   double weight = 1;

@@ -12,29 +12,31 @@ namespace echelon {
 struct LamgOptions {
   static constexpr std::string_view name = "lamg";
   static constexpr Targets targets = Targets::host;
-  /// When to stop.
+  /// Stopping criteria.
   Stop stop = {};
-  /// Visits of a level for each one of the finer level, 1 to 2.
+  /// Visits of a level per visit of the next finer level, 1 to 2.
   double cycle_index = 1.5;
   /// Gauss-Seidel sweeps before the coarse correction, 0 to 10.
   std::int64_t pre_sweeps = 1;
   /// Gauss-Seidel sweeps after the coarse correction, 1 to 10.
   std::int64_t post_sweeps = 2;
-  /// Iterates that are recombined for the smallest residual, 0 to 4; 0: none.
+  /// Number of iterates that are recombined for the smallest residual, 0 to 4; 0: none.
   std::int64_t combined_iterates = 4;
-  /// Gauss-Seidel sweeps that make test vectors of random vectors, 1 to 20.
+  /// Number of Gauss-Seidel sweeps that turn random vectors into test vectors, 1 to 20.
   std::int64_t test_sweeps = 4;
-  /// Edges of less than this part of the largest ones at both ends are not strong, 0 to 1.
+  /// Threshold of strong edges, 0 to 1, relative to the largest weights at both ends; lighter edges are not
+  /// strong.
   double strength = 0.1;
-  /// A vertex joins no aggregate across an edge of less than this part of its own largest, 0 to 1.
+  /// Threshold of aggregation, 0 to 1: a vertex joins no aggregate across an edge lighter than this fraction
+  /// of its own heaviest edge.
   double veto = 0.05;
-  /// Growth of a test vector's local energy up to which a vertex may join an aggregate, 1 or more.
+  /// Largest growth of a test vector's local energy with which a vertex may join an aggregate, 1 or more.
   double energy_ratio = 2.5;
-  /// Vertices up to which a level is solved directly, 1 to 2000.
+  /// Largest number of vertices of a level that is solved directly, 1 to 2000.
   std::int64_t coarse_size = 100;
-  /// Levels at most, 1 to 100.
+  /// Largest number of levels, 1 to 100.
   std::int64_t max_levels = 100;
-  /// Calls a b that does not sum to zero over every component inconsistent, in place of the removal of its
+  /// Report a b that does not sum to zero over every component as `inconsistent` instead of removing its
   /// mean.
   bool strict = false;
 
@@ -87,8 +89,9 @@ struct LamgOptions {
 };
 
 /// Lean algebraic multigrid for the Laplacian of any graph, and for symmetric diagonally dominant matrices,
-/// which are made Laplacians: exact elimination of vertices with few neighbours, aggregation by affinity, and
-/// cycles with recombined iterates. Set-up and a cycle cost O(edges). The cycle is not linear: as a
+/// which are transformed to Laplacians: exact elimination of vertices with few neighbours, aggregation by
+/// affinity, and cycles with recombined iterates. Set-up and a cycle cost O(edges). The cycle is not linear:
+/// as a
 /// preconditioner it needs a flexible method, such as cg. O. Livne, A. Brandt, Lean algebraic multigrid
 /// (LAMG): Fast graph Laplacian linear solver, SIAM J. Sci. Comput. 34 (2012).
 template <class T>

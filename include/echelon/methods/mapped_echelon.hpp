@@ -11,18 +11,18 @@
 
 namespace echelon {
 
-/// Which of the rows that claim an unknown becomes its owner.
+/// Rule by which one of the rows that claim an unknown becomes its owner.
 enum class ClaimRule {
   largest,  ///< that with the largest leading element relative to the norm of the row as it was given; one
             ///< that comes later replaces the owner if it is larger
-  ordered,  ///< as largest, one unknown after the other: partial pivoting
-  first,    ///< that which comes first: on several threads the result depends on their timing
+  ordered,  ///< as largest, but one unknown at a time: partial pivoting
+  first,    ///< the first claimant; with several threads the result depends on their timing
 };
 constexpr std::array<EnumWord<ClaimRule>, 3> words_of(ClaimRule) {
   return {{{ClaimRule::largest, "largest"}, {ClaimRule::ordered, "ordered"}, {ClaimRule::first, "first"}}};
 }
 
-/// The order in which unknowns are eliminated.
+/// Order in which unknowns are eliminated.
 enum class UnknownOrder {
   natural,  ///< as they are numbered
   slices,   ///< those that occur in one slice of rows only before those that separate slices, repeatedly; for
@@ -35,17 +35,17 @@ constexpr std::array<EnumWord<UnknownOrder>, 2> words_of(UnknownOrder) {
 struct MappedEchelonOptions {
   static constexpr std::string_view name = "mapped-echelon";
   static constexpr Targets targets = Targets::both;
-  /// Owner among several claimants.
+  /// Rule that selects the owner of an unknown among several claimants.
   ClaimRule claim = ClaimRule::largest;
-  /// Order of the unknowns.
+  /// Order in which unknowns are eliminated.
   UnknownOrder order = UnknownOrder::natural;
-  /// "real", or "mod:p" for the integers modulo a prime p < 2^31: A and b have to hold integers.
+  /// "real", or "mod:p" for the integers modulo a prime p < 2^31; A and b must then hold integers.
   std::string field = "real";
-  /// An element counts as zero if its magnitude is at most this times the sum of the magnitudes of the terms
-  /// that it was computed from; default 32 times the machine epsilon, and then small pivots are also tested
-  /// for being amplified rounding errors.
+  /// Threshold below which an element counts as zero, relative to the sum of the magnitudes of the terms that
+  /// it was computed from. Default: 32 times the machine epsilon, and small pivots are then also tested for
+  /// being amplified rounding errors.
   std::optional<double> tolerance = {};
-  /// Most steps of iterative refinement, 0 to 10.
+  /// Largest number of steps of iterative refinement, 0 to 10.
   std::int64_t refine = 5;
 
   static std::vector<Option<MappedEchelonOptions>> table() {
@@ -70,21 +70,24 @@ struct MappedEchelonOptions {
 
 /// Gaussian elimination to mapped echelon form, for sparse A of any shape and rank.
 ///
-/// Every row claims the unknown of its leading element in a map from unknowns to rows. A row whose unknown is
-/// taken is reduced by the owner and claims again; one that becomes zero depends on others. Back substitution
-/// goes through the map. This happens in rounds: all claims by compare-and-swap, then one reduction of every
-/// row that lost. At most m n reductions, each of the length of two rows; no reordering for fill. Memory:
-/// 20 (double) or 12 (float) bytes for each element of a row, up to twice that as rows are replaced, 16 (12)
-/// bytes for each reduction. OutOfMemory is reported as a status, with the bytes that the next round needs.
+/// Every row claims the unknown of its leading element in a map from unknowns to rows. A row whose unknown
+/// has an owner is reduced by the owner and claims again; a row that becomes zero depends on others. Back
+/// substitution uses the map. The elimination proceeds in rounds: all claims by compare-and-swap, then one
+/// reduction of every row whose claim failed. At most m n reductions, each of the length of two rows; no
+/// reordering for fill. Memory: 20 (double) or 12 (float) bytes for each element of a row, up to twice that
+/// as rows are replaced, 16 (12) bytes for each reduction. OutOfMemory is reported as a status, with the
+/// bytes that the next round needs.
 ///
-/// `claim = largest` has the same bits on every run and on every device, for any number of threads, and so
-/// has `ordered`. The first is pairwise pivoting: multipliers are bounded by the ratio of the rows' norms,
-/// but errors can grow along the chain of owners that reduce a row. Where a test solve shows that, A is
-/// eliminated again by the second, which is partial pivoting and takes as many rounds as unknowns.
+/// `claim = largest` and `claim = ordered` give the same bits on every run and on every device, for any
+/// number of threads. `largest` is pairwise pivoting: multipliers are bounded by the ratio of the rows'
+/// norms, but errors can grow along the chain of owners that reduce a row. If a test solve shows such growth,
+/// A is eliminated again with `ordered`, which is partial pivoting and takes as many rounds as there are
+/// unknowns.
 ///
-/// Statuses as of `gauss-jordan`: every right-hand side is `direct`, `underdetermined` with a particular
-/// solution, or `inconsistent` with the equations that contradict each other. The record of the reductions
-/// serves later right-hand sides. With `field = mod:p` the arithmetic is exact, x has residues 0 to p - 1,
+/// Statuses are those of `gauss-jordan`: every right-hand side is `direct`, `underdetermined` with a
+/// particular solution, or `inconsistent` with the equations that contradict each other. The record of the
+/// reductions is reused for later right-hand sides. With `field = mod:p` the arithmetic is exact, x has
+/// residues 0 to p - 1,
 /// and the relative residual is that of A x - b modulo p; see also rank_modulo in <echelon/rank_modulo.hpp>.
 ///
 /// R. Murri, A novel parallel algorithm for Gaussian elimination of sparse unsymmetric matrices (Rheinfall),

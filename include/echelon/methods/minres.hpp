@@ -12,9 +12,9 @@ namespace echelon {
 struct MinresOptions {
   static constexpr std::string_view name = "minres";
   static constexpr Targets targets = Targets::both;
-  /// When to stop.
+  /// Stopping criteria.
   Stop stop = {};
-  /// A method that acts as a symmetric positive definite M^-1.
+  /// "none", or a method that acts as a symmetric positive definite M^-1.
   std::string preconditioner = "none";
   /// Options of the preconditioner, by name.
   Options preconditioner_options = {};
@@ -25,7 +25,7 @@ struct MinresOptions {
 };
 
 /// Preconditioned minimal residuals, for symmetric A, definite or not; the preconditioner has to be symmetric
-/// positive definite. Of a consistent singular system it finds a solution.
+/// positive definite. Finds a solution of a consistent singular system.
 /// Paige and Saunders, SIAM J. Numer. Anal. 12 (1975).
 /// An iteration costs one product with A, one preconditioner and 22 n flops; 8 n elements are held, 9 n with
 /// a preconditioner.

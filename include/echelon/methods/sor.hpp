@@ -13,13 +13,13 @@ namespace echelon {
 struct SorOptions {
   static constexpr std::string_view name = "sor";
   static constexpr Targets targets = Targets::both;
-  /// When to stop.
+  /// Stopping criteria.
   Stop stop = {};
   /// Relaxation factor, 0 < omega < 2; 1 is Gauss-Seidel.
   double omega = 1.5;
   /// Order of the rows.
   SweepKind sweep = SweepKind::forward;
-  /// Sweeps from one measurement of b - A x, which costs as much as a sweep, to the next; 1 to 1000.
+  /// Sweeps between two computations of b - A x, each as costly as a sweep; 1 to 1000.
   std::int64_t residual_every = 4;
 
   static std::vector<Option<SorOptions>> table() {

@@ -12,9 +12,9 @@ namespace echelon {
 struct SparseCholeskyOptions {
   static constexpr std::string_view name = "sparse-cholesky";
   static constexpr Targets targets = Targets::both;
-  /// Order of elimination, which decides about the fill.
+  /// Order of elimination, which determines the fill.
   Ordering ordering = Ordering::automatic;
-  /// Most steps of iterative refinement, 0 to 20.
+  /// Largest number of steps of iterative refinement, 0 to 20.
   std::int64_t refine = 10;
   /// Estimate the condition number in every set-up: about ten substitutions.
   bool condition = true;
@@ -35,9 +35,10 @@ struct SparseCholeskyOptions {
 };
 
 /// A = L L^T for sparse symmetric positive definite A: a fill-reducing ordering, then a multifrontal Cholesky
-/// factorisation by dense blocks. Both triangles of A are given. When a pivot is not positive, the status is
-/// `not_spd` and the message names its column and value; the same for a matrix that is not symmetric. The
-/// analysis of a pattern is kept: set-ups with the same pattern only factor. A dense A is converted.
+/// factorisation by dense blocks. A stores both triangles. If a pivot is not positive, the status is
+/// `not_spd` and the message names its column and value; a matrix that is not symmetric gives the same
+/// status. The analysis of a pattern is kept: further set-ups with the same pattern only factor. A dense A is
+/// converted.
 /// I. Duff, J. Reid, The multifrontal solution of indefinite sparse symmetric linear systems, ACM Trans.
 /// Math. Softw. 9 (1983); J. Liu, The multifrontal method for sparse matrix solution, SIAM Review 34 (1992).
 template <class T>

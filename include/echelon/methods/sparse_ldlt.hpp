@@ -12,12 +12,12 @@ namespace echelon {
 struct SparseLdltOptions {
   static constexpr std::string_view name = "sparse-ldlt";
   static constexpr Targets targets = Targets::both;
-  /// Order of elimination, which decides about the fill.
+  /// Order of elimination, which determines the fill.
   Ordering ordering = Ordering::automatic;
   /// On the host, a pivot is accepted if no element of its columns of L exceeds 1 / threshold,
   /// 0 < threshold <= 0.5. Smaller ones keep the fill smaller, and let elements grow more.
   double threshold = 0.01;
-  /// Most steps of iterative refinement, 0 to 20; on a GPU at most 5.
+  /// Largest number of steps of iterative refinement, 0 to 20; on a GPU at most 5.
   std::int64_t refine = 10;
   /// Estimate the condition number in every set-up, which also detects a singular A: about ten substitutions.
   bool condition = true;
@@ -51,8 +51,8 @@ struct SparseLdltOptions {
 /// `inconsistent`, with a row that says so. Both triangles of A are given; an A that is not symmetric ends as
 /// `breakdown`. The analysis is kept for update_values. A dense A is converted.
 ///
-/// On a GPU, pivots are found within fronts. The largest multiplier is reported, and answers are refined
-/// where it is not small. Where that does not do, and for a singular A, the host factors.
+/// On a GPU, pivots are searched within fronts. The largest multiplier is reported, and answers are refined
+/// if it is not small. If that does not suffice, or A is singular, the host factors.
 ///
 /// I. Duff, J. Reid, The multifrontal solution of indefinite sparse symmetric linear systems, ACM Trans.
 /// Math. Softw. 9 (1983); I. Duff, S. Pralet, Strategies for scaling and pivoting for sparse symmetric

@@ -10,7 +10,7 @@
 
 namespace echelon {
 
-/// How a sparse LU factorisation proceeds on the host.
+/// Algorithm of a sparse LU factorisation on the host.
 enum class LuFactorization {
   automatic,     ///< left_looking where few flops per entry of the factors are predicted, else multifrontal
   multifrontal,  ///< by dense fronts: quick where there are many flops, and it determines the rank
@@ -25,15 +25,15 @@ constexpr std::array<EnumWord<LuFactorization>, 3> words_of(LuFactorization) {
 struct SparseLuOptions {
   static constexpr std::string_view name = "sparse-lu";
   static constexpr Targets targets = Targets::both;
-  /// Order of elimination, which decides about the fill.
+  /// Order of elimination, which determines the fill.
   Ordering ordering = Ordering::automatic;
-  /// On the host; a matrix that left_looking finds singular is factored again by fronts. On a GPU always
-  /// multifrontal.
+  /// Algorithm on the host; a matrix that left_looking finds singular is factored again by multifrontal. A
+  /// GPU always uses multifrontal.
   LuFactorization factorization = LuFactorization::automatic;
   /// On the host, an element may become a pivot if its magnitude is at least this fraction of the largest in
   /// its column, 0 < threshold <= 1. Smaller ones keep the fill smaller, and let elements grow more.
   double threshold = 0.1;
-  /// Most steps of iterative refinement, 0 to 20; on a GPU at most 5.
+  /// Largest number of steps of iterative refinement, 0 to 20; on a GPU at most 5.
   std::int64_t refine = 10;
   /// Estimate the condition number in every set-up, which also detects a singular A: about ten substitutions.
   bool condition = true;
@@ -72,7 +72,7 @@ struct SparseLuOptions {
 /// is kept for update_values.
 ///
 /// On a GPU, rows are exchanged within the pivot block of a front. The largest multiplier is reported, and
-/// answers are refined where it is not small. Where that does not do, and for a singular A, the host factors.
+/// answers are refined if it is not small. If that does not suffice, or A is singular, the host factors.
 /// P. Amestoy, I. Duff, J.-Y. L'Excellent, Multifrontal parallel distributed symmetric and unsymmetric
 /// solvers, Comput. Methods Appl. Mech. Engrg. 184 (2000); I. Duff, J. Koster, On algorithms for permuting
 /// large entries to the diagonal of a sparse matrix, SIAM J. Matrix Anal. Appl. 22 (2001).

@@ -12,13 +12,13 @@ namespace echelon {
 struct SsorOptions {
   static constexpr std::string_view name = "ssor";
   static constexpr Targets targets = Targets::both;
-  /// When to stop.
+  /// Stopping criteria.
   Stop stop = {};
   /// Relaxation factor, 0 < omega < 2; 1 is symmetric Gauss-Seidel.
   double omega = 1;
   /// Symmetric sweeps per application as a preconditioner, 1 to 1000.
   std::int64_t sweeps = 1;
-  /// Sweeps from one measurement of b - A x, which costs as much as a sweep, to the next; 1 to 1000.
+  /// Sweeps between two computations of b - A x, each as costly as a sweep; 1 to 1000.
   std::int64_t residual_every = 4;
 
   static std::vector<Option<SsorOptions>> table() {
@@ -38,8 +38,8 @@ struct SsorOptions {
   }
 };
 
-/// Symmetric successive over-relaxation: a sweep forward and one backward. As a preconditioner it starts from
-/// 0, and is symmetric positive definite when A is: made for CG.
+/// Symmetric successive over-relaxation: a forward sweep and a backward one. As a preconditioner it starts
+/// from x = 0 and is symmetric positive definite when A is, as CG requires.
 /// Converges for symmetric positive definite A. Sheldon, Math. Tables Aids Comput. 9 (1955); Axelsson, BIT 12
 /// (1972). Costs two sweeps; 2 n elements are held.
 template <class T>

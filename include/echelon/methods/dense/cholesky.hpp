@@ -12,13 +12,13 @@ namespace echelon {
 struct CholeskyOptions {
   static constexpr std::string_view name = "cholesky";
   static constexpr Targets targets = Targets::both;
-  /// Scale rows and columns alike first where their sizes differ by more than a factor of ten.
+  /// Scale rows and columns symmetrically first if their magnitudes differ by more than a factor of ten.
   bool equilibrate = true;
-  /// At most so many steps of iterative refinement, 0 to 10.
+  /// Largest number of steps of iterative refinement, 0 to 10.
   std::int64_t refine = 1;
-  /// Precision of the factorisation. A lower one than the working precision is refined by classical steps
-  /// and by GMRES to a backward error of sqrt(n) times the unit roundoff, and replaced by a factorisation in
-  /// the working precision where that is not reached.
+  /// Precision of the factorisation. With a lower precision than the working precision, answers are refined
+  /// by classical steps and by GMRES to a backward error of sqrt(n) times the unit roundoff; if that is not
+  /// reached, A is factored again in the working precision.
   Precision factor_precision = Precision::working;
 
   static std::vector<Option<CholeskyOptions>> table() {

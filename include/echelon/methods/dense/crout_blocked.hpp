@@ -10,7 +10,7 @@
 
 namespace echelon {
 
-/// How the columns of a section are factored.
+/// Factorisation of the columns of a section.
 enum class CroutSection {
   direct,    ///< one after the other
   iterated,  ///< all at once, as a fixed-point iteration
@@ -22,16 +22,15 @@ constexpr std::array<EnumWord<CroutSection>, 2> words_of(CroutSection) {
 struct CroutBlockedOptions {
   static constexpr std::string_view name = "crout-blocked";
   static constexpr Targets targets = Targets::both;
-  /// How the columns of a section are factored.
+  /// Factorisation of the columns of a section.
   CroutSection section = CroutSection::direct;
-  /// Columns of a section, 1 to 1024.
+  /// Number of columns of a section, 1 to 1024.
   std::int64_t section_size = 32;
-  /// In an iterated section an element has converged when a sweep changes it by no more than this; 0: not at
-  /// all.
+  /// Largest change by a sweep of an iterated section at which an element has converged; 0: no change at all.
   double tolerance = 0;
   /// Scale rows and columns first where LAPACK's geequ advises it.
   bool equilibrate = true;
-  /// At most so many steps of iterative refinement, 0 to 100.
+  /// Largest number of steps of iterative refinement, 0 to 100.
   std::int64_t refine = 10;
 
   static std::vector<Option<CroutBlockedOptions>> table() {
@@ -51,9 +50,9 @@ struct CroutBlockedOptions {
   }
 };
 
-/// Dense LU by Crout's method in sections of a few columns: what lies to the left of a section and above it
-/// is applied to it once, by matrix products, and only the section itself is factored by Crout's formulas,
-/// directly or as an iteration. 2/3 n^3 flops, nearly all in products; n^2 elements for the factors.
+/// Dense LU by Crout's method in sections of a few columns: matrix products apply the parts left of a section
+/// and above it once, and only the section itself is factored by Crout's formulas, directly or as an
+/// iteration. 2/3 n^3 flops, nearly all in products; n^2 elements for the factors.
 template <class T>
 using CroutBlocked = SolverOf<T, CroutBlockedOptions>;
 

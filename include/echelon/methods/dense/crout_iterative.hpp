@@ -12,17 +12,18 @@ namespace echelon {
 struct CroutIterativeOptions {
   static constexpr std::string_view name = "crout-iterative";
   static constexpr Targets targets = Targets::both;
-  /// Rows of a section; 0: a tenth of the rows of A, from 256 to 1024.
+  /// Number of rows of a section; 0: a tenth of the rows of A, from 256 to 1024.
   std::int64_t section_size = 0;
-  /// An element has converged when a sweep changes it by no more than this; 0: not at all.
+  /// Largest change by a sweep at which an element has converged; 0: no change at all.
   double tolerance = 0;
   /// Exchange rows so that the largest element of each column becomes its pivot.
   bool pivoting = true;
-  /// A diagonal element of this multiple of the largest element below it stays the pivot, 0 to 1.
+  /// Threshold of pivoting, 0 to 1: a diagonal element of at least this multiple of the largest element below
+  /// it stays the pivot.
   double pivot_threshold = 1;
   /// Scale rows and columns first where LAPACK's geequ advises it.
   bool equilibrate = true;
-  /// At most so many steps of iterative refinement, 0 to 100.
+  /// Largest number of steps of iterative refinement, 0 to 100.
   std::int64_t refine = 10;
 
   static std::vector<Option<CroutIterativeOptions>> table() {
@@ -47,9 +48,9 @@ struct CroutIterativeOptions {
 };
 
 /// Dense LU by Crout's formulas as a fixed-point iteration with pivoting (ICM and ICMPP), all elements of a
-/// section at once. Published for GPUs; about as many times the flops of a direct factorisation as a section
-/// takes sweeps, up to 2 s + p for s rows and p exchanges of rows. With a loose tolerance the factors are a
-/// preconditioner. Memory: 3 n^2 elements during the set-up, n^2 for the factors.
+/// section at once; published for GPUs. Takes the flops of a direct factorisation times the number of sweeps
+/// per section, which is up to 2 s + p for s rows and p row exchanges. With a loose tolerance the factors are
+/// a preconditioner. Memory: 3 n^2 elements during the set-up, n^2 for the factors.
 template <class T>
 using CroutIterative = SolverOf<T, CroutIterativeOptions>;
 

@@ -13,7 +13,7 @@ struct CroutParallelOptions {
   static constexpr Targets targets = Targets::both;
   /// Scale rows and columns first where LAPACK's geequ advises it.
   bool equilibrate = true;
-  /// At most so many steps of iterative refinement, 0 to 100.
+  /// Largest number of steps of iterative refinement, 0 to 100.
   std::int64_t refine = 10;
 
   static std::vector<Option<CroutParallelOptions>> table() {
@@ -26,9 +26,9 @@ struct CroutParallelOptions {
   }
 };
 
-/// Dense LU by Crout's method with partial pivoting, with all elements of a column of L computed at the same
-/// time, then its pivot, then all elements of a row of U (published as PCM). U has the unit diagonal. On the
-/// host the same as `crout`. 2/3 n^3 flops, which read n^3/3 elements; n^2 elements for the factors. A
+/// Dense LU by Crout's method with partial pivoting (published as PCM): all elements of a column of L are
+/// computed at the same time, then the pivot, then all elements of a row of U. U has the unit diagonal. On
+/// the host it equals `crout`. 2/3 n^3 flops, which read n^3/3 elements; n^2 elements for the factors. A
 /// sparse A is densified. The report carries a condition estimate.
 template <class T>
 using CroutParallel = SolverOf<T, CroutParallelOptions>;

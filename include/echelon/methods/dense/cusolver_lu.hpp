@@ -11,7 +11,7 @@ namespace echelon {
 struct CusolverLuOptions {
   static constexpr std::string_view name = "cusolver-lu";
   static constexpr Targets targets = Targets::cuda;
-  /// At most so many steps of iterative refinement, 0 to 10.
+  /// Largest number of steps of iterative refinement, 0 to 10.
   std::int64_t refine = 1;
 
   static std::vector<Option<CusolverLuOptions>> table() {

@@ -11,7 +11,7 @@ namespace echelon {
 struct GaussJordanStripedOptions {
   static constexpr std::string_view name = "gauss-jordan-striped";
   static constexpr Targets targets = Targets::both;
-  /// Rows of a stripe, and columns of a tile, 1 to 1024.
+  /// Number of rows of a stripe, and of columns of a tile, 1 to 1024.
   std::int64_t stripe = 32;
 
   static std::vector<Option<GaussJordanStripedOptions>> table() {
@@ -22,9 +22,9 @@ struct GaussJordanStripedOptions {
   }
 };
 
-/// Gauss-Jordan elimination in stripes of rows and two passes, without pivoting: the scheme as it was
-/// published, for comparison; `gauss-jordan` is faster and safer. A zero on the diagonal ends it
-/// (`breakdown`), and a small one costs digits: for diagonally dominant A. 2/3 n^3 flops and n^2 elements for
+/// Gauss-Jordan elimination in stripes of rows and two passes, without pivoting: the published scheme, for
+/// comparison; `gauss-jordan` is faster and more robust. A zero on the diagonal ends it (`breakdown`), and a
+/// small one costs digits, so A should be diagonally dominant. 2/3 n^3 flops and n^2 elements for
 /// the elimination, 2 n^2 flops a right-hand side. E. Eyvazov, Gauss-Jordan Solver of Linear Equation Systems
 /// on GPU, Czech Technical University in Prague 2021, after M. Carcenac, J. Supercomputing 68 (2014).
 template <class T>

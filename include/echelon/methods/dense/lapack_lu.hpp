@@ -14,7 +14,7 @@ struct LapackLuOptions {
   static constexpr Targets targets = Targets::host;
   /// Scale rows and columns first where LAPACK's geequ advises it.
   bool equilibrate = true;
-  /// At most so many steps of iterative refinement, 0 to 10.
+  /// Largest number of steps of iterative refinement, 0 to 10.
   std::int64_t refine = 1;
 
   static std::vector<Option<LapackLuOptions>> table() {

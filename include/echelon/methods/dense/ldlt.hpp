@@ -12,9 +12,9 @@ namespace echelon {
 struct LdltOptions {
   static constexpr std::string_view name = "ldlt";
   static constexpr Targets targets = Targets::both;
-  /// Scale rows and columns alike first where their sizes differ by more than a factor of ten.
+  /// Scale rows and columns symmetrically first if their magnitudes differ by more than a factor of ten.
   bool equilibrate = true;
-  /// At most so many steps of iterative refinement, 0 to 10.
+  /// Largest number of steps of iterative refinement, 0 to 10.
   std::int64_t refine = 1;
 
   static std::vector<Option<LdltOptions>> table() {
@@ -24,11 +24,11 @@ struct LdltOptions {
 };
 
 /// Dense factorisation P A P^T = L D L^T with pivots of order one and two for symmetric A; a sparse A is
-/// densified. On the host by LAPACK's sytrf_rook, with rook pivoting. On a GPU with complete pivoting within
-/// blocks of 64 columns: columns of L with elements above 20 are eliminated later, and the host factors where
-/// that fails. The signs of D give the inertia of A. 1/3 n^3 flops and n^2 elements for the factors, on a GPU
-/// about 1.05 n^2 + 320 n; 2 n^2 flops a right-hand side (twice that with a step of refinement). The report
-/// carries an estimate of the reciprocal condition number; below the unit roundoff the status is `singular`.
+/// densified. The host uses LAPACK's sytrf_rook, with rook pivoting. A GPU uses complete pivoting within
+/// blocks of 64 columns and postpones columns whose elements of L exceed 20; if that fails, the host factors.
+/// The signs of D give the inertia of A. 1/3 n^3 flops and n^2 elements for the factors, on a GPU about 1.05
+/// n^2 + 320 n; 2 n^2 flops a right-hand side (twice that with a step of refinement). The report carries an
+/// estimate of the reciprocal condition number; below the unit roundoff the status is `singular`.
 template <class T>
 using Ldlt = SolverOf<T, LdltOptions>;
 

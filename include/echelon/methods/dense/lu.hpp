@@ -13,13 +13,13 @@ namespace echelon {
 struct LuOptions {
   static constexpr std::string_view name = "lu";
   static constexpr Targets targets = Targets::both;
-  /// Scale rows and columns first, by powers of two, where their sizes differ by more than a factor of ten.
+  /// Scale rows and columns first, by powers of two, if their magnitudes differ by more than a factor of ten.
   bool equilibrate = true;
-  /// At most so many steps of iterative refinement, 0 to 10.
+  /// Largest number of steps of iterative refinement, 0 to 10.
   std::int64_t refine = 1;
-  /// Precision of the factorisation. A lower one than the working precision is refined by classical steps
-  /// and by GMRES to a backward error of sqrt(n) times the unit roundoff, and replaced by a factorisation in
-  /// the working precision where that is not reached.
+  /// Precision of the factorisation. With a lower precision than the working precision, answers are refined
+  /// by classical steps and by GMRES to a backward error of sqrt(n) times the unit roundoff; if that is not
+  /// reached, A is factored again in the working precision.
   Precision factor_precision = Precision::working;
 
   static std::vector<Option<LuOptions>> table() {
@@ -30,22 +30,23 @@ struct LuOptions {
 };
 
 /// Dense LU with partial pivoting, P A = L U; a sparse A is densified. 2/3 n^3 flops and n^2 elements for the
-/// factors; 2 n^2 flops a right-hand side (twice that with a step of refinement). Where elements grow so much
-/// that refinement does not repair the answers, A is factored again between random butterflies, and after
-/// that by QR. The report carries an estimate of the reciprocal condition number in the 1-norm; below the
-/// unit roundoff the status is `singular`.
+/// factors; 2 n^2 flops a right-hand side (twice that with a step of refinement). If element growth is so
+/// large that refinement does not repair the answers, A is factored again after random butterfly
+/// transformations, and if that fails by QR. The report carries an estimate of the reciprocal condition
+/// number in the 1-norm; below the unit roundoff the status is `singular`.
 template <class T>
 class Lu : public SolverOf<T, LuOptions> {
  public:
   using SolverOf<T, LuOptions>::SolverOf;
 
-  /// det A by the factors of the last setup; zero when a pivot is. O(n). Throws Error when there was no setup
-  /// or it was cancelled.
+  /// Determinant of A from the factors of the last setup; zero if a pivot is zero. O(n). Throws Error when
+  /// there was no setup or it was cancelled.
   [[nodiscard]] Determinant determinant() const;
-  /// Solves A^T X = B as solve() does A X = B, with the same report. Reads A once more than solve().
+  /// Solves A^T X = B, with a report like that of solve(). Reads A once more than solve().
   [[nodiscard]] Report solve_transposed(DenseView<const T> B, DenseView<T> X) const;
-  /// X = A^-1, n by n, each column solved for and refined: 2 n^3 flops, twice that with a step of refinement,
-  /// and n^2 elements more. RowReduction inverts in place, for 2 n^3 flops with the elimination.
+  /// Computes X = A^-1, n by n, by solving for each column and refining it: 2 n^3 flops, twice that with a
+  /// step of refinement, and n^2 additional elements. RowReduction inverts in place, for 2 n^3 flops
+  /// including the elimination.
   [[nodiscard]] Report inverse(DenseView<T> X) const;
 };
 

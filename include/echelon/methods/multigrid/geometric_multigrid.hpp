@@ -14,10 +14,10 @@ namespace echelon {
 struct GeometricMultigridOptions {
   static constexpr std::string_view name = "geometric-multigrid";
   static constexpr Targets targets = Targets::both;
-  /// When to stop.
+  /// Stopping criteria.
   Stop stop = {};
-  /// Points in each dimension, the one that is numbered fastest first: "100x80x60"; empty: as the first row
-  /// of A tells.
+  /// Points in each dimension, the dimension numbered fastest first: "100x80x60"; empty: derived from the
+  /// first row of A.
   std::string grid = {};
   CycleKind cycle = CycleKind::v;
   SmootherKind smoother = SmootherKind::automatic;
@@ -26,9 +26,9 @@ struct GeometricMultigridOptions {
   /// Weight of the Jacobi smoother, 0 < weight < 2; not set: 4 / (3 lambda) with the largest eigenvalue
   /// lambda of D^-1 A.
   std::optional<double> weight = {};
-  /// Rows up to which a level is solved directly, 1 to 10000.
+  /// Largest number of rows of a level that is solved directly, 1 to 10000.
   std::int64_t coarse_size = 500;
-  /// Levels at most, 1 to 50.
+  /// Largest number of levels, 1 to 50.
   std::int64_t max_levels = 25;
 
   static std::vector<Option<GeometricMultigridOptions>> table() {

@@ -13,16 +13,16 @@ namespace echelon {
 struct MultigridDenseOptions {
   static constexpr std::string_view name = "multigrid-dense";
   static constexpr Targets targets = Targets::both;
-  /// When to stop.
+  /// Stopping criteria.
   Stop stop = {};
   /// Jacobi sweeps before, and after, each coarse correction, 1 to 100.
   std::int64_t sweeps = 2;
-  /// Weight of the sweeps, 0 < weight < 2; not set: 4 / (3 lambda) with the largest eigenvalue lambda of D^-1
-  /// A.
+  /// Weight of the Jacobi sweeps, 0 < weight < 2; not set: 4 / (3 lambda) with the largest eigenvalue lambda
+  /// of D^-1 A.
   std::optional<double> weight = {};
-  /// Rows up to which a level is solved by elimination, 1 to 10000.
+  /// Largest number of rows of a level that is solved by elimination, 1 to 10000.
   std::int64_t coarse_size = 128;
-  /// Levels at most, 1 to 50: one is elimination of A itself.
+  /// Largest number of levels, 1 to 50; 1: elimination of A itself.
   std::int64_t max_levels = 25;
 
   static std::vector<Option<MultigridDenseOptions>> table() {

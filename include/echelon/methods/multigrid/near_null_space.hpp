@@ -13,18 +13,17 @@ namespace echelon {
 
 /// Rigid-body modes of an elastic body: translations, and rotations about its centre. `coordinates`, on the
 /// host, has a row for each node and a column for each of 1 to 3 dimensions. The result, on the host, has a
-/// row for each unknown, numbered node after node, and 1, 3 or 6 columns, which are about equally long.
-/// Where some unknowns have been eliminated, `unknowns` names for each row of A its unknown, which is
-/// dimensions * node + component.
+/// row for each unknown, numbered node after node, and 1, 3 or 6 columns of similar norms. If some unknowns
+/// have been eliminated, `unknowns` gives the unknown of each row of A, dimensions * node + component.
 /// Throws DimensionMismatch for other numbers of columns, and Error for coordinates that are not finite or an
 /// unknown that is out of range.
 [[nodiscard]] Dense<double> rigid_body_modes(const Dense<double>& coordinates,
                                              std::span<const std::int64_t> unknowns = {});
 
 /// Gives `vectors` (a column for each vector, a row for each of A, on the host) to `amg`, or to a method that
-/// is preconditioned by it, for the set-ups that follow; without columns, constants again. The coarsening is
-/// then an aggregation. Throws Error if the solver has no use for them. The set-up throws DimensionMismatch
-/// if A has another number of rows, and BadOption where classical coarsening is asked for.
+/// is preconditioned by it, for later set-ups; without columns, constants are restored. Coarsening is then by
+/// aggregation. Throws Error if the solver cannot use them. The set-up throws DimensionMismatch if A has
+/// another number of rows, and BadOption if classical coarsening is requested.
 template <class T>
 void set_near_null_space(Solver<T>& solver, const Dense<double>& vectors);
 
