@@ -36,7 +36,7 @@ struct PatternRows {
   }
 };
 
-/// A row for each column: the matched one, or one of the free rows.
+/// Row of each column: its matched row, or one of the unmatched rows.
 std::vector<std::int32_t> complete_matching(const MaximumMatching<PatternRows>& matching) {
   std::vector<std::int32_t> row_of_column;
   row_of_column.reserve(matching.row_of_column().size());

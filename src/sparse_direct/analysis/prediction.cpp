@@ -47,7 +47,7 @@ FactorPrediction prediction_of(const SymbolicFactor& factor, bool symmetric) {
   return prediction;
 }
 
-/// Threads of the device of A, or of the host if that is a GPU.
+/// Number of threads of the device of A, or of the host if A is on a GPU.
 template <class T>
 sparse_direct::OrderingOptions options_for(const Csr<T>& A, Ordering ordering) {
   const Device device = A.device().on_host() ? A.device() : Device();

@@ -65,8 +65,8 @@ struct BandwidthsOfRow {
   }
 };
 
-/// Range of the largest magnitudes of rows or columns, and the first that is zero. For columns also the
-/// largest sum of magnitudes.
+/// Range of the largest magnitudes of rows or columns, and the first row or column that is zero. For columns
+/// also the largest sum of magnitudes.
 struct LineSizes {
   FirstIndex zero = {};
   double smallest = INFINITY;
@@ -77,7 +77,7 @@ struct LineSizes {
             a.largest > b.largest ? a.largest : b.largest,
             a.largest_sum > b.largest_sum ? a.largest_sum : b.largest_sum};
   }
-  /// Whether scaling is worth its while, as LAPACK's laqge decides.
+  /// True if scaling pays, by the criterion of LAPACK's laqge.
   template <class T>
   [[nodiscard]] bool uneven() const {
     constexpr double small =
@@ -86,7 +86,7 @@ struct LineSizes {
   }
 };
 
-/// The power of two that brings a magnitude near 1, a normal number of T like its reciprocal.
+/// Power of two that brings a magnitude near 1; a normal number of T, as is its reciprocal.
 template <class T>
 ECHELON_ANYWHERE T power_of_two_scale(double magnitude) {
   constexpr int most = std::numeric_limits<T>::max_exponent - 8;
@@ -133,13 +133,13 @@ struct FillBandRow {
     for (std::int64_t k = A.row_offsets[row] + t % lanes; k < A.row_offsets[row + 1]; k += lanes) {
       const std::int64_t at = A.column(k) - i + lower;
       if (at >= 0 && at < width)
-        band[i * width + at] = A.values[k] * factor;  // a stored zero may lie outside
+        band[i * width + at] = A.values[k] * factor;  // elements outside of the band are stored zeros
     }
   }
 };
 
-/// Size of a column of the band, and its scale. Groups of `lockstep` neighbouring columns pass over the same
-/// rows, so that a GPU reads neighbouring elements at once.
+/// Measures a column of the band and chooses its scale. Groups of `lockstep` neighbouring columns pass over
+/// the same rows, so that a GPU reads contiguous elements at once.
 template <class T>
 struct ChooseColumnScale {
   const T* band;
@@ -207,7 +207,7 @@ template <class B, class T>
 }
 
 /// Assembles the band of a matrix with n rows whose elements lie within `widths`. Rows, then columns are
-/// scaled where they are uneven, but only one of the two where that evens out the other.
+/// scaled where their sizes differ widely; only one of the two is scaled if that suffices for the other.
 template <class B, class T>
 class BandAssembly {
  public:
@@ -251,7 +251,7 @@ class BandAssembly {
  private:
   static constexpr bool on_gpu = std::is_same_v<B, Cuda>;
 
-  /// Sizes of A's rows, or of the band's, and the rows' scales.
+  /// Measures the rows of A, or those of the band, and chooses the scales of the rows.
   LineSizes measure_rows(bool of_matrix) {
     Array<Largest> largest(backend_.device(), band_.n);
     if (of_matrix) {
@@ -292,7 +292,7 @@ class BandAssembly {
                                           band_.elements.data()});
   }
 
-  /// Scales the columns of the matrix without its rows; true if the rows are even then.
+  /// Scales the columns of the matrix but not its rows; true if that makes the rows' sizes similar.
   bool columns_even_out_rows() {
     fill(false);
     measure_columns();

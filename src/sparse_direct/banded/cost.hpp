@@ -9,13 +9,13 @@
 
 namespace echelon::banded {
 
-/// LU of an n-by-n matrix with pivoting, in one or two partitions.
+/// Flops of LU of an n-by-n matrix with pivoting, in one or two partitions.
 [[nodiscard]] inline double factor_flops(std::int64_t n, Bandwidths widths) {
   const auto lower = static_cast<double>(widths.lower);
   return 2 * static_cast<double>(n) * lower * (lower + static_cast<double>(widths.upper));
 }
 
-/// Multipliers, pivot rows, and what belongs to each row.
+/// Bytes of multipliers, pivot rows, and the numbers kept for each row.
 [[nodiscard]] inline std::size_t predicted_bytes(std::int64_t n, Bandwidths widths,
                                                  std::size_t element_size) {
   return static_cast<std::size_t>(n) *
@@ -41,8 +41,8 @@ namespace echelon::banded {
   return launches + static_cast<double>(n) * seconds_per_row;
 }
 
-/// Seconds of a reverse Cuthill-McKee numbering. `entries`: rows and stored elements, which are met in random
-/// order.
+/// Seconds of a reverse Cuthill-McKee numbering. `entries`: rows and stored elements, which are read in
+/// random order.
 [[nodiscard]] constexpr double ordering_seconds(double entries) {
   return 6e-8 * entries;
 }

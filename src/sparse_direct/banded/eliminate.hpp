@@ -46,7 +46,7 @@ class NodeElimination {
   /// Elements that a thread loads ahead of their use.
   static constexpr int prefetched = 4;
 
-  /// NaN counts as infinite, so that it becomes a pivot and is noticed.
+  /// Magnitude for the search of a pivot; NaN counts as infinite, so that it becomes a pivot and is detected.
   ECHELON_ANYWHERE static T pivot_magnitude(T value) {
     const T magnitude = std::abs(value);
     return magnitude == magnitude ? magnitude : T{INFINITY};
@@ -155,7 +155,7 @@ class NodeElimination {
     ++next_row_;
   }
 
-  /// The rows that are left, by slot, with their interfaces in the order of A's columns.
+  /// Stores the remaining rows, by slot, with their interfaces in the order of A's columns.
   ECHELON_ANYWHERE void store_block(T* blocks, std::int32_t* kept, std::int64_t k) const {
     std::int32_t r = 0;
     for (std::int32_t s = 0; s < node_.slots && r < node_.block_rows; ++s) {

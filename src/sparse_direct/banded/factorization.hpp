@@ -49,8 +49,8 @@ class BandFactorizationOn {
   BandFactorizationOn(const BandFactorizationOn&) = delete;
   BandFactorizationOn& operator=(const BandFactorizationOn&) = delete;
 
-  /// Allocates for matrices of this shape, in as many partitions, 0: as suits the device. Keeps the memory of
-  /// the last call if the shape is the same.
+  /// Allocates memory for matrices of this shape, in `partitions` partitions; 0: a number that suits the
+  /// device. Keeps the memory of the last call if the shape is the same.
   void prepare(const BandShape& shape, std::int64_t partitions) {
     if (shape == shape_ && partitions == partitions_ && nodes_.size() > 0) return;
     shape_ = shape;
@@ -82,7 +82,7 @@ class BandFactorizationOn {
   [[nodiscard]] const BandPlan& plan() const { return plan_; }
   [[nodiscard]] const BandShape& shape() const { return shape_; }
 
-  /// Workspace for up to so many right-hand sides of each matrix at once; if `transposed`, also for one
+  /// Workspace for up to `columns` right-hand sides of each matrix at once; if `transposed`, also for one
   /// system with the transpose of the first matrix.
   [[nodiscard]] SubstitutionWorkspace<T> make_workspace(std::int64_t columns, bool transposed) const {
     SubstitutionWorkspace<T> workspace;
@@ -92,8 +92,8 @@ class BandFactorizationOn {
     return workspace;
   }
 
-  /// Replaces `rhs.columns` right-hand sides of each matrix, of which the workspace holds some at once, by
-  /// solutions. Queued; does not wait.
+  /// Replaces `rhs.columns` right-hand sides of each matrix by the solutions, as many at once as the
+  /// workspace holds. Queued; does not wait.
   void solve(B& backend, SubstitutionWorkspace<T>& workspace, RhsBatch<T> rhs) const {
     const std::int64_t columns = rhs.columns;
     rhs.reduced = workspace.reduced.data();

@@ -11,7 +11,7 @@
 
 namespace echelon::banded {
 
-/// Smaller pivots count as zero: their reciprocal may overflow.
+/// Threshold below which pivots count as zero, since their reciprocals may overflow.
 template <class T>
 inline constexpr T smallest_pivot = std::numeric_limits<T>::min();
 
@@ -24,7 +24,7 @@ struct BandElements {
   std::int64_t lower = 0;
   std::int64_t upper = 0;
 
-  /// i and j within the matrix.
+  /// Element (i, j), which must be within the matrix.
   ECHELON_ANYWHERE T operator()(std::int64_t i, std::int64_t j) const {
     const std::int64_t diagonal = j - i;
     return diagonal < -lower || diagonal > upper ? T{0} : data[i * row_stride + j * column_stride];
@@ -53,15 +53,15 @@ ECHELON_ANYWHERE inline double larger_magnitude(double a, double b) {
   return b > a || b != b ? b : a;
 }
 
-/// Row of A that row t of a partition is.
+/// Row of A for row t of a partition.
 ECHELON_ANYWHERE inline std::int64_t partition_row(const BandNode& node, std::int64_t t) {
   return node.first_row + node.direction * t;
 }
-/// Row among the rows of all reduced blocks that row t of an interface node is.
+/// Row among the rows of all reduced blocks for row t of an interface node.
 ECHELON_ANYWHERE inline std::int64_t interface_row(const BandNode& node, std::int64_t t) {
   return t < node.first_rows ? node.first_row + t : node.second_row + (t - node.first_rows);
 }
-/// Column of A that column g of a node is.
+/// Column of A for column g of a node.
 ECHELON_ANYWHERE inline std::int64_t node_column(const BandNode& node, std::int64_t g) {
   return g < node.steps ? node.column + node.direction * g : node.right + node.direction * (g - node.steps);
 }

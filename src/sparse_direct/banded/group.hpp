@@ -9,8 +9,8 @@
 
 namespace echelon::banded {
 
-/// One thread. Others have the same members: `lane` and `lanes` divide columns, `line` and `lines` rows,
-/// `rank` and `size` anything.
+/// Group of one thread. Other groups have the same members: `lane` and `lanes` divide columns, `line` and
+/// `lines` rows, `rank` and `size` any other range.
 struct SingleThread {
   ECHELON_ANYWHERE static std::int64_t rank() { return 0; }
   ECHELON_ANYWHERE static std::int64_t size() { return 1; }

@@ -7,7 +7,7 @@
 
 namespace echelon::banded {
 
-/// target[i] = i step.
+/// Sets target[i] = i step.
 struct Multiples {
   std::int64_t step;
   std::int64_t* target;

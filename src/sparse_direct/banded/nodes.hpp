@@ -8,7 +8,7 @@
 
 namespace echelon::banded {
 
-/// Band matrices of one shape.
+/// Batch of band matrices of one shape.
 template <class T>
 struct BandMatrices {
   BandElements<T> first;

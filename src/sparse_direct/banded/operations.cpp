@@ -21,7 +21,7 @@ constexpr double most_finite = std::numeric_limits<double>::max();
 template <class T>
 constexpr T not_a_number = std::numeric_limits<T>::quiet_NaN();
 
-/// The outcome of each matrix by the facts about its factors.
+/// Outcome of each matrix, from the facts about its factors.
 struct OutcomeOfMatrix {
   const BandFacts* facts;
   BatchOutcome* outcomes;
@@ -60,7 +60,7 @@ struct PoisonColumns {
   }
 };
 
-/// Diagonals beyond the corners of the matrix do not count.
+/// Shape of the matrices; diagonals beyond the corners of the matrix do not count.
 template <class T>
 BandShape shape_of(const BandBatch<const T>& A) {
   const std::int64_t most = std::max<std::int64_t>(A.n() - 1, 0);
@@ -132,7 +132,7 @@ class BandFactorsOn final : public BandFactors<T> {
   BandFactors<T>* current_ = nullptr;            // those factors, if they are the latest
 };
 
-/// Matrices whose factors take about `budget` bytes.
+/// Number of matrices whose factors take about `budget` bytes.
 template <class T>
 std::int64_t matrices_at_once(const BandBatch<const T>& A) {
   constexpr std::size_t budget = std::size_t{1} << 30;

@@ -19,22 +19,22 @@ struct BandOrder {
   Array<std::int32_t> inverse;  ///< inverse[order[i]] = i
   std::vector<std::int32_t> host_order;
 
-  /// The order for a square A on the host, and work on `device`.
+  /// Computes the order for a square A on the host; the band is on `device`.
   template <class T>
   [[nodiscard]] static BandOrder reverse_cuthill_mckee(const Csr<T>& A, const Device& device);
 
   [[nodiscard]] bool natural() const { return host_order.empty(); }
 
-  /// The row or column of A that row or column i of the band is.
+  /// Row or column of A for row or column i of the band.
   [[nodiscard]] std::int64_t original(std::int64_t i) const {
     return natural() ? i : host_order[static_cast<std::size_t>(i)];
   }
-  /// Replaces numbers of the band by those of A, ascending.
+  /// Replaces row or column numbers of the band by those of A, in ascending order.
   void number_originally(std::vector<std::int64_t>& numbers) const;
   [[nodiscard]] std::size_t bytes() const { return order.bytes() + inverse.bytes(); }
 };
 
-/// A in that order; refers to both.
+/// View of A in the order of the band; refers to both.
 template <class T>
 [[nodiscard]] OrderedMatrix<T> ordered(const Csr<T>& A, const BandOrder& order) {
   return {A.row_offsets().data(), A.column_indices().data(), A.values().data(), order.order.data(),

@@ -25,13 +25,13 @@ struct BandShape {
   friend bool operator==(const BandShape&, const BandShape&) = default;
 };
 
-/// Columns that the blocked kernel eliminates at once. A partition has one row less than that in its
-/// window besides those that a column can have, so that the rows of a block of columns are all there.
+/// Columns that the blocked kernel eliminates at once. The window of a partition has this many slots less one
+/// in addition to the rows that a column can have, so that it holds all rows of a block of columns.
 inline constexpr std::int32_t block_columns = 8;
 
-/// Two partitions, eliminated from the ends towards the middle, cost no more than one: neither has a left
-/// interface. Further partitions cost up to four times as much per row and pay for as many threads. Short
-/// matrices and batches are not divided: there, a thread has a matrix of its own.
+/// Partition rule for the host. Two partitions, eliminated from the ends towards the middle, cost no more
+/// than one: neither has a left interface. Further partitions cost up to four times as much per row, and pay
+/// only with as many threads. Short matrices and batches are not divided: each thread has a whole matrix.
 [[nodiscard]] inline PartitionRule host_partition_rule(const Device& device, const BandShape& shape) {
   PartitionRule rule;
   const bool narrow =
@@ -44,18 +44,19 @@ inline constexpr std::int32_t block_columns = 8;
   return rule;
 }
 
-/// Interfaces of so many columns are eliminated 32 columns at a time. A window of theirs has two rows for
-/// each column.
+/// Least number of columns of interfaces that are eliminated 32 columns at a time. The window of such an
+/// interface has two rows for each column.
 inline constexpr std::int64_t least_wide_interface = 32;
 inline constexpr std::int64_t most_wide_interface = most_panel_slots / 2;
 
 /// Most rows of a wide partition for each column of an interface. Elements in the columns of its left
-/// interface grow with its length: with random elements and interfaces of 128 columns, 600 times in 1000 rows
-/// and 10,000 times in 4000, and the backward error with them.
+/// interface grow with the number of rows, and the backward error with them: for random elements and
+/// interfaces of 128 columns, by a factor of 600 in 1000 rows and of 10,000 in 4000.
 inline constexpr std::int64_t most_rows_per_column = 16;
 
-/// Partitions of a wide band: with 4 to 8 rows for each column of an interface, the chains are shortest, and
-/// with a power of two, as each further one adds a level. One where interfaces would be too wide for panels.
+/// Number of partitions of a wide band. The chains of dependent steps are shortest with 4 to 8 rows for each
+/// column of an interface; a power of two avoids an additional level. The number is one if interfaces would
+/// be too wide for panels.
 [[nodiscard]] inline std::int64_t wide_partitions(const BandShape& shape, std::int64_t multiprocessors) {
   const std::int64_t k = shape.interface();
   if (k > most_wide_interface) return 1;
@@ -67,9 +68,9 @@ inline constexpr std::int64_t most_rows_per_column = 16;
   return static_cast<std::int64_t>(std::max(resident_at_once, accurate));
 }
 
-/// A partition for each block that can be resident on an H100 or H200. Interfaces take a small
-/// part of the time with at least 12 rows of A for each of their columns. The number does not depend on the
-/// model of the GPU.
+/// Partition rule for GPUs: a partition for each block that can be resident on an H100 or H200. Interfaces
+/// take a small part of the time if A has at least 12 rows for each of their columns. The number does not
+/// depend on the model of the GPU.
 [[nodiscard]] inline PartitionRule cuda_partition_rule(const BandShape& shape) {
   constexpr std::int64_t multiprocessors = 132;
   const std::int64_t k = shape.interface();
@@ -88,7 +89,7 @@ inline constexpr std::int64_t most_rows_per_column = 16;
   return rule;
 }
 
-/// `asked`: the number of partitions, or 0.
+/// Partition rule for a device; `asked`: the number of partitions, or 0.
 [[nodiscard]] inline PartitionRule partition_rule(const Device& device, const BandShape& shape,
                                                   std::int64_t asked) {
   PartitionRule rule = device.on_host() ? host_partition_rule(device, shape) : cuda_partition_rule(shape);

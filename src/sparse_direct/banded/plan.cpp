@@ -41,7 +41,8 @@ class PlanBuilder {
     close_level();
   }
 
-  /// Interfaces between neighbours until one node is left. An odd node at the end goes to the next level.
+  /// Adds interfaces between neighbours until one node remains. An odd node at the end goes to the next
+  /// level.
   void add_interfaces() {
     std::vector<std::int64_t> current(plan_.nodes.size());
     for (std::size_t i = 0; i < current.size(); ++i) current[i] = static_cast<std::int64_t>(i);

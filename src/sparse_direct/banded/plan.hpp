@@ -49,7 +49,7 @@ struct BandNode {
   [[nodiscard]] ECHELON_ANYWHERE std::int32_t width() const { return ahead + left; }
 };
 
-/// How a matrix is divided.
+/// Rule for the division of a matrix into partitions.
 struct PartitionRule {
   std::int64_t partitions = 1;  ///< wanted; fewer where the matrix is too short
   double end_weight = 1;        ///< rows of the first and the last partition, relative to those of the others
@@ -57,7 +57,7 @@ struct PartitionRule {
 };
 
 /// Nodes by level: the partitions, then the interfaces between two neighbours each, up to a single one. The
-/// last of several partitions is eliminated from its end: it needs no left interface then.
+/// last of several partitions is eliminated from its end, and therefore needs no left interface.
 struct BandPlan {
   std::int64_t n = 0;
   std::int64_t lower = 0;

@@ -40,7 +40,7 @@ template <class T>
 BandPrediction predict_band(const Csr<T>& A, const Device& device) {
   const double entries = static_cast<double>(A.rows() + A.nonzeros());
   const BandPrediction natural = prediction_for(A, BandOrder(), device);
-  // The method numbers the rows once more.
+  // The method computes the numbering a second time.
   const double numbering = 2 * ordering_seconds(entries);
   const double most = least_sparse_seconds(entries, device) - numbering;
   if (natural.seconds <= most || !device.on_host()) return natural;

@@ -18,7 +18,7 @@ struct CandidateRow {
   std::vector<T> elements;
 
   [[nodiscard]] std::int64_t end() const { return first + static_cast<std::int64_t>(elements.size()); }
-  /// Column j, which is not before the first.
+  /// Element of column j, which is not before the first.
   [[nodiscard]] T at(std::int64_t j) const {
     return j < end() ? elements[static_cast<std::size_t>(j - first)] : T{0};
   }
@@ -85,7 +85,7 @@ class EchelonForm {
     }
   }
 
-  /// The row begins behind column j.
+  /// Drops the elements up to column j, so that the row begins behind it.
   static void drop_first(CandidateRow<T>& row, std::int64_t j) {
     if (row.first > j) return;
     const auto count =

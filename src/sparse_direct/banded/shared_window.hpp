@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Sizes of windows on a GPU. Constants, so that a matrix is cut in the same way for every model.
+/// Sizes of windows on a GPU. They are constants, so that a matrix is divided in the same way on every model.
 #pragma once
 
 #include <algorithm>
@@ -9,17 +9,18 @@
 
 namespace echelon::banded {
 
-/// Shared memory of a block of an H100 or H200, less what the kernel needs besides its window.
+/// Shared memory of a block of an H100 or H200, minus the part that the kernel needs besides its window.
 inline constexpr std::size_t most_shared_bytes = std::size_t{226} * 1024;
 
 /// Columns that are eliminated at once in a window in global memory, which consists of tiles of as many
 /// columns.
 inline constexpr int tile_columns = 32;
 
-/// Slots of windows that are eliminated 32 columns at a time: a thread of a block has one.
+/// Most slots of windows that are eliminated 32 columns at a time, in which each thread of a block has one
+/// slot.
 inline constexpr std::int64_t most_panel_slots = 1024;
 
-/// Threads of a block that works in a window of so many elements: 24 to 48 elements each, where that is
+/// Number of threads of a block that works in a window of `elements` elements: 24 to 48 elements each, if
 /// possible.
 [[nodiscard]] inline unsigned threads_for_window(std::int64_t elements) {
   const auto threads = static_cast<std::uint64_t>(std::clamp<std::int64_t>(elements / 24, 32, 1024));

@@ -35,7 +35,8 @@ using namespace banded;
 /// Right-hand sides that a solve works on at once.
 constexpr std::int64_t columns_at_once = 8;
 
-/// y(i, j) = x(order[i], j) scale[i] for element i + j n; without an order or a scale, these are 1.
+/// Computes y(i, j) = x(order[i], j) scale[i] for element i + j n; without an order it is i, without a scale
+/// 1.
 template <class T>
 struct GatherScaled {
   std::int64_t n;
@@ -51,7 +52,7 @@ struct GatherScaled {
   }
 };
 
-/// x(order[i], j) = y(i, j) scale[i].
+/// Computes x(order[i], j) = y(i, j) scale[i].
 template <class T>
 struct ScatterScaled {
   std::int64_t n;
@@ -66,7 +67,7 @@ struct ScatterScaled {
   }
 };
 
-/// Multiplies row e / width of a band by a number between 1 and 2, and its scale, too.
+/// Multiplies row e / width of a band, and the scale of that row, by a number between 1 and 2.
 template <class T>
 struct ScaleRowsAtRandom {
   std::int64_t width;
@@ -111,7 +112,7 @@ class BandedLuImplementation final : public SolverImplementation<T> {
       : SolverImplementation<T>(device), options_(options), factorization_(device) {}
 
   Outcome setup(const MatrixRef<T>& A) override { return setup(A, false); }
-  /// Keeps the numbering of the last set-up.
+  /// Sets up again with the numbering of the last set-up.
   Outcome update_values(const MatrixRef<T>& A) override { return setup(A, true); }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
@@ -167,8 +168,8 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     return outcome;
   }
 
-  /// Renumbers by reverse Cuthill-McKee where that was asked for, or where the band costs far more than the
-  /// numbering and becomes narrower. Returns the half-bandwidths.
+  /// Renumbers by reverse Cuthill-McKee on request, or if the factorisation costs far more than the numbering
+  /// and the band becomes narrower. Returns the half-bandwidths.
   [[nodiscard]] Bandwidths choose_order(B& backend, const Csr<T>& A) {
     const std::int64_t n = A.rows();
     if (options_.ordering == BandOrdering::natural) return natural_widths_;
@@ -184,7 +185,7 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     return natural_widths_;
   }
 
-  /// Refuses a matrix whose factors take more memory than there is, or more than a dense factorisation.
+  /// Rejects a matrix whose factors take more memory than is available, or more than a dense factorisation.
   [[nodiscard]] Outcome check_cost(std::int64_t n, Bandwidths widths) const {
     const BandShape shape = {n, widths.lower, widths.upper, 1};
     const BandPlan plan = make_band_plan(n, widths.lower, widths.upper,
@@ -233,7 +234,7 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     return outcome;
   }
 
-  /// One tridiagonal matrix on a GPU is eliminated anew by each solve.
+  /// True for a single tridiagonal matrix on a GPU, which each solve eliminates again.
   [[nodiscard]] bool has_tridiagonal_kernels() const {
     return std::is_same_v<B, Cuda> && options_.partitions == 0 &&
            is_tridiagonal(band_.n, band_.widths.lower, band_.widths.upper);
@@ -262,7 +263,7 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     return facts;
   }
 
-  /// nullptr for other bands.
+  /// Makes the elimination of a tridiagonal band; nullptr for other bands.
   [[nodiscard]] std::unique_ptr<TridiagonalElimination<T>> make_elimination() const {
     if constexpr (std::is_same_v<B, Cuda>) {
       if (tridiagonal_) return make_tridiagonal_elimination<T>(this->device(), band_.n);
@@ -309,7 +310,7 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     return outcome.ok() ? outcome : singular(std::move(outcome));
   }
 
-  /// Adds the rank, and the columns and rows that depend on others, as far as these can be told apart.
+  /// Adds the rank, and the columns and rows that depend on others, as far as they can be determined.
   Outcome singular(Outcome outcome) const {
     const Array<T> host = this->device().on_host() ? Array<T>() : band_.elements.to(Device::serial());
     BandElements<T> A = band_.view();
@@ -375,15 +376,15 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     }
   }
 
-  /// Right-hand sides of the band as it was factored.
+  /// Solves for right-hand sides of the band in the scaling in which it was factored.
   void substitute_scaled(SolveWorkspace& own, const RhsBatch<T>& rhs) const {
     if (own.tridiagonal == nullptr) return factorization_.solve(own.backend, own.substitution, rhs);
     for (std::int64_t j = 0; j < rhs.columns; ++j)
       own.tridiagonal->solve(band_.view(), rhs.b + j * rhs.b_leading, rhs.x + j * rhs.x_leading);
   }
 
-  /// Refines on the host only where the backward error is above rounding. On a GPU the device decides
-  /// about every step, and steps that are not needed change nothing.
+  /// Refines. The host does so only if the backward error is above rounding. On a GPU the device decides
+  /// about every step, and unnecessary steps change nothing.
   void refine_column(SolveWorkspace& own, Job& job, const T* b, T* x) const {
     const std::int64_t n = A_.rows();
     if (options_.refine == 0 || (this->device().on_host() && is_accurate(own, job, b, x))) return;

@@ -52,9 +52,9 @@ ECHELON_ANYWHERE void substitute_backward(const Group& group, const BandNode& no
 }
 
 /// Forward substitution with A^T: solves for the eliminated columns from the first to the last, in place of b
-/// in x, and subtracts their share from the columns behind and from the interfaces, whose sums are kept for
-/// the node: `sums` has k elements for the left and k for the right one, in the order of A's columns, and
-/// holds those of the children for an interface.
+/// in x, and subtracts their products from the columns behind and from the interfaces. The sums for the
+/// interfaces are kept for each node: `sums` has k elements for the left and k for the right interface, in
+/// the order of A's columns, and at first holds those of the children for an interface.
 template <class Group, class T>
 ECHELON_ANYWHERE void substitute_transposed_forward(const Group& group, const BandNode& node,
                                                     const FactorView<T>& factors, T* x, T* sums,

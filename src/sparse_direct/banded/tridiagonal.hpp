@@ -15,10 +15,10 @@ class Cuda;
 
 namespace echelon::banded {
 
-/// Orders from which the kernels for one tridiagonal matrix pay.
+/// Least order for which the kernels for one tridiagonal matrix are faster.
 inline constexpr std::int64_t least_tridiagonal_order = 1024;
 
-/// Whether these kernels are for a matrix of this shape.
+/// True if these kernels apply to a matrix of this shape.
 [[nodiscard]] inline bool is_tridiagonal(std::int64_t n, std::int64_t lower, std::int64_t upper) {
   return n >= least_tridiagonal_order && lower <= 1 && upper <= 1;
 }
@@ -44,11 +44,12 @@ class TridiagonalElimination {
   TridiagonalElimination& operator=(const TridiagonalElimination&) = delete;
   virtual ~TridiagonalElimination() = default;
 
-  /// The elimination alone, for its outcome. A is on the device, with at most one diagonal below and above.
+  /// Eliminates without a solve, for the outcome. A is on the device, with at most one diagonal below and
+  /// above.
   virtual void eliminate(const BandElements<T>& A) = 0;
-  /// x = A^-1 b, or NaN where A has no factors; x may be b.
+  /// Computes x = A^-1 b, or NaN if A has no factors; x may be b.
   virtual void solve(const BandElements<T>& A, const T* b, T* x) = 0;
-  /// Facts about the last call of either.
+  /// Facts about the last call of eliminate() or solve().
   [[nodiscard]] virtual TridiagonalOutcome outcome() = 0;
   virtual void store_outcome(BatchOutcome* outcome) = 0;
   [[nodiscard]] virtual std::int64_t n() const = 0;
@@ -59,11 +60,11 @@ template <class T>
 [[nodiscard]] std::unique_ptr<TridiagonalElimination<T>> make_tridiagonal_elimination(const Device& device,
                                                                                       std::int64_t n);
 
-/// Factors that are a copy of A.
+/// Makes factors that consist of a copy of A.
 template <class T>
 [[nodiscard]] std::unique_ptr<BandFactors<T>> make_tridiagonal_factors(const Device& device);
 
-/// B = A^-1 B without a copy of A.
+/// Computes B = A^-1 B without a copy of A.
 template <class T>
 void solve_tridiagonal(const BandBatch<const T>& A, const DenseBatch<T>& B, BatchOutcome* outcome);
 

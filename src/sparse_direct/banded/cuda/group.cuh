@@ -8,7 +8,7 @@
 
 namespace echelon::banded {
 
-/// All threads of a warp take part; every lane has the result.
+/// Reductions of a warp: all threads take part; every lane has the result.
 struct WarpReductions {
   /// The first i < n with the largest value(i).
   template <class F>
@@ -43,7 +43,8 @@ struct WarpReductions {
   }
 };
 
-/// The threads of a block. Its warps search alike, so that none has to wait for the others' result.
+/// Group of all threads of a block. Every warp searches for itself, so that none waits for the result of
+/// another.
 struct BlockGroup : WarpReductions {
   __device__ static std::int64_t rank() { return threadIdx.x; }
   __device__ static std::int64_t size() { return blockDim.x; }
@@ -69,7 +70,7 @@ struct BlockGroup : WarpReductions {
   };
 };
 
-/// The threads of a block that is a warp.
+/// Group of the threads of a block that consists of one warp.
 struct WarpGroup : WarpReductions {
   __device__ static std::int64_t rank() { return lane_id(); }
   __device__ static std::int64_t size() { return warp_size; }

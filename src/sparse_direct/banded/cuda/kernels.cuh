@@ -51,8 +51,8 @@ __global__ void __launch_bounds__(1024) eliminate_level(EliminationJob<T> job) {
   }
 }
 
-/// The left and right sums of an interface begin with those of its children, and its interface takes the
-/// others.
+/// Adds the children's sums to an interface: the left and right sums of its node begin with those of its
+/// children, and the interface itself takes the others.
 template <class T>
 __device__ void gather_sums(const BandNode& node, const T* sums, T* x, T* own, std::int64_t k) {
   const T* first = sums + node.first_child * 2 * k;
@@ -128,8 +128,8 @@ __global__ void __launch_bounds__(512)
             });
 }
 
-/// Blocks of eight warps have at most 80 registers for a thread, so that three are resident. Dynamic shared
-/// memory: `ring` elements, and one for each column of the left interface.
+/// Backward substitution by blocks of eight warps with at most 80 registers per thread, so that three blocks
+/// are resident. Dynamic shared memory: `ring` elements, and one for each column of the left interface.
 template <class T, int rows_per_warp>
 __global__ void __launch_bounds__(tile_columns / rows_per_warp * warp_size, rows_per_warp == 4 ? 3 : 1)
     substitute_wide_backward(LevelNodes nodes, FactorBatch<T> factors, RhsBatch<T> rhs, int ring) {

@@ -22,7 +22,7 @@ struct LevelNodes {
   return {nodes + begin, begin, plan.level_begin[static_cast<std::size_t>(level) + 1] - begin};
 }
 
-/// The largest of the nodes of a level in each respect.
+/// Largest sizes of the nodes of a level.
 struct LevelSizes {
   std::int64_t slots = 0;
   std::int64_t ahead = 0;

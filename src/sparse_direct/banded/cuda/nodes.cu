@@ -26,7 +26,7 @@ std::size_t slot_bytes(const LevelSizes& sizes) {
   return static_cast<std::size_t>((sizes.slots + 3) / 4 * 4) * sizeof(std::int32_t);
 }
 
-/// Tiles for so many columns, or rows of a thread each.
+/// Number of tiles for `columns` columns, or of warps for as many rows with one row per thread.
 std::int64_t tiles(std::int64_t columns) {
   return (columns + tile_columns - 1) / tile_columns;
 }
@@ -98,14 +98,14 @@ void eliminate_level_of(Cuda& backend, const FactorBatch<T>& factors, const Band
                                          sizes);
     return;
   }
-  // A pivot row of the last column of a panel reaches `ahead` columns from there.
+  // The pivot row of the panel's last column extends `ahead` columns beyond that column.
   eliminate_wide<is_interface, T>(backend,
                                   {nodes, factors, A, nullptr, nullptr, tiles(sizes.slots) * tile_columns,
                                    tiles(sizes.ahead + tile_columns - 1), tiles(sizes.left)},
                                   sizes);
 }
 
-/// A block substitutes for a node and a right-hand side.
+/// Launches a substitution with one block for each node and right-hand side.
 template <Substitution which, bool is_interface, class T>
 void launch_wide_substitution(const LevelNodes& nodes, const FactorBatch<T>& factors, const RhsBatch<T>& rhs,
                               const LevelSizes& sizes) {

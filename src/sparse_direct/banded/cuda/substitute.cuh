@@ -11,7 +11,7 @@
 
 namespace echelon::banded {
 
-/// values[index], for an index that is not known to the compiler and the same in all lanes.
+/// Returns values[index], for an index that is not known at compile time and equal in all lanes.
 template <int size, class T>
 __device__ T element_of(const T (&values)[size], int index) {
   T result = values[0];
@@ -56,7 +56,7 @@ class WarpForward {
     }
   }
 
-  /// 32 steps, whose pivots, entering elements and results are held by one lane each.
+  /// Performs 32 steps, whose pivots, entering elements and results are held by one lane each.
   __device__ void do_steps(std::int64_t first, T (&multipliers)[depth][registers]) {
     const std::int64_t own = first + lane_id();
     const bool exists = own < node_.steps;
@@ -104,8 +104,8 @@ class WarpForward {
   T window_[registers];
 };
 
-/// Solves for the node's eliminated columns from the last to the first. Of the columns behind the current
-/// one, lane l holds those with the number l modulo 32 in a ring of registers, and likewise of the left
+/// Solves for the node's eliminated columns from the last to the first. A ring of registers holds the columns
+/// behind the current one: lane l holds those with number l modulo 32, and likewise those of the left
 /// interface.
 template <int ahead_registers, int left_registers, class T>
 class WarpBackward {
@@ -170,7 +170,7 @@ class WarpBackward {
     row.inverse = exists ? source[0] : T{0};
   }
 
-  /// 32 steps from the last to the first, whose elements of x are held by one lane each.
+  /// Performs 32 steps from the last to the first, whose elements of x are held by one lane each.
   __device__ void do_steps(std::int64_t first, PivotRow (&rows)[depth]) {
     const std::int64_t own = first + lane_id();
     T element = own < node_.steps ? x_[node_column(node_, own)] : T{0};

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tridiagonal systems on a GPU: one kernel reads the matrix and leaves a pair of equations for each chunk of
-// rows, further ones reduce the pairs to one and find the unknowns at the chunks' ends, and a last one reads
-// the matrix again and solves within the chunks. A chunk belongs to one thread. In the first kernel this
-// takes a tile of its rows after the other; in the last one it keeps all of them, to substitute backwards.
+// Tridiagonal systems on a GPU. The first kernel reads the matrix and leaves a pair of equations for each
+// chunk of rows, further kernels reduce the pairs to one and find the unknowns at the ends of the chunks, and
+// the last kernel reads the matrix again and solves within the chunks. Each chunk belongs to one thread. In
+// the first kernel the thread reads its rows tile by tile; in the last one it keeps all of them, for back
+// substitution.
 #include "backend/cuda/cuda.cuh"
 #include "sparse_direct/banded/cuda/shared_memory.cuh"
 #include "sparse_direct/banded/cuda/tridiagonal.cuh"
@@ -28,7 +29,8 @@ namespace {
 /// Rows of a chunk, and of a part of it.
 inline constexpr int chunk_rows = 32;
 inline constexpr int tile_rows = 8;
-/// Threads of a block, one for each chunk: where chunks are reduced tile by tile, and where they are solved.
+/// Threads of a block, one for each chunk: in the kernel that reduces chunks tile by tile, and in the one
+/// that solves.
 inline constexpr int reducing_threads = 128;
 inline constexpr int solving_threads = 64;
 /// Pairs that a block reduces to one, one for each thread.
@@ -48,8 +50,8 @@ struct TridiagonalMatrix {
   }
 };
 
-/// Elements of each array of ChunkRows, whose four arrays lie one behind the other in dynamic shared memory:
-/// `rows` of each thread.
+/// Number of elements of each array of ChunkRows, whose four arrays follow each other in dynamic shared
+/// memory: `rows` for each thread.
 template <int threads, int rows>
 inline constexpr int row_array = threads*(rows + 1);
 template <class T, int threads, int rows>
@@ -69,8 +71,8 @@ __device__ void copy_or_store(T* target, const T* source, bool exists, T otherwi
   }
 }
 
-/// `count` rows of each chunk of the block to shared memory, the first of them being row `offset` of the
-/// chunk. Behind the end of the matrix, rows of the identity.
+/// Copies `count` rows of each chunk of the block to shared memory, from row `offset` of the chunk on. Rows
+/// beyond the end of the matrix are those of the identity.
 template <int threads, int count, class T>
 __device__ ChunkRows<T> load_rows(const TridiagonalMatrix<T>& A, const T* b, int offset, T* memory) {
   constexpr int size = row_array<threads, count>;
@@ -95,15 +97,15 @@ __device__ ChunkRows<T> load_rows(const TridiagonalMatrix<T>& A, const T* b, int
   return rows;
 }
 
-/// Those of the `count` loaded rows of each chunk that belong to the calling thread.
+/// Returns those of the `count` loaded rows of each chunk that belong to the calling thread.
 template <int count, class T>
 __device__ ChunkRows<T> own_rows(const ChunkRows<T>& rows) {
   const int place = static_cast<int>(threadIdx.x) * (count + 1);
   return {rows.lower + place, rows.diagonal + place, rows.upper + place, rows.rhs + place};
 }
 
-/// The pairs of the block's threads to places blockIdx.x reducing_threads and following of `count` in global
-/// memory, through shared memory, so that neighbouring threads write neighbouring elements.
+/// Stores the pairs of the block's threads from place blockIdx.x reducing_threads of `count` in global memory
+/// on, through shared memory, so that neighbouring threads write neighbouring elements.
 template <class T>
 __device__ void store_pairs(const EquationPair<T>& pair, std::int64_t count, T* memory,
                             EquationPair<T>* pairs) {
@@ -119,7 +121,7 @@ __device__ void store_pairs(const EquationPair<T>& pair, std::int64_t count, T* 
   }
 }
 
-/// The pair of each of the `count` chunks.
+/// Computes the pair of each of the `count` chunks.
 template <class T>
 __global__ void __launch_bounds__(reducing_threads, 5)
     reduce_chunks(TridiagonalMatrix<T> A, const T* b, std::int64_t count, EquationPair<T>* pairs,
@@ -140,7 +142,8 @@ __global__ void __launch_bounds__(reducing_threads, 5)
   check.record(facts);
 }
 
-/// x is NaN where the facts tell that A has no factors. `values`: around each of the `count` chunks.
+/// Solves within the chunks; x is NaN if the facts say that A has no factors. `values`: unknowns around each
+/// of the `count` chunks.
 template <class T>
 __global__ void __launch_bounds__(solving_threads)
     solve_chunks(TridiagonalMatrix<T> A, const T* b, std::int64_t count, const BoundaryValues<T>* values,
@@ -158,8 +161,8 @@ __global__ void __launch_bounds__(solving_threads)
   }
 }
 
-/// The tree over tree_leaves of the `count` pairs; behind them, equations that set the unknowns to zero.
-/// `width`: columns of a pair.
+/// Reduces up to tree_leaves of the `count` pairs in a tree; beyond the last pair, equations set the unknowns
+/// to zero. `width`: columns of a pair.
 template <class T>
 __device__ PairTree<T> reduce_tree(const EquationPair<T>* pairs, std::int64_t count, std::int64_t width,
                                    PivotCheck& check) {
@@ -183,7 +186,7 @@ __global__ void __launch_bounds__(tree_leaves)
   check.record(facts);
 }
 
-/// `values` of the pairs from those of the blocks, or without them from the root of the tree.
+/// Computes the `values` of the pairs from those of the blocks, or at the root of the tree without them.
 template <class T>
 __global__ void __launch_bounds__(tree_leaves)
     substitute_pairs(const EquationPair<T>* pairs, std::int64_t count, std::int64_t width, int stage,
@@ -264,7 +267,7 @@ class Elimination final : public TridiagonalElimination<T> {
   }
 
  private:
-  /// The unknowns at the ends of the blocks, and the facts. Without b: the facts alone.
+  /// Computes the unknowns at the ends of the blocks, and the facts. Without b: the facts alone.
   void reduce(const TridiagonalMatrix<T>& A, const T* b) {
     const CurrentDevice current(backend_.device().id());
     backend_.fill(1, TridiagonalFacts{}, facts_.data());
@@ -290,7 +293,7 @@ class Elimination final : public TridiagonalElimination<T> {
     }
   }
 
-  /// x = A^-1 b after reduce(A, b); x may be b.
+  /// Computes x = A^-1 b after reduce(A, b); x may be b.
   void substitute(const TridiagonalMatrix<T>& A, const T* b, T* x) {
     const CurrentDevice current(backend_.device().id());
     const Level& level = levels_[0];
@@ -314,9 +317,9 @@ class Elimination final : public TridiagonalElimination<T> {
     const CurrentDevice current(backend_.device().id());
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
   }
-  /// Above all stages of the level before: a tree has fewer than 32 levels.
+  /// Stage number above all stages of the preceding level: a tree has fewer than 32 levels.
   [[nodiscard]] static int first_stage(std::size_t level) { return 32 * (static_cast<int>(level) + 1); }
-  /// Blocks that reduce the level before.
+  /// Number of blocks that reduce the preceding level.
   [[nodiscard]] unsigned blocks(std::size_t level) const {
     return static_cast<unsigned>(levels_[level].count);
   }

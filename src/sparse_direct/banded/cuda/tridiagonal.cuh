@@ -65,7 +65,7 @@ class PivotCheck {
   __device__ void record(TridiagonalFacts* facts) const {
     if (zero_column_ != TridiagonalFacts::none) atomicMin(&facts->zero_column, zero_column_);
     if (not_finite_) atomicMax(&facts->not_finite, 1);
-    // Few of the threads find more than others have recorded.
+    // The check saves atomic operations: few threads find a larger pivot than the recorded one.
     const auto bits = static_cast<unsigned long long>(__double_as_longlong(largest_pivot_));
     if (bits > *static_cast<volatile unsigned long long*>(&facts->largest_pivot))
       atomicMax(&facts->largest_pivot, bits);
@@ -105,7 +105,7 @@ __device__ T eliminate_column(T (&m)[rows][columns], std::int64_t column, PivotC
   return reciprocal;
 }
 
-/// The pair of two neighbouring runs; `column`: the last column of the first one.
+/// Combines the pairs of two neighbouring runs; `column`: the last column of the first one.
 template <class T>
 __device__ EquationPair<T> merge(const EquationPair<T>& a, const EquationPair<T>& b, std::int64_t column,
                                  PivotCheck& check) {
@@ -134,7 +134,7 @@ __device__ EquationPair<T> merge(const EquationPair<T>& a, const EquationPair<T>
   return result;
 }
 
-/// The two unknowns that neighbouring runs share, by the values around both.
+/// Computes the two unknowns that neighbouring runs share, from the values around both.
 template <class T>
 struct SharedValues {
   T last_of_first, first_of_second;
@@ -163,7 +163,7 @@ __device__ SharedValues<T> solve_shared(const EquationPair<T>& a, const Equation
   return values;
 }
 
-/// First and last unknown of the whole matrix of order n, which has nothing around it.
+/// First and last unknown of the whole matrix of order n, which has no unknowns around it.
 template <class T>
 __device__ BoundaryValues<T> solve_root(const EquationPair<T>& pair, std::int64_t n, PivotCheck& check) {
   T m[2][3];
@@ -190,7 +190,7 @@ struct ChunkRows {
 template <class T>
 class ChunkElimination {
  public:
-  /// The first two rows, which begin at `rows`.
+  /// Begins with the first two rows of `rows`.
   __device__ void start(const ChunkRows<T>& rows) {
     // Columns: the next two or three unknowns, those before and first of the chunk, the right-hand side.
     const T first[6] = {rows.upper[0], 0, 0, rows.lower[0], rows.diagonal[0], rows.rhs[0]};
@@ -202,7 +202,7 @@ class ChunkElimination {
     }
   }
 
-  /// Row r of `rows`; `column`: the one before it, which is eliminated.
+  /// Adds row r of `rows`; `column`: the preceding column, which is eliminated.
   __device__ void add(const ChunkRows<T>& rows, int r, std::int64_t column, PivotCheck& check) {
     m_[2][0] = rows.lower[r];
     m_[2][1] = rows.diagonal[r];
@@ -221,7 +221,7 @@ class ChunkElimination {
     }
   }
 
-  /// The equations that are left after the last row.
+  /// Returns the two equations that remain after the last row.
   __device__ EquationPair<T> pair() const {
     EquationPair<T> pair;
 #pragma unroll
@@ -246,7 +246,8 @@ __device__ void solve_chunk(const ChunkRows<T>& rows, const BoundaryValues<T>& a
   T m[3][4] = {
       {rows.upper[0], 0, 0, rows.rhs[0] - rows.lower[0] * around.before - rows.diagonal[0] * around.first},
       {rows.diagonal[1], rows.upper[1], 0, rows.rhs[1] - rows.lower[1] * around.first}};
-  // Each row is read before the one ahead of it is eliminated, so that reading takes no time of its own.
+  // Each row is read before the elimination of the row that precedes it, so that the latency of the read is
+  // hidden.
   T row[4] = {rows.lower[2], rows.diagonal[2], rows.upper[2], rows.rhs[2]};
 #pragma unroll 2
   for (int r = 2; r < size; ++r) {
@@ -289,7 +290,8 @@ struct PairTree {
   EquationPair<T>* nodes;
   int leaves;
 
-  /// All nodes from the leaves on; leaf l has columns [first + l width, first + (l + 1) width).
+  /// Reduces all nodes from the leaves to the root; leaf l has columns [first + l width, first + (l + 1)
+  /// width).
   __device__ void reduce(std::int64_t first, std::int64_t width, PivotCheck& check) const {
     const int t = static_cast<int>(threadIdx.x);
     for (int count = leaves / 2; count > 0; count /= 2) {
@@ -304,8 +306,8 @@ struct PairTree {
     __syncthreads();
   }
 
-  /// The boundary values of the calling thread's leaf, from those of the root, which thread 0 passes. The
-  /// pairs are overwritten.
+  /// Returns the boundary values of the calling thread's leaf, from those of the root, which thread 0 passes.
+  /// The pairs are overwritten.
   __device__ BoundaryValues<T> substitute(const BoundaryValues<T>& root) const {
     const int t = static_cast<int>(threadIdx.x);
     if (t == 0) set_values(1, root);

@@ -83,7 +83,7 @@ class WidePanel {
     eliminated_ = window_.slot_rows()[slot_] < 0 ? absent : remains;
   }
 
-  /// A quarter of the columns, with the first `live` elements of each row.
+  /// Eliminates a quarter of the columns, with the first `live` elements of each row.
   template <int live>
   __device__ void eliminate_columns() {
     constexpr int begin = tile_columns - live;
@@ -121,7 +121,7 @@ class WidePanel {
     eliminated_ = t;
   }
 
-  /// The pivot rows' elements in the panel, and 1 / pivot.
+  /// Stores the pivot rows' elements in the panel, and 1 / pivot.
   __device__ void store_pivot_rows() const {
     const int warps = static_cast<int>(blockDim.x) / warp_size;
     const int d = lane_id();
@@ -142,7 +142,8 @@ class WidePanel {
     }
   }
 
-  /// The columns of the tile behind the last eliminated one, and the node's rows in the slots.
+  /// Stores the columns of the tile behind the last eliminated one, and the number of the node's row in each
+  /// slot.
   __device__ void store_rest() const {
     const bool leaves = eliminated_ >= 0 && eliminated_ < columns_;
     const std::int64_t entering_row = node_.slots + step_ + eliminated_;
@@ -168,7 +169,7 @@ class WidePanel {
   T elements_[tile_columns];
 };
 
-/// A block for each node, with a thread for each slot.
+/// Kernel with a block for each node and a thread for each slot.
 template <bool is_interface, class T, int most_threads>
 __global__ void __launch_bounds__(most_threads) factor_wide_panels(WideJob<T> job, std::int64_t step) {
   __shared__ PanelExchange<T> shared;

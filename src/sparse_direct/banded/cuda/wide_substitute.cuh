@@ -92,7 +92,7 @@ class WideForward {
     window_[s] -= (sums[0] + sums[1]) + (sums[2] + sums[3]);
   }
 
-  /// Loads the elements between; for the last `threads` threads of the block.
+  /// Loads the multipliers between pivot rows; called by the last `threads` threads of the block.
   __device__ void load_between(std::int64_t step, int parity, int threads) {
     const int columns = columns_from(step);
     const int begin = static_cast<int>(threadIdx.x) - (static_cast<int>(blockDim.x) - threads);
@@ -104,7 +104,7 @@ class WideForward {
     }
   }
 
-  /// Puts the rows that enter behind a panel into the slots of its pivot rows. Lane t has the t-th.
+  /// Stores the rows that enter behind a panel in the slots of its pivot rows. Lane t has the t-th.
   __device__ void take_entering_rows() {
     if (pivot_ >= 0) window_[pivot_] = entering_;
     __syncwarp();

@@ -20,7 +20,7 @@ struct TransposedExchange {
   std::int32_t pivots[tile_columns];
 };
 
-/// Solves for the eliminated columns from the first to the last and subtracts their share from the columns
+/// Solves for the eliminated columns from the first to the last and subtracts their products from the columns
 /// behind and from the interfaces; see substitute_transposed_forward. `behind` holds the elements of the
 /// columns from the current one on, column g at g modulo `ring`, a multiple of 32; `left` those of the left
 /// interface.
@@ -53,7 +53,7 @@ class WideTransposedForward {
   }
 
  private:
-  /// The element of x that column g has, or of the sums of the right interface.
+  /// Element of x for column g, or of the sums for the right interface.
   [[nodiscard]] __device__ T* element(std::int64_t g) const {
     if (g < node_.steps) return x_ + node_column(node_, g);
     const std::int64_t c = g - node_.steps;
@@ -69,7 +69,7 @@ class WideTransposedForward {
     __syncthreads();
     subtract_products(step, columns);
     __syncthreads();
-    // Columns that come within reach take the places of those that are solved.
+    // Columns that enter the window take the places of the solved ones.
     if (threadIdx.x < static_cast<unsigned>(columns)) {
       const std::int64_t g = step + ring_ + threadIdx.x;
       if (g < node_.columns) behind_[g % ring_] = *element(g);
@@ -101,7 +101,7 @@ class WideTransposedForward {
     if (exists) x_[node_column(node_, step + u)] = z;
   }
 
-  /// A thread has a column behind the panel, or one of the left interface.
+  /// Subtracts products, with a thread for each column behind the panel or of the left interface.
   __device__ void subtract_products(std::int64_t step, int columns) {
     const int behind = node_.ahead - 1;  // columns that the panel's last row reaches
     for (int i = static_cast<int>(threadIdx.x); i < behind + node_.left; i += static_cast<int>(blockDim.x)) {
@@ -177,7 +177,7 @@ class WideTransposedBackward {
       if (t < columns) z = x_[node_column(node_, step + t)];
     }
     __syncthreads();
-    if (t < columns) {  // the rows that entered behind the panel leave
+    if (t < columns) {  // the rows that entered behind the panel leave the window
       store(node_.slots + step + t, window_[shared_.pivots[t]]);
       window_[shared_.pivots[t]] = T{0};
     }
@@ -199,7 +199,7 @@ class WideTransposedBackward {
     }
   }
 
-  /// The sum over all slots but those of the panel's pivot rows, where the window is zero.
+  /// Sums over all slots; in those of the panel's pivot rows the window is zero.
   __device__ void multiply_row(std::int64_t step, int t) {
     const T* lower = lower_ + (step + t) * node_.slots;
     T sum{0};

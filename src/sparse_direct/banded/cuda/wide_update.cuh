@@ -29,7 +29,7 @@ class WideUpdate {
   static constexpr int entering_elements = tile_columns * tile_columns / update_threads;
 
  public:
-  /// `first`: of the tile's columns. Column of the left interface, or of the node.
+  /// Constructor; `first`: first column of the tile, in the left interface or in the node.
   __device__ WideUpdate(const WideWindow<is_interface, T>& window, std::int64_t step, std::int64_t first,
                         bool is_left, UpdateExchange<T>& shared)
       : window_(window),
@@ -56,7 +56,7 @@ class WideUpdate {
   }
 
  private:
-  /// Column of element i of this thread of a matrix with a row for each pivot row, which a lane has.
+  /// Column of element i of this thread, in a matrix whose rows are pivot rows, one for each lane.
   [[nodiscard]] __device__ static int column_of(int i) {
     return (static_cast<int>(threadIdx.x) + i * update_threads) / tile_columns;
   }
@@ -76,7 +76,7 @@ class WideUpdate {
     }
   }
 
-  /// The pivot rows after the elimination of those before them. A lane has a column.
+  /// Applies the elimination to the pivot rows, each after those before it. Each lane has a column.
   __device__ void solve_pivot_rows() {
     const int j = lane_id();
     T column[tile_columns];
@@ -115,9 +115,9 @@ class WideUpdate {
     }
   }
 
-  /// A warp has 16 rows at a time. The products are those of the transposed matrices, in fragments of eight
-  /// columns by eight rows. The window and the multipliers may be read and the window written behind the
-  /// slots.
+  /// Updates 16 rows at a time by each warp. The products are those of the transposed matrices, in fragments
+  /// of eight columns by eight rows. The window and the multipliers may be read, and the window written,
+  /// beyond the last slot.
   __device__ void update_on_tensor_cores() {
     constexpr int size = 8;
     constexpr int groups = 2;
@@ -175,7 +175,7 @@ class WideUpdate {
     for (int j = 0; j < tile_columns; ++j) tile_[j * leading_ + s] = x[j];
   }
 
-  /// Rows that enter replace those that were pivot rows.
+  /// Replaces the former pivot rows by the rows that enter.
   __device__ void store_entering(const T (&entering)[entering_elements]) {
     if (lane_id() >= columns_) return;
     const std::int32_t p = shared_.pivots[lane_id()];
@@ -195,7 +195,7 @@ class WideUpdate {
   UpdateExchange<T>& shared_;
 };
 
-/// The tile of the eliminated columns becomes the last one ahead: zeros but for the rows that enter.
+/// Reuses the tile of the eliminated columns as the last one ahead: zeros except for the rows that enter.
 template <bool is_interface, class T>
 __device__ void renew_tile(const WideWindow<is_interface, T>& window, std::int64_t step,
                            std::int64_t ahead_tiles) {
@@ -211,7 +211,7 @@ __device__ void renew_tile(const WideWindow<is_interface, T>& window, std::int64
   }
 }
 
-/// Block b has a tile of window b / tiles: of the tiles ahead the factored one first.
+/// Kernel in which block b has a tile of window b / tiles: of the tiles ahead, the factored one first.
 template <bool is_interface, class T>
 __global__ void __launch_bounds__(update_threads, 2) update_wide_windows(WideJob<T> job, std::int64_t step) {
   __shared__ UpdateExchange<T> shared;

@@ -36,7 +36,7 @@ struct WideJob {
 template <bool is_interface, class T>
 class WideWindow {
  public:
-  /// `place`: number of the window.
+  /// Constructor; `place`: number of the window.
   __device__ WideWindow(const WideJob<T>& job, std::int64_t place)
       : job_(job),
         node_(job.nodes.first[place % job.nodes.count]),
@@ -54,7 +54,7 @@ class WideWindow {
   [[nodiscard]] __device__ std::int32_t* slot_rows() const { return slot_rows_; }
   [[nodiscard]] __device__ std::int64_t leading() const { return job_.leading; }
 
-  /// The columns that are eliminated at once from `step` on.
+  /// Number of columns that are eliminated at once from `step` on.
   [[nodiscard]] __device__ int columns_from(std::int64_t step) const {
     return static_cast<int>(node_.steps - step < tile_columns ? node_.steps - step : tile_columns);
   }
@@ -96,8 +96,8 @@ class WideWindow {
   std::int32_t* slot_rows_;
 };
 
-/// Facts of the node, by the threads of several blocks. Magnitudes have the order of their bits, with NaN
-/// last. All lanes of a warp take part.
+/// Combines facts of the node from the threads of several blocks. Magnitudes have the order of their bits,
+/// with NaN last. All lanes of a warp take part.
 __device__ inline void note_largest(NodeFacts& facts, double magnitude) {
   magnitude = warp_reduce(magnitude, [](double a, double b) { return larger_magnitude(a, b); });
   if (lane_id() == 0) {
@@ -130,7 +130,7 @@ __global__ void __launch_bounds__(256) fill_wide_windows(WideJob<T> job) {
   if (threadIdx.x == 0) window.facts() = NodeFacts{};
 }
 
-/// The slots of the rows that are left, in ascending order, by a warp. A singular node may have lost rows.
+/// Lists the slots of the remaining rows, in ascending order, by a warp. A singular node may have fewer rows.
 template <bool is_interface, class T>
 __device__ void find_kept_slots(const WideWindow<is_interface, T>& window, std::int32_t* kept) {
   const BandNode& node = window.node();
@@ -146,8 +146,8 @@ __device__ void find_kept_slots(const WideWindow<is_interface, T>& window, std::
   for (std::int32_t r = found + lane_id(); r < node.block_rows; r += warp_size) kept[r] = 0;
 }
 
-/// Stores the rows that are left as the node's reduced block. Block b has rows 32 (b % parts), ... of window
-/// b / parts. Shared memory: an integer for each row of the block.
+/// Stores the remaining rows as the node's reduced block. Block b has rows 32 (b % parts), ... of window b /
+/// parts. Shared memory: an integer for each row of the block.
 template <bool is_interface, class T>
 __global__ void __launch_bounds__(256) store_wide_blocks(WideJob<T> job, std::int64_t parts) {
   const WideWindow<is_interface, T> window(job, blockIdx.x / parts);

@@ -66,7 +66,8 @@ class BlockedElimination {
 
  private:
   using Bits = typename VectorOf<T>::BitsOfOne;
-  /// Whether a slot has a row, and whether that begins behind the columns of the block.
+  /// State of a slot: without a row, with a row in the columns of the block, or with one that begins behind
+  /// them.
   enum class Slot : std::int8_t { empty, active, entering };
   static constexpr std::int64_t lanes = vector_size<T>;
   /// Steps behind those that are eliminated in registers: whole vectors are stored to the factors, where
@@ -83,7 +84,7 @@ class BlockedElimination {
   [[nodiscard]] std::int64_t slots() const { return fixed_slots > 0 ? fixed_slots : slots_; }
   [[nodiscard]] std::int64_t ahead() const { return fixed_ahead > 0 ? fixed_ahead : ahead_; }
 
-  /// Puts the next row into a slot of the window that begins at `column`.
+  /// Moves the next row into a slot of the window that begins at `column`.
   void take_row(std::int32_t slot, std::int64_t column) {
     T* target = row(slot);
     set_zero<T>(target, pitch_);
@@ -140,7 +141,7 @@ class BlockedElimination {
     }
   }
 
-  /// Stores whole vectors: what is written behind a step's factors is overwritten by later steps.
+  /// Stores whole vectors: elements that are written beyond a step's factors are overwritten by later steps.
   void store_factors(std::int64_t step, const std::array<std::int32_t, block_columns>& p,
                      const T* panel_rows) {
     for (int t = 0; t < block_columns; ++t) {
@@ -160,7 +161,7 @@ class BlockedElimination {
     }
   }
 
-  /// Updates rows with all columns of some of them in registers.
+  /// Updates rows, with all columns of a group of rows in registers.
   void update_rows_in_registers() {
     constexpr int rows = 4;
     std::array<std::int32_t, rows> slots{};
@@ -197,8 +198,9 @@ class BlockedElimination {
     }
   }
 
-  /// Factors the first columns of the window, completes their pivot rows, and puts the next rows into the
-  /// slots of these. A column waits for the one before it; the processor overlaps that with the other work.
+  /// Factors the first columns of the window, completes their pivot rows, and moves the next rows into the
+  /// slots of these. Each column waits for the preceding one; the processor overlaps that with the other
+  /// work.
   void factor_panel(std::int64_t step, std::int64_t columns) {
     copy_transposed<T>(node_.slots, window_.data(), pitch_, panel_.data(), slots());
     for (std::int64_t t = 0; t < columns; ++t) {
@@ -214,8 +216,8 @@ class BlockedElimination {
     }
   }
 
-  /// The row with the largest magnitude, which is compared without its last bits: in their place is the slot,
-  /// counted from the end.
+  /// Finds the row with the largest magnitude. Magnitudes are compared without their last bits, which are
+  /// replaced by the slot, counted from the end.
   [[nodiscard]] std::int32_t find_pivot(const T* column) const {
     VectorBits<T> largest{};
     VectorBits<T> magnitudes;
@@ -229,8 +231,9 @@ class BlockedElimination {
     return static_cast<std::int32_t>(slot_mask_ - (largest_lane<T>(largest) & slot_mask_));
   }
 
-  /// Multipliers of a column of the panel, and the update of those behind it. The pivot row's elements move
-  /// to the factor; zeros in their place, by a multiplier of 1, keep the slot from being chosen again.
+  /// Computes the multipliers of a column of the panel, and updates the columns behind it. The pivot row's
+  /// elements move to the factor; zeros in their place, by a multiplier of 1, keep the slot from being chosen
+  /// again.
   void eliminate_panel_column(std::int64_t step, std::int64_t t, std::int64_t columns, std::int32_t p,
                               T inverse) {
     scale_column(panel_column(t), inverse, p, multipliers(t));
@@ -252,7 +255,7 @@ class BlockedElimination {
     }
   }
 
-  /// multiplier = column * inverse, but 1 in slot p.
+  /// Computes multiplier = column * inverse, but 1 in slot p.
   void scale_column(const T* column, T inverse, std::int32_t p, T* multiplier) const {
     VectorBits<T> index;
     count_lanes<T>(index);
@@ -269,7 +272,7 @@ class BlockedElimination {
     largest_in_panels_ = std::max(largest_in_panels_, magnitude_bits(value));
   }
 
-  /// Elements of a pivot row behind the panel.
+  /// Completes the elements of a pivot row behind the panel.
   void finish_pivot_row(std::int64_t step, std::int64_t t, std::int64_t columns) {
     const std::int32_t p = pivots_[step + t];
     const T* source = row(p);
@@ -282,12 +285,12 @@ class BlockedElimination {
     copy_elements<T>(target + ahead_pitch_, node_.left, upper + node_.ahead);
   }
 
-  /// Columns behind the panel in whole vectors.
+  /// Number of columns behind the panel, rounded up to whole vectors.
   [[nodiscard]] std::int64_t trailing(std::int64_t columns) const {
     return round_up_to_vector<T>(ahead() - columns);
   }
 
-  /// target = source - sum of multiplier times pivot row for the first `count` of a block.
+  /// Computes target = source - sum of multiplier times pivot row for the first `count` of a block.
   void subtract_pivot_rows(std::int32_t slot, std::int64_t count, const T* source, T* target,
                            std::int64_t size) {
     const std::int64_t offset = target - pivot_row(count);
@@ -338,7 +341,7 @@ class BlockedElimination {
     }
   }
 
-  /// Columns [begin, end) of some rows, read from `shift` columns further right.
+  /// Updates columns [begin, end) of some rows, read from `shift` columns further right.
   template <int rows>
   void update_columns(const std::array<T*, rows>& targets,
                       const std::array<std::array<T, rows>, block_columns>& l, std::int64_t shift,
@@ -355,7 +358,7 @@ class BlockedElimination {
     }
   }
 
-  /// The rows that are left, by slot, with their interfaces in the order of A's columns.
+  /// Stores the remaining rows, by slot, with their interfaces in the order of A's columns.
   void store_block() {
     std::int64_t r = 0;
     const bool reversed = node_.direction < 0;

@@ -95,13 +95,14 @@ class NarrowElimination {
     }
   }
 
-  /// A NaN in a pivot row spreads to the rows of the window, and to a pivot in the end.
+  /// Records a zero pivot, and a NaN: one in a pivot row spreads to all rows of the window, and finally to a
+  /// pivot.
   void note_zero_pivot(std::int64_t step, T pivot) {
     if (facts_.zero_column < 0) facts_.zero_column = node_column(node_, step);
     if (std::isnan(pivot)) found_nan_ = true;
   }
 
-  /// Row t in a window that begins at `column`. An inner row that enters begins there.
+  /// Loads row t into a window that begins at `column`. An inner row that enters begins there.
   [[nodiscard]] Row load_row(std::int64_t t, std::int64_t column) const {
     Row row{};
     if (column > 0 && rows_.is_inner(t)) {

@@ -18,8 +18,8 @@ namespace echelon::banded {
 
 namespace {
 
-/// Threads for the nodes of a level and `items` of each. To wake a thread takes as long as some 100,000
-/// elements of the factors.
+/// Number of threads for the nodes of a level and `items` of each. Waking a thread takes as long as the work
+/// on some 100,000 elements of the factors.
 int threads_for_level(const Device& device, const BandPlan& plan, std::int64_t level, std::int64_t items) {
   constexpr std::int64_t least_elements = 200'000;
   const auto begin = plan.nodes.begin() + plan.level_begin[static_cast<std::size_t>(level)];
@@ -46,7 +46,7 @@ void for_each_node(const Device& device, const BandPlan& plan, std::int64_t leve
   }
 }
 
-/// The node is a partition of the shape that the kernel is made for.
+/// Eliminates a partition of the shape that the kernel is made for.
 template <class T, int slots, int ahead, int left>
 bool eliminate_narrow(const BandNode& node, const PartitionLoader<T>& rows, const FactorView<T>& own,
                       NodeFacts& facts) {
@@ -65,7 +65,7 @@ NodeFacts eliminate_partition(const BandNode& node, const BandElements<T>& A, co
                                                 eliminate_narrow<T, 3, 5, 0>(node, rows, own, facts) ||
                                                 eliminate_narrow<T, 5, 5, 4>(node, rows, own, facts));
   if (narrow) return facts;
-  // Sizes for half-bandwidths up to 8.
+  // These sizes serve half-bandwidths up to 8.
   constexpr std::int64_t slots = 16;
   constexpr std::int64_t ahead = 24;
   if (node.slots <= slots && node.ahead + block_columns - 1 <= ahead) {
@@ -80,8 +80,8 @@ NodeFacts eliminate_interface(const BandNode& node, const FactorView<T>& own, st
   return BlockedElimination<T, InterfaceLoader<T>, 0, 0>(node, rows, own, k).eliminate();
 }
 
-/// The left and right sums of a interface begin with those of its children, and its interface takes the
-/// others.
+/// Adds the children's sums to an interface: the left and right sums of its node begin with those of its
+/// children, and the interface itself takes the others.
 template <class T>
 void gather_sums(const BandNode& node, const T* sums, T* x, T* own, std::int64_t k) {
   if (node.first_child < 0) return;

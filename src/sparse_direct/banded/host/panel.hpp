@@ -30,9 +30,9 @@ class RegisterPanel {
   }
 
   /// Eliminates column t. `multipliers`: receives a multiplier for each row, 1 for the pivot row; `row`:
-  /// receives 1 / pivot, or 0 where the pivot is zero, as element t, and the elements of the pivot row behind
-  /// it. The pivot row has zeros in later columns then, so that it is not chosen again. Returns its number,
-  /// and adds its elements to `largest`.
+  /// receives 1 / pivot, or 0 if the pivot is zero, as element t, and then the elements of the pivot row
+  /// behind it. The pivot row becomes zero in later columns, so that it is not chosen again. Returns its
+  /// number, and updates `largest` with its elements.
   template <int t>
   [[gnu::always_inline]] std::int32_t eliminate(T* multipliers, T* row, VectorBits<T>& largest) {
     VectorBits<T> p;
@@ -65,8 +65,8 @@ class RegisterPanel {
   static constexpr Bits slot_mask = vectors * lanes - 1;
   static constexpr Bits smallest_magnitude = std::bit_cast<Bits>(smallest_pivot<T>);
 
-  /// Sets every element of p to the row with the largest magnitude, which is compared without its last bits:
-  /// in their place is the row, counted from the end.
+  /// Sets every element of p to the row with the largest magnitude. Magnitudes are compared without their
+  /// last bits, which are replaced by the row, counted from the end.
   [[gnu::always_inline]] void find_pivot(int t, VectorBits<T>& p) const {
     VectorBits<T> lane;
     count_lanes<T>(lane);

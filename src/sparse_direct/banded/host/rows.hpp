@@ -9,8 +9,8 @@
 
 namespace echelon::banded {
 
-/// Rows of a partition. In the node's own order row t has k + 1 elements, from column t - k on if there is a
-/// left interface, which is columns -k, ..., -1 then, and from t - `below` on otherwise.
+/// Rows of a partition. In the node's own order row t has k + 1 elements: from column t - k on if there is a
+/// left interface, whose columns are then -k, ..., -1, and from t - `below` on otherwise.
 template <class T>
 class PartitionLoader {
  public:
@@ -38,7 +38,7 @@ class PartitionLoader {
     }
   }
 
-  /// Whether all k + 1 elements of row t are in columns from `first_column(t)` on that the node has.
+  /// True if all k + 1 elements of row t are in columns of the node from `first_column(t)` on.
   [[nodiscard]] bool is_inner(std::int64_t t) const {
     return t >= offset_ && t < node_.rows && t - offset_ + k_ < node_.columns;
   }
@@ -52,8 +52,8 @@ class PartitionLoader {
     return step_;
   }
 
-  /// Prefetches a column that rows will soon reach, if columns are contiguous: the processor does not, since
-  /// their elements are not used in the order of the memory. `source`: the first element of a row.
+  /// Prefetches a column that rows will soon reach, if columns are contiguous. The processor does not do so,
+  /// since the elements are not used in memory order. `source`: the first element of a row.
   void prefetch_column(const T* source) const {
     constexpr std::int64_t distance = 16;  // columns
     constexpr std::int64_t line = 64 / sizeof(T);

@@ -133,7 +133,7 @@ class BackwardSubstitution {
 
   [[nodiscard]] const T* upper(std::int64_t step) const { return upper_ + step * node_.width(); }
 
-  /// Works on a copy in the node's own order.
+  /// Copies the columns in the node's own order, to work on the copy.
   void reverse_columns() {
     own_order_.resize(static_cast<std::size_t>(node_.columns));
     eliminated_ = own_order_.data();
@@ -156,7 +156,8 @@ class BackwardSubstitution {
     }
   }
 
-  /// Products of a pivot row with the columns from number `begin` behind its own on, and the left interface.
+  /// Sums the products of a pivot row with the left interface and with the columns from the `begin`-th behind
+  /// its own on.
   [[nodiscard]] T known_products(std::int64_t step, std::int64_t begin) const {
     const T* row = upper(step);
     const std::int64_t end = std::min<std::int64_t>(node_.ahead, node_.columns - step);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Vectors of 64 bytes, which the compiler maps to what the processor has, and calls of code compiled for the
-/// processor's vector instructions.
+/// Vectors of 64 bytes, which the compiler maps to the processor's instructions, and calls of code compiled
+/// for the processor's widest vectors.
 #pragma once
 
 #include <bit>
@@ -106,7 +106,7 @@ template <class T>
   spread_largest<T>(largest);
   return largest[0];
 }
-/// Sets every element of `result` to element p[0] of first and second, which are numbered together.
+/// Sets every element of `result` to element p[0] of the concatenation of first and second.
 template <class T>
 [[gnu::always_inline]] inline void broadcast_element(const Vector<T>& first, const Vector<T>& second,
                                                      const VectorBits<T>& p, Vector<T>& result) {
@@ -145,7 +145,7 @@ template <class T>
   for (std::int64_t i = 0; i < n; i += vector_size<T>) store<T>(zero, to + i);
 }
 
-/// Eight elements.
+/// Vector of eight elements.
 template <class T>
 struct EightOf {
   using Type [[gnu::vector_size(8 * sizeof(T))]] = T;
@@ -180,7 +180,7 @@ template <class T>
   }
 }
 
-// Not with the address sanitizer: with everything inlined gcc takes minutes to compile.
+// Disabled with the address sanitizer: gcc takes minutes to compile code with everything inlined.
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
 template <class F>
 [[gnu::target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"), gnu::flatten]] void call_with_avx512(
