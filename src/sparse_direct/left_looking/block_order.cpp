@@ -87,7 +87,8 @@ class BlockOrdering {
     BlockOrder result;
     result.ordering = to_string(options.ordering == Ordering::automatic ? Ordering::amd : options.ordering);
     result.columns = blocks_.columns;
-    result.entries = static_cast<double>(a_.nonzeros());  // of the blocks, the factors take the place
+    result.entries = static_cast<double>(
+        a_.nonzeros());  // the loop replaces the entries of blocks by those of their factors
     for (std::size_t b = 0; b + 1 < blocks_.block_begin.size(); ++b) {
       const std::int32_t begin = blocks_.block_begin[b];
       const std::int32_t size = blocks_.block_begin[b + 1] - begin;

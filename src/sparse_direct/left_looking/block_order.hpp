@@ -44,7 +44,7 @@ template <class T>
 [[nodiscard]] BlockOrder block_order(const Csr<T>& a, std::span<const std::int32_t> row_of_column,
                                      const OrderingOptions& options);
 
-/// False for large meshes, whose factors have many flops per entry: an order of blocks need not be tried.
+/// False for large meshes, whose factors have many flops per entry, so that no order of blocks need be tried.
 template <class T>
 [[nodiscard]] bool may_have_few_flops(const Csr<T>& a) {
   return !is_large_mesh(pattern_of(a));

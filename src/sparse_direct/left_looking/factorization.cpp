@@ -12,7 +12,7 @@ namespace echelon::sparse_direct {
 
 namespace {
 
-/// Columns between two checks whether to stop.
+/// Number of columns between two checks of the stop token.
 constexpr std::int64_t check_every = 1024;
 
 /// The factorisation in progress. "Column k" is that of the transposed permuted matrix: row k of P A Q.
@@ -73,7 +73,7 @@ class LeftLooking {
       vectors->clear();
       vectors->begin.reserve(static_cast<std::size_t>(n) + 1);
     }
-    // The bounds may exceed memory, since pages are taken only when they are written to.
+    // The upper bounds may exceed the memory, since pages are taken only when they are written to.
     const auto half = static_cast<std::int64_t>(std::min(order_.entries, options_.most_entries) / 2);
     f_.lower.reserve(half);
     f_.upper.reserve(half);
@@ -91,9 +91,9 @@ class LeftLooking {
     return true;
   }
 
-  /// Puts row k of P A Q into x, and finds the pattern that x will have: steps whose columns of L are
-  /// subtracted, in reached_[first_reached_], ..., in an order that heeds their dependencies, and positions
-  /// without a pivot, in the next column of L.
+  /// Copies row k of P A Q into x, and finds the pattern that x will have: the steps whose columns of L are
+  /// subtracted, in reached_[first_reached_], ..., in topological order, and the positions without a pivot,
+  /// in the next column of L.
   void scatter(std::int32_t k) {
     first_reached_ = block_end_;
     lower_end_ = f_.lower.size();
@@ -180,8 +180,8 @@ class LeftLooking {
     f_.flops += 2 * static_cast<double>(updates);
   }
 
-  /// The position of the pivot: the diagonal's if it is large enough, else that of the largest element; -1 if
-  /// that is zero, infinite or not a number.
+  /// Position of the pivot: that of the diagonal element if it is large enough, otherwise that of the largest
+  /// element; -1 if that is zero, infinite or NaN.
   std::int32_t choose_pivot(std::int32_t k) {
     T largest = 0;
     std::int32_t best = -1;
@@ -221,9 +221,10 @@ class LeftLooking {
     pivot_position_[k] = pivot_position;
   }
 
-  /// Where column `step` of L has an entry in the pivot's row, and U one in row `step` of this column, a
-  /// search that enters L's column `step` reaches all other rows without a pivot through the new pivot: only
-  /// the entries with a pivot, which are put first, are followed from then on.
+  /// Prunes columns of L symmetrically. If column `step` of L has an entry in the pivot's row, and U has one
+  /// in row `step` of this column, a search that enters column `step` of L reaches all other rows without a
+  /// pivot through the new pivot. From then on searches follow only the entries with a pivot, which are put
+  /// first.
   void prune(std::int32_t k, std::int32_t pivot_position) {
     std::int32_t* index = f_.lower.index.data();
     T* value = f_.lower.value.data();
@@ -248,7 +249,7 @@ class LeftLooking {
     }
   }
 
-  /// Replaces positions by numbers of pivots, and gives back memory.
+  /// Replaces positions by numbers of pivots, and releases unused memory.
   void complete() {
     for (SparseVectors<T>* vectors : {&f_.lower, &f_.upper, &f_.coupling}) vectors->shrink();
     for (SparseVectors<T>* vectors : {&f_.lower, &f_.coupling}) {
@@ -284,7 +285,7 @@ class LeftLooking {
   T largest_element_ = 0;
 };
 
-/// Elimination with known patterns and pivots.
+/// Elimination with the patterns and pivots of an earlier factorisation.
 template <class T>
 class Refactorization {
  public:
@@ -351,7 +352,7 @@ class Refactorization {
     largest_element_ = std::max(largest_element_, largest);
   }
 
-  /// False where the pivot is too small, or not finite.
+  /// Divides by the pivot; false if that is too small, or not finite.
   bool divide(std::int32_t k) {
     const T pivot = x_[k];
     x_[k] = 0;

@@ -40,8 +40,8 @@ template <class T>
 LeftLookingEnd factor_left_looking(const Csr<T>& a, const Scaling& scaling, const BlockOrder& order,
                                    const LeftLookingOptions& options, LeftLookingFactors<T>& factors);
 
-/// Factors new values in the pattern that was factored last, with its pivots, and so without searches;
-/// no_pivot where one of them is less than `threshold` times the largest element of its row.
+/// Factors new values in the pattern that was factored last, with its pivots, and therefore without searches;
+/// no_pivot if one of them is less than `threshold` times the largest element of its row.
 template <class T>
 LeftLookingEnd refactor_left_looking(const Csr<T>& a, const Scaling& scaling,
                                      const LeftLookingOptions& options, LeftLookingFactors<T>& factors);

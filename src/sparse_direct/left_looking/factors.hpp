@@ -12,16 +12,16 @@
 
 namespace echelon::sparse_direct {
 
-/// Sparse vectors one behind the other, in memory that grows.
+/// Sparse vectors, stored one after the other in memory that grows.
 template <class T>
 struct SparseVectors {
   std::vector<std::int64_t> begin{0};  ///< vectors + 1 offsets
   Array<std::int32_t> index;
   Array<T> value;
 
-  /// Entries of the vectors that are complete.
+  /// Number of entries of the vectors that are complete.
   [[nodiscard]] std::int64_t size() const { return begin.back(); }
-  /// Makes place for further entries. Throws OutOfMemory.
+  /// Reserves memory for further entries. Throws OutOfMemory.
   void reserve(std::int64_t entries) {
     const std::int64_t needed = size() + entries;
     if (needed <= index.size()) return;
@@ -33,7 +33,7 @@ struct SparseVectors {
     index = std::move(new_index);
     value = std::move(new_value);
   }
-  /// Gives the memory behind the complete vectors back.
+  /// Releases the memory behind the complete vectors.
   void shrink() {
     index.shrink(size());
     value.shrink(size());
@@ -62,7 +62,7 @@ struct LeftLookingFactors {
   double flops = 0;
 
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(row_order.size()); }
-  /// Nonzeros of L and U, whose diagonal counts once, and of the blocks right of them.
+  /// Number of nonzeros of L and U, whose diagonal counts once, and of the blocks right of them.
   [[nodiscard]] std::int64_t entries() const {
     return lower.size() + upper.size() + coupling.size() + size();
   }

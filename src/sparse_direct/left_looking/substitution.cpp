@@ -9,7 +9,7 @@ namespace echelon::sparse_direct {
 
 namespace {
 
-/// A row of X with `Most` columns, or, unless `Fixed`, with at most so many.
+/// Row of X with `Most` columns if `Fixed`, otherwise with at most that many.
 template <class T, int Most, bool Fixed>
 class Row {
  public:

@@ -33,7 +33,7 @@ std::vector<typename Field::Value> combination_of(const Field& field,
   return coefficients;
 }
 
-/// "1 * row 3 - 2 * row 1 + ...": the first eight terms.
+/// Text of a combination, such as "1 * row 3 - 2 * row 1 + ...": the first eight terms.
 template <class Field>
 std::string combination_text(const Field& field, const std::vector<typename Field::Value>& coefficients) {
   constexpr int most_terms = 8;

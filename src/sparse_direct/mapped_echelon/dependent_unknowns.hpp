@@ -15,7 +15,7 @@
 
 namespace echelon::mapped {
 
-/// Whether a pivot of this size is to be tested: eps^(1/3) is what two steps of amplification leave of noise.
+/// True if a pivot of this size must be tested: two steps of amplification leave noise of size eps^(1/3).
 template <class T>
 bool is_suspicious(double of_terms, double of_row) {
   constexpr double limit = std::is_same_v<T, double> ? 6e-6 : 5e-3;
@@ -53,7 +53,7 @@ class DependentUnknowns {
     });
   }
 
-  /// One number for each unknown, 1 where its pivot is noise. Tests suspicious pivots, and all that were
+  /// One number for each unknown, 1 if its pivot is noise. Tests suspicious pivots, and those that were
   /// eliminated after the first one found, but no more than 1000.
   [[nodiscard]] std::vector<std::uint8_t> find() const {
     constexpr int most_tests = 1000;
@@ -85,8 +85,8 @@ class DependentUnknowns {
     }
   }
 
-  /// x with a one for the k-th eliminated unknown, which the pivot rows before it map to zero, but for those
-  /// whose pivots are noise.
+  /// Vector x with a one for the k-th eliminated unknown, which the pivot rows before it map to zero, except
+  /// for those whose pivots are noise.
   [[nodiscard]] std::vector<double> candidate(std::size_t k, const std::vector<std::uint8_t>& noise) const {
     std::vector<double> x(owned_.size(), 0);
     x[static_cast<std::size_t>(form_.order()[k])] = 1;

@@ -63,7 +63,7 @@ struct LoadRow {
   }
 };
 
-/// Flags rows that are left for the next level: neither zero nor an owner.
+/// Flags rows that remain for the next level: neither zero nor owners.
 template <class Field>
 struct IsLeft {
   MapView<Field> map;
@@ -122,7 +122,7 @@ struct Wait {
   }
 };
 
-/// The rows that wait for an unknown. Their order does not matter.
+/// Collects the rows that wait for an unknown. Their order does not matter.
 template <class Field>
 struct TakeWaiting {
   WaitingRows<Field> waiting;
@@ -192,7 +192,7 @@ class Elimination {
     backend_.for_each(columns, elimination_detail::Enumerate{level_.name.data()});
   }
 
-  /// Brings A, with finite elements, to mapped echelon form. False if `cancel` was requested. Throws
+  /// Reduces A, with finite elements, to mapped echelon form. Returns false if `cancel` was requested. Throws
   /// OutOfMemory when the rows fill the memory.
   template <class T>
   bool run(const Csr<T>& A, const std::stop_token& cancel) {
@@ -210,7 +210,7 @@ class Elimination {
       }
       backend_.fill(level_.unknowns, no_row, owner_.data());
       if (!run_level(find_active(count, pending.data(), level_.limit), cancel)) return false;
-      // Before the owners' unknowns have the names of A again.
+      // Flag the remaining rows before finish_level restores the numbers of the owners' unknowns.
       backend_.for_each(count, IsLeft<Field>{map(), pending.data(), level_.limit, flags_.data()});
       finish_level(result);
       count = backend_.select(count, flags_.data(), pending.data(), active_.data());
@@ -225,18 +225,18 @@ class Elimination {
   [[nodiscard]] std::int64_t columns() const { return columns_; }
   [[nodiscard]] std::int64_t rounds() const { return rounds_; }
   [[nodiscard]] Record<B, Value>& record() { return record_; }
-  /// Levels of slices; 0 in natural order.
+  /// Number of levels of slices; 0 in natural order.
   [[nodiscard]] std::int64_t levels() const { return levels_; }
   /// The map, after run().
   [[nodiscard]] const Array<std::int32_t>& owner() const { return owner_; }
-  /// The unknowns that rows had, as they were eliminated.
+  /// Unknowns of the rows in the order of their elimination.
   [[nodiscard]] std::vector<std::int32_t> order() const {
     std::vector<std::int32_t> order = order_.to_vector();
     order.resize(static_cast<std::size_t>(ordered_));
     return order;
   }
   [[nodiscard]] const Array<std::int32_t>& length() const { return rows_.length(); }
-  /// Waits.
+  /// Rank of A. Waits.
   [[nodiscard]] std::int64_t rank() {
     Array<Sum> sum(backend_.device(), 1);
     backend_.reduce(columns_, elimination_detail::CountOwned{owner_.data()}, Store<Sum>{sum.data()});
@@ -275,7 +275,7 @@ class Elimination {
     return true;
   }
 
-  /// Moves the owners of the level's unknowns to the result, and gives the unknowns their names back.
+  /// Moves the owners of the level's unknowns to the result, and restores the numbers of the unknowns.
   void finish_level(Array<std::int32_t>& result) {
     using namespace elimination_detail;
     const std::int64_t unknowns = level_.limit - level_.first;
@@ -285,7 +285,7 @@ class Elimination {
     level_.first = level_.limit;
   }
 
-  /// One round for each unknown that rows wait for.
+  /// Performs one round for each unknown that rows wait for.
   bool run_ordered(std::int64_t active, const std::stop_token& cancel) {
     using namespace elimination_detail;
     Array<std::int32_t> first(backend_.device(), columns_);
@@ -304,8 +304,8 @@ class Elimination {
     return true;
   }
 
-  /// The rows among `selected` (null: all) that lead an unknown before `limit`, in active_. Returns their
-  /// number.
+  /// Collects in active_ the rows among `selected` (null: all) that lead an unknown before `limit`. Returns
+  /// their number.
   std::int64_t find_active(std::int64_t count, const std::int32_t* selected, std::int64_t limit) {
     backend_.for_each(count, FindLead<Field>{map(), selected, limit, flags_.data()});
     if (selected == nullptr) {
@@ -315,8 +315,8 @@ class Elimination {
     return backend_.select(count, flags_.data(), selected, active_.data());
   }
 
-  /// Claims of the active rows, and the reduction of those that lose. Returns the number of rows that are
-  /// active afterwards.
+  /// Lets the active rows claim their unknowns, and reduces those that lose. Returns the number of rows that
+  /// are active afterwards.
   std::int64_t round(std::int64_t active) {
     ++rounds_;
     backend_.for_each(active, NoteOwner<Field>{map(), active_.data(), before_.data()});

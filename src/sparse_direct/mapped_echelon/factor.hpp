@@ -43,8 +43,8 @@ struct CopyOwner {
   }
 };
 
-/// x at an owned unknown, from those that come before it in back substitution. One thread sums the row in
-/// the order of its elements: the same bits on every device.
+/// Computes x at an owned unknown from those that precede it in back substitution. One thread sums the row in
+/// the order of its elements, so that every device returns the same bits.
 template <class Field>
 struct Substitute {
   Field field;
@@ -108,7 +108,8 @@ class Factor {
     return owned_.bytes() + columns_.bytes() + values_.bytes() + steps_.bytes();
   }
 
-  /// x at the owned unknowns from the reduced right-hand side; x has values at the free ones. Queued.
+  /// Computes x at the owned unknowns from the reduced right-hand side; x has values at the free ones.
+  /// Queued.
   template <class B, class Field>
   void substitute(B& backend, const Field& field, const typename Field::Element* reduced, Value* x) const {
     for_each_step(
@@ -133,7 +134,8 @@ class Factor {
       ++ends[static_cast<std::size_t>(latest)];
     }
     std::int64_t sum = 0;
-    for (std::int64_t& end : ends) sum += std::exchange(end, sum);  // begins, which the loop below advances
+    for (std::int64_t& end : ends)
+      sum += std::exchange(end, sum);  // positions where the steps begin, which the loop below advances
     std::vector<OwnedUnknown> sorted(owned.size());
     for (const OwnedUnknown& row : owned) {
       std::int64_t& place = ends[static_cast<std::size_t>(depth[static_cast<std::size_t>(row.unknown)]) - 1];

@@ -12,8 +12,8 @@
 
 namespace echelon::mapped {
 
-/// a b, rounded. Not contracted with a sum to a fused multiply-add, so that every device has the same bits
-/// (host files are compiled with -ffp-contract=off).
+/// Product a b, rounded. It is not contracted with a sum to a fused multiply-add, so that every device
+/// returns the same bits (host files are compiled with -ffp-contract=off).
 ECHELON_ANYWHERE inline float rounded_product(float a, float b) {
 #ifdef __CUDA_ARCH__
   return __fmul_rn(a, b);
@@ -55,12 +55,12 @@ struct RealField {
   }
   ECHELON_ANYWHERE bool is_finite(Element e) const { return e.value - e.value == 0; }
   ECHELON_ANYWHERE T quotient(T a, T b) const { return a / b; }
-  /// a - m b
+  /// Difference a - m b.
   ECHELON_ANYWHERE Element reduced(Element a, T m, T b) const {
     const T product = rounded_product(m, b);
     return {a.value - product, a.size + std::fabs(product)};
   }
-  /// -m b, where a row had no element. Its terms are those of b: where b is noise, so is this.
+  /// Fill-in -m b, where a row had no element. Its terms are those of b: if b is noise, so is the fill-in.
   ECHELON_ANYWHERE Element fill_in(T m, Element b) const {
     return {-rounded_product(m, b.value), std::fabs(rounded_product(m, b.size))};
   }
@@ -68,8 +68,8 @@ struct RealField {
   ECHELON_ANYWHERE double relative_size(Element e) const {
     return e.size > 0 ? static_cast<double>(std::fabs(e.value)) / static_cast<double>(e.size) : 0;
   }
-  /// The larger, the better a row owns the unknown of its leading element. Magnitudes have the order of their
-  /// bits.
+  /// Priority of a row as owner of the unknown of its leading element: the largest wins. Magnitudes have the
+  /// order of their bits.
   ECHELON_ANYWHERE std::uint64_t priority(Element lead, double norm, std::int32_t /*length*/) const {
     const double ratio = static_cast<double>(std::fabs(lead.value)) / norm;
     std::uint64_t bits = 0;
@@ -103,7 +103,7 @@ struct PrimeField {
   [[nodiscard]] std::string modulus_text() const { return " modulo " + std::to_string(prime); }
   ECHELON_ANYWHERE bool is_zero(Element e) const { return e.value == 0; }
   ECHELON_ANYWHERE bool is_finite(Element) const { return true; }
-  /// a / b, the inverse of b by Euclid's algorithm: r = s b modulo p throughout.
+  /// Quotient a / b, with the inverse of b by Euclid's algorithm: r = s b modulo p throughout.
   ECHELON_ANYWHERE std::uint32_t quotient(std::uint32_t a, std::uint32_t b) const {
     std::int64_t r = prime;
     std::int64_t next_r = b;
@@ -120,7 +120,7 @@ struct PrimeField {
     }
     return product(a, static_cast<std::uint32_t>(s < 0 ? s + prime : s));
   }
-  /// a - m b
+  /// Difference a - m b.
   ECHELON_ANYWHERE Element reduced(Element a, std::uint32_t m, std::uint32_t b) const {
     const std::uint32_t p = product(m, b);
     return {a.value >= p ? a.value - p : a.value + (prime - p)};

@@ -40,7 +40,7 @@ struct PivotSize {
 
 namespace form_detail {
 
-/// 1 for a free unknown, NaN for an infinity.
+/// Size of a pivot: 1 for a free unknown, NaN for an infinity.
 template <class Field>
 struct MeasurePivot {
   MapView<Field> map;
@@ -64,7 +64,7 @@ class MappedForm {
   using Element = typename Field::Element;
   using Value = typename Field::Value;
 
-  /// Copies what solving needs out of an elimination that has run, and takes its record.
+  /// Copies the parts of a completed elimination that solving needs, and takes its record.
   explicit MappedForm(Elimination<B, Field>& elimination)
       : field_(elimination.field()),
         owner_(elimination.owner().to_vector()),
@@ -94,7 +94,7 @@ class MappedForm {
   [[nodiscard]] std::int64_t columns() const { return static_cast<std::int64_t>(owner_.size()); }
   [[nodiscard]] const Record<B, Value>& record() const { return record_; }
   [[nodiscard]] const Factor<Value>& factor() const { return factor_; }
-  /// The unknowns as they were eliminated.
+  /// Unknowns in the order of their elimination.
   [[nodiscard]] const std::vector<std::int32_t>& order() const { return order_; }
   /// Owner of each unknown; no_row if it is free.
   [[nodiscard]] const std::vector<std::int32_t>& owner() const { return owner_; }
@@ -104,8 +104,8 @@ class MappedForm {
     return record_.bytes() + rounds_.bytes() + factor_.bytes() + dependent_.bytes();
   }
 
-  /// x, with zeros in the free unknowns, from a right-hand side in `reduced`, which becomes the right-hand
-  /// side of the mapped echelon form. Queued.
+  /// Computes x, with zeros in the free unknowns, from a right-hand side in `reduced`, which is replaced by
+  /// the right-hand side of the mapped echelon form. Queued.
   void solve(B& backend, Element* reduced, Value* x) const {
     backend.fill(columns(), Value{0}, x);
     for_each_step(backend, rounds_, Replay<Field>{field_, record_.view(), reduced});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Search for numbers that are no integers.
+/// Search for numbers that are not integers.
 #pragma once
 
 #include "backend/backend.hpp"
@@ -26,8 +26,8 @@ struct FindFraction {
   }
 };
 
-/// The first of n numbers that is not an integer, or FirstIndex::none. `found`: one element in the backend's
-/// memory. Waits.
+/// Index of the first of n numbers that is not an integer, or FirstIndex::none. `found`: one element in the
+/// backend's memory. Waits.
 template <class B, class T>
 std::int64_t find_fraction(B& backend, std::int64_t n, const T* values, FirstIndex* found) {
   if (n == 0) return FirstIndex::none;

@@ -8,7 +8,7 @@
 
 namespace echelon::mapped {
 
-/// Lanes with a condition: those before the own lane, and all.
+/// Numbers of lanes for which a condition is true: of those before the own lane, and of all.
 struct LaneCount {
   std::int32_t before = 0;
   std::int32_t all = 0;
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(cuda_kernels::block_size) for_each_row(std::in
 
 }  // namespace kernels
 
-/// f(i, lanes) for i < n. `elements`: what the rows hold together.
+/// Calls f(i, lanes) for i < n. `elements`: total number of elements of the rows.
 template <class F>
 void for_each_row(Cuda& backend, std::int64_t n, std::int64_t /*elements*/, F f) {
   if (n <= 0) return;
@@ -69,7 +69,7 @@ void for_each_row(Serial& /*backend*/, std::int64_t n, std::int64_t /*elements*/
   for (std::int64_t i = 0; i < n; ++i) f(i, OneLane());
 }
 
-/// Rows are dealt to the threads one by one, since their lengths differ.
+/// Assigns rows to threads one by one, since their lengths differ.
 template <class F>
 void for_each_row(OpenMp& backend, std::int64_t n, std::int64_t elements, F f) {
   backend.parallel(elements > serial_elements, [n, &f](int part, int parts) {

@@ -32,7 +32,7 @@ inline PrimeField prime_field(const std::string& path, std::int64_t p) {
   return {static_cast<std::uint32_t>(p)};
 }
 
-/// The field of the option's text "mod:p", nothing for "real". Throws BadOption.
+/// Field of the option's text "mod:p"; empty for "real". Throws BadOption.
 inline std::optional<PrimeField> parse_field(std::string_view text) {
   constexpr std::string_view prefix = "mod:";
   if (text == "real") return std::nullopt;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Record of an elimination: what was done to the rows, for right-hand sides and for naming dependencies.
+/// Record of an elimination: the reductions of rows, to apply them to right-hand sides and to name
+/// dependencies.
 #pragma once
 
 #include "sparse_direct/mapped_echelon/reduction.hpp"
@@ -27,7 +28,7 @@ class Record {
  public:
   explicit Record(B& backend) : backend_(&backend) {}
 
-  /// Place for the reductions of another round.
+  /// Appends memory for the reductions of another round.
   RecordView<std::int32_t, Value> append(std::int64_t reductions) {
     if (reductions == 0) return {};
     const std::int64_t begin = size();
@@ -36,7 +37,7 @@ class Record {
     return {row_.data() + begin, pivot_.data() + begin, multiplier_.data() + begin};
   }
 
-  /// Gives the memory back that is not in use.
+  /// Releases memory that is not in use.
   void shrink() {
     row_.shrink(size());
     pivot_.shrink(size());

@@ -31,7 +31,7 @@ struct MapView {
   }
 };
 
-/// Notes who owns the unknown of an active row before anyone claims it in this round.
+/// Records the owner of an active row's unknown before any row claims it in this round.
 template <class Field>
 struct NoteOwner {
   MapView<Field> map;
@@ -40,9 +40,9 @@ struct NoteOwner {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { before[i] = map.owner[map.rows.lead(active[i])]; }
 };
 
-/// Claims the unknown of the leading element for an active row: it takes a free unknown, and, if owners can
-/// be replaced, one whose owner is not as good. After all claims the best claimant is the owner, whatever
-/// their order was.
+/// Claims the unknown of the leading element for an active row: a row takes a free unknown, and, if owners
+/// can be replaced, one whose owner has a lower priority. After all claims the best claimant is the owner,
+/// for any order of claims.
 template <class Field>
 struct Claim {
   MapView<Field> map;
@@ -60,8 +60,8 @@ struct Claim {
   }
 };
 
-/// The row to be reduced for each active row: the row itself if another one owns its unknown, the owner that
-/// it replaced, or no_row.
+/// Finds the row to be reduced for each active row: the row itself if another one owns its unknown, the owner
+/// that it replaced, or no_row.
 template <class Field>
 struct FindLoser {
   MapView<Field> map;
@@ -76,7 +76,7 @@ struct FindLoser {
   }
 };
 
-/// Bound of the elements that a row has after it was reduced by the owner of its unknown.
+/// Upper bound of the number of elements of a row after a reduction by the owner of its unknown.
 template <class Field>
 struct BoundLength {
   MapView<Field> map;
@@ -105,7 +105,7 @@ ECHELON_ANYWHERE Tail<Element> tail_of(const RowsView<Element>& rows, std::int32
   return {rows.columns + start, rows.elements + start, rows.length[row] - 1};
 }
 
-/// a - m b for two tails, written to columns and elements. Returns the number of elements.
+/// Computes a - m b for two tails, written to columns and elements. Returns the number of elements.
 template <class Field, class Element, class Multiplier>
 std::int32_t subtract(const Field& field, Tail<Element> a, Multiplier m, Tail<Element> b,
                       std::int32_t* columns, Element* elements, OneLane /*lanes*/) {
@@ -129,9 +129,9 @@ std::int32_t subtract(const Field& field, Tail<Element> a, Multiplier m, Tail<El
 
 #ifdef __CUDACC__
 
-/// Counterpart of subtract for a warp: first the elements of a, then those of b that a has not. The place of
-/// an element is its own index, plus the number of elements of the other tail before it, less those in both
-/// tails.
+/// Counterpart of subtract for a warp: first the elements of a, then those of b in columns that a does not
+/// have. The place of an element is its own index, plus the number of elements of the other tail before it,
+/// minus the number of columns before it that both tails have.
 template <class Field, class Element, class Multiplier>
 __device__ std::int32_t subtract(const Field& field, Tail<Element> a, Multiplier m, Tail<Element> b,
                                  std::int32_t* columns, Element* elements, WarpLanes lanes) {
@@ -202,8 +202,8 @@ struct Reduce {
   }
 };
 
-/// Drops leading elements of a row that count as zero, or whose unknown is free, and rates it as the owner of
-/// its leading unknown.
+/// Drops leading elements of a row that count as zero, or whose unknown is free, and computes its priority as
+/// the owner of its leading unknown.
 template <class Field>
 struct FindLead {
   MapView<Field> map;

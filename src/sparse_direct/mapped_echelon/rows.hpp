@@ -51,8 +51,8 @@ struct CopyRow {
 
 }  // namespace rows_detail
 
-/// m rows in one pool. A new version of a row is appended to the pool, and its old place is lost until the
-/// pool is full: then the rows are copied to a new one, without gaps.
+/// Storage of m rows in one pool. A new version of a row is appended to the pool, and its old place is unused
+/// until the pool is full: then the rows are copied to a new one, without gaps.
 template <class B, class Element>
 class Rows {
  public:
@@ -72,14 +72,14 @@ class Rows {
   [[nodiscard]] std::size_t bytes() const {
     return start_.bytes() + length_.bytes() + widened_.bytes() + columns_.bytes() + elements_.bytes();
   }
-  /// Sum of the lengths, and in `offsets`, if not null, the sums before each row. Waits.
+  /// Sum of the lengths; `offsets`, if not null, receives the sums before each row. Waits.
   std::int64_t total_length() {
     backend_.for_each(count(), rows_detail::Widen{length_.data(), widened_.data()});
     return backend_.exclusive_scan(count(), widened_.data(), widened_.data());
   }
 
-  /// Makes place for so many elements more. Throws OutOfMemory, with nothing changed, when a pool that holds
-  /// them and the present rows would take more than 90 % of the memory available.
+  /// Reserves memory for `elements` further elements. Throws OutOfMemory, with nothing changed, when a pool
+  /// that holds them and the present rows would take more than 90 % of the available memory.
   void reserve(std::int64_t elements) {
     if (used_ + elements <= columns_.size()) return;
     const std::int64_t needed = total_length() + elements;
@@ -96,14 +96,14 @@ class Rows {
     move_to_pool(capacity);
   }
 
-  /// Begin of the part of the pool that is not in use; `elements` of it are taken.
+  /// Takes `elements` elements of the unused part of the pool, and returns where they begin.
   std::int64_t append(std::int64_t elements) { return std::exchange(used_, used_ + elements); }
 
  private:
   static constexpr std::int64_t least_pool = 1024;
   static constexpr std::int64_t worth_checking = 1 << 22;  // elements
 
-  /// Offsets of the rows are in widened_.
+  /// Copies the rows to a new pool; the offsets of the rows are in widened_.
   void move_to_pool(std::int64_t capacity) {
     const std::int64_t total = backend_.read(widened_.data() + count());
     Array<std::int32_t> columns(backend_.device(), capacity);

@@ -3,8 +3,9 @@
 ///
 /// Rows are sorted by their leading unknowns and cut into slices of consecutive rows. Unknowns that occur in
 /// a single slice are its interior; the others separate the slices. With the interior unknowns first, the
-/// rows of a slice meet no row of another one until they lead separators. The rows that are left then form a
-/// smaller matrix in the separators, which is sliced again. A band of width w leaves about w rows of a slice.
+/// rows of a slice are independent of those of other slices until they lead separators. The remaining rows
+/// then form a smaller matrix in the separators, which is sliced again. A band of width w leaves about w rows
+/// of a slice.
 #pragma once
 
 #include "backend/atomic.hpp"
@@ -55,7 +56,7 @@ struct Extent {
   }
 };
 
-/// Notes for each unknown of a row that it occurs in the row's slice.
+/// Records for each unknown of a row that it occurs in the row's slice.
 template <class Element>
 struct MarkSlice {
   RowsView<Element> rows;
@@ -174,8 +175,9 @@ class Slices {
         last_(backend.device(), columns),
         sizes_(backend.device(), rows.count() + 1) {}
 
-  /// Sorts the pending rows, of which none is empty, by their leading unknowns, and numbers the unknowns so
-  /// that the interior ones come first. Where few are, all are eliminated next, in their present order.
+  /// Sorts the pending rows, none of which is empty, by their leading unknowns, and numbers the unknowns so
+  /// that the interior ones come first. If too few are interior, all are eliminated next, in their present
+  /// order.
   Level next(Level level, std::int64_t count, std::int32_t* pending) {
     using namespace slices_detail;
     level.limit = level.unknowns;
@@ -195,7 +197,7 @@ class Slices {
   }
 
  private:
-  /// Enough rows for most unknowns of a band to be interior.
+  /// Number of rows of a slice, large enough for most unknowns of a band to be interior.
   static std::int64_t rows_per_slice(std::int64_t extent) {
     constexpr std::int64_t least = 64;
     return std::max(least, 3 * extent);
@@ -216,7 +218,7 @@ class Slices {
     return static_cast<std::int64_t>(backend_.read(extent.data()).value);
   }
 
-  /// The unknowns in sorted_, the interior ones by slice, then the separators, then those in no row.
+  /// Sorts the unknowns into sorted_: the interior ones by slice, then the separators, then those in no row.
   slices_detail::TwoCounts sort_unknowns(std::int64_t unknowns, std::int64_t count,
                                          const std::int32_t* pending, std::int64_t slice_rows,
                                          std::uint32_t slices) {
@@ -234,7 +236,7 @@ class Slices {
     return backend_.read(counts.data());
   }
 
-  /// The numbers are in first_.
+  /// Renumbers the unknowns of the rows; the new numbers are in first_.
   void renumber_rows(std::int64_t count, const std::int32_t* pending, std::int64_t limit) {
     using namespace slices_detail;
     backend_.for_each(count, PendingLength<Element>{rows_.view(), pending, sizes_.data()});

@@ -11,7 +11,7 @@
 
 namespace echelon::mapped {
 
-/// reduced = b.
+/// Copies the right-hand side: reduced = b.
 template <class Field, class T>
 struct LoadRightHandSide {
   Field field;
@@ -20,7 +20,7 @@ struct LoadRightHandSide {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { reduced[i] = field.element(b[i]); }
 };
 
-/// A recorded reduction, applied to a right-hand side.
+/// Applies a recorded reduction to a right-hand side.
 template <class Field>
 struct Replay {
   Field field;
@@ -32,7 +32,7 @@ struct Replay {
   }
 };
 
-/// x from the field to real numbers.
+/// Converts x from the field to real numbers.
 template <class Field, class T>
 struct StoreSolution {
   Field field;
@@ -41,7 +41,7 @@ struct StoreSolution {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] = static_cast<T>(field.number(solution[i])); }
 };
 
-/// reduced = b - A x, summed in the order of the row's elements, and its largest magnitude.
+/// Computes reduced = b - A x, summed in the order of the row's elements, and its largest magnitude.
 template <class Field, class T>
 struct Residual {
   Field field;
@@ -63,7 +63,7 @@ struct Residual {
   }
 };
 
-/// v = numbers between 1 and 2 from a hash of the index.
+/// Sets v to numbers between 1 and 2 from a hash of the index.
 template <class T>
 struct TestSolution {
   T* v;
@@ -73,7 +73,7 @@ struct TestSolution {
   }
 };
 
-/// b = -reduced: A v, where reduced is the residual of v for a right-hand side of zeros.
+/// Computes b = -reduced, which is A v if reduced is the residual of v for a right-hand side of zeros.
 template <class T>
 struct StoreRightHandSide {
   const typename RealField<T>::Element* reduced;
@@ -81,7 +81,7 @@ struct StoreRightHandSide {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { b[i] = -reduced[i].value; }
 };
 
-/// sum = x + y.
+/// Computes sum = x + y.
 template <class T>
 struct Add {
   const T* x;
@@ -105,7 +105,7 @@ struct WorstRow {
   }
 };
 
-/// Right-hand side that is left in a dependent row, relative to the sum of the magnitudes of its terms.
+/// Right-hand side that remains in a dependent row, relative to the sum of the magnitudes of its terms.
 template <class Field>
 struct Contradiction {
   Field field;
@@ -116,7 +116,7 @@ struct Contradiction {
   }
 };
 
-/// |b - A x| of a row, relative to ||a||_1 ||x||_inf + |b|.
+/// Residual |b - A x| of a row, relative to ||a||_1 ||x||_inf + |b|.
 template <class T>
 struct RowError {
   const std::int64_t* offsets;

@@ -30,7 +30,7 @@ class MappedEchelonImplementation final : public SolverImplementation<T> {
 
   [[nodiscard]] bool takes_any_shape() const override { return true; }
 
-  /// Leaves the status to each right-hand side where the rank is not full.
+  /// Eliminates A. If the rank is not full, each right-hand side gets its own status.
   Outcome setup(const MatrixRef<T>& A) override {
     copy_ = Csr<T>();
     if (!A.is_sparse()) copy_ = to_csr(A);

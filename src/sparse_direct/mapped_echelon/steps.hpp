@@ -61,7 +61,8 @@ __global__ void __launch_bounds__(1024)
 
 }  // namespace kernels
 
-/// f(i) for every item, step after step. Consecutive steps of at most 2048 items are one launch of one block.
+/// Calls f(i) for every item, step after step. Consecutive steps of at most 2048 items are one launch of one
+/// block.
 template <class F>
 void for_each_step(Cuda& backend, const Steps& steps, F f) {
   constexpr std::int64_t short_step = 2048;

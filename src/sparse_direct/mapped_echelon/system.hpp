@@ -26,12 +26,12 @@
 
 namespace echelon::mapped {
 
-/// Default of the relative size up to which an element counts as zero: what rounding leaves of a sum of a few
+/// Default of the relative size up to which an element counts as zero: the rounding error of a sum of a few
 /// dozen terms.
 template <class T>
 constexpr double default_tolerance = 32 * static_cast<double>(std::numeric_limits<T>::epsilon());
 
-/// "2, 4 and 7": at most eight numbers.
+/// Text of a list, such as "2, 4 and 7": at most eight numbers.
 inline std::string list_text(const std::vector<std::int64_t>& numbers) {
   constexpr std::size_t most = 8;
   const std::size_t shown = std::min(numbers.size(), most);
@@ -79,7 +79,6 @@ class System {
 
   /// Brings A, which must outlive the system, to mapped echelon form. Not ok when that was cancelled, ran out
   /// of memory or overflowed; a rank that is not full is no failure.
-  ///
   Outcome factor(const Csr<T>& A, const std::stop_token& cancel) {
     A_ = &A;
     claim_ = options_.claim;
@@ -100,7 +99,7 @@ class System {
     return std::make_unique<Workspace>(backend_.device(), A_->rows(), A_->columns());
   }
 
-  /// "A has rank 3 of 5: unknowns 2 and 4 are free, row 1 depends on others".
+  /// Text for a report, such as "A has rank 3 of 5: unknowns 2 and 4 are free, row 1 depends on others".
   [[nodiscard]] std::string rank_description() const {
     const Facts& facts = form_->facts();
     std::string text = "A has rank " + std::to_string(rank()) + " of " + std::to_string(A_->columns()) +
@@ -115,7 +114,7 @@ class System {
     return text + (facts.free_unknowns.empty() && facts.dependent_rows.empty() ? "" : " (from 0)");
   }
 
-  /// Whether another tolerance could lead to another rank.
+  /// True if another tolerance could lead to another rank.
   [[nodiscard]] bool is_doubtful() const {
     constexpr double clear_gap = 1000;
     const Facts& facts = form_->facts();
@@ -160,13 +159,13 @@ class System {
   }
 
  private:
-  /// Long lists are cut in the report.
+  /// First numbers of a long list, for the report.
   static std::vector<std::int64_t> first_of(const std::vector<std::int64_t>& numbers) {
     constexpr std::size_t most = 1000;
     return {numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(std::min(numbers.size(), most))};
   }
 
-  /// Eliminates A again without the pivots that are noise although they exceed the tolerance: see
+  /// Eliminates A again without the pivots that exceed the tolerance although they are noise: see
   /// DependentUnknowns.
   Outcome eliminate_without_noise(const std::stop_token& cancel) {
     std::vector<std::uint8_t> free;
@@ -192,7 +191,7 @@ class System {
     return {Status::out_of_memory, std::string("the rows of the elimination fill up: ") + error.what()};
   }
 
-  /// Marks unknowns whose pivots are noise. False where there are none.
+  /// Marks unknowns whose pivots are noise. Returns false if there are none.
   bool find_free(std::vector<std::uint8_t>& free) const {
     if constexpr (Field::is_exact) {
       return false;
@@ -207,7 +206,7 @@ class System {
     }
   }
 
-  /// Unknowns in order are eliminated one by one, with slices or without.
+  /// Order of the unknowns. With claim=ordered they are eliminated one by one, with slices or without.
   [[nodiscard]] UnknownOrder order() const {
     return claim_ == ClaimRule::ordered ? UnknownOrder::natural : options_.order;
   }
@@ -235,7 +234,7 @@ class System {
     own.backend.for_each(A_->columns(), StoreSolution<Field, T>{field_, own.x.data(), x});
   }
 
-  /// A dependent row and what the reductions left of its right-hand side; row -1: all are zero.
+  /// Dependent row, and the value to which the reductions bring its right-hand side; row -1: all are zero.
   struct Contradictory {
     std::int64_t row = -1;
     double left = 0;
@@ -266,8 +265,8 @@ class System {
     }
   }
 
-  /// Names the rows that contradict each other: their combination is zero on the left of the equations, and
-  /// not on the right.
+  /// Names the rows that contradict each other: a combination of them has zero on the left of the equation,
+  /// and another number on the right.
   void describe(const Contradictory& contradictory, Job& job) const {
     const auto w = combination_of(field_, form_->record().to_host(), A_->rows(), contradictory.row);
     std::vector<std::int64_t> rows;
@@ -293,7 +292,7 @@ class System {
     if (!job.exact) job.outcome = {Status::breakdown, "A x is not b in exact arithmetic"};
   }
 
-  /// Adds the solution for the residual as long as that makes the residual smaller.
+  /// Refines x while the residual becomes smaller.
   void refine(Workspace& own, const T* b, Job& job) const {
     double before = options_.refine > 0 ? residual(own, b, own.x.data()) : 0;
     for (std::int64_t step = 0; step < options_.refine && before > 0; ++step) {

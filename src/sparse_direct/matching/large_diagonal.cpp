@@ -80,7 +80,7 @@ double middle(std::span<const double> values) {
   return (*least + *most) / 2;
 }
 
-/// The matching's factors, those of rows and of columns about the same size.
+/// Scaling by the matching, with row factors and column factors of about the same size.
 Scaling scaling_of(const WeightedMatching& matching) {
   const double shift = (middle(matching.log_column_scale) - middle(matching.log_row_scale)) / 2;
   return {exponentials(matching.log_row_scale, shift), exponentials(matching.log_column_scale, -shift)};

@@ -12,7 +12,7 @@
 
 namespace echelon::sparse_direct {
 
-/// Where the scaling factors come from.
+/// Source of the scaling factors.
 enum class ScalingKind {
   infinity_norm,  ///< infinity_norm_scaling
   matching,       ///< the dual variables of maximum_product_matching

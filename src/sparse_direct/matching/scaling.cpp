@@ -160,8 +160,8 @@ bool differ_widely(const Scaling& largest) {
   return is_wide(largest.rows) || is_wide(largest.columns);
 }
 
-/// 2^k that brings a magnitude into [1, 2), or 2^1000 or 2^-1000; 1 for zeros. The magnitude's exponent field
-/// is that of 2^(field - 1023).
+/// Power of two that brings a magnitude into [1, 2), limited to 2^-1000 and 2^1000; 1 for zeros. The exponent
+/// field of the magnitude stands for 2^(field - 1023).
 double power_to_unit(double magnitude) {
   if (!is_usable(magnitude)) return 1;
   constexpr std::uint64_t bias = 1023;

@@ -30,7 +30,7 @@ struct WeightedMatching {
 template <class T>
 [[nodiscard]] WeightedMatching maximum_product_matching(const Csr<T>& a, std::int64_t work_limit);
 
-/// max(2e8, 20 nonzeros): about a second on one core.
+/// Default of the work limit, max(2e8, 20 nonzeros): about a second on one core.
 [[nodiscard]] std::int64_t default_work_limit(std::int64_t nonzeros);
 
 }  // namespace echelon::sparse_direct

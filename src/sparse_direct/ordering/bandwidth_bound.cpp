@@ -14,7 +14,7 @@ class BandwidthSearch {
  public:
   explicit BandwidthSearch(const Pattern& a) : a_(a), last_search_(static_cast<std::size_t>(a.n), -1) {}
 
-  /// Steps from one row until `rows` rows have been met.
+  /// Number of steps from one row until `rows` rows have been reached.
   [[nodiscard]] std::int64_t steps_from(std::int32_t row, std::size_t rows) {
     start(row);
     std::int64_t steps = 0;
@@ -22,7 +22,7 @@ class BandwidthSearch {
     return steps;
   }
 
-  /// The bound from the rows around one row.
+  /// Lower bound from the rows around one row.
   [[nodiscard]] std::int64_t from(std::int32_t row, std::int64_t enough) {
     start(row);
     std::int64_t bound = 0;
@@ -41,7 +41,7 @@ class BandwidthSearch {
     visit(row);
   }
 
-  /// Visits the neighbours of the last level; false if that finds no row.
+  /// Visits the neighbours of the last level; false if they contain no new row.
   bool take_step() {
     const std::size_t level_end = found_.size();
     for (std::size_t k = level_begin_; k < level_end; ++k) {

@@ -10,7 +10,7 @@ namespace echelon::sparse_direct {
 
 inline constexpr std::int64_t chunk = 1024;  ///< vertices or rows of one parallel piece of work
 
-/// Chunks of n vertices.
+/// Number of chunks of n vertices.
 [[nodiscard]] inline std::int64_t chunks_of(std::int64_t n) {
   return (n + chunk - 1) / chunk;
 }

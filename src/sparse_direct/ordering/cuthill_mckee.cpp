@@ -14,7 +14,7 @@ std::int64_t degree(const Pattern& a, std::int64_t i) {
   return a.row_begin[i + 1] - a.row_begin[i];
 }
 
-/// Rows by ascending degree, equal ones in their order: a counting sort.
+/// Rows by ascending degree, and in their given order for equal degrees: a counting sort.
 std::vector<std::int32_t> rows_by_degree(const Pattern& a) {
   std::vector<std::int64_t> begin(static_cast<std::size_t>(a.n) + 1, 0);
   for (std::int64_t i = 0; i < a.n; ++i) ++begin[std::min(degree(a, i), a.n - 1) + 1];

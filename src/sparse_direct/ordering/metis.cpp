@@ -19,7 +19,7 @@ namespace echelon::sparse_direct {
 
 namespace {
 
-/// A state of its own for rand() while the object lives.
+/// Gives rand() a private state for the lifetime of the object.
 class PrivateRandomState {
  public:
   PrivateRandomState() : caller_(initstate(1, state_.data(), state_.size())) {}
@@ -32,7 +32,7 @@ class PrivateRandomState {
   char* caller_;
 };
 
-/// Keeps SIGTERM from the calling thread while the object lives.
+/// Blocks SIGTERM in the calling thread for the lifetime of the object.
 class DelayedTermination {
  public:
   DelayedTermination() {

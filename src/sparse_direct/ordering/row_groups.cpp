@@ -15,7 +15,8 @@ namespace echelon::sparse_direct {
 
 namespace {
 
-/// A number for each row whose sum over equal sets of rows is equal, and seldom else (SplitMix64).
+/// Hash of a row number (SplitMix64). Sums of hashes agree for equal sets of rows, and rarely for different
+/// ones.
 std::uint64_t hash(std::uint64_t row) {
   return hash_bits(row + golden_ratio_64);
 }

@@ -20,8 +20,8 @@ struct ForestPartition {
   std::vector<std::int32_t> top;
 };
 
-/// Parts of similar size, as many as some dozens of threads can share. first[k] <= k is the first node of a
-/// closed range that ends with k; two of these ranges are disjoint, or one contains the other.
+/// Partition into parts of similar size, enough for some dozens of threads. first[k] <= k is the first node
+/// of a closed range that ends with k; two of these ranges are disjoint, or one contains the other.
 [[nodiscard]] ForestPartition partition(std::span<const std::int32_t> first);
 
 /// The first descendant of each node of a postordered forest, or the node itself.

@@ -34,7 +34,7 @@ std::vector<std::int32_t> closed_range_begins(const Pattern& a, int threads) {
   return first;
 }
 
-/// Links the trees so far that row k has entries in to k.
+/// Makes k the parent of the roots of the trees in which row k has entries.
 void add_row(const Pattern& a, std::int32_t k, std::vector<std::int32_t>& ancestor,
              std::vector<std::int32_t>& parent) {
   for (std::int32_t i : a.row(k)) {
@@ -53,8 +53,8 @@ void add_row(const Pattern& a, std::int32_t k, std::vector<std::int32_t>& ancest
 /// each row subtree that has a leaf there, and -1 for each in which two branches meet there. Columns have the
 /// numbers of a postorder here.
 ///
-/// A closed range of columns is counted without the others. The rows after it see it as one more leaf: for
-/// each of them, the range passes on the last leaf in it.
+/// A closed range of columns is counted independently of the others. The rows after it see it as one more
+/// leaf: for each of them, the range passes on the last leaf in it.
 class LeafCounter {
  public:
   LeafCounter(const Pattern& a, std::span<const std::int32_t> parent, std::span<const std::int32_t> postorder,
@@ -106,7 +106,7 @@ class LeafCounter {
     RowState state;
   };
 
-  /// Counts the columns of a range, and returns the rows after it.
+  /// Counts the columns of a range, and returns the later rows with entries in it.
   std::vector<LaterRow> count(const ClosedRange& range) {
     std::vector<LaterRow> later = rows_after(range);
     const auto state_of = [&](std::int32_t i) -> RowState& {
@@ -140,7 +140,8 @@ class LeafCounter {
     return later;
   }
 
-  /// Counts column j, of a range that ends with `end`, as a leaf of the rows of its entries, and as a column.
+  /// Counts column j, of a range that ends with `end`, as a leaf of the rows of its entries, and as a column
+  /// of L.
   template <class StateOf>
   void count_leaves(std::int32_t j, std::int32_t end, const StateOf& state_of) {
     // A leaf of the tree is a leaf of its own row subtree; j is no row of its parent's column.
@@ -169,7 +170,8 @@ class LeafCounter {
     }
   }
 
-  /// Adds to the count of column j, which a range that ends with `end` shares with others if it is after it.
+  /// Adds to the count of column j. The addition is atomic for columns after the range, which several ranges
+  /// share; `end` is the end of the range.
   void add_to(std::int32_t j, std::int32_t count, std::int32_t end) {
     if (j < end) {
       delta_[j] += count;
@@ -178,7 +180,7 @@ class LeafCounter {
     }
   }
 
-  /// The root of the part of the tree that holds j and is done, with path compression.
+  /// Root of the completed part of the tree that holds j, with path compression.
   std::int32_t representative(std::int32_t j) {
     std::int32_t root = j;
     while (ancestor_[root] != root) root = ancestor_[root];

@@ -28,7 +28,7 @@ std::int64_t total_entries(const SupernodeForest& forest) {
   return entries;
 }
 
-/// Supernodes while children are merged into their parents.
+/// Supernodes in the process of merging children into their parents.
 class Amalgamation {
  public:
   Amalgamation(const SupernodeForest& forest, const AmalgamationLimits& limits)

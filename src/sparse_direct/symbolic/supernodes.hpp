@@ -45,7 +45,7 @@ struct SupernodeForest {
 [[nodiscard]] SupernodeForest amalgamated(const SupernodeForest& forest, const AmalgamationLimits& limits,
                                           int threads = 1);
 
-/// The order in which to process the supernodes of a forest, and the memory it takes.
+/// Order in which to process the supernodes of a forest, and the memory of the stack.
 struct StackOrder {
   std::vector<std::int32_t> order;  ///< a postorder
   /// Largest total size of the update matrices, stored as squares, that wait for their parents.

@@ -150,31 +150,31 @@ bool has_little_fill(const Pattern& a, const EliminationForest& forest) {
   return forest.flops < 200 * entries || entries < 5 * lower_triangle;
 }
 
-/// Dissection takes about the time of 12,000 flops on one core for a row, and of 4000 for an entry, and saves
-/// half of the flops of minimum degree where it is good. It is tried where it may save its own time.
+/// True if dissection may save its own time. It takes about the time of 12,000 flops on one core for each row
+/// and of 4000 for each entry, and saves half of the flops of minimum degree on matrices that suit it.
 bool pays_for_dissection(const Pattern& a, const EliminationForest& forest) {
   return forest.flops > 20'000.0 * static_cast<double>(a.n) + 6'000.0 * static_cast<double>(a.entries());
 }
 
-/// METIS, on one core, takes about the time of 250,000 flops for a row, and saves a sixth of the flops of
-/// dissection on most meshes, a third on some.
+/// True if METIS may save its own time. On one core it takes about the time of 250,000 flops for each row,
+/// and saves a sixth of the flops of dissection on most meshes, a third on some.
 bool pays_for_metis(const Pattern& a, const EliminationForest& forest) {
   return forest.flops > 1'500'000.0 * static_cast<double>(a.n) &&
          a.entries() <= std::numeric_limits<std::int32_t>::max();
 }
 
-/// True for meshes in three dimensions, where minimum degree needs several times the flops of dissection. As
-/// many rows are within 14 to 25 steps there, and within 70 or more in two dimensions.
+/// True for meshes in three dimensions, where minimum degree needs several times the flops of dissection. The
+/// number of steps that reaches a fixed number of rows is 14 to 25 there, and 70 or more in two dimensions.
 bool is_three_dimensional(const Pattern& a) {
   constexpr std::int64_t rows = 20'000;
   constexpr std::int64_t most_steps = 40;
   return a.n >= rows && steps_to_meet(a, rows) <= most_steps;
 }
 
-/// The ordering with the fewest predicted flops of those that are worth their time. On the host, minimum
-/// degree comes first, which is the fastest, but for large meshes in three dimensions. On a GPU, flops take
-/// less time than an ordering, and low trees matter: dissection comes first for all large meshes. Then the
-/// other one is tried where the fill leaves a doubt.
+/// Selects the ordering with the fewest predicted flops among those that are worth their time. On the host,
+/// minimum degree comes first, since it is the fastest, except for large meshes in three dimensions. On a
+/// GPU, flops take less time than an ordering, and low trees matter: dissection comes first for all large
+/// meshes. The other ordering is tried afterwards if the fill leaves a doubt.
 OrderedForest best_forest(const Pattern& a, const OrderingOptions& options) {
   const auto forest_of = [&](Ordering ordering) {
     const bool known = ordering == Ordering::amd && !options.minimum_degree.empty();

@@ -51,8 +51,8 @@ struct SymbolicFactor {
   }
 };
 
-/// True for large graphs whose vertices have similar, not very small degrees: meshes, for which dissection is
-/// better than minimum degree.
+/// True for large graphs whose vertices have similar degrees that are not very small: meshes, for which
+/// dissection is better than minimum degree.
 [[nodiscard]] bool is_large_mesh(const Pattern& a);
 
 /// An ordering of a pattern, and the columns of L that it leads to.

@@ -32,15 +32,15 @@ class Children {
   std::vector<std::int32_t> children_;
 };
 
-/// The nodes of a forest in a postorder: every subtree is contiguous and ends with its root. Siblings keep
-/// the order that they have in `children`. Without recursion, for paths as long as the forest; O(n).
+/// Nodes of a forest in a postorder: every subtree is contiguous and ends with its root. Siblings keep their
+/// order in `children`. Iterative, since paths may be as long as the forest; O(n).
 [[nodiscard]] std::vector<std::int32_t> postorder(std::span<const std::int32_t> parent,
                                                   const Children& children);
 
 /// A postorder that takes siblings in ascending order, without lists of children; O(n).
 [[nodiscard]] std::vector<std::int32_t> postorder(std::span<const std::int32_t> parent);
 
-/// The parents after renumbering: node order[k] becomes node k.
+/// Parents after renumbering: node order[k] becomes node k.
 [[nodiscard]] std::vector<std::int32_t> renumbered(std::span<const std::int32_t> parent,
                                                    std::span<const std::int32_t> order);
 

@@ -13,7 +13,7 @@ namespace echelon::sparse_direct {
 
 namespace {
 
-/// A pseudo-random number for an edge, the same from both ends.
+/// Pseudo-random number for an edge, which does not depend on the direction of the edge.
 std::uint64_t hash_of_edge(std::int32_t u, std::int32_t v) {
   const auto low = static_cast<std::uint64_t>(std::min(u, v));
   const auto high = static_cast<std::uint64_t>(std::max(u, v));
@@ -47,7 +47,7 @@ class Matching {
   }
 
  private:
-  /// One round; false if there was nothing left to match.
+  /// Performs one round of proposals; false if no vertices were left to match.
   bool match_mutual_proposals() {
     std::vector<std::int64_t> proposals(static_cast<std::size_t>(chunks_of(graph_.size())), 0);
     for_each_chunk(graph_.size(), threads_, [&](std::int64_t c, std::int64_t first, std::int64_t end) {
@@ -95,8 +95,8 @@ class Matching {
     return std::int64_t{graph_.weight(u)} + graph_.weight(v) <= largest_weight_;
   }
 
-  /// Pairs free vertices that have the same first neighbour, if many are free: the ends of stars, which can
-  /// only match the one centre.
+  /// Pairs free vertices that have the same first neighbour, if many are free. These are the leaves of stars,
+  /// of which only one can match the centre.
   void match_by_common_neighbours() {
     const std::int64_t n = graph_.size();
     const std::int64_t free = std::count(mate_.begin(), mate_.end(), -1);
@@ -189,7 +189,8 @@ class Contraction {
     });
   }
 
-  /// Adds the edges of a vertex to a list that begins at `begin`. Short lists are searched for duplicates.
+  /// Adds the edges of a vertex to a list that begins at `begin`. Duplicates are merged by a search in short
+  /// lists.
   void append_edges(std::int32_t v, std::vector<Edge>& edges, std::size_t begin) const {
     std::int64_t position = graph_.pattern.row_begin[v];
     for (const std::int32_t u : graph_.neighbours(v)) {

@@ -42,7 +42,7 @@ class GainQueue {
     }
     return -1;
   }
-  /// The candidate that comes out of a bucket with entries next.
+  /// Candidate that leaves a bucket with entries next.
   [[nodiscard]] std::int32_t top(int bucket) const { return entries_[head_[bucket]].candidate; }
   void pop(int bucket) {
     head_[bucket] = entries_[head_[bucket]].next;

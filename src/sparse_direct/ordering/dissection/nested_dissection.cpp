@@ -89,7 +89,7 @@ class Level {
       return;
     }
     vertices = {};
-    // Tasks for small parts would cost more than they bring.
+    // Tasks for small parts would cost more than they save.
     const bool is_large = tree_.weight(t) > 2000;
     for (const int side : {0, 1}) {
       const Node child = SeparatorTree::child(t, side);
@@ -119,7 +119,7 @@ class Level {
     for (const std::int32_t v : refinement.moved()) announce(t, v);
   }
 
-  /// Tells a node below t that a vertex may have come to it.
+  /// Informs a node below t that a vertex may have moved to it.
   void announce(Node t, std::int32_t v) {
     const Node node = graph_.vertices[v].label;
     if (node != t) arrivals_[node].push_back(v);
@@ -134,7 +134,7 @@ class Level {
            (finest_ || std::ssize(vertices) >= options_.split_vertices);
   }
 
-  /// Splits a leaf by the lightest of several separators; false if there is no good one.
+  /// Splits a leaf by the lightest of several separators; false if none of them is good.
   bool split(Node t, const std::vector<std::int32_t>& vertices) {
     tree_.set_split(t, true);
     std::vector<std::uint8_t> best_sides;
@@ -180,7 +180,7 @@ class Level {
     return {tree_.separator_weight(t) + excess, std::abs(left - right)};
   }
 
-  /// A separator has to leave something on both sides, and to be lighter than half of the part.
+  /// True if a separator leaves vertices on both sides, and is lighter than half of the part.
   [[nodiscard]] bool is_good_separator(Node t) const {
     return tree_.weight(SeparatorTree::child(t, 0)) > 0 && tree_.weight(SeparatorTree::child(t, 1)) > 0 &&
            2 * tree_.separator_weight(t) < tree_.weight(t);
@@ -224,7 +224,7 @@ class Dissection {
                : std::accumulate(graph.vertex_weights.begin(), graph.vertex_weights.end(), std::int64_t{0});
   }
 
-  /// Levels for parts of the leaves' size, and some more for parts of different sizes.
+  /// Depth of a tree whose leaves have the wanted size, with a margin for parts of different sizes.
   static int depth_of_tree(const WeightedGraph& graph, const DissectionOptions& options) {
     const auto parts =
         static_cast<std::uint64_t>(total_weight(graph) / std::max<std::int64_t>(1, options.leaf_size));
@@ -312,7 +312,7 @@ std::vector<std::int32_t> ordering_of_tree(const Pattern& a, const SeparatorTree
   return order;
 }
 
-/// True if so many rows are alone in their groups that a graph of groups would save little.
+/// True if so many groups consist of a single row that a graph of groups would save little.
 bool are_mostly_alone(std::span<const std::int32_t> first_row) {
   std::int64_t groups = 0;
   for (std::int64_t row = 0; row < std::ssize(first_row); ++row) groups += first_row[row] == row ? 1 : 0;

@@ -79,8 +79,8 @@ void SeparatorRefinement::begin_pass(std::span<const std::int32_t> separator, st
   for (const std::int32_t vertex : separator) add_candidate(vertex);
 }
 
-/// Moves the best vertex again and again, also where the separator grows, and returns to the best state. True
-/// if that is better than the first.
+/// Moves the best vertex repeatedly, even if the separator grows, and returns to the best state. True if that
+/// is better than the initial state.
 bool SeparatorRefinement::run_pass(std::int64_t largest_side) {
   const std::size_t most_moves_without_gain = std::clamp<std::size_t>(8 * candidates_.size(), 100, 2000);
   const Quality first = quality(largest_side);
@@ -101,7 +101,7 @@ bool SeparatorRefinement::run_pass(std::int64_t largest_side) {
   return best < first;
 }
 
-/// Brings the weights of the nodes below up to date, and lists the separator.
+/// Updates the weights of the nodes below, and lists the separator.
 void SeparatorRefinement::end_pass(std::vector<std::int32_t>& separator) {
   for (const auto& [vertex, before, after] : changes_) {
     const std::int64_t weight = g_.vertices[vertex].weight;
@@ -122,8 +122,9 @@ SeparatorRefinement::Quality SeparatorRefinement::quality(std::int64_t largest_s
   return {std::max<std::int64_t>(0, heavier - largest_side), weight_[SeparatorTree::separator], heavier};
 }
 
-/// The side with the larger gain, unless that gets too heavy; -1 if none is left. Of equal gains one side is
-/// preferred during a whole pass, so that the separator can travel: alternating moves would undo each other.
+/// Side with the larger gain, unless it would become too heavy; -1 if no candidate is left. If gains are
+/// equal, one side is preferred during a whole pass, so that the separator can move: alternating sides would
+/// undo each other's moves.
 int SeparatorRefinement::choose_side(std::int64_t largest_side) {
   const int lighter = weight_[0] <= weight_[1] ? 0 : 1;
   const Candidate* const to_lighter = best_candidate(lighter);
@@ -137,8 +138,8 @@ int SeparatorRefinement::choose_side(std::int64_t largest_side) {
   return difference > 0 ? lighter : difference < 0 ? 1 - lighter : preferred_side_;
 }
 
-/// The candidate with the largest gain for a side, or null. Removes outdated entries of the queue: one in too
-/// high a bucket is put into the right one; for one in too low a bucket there is another entry.
+/// Candidate with the largest gain for a side, or null. Removes outdated entries of the queue: an entry in
+/// too high a bucket moves to the right one; one in too low a bucket has another entry.
 const SeparatorRefinement::Candidate* SeparatorRefinement::best_candidate(int side) {
   GainQueue& queue = queue_[side];
   for (int bucket = queue.best_bucket(); bucket >= 0; bucket = queue.best_bucket()) {
@@ -226,7 +227,7 @@ void SeparatorRefinement::change_label(std::int32_t vertex, int from, int to, No
   g_.set_label(vertex, label);
 }
 
-/// Undoes all but the first changes.
+/// Undoes all changes but the first `changes` ones.
 void SeparatorRefinement::undo(std::size_t changes) {
   while (changes_.size() > changes) {
     const auto [vertex, before, after] = changes_.back();

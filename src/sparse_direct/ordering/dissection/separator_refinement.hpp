@@ -27,8 +27,8 @@ struct LabelledGraph {
   WeightedGraph graph;
   std::span<LabelledVertex> vertices;
 
-  /// Moves a vertex of the task's node to a node. The task of a node that had the vertex before may ask at
-  /// the same time whether it still has it.
+  /// Moves a vertex of the task's node to a node. A task of another node may at the same time read the label
+  /// of the vertex, to check that the vertex still belongs to its node.
   void set_label(std::int32_t v, SeparatorTree::Node node) const {
     std::atomic_ref(vertices[v].label).store(node, std::memory_order_relaxed);
   }
