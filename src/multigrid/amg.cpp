@@ -29,7 +29,7 @@ namespace multigrid {
 
 namespace {
 
-/// x += z while the iteration runs.
+/// x += z unless the iteration has ended.
 template <class T>
 struct AddCorrection {
   const IterationState* state;
@@ -40,7 +40,7 @@ struct AddCorrection {
   }
 };
 
-/// A user's prolongations, one after the other.
+/// Coarsening by the user's prolongations: level l takes prolongation l.
 template <class T>
 class GivenProlongations final : public Coarsening<T> {
  public:
@@ -82,7 +82,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
       return SolveWorkspace::bytes() + z.bytes() + cycle->bytes();
     }
     Array<T> z;
-    Array<double> parts;  // of a correction in the null space
+    Array<double> parts;  // inner products of a correction with the null vectors
     std::unique_ptr<Workspace> cycle;
   };
 
@@ -176,12 +176,12 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     return A.is_sparse() ? *A.csr() : copy_;
   }
 
-  /// Part of the magnitudes beside the diagonal with its sign up to which A is near enough to an M-matrix for
-  /// classical coarsening, which is then the quicker one.
+  /// Largest share of off-diagonal magnitude with the sign of the diagonal for which `auto` takes classical
+  /// coarsening: up to it A is close enough to an M-matrix, and classical coarsening is the faster one.
   static constexpr double m_matrix_part = 0.01;
 
-  /// Least ratio of two diagonal elements' magnitudes with which the automatic precision is float: in float
-  /// the smallest would come near the end of its range.
+  /// Least ratio of the smallest to the largest diagonal magnitude for which the automatic precision is
+  /// float: below it the smallest elements would approach the end of float's range.
   static constexpr double least_diagonal_ratio = 1e-24;
 
   void choose_precision(const MatrixCharacter& character) {
@@ -264,8 +264,8 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   [[nodiscard]] SmootherKind smoother() const {
     if (options_.smoother != SmootherKind::automatic) return options_.smoother;
     if (options_.weight) return SmootherKind::jacobi;
-    // Jacobi converges for nonsymmetric M-matrices. It is the quicker one with the few unknowns that
-    // aggressive coarsening leaves; slow coarsening is a sign of anisotropy or jumps.
+    // Jacobi converges for nonsymmetric M-matrices. It is also faster on the few unknowns that aggressive
+    // coarsening leaves; slow coarsening indicates anisotropy or jumps, which need a stronger smoother.
     if (!symmetric_) return SmootherKind::jacobi;
     if (!given_ && kind_ == AmgCoarsening::classical && is_coarsened_fast()) return SmootherKind::jacobi;
     return SmootherKind::chebyshev;
@@ -349,9 +349,9 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   bool is_single_ = false;
   std::int64_t block_ = 1;
   AmgCoarsening kind_ = AmgCoarsening::smoothed_aggregation;
-  Csr<T> copy_;                               // of a dense A
+  Csr<T> copy_;                               // A in CSR if A is dense
   Dense<T> near_null_space_{Device(), 0, 0};  // no columns: constants
-  Dense<T> null_space_{Device(), 0, 0};       // orthonormal, of a singular A
+  Dense<T> null_space_{Device(), 0, 0};       // orthonormal basis; no columns unless A is singular
   std::unique_ptr<Coarsening<T>> coarsening_;
   std::unique_ptr<Hierarchy<T>> hierarchy_;
   std::unique_ptr<CycleOperator<B, T>> cycle_;

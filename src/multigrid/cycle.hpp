@@ -23,11 +23,11 @@ struct KrylovState {
   double alpha = 0;  ///< (c, b)
   double rho = 0;    ///< (c, A c)
   double gamma = 0;  ///< (d, A c)
-  double first = 0;  ///< factors of c and d in x
+  double first = 0;  ///< coefficient of c in x; `second` is that of d
   double second = 0;
 };
 
-/// (x, y) and (x, z).
+/// Inner products (x, y) and (x, z), in one reduction.
 template <class T>
 struct TwoProducts {
   const T* x;
@@ -51,7 +51,8 @@ struct StoreGamma {
   KrylovState* state;
   ECHELON_ANYWHERE void operator()(Sum d_v) const { state->gamma = d_v.value; }
 };
-/// x = first c + second d minimises the error in the norm of A over both directions.
+/// Computes the coefficients with which x = first c + second d minimises the error in the norm of A over both
+/// directions.
 struct StoreSecondStep {
   KrylovState* state;
   ECHELON_ANYWHERE void operator()(TwoSums sums) const {
@@ -84,7 +85,7 @@ struct CombineSteps {
   }
 };
 
-/// to = x + P e, as a use of the products with P.
+/// Epilogue of a product with P: to = x + P e.
 template <class T>
 struct AddProduct {
   const T* x;
@@ -99,7 +100,7 @@ class Cycle {
   struct Vectors {
     Array<T> b, x, r;
     std::unique_ptr<Workspace> smoother;
-    Array<T> c, v, d;  // of the inner iteration of a K-cycle
+    Array<T> c, v, d;  // vectors of the inner iteration of a K-cycle
     Array<KrylovState> krylov;
     [[nodiscard]] std::size_t bytes() const {
       return b.bytes() + x.bytes() + r.bytes() + c.bytes() + v.bytes() + d.bytes() +
@@ -165,7 +166,7 @@ class Cycle {
     return scratch;
   }
 
-  /// Quickest on a GPU where b and x are those of the call before.
+  /// x = M b. Fastest on a GPU if b and x are the vectors of the previous call, whose recording is replayed.
   void apply(B& backend, Scratch& scratch, const T* b, T* x) const {
     const auto queue = [&] { visit(backend, scratch, 0, kind_, true, b, x); };
     if (is_recordable_) {
@@ -176,8 +177,8 @@ class Cycle {
   }
 
  private:
-  /// Levels below the finest that a K-cycle solves by two steps of a Krylov method. Further down, where it
-  /// would make 2^l visits, it goes on with a V-cycle.
+  /// Number of levels below the finest that a K-cycle solves by two steps of a Krylov method. Coarser levels,
+  /// which it would visit 2^l times, are treated by a V-cycle.
   static constexpr std::size_t krylov_levels = 3;
 
   [[nodiscard]] bool is_coarsest(std::size_t l) const { return l + 1 == levels_.size(); }
@@ -185,7 +186,7 @@ class Cycle {
     return kind_ == CycleKind::k && l > 0 && l <= krylov_levels && !is_coarsest(l);
   }
 
-  /// One cycle on level l; from x = 0 if `zero`, whose contents are not read.
+  /// Applies one cycle on level l. If `zero`, the cycle begins from x = 0 and does not read x.
   void visit(B& backend, Scratch& scratch, std::size_t l, CycleKind kind, bool zero, const T* b, T* x) const {
     Vectors& own = scratch.levels[l];
     const SmootherArguments<B, T> arguments{backend, own.smoother.get(), b, x, own.r.data()};
@@ -209,7 +210,7 @@ class Cycle {
     level.smoother->post_smooth(arguments);
   }
 
-  /// Coarse correction on level l: solves approximately for its b.
+  /// Solves approximately on coarse level l, for the right-hand side in its scratch vectors.
   void descend(B& backend, Scratch& scratch, std::size_t l, CycleKind kind) const {
     Vectors& own = scratch.levels[l];
     if (iterates(l)) {
@@ -223,8 +224,9 @@ class Cycle {
     if (kind == CycleKind::f) visit(backend, scratch, l, CycleKind::v, false, own.b.data(), own.x.data());
   }
 
-  /// Two steps of flexible conjugate gradients, preconditioned by the cycle (Notay, Vassilevski, Recursive
-  /// Krylov-based multigrid cycles, Numer. Linear Algebra Appl. 15, 2008). The scalars stay on the device.
+  /// Takes two steps of flexible conjugate gradients, preconditioned by the cycle (Notay, Vassilevski,
+  /// Recursive Krylov-based multigrid cycles, Numer. Linear Algebra Appl. 15, 2008). The scalars stay on the
+  /// device.
   void iterate(B& backend, Scratch& scratch, std::size_t l) const {
     Vectors& own = scratch.levels[l];
     const Csr<T>& A = *levels_[l].matrices->A;

@@ -15,7 +15,7 @@
 
 namespace echelon::multigrid {
 
-/// The smoother for a level, or null if its set-up fails; `why` then has the reason.
+/// Makes the smoother for a level; null, with the reason in `why`, if its set-up fails.
 template <class B, class T>
 std::unique_ptr<Smoother<B, T>> make_smoother(B& backend, const AmgOptions& options, SmootherKind kind,
                                               const Csr<T>& A, bool symmetric, std::string& why) {
@@ -45,8 +45,8 @@ std::unique_ptr<Smoother<B, T>> make_smoother(B& backend, const AmgOptions& opti
   return std::make_unique<NestedSmoother<B, T>>(A, std::move(solver), options.sweeps);
 }
 
-/// A cycle over `levels`; null, with the reason, if a smoother or the coarse solver cannot be set up. The
-/// coarsest matrix is `exact` times `scale`. Waits.
+/// Makes a cycle over `levels`; null, with the reason, if a smoother or the coarse solver cannot be set up.
+/// The coarsest matrix is `exact` times `scale`. Waits.
 template <class B, class T, class Exact>
 std::unique_ptr<Cycle<B, T>> make_cycle(B& backend, const AmgOptions& options, SmootherKind smoother,
                                         const std::vector<HierarchyLevel<T>>& levels, const Csr<Exact>& exact,
@@ -73,7 +73,7 @@ std::unique_ptr<Cycle<B, T>> make_cycle(B& backend, const AmgOptions& options, S
   return std::make_unique<Cycle<B, T>>(options.cycle, std::move(smoothed), std::move(coarse));
 }
 
-/// z = M r for vectors of T.
+/// Interface of a cycle z = M r on vectors of T, in whichever precision it is computed.
 template <class B, class T>
 class CycleOperator {
  public:
@@ -83,7 +83,7 @@ class CycleOperator {
   virtual ~CycleOperator() = default;
   [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace() const = 0;
   virtual void apply(B& backend, Workspace& workspace, const T* r, T* z) const = 0;
-  /// Bytes of smoothers, the coarse solver and copies of matrices.
+  /// Bytes held by smoothers, the coarse solver and copies of matrices.
   [[nodiscard]] virtual std::size_t bytes() const = 0;
   [[nodiscard]] virtual std::size_t level_bytes(std::size_t level) const = 0;
   [[nodiscard]] virtual std::string coarse_solver() const = 0;
@@ -121,7 +121,7 @@ struct FloatScale {
 struct StoreScale {
   FloatScale* scale;
   ECHELON_ANYWHERE void operator()(Largest largest) const {
-    constexpr int limit = 1000;  // the reciprocal of a power within it is finite
+    constexpr int limit = 1000;  // largest exponent: the power and its reciprocal are finite
     const double value = largest.value;
     int exponent = value > 0 && value <= 1.7e308 ? -std::ilogb(value) : 0;
     exponent = exponent > limit ? limit : exponent < -limit ? -limit : exponent;
@@ -150,7 +150,7 @@ struct WidenVector {
     to[i] = static_cast<T>(scale->inverse * (matrix_factor * static_cast<double>(from[i])));
   }
 };
-/// A matrix in float, times a factor. Its pattern is that of A.
+/// Makes the copy of A in float, times a factor.
 template <class B, class T>
 Csr<float> rounded(B& backend, const Csr<T>& A, const FloatScale* scale) {
   Array<float> values(A.device(), A.nonzeros());
@@ -158,9 +158,9 @@ Csr<float> rounded(B& backend, const Csr<T>& A, const FloatScale* scale) {
   return CsrAccess::with_pattern_of(A, std::move(values));
 }
 
-/// A cycle in float. Its matrices are those of the hierarchy rounded, so that the coarse ones are as accurate
-/// for their own size as the finest. A is scaled by a power of two, and every vector so that its largest
-/// element is about 1: nothing leaves the range of float.
+/// Cycle in float. Its matrices are those of the hierarchy, rounded, rather than products of rounded ones:
+/// every level has the same relative accuracy. A is scaled by a power of two, and every vector so that its
+/// largest element is about 1, which keeps all values within the range of float.
 template <class B, class T>
 class SingleCycle final : public CycleOperator<B, T> {
   struct Rounded final : Workspace {
@@ -189,7 +189,7 @@ class SingleCycle final : public CycleOperator<B, T> {
       levels_[l].R = rounded(backend, levels[l].R, unit);
     }
   }
-  /// Makes the cycle; false, with the reason, if that fails.
+  /// Sets the cycle up; false, with the reason, if that fails.
   bool make(B& backend, const AmgOptions& options, SmootherKind smoother, const Csr<T>& coarsest,
             bool symmetric, std::string& why) {
     cycle_ =

@@ -86,7 +86,7 @@ struct ClearMarked {
   }
 };
 
-/// values[k] = k, or the number in it as an integer.
+/// values[k] = k: numbers the values of P, so that a transposition shows where each of them goes.
 struct NumberValues {
   double* values;
   ECHELON_ANYWHERE void operator()(std::int64_t k) const { values[k] = static_cast<double>(k); }

@@ -15,13 +15,15 @@ namespace echelon::multigrid {
 template <class Target, class T>
 [[nodiscard]] double galerkin_bound(const Csr<T>& A, const Csr<T>& P);
 
-/// Sets the rows and columns of C = R A P to zero that are nothing but rounding errors: those with no element
-/// above 64 eps times sum over k of r_ik^2 |a_kk|. They belong to coarse vectors in the null space of A, such
-/// as the constant on a part of a mesh without boundary condition. A smoother would divide by them. Waits.
+/// Zeroes the rows and columns of C = R A P that consist of rounding errors: row i, if it has no element
+/// above 64 eps times the sum over k of r_ik^2 |a_kk|. Such rows belong to coarse vectors in the null space
+/// of A, such as the constant on a part of a mesh without boundary condition, and a smoother would divide by
+/// their diagonal elements. Waits.
 template <class Target, class T>
 void clear_rounding(const Csr<T>& R, const Csr<T>& A, Csr<T>& C);
 
-/// Places of the values of P's transpose among those of P. P has fewer than 2^32 nonzeros. Waits.
+/// Permutation that transposes P: for each value of P^T its index among the values of P. P has fewer than
+/// 2^32 nonzeros. Waits.
 template <class Target, class T>
 [[nodiscard]] Array<std::uint32_t> transposition(const Csr<T>& P);
 

@@ -17,8 +17,8 @@ namespace echelon::multigrid {
 
 namespace {
 
-/// Part of the available memory that the bound of a coarse matrix may take. The bound counts products, of
-/// which a mesh adds 20 to 40 to one element, so that it is reached by graphs only.
+/// Fraction of the available memory that the bound of a coarse matrix's size may reach. The bound counts
+/// products, 20 to 40 per element of the result on a mesh, so that only graphs reach it in practice.
 constexpr double memory_part = 0.5;
 
 template <class T>

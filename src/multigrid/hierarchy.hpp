@@ -16,33 +16,33 @@
 
 namespace echelon::multigrid {
 
-/// Where a hierarchy ends.
+/// Limits at which coarsening ends.
 struct HierarchyLimits {
   std::int64_t max_levels = 25;
-  /// A level of at most so many rows is the coarsest.
+  /// Number of rows up to which a level is the coarsest one.
   std::int64_t coarse_size = 500;
-  /// Rows of a coarse level at most, as a part of the finer one's.
+  /// Largest ratio of the rows of a level to those of the next finer level.
   double rows_ratio = 0.9;
-  /// Nonzeros of a coarse level at most, as a multiple of the finer one's.
+  /// Largest ratio of the nonzeros of a level to those of the next finer level.
   double nonzeros_ratio = 2;
-  /// Nonzeros of all levels at most, as a multiple of the finest one's.
+  /// Largest ratio of the nonzeros of all levels together to those of the finest level.
   double operator_complexity = 10;
 };
 
-/// One level and the way to the next coarser one.
+/// One level: its matrix and the transfer operators between it and the next coarser level.
 template <class T>
 struct HierarchyLevel {
   const Csr<T>* A = nullptr;  ///< `own`, or the caller's on the finest level
   Csr<T> own;
   Csr<T> P;            ///< prolongation from the next coarser level; 0 by 0 on the coarsest
   Csr<T> R;            ///< restriction, the transpose of P
-  double seconds = 0;  ///< that coarsening took: P, R and the next level's A
+  double seconds = 0;  ///< time for coarsening: P, R and the next level's A
 
   [[nodiscard]] std::size_t bytes() const { return own.bytes() + P.bytes() + R.bytes(); }
 };
 
-/// Recomputes R = P^T and R (A P) for known patterns. A P first: its rows are short, and all rows of R A
-/// would be long.
+/// Recomputes R = P^T and R (A P) for known patterns. A P is formed first because its rows are short; the
+/// rows of R A would be long.
 template <class T>
 class LevelUpdate {
  public:
@@ -54,7 +54,7 @@ class LevelUpdate {
   }
 
  private:
-  Array<std::uint32_t> places_;  // of the values of R among those of P
+  Array<std::uint32_t> places_;  // index among the values of P, for each value of R
   SparseProduct<T> right_;
   Csr<T> right_product_;
   SparseProduct<T> whole_;
@@ -68,8 +68,8 @@ class Hierarchy {
   Hierarchy(const Csr<T>& A, Coarsening<T>& coarsening, const HierarchyLimits& limits,
             const std::stop_token& cancel);
 
-  /// Recomputes the values of all levels for an A with new values in the same pattern. The first call finds
-  /// how the products are computed and keeps it; later calls are quicker.
+  /// Recomputes the values of all levels for an A with new values in the same pattern. The first call makes
+  /// and keeps plans of the products; later calls are faster.
   void update_values(const Csr<T>& A, Coarsening<T>& coarsening);
 
   [[nodiscard]] const std::vector<HierarchyLevel<T>>& levels() const { return levels_; }
@@ -89,7 +89,7 @@ class Hierarchy {
   bool end(std::string why, bool early);
 
   std::vector<HierarchyLevel<T>> levels_;
-  std::vector<std::unique_ptr<LevelUpdate<T>>> updates_;  // of updates
+  std::vector<std::unique_ptr<LevelUpdate<T>>> updates_;  // one per level, made by the first update
   std::string end_;
   bool ended_early_ = false;
 };

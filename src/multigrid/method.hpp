@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Interfaces of multigrid methods: their descriptions, and their making with a user's prolongations.
+/// Interfaces of multigrid methods: description of the hierarchy, and construction from user prolongations.
 #pragma once
 
 #include "solver/implementation.hpp"
@@ -34,7 +34,7 @@ class LevelOwner {
   [[nodiscard]] virtual const Csr<T>* level_matrix(std::size_t level) const = 0;
 };
 
-/// Multigrid with given prolongations, whose shapes fit each other.
+/// Makes multigrid with given prolongations, whose shapes have to match.
 template <class Target, class T>
 [[nodiscard]] std::unique_ptr<SolverImplementation<T>> make_with_prolongations(
     const Device& device, std::vector<Csr<T>> prolongations, const AmgOptions& options);

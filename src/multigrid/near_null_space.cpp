@@ -49,7 +49,7 @@ class Centred {
   double scale_ = 1;
 };
 
-/// Pairs of axes in whose planes a body of so many dimensions turns.
+/// Lists the coordinate planes in which a body can rotate: pairs of axes, 0, 1 or 3 of them.
 std::vector<std::array<std::int64_t, 2>> planes(std::int64_t dimensions) {
   std::vector<std::array<std::int64_t, 2>> pairs;
   for (std::int64_t first = 0; first < dimensions; ++first) {

@@ -19,8 +19,8 @@
 
 namespace echelon::multigrid {
 
-/// Vectors of a null space that are kept at most. More belong to many disconnected parts, whose projections
-/// would take longer than a cycle.
+/// Largest dimension of a null space that is projected out. A larger one indicates many disconnected parts,
+/// for which the projections would take longer than a cycle.
 inline constexpr std::int64_t most_null_vectors = 8;
 
 template <class T>
@@ -44,24 +44,26 @@ double norm(B& backend, std::int64_t n, const T* x) {
   return std::sqrt(backend.read(sum.data()));
 }
 
-/// ||A x|| / (max |a_ij| ||x||), infinite where that cannot be computed. Waits.
+/// Computes ||A x|| / (max |a_ij| ||x||); infinite if that is not defined. Waits.
 template <class B, class T>
 double relative_product(B& backend, const Csr<T>& A, const T* x) {
   Array<T> y(backend.device(), A.rows());
   Array<double> largest(backend.device(), 1);
   backend.reduce(A.nonzeros(), LargestMagnitude<const T*>{A.values().data()}, StoreDouble{largest.data()});
-  const T factor = static_cast<T>(1 / backend.read(largest.data()));  // elements of any size, squared below
+  const T factor =
+      static_cast<T>(1 / backend.read(largest.data()));  // scaling, as elements are squared below
   const double length = norm(backend, A.rows(), x);
   if (!std::isfinite(factor) || !(length > 0)) return std::numeric_limits<double>::infinity();
   multiply(backend, factor, MatrixRef<T>(A), x, T{0}, y.data());
   return norm(backend, A.rows(), y.data()) / length;
 }
 
-/// ||A x|| / (max |a_ij| ||x||) up to which x is a null vector.
+/// Largest ||A x|| / (max |a_ij| ||x||) for which x counts as a null vector.
 template <class T>
 inline constexpr double null_vector_level = 1000 * static_cast<double>(std::numeric_limits<T>::epsilon());
 
-/// The columns of `candidates`, or a constant if there are none, that A maps to zero. One product for each.
+/// Selects the columns of `candidates`, or the constant if there are none, that A maps to zero. Costs one
+/// product for each.
 template <class B, class T>
 Dense<T> null_vectors_among(B& backend, const Csr<T>& A, const Dense<T>& candidates) {
   const Device& device = backend.device();
@@ -82,7 +84,8 @@ Dense<T> null_vectors_among(B& backend, const Csr<T>& A, const Dense<T>& candida
   return vectors;
 }
 
-/// Orthonormalises columns by Gram and Schmidt's method, twice. False if they are dependent. Waits.
+/// Orthonormalises columns by the Gram-Schmidt process, applied twice. False if they are linearly dependent.
+/// Waits.
 template <class B, class T>
 bool orthonormalise(B& backend, Dense<T>& basis) {
   const std::int64_t n = basis.rows();
@@ -104,8 +107,8 @@ bool orthonormalise(B& backend, Dense<T>& basis) {
   return true;
 }
 
-/// Prolongs the null vectors of the coarsest matrix to the finest level; no columns where they are more than
-/// `most_null_vectors`, or rounding has spoilt them.
+/// Prolongs the null vectors of the coarsest matrix to the finest level. No columns if there are more than
+/// `most_null_vectors`, or rounding errors have made them inaccurate.
 template <class B, class T>
 Dense<T> prolonged_null_space(B& backend, const std::vector<HierarchyLevel<T>>& levels) {
   const Device& device = backend.device();
@@ -133,9 +136,10 @@ Dense<T> prolonged_null_space(B& backend, const std::vector<HierarchyLevel<T>>& 
   return basis;
 }
 
-/// An orthonormal basis of the null space of A_0 = A_0^T, positive semidefinite, as far as it is known: where
-/// a constant, or one of `candidates`, is a null vector, these null vectors, or those of the coarsest level
-/// if they are more. No columns otherwise, which one product for each candidate tells. Waits.
+/// Finds an orthonormal basis of the null space of the symmetric positive semidefinite A_0, as far as it can
+/// be known. If the constant, or one of `candidates`, is a null vector, the basis consists of these, or of
+/// the coarsest level's prolonged null vectors if there are more of them. Otherwise it has no columns, at the
+/// cost of one product for each candidate. Waits.
 template <class B, class T>
 Dense<T> find_null_space(B& backend, const std::vector<HierarchyLevel<T>>& levels,
                          const Dense<T>& candidates) {

@@ -28,21 +28,21 @@ class CoarseSolver {
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace() const { return nullptr; }
   [[nodiscard]] virtual std::size_t bytes() const = 0;
-  /// See Smoother.
+  /// True if every apply() queues the same work without waiting, as in Smoother::is_recordable.
   [[nodiscard]] virtual bool is_recordable() const { return false; }
   /// Dimension of the null space of A as far as the solver knows it.
   [[nodiscard]] virtual std::int64_t null_space() const { return 0; }
   virtual void solve(const SmootherArguments<B, T>& arguments) const = 0;
 };
 
-/// x = the product.
+/// Epilogue of a product: x_i = (A b)_i.
 template <class T>
 struct PutElement {
   T* x;
   ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { x[i] = sum; }
 };
 
-/// One product with the inverse, or the pseudo-inverse of a singular A.
+/// Coarse solver that multiplies by the inverse, or by the pseudo-inverse of a singular A.
 template <class B, class T>
 class InverseSolver final : public CoarseSolver<B, T> {
  public:
@@ -62,7 +62,7 @@ class InverseSolver final : public CoarseSolver<B, T> {
   DenseInverse<T> inverse_;
 };
 
-/// A sparse factorisation.
+/// Coarse solver that substitutes with a sparse factorisation.
 template <class B, class T>
 class DirectSolver final : public CoarseSolver<B, T> {
  public:
@@ -80,7 +80,7 @@ class DirectSolver final : public CoarseSolver<B, T> {
   Solver<T> solver_;
 };
 
-/// A few steps of the smoother, for a level that is too large to be solved.
+/// Coarse solver that applies a few steps of the smoother, for a level too large for a factorisation.
 template <class B, class T>
 class SmoothingSolver final : public CoarseSolver<B, T> {
  public:
@@ -98,19 +98,19 @@ class SmoothingSolver final : public CoarseSolver<B, T> {
   }
 
  private:
-  static constexpr int steps = 2;  ///< before and after the middle, which makes M symmetric
+  static constexpr int steps = 2;  ///< pre-smoothing steps, and as many adjoint ones: M is symmetric
   std::unique_ptr<Smoother<B, T>> smoother_;
 };
 
-/// Rows up to which the coarsest level is inverted.
+/// Largest number of rows for which the coarsest matrix is inverted.
 inline constexpr std::int64_t largest_inverse = 1024;
-/// A sparse factor of the coarsest level may take so many flops and bytes per nonzero.
+/// Limits of a sparse factorisation of the coarsest matrix: flops, and bytes per nonzero.
 inline constexpr double factor_flops = 2e10;
 inline constexpr double factor_bytes_per_nonzero = 400;
 
-/// The solver for the coarsest A; null if A has elements that are not finite. A is `exact`, which may have a
-/// higher precision, times `scale`: rounded, a singular matrix is singular no more. make_smoother() is called
-/// where A is too large for a factorisation. Waits.
+/// Makes the solver for the coarsest A; null if A has elements that are not finite. A is `exact` times
+/// `scale`; `exact` may have a higher precision, because a singular matrix becomes regular when its elements
+/// are rounded. Calls make_smoother() if A is too large for a factorisation. Waits.
 template <class B, class T, class Exact, class MakeSmoother>
 std::unique_ptr<CoarseSolver<B, T>> make_coarse_solver(const Csr<T>& A, const Csr<Exact>& exact, double scale,
                                                        bool symmetric, const MakeSmoother& make_smoother) {

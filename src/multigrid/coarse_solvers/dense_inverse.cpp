@@ -45,7 +45,7 @@ Square to_square(const Csr<T>& A, bool symmetric) {
   return a;
 }
 
-/// Rows that are zero; in a nonsymmetric matrix, with their column.
+/// Indices of the zero rows; in a nonsymmetric matrix the column has to be zero as well.
 std::vector<std::size_t> empty_rows(const Square& a) {
   std::vector<std::size_t> rows;
   for (std::size_t i = 0; i < a.n; ++i) {
@@ -66,12 +66,12 @@ double rounding_of(std::size_t n) {
   return 10 * static_cast<double>(n) * std::numeric_limits<double>::epsilon();
 }
 
-/// Largest element a_ii (A^-1)_ii, 1 for a diagonal matrix, with which an inverse is trusted. Rounding errors
-/// in the elements of a singular matrix can make it a little definite, beyond what the pivots tell.
+/// Largest a_ii (A^-1)_ii, which is 1 for a diagonal matrix, up to which an inverse is trusted. Rounding
+/// errors can make a singular matrix slightly definite without a pivot that shows it.
 constexpr double trusted_growth = 1e8;
 
-/// By Cholesky's factorisation; nothing if a pivot is not positive beyond rounding, or A is so close to a
-/// singular matrix that its eigenvalues must decide.
+/// Inverts A by Cholesky factorisation. Empty if a pivot is not positive beyond rounding, or A is so close to
+/// a singular matrix that its eigenvalues must decide.
 std::optional<Square> invert_definite(Square a) {
   std::vector<double> diagonal(a.n);
   for (std::size_t i = 0; i < a.n; ++i) diagonal[i] = a(i, i);
@@ -87,7 +87,7 @@ std::optional<Square> invert_definite(Square a) {
   return a;
 }
 
-/// By LU factorisation; nothing if A is singular to working precision.
+/// Inverts A by LU factorisation. Empty if A is singular to working precision.
 std::optional<Square> invert_general(Square a) {
   const double norm = lapack::norm_one(a.size(), a.data());
   std::vector<int> pivots(a.n);
@@ -101,7 +101,7 @@ std::optional<Square> invert_general(Square a) {
   return inverse;
 }
 
-/// sum over k of left_k right_k^T / values_k for the values that are not negligible.
+/// Pseudo-inverse: sum over k of left_k right_k^T / values_k for the values that are not negligible.
 struct PseudoInverse {
   Square matrix;
   std::int64_t null_space = 0;
@@ -151,7 +151,7 @@ std::optional<PseudoInverse> invert_singular(Square a, bool symmetric) {
 template <class To, class T>
 DenseInverse<To> dense_inverse(const Csr<T>& A, double scale, bool symmetric) {
   DenseInverse<To> result;
-  const blas::Threads one_thread(Device::serial(), A.rows());  // the same bits with any number of threads
+  const blas::Threads one_thread(Device::serial(), A.rows());  // bits do not depend on the thread count
   Square a = to_square(A, symmetric);
   double largest = 0;
   for (const double element : a.elements) {

@@ -11,8 +11,8 @@ namespace echelon::multigrid {
 
 template <class T>
 struct DenseInverse {
-  /// Transpose of the inverse, n by n on A's device, so that rows of the inverse are contiguous; 0 by 0 if A
-  /// has elements that are not finite, or no decomposition was found.
+  /// Transpose of the inverse, n by n, column-major on A's device: rows of the inverse are contiguous. 0 by 0
+  /// if A has elements that are not finite, or the eigenvalue or singular value iteration did not converge.
   Dense<T> transpose;
   /// Dimension of the null space, by singular values below 10 n eps of the largest. Rows of A without
   /// elements are not counted: the inverse is zero there.
@@ -20,15 +20,15 @@ struct DenseInverse {
 };
 
 /// The inverse of scale A, or its pseudo-inverse (Moore, Penrose) if A is singular to its precision, computed
-/// in double on the host: by Cholesky's or LU factorisation in 2 n^3 flops, of a singular A by eigenvectors
-/// or singular vectors in some 20 n^3. Symmetric to the last bit if `symmetric`. Allocates 8 n^2 bytes, of a
-/// singular A up to 32 n^2.
+/// in double on the host: by Cholesky or LU factorisation in 2 n^3 flops, or for a singular A by eigenvectors
+/// or singular vectors in some 20 n^3 flops. Symmetric to the last bit if `symmetric`. Allocates 8 n^2 bytes,
+/// or up to 32 n^2 for a singular A.
 template <class To, class T>
 [[nodiscard]] DenseInverse<To> dense_inverse(const Csr<T>& A, double scale, bool symmetric);
 
 /// An orthonormal basis of the null space of the symmetric A, n by its dimension, on the host: eigenvectors
-/// whose eigenvalues are below the rounding of A's elements. Rows of A without elements are not counted. No
-/// columns where A is not singular, or has elements that are not finite. Some 10 n^3 flops on the host.
+/// whose eigenvalues are below the rounding of A's elements. Rows of A without elements are not counted. The
+/// basis has no columns if A is regular or has elements that are not finite. Some 10 n^3 flops on the host.
 template <class T>
 [[nodiscard]] Dense<double> null_space(const Csr<T>& A);
 

@@ -8,8 +8,8 @@
 
 namespace echelon::multigrid {
 
-/// Rounds before the decided points are sorted out. On a GPU a selection of few points, for which the host
-/// waits, takes longer than rounds that look at the decided ones again.
+/// Number of rounds between selections of the undecided points. On a GPU, with few points, a selection, for
+/// which the host waits, takes longer than a few rounds that visit decided points again.
 template <class B>
 int rounds_between_selections(const B& backend, std::int64_t points) {
   constexpr std::int64_t few = 1 << 17;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Linear interpolation between every other unknown of a line: coarse unknown j is fine unknown 2j + 1, and
-/// fine unknown 2j has half of its two coarse neighbours each, as far as they exist. The restriction is its
-/// transpose.
+/// Linear interpolation on a line: coarse unknown j is fine unknown 2j + 1, and fine unknown 2j takes half of
+/// each of its coarse neighbours j - 1 and j, where they exist. The restriction is the transpose.
 #pragma once
 
 #include "matrix/rows.hpp"
@@ -12,7 +11,7 @@
 
 namespace echelon::multigrid {
 
-/// Unknowns of the coarse level.
+/// Number of unknowns on the coarse level.
 constexpr std::int64_t linear_coarse_size(std::int64_t n) {
   return n / 2;
 }

@@ -22,7 +22,7 @@ namespace {
 
 using namespace multigrid;
 
-/// x += z while the iteration runs.
+/// x += z unless the iteration has ended.
 template <class T>
 struct AddCorrection {
   const IterationState* state;
@@ -41,11 +41,11 @@ class DenseMultigrid final : public IterativeMethod<B, T> {
   /// A level above the coarsest.
   struct Level {
     MatrixRef<T> A;
-    Dense<T> own;    ///< A, but for the finest level
-    Array<T> scale;  ///< of the sweeps: weight / a_ii
+    Dense<T> own;    ///< matrix of the level; empty on the finest, which refers to the caller's A
+    Array<T> scale;  ///< weight / a_ii, the factors of the Jacobi sweeps
   };
 
-  /// Right-hand side and correction, from the second level on, and the residual, but on the coarsest.
+  /// Right-hand side and correction, on all levels but the finest; residual, on all levels but the coarsest.
   struct LevelVectors {
     Array<T> b, x, r;
   };
@@ -200,8 +200,8 @@ class DenseMultigrid final : public IterativeMethod<B, T> {
   MultigridDenseOptions options_;
   Solver<T> coarsest_;
   std::vector<Level> levels_;
-  Dense<T> dense_;            ///< of a sparse A
-  Dense<T> coarsest_matrix_;  ///< unless it is A
+  Dense<T> dense_;            ///< dense copy of A if A is sparse
+  Dense<T> coarsest_matrix_;  ///< empty if the coarsest matrix is A
   std::int64_t elimination_rows_ = 0;
 };
 

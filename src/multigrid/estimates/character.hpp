@@ -16,12 +16,13 @@ namespace echelon::multigrid {
 
 /// Sums and extremes over the rows of a matrix.
 struct MatrixCharacter {
-  double same_sign = 0;  ///< sum of magnitudes beside the diagonal that have the sign of the row's diagonal
-  double beside = 0;     ///< sum of magnitudes beside the diagonal
+  double same_sign =
+      0;              ///< sum of off-diagonal magnitudes whose elements have the sign of the row's diagonal
+  double beside = 0;  ///< sum of off-diagonal magnitudes
   double largest_diagonal = 0;
-  double least_diagonal = HUGE_VAL;  ///< magnitude; zeros are not counted
+  double least_diagonal = HUGE_VAL;  ///< smallest diagonal magnitude other than zero
 
-  /// Part of the magnitudes beside the diagonal that have its sign: 0 for an M-matrix.
+  /// Share of the off-diagonal magnitude with the sign of the diagonal: 0 for an M-matrix.
   [[nodiscard]] double same_sign_part() const { return beside > 0 ? same_sign / beside : 0; }
   friend ECHELON_ANYWHERE MatrixCharacter combine(const MatrixCharacter& a, const MatrixCharacter& b) {
     return {a.same_sign + b.same_sign, a.beside + b.beside,
@@ -53,7 +54,7 @@ struct CharacteriseRow {
   }
 };
 
-/// Reads A once; waits.
+/// Computes the character of A. Reads A once; waits.
 template <class B, class T>
 MatrixCharacter characterise(B& backend, const Csr<T>& A) {
   Array<MatrixCharacter> found(backend.device(), 1);
@@ -61,7 +62,7 @@ MatrixCharacter characterise(B& backend, const Csr<T>& A) {
   return backend.read(found.data());
 }
 
-/// Stored elements of a sample of nodes, and the elements that their blocks could hold.
+/// Counts the stored elements of a sampled node, and the elements that its nonzero blocks could hold.
 template <class T>
 struct BlockFill {
   SparseRows<T> A;
@@ -71,7 +72,7 @@ struct BlockFill {
     const std::int64_t first = sample * stride * block;
     double stored = 0;
     double blocks = 0;
-    // A block counts in the first of its rows that stores some of it.
+    // Count a block in the first of its rows that stores an element of it.
     for (std::int64_t r = 0; r < block; ++r) {
       for (std::int64_t k = A.begin(first + r); k < A.end(first + r); ++k) {
         const std::int64_t column = A.column(k) / block;
@@ -90,8 +91,9 @@ struct BlockFill {
   }
 };
 
-/// Unknowns per node of a system of equations: the largest b from 6 down to 2 that divides the rows of A and
-/// with which nine tenths of the b by b blocks are stored, in a sample of nodes; 1 if there is none. Waits.
+/// Estimates the number of unknowns per node of a system of equations: the largest b from 6 down to 2 that
+/// divides the rows of A and for which nine tenths of the elements of nonzero b by b blocks are stored, in a
+/// sample of nodes; 1 if there is none. Waits.
 template <class B, class T>
 std::int64_t find_block_size(B& backend, const Csr<T>& A) {
   constexpr std::int64_t largest = 6;
@@ -105,7 +107,7 @@ std::int64_t find_block_size(B& backend, const Csr<T>& A) {
     const std::int64_t sampled = nodes / stride;
     backend.reduce(sampled, BlockFill<T>{SparseRows<T>(A), block, stride}, Store<TwoSums>{sums.data()});
     const TwoSums found = backend.read(sums.data());
-    // Blocks of the diagonal alone are no system.
+    // A block-diagonal matrix is not a discretised system: require blocks off the diagonal.
     const bool coupled = found.first > static_cast<double>(block * block * sampled);
     if (coupled && found.first >= full * found.second) return block;
   }

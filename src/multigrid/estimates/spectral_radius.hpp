@@ -19,8 +19,8 @@
 
 namespace echelon::multigrid {
 
-/// Facts about the rows of A: ||D^-1 A||_inf over rows with a diagonal, and the numbers of rows with a
-/// positive, a negative and no diagonal element.
+/// Properties of the rows of A: ||D^-1 A||_inf over rows with a nonzero diagonal element, and the numbers of
+/// rows with a positive, a negative and no diagonal element.
 struct DiagonalFacts {
   double bound = 0;
   std::int64_t positive = 0;
@@ -176,8 +176,8 @@ double largest_ritz_value(B& backend, const MatrixRef<T>& A, const T* inverse, i
       .largest;
 }
 
-/// The next larger number with 7 significant bits: weights made of it do not depend on rounding, which
-/// differs between a GPU and the host.
+/// Rounds up to 7 significant bits, so that weights do not depend on rounding errors, which differ between a
+/// GPU and the host.
 inline double round_up(double value) {
   if (!(value > 0) || !std::isfinite(value)) return value;
   int exponent = 0;
@@ -185,15 +185,15 @@ inline double round_up(double value) {
   return std::ldexp(std::ceil(mantissa * 128) / 128, exponent);
 }
 
-/// An upper estimate of the largest eigenvalue of D^-1 A: ||D^-1 A||_inf where this is at most 2, as in
-/// M-matrices, or A is not symmetric or has not a positive diagonal; otherwise the Ritz value after ten
-/// steps, raised by 5 %, if it is smaller.
+/// Upper estimate of the largest eigenvalue of D^-1 A: ||D^-1 A||_inf if this is at most 2, as for diagonally
+/// dominant M-matrices, if A is not symmetric, or if its diagonal is not positive; otherwise the smaller of
+/// that norm and the Ritz value after ten Lanczos steps, raised by 5 %.
 template <class B, class T>
 double spectral_radius(B& backend, const std::type_identity_t<MatrixRef<T>>& A, const T* inverse,
                        const DiagonalFacts& facts, bool symmetric) {
   constexpr int steps = 10;
   constexpr double safety = 1.05;
-  constexpr double m_matrix = 2 + 1e-5;  // sums of float elements are rounded
+  constexpr double m_matrix = 2 + 1e-5;  // tolerance for rounded sums of float elements
   if (facts.bound <= m_matrix || !symmetric || facts.negative > 0) return round_up(facts.bound);
   const double ritz = largest_ritz_value(backend, A, inverse, steps);
   return round_up(ritz > 0 ? std::min(safety * ritz, facts.bound) : facts.bound);

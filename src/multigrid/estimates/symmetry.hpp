@@ -35,8 +35,8 @@ struct ProductAndMagnitude {
   }
 };
 
-/// Whether A is symmetric but for rounding: (v, A u) = (u, A v) for two random vectors. An asymmetry that
-/// this overlooks is as small as rounding on average. Costs two products with A; waits.
+/// Tests whether A is symmetric up to rounding: (v, A u) = (u, A v) for two random vectors. An asymmetry that
+/// the test misses is on average as small as rounding. Costs two products with A; waits.
 template <class B, class T>
 bool is_symmetric(B& backend, const Csr<T>& A) {
   constexpr double tolerance = std::is_same_v<T, double> ? 1e-11 : 1e-5;

@@ -27,19 +27,20 @@ struct Grid {
   friend bool operator==(const Grid&, const Grid&) = default;
 };
 
-/// "100x80x60".
+/// Formats the sizes of a grid, as "100x80x60".
 [[nodiscard]] std::string to_string(const Grid& grid);
-/// Reads "100", "100x80" or "100x80x60"; nothing if the text is another.
+/// Parses "100", "100x80" or "100x80x60"; empty if the text has another form.
 [[nodiscard]] std::optional<Grid> parse_grid(std::string_view text);
 
-/// The grid of a matrix of n rows, of which the first connects the first point of the grid to its neighbours
-/// in a stencil of 3, 5, 7, 9 or 27 points; nothing if its columns, which ascend, are others.
+/// Recognises the grid of a matrix of n rows from the ascending columns of its first row, which connects the
+/// first point of the grid to its neighbours in a stencil of 3, 5, 7, 9 or 27 points; empty if the columns
+/// match none of these stencils.
 [[nodiscard]] std::optional<Grid> recognise_grid(std::int64_t n, const std::vector<std::int32_t>& first_row);
-/// Nonzeros of the first row in the largest stencil.
+/// Largest number of nonzeros of the first row: that of the 27-point stencil.
 inline constexpr std::int64_t largest_first_row = 8;
 
-/// The prolongation from the coarse grid by linear, bilinear or trilinear interpolation, with zero beyond the
-/// grid: coarse point j is fine point 2j + 1 in each dimension. On `device`. Waits.
+/// Makes the prolongation from the coarse grid on `device`, by linear, bilinear or trilinear interpolation
+/// with zero boundary values: coarse point j is fine point 2j + 1 in each dimension. Waits.
 template <class Target, class T>
 [[nodiscard]] Csr<T> interpolation(const Device& device, const Grid& grid);
 

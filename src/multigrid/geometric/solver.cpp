@@ -36,7 +36,7 @@ AmgOptions cycle_options(const MultigridOptions& options) {
           .weight = options.weight};
 }
 
-/// The grid of the unknowns of A; nothing if it is not given and cannot be recognised.
+/// Determines the grid of the unknowns of A; empty if it is not given and cannot be recognised.
 template <class B, class T>
 std::optional<Grid> find_grid(B& backend, const GeometricMultigridOptions& options, const MatrixRef<T>& A) {
   const std::int64_t n = A.rows();
@@ -61,7 +61,7 @@ std::optional<Grid> find_grid(B& /*backend*/, const MultigridOptions& /*options*
   return Grid{{A.rows(), 1, 1}};
 }
 
-/// Multigrid with given prolongations, which are made for each size of A.
+/// Multigrid by interpolation on a grid: makes the prolongations for A and delegates to the algebraic method.
 template <class B, class T, class O>
 class GridMultigrid final : public SolverImplementation<T>,
                             public multigrid::HierarchyOwner,
@@ -126,7 +126,7 @@ class GridMultigrid final : public SolverImplementation<T>,
     cycles_->set_cancel(this->cancel());
   }
 
-  /// Names the grid in place of the given prolongations.
+  /// Describes the levels by their grids instead of as user-given prolongations.
   Outcome complete(Outcome outcome) {
     description_ = dynamic_cast<const multigrid::HierarchyOwner&>(*cycles_).description();
     description_.coarsening = "grid " + grid_;

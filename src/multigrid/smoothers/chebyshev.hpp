@@ -11,9 +11,10 @@
 
 namespace echelon::multigrid {
 
-/// Coefficients beta_1 to beta_k for which the Chebyshev smoother of the fourth kind of degree k minimises
-/// the bound of the V-cycle's convergence (Lottes 2023, table of optimal beta), k <= 4.
+/// Largest degree for which optimal_beta() has a table.
 inline constexpr std::int64_t max_optimal_degree = 4;
+/// Coefficients beta_1 to beta_k with which the fourth-kind Chebyshev smoother of degree k minimises the
+/// bound of the V-cycle's convergence factor (Lottes 2023, table of optimal beta); ones for larger degrees.
 inline std::vector<double> optimal_beta(std::int64_t degree) {
   switch (degree) {
     case 1:
@@ -29,7 +30,7 @@ inline std::vector<double> optimal_beta(std::int64_t degree) {
   }
 }
 
-/// The first step from x = 0, d = c D^-1 b, computed where it is read.
+/// First step from x = 0, d = c D^-1 b, evaluated on access instead of stored.
 template <class T>
 struct FirstStep {
   T c;
@@ -66,8 +67,8 @@ struct AddStep {
   T* x;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] += beta * d[i]; }
 };
-/// The second step, after the first one d from x = 0: r = b - A d, next = old d + c D^-1 r,
-/// x = first_beta d + beta next. The last step keeps neither r nor its step.
+/// Second step, after the first step d from x = 0: r = b - A d, next = old d + c D^-1 r,
+/// x = first_beta d + beta next. The last step stores neither r nor `next`.
 template <class T>
 struct SecondFromZero {
   FirstStep<T> d;
@@ -88,15 +89,15 @@ struct SecondFromZero {
     next[i] = step;
   }
 };
-/// The step after d: r -= A d, next = old d + c D^-1 r, x += previous_beta d + beta next. The last step keeps
-/// neither r nor its step.
+/// Step that follows d: r -= A d, next = old d + c D^-1 r, x += previous_beta d + beta next. The last step
+/// stores neither r nor `next`.
 template <class T>
 struct NextStep {
   const T* inverse;
   const T* d;
   T old;
   T c;
-  T previous_beta;  ///< zero if d is in x already
+  T previous_beta;  ///< zero if d has been added to x already
   T beta;
   bool is_last;
   T* r;
@@ -112,12 +113,12 @@ struct NextStep {
   }
 };
 
-/// Polynomial smoother in D^-1 A of the fourth kind of Chebyshev: with z_k the step of degree k and
+/// Smoother by Chebyshev polynomials of the fourth kind in D^-1 A: with z_k the step of degree k and
 /// lambda >= the largest eigenvalue of D^-1 A,
 ///   z_1 = 4 / (3 lambda) D^-1 r_0,  x_k = x_{k-1} + beta_k z_k,  r_k = r_{k-1} - A z_k,
 ///   z_{k+1} = (2k - 1) / (2k + 3) z_k + (8k + 4) / ((2k + 3) lambda) D^-1 r_k.
-/// It needs no lower end of the spectrum to damp. J. Lottes, Optimal polynomial smoothers for multigrid
-/// V-cycles, Numer. Linear Algebra Appl. 30 (2023).
+/// No lower bound of the spectrum is needed. J. Lottes, Optimal polynomial smoothers for multigrid V-cycles,
+/// Numer. Linear Algebra Appl. 30 (2023).
 template <class B, class T>
 class ChebyshevSmoother final : public Smoother<B, T> {
  public:
@@ -160,7 +161,8 @@ class ChebyshevSmoother final : public Smoother<B, T> {
     Array<T> d, next;
   };
 
-  /// Factors of D^-1 r in step k and of step k - 1 in it, and of step k in x; k counts from 1.
+  /// Coefficients of the recurrence, k from 1: factor(k) multiplies D^-1 r in step k (first_factor() in step
+  /// 1), old_factor(k) multiplies step k - 1 in step k, and beta(k) multiplies step k in x.
   [[nodiscard]] T first_factor() const { return static_cast<T>(4 / (3 * radius_)); }
   [[nodiscard]] T factor(std::size_t k) const {
     const auto before = static_cast<double>(k - 1);
@@ -180,7 +182,8 @@ class ChebyshevSmoother final : public Smoother<B, T> {
     take_steps(a, 2, own.d.data(), own.next.data(), beta(1));
   }
 
-  /// The steps from a degree on. d holds the step before, of which previous_beta times is added to x, too.
+  /// Takes the steps from `degree` on. d holds the previous step, and previous_beta d is added to x with the
+  /// first of them.
   void take_steps(const SmootherArguments<B, T>& a, std::size_t degree, T* d, T* next,
                   T previous_beta) const {
     for (; degree <= beta_.size(); ++degree, previous_beta = 0, std::swap(d, next)) {

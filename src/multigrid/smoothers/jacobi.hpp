@@ -27,7 +27,7 @@ struct AddScaled {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] += scale[i] * r[i]; }
 };
 
-/// The vector D^-1 b, computed where it is read.
+/// Vector D^-1 b, evaluated on access instead of stored.
 template <class T>
 struct ScaledVector {
   const T* scale;
@@ -81,7 +81,7 @@ struct InvertMagnitudes {
   }
 };
 
-/// Sweeps x += S (b - A x) with a diagonal S. Rows in which it is zero are left alone.
+/// Smoother by sweeps x += S (b - A x) with a diagonal S. Rows with a zero in S keep their x.
 template <class B, class T>
 class JacobiSmoother final : public Smoother<B, T> {
  public:
@@ -105,7 +105,8 @@ class JacobiSmoother final : public Smoother<B, T> {
     }
   }
   void pre_smooth(const SmootherArguments<B, T>& a) const override { smooth_in_place(a, sweeps_); }
-  /// A sweep reads one vector and writes another: the last one has to write x.
+  /// Each sweep reads one vector and writes another, and the last one has to write x: an odd number of sweeps
+  /// therefore begins from r.
   [[nodiscard]] bool takes_iterate_from_r() const override { return sweeps_ % 2 == 1; }
   void post_smooth(const SmootherArguments<B, T>& a) const override {
     T* from = takes_iterate_from_r() ? a.r : a.x;
@@ -129,8 +130,9 @@ class JacobiSmoother final : public Smoother<B, T> {
   std::int64_t sweeps_;
 };
 
-/// Weighted Jacobi with the given weight, or 4 / (3 lambda), lambda the largest eigenvalue of D^-1 A: it
-/// damps the upper half of the spectrum, and more, by at least 3 (Vanek et al. 1996).
+/// Makes weighted Jacobi with the given weight, or by default 4 / (3 lambda), lambda the largest eigenvalue
+/// of D^-1 A, which reduces the errors in the upper half of the spectrum by at least a factor of 3 (Vanek et
+/// al. 1996).
 template <class B, class T>
 std::unique_ptr<Smoother<B, T>> make_jacobi(B& backend, const Csr<T>& A, std::int64_t sweeps,
                                             const std::optional<double>& given_weight, bool symmetric) {
@@ -142,8 +144,8 @@ std::unique_ptr<Smoother<B, T>> make_jacobi(B& backend, const Csr<T>& A, std::in
   return std::make_unique<JacobiSmoother<B, T>>(A, std::move(scale), sweeps);
 }
 
-/// l1-Jacobi: convergent for every symmetric positive definite A, without an estimate. Baker, Falgout, Kolev,
-/// Yang, SIAM J. Sci. Comput. 33 (2011).
+/// Makes l1-Jacobi, which converges for every symmetric positive definite A without an estimate of
+/// eigenvalues. Baker, Falgout, Kolev, Yang, SIAM J. Sci. Comput. 33 (2011).
 template <class B, class T>
 std::unique_ptr<Smoother<B, T>> make_l1_jacobi(B& backend, const Csr<T>& A, std::int64_t sweeps) {
   Array<T> scale(backend.device(), A.rows());

@@ -16,8 +16,7 @@ struct AddVector {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] += r[i]; }
 };
 
-/// Sweeps x += M^-1 (b - A x) with the preconditioner M of another method: an incomplete factorisation. M is
-/// symmetric if A is.
+/// Smoother by sweeps x += M^-1 (b - A x), where M is an incomplete factorisation, symmetric if A is.
 template <class B, class T>
 class NestedSmoother final : public Smoother<B, T> {
  public:

@@ -19,13 +19,13 @@ namespace echelon::multigrid {
 template <class B, class T>
 struct SmootherArguments {
   B& backend;
-  Workspace* workspace;  ///< what the smoother's make_workspace returned
+  Workspace* workspace;  ///< result of the smoother's make_workspace()
   const T* b;
   T* x;
   T* r;  ///< scratch of n elements
 };
 
-/// r = b - A x, as a use of the products with A.
+/// Epilogue of a product with A: r = b - A x.
 template <class T>
 struct SubtractProduct {
   const T* b;
@@ -39,8 +39,8 @@ void form_residual(B& backend, const Csr<T>& A, const T* b, const T* x, T* r) {
   for_row_products(backend, A, x, SubtractProduct<T>{b, r});
 }
 
-/// Smooths A x = b. The post-smoother is the adjoint of the pre-smoother in the inner product of A, for
-/// symmetric A: then a cycle is a symmetric operator. Read-only after set-up.
+/// Interface of smoothers for A x = b. For symmetric A the post-smoother is the adjoint of the pre-smoother
+/// in the inner product of A, which makes a V- or W-cycle a symmetric operator. Read-only after set-up.
 template <class B, class T>
 class Smoother {
  public:

@@ -6,8 +6,9 @@
 
 namespace echelon::multigrid {
 
-/// Exact Gauss-Seidel sweeps, the same bits on every device: forward before the coarse correction and
-/// backward after it, or symmetric ones both times. Rows without a diagonal element keep their x.
+/// Smoother by exact Gauss-Seidel sweeps, forward before the coarse correction and backward after it, or
+/// symmetric both times. Results have the same bits on every device. Rows without a diagonal element keep
+/// their x.
 template <class B, class T>
 class SweepSmoother final : public Smoother<B, T> {
  public:

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Aggregates of nodes around the roots of an independent set of distance 2.
 ///
-/// 1. A root and its neighbours.
-/// 2. If asked for: the same on the graph of the nodes that are left, where the new aggregate has at least
-///    three nodes. It makes aggregates more alike in size: fewer iterations for more coarse nodes.
-/// 3. Each node that is left joins the aggregate of steps 1 and 2 to which most of its neighbours belong,
-///    among equals the one with the smallest number.
+/// 1. Each root and its neighbours form an aggregate.
+/// 2. Optionally, step 1 is repeated on the graph of the remaining nodes; aggregates of fewer than three
+///    nodes are not made. Aggregates become more alike in size: fewer iterations for more coarse nodes.
+/// 3. Each remaining node joins the aggregate of steps 1 and 2 to which most of its neighbours belong; ties
+///    go to the aggregate with the smallest number.
 /// Isolated nodes stay outside: the smoother solves their equations.
 #pragma once
 
@@ -41,7 +41,7 @@ struct MarkFree {
   }
 };
 
-/// counts[i] = 1 for a root whose aggregate would have at least `least` nodes.
+/// counts[i] = 1 for a root whose aggregate would have at least `least` nodes, otherwise 0.
 struct CountRoot {
   const std::int64_t* offsets;
   const std::int32_t* neighbours;
@@ -60,7 +60,7 @@ struct CountRoot {
   }
 };
 
-/// Numbers the roots, and the free nodes beside them alike.
+/// Gives each root the number of its aggregate, and its free neighbours the number of their root.
 struct JoinRoot {
   const std::int64_t* offsets;
   const std::int32_t* neighbours;
@@ -88,7 +88,7 @@ struct JoinRoot {
   }
 };
 
-/// Joins the aggregate with most neighbours.
+/// Joins a remaining node to the aggregate to which most of its neighbours belong.
 struct JoinMajority {
   const std::int64_t* offsets;
   const std::int32_t* neighbours;
@@ -103,7 +103,7 @@ struct JoinMajority {
     for (std::int64_t k = begin; k < end && (most == 0 || k < begin + reach); ++k) {
       const std::int32_t candidate = aggregates[neighbours[k]];
       if (candidate == no_aggregate) continue;
-      // The first of a row's elements that belong to the candidate counts them all.
+      // The first link to a candidate counts all of them; later links count fewer and change nothing.
       std::int64_t links = 0;
       for (std::int64_t l = k; l < end && l < k + reach; ++l) {
         links += aggregates[neighbours[l]] == candidate ? 1 : 0;
@@ -114,7 +114,7 @@ struct JoinMajority {
       }
     }
   }
-  /// Neighbours that are looked at, to bound the work for a row with many.
+  /// Largest number of neighbours examined, which bounds the work for a long row.
   static constexpr std::int64_t reach = 128;
 };
 
@@ -152,7 +152,7 @@ struct IsFree {
   }
 };
 
-/// Aggregates of a graph. `fill_gaps` asks for the second step.
+/// Makes the aggregates of a graph. `fill_gaps` enables step 2.
 template <class B>
 Aggregates aggregate(B& backend, const Graph& graph, bool fill_gaps) {
   const Device& device = backend.device();

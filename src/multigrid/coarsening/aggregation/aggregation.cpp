@@ -18,7 +18,7 @@ namespace {
 
 using namespace aggregation;
 
-/// Row i of I - omega D^-1 A^F, in place; that of I where A^F has no diagonal element.
+/// Overwrites row i of A^F by row i of I - omega D^-1 A^F, or of I if A^F has no diagonal element there.
 template <class T>
 struct FormSmoother {
   const std::int64_t* row_offsets;
@@ -74,7 +74,7 @@ class AggregationCoarsening final : public Coarsening<T> {
   }
 
  private:
-  /// Elements per row of A up to which gaps between aggregates are filled with further ones.
+  /// Mean number of elements per row of A up to which gaps between aggregates are filled by further ones.
   static constexpr std::int64_t sparse_rows = 6;
   /// P = (I - omega / lambda D^-1 A^F) P_0, the value of Vanek, Mandel and Brezina.
   static constexpr double omega = 4.0 / 3.0;
@@ -98,7 +98,7 @@ class AggregationCoarsening final : public Coarsening<T> {
 
   AggregationOptions options_;
   B backend_;
-  Dense<T> vectors_;  // of the level that comes next
+  Dense<T> vectors_;  // near-null-space vectors of the level to be coarsened next
   std::vector<Level> levels_;
 };
 

@@ -7,9 +7,9 @@
 
 namespace echelon::multigrid::aggregation {
 
-/// Least part of a diagonal element that may remain after weak elements are added. Below it the diagonal
-/// element stays as it is: on coarse levels of problems with large jumps sums can be tiny or negative, and
-/// D^-1 A^F would have huge eigenvalues.
+/// Least fraction of a diagonal element that may remain after weak elements are added. Below it the diagonal
+/// element stays unchanged: on coarse levels of problems with large jumps the sums can be tiny or negative,
+/// and D^-1 A^F would have huge eigenvalues.
 inline constexpr double least_filtered_diagonal = 0.25;
 
 /// Elements of row i of A that A^F keeps: those of its own node and of strongly connected ones, and the

@@ -3,9 +3,10 @@
 /// neighbour, and every other node is at most two edges from a root.
 ///
 /// Every undecided node has a key, (hash of node and round, node). In a round, each node finds the smallest
-/// key among its neighbours and itself, and again the smallest of these: a node whose own key comes back is a
-/// root, and one that meets a root is not. Keys are integers without ties and every step reads what the step
-/// before has written, so that the set is the same on every device with any number of threads.
+/// key among its neighbours and itself, and then the smallest of the keys found by these: a node that finds
+/// its own key becomes a root, and a node that finds a root's key is excluded. Keys are integers without ties
+/// and every step reads only results of the step before, so that the set is the same on every device with
+/// any number of threads.
 /// B. Kelley, S. Rajamanickam, Parallel, portable algorithms for distance-2 maximal independent set and graph
 /// coarsening, IPDPS 2022.
 #pragma once
@@ -16,10 +17,10 @@
 
 namespace echelon::multigrid::aggregation {
 
-/// Keys of nodes that have been decided; those of undecided ones lie between.
+/// Keys of decided nodes; keys of undecided nodes lie strictly between root_key and other_key.
 inline constexpr std::uint64_t root_key = 0;
 inline constexpr std::uint64_t other_key = UINT64_MAX;
-/// Key of a node that does not take part, in place of the nearest one.
+/// Value of nearest[i] for a node that does not take part.
 inline constexpr std::uint64_t outside_key = UINT64_MAX - 1;
 
 ECHELON_ANYWHERE inline bool is_decided(std::uint64_t key) {
@@ -57,7 +58,8 @@ struct FindNearest {
   }
 };
 
-/// Decides the nodes whose own key is the nearest everywhere around, and those near a root.
+/// Makes a node a root if all its neighbours have found its key, and excludes nodes within two edges of a
+/// root.
 struct Decide {
   const std::int32_t* nodes;
   const std::int64_t* offsets;
@@ -87,7 +89,7 @@ struct Decide {
   }
 };
 
-/// Marks the nodes that still have an undecided node near.
+/// Marks the nodes whose nearest key is that of an undecided node; the others need no further visits.
 struct MarkOpen {
   const std::int32_t* nodes;
   const std::uint64_t* nearest;
@@ -97,10 +99,10 @@ struct MarkOpen {
   }
 };
 
-/// Finds a set in the subgraph of the `count` nodes in `candidates`, which are replaced. keys has an element
-/// for each node of the graph: other_key for those that are no candidates. Afterwards the roots have root_key
-/// and all others other_key. Waits for the number of undecided nodes, where these are many in every round;
-/// the number of rounds grows like log n, 6 to 10 in practice.
+/// Finds a set in the subgraph of the `count` nodes in `candidates`, whose contents are overwritten. `keys`
+/// has an element for each node of the graph, other_key for nodes that are not candidates; on return roots
+/// have root_key and all other nodes other_key. Waits for the number of undecided nodes, in every round while
+/// they are many; the number of rounds grows like log n, 6 to 10 in practice.
 template <class B>
 void find_independent_set(B& backend, const Graph& graph, Array<std::int32_t>& candidates, std::int64_t count,
                           std::uint64_t* keys) {
@@ -111,7 +113,7 @@ void find_independent_set(B& backend, const Graph& graph, Array<std::int32_t>& c
   backend.fill(graph.nodes, outside_key, nearest.data());
   Array<std::uint8_t> flags(device, count);
   Array<std::int32_t> spare(device, count);
-  Array<std::int32_t> open = candidates;  // nodes beside undecided ones
+  Array<std::int32_t> open = candidates;  // undecided nodes and their neighbours
   std::int64_t undecided_count = count;
   std::int64_t open_count = count;
   for (std::uint64_t round = 0; undecided_count > 0;) {

@@ -11,7 +11,7 @@
 
 namespace echelon::multigrid::aggregation {
 
-/// Rows per node at most: a row of nodes merges as many rows of A in registers.
+/// Largest number of rows per node: a row of the node matrix merges that many rows of A in registers.
 inline constexpr std::int64_t max_block = 16;
 
 template <class T>
@@ -70,7 +70,7 @@ struct FillNodeRow {
   }
 };
 
-/// The matrix of nodes of `block` rows of A, which divides their number. Synchronises.
+/// Makes the node matrix of A for nodes of `block` rows each; `block` divides the rows of A. Synchronises.
 template <class B, class T>
 Csr<T> node_matrix(B& backend, const Csr<T>& A, std::int64_t block) {
   const std::int64_t nodes = A.rows() / block;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Strength of connection for aggregation, and the filtered matrix A^F that it leaves.
+/// Strength of connection for aggregation.
 ///
 /// With m_i = max over j != i of |g_ij|, i and j are strongly connected if g_ij != 0 and
 /// |g_ij| >= threshold sqrt(m_i m_j): relative to both rows, and symmetric where G is. The usual measure,
@@ -17,7 +17,7 @@
 
 namespace echelon::multigrid::aggregation {
 
-/// Square roots of the largest magnitudes beside the diagonal.
+/// Square roots of the largest off-diagonal magnitudes m_i of the rows.
 template <class T>
 struct RowScale {
   const std::int64_t* row_offsets;
@@ -47,8 +47,8 @@ struct IsStrong {
   }
 };
 
-/// Neighbours of the nodes of a graph, each node being one of its own. A node without another neighbour is
-/// isolated.
+/// Adjacency lists of a graph. Each node is listed among its own neighbours; a node without another neighbour
+/// is isolated.
 struct Graph {
   std::int64_t nodes = 0;
   Array<std::int64_t> offsets;

@@ -68,7 +68,7 @@ struct NumberAggregate {
   }
 };
 
-/// begins[a] = the first place of aggregate a among sorted keys.
+/// begins[a] = the first position of aggregate a in the sorted keys.
 struct FindBegins {
   std::int64_t size;
   const std::uint32_t* keys;
@@ -88,10 +88,10 @@ struct FindBegins {
   }
 };
 
-/// Orthonormalises the columns of an aggregate by Gram and Schmidt's method, twice; the triangular factor is
-/// the aggregate's part of the coarse vectors. A column of which less than `dependent` remains depends on
-/// those before it: it becomes zero, and so does its coarse unknown, which no smoother or solver then
-/// touches.
+/// Orthonormalises the columns of an aggregate by the Gram-Schmidt process, applied twice; the triangular
+/// factor is the aggregate's part of the coarse vectors. A column of which less than `dependent` remains is
+/// linearly dependent on those before it: it becomes zero, and its coarse unknown has a zero row, which
+/// smoothers and solvers skip.
 template <class T>
 struct Orthonormalise {
   static constexpr double dependent = 1e-10;
@@ -147,15 +147,15 @@ struct Orthonormalise {
   }
 };
 
-/// A tentative prolongation and the coarse level's near-null-space vectors; none for constants, which are
-/// constants again.
+/// A tentative prolongation and the coarse level's near-null-space vectors. The vectors have no columns if
+/// they are constants, which stay constants on the coarse level.
 template <class T>
 struct Tentative {
   Csr<T> P;
   Dense<T> vectors;
 };
 
-/// P_0 of the aggregates of nodes of `block` rows each. `vectors` has one column for each mode; without
+/// Makes P_0 for aggregates of nodes of `block` rows each. `vectors` has one column for each mode; without
 /// columns, the modes are the constants of the `block` components.
 template <class B, class T>
 Tentative<T> tentative_prolongation(B& backend, std::int64_t rows, std::int64_t block,

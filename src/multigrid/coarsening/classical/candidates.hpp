@@ -18,8 +18,8 @@ ECHELON_ANYWHERE inline double rounded_product(double a, double b) {
 #endif
 }
 
-/// Few candidates in the order of their first appearance. Loops have constant bounds, so that a GPU holds
-/// them in registers.
+/// Container of few candidates, in the order of their first appearance. Loops have constant bounds, so that a
+/// GPU keeps the candidates in registers.
 class FewCandidates {
  public:
   static constexpr int capacity = 12;
@@ -58,7 +58,7 @@ class FewCandidates {
   int count_ = 0;
 };
 
-/// Candidates in the order of their first appearance, found by linear search.
+/// Container of candidates in local memory, in the order of their first appearance, with linear search.
 class LocalCandidates {
  public:
   static constexpr int capacity = 32;
@@ -89,7 +89,8 @@ class LocalCandidates {
   int count_ = 0;
 };
 
-/// Candidates in a hash table with linear probing. Its size, a power of two, is larger than their number.
+/// Container of candidates in a hash table with linear probing. The size of the table is a power of two
+/// larger than the number of candidates.
 class TableCandidates {
  public:
   static constexpr std::int32_t no_column = -1;
@@ -124,7 +125,7 @@ class TableCandidates {
   double* sums_;
 };
 
-/// A candidate's place in the order of preference: by magnitude, then by the smaller column.
+/// Sort key of a candidate: the larger magnitude first, then the smaller column.
 struct Preference {
   double magnitude;
   std::int32_t column;
@@ -160,8 +161,8 @@ struct FindNext {
   }
 };
 
-/// Rows of a prolongation while it is made: row r has counts[r] <= width elements, in ascending columns, at
-/// r * width and following.
+/// View of a prolongation under construction, in rows of equal capacity: row r has counts[r] <= width
+/// elements, in ascending columns, from r * width on.
 template <class T>
 struct PaddedView {
   std::int64_t width;
@@ -173,9 +174,9 @@ struct PaddedView {
 /// Sum of magnitudes of a row above which its weights are not trusted.
 inline constexpr double max_row_norm = 10;
 
-/// Writes the candidates times `scale` to a row: the `width` largest in magnitude, among equals those of
-/// smaller columns, multiplied so that their sum is that of all. False if the row would be empty or is not
-/// to be trusted: then its count, which is zero before, stays.
+/// Writes the candidates times `scale` to a row: the `width` largest in magnitude, ties by the smaller
+/// column, rescaled so that the sum of the row is unchanged. False if the row would be empty or its norm
+/// exceeds max_row_norm: its count then stays zero.
 template <class T, class C>
 ECHELON_ANYWHERE bool write_row(const C& candidates, double scale, const PaddedView<T>& rows,
                                 std::int64_t r) {

@@ -23,10 +23,10 @@ Extension extension_of(Interpolation interpolation) {
   }
 }
 
-/// Points of a level that are coarse, and where it is coarsened aggressively those that stay coarse.
+/// Coarse points of a level, and with aggressive coarsening those of them that stay coarse.
 struct LevelSplitting {
   Splitting first;
-  Array<std::int32_t> coarse_points;  ///< of `first`; empty unless `is_aggressive`
+  Array<std::int32_t> coarse_points;  ///< coarse points of `first`; empty unless `is_aggressive`
   Splitting second;
   bool is_aggressive = false;
   [[nodiscard]] const Splitting& last() const { return is_aggressive ? second : first; }
@@ -54,8 +54,8 @@ class ClassicalCoarsening final : public Coarsening<T> {
     return collect_rows(backend_, weights(A, strength, splittings_.back()), coarse);
   }
 
-  /// The splitting is kept, the strength of connection found again. A weight outside the pattern of P is left
-  /// out, and the others of its row are multiplied so that their sum is that of all.
+  /// Keeps the splitting and recomputes the strength of connection. Weights outside the pattern of P are
+  /// dropped, and the others of their row are rescaled so that the sum of the row is unchanged.
   void update_values(const Csr<T>& A, int level, Csr<T>& P) override {
     const Strength strength = find_strength(backend_, A, options_.threshold, options_.max_row_sum);
     PaddedRows<T> rows = weights(A, strength, splittings_[static_cast<std::size_t>(level)]);
@@ -64,10 +64,10 @@ class ClassicalCoarsening final : public Coarsening<T> {
   }
 
  private:
-  /// Paths of two steps per element of A above which a level is not coarsened aggressively.
+  /// Number of two-step paths per element of A above which a level is not coarsened aggressively.
   static constexpr std::int64_t max_paths_per_element = 32;
 
-  /// n by 0.
+  /// An n by 0 prolongation, which tells the caller that A cannot be coarsened.
   Csr<T> without_columns(std::int64_t n) {
     PaddedRows<T> rows(backend_.device(), n, 0);
     backend_.fill(n, std::int64_t{0}, rows.counts.data());
@@ -79,7 +79,7 @@ class ClassicalCoarsening final : public Coarsening<T> {
            options_.min_dependences * static_cast<double>(strength.dependent_rows);
   }
 
-  /// Uses the numbers of dependents up.
+  /// Splits the points of a level. Overwrites strength.influences.
   LevelSplitting split(const Csr<T>& A, Strength& strength, int level) {
     const DependenceView graph = strength.view(A);
     split_points(backend_, graph, A.rows(), strength.is_isolated.data(), false, strength.influences.data());
@@ -117,7 +117,8 @@ class ClassicalCoarsening final : public Coarsening<T> {
     return rows;
   }
 
-  /// The product of prolongations from the coarse points to the first splitting's, and from those to all.
+  /// Two-stage interpolation: the product of the prolongation from the first splitting's coarse points to all
+  /// points and of the one from the second splitting's coarse points to the first's.
   PaddedRows<T> weights_in_two_stages(const SplitMatrix<T>& matrix, std::int64_t n,
                                       const LevelSplitting& splitting, bool has_few) {
     const Device& device = backend_.device();

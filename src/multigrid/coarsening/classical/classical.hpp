@@ -15,36 +15,36 @@ namespace echelon::multigrid::classical {
 
 /// Interpolation of the fine points.
 enum class Interpolation {
-  direct,      ///< from the strong coarse neighbours alone
-  extended,    ///< over two steps, with the formula mm-ext
-  extended_i,  ///< with the element back to the row: mm-ext+i
-  extended_e,  ///< with a mean instead, which needs no search: mm-ext+e
+  direct,      ///< uses the strong coarse neighbours alone
+  extended,    ///< uses paths of two steps, with the formula mm-ext
+  extended_i,  ///< mm-ext+i: adds the element a_ki back to row i
+  extended_e,  ///< mm-ext+e: replaces a_ki by a mean, which needs no search
 };
 
 /// Interpolation on levels with aggressive coarsening.
 enum class AggressiveInterpolation {
-  multipass,  ///< through neighbours that were interpolated before
-  two_stage,  ///< the product of two prolongations by extended_e
+  multipass,  ///< interpolates through neighbours that were interpolated in earlier passes
+  two_stage,  ///< multiplies two prolongations by extended_e
 };
 
 struct CoarseningOptions {
-  /// Elements of more than this fraction of the row's largest are strong; 0 to 1.
+  /// Elements larger than this fraction of the row's largest one are strong; 0 to 1.
   double threshold = 0.25;
-  /// Rows whose sum is more than this, relative to the diagonal, are left to relaxation.
+  /// Rows whose sum exceeds this fraction of the diagonal element are not interpolated: relaxation suffices.
   double max_row_sum = 0.9;
   Interpolation interpolation = Interpolation::extended_e;
   AggressiveInterpolation aggressive_interpolation = AggressiveInterpolation::multipass;
-  /// Elements of a row of a prolongation, 1 to 64.
+  /// Largest number of elements in a row of a prolongation, 1 to 64.
   std::int64_t max_elements = 4;
   /// Number of levels, from the finest, that are coarsened aggressively.
   std::int64_t aggressive_levels = 1;
-  /// Strong elements per row, in the mean, below which a level is not coarsened aggressively: with fewer the
-  /// problem is anisotropic, and aggressive coarsening converges slowly. A 5-point stencil has nearly 4.
+  /// Mean number of strong elements per row below which a level is not coarsened aggressively: the problem is
+  /// then anisotropic, and aggressive coarsening would converge slowly. A 5-point stencil has nearly 4.
   double min_dependences = 3.5;
 };
 
-/// Strength of connection, PMIS and interpolation. The prolongations have the same bits on every device and
-/// with any number of threads.
+/// Makes a coarsening by strength of connection, PMIS and interpolation. Prolongations have the same bits on
+/// every device and with any number of threads.
 template <class Target, class T>
 [[nodiscard]] std::unique_ptr<Coarsening<T>> make_coarsening(const Device& device,
                                                              const CoarseningOptions& options);

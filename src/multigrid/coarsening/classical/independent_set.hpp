@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// PMIS: a splitting of the points of a graph into coarse and fine ones, by a maximal independent set.
 ///
-/// Each point has a key, its number of dependents first and a hash of its number second; no two keys are
-/// equal. In each round the points whose key is larger than those of all undecided points that they depend
-/// on, or that depend on them, become coarse, and undecided points that depend on a coarse one become fine.
-/// The steps of a round read only what the step before has written, or values whose meaning does not change
-/// while they are written, so that the splitting is the same on every device with any number of threads.
+/// Each point has a key, its number of dependents first and a hash of its index second; keys are unique. In
+/// each round the points whose key is larger than those of all undecided points that they depend on, or that
+/// depend on them, become coarse, and undecided points that depend on a coarse one become fine. The steps of
+/// a round read only results of the step before, or values whose meaning does not change while they are
+/// written, so that the splitting is the same on every device with any number of threads.
 /// H. De Sterck, U. M. Yang, J. Heys, Reducing complexity in parallel algebraic multigrid preconditioners,
 /// SIAM J. Matrix Anal. Appl. 27, 2006.
 #pragma once
@@ -31,14 +31,14 @@ ECHELON_ANYWHERE inline std::uint32_t scramble(std::uint32_t bits) {
   return bits ^ (bits >> 16U);
 }
 
-/// Key of point i: unique, for scramble() is one to one.
+/// Key of point i; unique, because scramble() is one-to-one.
 ECHELON_ANYWHERE inline std::uint64_t key_of(std::int32_t dependents, std::int32_t i) {
   return static_cast<std::uint64_t>(static_cast<std::uint32_t>(dependents)) << 32U |
          scramble(static_cast<std::uint32_t>(i));
 }
 
-/// Initial states: points that depend on nothing are isolated (or coarse, if asked for), and those on which
-/// nothing depends are fine.
+/// Sets the initial states: points that depend on no other are isolated (or coarse, if requested), and points
+/// on which no other depends are fine.
 struct InitialState {
   const std::uint8_t* is_isolated;
   bool isolated_become_coarse;
@@ -48,7 +48,7 @@ struct InitialState {
   }
 };
 
-/// Points that depend on a point that is coarse from the beginning become fine.
+/// Makes fine the points that depend on an initially coarse point.
 struct ExcludeDependents {
   DependenceView graph;
   std::int32_t* states;
@@ -71,9 +71,9 @@ struct Points {
   }
 };
 
-/// Compares the keys of each dependent pair of undecided points. The one with the smaller key is beaten:
-/// its `beaten` becomes the parity of the round. (A point that stays undecided was beaten in every round, so
-/// that the parity tells this round from the last.)
+/// Compares the keys of each dependent pair of undecided points. The point with the smaller key is beaten:
+/// its `beaten` becomes the parity of the round. A point that stays undecided is beaten in every round, so
+/// that the parity distinguishes this round from the previous one.
 struct Compare {
   DependenceView graph;
   Points points;
@@ -102,8 +102,9 @@ struct Compare {
   }
 };
 
-/// Points that were not beaten become coarse, and points that depend on one become fine. A neighbour that is
-/// undecided and not beaten counts as coarse, whether its state has been written yet or not.
+/// Makes unbeaten points coarse and the points that depend on one fine. An undecided, unbeaten neighbour
+/// counts as coarse whether or not its state has been written yet, so that the order of execution is
+/// irrelevant.
 struct Decide {
   DependenceView graph;
   Points points;
@@ -137,9 +138,9 @@ struct WriteIndex {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { indices[i] = static_cast<std::int32_t>(i); }
 };
 
-/// Splits the n points of a graph. `states` holds the number of dependents of each point, and then its
-/// state. Waits for the number of undecided points, where these are many in every round; the number of rounds
-/// grows like log n, 5 to 8 in practice.
+/// Splits the n points of a graph. `states` holds the number of dependents of each point on entry and its
+/// state on return. Waits for the number of undecided points, in every round while they are many; the number
+/// of rounds grows like log n, 5 to 8 in practice.
 template <class B>
 void split_points(B& backend, const DependenceView& graph, std::int64_t n, const std::uint8_t* is_isolated,
                   bool isolated_become_coarse, std::int32_t* states) {

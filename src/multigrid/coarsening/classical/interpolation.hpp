@@ -27,14 +27,14 @@ struct PaddedRows {
   [[nodiscard]] PaddedView<T> view() { return {width, counts.data(), columns.data(), values.data()}; }
 };
 
-/// Rows to compute: row r of the result is that of point points[r], or of point r where `points` is null.
+/// Map of result rows to points: row r belongs to point points[r], or to point r if `points` is null.
 struct RowMap {
   const std::int32_t* points;
   ECHELON_ANYWHERE std::int64_t operator[](std::int64_t r) const { return points == nullptr ? r : points[r]; }
 };
 
-/// Computes row r of point i into `rows`, by `row` or, where its weights are not to be trusted, by the direct
-/// formula; else the row stays empty. False if the candidates have no room.
+/// Computes row r, of point i, into `rows`: by `row` or, if its weights exceed max_row_norm, by the direct
+/// formula; the row stays empty if both fail. False if the container of candidates is full.
 template <class T, class Row, class C>
 ECHELON_ANYWHERE bool interpolate_row(const Row& row, const SplitMatrix<T>& matrix, std::int64_t i,
                                       C& candidates, const PaddedView<T>& rows, std::int64_t r) {
@@ -47,8 +47,8 @@ ECHELON_ANYWHERE bool interpolate_row(const Row& row, const SplitMatrix<T>& matr
   return true;
 }
 
-/// Computes a row: of a coarse point, of a fine one, or the empty one of an isolated one. Marks rows whose
-/// candidates have no room.
+/// Computes the row of a coarse or a fine point, or the empty row of an isolated one. Marks rows for which
+/// the container of candidates is full.
 template <class T, class Row, class C>
 struct InterpolatePoint {
   Row row;
@@ -104,7 +104,7 @@ struct TableSize {
   }
 };
 
-/// Computes a row whose candidates are many.
+/// Computes a row with many candidates, in a hash table.
 template <class T, class Row>
 struct InterpolateLong {
   Row row;
@@ -112,7 +112,7 @@ struct InterpolateLong {
   RowMap map;
   PaddedView<T> rows;
   const std::int32_t* list;
-  const std::int64_t* offsets;  ///< of the tables
+  const std::int64_t* offsets;  ///< first element of each table
   std::int64_t first;           ///< offset of the first table
   std::int32_t* columns;
   double* sums;
@@ -149,8 +149,8 @@ void interpolate_long_rows(B& backend, const Row& row, const SplitMatrix<T>& mat
   }
 }
 
-/// Computes the `count` rows of a list with as much room for candidates as they need.
-/// `flags` has room for as many. Waits for the number of long rows.
+/// Computes the `count` rows of a list, first with local containers of candidates and then, where these are
+/// full, with hash tables. `flags` has `count` elements of scratch. Waits for the number of long rows.
 template <class B, class T, class Row>
 void interpolate_listed(B& backend, const Row& row, const SplitMatrix<T>& matrix, RowMap map,
                         std::int64_t coarse, const PaddedView<T>& rows, const Array<std::int32_t>& list,
@@ -164,13 +164,14 @@ void interpolate_listed(B& backend, const Row& row, const SplitMatrix<T>& matrix
   interpolate_long_rows(backend, row, matrix, map, coarse, rows, long_rows.data(), long_count);
 }
 
-/// True if most rows of a matrix have few candidates, and the backend gains from a loop for these.
+/// True if most rows of a matrix have few candidates and a separate loop for these rows pays on the backend.
 template <class B>
 bool starts_with_few(const B& backend, std::int64_t rows, std::int64_t elements) {
   return !backend.device().on_host() && elements < FewCandidates::capacity * rows;
 }
 
-/// Computes `count` rows. `coarse` is the number of coarse points; `has_few`: most rows have few candidates.
+/// Computes `count` rows. `coarse` is the number of coarse points; `has_few` says that most rows have few
+/// candidates.
 template <class B, class T, class Row>
 void interpolate_rows(B& backend, const Row& row, const SplitMatrix<T>& matrix, RowMap map,
                       std::int64_t count, std::int64_t coarse, const PaddedView<T>& rows, bool has_few) {
@@ -193,7 +194,7 @@ void interpolate_rows(B& backend, const Row& row, const SplitMatrix<T>& matrix, 
   }
 }
 
-/// beta_k + m_k, m_k, and the number of strong coarse neighbours, of each fine point.
+/// Computes beta_k + m_k, m_k, and the number of strong coarse neighbours, for each fine point k.
 template <class T>
 struct SumStrong {
   SplitMatrix<T> matrix;
@@ -244,7 +245,7 @@ struct CopyStrongCoarse {
   }
 };
 
-/// A^s_FC and the sums that extended interpolation takes from it.
+/// Storage of A^s_FC and of the sums beta and m that extended interpolation needs.
 template <class T>
 struct StrongCoarse {
   Array<std::int64_t> offsets;
@@ -273,7 +274,7 @@ StrongCoarse<T> extract_strong_coarse(B& backend, const SplitMatrix<T>& matrix, 
   return result;
 }
 
-/// Extended interpolation of `count` rows of a matrix with n rows.
+/// Computes `count` rows by extended interpolation, for a matrix with n rows.
 template <class B, class T>
 void interpolate_extended(B& backend, const SplitMatrix<T>& matrix, std::int64_t n, Extension extension,
                           RowMap map, std::int64_t count, std::int64_t coarse, const PaddedView<T>& rows,
@@ -283,7 +284,7 @@ void interpolate_extended(B& backend, const SplitMatrix<T>& matrix, std::int64_t
                    coarse, rows, has_few);
 }
 
-/// Pass 0, and the fine points that remain.
+/// Sets pass 0 for coarse points and marks the fine points that remain.
 template <class T>
 struct BeginPasses {
   SplitMatrix<T> matrix;
@@ -302,7 +303,7 @@ struct BeginPasses {
   }
 };
 
-/// Notes the pass of the points that were interpolated in it.
+/// Records the pass in which points were interpolated.
 template <class T>
 struct EndPass {
   PaddedView<T> rows;
@@ -364,8 +365,8 @@ struct CopyRow {
   }
 };
 
-/// Values of a row for known columns. Weights of other columns are left out, and the rest is multiplied so
-/// that the sum stays.
+/// Writes the values of a row into a known pattern. Weights of other columns are dropped, and the rest is
+/// rescaled so that the sum of the row is unchanged.
 template <class T>
 struct WriteKnown {
   PaddedView<T> rows;
@@ -395,7 +396,7 @@ struct WriteKnown {
   }
 };
 
-/// The sparse matrix of the rows, which lose their counts.
+/// Collects the rows in a sparse matrix. Overwrites their counts.
 template <class B, class T>
 Csr<T> collect_rows(B& backend, PaddedRows<T> rows, std::int64_t columns) {
   const Device& device = backend.device();

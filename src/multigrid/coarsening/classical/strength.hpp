@@ -2,8 +2,8 @@
 /// Strength of connection for classical coarsening.
 ///
 /// Row i depends strongly on column j != i if -sgn(a_ii) a_ij > threshold max_{k != i} -sgn(a_ii) a_ik > 0:
-/// elements with the sign of the diagonal are never strong. A row whose sum of elements is more than
-/// max_row_sum |a_ii| in magnitude depends on nothing: relaxation alone solves it.
+/// elements with the sign of the diagonal are never strong. A row whose sum exceeds max_row_sum |a_ii| in
+/// magnitude depends on no other row, since relaxation alone reduces its error.
 #pragma once
 
 #include "backend/atomic.hpp"
@@ -20,7 +20,7 @@
 namespace echelon::multigrid::classical {
 
 /// A directed graph: node i depends on the nodes neighbours[k], k in [offsets[i], offsets[i+1]), for which
-/// strong[k] is not zero; on all of them where `strong` is null.
+/// strong[k] is not zero, or on all of them if `strong` is null.
 struct DependenceView {
   const std::int64_t* offsets;
   const std::int32_t* neighbours;
@@ -43,8 +43,8 @@ struct Strength {
   }
 };
 
-/// Marks the strong elements of a row and counts them for their columns. `count_atomically`: other rows are
-/// marked at the same time.
+/// Marks the strong elements of a row and counts them for their columns. `count_atomically` is needed if
+/// other rows are marked concurrently.
 template <class T>
 struct MarkStrong {
   SparseRows<T> a;
@@ -94,7 +94,7 @@ struct MarkStrong {
   }
 };
 
-/// Number of dependences, and of rows that have any.
+/// Sum of the numbers of dependences, and of rows that have any.
 struct DependenceSum {
   std::int64_t dependences = 0;
   std::int64_t rows = 0;
@@ -116,7 +116,7 @@ bool runs_concurrently(const B& backend) {
   return !backend.device().on_host() || backend.device().threads() > 1;
 }
 
-/// Strong dependences of the square matrix A. Reads A once, and writes one byte per stored element.
+/// Finds the strong dependences of the square matrix A. Reads A once and writes one byte per stored element.
 /// Synchronises for the two sums.
 template <class B, class T>
 Strength find_strength(B& backend, const Csr<T>& A, double threshold, double max_row_sum) {

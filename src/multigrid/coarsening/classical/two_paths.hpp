@@ -9,7 +9,7 @@
 
 namespace echelon::multigrid::classical {
 
-/// Last columns that were added, to find repetitions.
+/// Window of the most recently added columns, which filters repetitions.
 class RecentColumns {
  public:
   /// False if the column is among the last `window` different ones, and is not added.
@@ -33,9 +33,10 @@ class RecentColumns {
 struct PathVisitor {
   DependenceView graph;
   const std::int32_t* coarse_index;
-  const std::int32_t* points;  ///< of each coarse index
+  const std::int32_t* points;  ///< point of each coarse index
 
-  /// visit(number) for each of them; a point with very many may be visited more than once.
+  /// Calls visit(coarse index) for each coarse point reached; one that is reached by many paths may be
+  /// visited more than once.
   template <class F>
   ECHELON_ANYWHERE void for_paths(std::int64_t coarse, F& visit) const {
     const std::int32_t i = points[coarse];
@@ -106,7 +107,7 @@ struct ListCoarse {
   }
 };
 
-/// Numbers of the coarse points among all points, ascending.
+/// Lists the coarse points by their indices among all points, ascending.
 template <class B>
 Array<std::int32_t> list_coarse(B& backend, const Splitting& splitting) {
   Array<std::int32_t> points(backend.device(), splitting.coarse);
@@ -118,7 +119,7 @@ struct PathSum {
   std::int64_t paths = 0;
   friend ECHELON_ANYWHERE PathSum combine(PathSum a, PathSum b) { return {a.paths + b.paths}; }
 };
-/// Upper bound of the number of paths from a coarse point.
+/// Computes an upper bound of the number of paths from each coarse point.
 struct BoundPaths {
   PathVisitor visitor;
   ECHELON_ANYWHERE PathSum operator()(std::int64_t coarse) const {
@@ -134,7 +135,7 @@ struct BoundPaths {
   }
 };
 
-/// Numbers of the points that stay coarse; the other coarse points become fine.
+/// Renumbers the points that stay coarse; the other coarse points become fine.
 struct Resplit {
   const std::int32_t* first;   ///< coarse_index of the first splitting
   const std::int32_t* second;  ///< coarse_index of its coarse points
@@ -145,10 +146,10 @@ struct Resplit {
   }
 };
 
-/// Result of a second splitting: of all points, and of the coarse points of the first one.
+/// Result of a second splitting, in terms of all points and of the first splitting's coarse points.
 struct SecondSplitting {
   Splitting of_points;
-  Array<std::int32_t> coarse_index;  ///< of the first splitting's coarse points
+  Array<std::int32_t> coarse_index;  ///< new coarse index of each coarse point of the first splitting
 };
 
 /// True if the paths of at most two steps between coarse points are at most max_paths. Synchronises.

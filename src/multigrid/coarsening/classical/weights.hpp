@@ -11,9 +11,9 @@
 ///             f_k = a^s_ik / (beta_k + m_k), k in F, beta_k = sum of a^s_kl, l in C, where m_k is
 ///             0, a_ki, or the mean of a^s_kl, l in F, in the three variants.
 ///
-/// In matrices, (D_w + D_m)^-1 (I + F) A^s_FC: with a product of sparse matrices they interpolate over the
-/// distance 2. A constant is interpolated exactly where the sum of the row is zero. A connection to an
-/// isolated point is left out, for relaxation leaves no error there.
+/// In matrix form, extended interpolation is (D_w + D_m)^-1 (I + F) A^s_FC, a product of sparse matrices that
+/// interpolates over distance 2. A constant is interpolated exactly where the sum of the row is zero.
+/// Connections to isolated points are dropped, since relaxation leaves no error there.
 /// R. Li, B. Sjögreen, U. M. Yang, A new class of AMG interpolation methods based on matrix-matrix
 /// multiplications, SIAM J. Sci. Comput. 43, 2021 (extended+e and +i); K. Stüben, A review of algebraic
 /// multigrid, J. Comput. Appl. Math. 128, 2001 (direct and multipass).
@@ -26,7 +26,7 @@
 
 namespace echelon::multigrid::classical {
 
-/// Value of m_k, above.
+/// Variants of m_k in the formula of extended interpolation above.
 enum class Extension {
   none,     ///< 0
   element,  ///< a_ki: "extended+i"
@@ -41,7 +41,8 @@ struct SplitMatrix {
   const std::int32_t* coarse_index;
 };
 
-/// A^s_FC in compressed rows, and beta_k + m_k and m_k of each row; with Extension::element beta_k alone.
+/// View of A^s_FC in compressed rows, and of beta_k + m_k and m_k for each row; with Extension::element, of
+/// beta_k alone.
 template <class T>
 struct StrongCoarseView {
   const std::int64_t* offsets;
@@ -54,11 +55,11 @@ struct StrongCoarseView {
 /// Sums for the direct formula over the elements of a row.
 struct DirectSums {
   double diagonal = 0;
-  double positive = 0;  ///< of positive elements beside the diagonal
-  double negative = 0;  ///< of negative elements beside the diagonal
-  double used = 0;      ///< of those through which the row is interpolated
+  double positive = 0;  ///< sum of positive off-diagonal elements
+  double negative = 0;  ///< sum of negative off-diagonal elements
+  double used = 0;      ///< sum of the elements through which the row is interpolated
 
-  /// Factor of the values of these.
+  /// Factor that turns these elements into weights.
   [[nodiscard]] ECHELON_ANYWHERE double scale() const {
     const double opposite = diagonal > 0 ? negative : positive;
     const double other = diagonal > 0 ? positive : negative;
@@ -79,7 +80,7 @@ ECHELON_ANYWHERE void add_element(const SplitMatrix<T>& matrix, std::int64_t i, 
   }
 }
 
-/// Direct interpolation of row i. False if the candidates have no room.
+/// Adds the candidates of direct interpolation for row i. False if their container is full.
 template <class T, class C>
 ECHELON_ANYWHERE bool interpolate_directly(const SplitMatrix<T>& matrix, std::int64_t i, C& candidates,
                                            double& scale) {
@@ -96,7 +97,7 @@ ECHELON_ANYWHERE bool interpolate_directly(const SplitMatrix<T>& matrix, std::in
   return true;
 }
 
-/// Direct interpolation.
+/// Row formula of direct interpolation.
 template <class T>
 struct DirectRow {
   SplitMatrix<T> matrix;
@@ -109,7 +110,7 @@ struct DirectRow {
   ECHELON_ANYWHERE std::int64_t bound(std::int64_t i) const { return matrix.a.end(i) - matrix.a.begin(i); }
 };
 
-/// Extended interpolation.
+/// Row formula of extended interpolation.
 template <class T>
 struct ExtendedRow {
   SplitMatrix<T> matrix;
@@ -145,7 +146,7 @@ struct ExtendedRow {
   }
 
  private:
-  /// Replaces the value of the strong fine point j by values of its coarse points, and of i itself.
+  /// Replaces the value at the strong fine point j by values at its coarse points and at i itself.
   template <class C>
   ECHELON_ANYWHERE bool distribute(std::int64_t i, std::int64_t j, double value, C& candidates,
                                    double& denominator) const {
@@ -171,14 +172,14 @@ struct ExtendedRow {
   }
 };
 
-/// Multipass interpolation: through the strong neighbours that were interpolated in earlier passes, as if
-/// they were coarse. Pass 0 are the coarse points.
+/// Row formula of multipass interpolation: strong neighbours that were interpolated in earlier passes are
+/// treated as coarse. The coarse points themselves have pass 0.
 template <class T>
 struct PassRow {
   SplitMatrix<T> matrix;
   PaddedView<T> rows;
   std::int32_t pass;
-  const std::int32_t* passes;  ///< of each point; not_interpolated for those without one
+  const std::int32_t* passes;  ///< pass of each point, or not_interpolated
 
   static constexpr std::int32_t not_interpolated = INT32_MAX;
 
@@ -217,8 +218,8 @@ struct PassRow {
   }
 };
 
-/// A row of the product of two prolongations. Elements of the left one whose row of the right one is empty
-/// are left out, and the others are multiplied so that their sum is that of all.
+/// Row formula of the product of two prolongations. Elements of the left factor whose row of the right factor
+/// is empty are dropped, and the others are rescaled so that the sum of the row is unchanged.
 template <class T>
 struct ProductRow {
   PaddedView<T> left;
