@@ -29,8 +29,8 @@ struct WriteIndex {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = static_cast<std::int32_t>(i); }
 };
 
-/// Joins the trees of vertex i and of its neighbours at the places [first, last) of its row, the root with
-/// the larger number below the other one, so that a root is the smallest vertex of its tree in any order of
+/// Joins the trees of vertex i and of neighbours [first, last) in its row. The root with the larger index
+/// becomes a child of the other root, so that a root is the smallest vertex of its tree in any order of
 /// execution. Sutton, Ben-Nun, Barak: Optimizing parallel graph connectivity computation via subgraph
 /// sampling, IPDPS 2018.
 template <class T>
@@ -85,7 +85,7 @@ struct CountRoots {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { counts[i] = parent[i] == i ? 1 : 0; }
 };
 
-/// The number of a vertex's component, from the number of roots before its root.
+/// Numbers a vertex's component by the number of roots before its root.
 struct NumberComponent {
   const std::int32_t* root;
   const std::int64_t* roots_before;
@@ -95,8 +95,8 @@ struct NumberComponent {
   }
 };
 
-/// offsets[c] = the first place of component c among the sorted numbers; places without a vertex between two
-/// components do not occur.
+/// offsets[c] = the first position of component c in the sorted component numbers. Every component has a
+/// vertex, so that no offset is skipped.
 struct MarkComponentStart {
   const std::uint32_t* sorted;
   std::int64_t n;
@@ -110,11 +110,11 @@ struct MarkComponentStart {
   }
 };
 
-/// Components of a symmetric A with explicit zeros counted as absent; on any backend, the same on all.
-/// O(nonzeros) time; 32 bytes a row besides the result.
+/// Finds the components of a symmetric A; explicit zeros count as absent. The result is the same on every
+/// backend. O(nonzeros) time; 32 bytes per row besides the result.
 template <class B, class T>
 Components find_components(B& backend, const Csr<T>& A) {
-  constexpr std::int64_t sampled = 2;  // neighbours that connect most of the graph before the others are read
+  constexpr std::int64_t sampled = 2;  // neighbours read first; they connect most of the graph
   const std::int64_t n = A.rows();
   const Device& device = backend.device();
   Array<std::int32_t> parent(device, n);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A symmetric diagonally dominant system as systems with Laplacians of connected graphs.
+/// Reduction of a symmetric diagonally dominant system to systems with Laplacians of connected graphs.
 ///
-/// - Positive elements beside the diagonal: Gremban's doubling. Vertices i and i + n stand for x_i and -x_i;
-/// a
+/// - Positive off-diagonal elements: Gremban's doubling. Vertices i and i + n stand for x_i and -x_i; a
 ///   positive a_ij becomes the edges (i, j + n) and (j, i + n); b becomes (b, -b), and x = (y - y') / 2.
-/// - Excess on the diagonal: one more vertex for each component that has any, the ground, joined to vertex i
+/// - Excess on the diagonal: each component with excess gets one more vertex, the ground, joined to vertex i
 ///   by an edge with the weight of the excess of row i; x_i = y_i - y_ground.
 /// - Vertices are numbered component by component, so that the Laplacian is block diagonal.
 ///
@@ -25,7 +24,7 @@
 
 namespace echelon::graph_laplacian {
 
-/// counts[i] = number of elements of row i of the doubled matrix, or the elements themselves.
+/// Counts the elements of row i of the doubled matrix, or writes them.
 template <class T>
 struct DoubledRow {
   const std::int64_t* offsets;
@@ -36,7 +35,8 @@ struct DoubledRow {
   std::int32_t* row_columns;
   T* row_values;
 
-  /// Elements that stay in their half come in the columns of that half; the positive ones cross, negated.
+  /// Writes the crossing elements of row i of A (positive off-diagonal, negated) or all others, with columns
+  /// increased by `shift`, from `place` on. Returns the end. Only counts if `row_columns` is null.
   ECHELON_ANYWHERE std::int64_t put(std::int64_t i, bool crossing, std::int32_t shift,
                                     std::int64_t place) const {
     for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
@@ -60,7 +60,7 @@ struct DoubledRow {
   }
 };
 
-/// The matrix of Gremban's doubling: 2 n rows, no positive element beside the diagonal.
+/// Makes the matrix of Gremban's doubling: 2 n rows, no positive off-diagonal element.
 template <class B, class T>
 Csr<T> doubled(B& backend, const Csr<T>& A) {
   const std::int64_t n = A.rows();
@@ -94,7 +94,7 @@ struct MarkGrounded {
   }
 };
 
-/// sizes[c] = vertices of component c with its ground.
+/// sizes[c] = number of vertices of component c, the ground included.
 struct CountVertices {
   const std::int64_t* offsets;
   const std::uint8_t* grounded;
@@ -104,7 +104,7 @@ struct CountVertices {
   }
 };
 
-/// Places of vertices in the numbering by component: the ground is the last of its component.
+/// Computes the positions of vertices in the numbering by component; the ground is the last of its component.
 struct PlaceVertices {
   const std::int32_t* members;
   const std::int32_t* component;
@@ -138,7 +138,7 @@ struct CountExcess {
   ECHELON_ANYWHERE void operator()(std::int64_t k) const { before[k] = excess[members[k]] != T{0} ? 1 : 0; }
 };
 
-/// Length of a row of the lifted matrix, or its elements but those of the grounds.
+/// Computes the length of a row of the lifted matrix, or writes its elements, except for rows of grounds.
 template <class T>
 struct LiftedRow {
   const std::int64_t* offsets;
@@ -165,7 +165,7 @@ struct LiftedRow {
     for (std::int64_t k = offsets[v]; k < offsets[v + 1]; ++k) count += values[k] != T{0} ? 1 : 0;
     return count;
   }
-  /// The element beside the ground goes into the ground's row as well.
+  /// Writes row p; an element in the column of the ground is written to the ground's row as well.
   ECHELON_ANYWHERE void fill(std::int64_t p) const {
     const std::int32_t v = vertex[p];
     if (v < 0) return;
@@ -195,7 +195,7 @@ struct LiftedRow {
   }
 };
 
-/// The diagonal of the grounds' rows: the sum of the other magnitudes.
+/// Computes the diagonal elements of the grounds' rows: the sum of the other magnitudes.
 template <class T>
 struct CompleteGround {
   const std::int64_t* lifted_offsets;
@@ -221,11 +221,11 @@ struct MemberElement {
   ECHELON_ANYWHERE Sum operator()(std::int64_t k) const { return {static_cast<double>(x[k])}; }
 };
 
-/// y = the elements of b, doubled if asked for, in the places of the lifted matrix; zero for a ground.
+/// Permutes b, doubled if requested, to the numbering of the lifted matrix; zero for a ground.
 template <class T>
 struct Spread {
   const T* b;
-  const std::int32_t* vertex;  ///< null: in their own order
+  const std::int32_t* vertex;  ///< vertex at each position; null for the identity
   std::int64_t n;
   T* y;
   ECHELON_ANYWHERE void operator()(std::int64_t p) const {
@@ -234,8 +234,8 @@ struct Spread {
   }
 };
 
-/// Makes the elements of each component sum to zero: the ground takes the sum with the other sign, a
-/// component without a ground loses its mean. `removed` gets n_c mean^2 of the latter.
+/// Makes the elements of each component sum to zero: the ground gets the negated sum of the others; in a
+/// component without a ground the mean is subtracted, and n_c mean^2 is added to `removed`.
 template <class T>
 struct BalanceComponent {
   const std::int64_t* lifted_offsets;
@@ -257,7 +257,7 @@ template <class T>
 struct SubtractMeans {
   const std::int64_t* lifted_offsets;
   const std::uint8_t* spared;
-  const std::int32_t* component;  ///< of places
+  const std::int32_t* component;  ///< component of each position
   const Sum* sums;
   T* y;
   ECHELON_ANYWHERE void operator()(std::int64_t p) const {
@@ -277,7 +277,8 @@ struct ComponentOfPlace {
   }
 };
 
-/// x from y: y_i - y_ground, or y_i less the mean of its component; half the difference of the two copies.
+/// Computes x from y: y_i - y_ground, or y_i minus the mean of its component; with doubling, half the
+/// difference of the two copies.
 template <class T>
 struct Gather {
   const T* y;
@@ -301,14 +302,14 @@ struct Gather {
   }
 };
 
-/// The warning about a part of b that no x can reach, of norm `removed` where b has norm `norm`.
+/// Warning about the part of b outside the range of A, of norm `removed`, where b has norm `norm`.
 inline std::string unreachable_text(double removed, double norm) {
   return "b does not sum to zero over every component of the graph: the part outside the range of A, " +
          short_number(norm > 0 ? removed / norm : 0) + " of ||b||, was removed";
 }
 
-/// classify_rows for an A that need not be symmetric. Whether it is, products with two random vectors tell;
-/// elements are compared only where these differ.
+/// Classifies the rows of an A that need not be symmetric. Symmetry is tested by products with two random
+/// vectors; elements are compared only if the test fails.
 template <class B, class T>
 DominanceFacts classify(B& backend, const Csr<T>& A, T* excess) {
   DominanceFacts facts = classify_rows(backend, A, excess);
@@ -316,7 +317,7 @@ DominanceFacts classify(B& backend, const Csr<T>& A, T* excess) {
   return facts;
 }
 
-/// The outcome for a matrix that is not symmetric or not diagonally dominant.
+/// Outcome, which names the row, for a matrix that is not symmetric or not diagonally dominant.
 template <class B, class T>
 Outcome refusal(B& backend, const DominanceFacts& facts, const Array<T>& excess) {
   const std::string needs = "; the methods for graph Laplacians need a symmetric, diagonally dominant matrix";
@@ -335,18 +336,19 @@ Outcome refusal(B& backend, const DominanceFacts& facts, const Array<T>& excess)
           row};
 }
 
-/// See the head of the file. A is referred to and has to stay where it is.
+/// Reduction of A to Laplacian form, as described at the head of the file. Keeps a reference to A, which must
+/// outlive this object and not move.
 template <class B, class T>
 class LaplacianForm {
  public:
   /// Scratch of one lift or restore in progress.
   struct Workspace {
-    Array<Sum> sums;  ///< of the components; one more for a result
+    Array<Sum> sums;  ///< one for each component, and one more for a result
     [[nodiscard]] std::size_t bytes() const { return sums.bytes(); }
   };
 
-  /// Classifies a square, finite A. Not direct where A is not symmetric or not diagonally dominant; the
-  /// outcome names the row.
+  /// Sets the reduction up for a square, finite A. Returns an error that names the row if A is not symmetric
+  /// or not diagonally dominant.
   Outcome setup(B& backend, const Csr<T>& A) {
     A_ = &A;
     n_ = A.rows();
@@ -368,22 +370,23 @@ class LaplacianForm {
   }
 
   [[nodiscard]] DominanceKind kind() const { return kind_; }
-  /// Unknowns of A.
+  /// Number of unknowns of A.
   [[nodiscard]] std::int64_t rows() const { return n_; }
-  /// Vertices of the Laplacian.
+  /// Number of vertices of the Laplacian.
   [[nodiscard]] std::int64_t vertices() const { return vertices_; }
-  /// The Laplacian: rows sum to zero up to rounding, no element beside the diagonal is positive. A itself
-  /// where A is the Laplacian of a connected graph, and then with A's explicit zeros, if any; otherwise in
-  /// the memory of this object, block diagonal, without explicit zeros.
+  /// Laplacian: rows sum to zero up to rounding, no off-diagonal element is positive. Refers to A, which may
+  /// have explicit zeros, if A is the Laplacian of a connected graph; otherwise to a block diagonal matrix
+  /// without explicit zeros in this object.
   [[nodiscard]] const Csr<T>& laplacian() const { return owns() ? lifted_ : *A_; }
-  /// Whether laplacian() is in the memory of this object.
+  /// True if laplacian() is stored in this object, false if it is A.
   [[nodiscard]] bool owns() const { return lifted_.rows() > 0; }
   [[nodiscard]] std::int64_t components() const { return components_.count; }
-  /// Component c has the vertices [offsets[c], offsets[c + 1]), on the device: components() + 1 elements.
+  /// Offsets of the components: component c has the vertices [offsets[c], offsets[c + 1]). On the device,
+  /// components() + 1 elements.
   [[nodiscard]] const Array<std::int64_t>& component_offsets() const { return lifted_offsets_; }
   /// Component of each vertex, on the device.
   [[nodiscard]] const Array<std::int32_t>& component_of() const { return of_place_; }
-  /// 1 for components with a ground, whose last vertex that is; on the device.
+  /// Flags of the components: 1 if the last vertex of the component is a ground. On the device.
   [[nodiscard]] const Array<std::uint8_t>& grounded() const { return grounded_; }
   [[nodiscard]] std::size_t bytes() const {
     return lifted_.bytes() + components_.bytes() + lifted_offsets_.bytes() + of_place_.bytes() +
@@ -394,8 +397,8 @@ class LaplacianForm {
     return {Array<Sum>(backend.device(), components_.count + 1)};
   }
 
-  /// y (vertices()) from b (rows()): zero sum in each component. Returns the 2-norm of the part of b that
-  /// lies outside the range of A, and that y lacks. Waits.
+  /// Computes y (vertices() elements), whose sum is zero in each component, from b (rows() elements). Returns
+  /// the 2-norm of the part of b outside the range of A, which y does not contain. Waits.
   double lift(B& backend, Workspace& workspace, const T* b, T* y) const {
     backend.for_each(vertices_, Spread<T>{b, owns() ? vertex_.data() : nullptr, n_, y});
     Sum* sums = workspace.sums.data();
@@ -407,13 +410,14 @@ class LaplacianForm {
     return kind_ == DominanceKind::sdd ? removed / std::sqrt(2.0) : removed;
   }
 
-  /// Subtracts its mean from each component, in place: for iterates and residuals.
+  /// Subtracts the mean from each component of y, in place. Used for iterates and residuals.
   void center(B& backend, Workspace& workspace, T* y) const {
     sum_components(backend, y, workspace.sums.data());
     subtract_means(backend, workspace.sums.data(), nullptr, y);
   }
 
-  /// x (rows()) from y (vertices()), of mean zero in the components without a ground.
+  /// Computes x (rows() elements) from y (vertices() elements); x has mean zero in components without a
+  /// ground.
   void restore(B& backend, Workspace& workspace, const T* y, T* x) const {
     sum_components(backend, y, workspace.sums.data());
     backend.for_each(n_,
@@ -485,7 +489,7 @@ class LaplacianForm {
       backend.segmented_reduce(components_.count, lifted_offsets_.data(), MemberElement<T>{y}, sums);
     }
   }
-  /// `spared` marks components that stay as they are; null: none.
+  /// Subtracts means, except from the components marked in `spared`, which may be null.
   void subtract_means(B& backend, const Sum* sums, const std::uint8_t* spared, T* y) const {
     backend.for_each(vertices_, SubtractMeans<T>{lifted_offsets_.data(), spared, of_place_.data(), sums, y});
   }

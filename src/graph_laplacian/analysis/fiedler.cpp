@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// LOBPCG in the complement of the components' constants, with an orthonormal basis of [X R P] in every
-/// iteration, which stays stable where the classical form with Gram matrices breaks down.
+/// LOBPCG in the complement of the components' constant vectors. An orthonormal basis of [X R P] is formed in
+/// every iteration, which stays stable where the classical form with Gram matrices breaks down.
 #include "graph_laplacian/analysis/require_laplacian.hpp"
 #include "linalg/blas/decompositions.hpp"
 #include "solver/implementation.hpp"
@@ -99,7 +99,7 @@ class Lobpcg {
   }
 
  private:
-  /// Subtracts its mean on each component.
+  /// Subtracts from x its mean on each component.
   void project(Vector& x) const {
     Vector sums(static_cast<std::size_t>(parts_->count), 0);
     for (std::size_t i = 0; i < x.size(); ++i) sums[static_cast<std::size_t>(parts_->of_vertex[i])] += x[i];
@@ -107,7 +107,7 @@ class Lobpcg {
     for (std::size_t i = 0; i < x.size(); ++i) x[i] -= sums[static_cast<std::size_t>(parts_->of_vertex[i])];
   }
 
-  /// Appends x to an orthonormal basis, unless it depends on it.
+  /// Orthonormalises x against an orthonormal basis and appends it, unless it is linearly dependent.
   void append(Vector x, Vectors& basis) const {
     constexpr double dependent = 1e-10;
     for (int pass = 0; pass < 2; ++pass) {
@@ -137,7 +137,7 @@ class Lobpcg {
     rotate(basis);
   }
 
-  /// R = L X - X Lambda; whether the wanted columns have converged.
+  /// Computes R = L X - X Lambda. True if the wanted columns have converged.
   bool form_residuals() {
     R_.clear();
     norms_.clear();
@@ -153,7 +153,7 @@ class Lobpcg {
     return converged;
   }
 
-  /// The best approximations in the span of X, the preconditioned residuals and the last directions.
+  /// Computes the best approximations in the span of X, the preconditioned residuals and the last directions.
   bool improve() {
     Vectors basis = X_;
     for (std::size_t j = 0; j < R_.size(); ++j) {
@@ -167,7 +167,7 @@ class Lobpcg {
     return rotate(basis);
   }
 
-  /// X = the eigenvectors of the projected matrix with the smallest eigenvalues; P = their parts outside the
+  /// Rayleigh-Ritz step: X = the Ritz vectors with the smallest Ritz values; P = their parts outside the
   /// first vectors of the basis, which are the former X.
   bool rotate(const Vectors& basis) {
     const std::size_t m = basis.size();
@@ -234,7 +234,7 @@ Eigenpairs fiedler(const Csr<double>& laplacian, const FiedlerOptions& options) 
                                 "has {} besides its constants",
                                 options.count, laplacian.rows(), parts.count, most));
   }
-  constexpr std::int64_t guard = 3;  // eigenvectors more than wanted, which speed the wanted ones up
+  constexpr std::int64_t guard = 3;  // additional eigenvectors, which speed up convergence of the wanted ones
   return Lobpcg(laplacian, parts, options, std::min(most, options.count + guard)).run();
 }
 

@@ -5,7 +5,8 @@
 
 namespace echelon::graph {
 
-/// Throws InvalidMatrix, naming a row, unless the host matrix is the Laplacian of a graph.
+/// Throws InvalidMatrix, which names a row, unless the host matrix A is the Laplacian of a graph: square,
+/// symmetric, without positive off-diagonal elements, and with zero row sums up to rounding.
 void require_laplacian(const Csr<double>& A);
 
 }  // namespace echelon::graph

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t columns_at_once = 64;
 
-/// Solves with one set-up for any number of right-hand sides, in blocks of columns.
+/// Solver with one set-up for any number of right-hand sides, which are solved in blocks of columns.
 class BlockSolver {
  public:
   BlockSolver(const Csr<double>& L, const SolveSettings& settings, double rtol)
@@ -32,8 +32,8 @@ class BlockSolver {
     if (!setup.ready()) throw Error("the graph's Laplacian system cannot be solved: " + setup.message);
   }
 
-  /// fill(j, b) writes right-hand side j, which is zero before; use(j, x) reads its solution; j = 0, ...,
-  /// count - 1.
+  /// Solves for right-hand sides j = 0, ..., count - 1: fill(j, b) writes right-hand side j into a zeroed b,
+  /// and use(j, x) reads its solution.
   template <class Fill, class Use>
   void solve(std::int64_t count, const Fill& fill, const Use& use) {
     for (std::int64_t first = 0; first < count; first += columns_at_once) {
@@ -62,7 +62,7 @@ class BlockSolver {
   Report worst_;
 };
 
-/// The edges in row order, with resistance 0.
+/// Lists the edges in row order, with resistance 0.
 std::vector<EdgeResistance> edges_of(const Csr<double>& L) {
   std::vector<EdgeResistance> edges;
   for (std::int32_t i = 0; i < L.rows(); ++i) {
@@ -74,7 +74,7 @@ std::vector<EdgeResistance> edges_of(const Csr<double>& L) {
   return edges;
 }
 
-/// R_uv = P_uu + P_vv - 2 P_uv with the pseudo-inverse P, of which each solve gives a row.
+/// Computes R_uv = P_uu + P_vv - 2 P_uv with the pseudo-inverse P, one row of P per solve.
 void solve_for_vertices(const Csr<double>& L, const Components& parts, const SolveSettings& settings,
                         EdgeResistances& result) {
   const std::int64_t n = L.rows();
@@ -109,8 +109,8 @@ void solve_for_vertices(const Csr<double>& L, const Components& parts, const Sol
   result.report = solver.take_report();
 }
 
-/// R_uv = ||Q W^(1/2) B P (e_u - e_v)||^2 with the incidence matrix B: the mean over random signs Q of what k
-/// solves give, of relative variance 2 / k at most.
+/// Estimates R_uv = ||W^(1/2) B P (e_u - e_v)||^2, B the incidence matrix, by k projections onto random sign
+/// vectors. One solve for each projection; the relative variance is at most 2 / k.
 void estimate_by_projections(const Csr<double>& L, const EdgeResistanceOptions& options,
                              EdgeResistances& result) {
   const auto projections = static_cast<std::int64_t>(std::ceil(2 / (options.error * options.error)));

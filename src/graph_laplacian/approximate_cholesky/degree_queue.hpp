@@ -9,9 +9,9 @@
 
 namespace echelon::graph_laplacian {
 
-/// Buckets of vertices of equal degree, of nearly equal degree from 64 on. A vertex whose degree has changed
-/// is put in again, and its old entries are skipped. The number of a vertex's bucket is kept by the caller,
-/// beside the other data of the vertex.
+/// Priority queue of vertices in buckets of equal degree, or of similar degree from 64 on. A vertex whose
+/// degree has changed is inserted again, and its stale entries are skipped. The caller stores the bucket
+/// number of each vertex, beside the vertex's other data.
 class DegreeQueue {
  public:
   using Bucket = std::uint16_t;
@@ -26,8 +26,8 @@ class DegreeQueue {
     if (bucket < lowest_) lowest_ = bucket;
   }
 
-  /// Takes a vertex of the lowest bucket, the latest one; bucket_of(v) refers to the number of its bucket.
-  /// -1: there is none.
+  /// Removes and returns the vertex inserted last into the lowest nonempty bucket, or -1 if the queue is
+  /// empty. bucket_of(v) refers to the bucket number of vertex v.
   template <class BucketOf>
   std::int32_t take(const BucketOf& bucket_of) {
     for (; lowest_ < buckets_.size(); ++lowest_) {
@@ -46,7 +46,7 @@ class DegreeQueue {
  private:
   static constexpr std::int32_t exact_degrees = 64;
 
-  /// From 64 on, eight buckets for each power of two.
+  /// Bucket of a degree. Degrees from 64 on have eight buckets for each power of two.
   static Bucket bucket_for(std::int32_t degree) {
     if (degree < exact_degrees) return static_cast<Bucket>(degree < 0 ? 0 : degree);
     const auto bits = static_cast<unsigned>(degree);

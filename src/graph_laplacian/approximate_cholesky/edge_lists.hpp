@@ -9,8 +9,8 @@
 
 namespace echelon::graph_laplacian {
 
-/// A list for each vertex, in blocks of one cache line with 7 edges (4 in double). The blocks of a list that
-/// has been read are used again, so that those in use stay in the cache.
+/// Linked lists of edges, one for each vertex, in blocks of one cache line with 7 edges (4 in double). Blocks
+/// of a list that has been read are reused, so that the blocks in use stay in the cache.
 template <class F>
 class EdgeLists {
  public:
@@ -29,7 +29,7 @@ class EdgeLists {
     first.weight[static_cast<std::size_t>(first.count++)] = weight;
   }
 
-  /// Calls visit(to, weight) for each edge and gives the blocks back.
+  /// Calls visit(to, weight) for each edge and frees the blocks for reuse.
   template <class Visit>
   void drain(std::int32_t head, const Visit& visit) {
     while (head != empty) {

@@ -10,9 +10,9 @@ namespace echelon::graph_laplacian {
 
 namespace {
 
-/// The graph during the elimination: the edges of A, read where they are, and the sampled ones in lists that
-/// only grow. An edge is in the lists of both of its ends; entries whose other end has been eliminated are
-/// skipped when the list is read, which happens once.
+/// Graph during the elimination: the edges of A, read in place, and the sampled edges in lists that only
+/// grow. An edge is in the lists of both of its ends; entries whose other end has been eliminated are skipped
+/// when the list is read, which happens once.
 template <class F, class T>
 class Elimination {
  public:
@@ -70,15 +70,15 @@ class Elimination {
   static constexpr std::int32_t eliminated = -1;
 
   struct Vertex {
-    std::int32_t edges = EdgeLists<F>::empty;  ///< list of the sampled ones
-    std::int32_t degree = 0;                   ///< copies of edges to vertices that are left
-    std::uint32_t slot = 0;                    ///< place in the star, if that place holds this vertex
+    std::int32_t edges = EdgeLists<F>::empty;  ///< list of sampled edges
+    std::int32_t degree = 0;                   ///< number of copies of edges to remaining vertices
+    std::uint32_t slot = 0;                    ///< index in the star; valid if the star has this vertex there
     DegreeQueue::Bucket bucket = DegreeQueue::none;
   };
 
   Vertex& at(std::int32_t v) { return vertices_[static_cast<std::size_t>(v)]; }
 
-  /// The neighbours of v, each once, and last the ground.
+  /// Collects the remaining neighbours of v in the star, each once, with the ground last.
   void collect_star(std::int32_t v) {
     star_.clear();
     for (std::int64_t k = offsets_[v]; k < offsets_[v + 1]; ++k) {
@@ -116,7 +116,7 @@ class Elimination {
     factor_.offsets.push_back(factor_.nonzeros());
   }
 
-  /// An edge between two neighbours, one of which may be the ground.
+  /// Adds an edge between two neighbours in the star, one of which may be the ground.
   void join(std::size_t i, std::size_t j, double weight) {
     const std::int32_t u = star_[i].vertex;
     const std::int32_t w = star_[j].vertex;
@@ -146,7 +146,7 @@ class Elimination {
   std::int32_t n_;
   SamplingOptions options_;
   std::vector<Vertex> vertices_;
-  std::vector<double> ground_;  // weight of the edge to the ground
+  std::vector<double> ground_;  // weight of each vertex's edge to the ground
   DegreeQueue queue_;
   EdgeLists<F> edges_;
   std::vector<Neighbour> star_;

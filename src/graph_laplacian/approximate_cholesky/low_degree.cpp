@@ -52,14 +52,15 @@ class Reduction {
   static constexpr std::int32_t eliminated = -1;
 
   struct Vertex {
-    std::int32_t degree = 0;  ///< edges to vertices that are left
+    std::int32_t degree = 0;  ///< number of edges to remaining vertices
     std::int32_t edges = EdgeLists<double>::empty;
-    std::int32_t place = -1;  ///< in the core; in the star that is being collected
+    std::int32_t place = -1;  ///< index in the star being collected; in the end, index in the core
   };
   Vertex& at(std::int32_t v) { return vertices_[static_cast<std::size_t>(v)]; }
   double& excess(std::int32_t v) { return excess_[static_cast<std::size_t>(v)]; }
 
-  /// Edges of v to vertices that are left; an edge of A and a new one to the same vertex stay two.
+  /// Collects the edges of v to remaining vertices. An edge of A and a new edge to the same vertex stay
+  /// separate.
   void collect(std::int32_t v) {
     star_.clear();
     for (std::int64_t k = offsets_[v]; k < offsets_[v + 1]; ++k) {
@@ -100,7 +101,7 @@ class Reduction {
     result_.steps.push_back(step);
   }
 
-  /// The graph that is left, with parallel edges merged.
+  /// Builds the matrix of the remaining graph, with parallel edges merged.
   void build_core() {
     auto& kept = result_.kept;
     for (std::int32_t v = 0; v < n_; ++v) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Exact elimination of the vertices of degree 1 and 2, again and again: chains, trees, and leaves.
+/// Exact elimination of the vertices of degree 1 and 2, repeated until none is left: chains, trees, leaves.
 #pragma once
 
 #include <echelon/matrix/csr.hpp>
@@ -10,18 +10,19 @@
 
 namespace echelon::graph_laplacian {
 
-/// Elimination of one vertex: x_v = b_v / W + (w_0 / W) x_{u_0} + (w_1 / W) x_{u_1}.
+/// Elimination of one vertex v with neighbours u_0, u_1 and W = w_0 + w_1 + excess:
+/// x_v = b_v / W + (w_0 / W) x_{u_0} + (w_1 / W) x_{u_1}.
 struct LowDegreeStep {
   std::int32_t vertex;
-  std::int32_t neighbour[2];  ///< -1: none
+  std::int32_t neighbour[2];  ///< u_0 and u_1, or -1
   double fraction[2];         ///< w / W; 0 where there is no neighbour
   double inverse_pivot;       ///< 1 / W; 0 for the last vertex of a Laplacian's component
 };
 
-/// Partial factorisation of a matrix, and what is left of it.
+/// Partial factorisation of a matrix, and the Schur complement of the eliminated vertices.
 struct LowDegreeElimination {
   std::vector<LowDegreeStep> steps;
-  std::vector<std::int32_t> kept;  ///< vertices that are left, ascending
+  std::vector<std::int32_t> kept;  ///< remaining vertices, ascending
   Csr<double> core;                ///< the Schur complement
   std::vector<double> core_excess;
 
@@ -30,9 +31,10 @@ struct LowDegreeElimination {
   }
 };
 
-/// Off-diagonal elements of A are not positive; `excess` is the part of each diagonal element above the sum
-/// of the other magnitudes. Nothing is done, and all results are empty, where fewer than a fifth of the
-/// vertices have degree 2 or less: the smaller system would not pay for its making. O(nonzeros) time.
+/// Eliminates the vertices of low degree from A, whose off-diagonal elements must not be positive; `excess`
+/// is the part of each diagonal element above the sum of the other magnitudes of its row. All results are
+/// empty if fewer than a fifth of the vertices have degree 2 or less, since the reduction would then cost
+/// more time than it saves. O(nonzeros) time.
 template <class T>
 [[nodiscard]] LowDegreeElimination eliminate_low_degrees(const Csr<T>& A, const std::vector<double>& excess);
 

@@ -21,7 +21,7 @@ namespace echelon::graph_laplacian {
 template <int K>
 using ColumnSums = std::array<double, K>;
 
-/// z = (L D L^T)^-1 z, in place.
+/// Overwrites z by (L D L^T)^-1 z.
 template <int K, class F>
 void apply_factor(const ApproximateFactor<F>& factor, double* z) {
   const std::int64_t n = factor.vertices();
@@ -82,7 +82,8 @@ ColumnSums<K> multiply_columns(const Csr<T>& A, const double* p, double* q) {
   return p_q;
 }
 
-/// n K elements each; r holds the right-hand sides and becomes the residuals, x the solutions.
+/// Vectors of n K elements each. r holds the right-hand sides on entry and the residuals later; x holds the
+/// solutions.
 struct PcgVectors {
   std::vector<double> x, r, z, p, q;
   void resize(std::size_t size) {
@@ -91,7 +92,7 @@ struct PcgVectors {
   [[nodiscard]] std::size_t bytes() const { return 5 * x.capacity() * sizeof(double); }
 };
 
-/// State of K columns. A column that has ended keeps its x.
+/// Iteration on K columns at once. A column that is no longer active keeps its x.
 template <int K, class M, class T>
 class ColumnPcg {
  public:
@@ -99,7 +100,7 @@ class ColumnPcg {
             PcgVectors& vectors)
       : A_(&A), preconditioner_(&preconditioner), v_(&vectors), n_(A.rows()) {}
 
-  /// Begins at x = 0; `active` tells which columns are iterated.
+  /// Begins at x = 0; `active` selects the columns that are iterated.
   void start(const std::array<bool, K>& active) {
     active_ = active;
     std::fill(v_->x.begin(), v_->x.end(), 0.0);
@@ -107,7 +108,7 @@ class ColumnPcg {
     v_->p = v_->z;
   }
 
-  /// One iteration; returns ||r||^2 of each column. `ended` columns are left as they are.
+  /// Does one iteration on the active columns; returns ||r||^2 of each column.
   ColumnSums<K> step() {
     const ColumnSums<K> p_q = multiply_columns<K>(*A_, v_->p.data(), v_->q.data());
     ColumnSums<K> alpha{};
@@ -131,7 +132,7 @@ class ColumnPcg {
     return r_r;
   }
 
-  /// The next direction of the columns that go on.
+  /// Computes the next direction, p = z + beta p, of the active columns.
   void turn() {
     const ColumnSums<K> r_z = precondition();
     ColumnSums<K> beta{};
@@ -149,7 +150,7 @@ class ColumnPcg {
 
   void end(int column) { active_[static_cast<std::size_t>(column)] = false; }
   [[nodiscard]] bool is_active(int column) const { return active_[static_cast<std::size_t>(column)]; }
-  /// A scalar that is positive in exact arithmetic was not.
+  /// True if a scalar that is positive in exact arithmetic was not positive in this column.
   [[nodiscard]] bool is_broken(int column) const { return broken_[static_cast<std::size_t>(column)]; }
 
  private:

@@ -24,13 +24,13 @@ namespace {
 
 using namespace graph_laplacian;
 
-/// Ratio of the largest to the smallest weight up to which the factor is kept in float: the rounding of a
-/// column must not carry more over to a part of the graph that hangs on light edges than those edges bear.
+/// Ratio of the largest to the smallest weight up to which the factor is kept in float. Beyond it, rounding
+/// errors of heavy edges could exceed the weights of light edges that alone connect a part of the graph.
 constexpr double float_weight_ratio = 1e5;
-/// Columns that are solved together.
+/// Largest number of columns that are solved together.
 constexpr int wide = 8;
 
-/// Magnitudes of the elements beside the diagonal, explicit zeros left out; 0 where there are none.
+/// Range of the nonzero off-diagonal magnitudes; 0 and 0 if there are none.
 struct WeightRange {
   double smallest = 0;
   double largest = 0;
@@ -53,7 +53,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
   /// Vectors of a block of K columns.
   template <int K>
   struct Block {
-    std::vector<double> b, x, r;  ///< n K elements of the whole system
+    std::vector<double> b, x, r;  ///< n K elements each, before the elimination of low degrees
     PcgVectors core;
     [[nodiscard]] std::size_t bytes() const {
       return (b.capacity() + x.capacity() + r.capacity()) * sizeof(double) + core.bytes();
@@ -127,7 +127,8 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
   }
 
  private:
-  /// Factors the matrix; false when asked to stop. In a solve, by the first that needs the factor.
+  /// Factors the matrix; false when asked to stop. Called by set-up, or by the first solve that needs the
+  /// factor.
   bool factor(const std::stop_token& cancel) const {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (factored_) return true;
@@ -176,13 +177,13 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     return reduction_.steps.empty() ? *matrix_ : reduction_.core;
   }
 
-  /// Calls f with the factor.
+  /// Calls f with the factor in its precision.
   template <class Function>
   auto with_factor(const Function& f) const {
     return in_double_ ? f(double_) : f(single_);
   }
 
-  /// The matrix to factor, in double, without positive elements beside the diagonal, and its excess.
+  /// Sets the matrix to factor, in double and without positive off-diagonal elements, and its excess.
   void take_matrix(const Csr<T>& A, const Array<T>& excess) {
     const Csr<T>* source = &A;
     Csr<T> cover;
@@ -218,7 +219,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     singular_ = std::find(grounded_.begin(), grounded_.end(), 0) != grounded_.end();
   }
 
-  /// target = the column that begins at b, with its negative below where the matrix is doubled.
+  /// Copies the right-hand side b to column c of `target`, followed by -b if the matrix is doubled.
   template <int K>
   void spread(const T* b, int c, std::vector<double>& target) const {
     target.resize(static_cast<std::size_t>(K * matrix_->rows()));
@@ -238,8 +239,8 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     }
   }
 
-  /// Subtracts its mean from every component without excess. Returns the norm of what was subtracted, as part
-  /// of the system that was given.
+  /// Subtracts the mean from every component without excess. Returns the norm of the subtracted part in terms
+  /// of the caller's system, which may be half of the doubled one.
   template <int K>
   double center(int c, std::vector<double>& x) const {
     if (!singular_) return 0;
@@ -260,7 +261,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     return std::sqrt(is_doubled() ? removed / 2 : removed);
   }
 
-  /// Eliminates the low degrees from r and gathers what is left.
+  /// Eliminates the vertices of low degree from r and copies the remaining elements to `core`.
   template <int K>
   void restrict_to_core(std::vector<double>& r, std::vector<double>& core) const {
     if (reduction_.steps.empty()) {
@@ -282,8 +283,8 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     }
   }
 
-  /// x += the correction of the core, extended to the eliminated vertices by r as restrict_to_core left it,
-  /// which becomes the correction.
+  /// Extends the correction of the core to the eliminated vertices and adds it to x. r is as restrict_to_core
+  /// left it on entry, and the correction on return.
   template <int K>
   void add_correction(const std::vector<double>& core, std::vector<double>& r, std::vector<double>& x) const {
     if (reduction_.steps.empty()) {
@@ -306,7 +307,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     for (std::size_t k = 0; k < x.size(); ++k) x[k] += r[k];
   }
 
-  /// r = b - A x; returns ||r||_2 of each column, as part of the system that was given.
+  /// r = b - A x; returns ||r||_2 of each column in terms of the caller's system.
   template <int K>
   ColumnSums<K> form_residual(Block<K>& block) const {
     multiply_columns<K>(*matrix_, block.x.data(), block.r.data());
@@ -383,7 +384,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     }
   }
 
-  /// Whether a column needs no further correction, and if so, its outcome.
+  /// True if a column needs no further correction; then sets its outcome.
   template <int K>
   bool has_ended(const Block<K>& block, int c, double before, double norm, Job& job) const {
     if (norm <= job.tolerance) return true;
@@ -421,7 +422,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     return residual <= rounding_level<T> * (job.matrix_norm * solution + job.right_hand_side_norm_inf);
   }
 
-  /// Conjugate gradients for the corrections of the active columns, to their tolerances.
+  /// Computes corrections of the active columns by conjugate gradients, to their tolerances.
   template <int K>
   void iterate(Block<K>& block, const std::array<bool, K>& active, bool by_diagonal, std::int64_t first,
                std::int64_t count, std::vector<Job>& jobs) const {
@@ -485,14 +486,14 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
   mutable B backend_;
   std::int64_t n_ = 0;
   DominanceKind kind_ = DominanceKind::none;
-  Csr<T> copy_;            // of a dense A
+  Csr<T> copy_;            // A in CSR if A is dense
   Csr<double> converted_;  // A in double, or doubled
   const Csr<double>* matrix_ = nullptr;
   std::vector<double> excess_;
   Components components_;
-  std::vector<char> grounded_;  // by component: whether it has excess
+  std::vector<char> grounded_;  // for each component: 1 if it has excess
   bool singular_ = false;
-  InverseDiagonal diagonal_;  // where iterations with it precede the factorisation
+  InverseDiagonal diagonal_;  // empty unless iterations with it precede the factorisation
 
   // Made by set-up, or by the first solve that needs them.
   mutable std::mutex mutex_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Sampling of the clique that replaces a vertex.
+/// Sampling of the clique that replaces an eliminated vertex.
 #pragma once
 
 #include "support/hash.hpp"
@@ -11,14 +11,14 @@
 
 namespace echelon::graph_laplacian {
 
-/// A neighbour of the vertex that is eliminated. Parallel edges are merged.
+/// Neighbour of the vertex being eliminated. Parallel edges are merged.
 struct Neighbour {
   double weight;
-  std::int32_t vertex;  ///< the number of vertices stands for the ground
-  std::int32_t copies;  ///< edges that were merged
+  std::int32_t vertex;  ///< index of the neighbour; n, the number of vertices, denotes the ground
+  std::int32_t copies;  ///< number of merged edges
 };
 
-/// Uniform in [0, 1): draw number `draw` of vertex `v`.
+/// Random number, uniform in [0, 1): draw number `draw` of vertex `v`.
 inline double uniform_draw(std::uint64_t seed, std::int32_t v, std::uint64_t draw) {
   const std::uint64_t stream = hash_bits(seed + (static_cast<std::uint64_t>(v) + 1) * golden_ratio_64);
   return static_cast<double>(hash_bits(stream + (draw + 1) * golden_ratio_64) >> 11U) * 0x1p-53;

@@ -13,8 +13,8 @@ constexpr std::size_t index(std::int32_t i) {
   return static_cast<std::size_t>(i);
 }
 
-/// First and second moments of the test values around vertex i, relative to its own: sums of w t and w t^2
-/// over its edges for t = x_v - x_i. Relative, because the values of close vertices agree in most digits.
+/// First and second moments of the test values around vertex i: sums of w t and w t^2 over its edges for
+/// t = x_v - x_i. Differences avoid cancellation, because values of close vertices agree in most digits.
 struct Moments {
   float weight = 0;
   TestValues first{};
@@ -37,7 +37,7 @@ struct Moments {
   }
 
   [[nodiscard]] bool allow(const TestValues& own, const TestValues& at, float ratio) const {
-    // Differences at the level of rounding have no energy worth guarding.
+    // Differences at the level of rounding carry no information about the energy.
     constexpr float rounding = 1e-12F;
     for (std::size_t v = 0; v < own.size(); ++v) {
       const float y = at[v] - own[v];
@@ -86,7 +86,7 @@ class Aggregation {
   enum class State : std::uint8_t { undecided, seed, member };
   static constexpr int bins = 10;
 
-  /// Affinities of the strong edges; -1 for weak ones, and for those that a vertex must not join across.
+  /// Computes the affinities of the strong edges; -1 for weak edges, and for edges that the veto excludes.
   void weigh_edges() {
     std::vector<T> largest(index(graph_.n));
     for (std::int32_t i = 0; i < graph_.n; ++i) {
@@ -125,8 +125,8 @@ class Aggregation {
 
   [[nodiscard]] bool open(std::int32_t i) const { return state_[index(i)] != State::member; }
 
-  /// The bin of an undecided vertex by its largest affinity to a vertex that it could join, 0 being the
-  /// strongest; `bins` if there is none.
+  /// Bin of an undecided vertex by its largest affinity to a vertex that it could join; 0 is the strongest
+  /// bin, and `bins` means that there is no such vertex.
   [[nodiscard]] int bin_of(std::int32_t i) const {
     float largest = -1;
     for (std::int32_t k = graph_.offsets[i]; k < graph_.offsets[i + 1]; ++k) {
@@ -178,8 +178,8 @@ class Aggregation {
   AggregationOptions options_;
   std::vector<State> state_;
   std::vector<std::int32_t> seed_;
-  std::vector<float> affinity_;  ///< of each end of an edge
-  std::int32_t count_;           ///< aggregates, undecided vertices included
+  std::vector<float> affinity_;  ///< affinity of each stored edge; each edge is stored in two rows
+  std::int32_t count_;           ///< number of aggregates, each undecided vertex counted as one
 };
 
 }  // namespace

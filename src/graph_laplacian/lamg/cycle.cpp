@@ -12,9 +12,9 @@ constexpr std::size_t index(std::int32_t i) {
   return static_cast<std::size_t>(i);
 }
 
-/// A forward Gauss-Seidel sweep that keeps the residual up to date. Since the residual is known, the
-/// increments e solve the lower triangle, (D - W_lower) e = r, and leave the residual W_upper e, which lower
-/// vertices get from the edges already read: one half of the matrix is enough.
+/// Does a forward Gauss-Seidel sweep and updates the residual. The increments e solve the lower triangular
+/// system (D - W_lower) e = r and leave the residual W_upper e, which lower vertices receive through the
+/// edges that the sweep reads: one half of the matrix is enough.
 template <class T>
 void sweep(const LowerTriangle<T>& A, T* x, Cell<T>* cells) {
   for (std::int32_t i = 0; i < A.n; ++i) {
@@ -29,7 +29,7 @@ void sweep(const LowerTriangle<T>& A, T* x, Cell<T>* cells) {
   }
 }
 
-/// x += P c for the aggregates' corrections c, and the residual of it.
+/// Adds P c to x for the aggregates' corrections c, and updates the residual.
 template <class T>
 void add_correction(const LowerTriangle<T>& A, const Array<std::int32_t>& aggregate, const T* correction,
                     T* x, Cell<T>* cells) {
@@ -135,7 +135,7 @@ void Cycle<T>::finish(CycleVectors<T>& vectors, T* x) const {
   for (std::size_t i = 0; i < order.size(); ++i) x[index(order[i])] = own[i];
 }
 
-/// Smooths level l and makes the right-hand side of the next one.
+/// Smooths level l and computes the right-hand side of the next coarser level.
 template <class T>
 void Cycle<T>::descend(CycleVectors<T>& vectors, std::size_t l) const {
   const Level<T>& level = hierarchy_->levels[l];
@@ -154,7 +154,7 @@ void Cycle<T>::descend(CycleVectors<T>& vectors, std::size_t l) const {
   next.iterates.clear();
 }
 
-/// Corrects level l by the next one and smooths it.
+/// Corrects level l by the solution of the next coarser level and smooths it.
 template <class T>
 void Cycle<T>::ascend(CycleVectors<T>& vectors, std::size_t l) const {
   const Level<T>& level = hierarchy_->levels[l];
@@ -174,7 +174,7 @@ void Cycle<T>::solve_coarsest(CycleVectors<T>& vectors) const {
     for (int s = 0; s < 10; ++s) sweep(level.matrix, own.x.data(), own.cells.data());
     return;
   }
-  // The finest level may be the coarsest, with an x from earlier cycles.
+  // If the finest level is also the coarsest, x holds the result of earlier cycles.
   std::vector<Cell<T>>& cells = own.cells;
   for (std::size_t i = 0; i < cells.size(); ++i) own.fine_x[i] = cells[i].residual;
   hierarchy_->coarsest.solve(own.fine_x.data());

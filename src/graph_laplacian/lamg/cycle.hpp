@@ -11,14 +11,14 @@
 
 namespace echelon::lamg {
 
-/// Decides about descents in a cycle of a real-valued index: level l descends until it has done so `index`
-/// times as often as level l - 1, the finest level once. An index of 1.5 makes 1, 2, 3, 5, 8, 12, 18, 27
-/// descents.
+/// Counter of descents in a cycle with a fractional index: level l descends until it has done so `index`
+/// times as often as level l - 1; the finest level descends once. An index of 1.5 makes 1, 2, 3, 5, 8, 12,
+/// 18, 27 descents.
 class VisitCounter {
  public:
   explicit VisitCounter(std::size_t levels) : descents_(levels) {}
   void start() { descents_.assign(descents_.size(), 0); }
-  /// Whether level l descends once more, `index` being that of level l - 1; if so, counts it.
+  /// True if level l descends once more, which is then counted. `index` is the cycle index of level l - 1.
   bool descend(std::size_t l, double index) {
     const double most = l == 0 ? 1 : index * static_cast<double>(descents_[l - 1]);
     if (!(static_cast<double>(descents_[l]) < most)) return false;
@@ -34,11 +34,11 @@ class VisitCounter {
 struct CycleOptions {
   int pre_sweeps = 1;
   int post_sweeps = 2;
-  /// Iterates to combine at most, on the finest level over several cycles; 0: none.
+  /// Largest number of iterates to combine, on the finest level over several cycles; 0 disables it.
   std::size_t combined_iterates = 4;
 };
 
-/// Vectors of a solve in progress. Cycles allocate nothing.
+/// Vectors of a solve in progress, all allocated before the first cycle.
 template <class T>
 struct CycleVectors {
   struct OfLevel {
@@ -62,12 +62,12 @@ class Cycle {
   Cycle(const Hierarchy<T>& hierarchy, const CycleOptions& options)
       : hierarchy_(&hierarchy), options_(options) {}
 
-  /// Begins from x = 0 for a right-hand side with the sum zero on each component.
+  /// Begins from x = 0 for a right-hand side whose sum is zero on each component.
   void start(CycleVectors<T>& vectors, const T* b) const;
-  /// One cycle. Returns the norm of the residual, which is that of all equations: those of eliminated
-  /// vertices have none.
+  /// Does one cycle and returns the 2-norm of the residual of L x = b. Equations of eliminated vertices
+  /// contribute nothing, since they are satisfied exactly.
   double step(CycleVectors<T>& vectors) const;
-  /// x, of all vertices.
+  /// Writes the iterate for all vertices, eliminated ones included, to x.
   void finish(CycleVectors<T>& vectors, T* x) const;
 
  private:

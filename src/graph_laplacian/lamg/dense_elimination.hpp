@@ -10,20 +10,21 @@
 
 namespace echelon::lamg {
 
-/// The factors of a Laplacian L = U^T D U with U(k, i) = -w_ki / d_k. Each pivot d_k is the sum of the
-/// weights left at vertex k, not a difference, so that factors are accurate element by element for weights of
-/// any range (Grassmann, Taksar, Heyman, Operations Research 33, 1985); it is exactly zero at the last vertex
-/// of each component, whose x is 0.
+/// Factors of a Laplacian L = U^T D U with U(k, i) = -w_ki / d_k. Each pivot d_k is computed as the sum of
+/// the remaining weights at vertex k, without subtraction, so that the factors have a small componentwise
+/// relative error for weights of any range (Grassmann, Taksar, Heyman, Operations Research 33, 1985). The
+/// pivot of the last vertex of each component is exactly zero, and its x is set to 0.
 template <class T>
 class DenseElimination {
  public:
   DenseElimination() = default;
-  /// O(n^3 / 6) for the graph's n vertices.
+  /// Factors the Laplacian of a graph of n vertices in n^3 / 6 multiplications.
   explicit DenseElimination(const Graph<T>& graph);
 
-  /// x for a right-hand side whose sum is zero on each component, in place. n^2 multiplications.
+  /// Overwrites x, a right-hand side whose sum is zero on each component, by the solution. n^2
+  /// multiplications.
   void solve(T* x) const;
-  /// Connected components, the dimension of the null space.
+  /// Number of connected components, the dimension of the null space.
   [[nodiscard]] std::int64_t components() const { return components_; }
   [[nodiscard]] std::size_t bytes() const { return sizeof(T) * (ratios_.size() + inverse_.size()); }
 

@@ -11,15 +11,15 @@ namespace echelon::lamg {
 
 namespace {
 
-/// Candidates below this part of the vertices do not repay another copy of the graph.
+/// Fraction of the vertices that must be candidates for elimination; fewer do not repay a copy of the graph.
 constexpr double worthwhile_part = 0.01;
 
-/// A graph from which vertices disappear: the rows of the original, and lists of the edges added. An edge can
-/// have several entries, whose weights add up.
+/// Graph during the elimination: the rows of the original graph, and lists of added edges. An edge can have
+/// several entries, whose weights add up.
 template <class T>
 class ShrinkingGraph {
-  /// Entries of the original row, first one and number of those added, and a bound of the number of
-  /// neighbours left; side by side, as they are needed together.
+  /// Range of the original row, first one and number of the added entries, and a bound of the number of
+  /// remaining neighbours. They share a cache line, as they are needed together.
   struct Vertex {
     std::int32_t begin;
     std::int32_t end;
@@ -52,7 +52,7 @@ class ShrinkingGraph {
     for (std::int32_t vertex = next(); vertex != none; vertex = next()) eliminate(vertex, record);
   }
 
-  /// The graph of the vertices left.
+  /// Builds the graph of the remaining vertices.
   [[nodiscard]] Graph<T> rest(const std::vector<std::int32_t>& kept) const {
     std::vector<std::int32_t> number(vertices_.size(), none);
     std::int64_t ends = 0;
@@ -99,7 +99,7 @@ class ShrinkingGraph {
 
  private:
   static constexpr std::int32_t none = -1;
-  /// Entries of a row up to which it is searched for an edge that an elimination adds.
+  /// Largest number of entries of a row that is searched for an edge to be added.
   static constexpr std::int32_t searched = 24;
 
   [[nodiscard]] static std::size_t index(std::int32_t i) { return static_cast<std::size_t>(i); }
@@ -124,13 +124,13 @@ class ShrinkingGraph {
     return false;
   }
 
-  /// Notes a vertex whose number of neighbours allows its elimination.
+  /// Queues a vertex if its number of neighbours allows its elimination.
   void offer(std::int32_t vertex) {
     const std::int32_t count = vertices_[index(vertex)].count;
     if (count <= max_degree_) waiting_[index(count)].push_back(vertex);
   }
 
-  /// A vertex left with the fewest neighbours, or none.
+  /// Removes from the queue a remaining vertex with the fewest neighbours, or returns `none`.
   std::int32_t next() {
     for (std::size_t degree = 0; degree < waiting_.size(); ++degree) {
       while (!waiting_[degree].empty()) {
@@ -149,7 +149,7 @@ class ShrinkingGraph {
     ++own.added;
   }
 
-  /// Whether there is an edge between a and b, as far as a short search tells.
+  /// True if a bounded search finds an edge between a and b.
   [[nodiscard]] bool joined(std::int32_t a, std::int32_t b) const {
     const Vertex& of_a = vertices_[index(a)];
     const Vertex& of_b = vertices_[index(b)];
@@ -182,7 +182,7 @@ class ShrinkingGraph {
       --vertices_[index(neighbours[k])].count;
       for (int l = 0; l < k; ++l) {
         const bool known = joined(neighbours[k], neighbours[l]);
-        // An edge must not vanish by underflow: the graph would fall apart.
+        // Keep the weight positive: an underflow to zero would disconnect the graph.
         const T weight = std::max(weights[k] * (weights[l] / sum), std::numeric_limits<T>::min());
         add(neighbours[k], neighbours[l], weight);
         add(neighbours[l], neighbours[k], weight);

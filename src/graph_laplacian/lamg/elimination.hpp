@@ -10,16 +10,18 @@
 
 namespace echelon::lamg {
 
-/// Vertices with more neighbours are not eliminated: the edges would become more.
+/// Largest degree of an eliminated vertex; at larger degrees eliminations would add more edges than they
+/// remove.
 inline constexpr std::int32_t max_eliminated_degree = 4;
 
-/// A record of eliminated vertices, in their order. Vertex f with the neighbours c of weights w_c and the
-/// diagonal d = sum of w_c leaves the edges (c, c') with the weights w_c w_c' / d. Right-hand sides follow by
-/// b_c += w_c / d b_f, and x_f = b_f / d + sum of w_c / d x_c.
+/// Record of eliminated vertices, in the order of elimination. Eliminating vertex f, with edges of weights
+/// w_c to neighbours c and the diagonal d = sum of w_c, adds edges (c, c') of weights w_c w_c' / d.
+/// Right-hand sides are reduced by b_c += w_c / d b_f, and solutions are completed by x_f = b_f / d + sum of
+/// w_c / d x_c.
 template <class T>
 struct Elimination {
-  std::int32_t fine = 0;           ///< vertices before
-  std::vector<std::int32_t> kept;  ///< those left, ascending
+  std::int32_t fine = 0;           ///< number of vertices before the elimination
+  std::vector<std::int32_t> kept;  ///< remaining vertices, ascending
   std::vector<std::int32_t> vertices;
   std::vector<T> inverse;  ///< 1 / d, or 0 for a vertex without edges
   std::vector<std::int32_t> offsets = {0};
@@ -31,17 +33,18 @@ struct Elimination {
            sizeof(T) * (inverse.size() + coefficients.size());
   }
 
-  /// Brings b, of `fine` elements, to the right-hand side of the eliminated system, in place, and copies the
-  /// elements of the vertices left to `reduced`.
+  /// Eliminates in b, of `fine` elements, in place, and copies the elements of the remaining vertices to
+  /// `reduced`.
   void restrict_to(T* b, T* reduced) const;
-  /// Completes x, of `fine` elements, from the solution for the vertices left; b as `restrict_to` left it.
+  /// Completes x, of `fine` elements, from the solution `reduced` for the remaining vertices and b as
+  /// `restrict_to` left it.
   void prolong(const T* reduced, const T* b, T* x) const;
 };
 
 /// Eliminates vertices of at most `max_degree` neighbours, those with fewest first, until there are none, and
-/// replaces `graph` by that of the vertices left. A component of which nothing else is left disappears with
-/// its last vertex, for which the record has the diagonal 0 and x = 0. Nothing is eliminated if at most 1 %
-/// of the vertices have so few neighbours. Time and memory O(edges).
+/// replaces `graph` by the graph of the remaining vertices. A component that is eliminated entirely ends with
+/// a vertex without edges, which is recorded with 1 / d = 0 and gets x = 0. Nothing is eliminated if at most
+/// 1 % of the vertices have so few neighbours. Time and memory O(edges).
 template <class T>
 [[nodiscard]] Elimination<T> eliminate(Graph<T>& graph, std::int32_t max_degree = max_eliminated_degree);
 

@@ -10,13 +10,13 @@ namespace echelon::lamg {
 
 namespace {
 
-/// Levels of fewer vertices are in the caches in any numbering.
+/// Number of vertices below which a level fits in the caches, in any numbering.
 constexpr std::int32_t cached_vertices = 10000;
-/// Mean distance of neighbours, as a part of the vertices, from which on a numbering counts as scattered. It
-/// is 1/3 for a random one.
+/// Mean difference of neighbours' indices, as a fraction of the number of vertices, from which a numbering
+/// counts as scattered. It is 1/3 for a random numbering.
 constexpr double scattered_distance = 0.1;
 
-/// Whether neighbours are far apart, by every 64th vertex.
+/// True if neighbours are far apart in the numbering, judged by every 64th vertex.
 bool scattered(const std::int32_t* offsets, const std::int32_t* neighbours, std::int32_t n) {
   constexpr std::int32_t stride = 64;
   if (n < cached_vertices) return false;
@@ -29,7 +29,7 @@ bool scattered(const std::int32_t* offsets, const std::int32_t* neighbours, std:
   return distance > scattered_distance * static_cast<double>(n) * static_cast<double>(ends);
 }
 
-/// Members of each aggregate, by counting.
+/// Lists of the members of each aggregate, made by counting sort.
 struct Members {
   Members(const Array<std::int32_t>& aggregate, std::int32_t count)
       : offsets(static_cast<std::size_t>(count) + 1), vertices(Device::serial(), aggregate.size()) {
@@ -110,7 +110,8 @@ Graph<T> renumbered(const Graph<T>& graph, const std::vector<std::int32_t>& orde
   for (std::int32_t i = 0; i < graph.n; ++i) {
     const std::int32_t vertex = order[static_cast<std::size_t>(i)];
     const std::int32_t end = graph.offsets[vertex + 1];
-    // From both ends of the row: places of lower neighbours rise, those of upper ones fall.
+    // Fill the row from both ends: lower neighbours upwards from its begin, upper ones downwards from its
+    // end.
     std::int32_t low = out;
     std::int32_t high = out + end - graph.offsets[vertex];
     result.offsets[i + 1] = out = high;
@@ -131,7 +132,7 @@ Graph<T> contract(const Graph<T>& graph, const Array<std::int32_t>& aggregate, s
   const Members members(aggregate, count);
   Graph<T> coarse(count, graph.ends());
   constexpr std::int32_t none = -1;
-  std::vector<std::int32_t> place(static_cast<std::size_t>(count), none);  // of a column in the row
+  std::vector<std::int32_t> place(static_cast<std::size_t>(count), none);  // index of each column in the row
   std::vector<std::int32_t> columns;
   std::vector<T> sums;
   std::int32_t out = 0;

@@ -11,9 +11,9 @@
 
 namespace echelon::lamg {
 
-/// The Laplacian D - W of n vertices: row i lists its neighbours, those below i first, in [offsets[i],
-/// middle[i]), then those above, in [middle[i], offsets[i + 1]). Neither part is sorted. No loops, no
-/// duplicates; weights are positive.
+/// Weighted graph of n vertices with the Laplacian D - W. Row i lists the neighbours with indices below i
+/// first, in [offsets[i], middle[i]), and then those above, in [middle[i], offsets[i + 1]). Neither part is
+/// sorted. There are no loops and no duplicates; weights are positive.
 template <class T>
 struct Graph {
   Graph() = default;
@@ -32,34 +32,36 @@ struct Graph {
   Array<std::int32_t> middle;
   Array<std::int32_t> neighbours;
   Array<T> weights;
-  Array<T> degree;  ///< sums of weights: the diagonal
+  Array<T> degree;  ///< sum of the weights of each row: the diagonal D
 
   /// Twice the number of edges.
   [[nodiscard]] std::int64_t ends() const { return n == 0 ? 0 : offsets[n]; }
   [[nodiscard]] std::int32_t neighbours_of(std::int32_t i) const { return offsets[i + 1] - offsets[i]; }
 };
 
-/// The graph of a Laplacian: edges for its negative elements beside the diagonal, which is not read. Returns
+/// Makes the graph of a Laplacian from its negative off-diagonal elements; the diagonal is not read. Returns
 /// an empty graph if A has 2^31 nonzeros or more.
 template <class T>
 [[nodiscard]] Graph<T> graph_of(const Csr<T>& A);
 
-/// Vertices component by component in breadth-first order, if neighbours in the present numbering are so far
-/// apart that most accesses would miss the caches; else nothing. Random numberings take twice as long.
+/// Orders vertices component by component, breadth first, if neighbours in the given numbering are so far
+/// apart that most accesses would miss the caches; otherwise returns an empty vector. Cycles take twice as
+/// long in a random numbering.
 [[nodiscard]] std::vector<std::int32_t> local_order(const std::int32_t* offsets,
                                                     const std::int32_t* neighbours, std::int32_t n);
 
-/// The graph whose vertex i is vertex order[i] of `graph`.
+/// Makes the graph whose vertex i is vertex order[i] of `graph`.
 template <class T>
 [[nodiscard]] Graph<T> renumbered(const Graph<T>& graph, const std::vector<std::int32_t>& order);
 
-/// The quotient graph: vertices with equal aggregate[i], in [0, count), become one; edges inside an aggregate
-/// disappear, weights of parallel edges are added. It is P^T A P for the P with P(i, aggregate[i]) = 1.
+/// Makes the quotient graph: vertices with equal aggregate[i], in [0, count), become one; edges inside an
+/// aggregate disappear, weights of parallel edges are added. Its Laplacian is P^T A P for the Laplacian A of
+/// `graph` and P(i, aggregate[i]) = 1.
 template <class T>
 [[nodiscard]] Graph<T> contract(const Graph<T>& graph, const Array<std::int32_t>& aggregate,
                                 std::int32_t count);
 
-/// The half of a Laplacian that sweeps need: for each vertex the edges to lower ones.
+/// Lower triangle of a Laplacian, all that sweeps need: for each vertex the edges to vertices of lower index.
 template <class T>
 struct LowerTriangle {
   LowerTriangle() = default;
@@ -69,7 +71,7 @@ struct LowerTriangle {
   Array<std::int32_t> offsets;
   Array<std::int32_t> neighbours;
   Array<T> weights;
-  Array<T> inverse;  ///< of the diagonal; 0 for a vertex without edges
+  Array<T> inverse;  ///< inverse of the diagonal; 0 for a vertex without edges
 
   [[nodiscard]] std::size_t bytes() const {
     return offsets.bytes() + neighbours.bytes() + weights.bytes() + inverse.bytes();

@@ -12,7 +12,7 @@ namespace echelon::lamg {
 
 namespace {
 
-/// Aggregates that number more than this part of the vertices do not pay for another level.
+/// Ratio of aggregates to vertices above which another level does not pay.
 constexpr double stalled_ratio = 0.9;
 
 template <class T>
@@ -31,7 +31,8 @@ class Setup {
   }
 
  private:
-  /// Eliminates, adds a level, and replaces `graph` by the next one; false if there is none.
+  /// Eliminates vertices, adds a level, and replaces `graph` by the next coarser graph; false if coarsening
+  /// ends here.
   bool add_level(Graph<T>& graph) {
     const Stopwatch stopwatch;
     Level<T> level;
@@ -50,7 +51,7 @@ class Setup {
     return aggregates.has_value();
   }
 
-  /// The aggregates of the previous hierarchy, if its level has a graph of this size.
+  /// Aggregates of the previous hierarchy, if its level has a graph of equal size.
   std::optional<Aggregates> kept_aggregates(const Level<T>& level) {
     const std::size_t l = hierarchy_.levels.size();
     if (previous_ == nullptr || l + 1 >= previous_->levels.size()) return std::nullopt;
@@ -82,7 +83,7 @@ class Setup {
     return aggregates;
   }
 
-  /// LAMG's cycle index: 1.5 while levels are large, then bounded by the work that it makes.
+  /// Sets LAMG's cycle indices: 1.5 on large levels, on others bounded by the work of a cycle.
   void set_cycle_indices() {
     auto& levels = hierarchy_.levels;
     for (std::size_t l = 0; l + 1 < levels.size(); ++l) {

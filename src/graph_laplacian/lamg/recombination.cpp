@@ -12,8 +12,8 @@ namespace {
 template <std::size_t size>
 using Coefficients = std::array<double, size>;
 
-/// The minimiser of ||r - D alpha|| from the Gram matrix of D and D^T r: Cholesky factorisation that leaves
-/// out columns that depend on earlier ones.
+/// Computes the minimiser of ||r - D alpha|| from D^T D and D^T r by a Cholesky factorisation that skips
+/// columns that depend linearly on earlier ones.
 template <std::size_t size>
 Coefficients<size> least_squares(std::array<Coefficients<size>, size> gram, Coefficients<size> right) {
   constexpr double dependent = 1e-12;

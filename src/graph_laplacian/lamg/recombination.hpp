@@ -26,10 +26,10 @@ class Recombination {
       : n_(static_cast<std::size_t>(n)), capacity_(capacity), x_(n_ * capacity), r_(n_ * capacity) {}
 
   void clear() { size_ = 0; }
-  /// Keeps a copy of an iterate, in place of the oldest if there is no room.
+  /// Saves a copy of an iterate; overwrites the oldest one if `capacity` is reached.
   void save(const T* x, const Cell<T>* cells);
-  /// Replaces x and its residual by the combination of x and the iterates kept, of coefficients with the sum
-  /// 1, that has the smallest residual. No product with the matrix.
+  /// Replaces x and its residual by the affine combination of x and the saved iterates that has the smallest
+  /// residual. Needs no product with the matrix.
   void minimise(T* x, Cell<T>* cells) const;
 
   [[nodiscard]] std::size_t bytes() const { return sizeof(T) * (x_.size() + r_.size()); }
@@ -39,7 +39,7 @@ class Recombination {
   std::size_t capacity_ = 0;
   std::size_t size_ = 0;
   std::size_t next_ = 0;
-  std::vector<T> x_;  ///< x_[i * capacity + k]: iterate k, interleaved
+  std::vector<T> x_;  ///< interleaved iterates: element i of iterate k is x_[i * capacity + k]
   std::vector<T> r_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The method lamg. Levels are made and visited by one thread on every host device.
+/// The method lamg. Set-up and cycles run on one thread on every host device.
 #include "graph_laplacian/lamg/cycle.hpp"
 #include "graph_laplacian/laplacian_form.hpp"
 #include "multigrid/level_statistics.hpp"
@@ -45,7 +45,7 @@ CycleOptions cycle_options(const LamgOptions& options) {
           .combined_iterates = static_cast<std::size_t>(options.combined_iterates)};
 }
 
-/// An elimination counts as a level of its own.
+/// Describes the hierarchy; each elimination is listed as a level of its own.
 template <class T>
 HierarchyDescription describe(const Hierarchy<T>& hierarchy) {
   HierarchyDescription description;
@@ -107,8 +107,8 @@ class LamgMethod final : public SolverImplementation<T>,
     }
     B backend;
     typename Form::Workspace form;
-    Array<T> r, dx;  ///< of the rows of A
-    Array<T> y;      ///< of the vertices
+    Array<T> r, dx;  ///< residual and correction, in the rows of A
+    Array<T> y;      ///< right-hand side and solution, in the vertices of the Laplacian
     CycleVectors<T> cycle;
     std::unique_ptr<ResidualCheck<T>> check;
   };
@@ -126,7 +126,7 @@ class LamgMethod final : public SolverImplementation<T>,
   }
 
   [[nodiscard]] const HierarchyDescription& description() const override { return description_; }
-  /// Cycles recombine iterates, which is not linear.
+  /// Varying, because recombination of iterates makes a cycle nonlinear.
   [[nodiscard]] AppliedOperator applied_operator() const override { return AppliedOperator::varying; }
   [[nodiscard]] std::size_t bytes() const override {
     return copy_.bytes() + form_.bytes() + (hierarchy_ ? hierarchy_->bytes() : 0);
@@ -143,7 +143,7 @@ class LamgMethod final : public SolverImplementation<T>,
     }
   }
 
-  /// One cycle, which depends on r in a way that is not linear.
+  /// Does one cycle, a nonlinear function of r.
   void apply(Workspace& workspace, const T* r, T* z) const override {
     auto& own = static_cast<Vectors&>(workspace);
     const Cycle<T> cycle(*hierarchy_, cycle_options(options_));
@@ -205,12 +205,12 @@ class LamgMethod final : public SolverImplementation<T>,
     job.statistics.push_back({"removed_norm", job.unreachable});
   }
 
-  /// The part of a residual of this norm that some x can remove.
+  /// Norm of the part of a residual, of the given norm, that lies in the range of A.
   static double reachable(double norm, const Job& job) {
     return std::sqrt(std::max(norm * norm - job.unreachable * job.unreachable, 0.0));
   }
 
-  /// Cycles, and begins again from the true residual while it is above the tolerance and falls.
+  /// Runs cycles, and restarts from the true residual while this exceeds the tolerance and decreases.
   void iterate(Vectors& v, const T* b, T* x, double norm, Job& job) const {
     const std::int64_t n = form_.rows();
     job.outcome = {Status::converged};
@@ -247,10 +247,10 @@ class LamgMethod final : public SolverImplementation<T>,
     return {Status::stagnated, "cycles no longer reduce the true residual: " + reached(norm, job)};
   }
 
-  /// Cycles for the right-hand side in v.y, whose place the solution takes. Returns why they ended, unless by
-  /// a residual within the tolerance.
+  /// Runs cycles for the right-hand side in v.y, which the solution overwrites. Returns the reason why they
+  /// ended, unless it is a residual within the tolerance.
   std::optional<Outcome> run_cycles(Vectors& v, double norm, Job& job) const {
-    constexpr int idle_cycles = 5;  // without progress, at most
+    constexpr int idle_cycles = 5;  // largest number of consecutive cycles without progress
     constexpr double progress = 0.99;
     const Cycle<T> cycle(*hierarchy_, cycle_options(options_));
     cycle.start(v.cycle, v.y.data());
@@ -283,7 +283,7 @@ class LamgMethod final : public SolverImplementation<T>,
     return ended;
   }
 
-  /// Accepts an answer whose backward error is that of rounding, as other iterative methods do.
+  /// Accepts an x whose backward error is at the level of rounding, as other iterative methods do.
   bool limited_by_rounding(Vectors& v, const VectorFacts& residual, const T* x, Job& job) const {
     const double roundoff = std::numeric_limits<T>::epsilon();
     if (job.tolerance < roundoff * job.right_hand_side_norm) return false;
@@ -299,7 +299,7 @@ class LamgMethod final : public SolverImplementation<T>,
   LamgOptions options_;
   B backend_;
   MatrixRef<T> A_;
-  Csr<T> copy_;  // of a dense A
+  Csr<T> copy_;  // A in CSR if A is dense
   Form form_;
   std::optional<Hierarchy<T>> hierarchy_;
   HierarchyDescription description_;

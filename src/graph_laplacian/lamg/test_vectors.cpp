@@ -40,8 +40,8 @@ void sweep(const Graph<T>& graph, std::vector<std::array<V, count>>& x) {
   }
 }
 
-/// Square of the length of all vectors without their means, which are subtracted: the means may be much
-/// larger.
+/// Subtracts the means of all vectors, which may be much larger than the rest, and returns the sum of the
+/// squared norms.
 template <class V, std::size_t count>
 double deviation(const std::vector<std::array<V, count>>& x) {
   std::array<double, count> mean{};
@@ -59,7 +59,7 @@ double deviation(const std::vector<std::array<V, count>>& x) {
   return total;
 }
 
-/// Sweeps `sweeps` times; the factor by which the last time reduced the vectors without their means.
+/// Does `sweeps` sweeps and returns the factor by which the last one reduced the vectors without their means.
 template <class T, class V, std::size_t count>
 double smooth(const Graph<T>& graph, int sweeps, std::vector<std::array<V, count>>& x) {
   for (int s = 1; s < sweeps; ++s) sweep(graph, x);
@@ -83,7 +83,7 @@ TestVectors make_test_vectors(const Graph<T>& graph, int sweeps, std::uint64_t s
 
 template <class T>
 double late_reduction(const Graph<T>& graph, const TestVectors& vectors, int sweeps) {
-  // In float, rounding of the mean would soon look like errors that stay.
+  // Double: in float, rounding errors of the mean would soon look like slowly decreasing errors.
   std::vector<std::array<double, 1>> x(vectors.values.size());
   for (std::size_t i = 0; i < x.size(); ++i) x[i][0] = double{vectors.values[i][0]};
   return smooth(graph, sweeps, x);

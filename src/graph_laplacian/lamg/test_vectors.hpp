@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Test vectors: samples of the errors that relaxation leaves, from which affinities follow.
+/// Test vectors: samples of algebraically smooth errors, from which affinities are computed.
 #pragma once
 
 #include "graph_laplacian/lamg/graph.hpp"
@@ -10,11 +10,11 @@
 
 namespace echelon::lamg {
 
-/// Test vectors of a level. LAMG takes 4 on the finest level and one more on each coarser one, LAMG+ 4 on
-/// all, with the same convergence.
+/// Number of test vectors of a level. LAMG takes 4 on the finest level and one more on each coarser one,
+/// LAMG+ takes 4 on all, with equal convergence.
 inline constexpr int test_vector_count = 4;
 
-/// The elements of all test vectors at one vertex. Float is enough: only ratios are used.
+/// Elements of all test vectors at one vertex. Float is enough, since only ratios are used.
 using TestValues = std::array<float, test_vector_count>;
 
 struct TestVectors {
@@ -23,13 +23,14 @@ struct TestVectors {
   double reduction = 1;
 };
 
-/// Random vectors after `sweeps` Gauss-Seidel sweeps for L x = 0. They depend on `seed` alone, not on the
-/// order of the vertices' treatment.
+/// Makes random vectors and applies `sweeps` Gauss-Seidel sweeps for L x = 0. The random values depend on
+/// `seed` and the vertex alone.
 template <class T>
 [[nodiscard]] TestVectors make_test_vectors(const Graph<T>& graph, int sweeps, std::uint64_t seed);
 
-/// Factor by which the last of `sweeps` further sweeps reduces the first test vector without its mean. A few
-/// slow errors among many fast ones, as of two expanders joined by an edge, show only after many sweeps.
+/// Computes the factor by which the last of `sweeps` further sweeps reduces the first test vector without its
+/// mean. A few slow errors among many fast ones, as on two expanders joined by an edge, show only after many
+/// sweeps.
 template <class T>
 [[nodiscard]] double late_reduction(const Graph<T>& graph, const TestVectors& vectors, int sweeps);
 
