@@ -196,9 +196,12 @@ TEST(CycleOperator, RandomMatrices_SymmetricAndDefinite) {
       for (const char* smoother :
            {"jacobi", "l1-jacobi", "chebyshev", "gauss-seidel", "symmetric-gauss-seidel", "ic0"}) {
         for (const char* cycle : {"v", "w"}) {
-          Solver<double> amg = make_solver<double>(
-              "amg", Device(),
-              {{"coarsening", coarsening}, {"smoother", smoother}, {"cycle", cycle}, {"coarse_size", 15}});
+          Solver<double> amg = make_solver<double>("amg", Device(),
+                                                   {{"coarsening", coarsening},
+                                                    {"smoother", smoother},
+                                                    {"cycle", cycle},
+                                                    {"coarse_size", 15},
+                                                    {"precision", "working"}});
           ASSERT_TRUE(amg.setup(A).ready());
           expect_symmetric_definite(matrix_of(amg, A.rows()),
                                     std::string(coarsening) + " " + smoother + " " + cycle);
