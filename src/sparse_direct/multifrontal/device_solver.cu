@@ -45,15 +45,15 @@ using sparse_direct::gpu::Equilibrated;
 using sparse_direct::gpu::Factors;
 using sparse_direct::gpu::FrontPlan;
 
-/// Largest |element| of L up to which LU or L D L^T without tests of whole columns is as good as partial
-/// pivoting, so that no refinement is needed.
+/// Largest |element| of L up to which LU or L D L^T without tests of whole columns counts as accurate as
+/// partial pivoting, so that no refinement is needed.
 constexpr double harmless_multiplier = 16;
 
-/// Backward error of a test solution above which the factors are not used.
+/// Largest backward error of a test solution for which the factors are used.
 template <class T>
 constexpr double acceptable_test_error = 100 * static_cast<double>(std::numeric_limits<T>::epsilon());
 
-/// Steps of refinement are queued before it is known whether they are needed, and therefore few.
+/// Most steps of refinement; few, since steps are queued before it is known whether they are needed.
 constexpr std::int64_t most_steps = 5;
 
 /// Right-hand sides that are solved together.
@@ -73,8 +73,7 @@ double scaled_norm_one(const Csr<T>& host, const std::vector<T>& rows, const std
   return sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());
 }
 
-/// Rows' and columns' scale factors in the working precision, as powers of two: scaling by them rounds
-/// nothing.
+/// Scale factors of rows and columns in the working precision, as powers of two, so that scaling is exact.
 template <class T>
 std::vector<T> powers_of_two(const std::vector<double>& factors) {
   std::vector<T> result(factors.size());
@@ -87,8 +86,8 @@ std::vector<T> powers_of_two(const std::vector<double>& factors) {
   return result;
 }
 
-/// Order of elimination, and places and scales of the elements: what depends on the pattern, and for LU and
-/// L D L^T on the values of the matrix that was analysed.
+/// Order of elimination, and places and scales of the elements. They depend on the pattern, and for LU and L
+/// D L^T also on the values of the matrix that was analysed.
 template <class T>
 struct Analysis {
   SymbolicFactor symbolic;
@@ -97,7 +96,7 @@ struct Analysis {
   std::vector<std::int32_t> row_position, column_position;
   std::vector<T> row_scale, column_scale;
   Outcome outcome;
-  bool is_asymmetric = false;  ///< the host says the same
+  bool is_asymmetric = false;  ///< A is not symmetric; the method on the host reports the same
 };
 
 template <class T>
@@ -113,7 +112,7 @@ Outcome structurally_singular(const sparse_direct::LargeDiagonal& diagonal) {
   return outcome;
 }
 
-/// The first row whose diagonal element is not positive, if any; scale[i] = 1 / sqrt(a_ii) otherwise.
+/// First row whose diagonal element is not positive, if any; sets scale[i] = 1 / sqrt(a_ii) otherwise.
 template <class T>
 std::optional<std::int64_t> scale_by_diagonal(const Csr<T>& host, std::vector<double>& scale) {
   for (std::int64_t i = 0; i < host.rows(); ++i) {
@@ -170,8 +169,8 @@ Analysis<T> analyze_lu(const Csr<T>& host, Ordering ordering) {
   return result;
 }
 
-/// Whether the host factors A left-looking, which takes less time than the levels of a tree of tiny fronts
-/// take here.
+/// True if the host should factor A left-looking, which takes less time than a GPU needs for the levels of a
+/// tree of tiny fronts.
 template <class T, class MethodOptions>
 bool is_quicker_left_looking(const Csr<T>&, const MethodOptions&) {
   return false;
@@ -184,7 +183,7 @@ bool is_quicker_left_looking(const Csr<T>& host, const SparseLuOptions& options)
   return by_degree && sparse_direct::predict_left_looking(host).has_value();
 }
 
-/// The place of each column of the analysed matrix in a permutation that has -1 for spare columns.
+/// Place of each column of the analysed matrix in a permutation that has -1 for spare columns.
 std::vector<std::int32_t> places_without_spare(const std::vector<std::int32_t>& permutation, std::int64_t n) {
   std::vector<std::int32_t> places(static_cast<std::size_t>(n));
   for (std::size_t k = 0; k < permutation.size(); ++k) {
@@ -238,7 +237,8 @@ class DeviceSolver final : public SolverImplementation<T> {
   using HostMethod =
       std::conditional_t<factors == Factors::cholesky, SparseCholesky<T>,
                          std::conditional_t<factors == Factors::ldlt, SparseLdlt<T>, SparseLu<T>>>;
-  /// Pivots are chosen: the host has more choice of them, and finds the rank of a singular matrix.
+  /// True for LU and L D L^T. For these the host has more candidates for pivots, and finds the rank of a
+  /// singular matrix.
   static constexpr bool has_pivoting = factors != Factors::cholesky;
   using MethodOptions =
       std::conditional_t<factors == Factors::cholesky, SparseCholeskyOptions,
@@ -298,7 +298,7 @@ class DeviceSolver final : public SolverImplementation<T> {
     return factor();
   }
 
-  /// Order, matching and scales stay those of the last setup.
+  /// Factors new values with the order, matching and scales of the last setup.
   Outcome update_values(const MatrixRef<T>& A) override {
     if (!factorization_ && !on_host_) return setup(A);
     set_matrix(A);
@@ -340,7 +340,7 @@ class DeviceSolver final : public SolverImplementation<T> {
   }
 
  private:
-  /// A dense A is converted.
+  /// Sets A; a dense matrix is converted.
   void set_matrix(const MatrixRef<T>& A) {
     A_ = A;
     if (A.is_sparse()) return;
@@ -374,7 +374,8 @@ class DeviceSolver final : public SolverImplementation<T> {
     return outcome;
   }
 
-  /// Factors that only refinement makes accurate do not tell the signs of eigenvalues.
+  /// Adds facts about the pivots. Factors that are accurate only after refinement do not give the signs of
+  /// eigenvalues.
   void add_pivots(const DeviceFactorFacts& facts, bool has_inertia, Outcome& outcome) const {
     if (has_inertia) {
       outcome.statistics.insert(outcome.statistics.end(),
@@ -386,7 +387,7 @@ class DeviceSolver final : public SolverImplementation<T> {
     outcome.statistics.push_back({"two_by_two_pivots", facts.two_by_two_pivots});
   }
 
-  /// Reciprocal condition number of the scaled matrix, by at most 12 solves.
+  /// Reciprocal condition number of the scaled matrix, estimated by at most 12 solves.
   [[nodiscard]] double reciprocal_condition() const {
     Cuda backend(this->device());
     const std::int64_t n = A_.rows();
@@ -405,8 +406,8 @@ class DeviceSolver final : public SolverImplementation<T> {
             column};
   }
 
-  /// Whether a test solution is accurate, where necessary with refinement, which later solves then have, too.
-  /// Large multipliers are one reason why it may not be; scaling factors of very different sizes are another.
+  /// True if a test solution is accurate, if necessary with refinement, which later solves then use, too. It
+  /// may be inaccurate because of large multipliers, or of scaling factors of very different sizes.
   [[nodiscard]] bool is_accurate() {
     if (A_.rows() == 0 || test_error() <= acceptable_test_error<T>) return true;
     if (steps_ == refine_) return false;
@@ -414,7 +415,7 @@ class DeviceSolver final : public SolverImplementation<T> {
     return test_error() <= acceptable_test_error<T>;
   }
 
-  /// Whether a test solution is accurate as it is; later solves then take one step at most.
+  /// True if a test solution is accurate without refinement; later solves then take at most one step.
   [[nodiscard]] bool is_accurate_without_refinement() {
     if (A_.rows() == 0) return true;
     const std::int64_t steps = std::exchange(steps_, 0);
@@ -447,9 +448,9 @@ class DeviceSolver final : public SolverImplementation<T> {
 
   [[nodiscard]] SolverImplementation<T>& host() const { return SolverAccess<T>::implementation(host_); }
 
-  /// Factors on the host what the device could not: its memory is larger, it has pivots from other fronts,
-  /// and it finds the rank of a singular matrix. An A that is not positive definite, or not symmetric, stays
-  /// so.
+  /// Factors on the host after the device has failed: the host has more memory, takes pivots from other
+  /// fronts, and finds the rank of a singular matrix. The outcome of the device is final where these do not
+  /// help, as for an A that is not positive definite.
   Outcome factor_on_host_after(Outcome device_outcome) {
     const bool host_has_more = has_pivoting || device_outcome.status == Status::out_of_memory;
     if (!host_has_more || this->cancel().stop_requested()) return device_outcome;
@@ -526,7 +527,7 @@ class DeviceSolver final : public SolverImplementation<T> {
 
   HostMethod host_;
   bool on_host_ = false;  ///< the factors are those of host_
-  Csr<T> host_matrix_;    ///< then A, which host_ refers to
+  Csr<T> host_matrix_;    ///< A, if on_host_; host_ refers to it
   std::string host_reason_;
   MethodOptions options_;
   std::int64_t refine_;

@@ -72,7 +72,7 @@ class LdltSolver final : public PivotingSolver<B, T> {
     return outcome;
   }
 
-  /// Perturbed pivots do not have the signs of eigenvalues of A.
+  /// Adds the inertia, unless pivots were perturbed, since these do not have the signs of eigenvalues of A.
   void add_inertia(Outcome& outcome) const {
     const FactorFacts& facts = this->factors_.facts;
     if (facts.perturbed_pivots > 0) return;

@@ -125,7 +125,8 @@ class LuSolver final : public PivotingSolver<B, T> {
     return factor_fronts(A);
   }
 
-  /// Empty if the factorisation failed, or A is singular but for its structure: fronts determine the rank.
+  /// Factors by blocks; empty if that failed, or if A is singular but not structurally: fronts then determine
+  /// the rank.
   std::optional<Outcome> factor_blocks(const Csr<T>& A) {
     const Csr<T>& matrix = matrix_to_factor(A);
     LeftLookingOptions options{.threshold = diagonal_threshold(), .cancel = this->cancel()};
@@ -201,8 +202,8 @@ class LuSolver final : public PivotingSolver<B, T> {
     }
   }
 
-  /// Factors all of a structurally singular A, for the rows and columns of the matching are dependent, too:
-  /// other columns may be needed for a solution.
+  /// Factors all of a structurally singular A. The rows and columns of the matching are dependent, too, so
+  /// that a solution may need other columns.
   Outcome factor_unreduced(const Csr<T>& A) {
     diagonal_.unmatched_rows.clear();
     diagonal_.unmatched_columns.clear();
@@ -220,7 +221,7 @@ class LuSolver final : public PivotingSolver<B, T> {
     return columns;
   }
 
-  /// A, unless it is structurally singular.
+  /// Matrix to factor: A, or the reduced matrix if A is structurally singular.
   [[nodiscard]] const Csr<T>& matrix_to_factor(const Csr<T>& A) const {
     return diagonal_.unmatched_columns.empty() ? A : reduced_;
   }

@@ -17,7 +17,7 @@ struct PatternKey {
   friend bool operator==(const PatternKey&, const PatternKey&) = default;
 };
 
-/// O(n + nonzeros) time, about a nanosecond each.
+/// Key of a matrix. O(n + nonzeros) time, about a nanosecond each.
 template <class T>
 [[nodiscard]] PatternKey pattern_key(const Csr<T>& a) {
   const auto scrambled = [](std::int64_t place, std::int64_t value) {

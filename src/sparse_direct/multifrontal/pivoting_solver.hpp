@@ -27,9 +27,10 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
 
   [[nodiscard]] bool analysis_depends_on_values() const override { return true; }
 
-  /// Factors with every pivot that is not exactly zero first. If that makes A singular to working precision,
-  /// a second factorisation delays columns at the level of rounding errors to the root, where they decide the
-  /// rank; the same where perturbed pivots did not do. They tell nothing about the condition number of A.
+  /// Factors with every pivot that is not exactly zero at first. If the factors make A singular to working
+  /// precision, a second factorisation delays columns at the level of rounding errors to the root, where they
+  /// decide the rank; so does one after perturbed pivots that were not accurate enough. Such pivots give no
+  /// estimate of the condition number of A.
   Outcome factor_and_assess(const Csr<T>& matrix) {
     rank_description_.clear();
     const std::vector<T> values = scaled_values(matrix);
@@ -95,7 +96,7 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
     return assess_singular(this->matrix(), b, x, r, rank_, rank_description_);
   }
 
-  /// True when it was cancelled.
+  /// Factors the scaled values. Returns true when cancelled.
   bool factor_scaled(const std::vector<T>& values, double smallest) {
     constexpr double least = 0.01;  // of the threshold, where the alternative is to delay the column
     const PivotThresholds<T> thresholds{static_cast<T>(threshold_), static_cast<T>(least * threshold_),

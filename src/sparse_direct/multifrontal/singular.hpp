@@ -51,7 +51,7 @@ template <class T>
                            Array<T>(Device(), std::span<const T>(values)));
 }
 
-/// "3, 7, 8": the first eight numbers.
+/// Text of a list, such as "3, 7, 8": the first eight numbers.
 [[nodiscard]] inline std::string list_of(std::span<const std::int32_t> numbers) {
   constexpr std::size_t most = 8;
   std::string text;
@@ -61,7 +61,8 @@ template <class T>
   return numbers.size() > most ? text + ", ..." : text;
 }
 
-/// "A has rank 8 of 9: row 3 depends on ...". Rows and columns without a pivot, counted from 0.
+/// Text for a report, such as "A has rank 8 of 9: row 3 depends on ...". Rows and columns without a pivot
+/// count from 0.
 [[nodiscard]] inline std::string describe_rank(std::int64_t n, std::vector<std::int32_t> rows,
                                                std::vector<std::int32_t> columns, bool structural) {
   std::sort(rows.begin(), rows.end());

@@ -130,7 +130,8 @@ class MultifrontalSolver : public SolverImplementation<T> {
     });
   }
 
-  /// Keeps the analysis of a pattern where it does not depend on values, or has just been made.
+  /// Sets up; reuses the analysis of an equal pattern if it does not depend on values, or was made just
+  /// before.
   Outcome setup(const MatrixRef<T>& A) final {
     return guarded([&] {
       A_ = &elements(A);
@@ -193,9 +194,9 @@ class MultifrontalSolver : public SolverImplementation<T> {
   [[nodiscard]] virtual bool analysis_depends_on_values() const { return false; }
   /// Renews whatever depends on values, for new ones in an analysed pattern.
   virtual void adapt_to_values(const Csr<T>& /*A*/) {}
-  /// Factors the values of A.
+  /// Factors the values of A after the analysis.
   virtual Outcome factor_values(const Csr<T>& A) = 0;
-  /// The outcome for a right-hand side, where the set-up cannot tell: x solves the equations up to r.
+  /// Outcome for a right-hand side, if it cannot be known from the set-up: x solves the equations up to r.
   [[nodiscard]] virtual Outcome assess_solution(const T* /*b*/, const T* /*x*/, const T* /*r*/) const {
     return {};
   }
@@ -216,12 +217,12 @@ class MultifrontalSolver : public SolverImplementation<T> {
     substitute(factors_, transposed, columns, x, scratch);
   }
 
-  /// A of the last set-up.
+  /// Matrix A of the last set-up.
   [[nodiscard]] const Csr<T>& matrix() const { return *A_; }
   [[nodiscard]] const MultifrontalOptions& common_options() const { return options_; }
   [[nodiscard]] int threads() const { return this->device().threads(); }
 
-  /// Completes an analysis.
+  /// Completes an analysis by the layout of the fronts.
   void lay_out_fronts(SymbolicFactor tree, FactorKind kind, const Csr<T>& A,
                       std::span<const std::int32_t> row_permutation) {
     layout_ = lay_out(std::move(tree), kind, A, row_permutation);
@@ -238,7 +239,8 @@ class MultifrontalSolver : public SolverImplementation<T> {
     return factor(layout_, schedule_, values, {threads(), this->cancel(), thresholds}, factors_);
   }
 
-  /// Empty unless the factors and the memory to compute them in exceed what is available.
+  /// Outcome out_of_memory if the factors and the working memory exceed the available memory; otherwise
+  /// empty.
   [[nodiscard]] std::optional<Outcome> check_memory() const {
     const std::size_t bytes = predicted_.factor_bytes + predicted_.work_bytes;
     constexpr std::size_t always_available = std::size_t{64} << 20;
@@ -325,7 +327,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
   ScaleFactors scale_;  // of the factored matrix
 
  private:
-  /// A on the host in CSR form; a dense A is converted.
+  /// Makes A available on the host in CSR form; a dense A is converted.
   const Csr<T>& elements(const MatrixRef<T>& A) {
     if (A.is_sparse()) return *A.csr();
     converted_ = to_csr(A);
@@ -339,7 +341,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
     key_ = key;
   }
 
-  /// A lack of memory is an outcome, and leaves the object usable.
+  /// Calls f. A lack of memory becomes an outcome, and leaves the object usable.
   template <class F>
   Outcome guarded(const F& work) {
     try {
@@ -350,7 +352,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
     }
   }
 
-  /// X = A^-1 B for a few columns.
+  /// Computes X = A^-1 B for a few columns.
   void substitute_columns(Vectors& v, DenseView<const T> rhs, DenseView<T> X) const {
     const auto columns = static_cast<int>(rhs.columns());
     const std::int64_t n = rhs.rows();
@@ -388,10 +390,10 @@ class MultifrontalSolver : public SolverImplementation<T> {
     }
   }
 
-  /// Rounding errors of the residual are about as large: a further step cannot halve it.
+  /// Backward error comparable to the rounding errors of the residual, which a further step cannot halve.
   static constexpr double negligible_error = 2 * static_cast<double>(std::numeric_limits<T>::epsilon());
 
-  /// False when no column needs a further step.
+  /// Performs one step of refinement. Returns false if no column needs a further step.
   bool refine_once(Vectors& v, DenseView<const T> rhs, DenseView<T> X, std::span<Job> jobs,
                    std::vector<ColumnState>& states) const {
     const std::int64_t n = rhs.rows();
@@ -433,7 +435,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
     return true;
   }
 
-  /// r = b - A x; a positive norm of x for ResidualElement.
+  /// Computes r = b - A x; `x_norm`, if positive, is the norm of x for ResidualElement.
   BackwardError residual(Vectors& v, const T* b, const T* x, T* r, double x_norm = 0) const {
     const double* row_scale = scale_.rows.empty() ? nullptr : scale_.rows.data();
     v.backend.reduce(A_->rows(),

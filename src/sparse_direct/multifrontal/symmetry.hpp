@@ -14,7 +14,7 @@
 
 namespace echelon::sparse_direct {
 
-/// A place of a matrix, counted from 0.
+/// Position in a matrix, counted from 0.
 struct Place {
   std::int64_t row = 0;
   std::int64_t column = 0;
@@ -61,7 +61,7 @@ template <class T>
   return symmetric;
 }
 
-/// A place where a_ij and a_ji differ by more than rounding errors.
+/// Position where a_ij and a_ji differ by more than rounding errors; empty if A is symmetric.
 template <class T>
 [[nodiscard]] std::optional<Place> find_asymmetry(const Csr<T>& a) {
   std::optional<Place> found;

@@ -26,9 +26,9 @@ struct FactorArrays {
   T* factor;
   T* stack;
   std::int32_t*
-      exchanges;  ///< of each column of the permuted matrix: the row of its front that it was exchanged with
-  std::int32_t*
-      position;  ///< of each row of the permuted matrix: its place among its front's pivots; Factors::lu
+      exchanges;  ///< for each column of the permuted matrix: the row of its front that was exchanged with it
+  std::int32_t* position;  ///< for each row of the permuted matrix: its place among its front's pivots; only
+                           ///< for Factors::lu
   FactorFacts* facts;
 };
 
@@ -54,7 +54,7 @@ __device__ void record_multiplier(const FactorArrays<T>& arrays, T multiplier) {
   }
 }
 
-/// First of the `count` ascending elements that is not less than `bound`.
+/// Position of the first of the `count` ascending elements that is not less than `bound`.
 __device__ inline int lower_bound(const std::int32_t* elements, int count, int bound) {
   int low = 0;
   int high = count;
@@ -69,8 +69,8 @@ __device__ inline int lower_bound(const std::int32_t* elements, int count, int b
   return low;
 }
 
-/// Cholesky's factor of a block of `width` <= order <= 32 rows, lane i of a warp holding row i. Returns the
-/// first column whose pivot is not positive, or `width`.
+/// Cholesky factorisation of a block of `width` <= order <= 32 rows, lane i of a warp holding row i. Returns
+/// the first column whose pivot is not positive, or `width`.
 template <int order, class T>
 __device__ int factor_in_registers(T (&row)[order], int width) {
   const int lane = lane_id();

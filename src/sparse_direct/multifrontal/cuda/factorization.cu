@@ -19,8 +19,8 @@ namespace echelon::sparse_direct::gpu {
 
 namespace {
 
-/// Most pivots of a large front that the kernels here eliminate; more are left to cuSOLVER, one front after
-/// the other.
+/// Most pivots of a large front that the kernels of this folder eliminate; fronts with more are factored by
+/// cuSOLVER, one after the other.
 constexpr int step_kernel_pivots = 768;
 /// Least multiplications of a Schur complement for which cuBLAS is called for a single front.
 constexpr double single_product = 5e7;
@@ -30,7 +30,7 @@ Array<V> to_device(const Device& device, std::span<const V> host) {
   return Array<V>(device, host);
 }
 
-/// factor[offset] = row scale * value * column scale, for all elements of row i.
+/// Stores factor[offset] = row scale * value * column scale, for all elements of row i.
 template <class T>
 struct ScatterRow {
   const std::int64_t* row_offsets;
@@ -47,7 +47,8 @@ struct ScatterRow {
   }
 };
 
-/// target[target_position[i]] = scale[i] * source[source_position[i]] for n elements of several columns.
+/// Copies target[target_position[i]] = scale[i] * source[source_position[i]] for n elements of several
+/// columns.
 template <class T>
 struct PermuteAndScale {
   std::int64_t n;
@@ -135,7 +136,7 @@ struct DeviceFactorization<T>::State {
   void invert(const FrontLevel& level);
   template <Factors factors>
   void subtract_products(std::int32_t begin, std::int32_t end);
-  /// The user's rows, which the permuted matrix may have spare ones beside.
+  /// Number of the user's rows, besides which the permuted matrix may have spare ones.
   [[nodiscard]] std::int64_t rows() const { return row_position.size(); }
   DeviceFactorFacts factor_indefinite(const std::stop_token& cancel);
 };
@@ -148,7 +149,7 @@ void DeviceFactorization<T>::State::factor_small(const FrontLevel& level, std::i
   if (begin == end) return;
   std::int32_t largest = 0;
   for (std::int32_t place = begin; place < end; ++place) largest = std::max(largest, front_at(place).rows);
-  const int leading = largest | 1;  // odd, against conflicts of memory banks
+  const int leading = largest | 1;  // an odd leading dimension avoids conflicts of memory banks
   const std::size_t bytes = static_cast<std::size_t>(leading) * static_cast<std::size_t>(largest) * sizeof(T);
   const auto kernel = factor_small_fronts<T, factors>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
@@ -158,7 +159,7 @@ void DeviceFactorization<T>::State::factor_small(const FrontLevel& level, std::i
   check(cudaGetLastError());
 }
 
-/// The largest of f(front) of fronts [begin, end) of the order.
+/// Largest value of f(front) for fronts [begin, end) of the order.
 template <class State, class F>
 int largest_of(const State& state, std::int32_t begin, std::int32_t end, F f) {
   int largest = 0;
@@ -179,7 +180,7 @@ template <class T>
 template <Factors factors>
 void DeviceFactorization<T>::State::eliminate_in_steps(std::int32_t begin, std::int32_t end) {
   if (begin == end) return;
-  const int pivots = front_at(begin).pivots;  // the most: large fronts are sorted
+  const int pivots = front_at(begin).pivots;  // of the front with the most: large fronts are sorted
   const FactorArrays<T> a = arrays();
   const std::int32_t* const list = order.data() + begin;
   for (int p = 0; p < pivots; p += step_columns) {
@@ -341,7 +342,7 @@ DeviceFactorization<T>::DeviceFactorization(DeviceFactorization&&) noexcept = de
 template <class T>
 DeviceFactorization<T>& DeviceFactorization<T>::operator=(DeviceFactorization&&) noexcept = default;
 
-/// Factors of kind L D L^T, of which all fronts are in global memory. Waits.
+/// Computes factors of kind L D L^T, with all fronts in global memory. Waits.
 template <class T>
 DeviceFactorFacts DeviceFactorization<T>::State::factor_indefinite(const std::stop_token& cancel) {
   IndefiniteFactorization<T> factorization(backend, plan);
@@ -421,7 +422,7 @@ DeviceFactorFacts DeviceFactorization<T>::factor(const std::int64_t* row_offsets
 
 namespace {
 
-/// Places of a solve's arrays in its workspace.
+/// Offsets of a solve's arrays in its workspace.
 template <class T>
 struct SolveSpace {
   unsigned long long* next;  ///< tasks, forward and backward
@@ -437,7 +438,7 @@ struct SolveSpace {
         y(x + plan.n * columns),
         V(y + plan.n * columns) {}
 
-  /// Bytes that are zero at the beginning of a solve.
+  /// Number of bytes that must be zero at the beginning of a solve.
   static std::size_t counter_bytes(const FrontPlan& plan, std::int64_t columns) {
     constexpr std::size_t alignment = 256;
     const std::size_t bytes =

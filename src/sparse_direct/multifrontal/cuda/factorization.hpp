@@ -17,7 +17,7 @@
 
 namespace echelon::sparse_direct::gpu {
 
-/// How a numeric factorisation went.
+/// Facts about a numeric factorisation.
 struct DeviceFactorFacts {
   /// The first column of the permuted matrix without an acceptable pivot: not positive for Cholesky, zero for
   /// LU and L D L^T.
@@ -30,7 +30,7 @@ struct DeviceFactorFacts {
   bool cancelled = false;              ///< between levels: there are no factors
 };
 
-/// Where the elements of the user's matrix stand in the permuted matrix, and their scaling.
+/// Places of the elements of the user's matrix in the permuted matrix, and their scaling.
 template <class T>
 struct Placement {
   std::span<const std::int32_t> row_position;     ///< n: of the user's rows
@@ -39,7 +39,7 @@ struct Placement {
   std::span<const T> column_scale;
 };
 
-/// The matrix that a solve is for: the user's, or that with scaled rows and columns, which was factored.
+/// Matrix that a solve is for: the user's, or the one with scaled rows and columns, which was factored.
 enum class Equilibrated : bool { no, yes };
 
 /// Device memory that a factorisation will take, in bytes.
@@ -49,13 +49,14 @@ struct DeviceFactorMemory {
   std::size_t maps = 0;    ///< kept: places of elements, relative indices, pivots
 };
 
-/// A set-up factorisation: `factor` as often as values change, `solve` as often as wanted. All pointers are
-/// to device memory, work is queued on the calling thread's stream; only `factor` waits.
+/// Factorisation on a GPU after its set-up: `factor` may be called for every change of values, `solve` any
+/// number of times afterwards. All pointers are to device memory, work is queued on the calling thread's
+/// stream; only `factor` waits.
 template <class T>
 class DeviceFactorization {
  public:
-  /// Row offsets and columns of the matrix to be factored are host memory here. The order of `symbolic` is
-  /// that of the matrix, or larger where the plan has spare pivots. Throws OutOfMemory.
+  /// Constructor. Row offsets and columns of the matrix to be factored are host memory here. The order of
+  /// `symbolic` is that of the matrix, or larger if the plan has spare pivots. Throws OutOfMemory.
   DeviceFactorization(const Device& device, const SymbolicFactor& symbolic, FrontPlan plan,
                       std::span<const std::int64_t> row_offsets, std::span<const std::int32_t> columns,
                       const Placement<T>& placement);
@@ -65,11 +66,11 @@ class DeviceFactorization {
 
   [[nodiscard]] static DeviceFactorMemory predict(const FrontPlan& plan, std::int64_t nonzeros);
 
-  /// The CSR matrix whose pattern was given, on the device.
+  /// Factors the CSR matrix whose pattern was given, on the device.
   DeviceFactorFacts factor(const std::int64_t* row_offsets, const std::int32_t* columns, const T* values,
                            const std::stop_token& cancel = {});
 
-  /// Elements of `vectors` that a solve of `columns` right-hand sides needs.
+  /// Number of elements of `vectors` that a solve of `columns` right-hand sides needs.
   [[nodiscard]] std::int64_t workspace_size(std::int64_t columns) const;
   /// X = A^-1 B, or A^-T B, in the user's order, column-major. X and B may be the same. With
   /// Equilibrated::yes A is the scaled matrix.

@@ -24,7 +24,7 @@ std::int64_t round_up(std::int64_t size) {
   return (size + alignment - 1) / alignment * alignment;
 }
 
-/// The class of a front, or small_classes for one that is too large for shared memory.
+/// Size class of a front, or small_classes for one that is too large for shared memory.
 std::int32_t class_of(const Front& front, std::int64_t element_size) {
   std::int32_t c = 0;
   while (c < small_classes && front.rows > small_orders[c]) ++c;
@@ -52,7 +52,7 @@ void lay_out_factor(const SymbolicFactor& symbolic, std::span<const std::int32_t
   }
 }
 
-/// Places for the inverses of diagonal blocks of L, and for LU of those of U after them.
+/// Assigns places to the inverses of diagonal blocks of L and, for LU, to those of U after them.
 void lay_out_inverses(FrontPlan& plan) {
   const std::int64_t triangles = plan.factors == Factors::lu ? 2 : 1;
   for (const FrontLevel& level : plan.levels) {
@@ -83,7 +83,7 @@ void list_children(const SymbolicFactor& symbolic, FrontPlan& plan) {
   }
 }
 
-/// Position in a front of a row of the permuted matrix that the front has.
+/// Position in a front of a row of the permuted matrix, which must be one of the front's rows.
 std::int32_t position_in(const SymbolicFactor& symbolic, const Front& front, std::int32_t row) {
   if (row < front.first + front.pivots) return row - front.first;
   const auto begin = symbolic.rows.begin() + front.border;
@@ -91,7 +91,7 @@ std::int32_t position_in(const SymbolicFactor& symbolic, const Front& front, std
   return front.pivots + static_cast<std::int32_t>(std::lower_bound(begin, end, row) - begin);
 }
 
-/// The first of ascending rows that is not less than `row`, which is near `first`.
+/// Position of the first of ascending rows that is not less than `row`; the search begins at `first`.
 std::vector<std::int32_t>::const_iterator find_from(std::vector<std::int32_t>::const_iterator first,
                                                     std::vector<std::int32_t>::const_iterator end,
                                                     std::int32_t row) {
@@ -169,7 +169,7 @@ void arrange_levels(const SymbolicFactor& symbolic, FrontPlan& plan, std::int64_
   }
 }
 
-/// Gives update matrices their places: those of even levels from the beginning of the stack upwards, those of
+/// Assigns places to update matrices: those of even levels from the beginning of the stack upwards, those of
 /// odd levels from its end downwards.
 void lay_out_updates(FrontPlan& plan) {
   std::vector<std::int64_t> sizes;
@@ -197,7 +197,7 @@ void lay_out_updates(FrontPlan& plan) {
   }
 }
 
-/// Places in working memory, level by level.
+/// Assigns places in working memory, level by level.
 void lay_out_work(FrontPlan& plan) {
   for (const FrontLevel& level : plan.levels) {
     std::int64_t size = 0;

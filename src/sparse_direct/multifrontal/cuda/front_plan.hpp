@@ -64,7 +64,7 @@ struct FrontLevel {
   std::int64_t update_end = 0;
 };
 
-/// Orders of fronts that are factored by one thread block in shared memory, by class.
+/// Largest orders of fronts that one thread block factors in shared memory, one for each size class.
 inline constexpr std::int32_t small_orders[] = {32, 64, 96, 160};
 inline constexpr std::int32_t small_classes = 4;
 /// Orders of the diagonal blocks of large fronts whose inverses are kept: each block is one dependent step of
@@ -88,19 +88,19 @@ struct InverseBlocks {
   [[nodiscard]] ECHELON_ANYWHERE constexpr std::int32_t width(std::int32_t block) const {
     return pivots - block * order < order ? pivots - block * order : order;
   }
-  /// Elements before the inverse of a block.
+  /// Number of elements before the inverse of a block.
   [[nodiscard]] ECHELON_ANYWHERE constexpr std::int64_t offset(std::int32_t block) const {
     return std::int64_t{block} * order * order;
   }
-  /// Elements of all inverses.
+  /// Number of elements of all inverses.
   [[nodiscard]] ECHELON_ANYWHERE constexpr std::int64_t entries() const {
     const std::int64_t last = pivots % order;
     return offset(pivots / order) + last * last;
   }
 };
 
-/// A share of a substitution that a thread block does. A task waits for earlier ones of its list only, so
-/// that blocks which take tasks in their order cannot wait for each other.
+/// Part of a substitution that one thread block performs. A task waits only for earlier tasks of its list, so
+/// that blocks which take tasks in order cannot deadlock.
 struct SubstitutionTask {
   enum Kind : std::int32_t {
     small_fronts,  ///< `count` small fronts, one for each warp; `part` is their class
@@ -115,9 +115,9 @@ struct SubstitutionTask {
   std::int32_t count = 0;
 };
 
-/// Counters of a front in a solve, by which tasks tell others that they are done; all zero at its beginning.
-/// A front that is divided into tiles has four words for each inverted block in addition: a bit for each tile
-/// of the block, forward and backward, whose right-hand side or whose solution is ready.
+/// Counters of a front in a solve, by which its tasks signal that they have finished; all are zero at the
+/// beginning. A front that is divided into tiles has four additional words for each inverted block: a bit for
+/// each tile of the block, forward and backward, whose right-hand side or whose solution is ready.
 struct FrontCounters {
   static constexpr std::int64_t contributions = 0;  ///< finished tasks that add to this front, forward
   static constexpr std::int64_t solved = 1;         ///< finished tasks of its pivots, backward
@@ -127,19 +127,19 @@ struct FrontCounters {
   static constexpr std::int64_t of_block = 4;
 };
 
-/// Fronts with a small number of pivots and rows are substituted for by one task, others by one for each
+/// Most pivots and rows of a large front for which one task substitutes; larger fronts have one task for each
 /// tile.
 inline constexpr std::int32_t most_whole_pivots = smallest_inverse_order;
 inline constexpr std::int32_t most_whole_rows = 1024;
 inline constexpr std::int64_t most_whole_entries = 32768;
-/// Rows of a chunk of `gather`, and of tiles of the pivots and of the border.
+/// Rows of a chunk of `gather`, of a tile of pivots, and of a tile of the border.
 inline constexpr std::int32_t gathered_rows = 256;
 inline constexpr std::int32_t pivot_tile_rows = 32;
 inline constexpr std::int32_t border_tile_rows = 64;
-/// Small fronts of a task.
+/// Number of small fronts of a task.
 inline constexpr std::int32_t small_fronts_together = 8;
 
-/// Whether one task substitutes for a large front.
+/// True if one task substitutes for a large front.
 ECHELON_ANYWHERE constexpr bool is_whole(const Front& front) {
   return front.pivots <= most_whole_pivots && front.rows <= most_whole_rows &&
          std::int64_t{front.rows} * front.pivots <= most_whole_entries;
@@ -164,7 +164,7 @@ struct FrontPlan {
   std::int64_t work_entries = 0;
 };
 
-/// `spare`: of each supernode, the number of its pivots that are spare ones; empty: none.
+/// Plans a factorisation. `spare`: number of spare pivots among the pivots of each supernode; empty: none.
 [[nodiscard]] FrontPlan plan_fronts(const SymbolicFactor& symbolic, Factors factors,
                                     std::int64_t element_size, std::span<const std::int32_t> spare = {});
 

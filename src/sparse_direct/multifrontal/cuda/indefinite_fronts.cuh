@@ -40,7 +40,7 @@ struct IndefiniteFronts {
   }
 };
 
-/// position = inverse of the order of the pivots, in each front; a block for each.
+/// Inverts the order of the pivots of each front into `position`; one block for each front.
 template <class T>
 __global__ void invert_orders(FactorArrays<T> arrays, const std::int32_t* pivot_order) {
   const Front& front = arrays.fronts[blockIdx.x];
@@ -48,7 +48,7 @@ __global__ void invert_orders(FactorArrays<T> arrays, const std::int32_t* pivot_
     arrays.position[front.first + pivot_order[front.first + i]] = i;
 }
 
-/// x = D^-1 x for several right-hand sides of n elements. Queued.
+/// Solves x = D^-1 x for several right-hand sides of n elements. Queued.
 template <class T>
 void solve_with_diagonal(std::int64_t n, std::int64_t columns, const T* diagonal, T* x) {
   if (n == 0) return;
@@ -72,7 +72,7 @@ class IndefiniteFactorization {
     tiles::allow_two_tiles<T, IndefiniteFronts<T>>();
   }
 
-  /// Queued. `order` lists the fronts of the plan.
+  /// Factors the fronts of a level. `order` lists the fronts of the plan. Queued.
   void factor_level(const FrontLevel& level, const FactorArrays<T>& arrays, const std::int32_t* order,
                     T* diagonal, std::int32_t* pivot_order) {
     for_each_batch(level, [&](std::int32_t begin, std::int32_t end) {
@@ -80,7 +80,7 @@ class IndefiniteFactorization {
     });
   }
 
-  /// Waits.
+  /// Facts about the factorisation. Waits.
   [[nodiscard]] DeviceFactorFacts facts() const {
     const tiles::IndefiniteFacts found = backend_.read(facts_.data());
     DeviceFactorFacts result;
@@ -98,7 +98,8 @@ class IndefiniteFactorization {
   /// Most fronts of one launch, which is the largest grid in the second dimension.
   static constexpr std::int32_t most_fronts = 65535;
 
-  /// Fronts of similar sizes: two batches of small ones and one of large ones, unless there are too many.
+  /// Divides fronts into batches of similar sizes: two of small ones and one of large ones, or more beyond
+  /// most_fronts.
   template <class F>
   static void for_each_batch(const FrontLevel& level, F f) {
     const std::int32_t bounds[] = {level.small_begin[0], level.small_begin[2], level.large_begin,

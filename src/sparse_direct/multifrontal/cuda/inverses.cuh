@@ -25,7 +25,7 @@ struct InvertedTriangle {
   __device__ T operator()(int i, int j) const {
     return upper ? panel[j + std::int64_t{i} * leading] : panel[i + std::int64_t{j} * leading];
   }
-  /// Element (i, j), both counted in the block, of a block's inverse.
+  /// Element (i, j) of a block's inverse, with indices relative to the block.
   __device__ T& inverse(int block, int i, int j) const {
     return inverses[blocks.offset(block) + std::int64_t{i} * blocks.width(block) + j];
   }
@@ -34,10 +34,10 @@ struct InvertedTriangle {
 /// Rows of a diagonal block that invert_diagonal_blocks keeps in shared memory at a time.
 inline constexpr int inverse_rows = 16;
 
-/// Inverses of the diagonal blocks of order smallest_inverse_order, which lie on the diagonals of the blocks
-/// that are kept: of L, and of the transpose of U where blockIdx.z is 1. blockIdx.x: such a block of the
-/// front. One column for each of smallest_inverse_order threads; dynamic shared memory for
-/// smallest_inverse_order squared elements.
+/// Computes inverses of the diagonal blocks of order smallest_inverse_order, which lie on the diagonals of
+/// the blocks whose inverses are stored: of L, and of the transpose of U if blockIdx.z is 1. blockIdx.x:
+/// number of the block in the front. Each of smallest_inverse_order threads computes one column; dynamic
+/// shared memory for smallest_inverse_order squared elements.
 template <class T, Factors factors>
 __global__ void invert_diagonal_blocks(FactorArrays<T> arrays, const std::int32_t* list, T* inverses) {
   constexpr int order = smallest_inverse_order;
@@ -74,10 +74,11 @@ __global__ void invert_diagonal_blocks(FactorArrays<T> arrays, const std::int32_
 
 /// Columns of an inverse that a thread block completes.
 inline constexpr int inverse_columns = 32;
-/// Each of its threads holds four rows and four columns of a product.
+/// Threads of a block, each of which holds four rows and four columns of a product.
 inline constexpr int inverse_threads = smallest_inverse_order / 4 * inverse_columns / 4;
 
-/// A product of smallest_inverse_order rows and inverse_columns columns in the registers of inverse_threads.
+/// Product of smallest_inverse_order rows and inverse_columns columns in the registers of inverse_threads
+/// threads.
 template <class T>
 struct InverseProduct {
   static constexpr int depth = 8;
@@ -87,7 +88,7 @@ struct InverseProduct {
   };
   T sums[4][4] = {};
 
-  /// Rows r and columns c of the calling thread's sums are row(r) and column(c) of the product.
+  /// Row and column in the product of entry (r, c) of the calling thread's sums.
   static __device__ int row(int r) { return static_cast<int>(threadIdx.x) / 8 + r * 32; }
   static __device__ int column(int c) { return static_cast<int>(threadIdx.x) % 8 + c * 8; }
 
@@ -147,7 +148,7 @@ __global__ void complete_inverses(FactorArrays<T> arrays, const std::int32_t* li
     for (int r = 0; r < 4; ++r) {
       for (int c = 0; c < 4; ++c) S[Product::row(r)][Product::column(c)] = sum.sums[r][c];
     }
-    Product product;  // begins by waiting for S
+    Product product;  // the first barrier of add() also completes the writes of S
     product.add(
         tiles, rows, [&](int r, int k) { return r < rows ? X.inverse(block, i + r, i + k) : T{}; },
         [&](int k, int c) { return S[k][c]; });

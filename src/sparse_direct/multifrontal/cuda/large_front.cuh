@@ -62,8 +62,8 @@ __device__ void add_column(const FrontElements<T, factors>& F, const std::int32_
   for (; i < end; i += warp_size) F(relative[i], column) += source[i];
 }
 
-/// Zeroes the update matrix and adds those of the children, one after the other. blockIdx.x: columns of the
-/// front.
+/// Zeroes the update matrix and adds those of the children, one after the other. blockIdx.x: group of
+/// assembly_columns columns of the front.
 template <class T, Factors factors>
 __global__ void assemble_large_fronts(FactorArrays<T> arrays, const std::int32_t* list) {
   const Front front = arrays.fronts[list[blockIdx.y]];
@@ -92,7 +92,7 @@ __global__ void assemble_large_fronts(FactorArrays<T> arrays, const std::int32_t
   }
 }
 
-/// The step's diagonal block: Cholesky's factor of it, in place. One warp for each front.
+/// Factors the step's diagonal block by Cholesky's method, in place. One warp for each front.
 template <class T>
 __global__ void factor_diagonal_blocks(FactorArrays<T> arrays, const std::int32_t* list, int p) {
   const Front front = arrays.fronts[list[blockIdx.y]];
@@ -112,7 +112,7 @@ __global__ void factor_diagonal_blocks(FactorArrays<T> arrays, const std::int32_
   }
 }
 
-/// Rows of the step's columns below the diagonal block: X = X L^-T, one row for each thread.
+/// Solves X = X L^-T in the rows of the step's columns below the diagonal block, one row for each thread.
 template <class T>
 __global__ void solve_below_diagonal(FactorArrays<T> arrays, const std::int32_t* list, int p) {
   __shared__ T L[step_columns][step_columns];  // L[column][row]
@@ -139,7 +139,7 @@ __global__ void solve_below_diagonal(FactorArrays<T> arrays, const std::int32_t*
   }
 }
 
-/// A column's largest element among the rows that may become pivots, over the whole block.
+/// Finds a column's largest element among the rows that may become pivots, with all threads of the block.
 template <class T>
 __device__ int largest_row_of_column(const T* column, int begin, int end) {
   __shared__ T magnitudes[warp_size];
@@ -177,9 +177,9 @@ __device__ int largest_row_of_column(const T* column, int begin, int end) {
   return row;
 }
 
-/// The step's columns, in the rows that may become pivots, with the largest element of each column first. One
-/// block for each front; dynamic shared memory for (pivots - p) * step_columns elements of the first front of
-/// the list.
+/// Eliminates the step's columns in the rows that may become pivots, with the largest element of each column
+/// as its pivot. One block for each front; dynamic shared memory for (pivots - p) * step_columns elements of
+/// the first front of the list.
 template <class T>
 __global__ void factor_pivot_rows(FactorArrays<T> arrays, const std::int32_t* list, int p) {
   extern __shared__ __align__(16) unsigned char storage[];
@@ -225,8 +225,8 @@ __global__ void factor_pivot_rows(FactorArrays<T> arrays, const std::int32_t* li
   }
 }
 
-/// Applies the step's row exchanges to the other columns among the pivots, and finishes the rows of U there.
-/// One column for each thread.
+/// Applies the step's row exchanges to the other columns among the pivots, and completes the rows of U in
+/// these columns. One column for each thread.
 template <class T>
 __global__ void exchange_pivot_rows(FactorArrays<T> arrays, const std::int32_t* list, int p) {
   __shared__ T L[step_columns][step_columns];  // L[column][row]
@@ -264,8 +264,8 @@ __global__ void exchange_pivot_rows(FactorArrays<T> arrays, const std::int32_t* 
   }
 }
 
-/// The step's columns below the pivots, X = X U^-1, and of the row panel, exchanged and X = X L^-T. One row
-/// for each thread; blockIdx.z selects the panel.
+/// Solves X = X U^-1 in the step's columns below the pivots, and X = X L^-T in the row panel after the
+/// exchanges. One row for each thread; blockIdx.z selects the panel.
 template <class T>
 __global__ void solve_borders(FactorArrays<T> arrays, const std::int32_t* list, int p) {
   __shared__ T block[step_columns][step_columns];  // block[column][row]
@@ -323,9 +323,10 @@ __global__ void solve_borders(FactorArrays<T> arrays, const std::int32_t* list, 
   record_multiplier(arrays, multiplier);
 }
 
-/// C = C - A B^T in a tile at (row, column), where A has `rows` rows, B has `columns` rows and both `depth`
-/// columns; or C = C - A B where B is stored by columns (transposed = false). Elements above the diagonal of
-/// C are left as they are if `lower` is set. By a block of tile_threads threads, 4 by 4 elements each.
+/// Computes C = C - A B^T in a tile at (row, column), where A has `rows` rows, B has `columns` rows and both
+/// have `depth` columns; or C = C - A B if B is stored by columns (transposed = false). Elements above the
+/// diagonal of C do not change if `lower` is set. Each of tile_threads threads of a block computes 4 by 4
+/// elements.
 template <class T, bool transposed>
 struct TileProduct {
   const T* A;
@@ -396,8 +397,8 @@ struct TileProduct {
   }
 };
 
-/// The columns right of the step's, among the pivots: A = A - L U. blockIdx.x: tile; blockIdx.z: panel or row
-/// panel.
+/// Updates the columns to the right of the step's, among the pivots: A = A - L U. blockIdx.x: tile;
+/// blockIdx.z: panel or row panel.
 template <class T, Factors factors>
 __global__ void update_panels(FactorArrays<T> arrays, const std::int32_t* list, int p) {
   const Front front = arrays.fronts[list[blockIdx.y]];
@@ -459,7 +460,7 @@ __global__ void update_panels(FactorArrays<T> arrays, const std::int32_t* list, 
   }
 }
 
-/// The update matrices, less the products of the finished panels.
+/// Subtracts the products of the finished panels from the update matrices.
 template <class T, Factors factors>
 __global__ void update_schur_complements(FactorArrays<T> arrays, const std::int32_t* list) {
   const Front front = arrays.fronts[list[blockIdx.y]];
@@ -485,7 +486,7 @@ __global__ void update_schur_complements(FactorArrays<T> arrays, const std::int3
   product.subtract(row, column);
 }
 
-/// positions of the pivot rows after all exchanges of a front; one thread for each front.
+/// Computes the positions of the pivot rows after all exchanges of a front; one thread for each front.
 template <class T>
 __global__ void find_positions(FactorArrays<T> arrays, const std::int32_t* list, std::int32_t* order) {
   const Front front = arrays.fronts[list[blockIdx.x]];

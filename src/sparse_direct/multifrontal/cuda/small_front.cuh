@@ -63,8 +63,8 @@ __device__ void add_children(const FactorArrays<T>& arrays, const Front& front, 
   }
 }
 
-/// Eliminates columns p, ..., p + width - 1 within themselves, by Cholesky's method: the diagonal block by
-/// one warp, then one row below it for each thread.
+/// Eliminates columns p, ..., p + width - 1, without updates of other columns, by Cholesky's method: the
+/// diagonal block by one warp, then one row below it for each thread.
 template <class T>
 __device__ void factor_columns(const FactorArrays<T>& arrays, const Front& front, const SharedFront<T>& F,
                                int p, int width) {
@@ -122,8 +122,8 @@ __device__ int largest_row(const SharedFront<T>& F, int c) {
   return row;
 }
 
-/// Eliminates columns p, ..., p + width - 1 in the rows that may become pivots, the largest element of each
-/// column first. By the first warp alone, whose lanes need no barrier of the block.
+/// Eliminates columns p, ..., p + width - 1 in the rows that may become pivots, with the largest element of
+/// each column as its pivot. Only the first warp works, since its lanes need no barrier of the block.
 template <class T>
 __device__ void factor_pivotal_rows(const FactorArrays<T>& arrays, const Front& front,
                                     const SharedFront<T>& F, int p, int width, int* order, int* exchanges) {
@@ -156,8 +156,8 @@ __device__ void factor_pivotal_rows(const FactorArrays<T>& arrays, const Front& 
   record_multiplier(arrays, multiplier);
 }
 
-/// Applies the exchanges to the columns outside p, ..., p + width - 1, and finishes the rows of U to their
-/// right and the rows of L below the pivots: one column or row for each thread.
+/// Applies the exchanges to the columns outside p, ..., p + width - 1, and completes the rows of U to the
+/// right of these and the rows of L below the pivots: one column or row for each thread.
 template <class T>
 __device__ void solve_rows_and_columns(const FactorArrays<T>& arrays, const SharedFront<T>& F, int p,
                                        int width, const int* exchanges) {
@@ -251,7 +251,8 @@ __device__ void store_front(const FactorArrays<T>& arrays, const Front& front, c
   }
 }
 
-/// One block for each front of `list`; dynamic shared memory of leading * (largest order) elements.
+/// Kernel with one block for each front of `list`; dynamic shared memory of leading * (largest order)
+/// elements.
 template <class T, Factors factors>
 __global__ void factor_small_fronts(FactorArrays<T> arrays, const std::int32_t* list, int leading) {
   extern __shared__ __align__(16) unsigned char storage[];

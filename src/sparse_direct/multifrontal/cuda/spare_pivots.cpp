@@ -10,7 +10,7 @@ namespace echelon::sparse_direct::gpu {
 
 namespace {
 
-/// Fronts with a single block of pivots need none: no column is given up there.
+/// Number of spare pivots. Fronts with a single block of pivots need none: they reject no column.
 std::int32_t spare_pivots(std::int32_t pivots) {
   return pivots <= tiles::indefinite_width ? 0 : 16 + pivots / 16;
 }

@@ -25,8 +25,9 @@ struct SubstitutionScratch {
   };
 };
 
-/// Calls f(task, column) for tasks that the calling block takes one after the other, each block of the grid
-/// until none is left. The next one is taken before a task begins, since the answer takes as long as a read.
+/// Calls f(task, column) for the tasks that the calling block takes one after the other, until none is left
+/// for any block. Each block takes its next task before it begins the current one, to hide the latency of the
+/// atomic operation.
 template <class F>
 __device__ void for_each_task(const SubstitutionTasks& list, F f) {
   __shared__ unsigned long long shared_ticket;
@@ -80,7 +81,7 @@ __global__ void __launch_bounds__(substitution_threads, substitution_blocks)
   });
 }
 
-/// Launches as many blocks as can be resident, or as there are tasks.
+/// Launches as many blocks as can be resident, or one for each task if that is less.
 template <class T, class Kernel>
 void launch(Kernel kernel, const SubstitutionArrays<T>& arrays, const SubstitutionTasks& list,
             SubstitutionKind kind) {

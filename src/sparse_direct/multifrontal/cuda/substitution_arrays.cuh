@@ -9,7 +9,7 @@ namespace echelon::sparse_direct::gpu {
 
 inline constexpr int substitution_threads = small_fronts_together * warp_size;
 inline constexpr int substitution_warps = small_fronts_together;
-/// Thread blocks of a multiprocessor, which the registers of a thread are limited for: more loads in flight
+/// Blocks per multiprocessor, for which the compiler limits the registers of a thread: more loads in flight
 /// in each block, or more blocks.
 inline constexpr int substitution_blocks = 3;
 
@@ -26,10 +26,10 @@ struct SubstitutionKind {
   bool exchange;  ///< rows of the pivots, before the forward or after the backward substitution
 };
 
-/// The triangle of a front's pivots: an element of row i and column c of the factor, or of its transpose.
+/// Triangle of a front's pivots: element (i, c) of the factor, or of its transpose.
 template <class T, Factor factor, Direction direction>
 struct Triangle {
-  /// Whether the elements of a row are contiguous.
+  /// True if the elements of a row are contiguous.
   static constexpr bool by_rows = (factor == Factor::upper) == (direction == Direction::forward);
   const T* panel;
   int leading;
@@ -99,7 +99,7 @@ struct Contribution {
       : vector(child.vector + child.pivots), relative(child.border), count(child.rows - child.pivots) {}
 };
 
-/// x = A^-1 x, or A^-T x, for the permuted matrix, with the factors that `factors` says. Queued.
+/// Solves x = A^-1 x, or A^-T x, for the permuted matrix, with the factors of kind `factors`. Queued.
 template <class T>
 void substitute(Factors factors, bool transposed, const SubstitutionArrays<T>& arrays,
                 const SubstitutionTasks& forward, const SubstitutionTasks& backward);

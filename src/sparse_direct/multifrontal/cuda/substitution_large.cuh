@@ -26,7 +26,7 @@ struct LargeScratch {
   ChunkContributions<T> contributions;
 };
 
-/// First of the `count` ascending elements that is not less than `bound`, searched for by a warp.
+/// Position of the first of the `count` ascending elements that is not less than `bound`, found by a warp.
 __device__ inline int warp_lower_bound(const std::int32_t* elements, int count, int bound) {
   int low = 0;
   int high = count;
@@ -42,7 +42,7 @@ __device__ inline int warp_lower_bound(const std::int32_t* elements, int count, 
   return low;
 }
 
-/// The bits of tiles [begin, end) of an inverse block in a word of FrontCounters.
+/// Mask of the bits of tiles [begin, end) of an inverse block in a word of FrontCounters.
 __device__ inline unsigned tile_bits(int begin, int end) {
   return (end - begin == 32 ? ~0U : (1U << (end - begin)) - 1) << begin;
 }
@@ -113,8 +113,8 @@ class LargeFront {
     finish_solution();
   }
 
-  /// V = the right-hand side at the pivots, exchanged if asked, plus the children's contributions, for a
-  /// chunk of gathered_rows rows.
+  /// Computes V = the right-hand side at the pivots, after row exchanges if `exchange` is set, plus the
+  /// children's contributions, for a chunk of gathered_rows rows.
   __device__ void gather(int chunk) const {
     const int first = chunk * gathered_rows;
     const int end = min(front_.rows, first + gathered_rows);
@@ -149,7 +149,7 @@ class LargeFront {
     release_tile(block, forward_solution, tile_in_block);
   }
 
-  /// The tile's rows of the border, for the pivots of several blocks at a time.
+  /// Computes the tile's rows of the border, for the pivots of several blocks at a time.
   __device__ void forward_border(int tile) const {
     const int first = tile * border_tile_rows;
     const int count = min(border_tile_rows, front_.rows - front_.pivots - first);
@@ -243,7 +243,7 @@ class LargeFront {
     __syncthreads();
     if (thread() == 0) release_bits(word(block, which), 1U << tile);
   }
-  /// Tells the parent that this task's part of the contribution is complete.
+  /// Signals to the parent that this task's part of the contribution is complete.
   __device__ void contribute() const {
     if (front_.rows == front_.pivots) return;
     __syncthreads();
@@ -262,7 +262,7 @@ class LargeFront {
     if (front_.child_begin < front_.child_end) release(FrontCounters::solved);
   }
 
-  /// Copies to scratch_.vector.
+  /// Copies `count` elements to scratch_.vector.
   __device__ void load(const T* source, int count) const {
     for (int i = thread(); i < count; i += substitution_threads) scratch_.vector[i] = source[i];
     __syncthreads();
@@ -279,8 +279,8 @@ class LargeFront {
     __syncthreads();
   }
 
-  /// Adds elements of the triangle in `count` rows from `first` on and `width` columns from `begin` on, times
-  /// scratch_.vector.
+  /// Adds products of the triangle's elements in `count` rows from `first` on and `width` columns from
+  /// `begin` on with scratch_.vector.
   template <int rows>
   __device__ void add_triangle(TileSums<T, rows>& sums, int first, int count, int begin, int width) const {
     if constexpr (Triangle<T, factor, direction>::by_rows) {
@@ -291,7 +291,8 @@ class LargeFront {
                        count, width, scratch_.vector);
     }
   }
-  /// Adds the transposed border in the pivots from `first` on and rows [begin, end), times the solution.
+  /// Adds products of the transposed border, in the pivots from `first` on and rows [begin, end), with the
+  /// solution.
   __device__ void add_border_backward(TileSums<T, pivot_tile_rows>& sums, int first, int begin,
                                       int end) const {
     for (int b = begin; b < end; b += most_whole_rows) {
@@ -310,15 +311,16 @@ class LargeFront {
     return arrays_.inverses + front_.inverse + (factor == Factor::upper ? blocks_.entries() : 0) +
            blocks_.offset(block);
   }
-  /// Adds `count` rows from `first` on of an inverse of the forward triangle, times the block's vector w.
+  /// Adds products of `count` rows from `first` on of an inverse of the forward triangle with the block's
+  /// vector w.
   template <int rows>
   __device__ void add_inverse_forward(TileSums<T, rows>& sums, int block, int first, int count,
                                       const T* w) const {
     const int leading = blocks_.width(block);
     sums.add_contiguous(inverse(block) + std::int64_t{first} * leading, leading, count, first + count, w);
   }
-  /// Adds `count` columns from `first` on of an inverse, which are the rows of the backward triangle's, times
-  /// the block's vector w from `first` on.
+  /// Adds products of `count` columns from `first` on of an inverse, which are the rows of the backward
+  /// triangle's inverse, with the block's vector w from `first` on.
   __device__ void add_inverse_backward(TileSums<T, pivot_tile_rows>& sums, int block, int first, int count,
                                        const T* w) const {
     const int leading = blocks_.width(block);
@@ -326,7 +328,8 @@ class LargeFront {
                      w);
   }
 
-  /// scratch_.vector = the right-hand side at the pivots, exchanged if asked, plus the contributions.
+  /// Computes scratch_.vector = the right-hand side at the pivots, after row exchanges if `exchange` is set,
+  /// plus the contributions.
   __device__ void gather_whole() const {
     T* const v = scratch_.vector;
     for (int i = thread(); i < front_.rows; i += substitution_threads)
@@ -344,7 +347,7 @@ class LargeFront {
     }
   }
 
-  /// V(place(i)) = the same for `count` <= gathered_rows rows from `first` on.
+  /// Computes the corresponding elements of V for `count` <= gathered_rows rows from `first` on.
   __device__ void gather_chunk(int first, int count) const {
     const int i = first + thread();
     if (thread() < count) scratch_.chunk[thread()] = i < front_.pivots ? arrays_.x[front_.first + i] : T{};

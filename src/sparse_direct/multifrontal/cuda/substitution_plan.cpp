@@ -43,7 +43,8 @@ void place_counters(const SymbolicFactor& symbolic, FrontPlan& plan) {
     const auto end = rows + (front.rows - front.pivots);
     front.border_in_parent = static_cast<std::int32_t>(std::lower_bound(rows, end, parent.pivots) - rows);
   }
-  // A parent comes after its children, so that its own parent's counters are known only now.
+  // Counters of a parent are known only after those of its children, so those of a grandparent need a second
+  // loop.
   for (std::size_t s = 0; s < plan.fronts.size(); ++s) {
     if (symbolic.parent[s] < 0) continue;
     const Front& parent = plan.fronts[static_cast<std::size_t>(symbolic.parent[s])];
@@ -84,7 +85,8 @@ void for_each_tiled(const FrontPlan& plan, const FrontLevel& level, F f) {
   }
 }
 
-/// Tiles of pivots depend on each other, and come before tasks that use the bandwidth meanwhile.
+/// Appends tasks of a forward substitution. Tiles of pivots depend on each other, and precede tasks that use
+/// the bandwidth while these wait.
 void append_forward(const FrontPlan& plan, std::vector<SubstitutionTask>& tasks, const FrontLevel& level) {
   for_each_tiled(plan, level, [&](std::int32_t place, const Front& front) {
     append_parts(tasks, SubstitutionTask::gather, place, divide_up(front.rows, gathered_rows));

@@ -74,7 +74,7 @@ class SmallFront {
     return i < front_.pivots ? triangle_(i, c)
                              : border_.elements[i - front_.pivots + std::int64_t{c} * border_.leading];
   }
-  /// Pivots of slot k.
+  /// End of the pivots of slot k.
   __device__ int end(int k) const {
     return min(front_.pivots, (k + 1) * warp_size);
   }
@@ -83,7 +83,8 @@ class SmallFront {
     return 1 / triangle_(row(k), row(k));
   }
 
-  /// v = the right-hand side at the pivots, exchanged if asked, plus the children's contributions.
+  /// Computes v = the right-hand side at the pivots, after row exchanges if `exchange` is set, plus the
+  /// children's contributions.
   __device__ __forceinline__ void gather(T (&v)[slots]) const {
     for (int i = lane_id(); i < front_.rows; i += warp_size) {
       scratch_[place(i)] = i < front_.pivots ? arrays_.x[front_.first + i] : T{};
@@ -94,7 +95,7 @@ class SmallFront {
     for (int j = 0; j < slots; ++j) v[j] = row(j) < front_.rows ? scratch_[row(j)] : T{};
   }
 
-  /// Lane l reads where the contribution of the l-th of 32 children is.
+  /// Adds the children's contributions; lane l reads the place of that of the l-th of 32 children.
   __device__ void add_contributions() const {
     bool waits = true;
     for (int first = front_.child_begin; first < front_.child_end; first += warp_size) {
@@ -160,7 +161,7 @@ class SmallFront {
     }
   }
 
-  /// Solves for pivot c of slot k, and subtracts its column e times it.
+  /// Solves for pivot c of slot k, and subtracts the product with its column e.
   __device__ __forceinline__ void eliminate(int k, int c, T scale, const T (&e)[slots], T (&v)[slots]) const {
     T own{};  // v[k], with k a constant in the unrolled loops of the callers
 #pragma unroll
@@ -173,7 +174,7 @@ class SmallFront {
     }
   }
 
-  /// v = the right-hand side at the pivots minus the border's part.
+  /// Computes v = the right-hand side at the pivots minus the products with the border.
   __device__ __forceinline__ void subtract_border(T (&v)[slots]) const {
     const int count = front_.rows - front_.pivots;
     std::int32_t rows[slots];
@@ -240,7 +241,7 @@ class SmallFront {
   T* scratch_;
 };
 
-/// The fronts of a task, one for each warp of the block.
+/// Fronts of a task, one for each warp of the block.
 template <class T, Factor factor, Direction direction>
 class SmallFronts {
  public:

@@ -22,8 +22,8 @@ class TileSums {
   static constexpr int loads = 16;  ///< of a thread that are in flight together
 
  public:
-  /// Adds `count` rows, whose elements are `leading` apart, of `width` columns, times y: a row for each
-  /// thread of a group of `rows` threads, which shares the columns with the other groups.
+  /// Adds the products of `count` rows, whose elements are `leading` apart, in `width` columns with y. Each
+  /// thread of a group of `rows` threads has one row; groups share the columns.
   __device__ __forceinline__ void add_strided(const T* elements, std::int64_t leading, int count, int width,
                                               const T* y) {
     const int r = static_cast<int>(threadIdx.x) % rows;
@@ -48,7 +48,7 @@ class TileSums {
     }
   }
 
-  /// The sum of row r for thread r of the block. All threads call it.
+  /// Returns the sum of row r to thread r of the block. All threads call it.
   __device__ __forceinline__ T total(TileScratch<T>& scratch) const {
     const int thread = static_cast<int>(threadIdx.x);
     __syncthreads();

@@ -13,7 +13,7 @@
 
 namespace echelon::sparse_direct::gpu {
 
-/// Column-major operands on the device; work is queued without waiting.
+/// Calls with column-major operands on the device; work is queued without waiting.
 template <class T>
 class Vendor {
   using Handle = Owned<cusolverDnHandle_t, cusolverDnDestroy>;
@@ -46,7 +46,7 @@ class Vendor {
 
   [[nodiscard]] const int* info() const { return info_.data(); }
 
-  /// A = L L^T in the lower triangle of an n by n A.
+  /// Factors A = L L^T in the lower triangle of an n by n A.
   void cholesky(int n, T* a, int leading) {
     const int size = static_cast<int>(workspace_.size());
     if constexpr (is_double) {
@@ -58,7 +58,7 @@ class Vendor {
     }
   }
 
-  /// P A = L U of an n by n A; `exchanges` counts rows from 1.
+  /// Factors P A = L U for an n by n A; `exchanges` counts rows from 1.
   void lu(int n, T* a, int leading, int* exchanges) {
     if constexpr (is_double) {
       check(cusolverDnDgetrf(handle_.get(), n, n, a, leading, workspace_.data(), exchanges, info_.data()));
@@ -67,7 +67,7 @@ class Vendor {
     }
   }
 
-  /// X = X R^-1 for an m by n X, where R is the transpose of the lower triangle of `a`, or the upper
+  /// Solves X = X R^-1 for an m by n X, where R is the transpose of the lower triangle of `a`, or the upper
   /// triangle.
   void solve_right(bool lower_transposed, bool unit_diagonal, std::int64_t m, int n, const T* a, int leading,
                    T* x, std::int64_t leading_x) {
@@ -85,8 +85,8 @@ class Vendor {
     }
   }
 
-  /// C = C - A B^T for n by k matrices A and B; where `symmetric`, only blocks of columns from the diagonal
-  /// down.
+  /// Computes C = C - A B^T for n by k matrices A and B; if `symmetric`, only in blocks of columns from the
+  /// diagonal down.
   void subtract_product(bool symmetric, std::int64_t n, int k, const T* a, std::int64_t leading_a, const T* b,
                         std::int64_t leading_b, T* c) {
     constexpr std::int64_t block = 1024;
@@ -116,27 +116,27 @@ class Vendor {
   Array<T> workspace_;
 };
 
-/// Records a failed pivot of cuSOLVER's, which counts from 1.
+/// Records a pivot at which cuSOLVER failed; cuSOLVER counts from 1.
 template <class T>
 __global__ void record_vendor_failure(FactorArrays<T> arrays, const int* info, int first) {
   if (*info > 0) record_failure(arrays, first + *info - 1);
 }
 
-/// Rows counted from 1 become rows counted from 0.
+/// Converts row numbers that count from 1 to numbers that count from 0.
 template <class Index>
 __global__ void count_from_zero(int n, Index* rows) {
   const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (i < n) --rows[i];
 }
 
-/// target(i, c) = source(i, order[c]) for matrices of `rows` rows. blockIdx.y: column.
+/// Copies target(i, c) = source(i, order[c]) for matrices of `rows` rows. blockIdx.y: column.
 template <class T>
 __global__ void exchange_columns(std::int64_t rows, const T* source, const std::int32_t* order, T* target) {
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < rows) target[i + blockIdx.y * rows] = source[i + order[blockIdx.y] * rows];
 }
 
-/// The largest multiplier of the rows of a front's L below its pivots.
+/// Finds the largest multiplier in the rows of a front's L below its pivots.
 template <class T>
 __global__ void record_multipliers(FactorArrays<T> arrays, const std::int32_t* list) {
   const Front front = arrays.fronts[*list];

@@ -41,7 +41,7 @@ struct FrontResult {
   T largest = 0;       ///< magnitude in the pivot columns when they were eliminated
 };
 
-/// When an element of a column may become its pivot.
+/// Thresholds for an element of a column to become its pivot.
 template <class T>
 struct PivotThresholds {
   T column = 0;        ///< least magnitude, relative to the largest in the whole column of the front

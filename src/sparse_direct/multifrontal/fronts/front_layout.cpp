@@ -83,7 +83,7 @@ void count_to_offsets(ElementMap& map) {
   map.place.resize(static_cast<std::size_t>(map.begin.back()));
 }
 
-/// Undoes what filling with begin[j]++ did.
+/// Restores the offsets after they were advanced by begin[j]++.
 void restore_offsets(ElementMap& map) {
   std::copy_backward(map.begin.begin(), map.begin.end() - 1, map.begin.end());
   map.begin.front() = 0;

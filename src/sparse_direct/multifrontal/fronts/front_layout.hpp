@@ -34,7 +34,7 @@ struct FrontLayout {
   FactorKind kind = FactorKind::cholesky;
   /// Row of A that is row k in the new numbering; the columns are numbered by tree.permutation.
   std::vector<std::int32_t> row_permutation;
-  /// Position of row k of the tree in the parent's front.
+  /// Position in the parent's front of each entry of tree.rows.
   std::vector<std::int32_t> position_in_parent;
   std::vector<std::int32_t> child_begin;  ///< S + 1 offsets into children
   std::vector<std::int32_t> children;     ///< of each supernode, ascending
@@ -56,9 +56,9 @@ struct FrontLayout {
         .subspan(static_cast<std::size_t>(tree.row_begin[s]),
                  static_cast<std::size_t>(tree.row_begin[s + 1] - tree.row_begin[s]));
   }
-  /// Rows of a front below its pivots.
+  /// Number of rows of a front below its pivots.
   [[nodiscard]] std::int64_t below(std::int64_t s) const { return tree.row_begin[s + 1] - tree.row_begin[s]; }
-  /// Elements of the factors of a front with so many pivots and rows below them.
+  /// Number of elements of the factors of a front with `pivots` pivots.
   [[nodiscard]] std::int64_t panel_entries(std::int64_t pivots, std::int64_t rows_below) const;
   [[nodiscard]] std::size_t bytes() const;
 };

@@ -29,7 +29,7 @@ struct FrontMemory {
 
 namespace assembly_detail {
 
-/// target[positions[i]] += source[i]; positions ascend.
+/// Adds target[positions[i]] += source[i]; positions ascend.
 template <class T>
 void add_run(std::span<const std::int32_t> positions, const T* source, T* target) {
   const std::size_t count = positions.size();
@@ -67,7 +67,7 @@ void add_elements(const FrontLayout& layout, std::int64_t s, const T* values, co
   }
 }
 
-/// Adds columns [begin, end) of the update matrix of a child, of which the rows have these positions in the
+/// Adds columns [begin, end) of the update matrix of a child, whose rows have the given positions in the
 /// parent's front. Different columns are added to different elements.
 template <bool symmetric, class T>
 void add_update(std::span<const std::int32_t> positions, const T* update, std::int64_t begin,
@@ -99,8 +99,8 @@ void add_update(std::span<const std::int32_t> positions, const T* update, std::i
   }
 }
 
-/// Moves the pivots that a child did not eliminate, with their rows and columns, to the pivots of the parent
-/// from `at` on.
+/// Moves the pivots that a child did not eliminate, with their rows and columns, to the parent, where they
+/// follow the first `at` pivots.
 template <bool symmetric, class T>
 void add_delayed(std::span<const std::int32_t> positions, const FrontMemory<T>& child, std::int64_t at,
                  const FrontMemory<T>& parent) {

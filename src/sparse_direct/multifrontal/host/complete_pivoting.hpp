@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Elimination with complete pivoting of what threshold pivoting left of a root front, where the rank of the
-/// matrix is decided.
+/// Complete pivoting for the remainder of a root front after threshold pivoting, which decides the rank of
+/// the matrix.
 #pragma once
 
 #include "sparse_direct/multifrontal/host/assembly.hpp"
@@ -12,8 +12,8 @@
 
 namespace echelon::sparse_direct {
 
-/// Eliminates the rest of an unsymmetric front without rows below, with the largest remaining element as
-/// pivot, while that is larger than `smallest`. Returns the number of pivots eliminated in all.
+/// Eliminates the remaining columns of an unsymmetric front without rows below, with the largest remaining
+/// element as pivot, while that is larger than `smallest`. Returns the total number of eliminated pivots.
 template <class T>
 std::int64_t eliminate_completely(const FrontMemory<T>& front, std::int64_t eliminated, T smallest) {
   const std::int64_t n = front.pivots;
@@ -41,14 +41,14 @@ std::int64_t eliminate_completely(const FrontMemory<T>& front, std::int64_t elim
 
 namespace complete_pivoting_detail {
 
-/// A front of a symmetric matrix without rows below, of which the lower triangle is stored.
+/// Front of a symmetric matrix without rows below, of which the lower triangle is stored.
 template <class T>
 class SymmetricRoot {
  public:
   SymmetricRoot(const FrontMemory<T>& front, T* diagonal)
       : n_(front.pivots), a_(front.lower), d_(diagonal), ids_(front.column_ids) {}
 
-  /// Returns the number of pivots eliminated in all.
+  /// Eliminates from pivot p on. Returns the total number of eliminated pivots.
   std::int64_t eliminate(std::int64_t p, T smallest) {
     while (p < n_) {
       const auto [diagonal, row, column] = find_largest(p);
@@ -76,7 +76,7 @@ class SymmetricRoot {
   };
   [[nodiscard]] T& at(std::int64_t i, std::int64_t j) const { return a_[i + j * n_]; }
 
-  /// The largest element on the diagonal, and below it, from row and column p on.
+  /// Largest element on the diagonal, and largest below it, from row and column p on.
   [[nodiscard]] Largest find_largest(std::int64_t p) const {
     Largest largest{p, p, p};
     T below = -1;
@@ -108,7 +108,7 @@ class SymmetricRoot {
     for (std::int64_t i = p + 1; i < n_; ++i) at(i, p) /= pivot;
   }
 
-  /// The off-diagonal element of the pivot is its largest.
+  /// Eliminates a pivot of order two, whose off-diagonal element is its largest.
   void eliminate_pair(std::int64_t p) const {
     const T a21 = at(p + 1, p);
     const T first = at(p, p) / a21;

@@ -33,7 +33,7 @@ struct LargerFront {
   std::vector<std::int32_t> row_ids, column_ids;
 };
 
-/// Memory of one thread.
+/// Working memory of one thread.
 template <class T>
 struct Worker {
   Array<T> stack;
@@ -43,8 +43,8 @@ struct Worker {
   FactorFacts facts;
 };
 
-/// Computes parts of a product as tasks of the thread that meets it. A thread that waits for its tasks takes
-/// up no others, and its buffers are free.
+/// Computes parts of a product as OpenMP tasks, which are created by the thread that calls the product. While
+/// that thread waits for its tasks it starts no others, so that its buffers are free.
 template <class T>
 class TaskThreads final : public ProductThreads<T> {
  public:
@@ -113,8 +113,8 @@ class Factorization {
     column_ids_ = row_ids_;
   }
 
-  /// Each range is a task. The task that finishes the last child of a front above the ranges factors that
-  /// front.
+  /// Factors with one task for each range. The task that finishes the last child of a front above the ranges
+  /// factors that front.
   void run_parallel() {
     separate_.resize(tree_.parent.size());
     missing_ = std::vector<std::atomic<std::int32_t>>(tree_.parent.size());
@@ -167,8 +167,8 @@ class Factorization {
     for (std::int32_t s = range.begin; s < range.end && !is_stopped(); ++s) process(s, worker);
   }
 
-  /// True when the rest of the work is of no use. A Cholesky factorisation by several threads goes on where
-  /// it can, so that the first failed pivot is reported whatever their order.
+  /// True if the factorisation cannot succeed any more. A Cholesky factorisation by several threads continues
+  /// where it can, so that the first failed pivot is reported, in any order of the tasks.
   [[nodiscard]] bool is_stopped() {
     if (options_.cancel.stop_requested()) is_cancelled_ = true;
     return is_cancelled_ || has_error_ || (!schedule_.parallel && failed_);
@@ -180,7 +180,7 @@ class Factorization {
       return factors_.fronts[c].eliminated < factors_.fronts[c].pivots;
     };
     if (!delays() && std::any_of(children.begin(), children.end(), has_failed)) {
-      factors_.fronts[s].pivots = 1;  // of which none is eliminated
+      factors_.fronts[s].pivots = 1;  // none of them is eliminated
       return;
     }
     const FrontMemory<T> front = place(s, worker);
@@ -192,7 +192,7 @@ class Factorization {
     for (const std::int32_t child : children) separate_[child] = Array<T>();
   }
 
-  /// Memory for a front: in the place of the layout, or elsewhere if children have delayed pivots.
+  /// Memory of a front: in the arrays of the layout, or separate if children have delayed pivots.
   FrontMemory<T> place(std::int32_t s, Worker<T>& worker) {
     const std::int64_t below = layout_.below(s);
     std::int64_t pivots = tree_.pivots(s);
@@ -288,8 +288,8 @@ class Factorization {
     });
   }
 
-  /// Calls f(begin, end) for parts of `count` columns of this length: for several of them on several threads
-  /// if there are many elements.
+  /// Calls f(begin, end) for parts of `count` columns of the given length: on several threads for parts of
+  /// columns if there are many elements, otherwise once.
   template <class F>
   static void divide(Worker<T>& worker, std::int64_t count, std::int64_t length, const F& f) {
     constexpr std::int64_t worth_threads = 200'000;  // elements: about 0.1 ms
@@ -309,7 +309,7 @@ class Factorization {
     threads->run(static_cast<int>(division.parts), &Division::work, &division);
   }
 
-  /// Returns the number of pivots eliminated.
+  /// Eliminates front s. Returns the number of eliminated pivots.
   std::int32_t eliminate(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
     switch (layout_.kind) {
       case FactorKind::cholesky:
@@ -354,14 +354,15 @@ class Factorization {
     return static_cast<std::int32_t>(eliminate_completely(front, eliminated, options_.thresholds.smallest));
   }
 
-  /// A root has no rows below: its pivots decide the rank, where those at the level of rounding errors count
-  /// as zero.
+  /// True for a root when the rank is to be decided. A root has no rows below: pivots at the level of
+  /// rounding errors count as zero.
   [[nodiscard]] bool decides_rank(std::int32_t s) const {
     return tree_.parent[s] < 0 && options_.thresholds.smallest > 0;
   }
 
-  /// A front that decides the rank takes well determined pivots only, with small multipliers, which hardly
-  /// amplify rounding errors. The others, and all of a small front, are left to complete pivoting.
+  /// Thresholds for front s. A front that decides the rank takes well determined pivots only, with small
+  /// multipliers, which limits the growth of rounding errors. The other pivots, and all of a small front, are
+  /// left to complete pivoting.
   [[nodiscard]] PivotThresholds<T> thresholds_for(std::int32_t s, const FrontMemory<T>& front) const {
     constexpr std::int64_t small = 500;
     constexpr T well_determined = T(0.01);
@@ -376,8 +377,8 @@ class Factorization {
     return thresholds;
   }
 
-  /// More delayed pivots than own ones, and many: passing them on would make the fronts above dense. They are
-  /// eliminated with perturbed pivots instead.
+  /// True if a front has many delayed pivots, and more than own ones. Their delay to the parent would make
+  /// the fronts above dense, so they are eliminated with perturbed pivots instead.
   [[nodiscard]] static bool has_many_delayed_pivots(const FrontMemory<T>& front) {
     constexpr std::int64_t tolerated = 1000;
     return front.delayed_in() > std::max(tolerated, front.own_pivots);
@@ -427,7 +428,7 @@ class Factorization {
     factors_.row_numbers = tree_.rows;
   }
 
-  /// Puts the panels that are not in the place of the layout into one array.
+  /// Copies the panels that are not in the arrays of the layout to one array.
   void gather_larger_fronts() {
     std::int64_t entries = 0;
     for (const auto& larger : larger_) entries += larger ? larger->values.size() : 0;
@@ -452,7 +453,7 @@ class Factorization {
     factors_.column_order.resize(static_cast<std::size_t>(tree_.n));
     std::int32_t next = 0;
     const auto number = [&](const FrontMemory<T>& front, std::int64_t p) {
-      // The identifiers are there, since pivots can be delayed.
+      // The identifiers are not null, since pivots can be delayed.
       const std::int32_t column = front.column_ids[p];  // NOLINT(clang-analyzer-core.NullDereference)
       const std::int32_t row = symmetric ? column : front.row_ids[p];
       factors_.row_order[next] = layout_.row_permutation[row];

@@ -43,8 +43,8 @@ template <class T>
                                           int threads);
 
 /// Factors the matrix with these (scaled) values, in the places of the CSR arrays for which the layout was
-/// made; `schedule` is for as many threads. The memory of `factors` is used again if it is large enough.
-/// Every number of threads gives the same bits. Throws OutOfMemory.
+/// made; `schedule` is for the same number of threads. Reuses the memory of `factors` if it is large enough.
+/// The bits do not depend on the number of threads. Throws OutOfMemory.
 template <class T>
 FactorResult factor(const FrontLayout& layout, const TreeSchedule& schedule, const T* values,
                     const FactorOptions<T>& options, MultifrontalFactors<T>& factors);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// For the files that compile the kernels for an instruction set.
+/// Table of the kernels, for the files that compile them for an instruction set.
 #pragma once
 
 #include "sparse_direct/multifrontal/host/cholesky_front.hpp"

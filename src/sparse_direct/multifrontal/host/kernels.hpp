@@ -16,9 +16,9 @@ using kernels::ProductThreads;
 /// Substitution with one triangle of the factors.
 template <class T>
 struct TriangleKernels {
-  /// One front, several right-hand sides; solve_front.hpp.
+  /// Substitution in one front for several right-hand sides; see solve_front.hpp.
   void (*in_front)(const FactoredFront<T>&, int columns, T* w);
-  /// All fronts, one right-hand side; solve_vector.hpp.
+  /// Substitution in all fronts for one right-hand side; see solve_vector.hpp.
   void (*vector)(const MultifrontalFactors<T>&, T* x, T* w);
 };
 

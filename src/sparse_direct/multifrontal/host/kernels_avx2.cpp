@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is included before the instruction set is chosen is compiled for every processor.
+// Headers before the choice of the instruction set are compiled for every processor.
 #include "sparse_direct/multifrontal/host/kernels.hpp"
 
 #if defined(__x86_64__)

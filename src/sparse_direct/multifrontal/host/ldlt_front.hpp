@@ -15,12 +15,12 @@ namespace echelon::sparse_direct {
 
 namespace ldlt_detail {
 
-/// Columns among which a pivot and its partner are looked for at first.
+/// Number of columns among which a pivot and its partner are searched for at first.
 inline constexpr int block = 16;
 /// Columns of the update matrix for which L D is formed at once.
 inline constexpr int chunk = 512;
 
-/// y = y - a x - b z; b and z may be null.
+/// Computes y = y - a x - b z; b and z may be null.
 template <class Isa, class T>
 void subtract_multiples(int rows, const T* a, T x, const T* b, T z, T* y) {
   using S = Simd<Isa, T>;
@@ -167,9 +167,9 @@ class LdltFront {
            std::isfinite(in_column);
   }
 
-  /// Whether the inverse of the pivot times the largest elements of its columns is at most 1 / threshold.
-  /// Products are scaled so that the determinant neither overflows nor underflows; one that is less than half
-  /// of a product has lost its leading bits.
+  /// True if the inverse of the pivot times the largest elements of its columns is at most 1 / threshold.
+  /// Products are scaled so that the determinant neither overflows nor underflows; a determinant that is less
+  /// than half of one of its products has lost its leading bits.
   [[nodiscard]] bool is_pair(int i, int j, T in_i, T in_j) const {
     const T a11 = *at(i, i);
     const T a21 = element(i, j);
@@ -193,7 +193,7 @@ class LdltFront {
     return {a22 / largest / determinant, -(a21 / largest) / determinant, a11 / largest / determinant};
   }
 
-  /// Replaces a pivot that no threshold allows.
+  /// Replaces a pivot that satisfies no threshold.
   void perturb(int p) {
     const T in_column = largest_magnitude<Isa>(size_ - p - 1, at(p + 1, p));
     const T least = thresholds_.perturbation * std::max(T{1}, in_column);
@@ -251,7 +251,7 @@ class LdltFront {
     std::swap_ranges(at(j + 1, i), at(0, i) + size_, at(j + 1, j));
     std::swap(front_.ids[i], front_.ids[j]);
   }
-  /// Leaves the columns before the block to `exchange_rows`.
+  /// Exchanges within the block only; `exchange_rows` later does so in the columns before it.
   void exchange_within(int i, int j, int first) {
     if (i == j) return;
     exchange(i, j, first);
@@ -265,7 +265,7 @@ class LdltFront {
     }
   }
 
-  /// V = L D for rows [begin, end) of L and pivots [first, last), column-major without padding.
+  /// Computes V = L D for rows [begin, end) of L and pivots [first, last), column-major without padding.
   const T* scaled_rows(int first, int last, int begin, int end) const {
     const int rows = end - begin;
     scratch_.resize(static_cast<std::size_t>(rows) * (last - first));

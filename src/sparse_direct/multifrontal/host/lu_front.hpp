@@ -37,7 +37,7 @@ class LuFront {
   }
 
  private:
-  /// Passes over the columns that failed, until a pass eliminates none.
+  /// Tries the columns that failed again, until a pass eliminates none.
   int retry(int eliminated, T threshold) {
     threshold_ = threshold;
     while (eliminated < columns_) {
@@ -72,8 +72,8 @@ class LuFront {
     return left + right;
   }
 
-  /// Does what `eliminate` does column by column: a column receives the updates of the pivots before when its
-  /// turn comes, which yields its largest element without another pass.
+  /// Counterpart of `eliminate` that proceeds column by column: a column receives the updates of all earlier
+  /// pivots at once, which yields its largest element without another pass.
   int eliminate_narrow(int first, int last) {
     int applied[narrow] = {};
     int done = 0;
@@ -102,7 +102,7 @@ class LuFront {
     return done;
   }
 
-  /// Applies pivots first + from, ..., first + to - 1 to a column, and measures it.
+  /// Applies pivots first + from, ..., first + to - 1 to a column, and finds its largest elements.
   void bring_up_to_date(int first, int column, int from, int to) {
     T* a = at(first, column);
     for (int p = from; p < to; ++p) {
@@ -138,9 +138,9 @@ class LuFront {
     }
   }
 
-  /// The row of the pivot of a column that has just been measured, or -1 when all candidates are too small:
-  /// the diagonal of A if that is large enough, so that rows are exchanged only where they have to, else the
-  /// largest candidate. In the last pass, which has no threshold, too small an element is replaced.
+  /// Row of the pivot of a column that has just been measured, or -1 if all candidates are too small: the
+  /// diagonal element of A if it is large enough, which avoids unnecessary row exchanges, otherwise the
+  /// largest candidate. In the last pass, which has no threshold, an element that is too small is replaced.
   [[nodiscard]] int find_pivot(int column) {
     const T bound = std::max(threshold_ * largest_below_, thresholds_.smallest);
     if (!std::isfinite(largest_candidate_) || !std::isfinite(largest_below_)) return -1;
@@ -187,7 +187,7 @@ class LuFront {
                           size_, Factor<T>{at(first, begin), 1, size_}, at(last, begin), size_);
   }
 
-  /// The rows of U right of the pivot columns, and the update matrix.
+  /// Computes the rows of U to the right of the pivot columns, and the update matrix.
   void update_upper(int eliminated) {
     const int below = size_ - columns_;
     if (below == 0 || eliminated == 0) return;
@@ -208,7 +208,8 @@ class LuFront {
                           transposed(u, below), front_.update, below);
   }
 
-  /// Columns [first, last) of X L^T = A for the transpose A of the rows right of the pivot columns.
+  /// Solves for columns [first, last) of X L^T = A, where A is the transpose of the rows to the right of the
+  /// pivot columns.
   void solve_upper(int first, int last) {
     const int below = size_ - columns_;
     T* u = front_.upper + static_cast<std::int64_t>(first) * below;

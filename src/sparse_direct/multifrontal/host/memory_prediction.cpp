@@ -13,7 +13,8 @@ namespace echelon::sparse_direct {
 
 namespace {
 
-/// A factorisation in which every flop takes the same time: which update matrices exist at once.
+/// Simulation of a factorisation in which every flop takes equally long, to find which update matrices exist
+/// at once.
 class SimulatedSchedule {
  public:
   SimulatedSchedule(const FrontLayout& layout, const TreeSchedule& schedule, int threads)
@@ -24,7 +25,7 @@ class SimulatedSchedule {
     stacks_.assign(static_cast<std::size_t>(threads_), 0);
   }
 
-  /// The most elements that stacks and separate update matrices have together.
+  /// Most elements that stacks and separate update matrices have at the same time.
   [[nodiscard]] std::int64_t peak_entries() {
     for (int worker = 0; worker < threads_; ++worker) take_range(worker, 0);
     while (!running_.empty()) {

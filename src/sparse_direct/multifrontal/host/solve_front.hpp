@@ -27,7 +27,7 @@ struct StridedMatrix {
   [[nodiscard]] StridedMatrix transposed() const { return {data, column_step, row_step}; }
 };
 
-/// Y = Y - A X: Y is rows by `columns`, X terms by `columns`.
+/// Computes Y = Y - A X: Y is rows by `columns`, X terms by `columns`.
 template <class Isa, class T>
 void subtract_multiple(int columns, int rows, int terms, StridedMatrix<Isa, T> a, const T* x, T* y) {
   if (rows <= 0 || terms <= 0) return;
@@ -75,7 +75,8 @@ void solve_backward(int columns, int n, StridedMatrix<Isa, T> m, T* x) {
 
 }  // namespace solve_detail
 
-/// W_1 = L_1^-1 W_1 and W_2 = W_2 - L_2 W_1 for the rows W_1 of the front's pivots and the rows W_2 below.
+/// Computes W_1 = L_1^-1 W_1 and W_2 = W_2 - L_2 W_1 for the rows W_1 of the front's pivots and the rows W_2
+/// below.
 template <class Isa, bool Unit, class T>
 void solve_lower(const FactoredFront<T>& front, int columns, T* w) {
   using namespace solve_detail;
@@ -86,7 +87,7 @@ void solve_lower(const FactoredFront<T>& front, int columns, T* w) {
                          w + static_cast<std::int64_t>(e) * columns);
 }
 
-/// W_1 = L_1^-T (W_1 - L_2^T W_2).
+/// Computes W_1 = L_1^-T (W_1 - L_2^T W_2).
 template <class Isa, bool Unit, class T>
 void solve_lower_transposed(const FactoredFront<T>& front, int columns, T* w) {
   using namespace solve_detail;
@@ -97,7 +98,7 @@ void solve_lower_transposed(const FactoredFront<T>& front, int columns, T* w) {
   solve_backward<Isa, Unit>(columns, e, l.transposed(), w);
 }
 
-/// W_1 = U_1^-1 (W_1 - U_2 W_2) for the columns U_2 right of the pivots.
+/// Computes W_1 = U_1^-1 (W_1 - U_2 W_2) for the columns U_2 to the right of the pivots.
 template <class Isa, class T>
 void solve_upper(const FactoredFront<T>& front, int columns, T* w) {
   using namespace solve_detail;
@@ -111,7 +112,7 @@ void solve_upper(const FactoredFront<T>& front, int columns, T* w) {
   solve_backward<Isa, false>(columns, e, u, w);
 }
 
-/// W_1 = U_1^-T W_1 and W_2 = W_2 - U_2^T W_1.
+/// Computes W_1 = U_1^-T W_1 and W_2 = W_2 - U_2^T W_1.
 template <class Isa, class T>
 void solve_upper_transposed(const FactoredFront<T>& front, int columns, T* w) {
   using namespace solve_detail;

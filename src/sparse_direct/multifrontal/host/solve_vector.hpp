@@ -17,7 +17,7 @@ namespace echelon::sparse_direct {
 
 namespace vector_detail {
 
-/// y = y - A x for a column-major A of `Count` columns.
+/// Computes y = y - A x for a column-major A of `Count` columns.
 template <class Isa, int Count, class T>
 void subtract_columns(std::int64_t rows, const T* a, std::int64_t leading, const T* x, T* y) {
   using S = Simd<Isa, T>;
@@ -38,7 +38,7 @@ void subtract_columns(std::int64_t rows, const T* a, std::int64_t leading, const
   S::store(y + i, sum, last);
 }
 
-/// sum = sum + A^T y, element by element of vectors, for a column-major A of `Count` columns.
+/// Computes sum = sum + A^T y, element by element of vectors, for a column-major A of `Count` columns.
 template <class Isa, int Count, class T>
 inline __attribute__((always_inline)) void add_dots(std::int64_t rows, const T* a, std::int64_t leading,
                                                     const T* y, typename Simd<Isa, T>::Vec (&sum)[Count]) {
@@ -63,7 +63,7 @@ struct Rows {
   const T* y;
 };
 
-/// x = x - A^T y for the `Count` columns of A, whose rows are in two runs.
+/// Computes x = x - A^T y for the `Count` columns of A, whose rows are in two runs.
 template <class Isa, int Count, class T>
 void subtract_dots(Rows<T> first, Rows<T> second, std::int64_t leading, T* x) {
   using S = Simd<Isa, T>;
@@ -74,8 +74,9 @@ void subtract_dots(Rows<T> first, Rows<T> second, std::int64_t leading, T* x) {
   unrolled<Count>([&](auto c) { x[c] -= S::sum(sum[c]); });
 }
 
-/// M x = x for a lower triangular M of order `Count` with the elements m[j * row_step + p * column_step];
-/// with negative steps M is upper triangular, m its last element, and x too the last one.
+/// Solves M x = x for a lower triangular M of order `Count` with the elements m[j * row_step + p *
+/// column_step]. If steps are negative, M is upper triangular, m points to its last element, and x to the
+/// last element of the vector.
 template <int Count, bool Unit, int Step, class T>
 inline __attribute__((always_inline)) void solve_small(const T* m, std::int64_t row_step,
                                                        std::int64_t column_step, T* x) {
@@ -100,7 +101,7 @@ inline __attribute__((always_inline)) void for_blocks(int n, const F& f) {
   if (j < n) with_constant(n - j, [&](auto count) { f(j, count); });
 }
 
-/// Calls f for such blocks from the last one on, of which the first has less than `narrow` columns.
+/// Calls f for such blocks from the last one to the first, which may have fewer than `narrow` columns.
 template <class F>
 inline __attribute__((always_inline)) void for_blocks_backwards(int n, const F& f) {
   int j = n;
@@ -126,7 +127,7 @@ std::span<const std::int32_t> numbers_behind(const FrontRecord& front, const std
 
 }  // namespace vector_detail
 
-/// x = L^-1 x.
+/// Solves x = L^-1 x.
 template <class Isa, bool Unit, class T>
 void solve_all_lower(const MultifrontalFactors<T>& factors, T* x, T* w) {
   using namespace vector_detail;
@@ -147,7 +148,7 @@ void solve_all_lower(const MultifrontalFactors<T>& factors, T* x, T* w) {
   }
 }
 
-/// x = L^-T x.
+/// Solves x = L^-T x.
 template <class Isa, bool Unit, class T>
 void solve_all_lower_transposed(const MultifrontalFactors<T>& factors, T* x, T* w) {
   using namespace vector_detail;
@@ -167,7 +168,7 @@ void solve_all_lower_transposed(const MultifrontalFactors<T>& factors, T* x, T* 
   }
 }
 
-/// x = U^-1 x.
+/// Solves x = U^-1 x.
 template <class Isa, class T>
 void solve_all_upper(const MultifrontalFactors<T>& factors, T* x, T* w) {
   using namespace vector_detail;
@@ -191,7 +192,7 @@ void solve_all_upper(const MultifrontalFactors<T>& factors, T* x, T* w) {
   }
 }
 
-/// x = U^-T x.
+/// Solves x = U^-T x.
 template <class Isa, class T>
 void solve_all_upper_transposed(const MultifrontalFactors<T>& factors, T* x, T* w) {
   using namespace vector_detail;

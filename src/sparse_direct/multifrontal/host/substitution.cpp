@@ -16,7 +16,7 @@ class Substitution {
   Substitution(const MultifrontalFactors<T>& factors, int columns, T* x, T* w)
       : factors_(factors), columns_(columns), x_(x), w_(w) {}
 
-  /// Leaves to roots: the kernel also subtracts from the rows below.
+  /// Substitutes from the leaves to the roots: the kernel also subtracts from the rows below.
   void forward(const TriangleKernels<T>& triangle, const std::int32_t* numbers) {
     if (columns_ == 1) return triangle.vector(factors_, x_, w_);
     for (const FrontRecord& record : factors_.fronts) {
@@ -31,7 +31,7 @@ class Substitution {
     }
   }
 
-  /// Roots to leaves: the kernel only reads the rows below.
+  /// Substitutes from the roots to the leaves: the kernel only reads the rows below.
   void backward(const TriangleKernels<T>& triangle, const std::int32_t* numbers) {
     if (columns_ == 1) return triangle.vector(factors_, x_, w_);
     for (auto record = factors_.fronts.rbegin(); record != factors_.fronts.rend(); ++record) {
@@ -70,7 +70,8 @@ void divide_by_pivots(const MultifrontalFactors<T>& factors, int columns, T* x) 
         for (int c = 0; c < columns; ++c) row[c] /= d[2 * p];
         continue;
       }
-      // Scaled by the off-diagonal element, which is the largest of the three up to the pivot threshold.
+      // Elements are scaled by the off-diagonal one, which is the largest of the three up to the pivot
+      // threshold.
       const T off_diagonal = d[2 * p + 1];
       const T first = d[2 * p] / off_diagonal;
       const T second = d[2 * p + 2] / off_diagonal;

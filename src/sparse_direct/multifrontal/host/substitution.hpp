@@ -11,7 +11,7 @@ namespace echelon::sparse_direct {
 /// Right-hand sides that are solved for together: the factors are read once for all of them.
 inline constexpr int columns_at_once = 16;
 
-/// Elements of the scratch memory that substitution with `columns` right-hand sides takes.
+/// Number of elements of scratch memory for a substitution with `columns` right-hand sides.
 template <class T>
 [[nodiscard]] std::int64_t substitution_scratch(const MultifrontalFactors<T>& factors, int columns) {
   return static_cast<std::int64_t>(factors.largest_front) * columns;

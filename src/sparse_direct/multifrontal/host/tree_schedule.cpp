@@ -11,12 +11,12 @@ namespace echelon::sparse_direct {
 
 namespace {
 
-/// Factorisations with fewer flops take less time than waking threads.
+/// Least number of flops for which a factorisation takes longer than waking threads.
 constexpr double worth_threads = 1e7;
-/// Each thread gets so many ranges at least, so that the last ones to finish are short.
+/// Least number of ranges for each thread, so that the last ranges to finish are short.
 constexpr int ranges_per_thread = 8;
 
-/// Sum of squared column lengths, and something for the assembly.
+/// Flops of a front: the sum of squared column lengths, and an estimate for the assembly.
 double flops_of_front(double size, double pivots) {
   const double below = size - pivots;
   return pivots * (size * size - size * pivots + pivots * pivots / 3) + 10 * size * pivots + below * below;
@@ -32,7 +32,7 @@ std::vector<double> flops_of_subtrees(const FrontLayout& layout) {
   return flops;
 }
 
-/// Threads are used if they save a fifth of the time or more.
+/// Largest fraction of the serial time for which threads are used.
 constexpr double worthwhile_fraction = 0.8;
 
 /// Time of the division on `threads` threads as a fraction of the serial time, from the flops on the longest
@@ -75,8 +75,9 @@ std::vector<std::int32_t> first_descendants(const SymbolicFactor& tree) {
   return first;
 }
 
-/// Gathers neighbouring subtrees of the same parent below the limit into ranges. A front without children is
-/// in a range of its own where it is above the limit: what is on top starts when a child is finished.
+/// Gathers neighbouring subtrees of the same parent below the limit into ranges. A front without children has
+/// a range of its own if it is above the limit, since a front above the ranges starts when a child has
+/// finished.
 void find_ranges(const SymbolicFactor& tree, const std::vector<double>& flops, double limit,
                  TreeSchedule& schedule) {
   const std::vector<std::int32_t> first = first_descendants(tree);
@@ -100,8 +101,9 @@ void find_ranges(const SymbolicFactor& tree, const std::vector<double>& flops, d
 }
 
 /// Offsets of the update matrices of a range in a stack with two ends; returns its size. Matrices of even
-/// depth in the tree are at one end, those of odd depth at the other: a front's own matrix is put at one end
-/// while those of its children, which are the last ones at the other end, are added to it, and then removed.
+/// depth in the tree are at one end, those of odd depth at the other. The matrix of a front is stored at one
+/// end while those of its children, which are the last ones at the other end, are added to it and then
+/// removed.
 std::int64_t place_updates(const FrontLayout& layout, SupernodeRange range, TreeSchedule& schedule) {
   const SymbolicFactor& tree = layout.tree;
   std::vector<std::uint8_t> odd(static_cast<std::size_t>(range.end - range.begin), 0);

@@ -34,7 +34,7 @@ struct TreeSchedule {
   double flops = 0;
 };
 
-/// The division depends on the number of threads; what is computed does not.
+/// Divides the tree; the division depends on the number of threads, but the computed factors do not.
 [[nodiscard]] TreeSchedule schedule_tree(const FrontLayout& layout, int threads);
 
 }  // namespace echelon::sparse_direct
