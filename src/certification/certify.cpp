@@ -258,7 +258,7 @@ ErrorCertificate find_proof(System<T>& system, const std::optional<DenseView<T>>
     if (certificate.proven() || system.options.cancel.stop_requested()) return certificate;
     if (reason.empty()) {
       reason = std::move(certificate.reason);
-    } else if (reason != certificate.reason) {  // both may have met a NaN
+    } else if (reason != certificate.reason) {  // both are equal if both proofs found a NaN
       reason += "; " + certificate.reason;
     }
   }

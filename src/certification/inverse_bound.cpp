@@ -106,7 +106,7 @@ void InverseProof::find_proof(const std::stop_token& cancel) {
   }
 }
 
-/// Inverts A and looks for v. Returns whether another inverse may give a better proof.
+/// Inverts A and searches for v. Returns true if another inverse may give a better proof.
 bool InverseProof::try_inverse(Inversion how) {
   contraction_ = computed_share_ = infinity;
   proven_ = false;

@@ -20,7 +20,7 @@ namespace echelon::certification {
 /// not matter to the proof.
 class InverseProof {
  public:
-  /// Inverts A, on its device, and looks for v.
+  /// Inverts A, on its device, and searches for v.
   InverseProof(std::unique_ptr<InverseOperations> operations, const std::stop_token& cancel);
 
   /// Whether rho < 1 was found.

@@ -226,7 +226,7 @@ class BackendOperations final : public InverseOperations {
     GaussJordanOptions options;
     options.tolerance = 0;
     const Report report = RowReduction<double>(device(), options).invert(R_.view());
-    // After a missing pivot or an overflow the matrix does not hold an inverse.
+    // The result is no inverse after a missing pivot or an overflow.
     return !report.column;
   }
 

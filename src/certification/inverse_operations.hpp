@@ -20,7 +20,7 @@ struct DoubledVector {
   std::vector<double> high, low, error;
 };
 
-/// How an approximate inverse is computed.
+/// Algorithm that computes an approximate inverse.
 enum class Inversion {
   elimination,  ///< Gauss-Jordan elimination in place: 2 n^3 flops
   lu,           ///< method `lu`, which repairs a large growth of elements: 8/3 n^3 flops and more

@@ -5,9 +5,9 @@
 /// nothing else. Each warp then copies its part of the pivot row to shared memory and updates its columns:
 /// the next one first, so that the search for its pivot overlaps with the updates of the other warps.
 ///
-/// For solving, eliminated columns are dropped. The first right-hand side is an additional column of the
-/// first warp. The factors stay in shared memory, and the elimination steps are applied to the other
-/// right-hand sides and to the residuals afterwards.
+/// A solve drops eliminated columns. The first right-hand side is an additional column of the first warp. The
+/// factors stay in shared memory, and the elimination steps are applied to the other right-hand sides and to
+/// the residuals afterwards.
 #pragma once
 
 #include "dense/batched/operations.hpp"

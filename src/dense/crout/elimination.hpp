@@ -13,7 +13,7 @@
 
 namespace echelon::crout {
 
-/// How a factorisation of some columns ended.
+/// Result of the factorisation of some columns.
 struct Elimination {
   std::int64_t zero_pivot = -1;  ///< the first column without a nonzero pivot; negative: none
   bool cancelled = false;

@@ -121,7 +121,7 @@ class HostFactorization : public SolverImplementation<T> {
   [[nodiscard]] Dense<T>& factors() { return factors_; }
   [[nodiscard]] const Dense<T>& factors() const { return factors_; }
 
-  /// Makes `factors()` the scaled A again.
+  /// Copies the scaled A to `factors()` again.
   void restore_matrix() {
     factors_ = Dense<T>();
     factors_ = to_dense(A_);

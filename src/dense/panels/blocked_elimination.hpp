@@ -119,7 +119,7 @@ class BlockedElimination {
       if (!multiplied_out_) find_panels(on_host.ranks());
     }
   }
-  /// Leaves the inverse of P A in place when the rank is full, with an absolute tolerance. 2 n^3 flops.
+  /// Computes the inverse of P A in place if the rank is full, with an absolute tolerance. 2 n^3 flops.
   /// Queued on a GPU: the state is known after `fetch_state`.
   void invert(T tolerance) {
     start(elimination_detail::InitializeElimination{static_cast<double>(tolerance), record_buffer_.state(),
@@ -140,7 +140,7 @@ class BlockedElimination {
   [[nodiscard]] const EliminationState& state() const { return state_; }
   /// Whether the elimination ended because of a request to stop; the matrix is then eliminated in part.
   [[nodiscard]] bool cancelled() const { return cancelled_; }
-  /// After `reduce`.
+  /// Pivots of the elimination, after `reduce`.
   [[nodiscard]] const EliminationRecord<T>& record() const { return record_; }
   /// The first column without a pivot, when the rank is not full; waits.
   [[nodiscard]] std::int64_t first_without_pivot() const {

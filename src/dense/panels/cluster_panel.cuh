@@ -245,7 +245,7 @@ class ClusterPanel {
   /// Finds the best pivots of this thread and of this warp in the current column, which is element_[.][0].
   inline __device__ void find_candidates();
 
-  /// Makes the candidate of this block, or of this warp, known to all blocks.
+  /// Sends the candidate of this block, or of this warp, to all blocks.
   inline __device__ void publish_candidate();
 
   /// Stores the candidate of this warp and its row of the window.

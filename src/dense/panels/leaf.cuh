@@ -2,8 +2,8 @@
 /// Leaves: the columns of a panel that one kernel eliminates, in the shared memory of a cluster of thread
 /// blocks.
 ///
-/// Nothing here waits for the GPU: ranks stay there, and everything whose size depends on them has the size
-/// for full rank, padded with zeros.
+/// These functions do not wait for the GPU: ranks stay in its memory, and everything whose size depends on
+/// them has the size for full rank, padded with zeros.
 #pragma once
 
 #include "dense/panels/panel.hpp"

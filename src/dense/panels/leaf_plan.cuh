@@ -83,7 +83,7 @@ inline int leaf_width(int rows, int max_width, int max_bytes) {
   return (max_width + leaves * window - 1) / (leaves * window) * window;
 }
 
-/// The plan with the fewest rows for each thread, and as many columns as fit.
+/// Plan with the fewest rows for each thread, and with the largest possible number of columns.
 template <class T, class Job>
 LeafPlan<T, Job> plan_for(int blocks, std::int64_t m, int max_width, int max_bytes) {
   for (const Variant<Job>& variant : variants<Job>()) {

@@ -220,8 +220,8 @@ void eliminate_in_order(Cuda& backend, const PanelElimination<T>& e, const LeafP
 /// this one.
 template <class T>
 void eliminate_with_lookahead(Cuda& backend, const PanelElimination<T>& e, const LeafPlan<T>& leaves) {
-  // Up to this size panels take longer than the multiplications: the next one gets the whole GPU for its
-  // update, and the multiprocessors that it needs before the multiplications start.
+  // Up to this size panels take longer than the multiplications. The next panel then gets the whole GPU for
+  // its update, and the multiprocessors that it needs before the multiplications start.
   constexpr std::int64_t panels_dominate = 4096;
   const bool panels_first = e.A.columns() <= panels_dominate;
   LookaheadStream& lookahead = *e.lookahead;

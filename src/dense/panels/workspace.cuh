@@ -41,11 +41,11 @@ class LookaheadStream {
 
   /// Records the work queued on the main stream, for `wait_for_main`.
   void record_main() { check(cudaEventRecord(main_event_.get(), stream())); }
-  /// Makes what follows on this stream wait for the recorded work of the main stream.
+  /// Makes later work on this stream wait for the recorded work of the main stream.
   void wait_for_main() { check(cudaStreamWaitEvent(stream_.get(), main_event_.get(), 0)); }
   /// Records the work queued on this stream, for `make_main_wait`.
   void record() { check(cudaEventRecord(lookahead_event_.get(), stream_.get())); }
-  /// Makes what follows on the main stream wait for the recorded work of this one.
+  /// Makes later work on the main stream wait for the recorded work of this stream.
   void make_main_wait() { check(cudaStreamWaitEvent(stream(), lookahead_event_.get(), 0)); }
 
  private:

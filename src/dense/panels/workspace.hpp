@@ -37,7 +37,7 @@ class PinnedResult {
   }
   /// Marks the end of the work that writes the result.
   void record() {}
-  /// Waits for the work before the mark.
+  /// Waits for the work that was queued before record().
   void wait() {}
 
  private:

@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(threads) apply_blocks(Fronts fronts, int p) {
 
 /// Decision about the pivots of a block, by all threads of a thread block alike.
 struct AcceptedPivots {
-  int accepted;  ///< the first so many
+  int accepted;  ///< number of leading pivots that are accepted
   int spare;     ///< the place of the next column, the others follow
 };
 
@@ -447,7 +447,7 @@ __global__ void __launch_bounds__(BlockAcceptance<T>::threads)
   if (front.width(p) > 0) BlockAcceptance<T>(front, p, facts, shared).run();
 }
 
-/// Thread blocks of accept_blocks for a front with so many rows below its block at column p.
+/// Thread blocks of accept_blocks for a front with `rows_below` rows below its block at column p.
 constexpr int acceptance_roles(int rows_below, int p) {
   return (rows_below + side - 1) / side + (p + side - 1) / side + 1;
 }
@@ -484,13 +484,13 @@ __global__ void __launch_bounds__(threads) update_rests(Fronts fronts, int p) {
   });
 }
 
-/// Tiles of update_rests for so many rows below the blocks.
+/// Tiles of update_rests for `rows` rows below the blocks.
 constexpr int rest_tiles(int rows) {
   const int tiles = (rows + side - 1) / side;
   return tiles * (tiles + 1) / 2;
 }
 
-/// x = D^-1 x for so many places; blockIdx.y: right-hand side.
+/// Solves x = D^-1 x for n pivots; blockIdx.y: right-hand side.
 template <class T>
 __global__ void solve_indefinite_diagonal(std::int64_t n, const T* diagonal, T* x, std::int64_t leading) {
   const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;

@@ -16,8 +16,8 @@ constexpr std::int64_t indefinite_work_size(std::int64_t rows, std::int64_t pivo
   return 2 * width * (width + rows);
 }
 
-/// Spare columns of a front with so many columns to eliminate: of a random matrix some columns in a thousand
-/// are given up in their block. The columns of a single block are not.
+/// Number of spare columns of a front with `pivots` columns to eliminate. A random matrix has a few columns
+/// in a thousand that are rejected in their block. A front with a single block rejects none.
 constexpr std::int64_t spare_columns(std::int64_t pivots) {
   if (pivots <= indefinite_width) return 0;
   const std::int64_t blocks = (pivots / 64 + indefinite_width - 1) / indefinite_width;

@@ -187,7 +187,7 @@ class CusolverFactorisation final : public SolverImplementation<T> {
     return backend.read(norm.data()).value;
   }
 
-  /// A = Q R: backward stable whatever A, for twice the flops of LU.
+  /// Factors A = Q R, which is backward stable for every A, at twice the flops of LU.
   Outcome factor_qr(Cuda& backend, Cusolver& cusolver, double norm, double growth) {
     const std::int64_t n = factors_.rows();
     factors_ = Dense<T>();

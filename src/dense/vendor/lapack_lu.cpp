@@ -42,7 +42,7 @@ class LapackFactorisation final : public HostFactorization<B, T> {
     return outcome;
   }
 
-  /// A = Q R: backward stable whatever A, for twice the flops of LU.
+  /// Factors A = Q R, which is backward stable for every A, at twice the flops of LU.
   Outcome factor_qr(int n, T norm, double growth) {
     this->restore_matrix();
     tau_.assign(static_cast<std::size_t>(n), T{0});

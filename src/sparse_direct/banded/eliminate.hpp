@@ -8,7 +8,7 @@
 
 namespace echelon::banded {
 
-/// Memory of a node in work, shared by its group: `slots * width()` elements and `slots` row numbers.
+/// Working memory of a node, shared by its group: `slots * width()` elements and `slots` row numbers.
 template <class T>
 struct NodeWindow {
   T* elements;
@@ -32,8 +32,8 @@ class NodeElimination {
         upper_(factors.upper + node.upper_offset),
         width_(node.width()) {}
 
-  /// Leaves the remaining rows in `blocks`, rows of 2 k elements in the order of A's columns. The facts are
-  /// valid for rank 0.
+  /// Eliminates, and stores the remaining rows in `blocks`, as rows of 2 k elements in the order of A's
+  /// columns. The facts are valid for rank 0.
   ECHELON_ANYWHERE NodeFacts eliminate(T* blocks, std::int32_t* kept, std::int64_t k) {
     fill_window();
     for (std::int64_t step = 0; step < node_.steps; ++step) eliminate_column(step);

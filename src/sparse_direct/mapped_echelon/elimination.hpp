@@ -75,8 +75,8 @@ struct IsLeft {
   }
 };
 
-/// Notes the owner of an unknown and the unknown's name in the order of elimination, and renames the unknowns
-/// of the owner's row.
+/// Records the owner of an unknown and the unknown's name in the order of elimination, and renames the
+/// unknowns of the owner's row.
 template <class Field>
 struct RenameOwner {
   MapView<Field> map;

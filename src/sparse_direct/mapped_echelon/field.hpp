@@ -48,7 +48,7 @@ struct RealField {
   ECHELON_ANYWHERE T number(Value v) const { return v; }
   [[nodiscard]] T signed_number(Value v) const { return v; }
   [[nodiscard]] std::string modulus_text() const { return {}; }
-  /// Infinities are not zero, whatever their size.
+  /// True if an element counts as zero. Infinities do not, even if their size is infinite.
   ECHELON_ANYWHERE bool is_zero(Element e) const {
     const T bound = static_cast<T>(tolerance) * e.size;
     return e.value == 0 || (std::fabs(e.value) <= bound && bound - bound == 0);

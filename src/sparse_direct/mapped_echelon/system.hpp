@@ -77,8 +77,8 @@ class System {
   System(const Device& device, const Field& field, const MappedEchelonOptions& options)
       : backend_(device), field_(field), options_(options) {}
 
-  /// Brings A, which must outlive the system, to mapped echelon form. Not ok when that was cancelled, ran out
-  /// of memory or overflowed; a rank that is not full is no failure.
+  /// Reduces A, which must outlive the system, to mapped echelon form. Not ok if the elimination was
+  /// cancelled, ran out of memory or overflowed; a rank that is not full is no failure.
   Outcome factor(const Csr<T>& A, const std::stop_token& cancel) {
     A_ = &A;
     claim_ = options_.claim;

@@ -245,7 +245,7 @@ class LeastCostMatching {
   std::int64_t work_ = 0;
 };
 
-/// A largest matching that contains as many of the given columns as it can.
+/// Maximum matching that contains the largest possible number of the given columns.
 template <class T>
 std::vector<std::int32_t> completed(const Csr<T>& a, const std::vector<std::int32_t>& row_of_column) {
   const MaximumMatching matching(SparseRows<T>(a), a.rows(), a.columns(),

@@ -257,7 +257,7 @@ class DeviceSolver final : public SolverImplementation<T> {
     [[nodiscard]] std::size_t bytes() const override { return refinement.bytes() + vectors.bytes(); }
     Cuda backend;
     RefinementArrays<T> refinement;
-    Array<T> vectors;  ///< for as many right-hand sides as a solve has had at once
+    Array<T> vectors;  ///< for the largest number of right-hand sides of a solve so far
   };
 
  public:

@@ -192,7 +192,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
   /// Calls lay_out_fronts; if `same_pattern`, only when another permutation is needed.
   virtual void analyze_matrix(const Csr<T>& A, bool same_pattern) = 0;
   [[nodiscard]] virtual bool analysis_depends_on_values() const { return false; }
-  /// Renews whatever depends on values, for new ones in an analysed pattern.
+  /// Computes again all data that depend on values, for new values in an analysed pattern.
   virtual void adapt_to_values(const Csr<T>& /*A*/) {}
   /// Factors the values of A after the analysis.
   virtual Outcome factor_values(const Csr<T>& A) = 0;
@@ -424,7 +424,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
       const BackwardError error = residual(v, rhs.column(c), candidate, v.residual.data() + c * n);
       const double before = state.error.componentwise.value;
       const double after = error.componentwise.value;
-      // Where unknowns differ in size by more than 1 / eps, the scaled residual converges first.
+      // The scaled residual converges first if unknowns differ in size by more than 1 / eps.
       const bool converges = error.scaled_residual.value <= state.error.scaled_residual.value / 2;
       state.finished = !(after <= before / 2 || converges);
       if (!(after < before || (converges && after <= 2 * before))) continue;

@@ -58,7 +58,7 @@ class BandwidthSearch {
   }
 
   Pattern a_;
-  std::vector<std::int32_t> last_search_;  // number of the last search that met a row
+  std::vector<std::int32_t> last_search_;  // number of the last search that reached a row
   std::vector<std::int32_t> found_;
   std::size_t level_begin_ = 0;
   std::int32_t search_ = -1;

@@ -105,7 +105,7 @@ class CuthillMckee {
   }
 
   Pattern a_;
-  std::vector<std::int64_t> visit_;  // number of the last search that met a row
+  std::vector<std::int64_t> visit_;  // number of the last search that reached a row
   std::vector<std::int32_t> order_;
   std::int64_t search_ = 0;
 };

@@ -8,7 +8,7 @@
 
 namespace echelon::sparse_direct {
 
-/// Upper bounds on what a factorisation without pivoting costs, as the ordering computes them by the way.
+/// Upper bounds on the cost of a factorisation without pivoting, a by-product of the ordering.
 struct DegreeBounds {
   double entries = 0;   ///< of L, the diagonal included
   double lu_flops = 0;  ///< of L U

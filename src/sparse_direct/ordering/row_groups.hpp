@@ -23,8 +23,8 @@ struct RowGroups {
   }
 };
 
-/// For each row the first row with the same entries, the diagonal counted as one. O(entries) time where few
-/// rows are equal.
+/// First row with the same entries as each row, the diagonal counted as one. O(entries) time if few rows are
+/// equal.
 [[nodiscard]] std::vector<std::int32_t> first_equal_rows(const Pattern& a, int threads = 1);
 
 /// Groups given by the smallest row of each row's group, by which they are numbered.

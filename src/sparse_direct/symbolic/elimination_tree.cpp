@@ -16,8 +16,8 @@ namespace echelon::sparse_direct {
 
 namespace {
 
-/// For each column k the first column of the smallest closed range that ends with k: no column in it has an
-/// entry in a column before it.
+/// First column of the smallest closed range that ends with k, for each column k: no column in the range has
+/// an entry in a column before it.
 std::vector<std::int32_t> closed_range_begins(const Pattern& a, int threads) {
   std::vector<std::int32_t> first(static_cast<std::size_t>(a.n));
   for_each_chunk(a.n, threads, [&](std::int64_t, std::int64_t begin, std::int64_t end) {

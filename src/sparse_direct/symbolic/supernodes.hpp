@@ -14,7 +14,7 @@ namespace echelon::sparse_direct {
 struct AmalgamationLimits {
   std::int32_t columns[3] = {4, 16, 48};
   double zeros[4] = {1.0, 0.8, 0.1, 0.05};
-  /// Without relaxation: supernodes are merged only where no zero is stored.
+  /// Limits without relaxation: supernodes are merged only if no zero is stored.
   [[nodiscard]] static AmalgamationLimits none() { return {{0, 0, 0}, {0, 0, 0, 0}}; }
 };
 

@@ -42,7 +42,7 @@ struct IndefiniteVectors {
   }
   Array<T> rhs, forward, solution;
   Array<int> counters;
-  Array<T> columns;  ///< for as many right-hand sides as a solve has had at once
+  Array<T> columns;  ///< for the largest number of right-hand sides of a solve so far
 };
 
 template <class T>

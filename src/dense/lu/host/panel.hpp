@@ -48,7 +48,7 @@ class Panel {
         if (zero_pivot_ < 0) zero_pivot_ = j;
         continue;
       }
-      // With a NaN or Inf the factors are of no use, whatever the pivot.
+      // Factors of a matrix with a NaN or Inf are not used, so the pivot does not matter.
       if (std::isfinite(largest)) pivots_[j] = j + kernels::first_at_least<Isa>(rows_ - j, at(j, j), largest);
       exchange_rows(j, j + 1, first, last);
       kernels::divide<Isa>(rows_ - j - 1, *at(j, j), at(j + 1, j));

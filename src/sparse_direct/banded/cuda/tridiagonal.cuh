@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Gaussian elimination with partial pivoting of a tridiagonal matrix in chunks of consecutive rows.
 ///
-/// No other row has elements in the interior columns of a chunk, all but its first and last one. Eliminating
-/// them with row exchanges leaves two equations in four unknowns: the one before the chunk, its first, its
-/// last, and the one behind it. The pairs of equations of two neighbours share two unknowns; eliminating
-/// these from their four equations leaves such a pair again.
+/// The interior columns of a chunk, all but its first and last one, have no elements in other rows.
+/// Eliminating them with row exchanges leaves two equations in four unknowns: the one before the chunk, its
+/// first, its last, and the one behind it. The pairs of equations of two neighbours share two unknowns;
+/// eliminating these from their four equations leaves such a pair again.
 #pragma once
 
 #include "backend/cuda/cuda.cuh"

@@ -18,8 +18,8 @@ struct SpareSymbolic {
   std::vector<std::int32_t> spare;
 };
 
-/// Gives each supernode of more than one block of pivots spare ones behind its own. Statistics stay those of
-/// the matrix. O(n + rows) time.
+/// Adds spare pivots to each supernode of more than one block of pivots, behind its own. Statistics stay
+/// those of the matrix. O(n + rows) time.
 [[nodiscard]] SpareSymbolic add_spare_pivots(SymbolicFactor symbolic);
 
 }  // namespace echelon::sparse_direct::gpu

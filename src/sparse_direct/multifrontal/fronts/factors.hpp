@@ -13,7 +13,7 @@
 
 namespace echelon::sparse_direct {
 
-/// Where the factors of a front are. Pivots are numbered in the order of their elimination.
+/// Places of the factors of a front. Pivots are numbered in the order of their elimination.
 struct FrontRecord {
   std::int64_t values = 0;       ///< offset of its panels
   std::int64_t below = 0;        ///< offset into the numbers of the rows and columns that follow its pivots

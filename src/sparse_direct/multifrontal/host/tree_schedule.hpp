@@ -23,8 +23,8 @@ struct TreeSchedule {
   std::vector<SupernodeRange> ranges;
   /// Supernodes in no range, ascending.
   std::vector<std::int32_t> top;
-  /// For each supernode: the offset of its update matrix in the stack of its range; -1 where that matrix is
-  /// passed to a front outside the range, or the supernode is in none.
+  /// Offset of the update matrix of each supernode in the stack of its range; -1 if that matrix is passed to
+  /// a front outside the range, or the supernode is in none.
   std::vector<std::int64_t> update_begin;
   /// Size of the stack that each range needs.
   std::vector<std::int64_t> stack_entries;

@@ -9,7 +9,7 @@
 namespace echelon::sparse_direct {
 
 struct DissectionOptions {
-  std::int64_t leaf_size = 800;      ///< parts of at most so many rows are ordered by minimum degree
+  std::int64_t leaf_size = 800;      ///< parts with at most this number of rows are ordered by minimum degree
   std::int64_t split_vertices = 25;  ///< clusters that a part has to have before it is split
   int trials = 4;  ///< separators that are tried for a part; three times as many for large parts
   int passes = 8;  ///< of refinement, at most, on the finest level and on small levels
