@@ -39,7 +39,7 @@ struct SetAlpha {
   }
 };
 
-/// r -= alpha v: the residual half way.
+/// Computes r -= alpha v, the residual after the first half of the step.
 template <class T>
 struct HalfStep {
   const IterationState* state;
@@ -61,7 +61,7 @@ struct TwoProducts {
   }
 };
 
-/// omega = (t, r) / (t, t) minimises the residual; with t = 0 there is nothing left to minimise.
+/// Sets omega = (t, r) / (t, t), which minimises the residual; t = 0 means that the residual is zero already.
 struct SetOmega {
   IterationState* state;
   ECHELON_ANYWHERE void operator()(TwoSums sums) const {

@@ -15,7 +15,7 @@ namespace echelon {
 
 namespace {
 
-/// The phase after a scalar that is positive for symmetric positive definite A and M.
+/// Phase after the computation of a scalar that is positive for symmetric positive definite A and M.
 ECHELON_ANYWHERE Phase phase_of(double must_be_positive) {
   if (must_be_positive > 0) return Phase::running;
   return must_be_positive <= 0 ? Phase::not_spd : Phase::diverged;  // NaN
@@ -26,7 +26,7 @@ template <class T>
 struct CurvatureAndLength {
   const T* p;
   const T* q;
-  double scale;  // of p in (p, p), so that it does not overflow
+  double scale;  // factor of p in (p, p) that prevents overflow
   ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
     const double value = static_cast<double>(p[i]);
     return {value * static_cast<double>(q[i]), scale * value * scale * value};
@@ -93,7 +93,7 @@ struct SetFlexibleBeta {
     if (!state->running()) return;
     state->phase = phase_of(r_z_and_q_z.first);
     state->beta = -state->alpha * r_z_and_q_z.second / state->rho;
-    // Of the two betas the one of linear preconditioners, which is positive, belongs to Lanczos's process.
+    // The beta of a linear preconditioner, which is positive, is the coefficient of the Lanczos process.
     state->betas[(state->iteration - 1) % IterationState::history_size] = r_z_and_q_z.first / state->rho;
     state->rho = r_z_and_q_z.first;
   }

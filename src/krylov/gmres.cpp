@@ -24,7 +24,7 @@ struct LeastSquares {
   std::int64_t restart;
 };
 
-/// The first basis vector's length.
+/// Norm of the residual, the length of the first basis vector.
 struct SetLength {
   IterationState* state;
   LeastSquares small;
@@ -45,8 +45,8 @@ struct Normalise {
   }
 };
 
-/// Column `inner` of H from both passes of Gram-Schmidt and the remaining length of w: rotates it, and the
-/// last element of g is the new residual norm.
+/// Completes column `inner` of H from both passes of Gram-Schmidt and the remaining norm of w, and applies
+/// the rotations; the last element of g is the new residual norm.
 template <class T>
 struct FinishStep {
   IterationState* state;
@@ -229,7 +229,7 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
   }
   [[nodiscard]] bool keeps_preconditioned() const { return this->preconditioned() && flexible(); }
 
-  /// Shortens the basis to what fits into memory; one of n vectors is complete.
+  /// Shortens the basis to what fits into memory; n vectors always suffice.
   Outcome with_restart(Outcome outcome) {
     const std::int64_t n = this->matrix().rows();
     const std::int64_t complete = std::max<std::int64_t>(1, std::min(restart_, n));
@@ -258,7 +258,7 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
     const DenseView<const T> V(v.basis.data(), v.n, j + 1, v.basis.leading(), v.basis.device());
     T* w = v.basis.view().column(j + 1);
     this->apply_operator(v, preconditioned_direction(v, j), w);
-    for (Array<T>* coefficients : {&v.first, &v.second}) {  // once is not enough for orthogonality
+    for (Array<T>* coefficients : {&v.first, &v.second}) {  // one pass does not ensure orthogonality
       multiply_transposed(v.backend, T{1}, V, w, T{0}, coefficients->data());
       multiply(v.backend, T{-1}, MatrixRef<T>(V), coefficients->data(), T{1}, w);
     }
@@ -293,7 +293,8 @@ class GeneralisedMinimalResiduals final : public IterativeMethod<B, T> {
     v.backend.for_each(v.n, Add<T>{z, x});
   }
 
-  /// Costs a combination of the basis and an application of the preconditioner.
+  /// Estimates the condition number. Costs a combination of the basis and an application of the
+  /// preconditioner.
   void estimate_condition(SolveWorkspace& workspace, Job& job) const override {
     auto& v = static_cast<Vectors&>(workspace);
     const std::int64_t steps = v.host_state.inner;

@@ -9,7 +9,7 @@ namespace echelon {
 
 namespace {
 
-/// A symmetric positive definite tridiagonal matrix; `squares` are those of the off-diagonal elements.
+/// Symmetric positive definite tridiagonal matrix; `squares` holds the squares of the off-diagonal elements.
 struct Tridiagonal {
   std::vector<double> diagonal;
   std::vector<double> squares;
@@ -24,8 +24,8 @@ Tridiagonal lanczos_matrix(const std::vector<double>& alpha, const std::vector<d
   return t;
 }
 
-/// The number of eigenvalues below `shift`: by Sylvester's law of inertia, that of negative pivots of
-/// T - shift I = L D L^T.
+/// Number of eigenvalues below `shift`: by Sylvester's law of inertia, the number of negative pivots of T -
+/// shift I = L D L^T.
 std::size_t eigenvalues_below(const Tridiagonal& t, double shift) {
   std::size_t count = 0;
   double pivot = 1;

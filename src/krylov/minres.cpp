@@ -11,8 +11,8 @@ namespace echelon {
 
 namespace {
 
-/// The scalars of the Lanczos process and of the QR factorisation of its tridiagonal matrix by rotations, in
-/// the letters of Paige and Saunders. Lives in the backend's memory.
+/// Scalars of the Lanczos process and of the QR factorisation of its tridiagonal matrix by rotations, in the
+/// notation of Paige and Saunders. In the backend's memory.
 struct LanczosState {
   double alpha = 0;     ///< (v, A v)
   double beta = 0;      ///< of the next Lanczos vector; ||r0|| in the norm of M^-1 at first

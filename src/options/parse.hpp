@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// From options by name to a method's struct, and from its table to the help text.
+/// Conversion of options by name to a method's struct, and of its table to the help text.
 #pragma once
 
 #include <echelon/error.hpp>
@@ -25,7 +25,7 @@ void assign(const std::string& path, const OptionValue& value, const Range& rang
 void assign(const std::string& path, const OptionValue& value, const Range& range,
             const std::vector<std::string>& allowed, std::optional<double>& field);
 
-/// "0 < x <= 2", or the allowed words.
+/// Text of the allowed values: "0 < x <= 2", or the words.
 std::string allowed_text(const Range& range, const std::vector<std::string>& allowed);
 
 struct FieldText {
@@ -58,15 +58,16 @@ void assign(const std::string& path, const OptionValue& value, const Option<O>& 
       option.field);
 }
 
-/// Whether `name` is this option's; one whose name ends in "." takes everything below it.
+/// Whether `name` is this option's name; an option whose name ends in "." accepts every name that begins with
+/// it.
 template <class O>
 [[nodiscard]] bool matches(const Option<O>& option, const std::string& name) {
   if (!option.name.ends_with('.')) return name == option.name;
   return name.size() > option.name.size() && name.starts_with(option.name);
 }
 
-/// The struct that `options` describe. Throws BadOption for values out of range and for unknown names, with
-/// the nearest known one.
+/// Converts `options` to the struct of a method. Throws BadOption for values out of range and for unknown
+/// names, with the nearest known one.
 template <class O>
 [[nodiscard]] O parse_options(const std::string& method, const Options& options) {
   O result;
@@ -87,7 +88,7 @@ template <class O>
   return result;
 }
 
-/// The type and the value of the member that `option` describes.
+/// Type and value of the member that `option` describes.
 template <class O>
 [[nodiscard]] FieldText field_text(const Option<O>& option, O& source) {
   return std::visit(
@@ -106,7 +107,7 @@ template <class O>
       option.field);
 }
 
-/// The table as a person reads it.
+/// Converts the table to readable descriptions.
 template <class O>
 [[nodiscard]] std::vector<OptionInfo> describe_options() {
   std::vector<OptionInfo> infos;
@@ -120,7 +121,7 @@ template <class O>
   return infos;
 }
 
-/// "restart=30, preconditioner=ilu0": what differs from the defaults.
+/// Lists the options that differ from the defaults: "restart=30, preconditioner=ilu0".
 template <class O>
 [[nodiscard]] std::string changed_options(O options) {
   std::string text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Prediction of what a band factorisation costs, for the choice of a method.
+/// Predicted cost of a band factorisation, for the choice of a method.
 #pragma once
 
 #include <echelon/device.hpp>
@@ -27,9 +27,9 @@ struct BandPrediction {
   return (device.on_host() ? 5e-7 : 6e-8) * entries;
 }
 
-/// Prediction for a factorisation on `device` of a square A, which is on the host: in its own numbering, or
-/// after a reverse Cuthill-McKee numbering where that is quicker, its own time included. The numbering is not
-/// tried where it cannot make banded-lu quicker than least_sparse_seconds, nor for a GPU, where it takes as
+/// Predicts the factorisation on `device` of a square A, which is on the host: in its own numbering, or after
+/// a reverse Cuthill-McKee numbering if that is faster, the time of the numbering included. The numbering is
+/// not tried if it cannot make banded-lu faster than least_sparse_seconds, nor for a GPU, where it takes as
 /// long as the analysis of a sparse factorisation. O(nonzeros). Defined with the method.
 template <class T>
 [[nodiscard]] BandPrediction predict_band(const Csr<T>& A, const Device& device);

@@ -9,7 +9,7 @@ namespace echelon {
 
 namespace {
 
-/// Whether the outcome promises that x satisfies the equations.
+/// Whether the outcome states that x satisfies the equations.
 bool promises_solution(const Outcome& outcome) {
   return outcome.ok() || outcome.status == Status::underdetermined;
 }

@@ -31,9 +31,9 @@ template <class T>
   return std::max(backward_error, roundoff) / reciprocal_condition;
 }
 
-/// Appends a column with the outcome's status. A report describes the worst of its columns: first one with a
-/// NaN, then one without a solution, then one with many; among columns alike that with the largest backward
-/// error. Returns whether the report now describes this column.
+/// Appends a column with the outcome's status. A report describes the worst of its columns: in descending
+/// order one with a NaN, one without a solution, one with several solutions; among columns of equal rank the
+/// one with the largest backward error. Returns whether the report now describes this column.
 bool add_column(ColumnReport column, double residual_norm, const Outcome& outcome, Report& report);
 
 }  // namespace echelon

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Outcomes of factorisations, in the same words on every backend.
+/// Outcomes of factorisations, with the same messages on every backend.
 #pragma once
 
 #include "solver/implementation.hpp"
@@ -13,20 +13,20 @@
 
 namespace echelon {
 
-/// `pivot` counts from 0.
+/// Outcome for a zero pivot; `pivot` counts from 0.
 inline Outcome zero_pivot(std::int64_t pivot) {
   return {Status::singular, "A is singular: pivot " + std::to_string(pivot) + " (from 0) is exactly zero",
           pivot};
 }
 
-/// `what` is "row" or "column"; `index` counts from 0.
+/// Outcome for a zero row or column: `what` is "row" or "column"; `index` counts from 0.
 inline Outcome zero_line(const char* what, std::int64_t index) {
   return {Status::singular,
           std::string("A is singular: ") + what + " " + std::to_string(index) + " (from 0) is zero", index};
 }
 
-/// The elements at (row, column) and (column, row), counted from 0, differ. The status is not_spd for methods
-/// that need a positive definite A, else breakdown.
+/// Outcome for elements at (row, column) and (column, row), counted from 0, that differ. The status is
+/// not_spd for methods that need a positive definite A, else breakdown.
 inline Outcome not_symmetric(std::int64_t row, std::int64_t column, Status status) {
   return {status,
           "A is not symmetric: its elements at row " + std::to_string(row) + ", column " +
@@ -34,7 +34,7 @@ inline Outcome not_symmetric(std::int64_t row, std::int64_t column, Status statu
           row};
 }
 
-/// `value` completes "the pivot of column ... is ...".
+/// Outcome for a pivot that is not positive; `value` completes "the pivot of column ... is ...".
 inline Outcome not_positive(std::int64_t column, const std::string& value) {
   return {
       Status::not_spd,
@@ -42,11 +42,12 @@ inline Outcome not_positive(std::int64_t column, const std::string& value) {
       column};
 }
 
-/// Differences between a_ij and a_ji up to this fraction of the larger one are taken for rounding errors.
+/// Largest difference between a_ij and a_ji, as a fraction of the larger one, that counts as a rounding
+/// error.
 template <class T>
 inline constexpr double symmetry_tolerance = std::is_same_v<T, double> ? 1e-10 : 1e-4;
 
-/// Below the unit roundoff of T a matrix is singular as far as T can tell.
+/// Outcome with the reciprocal condition number; `singular` if that is below the machine epsilon of T.
 template <class T>
 Outcome assess_condition(double reciprocal_condition) {
   Outcome outcome;
@@ -60,8 +61,8 @@ Outcome assess_condition(double reciprocal_condition) {
   return outcome;
 }
 
-/// Growth max |u_ij| / max |a_ij| of partial pivoting that rounding errors survive: with growth g the factors
-/// are those of a matrix that differs from A by about g times the unit roundoff, which refinement repairs
+/// Growth max |u_ij| / max |a_ij| of partial pivoting that refinement can repair: with growth g the factors
+/// are those of a matrix that differs from A by about g times the unit roundoff, and refinement converges
 /// while the condition number is below 1 / (g eps). Growth of n^(2/3) is common for random matrices.
 template <class T>
 double acceptable_growth(std::int64_t n) {

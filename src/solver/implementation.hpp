@@ -22,7 +22,7 @@
 
 namespace echelon {
 
-/// How a phase ended, with the facts for the report.
+/// Outcome of a phase, with the facts for the report.
 struct Outcome {
   Status status = Status::direct;
   std::string message = {};
@@ -35,17 +35,17 @@ struct Outcome {
   [[nodiscard]] bool ok() const { return status == Status::direct || status == Status::converged; }
 };
 
-/// A direct method's answer with a larger normwise backward error than this is not called solved.
+/// Largest normwise backward error with which the answer of a direct method counts as solved.
 template <class T>
 constexpr double acceptable_backward_error = std::is_same_v<T, double> ? 1e-10 : 1e-4;
 
-/// An iterative method's backward error up to which rounding, and not the method, limits the residual.
+/// Backward error of an iterative method up to which rounding, and not the method, limits the residual.
 template <class T>
 constexpr double rounding_level = 10 * std::numeric_limits<T>::epsilon();
 
 /// A solve of one right-hand side: its arguments and its results.
 struct Job {
-  std::int64_t number = 0;              ///< the right-hand side's
+  std::int64_t number = 0;              ///< index of the right-hand side
   double right_hand_side_norm = 0;      ///< ||b||_2
   double right_hand_side_norm_inf = 0;  ///< ||b||_inf
   double matrix_norm = 0;               ///< ||A||_inf
@@ -57,16 +57,17 @@ struct Job {
   std::int64_t iterations = 0;
   std::vector<double> history = {};  ///< ||r||_2 after 0, 1, ... iterations
   bool limited_by_rounding = false;  ///< converged, but to `rounding_level` and not to `tolerance`
-  /// ||.||_2 of the part of b outside the range of a singular A, which no x can remove from b - A x. The
-  /// residual may exceed the tolerance by it, and the outcome's message becomes a warning.
+  /// Norm ||.||_2 of the part of b outside the range of a singular A, which no x can remove from b - A x. The
+  /// residual may exceed the tolerance by this norm, and the outcome's message becomes a warning.
   double unreachable = 0;
-  bool exact = false;                   ///< A x = b holds exactly, modulo a prime: the residual is 0
-  double inverse_norm = 0;              ///< a lower bound of ||A^-1||_2; 0: none
-  double preconditioned_condition = 0;  ///< a lower bound of that of the preconditioned A; 0: none
+  bool exact = false;       ///< A x = b holds exactly, modulo a prime: the residual is 0
+  double inverse_norm = 0;  ///< lower bound of ||A^-1||_2; 0: none
+  double preconditioned_condition =
+      0;  ///< lower bound of the condition number of the preconditioned A; 0: none
   std::optional<FactorPrecision> factor_precision = {};  ///< where it is not that of the set-up
 };
 
-/// Scratch of one solve in progress. Solves that run at the same time have one each.
+/// Scratch memory of one solve in progress. Concurrent solves have one each.
 class Workspace {
  public:
   Workspace() = default;
@@ -85,7 +86,7 @@ class SolverImplementation {
   virtual ~SolverImplementation() = default;
 
   [[nodiscard]] const Device& device() const { return device_; }
-  /// The method's name, and its options that differ from the defaults.
+  /// Sets the method's name, and its options that differ from the defaults.
   void set_description(std::string name, std::string options) {
     name_ = std::move(name);
     options_ = std::move(options);
@@ -93,44 +94,45 @@ class SolverImplementation {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& changed_options() const { return options_; }
 
-  /// The request to stop that a set-up in progress has to heed.
+  /// Sets the token that cancels a set-up in progress.
   void set_cancel(std::stop_token cancel) { cancel_ = std::move(cancel); }
   [[nodiscard]] const std::stop_token& cancel() const { return cancel_; }
 
-  /// Whether the method was written for A of any shape; otherwise it is square.
+  /// Whether the method accepts A of any shape; otherwise A is square.
   [[nodiscard]] virtual bool takes_any_shape() const { return false; }
-  /// Whether products with A are all that the method needs.
+  /// Whether the method needs nothing but products with A.
   [[nodiscard]] virtual bool takes_operator() const { return false; }
-  /// Preconditions with the object from then on; workspaces made before are not used again.
+  /// Preconditions later solves with the object; existing workspaces are not used again.
   virtual void set_preconditioner(const Preconditioner<T>& /*preconditioner*/) {
     throw Error("method '" + name_ + "' takes no preconditioner");
   }
-  /// Pattern only; nothing unless a method has use for it. Its statistics are for its own report: those that
-  /// solves are to report as well are given by `setup` again.
+  /// Analyses the pattern only; by default it does nothing. Its statistics appear in its own report only:
+  /// `setup` has to return those that solves report as well.
   virtual Outcome analyze(const MatrixRef<T>& /*A*/) { return {}; }
-  /// A has a shape that the method takes, its device fits and its values are finite. Status::direct means
-  /// ready; with `underdetermined`, or `singular` without a row, solves are worth their while, too.
+  /// Prepares for solves. A has a shape that the method accepts, is on its device and has finite values.
+  /// Status::direct means ready; solves are also possible with `underdetermined`, and with `singular` without
+  /// a row.
   virtual Outcome setup(const MatrixRef<T>& A) = 0;
-  /// The pattern is that of the last setup.
+  /// Prepares for new values in the pattern of the last setup.
   virtual Outcome update_values(const MatrixRef<T>& A) { return setup(A); }
 
-  /// For the matrix of the last setup.
+  /// Makes a workspace for the matrix of the last setup.
   [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace() const = 0;
 
   /// Solves for all columns; `jobs` has one entry per column. B is finite. Column-major views.
   virtual void solve(Workspace& workspace, DenseView<const T> B, DenseView<T> X,
                      std::vector<Job>& jobs) const = 0;
 
-  /// z = M^-1 r for n elements each, queued on the device without waiting: what a preconditioner does.
+  /// Applies the preconditioner, z = M^-1 r for n elements each; queued on the device without waiting.
   virtual void apply(Workspace& /*workspace*/, const T* /*r*/, T* /*z*/) const {
     throw Error("method '" + name_ + "' is not a preconditioner");
   }
 
-  /// The stopping criteria, for an iterative method.
+  /// Stopping criteria; null for a direct method.
   [[nodiscard]] virtual const Stop* stop() const { return nullptr; }
-  /// The precision of the last setup, where another than the working precision was asked for.
+  /// Precision of the last setup, if another than the working precision was requested.
   [[nodiscard]] virtual std::optional<FactorPrecision> factor_precision() const { return std::nullopt; }
-  /// Bytes kept from setup, workspaces not counted.
+  /// Memory kept from setup in bytes, excluding workspaces.
   [[nodiscard]] virtual std::size_t bytes() const { return 0; }
 
  private:
@@ -140,7 +142,7 @@ class SolverImplementation {
   std::stop_token cancel_;
 };
 
-/// For code inside the library: solvers nested in solvers.
+/// Access to the implementation of a solver, for solvers nested in solvers.
 template <class T>
 struct SolverAccess {
   [[nodiscard]] static SolverImplementation<T>& implementation(const Solver<T>& solver) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// For the files that define methods: specialise `MethodWith` for the method's options, then instantiate
+/// Support for files that define methods: specialise `MethodWith` for the method's options, then instantiate
 /// `make_implementation<ThisTarget, float>` and `<ThisTarget, double>`.
 #pragma once
 

@@ -4,8 +4,8 @@
 /// A method's scalars are in the memory of its vectors. Steps are queued without waiting, and every
 /// `check_every` steps the host reads the state once. When the state stops running (converged, broken down,
 /// ...), later steps change nothing, so the answer and the iteration count do not depend on `check_every`.
-/// They take as long as any others, though: without a `check_every` the host reads the state of a GPU shortly
-/// before the steps that it expects to be the last.
+/// These steps still cost their full time: without a given `check_every` the host reads the state of a GPU
+/// shortly before the steps that it expects to be the last.
 #pragma once
 
 #include "backend/target.hpp"
@@ -31,7 +31,7 @@ namespace echelon {
 
 enum class Phase : std::int32_t { running, converged, restart, limit, breakdown, not_spd, diverged };
 
-/// Lives in the backend's memory.
+/// State of an iteration, in the backend's memory.
 struct IterationState {
   static constexpr std::int64_t history_size = 64;
 
@@ -46,9 +46,9 @@ struct IterationState {
   double history[history_size] = {};  ///< residual after iteration k at [(k-1) % history_size]
   double alphas[history_size] = {};   ///< of iteration k at the same places, for methods that record them
   double betas[history_size] = {};
-  /// A lower bound of ||A^-1||_2 for the matrix of the iteration; 0: none.
+  /// Lower bound of ||A^-1||_2 for the matrix of the iteration; 0: none.
   double inverse_norm = 0;
-  double condition = 0;  ///< a lower bound of that of the preconditioned matrix; 0: none
+  double condition = 0;  ///< lower bound of the preconditioned condition number; 0: none
 
   double rho = 0;  ///< scalars of the methods, by their usual letters
   double alpha = 0;
@@ -57,7 +57,7 @@ struct IterationState {
 
   [[nodiscard]] ECHELON_ANYWHERE bool running() const { return phase == Phase::running; }
 
-  /// An iteration is complete, with this residual norm.
+  /// Completes an iteration with this residual norm.
   ECHELON_ANYWHERE void record(double norm) {
     history[iteration % history_size] = norm;
     ++iteration;
@@ -81,8 +81,9 @@ struct RecordResidual {
   }
 };
 
-/// Steps to queue on a GPU before the next check: three quarters of those that the mean rate of convergence
-/// so far predicts, between 1 and 16. `iterations` have brought the residual norm from `first` to `last`.
+/// Number of steps to queue on a GPU before the next check: three quarters of those that the mean rate of
+/// convergence predicts, between 1 and 16. `iterations` have reduced the residual norm from `first` to
+/// `last`.
 inline std::int64_t steps_before_check(std::int64_t iterations, double first, double last, double tolerance) {
   constexpr std::int64_t most = 16;
   constexpr std::int64_t unknown = 4;  // before there is a rate
@@ -114,16 +115,16 @@ struct IterationWorkspace : Workspace {
   std::int64_t n;
   B backend;
   Array<IterationState> state_array;
-  IterationState host_state;  ///< the state as the host last read it
-  Array<T> r;                 ///< b - A x when a method (re)starts
+  IterationState host_state;  ///< copy of the state, from the last read
+  Array<T> r;                 ///< b - A x at a (re)start
   std::unique_ptr<ResidualCheck<T>> residual_check;
   std::unique_ptr<Workspace> preconditioner;
-  Array<T> consistent_rhs;         ///< of a singular A: b without its part in the null space
-  Array<double> null_space_parts;  ///< of a singular A, one for each vector of the null space
+  Array<T> consistent_rhs;         ///< b without its part in the null space of a singular A
+  Array<double> null_space_parts;  ///< coefficients of that part, one for each null vector
   IterationScale scale;            ///< of the solve in progress
 };
 
-/// x *= 2^exponent, which rounds nothing.
+/// Computes x *= 2^exponent, which is exact.
 template <class T>
 struct ScaleByPowerOfTwo {
   int exponent;
@@ -179,14 +180,14 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
   virtual void start(SolveWorkspace& workspace, const T* b, T* x) const = 0;
   /// Queues one iteration, which ends with IterationState::record.
   virtual void step(SolveWorkspace& workspace, const T* b, T* x) const = 0;
-  /// Brings x up to date, for methods that do not keep it so.
+  /// Completes x at the end of a cycle, for methods that do not update it in every step.
   virtual void finish(SolveWorkspace& /*workspace*/, T* /*x*/) const {}
-  /// Whether the steps may be those of a scaled system: they work on workspace.r alone, not on b, and
-  /// multiply by `apply_operator`.
+  /// Whether the steps can work on a scaled system: they must use workspace.r alone, not b, and multiply by
+  /// `apply_operator`.
   [[nodiscard]] virtual bool supports_scaling() const { return false; }
   /// Called after every iteration, whose coefficients are at `place` of the arrays in workspace.host_state.
   virtual void collect_coefficients(SolveWorkspace& /*workspace*/, std::int64_t /*place*/) const {}
-  /// Adds to the job what the steps since the last (re)start tell about the condition of A.
+  /// Adds to the job what the steps since the last (re)start show about the condition of A.
   virtual void estimate_condition(SolveWorkspace& /*workspace*/, Job& /*job*/) const {}
 
   [[nodiscard]] const MatrixRef<T>& matrix() const { return A_; }
@@ -194,14 +195,14 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     return preconditioner_.has_value() || user_preconditioner_.has_value();
   }
 
-  /// Makes the preconditioner that an option names. For methods that need only products with A.
+  /// Makes the preconditioner that an option names.
   void make_preconditioner(const std::string& name, const Options& options) {
     takes_preconditioner_ = true;
     const Method* method = find_preconditioner(name, options);
     if (method != nullptr) preconditioner_ = make_solver<T>(method->name, this->device(), options);
   }
 
-  /// Adds the residual check and the preconditioner's workspace to one that a method made.
+  /// Adds the residual check and the preconditioner's workspace to a workspace that a method made.
   template <class Own>
   std::unique_ptr<Workspace> complete_workspace(std::unique_ptr<Own> workspace) const {
     workspace->residual_check = make_residual_check<ThisTarget, T>(this->device());
@@ -214,7 +215,8 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     return workspace;
   }
 
-  /// The preconditioner as an operator. A user's callable is taken to be symmetric, as its interface asks.
+  /// The preconditioner as an operator. A user's callable is assumed to be symmetric, as its interface
+  /// requires.
   [[nodiscard]] AppliedOperator preconditioner_operator() const {
     const SolverImplementation<T>* method = named_preconditioner();
     if (method == nullptr && user_preconditioner_ && user_preconditioner_->solver() != nullptr) {
@@ -227,7 +229,7 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     return own != nullptr ? own->applied_operator() : AppliedOperator::symmetric;
   }
 
-  /// Adds a warning where the preconditioner is another operator than the method needs.
+  /// Adds a warning if the preconditioner is a more general operator than `most`, which the method needs.
   Outcome with_operator_warning(Outcome outcome, AppliedOperator most) const {
     if (outcome.ok() && preconditioner_operator() > most) {
       outcome.warnings.push_back(
@@ -239,12 +241,12 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     return outcome;
   }
 
-  /// y = A x, of the scaled A.
+  /// Computes y = A x for the scaled A.
   void apply_operator(SolveWorkspace& workspace, const T* x, T* y) const {
     multiply(workspace.backend, static_cast<T>(workspace.scale.matrix_factor()), A_, x, T{0}, y);
   }
 
-  /// z = M^-1 r. Returns z, or r without a preconditioner.
+  /// Computes z = M^-1 r. Returns z, or r without a preconditioner.
   const T* precondition(SolveWorkspace& workspace, const T* r, T* z) const {
     if (!preconditioned()) return r;
     if (preconditioner_) {
@@ -259,8 +261,8 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     return z;
   }
 
-  /// Adds lower bounds of ||A^-1||_2, of the scaled A, and of the condition of the preconditioned A to those
-  /// of earlier cycles.
+  /// Combines lower bounds of ||A^-1||_2 (of the scaled A) and of the condition number of the preconditioned
+  /// A with those of earlier cycles.
   static void add_condition(const SolveWorkspace& workspace, double inverse_norm, double condition,
                             Job& job) {
     job.inverse_norm = std::max(job.inverse_norm, std::ldexp(inverse_norm, workspace.scale.matrix));
@@ -274,7 +276,7 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
   [[nodiscard]] SolverImplementation<T>& user_solver() const {
     return SolverAccess<T>::implementation(*user_preconditioner_->solver());
   }
-  /// Whether the preconditioner is a solver with an application cheaper than a whole solve.
+  /// Whether the preconditioner is a user's solver whose single application is cheaper than a whole solve.
   [[nodiscard]] bool applies_user_solver() const {
     return user_preconditioner_ && user_preconditioner_->solver() != nullptr &&
            find_method(user_solver().name()).usable_as_preconditioner;
@@ -285,7 +287,7 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     if (report.columns.empty()) throw Error("the preconditioner computed nothing: " + report.message);
   }
 
-  /// The null space of A as far as the preconditioner, or the method itself, has found it; null for none.
+  /// Null space of A as far as the preconditioner, or the method itself, has found it; null for none.
   [[nodiscard]] const Dense<T>* null_space_basis() const {
     const SolverImplementation<T>* method = named_preconditioner();
     if (method == nullptr) method = this;
@@ -294,7 +296,8 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
                                                                          : nullptr;
   }
 
-  /// Solves singular systems, too: a b with a part in the null space of A = A^T gets the x of least residual.
+  /// Solves one column. For a singular A = A^T and a b with a part in the null space, x has the least
+  /// residual.
   void solve_column(SolveWorkspace& workspace, const T* b, T* x, Job& job) const {
     const Dense<T>* basis = null_space_basis();
     if (basis == nullptr) return solve_consistent(workspace, b, x, job);
@@ -317,7 +320,7 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     double norm = b == workspace.consistent_rhs.data()
                       ? workspace.residual_check->vector(workspace.n, b).norm2
                       : job.right_hand_side_norm;
-    // Without a b the solution is zero, whatever the first guess.
+    // Without a right-hand side the solution is zero for any initial guess.
     if (job.control->use_initial_guess && norm > 0) {
       norm = workspace.residual_check->residual(A_, b, x, workspace.r.data()).norm2;
     } else {
@@ -344,12 +347,11 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     }
   }
 
-  /// No scaling unless norms are so large or small that their squares, or an element times another, could
-  /// leave the range of double (of float, for elements). A preconditioned operator has been scaled by its
-  /// preconditioner.
+  /// Scaling of a column: none unless norms are so large or small that their squares, or products with an
+  /// element, could leave the range of double (of float, for elements). A preconditioned operator has been
+  /// scaled by its preconditioner.
   [[nodiscard]] IterationScale scale_of(const Job& job) const {
-    if (!supports_scaling() || A_.is_operator())
-      return {};  // an operator's products cannot be scaled in passing
+    if (!supports_scaling() || A_.is_operator()) return {};  // products by a user's operator cannot be scaled
     constexpr double large = std::is_same_v<T, double> ? 1e60 : 1e8;
     const auto moderate = [](double norm) { return norm < large && norm > 1 / large; };
     if (moderate(job.right_hand_side_norm) && moderate(job.matrix_norm)) return {};
@@ -364,7 +366,7 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     if (exponent != 0) workspace.backend.for_each(workspace.n, ScaleByPowerOfTwo<T>{exponent, x});
   }
 
-  /// From a (re)start until the state stops running; true when the caller asked to stop.
+  /// Iterates from a (re)start until the state stops running; returns true if the caller requested a stop.
   bool iterate(SolveWorkspace& workspace, const T* b, T* x, double norm, Job& job) const {
     constexpr double divergence_factor = 1e10;
     const int scale = workspace.scale.rhs;
@@ -407,9 +409,10 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     return cancelled;
   }
 
-  /// An answer whose backward error is at the level of rounding is as good as this precision can have it,
-  /// though the residual is above the tolerance. Not when the tolerance is one that no x can be expected to
-  /// meet, nor when the residual is large: an inconsistent system has such answers, with ||x|| near infinity.
+  /// Accepts an answer whose backward error is at the level of rounding although its residual exceeds the
+  /// tolerance: no better one exists in this precision. Not applied when the tolerance is below what any x
+  /// can be expected to meet, nor when the residual is large: an inconsistent system has such answers, with
+  /// ||x|| near infinity.
   bool accept_at_rounding_level(SolveWorkspace& workspace, const VectorFacts& residual, const T* x,
                                 Job& job) const {
     const double roundoff = std::numeric_limits<T>::epsilon();
@@ -427,8 +430,7 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     return true;
   }
 
-  /// Outcome of an iteration that ended without meeting the tolerance; ok means to restart from the true
-  /// residual.
+  /// Outcome of a cycle that ended without meeting the tolerance; ok means to restart from the true residual.
   Outcome outcome_of_cycle(bool cancelled, Phase phase, double before, double norm, const Job& job) const {
     const bool progress = norm < 0.5 * before;
     const std::string reached = "relative residual " + short_number(norm / job.right_hand_side_norm) +
@@ -467,14 +469,14 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
            std::to_string(stop_.max_iterations) + " iterations";
   }
 
-  /// Replaces an iterate with a larger residual than that of x = 0 by zero.
+  /// Replaces an iterate by zero if its residual is larger than that of x = 0.
   void return_zero_if_worse(SolveWorkspace& workspace, T* x, double norm, Job& job) const {
     if (norm <= job.right_hand_side_norm) return;
     workspace.backend.fill(workspace.n, T{0}, x);
     job.outcome.message += "; x is returned as zero, which no iterate improved on";
   }
 
-  /// The outcome of the nested method's set-up as a part of this one.
+  /// Outcome of the nested method's set-up, as part of the outcome of this method.
   Outcome preconditioner_outcome(Outcome outcome) const {
     if (!outcome.ok())
       outcome.message = "preconditioner " + preconditioner_->describe() + ": " + outcome.message;
@@ -485,7 +487,7 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
   Stop stop_;
   MatrixRef<T> A_;
   std::optional<Solver<T>> preconditioner_;               // made from the options
-  std::optional<Preconditioner<T>> user_preconditioner_;  // takes its place
+  std::optional<Preconditioner<T>> user_preconditioner_;  // replaces preconditioner_
   bool takes_preconditioner_ = false;
 };
 

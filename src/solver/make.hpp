@@ -11,7 +11,7 @@ namespace echelon {
 template <class T>
 class SolverImplementation;
 
-/// The method with the options `MethodOptions`, on `device`, which belongs to `Target`.
+/// Makes the method with the options `MethodOptions` on `device`, which belongs to `Target`.
 template <class Target, class T, class MethodOptions>
 [[nodiscard]] std::unique_ptr<SolverImplementation<T>> make_implementation(const Device& device,
                                                                            const MethodOptions& options);

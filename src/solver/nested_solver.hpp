@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Interfaces that a method may have beside SolverImplementation, for the methods that it is nested in.
+/// Optional interfaces of a method in addition to SolverImplementation, for the methods that it is nested in.
 #pragma once
 
 #include "solver/implementation.hpp"
@@ -8,7 +8,7 @@
 
 namespace echelon {
 
-/// The operator that a method is as a preconditioner.
+/// Kind of linear operator that a method is when used as a preconditioner.
 enum class AppliedOperator {
   symmetric,  ///< linear, the same in each application, and symmetric if A is
   linear,     ///< the same in each application, not symmetric
@@ -33,7 +33,7 @@ class PreconditionerOwner {
   PreconditionerOwner(const PreconditionerOwner&) = delete;
   PreconditionerOwner& operator=(const PreconditionerOwner&) = delete;
   virtual ~PreconditionerOwner() = default;
-  /// Null if there is none.
+  /// The preconditioner; null if there is none.
   [[nodiscard]] virtual SolverImplementation<T>* named_preconditioner() const = 0;
 };
 
@@ -44,7 +44,7 @@ class NearNullSpaceUser {
   NearNullSpaceUser(const NearNullSpaceUser&) = delete;
   NearNullSpaceUser& operator=(const NearNullSpaceUser&) = delete;
   virtual ~NearNullSpaceUser() = default;
-  /// For set-ups from then on; `vectors` has a column for each, on the host.
+  /// Sets the vectors for later set-ups; `vectors` has a column for each, on the host.
   virtual void set_near_null_space(const Dense<double>& vectors) = 0;
 };
 
@@ -56,11 +56,12 @@ class NullSpaceFinder {
   NullSpaceFinder(const NullSpaceFinder&) = delete;
   NullSpaceFinder& operator=(const NullSpaceFinder&) = delete;
   virtual ~NullSpaceFinder() = default;
-  /// An orthonormal basis, on the method's device; no columns if A is not known to be singular.
+  /// Orthonormal basis of the null space, on the method's device; no columns if A is not known to be
+  /// singular.
   [[nodiscard]] virtual const Dense<T>& null_space_basis() const = 0;
 };
 
-/// The method as an `Interface`, or if it has none its preconditioner; null if neither has it.
+/// The method as an `Interface`, or else its preconditioner as one; null if neither implements it.
 template <class Interface, class T>
 [[nodiscard]] Interface* find_interface(SolverImplementation<T>& method) {
   if (auto* own = dynamic_cast<Interface*>(&method)) return own;

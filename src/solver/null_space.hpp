@@ -12,7 +12,7 @@
 
 namespace echelon {
 
-/// x -= sum of parts[k] times column k.
+/// Computes x -= sum of parts[k] times column k.
 template <class T>
 struct SubtractColumns {
   const T* basis;
@@ -27,8 +27,8 @@ struct SubtractColumns {
   }
 };
 
-/// x -= N N^T x for the orthonormal columns of N. `parts`, N.columns() numbers in the backend's memory,
-/// becomes N^T x. Queues its work without waiting; reads N and x twice.
+/// Computes x -= N N^T x for the orthonormal columns of N. `parts`, N.columns() numbers in the backend's
+/// memory, becomes N^T x. Queues its work without waiting; reads N and x twice.
 template <class B, class T>
 void project_out(B& backend, const Dense<T>& basis, double* parts, T* x) {
   const std::int64_t n = basis.rows();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The table of methods: one row each, and nothing else to register.
+/// Table of methods, with one row each. A method is registered nowhere else.
 #include "backend/dispatch.hpp"
 #include "options/parse.hpp"
 #include "solver/implementation.hpp"
@@ -32,7 +32,7 @@ void check_device(const Device& device) {
                              targets == Targets::cuda ? "cuda" : "serial and openmp", device.name()));
 }
 
-/// See Method::check_options.
+/// Implements Method::check_options.
 template <class O>
 void check_options(const Device& device, const Options& options) {
   const O parsed = parse_options<O>(std::string(O::name), options);
@@ -58,7 +58,7 @@ Solver<T> make(const Device& device, const O& options) {
   return Solver<T>(std::move(implementation));
 }
 
-/// Fills in what the options' type tells.
+/// Fills in the fields that follow from the type of the options.
 template <class O>
 Method row(Method method) {
   method.name = O::name;
@@ -75,8 +75,8 @@ Method row(Method method) {
   return method;
 }
 
-/// The cost of a sparse factorisation in the order that is quickest to find, left-looking where that is
-/// quicker.
+/// Predicted cost of a sparse factorisation in the order that is fastest to find, left-looking if that is
+/// faster.
 template <class T>
 CostPrediction predict(const Csr<T>& A) {
   if (const std::optional<CostPrediction> cost = sparse_direct::predict_left_looking(A)) return *cost;

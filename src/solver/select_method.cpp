@@ -19,7 +19,7 @@ namespace echelon {
 
 namespace {
 
-/// A direct method's cost on a device: a rough estimate, and whether its factors fit into memory.
+/// Cost of a direct method on a device: a rough time estimate, and whether its factors fit into memory.
 struct DirectCost {
   double seconds = 0;
   bool fits = false;
@@ -31,14 +31,15 @@ constexpr double dense_flops_per_core = 3e10;
 constexpr double dense_flops_per_gpu = 1e12;
 constexpr double sparse_flops_per_core = 5e9;
 
-/// A sparse factorisation on an H200: 13 to 28 ms for meshes of 1000 by 1000 points, 0.3 to 0.6 s for 5e12 to
-/// 1e13 flops. Below, the levels of the assembly tree take their time whatever they compute.
+/// Lower limit on the time of a sparse factorisation on an H200, from the latency of the levels of the
+/// assembly tree. Measured: 13 to 28 ms for meshes of 1000 by 1000 points, 0.3 to 0.6 s for 5e12 to 1e13
+/// flops.
 constexpr double sparse_gpu_latency = 0.012;
 constexpr double sparse_flops_per_gpu = 1.5e13;
-/// Seconds of a core for each byte of the factor, on top of the flops.
+/// Seconds of a core for each byte of the factor, in addition to those for the flops.
 constexpr double sparse_core_seconds_per_byte = 2.5e-9;
-/// Flops for each byte of the factor up to which the factors are those of circuits and chains: a core factors
-/// them column by column, and their trees have too many levels for a GPU.
+/// Flops for each byte of the factor below which the matrix is like those of circuits and chains: a core
+/// factors these column by column, and their trees have too many levels for a GPU.
 constexpr double few_flops_per_byte = 2;
 
 DirectCost dense_cost(const MethodSelection& selection) {
@@ -50,7 +51,7 @@ DirectCost dense_cost(const MethodSelection& selection) {
           bytes < 0.8 * static_cast<double>(memory(selection.device).available) && size < 2e9};
 }
 
-/// The factor, and about as much again for update matrices and copies.
+/// Cost with memory for the factor, and about as much again for update matrices and copies.
 DirectCost sparse_cost(const MethodSelection& selection, const Device& device) {
   if (!selection.factor) return {};
   const double flops = selection.factor->flops;
@@ -60,7 +61,7 @@ DirectCost sparse_cost(const MethodSelection& selection, const Device& device) {
           2 * static_cast<double>(selection.factor->bytes) < static_cast<double>(memory(device).available)};
 }
 
-/// Whether a core is expected to factor sooner than a GPU. The analysis is the same.
+/// Whether a core is expected to factor faster than a GPU; the analysis takes the same time.
 bool quicker_on_host(const MethodSelection& selection) {
   const double bytes = static_cast<double>(selection.factor->bytes);
   const double host_seconds = sparse_cost(selection, Device()).seconds + sparse_core_seconds_per_byte * bytes;
@@ -68,45 +69,46 @@ bool quicker_on_host(const MethodSelection& selection) {
          host_seconds <= sparse_cost(selection, selection.device).seconds;
 }
 
-/// Where a sparse factorisation takes place: on the host where that is quicker, or if its factor does not fit
-/// into the GPU's memory.
+/// Device of a sparse factorisation: the host if it is faster there, or if the factor exceeds the GPU's
+/// memory.
 Device factor_device(const MethodSelection& selection) {
   if (selection.device.on_host() || !selection.factor) return selection.device;
   const bool on_gpu = sparse_cost(selection, selection.device).fits && !quicker_on_host(selection);
   return on_gpu ? selection.device : Device();
 }
 
-/// Bounds on a sparse factorisation's time: up to the first it comes before everything else, even where CG
-/// would be quicker, because its accuracy does not depend on the condition of A as CG's does; up to the
-/// second it comes before methods that may fail; up to the third it is the last resort.
+/// Bounds on the time of a sparse factorisation. Below the first, it precedes all other methods, even if CG
+/// would be faster, because its accuracy does not depend on the condition number of A as CG's does; below the
+/// second, it precedes methods that may fail; below the third, it is the last resort.
 constexpr double direct_first_seconds = 1;
 constexpr double direct_before_krylov_seconds = 60;
 constexpr double direct_at_last_seconds = 1200;
 
-/// Dense elimination of a sparse matrix: first where it takes no longer than this, since no analysis is
-/// quicker; else where a sparse factorisation takes longer, because the factor would be full.
+/// Time of dense elimination of a sparse matrix below which it comes first, since no analysis is faster.
+/// Above, it comes first only if a sparse factorisation takes longer, because the factor would be full.
 constexpr double dense_first_seconds = 0.005;
 
-/// From this size on ldlt is faster than lu on one thread, see docs/benchmarks/lu.md; on several threads it
-/// is not up to 2000 rows, since LAPACK's panels run on one.
+/// Number of rows from which ldlt is faster than lu on one thread, see docs/benchmarks/lu.md; on several
+/// threads it is slower up to 2000 rows, since LAPACK's panels run on one.
 constexpr std::int64_t ldlt_rows = 1500;
 
-/// Graphs with hubs of so many times the mean degree, or of so large a mean degree, expand: CG with a
-/// diagonal preconditioner needs few iterations on them, see docs/benchmarks/laplacians.md.
+/// Limits for graphs that are expanders: a largest degree of this multiple of the mean degree (hubs), or a
+/// mean degree of this size. CG with a diagonal preconditioner needs few iterations on them, see
+/// docs/benchmarks/laplacians.md.
 constexpr double hub_degree_ratio = 50;
 constexpr double expander_degree = 20;
 constexpr std::int64_t laplacian_jacobi_iterations = 80;
 
-/// From these sizes on multigrid is the first preconditioner, where it is likely to suit A: below, incomplete
-/// factors take less time, see docs/choosing.md.
+/// Sizes from which multigrid is the first preconditioner if it is likely to suit A; on smaller matrices
+/// incomplete factors take less time, see docs/choosing.md.
 constexpr std::int64_t multigrid_rows = 20'000;
-/// Longest row of a mesh, as a multiple of the mean: graphs with hubs have no coarse form.
+/// Longest row of a mesh, as a multiple of the mean: graphs with hubs cannot be coarsened like meshes.
 constexpr double longest_mesh_row = 50;
-/// Iterations after which multigrid, or Jacobi for a dominant A, has failed.
+/// Number of iterations after which multigrid, or Jacobi for a dominant A, is considered to have failed.
 constexpr std::int64_t multigrid_iterations = 200;
 constexpr std::int64_t dominant_iterations = 100;
 
-/// Below these sizes a GPU takes longer to reach than to use.
+/// Sizes below which the transfer to a GPU takes longer than it saves.
 constexpr std::int64_t gpu_dense_rows = 1500;
 constexpr std::int64_t gpu_nonzeros = 1'000'000;
 
@@ -165,14 +167,15 @@ class Candidates {
     return std::move(list_);
   }
 
-  /// For an A that is known to be singular: methods that find a solution where there is one, or that there is
-  /// none.
+  /// Candidates for an A that is known to be singular: methods that find a solution if one exists, or detect
+  /// that none does.
   std::vector<Candidate> take_singular() {
     if (sparse_ && (band_ || affordable(direct_before_krylov_seconds))) {
       add("sparse-lu", direct_device_.on_host() ? direct_device_ : Device(), {},
           "A is singular: a factorisation tells its rank, and whether b lies in its range", direct_.seconds);
     }
-    // Of a dense A elimination tells everything for little more than a factorisation.
+    // For a dense A elimination determines the rank and consistency at little more than the cost of a
+    // factorisation.
     if (!sparse_) eliminate_singular();
     const std::string shape = "A is singular: a solution of minimal residual";
     if (structure_.symmetric_values) add("minres", {{"max_iterations", 2000}}, shape);
@@ -182,7 +185,7 @@ class Candidates {
   }
 
  private:
-  /// Most seconds of dense LU for which Gauss-Jordan elimination is tried on a singular matrix.
+  /// Largest time of dense LU for which Gauss-Jordan elimination is tried on a singular matrix.
   static constexpr double elimination_seconds = 2;
 
   [[nodiscard]] bool plausibly_spd() const {
@@ -200,7 +203,7 @@ class Candidates {
 
   [[nodiscard]] bool affordable(double seconds) const { return direct_.fits && direct_.seconds <= seconds; }
 
-  /// Methods that need no factor and know the null space: one vector for each component of the graph.
+  /// Adds methods that need no factor and know the null space: one vector for each component of the graph.
   void laplacian() {
     const auto rows = static_cast<double>(std::max<std::int64_t>(structure_.rows, 1));
     const double degree = static_cast<double>(structure_.nonzeros) / rows - 1;
@@ -230,8 +233,8 @@ class Candidates {
         band_->seconds);
   }
 
-  /// A dense factorisation: Cholesky where A may be positive definite, and after it, or for any other A, one
-  /// with pivoting, which keeps the symmetry where that is faster.
+  /// Adds dense factorisations: Cholesky if A may be positive definite, then, as for any other A, one with
+  /// pivoting, which exploits symmetry if that is faster.
   void dense(const std::string& why) {
     if (!dense_.fits) return;
     const std::string size = fmt::format("{} (n = {})", why, structure_.rows);
@@ -247,8 +250,8 @@ class Candidates {
     }
   }
 
-  /// A sparse factorisation: Cholesky where A may be positive definite, and after it, or for any other A, one
-  /// with pivoting. What a GPU cannot factor, because it pivots within fronts only, the host can.
+  /// Adds sparse factorisations: Cholesky if A may be positive definite, then, as for any other A, one with
+  /// pivoting. A GPU pivots within fronts only, so the host follows for matrices on which that fails.
   void direct(const std::string& why) {
     const std::string cost = fmt::format("{} ({:.2g} flops predicted)", why, factor_->flops);
     if (plausibly_spd()) {
@@ -281,8 +284,8 @@ class Candidates {
       list_.push_back(multigrid);
       list_.back().reason += ", whose iterations hardly grow with a mesh";
     }
-    // Incomplete factors cut the iterations most of what is left, but their triangular solves are slow on a
-    // GPU. ILU(0) can be indefinite; IC(0) is shifted until it is not.
+    // Incomplete factors then reduce the iterations most, but their triangular solves are slow on a GPU.
+    // ILU(0) can be indefinite; IC(0) is shifted until it is positive definite.
     const Candidate strong{"cg", device_, {{"preconditioner", "ic0"}}, why + ": CG with IC(0)"};
     const Candidate light{"cg", device_, {{"preconditioner", "jacobi"}}, why + ": CG with Jacobi"};
     list_.push_back(device_.on_host() ? strong : light);
@@ -291,12 +294,12 @@ class Candidates {
   }
 
   [[nodiscard]] bool is_large() const { return sparse_ && structure_.rows >= multigrid_rows; }
-  /// Whether the rows are about equally long, as those of a mesh are.
+  /// Whether the rows are of similar length, as those of a mesh are.
   [[nodiscard]] bool is_mesh() const {
     const double mean = static_cast<double>(structure_.nonzeros) / static_cast<double>(structure_.rows);
     return static_cast<double>(structure_.longest_row) <= longest_mesh_row * mean;
   }
-  /// Whether the unsymmetric A looks like convection with diffusion in upwind differences: an M-matrix.
+  /// Whether an unsymmetric A may be an upwind discretisation of convection and diffusion: an M-matrix.
   [[nodiscard]] bool plausibly_elliptic() const {
     return !structure_.symmetric_values && structure_.positive_diagonals == structure_.rows &&
            structure_.weakly_dominant_rows == structure_.rows;
@@ -339,7 +342,7 @@ class Candidates {
   std::vector<Candidate> list_;
 };
 
-/// For any square A of the pattern.
+/// Cost prediction for any square A of the pattern.
 template <class T>
 CostPrediction predict_factor_cost(const Csr<T>& A) {
   const Method& method = find_method("sparse-lu");
@@ -350,7 +353,7 @@ CostPrediction predict_factor_cost(const Csr<T>& A) {
   }
 }
 
-/// Whether a host matrix is the Laplacian of a graph, its symmetry tested on some rows: the methods for
+/// Whether a host matrix is the Laplacian of a graph. Symmetry is tested on some rows only: the methods for
 /// Laplacians test the others.
 template <class T>
 bool is_laplacian(const Csr<T>& A) {
@@ -368,7 +371,7 @@ bool is_laplacian(const Csr<T>& A) {
   return true;
 }
 
-/// The part of a Laplacian's structure that decides, without a pass over its elements.
+/// Structure of a Laplacian as far as the choice needs it, without a pass over the elements.
 template <class T>
 Structure structure_of_laplacian(const Csr<T>& L) {
   Structure structure;
@@ -385,8 +388,8 @@ Structure structure_of_laplacian(const Csr<T>& L) {
 
 }  // namespace
 
-/// The factors of the band take at most 1/32 of the memory of a dense factorisation: a small matrix with a
-/// wide band is better factored as a dense one.
+/// A narrow band has factors that take at most 1/32 of the memory of a dense factorisation: a small matrix
+/// with a wide band is better factored as a dense one.
 bool MethodSelection::has_narrow_band() const {
   if (!band) return false;
   const double rows = static_cast<double>(structure.rows);

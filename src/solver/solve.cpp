@@ -18,7 +18,7 @@ namespace echelon {
 
 namespace {
 
-/// The view's elements without gaps, on its own device.
+/// Packed copy of the view's elements, on the view's device.
 template <class T>
 Dense<T> packed(DenseView<const T> view) {
   Dense<T> copy(view.device(), view.rows(), view.columns());
@@ -26,13 +26,13 @@ Dense<T> packed(DenseView<const T> view) {
   return copy;
 }
 
-/// A and B in the memory of the device that is being tried, moved there once.
+/// A and B in the memory of the device that is being tried; each is transferred once.
 template <class T>
 class Problem {
  public:
   Problem(MatrixRef<T> A, DenseView<const T> B) : A_(A), B_(B) {}
 
-  /// Returns the seconds that moving took.
+  /// Transfers A and B, and returns the time in seconds.
   double move_to(const Device& device) {
     if (same_memory(device, current_A_.device()) && same_memory(device, current_B_.device())) return 0;
     if (A_.is_operator() && !same_memory(device, A_.device())) {
@@ -68,7 +68,8 @@ class Problem {
   Dense<T> moved_B_;
 };
 
-/// The method's own parameters, then the stopping criteria that the caller asked for, which win.
+/// Options of a method with the stopping criteria that the caller requested, which take precedence over
+/// `parameters`.
 Options with_stop(const Options& parameters, const SolveOptions& asked) {
   Options result = parameters;
   if (asked.rtol) result.set("rtol", *asked.rtol);
@@ -92,7 +93,7 @@ Dense<T> zeros(const Device& device, std::int64_t rows, std::int64_t columns) {
   return Dense<T>(rows, columns, Array<T>(device, std::span<const T>(host)));
 }
 
-/// The first guess on `device`, or zeros.
+/// The initial guess on `device`, or zeros.
 template <class T>
 Dense<T> starting_point(const InitialGuess& guess, const Device& device, std::int64_t rows,
                         std::int64_t columns) {
@@ -127,7 +128,7 @@ void pass_near_null_space(const SolveOptions& options, const Solver<T>& solver) 
                               solver.describe()));
 }
 
-/// One method from set-up to report; x is on the candidate's device.
+/// Runs one method from set-up to report; x is on the candidate's device.
 template <class T>
 Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<T>& problem, Dense<T>& x,
                const Control& control) {
@@ -162,7 +163,7 @@ Report attempt(const Candidate& candidate, const SolveOptions& options, Problem<
   return report;
 }
 
-/// Tries candidates one after another and keeps the best answer, which is a solution, or the one with the
+/// Tries candidates one after another and keeps the best answer: a solution, or else the one with the
 /// smallest residual.
 template <class T>
 class Attempts {
@@ -170,7 +171,7 @@ class Attempts {
   Attempts(const SolveOptions& options, Problem<T>& problem, const Control& control)
       : options_(options), problem_(problem), control_(control) {}
 
-  /// Runs until a solution is found, a direct method calls A singular, or another method cannot help.
+  /// Runs until a solution is found, a direct method reports that A is singular, or no other method can help.
   void run(const std::vector<Candidate>& candidates) {
     for (const Candidate& candidate : candidates) {
       const bool direct = find_method(candidate.method).kind == MethodKind::direct;
@@ -180,12 +181,12 @@ class Attempts {
     }
   }
 
-  /// A is singular, whether a method has found that or not.
+  /// Records that A is singular, whether or not a method has reported it.
   void set_singular(std::string message) {
     singular_ = true;
     singular_message_ = std::move(message);
   }
-  /// A singular A's candidates, none of which can make it nonsingular.
+  /// Runs the candidates for a singular A.
   void run_singular(const std::vector<Candidate>& candidates) {
     for (const Candidate& candidate : candidates) {
       if (finished_) return;
@@ -196,8 +197,8 @@ class Attempts {
     return singular_ && !finished_ && (attempts_.empty() || !best_.report.solved());
   }
 
-  /// The best answer. A system whose matrix is singular, and for which no method found a solution, is
-  /// reported as such, whatever else befell the method whose x is returned.
+  /// Returns the best answer. If A is singular and no method found a solution, the report says so, whatever
+  /// the outcome of the method whose x is returned.
   Solution<T> take() {
     Report& report = best_.report;
     for (auto& [entry, is_best] : attempts_) {
@@ -246,7 +247,7 @@ class Attempts {
     if (better) best_ = std::move(next);
   }
 
-  /// Accepts one of the many solutions of a singular system, which a direct method calls underdetermined;
+  /// Accepts one of the solutions of a singular system, which a direct method reports as underdetermined;
   /// take() adds the warning.
   void accept_one_of_many(Report& report) {
     if (report.status != Status::underdetermined) return;
@@ -257,7 +258,7 @@ class Attempts {
     }
   }
 
-  /// Outcomes that no other method can change.
+  /// Whether no other method can change the outcome.
   [[nodiscard]] static bool is_final(const Report& report) {
     return report.solved() || report.status == Status::cancelled || report.status == Status::inconsistent ||
            (report.status == Status::not_a_number && report.columns.empty());
@@ -277,16 +278,16 @@ class Attempts {
     return report.relative_residual;
   }
 
-  /// A direct method that takes no longer than this follows an iterative one whose x has no correct digit.
+  /// Longest time of a direct method that is tried after an iterative one whose x has no correct digit.
   static constexpr double digits_worth_seconds = 10;
 
   const SolveOptions& options_;
   Problem<T>& problem_;
   const Control& control_;
   Solution<T> best_;
-  std::vector<std::pair<Attempt, bool>> attempts_;  // and whether it is the best
+  std::vector<std::pair<Attempt, bool>> attempts_;  // attempts, each with whether it is the best one
   bool finished_ = false;
-  bool doubtful_ = false;  // the last answer solves the equations without a correct digit in x
+  bool doubtful_ = false;  // the last x satisfies the equations, but may have no correct digit
   bool singular_ = false;
   std::string singular_message_;
   std::optional<std::int64_t> singular_row_;
@@ -306,7 +307,7 @@ Solution<T> solve_auto(MatrixRef<T> A, const SolveOptions& options, Problem<T>& 
     return attempts.take();
   }
   const MethodSelection selection = MethodSelection::of(A, options.device);
-  // With a full diagonal the structural rank is n. The methods for Laplacians know their null spaces.
+  // With a full diagonal the structural rank is n. The methods for Laplacians use the known null space.
   const bool may_lack_rank = A.is_sparse() && selection.structure.zero_diagonals > 0 && !selection.laplacian;
   const std::int64_t rank = may_lack_rank ? structural_rank(A) : A.rows();
   if (rank < A.rows()) {

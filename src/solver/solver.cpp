@@ -23,15 +23,15 @@ namespace echelon {
 
 namespace {
 
-/// Memory of one solve in progress: the method's, and that of the residual check.
+/// Memory of one solve in progress: the workspace of the method, and that of the residual check.
 template <class T>
 struct SolveWorkspace {
   std::unique_ptr<Workspace> method;
   std::unique_ptr<ResidualCheck<T>> residual_check;
   Array<T> residual;
-  Dense<T> b, x;  // column-major copies of operands that are row-major; of B, where X takes its place
+  Dense<T> b, x;  // column-major copies of row-major operands, or of a B that X overwrites
 
-  /// Allocates when the shapes differ from those of the call before.
+  /// Allocates if the shapes differ from those of the previous call.
   static void fit(std::int64_t rows, std::int64_t columns, const Device& device, Dense<T>& copy) {
     if (copy.rows() == rows && copy.columns() == columns) return;
     copy = Dense<T>();
@@ -95,7 +95,7 @@ std::string Solver<T>::describe() const {
 
 namespace {
 
-/// "bicgstab, cg, gmres": the methods that need nothing of A but its products.
+/// Names of the methods that need only products with A: "bicgstab, cg, gmres".
 std::string operator_methods() {
   std::string names;
   for (const Method& method : methods()) {
@@ -119,7 +119,7 @@ void check_matrix(const MatrixRef<T>& A, const SolverImplementation<T>& implemen
   }
 }
 
-/// A set-up that succeeded has solved nothing yet.
+/// Report of a set-up: a successful one has the status `ready`.
 Report as_setup(Report report) {
   if (report.status == Status::direct || report.status == Status::converged) report.status = Status::ready;
   return report;
@@ -128,7 +128,8 @@ Report as_setup(Report report) {
 template <class T>
 Report report_of(const SolverImplementation<T>& implementation, const Outcome& outcome) {
   Report report = outcome_report(outcome, implementation.name(), implementation.device());
-  // A NaN in A is found before the implementation sees A: what that knows is of the matrix before.
+  // A NaN in A is found before the implementation sees A, whose precision is then that of the previous
+  // matrix.
   if (outcome.status != Status::not_a_number) report.factor_precision = implementation.factor_precision();
   report.bytes = implementation.bytes();
   return report;
@@ -209,7 +210,7 @@ std::size_t Solver<T>::bytes() const {
 
 namespace {
 
-/// Estimate of ||x - x*|| / ||x||: see Report::error_estimate. Empty without a condition estimate.
+/// Estimate of ||x - x*|| / ||x||, see Report::error_estimate; empty without a condition estimate.
 template <class T>
 std::optional<double> error_estimate(const Outcome& setup, const Job& job, bool direct, const VectorFacts& x,
                                      const VectorFacts& r, double backward_error) {
@@ -218,13 +219,13 @@ std::optional<double> error_estimate(const Outcome& setup, const Job& job, bool 
     return direct_error_estimate<T>(backward_error, *setup.reciprocal_condition);
   }
   if (!(job.inverse_norm > 0) || !(x.norm2 > 0)) return std::nullopt;
-  // The first is often a tenth of the error or less where the iteration has not resolved the smallest
-  // singular values, which the second then makes up for.
+  // The first term is often a tenth of the error or less if the iteration has not resolved the smallest
+  // singular values; the second term then compensates.
   return std::max(job.inverse_norm * (r.norm2 / x.norm2),
                   job.preconditioned_condition * (r.norm2 / job.right_hand_side_norm));
 }
 
-/// Corrects the outcome of a column by its measured residual, whatever the method claims.
+/// Corrects the outcome of a column by its computed residual, whatever the method reports.
 template <class T>
 void check_answer(const VectorFacts& x, const VectorFacts& r, bool direct, double backward_error, Job& job) {
   check_finite(x, job.outcome);
@@ -259,7 +260,7 @@ bool report_nonfinite(const std::vector<VectorFacts>& columns, Report& report) {
   return true;
 }
 
-/// One job for each right-hand side, with the tolerance of an iterative method.
+/// Makes one job for each right-hand side, with the tolerance of an iterative method.
 template <class T>
 std::vector<Job> make_jobs(const std::vector<VectorFacts>& columns, const Stop* stop,
                            const SolverState<T>& state, const Control& control) {
@@ -278,8 +279,8 @@ std::vector<Job> make_jobs(const std::vector<VectorFacts>& columns, const Stop* 
   return jobs;
 }
 
-/// The condition estimates of an iterative method, and a warning where a residual within the tolerance says
-/// nothing about x.
+/// Adds the condition estimates of an iterative method, and a warning if a residual within the tolerance does
+/// not imply an accurate x.
 void add_krylov_condition(double matrix_norm, const Job& job, Report& report) {
   if (job.preconditioned_condition > 0) report.preconditioned_condition = job.preconditioned_condition;
   const double condition = matrix_norm * job.inverse_norm;
@@ -293,7 +294,7 @@ void add_krylov_condition(double matrix_norm, const Job& job, Report& report) {
                   condition));
 }
 
-/// Solves for column-major B and X, and fills in the report from what b - A x says.
+/// Solves for column-major B and X, and fills in the report from the residual b - A x.
 template <class T>
 void solve_columns(const SolverImplementation<T>& implementation, const SolverState<T>& state,
                    SolveWorkspace<T>& workspace, DenseView<const T> B, DenseView<T> X, const Control& control,

@@ -7,10 +7,10 @@
 
 namespace echelon {
 
-/// Carries an exception out of parallel work, which it must not leave by itself: the first that is thrown.
+/// Carries the first exception out of a parallel region, which exceptions must not leave by themselves.
 class FirstException {
  public:
-  /// Calls f, and keeps what it throws.
+  /// Calls f, and stores an exception that it throws, unless one is stored already.
   template <class F>
   void catch_from(const F& f) noexcept {
     try {
@@ -21,7 +21,7 @@ class FirstException {
     }
   }
 
-  /// Throws the exception again, if there was one, after the parallel work.
+  /// Rethrows the stored exception, if there is one; called after the parallel region.
   void rethrow() {
     if (first_) std::rethrow_exception(std::exchange(first_, nullptr));
   }

@@ -7,11 +7,11 @@
 
 namespace echelon {
 
-/// "1.23e-09": three significant digits.
+/// Formats with three significant digits: "1.23e-09".
 std::string short_number(double value);
-/// "0.1": the shortest text that reads back as the same number.
+/// Formats as the shortest text that reads back as the same number: "0.1".
 std::string exact_number(double value);
-/// "1.5 GiB".
+/// Formats a number of bytes: "1.5 GiB".
 std::string byte_count(std::size_t bytes);
 
 }  // namespace echelon

@@ -8,13 +8,13 @@
 
 namespace echelon {
 
-/// Workspaces that no call uses. Calls that run at the same time get one each; a repeated call gets the one
-/// of the call before, with the memory that it allocated. Thread-safe.
+/// Pool of idle workspaces. Concurrent calls get one each; a repeated call gets the workspace of the previous
+/// call, with the memory that it allocated. Thread-safe.
 template <class Workspace>
 class WorkspacePool {
  public:
-  /// f(workspace) with an idle workspace, or with the one that make() returns a std::unique_ptr to. A
-  /// workspace whose call throws is destroyed: its contents may be inconsistent.
+  /// Calls f(workspace) with an idle workspace, or with a new one from make(), which returns a
+  /// std::unique_ptr. A workspace whose call throws is destroyed: its contents may be inconsistent.
   template <class Make, class F>
   auto with_workspace(const Make& make, const F& f) {
     std::unique_ptr<Workspace> workspace = take();
@@ -24,7 +24,7 @@ class WorkspacePool {
     return result;
   }
 
-  /// An idle workspace for use beyond a call, or null. The caller gives it back.
+  /// Returns an idle workspace for use beyond a call, or null. The caller gives it back.
   std::unique_ptr<Workspace> take() {
     const std::lock_guard lock(mutex_);
     if (idle_.empty()) return nullptr;
