@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Atomic operations for loop bodies, on the host and on a GPU. All are relaxed: loops are separated by
-/// barriers, so that nothing else has to become visible with the value.
+/// barriers, so no operation has to make other data visible.
 #pragma once
 
 #include <echelon/annotate.hpp>
@@ -10,10 +10,10 @@
 
 namespace echelon {
 
-// The check overlooks that an atomic_ref writes to what it refers to.
+// clang-tidy does not see that an atomic_ref writes to its argument.
 // NOLINTBEGIN(readability-non-const-parameter)
 
-/// Replaces *target by `desired` if it is `expected`. Returns the value that was found.
+/// Replaces *target by `desired` if it equals `expected`. Returns the previous value.
 ECHELON_ANYWHERE inline std::int32_t compare_exchange(std::int32_t* target, std::int32_t expected,
                                                       std::int32_t desired) {
 #ifdef __CUDA_ARCH__
@@ -25,7 +25,7 @@ ECHELON_ANYWHERE inline std::int32_t compare_exchange(std::int32_t* target, std:
 #endif
 }
 
-/// Replaces *target. Returns the value that was found.
+/// Replaces *target. Returns the previous value.
 ECHELON_ANYWHERE inline std::int32_t atomic_exchange(std::int32_t* target, std::int32_t value) {
 #ifdef __CUDA_ARCH__
   return atomicExch(target, value);
@@ -34,7 +34,7 @@ ECHELON_ANYWHERE inline std::int32_t atomic_exchange(std::int32_t* target, std::
 #endif
 }
 
-/// The value of *target, which other threads may be changing.
+/// Value of *target, which other threads may modify concurrently.
 ECHELON_ANYWHERE inline std::int32_t atomic_load(std::int32_t* target) {
 #ifdef __CUDA_ARCH__
   return *static_cast<volatile std::int32_t*>(target);
@@ -43,7 +43,7 @@ ECHELON_ANYWHERE inline std::int32_t atomic_load(std::int32_t* target) {
 #endif
 }
 
-/// *target += value.
+/// Computes *target += value.
 ECHELON_ANYWHERE inline void atomic_add(std::int32_t* target, std::int32_t value) {
 #ifdef __CUDA_ARCH__
   atomicAdd(target, value);
@@ -52,7 +52,7 @@ ECHELON_ANYWHERE inline void atomic_add(std::int32_t* target, std::int32_t value
 #endif
 }
 
-/// *target = value, which several threads may write.
+/// Stores value in *target, which several threads may do concurrently.
 ECHELON_ANYWHERE inline void atomic_store(std::uint8_t* target, std::uint8_t value) {
 #ifdef __CUDA_ARCH__
   *static_cast<volatile std::uint8_t*>(target) = value;
@@ -70,7 +70,7 @@ ECHELON_ANYWHERE inline void atomic_store(std::int32_t* target, std::int32_t val
 
 // NOLINTEND(readability-non-const-parameter)
 
-/// *target = min(*target, value).
+/// Computes *target = min(*target, value).
 ECHELON_ANYWHERE inline void atomic_min(std::int32_t* target, std::int32_t value) {
 #ifdef __CUDA_ARCH__
   atomicMin(target, value);
@@ -84,7 +84,7 @@ ECHELON_ANYWHERE inline void atomic_min(std::int32_t* target, std::int32_t value
 #endif
 }
 
-/// *target = max(*target, value).
+/// Computes *target = max(*target, value).
 ECHELON_ANYWHERE inline void atomic_max(std::int32_t* target, std::int32_t value) {
 #ifdef __CUDA_ARCH__
   atomicMax(target, value);

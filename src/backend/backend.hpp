@@ -65,14 +65,14 @@ concept Backend = std::constructible_from<B, Device> &&
              const double* source, int bit, const std::uint64_t* keys, std::uint64_t* sorted_keys,
              const std::uint8_t* flags, Sum* sums) {
   { backend.device() } -> std::convertible_to<Device>;
-  /// f(0), ..., f(n-1) in any order, possibly at the same time.
+  /// Calls f(0), ..., f(n-1) in any order, possibly concurrently.
   backend.for_each(n, AnyLoopBody{});
-  /// finish(f(0) + ... + f(n-1)), called once, where the work is done. f may have effects on element i.
+  /// Calls finish(f(0) + ... + f(n-1)) once, on the device. f may have effects on element i.
   backend.reduce(n, AnySummand{}, AnyFinish{});
   /// offsets[i] = counts[0] + ... + counts[i-1] for i = 0..n; returns offsets[n].
   { backend.exclusive_scan(n, counts, offsets) } -> std::same_as<std::int64_t>;
-  /// As exclusive_scan, without returning the total; does not wait. counts and offsets may be the same array
-  /// in both.
+  /// Equivalent to exclusive_scan, but neither returns the total nor waits. In both, counts and offsets may
+  /// be the same array.
   backend.scan(n, counts, offsets);
   /// Stable sort of keys (unsigned, 32 or 64 bits) by their bits [first, last), with values of 4 or 8 bytes.
   /// Source and target must not overlap. Temporary memory: about the size of keys and values.

@@ -29,8 +29,8 @@ int parse_number(std::string_view text, std::string_view digits, int low, int hi
   return value;
 }
 
-/// Processors that the control group grants, rounded up; no limit: the largest int. The kernel suspends the
-/// threads of a process that uses more than its quota.
+/// Number of processors that the control group grants, rounded up; without a limit the largest int. The
+/// kernel suspends the threads of a process that exceeds its quota.
 int granted_processors() {
   std::ifstream file("/sys/fs/cgroup/cpu.max");  // "QUOTA PERIOD" or "max PERIOD"
   double quota = 0;
@@ -39,8 +39,8 @@ int granted_processors() {
   return std::max(1, static_cast<int>(std::ceil(quota / period)));
 }
 
-/// OpenMP's choice, which heeds OMP_NUM_THREADS and the process's affinity. Unless the user chose, at most
-/// the processors that the control group grants, which OpenMP does not heed.
+/// Number of threads of OpenMP, which respects OMP_NUM_THREADS and the process's affinity. Unless the user
+/// set it, at most the number of processors that the control group grants, which OpenMP ignores.
 int default_threads() {
   static const int limit =
       std::getenv("OMP_NUM_THREADS") == nullptr ? granted_processors() : std::numeric_limits<int>::max();

@@ -11,7 +11,7 @@ namespace echelon {
 /// order, so that the result does not depend on the number of threads.
 inline constexpr std::int64_t reduction_block = 4096;
 
-/// f(begin) + ... + f(end-1) in eight independent chains, which hides the latency of additions.
+/// Sums f(begin) + ... + f(end-1) in eight independent chains, to hide the latency of additions.
 template <class V, class F>
 V sum_block(std::int64_t begin, std::int64_t end, F& f) {
   constexpr std::int64_t chains = 8;

@@ -18,7 +18,7 @@ namespace echelon {
 
 namespace {
 
-/// The number after `key` in a file of keys and numbers; 0 if absent.
+/// Number that follows `key` in a file of keys and numbers; 0 if the key is absent.
 std::size_t number_behind(const std::string& key, const char* path) {
   std::ifstream file(path);
   std::string word;
@@ -29,7 +29,7 @@ std::size_t number_behind(const std::string& key, const char* path) {
   return 0;
 }
 
-/// A number in a one-line file; the largest value when absent or not a number ("max").
+/// Number in a one-line file; the largest value if the file is absent or holds no number ("max").
 std::size_t number_in(const char* path) {
   std::ifstream file(path);
   std::size_t value = 0;
@@ -55,7 +55,7 @@ MemoryInfo host_memory() {
   return info;
 }
 
-/// Linux overcommits memory; large requests are therefore compared with the memory available.
+/// Size from which a request is compared with the available memory, because Linux overcommits.
 constexpr std::size_t worth_checking = std::size_t{64} << 20;
 
 constexpr std::size_t cache_line = 64;
@@ -79,15 +79,15 @@ void* allocate_host(std::size_t bytes) {
   }
   void* pointer = std::aligned_alloc(alignment_of(bytes), padded(bytes));
   if (pointer == nullptr) throw OutOfMemory("host", bytes, host_memory().available);
-  // Streaming through 2 MiB pages spares the page walks that 4 KiB pages cost. Refusal does no harm.
+  // Pages of 2 MiB reduce the cost of address translation when memory is streamed. A refusal is harmless.
   if (bytes >= worth_huge_pages) madvise(pointer, bytes, MADV_HUGEPAGE);
   return pointer;
 }
 
-/// Most C libraries shrink in place; one that moves the memory may lose its alignment.
+/// Shrinks an allocation. Most C libraries do so in place; one that moves the memory may lose its alignment.
 void* shrink_host(void* pointer, std::size_t bytes) {
   void* smaller = std::realloc(pointer, padded(bytes));
-  if (smaller == nullptr) return pointer;  // as it is, then
+  if (smaller == nullptr) return pointer;  // keeps the original allocation
   if (reinterpret_cast<std::uintptr_t>(smaller) % cache_line == 0) return smaller;
   void* aligned = std::aligned_alloc(cache_line, padded(bytes));
   if (aligned == nullptr) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Work that is queued again and again with the same arguments.
+/// Work that is queued repeatedly with the same arguments.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@ namespace echelon {
 /// Addresses on which recorded work depends: the work is recorded anew when one of them changes.
 using RecordedAddresses = std::array<const void*, 2>;
 
-/// On the host work is done at once.
+/// Executes the work at once, on the host.
 template <class B>
 class Recording {
  public:
@@ -24,9 +24,9 @@ class Recording {
 };
 
 #ifdef __CUDACC__
-/// On a GPU the second run is recorded as a graph, and the graph is launched from then on: a launch takes
-/// little more time than that of one kernel, and the pauses between short kernels are half as long. The first
-/// run allocates what the work keeps. The work must not wait, and must do the same in every run.
+/// Records the second run on a GPU as a graph, and launches the graph in later runs: a launch takes little
+/// more time than that of one kernel, and the gaps between short kernels are half as long. The first run
+/// allocates the memory that the work keeps. The work must not wait, and must be the same in every run.
 template <>
 class Recording<Cuda> : public CudaRecording {
  public:

@@ -2,9 +2,9 @@
 /// The compilation target of the current translation unit and its backends.
 ///
 /// An algorithm `template <class Backend, class T> class X` is written once, in a .cpp that instantiates its
-/// functions for `ThisTarget`. The host's compiler makes HostTarget of it; with CUDA the build generates a
-/// .cu that includes the .cpp, and nvcc makes CudaTarget. Host code declares both and selects one with
-/// on_target().
+/// functions for `ThisTarget`. The host's compiler compiles it for HostTarget; with CUDA the build generates
+/// a .cu that includes the .cpp, and nvcc compiles that for CudaTarget. Host code declares both and selects
+/// one with on_target().
 #pragma once
 
 #include "backend/backend.hpp"

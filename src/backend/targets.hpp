@@ -4,7 +4,7 @@
 
 namespace echelon {
 
-struct HostTarget {};  ///< the host's compiler: backends Serial and OpenMp
-struct CudaTarget {};  ///< nvcc: backend Cuda
+struct HostTarget {};  ///< compiled by the host's compiler: backends Serial and OpenMp
+struct CudaTarget {};  ///< compiled by nvcc: backend Cuda
 
 }  // namespace echelon

@@ -16,7 +16,7 @@ std::int32_t as_count(double x) {
   return static_cast<std::int32_t>(x);
 }
 
-/// e^(U ln x): log-uniform between 1 and x.
+/// Log-uniform random number between 1 and x: e^(U ln x).
 double log_uniform(Random& random, double x) {
   return exp(random.uniform() * log(x));
 }

@@ -16,20 +16,20 @@ struct Graph {
 };
 
 Graph path(std::int32_t n);
-/// A single edge for n = 2.
+/// A cycle; a single edge for n = 2.
 Graph ring(std::int32_t n);
-/// Vertex i > 0 has the parent (i - 1) / 2.
+/// A binary tree in which vertex i > 0 has the parent (i - 1) / 2.
 Graph complete_binary_tree(std::int32_t n);
-/// Each vertex i > 0 is joined to k earlier ones, uniformly random with repetition.
+/// A graph in which each vertex i > 0 is joined to k earlier ones, uniformly random with repetition.
 Graph grown(std::int32_t n, std::int64_t k, std::uint64_t seed);
-/// Joins i to i + g for g = 1 and k - 1 log-uniform random g.
+/// A ring with chords: joins i to i + g for g = 1 and k - 1 log-uniform random g.
 Graph generalized_ring(std::int32_t n, std::int64_t k, Random random);
-/// Joins every pair with the probability that gives the average degree.
+/// A random graph: joins every pair with the probability that gives the average degree.
 Graph erdos_renyi(std::int32_t n, double degree, std::uint64_t seed);
 /// The first n points of a square grid.
 Graph square_grid(std::int32_t n);
 
-/// For each vertex the smallest vertex that it is connected with.
+/// Smallest vertex of the component of each vertex.
 std::vector<std::int32_t> components(const Graph& graph);
 
 /// The recursive compositions of Laplacians.jl: unions, products, necklaces and lifts of simple graphs.

@@ -27,7 +27,7 @@ double small_cosine(double x) {
   return 1 + sum;
 }
 
-/// sin(pi (x + quarters / 2)).
+/// Computes sin(pi (x + quarters / 2)).
 double turned_sine(double x, int quarters) {
   const double nearest = std::floor(2 * x + 0.5);  // in halves of pi
   const double rest = x - nearest / 2;

@@ -50,7 +50,7 @@ double hilbert(Index i, Index j, Index) {
   return 1 / as_double(i + j + 1);
 }
 
-/// The binomial coefficient i + j over i.
+/// Binomial coefficient: i + j choose i.
 double binomial(Index i, Index j) {
   constexpr double large = 0x1p1000;  // below it, a product with a number of this size does not overflow
   double value = 1;
@@ -219,7 +219,7 @@ double chebyshev_derivative(Index i, Index j, Index m) {
   return -cos_pi(as_double(i) / steps) / (2 * height * height);
 }
 
-/// Unit lower triangular with -multiplier below the diagonal, and a last column of ones.
+/// Matrix with unit diagonal, -multiplier below it, and a last column of ones.
 Generator growing(const std::string& name, double multiplier, const std::string& growth) {
   return formula(name, "element growth " + growth + " under partial pivoting",
                  {real("multiplier", multiplier, "growth is (1 + multiplier)^(n - 1)", {0, 1})},
@@ -288,7 +288,7 @@ Generator druinsky_toledo() {
              });
 }
 
-/// Element of Sylvester's Hadamard matrix: the parity of the bits that i and j share is the sign.
+/// Element of Sylvester's Hadamard matrix: its sign is the parity of the common bits of i and j.
 double hadamard(Index i, Index j) {
   return std::popcount(static_cast<std::uint64_t>(i & j)) % 2 == 0 ? 1 : -1;
 }

@@ -99,7 +99,7 @@ Csr<T> with_diagonal(const Csr<double>& graph, double scale, const Diagonal& dia
 
 Csr<double> adjacency(std::int64_t n, const std::vector<Edge>& edges);
 
-/// The graph with other weights: "own" leaves them, "unit" makes them 1, "uniform" draws from (0, 1],
+/// The graph with other weights: "own" keeps them, "unit" sets them to 1, "uniform" draws from (0, 1],
 /// "log-uniform" over `decades` powers of ten around 1, "chimera" as Laplacians.jl does for its weighted
 /// chimeras: uniform, or differences of random potentials, smoothed or sharpened, or their reciprocals.
 Csr<double> reweighted(Csr<double> graph, const std::string& weights, double decades, std::uint64_t seed);

@@ -23,7 +23,7 @@ struct Point {
   std::int64_t z;
 };
 
-/// Points or cells, numbered with x fastest.
+/// Grid of points or cells, numbered with x fastest.
 struct Grid {
   std::int64_t nx;
   std::int64_t ny;
@@ -39,7 +39,7 @@ struct Grid {
   }
 };
 
-/// Offset of a neighbour and its weight. Stencils list them in the order of columns.
+/// Offset of a neighbour, and its weight. Stencils list neighbours in ascending order of columns.
 struct Leg {
   int dx;
   int dy;
@@ -47,7 +47,7 @@ struct Leg {
   double value;
 };
 
-/// One stencil for all points; neighbours outside of the grid are on the boundary, where u = 0.
+/// Matrix with one stencil for all points; neighbours outside the grid are on the boundary, where u = 0.
 template <class T>
 Csr<T> constant_stencil(const Grid& grid, std::vector<Leg> legs) {
   std::erase_if(legs, [](const Leg& leg) { return leg.value == 0; });
@@ -72,7 +72,7 @@ std::vector<Leg> star_stencil(const Axes& axes, double centre) {
           {1, 0, 0, axes.x[1]},  {0, 1, 0, axes.y[1]},  {0, 0, 1, axes.z[1]}};
 }
 
-/// A box of neighbours, each with weight(number of axes along which it is displaced).
+/// Stencil of a box of neighbours, each with weight(number of axes along which it is displaced).
 template <class Weight>
 std::vector<Leg> box_stencil(int depth, const Weight& weight) {
   std::vector<Leg> legs;
@@ -101,9 +101,9 @@ Csr<T> convection_diffusion(const Grid& grid, const std::vector<double>& wind, b
   return constant_stencil<T>(grid, star_stencil(axes, -sum));
 }
 
-/// -div (k grad u) by finite volumes: two-point fluxes with the harmonic mean of the cells' coefficients,
-/// times `faces`, the cell's face area over its width in each direction. A boundary where u = 0 is half a
-/// cell away; a direction of a single cell has none, nor has a closed box.
+/// Discretises -div (k grad u) by finite volumes: two-point fluxes with the harmonic mean of the cells'
+/// coefficients, times `faces`, the area of a cell's face divided by its width in each direction. A boundary
+/// where u = 0 is half a cell away; a direction of a single cell and a closed box have no such boundary.
 template <class T>
 Csr<T> finite_volumes(const Grid& grid, const std::vector<double>& k, std::array<double, 3> faces,
                       bool closed) {
@@ -196,8 +196,8 @@ std::array<std::array<double, 8>, 8> square_stiffness(double poisson) {
   return stiffness;
 }
 
-/// A plate of nx by ny square elements, clamped at its left side: two unknowns (x, y) for each of the other
-/// nodes.
+/// Plane-stress plate of nx by ny square elements, clamped at its left side: two unknowns (x, y) for each
+/// node that is not clamped.
 template <class T>
 Csr<T> elasticity_2d(std::int64_t nx, std::int64_t ny, double poisson) {
   const std::int64_t unknowns = checked_size("elasticity-2d", {2, nx, ny + 1});

@@ -13,7 +13,7 @@
 
 namespace echelon::generate {
 
-/// Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3, SC 2011.
+/// Philox4x32-10: Salmon, Moraes, Dror, Shaw, Parallel random numbers: as easy as 1, 2, 3, SC 2011.
 constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
                                               std::array<std::uint32_t, 2> key) {
   for (int round = 0; round < 10; ++round) {
@@ -45,7 +45,7 @@ class Random {
     }
     return buffer_[used_++];
   }
-  /// In [0, 1).
+  /// Uniform in [0, 1).
   double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
   /// Uniform in 0, ..., n - 1; n > 0.
@@ -57,7 +57,7 @@ class Random {
     }
   }
   bool chance(double probability) { return uniform() < probability; }
-  /// Mean 0, variance 1: Marsaglia's polar method.
+  /// Normal with mean 0 and variance 1, by Marsaglia's polar method.
   double normal() {
     for (;;) {
       const double x = uniform(-1, 1);

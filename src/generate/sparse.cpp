@@ -28,7 +28,7 @@ void check_density(double density) {
   throw BadOption("density", fmt::format("a density is from 0 to 1, not {}", density));
 }
 
-/// Least ratio of the diagonal to the sum of the row's other magnitudes that is above 1 after rounding to
+/// Least ratio of the diagonal to the sum of the row's other magnitudes that stays above 1 after rounding to
 /// float.
 constexpr double least_strict_dominance = 1 + 1e-6;
 

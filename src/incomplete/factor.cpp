@@ -102,8 +102,8 @@ FirstIndex factor(Serial& /*backend*/, RowOrder<Serial>& /*order*/, const Elimin
   return factor_in_order(elimination, rows);
 }
 
-/// Level by level. Rows after the first rejected one are left out. Those before it depend on earlier rows
-/// only, so the same row is found with any number of threads.
+/// Computes the rows level by level. Rows after the first rejected one are omitted. The rows before it depend
+/// on earlier rows only, so the same row is found with any number of threads.
 template <class Elimination>
 FirstIndex factor(OpenMp& backend, RowOrder<OpenMp>& order, const Elimination& elimination,
                   std::int64_t rows) {

@@ -136,7 +136,7 @@ class RowInWork {
     if (waiting_) select_element();
   }
 
-  /// False when the row is done with. For this lane.
+  /// Whether the row is unfinished, for this lane.
   [[nodiscard]] __device__ bool waiting() const { return waiting_; }
 
   /// Subtracts the next `lanes` elements of an earlier row if they are ready.
@@ -192,7 +192,7 @@ class RowInWork {
     }
   }
 
-  /// For this lane.
+  /// Source for element e of the lower triangle, for this lane.
   [[nodiscard]] __device__ Source find_source(int e) const {
     const TriangleRows<T>& rows = task_.elimination.triangles;
     const std::int32_t k = rows.lower_columns[lower_ + e];
@@ -201,7 +201,7 @@ class RowInWork {
     return {first, static_cast<std::int32_t>(rows.upper_offsets[k + 1] - first)};
   }
 
-  /// Begins with the first element from element_ on that has a source.
+  /// Selects the first element from element_ on that has a source.
   __device__ void select_element() {
     subtracted_ = 0;
     for (; element_ < lower_count_; ++element_) {
@@ -210,7 +210,7 @@ class RowInWork {
     }
     load_column();
   }
-  /// Goes on with the next elements of the source, or with the next source.
+  /// Advances to the next elements of the source, or to the next source.
   __device__ void select_next() {
     subtracted_ += lanes;
     if (subtracted_ < source_.count) {
@@ -266,14 +266,14 @@ class RowInWork {
       task_.elimination.triangles.lower_values[lower_ + lower_count_] = finished.lower_diagonal;
     }
   }
-  /// For this lane.
+  /// Records the rejected pivot, for this lane.
   __device__ void reject(T pivot) const {
     task_.work[upper_] = pivot;
     atomicMin(reinterpret_cast<long long*>(task_.rejected), static_cast<long long>(row_));
   }
 
-  /// Stops waiting for a row that may never be published. Seldom looks: all rows would poll one address. All
-  /// lanes stop together, though they may read different values. Group-collective.
+  /// Stops waiting for a row that may never be published. Tests only occasionally: all rows would poll one
+  /// address. All lanes stop together, though they may read different values. Group-collective.
   __device__ void stop_if_rejected() {
     constexpr int interval = 64;
     if (++polls_ % interval != 0) return;
@@ -297,7 +297,7 @@ class RowInWork {
 
   int element_ = 0;  // element of the lower triangle that is being eliminated
   Source source_{};
-  int subtracted_ = 0;        // elements of the source that are done with
+  int subtracted_ = 0;        // processed elements of the source
   std::int32_t column_ = -1;  // of this lane's next element of the source, or -1
   T multiplier_ = 0;
   int polls_ = 0;

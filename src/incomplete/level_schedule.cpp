@@ -7,7 +7,8 @@ namespace echelon {
 
 namespace {
 
-/// A barrier costs a few microseconds: fewer rows than this on average between two are not worth it.
+/// Average number of rows between two barriers that makes them worthwhile: a barrier costs a few
+/// microseconds.
 constexpr std::int64_t worthwhile_rows = 1000;
 
 /// The level of each row, from 0.

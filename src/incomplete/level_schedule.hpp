@@ -8,9 +8,9 @@
 
 namespace echelon {
 
-/// Rows of a lower triangle grouped so that a row depends on rows of earlier groups only: the rows of a group
-/// can be computed at the same time. Empty when there is too little to share per group; rows then go one
-/// after another.
+/// Rows of a lower triangle grouped into levels, such that a row depends on rows of earlier levels only: the
+/// rows of a level can be computed at the same time. Empty if levels have too few rows for several threads;
+/// rows are then computed one after another.
 class Levels {
  public:
   Levels() = default;

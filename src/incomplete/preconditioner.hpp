@@ -14,7 +14,7 @@
 
 namespace echelon::incomplete {
 
-/// z = U^-1 L^-1 r with factors that the method computes in `update_values`. A is referred to by neither.
+/// z = U^-1 L^-1 r with factors that the method computes in `update_values`. Neither factor refers to A.
 template <class B, class T>
 class IncompleteFactorization : public SolverImplementation<T> {
   struct SolveWorkspace : Workspace {
@@ -40,7 +40,7 @@ class IncompleteFactorization : public SolverImplementation<T> {
   }
   [[nodiscard]] std::size_t bytes() const override { return factors_.bytes() + order_.bytes(); }
 
-  /// One application to each column; the residual check tells how far that is from a solution.
+  /// Applies the preconditioner once to each column; the residual check measures the accuracy.
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
              std::vector<Job>&) const override {
     for (std::int64_t j = 0; j < right.columns(); ++j) apply(workspace, right.column(j), left.column(j));

@@ -18,12 +18,12 @@ class Cuda;
 
 namespace incomplete {
 
-/// Made from the pattern of the lower triangle with its diagonal: row i depends on the rows of the columns
-/// left of it. Affects speed, never results.
+/// Constructed from the pattern of the lower triangle with its diagonal: row i depends on the rows of the
+/// columns left of it. Affects speed, never results.
 template <class B>
 class RowOrder;
 
-/// One row after another.
+/// Rows one after another.
 template <>
 class RowOrder<Serial> {
  public:
@@ -31,11 +31,11 @@ class RowOrder<Serial> {
   template <class T>
   RowOrder(Serial& /*backend*/, const Csr<T>& /*lower*/) {}
   [[nodiscard]] static std::size_t bytes() { return 0; }
-  /// Where triangular solves run.
+  /// Device on which triangular solves run.
   [[nodiscard]] static Device solve_device(const Device& device) { return device; }
 };
 
-/// By levels, where they have enough rows for several threads.
+/// Rows by levels, if they have enough rows for several threads.
 template <>
 class RowOrder<OpenMp> {
  public:
@@ -49,7 +49,8 @@ class RowOrder<OpenMp> {
   Levels levels;
 };
 
-/// All rows by level: then the rows that a GPU works on at a time wait least. 4 bytes per row.
+/// All rows sorted by level, which minimises the waiting among the rows that a GPU computes at a time. 4
+/// bytes per row.
 template <>
 class RowOrder<Cuda> {
  public:

@@ -40,7 +40,7 @@ template <class T>
 NpzFile<T> read_npz_source(TextSource& source, const std::string& name, const std::string& array = {},
                            FileRole role = FileRole::matrix);
 
-/// Lines of a dense matrix are long.
+/// Block size for text columns, larger than usual because lines of a dense matrix are long.
 inline constexpr std::size_t text_columns_block_bytes = std::size_t{1} << 22;
 template <class T>
 Dense<T> read_text_columns_source(TextSource& source, const std::string& name,

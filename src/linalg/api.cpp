@@ -75,7 +75,7 @@ void reduce(Context& context, Reduction reduction, DenseView<const T> x, double*
   on_target(context.device(), [&]<class Target>() { reduce_on<Target, T>(context, reduction, x, result); });
 }
 
-/// The number that f(address) writes to the address.
+/// Returns the number that f(address) writes to the address.
 template <class F>
 double returned(Context& context, F&& f) {
   return on_target(context.device(), [&]<class Target>() {

@@ -14,7 +14,7 @@ namespace echelon {
 
 namespace condition_detail {
 
-/// Replaces v by its signs. The sums: of the magnitudes, and of the signs that differ from the last ones.
+/// Replaces v by its signs. Sums the magnitudes, and counts the signs that differ from the previous ones.
 template <class T>
 struct ReplaceBySigns {
   T* v;
@@ -56,7 +56,7 @@ struct Alternate {
   }
 };
 
-/// The estimator's vectors and steps.
+/// Vectors and steps of the estimator.
 template <class B, class T, class Solve>
 class InverseNorm {
  public:
@@ -123,7 +123,7 @@ class InverseNorm {
 
 }  // namespace condition_detail
 
-/// A lower bound of ||A^-1||_1, seldom less than a third of it; infinite or NaN when a solve was.
+/// Lower bound of ||A^-1||_1, seldom less than a third of it; infinite or NaN if a solve was.
 /// `solve(transposed, v)` replaces the n elements v by A^-1 v, or A^-T v, queued on the backend.
 /// At most 7 solves with A and 5 with its transpose, and two n-vectors; waits for each.
 /// Hager, SIAM J. Sci. Stat. Comput. 5 (1984); Higham, ACM TOMS 14 (1988), algorithm 674.

@@ -14,19 +14,20 @@
 namespace echelon {
 
 enum class DominanceKind {
-  laplacian,  ///< no positive element beside the diagonal, all row sums zero
-  sddm,       ///< no positive element beside the diagonal, diagonally dominant
-  sdd,        ///< diagonally dominant, with positive elements beside the diagonal
+  laplacian,  ///< no positive off-diagonal element, all row sums zero
+  sddm,       ///< no positive off-diagonal element, diagonally dominant
+  sdd,        ///< diagonally dominant, with positive off-diagonal elements
   none,       ///< not symmetric, or not diagonally dominant
 };
 
-/// Facts about one or several rows. The excess of a row is a_ii - sum_j |a_ij|, taken as zero where the
-/// rounding of that row explains it: up to eps times the row's length times its largest sum of magnitudes.
+/// Facts about one or several rows. The excess of a row is a_ii - sum_j |a_ij|; it counts as zero if its
+/// magnitude is within the rounding error of the row: eps times the row's length times its largest sum of
+/// magnitudes.
 struct DominanceFacts {
   FirstIndex deficient = {};   ///< first row whose excess is negative
   FirstIndex asymmetric = {};  ///< first row with an a_ij that differs from a_ji
   bool has_excess = false;
-  bool has_positive = false;  ///< beside the diagonal
+  bool has_positive = false;  ///< off the diagonal
 
   friend ECHELON_ANYWHERE DominanceFacts combine(DominanceFacts a, DominanceFacts b) {
     return {combine(a.deficient, b.deficient), combine(a.asymmetric, b.asymmetric),
@@ -41,7 +42,7 @@ struct DominanceFacts {
   }
 };
 
-/// Facts about row i but for its symmetry; writes its excess.
+/// Computes the facts about row i except for its symmetry, and writes its excess.
 template <class T>
 struct ClassifyRow {
   const std::int64_t* offsets;
@@ -74,7 +75,7 @@ struct ClassifyRow {
   }
 };
 
-/// The first row with an a_ij that differs from a_ji by more than rounding as a part of its row.
+/// Finds the first row with an a_ij that differs from a_ji by more than rounding errors relative to the row.
 template <class T>
 struct FindAsymmetry {
   const std::int64_t* offsets;
@@ -120,7 +121,7 @@ DominanceFacts classify_rows(B& backend, const Csr<T>& A, T* excess) {
   return backend.read(facts.data());
 }
 
-/// See FindAsymmetry. Waits.
+/// Runs FindAsymmetry. Waits.
 template <class B, class T>
 FirstIndex find_asymmetry(B& backend, const Csr<T>& A) {
   Array<FirstIndex> found(backend.device(), 1);

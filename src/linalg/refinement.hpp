@@ -12,7 +12,7 @@
 
 namespace echelon {
 
-/// How far the refinement of a column has come.
+/// Progress of the refinement of one column.
 struct Refinement {
   double residual = 0;        ///< ||b - A x||_inf
   std::int32_t running = 0;   ///< steps still count

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Measures what reports state: finiteness, norms and the true residual, on the device of the data.
+/// Computes the measured figures of reports: finiteness, norms and the true residual, on the device of the
+/// data.
 #pragma once
 
 #include <echelon/matrix/matrix.hpp>
@@ -40,7 +41,7 @@ class ResidualCheck {
   virtual VectorFacts residual(const MatrixRef<T>& A, const T* b, const T* x, T* r) = 0;
   /// r = b - A x, and the facts of b, x and r, with a single synchronisation.
   virtual SolutionFacts solution(const MatrixRef<T>& A, const T* b, const T* x, T* r) = 0;
-  /// Waits for the work queued on the device: for measuring times.
+  /// Waits for the work queued on the device, for time measurements.
   virtual void synchronize() = 0;
 };
 

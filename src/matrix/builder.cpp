@@ -17,7 +17,7 @@
 
 namespace echelon {
 
-/// Lists of entries, one per thread up to hash collisions, so that threads rarely wait for each other.
+/// Lists of entries, one per thread except for hash collisions, so that threads rarely wait for each other.
 template <class T>
 struct CsrBuilder<T>::Shares {
   struct alignas(64) Share {

@@ -7,7 +7,7 @@
 
 namespace echelon {
 
-/// Columns [begin, end) of a column-major A.
+/// View of columns [begin, end) of a column-major A.
 template <class T>
 DenseView<T> column_range(const DenseView<T>& A, std::int64_t begin, std::int64_t end) {
   return {A.column(begin), A.rows(), end - begin, A.leading(), A.device()};

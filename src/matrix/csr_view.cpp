@@ -8,7 +8,7 @@ namespace echelon {
 
 namespace {
 
-/// Csr keeps arrays of elements that may change; a view only hands out a const Csr.
+/// Borrows const elements as the mutable array that Csr keeps; a view only hands out a const Csr.
 template <class V>
 Array<V> borrow(const Device& device, const V* data, std::int64_t size) {
   return Array<V>::borrow(device, const_cast<V*>(data), size);

@@ -11,7 +11,7 @@ namespace echelon {
 
 namespace overlap_detail {
 
-/// Along the layout's fast and slow directions.
+/// Memory extent of a view: `minor` elements along the contiguous direction, `major` along the other one.
 template <class T>
 struct Extent {
   const T* begin;
@@ -29,8 +29,8 @@ struct Extent {
 
 }  // namespace overlap_detail
 
-/// Whether the views, of one memory, share an element. Views with different leading dimensions whose ranges
-/// of memory meet are taken to share one.
+/// Whether the views, of one memory, share an element. Views with different leading dimensions whose memory
+/// ranges overlap are assumed to share one.
 template <class T>
 [[nodiscard]] bool overlap(const DenseView<const T>& one, const DenseView<const T>& other) {
   const overlap_detail::Extent<T> a(one);
@@ -42,8 +42,8 @@ template <class T>
   return shift < a.minor || shift + b.minor > a.leading;
 }
 
-/// Whether element (i, j) of both views is the same, for every i and j. Strides count only where there is
-/// more than one row or column.
+/// Whether element (i, j) of both views is the same object, for every i and j. A stride is compared only if
+/// there is more than one row or column.
 template <class T>
 [[nodiscard]] bool same_elements(const DenseView<const T>& a, const DenseView<const T>& b) {
   if (a.data() != b.data() || a.rows() != b.rows() || a.columns() != b.columns()) return false;

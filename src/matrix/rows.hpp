@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A matrix read row by row, dense and sparse alike: row i's stored elements are at the positions
+/// Uniform access to the rows of dense and sparse matrices: the stored elements of row i are at the positions
 /// k in [begin(i), end(i)), in ascending columns.
 #pragma once
 
@@ -57,7 +57,7 @@ struct SparseRows {
   }
 };
 
-/// row_indices[k] = i for the elements k of row i.
+/// Computes row_indices[k] = i for the elements k of row i.
 struct RepeatRow {
   const std::int64_t* row_offsets;
   std::int32_t* row_indices;

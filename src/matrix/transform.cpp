@@ -125,7 +125,7 @@ struct SelectedColumns {
   }
 };
 
-/// Rows i of A and B, merged.
+/// Merges rows i of A and B.
 template <class T>
 struct Symmetrized {
   SparseRows<T> A;

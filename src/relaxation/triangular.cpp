@@ -157,8 +157,8 @@ struct SweepDenseRows : SweepVectors<T> {
   }
 };
 
-/// Ends a sweep. An iterate that overflowed is no reason to stop, since later sweeps do not depend on it:
-/// its norm counts as the largest number.
+/// Ends a sweep. An iterate that overflowed does not stop the iteration, since later sweeps do not depend on
+/// it: its norm counts as the largest number.
 struct RecordSweep {
   IterationState* state;
   ECHELON_ANYWHERE void operator()(Sum squares) const {

@@ -60,10 +60,9 @@ struct Job {
   /// Norm ||.||_2 of the part of b outside the range of a singular A, which no x can remove from b - A x. The
   /// residual may exceed the tolerance by this norm, and the outcome's message becomes a warning.
   double unreachable = 0;
-  bool exact = false;       ///< A x = b holds exactly, modulo a prime: the residual is 0
-  double inverse_norm = 0;  ///< lower bound of ||A^-1||_2; 0: none
-  double preconditioned_condition =
-      0;  ///< lower bound of the condition number of the preconditioned A; 0: none
+  bool exact = false;                   ///< A x = b holds exactly, modulo a prime: the residual is 0
+  double inverse_norm = 0;              ///< lower bound of ||A^-1||_2; 0: none
+  double preconditioned_condition = 0;  ///< estimate from below; 0: none
   std::optional<FactorPrecision> factor_precision = {};  ///< where it is not that of the set-up
 };
 

@@ -7,18 +7,17 @@
 
 namespace echelon {
 
-/// Throws CudaError (OutOfMemory for a failed allocation) with CUDA's text and the place, unless the call
-/// succeeded. For the libraries' calls see libraries.cuh.
+/// Throws CudaError (OutOfMemory for a failed allocation) with CUDA's message and the source location unless
+/// the call succeeded. For calls of CUDA's libraries see libraries.cuh.
 void check(cudaError_t status, std::source_location where = std::source_location::current());
 
-/// The stream of all work: the calling thread's default stream. Threads do not wait for each other, and one
-/// thread's work stays in order.
+/// Stream of all work: the calling thread's default stream. Threads do not wait for each other, and the work
+/// of one thread stays in order.
 inline cudaStream_t stream() {
   return cudaStreamPerThread;
 }
 
-/// Waits for the calling thread's stream. Every wait of the library for a stream is here, where it is
-/// counted.
+/// Waits for the calling thread's stream. All waits of the library use this function, which counts them.
 void wait_for_stream(std::source_location where = std::source_location::current());
 
 /// Makes a GPU current for a scope.

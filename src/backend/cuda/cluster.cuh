@@ -49,7 +49,7 @@ __device__ inline void let_next_kernel_start() {
   asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 }
 
-/// Launch configuration in clusters. `early` permits the start before the preceding kernel has ended: for
+/// Launch configuration in clusters. `early` permits the start before the preceding kernel has ended, for
 /// kernels that call wait_for_kernel_ahead(). config() points into this object.
 class Launch {
  public:

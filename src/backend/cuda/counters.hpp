@@ -5,8 +5,8 @@
 
 namespace echelon {
 
-/// Calls of the CUDA run time by this process, on all devices: what a repeated solve must not do, for tests.
-/// Counting costs an increment of an atomic beside a call of microseconds.
+/// Numbers of CUDA runtime calls by this process, on all devices. Tests check with them that a repeated solve
+/// neither allocates nor waits. Counting costs an atomic increment, negligible beside a call of microseconds.
 struct CudaCounts {
   std::int64_t allocations = 0;       ///< of device memory
   std::int64_t frees = 0;             ///< of device memory

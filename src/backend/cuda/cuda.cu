@@ -28,7 +28,7 @@ std::string place(const std::source_location& where) {
 
 void check(cudaError_t status, std::source_location where) {
   if (status == cudaSuccess) return;
-  cudaGetLastError();  // clears an error that is not sticky, so that the next call may succeed
+  cudaGetLastError();  // clears a recoverable error, so that the next call may succeed
   if (status == cudaErrorMemoryAllocation) throw_out_of_memory();
   throw CudaError(std::string("CUDA: ") + cudaGetErrorString(status) + place(where));
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Counters in global memory by which thread blocks of a running kernel tell each other that data are ready,
-/// and a limit on how long they wait.
+/// Counters in global memory with which thread blocks of a running kernel signal that data are ready, and a
+/// limit on the time that they wait.
 #pragma once
 
 #include <cuda_runtime.h>
 
 namespace echelon {
 
-/// Ends a kernel, with an error, where a thread has polled a flag for about a minute, longer than any kernel
-/// of the library takes: a fault in what waits for what then does not occupy the GPU for ever.
+/// Aborts a kernel with an error if a thread has polled a flag for about a minute, longer than any kernel of
+/// the library takes, so that a synchronisation fault does not occupy the GPU for ever.
 class Watchdog {
  public:
   __device__ void poll() {
@@ -26,8 +26,8 @@ __device__ inline unsigned load_acquire(const unsigned* counter) {
   return value;
 }
 
-/// Waits until the counter has reached `target`. What was written before the counter was raised is visible
-/// to the calling thread, and to others that it synchronizes with.
+/// Waits until the counter has reached `target`. Writes before the increment of the counter are then visible
+/// to the calling thread, and to others that it synchronises with.
 __device__ inline void await_count(const unsigned* counter, unsigned target) {
   if (load_acquire(counter) >= target) return;
   Watchdog watchdog;
@@ -41,14 +41,13 @@ __device__ inline void await_bits(const unsigned* word, unsigned mask) {
   while ((load_acquire(word) & mask) != mask) watchdog.poll();
 }
 
-/// Raises a counter by 1 after all that was written by the calling thread, and by others that it has
-/// synchronized with.
+/// Increments a counter after all writes of the calling thread, and of others that it has synchronised with.
 __device__ inline void release_count(unsigned* counter) {
   __threadfence();
   atomicAdd(counter, 1U);
 }
 
-/// Sets bits, as release_count.
+/// Sets bits, with the ordering of release_count.
 __device__ inline void release_bits(unsigned* word, unsigned mask) {
   __threadfence();
   atomicOr(word, mask);

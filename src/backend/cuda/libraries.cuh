@@ -13,8 +13,8 @@
 
 namespace echelon {
 
-/// Throw CudaError (OutOfMemory for a failed allocation) with the library's text and the place, unless the
-/// call succeeded.
+/// Throw CudaError (OutOfMemory for a failed allocation) with the library's message and the source location
+/// unless the call succeeded.
 void check(cublasStatus_t status, std::source_location where = std::source_location::current());
 void check(cusparseStatus_t status, std::source_location where = std::source_location::current());
 void check(cusolverStatus_t status, std::source_location where = std::source_location::current());

@@ -26,17 +26,17 @@ __device__ inline std::uint32_t map_to_block(std::uint32_t address, int block) {
 __device__ inline void init(std::uint64_t* barrier) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(shared_address(barrier)) : "memory");
 }
-/// Makes initialised barriers visible to the cluster, for a cluster barrier that follows.
+/// Makes initialised barriers visible to the cluster; a cluster barrier must follow.
 __device__ inline void fence_init() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
-/// Arrives; the phase completes when so many bytes have been stored.
+/// Arrives at the barrier; the phase completes when this number of bytes has been stored.
 __device__ inline void expect_bytes(std::uint64_t* barrier, unsigned bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
                "r"(bytes)
                : "memory");
 }
-/// Waits for the phase of this parity: 0 for the first one.
+/// Waits for the end of the phase with this parity; the first phase has parity 0.
 __device__ inline void wait(std::uint64_t* barrier, unsigned parity) {
   asm volatile(
       "{\n\t.reg .pred done;\n"
@@ -46,8 +46,8 @@ __device__ inline void wait(std::uint64_t* barrier, unsigned parity) {
       "r"(parity)
       : "memory");
 }
-/// Stores 16 bytes at an address of the cluster and completes them at a barrier of the same block, if
-/// `condition`; predicated, without a branch.
+/// Stores 16 bytes at an address of the cluster and signals them to a barrier of the same block, if
+/// `condition` holds; predicated, without a branch.
 __device__ inline void store_if(bool condition, const ulonglong2& value, std::uint32_t address,
                                 std::uint32_t barrier) {
   asm volatile(

@@ -79,7 +79,8 @@ cudaError_t allocate_from_pool(void** pointer, std::size_t bytes, int id) {
 
 }  // namespace
 
-/// Free memory that the pool keeps counts as available, for allocations are served from it.
+/// Memory on a GPU. Free memory that the pool keeps counts as available, since allocations are served from
+/// it.
 MemoryInfo info(int id) {
   const CurrentDevice current(id);
   MemoryInfo result;

@@ -18,15 +18,15 @@ __device__ inline void multiply_add_8x8x4(double2& d, double a, double b) {
 
 #endif
 
-/// Elements of a block of 16 by 8 that a lane l holds: of row l / 4 and row l / 4 + 8, columns
-/// l % 4 * 2 + (0, 1).
+/// Elements of a 16-by-8 block that lane l holds: those of rows l / 4 and l / 4 + 8 in columns l % 4 * 2 +
+/// (0, 1).
 struct Fragment16x8 {
   double2 rows[2];
 };
 
-/// d = d + a b for a of 16 by 8 and b of 8 by 8, by a warp whose lane l holds, with g = l / 4 and t = l % 4,
-/// a[g][t], a[g + 8][t], a[g][t + 4], a[g + 8][t + 4] and b[t][g], b[t + 4][g]. Without tensor cores for
-/// doubles, before compute capability 8.0, by shuffles.
+/// d = d + a b for a 16-by-8 a and an 8-by-8 b, by a warp whose lane l holds, with g = l / 4 and t = l % 4,
+/// a[g][t], a[g + 8][t], a[g][t + 4], a[g + 8][t + 4] and b[t][g], b[t + 4][g]. Before compute capability
+/// 8.0, which has no tensor cores for doubles, shuffles are used.
 __device__ inline void multiply_add_16x8x8(Fragment16x8& d, const double (&a)[4], const double (&b)[2]) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
   asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "

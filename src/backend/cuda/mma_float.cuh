@@ -20,8 +20,9 @@ __device__ inline std::uint32_t nearest_tf32(float x) {
   return result;
 }
 
-/// d = d + a b for a of 16 by 8 and b of 8 by 8 in TF32, whose elements lie as those of multiply_add_16x8x8,
-/// and d of 16 by 8: of row l / 4, then row l / 4 + 8, columns l % 4 * 2 + (0, 1). Compute capability 8.0.
+/// d = d + a b for a 16-by-8 a and an 8-by-8 b in TF32, whose elements are distributed as in
+/// multiply_add_16x8x8. Lane l holds of the 16-by-8 d row l / 4, then row l / 4 + 8, columns l % 4 * 2 + (0,
+/// 1). Compute capability 8.0.
 __device__ inline void multiply_add_tf32(float (&d)[4], const std::uint32_t (&a)[4],
                                          const std::uint32_t (&b)[2]) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
@@ -34,9 +35,9 @@ __device__ inline void multiply_add_tf32(float (&d)[4], const std::uint32_t (&a)
 #endif
 }
 
-/// d = d + a b for a of 16 by 16 and b of 16 by 8 in bfloat16: a register has columns (of b: rows) 2 t and
-/// 2 t + 1, or 2 t + 8 and 2 t + 9, in the order of multiply_add_16x8x8, and d as there. Compute capability
-/// 8.0.
+/// d = d + a b for a 16-by-16 a and a 16-by-8 b in bfloat16. A register holds columns (for b: rows) 2 t and 2
+/// t + 1, or 2 t + 8 and 2 t + 9, in the order of multiply_add_16x8x8; d is distributed as there. Compute
+/// capability 8.0.
 __device__ inline void multiply_add_bf16(float (&d)[4], const std::uint32_t (&a)[4],
                                          const std::uint32_t (&b)[2]) {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Graphs of queued work.
+/// CUDA graphs of queued work.
 #pragma once
 
 #include "backend/cuda/check.cuh"
@@ -23,13 +23,13 @@ class CudaRecording {
   /// Addresses that the recorded work depends on.
   using State = std::array<const void*, 4>;
 
-  /// The calling thread's stream records, instead of executing, while this exists.
+  /// Captures the work on the calling thread's stream, instead of executing it, during its lifetime.
   class Capture {
    public:
     Capture() { check(cudaStreamBeginCapture(stream(), cudaStreamCaptureModeThreadLocal)); }
     Capture(const Capture&) = delete;
     Capture& operator=(const Capture&) = delete;
-    /// After an exception the capture is ended, and what it has recorded is dropped.
+    /// Ends the capture; after an exception the captured work is discarded.
     ~Capture() {
       if (is_ended_) return;
       cudaGraph_t graph = nullptr;
@@ -48,7 +48,7 @@ class CudaRecording {
   };
 
   [[nodiscard]] bool matches(const State& state) const { return graph_ != nullptr && state == state_; }
-  /// Whether the run before had the same addresses. Otherwise the graph is dropped.
+  /// Whether the previous run had the same addresses. If not, the graph is discarded.
   bool is_second_run(const State& state) {
     if (state == state_) return true;
     drop();

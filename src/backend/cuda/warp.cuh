@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Warps in CUB's vocabulary: lanes, logical warps, shuffles and reductions. Blocks are one-dimensional.
+/// Warps, in the terms of CUB: lanes, logical warps, shuffles and reductions. Blocks are one-dimensional.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -14,7 +14,7 @@ inline constexpr int warp_size = 32;
 /// Mask of all lanes of a warp.
 inline constexpr unsigned full_warp = 0xffffffffU;
 
-/// This thread's lane in its warp.
+/// Index of this thread's lane in its warp.
 __device__ inline int lane_id() {
   return static_cast<int>(threadIdx.x) % warp_size;
 }
@@ -24,7 +24,7 @@ __device__ inline unsigned lanes_before(int lane) {
   return (1U << lane) - 1;
 }
 
-/// The value of the lane `delta` lanes up. V is arithmetic, or trivially copyable and a multiple of 4 bytes.
+/// Value of the lane `delta` lanes above. V is arithmetic, or trivially copyable and a multiple of 4 bytes.
 template <class V>
 __device__ V shuffle_down(V value, int delta) {
   if constexpr (std::is_arithmetic_v<V>) {
@@ -53,7 +53,7 @@ struct Maximum {
     return a > b ? a : b;
   }
 };
-/// combine() of a Reducible.
+/// Functor that calls combine() of a Reducible.
 struct Combine {
   template <class V>
   __device__ V operator()(V a, V b) const {
@@ -61,8 +61,8 @@ struct Combine {
   }
 };
 
-/// The values of `lanes` consecutive lanes, a power of two, combined as a tree; valid in the first of them.
-/// All lanes of the warp take part.
+/// Combines the values of `lanes` consecutive lanes, a power of two, as a tree; the result is valid in the
+/// first of them. All lanes of the warp participate.
 template <class V, class Op>
 __device__ V warp_reduce(V value, Op op, int lanes = warp_size) {
   for (int delta = lanes / 2; delta > 0; delta /= 2) value = op(value, shuffle_down(value, delta));
@@ -73,32 +73,32 @@ __device__ V warp_sum(V value, int lanes = warp_size) {
   return warp_reduce(value, Plus(), lanes);
 }
 
-/// `lanes` consecutive lanes of a warp, a power of two, which work as a warp of their own.
+/// Logical warp: `lanes` consecutive lanes of a warp, a power of two.
 template <int lanes_ = warp_size>
 struct LogicalWarp {
   static constexpr int lanes = lanes_;
   static_assert(lanes <= warp_size && warp_size % lanes == 0);
 
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % lanes; }
-  /// The logical warp's first lane in the warp.
+  /// Lane of the warp that is the first of the logical warp.
   __device__ static int first() { return static_cast<int>(threadIdx.x) % warp_size / lanes * lanes; }
   __device__ static unsigned mask() { return (full_warp >> (warp_size - lanes)) << first(); }
   __device__ static void sync() { __syncwarp(mask()); }
-  /// The value of one of the lanes, for all of them.
+  /// Broadcasts the value of one lane to all lanes.
   template <class V>
   __device__ static V shuffle(V value, int lane) {
     return __shfl_sync(mask(), value, lane, lanes);
   }
-  /// Bit k is lane k's condition.
+  /// Mask whose bit k is the condition of lane k.
   __device__ static unsigned ballot(bool condition) {
     return (__ballot_sync(mask(), condition) & mask()) >> first();
   }
-  /// The lanes' values combined in a butterfly; valid in all of them.
+  /// Combines the values of the lanes by a butterfly reduction; the result is valid in all of them.
   template <class V, class Op>
   __device__ static V all_reduce(V value, Op op) {
     return all_reduce(value, op, mask());
   }
-  /// For callers whose whole warp takes part, with full_warp as `mask`.
+  /// Reduction for callers whose whole warp participates, with full_warp as `mask`.
   template <class V, class Op>
   __device__ static V all_reduce(V value, Op op, unsigned mask) {
 #pragma unroll

@@ -20,8 +20,8 @@
 namespace echelon {
 
 /// The host's cores through OpenMP. Loops too short to pay for waking the threads run on the calling thread,
-/// and so do all loops while the machine is too busy for more (see ThreadThrottle), unless the number of
-/// threads was given. One thread at a time uses an object.
+/// and so do all loops while the machine is overloaded (see ThreadThrottle), unless the number of threads was
+/// given. Not thread-safe.
 class OpenMp {
  public:
   explicit OpenMp(const Device& device)
@@ -29,9 +29,8 @@ class OpenMp {
   [[nodiscard]] const Device& device() const { return device_; }
   [[nodiscard]] int threads() const { return threads_; }
 
-  /// Calls part(p, parts) for p = 0, ..., parts - 1, each on a thread of its own; on the calling thread
-  /// alone, as part(0, 1), unless the loop is worth more. The parts have about the same work, and do not
-  /// throw.
+  /// Calls part(p, parts) for p = 0, ..., parts - 1, each on its own thread, or part(0, 1) on the calling
+  /// thread if the loop is too short. The parts have about equal work, and must not throw.
   template <class Part>
   void parallel(bool worth_threads, const Part& part) {
     if (!worth_threads || threads_ == 1) {
@@ -60,7 +59,7 @@ class OpenMp {
     throttle_.record(parts, cpu_end - cpu_start, end - start, end);
   }
 
-  /// True while the machine is too busy for parallel loops.
+  /// Whether the machine is too busy for parallel loops.
   [[nodiscard]] bool is_throttled() const {
     return throttle_.is_enabled() && throttle_.is_serial(std::chrono::steady_clock::now());
   }
@@ -68,7 +67,7 @@ class OpenMp {
   template <class F>
   void for_each(std::int64_t n, F f) {
     parallel(n > serial_limit, [n, &f](int part, int parts) {
-      F own = f;  // a copy for each thread: the compiler then knows that it stays as it is, and uses vectors
+      F own = f;  // a copy for each thread: the compiler then knows that f is constant, and vectorises
       const std::int64_t end = n * (part + 1) / parts;
       for (std::int64_t i = n * part / parts; i < end; ++i) own(i);
     });
@@ -205,7 +204,8 @@ class OpenMp {
     return worth_threads && !is_throttled() ? threads_ : 1;
   }
 
-  /// emit(i, place) for each i with keep(i), places numbered from 0 in the order of i. Returns their number.
+  /// Calls emit(i, position) for each i with keep(i); positions count from 0 in the order of i. Returns their
+  /// number.
   template <class Keep, class Emit>
   std::int64_t pack(std::int64_t n, Keep keep, Emit emit) {
     const int threads = threads_for(n > serial_limit);

@@ -21,8 +21,8 @@ struct Digit {
   std::size_t operator()(K key) const { return static_cast<std::size_t>((key >> shift) & mask); }
 };
 
-/// One pass: each thread counts the digits of its part, then moves its elements behind those with smaller
-/// digits and those with the same digit of earlier parts.
+/// One pass: each thread counts the digits of its part, then moves its elements after those with smaller
+/// digits and those of earlier parts with the same digit.
 template <class K, class V>
 void sort_by_digit(int threads, std::int64_t n, Digit<K> digit, const K* keys, K* to_keys, const V* values,
                    V* to_values) {
@@ -58,8 +58,8 @@ void sort_by_digit(int threads, std::int64_t n, Digit<K> digit, const K* keys, K
   }
 }
 
-/// Least significant digit first. Passes alternate between target and scratch arrays; the last one writes to
-/// the target.
+/// Sorts by the least significant digit first. Passes alternate between target and scratch arrays; the last
+/// one writes to the target.
 template <class K, class V>
 void radix_sort(int threads, std::int64_t n, int first_bit, int last_bit, const K* keys, K* sorted_keys,
                 const V* values, V* sorted_values, K* scratch_keys, V* scratch_values) {

@@ -8,8 +8,8 @@
 
 namespace echelon {
 
-/// The pause that all throttles of a process share, since they share its processors: a loss that one of them
-/// measures need not be measured by every other one. It affects times only, never results.
+/// Pause that all throttles of a process share, since they share its processors: a loss that one throttle
+/// measures holds for the others. Affects times only, never results.
 struct SharedPause {
   using Clock = std::chrono::steady_clock;
   static constexpr Clock::duration first_length = std::chrono::milliseconds(200);
@@ -24,27 +24,27 @@ struct SharedPause {
 };
 
 /// Chooses between all threads and one for a sequence of parallel loops, so that on a busy machine the
-/// sequence is hardly slower than on one thread.
+/// sequence is not much slower than on one thread.
 ///
-/// A thread that the operating system suspends within a parallel region keeps all others waiting. OpenMP's
-/// threads wait spinning, which uses up the processor time that they are entitled to, so that they are
-/// suspended more often: parallel loops become ten times slower than serial ones. The throttle measures this
-/// where it happens. A region takes `duration`; one thread would take about `threads * own`, where `own` is
-/// the processor time that the calling thread used for its part, one of `threads` equal ones. (Its wall-clock
-/// time would contain its own suspensions.) The difference is a loss, or a gain. When losses exceed gains by
-/// `max_loss`, the loops of all throttles run on the calling thread for a pause of at least `pause_per_loss`
-/// times the loss, which bounds the cost of such attempts to five percent.
+/// A thread that the operating system suspends within a parallel region makes all others wait. OpenMP's
+/// threads wait by spinning, which uses up their share of processor time, so that they are suspended more
+/// often: parallel loops become ten times slower than serial ones. The throttle measures this effect. A
+/// region takes `duration`; one thread would take about `threads * own`, where `own` is the processor time
+/// that the calling thread used for its part, one of `threads` equal ones. (Its wall-clock time would contain
+/// its own suspensions.) The difference is a loss or a gain. When losses exceed gains by `max_loss`, the
+/// loops of all throttles run on the calling thread for a pause of at least `pause_per_loss` times the loss,
+/// which limits the cost of such attempts to five percent.
 class ThreadThrottle {
  public:
   using Time = std::chrono::steady_clock::time_point;
   using Seconds = std::chrono::duration<double>;
 
-  /// A throttle that is not `enabled` never asks for serial loops.
+  /// Constructs a throttle; if not `enabled`, it never requests serial loops.
   explicit ThreadThrottle(bool enabled, SharedPause& pause = SharedPause::of_process())
       : enabled_(enabled), pause_(&pause) {}
 
   [[nodiscard]] bool is_enabled() const { return enabled_; }
-  /// True while loops should run on the calling thread.
+  /// Whether loops should run on the calling thread.
   [[nodiscard]] bool is_serial(Time now) const {
     return enabled_ && now.time_since_epoch() < pause_->end.load(std::memory_order_relaxed);
   }

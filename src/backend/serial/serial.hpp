@@ -14,13 +14,13 @@
 
 namespace echelon {
 
-/// One core: the reference implementation that tests compare the other backends with.
+/// One core: the reference implementation with which tests compare the other backends.
 class Serial {
  public:
   explicit Serial(const Device& device) : device_(device) {}
   [[nodiscard]] const Device& device() const { return device_; }
 
-  /// Calls part(0, 1), the whole of a loop that OpenMp::parallel divides.
+  /// Calls part(0, 1): the whole of a loop that OpenMp::parallel would divide.
   template <class Part>
   void parallel(bool /*worth_threads*/, const Part& part) {
     part(0, 1);

@@ -93,7 +93,7 @@ std::string plain_number(std::string_view field, const FortranFormat& format) {
   } else {
     const bool lettered = std::string_view("EeDd").find(tail.front()) != std::string_view::npos;
     if (lettered) tail.remove_prefix(1);
-    // Before Fortran 77, a blank stood for the exponent's plus sign.
+    // Fortran before 77 wrote the plus sign of an exponent as a blank.
     if (lettered && !tail.empty() && tail.front() == ' ')
       tail.remove_prefix(std::min(tail.find_first_not_of(' '), tail.size()));
     const bool is_signed = !tail.empty() && (tail.front() == '+' || tail.front() == '-');

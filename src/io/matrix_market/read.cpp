@@ -59,8 +59,8 @@ class Progress {
     return header_.format == Format::coordinate ? "entries" : "values";
   }
 
-  /// A symmetric file stores one triangle, and the first entry decides which one. Filling in would double
-  /// entries that are stored in both.
+  /// Checks that a symmetric file stores one triangle only; the first entry decides which one. If both were
+  /// stored, filling in would double the entries.
   template <class T>
   void check_triangle(std::string_view text, const Entries<T>& entries, std::int64_t due) {
     for (std::int64_t k = 0; k < due; ++k) {
@@ -154,8 +154,8 @@ void for_both_triangles(const Header& header, const Entry<T>& entry, Use use) {
   use(entry.column, entry.row, header.symmetry == Symmetry::symmetric ? entry.value : -entry.value);
 }
 
-/// Only the size of the row offsets comes from the header alone. If it is out of proportion to the file, the
-/// whole file is checked before they are allocated.
+/// Checks the size of the row offsets, which comes from the header alone. If it is out of proportion to the
+/// file, the whole file is checked before they are allocated.
 template <class T>
 void check_before_large_claim(const Reader& reader) {
   constexpr std::int64_t harmless = std::int64_t{64} << 20;

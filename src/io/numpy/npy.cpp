@@ -198,7 +198,7 @@ void check_npy_numbers(const BinaryReader& reader, const NpyHeader& header) {
   }
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
   if (header.rows == 0 || header.columns == 0) {
-    // Without elements, the file's length does not limit the size.
+    // For an empty array the file length does not limit the shape.
     if (header.rows > most || header.columns > most)
       reader.fail("an empty array of more than 2^31 rows or columns");
   } else if (header.rows > std::numeric_limits<std::int64_t>::max() / header.columns) {

@@ -25,7 +25,7 @@ bool is_number(std::string_view field) {
   }
 }
 
-/// Comments of SNAP, KONECT and of write_edge_list.
+/// Whether a comment is one that SNAP, KONECT or write_edge_list writes.
 bool announces_graph(std::string_view comment) {
   constexpr std::array<std::string_view, 6> words = {
       "fromnodeid", "directed graph", "nodes:", "% sym", "% asym", "% bip"};

@@ -192,8 +192,8 @@ class SourceBehind : public TextSource {
   std::int64_t skipped_;
 };
 
-/// Whether `source` starts with `bytes`. False also where it cannot be read: the parser will meet the failure
-/// again and report it with its place.
+/// Whether `source` starts with `bytes`. False also if reading fails: the parser encounters the failure again
+/// and reports it with its position.
 bool starts_with(TextSource& source, std::string_view bytes) {
   std::array<char, 4> first{};
   std::size_t size = 0;

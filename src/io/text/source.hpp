@@ -11,8 +11,8 @@
 
 namespace echelon::io {
 
-/// Failure to read on; `what()` gives the reason. Used inside this folder only: the parser, which knows the
-/// line, makes a ParseError of it.
+/// Failure to read further; `what()` gives the reason. Used in this folder only: the parser, which knows the
+/// line, converts it to a ParseError.
 class SourceFailure : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -24,10 +24,10 @@ class TextSource {
   virtual ~TextSource() = default;
   /// Reads up to `size` bytes; returns 0 at the end only. Throws SourceFailure.
   virtual std::size_t read(char* target, std::size_t size) = 0;
-  /// Goes back to the first byte.
+  /// Returns to the first byte.
   virtual void rewind() = 0;
-  /// Goes to byte `position`, from 0, or to the end if that comes first. Reads up to it unless overridden.
-  /// Throws SourceFailure.
+  /// Moves to byte `position`, from 0, or to the end if that comes first. Unless overridden, reads all bytes
+  /// before it. Throws SourceFailure.
   virtual void seek(std::int64_t position);
   /// Length of the stored file in bytes, compressed or not.
   [[nodiscard]] virtual std::int64_t stored_bytes() const = 0;

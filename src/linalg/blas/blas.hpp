@@ -14,7 +14,7 @@
 
 namespace echelon::blas {
 
-/// n as an integer of BLAS, which has 32 bits. Throws InvalidMatrix.
+/// Converts n to the 32-bit integer type of BLAS. Throws InvalidMatrix.
 inline int dimension(std::int64_t n) {
   if (n > std::numeric_limits<int>::max()) {
     throw InvalidMatrix("dimension " + std::to_string(n) + " exceeds what BLAS can count (2^31 - 1)");
@@ -78,7 +78,7 @@ inline void syrk(CBLAS_UPLO part, int n, int terms, double alpha, const double* 
   cblas_dsyrk(CblasColMajor, part, CblasNoTrans, n, terms, alpha, a, leading_a, beta, c, leading_c);
 }
 
-/// Sets the number of threads of BLAS for a scope, which OpenBLAS over OpenMP takes from the calling thread's
+/// Sets the number of threads of BLAS within a scope; OpenBLAS over OpenMP takes it from the calling thread's
 /// OpenMP setting. Operations on small matrices run on one thread, which is faster than waking the others.
 class Threads {
  public:

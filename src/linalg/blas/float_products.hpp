@@ -10,7 +10,7 @@ enum class FloatProducts {
   /// a b = high(a) high(b) + high(a) low(b) + low(a) high(b), each factor in TF32: about float's accuracy, at
   /// a third of TF32's speed.
   tf32x3,
-  bf16x3,  ///< the same with factors in bfloat16, 16 bits of each in all, at a third of its speed
+  bf16x3,  ///< as tf32x3 with bfloat16, 16 significant bits per factor, a third of bfloat16's speed
   tf32,    ///< from factors rounded to TF32
 };
 

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <limits>
 
-// Steps of sytrf_rook, which LAPACKE does not declare. The last argument is the length of `part`.
+// Building blocks of sytrf_rook, which LAPACKE does not declare. The last argument is the length of `part`.
 extern "C" {
 void LAPACK_GLOBAL(slasyf_rook, SLASYF_ROOK)(const char* part, const int* n, const int* block, int* columns,
                                              float* a, const int* leading, int* pivots, float* work,
@@ -26,13 +26,14 @@ void LAPACK_GLOBAL(dsytf2_rook, DSYTF2_ROOK)(const char* part, const int* n, dou
 namespace echelon::lapack {
 
 namespace {
-/// LAPACK reports an illegal argument as -i: a bug of ours, or a matrix too large for its integers.
+/// Checks LAPACK's info: an illegal argument, reported as -i, is a bug of this library, or a matrix too large
+/// for LAPACK's integers.
 int checked(int info, const char* routine) {
   if (info < 0) throw Error(fmt::format("LAPACK's {} refused argument {}", routine, -info));
   return info;
 }
 
-/// Applies the scales of geequ like laqge: to rows, and to columns, whose magnitudes differ by more than ten.
+/// Applies the scales of geequ as laqge does: to rows or columns whose magnitudes differ by more than ten.
 template <class T>
 void apply_scales(int n, T* a, T row_ratio, T column_ratio, bool extreme, std::vector<T>& rows,
                   std::vector<T>& columns) {

@@ -7,7 +7,7 @@
 
 #include <array>
 
-/// Null where BLAS is not OpenBLAS, whose own header declares it as well.
+/// Name of OpenBLAS's kernels; null if BLAS is not OpenBLAS, whose own header declares it as well.
 // NOLINTNEXTLINE(readability-redundant-declaration)
 extern "C" char* openblas_get_corename() __attribute__((weak));
 
@@ -27,7 +27,7 @@ struct Kernels {
   VectorInstructions instructions;
 };
 
-/// Cores of OpenBLAS for x86-64; those with SSE alone are many, and old.
+/// Kernel names of OpenBLAS for x86-64; of the many older ones with SSE only some are listed.
 constexpr std::array<Kernels, 14> known_kernels = {{{"SapphireRapids", VectorInstructions::avx512},
                                                     {"Cooperlake", VectorInstructions::avx512},
                                                     {"SkylakeX", VectorInstructions::avx512},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Vector instructions of this processor and of OpenBLAS's kernels, which are chosen by the processor's
-/// model: an OpenBLAS that is older than the processor may choose kernels that use less than the processor
-/// has.
+/// Vector instructions of this processor and of OpenBLAS's kernels. OpenBLAS selects kernels by the
+/// processor's model: a version that is older than the processor may select kernels that do not use all its
+/// instructions.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,21 @@
 
 namespace echelon::blas {
 
-/// Each includes those before it. `avx2` includes FMA, `avx512` the sets F, DQ, BW and VL.
+/// Sets of vector instructions, each of which includes those before it. `avx2` includes FMA, `avx512` the
+/// sets F, DQ, BW and VL.
 enum class VectorInstructions { sse, avx, avx2, avx512 };
 
-/// Those of this processor.
+/// Widest instructions of this processor.
 [[nodiscard]] VectorInstructions vector_instructions();
 
-/// Those of the kernels that OpenBLAS has for the processor of this name, or nothing if it is not known.
+/// Instructions of the kernels that OpenBLAS has for the processor of this name; no value for an unknown
+/// name.
 [[nodiscard]] std::optional<VectorInstructions> instructions_of_kernels(std::string_view kernels);
 
-/// The instructions of a processor that kernels of this name lack, and the remedy, or nothing.
+/// Instructions of a processor that kernels of this name lack, and the remedy; empty if they lack none.
 [[nodiscard]] std::string describe_slow_kernels(std::string_view kernels, VectorInstructions processor);
 
-/// The warning of host_blas() for work with n by n matrices, or nothing where BLAS takes little time.
+/// Warning of host_blas() for work with n by n matrices; empty if BLAS takes little time.
 [[nodiscard]] std::string slow_kernels_warning(std::int64_t n);
 
 }  // namespace echelon::blas

@@ -3,7 +3,7 @@
 
 namespace echelon {
 
-/// The table of kernels for the widest vector instructions that the processor has. Null: not compiled.
+/// Selects the table of kernels for the widest vector instructions of the processor. Null: not compiled.
 template <class Table>
 const Table& best_kernels([[maybe_unused]] const Table* avx512, [[maybe_unused]] const Table* avx2,
                           const Table* portable) {

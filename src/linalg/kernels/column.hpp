@@ -36,7 +36,7 @@ T update_column(int rows, const T* l, std::int64_t leading, const T* u, T* a) {
   return S::largest(largest);
 }
 
-/// The first of `rows` elements whose magnitude is at least `bound`; there is one.
+/// Index of the first of `rows` elements whose magnitude is at least `bound`; one must exist.
 template <class Isa, class T>
 int first_at_least(int rows, const T* a, T bound) {
   using S = Simd<Isa, T>;

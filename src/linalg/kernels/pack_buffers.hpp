@@ -29,7 +29,7 @@ struct PackBuffers {
   static constexpr int terms = 256;
   static constexpr int rows = 192;
   static constexpr int columns = 512;
-  static constexpr double worth_threads = 1e6;  ///< multiplications: about 0.1 ms on one core
+  static constexpr double worth_threads = 1e6;  ///< least number of multiplications, about 0.1 ms on one core
   Array<T> a, b;
   ProductThreads<T>* threads = nullptr;  ///< null: one thread computes all products
   void allocate() {

@@ -17,7 +17,7 @@ namespace echelon {
 template <class T>
 using Factors = std::span<const Csr<T>* const>;
 
-/// The pattern of a product, and how its values are computed.
+/// Pattern of a product, and the computation of its values.
 template <class T>
 class ProductPlan {
  public:

@@ -23,8 +23,7 @@ void multiply(OpenMp& backend, T alpha, const MatrixRef<T>& A, const T* x, T bet
 template <class T>
 void multiply(Cuda& backend, T alpha, const MatrixRef<T>& A, const T* x, T beta, T* y);
 
-/// A x by the caller's own operator, for alpha = 1 and beta = 0: what it computes cannot be scaled in
-/// passing.
+/// A x by the user's operator, for alpha = 1 and beta = 0: its product cannot be scaled.
 template <class T>
 void apply_operator(const LinearOperator<T>& A, T alpha, const T* x, T beta, T* y) {
   if (alpha != 1 || beta != 0) throw Error("a linear operator computes y = A x only, without alpha and beta");

@@ -32,7 +32,7 @@ __device__ int padded_index(int k) {
 template <class T>
 constexpr int padded_size = row_block_size + row_block_size / (128 / sizeof(T));
 
-/// Lanes that sum a row, a power of two: as many as the block's threads suffice for.
+/// Number of lanes that sum a row, a power of two: as many as the block's threads suffice for.
 __device__ inline int lanes_for(int rows) {
   int lanes = 1;
   while (lanes < warp_size && 2 * lanes * rows <= block_size) lanes *= 2;

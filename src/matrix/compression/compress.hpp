@@ -22,12 +22,13 @@ class Serial;
 class OpenMp;
 class Cuda;
 
-/// Entry k is in row rows[k] and column columns[k].
+/// Entries of a coordinate list: entry k is in row rows[k] and column columns[k].
 template <class T>
 struct CooEntries {
   using Value = T;
   static constexpr bool columns_ascend = false;  ///< within each row
-  static constexpr bool in_any_order = false;    ///< the order given depends on timing: sum by value instead
+  static constexpr bool in_any_order =
+      false;  ///< the order depends on timing: duplicates are summed by value
   const std::int32_t* rows;
   const std::int32_t* columns;
   const T* values;
@@ -38,7 +39,7 @@ struct CooEntries {
   explicit CooEntries(const Coo<T>& a)
       : CooEntries(a.row_indices().data(), a.column_indices().data(), a.values().data(), a.entries()) {}
   [[nodiscard]] std::int32_t row(std::int64_t k) const { return rows[k]; }
-  /// f(row, column, value) for the entries [begin, end), in order.
+  /// Calls f(row, column, value) for the entries [begin, end), in order.
   template <class F>
   void for_range(std::int64_t begin, std::int64_t end, F f) const {
     for (std::int64_t k = begin; k < end; ++k) f(rows[k], columns[k], values[k]);

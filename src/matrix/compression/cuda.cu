@@ -175,7 +175,8 @@ class BucketSort {
         begins_(backend.device(), plan.buckets + 1),
         packed_(backend.device(), entries.count) {}
 
-  /// Nothing where a bucket is too large for that. Synchronises, to learn that, after counting.
+  /// Compresses; returns no value if a bucket is too large for this method. Synchronises after counting, to
+  /// learn that.
   std::optional<CompressedRows<T>> operator()() {
     const CurrentDevice current(backend_.device().id());
     const std::int64_t largest = count_buckets();

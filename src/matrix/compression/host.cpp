@@ -26,7 +26,7 @@ CompressedRows<T> uninitialised(const Device& device, std::int64_t rows, std::in
           Array<T>(device, entries)};
 }
 
-/// Writes an entry to two arrays.
+/// Stores an entry in two arrays.
 template <class T>
 struct PutEntry {
   std::int32_t* columns;
@@ -117,7 +117,7 @@ void to_begins(std::int64_t rows, std::int64_t begin, std::int64_t* offsets) {
 }
 
 /// Stable counting sort of entries into consecutive rows, the first of which begins at `begin`: calls
-/// put(place, column, value) and writes offsets[1, rows], the ends of the rows. Rows are numbered from
+/// put(position, column, value) and writes offsets[1, rows], the ends of the rows. Rows are numbered from
 /// `first_row` on.
 template <class Entries, class Put>
 void place_entries(const Entries& entries, std::int64_t first_row, std::int64_t rows, std::int64_t begin,
@@ -131,8 +131,8 @@ void place_entries(const Entries& entries, std::int64_t first_row, std::int64_t 
                     [=](std::int64_t row, std::int32_t column, T value) { put(ends[row]++, column, value); });
 }
 
-/// Sorts contiguous rows from `entries` on and sums their repeated entries. Returns the number of entries
-/// left. offsets[1, rows] are the ends of the rows, relative to `entries`, before and after.
+/// Sorts contiguous rows from `entries` on and sums their repeated entries. Returns the number of remaining
+/// entries. offsets[1, rows] are the ends of the rows, relative to `entries`, before and after.
 template <bool in_any_order, class T>
 std::int64_t sum_rows(std::int64_t rows, std::int64_t* offsets, InRow<T>* entries) {
   InRow<T>* row = entries;
@@ -148,7 +148,7 @@ std::int64_t sum_rows(std::int64_t rows, std::int64_t* offsets, InRow<T>* entrie
   return end - entries;
 }
 
-/// Writes an entry to an array of entries.
+/// Stores an entry in an array of entries.
 template <class T>
 struct PutInRow {
   InRow<T>* entries;
@@ -187,14 +187,14 @@ CompressedRows<typename Entries::Value> compress_serially(const Device& device, 
   }
 }
 
-/// First of the elements that thread `part` of `parts` processes, out of `count`.
+/// First of `count` elements that thread `part` of `parts` processes.
 std::int64_t part_begin(std::int64_t count, int part, int parts) {
   return std::min((count + parts - 1) / parts * part, count);
 }
 
-/// Buckets of 2^shift consecutive rows each. Few enough that the scatter's write streams fit into the TLB and
-/// the caches, small enough (about 2^16 entries) that a bucket is sorted in the caches, and enough of them to
-/// balance the load of many threads.
+/// Buckets of 2^shift consecutive rows each. They are few enough that the write streams of the scatter fit
+/// into the TLB and the caches, small enough (about 2^16 entries) that a bucket is sorted in the caches, and
+/// numerous enough to balance the load of many threads.
 struct BucketPlan {
   static constexpr std::int64_t entries_wanted = 1 << 16;
   static constexpr std::int64_t fewest_buckets = 1 << 6;
@@ -532,7 +532,7 @@ std::optional<CompressedRows<T>> compress_by_mirror(OpenMp& backend, const Trans
   return result;
 }
 
-/// With fewer entries than this one thread is faster than waking the others.
+/// Number of entries below which one thread is faster than waking the others.
 constexpr std::int64_t worth_threads = 1 << 15;
 
 }  // namespace

@@ -16,7 +16,8 @@ class MaximumMatching {
  public:
   static constexpr std::int64_t none = -1;
 
-  /// Starts from a matching that gives each column a row, or none; an empty list is a matching of nothing.
+  /// Starts from a matching that gives each column a row, or none; an empty list stands for the empty
+  /// matching.
   MaximumMatching(const Rows& a, std::int64_t rows, std::int64_t columns,
                   std::vector<std::int64_t> row_of_column = {})
       : a_(a), rows_(rows), row_of_(std::move(row_of_column)), level_(index(rows)), next_(index(rows)) {

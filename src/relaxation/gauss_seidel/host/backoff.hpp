@@ -6,8 +6,8 @@
 
 namespace echelon {
 
-/// Wait loop with increasing politeness: pauses, then yields, then sleeps, since the awaited thread may need
-/// this core.
+/// Wait loop that yields the core in stages: pauses, then yields, then sleeps, since the awaited thread may
+/// need this core.
 class Backoff {
  public:
   /// Waits for about the time of a few dozen rows. Polling row by row would slow both threads down, since

@@ -3,7 +3,7 @@
 
 namespace echelon {
 
-// Not with the address sanitizer: with everything inlined gcc takes minutes to compile a sweep.
+// Disabled with the address sanitizer: with everything inlined gcc takes minutes to compile a sweep.
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
 /// Calls f, compiled for processors with fused multiply-add, which the baseline of x86-64 lacks. Everything
 /// that f calls and the compiler can inline is compiled so.
