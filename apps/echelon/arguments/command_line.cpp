@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t help_column = 32;
 
-/// Wraps the descriptions, which CLI11 does not.
+/// Help formatter that wraps the descriptions of options, which CLI11's own does not.
 class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_option_desc(const CLI::Option* option) const override {

@@ -20,11 +20,11 @@ void set_style(CLI::App& app);
 CLI::Option* add_file_option(CLI::App& app, const std::string& names, std::string& path,
                              const std::string& help);
 
-/// Returns false if help was asked for and has been printed. Throws BadOption, with the nearest name for an
-/// option that does not exist.
+/// Parses the arguments. Returns false if help was requested and has been printed. Throws BadOption, with the
+/// nearest name for an option that does not exist.
 [[nodiscard]] bool parse(CLI::App& app, const Arguments& arguments);
 
-/// The index of `word` in `names`. Throws BadOption, with the nearest name.
+/// Finds the index of `word` in `names`. Throws BadOption, with the nearest name, if it is not there.
 std::size_t parse_word(const std::string& option, const std::string& word,
                        const std::vector<std::string>& names);
 /// Parses a number from 0 to `high`. Throws BadOption.

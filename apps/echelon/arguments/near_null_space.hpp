@@ -19,10 +19,10 @@ struct NearNullSpaceOptions {
 
 void add_near_null_space_options(CLI::App& app, NearNullSpaceOptions& options);
 
-/// The files that are named.
+/// Lists the input files that the options name.
 [[nodiscard]] std::vector<std::string> files_of(const NearNullSpaceOptions& options);
 
-/// Throws BadOption for options that exclude each other.
+/// Checks the options. Throws BadOption for options that exclude each other.
 void check_near_null_space(const NearNullSpaceOptions& options);
 
 /// Reads the vectors, or makes rigid-body modes of the coordinates; no columns without options. Throws

@@ -43,7 +43,8 @@ Dense<T> filled(std::int64_t rows, T value) {
   return column;
 }
 
-/// Uniform in [-1, 1), the same numbers on every machine (the standard library's distributions differ).
+/// Random numbers, uniform in [-1, 1) and equal on every machine; the standard library's distributions
+/// differ.
 template <class T>
 Dense<T> random_column(std::int64_t rows, std::uint64_t seed) {
   constexpr int digits = std::numeric_limits<double>::digits;
@@ -63,7 +64,7 @@ Dense<T> product(MatrixRef<T> A, const Dense<T>& x) {
   return b;
 }
 
-/// Whether all row sums are zero up to rounding, in a matrix that is not zero itself.
+/// True if the matrix is not zero and all its row sums are zero up to rounding.
 template <class T>
 bool vanishes(const Dense<T>& row_sums, MatrixRef<T> A) {
   constexpr double rounding = 100 * std::numeric_limits<T>::epsilon();

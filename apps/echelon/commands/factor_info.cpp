@@ -17,8 +17,8 @@ namespace echelon::tool {
 
 namespace {
 
-/// Stored elements up to which the factor is predicted without being asked for: it then takes about as long
-/// as reading the file.
+/// Number of stored elements up to which the factor is predicted by default: the prediction then takes about
+/// as long as reading the file.
 constexpr std::int64_t most_elements = 1'000'000;
 
 const std::string block_triangular = "btf";

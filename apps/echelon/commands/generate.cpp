@@ -36,7 +36,7 @@ struct GenerateRequest {
   bool quiet = false;
 };
 
-/// The size of the matrix, and the times.
+/// Prints the size of the matrix and the times.
 struct GenerateOutcome {
   std::int64_t rows = 0;
   std::int64_t columns = 0;

@@ -57,8 +57,8 @@ void add_output(CLI::App& app, GraphRequest& request, const std::string& what) {
   add_file_option(app, "-o,--output", request.output, "write " + what + " to a file");
 }
 
-/// The graph's Laplacian: the matrix itself if no element beside the diagonal is positive, else that of the
-/// graph with the adjacency matrix that is read.
+/// Laplacian of the graph: the matrix that is read if none of its off-diagonal elements is positive;
+/// otherwise the matrix counts as an adjacency matrix.
 Csr<double> read_graph(const GraphRequest& request) {
   ProgressLine progress(request.quiet);
   progress.announce("reading " + (request.matrix == "-" ? std::string("standard input") : request.matrix));
@@ -219,7 +219,7 @@ ExitCode run_resistance(const Arguments& arguments) {
   return finish(request, json, rows, "Effective resistances", status);
 }
 
-/// The currents of a file with lines "vertex current".
+/// Reads the currents from a file with lines "vertex current".
 Dense<double> read_sources(const std::string& path, std::int64_t vertices) {
   const bool is_text = path.find(".mtx") == std::string::npos && path.find(".np") == std::string::npos;
   const Matrix<double> file = read_matrix<double>(path, is_text ? FileFormat::text : FileFormat::automatic);

@@ -19,7 +19,7 @@ namespace echelon::tool {
 struct HierarchySummary {
   HierarchyDescription description;
   std::vector<Csr<double>> levels;
-  double seconds = 0;  ///< of the whole set-up
+  double seconds = 0;  ///< time for the whole set-up
 };
 
 struct HierarchyOptions {
@@ -28,7 +28,7 @@ struct HierarchyOptions {
   NearNullSpaceOptions near_null_space;
 };
 
-/// Adds --hierarchy and what belongs to it.
+/// Adds --hierarchy and the options that depend on it.
 void add_hierarchy_options(CLI::App& app, HierarchyOptions& options);
 /// Throws BadOption for options of amg that it does not have, or that are given without --hierarchy.
 void check_hierarchy_options(const HierarchyOptions& options);

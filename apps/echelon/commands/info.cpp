@@ -36,7 +36,7 @@ struct MatrixSummary {
   std::optional<SweepDependencies> dependencies;  ///< with --dependencies
   FactorSummary factor;
   std::optional<HierarchySummary> hierarchy;  ///< with --hierarchy
-  std::vector<Candidate> candidates;          ///< of `solve`, in order; none for a rectangular matrix
+  std::vector<Candidate> candidates;          ///< methods that `solve` would try, in order; square A only
 };
 
 double density(const Structure& s) {
@@ -207,7 +207,7 @@ Json info_json(const MatrixSummary& summary) {
   return json;
 }
 
-/// Writes the pictures that were asked for.
+/// Writes the requested pictures.
 void draw(const MatrixSummary& summary, const MatrixRef<double>& A, const std::string& plot,
           const FactorOptions& options) {
   const std::string name = utf8(std::filesystem::path(input_name(summary.path)).filename().string());

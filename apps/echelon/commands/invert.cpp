@@ -13,7 +13,7 @@ namespace echelon::tool {
 
 namespace {
 
-/// Whether an inverse was computed, even if A is singular to working precision.
+/// True if an inverse was computed, even if A is singular to working precision.
 bool inverted(const Report& report) {
   return report.solved() || (report.status == Status::singular && !report.column);
 }

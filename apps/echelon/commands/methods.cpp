@@ -79,7 +79,7 @@ std::string cuda_line() {
                      hardware(Device::cuda()));
 }
 
-/// Kernels of BLAS on the host; empty if nothing is known about them.
+/// Description of the kernels that BLAS runs on the host; empty if they are unknown.
 std::string blas_line() {
   const HostBlas blas = host_blas();
   if (blas.kernels.empty()) return {};

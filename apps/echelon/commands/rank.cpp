@@ -17,10 +17,10 @@ constexpr const char* sparse_method = "mapped-echelon";
 
 struct RankRequest : EliminationRequest {
   std::string method;
-  Options parameters;  ///< of the sparse method
+  Options parameters;  ///< options of the sparse method
 };
 
-/// Text of the statistics that a report has.
+/// Formats the statistics of a report.
 std::string list_statistics(const Report& report) {
   std::string text;
   for (const Statistic& statistic : report.statistics) {
@@ -33,7 +33,7 @@ bool has_rank(const Report& report) {
   return report.rank && report.status != Status::not_a_number;
 }
 
-/// The rank by elimination of the sparse matrix, without making it dense.
+/// Computes the rank by elimination of the sparse matrix, without a dense copy.
 template <class T>
 ExitCode sparse_rank_in(const RankRequest& request) {
   ProgressLine progress(request.quiet);

@@ -35,7 +35,7 @@ std::string determinant_text(const Determinant& determinant) {
                      whole);
 }
 
-/// Ascending numbers as ranges, "0-4, 6"; the first few ranges of many.
+/// Formats ascending numbers as ranges, "0-4, 6"; only the first few if there are many.
 std::string ranges(const std::vector<std::int64_t>& numbers) {
   constexpr int most = 12;
   std::string text;
@@ -52,7 +52,7 @@ std::string ranges(const std::vector<std::int64_t>& numbers) {
   return text.empty() ? "none" : text;
 }
 
-/// The elements of R if it is small, else nothing.
+/// Formats the elements of R if it is small; empty otherwise.
 template <class T>
 std::string table_of(const Dense<T>& R) {
   constexpr std::int64_t most = 10;

@@ -245,7 +245,7 @@ Solution<T> solve_system(const SolveRequest& request, const LinearSystem<T>& sys
   }
 }
 
-/// Refines x if that is asked for, and proves a bound on its error, or says why it cannot.
+/// Refines x if requested, and computes a proven bound on its error or the reason why there is none.
 template <class T>
 void certify_solution(const SolveRequest& request, const LinearSystem<T>& system,
                       const std::stop_token& cancel, ProgressLine& progress, Dense<T>& x,

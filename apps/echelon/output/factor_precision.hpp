@@ -11,7 +11,7 @@
 
 namespace echelon::tool {
 
-/// Null if no lower precision was requested.
+/// Precision of the factors in JSON; null if no lower precision was requested.
 [[nodiscard]] Json factor_precision_json(const Report& report);
 /// Adds a row if a lower precision was requested.
 void add_factor_precision(std::vector<Row>& rows, const Report& report);

@@ -54,7 +54,8 @@ std::string resolved(const std::string& path) {
   return error ? target.string() : canonical.string();
 }
 
-/// Equal for two names of one file: device and inode, or the resolved path of a file that does not exist yet.
+/// Identity of a file, equal for all its names: device and inode, or the resolved path of a file that does
+/// not exist yet.
 using FileIdentity = std::tuple<dev_t, ino_t, std::string>;
 
 std::optional<FileIdentity> identity(const struct stat& status) {
@@ -67,8 +68,8 @@ std::optional<FileIdentity> identity(const std::string& path) {
   return FileIdentity{0, 0, resolved(path)};
 }
 
-/// Standard output counts as the file that it is redirected to, but not as a pipe: programs that start the
-/// tool may use one socket for standard input and output.
+/// Identity of standard output: that of the file it is redirected to, and none for a pipe or socket, since
+/// programs that start the tool may use one socket for standard input and output.
 std::optional<FileIdentity> output_identity(const std::string& path) {
   if (path != "-") return identity(path);
   struct stat status = {};

@@ -16,7 +16,7 @@ namespace echelon::tool {
 
 namespace {
 
-constexpr double tile_side = 168;  // of a level's picture, in pixels
+constexpr double tile_side = 168;  // side of a level's picture, in pixels
 constexpr double margin = 28;
 constexpr double tile_gap = 48;
 constexpr double figure_height = 17;

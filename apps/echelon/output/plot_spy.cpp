@@ -20,7 +20,7 @@ namespace echelon::tool {
 
 namespace {
 
-constexpr double longer_side = 560;  // of the frame, in pixels
+constexpr double longer_side = 560;  // longer side of the frame, in pixels
 constexpr double largest_aspect_ratio = 4;
 
 /// Empty frame at the place of the matrix.
@@ -57,7 +57,7 @@ class ColumnRun {
   }
 
  private:
-  std::vector<std::pair<std::int64_t, std::int64_t>> columns_;  // one column of each cell, and their number
+  std::vector<std::pair<std::int64_t, std::int64_t>> columns_;  // a column of each cell, and its column count
 };
 
 /// Entries of L, or of L and U.

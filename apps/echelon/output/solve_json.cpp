@@ -11,7 +11,7 @@ namespace echelon::tool {
 
 namespace {
 
-/// Null if there is no x: the report's residuals are 0 then.
+/// Residuals in JSON; null if there is no x, for which the report's residuals are 0.
 Json if_computed(const Report& report, double figure) {
   return has_solution(report) ? Json(figure) : Json(nullptr);
 }
@@ -52,7 +52,7 @@ Json columns_json(const Report& report) {
   return list;
 }
 
-/// Null if none was asked for, or there is no x. An infinite bound is null.
+/// Certificate in JSON; null if none was requested or there is no x. An infinite bound is null.
 Json certificate_json(const SolveOutcome& outcome) {
   if (!outcome.certificate) return nullptr;
   const ErrorCertificate& certificate = *outcome.certificate;

@@ -15,7 +15,8 @@ namespace {
 constexpr double smallest_cell = 2;
 constexpr std::array shades = {0.50, 0.60, 0.70, 0.80, 0.90, 1.0};
 
-/// 0 for an empty cell, else 1 to shades.size(), by the logarithm of the count: densities differ widely.
+/// Shade of a cell: 0 if it is empty, otherwise 1 to shades.size() by the logarithm of its count, because
+/// densities differ by orders of magnitude.
 std::size_t shade_of(std::int64_t count, std::int64_t largest) {
   if (count == 0) return 0;
   if (largest == 1) return shades.size();

@@ -153,7 +153,7 @@ void Svg::cells(Point origin, double width, double height, std::string_view data
 }
 
 Heading::Heading(const std::string& title, const std::string& caption, double width) {
-  // Mean widths of a character, on the safe side, at the font sizes of the style sheet.
+  // Upper estimates of the mean width of a character at the font sizes of the style sheet.
   constexpr double title_character = 10.8;
   constexpr double caption_character = 7.2;
   title_ = broken(title, static_cast<std::size_t>(width / title_character));

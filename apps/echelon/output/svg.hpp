@@ -56,7 +56,8 @@ class Heading {
   std::vector<std::string> caption_;
 };
 
-/// Whole numbers from 0 to `high` at steps of 1, 2 or 5 times a power of ten, about `most` at most.
+/// Ticks of an axis: whole numbers from 0 to `high` at steps of 1, 2 or 5 times a power of ten, about `most`
+/// of them at most.
 [[nodiscard]] std::vector<double> round_ticks(double high, int most);
 
 }  // namespace echelon::tool

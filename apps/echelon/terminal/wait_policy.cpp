@@ -12,8 +12,8 @@ namespace echelon::tool {
 
 namespace {
 
-/// Threads of all processes that run or are ready to, this one included: the fourth field of /proc/loadavg,
-/// "0.41 0.30 0.25 2/312 4711". 1 where it cannot be read.
+/// Number of threads of all processes that run or are ready to run, this one included: the fourth field of
+/// /proc/loadavg, "0.41 0.30 0.25 2/312 4711". 1 if the file cannot be read.
 int running_threads() {
   std::ifstream file("/proc/loadavg");
   std::array<double, 3> averages{};
