@@ -21,7 +21,7 @@ namespace ec = echelon;
 
 namespace {
 
-/// Sweeps and row exchanges; no sections where they are not counted.
+/// Counts of sweeps and row exchanges; `sections` is zero if they are not counted.
 struct Counts {
   std::int64_t sections = 0, sweeps = 0, exchanges = 0, upper_sweeps = 0;
 };
@@ -34,7 +34,7 @@ struct Workspaces {
   ec::crout::BlockedWorkspace<double> blocked{ec::Device::cuda()};
 };
 
-/// Counts of a factorisation in place of A. Exits if it fails.
+/// Factors A in place and returns the counts. Exits if the factorisation fails.
 Counts factor(ec::Cuda& backend, Workspaces& workspaces, ec::Dense<double>& A, std::int64_t* pivots,
               Form form) {
   const std::int64_t n = A.rows();

@@ -25,7 +25,7 @@ struct Sizes {
   std::int64_t largest = 16384;
 };
 
-/// From the options [--from N] [--up-to N].
+/// Reads the sizes from the options [--from N] [--up-to N].
 inline Sizes parse_sizes(int argc, char** argv) {
   Arguments arguments(argc, argv, "[--from N] [--up-to N]");
   Sizes sizes;
@@ -38,7 +38,7 @@ inline Sizes parse_sizes(int argc, char** argv) {
 template <class T>
 constexpr const char* type_name = sizeof(T) == 8 ? "double" : "float";
 
-/// Uniform numbers in [-1, 1) from a hash of the index, the same on every run.
+/// Fills with numbers, uniform in [-1, 1), from a hash of the index: every run gets equal matrices.
 template <class T>
 struct Uniform {
   T* target;
@@ -188,7 +188,8 @@ class BareElimination {
   PanelWorkspace<T> workspace_;
 };
 
-/// Accepts that a large random matrix of floats is singular to working precision.
+/// Exits unless the status is a success; a large random matrix of floats may be singular to working
+/// precision.
 inline void insist_on_answer(const Report& report, const char* what) {
   insist(report.solved() || report.status == Status::singular || report.status == Status::underdetermined ||
              report.status == Status::inconsistent,

@@ -79,7 +79,7 @@ Matrix with_condition(std::int64_t n, double condition, bool definite) {
   return A;
 }
 
-/// Random symmetric with 2 sqrt(n) on the diagonal.
+/// Random symmetric matrix with 2 sqrt(n) on the diagonal.
 Matrix definite(std::int64_t n) {
   Matrix A = uniform(n, n, 1);
   for (std::int64_t j = 0; j < n; ++j) {

@@ -48,7 +48,7 @@ struct SubtractOuterProduct {
   }
 };
 
-/// Elements above the diagonal become those below.
+/// Copies the lower triangle to the upper one.
 struct Symmetrise {
   View a;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
@@ -89,7 +89,7 @@ Matrix with_condition(std::int64_t n, double condition, bool definite) {
   return a;
 }
 
-/// Uniform, with `diagonal` sqrt(n) added to the diagonal.
+/// Uniform random matrix with `diagonal` sqrt(n) added to its diagonal.
 Matrix shifted(std::int64_t n, double diagonal, bool symmetric) {
   ec::Cuda backend(ec::Device::cuda());
   Matrix a = uniform<double>(n, n, 1);

@@ -31,7 +31,7 @@ void tune(const Sizes& sizes) {
       for (const int leaf : {16, 32, 48, 64, 96, 128, 256}) {
         const ec::PanelTuning tuning{leaf, 0};
         const int widest = ec::plan_leaves<T>(backend, n, block, {}).width;
-        const bool narrow = 2 * leaf < widest && leaf < 64;  // never the best where more fits
+        const bool narrow = 2 * leaf < widest && leaf < 64;  // never the fastest if wider leaves fit
         if (leaf > block || narrow || ec::plan_leaves<T>(backend, n, block, tuning).width < leaf) continue;
         for (const bool ahead : {false, true}) {
           if (ahead ? block == n : n > 1024) continue;

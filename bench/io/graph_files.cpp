@@ -45,7 +45,7 @@ double median_on(clockid_t clock, int runs, const std::function<void()>& work) {
   return ec::bench::median(std::move(seconds));
 }
 
-/// Loops and double edges left out. Vertices have `stride` times their number in lists.
+/// Makes a random graph without loops and multiple edges. Edge lists name vertex i by `stride` i.
 ec::Csr<double> random_graph(std::int32_t vertices, std::int64_t edges) {
   std::mt19937_64 random(1);
   std::vector<ec::Triplet<double>> triplets;
@@ -171,7 +171,7 @@ int main(int argc, char** argv) {
   for (std::int64_t k = 0; k < side * side; ++k) dense[k] = static_cast<double>(k);
   ec::write_npy<double>(path(".npy"), dense);
 
-  std::int64_t sum = 0;  // so that nothing is optimised away
+  std::int64_t sum = 0;  // result that keeps the compiler from removing the work
   const auto load = [&](const std::string& name) { sum += content_of(name).back(); };
   fmt::print(
       "| file | MB | MB by CPU second, 1 thread | MB/s, 2 threads | plain parser, MB by CPU second | ratio "

@@ -68,7 +68,7 @@ void print_row(const std::string& name, const char* type, std::int64_t entries, 
   std::fflush(stdout);
 }
 
-/// Measured once for each number of cores.
+/// Bandwidth of the triad, measured once for each number of cores.
 double bandwidth(int cores) {
   static std::map<int, double> measured;
   const auto [place, is_new] = measured.try_emplace(cores, 0);
@@ -121,7 +121,7 @@ void compare_tocsr(const char* kind, const ec::Coo<T>& A) {
   for (const ec::Device& device : devices()) {
     const ec::Coo<T> a = A.to(device);
     const std::int64_t nonzeros = ec::to_csr(a).nonzeros();
-    // Random numbers differ: so may, by a little, how many places they hit twice.
+    // SciPy's random numbers differ, and so may, slightly, the number of repeated positions.
     if (peer.seconds > 0 &&
         std::abs(static_cast<double>(nonzeros - peer.nonzeros)) > 1e-4 * static_cast<double>(nonzeros)) {
       fmt::print("{} and {} nonzeros\n", nonzeros, peer.nonzeros);

@@ -116,8 +116,8 @@ double cusparse_tocsr(const ec::Coo<T>& A) {
   ec::check(cusparseCreateDnVec(&from, count, const_cast<T*>(A.values().data()), cuda_type<T>));
   ec::check(cusparseCreateSpVec(&to, count, count, order.data(), values.data(), CUSPARSE_INDEX_32I,
                                 CUSPARSE_INDEX_BASE_ZERO, cuda_type<T>));
-  // The sort works in place: what it is given again is sorted already, so each run starts from a copy, and
-  // the copies are timed alone.
+  // The sort works in place, so that each run starts from a copy of the unsorted entries; the time of the
+  // copies is measured separately and subtracted.
   const auto restore = [&] {
     ec::check(cudaMemcpyAsync(order.data(), identity.data(), order.bytes(), cudaMemcpyDeviceToDevice,
                               ec::stream()));

@@ -69,7 +69,7 @@ double median_processor_seconds(int runs, F f) {
   return ec::bench::median(std::move(seconds));
 }
 
-/// The published loop.
+/// Sweep by the published loop, with the diagonal in a separate vector.
 template <class T>
 [[gnu::noinline]] void published_sweep(const ec::Csr<T>& A, const T* diagonal, const T* b, T* x) {
   const std::int64_t* offsets = A.row_offsets().data();
@@ -109,7 +109,7 @@ double eigen_seconds(const ec::Csr<T>& A, const std::vector<T>& b, int runs) {
 }
 #endif
 
-/// NaN without hypre, and in float, which hypre lacks.
+/// Measures hypre's sweep; NaN without hypre, and in float, which hypre lacks.
 template <class T>
 double hypre_seconds([[maybe_unused]] const ec::Csr<T>& A, [[maybe_unused]] const std::vector<T>& b,
                      [[maybe_unused]] const std::vector<T>& expected, [[maybe_unused]] int runs) {
