@@ -12,9 +12,10 @@ class Cuda;
 
 namespace echelon::certification {
 
-/// C = C - A B, where each element of C is computed from itself and its n products, n being the order of A,
-/// by operations rounded to nearest in double, in any order, fused or not: its error is at most gamma_{n+1}
-/// times the sum of their magnitudes, underflow apart. Neither fast multiplication nor emulation is used.
+/// Computes C = C - A B, where each element of C is computed from itself and its n products, n being the
+/// order of A, by operations rounded to nearest in double, in any order, fused or not: its error is at most
+/// gamma_{n+1} times the sum of their magnitudes, underflow apart. Neither fast multiplication nor emulation
+/// is used.
 void subtract_conventional_product(Serial& backend, DenseView<const double> A, DenseView<const double> B,
                                    DenseView<double> C);
 void subtract_conventional_product(OpenMp& backend, DenseView<const double> A, DenseView<const double> B,

@@ -64,7 +64,7 @@ int finite_exponent(double value) {
 
 }  // namespace
 
-/// y = 2^-shift E^-1 x and c = 2^-shift D b, rounded where they are subnormal.
+/// Scaled column: y = 2^-shift E^-1 x and c = 2^-shift D b, rounded where they are subnormal.
 struct InverseProof::ScaledColumn {
   int shift = 0;
   Vector y, c;

@@ -39,7 +39,8 @@ std::vector<double> scale_of_diagonal(Csr<double>& A) {
   return scale;
 }
 
-/// A = D A D; false if an element leaves the range of normal numbers, where the product would be rounded.
+/// Scales A = D A D; false if an element leaves the range of normal numbers, where the product would be
+/// rounded.
 bool scale_exactly(Csr<double>& A, const std::vector<double>& scale) {
   bool exact = true;
   for_each_element(A, [&](std::int64_t i, std::int64_t j, double& value) {

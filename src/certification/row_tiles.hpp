@@ -48,7 +48,7 @@ struct SumTile {
   }
 };
 
-/// sums[row] = the sum of the row's tiles, in their order.
+/// Stores sums[row] = the sum of the row's tiles, in their order.
 template <class Sum>
 struct CombineTiles {
   std::int64_t rows, tiles_of_columns;

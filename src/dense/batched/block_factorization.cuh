@@ -151,7 +151,7 @@ class BlockFactorization {
       for (int c = 0; c < block_width; ++c) panel[r][c] = shared_.upper[(step_[r] - q) * block_width + c];
     }
   }
-  /// upper = inverse of the diagonal block of L times raw.
+  /// Computes upper = inverse of the diagonal block of L times raw.
   __device__ void multiply_by_inverse(int q) {
     const T* const inverse = factors_.inverses_of(matrix_, q / block_width);
     for (int e = static_cast<int>(threadIdx.x); e < block_area; e += static_cast<int>(blockDim.x)) {

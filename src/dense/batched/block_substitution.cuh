@@ -87,7 +87,7 @@ class BlockSubstitution {
     }
   }
 
-  /// v = A^-1 v. A barrier is at the end.
+  /// Computes v = A^-1 v. A barrier is at the end.
   __device__ void substitute(Vectors& v) {
     for (int q = 0; q < factors_.n; q += block_width) {
       eliminate_block(q, 0, v, [&](int step) { return step >= q + block_width; });
@@ -104,8 +104,8 @@ class BlockSubstitution {
     __syncthreads();
   }
 
-  /// x = inverse of a diagonal block times the rows of v with steps in it, which become x, and v = v - (L or
-  /// U) x in the rows that `needs` it. `factor`: 0 for L, 1 for U.
+  /// Computes x, the inverse of a diagonal block times the rows of v with steps in it, which become x, and
+  /// subtracts (L or U) x from v in the rows that `needs` selects. `factor`: 0 for L, 1 for U.
   template <class Needs>
   __device__ void eliminate_block(int q, int factor, Vectors& v, Needs needs) {
     T l[rows_per_thread][block_width];

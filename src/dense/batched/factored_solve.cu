@@ -48,7 +48,7 @@ struct CopyBatch {
   }
 };
 
-/// R = B - A X, a thread for each element of R.
+/// Computes R = B - A X, a thread for each element of R.
 template <class T>
 struct BatchResidual {
   BatchElements<const T> A;

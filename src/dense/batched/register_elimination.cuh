@@ -313,7 +313,7 @@ class GroupElimination {
       if (is_first_warp() && exists_ && rows_.has(r)) b[rows_[r]] = regular ? x[r] : static_cast<T>(NAN);
     }
   }
-  /// x = the eliminated first right-hand side in the order of positions, divided by the pivots.
+  /// Computes x = the eliminated first right-hand side in the order of positions, divided by the pivots.
   __device__ void order_first_rhs(Elements& x) const {
 #pragma unroll
     for (int r = 0; r < rows_per_lane; ++r) {

@@ -135,7 +135,7 @@ class BatchedTileCholesky {
                                 there);
     }
   }
-  /// tiles[1] = L_jj below the diagonal blocks, and their inverses.
+  /// Copies tiles[1] = L_jj below the diagonal blocks, and their inverses.
   __device__ void copy_diagonal(int j) {
     for (int e = static_cast<int>(threadIdx.x); e < side * side; e += tiles::threads) {
       const int row = e % side;

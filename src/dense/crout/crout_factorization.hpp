@@ -81,7 +81,7 @@ class CroutFactorization : public HostFactorization<B, T> {
                X.data(), blas::dimension(X.leading()));
   }
 
-  /// X = P X, or P^T X.
+  /// Computes X = P X, or P^T X.
   void exchange_rows(DenseView<T> X, bool backwards) const {
     const auto n = static_cast<std::int64_t>(pivots_.size());
     for (std::int64_t column = 0; column < X.columns(); ++column) {

@@ -50,7 +50,7 @@ class Cusolver {
     return status(backend);
   }
 
-  /// X = A^-1 X, or A^-T X, for column-major X. Does not wait.
+  /// Computes X = A^-1 X, or A^-T X, for column-major X. Does not wait.
   template <class T>
   void substitute(bool transposed, const Dense<T>& lu, const Array<std::int64_t>& pivots, DenseView<T> X) {
     const CurrentDevice current(lu.device().id());
@@ -59,7 +59,7 @@ class Cusolver {
                            cuda_type<T>, X.data(), X.leading(), info_.data()));
   }
 
-  /// A = Q R in place of the n-by-n matrix a, Q as reflections with factors tau. Waits.
+  /// Factors A = Q R in place of the n-by-n matrix a, Q as reflections with factors tau. Waits.
   template <class T>
   void factor_qr(Cuda& backend, std::int64_t n, T* a, T* tau) {
     const CurrentDevice current(backend.device().id());
@@ -91,7 +91,7 @@ class Cusolver {
     return elements;
   }
 
-  /// x = Q^T x, or Q x, for one column of n elements. Does not wait.
+  /// Computes x = Q^T x, or Q x, for one column of n elements. Does not wait.
   template <class T>
   void multiply_by_q(bool transposed, DenseView<const T> qr, const T* tau, T* x, Array<T>& workspace) {
     const CurrentDevice current(qr.device().id());
@@ -120,7 +120,7 @@ class Cusolver {
   Array<int> info_;
 };
 
-/// x = R^-1 x, or R^-T x, for R in the upper triangle of qr and one column x. Does not wait.
+/// Computes x = R^-1 x, or R^-T x, for R in the upper triangle of qr and one column x. Does not wait.
 template <class T>
 void solve_triangle(Cuda& backend, bool transposed, DenseView<const T> qr, T* x) {
   const CurrentDevice current(qr.device().id());

@@ -79,7 +79,7 @@ class HostFactorization : public SolverImplementation<T> {
     }
   }
 
-  /// X = A^-1 X without refinement, for column-major X.
+  /// Computes X = A^-1 X without refinement, for column-major X.
   void substitute(Workspace& /*workspace*/, DenseView<T> X) const {
     if (X.rows() == 0) return;
     const blas::Threads threads(this->device(), X.rows());
@@ -115,7 +115,7 @@ class HostFactorization : public SolverImplementation<T> {
   virtual void clear() {}
   /// Replaces `factors()`, which is the scaled A of n > 0 rows, by factors.
   virtual Outcome factor(int n) = 0;
-  /// X = A^-1 X, or A^-T X, for the scaled A.
+  /// Computes X = A^-1 X, or A^-T X, for the scaled A.
   virtual void substitute_factors(bool transposed, DenseView<T> X) const = 0;
 
   [[nodiscard]] Dense<T>& factors() { return factors_; }
@@ -143,7 +143,7 @@ class HostFactorization : public SolverImplementation<T> {
   }
 
  private:
-  /// X = A^-1 X by the factors.
+  /// Computes X = A^-1 X by the factors.
   void substitute(DenseView<T> X) const {
     scale_rows(row_scale_, X);
     substitute_factors(false, X);
@@ -175,7 +175,7 @@ class HostFactorization : public SolverImplementation<T> {
     return steps;
   }
 
-  /// r = b - A x; returns its largest magnitude, NaN if there is one.
+  /// Computes r = b - A x; returns its largest magnitude, NaN if there is one.
   T residual(const T* b, const T* x, T* r) const {
     const std::int64_t n = factors_.rows();
     B backend(this->device());

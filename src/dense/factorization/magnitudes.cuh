@@ -14,7 +14,7 @@
 
 namespace echelon::magnitudes {
 
-/// results[j] = f(0, j) + ... + f(n-1, j) in the sense of V's combine, a block to a column.
+/// Computes results[j] = f(0, j) + ... + f(n-1, j) in the sense of V's combine, a block to a column.
 template <class V, class F>
 __global__ void __launch_bounds__(cuda_kernels::block_size)
     combine_columns(std::int64_t n, F f, double* results) {
@@ -87,7 +87,7 @@ __global__ void __launch_bounds__(cuda_kernels::block_size)
             static_cast<unsigned long long>(__double_as_longlong(row.value)));
 }
 
-/// largest[i] = max |a_ij| for a column-major A. Queued.
+/// Computes largest[i] = max |a_ij| for a column-major A. Queued.
 template <class T>
 void row_maxima(Cuda& backend, DenseView<const T> A, double* largest) {
   backend.fill(A.rows(), 0.0, largest);

@@ -24,7 +24,7 @@ namespace echelon {
 
 namespace factorization_detail {
 
-/// Y(i, j) = B(i, j) scale[i].
+/// Computes Y(i, j) = B(i, j) scale[i].
 template <class T>
 struct ScaleRows {
   DenseView<const T> B;
@@ -38,7 +38,7 @@ struct ScaleRows {
   }
 };
 
-/// X(column of pivot k, j) += factor Y(k, j), with the scaling of the columns undone.
+/// Computes X(column of pivot k, j) += factor Y(k, j), with the scaling of the columns undone.
 template <class T>
 struct AddAtPivots {
   DenseView<const T> Y;
@@ -63,7 +63,7 @@ struct Scatter {
   T* x;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[places[i]] = v[i]; }
 };
-/// v[i] = x[places[i]].
+/// Copies v[i] = x[places[i]].
 template <class T>
 struct Gather {
   const std::int64_t* places;
@@ -149,8 +149,9 @@ class Factorization {
     return null_basis<B, T>(backend_, matrix_.view(), pivot_columns(), column_scale());
   }
 
-  /// X = X + a particular solution for the right-hand sides, with zeros in the unknowns without a pivot.
-  /// `transformed`: workspace of rows() by rhs.columns() elements. 2 m r flops a column; queued on `backend`.
+  /// Computes X = X + a particular solution for the right-hand sides, with zeros in the unknowns without a
+  /// pivot. `transformed`: workspace of rows() by rhs.columns() elements. 2 m r flops a column; queued on
+  /// `backend`.
   void add_solution(B& backend, DenseView<const T> rhs, DenseView<T> transformed,
                     PanelWorkspace<T>& panel_workspace, DenseView<T> X) const {
     using namespace factorization_detail;

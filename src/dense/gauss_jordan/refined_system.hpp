@@ -136,7 +136,7 @@ class RefinedSystem {
     return all;
   }
 
-  /// z = C r with the approximate inverse C of the lower precision; queued.
+  /// Computes z = C r with the approximate inverse C of the lower precision; queued.
   void apply(SolveWorkspace& workspace, const T* r, T* z) const {
     const std::int64_t n = workspace.rows();
     const Device& device = backend().device();
@@ -153,7 +153,7 @@ class RefinedSystem {
     bool finished = false;
   };
 
-  /// X = X + factor C R.
+  /// Computes X = X + factor C R.
   void add_correction(SolveWorkspace& workspace, T factor, DenseView<const T> R, DenseView<T> X) const {
     using namespace refined_detail;
     B& backend = workspace.low->backend;

@@ -57,7 +57,7 @@ struct ScaleRowsAndColumns {
   }
 };
 
-/// target[i] = i step.
+/// Sets target[i] = i step.
 struct Multiples {
   std::int64_t step;
   std::int64_t* target;

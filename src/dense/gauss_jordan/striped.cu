@@ -60,7 +60,7 @@ struct DivideAbove {
   ECHELON_ANYWHERE void operator()(std::int64_t y) const { a[y * n + p] /= a[p * n + p]; }
 };
 
-/// x[y] -= multiplier x[p], for y from `begin` on.
+/// Computes x[y] -= multiplier x[p], for y from `begin` on.
 template <class T>
 struct SubtractMultiples {
   const T* a;

@@ -119,7 +119,7 @@ class EliminatedSystem {
     }
   }
 
-  /// X = X + a particular solution for the right-hand sides, unrefined; queued.
+  /// Computes X = X + a particular solution for the right-hand sides, unrefined; queued.
   void add_solution(SolveWorkspace& workspace, DenseView<const T> rhs, DenseView<T> X) const {
     factorization_->add_solution(workspace.backend, rhs,
                                  column_range(workspace.transformed.view(), 0, rhs.columns()),

@@ -52,8 +52,8 @@ template <class T>
 FactorResult factor(Cuda& backend, FactorWorkspace<Cuda, T>& workspace, DenseView<T> A, std::int64_t* pivots,
                     const std::stop_token& cancel);
 
-/// X = A^-1 X, or A^-T X, by the factors of a square A and the workspace of their factorisation, for a
-/// column-major X. 2 n^2 flops a column. Queued; several threads may solve at the same time.
+/// Computes X = A^-1 X, or A^-T X, by the factors of a square A and the workspace of their factorisation, for
+/// a column-major X. 2 n^2 flops a column. Queued; several threads may solve at the same time.
 template <class T>
 void substitute(Serial& backend, const FactorWorkspace<Serial, T>& workspace, bool transposed,
                 DenseView<const T> factors, const std::int64_t* pivots, DenseView<T> X);

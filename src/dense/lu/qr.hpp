@@ -24,7 +24,7 @@ void factor_qr(OpenMp& backend, DenseView<T> A, T* tau);
 template <class T>
 void factor_qr(Cuda& backend, DenseView<T> A, T* tau);
 
-/// X = A^-1 X = R^-1 Q^T X, or A^-T X, for a column-major X. 4 n^2 flops a column. Queued.
+/// Computes X = A^-1 X = R^-1 Q^T X, or A^-T X, for a column-major X. 4 n^2 flops a column. Queued.
 template <class T>
 void substitute_qr(Serial& backend, bool transposed, DenseView<const T> factors, const T* tau,
                    DenseView<T> X);

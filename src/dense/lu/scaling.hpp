@@ -43,7 +43,7 @@ ScaledNorms scale(OpenMp& backend, DenseView<T> A, bool equilibrated, Scales<T>&
 template <class T>
 ScaledNorms scale(Cuda& backend, DenseView<T> A, bool equilibrated, Scales<T>& scales);
 
-/// to(i, j) = from(i, j) rows[i] columns[j] for column-major views and element i + j m; null: 1.
+/// Scales to(i, j) = from(i, j) rows[i] columns[j] for column-major views and element i + j m; null: 1.
 template <class T>
 struct CopyScaled {
   DenseView<const T> from;

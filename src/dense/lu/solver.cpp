@@ -46,7 +46,7 @@ class FactoredSolver : public SolverImplementation<T> {
     for (std::size_t j = 0; j < steps.size(); ++j) jobs[j].statistics = {{"refinement_steps", steps[j]}};
   }
 
-  /// X = A^-1 X without refinement. Queued.
+  /// Computes X = A^-1 X without refinement. Queued.
   void substitute(Workspace& workspace, DenseView<T> X) const {
     system_.substitute(static_cast<SolveWorkspace&>(workspace).backend, transposed_, X);
   }

@@ -70,7 +70,7 @@ struct RandomVector {
   }
 };
 
-/// to[i] = from[i step].
+/// Copies to[i] = from[i step].
 template <class T>
 struct CopyElements {
   const T* from;
@@ -166,7 +166,7 @@ class System {
     return outcome;
   }
 
-  /// X = A^-1 X, or A^-T X, without refinement, for a column-major X. Queued.
+  /// Computes X = A^-1 X, or A^-T X, without refinement, for a column-major X. Queued.
   void substitute(B& backend, bool transposed, DenseView<T> X) const {
     scale_rows(backend, transposed ? scales_.columns : scales_.rows, X);
     substitute_factors(backend, transposed, X);

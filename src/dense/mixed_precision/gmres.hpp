@@ -127,8 +127,8 @@ class FlexibleGmres {
     return basis_.bytes() + directions_.bytes() + first_.bytes() + second_.bytes() + column_.bytes();
   }
 
-  /// x = x + z, where z minimises ||r - A z||_2 over preconditioned Krylov vectors; ends when that norm is
-  /// at most `target`, or after `cycle_steps(n)` steps. `largest`: ||r||_inf, finite and not 0.
+  /// Computes x = x + z, where z minimises ||r - A z||_2 over preconditioned Krylov vectors; ends when that
+  /// norm is at most `target`, or after `cycle_steps(n)` steps. `largest`: ||r||_inf, finite and not 0.
   /// `precondition(v, z)` queues z = C v. Returns the number of steps; each waits once. x does not change
   /// where a preconditioned vector is not finite in the first step.
   template <class Precondition>
@@ -183,7 +183,7 @@ class FlexibleGmres {
     return backend.read(column_.data());
   }
 
-  /// x = x + Z y.
+  /// Computes x = x + Z y.
   void add_directions(B& backend, const std::vector<double>& y, std::int64_t count, T* x) {
     if (count == 0) return;
     gmres_detail::HessenbergColumn coefficients;

@@ -109,7 +109,7 @@ class Refinement {
     Phase phase = Phase::inaccurate;
   };
 
-  /// X = 0 with its residuals. For a right-hand side of zeros that is the solution.
+  /// Sets X = 0 and its residuals. For a right-hand side of zeros that is the solution.
   std::vector<Column> begin(B& backend, DenseView<const T> rhs, DenseView<T> X) {
     std::vector<Column> columns(static_cast<std::size_t>(X.columns()));
     for (std::int64_t j = 0; j < X.columns(); ++j) {

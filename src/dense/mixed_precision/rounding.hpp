@@ -16,7 +16,7 @@
 
 namespace echelon {
 
-/// rounded = A, in column-major order; the terms of the reduction are the rounded magnitudes.
+/// Rounds A to `rounded`, in column-major order; the terms of the reduction are the rounded magnitudes.
 template <class T>
 struct RoundElements {
   DenseView<const T> A;
@@ -47,7 +47,7 @@ struct RoundScaled {
   }
 };
 
-/// X = X + factor C with the scaling of the columns of C by RoundScaled undone.
+/// Computes X = X + factor C with the scaling of the columns of C by RoundScaled undone.
 template <class T>
 struct AddUnscaled {
   DenseView<const float> C;

@@ -262,7 +262,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
                                             shared);
   }
 
-  /// X = X + C R with the approximate inverse C of the lower precision. Queued.
+  /// Computes X = X + C R with the approximate inverse C of the lower precision. Queued.
   void add_correction(SolveWorkspace& space, DenseView<const T> R, DenseView<T> X) const {
     B& backend = space.backend;
     for (std::int64_t j = 0; j < R.columns(); ++j) {

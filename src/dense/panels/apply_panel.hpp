@@ -13,7 +13,7 @@ namespace echelon {
 
 namespace panel_detail {
 
-/// packed(:, j) = A(:, columns[j]).
+/// Copies packed(:, j) = A(:, columns[j]).
 template <class T>
 struct PackColumns {
   DenseView<const T> A;
@@ -41,7 +41,7 @@ DenseView<const T> pivot_columns(B& backend, DenseView<const T> A, std::int64_t 
   return {workspace.columns.data(), A.rows(), range.count(), A.rows(), A.device()};
 }
 
-/// X = X + G W for W of G.columns() rows. 2 m p X.columns() flops.
+/// Computes X = X + G W for W of G.columns() rows. 2 m p X.columns() flops.
 template <class B, class T>
 void add_product(B& backend, DenseView<const T> G, const T* W, std::int64_t leading, DenseView<T> X) {
   if (X.columns() == 1) {

@@ -21,7 +21,7 @@ namespace echelon {
 
 namespace elimination_detail {
 
-/// W(places[i], :) = X(i, :).
+/// Copies W(places[i], :) = X(i, :).
 template <class T>
 struct MoveRows {
   DenseView<const T> X;
@@ -34,7 +34,7 @@ struct MoveRows {
   }
 };
 
-/// X = W with zeros in the first `rank` rows.
+/// Copies X = W with zeros in the first `rank` rows.
 template <class T>
 struct CopyBelowPivots {
   DenseView<T> X;
@@ -159,7 +159,7 @@ class BlockedElimination {
            places_.bytes();
   }
 
-  /// X = T P X, where T P A = R; after `reduce`. 2 m r flops a column.
+  /// Computes X = T P X, where T P A = R; after `reduce`. 2 m r flops a column.
   void transform(B& backend, DenseView<T> X, PanelWorkspace<T>& workspace) const {
     if (multiplied_out_) {
       transform_by_product(backend, X, workspace);
@@ -172,8 +172,8 @@ class BlockedElimination {
   }
 
   [[nodiscard]] bool multiplied_out() const { return multiplied_out_; }
-  /// x = P^T T^T x for one vector of m elements; not after a product that was multiplied out. `workspace`:
-  /// for one column.
+  /// Computes x = P^T T^T x for one vector of m elements; not after a product that was multiplied out.
+  /// `workspace`: for one column.
   void transform_transposed(B& backend, T* x, PanelWorkspace<T>& workspace) const {
     for (auto panel = panels_.rbegin(); panel != panels_.rend(); ++panel) {
       T* products = workspace.rows.data();

@@ -334,7 +334,7 @@ class ClusterPanel {
   /// `first_warp` on.
   inline __device__ void solve_other_columns(int begin, int first_warp);
 
-  /// W = -U and stores U, for U = L^-1 u of a column, where L is the window's triangle.
+  /// Stores W = -U and U, for U = L^-1 u of a column, where L is the window's triangle.
   inline __device__ void solve_column(int begin, int column, T (&u)[window]);
 
   /// Updates the next window, by all warps, since the pivot warps wait for it.
@@ -363,8 +363,8 @@ class ClusterPanel {
     pending_window_ = -1;
   }
 
-  /// X = X + G W for rows [row, row + warp_size) and columns [column, column + window), where G is the
-  /// pending window; by one warp.
+  /// Computes X = X + G W for rows [row, row + warp_size) and columns [column, column + window), where G is
+  /// the pending window; by one warp.
   inline __device__ void update_tile(int row, int column) requires(sizeof(T) == 8);
   inline __device__ void update_tile(int row, int column) requires(sizeof(T) == 4);
 

@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(threads_for_places)
 constexpr int threads_of_strip = 128;
 constexpr int columns_of_strip = 4;  // of a block, loaded together
 
-/// strip(i, j) = A(i, sources[j]); the columns of the strip are contiguous.
+/// Copies strip(i, j) = A(i, sources[j]); the columns of the strip are contiguous.
 template <class T>
 __global__ void __launch_bounds__(threads_of_strip)
     gather_columns(DenseView<const T> A, const int* sources, T* strip) {

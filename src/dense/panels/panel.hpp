@@ -103,7 +103,8 @@ void put_back_pivot_rows(OpenMp& backend, PivotRange range, const std::int64_t* 
 template <class T>
 void put_back_pivot_rows(Cuda& backend, PivotRange range, const std::int64_t* rows, const T* products, T* x);
 
-/// places[i] = the row to which the exchanges move row i of n; i when the rank is less than `least_rank`.
+/// Computes places[i] = the row to which the exchanges move row i of n; i when the rank is less than
+/// `least_rank`.
 void find_places(Cuda& backend, std::int64_t n, const std::int64_t* rows, std::int64_t least_rank,
                  const EliminationState* state, int* places);
 

@@ -144,8 +144,8 @@ struct Factors {
   }
 };
 
-/// X = X + G W, rows_per_thread rows of each thread at a time. The next factors are loaded while these are
-/// used.
+/// Computes X = X + G W, rows_per_thread rows of each thread at a time. The next factors are loaded while
+/// these are used.
 template <int rows_per_thread, class T>
 __device__ void multiply_tile(const Tile<T>& own, const T* __restrict__ G, std::int64_t leading, int width,
                               const TileRow<T>* W) {

@@ -154,8 +154,8 @@ __device__ void load_tile(const T* from, std::int64_t leading, int rows, int cou
   }
 }
 
-/// W = L D and L in the rows below the diagonal blocks, and the largest element of each column of L among
-/// the rows that may become pivots. blockIdx.x: rows by `side`. tiles::threads threads, two tiles.
+/// Computes W = L D and L in the rows below the diagonal blocks, and the largest element of each column of L
+/// among the rows that may become pivots. blockIdx.x: rows by `side`. tiles::threads threads, two tiles.
 template <class T, class Fronts>
 __global__ void __launch_bounds__(threads) apply_blocks(Fronts fronts, int p) {
   extern __shared__ double2 tile_storage[];
@@ -452,8 +452,8 @@ constexpr int acceptance_roles(int rows_below, int p) {
   return (rows_below + side - 1) / side + (p + side - 1) / side + 1;
 }
 
-/// A = A - L W^T in the lower triangle right of the blocks at column p. blockIdx.x: tile. tiles::threads
-/// threads, two tiles.
+/// Computes A = A - L W^T in the lower triangle right of the blocks at column p. blockIdx.x: tile.
+/// tiles::threads threads, two tiles.
 template <class T, class Fronts>
 __global__ void __launch_bounds__(threads) update_rests(Fronts fronts, int p) {
   extern __shared__ double2 tile_storage[];

@@ -162,13 +162,13 @@ __device__ void for_each_chunk(int chunks, T* left, T* right, Load load, Add add
   __syncthreads();
 }
 
-/// sum += A B^T, for the part of this warp; A and B have `terms` columns.
+/// Computes sum += A B^T, for the part of this warp; A and B have `terms` columns.
 template <class T, class Product>
 __device__ void add_product(Product& sum, const T* a, const T* b, int terms) {
   sum.add(a + warp_row(), b + warp_column(), terms);
 }
 
-/// tile = A - sum for A in global memory; a barrier is at the end.
+/// Computes tile = A - sum for A in global memory; a barrier is at the end.
 template <class T, class Product>
 __device__ void store_difference(const T* a, std::int64_t leading, Product& sum, T* tile) {
   a += warp_row() + warp_column() * leading;

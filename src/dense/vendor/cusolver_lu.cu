@@ -20,7 +20,7 @@ namespace {
 
 using namespace magnitudes;
 
-/// to(i, j) = from(i, j) * rows[i] * columns[j] for element k = i + j n; no scale: 1.
+/// Scales to(i, j) = from(i, j) * rows[i] * columns[j] for element k = i + j n; no scale: 1.
 template <class T>
 struct CopyScaled {
   std::int64_t n;
@@ -213,14 +213,14 @@ class CusolverFactorisation final : public SolverImplementation<T> {
     return outcome;
   }
 
-  /// x = R^-1 Q^T x, or Q R^-T x.
+  /// Computes x = R^-1 Q^T x, or Q R^-T x.
   void substitute_qr(Cuda& backend, Cusolver& cusolver, Array<T>& workspace, bool transposed, T* x) const {
     if (!transposed) cusolver.multiply_by_q<T>(true, factors_.view(), tau_.data(), x, workspace);
     solve_triangle<T>(backend, transposed, factors_.view(), x);
     if (transposed) cusolver.multiply_by_q<T>(false, factors_.view(), tau_.data(), x, workspace);
   }
 
-  /// X = A^-1 B by the factors: B's rows are scaled like A's, and X's like A's columns.
+  /// Computes X = A^-1 B by the factors: B's rows are scaled like A's, and X's like A's columns.
   void substitute(SolveWorkspace& own, DenseView<const T> B, DenseView<T> X) const {
     const std::int64_t n = B.rows();
     const std::int64_t count = n * B.columns();
@@ -249,7 +249,7 @@ class CusolverFactorisation final : public SolverImplementation<T> {
         });
   }
 
-  /// r = b - A x.
+  /// Computes r = b - A x.
   void residual(SolveWorkspace& own, const T* b, const T* x, T* r) const {
     own.backend.copy(factors_.rows(), b, r);
     multiply(own.backend, T{-1}, A_, x, T{1}, r);

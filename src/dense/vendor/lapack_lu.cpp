@@ -66,7 +66,7 @@ class LapackFactorisation final : public HostFactorization<B, T> {
     }
   }
 
-  /// X = R^-1 Q^T X, or Q R^-T X.
+  /// Computes X = R^-1 Q^T X, or Q R^-T X.
   void substitute_qr(bool transposed, DenseView<T> X) const {
     const T* const qr = this->factors().data();
     const int n = static_cast<int>(X.rows());

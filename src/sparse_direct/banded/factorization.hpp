@@ -106,7 +106,7 @@ class BandFactorizationOn {
     }
   }
 
-  /// x = A^-T x for the first matrix. Queued; does not wait.
+  /// Computes x = A^-T x for the first matrix. Queued; does not wait.
   void solve_transposed(B& backend, SubstitutionWorkspace<T>& workspace, T* x) const {
     RhsBatch<T> rhs;
     rhs.b = x;

@@ -346,7 +346,7 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     outcome.statistics.push_back({"pivot_growth", growth_});
   }
 
-  /// X = A^-1 B by the factors.
+  /// Computes X = A^-1 B by the factors.
   void substitute(SolveWorkspace& own, DenseView<const T> rhs, DenseView<T> X) const {
     const std::int64_t at_once = std::min(columns_at_once, rhs.columns());
     if (!tridiagonal_ || own.tridiagonal == nullptr) own.tridiagonal = make_elimination();
@@ -408,7 +408,7 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     return r_norm <= level * (job.matrix_norm * x_norm + job.right_hand_side_norm_inf);
   }
 
-  /// r = b - A x.
+  /// Computes r = b - A x.
   void residual(SolveWorkspace& own, const T* b, const T* x, T* r) const {
     own.backend.copy(A_.rows(), b, r);
     multiply(own.backend, T{-1}, A_, x, T{1}, r);

@@ -5,8 +5,8 @@
 
 namespace echelon::sparse_direct {
 
-/// X = (P A Q)^-1 X, or its transpose, for at most 16 right-hand sides that are stored row by row: element
-/// (i, c) is x[i * columns + c]. Rows and columns have the numbers of their pivots.
+/// Computes X = (P A Q)^-1 X, or its transpose, for at most 16 right-hand sides that are stored row by row:
+/// element (i, c) is x[i * columns + c]. Rows and columns have the numbers of their pivots.
 template <class T>
 void substitute(const LeftLookingFactors<T>& factors, bool transposed, int columns, T* x);
 

@@ -34,7 +34,7 @@ struct PlaceOrder {
   }
 };
 
-/// first = the first place at which a_ij and a_ji differ by more than rounding, a block for each square.
+/// Finds the first place at which a_ij and a_ji differ by more than rounding; one block for each square.
 template <class T>
 __global__ void __launch_bounds__(cuda_kernels::block_size)
     find_asymmetry(DenseView<const T> A, PlaceOrder order, unsigned long long* first) {

@@ -41,7 +41,7 @@ struct FindUsersRow {
   }
 };
 
-/// y = S x in the order of the pivots, zero in spare rows.
+/// Computes y = S x in the order of the pivots, zero in spare rows.
 template <class T>
 struct GatherRows {
   const std::int32_t* place;

@@ -65,7 +65,7 @@ class IndefiniteMatrix {
   /// `facts` are the user's. n^3 / 3 flops. Waits.
   [[nodiscard]] tiles::IndefiniteFacts factor(Cuda& backend, const std::stop_token& cancel);
 
-  /// x = S A^-1 S b, or without `scale`, x = A^-1 b, in the user's order. Queued; 2 n^2 flops.
+  /// Computes x = S A^-1 S b, or without `scale`, x = A^-1 b, in the user's order. Queued; 2 n^2 flops.
   void solve(Cuda& backend, const T* scale, const T* b, T* x, IndefiniteVectors<T>& vectors) const;
   /// Solves A X = B for the columns of B and X with the same scaling, by cuBLAS.
   void solve(Cuda& backend, const T* scale, DenseView<const T> B, DenseView<T> X,

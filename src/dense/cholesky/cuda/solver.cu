@@ -57,8 +57,8 @@ struct ChooseScale {
   }
 };
 
-/// to = S A S, continued by the identity, and the sums of the magnitudes of its columns, a block to a column.
-/// Without `scale`, S is the identity.
+/// Computes to = S A S, continued by the identity, and the sums of the magnitudes of its columns, a block to
+/// a column. Without `scale`, S is the identity.
 template <class T>
 __global__ void __launch_bounds__(block_size)
     copy_columns(DenseView<const T> A, const T* scale, DenseView<T> to, double* sums) {
@@ -84,7 +84,7 @@ struct ColumnSum {
   ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {x[i]}; }
 };
 
-/// y = S x; without `scale`, y = x.
+/// Computes y = S x; without `scale`, y = x.
 template <class T>
 struct ScaleVector {
   const T* scale;
@@ -164,7 +164,7 @@ class GpuCholesky final : public SolverImplementation<T> {
     }
   }
 
-  /// X = A^-1 X without refinement. Does not wait.
+  /// Computes X = A^-1 X without refinement. Does not wait.
   void substitute(Workspace& workspace, DenseView<T> X) const {
     if (n_ > 0) substitute(static_cast<SolveWorkspace&>(workspace), X, X);
   }
@@ -217,9 +217,9 @@ class GpuCholesky final : public SolverImplementation<T> {
       substitute_columns(own, B, X);
     }
   }
-  /// x = S (S A S)^-1 S b = A^-1 b.
+  /// Computes x = S (S A S)^-1 S b = A^-1 b.
   void substitute(SolveWorkspace& own, const T* b, T* x) const { substitute_scaled(own, scale(), b, x); }
-  /// x = S (L L^T)^-1 S b; without `scale`, S is the identity.
+  /// Computes x = S (L L^T)^-1 S b; without `scale`, S is the identity.
   void substitute_scaled(SolveWorkspace& own, const T* scale, const T* b, T* x) const {
     own.backend.for_each(n_, ScaleVector<T>{scale, b, own.vectors.rhs.data()});
     matrix_.substitute(own.backend, own.vectors);

@@ -216,7 +216,7 @@ class TileTask {
     }
   }
 
-  /// tiles[0] = tiles[0] L_jj^-T. A barrier is at the end.
+  /// Computes tiles[0] = tiles[0] L_jj^-T. A barrier is at the end.
   __device__ void solve_with_diagonal(int j) {
     wait_for_tiles(j, j, j + 1, j + 1);
     copy_diagonal(j);
@@ -226,7 +226,7 @@ class TileTask {
     tiles::solve_rows(shared_.tiles[0], shared_.tiles[1]);
     __syncthreads();
   }
-  /// tiles[1] = L_jj below the diagonal blocks, and their inverses.
+  /// Copies tiles[1] = L_jj below the diagonal blocks, and their inverses.
   __device__ void copy_diagonal(int j) {
     constexpr int per_piece = 16 / static_cast<int>(sizeof(T));
     constexpr int pieces = side / per_piece;  // of a column

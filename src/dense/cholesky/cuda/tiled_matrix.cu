@@ -66,7 +66,7 @@ std::int64_t count_counters(std::int64_t rows) {
   return rows <= one_panel ? rows + 1 : panels * (rows + 1);
 }
 
-/// c -= a a^T on and below the diagonal.
+/// Computes c -= a a^T on and below the diagonal.
 cublasStatus_t subtract_square(cublasHandle_t handle, int n, int terms, const float* a, int leading,
                                float* c) {
   const float minus_one = -1;

@@ -57,7 +57,7 @@ class TiledMatrix {
 
   /// arrays.solution = A^-1 arrays.rhs by the factor. Queued, in one kernel. 2 n^2 flops.
   void substitute(Cuda& backend, SubstitutionArrays<T>& arrays) const;
-  /// X = A^-1 X for many columns, by cuBLAS. X has n rows. Queued.
+  /// Computes X = A^-1 X for many columns, by cuBLAS. X has n rows. Queued.
   void substitute(Cuda& backend, DenseView<T> X) const;
 
  private:

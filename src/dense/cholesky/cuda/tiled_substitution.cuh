@@ -80,8 +80,8 @@ class TileInRegisters {
       for (int r = 0; r < rows; ++r) a_[c][r] = tile[row(r) + (first_column() + c) * leading];
     }
   }
-  /// sums[r] += part of the row's product with x, of which the lane l has element first_column() + l %
-  /// columns.
+  /// Computes sums[r] += part of the row's product with x. Lane l has element first_column() + l % columns
+  /// of x.
   __device__ void multiply(T x, T (&sums)[rows]) const {
 #pragma unroll
     for (int c = 0; c < columns; ++c) {
@@ -90,7 +90,7 @@ class TileInRegisters {
       for (int r = 0; r < rows; ++r) sums[r] += a_[c][r] * value;
     }
   }
-  /// sums[c] += part of the column's product with x, of which the lane has the elements of its rows.
+  /// Computes sums[c] += part of the column's product with x, of which the lane has the elements of its rows.
   __device__ void multiply_transposed(const T (&x)[rows], T (&sums)[columns]) const {
 #pragma unroll
     for (int c = 0; c < columns; ++c) {

@@ -36,7 +36,7 @@ struct EliminatedMagnitude {
   }
 };
 
-/// to(i, j) = from(p, j) for p = permutation[i].
+/// Copies to(i, j) = from(p, j) for p = permutation[i].
 template <class T>
 struct GatherRows {
   DenseView<const T> from;
@@ -49,7 +49,7 @@ struct GatherRows {
   }
 };
 
-/// to(permutation[i], j) = from(i, j).
+/// Copies to(permutation[i], j) = from(i, j).
 template <class T>
 struct ScatterRows {
   DenseView<const T> from;
@@ -143,7 +143,7 @@ class CudaFactorization : public SolverImplementation<T> {
   /// Replaces `factors()` by factors. `pivots[j]` is the row that was exchanged with row j.
   virtual Outcome factor_in_place(Cuda& backend, std::int64_t* pivots) = 0;
 
-  /// X = S^-1 X, or S^-T X, for the scaled matrix S. Queued.
+  /// Computes X = S^-1 X, or S^-T X, for the scaled matrix S. Queued.
   virtual void substitute_factors(Cuda& backend, bool transposed, DenseView<T> X) const {
     const std::int64_t elements = X.rows() * X.columns();
     const DenseView<T> permuted(
@@ -196,7 +196,7 @@ class CudaFactorization : public SolverImplementation<T> {
     permutation_ = order.to(this->device());
   }
 
-  /// X = A^-1 B by the factors. B and X do not overlap.
+  /// Computes X = A^-1 B by the factors. B and X do not overlap.
   void substitute(Cuda& backend, DenseView<const T> B, DenseView<T> X) const {
     const auto pointer = [](const Array<T>& scale) { return scale.size() > 0 ? scale.data() : nullptr; };
     const std::int64_t elements = X.rows() * X.columns();

@@ -9,7 +9,7 @@
 
 namespace echelon::crout {
 
-/// X = op(A)^-1 X for a triangular A, n by n.
+/// Computes X = op(A)^-1 X for a triangular A, n by n.
 inline cublasStatus_t trsm(cublasHandle_t handle, cublasFillMode_t part, cublasOperation_t form,
                            cublasDiagType_t diagonal, std::int64_t n, std::int64_t columns, const float* a,
                            std::int64_t leading_a, float* x, std::int64_t leading_x) {

@@ -236,7 +236,7 @@ void factor_with_lookahead(Cuda& backend, LookaheadStream& lookahead, bool panel
   lu.finish(main);
 }
 
-/// result = combination of the upper triangle's elements.
+/// Computes result = combination of the upper triangle's elements.
 template <class T>
 __global__ void __launch_bounds__(cuda_kernels::block_size)
     inspect(DenseView<const T> A, Inspection* partial, unsigned* finished, Inspection* result) {

@@ -19,7 +19,7 @@ constexpr int threads = 256;
 constexpr int leading = block + 1;  // in shared memory
 constexpr int small = 32;           // rows of a block that a warp inverts
 
-/// x = T^-1 e_j for the lower triangle T of `small` rows, by lane j.
+/// Computes x = T^-1 e_j for the lower triangle T of `small` rows, by lane j.
 template <class T>
 __device__ void invert_small(const T* triangle, int lane, bool unit, T (&x)[small]) {
 #pragma unroll
@@ -33,8 +33,8 @@ __device__ void invert_small(const T* triangle, int lane, bool unit, T (&x)[smal
   }
 }
 
-/// C = alpha A B for blocks of `size` rows and columns in shared memory: 4 by 4 elements by each of the first
-/// size^2 / 16 threads from `first` on.
+/// Computes C = alpha A B for blocks of `size` rows and columns in shared memory: 4 by 4 elements by each of
+/// the first size^2 / 16 threads from `first` on.
 template <int size, class T>
 __device__ void multiply_blocks(int first, T alpha, const T* A, const T* B, T* C) {
   constexpr int across = size / 4;
@@ -198,7 +198,7 @@ struct MatrixBlock {
       for (int k = 0; k < elements; ++k) sum[k / 4] += at[k] * x[lane + k % 4 * 32];
     }
   }
-  /// result[i] = sums over threads; result is in shared memory. Barriers before and after.
+  /// Computes result[i] = sums over threads; result is in shared memory. Barriers before and after.
   __device__ static void combine(const T (&sum)[sums], T* result, T* scratch) {
     const int t = static_cast<int>(threadIdx.x);
     if constexpr (!transposed) {
@@ -346,7 +346,7 @@ class BlockedSolve {
   BlockedSolve(Cuda& backend, bool transposed, const Substitution<T>& factors)
       : backend_(backend), transposed_(transposed), factors_(factors) {}
 
-  /// X = T^-1 Y for the lower triangle or the upper one, or its transpose; destroys Y.
+  /// Computes X = T^-1 Y for the lower triangle or the upper one, or its transpose; destroys Y.
   void solve(bool lower, DenseView<T> Y, DenseView<T> X) const {
     solve_rows(lower, 0, (X.rows() + block - 1) / block, Y, X);
   }
@@ -401,7 +401,7 @@ class BlockedSolve {
   Substitution<T> factors_;
 };
 
-/// X = A^-1 X, or A^-T X; Y is a workspace of the same shape.
+/// Computes X = A^-1 X, or A^-T X; Y is a workspace of the same shape.
 template <class T>
 void substitute_matrix(Cuda& backend, bool transposed, const Substitution<T>& factors, DenseView<T> X,
                        DenseView<T> Y) {

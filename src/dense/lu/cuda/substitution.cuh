@@ -35,13 +35,13 @@ template <class T>
 void invert_diagonal_blocks(const StreamContext& context, DenseView<const T> factors, bool only_lower,
                             T* inverses);
 
-/// X = L^-1 Y for a unit lower triangle and the inverses of its diagonal blocks; destroys Y. Queued on the
-/// stream of the backend's cuBLAS handle.
+/// Computes X = L^-1 Y for a unit lower triangle and the inverses of its diagonal blocks; destroys Y. Queued
+/// on the stream of the backend's cuBLAS handle.
 template <class T>
 void solve_unit_lower(Cuda& backend, DenseView<const T> L, const T* inverses, DenseView<T> Y, DenseView<T> X);
 
-/// X = A^-1 B, or A^-T B, for few columns: a kernel for each. `progress`: a counter at zero, which is reset.
-/// `Y`: workspace of 2 n elements. 2 n^2 flops a column. Queued on the calling thread's stream.
+/// Computes X = A^-1 B, or A^-T B, for few columns: a kernel for each. `progress`: a counter at zero, which
+/// is reset. `Y`: workspace of 2 n elements. 2 n^2 flops a column. Queued on the calling thread's stream.
 template <class T>
 void substitute_vectors(Cuda& backend, bool transposed, const Substitution<T>& factors, DenseView<const T> B,
                         DenseView<T> X, T* Y, unsigned* progress);

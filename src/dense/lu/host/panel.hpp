@@ -104,7 +104,8 @@ int factor_panel(PackBuffers<T>& buffers, int rows, int columns, T* a, std::int6
   return panel.zero_pivot();
 }
 
-/// C = [L^-1 C1; C2 - L2 L^-1 C1] for columns C whose rows have been exchanged; c is the first element of C1.
+/// Computes C = [L^-1 C1; C2 - L2 L^-1 C1] for columns C whose rows have been exchanged; c is the first
+/// element of C1.
 template <class Isa, class T>
 void apply_panel(PackBuffers<T>& buffers, const FactoredPanel<T>& panel, int columns, T* c,
                  std::int64_t leading) {

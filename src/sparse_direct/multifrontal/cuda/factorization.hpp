@@ -72,7 +72,7 @@ class DeviceFactorization {
 
   /// Number of elements of `vectors` that a solve of `columns` right-hand sides needs.
   [[nodiscard]] std::int64_t workspace_size(std::int64_t columns) const;
-  /// X = A^-1 B, or A^-T B, in the user's order, column-major. X and B may be the same. With
+  /// Computes X = A^-1 B, or A^-T B, in the user's order, column-major. X and B may be the same. With
   /// Equilibrated::yes A is the scaled matrix.
   void solve(bool transposed, std::int64_t columns, const T* B, std::int64_t leading_b, T* X,
              std::int64_t leading_x, T* workspace, Equilibrated equilibrated = Equilibrated::no) const;

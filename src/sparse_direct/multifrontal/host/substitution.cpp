@@ -59,7 +59,7 @@ class Substitution {
   T* w_;
 };
 
-/// X = D^-1 X for pivots of order one and two.
+/// Computes X = D^-1 X for pivots of order one and two.
 template <class T>
 void divide_by_pivots(const MultifrontalFactors<T>& factors, int columns, T* x) {
   for (const FrontRecord& record : factors.fronts) {

@@ -17,10 +17,10 @@ template <class T>
   return static_cast<std::int64_t>(factors.largest_front) * columns;
 }
 
-/// X = (P A Q)^-1 X, or its transpose, for `columns` right-hand sides that are stored row by row: element
-/// (i, c) is x[i * columns + c]. Rows and columns have the numbers of their pivots; the elements of x after
-/// the last pivot are left as they come out of the forward substitution, and count as zero in the backward
-/// one.
+/// Computes X = (P A Q)^-1 X, or its transpose, for `columns` right-hand sides that are stored row by row:
+/// element (i, c) is x[i * columns + c]. Rows and columns have the numbers of their pivots; the elements of x
+/// after the last pivot are left as they come out of the forward substitution, and count as zero in the
+/// backward one.
 template <class T>
 void substitute(const MultifrontalFactors<T>& factors, bool transposed, int columns, T* x, T* scratch);
 
