@@ -72,7 +72,7 @@ struct InverseAccuracy {
   double largest_difference = 0;  ///< infinity norm, of the worse side
 };
 
-/// Selects the better of the two backward errors. Elimination by rows makes ||A^-1 A - I|| / (||A|| ||A^-1||)
+/// Computes the backward errors on both sides. Elimination by rows makes ||A^-1 A - I|| / (||A|| ||A^-1||)
 /// about eps, elimination by columns ||A A^-1 - I||. In either case the other one is larger by up to the
 /// condition number, as it is for LAPACK's getri and gesv. Each of them bounds the relative error of A^-1 by
 /// the condition number times its own backward error, so the better one describes the accuracy of A^-1.
