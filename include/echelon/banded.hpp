@@ -13,12 +13,10 @@ namespace echelon {
 
 /// View of `count` n-by-n band matrices in LAPACK's band layout, which the caller owns and which must outlive
 /// the view. A column holds its elements from `upper` rows above the diagonal to `lower` rows below it.
-/// Element (i, j) of
-/// matrix b, for j - upper <= i <= j + lower, is at
+/// Element (i, j) of matrix b, for j - upper <= i <= j + lower, is at
 ///     data()[b * stride() + j * leading() + upper + i - j],
 /// with leading() >= lower + upper + 1. Array elements that lie outside the matrix (in its corners) are not
-/// read. An array for LAPACK's gbsv, which has `lower` further rows on top for fill, is passed as `ab +
-/// lower`.
+/// read. An array for LAPACK's gbsv has `lower` further rows on top for fill; it is passed as `ab + lower`.
 template <class T>
 class BandBatch {
  public:

@@ -24,7 +24,7 @@ struct NpzFile {
 /// Reads an archive, its members stored or deflated, into host memory.
 /// - scipy.sparse.save_npz: a matrix in the formats csr, csc or coo. Duplicates are summed.
 /// - numpy.savez, savez_compressed: the array named `array`. Without a name: the only array, or among several
-/// the one named `A`, with the array `b` as its right-hand sides.
+///   the one named `A`, with the array `b` as its right-hand sides.
 /// Element types are those of read_npy; indices are integers of any width. Refused: other sparse formats,
 /// encrypted archives, other compression methods, a member whose checksum is wrong. Memory: the result, and
 /// for a sparse matrix its indices as 64-bit integers besides. Throws ParseError, with the member and the

@@ -91,8 +91,7 @@ struct LamgOptions {
 /// Lean algebraic multigrid for the Laplacian of any graph, and for symmetric diagonally dominant matrices,
 /// which are transformed to Laplacians: exact elimination of vertices with few neighbours, aggregation by
 /// affinity, and cycles with recombined iterates. Set-up and a cycle cost O(edges). The cycle is not linear:
-/// as a
-/// preconditioner it needs a flexible method, such as cg. O. Livne, A. Brandt, Lean algebraic multigrid
+/// as a preconditioner it needs a flexible method, such as cg. O. Livne, A. Brandt, Lean algebraic multigrid
 /// (LAMG): Fast graph Laplacian linear solver, SIAM J. Sci. Comput. 34 (2012).
 template <class T>
 using Lamg = SolverOf<T, LamgOptions>;

@@ -13,8 +13,8 @@ namespace echelon {
 
 /// Rule by which one of the rows that claim an unknown becomes its owner.
 enum class ClaimRule {
-  largest,  ///< that with the largest leading element relative to the norm of the row as it was given; one
-            ///< that comes later replaces the owner if it is larger
+  largest,  ///< the claimant with the largest leading element relative to the norm of its original row; a
+            ///< later claimant replaces the owner if its element is larger
   ordered,  ///< as largest, but one unknown at a time: partial pivoting
   first,    ///< the first claimant; with several threads the result depends on their timing
 };
@@ -87,8 +87,8 @@ struct MappedEchelonOptions {
 /// Statuses are those of `gauss-jordan`: every right-hand side is `direct`, `underdetermined` with a
 /// particular solution, or `inconsistent` with the equations that contradict each other. The record of the
 /// reductions is reused for later right-hand sides. With `field = mod:p` the arithmetic is exact, x has
-/// residues 0 to p - 1,
-/// and the relative residual is that of A x - b modulo p; see also rank_modulo in <echelon/rank_modulo.hpp>.
+/// residues 0 to p - 1, and the relative residual is that of A x - b modulo p; see also rank_modulo in
+/// <echelon/rank_modulo.hpp>.
 ///
 /// R. Murri, A novel parallel algorithm for Gaussian elimination of sparse unsymmetric matrices (Rheinfall),
 /// arXiv:1105.4136; D. C. Sorensen, Analysis of pairwise pivoting in Gaussian elimination, IEEE Trans.

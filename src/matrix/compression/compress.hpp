@@ -27,8 +27,7 @@ template <class T>
 struct CooEntries {
   using Value = T;
   static constexpr bool columns_ascend = false;  ///< within each row
-  static constexpr bool in_any_order =
-      false;  ///< the order depends on timing: duplicates are summed by value
+  static constexpr bool in_any_order = false;    ///< depends on timing: duplicates are summed by value
   const std::int32_t* rows;
   const std::int32_t* columns;
   const T* values;
