@@ -36,7 +36,7 @@ class GpuBandOf : public GpuTest {
     return X.to(Device());
   }
 
-  /// As accurate as LAPACK, or backward stable: elements are sums of up to lower + upper terms, each rounded.
+  /// Expects x as accurate as LAPACK's, or backward stable: elements are sums of lower + upper rounded terms.
   void expect_like_lapack(BandMatrix<T>& A, std::int64_t columns = 3) {
     SCOPED_TRACE("n " + std::to_string(A.n) + ", lower " + std::to_string(A.lower) + ", upper " +
                  std::to_string(A.upper));

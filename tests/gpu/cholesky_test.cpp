@@ -39,7 +39,7 @@ class GpuCholeskyOf : public GpuTest {
  protected:
   using GpuTest::gpu;
 
-  /// Expects what the host says, and answers as good.
+  /// Expects the status of the host and equally accurate solutions.
   void expect_like_host(const Dense<T>& a, std::int64_t columns, const CholeskyOptions& options) const {
     SCOPED_TRACE("n = " + std::to_string(a.rows()) + ", " + std::to_string(columns) + " right-hand sides");
     const Dense<T> on_gpu = a.to(gpu);
@@ -110,7 +110,7 @@ TYPED_TEST(GpuCholeskyOf, NotPositive_FirstColumnWithItsValue) {
   EXPECT_EQ(cholesky.factor(ones_on_gpu).row, 1);
 }
 
-/// From 65 rows of 64 on, panels are factored beside the products with those before.
+/// Sizes from which panels are factored concurrently with the products of earlier panels.
 TYPED_TEST(GpuCholeskyOf, SeveralPanels_LikeHost) {
   using T = TypeParam;
   for (const std::int64_t n : {4097, 5183}) this->expect_like_host(positive_definite<T>(n, 10), 2, {});

@@ -119,7 +119,7 @@ TYPED_TEST(GpuPanelOf, Elimination_IsTheSameForAnyDivisionIntoPanels) {
   }
 }
 
-/// From one warp of one block to 16 blocks with four rows for each thread.
+/// Heights that need from one warp of one block to 16 blocks with four rows for each thread.
 const std::vector<std::int64_t> heights{1, 5, 33, 257, 700, 1025, 4097, 9000};
 
 TYPED_TEST(GpuPanelOf, Pivots_AreThoseOfTheHost) {

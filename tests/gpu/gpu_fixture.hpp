@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Skips what needs a GPU where there is none.
+/// Fixture that skips tests if there is no GPU.
 #pragma once
 
 #include <echelon/device.hpp>

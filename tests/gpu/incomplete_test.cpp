@@ -107,7 +107,7 @@ TYPED_TEST(GpuIncomplete, LongRows_BitsOfHost) {
   this->expect_bits_of_host("ic0", arrow, "arrow");
 }
 
-/// Shifts included.
+/// Factors, and the shifts that they need, have the bits of the host.
 TYPED_TEST(GpuIncomplete, RealMatrices_BitsOfHost) {
   using T = TypeParam;
   this->expect_bits_of_host("ic0", kershaw<T>(), "Kershaw's matrix");

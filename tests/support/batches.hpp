@@ -268,7 +268,7 @@ void check_factor_ties(const Device& device, std::int64_t n, std::int64_t count)
   }
 }
 
-/// Factors of no matrices, and of matrices without rows.
+/// Empty batches, and batches of matrices without rows.
 template <class T>
 void check_empty_factors(const Device& device) {
   Array<T> nothing(device, 1);

@@ -39,7 +39,7 @@ class BigFloat {
   [[nodiscard]] double to_double() const {
     double result = 0;
     for (int k = size; k-- > size - 3;) result = result * 0x1p32 + limbs_[static_cast<std::size_t>(k)];
-    // In two steps, so that the exponent fits an int.
+    // Scale in two steps, so that the exponent fits an int.
     result = std::ldexp(result,
                         static_cast<int>(std::clamp<std::int64_t>(exponent_ + 32 * (size - 3), -3000, 3000)));
     return negative_ ? -result : result;
@@ -79,7 +79,8 @@ class BigFloat {
     }
     return result;
   }
-  /// By Newton's iteration for the reciprocal, each step of which doubles the number of bits.
+  /// Division by Newton's iteration for the reciprocal, which doubles the number of correct bits in each
+  /// step.
   friend BigFloat operator/(const BigFloat& a, const BigFloat& b) {
     BigFloat scaled = b.magnitude();
     scaled.exponent_ = -32 * size;  // in [1/2, 1)

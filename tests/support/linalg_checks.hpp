@@ -313,7 +313,7 @@ void check_reductions(Context& context, std::int64_t n, std::int64_t step) {
   EXPECT_TRUE(magnitudes.allows(norm1<T>(context, x.view())));
   EXPECT_NEAR(norm2<T>(context, x.view()), expected_norm, 1e-14 * expected_norm);
   EXPECT_EQ(norm_inf<T>(context, x.view()), largest);
-  // The same numbers when they stay where they are.
+  // Results that stay in the memory of the device equal those that are returned.
   Array<double> results(context.device(), 5);
   dot<T>(context, x.view(), y.view(), results.data());
   sum<T>(context, x.view(), results.data() + 1);
@@ -349,7 +349,7 @@ inline void check_extreme_norms(const Device& device) {
   EXPECT_NEAR(norm({1e300, 1e-300, 1}) / 1e300, 1.0, 1e-15);
   EXPECT_EQ(norm({tiniest, 0}), tiniest);
   EXPECT_EQ(norm({std::numeric_limits<double>::max()}), std::numeric_limits<double>::max());
-  // Of the size where numbers stop being small, from both sides.
+  // Magnitudes on both sides of the threshold below which norm2 treats numbers as small.
   EXPECT_NEAR(norm({0x1.8p-511, 0x1p-512, 0x1.8p-512}) / (0x1p-512 * std::sqrt(9 + 1 + 2.25)), 1.0, 1e-15);
   EXPECT_EQ(norm({1, -infinity, 1e300}), infinity);
   EXPECT_TRUE(std::isnan(norm({1, nan, 1e300})));

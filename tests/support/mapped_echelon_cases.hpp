@@ -234,7 +234,7 @@ void check_mapped_systems(const std::vector<Device>& devices, const MappedEchelo
   }
 }
 
-/// Tall, wide and square matrices of deficient rank, with right-hand sides that fit.
+/// Tall, wide and square matrices of deficient rank, with consistent right-hand sides.
 template <class T>
 void check_mapped_deficient(const Device& device, const MappedEchelonOptions& options = {}) {
   int compared = 0;

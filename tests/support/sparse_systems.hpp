@@ -158,7 +158,7 @@ double scaled_residual(const Csr<T>& A, const T* x, const T* b) {
                              static_cast<long double>(std::numeric_limits<T>::epsilon()));
 }
 
-/// A x.
+/// Product A x.
 template <class T>
 std::vector<T> product(const Csr<T>& A, const std::vector<T>& x) {
   std::vector<T> y(static_cast<std::size_t>(A.rows()), T{0});

@@ -323,7 +323,7 @@ TYPED_TEST(DenseLuOf, Refinement_NeverIncreasesError) {
   }
 }
 
-/// n beyond which the factorisation is made of panels that can be interrupted.
+/// Number of rows from which the factorisation consists of panels and can be interrupted.
 TYPED_TEST(DenseLuOf, Panels_FactorsOfLapack) {
   using T = typename TypeParam::Value;
   using Method = typename TypeParam::Solver;
@@ -483,7 +483,7 @@ TEST(LapackLu, SingularToWorkingPrecision_EveryColumn) {
   for (const ColumnReport& column : report.columns) EXPECT_EQ(column.status, Status::singular);
 }
 
-/// Whether there is one depends on the machine.
+/// Reports have a warning exactly if host_blas() has one, which depends on the machine.
 TEST(LapackLu, SlowBlas_IsAWarning) {
   const std::string expected = host_blas().warning;
   for (const std::int64_t n : {100, 600}) {

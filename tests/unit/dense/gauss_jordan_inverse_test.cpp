@@ -35,7 +35,7 @@ TYPED_TEST(GaussJordanInverseOf, IllConditionedFamilies_AreInverted) {
   check_inverses_that_are_hard<TypeParam>(Device());
 }
 
-/// Never silently wrong: where growth took the digits, the report says so.
+/// Growth that destroys all digits must be reported.
 TYPED_TEST(GaussJordanInverseOf, ElementGrowth_IsInvertedOrReported) {
   using T = TypeParam;
   int inverted = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `lu` does beyond the methods of dense_lu_test.cpp.
+// Properties of `lu` that the other methods of dense_lu_test.cpp lack.
 #include "support/gallery.hpp"
 
 #include <echelon/echelon.hpp>

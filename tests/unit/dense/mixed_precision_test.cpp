@@ -229,7 +229,7 @@ TEST(MixedPrecisionLu, BadlyScaled_IsRefined) {
   expect_backward_stable(a, answer.x, b, 3);
 }
 
-/// By factors in the working precision.
+/// The determinant, solves with the transpose and the inverse take factors in the working precision.
 TEST(MixedPrecisionLu, DeterminantTransposeAndInverse_AreAccurate) {
   const std::int64_t n = 40;
   const Dense<double> a = with_condition<double>(n, 10, 3);
@@ -254,7 +254,7 @@ TEST(MixedPrecisionLu, DeterminantTransposeAndInverse_AreAccurate) {
   EXPECT_LT(largest_difference(product(a, inverse), identity<double>(n)), 100 * unit<double>);
 }
 
-/// Float's tolerance would accept it.
+/// An asymmetry that the tolerance of float would accept has to be refused.
 TEST(MixedPrecisionCholesky, SlightlyAsymmetric_IsRefused) {
   Dense<double> a = matrix_for<double>("cholesky", 40, 10, 3);
   a(7, 3) += 1e-7;

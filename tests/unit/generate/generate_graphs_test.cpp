@@ -32,7 +32,7 @@ std::vector<std::int64_t> degrees(const Csr<double>& a) {
   return result;
 }
 
-/// How many vertices have each degree.
+/// Histogram of the degrees.
 std::map<std::int64_t, std::int64_t> degree_counts(const Csr<double>& a) {
   std::map<std::int64_t, std::int64_t> counts;
   for (const std::int64_t degree : degrees(a)) ++counts[degree];
@@ -172,7 +172,7 @@ TEST(GenerateGraphs, RandomRegular) {
 TEST(GenerateGraphs, GeneralizedRing) {
   const Csr<double> a = graph("generalized-ring", {{"n", 1000}, {"k", 4}});
   const Dense<double> full = to_dense<double>(a);
-  // The same for every vertex, turned round.
+  // Every vertex has equal neighbours, up to a rotation.
   for (std::int64_t i = 0; i < 1000; ++i) {
     for (std::int64_t j = 0; j < 1000; ++j) ASSERT_EQ(full(i, j), full(0, (j - i + 1000) % 1000));
   }

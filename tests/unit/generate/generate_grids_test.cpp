@@ -24,7 +24,7 @@ Csr<double> sparse(const std::string& name, const Options& options) {
   return std::get<Csr<double>>(make_matrix<double>(name, options));
 }
 
-/// Where point i of the grid is.
+/// Coordinates of point i of the grid.
 struct Place {
   std::int64_t x;
   std::int64_t y;

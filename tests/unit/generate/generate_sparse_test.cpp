@@ -200,7 +200,7 @@ struct Levels {
   std::int64_t near_columns = 0;  ///< within 1024 rows of the diagonal
 };
 
-/// By definition, row after row.
+/// Computes the levels by their definition, row by row.
 Levels levels_of(const Csr<float>& a) {
   Levels found;
   std::vector<std::size_t> level(static_cast<std::size_t>(a.rows()));
@@ -254,7 +254,7 @@ TEST(GenerateSparse, PublishedTriangle_Statistics) {
   }
 }
 
-/// 10 s and 3 GB: ECHELON_TEST_FULL_SEED=1 asks for it.
+/// Takes 10 s and 3 GB, and runs only with ECHELON_TEST_FULL_SEED=1.
 TEST(GenerateSparse, PublishedTriangle_FullSize) {
   if (std::getenv("ECHELON_TEST_FULL_SEED") == nullptr) GTEST_SKIP() << "ECHELON_TEST_FULL_SEED is not set";
   expect_published_statistics(51813503, true);

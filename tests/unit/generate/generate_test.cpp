@@ -62,7 +62,7 @@ std::uint64_t checksum(const Matrix<T>& matrix) {
   return sum.value();
 }
 
-/// About so many rows, where the size can be set by them, and a multiple of 4 where it must be.
+/// Options for about the given number of rows, if the family has such an option; a multiple of 4 if needed.
 Options sized(const Generator& generator, std::int64_t rows) {
   if (generator.size.empty()) return {};
   if (generator.name == "hadamard") return {{"n", 64}};
@@ -155,7 +155,7 @@ TEST(Generate, ThreadCounts_SameBits) {
   omp_set_num_threads(usual);
 }
 
-/// Over the defaults and each word that a text option takes.
+/// Loops over the defaults and over each value of each text option.
 std::uint64_t checksum_of_variants(const Generator& generator) {
   const Options basic = sized(generator, generator.sparse ? 500 : 32);
   Checksum sum;

@@ -26,7 +26,7 @@ std::string content(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Any finite number: all exponents, subnormals, both zeros.
+/// Random finite number: all exponents, subnormals, both zeros.
 template <class T>
 T random_number(std::mt19937_64& random) {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What well-formed Matrix Market text means, against a reader that is as plain as can be.
+// Reading of well-formed Matrix Market text, compared with a minimal reader.
 #include "unit/io/matrix_market_support.hpp"
 
 #include <iomanip>

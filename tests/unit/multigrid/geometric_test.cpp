@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Multigrid on grids, and on a line.
+/// The methods geometric-multigrid, and multigrid on a line.
 #include "backend/targets.hpp"
 #include "multigrid/geometric/grid.hpp"
 #include "support/problems.hpp"

@@ -479,7 +479,7 @@ TEST(Amg, Elasticity_BlocksAreFound) {
   EXPECT_LE(blocks.report.iterations, 30);
 }
 
-/// Problems that break set-ups: a status, never a crash, and no false answer.
+/// Matrices that can break a set-up have to end with a status, without a crash or a wrong solution.
 TEST(Amg, HardCases_SolvedOrNamed) {
   const Csr<double> grid = generate::poisson_2d<double>(30, 30);
   const auto expect_solved = [](const Csr<double>& A, const std::vector<double>& b, const char* what) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// How Jacobi fails.
+/// Outcomes of Jacobi's method on matrices for which it does not converge.
 #include "support/problems.hpp"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Solving in one call, and what `auto` makes of matrices.
+/// Solving in one call, and the choices of `auto`.
 #include "support/problems.hpp"
 #include "support/sparse_systems.hpp"
 

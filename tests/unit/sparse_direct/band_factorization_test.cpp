@@ -19,7 +19,7 @@ class BandFactorizationOf : public testing::Test {
  protected:
   static constexpr double roundoff = std::numeric_limits<T>::epsilon() / 2;
 
-  /// As accurate as LAPACK, or backward stable by a wide margin.
+  /// Expects x as accurate as LAPACK's, or backward stable by a wide margin.
   static void expect_like_lapack(BandMatrix<T>& A, const Device& device, const std::string& what) {
     SCOPED_TRACE(what + ", n " + std::to_string(A.n) + ", lower " + std::to_string(A.lower) + ", upper " +
                  std::to_string(A.upper) + " on " + device.name());
