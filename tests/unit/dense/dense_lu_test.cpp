@@ -483,7 +483,7 @@ TEST(LapackLu, SingularToWorkingPrecision_EveryColumn) {
   for (const ColumnReport& column : report.columns) EXPECT_EQ(column.status, Status::singular);
 }
 
-/// Reports have a warning exactly if host_blas() has one, which depends on the machine.
+/// From 512 rows on, reports have the warning of host_blas(), if this machine causes one.
 TEST(LapackLu, SlowBlas_IsAWarning) {
   const std::string expected = host_blas().warning;
   for (const std::int64_t n : {100, 600}) {
