@@ -31,9 +31,11 @@ struct Components {
 struct SolveSettings {
   /// Method for the Laplacian systems; it must determine x at least up to an added constant.
   std::string method = "approximate-cholesky";
+  /// Device that the systems are solved on.
   Device device = {};
   /// Relative tolerance of every solve.
   double rtol = 1e-10;
+  /// Ends the solves early when a stop is requested; the report then says `cancelled`.
   std::stop_token cancel = {};
 };
 
@@ -60,11 +62,13 @@ struct EdgeResistance {
   double resistance = 0;
 };
 struct EdgeResistanceOptions {
+  /// How the systems are solved; with an error, its tolerance is not used.
   SolveSettings solve = {};
   /// Relative standard error of each estimate, which takes 2 / error^2 random projections with one solve
   /// each, to a tolerance of error / 10. 0: exact, by one solve for every vertex except one of each
   /// component.
   double error = 0;
+  /// Seed of the random projections, on which estimates depend.
   std::uint64_t seed = 1;
 };
 /// Resistances of the edges (first < second, in row order).
@@ -96,7 +100,9 @@ struct FiedlerOptions {
   std::int64_t count = 1;  ///< eigenvectors wanted
   /// Converged when ||L x - lambda x||_2 <= tolerance times ||L||_inf, for x of norm 1.
   double tolerance = 1e-8;
+  /// Iterations of LOBPCG at most; then the status is max_iterations.
   std::int64_t max_iterations = 500;
+  /// Seed of the random vectors that the iteration starts from.
   std::uint64_t seed = 1;
   SolveSettings solve = {};  ///< settings of the preconditioner, which `method` names
 };

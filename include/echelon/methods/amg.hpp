@@ -85,8 +85,12 @@ struct AmgOptions {
   static constexpr Targets targets = Targets::both;
   /// Stopping criteria.
   Stop stop = {};
+  /// How coarse levels are made; automatic: classical for scalar matrices close to an M-matrix, smoothed
+  /// aggregation for others.
   AmgCoarsening coarsening = AmgCoarsening::automatic;
+  /// Order in which the levels are visited.
   CycleKind cycle = CycleKind::v;
+  /// Smoother of every level but the coarsest; automatic: Jacobi or Chebyshev, by coarsening and symmetry.
   SmootherKind smoother = SmootherKind::automatic;
   /// Smoothing steps before, and after, the coarse correction, 1 to 100.
   std::int64_t sweeps = 1;

@@ -19,7 +19,9 @@ struct GeometricMultigridOptions {
   /// Points in each dimension, the dimension numbered fastest first: "100x80x60"; empty: derived from the
   /// first row of A.
   std::string grid = {};
+  /// Order in which the levels are visited.
   CycleKind cycle = CycleKind::v;
+  /// Smoother of every level but the coarsest.
   SmootherKind smoother = SmootherKind::automatic;
   /// Smoothing steps before, and after, the coarse correction, 1 to 100.
   std::int64_t sweeps = 1;
