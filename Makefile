@@ -19,9 +19,11 @@ build: packages ## install the packages and build everything for the host
 	cmake --preset release
 	cmake --build --preset release
 
-test: ## install the packages, build, and run every test
+test: ## install the packages, build, and run every test; OPTIONS= are passed to CMake
 	@scripts/install-packages build test
-	cmake --workflow --preset release
+	cmake --preset release $(OPTIONS)
+	cmake --build --preset release
+	ctest --preset release
 
 bench: packages ## build the benchmarks into build/release/bin
 	cmake --preset release -DECHELON_BUILD_BENCHMARKS=ON
