@@ -94,17 +94,25 @@ ExitCode run(const Arguments& arguments) {
   return find_verb(first).run({arguments.begin() + 1, arguments.end()});
 }
 
+/// Runs the command that the arguments name; a failure becomes a message and an exit code.
+ExitCode run_and_report(const Arguments& arguments) {
+  try {
+    return run(arguments);
+  } catch (...) {
+    const bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+    return report_failure(std::current_exception(), json);
+  }
+}
+
 }  // namespace
 
 }  // namespace echelon::tool
 
 int main(int argc, char** argv) {
-  echelon::tool::set_wait_policy(argv);
-  const echelon::tool::Arguments arguments(argv + 1, argv + argc);
   try {
-    return echelon::tool::run(arguments);
-  } catch (...) {
-    const bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
-    return echelon::tool::report_failure(std::current_exception(), json);
+    echelon::tool::set_wait_policy(argv);
+    return echelon::tool::run_and_report({argv + 1, argv + argc});
+  } catch (...) {  // for want of memory, not even an error could be reported
+    return echelon::tool::exit_resources;
   }
 }

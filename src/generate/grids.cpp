@@ -236,8 +236,9 @@ Dense<double> elasticity_coordinates(std::int64_t nx, std::int64_t ny) {
   checked_size("elasticity-2d", {2, nx, ny + 1});
   Dense<double> coordinates(Device(), nx * (ny + 1), 2);
   for (std::int64_t i = 0; i < coordinates.rows(); ++i) {
+    const std::int64_t row = i / nx;
     coordinates(i, 0) = static_cast<double>(1 + i % nx);
-    coordinates(i, 1) = static_cast<double>(i / nx);
+    coordinates(i, 1) = static_cast<double>(row);
   }
   return coordinates;
 }

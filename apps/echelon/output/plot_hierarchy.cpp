@@ -73,8 +73,9 @@ std::string hierarchy_svg(const std::string& title, const HierarchyDescription& 
   Svg svg(full_width, top + static_cast<double>(rows) * tile_height, title);
   heading.draw(svg, margin);
   for (std::size_t l = 0; l < levels.size(); ++l) {
+    const std::size_t row = l / columns;
     const Point corner = {margin + static_cast<double>(l % columns) * (tile_side + tile_gap),
-                          top + static_cast<double>(l / columns) * tile_height};
+                          top + static_cast<double>(row) * tile_height};
     draw_level(svg, description, l, levels[l], corner);
   }
   return svg.finish();

@@ -295,13 +295,14 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
       double* const target = r.data() + K * std::int64_t{reduction_.kept[i]};
       for (int c = 0; c < K; ++c) target[c] = core[K * i + static_cast<std::size_t>(c)];
     }
-    for (auto step = reduction_.steps.rbegin(); step != reduction_.steps.rend(); ++step) {
-      double* const own = r.data() + K * std::int64_t{step->vertex};
-      for (int c = 0; c < K; ++c) own[c] *= step->inverse_pivot;
+    for (std::size_t k = reduction_.steps.size(); k-- > 0;) {
+      const LowDegreeStep& step = reduction_.steps[k];
+      double* const own = r.data() + K * std::int64_t{step.vertex};
+      for (int c = 0; c < K; ++c) own[c] *= step.inverse_pivot;
       for (int side = 0; side < 2; ++side) {
-        if (step->neighbour[side] < 0) continue;
-        const double* const source = r.data() + K * std::int64_t{step->neighbour[side]};
-        for (int c = 0; c < K; ++c) own[c] += step->fraction[side] * source[c];
+        if (step.neighbour[side] < 0) continue;
+        const double* const source = r.data() + K * std::int64_t{step.neighbour[side]};
+        for (int c = 0; c < K; ++c) own[c] += step.fraction[side] * source[c];
       }
     }
     for (std::size_t k = 0; k < x.size(); ++k) x[k] += r[k];
