@@ -133,7 +133,7 @@ class ColumnPcg {
   }
 
   /// Computes the next direction, p = z + beta p, of the active columns.
-  void turn() {
+  void update_direction() {
     const ColumnSums<K> r_z = precondition();
     ColumnSums<K> beta{};
     for (int c = 0; c < K; ++c) {

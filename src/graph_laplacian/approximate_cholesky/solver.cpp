@@ -100,8 +100,10 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
   }
   [[nodiscard]] const Stop* stop() const override { return &options_.stop; }
   [[nodiscard]] std::size_t bytes() const override {
+    const std::lock_guard<std::mutex> lock(mutex_);  // a solve may be computing the factor
     return copy_.bytes() + converted_.bytes() + reduction_.bytes() + single_.bytes() + double_.bytes() +
-           components_.bytes() + excess_.capacity() * sizeof(double);
+           components_.bytes() + grounded_.size() +
+           (excess_.capacity() + diagonal_.values.capacity()) * sizeof(double);
   }
 
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
@@ -465,7 +467,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
         any = any || pcg.is_active(c);
       }
       if (!any) return;
-      pcg.turn();
+      pcg.update_direction();
     }
   }
 

@@ -2,6 +2,7 @@
 #include "graph_laplacian/approximate_cholesky/factor.hpp"
 #include "graph_laplacian/approximate_cholesky/low_degree.hpp"
 #include "graph_laplacian/approximate_cholesky/star.hpp"
+#include "support/sparse_systems.hpp"
 
 #include <echelon/echelon.hpp>
 #include <echelon/methods/approximate_cholesky.hpp>
@@ -22,6 +23,7 @@ namespace {
 
 using graph_laplacian::ApproximateFactor;
 using graph_laplacian::Neighbour;
+using test::product;
 
 Csr<double> graph(const std::string& generator, const Options& options) {
   return std::get<Csr<double>>(make_matrix<double>(generator, options));
@@ -33,16 +35,6 @@ std::vector<double> random_vector(std::int64_t n, std::uint64_t seed) {
   std::vector<double> x(static_cast<std::size_t>(n));
   for (double& value : x) value = unit(random);
   return x;
-}
-
-std::vector<double> product(const Csr<double>& A, const std::vector<double>& x) {
-  std::vector<double> y(x.size(), 0);
-  for (std::int64_t i = 0; i < A.rows(); ++i) {
-    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
-      y[static_cast<std::size_t>(i)] += A.values()[k] * x[static_cast<std::size_t>(A.column_indices()[k])];
-    }
-  }
-  return y;
 }
 
 double mean(const std::vector<double>& x) {

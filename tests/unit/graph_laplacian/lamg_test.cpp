@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The method lamg on families of graphs on which Laplacian solvers are known to fail, and its failures.
 #include "solver/implementation.hpp"
+#include "support/sparse_systems.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/generate.hpp>
@@ -40,16 +41,6 @@ std::vector<double> random_vector(std::int64_t n, unsigned seed) {
   std::vector<double> x(static_cast<std::size_t>(n));
   for (double& value : x) value = std::uniform_real_distribution<double>(-1, 1)(random);
   return x;
-}
-
-std::vector<double> product(const Csr<double>& A, const std::vector<double>& x) {
-  std::vector<double> y(static_cast<std::size_t>(A.rows()));
-  for (std::int64_t i = 0; i < A.rows(); ++i) {
-    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
-      y[static_cast<std::size_t>(i)] += A.values()[k] * x[static_cast<std::size_t>(A.column_indices()[k])];
-    }
-  }
-  return y;
 }
 
 double norm(const std::vector<double>& x) {

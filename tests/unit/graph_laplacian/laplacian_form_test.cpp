@@ -2,6 +2,7 @@
 #include "graph_laplacian/laplacian_form.hpp"
 
 #include "backend/target.hpp"
+#include "support/sparse_systems.hpp"
 
 #include <echelon/generate.hpp>
 #include <echelon/matrix/csr.hpp>
@@ -19,6 +20,7 @@ namespace echelon {
 namespace {
 
 using graph_laplacian::LaplacianForm;
+using test::product;
 using Triplets = std::vector<Triplet<double>>;
 
 void add_edge(Triplets& triplets, std::int32_t i, std::int32_t j, double weight) {
@@ -56,16 +58,6 @@ Csr<double> random_sdd(std::int64_t n, double positive_share, double grounded_sh
     }
   }
   return A;
-}
-
-std::vector<double> product(const Csr<double>& A, const std::vector<double>& x) {
-  std::vector<double> y(x.size(), 0);
-  for (std::int64_t i = 0; i < A.rows(); ++i) {
-    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
-      y[static_cast<std::size_t>(i)] += A.values()[k] * x[static_cast<std::size_t>(A.column_indices()[k])];
-    }
-  }
-  return y;
 }
 
 double norm(const std::vector<double>& x) {
