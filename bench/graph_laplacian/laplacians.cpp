@@ -25,6 +25,8 @@ namespace ec = echelon;
 
 namespace {
 
+using ec::bench::split;
+
 struct Graph {
   std::string name;
   std::string generator;
@@ -52,17 +54,6 @@ double processor_seconds() {
   std::timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  for (;;) {
-    const std::size_t end = text.find(separator, begin);
-    parts.push_back(text.substr(begin, end - begin));
-    if (end == std::string::npos) return parts;
-    begin = end + 1;
-  }
 }
 
 ec::Csr<double> read_laplacian(const std::string& path) {

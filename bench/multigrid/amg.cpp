@@ -23,21 +23,12 @@ namespace ec = echelon;
 
 namespace {
 
+using ec::bench::split;
+
 double milliseconds(bool processor) {
   std::timespec time{};
   clock_gettime(processor ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
   return 1e3 * static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_nsec);
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  for (;;) {
-    const std::size_t end = text.find(separator, begin);
-    parts.push_back(text.substr(begin, end - begin));
-    if (end == std::string::npos) return parts;
-    begin = end + 1;
-  }
 }
 
 void set_options(ec::Options& options, const std::string& prefix, const std::vector<std::string>& pairs) {

@@ -13,6 +13,18 @@
 
 namespace echelon::bench {
 
+/// Parts of a text between separators; one empty part for an empty text.
+inline std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (;;) {
+    const std::size_t end = text.find(separator, begin);
+    parts.push_back(text.substr(begin, end - begin));
+    if (end == std::string::npos) return parts;
+    begin = end + 1;
+  }
+}
+
 /// Arguments of a program. Each call takes those that it asks for: first flags and options, then positional
 /// arguments in order, last `finish`, which refuses what is left. A wrong argument ends the process with
 /// status 2, a message and the usage; --help prints the usage alone.

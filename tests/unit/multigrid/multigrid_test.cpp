@@ -198,27 +198,6 @@ double convergence_factor(const Solver<double>& cycle, const Csr<double>& A) {
   return factor;
 }
 
-TEST(Hierarchy, CoarseMatricesAreTripleProducts) {
-  const Csr<double> A = generate::random_spd<double>(700, 0.01, 1.1, 3);
-  const auto coarsening =
-      multigrid::make_aggregation<HostTarget, double>(Device(), {}, Dense<double>(Device(), 0, 0));
-  const multigrid::Hierarchy<double> hierarchy(A, *coarsening, {.coarse_size = 10}, {});
-  ASSERT_GE(hierarchy.levels().size(), 2U);
-  for (std::size_t l = 0; l + 1 < hierarchy.levels().size(); ++l) {
-    const auto& level = hierarchy.levels()[l];
-    const Dense<double> fine = to_dense(MatrixRef<double>(*level.A));
-    const Dense<double> P = to_dense(MatrixRef<double>(level.P));
-    const Dense<double> coarse = to_dense(MatrixRef<double>(*hierarchy.levels()[l + 1].A));
-    Dense<double> AP(Device(), P.rows(), P.columns());
-    gemm<double>(1, fine, P, 0, AP);
-    Dense<double> expected(Device(), P.columns(), P.columns());
-    gemm<double>(1, transposed(DenseView<const double>(P)), AP, 0, expected);
-    for (std::int64_t i = 0; i < coarse.rows(); ++i) {
-      for (std::int64_t j = 0; j < coarse.columns(); ++j) EXPECT_NEAR(coarse(i, j), expected(i, j), 1e-12);
-    }
-  }
-}
-
 TEST(DenseInverse, InvertsAndPseudoInverts) {
   const auto check = [](const Csr<double>& A, bool symmetric, std::int64_t null_space) {
     const auto result = multigrid::dense_inverse<double>(A, 1, symmetric);
