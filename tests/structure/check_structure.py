@@ -201,7 +201,7 @@ class Structure:
                 visit(path)
 
     def check_folder_sizes(self):
-        for folder in ("src", "include", "apps", "tests/unit", "bench"):
+        for folder in ("src", "include", "apps", "tests", "bench"):
             counts = Counter(path.parent for path in code_files(self.root, folder))
             for place, count in sorted(counts.items()):
                 name = place.relative_to(self.root).as_posix()

@@ -2,7 +2,7 @@
 /// Gauss-Jordan elimination of a panel in extended precision, and a bound on rounding errors relative to it.
 #pragma once
 
-#include "support/gauss_jordan.hpp"
+#include "support/dense/gauss_jordan.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "support/batches.hpp"
+#include "support/dense/batches.hpp"
 
 #include <echelon/echelon.hpp>
 

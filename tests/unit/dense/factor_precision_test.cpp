@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// On the host, a lower precision is float, inside of double.
-#include "support/factor_precision.hpp"
+#include "support/dense/factor_precision.hpp"
 
 namespace echelon::test {
 namespace {

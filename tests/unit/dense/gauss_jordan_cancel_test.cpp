@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/serial/serial.hpp"
 #include "dense/gauss_jordan/system.hpp"
-#include "support/gauss_jordan.hpp"
+#include "support/dense/gauss_jordan.hpp"
 
 #include <echelon/echelon.hpp>
 

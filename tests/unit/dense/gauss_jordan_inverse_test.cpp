@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "support/gauss_jordan_cases.hpp"
+#include "support/dense/gauss_jordan_cases.hpp"
 #include "support/test_data.hpp"
 
 #include <echelon/echelon.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The reduced row echelon form, the rank, the null space and the determinant.
-#include "support/gauss_jordan_cases.hpp"
+#include "support/dense/gauss_jordan_cases.hpp"
 
 #include <echelon/echelon.hpp>
 

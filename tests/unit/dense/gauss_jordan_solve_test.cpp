@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Systems of every shape: one solution, many, none.
-#include "support/gauss_jordan_cases.hpp"
+#include "support/dense/gauss_jordan_cases.hpp"
 
 #include <echelon/echelon.hpp>
 

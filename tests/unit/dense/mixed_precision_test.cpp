@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// factor_precision of lu and cholesky on the host: float inside of double.
-#include "support/mixed_precision.hpp"
+#include "support/dense/mixed_precision.hpp"
 
 namespace echelon::test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "support/dense_factorizations.hpp"
+#include "support/dense/dense_factorizations.hpp"
 #include "support/sparse_systems.hpp"
 
 #include <echelon/echelon.hpp>

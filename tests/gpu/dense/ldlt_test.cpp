@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gpu_fixture.hpp"
-#include "support/dense_factorizations.hpp"
+#include "gpu/gpu_fixture.hpp"
+#include "support/dense/dense_factorizations.hpp"
 #include "support/gallery.hpp"
 #include "support/sparse_systems.hpp"
 

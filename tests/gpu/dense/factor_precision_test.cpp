@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The host's tests with another device, and TF32.
-#include "support/factor_precision.hpp"
+#include "support/dense/factor_precision.hpp"
 
-#include "gpu_fixture.hpp"
+#include "gpu/gpu_fixture.hpp"
 
 namespace echelon::test {
 namespace {

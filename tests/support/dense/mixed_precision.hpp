@@ -3,8 +3,8 @@
 /// device.
 #pragma once
 
+#include "support/dense/gauss_jordan.hpp"
 #include "support/gallery.hpp"
-#include "support/gauss_jordan.hpp"
 #include "support/problems.hpp"
 #include "support/sparse_systems.hpp"
 

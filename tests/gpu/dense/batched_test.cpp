@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gpu_fixture.hpp"
-#include "support/batches.hpp"
+#include "gpu/gpu_fixture.hpp"
+#include "support/dense/batches.hpp"
 
 #include <gtest/gtest.h>
 

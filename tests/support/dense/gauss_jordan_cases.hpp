@@ -2,7 +2,7 @@
 /// Cases of Gauss-Jordan elimination for every device; operands and results are on the host.
 #pragma once
 
-#include "support/gauss_jordan.hpp"
+#include "support/dense/gauss_jordan.hpp"
 #include "support/problems.hpp"
 
 #include <echelon/rref.hpp>

@@ -4,9 +4,9 @@
 #include "backend/serial/serial.hpp"
 #include "dense/panels/panel.hpp"
 #include "dense/panels/workspace.cuh"
-#include "gpu_fixture.hpp"
+#include "gpu/gpu_fixture.hpp"
+#include "support/dense/gauss_jordan.hpp"
 #include "support/exact_elimination.hpp"
-#include "support/gauss_jordan.hpp"
 
 #include <gtest/gtest.h>
 

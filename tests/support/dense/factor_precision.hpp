@@ -2,7 +2,7 @@
 /// Eliminations in a lower precision, compared with those in the working precision on the same device.
 #pragma once
 
-#include "support/gauss_jordan.hpp"
+#include "support/dense/gauss_jordan.hpp"
 #include "support/problems.hpp"
 
 #include <echelon/echelon.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The host's tests with another device, and with products on the tensor cores.
-#include "support/mixed_precision.hpp"
+#include "support/dense/mixed_precision.hpp"
 
-#include "gpu_fixture.hpp"
+#include "gpu/gpu_fixture.hpp"
 
 namespace echelon::test {
 namespace {

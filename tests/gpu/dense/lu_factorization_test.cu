@@ -4,8 +4,8 @@
 #include "backend/serial/serial.hpp"
 #include "dense/lu/factorization.hpp"
 #include "dense/lu/workspace.cuh"
-#include "gpu_fixture.hpp"
-#include "support/gauss_jordan.hpp"
+#include "gpu/gpu_fixture.hpp"
+#include "support/dense/gauss_jordan.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "support/gauss_jordan.hpp"
+#include "support/dense/gauss_jordan.hpp"
 
 #include <echelon/echelon.hpp>
 

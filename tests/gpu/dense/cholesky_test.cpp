@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "gpu_fixture.hpp"
+#include "gpu/gpu_fixture.hpp"
 #include "support/gallery.hpp"
 
 #include <echelon/echelon.hpp>

@@ -2,7 +2,7 @@
 /// Batches of matrices on any device, each checked separately.
 #pragma once
 
-#include "support/gauss_jordan.hpp"
+#include "support/dense/gauss_jordan.hpp"
 
 #include <echelon/batched.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Gauss-Jordan elimination on a GPU: the host's tests with another device, and the shapes at which kernels
 /// change over.
-#include "gpu_fixture.hpp"
-#include "support/gauss_jordan_cases.hpp"
+#include "gpu/gpu_fixture.hpp"
+#include "support/dense/gauss_jordan_cases.hpp"
 
 #include <echelon/echelon.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sweeps on a GPU compared bit for bit with a plain loop: patterns, tunings, load, memory and misuse.
-#include "gpu/gauss_seidel_sweeps.cuh"
+#include "gpu/relaxation/gauss_seidel_sweeps.cuh"
 
 namespace echelon::test::sweeping {
 namespace {

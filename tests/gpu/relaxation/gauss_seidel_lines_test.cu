@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Line sweeps on a GPU compared bit for bit with a plain loop, on grids and on matrices that resemble them.
-#include "gpu/gauss_seidel_sweeps.cuh"
+#include "gpu/relaxation/gauss_seidel_sweeps.cuh"
 
 namespace echelon::test::sweeping {
 namespace {

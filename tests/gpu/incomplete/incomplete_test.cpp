@@ -2,7 +2,7 @@
 // ILU(0) and IC(0) on a GPU have the bits of the host.
 #include "support/incomplete.hpp"
 
-#include "gpu_fixture.hpp"
+#include "gpu/gpu_fixture.hpp"
 #include "support/problems.hpp"
 #include "support/test_data.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Region sweeps on a GPU compared bit for bit with a plain loop.
-#include "gpu/gauss_seidel_sweeps.cuh"
+#include "gpu/relaxation/gauss_seidel_sweeps.cuh"
 #include "relaxation/gauss_seidel/cuda/regions.cuh"
 
 namespace echelon::test::sweeping {
