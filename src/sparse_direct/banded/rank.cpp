@@ -71,7 +71,7 @@ class EchelonForm {
       result_.dependent_columns.push_back(j);
     }
     for (CandidateRow<T>& row : candidates_) drop_first(row, j);
-    retire_empty_rows();
+    retire_zero_rows();
   }
 
   static void subtract(const CandidateRow<T>& pivot_row, std::int64_t j, CandidateRow<T>& row) {
@@ -94,11 +94,17 @@ class EchelonForm {
     row.first = j + 1;
   }
 
-  void retire_empty_rows() {
+  /// Takes rows whose elements are at the level of rounding errors for dependent ones. As candidates they
+  /// would be combined with further rows, by which rounding errors may grow.
+  void retire_zero_rows() {
+    const auto is_zero = [this](const CandidateRow<T>& row) {
+      return std::all_of(row.elements.begin(), row.elements.end(),
+                         [this](T element) { return std::abs(static_cast<double>(element)) <= tolerance_; });
+    };
     for (const CandidateRow<T>& row : candidates_) {
-      if (row.elements.empty()) result_.dependent_rows.push_back(row.number);
+      if (is_zero(row)) result_.dependent_rows.push_back(row.number);
     }
-    std::erase_if(candidates_, [](const CandidateRow<T>& row) { return row.elements.empty(); });
+    std::erase_if(candidates_, is_zero);
   }
 
   BandElements<T> A_;

@@ -11,6 +11,7 @@
 #include "sparse_direct/banded/factorization.hpp"
 #include "sparse_direct/banded/order.hpp"
 #include "sparse_direct/banded/rank.hpp"
+#include "sparse_direct/banded/singular.hpp"
 #include "sparse_direct/banded/tridiagonal.hpp"
 #include "support/hash.hpp"
 #include "support/text.hpp"
@@ -120,12 +121,13 @@ class BandedLuImplementation final : public SolverImplementation<T> {
   }
   [[nodiscard]] std::size_t bytes() const override {
     return factorization_.bytes() + band_.elements.bytes() + band_.row_scale.bytes() +
-           band_.column_scale.bytes() + order_.bytes();
+           band_.column_scale.bytes() + order_.bytes() + (singular_ ? singular_->bytes() : 0);
   }
 
   void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
              std::vector<Job>& jobs) const override {
     if (rhs.rows() == 0 || rhs.columns() == 0) return;
+    if (singular_) return singular_->solve(rhs, X, jobs);
     auto& own = static_cast<SolveWorkspace&>(workspace);
     substitute(own, rhs, X);
     for (Job& job : jobs) {
@@ -137,10 +139,11 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     }
   }
 
-  /// Substitution without refinement. Does not wait.
+  /// Substitution without refinement. Does not wait, unless A is singular.
   void apply(Workspace& workspace, const T* r, T* z) const override {
     const std::int64_t n = A_.rows();
     if (n == 0) return;
+    if (singular_) return singular_->apply(r, z);
     substitute(static_cast<SolveWorkspace&>(workspace), {r, n, 1, n, this->device()},
                {z, n, 1, n, this->device()});
   }
@@ -149,6 +152,7 @@ class BandedLuImplementation final : public SolverImplementation<T> {
   Outcome setup(const MatrixRef<T>& A, bool keep_order) {
     A_ = A;
     band_ = AssembledBand<T>();
+    singular_.reset();
     tridiagonal_ = false;
     growth_ = 0;
     if (A.rows() == 0) return {};
@@ -310,8 +314,9 @@ class BandedLuImplementation final : public SolverImplementation<T> {
     return outcome.ok() ? outcome : singular(std::move(outcome));
   }
 
-  /// Adds the rank, and the columns and rows that depend on others, as far as they can be determined.
-  Outcome singular(Outcome outcome) const {
+  /// Determines the rank of a matrix that seems to be singular, and the columns and rows that depend on
+  /// others; `outcome` stands if the rank is full. Consistent systems can be solved afterwards.
+  Outcome singular(Outcome outcome) {
     const Array<T> host = this->device().on_host() ? Array<T>() : band_.elements.to(Device::serial());
     BandElements<T> A = band_.view();
     if (!this->device().on_host()) A.data = host.data() + band_.widths.lower;
@@ -327,10 +332,28 @@ class BandedLuImplementation final : public SolverImplementation<T> {
                       "; columns that depend on others: " + list_of(found.dependent_columns) +
                       "; rows that depend on others: " + list_of(found.dependent_rows) +
                       " (from 0); largest rejected pivot " + short_number(found.largest_rejected);
-    if (!outcome.row) outcome.message += "; x is computed, but need not have a correct digit";
     outcome.statistics.push_back({"dependent_columns", found.dependent_columns});
     outcome.statistics.push_back({"dependent_rows", found.dependent_rows});
+    factor_singular(outcome);
     return outcome;
+  }
+
+  /// Factors A so that consistent systems can be solved, unless sparse-lu finds another rank.
+  void factor_singular(Outcome& outcome) {
+    singular_.emplace(A_, this->device(), this->cancel());
+    const Outcome& factored = singular_->outcome();
+    if (factored.status == Status::singular && factored.rank == outcome.rank) {
+      outcome.row.reset();
+      return;
+    }
+    if (factored.status == Status::cancelled) {
+      outcome = factored;
+    } else {
+      outcome.message +=
+          outcome.row ? "; systems are not solved" : "; x is computed, but need not have a correct digit";
+      if (factored.rank) outcome.message += "; sparse-lu finds a rank of " + std::to_string(*factored.rank);
+    }
+    singular_.reset();
   }
 
   void add_statistics(Outcome& outcome) const {
@@ -420,6 +443,7 @@ class BandedLuImplementation final : public SolverImplementation<T> {
   Bandwidths natural_widths_;  // in A's own numbering
   AssembledBand<T> band_;      // without its elements after the set-up, unless it is tridiagonal
   bool tridiagonal_ = false;   // has kernels of its own
+  std::optional<SingularSystem<T>> singular_;
   BandFactorizationOn<B, T> factorization_;
   double growth_ = 0;
 };

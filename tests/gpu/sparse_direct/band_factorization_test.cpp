@@ -229,6 +229,14 @@ TYPED_TEST(GpuBandOf, BandedLu_SingularMatrix_HasItsRank) {
   const Report report = lu.factor(on_gpu);
   EXPECT_EQ(report.status, Status::singular);
   EXPECT_EQ(report.rank, 696);
+  Dense<T> b(Device(), A.n, 1);
+  std::fill_n(b.data(), A.n, T{0});
+  A.for_each([&](std::int64_t i, std::int64_t, T element) { b[i] += element; });
+  Dense<T> x(this->gpu, A.n, 1);
+  EXPECT_EQ(lu.solve(b.to(this->gpu), x).status, Status::underdetermined);
+  EXPECT_LT(backward_error(A, x.to(Device()), b), 45 * std::numeric_limits<T>::epsilon());
+  b[90] = 1;
+  EXPECT_EQ(lu.solve(b.to(this->gpu), x).status, Status::inconsistent);
 }
 
 }  // namespace

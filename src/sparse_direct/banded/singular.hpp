@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Systems with a singular band matrix, which sparse-lu solves on the host: its pivots reveal the rank, and
+/// those of a band, taken column by column, do not.
+#pragma once
+
+#include "solver/implementation.hpp"
+
+#include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/matrix.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <vector>
+
+namespace echelon::banded {
+
+template <class T>
+class SingularSystem {
+ public:
+  /// Factors A, which lives on `device`.
+  SingularSystem(const MatrixRef<T>& A, const Device& device, const std::stop_token& cancel)
+      : device_(device),
+        A_(A.is_sparse() ? A.csr()->to(Device::serial()) : to_csr(A).to(Device::serial())),
+        solver_(make_solver<T>("sparse-lu", device.on_host() ? device : Device())) {
+    implementation().set_cancel(cancel);
+    outcome_ = implementation().setup(MatrixRef<T>(A_));
+    implementation().set_cancel({});
+  }
+
+  [[nodiscard]] const Outcome& outcome() const { return outcome_; }
+  [[nodiscard]] std::size_t bytes() const { return A_.bytes() + implementation().bytes(); }
+
+  /// Solves for columns on the device, and tells of each whether x satisfies all equations.
+  void solve(DenseView<const T> B, DenseView<T> X, std::vector<Job>& jobs) const {
+    const Dense<T> b = on_host(B);
+    Dense<T> x(Device::serial(), B.rows(), B.columns());
+    const std::unique_ptr<Workspace> workspace = implementation().make_workspace();
+    implementation().solve(*workspace, b, x.view(), jobs);
+    for (std::int64_t j = 0; j < B.columns(); ++j) to_device(x.view().column(j), X.column(j));
+  }
+
+  /// Computes z from r, n elements each, on the device.
+  void apply(const T* r, T* z) const {
+    const std::int64_t n = A_.rows();
+    const Dense<T> b = on_host({r, n, 1, n, device_});
+    Dense<T> x(Device::serial(), n, 1);
+    const std::unique_ptr<Workspace> workspace = implementation().make_workspace();
+    implementation().apply(*workspace, b.view().column(0), x.view().column(0));
+    to_device(x.view().column(0), z);
+  }
+
+ private:
+  [[nodiscard]] SolverImplementation<T>& implementation() const {
+    return SolverAccess<T>::implementation(solver_);
+  }
+  [[nodiscard]] std::size_t column_bytes() const { return static_cast<std::size_t>(A_.rows()) * sizeof(T); }
+  [[nodiscard]] Dense<T> on_host(DenseView<const T> B) const {
+    Dense<T> b(Device::serial(), B.rows(), B.columns());
+    for (std::int64_t j = 0; j < B.columns(); ++j)
+      memory_detail::copy(Device::serial(), b.view().column(j), device_, B.column(j), column_bytes());
+    return b;
+  }
+  void to_device(const T* x, T* out) const {
+    memory_detail::copy(device_, out, Device::serial(), x, column_bytes());
+  }
+
+  Device device_;
+  Csr<T> A_;  // on the host
+  Solver<T> solver_;
+  Outcome outcome_;
+};
+
+}  // namespace echelon::banded
