@@ -4,7 +4,8 @@
 /// - Positive off-diagonal elements: Gremban's doubling. Vertices i and i + n stand for x_i and -x_i; a
 ///   positive a_ij becomes the edges (i, j + n) and (j, i + n); b becomes (b, -b), and x = (y - y') / 2.
 /// - Excess on the diagonal: each component with excess gets one more vertex, the ground, joined to vertex i
-///   by an edge with the weight of the excess of row i; x_i = y_i - y_ground.
+///   by an edge with the weight of the excess of row i; x_i = y_i - y_ground. A method that can treat excess
+///   itself asks for it to stay on the diagonal.
 /// - Vertices are numbered component by component, so that the Laplacian is block diagonal.
 ///
 /// K. Gremban, Combinatorial preconditioners for sparse, symmetric, diagonally dominant linear systems, 1996.
@@ -94,13 +95,21 @@ struct MarkGrounded {
   }
 };
 
+/// Part of a LaplacianForm that represents excess.
+enum class Excess {
+  ground,    ///< one more vertex in each component with excess
+  diagonal,  ///< the diagonal, as in A: components with excess have nonsingular blocks
+};
+
 /// sizes[c] = number of vertices of component c, the ground included.
 struct CountVertices {
   const std::int64_t* offsets;
   const std::uint8_t* grounded;
+  Excess excess;
   std::int64_t* sizes;
   ECHELON_ANYWHERE void operator()(std::int64_t c) const {
-    sizes[c] = offsets[c + 1] - offsets[c] + grounded[c];
+    const bool has_ground = excess == Excess::ground && grounded[c] != 0;
+    sizes[c] = offsets[c + 1] - offsets[c] + (has_ground ? 1 : 0);
   }
 };
 
@@ -144,7 +153,7 @@ struct LiftedRow {
   const std::int64_t* offsets;
   const std::int32_t* columns;
   const T* values;
-  const T* excess;
+  const T* excess;  ///< null if it stays on the diagonal
   const std::int32_t* component;
   const std::int32_t* place;
   const std::int32_t* vertex;
@@ -161,7 +170,7 @@ struct LiftedRow {
       const std::int64_t c = -(v + 1);
       return 1 + excess_before[component_offsets[c + 1]] - excess_before[component_offsets[c]];
     }
-    std::int64_t count = excess[v] != T{0} ? 1 : 0;
+    std::int64_t count = excess != nullptr && excess[v] != T{0} ? 1 : 0;
     for (std::int64_t k = offsets[v]; k < offsets[v + 1]; ++k) count += values[k] != T{0} ? 1 : 0;
     return count;
   }
@@ -175,7 +184,7 @@ struct LiftedRow {
       row_columns[at] = place[columns[k]];
       row_values[at++] = values[k];
     }
-    if (excess[v] == T{0}) return;
+    if (excess == nullptr || excess[v] == T{0}) return;
     const std::int32_t c = component[v];
     const auto ground = static_cast<std::int32_t>(lifted_offsets[c + 1] - 1);
     row_columns[at] = ground;
@@ -215,55 +224,56 @@ struct CompleteGround {
 };
 
 /// Sum of the elements of a permuted vector that belong to a component.
-template <class T>
+template <class V>
 struct MemberElement {
-  const T* x;
+  const V* x;
   ECHELON_ANYWHERE Sum operator()(std::int64_t k) const { return {static_cast<double>(x[k])}; }
 };
 
 /// Permutes b, doubled if requested, to the numbering of the lifted matrix; zero for a ground.
-template <class T>
+template <class T, class V>
 struct Spread {
   const T* b;
   const std::int32_t* vertex;  ///< vertex at each position; null for the identity
   std::int64_t n;
-  T* y;
+  V* y;
   ECHELON_ANYWHERE void operator()(std::int64_t p) const {
     const std::int64_t v = vertex != nullptr ? vertex[p] : p;
-    y[p] = v < 0 ? T{0} : (v < n ? b[v] : -b[v - n]);
+    y[p] = v < 0 ? V{0} : static_cast<V>(v < n ? b[v] : -b[v - n]);
   }
 };
 
 /// Makes the elements of each component sum to zero: the ground gets the negated sum of the others; in a
-/// component without a ground the mean is subtracted, and n_c mean^2 is added to `removed`.
-template <class T>
+/// component without excess the mean is subtracted, and n_c mean^2 is added to `removed`.
+template <class V>
 struct BalanceComponent {
   const std::int64_t* lifted_offsets;
   const std::uint8_t* grounded;
+  Excess excess;
   const Sum* sums;
-  T* y;
+  V* y;
   ECHELON_ANYWHERE Sum operator()(std::int64_t c) const {
     const std::int64_t first = lifted_offsets[c];
     const std::int64_t last = lifted_offsets[c + 1];
     if (grounded[c] != 0) {
-      y[last - 1] = static_cast<T>(-sums[c].value);
+      if (excess == Excess::ground) y[last - 1] = static_cast<V>(-sums[c].value);
       return {};
     }
     const double mean = sums[c].value / static_cast<double>(last - first);
     return {mean * mean * static_cast<double>(last - first)};
   }
 };
-template <class T>
+template <class V>
 struct SubtractMeans {
   const std::int64_t* lifted_offsets;
   const std::uint8_t* spared;
   const std::int32_t* component;  ///< component of each position
   const Sum* sums;
-  T* y;
+  V* y;
   ECHELON_ANYWHERE void operator()(std::int64_t p) const {
     const std::int32_t c = component[p];
     if (spared != nullptr && spared[c] != 0) return;
-    y[p] -= static_cast<T>(sums[c].value / static_cast<double>(lifted_offsets[c + 1] - lifted_offsets[c]));
+    y[p] -= static_cast<V>(sums[c].value / static_cast<double>(lifted_offsets[c + 1] - lifted_offsets[c]));
   }
 };
 
@@ -277,15 +287,16 @@ struct ComponentOfPlace {
   }
 };
 
-/// Computes x from y: y_i - y_ground, or y_i minus the mean of its component; with doubling, half the
-/// difference of the two copies.
-template <class T>
+/// Computes x from y: y_i - y_ground, y_i where excess is on the diagonal, or y_i minus the mean of its
+/// component; with doubling, half the difference of the two copies.
+template <class T, class V>
 struct Gather {
-  const T* y;
+  const V* y;
   const std::int32_t* place;
   const std::int32_t* component;
   const std::int64_t* lifted_offsets;
   const std::uint8_t* grounded;
+  Excess excess;
   const Sum* sums;
   std::int64_t n;
   bool doubled;
@@ -293,9 +304,9 @@ struct Gather {
   ECHELON_ANYWHERE double level(std::int64_t v) const {
     const std::int32_t c = component[v];
     const std::int64_t last = lifted_offsets[c + 1];
-    const double base = grounded[c] != 0 ? static_cast<double>(y[last - 1])
-                                         : sums[c].value / static_cast<double>(last - lifted_offsets[c]);
-    return static_cast<double>(y[place[v]]) - base;
+    const double own = static_cast<double>(y[place[v]]);
+    if (grounded[c] == 0) return own - sums[c].value / static_cast<double>(last - lifted_offsets[c]);
+    return excess == Excess::ground ? own - static_cast<double>(y[last - 1]) : own;
   }
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     x[i] = static_cast<T>(doubled ? (level(i) - level(i + n)) / 2 : level(i));
@@ -349,10 +360,12 @@ class LaplacianForm {
 
   /// Sets the reduction up for a square, finite A. Returns an error that names the row if A is not symmetric
   /// or not diagonally dominant.
-  Outcome setup(B& backend, const Csr<T>& A) {
+  Outcome setup(B& backend, const Csr<T>& A, Excess representation = Excess::ground) {
     A_ = &A;
     n_ = A.rows();
+    representation_ = representation;
     lifted_ = Csr<T>();
+    excess_ = Array<T>();
     Array<T> excess(backend.device(), n_);
     const DominanceFacts facts = classify(backend, A, excess.data());
     kind_ = facts.kind();
@@ -366,6 +379,10 @@ class LaplacianForm {
       classify_rows(backend, *M, excess.data());
     }
     lift_matrix(backend, *M, excess);
+    if (representation == Excess::ground) return {};
+    if (double_cover.rows() > 0 && !owns()) lifted_ = std::move(double_cover);
+    excess_ = Array<T>(backend.device(), vertices_);
+    backend.for_each(vertices_, Spread<T, T>{excess.data(), vertex_.data(), excess.size(), excess_.data()});
     return {};
   }
 
@@ -374,9 +391,9 @@ class LaplacianForm {
   [[nodiscard]] std::int64_t rows() const { return n_; }
   /// Number of vertices of the Laplacian.
   [[nodiscard]] std::int64_t vertices() const { return vertices_; }
-  /// Laplacian: rows sum to zero up to rounding, no off-diagonal element is positive. Refers to A, which may
-  /// have explicit zeros, if A is the Laplacian of a connected graph; otherwise to a block diagonal matrix
-  /// without explicit zeros in this object.
+  /// Laplacian: rows sum to zero up to rounding, no off-diagonal element is positive. With excess on the
+  /// diagonal, rows sum to excess() instead. Refers to A, which may have explicit zeros, if A has this form
+  /// and a connected graph; otherwise to a block diagonal matrix without explicit zeros in this object.
   [[nodiscard]] const Csr<T>& laplacian() const { return owns() ? lifted_ : *A_; }
   /// True if laplacian() is stored in this object, false if it is A.
   [[nodiscard]] bool owns() const { return lifted_.rows() > 0; }
@@ -386,43 +403,57 @@ class LaplacianForm {
   [[nodiscard]] const Array<std::int64_t>& component_offsets() const { return lifted_offsets_; }
   /// Component of each vertex, on the device.
   [[nodiscard]] const Array<std::int32_t>& component_of() const { return of_place_; }
-  /// Flags of the components: 1 if the last vertex of the component is a ground. On the device.
+  /// Flags of the components: 1 if the last vertex of the component is a ground, or if the component has
+  /// excess on its diagonal. On the device.
   [[nodiscard]] const Array<std::uint8_t>& grounded() const { return grounded_; }
+  /// Excess of each row of laplacian(), if it stays on the diagonal. On the device.
+  [[nodiscard]] const Array<T>& excess() const { return excess_; }
   [[nodiscard]] std::size_t bytes() const {
-    return lifted_.bytes() + components_.bytes() + lifted_offsets_.bytes() + of_place_.bytes() +
-           grounded_.bytes() + place_.bytes() + vertex_.bytes();
+    return lifted_.bytes() + excess_.bytes() + components_.bytes() + lifted_offsets_.bytes() +
+           of_place_.bytes() + grounded_.bytes() + place_.bytes() + vertex_.bytes();
   }
 
   [[nodiscard]] Workspace make_workspace(B& backend) const {
     return {Array<Sum>(backend.device(), components_.count + 1)};
   }
 
-  /// Computes y (vertices() elements), whose sum is zero in each component, from b (rows() elements). Returns
-  /// the 2-norm of the part of b outside the range of A, which y does not contain. Waits.
-  double lift(B& backend, Workspace& workspace, const T* b, T* y) const {
-    backend.for_each(vertices_, Spread<T>{b, owns() ? vertex_.data() : nullptr, n_, y});
+  /// Computes y (vertices() elements), whose sum is zero in each component that is singular, from b (rows()
+  /// elements). Returns the 2-norm of the part of b outside the range of A, which y does not contain. Waits.
+  template <class V>
+  double lift(B& backend, Workspace& workspace, const T* b, V* y) const {
+    spread(backend, b, y);
     Sum* sums = workspace.sums.data();
     sum_components(backend, y, sums);
-    backend.reduce(components_.count, BalanceComponent<T>{lifted_offsets_.data(), grounded_.data(), sums, y},
+    backend.reduce(components_.count,
+                   BalanceComponent<V>{lifted_offsets_.data(), grounded_.data(), representation_, sums, y},
                    Store<Sum>{sums + components_.count});
     subtract_means(backend, sums, grounded_.data(), y);
     const double removed = std::sqrt(backend.read(sums + components_.count).value);
     return kind_ == DominanceKind::sdd ? removed / std::sqrt(2.0) : removed;
   }
 
-  /// Subtracts the mean from each component of y, in place. Used for iterates and residuals.
-  void center(B& backend, Workspace& workspace, T* y) const {
+  /// Computes y from b as lift() does, but for the sums: of initial guesses.
+  template <class V>
+  void spread(B& backend, const T* b, V* y) const {
+    backend.for_each(vertices_, Spread<T, V>{b, owns() ? vertex_.data() : nullptr, n_, y});
+  }
+
+  /// Subtracts the mean from each singular component of y, in place. Used for iterates and residuals.
+  template <class V>
+  void center(B& backend, Workspace& workspace, V* y) const {
     sum_components(backend, y, workspace.sums.data());
-    subtract_means(backend, workspace.sums.data(), nullptr, y);
+    const bool grounds = representation_ == Excess::ground;
+    subtract_means(backend, workspace.sums.data(), grounds ? nullptr : grounded_.data(), y);
   }
 
   /// Computes x (rows() elements) from y (vertices() elements); x has mean zero in components without a
   /// ground.
-  void restore(B& backend, Workspace& workspace, const T* y, T* x) const {
+  template <class V>
+  void restore(B& backend, Workspace& workspace, const V* y, T* x) const {
     sum_components(backend, y, workspace.sums.data());
-    backend.for_each(n_,
-                     Gather<T>{y, place_.data(), components_.of_vertex.data(), lifted_offsets_.data(),
-                               grounded_.data(), workspace.sums.data(), n_, kind_ == DominanceKind::sdd, x});
+    backend.for_each(n_, Gather<T, V>{y, place_.data(), components_.of_vertex.data(), lifted_offsets_.data(),
+                                      grounded_.data(), representation_, workspace.sums.data(), n_,
+                                      kind_ == DominanceKind::sdd, x});
   }
 
  private:
@@ -435,8 +466,8 @@ class LaplacianForm {
     backend.fill(count, std::uint8_t{0}, grounded_.data());
     backend.for_each(m, MarkGrounded<T>{excess.data(), components_.of_vertex.data(), grounded_.data()});
     lifted_offsets_ = Array<std::int64_t>(device, count + 1);
-    backend.for_each(count,
-                     CountVertices{components_.offsets.data(), grounded_.data(), lifted_offsets_.data()});
+    backend.for_each(count, CountVertices{components_.offsets.data(), grounded_.data(), representation_,
+                                          lifted_offsets_.data()});
     vertices_ = backend.exclusive_scan(count, lifted_offsets_.data(), lifted_offsets_.data());
     place_ = Array<std::int32_t>(device, m);
     vertex_ = Array<std::int32_t>(device, vertices_);
@@ -444,23 +475,28 @@ class LaplacianForm {
     backend.for_each(
         m, PlaceVertices{components_.members.data(), components_.of_vertex.data(), components_.offsets.data(),
                          lifted_offsets_.data(), place_.data(), vertex_.data()});
-    backend.for_each(count, PlaceGrounds{lifted_offsets_.data(), grounded_.data(), vertex_.data()});
+    if (representation_ == Excess::ground) {
+      backend.for_each(count, PlaceGrounds{lifted_offsets_.data(), grounded_.data(), vertex_.data()});
+    }
     backend.for_each(vertices_,
                      ComponentOfPlace{vertex_.data(), components_.of_vertex.data(), of_place_.data()});
-    if (kind_ == DominanceKind::laplacian && count <= 1) return;
-    lifted_ = lifted(backend, M, excess);
+    const bool adds_ground = representation_ == Excess::ground && kind_ != DominanceKind::laplacian;
+    if (count > 1 || adds_ground) lifted_ = lifted(backend, M, excess);
   }
 
   Csr<T> lifted(B& backend, const Csr<T>& M, const Array<T>& excess) const {
     const Device& device = backend.device();
-    Array<std::int64_t> before(device, M.rows() + 1);
-    backend.for_each(M.rows(), CountExcess<T>{components_.members.data(), excess.data(), before.data()});
-    backend.scan(M.rows(), before.data(), before.data());
+    const bool grounds = representation_ == Excess::ground;
+    Array<std::int64_t> before(device, grounds ? M.rows() + 1 : 0);
+    if (grounds) {
+      backend.for_each(M.rows(), CountExcess<T>{components_.members.data(), excess.data(), before.data()});
+      backend.scan(M.rows(), before.data(), before.data());
+    }
     Array<std::int64_t> offsets(device, vertices_ + 1);
     LiftedRow<T> row{M.row_offsets().data(),
                      M.column_indices().data(),
                      M.values().data(),
-                     excess.data(),
+                     grounds ? excess.data() : nullptr,
                      components_.of_vertex.data(),
                      place_.data(),
                      vertex_.data(),
@@ -477,28 +513,34 @@ class LaplacianForm {
     row.row_columns = columns.data();
     row.row_values = values.data();
     backend.for_each(vertices_, row);
-    backend.for_each(components_.count, CompleteGround<T>{lifted_offsets_.data(), grounded_.data(),
-                                                          offsets.data(), columns.data(), values.data()});
+    if (grounds) {
+      backend.for_each(components_.count, CompleteGround<T>{lifted_offsets_.data(), grounded_.data(),
+                                                            offsets.data(), columns.data(), values.data()});
+    }
     return Csr<T>::unchecked(vertices_, vertices_, std::move(offsets), std::move(columns), std::move(values));
   }
 
-  void sum_components(B& backend, const T* y, Sum* sums) const {
+  template <class V>
+  void sum_components(B& backend, const V* y, Sum* sums) const {
     if (components_.count == 1) {
-      backend.reduce(vertices_, MemberElement<T>{y}, Store<Sum>{sums});
+      backend.reduce(vertices_, MemberElement<V>{y}, Store<Sum>{sums});
     } else {
-      backend.segmented_reduce(components_.count, lifted_offsets_.data(), MemberElement<T>{y}, sums);
+      backend.segmented_reduce(components_.count, lifted_offsets_.data(), MemberElement<V>{y}, sums);
     }
   }
   /// Subtracts means, except from the components marked in `spared`, which may be null.
-  void subtract_means(B& backend, const Sum* sums, const std::uint8_t* spared, T* y) const {
-    backend.for_each(vertices_, SubtractMeans<T>{lifted_offsets_.data(), spared, of_place_.data(), sums, y});
+  template <class V>
+  void subtract_means(B& backend, const Sum* sums, const std::uint8_t* spared, V* y) const {
+    backend.for_each(vertices_, SubtractMeans<V>{lifted_offsets_.data(), spared, of_place_.data(), sums, y});
   }
 
   const Csr<T>* A_ = nullptr;
   std::int64_t n_ = 0;
   std::int64_t vertices_ = 0;
   DominanceKind kind_ = DominanceKind::none;
+  Excess representation_ = Excess::ground;
   Csr<T> lifted_;
+  Array<T> excess_;
   Components components_;
   Array<std::int64_t> lifted_offsets_;
   Array<std::int32_t> of_place_;

@@ -60,9 +60,15 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     }
   };
   struct SolveWorkspace : Workspace {
+    explicit SolveWorkspace(const Device& device) : backend(device) {}
+    B backend;
+    typename LaplacianForm<B, T>::Workspace form;
+    std::vector<double> column;  ///< a vector of the form, not interleaved
     Block<1> one;
     Block<wide> many;
-    [[nodiscard]] std::size_t bytes() const override { return one.bytes() + many.bytes(); }
+    [[nodiscard]] std::size_t bytes() const override {
+      return form.bytes() + column.capacity() * sizeof(double) + one.bytes() + many.bytes();
+    }
   };
 
  public:
@@ -73,37 +79,35 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     copy_ = A.is_sparse() ? Csr<T>() : to_csr(A);
     const Csr<T>& sparse = A.is_sparse() ? *A.csr() : copy_;
     n_ = sparse.rows();
-    Array<T> excess(this->device(), n_);
-    const DominanceFacts facts = classify(backend_, sparse, excess.data());
-    kind_ = facts.kind();
-    if (kind_ == DominanceKind::none) return refusal(backend_, facts, excess);
-    take_matrix(sparse, excess);
-    find_null_space();
+    Outcome outcome = form_.setup(backend_, sparse, Excess::diagonal);
+    if (!outcome.ok()) return outcome;
+    take_matrix();
     factored_.store(false);
     reduction_ = {};
     single_ = {};
     double_ = {};
     diagonal_.values.clear();
-    Outcome outcome;
     if (options_.jacobi_iterations > 0) {
       invert_diagonal();
     } else if (!factor(this->cancel())) {
       return {Status::cancelled, "stopped by the caller"};
     }
-    outcome.statistics = {{"components", components_.count}};
+    outcome.statistics = {{"components", form_.components()}};
     if (factored_) add_factor_statistics(outcome.statistics);
     return outcome;
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return std::make_unique<SolveWorkspace>();
+    auto workspace = std::make_unique<SolveWorkspace>(this->device());
+    workspace->form = form_.make_workspace(workspace->backend);
+    workspace->column.resize(static_cast<std::size_t>(form_.vertices()));
+    return workspace;
   }
   [[nodiscard]] const Stop* stop() const override { return &options_.stop; }
   [[nodiscard]] std::size_t bytes() const override {
     const std::lock_guard<std::mutex> lock(mutex_);  // a solve may be computing the factor
-    return copy_.bytes() + converted_.bytes() + reduction_.bytes() + single_.bytes() + double_.bytes() +
-           components_.bytes() + grounded_.size() +
-           (excess_.capacity() + diagonal_.values.capacity()) * sizeof(double);
+    return copy_.bytes() + form_.bytes() + converted_.bytes() + reduction_.bytes() + single_.bytes() +
+           double_.bytes() + (excess_.capacity() + diagonal_.values.capacity()) * sizeof(double);
   }
 
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
@@ -111,21 +115,24 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     auto& own = static_cast<SolveWorkspace&>(workspace);
     std::int64_t j = 0;
     for (; j + 1 < right.columns(); j += wide) {
-      solve_block<wide>(own.many, right, left, j, std::min<std::int64_t>(wide, right.columns() - j), jobs);
+      const std::int64_t count = std::min<std::int64_t>(wide, right.columns() - j);
+      solve_block<wide>(own, own.many, right, left, j, count, jobs);
     }
-    if (j < right.columns()) solve_block<1>(own.one, right, left, j, 1, jobs);
+    if (j < right.columns()) solve_block<1>(own, own.one, right, left, j, 1, jobs);
   }
 
   /// z = M^-1 r.
   void apply(Workspace& workspace, const T* r, T* z) const override {
-    auto& block = static_cast<SolveWorkspace&>(workspace).one;
+    auto& own = static_cast<SolveWorkspace&>(workspace);
+    Block<1>& block = own.one;
     factor({});
-    spread<1>(r, 0, block.r);
+    block.r.resize(own.column.size());
+    form_.spread(own.backend, r, block.r.data());
     restrict_to_core<1>(block.r, block.core.z);
     with_factor([&](const auto& factor) { apply_factor<1>(factor, block.core.z.data()); });
     block.x.assign(block.r.size(), 0.0);
     add_correction<1>(block.core.z, block.r, block.x);
-    collect<1>(block.x, 0, z);
+    form_.restore(own.backend, own.form, block.x.data(), z);
   }
 
  private:
@@ -174,7 +181,10 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     }
   }
 
-  [[nodiscard]] bool is_doubled() const { return kind_ == DominanceKind::sdd; }
+  /// Ratio of the norm of the residual in terms of the form, which may be doubled, to that of the caller's.
+  [[nodiscard]] double norm_ratio() const {
+    return form_.kind() == DominanceKind::sdd ? std::sqrt(2.0) : 1.0;
+  }
   [[nodiscard]] const Csr<double>& core_matrix() const {
     return reduction_.steps.empty() ? *matrix_ : reduction_.core;
   }
@@ -185,82 +195,34 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     return in_double_ ? f(double_) : f(single_);
   }
 
-  /// Sets the matrix to factor, in double and without positive off-diagonal elements, and its excess.
-  void take_matrix(const Csr<T>& A, const Array<T>& excess) {
-    const Csr<T>* source = &A;
-    Csr<T> cover;
-    Array<T> cover_excess;
-    if (is_doubled()) {
-      cover = doubled(backend_, A);
-      cover_excess = Array<T>(this->device(), cover.rows());
-      classify_rows(backend_, cover, cover_excess.data());
-      source = &cover;
-    }
-    const Array<T>& own = is_doubled() ? cover_excess : excess;
-    excess_.assign(own.data(), own.data() + own.size());
+  /// Sets the matrix to factor, in double, and its excess.
+  void take_matrix() {
+    const Csr<T>& L = form_.laplacian();
+    excess_.assign(form_.excess().data(), form_.excess().data() + form_.excess().size());
     if constexpr (std::is_same_v<T, double>) {
-      converted_ = std::move(cover);
-      matrix_ = is_doubled() ? &converted_ : &A;
+      matrix_ = &L;
     } else {
-      Array<double> values(this->device(), source->nonzeros());
-      for (std::int64_t k = 0; k < values.size(); ++k) values[k] = static_cast<double>(source->values()[k]);
-      converted_ = Csr<double>::unchecked(source->rows(), source->columns(), source->row_offsets(),
-                                          source->column_indices(), std::move(values));
+      Array<double> values(this->device(), L.nonzeros());
+      backend_.for_each(L.nonzeros(),
+                        Spread<T, double>{L.values().data(), nullptr, L.nonzeros(), values.data()});
+      converted_ = Csr<double>::unchecked(L.rows(), L.columns(), L.row_offsets(), L.column_indices(),
+                                          std::move(values));
       matrix_ = &converted_;
     }
   }
 
-  void find_null_space() {
-    components_ = find_components(backend_, *matrix_);
-    grounded_.assign(static_cast<std::size_t>(components_.count), 0);
-    for (std::size_t i = 0; i < excess_.size(); ++i) {
-      if (excess_[i] > 0) {
-        grounded_[static_cast<std::size_t>(components_.of_vertex[static_cast<std::int64_t>(i)])] = 1;
-      }
-    }
-    singular_ = std::find(grounded_.begin(), grounded_.end(), 0) != grounded_.end();
-  }
-
-  /// Copies the right-hand side b to column c of `target`, followed by -b if the matrix is doubled.
+  /// Interleaves the workspace's column with others in `block`, as column c, or copies it back.
   template <int K>
-  void spread(const T* b, int c, std::vector<double>& target) const {
-    target.resize(static_cast<std::size_t>(K * matrix_->rows()));
-    for (std::int64_t i = 0; i < n_; ++i)
-      target[static_cast<std::size_t>(K * i + c)] = static_cast<double>(b[i]);
-    if (!is_doubled()) return;
-    for (std::int64_t i = 0; i < n_; ++i) {
-      target[static_cast<std::size_t>(K * (i + n_) + c)] = -static_cast<double>(b[i]);
-    }
+  void put_column(SolveWorkspace& own, int c, std::vector<double>& block) const {
+    double* const target = block.data() + c;
+    const double* const source = own.column.data();
+    own.backend.for_each(form_.vertices(), [=](std::int64_t i) { target[K * i] = source[i]; });
   }
   template <int K>
-  void collect(const std::vector<double>& x, int c, T* target) const {
-    for (std::int64_t i = 0; i < n_; ++i) {
-      const double value = x[static_cast<std::size_t>(K * i + c)];
-      target[i] =
-          static_cast<T>(is_doubled() ? (value - x[static_cast<std::size_t>(K * (i + n_) + c)]) / 2 : value);
-    }
-  }
-
-  /// Subtracts the mean from every component without excess. Returns the norm of the subtracted part in terms
-  /// of the caller's system, which may be half of the doubled one.
-  template <int K>
-  double center(int c, std::vector<double>& x) const {
-    if (!singular_) return 0;
-    std::vector<double> sums(static_cast<std::size_t>(components_.count), 0);
-    const std::int64_t n = matrix_->rows();
-    const auto component = [this](std::int64_t i) {
-      return static_cast<std::size_t>(components_.of_vertex[i]);
-    };
-    for (std::int64_t i = 0; i < n; ++i) sums[component(i)] += x[static_cast<std::size_t>(K * i + c)];
-    double removed = 0;
-    for (std::size_t k = 0; k < sums.size(); ++k) {
-      const auto place = static_cast<std::int64_t>(k);
-      const auto size = static_cast<double>(components_.offsets[place + 1] - components_.offsets[place]);
-      sums[k] = grounded_[k] != 0 ? 0 : sums[k] / size;
-      removed += sums[k] * sums[k] * size;
-    }
-    for (std::int64_t i = 0; i < n; ++i) x[static_cast<std::size_t>(K * i + c)] -= sums[component(i)];
-    return std::sqrt(is_doubled() ? removed / 2 : removed);
+  void take_column(SolveWorkspace& own, int c, const std::vector<double>& block) const {
+    const double* const source = block.data() + c;
+    double* const target = own.column.data();
+    own.backend.for_each(form_.vertices(), [=](std::int64_t i) { target[i] = source[K * i]; });
   }
 
   /// Eliminates the vertices of low degree from r and copies the remaining elements to `core`.
@@ -322,13 +284,13 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
         squares[c] += block.r[k] * block.r[k];
       }
     }
-    for (double& square : squares) square = std::sqrt(is_doubled() ? square / 2 : square);
+    for (double& square : squares) square = std::sqrt(square) / norm_ratio();
     return squares;
   }
 
   template <int K>
-  void solve_block(Block<K>& block, DenseView<const T> right, DenseView<T> left, std::int64_t first,
-                   std::int64_t count, std::vector<Job>& jobs) const {
+  void solve_block(SolveWorkspace& own, Block<K>& block, DenseView<const T> right, DenseView<T> left,
+                   std::int64_t first, std::int64_t count, std::vector<Job>& jobs) const {
     const auto size = static_cast<std::size_t>(K * matrix_->rows());
     block.b.assign(size, 0.0);
     block.x.assign(size, 0.0);
@@ -336,24 +298,25 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     std::array<bool, K> active{};
     for (int c = 0; c < count; ++c) {
       Job& job = jobs[static_cast<std::size_t>(first + c)];
-      spread<K>(right.column(first + c), c, block.b);
-      job.unreachable = project<K>(c, block.b, job);
+      job.unreachable =
+          report_removed(form_.lift(own.backend, own.form, right.column(first + c), own.column.data()), job);
+      put_column<K>(own, c, block.b);
       if (job.control->use_initial_guess && job.right_hand_side_norm > 0) {
-        spread<K>(left.column(first + c), c, block.x);
+        form_.spread(own.backend, left.column(first + c), own.column.data());
+        put_column<K>(own, c, block.x);
       }
       active[static_cast<std::size_t>(c)] = true;
     }
     refine<K>(block, active, first, count, jobs);
     for (int c = 0; c < count; ++c) {
-      center<K>(c, block.x);
-      collect<K>(block.x, c, left.column(first + c));
+      take_column<K>(own, c, block.x);
+      form_.restore(own.backend, own.form, own.column.data(), left.column(first + c));
     }
   }
 
-  /// Removes the part of b outside the range of A and returns its norm, or 0 where rounding explains it.
-  template <int K>
-  double project(int c, std::vector<double>& b, Job& job) const {
-    const double removed = center<K>(c, b);
+  /// Reports the part of b outside the range of A, which was removed. Returns its norm, or 0 where rounding
+  /// explains it.
+  double report_removed(double removed, Job& job) const {
     const double rounding =
         std::numeric_limits<T>::epsilon() * std::sqrt(static_cast<double>(n_)) * job.right_hand_side_norm;
     if (removed <= rounding) return 0;
@@ -418,7 +381,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     if (!(norm <= std::sqrt(roundoff) * job.right_hand_side_norm)) return false;
     double residual = 0;
     double solution = 0;
-    for (std::int64_t i = 0; i < n_; ++i) {
+    for (std::int64_t i = 0; i < form_.vertices(); ++i) {
       residual = std::max(residual, std::abs(block.r[static_cast<std::size_t>(K * i + c)]));
       solution = std::max(solution, std::abs(block.x[static_cast<std::size_t>(K * i + c)]));
     }
@@ -462,7 +425,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
       for (int c = 0; c < count; ++c) {
         if (!pcg.is_active(c)) continue;
         Job& job = jobs[static_cast<std::size_t>(first + c)];
-        record(std::sqrt(is_doubled() ? squares[c] / 2 : squares[c]), job);
+        record(std::sqrt(squares[c]) / norm_ratio(), job);
         if (pcg.is_broken(c) || job.iterations >= most || must_stop(job)) pcg.end(c);
         any = any || pcg.is_active(c);
       }
@@ -488,14 +451,11 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
   ApproximateCholeskyOptions options_;
   mutable B backend_;
   std::int64_t n_ = 0;
-  DominanceKind kind_ = DominanceKind::none;
-  Csr<T> copy_;            // A in CSR if A is dense
-  Csr<double> converted_;  // A in double, or doubled
+  Csr<T> copy_;  // A in CSR if A is dense
+  LaplacianForm<B, T> form_;
+  Csr<double> converted_;  // the form's matrix in double
   const Csr<double>* matrix_ = nullptr;
   std::vector<double> excess_;
-  Components components_;
-  std::vector<char> grounded_;  // for each component: 1 if it has excess
-  bool singular_ = false;
   InverseDiagonal diagonal_;  // empty unless iterations with it precede the factorisation
 
   // Made by set-up, or by the first solve that needs them.

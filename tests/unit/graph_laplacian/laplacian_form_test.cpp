@@ -19,6 +19,7 @@
 namespace echelon {
 namespace {
 
+using graph_laplacian::Excess;
 using graph_laplacian::LaplacianForm;
 using test::product;
 using Triplets = std::vector<Triplet<double>>;
@@ -146,6 +147,44 @@ TYPED_TEST(LaplacianFormOn, RandomMatrices_SolvedThroughLaplacians) {
       std::vector<double> residual = product(A, x);
       for (std::size_t i = 0; i < residual.size(); ++i) residual[i] -= b[i];
       EXPECT_LT(norm(residual), 1e-10 * (1 + norm(b))) << n;
+    }
+  }
+}
+
+TYPED_TEST(LaplacianFormOn, ExcessOnDiagonal_SameProductsWithoutGround) {
+  for (const FormCase& form_case :
+       {FormCase{0, 0, DominanceKind::laplacian}, FormCase{0, 0.5, DominanceKind::sddm},
+        FormCase{0.4, 0.5, DominanceKind::sdd}}) {
+    for (const std::int64_t n : {1, 2, 31, 33, 1025}) {
+      const Csr<double> A =
+          random_sdd(n, form_case.positive_share, form_case.grounded_share, static_cast<std::uint64_t>(n));
+      LaplacianForm<TypeParam, double> form;
+      ASSERT_TRUE(form.setup(this->backend, A, Excess::diagonal).ok());
+      const bool doubled = form.kind() == DominanceKind::sdd;
+      ASSERT_EQ(form.vertices(), doubled ? 2 * n : n);
+      const Csr<double>& L = form.laplacian();
+      const std::vector<double> row_sums =
+          product(L, std::vector<double>(static_cast<std::size_t>(L.rows()), 1));
+      for (std::int64_t i = 0; i < L.rows(); ++i) {
+        EXPECT_NEAR(row_sums[static_cast<std::size_t>(i)], form.excess()[i], 1e-13);
+      }
+      // A x = b: the lifted x, which is centred where a component is singular, gives the lifted b.
+      std::mt19937_64 random(7);
+      std::normal_distribution<double> normal;
+      std::vector<double> x(static_cast<std::size_t>(n));
+      for (double& value : x) value = normal(random);
+      const std::vector<double> b = product(A, x);
+      auto workspace = form.make_workspace(this->backend);
+      std::vector<double> y(static_cast<std::size_t>(form.vertices()));
+      std::vector<double> lifted(y.size());
+      form.spread(this->backend, x.data(), y.data());
+      form.center(this->backend, workspace, y.data());
+      EXPECT_NEAR(form.lift(this->backend, workspace, b.data(), lifted.data()), 0, 1e-12 * (1 + norm(b)));
+      const std::vector<double> image = product(L, y);
+      for (std::size_t i = 0; i < image.size(); ++i) EXPECT_NEAR(image[i], lifted[i], 1e-12);
+      form.restore(this->backend, workspace, y.data(), x.data());
+      const std::vector<double> again = product(A, x);
+      for (std::size_t i = 0; i < again.size(); ++i) EXPECT_NEAR(again[i], b[i], 1e-12);
     }
   }
 }
