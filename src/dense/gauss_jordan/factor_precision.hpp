@@ -40,7 +40,8 @@ std::optional<FactorPrecision> report_factor_precision(const GaussJordanOptions&
   if (!products) return FactorPrecision{requested, Precision::working, "float is the working precision"};
   if (!why.empty()) return FactorPrecision{requested, Precision::working, why};
   const Precision used = *products == FloatProducts::in_float ? Precision::single : requested;
-  return FactorPrecision{requested, used, used == requested ? "" : "only GPUs know TF32 and bfloat16"};
+  return FactorPrecision{requested, used,
+                         used == requested ? "" : "the host has no arithmetic in TF32 and bfloat16"};
 }
 
 }  // namespace echelon

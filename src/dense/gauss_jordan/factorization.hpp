@@ -129,6 +129,10 @@ class Factorization {
   [[nodiscard]] const std::vector<std::int64_t>& pivot_columns() const {
     return elimination_->record().columns;
   }
+  /// The first column without a pivot; columns() if there is none.
+  [[nodiscard]] std::int64_t first_without_pivot() const {
+    return echelon::first_without_pivot(pivot_columns(), columns());
+  }
   /// Row i of the permuted matrix is row row_permutation()[i] of A.
   [[nodiscard]] const std::vector<std::int64_t>& row_permutation() const { return row_permutation_; }
   [[nodiscard]] Determinant determinant() const {

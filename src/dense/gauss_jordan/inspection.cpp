@@ -11,9 +11,9 @@ namespace echelon {
 namespace {
 
 template <class T>
-struct Sign {
+struct SetTestVector {
   T* v;
-  void operator()(std::int64_t i) const { v[i] = sign_at<T>(i); }
+  void operator()(std::int64_t i) const { v[i] = test_vector_at<T>(i); }
 };
 
 template <class B, class T>
@@ -23,7 +23,7 @@ void inspect_on_host(B& backend, DenseView<const T> A, const InspectionVectors<T
   T* const v = scratch.data();
   T* const right = vectors.right_product != nullptr ? vectors.right_product : v + A.rows();
   T* const left = vectors.left_product != nullptr ? vectors.left_product : v + 2 * A.rows();
-  backend.for_each(A.rows(), Sign<T>{v});
+  backend.for_each(A.rows(), SetTestVector<T>{v});
   scan(backend, A, row_sums, &result->scan);
   multiply<T>(backend, T{1}, MatrixRef<T>(A), vectors.right != nullptr ? vectors.right : v, T{0}, right);
   multiply_transposed<T>(backend, T{1}, A, vectors.left != nullptr ? vectors.left : v, T{0}, left);

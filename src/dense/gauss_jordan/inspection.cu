@@ -51,14 +51,14 @@ __global__ void __launch_bounds__(warp_size* inspection_warps)
     row[d] = {0, 0, 0, FirstIndex::none};
     left[d] = 0;
     if (multiplying && i < A.rows()) {
-      left[d] = vectors.left == nullptr ? sign_at<double>(i) : static_cast<double>(vectors.left[i]);
+      left[d] = vectors.left == nullptr ? test_vector_at<double>(i) : static_cast<double>(vectors.left[i]);
     }
   }
 #pragma unroll(8 / rows_per_lane)
   for (std::int64_t j = begin + warp; j < end; j += inspection_warps) {
     double right = 0;
     if (multiplying) {
-      right = vectors.right == nullptr ? sign_at<double>(j) : static_cast<double>(vectors.right[j]);
+      right = vectors.right == nullptr ? test_vector_at<double>(j) : static_cast<double>(vectors.right[j]);
     }
     double product = 0;
 #pragma unroll
@@ -157,7 +157,8 @@ struct FinishRowAndColumn {
     for (unsigned b = 0; b < row_blocks; ++b) left += column_parts[b * rows.columns + i];
     if (vectors.right_product != nullptr) vectors.right_product[i] = static_cast<T>(row.product);
     if (vectors.left_product != nullptr) vectors.left_product[i] = static_cast<T>(left);
-    return {rows.note(i, row), {distance_from_sign(row.product, i), distance_from_sign(left, i)}};
+    return {rows.note(i, row),
+            {distance_from_test_vector(row.product, i), distance_from_test_vector(left, i)}};
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The inverse in place, and its measured accuracy.
 #include "backend/target.hpp"
+#include "dense/gauss_jordan/dependence.hpp"
 #include "dense/gauss_jordan/factor_precision.hpp"
 #include "dense/gauss_jordan/inspection.hpp"
 #include "dense/gauss_jordan/operations.hpp"
@@ -20,6 +21,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace echelon {
 
@@ -94,6 +96,8 @@ void report_accuracy(std::int64_t n, const InverseAccuracy& accuracy, Report& re
   report.backward_error = accuracy.better_side;
 }
 
+constexpr const char* growth_advice = "; try the inverse of lu, which factors such a matrix in another way";
+
 template <class B, class T>
 class Inversion {
  public:
@@ -126,7 +130,7 @@ class Inversion {
     }
     if (facts.elimination.rank < A_.rows()) {
       elimination.fetch_state();
-      return report_singular(elimination, report);
+      return report_singular(elimination, facts.given.scan.norm_inf, report);
     }
     if (exponent != 0) {
       const T scale = static_cast<T>(std::ldexp(1.0, exponent));
@@ -181,24 +185,41 @@ class Inversion {
     report.reciprocal_condition = outcome.reciprocal_condition;
     const InverseAccuracy accuracy = assess_accuracy(facts.inverse.distances, condition);
     report_accuracy(A_.rows(), accuracy, report);
+    if (report.status == Status::singular && !(accuracy.better_side <= acceptable_backward_error<T>)) {
+      report.status = Status::breakdown;
+      report.message = "elements grew so much in the elimination that its result is not an inverse";
+      report.message += growth_advice;
+      report.reciprocal_condition.reset();
+    }
     const double explained = machine_epsilon<T> * static_cast<double>(A_.rows()) * condition;
     if (report.solved() && !(accuracy.worse_side <= std::max(acceptable_backward_error<T>, explained) &&
                              accuracy.better_side <= acceptable_backward_error<T>)) {
       report.status = Status::breakdown;
-      report.message = "the backward error of the inverse is " + short_number(accuracy.worse_side) +
-                       " on its worse side, too large to call it one";
+      report.message = "the product of the computed inverse X with A differs from the identity by " +
+                       short_number(accuracy.worse_side) + " ||A|| ||X||, too much for an inverse";
     }
   }
 
-  static void report_singular(const BlockedElimination<B, T>& elimination, Report& report) {
+  /// Report for a rank that is not full; `norm`: of A.
+  void report_singular(const BlockedElimination<B, T>& elimination, double norm, Report& report) {
     const EliminationState& state = elimination.state();
-    const bool overflow = state.overflow_column >= 0;
-    report.column = overflow ? state.overflow_column : elimination.first_without_pivot();
-    report.status = overflow ? Status::not_a_number : Status::singular;
-    report.message =
-        overflow ? "the elimination overflowed at column " + std::to_string(*report.column) + " (from 0)"
-                 : "A is singular: column " + std::to_string(*report.column) +
-                       " (from 0) depends on those before it; the rank is " + std::to_string(state.rank);
+    if (state.overflow_column >= 0) {
+      report.column = state.overflow_column;
+      report.status = Status::not_a_number;
+      report.message = "the elimination overflowed at column " + std::to_string(*report.column) + " (from 0)";
+      return;
+    }
+    const std::vector<std::int64_t> pivots = elimination.fetch_pivot_columns();
+    const std::int64_t column = first_without_pivot(pivots, A_.columns());
+    if (!options_.tolerance && !is_dependent<B, T>(backend_, A_, pivots, column, left_product(), norm)) {
+      report.status = Status::breakdown;
+      report.message = growth_in_elimination(column) + growth_advice;
+      return;
+    }
+    report.column = column;
+    report.status = Status::singular;
+    report.message = "A is singular: column " + std::to_string(column) +
+                     " (from 0) depends on those before it; the rank is " + std::to_string(state.rank);
   }
 
   InverseWorkspace<T>& inverse_workspace_;

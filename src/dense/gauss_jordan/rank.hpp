@@ -52,7 +52,7 @@ inline std::string describe_rank(const RankFacts& facts, std::int64_t columns) {
     return value ? short_number(*value) : std::string("none");
   };
   return "A has rank " + std::to_string(facts.rank) + " of " + std::to_string(columns) +
-         (facts.doubtful ? ", doubtfully" : "") + " (smallest pivot " +
+         (facts.doubtful ? " (doubtful: smallest pivot " : " (smallest pivot ") +
          number(facts.smallest_accepted_pivot) + ", largest rejected " +
          number(facts.largest_rejected_pivot) + ", tolerance " + short_number(facts.tolerance) + ")";
 }

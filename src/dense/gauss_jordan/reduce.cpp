@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The reduced row echelon form and the null space.
+#include "dense/gauss_jordan/dependence.hpp"
 #include "dense/gauss_jordan/factor_precision.hpp"
 #include "dense/gauss_jordan/factorization.hpp"
+#include "dense/gauss_jordan/inspection.hpp"
 #include "dense/gauss_jordan/null_space.hpp"
 #include "dense/gauss_jordan/operations.hpp"
 #include "dense/gauss_jordan/workspace.hpp"
 #include "solver/column_report.hpp"
 #include "support/stopwatch.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -27,6 +30,13 @@ struct SetUnitColumns {
   }
 };
 
+/// Sets v to the test vector.
+template <class T>
+struct SetTestElements {
+  T* v;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { v[i] = test_vector_at<T>(i); }
+};
+
 /// Replaces the transformation in the pivot columns by unit vectors.
 template <class B, class T>
 void complete_reduced_form(EliminationWorkspace<B>& workspace, Factorization<B, T>& factorization,
@@ -44,6 +54,30 @@ void complete_reduced_form(EliminationWorkspace<B>& workspace, Factorization<B, 
   report.column = scanned.column;
 }
 
+/// Computes v^T A for the test vector v.
+template <class B, class T>
+Array<T> multiply_by_test_vector(B& backend, DenseView<const T> A) {
+  Array<T> v(A.device(), A.rows());
+  Array<T> product(A.device(), A.columns());
+  backend.for_each(A.rows(), SetTestElements<T>{v.data()});
+  multiply_transposed<T>(backend, T{1}, A, v.data(), T{0}, product.data());
+  return product;
+}
+
+/// Marks the rank as doubtful if a column without a pivot is not dependent on those before it.
+template <class B, class T>
+void check_rank(B& backend, const Factorization<B, T>& factorization, DenseView<const T> reduced,
+                const T* left_product, EchelonForm<T>& form) {
+  if (factorization.rank() == std::min(factorization.rows(), factorization.columns())) return;
+  const std::int64_t column = factorization.first_without_pivot();
+  if (is_dependent<B, T>(backend, reduced, form.pivot_columns, column, left_product,
+                         factorization.norm_inf())) {
+    return;
+  }
+  form.facts.doubtful = true;
+  form.report.warnings.push_back(growth_in_elimination(column));
+}
+
 template <class B, class T>
 EchelonForm<T> reduce(EliminationWorkspace<B>& workspace, const GaussJordanOptions& options, Dense<T> A) {
   const Stopwatch stopwatch;
@@ -51,6 +85,7 @@ EchelonForm<T> reduce(EliminationWorkspace<B>& workspace, const GaussJordanOptio
   Report& report = form.report;
   Factorization<B, T> factorization(workspace, options);
   const bool square = A.rows() == A.columns();
+  const Array<T> left_product = multiply_by_test_vector<B, T>(workspace.backend, A.view());
   const Outcome outcome = factorization.factor(std::move(A), false);
   report = outcome_report(outcome, std::string(GaussJordanOptions::name), workspace.backend.device());
   report.factor_precision =
@@ -66,6 +101,9 @@ EchelonForm<T> reduce(EliminationWorkspace<B>& workspace, const GaussJordanOptio
     const bool regular = factorization.rank() == factorization.rows();
     report.reciprocal_condition = regular ? factorization.reciprocal_condition() : 0;
   }
+  if (!options.tolerance)
+    check_rank<B, T>(workspace.backend, factorization, factorization.matrix().view(), left_product.data(),
+                     form);
   if (form.facts.doubtful) report.warnings.push_back(describe_rank(form.facts, factorization.columns()));
   complete_reduced_form(workspace, factorization, report);
   form.R = std::move(factorization.matrix());

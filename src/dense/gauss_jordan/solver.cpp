@@ -140,6 +140,8 @@ class GaussJordanImplementation final : public EliminationSolver<T> {
   Outcome factor_in_working_precision() const {
     Outcome outcome = system_.factor(A_);
     if (!outcome.ok()) return outcome;
+    const std::string failure = system_.growth_failure(A_);
+    if (!failure.empty()) return {Status::breakdown, failure};
     factored_ = true;
     if (system_.rank() == A_.columns()) {
       outcome = assess_condition<T>(system_.reciprocal_condition());

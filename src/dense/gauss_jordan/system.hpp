@@ -4,6 +4,7 @@
 
 #include "backend/store.hpp"
 #include "dense/gauss_jordan/contraction.hpp"
+#include "dense/gauss_jordan/dependence.hpp"
 #include "dense/gauss_jordan/factorization.hpp"
 #include "dense/gauss_jordan/refinement.hpp"
 #include "dense/gauss_jordan/residual.hpp"
@@ -63,6 +64,8 @@ class EliminatedSystem {
     Array<WorstRow> worst;
   };
   static constexpr std::int64_t columns_at_once = 64;
+  /// Steps of refinement for a nearly singular A.
+  static constexpr std::int64_t most_refinement_steps = 10;
 
   /// `workspace` must outlive the system.
   EliminatedSystem(EliminationWorkspace<B>& workspace, const GaussJordanOptions& options)
@@ -110,12 +113,46 @@ class EliminatedSystem {
     return std::make_unique<SolveWorkspace>(*this, std::min(columns, columns_at_once), shared);
   }
 
+  /// Reason why the rank that was found, below min(m, n), or the condition number is one of rounding errors
+  /// after growth of elements; empty if it is confirmed, or if the caller has set the tolerance that decides.
+  ///
+  /// A column without a pivot is a combination x of the pivot columns, by the elimination. If A has no small
+  /// singular value, no x satisfies these equations, however large it is; after growth of elements they are
+  /// not satisfied even after refinement. For full rank and a large condition number a random right-hand
+  /// side takes the place of the column. The cost is that of a solution and of up to ten steps of refinement.
+  [[nodiscard]] std::string growth_failure(const MatrixRef<T>& A) const {
+    if (options_.tolerance) return {};
+    const bool singular = rank() < std::min(rows(), columns());
+    if (!singular && (rows() != columns() || reciprocal_condition() >= machine_epsilon<T>)) return {};
+    const std::unique_ptr<SolveWorkspace> workspace = make_workspace(1, &backend());
+    Array<T> b(device_, rows());
+    Array<T> x(device_, columns());
+    if (singular) {
+      backend().fill(columns(), T{0}, x.data());
+      backend().write(T{1}, x.data() + factorization_->first_without_pivot());
+      multiply<T>(backend(), T{1}, A, x.data(), T{0}, b.data());
+    } else {
+      backend().for_each(rows(), contraction_detail::HashedVector<T, T>{nullptr, b.data()});
+    }
+    solve_columns(*workspace, A, {b.data(), rows(), 1, rows(), device_},
+                  {x.data(), columns(), 1, columns(), device_}, most_refinement_steps);
+    const WorstRow worst = worst_row(*workspace, A, b.data(), x.data());
+    const bool finite = std::isfinite(largest_magnitude(*workspace, columns(), x.data()));
+    if (finite && worst.error <= acceptable_row_error()) return {};
+    const std::string what = singular ? growth_in_elimination(factorization_->first_without_pivot())
+                                      : "elements grew so much in the elimination that refined solutions do "
+                                        "not satisfy their equations";
+    return what + " (residual " + short_number(worst.error) + " of the size of a row)" +
+           (rows() == columns() ? "; try lu, which factors such a matrix in another way" : "");
+  }
+
   /// A particular solution of A X = B, refined, for column-major views.
   void solve(SolveWorkspace& workspace, const MatrixRef<T>& A, DenseView<const T> rhs, DenseView<T> X) const {
     const std::int64_t at_once = workspace.transformed.columns();
     for (std::int64_t begin = 0; begin < rhs.columns(); begin += at_once) {
       const std::int64_t end = std::min(begin + at_once, rhs.columns());
-      solve_columns(workspace, A, column_range(rhs, begin, end), column_range(X, begin, end));
+      solve_columns(workspace, A, column_range(rhs, begin, end), column_range(X, begin, end),
+                    refinement_steps());
     }
   }
 
@@ -171,8 +208,8 @@ class EliminatedSystem {
                                 workspace->residual.data(), workspace->largest.data(), subtract_solution);
   }
 
-  void solve_columns(SolveWorkspace& workspace, const MatrixRef<T>& A, DenseView<const T> rhs,
-                     DenseView<T> X) const {
+  void solve_columns(SolveWorkspace& workspace, const MatrixRef<T>& A, DenseView<const T> rhs, DenseView<T> X,
+                     std::int64_t most_steps) const {
     B& backend = workspace.backend;
     for (std::int64_t j = 0; j < X.columns(); ++j) backend.fill(X.rows(), T{0}, X.column(j));
     add_solution(workspace, rhs, X);
@@ -180,7 +217,7 @@ class EliminatedSystem {
                                    column_range(workspace.transformed.view(), 0, rhs.columns()),
                                    column_range(workspace.candidate.view(), 0, rhs.columns())};
     refine(
-        backend, A, rhs, X, refinement_steps(), views,
+        backend, A, rhs, X, most_steps, views,
         [&](DenseView<const T> R, DenseView<T> Y) { add_solution(workspace, R, Y); },
         [&](std::int64_t n, const T* x) { return largest_magnitude(workspace, n, x); });
   }
@@ -191,8 +228,9 @@ class EliminatedSystem {
   [[nodiscard]] std::int64_t refinement_steps() const {
     constexpr double one_step_suffices = 500 * machine_epsilon<T>;
     const bool nearly_singular = rank() == columns() && reciprocal_condition() < one_step_suffices;
-    return nearly_singular && options_.refine > 0 ? std::max<std::int64_t>(options_.refine, 10)
-                                                  : options_.refine;
+    return nearly_singular && options_.refine > 0
+               ? std::max<std::int64_t>(options_.refine, most_refinement_steps)
+               : options_.refine;
   }
 
   static double largest_magnitude(SolveWorkspace& workspace, std::int64_t n, const T* x) {

@@ -142,13 +142,14 @@ class BlockedElimination {
   [[nodiscard]] bool cancelled() const { return cancelled_; }
   /// Pivots of the elimination, after `reduce`.
   [[nodiscard]] const EliminationRecord<T>& record() const { return record_; }
+  /// Columns with a pivot, ascending, after `fetch_state`; waits.
+  [[nodiscard]] std::vector<std::int64_t> fetch_pivot_columns() const {
+    EliminationRecordBuffer<T> on_host = record_buffer_.on_host();
+    return make_record(on_host).columns;
+  }
   /// The first column without a pivot, when the rank is not full; waits.
   [[nodiscard]] std::int64_t first_without_pivot() const {
-    EliminationRecordBuffer<T> on_host = record_buffer_.on_host();
-    const std::vector<std::int64_t> columns = make_record(on_host).columns;
-    std::int64_t column = 0;
-    while (column < state_.rank && columns[static_cast<std::size_t>(column)] == column) ++column;
-    return column;
+    return echelon::first_without_pivot(fetch_pivot_columns(), A_.columns());
   }
   // In the backend's memory:
   [[nodiscard]] const EliminationState* device_state() const { return record_buffer_.state(); }

@@ -6,12 +6,23 @@
 
 #include <echelon/array.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 namespace echelon {
+
+/// First of n columns that is not in the ascending list; n if there is none.
+inline std::int64_t first_without_pivot(const std::vector<std::int64_t>& pivot_columns, std::int64_t n) {
+  std::int64_t column = 0;
+  for (const std::int64_t pivot : pivot_columns) {
+    if (pivot != column) break;
+    ++column;
+  }
+  return std::min(column, n);
+}
 
 /// Pivots of a completed elimination, on the host.
 template <class T>

@@ -158,6 +158,10 @@ TYPED_TEST(GpuGaussJordanOf, ElementGrowth_IsRefined) {
   check_growing_systems<TypeParam>(this->gpu);
 }
 
+TYPED_TEST(GpuGaussJordanOf, LargeGrowth_IsNotSingular) {
+  check_large_growth<TypeParam>(this->gpu);
+}
+
 TYPED_TEST(GpuGaussJordanOf, ConsistentSystems_OneSolutionOrMany) {
   check_consistent_systems<TypeParam>(this->gpu, {{1, 1, 1},
                                                   {1, 5, 1},

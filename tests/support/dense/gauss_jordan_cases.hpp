@@ -298,6 +298,42 @@ void check_growing_systems(const Device& device) {
   }
 }
 
+/// Expects that well-conditioned matrices whose elements grow by up to 2^(n - 1) are solved and inverted, or
+/// that the growth is reported, and never a lower rank.
+template <class T>
+void check_large_growth(const Device& device) {
+  constexpr bool wide = std::is_same_v<T, double>;
+  int grown = 0;
+  int inverses_grown = 0;
+  const auto expect_growth = [](const Report& report, int& count) {
+    if (report.status == Status::direct) return;
+    if (report.status == Status::not_a_number) {
+      EXPECT_NE(report.message.find("overflowed"), std::string::npos) << report.message;
+      return;
+    }
+    EXPECT_EQ(report.status, Status::breakdown) << report.message;
+    const bool names_lu = report.message.find("try") != std::string::npos &&
+                          report.message.find("lu, which") != std::string::npos;
+    if (report.message.find("elements grew") != std::string::npos && names_lu) ++count;
+  };
+  for (const char* generator : {"gepp-growth", "gfpp", "foster", "wright"}) {
+    for (const std::int64_t n : {wide ? 300 : 60, wide ? 600 : 110, wide ? 1100 : 250}) {
+      SCOPED_TRACE(generator + (" " + std::to_string(n)));
+      const auto a = std::get<Dense<T>>(make_matrix<T>(generator, {{"n", n}}));
+      expect_growth(solve_on(device, a, product(a, random_dense<T>(n, 1, 4))).report, grown);
+      Dense<T> x = a;
+      expect_growth(invert_on(device, x), inverses_grown);
+      const EchelonForm<T> form = reduce_on(device, a);
+      if (form.report.status != Status::direct || form.facts.rank == n) continue;
+      EXPECT_TRUE(form.facts.doubtful);
+      ASSERT_FALSE(form.report.warnings.empty());
+      EXPECT_NE(form.report.warnings[0].find("elements grew"), std::string::npos);
+    }
+  }
+  EXPECT_GE(grown, 5);
+  EXPECT_GE(inverses_grown, 3);
+}
+
 /// Matrices between the tolerance of the rank and the unit roundoff: rejected pivots do not make them
 /// singular.
 template <class T>
@@ -320,7 +356,7 @@ void check_conditions_near_tolerance(const Device& device) {
     ++retried;
     EXPECT_TRUE(solution.facts.doubtful);
     ASSERT_EQ(solution.report.warnings.size(), 1U);
-    EXPECT_NE(solution.report.warnings[0].find("doubtfully"), std::string::npos);
+    EXPECT_NE(solution.report.warnings[0].find("doubtful: smallest pivot"), std::string::npos);
     const auto [x, report] = solve(a, b, {.method = "gauss-jordan", .device = device});
     EXPECT_EQ(report.status, Status::direct) << report.message;
     EXPECT_EQ(report.rank, n);

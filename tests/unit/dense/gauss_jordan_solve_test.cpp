@@ -34,6 +34,10 @@ TYPED_TEST(GaussJordanSolveOf, InconsistentSystem_RowIsReported) {
   check_contradictions<TypeParam>(Device());
 }
 
+TYPED_TEST(GaussJordanSolveOf, LargeGrowth_IsNotSingular) {
+  for (const Device& device : host_devices) check_large_growth<TypeParam>(device);
+}
+
 TYPED_TEST(GaussJordanSolveOf, ZeroRow_NonzeroRightHandSide_IsInconsistent) {
   using T = TypeParam;
   Dense<T> a = random_dense<T>(6, 6, 1);
