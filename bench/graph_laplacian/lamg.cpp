@@ -119,6 +119,7 @@ struct Times {
   double setup = 0;
   double solve = 0;
   std::string iterations;
+  double bytes = 0;  ///< of the set-up, and of vectors
 };
 
 Times measure(const std::string& method, const ec::Device& device, std::int64_t runs,
@@ -144,13 +145,14 @@ Times measure(const std::string& method, const ec::Device& device, std::int64_t 
     double start = seconds(processor);
     const ec::Report setup = solver.setup(matrix);
     setups.push_back(seconds(processor) - start);
-    if (!setup.ready()) return {0, 0, std::string(to_string(setup.status))};
+    if (!setup.ready()) return {0, 0, std::string(to_string(setup.status)), 0};
     start = seconds(processor);
     report = solver.solve(b, x);
     solves.push_back(seconds(processor) - start);
   }
   return {ec::bench::median(setups), ec::bench::median(solves),
-          report.solved() ? std::to_string(report.iterations) : std::string(to_string(report.status))};
+          report.solved() ? std::to_string(report.iterations) : std::string(to_string(report.status)),
+          static_cast<double>(report.bytes)};
 }
 
 }  // namespace
@@ -177,8 +179,10 @@ int main(int argc, char** argv) {
   if (!only.empty()) methods = {only};
   std::map<std::string, std::vector<double>> totals;
   std::printf(
-      "| class | graph | edges | method | set-up us/edge | solve us/edge | total | iterations |\n"
-      "|---|---|---:|---|---:|---:|---:|---:|\n");
+      "| class | graph | edges | method | set-up us/edge | solve us/edge | total | set-up ms | solve ms | "
+      "iterations | "
+      "bytes/edge |\n"
+      "|---|---|---:|---|---:|---:|---:|---:|---:|---:|---:|\n");
   for (const Problem& problem : chosen) {
     const ec::Csr<double> A = make_problem(problem.name, data);
     const double edges = static_cast<double>(A.nonzeros() - A.rows()) / 2;
@@ -186,9 +190,10 @@ int main(int argc, char** argv) {
       const Times times = measure(method, device, runs, A);
       const double total = 1e6 * (times.setup + times.solve) / edges;
       if (edges >= 10000) totals[problem.group + " | " + method].push_back(total);
-      std::printf("| %s | %s | %.0f | %s | %.3f | %.3f | %.3f | %s |\n", problem.group.c_str(),
-                  problem.name.c_str(), edges, method.c_str(), 1e6 * times.setup / edges,
-                  1e6 * times.solve / edges, total, times.iterations.c_str());
+      std::printf("| %s | %s | %.0f | %s | %.4f | %.4f | %.4f | %.2f | %.2f | %s | %.0f |\n",
+                  problem.group.c_str(), problem.name.c_str(), edges, method.c_str(),
+                  1e6 * times.setup / edges, 1e6 * times.solve / edges, total, 1e3 * times.setup,
+                  1e3 * times.solve, times.iterations.c_str(), times.bytes / edges);
       std::fflush(stdout);
     }
   }

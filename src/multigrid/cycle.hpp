@@ -93,6 +93,15 @@ struct AddProduct {
   ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { to[i] = x[i] + sum; }
 };
 
+/// Epilogue of a product with P on a level of exact elimination: x = P e + inverse * b.
+template <class T>
+struct CompleteElimination {
+  const T* inverse;
+  const T* b;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { x[i] = sum + inverse[i] * b[i]; }
+};
+
 /// Applies cycles from x = 0: x = M b. M is linear, and symmetric for V- and W-cycles if A is; an F-cycle is
 /// linear but not symmetric, a K-cycle not linear. Read-only after set-up; queues its work without waiting.
 template <class B, class T>
@@ -121,16 +130,26 @@ class Cycle {
 
   struct Level {
     const HierarchyLevel<T>* matrices;
-    std::unique_ptr<Smoother<B, T>> smoother;  ///< null on the coarsest level
+    std::unique_ptr<Smoother<B, T>> smoother;  ///< null on the coarsest level and those of eliminations
   };
 
-  Cycle(CycleKind kind, std::vector<Level> levels, std::unique_ptr<CoarseSolver<B, T>> coarse)
+  /// `krylov_levels` is the number of levels below the finest, those of eliminations not counted, that a
+  /// K-cycle solves by two steps of a Krylov method. Coarser levels, which it would visit 2^l times, are
+  /// treated by a V-cycle. Levels of eliminations are for V- and K-cycles only.
+  Cycle(CycleKind kind, std::vector<Level> levels, std::unique_ptr<CoarseSolver<B, T>> coarse,
+        int krylov_levels = 3)
       : kind_(kind),
         levels_(std::move(levels)),
+        iterates_(levels_.size()),
         coarse_(std::move(coarse)),
         is_recordable_(coarse_->is_recordable()) {
-    for (const Level& level : levels_) {
+    int below = 0;
+    for (std::size_t l = 0; l < levels_.size(); ++l) {
+      const Level& level = levels_[l];
       is_recordable_ = is_recordable_ && (!level.smoother || level.smoother->is_recordable());
+      if (level.matrices->is_elimination()) continue;
+      iterates_[l] = kind == CycleKind::k && below > 0 && below <= krylov_levels && !is_coarsest(l);
+      ++below;
     }
   }
 
@@ -141,21 +160,24 @@ class Cycle {
     return bytes;
   }
   [[nodiscard]] std::size_t level_bytes(std::size_t l) const {
-    return levels_[l].smoother ? levels_[l].smoother->bytes() : coarse_->bytes();
+    if (is_coarsest(l)) return coarse_->bytes();
+    return levels_[l].smoother ? levels_[l].smoother->bytes() : 0;
   }
 
   [[nodiscard]] std::unique_ptr<Scratch> make_scratch(const Device& device) const {
     auto scratch = std::make_unique<Scratch>();
     for (std::size_t l = 0; l < levels_.size(); ++l) {
-      const std::int64_t n = levels_[l].matrices->A->rows();
+      const std::int64_t n = levels_[l].matrices->rows();
       Vectors vectors;
-      vectors.r = Array<T>(device, n);
-      vectors.smoother = is_coarsest(l) ? coarse_->make_workspace() : levels_[l].smoother->make_workspace();
+      if (!levels_[l].matrices->is_elimination()) {
+        vectors.r = Array<T>(device, n);
+        vectors.smoother = is_coarsest(l) ? coarse_->make_workspace() : levels_[l].smoother->make_workspace();
+      }
       if (l > 0) {
         vectors.b = Array<T>(device, n);
         vectors.x = Array<T>(device, n);
       }
-      if (iterates(l)) {
+      if (iterates_[l]) {
         vectors.c = Array<T>(device, n);
         vectors.v = Array<T>(device, n);
         vectors.d = Array<T>(device, n);
@@ -177,15 +199,7 @@ class Cycle {
   }
 
  private:
-  /// Number of levels below the finest that a K-cycle solves by two steps of a Krylov method. Coarser levels,
-  /// which it would visit 2^l times, are treated by a V-cycle.
-  static constexpr std::size_t krylov_levels = 3;
-
   [[nodiscard]] bool is_coarsest(std::size_t l) const { return l + 1 == levels_.size(); }
-  [[nodiscard]] bool iterates(std::size_t l) const {
-    return kind_ == CycleKind::k && l > 0 && l <= krylov_levels && !is_coarsest(l);
-  }
-
   /// Applies one cycle on level l. If `zero`, the cycle begins from x = 0 and does not read x.
   void visit(B& backend, Scratch& scratch, std::size_t l, CycleKind kind, bool zero, const T* b, T* x) const {
     Vectors& own = scratch.levels[l];
@@ -195,6 +209,10 @@ class Cycle {
       return;
     }
     const Level& level = levels_[l];
+    if (level.matrices->is_elimination()) {
+      eliminate(backend, scratch, l, kind, b, x);
+      return;
+    }
     if (zero) {
       level.smoother->start_with_residual(arguments);
     } else {
@@ -210,16 +228,27 @@ class Cycle {
     level.smoother->post_smooth(arguments);
   }
 
+  /// Eliminates unknowns exactly, solves approximately for the others, and completes x.
+  void eliminate(B& backend, Scratch& scratch, std::size_t l, CycleKind kind, const T* b, T* x) const {
+    const HierarchyLevel<T>& level = *levels_[l].matrices;
+    Vectors& next = scratch.levels[l + 1];
+    multiply(backend, T{1}, MatrixRef<T>(level.R), b, T{0}, next.b.data());
+    descend(backend, scratch, l + 1, kind);
+    for_row_products(backend, level.P, static_cast<const T*>(next.x.data()),
+                     CompleteElimination<T>{level.eliminated.data(), b, x});
+  }
+
   /// Solves approximately on coarse level l, for the right-hand side in its scratch vectors.
   void descend(B& backend, Scratch& scratch, std::size_t l, CycleKind kind) const {
     Vectors& own = scratch.levels[l];
-    if (iterates(l)) {
+    if (iterates_[l]) {
       iterate(backend, scratch, l);
       return;
     }
-    const CycleKind first = kind == CycleKind::k ? CycleKind::v : kind;
+    const bool eliminates = levels_[l].matrices->is_elimination();
+    const CycleKind first = kind == CycleKind::k && !eliminates ? CycleKind::v : kind;
     visit(backend, scratch, l, first, true, own.b.data(), own.x.data());
-    if (is_coarsest(l)) return;
+    if (is_coarsest(l) || eliminates) return;
     if (kind == CycleKind::w) visit(backend, scratch, l, CycleKind::w, false, own.b.data(), own.x.data());
     if (kind == CycleKind::f) visit(backend, scratch, l, CycleKind::v, false, own.b.data(), own.x.data());
   }
@@ -246,6 +275,7 @@ class Cycle {
 
   CycleKind kind_;
   std::vector<Level> levels_;
+  std::vector<bool> iterates_;  // levels solved by two steps of a Krylov method
   std::unique_ptr<CoarseSolver<B, T>> coarse_;
   bool is_recordable_;
 };

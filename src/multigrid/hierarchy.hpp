@@ -34,11 +34,16 @@ template <class T>
 struct HierarchyLevel {
   const Csr<T>* A = nullptr;  ///< `own`, or the caller's on the finest level
   Csr<T> own;
-  Csr<T> P;            ///< prolongation from the next coarser level; 0 by 0 on the coarsest
-  Csr<T> R;            ///< restriction, the transpose of P
+  Csr<T> P;  ///< prolongation from the next coarser level; 0 by 0 on the coarsest
+  Csr<T> R;  ///< restriction, the transpose of P
+  /// On a level from which P eliminates unknowns exactly, the inverse of their diagonal elements, and 0 for
+  /// all other unknowns: x = P x_coarse + eliminated * b. Such a level needs no A. Otherwise empty.
+  Array<T> eliminated;
   double seconds = 0;  ///< time for coarsening: P, R and the next level's A
 
-  [[nodiscard]] std::size_t bytes() const { return own.bytes() + P.bytes() + R.bytes(); }
+  [[nodiscard]] bool is_elimination() const { return eliminated.size() > 0; }
+  [[nodiscard]] std::int64_t rows() const { return is_elimination() ? eliminated.size() : A->rows(); }
+  [[nodiscard]] std::size_t bytes() const { return own.bytes() + P.bytes() + R.bytes() + eliminated.bytes(); }
 };
 
 /// Recomputes R = P^T and R (A P) for known patterns. A P is formed first because its rows are short; the

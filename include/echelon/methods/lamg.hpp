@@ -11,7 +11,7 @@ namespace echelon {
 
 struct LamgOptions {
   static constexpr std::string_view name = "lamg";
-  static constexpr Targets targets = Targets::host;
+  static constexpr Targets targets = Targets::both;
   /// Stopping criteria.
   Stop stop = {};
   /// Visits of a level per visit of the next finer level, 1 to 2.
@@ -36,6 +36,8 @@ struct LamgOptions {
   std::int64_t coarse_size = 100;
   /// Largest number of levels, 1 to 100.
   std::int64_t max_levels = 100;
+  /// Make levels and cycles in parallel on a host device, too, as on a GPU.
+  bool parallel = false;
   /// Report a b that does not sum to zero over every component as `inconsistent` instead of removing its
   /// mean.
   bool strict = false;
@@ -82,6 +84,8 @@ struct LamgOptions {
           +[](LamgOptions& o) -> std::int64_t& { return o.max_levels; },
           "levels at most",
           {1, 100}},
+         {"parallel", +[](LamgOptions& o) -> bool& { return o.parallel; },
+          "on the host, too, the parallel algorithm of the GPU, which one core runs several times longer"},
          {"strict", +[](LamgOptions& o) -> bool& { return o.strict; },
           "call a b that does not sum to zero over every component inconsistent, in place of the removal of "
           "its mean"}});

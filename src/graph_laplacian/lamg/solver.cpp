@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The method lamg. Set-up and cycles run on one thread on every host device.
-#include "graph_laplacian/lamg/cycle.hpp"
+#include "graph_laplacian/lamg/parallel/engine.hpp"
 #include "graph_laplacian/laplacian_form.hpp"
 #include "multigrid/level_statistics.hpp"
 #include "multigrid/method.hpp"
@@ -20,72 +19,32 @@
 #include <utility>
 #include <vector>
 
+#ifndef __CUDACC__
+#include "graph_laplacian/lamg/sequential_engine.hpp"
+#endif
+
 namespace echelon {
 
 namespace lamg {
 
 namespace {
 
-SetupOptions setup_options(const LamgOptions& options) {
-  SetupOptions result;
-  result.aggregation.ratio = result.work_guard / options.cycle_index;
-  result.aggregation.strength = options.strength;
-  result.aggregation.veto = options.veto;
-  result.aggregation.energy_ratio = options.energy_ratio;
-  result.coarse_size = static_cast<std::int32_t>(options.coarse_size);
-  result.max_levels = static_cast<std::size_t>(options.max_levels);
-  result.test_sweeps = static_cast<int>(options.test_sweeps);
-  result.cycle_index = options.cycle_index;
-  return result;
+/// Makes the algorithm of a backend. One core is several times faster with the sequential one.
+template <class B, class T>
+std::unique_ptr<Engine<B, T>> make_engine(const LamgOptions& options) {
+#ifndef __CUDACC__
+  if (!options.parallel) return std::make_unique<SequentialEngine<B, T>>(options);
+#endif
+  return std::make_unique<parallel::ParallelEngine<B, T>>(options);
 }
 
-CycleOptions cycle_options(const LamgOptions& options) {
-  return {.pre_sweeps = static_cast<int>(options.pre_sweeps),
-          .post_sweeps = static_cast<int>(options.post_sweeps),
-          .combined_iterates = static_cast<std::size_t>(options.combined_iterates)};
-}
-
-/// Describes the hierarchy; each elimination is listed as a level of its own.
+/// x += dx.
 template <class T>
-HierarchyDescription describe(const Hierarchy<T>& hierarchy) {
-  HierarchyDescription description;
-  description.coarsening = "affinity";
-  description.end = hierarchy.end;
-  description.null_space = hierarchy.coarsest.components();
-  double rows = 0;
-  double nonzeros = 0;
-  for (const Level<T>& level : hierarchy.levels) {
-    const auto add = [&](std::int64_t n, std::int64_t edges, std::int64_t prolongation, std::string method) {
-      description.levels.push_back({.rows = n,
-                                    .nonzeros = n + 2 * edges,
-                                    .prolongation_nonzeros = prolongation,
-                                    .method = std::move(method)});
-      rows += static_cast<double>(n);
-      nonzeros += static_cast<double>(n + 2 * edges);
-    };
-    const Elimination<T>& elimination = level.elimination;
-    if (!elimination.vertices.empty()) {
-      const auto coefficients =
-          static_cast<std::int64_t>(elimination.coefficients.size() + elimination.kept.size());
-      add(elimination.fine, level.fine_edges, coefficients, "elimination");
-      description.levels.back().bytes = elimination.bytes();
-    }
-    const bool coarsest = &level == &hierarchy.levels.back();
-    if (level.matrix.n == 0 && !description.levels.empty()) {
-      description.levels.back().seconds = level.seconds;
-      continue;
-    }
-    add(level.matrix.n, level.edges, level.aggregate.size(),
-        coarsest && hierarchy.direct ? "dense elimination" : "gauss-seidel");
-    description.levels.back().bytes = level.matrix.bytes() + level.aggregate.bytes();
-    description.levels.back().seconds = level.seconds;
-  }
-  if (description.levels.empty()) return description;
-  const LevelDescription& finest = description.levels.front();
-  description.grid_complexity = finest.rows > 0 ? rows / static_cast<double>(finest.rows) : 1;
-  description.operator_complexity = finest.nonzeros > 0 ? nonzeros / static_cast<double>(finest.nonzeros) : 1;
-  return description;
-}
+struct AddVector {
+  const T* dx;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] += dx[i]; }
+};
 
 template <class B, class T>
 class LamgMethod final : public SolverImplementation<T>,
@@ -97,19 +56,19 @@ class LamgMethod final : public SolverImplementation<T>,
     explicit Vectors(const LamgMethod& method)
         : backend(method.device()),
           form(method.form_.make_workspace(backend)),
-          r(Device::serial(), method.form_.rows()),
-          dx(Device::serial(), method.form_.rows()),
-          y(Device::serial(), method.form_.vertices()),
-          cycle(*method.hierarchy_, cycle_options(method.options_)),
-          check(make_residual_check<HostTarget, T>(method.device())) {}
+          r(method.device(), method.form_.rows()),
+          dx(method.device(), method.form_.rows()),
+          y(method.device(), method.form_.vertices()),
+          cycle(method.engine_->make_vectors(backend)),
+          check(make_residual_check<ThisTarget, T>(method.device())) {}
     [[nodiscard]] std::size_t bytes() const override {
-      return form.bytes() + r.bytes() + dx.bytes() + y.bytes() + cycle.bytes();
+      return form.bytes() + r.bytes() + dx.bytes() + y.bytes() + cycle->bytes();
     }
     B backend;
     typename Form::Workspace form;
     Array<T> r, dx;  ///< residual and correction, in the rows of A
     Array<T> y;      ///< right-hand side and solution, in the vertices of the Laplacian
-    CycleVectors<T> cycle;
+    std::unique_ptr<Workspace> cycle;
     std::unique_ptr<ResidualCheck<T>> check;
   };
 
@@ -119,17 +78,14 @@ class LamgMethod final : public SolverImplementation<T>,
 
   [[nodiscard]] const Stop* stop() const override { return &options_.stop; }
 
-  Outcome setup(const MatrixRef<T>& A) override { return build(A, nullptr); }
-  Outcome update_values(const MatrixRef<T>& A) override {
-    const std::optional<Hierarchy<T>> previous = std::exchange(hierarchy_, std::nullopt);
-    return build(A, previous ? &*previous : nullptr);
-  }
+  Outcome setup(const MatrixRef<T>& A) override { return build(A, false); }
+  Outcome update_values(const MatrixRef<T>& A) override { return build(A, engine_ != nullptr); }
 
   [[nodiscard]] const HierarchyDescription& description() const override { return description_; }
   /// Varying, because recombination of iterates makes a cycle nonlinear.
   [[nodiscard]] AppliedOperator applied_operator() const override { return AppliedOperator::varying; }
   [[nodiscard]] std::size_t bytes() const override {
-    return copy_.bytes() + form_.bytes() + (hierarchy_ ? hierarchy_->bytes() : 0);
+    return copy_.bytes() + form_.bytes() + (engine_ ? engine_->bytes() : 0);
   }
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return std::make_unique<Vectors>(*this);
@@ -146,31 +102,27 @@ class LamgMethod final : public SolverImplementation<T>,
   /// Does one cycle, a nonlinear function of r.
   void apply(Workspace& workspace, const T* r, T* z) const override {
     auto& own = static_cast<Vectors&>(workspace);
-    const Cycle<T> cycle(*hierarchy_, cycle_options(options_));
     form_.lift(own.backend, own.form, r, own.y.data());
-    cycle.start(own.cycle, own.y.data());
-    cycle.step(own.cycle);
-    cycle.finish(own.cycle, own.y.data());
+    engine_->apply(own.backend, *own.cycle, own.y.data());
     form_.restore(own.backend, own.form, own.y.data(), z);
   }
 
  private:
-  Outcome build(const MatrixRef<T>& A, const Hierarchy<T>* previous) {
-    hierarchy_.reset();
+  Outcome build(const MatrixRef<T>& A, bool update) {
+    if (!update) engine_ = make_engine<B, T>(options_);
     description_ = {};
     A_ = A;
     copy_ = A.is_sparse() ? Csr<T>() : to_csr(A);
     Outcome accepted = form_.setup(backend_, A.is_sparse() ? *A.csr() : copy_);
-    if (!accepted.ok()) return accepted;
-    const Csr<T>& laplacian = form_.laplacian();
-    if (laplacian.nonzeros() > std::numeric_limits<std::int32_t>::max()) {
-      return {Status::out_of_memory, "lamg has 32-bit indices, and A has " +
-                                         std::to_string(laplacian.nonzeros()) +
-                                         " nonzeros: use amg, or approximate-cholesky"};
+    if (accepted.ok()) accepted = engine_->setup(backend_, form_.laplacian(), this->cancel(), update);
+    if (accepted.ok() && this->cancel().stop_requested()) {
+      accepted = {Status::cancelled, "stopped by the caller"};
     }
-    hierarchy_ = make_hierarchy(graph_of(laplacian), setup_options(options_), this->cancel(), previous);
-    if (this->cancel().stop_requested()) return {Status::cancelled, "stopped by the caller"};
-    description_ = describe(*hierarchy_);
+    if (!accepted.ok()) {
+      engine_.reset();
+      return accepted;
+    }
+    description_ = engine_->description();
     Outcome outcome;
     outcome.statistics = multigrid::level_statistics(description_);
     outcome.statistics.push_back({"components", form_.components()});
@@ -183,8 +135,8 @@ class LamgMethod final : public SolverImplementation<T>,
     if (job.control->use_initial_guess && norm > 0) {
       norm = v.check->residual(A_, b, x, v.r.data()).norm2;
     } else {
-      std::fill(x, x + n, T{0});
-      std::copy(b, b + n, v.r.data());
+      v.backend.fill(n, T{0}, x);
+      v.backend.copy(n, b, v.r.data());
     }
     job.history.push_back(norm);
     job.unreachable = form_.lift(v.backend, v.form, v.r.data(), v.y.data());
@@ -192,7 +144,7 @@ class LamgMethod final : public SolverImplementation<T>,
     const double rounding = std::numeric_limits<T>::epsilon() * std::sqrt(static_cast<double>(n));
     if (job.unreachable <= rounding * job.right_hand_side_norm) job.unreachable = 0;
     if (options_.strict && job.unreachable > job.tolerance) {
-      std::fill(x, x + n, T{0});
+      v.backend.fill(n, T{0}, x);
       job.outcome = {Status::inconsistent,
                      "b does not sum to zero over every component of the graph: no x reaches a part of " +
                          short_number(job.unreachable / job.right_hand_side_norm) + " of ||b||"};
@@ -218,7 +170,7 @@ class LamgMethod final : public SolverImplementation<T>,
     while (norm > job.tolerance) {
       const std::optional<Outcome> ended = run_cycles(v, norm, job);
       form_.restore(v.backend, v.form, v.y.data(), v.dx.data());
-      for (std::int64_t i = 0; i < n; ++i) x[i] += v.dx[i];
+      v.backend.for_each(n, AddVector<T>{v.dx.data(), x});
       const double before = norm;
       const VectorFacts residual = v.check->residual(A_, b, x, v.r.data());
       norm = reachable(residual.norm2, job);
@@ -252,8 +204,7 @@ class LamgMethod final : public SolverImplementation<T>,
   std::optional<Outcome> run_cycles(Vectors& v, double norm, Job& job) const {
     constexpr int idle_cycles = 5;  // largest number of consecutive cycles without progress
     constexpr double progress = 0.99;
-    const Cycle<T> cycle(*hierarchy_, cycle_options(options_));
-    cycle.start(v.cycle, v.y.data());
+    engine_->start(v.backend, *v.cycle, v.y.data());
     std::optional<Outcome> ended;
     double best = norm;
     for (int idle = 0; norm > job.tolerance && !ended;) {
@@ -261,7 +212,7 @@ class LamgMethod final : public SolverImplementation<T>,
         ended = {Status::max_iterations, reached(norm, job)};
         break;
       }
-      norm = cycle.step(v.cycle);
+      norm = engine_->step(v.backend, *v.cycle);
       ++job.iterations;
       job.history.push_back(norm);
       idle = norm < progress * best ? 0 : idle + 1;
@@ -279,7 +230,7 @@ class LamgMethod final : public SolverImplementation<T>,
                                   job.tolerance / job.right_hand_side_norm});
       }
     }
-    cycle.finish(v.cycle, v.y.data());
+    engine_->finish(v.backend, *v.cycle, v.y.data());
     return ended;
   }
 
@@ -301,7 +252,7 @@ class LamgMethod final : public SolverImplementation<T>,
   MatrixRef<T> A_;
   Csr<T> copy_;  // A in CSR if A is dense
   Form form_;
-  std::optional<Hierarchy<T>> hierarchy_;
+  std::unique_ptr<Engine<B, T>> engine_;
   HierarchyDescription description_;
 };
 
@@ -315,9 +266,9 @@ struct MethodWith<LamgOptions> {
   using Type = lamg::LamgMethod<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(const Device&,
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
                                                                                       const LamgOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(const Device&,
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
                                                                                        const LamgOptions&);
 
 }  // namespace echelon

@@ -129,6 +129,10 @@ class ChebyshevSmoother final : public Smoother<B, T> {
     if (!(radius_ > 0)) radius_ = 1;
   }
 
+  /// Takes the reciprocals of the diagonal and a bound of the eigenvalues of D^-1 A, which are not computed.
+  ChebyshevSmoother(const Csr<T>& A, Array<T> inverse, std::int64_t degree, double radius)
+      : A_(&A), inverse_(std::move(inverse)), beta_(optimal_beta(degree)), radius_(radius) {}
+
   [[nodiscard]] bool is_recordable() const override { return true; }
   [[nodiscard]] std::size_t bytes() const override { return inverse_.bytes(); }
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {

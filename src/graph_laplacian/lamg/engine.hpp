@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Interface between the method lamg and its two algorithms: one for a single core, one in parallel.
+#pragma once
+
+#include "solver/implementation.hpp"
+
+#include <echelon/methods/lamg.hpp>
+#include <echelon/methods/multigrid/hierarchy.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <stop_token>
+
+namespace echelon::lamg {
+
+/// Iterative solver for the Laplacian of a graph, on vectors in the memory of B. Read-only after set-up.
+template <class B, class T>
+class Engine {
+ public:
+  Engine() = default;
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  virtual ~Engine() = default;
+
+  /// Sets up for L, which has to outlive the engine. If `update`, L has the edges of the previous one and
+  /// other weights. Ends early, unusable, once `cancel` requests it.
+  virtual Outcome setup(B& backend, const Csr<T>& L, const std::stop_token& cancel, bool update) = 0;
+  [[nodiscard]] virtual HierarchyDescription description() const = 0;
+  [[nodiscard]] virtual std::size_t bytes() const = 0;
+  /// Vectors of one solve in progress.
+  [[nodiscard]] virtual std::unique_ptr<Workspace> make_vectors(const B& backend) const = 0;
+
+  /// Begins from x = 0 for a right-hand side whose sum is zero on each component.
+  virtual void start(B& backend, Workspace& vectors, const T* b) const = 0;
+  /// Does one cycle and returns the 2-norm of the residual.
+  virtual double step(B& backend, Workspace& vectors) const = 0;
+  /// Writes the iterate.
+  virtual void finish(B& backend, Workspace& vectors, T* x) const = 0;
+  /// Replaces y by M y, by one cycle.
+  virtual void apply(B& backend, Workspace& vectors, T* y) const = 0;
+};
+
+}  // namespace echelon::lamg

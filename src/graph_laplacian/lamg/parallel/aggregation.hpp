@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Aggregation by affinity in parallel rounds.
+///
+/// Edges are scored once: by the affinity of their ends, or as closed if they are weak or if the energy of a
+/// test vector would grow too much when the end u took the value of the end s. In each round every undecided
+/// vertex u chooses the neighbour s of the largest score that is undecided or a seed. Undecided vertices have
+/// hashed priorities, and seeds the highest. u joins s if s has the higher priority and does not itself join
+/// another vertex in this round; s then becomes a seed. After the rounds, a vertex whose neighbours are all
+/// members joins the seed of one of them, if the energy with that seed's values is small enough. All others
+/// become aggregates of their own. Every step reads only results of the step before, and keys are integers
+/// without ties: the aggregates are the same with any number of threads.
+#pragma once
+
+#include "backend/atomic.hpp"
+#include "graph_laplacian/lamg/aggregation.hpp"
+#include "graph_laplacian/lamg/parallel/test_vectors.hpp"
+
+#include <bit>
+#include <cstdint>
+#include <utility>
+
+namespace echelon::lamg::parallel {
+
+/// Score of an edge across which its row's vertex cannot join.
+inline constexpr float closed_edge = -1;
+
+struct LargestWeight {
+  float value = 0;
+  friend ECHELON_ANYWHERE LargestWeight combine(LargestWeight a, LargestWeight b) {
+    return a.value > b.value ? a : b;
+  }
+};
+template <class T>
+struct EdgeWeight {
+  LaplacianRows<T> A;
+  const std::int32_t* rows;
+  ECHELON_ANYWHERE LargestWeight operator()(std::int64_t k) const {
+    return {A.is_edge(rows[k], k) ? -static_cast<float>(A.values[k]) : 0};
+  }
+};
+/// w_ij and w_ij times the number of neighbours of j.
+template <class T>
+struct NeighbourDegree {
+  LaplacianRows<T> A;
+  const std::int32_t* rows;
+  ECHELON_ANYWHERE TwoSums operator()(std::int64_t k) const {
+    if (!A.is_edge(rows[k], k)) return {};
+    const std::int32_t j = A.columns[k];
+    const double weight = -static_cast<double>(A.values[k]);
+    return {weight, weight * static_cast<double>(A.offsets[j + 1] - A.offsets[j] - 1)};
+  }
+};
+
+/// First and second moments of the test values around a vertex u: sums of w t and w t^2 over its edges (u, v)
+/// for t = x_v - x_u and weights w that sum to 1. Differences avoid cancellation, because values of close
+/// vertices agree in most digits.
+struct Moments {
+  TestValues first;
+  TestValues second;
+  friend ECHELON_ANYWHERE Moments combine(const Moments& a, const Moments& b) {
+    return {combine(a.first, b.first), combine(a.second, b.second)};
+  }
+  /// Whether the energy sum of w (y - x_v)^2 / 2 at the value y = x_s is at most `ratio` times the least one,
+  /// in every test vector.
+  ECHELON_ANYWHERE bool allow(const TestValues& own, const TestValues& at, float ratio) const {
+    // Differences at the level of rounding carry no information about the energy.
+    constexpr float rounding = 1e-12F;
+    for (int v = 0; v < test_vector_count; ++v) {
+      const float y = at.at[v] - own.at[v];
+      const float least = second.at[v] - first.at[v] * first.at[v];
+      const float energy = y * (y - 2 * first.at[v]) + second.at[v];
+      if (energy > ratio * least + rounding * own.at[v] * own.at[v]) return false;
+    }
+    return true;
+  }
+};
+template <class T>
+struct EdgeMoments {
+  LaplacianRows<T> A;
+  const std::int32_t* rows;
+  const T* inverse;
+  const TestValues* x;
+  ECHELON_ANYWHERE Moments operator()(std::int64_t k) const {
+    const std::int32_t i = rows[k];
+    Moments moments;
+    if (!A.is_edge(i, k)) return moments;
+    const float weight = -static_cast<float>(A.values[k] * inverse[i]);
+    const TestValues own = x[i];
+    const TestValues other = x[A.columns[k]];
+    for (int v = 0; v < test_vector_count; ++v) {
+      const float t = other.at[v] - own.at[v];
+      moments.first.at[v] = weight * t;
+      moments.second.at[v] = weight * t * t;
+    }
+    return moments;
+  }
+};
+
+/// Squared cosine of the angle between the test values of two vertices.
+ECHELON_ANYWHERE inline float affinity(const TestValues& u, const TestValues& v) {
+  float product = 0;
+  float square_u = 0;
+  float square_v = 0;
+  for (int k = 0; k < test_vector_count; ++k) {
+    product += u.at[k] * v.at[k];
+    square_u += u.at[k] * u.at[k];
+    square_v += v.at[k] * v.at[k];
+  }
+  const float squares = square_u * square_v;
+  return squares > 0 ? product * product / squares : 1;
+}
+
+template <class T>
+struct ScoreEdge {
+  LaplacianRows<T> A;
+  const std::int32_t* rows;
+  const LargestWeight* largest;
+  const Moments* moments;
+  const TestValues* x;
+  float strength;
+  float veto;
+  float energy_ratio;
+  float* scores;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    const std::int32_t i = rows[k];
+    scores[k] = closed_edge;
+    if (!A.is_edge(i, k)) return;
+    const std::int32_t j = A.columns[k];
+    const float weight = -static_cast<float>(A.values[k]);
+    const float own = largest[i].value;
+    const float other = largest[j].value;
+    if (weight < strength * (own < other ? own : other) || weight < veto * own) return;
+    if (!moments[i].allow(x[i], x[j], energy_ratio)) return;
+    scores[k] = affinity(x[i], x[j]);
+  }
+};
+
+enum class VertexState : std::uint8_t { undecided, seed, member };
+
+struct MarkHub {
+  const std::int64_t* offsets;
+  const TwoSums* sums;
+  double ratio;
+  VertexState* states;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    const auto degree = static_cast<double>(offsets[i + 1] - offsets[i] - 1);
+    const bool hub = degree >= ratio && degree * sums[i].first >= ratio * sums[i].second;
+    states[i] = hub ? VertexState::seed : VertexState::undecided;
+  }
+};
+
+/// The largest score among some edges, and the other end of that edge: its bits, and then the vertex. Zero
+/// for none.
+struct Choice {
+  std::uint64_t key = 0;
+  ECHELON_ANYWHERE static Choice of(float score, std::int32_t vertex) {
+    // The bits of nonnegative numbers have the order of the numbers; 1 is added as zero means none.
+    const auto bits = static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(score)) + 1;
+    return {bits << 32U | static_cast<std::uint64_t>(vertex)};
+  }
+  ECHELON_ANYWHERE bool is_none() const { return key == 0; }
+  ECHELON_ANYWHERE std::int32_t vertex() const { return static_cast<std::int32_t>(key & 0xffffffffU); }
+  friend ECHELON_ANYWHERE Choice combine(Choice a, Choice b) { return a.key > b.key ? a : b; }
+};
+
+/// Choice of an undecided vertex across element k of its row.
+struct ChooseNeighbour {
+  const std::int32_t* rows;
+  const std::int32_t* columns;
+  const float* scores;
+  const VertexState* states;
+  ECHELON_ANYWHERE Choice operator()(std::int64_t k) const {
+    const std::int32_t j = columns[k];
+    if (!(scores[k] >= 0) || states[rows[k]] != VertexState::undecided || states[j] == VertexState::member) {
+      return {};
+    }
+    return Choice::of(scores[k], j);
+  }
+};
+
+/// Whether a vertex would join the neighbour that it chose.
+struct WouldJoin {
+  const Choice* choices;
+  const VertexState* states;
+  std::uint64_t round;
+  ECHELON_ANYWHERE std::uint64_t priority(std::int64_t i) const {
+    if (states[i] == VertexState::seed) return UINT64_MAX;
+    const auto vertex = static_cast<std::uint64_t>(i);
+    return hash_bits(vertex + (round + 1) * golden_ratio_64) >> 33U << 32U | vertex;
+  }
+  ECHELON_ANYWHERE bool operator()(std::int64_t i) const {
+    return states[i] == VertexState::undecided && !choices[i].is_none() &&
+           priority(choices[i].vertex()) > priority(i);
+  }
+};
+
+/// Lets vertex i join the neighbour that it chose, unless that one joins another.
+struct JoinNeighbour {
+  WouldJoin would_join;
+  std::int32_t* seeds;  ///< seed of each member, and each other vertex itself
+  std::uint8_t* becomes_seed;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    if (!would_join(i)) return;
+    const std::int32_t s = would_join.choices[i].vertex();
+    if (would_join(s)) return;
+    seeds[i] = s;
+    atomic_store(becomes_seed + s, std::uint8_t{1});
+  }
+};
+struct UpdateState {
+  const std::int32_t* seeds;
+  const std::uint8_t* becomes_seed;
+  VertexState* states;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    if (seeds[i] != i) {
+      states[i] = VertexState::member;
+    } else if (becomes_seed[i] != 0) {
+      states[i] = VertexState::seed;
+    }
+  }
+};
+
+/// Choice of an undecided vertex among the seeds of its neighbours; the score is that of the edge.
+struct ChooseSeed {
+  const std::int32_t* rows;
+  const std::int32_t* columns;
+  const float* scores;
+  const VertexState* states;
+  const std::int32_t* seeds;
+  const Moments* moments;
+  const TestValues* x;
+  float energy_ratio;
+  ECHELON_ANYWHERE Choice operator()(std::int64_t k) const {
+    const std::int32_t i = rows[k];
+    if (!(scores[k] >= 0) || states[i] != VertexState::undecided) return {};
+    const std::int32_t s = seeds[columns[k]];
+    if (states[s] != VertexState::seed || !moments[i].allow(x[i], x[s], energy_ratio)) return {};
+    return Choice::of(scores[k], s);
+  }
+};
+struct JoinSeed {
+  const Choice* choices;
+  std::int32_t* seeds;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    if (!choices[i].is_none()) seeds[i] = choices[i].vertex();
+  }
+};
+
+struct CountSeed {
+  const std::int32_t* seeds;
+  std::int64_t* counts;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { counts[i] = seeds[i] == i ? 1 : 0; }
+};
+struct NumberAggregate {
+  const std::int32_t* seeds;
+  const std::int64_t* number;
+  std::int32_t* aggregates;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    aggregates[i] = static_cast<std::int32_t>(number[seeds[i]]);
+  }
+};
+struct WriteSelf {
+  std::int32_t* seeds;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { seeds[i] = static_cast<std::int32_t>(i); }
+};
+
+struct ParallelAggregates {
+  std::int64_t count = 0;
+  Array<std::int32_t> of;
+};
+
+/// Number of rounds in which vertices join neighbours.
+inline constexpr std::uint64_t aggregation_rounds = 4;
+
+/// Makes the aggregates of the graph with the Laplacian A. `rows` has the row of each element, `inverse` the
+/// reciprocals of the diagonal, x the test vectors. Waits once.
+template <class B, class T>
+ParallelAggregates aggregate(B& backend, const Csr<T>& A, const std::int32_t* rows, const T* inverse,
+                             const TestValues* x, const AggregationOptions& options) {
+  const Device& device = backend.device();
+  const std::int64_t n = A.rows();
+  const std::int64_t* offsets = A.row_offsets().data();
+  const std::int32_t* columns = A.column_indices().data();
+  const LaplacianRows<T> elements(A);
+  Array<VertexState> states(device, n);
+  Array<Moments> moments(device, n);
+  Array<float> scores(device, A.nonzeros());
+  {
+    Array<TwoSums> degrees(device, n);
+    backend.segmented_reduce(n, offsets, NeighbourDegree<T>{elements, rows}, degrees.data());
+    backend.for_each(n, MarkHub{offsets, degrees.data(), static_cast<double>(options.hub), states.data()});
+    Array<LargestWeight> largest(device, n);
+    backend.segmented_reduce(n, offsets, EdgeWeight<T>{elements, rows}, largest.data());
+    backend.segmented_reduce(n, offsets, EdgeMoments<T>{elements, rows, inverse, x}, moments.data());
+    backend.for_each(A.nonzeros(),
+                     ScoreEdge<T>{elements, rows, largest.data(), moments.data(), x,
+                                  static_cast<float>(options.strength), static_cast<float>(options.veto),
+                                  static_cast<float>(options.energy_ratio), scores.data()});
+  }
+  Array<std::int32_t> seeds(device, n);
+  backend.for_each(n, WriteSelf{seeds.data()});
+  Array<Choice> choices(device, n);
+  Array<std::uint8_t> becomes_seed(device, n);
+  for (std::uint64_t round = 0; round < aggregation_rounds; ++round) {
+    backend.segmented_reduce(n, offsets, ChooseNeighbour{rows, columns, scores.data(), states.data()},
+                             choices.data());
+    backend.fill(n, std::uint8_t{0}, becomes_seed.data());
+    backend.for_each(
+        n, JoinNeighbour{{choices.data(), states.data(), round}, seeds.data(), becomes_seed.data()});
+    backend.for_each(n, UpdateState{seeds.data(), becomes_seed.data(), states.data()});
+  }
+  backend.segmented_reduce(n, offsets,
+                           ChooseSeed{rows, columns, scores.data(), states.data(), seeds.data(),
+                                      moments.data(), x, static_cast<float>(options.energy_ratio)},
+                           choices.data());
+  backend.for_each(n, JoinSeed{choices.data(), seeds.data()});
+  Array<std::int64_t> number(device, n + 1);
+  backend.for_each(n, CountSeed{seeds.data(), number.data()});
+  ParallelAggregates result;
+  result.count = backend.exclusive_scan(n, number.data(), number.data());
+  result.of = Array<std::int32_t>(device, n);
+  backend.for_each(n, NumberAggregate{seeds.data(), number.data(), result.of.data()});
+  return result;
+}
+
+}  // namespace echelon::lamg::parallel

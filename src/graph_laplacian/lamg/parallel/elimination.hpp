@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Exact elimination of an independent set of vertices with few neighbours, in parallel.
+///
+/// A vertex of at most four neighbours is eliminated if its key, its degree and then a hash, is smaller than
+/// those of all neighbours that could be eliminated as well: one round of Luby's algorithm. Vertex f, with
+/// edges of weights w_c to neighbours c and the sum d of these, leaves edges (c, c') of weights w_c w_c' / d.
+/// No subtraction occurs, so that the weights keep their relative accuracy. M. Luby, A simple parallel
+/// algorithm for the maximal independent set problem, SIAM J. Comput. 15 (1986).
+#pragma once
+
+#include "graph_laplacian/lamg/elimination.hpp"
+#include "graph_laplacian/lamg/parallel/edge_list.hpp"
+#include "support/hash.hpp"
+
+#include <echelon/matrix/transform.hpp>
+
+#include <cstdint>
+#include <utility>
+
+namespace echelon::lamg::parallel {
+
+/// Record of a round: b_c = R b, and x = P x_c + inverse * b (element by element) with R = P^T.
+template <class T>
+struct EliminationStage {
+  Csr<T> P;
+  Csr<T> R;
+  Array<T> inverse;           ///< 1 / a_ii of eliminated vertices, otherwise 0
+  std::int64_t nonzeros = 0;  ///< of the matrix before the elimination
+};
+
+/// Key of vertices that are not eliminated.
+inline constexpr std::uint64_t kept_key = UINT64_MAX;
+
+/// Elements of one row of a Laplacian.
+template <class T>
+struct LaplacianRows {
+  const std::int64_t* offsets;
+  const std::int32_t* columns;
+  const T* values;
+  explicit LaplacianRows(const Csr<T>& A)
+      : offsets(A.row_offsets().data()), columns(A.column_indices().data()), values(A.values().data()) {}
+  /// Whether element k of row i is an edge.
+  ECHELON_ANYWHERE bool is_edge(std::int64_t i, std::int64_t k) const {
+    return columns[k] != i && values[k] < T{0};
+  }
+};
+
+template <class T>
+struct DrawEliminationKey {
+  LaplacianRows<T> A;
+  std::uint64_t round;
+  std::uint64_t* keys;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    keys[i] = kept_key;
+    if (A.offsets[i + 1] - A.offsets[i] > max_eliminated_degree + 1) return;
+    std::uint64_t degree = 0;
+    for (std::int64_t k = A.offsets[i]; k < A.offsets[i + 1]; ++k) degree += A.is_edge(i, k) ? 1 : 0;
+    if (degree > static_cast<std::uint64_t>(max_eliminated_degree)) return;
+    const auto vertex = static_cast<std::uint64_t>(i);
+    const std::uint64_t hash = hash_bits(vertex + (round + 1) * golden_ratio_64);
+    keys[i] = degree << 60U | hash >> 36U << 32U | vertex;
+  }
+};
+
+/// chosen[i] = 1 for the vertices to be eliminated; kept[i] = 1 for all others.
+template <class T>
+struct ChooseVertex {
+  LaplacianRows<T> A;
+  const std::uint64_t* keys;
+  std::uint8_t* chosen;
+  std::int64_t* kept;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    bool least = keys[i] != kept_key;
+    for (std::int64_t k = A.offsets[i]; least && k < A.offsets[i + 1]; ++k) {
+      least = !A.is_edge(i, k) || keys[i] < keys[A.columns[k]];
+    }
+    chosen[i] = least ? 1 : 0;
+    kept[i] = least ? 0 : 1;
+  }
+};
+
+/// Lengths of the rows of P, and numbers of edges that the eliminations add.
+template <class T>
+struct CountElimination {
+  LaplacianRows<T> A;
+  const std::uint8_t* chosen;
+  std::int64_t* lengths;
+  std::int64_t* fill;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    lengths[i] = 1;
+    fill[i] = 0;
+    if (chosen[i] == 0) return;
+    std::int64_t degree = 0;
+    for (std::int64_t k = A.offsets[i]; k < A.offsets[i + 1]; ++k) degree += A.is_edge(i, k) ? 1 : 0;
+    lengths[i] = degree;
+    fill[i] = degree > 0 ? degree * (degree - 1) : 0;
+  }
+};
+
+/// Writes row i of P and, for an eliminated vertex, the new edges between its neighbours.
+template <class T>
+struct EliminateVertex {
+  LaplacianRows<T> A;
+  const std::uint8_t* chosen;
+  const std::int64_t* number;  ///< of kept vertices
+  const std::int64_t* row_offsets;
+  const std::int64_t* fill;
+  int bits;
+  std::int32_t* columns;
+  T* values;
+  T* inverse;
+  std::uint64_t* keys;
+  T* weights;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    const std::int64_t begin = row_offsets[i];
+    inverse[i] = T{0};
+    if (chosen[i] == 0) {
+      columns[begin] = static_cast<std::int32_t>(number[i]);
+      values[begin] = T{1};
+      return;
+    }
+    const std::int64_t end = write_row(i, begin);
+    std::int64_t place = fill[i];
+    for (std::int64_t a = begin; a < end; ++a) {
+      for (std::int64_t b = begin; b < end; ++b) {
+        if (a == b) continue;
+        keys[place] = static_cast<std::uint64_t>(columns[a]) << bits | static_cast<std::uint64_t>(columns[b]);
+        // Equal in both directions: the product does not depend on the order of its factors.
+        weights[place++] = (values[a] * values[b]) / inverse[i];
+      }
+    }
+  }
+  /// Writes w_c / d and returns the end of the row.
+  ECHELON_ANYWHERE std::int64_t write_row(std::int64_t i, std::int64_t place) const {
+    T sum = 0;
+    for (std::int64_t k = A.offsets[i]; k < A.offsets[i + 1]; ++k) {
+      if (A.is_edge(i, k)) sum -= A.values[k];
+    }
+    if (!(sum > T{0})) return place;
+    inverse[i] = T{1} / sum;
+    for (std::int64_t k = A.offsets[i]; k < A.offsets[i + 1]; ++k) {
+      if (!A.is_edge(i, k)) continue;
+      columns[place] = static_cast<std::int32_t>(number[A.columns[k]]);
+      values[place++] = -A.values[k] / sum;
+    }
+    return place;
+  }
+};
+
+/// Writes the edge of element k of A between kept vertices.
+template <class T>
+struct KeepEdge {
+  LaplacianRows<T> A;
+  const std::int32_t* rows;
+  const std::uint8_t* chosen;
+  const std::int64_t* number;
+  int bits;
+  std::uint8_t* flags;
+  std::uint64_t* keys;
+  T* weights;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    const std::int32_t i = rows[k];
+    const std::int32_t j = A.columns[k];
+    flags[k] = A.is_edge(i, k) && chosen[i] == 0 && chosen[j] == 0 ? 1 : 0;
+    keys[k] = static_cast<std::uint64_t>(number[i]) << bits | static_cast<std::uint64_t>(number[j]);
+    weights[k] = -A.values[k];
+  }
+};
+
+/// Eliminates an independent set from the graph with the Laplacian A, and overwrites `coarse` with the
+/// Laplacian of the remaining vertices, which may be none. Does nothing and returns false if the set has less
+/// than the part `least` of the vertices. `round` seeds the hashes. Waits.
+template <class B, class T>
+bool eliminate(B& backend, const Csr<T>& A, std::uint64_t round, double least, EliminationStage<T>& stage,
+               Csr<T>& coarse) {
+  const Device& device = backend.device();
+  const std::int64_t n = A.rows();
+  const LaplacianRows<T> rows(A);
+  Array<std::uint8_t> chosen(device, n);
+  Array<std::int64_t> number(device, n + 1);
+  {
+    Array<std::uint64_t> keys(device, n);
+    backend.for_each(n, DrawEliminationKey<T>{rows, round, keys.data()});
+    backend.for_each(n, ChooseVertex<T>{rows, keys.data(), chosen.data(), number.data()});
+  }
+  const std::int64_t kept = backend.exclusive_scan(n, number.data(), number.data());
+  if (kept == n || static_cast<double>(n - kept) < least * static_cast<double>(n)) return false;
+
+  Array<std::int64_t> offsets(device, n + 1);
+  Array<std::int64_t> fill(device, n + 1);
+  backend.for_each(n, CountElimination<T>{rows, chosen.data(), offsets.data(), fill.data()});
+  const std::int64_t length = backend.exclusive_scan(n, offsets.data(), offsets.data());
+  const std::int64_t added = backend.exclusive_scan(n, fill.data(), fill.data());
+  const std::int64_t nonzeros = A.nonzeros();
+  EdgeList<T> edges(device, kept, nonzeros + added);
+  {
+    const Array<std::int32_t> row_of = rows_of_elements(backend, A);
+    Array<std::uint8_t> flags(device, nonzeros);
+    Array<std::uint64_t> keys(device, nonzeros);
+    Array<T> weights(device, nonzeros);
+    backend.for_each(nonzeros, KeepEdge<T>{rows, row_of.data(), chosen.data(), number.data(), edges.bits,
+                                           flags.data(), keys.data(), weights.data()});
+    edges.size = backend.select(nonzeros, flags.data(), keys.data(), edges.keys.data());
+    backend.select(nonzeros, flags.data(), weights.data(), edges.weights.data());
+  }
+  Array<std::int32_t> columns(device, length);
+  Array<T> values(device, length);
+  stage.inverse = Array<T>(device, n);
+  backend.for_each(n, EliminateVertex<T>{rows, chosen.data(), number.data(), offsets.data(), fill.data(),
+                                         edges.bits, columns.data(), values.data(), stage.inverse.data(),
+                                         edges.keys.data() + edges.size, edges.weights.data() + edges.size});
+  edges.size += added;
+  coarse = laplacian_of(backend, std::move(edges));
+  stage.P = Csr<T>::unchecked(n, kept, std::move(offsets), std::move(columns), std::move(values));
+  stage.R = transpose(stage.P);
+  stage.nonzeros = nonzeros;
+  return true;
+}
+
+}  // namespace echelon::lamg::parallel

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// lamg on all cores or a GPU: hierarchy, iteration and description.
+#pragma once
+
+#include "graph_laplacian/lamg/engine.hpp"
+#include "graph_laplacian/lamg/parallel/iteration.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace echelon::lamg::parallel {
+
+template <class B, class T>
+class ParallelEngine final : public Engine<B, T> {
+  using Vectors = typename ParallelSolver<B, T>::Vectors;
+
+ public:
+  explicit ParallelEngine(const LamgOptions& options) : options_(options) {}
+
+  Outcome setup(B& backend, const Csr<T>& L, const std::stop_token& cancel, bool /*update*/) override {
+    solver_.reset();
+    solver_ = std::make_unique<ParallelSolver<B, T>>(backend, L, hierarchy_options(), cancel);
+    return {};
+  }
+  [[nodiscard]] std::size_t bytes() const override { return solver_ ? solver_->bytes() : 0; }
+  [[nodiscard]] std::unique_ptr<Workspace> make_vectors(const B& backend) const override {
+    return solver_->make_vectors(backend.device());
+  }
+
+  void start(B& backend, Workspace& vectors, const T* b) const override {
+    solver_->start(backend, static_cast<Vectors&>(vectors), b);
+  }
+  double step(B& backend, Workspace& vectors) const override {
+    return solver_->step(backend, static_cast<Vectors&>(vectors));
+  }
+  void finish(B& backend, Workspace& vectors, T* x) const override {
+    solver_->finish(backend, static_cast<Vectors&>(vectors), x);
+  }
+  void apply(B& backend, Workspace& vectors, T* y) const override {
+    solver_->apply(backend, static_cast<Vectors&>(vectors), y, y);
+  }
+
+  [[nodiscard]] HierarchyDescription description() const override {
+    HierarchyDescription description;
+    description.coarsening = "affinity";
+    for (const EliminationStage<T>& stage : solver_->stages()) {
+      description.levels.push_back({.rows = stage.P.rows(),
+                                    .nonzeros = stage.nonzeros,
+                                    .prolongation_nonzeros = stage.P.nonzeros(),
+                                    .method = "elimination",
+                                    .bytes = stage.P.bytes() + stage.R.bytes() + stage.inverse.bytes()});
+    }
+    solver_->preconditioner().describe(description);
+    add_complexities(description);
+    return description;
+  }
+
+ private:
+  static void add_complexities(HierarchyDescription& description) {
+    double rows = 0;
+    double nonzeros = 0;
+    for (const LevelDescription& level : description.levels) {
+      rows += static_cast<double>(level.rows);
+      nonzeros += static_cast<double>(level.nonzeros);
+    }
+    const LevelDescription& finest = description.levels.front();
+    description.grid_complexity = finest.rows > 0 ? rows / static_cast<double>(finest.rows) : 1;
+    description.operator_complexity =
+        finest.nonzeros > 0 ? nonzeros / static_cast<double>(finest.nonzeros) : 1;
+  }
+
+  [[nodiscard]] HierarchyOptions hierarchy_options() const {
+    HierarchyOptions result;
+    result.aggregation.strength = options_.strength;
+    result.aggregation.veto = options_.veto;
+    result.aggregation.energy_ratio = options_.energy_ratio;
+    result.max_levels = static_cast<std::size_t>(options_.max_levels);
+    result.test_sweeps = static_cast<int>(options_.test_sweeps);
+    return result;
+  }
+
+  LamgOptions options_;
+  std::unique_ptr<ParallelSolver<B, T>> solver_;
+};
+
+}  // namespace echelon::lamg::parallel

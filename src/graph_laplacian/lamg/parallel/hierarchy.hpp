@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Levels of lamg made in parallel, for multigrid's cycles: eliminations and aggregations.
+#pragma once
+
+#include "graph_laplacian/lamg/hierarchy.hpp"
+#include "graph_laplacian/lamg/parallel/aggregation.hpp"
+#include "graph_laplacian/lamg/parallel/coarsest.hpp"
+#include "graph_laplacian/lamg/parallel/contraction.hpp"
+#include "multigrid/cycle.hpp"
+#include "multigrid/estimates/spectral_radius.hpp"
+#include "multigrid/smoothers/chebyshev.hpp"
+#include "support/stopwatch.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon::lamg::parallel {
+
+struct HierarchyOptions {
+  AggregationOptions aggregation;
+  std::int64_t coarse_size = 300;
+  std::size_t max_levels = 100;
+  int test_sweeps = 6;
+  std::int64_t smoother_degree = 2;
+  int krylov_levels = 3;
+  /// Smallest part of the vertices whose elimination pays.
+  double least_elimination = 0.15;
+};
+
+/// Levels, and what the cycle needs besides them.
+template <class B, class T>
+class ParallelHierarchy {
+ public:
+  /// Coarsens the graph with the Laplacian `finest`. Ends early once `cancel` requests it. Waits.
+  ParallelHierarchy(B& backend, Csr<T> finest, const HierarchyOptions& options, const std::stop_token& cancel)
+      : options_(options) {
+    levels_.emplace_back();
+    levels_.back().own = std::move(finest);
+    diagonals_.emplace_back();
+    while (!cancel.stop_requested() && add_level(backend)) {
+    }
+    nonzeros_.push_back(levels_.back().own.nonzeros());
+    for (auto& level : levels_) level.A = &level.own;
+  }
+
+  [[nodiscard]] const std::vector<multigrid::HierarchyLevel<T>>& levels() const { return levels_; }
+  [[nodiscard]] const std::string& end() const { return end_; }
+  /// Nonzeros of a level's matrix, which is not kept after an elimination.
+  [[nodiscard]] std::int64_t nonzeros(std::size_t l) const { return nonzeros_[l]; }
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t bytes = 0;
+    for (const auto& level : levels_) bytes += level.bytes();
+    return bytes;
+  }
+
+  /// Makes the cycle; the hierarchy has to outlive it and not move. Uses up the diagonals: call it once.
+  std::unique_ptr<multigrid::Cycle<B, T>> make_cycle(B& backend) {
+    using Cycle = multigrid::Cycle<B, T>;
+    std::vector<typename Cycle::Level> smoothed;
+    for (std::size_t l = 0; l < levels_.size(); ++l) {
+      smoothed.push_back({&levels_[l], nullptr});
+      if (l + 1 == levels_.size() || levels_[l].is_elimination()) continue;
+      smoothed.back().smoother = make_smoother(l, options_.smoother_degree);
+    }
+    return std::make_unique<Cycle>(CycleKind::k, std::move(smoothed), make_coarse_solver(backend),
+                                   options_.krylov_levels);
+  }
+
+ private:
+  /// Ratio of aggregates to vertices above which another level does not pay.
+  static constexpr double stalled_ratio = 0.9;
+  static constexpr std::int64_t coarse_degree = 4;
+
+  bool end(std::string why) {
+    end_ = std::move(why);
+    return false;
+  }
+
+  std::unique_ptr<multigrid::Smoother<B, T>> make_smoother(std::size_t l, std::int64_t degree) {
+    constexpr double radius = 2;  // bound of the eigenvalues of D^-1 L, attained for bipartite graphs
+    return std::make_unique<multigrid::ChebyshevSmoother<B, T>>(levels_[l].own, std::move(diagonals_[l]),
+                                                                degree, radius);
+  }
+
+  std::unique_ptr<multigrid::CoarseSolver<B, T>> make_coarse_solver(B& backend) {
+    const Csr<T>& A = levels_.back().own;
+    if (A.rows() <= multigrid::largest_inverse) {
+      return std::make_unique<multigrid::InverseSolver<B, T>>(regularised_inverse(A));
+    }
+    invert_diagonal(backend);
+    return std::make_unique<multigrid::SmoothingSolver<B, T>>(
+        make_smoother(levels_.size() - 1, coarse_degree));
+  }
+
+  void invert_diagonal(B& backend) {
+    const Csr<T>& A = levels_.back().own;
+    diagonals_.back() = Array<T>(backend.device(), A.rows());
+    multigrid::invert_diagonal(backend, A, diagonals_.back().data());
+  }
+
+  bool add_level(B& backend) {
+    const Stopwatch stopwatch;
+    multigrid::HierarchyLevel<T>& level = levels_.back();
+    const std::int64_t n = level.own.rows();
+    if (n == 0) return end("elimination left no vertex");
+    if (n <= options_.coarse_size) return end("the level is small");
+    if (levels_.size() >= options_.max_levels) return end("the number of levels is limited");
+    const std::int64_t nonzeros = level.own.nonzeros();
+    Csr<T> coarse;
+    if (!eliminate_some(backend, coarse) && !aggregate_vertices(backend, coarse)) return false;
+    nonzeros_.push_back(nonzeros);
+    levels_.back().seconds = stopwatch.seconds();
+    levels_.emplace_back();
+    levels_.back().own = std::move(coarse);
+    diagonals_.emplace_back();
+    return true;
+  }
+
+  bool eliminate_some(B& backend, Csr<T>& coarse) {
+    if (levels_.size() == 1) return false;  // done in working precision
+    multigrid::HierarchyLevel<T>& level = levels_.back();
+    EliminationStage<T> stage;
+    if (!eliminate(backend, level.own, levels_.size(), options_.least_elimination, stage, coarse))
+      return false;
+    level.P = std::move(stage.P);
+    level.R = std::move(stage.R);
+    level.eliminated = std::move(stage.inverse);
+    level.own = Csr<T>();
+    return true;
+  }
+
+  bool aggregate_vertices(B& backend, Csr<T>& coarse) {
+    multigrid::HierarchyLevel<T>& level = levels_.back();
+    const Csr<T>& A = level.own;
+    invert_diagonal(backend);
+    const T* inverse = diagonals_.back().data();
+    const Array<std::int32_t> rows = rows_of_elements(backend, A);
+    ParallelAggregates aggregates;
+    {
+      const Array<TestValues> x =
+          make_test_vectors(backend, A, inverse, options_.test_sweeps, levels_.size());
+      aggregates = aggregate(backend, A, rows.data(), inverse, x.data(), options_.aggregation);
+    }
+    if (static_cast<double>(aggregates.count) > stalled_ratio * static_cast<double>(A.rows())) {
+      return end("aggregation stalls");
+    }
+    coarse = contract(backend, A, rows.data(), aggregates.of.data(), aggregates.count);
+    level.P = piecewise_constant<B, T>(backend, std::move(aggregates.of), aggregates.count);
+    level.R = transpose(level.P);
+    return true;
+  }
+
+  HierarchyOptions options_;
+  std::vector<multigrid::HierarchyLevel<T>> levels_;
+  std::vector<Array<T>> diagonals_;  // reciprocals, of levels with smoothers
+  std::vector<std::int64_t> nonzeros_;
+  std::string end_;
+};
+
+}  // namespace echelon::lamg::parallel

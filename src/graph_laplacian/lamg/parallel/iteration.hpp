@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Flexible conjugate gradients with cycles of a hierarchy, behind exact eliminations.
+#pragma once
+
+#include "graph_laplacian/lamg/parallel/preconditioner.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace echelon::lamg::parallel {
+
+/// Scalars of the iteration, in the backend's memory.
+struct FlexibleState {
+  double curvature = 0;  ///< (p, A p)
+  double alpha = 0;
+  double beta = 0;
+  double norm = 0;  ///< of the residual
+};
+/// beta = -(z, A p) / (p, A p), which makes the new direction conjugate to the last one although M varies.
+struct StoreBeta {
+  FlexibleState* state;
+  ECHELON_ANYWHERE void operator()(Sum product) const {
+    state->beta = state->curvature > 0 ? -product.value / state->curvature : 0;
+  }
+};
+template <class T>
+struct NextDirection {
+  const FlexibleState* state;
+  const T* z;
+  T* p;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { p[i] = z[i] + static_cast<T>(state->beta) * p[i]; }
+};
+struct StoreStepLength {
+  FlexibleState* state;
+  ECHELON_ANYWHERE void operator()(TwoSums sums) const {
+    state->curvature = sums.second;
+    state->alpha = sums.second > 0 ? sums.first / sums.second : 0;
+  }
+};
+/// x += alpha p, r -= alpha v.
+template <class T>
+struct TakeStep {
+  const FlexibleState* state;
+  const T* p;
+  const T* v;
+  T* x;
+  T* r;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
+    const T alpha = static_cast<T>(state->alpha);
+    x[i] += alpha * p[i];
+    r[i] -= alpha * v[i];
+    return {static_cast<double>(r[i]) * static_cast<double>(r[i])};
+  }
+};
+struct StoreResidualNorm {
+  FlexibleState* state;
+  ECHELON_ANYWHERE void operator()(Sum squares) const { state->norm = std::sqrt(squares.value); }
+};
+
+/// Solver for the Laplacian of a graph. Vertices with few neighbours are eliminated in working precision,
+/// once for each right-hand side; the iteration is for their Schur complement (Notay, Flexible conjugate
+/// gradients, SIAM J. Sci. Comput. 22, 2000).
+template <class B, class T>
+class ParallelSolver {
+ public:
+  struct Vectors final : Workspace {
+    std::vector<Array<T>> b;  ///< right-hand side before each elimination
+    Array<T> r, x, z, p, v;
+    Array<FlexibleState> state;
+    std::unique_ptr<Workspace> cycle;
+    bool begun = false;  ///< whether p and v hold a direction
+    [[nodiscard]] std::size_t bytes() const override {
+      std::size_t bytes = r.bytes() + x.bytes() + z.bytes() + p.bytes() + v.bytes() + cycle->bytes();
+      for (const Array<T>& level : b) bytes += level.bytes();
+      return bytes;
+    }
+  };
+
+  /// Sets up for the Laplacian L, which has to outlive the solver. Waits.
+  ParallelSolver(B& backend, const Csr<T>& L, const HierarchyOptions& options, const std::stop_token& cancel)
+      : L_(&L) {
+    eliminate_finest(backend, options, cancel);
+    preconditioner_ = make_preconditioner(backend, matrix(), options, cancel);
+  }
+
+  /// Matrix of the iteration: the Schur complement that the eliminations leave.
+  [[nodiscard]] const Csr<T>& matrix() const { return stages_.empty() ? *L_ : reduced_; }
+  [[nodiscard]] const std::vector<EliminationStage<T>>& stages() const { return stages_; }
+  [[nodiscard]] const Preconditioner<B, T>& preconditioner() const { return *preconditioner_; }
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t bytes = reduced_.bytes() + preconditioner_->bytes();
+    for (const EliminationStage<T>& stage : stages_) {
+      bytes += stage.P.bytes() + stage.R.bytes() + stage.inverse.bytes();
+    }
+    return bytes;
+  }
+
+  [[nodiscard]] std::unique_ptr<Workspace> make_vectors(const Device& device) const {
+    auto vectors = std::make_unique<Vectors>();
+    Vectors& v = *vectors;
+    for (const EliminationStage<T>& stage : stages_) v.b.emplace_back(device, stage.P.rows());
+    const std::int64_t n = matrix().rows();
+    for (Array<T>* vector : {&v.r, &v.x, &v.z, &v.p, &v.v}) *vector = Array<T>(device, n);
+    v.state = Array<FlexibleState>(device, 1);
+    v.cycle = preconditioner_->make_workspace();
+    return vectors;
+  }
+
+  /// Begins from x = 0 for a right-hand side whose sum is zero on each component.
+  void start(B& backend, Vectors& v, const T* b) const {
+    restrict_to(backend, v, b);
+    backend.fill(matrix().rows(), T{0}, v.x.data());
+    v.begun = false;
+  }
+
+  /// Takes one step and returns the 2-norm of the residual. Equations of eliminated vertices contribute
+  /// nothing, since they are satisfied exactly. Waits.
+  double step(B& backend, Vectors& v) const {
+    const std::int64_t n = matrix().rows();
+    if (n == 0) return 0;
+    FlexibleState* const state = v.state.data();
+    preconditioner_->apply(backend, *v.cycle, v.r.data(), v.z.data());
+    if (v.begun) {
+      backend.reduce(n, Product<T>{v.z.data(), v.v.data()}, StoreBeta{state});
+      backend.for_each(n, NextDirection<T>{state, v.z.data(), v.p.data()});
+    } else {
+      backend.copy(n, v.z.data(), v.p.data());
+      v.begun = true;
+    }
+    multiply(backend, T{1}, MatrixRef<T>(matrix()), v.p.data(), T{0}, v.v.data());
+    backend.reduce(n, multigrid::TwoProducts<T>{v.p.data(), v.r.data(), v.v.data()}, StoreStepLength{state});
+    backend.reduce(n, TakeStep<T>{state, v.p.data(), v.v.data(), v.x.data(), v.r.data()},
+                   StoreResidualNorm{state});
+    return backend.read(state).norm;
+  }
+
+  /// Writes the iterate for all vertices, eliminated ones included.
+  void finish(B& backend, Vectors& v, T* x) const { prolong(backend, v, v.x.data(), x); }
+
+  /// Writes M b for all vertices: the eliminations and one cycle.
+  void apply(B& backend, Vectors& v, const T* b, T* x) const {
+    restrict_to(backend, v, b);
+    if (matrix().rows() > 0) preconditioner_->apply(backend, *v.cycle, v.r.data(), v.z.data());
+    prolong(backend, v, v.z.data(), x);
+  }
+
+ private:
+  /// Largest number of rounds in which vertices of the finest graph are eliminated.
+  static constexpr std::size_t finest_rounds = 30;
+
+  void eliminate_finest(B& backend, const HierarchyOptions& options, const std::stop_token& cancel) {
+    while (stages_.size() < finest_rounds && matrix().rows() > 0 && !cancel.stop_requested()) {
+      EliminationStage<T> stage;
+      Csr<T> coarse;
+      if (!eliminate(backend, matrix(), stages_.size(), options.least_elimination, stage, coarse)) return;
+      stages_.push_back(std::move(stage));
+      reduced_ = std::move(coarse);
+    }
+  }
+
+  /// Eliminates in b; the result is in r, and what prolong() needs in v.b.
+  void restrict_to(B& backend, Vectors& v, const T* b) const {
+    for (std::size_t s = 0; s <= stages_.size(); ++s) {
+      T* const to = s < stages_.size() ? v.b[s].data() : v.r.data();
+      if (s == 0) {
+        backend.copy(L_->rows(), b, to);
+      } else {
+        multiply(backend, T{1}, MatrixRef<T>(stages_[s - 1].R), v.b[s - 1].data(), T{0}, to);
+      }
+    }
+  }
+
+  /// Completes the solution for the remaining vertices; the iterates of the stages overwrite v.b.
+  void prolong(B& backend, Vectors& v, const T* reduced, T* x) const {
+    if (stages_.empty()) {
+      backend.copy(L_->rows(), reduced, x);
+      return;
+    }
+    for (std::size_t s = stages_.size(); s-- > 0;) {
+      const EliminationStage<T>& stage = stages_[s];
+      T* const to = s == 0 ? x : v.b[s].data();
+      for_row_products(backend, stage.P, reduced,
+                       multigrid::CompleteElimination<T>{stage.inverse.data(), v.b[s].data(), to});
+      reduced = to;
+    }
+  }
+
+  const Csr<T>* L_;
+  Csr<T> reduced_;
+  std::vector<EliminationStage<T>> stages_;
+  std::unique_ptr<Preconditioner<B, T>> preconditioner_;
+};
+
+}  // namespace echelon::lamg::parallel

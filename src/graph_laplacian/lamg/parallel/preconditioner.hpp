@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Cycles of lamg's hierarchy as a preconditioner of vectors of T, in the precision of H.
+#pragma once
+
+#include "graph_laplacian/lamg/parallel/hierarchy.hpp"
+#include "multigrid/cycle_operator.hpp"
+
+#include <echelon/methods/multigrid/hierarchy.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace echelon::lamg::parallel {
+
+/// z = M r, for vectors of T, in whichever precision it is computed.
+template <class B, class T>
+class Preconditioner {
+ public:
+  Preconditioner() = default;
+  Preconditioner(const Preconditioner&) = delete;
+  Preconditioner& operator=(const Preconditioner&) = delete;
+  virtual ~Preconditioner() = default;
+  [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace() const = 0;
+  virtual void apply(B& backend, Workspace& workspace, const T* r, T* z) const = 0;
+  [[nodiscard]] virtual std::size_t bytes() const = 0;
+  /// Appends the levels to a description, and says why coarsening ended.
+  virtual void describe(HierarchyDescription& description) const = 0;
+};
+
+/// Preconditioner with a hierarchy of H, which is T or float.
+template <class B, class T, class H>
+class PreconditionerIn final : public Preconditioner<B, T> {
+  static constexpr bool rounds = !std::is_same_v<T, H>;
+
+  struct Vectors final : Workspace {
+    [[nodiscard]] std::size_t bytes() const override { return r.bytes() + z.bytes() + cycle->bytes(); }
+    Array<H> r, z;
+    Array<multigrid::FloatScale> scale;
+    std::unique_ptr<Workspace> cycle;
+  };
+
+ public:
+  /// Sets up for the Laplacian A, whose pattern has to stay. Waits.
+  PreconditionerIn(B& backend, const Csr<T>& A, const HierarchyOptions& options,
+                   const std::stop_token& cancel)
+      : device_(backend.device()), n_(A.rows()) {
+    hierarchy_ = std::make_unique<ParallelHierarchy<B, H>>(backend, matrix(backend, A), options, cancel);
+    cycle_ = hierarchy_->make_cycle(backend);
+  }
+
+  [[nodiscard]] const ParallelHierarchy<B, H>& hierarchy() const { return *hierarchy_; }
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    auto vectors = std::make_unique<Vectors>();
+    if constexpr (rounds) {
+      vectors->r = Array<H>(device_, n_);
+      vectors->z = Array<H>(device_, n_);
+      vectors->scale = Array<multigrid::FloatScale>(device_, 1);
+    }
+    vectors->cycle = cycle_->make_scratch(device_);
+    return vectors;
+  }
+  void apply(B& backend, Workspace& workspace, const T* r, T* z) const override {
+    auto& v = static_cast<Vectors&>(workspace);
+    auto& scratch = static_cast<typename multigrid::Cycle<B, H>::Scratch&>(*v.cycle);
+    if constexpr (rounds) {
+      backend.reduce(n_, LargestMagnitude<const T*>{r}, multigrid::StoreScale{v.scale.data()});
+      backend.for_each(n_, multigrid::RoundVector<T>{v.scale.data(), r, v.r.data()});
+      cycle_->apply(backend, scratch, v.r.data(), v.z.data());
+      backend.for_each(n_, multigrid::WidenVector<T>{v.scale.data(), matrix_factor_, v.z.data(), z});
+    } else {
+      cycle_->apply(backend, scratch, r, z);
+    }
+  }
+  [[nodiscard]] std::size_t bytes() const override { return hierarchy_->bytes() + cycle_->bytes(); }
+
+  void describe(HierarchyDescription& description) const override {
+    const auto& levels = hierarchy_->levels();
+    for (std::size_t l = 0; l < levels.size(); ++l) {
+      const bool coarsest = l + 1 == levels.size();
+      description.levels.push_back({.rows = levels[l].rows(),
+                                    .nonzeros = hierarchy_->nonzeros(l),
+                                    .prolongation_nonzeros = levels[l].P.nonzeros(),
+                                    .method = coarsest                     ? cycle_->coarse_solver().name()
+                                              : levels[l].is_elimination() ? "elimination"
+                                                                           : "chebyshev",
+                                    .seconds = levels[l].seconds,
+                                    .bytes = levels[l].bytes() + cycle_->level_bytes(l)});
+    }
+    description.end = hierarchy_->end();
+  }
+
+ private:
+  /// Matrix of the finest level, with the pattern of A: its values, or these rounded and scaled by a power of
+  /// two.
+  Csr<H> matrix(B& backend, const Csr<T>& A) {
+    if constexpr (rounds) {
+      Array<multigrid::FloatScale> scale(device_, 1);
+      backend.reduce(A.nonzeros(), LargestMagnitude<const T*>{A.values().data()},
+                     multigrid::StoreScale{scale.data()});
+      matrix_factor_ = backend.read(scale.data()).factor;
+      return multigrid::rounded(backend, A, scale.data());
+    } else {
+      return CsrAccess::with_pattern_of(
+          A, Array<T>::borrow(device_, const_cast<T*>(A.values().data()), A.nonzeros()));
+    }
+  }
+
+  Device device_;
+  std::int64_t n_;
+  double matrix_factor_ = 1;
+  std::unique_ptr<ParallelHierarchy<B, H>> hierarchy_;
+  std::unique_ptr<multigrid::Cycle<B, H>> cycle_;
+};
+
+/// Largest and smallest magnitude of the nonzero elements.
+struct MagnitudeRange {
+  double largest = 0;
+  double smallest = 1.7e308;
+  friend ECHELON_ANYWHERE MagnitudeRange combine(const MagnitudeRange& a, const MagnitudeRange& b) {
+    return {a.largest > b.largest ? a.largest : b.largest, a.smallest < b.smallest ? a.smallest : b.smallest};
+  }
+};
+template <class T>
+struct RangeOfElement {
+  const T* values;
+  ECHELON_ANYWHERE MagnitudeRange operator()(std::int64_t k) const {
+    const double magnitude = std::fabs(static_cast<double>(values[k]));
+    if (magnitude == 0) return {};
+    return {magnitude, magnitude};
+  }
+};
+
+/// Makes the preconditioner: in float, unless the weights differ by so many decades that the differences
+/// between vertices with heavy edges would be lost in float. Waits.
+template <class B, class T>
+std::unique_ptr<Preconditioner<B, T>> make_preconditioner(B& backend, const Csr<T>& A,
+                                                          const HierarchyOptions& options,
+                                                          const std::stop_token& cancel) {
+  constexpr double float_range = 1e8;
+  if constexpr (std::is_same_v<T, double>) {
+    Array<MagnitudeRange> found(backend.device(), 1);
+    backend.reduce(A.nonzeros(), RangeOfElement<T>{A.values().data()}, Store<MagnitudeRange>{found.data()});
+    const MagnitudeRange range = backend.read(found.data());
+    if (!(range.largest > float_range * range.smallest)) {
+      return std::make_unique<PreconditionerIn<B, T, float>>(backend, A, options, cancel);
+    }
+  }
+  return std::make_unique<PreconditionerIn<B, T, T>>(backend, A, options, cancel);
+}
+
+}  // namespace echelon::lamg::parallel

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// lamg on one core: Gauss-Seidel sweeps, and recombined iterates.
+#pragma once
+
+#include "graph_laplacian/lamg/cycle.hpp"
+#include "graph_laplacian/lamg/engine.hpp"
+
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace echelon::lamg {
+
+inline SetupOptions setup_options(const LamgOptions& options) {
+  SetupOptions result;
+  result.aggregation.ratio = result.work_guard / options.cycle_index;
+  result.aggregation.strength = options.strength;
+  result.aggregation.veto = options.veto;
+  result.aggregation.energy_ratio = options.energy_ratio;
+  result.coarse_size = static_cast<std::int32_t>(options.coarse_size);
+  result.max_levels = static_cast<std::size_t>(options.max_levels);
+  result.test_sweeps = static_cast<int>(options.test_sweeps);
+  result.cycle_index = options.cycle_index;
+  return result;
+}
+
+inline CycleOptions cycle_options(const LamgOptions& options) {
+  return {.pre_sweeps = static_cast<int>(options.pre_sweeps),
+          .post_sweeps = static_cast<int>(options.post_sweeps),
+          .combined_iterates = static_cast<std::size_t>(options.combined_iterates)};
+}
+
+/// Describes the hierarchy; each elimination is listed as a level of its own.
+template <class T>
+HierarchyDescription describe(const Hierarchy<T>& hierarchy) {
+  HierarchyDescription description;
+  description.coarsening = "affinity";
+  description.end = hierarchy.end;
+  description.null_space = hierarchy.coarsest.components();
+  double rows = 0;
+  double nonzeros = 0;
+  for (const Level<T>& level : hierarchy.levels) {
+    const auto add = [&](std::int64_t n, std::int64_t edges, std::int64_t prolongation, std::string method) {
+      description.levels.push_back({.rows = n,
+                                    .nonzeros = n + 2 * edges,
+                                    .prolongation_nonzeros = prolongation,
+                                    .method = std::move(method)});
+      rows += static_cast<double>(n);
+      nonzeros += static_cast<double>(n + 2 * edges);
+    };
+    const Elimination<T>& elimination = level.elimination;
+    if (!elimination.vertices.empty()) {
+      const auto coefficients =
+          static_cast<std::int64_t>(elimination.coefficients.size() + elimination.kept.size());
+      add(elimination.fine, level.fine_edges, coefficients, "elimination");
+      description.levels.back().bytes = elimination.bytes();
+    }
+    const bool coarsest = &level == &hierarchy.levels.back();
+    if (level.matrix.n == 0 && !description.levels.empty()) {
+      description.levels.back().seconds = level.seconds;
+      continue;
+    }
+    add(level.matrix.n, level.edges, level.aggregate.size(),
+        coarsest && hierarchy.direct ? "dense elimination" : "gauss-seidel");
+    description.levels.back().bytes = level.matrix.bytes() + level.aggregate.bytes();
+    description.levels.back().seconds = level.seconds;
+  }
+  if (description.levels.empty()) return description;
+  const LevelDescription& finest = description.levels.front();
+  description.grid_complexity = finest.rows > 0 ? rows / static_cast<double>(finest.rows) : 1;
+  description.operator_complexity = finest.nonzeros > 0 ? nonzeros / static_cast<double>(finest.nonzeros) : 1;
+  return description;
+}
+
+/// Hierarchy and cycles on the host, in one thread.
+template <class B, class T>
+class SequentialEngine final : public Engine<B, T> {
+  struct Vectors final : Workspace {
+    Vectors(const Hierarchy<T>& hierarchy, const CycleOptions& options) : cycle(hierarchy, options) {}
+    [[nodiscard]] std::size_t bytes() const override { return cycle.bytes(); }
+    CycleVectors<T> cycle;
+  };
+
+ public:
+  explicit SequentialEngine(const LamgOptions& options) : options_(options) {}
+
+  Outcome setup(B& /*backend*/, const Csr<T>& L, const std::stop_token& cancel, bool update) override {
+    const std::optional<Hierarchy<T>> previous = std::exchange(hierarchy_, std::nullopt);
+    if (L.nonzeros() > std::numeric_limits<std::int32_t>::max()) {
+      return {Status::out_of_memory, "lamg has 32-bit indices on one core, and A has " +
+                                         std::to_string(L.nonzeros()) +
+                                         " nonzeros: use amg, or approximate-cholesky"};
+    }
+    hierarchy_ = make_hierarchy(graph_of(L), setup_options(options_), cancel,
+                                update && previous ? &*previous : nullptr);
+    return {};
+  }
+  [[nodiscard]] HierarchyDescription description() const override { return describe(*hierarchy_); }
+  [[nodiscard]] std::size_t bytes() const override { return hierarchy_ ? hierarchy_->bytes() : 0; }
+  [[nodiscard]] std::unique_ptr<Workspace> make_vectors(const B& /*backend*/) const override {
+    return std::make_unique<Vectors>(*hierarchy_, cycle_options(options_));
+  }
+
+  void start(B& /*backend*/, Workspace& vectors, const T* b) const override {
+    cycle().start(static_cast<Vectors&>(vectors).cycle, b);
+  }
+  double step(B& /*backend*/, Workspace& vectors) const override {
+    return cycle().step(static_cast<Vectors&>(vectors).cycle);
+  }
+  void finish(B& /*backend*/, Workspace& vectors, T* x) const override {
+    cycle().finish(static_cast<Vectors&>(vectors).cycle, x);
+  }
+  void apply(B& backend, Workspace& vectors, T* y) const override {
+    start(backend, vectors, y);
+    step(backend, vectors);
+    finish(backend, vectors, y);
+  }
+
+ private:
+  [[nodiscard]] Cycle<T> cycle() const { return Cycle<T>(*hierarchy_, cycle_options(options_)); }
+
+  LamgOptions options_;
+  std::optional<Hierarchy<T>> hierarchy_;
+};
+
+}  // namespace echelon::lamg

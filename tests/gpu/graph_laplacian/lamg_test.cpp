@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// lamg on the GPU: families of graphs on which Laplacian solvers are known to fail, and the same bits twice.
+#include "gpu/gpu_fixture.hpp"
+#include "support/sparse_systems.hpp"
+
+#include <echelon/generate.hpp>
+#include <echelon/methods/lamg.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace echelon::test {
+namespace {
+
+class GpuLamg : public GpuTest {
+ protected:
+  static Csr<double> make(const std::string& family, const Options& options) {
+    return std::get<Csr<double>>(make_matrix<double>(family, options));
+  }
+  static double norm(const std::vector<double>& x) {
+    return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
+  }
+  static std::vector<double> right_hand_side(const Csr<double>& A) {
+    std::mt19937_64 random(1);
+    std::vector<double> x(static_cast<std::size_t>(A.rows()));
+    for (double& value : x) value = std::uniform_real_distribution<double>(-1, 1)(random);
+    return product(A, x);
+  }
+  /// Solves on the GPU and expects the tolerance to be met; returns x.
+  std::vector<double> expect_solved(const Csr<double>& A, const std::string& what,
+                                    std::int64_t most_iterations) const {
+    const std::vector<double> b = right_hand_side(A);
+    Lamg<double> solver(gpu, {});
+    const Csr<double> matrix = A.to(gpu);
+    const Report setup = solver.setup(matrix);
+    EXPECT_TRUE(setup.ready()) << what << ": " << setup.message;
+    Dense<double> right(Device(), A.rows(), 1);
+    std::copy(b.begin(), b.end(), right.data());
+    const Dense<double> right_on_gpu = right.to(gpu);
+    Dense<double> left(gpu, A.rows(), 1);
+    const Report report = solver.solve(right_on_gpu, left);
+    EXPECT_EQ(report.status, Status::converged) << what << ": " << report.message;
+    EXPECT_LE(report.iterations, most_iterations) << what;
+    const std::vector<double> x = left.to_vector();
+    std::vector<double> residual = product(A, x);
+    for (std::size_t i = 0; i < b.size(); ++i) residual[i] -= b[i];
+    EXPECT_LE(norm(residual), 1e-8 * norm(b)) << what;
+    return x;
+  }
+};
+
+TEST_F(GpuLamg, Families_FewIterations) {
+  const std::vector<std::pair<std::string, Options>> families = {
+      {"path", {{"n", 3000}}},
+      {"star", {{"n", 3000}}},
+      {"ring", {{"n", 1025}}},
+      {"complete-binary-tree", {{"n", 2047}}},
+      {"complete", {{"n", 100}}},
+      {"barbell", {}},
+      {"sachdeva-star", {{"copies", 20}, {"clique", 20}}},
+      {"grid-2d", {{"nx", 60}, {"ny", 50}}},
+      {"grid-2d", {{"nx", 60}, {"ny", 50}, {"weight_y", 1e-4}}},
+      {"grid-2d", {{"nx", 60}, {"ny", 50}, {"weights", "log-uniform"}, {"decades", 6}}},
+      {"grid-3d", {{"nx", 15}, {"ny", 15}, {"nz", 15}}},
+      {"barabasi-albert", {{"n", 4000}}},
+      {"rmat", {{"scale", 11}}},
+  };
+  for (const auto& [family, options] : families) expect_solved(make(family, options), family, 20);
+}
+
+TEST_F(GpuLamg, Chimeras_AtMost30Iterations) {
+  for (const std::string weights : {"unit", "chimera"}) {
+    for (const std::string form : {"laplacian", "sddm"}) {
+      for (int seed = 1; seed <= 3; ++seed) {
+        const Options options = {{"n", 3000}, {"weights", weights}, {"form", form}, {"seed", seed}};
+        expect_solved(make("chimera", options), weights + form + std::to_string(seed), 30);
+      }
+    }
+  }
+}
+
+TEST_F(GpuLamg, SmallestSystems) {
+  expect_solved(Csr<double>::from_triplets(1, 1, {{0, 0, 0}}), "one isolated vertex", 1);
+  expect_solved(Csr<double>::from_triplets(1, 1, {{0, 0, 2}}), "one vertex with excess", 2);
+  expect_solved(Csr<double>::from_triplets(2, 2, {{0, 0, 3}, {0, 1, -3}, {1, 0, -3}, {1, 1, 3}}), "one edge",
+                1);
+}
+
+TEST_F(GpuLamg, SecondRun_SameBits) {
+  const Csr<double> A = make("chimera", {{"n", 20000}, {"seed", 2}, {"weights", "chimera"}});
+  EXPECT_EQ(expect_solved(A, "first", 30), expect_solved(A, "second", 30));
+}
+
+TEST_F(GpuLamg, PreconditionerOfCg_FewIterations) {
+  const Csr<double> A = make("grid-2d", {{"nx", 60}, {"ny", 50}}).to(gpu);
+  Solver<double> solver = make_solver<double>("cg", gpu, {{"preconditioner", "lamg"}});
+  ASSERT_TRUE(solver.setup(A).ready());
+  const std::vector<double> b = right_hand_side(A.to(Device()));
+  Dense<double> right(Device(), A.rows(), 1);
+  std::copy(b.begin(), b.end(), right.data());
+  const Dense<double> right_on_gpu = right.to(gpu);
+  Dense<double> left(gpu, A.rows(), 1);
+  const Report report = solver.solve(right_on_gpu, left);
+  EXPECT_EQ(report.status, Status::converged) << report.message;
+  EXPECT_LE(report.iterations, 30);
+}
+
+}  // namespace
+}  // namespace echelon::test

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The parallel algorithm of lamg, run on the host: its parts against their definitions, and the method on
+/// families of graphs on which Laplacian solvers are known to fail.
+#include "graph_laplacian/lamg/parallel/iteration.hpp"
+#include "support/sparse_systems.hpp"
+
+#include <echelon/generate.hpp>
+#include <echelon/methods/lamg.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace echelon::lamg::parallel {
+namespace {
+
+using Rows = std::vector<std::vector<double>>;
+using Triplets = std::vector<Triplet<double>>;
+
+Csr<double> make(const std::string& family, const Options& options) {
+  return std::get<Csr<double>>(make_matrix<double>(family, options));
+}
+
+Rows dense(const Csr<double>& A) {
+  Rows rows(static_cast<std::size_t>(A.rows()), std::vector<double>(static_cast<std::size_t>(A.columns())));
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+      rows[static_cast<std::size_t>(i)][static_cast<std::size_t>(A.column_indices()[k])] += A.values()[k];
+    }
+  }
+  return rows;
+}
+
+std::vector<Csr<double>> small_graphs() {
+  std::vector<Csr<double>> graphs;
+  for (const int seed : {1, 2, 3}) {
+    graphs.push_back(make("chimera", {{"n", 70}, {"seed", seed}, {"weights", "chimera"}}));
+    graphs.push_back(make("grown", {{"n", 60}, {"seed", seed}}));
+    graphs.push_back(make("erdos-renyi", {{"n", 65}, {"degree", 3}, {"seed", seed}}));
+  }
+  graphs.push_back(make("grid-2d", {{"nx", 11}, {"ny", 9}}));
+  return graphs;
+}
+
+/// Whether vertex i was eliminated. The row of an isolated vertex is empty.
+bool is_eliminated(const EliminationStage<double>& stage, std::size_t vertex) {
+  const auto i = static_cast<std::int64_t>(vertex);
+  return stage.inverse[i] != 0 || stage.P.row_offsets()[i] == stage.P.row_offsets()[i + 1];
+}
+
+/// Eliminates from a dense matrix the vertices that were eliminated in `stage`.
+Rows schur_complement(Rows A, const EliminationStage<double>& stage) {
+  Rows rest;
+  for (std::size_t f = 0; f < A.size(); ++f) {
+    if (!is_eliminated(stage, f) || A[f][f] == 0) continue;
+    for (std::size_t i = 0; i < A.size(); ++i) {
+      if (i == f) continue;
+      const double ratio = A[i][f] / A[f][f];
+      for (std::size_t j = 0; j < A.size(); ++j) A[i][j] -= ratio * A[f][j];
+    }
+  }
+  for (std::size_t i = 0; i < A.size(); ++i) {
+    if (is_eliminated(stage, i)) continue;
+    rest.emplace_back();
+    for (std::size_t j = 0; j < A.size(); ++j) {
+      if (!is_eliminated(stage, j)) rest.back().push_back(A[i][j]);
+    }
+  }
+  return rest;
+}
+
+TEST(LamgParallelElimination, SmallGraphs_SchurComplement) {
+  Serial backend(Device::serial());
+  for (const Csr<double>& A : small_graphs()) {
+    EliminationStage<double> stage;
+    Csr<double> coarse;
+    ASSERT_TRUE(eliminate(backend, A, 0, 0.0, stage, coarse));
+    const Rows expected = schur_complement(dense(A), stage);
+    const Rows found = dense(coarse);
+    ASSERT_EQ(found.size(), expected.size());
+    ASSERT_LT(found.size(), static_cast<std::size_t>(A.rows()));
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      for (std::size_t j = 0; j < found.size(); ++j) {
+        EXPECT_NEAR(found[i][j], expected[i][j], 1e-13 * (1 + expected[i][i]));
+      }
+    }
+  }
+}
+
+TEST(LamgParallelElimination, Vertices_AreIndependentAndFewNeighboured) {
+  Serial backend(Device::serial());
+  const Csr<double> A = make("chimera", {{"n", 1025}, {"seed", 4}});
+  EliminationStage<double> stage;
+  Csr<double> coarse;
+  ASSERT_TRUE(eliminate(backend, A, 0, 0.0, stage, coarse));
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    if (stage.inverse[i] == 0) continue;
+    EXPECT_LE(A.row_offsets()[i + 1] - A.row_offsets()[i], max_eliminated_degree + 1);
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+      const std::int32_t j = A.column_indices()[k];
+      EXPECT_TRUE(j == i || stage.inverse[j] == 0);
+    }
+  }
+}
+
+TEST(LamgParallelElimination, SetTooSmall_NothingDone) {
+  Serial backend(Device::serial());
+  EliminationStage<double> stage;
+  Csr<double> coarse;
+  EXPECT_FALSE(eliminate(backend, make("grid-2d", {{"nx", 9}, {"ny", 9}}), 0, 0.9, stage, coarse));
+  EXPECT_FALSE(eliminate(backend, make("complete", {{"n", 9}}), 0, 0.0, stage, coarse));
+}
+
+TEST(LamgParallelContraction, QuotientGraph_TripleProduct) {
+  Serial backend(Device::serial());
+  std::mt19937 random(1);
+  for (const Csr<double>& A : small_graphs()) {
+    constexpr std::int32_t count = 13;
+    Array<std::int32_t> aggregates(Device(), A.rows());
+    for (std::int64_t i = 0; i < A.rows(); ++i) aggregates[i] = static_cast<std::int32_t>(random() % count);
+    const Array<std::int32_t> rows = rows_of_elements(backend, A);
+    const Rows found = dense(contract(backend, A, rows.data(), aggregates.data(), count));
+    Rows expected(count, std::vector<double>(count));
+    for (std::int64_t i = 0; i < A.rows(); ++i) {
+      for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+        expected[static_cast<std::size_t>(aggregates[i])]
+                [static_cast<std::size_t>(aggregates[A.column_indices()[k]])] += A.values()[k];
+      }
+    }
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t j = 0; j < count; ++j)
+        EXPECT_NEAR(found[i][j], expected[i][j], 1e-12 * (1 + expected[i][i]));
+    }
+  }
+}
+
+TEST(LamgParallelHierarchy, EveryLevel_HasZeroRowSumsAndAscendingColumns) {
+  Serial backend(Device::serial());
+  for (const Csr<double>& A : {make("chimera", {{"n", 3000}, {"seed", 1}, {"weights", "chimera"}}),
+                               make("grid-2d", {{"nx", 50}, {"ny", 40}})}) {
+    HierarchyOptions options;
+    options.coarse_size = 20;
+    const PreconditionerIn<Serial, double, float> preconditioner(backend, A, options, {});
+    const auto& levels = preconditioner.hierarchy().levels();
+    EXPECT_GT(levels.size(), 3U);
+    for (const auto& level : levels) {
+      for (std::int64_t i = 0; i < level.own.rows(); ++i) {
+        double sum = 0;
+        double diagonal = 0;
+        for (std::int64_t k = level.own.row_offsets()[i]; k < level.own.row_offsets()[i + 1]; ++k) {
+          const double value = double{level.own.values()[k]};
+          const std::int32_t column = level.own.column_indices()[k];
+          sum += value;
+          if (column == i) diagonal = value;
+          EXPECT_TRUE(column == i || value < 0);
+          EXPECT_TRUE(k == level.own.row_offsets()[i] || level.own.column_indices()[k - 1] < column);
+        }
+        EXPECT_GE(diagonal, 0);
+        EXPECT_NEAR(sum, 0, 2e-6 * diagonal);
+      }
+    }
+  }
+}
+
+TEST(LamgParallelAggregation, Members_AreNearTheirSeedInEnergy) {
+  Serial backend(Device::serial());
+  const Csr<double> A = make("grid-2d", {{"nx", 40}, {"ny", 40}, {"weight_y", 1e-4}});
+  const Array<std::int32_t> rows = rows_of_elements(backend, A);
+  Array<double> inverse(Device(), A.rows());
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+      if (A.column_indices()[k] == i) inverse[i] = 1 / A.values()[k];
+    }
+  }
+  const Array<TestValues> x = make_test_vectors(backend, A, inverse.data(), 6, 1);
+  const ParallelAggregates aggregates = aggregate(backend, A, rows.data(), inverse.data(), x.data(), {});
+  EXPECT_LT(aggregates.count, A.rows() / 2);
+  EXPECT_GT(aggregates.count, A.rows() / 20);
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    ASSERT_GE(aggregates.of[i], 0);
+    ASSERT_LT(aggregates.of[i], aggregates.count);
+  }
+  // The coupling in y is weak: aggregates are parts of lines in x.
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    for (std::int64_t j = 0; j < A.rows(); ++j) {
+      EXPECT_TRUE(aggregates.of[i] != aggregates.of[j] || i / 40 == j / 40);
+    }
+  }
+}
+
+void add_edge(Triplets& triplets, std::int32_t i, std::int32_t j, double weight) {
+  triplets.insert(triplets.end(), {{i, j, -weight}, {j, i, -weight}, {i, i, weight}, {j, j, weight}});
+}
+
+double norm(const std::vector<double>& x) {
+  return std::sqrt(std::inner_product(x.begin(), x.end(), x.begin(), 0.0));
+}
+
+struct Solved {
+  Report report;
+  std::vector<double> x;
+};
+
+Solved solve(const Device& device, const Csr<double>& A, const std::vector<double>& b) {
+  Lamg<double> solver(device, {.parallel = true});
+  const Report setup = solver.setup(A);
+  EXPECT_TRUE(setup.ready()) << setup.message;
+  Dense<double> right(Device(), A.rows(), 1);
+  std::copy(b.begin(), b.end(), right.data());
+  Dense<double> left(Device(), A.rows(), 1);
+  Solved solved;
+  solved.report = solver.solve(right, left);
+  solved.x.assign(left.data(), left.data() + A.rows());
+  return solved;
+}
+
+std::vector<double> right_hand_side(const Csr<double>& A) {
+  std::mt19937_64 random(1);
+  std::vector<double> x(static_cast<std::size_t>(A.rows()));
+  for (double& value : x) value = std::uniform_real_distribution<double>(-1, 1)(random);
+  return test::product(A, x);
+}
+
+void expect_solved(const Csr<double>& A, const std::string& what, std::int64_t most_iterations) {
+  const std::vector<double> b = right_hand_side(A);
+  const Solved solved = solve(Device::serial(), A, b);
+  EXPECT_EQ(solved.report.status, Status::converged) << what << ": " << solved.report.message;
+  EXPECT_LE(solved.report.iterations, most_iterations) << what;
+  std::vector<double> residual = test::product(A, solved.x);
+  for (std::size_t i = 0; i < b.size(); ++i) residual[i] -= b[i];
+  EXPECT_LE(norm(residual), 1e-8 * norm(b)) << what;
+}
+
+TEST(LamgParallel, Families_FewIterations) {
+  const std::vector<std::pair<std::string, Options>> families = {
+      {"path", {{"n", 3000}}},
+      {"star", {{"n", 3000}}},
+      {"ring", {{"n", 1025}}},
+      {"complete-binary-tree", {{"n", 2047}}},
+      {"complete", {{"n", 100}}},
+      {"barbell", {}},
+      {"sachdeva-star", {{"copies", 20}, {"clique", 20}}},
+      {"grid-2d", {{"nx", 60}, {"ny", 50}}},
+      {"grid-2d", {{"nx", 60}, {"ny", 50}, {"weight_y", 1e-4}}},
+      {"grid-2d", {{"nx", 60}, {"ny", 50}, {"weights", "log-uniform"}, {"decades", 6}}},
+      {"grid-3d", {{"nx", 15}, {"ny", 15}, {"nz", 15}}},
+      {"barabasi-albert", {{"n", 4000}}},
+      {"rmat", {{"scale", 11}}},
+  };
+  for (const auto& [family, options] : families) expect_solved(make(family, options), family, 20);
+}
+
+TEST(LamgParallel, Chimeras_AtMost30Iterations) {
+  for (const std::string weights : {"unit", "chimera"}) {
+    for (const std::string form : {"laplacian", "sddm"}) {
+      for (int seed = 1; seed <= 5; ++seed) {
+        const Options options = {{"n", 3000}, {"weights", weights}, {"form", form}, {"seed", seed}};
+        expect_solved(make("chimera", options), weights + form + std::to_string(seed), 30);
+      }
+    }
+  }
+}
+
+TEST(LamgParallel, SmallestSystems) {
+  expect_solved(Csr<double>::from_triplets(1, 1, {{0, 0, 0}}), "one isolated vertex", 1);
+  expect_solved(Csr<double>::from_triplets(1, 1, {{0, 0, 2}}), "one vertex with excess", 2);
+  Triplets edge;
+  add_edge(edge, 0, 1, 3);
+  expect_solved(Csr<double>::from_triplets(2, 2, edge), "one edge", 1);
+  expect_solved(Csr<double>::from_triplets(0, 0, {}), "no vertex", 0);
+}
+
+TEST(LamgParallel, WeightsOf24Decades_Solved) {
+  for (const int seed : {1, 2, 3}) {
+    const Options options = {{"n", 3000}, {"weights", "log-uniform"}, {"decades", 24}, {"seed", seed}};
+    expect_solved(make("chimera", options), "weights from 1e-12 to 1e12", 30);
+  }
+}
+
+TEST(LamgParallel, Components_EachSolved) {
+  // 300 triangles, 50 isolated vertices and a grid.
+  Triplets triplets;
+  for (std::int32_t t = 0; t < 300; ++t) {
+    for (std::int32_t e = 0; e < 3; ++e) add_edge(triplets, 3 * t + e, 3 * t + (e + 1) % 3, 1 + t);
+  }
+  constexpr std::int32_t first = 950;
+  for (std::int32_t i = 0; i < 40; ++i) {
+    for (std::int32_t j = 0; j < 40; ++j) {
+      if (i < 39) add_edge(triplets, first + 40 * i + j, first + 40 * (i + 1) + j, 1);
+      if (j < 39) add_edge(triplets, first + 40 * i + j, first + 40 * i + j + 1, 1);
+    }
+  }
+  expect_solved(Csr<double>::from_triplets(first + 1600, first + 1600, triplets), "components", 20);
+}
+
+TEST(LamgParallel, StarWithEdgesBetweenLeaves_Solved) {
+  Triplets triplets;
+  for (std::int32_t i = 1; i < 5000; ++i) add_edge(triplets, 0, i, 1);
+  for (std::int32_t i = 1; i + 1 < 5000; i += 3) add_edge(triplets, i, i + 1, 1);
+  expect_solved(Csr<double>::from_triplets(5001, 5001, triplets), "star and an isolated vertex", 5);
+}
+
+TEST(LamgParallel, Devices_SameBits) {
+  const Csr<double> A = make("chimera", {{"n", 4000}, {"seed", 2}, {"weights", "chimera"}});
+  const std::vector<double> b = right_hand_side(A);
+  const Solved expected = solve(Device::serial(), A, b);
+  for (const char* device : {"openmp:1", "openmp:2", "openmp:5"}) {
+    const Solved found = solve(Device::parse(device), A, b);
+    EXPECT_EQ(found.x, expected.x) << device;
+    EXPECT_EQ(found.report.iterations, expected.report.iterations) << device;
+  }
+}
+
+TEST(LamgParallel, PositiveElementsAndExcess_Solved) {
+  Triplets triplets;
+  for (std::int32_t i = 0; i + 1 < 900; ++i) {
+    const double weight = i % 3 == 0 ? 1 : -1;
+    triplets.insert(triplets.end(), {{i, i + 1, weight}, {i + 1, i, weight}, {i, i, 1}, {i + 1, i + 1, 1}});
+  }
+  for (std::int32_t i = 0; i < 900; i += 7) triplets.push_back({i, i, 0.01});
+  expect_solved(Csr<double>::from_triplets(900, 900, triplets), "both signs", 20);
+}
+
+}  // namespace
+}  // namespace echelon::lamg::parallel
