@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Methods for graph Laplacians, in processor time on one core for each edge.
-//   bench_laplacians [--runs N] [--methods NAME,NAME...] [--write DIR] [--part NAME] [FILE...]
+// Methods for graph Laplacians, in processor time on one core for each edge, or in time on several threads.
+//   bench_laplacians [--runs N] [--methods NAME,NAME...] [--write DIR] [--part NAME] [--threads N,N...]
+//                    [FILE...]
 // Takes the files, adjacency matrices or Laplacians of any format, and generated graphs whose name contains
 // --part (all). Prints for each graph and method microseconds for each edge of set-up and solve to 1e-8, best
 // of N runs (2), and the iterations; for `auto` the whole call of solve(), analysis included. The methods are
 // auto, approximate-cholesky, approximate-cholesky:split=2 and so on, cg:preconditioner=jacobi. --write
-// stores matrix and right-hand side for bench/graph_laplacian/peers.py.
+// stores matrix and right-hand side for bench/graph_laplacian/peers.py. With --threads each method runs on
+// each number of threads, wall-clock times are measured, and the graphs have more than a million edges.
 #include "support/arguments.hpp"
 
 #include <echelon/echelon.hpp>
@@ -33,6 +35,17 @@ struct Graph {
   ec::Options options;
 };
 
+/// Graphs of more than a million edges.
+std::vector<Graph> large() {
+  return {{"large-grid-2d", "grid-2d", {{"nx", 1000}, {"ny", 1000}}},
+          {"large-grid-2d-contrast",
+           "grid-2d",
+           {{"nx", 1000}, {"ny", 1000}, {"weights", "log-uniform"}, {"decades", 6}}},
+          {"large-grid-3d", "grid-3d", {{"nx", 100}, {"ny", 100}, {"nz", 100}}},
+          {"large-chimera", "chimera", {{"n", 500000}, {"seed", 4}}},
+          {"large-barabasi-albert", "barabasi-albert", {{"n", 500000}, {"k", 3}}}};
+}
+
 std::vector<Graph> generated() {
   std::vector<Graph> graphs = {
       {"grid-2d", "grid-2d", {{"nx", 600}, {"ny", 600}}},
@@ -50,9 +63,9 @@ std::vector<Graph> generated() {
   return graphs;
 }
 
-double processor_seconds() {
+double seconds(const ec::Device& device) {
   std::timespec time{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  clock_gettime(device == ec::Device::serial() ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
@@ -93,14 +106,15 @@ struct Result {
   ec::Report report;
 };
 
-Result measure(const std::string& text, const ec::Csr<double>& A, const std::vector<double>& b) {
+Result measure(const std::string& text, const ec::Device& device, const ec::Csr<double>& A,
+               const std::vector<double>& b) {
   const std::vector<std::string> parts = split(text, ':');
   Result result;
-  const double start = processor_seconds();
+  const double start = seconds(device);
   if (parts[0] == "auto") {
-    result.report = ec::solve(A, b, {.device = ec::Device::serial()}).report;
+    result.report = ec::solve(A, b, {.device = device}).report;
     result.setup = 0;
-    result.solve = processor_seconds() - start;
+    result.solve = seconds(device) - start;
     return result;
   }
   ec::Options options;
@@ -108,32 +122,40 @@ Result measure(const std::string& text, const ec::Csr<double>& A, const std::vec
     const std::size_t equal = parts[k].find('=');
     options.set(parts[k].substr(0, equal), parts[k].substr(equal + 1));
   }
-  auto solver = ec::make_solver<double>(parts[0], ec::Device::serial(), options);
+  auto solver = ec::make_solver<double>(parts[0], device, options);
   result.report = solver.setup(A);
-  result.setup = processor_seconds() - start;
+  result.setup = seconds(device) - start;
   if (!result.report.ready()) return result;
   std::vector<double> x(b.size());
   result.report = solver.solve(b, x);
-  result.solve = processor_seconds() - start - result.setup;
+  result.solve = seconds(device) - start - result.setup;
   return result;
 }
 
-void run(const std::string& name, const ec::Csr<double>& A, const std::vector<std::string>& methods, int runs,
-         const std::string& folder) {
+struct Plan {
+  std::vector<std::string> methods;
+  std::vector<ec::Device> devices;
+  int runs;
+  std::string folder;
+};
+
+void run(const std::string& name, const ec::Csr<double>& A, const Plan& plan) {
   const std::vector<double> b = right_hand_side(A);
-  if (!folder.empty()) write(folder + "/" + name + ".bin", A, b);
+  if (!plan.folder.empty()) write(plan.folder + "/" + name + ".bin", A, b);
   const double edges = static_cast<double>(A.nonzeros() - A.rows()) / 2;
-  for (const std::string& method : methods) {
-    Result best;
-    for (int k = 0; k < runs; ++k) {
-      const Result next = measure(method, A, b);
-      if (next.setup + next.solve < best.setup + best.solve) best = next;
+  for (const std::string& method : plan.methods) {
+    for (const ec::Device& device : plan.devices) {
+      Result best;
+      for (int k = 0; k < plan.runs; ++k) {
+        const Result next = measure(method, device, A, b);
+        if (next.setup + next.solve < best.setup + best.solve) best = next;
+      }
+      std::printf("| %s | %.0f | %s | %d | %.3f | %.3f | %.3f | %lld | %s |\n", name.c_str(), edges,
+                  method.c_str(), device.threads(), 1e6 * best.setup / edges, 1e6 * best.solve / edges,
+                  1e6 * (best.setup + best.solve) / edges, static_cast<long long>(best.report.iterations),
+                  std::string(to_string(best.report.status)).c_str());
+      std::fflush(stdout);
     }
-    std::printf("| %s | %.0f | %s | %.3f | %.3f | %.3f | %lld | %s |\n", name.c_str(), edges, method.c_str(),
-                1e6 * best.setup / edges, 1e6 * best.solve / edges, 1e6 * (best.setup + best.solve) / edges,
-                static_cast<long long>(best.report.iterations),
-                std::string(to_string(best.report.status)).c_str());
-    std::fflush(stdout);
   }
 }
 
@@ -141,23 +163,32 @@ void run(const std::string& name, const ec::Csr<double>& A, const std::vector<st
 
 int main(int argc, char** argv) {
   ec::bench::Arguments arguments(argc, argv,
-                                 "[--runs N] [--methods NAME,...] [--write DIR] [--part NAME] [FILE]...");
-  const int runs = arguments.option("--runs", 2);
-  const auto methods = split(arguments.option("--methods", std::string("auto,approximate-cholesky")), ',');
-  const auto folder = arguments.option("--write", std::string());
+                                 "[--runs N] [--methods NAME,...] [--write DIR] [--part NAME] "
+                                 "[--threads N,...] [FILE]...");
+  Plan plan;
+  plan.runs = arguments.option("--runs", 2);
+  plan.methods = split(arguments.option("--methods", std::string("auto,approximate-cholesky")), ',');
+  plan.folder = arguments.option("--write", std::string());
   const auto part = arguments.option("--part", std::string());
+  const auto threads = arguments.option("--threads", std::string());
   const auto files = arguments.positionals("FILE");
-  std::printf("| graph | edges | method | set-up, us/edge | solve | sum | iterations | status |\n");
-  std::printf("| --- | ---: | --- | ---: | ---: | ---: | ---: | --- |\n");
-  for (const Graph& graph : generated()) {
+  if (threads.empty()) {
+    plan.devices = {ec::Device::serial()};
+  } else {
+    for (const std::string& count : split(threads, ',')) {
+      plan.devices.push_back(ec::Device::openmp(std::stoi(count)));
+    }
+  }
+  std::printf("| graph | edges | method | threads | set-up, us/edge | solve | sum | iterations | status |\n");
+  std::printf("| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | --- |\n");
+  for (const Graph& graph : threads.empty() ? generated() : large()) {
     if (graph.name.find(part) == std::string::npos) continue;
-    run(graph.name, std::get<ec::Csr<double>>(ec::make_matrix<double>(graph.generator, graph.options)),
-        methods, runs, folder);
+    run(graph.name, std::get<ec::Csr<double>>(ec::make_matrix<double>(graph.generator, graph.options)), plan);
   }
   for (const std::string& path : files) {
     std::string name = path.substr(path.rfind('/') + 1);
     name = name.substr(0, name.find('.'));
-    run(name, read_laplacian(path), methods, runs, folder);
+    run(name, read_laplacian(path), plan);
   }
   return 0;
 }

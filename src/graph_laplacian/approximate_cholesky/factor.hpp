@@ -13,6 +13,8 @@
 /// D. Spielman: Robust and practical solution of Laplacian equations by approximate elimination, 2023.
 #pragma once
 
+#include "graph_laplacian/approximate_cholesky/elimination_tree.hpp"
+
 #include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
@@ -33,34 +35,73 @@ struct SamplingOptions {
   double scale = 1;
 };
 
-/// Factor of A ~ L D L^T after a permutation: column k belongs to vertex order[k] and has the elements
-/// -values[] in the rows of the vertices rows[], all of which are eliminated later, and 1 on the diagonal. F
-/// is the type of the values; as a preconditioner of CG in double, float needs no more iterations than
-/// double.
+/// Columns of the vertices of one node of an elimination tree, in the order of elimination. In a solve the
+/// node has a block of a vector: an element for each of its vertices in that order, then one for each vertex
+/// of its boundary, the ancestors that appear in its columns or in its children's boundaries. F is the type
+/// of the values; as a preconditioner of CG in double, float needs no more iterations than double.
 template <class F>
-struct ApproximateFactor {
-  std::vector<std::int32_t> order;
-  std::vector<std::int64_t> offsets;  ///< offsets of the columns, n + 1 elements
-  std::vector<std::int32_t> rows;
-  std::vector<F> values;               ///< w_j / W
+struct FactorNode {
+  std::vector<std::int32_t> order;    ///< vertices
+  std::vector<std::int64_t> offsets;  ///< offsets of the columns
+  std::vector<std::int32_t> rows;     ///< positions in the block, all behind the column's
+  std::vector<F> values;  ///< w_j / W: column k of L has the elements -w_j / W, and 1 on the diagonal
   std::vector<double> inverse_pivots;  ///< 1 / W by column; 0 for the last vertex of a Laplacian's component
-  std::int64_t exact_columns = 0;      ///< columns before the first whose clique was sampled
+  std::vector<std::int32_t> boundary;
+  std::vector<std::int32_t> parent_rows;  ///< positions of the boundary in the parent's block
 
   [[nodiscard]] std::int64_t vertices() const { return static_cast<std::int64_t>(order.size()); }
   [[nodiscard]] std::int64_t nonzeros() const { return static_cast<std::int64_t>(rows.size()); }
+  [[nodiscard]] std::int64_t block_size() const {
+    return vertices() + static_cast<std::int64_t>(boundary.size());
+  }
   [[nodiscard]] std::size_t bytes() const {
-    return order.size() * sizeof(std::int32_t) + offsets.size() * sizeof(std::int64_t) +
-           rows.size() * sizeof(std::int32_t) + values.size() * sizeof(F) +
-           inverse_pivots.size() * sizeof(double);
+    return (order.capacity() + rows.capacity() + boundary.capacity() + parent_rows.capacity()) *
+               sizeof(std::int32_t) +
+           offsets.capacity() * sizeof(std::int64_t) + values.capacity() * sizeof(F) +
+           inverse_pivots.capacity() * sizeof(double);
   }
 };
 
-/// Eliminates the vertices one by one, the lowest degree first. Random draws are functions of seed and
-/// vertex. `excess` has one nonnegative element per row. O(nonzeros log(nonzeros)) time on average; besides
-/// the result, 16 bytes for each element of the factor and 20 for each row. Returns early, with an incomplete
-/// factor, when asked to stop.
-template <class F, class T>
-[[nodiscard]] ApproximateFactor<F> eliminate_by_degree(const Csr<T>& A, const T* excess,
+/// Factor of A ~ L D L^T after a permutation, by node of the elimination tree.
+template <class F>
+struct ApproximateFactor {
+  int levels = 0;
+  std::vector<FactorNode<F>> nodes;
+  std::vector<std::int64_t> block_offsets;  ///< of the nodes' blocks
+
+  /// Places the blocks behind each other.
+  void place_blocks() {
+    block_offsets.assign(1, 0);
+    for (const FactorNode<F>& node : nodes) block_offsets.push_back(block_offsets.back() + node.block_size());
+  }
+  [[nodiscard]] std::int64_t vertices() const { return sum(&FactorNode<F>::vertices); }
+  [[nodiscard]] std::int64_t nonzeros() const { return sum(&FactorNode<F>::nonzeros); }
+  /// Number of elements of a vector in blocks.
+  [[nodiscard]] std::int64_t block_elements() const {
+    return block_offsets.empty() ? 0 : block_offsets.back();
+  }
+  [[nodiscard]] std::size_t bytes() const {
+    std::size_t bytes = block_offsets.capacity() * sizeof(std::int64_t);
+    for (const FactorNode<F>& node : nodes) bytes += node.bytes();
+    return bytes;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t sum(std::int64_t (FactorNode<F>::*count)() const) const {
+    std::int64_t total = 0;
+    for (const FactorNode<F>& node : nodes) total += (node.*count)();
+    return total;
+  }
+};
+
+/// Eliminates the vertices of each node of the tree one by one, the lowest degree first, nodes of a level at
+/// the same time. Random draws are functions of seed and vertex, and the factor is the same for any number of
+/// threads. `excess` has one nonnegative element per row. O(nonzeros log(nonzeros)) time on average; besides
+/// the result, 16 bytes for each element of the factor and 20 for each row. Returns an empty factor when
+/// asked to stop.
+template <class F, class B>
+[[nodiscard]] ApproximateFactor<F> eliminate_by_degree(B& backend, const Csr<double>& A, const double* excess,
+                                                       const EliminationTree& tree,
                                                        const SamplingOptions& options,
                                                        const std::stop_token& cancel = {});
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "graph_laplacian/approximate_cholesky/low_degree.hpp"
 
+#include "backend/target.hpp"
 #include "graph_laplacian/approximate_cholesky/edge_lists.hpp"
 
 #include <algorithm>
@@ -26,14 +27,12 @@ class Reduction {
         vertices_(static_cast<std::size_t>(n_)),
         excess_(std::move(excess)) {}
 
-  LowDegreeElimination run() {
+  template <class B>
+  LowDegreeElimination run(B& backend) {
     std::int64_t low = 0;
-    for (std::int32_t v = 0; v < n_; ++v) {
-      for (std::int64_t k = offsets_[v]; k < offsets_[v + 1]; ++k) {
-        if (columns_[k] != v && values_[k] != T{0}) ++at(v).degree;
-      }
-      if (at(v).degree <= highest_degree) ++low;
-    }
+    backend.reduce(
+        n_, [this](std::int64_t v) { return Sum{count_edges(static_cast<std::int32_t>(v)) ? 1.0 : 0.0}; },
+        [&low](Sum sum) { low = static_cast<std::int64_t>(sum.value); });
     if (5 * low < n_) return {};
     for (std::int32_t v = 0; v < n_; ++v) {
       pending_.push_back(v);
@@ -58,6 +57,16 @@ class Reduction {
   };
   Vertex& at(std::int32_t v) { return vertices_[static_cast<std::size_t>(v)]; }
   double& excess(std::int32_t v) { return excess_[static_cast<std::size_t>(v)]; }
+
+  /// Sets the degree of v; true if it is low.
+  bool count_edges(std::int32_t v) {
+    std::int32_t degree = 0;
+    for (std::int64_t k = offsets_[v]; k < offsets_[v + 1]; ++k) {
+      if (columns_[k] != v && values_[k] != T{0}) ++degree;
+    }
+    at(v).degree = degree;
+    return degree <= highest_degree;
+  }
 
   /// Collects the edges of v to remaining vertices. An edge of A and a new edge to the same vertex stay
   /// separate.
@@ -160,11 +169,12 @@ class Reduction {
 
 }  // namespace
 
-template <class T>
-LowDegreeElimination eliminate_low_degrees(const Csr<T>& A, const std::vector<double>& excess) {
-  return Reduction<T>(A, excess).run();
+template <class B>
+LowDegreeElimination eliminate_low_degrees(B& backend, const Csr<double>& A,
+                                           const std::vector<double>& excess) {
+  return Reduction<double>(A, excess).run(backend);
 }
-template LowDegreeElimination eliminate_low_degrees(const Csr<float>&, const std::vector<double>&);
-template LowDegreeElimination eliminate_low_degrees(const Csr<double>&, const std::vector<double>&);
+template LowDegreeElimination eliminate_low_degrees(Serial&, const Csr<double>&, const std::vector<double>&);
+template LowDegreeElimination eliminate_low_degrees(OpenMp&, const Csr<double>&, const std::vector<double>&);
 
 }  // namespace echelon::graph_laplacian

@@ -35,7 +35,8 @@ struct LowDegreeElimination {
 /// is the part of each diagonal element above the sum of the other magnitudes of its row. All results are
 /// empty if fewer than a fifth of the vertices have degree 2 or less, since the reduction would then cost
 /// more time than it saves. O(nonzeros) time.
-template <class T>
-[[nodiscard]] LowDegreeElimination eliminate_low_degrees(const Csr<T>& A, const std::vector<double>& excess);
+template <class B>
+[[nodiscard]] LowDegreeElimination eliminate_low_degrees(B& backend, const Csr<double>& A,
+                                                         const std::vector<double>& excess);
 
 }  // namespace echelon::graph_laplacian

@@ -30,21 +30,32 @@ constexpr double float_weight_ratio = 1e5;
 /// Largest number of columns that are solved together.
 constexpr int wide = 8;
 
-/// Range of the nonzero off-diagonal magnitudes; 0 and 0 if there are none.
+/// Range of the nonzero off-diagonal magnitudes; empty if there are none.
 struct WeightRange {
-  double smallest = 0;
+  double smallest = INFINITY;
   double largest = 0;
-};
-WeightRange weight_range(const Csr<double>& A) {
-  WeightRange range;
-  for (std::int64_t i = 0; i < A.rows(); ++i) {
-    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
-      const double weight = std::abs(A.values()[k]);
-      if (A.column_indices()[k] == i || weight == 0) continue;
-      range.largest = std::max(range.largest, weight);
-      range.smallest = range.smallest == 0 ? weight : std::min(range.smallest, weight);
-    }
+  friend WeightRange combine(WeightRange a, WeightRange b) {
+    return {std::min(a.smallest, b.smallest), std::max(a.largest, b.largest)};
   }
+};
+struct RowWeights {
+  const std::int64_t* offsets;
+  const std::int32_t* columns;
+  const double* values;
+  WeightRange operator()(std::int64_t i) const {
+    WeightRange range;
+    for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
+      const double weight = std::abs(values[k]);
+      if (columns[k] != i && weight != 0) range = combine(range, {weight, weight});
+    }
+    return range;
+  }
+};
+template <class B>
+WeightRange weight_range(B& backend, const Csr<double>& A) {
+  WeightRange range;
+  backend.reduce(A.rows(), RowWeights{A.row_offsets().data(), A.column_indices().data(), A.values().data()},
+                 [&range](WeightRange all) { range = all; });
   return range;
 }
 
@@ -89,7 +100,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     diagonal_.values.clear();
     if (options_.jacobi_iterations > 0) {
       invert_diagonal();
-    } else if (!factor(this->cancel())) {
+    } else if (!factor(backend_, this->cancel())) {
       return {Status::cancelled, "stopped by the caller"};
     }
     outcome.statistics = {{"components", form_.components()}};
@@ -125,35 +136,39 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
   void apply(Workspace& workspace, const T* r, T* z) const override {
     auto& own = static_cast<SolveWorkspace&>(workspace);
     Block<1>& block = own.one;
-    factor({});
+    factor(own.backend, {});
     block.r.resize(own.column.size());
     form_.spread(own.backend, r, block.r.data());
-    restrict_to_core<1>(block.r, block.core.z);
-    with_factor([&](const auto& factor) { apply_factor<1>(factor, block.core.z.data()); });
+    restrict_to_core<1>(block.r, block.core.r);
+    block.core.z.resize(block.core.r.size());
+    with_factor([&](const auto& factor) {
+      apply_factor<1>(own.backend, factor, block.core.r.data(), block.core.z.data(), block.core.blocks);
+    });
     block.x.assign(block.r.size(), 0.0);
-    add_correction<1>(block.core.z, block.r, block.x);
+    add_correction<1>(own.backend, block.core.z, block.r, block.x);
     form_.restore(own.backend, own.form, block.x.data(), z);
   }
 
  private:
   /// Factors the matrix; false when asked to stop. Called by set-up, or by the first solve that needs the
   /// factor.
-  bool factor(const std::stop_token& cancel) const {
+  bool factor(B& backend, const std::stop_token& cancel) const {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (factored_) return true;
-    reduction_ = eliminate_low_degrees(*matrix_, excess_);
+    reduction_ = eliminate_low_degrees(backend, *matrix_, excess_);
     const bool reduced = !reduction_.steps.empty();
     const Csr<double>& core = reduced ? reduction_.core : *matrix_;
     const std::vector<double>& excess = reduced ? reduction_.core_excess : excess_;
-    const WeightRange range = weight_range(core);
+    const WeightRange range = weight_range(backend, core);
     in_double_ = range.largest > float_weight_ratio * range.smallest;
     const SamplingOptions sampling{static_cast<std::uint64_t>(options_.seed),
                                    static_cast<int>(options_.split),
                                    range.largest > 0 ? std::ldexp(1.0, -std::ilogb(range.largest)) : 1.0};
+    const EliminationTree tree = dissect(backend, core);
     if (in_double_) {
-      double_ = eliminate_by_degree<double>(core, excess.data(), sampling, cancel);
+      double_ = eliminate_by_degree<double>(backend, core, excess.data(), tree, sampling, cancel);
     } else {
-      single_ = eliminate_by_degree<float>(core, excess.data(), sampling, cancel);
+      single_ = eliminate_by_degree<float>(backend, core, excess.data(), tree, sampling, cancel);
     }
     factored_ = with_factor([](const auto& f) { return f.vertices(); }) == core.rows();
     return factored_;
@@ -250,9 +265,10 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
   /// Extends the correction of the core to the eliminated vertices and adds it to x. r is as restrict_to_core
   /// left it on entry, and the correction on return.
   template <int K>
-  void add_correction(const std::vector<double>& core, std::vector<double>& r, std::vector<double>& x) const {
+  void add_correction(B& backend, const std::vector<double>& core, std::vector<double>& r,
+                      std::vector<double>& x) const {
     if (reduction_.steps.empty()) {
-      for (std::size_t k = 0; k < x.size(); ++k) x[k] += core[k];
+      add(backend, core, x);
       return;
     }
     for (std::size_t i = 0; i < reduction_.kept.size(); ++i) {
@@ -269,23 +285,30 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
         for (int c = 0; c < K; ++c) own[c] += step.fraction[side] * source[c];
       }
     }
-    for (std::size_t k = 0; k < x.size(); ++k) x[k] += r[k];
+    add(backend, r, x);
+  }
+
+  static void add(B& backend, const std::vector<double>& y, std::vector<double>& x) {
+    const double* const source = y.data();
+    double* const target = x.data();
+    backend.for_each(static_cast<std::int64_t>(x.size()), [=](std::int64_t k) { target[k] += source[k]; });
   }
 
   /// r = b - A x; returns ||r||_2 of each column in terms of the caller's system.
   template <int K>
-  ColumnSums<K> form_residual(Block<K>& block) const {
-    multiply_columns<K>(*matrix_, block.x.data(), block.r.data());
-    ColumnSums<K> squares{};
-    for (std::int64_t i = 0; i < matrix_->rows(); ++i) {
-      for (int c = 0; c < K; ++c) {
-        const auto k = static_cast<std::size_t>(K * i + c);
-        block.r[k] = block.b[k] - block.r[k];
-        squares[c] += block.r[k] * block.r[k];
-      }
-    }
-    for (double& square : squares) square = std::sqrt(square) / norm_ratio();
-    return squares;
+  ColumnSums<K> form_residual(B& backend, Block<K>& block) const {
+    double* const r = block.r.data();
+    const double* const b = block.b.data();
+    multiply_columns<K>(backend, *matrix_, block.x.data(), r);
+    ColumnSums<K> norms =
+        sum_over_rows<K>(backend, matrix_->rows(), [=](std::int64_t begin, std::int64_t end) {
+          return sum_elements<K>(K * begin, K * end, [=](std::int64_t k) {
+            r[k] = b[k] - r[k];
+            return r[k] * r[k];
+          });
+        });
+    for (double& norm : norms) norm = std::sqrt(norm) / norm_ratio();
+    return norms;
   }
 
   template <int K>
@@ -307,7 +330,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
       }
       active[static_cast<std::size_t>(c)] = true;
     }
-    refine<K>(block, active, first, count, jobs);
+    refine<K>(own.backend, block, active, first, count, jobs);
     for (int c = 0; c < count; ++c) {
       take_column<K>(own, c, block.x);
       form_.restore(own.backend, own.form, own.column.data(), left.column(first + c));
@@ -330,12 +353,12 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
 
   /// Solves for corrections until the true residuals meet the tolerances or no longer fall.
   template <int K>
-  void refine(Block<K>& block, std::array<bool, K> active, std::int64_t first, std::int64_t count,
+  void refine(B& backend, Block<K>& block, std::array<bool, K> active, std::int64_t first, std::int64_t count,
               std::vector<Job>& jobs) const {
     ColumnSums<K> before;
     before.fill(INFINITY);
     for (int cycle = 0;; ++cycle) {
-      const ColumnSums<K> norms = form_residual<K>(block);
+      const ColumnSums<K> norms = form_residual<K>(backend, block);
       for (int c = 0; c < count; ++c) {
         if (!active[c]) continue;
         Job& job = jobs[static_cast<std::size_t>(first + c)];
@@ -346,7 +369,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
       // The diagonal preconditioner's iterations may leave the residual as large as it was.
       const bool by_diagonal = cycle == 0 && !diagonal_.values.empty();
       if (!by_diagonal) before = norms;
-      iterate<K>(block, active, by_diagonal, first, count, jobs);
+      iterate<K>(backend, block, active, by_diagonal, first, count, jobs);
     }
   }
 
@@ -390,8 +413,8 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
 
   /// Computes corrections of the active columns by conjugate gradients, to their tolerances.
   template <int K>
-  void iterate(Block<K>& block, const std::array<bool, K>& active, bool by_diagonal, std::int64_t first,
-               std::int64_t count, std::vector<Job>& jobs) const {
+  void iterate(B& backend, Block<K>& block, const std::array<bool, K>& active, bool by_diagonal,
+               std::int64_t first, std::int64_t count, std::vector<Job>& jobs) const {
     for (int c = 0; c < K; ++c) {
       if (active[c]) continue;
       for (std::size_t i = static_cast<std::size_t>(c); i < block.r.size(); i += K) block.r[i] = 0;
@@ -399,21 +422,21 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     if (by_diagonal) {
       block.core.resize(block.r.size());
       block.core.r = block.r;
-      ColumnPcg pcg(std::integral_constant<int, K>(), *matrix_, diagonal_, block.core);
+      ColumnPcg pcg(std::integral_constant<int, K>(), backend, *matrix_, diagonal_, block.core);
       pcg.start(active);
       iterate(pcg, options_.jacobi_iterations, first, count, jobs);
-      for (std::size_t k = 0; k < block.x.size(); ++k) block.x[k] += block.core.x[k];
+      add(backend, block.core.x, block.x);
       return;
     }
-    if (!factor(jobs[static_cast<std::size_t>(first)].control->cancel)) return;
+    if (!factor(backend, jobs[static_cast<std::size_t>(first)].control->cancel)) return;
     block.core.resize(static_cast<std::size_t>(K * core_matrix().rows()));
     restrict_to_core<K>(block.r, block.core.r);
     with_factor([&](const auto& f) {
-      ColumnPcg pcg(std::integral_constant<int, K>(), core_matrix(), f, block.core);
+      ColumnPcg pcg(std::integral_constant<int, K>(), backend, core_matrix(), f, block.core);
       pcg.start(active);
       iterate(pcg, options_.stop.max_iterations, first, count, jobs);
     });
-    add_correction<K>(block.core.x, block.r, block.x);
+    add_correction<K>(backend, block.core.x, block.r, block.x);
   }
 
   template <class Pcg>

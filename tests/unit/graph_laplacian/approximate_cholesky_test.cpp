@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/target.hpp"
 #include "graph_laplacian/approximate_cholesky/factor.hpp"
 #include "graph_laplacian/approximate_cholesky/low_degree.hpp"
+#include "graph_laplacian/approximate_cholesky/pcg.hpp"
 #include "graph_laplacian/approximate_cholesky/star.hpp"
+#include "graph_laplacian/components.hpp"
 #include "support/sparse_systems.hpp"
 
 #include <echelon/echelon.hpp>
@@ -22,6 +25,7 @@ namespace echelon {
 namespace {
 
 using graph_laplacian::ApproximateFactor;
+using graph_laplacian::dissect;
 using graph_laplacian::Neighbour;
 using test::product;
 
@@ -119,56 +123,132 @@ TEST(SampledClique, LongStars_DrawHeavyNeighboursAsOften) {
   }
 }
 
-TEST(ApproximateFactor, EveryColumnButOnePerComponent_HasElements) {
-  const Csr<double> A = graph("erdos-renyi", {{"n", 3000}, {"degree", 2.5}});
-  const std::vector<double> none(3000, 0);
-  const ApproximateFactor<double> factor =
-      graph_laplacian::eliminate_by_degree<double>(A, none.data(), {.seed = 5});
-  ASSERT_EQ(factor.vertices(), 3000);
-  std::vector<std::int64_t> place(3000, -1);
-  for (std::int64_t k = 0; k < 3000; ++k) place[static_cast<std::size_t>(factor.order[k])] = k;
-  std::int64_t roots = 0;
-  for (std::size_t k = 0; k < 3000; ++k) {
-    const bool empty = factor.offsets[k] == factor.offsets[k + 1];
-    EXPECT_EQ(empty, factor.inverse_pivots[k] == 0);
-    roots += empty ? 1 : 0;
-    double sum = 0;
-    for (std::int64_t e = factor.offsets[k]; e < factor.offsets[k + 1]; ++e) {
-      const auto at = static_cast<std::size_t>(e);
-      EXPECT_GT(place[static_cast<std::size_t>(factor.rows[at])], static_cast<std::int64_t>(k));
-      sum += factor.values[at];
+std::int64_t count_components(const Csr<double>& A) {
+  Serial backend{Device::serial()};
+  return graph_laplacian::find_components(backend, A).count;
+}
+
+constexpr std::int64_t smallest_leaf = 500;
+
+/// Graphs with a tree of several nodes and with a single one.
+std::vector<Csr<double>> graphs_to_dissect() {
+  std::vector<Csr<double>> graphs;
+  graphs.push_back(graph("erdos-renyi", {{"n", 3000}, {"degree", 2.5}}));
+  graphs.push_back(graph("grid-2d", {{"nx", 100}, {"ny", 90}, {"weights", "log-uniform"}, {"decades", 6}}));
+  graphs.push_back(graph("grid-3d", {{"nx", 30}, {"ny", 31}, {"nz", 29}}));
+  graphs.push_back(graph("chimera", {{"n", 20000}, {"seed", 3}}));
+  graphs.push_back(graph("barabasi-albert", {{"n", 20000}, {"k", 2}}));
+  return graphs;
+}
+
+template <class B>
+ApproximateFactor<double> factored(B backend, const Csr<double>& A, double excess, std::uint64_t seed) {
+  const std::vector<double> all(static_cast<std::size_t>(A.rows()), excess);
+  return graph_laplacian::eliminate_by_degree<double>(backend, A, all.data(),
+                                                      dissect(backend, A, smallest_leaf), {.seed = seed});
+}
+
+TEST(EliminationTree, EdgesAndFill_StayOnPathsToTheRoot) {
+  Serial serial{Device::serial()};
+  OpenMp threads{Device::openmp(3)};
+  int dissected = 0;
+  for (const Csr<double>& A : graphs_to_dissect()) {
+    const graph_laplacian::EliminationTree tree = dissect(serial, A, smallest_leaf);
+    EXPECT_EQ(tree.members, dissect(threads, A, smallest_leaf).members);
+    EXPECT_EQ(tree.level_of, dissect(threads, A, smallest_leaf).level_of);
+    dissected += tree.nodes() > 1 ? 1 : 0;
+    ASSERT_EQ(tree.offsets.back(), A.rows());
+    for (std::int32_t node = 0; node < tree.nodes(); ++node) {
+      for (std::int64_t k = 0; k < tree.size(node); ++k) {
+        const std::int32_t v =
+            tree.members[static_cast<std::size_t>(tree.offsets[static_cast<std::size_t>(node)] + k)];
+        ASSERT_EQ(tree.node_of(v), node);
+        ASSERT_EQ(tree.rank[static_cast<std::size_t>(v)], k);
+      }
     }
-    if (!empty) {
-      EXPECT_NEAR(sum, 1, 1e-12);
-    }
-  }
-  const Csr<double> again = graph("erdos-renyi", {{"n", 3000}, {"degree", 2.5}});
-  EXPECT_EQ(factor.values,
-            graph_laplacian::eliminate_by_degree<double>(again, none.data(), {.seed = 5}).values);
-  EXPECT_NE(factor.values,
-            graph_laplacian::eliminate_by_degree<double>(again, none.data(), {.seed = 6}).values);
-  // Breadth-first search counts the components.
-  std::vector<char> seen(3000, 0);
-  std::int64_t components = 0;
-  for (std::int32_t start = 0; start < 3000; ++start) {
-    if (seen[static_cast<std::size_t>(start)] != 0) continue;
-    ++components;
-    std::vector<std::int32_t> stack = {start};
-    seen[static_cast<std::size_t>(start)] = 1;
-    while (!stack.empty()) {
-      const std::int32_t v = stack.back();
-      stack.pop_back();
+    for (std::int32_t v = 0; v < A.rows(); ++v) {
       for (std::int64_t k = A.row_offsets()[v]; k < A.row_offsets()[v + 1]; ++k) {
-        char& mark = seen[static_cast<std::size_t>(A.column_indices()[k])];
-        if (mark == 0) stack.push_back(A.column_indices()[k]);
-        mark = 1;
+        const std::int32_t u = A.column_indices()[k];
+        const int above =
+            std::max(tree.level_of[static_cast<std::size_t>(u)], tree.level_of[static_cast<std::size_t>(v)]);
+        ASSERT_EQ(tree.leaf_of[static_cast<std::size_t>(u)] >> above,
+                  tree.leaf_of[static_cast<std::size_t>(v)] >> above);
       }
     }
   }
-  EXPECT_EQ(roots, components);
+  EXPECT_EQ(dissected, 2);  // the grids
+}
+
+TEST(ApproximateFactor, EveryColumnButOnePerComponent_HasElements) {
+  for (const Csr<double>& A : graphs_to_dissect()) {
+    const ApproximateFactor<double> factor = factored(Serial(Device::serial()), A, 0, 5);
+    ASSERT_EQ(factor.vertices(), A.rows());
+    std::vector<char> seen(static_cast<std::size_t>(A.rows()), 0);
+    std::int64_t roots = 0;
+    for (const graph_laplacian::FactorNode<double>& node : factor.nodes) {
+      for (std::size_t k = 0; k < node.order.size(); ++k) {
+        EXPECT_EQ(seen[static_cast<std::size_t>(node.order[k])]++, 0);
+        const bool empty = node.offsets[k] == node.offsets[k + 1];
+        EXPECT_EQ(empty, node.inverse_pivots[k] == 0);
+        roots += empty ? 1 : 0;
+        double sum = 0;
+        for (std::int64_t e = node.offsets[k]; e < node.offsets[k + 1]; ++e) {
+          const auto at = static_cast<std::size_t>(e);
+          EXPECT_GT(node.rows[at], static_cast<std::int64_t>(k));
+          EXPECT_LT(node.rows[at], node.block_size());
+          sum += node.values[at];
+        }
+        if (!empty) {
+          EXPECT_NEAR(sum, 1, 1e-12);
+        }
+      }
+    }
+    EXPECT_EQ(roots, count_components(A));
+  }
+}
+
+/// Elements of all columns, in the order of the nodes.
+std::vector<double> values_of(const ApproximateFactor<double>& factor) {
+  std::vector<double> values;
+  for (const auto& node : factor.nodes) values.insert(values.end(), node.values.begin(), node.values.end());
+  return values;
+}
+
+TEST(ApproximateFactor, ThreadCounts_GiveTheSameBitsForASeed) {
+  for (const Csr<double>& A : graphs_to_dissect()) {
+    const ApproximateFactor<double> factor = factored(Serial(Device::serial()), A, 1e-3, 5);
+    for (const int threads : {1, 2, 5}) {
+      const ApproximateFactor<double> other = factored(OpenMp(Device::openmp(threads)), A, 1e-3, 5);
+      EXPECT_EQ(values_of(factor), values_of(other)) << threads;
+      for (std::size_t node = 0; node < factor.nodes.size(); ++node) {
+        EXPECT_EQ(factor.nodes[node].order, other.nodes[node].order);
+        EXPECT_EQ(factor.nodes[node].rows, other.nodes[node].rows);
+        EXPECT_EQ(factor.nodes[node].parent_rows, other.nodes[node].parent_rows);
+      }
+    }
+    EXPECT_NE(values_of(factor), values_of(factored(Serial(Device::serial()), A, 1e-3, 6)));
+  }
+}
+
+TEST(ApproximateFactor, ChainsAcrossNodes_FactoredExactly) {
+  // No clique is sampled where every star has at most two neighbours: the factor is exact.
+  for (const char* generator : {"path", "ring"}) {
+    const Csr<double> A = graph(generator, {{"n", 20000}, {"weights", "log-uniform"}, {"decades", 1}});
+    OpenMp backend{Device::openmp(3)};
+    const ApproximateFactor<double> factor = factored(backend, A, 0, 5);
+    EXPECT_GT(factor.nodes.size(), 1U);
+    const std::vector<double> wanted = random_vector(A.rows(), 3);
+    const std::vector<double> b = product(A, wanted);
+    std::vector<double> x(b.size());
+    std::vector<double> blocks;
+    graph_laplacian::apply_factor<1>(backend, factor, b.data(), x.data(), blocks);
+    const double shift = mean(x) - mean(wanted);
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i] - shift, wanted[i], 1e-6) << generator;
+  }
 }
 
 TEST(LowDegreeElimination, TriangleWithTails_SolvedExactly) {
+  Serial backend{Device::serial()};
   const Csr<double> A = Csr<double>::from_triplets(6, 6,
                                                    {{0, 0, 6.5},
                                                     {0, 1, -1},
@@ -187,7 +267,8 @@ TEST(LowDegreeElimination, TriangleWithTails_SolvedExactly) {
                                                     {5, 5, 5},
                                                     {4, 4, 0}});
   const std::vector<double> excess = {0.5, 0, 0, 0.25, 0, 0};
-  const graph_laplacian::LowDegreeElimination all = graph_laplacian::eliminate_low_degrees(A, excess);
+  const graph_laplacian::LowDegreeElimination all =
+      graph_laplacian::eliminate_low_degrees(backend, A, excess);
   EXPECT_TRUE(all.kept.empty());
   ASSERT_EQ(all.steps.size(), 6U);
   const std::vector<double> wanted = {1, -2, 3, 0.5, 0, 7};
@@ -211,6 +292,7 @@ TEST(LowDegreeElimination, TriangleWithTails_SolvedExactly) {
 }
 
 TEST(LowDegreeElimination, CompleteGraphWithTails_KeepsTheCompleteGraph) {
+  Serial backend{Device::serial()};
   std::vector<Triplet<double>> triplets;
   const auto edge = [&](std::int32_t i, std::int32_t j, double weight) {
     triplets.insert(triplets.end(), {{i, j, -weight}, {j, i, -weight}, {i, i, weight}, {j, j, weight}});
@@ -223,7 +305,7 @@ TEST(LowDegreeElimination, CompleteGraphWithTails_KeepsTheCompleteGraph) {
   edge(10, 6, 6);
   const Csr<double> A = Csr<double>::from_triplets(11, 11, triplets);
   const graph_laplacian::LowDegreeElimination reduction =
-      graph_laplacian::eliminate_low_degrees(A, std::vector<double>(11, 0));
+      graph_laplacian::eliminate_low_degrees(backend, A, std::vector<double>(11, 0));
   EXPECT_EQ(reduction.kept, (std::vector<std::int32_t>{0, 1, 2, 3, 4}));
   EXPECT_EQ(reduction.steps.size(), 6U);
   const double series = 1 / (1 / 2.0 + 1 / 3.0 + 1 / 6.0 + 1 / 2.0);
@@ -388,7 +470,7 @@ TEST(ApproximateCholesky, ManyColumns_AgreeWithSingleOnes) {
 }
 
 TEST(ApproximateCholesky, ThreadCounts_GiveTheSameBits) {
-  const Csr<double> A = graph("grid-2d", {{"nx", 150}, {"ny", 150}});
+  const Csr<double> A = graph("grid-2d", {{"nx", 400}, {"ny", 350}});
   const std::vector<double> b = product(A, random_vector(A.rows(), 6));
   std::vector<std::vector<double>> answers;
   for (const Device& device : {Device::serial(), Device::openmp(1), Device::openmp(4)}) {
