@@ -59,6 +59,16 @@ struct BandedLuOptions {
 /// (kl + ku) flops a right-hand side. The report has an estimate of the reciprocal condition number; below
 /// the unit roundoff the status is `singular`.
 template <class T>
-using BandedLu = SolverOf<T, BandedLuOptions>;
+class BandedLu : public SolverOf<T, BandedLuOptions> {
+ public:
+  using SolverOf<T, BandedLuOptions>::SolverOf;
+
+  /// Solves A^T X = B with the factors of A, for any number of right-hand sides, refined and reported like
+  /// solve(). Forms A^T. Throws Error when there was no setup, and like solve().
+  [[nodiscard]] Report solve_transposed(DenseView<const T> B, DenseView<T> X) const;
+};
+
+extern template class BandedLu<float>;
+extern template class BandedLu<double>;
 
 }  // namespace echelon

@@ -77,6 +77,16 @@ struct SparseLuOptions {
 /// solvers, Comput. Methods Appl. Mech. Engrg. 184 (2000); I. Duff, J. Koster, On algorithms for permuting
 /// large entries to the diagonal of a sparse matrix, SIAM J. Matrix Anal. Appl. 22 (2001).
 template <class T>
-using SparseLu = SolverOf<T, SparseLuOptions>;
+class SparseLu : public SolverOf<T, SparseLuOptions> {
+ public:
+  using SolverOf<T, SparseLuOptions>::SolverOf;
+
+  /// Solves A^T X = B with the factors of A, for any number of right-hand sides, refined and reported like
+  /// solve(). Forms A^T. Throws Error when there was no setup, and like solve().
+  [[nodiscard]] Report solve_transposed(DenseView<const T> B, DenseView<T> X) const;
+};
+
+extern template class SparseLu<float>;
+extern template class SparseLu<double>;
 
 }  // namespace echelon

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <echelon/banded.hpp>: checks of arguments, and dispatch to the host or CUDA.
+// <echelon/banded.hpp>: checks of arguments, and dispatch to the host or CUDA. Transposed solves of BandedLu.
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
+#include "solver/transposed.hpp"
 #include "sparse_direct/banded/operations.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/methods/banded_lu.hpp>
 
 #include <fmt/format.h>
 
@@ -91,6 +93,13 @@ Array<BatchOutcome> solve_band(const BandBatch<const T>& A, const DenseBatch<T>&
   return outcomes;
 }
 
+template <class T>
+Report BandedLu<T>::solve_transposed(DenseView<const T> B, DenseView<T> X) const {
+  return solve_with_transpose<T>(*this, B, X);
+}
+
+template class BandedLu<float>;
+template class BandedLu<double>;
 template class BandFactorization<float>;
 template class BandFactorization<double>;
 template Array<BatchOutcome> solve_band(const BandBatch<const float>&, const DenseBatch<float>&);

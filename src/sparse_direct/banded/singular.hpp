@@ -3,7 +3,7 @@
 /// those of a band, taken column by column, do not.
 #pragma once
 
-#include "solver/implementation.hpp"
+#include "solver/transposed.hpp"
 
 #include <echelon/matrix/csr.hpp>
 #include <echelon/matrix/matrix.hpp>
@@ -32,12 +32,18 @@ class SingularSystem {
   [[nodiscard]] const Outcome& outcome() const { return outcome_; }
   [[nodiscard]] std::size_t bytes() const { return A_.bytes() + implementation().bytes(); }
 
-  /// Solves for columns on the device, and tells of each whether x satisfies all equations.
-  void solve(DenseView<const T> B, DenseView<T> X, std::vector<Job>& jobs) const {
+  /// Solves for columns on the device, and tells of each whether x satisfies all equations: those of A, or
+  /// of A^T if `transpose` is not null.
+  void solve(const Csr<T>* transpose, DenseView<const T> B, DenseView<T> X, std::vector<Job>& jobs) const {
     const Dense<T> b = on_host(B);
     Dense<T> x(Device::serial(), B.rows(), B.columns());
     const std::unique_ptr<Workspace> workspace = implementation().make_workspace();
-    implementation().solve(*workspace, b, x.view(), jobs);
+    if (transpose == nullptr) {
+      implementation().solve(*workspace, b, x.view(), jobs);
+    } else {
+      dynamic_cast<const TransposableFactors<T>&>(implementation())
+          .solve_transposed(transpose->to(Device::serial()), *workspace, b, x.view(), jobs);
+    }
     for (std::int64_t j = 0; j < B.columns(); ++j) to_device(x.view().column(j), X.column(j));
   }
 

@@ -6,6 +6,7 @@
 #include "linalg/spmv/multiply.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
+#include "solver/transposed.hpp"
 #include "sparse_direct/banded/assemble.hpp"
 #include "sparse_direct/banded/cost.hpp"
 #include "sparse_direct/banded/factorization.hpp"
@@ -92,16 +93,16 @@ std::string list_of(const std::vector<std::int64_t>& numbers) {
 }
 
 template <class B, class T>
-class BandedLuImplementation final : public SolverImplementation<T> {
+class BandedLuImplementation final : public SolverImplementation<T>, public TransposableFactors<T> {
   struct SolveWorkspace : Workspace {
     SolveWorkspace(const Device& device, std::int64_t n)
         : backend(device), refinement(device, n), sizes(device, 2) {}
     [[nodiscard]] std::size_t bytes() const override {
-      return refinement.bytes() + staged.bytes() + substitution.bytes() +
+      return refinement.bytes() + staged.bytes() + substitution.bytes() + transposed.bytes() +
              (tridiagonal == nullptr ? 0 : tridiagonal->bytes());
     }
     B backend;
-    SubstitutionWorkspace<T> substitution;
+    SubstitutionWorkspace<T> substitution, transposed;
     std::unique_ptr<TridiagonalElimination<T>> tridiagonal;
     Array<T> staged;  // scaled and permuted right-hand sides
     RefinementArrays<T> refinement;
@@ -126,17 +127,13 @@ class BandedLuImplementation final : public SolverImplementation<T> {
 
   void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
              std::vector<Job>& jobs) const override {
-    if (rhs.rows() == 0 || rhs.columns() == 0) return;
-    if (singular_) return singular_->solve(rhs, X, jobs);
-    auto& own = static_cast<SolveWorkspace&>(workspace);
-    substitute(own, rhs, X);
-    for (Job& job : jobs) {
-      if (job.control->cancel.stop_requested()) {
-        job.outcome = {Status::cancelled, "stopped by the caller before refinement"};
-        continue;
-      }
-      refine_column(own, job, rhs.column(job.number), X.column(job.number));
-    }
+    solve(nullptr, workspace, rhs, X, jobs);
+  }
+
+  [[nodiscard]] MatrixRef<T> factored_matrix() const override { return A_; }
+  void solve_transposed(const Csr<T>& transpose, Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
+                        std::vector<Job>& jobs) const override {
+    solve(&transpose, workspace, rhs, X, jobs);
   }
 
   /// Substitution without refinement. Does not wait, unless A is singular.
@@ -149,6 +146,22 @@ class BandedLuImplementation final : public SolverImplementation<T> {
   }
 
  private:
+  /// Solves A X = B, or A^T X = B if `transpose` is not null.
+  void solve(const Csr<T>* transpose, Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
+             std::vector<Job>& jobs) const {
+    if (rhs.rows() == 0 || rhs.columns() == 0) return;
+    if (singular_) return singular_->solve(transpose, rhs, X, jobs);
+    auto& own = static_cast<SolveWorkspace&>(workspace);
+    substitute(transpose, own, rhs, X);
+    for (Job& job : jobs) {
+      if (job.control->cancel.stop_requested()) {
+        job.outcome = {Status::cancelled, "stopped by the caller before refinement"};
+        continue;
+      }
+      refine_column(transpose, own, job, rhs.column(job.number), X.column(job.number));
+    }
+  }
+
   Outcome setup(const MatrixRef<T>& A, bool keep_order) {
     A_ = A;
     band_ = AssembledBand<T>();
@@ -406,24 +419,48 @@ class BandedLuImplementation final : public SolverImplementation<T> {
       own.tridiagonal->solve(band_.view(), rhs.b + j * rhs.b_leading, rhs.x + j * rhs.x_leading);
   }
 
+  void substitute(const Csr<T>* transpose, SolveWorkspace& own, DenseView<const T> rhs,
+                  DenseView<T> X) const {
+    if (transpose == nullptr) return substitute(own, rhs, X);
+    for (std::int64_t j = 0; j < rhs.columns(); ++j) substitute_transposed(own, rhs.column(j), X.column(j));
+  }
+
+  /// Computes x = A^-T b by the factors. With the scaled band S = R A C, A^-T is R S^-T C.
+  void substitute_transposed(SolveWorkspace& own, const T* b, T* x) const {
+    const std::int64_t n = A_.rows();
+    if (own.staged.size() < n) own.staged = Array<T>(this->device(), n);
+    T* staged = own.staged.data();
+    own.backend.for_each(n, GatherScaled<T>{n, order_.order.data(), band_.column_scale.data(), b, n, staged});
+    if (tridiagonal_) {
+      if (own.tridiagonal == nullptr) own.tridiagonal = make_elimination();
+      own.tridiagonal->solve(band_.view().transposed(), staged, staged);
+    } else {
+      if (own.transposed.columns == 0) own.transposed = factorization_.make_workspace(1, true);
+      factorization_.solve_transposed(own.backend, own.transposed, staged);
+    }
+    own.backend.for_each(n, ScatterScaled<T>{n, order_.order.data(), band_.row_scale.data(), staged, x, n});
+  }
+
   /// Refines. The host does so only if the backward error is above rounding. On a GPU the device decides
   /// about every step, and unnecessary steps change nothing.
-  void refine_column(SolveWorkspace& own, Job& job, const T* b, T* x) const {
+  void refine_column(const Csr<T>* transpose, SolveWorkspace& own, Job& job, const T* b, T* x) const {
+    const MatrixRef<T> A = transpose == nullptr ? A_ : MatrixRef<T>(*transpose);
     const std::int64_t n = A_.rows();
-    if (options_.refine == 0 || (this->device().on_host() && is_accurate(own, job, b, x))) return;
+    if (options_.refine == 0 || (this->device().on_host() && is_accurate(A, own, job, b, x))) return;
     refine(
         own.backend, n, options_.refine, x, own.refinement,
-        [&](const T* at, T* r) { residual(own, b, at, r); },
+        [&](const T* at, T* r) { residual(A, own, b, at, r); },
         [&](const T* r, T* z) {
-          substitute(own, {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
+          substitute(transpose, own, {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
         });
   }
 
-  [[nodiscard]] bool is_accurate(SolveWorkspace& own, const Job& job, const T* b, const T* x) const {
+  [[nodiscard]] bool is_accurate(const MatrixRef<T>& A, SolveWorkspace& own, const Job& job, const T* b,
+                                 const T* x) const {
     constexpr double level = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
     T* r = own.refinement.residual.data();
     Largest* sizes = own.sizes.data();
-    residual(own, b, x, r);
+    residual(A, own, b, x, r);
     own.backend.reduce(A_.rows(), ElementMagnitude<T>{x}, Store<Largest>{sizes});
     own.backend.reduce(A_.rows(), ElementMagnitude<T>{r}, Store<Largest>{sizes + 1});
     const double x_norm = own.backend.read(sizes).value;
@@ -432,9 +469,9 @@ class BandedLuImplementation final : public SolverImplementation<T> {
   }
 
   /// Computes r = b - A x.
-  void residual(SolveWorkspace& own, const T* b, const T* x, T* r) const {
-    own.backend.copy(A_.rows(), b, r);
-    multiply(own.backend, T{-1}, A_, x, T{1}, r);
+  void residual(const MatrixRef<T>& A, SolveWorkspace& own, const T* b, const T* x, T* r) const {
+    own.backend.copy(A.rows(), b, r);
+    multiply(own.backend, T{-1}, A, x, T{1}, r);
   }
 
   BandedLuOptions options_;

@@ -8,6 +8,7 @@
 #include "linalg/spmv/multiply.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
+#include "solver/transposed.hpp"
 #include "sparse_direct/left_looking/prediction.hpp"
 #include "sparse_direct/matching/large_diagonal.hpp"
 #include "sparse_direct/multifrontal/cuda/factorization.hpp"
@@ -233,7 +234,7 @@ Analysis<T> analyze(const Csr<T>& host, Ordering ordering) {
 }
 
 template <class T, Factors factors>
-class DeviceSolver final : public SolverImplementation<T> {
+class DeviceSolver final : public SolverImplementation<T>, public TransposableFactors<T> {
   using HostMethod =
       std::conditional_t<factors == Factors::cholesky, SparseCholesky<T>,
                          std::conditional_t<factors == Factors::ldlt, SparseLdlt<T>, SparseLu<T>>>;
@@ -319,17 +320,13 @@ class DeviceSolver final : public SolverImplementation<T> {
 
   void solve(Workspace& workspace, DenseView<const T> B, DenseView<T> X,
              std::vector<Job>& jobs) const override {
-    if (B.rows() == 0) return;
-    if (on_host_) return solve_on_host(workspace, B, X, jobs);
-    auto& own = static_cast<SolveWorkspace&>(workspace);
-    for (std::int64_t first = 0; first < B.columns(); first += columns_together) {
-      const std::int64_t count = std::min(columns_together, B.columns() - first);
-      const std::int64_t size = factorization_->workspace_size(count);
-      if (own.vectors.size() < size) own.vectors = Array<T>(this->device(), size);
-      factorization_->solve(false, count, B.column(first), B.leading(), X.column(first), X.leading(),
-                            own.vectors.data());
-    }
-    for (std::int64_t j = 0; j < B.columns(); ++j) refine_column(own, B.column(j), X.column(j));
+    solve(nullptr, workspace, B, X, jobs);
+  }
+
+  [[nodiscard]] MatrixRef<T> factored_matrix() const override { return A_; }
+  void solve_transposed(const Csr<T>& transpose, Workspace& workspace, DenseView<const T> B, DenseView<T> X,
+                        std::vector<Job>& jobs) const override {
+    solve(&transpose, workspace, B, X, jobs);
   }
 
   void apply(Workspace& workspace, const T* r, T* z) const override {
@@ -340,6 +337,22 @@ class DeviceSolver final : public SolverImplementation<T> {
   }
 
  private:
+  /// Solves A X = B, or A^T X = B if `transpose` is not null.
+  void solve(const Csr<T>* transpose, Workspace& workspace, DenseView<const T> B, DenseView<T> X,
+             std::vector<Job>& jobs) const {
+    if (B.rows() == 0) return;
+    if (on_host_) return solve_on_host(transpose, workspace, B, X, jobs);
+    auto& own = static_cast<SolveWorkspace&>(workspace);
+    for (std::int64_t first = 0; first < B.columns(); first += columns_together) {
+      const std::int64_t count = std::min(columns_together, B.columns() - first);
+      const std::int64_t size = factorization_->workspace_size(count);
+      if (own.vectors.size() < size) own.vectors = Array<T>(this->device(), size);
+      factorization_->solve(transpose != nullptr, count, B.column(first), B.leading(), X.column(first),
+                            X.leading(), own.vectors.data());
+    }
+    for (std::int64_t j = 0; j < B.columns(); ++j) refine_column(transpose, own, B.column(j), X.column(j));
+  }
+
   /// Sets A; a dense matrix is converted.
   void set_matrix(const MatrixRef<T>& A) {
     A_ = A;
@@ -433,7 +446,7 @@ class DeviceSolver final : public SolverImplementation<T> {
     Array<T> x(device, n);
     own.backend.fill(n, T{1}, b.data());
     factorization_->solve(false, 1, b.data(), n, x.data(), n, own.vectors.data());
-    refine_column(own, b.data(), x.data());
+    refine_column(nullptr, own, b.data(), x.data());
     const auto check = make_residual_check<CudaTarget, T>(device);
     const SolutionFacts facts = check->solution(A_, b.data(), x.data(), own.refinement.residual.data());
     const double scale = check->matrix(A_).norm_inf * facts.answer.norm_inf + facts.right.norm_inf;
@@ -472,7 +485,7 @@ class DeviceSolver final : public SolverImplementation<T> {
     return outcome;
   }
 
-  void solve_on_host(Workspace& workspace, DenseView<const T> B, DenseView<T> X,
+  void solve_on_host(const Csr<T>* transpose, Workspace& workspace, DenseView<const T> B, DenseView<T> X,
                      std::vector<Job>& jobs) const {
     const std::int64_t n = B.rows();
     const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(T);
@@ -480,7 +493,13 @@ class DeviceSolver final : public SolverImplementation<T> {
     Dense<T> x(Device(), n, B.columns());
     for (std::int64_t j = 0; j < B.columns(); ++j)
       memory_detail::copy(Device(), b.view().column(j), this->device(), B.column(j), bytes);
-    host().solve(*static_cast<HostWorkspace&>(workspace).inner, b.view(), x.view(), jobs);
+    echelon::Workspace& inner = *static_cast<HostWorkspace&>(workspace).inner;
+    if (transpose == nullptr) {
+      host().solve(inner, b.view(), x.view(), jobs);
+    } else {
+      dynamic_cast<const TransposableFactors<T>&>(host()).solve_transposed(transpose->to(Device()), inner,
+                                                                           b.view(), x.view(), jobs);
+    }
     for (std::int64_t j = 0; j < B.columns(); ++j)
       memory_detail::copy(this->device(), X.column(j), Device(), x.view().column(j), bytes);
   }
@@ -514,15 +533,18 @@ class DeviceSolver final : public SolverImplementation<T> {
                    {"factor_bytes", static_cast<std::int64_t>(memory.factor)}};
   }
 
-  void refine_column(SolveWorkspace& own, const T* b, T* x) const {
+  void refine_column(const Csr<T>* transpose, SolveWorkspace& own, const T* b, T* x) const {
     const std::int64_t n = A_.rows();
+    const MatrixRef<T> A = transpose == nullptr ? A_ : MatrixRef<T>(*transpose);
     refine(
         own.backend, n, steps_, x, own.refinement,
         [&](const T* iterate, T* r) {
           own.backend.copy(n, b, r);
-          multiply(own.backend, T{-1}, A_, iterate, T{1}, r);
+          multiply(own.backend, T{-1}, A, iterate, T{1}, r);
         },
-        [&](const T* r, T* z) { apply(own, r, z); });
+        [&](const T* r, T* z) {
+          factorization_->solve(transpose != nullptr, 1, r, n, z, n, own.vectors.data());
+        });
   }
 
   HostMethod host_;

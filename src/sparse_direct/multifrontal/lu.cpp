@@ -2,6 +2,7 @@
 // Sparse LU factorisation as a Solver.
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
+#include "solver/transposed.hpp"
 #include "sparse_direct/left_looking/block_order.hpp"
 #include "sparse_direct/left_looking/factorization.hpp"
 #include "sparse_direct/left_looking/substitution.hpp"
@@ -30,7 +31,7 @@ constexpr double most_growth_of_entries = 4;
 constexpr double diagonal_preference = 0.01;
 
 template <class B, class T>
-class LuSolver final : public PivotingSolver<B, T> {
+class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T> {
   using Base = PivotingSolver<B, T>;
 
  public:
@@ -40,6 +41,14 @@ class LuSolver final : public PivotingSolver<B, T> {
 
   [[nodiscard]] std::size_t bytes() const override {
     return Base::bytes() + reduced_.bytes() + left_.bytes();
+  }
+
+  [[nodiscard]] MatrixRef<T> factored_matrix() const override {
+    return this->has_matrix() ? MatrixRef<T>(this->matrix()) : MatrixRef<T>();
+  }
+  void solve_transposed(const Csr<T>& transpose, Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
+                        std::vector<Job>& jobs) const override {
+    Base::solve(this->transposed_equations(transpose), workspace, rhs, X, jobs);
   }
 
  private:

@@ -92,8 +92,9 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
 
  private:
   [[nodiscard]] bool needs_assessment() const override { return !rank_description_.empty(); }
-  [[nodiscard]] Outcome assess_solution(const T* b, const T* x, const T* r) const override {
-    return assess_singular(this->matrix(), b, x, r, rank_, rank_description_);
+  [[nodiscard]] Outcome assess_solution(const Csr<T>& matrix, const T* b, const T* x,
+                                        const T* r) const override {
+    return assess_singular(matrix, b, x, r, rank_, rank_description_);
   }
 
   /// Factors the scaled values. Returns true when cancelled.

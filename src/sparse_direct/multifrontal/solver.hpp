@@ -166,17 +166,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
 
   void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
              std::vector<Job>& jobs) const final {
-    auto& v = static_cast<Vectors&>(workspace);
-    const std::int64_t n = rhs.rows();
-    if (n == 0) return;
-    for (std::int64_t begin = 0; begin < rhs.columns(); begin += columns_at_once) {
-      const std::int64_t end = std::min<std::int64_t>(begin + columns_at_once, rhs.columns());
-      const auto columns = static_cast<int>(end - begin);
-      v.fit(n, columns, scratch_size(columns));
-      solve_columns(
-          v, solver_detail::columns_of(rhs, begin, end), solver_detail::columns_of(X, begin, end),
-          std::span(jobs).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(columns)));
-    }
+    solve(equations(), workspace, rhs, X, jobs);
   }
 
   /// Substitution without refinement.
@@ -185,10 +175,37 @@ class MultifrontalSolver : public SolverImplementation<T> {
     const std::int64_t n = std::ssize(row_order());
     if (n == 0) return;
     v.fit(n, 1, scratch_size(1));
-    substitute_columns(v, {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
+    substitute_columns(equations(), v, {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
   }
 
  protected:
+  /// The equations of a solve: A x = b, or A^T x = b with A^T as the matrix.
+  struct Equations {
+    const Csr<T>& matrix;
+    bool transposed;
+    const std::vector<double>& row_scale;
+    const std::vector<double>& column_scale;
+  };
+  [[nodiscard]] Equations equations() const { return {*A_, false, scale_.rows, scale_.columns}; }
+  [[nodiscard]] Equations transposed_equations(const Csr<T>& transpose) const {
+    return {transpose, true, scale_.columns, scale_.rows};
+  }
+
+  void solve(const Equations& equations, Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
+             std::vector<Job>& jobs) const {
+    auto& v = static_cast<Vectors&>(workspace);
+    const std::int64_t n = rhs.rows();
+    if (n == 0) return;
+    for (std::int64_t begin = 0; begin < rhs.columns(); begin += columns_at_once) {
+      const std::int64_t end = std::min<std::int64_t>(begin + columns_at_once, rhs.columns());
+      const auto columns = static_cast<int>(end - begin);
+      v.fit(n, columns, scratch_size(columns));
+      solve_columns(
+          equations, v, solver_detail::columns_of(rhs, begin, end), solver_detail::columns_of(X, begin, end),
+          std::span(jobs).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(columns)));
+    }
+  }
+
   /// Calls lay_out_fronts; if `same_pattern`, only when another permutation is needed.
   virtual void analyze_matrix(const Csr<T>& A, bool same_pattern) = 0;
   [[nodiscard]] virtual bool analysis_depends_on_values() const { return false; }
@@ -197,7 +214,8 @@ class MultifrontalSolver : public SolverImplementation<T> {
   /// Factors the values of A after the analysis.
   virtual Outcome factor_values(const Csr<T>& A) = 0;
   /// Outcome for a right-hand side, if it cannot be known from the set-up: x solves the equations up to r.
-  [[nodiscard]] virtual Outcome assess_solution(const T* /*b*/, const T* /*x*/, const T* /*r*/) const {
+  [[nodiscard]] virtual Outcome assess_solution(const Csr<T>& /*matrix*/, const T* /*b*/, const T* /*x*/,
+                                                const T* /*r*/) const {
     return {};
   }
   [[nodiscard]] virtual bool needs_assessment() const { return false; }
@@ -219,6 +237,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
 
   /// Matrix A of the last set-up.
   [[nodiscard]] const Csr<T>& matrix() const { return *A_; }
+  [[nodiscard]] bool has_matrix() const { return A_ != nullptr; }
   [[nodiscard]] const MultifrontalOptions& common_options() const { return options_; }
   [[nodiscard]] int threads() const { return this->device().threads(); }
 
@@ -303,8 +322,8 @@ class MultifrontalSolver : public SolverImplementation<T> {
     const Control control;
     std::vector<Job> jobs(1);
     jobs.front().control = &control;
-    solve_columns(v, {b.data(), n, 1, n}, {x.data(), n, 1, n}, jobs);
-    residual(v, b.data(), x.data(), v.residual.data());
+    solve_columns(equations(), v, {b.data(), n, 1, n}, {x.data(), n, 1, n}, jobs);
+    residual(equations(), v, b.data(), x.data(), v.residual.data());
     double norm = 0;
     for (std::int64_t i = 0; i < n; ++i) {
       double sum = 0;
@@ -352,13 +371,16 @@ class MultifrontalSolver : public SolverImplementation<T> {
     }
   }
 
-  /// Computes X = A^-1 B for a few columns.
-  void substitute_columns(Vectors& v, DenseView<const T> rhs, DenseView<T> X) const {
+  /// Computes X = A^-1 B, or X = A^-T B, for a few columns.
+  void substitute_columns(const Equations& equations, Vectors& v, DenseView<const T> rhs,
+                          DenseView<T> X) const {
+    const auto& in = equations.transposed ? column_order() : row_order();
+    const auto& out = equations.transposed ? row_order() : column_order();
     const auto columns = static_cast<int>(rhs.columns());
     const std::int64_t n = rhs.rows();
-    v.backend.for_each(n, solver_detail::TakeRows<T>{rhs, row_order().data(), &scale_.rows, v.x.data()});
-    apply_inverse(false, columns, v.x.data(), v.scratch.data());
-    v.backend.for_each(n, solver_detail::PutRows<T>{v.x.data(), column_order().data(), &scale_.columns, X});
+    v.backend.for_each(n, solver_detail::TakeRows<T>{rhs, in.data(), &equations.row_scale, v.x.data()});
+    apply_inverse(equations.transposed, columns, v.x.data(), v.scratch.data());
+    v.backend.for_each(n, solver_detail::PutRows<T>{v.x.data(), out.data(), &equations.column_scale, X});
   }
 
   struct ColumnState {
@@ -368,25 +390,26 @@ class MultifrontalSolver : public SolverImplementation<T> {
   };
 
   /// Refines while the backward error exceeds the rounding errors of its computation, and halves.
-  void solve_columns(Vectors& v, DenseView<const T> rhs, DenseView<T> X, std::span<Job> jobs) const {
+  void solve_columns(const Equations& equations, Vectors& v, DenseView<const T> rhs, DenseView<T> X,
+                     std::span<Job> jobs) const {
     const std::int64_t n = rhs.rows();
-    substitute_columns(v, rhs, X);
+    substitute_columns(equations, v, rhs, X);
     std::vector<ColumnState> states(jobs.size());
     for (std::int64_t c = 0; c < rhs.columns(); ++c) {
       states[static_cast<std::size_t>(c)].error =
-          residual(v, rhs.column(c), X.column(c), v.residual.data() + c * n);
+          residual(equations, v, rhs.column(c), X.column(c), v.residual.data() + c * n);
     }
     for (std::int64_t step = 1; step <= options_.refine; ++step) {
-      if (!refine_once(v, rhs, X, jobs, states)) break;
+      if (!refine_once(equations, v, rhs, X, jobs, states)) break;
     }
     for (std::size_t c = 0; c < jobs.size(); ++c) {
       const T* b = rhs.column(static_cast<std::int64_t>(c));
       const T* x = X.column(static_cast<std::int64_t>(c));
-      const double error = reported_error(v, states[c].error.componentwise.value, b, x);
+      const double error = reported_error(equations, v, states[c].error.componentwise.value, b, x);
       jobs[c].statistics = {{"refinement_steps", states[c].steps}, {"componentwise_backward_error", error}};
       if (!needs_assessment() || jobs[c].outcome.status == Status::cancelled) continue;
-      residual(v, b, x, v.residual.data());
-      jobs[c].outcome = assess_solution(b, x, v.residual.data());
+      residual(equations, v, b, x, v.residual.data());
+      jobs[c].outcome = assess_solution(equations.matrix, b, x, v.residual.data());
     }
   }
 
@@ -394,8 +417,8 @@ class MultifrontalSolver : public SolverImplementation<T> {
   static constexpr double negligible_error = 2 * static_cast<double>(std::numeric_limits<T>::epsilon());
 
   /// Performs one step of refinement. Returns false if no column needs a further step.
-  bool refine_once(Vectors& v, DenseView<const T> rhs, DenseView<T> X, std::span<Job> jobs,
-                   std::vector<ColumnState>& states) const {
+  bool refine_once(const Equations& equations, Vectors& v, DenseView<const T> rhs, DenseView<T> X,
+                   std::span<Job> jobs, std::vector<ColumnState>& states) const {
     const std::int64_t n = rhs.rows();
     std::vector<std::int64_t> active;
     for (std::int64_t c = 0; c < rhs.columns(); ++c) {
@@ -415,13 +438,13 @@ class MultifrontalSolver : public SolverImplementation<T> {
     }
     const auto count = static_cast<std::int64_t>(active.size());
     const DenseView<T> corrections(v.candidate.data(), n, count, n);
-    substitute_columns(v, corrections, corrections);
+    substitute_columns(equations, v, corrections, corrections);
     for (std::size_t a = 0; a < active.size(); ++a) {
       const std::int64_t c = active[a];
       ColumnState& state = states[static_cast<std::size_t>(c)];
       T* candidate = corrections.column(static_cast<std::int64_t>(a));
       v.backend.for_each(n, solver_detail::AddTo<T>{candidate, X.column(c), candidate});
-      const BackwardError error = residual(v, rhs.column(c), candidate, v.residual.data() + c * n);
+      const BackwardError error = residual(equations, v, rhs.column(c), candidate, v.residual.data() + c * n);
       const double before = state.error.componentwise.value;
       const double after = error.componentwise.value;
       // The scaled residual converges first if unknowns differ in size by more than 1 / eps.
@@ -435,22 +458,25 @@ class MultifrontalSolver : public SolverImplementation<T> {
     return true;
   }
 
-  /// Computes r = b - A x; `x_norm`, if positive, is the norm of x for ResidualElement.
-  BackwardError residual(Vectors& v, const T* b, const T* x, T* r, double x_norm = 0) const {
-    const double* row_scale = scale_.rows.empty() ? nullptr : scale_.rows.data();
-    v.backend.reduce(A_->rows(),
-                     ResidualElement<T>{A_->row_offsets().data(), A_->column_indices().data(),
-                                        A_->values().data(), row_scale, b, x, r, x_norm},
+  /// Computes r = b - A x for the matrix of the equations; `x_norm`, if positive, is the norm of x for
+  /// ResidualElement.
+  BackwardError residual(const Equations& equations, Vectors& v, const T* b, const T* x, T* r,
+                         double x_norm = 0) const {
+    const Csr<T>& A = equations.matrix;
+    const double* row_scale = equations.row_scale.empty() ? nullptr : equations.row_scale.data();
+    v.backend.reduce(A.rows(),
+                     ResidualElement<T>{A.row_offsets().data(), A.column_indices().data(), A.values().data(),
+                                        row_scale, b, x, r, x_norm},
                      Store<BackwardError>{v.error.data()});
     return v.backend.read(v.error.data());
   }
 
   /// The componentwise backward error to report, for a column whose plain one is `error`.
-  double reported_error(Vectors& v, double error, const T* b, const T* x) const {
+  double reported_error(const Equations& equations, Vectors& v, double error, const T* b, const T* x) const {
     if (error <= 10 * static_cast<double>(std::numeric_limits<T>::epsilon())) return error;
     v.backend.reduce(A_->columns(), LargestMagnitude<const T*>{x}, Store<Largest>{v.largest.data()});
     const double x_norm = v.backend.read(v.largest.data()).value;
-    return residual(v, b, x, v.residual.data(), x_norm).componentwise.value;
+    return residual(equations, v, b, x, v.residual.data(), x_norm).componentwise.value;
   }
 
   MultifrontalOptions options_;
