@@ -60,6 +60,12 @@ std::vector<Graph> generated() {
     graphs.push_back({"chimera-" + std::to_string(seed), "chimera", {{"n", 50000}, {"seed", seed}}});
   }
   graphs.push_back({"chimera-weighted", "chimera", {{"n", 50000}, {"seed", 1}, {"weights", "chimera"}}});
+  for (std::size_t k = 0, laplacians = graphs.size(); k < laplacians; ++k) {
+    Graph sddm = graphs[k];
+    sddm.name += "-sddm";
+    sddm.options.set("form", "sddm");
+    graphs.push_back(sddm);
+  }
   return graphs;
 }
 

@@ -98,6 +98,7 @@ constexpr std::int64_t ldlt_rows = 1500;
 constexpr double hub_degree_ratio = 50;
 constexpr double expander_degree = 20;
 constexpr std::int64_t laplacian_jacobi_iterations = 80;
+constexpr std::int64_t expander_nonzeros = 20'000;
 
 /// Sizes from which multigrid is the first preconditioner if it is likely to suit A; on smaller matrices
 /// incomplete factors take less time, see docs/choosing.md.
@@ -111,6 +112,23 @@ constexpr std::int64_t dominant_iterations = 100;
 /// Sizes below which the transfer to a GPU takes longer than it saves.
 constexpr std::int64_t gpu_dense_rows = 1500;
 constexpr std::int64_t gpu_nonzeros = 1'000'000;
+
+double mean_degree(const Structure& structure) {
+  const auto rows = static_cast<double>(std::max<std::int64_t>(structure.rows, 1));
+  return static_cast<double>(structure.nonzeros) / rows - 1;
+}
+bool is_expander(const Structure& structure) {
+  const double degree = mean_degree(structure);
+  return static_cast<double>(structure.longest_row) > hub_degree_ratio * (degree + 1) ||
+         degree > expander_degree;
+}
+
+/// Whether the method for graphs comes first for an SDDM matrix on the host, before a factorisation: large
+/// ones, and expanders, whose factors would be nearly full.
+bool is_worth_sampling(const Structure& structure) {
+  return structure.rows >= multigrid_rows ||
+         (is_expander(structure) && structure.nonzeros >= expander_nonzeros);
+}
 
 template <class T>
 Device select_device(const MatrixRef<T>& A, const std::optional<Device>& asked) {
@@ -133,7 +151,8 @@ class Candidates {
         band_(selection.has_narrow_band() ? selection.band : std::nullopt),
         factor_(selection.factor),
         sparse_(selection.sparse),
-        laplacian_(selection.laplacian) {}
+        graph_(selection.graph),
+        strongly_dominant_(selection.strongly_dominant) {}
 
   std::vector<Candidate> take() {
     if (!sparse_) {
@@ -141,9 +160,9 @@ class Candidates {
       krylov();
       return std::move(list_);
     }
-    if (laplacian_) {
-      laplacian();
-      krylov();
+    if (graph_ != DominanceKind::none) {
+      graph();
+      if (graph_ == DominanceKind::laplacian) krylov();
       return std::move(list_);
     }
     if (band_) banded();
@@ -203,17 +222,18 @@ class Candidates {
 
   [[nodiscard]] bool affordable(double seconds) const { return direct_.fits && direct_.seconds <= seconds; }
 
-  /// Adds methods that need no factor and know the null space: one vector for each component of the graph.
-  void laplacian() {
-    const auto rows = static_cast<double>(std::max<std::int64_t>(structure_.rows, 1));
-    const double degree = static_cast<double>(structure_.nonzeros) / rows - 1;
-    const bool expands = static_cast<double>(structure_.longest_row) > hub_degree_ratio * (degree + 1) ||
-                         degree > expander_degree;
+  /// Adds the method for graphs, which predicts no factor and knows the null space: one vector for each
+  /// component without excess.
+  void graph() {
+    const double degree = mean_degree(structure_);
+    const bool expands = is_expander(structure_);
     Options parameters = {{"strict", true}};
     std::string why = fmt::format("A is the Laplacian of a graph of mean degree {:.2g}", degree);
-    if (expands) {
+    if (graph_ == DominanceKind::sddm) why += ", with excess on its diagonal";
+    if (expands || strongly_dominant_) {
       parameters.set("jacobi_iterations", laplacian_jacobi_iterations);
-      why += ", dense or with hubs: CG with its diagonal, then with an approximate Cholesky factor";
+      why += expands ? ", dense or with hubs" : " in every row";
+      why += ": CG with its diagonal, then with an approximate Cholesky factor";
     } else {
       why += ": CG with an approximate Cholesky factor";
     }
@@ -338,7 +358,8 @@ class Candidates {
   std::optional<BandPrediction> band_;  // of a narrow band
   std::optional<CostPrediction> factor_;
   bool sparse_;
-  bool laplacian_;
+  DominanceKind graph_;
+  bool strongly_dominant_;
   std::vector<Candidate> list_;
 };
 
@@ -353,27 +374,42 @@ CostPrediction predict_factor_cost(const Csr<T>& A) {
   }
 }
 
-/// Whether a host matrix is the Laplacian of a graph. Symmetry is tested on some rows only: the methods for
-/// Laplacians test the others.
+/// Class of a host matrix: a Laplacian, SDDM, or none of these. Symmetry is tested on some rows only: the
+/// methods for graphs test the others. `excess` has an element for each row.
 template <class T>
-bool is_laplacian(const Csr<T>& A) {
-  constexpr std::int64_t most_tested = 1000;
+DominanceKind graph_kind(const Csr<T>& A, Array<T>& excess) {
+  constexpr std::int64_t most_elements = 10000;
   const auto is_nonzero = [](T value) { return value != T{0}; };
-  if (std::none_of(A.values().data(), A.values().data() + A.nonzeros(), is_nonzero)) return false;
+  if (std::none_of(A.values().data(), A.values().data() + A.nonzeros(), is_nonzero))
+    return DominanceKind::none;
   OpenMp backend{Device()};
-  Array<T> excess(Device(), A.rows());
-  if (classify_rows(backend, A, excess.data()).kind() != DominanceKind::laplacian) return false;
+  const DominanceKind kind = classify_rows(backend, A, excess.data()).kind();
+  if (kind != DominanceKind::laplacian && kind != DominanceKind::sddm) return DominanceKind::none;
   const FindAsymmetry<T> find{A.row_offsets().data(), A.column_indices().data(), A.values().data()};
-  const std::int64_t tested = std::min(A.rows(), most_tested);
+  const std::int64_t tested = std::min(A.rows(), most_elements * A.rows() / A.nonzeros() + 1);
   for (std::int64_t k = 0; k < tested; ++k) {
-    if (find(k * A.rows() / tested).value != FirstIndex::none) return false;
+    if (find(k * A.rows() / tested).value != FirstIndex::none) return DominanceKind::none;
+  }
+  return kind;
+}
+
+/// Whether the excess of every row is a tenth of its diagonal element or more.
+template <class T>
+bool is_strongly_dominant(const Csr<T>& A, const Array<T>& excess) {
+  constexpr double share = 0.1;
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    double diagonal = 0;
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+      if (A.column_indices()[k] == i) diagonal = static_cast<double>(A.values()[k]);
+    }
+    if (!(static_cast<double>(excess[i]) >= share * diagonal)) return false;
   }
   return true;
 }
 
-/// Structure of a Laplacian as far as the choice needs it, without a pass over the elements.
+/// Structure of a Laplacian or SDDM matrix as far as the choice needs it, without a pass over the elements.
 template <class T>
-Structure structure_of_laplacian(const Csr<T>& L) {
+Structure structure_of_graph(const Csr<T>& L) {
   Structure structure;
   structure.rows = L.rows();
   structure.columns = L.columns();
@@ -400,22 +436,35 @@ bool MethodSelection::has_narrow_band() const {
 }
 
 template <class T>
-MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>& device) {
+MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>& device, bool as_sddm) {
   const Device target = select_device(A, device);
   require(target);
   if (!A.is_sparse() || A.rows() != A.columns()) {
-    return {target, analyze_structure(A), sizeof(T), A.is_sparse(), {}, {}, false};
+    return {target, analyze_structure(A), sizeof(T), A.is_sparse()};
   }
   const Csr<T> copy = A.device().on_host() ? Csr<T>() : A.csr()->to(Device());
   const Csr<T>& host = A.device().on_host() ? *A.csr() : copy;
-  if (is_laplacian(host)) return {target, structure_of_laplacian(host), sizeof(T), true, {}, {}, true};
-  MethodSelection selection{target, analyze_structure(MatrixRef<T>(host)), sizeof(T), true, {}, {}, false};
+  Array<T> excess(Device(), host.rows());
+  const DominanceKind kind = graph_kind(host, excess);
+  MethodSelection selection{target, structure_of_graph(host), sizeof(T), true};
+  if (kind == DominanceKind::laplacian) {
+    selection.graph = kind;
+    return selection;
+  }
   selection.band = predict_band(host, target);
+  if (as_sddm && kind == DominanceKind::sddm && target.on_host() && is_worth_sampling(selection.structure) &&
+      !selection.has_narrow_band()) {
+    selection.band.reset();
+    selection.graph = kind;
+    selection.strongly_dominant = is_strongly_dominant(host, excess);
+    return selection;
+  }
+  selection.structure = analyze_structure(MatrixRef<T>(host));
   if (!selection.has_narrow_band()) selection.factor = predict_factor_cost(host);
   return selection;
 }
-template MethodSelection MethodSelection::of(MatrixRef<float>, const std::optional<Device>&);
-template MethodSelection MethodSelection::of(MatrixRef<double>, const std::optional<Device>&);
+template MethodSelection MethodSelection::of(MatrixRef<float>, const std::optional<Device>&, bool);
+template MethodSelection MethodSelection::of(MatrixRef<double>, const std::optional<Device>&, bool);
 
 std::vector<Candidate> MethodSelection::candidates() const {
   return Candidates(*this).take();
@@ -434,7 +483,13 @@ std::vector<Candidate> choose(MatrixRef<T> A, const std::optional<Device>& devic
              {{"restart", 100}, {"max_iterations", 2000}},
              "A is an operator, of which nothing is known but its products: GMRES"}};
   }
-  return MethodSelection::of(A, device).candidates();
+  const MethodSelection selection = MethodSelection::of(A, device);
+  std::vector<Candidate> list = selection.candidates();
+  if (selection.graph == DominanceKind::sddm) {
+    for (Candidate& next : MethodSelection::of(A, device, false).candidates())
+      list.push_back(std::move(next));
+  }
+  return list;
 }
 
 template std::vector<Candidate> choose(MatrixRef<float>, const std::optional<Device>&);

@@ -2,6 +2,7 @@
 /// Choice of methods by `auto`: the list of choose(), and the candidates when A turns out to be singular.
 #pragma once
 
+#include "linalg/dominance.hpp"
 #include "solver/band_prediction.hpp"
 
 #include <echelon/matrix/structure.hpp>
@@ -24,12 +25,17 @@ struct MethodSelection {
   std::optional<BandPrediction> band = {};
   /// Cost of a sparse factorisation; unset for a dense A and for an A with a narrow band.
   std::optional<CostPrediction> factor = {};
-  /// Whether A is the Laplacian of a graph; `band` and `factor` are then unset.
-  bool laplacian = false;
+  /// Class of A if the methods for graphs suit it, a Laplacian or one with excess (SDDM); `band` and `factor`
+  /// are then unset.
+  DominanceKind graph = DominanceKind::none;
+  /// Whether every row of such an A is dominant by a tenth of its diagonal element or more.
+  bool strongly_dominant = false;
 
-  /// Analyses A. Throws NotBuilt or NoDevice if `device` cannot be used.
+  /// Analyses A; unless `as_sddm`, an SDDM matrix as any other, for the candidates that follow if the method
+  /// for graphs fails. Throws NotBuilt or NoDevice if `device` cannot be used.
   template <class T>
-  [[nodiscard]] static MethodSelection of(MatrixRef<T> A, const std::optional<Device>& device);
+  [[nodiscard]] static MethodSelection of(MatrixRef<T> A, const std::optional<Device>& device,
+                                          bool as_sddm = true);
 
   /// Whether LU of a band is expected to be faster than other direct methods.
   [[nodiscard]] bool has_narrow_band() const;

@@ -193,6 +193,7 @@ class Attempts {
       add(candidate, find_method(candidate.method).kind == MethodKind::direct);
     }
   }
+  [[nodiscard]] bool is_finished() const { return finished_; }
   [[nodiscard]] bool singular_and_unsolved() const {
     return singular_ && !finished_ && (attempts_.empty() || !best_.report.solved());
   }
@@ -308,13 +309,17 @@ Solution<T> solve_auto(MatrixRef<T> A, const SolveOptions& options, Problem<T>& 
   }
   const MethodSelection selection = MethodSelection::of(A, options.device);
   // With a full diagonal the structural rank is n. The methods for Laplacians use the known null space.
-  const bool may_lack_rank = A.is_sparse() && selection.structure.zero_diagonals > 0 && !selection.laplacian;
+  const bool may_lack_rank =
+      A.is_sparse() && selection.structure.zero_diagonals > 0 && selection.graph == DominanceKind::none;
   const std::int64_t rank = may_lack_rank ? structural_rank(A) : A.rows();
   if (rank < A.rows()) {
     attempts.set_singular(
         fmt::format("A is singular whatever its values: its structural rank is {} of {}", rank, A.rows()));
   } else {
     attempts.run(selection.candidates());
+    if (selection.graph == DominanceKind::sddm && !attempts.is_finished()) {
+      attempts.run(MethodSelection::of(A, options.device, false).candidates());
+    }
   }
   if (attempts.singular_and_unsolved()) attempts.run_singular(selection.singular_candidates());
   return attempts.take();

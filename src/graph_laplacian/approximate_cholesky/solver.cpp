@@ -296,10 +296,14 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
 
   /// r = b - A x; returns ||r||_2 of each column in terms of the caller's system.
   template <int K>
-  ColumnSums<K> form_residual(B& backend, Block<K>& block) const {
+  ColumnSums<K> form_residual(B& backend, Block<K>& block, bool x_is_nonzero) const {
     double* const r = block.r.data();
     const double* const b = block.b.data();
-    multiply_columns<K>(backend, *matrix_, block.x.data(), r);
+    if (x_is_nonzero) {
+      multiply_columns<K>(backend, *matrix_, block.x.data(), r);
+    } else {
+      backend.fill(K * matrix_->rows(), 0.0, r);
+    }
     ColumnSums<K> norms =
         sum_over_rows<K>(backend, matrix_->rows(), [=](std::int64_t begin, std::int64_t end) {
           return sum_elements<K>(K * begin, K * end, [=](std::int64_t k) {
@@ -319,6 +323,7 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     block.x.assign(size, 0.0);
     block.r.resize(size);
     std::array<bool, K> active{};
+    bool guessed = false;
     for (int c = 0; c < count; ++c) {
       Job& job = jobs[static_cast<std::size_t>(first + c)];
       job.unreachable =
@@ -327,14 +332,27 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
       if (job.control->use_initial_guess && job.right_hand_side_norm > 0) {
         form_.spread(own.backend, left.column(first + c), own.column.data());
         put_column<K>(own, c, block.x);
+        guessed = true;
       }
       active[static_cast<std::size_t>(c)] = true;
     }
-    refine<K>(own.backend, block, active, first, count, jobs);
+    refine<K>(own.backend, block, active, guessed, first, count, jobs);
     for (int c = 0; c < count; ++c) {
       take_column<K>(own, c, block.x);
+      bound_inverse(own, jobs[static_cast<std::size_t>(first + c)]);
       form_.restore(own.backend, own.form, own.column.data(), left.column(first + c));
     }
+  }
+
+  /// Sets the lower bound ||x|| / ||b|| of the norm of the inverse, unless A is singular.
+  void bound_inverse(SolveWorkspace& own, Job& job) const {
+    if (form_.kind() == DominanceKind::laplacian || !(job.right_hand_side_norm > 0)) return;
+    const double* const x = own.column.data();
+    double square = 0;
+    own.backend.reduce(
+        form_.vertices(), [=](std::int64_t i) { return Sum{x[i] * x[i]}; },
+        [&square](Sum sum) { square = sum.value; });
+    job.inverse_norm = std::sqrt(square) / (norm_ratio() * job.right_hand_side_norm);
   }
 
   /// Reports the part of b outside the range of A, which was removed. Returns its norm, or 0 where rounding
@@ -353,12 +371,12 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
 
   /// Solves for corrections until the true residuals meet the tolerances or no longer fall.
   template <int K>
-  void refine(B& backend, Block<K>& block, std::array<bool, K> active, std::int64_t first, std::int64_t count,
-              std::vector<Job>& jobs) const {
+  void refine(B& backend, Block<K>& block, std::array<bool, K> active, bool guessed, std::int64_t first,
+              std::int64_t count, std::vector<Job>& jobs) const {
     ColumnSums<K> before;
     before.fill(INFINITY);
     for (int cycle = 0;; ++cycle) {
-      const ColumnSums<K> norms = form_residual<K>(backend, block);
+      const ColumnSums<K> norms = form_residual<K>(backend, block, cycle > 0 || guessed);
       for (int c = 0; c < count; ++c) {
         if (!active[c]) continue;
         Job& job = jobs[static_cast<std::size_t>(first + c)];

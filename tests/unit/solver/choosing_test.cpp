@@ -14,6 +14,7 @@ namespace {
 
 std::string text_of(const OptionValue& value) {
   if (const auto* text = std::get_if<std::string>(&value.get())) return *text;
+  if (const auto* flag = std::get_if<bool>(&value.get())) return *flag ? "true" : "false";
   return std::to_string(std::get<std::int64_t>(value.get()));
 }
 

@@ -43,10 +43,63 @@ TEST(Solve, Auto_Float_Solves) {
 }
 
 TEST(Solve, Auto_LargeSpd_Cg) {
-  const std::vector<Candidate> candidates =
-      choose<double>(generate::poisson_3d<double>(60, 60, 60), Device::serial());
+  const Csr<double> grid = generate::poisson_3d<double>(40, 40, 40);
+  const std::vector<Candidate> candidates = choose<double>(multiply(grid, grid), Device::serial());
   ASSERT_FALSE(candidates.empty());
   EXPECT_EQ(candidates.front().method, "cg");
+}
+
+bool tries_diagonal_first(const Candidate& candidate) {
+  const auto& entries = candidate.parameters.entries();
+  return std::any_of(entries.begin(), entries.end(),
+                     [](const auto& entry) { return entry.first == "jacobi_iterations"; });
+}
+
+TEST(Solve, Auto_LargeSddm_SampledFactorThenCg) {
+  const auto first = [](const Csr<double>& A) { return choose<double>(A, Device::serial()).at(0); };
+  Csr<double> grid = generate::poisson_3d<double>(30, 30, 30);
+  const std::vector<Candidate> candidates = choose<double>(grid, Device::serial());
+  EXPECT_EQ(candidates.at(0).method, "approximate-cholesky");
+  EXPECT_FALSE(tries_diagonal_first(candidates.at(0)));
+  EXPECT_GT(candidates.size(), 3U);  // the general list follows
+  // Hubs, and strong dominance: iterations with the diagonal come before the factor.
+  const Csr<double> star =
+      std::get<Csr<double>>(make_matrix<double>("sachdeva-star", {{"clique", 40}, {"form", "sddm"}}));
+  EXPECT_TRUE(tries_diagonal_first(first(star)));
+  for (std::int64_t i = 0; i < grid.rows(); ++i) {
+    for (std::int64_t k = grid.row_offsets()[i]; k < grid.row_offsets()[i + 1]; ++k) {
+      if (grid.column_indices()[k] == i) grid.values()[k] += 1;
+    }
+  }
+  EXPECT_TRUE(tries_diagonal_first(first(grid)));
+  // A matrix with positive elements off the diagonal is no candidate.
+  grid.values()[1] = std::abs(grid.values()[1]);
+  EXPECT_NE(first(grid).method, "approximate-cholesky");
+}
+
+TEST(Solve, Auto_SddmAlmostSingular_FactoredAfterwards) {
+  // An excess of 1e-9 in one vertex: b = e_0 gives x = 1e9 everywhere, whose residual rounding limits.
+  Csr<double> A = std::get<Csr<double>>(make_matrix<double>("grid-2d", {{"nx", 150}, {"ny", 150}}));
+  A.values()[0] += 1e-9;
+  std::vector<double> b(22500, 0);
+  b[0] = 1;
+  const Report report = solve(A, b, {.device = Device::serial()}).report;
+  EXPECT_EQ(report.method, "sparse-cholesky");
+  EXPECT_TRUE(report.solved()) << report.message;
+  ASSERT_FALSE(report.attempts.empty());
+  EXPECT_EQ(report.attempts[0].status, Status::stagnated);
+}
+
+TEST(Solve, Auto_SddmOfLargeCondition_Estimated) {
+  Csr<double> A = std::get<Csr<double>>(make_matrix<double>("grid-2d", {{"nx", 150}, {"ny", 150}}));
+  A.values()[0] += 1e-5;
+  std::vector<double> b(22500, 0);
+  b[0] = 1;
+  const Report report = solve(A, b, {.device = Device::serial()}).report;
+  EXPECT_EQ(report.attempts.size(), 0U);
+  EXPECT_TRUE(report.solved()) << report.message;
+  ASSERT_TRUE(report.reciprocal_condition.has_value());
+  EXPECT_LT(*report.reciprocal_condition, 1e-7);
 }
 
 TEST(Solve, Auto_SmallFactor_FactorsFirst) {
