@@ -9,8 +9,10 @@
 #include <echelon/matrix/csr.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 namespace echelon::multigrid {
 
@@ -99,16 +101,28 @@ std::int64_t find_block_size(B& backend, const Csr<T>& A) {
   constexpr std::int64_t largest = 6;
   constexpr std::int64_t samples = 4096;
   constexpr double full = 0.9;
-  Array<TwoSums> sums(backend.device(), 1);
-  for (std::int64_t block = largest; block > 1; --block) {
+  const auto is_possible = [&A](std::int64_t block) {
+    return A.rows() % block == 0 && A.rows() / block >= 2;
+  };
+  const auto sampling = [&A](std::int64_t block) {
     const std::int64_t nodes = A.rows() / block;
-    if (nodes < 2 || A.rows() % block != 0) continue;
     const std::int64_t stride = std::max<std::int64_t>(nodes / samples, 1);
-    const std::int64_t sampled = nodes / stride;
-    backend.reduce(sampled, BlockFill<T>{SparseRows<T>(A), block, stride}, Store<TwoSums>{sums.data()});
-    const TwoSums found = backend.read(sums.data());
+    return std::pair(stride, nodes / stride);
+  };
+  using Fills = std::array<TwoSums, largest + 1>;  // by block size
+  Array<TwoSums> sums(backend.device(), largest + 1);
+  for (std::int64_t block = largest; block > 1; --block) {
+    if (!is_possible(block)) continue;
+    const auto [stride, sampled] = sampling(block);
+    backend.reduce(sampled, BlockFill<T>{SparseRows<T>(A), block, stride},
+                   Store<TwoSums>{sums.data() + block});
+  }
+  const Fills fills = backend.read(reinterpret_cast<const Fills*>(sums.data()));
+  for (std::int64_t block = largest; block > 1; --block) {
+    if (!is_possible(block)) continue;
+    const TwoSums found = fills[static_cast<std::size_t>(block)];
     // A block-diagonal matrix is not a discretised system: require blocks off the diagonal.
-    const bool coupled = found.first > static_cast<double>(block * block * sampled);
+    const bool coupled = found.first > static_cast<double>(block * block * sampling(block).second);
     if (coupled && found.first >= full * found.second) return block;
   }
   return 1;

@@ -171,15 +171,29 @@ struct PaddedView {
   T* values;
 };
 
+/// Factor of a row's candidates and, where it is known without them, their sum: sums over candidates depend
+/// on their order, which a thread group does not share with a single thread.
+struct RowFactors {
+  double scale = 0;
+  double sum = 0;
+  bool is_sum_known = false;
+};
+
 /// Sum of magnitudes of a row above which its weights are not trusted.
 inline constexpr double max_row_norm = 10;
 
-/// Writes the candidates times `scale` to a row: the `width` largest in magnitude, ties by the smaller
-/// column, rescaled so that the sum of the row is unchanged. False if the row would be empty or its norm
-/// exceeds max_row_norm: its count then stays zero.
+/// Factor that keeps the sum of a row of which only some candidates are kept.
+ECHELON_ANYWHERE inline double restoring_factor(double sum, double kept, bool is_cut) {
+  return is_cut && kept != 0 ? sum / kept : 1;
+}
+
+/// Writes the candidates times `factors.scale` to a row: the `width` largest in magnitude, ties by the
+/// smaller column, rescaled so that the sum of the row is unchanged. False if the row would be empty or its
+/// norm exceeds max_row_norm: its count then stays zero.
 template <class T, class C>
-ECHELON_ANYWHERE bool write_row(const C& candidates, double scale, const PaddedView<T>& rows,
+ECHELON_ANYWHERE bool write_row(const C& candidates, const RowFactors& factors, const PaddedView<T>& rows,
                                 std::int64_t r) {
+  const double scale = factors.scale;
   SumCandidates all;
   candidates.visit(all);
   if (all.count == 0 || !all.are_finite || !std::isfinite(scale)) return false;
@@ -203,7 +217,8 @@ ECHELON_ANYWHERE bool write_row(const C& candidates, double scale, const PaddedV
     columns[place] = last.column;
     values[place] = static_cast<T>(rounded_product(scale, next.value));
   }
-  const double restore = all.count > count && kept != 0 ? all.sum / kept : 1;
+  const double restore =
+      restoring_factor(factors.is_sum_known ? factors.sum : all.sum, kept, all.count > count);
   if (!(std::fabs(scale * restore) * norm <= max_row_norm)) return false;
   if (restore != 1) {
     for (int e = 0; e < count; ++e) {

@@ -2,12 +2,17 @@
 /// Prolongations from a splitting: rows of weights, computed in parallel and collected in a sparse matrix.
 #pragma once
 
+#include "multigrid/coarsening/classical/row_map.hpp"
 #include "multigrid/coarsening/classical/two_paths.hpp"
 #include "multigrid/coarsening/classical/weights.hpp"
 
 #include <algorithm>
 #include <cstdint>
 #include <utility>
+
+#ifdef __CUDACC__
+#include "multigrid/coarsening/classical/warp_rows.cuh"
+#endif
 
 namespace echelon::multigrid::classical {
 
@@ -27,23 +32,18 @@ struct PaddedRows {
   [[nodiscard]] PaddedView<T> view() { return {width, counts.data(), columns.data(), values.data()}; }
 };
 
-/// Map of result rows to points: row r belongs to point points[r], or to point r if `points` is null.
-struct RowMap {
-  const std::int32_t* points;
-  ECHELON_ANYWHERE std::int64_t operator[](std::int64_t r) const { return points == nullptr ? r : points[r]; }
-};
-
 /// Computes row r, of point i, into `rows`: by `row` or, if its weights exceed max_row_norm, by the direct
 /// formula; the row stays empty if both fail. False if the container of candidates is full.
 template <class T, class Row, class C>
 ECHELON_ANYWHERE bool interpolate_row(const Row& row, const SplitMatrix<T>& matrix, std::int64_t i,
                                       C& candidates, const PaddedView<T>& rows, std::int64_t r) {
-  double scale = 0;
-  if (!row.accumulate(i, candidates, scale)) return false;
-  if (scale == 0 || write_row(candidates, scale, rows, r)) return true;
+  RowFactors factors;
+  if (!row.accumulate(i, candidates, factors)) return false;
+  if (factors.scale == 0 || write_row(candidates, factors, rows, r)) return true;
   candidates.clear();
-  if (!interpolate_directly(matrix, i, candidates, scale)) return false;
-  write_row(candidates, scale, rows, r);
+  RowFactors direct;
+  if (!interpolate_directly(matrix, i, candidates, direct)) return false;
+  write_row(candidates, direct, rows, r);
   return true;
 }
 
@@ -170,6 +170,13 @@ bool starts_with_few(const B& backend, std::int64_t rows, std::int64_t elements)
   return !backend.device().on_host() && elements < FewCandidates::capacity * rows;
 }
 
+/// Computes the rows of `count` points, one after the other in each thread; see InterpolatePoint.
+template <class B, class T, class Row>
+void interpolate_points(B& backend, const Row& row, const SplitMatrix<T>& matrix, RowMap map,
+                        std::int64_t count, const PaddedView<T>& rows, std::uint8_t* is_long) {
+  backend.for_each(count, InterpolatePoint<T, Row, LocalCandidates>{row, matrix, map, rows, is_long});
+}
+
 /// Computes `count` rows. `coarse` is the number of coarse points; `has_few` says that most rows have few
 /// candidates.
 template <class B, class T, class Row>
@@ -182,8 +189,7 @@ void interpolate_rows(B& backend, const Row& row, const SplitMatrix<T>& matrix, 
   if (has_few) {
     backend.for_each(count, InterpolatePoint<T, Row, FewCandidates>{row, matrix, map, rows, is_long.data()});
   } else {
-    backend.for_each(count,
-                     InterpolatePoint<T, Row, LocalCandidates>{row, matrix, map, rows, is_long.data()});
+    interpolate_points(backend, row, matrix, map, count, rows, is_long.data());
   }
   backend.for_each(count, WriteIndex{numbers.data()});
   const std::int64_t left = backend.select(count, is_long.data(), numbers.data(), list.data());
@@ -199,6 +205,7 @@ template <class T>
 struct SumStrong {
   SplitMatrix<T> matrix;
   Extension extension;
+  T* sums;
   T* pivots;
   T* shares;
   std::int64_t* counts;
@@ -220,6 +227,7 @@ struct SumStrong {
       }
     }
     const double share = extension == Extension::mean && fine > 0 ? fine_sum / static_cast<double>(fine) : 0;
+    sums[i] = static_cast<T>(coarse_sum);
     pivots[i] = static_cast<T>(coarse_sum + share);
     shares[i] = static_cast<T>(share);
     counts[i] = coarse;
@@ -251,10 +259,11 @@ struct StrongCoarse {
   Array<std::int64_t> offsets;
   Array<std::int32_t> columns;
   Array<T> values;
+  Array<T> sums;
   Array<T> pivots;
   Array<T> shares;
   [[nodiscard]] StrongCoarseView<T> view() const {
-    return {offsets.data(), columns.data(), values.data(), pivots.data(), shares.data()};
+    return {offsets.data(), columns.data(), values.data(), sums.data(), pivots.data(), shares.data()};
   }
 };
 
@@ -262,10 +271,14 @@ template <class B, class T>
 StrongCoarse<T> extract_strong_coarse(B& backend, const SplitMatrix<T>& matrix, std::int64_t n,
                                       Extension extension) {
   const Device& device = backend.device();
-  StrongCoarse<T> result{
-      Array<std::int64_t>(device, n + 1), {}, {}, Array<T>(device, n), Array<T>(device, n)};
-  backend.for_each(
-      n, SumStrong<T>{matrix, extension, result.pivots.data(), result.shares.data(), result.offsets.data()});
+  StrongCoarse<T> result{Array<std::int64_t>(device, n + 1),
+                         {},
+                         {},
+                         Array<T>(device, n),
+                         Array<T>(device, n),
+                         Array<T>(device, n)};
+  backend.for_each(n, SumStrong<T>{matrix, extension, result.sums.data(), result.pivots.data(),
+                                   result.shares.data(), result.offsets.data()});
   const std::int64_t elements = backend.exclusive_scan(n, result.offsets.data(), result.offsets.data());
   result.columns = Array<std::int32_t>(device, elements);
   result.values = Array<T>(device, elements);

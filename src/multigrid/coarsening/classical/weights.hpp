@@ -41,13 +41,14 @@ struct SplitMatrix {
   const std::int32_t* coarse_index;
 };
 
-/// View of A^s_FC in compressed rows, and of beta_k + m_k and m_k for each row; with Extension::element, of
-/// beta_k alone.
+/// View of A^s_FC in compressed rows, and of beta_k, beta_k + m_k and m_k for each row; m_k is left out with
+/// Extension::element.
 template <class T>
 struct StrongCoarseView {
   const std::int64_t* offsets;
   const std::int32_t* columns;
   const T* values;
+  const T* sums;
   const T* pivots;
   const T* shares;
 };
@@ -83,7 +84,7 @@ ECHELON_ANYWHERE void add_element(const SplitMatrix<T>& matrix, std::int64_t i, 
 /// Adds the candidates of direct interpolation for row i. False if their container is full.
 template <class T, class C>
 ECHELON_ANYWHERE bool interpolate_directly(const SplitMatrix<T>& matrix, std::int64_t i, C& candidates,
-                                           double& scale) {
+                                           RowFactors& factors) {
   DirectSums sums;
   for (std::int64_t k = matrix.a.begin(i); k < matrix.a.end(i); ++k) {
     add_element(matrix, i, k, sums);
@@ -93,7 +94,7 @@ ECHELON_ANYWHERE bool interpolate_directly(const SplitMatrix<T>& matrix, std::in
     sums.used += value;
     if (!candidates.add(coarse, value)) return false;
   }
-  scale = sums.scale();
+  factors.scale = sums.scale();
   return true;
 }
 
@@ -103,11 +104,23 @@ struct DirectRow {
   SplitMatrix<T> matrix;
 
   template <class C>
-  ECHELON_ANYWHERE bool accumulate(std::int64_t i, C& candidates, double& scale) const {
-    return interpolate_directly(matrix, i, candidates, scale);
+  ECHELON_ANYWHERE bool accumulate(std::int64_t i, C& candidates, RowFactors& factors) const {
+    return interpolate_directly(matrix, i, candidates, factors);
   }
   /// Upper bound of the number of candidates.
   ECHELON_ANYWHERE std::int64_t bound(std::int64_t i) const { return matrix.a.end(i) - matrix.a.begin(i); }
+};
+
+/// Replacement of a strong fine point in a row: `own` is added to the row itself, and elements [begin, end)
+/// of A^s_FC times `factor` to its candidates.
+template <class T>
+struct Distribution {
+  double own = 0;
+  double factor = 0;
+  double strong_sum = 0;  ///< of these elements
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+  [[nodiscard]] ECHELON_ANYWHERE double sum() const { return rounded_product(factor, strong_sum); }
 };
 
 /// Row formula of extended interpolation.
@@ -118,7 +131,7 @@ struct ExtendedRow {
   Extension extension;
 
   template <class C>
-  ECHELON_ANYWHERE bool accumulate(std::int64_t i, C& candidates, double& scale) const {
+  ECHELON_ANYWHERE bool accumulate(std::int64_t i, C& candidates, RowFactors& factors) const {
     double denominator = 0;
     for (std::int64_t k = matrix.a.begin(i); k < matrix.a.end(i); ++k) {
       const std::int64_t j = matrix.a.column(k);
@@ -129,11 +142,16 @@ struct ExtendedRow {
         denominator += value;
       } else if (coarse >= 0) {
         if (!candidates.add(coarse, value)) return false;
-      } else if (!distribute(i, j, value, candidates, denominator)) {
-        return false;
+        factors.sum += value;
+      } else {
+        const Distribution<T> part = distribution(i, j, value);
+        denominator += part.own;
+        factors.sum += part.sum();
+        if (!add(part, candidates)) return false;
       }
     }
-    scale = -1 / denominator;
+    factors.scale = -1 / denominator;
+    factors.is_sum_known = true;
     return true;
   }
   ECHELON_ANYWHERE std::int64_t bound(std::int64_t i) const {
@@ -145,11 +163,9 @@ struct ExtendedRow {
     return count;
   }
 
- private:
-  /// Replaces the value at the strong fine point j by values at its coarse points and at i itself.
-  template <class C>
-  ECHELON_ANYWHERE bool distribute(std::int64_t i, std::int64_t j, double value, C& candidates,
-                                   double& denominator) const {
+  /// Replacement of the value at the strong fine point j in row i by values at j's coarse points and at i
+  /// itself.
+  ECHELON_ANYWHERE Distribution<T> distribution(std::int64_t i, std::int64_t j, double value) const {
     auto pivot = static_cast<double>(strong_coarse.pivots[j]);
     double share = 0;
     if (extension == Extension::mean) share = static_cast<double>(strong_coarse.shares[j]);
@@ -158,15 +174,18 @@ struct ExtendedRow {
       share = back * pivot >= 0 ? back : 0;  // an element with the diagonal's sign could cancel the others
       pivot += share;
     }
-    if (pivot == 0) {
-      denominator += value;
-      return true;
-    }
+    if (pivot == 0) return {.own = value};
     const double factor = value / pivot;
-    denominator += rounded_product(factor, share);
-    for (std::int64_t e = strong_coarse.offsets[j]; e < strong_coarse.offsets[j + 1]; ++e) {
+    return {rounded_product(factor, share), factor, static_cast<double>(strong_coarse.sums[j]),
+            strong_coarse.offsets[j], strong_coarse.offsets[j + 1]};
+  }
+
+ private:
+  template <class C>
+  ECHELON_ANYWHERE bool add(const Distribution<T>& part, C& candidates) const {
+    for (std::int64_t e = part.begin; e < part.end; ++e) {
       const auto weight = static_cast<double>(strong_coarse.values[e]);
-      if (!candidates.add(strong_coarse.columns[e], rounded_product(factor, weight))) return false;
+      if (!candidates.add(strong_coarse.columns[e], rounded_product(part.factor, weight))) return false;
     }
     return true;
   }
@@ -184,7 +203,7 @@ struct PassRow {
   static constexpr std::int32_t not_interpolated = INT32_MAX;
 
   template <class C>
-  ECHELON_ANYWHERE bool accumulate(std::int64_t i, C& candidates, double& scale) const {
+  ECHELON_ANYWHERE bool accumulate(std::int64_t i, C& candidates, RowFactors& factors) const {
     if (!has_neighbour(i)) return true;
     DirectSums sums;
     for (std::int64_t k = matrix.a.begin(i); k < matrix.a.end(i); ++k) {
@@ -199,7 +218,7 @@ struct PassRow {
         if (!candidates.add(rows.columns[e], weight)) return false;
       }
     }
-    scale = sums.scale();
+    factors.scale = sums.scale();
     return true;
   }
   ECHELON_ANYWHERE std::int64_t bound(std::int64_t i) const {
@@ -226,7 +245,7 @@ struct ProductRow {
   PaddedView<T> right;
 
   template <class C>
-  ECHELON_ANYWHERE bool accumulate(std::int64_t i, C& candidates, double& scale) const {
+  ECHELON_ANYWHERE bool accumulate(std::int64_t i, C& candidates, RowFactors& factors) const {
     double all = 0;
     double used = 0;
     bool is_complete = true;
@@ -242,7 +261,7 @@ struct ProductRow {
         if (!candidates.add(right.columns[f], product)) return false;
       }
     }
-    scale = is_complete ? 1 : all / used;
+    factors.scale = is_complete ? 1 : all / used;
     return true;
   }
   ECHELON_ANYWHERE std::int64_t bound(std::int64_t) const { return left.width * right.width; }

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Rows of extended interpolation on a GPU, one per warp: a row of a coarse level has some hundred terms,
+/// which a single thread adds in half a millisecond. Candidates are in a hash table in shared memory. The
+/// warp adds the terms of one strong fine neighbour at a time, whose columns differ, so that every sum has
+/// the order, and the bits, of a single thread's.
+#pragma once
+
+#include "backend/cuda/cuda.cuh"
+#include "multigrid/coarsening/classical/row_map.hpp"
+#include "multigrid/coarsening/classical/weights.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace echelon::multigrid::classical {
+
+namespace warp_rows {
+
+using cuda_kernels::block_size;
+
+inline constexpr int slots = 256;
+/// Candidates of a row at most; the slots that remain keep searches short, and have room for those that a
+/// warp adds at once.
+inline constexpr int most_candidates = 192;
+
+struct Table {
+  std::int32_t columns[slots];
+  double sums[slots];
+
+  __device__ void clear() {
+    for (int slot = lane_id(); slot < slots; slot += warp_size) columns[slot] = TableCandidates::no_column;
+  }
+  /// Adds a term to the sum of a column; true if the column is new. Lanes add to different columns.
+  __device__ bool add(std::int32_t column, double term) {
+    unsigned slot = (static_cast<unsigned>(column) * 2654435769U) >> 24U;
+    for (;; slot = (slot + 1) % slots) {
+      std::int32_t held = columns[slot];
+      if (held == TableCandidates::no_column) held = atomicCAS(columns + slot, held, column);
+      if (held == TableCandidates::no_column) {
+        sums[slot] = term;
+        return true;
+      }
+      if (held == column) {
+        sums[slot] += term;
+        return false;
+      }
+    }
+  }
+};
+static_assert(slots == 256, "the hash has eight bits");
+
+/// An element of a row, by what it contributes.
+enum class Kind : int { nothing, denominator, candidate, distribution };
+
+template <class T>
+struct Element {
+  Kind kind = Kind::nothing;
+  double value = 0;
+  std::int32_t column = 0;
+  Distribution<T> part;
+};
+
+template <class T>
+__device__ Element<T> load_element(const ExtendedRow<T>& row, std::int64_t i, std::int64_t k) {
+  const SplitMatrix<T>& matrix = row.matrix;
+  const std::int64_t j = matrix.a.column(k);
+  const std::int32_t coarse = matrix.coarse_index[j];
+  Element<T> element;
+  element.value = static_cast<double>(matrix.a.values[k]);
+  element.column = coarse;
+  if (j != i && coarse == isolated_index) return element;
+  if (matrix.strong[k] == 0) {
+    element.kind = Kind::denominator;
+  } else if (coarse >= 0) {
+    element.kind = Kind::candidate;
+  } else {
+    element.kind = Kind::distribution;
+    element.part = row.distribution(i, j, element.value);
+  }
+  return element;
+}
+
+/// Adds the terms of row i to the table. False if there are too many candidates.
+template <class T>
+__device__ bool accumulate(const ExtendedRow<T>& row, std::int64_t i, Table& table, RowFactors& factors) {
+  const int lane = lane_id();
+  double denominator = 0;
+  int found = 0;
+  const std::int64_t end = row.matrix.a.end(i);
+  for (std::int64_t first = row.matrix.a.begin(i); first < end; first += warp_size) {
+    Element<T> own;
+    if (first + lane < end) own = load_element(row, i, first + lane);
+    for (unsigned left = __ballot_sync(full_warp, own.kind != Kind::nothing); left != 0; left &= left - 1) {
+      const int source = __ffs(static_cast<int>(left)) - 1;
+      const auto kind = static_cast<Kind>(__shfl_sync(full_warp, static_cast<int>(own.kind), source));
+      const double value = __shfl_sync(full_warp, own.value, source);
+      bool is_new = false;
+      if (kind == Kind::denominator) {
+        denominator += value;
+        continue;
+      }
+      if (kind == Kind::candidate) {
+        factors.sum += value;
+        if (lane == source) is_new = table.add(own.column, value);
+        found += __popc(__ballot_sync(full_warp, is_new));
+      } else {
+        denominator += __shfl_sync(full_warp, own.part.own, source);
+        factors.sum += __shfl_sync(full_warp, own.part.sum(), source);
+        const double factor = __shfl_sync(full_warp, own.part.factor, source);
+        const std::int64_t part_begin = __shfl_sync(full_warp, own.part.begin, source);
+        const std::int64_t part_end = __shfl_sync(full_warp, own.part.end, source);
+        for (std::int64_t e = part_begin; e < part_end; e += warp_size) {
+          is_new = false;
+          if (e + lane < part_end) {
+            const auto weight = static_cast<double>(row.strong_coarse.values[e + lane]);
+            is_new = table.add(row.strong_coarse.columns[e + lane], rounded_product(factor, weight));
+          }
+          found += __popc(__ballot_sync(full_warp, is_new));
+          if (found > most_candidates) return false;
+        }
+      }
+      __syncwarp();
+      if (found > most_candidates) return false;
+    }
+  }
+  factors.scale = -1 / denominator;
+  factors.is_sum_known = true;
+  return true;
+}
+
+/// Preferred one of two candidates.
+struct Choice {
+  Preference preference;
+  double value;
+};
+__device__ inline Choice preferred_in_warp(Choice own) {
+  for (int delta = warp_size / 2; delta > 0; delta /= 2) {
+    const Preference other{__shfl_xor_sync(full_warp, own.preference.magnitude, delta),
+                           __shfl_xor_sync(full_warp, own.preference.column, delta)};
+    const double value = __shfl_xor_sync(full_warp, own.value, delta);
+    if (other.is_before(own.preference)) own = {other, value};
+  }
+  return own;
+}
+
+/// Writes the preferred candidates as write_row() does.
+template <class T>
+__device__ bool write_candidates(const Table& table, const RowFactors& factors, const PaddedView<T>& rows,
+                                 std::int64_t r) {
+  const int lane = lane_id();
+  int nonzero = 0;
+  bool are_finite = true;
+  for (int slot = lane; slot < slots; slot += warp_size) {
+    if (table.columns[slot] == TableCandidates::no_column || table.sums[slot] == 0) continue;
+    ++nonzero;
+    are_finite = are_finite && isfinite(table.sums[slot]);
+  }
+  nonzero = __reduce_add_sync(full_warp, nonzero);
+  if (nonzero == 0 || !__all_sync(full_warp, are_finite) || !isfinite(factors.scale)) return false;
+  const int count = static_cast<int>(min(static_cast<std::int64_t>(nonzero), rows.width));
+  std::int32_t* columns = rows.columns + r * rows.width;
+  T* values = rows.values + r * rows.width;
+  Preference last{HUGE_VAL, -1};
+  double kept = 0;
+  double norm = 0;
+  for (int chosen = 0; chosen < count; ++chosen) {
+    FindNext next{last};
+    for (int slot = lane; slot < slots; slot += warp_size) {
+      if (table.columns[slot] != TableCandidates::no_column) next(table.columns[slot], table.sums[slot]);
+    }
+    const Choice choice = preferred_in_warp({next.best, next.value});
+    last = choice.preference;
+    kept += choice.value;
+    norm += last.magnitude;
+    if (lane != 0) continue;
+    int place = chosen;
+    for (; place > 0 && columns[place - 1] > last.column; --place) {
+      columns[place] = columns[place - 1];
+      values[place] = values[place - 1];
+    }
+    columns[place] = last.column;
+    values[place] = static_cast<T>(rounded_product(factors.scale, choice.value));
+  }
+  const double restore = restoring_factor(factors.sum, kept, nonzero > count);
+  if (!(fabs(factors.scale * restore) * norm <= max_row_norm)) return false;
+  if (lane != 0) return true;
+  for (int e = 0; e < count && restore != 1; ++e) {
+    values[e] = static_cast<T>(rounded_product(static_cast<double>(values[e]), restore));
+  }
+  rows.counts[r] = count;
+  return true;
+}
+
+/// See InterpolatePoint. Rows with many candidates, and those that are not to be trusted, are marked.
+/// Memory movement: a row of A, and for each strong fine neighbour its row of A^s_FC, mostly from the L2
+/// cache.
+template <class T>
+__global__ void __launch_bounds__(block_size)
+    interpolate_rows_by_warps(std::int64_t count, ExtendedRow<T> row, RowMap map, PaddedView<T> rows,
+                              std::uint8_t* is_long) {
+  __shared__ Table tables[block_size / warp_size];
+  Table& table = tables[threadIdx.x / warp_size];
+  const bool is_first = lane_id() == 0;
+  const std::int64_t warps = std::int64_t{gridDim.x} * block_size / warp_size;
+  for (std::int64_t r = (std::int64_t{blockIdx.x} * block_size + threadIdx.x) / warp_size; r < count;
+       r += warps) {
+    const std::int64_t i = map[r];
+    const std::int32_t coarse = row.matrix.coarse_index[i];
+    if (is_first) {
+      is_long[r] = 0;
+      rows.counts[r] = coarse >= 0 ? 1 : 0;
+      if (coarse >= 0) {
+        rows.columns[r * rows.width] = coarse;
+        rows.values[r * rows.width] = 1;
+      }
+    }
+    if (coarse != fine_index) continue;
+    __syncwarp();
+    table.clear();
+    __syncwarp();
+    RowFactors factors;
+    bool is_done = accumulate(row, i, table, factors);
+    __syncwarp();
+    is_done = is_done && (factors.scale == 0 || write_candidates(table, factors, rows, r));
+    if (is_first && !is_done) is_long[r] = 1;
+  }
+}
+
+}  // namespace warp_rows
+
+/// Computes the rows of `count` points by a warp each.
+template <class T>
+void interpolate_points(Cuda& backend, const ExtendedRow<T>& row, const SplitMatrix<T>& /*matrix*/,
+                        RowMap map, std::int64_t count, const PaddedView<T>& rows, std::uint8_t* is_long) {
+  if (count == 0) return;
+  const CurrentDevice current(backend.device().id());
+  constexpr std::int64_t most_blocks = 1 << 12;
+  constexpr std::int64_t rows_per_block = warp_rows::block_size / warp_size;
+  const auto blocks =
+      static_cast<unsigned>(std::min((count + rows_per_block - 1) / rows_per_block, most_blocks));
+  warp_rows::interpolate_rows_by_warps<<<blocks, warp_rows::block_size, 0, stream()>>>(count, row, map, rows,
+                                                                                       is_long);
+  check(cudaGetLastError());
+}
+
+}  // namespace echelon::multigrid::classical
