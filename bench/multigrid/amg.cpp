@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Conjugate gradients, or another method, preconditioned by amg.
-//   bench_amg [--device NAME] [--method NAME] [--runs N] [--options A=B,C=D/E=F...]
+//   bench_amg [--device NAME] [--method NAME] [--runs N] [--columns N] [--options A=B,C=D/E=F...]
 //   PROBLEM:ROWS[:KEY=VALUE]...
 // PROBLEM is a generator's name or poisson-27, the 27-point stencil. Sets of options of amg are separated by
 // slashes. Prints a Markdown table: for each problem and set the milliseconds of set-up, solve and
-// update_values, medians of N runs (3), to a relative residual of 1e-8 for a random solution; iterations,
-// levels, operator complexity and bytes. Milliseconds are processor time on serial, where other work on the
-// machine is not counted, and time elapsed elsewhere.
+// update_values, medians of N runs (3), to a relative residual of 1e-8 for a random solution, or for so many
+// of them at once; iterations, levels, operator complexity and bytes. Milliseconds are processor time on
+// serial, where other work on the machine is not counted, and time elapsed elsewhere.
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
 
@@ -53,6 +53,7 @@ struct Settings {
   ec::Device device;
   std::string method;
   std::int64_t runs = 3;
+  std::int64_t columns = 1;
 };
 
 std::string value_of(const ec::Report& report, const char* name) {
@@ -72,15 +73,15 @@ void print_row(const Settings& settings, const std::string& problem, const ec::C
     set_options(options, "", split(set, ','));
   }
   ec::Solver<double> solver = ec::make_solver<double>(settings.method, settings.device, options);
-  ec::Dense<double> exact(ec::Device(), A.rows(), 1);
+  ec::Dense<double> exact(ec::Device(), A.rows(), settings.columns);
   std::mt19937_64 random(1);
-  for (std::int64_t i = 0; i < A.rows(); ++i) {
-    exact(i, 0) = std::uniform_real_distribution<double>(-1, 1)(random);
+  for (std::int64_t k = 0; k < A.rows() * settings.columns; ++k) {
+    exact.data()[k] = std::uniform_real_distribution<double>(-1, 1)(random);
   }
   const ec::Csr<double> matrix = A.to(settings.device);
   const ec::Dense<double> solution = exact.to(settings.device);
-  ec::Dense<double> b(settings.device, A.rows(), 1);
-  ec::Dense<double> x(settings.device, A.rows(), 1);
+  ec::Dense<double> b(settings.device, A.rows(), settings.columns);
+  ec::Dense<double> x(settings.device, A.rows(), settings.columns);
   ec::multiply<double>(1, matrix, solution, 0, b);
   const bool processor = settings.device == ec::Device::serial();
   std::vector<double> setups;
@@ -118,12 +119,14 @@ void print_row(const Settings& settings, const std::string& problem, const ec::C
 }  // namespace
 
 int main(int argc, char** argv) {
-  ec::bench::Arguments arguments(
-      argc, argv, "[--device NAME] [--method NAME] [--runs N] [--options SETS] PROBLEM:ROWS[:KEY=VALUE]...");
+  ec::bench::Arguments arguments(argc, argv,
+                                 "[--device NAME] [--method NAME] [--runs N] [--columns N] [--options SETS] "
+                                 "PROBLEM:ROWS[:KEY=VALUE]...");
   Settings settings;
   settings.device = ec::Device::parse(arguments.option<std::string>("--device", "serial"));
   settings.method = arguments.option<std::string>("--method", "cg");
   settings.runs = arguments.option<std::int64_t>("--runs", 3);
+  settings.columns = arguments.option<std::int64_t>("--columns", 1);
   const std::vector<std::string> sets = split(arguments.option<std::string>("--options", ""), '/');
   const std::vector<std::string> problems = arguments.positionals("problem");
   arguments.finish();

@@ -4,14 +4,19 @@
 
 #include <array>
 
+namespace echelon {
+
+/// Addresses on which recorded work depends, null for none: the work is recorded anew when one of them
+/// changes.
+using RecordedAddresses = std::array<const void*, 16>;
+
+}  // namespace echelon
+
 #ifdef __CUDACC__
 #include "backend/cuda/recording.cuh"
 #endif
 
 namespace echelon {
-
-/// Addresses on which recorded work depends: the work is recorded anew when one of them changes.
-using RecordedAddresses = std::array<const void*, 2>;
 
 /// Executes the work at once, on the host.
 template <class B>
@@ -33,7 +38,7 @@ class Recording<Cuda> : public CudaRecording {
   template <class F>
   void run(Cuda& backend, const RecordedAddresses& addresses, F queue) {
     const CurrentDevice current(backend.device().id());
-    const State state{addresses[0], addresses[1], backend.scratch(0), backend.counters(0)};
+    const State state{addresses, backend.scratch(0), backend.counters(0)};
     if (matches(state)) {
       launch();
     } else if (is_second_run(state)) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -135,6 +136,7 @@ struct UpdateDirection {
 template <class B, class T>
 class ConjugateGradients final : public IterativeMethod<B, T> {
   using Base = IterativeMethod<B, T>;
+  using typename Base::IteratedColumn;
   using typename Base::SolveWorkspace;
 
   struct Vectors : SolveWorkspace {
@@ -175,31 +177,66 @@ class ConjugateGradients final : public IterativeMethod<B, T> {
     return outcome;
   }
 
-  /// p = z = M^-1 r, rho = (r, z).
-  void start(SolveWorkspace& workspace, const T* /*b*/, T* /*x*/) const override {
+  void start(SolveWorkspace& workspace, const T* b, T* x) const override {
+    const IteratedColumn column{&workspace, b, x};
+    start_together({&column, 1});
+  }
+  void step(SolveWorkspace& workspace, const T* b, T* x) const override {
     auto& v = static_cast<Vectors&>(workspace);
-    v.alphas.clear();
-    v.betas.clear();
-    const T* z = this->precondition(v, v.r.data(), v.z.data());
-    v.backend.copy(v.n, z, v.p.data());
-    v.backend.reduce(v.n, Product<T>{v.r.data(), z}, SetRho{v.state()});
+    this->apply_operator(v, v.p.data(), v.q.data());
+    const IteratedColumn column{&workspace, b, x};
+    step_after_product({&column, 1});
   }
 
-  void step(SolveWorkspace& workspace, const T* /*b*/, T* x) const override {
-    auto& v = static_cast<Vectors&>(workspace);
-    const double scale = std::ldexp(1.0, v.scale.preconditioned);
-    this->apply_operator(v, v.p.data(), v.q.data());
-    v.backend.reduce(v.n, CurvatureAndLength<T>{v.p.data(), v.q.data(), scale},
-                     SetStepLength{v.state(), scale});
-    v.backend.reduce(v.n, Advance<T>{v.state(), v.p.data(), v.q.data(), x, v.r.data()},
-                     FinishStep{v.state(), this->preconditioned()});
-    const T* z = this->precondition(v, v.r.data(), v.z.data());
+  /// Products with A, and with a preconditioner that can, read their matrices once for all columns.
+  [[nodiscard]] bool iterates_together() const override { return this->matrix().is_sparse(); }
+
+  /// p = z = M^-1 r, rho = (r, z).
+  void start_together(std::span<const IteratedColumn> columns) const override {
+    this->precondition(columns, [](const IteratedColumn& column) { return of(column).z.data(); });
+    for (const IteratedColumn& column : columns) {
+      Vectors& v = of(column);
+      v.alphas.clear();
+      v.betas.clear();
+      v.backend.copy(v.n, preconditioned_residual(v), v.p.data());
+      v.backend.reduce(v.n, Product<T>{v.r.data(), preconditioned_residual(v)}, SetRho{v.state()});
+    }
+  }
+  void step_together(std::span<const IteratedColumn> columns) const override {
+    this->apply_operator(
+        columns, [](const IteratedColumn& column) { return of(column).p.data(); },
+        [](const IteratedColumn& column) { return of(column).q.data(); });
+    step_after_product(columns);
+  }
+
+  /// One iteration, from q = A p.
+  void step_after_product(std::span<const IteratedColumn> columns) const {
+    for (const IteratedColumn& column : columns) {
+      Vectors& v = of(column);
+      const double scale = std::ldexp(1.0, v.scale.preconditioned);
+      v.backend.reduce(v.n, CurvatureAndLength<T>{v.p.data(), v.q.data(), scale},
+                       SetStepLength{v.state(), scale});
+      v.backend.reduce(v.n, Advance<T>{v.state(), v.p.data(), v.q.data(), column.x, v.r.data()},
+                       FinishStep{v.state(), this->preconditioned()});
+    }
+    this->precondition(columns, [](const IteratedColumn& column) { return of(column).z.data(); });
+    for (const IteratedColumn& column : columns) update_direction(of(column));
+  }
+
+  void update_direction(Vectors& v) const {
+    const T* z = preconditioned_residual(v);
     if (flexible()) {
       v.backend.reduce(v.n, ProductsWithZ<T>{v.r.data(), v.q.data(), z}, SetFlexibleBeta{v.state()});
     } else if (this->preconditioned()) {
       v.backend.reduce(v.n, Product<T>{v.r.data(), z}, SetBeta{v.state()});
     }
     v.backend.for_each(v.n, UpdateDirection<T>{v.state(), z, v.p.data()});
+  }
+
+  static Vectors& of(const IteratedColumn& column) { return static_cast<Vectors&>(*column.workspace); }
+  /// z, or r without a preconditioner.
+  [[nodiscard]] const T* preconditioned_residual(const Vectors& v) const {
+    return this->preconditioned() ? v.z.data() : v.r.data();
   }
 
   void collect_coefficients(SolveWorkspace& workspace, std::int64_t place) const override {

@@ -18,6 +18,7 @@
 #include <echelon/matrix/matrix.hpp>
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string>
 #include <utility>
@@ -67,8 +68,10 @@ class MultigridMethod final : public IterativeMethod<B, T>,
                               public LevelOwner<T>,
                               public VariableOperator,
                               public NearNullSpaceUser,
-                              public NullSpaceFinder<T> {
+                              public NullSpaceFinder<T>,
+                              public ColumnsPreconditioner<T> {
   using Base = IterativeMethod<B, T>;
+  using typename Base::IteratedColumn;
   using typename Base::SolveWorkspace;
 
   struct Vectors : SolveWorkspace {
@@ -149,31 +152,66 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   }
 
   void apply(Workspace& workspace, const T* r, T* z) const override {
-    auto& v = static_cast<Vectors&>(workspace);
-    apply_cycle(v, r, z);
+    const AppliedColumn<T> column{&workspace, r, z};
+    apply_to({&column, 1});
+  }
+  void apply_to(std::span<const AppliedColumn<T>> columns) const override {
+    std::array<AppliedColumn<T>, most_columns> scratch;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      scratch[c] = {vectors_of(columns[c]).cycle.get(), columns[c].r, columns[c].z};
+    }
+    B& backend = vectors_of(columns.front()).backend;
+    cycle_->apply(backend, {scratch.data(), columns.size()});
+    if (null_space_.columns() == 0) return;
+    for (const AppliedColumn<T>& column : columns) {
+      project_out(backend, null_space_, vectors_of(column).parts.data(), column.z);
+    }
   }
 
  private:
   void start(SolveWorkspace& /*workspace*/, const T* /*b*/, T* /*x*/) const override {}
 
+  [[nodiscard]] bool iterates_together() const override { return true; }
+
   void step(SolveWorkspace& workspace, const T* b, T* x) const override {
-    auto& v = static_cast<Vectors&>(workspace);
-    apply_cycle(v, v.r.data(), v.z.data());
-    v.backend.for_each(v.n, AddCorrection<T>{v.state(), v.z.data(), x});
-    v.backend.copy(v.n, b, v.r.data());
-    multiply(v.backend, T{-1}, this->matrix(), x, T{1}, v.r.data());
-    v.backend.reduce(v.n, Product<T>{v.r.data(), v.r.data()}, RecordResidual{v.state()});
+    const IteratedColumn column{&workspace, b, x};
+    step_together({&column, 1});
+  }
+  /// x += M r, r = b - A x.
+  void step_together(std::span<const IteratedColumn> columns) const override {
+    std::array<AppliedColumn<T>, most_columns> corrections;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      auto& v = vectors_of(columns[c]);
+      corrections[c] = {&v, v.r.data(), v.z.data()};
+    }
+    apply_to({corrections.data(), columns.size()});
+    B& backend = vectors_of(columns.front()).backend;
+    for (const IteratedColumn& column : columns) {
+      auto& v = vectors_of(column);
+      backend.for_each(v.n, AddCorrection<T>{v.state(), v.z.data(), column.x});
+    }
+    for_column_products(backend, sparse(), columns, [](const IteratedColumn& column) {
+      return VectorProduct{static_cast<const T*>(column.x),
+                           SubtractProduct<T>{column.b, column.workspace->r.data()}};
+    });
+    for (const IteratedColumn& column : columns) {
+      auto& v = vectors_of(column);
+      backend.reduce(v.n, Product<T>{v.r.data(), v.r.data()}, RecordResidual{v.state()});
+    }
   }
 
-  /// z = M r, without its part in the null space of A.
-  void apply_cycle(Vectors& v, const T* r, T* z) const {
-    cycle_->apply(v.backend, *v.cycle, r, z);
-    if (null_space_.columns() > 0) project_out(v.backend, null_space_, v.parts.data(), z);
+  template <class Column>
+  static Vectors& vectors_of(const Column& column) {
+    return static_cast<Vectors&>(*column.workspace);
   }
 
+  /// A in CSR.
+  [[nodiscard]] const Csr<T>& sparse() const {
+    return this->matrix().is_sparse() ? *this->matrix().csr() : copy_;
+  }
   const Csr<T>& to_sparse(const MatrixRef<T>& A) {
     copy_ = A.is_sparse() ? Csr<T>() : to_csr(A);
-    return A.is_sparse() ? *A.csr() : copy_;
+    return sparse();
   }
 
   /// Largest share of off-diagonal magnitude with the sign of the diagonal for which `auto` takes classical

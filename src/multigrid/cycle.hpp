@@ -8,12 +8,16 @@
 #include "multigrid/coarse_solvers/coarse_solver.hpp"
 #include "multigrid/hierarchy.hpp"
 #include "multigrid/smoothers/smoother.hpp"
+#include "solver/nested_solver.hpp"
 
 #include <echelon/methods/amg.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <tuple>
 #include <vector>
 
 namespace echelon::multigrid {
@@ -103,7 +107,8 @@ struct CompleteElimination {
 };
 
 /// Applies cycles from x = 0: x = M b. M is linear, and symmetric for V- and W-cycles if A is; an F-cycle is
-/// linear but not symmetric, a K-cycle not linear. Read-only after set-up; queues its work without waiting.
+/// linear but not symmetric, a K-cycle not linear. Several vectors are treated together: every product reads
+/// its matrix once for all of them. Read-only after set-up; queues its work without waiting.
 template <class B, class T>
 class Cycle {
   struct Vectors {
@@ -188,89 +193,167 @@ class Cycle {
     return scratch;
   }
 
-  /// x = M b. Fastest on a GPU if b and x are the vectors of the previous call, whose recording is replayed.
-  void apply(B& backend, Scratch& scratch, const T* b, T* x) const {
-    const auto queue = [&] { visit(backend, scratch, 0, kind_, true, b, x); };
-    if (is_recordable_) {
-      scratch.recording.run(backend, {b, x}, queue);
-    } else {
+  /// A vector b of the finest level, M b, and scratch memory.
+  struct Column {
+    Scratch* scratch;
+    const T* b;
+    T* x;
+  };
+
+  /// x = M b for at most `most_columns` columns, each with the bits that it has alone. Fastest on a GPU if
+  /// the columns are those of the previous call, whose recording is replayed.
+  void apply(B& backend, std::span<const Column> columns) const {
+    const auto queue = [&] { visit(backend, columns, 0, kind_, true); };
+    if (!is_recordable_) {
       queue();
+      return;
     }
+    RecordedAddresses addresses{};
+    static_assert(std::tuple_size_v<RecordedAddresses> >= 2 * most_columns);
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      addresses[2 * c] = columns[c].b;
+      addresses[2 * c + 1] = columns[c].x;
+    }
+    columns.front().scratch->recording.run(backend, addresses, queue);
+  }
+  void apply(B& backend, Scratch& scratch, const T* b, T* x) const {
+    const Column column{&scratch, b, x};
+    apply(backend, {&column, 1});
   }
 
  private:
+  /// Columns as the smoother of one level takes them.
+  class LevelColumns {
+   public:
+    LevelColumns(std::span<const Column> columns, std::size_t l) {
+      for (const Column& column : columns) {
+        Vectors& own = column.scratch->levels[l];
+        columns_[count_++] = {own.smoother.get(), column.b, column.x, own.r.data()};
+      }
+    }
+    [[nodiscard]] std::span<const SmoothedColumn<T>> span() const { return {columns_.data(), count_}; }
+
+   private:
+    std::array<SmoothedColumn<T>, most_columns> columns_;
+    std::size_t count_ = 0;
+  };
+
+  /// The vectors of a coarse level in each column's scratch memory.
+  class CoarseColumns {
+   public:
+    CoarseColumns(std::span<const Column> finer, std::size_t l) {
+      for (const Column& column : finer) {
+        Vectors& own = column.scratch->levels[l];
+        columns_[count_++] = {column.scratch, own.b.data(), own.x.data()};
+      }
+    }
+    [[nodiscard]] std::span<const Column> span() const { return {columns_.data(), count_}; }
+
+   private:
+    std::array<Column, most_columns> columns_;
+    std::size_t count_ = 0;
+  };
+
   [[nodiscard]] bool is_coarsest(std::size_t l) const { return l + 1 == levels_.size(); }
+
   /// Applies one cycle on level l. If `zero`, the cycle begins from x = 0 and does not read x.
-  void visit(B& backend, Scratch& scratch, std::size_t l, CycleKind kind, bool zero, const T* b, T* x) const {
-    Vectors& own = scratch.levels[l];
-    const SmootherArguments<B, T> arguments{backend, own.smoother.get(), b, x, own.r.data()};
+  void visit(B& backend, std::span<const Column> columns, std::size_t l, CycleKind kind, bool zero) const {
+    const LevelColumns own(columns, l);
+    const SmootherArguments<B, T> arguments{backend, own.span()};
     if (is_coarsest(l)) {
       coarse_->solve(arguments);
       return;
     }
     const Level& level = levels_[l];
     if (level.matrices->is_elimination()) {
-      eliminate(backend, scratch, l, kind, b, x);
+      eliminate(backend, columns, l, kind);
       return;
     }
     if (zero) {
       level.smoother->start_with_residual(arguments);
     } else {
       level.smoother->pre_smooth(arguments);
-      form_residual(backend, *level.matrices->A, b, x, own.r.data());
+      form_residuals(backend, *level.matrices->A, arguments.columns);
     }
-    Vectors& next = scratch.levels[l + 1];
-    multiply(backend, T{1}, MatrixRef<T>(level.matrices->R), own.r.data(), T{0}, next.b.data());
-    descend(backend, scratch, l + 1, kind);
-    T* const corrected = level.smoother->takes_iterate_from_r() ? own.r.data() : x;
-    for_row_products(backend, level.matrices->P, static_cast<const T*>(next.x.data()),
-                     AddProduct<T>{x, corrected});
+    for_column_products(backend, level.matrices->R, columns, [&](const Column& column) {
+      Vectors& next = column.scratch->levels[l + 1];
+      return VectorProduct{static_cast<const T*>(column.scratch->levels[l].r.data()),
+                           PutElement<T>{next.b.data()}};
+    });
+    descend(backend, columns, l + 1, kind);
+    for_column_products(backend, level.matrices->P, columns, [&](const Column& column) {
+      T* const r = column.scratch->levels[l].r.data();
+      T* const corrected = level.smoother->takes_iterate_from_r() ? r : column.x;
+      return VectorProduct{static_cast<const T*>(column.scratch->levels[l + 1].x.data()),
+                           AddProduct<T>{column.x, corrected}};
+    });
     level.smoother->post_smooth(arguments);
   }
 
   /// Eliminates unknowns exactly, solves approximately for the others, and completes x.
-  void eliminate(B& backend, Scratch& scratch, std::size_t l, CycleKind kind, const T* b, T* x) const {
+  void eliminate(B& backend, std::span<const Column> columns, std::size_t l, CycleKind kind) const {
     const HierarchyLevel<T>& level = *levels_[l].matrices;
-    Vectors& next = scratch.levels[l + 1];
-    multiply(backend, T{1}, MatrixRef<T>(level.R), b, T{0}, next.b.data());
-    descend(backend, scratch, l + 1, kind);
-    for_row_products(backend, level.P, static_cast<const T*>(next.x.data()),
-                     CompleteElimination<T>{level.eliminated.data(), b, x});
+    for_column_products(backend, level.R, columns, [&](const Column& column) {
+      return VectorProduct{column.b, PutElement<T>{column.scratch->levels[l + 1].b.data()}};
+    });
+    descend(backend, columns, l + 1, kind);
+    for_column_products(backend, level.P, columns, [&](const Column& column) {
+      return VectorProduct{static_cast<const T*>(column.scratch->levels[l + 1].x.data()),
+                           CompleteElimination<T>{level.eliminated.data(), column.b, column.x}};
+    });
   }
 
-  /// Solves approximately on coarse level l, for the right-hand side in its scratch vectors.
-  void descend(B& backend, Scratch& scratch, std::size_t l, CycleKind kind) const {
-    Vectors& own = scratch.levels[l];
+  /// Solves approximately on coarse level l, for the right-hand sides in the columns' scratch vectors.
+  void descend(B& backend, std::span<const Column> finer, std::size_t l, CycleKind kind) const {
+    const CoarseColumns columns(finer, l);
     if (iterates_[l]) {
-      iterate(backend, scratch, l);
+      iterate(backend, columns.span(), l);
       return;
     }
     const bool eliminates = levels_[l].matrices->is_elimination();
     const CycleKind first = kind == CycleKind::k && !eliminates ? CycleKind::v : kind;
-    visit(backend, scratch, l, first, true, own.b.data(), own.x.data());
+    visit(backend, columns.span(), l, first, true);
     if (is_coarsest(l) || eliminates) return;
-    if (kind == CycleKind::w) visit(backend, scratch, l, CycleKind::w, false, own.b.data(), own.x.data());
-    if (kind == CycleKind::f) visit(backend, scratch, l, CycleKind::v, false, own.b.data(), own.x.data());
+    if (kind == CycleKind::w) visit(backend, columns.span(), l, CycleKind::w, false);
+    if (kind == CycleKind::f) visit(backend, columns.span(), l, CycleKind::v, false);
   }
 
   /// Takes two steps of flexible conjugate gradients, preconditioned by the cycle (Notay, Vassilevski,
   /// Recursive Krylov-based multigrid cycles, Numer. Linear Algebra Appl. 15, 2008). The scalars stay on the
   /// device.
-  void iterate(B& backend, Scratch& scratch, std::size_t l) const {
-    Vectors& own = scratch.levels[l];
-    const Csr<T>& A = *levels_[l].matrices->A;
-    const std::int64_t n = A.rows();
-    KrylovState* state = own.krylov.data();
-    T* const x = own.x.data();
-    visit(backend, scratch, l, CycleKind::k, true, own.b.data(), x);
-    multiply(backend, T{1}, MatrixRef<T>(A), x, T{0}, own.v.data());
-    backend.reduce(n, TwoProducts<T>{x, own.b.data(), own.v.data()}, StoreFirstStep{state});
-    backend.for_each(n, FirstResidual<T>{state, own.b.data(), own.v.data(), own.c.data()});
-    visit(backend, scratch, l, CycleKind::k, true, own.c.data(), own.d.data());
-    backend.reduce(n, Product<T>{own.d.data(), own.v.data()}, StoreGamma{state});
-    multiply(backend, T{1}, MatrixRef<T>(A), own.d.data(), T{0}, own.v.data());
-    backend.reduce(n, TwoProducts<T>{own.d.data(), own.c.data(), own.v.data()}, StoreSecondStep{state});
-    backend.for_each(n, CombineSteps<T>{state, own.d.data(), x});
+  void iterate(B& backend, std::span<const Column> columns, std::size_t l) const {
+    const std::int64_t n = levels_[l].matrices->A->rows();
+    visit(backend, columns, l, CycleKind::k, true);
+    multiply_level(backend, columns, l, [](Vectors& own) { return own.x.data(); });
+    std::array<Column, most_columns> inner;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      Vectors& own = columns[c].scratch->levels[l];
+      KrylovState* state = own.krylov.data();
+      backend.reduce(n, TwoProducts<T>{own.x.data(), own.b.data(), own.v.data()}, StoreFirstStep{state});
+      backend.for_each(n, FirstResidual<T>{state, own.b.data(), own.v.data(), own.c.data()});
+      inner[c] = {columns[c].scratch, own.c.data(), own.d.data()};
+    }
+    visit(backend, {inner.data(), columns.size()}, l, CycleKind::k, true);
+    for (const Column& column : columns) {
+      Vectors& own = column.scratch->levels[l];
+      backend.reduce(n, Product<T>{own.d.data(), own.v.data()}, StoreGamma{own.krylov.data()});
+    }
+    multiply_level(backend, columns, l, [](Vectors& own) { return own.d.data(); });
+    for (const Column& column : columns) {
+      Vectors& own = column.scratch->levels[l];
+      KrylovState* state = own.krylov.data();
+      backend.reduce(n, TwoProducts<T>{own.d.data(), own.c.data(), own.v.data()}, StoreSecondStep{state});
+      backend.for_each(n, CombineSteps<T>{state, own.d.data(), own.x.data()});
+    }
+  }
+
+  /// v = A x for the vector x(own) of each column.
+  template <class X>
+  void multiply_level(B& backend, std::span<const Column> columns, std::size_t l, X x) const {
+    for_column_products(backend, *levels_[l].matrices->A, columns, [&](const Column& column) {
+      Vectors& own = column.scratch->levels[l];
+      return VectorProduct{static_cast<const T*>(x(own)), PutElement<T>{own.v.data()}};
+    });
   }
 
   CycleKind kind_;

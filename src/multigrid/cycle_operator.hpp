@@ -9,8 +9,10 @@
 #include "multigrid/smoothers/nested.hpp"
 #include "multigrid/smoothers/sweeps.hpp"
 
+#include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 namespace echelon::multigrid {
@@ -82,7 +84,8 @@ class CycleOperator {
   CycleOperator& operator=(const CycleOperator&) = delete;
   virtual ~CycleOperator() = default;
   [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace() const = 0;
-  virtual void apply(B& backend, Workspace& workspace, const T* r, T* z) const = 0;
+  /// Applies the cycle to at most `most_columns` vectors, whose workspaces make_workspace() made.
+  virtual void apply(B& backend, std::span<const AppliedColumn<T>> columns) const = 0;
   /// Bytes held by smoothers, the coarse solver and copies of matrices.
   [[nodiscard]] virtual std::size_t bytes() const = 0;
   [[nodiscard]] virtual std::size_t level_bytes(std::size_t level) const = 0;
@@ -98,8 +101,13 @@ class WorkingCycle final : public CycleOperator<B, T> {
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return cycle_->make_scratch(device_);
   }
-  void apply(B& backend, Workspace& workspace, const T* r, T* z) const override {
-    cycle_->apply(backend, static_cast<typename Cycle<B, T>::Scratch&>(workspace), r, z);
+  void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
+    using Scratch = typename Cycle<B, T>::Scratch;
+    std::array<typename Cycle<B, T>::Column, most_columns> own;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      own[c] = {static_cast<Scratch*>(columns[c].workspace), columns[c].r, columns[c].z};
+    }
+    cycle_->apply(backend, {own.data(), columns.size()});
   }
   [[nodiscard]] std::size_t bytes() const override { return cycle_->bytes(); }
   [[nodiscard]] std::size_t level_bytes(std::size_t level) const override {
@@ -200,14 +208,21 @@ class SingleCycle final : public CycleOperator<B, T> {
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return std::make_unique<Rounded>(device_, levels_.front().own.rows(), cycle_->make_scratch(device_));
   }
-  void apply(B& backend, Workspace& workspace, const T* r, T* z) const override {
-    auto& own = static_cast<Rounded&>(workspace);
+  void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
+    using Scratch = typename Cycle<B, float>::Scratch;
     const std::int64_t n = levels_.front().own.rows();
-    backend.reduce(n, LargestMagnitude<const T*>{r}, StoreScale{own.scale.data()});
-    backend.for_each(n, RoundVector<T>{own.scale.data(), r, own.r.data()});
-    cycle_->apply(backend, static_cast<typename Cycle<B, float>::Scratch&>(*own.cycle), own.r.data(),
-                  own.z.data());
-    backend.for_each(n, WidenVector<T>{own.scale.data(), matrix_factor_, own.z.data(), z});
+    std::array<typename Cycle<B, float>::Column, most_columns> own;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      auto& v = static_cast<Rounded&>(*columns[c].workspace);
+      backend.reduce(n, LargestMagnitude<const T*>{columns[c].r}, StoreScale{v.scale.data()});
+      backend.for_each(n, RoundVector<T>{v.scale.data(), columns[c].r, v.r.data()});
+      own[c] = {static_cast<Scratch*>(v.cycle.get()), v.r.data(), v.z.data()};
+    }
+    cycle_->apply(backend, {own.data(), columns.size()});
+    for (const AppliedColumn<T>& column : columns) {
+      auto& v = static_cast<Rounded&>(*column.workspace);
+      backend.for_each(n, WidenVector<T>{v.scale.data(), matrix_factor_, v.z.data(), column.z});
+    }
   }
   [[nodiscard]] std::size_t bytes() const override {
     std::size_t bytes = cycle_->bytes();

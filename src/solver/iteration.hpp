@@ -10,6 +10,7 @@
 
 #include "backend/target.hpp"
 #include "linalg/spmv/multiply.hpp"
+#include "linalg/spmv/row_products.hpp"
 #include "solver/implementation.hpp"
 #include "solver/nested_solver.hpp"
 #include "solver/null_space.hpp"
@@ -17,11 +18,14 @@
 #include "support/text.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -108,7 +112,9 @@ struct IterationWorkspace : Workspace {
   IterationWorkspace(const Device& device, std::int64_t size)
       : n(size), backend(device), state_array(device, 1), r(device, size) {}
   [[nodiscard]] std::size_t bytes() const override {
-    return r.bytes() + (preconditioner ? preconditioner->bytes() : 0);
+    std::size_t bytes = r.bytes() + (preconditioner ? preconditioner->bytes() : 0);
+    for (const auto& workspace : others) bytes += workspace->bytes();
+    return bytes;
   }
   [[nodiscard]] IterationState* state() { return state_array.data(); }
 
@@ -122,6 +128,16 @@ struct IterationWorkspace : Workspace {
   Array<T> consistent_rhs;         ///< b without its part in the null space of a singular A
   Array<double> null_space_parts;  ///< coefficients of that part, one for each null vector
   IterationScale scale;            ///< of the solve in progress
+  /// Workspaces of further columns, which the first solve with several right-hand sides makes.
+  std::vector<std::unique_ptr<Workspace>> others;
+};
+
+/// Epilogue of a product: y = factor A x.
+template <class T>
+struct StoreScaled {
+  T factor;
+  T* y;
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { y[i] = factor * sum; }
 };
 
 /// Computes x *= 2^exponent, which is exact.
@@ -170,12 +186,36 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
              std::vector<Job>& jobs) const override {
     auto& own = static_cast<SolveWorkspace&>(workspace);
-    for (std::int64_t j = 0; j < right.columns(); ++j) {
-      solve_column(own, right.column(j), left.column(j), jobs[static_cast<std::size_t>(j)]);
+    const bool together = right.columns() > 1 && iterates_together();
+    const std::int64_t width = together ? static_cast<std::int64_t>(most_columns) : 1;
+    for (std::int64_t first = 0; first < right.columns(); first += width) {
+      const std::int64_t count = std::min(width, right.columns() - first);
+      SolvedColumns columns;
+      for (std::int64_t j = first; j < first + count; ++j) {
+        columns.add({{&workspace_of(own, j - first), right.column(j), left.column(j)},
+                     &jobs[static_cast<std::size_t>(j)]});
+      }
+      solve_together(columns);
     }
   }
 
  protected:
+  /// A right-hand side and its iterate.
+  struct IteratedColumn {
+    SolveWorkspace* workspace;
+    const T* b;
+    T* x;
+  };
+
+  /// Whether several right-hand sides are iterated in one loop, by start_together() and step_together().
+  [[nodiscard]] virtual bool iterates_together() const { return false; }
+  virtual void start_together(std::span<const IteratedColumn> columns) const {
+    for (const IteratedColumn& column : columns) start(*column.workspace, column.b, column.x);
+  }
+  virtual void step_together(std::span<const IteratedColumn> columns) const {
+    for (const IteratedColumn& column : columns) step(*column.workspace, column.b, column.x);
+  }
+
   /// Begins from the residual in workspace.r.
   virtual void start(SolveWorkspace& workspace, const T* b, T* x) const = 0;
   /// Queues one iteration, which ends with IterationState::record.
@@ -246,6 +286,35 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     multiply(workspace.backend, static_cast<T>(workspace.scale.matrix_factor()), A_, x, T{0}, y);
   }
 
+  /// Computes y(column) = A x(column) for the scaled, sparse A.
+  template <class X, class Y>
+  void apply_operator(std::span<const IteratedColumn> columns, X x, Y y) const {
+    for_column_products(
+        columns.front().workspace->backend, *A_.csr(), columns, [&](const IteratedColumn& column) {
+          const auto factor = static_cast<T>(column.workspace->scale.matrix_factor());
+          return VectorProduct{static_cast<const T*>(x(column)), StoreScaled<T>{factor, y(column)}};
+        });
+  }
+
+  /// Computes z(column) = M^-1 r for the residual of each column, if there is a preconditioner.
+  template <class Z>
+  void precondition(std::span<const IteratedColumn> columns, Z z) const {
+    const auto* together =
+        preconditioner_ ? dynamic_cast<const ColumnsPreconditioner<T>*>(&nested()) : nullptr;
+    if (together == nullptr) {
+      for (const IteratedColumn& column : columns) {
+        precondition(*column.workspace, column.workspace->r.data(), z(column));
+      }
+      return;
+    }
+    std::array<AppliedColumn<T>, most_columns> applied;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      SolveWorkspace& own = *columns[c].workspace;
+      applied[c] = {own.preconditioner.get(), own.r.data(), z(columns[c])};
+    }
+    together->apply_to({applied.data(), columns.size()});
+  }
+
   /// Computes z = M^-1 r. Returns z, or r without a preconditioner.
   const T* precondition(SolveWorkspace& workspace, const T* r, T* z) const {
     if (!preconditioned()) return r;
@@ -296,55 +365,128 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
                                                                          : nullptr;
   }
 
-  /// Solves one column. For a singular A = A^T and a b with a part in the null space, x has the least
-  /// residual.
-  void solve_column(SolveWorkspace& workspace, const T* b, T* x, Job& job) const {
+  /// A right-hand side in the course of its solve.
+  struct SolvedColumn : IteratedColumn {
+    Job* job;
+    double null_space_part = 0;  ///< norm of the part of b that is not in the range of A
+    double norm = 0;             ///< of the residual
+    bool is_running = true;      ///< in the loop that iterates all columns
+  };
+  class SolvedColumns {
+   public:
+    void add(const SolvedColumn& column) { columns_[count_++] = column; }
+    [[nodiscard]] SolvedColumn* begin() { return columns_.data(); }
+    [[nodiscard]] SolvedColumn* end() { return columns_.data() + count_; }
+
+   private:
+    std::array<SolvedColumn, most_columns> columns_{};
+    std::size_t count_ = 0;
+  };
+  /// The columns that are still iterated.
+  class RunningColumns {
+   public:
+    explicit RunningColumns(SolvedColumns& columns) {
+      for (const SolvedColumn& column : columns) {
+        if (column.is_running) columns_[count_++] = column;
+      }
+    }
+    [[nodiscard]] std::span<const IteratedColumn> span() const { return {columns_.data(), count_}; }
+
+   private:
+    std::array<IteratedColumn, most_columns> columns_{};
+    std::size_t count_ = 0;
+  };
+
+  /// The workspace of column `number` among those that are solved together.
+  SolveWorkspace& workspace_of(SolveWorkspace& first, std::int64_t number) const {
+    if (number == 0) return first;
+    const auto other = static_cast<std::size_t>(number - 1);
+    while (first.others.size() <= other) first.others.push_back(this->make_workspace());
+    return static_cast<SolveWorkspace&>(*first.others[other]);
+  }
+
+  /// Solves all columns: in one loop until each has converged or ended otherwise, then one after another for
+  /// those that have to restart. For a singular A = A^T and a b with a part in the null space, x has the
+  /// least residual.
+  void solve_together(SolvedColumns& columns) const {
+    for (SolvedColumn& column : columns) {
+      remove_null_space_part(column);
+      begin(column);
+    }
+    const bool cancelled = iterate(columns);
+    for (SolvedColumn& column : columns) {
+      bool is_done = !column.is_running || is_final(column, cancelled);
+      while (!is_done && may_iterate(column)) {
+        SolvedColumns alone;
+        alone.add(column);
+        is_done = is_final(column, iterate(alone));
+      }
+      name_inconsistent(column);
+    }
+  }
+
+  /// Replaces b by its part in the range of a singular A, if the rest exceeds the tolerance.
+  void remove_null_space_part(SolvedColumn& column) const {
     const Dense<T>* basis = null_space_basis();
-    if (basis == nullptr) return solve_consistent(workspace, b, x, job);
+    if (basis == nullptr) return;
+    SolveWorkspace& workspace = *column.workspace;
     T* const consistent = workspace.consistent_rhs.data();
-    workspace.backend.copy(workspace.n, b, consistent);
-    const double part =
+    workspace.backend.copy(workspace.n, column.b, consistent);
+    column.null_space_part =
         remove_null_space(workspace.backend, *basis, workspace.null_space_parts.data(), consistent);
-    const bool inconsistent = part > job.tolerance;
-    solve_consistent(workspace, inconsistent ? consistent : b, x, job);
-    if (!inconsistent || job.outcome.status == Status::cancelled) return;
+    if (column.null_space_part > column.job->tolerance) column.b = consistent;
+  }
+
+  void name_inconsistent(const SolvedColumn& column) const {
+    Job& job = *column.job;
+    if (!(column.null_space_part > job.tolerance) || job.outcome.status == Status::cancelled) return;
     job.outcome = {Status::inconsistent,
-                   "A is singular, and a part of b, " + short_number(part / job.right_hand_side_norm) +
+                   "A is singular, and a part of b, " +
+                       short_number(column.null_space_part / job.right_hand_side_norm) +
                        " of its norm, is in the null space of A: no x satisfies the equations; this one "
                        "satisfies them for the rest of b"};
   }
 
-  void solve_consistent(SolveWorkspace& workspace, const T* b, T* x, Job& job) const {
-    B& backend = workspace.backend;
+  /// Computes the first residual, and whether the column is to be iterated.
+  void begin(SolvedColumn& column) const {
+    SolveWorkspace& workspace = *column.workspace;
+    Job& job = *column.job;
     workspace.scale = scale_of(job);
-    double norm = b == workspace.consistent_rhs.data()
-                      ? workspace.residual_check->vector(workspace.n, b).norm2
+    column.norm = column.b == workspace.consistent_rhs.data()
+                      ? workspace.residual_check->vector(workspace.n, column.b).norm2
                       : job.right_hand_side_norm;
     // Without a right-hand side the solution is zero for any initial guess.
-    if (job.control->use_initial_guess && norm > 0) {
-      norm = workspace.residual_check->residual(A_, b, x, workspace.r.data()).norm2;
+    if (job.control->use_initial_guess && column.norm > 0) {
+      column.norm = workspace.residual_check->residual(A_, column.b, column.x, workspace.r.data()).norm2;
     } else {
-      backend.fill(workspace.n, T{0}, x);
-      backend.copy(workspace.n, b, workspace.r.data());
+      workspace.backend.fill(workspace.n, T{0}, column.x);
+      workspace.backend.copy(workspace.n, column.b, workspace.r.data());
     }
-    job.history.push_back(norm);
-    if (norm <= job.tolerance) return;
-    for (;;) {
-      if (job.iterations >= stop_.max_iterations) {
-        job.outcome = {Status::max_iterations, limit_text(norm, job)};
-        return;
-      }
-      const bool cancelled = iterate(workspace, b, x, norm, job);
-      const double before = norm;
-      const VectorFacts residual = workspace.residual_check->residual(A_, b, x, workspace.r.data());
-      norm = residual.norm2;
-      if (norm <= job.tolerance) return;
-      job.outcome = outcome_of_cycle(cancelled, workspace.host_state.phase, before, norm, job);
-      if (job.outcome.ok()) continue;
-      if (!cancelled && accept_at_rounding_level(workspace, residual, x, job)) return;
-      return_zero_if_worse(workspace, x, norm, job);
-      return;
-    }
+    job.history.push_back(column.norm);
+    column.is_running = !(column.norm <= job.tolerance) && may_iterate(column);
+  }
+
+  /// False, with the outcome, at the limit of iterations.
+  bool may_iterate(const SolvedColumn& column) const {
+    if (column.job->iterations < stop_.max_iterations) return true;
+    column.job->outcome = {Status::max_iterations, limit_text(column.norm, *column.job)};
+    return false;
+  }
+
+  /// Computes the true residual after a cycle, and whether it is the last one, with its outcome.
+  bool is_final(SolvedColumn& column, bool cancelled) const {
+    SolveWorkspace& workspace = *column.workspace;
+    Job& job = *column.job;
+    const double before = column.norm;
+    const VectorFacts residual =
+        workspace.residual_check->residual(A_, column.b, column.x, workspace.r.data());
+    column.norm = residual.norm2;
+    if (column.norm <= job.tolerance) return true;
+    job.outcome = outcome_of_cycle(cancelled, workspace.host_state.phase, before, column.norm, job);
+    if (job.outcome.ok()) return false;
+    if (!cancelled && accept_at_rounding_level(workspace, residual, column.x, job)) return true;
+    return_zero_if_worse(workspace, column.x, column.norm, job);
+    return true;
   }
 
   /// Scaling of a column: none unless norms are so large or small that their squares, or products with an
@@ -366,47 +508,103 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     if (exponent != 0) workspace.backend.for_each(workspace.n, ScaleByPowerOfTwo<T>{exponent, x});
   }
 
-  /// Iterates from a (re)start until the state stops running; returns true if the caller requested a stop.
-  bool iterate(SolveWorkspace& workspace, const T* b, T* x, double norm, Job& job) const {
+  /// Iterates the running columns from a (re)start until their states stop running; returns true if the
+  /// caller requested a stop.
+  bool iterate(SolvedColumns& columns) const {
+    for (const SolvedColumn& column : columns) {
+      if (column.is_running) begin_cycle(column);
+    }
+    RunningColumns running(columns);
+    if (!running.span().empty()) start_running(running);
+    bool cancelled = false;
+    while (!running.span().empty() && !cancelled) {
+      const std::int64_t steps = steps_before_check(columns);
+      for (std::int64_t k = 0; k < steps; ++k) step_running(running);
+      SolvedColumns continued;
+      for (const SolvedColumn& column : columns) {
+        if (!is_iterated(column)) continue;
+        read_state(column);
+        cancelled = cancelled || column.job->control->cancel.stop_requested();
+        if (column.workspace->host_state.running()) continued.add(column);
+      }
+      running = RunningColumns(continued);
+    }
+    for (const SolvedColumn& column : columns) {
+      if (column.is_running) end_cycle(column);
+    }
+    return cancelled;
+  }
+
+  /// Whether the column is in the loop and its state was running when it was last read.
+  static bool is_iterated(const SolvedColumn& column) {
+    return column.is_running && column.workspace->host_state.running();
+  }
+
+  void start_running(const RunningColumns& running) const {
+    const std::span<const IteratedColumn> columns = running.span();
+    if (columns.size() > 1) return start_together(columns);
+    start(*columns.front().workspace, columns.front().b, columns.front().x);
+  }
+  void step_running(const RunningColumns& running) const {
+    const std::span<const IteratedColumn> columns = running.span();
+    if (columns.size() > 1) return step_together(columns);
+    step(*columns.front().workspace, columns.front().b, columns.front().x);
+  }
+
+  /// Number of steps until the next check: the largest that a running column predicts.
+  [[nodiscard]] std::int64_t steps_before_check(SolvedColumns& columns) const {
+    if (stop_.check_every > 0) return stop_.check_every;
+    std::int64_t steps = 1;
+    for (const SolvedColumn& column : columns) {
+      const Job& job = *column.job;
+      if (!is_iterated(column)) continue;
+      steps = std::max(steps, echelon::steps_before_check(job.iterations, job.history.front(),
+                                                          job.history.back(), job.tolerance));
+    }
+    return steps;
+  }
+
+  /// Writes a fresh state to the device, and scales the column.
+  void begin_cycle(const SolvedColumn& column) const {
     constexpr double divergence_factor = 1e10;
+    SolveWorkspace& workspace = *column.workspace;
+    const Job& job = *column.job;
     const int scale = workspace.scale.rhs;
     IterationState fresh;
     fresh.tolerance = std::ldexp(job.tolerance, scale);
     fresh.divergence =
         divergence_factor * std::ldexp(std::max(job.right_hand_side_norm, job.history.front()), scale);
-    fresh.residual = std::ldexp(norm, scale);
+    fresh.residual = std::ldexp(column.norm, scale);
     fresh.iteration = job.iterations;
     fresh.max_iterations = stop_.max_iterations;
     workspace.host_state = fresh;
     workspace.backend.write(fresh, workspace.state());
     scale_by(workspace, scale, workspace.r.data());
-    scale_by(workspace, scale - workspace.scale.matrix, x);
-    start(workspace, b, x);
-    bool cancelled = false;
-    while (workspace.host_state.running() && !cancelled) {
-      const std::int64_t steps =
-          stop_.check_every > 0
-              ? stop_.check_every
-              : steps_before_check(job.iterations, job.history.front(), job.history.back(), job.tolerance);
-      for (std::int64_t k = 0; k < steps; ++k) step(workspace, b, x);
-      workspace.host_state = workspace.backend.read(workspace.state());
-      while (job.iterations < workspace.host_state.iteration) {
-        const auto place = job.iterations % IterationState::history_size;
-        job.history.push_back(std::ldexp(workspace.host_state.history[place], -scale));
-        collect_coefficients(workspace, place);
-        ++job.iterations;
-      }
-      cancelled = job.control->cancel.stop_requested();
-      if (job.control->on_progress) {
-        job.control->on_progress({this->name(), job.number, job.iterations,
-                                  job.history.back() / job.right_hand_side_norm,
-                                  job.tolerance / job.right_hand_side_norm});
-      }
+    scale_by(workspace, scale - workspace.scale.matrix, column.x);
+  }
+
+  /// Reads the state, and adds the new iterations to the job.
+  void read_state(const SolvedColumn& column) const {
+    SolveWorkspace& workspace = *column.workspace;
+    Job& job = *column.job;
+    workspace.host_state = workspace.backend.read(workspace.state());
+    while (job.iterations < workspace.host_state.iteration) {
+      const auto place = job.iterations % IterationState::history_size;
+      job.history.push_back(std::ldexp(workspace.host_state.history[place], -workspace.scale.rhs));
+      collect_coefficients(workspace, place);
+      ++job.iterations;
     }
-    finish(workspace, x);
-    scale_by(workspace, workspace.scale.matrix - scale, x);
-    estimate_condition(workspace, job);
-    return cancelled;
+    if (!job.control->on_progress) return;
+    job.control->on_progress({this->name(), job.number, job.iterations,
+                              job.history.back() / job.right_hand_side_norm,
+                              job.tolerance / job.right_hand_side_norm});
+  }
+
+  void end_cycle(const SolvedColumn& column) const {
+    SolveWorkspace& workspace = *column.workspace;
+    finish(workspace, column.x);
+    scale_by(workspace, workspace.scale.matrix - workspace.scale.rhs, column.x);
+    estimate_condition(workspace, *column.job);
   }
 
   /// Accepts an answer whose backward error is at the level of rounding although its residual exceeds the

@@ -6,6 +6,9 @@
 
 #include <echelon/matrix/dense.hpp>
 
+#include <cstddef>
+#include <span>
+
 namespace echelon {
 
 /// Kind of linear operator that a method is when used as a preconditioner.
@@ -23,6 +26,30 @@ class VariableOperator {
   VariableOperator& operator=(const VariableOperator&) = delete;
   virtual ~VariableOperator() = default;
   [[nodiscard]] virtual AppliedOperator applied_operator() const = 0;
+};
+
+/// A vector that a preconditioner is applied to, z = M^-1 r, and a workspace of its own.
+template <class T>
+struct AppliedColumn {
+  Workspace* workspace;
+  const T* r;
+  T* z;
+};
+
+/// Most vectors that are iterated, and preconditioned, together.
+inline constexpr std::size_t most_columns = 8;
+
+/// Implemented by preconditioners that are applied to several vectors in less time than to one after another.
+template <class T>
+class ColumnsPreconditioner {
+ public:
+  ColumnsPreconditioner() = default;
+  ColumnsPreconditioner(const ColumnsPreconditioner&) = delete;
+  ColumnsPreconditioner& operator=(const ColumnsPreconditioner&) = delete;
+  virtual ~ColumnsPreconditioner() = default;
+  /// Applies the preconditioner to at most `most_columns` vectors; queued on the device without waiting. Each
+  /// z has the bits of SolverImplementation::apply().
+  virtual void apply_to(std::span<const AppliedColumn<T>> columns) const = 0;
 };
 
 /// Implemented by methods with a preconditioner that their options name.

@@ -7,8 +7,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <array>
-
 namespace echelon {
 
 /// A graph of the work between the construction of a `Capture` and `finish`.
@@ -21,7 +19,12 @@ class CudaRecording {
 
  protected:
   /// Addresses that the recorded work depends on.
-  using State = std::array<const void*, 4>;
+  struct State {
+    RecordedAddresses vectors{};
+    const void* scratch = nullptr;
+    const void* counters = nullptr;
+    friend bool operator==(const State&, const State&) = default;
+  };
 
   /// Captures the work on the calling thread's stream, instead of executing it, during its lifetime.
   class Capture {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/libraries.cuh"
 #include "linalg/spmv/multiply.hpp"
-#include "linalg/spmv/row_products.cuh"
+#include "linalg/spmv/row_products.hpp"
 
 namespace echelon {
 

@@ -2,7 +2,7 @@
 /// The product of a sparse matrix with a vector on a GPU, for any use of its elements.
 #pragma once
 
-#include "linalg/spmv/row_sums.cuh"
+#include "linalg/spmv/staged_rows.cuh"
 
 namespace echelon {
 
@@ -106,6 +106,56 @@ __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 6 : 8)
   }
 }
 
+/// Elements of several vectors; those from `count` on are zero.
+template <class T, class X, class Use>
+struct LoadEach {
+  const SeveralProducts<X, Use>& products;
+  template <int width>
+  __device__ void load(std::int64_t row, T (&elements)[width]) const {
+#pragma unroll
+    for (int c = 0; c < width; ++c) elements[c] = c < products.count ? products.at[c].x[row] : T{0};
+  }
+};
+template <class T, class X, class Use>
+struct UseEach {
+  const SeveralProducts<X, Use>& products;
+  __device__ void operator()(std::int64_t row, int c, T sum) const {
+    if (c < products.count) products.at[c].use(row, sum);
+  }
+};
+
+/// The products of a block of rows with up to `width` vectors; see multiply_blocks. Values and column indices
+/// are staged instead of products, and a thread sums a row for all vectors.
+/// Memory movement: values, columns and offsets are read once for all vectors, their elements from the caches
+/// or once per block.
+template <int width, class T, class X, class Use>
+__global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 5 : 6)
+    multiply_several_blocks(const longlong2* __restrict__ starts, std::int64_t nonzeros,
+                            const std::int64_t* __restrict__ row_offsets,
+                            const std::int32_t* __restrict__ columns, const T* __restrict__ values,
+                            const __grid_constant__ SeveralProducts<X, Use> products) {
+  __shared__ Staged<T> staged;
+  const BlockRows rows = stage_block_rows(starts, nonzeros, row_offsets, columns, values, staged);
+  const LoadEach<T, X, Use> x{products};
+  const UseEach<T, X, Use> use{products};
+  multiply_rows<width>(staged, rows, RowThreads(true, lanes_for(rows.count), 1), x, use);
+  __syncthreads();
+  multiply_long_rows<width>(staged, rows, x, use);
+}
+
+/// Rows that do not fit into a block: thread block (p, c) computes piece p for vector c.
+template <class T, class X, class Use>
+__global__ void __launch_bounds__(block_size)
+    multiply_several_pieces(const RowBlocks::Piece* __restrict__ pieces,
+                            const std::int32_t* __restrict__ columns, const T* __restrict__ values,
+                            const __grid_constant__ SeveralProducts<X, Use> products, Sum* partial,
+                            unsigned* finished) {
+  const RowBlocks::Piece piece = pieces[blockIdx.x];
+  const std::int64_t places = std::int64_t{blockIdx.y} * gridDim.x;
+  const VectorProduct<X, Use>& product = products.at[blockIdx.y];
+  multiply_piece(piece, columns, values, product.x, product.use, partial + places, finished + places);
+}
+
 /// use(i, (M x)_i) for a dense matrix, one row per warp.
 template <class T, class Use>
 __global__ void __launch_bounds__(block_size)
@@ -145,6 +195,47 @@ void for_row_products(Cuda& backend, const Csr<T>& A, X x, Use use) {
       row_blocks.pieces.data(), static_cast<unsigned>(pieces),
       reinterpret_cast<const longlong2*>(row_blocks.starts.data()), A.nonzeros(), A.row_offsets().data(),
       A.column_indices().data(), A.values().data(), x, use, partial, backend.counters(pieces));
+  check(cudaGetLastError());
+}
+
+template <int width, class T, class X, class Use>
+void launch_several_blocks(const Csr<T>& A, const SeveralProducts<X, Use>& products) {
+  const RowBlocks& row_blocks = CsrAccess::row_blocks(A);
+  const std::int64_t blocks = row_blocks.starts.size() / 2 - 1;
+  row_sums::multiply_several_blocks<width, T>
+      <<<static_cast<unsigned>(blocks), row_sums::block_size, 0, stream()>>>(
+          reinterpret_cast<const longlong2*>(row_blocks.starts.data()), A.nonzeros(), A.row_offsets().data(),
+          A.column_indices().data(), A.values().data(), products);
+  check(cudaGetLastError());
+}
+
+/// See the version for the host.
+template <class T, class X, class Use>
+void for_several_row_products(Cuda& backend, const Csr<T>& A, const SeveralProducts<X, Use>& products) {
+  if (A.rows() == 0) return;
+  if (A.nonzeros() == 0) {
+    for (int c = 0; c < products.count; ++c) {
+      backend.for_each(A.rows(), row_sums::UseZero<T, Use>{products.at[c].use});
+    }
+    return;
+  }
+  const CurrentDevice current(backend.device().id());
+  if (products.count > 4) {
+    launch_several_blocks<8>(A, products);
+  } else if (products.count > 2) {
+    launch_several_blocks<4>(A, products);
+  } else {
+    launch_several_blocks<2>(A, products);
+  }
+  const RowBlocks& row_blocks = CsrAccess::row_blocks(A);
+  const std::int64_t pieces = row_blocks.pieces.size();
+  if (pieces == 0) return;
+  const std::int64_t places = pieces * products.count;
+  auto* partial = static_cast<Sum*>(backend.scratch(static_cast<std::size_t>(places) * sizeof(Sum)));
+  const dim3 grid(static_cast<unsigned>(pieces), static_cast<unsigned>(products.count));
+  row_sums::multiply_several_pieces<T><<<grid, row_sums::block_size, 0, stream()>>>(
+      row_blocks.pieces.data(), A.column_indices().data(), A.values().data(), products, partial,
+      backend.counters(places));
   check(cudaGetLastError());
 }
 

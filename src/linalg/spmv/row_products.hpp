@@ -8,7 +8,33 @@
 
 #include <echelon/matrix/csr.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+
+namespace echelon {
+
+/// A vector to multiply, and the use of the product.
+template <class X, class Use>
+struct VectorProduct {
+  X x;
+  Use use;
+};
+template <class X, class Use>
+VectorProduct(X, Use) -> VectorProduct<X, Use>;
+
+/// Most vectors that are multiplied in one pass over the matrix.
+inline constexpr std::size_t most_products = 8;
+
+/// Products of one matrix with several vectors.
+template <class X, class Use>
+struct SeveralProducts {
+  VectorProduct<X, Use> at[most_products];
+  int count = 0;
+};
+
+}  // namespace echelon
 
 #ifdef __CUDACC__
 #include "linalg/spmv/row_products.cuh"
@@ -46,16 +72,71 @@ void for_row_products(OpenMp& backend, const Csr<T>& A, X x, Use use) {
   });
 }
 
+/// Rows of a tile, which stays in the caches while it is multiplied with all vectors.
+inline constexpr std::int64_t product_tile_rows = 128;
+
+/// Two products for the rows in [begin, end), in one pass.
+template <class T, class X, class Use>
+void for_two_row_products(const Csr<T>& A, std::int64_t begin, std::int64_t end,
+                          const VectorProduct<X, Use>* products) {
+  const std::int64_t* __restrict row_offsets = A.row_offsets().data();
+  const std::int32_t* __restrict column_indices = A.column_indices().data();
+  const T* __restrict values = A.values().data();
+  const VectorProduct<X, Use> first = products[0];
+  const VectorProduct<X, Use> second = products[1];
+  std::int64_t k = begin < end ? row_offsets[begin] : 0;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::int64_t row_end = row_offsets[i + 1];
+    prefetch_ahead(values, column_indices, k, row_end);
+    T first_sum = 0;
+    T second_sum = 0;
+    for (; k < row_end; ++k) {
+      const std::int64_t column = column_indices[k];
+      first_sum += values[k] * first.x[column];
+      second_sum += values[k] * second.x[column];
+    }
+    first.use(i, first_sum);
+    second.use(i, second_sum);
+  }
+}
+
+/// All products, tile by tile: A is read from memory once.
+template <class B, class T, class X, class Use>
+void for_several_row_products(B& backend, const Csr<T>& A, const SeveralProducts<X, Use>& products) {
+  backend.parallel(A.nonzeros() * products.count > parallel_threshold, [&](int part, int parts) {
+    const std::int64_t end = part_begin(A, part + 1, parts);
+    for (std::int64_t row = part_begin(A, part, parts); row < end; row += product_tile_rows) {
+      const std::int64_t tile_end = std::min(row + product_tile_rows, end);
+      int c = 0;
+      for (; c + 1 < products.count; c += 2) for_two_row_products(A, row, tile_end, products.at + c);
+      if (c < products.count) for_row_products(A, row, tile_end, products.at[c].x, products.at[c].use);
+    }
+  });
+}
+
+/// Inner product in a fixed order: 16 partial sums, which vector instructions compute, added in pairs. A
+/// reduction by `omp simd` may be compiled to different orders in different places.
+template <class T>
+T inner_product_in_order(std::int64_t n, const T* x, const T* y) {
+  constexpr std::int64_t lanes = 16;
+  T sums[lanes] = {};
+  std::int64_t j = 0;
+  for (; j + lanes <= n; j += lanes) {
+    for (std::int64_t lane = 0; lane < lanes; ++lane) sums[lane] += x[j + lane] * y[j + lane];
+  }
+  for (std::int64_t lane = 0; j + lane < n; ++lane) sums[lane] += x[j + lane] * y[j + lane];
+  for (std::int64_t half = lanes / 2; half > 0; half /= 2) {
+    for (std::int64_t lane = 0; lane < half; ++lane) sums[lane] += sums[lane + half];
+  }
+  return sums[0];
+}
+
 /// use(i, sum over j of m_ij x[j]) for the n rows of a small dense matrix, row by row in memory.
 template <class B, class T, class Use>
 void for_dense_row_products(B& backend, std::int64_t n, const T* rows, const T* x, Use use) {
   backend.parallel(n * n > parallel_threshold, [=](int part, int parts) {
     for (std::int64_t i = n * part / parts; i < n * (part + 1) / parts; ++i) {
-      const T* row = rows + i * n;
-      T sum = 0;
-#pragma omp simd reduction(+ : sum)
-      for (std::int64_t j = 0; j < n; ++j) sum += row[j] * x[j];
-      use(i, sum);
+      use(i, inner_product_in_order(n, rows + i * n, x));
     }
   });
 }
@@ -63,3 +144,27 @@ void for_dense_row_products(B& backend, std::int64_t n, const T* rows, const T* 
 }  // namespace echelon
 
 #endif
+
+namespace echelon {
+
+/// Products of A with a vector of each of the columns, in one pass over A for `most_products` of them:
+/// make(column) returns the VectorProduct. Each product has the bits of for_row_products with that vector
+/// alone, and no vector may be read and written by the same call.
+template <class B, class T, class Column, class Make>
+void for_column_products(B& backend, const Csr<T>& A, std::span<const Column> columns, Make make) {
+  using One = decltype(make(columns.front()));
+  for (; !columns.empty(); columns = columns.subspan(std::min(columns.size(), most_products))) {
+    if (columns.size() == 1) {
+      const One one = make(columns.front());
+      for_row_products(backend, A, one.x, one.use);
+      return;
+    }
+    SeveralProducts<decltype(One::x), decltype(One::use)> products;
+    for (const Column& column : columns.first(std::min(columns.size(), most_products))) {
+      products.at[products.count++] = make(column);
+    }
+    for_several_row_products(backend, A, products);
+  }
+}
+
+}  // namespace echelon

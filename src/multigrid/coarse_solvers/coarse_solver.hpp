@@ -54,8 +54,10 @@ class InverseSolver final : public CoarseSolver<B, T> {
   [[nodiscard]] bool is_recordable() const override { return true; }
   [[nodiscard]] std::int64_t null_space() const override { return inverse_.null_space; }
   void solve(const SmootherArguments<B, T>& a) const override {
-    for_dense_row_products(a.backend, inverse_.transpose.rows(), inverse_.transpose.data(), a.b,
-                           PutElement<T>{a.x});
+    for (const SmoothedColumn<T>& column : a.columns) {
+      for_dense_row_products(a.backend, inverse_.transpose.rows(), inverse_.transpose.data(), column.b,
+                             PutElement<T>{column.x});
+    }
   }
 
  private:
@@ -73,7 +75,9 @@ class DirectSolver final : public CoarseSolver<B, T> {
     return nested().make_workspace();
   }
   [[nodiscard]] std::size_t bytes() const override { return nested().bytes(); }
-  void solve(const SmootherArguments<B, T>& a) const override { nested().apply(*a.workspace, a.b, a.x); }
+  void solve(const SmootherArguments<B, T>& a) const override {
+    for (const SmoothedColumn<T>& column : a.columns) nested().apply(*column.workspace, column.b, column.x);
+  }
 
  private:
   [[nodiscard]] SolverImplementation<T>& nested() const { return SolverAccess<T>::implementation(solver_); }

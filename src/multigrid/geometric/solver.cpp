@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,7 +68,8 @@ class GridMultigrid final : public SolverImplementation<T>,
                             public multigrid::HierarchyOwner,
                             public multigrid::LevelOwner<T>,
                             public VariableOperator,
-                            public NullSpaceFinder<T> {
+                            public NullSpaceFinder<T>,
+                            public ColumnsPreconditioner<T> {
  public:
   GridMultigrid(const Device& device, const O& options)
       : SolverImplementation<T>(device), options_(options), backend_(device) {
@@ -106,6 +108,10 @@ class GridMultigrid final : public SolverImplementation<T>,
     cycles_->solve(workspace, right, left, jobs);
   }
   void apply(Workspace& workspace, const T* r, T* z) const override { cycles_->apply(workspace, r, z); }
+
+  void apply_to(std::span<const AppliedColumn<T>> columns) const override {
+    dynamic_cast<const ColumnsPreconditioner<T>&>(*cycles_).apply_to(columns);
+  }
 
   [[nodiscard]] const HierarchyDescription& description() const override { return description_; }
   [[nodiscard]] const Csr<T>* level_matrix(std::size_t level) const override {

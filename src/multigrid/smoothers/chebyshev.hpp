@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 namespace echelon::multigrid {
@@ -140,30 +139,38 @@ class ChebyshevSmoother final : public Smoother<B, T> {
   }
 
   void start(const SmootherArguments<B, T>& a) const override {
-    auto& own = *static_cast<Steps*>(a.workspace);
-    const FirstStep<T> first{first_factor(), inverse_.data(), a.b};
     if (beta_.size() == 1) {
-      a.backend.for_each(A_->rows(), TakeFirstStep<T>{first, beta(1), a.x});
+      for (const Column& column : a.columns) {
+        a.backend.for_each(A_->rows(), TakeFirstStep<T>{first_step(column), beta(1), column.x});
+      }
       return;
     }
-    for_row_products(a.backend, *A_, first,
-                     SecondFromZero<T>{first, old_factor(2), factor(2), beta(1), beta(2), beta_.size() == 2,
-                                       a.r, own.next.data(), a.x});
-    take_steps(a, 3, own.next.data(), own.d.data(), T{0});
+    for_column_products(a.backend, *A_, a.columns, [&](const Column& column) {
+      const FirstStep<T> first = first_step(column);
+      return VectorProduct{
+          first, SecondFromZero<T>{first, old_factor(2), factor(2), beta(1), beta(2), beta_.size() == 2,
+                                   column.r, steps(column).next.data(), column.x}};
+    });
+    take_steps(a, 3, true, T{0});
   }
   void start_with_residual(const SmootherArguments<B, T>& a) const override {
     start(a);
-    form_residual(a.backend, *A_, a.b, a.x, a.r);
+    form_residuals(a.backend, *A_, a.columns);
   }
   void pre_smooth(const SmootherArguments<B, T>& arguments) const override { smooth(arguments); }
   void post_smooth(const SmootherArguments<B, T>& arguments) const override { smooth(arguments); }
 
  private:
+  using Column = SmoothedColumn<T>;
   struct Steps final : Workspace {
     Steps(const Device& device, std::int64_t n) : d(device, n), next(device, n) {}
     [[nodiscard]] std::size_t bytes() const override { return d.bytes() + next.bytes(); }
     Array<T> d, next;
   };
+  static Steps& steps(const Column& column) { return *static_cast<Steps*>(column.workspace); }
+  [[nodiscard]] FirstStep<T> first_step(const Column& column) const {
+    return {first_factor(), inverse_.data(), column.b};
+  }
 
   /// Coefficients of the recurrence, k from 1: factor(k) multiplies D^-1 r in step k (first_factor() in step
   /// 1), old_factor(k) multiplies step k - 1 in step k, and beta(k) multiplies step k in x.
@@ -179,21 +186,32 @@ class ChebyshevSmoother final : public Smoother<B, T> {
   [[nodiscard]] T beta(std::size_t k) const { return static_cast<T>(beta_[k - 1]); }
 
   void smooth(const SmootherArguments<B, T>& a) const {
-    auto& own = *static_cast<Steps*>(a.workspace);
-    for_row_products(a.backend, *A_, static_cast<const T*>(a.x),
-                     BeginChebyshev<T>{inverse_.data(), a.b, first_factor(), own.d.data(), a.r});
-    if (beta_.size() == 1) a.backend.for_each(A_->rows(), AddStep<T>{beta(1), own.d.data(), a.x});
-    take_steps(a, 2, own.d.data(), own.next.data(), beta(1));
+    for_column_products(a.backend, *A_, a.columns, [&](const Column& column) {
+      return VectorProduct{
+          static_cast<const T*>(column.x),
+          BeginChebyshev<T>{inverse_.data(), column.b, first_factor(), steps(column).d.data(), column.r}};
+    });
+    if (beta_.size() == 1) {
+      for (const Column& column : a.columns) {
+        a.backend.for_each(A_->rows(), AddStep<T>{beta(1), steps(column).d.data(), column.x});
+      }
+    }
+    take_steps(a, 2, false, beta(1));
   }
 
-  /// Takes the steps from `degree` on. d holds the previous step, and previous_beta d is added to x with the
-  /// first of them.
-  void take_steps(const SmootherArguments<B, T>& a, std::size_t degree, T* d, T* next,
+  /// Takes the steps from `degree` on. The previous step is in `next` if `is_in_next`, else in d, and
+  /// previous_beta times it is added to x with the first of them.
+  void take_steps(const SmootherArguments<B, T>& a, std::size_t degree, bool is_in_next,
                   T previous_beta) const {
-    for (; degree <= beta_.size(); ++degree, previous_beta = 0, std::swap(d, next)) {
-      for_row_products(a.backend, *A_, static_cast<const T*>(d),
-                       NextStep<T>{inverse_.data(), d, old_factor(degree), factor(degree), previous_beta,
-                                   beta(degree), degree == beta_.size(), a.r, next, a.x});
+    for (; degree <= beta_.size(); ++degree, previous_beta = 0, is_in_next = !is_in_next) {
+      for_column_products(a.backend, *A_, a.columns, [&](const Column& column) {
+        Steps& own = steps(column);
+        const T* d = is_in_next ? own.next.data() : own.d.data();
+        T* next = is_in_next ? own.d.data() : own.next.data();
+        return VectorProduct{
+            d, NextStep<T>{inverse_.data(), d, old_factor(degree), factor(degree), previous_beta,
+                           beta(degree), degree == beta_.size(), column.r, next, column.x}};
+      });
     }
   }
 

@@ -92,36 +92,44 @@ class JacobiSmoother final : public Smoother<B, T> {
   [[nodiscard]] std::size_t bytes() const override { return scale_.bytes(); }
 
   void start(const SmootherArguments<B, T>& a) const override {
-    a.backend.for_each(A_->rows(), ScaleVector<T>{scale_.data(), a.b, a.x});
+    for (const SmoothedColumn<T>& column : a.columns) {
+      a.backend.for_each(A_->rows(), ScaleVector<T>{scale_.data(), column.b, column.x});
+    }
     smooth_in_place(a, sweeps_ - 1);
   }
   void start_with_residual(const SmootherArguments<B, T>& a) const override {
-    if (sweeps_ == 1) {
-      for_row_products(a.backend, *A_, ScaledVector<T>{scale_.data(), a.b},
-                       StartJacobi<T>{scale_.data(), a.b, a.x, a.r});
-    } else {
+    if (sweeps_ != 1) {
       start(a);
-      form_residual(a.backend, *A_, a.b, a.x, a.r);
+      form_residuals(a.backend, *A_, a.columns);
+      return;
     }
+    for_column_products(a.backend, *A_, a.columns, [&](const SmoothedColumn<T>& column) {
+      return VectorProduct{ScaledVector<T>{scale_.data(), column.b},
+                           StartJacobi<T>{scale_.data(), column.b, column.x, column.r}};
+    });
   }
   void pre_smooth(const SmootherArguments<B, T>& a) const override { smooth_in_place(a, sweeps_); }
   /// Each sweep reads one vector and writes another, and the last one has to write x: an odd number of sweeps
   /// therefore begins from r.
   [[nodiscard]] bool takes_iterate_from_r() const override { return sweeps_ % 2 == 1; }
   void post_smooth(const SmootherArguments<B, T>& a) const override {
-    T* from = takes_iterate_from_r() ? a.r : a.x;
-    T* to = takes_iterate_from_r() ? a.x : a.r;
-    for (std::int64_t sweep = 0; sweep < sweeps_; ++sweep, std::swap(from, to)) {
-      for_row_products(a.backend, *A_, static_cast<const T*>(from),
-                       StepJacobi<T>{scale_.data(), a.b, from, to});
+    bool is_in_r = takes_iterate_from_r();
+    for (std::int64_t sweep = 0; sweep < sweeps_; ++sweep, is_in_r = !is_in_r) {
+      for_column_products(a.backend, *A_, a.columns, [&](const SmoothedColumn<T>& column) {
+        const T* from = is_in_r ? column.r : column.x;
+        T* to = is_in_r ? column.x : column.r;
+        return VectorProduct{from, StepJacobi<T>{scale_.data(), column.b, from, to}};
+      });
     }
   }
 
  private:
   void smooth_in_place(const SmootherArguments<B, T>& a, std::int64_t sweeps) const {
     for (std::int64_t sweep = 0; sweep < sweeps; ++sweep) {
-      form_residual(a.backend, *A_, a.b, a.x, a.r);
-      a.backend.for_each(A_->rows(), AddScaled<T>{scale_.data(), a.r, a.x});
+      form_residuals(a.backend, *A_, a.columns);
+      for (const SmoothedColumn<T>& column : a.columns) {
+        a.backend.for_each(A_->rows(), AddScaled<T>{scale_.data(), column.r, column.x});
+      }
     }
   }
 

@@ -29,12 +29,14 @@ class NestedSmoother final : public Smoother<B, T> {
     return std::make_unique<Correction>(solver_.device(), A_->rows(), nested().make_workspace());
   }
   void start(const SmootherArguments<B, T>& a) const override {
-    nested().apply(*static_cast<Correction*>(a.workspace)->nested, a.b, a.x);
+    for (const SmoothedColumn<T>& column : a.columns) {
+      nested().apply(*correction(column).nested, column.b, column.x);
+    }
     smooth(a, sweeps_ - 1);
   }
   void start_with_residual(const SmootherArguments<B, T>& arguments) const override {
     start(arguments);
-    form_residual(arguments.backend, *A_, arguments.b, arguments.x, arguments.r);
+    form_residuals(arguments.backend, *A_, arguments.columns);
   }
   void pre_smooth(const SmootherArguments<B, T>& arguments) const override { smooth(arguments, sweeps_); }
   void post_smooth(const SmootherArguments<B, T>& arguments) const override { smooth(arguments, sweeps_); }
@@ -48,13 +50,18 @@ class NestedSmoother final : public Smoother<B, T> {
     std::unique_ptr<Workspace> nested;
   };
 
+  static Correction& correction(const SmoothedColumn<T>& column) {
+    return *static_cast<Correction*>(column.workspace);
+  }
   [[nodiscard]] SolverImplementation<T>& nested() const { return SolverAccess<T>::implementation(solver_); }
   void smooth(const SmootherArguments<B, T>& a, std::int64_t sweeps) const {
-    auto& correction = *static_cast<Correction*>(a.workspace);
     for (std::int64_t sweep = 0; sweep < sweeps; ++sweep) {
-      form_residual(a.backend, *A_, a.b, a.x, a.r);
-      nested().apply(*correction.nested, a.r, correction.z.data());
-      a.backend.for_each(A_->rows(), AddVector<T>{correction.z.data(), a.x});
+      form_residuals(a.backend, *A_, a.columns);
+      for (const SmoothedColumn<T>& column : a.columns) {
+        T* const z = correction(column).z.data();
+        nested().apply(*correction(column).nested, column.r, z);
+        a.backend.for_each(A_->rows(), AddVector<T>{z, column.x});
+      }
     }
   }
 

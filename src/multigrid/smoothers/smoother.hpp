@@ -12,17 +12,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 
 namespace echelon::multigrid {
 
-/// Vectors and scratch memory of a smoothing step on one level.
-template <class B, class T>
-struct SmootherArguments {
-  B& backend;
+/// One right-hand side and iterate of a smoothing step on one level, with its scratch memory.
+template <class T>
+struct SmoothedColumn {
   Workspace* workspace;  ///< result of the smoother's make_workspace()
   const T* b;
   T* x;
   T* r;  ///< scratch of n elements
+};
+
+/// Columns of a smoothing step. Each of them becomes the same, to the last bit, as alone.
+template <class B, class T>
+struct SmootherArguments {
+  B& backend;
+  std::span<const SmoothedColumn<T>> columns;
 };
 
 /// Epilogue of a product with A: r = b - A x.
@@ -33,10 +40,12 @@ struct SubtractProduct {
   ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { r[i] = b[i] - sum; }
 };
 
-/// r = b - A x.
-template <class B, class T>
-void form_residual(B& backend, const Csr<T>& A, const T* b, const T* x, T* r) {
-  for_row_products(backend, A, x, SubtractProduct<T>{b, r});
+/// r = b - A x for columns with these members.
+template <class B, class T, class Column>
+void form_residuals(B& backend, const Csr<T>& A, std::span<const Column> columns) {
+  for_column_products(backend, A, columns, [](const Column& column) {
+    return VectorProduct{static_cast<const T*>(column.x), SubtractProduct<T>{column.b, column.r}};
+  });
 }
 
 /// Interface of smoothers for A x = b. For symmetric A the post-smoother is the adjoint of the pre-smoother

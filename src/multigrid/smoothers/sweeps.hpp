@@ -25,12 +25,14 @@ class SweepSmoother final : public Smoother<B, T> {
     return std::make_unique<Scratch>(device_);
   }
   void start(const SmootherArguments<B, T>& arguments) const override {
-    arguments.backend.fill(A_->rows(), T{0}, arguments.x);
+    for (const SmoothedColumn<T>& column : arguments.columns) {
+      arguments.backend.fill(A_->rows(), T{0}, column.x);
+    }
     pre_smooth(arguments);
   }
   void start_with_residual(const SmootherArguments<B, T>& arguments) const override {
     start(arguments);
-    form_residual(arguments.backend, *A_, arguments.b, arguments.x, arguments.r);
+    form_residuals(arguments.backend, *A_, arguments.columns);
   }
   void pre_smooth(const SmootherArguments<B, T>& arguments) const override {
     sweep(arguments, symmetric_sweeps_ ? SweepKind::symmetric : SweepKind::forward);
@@ -48,18 +50,20 @@ class SweepSmoother final : public Smoother<B, T> {
 
   void sweep(const SmootherArguments<B, T>& arguments, SweepKind kind) const {
     const std::int64_t n = A_->rows();
-    gauss_seidel::Sweeps<T> sweeps{
-        .A = A_,
-        .right_hand_sides = 1,
-        .b = arguments.b,
-        .leading_b = n,
-        .x = arguments.x,
-        .leading_x = n,
-        .kind = kind,
-        .sweeps = sweeps_,
-        .omega = omega_,
-    };
-    gauss_seidel::sweep(arguments.backend, sweeps, static_cast<Scratch*>(arguments.workspace)->memory);
+    for (const SmoothedColumn<T>& column : arguments.columns) {
+      gauss_seidel::Sweeps<T> sweeps{
+          .A = A_,
+          .right_hand_sides = 1,
+          .b = column.b,
+          .leading_b = n,
+          .x = column.x,
+          .leading_x = n,
+          .kind = kind,
+          .sweeps = sweeps_,
+          .omega = omega_,
+      };
+      gauss_seidel::sweep(arguments.backend, sweeps, static_cast<Scratch*>(column.workspace)->memory);
+    }
   }
 
   Device device_;

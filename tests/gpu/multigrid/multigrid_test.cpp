@@ -3,6 +3,7 @@
 #include "gpu/gpu_fixture.hpp"
 #include "support/multigrid_cases.hpp"
 #include "support/problems.hpp"
+#include "support/several_columns.hpp"
 
 #include <echelon/generate.hpp>
 #include <echelon/methods/amg.hpp>
@@ -14,6 +15,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -220,6 +222,38 @@ TEST_F(GpuMultigrid, NearNullSpaceAndFlexibleCg_AgreeWithHost) {
     EXPECT_EQ(cuda.report.status, Status::converged) << cycle << ": " << cuda.report.message;
     EXPECT_LE(cuda.report.iterations, 30) << cycle;
     EXPECT_NEAR(static_cast<double>(cuda.report.iterations), static_cast<double>(host.report.iterations), 1);
+  }
+}
+
+TEST_F(GpuMultigrid, SeveralColumns_AsAlone) {
+  const Csr<double> A = generate::poisson_3d<double>(20, 21, 22);
+  const std::vector<double> b = SeveralColumns::right_hand_sides(A.rows());
+  for (const char* precision : {"working", "single"}) {
+    for (const char* smoother : {"jacobi", "chebyshev", "gauss-seidel"}) {
+      for (const char* cycle : {"v", "k"}) {
+        SCOPED_TRACE(std::string(precision) + " " + smoother + " " + cycle);
+        const Options amg{{"precision", precision}, {"smoother", smoother}, {"cycle", cycle}};
+        SeveralColumns::expect_as_alone("amg", gpu, amg, A, b);
+        const Options cg{{"preconditioner", "amg"},
+                         {"preconditioner.precision", precision},
+                         {"preconditioner.smoother", smoother},
+                         {"preconditioner.cycle", cycle}};
+        SeveralColumns::expect_as_alone("cg", gpu, cg, A, b);
+      }
+    }
+  }
+}
+
+/// Rows of every length, pieces of long ones among them.
+TEST_F(GpuMultigrid, SeveralColumnsOfHardCases_AsAlone) {
+  for (const MultigridCase& problem : MultigridCases::solvable()) {
+    SCOPED_TRACE(problem.name);
+    std::vector<double> b;
+    for (int column = 1; column <= 3; ++column) {
+      for (const double value : problem.b) b.push_back(column * value);
+    }
+    SeveralColumns::expect_as_alone("cg", gpu, {{"preconditioner", "amg"}, {"max_iterations", 400}},
+                                    problem.A, b);
   }
 }
 
