@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lamg, alone and inside conjugate gradients, beside conjugate gradients with Jacobi, on graphs of five
 // classes.
-//   bench_lamg [--device NAME] [--class NAME] [--data FOLDER] [--runs N] [--method NAME]
+//   bench_lamg [--device NAME] [--class NAME] [--data FOLDER] [--runs N] [--method NAME] [--levels]
 //   [FAMILY:KEY=VALUE...]...
 // Classes are grids, meshes, roads, social and chimera; without --class all of them, with FAMILYs these
 // alone. Meshes, roads and most social graphs are files in the folder of test data; weights are 1. The
 // right-hand side is L x for a random x, the tolerance 1e-8. Prints a Markdown table: for each graph its
 // edges, microseconds per edge of set-up and solve (processor time of the thread on serial, elapsed time
-// elsewhere; medians of N runs, 3) and cycles; the last lines have the medians of each class over graphs of
-// 10,000 edges or more.
+// elsewhere; medians of N runs, 3) and cycles; --levels prints the levels of lamg first; the last lines have
+// the medians of each class over graphs of 10,000 edges or more.
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
 
 #include <echelon/echelon.hpp>
+#include <echelon/methods/multigrid/hierarchy.hpp>
 
 #include <cstdio>
 #include <ctime>
@@ -122,7 +123,15 @@ struct Times {
   double bytes = 0;  ///< of the set-up, and of vectors
 };
 
-Times measure(const std::string& method, const ec::Device& device, std::int64_t runs,
+void print_levels(const ec::Solver<double>& solver) {
+  const ec::HierarchyDescription hierarchy = ec::describe_hierarchy(solver);
+  for (const ec::LevelDescription& level : hierarchy.levels) {
+    std::printf("  %10lld rows %11lld nonzeros  %-18s %8.3f ms\n", static_cast<long long>(level.rows),
+                static_cast<long long>(level.nonzeros), level.method.c_str(), 1e3 * level.seconds);
+  }
+}
+
+Times measure(const std::string& method, const ec::Device& device, std::int64_t runs, bool levels,
               const ec::Csr<double>& A) {
   const bool alone = method == "lamg" || method == "approximate-cholesky";
   ec::Options options;
@@ -149,6 +158,7 @@ Times measure(const std::string& method, const ec::Device& device, std::int64_t 
     start = seconds(processor);
     report = solver.solve(b, x);
     solves.push_back(seconds(processor) - start);
+    if (levels && run + 1 == runs && method == "lamg") print_levels(solver);
   }
   return {ec::bench::median(setups), ec::bench::median(solves),
           report.solved() ? std::to_string(report.iterations) : std::string(to_string(report.status)),
@@ -158,13 +168,15 @@ Times measure(const std::string& method, const ec::Device& device, std::int64_t 
 }  // namespace
 
 int main(int argc, char** argv) {
-  ec::bench::Arguments arguments(argc, argv,
-                                 "[--device NAME] [--class NAME] [--data FOLDER] [--runs N] [--method NAME] "
-                                 "[FAMILY:KEY=VALUE...]...");
+  ec::bench::Arguments arguments(
+      argc, argv,
+      "[--device NAME] [--class NAME] [--data FOLDER] [--runs N] [--method NAME] [--levels] "
+      "[FAMILY:KEY=VALUE...]...");
   const ec::Device device = ec::Device::parse(arguments.option<std::string>("--device", "serial"));
   const auto group = arguments.option<std::string>("--class", "");
   const auto data = arguments.option<std::string>("--data", "");
   const auto runs = arguments.option<std::int64_t>("--runs", 3);
+  const bool levels = arguments.flag("--levels");
   const auto only = arguments.option<std::string>("--method", "");
   std::vector<Problem> chosen;
   for (const std::string& name : arguments.positionals("problem")) chosen.push_back({"given", name});
@@ -187,7 +199,7 @@ int main(int argc, char** argv) {
     const ec::Csr<double> A = make_problem(problem.name, data);
     const double edges = static_cast<double>(A.nonzeros() - A.rows()) / 2;
     for (const std::string& method : methods) {
-      const Times times = measure(method, device, runs, A);
+      const Times times = measure(method, device, runs, levels, A);
       const double total = 1e6 * (times.setup + times.solve) / edges;
       if (edges >= 10000) totals[problem.group + " | " + method].push_back(total);
       std::printf("| %s | %s | %.0f | %s | %.4f | %.4f | %.4f | %.2f | %.2f | %s | %.0f |\n",

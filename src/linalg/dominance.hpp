@@ -64,8 +64,9 @@ struct ClassifyRow {
       sum += value < 0 ? -value : value;
     }
     const double scale = diagonal > sum ? diagonal : sum;
-    const double unit = static_cast<double>(std::numeric_limits<T>::epsilon()) * scale;
-    const double rounding = unit * static_cast<double>(offsets[i + 1] - offsets[i]);
+    constexpr T epsilon = std::numeric_limits<T>::epsilon();
+    const double rounding =
+        static_cast<double>(epsilon) * scale * static_cast<double>(offsets[i + 1] - offsets[i]);
     const double difference = diagonal - sum;
     const bool significant = difference > rounding || difference < -rounding;
     excess[i] = significant ? static_cast<T>(difference) : T{0};
@@ -87,7 +88,8 @@ struct FindAsymmetry {
     for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
       sum += values[k] < T{0} ? -static_cast<double>(values[k]) : static_cast<double>(values[k]);
     }
-    const double rounding = 4 * static_cast<double>(std::numeric_limits<T>::epsilon()) * sum;
+    constexpr T epsilon = std::numeric_limits<T>::epsilon();
+    const double rounding = 4 * static_cast<double>(epsilon) * sum;
     for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
       const double gap = static_cast<double>(values[k]) - transposed(columns[k], i);
       if (gap > rounding || gap < -rounding) return {i};

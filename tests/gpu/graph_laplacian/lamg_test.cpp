@@ -5,6 +5,7 @@
 
 #include <echelon/generate.hpp>
 #include <echelon/methods/lamg.hpp>
+#include <echelon/methods/multigrid/hierarchy.hpp>
 
 #include <gtest/gtest.h>
 
@@ -97,6 +98,27 @@ TEST_F(GpuLamg, SmallestSystems) {
 TEST_F(GpuLamg, SecondRun_SameBits) {
   const Csr<double> A = make("chimera", {{"n", 20000}, {"seed", 2}, {"weights", "chimera"}});
   EXPECT_EQ(expect_solved(A, "first", 30), expect_solved(A, "second", 30));
+}
+
+TEST_F(GpuLamg, Levels_AgreeWithHost) {
+  for (const std::string family : {"grid-3d", "chimera"}) {
+    const Csr<double> A =
+        family == "chimera" ? make(family, {{"n", 20000}, {"seed", 3}}) : make(family, {{"nx", 25}});
+    Lamg<double> host(Device::serial(), {.parallel = true});
+    Lamg<double> cuda(gpu, {});
+    const Csr<double> matrix = A.to(gpu);
+    ASSERT_TRUE(host.setup(A).ready());
+    ASSERT_TRUE(cuda.setup(matrix).ready());
+    const HierarchyDescription expected = describe_hierarchy<double>(host);
+    const HierarchyDescription found = describe_hierarchy<double>(cuda);
+    ASSERT_GE(found.levels.size(), 3U);
+    // Sums of long rows have another order on the GPU: a few choices may differ.
+    for (std::size_t l = 0; l < 3; ++l) {
+      const auto rows = static_cast<double>(expected.levels[l].rows);
+      EXPECT_NEAR(static_cast<double>(found.levels[l].rows), rows, 0.01 * rows) << family << l;
+      EXPECT_EQ(found.levels[l].method, expected.levels[l].method) << family << l;
+    }
+  }
 }
 
 TEST_F(GpuLamg, PreconditionerOfCg_FewIterations) {

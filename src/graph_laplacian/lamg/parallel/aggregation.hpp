@@ -15,8 +15,8 @@
 #include "graph_laplacian/lamg/aggregation.hpp"
 #include "graph_laplacian/lamg/parallel/test_vectors.hpp"
 
-#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 namespace echelon::lamg::parallel {
@@ -154,9 +154,11 @@ struct MarkHub {
 struct Choice {
   std::uint64_t key = 0;
   ECHELON_ANYWHERE static Choice of(float score, std::int32_t vertex) {
-    // The bits of nonnegative numbers have the order of the numbers; 1 is added as zero means none.
-    const auto bits = static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(score)) + 1;
-    return {bits << 32U | static_cast<std::uint64_t>(vertex)};
+    // The bits of nonnegative numbers have the order of the numbers; 1 is added as zero means none. nvcc
+    // calls std::bit_cast on the host only.
+    std::uint32_t bits = 0;
+    memcpy(&bits, &score, sizeof bits);
+    return {(std::uint64_t{bits} + 1) << 32U | static_cast<std::uint64_t>(vertex)};
   }
   ECHELON_ANYWHERE bool is_none() const { return key == 0; }
   ECHELON_ANYWHERE std::int32_t vertex() const { return static_cast<std::int32_t>(key & 0xffffffffU); }
