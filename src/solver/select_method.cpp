@@ -230,6 +230,11 @@ class Candidates {
     Options parameters = {{"strict", true}};
     std::string why = fmt::format("A is the Laplacian of a graph of mean degree {:.2g}", degree);
     if (graph_ == DominanceKind::sddm) why += ", with excess on its diagonal";
+    if (!device_.on_host()) {
+      add("lamg", parameters,
+          why + ": CG with its diagonal if a trial shows that it suffices, else lean algebraic multigrid",
+          {});
+    }
     if (expands || strongly_dominant_) {
       parameters.set("jacobi_iterations", laplacian_jacobi_iterations);
       why += expands ? ", dense or with hubs" : " in every row";

@@ -38,6 +38,9 @@ struct LamgOptions {
   std::int64_t max_levels = 100;
   /// Make levels and cycles in parallel on a host device, too, as on a GPU.
   bool parallel = false;
+  /// Predicted number of iterations of conjugate gradients with the diagonal up to which the parallel
+  /// algorithm makes no levels. 0: always make them, for many right-hand sides.
+  std::int64_t jacobi_iterations = 100;
   /// Report a b that does not sum to zero over every component as `inconsistent` instead of removing its
   /// mean.
   bool strict = false;
@@ -86,6 +89,10 @@ struct LamgOptions {
           {1, 100}},
          {"parallel", +[](LamgOptions& o) -> bool& { return o.parallel; },
           "on the host, too, the parallel algorithm of the GPU, which one core runs several times longer"},
+         {"jacobi_iterations",
+          +[](LamgOptions& o) -> std::int64_t& { return o.jacobi_iterations; },
+          "in parallel: no levels where CG with the diagonal is predicted to need at most so many iterations",
+          {0}},
          {"strict", +[](LamgOptions& o) -> bool& { return o.strict; },
           "call a b that does not sum to zero over every component inconsistent, in place of the removal of "
           "its mean"}});

@@ -30,6 +30,8 @@ class Engine {
   /// Vectors of one solve in progress.
   [[nodiscard]] virtual std::unique_ptr<Workspace> make_vectors(const B& backend) const = 0;
 
+  /// Largest number of consecutive steps without progress.
+  [[nodiscard]] virtual int idle_steps() const = 0;
   /// Begins from x = 0 for a right-hand side whose sum is zero on each component.
   virtual void start(B& backend, Workspace& vectors, const T* b) const = 0;
   /// Does one cycle and returns the 2-norm of the residual.

@@ -103,6 +103,7 @@ class SequentialEngine final : public Engine<B, T> {
     return std::make_unique<Vectors>(*hierarchy_, cycle_options(options_));
   }
 
+  [[nodiscard]] int idle_steps() const override { return 5; }
   void start(B& /*backend*/, Workspace& vectors, const T* b) const override {
     cycle().start(static_cast<Vectors&>(vectors).cycle, b);
   }

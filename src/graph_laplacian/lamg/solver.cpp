@@ -202,7 +202,6 @@ class LamgMethod final : public SolverImplementation<T>,
   /// Runs cycles for the right-hand side in v.y, which the solution overwrites. Returns the reason why they
   /// ended, unless it is a residual within the tolerance.
   std::optional<Outcome> run_cycles(Vectors& v, double norm, Job& job) const {
-    constexpr int idle_cycles = 5;  // largest number of consecutive cycles without progress
     constexpr double progress = 0.99;
     engine_->start(v.backend, *v.cycle, v.y.data());
     std::optional<Outcome> ended;
@@ -222,7 +221,7 @@ class LamgMethod final : public SolverImplementation<T>,
                  "the residual is not finite after " + std::to_string(job.iterations) + " cycles"};
       } else if (job.control->cancel.stop_requested()) {
         ended = {Status::cancelled, "stopped by the caller at " + reached(norm, job)};
-      } else if (idle >= idle_cycles) {
+      } else if (idle >= engine_->idle_steps()) {
         ended = stagnation(norm, job);
       }
       if (job.control->on_progress) {

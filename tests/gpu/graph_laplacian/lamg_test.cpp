@@ -39,7 +39,7 @@ class GpuLamg : public GpuTest {
   std::vector<double> expect_solved(const Csr<double>& A, const std::string& what,
                                     std::int64_t most_iterations) const {
     const std::vector<double> b = right_hand_side(A);
-    Lamg<double> solver(gpu, {});
+    Lamg<double> solver(gpu, {.jacobi_iterations = 0});
     const Csr<double> matrix = A.to(gpu);
     const Report setup = solver.setup(matrix);
     EXPECT_TRUE(setup.ready()) << what << ": " << setup.message;
@@ -104,8 +104,8 @@ TEST_F(GpuLamg, Levels_AgreeWithHost) {
   for (const std::string family : {"grid-3d", "chimera"}) {
     const Csr<double> A =
         family == "chimera" ? make(family, {{"n", 20000}, {"seed", 3}}) : make(family, {{"nx", 25}});
-    Lamg<double> host(Device::serial(), {.parallel = true});
-    Lamg<double> cuda(gpu, {});
+    Lamg<double> host(Device::serial(), {.parallel = true, .jacobi_iterations = 0});
+    Lamg<double> cuda(gpu, {.jacobi_iterations = 0});
     const Csr<double> matrix = A.to(gpu);
     ASSERT_TRUE(host.setup(A).ready());
     ASSERT_TRUE(cuda.setup(matrix).ready());

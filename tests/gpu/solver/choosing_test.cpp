@@ -3,11 +3,13 @@
 #include "gpu/gpu_fixture.hpp"
 #include "support/problems.hpp"
 
+#include <echelon/generate.hpp>
 #include <echelon/methods.hpp>
 #include <echelon/solve.hpp>
 
 #include <cstdint>
 #include <random>
+#include <variant>
 #include <vector>
 
 namespace echelon::test {
@@ -47,6 +49,13 @@ TEST_F(GpuChoosing, Tridiagonal_BandedLuOnTheGpu) {
 TEST_F(GpuChoosing, Grid_SparseLuOnTheGpu) {
   const Candidate candidate = first(convection_diffusion(400, 0.3).csr<double>(), gpu);
   EXPECT_EQ(candidate.method, "sparse-lu");
+  EXPECT_FALSE(candidate.device.on_host());
+}
+
+TEST_F(GpuChoosing, Laplacian_LamgOnTheGpu) {
+  const auto A = std::get<Csr<double>>(make_matrix<double>("grid-2d", {{"nx", 200}, {"ny", 200}}));
+  const Candidate candidate = first(A, gpu);
+  EXPECT_EQ(candidate.method, "lamg");
   EXPECT_FALSE(candidate.device.on_host());
 }
 

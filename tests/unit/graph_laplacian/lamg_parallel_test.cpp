@@ -209,8 +209,9 @@ struct Solved {
   std::vector<double> x;
 };
 
-Solved solve(const Device& device, const Csr<double>& A, const std::vector<double>& b) {
-  Lamg<double> solver(device, {.parallel = true});
+Solved solve(const Device& device, const Csr<double>& A, const std::vector<double>& b,
+             std::int64_t jacobi_iterations = 0) {
+  Lamg<double> solver(device, {.parallel = true, .jacobi_iterations = jacobi_iterations});
   const Report setup = solver.setup(A);
   EXPECT_TRUE(setup.ready()) << setup.message;
   Dense<double> right(Device(), A.rows(), 1);
@@ -276,6 +277,32 @@ TEST(LamgParallel, SmallestSystems) {
   add_edge(edge, 0, 1, 3);
   expect_solved(Csr<double>::from_triplets(2, 2, edge), "one edge", 1);
   expect_solved(Csr<double>::from_triplets(0, 0, {}), "no vertex", 0);
+}
+
+TEST(LamgParallel, PowerLawGraphs_NoLevels) {
+  for (const std::string form : {"laplacian", "sddm"}) {
+    const Csr<double> A = make("rmat", {{"scale", 12}, {"form", form}});
+    const Solved solved = solve(Device::serial(), A, right_hand_side(A), 100);
+    EXPECT_EQ(solved.report.status, Status::converged) << solved.report.message;
+    EXPECT_GT(solved.report.iterations, 10);
+    EXPECT_LT(solved.report.iterations, 60);
+  }
+}
+
+TEST(LamgParallel, MeshesAndPathsOfCliques_Levels) {
+  Triplets cliques;  // a path of cliques of 20 vertices: CG converges fast at first only
+  for (std::int32_t c = 0; c < 200; ++c) {
+    for (std::int32_t i = 0; i < 20; ++i) {
+      for (std::int32_t j = 0; j < i; ++j) add_edge(cliques, 20 * c + i, 20 * c + j, 1);
+    }
+    if (c > 0) add_edge(cliques, 20 * c - 1, 20 * c, 1);
+  }
+  for (const Csr<double>& A :
+       {make("grid-2d", {{"nx", 100}, {"ny", 100}}), Csr<double>::from_triplets(4000, 4000, cliques)}) {
+    const Solved solved = solve(Device::serial(), A, right_hand_side(A), 100);
+    EXPECT_EQ(solved.report.status, Status::converged) << solved.report.message;
+    EXPECT_LE(solved.report.iterations, 15);
+  }
 }
 
 TEST(LamgParallel, WeightsOf24Decades_Solved) {

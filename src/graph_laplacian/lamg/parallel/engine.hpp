@@ -27,6 +27,7 @@ class ParallelEngine final : public Engine<B, T> {
     return solver_->make_vectors(backend.device());
   }
 
+  [[nodiscard]] int idle_steps() const override { return solver_->preconditioner().idle_steps(); }
   void start(B& backend, Workspace& vectors, const T* b) const override {
     solver_->start(backend, static_cast<Vectors&>(vectors), b);
   }
@@ -76,6 +77,7 @@ class ParallelEngine final : public Engine<B, T> {
     result.aggregation.energy_ratio = options_.energy_ratio;
     result.max_levels = static_cast<std::size_t>(options_.max_levels);
     result.test_sweeps = static_cast<int>(options_.test_sweeps);
+    result.jacobi_iterations = options_.jacobi_iterations;
     return result;
   }
 

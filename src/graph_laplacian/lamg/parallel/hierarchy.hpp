@@ -29,6 +29,8 @@ struct HierarchyOptions {
   int krylov_levels = 3;
   /// Smallest part of the vertices whose elimination pays.
   double least_elimination = 0.15;
+  /// Predicted number of iterations of conjugate gradients with the diagonal up to which no levels are made.
+  std::int64_t jacobi_iterations = 100;
 };
 
 /// Levels, and what the cycle needs besides them.

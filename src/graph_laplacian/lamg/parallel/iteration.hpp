@@ -4,8 +4,10 @@
 
 #include "graph_laplacian/lamg/parallel/preconditioner.hpp"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -60,9 +62,35 @@ struct StoreResidualNorm {
   ECHELON_ANYWHERE void operator()(Sum squares) const { state->norm = std::sqrt(squares.value); }
 };
 
-/// Solver for the Laplacian of a graph. Vertices with few neighbours are eliminated in working precision,
-/// once for each right-hand side; the iteration is for their Schur complement (Notay, Flexible conjugate
-/// gradients, SIAM J. Sci. Comput. 22, 2000).
+/// A random vector in the range of a Laplacian: the net flow into each vertex if along each edge (i, j) flows
+/// sqrt(w_ij) times a random number. Its covariance is a multiple of the Laplacian.
+template <class T>
+struct RandomFlow {
+  LaplacianRows<T> A;
+  const std::int32_t* rows;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t k) const {
+    const std::int32_t i = rows[k];
+    if (!A.is_edge(i, k)) return {};
+    const std::int32_t j = A.columns[k];
+    const auto low = static_cast<std::uint64_t>(i < j ? i : j);
+    const auto high = static_cast<std::uint64_t>(i < j ? j : i);
+    const std::uint64_t bits = hash_bits((low << 32U | high) + golden_ratio_64);
+    const double flow = static_cast<double>(bits >> 11U) * 0x1p-52 - 1;
+    return {(i < j ? flow : -flow) * std::sqrt(-static_cast<double>(A.values[k]))};
+  }
+};
+template <class T>
+struct RoundSum {
+  const Sum* sums;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] = static_cast<T>(sums[i].value); }
+};
+
+/// Solver for the Laplacian of a graph. Where conjugate gradients with the diagonal are predicted to converge
+/// fast, as on graphs of small diameter, they do all the work. Otherwise vertices with few neighbours are
+/// eliminated in working precision, once for each right-hand side, and the iteration for their Schur
+/// complement is preconditioned by cycles (Notay, Flexible conjugate gradients, SIAM J. Sci. Comput. 22,
+/// 2000).
 template <class B, class T>
 class ParallelSolver {
  public:
@@ -82,6 +110,10 @@ class ParallelSolver {
   /// Sets up for the Laplacian L, which has to outlive the solver. Waits.
   ParallelSolver(B& backend, const Csr<T>& L, const HierarchyOptions& options, const std::stop_token& cancel)
       : L_(&L) {
+    if (options.jacobi_iterations > 0) {
+      preconditioner_ = std::make_unique<DiagonalPreconditioner<B, T>>(backend, L);
+      if (predicted_iterations(backend) <= static_cast<double>(options.jacobi_iterations)) return;
+    }
     eliminate_finest(backend, options, cancel);
     preconditioner_ = make_preconditioner(backend, matrix(), options, cancel);
   }
@@ -150,6 +182,40 @@ class ParallelSolver {
  private:
   /// Largest number of rounds in which vertices of the finest graph are eliminated.
   static constexpr std::size_t finest_rounds = 30;
+
+  /// Predicts the number of iterations to 1e-8 by some iterations for a random right-hand side: their mean
+  /// rate in the last third is taken to last. Infinite if they have not reduced the residual by `trusted`,
+  /// because some slow vectors, as those of a path of cliques, are not noticed before. Waits.
+  double predicted_iterations(B& backend) const {
+    constexpr int steps = 30;
+    constexpr int last = 10;
+    constexpr double reduction = 1e-8;
+    constexpr double trusted = 1e-4;
+    const std::int64_t n = L_->rows();
+    const std::unique_ptr<Workspace> workspace = make_vectors(backend.device());
+    auto& v = static_cast<Vectors&>(*workspace);
+    write_random_flow(backend, v.p.data());
+    start(backend, v, v.p.data());
+    backend.reduce(n, Product<T>{v.r.data(), v.r.data()}, StoreResidualNorm{v.state.data()});
+    const double before = backend.read(v.state.data()).norm;
+    double middle = before;
+    double norm = before;
+    for (int s = 1; s <= steps; ++s) {
+      norm = step(backend, v);
+      if (s == steps - last) middle = norm;
+      if (norm <= reduction * before) return s;
+    }
+    if (!(norm < middle && norm <= trusted * before)) return std::numeric_limits<double>::infinity();
+    return steps + std::log(reduction * before / norm) / std::log(norm / middle) * last;
+  }
+
+  void write_random_flow(B& backend, T* x) const {
+    const Array<std::int32_t> rows = rows_of_elements(backend, *L_);
+    Array<Sum> sums(backend.device(), L_->rows());
+    backend.segmented_reduce(L_->rows(), L_->row_offsets().data(),
+                             RandomFlow<T>{LaplacianRows<T>(*L_), rows.data()}, sums.data());
+    backend.for_each(L_->rows(), RoundSum<T>{sums.data(), x});
+  }
 
   void eliminate_finest(B& backend, const HierarchyOptions& options, const std::stop_token& cancel) {
     while (stages_.size() < finest_rounds && matrix().rows() > 0 && !cancel.stop_requested()) {

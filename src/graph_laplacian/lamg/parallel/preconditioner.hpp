@@ -29,6 +29,53 @@ class Preconditioner {
   [[nodiscard]] virtual std::size_t bytes() const = 0;
   /// Appends the levels to a description, and says why coarsening ended.
   virtual void describe(HierarchyDescription& description) const = 0;
+  /// Number of steps of an iteration without progress after which it is considered to have stagnated.
+  [[nodiscard]] virtual int idle_steps() const = 0;
+};
+
+/// z = D^-1 r.
+template <class T>
+struct DivideByDiagonal {
+  const T* inverse;
+  const T* r;
+  T* z;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { z[i] = inverse[i] * r[i]; }
+};
+
+/// Preconditioner by the diagonal of A alone, without levels.
+template <class B, class T>
+class DiagonalPreconditioner final : public Preconditioner<B, T> {
+  struct Nothing final : Workspace {
+    [[nodiscard]] std::size_t bytes() const override { return 0; }
+  };
+
+ public:
+  DiagonalPreconditioner(B& backend, const Csr<T>& A)
+      : nonzeros_(A.nonzeros()), inverse_(backend.device(), A.rows()) {
+    multigrid::invert_diagonal(backend, A, inverse_.data());
+  }
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return std::make_unique<Nothing>();
+  }
+  void apply(B& backend, Workspace& /*workspace*/, const T* r, T* z) const override {
+    backend.for_each(inverse_.size(), DivideByDiagonal<T>{inverse_.data(), r, z});
+  }
+  [[nodiscard]] std::size_t bytes() const override { return inverse_.bytes(); }
+  void describe(HierarchyDescription& description) const override {
+    description.levels.push_back({.rows = inverse_.size(),
+                                  .nonzeros = nonzeros_,
+                                  .prolongation_nonzeros = 0,
+                                  .method = "diagonal",
+                                  .seconds = 0,
+                                  .bytes = bytes()});
+    description.end = "conjugate gradients with the diagonal converge fast";
+  }
+  /// Residuals of conjugate gradients may increase for many steps.
+  [[nodiscard]] int idle_steps() const override { return 1000; }
+
+ private:
+  std::int64_t nonzeros_;
+  Array<T> inverse_;
 };
 
 /// Preconditioner with a hierarchy of H, which is T or float.
@@ -92,6 +139,7 @@ class PreconditionerIn final : public Preconditioner<B, T> {
     }
     description.end = hierarchy_->end();
   }
+  [[nodiscard]] int idle_steps() const override { return 20; }
 
  private:
   /// Matrix of the finest level, with the pattern of A: its values, or these rounded and scaled by a power of
