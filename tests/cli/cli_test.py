@@ -943,6 +943,20 @@ class Info(ToolTest):
         self.assertIn("level 1", self.run_tool("info", matrix, "--hierarchy").stdout)
         self.assertNotIn("hierarchy", json.loads(self.run_tool("info", matrix, "--json").stdout))
 
+    def test_hierarchy_of_lamg(self):
+        matrix, plot = (str(self.folder / name) for name in ["graph.mtx", "levels.svg"])
+        self.run_tool("generate", "chimera", "-p", "n=3000", "-o", matrix)
+        found = json.loads(self.run_tool("info", matrix, "--hierarchy", "--method", "lamg", "--plot", plot,
+                                         "--json").stdout)["hierarchy"]
+        rows = [level["rows"] for level in found["levels"]]
+        self.assertEqual(rows[0], 3000)
+        self.assertEqual(rows, sorted(rows, reverse=True))
+        self.assertEqual(found["levels"][0]["method"], "elimination")
+        with open(plot, encoding="utf-8") as picture:
+            self.assertIn("level 1", picture.read())
+        text = self.run_tool("info", matrix, "--hierarchy", "--method", "lamg", "-p", "parallel=true").stdout
+        self.assertIn("chebyshev", text)
+
     def test_coordinates(self):
         matrix, xyz, plot = (str(self.folder / name) for name in ["plate.mtx", "xyz.mtx", "levels.svg"])
         self.run_tool("generate", "elasticity-2d", "--rows", "4000", "-o", matrix, "--coordinates", xyz)

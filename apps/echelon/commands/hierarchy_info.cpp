@@ -18,13 +18,15 @@ namespace echelon::tool {
 
 void add_hierarchy_options(CLI::App& app, HierarchyOptions& options) {
   app.add_flag("--hierarchy", options.wanted,
-               "set up amg and report its levels; with --plot, draw these in place of A");
+               "set up amg, or --method, and report its levels; with --plot, draw these in place of A");
+  app.add_option("--method", options.method, "with --hierarchy: amg or lamg")
+      ->check(CLI::IsMember({"amg", "lamg"}));
   app.add_option_function<std::vector<std::string>>(
          "-p,--parameter",
          [&](const std::vector<std::string>& texts) {
-           for (const std::string& text : texts) add_parameter(options.amg, text);
+           for (const std::string& text : texts) add_parameter(options.parameters, text);
          },
-         "with --hierarchy: an option of amg, see 'echelon --help solver:amg'; may be repeated")
+         "with --hierarchy: an option of the method, see 'echelon --help solver:amg'; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   add_near_null_space_options(app, options.near_null_space);
@@ -32,22 +34,30 @@ void add_hierarchy_options(CLI::App& app, HierarchyOptions& options) {
 
 void check_hierarchy_options(const HierarchyOptions& options) {
   check_near_null_space(options.near_null_space);
-  const bool used = !options.amg.empty() || !files_of(options.near_null_space).empty();
-  if (used && !options.wanted) {
-    throw BadOption("--hierarchy", "-p and near-null-space vectors are those of amg: add --hierarchy");
+  const bool vectors = !files_of(options.near_null_space).empty();
+  if ((!options.parameters.empty() || vectors || options.method != "amg") && !options.wanted) {
+    throw BadOption("--hierarchy",
+                    "-p, --method and near-null-space vectors are those of a hierarchy: add --hierarchy");
   }
-  find_method("amg").check_options(Device(), options.amg);
+  if (vectors && options.method != "amg") {
+    throw BadOption("--method", options.method + " has no use for near-null-space vectors");
+  }
+  find_method(options.method).check_options(Device(), options.parameters);
 }
 
 HierarchySummary analyze_hierarchy(const HierarchyOptions& options, const MatrixRef<double>& A) {
-  Solver<double> amg = make_solver<double>("amg", Device(), options.amg);
+  Solver<double> solver = make_solver<double>(options.method, Device(), options.parameters);
   const Dense<double> vectors = read_near_null_space(options.near_null_space);
-  if (vectors.columns() > 0) set_near_null_space(amg, vectors);
-  const Report report = amg.setup(A);
-  if (!report.ready()) throw Error("the set-up of amg failed: " + report.message);
-  HierarchySummary summary = {describe_hierarchy<double>(amg), {}, report.setup_seconds};
+  if (vectors.columns() > 0) set_near_null_space(solver, vectors);
+  const Report report = solver.setup(A);
+  if (!report.ready()) throw Error("the set-up of " + options.method + " failed: " + report.message);
+  HierarchySummary summary = {options.method, describe_hierarchy<double>(solver), {}, report.setup_seconds};
+  if (options.method == "lamg") {
+    summary.levels.push_back(A.is_sparse() ? *A.csr() : to_csr(A));
+    return summary;
+  }
   for (std::size_t l = 0; l < summary.description.levels.size(); ++l) {
-    summary.levels.push_back(level_matrix(amg, l));
+    summary.levels.push_back(level_matrix(solver, l));
   }
   return summary;
 }
@@ -55,7 +65,7 @@ HierarchySummary analyze_hierarchy(const HierarchyOptions& options, const Matrix
 void add_hierarchy_rows(const HierarchySummary& summary, std::vector<Row>& rows) {
   const HierarchyDescription& d = summary.description;
   rows.emplace_back(
-      "hierarchy of amg",
+      "hierarchy of " + summary.method,
       fmt::format("{}, operator complexity {:.3g}, grid complexity {:.3g}, set up in {:.3g} ms", d.coarsening,
                   d.operator_complexity, d.grid_complexity, 1e3 * summary.seconds));
   for (std::size_t l = 0; l < d.levels.size(); ++l) {

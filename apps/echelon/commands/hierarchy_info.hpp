@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Part of `info` on the levels of algebraic multigrid.
+/// Part of `info` on the levels of algebraic multigrid and of lamg.
 #pragma once
 
 #include "arguments/near_null_space.hpp"
@@ -11,30 +11,34 @@
 
 #include <CLI/CLI.hpp>
 
+#include <string>
 #include <vector>
 
 namespace echelon::tool {
 
-/// Hierarchy of `amg`.
+/// Hierarchy of `amg` or `lamg`.
 struct HierarchySummary {
+  std::string method;
   HierarchyDescription description;
+  /// Matrices of the levels. Of lamg, whose levels are graphs, the finest one alone.
   std::vector<Csr<double>> levels;
   double seconds = 0;  ///< time for the whole set-up
 };
 
 struct HierarchyOptions {
   bool wanted = false;
-  Options amg;
+  std::string method = "amg";
+  Options parameters;  ///< of the method
   NearNullSpaceOptions near_null_space;
 };
 
 /// Adds --hierarchy and the options that depend on it.
 void add_hierarchy_options(CLI::App& app, HierarchyOptions& options);
-/// Throws BadOption for options of amg that it does not have, or that are given without --hierarchy.
+/// Throws BadOption for options that the method does not have, or that are given without --hierarchy.
 void check_hierarchy_options(const HierarchyOptions& options);
 
-/// Sets up `amg` for A. Throws DimensionMismatch unless A is square, and Error with the reason if the set-up
-/// fails.
+/// Sets up the method for A. Throws DimensionMismatch unless A is square, and Error with the reason if the
+/// set-up fails.
 [[nodiscard]] HierarchySummary analyze_hierarchy(const HierarchyOptions& options, const MatrixRef<double>& A);
 
 void add_hierarchy_rows(const HierarchySummary& summary, std::vector<Row>& rows);

@@ -24,8 +24,8 @@ constexpr double bar_height = 9;
 constexpr double tile_height = tile_side + 8 * figure_height;
 constexpr std::size_t tiles_per_row = 4;
 
-/// Draws a level's pattern, its figures, and its nonzeros as a part of all levels'.
-void draw_level(Svg& svg, const HierarchyDescription& description, std::size_t l, const Csr<double>& A,
+/// Draws a level's pattern, if A is given, its figures, and its nonzeros as a part of all levels'.
+void draw_level(Svg& svg, const HierarchyDescription& description, std::size_t l, const Csr<double>* A,
                 Point corner) {
   const LevelDescription& level = description.levels[l];
   const Frame frame = {corner.x, corner.y + figure_height, tile_side, tile_side};
@@ -33,7 +33,7 @@ void draw_level(Svg& svg, const HierarchyDescription& description, std::size_t l
       static_cast<double>(level.nonzeros) / static_cast<double>(std::max<std::int64_t>(level.rows, 1));
   svg.text({corner.x, corner.y + 10}, fmt::format("level {}: {}", l, level.method), "label",
            Svg::Anchor::start);
-  draw_cells(svg, frame, count_nonzeros(frame, MatrixRef<double>(A)));
+  if (A != nullptr) draw_cells(svg, frame, count_nonzeros(frame, MatrixRef<double>(*A)));
   svg.rectangle({frame.x, frame.y}, frame.width, frame.height, "frame");
   const std::vector<std::string> lines = {
       fmt::format("{} rows", grouped(level.rows)),
@@ -61,22 +61,23 @@ void draw_level(Svg& svg, const HierarchyDescription& description, std::size_t l
 
 std::string hierarchy_svg(const std::string& title, const HierarchyDescription& description,
                           const std::vector<Csr<double>>& levels) {
-  const std::size_t columns = std::clamp<std::size_t>(levels.size(), 2, tiles_per_row);
+  const std::size_t count = description.levels.size();
+  const std::size_t columns = std::clamp<std::size_t>(count, 2, tiles_per_row);
   const double full_width =
       margin + static_cast<double>(columns) * (tile_side + tile_gap) + margin - tile_gap;
   const std::string caption =
       fmt::format("{}: {} levels, operator complexity {:.3g}, grid complexity {:.3g}", description.coarsening,
-                  levels.size(), description.operator_complexity, description.grid_complexity);
+                  count, description.operator_complexity, description.grid_complexity);
   const Heading heading(title, caption, full_width - 2 * margin);
   const double top = 78 + heading.extra_height();
-  const std::size_t rows = (levels.size() + columns - 1) / columns;
+  const std::size_t rows = (count + columns - 1) / columns;
   Svg svg(full_width, top + static_cast<double>(rows) * tile_height, title);
   heading.draw(svg, margin);
-  for (std::size_t l = 0; l < levels.size(); ++l) {
+  for (std::size_t l = 0; l < count; ++l) {
     const std::size_t row = l / columns;
     const Point corner = {margin + static_cast<double>(l % columns) * (tile_side + tile_gap),
                           top + static_cast<double>(row) * tile_height};
-    draw_level(svg, description, l, levels[l], corner);
+    draw_level(svg, description, l, l < levels.size() ? &levels[l] : nullptr, corner);
   }
   return svg.finish();
 }
