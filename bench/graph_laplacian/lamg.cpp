@@ -2,12 +2,13 @@
 // lamg, alone and inside conjugate gradients, beside conjugate gradients with Jacobi, on graphs of five
 // classes.
 //   bench_lamg [--device NAME] [--class NAME] [--data FOLDER] [--runs N] [--method NAME] [--levels]
-//   [FAMILY:KEY=VALUE...]...
+//   [--parallel] [FAMILY:KEY=VALUE...]...
 // Classes are grids, meshes, roads, social and chimera; without --class all of them, with FAMILYs these
 // alone. Meshes, roads and most social graphs are files in the folder of test data; weights are 1. The
 // right-hand side is L x for a random x, the tolerance 1e-8. Prints a Markdown table: for each graph its
 // edges, microseconds per edge of set-up and solve (processor time of the thread on serial, elapsed time
-// elsewhere; medians of N runs, 3) and cycles; --levels prints the levels of lamg first; the last lines have
+// elsewhere; medians of N runs, 3) and cycles; --levels prints the levels of lamg first, and
+// --parallel runs its parallel algorithm on the host; the last lines have
 // the medians of each class over graphs of 10,000 edges or more.
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
@@ -123,6 +124,11 @@ struct Times {
   double bytes = 0;  ///< of the set-up, and of vectors
 };
 
+struct Wanted {
+  bool levels = false;
+  bool parallel = false;
+};
+
 void print_levels(const ec::Solver<double>& solver) {
   const ec::HierarchyDescription hierarchy = ec::describe_hierarchy(solver);
   for (const ec::LevelDescription& level : hierarchy.levels) {
@@ -131,10 +137,11 @@ void print_levels(const ec::Solver<double>& solver) {
   }
 }
 
-Times measure(const std::string& method, const ec::Device& device, std::int64_t runs, bool levels,
+Times measure(const std::string& method, const ec::Device& device, std::int64_t runs, const Wanted& wanted,
               const ec::Csr<double>& A) {
   const bool alone = method == "lamg" || method == "approximate-cholesky";
   ec::Options options;
+  if (wanted.parallel && method == "lamg") options = {{"parallel", true}};
   if (!alone) options = {{"preconditioner", method}, {"max_iterations", 5000}};
   const ec::Csr<double> matrix = A.to(device);
   ec::Dense<double> exact(ec::Device(), A.rows(), 1);
@@ -158,7 +165,7 @@ Times measure(const std::string& method, const ec::Device& device, std::int64_t 
     start = seconds(processor);
     report = solver.solve(b, x);
     solves.push_back(seconds(processor) - start);
-    if (levels && run + 1 == runs && method == "lamg") print_levels(solver);
+    if (wanted.levels && run + 1 == runs && method == "lamg") print_levels(solver);
   }
   return {ec::bench::median(setups), ec::bench::median(solves),
           report.solved() ? std::to_string(report.iterations) : std::string(to_string(report.status)),
@@ -170,13 +177,13 @@ Times measure(const std::string& method, const ec::Device& device, std::int64_t 
 int main(int argc, char** argv) {
   ec::bench::Arguments arguments(
       argc, argv,
-      "[--device NAME] [--class NAME] [--data FOLDER] [--runs N] [--method NAME] [--levels] "
+      "[--device NAME] [--class NAME] [--data FOLDER] [--runs N] [--method NAME] [--levels] [--parallel] "
       "[FAMILY:KEY=VALUE...]...");
   const ec::Device device = ec::Device::parse(arguments.option<std::string>("--device", "serial"));
   const auto group = arguments.option<std::string>("--class", "");
   const auto data = arguments.option<std::string>("--data", "");
   const auto runs = arguments.option<std::int64_t>("--runs", 3);
-  const bool levels = arguments.flag("--levels");
+  const Wanted wanted = {.levels = arguments.flag("--levels"), .parallel = arguments.flag("--parallel")};
   const auto only = arguments.option<std::string>("--method", "");
   std::vector<Problem> chosen;
   for (const std::string& name : arguments.positionals("problem")) chosen.push_back({"given", name});
@@ -199,7 +206,7 @@ int main(int argc, char** argv) {
     const ec::Csr<double> A = make_problem(problem.name, data);
     const double edges = static_cast<double>(A.nonzeros() - A.rows()) / 2;
     for (const std::string& method : methods) {
-      const Times times = measure(method, device, runs, levels, A);
+      const Times times = measure(method, device, runs, wanted, A);
       const double total = 1e6 * (times.setup + times.solve) / edges;
       if (edges >= 10000) totals[problem.group + " | " + method].push_back(total);
       std::printf("| %s | %s | %.0f | %s | %.4f | %.4f | %.4f | %.2f | %.2f | %s | %.0f |\n",
