@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "backend/check_same_memory.hpp"
+#include "backend/dispatch.hpp"
 #include "dense/lu/operations.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/matrix/transform.hpp>
 #include <echelon/methods/dense/lu.hpp>
+#include <echelon/methods/dense/lu_factors.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace echelon {
 
@@ -84,7 +89,47 @@ Report Lu<T>::inverse(DenseView<T> X) const {
   return this->solve(to_dense<T>(MatrixRef<T>(identity)), X);
 }
 
+template <class T>
+Dense<T> LuFactors<T>::lower() const {
+  return on_target(factors.device(),
+                   [&]<class Target>() { return lu::triangle_on<Target, T>(factors.view(), true); });
+}
+
+template <class T>
+Dense<T> LuFactors<T>::upper() const {
+  return on_target(factors.device(),
+                   [&]<class Target>() { return lu::triangle_on<Target, T>(factors.view(), false); });
+}
+
+template <class T>
+std::vector<std::int64_t> LuFactors<T>::row_permutation() const {
+  std::vector<std::int64_t> origins(static_cast<std::size_t>(rows()));
+  std::iota(origins.begin(), origins.end(), std::int64_t{0});
+  for (std::size_t i = 0; i < row_exchanges.size(); ++i)
+    std::swap(origins[i], origins[static_cast<std::size_t>(row_exchanges[i])]);
+  return origins;
+}
+
+template <class T>
+LuFactors<T> lu_factor(Dense<T> A, const std::optional<Device>& device) {
+  const Device on = device.value_or(A.device());
+  check_same_memory(on, "the factorisation", A.device(), "A");
+  return on_target(on, [&]<class Target>() { return lu::factors_on<Target, T>(on, std::move(A)); });
+}
+
+template <class T>
+LuFactors<T> lu_factor(MatrixRef<T> A, const std::optional<Device>& device) {
+  check_same_memory(device.value_or(A.device()), "the factorisation", A.device(), "A");
+  return lu_factor(to_dense(A), device);
+}
+
 template class Lu<float>;
 template class Lu<double>;
+template struct LuFactors<float>;
+template struct LuFactors<double>;
+template LuFactors<float> lu_factor(Dense<float>, const std::optional<Device>&);
+template LuFactors<double> lu_factor(Dense<double>, const std::optional<Device>&);
+template LuFactors<float> lu_factor(MatrixRef<float>, const std::optional<Device>&);
+template LuFactors<double> lu_factor(MatrixRef<double>, const std::optional<Device>&);
 
 }  // namespace echelon

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "gpu/gpu_fixture.hpp"
 #include "support/dense/gauss_jordan.hpp"
+#include "support/dense/lu_factors_cases.hpp"
 
 #include <echelon/echelon.hpp>
 
@@ -431,6 +433,21 @@ TYPED_TEST(GpuLuOf, OutOfMemory_StaysUsable) {
   EXPECT_EQ(lu.factor(a_gpu).status, Status::ready);
   EXPECT_EQ(lu.solve(b.to(this->gpu), x).status, Status::direct);
   EXPECT_LT(scaled_residual<T>(a, x.to(Device()), b), passing);
+}
+
+template <class T>
+class GpuLuFactorsOf : public test::GpuTest {
+ protected:
+  using test::GpuTest::gpu;
+};
+TYPED_TEST_SUITE(GpuLuFactorsOf, Reals);
+
+TYPED_TEST(GpuLuFactorsOf, AnyShape_AgreesWithGetrf) {
+  test::check_lu_factors<TypeParam>(this->gpu);
+}
+
+TYPED_TEST(GpuLuFactorsOf, ZeroColumnsAndNan_AreReported) {
+  test::check_lu_factors_of_special_matrices<TypeParam>(this->gpu);
 }
 
 }  // namespace

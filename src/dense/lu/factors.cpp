@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// LU factors of matrices of any shape.
+#include "backend/store.hpp"
+#include "backend/target.hpp"
+#include "dense/lu/factorization.hpp"
+#include "dense/lu/operations.hpp"
+#ifdef __CUDACC__
+#include "dense/lu/workspace.cuh"
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace echelon::lu {
+
+namespace {
+
+template <class T>
+struct ElementMagnitude {
+  DenseView<const T> A;
+  ECHELON_ANYWHERE Largest operator()(std::int64_t e) const {
+    return {std::fabs(static_cast<double>(A.data()[e / A.rows() * A.leading() + e % A.rows()]))};
+  }
+};
+
+/// Copies a triangle of the factors, with zeros, and for L ones, in the place of the other.
+template <class T>
+struct CopyTriangle {
+  DenseView<const T> factors;
+  bool lower;
+  DenseView<T> triangle;
+  ECHELON_ANYWHERE void operator()(std::int64_t e) const {
+    const std::int64_t i = e % triangle.rows();
+    const std::int64_t j = e / triangle.rows();
+    const bool stored = lower ? i > j : i <= j;
+    const T other = lower && i == j ? T{1} : T{0};
+    triangle.data()[j * triangle.leading() + i] = stored ? factors.data()[j * factors.leading() + i] : other;
+  }
+};
+
+}  // namespace
+
+template <class Target, class T>
+LuFactors<T> factors_on(const Device& device, Dense<T> A) {
+  return on_backend(device, [&]<class B>() {
+    B backend(device);
+    LuFactors<T> result;
+    result.factors = std::move(A);
+    const DenseView<T> view = result.factors.view();
+    const std::int64_t count = std::min(view.rows(), view.columns());
+    if (count == 0) return result;
+    Array<Largest> largest(device, 1);
+    backend.reduce(view.rows() * view.columns(), ElementMagnitude<T>{view}, Store<Largest>{largest.data()});
+    const double size = backend.read(largest.data()).value;
+    Array<std::int64_t> pivots(device, count);
+    FactorWorkspace<B, T> workspace(device);
+    const FactorResult factored = factor<T>(backend, workspace, view, pivots.data(), {});
+    backend.synchronize();
+    if (factored.zero_pivot >= 0) result.zero_pivot = factored.zero_pivot;
+    result.growth = size > 0 || std::isnan(size) ? factored.largest / size : 0;
+    result.row_exchanges = pivots.to_vector();
+    return result;
+  });
+}
+
+template <class Target, class T>
+Dense<T> triangle_on(DenseView<const T> factors, bool lower) {
+  return on_backend(factors.device(), [&]<class B>() {
+    B backend(factors.device());
+    const std::int64_t count = std::min(factors.rows(), factors.columns());
+    Dense<T> triangle(factors.device(), lower ? factors.rows() : count, lower ? count : factors.columns());
+    backend.for_each(triangle.rows() * triangle.columns(), CopyTriangle<T>{factors, lower, triangle.view()});
+    backend.synchronize();
+    return triangle;
+  });
+}
+
+template LuFactors<float> factors_on<ThisTarget>(const Device&, Dense<float>);
+template LuFactors<double> factors_on<ThisTarget>(const Device&, Dense<double>);
+template Dense<float> triangle_on<ThisTarget>(DenseView<const float>, bool);
+template Dense<double> triangle_on<ThisTarget>(DenseView<const double>, bool);
+
+}  // namespace echelon::lu
