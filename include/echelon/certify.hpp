@@ -3,52 +3,14 @@
 #pragma once
 
 #include <echelon/device.hpp>
-#include <echelon/enum_words.hpp>
 #include <echelon/matrix/matrix.hpp>
 #include <echelon/solve.hpp>
 
-#include <array>
-#include <limits>
 #include <optional>
 #include <stop_token>
-#include <string>
 #include <type_traits>
 
 namespace echelon {
-
-/// The property of A that a bound on the error was derived from.
-enum class Proof {
-  none,                 ///< there is no bound
-  h_matrix,             ///< a vector v > 0 with <A> v > 0, where <A> is the comparison matrix of A
-  positive_definite,    ///< a lower bound on the smallest eigenvalue
-  approximate_inverse,  ///< a dense R with ||I - R A|| < 1
-};
-
-constexpr auto words_of(Proof /*of*/) {
-  return std::to_array<EnumWord<Proof>>({{Proof::none, "none"},
-                                         {Proof::h_matrix, "h-matrix"},
-                                         {Proof::positive_definite, "positive-definite"},
-                                         {Proof::approximate_inverse, "approximate-inverse"}});
-}
-
-/// A bound on the distance between x and the exact solution x* of A x* = b, for the elements of A, b and x as
-/// they are stored. All rounding errors of the computation of the bound are accounted for.
-struct ErrorCertificate {
-  Proof proof = Proof::none;
-  /// The property that was proven and how, or why there is no bound.
-  std::string reason;
-  /// max |x_i - x*_i| over all columns is at most this.
-  double error_bound = std::numeric_limits<double>::infinity();
-  /// max |x_i - x*_i| / max |x*_i| is at most this, for each column.
-  double relative_error_bound = std::numeric_limits<double>::infinity();
-  /// |x_ij - x*_ij| is at most element (i, j) of this n by k matrix, which is in host memory; empty without a
-  /// proof.
-  Dense<double> element_bounds;
-  /// The smallest eigenvalue of A is at least this; given by Proof::positive_definite alone.
-  std::optional<double> smallest_eigenvalue;
-
-  [[nodiscard]] bool proven() const { return proof != Proof::none; }
-};
 
 struct CertifyOptions {
   /// Cancels the proof: it stops between factorisations, and within sparse ones, and the certificate has no
@@ -102,7 +64,8 @@ struct CertifiedSolution {
   ErrorCertificate certificate;
 };
 
-/// Solves A X = B by solve(), and bounds the error of X, on the device that solved unless
+/// Solves A X = B by solve(), and bounds the error of X as `certify = true` of SolveOptions does, but with
+/// options of the proof and the certificate as a value; on the device that solved unless
 /// `certify_options.device` names another. If there is no X, the certificate has no bound and says so.
 /// `options.cancel` stops both, unless `certify_options` has a token of its own. Shapes and exceptions are
 /// those of solve() and certify().

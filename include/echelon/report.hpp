@@ -4,10 +4,13 @@
 
 #include <echelon/device.hpp>
 #include <echelon/enum_words.hpp>
+#include <echelon/matrix/dense.hpp>
 
 #include <array>
 #include <cstdint>
 #include <iosfwd>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -98,6 +101,40 @@ struct FactorPrecision {
   std::string why;
 };
 
+/// The property of A that a bound on the error was derived from.
+enum class Proof {
+  none,                 ///< there is no bound
+  h_matrix,             ///< a vector v > 0 with <A> v > 0, where <A> is the comparison matrix of A
+  positive_definite,    ///< a lower bound on the smallest eigenvalue
+  approximate_inverse,  ///< a dense R with ||I - R A|| < 1
+};
+
+constexpr auto words_of(Proof /*of*/) {
+  return std::to_array<EnumWord<Proof>>({{Proof::none, "none"},
+                                         {Proof::h_matrix, "h-matrix"},
+                                         {Proof::positive_definite, "positive-definite"},
+                                         {Proof::approximate_inverse, "approximate-inverse"}});
+}
+
+/// A bound on the distance between x and the exact solution x* of A x* = b, for the elements of A, b and x as
+/// they are stored. All rounding errors of the computation of the bound are accounted for.
+struct ErrorCertificate {
+  Proof proof = Proof::none;
+  /// The property that was proven and how, or why there is no bound.
+  std::string reason;
+  /// max |x_i - x*_i| over all columns is at most this.
+  double error_bound = std::numeric_limits<double>::infinity();
+  /// max |x_i - x*_i| / max |x*_i| is at most this, for each column.
+  double relative_error_bound = std::numeric_limits<double>::infinity();
+  /// |x_ij - x*_ij| is at most element (i, j) of this n by k matrix, which is in host memory; empty without a
+  /// proof.
+  Dense<double> element_bounds;
+  /// The smallest eigenvalue of A is at least this; given by Proof::positive_definite alone.
+  std::optional<double> smallest_eigenvalue;
+
+  [[nodiscard]] bool proven() const { return proof != Proof::none; }
+};
+
 /// Outcome of a set-up or a solve. Residuals are computed from b - A x with the A and b that were given, not
 /// estimated, and describe the worst right-hand side.
 struct Report {
@@ -153,10 +190,20 @@ struct Report {
   std::vector<ColumnReport> columns;  ///< one per right-hand side
   std::vector<Attempt> attempts;      ///< methods that `auto` tried before this one
 
+  /// Proven bound on the error of X, or the reason why there is none; null unless `certify` of SolveOptions
+  /// asked for it.
+  std::shared_ptr<const ErrorCertificate> certificate;
+
   /// Whether X can be taken as the solution.
   [[nodiscard]] bool solved() const { return echelon::solved(status); }
   /// Estimated number of correct decimal digits in the largest elements of x, by `error_estimate`.
   [[nodiscard]] std::optional<int> expected_digits() const;
+  /// Whether a bound on the error of X was asked for and proven.
+  [[nodiscard]] bool certified() const { return certificate != nullptr && certificate->proven(); }
+  /// Proven bound on max |x_i - x*_i| over all columns; empty if not certified.
+  [[nodiscard]] std::optional<double> error_bound() const {
+    return certified() ? std::optional(certificate->error_bound) : std::nullopt;
+  }
   /// The statistic with the given name; null if the method does not report it. Valid until `statistics`
   /// changes.
   [[nodiscard]] const Statistic* find_statistic(std::string_view name) const;

@@ -69,6 +69,10 @@ struct SolveOptions {
   /// see <echelon/methods/multigrid/near_null_space.hpp>. Default, without columns: constants. Other methods
   /// ignore them when "auto" tries them.
   Dense<double> near_null_space = {};
+  /// Bound the error of X by a proof, see certify() in <echelon/certify.hpp>: `certified()`, `error_bound()`
+  /// and `certificate` of the report. Computed on the device that solved, at the cost that certify() states;
+  /// not for an operator.
+  bool certify = false;
   /// Called at every convergence check, on the calling thread.
   std::function<void(const Progress&)> on_progress = {};
   /// Tested at every convergence check; after a request to stop the report says `cancelled`.
@@ -86,8 +90,8 @@ struct Solution {
 /// true residual is good enough; the report lists those that failed. Data is moved to the device asked for
 /// and back where needed; an operator stays where it is. A alone decides T, so that B may be anything that a
 /// view is made from: a vector, a matrix, a view. Throws DimensionMismatch, DeviceMismatch, BadOption (also
-/// for an initial guess of another type than A's, and for near-null-space vectors that the method named has
-/// no use for), NotBuilt, NoDevice.
+/// for an initial guess of another type than A's, for near-null-space vectors that the method named has no
+/// use for, and for `certify` with an operator), NotBuilt, NoDevice.
 template <class T>
 [[nodiscard]] Solution<T> solve(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
                                 const SolveOptions& options = {});

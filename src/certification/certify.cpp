@@ -8,6 +8,7 @@
 #include "certification/rounding.hpp"
 #include "matrix/assign.hpp"
 #include "matrix/host_copy.hpp"
+#include "solver/certify_answer.hpp"
 
 #include <echelon/certify.hpp>
 #include <echelon/error.hpp>
@@ -118,6 +119,10 @@ ErrorCertificate refusal(std::string reason) {
   ErrorCertificate certificate;
   certificate.reason = std::move(reason);
   return certificate;
+}
+
+ErrorCertificate nothing_to_certify(const Report& report) {
+  return refusal("solve gave no x: " + std::string(to_string(report.status)));
 }
 
 /// Adds a column with |x_i - x*_i| <= bounds[i].
@@ -315,12 +320,23 @@ template ErrorCertificate refine_and_certify(MatrixRef<double>, DenseView<const 
                                              const CertifyOptions&);
 
 template <class T>
+ErrorCertificate certify_answer(const MatrixRef<T>& A, DenseView<const T> B, DenseView<const T> X,
+                                const Report& report, const std::stop_token& cancel) {
+  if (report.columns.empty()) return nothing_to_certify(report);
+  return certify<T>(A, B, X, {.cancel = cancel, .device = report.device});
+}
+template ErrorCertificate certify_answer(const MatrixRef<float>&, DenseView<const float>,
+                                         DenseView<const float>, const Report&, const std::stop_token&);
+template ErrorCertificate certify_answer(const MatrixRef<double>&, DenseView<const double>,
+                                         DenseView<const double>, const Report&, const std::stop_token&);
+
+template <class T>
 CertifiedSolution<T> solve_certified(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B,
                                      const SolveOptions& options, CertifyOptions certify_options) {
   Solution<T> solution = solve<T>(A, B, options);
   CertifiedSolution<T> result{std::move(solution.x), std::move(solution.report), {}};
   if (result.report.columns.empty()) {
-    result.certificate = refusal("solve gave no x: " + std::string(to_string(result.report.status)));
+    result.certificate = nothing_to_certify(result.report);
     return result;
   }
   if (!certify_options.device) certify_options.device = result.report.device;

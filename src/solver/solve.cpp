@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "matrix/assign.hpp"
+#include "solver/certify_answer.hpp"
 #include "solver/nested_solver.hpp"
 #include "solver/select_method.hpp"
 #include "support/stopwatch.hpp"
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -334,6 +336,8 @@ Solution<T> solve(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B, co
     throw DimensionMismatch(fmt::format("A is {} by {}, b has {} rows", A.rows(), A.columns(), B.rows()));
   }
   check_guess<T>(options.initial_guess, A.columns(), B.columns());
+  if (options.certify && A.is_operator())
+    throw BadOption("certify", "a proof needs the elements of A, which an operator does not have");
   const Device home = A.device();
   const Control control{.on_progress = options.on_progress, .cancel = options.cancel};
   Problem<T> problem(A, B);
@@ -353,6 +357,10 @@ Solution<T> solve(MatrixRef<T> A, std::type_identity_t<DenseView<const T>> B, co
     const Stopwatch stopwatch;
     solution.x = solution.x.to(home);
     solution.report.transfer_seconds += stopwatch.seconds();
+  }
+  if (options.certify) {
+    solution.report.certificate = std::make_shared<const ErrorCertificate>(
+        certify_answer<T>(A, B, solution.x.view(), solution.report, options.cancel));
   }
   return solution;
 }

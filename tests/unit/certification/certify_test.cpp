@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -323,6 +324,32 @@ TEST(SolveCertified, IndefiniteSystem_IsBoundedAndRefined) {
   ASSERT_TRUE(refined.certificate.proven());
   EXPECT_LE(refined.certificate.relative_error_bound, 2.3e-16);
   EXPECT_LE(distance(refined.x), refined.certificate.error_bound + rounding_of_exact);
+}
+
+TEST(SolveCertified, OptionOfSolve_GivesTheSameCertificate) {
+  const Dense<double> A = test::random_dense<double>(20, 20, 3);
+  const Dense<double> b = test::random_dense<double>(20, 1, 4);
+  const auto [x, report] = solve(A, b, {.certify = true});
+  const CertifiedSolution<double> expected = solve_certified(A, b);
+  ASSERT_TRUE(report.certified());
+  EXPECT_EQ(report.error_bound(), expected.certificate.error_bound);
+  EXPECT_EQ(report.certificate->element_bounds.to_vector(), expected.certificate.element_bounds.to_vector());
+  EXPECT_EQ(report.certificate->proof, Proof::approximate_inverse);
+  std::ostringstream text;
+  text << report;
+  EXPECT_NE(text.str().find("certified: |x - x*| <= "), std::string::npos) << text.str();
+  EXPECT_EQ(solve(A, b).report.certificate, nullptr);
+  EXPECT_FALSE(solve(A, b).report.error_bound());
+}
+
+TEST(SolveCertified, OptionOfSolve_RefusesWithReason) {
+  const Csr<double> A = csr_of<double>(2, {{0, 0, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1}});
+  const Report report = solve(A, std::vector<double>{1, 2}, {.certify = true}).report;
+  ASSERT_NE(report.certificate, nullptr);
+  EXPECT_FALSE(report.certified());
+  EXPECT_FALSE(report.certificate->reason.empty());
+  const LinearOperator<double> identity(2, 2, [](const double* x, double* y) { std::copy_n(x, 2, y); });
+  EXPECT_THROW(static_cast<void>(solve(identity, std::vector<double>{1, 2}, {.certify = true})), BadOption);
 }
 
 TEST(SolveCertified, SingularMatrix_NoProof) {
