@@ -15,6 +15,7 @@
 #include "solver/nested_solver.hpp"
 #include "solver/null_space.hpp"
 #include "solver/preconditioner_option.hpp"
+#include "solver/rounding_level.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -22,7 +23,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -607,23 +607,17 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     estimate_condition(workspace, *column.job);
   }
 
-  /// Accepts an answer whose backward error is at the level of rounding although its residual exceeds the
-  /// tolerance: no better one exists in this precision. Not applied when the tolerance is below what any x
-  /// can be expected to meet, nor when the residual is large: an inconsistent system has such answers, with
-  /// ||x|| near infinity.
+  /// Accepts an answer at the level of rounding although its residual exceeds the tolerance.
   bool accept_at_rounding_level(SolveWorkspace& workspace, const VectorFacts& residual, const T* x,
                                 Job& job) const {
-    const double roundoff = std::numeric_limits<T>::epsilon();
-    if (job.tolerance < roundoff * job.right_hand_side_norm) return false;
-    if (!(residual.norm2 <= std::sqrt(roundoff) * job.right_hand_side_norm)) return false;
-    const double x_norm = workspace.residual_check->vector(workspace.n, x).norm_inf;
-    const double scale = job.matrix_norm * x_norm + job.right_hand_side_norm_inf;
-    if (!(residual.norm_inf <= rounding_level<T> * scale)) return false;
-    job.outcome = {
-        Status::converged,
-        "rounding limits the residual: " + short_number(residual.norm2 / job.right_hand_side_norm) +
-            " relative to b is above the tolerance, but the backward error, " +
-            short_number(residual.norm_inf / scale) + ", is that of rounding A and b"};
+    const std::optional<double> error = error_at_rounding_level<T>(job, residual.norm2, [&] {
+      return AnswerNorms{residual.norm_inf, workspace.residual_check->vector(workspace.n, x).norm_inf};
+    });
+    if (!error) return false;
+    job.outcome = {Status::converged, "rounding limits the residual: " +
+                                          short_number(residual.norm2 / job.right_hand_side_norm) +
+                                          " relative to b is above the tolerance, but the backward error, " +
+                                          short_number(*error) + ", is that of rounding A and b"};
     job.limited_by_rounding = true;
     return true;
   }

@@ -4,6 +4,7 @@
 #include "graph_laplacian/approximate_cholesky/pcg.hpp"
 #include "graph_laplacian/laplacian_form.hpp"
 #include "solver/instantiate.hpp"
+#include "solver/rounding_level.hpp"
 #include "support/text.hpp"
 
 #include <echelon/matrix/matrix.hpp>
@@ -417,16 +418,15 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
 
   template <int K>
   bool at_rounding_level(const Block<K>& block, int c, double norm, const Job& job) const {
-    const double roundoff = std::numeric_limits<T>::epsilon();
-    if (job.tolerance < roundoff * job.right_hand_side_norm) return false;
-    if (!(norm <= std::sqrt(roundoff) * job.right_hand_side_norm)) return false;
-    double residual = 0;
-    double solution = 0;
-    for (std::int64_t i = 0; i < form_.vertices(); ++i) {
-      residual = std::max(residual, std::abs(block.r[static_cast<std::size_t>(K * i + c)]));
-      solution = std::max(solution, std::abs(block.x[static_cast<std::size_t>(K * i + c)]));
-    }
-    return residual <= rounding_level<T> * (job.matrix_norm * solution + job.right_hand_side_norm_inf);
+    const auto norms = [&] {
+      AnswerNorms found;
+      for (std::int64_t i = 0; i < form_.vertices(); ++i) {
+        found.residual = std::max(found.residual, std::abs(block.r[static_cast<std::size_t>(K * i + c)]));
+        found.solution = std::max(found.solution, std::abs(block.x[static_cast<std::size_t>(K * i + c)]));
+      }
+      return found;
+    };
+    return error_at_rounding_level<T>(job, norm, norms).has_value();
   }
 
   /// Computes corrections of the active columns by conjugate gradients, to their tolerances.

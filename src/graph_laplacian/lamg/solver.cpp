@@ -5,6 +5,7 @@
 #include "multigrid/method.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/nested_solver.hpp"
+#include "solver/rounding_level.hpp"
 #include "support/text.hpp"
 
 #include <echelon/matrix/matrix.hpp>
@@ -235,12 +236,10 @@ class LamgMethod final : public SolverImplementation<T>,
 
   /// Accepts an x whose backward error is at the level of rounding, as other iterative methods do.
   bool limited_by_rounding(Vectors& v, const VectorFacts& residual, const T* x, Job& job) const {
-    const double roundoff = std::numeric_limits<T>::epsilon();
-    if (job.tolerance < roundoff * job.right_hand_side_norm) return false;
-    if (!(reachable(residual.norm2, job) <= std::sqrt(roundoff) * job.right_hand_side_norm)) return false;
-    const double scale =
-        job.matrix_norm * v.check->vector(form_.rows(), x).norm_inf + job.right_hand_side_norm_inf;
-    if (!(residual.norm_inf <= rounding_level<T> * scale)) return false;
+    const auto norms = [&] {
+      return AnswerNorms{residual.norm_inf, v.check->vector(form_.rows(), x).norm_inf};
+    };
+    if (!error_at_rounding_level<T>(job, reachable(residual.norm2, job), norms)) return false;
     job.outcome = {Status::converged, "rounding limits the residual: " + reached(residual.norm2, job)};
     job.limited_by_rounding = true;
     return true;
