@@ -22,6 +22,8 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 namespace ec = echelon;
@@ -144,6 +146,80 @@ void print_row(const Case& file, int runs) {
   std::fflush(stdout);
 }
 
+/// Files of a folder that the program writes, measures and removes.
+class BenchFiles {
+ public:
+  /// Writes a random graph in every format, and a dense array.
+  BenchFiles(std::string folder, std::int64_t edges) : folder_(std::move(folder)) {
+    const auto vertices = static_cast<std::int32_t>(edges / 8);
+    const ec::Csr<double> graph = random_graph(vertices, edges);
+    std::vector<std::int64_t> sparse_labels(static_cast<std::size_t>(vertices));
+    for (std::size_t k = 0; k < sparse_labels.size(); ++k)
+      sparse_labels[k] = static_cast<std::int64_t>(k) * 1000000007;
+    ec::MetisGraph<double> metis;
+    metis.adjacency = graph;
+    ec::write_metis(path(".graph"), metis);
+    ec::write_edge_list(path(".edges"), graph);
+    ec::write_edge_list(path("-sparse.edges"), graph, false, sparse_labels);
+    ec::write_petsc<double>(path(".petsc"), graph);
+    const std::int64_t side = 4000;
+    ec::Dense<double> dense(ec::Device(), side, side);
+    for (std::int64_t k = 0; k < side * side; ++k) dense[k] = static_cast<double>(k);
+    ec::write_npy<double>(path(".npy"), dense);
+  }
+  BenchFiles(const BenchFiles&) = delete;
+  BenchFiles& operator=(const BenchFiles&) = delete;
+  ~BenchFiles() {
+    std::error_code ignored;
+    for (const char* name : {".graph", ".edges", "-sparse.edges", ".petsc", ".npy"})
+      std::filesystem::remove(path(name), ignored);
+  }
+
+  [[nodiscard]] std::string path(const char* name) const { return folder_ + "/echelon-bench" + name; }
+
+ private:
+  std::string folder_;
+};
+
+/// Prints a row for each format; returns a number that depends on all that was read.
+std::int64_t measure(const BenchFiles& files, int runs) {
+  std::int64_t sum = 0;
+  const auto load = [&](const char* name) { sum += content_of(files.path(name)).back(); };
+  const auto edge_list = [&](const char* name, bool directed, int threads) {
+    const auto read =
+        ec::read_edge_list<double>(files.path(name), {.directed = directed, .threads = threads});
+    sum += read.adjacency.nonzeros();
+  };
+  const auto plain_edges = [&] { sum += plain_edge_list(files.path(".edges")); };
+  const auto row = [&](const char* name, const char* file, const std::function<void(int)>& read,
+                       const std::function<void()>& plain) {
+    print_row({name, files.path(file), read, plain}, runs);
+  };
+  row(
+      "METIS graph", ".graph",
+      [&](int threads) { sum += ec::read_metis<double>(files.path(".graph"), threads).adjacency.nonzeros(); },
+      [&] { sum += plain_metis(files.path(".graph")); });
+  row(
+      "edge list, numbers 0 to n - 1", ".edges", [&](int threads) { edge_list(".edges", false, threads); },
+      plain_edges);
+  row(
+      "the same, directed", ".edges", [&](int threads) { edge_list(".edges", true, threads); }, plain_edges);
+  row(
+      "edge list, numbers up to 10^15", "-sparse.edges",
+      [&](int threads) { edge_list("-sparse.edges", false, threads); }, [&] { load("-sparse.edges"); });
+  row(
+      "PETSc AIJ (beside loading the bytes)", ".petsc",
+      [&](int) {
+        const auto file = ec::read_petsc<double>(files.path(".petsc"));
+        sum += ec::MatrixRef<double>(file.matrix).nonzeros();
+      },
+      [&] { load(".petsc"); });
+  row(
+      ".npy (beside loading the bytes)", ".npy",
+      [&](int) { sum += ec::read_npy<double>(files.path(".npy")).rows(); }, [&] { load(".npy"); });
+  return sum;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -152,65 +228,10 @@ int main(int argc, char** argv) {
   const auto edges = arguments.positional("EDGES", std::int64_t{8'000'000});
   const int runs = arguments.positional("RUNS", 3);
   arguments.finish();
-  const auto vertices = static_cast<std::int32_t>(edges / 8);
-  const auto path = [&](const char* name) { return folder + "/echelon-bench" + name; };
-
-  const ec::Csr<double> graph = random_graph(vertices, edges);
-  std::vector<std::int64_t> sparse_labels(static_cast<std::size_t>(vertices));
-  for (std::size_t k = 0; k < sparse_labels.size(); ++k) {
-    sparse_labels[k] = static_cast<std::int64_t>(k) * 1000000007;
-  }
-  ec::MetisGraph<double> metis;
-  metis.adjacency = graph;
-  ec::write_metis(path(".graph"), metis);
-  ec::write_edge_list(path(".edges"), graph);
-  ec::write_edge_list(path("-sparse.edges"), graph, false, sparse_labels);
-  ec::write_petsc<double>(path(".petsc"), graph);
-  const std::int64_t side = 4000;
-  ec::Dense<double> dense(ec::Device(), side, side);
-  for (std::int64_t k = 0; k < side * side; ++k) dense[k] = static_cast<double>(k);
-  ec::write_npy<double>(path(".npy"), dense);
-
-  std::int64_t sum = 0;  // result that keeps the compiler from removing the work
-  const auto load = [&](const std::string& name) { sum += content_of(name).back(); };
+  const BenchFiles files(folder, edges);
   fmt::print(
       "| file | MB | MB by CPU second, 1 thread | MB/s, 2 threads | plain parser, MB by CPU second | ratio "
       "|\n");
   fmt::print("|---|---|---|---|---|---|\n");
-  print_row(
-      {"METIS graph", path(".graph"),
-       [&](int threads) { sum += ec::read_metis<double>(path(".graph"), threads).adjacency.nonzeros(); },
-       [&] { sum += plain_metis(path(".graph")); }},
-      runs);
-  print_row({"edge list, numbers 0 to n - 1", path(".edges"),
-             [&](int threads) {
-               sum += ec::read_edge_list<double>(path(".edges"), {.threads = threads}).adjacency.nonzeros();
-             },
-             [&] { sum += plain_edge_list(path(".edges")); }},
-            runs);
-  print_row({"the same, directed", path(".edges"),
-             [&](int threads) {
-               sum += ec::read_edge_list<double>(path(".edges"), {.directed = true, .threads = threads})
-                          .adjacency.nonzeros();
-             },
-             [&] { sum += plain_edge_list(path(".edges")); }},
-            runs);
-  print_row(
-      {"edge list, numbers up to 10^15", path("-sparse.edges"),
-       [&](int threads) {
-         sum += ec::read_edge_list<double>(path("-sparse.edges"), {.threads = threads}).adjacency.nonzeros();
-       },
-       [&] { load(path("-sparse.edges")); }},
-      runs);
-  print_row(
-      {"PETSc AIJ (beside loading the bytes)", path(".petsc"),
-       [&](int) { sum += ec::MatrixRef<double>(ec::read_petsc<double>(path(".petsc")).matrix).nonzeros(); },
-       [&] { load(path(".petsc")); }},
-      runs);
-  print_row({".npy (beside loading the bytes)", path(".npy"),
-             [&](int) { sum += ec::read_npy<double>(path(".npy")).rows(); }, [&] { load(path(".npy")); }},
-            runs);
-  for (const char* name : {".graph", ".edges", "-sparse.edges", ".petsc", ".npy"})
-    std::filesystem::remove(path(name));
-  return sum == 0 ? 1 : 0;
+  return measure(files, runs) == 0 ? 1 : 0;
 }

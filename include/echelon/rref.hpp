@@ -122,14 +122,13 @@ class RowReduction {
   /// Replaces a square A by its inverse: 2 n^3 flops, O(block n) memory.
   /// `direct`, or `singular`: with `column`, the first column that has no pivot, A is left half eliminated;
   /// without it A is singular to working precision, and holds what was computed. `breakdown`: the backward
-  /// error is above 1e-10 (1e-4 in float). `not_a_number`: A has a NaN or Inf, or something overflowed; A
-  /// need not be what it was. The figures in the report are measured with two random vectors, and are those
-  /// of the worse side: relative_residual is ||A^-1 (A v) - v||_2 / ||v||_2, or the same from the right;
-  /// backward_error divides by ||A||_inf ||A^-1||_inf instead, in the infinity norm. reciprocal_condition is
-  /// 1 / (||A||_inf ||A^-1||_inf), computed.
-  /// An inverse is not refined: one in lower precision is tried only for a given `accuracy`, which its
-  /// backward error, measured in T, has to meet.
-  /// Throws DimensionMismatch, DeviceMismatch, OutOfMemory.
+  /// error is above 1e-10 (1e-4 in float), or growth of elements left nothing but rounding errors.
+  /// `not_a_number`: A has a NaN or Inf, or something overflowed; A need not be what it was. The figures in
+  /// the report are measured with two random vectors, and are those of the worse side: relative_residual is
+  /// ||A^-1 (A v) - v||_2 / ||v||_2, or the same from the right; backward_error divides by ||A||_inf
+  /// ||A^-1||_inf instead, in the infinity norm. reciprocal_condition is 1 / (||A||_inf ||A^-1||_inf),
+  /// computed. An inverse is not refined: one in lower precision is tried only for a given `accuracy`, which
+  /// its backward error, measured in T, has to meet. Throws DimensionMismatch, DeviceMismatch, OutOfMemory.
   Report invert(DenseView<T> A) const;
 
   [[nodiscard]] const Device& device() const { return device_; }

@@ -193,7 +193,7 @@ struct TwoPlaces {
   }
 };
 
-struct LookAtList {
+struct InspectList {
   const std::int32_t* list;
   std::int64_t bound;
   ECHELON_ANYWHERE TwoPlaces operator()(std::int64_t place) const {
@@ -263,7 +263,7 @@ ListFacts list_facts_on(const Array<std::int32_t>& list, std::int64_t bound, boo
   return on_backend(list.device(), [&]<class B>() {
     B backend(list.device());
     Array<TwoPlaces> places(list.device(), 1);
-    backend.reduce(list.size(), LookAtList{list.data(), bound}, Store<TwoPlaces>{places.data()});
+    backend.reduce(list.size(), InspectList{list.data(), bound}, Store<TwoPlaces>{places.data()});
     const TwoPlaces found = backend.read(places.data());
     ListFacts facts{or_minus_one(found.out_of_range), or_minus_one(found.descent), -1};
     if (!find_repetition || facts.out_of_range >= 0 || facts.descent < 0) return facts;

@@ -54,7 +54,8 @@ class GivenProlongations final : public Coarsening<T> {
     }
     const Csr<T>& P = (*prolongations_)[l];
     if (P.rows() == A.rows()) return P;
-    throw DimensionMismatch("the first prolongation has " + std::to_string(P.rows()) + " rows, A has " +
+    throw DimensionMismatch("prolongation " + std::to_string(l) + " (from 0) has " +
+                            std::to_string(P.rows()) + " rows, the matrix of its level " +
                             std::to_string(A.rows()));
   }
 

@@ -57,7 +57,7 @@ struct BandedLuOptions {
 /// of two if their magnitudes differ much, and renumbered if that narrows a wide band. About 2 n kl (kl + ku)
 /// flops and 8 n (2 kl + ku) bytes in one or two partitions (double), up to four times the flops in more; 4 n
 /// (kl + ku) flops a right-hand side. The report has an estimate of the reciprocal condition number; below
-/// the unit roundoff the status is `singular`.
+/// the machine epsilon the status is `singular`.
 template <class T>
 class BandedLu : public SolverOf<T, BandedLuOptions> {
  public:

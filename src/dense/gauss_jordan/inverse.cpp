@@ -68,10 +68,10 @@ Distances measure_in_strips(B& backend, DenseView<const float> X, const T* A_v, 
 
 /// Accuracy of an inverse by its effect on A v and v^T A.
 struct InverseAccuracy {
-  double residual_norm = 0;  ///< 2-norm, of the worse side
-  double better_side = 0;    ///< backward error: infinity norm over ||A||_inf ||A^-1||_inf
-  double worse_side = 0;
-  double largest_difference = 0;  ///< infinity norm, of the worse side
+  double residual_norm = 0;  ///< 2-norm, the larger of left and right
+  double smaller_error = 0;  ///< backward error: infinity norm over ||A||_inf ||A^-1||_inf
+  double larger_error = 0;
+  double largest_difference = 0;  ///< infinity norm, the larger of left and right
 };
 
 /// Computes the backward errors on both sides. Elimination by rows makes ||A^-1 A - I|| / (||A|| ||A^-1||)
@@ -83,17 +83,17 @@ InverseAccuracy assess_accuracy(const Distances& distances, double condition) {
   InverseAccuracy accuracy;
   accuracy.residual_norm = std::sqrt(combine(Largest{right.squares}, Largest{left.squares}).value);
   accuracy.largest_difference = combine(right.largest, left.largest).value;
-  accuracy.worse_side = accuracy.largest_difference / condition;
+  accuracy.larger_error = accuracy.largest_difference / condition;
   // A NaN on either side must not pass for a small error.
   const double better = std::min(right.largest.value, left.largest.value) / condition;
-  accuracy.better_side = std::isfinite(accuracy.worse_side) ? better : accuracy.worse_side;
+  accuracy.smaller_error = std::isfinite(accuracy.larger_error) ? better : accuracy.larger_error;
   return accuracy;
 }
 
 void report_accuracy(std::int64_t n, const InverseAccuracy& accuracy, Report& report) {
   report.residual_norm = accuracy.residual_norm;
   report.relative_residual = n > 0 ? accuracy.residual_norm / std::sqrt(static_cast<double>(n)) : 0;
-  report.backward_error = accuracy.better_side;
+  report.backward_error = accuracy.smaller_error;
 }
 
 constexpr const char* growth_advice = "; try the inverse of lu, which factors such a matrix in another way";
@@ -185,18 +185,18 @@ class Inversion {
     report.reciprocal_condition = outcome.reciprocal_condition;
     const InverseAccuracy accuracy = assess_accuracy(facts.inverse.distances, condition);
     report_accuracy(A_.rows(), accuracy, report);
-    if (report.status == Status::singular && !(accuracy.better_side <= acceptable_backward_error<T>)) {
+    if (report.status == Status::singular && !(accuracy.smaller_error <= acceptable_backward_error<T>)) {
       report.status = Status::breakdown;
       report.message = "elements grew so much in the elimination that its result is not an inverse";
       report.message += growth_advice;
       report.reciprocal_condition.reset();
     }
     const double explained = machine_epsilon<T> * static_cast<double>(A_.rows()) * condition;
-    if (report.solved() && !(accuracy.worse_side <= std::max(acceptable_backward_error<T>, explained) &&
-                             accuracy.better_side <= acceptable_backward_error<T>)) {
+    if (report.solved() && !(accuracy.larger_error <= std::max(acceptable_backward_error<T>, explained) &&
+                             accuracy.smaller_error <= acceptable_backward_error<T>)) {
       report.status = Status::breakdown;
       report.message = "the product of the computed inverse X with A differs from the identity by " +
-                       short_number(accuracy.worse_side) + " ||A|| ||X||, too much for an inverse";
+                       short_number(accuracy.larger_error) + " ||A|| ||X||, too much for an inverse";
     }
   }
 
@@ -256,8 +256,8 @@ std::string invert_in_lower_precision(BackendWorkspace<B, T>& workspace, FloatPr
   const double reciprocal_condition = lower_report.reciprocal_condition.value_or(1);
   const InverseAccuracy accuracy = assess_accuracy(distances, 1 / reciprocal_condition);
   constexpr double one_digit = 0.1;
-  if (!(accuracy.worse_side <= *options.accuracy && accuracy.largest_difference <= one_digit)) {
-    return "its backward error is " + short_number(accuracy.worse_side) +
+  if (!(accuracy.larger_error <= *options.accuracy && accuracy.largest_difference <= one_digit)) {
+    return "its backward error is " + short_number(accuracy.larger_error) +
            ", and A^-1 (A v) differs from v by " + short_number(accuracy.largest_difference);
   }
   backend.for_each(A.rows() * A.columns(), Widen<T>{X.view(), A});

@@ -137,7 +137,7 @@ struct SetLanczosBeta {
   }
 };
 template <class T>
-struct TurnLanczos {
+struct UpdateLanczosVectors {
   const LanczosState* state;
   const T* inverse;
   const T* r;
@@ -167,7 +167,7 @@ double largest_ritz_value(B& backend, const MatrixRef<T>& A, const T* inverse, i
     multiply(backend, T{1}, A, p.data(), T{0}, q.data());
     backend.reduce(n, LanczosProduct<T>{p.data(), q.data()}, SetLanczosAlpha{state});
     backend.reduce(n, AdvanceLanczos<T>{state, inverse, q.data(), r.data()}, SetLanczosBeta{state});
-    backend.for_each(n, TurnLanczos<T>{state, inverse, r.data(), p.data()});
+    backend.for_each(n, UpdateLanczosVectors<T>{state, inverse, r.data(), p.data()});
   }
   const LanczosState found = backend.read(state);
   if (found.steps == 0) return 0;

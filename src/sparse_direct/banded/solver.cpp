@@ -216,7 +216,7 @@ class BandedLuImplementation final : public SolverImplementation<T>, public Tran
     constexpr std::int64_t small = 4096;
     if (n > small && needed > 2 * dense) {
       return {Status::breakdown,
-              facts + ", more than a dense factorisation (" + byte_count(dense) + "), and does not pay"};
+              facts + ", more than those of a dense factorisation (" + byte_count(dense) + "); use lu"};
     }
     const std::size_t available = memory(this->device()).available + factorization_.bytes();
     if (needed > available) {

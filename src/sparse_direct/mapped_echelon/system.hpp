@@ -105,8 +105,8 @@ class System {
     std::string text = "A has rank " + std::to_string(rank()) + " of " + std::to_string(A_->columns()) +
                        field_.modulus_text();
     if (is_doubtful()) {
-      text += ", doubtfully (pivots relative to their terms: smallest accepted " +
-              short_number(facts.smallest_accepted) + ", largest rejected " +
+      text += " (doubtful: of the pivots relative to their terms, the smallest accepted is " +
+              short_number(facts.smallest_accepted) + ", the largest rejected " +
               short_number(facts.largest_rejected) + ")";
     }
     if (!facts.free_unknowns.empty()) text += ", free unknowns: " + list_text(facts.free_unknowns);

@@ -32,7 +32,7 @@ struct CholeskyOptions {
 /// and by a kernel of tiles on a GPU; a sparse A is densified. 1/3 n^3 flops, half of those of LU, and n^2
 /// elements for the factor, on a GPU 192 n more; 2 n^2 flops a right-hand side (twice that with a step of
 /// refinement). The status is `not_spd` with the first column whose pivot is not positive. The report carries
-/// an estimate of the reciprocal condition number; below the unit roundoff the status is `singular`.
+/// an estimate of the reciprocal condition number; below the machine epsilon the status is `singular`.
 template <class T>
 using Cholesky = SolverOf<T, CholeskyOptions>;
 

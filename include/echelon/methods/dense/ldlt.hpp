@@ -28,7 +28,7 @@ struct LdltOptions {
 /// blocks of 64 columns and postpones columns whose elements of L exceed 20; if that fails, the host factors.
 /// The signs of D give the inertia of A. 1/3 n^3 flops and n^2 elements for the factors, on a GPU about 1.05
 /// n^2 + 320 n; 2 n^2 flops a right-hand side (twice that with a step of refinement). The report carries an
-/// estimate of the reciprocal condition number; below the unit roundoff the status is `singular`.
+/// estimate of the reciprocal condition number; below the machine epsilon the status is `singular`.
 template <class T>
 using Ldlt = SolverOf<T, LdltOptions>;
 

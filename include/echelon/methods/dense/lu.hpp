@@ -33,7 +33,7 @@ struct LuOptions {
 /// factors; 2 n^2 flops a right-hand side (twice that with a step of refinement). If element growth is so
 /// large that refinement does not repair the answers, A is factored again after random butterfly
 /// transformations, and if that fails by QR. The report carries an estimate of the reciprocal condition
-/// number in the 1-norm; below the unit roundoff the status is `singular`.
+/// number in the 1-norm; below the machine epsilon the status is `singular`.
 template <class T>
 class Lu : public SolverOf<T, LuOptions> {
  public:

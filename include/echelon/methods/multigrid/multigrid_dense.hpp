@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <echelon/solver.hpp>
+#include <echelon/methods/multigrid/multigrid.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -26,22 +26,7 @@ struct MultigridDenseOptions {
   std::int64_t max_levels = 25;
 
   static std::vector<Option<MultigridDenseOptions>> table() {
-    using O = MultigridDenseOptions;
-    return with_stop_options<O>(
-        {{"sweeps",
-          +[](O& o) -> std::int64_t& { return o.sweeps; },
-          "Jacobi sweeps before, and after, each coarse correction",
-          {1, 100}},
-         {"weight",
-          +[](O& o) -> std::optional<double>& { return o.weight; },
-          "weight of the sweeps; auto: 4 / (3 lambda), lambda being the largest eigenvalue of D^-1 A",
-          {0, 2, true, true},
-          {"auto"}},
-         {"coarse_size",
-          +[](O& o) -> std::int64_t& { return o.coarse_size; },
-          "rows up to which a level is solved by elimination",
-          {1, 10000}},
-         {"max_levels", +[](O& o) -> std::int64_t& { return o.max_levels; }, "levels at most", {1, 50}}});
+    return line_multigrid_options<MultigridDenseOptions>();
   }
 };
 
