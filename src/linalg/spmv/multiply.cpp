@@ -4,7 +4,7 @@
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
 #include "linalg/blas/blas.hpp"
-#include "linalg/row_partition.hpp"
+#include "linalg/spmv/row_products.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -13,22 +13,14 @@ namespace echelon {
 
 namespace {
 
-/// Rows [begin, end) of y = alpha A x + beta y.
+/// y[i] = alpha sum + beta y[i].
 template <class T>
-void multiply_rows(std::int64_t begin, std::int64_t end, T alpha, const Csr<T>& A, const T* __restrict x,
-                   T beta, T* __restrict y) {
-  const std::int64_t* __restrict row_offsets = A.row_offsets().data();
-  const std::int32_t* __restrict column_indices = A.column_indices().data();
-  const T* __restrict values = A.values().data();
-  std::int64_t k = begin < end ? row_offsets[begin] : 0;
-  for (std::int64_t i = begin; i < end; ++i) {
-    const std::int64_t row_end = row_offsets[i + 1];
-    prefetch_ahead(values, column_indices, k, row_end);
-    T sum = 0;
-    for (; k < row_end; ++k) sum += values[k] * x[column_indices[k]];
-    y[i] = beta == 0 ? alpha * sum : alpha * sum + beta * y[i];
-  }
-}
+struct PutProduct {
+  T alpha;
+  T beta;
+  T* __restrict y;
+  void operator()(std::int64_t i, T sum) const { y[i] = beta == 0 ? alpha * sum : alpha * sum + beta * y[i]; }
+};
 
 /// Shape of the tiles of a matrix, one call of BLAS each. Tiles do not depend on the number of threads, so
 /// that the result does not either.
@@ -97,7 +89,7 @@ void multiply(Serial& backend, T alpha, const MatrixRef<T>& A, const T* x, T bet
   if (A.is_operator()) {
     apply_operator(*A.linear_operator(), alpha, x, beta, y);
   } else if (A.is_sparse()) {
-    multiply_rows(0, A.rows(), alpha, *A.csr(), x, beta, y);
+    for_row_products(backend, *A.csr(), x, PutProduct<T>{alpha, beta, y});
   } else {
     multiply_dense(backend, false, alpha, A.dense(), x, beta, y);
   }
@@ -113,10 +105,7 @@ void multiply(OpenMp& backend, T alpha, const MatrixRef<T>& A, const T* x, T bet
     multiply_dense(backend, false, alpha, A.dense(), x, beta, y);
     return;
   }
-  const Csr<T>& csr = *A.csr();
-  backend.parallel(csr.nonzeros() > parallel_threshold, [&](int part, int parts) {
-    multiply_rows(part_begin(csr, part, parts), part_begin(csr, part + 1, parts), alpha, csr, x, beta, y);
-  });
+  for_row_products(backend, *A.csr(), x, PutProduct<T>{alpha, beta, y});
 }
 
 template <class T>
