@@ -7,6 +7,7 @@
 #include "linalg/residual_check.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "solver/factor_status.hpp"
+#include "solver/host_fallback.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/transposed.hpp"
 #include "sparse_direct/left_looking/prediction.hpp"
@@ -245,13 +246,6 @@ class DeviceSolver final : public SolverImplementation<T>, public TransposableFa
       std::conditional_t<factors == Factors::cholesky, SparseCholeskyOptions,
                          std::conditional_t<factors == Factors::ldlt, SparseLdltOptions, SparseLuOptions>>;
 
-  /// Workspace of a solve on the host.
-  struct HostWorkspace : Workspace {
-    explicit HostWorkspace(std::unique_ptr<Workspace> inner_) : inner(std::move(inner_)) {}
-    [[nodiscard]] std::size_t bytes() const override { return inner->bytes(); }
-    std::unique_ptr<Workspace> inner;
-  };
-
   struct SolveWorkspace : Workspace {
     SolveWorkspace(const Device& device, std::int64_t n, std::int64_t vectors_size)
         : backend(device), refinement(device, n), vectors(device, vectors_size) {}
@@ -264,14 +258,14 @@ class DeviceSolver final : public SolverImplementation<T>, public TransposableFa
  public:
   DeviceSolver(const Device& device, const MethodOptions& options)
       : SolverImplementation<T>(device),
-        host_(Device(), options),
+        host_(HostMethod(Device(), options)),
         options_(options),
         refine_(std::min(options.refine, most_steps)) {}
 
   Outcome setup(const MatrixRef<T>& A) override {
     set_matrix(A);
     factorization_.reset();
-    on_host_ = false;
+    host_.deactivate();
     const Csr<T> host = A_.csr()->to(Device::serial());
     if (is_quicker_left_looking(host, options_))
       return factor_on_host_because(
@@ -301,21 +295,21 @@ class DeviceSolver final : public SolverImplementation<T>, public TransposableFa
 
   /// Factors new values with the order, matching and scales of the last setup.
   Outcome update_values(const MatrixRef<T>& A) override {
-    if (!factorization_ && !on_host_) return setup(A);
+    if (!factorization_ && !host_.active()) return setup(A);
     set_matrix(A);
-    if (on_host_) return factor_on_host(&SolverImplementation<T>::update_values);
+    if (host_.active()) return host_.update_values(A_.csr()->to(Device()), this->cancel());
     norm_ = scaled_norm_one(A_.csr()->to(Device::serial()), row_scale_, column_scale_);
     return factor();
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    if (on_host_) return std::make_unique<HostWorkspace>(host().make_workspace());
+    if (host_.active()) return host_.make_workspace();
     return std::make_unique<SolveWorkspace>(this->device(), A_.rows(),
                                             factorization_ ? factorization_->workspace_size(1) : 0);
   }
 
   [[nodiscard]] std::size_t bytes() const override {
-    return (factorization_ ? factorization_->bytes() : 0) + (on_host_ ? host().bytes() : 0);
+    return (factorization_ ? factorization_->bytes() : 0) + host_.bytes();
   }
 
   void solve(Workspace& workspace, DenseView<const T> B, DenseView<T> X,
@@ -332,7 +326,7 @@ class DeviceSolver final : public SolverImplementation<T>, public TransposableFa
   void apply(Workspace& workspace, const T* r, T* z) const override {
     const std::int64_t n = A_.rows();
     if (n == 0) return;
-    if (on_host_) return apply_on_host(workspace, r, z);
+    if (host_.active()) return host_.apply(this->device(), workspace, n, r, z);
     factorization_->solve(false, 1, r, n, z, n, static_cast<SolveWorkspace&>(workspace).vectors.data());
   }
 
@@ -341,7 +335,7 @@ class DeviceSolver final : public SolverImplementation<T>, public TransposableFa
   void solve(const Csr<T>* transpose, Workspace& workspace, DenseView<const T> B, DenseView<T> X,
              std::vector<Job>& jobs) const {
     if (B.rows() == 0) return;
-    if (on_host_) return solve_on_host(transpose, workspace, B, X, jobs);
+    if (host_.active()) return host_.solve(this->device(), workspace, B, X, jobs, transpose);
     auto& own = static_cast<SolveWorkspace&>(workspace);
     for (std::int64_t first = 0; first < B.columns(); first += columns_together) {
       const std::int64_t count = std::min(columns_together, B.columns() - first);
@@ -459,8 +453,6 @@ class DeviceSolver final : public SolverImplementation<T>, public TransposableFa
                 short_number(facts.largest_multiplier) + ", since rows are exchanged within fronts"};
   }
 
-  [[nodiscard]] SolverImplementation<T>& host() const { return SolverAccess<T>::implementation(host_); }
-
   /// Factors on the host after the device has failed: the host has more memory, takes pivots from other
   /// fronts, and finds the rank of a singular matrix. The outcome of the device is final where these do not
   /// help, as for an A that is not positive definite.
@@ -471,47 +463,7 @@ class DeviceSolver final : public SolverImplementation<T>, public TransposableFa
   }
 
   Outcome factor_on_host_because(const std::string& reason) {
-    host_reason_ = "factored on the host: " + reason;
-    Outcome outcome = factor_on_host(&SolverImplementation<T>::setup);
-    on_host_ = true;
-    return outcome;
-  }
-
-  Outcome factor_on_host(Outcome (SolverImplementation<T>::*phase)(const MatrixRef<T>&)) {
-    host_matrix_ = A_.csr()->to(Device());
-    host().set_cancel(this->cancel());
-    Outcome outcome = (host().*phase)(host_matrix_);
-    outcome.warnings.insert(outcome.warnings.begin(), host_reason_);
-    return outcome;
-  }
-
-  void solve_on_host(const Csr<T>* transpose, Workspace& workspace, DenseView<const T> B, DenseView<T> X,
-                     std::vector<Job>& jobs) const {
-    const std::int64_t n = B.rows();
-    const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(T);
-    Dense<T> b(Device(), n, B.columns());
-    Dense<T> x(Device(), n, B.columns());
-    for (std::int64_t j = 0; j < B.columns(); ++j)
-      memory_detail::copy(Device(), b.view().column(j), this->device(), B.column(j), bytes);
-    echelon::Workspace& inner = *static_cast<HostWorkspace&>(workspace).inner;
-    if (transpose == nullptr) {
-      host().solve(inner, b.view(), x.view(), jobs);
-    } else {
-      dynamic_cast<const TransposableFactors<T>&>(host()).solve_transposed(transpose->to(Device()), inner,
-                                                                           b.view(), x.view(), jobs);
-    }
-    for (std::int64_t j = 0; j < B.columns(); ++j)
-      memory_detail::copy(this->device(), X.column(j), Device(), x.view().column(j), bytes);
-  }
-
-  void apply_on_host(Workspace& workspace, const T* r, T* z) const {
-    const std::int64_t n = A_.rows();
-    const std::size_t bytes = static_cast<std::size_t>(n) * sizeof(T);
-    Array<T> in(Device(), n);
-    Array<T> out(Device(), n);
-    memory_detail::copy(Device(), in.data(), this->device(), r, bytes);
-    host().apply(*static_cast<HostWorkspace&>(workspace).inner, in.data(), out.data());
-    memory_detail::copy(this->device(), z, Device(), out.data(), bytes);
+    return host_.setup(A_.csr()->to(Device()), this->cancel(), reason);
   }
 
   [[nodiscard]] Outcome too_large(const DeviceFactorMemory& needed, std::size_t available) const {
@@ -547,10 +499,7 @@ class DeviceSolver final : public SolverImplementation<T>, public TransposableFa
         });
   }
 
-  HostMethod host_;
-  bool on_host_ = false;  ///< the factors are those of host_
-  Csr<T> host_matrix_;    ///< A, if on_host_; host_ refers to it
-  std::string host_reason_;
+  HostFallback<T> host_;
   MethodOptions options_;
   std::int64_t refine_;
   MatrixRef<T> A_;

@@ -9,6 +9,7 @@
 #include "linalg/refinement.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "solver/factor_status.hpp"
+#include "solver/host_fallback.hpp"
 #include "solver/instantiate.hpp"
 
 #include <echelon/methods/dense/ldlt.hpp>
@@ -96,12 +97,6 @@ double float_of(unsigned bits) {
 
 template <class T>
 class GpuLdlt final : public SolverImplementation<T> {
-  /// Workspace of solves on the host.
-  struct HostSpace : Workspace {
-    explicit HostSpace(std::unique_ptr<Workspace> inner_) : inner(std::move(inner_)) {}
-    [[nodiscard]] std::size_t bytes() const override { return inner->bytes(); }
-    std::unique_ptr<Workspace> inner;
-  };
   struct SolveWorkspace : Workspace {
     SolveWorkspace(const Device& device, std::int64_t n, std::int64_t padded)
         : backend(device), vectors(device, padded), refinement(device, n) {}
@@ -115,15 +110,14 @@ class GpuLdlt final : public SolverImplementation<T> {
 
  public:
   GpuLdlt(const Device& device, const LdltOptions& options)
-      : SolverImplementation<T>(device), host_(Device(), options), options_(options) {}
+      : SolverImplementation<T>(device), host_(Ldlt<T>(Device(), options)), options_(options) {}
 
   Outcome setup(const MatrixRef<T>& A) override {
     A_ = A;
     n_ = A.rows();
     matrix_ = IndefiniteMatrix<T>();  // releases the old factors before the new ones are allocated
     scale_ = Array<T>();
-    host_matrix_ = Dense<T>();
-    on_host_ = false;
+    host_.deactivate();
     if (n_ == 0) return {};
     Cuda backend(this->device());
     Norms norms;
@@ -147,18 +141,18 @@ class GpuLdlt final : public SolverImplementation<T> {
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    if (on_host_) return std::make_unique<HostSpace>(host().make_workspace());
+    if (host_.active()) return host_.make_workspace();
     return std::make_unique<SolveWorkspace>(this->device(), n_, matrix_.padded_rows());
   }
   [[nodiscard]] std::size_t bytes() const override {
-    return matrix_.bytes() + scale_.bytes() + (on_host_ ? host().bytes() + host_matrix_.bytes() : 0);
+    return matrix_.bytes() + scale_.bytes() + host_.bytes();
   }
 
   /// Queues the whole solve, including the decision on each refinement step.
   void solve(Workspace& workspace, DenseView<const T> B, DenseView<T> X,
              std::vector<Job>& jobs) const override {
     if (B.rows() == 0 || B.columns() == 0) return;
-    if (on_host_) return solve_on_host(workspace, B, X, jobs);
+    if (host_.active()) return host_.solve(this->device(), workspace, B, X, jobs);
     auto& space = static_cast<SolveWorkspace&>(workspace);
     if (B.columns() < many_columns) {
       for (std::int64_t j = 0; j < B.columns(); ++j) substitute(space, B.column(j), X.column(j));
@@ -173,7 +167,7 @@ class GpuLdlt final : public SolverImplementation<T> {
   /// Substitution without refinement.
   void apply(Workspace& workspace, const T* r, T* z) const override {
     if (n_ == 0) return;
-    if (on_host_) return apply_on_host(workspace, r, z);
+    if (host_.active()) return host_.apply(this->device(), workspace, n_, r, z);
     substitute(static_cast<SolveWorkspace&>(workspace), r, z);
   }
 
@@ -262,46 +256,14 @@ class GpuLdlt final : public SolverImplementation<T> {
         [&](const T* r, T* z) { substitute(space, r, z); });
   }
 
-  [[nodiscard]] SolverImplementation<T>& host() const { return SolverAccess<T>::implementation(host_); }
-
   /// Factors on the host, by rook pivoting.
   Outcome factor_on_host(const std::string& reason) {
     matrix_ = IndefiniteMatrix<T>();
     scale_ = Array<T>();
-    host_matrix_ = to_dense(A_).to(Device());
-    host_reference_ = MatrixRef<T>(host_matrix_);
-    host().set_cancel(this->cancel());
-    Outcome outcome = host().setup(host_reference_);
-    outcome.warnings.insert(outcome.warnings.begin(), "factored on the host: " + reason);
-    on_host_ = true;
-    return outcome;
+    return host_.setup(to_dense(A_).to(Device()), this->cancel(), reason);
   }
 
-  void solve_on_host(Workspace& workspace, DenseView<const T> B, DenseView<T> X,
-                     std::vector<Job>& jobs) const {
-    const std::size_t bytes = static_cast<std::size_t>(n_) * sizeof(T);
-    Dense<T> b(Device(), n_, B.columns());
-    Dense<T> x(Device(), n_, B.columns());
-    for (std::int64_t j = 0; j < B.columns(); ++j)
-      memory_detail::copy(Device(), b.view().column(j), this->device(), B.column(j), bytes);
-    host().solve(*static_cast<HostSpace&>(workspace).inner, b.view(), x.view(), jobs);
-    for (std::int64_t j = 0; j < B.columns(); ++j)
-      memory_detail::copy(this->device(), X.column(j), Device(), x.view().column(j), bytes);
-  }
-
-  void apply_on_host(Workspace& workspace, const T* r, T* z) const {
-    const std::size_t bytes = static_cast<std::size_t>(n_) * sizeof(T);
-    Array<T> in(Device(), n_);
-    Array<T> out(Device(), n_);
-    memory_detail::copy(Device(), in.data(), this->device(), r, bytes);
-    host().apply(*static_cast<HostSpace&>(workspace).inner, in.data(), out.data());
-    memory_detail::copy(this->device(), z, Device(), out.data(), bytes);
-  }
-
-  Ldlt<T> host_;
-  bool on_host_ = false;  ///< the factors are those of host_
-  Dense<T> host_matrix_;  ///< A, if on_host_; host_ refers to it
-  MatrixRef<T> host_reference_;
+  HostFallback<T> host_;
   LdltOptions options_;
   MatrixRef<T> A_;
   std::int64_t n_ = 0;
