@@ -9,42 +9,24 @@ namespace echelon {
 namespace row_sums {
 
 /// products[padded_index(k - begin)] = values[k] x[columns[k]] for k in
-/// [begin, min(end, begin + row_block_size)). A thread issues all its loads before it uses the first, to hide
-/// their latency.
+/// [begin, min(end, begin + row_block_size)).
 template <class T, class X>
 __device__ void stage_products(std::int64_t begin, std::int64_t end, std::int64_t nonzeros,
                                const std::int32_t* __restrict__ columns, const T* __restrict__ values, X x,
                                T* products) {
-  using P = Pack<T>;
-  constexpr int packs = row_block_size / (block_size * P::size);
-  typename P::Values value[packs];
-  typename P::Columns column[packs];
+  using Nonzeros = BlockNonzeros<T>;
+  constexpr int size = Nonzeros::P::size;
+  Nonzeros block;
+  block.load(begin, end, nonzeros, columns, values);
 #pragma unroll
-  for (int p = 0; p < packs; ++p) {
-    const std::int64_t k = begin + (p * block_size + static_cast<int>(threadIdx.x)) * P::size;
-    if (k < end && k + P::size <= nonzeros) {
-      value[p] = *reinterpret_cast<const typename P::Values*>(values + k);
-      column[p] = *reinterpret_cast<const typename P::Columns*>(columns + k);
-      continue;
-    }
+  for (int p = 0; p < Nonzeros::packs; ++p) {
 #pragma unroll
-    for (int i = 0; i < P::size; ++i) {
-      value[p].at[i] = k + i < end ? values[k + i] : T{0};
-      column[p].at[i] = k + i < end ? columns[k + i] : 0;
-    }
+    for (int i = 0; i < size; ++i) block.values[p].at[i] *= x[block.columns[p].at[i]];
   }
 #pragma unroll
-  for (int p = 0; p < packs; ++p) {
+  for (int p = 0; p < Nonzeros::packs; ++p) {
 #pragma unroll
-    for (int i = 0; i < P::size; ++i) value[p].at[i] *= x[column[p].at[i]];
-  }
-#pragma unroll
-  for (int p = 0; p < packs; ++p) {
-#pragma unroll
-    for (int i = 0; i < P::size; ++i) {
-      products[padded_index<T>((p * block_size + static_cast<int>(threadIdx.x)) * P::size + i)] =
-          value[p].at[i];
-    }
+    for (int i = 0; i < size; ++i) products[padded_index<T>(Nonzeros::index(p, i))] = block.values[p].at[i];
   }
 }
 

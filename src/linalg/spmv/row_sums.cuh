@@ -32,6 +32,38 @@ __device__ int padded_index(int k) {
 template <class T>
 constexpr int padded_size = row_block_size + row_block_size / (128 / sizeof(T));
 
+/// Nonzeros [begin, min(end, begin + row_block_size)) in the registers of a thread block, zeros beyond the
+/// end. A thread issues all its loads before it uses the first, to hide their latency.
+template <class T>
+struct BlockNonzeros {
+  using P = Pack<T>;
+  static constexpr int packs = row_block_size / (block_size * P::size);
+  typename P::Values values[packs];
+  typename P::Columns columns[packs];
+
+  __device__ void load(std::int64_t begin, std::int64_t end, std::int64_t nonzeros,
+                       const std::int32_t* __restrict__ all_columns, const T* __restrict__ all_values) {
+#pragma unroll
+    for (int p = 0; p < packs; ++p) {
+      const std::int64_t k = begin + index(p, 0);
+      if (k < end && k + P::size <= nonzeros) {
+        values[p] = *reinterpret_cast<const typename P::Values*>(all_values + k);
+        columns[p] = *reinterpret_cast<const typename P::Columns*>(all_columns + k);
+        continue;
+      }
+#pragma unroll
+      for (int i = 0; i < P::size; ++i) {
+        values[p].at[i] = k + i < end ? all_values[k + i] : T{0};
+        columns[p].at[i] = k + i < end ? all_columns[k + i] : 0;
+      }
+    }
+  }
+  /// Index in the block of element i of the thread's pack p.
+  static __device__ int index(int p, int i) {
+    return (p * block_size + static_cast<int>(threadIdx.x)) * P::size + i;
+  }
+};
+
 /// Number of lanes that sum a row, a power of two: as many as the block's threads suffice for.
 __device__ inline int lanes_for(int rows) {
   int lanes = 1;

@@ -16,37 +16,21 @@ struct Staged {
   int long_count;
 };
 
-/// Copies nonzeros [begin, end) to shared memory, from index 0 on. A thread issues all its loads before it
-/// uses the first, to hide their latency.
+/// Copies nonzeros [begin, end) to shared memory, from index 0 on.
 template <class T>
 __device__ void stage(std::int64_t begin, std::int64_t end, std::int64_t nonzeros,
                       const std::int32_t* __restrict__ columns, const T* __restrict__ values,
                       Staged<T>& staged) {
-  using P = Pack<T>;
-  constexpr int packs = row_block_size / (block_size * P::size);
-  typename P::Values value[packs];
-  typename P::Columns column[packs];
+  using Nonzeros = BlockNonzeros<T>;
+  Nonzeros block;
+  block.load(begin, end, nonzeros, columns, values);
 #pragma unroll
-  for (int p = 0; p < packs; ++p) {
-    const std::int64_t k = begin + (p * block_size + static_cast<int>(threadIdx.x)) * P::size;
-    if (k < end && k + P::size <= nonzeros) {
-      value[p] = *reinterpret_cast<const typename P::Values*>(values + k);
-      column[p] = *reinterpret_cast<const typename P::Columns*>(columns + k);
-      continue;
-    }
+  for (int p = 0; p < Nonzeros::packs; ++p) {
 #pragma unroll
-    for (int i = 0; i < P::size; ++i) {
-      value[p].at[i] = k + i < end ? values[k + i] : T{0};
-      column[p].at[i] = k + i < end ? columns[k + i] : 0;
-    }
-  }
-#pragma unroll
-  for (int p = 0; p < packs; ++p) {
-#pragma unroll
-    for (int i = 0; i < P::size; ++i) {
-      const int k = (p * block_size + static_cast<int>(threadIdx.x)) * P::size + i;
-      staged.values[padded_index<T>(k)] = value[p].at[i];
-      staged.columns[padded_index<std::int32_t>(k)] = column[p].at[i];
+    for (int i = 0; i < Nonzeros::P::size; ++i) {
+      const int k = Nonzeros::index(p, i);
+      staged.values[padded_index<T>(k)] = block.values[p].at[i];
+      staged.columns[padded_index<std::int32_t>(k)] = block.columns[p].at[i];
     }
   }
 }
