@@ -66,6 +66,20 @@ class ClusterPanel {
 
   __device__ void run() {
     cluster::wait_for_kernel_ahead();
+    const bool leader = begin();
+    for (int first = 0; first < job_.width && rank_ < job_.rows && !shared_.overflow; first += window) {
+      eliminate_columns(first, leader);
+    }
+    update_other_columns();
+    end(leader);
+  }
+
+ private:
+  static constexpr int sending_rounds = max_blocks * SharedPanel<T>::chunks / warp_size;
+
+  /// Reads the state and the rows of this block, and waits for the cluster. True for the warp that records
+  /// the results of all blocks.
+  __device__ __forceinline__ bool begin() {
     EliminationState state{};
     if constexpr (!is_lu) state = *job_.state;
     const bool leader = block_ == 0 && warp_ == 0;
@@ -87,31 +101,38 @@ class ClusterPanel {
       }
     }
     cluster::sync();
-    for (int begin = 0; begin < job_.width && rank_ < job_.rows && !shared_.overflow; begin += window) {
-      if (threadIdx.x < window) shared_.pivot_rows[threadIdx.x] = -1;
-      __syncthreads();
-      bool complete = false;
-      if constexpr (Job::iterated) complete = iterate_window(begin);
-      if (!complete && is_pivot_warp()) eliminate_window(begin);
-      update_other_columns();
-      __syncthreads();
-      const std::uint32_t accepted = shared_.accepted;
-      if (leader) record_window(begin, accepted);
-      rank_ = rank_before_window_ + __popc(accepted);
-      rank_before_window_ = rank_;
-      if constexpr (is_lu) {
-        if (begin + window < job_.width) {
-          send_pivot_rows(begin);
-          solve_next_window(begin);
-          update_next_window(begin);
-        }
-      } else if (columns_ > window && accepted != 0) {
-        exchange_pivot_rows(begin, accepted);
-        update_next_window(begin);
-      }
-      __syncthreads();
-    }
+    return leader;
+  }
+
+  /// Eliminates the window of columns from `first` on, beside the update of the other columns with the window
+  /// before it, and updates the next window.
+  __device__ __forceinline__ void eliminate_columns(int first, bool leader) {
+    if (threadIdx.x < window) shared_.pivot_rows[threadIdx.x] = -1;
+    __syncthreads();
+    bool complete = false;
+    if constexpr (Job::iterated) complete = iterate_window(first);
+    if (!complete && is_pivot_warp()) eliminate_window(first);
     update_other_columns();
+    __syncthreads();
+    const std::uint32_t accepted = shared_.accepted;
+    if (leader) record_window(first, accepted);
+    rank_ = rank_before_window_ + __popc(accepted);
+    rank_before_window_ = rank_;
+    if constexpr (is_lu) {
+      if (first + window < job_.width) {
+        send_pivot_rows(first);
+        solve_next_window(first);
+        update_next_window(first);
+      }
+    } else if (columns_ > window && accepted != 0) {
+      exchange_pivot_rows(first, accepted);
+      update_next_window(first);
+    }
+    __syncthreads();
+  }
+
+  /// Writes the rows to their places, and the results beside them.
+  __device__ __forceinline__ void end(bool leader) {
     if (is_pivot_warp()) {
 #pragma unroll
       for (int d = 0; d < rows_per_thread; ++d) shared_places_[local(d)] = place_[d];
@@ -128,9 +149,6 @@ class ClusterPanel {
       store_state();
     }
   }
-
- private:
-  static constexpr int sending_rounds = max_blocks * SharedPanel<T>::chunks / warp_size;
 
   /// Assigns chunks of the row and destination blocks to the lanes of the sending warps. Neighbouring lanes
   /// send neighbouring chunks to one block, so that these are coalesced; one lane for each block sends the
