@@ -98,7 +98,9 @@ constexpr std::int64_t ldlt_rows = 1500;
 constexpr double hub_degree_ratio = 50;
 constexpr double expander_degree = 20;
 constexpr std::int64_t laplacian_jacobi_iterations = 80;
-constexpr std::int64_t expander_nonzeros = 20'000;
+/// Elements of an SDDM matrix, about 10,000 edges, from which the method for graphs comes before a
+/// factorisation, whose prediction alone takes longer.
+constexpr std::int64_t sddm_nonzeros = 30'000;
 
 /// Sizes from which multigrid is the first preconditioner if it is likely to suit A; on smaller matrices
 /// incomplete factors take less time, see docs/choosing.md.
@@ -121,13 +123,6 @@ bool is_expander(const Structure& structure) {
   const double degree = mean_degree(structure);
   return static_cast<double>(structure.longest_row) > hub_degree_ratio * (degree + 1) ||
          degree > expander_degree;
-}
-
-/// Whether the method for graphs comes first for an SDDM matrix on the host, before a factorisation: large
-/// ones, and expanders, whose factors would be nearly full.
-bool is_worth_sampling(const Structure& structure) {
-  return structure.rows >= multigrid_rows ||
-         (is_expander(structure) && structure.nonzeros >= expander_nonzeros);
 }
 
 template <class T>
@@ -457,7 +452,7 @@ MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>&
     return selection;
   }
   selection.band = predict_band(host, target);
-  if (as_sddm && kind == DominanceKind::sddm && target.on_host() && is_worth_sampling(selection.structure) &&
+  if (as_sddm && kind == DominanceKind::sddm && target.on_host() && host.nonzeros() >= sddm_nonzeros &&
       !selection.has_narrow_band()) {
     selection.band.reset();
     selection.graph = kind;
