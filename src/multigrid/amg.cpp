@@ -157,7 +157,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     apply_to({&column, 1});
   }
   void apply_to(std::span<const AppliedColumn<T>> columns) const override {
-    std::array<AppliedColumn<T>, most_columns> scratch;
+    std::array<AppliedColumn<T>, most_columns> scratch{};
     for (std::size_t c = 0; c < columns.size(); ++c) {
       scratch[c] = {vectors_of(columns[c]).cycle.get(), columns[c].r, columns[c].z};
     }
@@ -180,7 +180,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   }
   /// x += M r, r = b - A x.
   void step_together(std::span<const IteratedColumn> columns) const override {
-    std::array<AppliedColumn<T>, most_columns> corrections;
+    std::array<AppliedColumn<T>, most_columns> corrections{};
     for (std::size_t c = 0; c < columns.size(); ++c) {
       auto& v = vectors_of(columns[c]);
       corrections[c] = {&v, v.r.data(), v.z.data()};
