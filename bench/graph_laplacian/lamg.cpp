@@ -7,9 +7,9 @@
 // alone. Meshes, roads and most social graphs are files in the folder of test data; weights are 1. The
 // right-hand side is L x for a random x, the tolerance 1e-8. Prints a Markdown table: for each graph its
 // edges, microseconds per edge of set-up and solve (processor time of the thread on serial, elapsed time
-// elsewhere; medians of N runs, 3) and cycles; --levels prints the levels of lamg first, and
-// --parallel runs its parallel algorithm on the host; the last lines have
-// the medians of each class over graphs of 10,000 edges or more.
+// elsewhere; medians of N runs, 3) and cycles. --levels prints the levels of lamg first, --parallel runs its
+// parallel algorithm on the host. The last lines have the medians of each class over graphs of 10,000 edges
+// or more.
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
 
