@@ -234,7 +234,7 @@ class Cycle {
     [[nodiscard]] std::span<const SmoothedColumn<T>> span() const { return {columns_.data(), count_}; }
 
    private:
-    std::array<SmoothedColumn<T>, most_columns> columns_;
+    std::array<SmoothedColumn<T>, most_columns> columns_{};
     std::size_t count_ = 0;
   };
 
@@ -250,7 +250,7 @@ class Cycle {
     [[nodiscard]] std::span<const Column> span() const { return {columns_.data(), count_}; }
 
    private:
-    std::array<Column, most_columns> columns_;
+    std::array<Column, most_columns> columns_{};
     std::size_t count_ = 0;
   };
 
@@ -325,7 +325,7 @@ class Cycle {
     const std::int64_t n = levels_[l].matrices->A->rows();
     visit(backend, columns, l, CycleKind::k, true);
     multiply_level(backend, columns, l, [](Vectors& own) { return own.x.data(); });
-    std::array<Column, most_columns> inner;
+    std::array<Column, most_columns> inner{};
     for (std::size_t c = 0; c < columns.size(); ++c) {
       Vectors& own = columns[c].scratch->levels[l];
       KrylovState* state = own.krylov.data();

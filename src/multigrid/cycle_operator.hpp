@@ -103,7 +103,7 @@ class WorkingCycle final : public CycleOperator<B, T> {
   }
   void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
     using Scratch = typename Cycle<B, T>::Scratch;
-    std::array<typename Cycle<B, T>::Column, most_columns> own;
+    std::array<typename Cycle<B, T>::Column, most_columns> own{};
     for (std::size_t c = 0; c < columns.size(); ++c) {
       own[c] = {static_cast<Scratch*>(columns[c].workspace), columns[c].r, columns[c].z};
     }
@@ -211,7 +211,7 @@ class SingleCycle final : public CycleOperator<B, T> {
   void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
     using Scratch = typename Cycle<B, float>::Scratch;
     const std::int64_t n = levels_.front().own.rows();
-    std::array<typename Cycle<B, float>::Column, most_columns> own;
+    std::array<typename Cycle<B, float>::Column, most_columns> own{};
     for (std::size_t c = 0; c < columns.size(); ++c) {
       auto& v = static_cast<Rounded&>(*columns[c].workspace);
       backend.reduce(n, LargestMagnitude<const T*>{columns[c].r}, StoreScale{v.scale.data()});

@@ -307,7 +307,7 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
       }
       return;
     }
-    std::array<AppliedColumn<T>, most_columns> applied;
+    std::array<AppliedColumn<T>, most_columns> applied{};
     for (std::size_t c = 0; c < columns.size(); ++c) {
       SolveWorkspace& own = *columns[c].workspace;
       applied[c] = {own.preconditioner.get(), own.r.data(), z(columns[c])};

@@ -29,6 +29,23 @@ inline std::vector<double> optimal_beta(std::int64_t degree) {
   }
 }
 
+/// a x + b y with rounded products: a compiler that fuses one of them with the addition may choose another
+/// one in another kernel, and a column would depend on those beside it.
+ECHELON_ANYWHERE inline float combined(float a, float x, float b, float y) {
+#ifdef __CUDA_ARCH__
+  return __fadd_rn(__fmul_rn(a, x), __fmul_rn(b, y));
+#else
+  return a * x + b * y;
+#endif
+}
+ECHELON_ANYWHERE inline double combined(double a, double x, double b, double y) {
+#ifdef __CUDA_ARCH__
+  return __dadd_rn(__dmul_rn(a, x), __dmul_rn(b, y));
+#else
+  return a * x + b * y;
+#endif
+}
+
 /// First step from x = 0, d = c D^-1 b, evaluated on access instead of stored.
 template <class T>
 struct FirstStep {
@@ -81,8 +98,8 @@ struct SecondFromZero {
   T* x;
   ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const {
     const T residual = d.b[i] - sum;
-    const T step = old * d[i] + c * d.inverse[i] * residual;
-    x[i] = first_beta * d[i] + beta * step;
+    const T step = combined(old, d[i], c * d.inverse[i], residual);
+    x[i] = combined(first_beta, d[i], beta, step);
     if (is_last) return;
     r[i] = residual;
     next[i] = step;
@@ -104,8 +121,8 @@ struct NextStep {
   T* x;
   ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const {
     const T residual = r[i] - sum;
-    const T step = old * d[i] + c * inverse[i] * residual;
-    x[i] += previous_beta * d[i] + beta * step;
+    const T step = combined(old, d[i], c * inverse[i], residual);
+    x[i] += combined(previous_beta, d[i], beta, step);
     if (is_last) return;
     r[i] = residual;
     next[i] = step;
