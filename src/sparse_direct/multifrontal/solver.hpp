@@ -22,10 +22,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -228,11 +230,19 @@ class MultifrontalSolver : public SolverImplementation<T> {
   }
   /// Elements of the scratch memory that apply_inverse takes.
   [[nodiscard]] virtual std::int64_t scratch_size(int columns) const {
-    return substitution_scratch(factors_, columns);
+    return substitution_scratch(factors_, substitution_, columns, threads());
   }
   /// Substitution for rows and columns in the order of their pivots.
   virtual void apply_inverse(bool transposed, int columns, T* x, T* scratch) const {
-    substitute(factors_, transposed, columns, x, scratch);
+    B backend(this->device());
+    const RunTeam run = [&](const std::function<void(int, int)>& part) {
+      if constexpr (std::is_same_v<B, OpenMp>) {
+        backend.parallel(true, part);
+      } else {
+        part(0, 1);
+      }
+    };
+    substitute(factors_, substitution_, run, transposed, columns, x, scratch);
   }
 
   /// Matrix A of the last set-up.
@@ -246,6 +256,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
                       std::span<const std::int32_t> row_permutation) {
     layout_ = lay_out(std::move(tree), kind, A, row_permutation);
     schedule_ = schedule_tree(layout_, threads());
+    substitution_ = schedule_substitution(layout_);
     predicted_ = predict_memory<T>(layout_, schedule_, threads());
   }
 
@@ -481,6 +492,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
 
   MultifrontalOptions options_;
   TreeSchedule schedule_;
+  SubstitutionSchedule substitution_;
   FactorMemory predicted_;
   const Csr<T>* A_ = nullptr;
   Csr<T> converted_;

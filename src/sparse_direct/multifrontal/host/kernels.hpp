@@ -13,13 +13,35 @@ namespace echelon::sparse_direct {
 using kernels::PackBuffers;
 using kernels::ProductThreads;
 
+/// A thread's place among those that work on the same front.
+struct Team {
+  int part = 0;
+  int parts = 1;
+  void barrier() const {
+    if (parts == 1) return;
+#pragma omp barrier
+  }
+};
+
+/// Fronts begin, ..., end - 1 of a substitution, all descendants included. Sums of the forward substitution
+/// for rows from `first_outside` on go to `outside`, which has their numbers.
+template <class T>
+struct FrontTask {
+  std::int32_t begin = 0;
+  std::int32_t end = 0;
+  std::int64_t first_outside = 0;
+  T* outside = nullptr;
+};
+
 /// Substitution with one triangle of the factors.
 template <class T>
 struct TriangleKernels {
   /// Substitution in one front for several right-hand sides; see solve_front.hpp.
   void (*in_front)(const FactoredFront<T>&, int columns, T* w);
-  /// Substitution in all fronts for one right-hand side; see solve_vector.hpp.
-  void (*vector)(const MultifrontalFactors<T>&, T* x, T* w);
+  /// Substitution in several fronts for one right-hand side; see solve_vector.hpp.
+  void (*vector)(const MultifrontalFactors<T>&, const FrontTask<T>&, T* x, T* w);
+  /// Substitution in one front for one right-hand side, by all threads of a team; see solve_divided.hpp.
+  void (*divided)(const MultifrontalFactors<T>&, const FrontRecord&, const Team&, T* x, T* w);
 };
 
 /// Kernels for one instruction set; cholesky_front.hpp, lu_front.hpp and ldlt_front.hpp say what the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Substitution with all factors for one right-hand side.
+/// Substitution with the factors of several fronts for one right-hand side.
 ///
 /// The elements of x that belong to the pivots of a front follow each other and stay in place; `w` gathers
 /// those of the rows or columns behind them. Columns are taken in blocks of `narrow`, so that a panel is read
@@ -8,6 +8,7 @@
 
 #include "sparse_direct/multifrontal/fronts/factors.hpp"
 #include "sparse_direct/multifrontal/host/dense_kernels.hpp"
+#include "sparse_direct/multifrontal/host/kernels.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -114,10 +115,23 @@ void gather(std::span<const std::int32_t> numbers, const T* x, T* w) {
   for (std::size_t i = 0; i < numbers.size(); ++i) w[i] = x[numbers[i]];
 }
 
-/// Adds w to the elements of x with these numbers.
+/// Adds w to the elements of x with these numbers, or to those outside of the fronts of a task.
 template <class T>
-void scatter(std::span<const std::int32_t> numbers, const T* w, T* x) {
-  for (std::size_t i = 0; i < numbers.size(); ++i) x[numbers[i]] += w[i];
+void scatter(std::span<const std::int32_t> numbers, const FrontTask<T>& task, const T* w, T* x) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    T* target = numbers[i] < task.first_outside ? x : task.outside;
+    target[numbers[i]] += w[i];
+  }
+}
+
+/// Calls f for each front of a task, or in reverse order.
+template <class T, class F>
+void for_fronts(const MultifrontalFactors<T>& factors, const FrontTask<T>& task, const F& f) {
+  for (std::int32_t s = task.begin; s < task.end; ++s) f(factors.fronts[static_cast<std::size_t>(s)]);
+}
+template <class T, class F>
+void for_fronts_backwards(const MultifrontalFactors<T>& factors, const FrontTask<T>& task, const F& f) {
+  for (std::int32_t s = task.end; s-- > task.begin;) f(factors.fronts[static_cast<std::size_t>(s)]);
 }
 
 template <class T>
@@ -129,9 +143,9 @@ std::span<const std::int32_t> numbers_behind(const FrontRecord& front, const std
 
 /// Solves x = L^-1 x.
 template <class Isa, bool Unit, class T>
-void solve_all_lower(const MultifrontalFactors<T>& factors, T* x, T* w) {
+void solve_all_lower(const MultifrontalFactors<T>& factors, const FrontTask<T>& task, T* x, T* w) {
   using namespace vector_detail;
-  for (const FrontRecord& record : factors.fronts) {
+  for_fronts(factors, task, [&](const FrontRecord& record) {
     const T* l = factors.panel(record);
     const std::int64_t size = record.size;
     const int e = record.eliminated;
@@ -144,20 +158,20 @@ void solve_all_lower(const MultifrontalFactors<T>& factors, T* x, T* w) {
       subtract_columns<Isa, count>(e - j - count, block + j + count, size, own + j, own + j + count);
       subtract_columns<Isa, count>(size - e, block + e, size, own + j, w);
     });
-    scatter(below, w, x);
-  }
+    scatter(below, task, w, x);
+  });
 }
 
 /// Solves x = L^-T x.
 template <class Isa, bool Unit, class T>
-void solve_all_lower_transposed(const MultifrontalFactors<T>& factors, T* x, T* w) {
+void solve_all_lower_transposed(const MultifrontalFactors<T>& factors, const FrontTask<T>& task, T* x, T* w) {
   using namespace vector_detail;
-  for (auto record = factors.fronts.rbegin(); record != factors.fronts.rend(); ++record) {
-    const T* l = factors.panel(*record);
-    const std::int64_t size = record->size;
-    const int e = record->eliminated;
-    T* own = x + record->first_pivot;
-    gather(numbers_behind<T>(*record, factors.row_numbers), x, w);
+  for_fronts_backwards(factors, task, [&](const FrontRecord& record) {
+    const T* l = factors.panel(record);
+    const std::int64_t size = record.size;
+    const int e = record.eliminated;
+    T* own = x + record.first_pivot;
+    gather(numbers_behind<T>(record, factors.row_numbers), x, w);
     for_blocks_backwards(e, [&](int j, auto count) {
       const T* block = l + j * size;
       const int end = j + count;
@@ -165,20 +179,20 @@ void solve_all_lower_transposed(const MultifrontalFactors<T>& factors, T* x, T* 
                                 size, own + j);
       solve_small<count, Unit, -1>(block + (count - 1) * size + end - 1, -size, -1, own + end - 1);
     });
-  }
+  });
 }
 
 /// Solves x = U^-1 x.
 template <class Isa, class T>
-void solve_all_upper(const MultifrontalFactors<T>& factors, T* x, T* w) {
+void solve_all_upper(const MultifrontalFactors<T>& factors, const FrontTask<T>& task, T* x, T* w) {
   using namespace vector_detail;
-  for (auto record = factors.fronts.rbegin(); record != factors.fronts.rend(); ++record) {
-    const FactoredFront<T> front = factors.front(*record);
+  for_fronts_backwards(factors, task, [&](const FrontRecord& record) {
+    const FactoredFront<T> front = factors.front(record);
     const std::int64_t size = front.size;
     const std::int64_t below = front.size - front.pivots;
     const int e = front.eliminated;
-    T* own = x + record->first_pivot;
-    gather(numbers_behind<T>(*record, factors.column_numbers), x, w);
+    T* own = x + record.first_pivot;
+    gather(numbers_behind<T>(record, factors.column_numbers), x, w);
     for_blocks(front.pivots - e, [&](int j, auto count) {
       subtract_columns<Isa, count>(e, front.lower + (e + j) * size, size, w + j, own);
     });
@@ -189,14 +203,14 @@ void solve_all_upper(const MultifrontalFactors<T>& factors, T* x, T* w) {
       solve_small<count, false, -1>(last, -1, -size, own + j + count - 1);
       subtract_columns<Isa, count>(j, front.lower + j * size, size, own + j, own);
     });
-  }
+  });
 }
 
 /// Solves x = U^-T x.
 template <class Isa, class T>
-void solve_all_upper_transposed(const MultifrontalFactors<T>& factors, T* x, T* w) {
+void solve_all_upper_transposed(const MultifrontalFactors<T>& factors, const FrontTask<T>& task, T* x, T* w) {
   using namespace vector_detail;
-  for (const FrontRecord& record : factors.fronts) {
+  for_fronts(factors, task, [&](const FrontRecord& record) {
     const FactoredFront<T> front = factors.front(record);
     const std::int64_t size = front.size;
     const std::int64_t below = front.size - front.pivots;
@@ -213,8 +227,8 @@ void solve_all_upper_transposed(const MultifrontalFactors<T>& factors, T* x, T* 
     for_blocks(front.pivots - e, [&](int j, auto count) {
       subtract_dots<Isa, count>(Rows<T>{e, front.lower + (e + j) * size, own}, Rows<T>{}, size, w + j);
     });
-    scatter(numbers, w, x);
-  }
+    scatter(numbers, task, w, x);
+  });
 }
 
 }  // namespace echelon::sparse_direct

@@ -4,7 +4,12 @@
 #include "sparse_direct/multifrontal/host/kernels.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace echelon::sparse_direct {
 
@@ -18,7 +23,6 @@ class Substitution {
 
   /// Substitutes from the leaves to the roots: the kernel also subtracts from the rows below.
   void forward(const TriangleKernels<T>& triangle, const std::int32_t* numbers) {
-    if (columns_ == 1) return triangle.vector(factors_, x_, w_);
     for (const FrontRecord& record : factors_.fronts) {
       gather(record, numbers);
       triangle.in_front(factors_.front(record), columns_, w_);
@@ -33,7 +37,6 @@ class Substitution {
 
   /// Substitutes from the roots to the leaves: the kernel only reads the rows below.
   void backward(const TriangleKernels<T>& triangle, const std::int32_t* numbers) {
-    if (columns_ == 1) return triangle.vector(factors_, x_, w_);
     for (auto record = factors_.fronts.rbegin(); record != factors_.fronts.rend(); ++record) {
       gather(*record, numbers);
       triangle.in_front(factors_.front(*record), columns_, w_);
@@ -57,6 +60,119 @@ class Substitution {
   std::int64_t columns_;
   T* x_;
   T* w_;
+};
+
+/// Substitution with one right-hand side by a team of threads. A range keeps its sums for rows outside in
+/// memory of its thread; they are added to x in the order of the ranges, before the fronts above.
+template <class T>
+class VectorSubstitution {
+ public:
+  VectorSubstitution(const MultifrontalFactors<T>& factors, const SubstitutionSchedule& schedule,
+                     const RunTeam& run, T* x, T* scratch)
+      : factors_(factors), schedule_(schedule), run_(run), x_(x), scratch_(scratch) {
+    std::int64_t sums = 0;
+    for (std::size_t r = 0; r < schedule.ranges.size() && has_top(); ++r) {
+      sum_begin_.push_back(sums);
+      for (const FrontRecord* root : roots_of(r)) sums += root->size - root->eliminated;
+    }
+    shared_ = scratch + sums;
+    own_ = shared_ + factors.largest_front;
+  }
+
+  static std::int64_t scratch_size(const MultifrontalFactors<T>& factors,
+                                   const SubstitutionSchedule& schedule, int threads) {
+    const std::int64_t front = factors.largest_front;
+    if (schedule.top.empty()) return 2 * front;
+    std::int64_t sums = 0;
+    for (const std::int32_t root : schedule.roots) {
+      const FrontRecord& record = factors.fronts[static_cast<std::size_t>(root)];
+      sums += record.size - record.eliminated;
+    }
+    return sums + front + threads * (front + factors.n);
+  }
+
+  void forward(const TriangleKernels<T>& triangle, const std::int32_t* numbers) const {
+    if (!has_top()) return triangle.vector(factors_, whole(), x_, shared_);
+    std::atomic<std::size_t> next = 0;
+    run_([&](int part, int parts) {
+      const Team team{part, parts};
+      T* const w = own_ + part * (factors_.largest_front + factors_.n);
+      for (std::size_t r = next++; r < schedule_.ranges.size(); r = next++)
+        forward_in_range(triangle, numbers, r, w);
+      team.barrier();
+      if (part == 0) add_sums(numbers);
+      team.barrier();
+      for (const std::int32_t s : schedule_.top) triangle.divided(factors_, front(s), team, x_, shared_);
+    });
+  }
+
+  void backward(const TriangleKernels<T>& triangle, const std::int32_t* /*numbers*/) const {
+    if (!has_top()) return triangle.vector(factors_, whole(), x_, shared_);
+    std::atomic<std::size_t> next = 0;
+    run_([&](int part, int parts) {
+      const Team team{part, parts};
+      T* const w = own_ + part * (factors_.largest_front + factors_.n);
+      for (std::size_t k = schedule_.top.size(); k-- > 0;)
+        triangle.divided(factors_, front(schedule_.top[k]), team, x_, shared_);
+      team.barrier();
+      for (std::size_t r = next++; r < schedule_.ranges.size(); r = next++) {
+        const SupernodeRange range = schedule_.ranges[r];
+        triangle.vector(factors_, {range.begin, range.end, factors_.n, nullptr}, x_, w);
+      }
+    });
+  }
+
+ private:
+  [[nodiscard]] bool has_top() const { return !schedule_.top.empty(); }
+  [[nodiscard]] const FrontRecord& front(std::int32_t s) const {
+    return factors_.fronts[static_cast<std::size_t>(s)];
+  }
+  [[nodiscard]] FrontTask<T> whole() const {
+    return {0, static_cast<std::int32_t>(factors_.fronts.size()), factors_.n, nullptr};
+  }
+  [[nodiscard]] std::vector<const FrontRecord*> roots_of(std::size_t r) const {
+    std::vector<const FrontRecord*> roots;
+    for (std::int32_t k = r == 0 ? 0 : schedule_.root_ends[r - 1]; k < schedule_.root_ends[r]; ++k)
+      roots.push_back(&front(schedule_.roots[static_cast<std::size_t>(k)]));
+    return roots;
+  }
+  /// Numbers of the rows behind the pivots of a front.
+  [[nodiscard]] static std::span<const std::int32_t> behind(const FrontRecord& record,
+                                                            const std::int32_t* numbers) {
+    return {numbers + record.below, static_cast<std::size_t>(record.size - record.eliminated)};
+  }
+
+  void forward_in_range(const TriangleKernels<T>& triangle, const std::int32_t* numbers, std::size_t r,
+                        T* w) const {
+    const SupernodeRange range = schedule_.ranges[r];
+    const FrontRecord& last = front(range.end - 1);
+    T* const outside = w + factors_.largest_front;
+    const std::vector<const FrontRecord*> roots = roots_of(r);
+    for (const FrontRecord* root : roots) {
+      for (const std::int32_t number : behind(*root, numbers)) outside[number] = 0;
+    }
+    triangle.vector(factors_, {range.begin, range.end, last.first_pivot + last.eliminated, outside}, x_, w);
+    T* sum = scratch_ + sum_begin_[r];
+    for (const FrontRecord* root : roots) {
+      for (const std::int32_t number : behind(*root, numbers)) *sum++ = std::exchange(outside[number], T{0});
+    }
+  }
+
+  void add_sums(const std::int32_t* numbers) const {
+    const T* sum = scratch_;
+    for (const std::int32_t root : schedule_.roots) {
+      for (const std::int32_t number : behind(front(root), numbers)) x_[number] += *sum++;
+    }
+  }
+
+  const MultifrontalFactors<T>& factors_;
+  const SubstitutionSchedule& schedule_;
+  const RunTeam& run_;
+  T* x_;
+  T* scratch_;                           // sums of all ranges
+  T* shared_;                            // of the fronts above the ranges
+  T* own_;                               // of each thread: rows of a front, and sums of a range
+  std::vector<std::int64_t> sum_begin_;  // by range
 };
 
 /// Computes X = D^-1 X for pivots of order one and two.
@@ -87,43 +203,94 @@ void divide_by_pivots(const MultifrontalFactors<T>& factors, int columns, T* x) 
   }
 }
 
-}  // namespace
-
-template <class T>
-void substitute(const MultifrontalFactors<T>& factors, bool transposed, int columns, T* x, T* scratch) {
+/// Substitutes with the triangles of the factors: `forward(triangle, numbers)`, then `backward`.
+template <class T, class Method>
+void substitute_with(const MultifrontalFactors<T>& factors, bool transposed, int columns, T* x,
+                     Method& method) {
   const FrontKernels<T>& kernels = front_kernels<T>();
-  Substitution<T> substitution(factors, columns, x, scratch);
   const std::int32_t* rows = factors.row_numbers.data();
+  const std::int32_t* column_numbers = factors.column_numbers.data();
+  const auto clear_rest = [&] { std::fill(x + factors.facts.rank * columns, x + factors.n * columns, T{0}); };
   switch (factors.kind) {
     case FactorKind::cholesky:
-      substitution.forward(kernels.lower, rows);
-      substitution.backward(kernels.lower_transposed, rows);
+      method.forward(kernels.lower, rows);
+      method.backward(kernels.lower_transposed, rows);
       return;
     case FactorKind::ldlt:
-      substitution.forward(kernels.unit_lower, rows);
+      method.forward(kernels.unit_lower, rows);
       divide_by_pivots(factors, columns, x);
-      std::fill(x + factors.facts.rank * columns, x + factors.n * columns, T{0});
-      substitution.backward(kernels.unit_lower_transposed, rows);
+      clear_rest();
+      method.backward(kernels.unit_lower_transposed, rows);
       return;
-    case FactorKind::lu: {
-      const std::int32_t* column_numbers = factors.column_numbers.data();
-      if (transposed) {
-        substitution.forward(kernels.upper_transposed, column_numbers);
-      } else {
-        substitution.forward(kernels.unit_lower, rows);
-      }
-      std::fill(x + factors.facts.rank * columns, x + factors.n * columns, T{0});
-      if (transposed) {
-        substitution.backward(kernels.unit_lower_transposed, rows);
-      } else {
-        substitution.backward(kernels.upper, column_numbers);
-      }
+    case FactorKind::lu:
+      method.forward(transposed ? kernels.upper_transposed : kernels.unit_lower,
+                     transposed ? column_numbers : rows);
+      clear_rest();
+      method.backward(transposed ? kernels.unit_lower_transposed : kernels.upper,
+                      transposed ? rows : column_numbers);
       return;
-    }
   }
 }
 
-template void substitute(const MultifrontalFactors<float>&, bool, int, float*, float*);
-template void substitute(const MultifrontalFactors<double>&, bool, int, double*, double*);
+double entries_of(const FrontLayout& layout, std::int64_t s) {
+  return static_cast<double>(layout.panel_begin[static_cast<std::size_t>(s) + 1] -
+                             layout.panel_begin[static_cast<std::size_t>(s)]);
+}
+
+}  // namespace
+
+SubstitutionSchedule schedule_substitution(const FrontLayout& layout) {
+  constexpr double worth_dividing = 1 << 19;  // entries, which take about half a millisecond
+  constexpr int most_ranges = 64;
+  const SymbolicFactor& tree = layout.tree;
+  const auto count = static_cast<std::int32_t>(tree.supernodes());
+  std::vector<double> entries(tree.parent.size(), 0);  // of subtrees
+  double total = 0;
+  for (std::int32_t s = 0; s < count; ++s) {
+    entries[s] += entries_of(layout, s);
+    total += entries_of(layout, s);
+    if (tree.parent[s] >= 0) entries[tree.parent[s]] += entries[s];
+  }
+  SubstitutionSchedule schedule;
+  if (total < worth_dividing) return schedule;
+  const TreeDivision division = divide_tree(tree, entries, total / most_ranges);
+  for (const SupernodeRange range : division.ranges) {
+    for (std::int32_t s = range.begin; s < range.end; ++s) {
+      if (tree.parent[s] < 0 || tree.parent[s] >= range.end) schedule.roots.push_back(s);
+    }
+    schedule.root_ends.push_back(static_cast<std::int32_t>(schedule.roots.size()));
+  }
+  schedule.ranges = division.ranges;
+  schedule.top = division.top;
+  return schedule;
+}
+
+template <class T>
+std::int64_t substitution_scratch(const MultifrontalFactors<T>& factors, const SubstitutionSchedule& schedule,
+                                  int columns, int threads) {
+  if (columns == 1) return VectorSubstitution<T>::scratch_size(factors, schedule, threads);
+  return static_cast<std::int64_t>(factors.largest_front) * columns;
+}
+
+template <class T>
+void substitute(const MultifrontalFactors<T>& factors, const SubstitutionSchedule& schedule,
+                const RunTeam& run, bool transposed, int columns, T* x, T* scratch) {
+  if (columns == 1) {
+    VectorSubstitution<T> method(factors, schedule, run, x, scratch);
+    substitute_with(factors, transposed, columns, x, method);
+  } else {
+    Substitution<T> method(factors, columns, x, scratch);
+    substitute_with(factors, transposed, columns, x, method);
+  }
+}
+
+template std::int64_t substitution_scratch(const MultifrontalFactors<float>&, const SubstitutionSchedule&,
+                                           int, int);
+template std::int64_t substitution_scratch(const MultifrontalFactors<double>&, const SubstitutionSchedule&,
+                                           int, int);
+template void substitute(const MultifrontalFactors<float>&, const SubstitutionSchedule&, const RunTeam&, bool,
+                         int, float*, float*);
+template void substitute(const MultifrontalFactors<double>&, const SubstitutionSchedule&, const RunTeam&,
+                         bool, int, double*, double*);
 
 }  // namespace echelon::sparse_direct

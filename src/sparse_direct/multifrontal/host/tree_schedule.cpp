@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace echelon::sparse_direct {
@@ -75,31 +76,6 @@ std::vector<std::int32_t> first_descendants(const SymbolicFactor& tree) {
   return first;
 }
 
-/// Gathers neighbouring subtrees of the same parent below the limit into ranges. A front without children has
-/// a range of its own if it is above the limit, since a front above the ranges starts when a child has
-/// finished.
-void find_ranges(const SymbolicFactor& tree, const std::vector<double>& flops, double limit,
-                 TreeSchedule& schedule) {
-  const std::vector<std::int32_t> first = first_descendants(tree);
-  double in_range = 0;
-  for (std::int32_t s = 0; s < tree.supernodes(); ++s) {
-    const std::int32_t p = tree.parent[s];
-    const bool has_children = first[s] < s;
-    if (flops[s] > limit && has_children) {
-      schedule.top.push_back(s);
-    } else if (flops[s] > limit || p < 0 || flops[p] > limit) {
-      const bool joins = !schedule.ranges.empty() && schedule.ranges.back().end == first[s] &&
-                         tree.parent[schedule.ranges.back().end - 1] == p && in_range + flops[s] <= limit;
-      in_range = joins ? in_range + flops[s] : flops[s];
-      if (joins) {
-        schedule.ranges.back().end = s + 1;
-      } else {
-        schedule.ranges.push_back({first[s], s + 1});
-      }
-    }
-  }
-}
-
 /// Offsets of the update matrices of a range in a stack with two ends; returns its size. Matrices of even
 /// depth in the tree are at one end, those of odd depth at the other. The matrix of a front is stored at one
 /// end while those of its children, which are the last ones at the other end, are added to it and then
@@ -133,6 +109,29 @@ std::int64_t place_updates(const FrontLayout& layout, SupernodeRange range, Tree
 
 }  // namespace
 
+TreeDivision divide_tree(const SymbolicFactor& tree, const std::vector<double>& costs, double limit) {
+  TreeDivision division;
+  const std::vector<std::int32_t> first = first_descendants(tree);
+  double in_range = 0;
+  for (std::int32_t s = 0; s < tree.supernodes(); ++s) {
+    const std::int32_t p = tree.parent[s];
+    const bool has_children = first[s] < s;
+    if (costs[s] > limit && has_children) {
+      division.top.push_back(s);
+    } else if (costs[s] > limit || p < 0 || costs[p] > limit) {
+      const bool joins = !division.ranges.empty() && division.ranges.back().end == first[s] &&
+                         tree.parent[division.ranges.back().end - 1] == p && in_range + costs[s] <= limit;
+      in_range = joins ? in_range + costs[s] : costs[s];
+      if (joins) {
+        division.ranges.back().end = s + 1;
+      } else {
+        division.ranges.push_back({first[s], s + 1});
+      }
+    }
+  }
+  return division;
+}
+
 TreeSchedule schedule_tree(const FrontLayout& layout, int threads) {
   TreeSchedule schedule;
   const SymbolicFactor& tree = layout.tree;
@@ -145,7 +144,10 @@ TreeSchedule schedule_tree(const FrontLayout& layout, int threads) {
     if (tree.parent[s] < 0) schedule.flops += flops[s];
   }
   if (threads > 1 && schedule.flops >= worth_threads) {
-    find_ranges(tree, flops, schedule.flops / (ranges_per_thread * threads), schedule);
+    // A front above the ranges starts when a child has finished; those without children are ranges.
+    TreeDivision division = divide_tree(tree, flops, schedule.flops / (ranges_per_thread * threads));
+    schedule.ranges = std::move(division.ranges);
+    schedule.top = std::move(division.top);
     schedule.parallel = parallel_fraction(layout, flops, threads, schedule) <= worthwhile_fraction;
   }
   if (!schedule.parallel) {

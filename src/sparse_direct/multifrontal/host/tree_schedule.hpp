@@ -15,6 +15,17 @@ struct SupernodeRange {
   std::int32_t end = 0;
 };
 
+/// Subtrees of bounded cost, and the supernodes above them.
+struct TreeDivision {
+  std::vector<SupernodeRange> ranges;  ///< disjoint, ascending
+  std::vector<std::int32_t> top;       ///< supernodes in no range, ascending
+};
+
+/// Gathers neighbouring subtrees of the same parent whose costs together are within the limit into ranges. A
+/// front without children has a range of its own if it is above the limit. `costs`: of each subtree.
+[[nodiscard]] TreeDivision divide_tree(const SymbolicFactor& tree, const std::vector<double>& costs,
+                                       double limit);
+
 struct TreeSchedule {
   /// Fronts with fewer rows are factored by one thread.
   static constexpr std::int64_t divided_front = 512;

@@ -353,8 +353,8 @@ TYPED_TEST(FrontKernelsTest, Substitution_InvertsTheTriangles) {
   }
 }
 
-/// Substitution with all fronts for one right-hand side gives what that in a front gives. The second front
-/// has the rows behind the pivots of the first one, in reverse order.
+/// Substitution with one right-hand side, by one thread and by a team, gives what that in a front gives. The
+/// second front has the rows behind the pivots of the first one, in reverse order.
 TYPED_TEST(FrontKernelsTest, VectorSubstitution_AgreesWithThatInFronts) {
   using T = TypeParam;
   for (const auto& [name, kernels] : all_kernels<T>()) {
@@ -381,12 +381,22 @@ TYPED_TEST(FrontKernelsTest, VectorSubstitution_AgreesWithThatInFronts) {
         std::reverse(expected.begin() + done, expected.end());
         triangle.in_front(front, 1, expected.data());
         std::reverse(expected.begin() + done, expected.end());
-        std::vector<T> w(x.size());
-        triangle.vector(factors, x.data(), w.data());
         const double bound = 100 * rounding<T>(m) * size;
-        for (int i = 0; i < size; ++i) {
-          ASSERT_NEAR(static_cast<double>(x[i]), static_cast<double>(expected[i]), bound) << i;
-        }
+        const auto substitute = [&](const auto& kernel) {
+          std::vector<T> result = x;
+          std::vector<T> w(x.size());
+          kernel(result.data(), w.data());
+          for (int i = 0; i < size; ++i) {
+            ASSERT_NEAR(static_cast<double>(result[i]), static_cast<double>(expected[i]), bound) << i;
+          }
+        };
+        substitute([&](T* y, T* w) { triangle.vector(factors, {0, 1, size, nullptr}, y, w); });
+        substitute([&](T* y, T* w) {  // as the top of a subtree: sums for the rows behind are kept apart
+          std::vector<T> outside(x.size());
+          triangle.vector(factors, {0, 1, done, outside.data()}, y, w);
+          for (int i = done; i < size; ++i) y[i] += outside[i];
+        });
+        substitute([&](T* y, T* w) { triangle.divided(factors, factors.fronts.front(), Team{}, y, w); });
       };
       check(kernels->lower);
       check(kernels->unit_lower);
