@@ -9,10 +9,12 @@ function(echelon_warnings target)
   if(ECHELON_WERROR)
     list(APPEND warnings -Werror)
     set(cuda_warnings ${cuda_warnings},-Werror)
+    # A call of a host function in device code is only a warning unless told otherwise, and its result is undefined.
+    set(nvcc_warnings --Werror=all-warnings)
   endif()
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:${warnings}>
-    $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${cuda_warnings}>)
+    "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${cuda_warnings};${nvcc_warnings}>")
   if(ECHELON_SANITIZE)
     if(NOT "NOT_SANITIZED" IN_LIST ARGN)
       # -O3 would take several times as long to compile, and lose the lines of faults.

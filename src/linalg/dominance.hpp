@@ -5,11 +5,11 @@
 
 #include "backend/backend.hpp"
 #include "backend/store.hpp"
+#include "support/machine_epsilon.hpp"
 
 #include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
-#include <limits>
 
 namespace echelon {
 
@@ -64,9 +64,7 @@ struct ClassifyRow {
       sum += value < 0 ? -value : value;
     }
     const double scale = diagonal > sum ? diagonal : sum;
-    constexpr T epsilon = std::numeric_limits<T>::epsilon();
-    const double rounding =
-        static_cast<double>(epsilon) * scale * static_cast<double>(offsets[i + 1] - offsets[i]);
+    const double rounding = machine_epsilon<T> * scale * static_cast<double>(offsets[i + 1] - offsets[i]);
     const double difference = diagonal - sum;
     const bool significant = difference > rounding || difference < -rounding;
     excess[i] = significant ? static_cast<T>(difference) : T{0};
@@ -88,8 +86,7 @@ struct FindAsymmetry {
     for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
       sum += values[k] < T{0} ? -static_cast<double>(values[k]) : static_cast<double>(values[k]);
     }
-    constexpr T epsilon = std::numeric_limits<T>::epsilon();
-    const double rounding = 4 * static_cast<double>(epsilon) * sum;
+    const double rounding = 4 * machine_epsilon<T> * sum;
     for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
       const double gap = static_cast<double>(values[k]) - transposed(columns[k], i);
       if (gap > rounding || gap < -rounding) return {i};

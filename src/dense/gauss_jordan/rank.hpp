@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dense/panels/pivot.hpp"
+#include "support/machine_epsilon.hpp"
 #include "support/text.hpp"
 
 #include <echelon/rref.hpp>
@@ -10,14 +11,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <string>
 #include <vector>
 
 namespace echelon {
-
-template <class T>
-constexpr double machine_epsilon = static_cast<double>(std::numeric_limits<T>::epsilon());
 
 /// Default of the relative tolerance below which pivots are rejected. In products of random matrices with n
 /// up to 1000, rounding leaves pivots of about 0.1 sqrt(n) eps ||A||_inf in dependent columns; the default is

@@ -3,13 +3,13 @@
 #pragma once
 
 #include "backend/backend.hpp"
+#include "support/machine_epsilon.hpp"
 
 #include <echelon/matrix/csr.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 namespace echelon::sparse_direct {
@@ -55,10 +55,9 @@ struct ResidualElement {
     const double magnitude = std::fabs(static_cast<double>(b[i]));
     double denominator = terms + magnitude;
     if (x_norm > 0) {
-      constexpr double epsilon = std::numeric_limits<T>::epsilon();
       const double others = row_norm(i) * x_norm;
       const auto length = static_cast<double>(offsets[i + 1] - offsets[i]);
-      const bool tiny = denominator <= 1000 * epsilon * length * (others + magnitude);
+      const bool tiny = denominator <= 1000 * machine_epsilon<T> * length * (others + magnitude);
       if (tiny && std::isfinite(others)) denominator = terms + others;
     }
     return {{error / denominator}, {row_scale == nullptr ? error : error * row_scale[i]}};

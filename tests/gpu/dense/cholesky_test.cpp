@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/gpu_fixture.hpp"
-#include "support/gallery.hpp"
+#include "support/dense/symmetric.hpp"
 
 #include <echelon/echelon.hpp>
 
@@ -12,27 +12,6 @@
 
 namespace echelon::test {
 namespace {
-
-/// A random symmetric matrix with its spectrum around 3 sqrt(n).
-template <class T>
-Dense<T> positive_definite(std::int64_t n, unsigned seed) {
-  Dense<T> a = random_dense<T>(n, n, seed);
-  for (std::int64_t j = 0; j < n; ++j) {
-    for (std::int64_t i = 0; i < j; ++i) a(i, j) = a(j, i);
-    a(j, j) += static_cast<T>(3 * std::sqrt(static_cast<double>(n)));
-  }
-  return a;
-}
-
-/// S A S for S that ranges over many powers of two.
-template <class T>
-Dense<T> badly_scaled(Dense<T> a) {
-  const auto scale = [](std::int64_t i) { return std::ldexp(T{1}, static_cast<int>(i % 31) - 15); };
-  for (std::int64_t j = 0; j < a.columns(); ++j) {
-    for (std::int64_t i = 0; i < a.rows(); ++i) a(i, j) *= scale(i) * scale(j);
-  }
-  return a;
-}
 
 template <class T>
 class GpuCholeskyOf : public GpuTest {
@@ -69,7 +48,7 @@ TYPED_TEST(GpuCholeskyOf, PositiveDefinite_LikeHost) {
     for (const std::int64_t refine : {0, 1}) {
       this->expect_like_host(positive_definite<T>(n, 1), 1, {.refine = refine});
     }
-    this->expect_like_host(badly_scaled(positive_definite<T>(n, 2)), 3, {});
+    this->expect_like_host(scaled_symmetrically(positive_definite<T>(n, 2)), 3, {});
   }
   for (const std::int64_t columns : {1, 7, 8, 33})
     this->expect_like_host(positive_definite<T>(150, 3), columns, {});

@@ -29,7 +29,7 @@ TYPED_TEST(GpuFactorPrecisionOf, LargeSystems_AreRefined) {
     const Report report =
         solve_on_device<T>(this->gpu, a, b, {.factor_precision = *from_word<Precision>(asked)}).report;
     EXPECT_EQ(report.status, Status::direct) << report.message;
-    expect_used(report, asked, precision_on<T>(this->gpu, asked));
+    expect_factor_precision(report, asked, precision_on<T>(this->gpu, asked));
     EXPECT_LE(report.backward_error, std::max(working, unit<T>));
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/gpu_fixture.hpp"
 #include "support/dense/dense_factorizations.hpp"
-#include "support/gallery.hpp"
+#include "support/dense/symmetric.hpp"
 #include "support/sparse_systems.hpp"
 
 #include <echelon/echelon.hpp>
@@ -17,30 +17,10 @@
 namespace echelon::test {
 namespace {
 
-/// A random symmetric matrix, usually indefinite.
-template <class T>
-Dense<T> symmetric(std::int64_t n, unsigned seed) {
-  Dense<T> a = random_dense<T>(n, n, seed);
-  for (std::int64_t j = 0; j < n; ++j) {
-    for (std::int64_t i = 0; i < j; ++i) a(i, j) = a(j, i);
-  }
-  return a;
-}
-
-/// S A S for S that ranges over many powers of two.
-template <class T>
-Dense<T> unevenly_scaled(Dense<T> a) {
-  const auto scale = [](std::int64_t i) { return std::ldexp(T{1}, static_cast<int>(i % 31) - 15); };
-  for (std::int64_t j = 0; j < a.columns(); ++j) {
-    for (std::int64_t i = 0; i < a.rows(); ++i) a(i, j) *= scale(i) * scale(j);
-  }
-  return a;
-}
-
 /// [0 C; C^T H] with random C of m rows and symmetric H, constraints first.
 template <class T>
 Dense<T> saddle_point(std::int64_t n, std::int64_t m, unsigned seed) {
-  Dense<T> a = symmetric<T>(n, seed);
+  Dense<T> a = random_symmetric<T>(n, seed);
   for (std::int64_t j = 0; j < m; ++j) {
     for (std::int64_t i = 0; i < m; ++i) a(i, j) = 0;
   }
@@ -95,17 +75,18 @@ TYPED_TEST_SUITE(GpuLdltOf, Reals);
 TYPED_TEST(GpuLdltOf, Random_LikeHost) {
   using T = TypeParam;
   for (const std::int64_t n : {1, 2, 3, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200, 513, 1025}) {
-    this->expect_like_host(symmetric<T>(n, 1), 1, {});
-    const Dense<T> a = symmetric<T>(n, 2);
-    this->expect_like_host(unevenly_scaled(a), 3, {}, false, &a);
+    this->expect_like_host(random_symmetric<T>(n, 1), 1, {});
+    const Dense<T> a = random_symmetric<T>(n, 2);
+    this->expect_like_host(scaled_symmetrically(a), 3, {}, false, &a);
   }
-  for (const std::int64_t columns : {1, 7, 8, 33}) this->expect_like_host(symmetric<T>(150, 3), columns, {});
+  for (const std::int64_t columns : {1, 7, 8, 33})
+    this->expect_like_host(random_symmetric<T>(150, 3), columns, {});
 }
 
 /// From 2048 rows on cuBLAS does a part of the work.
 TYPED_TEST(GpuLdltOf, Large_LikeHost) {
   using T = TypeParam;
-  this->expect_like_host(symmetric<T>(3000, 4), 1, {});
+  this->expect_like_host(random_symmetric<T>(3000, 4), 1, {});
 }
 
 TYPED_TEST(GpuLdltOf, SaddlePoint_LikeHost) {
@@ -220,12 +201,12 @@ TYPED_TEST(GpuLdltOf, Empty_NotANumber_UsedAgain) {
   EXPECT_TRUE(ldlt.factor(empty).ready());
   Dense<T> nothing(this->gpu, 0, 1);
   EXPECT_TRUE(ldlt.solve(Dense<T>(this->gpu, 0, 1), nothing).solved());
-  Dense<T> a = symmetric<T>(70, 7);
+  Dense<T> a = random_symmetric<T>(70, 7);
   a(69, 2) = a(2, 69) = std::numeric_limits<T>::quiet_NaN();
   const Dense<T> with_nan = a.to(this->gpu);
   EXPECT_EQ(ldlt.factor(with_nan).status, Status::not_a_number);
-  for (const Dense<T>& again :
-       {symmetric<T>(40, 8), exchange<T>(1024), symmetric<T>(7, 8), symmetric<T>(90, 9)}) {
+  for (const Dense<T>& again : {random_symmetric<T>(40, 8), exchange<T>(1024), random_symmetric<T>(7, 8),
+                                random_symmetric<T>(90, 9)}) {
     const Dense<T> on_gpu = again.to(this->gpu);
     const Dense<T> b = random_dense<T>(again.rows(), 1, 9);
     Dense<T> x(this->gpu, again.rows(), 1);
@@ -237,7 +218,7 @@ TYPED_TEST(GpuLdltOf, Empty_NotANumber_UsedAgain) {
 
 TYPED_TEST(GpuLdltOf, Preconditioner_OfGmres_Converges) {
   using T = TypeParam;
-  for (const Dense<T>& a : {symmetric<T>(200, 10), exchange<T>(1024)}) {
+  for (const Dense<T>& a : {random_symmetric<T>(200, 10), exchange<T>(1024)}) {
     const Dense<T> on_gpu = a.to(this->gpu);
     Gmres<T> gmres(this->gpu, {.preconditioner = "ldlt"});
     ASSERT_TRUE(gmres.setup(on_gpu).ready());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// sparse-cholesky and sparse-lu on a GPU, as a user calls them.
 #include "gpu/gpu_fixture.hpp"
+#include "support/dense/symmetric.hpp"
 #include "support/problems.hpp"
 #include "support/sparse_systems.hpp"
 
@@ -243,11 +244,7 @@ TYPED_TEST(GpuSparseDirectOf, Ldlt_ShiftedGrids_SolvedWithInertia) {
 TYPED_TEST(GpuSparseDirectOf, Ldlt_DensePattern_SolvedWithInertia) {
   using T = TypeParam;
   for (const std::int64_t n : {1, 2, 31, 32, 33, 64, 65, 127, 300, 1025}) {
-    Dense<T> a = random_dense<T>(n, n, 7);
-    for (std::int64_t j = 0; j < n; ++j) {
-      for (std::int64_t i = 0; i < j; ++i) a(i, j) = a(j, i);
-    }
-    const Csr<T> sparse = to_csr<T>(a);
+    const Csr<T> sparse = to_csr<T>(random_symmetric<T>(n, 7));
     SparseLdlt<T> ldlt(this->gpu);
     this->expect_solved(ldlt, sparse, 1);
     const Csr<T> on_gpu = sparse.to(this->gpu);

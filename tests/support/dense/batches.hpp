@@ -3,6 +3,7 @@
 #pragma once
 
 #include "support/dense/gauss_jordan.hpp"
+#include "support/dense/symmetric.hpp"
 
 #include <echelon/batched.hpp>
 
@@ -169,11 +170,7 @@ void check_solutions(const Device& device, std::int64_t n, std::int64_t k, std::
 /// Symmetric matrices; the 3rd of 7 has a negative pivot, the 4th is singular, and the 6th has a NaN.
 template <class T>
 Dense<T> symmetric_batch_matrix(std::int64_t n, std::int64_t b) {
-  Dense<T> a = random_dense<T>(n, n, static_cast<unsigned>(b + 1));
-  for (std::int64_t j = 0; j < n; ++j) {
-    for (std::int64_t i = 0; i < j; ++i) a(i, j) = a(j, i);
-    a(j, j) += static_cast<T>(3 * std::sqrt(static_cast<double>(n)));
-  }
+  Dense<T> a = positive_definite<T>(n, static_cast<unsigned>(b + 1));
   const std::int64_t k = n / 2;
   if (b % 7 == 2) a(k, k) = -1;
   if (b % 7 == 3) {

@@ -2,7 +2,7 @@
 /// Eliminations in a lower precision, compared with those in the working precision on the same device.
 #pragma once
 
-#include "support/dense/gauss_jordan.hpp"
+#include "support/dense/mixed_precision.hpp"
 #include "support/problems.hpp"
 
 #include <echelon/echelon.hpp>
@@ -61,13 +61,6 @@ Report invert_on_device(const Device& device, Dense<T>& a, const GaussJordanOpti
   return report;
 }
 
-inline void expect_used(const Report& report, const std::string& asked, const std::string& used) {
-  ASSERT_TRUE(report.factor_precision);
-  EXPECT_EQ(to_string(report.factor_precision->asked), asked);
-  EXPECT_EQ(to_string(report.factor_precision->used), used) << report.factor_precision->why;
-  EXPECT_EQ(report.factor_precision->why.empty(), asked == used) << report.factor_precision->why;
-}
-
 /// Expects solutions as accurate as those of the working precision.
 template <class T>
 void expect_refined_answers(const Device& device, const std::vector<std::int64_t>& sizes) {
@@ -84,7 +77,7 @@ void expect_refined_answers(const Device& device, const std::vector<std::int64_t
             solve_on_device(device, a, b, {.factor_precision = *from_word<Precision>(asked)});
         EXPECT_FALSE(working.report.factor_precision);
         ASSERT_EQ(solution.report.status, Status::direct) << solution.report.message;
-        expect_used(solution.report, asked, precision_on<T>(device, asked));
+        expect_factor_precision(solution.report, asked, precision_on<T>(device, asked));
         EXPECT_LT(scaled_residual<T>(a, solution.X, b), 30);
         EXPECT_LT(largest_difference(solution.X, exact), 1000 * unit<T>);
         EXPECT_LE(solution.report.backward_error, 2 * std::max(working.report.backward_error, unit<T>));
@@ -96,7 +89,7 @@ void expect_refined_answers(const Device& device, const std::vector<std::int64_t
         Dense<T> x = b;
         const Report report = solve_as_method(device, a, x, {{"factor_precision", asked}});
         EXPECT_EQ(report.status, Status::direct) << report.message;
-        expect_used(report, asked, precision_on<T>(device, asked));
+        expect_factor_precision(report, asked, precision_on<T>(device, asked));
         EXPECT_EQ(x.to_vector(), solution.X.to_vector());
       }
     }
@@ -116,7 +109,7 @@ void expect_working_answers(const Device& device, const Dense<T>& a, const Dense
     if (working.report.status == Status::not_a_number) {
       EXPECT_FALSE(solution.report.factor_precision);  // nothing was factored
     } else {
-      expect_used(solution.report, asked, "working");
+      expect_factor_precision(solution.report, asked, "working");
     }
     EXPECT_EQ(solution.report.status, working.report.status) << solution.report.message;
     EXPECT_EQ(solution.facts.rank, working.facts.rank);
@@ -207,19 +200,19 @@ void expect_accuracy_as_asked(const Device& device, const std::string& asked) {
   const Report enough =
       solve_on_device(device, a, b, {.factor_precision = *from_word<Precision>(asked), .accuracy = 1e-4})
           .report;
-  expect_used(enough, asked, precision_on<T>(device, asked));
+  expect_factor_precision(enough, asked, precision_on<T>(device, asked));
   EXPECT_LE(enough.backward_error, 1e-4);
   EXPECT_LT(enough.iterations, best.iterations);
   const GaussJordanOptions too_much{.factor_precision = *from_word<Precision>(asked), .accuracy = 1e-30};
   const GeneralSolution<T> solution = solve_on_device(device, a, b, too_much);
-  expect_used(solution.report, asked, "working");
+  expect_factor_precision(solution.report, asked, "working");
   EXPECT_EQ(solution.report.iterations, 0);
   EXPECT_EQ(solution.X.to_vector(), solve_on_device(device, a, b, {}).X.to_vector());
   Dense<T> x = b;
   const Report report = solve_as_method(device, a, x, {{"factor_precision", asked}, {"accuracy", 1e-30}});
   EXPECT_EQ(report.status, Status::direct);
   EXPECT_NE(report.message.find("working precision"), std::string::npos) << report.message;
-  expect_used(report, asked, "working");
+  expect_factor_precision(report, asked, "working");
   EXPECT_EQ(x.to_vector(), solution.X.to_vector());
 }
 
@@ -243,7 +236,7 @@ void expect_inverses(const Device& device, const std::vector<std::int64_t>& size
             device, x, {.factor_precision = *from_word<Precision>(asked), .accuracy = accuracy});
         ASSERT_EQ(report.status, Status::direct) << report.message;
         const bool exact = report.backward_error == 0;  // powers of two
-        expect_used(report, asked, exact && accuracy ? precision_on<T>(device, asked) : used);
+        expect_factor_precision(report, asked, exact && accuracy ? precision_on<T>(device, asked) : used);
         EXPECT_LE(largest_difference(product(x, product(a, v)), v),
                   1000 * (used == "working" ? unit<T> : enough));
         EXPECT_LE(report.backward_error, used == "working" ? 1e-4 : enough);
@@ -258,7 +251,7 @@ void expect_inverses(const Device& device, const std::vector<std::int64_t>& size
     std::copy_n(singular.data(), 40, singular.data() + 40 * 20);
     const Report report = invert_on_device(
         device, singular, {.factor_precision = *from_word<Precision>(asked), .accuracy = enough});
-    expect_used(report, asked, "working");
+    expect_factor_precision(report, asked, "working");
     EXPECT_EQ(report.status, Status::singular);
     EXPECT_EQ(report.column, 20);
   }

@@ -33,7 +33,7 @@ TEST(FactorPrecision, BadlyScaled_IsRefined) {
   const Dense<double> b = random_dense<double>(33, 2, 1);
   const GeneralSolution<double> solution =
       solve_on_device<double>({}, a, b, {.factor_precision = Precision::single});
-  expect_used(solution.report, "single", "single");
+  expect_factor_precision(solution.report, "single", "single");
   EXPECT_EQ(solution.report.status, Status::direct);
   EXPECT_LT(scaled_residual<double>(a, solution.X, b), 30);
 }
@@ -50,7 +50,7 @@ TEST(FactorPrecision, RightHandSides_TinyAndHuge_AreSolved) {
     const Dense<double> b = scaled(random_dense<double>(n, 2, 4), size);
     const GeneralSolution<double> solution =
         solve_on_device<double>({}, a, b, {.factor_precision = Precision::single});
-    expect_used(solution.report, "single", "single");
+    expect_factor_precision(solution.report, "single", "single");
     EXPECT_LE(solution.report.backward_error, unit<double>);
   }
 }
@@ -68,7 +68,7 @@ TEST(FactorPrecision, Invert_NoCorrectDigit_FallsBack) {
   Dense<double> a = with_condition<double>(100, 1e9, 3);
   const Report report =
       invert_on_device<double>({}, a, {.factor_precision = Precision::single, .accuracy = 1e-2});
-  expect_used(report, "single", "working");
+  expect_factor_precision(report, "single", "working");
   EXPECT_EQ(report.status, Status::direct);
 }
 
@@ -82,14 +82,14 @@ TEST(FactorPrecision, SparseAndRowMajor_AreSolved) {
   const Dense<double> b = random_dense<double>(problem.n, 2, 1);
   const RowReduction<double> method({}, {.factor_precision = Precision::single});
   const GeneralSolution<double> solution = method.solve(a, b);
-  expect_used(solution.report, "single", "single");
+  expect_factor_precision(solution.report, "single", "single");
   EXPECT_LT(scaled_residual<double>(to_dense<double>(a), solution.X, b), 30);
   Dense<double> rows = random_dense<double>(31, 31, 5);
   const Dense<double> given = rows;
   const DenseView<double> by_row(rows.data(), 31, 31, 31, Device(), Layout::row_major);
   const Report report =
       RowReduction<double>({}, {.factor_precision = Precision::single, .accuracy = 1e-3}).invert(by_row);
-  expect_used(report, "single", "single");
+  expect_factor_precision(report, "single", "single");
   EXPECT_LT(largest_difference(product(rows, given), identity<double>(31)), 1e-2);
 }
 
@@ -113,15 +113,16 @@ TEST(FactorPrecision, FloatOnHost_HasNoLowerPrecision) {
   const Dense<float> b = random_dense<float>(33, 2, 4);
   expect_working_answers<float>(Device(), a, b);
   Dense<float> x = a;
-  expect_used(invert_on_device<float>({}, x, {.factor_precision = Precision::tf32, .accuracy = 1e-2}), "tf32",
-              "working");
+  expect_factor_precision(
+      invert_on_device<float>({}, x, {.factor_precision = Precision::tf32, .accuracy = 1e-2}), "tf32",
+      "working");
 }
 
 TEST(FactorPrecision, Reduce_UsesTheWorkingPrecision) {
   const Dense<double> a = random_dense<double>(20, 30, 3);
   const EchelonForm<double> form =
       RowReduction<double>({}, {.factor_precision = Precision::single}).reduce(a);
-  expect_used(form.report, "single", "working");
+  expect_factor_precision(form.report, "single", "working");
   EXPECT_EQ(form.R.to_vector(), RowReduction<double>().reduce(a).R.to_vector());
 }
 

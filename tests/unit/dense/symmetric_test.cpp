@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "support/dense/symmetric.hpp"
+
 #include "support/dense/dense_factorizations.hpp"
 #include "support/sparse_systems.hpp"
 
@@ -22,22 +24,14 @@ namespace {
 using test::hilbert;
 using test::identity;
 using test::random_dense;
+using test::random_symmetric;
 using test::scaled_residual;
+using test::scaled_symmetrically;
 using test::statistic;
 
 constexpr double passing = 30;  // LAPACK's threshold
 const std::vector<Device> host_devices = {Device::serial(), Device::openmp(2)};
 const std::vector<std::int64_t> sizes = {1, 2, 3, 31, 64, 65, 129, 200};
-
-/// A random symmetric matrix, usually indefinite.
-template <class T>
-Dense<T> random_symmetric(std::int64_t n, unsigned seed) {
-  Dense<T> a = random_dense<T>(n, n, seed);
-  for (std::int64_t j = 0; j < n; ++j) {
-    for (std::int64_t i = 0; i < j; ++i) a(i, j) = a(j, i);
-  }
-  return a;
-}
 
 /// G G^T + I for a random G.
 template <class T>
@@ -50,16 +44,6 @@ Dense<T> random_positive_definite(std::int64_t n, unsigned seed) {
       for (std::int64_t k = 0; k < n; ++k) sum += static_cast<double>(g(i, k)) * static_cast<double>(g(j, k));
       a(i, j) = a(j, i) = static_cast<T>(sum);
     }
-  }
-  return a;
-}
-
-/// S A S for S that ranges over many powers of two.
-template <class T>
-Dense<T> badly_scaled(Dense<T> a) {
-  const auto scale = [](std::int64_t i) { return std::ldexp(T{1}, static_cast<int>(i % 31) - 15); };
-  for (std::int64_t j = 0; j < a.columns(); ++j) {
-    for (std::int64_t i = 0; i < a.rows(); ++i) a(i, j) *= scale(i) * scale(j);
   }
   return a;
 }
@@ -83,10 +67,10 @@ TYPED_TEST(DenseSymmetricOf, LapackTypes_SmallBackwardError) {
   for (const std::int64_t n : sizes) {
     this->expect_solved("ldlt", random_symmetric<T>(n, 1), "random");
     if (n < 40) this->expect_solved("ldlt", hilbert<T>(n), "Hilbert");
-    this->expect_solved("ldlt", badly_scaled(random_symmetric<T>(n, 2)), "badly scaled");
+    this->expect_solved("ldlt", scaled_symmetrically(random_symmetric<T>(n, 2)), "badly scaled");
     for (const char* method : {"cholesky", "ldlt"}) {
       this->expect_solved(method, random_positive_definite<T>(n, 3), "positive definite");
-      this->expect_solved(method, badly_scaled(random_positive_definite<T>(n, 4)), "badly scaled");
+      this->expect_solved(method, scaled_symmetrically(random_positive_definite<T>(n, 4)), "badly scaled");
       this->expect_solved(method, identity<T>(n), "identity");
     }
   }

@@ -4,7 +4,7 @@
 #include "backend/openmp/openmp.hpp"
 #include "backend/serial/serial.hpp"
 #include "linalg/blas/lapack.hpp"
-#include "support/gallery.hpp"
+#include "support/dense/gauss_jordan.hpp"
 
 #include <gtest/gtest.h>
 
@@ -14,18 +14,8 @@ namespace {
 using test::graded;
 using test::growing;
 using test::hilbert;
+using test::norm_one;
 using test::random_dense;
-
-template <class T>
-double norm_one(const Dense<T>& a) {
-  double largest = 0;
-  for (std::int64_t j = 0; j < a.columns(); ++j) {
-    double sum = 0;
-    for (std::int64_t i = 0; i < a.rows(); ++i) sum += std::abs(static_cast<double>(a(i, j)));
-    largest = std::max(largest, sum);
-  }
-  return largest;
-}
 
 /// "Solves" by multiplying with a known inverse, and counts.
 template <class T>
