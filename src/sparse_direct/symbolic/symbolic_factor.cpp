@@ -3,6 +3,7 @@
 
 #include "sparse_direct/ordering/bandwidth_bound.hpp"
 #include "sparse_direct/ordering/chunks.hpp"
+#include "sparse_direct/ordering/dense_rows.hpp"
 #include "sparse_direct/ordering/row_groups.hpp"
 #include "sparse_direct/symbolic/closed_ranges.hpp"
 #include "sparse_direct/symbolic/tree.hpp"
@@ -54,6 +55,9 @@ class RowLists {
       std::fill(supernode_of_.begin() + factor.supernode_begin[s],
                 supernode_of_.begin() + factor.supernode_begin[s + 1], s);
     }
+    // The rows of a border belong to the last supernode, which has no pivots.
+    std::fill(supernode_of_.begin() + factor.interior(), supernode_of_.end(),
+              static_cast<std::int32_t>(factor.supernodes() - 1));
   }
 
   void run() {
@@ -102,7 +106,7 @@ class RowLists {
     std::sort(later.begin(), later.end(), [](const Path& x, const Path& y) { return x.row < y.row; });
     std::vector<Path> rest;
     for (const Path& path : later) {
-      const Path above = extend(path, range.end);
+      const Path above = extend(path, std::min(range.end, supernode_of_[path.row]));
       if (above.supernode >= 0 && above.supernode < supernode_of_[path.row]) rest.push_back(above);
     }
     return rest;
@@ -202,23 +206,43 @@ OrderedForest best_forest(const Pattern& a, const OrderingOptions& options) {
   return best;
 }
 
+/// The assembly tree of supernodes. `permutation` holds the rows of `a` by columns of the supernodes, and
+/// then those of the border.
+SymbolicFactor assembly_tree(const Pattern& a, const SupernodeForest& supernodes,
+                             std::span<const std::int32_t> permutation, int threads) {
+  const StackOrder stack = smallest_stack_order(supernodes);
+  SymbolicFactor factor;
+  factor.n = a.n;
+  factor.stored_entries = supernodes.stored_entries;
+  factor.stack_peak_entries = stack.peak_entries;
+  number_supernodes(supernodes, stack.order, permutation, factor);
+  factor.permutation.insert(factor.permutation.end(), permutation.begin() + factor.interior(),
+                            permutation.end());
+  RowLists(a, factor, threads).run();
+  return factor;
+}
+
 SymbolicFactor factor_of(const Pattern& a, const OrderedForest& ordered, const AnalysisOptions& options) {
   const int threads = options.ordering.threads;
   const EliminationForest& forest = ordered.forest;
-  const SupernodeForest supernodes =
-      amalgamated(fundamental_supernodes(forest.parent, forest.counts), options.amalgamation, threads);
-  const StackOrder stack = smallest_stack_order(supernodes);
-
-  SymbolicFactor factor;
-  factor.n = a.n;
+  SymbolicFactor factor = assembly_tree(
+      a, amalgamated(fundamental_supernodes(forest.parent, forest.counts), options.amalgamation, threads),
+      forest.permutation, threads);
   factor.ordering = ordered.ordering;
   factor.factor_entries = forest.factor_entries;
   factor.flops = forest.flops;
-  factor.stored_entries = supernodes.stored_entries;
-  factor.stack_peak_entries = stack.peak_entries;
-  number_supernodes(supernodes, stack.order, forest.permutation, factor);
-  RowLists(a, factor, threads).run();
   return factor;
+}
+
+/// An ordering by which the rows of each pair are neighbours, and the word of how it was found.
+struct PairOrdering {
+  std::vector<std::int32_t> order;
+  std::string ordering;
+};
+PairOrdering order_pairs(const Pattern& a, const RowGroups& groups, const OrderingOptions& options) {
+  const PatternStorage compressed = compressed_pattern(a, groups);
+  const OrderedForest of_groups = ordered_forest(compressed.view(), options);
+  return {expanded_ordering(groups, of_groups.forest.permutation), of_groups.ordering};
 }
 
 /// Orders the pairs of rows as if each was one row, and keeps each in one supernode.
@@ -228,13 +252,90 @@ SymbolicFactor analyze_pairs(const Pattern& a, const AnalysisOptions& options) {
   if (!options.ordering.permutation.empty()) {
     return factor_of(merged.view(), ordered_forest(merged.view(), options.ordering), options);
   }
-  const PatternStorage compressed = compressed_pattern(a, groups);
-  const OrderedForest of_groups = ordered_forest(compressed.view(), options.ordering);
-  const std::vector<std::int32_t> order_of_rows = expanded_ordering(groups, of_groups.forest.permutation);
-  return factor_of(
-      merged.view(),
-      {elimination_forest(merged.view(), order_of_rows, options.ordering.threads), of_groups.ordering},
-      options);
+  const PairOrdering pair_ordering = order_pairs(a, groups, options.ordering);
+  return factor_of(merged.view(),
+                   {elimination_forest(merged.view(), pair_ordering.order, options.ordering.threads),
+                    pair_ordering.ordering},
+                   options);
+}
+
+/// Rows of a pattern that are not in the border, ascending.
+std::vector<std::int32_t> rows_outside(const Pattern& a, std::span<const std::int32_t> border) {
+  std::vector<bool> is_border(static_cast<std::size_t>(a.n), false);
+  for (const std::int32_t row : border) is_border[static_cast<std::size_t>(row)] = true;
+  std::vector<std::int32_t> rows;
+  rows.reserve(static_cast<std::size_t>(a.n) - border.size());
+  for (std::int32_t row = 0; row < a.n; ++row) {
+    if (!is_border[static_cast<std::size_t>(row)]) rows.push_back(row);
+  }
+  return rows;
+}
+
+/// The pattern of P A P^T with one path through the rows after the first `interior` ones, so that in its
+/// elimination tree they follow each other. Counts of the columns before them do not depend on it.
+PatternStorage with_path_through_border(const Pattern& a, std::span<const std::int32_t> permutation,
+                                        std::int64_t interior, int threads) {
+  PatternStorage pattern = permuted_pattern(a, permutation, threads);
+  UninitializedVector<std::int64_t> row_begin(pattern.row_begin.size());
+  UninitializedVector<std::int32_t> columns(
+      pattern.columns.size() + 2 * static_cast<std::size_t>(std::max<std::int64_t>(a.n - interior - 1, 0)));
+  std::int64_t at = 0;
+  for (std::int64_t k = 0; k < a.n; ++k) {
+    row_begin[k] = at;
+    if (k > interior) columns[at++] = static_cast<std::int32_t>(k - 1);
+    for (const std::int32_t j : pattern.view().row(k)) {
+      if (k < interior || j < interior) columns[at++] = j;
+    }
+    if (k >= interior && k + 1 < a.n) columns[at++] = static_cast<std::int32_t>(k + 1);
+  }
+  if (!row_begin.empty()) row_begin[a.n] = at;
+  columns.resize(static_cast<std::size_t>(at));
+  return {std::move(row_begin), std::move(columns)};
+}
+
+/// Adds to the columns of L the entries in the rows of the border, which come after the permuted rows of the
+/// forest.
+void count_border_rows(const Pattern& a, std::span<const std::int32_t> permutation, EliminationForest& forest,
+                       int threads) {
+  const std::int64_t interior = std::ssize(forest.permutation);
+  const PatternStorage bordered = with_path_through_border(a, permutation, interior, threads);
+  const std::vector<std::int32_t> parent = elimination_tree(bordered.view(), threads);
+  const std::vector<std::int32_t> counts = column_counts(bordered.view(), parent, postorder(parent), threads);
+  forest.counts.assign(counts.begin(), counts.begin() + interior);
+  forest.factor_entries = 0;
+  forest.flops = 0;
+  for (const std::int32_t count : forest.counts) {
+    forest.factor_entries += count;
+    forest.flops += static_cast<double>(count) * count;
+  }
+}
+
+/// Adds a root without pivots, whose front consists of the rows of the border, above all other supernodes.
+void add_border_front(std::int64_t border, SupernodeForest& supernodes) {
+  const auto root = static_cast<std::int32_t>(supernodes.size());
+  for (std::int32_t& parent : supernodes.parent) {
+    if (parent < 0) parent = root;
+  }
+  supernodes.begin.push_back(supernodes.begin.back());
+  supernodes.parent.push_back(-1);
+  supernodes.front_size.push_back(static_cast<std::int32_t>(border));
+}
+
+/// Orders the rows outside of a border, in which pairs stay neighbours; `groups` are those of all rows.
+OrderedForest order_interior(const Pattern& a, std::span<const std::int32_t> interior,
+                             const AnalysisOptions& options) {
+  const PatternStorage inner = induced_pattern(a, interior);
+  if (options.partner.empty()) return ordered_forest(inner.view(), options.ordering);
+  std::vector<std::int32_t> number(static_cast<std::size_t>(a.n), -1);
+  for (std::size_t k = 0; k < interior.size(); ++k)
+    number[static_cast<std::size_t>(interior[k])] = static_cast<std::int32_t>(k);
+  std::vector<std::int32_t> partner;
+  partner.reserve(interior.size());
+  for (const std::int32_t row : interior)
+    partner.push_back(number[static_cast<std::size_t>(options.partner[static_cast<std::size_t>(row)])]);
+  PairOrdering ordered = order_pairs(inner.view(), pairs(partner), options.ordering);
+  return {elimination_forest(inner.view(), ordered.order, options.ordering.threads),
+          std::move(ordered.ordering)};
 }
 
 }  // namespace
@@ -257,6 +358,33 @@ OrderedForest ordered_forest(const Pattern& a, const OrderingOptions& options) {
 SymbolicFactor analyze_symmetric(const Pattern& a, const AnalysisOptions& options) {
   if (!options.partner.empty()) return analyze_pairs(a, options);
   return factor_of(a, ordered_forest(a, options.ordering), options);
+}
+
+SymbolicFactor analyze_bordered(const Pattern& a, std::span<const std::int32_t> border,
+                                const AnalysisOptions& options) {
+  const int threads = options.ordering.threads;
+  const PatternStorage merged =
+      options.partner.empty() ? PatternStorage{} : merged_pattern(a, pairs(options.partner));
+  const Pattern pattern = options.partner.empty() ? a : merged.view();
+  const std::vector<std::int32_t> interior = rows_outside(pattern, border);
+  OrderedForest ordered = order_interior(pattern, interior, options);
+  EliminationForest& forest = ordered.forest;
+  std::vector<std::int32_t> permutation;
+  permutation.reserve(static_cast<std::size_t>(a.n));
+  for (const std::int32_t k : forest.permutation)
+    permutation.push_back(interior[static_cast<std::size_t>(k)]);
+  permutation.insert(permutation.end(), border.begin(), border.end());
+  count_border_rows(pattern, permutation, forest, threads);
+  SupernodeForest supernodes =
+      amalgamated(fundamental_supernodes(forest.parent, forest.counts), options.amalgamation, threads);
+  add_border_front(std::ssize(border), supernodes);
+  SymbolicFactor factor = assembly_tree(pattern, supernodes, permutation, threads);
+  std::iota(factor.rows.end() - std::ssize(border), factor.rows.end(),
+            static_cast<std::int32_t>(factor.interior()));
+  factor.ordering = std::move(ordered.ordering);
+  factor.factor_entries = forest.factor_entries;
+  factor.flops = forest.flops;
+  return factor;
 }
 
 }  // namespace echelon::sparse_direct

@@ -17,6 +17,10 @@ namespace echelon::sparse_direct {
 /// Assembly tree of a square matrix with a symmetric pattern (that of A for symmetric A, else of
 /// P A + (P A)^T), after a symmetric permutation. Supernodes are postordered: the descendants of supernode s
 /// are the supernodes immediately before it, and their pivot columns immediately before its own.
+///
+/// With a border, the last columns of the permuted matrix are pivots of no supernode: the last supernode, the
+/// only root, has no pivots, and the border is its rows. What the others pass to it is the Schur complement
+/// of the border.
 struct SymbolicFactor {
   std::int64_t n = 0;
   /// Column permutation[k] of the analysed matrix is eliminated as k-th (new -> old).
@@ -38,6 +42,9 @@ struct SymbolicFactor {
   std::int64_t stack_peak_entries = 0;
 
   [[nodiscard]] std::int64_t supernodes() const { return static_cast<std::int64_t>(parent.size()); }
+  /// Columns that are eliminated: all but the border.
+  [[nodiscard]] std::int64_t interior() const { return supernode_begin.empty() ? 0 : supernode_begin.back(); }
+  [[nodiscard]] std::int64_t border() const { return n - interior(); }
   [[nodiscard]] std::int64_t pivots(std::int64_t s) const {
     return supernode_begin[s + 1] - supernode_begin[s];
   }
@@ -78,5 +85,13 @@ struct AnalysisOptions {
 /// Appl. 11 (1990). Column counts: J. Gilbert, E. Ng, B. Peyton, An efficient algorithm to compute row and
 /// column counts for sparse Cholesky factorization, SIAM J. Matrix Anal. Appl. 15 (1994).
 [[nodiscard]] SymbolicFactor analyze_symmetric(const Pattern& a, const AnalysisOptions& options = {});
+
+/// The assembly tree of a pattern of which the rows in `border` come last, in this order, and are not
+/// eliminated; the other rows are ordered as if they were alone. Counts of entries and flops are those of the
+/// eliminated columns, their rows in the border included. `border` holds no row twice, and its rows have no
+/// partner but themselves; a given permutation is one of the other rows, which count from 0 in ascending
+/// order.
+[[nodiscard]] SymbolicFactor analyze_bordered(const Pattern& a, std::span<const std::int32_t> border,
+                                              const AnalysisOptions& options = {});
 
 }  // namespace echelon::sparse_direct

@@ -34,20 +34,24 @@ struct FactorFacts {
   double largest_element = 0;  ///< in magnitude, of the pivot columns when they were eliminated
 };
 
-/// P A Q = L U, L L^T or L D L^T. The panel of a front holds `lower`, size by pivots, then, for LU, `upper`,
-/// size - pivots by pivots, or, for LDL^T, two elements of D for each pivot; see the fronts' types.
+/// P A Q = L U, L L^T or L D L^T, without the rows and columns of a border. The panel of a front holds
+/// `lower`, size by pivots, then, for LU, `upper`, size - pivots by pivots, or, for LDL^T, two elements of D
+/// for each pivot; see the fronts' types.
 template <class T>
 struct MultifrontalFactors {
   FactorKind kind = FactorKind::cholesky;
   std::int64_t n = 0;
   Array<T> values;    ///< panels of fronts as the layout has them
   Array<T> overflow;  ///< larger panels, of fronts that took over delayed pivots: offsets continue here
+  /// The Schur complement of the border, column-major; its lower triangle unless the kind is lu.
+  Array<T> border;
   std::vector<FrontRecord> fronts;
   /// Rows of each front after its pivots, by their own numbers; and columns, which are the same ones unless
   /// the kind is lu.
   std::vector<std::int32_t> row_numbers;
   std::vector<std::int32_t> column_numbers;
-  std::vector<std::int32_t> row_order;     ///< row of A that is eliminated as k-th; those without pivot last
+  std::vector<std::int32_t>
+      row_order;  ///< row of A that is eliminated as k-th; then those without pivot, then the border
   std::vector<std::int32_t> column_order;  ///< column of A that is eliminated as k-th
   std::int32_t largest_front = 0;
   FactorFacts facts;
@@ -62,7 +66,7 @@ struct MultifrontalFactors {
     return {record.size, record.pivots, record.eliminated, lower, behind};
   }
   [[nodiscard]] std::size_t bytes() const {
-    return values.bytes() + overflow.bytes() + fronts.size() * sizeof(FrontRecord) +
+    return values.bytes() + overflow.bytes() + border.bytes() + fronts.size() * sizeof(FrontRecord) +
            (row_numbers.size() + column_numbers.size() + row_order.size() + column_order.size()) *
                sizeof(std::int32_t);
   }

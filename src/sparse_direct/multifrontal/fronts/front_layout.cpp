@@ -95,6 +95,8 @@ std::vector<std::int32_t> supernodes_of_columns(const SymbolicFactor& tree) {
     std::fill(supernode.begin() + tree.supernode_begin[s], supernode.begin() + tree.supernode_begin[s + 1],
               s);
   }
+  std::fill(supernode.begin() + tree.interior(), supernode.end(),
+            static_cast<std::int32_t>(tree.supernodes() - 1));
   return supernode;
 }
 

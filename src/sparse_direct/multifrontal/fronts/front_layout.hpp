@@ -39,7 +39,8 @@ struct FrontLayout {
   std::vector<std::int32_t> child_begin;  ///< S + 1 offsets into children
   std::vector<std::int32_t> children;     ///< of each supernode, ascending
   /// Elements of columns: those of the lower triangle when symmetric, else those in a pivot column of their
-  /// front; places are positions of rows.
+  /// front; places are positions of rows. Elements in the rows and columns of a border are in its columns,
+  /// and their places are rows of the permuted matrix.
   ElementMap columns;
   /// Unsymmetric: elements right of the pivot columns; places count from the first row below the pivots.
   ElementMap rows;

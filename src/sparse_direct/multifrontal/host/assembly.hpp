@@ -67,6 +67,19 @@ void add_elements(const FrontLayout& layout, std::int64_t s, const T* values, co
   }
 }
 
+/// Adds the elements of A in the rows and columns of a border to its Schur complement.
+template <class T>
+void add_border_elements(const FrontLayout& layout, const T* values, T* update) {
+  const ElementMap& map = layout.columns;
+  const std::int64_t first = layout.tree.interior();
+  const std::int64_t size = layout.tree.border();
+  for (std::int64_t j = 0; j < size; ++j) {
+    for (std::int64_t k = map.begin[first + j]; k < map.begin[first + j + 1]; ++k) {
+      update[map.place[k] - first + j * size] += values[map.source[k]];
+    }
+  }
+}
+
 /// Adds columns [begin, end) of the update matrix of a child, whose rows have the given positions in the
 /// parent's front. Different columns are added to different elements.
 template <bool symmetric, class T>

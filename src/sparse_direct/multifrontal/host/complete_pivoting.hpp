@@ -12,13 +12,36 @@
 
 namespace echelon::sparse_direct {
 
-/// Eliminates the remaining columns of an unsymmetric front without rows below, with the largest remaining
-/// element as pivot, while that is larger than `smallest`. Returns the total number of eliminated pivots.
+namespace complete_pivoting_detail {
+
+/// Subtracts the products of pivots [first, last) from the update matrix of an unsymmetric front.
+template <class T>
+void subtract_products(const FrontMemory<T>& front, std::int64_t first, std::int64_t last) {
+  const std::int64_t below = front.below();
+  for (std::int64_t j = 0; j < below; ++j) {
+    T* column = front.update + j * below;
+    for (std::int64_t p = first; p < last; ++p) {
+      const T* l = front.lower + front.pivots + p * front.size;
+      const T u = front.upper[j + p * below];
+      for (std::int64_t i = 0; i < below; ++i) column[i] -= l[i] * u;
+    }
+  }
+}
+
+}  // namespace complete_pivoting_detail
+
+/// Eliminates the remaining fully summed columns of an unsymmetric root, with the largest remaining element
+/// in fully summed rows as pivot, while that is larger than `smallest`. Returns the total number of
+/// eliminated pivots. Rows below the pivots are those of a border, whose multipliers have no bound.
 template <class T>
 std::int64_t eliminate_completely(const FrontMemory<T>& front, std::int64_t eliminated, T smallest) {
   const std::int64_t n = front.pivots;
-  const auto at = [&](std::int64_t i, std::int64_t j) -> T& { return front.lower[i + j * n]; };
-  for (std::int64_t p = eliminated; p < n; ++p) {
+  const std::int64_t size = front.size;
+  const std::int64_t below = front.below();
+  const auto at = [&](std::int64_t i, std::int64_t j) -> T& { return front.lower[i + j * size]; };
+  const auto behind = [&](std::int64_t i) { return front.upper + i * below; };  // pivots of row i
+  std::int64_t p = eliminated;
+  for (; p < n; ++p) {
     std::int64_t row = p;
     std::int64_t column = p;
     for (std::int64_t j = p; j < n; ++j) {
@@ -26,30 +49,47 @@ std::int64_t eliminate_completely(const FrontMemory<T>& front, std::int64_t elim
         if (std::abs(at(i, j)) > std::abs(at(row, column))) row = i, column = j;
       }
     }
-    if (!(std::abs(at(row, column)) > smallest)) return p;
-    std::swap_ranges(&at(0, p), &at(0, p) + n, &at(0, column));
+    if (!(std::abs(at(row, column)) > smallest)) break;
+    std::swap_ranges(&at(0, p), &at(0, p) + size, &at(0, column));
     std::swap(front.column_ids[p], front.column_ids[column]);
     for (std::int64_t j = 0; j < n; ++j) std::swap(at(p, j), at(row, j));
+    if (row != p) std::swap_ranges(behind(p), behind(p) + below, behind(row));
     std::swap(front.row_ids[p], front.row_ids[row]);
-    for (std::int64_t i = p + 1; i < n; ++i) at(i, p) /= at(p, p);
+    for (std::int64_t i = p + 1; i < size; ++i) at(i, p) /= at(p, p);
     for (std::int64_t j = p + 1; j < n; ++j) {
-      for (std::int64_t i = p + 1; i < n; ++i) at(i, j) -= at(i, p) * at(p, j);
+      for (std::int64_t i = p + 1; i < size; ++i) at(i, j) -= at(i, p) * at(p, j);
+    }
+    for (std::int64_t i = p + 1; i < n; ++i) {
+      for (std::int64_t j = 0; j < below; ++j) behind(i)[j] -= at(i, p) * behind(p)[j];
     }
   }
-  return n;
+  complete_pivoting_detail::subtract_products(front, eliminated, p);
+  return p;
 }
 
 namespace complete_pivoting_detail {
 
-/// Front of a symmetric matrix without rows below, of which the lower triangle is stored.
+/// Root front of a symmetric matrix, of which the lower triangle is stored. Rows below are those of a border.
 template <class T>
 class SymmetricRoot {
  public:
   SymmetricRoot(const FrontMemory<T>& front, T* diagonal)
-      : n_(front.pivots), a_(front.lower), d_(diagonal), ids_(front.column_ids) {}
+      : n_(front.pivots),
+        size_(front.size),
+        a_(front.lower),
+        update_(front.update),
+        d_(diagonal),
+        ids_(front.column_ids) {}
 
-  /// Eliminates from pivot p on. Returns the total number of eliminated pivots.
-  std::int64_t eliminate(std::int64_t p, T smallest) {
+  /// Eliminates from pivot `first` on. Returns the total number of eliminated pivots.
+  std::int64_t eliminate(std::int64_t first, T smallest) {
+    const std::int64_t last = eliminate_pivots(first, smallest);
+    subtract_products(first, last);
+    return last;
+  }
+
+ private:
+  std::int64_t eliminate_pivots(std::int64_t p, T smallest) {
     while (p < n_) {
       const auto [diagonal, row, column] = find_largest(p);
       const T on_diagonal = std::abs(at(diagonal, diagonal));
@@ -70,11 +110,24 @@ class SymmetricRoot {
     return n_;
   }
 
- private:
+  /// Subtracts the products of pivots [first, last) from the update matrix.
+  void subtract_products(std::int64_t first, std::int64_t last) const {
+    const std::int64_t below = size_ - n_;
+    for (std::int64_t j = 0; j < below; ++j) {
+      T* column = update_ + j * below - n_;
+      for (std::int64_t p = first; p < last; ++p) {
+        T v = at(n_ + j, p) * d_[2 * p];
+        if (d_[2 * p + 1] != 0) v += at(n_ + j, p + 1) * d_[2 * p + 1];
+        if (p > first && d_[2 * p - 1] != 0) v += at(n_ + j, p - 1) * d_[2 * p - 1];
+        for (std::int64_t i = n_ + j; i < size_; ++i) column[i] -= at(i, p) * v;
+      }
+    }
+  }
+
   struct Largest {
     std::int64_t diagonal, row, column;
   };
-  [[nodiscard]] T& at(std::int64_t i, std::int64_t j) const { return a_[i + j * n_]; }
+  [[nodiscard]] T& at(std::int64_t i, std::int64_t j) const { return a_[i + j * size_]; }
 
   /// Largest element on the diagonal, and largest below it, from row and column p on.
   [[nodiscard]] Largest find_largest(std::int64_t p) const {
@@ -94,7 +147,7 @@ class SymmetricRoot {
     for (std::int64_t k = 0; k < i; ++k) std::swap(at(i, k), at(j, k));
     std::swap(at(i, i), at(j, j));
     for (std::int64_t k = i + 1; k < j; ++k) std::swap(at(k, i), at(j, k));
-    for (std::int64_t k = j + 1; k < n_; ++k) std::swap(at(k, i), at(k, j));
+    for (std::int64_t k = j + 1; k < size_; ++k) std::swap(at(k, i), at(k, j));
     std::swap(ids_[i], ids_[j]);
   }
 
@@ -103,9 +156,9 @@ class SymmetricRoot {
     d_[2 * p] = pivot, d_[2 * p + 1] = 0;
     for (std::int64_t j = p + 1; j < n_; ++j) {
       const T l = at(j, p) / pivot;
-      for (std::int64_t i = j; i < n_; ++i) at(i, j) -= at(i, p) * l;
+      for (std::int64_t i = j; i < size_; ++i) at(i, j) -= at(i, p) * l;
     }
-    for (std::int64_t i = p + 1; i < n_; ++i) at(i, p) /= pivot;
+    for (std::int64_t i = p + 1; i < size_; ++i) at(i, p) /= pivot;
   }
 
   /// Eliminates a pivot of order two, whose off-diagonal element is its largest.
@@ -119,9 +172,9 @@ class SymmetricRoot {
     for (std::int64_t j = p + 2; j < n_; ++j) {
       const T l1 = (second * at(j, p) - at(j, p + 1)) / determinant / a21;
       const T l2 = (first * at(j, p + 1) - at(j, p)) / determinant / a21;
-      for (std::int64_t i = j; i < n_; ++i) at(i, j) -= at(i, p) * l1 + at(i, p + 1) * l2;
+      for (std::int64_t i = j; i < size_; ++i) at(i, j) -= at(i, p) * l1 + at(i, p + 1) * l2;
     }
-    for (std::int64_t i = p + 2; i < n_; ++i) {
+    for (std::int64_t i = p + 2; i < size_; ++i) {
       const T x = at(i, p);
       const T y = at(i, p + 1);
       at(i, p) = (second * x - y) / determinant / a21;
@@ -130,7 +183,9 @@ class SymmetricRoot {
   }
 
   std::int64_t n_;
+  std::int64_t size_;
   T* a_;
+  T* update_;
   T* d_;
   std::int32_t* ids_;
 };

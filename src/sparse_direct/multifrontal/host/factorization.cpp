@@ -89,12 +89,16 @@ class Factorization {
     if (is_cancelled_) return {FactorEnd::cancelled};
     if (failed_) return {FactorEnd::not_positive, failed_};
     for (const Worker<T>& worker : workers_) add_facts(worker.facts);
+    if (has_border()) factors_.border = std::move(separate_.back());
     number_pivots();
     return {};
   }
 
  private:
   [[nodiscard]] bool delays() const { return layout_.kind != FactorKind::cholesky; }
+  [[nodiscard]] bool has_border() const { return tree_.border() > 0; }
+  /// True for the front whose rows are the border.
+  [[nodiscard]] bool is_border(std::int32_t s) const { return has_border() && tree_.parent[s] < 0; }
 
   void prepare() {
     factors_.kind = layout_.kind;
@@ -102,6 +106,8 @@ class Factorization {
     factors_.largest_front = layout_.largest_front;
     factors_.facts = {};
     factors_.overflow = Array<T>();
+    factors_.border = Array<T>();
+    if (has_border()) separate_.resize(tree_.parent.size());
     if (factors_.values.size() != layout_.panel_begin.back()) {
       factors_.values = Array<T>();
       factors_.values = Array<T>(Device::serial(), layout_.panel_begin.back());
@@ -249,6 +255,7 @@ class Factorization {
   void assemble(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
     clear(front, worker);
     add_elements(layout_, s, values_, front);
+    if (is_border(s)) add_border_elements(layout_, values_, front.update);
     std::int64_t at = front.own_pivots;
     for (const std::int32_t child : layout_.children_of(s)) {
       const auto positions = layout_.positions_of(child);
@@ -311,6 +318,7 @@ class Factorization {
 
   /// Eliminates front s. Returns the number of eliminated pivots.
   std::int32_t eliminate(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
+    if (front.pivots == 0) return 0;
     switch (layout_.kind) {
       case FactorKind::cholesky:
         return eliminate_cholesky(s, front, worker);
@@ -332,7 +340,7 @@ class Factorization {
                                       diagonal};
     const std::int32_t eliminated =
         taken(kernels_.factor_ldlt(worker.pack, worker.scratch, symmetric, thresholds_for(s, front)), worker);
-    if (!decides_rank(s)) return eliminated;
+    if (!decides_rank(s) && !is_border(s)) return eliminated;
     return static_cast<std::int32_t>(
         eliminate_completely(front, diagonal, eliminated, options_.thresholds.smallest));
   }
@@ -350,7 +358,7 @@ class Factorization {
                                           worker.exchanges.data()};
     const std::int32_t eliminated =
         taken(kernels_.factor_lu(worker.pack, unsymmetric, thresholds_for(s, front)), worker);
-    if (!decides_rank(s)) return eliminated;
+    if (!decides_rank(s) && !is_border(s)) return eliminated;
     return static_cast<std::int32_t>(eliminate_completely(front, eliminated, options_.thresholds.smallest));
   }
 
@@ -419,7 +427,7 @@ class Factorization {
       if (layout_.symmetric()) count_signs(factors_);
       return;
     }
-    factors_.facts.rank = tree_.n;
+    factors_.facts.rank = tree_.interior();
     factors_.row_order = factors_.column_order = tree_.permutation;
     for (std::int64_t s = 0; s < tree_.supernodes(); ++s) {
       factors_.fronts[s].first_pivot = tree_.supernode_begin[s];
@@ -472,6 +480,12 @@ class Factorization {
       if (tree_.parent[s] >= 0) continue;
       const FrontMemory<T> front = memory_of(s);
       for (std::int64_t p = front.eliminated; p < front.pivots; ++p) number(front, p);
+    }
+    for (auto k = static_cast<std::int32_t>(tree_.interior()); k < tree_.n; ++k) {
+      factors_.row_order[k] = layout_.row_permutation[k];
+      factors_.column_order[k] = tree_.permutation[k];
+      row_number[k] = k;
+      if (!symmetric) column_number[k] = k;
     }
     factors_.row_numbers.clear();
     factors_.column_numbers.clear();

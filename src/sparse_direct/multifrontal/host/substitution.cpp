@@ -206,29 +206,28 @@ void divide_by_pivots(const MultifrontalFactors<T>& factors, int columns, T* x) 
 /// Substitutes with the triangles of the factors: `forward(triangle, numbers)`, then `backward`.
 template <class T, class Method>
 void substitute_with(const MultifrontalFactors<T>& factors, bool transposed, int columns, T* x,
-                     Method& method) {
+                     SubstitutionHalves halves, Method& method) {
   const FrontKernels<T>& kernels = front_kernels<T>();
   const std::int32_t* rows = factors.row_numbers.data();
   const std::int32_t* column_numbers = factors.column_numbers.data();
-  const auto clear_rest = [&] { std::fill(x + factors.facts.rank * columns, x + factors.n * columns, T{0}); };
-  switch (factors.kind) {
-    case FactorKind::cholesky:
-      method.forward(kernels.lower, rows);
-      method.backward(kernels.lower_transposed, rows);
-      return;
-    case FactorKind::ldlt:
-      method.forward(kernels.unit_lower, rows);
-      divide_by_pivots(factors, columns, x);
-      clear_rest();
-      method.backward(kernels.unit_lower_transposed, rows);
-      return;
-    case FactorKind::lu:
-      method.forward(transposed ? kernels.upper_transposed : kernels.unit_lower,
-                     transposed ? column_numbers : rows);
-      clear_rest();
-      method.backward(transposed ? kernels.unit_lower_transposed : kernels.upper,
-                      transposed ? rows : column_numbers);
-      return;
+  const bool forward = halves != SubstitutionHalves::backward;
+  const bool backward = halves != SubstitutionHalves::forward;
+  if (forward && factors.kind == FactorKind::lu) {
+    method.forward(transposed ? kernels.upper_transposed : kernels.unit_lower,
+                   transposed ? column_numbers : rows);
+  } else if (forward) {
+    method.forward(factors.kind == FactorKind::cholesky ? kernels.lower : kernels.unit_lower, rows);
+    if (factors.kind == FactorKind::ldlt) divide_by_pivots(factors, columns, x);
+  }
+  if (!backward) return;
+  if (forward) std::fill(x + factors.facts.rank * columns, x + factors.n * columns, T{0});
+  if (factors.kind == FactorKind::lu) {
+    method.backward(transposed ? kernels.unit_lower_transposed : kernels.upper,
+                    transposed ? rows : column_numbers);
+  } else {
+    method.backward(
+        factors.kind == FactorKind::cholesky ? kernels.lower_transposed : kernels.unit_lower_transposed,
+        rows);
   }
 }
 
@@ -274,13 +273,14 @@ std::int64_t substitution_scratch(const MultifrontalFactors<T>& factors, const S
 
 template <class T>
 void substitute(const MultifrontalFactors<T>& factors, const SubstitutionSchedule& schedule,
-                const RunTeam& run, bool transposed, int columns, T* x, T* scratch) {
+                const RunTeam& run, bool transposed, int columns, T* x, T* scratch,
+                SubstitutionHalves halves) {
   if (columns == 1) {
     VectorSubstitution<T> method(factors, schedule, run, x, scratch);
-    substitute_with(factors, transposed, columns, x, method);
+    substitute_with(factors, transposed, columns, x, halves, method);
   } else {
     Substitution<T> method(factors, columns, x, scratch);
-    substitute_with(factors, transposed, columns, x, method);
+    substitute_with(factors, transposed, columns, x, halves, method);
   }
 }
 
@@ -289,8 +289,8 @@ template std::int64_t substitution_scratch(const MultifrontalFactors<float>&, co
 template std::int64_t substitution_scratch(const MultifrontalFactors<double>&, const SubstitutionSchedule&,
                                            int, int);
 template void substitute(const MultifrontalFactors<float>&, const SubstitutionSchedule&, const RunTeam&, bool,
-                         int, float*, float*);
+                         int, float*, float*, SubstitutionHalves);
 template void substitute(const MultifrontalFactors<double>&, const SubstitutionSchedule&, const RunTeam&,
-                         bool, int, double*, double*);
+                         bool, int, double*, double*, SubstitutionHalves);
 
 }  // namespace echelon::sparse_direct

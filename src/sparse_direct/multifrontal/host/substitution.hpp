@@ -36,13 +36,18 @@ template <class T>
                                                 const SubstitutionSchedule& schedule, int columns,
                                                 int threads);
 
+/// Forward and backward substitution, or one of them.
+enum class SubstitutionHalves { both, forward, backward };
+
 /// Computes X = (P A Q)^-1 X, or its transpose, for `columns` right-hand sides that are stored row by row:
-/// element (i, c) is x[i * columns + c]. Rows and columns have the numbers of their pivots; the elements of x
-/// after the last pivot are left as they come out of the forward substitution, and count as zero in the
-/// backward one. A single right-hand side is substituted by the team; the result has the same bits for any
-/// number of threads.
+/// element (i, c) is x[i * columns + c]. Rows and columns have the numbers of their pivots. The forward
+/// substitution leaves in the elements of x after the last pivot the right-hand side of the Schur complement,
+/// for a border B after the interior I that is x_B - A_BI A_II^-1 x_I. The backward one takes them as the
+/// values of the unknowns there; of `both` these are zero. A single right-hand side is substituted by the
+/// team; the result has the same bits for any number of threads.
 template <class T>
 void substitute(const MultifrontalFactors<T>& factors, const SubstitutionSchedule& schedule,
-                const RunTeam& run, bool transposed, int columns, T* x, T* scratch);
+                const RunTeam& run, bool transposed, int columns, T* x, T* scratch,
+                SubstitutionHalves halves = SubstitutionHalves::both);
 
 }  // namespace echelon::sparse_direct
