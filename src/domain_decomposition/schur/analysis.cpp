@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "domain_decomposition/schur/analysis.hpp"
+
+#include "domain_decomposition/schur/interior.hpp"
+#include "domain_decomposition/schur/outcomes.hpp"
+#include "sparse_direct/matching/large_diagonal.hpp"
+#include "sparse_direct/multifrontal/symmetry.hpp"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace echelon::schur {
+
+template <class T>
+Analysis analyze_interior(const Csr<T>& A, const Partition& partition, SchurFactorization factorization,
+                          Ordering ordering, AnalysisTarget target) {
+  using namespace sparse_direct;
+  Analysis result;
+  AnalysisOptions options;
+  options.ordering = {.ordering = ordering, .threads = target.threads, .for_gpu = target.for_gpu};
+  std::vector<std::int32_t> partner;
+  const auto size = static_cast<std::int64_t>(partition.interior.size());
+  if (factorization != SchurFactorization::lu) {
+    if (const auto place = find_asymmetry(A)) {
+      result.outcome = asymmetric(factorization, place->row, place->column);
+      return result;
+    }
+  }
+  if (factorization == SchurFactorization::ldlt) {
+    const SymmetricMatching matching = symmetric_matching(interior_block(A, partition));
+    if (matching.structural_rank < size) {
+      result.outcome = structurally_singular(partition, matching.structural_rank, matching.unmatched_rows);
+      return result;
+    }
+    partner = in_all_rows(partition, matching.partner);
+    options.partner = partner;
+    result.scaling = with_border_scaling(A, partition, {matching.scale, matching.scale});
+    result.scaling.columns = result.scaling.rows;
+  } else if (factorization == SchurFactorization::lu) {
+    const LargeDiagonal diagonal = large_diagonal(interior_block(A, partition));
+    if (diagonal.structural_rank < size) {
+      result.outcome = structurally_singular(partition, diagonal.structural_rank, diagonal.unmatched_columns);
+      return result;
+    }
+    result.row_permutation = in_all_rows(partition, diagonal.row_permutation);
+    result.scaling = with_border_scaling(A, partition, diagonal.scaling);
+  }
+  const bool symmetric = factorization != SchurFactorization::lu && has_symmetric_pattern(A);
+  const PatternStorage storage =
+      symmetric ? PatternStorage{} : symmetrized_pattern(A, result.row_permutation);
+  result.symbolic =
+      analyze_bordered(symmetric ? pattern_of(A) : storage.view(), partition.interface, options);
+  return result;
+}
+
+template Analysis analyze_interior(const Csr<float>&, const Partition&, SchurFactorization, Ordering,
+                                   AnalysisTarget);
+template Analysis analyze_interior(const Csr<double>&, const Partition&, SchurFactorization, Ordering,
+                                   AnalysisTarget);
+
+}  // namespace echelon::schur

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SchurComplement: arguments, the choice of the factorisation, reports, and solves of the whole system.
+#include "backend/check_same_memory.hpp"
+#include "backend/dispatch.hpp"
+#include "domain_decomposition/schur/implementation.hpp"
+#include "linalg/residual_check.hpp"
+#include "support/stopwatch.hpp"
+#include "support/text.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/linalg.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon {
+
+namespace {
+
+using namespace schur;
+
+Partition partition_of(std::int64_t n, std::span<const std::int32_t> interface) {
+  Partition partition;
+  partition.interface.assign(interface.begin(), interface.end());
+  partition.number.assign(static_cast<std::size_t>(n), 0);
+  for (std::size_t k = 0; k < interface.size(); ++k) {
+    const std::int32_t row = interface[k];
+    if (row < 0 || row >= n) {
+      throw InvalidMatrix(fmt::format(
+          "element {} of the interface is {}, and A has the rows 0 to {}: an interface holds rows of A", k,
+          row, n - 1));
+    }
+    std::int32_t& number = partition.number[static_cast<std::size_t>(row)];
+    if (number < 0) {
+      throw InvalidMatrix(
+          fmt::format("row {} is in the interface twice, as elements {} and {}", row, -1 - number, k));
+    }
+    number = -1 - static_cast<std::int32_t>(k);
+  }
+  for (std::int32_t row = 0; row < n; ++row) {
+    std::int32_t& number = partition.number[static_cast<std::size_t>(row)];
+    if (number < 0) continue;
+    number = static_cast<std::int32_t>(partition.interior.size());
+    partition.interior.push_back(row);
+  }
+  return partition;
+}
+
+template <class T>
+void check_matrix(const MatrixRef<T>& A, const SchurOptions& options) {
+  if (A.is_operator()) throw Error("a Schur complement needs the elements of A, and an operator has none");
+  if (A.rows() != A.columns()) {
+    throw DimensionMismatch(
+        fmt::format("A is {} by {}; a Schur complement needs a square matrix", A.rows(), A.columns()));
+  }
+  if (options.refine < 0 || options.refine > 20)
+    throw BadOption("refine", fmt::format("{} is not in the range 0 to 20", options.refine));
+  if (options.device) check_same_memory(*options.device, "the factorisation", A.device(), "A");
+}
+
+/// Whether the diagonal of A_II is positive, without which it is not positive definite. Of a matrix on a GPU
+/// that is not known.
+template <class T>
+bool may_be_definite(const MatrixRef<T>& A, const Partition& partition) {
+  if (!A.device().on_host()) return true;
+  const auto diagonal = [&](std::int64_t i) {
+    if (!A.is_sparse()) return A.dense()(i, i);
+    const Csr<T>& a = *A.csr();
+    const std::int32_t* const begin = a.column_indices().data() + a.row_offsets()[i];
+    const std::int32_t* const end = a.column_indices().data() + a.row_offsets()[i + 1];
+    const std::int32_t* const found = std::lower_bound(begin, end, static_cast<std::int32_t>(i));
+    return found != end && *found == i ? a.values()[found - a.column_indices().data()] : T{0};
+  };
+  return std::all_of(partition.interior.begin(), partition.interior.end(),
+                     [&](std::int32_t i) { return diagonal(i) > 0; });
+}
+
+template <class T>
+std::unique_ptr<Elimination<T>> make_elimination(const MatrixRef<T>& A, const Partition& partition,
+                                                 const Device& device, const SchurOptions& options) {
+  if (A.is_sparse()) {
+    return on_target(device, [&]<class Target>() {
+      return sparse_elimination_on<Target>(*A.csr(), partition, device, options);
+    });
+  }
+  return dense_elimination(A.dense(), partition, device, options);
+}
+
+/// Whether another factorisation can succeed where this one, chosen automatically, has not.
+bool is_unsuitable(const Outcome& outcome) {
+  return outcome.status == Status::not_spd || outcome.status == Status::breakdown;
+}
+
+void take_outcome(Outcome outcome, Report& report) {
+  report.status = outcome.ok() ? Status::ready : outcome.status;
+  report.message = std::move(outcome.message);
+  report.row = outcome.row;
+  report.rank = outcome.rank;
+  report.reciprocal_condition = outcome.reciprocal_condition;
+  if (outcome.reciprocal_condition) report.condition_kind = ConditionKind::factored;
+  report.warnings = std::move(outcome.warnings);
+  report.statistics.insert(report.statistics.end(), outcome.statistics.begin(), outcome.statistics.end());
+}
+
+}  // namespace
+
+template <class T>
+struct SchurComplement<T>::State {
+  MatrixRef<T> A;
+  SchurOptions options;
+  Device device;
+  Partition partition;
+  Report report;
+  SchurFactorization factorization = SchurFactorization::automatic;
+  std::unique_ptr<Elimination<T>> elimination;
+  double norm = 0;   ///< ||A||_inf
+  std::mutex mutex;  // guards what follows
+  std::optional<Solver<T>> complement_solver;
+  Report complement_report;
+
+  State(MatrixRef<T> matrix, std::span<const std::int32_t> interface, const SchurOptions& schur_options)
+      : A(matrix),
+        options(schur_options),
+        device(options.device.value_or(A.device())),
+        partition(partition_of(A.rows(), interface)) {}
+
+  void eliminate();
+  [[nodiscard]] Outcome try_factorizations();
+  [[nodiscard]] const Solver<T>* solver_of_complement();
+  void require_ready() const {
+    if (!report.ready())
+      throw Error(
+          fmt::format("there is no Schur complement: {} ({})", report.message, to_string(report.status)));
+  }
+  void check(const char* name, std::int64_t rows, std::int64_t needed, std::int64_t columns,
+             std::int64_t needed_columns, const Device& memory) const {
+    check_same_memory(device, "the Schur complement", memory, name);
+    if (rows == needed && columns == needed_columns) return;
+    throw DimensionMismatch(
+        fmt::format("{} is {} by {}, and {} by {} is needed", name, rows, columns, needed, needed_columns));
+  }
+  [[nodiscard]] std::int64_t size() const { return A.rows(); }
+  [[nodiscard]] std::int64_t border() const { return static_cast<std::int64_t>(partition.interface.size()); }
+
+  void solve_once(DenseView<const T> B, DenseView<T> X, const Solver<T>* solver) const;
+  /// Facts about the worst column of B - A X.
+  [[nodiscard]] std::vector<ColumnReport> assess(DenseView<const T> B, DenseView<const T> X,
+                                                 DenseView<T> R) const;
+};
+
+template <class T>
+void SchurComplement<T>::State::eliminate() {
+  const Stopwatch watch;
+  report.device = device;
+  report.method = "schur-complement";
+  const MatrixFacts facts =
+      on_target(device, [&]<class Target>() { return make_residual_check<Target, T>(device)->matrix(A); });
+  norm = facts.norm_inf;
+  if (facts.row) {
+    report.status = Status::not_a_number;
+    report.row = facts.row;
+    report.column = facts.column;
+    report.message =
+        fmt::format("A has a NaN or Inf at row {}, column {} (from 0)", *facts.row, *facts.column);
+    return;
+  }
+  Outcome outcome;
+  try {
+    outcome = try_factorizations();
+  } catch (const OutOfMemory& error) {
+    outcome = {Status::out_of_memory, error.what()};
+  }
+  report.statistics = {{"factorization", std::string(to_string(factorization))},
+                       {"interior", static_cast<std::int64_t>(partition.interior.size())},
+                       {"interface", border()}};
+  take_outcome(std::move(outcome), report);
+  if (!report.ready()) {
+    elimination.reset();
+  } else {
+    report.bytes = elimination->bytes();
+  }
+  report.setup_seconds = watch.seconds();
+}
+
+template <class T>
+Outcome SchurComplement<T>::State::try_factorizations() {
+  std::vector<SchurFactorization> candidates = {options.factorization};
+  report.reason = "the factorisation was asked for";
+  if (options.factorization == SchurFactorization::automatic) {
+    candidates = {SchurFactorization::cholesky, SchurFactorization::ldlt, SchurFactorization::lu};
+    if (!may_be_definite(A, partition)) candidates.erase(candidates.begin());
+  }
+  Outcome outcome;
+  for (const SchurFactorization candidate : candidates) {
+    factorization = candidate;
+    if (candidates.size() > 1 || options.factorization == SchurFactorization::automatic) {
+      report.reason = candidate == SchurFactorization::cholesky ? "A is symmetric, its interior definite"
+                      : candidate == SchurFactorization::ldlt   ? "A is symmetric"
+                                                                : "A is not symmetric";
+    }
+    elimination = make_elimination(A, partition, device, options);
+    outcome = elimination->eliminate(candidate);
+    if (outcome.ok() || !is_unsuitable(outcome)) break;
+  }
+  return outcome;
+}
+
+/// The solver for S, which is set up by the first call; null if S has no rows.
+template <class T>
+const Solver<T>* SchurComplement<T>::State::solver_of_complement() {
+  if (border() == 0) return nullptr;
+  const std::lock_guard lock(mutex);
+  if (complement_solver) return &*complement_solver;
+  const Dense<T>& S = elimination->complement();
+  const auto set_up = [&](std::string_view method) {
+    complement_solver.emplace(make_solver<T>(method, device));
+    complement_report = complement_solver->setup(S);
+  };
+  set_up(to_string(factorization));
+  // Definite interior blocks do not make S definite.
+  if (complement_report.status == Status::not_spd) set_up(to_string(SchurFactorization::ldlt));
+  return &*complement_solver;
+}
+
+template <class T>
+void SchurComplement<T>::State::solve_once(DenseView<const T> B, DenseView<T> X,
+                                           const Solver<T>* solver) const {
+  Dense<T> g(device, border(), B.columns());
+  Dense<T> x_B(device, border(), B.columns());
+  if (solver != nullptr) {
+    elimination->reduce(B, g.view());
+    static_cast<void>(solver->solve(g, x_B));
+  }
+  elimination->expand(x_B.view(), B, X);
+}
+
+template <class T>
+std::vector<ColumnReport> SchurComplement<T>::State::assess(DenseView<const T> B, DenseView<const T> X,
+                                                            DenseView<T> R) const {
+  std::vector<ColumnReport> columns;
+  on_target(device, [&]<class Target>() {
+    const auto check = make_residual_check<Target, T>(device);
+    for (std::int64_t c = 0; c < B.columns(); ++c) {
+      const SolutionFacts facts = check->solution(A, B.column(c), X.column(c), R.column(c));
+      const double scale = norm * facts.answer.norm_inf + facts.right.norm_inf;
+      ColumnReport column;
+      column.status = facts.right.nonfinite || facts.answer.nonfinite ? Status::not_a_number : Status::direct;
+      column.relative_residual =
+          facts.right.norm2 > 0 ? facts.residual.norm2 / facts.right.norm2 : facts.residual.norm2;
+      column.backward_error = scale > 0 ? facts.residual.norm_inf / scale : 0;
+      columns.push_back(column);
+    }
+  });
+  return columns;
+}
+
+template <class T>
+SchurComplement<T>::SchurComplement(MatrixRef<T> A, std::span<const std::int32_t> interface,
+                                    const SchurOptions& options) {
+  check_matrix(A, options);
+  state_ = std::make_unique<State>(A, interface, options);
+  state_->eliminate();
+}
+template <class T>
+SchurComplement<T>::SchurComplement(SchurComplement&&) noexcept = default;
+template <class T>
+SchurComplement<T>& SchurComplement<T>::operator=(SchurComplement&&) noexcept = default;
+template <class T>
+SchurComplement<T>::~SchurComplement() = default;
+
+template <class T>
+const Report& SchurComplement<T>::report() const {
+  return state_->report;
+}
+template <class T>
+const Device& SchurComplement<T>::device() const {
+  return state_->device;
+}
+template <class T>
+std::span<const std::int32_t> SchurComplement<T>::interface() const {
+  return state_->partition.interface;
+}
+template <class T>
+std::span<const std::int32_t> SchurComplement<T>::interior() const {
+  return state_->partition.interior;
+}
+template <class T>
+const Dense<T>& SchurComplement<T>::matrix() const {
+  state_->require_ready();
+  return state_->elimination->complement();
+}
+template <class T>
+std::optional<Inertia> SchurComplement<T>::interior_inertia() const {
+  state_->require_ready();
+  return state_->elimination->inertia();
+}
+template <class T>
+std::size_t SchurComplement<T>::bytes() const {
+  return state_->elimination ? state_->elimination->bytes() : 0;
+}
+
+template <class T>
+void SchurComplement<T>::reduce(DenseView<const T> B, DenseView<T> G) const {
+  const State& s = *state_;
+  s.require_ready();
+  s.check("B", B.rows(), s.size(), B.columns(), B.columns(), B.device());
+  s.check("G", G.rows(), s.border(), G.columns(), B.columns(), G.device());
+  s.elimination->reduce(B, G);
+}
+
+template <class T>
+void SchurComplement<T>::expand(DenseView<const T> X_B, DenseView<const T> B, DenseView<T> X) const {
+  const State& s = *state_;
+  s.require_ready();
+  s.check("X_B", X_B.rows(), s.border(), X_B.columns(), X.columns(), X_B.device());
+  s.check("B", B.rows(), s.size(), B.columns(), X.columns(), B.device());
+  s.check("X", X.rows(), s.size(), X.columns(), X.columns(), X.device());
+  if (s.size() > 0) s.elimination->expand(X_B, B, X);
+}
+
+template <class T>
+void SchurComplement<T>::extend(DenseView<const T> X_B, DenseView<T> X) const {
+  const State& s = *state_;
+  s.require_ready();
+  s.check("X_B", X_B.rows(), s.border(), X_B.columns(), X.columns(), X_B.device());
+  s.check("X", X.rows(), s.size(), X.columns(), X.columns(), X.device());
+  if (s.size() > 0) s.elimination->expand(X_B, {}, X);
+}
+
+template <class T>
+Report SchurComplement<T>::solve(DenseView<const T> B, DenseView<T> X) const {
+  State& s = *state_;
+  s.check("B", B.rows(), s.size(), B.columns(), B.columns(), B.device());
+  s.check("X", X.rows(), s.size(), X.columns(), B.columns(), X.device());
+  Report report = s.report;
+  if (!report.ready()) return report;
+  const Stopwatch watch;
+  const Solver<T>* const solver = s.solver_of_complement();
+  report.status = Status::direct;
+  if (solver != nullptr && !s.complement_report.ready()) {
+    report.status = s.complement_report.status;
+    report.message = "in the Schur complement: " + s.complement_report.message;
+    return report;
+  }
+  if (solver != nullptr) report.statistics.push_back({"complement_method", s.complement_report.method});
+  if (s.size() == 0 || B.columns() == 0) return report;
+  Dense<T> rhs(s.device, B.rows(), B.columns());
+  Dense<T> x(s.device, B.rows(), B.columns());
+  add<T>(T{1}, B, T{0}, B, rhs.view());
+  s.solve_once(rhs.view(), x.view(), solver);
+  Dense<T> r(s.device, B.rows(), B.columns());
+  const auto worst_of = [](const std::vector<ColumnReport>& columns) {
+    return *std::max_element(
+        columns.begin(), columns.end(),
+        [](const ColumnReport& a, const ColumnReport& b) { return !(b.backward_error <= a.backward_error); });
+  };
+  std::vector<ColumnReport> columns = s.assess(rhs.view(), x.view(), r.view());
+  constexpr double negligible = 2 * static_cast<double>(std::numeric_limits<T>::epsilon());
+  std::int64_t steps = 0;
+  while (steps < s.options.refine && worst_of(columns).backward_error > negligible) {
+    Dense<T> candidate(s.device, B.rows(), B.columns());
+    s.solve_once(r.view(), candidate.view(), solver);
+    axpy<T>(T{1}, x.view(), candidate.view());
+    std::vector<ColumnReport> refined = s.assess(rhs.view(), candidate.view(), r.view());
+    const double before = worst_of(columns).backward_error;
+    const double after = worst_of(refined).backward_error;
+    if (!(after < before)) break;
+    x = std::move(candidate);
+    columns = std::move(refined);
+    ++steps;
+    if (after > before / 2) break;
+  }
+  add<T>(T{1}, x.view(), T{0}, x.view(), X);
+  const ColumnReport worst = worst_of(columns);
+  report.columns = std::move(columns);
+  report.relative_residual = worst.relative_residual;
+  report.backward_error = worst.backward_error;
+  report.status = worst.status;
+  report.statistics.push_back({"refinement_steps", steps});
+  report.solve_seconds = watch.seconds();
+  return report;
+}
+
+template class SchurComplement<float>;
+template class SchurComplement<double>;
+
+}  // namespace echelon

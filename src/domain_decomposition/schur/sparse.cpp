@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Schur complements of sparse matrices on the host: a multifrontal factorisation whose last front is left.
+#include "backend/memory.hpp"
+#include "backend/openmp/openmp.hpp"
+#include "backend/serial/serial.hpp"
+#include "domain_decomposition/schur/analysis.hpp"
+#include "domain_decomposition/schur/implementation.hpp"
+#include "domain_decomposition/schur/interior.hpp"
+#include "domain_decomposition/schur/outcomes.hpp"
+#include "linalg/condition.hpp"
+#include "sparse_direct/multifrontal/host/factorization.hpp"
+#include "sparse_direct/multifrontal/host/substitution.hpp"
+#include "sparse_direct/multifrontal/host/tree_schedule.hpp"
+#include "sparse_direct/multifrontal/singular.hpp"
+#include "support/stopwatch.hpp"
+
+#include <echelon/methods/sparse_ldlt.hpp>
+#include <echelon/methods/sparse_lu.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon::schur {
+
+namespace {
+
+using namespace sparse_direct;
+
+template <class T>
+class SparseElimination final : public Elimination<T> {
+ public:
+  SparseElimination(const Csr<T>& A, const Partition& partition, const Device& device,
+                    const SchurOptions& options)
+      : A_(A), partition_(partition), device_(device), options_(options) {}
+
+  Outcome eliminate(SchurFactorization factorization) override {
+    kind_ = factorization == SchurFactorization::cholesky ? FactorKind::cholesky
+            : factorization == SchurFactorization::ldlt   ? FactorKind::ldlt
+                                                          : FactorKind::lu;
+    const Stopwatch watch;
+    Outcome outcome = analyze(factorization);
+    if (!outcome.ok()) return outcome;
+    analysis_seconds_ = watch.seconds();
+    if (std::optional<Outcome> lack = check_memory()) return *lack;
+    outcome = kind_ == FactorKind::cholesky ? factor_cholesky() : factor_with_pivoting();
+    if (!outcome.ok()) return outcome;
+    take_complement();
+    outcome.rank = interior();
+    outcome.statistics = statistics();
+    return outcome;
+  }
+
+  [[nodiscard]] const Dense<T>& complement() const override { return complement_; }
+
+  [[nodiscard]] std::optional<Inertia> inertia() const override {
+    if (kind_ == FactorKind::cholesky) return Inertia{interior(), 0, 0};
+    if (kind_ == FactorKind::lu || factors_.facts.perturbed_pivots > 0) return std::nullopt;
+    return Inertia{factors_.facts.positive, factors_.facts.negative, interior() - factors_.facts.rank};
+  }
+
+  [[nodiscard]] std::size_t bytes() const override {
+    return factors_.bytes() + layout_.bytes() + complement_.bytes() +
+           (scaling_.rows.size() + scaling_.columns.size()) * sizeof(double);
+  }
+
+  void reduce(DenseView<const T> B, DenseView<T> G) const override {
+    for_columns(B.columns(), [&](std::int64_t begin, int columns, Vectors& v) {
+      take_right_hand_sides(B, begin, columns, v);
+      run_substitution(SubstitutionHalves::forward, false, columns, v.x.data(), v.scratch.data());
+      for (std::int64_t i = 0; i < border(); ++i) {
+        const double scale = scale_of(scaling_.rows, partition_.interface[i]);
+        for (int c = 0; c < columns; ++c)
+          G(i, begin + c) = static_cast<T>(static_cast<double>(v.row(interior() + i, columns)[c]) / scale);
+      }
+    });
+  }
+
+  void expand(DenseView<const T> X_B, DenseView<const T> B, DenseView<T> X) const override {
+    for_columns(X.columns(), [&](std::int64_t begin, int columns, Vectors& v) {
+      if (B.data() != nullptr) {
+        take_right_hand_sides(B, begin, columns, v);
+        run_substitution(SubstitutionHalves::forward, false, columns, v.x.data(), v.scratch.data());
+      } else {
+        std::fill_n(v.x.data(), partition_.size() * columns, T{0});
+      }
+      for (std::int64_t i = 0; i < border(); ++i) {
+        const double scale = scale_of(scaling_.columns, partition_.interface[i]);
+        for (int c = 0; c < columns; ++c)
+          v.row(interior() + i, columns)[c] = static_cast<T>(static_cast<double>(X_B(i, begin + c)) / scale);
+      }
+      run_substitution(SubstitutionHalves::backward, false, columns, v.x.data(), v.scratch.data());
+      for (std::int64_t k = 0; k < interior(); ++k) {
+        const std::int32_t j = factors_.column_order[k];
+        const double scale = scale_of(scaling_.columns, j);
+        for (int c = 0; c < columns; ++c)
+          X(j, begin + c) = static_cast<T>(static_cast<double>(v.row(k, columns)[c]) * scale);
+      }
+      for (std::int64_t i = 0; i < border(); ++i) {
+        for (int c = 0; c < columns; ++c) X(partition_.interface[i], begin + c) = X_B(i, begin + c);
+      }
+    });
+  }
+
+ private:
+  /// Right-hand sides of a substitution, row by row in the order of the pivots.
+  struct Vectors {
+    std::vector<T> x, scratch;
+    [[nodiscard]] T* row(std::int64_t k, int columns) { return x.data() + k * columns; }
+  };
+
+  [[nodiscard]] std::int64_t interior() const { return std::ssize(partition_.interior); }
+  [[nodiscard]] std::int64_t border() const { return std::ssize(partition_.interface); }
+  [[nodiscard]] int threads() const { return device_.threads(); }
+
+  [[nodiscard]] std::int64_t scratch_size(int columns) const {
+    return substitution_scratch(factors_, substitution_, columns, threads());
+  }
+  void run_substitution(SubstitutionHalves halves, bool transposed, int columns, T* x, T* scratch) const {
+    const RunTeam run = [&](const std::function<void(int, int)>& part) {
+      if (threads() == 1) return part(0, 1);
+      OpenMp(device_).parallel(true, part);
+    };
+    substitute(factors_, substitution_, run, transposed, columns, x, scratch, halves);
+  }
+
+  static double scale_of(const std::vector<double>& scale, std::int64_t i) {
+    return scale.empty() ? 1 : scale[static_cast<std::size_t>(i)];
+  }
+
+  /// Calls f(first column, columns, vectors) for groups of the k columns that are substituted together.
+  template <class F>
+  void for_columns(std::int64_t k, const F& f) const {
+    Vectors v;
+    for (std::int64_t begin = 0; begin < k; begin += columns_at_once) {
+      const auto columns = static_cast<int>(std::min<std::int64_t>(columns_at_once, k - begin));
+      v.x.resize(static_cast<std::size_t>(partition_.size() * columns));
+      v.scratch.resize(static_cast<std::size_t>(scratch_size(columns)));
+      f(begin, columns, v);
+    }
+  }
+
+  void take_right_hand_sides(const DenseView<const T>& B, std::int64_t begin, int columns, Vectors& v) const {
+    for (std::int64_t k = 0; k < partition_.size(); ++k) {
+      const std::int32_t i = factors_.row_order[k];
+      const double scale = scale_of(scaling_.rows, i);
+      for (int c = 0; c < columns; ++c)
+        v.row(k, columns)[c] = static_cast<T>(static_cast<double>(B(i, begin + c)) * scale);
+    }
+  }
+
+  Outcome analyze(SchurFactorization factorization) {
+    Analysis analysis =
+        analyze_interior(A_, partition_, factorization, options_.ordering, {.threads = threads()});
+    if (!analysis.outcome.ok()) return std::move(analysis.outcome);
+    scaling_ = std::move(analysis.scaling);
+    layout_ = lay_out(std::move(analysis.symbolic), kind_, A_, analysis.row_permutation);
+    schedule_ = schedule_tree(layout_, threads());
+    substitution_ = schedule_substitution(layout_);
+    return {};
+  }
+
+  [[nodiscard]] std::optional<Outcome> check_memory() {
+    predicted_ = predict_memory<T>(layout_, schedule_, threads());
+    const std::size_t bytes = predicted_.factor_bytes + predicted_.work_bytes;
+    constexpr std::size_t always_available = std::size_t{64} << 20;
+    const std::size_t available = memory(Device::serial()).available;
+    if (bytes <= std::max(available, always_available)) return std::nullopt;
+    return Outcome{Status::out_of_memory, "the factorisation of the interior needs about " +
+                                              byte_count(bytes) + ", and " + byte_count(available) +
+                                              " are available"};
+  }
+
+  FactorResult factor_values(const T* values, const PivotThresholds<T>& thresholds) {
+    return factor(layout_, schedule_, values, {threads(), options_.cancel, thresholds}, factors_);
+  }
+
+  Outcome factor_cholesky() {
+    const FactorResult result = factor_values(A_.values().data(), {});
+    if (result.end == FactorEnd::cancelled) return cancelled_factorisation();
+    if (result.end == FactorEnd::not_positive)
+      return interior_not_positive(result.failed->column, short_number(result.failed->value));
+    return options_.condition ? assess_interior<T>(reciprocal_condition()) : Outcome{};
+  }
+
+  /// Factors with every pivot that is not exactly zero at first. Where that fails, or replaces pivots, a
+  /// second factorisation delays columns at the level of rounding errors, which decide the rank.
+  Outcome factor_with_pivoting() {
+    const std::vector<T> values = scaled_values();
+    const double threshold =
+        kind_ == FactorKind::lu ? SparseLuOptions{}.threshold : SparseLdltOptions{}.threshold;
+    const auto factor_scaled = [&](double smallest) {
+      constexpr double least = 0.01;  // of the threshold, where the alternative is to delay the column
+      return factor_values(values.data(), {static_cast<T>(threshold), static_cast<T>(least * threshold),
+                                           static_cast<T>(smallest), 0})
+                 .end == FactorEnd::cancelled;
+    };
+    if (factor_scaled(0)) return cancelled_factorisation();
+    const FactorFacts& facts = factors_.facts;
+    Outcome outcome;
+    const auto is_complete = [&] { return facts.rank == interior() && facts.perturbed_pivots == 0; };
+    if (is_complete() && options_.condition) outcome = assess_interior<T>(reciprocal_condition());
+    if (outcome.ok() && is_complete()) return outcome;
+    if (factor_scaled(null_pivot_tolerance<T>(partition_.size()))) return cancelled_factorisation();
+    if (facts.rank < interior()) return rank_deficient(interior(), facts.rank, columns_without_pivot());
+    if (outcome.ok() && options_.condition) outcome = assess_interior<T>(reciprocal_condition());
+    return outcome;
+  }
+
+  [[nodiscard]] std::vector<std::int32_t> columns_without_pivot() const {
+    return {factors_.column_order.begin() + factors_.facts.rank, factors_.column_order.begin() + interior()};
+  }
+
+  [[nodiscard]] std::vector<T> scaled_values() const {
+    std::vector<T> values(static_cast<std::size_t>(A_.nonzeros()));
+    for (std::int64_t i = 0; i < A_.rows(); ++i) {
+      for (std::int64_t k = A_.row_offsets()[i]; k < A_.row_offsets()[i + 1]; ++k) {
+        values[static_cast<std::size_t>(k)] =
+            static_cast<T>(scaling_.rows[static_cast<std::size_t>(i)] * static_cast<double>(A_.values()[k]) *
+                           scaling_.columns[static_cast<std::size_t>(A_.column_indices()[k])]);
+      }
+    }
+    return values;
+  }
+
+  /// That of the scaled A_II; Cholesky factors are not scaled, but this is taken for a diagonal of ones.
+  [[nodiscard]] double reciprocal_condition() const {
+    const std::vector<double> unit =
+        kind_ == FactorKind::cholesky ? unit_diagonal_scale(A_) : std::vector<double>{};
+    const std::vector<double>& rows = unit.empty() ? scaling_.rows : unit;
+    const std::vector<double>& columns = unit.empty() ? scaling_.columns : unit;
+    std::vector<T> x(static_cast<std::size_t>(partition_.size()));
+    std::vector<T> scratch(static_cast<std::size_t>(scratch_size(1)));
+    const auto divide = [&](T* v) {
+      for (std::int64_t k = 0; k < interior() && !unit.empty(); ++k)
+        v[k] = static_cast<T>(static_cast<double>(v[k]) / scale_of(unit, factors_.row_order[k]));
+    };
+    Serial backend(Device::serial());
+    return estimate_reciprocal_condition<T>(
+        backend, interior(), interior_norm_one(A_, partition_, rows, columns), [&](bool transposed, T* v) {
+          divide(v);
+          std::copy_n(v, interior(), x.data());
+          std::fill(x.begin() + interior(), x.end(), T{0});
+          run_substitution(SubstitutionHalves::both, transposed, 1, x.data(), scratch.data());
+          std::copy_n(x.data(), interior(), v);
+          divide(v);
+        });
+  }
+
+  /// Moves the last front to S: without scaling, and with both triangles.
+  void take_complement() {
+    const std::int64_t n = border();
+    complement_ = Dense<T>(n, n, n > 0 ? std::move(factors_.border) : Array<T>(Device::serial(), 0));
+    factors_.border = Array<T>();
+    if (!scaling_.rows.empty()) remove_scaling(partition_, scaling_, complement_);
+    if (kind_ != FactorKind::lu) mirror_lower_triangle(complement_);
+  }
+
+  [[nodiscard]] std::vector<Statistic> statistics() const {
+    const bool both = kind_ == FactorKind::lu;
+    const SymbolicFactor& tree = layout_.tree;
+    std::vector<Statistic> result = {
+        {"ordering", tree.ordering},
+        {"supernodes", tree.supernodes()},
+        {"largest_front", static_cast<std::int64_t>(layout_.largest_front)},
+        {"factor_entries", both ? 2 * tree.factor_entries - interior() : tree.factor_entries},
+        {"factor_flops", both ? 2 * tree.flops : tree.flops},
+        {"predicted_bytes", static_cast<std::int64_t>(predicted_.factor_bytes + predicted_.work_bytes)},
+        {"factor_bytes", static_cast<std::int64_t>(factors_.bytes())},
+        {"analysis_seconds", analysis_seconds_}};
+    if (kind_ == FactorKind::cholesky) return result;
+    result.push_back({"delayed_pivots", factors_.facts.delayed_pivots});
+    if (kind_ == FactorKind::ldlt) result.push_back({"two_by_two_pivots", factors_.facts.two_by_two_pivots});
+    return result;
+  }
+
+  const Csr<T>& A_;
+  const Partition& partition_;
+  Device device_;
+  const SchurOptions& options_;
+  FactorKind kind_ = FactorKind::cholesky;
+  double analysis_seconds_ = 0;
+  Scaling scaling_;  // by rows and columns of A; empty: 1
+  FrontLayout layout_;
+  TreeSchedule schedule_;
+  SubstitutionSchedule substitution_;
+  FactorMemory predicted_;
+  MultifrontalFactors<T> factors_;
+  Dense<T> complement_;
+};
+
+}  // namespace
+
+template <class Target, class T>
+std::unique_ptr<Elimination<T>> sparse_elimination_on(const Csr<T>& A, const Partition& partition,
+                                                      const Device& device, const SchurOptions& options) {
+  return std::make_unique<SparseElimination<T>>(A, partition, device, options);
+}
+
+template std::unique_ptr<Elimination<float>> sparse_elimination_on<HostTarget>(const Csr<float>&,
+                                                                               const Partition&,
+                                                                               const Device&,
+                                                                               const SchurOptions&);
+template std::unique_ptr<Elimination<double>> sparse_elimination_on<HostTarget>(const Csr<double>&,
+                                                                                const Partition&,
+                                                                                const Device&,
+                                                                                const SchurOptions&);
+
+}  // namespace echelon::schur
