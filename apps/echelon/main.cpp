@@ -35,6 +35,7 @@ constexpr std::array verbs = {
     Verb{"rank", "rank of a matrix, and how certain it is", run_rank},
     Verb{"rref", "reduced row echelon form, pivot columns, null space", run_rref},
     Verb{"invert", "inverse of a square matrix", run_invert},
+    Verb{"schur", "Schur complement of a matrix on some of its unknowns", run_schur},
     Verb{"graph", "components, resistances, potentials, eigenvectors of a graph", run_graph},
     Verb{"methods", "methods of this build and their devices", run_methods},
 };

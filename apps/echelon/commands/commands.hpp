@@ -19,6 +19,7 @@ ExitCode run_generate(const Arguments& arguments);
 ExitCode run_rank(const Arguments& arguments);
 ExitCode run_rref(const Arguments& arguments);
 ExitCode run_invert(const Arguments& arguments);
+ExitCode run_schur(const Arguments& arguments);
 ExitCode run_graph(const Arguments& arguments);
 ExitCode run_methods(const Arguments& arguments);
 
