@@ -23,6 +23,7 @@ using generate::convection_diffusion_2d;
 using generate::poisson_2d;
 using generate::poisson_3d;
 using test::random_dense;
+using test::random_symmetric;
 
 template <class T>
 class GpuSparseDirectOf : public test::GpuTest {
