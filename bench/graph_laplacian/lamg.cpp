@@ -4,12 +4,12 @@
 //   bench_lamg [--device NAME] [--class NAME] [--data FOLDER] [--runs N] [--method NAME] [--levels]
 //   [--parallel] [FAMILY:KEY=VALUE...]...
 // Classes are grids, meshes, roads, social and chimera; without --class all of them, with FAMILYs these
-// alone. Meshes, roads and most social graphs are files in the folder of test data; weights are 1. The
-// right-hand side is L x for a random x, the tolerance 1e-8. Prints a Markdown table: for each graph its
-// edges, microseconds per edge of set-up and solve (processor time of the thread on serial, elapsed time
-// elsewhere; medians of N runs, 3) and cycles. --levels prints the levels of lamg first, --parallel runs its
-// parallel algorithm on the host. The last lines have the medians of each class over graphs of 10,000 edges
-// or more.
+// alone, or large-grid-3d:n=N, made by all threads. Meshes, roads and most social graphs are files in the
+// folder of test data; weights are 1. The right-hand side is L x for a random x, the tolerance 1e-8. Prints a
+// Markdown table: for each graph its edges, microseconds per edge of set-up and solve (processor time of the
+// thread on serial, elapsed time elsewhere; medians of N runs, 3) and cycles. --levels prints the levels of
+// lamg first, --parallel runs its parallel algorithm on the host. The last lines have the medians of each
+// class over graphs of 10,000 edges or more.
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
 
@@ -21,6 +21,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -101,10 +102,45 @@ ec::Csr<double> unit_laplacian(const ec::Csr<double>& A) {
   return ec::Csr<double>::from_triplets(A.rows(), A.rows(), triplets);
 }
 
+/// Laplacian of an n by n by n grid with weights 1, by all threads: for sizes at which the generators take
+/// minutes.
+ec::Csr<double> large_grid(std::int64_t n) {
+  const std::int64_t rows = n * n * n;
+  const std::int64_t steps[] = {n * n, n, 1};
+  ec::Array<std::int64_t> offsets(ec::Device(), rows + 1);
+  const auto place = [=](std::int64_t i, int d) { return i / steps[d] % n; };
+  offsets[0] = 0;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    std::int64_t length = 1;
+    for (int d = 0; d < 3; ++d) length += (place(i, d) > 0 ? 1 : 0) + (place(i, d) < n - 1 ? 1 : 0);
+    offsets[i + 1] = offsets[i] + length;
+  }
+  ec::Array<std::int32_t> columns(ec::Device(), offsets[rows]);
+  ec::Array<double> values(ec::Device(), offsets[rows]);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < rows; ++i) {
+    std::int64_t k = offsets[i];
+    const auto put = [&](std::int64_t column, double value) {
+      columns[k] = static_cast<std::int32_t>(column);
+      values[k++] = value;
+    };
+    for (int d = 0; d < 3; ++d) {
+      if (place(i, d) > 0) put(i - steps[d], -1);
+    }
+    put(i, static_cast<double>(offsets[i + 1] - offsets[i] - 1));
+    for (int d = 2; d >= 0; --d) {
+      if (place(i, d) < n - 1) put(i + steps[d], -1);
+    }
+  }
+  return {rows, rows, std::move(offsets), std::move(columns), std::move(values)};
+}
+
 ec::Csr<double> make_problem(const std::string& name, const std::string& data) {
   if (name.find('/') != std::string::npos) {
     return unit_laplacian(std::get<ec::Csr<double>>(ec::read_matrix<double>(data + "/" + name)));
   }
+  const std::string large = "large-grid-3d:n=";
+  if (name.starts_with(large)) return large_grid(std::stoll(name.substr(large.size())));
   ec::Options options;
   std::size_t begin = name.find(':');
   const std::string family = name.substr(0, begin);

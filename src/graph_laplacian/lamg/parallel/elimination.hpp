@@ -2,10 +2,11 @@
 /// Exact elimination of an independent set of vertices with few neighbours, in parallel.
 ///
 /// A vertex of at most four neighbours is eliminated if its key, its degree and then a hash, is smaller than
-/// those of all neighbours that could be eliminated as well: one round of Luby's algorithm. Vertex f, with
-/// edges of weights w_c to neighbours c and the sum d of these, leaves edges (c, c') of weights w_c w_c' / d.
-/// No subtraction occurs, so that the weights keep their relative accuracy. M. Luby, A simple parallel
-/// algorithm for the maximal independent set problem, SIAM J. Comput. 15 (1986).
+/// those of all neighbours that could be eliminated as well; the neighbours of such vertices are kept, and
+/// this is repeated, as in Luby's algorithm. Vertex f, with edges of weights w_c to neighbours c and the sum
+/// d of these, leaves edges (c, c') of weights w_c w_c' / d. No subtraction occurs, so that the weights keep
+/// their relative accuracy. M. Luby, A simple parallel algorithm for the maximal independent set problem,
+/// SIAM J. Comput. 15 (1986).
 #pragma once
 
 #include "graph_laplacian/lamg/elimination.hpp"
@@ -19,7 +20,7 @@
 
 namespace echelon::lamg::parallel {
 
-/// Record of a round: b_c = R b, and x = P x_c + inverse * b (element by element) with R = P^T.
+/// Record of an elimination: b_c = R b, and x = P x_c + inverse * b (element by element) with R = P^T.
 template <class T>
 struct EliminationStage {
   Csr<T> P;
@@ -27,6 +28,9 @@ struct EliminationStage {
   Array<T> inverse;           ///< 1 / a_ii of eliminated vertices, otherwise 0
   std::int64_t nonzeros = 0;  ///< of the matrix before the elimination
 };
+
+/// Number of rounds of Luby's algorithm, by which the independent set is nearly a maximal one.
+inline constexpr int elimination_passes = 3;
 
 /// Key of vertices that are not eliminated.
 inline constexpr std::uint64_t kept_key = UINT64_MAX;
@@ -62,21 +66,38 @@ struct DrawEliminationKey {
   }
 };
 
-/// chosen[i] = 1 for the vertices to be eliminated; kept[i] = 1 for all others.
+/// Chooses vertices for elimination whose keys are less than those of their neighbours.
 template <class T>
 struct ChooseVertex {
   LaplacianRows<T> A;
   const std::uint64_t* keys;
   std::uint8_t* chosen;
-  std::int64_t* kept;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     bool least = keys[i] != kept_key;
     for (std::int64_t k = A.offsets[i]; least && k < A.offsets[i + 1]; ++k) {
       least = !A.is_edge(i, k) || keys[i] < keys[A.columns[k]];
     }
-    chosen[i] = least ? 1 : 0;
-    kept[i] = least ? 0 : 1;
+    if (least) chosen[i] = 1;
   }
+};
+/// Excludes the neighbours of chosen vertices.
+template <class T>
+struct KeepNeighbours {
+  LaplacianRows<T> A;
+  const std::uint8_t* chosen;
+  std::uint64_t* keys;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    if (keys[i] == kept_key || chosen[i] != 0) return;
+    for (std::int64_t k = A.offsets[i]; k < A.offsets[i + 1]; ++k) {
+      if (A.is_edge(i, k) && chosen[A.columns[k]] != 0) keys[i] = kept_key;
+    }
+  }
+};
+/// kept[i] = 1 for the vertices that are not eliminated.
+struct CountKept {
+  const std::uint8_t* chosen;
+  std::int64_t* kept;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { kept[i] = chosen[i] == 0 ? 1 : 0; }
 };
 
 /// Lengths of the rows of P, and numbers of edges that the eliminations add.
@@ -181,7 +202,12 @@ bool eliminate(B& backend, const Csr<T>& A, std::uint64_t round, double least, E
   {
     Array<std::uint64_t> keys(device, n);
     backend.for_each(n, DrawEliminationKey<T>{rows, round, keys.data()});
-    backend.for_each(n, ChooseVertex<T>{rows, keys.data(), chosen.data(), number.data()});
+    backend.fill(n, std::uint8_t{0}, chosen.data());
+    for (int pass = 0; pass < elimination_passes; ++pass) {
+      if (pass > 0) backend.for_each(n, KeepNeighbours<T>{rows, chosen.data(), keys.data()});
+      backend.for_each(n, ChooseVertex<T>{rows, keys.data(), chosen.data()});
+    }
+    backend.for_each(n, CountKept{chosen.data(), number.data()});
   }
   const std::int64_t kept = backend.exclusive_scan(n, number.data(), number.data());
   if (kept == n || static_cast<double>(n - kept) < least * static_cast<double>(n)) return false;

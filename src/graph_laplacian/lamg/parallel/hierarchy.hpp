@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -26,7 +27,9 @@ struct HierarchyOptions {
   std::size_t max_levels = 100;
   int test_sweeps = 6;
   std::int64_t smoother_degree = 2;
-  int krylov_levels = 3;
+  /// Number of levels solved by two steps of a Krylov method; by default two, or one on graphs that are so
+  /// small that launches of kernels take most of the time.
+  std::optional<int> krylov_levels = {};
   /// Smallest part of the vertices whose elimination pays.
   double least_elimination = 0.15;
   /// Predicted number of iterations of conjugate gradients with the diagonal up to which no levels are made.
@@ -69,13 +72,18 @@ class ParallelHierarchy {
       smoothed.back().smoother = make_smoother(l, options_.smoother_degree);
     }
     return std::make_unique<Cycle>(CycleKind::k, std::move(smoothed), make_coarse_solver(backend),
-                                   options_.krylov_levels);
+                                   options_.krylov_levels.value_or(krylov_levels()));
   }
 
  private:
   /// Ratio of aggregates to vertices above which another level does not pay.
   static constexpr double stalled_ratio = 0.9;
   static constexpr std::int64_t coarse_degree = 4;
+
+  [[nodiscard]] int krylov_levels() const {
+    constexpr std::int64_t small = 1 << 18;
+    return levels_.front().rows() <= small ? 1 : 2;
+  }
 
   bool end(std::string why) {
     end_ = std::move(why);

@@ -191,6 +191,8 @@ class ParallelSolver {
     constexpr int last = 10;
     constexpr double reduction = 1e-8;
     constexpr double trusted = 1e-4;
+    constexpr int first = 10;
+    constexpr double slow = 0.15;  // after `first` steps: the whole trial would not suffice
     const std::int64_t n = L_->rows();
     const std::unique_ptr<Workspace> workspace = make_vectors(backend.device());
     auto& v = static_cast<Vectors&>(*workspace);
@@ -204,6 +206,7 @@ class ParallelSolver {
       norm = step(backend, v);
       if (s == steps - last) middle = norm;
       if (norm <= reduction * before) return s;
+      if (s == first && norm > slow * before) break;
     }
     if (!(norm < middle && norm <= trusted * before)) return std::numeric_limits<double>::infinity();
     return steps + std::log(reduction * before / norm) / std::log(norm / middle) * last;
