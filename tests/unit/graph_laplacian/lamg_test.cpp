@@ -169,6 +169,37 @@ TEST(Lamg, StarWithEdgesBetweenLeaves_Solved) {
   expect_solved(Csr<double>::from_triplets(n, n, triplets), "star with leaf edges", 8);
 }
 
+/// The Laplacian of a star with the centre 0, where of each five leaves in a row four are joined in pairs.
+Csr<double> near_star(std::int64_t leaves) {
+  const std::int64_t n = leaves + 1;
+  Array<std::int64_t> offsets(Device(), n + 1);
+  Array<std::int32_t> columns(Device(), n + 2 * leaves + leaves / 5 * 4);
+  Array<double> values(Device(), columns.size());
+  std::int64_t place = 0;
+  const auto put = [&](std::int64_t column, double value) {
+    columns[place] = static_cast<std::int32_t>(column);
+    values[place++] = value;
+  };
+  offsets[0] = 0;
+  put(0, static_cast<double>(leaves));
+  for (std::int64_t j = 1; j < n; ++j) put(j, -1);
+  offsets[1] = place;
+  for (std::int64_t i = 1; i < n; ++i) {
+    const std::int64_t position = (i - 1) % 5;
+    put(0, -1);
+    if (position == 1 || position == 3) put(i - 1, -1);
+    put(i, position < 4 ? 2 : 1);
+    if (position == 0 || position == 2) put(i + 1, -1);
+    offsets[i + 1] = place;
+  }
+  return {n, n, std::move(offsets), std::move(columns), std::move(values)};
+}
+
+/// A size at which NetworKit's LAMG failed.
+TEST(Lamg, StarOf1800000Vertices_Solved) {
+  expect_solved(near_star(1800000), "near-star", 2);
+}
+
 TEST(Lamg, StarWithIsolatedVertex_Solved) {
   Triplets triplets = {{0, 0, 0}};
   for (std::int32_t i = 2; i < 300; ++i) add_edge(triplets, 1, i, 1);
