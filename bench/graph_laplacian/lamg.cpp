@@ -2,14 +2,14 @@
 // lamg, alone and inside conjugate gradients, beside conjugate gradients with Jacobi, on graphs of five
 // classes.
 //   bench_lamg [--device NAME] [--class NAME] [--data FOLDER] [--runs N] [--method NAME] [--levels]
-//   [--parallel] [FAMILY:KEY=VALUE...]...
+//   [--parallel] [--columns N] [FAMILY:KEY=VALUE...]...
 // Classes are grids, meshes, roads, social and chimera; without --class all of them, with FAMILYs these
 // alone, or large-grid-3d:n=N, made by all threads. Meshes, roads and most social graphs are files in the
 // folder of test data; weights are 1. The right-hand side is L x for a random x, the tolerance 1e-8. Prints a
 // Markdown table: for each graph its edges, microseconds per edge of set-up and solve (processor time of the
 // thread on serial, elapsed time elsewhere; medians of N runs, 3) and cycles. --levels prints the levels of
-// lamg first, --parallel runs its parallel algorithm on the host. The last lines have the medians of each
-// class over graphs of 10,000 edges or more.
+// lamg first, --parallel runs its parallel algorithm on the host, --columns solves for N right-hand sides at
+// once. The last lines have the medians of each class over graphs of 10,000 edges or more.
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
 
@@ -163,6 +163,7 @@ struct Times {
 struct Wanted {
   bool levels = false;
   bool parallel = false;
+  std::int64_t columns = 1;
 };
 
 void print_levels(const ec::Solver<double>& solver) {
@@ -180,13 +181,15 @@ Times measure(const std::string& method, const ec::Device& device, std::int64_t 
   if (wanted.parallel && method == "lamg") options = {{"parallel", true}};
   if (!alone) options = {{"preconditioner", method}, {"max_iterations", 5000}};
   const ec::Csr<double> matrix = A.to(device);
-  ec::Dense<double> exact(ec::Device(), A.rows(), 1);
+  ec::Dense<double> exact(ec::Device(), A.rows(), wanted.columns);
   std::mt19937_64 random(1);
-  for (std::int64_t i = 0; i < A.rows(); ++i)
-    exact(i, 0) = std::uniform_real_distribution<double>(-1, 1)(random);
+  for (std::int64_t j = 0; j < wanted.columns; ++j) {
+    for (std::int64_t i = 0; i < A.rows(); ++i)
+      exact(i, j) = std::uniform_real_distribution<double>(-1, 1)(random);
+  }
   const ec::Dense<double> solution = exact.to(device);
-  ec::Dense<double> b(device, A.rows(), 1);
-  ec::Dense<double> x(device, A.rows(), 1);
+  ec::Dense<double> b(device, A.rows(), wanted.columns);
+  ec::Dense<double> x(device, A.rows(), wanted.columns);
   ec::multiply<double>(1, matrix, solution, 0, b);
   const bool processor = device == ec::Device::serial();
   std::vector<double> setups;
@@ -214,12 +217,14 @@ int main(int argc, char** argv) {
   ec::bench::Arguments arguments(
       argc, argv,
       "[--device NAME] [--class NAME] [--data FOLDER] [--runs N] [--method NAME] [--levels] [--parallel] "
-      "[FAMILY:KEY=VALUE...]...");
+      "[--columns N] [FAMILY:KEY=VALUE...]...");
   const ec::Device device = ec::Device::parse(arguments.option<std::string>("--device", "serial"));
   const auto group = arguments.option<std::string>("--class", "");
   const auto data = arguments.option<std::string>("--data", "");
   const auto runs = arguments.option<std::int64_t>("--runs", 3);
-  const Wanted wanted = {.levels = arguments.flag("--levels"), .parallel = arguments.flag("--parallel")};
+  const Wanted wanted = {.levels = arguments.flag("--levels"),
+                         .parallel = arguments.flag("--parallel"),
+                         .columns = arguments.option<std::int64_t>("--columns", 1)};
   const auto only = arguments.option<std::string>("--method", "");
   std::vector<Problem> chosen;
   for (const std::string& name : arguments.positionals("problem")) chosen.push_back({"given", name});

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "solver/implementation.hpp"
+#include "solver/nested_solver.hpp"
 
 #include <echelon/methods/lamg.hpp>
 #include <echelon/methods/multigrid/hierarchy.hpp>
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <stop_token>
 
 namespace echelon::lamg {
@@ -34,12 +36,16 @@ class Engine {
   [[nodiscard]] virtual int idle_steps() const = 0;
   /// Begins from x = 0 for a right-hand side whose sum is zero on each component.
   virtual void start(B& backend, Workspace& vectors, const T* b) const = 0;
-  /// Does one cycle and returns the 2-norm of the residual.
-  virtual double step(B& backend, Workspace& vectors) const = 0;
+  /// Most right-hand sides that are treated together.
+  [[nodiscard]] virtual std::size_t width() const = 0;
+  /// Does one cycle for each of at most width() right-hand sides, and writes the 2-norms of their residuals.
+  /// Each has the bits that it has alone.
+  virtual void step(B& backend, std::span<Workspace* const> vectors, double* norms) const = 0;
   /// Writes the iterate.
   virtual void finish(B& backend, Workspace& vectors, T* x) const = 0;
-  /// Replaces y by M y, by one cycle.
-  virtual void apply(B& backend, Workspace& vectors, T* y) const = 0;
+  /// Computes z = M r by one cycle for each of at most `most_columns` columns, whose workspaces are their
+  /// vectors. r and z may be the same.
+  virtual void apply(B& backend, std::span<const AppliedColumn<T>> columns) const = 0;
 };
 
 }  // namespace echelon::lamg

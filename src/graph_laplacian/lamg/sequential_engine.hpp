@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -107,16 +108,19 @@ class SequentialEngine final : public Engine<B, T> {
   void start(B& /*backend*/, Workspace& vectors, const T* b) const override {
     cycle().start(static_cast<Vectors&>(vectors).cycle, b);
   }
-  double step(B& /*backend*/, Workspace& vectors) const override {
-    return cycle().step(static_cast<Vectors&>(vectors).cycle);
+  [[nodiscard]] std::size_t width() const override { return 1; }
+  void step(B& /*backend*/, std::span<Workspace* const> vectors, double* norms) const override {
+    for (Workspace* column : vectors) *norms++ = cycle().step(static_cast<Vectors&>(*column).cycle);
   }
   void finish(B& /*backend*/, Workspace& vectors, T* x) const override {
     cycle().finish(static_cast<Vectors&>(vectors).cycle, x);
   }
-  void apply(B& backend, Workspace& vectors, T* y) const override {
-    start(backend, vectors, y);
-    step(backend, vectors);
-    finish(backend, vectors, y);
+  void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
+    for (const AppliedColumn<T>& column : columns) {
+      start(backend, *column.workspace, column.r);
+      cycle().step(static_cast<Vectors&>(*column.workspace).cycle);
+      finish(backend, *column.workspace, column.z);
+    }
   }
 
  private:

@@ -12,10 +12,12 @@
 #include <echelon/methods/lamg.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +51,7 @@ struct AddVector {
 
 template <class B, class T>
 class LamgMethod final : public SolverImplementation<T>,
+                         public ColumnsPreconditioner<T>,
                          public multigrid::HierarchyOwner,
                          public VariableOperator {
   using Form = graph_laplacian::LaplacianForm<B, T>;
@@ -63,7 +66,9 @@ class LamgMethod final : public SolverImplementation<T>,
           cycle(method.engine_->make_vectors(backend)),
           check(make_residual_check<ThisTarget, T>(method.device())) {}
     [[nodiscard]] std::size_t bytes() const override {
-      return form.bytes() + r.bytes() + dx.bytes() + y.bytes() + cycle->bytes();
+      std::size_t bytes = form.bytes() + r.bytes() + dx.bytes() + y.bytes() + cycle->bytes();
+      for (const auto& other : others) bytes += other->bytes();
+      return bytes;
     }
     B backend;
     typename Form::Workspace form;
@@ -71,6 +76,7 @@ class LamgMethod final : public SolverImplementation<T>,
     Array<T> y;      ///< right-hand side and solution, in the vertices of the Laplacian
     std::unique_ptr<Workspace> cycle;
     std::unique_ptr<ResidualCheck<T>> check;
+    std::vector<std::unique_ptr<Vectors>> others;  ///< of the second and further columns solved together
   };
 
  public:
@@ -95,17 +101,36 @@ class LamgMethod final : public SolverImplementation<T>,
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
              std::vector<Job>& jobs) const override {
     auto& own = static_cast<Vectors&>(workspace);
-    for (std::int64_t j = 0; j < right.columns(); ++j) {
-      solve_column(own, right.column(j), left.column(j), jobs[static_cast<std::size_t>(j)]);
+    const auto width = static_cast<std::int64_t>(engine_->width());
+    for (std::int64_t first = 0; first < right.columns(); first += width) {
+      const std::int64_t end = std::min(first + width, right.columns());
+      std::vector<Column> columns;
+      for (std::int64_t j = first; j < end; ++j) {
+        columns.push_back({&vectors_of(own, j - first), right.column(j), left.column(j),
+                           &jobs[static_cast<std::size_t>(j)]});
+      }
+      solve_together(own.backend, columns);
     }
   }
 
-  /// Does one cycle, a nonlinear function of r.
   void apply(Workspace& workspace, const T* r, T* z) const override {
-    auto& own = static_cast<Vectors&>(workspace);
-    form_.lift(own.backend, own.form, r, own.y.data());
-    engine_->apply(own.backend, *own.cycle, own.y.data());
-    form_.restore(own.backend, own.form, own.y.data(), z);
+    const AppliedColumn<T> column{&workspace, r, z};
+    apply_to({&column, 1});
+  }
+  /// Does one cycle, a nonlinear function of each r.
+  void apply_to(std::span<const AppliedColumn<T>> columns) const override {
+    std::array<AppliedColumn<T>, most_columns> cycled{};
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      auto& v = static_cast<Vectors&>(*columns[c].workspace);
+      form_.lift(v.backend, v.form, columns[c].r, v.y.data());
+      cycled[c] = {v.cycle.get(), v.y.data(), v.y.data()};
+    }
+    engine_->apply(static_cast<Vectors&>(*columns.front().workspace).backend,
+                   {cycled.data(), columns.size()});
+    for (const AppliedColumn<T>& column : columns) {
+      auto& v = static_cast<Vectors&>(*column.workspace);
+      form_.restore(v.backend, v.form, v.y.data(), column.z);
+    }
   }
 
  private:
@@ -130,14 +155,53 @@ class LamgMethod final : public SolverImplementation<T>,
     return outcome;
   }
 
-  void solve_column(Vectors& v, const T* b, T* x, Job& job) const {
+  /// A right-hand side in the course of its solve.
+  struct Column {
+    Vectors* vectors;
+    const T* b;
+    T* x;
+    Job* job;
+    double norm = 0;  ///< of the reachable part of the true residual
+    bool is_running = false;
+    // Since the last restart:
+    double recurred = 0;                ///< norm of the residual by the recurrence of the iteration
+    double best = 0;                    ///< the least of these
+    int idle = 0;                       ///< steps since `best` decreased
+    std::optional<Outcome> ended = {};  ///< reason for the end, unless it is a residual within the tolerance
+  };
+
+  /// Vectors of column `number` among those that are solved together.
+  Vectors& vectors_of(Vectors& first, std::int64_t number) const {
+    if (number == 0) return first;
+    const auto other = static_cast<std::size_t>(number - 1);
+    while (first.others.size() <= other) first.others.push_back(std::make_unique<Vectors>(*this));
+    return *first.others[other];
+  }
+
+  /// Runs cycles for all columns, and restarts those from the true residual where this exceeds the tolerance
+  /// and decreases.
+  void solve_together(B& backend, std::vector<Column>& columns) const {
+    for (Column& column : columns) column.is_running = begin(column);
+    while (std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.is_running; })) {
+      run_cycles(backend, columns);
+      for (Column& column : columns) {
+        if (column.is_running) column.is_running = !is_final(column);
+      }
+    }
+    for (const Column& column : columns) report_removed(*column.job);
+  }
+
+  /// Computes the first residual, and whether the column is to be iterated.
+  bool begin(Column& column) const {
+    Vectors& v = *column.vectors;
+    Job& job = *column.job;
     const std::int64_t n = form_.rows();
     double norm = job.right_hand_side_norm;
     if (job.control->use_initial_guess && norm > 0) {
-      norm = v.check->residual(A_, b, x, v.r.data()).norm2;
+      norm = v.check->residual(A_, column.b, column.x, v.r.data()).norm2;
     } else {
-      v.backend.fill(n, T{0}, x);
-      v.backend.copy(n, b, v.r.data());
+      v.backend.fill(n, T{0}, column.x);
+      v.backend.copy(n, column.b, v.r.data());
     }
     job.history.push_back(norm);
     job.unreachable = form_.lift(v.backend, v.form, v.r.data(), v.y.data());
@@ -145,13 +209,19 @@ class LamgMethod final : public SolverImplementation<T>,
     const double rounding = std::numeric_limits<T>::epsilon() * std::sqrt(static_cast<double>(n));
     if (job.unreachable <= rounding * job.right_hand_side_norm) job.unreachable = 0;
     if (options_.strict && job.unreachable > job.tolerance) {
-      v.backend.fill(n, T{0}, x);
+      v.backend.fill(n, T{0}, column.x);
       job.outcome = {Status::inconsistent,
                      "b does not sum to zero over every component of the graph: no x reaches a part of " +
                          short_number(job.unreachable / job.right_hand_side_norm) + " of ||b||"};
-      return;
+      return false;
     }
-    iterate(v, b, x, norm, job);
+    job.outcome = {Status::converged};
+    column.norm = reachable(norm, job);
+    return column.norm > job.tolerance;
+  }
+
+  static void report_removed(Job& job) {
+    if (job.outcome.status == Status::inconsistent) return;
     if (job.outcome.ok() && job.unreachable > 0) {
       job.outcome.message = graph_laplacian::unreachable_text(job.unreachable, job.right_hand_side_norm);
     }
@@ -163,33 +233,33 @@ class LamgMethod final : public SolverImplementation<T>,
     return std::sqrt(std::max(norm * norm - job.unreachable * job.unreachable, 0.0));
   }
 
-  /// Runs cycles, and restarts from the true residual while this exceeds the tolerance and decreases.
-  void iterate(Vectors& v, const T* b, T* x, double norm, Job& job) const {
-    const std::int64_t n = form_.rows();
-    job.outcome = {Status::converged};
-    norm = reachable(norm, job);
-    while (norm > job.tolerance) {
-      const std::optional<Outcome> ended = run_cycles(v, norm, job);
-      form_.restore(v.backend, v.form, v.y.data(), v.dx.data());
-      v.backend.for_each(n, AddVector<T>{v.dx.data(), x});
-      const double before = norm;
-      const VectorFacts residual = v.check->residual(A_, b, x, v.r.data());
-      norm = reachable(residual.norm2, job);
-      if (norm <= job.tolerance || std::isnan(norm)) return;
-      if (ended && ended->status == Status::cancelled) {
-        job.outcome = *ended;
-        return;
-      }
-      if (!(norm < 0.5 * before)) {
-        if (!limited_by_rounding(v, residual, x, job)) job.outcome = ended.value_or(stagnation(norm, job));
-        return;
-      }
-      if (ended && ended->status == Status::max_iterations) {
-        job.outcome = *ended;
-        return;
-      }
-      form_.lift(v.backend, v.form, v.r.data(), v.y.data());
+  /// Adds the iterate to x, computes the true residual, and whether it is the last one, with its outcome.
+  bool is_final(Column& column) const {
+    Vectors& v = *column.vectors;
+    Job& job = *column.job;
+    form_.restore(v.backend, v.form, v.y.data(), v.dx.data());
+    v.backend.for_each(form_.rows(), AddVector<T>{v.dx.data(), column.x});
+    const double before = column.norm;
+    const VectorFacts residual = v.check->residual(A_, column.b, column.x, v.r.data());
+    column.norm = reachable(residual.norm2, job);
+    if (column.norm <= job.tolerance || std::isnan(column.norm)) return true;
+    const std::optional<Outcome>& ended = column.ended;
+    if (ended && ended->status == Status::cancelled) {
+      job.outcome = *ended;
+      return true;
     }
+    if (!(column.norm < 0.5 * before)) {
+      if (!limited_by_rounding(v, residual, column.x, job)) {
+        job.outcome = ended.value_or(stagnation(column.norm, job));
+      }
+      return true;
+    }
+    if (ended && ended->status == Status::max_iterations) {
+      job.outcome = *ended;
+      return true;
+    }
+    form_.lift(v.backend, v.form, v.r.data(), v.y.data());
+    return false;
   }
 
   static std::string reached(double norm, const Job& job) {
@@ -200,38 +270,69 @@ class LamgMethod final : public SolverImplementation<T>,
     return {Status::stagnated, "cycles no longer reduce the true residual: " + reached(norm, job)};
   }
 
-  /// Runs cycles for the right-hand side in v.y, which the solution overwrites. Returns the reason why they
-  /// ended, unless it is a residual within the tolerance.
-  std::optional<Outcome> run_cycles(Vectors& v, double norm, Job& job) const {
-    constexpr double progress = 0.99;
-    engine_->start(v.backend, *v.cycle, v.y.data());
-    std::optional<Outcome> ended;
-    double best = norm;
-    for (int idle = 0; norm > job.tolerance && !ended;) {
-      if (job.iterations >= options_.stop.max_iterations) {
-        ended = {Status::max_iterations, reached(norm, job)};
-        break;
-      }
-      norm = engine_->step(v.backend, *v.cycle);
-      ++job.iterations;
-      job.history.push_back(norm);
-      idle = norm < progress * best ? 0 : idle + 1;
-      best = std::min(best, norm);
-      if (!std::isfinite(norm)) {
-        ended = {Status::diverged,
-                 "the residual is not finite after " + std::to_string(job.iterations) + " cycles"};
-      } else if (job.control->cancel.stop_requested()) {
-        ended = {Status::cancelled, "stopped by the caller at " + reached(norm, job)};
-      } else if (idle >= engine_->idle_steps()) {
-        ended = stagnation(norm, job);
-      }
-      if (job.control->on_progress) {
-        job.control->on_progress({this->name(), job.number, job.iterations, norm / job.right_hand_side_norm,
-                                  job.tolerance / job.right_hand_side_norm});
-      }
+  /// Runs cycles for the right-hand sides in the columns' y, which the solutions overwrite, until each has
+  /// converged by its recurrence or ended otherwise.
+  void run_cycles(B& backend, std::vector<Column>& columns) const {
+    std::array<Column*, most_columns> running{};
+    std::size_t count = 0;
+    for (Column& column : columns) {
+      if (!column.is_running) continue;
+      engine_->start(backend, *column.vectors->cycle, column.vectors->y.data());
+      column.recurred = column.best = column.norm;
+      column.idle = 0;
+      column.ended.reset();
+      running[count++] = &column;
     }
-    engine_->finish(v.backend, *v.cycle, v.y.data());
-    return ended;
+    while (true) {
+      const auto end = std::remove_if(running.begin(), running.begin() + count,
+                                      [&](Column* column) { return !may_continue(*column); });
+      count = static_cast<std::size_t>(end - running.begin());
+      if (count == 0) break;
+      step(backend, {running.data(), count});
+    }
+    for (Column& column : columns) {
+      if (column.is_running) engine_->finish(backend, *column.vectors->cycle, column.vectors->y.data());
+    }
+  }
+
+  /// False once a column has converged or ended otherwise.
+  bool may_continue(Column& column) const {
+    if (column.ended || !(column.recurred > column.job->tolerance)) return false;
+    if (column.job->iterations < options_.stop.max_iterations) return true;
+    column.ended = {Status::max_iterations, reached(column.recurred, *column.job)};
+    return false;
+  }
+
+  /// Does one cycle for each of the columns.
+  void step(B& backend, std::span<Column* const> columns) const {
+    std::array<Workspace*, most_columns> vectors{};
+    std::array<double, most_columns> norms{};
+    for (std::size_t c = 0; c < columns.size(); ++c) vectors[c] = columns[c]->vectors->cycle.get();
+    engine_->step(backend, {vectors.data(), columns.size()}, norms.data());
+    for (std::size_t c = 0; c < columns.size(); ++c) record(*columns[c], norms[c]);
+  }
+
+  /// Records the norm of a residual, and ends the column for a reason other than convergence.
+  void record(Column& column, double norm) const {
+    constexpr double progress = 0.99;
+    Job& job = *column.job;
+    ++job.iterations;
+    job.history.push_back(norm);
+    column.recurred = norm;
+    column.idle = norm < progress * column.best ? 0 : column.idle + 1;
+    column.best = std::min(column.best, norm);
+    if (!std::isfinite(norm)) {
+      column.ended = {Status::diverged,
+                      "the residual is not finite after " + std::to_string(job.iterations) + " cycles"};
+    } else if (job.control->cancel.stop_requested()) {
+      column.ended = {Status::cancelled, "stopped by the caller at " + reached(norm, job)};
+    } else if (column.idle >= engine_->idle_steps()) {
+      column.ended = stagnation(norm, job);
+    }
+    if (job.control->on_progress) {
+      job.control->on_progress({this->name(), job.number, job.iterations, norm / job.right_hand_side_norm,
+                                job.tolerance / job.right_hand_side_norm});
+    }
   }
 
   /// Accepts an x whose backward error is at the level of rounding, as other iterative methods do.

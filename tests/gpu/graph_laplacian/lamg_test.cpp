@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lamg on the GPU: families of graphs on which Laplacian solvers are known to fail, and the same bits twice.
 #include "gpu/gpu_fixture.hpp"
+#include "support/several_columns.hpp"
 #include "support/sparse_systems.hpp"
 
 #include <echelon/generate.hpp>
@@ -98,6 +99,27 @@ TEST_F(GpuLamg, SmallestSystems) {
 TEST_F(GpuLamg, SecondRun_SameBits) {
   const Csr<double> A = make("chimera", {{"n", 20000}, {"seed", 2}, {"weights", "chimera"}});
   EXPECT_EQ(expect_solved(A, "first", 30), expect_solved(A, "second", 30));
+}
+
+TEST_F(GpuLamg, SeveralColumns_AsAlone) {
+  const std::vector<std::pair<Csr<double>, Options>> systems = {
+      {make("chimera", {{"n", 5000}, {"seed", 3}}), {{"jacobi_iterations", 0}}},
+      {make("chimera", {{"n", 2000}, {"seed", 2}, {"weights", "log-uniform"}, {"decades", 12}}),
+       {{"jacobi_iterations", 0}}},
+      {make("grid-2d", {{"nx", 60}, {"ny", 50}, {"form", "sddm"}}), {{"jacobi_iterations", 0}}},
+      {make("grid-3d", {{"nx", 20}, {"ny", 20}, {"nz", 20}}), {{"jacobi_iterations", 0}}},
+      {make("rmat", {{"scale", 12}, {"form", "sddm"}}), {}},
+      {make("star", {{"n", 3000}}), {{"jacobi_iterations", 0}}},
+  };
+  for (const auto& [A, options] : systems) {
+    SeveralColumns::expect_as_alone("lamg", gpu, options, A, SeveralColumns::right_hand_sides(A.rows()));
+  }
+}
+
+TEST_F(GpuLamg, PreconditionerOfSeveralColumns_AsAlone) {
+  const Csr<double> A = make("grid-2d", {{"nx", 60}, {"ny", 50}, {"form", "sddm"}});
+  SeveralColumns::expect_as_alone("cg", gpu, {{"preconditioner", "lamg"}}, A,
+                                  SeveralColumns::right_hand_sides(A.rows()));
 }
 
 TEST_F(GpuLamg, Levels_AgreeWithHost) {

@@ -2,6 +2,7 @@
 /// The parallel algorithm of lamg, run on the host: its parts against their definitions, and the method on
 /// families of graphs on which Laplacian solvers are known to fail.
 #include "graph_laplacian/lamg/parallel/iteration.hpp"
+#include "support/several_columns.hpp"
 #include "support/sparse_systems.hpp"
 
 #include <echelon/generate.hpp>
@@ -343,6 +344,35 @@ TEST(LamgParallel, Devices_SameBits) {
     const Solved found = solve(Device::parse(device), A, b);
     EXPECT_EQ(found.x, expected.x) << device;
     EXPECT_EQ(found.report.iterations, expected.report.iterations) << device;
+  }
+}
+
+TEST(LamgParallel, SeveralColumns_AsAlone) {
+  const std::vector<std::pair<Csr<double>, Options>> systems = {
+      {make("chimera", {{"n", 2000}, {"seed", 3}}), {{"jacobi_iterations", 0}}},
+      {make("chimera", {{"n", 2000}, {"seed", 2}, {"weights", "log-uniform"}, {"decades", 12}}),
+       {{"jacobi_iterations", 0}}},
+      {make("grid-2d", {{"nx", 60}, {"ny", 50}, {"form", "sddm"}}), {{"jacobi_iterations", 0}}},
+      {make("grid-2d", {{"nx", 60}, {"ny", 50}}), {{"jacobi_iterations", 0}, {"max_iterations", 3}}},
+      {make("rmat", {{"scale", 11}, {"form", "sddm"}}), {}},
+      {make("path", {{"n", 100}}), {{"strict", true}}},
+  };
+  for (const auto& [A, chosen] : systems) {
+    Options options = chosen;
+    options.set("parallel", true);
+    const std::vector<double> b = test::SeveralColumns::right_hand_sides(A.rows());
+    for (const Device& device : {Device::serial(), Device::openmp(3)}) {
+      test::SeveralColumns::expect_as_alone("lamg", device, options, A, b);
+    }
+  }
+}
+
+TEST(LamgParallel, PreconditionerOfSeveralColumns_AsAlone) {
+  const Csr<double> A = make("grid-2d", {{"nx", 60}, {"ny", 50}, {"form", "sddm"}});
+  const std::vector<double> b = test::SeveralColumns::right_hand_sides(A.rows());
+  for (const bool parallel : {false, true}) {
+    const Options options = {{"preconditioner", "lamg"}, {"preconditioner.parallel", parallel}};
+    test::SeveralColumns::expect_as_alone("cg", Device::serial(), options, A, b);
   }
 }
 

@@ -5,7 +5,10 @@
 #include "graph_laplacian/lamg/engine.hpp"
 #include "graph_laplacian/lamg/parallel/iteration.hpp"
 
+#include <array>
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <utility>
 
 namespace echelon::lamg::parallel {
@@ -31,14 +34,18 @@ class ParallelEngine final : public Engine<B, T> {
   void start(B& backend, Workspace& vectors, const T* b) const override {
     solver_->start(backend, static_cast<Vectors&>(vectors), b);
   }
-  double step(B& backend, Workspace& vectors) const override {
-    return solver_->step(backend, static_cast<Vectors&>(vectors));
+  [[nodiscard]] std::size_t width() const override { return most_columns; }
+  void step(B& backend, std::span<Workspace* const> vectors, double* norms) const override {
+    std::array<Vectors*, most_columns> columns{};
+    for (std::size_t c = 0; c < vectors.size(); ++c) columns[c] = static_cast<Vectors*>(vectors[c]);
+    const ResidualNorms found = solver_->step(backend, {columns.data(), vectors.size()});
+    for (std::size_t c = 0; c < vectors.size(); ++c) norms[c] = found.at[c];
   }
   void finish(B& backend, Workspace& vectors, T* x) const override {
     solver_->finish(backend, static_cast<Vectors&>(vectors), x);
   }
-  void apply(B& backend, Workspace& vectors, T* y) const override {
-    solver_->apply(backend, static_cast<Vectors&>(vectors), y, y);
+  void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
+    solver_->apply(backend, columns);
   }
 
   [[nodiscard]] HierarchyDescription description() const override {

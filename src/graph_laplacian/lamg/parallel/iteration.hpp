@@ -4,11 +4,13 @@
 
 #include "graph_laplacian/lamg/parallel/preconditioner.hpp"
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -19,7 +21,10 @@ struct FlexibleState {
   double curvature = 0;  ///< (p, A p)
   double alpha = 0;
   double beta = 0;
-  double norm = 0;  ///< of the residual
+};
+/// 2-norms of the residuals of some columns, in the backend's memory.
+struct ResidualNorms {
+  double at[most_columns] = {};
 };
 /// beta = -(z, A p) / (p, A p), which makes the new direction conjugate to the last one although M varies.
 struct StoreBeta {
@@ -58,8 +63,8 @@ struct TakeStep {
   }
 };
 struct StoreResidualNorm {
-  FlexibleState* state;
-  ECHELON_ANYWHERE void operator()(Sum squares) const { state->norm = std::sqrt(squares.value); }
+  double* norm;
+  ECHELON_ANYWHERE void operator()(Sum squares) const { *norm = std::sqrt(squares.value); }
 };
 
 /// A random vector in the range of a Laplacian: the net flow into each vertex if along each edge (i, j) flows
@@ -98,6 +103,7 @@ class ParallelSolver {
     std::vector<Array<T>> b;  ///< right-hand side before each elimination
     Array<T> r, x, z, p, v;
     Array<FlexibleState> state;
+    Array<ResidualNorms> norms;  ///< of the columns of a step of which this is the first
     std::unique_ptr<Workspace> cycle;
     bool begun = false;  ///< whether p and v hold a direction
     [[nodiscard]] std::size_t bytes() const override {
@@ -137,6 +143,7 @@ class ParallelSolver {
     const std::int64_t n = matrix().rows();
     for (Array<T>* vector : {&v.r, &v.x, &v.z, &v.p, &v.v}) *vector = Array<T>(device, n);
     v.state = Array<FlexibleState>(device, 1);
+    v.norms = Array<ResidualNorms>(device, 1);
     v.cycle = preconditioner_->make_workspace();
     return vectors;
   }
@@ -148,13 +155,59 @@ class ParallelSolver {
     v.begun = false;
   }
 
-  /// Takes one step and returns the 2-norm of the residual. Equations of eliminated vertices contribute
-  /// nothing, since they are satisfied exactly. Waits.
-  double step(B& backend, Vectors& v) const {
+  /// Takes one step for each of at most `most_columns` right-hand sides, with the bits that each has alone,
+  /// and returns the 2-norms of their residuals. Equations of eliminated vertices contribute nothing, since
+  /// they are satisfied exactly. Waits.
+  ResidualNorms step(B& backend, std::span<Vectors* const> columns) const {
     const std::int64_t n = matrix().rows();
-    if (n == 0) return 0;
+    if (n == 0) return {};
+    precondition(backend, columns);
+    for (Vectors* v : columns) set_direction(backend, *v);
+    for_column_products(backend, matrix(), columns, [](Vectors* v) {
+      return VectorProduct{static_cast<const T*>(v->p.data()), multigrid::PutElement<T>{v->v.data()}};
+    });
+    double* norm = columns.front()->norms.data()->at;
+    for (Vectors* v : columns) {
+      FlexibleState* const state = v->state.data();
+      backend.reduce(n, multigrid::TwoProducts<T>{v->p.data(), v->r.data(), v->v.data()},
+                     StoreStepLength{state});
+      backend.reduce(n, TakeStep<T>{state, v->p.data(), v->v.data(), v->x.data(), v->r.data()},
+                     StoreResidualNorm{norm++});
+    }
+    return backend.read(columns.front()->norms.data());
+  }
+
+  /// Writes the iterate for all vertices, eliminated ones included.
+  void finish(B& backend, Vectors& v, T* x) const { prolong(backend, v, v.x.data(), x); }
+
+  /// Computes z = M r for all vertices, by the eliminations and one cycle, for at most `most_columns`
+  /// columns.
+  void apply(B& backend, std::span<const AppliedColumn<T>> columns) const {
+    std::array<Vectors*, most_columns> own{};
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      own[c] = static_cast<Vectors*>(columns[c].workspace);
+      restrict_to(backend, *own[c], columns[c].r);
+    }
+    if (matrix().rows() > 0) precondition(backend, {own.data(), columns.size()});
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      prolong(backend, *own[c], own[c]->z.data(), columns[c].z);
+    }
+  }
+
+ private:
+  /// z = M r.
+  void precondition(B& backend, std::span<Vectors* const> columns) const {
+    std::array<AppliedColumn<T>, most_columns> applied{};
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      applied[c] = {columns[c]->cycle.get(), columns[c]->r.data(), columns[c]->z.data()};
+    }
+    preconditioner_->apply(backend, {applied.data(), columns.size()});
+  }
+
+  /// Makes p the next direction.
+  void set_direction(B& backend, Vectors& v) const {
+    const std::int64_t n = matrix().rows();
     FlexibleState* const state = v.state.data();
-    preconditioner_->apply(backend, *v.cycle, v.r.data(), v.z.data());
     if (v.begun) {
       backend.reduce(n, Product<T>{v.z.data(), v.v.data()}, StoreBeta{state});
       backend.for_each(n, NextDirection<T>{state, v.z.data(), v.p.data()});
@@ -162,24 +215,8 @@ class ParallelSolver {
       backend.copy(n, v.z.data(), v.p.data());
       v.begun = true;
     }
-    multiply(backend, T{1}, MatrixRef<T>(matrix()), v.p.data(), T{0}, v.v.data());
-    backend.reduce(n, multigrid::TwoProducts<T>{v.p.data(), v.r.data(), v.v.data()}, StoreStepLength{state});
-    backend.reduce(n, TakeStep<T>{state, v.p.data(), v.v.data(), v.x.data(), v.r.data()},
-                   StoreResidualNorm{state});
-    return backend.read(state).norm;
   }
 
-  /// Writes the iterate for all vertices, eliminated ones included.
-  void finish(B& backend, Vectors& v, T* x) const { prolong(backend, v, v.x.data(), x); }
-
-  /// Writes M b for all vertices: the eliminations and one cycle.
-  void apply(B& backend, Vectors& v, const T* b, T* x) const {
-    restrict_to(backend, v, b);
-    if (matrix().rows() > 0) preconditioner_->apply(backend, *v.cycle, v.r.data(), v.z.data());
-    prolong(backend, v, v.z.data(), x);
-  }
-
- private:
   /// Largest number of rounds in which vertices of the finest graph are eliminated.
   static constexpr std::size_t finest_rounds = 30;
 
@@ -198,12 +235,13 @@ class ParallelSolver {
     auto& v = static_cast<Vectors&>(*workspace);
     write_random_flow(backend, v.p.data());
     start(backend, v, v.p.data());
-    backend.reduce(n, Product<T>{v.r.data(), v.r.data()}, StoreResidualNorm{v.state.data()});
-    const double before = backend.read(v.state.data()).norm;
+    backend.reduce(n, Product<T>{v.r.data(), v.r.data()}, StoreResidualNorm{v.norms.data()->at});
+    const double before = backend.read(v.norms.data()).at[0];
+    Vectors* const columns[] = {&v};
     double middle = before;
     double norm = before;
     for (int s = 1; s <= steps; ++s) {
-      norm = step(backend, v);
+      norm = step(backend, columns).at[0];
       if (s == steps - last) middle = norm;
       if (norm <= reduction * before) return s;
       if (s == first && norm > slow * before) break;

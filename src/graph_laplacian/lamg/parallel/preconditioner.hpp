@@ -7,16 +7,18 @@
 
 #include <echelon/methods/multigrid/hierarchy.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 
 namespace echelon::lamg::parallel {
 
-/// z = M r, for vectors of T, in whichever precision it is computed.
+/// An operator M on vectors of T, in whichever precision it is computed.
 template <class B, class T>
 class Preconditioner {
  public:
@@ -25,7 +27,8 @@ class Preconditioner {
   Preconditioner& operator=(const Preconditioner&) = delete;
   virtual ~Preconditioner() = default;
   [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace() const = 0;
-  virtual void apply(B& backend, Workspace& workspace, const T* r, T* z) const = 0;
+  /// z = M r for at most `most_columns` columns, each with the bits that it has alone.
+  virtual void apply(B& backend, std::span<const AppliedColumn<T>> columns) const = 0;
   [[nodiscard]] virtual std::size_t bytes() const = 0;
   /// Appends the levels to a description, and says why coarsening ended.
   virtual void describe(HierarchyDescription& description) const = 0;
@@ -57,8 +60,10 @@ class DiagonalPreconditioner final : public Preconditioner<B, T> {
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return std::make_unique<Nothing>();
   }
-  void apply(B& backend, Workspace& /*workspace*/, const T* r, T* z) const override {
-    backend.for_each(inverse_.size(), DivideByDiagonal<T>{inverse_.data(), r, z});
+  void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
+    for (const AppliedColumn<T>& column : columns) {
+      backend.for_each(inverse_.size(), DivideByDiagonal<T>{inverse_.data(), column.r, column.z});
+    }
   }
   [[nodiscard]] std::size_t bytes() const override { return inverse_.bytes(); }
   void describe(HierarchyDescription& description) const override {
@@ -110,17 +115,25 @@ class PreconditionerIn final : public Preconditioner<B, T> {
     vectors->cycle = cycle_->make_scratch(device_);
     return vectors;
   }
-  void apply(B& backend, Workspace& workspace, const T* r, T* z) const override {
-    auto& v = static_cast<Vectors&>(workspace);
-    auto& scratch = static_cast<typename multigrid::Cycle<B, H>::Scratch&>(*v.cycle);
-    if constexpr (rounds) {
-      backend.reduce(n_, LargestMagnitude<const T*>{r}, multigrid::StoreScale{v.scale.data()});
-      backend.for_each(n_, multigrid::RoundVector<T>{v.scale.data(), r, v.r.data()});
-      cycle_->apply(backend, scratch, v.r.data(), v.z.data());
-      backend.for_each(n_, multigrid::WidenVector<T>{v.scale.data(), matrix_factor_, v.z.data(), z});
-    } else {
-      cycle_->apply(backend, scratch, r, z);
+  void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
+    using Cycle = multigrid::Cycle<B, H>;
+    std::array<typename Cycle::Column, most_columns> own{};
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      auto& v = static_cast<Vectors&>(*columns[c].workspace);
+      own[c].scratch = static_cast<typename Cycle::Scratch*>(v.cycle.get());
+      if constexpr (rounds) {
+        const T* const r = columns[c].r;
+        backend.reduce(n_, LargestMagnitude<const T*>{r}, multigrid::StoreScale{v.scale.data()});
+        backend.for_each(n_, multigrid::RoundVector<T>{v.scale.data(), r, v.r.data()});
+        own[c].b = v.r.data();
+        own[c].x = v.z.data();
+      } else {
+        own[c].b = columns[c].r;
+        own[c].x = columns[c].z;
+      }
     }
+    cycle_->apply(backend, {own.data(), columns.size()});
+    if constexpr (rounds) widen(backend, columns);
   }
   [[nodiscard]] std::size_t bytes() const override { return hierarchy_->bytes() + cycle_->bytes(); }
 
@@ -142,6 +155,13 @@ class PreconditionerIn final : public Preconditioner<B, T> {
   [[nodiscard]] int idle_steps() const override { return 20; }
 
  private:
+  void widen(B& backend, std::span<const AppliedColumn<T>> columns) const {
+    for (const AppliedColumn<T>& column : columns) {
+      auto& v = static_cast<Vectors&>(*column.workspace);
+      backend.for_each(n_, multigrid::WidenVector<T>{v.scale.data(), matrix_factor_, v.z.data(), column.z});
+    }
+  }
+
   /// Matrix of the finest level, with the pattern of A: its values, or these rounded and scaled by a power of
   /// two.
   Csr<H> matrix(B& backend, const Csr<T>& A) {
