@@ -32,6 +32,9 @@ struct LamgOptions {
   double veto = 0.05;
   /// Largest growth of a test vector's local energy with which a vertex may join an aggregate, 1 or more.
   double energy_ratio = 2.5;
+  /// Largest number of aggregates, 1 or 2, from which a vertex is interpolated. 2 needs fewer cycles on
+  /// anisotropic grids, for more work in the set-up and in each cycle.
+  std::int64_t caliber = 1;
   /// Largest number of vertices of a level that is solved directly, 1 to 2000.
   std::int64_t coarse_size = 100;
   /// Largest number of levels, 1 to 100.
@@ -79,6 +82,10 @@ struct LamgOptions {
           +[](LamgOptions& o) -> double& { return o.energy_ratio; },
           "growth of a test vector's local energy up to which a vertex may join an aggregate",
           {1, 1e30}},
+         {"caliber",
+          +[](LamgOptions& o) -> std::int64_t& { return o.caliber; },
+          "largest number of aggregates from which a vertex is interpolated",
+          {1, 2}},
          {"coarse_size",
           +[](LamgOptions& o) -> std::int64_t& { return o.coarse_size; },
           "vertices up to which a level is solved directly",

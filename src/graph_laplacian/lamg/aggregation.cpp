@@ -79,6 +79,8 @@ class Aggregation {
       if (own < 0) own = aggregates.count++;
       aggregates.of[i] = own;
     }
+    aggregates.seeds = Array<std::int32_t>(Device::serial(), aggregates.count);
+    for (std::int32_t i = 0; i < graph_.n; ++i) aggregates.seeds[aggregates.of[i]] = seed_[index(i)];
     return aggregates;
   }
 

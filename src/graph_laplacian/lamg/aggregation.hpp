@@ -28,6 +28,7 @@ struct AggregationOptions {
 struct Aggregates {
   Array<std::int32_t> of;  ///< aggregate of each vertex
   std::int32_t count = 0;
+  Array<std::int32_t> seeds = {};  ///< vertex of each aggregate that the others joined
 };
 
 /// Makes the aggregates of `graph`. Overwrites the test values of each vertex that joins by those of its

@@ -31,10 +31,12 @@ void sweep(const LowerTriangle<T>& A, T* x, Cell<T>* cells) {
 
 /// Adds P c to x for the aggregates' corrections c, and updates the residual.
 template <class T>
-void add_correction(const LowerTriangle<T>& A, const Array<std::int32_t>& aggregate, const T* correction,
-                    T* x, Cell<T>* cells) {
+void add_correction(const Level<T>& level, const T* correction, T* x, Cell<T>* cells) {
+  const LowerTriangle<T>& A = level.matrix;
+  const Interpolation<T>& P = level.interpolation;
   for (std::int32_t i = 0; i < A.n; ++i) {
-    const T step = correction[aggregate[i]];
+    T step = correction[level.aggregate[i]];
+    if (!P.empty()) step += P.share[i] * (correction[P.second[i]] - step);
     T residual = cells[i].residual;
     for (std::int32_t k = A.offsets[i]; k < A.offsets[i + 1]; ++k) {
       Cell<T>& other = cells[A.neighbours[k]];
@@ -44,6 +46,17 @@ void add_correction(const LowerTriangle<T>& A, const Array<std::int32_t>& aggreg
     }
     cells[i] = {residual, step};
     x[i] += step;
+  }
+}
+
+/// Adds P^T r to b.
+template <class T>
+void restrict_residual(const Level<T>& level, const Cell<T>* cells, T* b) {
+  const Interpolation<T>& P = level.interpolation;
+  for (std::int32_t i = 0; i < level.matrix.n; ++i) {
+    const T second = P.empty() ? T{0} : P.share[i] * cells[i].residual;
+    b[level.aggregate[i]] += cells[i].residual - second;
+    if (second != 0) b[P.second[i]] += second;
   }
 }
 
@@ -144,10 +157,7 @@ void Cycle<T>::descend(CycleVectors<T>& vectors, std::size_t l) const {
   for (int s = 0; s < options_.pre_sweeps; ++s) sweep(level.matrix, own.x.data(), own.cells.data());
   if (l > 0 && options_.combined_iterates > 0) own.iterates.save(own.x.data(), own.cells.data());
   std::fill(next.fine_b.begin(), next.fine_b.end(), T{0});
-  for (std::int32_t i = 0; i < level.matrix.n; ++i) {
-    next.fine_b[static_cast<std::size_t>(level.aggregate[i])] +=
-        own.cells[static_cast<std::size_t>(i)].residual;
-  }
+  restrict_residual(level, own.cells.data(), next.fine_b.data());
   hierarchy_->levels[l + 1].elimination.restrict_to(next.fine_b.data(), next.x.data());
   for (std::size_t i = 0; i < next.x.size(); ++i) next.cells[i] = {next.x[i], 0};
   std::fill(next.x.begin(), next.x.end(), T{0});
@@ -162,7 +172,7 @@ void Cycle<T>::ascend(CycleVectors<T>& vectors, std::size_t l) const {
   auto& next = vectors.levels[l + 1];
   next.iterates.minimise(next.x.data(), next.cells.data());
   hierarchy_->levels[l + 1].elimination.prolong(next.x.data(), next.fine_b.data(), next.fine_x.data());
-  add_correction(level.matrix, level.aggregate, next.fine_x.data(), own.x.data(), own.cells.data());
+  add_correction(level, next.fine_x.data(), own.x.data(), own.cells.data());
   for (int s = 0; s < options_.post_sweeps; ++s) sweep(level.matrix, own.x.data(), own.cells.data());
 }
 

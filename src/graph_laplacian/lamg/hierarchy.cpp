@@ -7,6 +7,7 @@
 #include <cmath>
 #include <optional>
 #include <utility>
+#include <vector>
 
 namespace echelon::lamg {
 
@@ -41,9 +42,10 @@ class Setup {
     level.edges = graph.ends() / 2;
     level.matrix = LowerTriangle<T>(graph);
     std::optional<Aggregates> aggregates = kept_aggregates(level);
-    if (!aggregates) aggregates = coarsen(graph);
+    if (!aggregates) aggregates = coarsen(graph, level.interpolation);
     if (aggregates) {
-      graph = contract(graph, aggregates->of, aggregates->count);
+      graph = level.interpolation.empty() ? contract(graph, aggregates->of, aggregates->count)
+                                          : galerkin_graph(graph, *aggregates, level.interpolation);
       level.aggregate = std::move(aggregates->of);
     }
     level.seconds = stopwatch.seconds();
@@ -51,12 +53,13 @@ class Setup {
     return aggregates.has_value();
   }
 
-  /// Aggregates of the previous hierarchy, if its level has a graph of equal size.
-  std::optional<Aggregates> kept_aggregates(const Level<T>& level) {
+  /// Aggregates and interpolation of the previous hierarchy, if its level has a graph of equal size.
+  std::optional<Aggregates> kept_aggregates(Level<T>& level) {
     const std::size_t l = hierarchy_.levels.size();
     if (previous_ == nullptr || l + 1 >= previous_->levels.size()) return std::nullopt;
     const Level<T>& old = previous_->levels[l];
     if (old.matrix.n != level.matrix.n || old.edges != level.edges) return std::nullopt;
+    level.interpolation = old.interpolation;
     return Aggregates{old.aggregate, previous_->levels[l + 1].elimination.fine};
   }
 
@@ -67,7 +70,7 @@ class Setup {
     return std::nullopt;
   }
 
-  std::optional<Aggregates> coarsen(const Graph<T>& graph) {
+  std::optional<Aggregates> coarsen(const Graph<T>& graph, Interpolation<T>& interpolation) {
     const std::size_t l = hierarchy_.levels.size();
     if (graph.n == 0) return end(graph, "elimination left no vertex", true);
     if (graph.n <= options_.coarse_size) return end(graph, "the level is small", true);
@@ -78,8 +81,11 @@ class Setup {
         late_reduction(graph, vectors, options_.late_sweeps) <= options_.fast_relaxation) {
       return end(graph, "relaxation is fast", false);
     }
+    const bool interpolates = options_.caliber > 1 && graph.ends() <= most_interpolated_ends;
+    const std::vector<TestValues> values = interpolates ? vectors.values : std::vector<TestValues>();
     Aggregates aggregates = aggregate(graph, vectors, options_.aggregation);
     if (aggregates.count > stalled_ratio * graph.n) return end(graph, "aggregation stalls", false);
+    if (interpolates) interpolation = interpolate(graph, values, aggregates);
     return aggregates;
   }
 

@@ -5,6 +5,7 @@
 #include "graph_laplacian/lamg/aggregation.hpp"
 #include "graph_laplacian/lamg/dense_elimination.hpp"
 #include "graph_laplacian/lamg/elimination.hpp"
+#include "graph_laplacian/lamg/interpolation.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +28,8 @@ struct SetupOptions {
   /// Number of further sweeps, after those of the test vectors, that have to reduce errors as fast.
   int late_sweeps = 8;
   double cycle_index = 1.5;
+  /// Largest number of aggregates, 1 or 2, from which a vertex is interpolated.
+  int caliber = 1;
   /// Largest ratio of the work of a cycle on a level to that on the next finer level.
   double work_guard = 0.7;
 };
@@ -36,13 +39,16 @@ template <class T>
 struct Level {
   Elimination<T> elimination;  ///< from A, or from the quotient graph of the finer level
   LowerTriangle<T> matrix;
-  Array<std::int32_t> aggregate;  ///< aggregate of each vertex; empty on the coarsest level
-  std::int64_t fine_edges = 0;    ///< number of edges before the elimination
-  std::int64_t edges = 0;         ///< number of edges after it
-  double cycle_index = 1;         ///< visits of the next coarser level per visit of this one
-  double seconds = 0;             ///< time for the set-up of this level
+  Array<std::int32_t> aggregate;   ///< aggregate of each vertex; empty on the coarsest level
+  Interpolation<T> interpolation;  ///< from second aggregates; empty with caliber 1
+  std::int64_t fine_edges = 0;     ///< number of edges before the elimination
+  std::int64_t edges = 0;          ///< number of edges after it
+  double cycle_index = 1;          ///< visits of the next coarser level per visit of this one
+  double seconds = 0;              ///< time for the set-up of this level
 
-  [[nodiscard]] std::size_t bytes() const { return elimination.bytes() + matrix.bytes() + aggregate.bytes(); }
+  [[nodiscard]] std::size_t bytes() const {
+    return elimination.bytes() + matrix.bytes() + aggregate.bytes() + interpolation.bytes();
+  }
 };
 
 template <class T>

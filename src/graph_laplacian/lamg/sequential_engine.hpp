@@ -24,6 +24,7 @@ inline SetupOptions setup_options(const LamgOptions& options) {
   result.max_levels = static_cast<std::size_t>(options.max_levels);
   result.test_sweeps = static_cast<int>(options.test_sweeps);
   result.cycle_index = options.cycle_index;
+  result.caliber = static_cast<int>(options.caliber);
   return result;
 }
 

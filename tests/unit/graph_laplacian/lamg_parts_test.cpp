@@ -275,6 +275,65 @@ TEST(LamgAggregation, WeakEdges_AreNotJoined) {
   for (std::int32_t i = 0; i < n; i += 2) EXPECT_EQ(aggregates.of[i], aggregates.of[i + 1]);
 }
 
+TEST(LamgInterpolation, PathWithLinearTestVectors_FittedShares) {
+  const std::int32_t n = 31;  // aggregates of three vertices, whose middle one is the seed; the last has one
+  const Graph<double> graph = graph_of(laplacian("path", {{"n", n}}));
+  Aggregates aggregates{Array<std::int32_t>(Device(), n), 11, Array<std::int32_t>(Device(), 11)};
+  std::vector<TestValues> x(static_cast<std::size_t>(n));
+  for (std::int32_t i = 0; i < n; ++i) {
+    aggregates.of[i] = i / 3;
+    if (i % 3 == 1) aggregates.seeds[i / 3] = i;
+    const auto place = static_cast<float>(i);
+    x[static_cast<std::size_t>(i)] = {place, 2 * place, -place, 1 - place};
+  }
+  aggregates.seeds[10] = 30;
+  const Interpolation<double> P = interpolate(graph, x, aggregates);
+  for (std::int32_t i = 0; i < n; ++i) {
+    const bool is_between = i != 0 && i != 30 && i % 3 != 1;
+    const double expected = i == 29 ? 0.5 : is_between ? 1.0 / 3 : 0;
+    EXPECT_NEAR(P.share[i], expected, 1e-6) << i;
+    EXPECT_EQ(P.second[i], is_between ? i / 3 + (i % 3 == 0 ? -1 : 1) : i / 3) << i;
+  }
+}
+
+/// Random prolongations with two elements in most rows.
+TEST(LamgInterpolation, GalerkinGraph_PositivePartOfTheTripleProduct) {
+  std::mt19937_64 random(7);
+  for (const Csr<double>& A : small_graphs()) {
+    const Graph<double> graph = graph_of(A);
+    const std::int32_t count = 20;
+    Aggregates aggregates{Array<std::int32_t>(Device(), graph.n), count};
+    Interpolation<double> P{Array<std::int32_t>(Device(), graph.n), Array<double>(Device(), graph.n)};
+    const Rows fine = dense(graph);
+    Rows prolongation(fine.size(), std::vector<double>(count));
+    for (std::int32_t i = 0; i < graph.n; ++i) {
+      aggregates.of[i] = i < count ? i : static_cast<std::int32_t>(random() % count);
+      P.second[i] = static_cast<std::int32_t>(random() % count);
+      P.share[i] = i % 3 == 0 ? 0 : std::uniform_real_distribution<double>(0, 1)(random);
+      auto& row = prolongation[static_cast<std::size_t>(i)];
+      row[static_cast<std::size_t>(aggregates.of[i])] += 1 - P.share[i];
+      row[static_cast<std::size_t>(P.second[i])] += P.share[i];
+    }
+    const Rows coarse = dense(galerkin_graph(graph, aggregates, P));
+    for (std::size_t a = 0; a < count; ++a) {
+      double sum = 0;
+      for (std::size_t b = 0; b < count; ++b) {
+        sum += coarse[a][b];
+        if (a == b) continue;
+        double expected = 0;
+        for (std::size_t i = 0; i < fine.size(); ++i) {
+          for (std::size_t j = 0; j < fine.size(); ++j) {
+            expected += prolongation[i][a] * fine[i][j] * prolongation[j][b];
+          }
+        }
+        EXPECT_NEAR(coarse[a][b], std::min(expected, 0.0), 1e-11 * (1 + coarse[a][a]));
+        EXPECT_EQ(coarse[a][b], coarse[b][a]);
+      }
+      EXPECT_NEAR(sum, 0, 1e-12 * (1 + coarse[a][a]));
+    }
+  }
+}
+
 TEST(LamgCycle, RealValuedIndex_VisitsOfTheLevels) {
   VisitCounter visits(8);
   visits.start();
