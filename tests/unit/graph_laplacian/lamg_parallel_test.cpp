@@ -7,6 +7,7 @@
 
 #include <echelon/generate.hpp>
 #include <echelon/methods/lamg.hpp>
+#include <echelon/methods/multigrid/hierarchy.hpp>
 
 #include <gtest/gtest.h>
 
@@ -345,6 +346,33 @@ TEST(LamgParallel, Devices_SameBits) {
     EXPECT_EQ(found.x, expected.x) << device;
     EXPECT_EQ(found.report.iterations, expected.report.iterations) << device;
   }
+}
+
+std::vector<std::int64_t> level_rows(const Solver<double>& solver) {
+  std::vector<std::int64_t> rows;
+  for (const LevelDescription& level : describe_hierarchy(solver).levels) rows.push_back(level.rows);
+  return rows;
+}
+
+TEST(LamgParallel, NewWeightsOnTheSameGraph_KeepAggregates) {
+  const Csr<double> first = make("grid-2d", {{"nx", 90}, {"ny", 80}});
+  const Csr<double> second = make("grid-2d", {{"nx", 90}, {"ny", 80}, {"weights", "uniform"}});
+  const LamgOptions options = {.parallel = true, .jacobi_iterations = 0};
+  Lamg<double> solver(Device::serial(), options);
+  ASSERT_TRUE(solver.setup(first).ready());
+  const std::vector<std::int64_t> rows = level_rows(solver);
+  ASSERT_TRUE(solver.update_values(second).ready());
+  EXPECT_EQ(level_rows(solver), rows);
+  Lamg<double> anew(Device::serial(), options);
+  ASSERT_TRUE(anew.setup(second).ready());
+  EXPECT_NE(level_rows(anew), rows);
+  const std::vector<double> b = right_hand_side(second);
+  Dense<double> right(Device(), second.rows(), 1);
+  std::copy(b.begin(), b.end(), right.data());
+  Dense<double> left(Device(), second.rows(), 1);
+  const Report report = solver.solve(right, left);
+  EXPECT_EQ(report.status, Status::converged) << report.message;
+  EXPECT_LE(report.iterations, 20);
 }
 
 TEST(LamgParallel, SeveralColumns_AsAlone) {

@@ -20,9 +20,10 @@ class ParallelEngine final : public Engine<B, T> {
  public:
   explicit ParallelEngine(const LamgOptions& options) : options_(options) {}
 
-  Outcome setup(B& backend, const Csr<T>& L, const std::stop_token& cancel, bool /*update*/) override {
-    solver_.reset();
-    solver_ = std::make_unique<ParallelSolver<B, T>>(backend, L, hierarchy_options(), cancel);
+  Outcome setup(B& backend, const Csr<T>& L, const std::stop_token& cancel, bool update) override {
+    if (!update) solver_.reset();
+    const std::unique_ptr<ParallelSolver<B, T>> previous = std::move(solver_);
+    solver_ = std::make_unique<ParallelSolver<B, T>>(backend, L, hierarchy_options(), cancel, previous.get());
     return {};
   }
   [[nodiscard]] std::size_t bytes() const override { return solver_ ? solver_->bytes() : 0; }

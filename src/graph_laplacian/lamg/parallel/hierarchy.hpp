@@ -40,9 +40,12 @@ struct HierarchyOptions {
 template <class B, class T>
 class ParallelHierarchy {
  public:
-  /// Coarsens the graph with the Laplacian `finest`. Ends early once `cancel` requests it. Waits.
-  ParallelHierarchy(B& backend, Csr<T> finest, const HierarchyOptions& options, const std::stop_token& cancel)
-      : options_(options) {
+  /// Coarsens the graph with the Laplacian `finest`. Takes the aggregates of `previous`, unless it is null:
+  /// the hierarchy of a graph with the same edges and other weights, which is then of no further use. Ends
+  /// early once `cancel` requests it. Waits.
+  ParallelHierarchy(B& backend, Csr<T> finest, const HierarchyOptions& options, const std::stop_token& cancel,
+                    ParallelHierarchy* previous = nullptr)
+      : options_(options), previous_(previous) {
     levels_.emplace_back();
     levels_.back().own = std::move(finest);
     diagonals_.emplace_back();
@@ -50,6 +53,7 @@ class ParallelHierarchy {
     }
     nonzeros_.push_back(levels_.back().own.nonzeros());
     for (auto& level : levels_) level.A = &level.own;
+    previous_ = nullptr;
   }
 
   [[nodiscard]] const std::vector<multigrid::HierarchyLevel<T>>& levels() const { return levels_; }
@@ -149,6 +153,10 @@ class ParallelHierarchy {
     invert_diagonal(backend);
     const T* inverse = diagonals_.back().data();
     const Array<std::int32_t> rows = rows_of_elements(backend, A);
+    if (take_previous_transfers(level)) {
+      coarse = contract(backend, A, rows.data(), level.P.column_indices().data(), level.P.columns());
+      return true;
+    }
     ParallelAggregates aggregates;
     {
       const Array<TestValues> x =
@@ -164,7 +172,19 @@ class ParallelHierarchy {
     return true;
   }
 
+  /// Moves P and R from the previous hierarchy to the last level, if both levels have graphs of equal size.
+  bool take_previous_transfers(multigrid::HierarchyLevel<T>& level) {
+    const std::size_t l = levels_.size() - 1;
+    if (previous_ == nullptr || l + 1 >= previous_->levels_.size()) return false;
+    multigrid::HierarchyLevel<T>& old = previous_->levels_[l];
+    if (old.own.rows() != level.own.rows() || old.own.nonzeros() != level.own.nonzeros()) return false;
+    level.P = std::move(old.P);
+    level.R = std::move(old.R);
+    return true;
+  }
+
   HierarchyOptions options_;
+  ParallelHierarchy* previous_;
   std::vector<multigrid::HierarchyLevel<T>> levels_;
   std::vector<Array<T>> diagonals_;  // reciprocals, of levels with smoothers
   std::vector<std::int64_t> nonzeros_;

@@ -113,15 +113,20 @@ class ParallelSolver {
     }
   };
 
-  /// Sets up for the Laplacian L, which has to outlive the solver. Waits.
-  ParallelSolver(B& backend, const Csr<T>& L, const HierarchyOptions& options, const std::stop_token& cancel)
+  /// Sets up for the Laplacian L, which has to outlive the solver. Takes the aggregates of `previous`, unless
+  /// it is null: the solver for a graph with the same edges and other weights, which is then of no further
+  /// use. Waits.
+  ParallelSolver(B& backend, const Csr<T>& L, const HierarchyOptions& options, const std::stop_token& cancel,
+                 ParallelSolver* previous = nullptr)
       : L_(&L) {
-    if (options.jacobi_iterations > 0) {
+    if (options.jacobi_iterations > 0 && (previous == nullptr || previous->diagonal_suffices_)) {
       preconditioner_ = std::make_unique<DiagonalPreconditioner<B, T>>(backend, L);
-      if (predicted_iterations(backend) <= static_cast<double>(options.jacobi_iterations)) return;
+      diagonal_suffices_ = predicted_iterations(backend) <= static_cast<double>(options.jacobi_iterations);
+      if (diagonal_suffices_) return;
     }
     eliminate_finest(backend, options, cancel);
-    preconditioner_ = make_preconditioner(backend, matrix(), options, cancel);
+    preconditioner_ = make_preconditioner(backend, matrix(), options, cancel,
+                                          previous != nullptr ? previous->preconditioner_.get() : nullptr);
   }
 
   /// Matrix of the iteration: the Schur complement that the eliminations leave.
@@ -296,6 +301,7 @@ class ParallelSolver {
   }
 
   const Csr<T>* L_;
+  bool diagonal_suffices_ = false;  ///< no levels were made
   Csr<T> reduced_;
   std::vector<EliminationStage<T>> stages_;
   std::unique_ptr<Preconditioner<B, T>> preconditioner_;

@@ -96,11 +96,14 @@ class PreconditionerIn final : public Preconditioner<B, T> {
   };
 
  public:
-  /// Sets up for the Laplacian A, whose pattern has to stay. Waits.
+  /// Sets up for the Laplacian A, whose pattern has to stay. Takes the aggregates of `previous`, unless it is
+  /// null, as ParallelHierarchy does. Waits.
   PreconditionerIn(B& backend, const Csr<T>& A, const HierarchyOptions& options,
-                   const std::stop_token& cancel)
+                   const std::stop_token& cancel, PreconditionerIn* previous = nullptr)
       : device_(backend.device()), n_(A.rows()) {
-    hierarchy_ = std::make_unique<ParallelHierarchy<B, H>>(backend, matrix(backend, A), options, cancel);
+    hierarchy_ =
+        std::make_unique<ParallelHierarchy<B, H>>(backend, matrix(backend, A), options, cancel,
+                                                  previous != nullptr ? previous->hierarchy_.get() : nullptr);
     cycle_ = hierarchy_->make_cycle(backend);
   }
 
@@ -203,21 +206,25 @@ struct RangeOfElement {
 };
 
 /// Makes the preconditioner: in float, unless the weights differ by so many decades that the differences
-/// between vertices with heavy edges would be lost in float. Waits.
+/// between vertices with heavy edges would be lost in float. Takes the aggregates of `previous`, which may be
+/// null, if that has the same precision. Waits.
 template <class B, class T>
 std::unique_ptr<Preconditioner<B, T>> make_preconditioner(B& backend, const Csr<T>& A,
                                                           const HierarchyOptions& options,
-                                                          const std::stop_token& cancel) {
+                                                          const std::stop_token& cancel,
+                                                          Preconditioner<B, T>* previous) {
   constexpr double float_range = 1e8;
   if constexpr (std::is_same_v<T, double>) {
     Array<MagnitudeRange> found(backend.device(), 1);
     backend.reduce(A.nonzeros(), RangeOfElement<T>{A.values().data()}, Store<MagnitudeRange>{found.data()});
     const MagnitudeRange range = backend.read(found.data());
     if (!(range.largest > float_range * range.smallest)) {
-      return std::make_unique<PreconditionerIn<B, T, float>>(backend, A, options, cancel);
+      using Single = PreconditionerIn<B, T, float>;
+      return std::make_unique<Single>(backend, A, options, cancel, dynamic_cast<Single*>(previous));
     }
   }
-  return std::make_unique<PreconditionerIn<B, T, T>>(backend, A, options, cancel);
+  using Working = PreconditionerIn<B, T, T>;
+  return std::make_unique<Working>(backend, A, options, cancel, dynamic_cast<Working*>(previous));
 }
 
 }  // namespace echelon::lamg::parallel
