@@ -27,8 +27,8 @@ struct HierarchyOptions {
   std::size_t max_levels = 100;
   int test_sweeps = 6;
   std::int64_t smoother_degree = 2;
-  /// Number of levels solved by two steps of a Krylov method; by default two, or one on graphs that are so
-  /// small that launches of kernels take most of the time.
+  /// Number of levels solved by two steps of a Krylov method; by default two, or one on a GPU for graphs that
+  /// are so small that launches of kernels take most of the time.
   std::optional<int> krylov_levels = {};
   /// Smallest part of the vertices whose elimination pays.
   double least_elimination = 0.15;
@@ -86,7 +86,8 @@ class ParallelHierarchy {
 
   [[nodiscard]] int krylov_levels() const {
     constexpr std::int64_t small = 1 << 18;
-    return levels_.front().rows() <= small ? 1 : 2;
+    const Csr<T>& A = levels_.front().own;
+    return A.device().on_host() || A.rows() > small ? 2 : 1;
   }
 
   bool end(std::string why) {
