@@ -32,9 +32,10 @@ struct LamgOptions {
   double veto = 0.05;
   /// Largest growth of a test vector's local energy with which a vertex may join an aggregate, 1 or more.
   double energy_ratio = 2.5;
-  /// Largest number of aggregates, 1 or 2, from which a vertex is interpolated. 2 needs fewer cycles on
-  /// anisotropic grids, for more work in the set-up and in each cycle.
-  std::int64_t caliber = 1;
+  /// Largest number of aggregates, 1 or 2, from which a vertex is interpolated. With 2, a level is
+  /// interpolated from second aggregates if three tenths of its vertices lie between two, as on anisotropic
+  /// grids.
+  std::int64_t caliber = 2;
   /// Largest number of vertices of a level that is solved directly, 1 to 2000.
   std::int64_t coarse_size = 100;
   /// Largest number of levels, 1 to 100.

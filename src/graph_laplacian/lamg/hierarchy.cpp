@@ -15,6 +15,9 @@ namespace {
 
 /// Ratio of aggregates to vertices above which another level does not pay.
 constexpr double stalled_ratio = 0.9;
+/// Part of the vertices between two aggregates from which interpolation from both pays: grids that are
+/// strongly coupled in one direction have a half, and other graphs 0 to 0.25.
+constexpr double interpolated_part = 0.3;
 
 template <class T>
 class Setup {
@@ -86,6 +89,7 @@ class Setup {
     Aggregates aggregates = aggregate(graph, vectors, options_.aggregation);
     if (aggregates.count > stalled_ratio * graph.n) return end(graph, "aggregation stalls", false);
     if (interpolates) interpolation = interpolate(graph, values, aggregates);
+    if (interpolation.count < interpolated_part * graph.n) interpolation = {};
     return aggregates;
   }
 

@@ -29,7 +29,7 @@ struct SetupOptions {
   int late_sweeps = 8;
   double cycle_index = 1.5;
   /// Largest number of aggregates, 1 or 2, from which a vertex is interpolated.
-  int caliber = 1;
+  int caliber = 2;
   /// Largest ratio of the work of a cycle on a level to that on the next finer level.
   double work_guard = 0.7;
 };

@@ -42,6 +42,11 @@ template <class T>
 struct CoarseEdges {
   std::vector<std::int32_t> first, second;
   std::vector<T> weights;
+  void reserve(std::size_t size) {
+    first.reserve(size);
+    second.reserve(size);
+    weights.reserve(size);
+  }
   void add(std::int32_t a, std::int32_t b, T weight) {
     first.push_back(a);
     second.push_back(b);
@@ -169,6 +174,7 @@ Interpolation<T> interpolate(const Graph<T>& graph, const std::vector<TestValues
     if (!(share >= negligible && share <= 1)) continue;
     result.second[i] = other;
     result.share[i] = static_cast<T>(share);
+    ++result.count;
   }
   return result;
 }
@@ -176,9 +182,16 @@ Interpolation<T> interpolate(const Graph<T>& graph, const std::vector<TestValues
 template <class T>
 Graph<T> galerkin_graph(const Graph<T>& graph, const Aggregates& aggregates, const Interpolation<T>& P) {
   CoarseEdges<T> edges;
+  edges.reserve(static_cast<std::size_t>(graph.ends()));
   for (std::int32_t i = 0; i < graph.n; ++i) {
     for (std::int32_t k = graph.offsets[i]; k < graph.middle[i]; ++k) {
       const std::int32_t j = graph.neighbours[k];
+      if (P.share[i] == 0 && P.share[j] == 0) {
+        if (aggregates.of[i] != aggregates.of[j]) {
+          edges.add(aggregates.of[i], aggregates.of[j], graph.weights[k]);
+        }
+        continue;
+      }
       Difference<T> d;
       d.add(aggregates.of[i], 1 - P.share[i]);
       d.add(P.second[i], P.share[i]);

@@ -16,6 +16,7 @@ template <class T>
 struct Interpolation {
   Array<std::int32_t> second;  ///< empty if no vertex has a second aggregate
   Array<T> share;              ///< 0 for a vertex with one aggregate
+  std::int32_t count = 0;      ///< number of vertices with two aggregates
 
   [[nodiscard]] bool empty() const { return share.size() == 0; }
   [[nodiscard]] std::size_t bytes() const { return second.bytes() + share.bytes(); }

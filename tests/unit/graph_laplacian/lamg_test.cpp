@@ -109,12 +109,9 @@ TEST(Lamg, HardFamilies_AtMost20Cycles) {
 
 TEST(Lamg, SecondAggregates_FewerCyclesOnAnisotropicGrids) {
   const Csr<double> A = make("grid-2d", {{"nx", 120}, {"ny", 100}, {"weight_y", 1e-4}});
-  const std::int64_t one = expect_solved(A, "one aggregate", 20);
-  EXPECT_LE(expect_solved(A, "two aggregates", 20, {.caliber = 2}), one - 3);
-  for (const int seed : {1, 2, 3}) {
-    const Options options = {{"n", 5000}, {"seed", seed}, {"weights", "chimera"}};
-    expect_solved(make("chimera", options), "chimera", 12, {.caliber = 2});
-  }
+  const std::int64_t one = expect_solved(A, "one aggregate", 20, {.caliber = 1});
+  EXPECT_LE(expect_solved(A, "two aggregates", 20), one - 3);
+  expect_solved(make("grid-3d", {{"nx", 25}, {"weight_y", 1e-4}, {"weight_z", 1e-4}}), "grid-3d", 12);
 }
 
 TEST(Lamg, PathOfCliques_AtMost20Cycles) {
@@ -382,12 +379,16 @@ TEST(Lamg, NewWeightsOnTheSameGraph_AsANewSetup) {
   const Csr<double> first = make("grid-2d", {{"nx", 90}, {"ny", 80}});
   const Csr<double> second = make("grid-2d", {{"nx", 90}, {"ny", 80}, {"weights", "uniform"}});
   ASSERT_EQ(first.nonzeros(), second.nonzeros());
-  for (const std::int64_t caliber : {1, 2}) {
-    Lamg<double> solver(Device::serial(), {.caliber = caliber});
-    ASSERT_TRUE(solver.setup(first).ready());
+  const Csr<double> anisotropic = make("grid-2d", {{"nx", 90}, {"ny", 80}, {"weight_y", 0.2}});
+  for (const Csr<double>* A : {&first, &anisotropic}) {
+    Lamg<double> solver(Device::serial());
+    ASSERT_TRUE(solver.setup(*A).ready());
     const auto levels = describe_hierarchy(solver).levels.size();
     ASSERT_TRUE(solver.update_values(second).ready());
-    EXPECT_EQ(describe_hierarchy(solver).levels.size(), levels);
+    // Interpolation from second aggregates leaves out edges that depend on the weights.
+    if (A == &first) {
+      EXPECT_EQ(describe_hierarchy(solver).levels.size(), levels);
+    }
     const std::vector<double> b = product(second, random_vector(second.rows(), 8));
     const Solved solved = solve(solver, b);
     EXPECT_EQ(solved.report.status, Status::converged);
