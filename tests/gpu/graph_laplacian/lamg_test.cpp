@@ -122,6 +122,29 @@ TEST_F(GpuLamg, PreconditionerOfSeveralColumns_AsAlone) {
                                   SeveralColumns::right_hand_sides(A.rows()));
 }
 
+TEST_F(GpuLamg, NewWeightsOnTheSameGraph_KeepLevels) {
+  const Csr<double> first = make("grid-2d", {{"nx", 90}, {"ny", 80}}).to(gpu);
+  const Csr<double> second = make("grid-2d", {{"nx", 90}, {"ny", 80}, {"weights", "uniform"}});
+  const Csr<double> on_gpu = second.to(gpu);
+  Lamg<double> solver(gpu, {.jacobi_iterations = 0});
+  ASSERT_TRUE(solver.setup(first).ready());
+  const HierarchyDescription before = describe_hierarchy<double>(solver);
+  ASSERT_TRUE(solver.update_values(on_gpu).ready());
+  const HierarchyDescription after = describe_hierarchy<double>(solver);
+  ASSERT_EQ(after.levels.size(), before.levels.size());
+  for (std::size_t l = 0; l < after.levels.size(); ++l) {
+    EXPECT_EQ(after.levels[l].rows, before.levels[l].rows);
+  }
+  const std::vector<double> b = right_hand_side(second);
+  Dense<double> right(Device(), second.rows(), 1);
+  std::copy(b.begin(), b.end(), right.data());
+  const Dense<double> right_on_gpu = right.to(gpu);
+  Dense<double> left(gpu, second.rows(), 1);
+  const Report report = solver.solve(right_on_gpu, left);
+  EXPECT_EQ(report.status, Status::converged) << report.message;
+  EXPECT_LE(report.iterations, 20);
+}
+
 TEST_F(GpuLamg, Levels_AgreeWithHost) {
   for (const std::string family : {"grid-3d", "chimera"}) {
     const Csr<double> A =
