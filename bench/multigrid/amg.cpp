@@ -5,8 +5,9 @@
 // PROBLEM is a generator's name or poisson-27, the 27-point stencil. Sets of options of amg are separated by
 // slashes. Prints a Markdown table: for each problem and set the milliseconds of set-up, solve and
 // update_values, medians of N runs (3), to a relative residual of 1e-8 for a random solution, or for so many
-// of them at once; iterations, levels, operator complexity and bytes. Milliseconds are processor time on
-// serial, where other work on the machine is not counted, and time elapsed elsewhere.
+// of them at once; iterations, levels, operator complexity, and megabytes after set-up and after an update.
+// Milliseconds are processor time on serial, where other work on the machine is not counted, and time elapsed
+// elsewhere.
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
 
@@ -98,6 +99,7 @@ void print_row(const Settings& settings, const std::string& problem, const ec::C
     report = solver.solve(b, x);
     solves.push_back(milliseconds(processor) - start);
   }
+  const double setup_megabytes = static_cast<double>(solver.bytes()) / 1e6;
   for (std::int64_t run = 0; run < settings.runs && setup.ready(); ++run) {
     const double start = milliseconds(processor);
     setup = solver.update_values(matrix);
@@ -107,11 +109,11 @@ void print_row(const Settings& settings, const std::string& problem, const ec::C
   const std::string outcome = report.status == ec::Status::converged ? std::to_string(report.iterations)
                                                                      : std::string(to_string(report.status));
   std::printf(
-      "| %s | %s | %lld | %lld | %.1f | %.1f | %s | %.1f | %s | %s | %.0f | %s |\n", problem.c_str(),
+      "| %s | %s | %lld | %lld | %.1f | %.1f | %s | %.1f | %s | %s | %.0f | %.0f | %s |\n", problem.c_str(),
       set.c_str(), static_cast<long long>(A.rows()), static_cast<long long>(A.nonzeros()),
       ec::bench::median(setups), solves.empty() ? 0 : ec::bench::median(solves), outcome.c_str(),
       updates.empty() ? 0 : ec::bench::median(updates), value_of(setup, (prefix + "levels").c_str()).c_str(),
-      value_of(setup, (prefix + "operator_complexity").c_str()).c_str(),
+      value_of(setup, (prefix + "operator_complexity").c_str()).c_str(), setup_megabytes,
       static_cast<double>(solver.bytes()) / 1e6, value_of(setup, (prefix + "level_rows").c_str()).c_str());
   std::fflush(stdout);
 }
@@ -132,8 +134,8 @@ int main(int argc, char** argv) {
   arguments.finish();
   std::printf(
       "| problem | options | rows | nonzeros | set-up ms | solve ms | iterations | update ms | levels | "
-      "operator complexity | MB | level rows "
-      "|\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n");
+      "operator complexity | MB | MB with update | level rows "
+      "|\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n");
   for (const std::string& problem : problems) {
     const ec::Csr<double> A = make_problem(problem);
     for (const std::string& set : sets) print_row(settings, problem, A, set);

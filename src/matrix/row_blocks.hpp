@@ -64,6 +64,14 @@ struct CsrAccess {
   [[nodiscard]] static const RowBlocks& row_blocks(const Csr<T>& A) {
     return A.row_blocks_->get(A.rows(), A.nonzeros(), A.row_offsets());
   }
+  /// A matrix without values that borrows a pattern, for with_pattern_of().
+  template <class T>
+  [[nodiscard]] static Csr<T> with_pattern(std::int64_t rows, std::int64_t columns,
+                                           const Array<std::int64_t>& row_offsets,
+                                           const Array<std::int32_t>& column_indices) {
+    return Csr<T>::unchecked(rows, columns, borrowed(row_offsets), borrowed(column_indices),
+                             Array<T>(row_offsets.device(), 0));
+  }
   /// A matrix with the pattern of A, which it borrows, with its row blocks, and values of its own. A must
   /// outlive it.
   template <class To, class From>
@@ -71,14 +79,18 @@ struct CsrAccess {
     Csr<To> result;
     result.rows_ = A.rows_;
     result.columns_ = A.columns_;
-    // Nothing writes to the pattern of a matrix.
-    result.row_offsets_ = Array<std::int64_t>::borrow(
-        A.device(), const_cast<std::int64_t*>(A.row_offsets_.data()), A.row_offsets_.size());
-    result.column_indices_ = Array<std::int32_t>::borrow(
-        A.device(), const_cast<std::int32_t*>(A.column_indices_.data()), A.column_indices_.size());
+    result.row_offsets_ = borrowed(A.row_offsets_);
+    result.column_indices_ = borrowed(A.column_indices_);
     result.values_ = std::move(values);
     result.row_blocks_ = A.row_blocks_;
     return result;
+  }
+
+ private:
+  /// Refers to the elements of a pattern, to which nothing writes.
+  template <class I>
+  [[nodiscard]] static Array<I> borrowed(const Array<I>& indices) {
+    return Array<I>::borrow(indices.device(), const_cast<I*>(indices.data()), indices.size());
   }
 };
 

@@ -218,6 +218,10 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   /// Largest share of off-diagonal magnitude with the sign of the diagonal for which `auto` takes classical
   /// coarsening: up to it A is close enough to an M-matrix, and classical coarsening is the faster one.
   static constexpr double m_matrix_part = 0.01;
+  /// Largest such share for which `auto` takes classical coarsening without aggressive levels: anisotropy
+  /// along no axis of the mesh gives up to a third. Smoothed aggregation takes three times as many iterations
+  /// there, since its aggregates do not follow the direction.
+  static constexpr double anisotropic_part = 0.4;
 
   /// Least ratio of the smallest to the largest diagonal magnitude for which the automatic precision is
   /// float: below it the smallest elements would approach the end of float's range.
@@ -245,9 +249,12 @@ class MultigridMethod final : public IterativeMethod<B, T>,
       check_near_null_space(A);
       if (kind_ == AmgCoarsening::automatic) kind_ = AmgCoarsening::smoothed_aggregation;
     }
+    aggressive_levels_ = options_.aggressive_levels;
     if (kind_ != AmgCoarsening::automatic) return;
-    const bool classical = block_ == 1 && character.same_sign_part() <= m_matrix_part;
+    const double part = character.same_sign_part();
+    const bool classical = block_ == 1 && (part <= m_matrix_part || (symmetric_ && part <= anisotropic_part));
     kind_ = classical ? AmgCoarsening::classical : AmgCoarsening::smoothed_aggregation;
+    if (part > m_matrix_part) aggressive_levels_ = 0;
   }
 
   void check_near_null_space(const Csr<T>& A) const {
@@ -276,7 +283,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     if (kind_ == AmgCoarsening::classical) {
       classical::CoarseningOptions classical{.interpolation = interpolation_of(options_.interpolation),
                                              .max_elements = options_.max_elements,
-                                             .aggressive_levels = options_.aggressive_levels};
+                                             .aggressive_levels = aggressive_levels_};
       classical.threshold = options_.strength.value_or(classical.threshold);
       return classical::make_coarsening<ThisTarget, T>(this->device(), classical);
     }
@@ -388,6 +395,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   bool is_single_ = false;
   std::int64_t block_ = 1;
   AmgCoarsening kind_ = AmgCoarsening::smoothed_aggregation;
+  std::int64_t aggressive_levels_ = 0;
   Csr<T> copy_;                               // A in CSR if A is dense
   Dense<T> near_null_space_{Device(), 0, 0};  // no columns: constants
   Dense<T> null_space_{Device(), 0, 0};       // orthonormal basis; no columns unless A is singular

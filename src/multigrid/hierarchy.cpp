@@ -2,15 +2,19 @@
 #include "multigrid/hierarchy.hpp"
 
 #include "backend/dispatch.hpp"
+#include "matrix/row_blocks.hpp"
 #include "multigrid/galerkin.hpp"
 #include "support/stopwatch.hpp"
 
 #include <echelon/error.hpp>
+#include <echelon/linalg/sparse_product.hpp>
 #include <echelon/matrix/transform.hpp>
 
 #include <fmt/format.h>
 
+#include <array>
 #include <limits>
+#include <memory>
 #include <utility>
 
 namespace echelon::multigrid {
@@ -35,6 +39,19 @@ void clear_rounding_in(const Csr<T>& R, const Csr<T>& A, Csr<T>& C) {
 }
 
 template <class T>
+std::unique_ptr<ProductPlan<T>> plan(Factors<T> factors) {
+  return on_target(factors[0]->device(), [&]<class Target>() { return plan_product_on<Target, T>(factors); });
+}
+
+/// Overwrites the values of C.
+template <class T>
+void update(ProductPlan<T>& plan, Factors<T> factors, Csr<T>& C) {
+  if (plan.factors() != shapes_of(factors) || !plan.update(factors, C.values().data())) {
+    throw InvalidMatrix("the matrix has another pattern than at the set-up of the hierarchy");
+  }
+}
+
+template <class T>
 Array<std::uint32_t> find_transposition(const Csr<T>& P) {
   if (P.nonzeros() > std::numeric_limits<std::uint32_t>::max()) return {};
   return on_target(P.device(), [&]<class Target>() { return transposition<Target, T>(P); });
@@ -44,21 +61,42 @@ Array<std::uint32_t> find_transposition(const Csr<T>& P) {
 
 template <class T>
 LevelUpdate<T>::LevelUpdate(const HierarchyLevel<T>& level)
-    : places_(find_transposition(level.P)),
-      right_(*level.A, level.P),
-      right_product_(right_.compute(*level.A, level.P)),
-      whole_(level.R, right_product_) {}
+    : places_(find_transposition(level.P)), right_(plan<T>(std::array{level.A, &level.P})) {
+  const Device& device = level.P.device();
+  const auto& pattern = right_->pattern();
+  right_pattern_ =
+      CsrAccess::with_pattern<T>(pattern.rows, pattern.columns, pattern.row_offsets, pattern.column_indices);
+  const Csr<T> product = right_product(Array<T>(device, pattern.column_indices.size()));
+  whole_ = plan<T>(std::array{&level.R, &product});
+}
+
+template <class T>
+Csr<T> LevelUpdate<T>::right_product(Array<T> values) const {
+  return CsrAccess::with_pattern_of(right_pattern_, std::move(values));
+}
 
 template <class T>
 void LevelUpdate<T>::run(HierarchyLevel<T>& level, Csr<T>& coarse) {
+  const Device& device = level.P.device();
   if (places_.size() == level.P.nonzeros()) {
-    on_target(level.P.device(),
-              [&]<class Target>() { transpose_values<Target, T>(level.P, places_, level.R); });
+    on_target(device, [&]<class Target>() { transpose_values<Target, T>(level.P, places_, level.R); });
   } else {
     level.R = transpose(level.P);
   }
-  right_.update(*level.A, level.P, right_product_);
-  whole_.update(level.R, right_product_, coarse);
+  Csr<T> product = right_product(Array<T>(device, right_->pattern().column_indices.size()));
+  update<T>(*right_, std::array{level.A, &static_cast<const Csr<T>&>(level.P)}, product);
+  update<T>(*whole_, std::array{&static_cast<const Csr<T>&>(level.R), &static_cast<const Csr<T>&>(product)},
+            coarse);
+}
+
+template <class T>
+std::size_t LevelUpdate<T>::bytes() const {
+  std::size_t bytes = places_.bytes();
+  for (const auto* product : {right_.get(), whole_.get()}) {
+    bytes += product->pattern().row_offsets.bytes() + product->pattern().column_indices.bytes() +
+             product->extra_bytes();
+  }
+  return bytes;
 }
 
 template <class T>

@@ -2,9 +2,9 @@
 /// The matrices of a multigrid method: a level for each grid, made by any coarsening.
 #pragma once
 
+#include "linalg/spgemm/product.hpp"
 #include "multigrid/coarsening/coarsening.hpp"
 
-#include <echelon/linalg/sparse_product.hpp>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
@@ -47,22 +47,23 @@ struct HierarchyLevel {
 };
 
 /// Recomputes R = P^T and R (A P) for known patterns. A P is formed first because its rows are short; the
-/// rows of R A would be long.
+/// rows of R A would be long. Keeps the pattern of A P, not its values.
 template <class T>
 class LevelUpdate {
  public:
   explicit LevelUpdate(const HierarchyLevel<T>& level);
   /// Overwrites the values of R and of the coarse matrix.
   void run(HierarchyLevel<T>& level, Csr<T>& coarse);
-  [[nodiscard]] std::size_t bytes() const {
-    return places_.bytes() + right_.bytes() + right_product_.bytes() + whole_.bytes();
-  }
+  [[nodiscard]] std::size_t bytes() const;
 
  private:
+  /// A P with these values, and the pattern of its plan.
+  [[nodiscard]] Csr<T> right_product(Array<T> values) const;
+
   Array<std::uint32_t> places_;  // index among the values of P, for each value of R
-  SparseProduct<T> right_;
-  Csr<T> right_product_;
-  SparseProduct<T> whole_;
+  std::unique_ptr<ProductPlan<T>> right_;
+  Csr<T> right_pattern_;  // without values
+  std::unique_ptr<ProductPlan<T>> whole_;
 };
 
 /// Levels A_0 = A, A_{l+1} = R_l A_l P_l with R_l = P_l^T (Galerkin's coarse operators).

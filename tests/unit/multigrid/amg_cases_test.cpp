@@ -205,6 +205,21 @@ TEST(AmgCases, InconsistentSystems_AreNamed) {
   EXPECT_EQ(solve_with("cg", Device(), with_amg({}), whole, ones).report.status, Status::inconsistent);
 }
 
+TEST(AmgCases, TurnedAnisotropy_ClassicalCoarsening_FewIterations) {
+  const Csr<double> A = std::get<Csr<double>>(
+      make_matrix<double>("anisotropic-2d", {{"nx", 150}, {"ny", 150}, {"epsilon", 0.001}, {"angle", 30}}));
+  const std::vector<double> b(static_cast<std::size_t>(A.rows()), 1.0);
+  const Solved chosen = solve_with("cg", Device(), with_amg({}), A, b);
+  const Solved aggregated =
+      solve_with("cg", Device(), with_amg({{"preconditioner.coarsening", "smoothed-aggregation"}}), A, b);
+  EXPECT_EQ(chosen.report.status, Status::converged);
+  const Statistic* coarsening = chosen.setup.find_statistic("preconditioner.coarsening");
+  ASSERT_NE(coarsening, nullptr);
+  EXPECT_EQ(std::get<std::string>(coarsening->value), "classical");
+  EXPECT_LE(chosen.report.iterations, 40);
+  EXPECT_LT(chosen.report.iterations, aggregated.report.iterations / 2);
+}
+
 TEST(AmgCases, FreePlate_RigidBodyModesAreProjected) {
   // A plate that is not clamped: the sum of its elements' matrices has the rigid-body modes as null space.
   const std::int64_t nx = 20;
