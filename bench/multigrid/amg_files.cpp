@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // amg on one core, on systems in files that other libraries' benchmarks read as well.
-//   bench_amg_files --generate FILE PROBLEM:ROWS[:KEY=VALUE]...    writes a system, PROBLEM a generator's
-//   name bench_amg_files --convert FILE MATRIX.mtx bench_amg_files [--method NAME] [--device NAME] [--runs N]
-//   [--options A=B,C=D...] FILE
+//   bench_amg_files --generate FILE PROBLEM:ROWS[:KEY=VALUE]...
+//   bench_amg_files --convert FILE MATRIX.mtx
+//   bench_amg_files [--method NAME] [--device NAME] [--runs N] [--options A=B,C=D...] FILE
+// The first two write a system, PROBLEM a generator's name; the third solves it.
 // A file has, in binary, the 64-bit rows n and nonzeros, 32-bit row offsets and columns, the values and b in
 // double; b is random. Prints one line of JSON: seconds and processor seconds of set-up, solve and
 // update_values to a relative residual of 1e-8, minima of N runs (3); iterations, the true residual, the
