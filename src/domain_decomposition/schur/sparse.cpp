@@ -156,8 +156,7 @@ class SparseElimination final : public Elimination<T> {
   }
 
   Outcome analyze(SchurFactorization factorization) {
-    Analysis analysis =
-        analyze_interior(A_, partition_, factorization, options_.ordering, {.threads = threads()});
+    Analysis analysis = analyze_interior(A_, partition_, factorization, options_.ordering, threads());
     if (!analysis.outcome.ok()) return std::move(analysis.outcome);
     scaling_ = std::move(analysis.scaling);
     layout_ = lay_out(std::move(analysis.symbolic), kind_, A_, analysis.row_permutation);
@@ -297,19 +296,15 @@ class SparseElimination final : public Elimination<T> {
 
 }  // namespace
 
-template <class Target, class T>
-std::unique_ptr<Elimination<T>> sparse_elimination_on(const Csr<T>& A, const Partition& partition,
-                                                      const Device& device, const SchurOptions& options) {
+template <class T>
+std::unique_ptr<Elimination<T>> sparse_elimination(const Csr<T>& A, const Partition& partition,
+                                                   const Device& device, const SchurOptions& options) {
   return std::make_unique<SparseElimination<T>>(A, partition, device, options);
 }
 
-template std::unique_ptr<Elimination<float>> sparse_elimination_on<HostTarget>(const Csr<float>&,
-                                                                               const Partition&,
-                                                                               const Device&,
-                                                                               const SchurOptions&);
-template std::unique_ptr<Elimination<double>> sparse_elimination_on<HostTarget>(const Csr<double>&,
-                                                                                const Partition&,
-                                                                                const Device&,
-                                                                                const SchurOptions&);
+template std::unique_ptr<Elimination<float>> sparse_elimination(const Csr<float>&, const Partition&,
+                                                                const Device&, const SchurOptions&);
+template std::unique_ptr<Elimination<double>> sparse_elimination(const Csr<double>&, const Partition&,
+                                                                 const Device&, const SchurOptions&);
 
 }  // namespace echelon::schur

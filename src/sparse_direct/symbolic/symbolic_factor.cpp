@@ -275,15 +275,16 @@ std::vector<std::int32_t> rows_outside(const Pattern& a, std::span<const std::in
 /// elimination tree they follow each other. Counts of the columns before them do not depend on it.
 PatternStorage with_path_through_border(const Pattern& a, std::span<const std::int32_t> permutation,
                                         std::int64_t interior, int threads) {
-  PatternStorage pattern = permuted_pattern(a, permutation, threads);
-  UninitializedVector<std::int64_t> row_begin(pattern.row_begin.size());
+  const PatternStorage permuted = permuted_pattern(a, permutation, threads);
+  const Pattern pattern = permuted.view();
+  UninitializedVector<std::int64_t> row_begin(permuted.row_begin.size());
   UninitializedVector<std::int32_t> columns(
       pattern.columns.size() + 2 * static_cast<std::size_t>(std::max<std::int64_t>(a.n - interior - 1, 0)));
   std::int64_t at = 0;
   for (std::int64_t k = 0; k < a.n; ++k) {
     row_begin[k] = at;
     if (k > interior) columns[at++] = static_cast<std::int32_t>(k - 1);
-    for (const std::int32_t j : pattern.view().row(k)) {
+    for (const std::int32_t j : pattern.row(k)) {
       if (k < interior || j < interior) columns[at++] = j;
     }
     if (k >= interior && k + 1 < a.n) columns[at++] = static_cast<std::int32_t>(k + 1);
