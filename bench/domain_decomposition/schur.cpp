@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Schur complement of a 7-point Laplacian on SIDE^3 points on the unknowns of its middle plane: time of this
-// library, and of MUMPS (ICNTL(19) = 1) where it was found at configuration.
+// library and, where it was found at configuration, of MUMPS (ICNTL(19) = 1), once with its own ordering,
+// which is minimum degree for this purpose, and once with METIS's ordering of the interior.
 //   OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 bench_schur [--side N] [--runs N] [--factorization NAME]
-//   [DEVICE]...
+//     [DEVICE]...
 // prints a table in Markdown. SIDE: default 64; NAME: cholesky (default), ldlt or lu; DEVICE: serial
 // (default), openmp, openmp:THREADS or cuda. The competitors run in turn, and times are medians of RUNS
-// (default 3) after one that is not counted on a GPU: seconds of the processor for serial and MUMPS, which
-// other processes disturb less, else wall time. `ratio` is that to the time of MUMPS, or else of the first
-// device; the largest difference to the first S is relative to its largest element.
+// (default 3), after one run on a GPU that does not count: seconds of the processor for serial and MUMPS,
+// which other processes disturb less, else wall time. `ratio` is that to the faster of MUMPS's, or else to
+// the first device; `difference` is the largest of elements of S to the first one, relative to its largest.
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
 
 #include <echelon/domain_decomposition/schur_complement.hpp>
 #include <echelon/matrix/csr.hpp>
+#include <echelon/sparse_direct.hpp>
 
 #ifdef ECHELON_BENCH_WITH_MUMPS
 #include <dmumps_c.h>
@@ -96,8 +98,40 @@ bool run(const Problem& problem, const ec::Device& device, const ec::Csr<double>
 }
 
 #ifdef ECHELON_BENCH_WITH_MUMPS
+/// Position of each unknown in an order of elimination, from 1: the interior as METIS orders it, and then the
+/// interface.
+std::vector<MUMPS_INT> metis_positions(const Problem& problem) {
+  std::vector<bool> is_interface(static_cast<std::size_t>(problem.A.rows()), false);
+  for (const std::int32_t row : problem.interface) is_interface[static_cast<std::size_t>(row)] = true;
+  std::vector<std::int32_t> interior;
+  std::vector<std::int32_t> number(is_interface.size(), -1);
+  for (std::int32_t i = 0; i < problem.A.rows(); ++i) {
+    if (is_interface[static_cast<std::size_t>(i)]) continue;
+    number[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(interior.size());
+    interior.push_back(i);
+  }
+  std::vector<ec::Triplet<double>> elements;
+  for (const std::int32_t i : interior) {
+    for (std::int64_t k = problem.A.row_offsets()[i]; k < problem.A.row_offsets()[i + 1]; ++k) {
+      const std::int32_t j = number[static_cast<std::size_t>(problem.A.column_indices()[k])];
+      if (j >= 0) elements.push_back({number[static_cast<std::size_t>(i)], j, problem.A.values()[k]});
+    }
+  }
+  const auto size = static_cast<std::int64_t>(interior.size());
+  const ec::Array<std::int32_t> order =
+      ec::fill_reducing_ordering(ec::Csr<double>::from_triplets(size, size, elements), ec::Ordering::metis);
+  std::vector<MUMPS_INT> positions(is_interface.size());
+  for (std::int64_t k = 0; k < size; ++k)
+    positions[static_cast<std::size_t>(interior[static_cast<std::size_t>(order[k])])] =
+        static_cast<MUMPS_INT>(k + 1);
+  for (std::size_t k = 0; k < problem.interface.size(); ++k)
+    positions[static_cast<std::size_t>(problem.interface[k])] =
+        static_cast<MUMPS_INT>(interior.size() + k + 1);
+  return positions;
+}
+
 /// A run of MUMPS on one core; false if it fails.
-bool run_mumps(const Problem& problem, Measured& measured) {
+bool run_mumps(const Problem& problem, bool with_metis, Measured& measured) {
   constexpr int use_comm_world = -987654;
   const bool lu = problem.factorization == ec::SchurFactorization::lu;
   DMUMPS_STRUC_C mumps{};
@@ -133,6 +167,12 @@ bool run_mumps(const Problem& problem, Measured& measured) {
   icntl(4) = 0;
   icntl(19) = 1;
   const double start = processor_seconds();
+  std::vector<MUMPS_INT> positions;
+  if (with_metis) {
+    positions = metis_positions(problem);
+    mumps.perm_in = positions.data();
+    icntl(7) = 1;
+  }
   mumps.job = 1;
   dmumps_c(&mumps);
   const double analysed = processor_seconds();
@@ -174,14 +214,16 @@ double difference(const std::vector<double>& S, const std::vector<double>& refer
   return worst / largest;
 }
 
-void print(const std::vector<Measured>& all) {
+void print(const std::vector<Measured>& all, std::size_t references) {
   std::printf(
       "| | analysis s | factorisation s | sum s | ratio | factor entries, millions | Gflop | difference |\n"
       "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
   const auto sum = [](const Measured& m) { return median(m.analysis) + median(m.factor); };
+  double reference = sum(all.front());
+  for (std::size_t m = 1; m < references; ++m) reference = std::min(reference, sum(all[m]));
   for (const Measured& m : all) {
     std::printf("| %s | %.3f | %.3f | %.3f | %.2f | %.1f | %.1f | %.0e |\n", m.name.c_str(),
-                median(m.analysis), median(m.factor), sum(m), sum(m) / sum(all.front()), m.entries / 1e6,
+                median(m.analysis), median(m.factor), sum(m), sum(m) / reference, m.entries / 1e6,
                 m.flops / 1e9, difference(m.S, all.front().S));
   }
 }
@@ -203,6 +245,7 @@ int main(int argc, char** argv) {
   std::vector<Measured> all;
 #ifdef ECHELON_BENCH_WITH_MUMPS
   all.push_back({"MUMPS", {}, {}, 0, 0, {}});
+  all.push_back({"MUMPS, given METIS's order", {}, {}, 0, 0, {}});
 #endif
   const std::size_t first = all.size();
   std::vector<ec::Csr<double>> matrices;
@@ -215,11 +258,13 @@ int main(int argc, char** argv) {
   }
   for (int r = 0; r < runs; ++r) {
 #ifdef ECHELON_BENCH_WITH_MUMPS
-    if (!run_mumps(problem, all.front())) return 1;
+    for (std::size_t m = 0; m < first; ++m) {
+      if (!run_mumps(problem, m == 1, all[m])) return 1;
+    }
 #endif
     for (std::size_t d = 0; d < devices.size(); ++d) {
       if (!run(problem, ec::Device::parse(devices[d]), matrices[d], all[first + d])) return 1;
     }
   }
-  print(all);
+  print(all, first);
 }
