@@ -8,6 +8,7 @@
 #include <echelon/certify.hpp>
 #include <echelon/context.hpp>
 #include <echelon/device.hpp>
+#include <echelon/domain_decomposition/schur_complement.hpp>
 #include <echelon/error.hpp>
 #include <echelon/generate.hpp>
 #include <echelon/io/edge_list.hpp>
