@@ -8,6 +8,8 @@
 #include <echelon/certify.hpp>
 #include <echelon/context.hpp>
 #include <echelon/device.hpp>
+#include <echelon/domain_decomposition/bddc.hpp>
+#include <echelon/domain_decomposition/cube_elements.hpp>
 #include <echelon/domain_decomposition/schur_complement.hpp>
 #include <echelon/error.hpp>
 #include <echelon/generate.hpp>

@@ -30,7 +30,7 @@ std::vector<Problem> problems() {
 
 /// Methods for Laplacians and other symmetric diagonally dominant matrices.
 bool is_laplacian_method(const std::string& name) {
-  return name == "approximate-cholesky" || name == "lamg";
+  return name == "approximate-cholesky" || name == "bddc" || name == "lamg";
 }
 
 bool suits(const Method& method, const Problem& problem) {

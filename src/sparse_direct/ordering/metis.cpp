@@ -71,6 +71,22 @@ struct Graph {
   }
 };
 
+std::mutex& metis_lock() {
+  static std::mutex lock;
+  return lock;
+}
+
+/// Calls a function of METIS, which is not thread-safe, and returns its status.
+template <class Call>
+int call_metis(const Call& call) {
+  const std::lock_guard guard(metis_lock());
+  const DelayedTermination delayed;
+  const PrivateRandomState random;
+  const int status = call();
+  if (status == METIS_ERROR_MEMORY) throw OutOfMemory("serial", 0, 0);
+  return status;
+}
+
 }  // namespace
 
 std::vector<std::int32_t> metis_ordering(const Pattern& a) {
@@ -83,21 +99,43 @@ std::vector<std::int32_t> metis_ordering(const Pattern& a) {
   std::vector<idx_t> order(permutation.size());
   std::vector<idx_t> inverse(permutation.size());
   auto n = static_cast<idx_t>(a.n);
-  int status = METIS_OK;
-  {
-    static std::mutex lock;
-    const std::lock_guard guard(lock);
-    const DelayedTermination delayed;
-    const PrivateRandomState random;
-    status = METIS_NodeND(&n, graph.begin.data(), graph.neighbours.data(), nullptr, nullptr, order.data(),
-                          inverse.data());
-  }
-  if (status == METIS_ERROR_MEMORY) throw OutOfMemory("serial", 0, 0);
+  const int status = call_metis([&] {
+    return METIS_NodeND(&n, graph.begin.data(), graph.neighbours.data(), nullptr, nullptr, order.data(),
+                        inverse.data());
+  });
   permutation.assign(order.begin(), order.end());
   if (status != METIS_OK || !is_permutation(permutation, a.n)) {
     throw Error("METIS_NodeND failed with status " + std::to_string(status));
   }
   return permutation;
+}
+
+std::vector<std::int32_t> metis_partition(const Pattern& a, std::span<const std::int32_t> weights,
+                                          std::int32_t parts) {
+  std::vector<std::int32_t> part(static_cast<std::size_t>(a.n), 0);
+  Graph graph(a);
+  if (parts <= 1 || a.n == 0) return part;
+  if (graph.neighbours.empty()) {  // METIS expects an edge
+    for (std::size_t i = 0; i < part.size(); ++i) part[i] = static_cast<std::int32_t>(i) % parts;
+    return part;
+  }
+  std::vector<idx_t> edge_weights(weights.begin(), weights.end());
+  std::vector<idx_t> result(part.size());
+  auto n = static_cast<idx_t>(a.n);
+  auto count = static_cast<idx_t>(parts);
+  idx_t constraints = 1;
+  idx_t cut = 0;
+  const int status = call_metis([&] {
+    return METIS_PartGraphKway(&n, &constraints, graph.begin.data(), graph.neighbours.data(), nullptr,
+                               nullptr, weights.empty() ? nullptr : edge_weights.data(), &count, nullptr,
+                               nullptr, nullptr, &cut, result.data());
+  });
+  part.assign(result.begin(), result.end());
+  for (const std::int32_t p : part) {
+    if (status == METIS_OK && p >= 0 && p < parts) continue;
+    throw Error("METIS_PartGraphKway failed with status " + std::to_string(status));
+  }
+  return part;
 }
 
 }  // namespace echelon::sparse_direct

@@ -4,6 +4,7 @@
 #include "sparse_direct/ordering/pattern.hpp"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace echelon::sparse_direct {
@@ -15,5 +16,14 @@ namespace echelon::sparse_direct {
 /// OutOfMemory, and Error when METIS fails or returns no permutation. G. Karypis, V. Kumar, A fast and high
 /// quality multilevel scheme for partitioning irregular graphs, SIAM J. Sci. Comput. 20 (1998).
 [[nodiscard]] std::vector<std::int32_t> metis_ordering(const Pattern& a);
+
+/// Part of each vertex, 0, ..., parts - 1, of about equal sizes and with few cut edges, by
+/// METIS_PartGraphKway with its default options and a fixed seed, under the conditions of metis_ordering().
+/// Parts may be empty or not connected. `weights` has a positive weight for each entry of the pattern, which
+/// has no diagonal then; if it is empty, all edges weigh the same. Throws OutOfMemory, and Error when METIS
+/// fails.
+[[nodiscard]] std::vector<std::int32_t> metis_partition(const Pattern& a,
+                                                        std::span<const std::int32_t> weights,
+                                                        std::int32_t parts);
 
 }  // namespace echelon::sparse_direct

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "domain_decomposition/bddc/local/factor.hpp"
+
+#include "backend/serial/serial.hpp"
+#include "dense/crout/iteration.hpp"
+#include "dense/crout/iteration_outcome.hpp"
+#include "linalg/blas/blas.hpp"
+#include "linalg/blas/lapack.hpp"
+#include "solver/factor_status.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon::bddc {
+
+void LocalFactor::solve_columns(Workspace* workspace, DenseView<const double> R, DenseView<double> X) const {
+  for (std::int64_t j = 0; j < R.columns(); ++j) solve(workspace, R.column(j), X.column(j));
+}
+
+namespace {
+
+/// Sparse Cholesky by the library's method.
+class SparseFactor final : public LocalFactor {
+ public:
+  explicit SparseFactor(Solver<double> solver) : solver_(std::move(solver)) {}
+
+  [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
+    return implementation().make_workspace();
+  }
+  void solve(Workspace* workspace, const double* r, double* x) const override {
+    implementation().apply(*workspace, r, x);
+  }
+  void solve_columns(Workspace* workspace, DenseView<const double> R, DenseView<double> X) const override {
+    const Control control;
+    std::vector<Job> jobs(static_cast<std::size_t>(R.columns()));
+    for (Job& job : jobs) job.control = &control;
+    implementation().solve(*workspace, R, X, jobs);
+  }
+  [[nodiscard]] std::size_t bytes() const override { return implementation().bytes(); }
+
+ private:
+  [[nodiscard]] const SolverImplementation<double>& implementation() const {
+    return SolverAccess<double>::implementation(solver_);
+  }
+  Solver<double> solver_;
+};
+
+/// G = L L^T by LAPACK.
+class CholeskyFactor final : public LocalFactor {
+ public:
+  explicit CholeskyFactor(Dense<double> L) : L_(std::move(L)) {}
+
+  void solve(Workspace* /*workspace*/, const double* r, double* x) const override {
+    std::copy_n(r, L_.rows(), x);
+    substitute({x, L_.rows(), 1, L_.rows()});
+  }
+  void solve_columns(Workspace* /*workspace*/, DenseView<const double> R,
+                     DenseView<double> X) const override {
+    for (std::int64_t j = 0; j < R.columns(); ++j) std::copy_n(R.column(j), R.rows(), X.column(j));
+    substitute(X);
+  }
+  [[nodiscard]] std::size_t bytes() const override { return L_.bytes(); }
+
+ private:
+  void substitute(DenseView<double> X) const {
+    const int n = static_cast<int>(L_.rows());
+    const int columns = static_cast<int>(X.columns());
+    if (n == 0 || columns == 0) return;
+    const int leading = static_cast<int>(X.leading());
+    blas::trsm(CblasLower, CblasNoTrans, CblasNonUnit, n, columns, L_.data(), n, X.data(), leading);
+    blas::trsm(CblasLower, CblasTrans, CblasNonUnit, n, columns, L_.data(), n, X.data(), leading);
+  }
+  Dense<double> L_;
+};
+
+/// P G = L U by LAPACK. The operator is symmetric up to rounding.
+class LuFactor final : public LocalFactor {
+ public:
+  LuFactor(Dense<double> lu, std::vector<int> pivots) : lu_(std::move(lu)), pivots_(std::move(pivots)) {}
+
+  void solve(Workspace* /*workspace*/, const double* r, double* x) const override {
+    const int n = static_cast<int>(lu_.rows());
+    std::copy_n(r, n, x);
+    if (n > 0) lapack::getrs(false, n, 1, lu_.data(), pivots_.data(), x, n);
+  }
+  [[nodiscard]] std::size_t bytes() const override { return lu_.bytes() + pivots_.capacity() * sizeof(int); }
+
+ private:
+  Dense<double> lu_;
+  std::vector<int> pivots_;
+};
+
+/// S G S = L D^-1 L^T with the lower triangle L of Crout's iteration, its diagonal D, and a diagonal S.
+class CroutFactor final : public LocalFactor {
+ public:
+  CroutFactor(Dense<double> factors, std::vector<double> scale)
+      : factors_(std::move(factors)), scale_(std::move(scale)) {}
+
+  void solve(Workspace* /*workspace*/, const double* r, double* x) const override {
+    const int n = static_cast<int>(factors_.rows());
+    for (int i = 0; i < n; ++i) x[i] = scale_[i] * r[i];
+    if (n == 0) return;
+    blas::trsm(CblasLower, CblasNoTrans, CblasNonUnit, n, 1, factors_.data(), n, x, n);
+    for (int i = 0; i < n; ++i) x[i] *= factors_(i, i);
+    blas::trsm(CblasLower, CblasTrans, CblasNonUnit, n, 1, factors_.data(), n, x, n);
+    for (int i = 0; i < n; ++i) x[i] *= scale_[i];
+  }
+  [[nodiscard]] std::size_t bytes() const override {
+    return factors_.bytes() + scale_.capacity() * sizeof(double);
+  }
+
+ private:
+  Dense<double> factors_;
+  std::vector<double> scale_;
+};
+
+Outcome not_definite(std::int64_t column) {
+  return {Status::not_spd, "pivot " + std::to_string(column) + " (from 0) is not positive", column};
+}
+
+FactorAttempt factor_cholesky(Dense<double> G) {
+  const int n = blas::dimension(G.rows());
+  const int info = n > 0 ? lapack::potrf(n, G.data(), n) : 0;
+  if (info > 0) return {nullptr, not_definite(info - 1)};
+  return {std::make_unique<CholeskyFactor>(std::move(G)), {}};
+}
+
+FactorAttempt factor_lu(Dense<double> G) {
+  const int n = blas::dimension(G.rows());
+  std::vector<int> pivots(static_cast<std::size_t>(n));
+  const int info = n > 0 ? lapack::getrf(n, n, G.data(), n, pivots.data()) : 0;
+  if (info > 0) return {nullptr, zero_pivot(info - 1)};
+  return {std::make_unique<LuFactor>(std::move(G), std::move(pivots)), {}};
+}
+
+FactorAttempt factor_crout(Dense<double> G, double tolerance, const std::stop_token& cancel) {
+  const std::int64_t n = G.rows();
+  std::vector<double> scale(static_cast<std::size_t>(n));
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (!(G(i, i) > 0)) return {nullptr, not_definite(i)};
+    scale[i] = 1 / std::sqrt(G(i, i));
+  }
+  for (std::int64_t j = 0; j < n; ++j) {
+    for (std::int64_t i = 0; i < n; ++i) G(i, j) *= scale[i] * scale[j];
+  }
+  Serial backend(Device::serial());
+  Dense<double> factors = G;
+  Dense<double> next(Device::serial(), n, n);
+  std::vector<std::int64_t> pivots(static_cast<std::size_t>(n));
+  const crout::IterationSettings settings{
+      .section_size = crout::default_section_size(n), .tolerance = tolerance, .pivoting = false};
+  crout::Iteration<Serial, double> iteration(backend, G.view(), factors.view(), next.view(), pivots, settings,
+                                             cancel);
+  if (Outcome outcome = crout::outcome_of(iteration.factor(), 0, false); !outcome.ok()) {
+    return {nullptr, std::move(outcome)};
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    if (!(factors(i, i) > 0)) return {nullptr, not_definite(i)};
+  }
+  return {std::make_unique<CroutFactor>(std::move(factors), std::move(scale)), {}};
+}
+
+}  // namespace
+
+FactorAttempt factor_sparse(const Csr<double>& G, const std::stop_token& cancel) {
+  Solver<double> solver = make_solver<double>(
+      "sparse-cholesky", Device::serial(), {{"ordering", "dissection"}, {"refine", 0}, {"condition", false}});
+  SolverImplementation<double>& implementation = SolverAccess<double>::implementation(solver);
+  implementation.set_cancel(cancel);
+  Outcome outcome = implementation.setup(G);
+  if (!outcome.ok()) return {nullptr, std::move(outcome)};
+  return {std::make_unique<SparseFactor>(std::move(solver)), {}};
+}
+
+FactorAttempt factor_dense(Dense<double> G, BddcSchur kind, double tolerance, const std::stop_token& cancel) {
+  switch (kind) {
+    case BddcSchur::lu:
+      return factor_lu(std::move(G));
+    case BddcSchur::crout_iterative:
+      return factor_crout(std::move(G), tolerance, cancel);
+    default:
+      return factor_cholesky(std::move(G));
+  }
+}
+
+}  // namespace echelon::bddc

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Factorisations of the symmetric positive definite matrices of one subdomain, on one thread.
+#pragma once
+
+#include "solver/implementation.hpp"
+
+#include <echelon/matrix/csr.hpp>
+#include <echelon/matrix/dense.hpp>
+#include <echelon/methods/bddc.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+namespace echelon::bddc {
+
+/// A factored matrix G. Solves without refinement; the operator is symmetric.
+class LocalFactor {
+ public:
+  LocalFactor() = default;
+  LocalFactor(const LocalFactor&) = delete;
+  LocalFactor& operator=(const LocalFactor&) = delete;
+  virtual ~LocalFactor() = default;
+  /// Scratch memory of one solve at a time; may be null.
+  [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace() const { return nullptr; }
+  /// x = G^-1 r for one vector. r and x do not overlap.
+  virtual void solve(Workspace* workspace, const double* r, double* x) const = 0;
+  /// X = G^-1 R, column-major.
+  virtual void solve_columns(Workspace* workspace, DenseView<const double> R, DenseView<double> X) const;
+  [[nodiscard]] virtual std::size_t bytes() const = 0;
+};
+
+/// A factor, or the outcome that says why there is none.
+struct FactorAttempt {
+  std::unique_ptr<LocalFactor> factor;
+  Outcome outcome;
+};
+
+/// Sparse Cholesky factor; keeps a reference to G, which must stay in place.
+[[nodiscard]] FactorAttempt factor_sparse(const Csr<double>& G, const std::stop_token& cancel);
+
+/// Factor of a dense G by one of the dense factorisations. `tolerance` is that of crout-iterative: G is
+/// scaled to a unit diagonal, and of the L and U of the iteration, which has no pivoting, L D^-1 L^T is
+/// taken, D being the diagonal of L, since L U is not symmetric before the iteration has converged.
+[[nodiscard]] FactorAttempt factor_dense(Dense<double> G, BddcSchur kind, double tolerance,
+                                         const std::stop_token& cancel);
+
+}  // namespace echelon::bddc

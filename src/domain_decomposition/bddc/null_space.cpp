@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "domain_decomposition/bddc/null_space.hpp"
+
+#include "domain_decomposition/bddc/orthonormal.hpp"
+#include "domain_decomposition/bddc/subdomains/partition.hpp"
+#include "linalg/blas/decompositions.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace echelon::bddc {
+
+namespace {
+
+using Columns = std::vector<std::vector<double>>;
+
+/// Combinations of the basis that K maps to zero, where K is restricted to a component's rows. `place[i]` is
+/// the place of row i in the component.
+Columns null_combinations(const Csr<double>& K, const std::vector<std::int32_t>& rows,
+                          const std::vector<std::int32_t>& place, const Columns& basis, double tolerance) {
+  const auto size = static_cast<std::int64_t>(basis.size());
+  std::vector<double> energy(basis.size() * basis.size(), 0.0);
+  double largest = 0;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const std::int64_t i = rows[r];
+    for (std::int64_t k = K.row_offsets()[i]; k < K.row_offsets()[i + 1]; ++k) {
+      const std::int32_t c = place[K.column_indices()[k]];
+      largest = std::max(largest, std::abs(K.values()[k]));
+      for (std::int64_t a = 0; a < size; ++a) {
+        for (std::int64_t b = 0; b < size; ++b) {
+          energy[a * size + b] += basis[a][r] * K.values()[k] * basis[b][c];
+        }
+      }
+    }
+  }
+  std::vector<double> eigenvalues(basis.size());
+  Columns result;
+  if (size == 0 || !lapack::symmetric_eigenvectors(static_cast<int>(size), energy.data(), eigenvalues.data()))
+    return result;
+  for (std::int64_t e = 0; e < size; ++e) {
+    if (!(eigenvalues[e] <= tolerance * largest)) continue;
+    std::vector<double> column(rows.size(), 0.0);
+    for (std::int64_t a = 0; a < size; ++a) {
+      for (std::size_t i = 0; i < column.size(); ++i) column[i] += energy[e * size + a] * basis[a][i];
+    }
+    result.push_back(std::move(column));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<NullSpacePart> null_space(const Csr<double>& K, const Dense<double>& vectors, double tolerance) {
+  const auto graph = node_graph(K, 1);
+  Partition components{std::vector<std::int32_t>(static_cast<std::size_t>(K.rows()), 0), 1};
+  if (K.rows() == 0) components.parts = 0;
+  split_disconnected_parts(graph.view(), components);
+  std::vector<NullSpacePart> parts(static_cast<std::size_t>(components.parts));
+  std::vector<std::int32_t> place(components.part.size());
+  for (std::size_t i = 0; i < place.size(); ++i) {
+    std::vector<std::int32_t>& rows = parts[components.part[i]].rows;
+    place[i] = static_cast<std::int32_t>(rows.size());
+    rows.push_back(static_cast<std::int32_t>(i));
+  }
+  for (NullSpacePart& part : parts) {
+    part.columns = null_combinations(K, part.rows, place, orthonormal_basis(part.rows, vectors), tolerance);
+  }
+  std::erase_if(parts, [](const NullSpacePart& part) { return part.columns.empty(); });
+  return parts;
+}
+
+double remove_null_space(const std::vector<NullSpacePart>& parts, std::vector<double>& b) {
+  double removed = 0;
+  for (const NullSpacePart& part : parts) {
+    for (const std::vector<double>& vector : part.columns) {
+      double product = 0;
+      for (std::size_t i = 0; i < vector.size(); ++i) product += vector[i] * b[part.rows[i]];
+      for (std::size_t i = 0; i < vector.size(); ++i) b[part.rows[i]] -= product * vector[i];
+      removed += product * product;
+    }
+  }
+  return std::sqrt(removed);
+}
+
+}  // namespace echelon::bddc

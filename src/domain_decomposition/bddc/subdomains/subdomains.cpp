@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "domain_decomposition/bddc/subdomains/subdomains.hpp"
+
+#include "support/text.hpp"
+
+#include <echelon/error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace echelon::bddc {
+
+std::string to_string(Splitting splitting) {
+  switch (splitting) {
+    case Splitting::given:
+      return "given";
+    case Splitting::exact:
+      return "exact split";
+    case Splitting::heuristic:
+      return "heuristic split";
+  }
+  return {};
+}
+
+namespace {
+
+std::string named(std::size_t subdomain) {
+  return "subdomain " + std::to_string(subdomain);
+}
+
+void check_unknowns(const SubdomainMatrix& subdomain, const std::string& name) {
+  const std::int64_t rows = std::ssize(subdomain.unknowns);
+  if (subdomain.matrix.rows() != rows || subdomain.matrix.columns() != rows) {
+    throw InvalidMatrix(name + " has " + std::to_string(rows) + " unknowns, and a matrix of " +
+                        std::to_string(subdomain.matrix.rows()) + " by " +
+                        std::to_string(subdomain.matrix.columns()));
+  }
+  if (!subdomain.matrix.device().on_host()) throw InvalidMatrix(name + ": its matrix is not on the host");
+  for (std::int64_t i = 0; i < rows; ++i) {
+    if (subdomain.unknowns[i] < 0 || (i > 0 && subdomain.unknowns[i] <= subdomain.unknowns[i - 1])) {
+      throw InvalidMatrix(name + ": unknown " + std::to_string(subdomain.unknowns[i]) + " at place " +
+                          std::to_string(i) + "; unknowns are counted from 0 and ascend");
+    }
+  }
+}
+
+/// Value of element (i, j), or 0.
+double element(const Csr<double>& A, std::int64_t i, std::int64_t j) {
+  const std::int32_t* const begin = A.column_indices().data() + A.row_offsets()[i];
+  const std::int32_t* const end = A.column_indices().data() + A.row_offsets()[i + 1];
+  const std::int32_t* const place = std::lower_bound(begin, end, static_cast<std::int32_t>(j));
+  return place != end && *place == j ? A.values()[place - A.column_indices().data()] : 0;
+}
+
+double largest_element(const Csr<double>& A) {
+  double largest = 0;
+  for (std::int64_t k = 0; k < A.nonzeros(); ++k) largest = std::max(largest, std::abs(A.values()[k]));
+  return largest;
+}
+
+void check_values(const Csr<double>& A, const std::string& name) {
+  constexpr double symmetry_tolerance = 1e-10;
+  const double tolerance = symmetry_tolerance * largest_element(A);
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+      const std::int64_t j = A.column_indices()[k];
+      const std::string place = name + ", row " + std::to_string(i) + ", column " + std::to_string(j);
+      if (!std::isfinite(A.values()[k])) throw InvalidMatrix(place + ": NaN or Inf");
+      if (!(std::abs(A.values()[k] - element(A, j, i)) <= tolerance)) {
+        throw InvalidMatrix(place + ": the matrix is not symmetric, " + exact_number(A.values()[k]) +
+                            " against " + exact_number(element(A, j, i)));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void check_subdomain_matrices(const std::vector<SubdomainMatrix>& subdomains) {
+  for (std::size_t s = 0; s < subdomains.size(); ++s) {
+    check_unknowns(subdomains[s], named(s));
+    check_values(subdomains[s].matrix, named(s));
+  }
+}
+
+void check_sum(const std::vector<SubdomainMatrix>& subdomains, const Csr<double>& A, double tolerance) {
+  std::vector<Triplet<double>> triplets;
+  for (std::size_t s = 0; s < subdomains.size(); ++s) {
+    const auto& [unknowns, matrix] = subdomains[s];
+    if (!unknowns.empty() && unknowns.back() >= A.rows()) {
+      throw DimensionMismatch(named(s) + " has unknown " + std::to_string(unknowns.back()) + ", and A has " +
+                              std::to_string(A.rows()) + " rows");
+    }
+    for (std::int64_t i = 0; i < matrix.rows(); ++i) {
+      for (std::int64_t k = matrix.row_offsets()[i]; k < matrix.row_offsets()[i + 1]; ++k) {
+        triplets.push_back({unknowns[i], unknowns[matrix.column_indices()[k]], matrix.values()[k]});
+      }
+    }
+  }
+  for (std::int64_t i = 0; i < A.rows(); ++i) {  // elements of A, with the opposite sign: the sum vanishes
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+      triplets.push_back({static_cast<std::int32_t>(i), A.column_indices()[k], -A.values()[k]});
+    }
+  }
+  const auto difference = Csr<double>::from_triplets(A.rows(), A.rows(), triplets);
+  const double bound = tolerance * largest_element(A);
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    for (std::int64_t k = difference.row_offsets()[i]; k < difference.row_offsets()[i + 1]; ++k) {
+      if (std::abs(difference.values()[k]) <= bound) continue;
+      const std::int64_t j = difference.column_indices()[k];
+      throw InvalidMatrix("the subdomain matrices do not sum up to A: row " + std::to_string(i) +
+                          ", column " + std::to_string(j) + " is " + exact_number(element(A, i, j)) +
+                          " in A and differs by " + short_number(difference.values()[k]));
+    }
+  }
+}
+
+namespace {
+
+/// Rows of a connected component, ascending, as a subdomain.
+SubdomainMatrix component_of(const SubdomainMatrix& whole, const std::vector<std::int32_t>& component,
+                             std::int32_t number) {
+  SubdomainMatrix result;
+  std::vector<std::int32_t> place(component.size(), 0);
+  for (std::size_t i = 0; i < component.size(); ++i) {
+    if (component[i] != number) continue;
+    place[i] = static_cast<std::int32_t>(result.unknowns.size());
+    result.unknowns.push_back(whole.unknowns[i]);
+  }
+  std::vector<Triplet<double>> triplets;
+  for (std::int64_t i = 0; i < whole.matrix.rows(); ++i) {
+    if (component[i] != number) continue;
+    for (std::int64_t k = whole.matrix.row_offsets()[i]; k < whole.matrix.row_offsets()[i + 1]; ++k) {
+      const std::int32_t j = whole.matrix.column_indices()[k];
+      if (component[j] == number) triplets.push_back({place[i], place[j], whole.matrix.values()[k]});
+    }
+  }
+  const std::int64_t rows = std::ssize(result.unknowns);
+  result.matrix = Csr<double>::from_triplets(rows, rows, triplets);
+  return result;
+}
+
+}  // namespace
+
+std::int64_t split_disconnected(std::vector<SubdomainMatrix>& subdomains) {
+  const std::size_t before = subdomains.size();
+  std::vector<SubdomainMatrix> connected;
+  for (SubdomainMatrix& subdomain : subdomains) {
+    const std::int64_t rows = subdomain.matrix.rows();
+    if (rows == 0) continue;
+    const auto graph = node_graph(subdomain.matrix, 1);
+    Partition components{std::vector<std::int32_t>(static_cast<std::size_t>(rows), 0), 1};
+    split_disconnected_parts(graph.view(), components);
+    if (components.parts == 1) {
+      connected.push_back(std::move(subdomain));
+      continue;
+    }
+    for (std::int32_t c = 0; c < components.parts; ++c) {
+      connected.push_back(component_of(subdomain, components.part, c));
+    }
+  }
+  subdomains = std::move(connected);
+  return std::ssize(subdomains) - static_cast<std::int64_t>(before);
+}
+
+namespace {
+
+/// Whether a_ii >= sum |a_ij| in every row, to rounding.
+bool is_dominant(const Csr<double>& A) {
+  constexpr double rounding = 1e-12;
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    double diagonal = 0;
+    double others = 0;
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+      if (A.column_indices()[k] == i) {
+        diagonal = A.values()[k];
+      } else {
+        others += std::abs(A.values()[k]);
+      }
+    }
+    if (diagonal < others * (1 - rounding)) return false;
+  }
+  return true;
+}
+
+/// Lists of the subdomains that have each node, ascending.
+struct Membership {
+  std::vector<std::int64_t> begin;
+  std::vector<std::int32_t> subdomains;
+
+  Membership(const sparse_direct::Pattern& graph, const Partition& partition) : begin(1, 0) {
+    std::vector<std::int32_t> own;
+    for (std::int64_t node = 0; node < graph.n; ++node) {
+      own.assign(1, partition.part[node]);
+      for (const std::int32_t neighbour : graph.row(node)) {
+        if (partition.part[neighbour] < partition.part[node]) own.push_back(partition.part[neighbour]);
+      }
+      std::sort(own.begin(), own.end());
+      own.erase(std::unique(own.begin(), own.end()), own.end());
+      subdomains.insert(subdomains.end(), own.begin(), own.end());
+      begin.push_back(static_cast<std::int64_t>(subdomains.size()));
+    }
+  }
+  [[nodiscard]] std::span<const std::int32_t> of(std::int64_t node) const {
+    return std::span(subdomains)
+        .subspan(static_cast<std::size_t>(begin[node]),
+                 static_cast<std::size_t>(begin[node + 1] - begin[node]));
+  }
+  /// Number of subdomains that have both nodes.
+  [[nodiscard]] std::int64_t common(std::int64_t u, std::int64_t v) const {
+    if (u == v) return begin[u + 1] - begin[u];
+    std::int64_t count = 0;
+    const auto second = of(v);
+    for (const std::int32_t s : of(u)) count += std::binary_search(second.begin(), second.end(), s) ? 1 : 0;
+    return count;
+  }
+};
+
+/// Elements of the subdomain matrices, by the formulas of split().
+class Splitter {
+ public:
+  Splitter(const Csr<double>& A, std::int64_t block_size, const Membership& membership, bool dominant)
+      : A_(A),
+        block_size_(block_size),
+        membership_(membership),
+        dominant_(dominant),
+        place_(static_cast<std::size_t>(A.rows()), -1) {}
+
+  SubdomainMatrix subdomain(const std::vector<std::int32_t>& nodes) {
+    SubdomainMatrix result;
+    for (const std::int32_t node : nodes) {
+      const std::int64_t end = std::min((node + 1) * block_size_, A_.rows());
+      for (std::int64_t i = node * block_size_; i < end; ++i) {
+        place_[i] = static_cast<std::int32_t>(result.unknowns.size());
+        result.unknowns.push_back(static_cast<std::int32_t>(i));
+      }
+    }
+    triplets_.clear();
+    for (const std::int32_t i : result.unknowns) add_row(i);
+    const std::int64_t rows = std::ssize(result.unknowns);
+    result.matrix = Csr<double>::from_triplets(rows, rows, triplets_);
+    for (const std::int32_t i : result.unknowns) place_[i] = -1;
+    return result;
+  }
+
+ private:
+  /// Adds the elements of row i that belong to the subdomain, and their share of the diagonal block.
+  void add_row(std::int32_t i) {
+    const std::int64_t node = i / block_size_;
+    const auto share = static_cast<double>(membership_.common(node, node));
+    for (std::int64_t k = A_.row_offsets()[i]; k < A_.row_offsets()[i + 1]; ++k) {
+      const std::int32_t j = A_.column_indices()[k];
+      const double value = A_.values()[k];
+      const std::int64_t neighbour = j / block_size_;
+      const bool inside = place_[j] >= 0;
+      const double weight = inside ? 1 / static_cast<double>(membership_.common(node, neighbour)) : 0;
+      if (dominant_) {
+        if (i == j) {
+          triplets_.push_back({place_[i], place_[i], value / share});
+          continue;
+        }
+        if (inside) triplets_.push_back({place_[i], place_[j], weight * value});
+        triplets_.push_back({place_[i], place_[i], (weight - 1 / share) * std::abs(value)});
+      } else if (neighbour == node) {
+        triplets_.push_back({place_[i], place_[j], value / share});
+      } else {
+        if (inside) triplets_.push_back({place_[i], place_[j], weight * value});
+        add_to_block(i, node * block_size_ + j % block_size_, (1 / share - weight) * value);
+      }
+    }
+  }
+
+  /// Adds half of a value to element (i, j), and half of it to (j, i), of the diagonal block.
+  void add_to_block(std::int32_t i, std::int64_t j, double value) {
+    if (j >= A_.rows()) j = i;
+    triplets_.push_back({place_[i], place_[j], value / 2});
+    triplets_.push_back({place_[j], place_[i], value / 2});
+  }
+
+  const Csr<double>& A_;
+  std::int64_t block_size_;
+  const Membership& membership_;
+  bool dominant_;
+  std::vector<std::int32_t> place_;  // of each unknown in the subdomain, or -1
+  std::vector<Triplet<double>> triplets_;
+};
+
+}  // namespace
+
+Subdomains split(const Csr<double>& A, std::int64_t block_size, const Partition& partition) {
+  const auto graph = node_graph(A, block_size);
+  const Membership membership(graph.view(), partition);
+  std::vector<std::vector<std::int32_t>> nodes(static_cast<std::size_t>(partition.parts));
+  for (std::int64_t node = 0; node < graph.view().n; ++node) {
+    for (const std::int32_t s : membership.of(node)) nodes[s].push_back(static_cast<std::int32_t>(node));
+  }
+  const bool dominant = is_dominant(A);
+  Splitter splitter(A, block_size, membership, dominant);
+  Subdomains result;
+  result.splitting = dominant ? Splitting::exact : Splitting::heuristic;
+  for (const auto& own : nodes) result.matrices.push_back(splitter.subdomain(own));
+  return result;
+}
+
+}  // namespace echelon::bddc
