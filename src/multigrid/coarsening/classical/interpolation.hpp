@@ -2,6 +2,7 @@
 /// Prolongations from a splitting: rows of weights, computed in parallel and collected in a sparse matrix.
 #pragma once
 
+#include "multigrid/coarsening/classical/interpolate_point.hpp"
 #include "multigrid/coarsening/classical/row_map.hpp"
 #include "multigrid/coarsening/classical/two_paths.hpp"
 #include "multigrid/coarsening/classical/weights.hpp"
@@ -30,45 +31,6 @@ struct PaddedRows {
         columns(device, rows * width_),
         values(device, rows * width_) {}
   [[nodiscard]] PaddedView<T> view() { return {width, counts.data(), columns.data(), values.data()}; }
-};
-
-/// Computes row r, of point i, into `rows`: by `row` or, if its weights exceed max_row_norm, by the direct
-/// formula; the row stays empty if both fail. False if the container of candidates is full.
-template <class T, class Row, class C>
-ECHELON_ANYWHERE bool interpolate_row(const Row& row, const SplitMatrix<T>& matrix, std::int64_t i,
-                                      C& candidates, const PaddedView<T>& rows, std::int64_t r) {
-  RowFactors factors;
-  if (!row.accumulate(i, candidates, factors)) return false;
-  if (factors.scale == 0 || write_row(candidates, factors, rows, r)) return true;
-  candidates.clear();
-  RowFactors direct;
-  if (!interpolate_directly(matrix, i, candidates, direct)) return false;
-  write_row(candidates, direct, rows, r);
-  return true;
-}
-
-/// Computes the row of a coarse or a fine point, or the empty row of an isolated one. Marks rows for which
-/// the container of candidates is full.
-template <class T, class Row, class C>
-struct InterpolatePoint {
-  Row row;
-  SplitMatrix<T> matrix;
-  RowMap map;
-  PaddedView<T> rows;
-  std::uint8_t* is_long;
-  ECHELON_ANYWHERE void operator()(std::int64_t r) const {
-    const std::int64_t i = map[r];
-    const std::int32_t coarse = matrix.coarse_index[i];
-    is_long[r] = 0;
-    rows.counts[r] = coarse >= 0 ? 1 : 0;
-    if (coarse >= 0) {
-      rows.columns[r * rows.width] = coarse;
-      rows.values[r * rows.width] = 1;
-    } else if (coarse == fine_index) {
-      C candidates;
-      if (!interpolate_row(row, matrix, i, candidates, rows, r)) is_long[r] = 1;
-    }
-  }
 };
 
 /// Computes the rows of a list of fine points.
@@ -170,11 +132,11 @@ bool starts_with_few(const B& backend, std::int64_t rows, std::int64_t elements)
   return !backend.device().on_host() && elements < FewCandidates::capacity * rows;
 }
 
-/// Computes the rows of `count` points, one after the other in each thread; see InterpolatePoint.
+/// Computes the rows of `count` points, one after the other in each thread.
 template <class B, class T, class Row>
-void interpolate_points(B& backend, const Row& row, const SplitMatrix<T>& matrix, RowMap map,
-                        std::int64_t count, const PaddedView<T>& rows, std::uint8_t* is_long) {
-  backend.for_each(count, InterpolatePoint<T, Row, LocalCandidates>{row, matrix, map, rows, is_long});
+void interpolate_points(B& backend, std::int64_t count,
+                        const InterpolatePoint<T, Row, LocalCandidates>& interpolate) {
+  backend.for_each(count, interpolate);
 }
 
 /// Computes `count` rows. `coarse` is the number of coarse points; `has_few` says that most rows have few
@@ -189,7 +151,8 @@ void interpolate_rows(B& backend, const Row& row, const SplitMatrix<T>& matrix, 
   if (has_few) {
     backend.for_each(count, InterpolatePoint<T, Row, FewCandidates>{row, matrix, map, rows, is_long.data()});
   } else {
-    interpolate_points(backend, row, matrix, map, count, rows, is_long.data());
+    interpolate_points(backend, count,
+                       InterpolatePoint<T, Row, LocalCandidates>{row, matrix, map, rows, is_long.data()});
   }
   backend.for_each(count, WriteIndex{numbers.data()});
   const std::int64_t left = backend.select(count, is_long.data(), numbers.data(), list.data());

@@ -6,6 +6,8 @@
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
+#include "multigrid/coarsening/classical/candidates.hpp"
+#include "multigrid/coarsening/classical/interpolate_point.hpp"
 #include "multigrid/coarsening/classical/row_map.hpp"
 #include "multigrid/coarsening/classical/weights.hpp"
 
@@ -230,16 +232,16 @@ __global__ void __launch_bounds__(block_size)
 
 /// Computes the rows of `count` points by a warp each.
 template <class T>
-void interpolate_points(Cuda& backend, const ExtendedRow<T>& row, const SplitMatrix<T>& /*matrix*/,
-                        RowMap map, std::int64_t count, const PaddedView<T>& rows, std::uint8_t* is_long) {
+void interpolate_points(Cuda& backend, std::int64_t count,
+                        const InterpolatePoint<T, ExtendedRow<T>, LocalCandidates>& points) {
   if (count == 0) return;
   const CurrentDevice current(backend.device().id());
   constexpr std::int64_t most_blocks = 1 << 12;
   constexpr std::int64_t rows_per_block = warp_rows::block_size / warp_size;
   const auto blocks =
       static_cast<unsigned>(std::min((count + rows_per_block - 1) / rows_per_block, most_blocks));
-  warp_rows::interpolate_rows_by_warps<<<blocks, warp_rows::block_size, 0, stream()>>>(count, row, map, rows,
-                                                                                       is_long);
+  warp_rows::interpolate_rows_by_warps<<<blocks, warp_rows::block_size, 0, stream()>>>(
+      count, points.row, points.map, points.rows, points.is_long);
   check(cudaGetLastError());
 }
 
