@@ -5,7 +5,7 @@
   - files of src/ include only folders below their own, in the order of layers.txt, every included file exists, and no files
     include each other in a circle;
   - public headers include only public headers and the standard library, in the same order (headers.txt);
-  - the command-line tool and the examples include only public headers and their own files;
+  - the command-line tool, the examples and the plug-in for PETSc include only public headers and their own files;
   - a benchmark includes no other folder of bench/ than bench/support;
   - no folder has more than 24 files;
   - host files that may be compiled together (ECHELON_UNITY) define no type or constant of one name in unnamed namespaces;
@@ -24,7 +24,7 @@ from pathlib import Path
 CODE = {".hpp", ".cpp", ".cuh", ".cu"}
 MOST_FILES = 24
 MOST_WORDS = 5  # of a test's name without underscores
-SELF_CONTAINED = ["apps/echelon", "examples"]
+SELF_CONTAINED = ["apps/echelon", "examples", "petsc"]
 # Headers of the standard library have no suffix; of the system's, public headers use none.
 STANDARD = re.compile(r"[a-z_]+")
 
@@ -84,7 +84,7 @@ def code_files(root, folder):
 
 def resolve(root, path, name):
     """File that `#include "name"` in `path` means; None if there is none."""
-    for base in (path.parent, root / "src", root / "tests", root / "bench", root / "apps/echelon"):
+    for base in (path.parent, root / "src", root / "tests", root / "bench", root / "apps/echelon", root / "petsc/include"):
         if (base / name).is_file():
             return (base / name).resolve()
     return None
@@ -174,7 +174,7 @@ class Structure:
     def check_files(self):
         """Includes of files that do not exist, and files that include each other, which #pragma once would hide."""
         graph = defaultdict(list)
-        for folder in ("src", "include", "apps", "tests", "bench"):
+        for folder in ("src", "include", "apps", "petsc", "tests", "bench"):
             for path in code_files(self.root, folder):
                 for line, quote, name in includes(path):
                     target = resolve(self.root, path, name)
@@ -201,7 +201,7 @@ class Structure:
                 visit(path)
 
     def check_folder_sizes(self):
-        for folder in ("src", "include", "apps", "tests", "bench"):
+        for folder in ("src", "include", "apps", "petsc", "tests", "bench"):
             counts = Counter(path.parent for path in code_files(self.root, folder))
             for place, count in sorted(counts.items()):
                 name = place.relative_to(self.root).as_posix()
@@ -239,7 +239,7 @@ class Structure:
         beginning = re.compile(r"\s*/// (" + "|".join(lists["beginnings"]) + r")\b")
         # "Random walk" and "page walk" are terms.
         word = re.compile(r"(?<![A-Za-z])(?<!random )(?<!page )(" + "|".join(lists["words"]) + r")s?(?![a-z])", re.IGNORECASE)
-        for folder in ("src", "include", "apps", "bench", "examples", "tests"):
+        for folder in ("src", "include", "apps", "petsc", "bench", "examples", "tests"):
             for path in code_files(self.root, folder):
                 previous = ""
                 for number, line in enumerate(path.read_text().splitlines(), 1):
@@ -283,7 +283,7 @@ class Structure:
 def main():
     root = Path(sys.argv[1])
     faults = Structure(root, words="--words" in sys.argv[2:]).check()
-    count = sum(len(code_files(root, folder)) for folder in ("src", "include", "apps", "bench", "examples"))
+    count = sum(len(code_files(root, folder)) for folder in ("src", "include", "apps", "petsc", "bench", "examples"))
     print("\n".join(faults) or f"{count} files are in order")
     sys.exit(1 if faults else 0)
 

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solver/implementation.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/matrix/dense.hpp>
+#include <echelon/solver/preconditioner_application.hpp>
+
+#include <algorithm>
+
+namespace echelon {
+
+namespace {
+
+/// Throws unless the last set-up of a solver for n rows left something to apply.
+template <class T>
+void check_setup(const Solver<T>& solver, std::int64_t n) {
+  // A solve without right-hand sides reports the set-up, and throws if there was none.
+  const Device& device = solver.device();
+  const std::int64_t leading = std::max<std::int64_t>(n, 1);
+  const Report setup = solver.solve(DenseView<const T>(nullptr, n, 0, leading, device),
+                                    DenseView<T>(nullptr, n, 0, leading, device));
+  const bool applicable = setup.solved() || setup.status == Status::underdetermined ||
+                          (setup.status == Status::singular && !setup.row);
+  if (!applicable) throw Error("the set-up of the preconditioner failed: " + setup.message);
+}
+
+}  // namespace
+
+template <class T>
+PreconditionerApplication<T>::PreconditionerApplication(const Solver<T>& solver, std::int64_t n)
+    : solver_(&solver) {
+  const SolverImplementation<T>& implementation = SolverAccess<T>::implementation(solver);
+  if (!find_method(implementation.name()).usable_as_preconditioner) {
+    throw Error("method '" + implementation.name() + "' cannot be used as a preconditioner");
+  }
+  check_setup(solver, n);
+  workspace_ = implementation.make_workspace();
+}
+template <class T>
+PreconditionerApplication<T>::PreconditionerApplication(PreconditionerApplication&&) noexcept = default;
+template <class T>
+PreconditionerApplication<T>& PreconditionerApplication<T>::operator=(PreconditionerApplication&&) noexcept =
+    default;
+template <class T>
+PreconditionerApplication<T>::~PreconditionerApplication() = default;
+
+template <class T>
+void PreconditionerApplication<T>::operator()(const T* r, T* z) {
+  SolverAccess<T>::implementation(*solver_).apply(*workspace_, r, z);
+}
+
+template class PreconditionerApplication<float>;
+template class PreconditionerApplication<double>;
+
+}  // namespace echelon
