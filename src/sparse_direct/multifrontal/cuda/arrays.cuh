@@ -39,6 +39,26 @@ __device__ inline int block_warps() {
   return static_cast<int>(blockDim.x) / warp_size;
 }
 
+/// A column's element of the largest magnitude, which is -1 if no element is a number.
+template <class T>
+struct LargestElement {
+  T magnitude = -1;
+  int row = 0;
+
+  /// Exchanges the elements of a warp for the largest of them, in the first of several such rows.
+  __device__ void reduce_warp() {
+#pragma unroll
+    for (int delta = warp_size / 2; delta > 0; delta /= 2) {
+      const T other = __shfl_xor_sync(full_warp, magnitude, delta);
+      const int other_row = __shfl_xor_sync(full_warp, row, delta);
+      if (other > magnitude || (other == magnitude && other_row < row)) {
+        magnitude = other;
+        row = other_row;
+      }
+    }
+  }
+};
+
 template <class T>
 __device__ void record_failure(const FactorArrays<T>& arrays, int column) {
   atomicMin(&arrays.facts->first_failure, column);

@@ -139,42 +139,28 @@ __global__ void solve_below_diagonal(FactorArrays<T> arrays, const std::int32_t*
   }
 }
 
-/// Finds a column's largest element among the rows that may become pivots, with all threads of the block.
+/// Finds a column's largest element among the rows that may become pivots, with all threads of the block,
+/// which have read the column when it returns.
 template <class T>
-__device__ int largest_row_of_column(const T* column, int begin, int end) {
+__device__ LargestElement<T> largest_in_column(const T* column, int begin, int end) {
   __shared__ T magnitudes[warp_size];
   __shared__ int rows[warp_size];
-  T largest = -1;
-  int row = begin;
+  LargestElement<T> largest{-1, begin};
   for (int i = begin + static_cast<int>(threadIdx.x); i < end; i += static_cast<int>(blockDim.x)) {
     const T magnitude = fabs(column[i]);
-    if (magnitude > largest) {
-      largest = magnitude;
-      row = i;
-    }
+    if (magnitude > largest.magnitude) largest = {magnitude, i};
   }
-  const auto reduce_warp = [&] {
-#pragma unroll
-    for (int delta = warp_size / 2; delta > 0; delta /= 2) {
-      const T other = __shfl_xor_sync(full_warp, largest, delta);
-      const int other_row = __shfl_xor_sync(full_warp, row, delta);
-      if (other > largest || (other == largest && other_row < row)) {
-        largest = other;
-        row = other_row;
-      }
-    }
-  };
-  reduce_warp();
+  largest.reduce_warp();
   if (lane_id() == 0) {
-    magnitudes[warp_id()] = largest;
-    rows[warp_id()] = row;
+    magnitudes[warp_id()] = largest.magnitude;
+    rows[warp_id()] = largest.row;
   }
   __syncthreads();
-  largest = lane_id() < block_warps() ? magnitudes[lane_id()] : T{-1};
-  row = lane_id() < block_warps() ? rows[lane_id()] : begin;
-  reduce_warp();
+  largest = {-1, begin};
+  if (lane_id() < block_warps()) largest = {magnitudes[lane_id()], rows[lane_id()]};
+  largest.reduce_warp();
   __syncthreads();
-  return row;
+  return largest;
 }
 
 /// Eliminates the step's columns in the rows that may become pivots, with the largest element of each column
@@ -198,10 +184,10 @@ __global__ void factor_pivot_rows(FactorArrays<T> arrays, const std::int32_t* li
   __syncthreads();
   T multiplier = 0;
   for (int c = 0; c < width; ++c) {
-    const int row = largest_row_of_column(S + c * height, c, height);
+    const auto [magnitude, row] = largest_in_column(S + c * height, c, height);
     if (thread == 0) {
       arrays.exchanges[front.first + p + c] = p + row;
-      if (!(fabs(S[row + c * height]) > 0)) record_failure(arrays, front.first + p + c);
+      if (!(magnitude > 0)) record_failure(arrays, front.first + p + c);
     }
     if (row != c && thread < width) {
       const T element = S[c + thread * height];

@@ -98,28 +98,16 @@ __device__ void factor_columns(const FactorArrays<T>& arrays, const Front& front
   __syncthreads();
 }
 
-/// Row of the largest element of column c among the rows that may become pivots; found by the first warp.
+/// The largest element of column c among the rows that may become pivots; found by the first warp.
 template <class T>
-__device__ int largest_row(const SharedFront<T>& F, int c) {
-  T largest = -1;
-  int row = c;
+__device__ LargestElement<T> largest_in_column(const SharedFront<T>& F, int c) {
+  LargestElement<T> largest{-1, c};
   for (int i = c + lane_id(); i < F.pivots; i += warp_size) {
     const T magnitude = fabs(F(i, c));
-    if (magnitude > largest) {
-      largest = magnitude;
-      row = i;
-    }
+    if (magnitude > largest.magnitude) largest = {magnitude, i};
   }
-#pragma unroll
-  for (int delta = warp_size / 2; delta > 0; delta /= 2) {
-    const T other = __shfl_xor_sync(full_warp, largest, delta);
-    const int other_row = __shfl_xor_sync(full_warp, row, delta);
-    if (other > largest || (other == largest && other_row < row)) {
-      largest = other;
-      row = other_row;
-    }
-  }
-  return row;
+  largest.reduce_warp();
+  return largest;
 }
 
 /// Eliminates columns p, ..., p + width - 1 in the rows that may become pivots, with the largest element of
@@ -130,9 +118,10 @@ __device__ void factor_pivotal_rows(const FactorArrays<T>& arrays, const Front& 
   const int lane = lane_id();
   T multiplier = 0;
   for (int c = p; c < p + width; ++c) {
-    const int row = largest_row(F, c);
+    const auto [magnitude, row] = largest_in_column(F, c);
+    __syncwarp();  // all lanes have read the column
     if (lane == 0) {
-      if (!(fabs(F(row, c)) > 0)) record_failure(arrays, front.first + c);
+      if (!(magnitude > 0)) record_failure(arrays, front.first + c);
       exchanges[c - p] = row;
       const int other = order[c];
       order[c] = order[row];
