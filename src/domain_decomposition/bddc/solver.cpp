@@ -8,10 +8,11 @@
 #include "domain_decomposition/bddc/subdomains/read_partition.hpp"
 #include "krylov/lanczos.hpp"
 #include "linalg/spmv/multiply.hpp"
+#include "solver/corrections.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
 #include "solver/nested_solver.hpp"
-#include "solver/rounding_level.hpp"
+#include "sparse_direct/multifrontal/symmetry.hpp"
 #include "support/text.hpp"
 
 #include <echelon/methods/bddc.hpp>
@@ -30,32 +31,6 @@ namespace echelon {
 namespace {
 
 using bddc::dot;
-
-/// Outcome for the first element that differs from its mirror image by more than rounding, compared with the
-/// smaller of the largest elements of both rows.
-template <class T>
-std::optional<Outcome> asymmetry(const Csr<double>& A) {
-  std::vector<double> largest(static_cast<std::size_t>(A.rows()), 0.0);
-  for (std::int64_t i = 0; i < A.rows(); ++i) {
-    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
-      largest[i] = std::max(largest[i], std::abs(A.values()[k]));
-    }
-  }
-  const std::int32_t* const columns = A.column_indices().data();
-  for (std::int64_t i = 0; i < A.rows(); ++i) {
-    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
-      const std::int64_t j = columns[k];
-      const std::int32_t* const end = columns + A.row_offsets()[j + 1];
-      const std::int32_t* const found =
-          std::lower_bound(columns + A.row_offsets()[j], end, static_cast<std::int32_t>(i));
-      const double mirror = found != end && *found == i ? A.values()[found - columns] : 0;
-      if (std::abs(A.values()[k] - mirror) > symmetry_tolerance<T> * std::min(largest[i], largest[j])) {
-        return not_symmetric(i, j, Status::not_spd);
-      }
-    }
-  }
-  return std::nullopt;
-}
 
 template <class B, class T>
 class BddcMethod final : public SolverImplementation<T>,
@@ -98,7 +73,7 @@ class BddcMethod final : public SolverImplementation<T>,
     const std::int64_t n = A_->rows();
     null_space_.clear();
     null_space_basis_ = Dense<T>(this->device(), n, 0);
-    if (std::optional<Outcome> outcome = asymmetry<T>(*A_)) return std::move(*outcome);
+    if (asymmetry_) return not_symmetric(asymmetry_->row, asymmetry_->column, Status::not_spd);
     check_block_size(n);
     Outcome outcome;
     const bddc::Subdomains subdomains = make_subdomains(outcome.warnings);
@@ -154,15 +129,18 @@ class BddcMethod final : public SolverImplementation<T>,
   }
 
  private:
-  /// Keeps a copy of A in double, or a reference where A is one.
+  /// Keeps a copy of A in double, or a reference where A is one, and looks for elements that differ from
+  /// their mirror images.
   void copy(const MatrixRef<T>& A) {
     copy_ = {};
     if constexpr (std::is_same_v<T, double>) {
       if (!A.is_sparse()) copy_ = to_csr(A);
       A_ = A.is_sparse() ? A.csr() : &copy_;
+      asymmetry_ = sparse_direct::find_asymmetry(*A_);
     } else {
       const Csr<T> converted = A.is_sparse() ? Csr<T>() : to_csr(A);
       const Csr<T>& given = A.is_sparse() ? *A.csr() : converted;
+      asymmetry_ = sparse_direct::find_asymmetry(given);
       Array<double> values(Device::serial(), given.nonzeros());
       std::copy_n(given.values().data(), given.nonzeros(), values.data());
       copy_ = Csr<double>::unchecked(given.rows(), given.columns(), given.row_offsets(),
@@ -270,38 +248,16 @@ class BddcMethod final : public SolverImplementation<T>,
       multiply(v.backend, -1.0, MatrixRef<double>(*A_), v.x.data(), 1.0, v.r.data());
       const double norm = std::sqrt(dot(v.r, v.r));
       if (job.history.empty()) job.history.push_back(norm);
-      if (has_ended(v, before, norm, job)) return;
+      if (!job.outcome.ok() || corrections_have_ended<T>(job, options_.stop.max_iterations, before, norm,
+                                                         [&] { return norms(v); })) {
+        return;
+      }
       before = norm;
       preconditioner_.reduce(v.scratch, v.r.data(), v.g.data(), v.z.data());
       iterate(v, job);
       preconditioner_.extend(v.scratch, v.u.data(), v.z.data());
       for (std::size_t i = 0; i < v.x.size(); ++i) v.x[i] += v.z[i];
     }
-  }
-
-  /// True if no further correction is needed or possible; then sets the outcome.
-  bool has_ended(const Vectors& v, double before, double norm, Job& job) const {
-    if (norm <= job.tolerance || !job.outcome.ok()) return true;
-    const std::string reached = "relative residual " + short_number(norm / job.right_hand_side_norm) +
-                                " after " + std::to_string(job.iterations) + " iterations";
-    if (job.control->cancel.stop_requested()) {
-      job.outcome = {Status::cancelled, "stopped by the caller at " + reached};
-    } else if (!std::isfinite(norm)) {
-      job.outcome = {Status::diverged,
-                     "x is not finite after " + std::to_string(job.iterations) + " iterations"};
-    } else if (job.iterations >= options_.stop.max_iterations) {
-      job.outcome = {Status::max_iterations, reached + ", the limit"};
-    } else if (norm < 0.5 * before) {
-      return false;
-    } else if (error_at_rounding_level<T>(job, norm, [&] { return norms(v); })) {
-      if (job.outcome.message.empty()) {
-        job.outcome = {Status::converged, "rounding limits the residual: " + reached};
-      }
-      job.limited_by_rounding = true;
-    } else {
-      job.outcome = {Status::stagnated, "the residual no longer falls: " + reached};
-    }
-    return true;
   }
 
   static AnswerNorms norms(const Vectors& v) {
@@ -369,6 +325,7 @@ class BddcMethod final : public SolverImplementation<T>,
   std::vector<std::int32_t> partition_;
   Dense<double> near_null_space_{Device(), 0, 0};
   Csr<double> copy_;
+  std::optional<sparse_direct::Place> asymmetry_;
   const Csr<double>* A_ = &copy_;
   bddc::Preconditioner preconditioner_;
   std::vector<bddc::NullSpacePart> null_space_;

@@ -3,8 +3,8 @@
 #include "graph_laplacian/approximate_cholesky/low_degree.hpp"
 #include "graph_laplacian/approximate_cholesky/pcg.hpp"
 #include "graph_laplacian/laplacian_form.hpp"
+#include "solver/corrections.hpp"
 #include "solver/instantiate.hpp"
-#include "solver/rounding_level.hpp"
 #include "support/text.hpp"
 
 #include <echelon/matrix/matrix.hpp>
@@ -382,7 +382,8 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
         if (!active[c]) continue;
         Job& job = jobs[static_cast<std::size_t>(first + c)];
         if (cycle == 0) job.history.push_back(norms[c]);
-        active[c] = !has_ended<K>(block, c, before[c], norms[c], job);
+        active[c] = !corrections_have_ended<T>(job, options_.stop.max_iterations, before[c], norms[c],
+                                               [&] { return norms_of<K>(block, c); });
       }
       if (std::none_of(active.begin(), active.end(), [](bool a) { return a; })) return;
       // The diagonal preconditioner's iterations may leave the residual as large as it was.
@@ -392,41 +393,14 @@ class ApproximateCholeskyMethod final : public SolverImplementation<T> {
     }
   }
 
-  /// True if a column needs no further correction; then sets its outcome.
   template <int K>
-  bool has_ended(const Block<K>& block, int c, double before, double norm, Job& job) const {
-    if (norm <= job.tolerance) return true;
-    const std::string reached = "relative residual " + short_number(norm / job.right_hand_side_norm) +
-                                " after " + std::to_string(job.iterations) + " iterations";
-    if (job.control->cancel.stop_requested()) {
-      job.outcome = {Status::cancelled, "stopped by the caller at " + reached};
-    } else if (!std::isfinite(norm)) {
-      job.outcome = {Status::diverged,
-                     "x is not finite after " + std::to_string(job.iterations) + " iterations"};
-    } else if (job.iterations >= options_.stop.max_iterations) {
-      job.outcome = {Status::max_iterations, reached + ", the limit"};
-    } else if (norm < 0.5 * before) {
-      return false;
-    } else if (at_rounding_level<K>(block, c, norm, job)) {
-      if (job.outcome.ok()) job.outcome = {Status::converged, "rounding limits the residual: " + reached};
-      job.limited_by_rounding = true;
-    } else {
-      job.outcome = {Status::stagnated, "the residual no longer falls: " + reached};
+  AnswerNorms norms_of(const Block<K>& block, int c) const {
+    AnswerNorms found;
+    for (std::int64_t i = 0; i < form_.vertices(); ++i) {
+      found.residual = std::max(found.residual, std::abs(block.r[static_cast<std::size_t>(K * i + c)]));
+      found.solution = std::max(found.solution, std::abs(block.x[static_cast<std::size_t>(K * i + c)]));
     }
-    return true;
-  }
-
-  template <int K>
-  bool at_rounding_level(const Block<K>& block, int c, double norm, const Job& job) const {
-    const auto norms = [&] {
-      AnswerNorms found;
-      for (std::int64_t i = 0; i < form_.vertices(); ++i) {
-        found.residual = std::max(found.residual, std::abs(block.r[static_cast<std::size_t>(K * i + c)]));
-        found.solution = std::max(found.solution, std::abs(block.x[static_cast<std::size_t>(K * i + c)]));
-      }
-      return found;
-    };
-    return error_at_rounding_level<T>(job, norm, norms).has_value();
+    return found;
   }
 
   /// Computes corrections of the active columns by conjugate gradients, to their tolerances.

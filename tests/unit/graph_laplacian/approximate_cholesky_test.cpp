@@ -436,6 +436,24 @@ TEST(ApproximateCholesky, UnreachableRightHandSide_ProjectedOrInconsistent) {
   EXPECT_EQ(strict.report.status, Status::inconsistent);
 }
 
+/// The tolerance is below what rounding allows; the warning about b remains nevertheless.
+TEST(ApproximateCholesky, UnreachableAndLimitedByRounding_RemovedPartIsNamed) {
+  const Csr<double> A = graph("path", {{"n", 3000}});
+  const std::vector<double> b = random_vector(A.rows(), 5);
+  const auto [x, report] = solve_by_ac(A, b, {{"rtol", 3e-16}});
+  EXPECT_EQ(report.status, Status::converged) << report.message;
+  ASSERT_EQ(report.warnings.size(), 1U) << report.message;
+  EXPECT_NE(report.warnings[0].find("was removed"), std::string::npos) << report.warnings[0];
+  const std::vector<double> product_with_x = product(A, first_column(x));
+  double residual = 0;
+  double right = 0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    residual += std::pow(product_with_x[i] - b[i] + mean(b), 2);
+    right += b[i] * b[i];
+  }
+  EXPECT_GT(std::sqrt(residual), 3e-16 * std::sqrt(right)) << "rounding does not limit this residual";
+}
+
 TEST(ApproximateCholesky, MatricesOutsideItsClass_AreRefused) {
   const Csr<double> indefinite =
       Csr<double>::from_triplets(3, 3, {{0, 0, 1}, {1, 1, 1}, {1, 2, -3}, {2, 1, -3}, {2, 2, 1}});
