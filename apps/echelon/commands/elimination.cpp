@@ -83,18 +83,19 @@ DenseFile<T> read_dense(const EliminationRequest& request) {
 template DenseFile<float> read_dense(const EliminationRequest&);
 template DenseFile<double> read_dense(const EliminationRequest&);
 
-Json elimination_json(const EliminationRequest& request, const FileInfo& info, const Report& report) {
+Json elimination_json(const std::string& matrix, const std::string& precision, const FileInfo& info,
+                      const Report& report) {
   return {{"status", to_string(report.status)},
           {"exit_code", int{exit_code(report.status)}},
           {"method", report.method},
           {"device", report.device.name()},
           {"hardware", hardware(report.device)},
-          {"precision", request.precision},
+          {"precision", precision},
           {"message", report.message},
           {"warnings", report.warnings},
           {"row", or_null(report.row)},
           {"column", or_null(report.column)},
-          {"file", request.matrix},
+          {"file", matrix},
           {"rows", info.rows},
           {"columns", info.columns},
           {"reciprocal_condition", or_null(report.reciprocal_condition)},

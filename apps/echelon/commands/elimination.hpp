@@ -61,9 +61,9 @@ Dense<T> on_host(Dense<T> matrix) {
 template <class T>
 [[nodiscard]] DenseFile<T> read_dense(const EliminationRequest& request);
 
-/// The part of the report that the verbs share.
-[[nodiscard]] Json elimination_json(const EliminationRequest& request, const FileInfo& info,
-                                    const Report& report);
+/// The part of the report that rref, rank, invert and schur share, for the file `matrix`.
+[[nodiscard]] Json elimination_json(const std::string& matrix, const std::string& precision,
+                                    const FileInfo& info, const Report& report);
 [[nodiscard]] Json rank_json(const RankFacts& facts);
 [[nodiscard]] std::vector<Row> elimination_rows(const EliminationRequest& request, const FileInfo& info,
                                                 const Report& report);

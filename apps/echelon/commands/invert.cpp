@@ -19,7 +19,7 @@ bool inverted(const Report& report) {
 }
 
 Json invert_json(const EliminationRequest& request, const FileInfo& info, const Report& report) {
-  Json json = elimination_json(request, info, report);
+  Json json = elimination_json(request.matrix, request.precision, info, report);
   const bool written = inverted(report) && !request.output.empty();
   json["relative_residual"] = inverted(report) ? Json(report.relative_residual) : Json(nullptr);
   json["backward_error"] = inverted(report) ? Json(report.backward_error) : Json(nullptr);

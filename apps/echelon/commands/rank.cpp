@@ -49,7 +49,7 @@ ExitCode sparse_rank_in(const RankRequest& request) {
   const bool doubtful = report.find_statistic("doubtful") != nullptr;
   if (has_rank(report)) report.status = Status::direct;  // a rank that is not full is a result
   if (request.json) {
-    Json json = elimination_json(request, file.info, report);
+    Json json = elimination_json(request.matrix, request.precision, file.info, report);
     json.update(Json{
         {"rank", or_null(report.rank)}, {"doubtful", doubtful}, {"statistics", statistics_json(report)}});
     print_json(json);
@@ -99,7 +99,7 @@ ExitCode dense_rank_in(const EliminationRequest& request) {
   const EchelonForm<T> form = RowReduction<T>(request.device, request.options).reduce(std::move(file.matrix));
   progress.clear();
   if (request.json) {
-    Json json = elimination_json(request, file.info, form.report);
+    Json json = elimination_json(request.matrix, request.precision, file.info, form.report);
     json.update(form.report.solved() ? rank_json(form.facts) : Json{{"rank", nullptr}});
     print_json(json);
     return exit_code(form.report.status);

@@ -78,7 +78,7 @@ void write(const RrefRequest& request, const EchelonForm<T>& form) {
 
 template <class T>
 Json rref_json(const RrefRequest& request, const FileInfo& info, const EchelonForm<T>& form) {
-  Json json = elimination_json(request, info, form.report);
+  Json json = elimination_json(request.matrix, request.precision, info, form.report);
   if (!form.report.solved()) return json;
   const auto written = [](const std::string& path) { return path.empty() ? Json(nullptr) : Json(path); };
   json.update(rank_json(form.facts));

@@ -108,35 +108,20 @@ std::optional<double> reciprocal_condition_of(const SchurComplement<T>& schur) {
 template <class T>
 Json schur_json(const SchurRequest& request, const FileInfo& info, const SchurComplement<T>& schur) {
   const Report& report = schur.report();
-  Json json = {{"status", to_string(report.status)},
-               {"exit_code", int{exit_code(report.status)}},
-               {"method", report.method},
-               {"device", report.device.name()},
-               {"hardware", hardware(report.device)},
-               {"precision", request.precision},
-               {"reason", report.reason},
-               {"message", report.message},
-               {"warnings", report.warnings},
-               {"row", or_null(report.row)},
-               {"column", or_null(report.column)},
-               {"file", utf8(request.matrix)},
-               {"rows", info.rows},
-               {"columns", info.columns},
-               {"interface", schur.interface().size()},
-               {"interior", schur.interior().size()},
-               {"rank", or_null(report.rank)},
-               {"reciprocal_condition", or_null(report.reciprocal_condition)},
-               {"complement_reciprocal_condition", or_null(reciprocal_condition_of(schur))},
-               {"seconds", report.setup_seconds},
-               {"bytes", report.bytes},
-               {"statistics", statistics_json(report)}};
+  Json json = elimination_json(request.matrix, request.precision, info, report);
+  json["reason"] = report.reason;
+  json["interface"] = schur.interface().size();
+  json["interior"] = schur.interior().size();
+  json["rank"] = or_null(report.rank);
+  json["complement_reciprocal_condition"] = or_null(reciprocal_condition_of(schur));
+  json["statistics"] = statistics_json(report);
   const std::optional<Inertia> inertia = report.ready() ? schur.interior_inertia() : std::nullopt;
   json["inertia"] =
       inertia
           ? Json{{"positive", inertia->positive}, {"negative", inertia->negative}, {"zero", inertia->zero}}
           : Json(nullptr);
   const bool written = report.ready() && !request.output.empty();
-  json["output"] = written ? Json(utf8(request.output)) : Json(nullptr);
+  json["output"] = written ? Json(request.output) : Json(nullptr);
   return json;
 }
 
