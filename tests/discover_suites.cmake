@@ -4,7 +4,7 @@
 # the suites are listed when the program has been linked.
 
 if(CMAKE_SCRIPT_MODE_FILE)
-  # cmake -D program=... -D output=... -D properties=... -D serial=... -P discover_suites.cmake
+  # cmake -D program=... -D output=... -D properties=... -D serial=... -D slow=... -P discover_suites.cmake
   execute_process(COMMAND ${program} --gtest_list_tests OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
   string(REPLACE "\n" ";" lines "${listing}")
   foreach(line IN LISTS lines)
@@ -25,19 +25,23 @@ if(CMAKE_SCRIPT_MODE_FILE)
     if(serial AND suite MATCHES "^(${serial})$")
       string(APPEND script "set_tests_properties([==[${prefix}${suite}]==] PROPERTIES RUN_SERIAL ON)\n")
     endif()
+    if(slow AND suite MATCHES "^(${slow})$")
+      string(APPEND script "set_tests_properties([==[${prefix}${suite}]==] PROPERTIES COST 1000)\n")
+    endif()
   endforeach()
   file(WRITE ${output} "${script}")
   return()
 endif()
 
-# echelon_discover_suites(TARGET PREFIX SERIAL PROPERTY VALUE ...): registers the suites as PREFIX<suite>. No other test
-# runs beside a suite whose name matches the regular expression SERIAL.
-function(echelon_discover_suites target prefix serial)
+# echelon_discover_suites(TARGET PREFIX SERIAL SLOW PROPERTY VALUE ...): registers the suites as PREFIX<suite>. No other
+# test runs beside a suite whose name matches the regular expression SERIAL. Suites that match SLOW start first: one that
+# starts last would run on alone.
+function(echelon_discover_suites target prefix serial slow)
   set(output ${CMAKE_CURRENT_BINARY_DIR}/${target}_suites.cmake)
   list(JOIN ARGN " " properties)
   add_custom_command(TARGET ${target} POST_BUILD VERBATIM BYPRODUCTS ${output}
     COMMAND ${CMAKE_COMMAND} -D program=$<TARGET_FILE:${target}> -D output=${output} -D prefix=${prefix}
-            -D "properties=${properties}" -D "serial=${serial}" -P ${CMAKE_CURRENT_FUNCTION_LIST_FILE})
+            -D "properties=${properties}" -D "serial=${serial}" -D "slow=${slow}" -P ${CMAKE_CURRENT_FUNCTION_LIST_FILE})
   set(included ${CMAKE_CURRENT_BINARY_DIR}/${target}_include.cmake)
   file(WRITE ${included} "if(EXISTS \"${output}\")\n  include(\"${output}\")\nelse()\n"
                          "  add_test(${target}_NOT_BUILT ${target}_NOT_BUILT)\nendif()\n")
