@@ -8,15 +8,14 @@
 /// shortly before the steps that it expects to be the last.
 #pragma once
 
-#include "backend/target.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "linalg/spmv/row_products.hpp"
-#include "solver/implementation.hpp"
-#include "solver/nested_solver.hpp"
+#include "solver/iteration/columns.hpp"
+#include "solver/iteration/outcome.hpp"
+#include "solver/iteration/preconditioner.hpp"
+#include "solver/iteration/state.hpp"
 #include "solver/null_space.hpp"
-#include "solver/preconditioner_option.hpp"
 #include "solver/rounding_level.hpp"
-#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -33,154 +32,33 @@
 
 namespace echelon {
 
-enum class Phase : std::int32_t { running, converged, restart, limit, breakdown, not_spd, diverged };
-
-/// State of an iteration, in the backend's memory.
-struct IterationState {
-  static constexpr std::int64_t history_size = 64;
-
-  double tolerance = 0;   ///< on the residual norm
-  double divergence = 0;  ///< residual norms above it, or NaN, end the iteration
-  double residual = 0;    ///< ||r||_2 after `iteration` iterations
-  std::int64_t iteration = 0;
-  std::int64_t max_iterations = 0;
-  std::int64_t inner = 0;  ///< steps since the (re)start
-  Phase phase = Phase::running;
-  std::int32_t padding = 0;
-  double history[history_size] = {};  ///< residual after iteration k at [(k-1) % history_size]
-  double alphas[history_size] = {};   ///< of iteration k at the same places, for methods that record them
-  double betas[history_size] = {};
-  /// Lower bound of ||A^-1||_2 for the matrix of the iteration; 0: none.
-  double inverse_norm = 0;
-  double condition = 0;  ///< lower bound of the preconditioned condition number; 0: none
-
-  double rho = 0;  ///< scalars of the methods, by their usual letters
-  double alpha = 0;
-  double beta = 0;
-  double omega = 0;
-
-  [[nodiscard]] ECHELON_ANYWHERE bool running() const { return phase == Phase::running; }
-
-  /// Completes an iteration with this residual norm.
-  ECHELON_ANYWHERE void record(double norm) {
-    history[iteration % history_size] = norm;
-    ++iteration;
-    ++inner;
-    residual = norm;
-    if (norm <= tolerance) {
-      phase = Phase::converged;
-    } else if (!(norm <= divergence)) {
-      phase = Phase::diverged;
-    } else if (iteration >= max_iterations) {
-      phase = Phase::limit;
-    }
-  }
-};
-
-/// Ends an iteration: records ||r|| = sqrt((r, r)).
-struct RecordResidual {
-  IterationState* state;
-  ECHELON_ANYWHERE void operator()(Sum r_r) const {
-    if (state->running()) state->record(std::sqrt(r_r.value));
-  }
-};
-
-/// Number of steps to queue on a GPU before the next check: three quarters of those that the mean rate of
-/// convergence predicts, between 1 and 16. `iterations` have reduced the residual norm from `first` to
-/// `last`.
-inline std::int64_t steps_before_check(std::int64_t iterations, double first, double last, double tolerance) {
-  constexpr std::int64_t most = 16;
-  constexpr std::int64_t unknown = 4;  // before there is a rate
-  if (iterations == 0) return unknown;
-  const double predicted =
-      static_cast<double>(iterations) * std::log(tolerance / last) / std::log(last / first);
-  if (!(last < first && predicted < most)) return most;
-  return std::max<std::int64_t>(static_cast<std::int64_t>(0.75 * predicted), 1);
-}
-
-/// Powers of two by which an iteration scales its system, (2^matrix A) y = 2^rhs r, so that squares of norms
-/// neither overflow nor underflow; then x = 2^(matrix - rhs) y.
-struct IterationScale {
-  int matrix = 0;
-  int rhs = 0;
-  int preconditioned = 0;  ///< 2^preconditioned M^-1 r is about as large as r
-  [[nodiscard]] double matrix_factor() const { return std::ldexp(1.0, matrix); }
-};
-
-template <class B, class T>
-struct IterationWorkspace : Workspace {
-  IterationWorkspace(const Device& device, std::int64_t size)
-      : n(size), backend(device), state_array(device, 1), r(device, size) {}
-  [[nodiscard]] std::size_t bytes() const override {
-    std::size_t bytes = r.bytes() + (preconditioner ? preconditioner->bytes() : 0);
-    for (const auto& workspace : others) bytes += workspace->bytes();
-    return bytes;
-  }
-  [[nodiscard]] IterationState* state() { return state_array.data(); }
-
-  std::int64_t n;
-  B backend;
-  Array<IterationState> state_array;
-  IterationState host_state;  ///< copy of the state, from the last read
-  Array<T> r;                 ///< b - A x at a (re)start
-  std::unique_ptr<ResidualCheck<T>> residual_check;
-  std::unique_ptr<Workspace> preconditioner;
-  Array<T> consistent_rhs;         ///< b without its part in the null space of a singular A
-  Array<double> null_space_parts;  ///< coefficients of that part, one for each null vector
-  IterationScale scale;            ///< of the solve in progress
-  /// Workspaces of further columns, which the first solve with several right-hand sides makes.
-  std::vector<std::unique_ptr<Workspace>> others;
-};
-
-/// Epilogue of a product: y = factor A x.
-template <class T>
-struct StoreScaled {
-  T factor;
-  T* y;
-  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { y[i] = factor * sum; }
-};
-
-/// Computes x *= 2^exponent, which is exact.
-template <class T>
-struct ScaleByPowerOfTwo {
-  int exponent;
-  T* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
-    x[i] = static_cast<T>(std::ldexp(static_cast<double>(x[i]), exponent));
-  }
-};
-
 template <class B, class T>
 class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwner<T> {
  public:
   using SolveWorkspace = IterationWorkspace<B, T>;
 
-  IterativeMethod(const Device& device, Stop stop) : SolverImplementation<T>(device), stop_(stop) {
+  IterativeMethod(const Device& device, Stop stop)
+      : SolverImplementation<T>(device), stop_(stop), preconditioner_(device) {
     if (stop_.check_every == 0 && device.on_host()) stop_.check_every = 1;
   }
   [[nodiscard]] const Stop* stop() const override { return &stop_; }
 
   Outcome setup(const MatrixRef<T>& A) override {
     A_ = A;
-    if (!preconditioner_) return {};
-    nested().set_cancel(this->cancel());
-    return preconditioner_outcome(nested().setup(A));
+    return preconditioner_.setup(A, this->cancel());
   }
   Outcome update_values(const MatrixRef<T>& A) override {
     A_ = A;
-    if (!preconditioner_) return {};
-    nested().set_cancel(this->cancel());
-    return preconditioner_outcome(nested().update_values(A));
+    return preconditioner_.update_values(A, this->cancel());
   }
-  [[nodiscard]] std::size_t bytes() const override { return preconditioner_ ? nested().bytes() : 0; }
+  [[nodiscard]] std::size_t bytes() const override { return preconditioner_.bytes(); }
   [[nodiscard]] bool takes_operator() const override { return takes_preconditioner_; }
   [[nodiscard]] SolverImplementation<T>* named_preconditioner() const override {
-    return preconditioner_ ? &nested() : nullptr;
+    return preconditioner_.named();
   }
   void set_preconditioner(const Preconditioner<T>& preconditioner) override {
     if (!takes_preconditioner_) return SolverImplementation<T>::set_preconditioner(preconditioner);
-    preconditioner_.reset();
-    user_preconditioner_ = preconditioner;
+    preconditioner_.replace(preconditioner);
   }
 
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
@@ -200,12 +78,7 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
   }
 
  protected:
-  /// A right-hand side and its iterate.
-  struct IteratedColumn {
-    SolveWorkspace* workspace;
-    const T* b;
-    T* x;
-  };
+  using IteratedColumn = echelon::IteratedColumn<B, T>;
 
   /// Whether several right-hand sides are iterated in one loop, by start_together() and step_together().
   [[nodiscard]] virtual bool iterates_together() const { return false; }
@@ -231,23 +104,19 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
   virtual void estimate_condition(SolveWorkspace& /*workspace*/, Job& /*job*/) const {}
 
   [[nodiscard]] const MatrixRef<T>& matrix() const { return A_; }
-  [[nodiscard]] bool preconditioned() const {
-    return preconditioner_.has_value() || user_preconditioner_.has_value();
-  }
+  [[nodiscard]] bool preconditioned() const { return preconditioner_.exists(); }
 
   /// Makes the preconditioner that an option names.
   void make_preconditioner(const std::string& name, const Options& options) {
     takes_preconditioner_ = true;
-    const Method* method = find_preconditioner(name, options);
-    if (method != nullptr) preconditioner_ = make_solver<T>(method->name, this->device(), options);
+    preconditioner_.make(name, options);
   }
 
   /// Adds the residual check and the preconditioner's workspace to a workspace that a method made.
   template <class Own>
   std::unique_ptr<Workspace> complete_workspace(std::unique_ptr<Own> workspace) const {
     workspace->residual_check = make_residual_check<ThisTarget, T>(this->device());
-    if (preconditioner_) workspace->preconditioner = nested().make_workspace();
-    if (applies_user_solver()) workspace->preconditioner = user_solver().make_workspace();
+    workspace->preconditioner = preconditioner_.make_workspace();
     if (const Dense<T>* basis = null_space_basis()) {
       workspace->consistent_rhs = Array<T>(this->device(), basis->rows());
       workspace->null_space_parts = Array<double>(this->device(), basis->columns());
@@ -255,19 +124,7 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     return workspace;
   }
 
-  /// The preconditioner as an operator. A user's callable is assumed to be symmetric, as its interface
-  /// requires.
-  [[nodiscard]] AppliedOperator preconditioner_operator() const {
-    const SolverImplementation<T>* method = named_preconditioner();
-    if (method == nullptr && user_preconditioner_ && user_preconditioner_->solver() != nullptr) {
-      method = &user_solver();
-      const bool whole_solve =
-          !applies_user_solver() && find_method(method->name()).kind == MethodKind::iterative;
-      if (whole_solve) return AppliedOperator::varying;
-    }
-    const auto* own = dynamic_cast<const VariableOperator*>(method);
-    return own != nullptr ? own->applied_operator() : AppliedOperator::symmetric;
-  }
+  [[nodiscard]] AppliedOperator preconditioner_operator() const { return preconditioner_.applied_operator(); }
 
   /// Adds a warning if the preconditioner is a more general operator than `most`, which the method needs.
   Outcome with_operator_warning(Outcome outcome, AppliedOperator most) const {
@@ -299,8 +156,7 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
   /// Computes z(column) = M^-1 r for the residual of each column, if there is a preconditioner.
   template <class Z>
   void precondition(std::span<const IteratedColumn> columns, Z z) const {
-    const auto* together =
-        preconditioner_ ? dynamic_cast<const ColumnsPreconditioner<T>*>(&nested()) : nullptr;
+    const ColumnsPreconditioner<T>* together = preconditioner_.of_columns();
     if (together == nullptr) {
       for (const IteratedColumn& column : columns) {
         precondition(*column.workspace, column.workspace->r.data(), z(column));
@@ -317,17 +173,7 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
 
   /// Computes z = M^-1 r. Returns z, or r without a preconditioner.
   const T* precondition(SolveWorkspace& workspace, const T* r, T* z) const {
-    if (!preconditioned()) return r;
-    if (preconditioner_) {
-      nested().apply(*workspace.preconditioner, r, z);
-    } else if (applies_user_solver()) {
-      user_solver().apply(*workspace.preconditioner, r, z);
-    } else if (user_preconditioner_->solver() != nullptr) {
-      solve_with_user_solver(workspace.n, r, z);
-    } else {
-      user_preconditioner_->callable()(r, z);
-    }
-    return z;
+    return preconditioner_.apply(workspace.preconditioner.get(), workspace.n, r, z);
   }
 
   /// Combines lower bounds of ||A^-1||_2 (of the scaled A) and of the condition number of the preconditioned
@@ -339,22 +185,9 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
   }
 
  private:
-  [[nodiscard]] SolverImplementation<T>& nested() const {
-    return SolverAccess<T>::implementation(*preconditioner_);
-  }
-  [[nodiscard]] SolverImplementation<T>& user_solver() const {
-    return SolverAccess<T>::implementation(*user_preconditioner_->solver());
-  }
-  /// Whether the preconditioner is a user's solver whose single application is cheaper than a whole solve.
-  [[nodiscard]] bool applies_user_solver() const {
-    return user_preconditioner_ && user_preconditioner_->solver() != nullptr &&
-           find_method(user_solver().name()).usable_as_preconditioner;
-  }
-  void solve_with_user_solver(std::int64_t n, const T* r, T* z) const {
-    const Report report = user_preconditioner_->solver()->solve(
-        DenseView<const T>(r, n, 1, n, this->device()), DenseView<T>(z, n, 1, n, this->device()));
-    if (report.columns.empty()) throw Error("the preconditioner computed nothing: " + report.message);
-  }
+  using SolvedColumn = echelon::SolvedColumn<B, T>;
+  using SolvedColumns = echelon::SolvedColumns<B, T>;
+  using RunningColumns = echelon::RunningColumns<B, T>;
 
   /// Null space of A as far as the preconditioner, or the method itself, has found it; null for none.
   [[nodiscard]] const Dense<T>* null_space_basis() const {
@@ -364,38 +197,6 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     return finder != nullptr && finder->null_space_basis().columns() > 0 ? &finder->null_space_basis()
                                                                          : nullptr;
   }
-
-  /// A right-hand side in the course of its solve.
-  struct SolvedColumn : IteratedColumn {
-    Job* job;
-    double null_space_part = 0;  ///< norm of the part of b that is not in the range of A
-    double norm = 0;             ///< of the residual
-    bool is_running = true;      ///< in the loop that iterates all columns
-  };
-  class SolvedColumns {
-   public:
-    void add(const SolvedColumn& column) { columns_[count_++] = column; }
-    [[nodiscard]] SolvedColumn* begin() { return columns_.data(); }
-    [[nodiscard]] SolvedColumn* end() { return columns_.data() + count_; }
-
-   private:
-    std::array<SolvedColumn, most_columns> columns_{};
-    std::size_t count_ = 0;
-  };
-  /// The columns that are still iterated.
-  class RunningColumns {
-   public:
-    explicit RunningColumns(SolvedColumns& columns) {
-      for (const SolvedColumn& column : columns) {
-        if (column.is_running) columns_[count_++] = column;
-      }
-    }
-    [[nodiscard]] std::span<const IteratedColumn> span() const { return {columns_.data(), count_}; }
-
-   private:
-    std::array<IteratedColumn, most_columns> columns_{};
-    std::size_t count_ = 0;
-  };
 
   /// The workspace of column `number` among those that are solved together.
   SolveWorkspace& workspace_of(SolveWorkspace& first, std::int64_t number) const {
@@ -518,11 +319,11 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     if (!running.span().empty()) start_running(running);
     bool cancelled = false;
     while (!running.span().empty() && !cancelled) {
-      const std::int64_t steps = steps_before_check(columns);
+      const std::int64_t steps = stop_.check_every > 0 ? stop_.check_every : steps_before_check(columns);
       for (std::int64_t k = 0; k < steps; ++k) step_running(running);
       SolvedColumns continued;
       for (const SolvedColumn& column : columns) {
-        if (!is_iterated(column)) continue;
+        if (!column.is_iterated()) continue;
         read_state(column);
         cancelled = cancelled || column.job->control->cancel.stop_requested();
         if (column.workspace->host_state.running()) continued.add(column);
@@ -535,11 +336,6 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     return cancelled;
   }
 
-  /// Whether the column is in the loop and its state was running when it was last read.
-  static bool is_iterated(const SolvedColumn& column) {
-    return column.is_running && column.workspace->host_state.running();
-  }
-
   void start_running(const RunningColumns& running) const {
     const std::span<const IteratedColumn> columns = running.span();
     if (columns.size() > 1) return start_together(columns);
@@ -549,19 +345,6 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     const std::span<const IteratedColumn> columns = running.span();
     if (columns.size() > 1) return step_together(columns);
     step(*columns.front().workspace, columns.front().b, columns.front().x);
-  }
-
-  /// Number of steps until the next check: the largest that a running column predicts.
-  [[nodiscard]] std::int64_t steps_before_check(SolvedColumns& columns) const {
-    if (stop_.check_every > 0) return stop_.check_every;
-    std::int64_t steps = 1;
-    for (const SolvedColumn& column : columns) {
-      const Job& job = *column.job;
-      if (!is_iterated(column)) continue;
-      steps = std::max(steps, echelon::steps_before_check(job.iterations, job.history.front(),
-                                                          job.history.back(), job.tolerance));
-    }
-    return steps;
   }
 
   /// Writes a fresh state to the device, and scales the column.
@@ -622,45 +405,6 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     return true;
   }
 
-  /// Outcome of a cycle that ended without meeting the tolerance; ok means to restart from the true residual.
-  Outcome outcome_of_cycle(bool cancelled, Phase phase, double before, double norm, const Job& job) const {
-    const bool progress = norm < 0.5 * before;
-    const std::string reached = "relative residual " + short_number(norm / job.right_hand_side_norm) +
-                                " after " + std::to_string(job.iterations) + " iterations";
-    if (cancelled) return {Status::cancelled, "stopped by the caller at " + reached};
-    if (!std::isfinite(norm)) {
-      return {Status::diverged, "x is not finite after " + std::to_string(job.iterations) + " iterations"};
-    }
-    switch (phase) {
-      case Phase::limit:
-        return {Status::max_iterations, limit_text(norm, job)};
-      case Phase::diverged:
-        return {Status::diverged, reached};
-      case Phase::not_spd:
-        return {Status::not_spd,
-                "A, or the preconditioner, is not positive definite: a direction of negative or zero "
-                "curvature at " +
-                    reached};
-      case Phase::breakdown:
-        if (progress) break;
-        return {Status::breakdown, "division by zero in the recurrence at " + reached};
-      case Phase::converged:
-        if (progress) break;
-        return {Status::stagnated, "rounding errors keep the true residual from falling: " + reached};
-      case Phase::restart:
-        if (norm < (1 - 1e-6) * before) break;
-        return {Status::stagnated, "a restart cycle did not reduce the residual: " + reached};
-      case Phase::running:
-        break;
-    }
-    return {Status::converged};
-  }
-
-  [[nodiscard]] std::string limit_text(double norm, const Job& job) const {
-    return "relative residual " + short_number(norm / job.right_hand_side_norm) + " at the limit of " +
-           std::to_string(stop_.max_iterations) + " iterations";
-  }
-
   /// Replaces an iterate by zero if its residual is larger than that of x = 0.
   void return_zero_if_worse(SolveWorkspace& workspace, T* x, double norm, Job& job) const {
     if (norm <= job.right_hand_side_norm) return;
@@ -668,18 +412,9 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
     job.outcome.message += "; x is returned as zero, which no iterate improved on";
   }
 
-  /// Outcome of the nested method's set-up, as part of the outcome of this method.
-  Outcome preconditioner_outcome(Outcome outcome) const {
-    if (!outcome.ok())
-      outcome.message = "preconditioner " + preconditioner_->describe() + ": " + outcome.message;
-    for (Statistic& statistic : outcome.statistics) statistic.name = "preconditioner." + statistic.name;
-    return outcome;
-  }
-
   Stop stop_;
   MatrixRef<T> A_;
-  std::optional<Solver<T>> preconditioner_;               // made from the options
-  std::optional<Preconditioner<T>> user_preconditioner_;  // replaces preconditioner_
+  MethodPreconditioner<T> preconditioner_;
   bool takes_preconditioner_ = false;
 };
 

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Right-hand sides that an iterative method solves in one loop.
+#pragma once
+
+#include "solver/iteration/state.hpp"
+#include "solver/nested_solver.hpp"
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+namespace echelon {
+
+/// A right-hand side and its iterate.
+template <class B, class T>
+struct IteratedColumn {
+  IterationWorkspace<B, T>* workspace;
+  const T* b;
+  T* x;
+};
+
+/// A right-hand side in the course of its solve.
+template <class B, class T>
+struct SolvedColumn : IteratedColumn<B, T> {
+  Job* job;
+  double null_space_part = 0;  ///< norm of the part of b that is not in the range of A
+  double norm = 0;             ///< of the residual
+  bool is_running = true;      ///< in the loop that iterates all columns
+
+  /// Whether the column is in the loop and its state was running when it was last read.
+  [[nodiscard]] bool is_iterated() const { return is_running && this->workspace->host_state.running(); }
+};
+
+/// At most `most_columns` columns that are solved together.
+template <class B, class T>
+class SolvedColumns {
+ public:
+  void add(const SolvedColumn<B, T>& column) { columns_[count_++] = column; }
+  [[nodiscard]] SolvedColumn<B, T>* begin() { return columns_.data(); }
+  [[nodiscard]] SolvedColumn<B, T>* end() { return columns_.data() + count_; }
+
+ private:
+  std::array<SolvedColumn<B, T>, most_columns> columns_{};
+  std::size_t count_ = 0;
+};
+
+/// The columns that are still iterated.
+template <class B, class T>
+class RunningColumns {
+ public:
+  explicit RunningColumns(SolvedColumns<B, T>& columns) {
+    for (const SolvedColumn<B, T>& column : columns) {
+      if (column.is_running) columns_[count_++] = column;
+    }
+  }
+  [[nodiscard]] std::span<const IteratedColumn<B, T>> span() const { return {columns_.data(), count_}; }
+
+ private:
+  std::array<IteratedColumn<B, T>, most_columns> columns_{};
+  std::size_t count_ = 0;
+};
+
+/// Number of steps until the next check: the largest that a column in the loop predicts.
+template <class B, class T>
+[[nodiscard]] std::int64_t steps_before_check(SolvedColumns<B, T>& columns) {
+  std::int64_t steps = 1;
+  for (const SolvedColumn<B, T>& column : columns) {
+    const Job& job = *column.job;
+    if (!column.is_iterated()) continue;
+    steps = std::max(
+        steps, steps_before_check(job.iterations, job.history.front(), job.history.back(), job.tolerance));
+  }
+  return steps;
+}
+
+}  // namespace echelon

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// State of an iteration on its device, the rules by which it ends, and the workspace of a right-hand side.
+#pragma once
+
+#include "backend/target.hpp"
+#include "solver/implementation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace echelon {
+
+enum class Phase : std::int32_t { running, converged, restart, limit, breakdown, not_spd, diverged };
+
+/// State of an iteration, in the backend's memory.
+struct IterationState {
+  static constexpr std::int64_t history_size = 64;
+
+  double tolerance = 0;   ///< on the residual norm
+  double divergence = 0;  ///< residual norms above it, or NaN, end the iteration
+  double residual = 0;    ///< ||r||_2 after `iteration` iterations
+  std::int64_t iteration = 0;
+  std::int64_t max_iterations = 0;
+  std::int64_t inner = 0;  ///< steps since the (re)start
+  Phase phase = Phase::running;
+  std::int32_t padding = 0;
+  double history[history_size] = {};  ///< residual after iteration k at [(k-1) % history_size]
+  double alphas[history_size] = {};   ///< of iteration k at the same places, for methods that record them
+  double betas[history_size] = {};
+  /// Lower bound of ||A^-1||_2 for the matrix of the iteration; 0: none.
+  double inverse_norm = 0;
+  double condition = 0;  ///< lower bound of the preconditioned condition number; 0: none
+
+  double rho = 0;  ///< scalars of the methods, by their usual letters
+  double alpha = 0;
+  double beta = 0;
+  double omega = 0;
+
+  [[nodiscard]] ECHELON_ANYWHERE bool running() const { return phase == Phase::running; }
+
+  /// Completes an iteration with this residual norm.
+  ECHELON_ANYWHERE void record(double norm) {
+    history[iteration % history_size] = norm;
+    ++iteration;
+    ++inner;
+    residual = norm;
+    if (norm <= tolerance) {
+      phase = Phase::converged;
+    } else if (!(norm <= divergence)) {
+      phase = Phase::diverged;
+    } else if (iteration >= max_iterations) {
+      phase = Phase::limit;
+    }
+  }
+};
+
+/// Ends an iteration: records ||r|| = sqrt((r, r)).
+struct RecordResidual {
+  IterationState* state;
+  ECHELON_ANYWHERE void operator()(Sum r_r) const {
+    if (state->running()) state->record(std::sqrt(r_r.value));
+  }
+};
+
+/// Number of steps to queue on a GPU before the next check: three quarters of those that the mean rate of
+/// convergence predicts, between 1 and 16. `iterations` have reduced the residual norm from `first` to
+/// `last`.
+inline std::int64_t steps_before_check(std::int64_t iterations, double first, double last, double tolerance) {
+  constexpr std::int64_t most = 16;
+  constexpr std::int64_t unknown = 4;  // before there is a rate
+  if (iterations == 0) return unknown;
+  const double predicted =
+      static_cast<double>(iterations) * std::log(tolerance / last) / std::log(last / first);
+  if (!(last < first && predicted < most)) return most;
+  return std::max<std::int64_t>(static_cast<std::int64_t>(0.75 * predicted), 1);
+}
+
+/// Powers of two by which an iteration scales its system, (2^matrix A) y = 2^rhs r, so that squares of norms
+/// neither overflow nor underflow; then x = 2^(matrix - rhs) y.
+struct IterationScale {
+  int matrix = 0;
+  int rhs = 0;
+  int preconditioned = 0;  ///< 2^preconditioned M^-1 r is about as large as r
+  [[nodiscard]] double matrix_factor() const { return std::ldexp(1.0, matrix); }
+};
+
+template <class B, class T>
+struct IterationWorkspace : Workspace {
+  IterationWorkspace(const Device& device, std::int64_t size)
+      : n(size), backend(device), state_array(device, 1), r(device, size) {}
+  [[nodiscard]] std::size_t bytes() const override {
+    std::size_t bytes = r.bytes() + (preconditioner ? preconditioner->bytes() : 0);
+    for (const auto& workspace : others) bytes += workspace->bytes();
+    return bytes;
+  }
+  [[nodiscard]] IterationState* state() { return state_array.data(); }
+
+  std::int64_t n;
+  B backend;
+  Array<IterationState> state_array;
+  IterationState host_state;  ///< copy of the state, from the last read
+  Array<T> r;                 ///< b - A x at a (re)start
+  std::unique_ptr<ResidualCheck<T>> residual_check;
+  std::unique_ptr<Workspace> preconditioner;
+  Array<T> consistent_rhs;         ///< b without its part in the null space of a singular A
+  Array<double> null_space_parts;  ///< coefficients of that part, one for each null vector
+  IterationScale scale;            ///< of the solve in progress
+  /// Workspaces of further columns, which the first solve with several right-hand sides makes.
+  std::vector<std::unique_ptr<Workspace>> others;
+};
+
+/// Epilogue of a product: y = factor A x.
+template <class T>
+struct StoreScaled {
+  T factor;
+  T* y;
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { y[i] = factor * sum; }
+};
+
+/// Computes x *= 2^exponent, which is exact.
+template <class T>
+struct ScaleByPowerOfTwo {
+  int exponent;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    x[i] = static_cast<T>(std::ldexp(static_cast<double>(x[i]), exponent));
+  }
+};
+
+}  // namespace echelon
