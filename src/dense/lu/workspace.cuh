@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/backend.hpp"
+#include "backend/cuda/grid.cuh"
 #include "dense/lu/factorization.hpp"
 #include "dense/panels/leaf.cuh"
 #include "dense/panels/workspace.cuh"
@@ -19,6 +20,7 @@ namespace echelon::lu {
 struct Tuning {
   std::int64_t panel_columns = 0;
   PanelTuning panel = {};
+  bool clusters = true;  ///< leaves are in clusters where they fit and the GPU has clusters
   bool lookahead = true;
   bool panels_first = true;  ///< the next panel starts before the multiplications beside it
   bool left_last = false;    ///< rows on the left of panels are exchanged at the end, once for all panels
@@ -57,7 +59,10 @@ class LeafPlans {
   std::map<Key, Plan> plans_;
 };
 
-/// Candidates for the pivot of a column of a panel that fits into no cluster.
+/// Most columns of a leaf that fits into no cluster.
+inline constexpr int max_tall_width = 32;
+
+/// Candidates for the pivot of a column of such a leaf.
 struct TallPivot {
   double magnitude = -1;
   std::int64_t row = INT64_MAX;
@@ -71,13 +76,22 @@ struct TallPivot {
   }
 };
 
+/// Memory through which the blocks of such a leaf exchange candidates, for two columns in turn.
+template <class T>
+struct TallMessages {
+  TallPivot* pivots;   ///< of each block
+  T* rows;             ///< of these candidates, and the row of the diagonal; max_tall_width elements each
+  unsigned* arrivals;  ///< of the grid barrier
+};
+
 template <class T>
 struct FactorWorkspace<Cuda, T> {
   explicit FactorWorkspace(const Device& device)
       : lookahead(device),
         found(device),
         exchange(device, lu_exchange_size),
-        tall_pivots(device, max_tall_blocks),
+        tall_pivots(device, std::int64_t{2} * multiprocessors(device)),
+        tall_rows(device, std::int64_t{2} * (multiprocessors(device) + 1) * max_tall_width),
         counters(device, 2) {
     const CurrentDevice current(device.id());
     inversion = make_owned<OwnedStream>(cudaStreamCreateWithFlags, cudaStreamNonBlocking);
@@ -89,10 +103,8 @@ struct FactorWorkspace<Cuda, T> {
   [[nodiscard]] std::size_t bytes() const {
     return exchange.bytes() + permutation.bytes() + inverses.bytes() + leaf_origins.bytes() +
            panel_origins.bytes() + later_origins.bytes() + pivot_rows.bytes() + panel_inverses.bytes() +
-           tall_pivots.bytes();
+           tall_pivots.bytes() + tall_rows.bytes();
   }
-
-  static constexpr int max_tall_blocks = 264;
 
   Tuning tuning;
   FloatProducts products = FloatProducts::in_float;  // of panels with the columns on their right
@@ -112,7 +124,8 @@ struct FactorWorkspace<Cuda, T> {
   Array<T> pivot_rows;       // of a panel, in the columns on its right
   Array<T> panel_inverses;   // of the diagonal blocks of two panels, and of the look-ahead stream
   Array<TallPivot> tall_pivots;
-  Array<unsigned> counters;  // at zero: of tall panels, and of inspect()
+  Array<T> tall_rows;
+  Array<unsigned> counters;  // of the grid barrier of tall leaves; at zero: of inspect()
 };
 
 /// Queues a factorisation of a matrix that is not empty, as factor() does, without waiting for the result.

@@ -143,6 +143,48 @@ TYPED_TEST(GpuFactorizationOf, EveryDivision_AgreesWithTheHost) {
   }
 }
 
+TYPED_TEST(GpuFactorizationOf, WithoutClusters_AgreesWithTheHost) {
+  using T = TypeParam;
+  struct Shape {
+    std::int64_t m, n;
+  };
+  // 17,000 rows take the shared memory of about 20 blocks, the others that of one to three.
+  for (const auto& [m, n] : {Shape{1, 1}, Shape{5, 3}, Shape{32, 32}, Shape{33, 33}, Shape{500, 430},
+                             Shape{430, 500}, Shape{2500, 300}, Shape{17000, 80}}) {
+    for (const std::int64_t panel : {50, 128}) {
+      SCOPED_TRACE(std::to_string(m) + " by " + std::to_string(n) + ", panel " + std::to_string(panel));
+      const Dense<T> a = random_dense<T>(m, n, 15);
+      this->expect_factors(a, this->on_gpu(a, {.panel_columns = panel, .clusters = false}), this->on_host(a));
+    }
+  }
+}
+
+TYPED_TEST(GpuFactorizationOf, WithoutClusters_ZerosTiesAndNaN) {
+  using T = TypeParam;
+  const lu::Tuning without_clusters{.panel_columns = 128, .clusters = false};
+  Dense<T> a = random_dense<T>(2500, 100, 16);
+  for (std::int64_t i = 0; i < 2500; ++i) a(i, 40) = 0;
+  const auto factors = this->on_gpu(a, without_clusters);
+  EXPECT_EQ(factors.result.zero_pivot, 40);
+  EXPECT_EQ(factors.pivots, this->on_host(a).pivots);
+  EXPECT_LT(this->ratio(a, factors), 10);
+
+  // Every magnitude is found in all blocks: the first row wins.
+  Dense<T> equal(Device(), 2500, 3);
+  for (std::int64_t j = 0; j < 3; ++j) {
+    for (std::int64_t i = 0; i < 2500; ++i) equal(i, j) = (i & (j + 1)) == 0 ? T{-1} : T{1};
+  }
+  EXPECT_EQ(this->on_gpu(equal, without_clusters).pivots[0], 0);
+
+  a(1900, 70) = std::numeric_limits<T>::quiet_NaN();
+  const auto of_nan = this->on_gpu(a, without_clusters);
+  EXPECT_FALSE(std::isfinite(of_nan.result.largest));
+  for (std::size_t k = 0; k < 100; ++k) {
+    ASSERT_GE(of_nan.pivots[k], static_cast<std::int64_t>(k));
+    ASSERT_LT(of_nan.pivots[k], 2500);
+  }
+}
+
 TYPED_TEST(GpuFactorizationOf, LapackTypes_HaveSmallResiduals) {
   using T = TypeParam;
   for (const std::int64_t n : {1, 2, 3, 5, 10, 50, 130, 300}) {

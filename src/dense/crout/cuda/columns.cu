@@ -134,7 +134,7 @@ void eliminate_columns(Cuda& backend, DenseView<T> A, std::int64_t begin, std::i
   const auto blocks = static_cast<unsigned>(std::min<std::int64_t>(
       workspace.candidates.size(), (A.rows() - begin + rows_of_block - 1) / rows_of_block));
   check(cudaMemsetAsync(workspace.arrivals.data(), 0, sizeof(unsigned), stream()));
-  launch_grid(eliminate<T>, blocks, column_threads, 0,
+  launch_grid(eliminate<T>, {blocks, column_threads, 0, stream()},
               Arguments<T>{A, begin, end, pivots, workspace.candidates.data(), workspace.row.data(),
                            workspace.zero_pivot.data()},
               workspace.arrivals.data());

@@ -1,66 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Grids whose blocks are all resident and wait for each other.
+/// Pivots among all blocks of a grid, and products of a tile's rows.
 #pragma once
 
-#include "backend/cuda/check.cuh"
-#include "backend/cuda/flags.cuh"
+#include "backend/cuda/grid.cuh"
 #include "backend/cuda/warp.cuh"
 #include "dense/panels/magnitude_bits.hpp"
 
-#include <echelon/device.hpp>
-
 #include <cuda_runtime.h>
 
-#include <cstddef>
 #include <cstdint>
 
 namespace echelon::crout {
-
-/// Barrier for all threads of a grid that was launched by `launch_grid`. Writes before it are visible to the
-/// whole grid after it. `arrivals` is a counter in global memory, zero before the launch.
-class GridBarrier {
- public:
-  explicit __device__ GridBarrier(unsigned* arrivals) : arrivals_(arrivals) {}
-
-  __device__ void wait() {
-    __syncthreads();
-    if (threadIdx.x == 0) {
-      expected_ += gridDim.x;
-      asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(arrivals_) : "memory");
-      Watchdog watchdog;
-      while (load_acquire(arrivals_) < expected_) watchdog.poll();
-    }
-    __syncthreads();
-  }
-
- private:
-  unsigned* arrivals_;
-  unsigned expected_ = 0;  // of thread 0
-};
-
-/// Number of multiprocessors, and so of the blocks that are certainly resident.
-inline unsigned multiprocessors(const Device& device) {
-  int count = 0;
-  check(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, device.id()));
-  return static_cast<unsigned>(count);
-}
-
-/// Launches a kernel whose blocks wait for each other; fails if they cannot all be resident.
-template <class... Parameters, class... Arguments>
-void launch_grid(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, std::size_t shared_bytes,
-                 const Arguments&... arguments) {
-  cudaLaunchAttribute cooperative = {};
-  cooperative.id = cudaLaunchAttributeCooperative;
-  cooperative.val.cooperative = 1;
-  cudaLaunchConfig_t config = {};
-  config.gridDim = dim3(blocks);
-  config.blockDim = dim3(threads);
-  config.dynamicSmemBytes = shared_bytes;
-  config.stream = stream();
-  config.attrs = &cooperative;
-  config.numAttrs = 1;
-  check(cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...));
-}
 
 /// An element as a candidate for the pivot: the largest magnitude wins, the first row among equals. NaN is
 /// larger than any number.

@@ -409,7 +409,7 @@ void CudaIteration<T>::iterate_diagonal(std::int64_t first, std::int64_t last) {
   const std::int64_t useful = std::max(tiles * (tiles + 1) / 2, (A_.rows() - first) / rows_of_block);
   const auto blocks = static_cast<unsigned>(std::min(useful, candidates_.size() / 2));
   check(cudaMemsetAsync(arrivals_.data(), 0, sizeof(unsigned), stream()));
-  launch_grid(iterate_diagonal_section<T>, blocks, sweep_threads, 0,
+  launch_grid(iterate_diagonal_section<T>, {blocks, sweep_threads, 0, stream()},
               Diagonal<T>{A_,
                           first,
                           last,

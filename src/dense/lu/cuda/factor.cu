@@ -13,9 +13,6 @@ namespace echelon::lu {
 
 namespace {
 
-/// Columns of a leaf that does not fit into a cluster.
-constexpr std::int64_t tall_leaf_width = 32;
-
 /// A factorisation in progress, with leaves by the kernels for Job: LuLeafJob<T> or IteratedLeafJob<T>.
 template <class T, class Job>
 class Factorization {
@@ -59,14 +56,15 @@ class Factorization {
   void factor_panel(const StreamContext& context, std::int64_t begin, std::int64_t end) {
     for (std::int64_t first = begin; first < end;) {
       const auto& plan = plans().find(backend_, A_.rows() - first, end - first, tuning_.panel);
-      const std::int64_t width = plan.kernel != nullptr ? plan.width : tall_leaf_width;
+      const bool in_cluster = plan.kernel != nullptr && tuning_.clusters;
+      const std::int64_t width = in_cluster ? plan.width : tall_leaf_width<T>(A_.device(), A_.rows() - first);
       const std::int64_t last = std::min(first + width, end);
       const bool whole = first == begin && last == end;
       const Job job = leaf(begin, first, last, whole);
-      if (plan.kernel != nullptr) {
+      if (in_cluster) {
         factor_leaf(backend_, plan, job, context.stream);
       } else {
-        factor_tall_leaf<T>(workspace_, job, context.stream);
+        factor_tall_leaf<T>(A_.device(), workspace_, job, context.stream);
       }
       if (!whole) {
         apply_columns<T>(context, factored(first, last, job.of_leaf.origins),
