@@ -74,7 +74,11 @@ FactorSummary analyze_factor(const FactorOptions& options, const MatrixRef<doubl
   const BlockTriangularForm form = block_triangular_form(*A.csr());
   summary.blocks = form.blocks();
   summary.largest_block = form.largest_block();
-  if (needs_square_matrix(options) || A.nonzeros() <= most_elements) {
+  if (!needs_square_matrix(options) && A.nonzeros() > most_elements) return summary;
+  const bool needs_positions = !options.order.empty() || !options.factor_plot.empty();
+  if (form.structural_rank < A.rows() && !needs_positions) {
+    summary.factor.emplace().prediction = predict_factor(*A.csr(), ordering_of(options));
+  } else {
     summary.factor = factor_pattern(*A.csr(), ordering_of(options));
   }
   return summary;

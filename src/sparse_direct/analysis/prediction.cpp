@@ -3,6 +3,7 @@
 #include "sparse_direct/matching/large_diagonal.hpp"
 #include "sparse_direct/ordering/ordering.hpp"
 #include "sparse_direct/ordering/pattern.hpp"
+#include "sparse_direct/singletons/core.hpp"
 #include "sparse_direct/symbolic/symbolic_factor.hpp"
 
 #include <echelon/error.hpp>
@@ -47,6 +48,50 @@ FactorPrediction prediction_of(const SymbolicFactor& factor, bool symmetric) {
   return prediction;
 }
 
+/// Symmetry of a matrix, and the elements that are brought to the diagonal if it is unsymmetric.
+struct Matched {
+  template <class T>
+  explicit Matched(MatrixRef<T> A)
+      : symmetric(analyze_structure(A).symmetric_values),
+        diagonal(symmetric ? sparse_direct::LargeDiagonal() : sparse_direct::large_diagonal(*A.csr())),
+        structural_rank(symmetric ? echelon::structural_rank(A) : diagonal.structural_rank) {}
+  bool symmetric;
+  sparse_direct::LargeDiagonal diagonal;
+  std::int64_t structural_rank;
+};
+
+template <class T>
+FactorPattern pattern_of(const Csr<T>& a, const Matched& matched,
+                         const sparse_direct::OrderingOptions& options) {
+  const std::vector<std::int32_t>& rows = matched.diagonal.row_permutation;
+  const sparse_direct::PatternStorage pattern = sparse_direct::symmetrized_pattern(a, rows);
+  SymbolicFactor factor = sparse_direct::analyze_symmetric(pattern.view(), {.ordering = options});
+  FactorPattern result;
+  result.prediction = prediction_of<T>(factor, matched.symmetric);
+  result.prediction.structural_rank = matched.structural_rank;
+  result.row_permutation = factor.permutation;
+  for (std::int32_t& row : result.row_permutation) {
+    if (!matched.symmetric) row = rows[row];
+  }
+  result.column_permutation = std::move(factor.permutation);
+  result.supernode_begin = std::move(factor.supernode_begin);
+  result.row_begin = std::move(factor.row_begin);
+  result.rows = std::move(factor.rows);
+  return result;
+}
+
+/// Prediction for a structurally singular matrix.
+template <class T>
+FactorPrediction prediction_of_singular(const Csr<T>& a, const sparse_direct::OrderingOptions& options) {
+  const sparse_direct::Core<T> core = sparse_direct::core_of(a);
+  FactorPrediction prediction = prediction_of<T>(analyze_core(core, options), false);
+  const std::int64_t others = a.nonzeros() - core.matrix.nonzeros();  // beside the core; they cause no fill
+  prediction.entries += others;
+  prediction.bytes += static_cast<std::size_t>(others) * (sizeof(T) + sizeof(std::int32_t));
+  prediction.structural_rank = core.singletons.count() + core.diagonal.structural_rank;
+  return prediction;
+}
+
 /// Number of threads of the device of A, or of the host if A is on a GPU.
 template <class T>
 sparse_direct::OrderingOptions options_for(const Csr<T>& A, Ordering ordering) {
@@ -73,32 +118,17 @@ template <class T>
 FactorPattern factor_pattern(const Csr<T>& A, Ordering ordering) {
   check_square(A, "a factorisation");
   const HostCopy<T> host{MatrixRef<T>(A)};
-  const Csr<T>& a = *host.matrix().csr();
-  const bool symmetric = analyze_structure(host.matrix()).symmetric_values;
-  const sparse_direct::LargeDiagonal diagonal =
-      symmetric ? sparse_direct::LargeDiagonal() : sparse_direct::large_diagonal(a);
-  const sparse_direct::PatternStorage pattern =
-      sparse_direct::symmetrized_pattern(a, diagonal.row_permutation);
-  SymbolicFactor factor =
-      sparse_direct::analyze_symmetric(pattern.view(), {.ordering = options_for(A, ordering)});
-
-  FactorPattern result;
-  result.prediction = prediction_of<T>(factor, symmetric);
-  result.prediction.structural_rank = symmetric ? structural_rank(host.matrix()) : diagonal.structural_rank;
-  result.row_permutation = factor.permutation;
-  for (std::int32_t& row : result.row_permutation) {
-    if (!symmetric) row = diagonal.row_permutation[row];
-  }
-  result.column_permutation = std::move(factor.permutation);
-  result.supernode_begin = std::move(factor.supernode_begin);
-  result.row_begin = std::move(factor.row_begin);
-  result.rows = std::move(factor.rows);
-  return result;
+  return pattern_of(*host.matrix().csr(), Matched(host.matrix()), options_for(A, ordering));
 }
 
 template <class T>
 FactorPrediction predict_factor(const Csr<T>& A, Ordering ordering) {
-  return factor_pattern(A, ordering).prediction;
+  check_square(A, "a factorisation");
+  const HostCopy<T> host{MatrixRef<T>(A)};
+  const Csr<T>& a = *host.matrix().csr();
+  const Matched matched(host.matrix());
+  if (matched.structural_rank < A.rows()) return prediction_of_singular(a, options_for(A, ordering));
+  return pattern_of(a, matched, options_for(A, ordering)).prediction;
 }
 
 template Array<std::int32_t> fill_reducing_ordering(const Csr<float>&, Ordering);

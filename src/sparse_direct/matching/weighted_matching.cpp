@@ -159,9 +159,9 @@ class LeastCostMatching {
     if (end_ >= 0) {
       update_duals(root);
       augment(root);
-    }
+      for (const std::int32_t column : path_tree_) settled_[column] = false;
+    }  // else these columns lead to no free one in later searches either, and stay settled
     for (const std::int32_t column : touched_) distance_[column] = infinity;
-    for (const std::int32_t column : path_tree_) settled_[column] = false;
   }
 
   /// Shortens the distances of the columns of a row that is reached at distance `base`.
@@ -233,9 +233,9 @@ class LeastCostMatching {
   std::vector<std::int32_t> row_of_;
   std::vector<std::int32_t> column_of_;
   // One search:
-  std::vector<double> distance_;    // of each matched column from the root
-  std::vector<std::int32_t> from_;  // the row before each column on its path
-  std::vector<bool> settled_;
+  std::vector<double> distance_;         // of each matched column from the root
+  std::vector<std::int32_t> from_;       // the row before each column on its path
+  std::vector<bool> settled_;            // and columns that lead to no free one
   std::vector<std::int32_t> touched_;    // columns with a finite distance
   std::vector<std::int32_t> path_tree_;  // settled columns
   std::vector<std::int32_t> ready_;      // columns as near as the last settled one

@@ -7,9 +7,13 @@
 #include "sparse_direct/left_looking/factorization.hpp"
 #include "sparse_direct/left_looking/substitution.hpp"
 #include "sparse_direct/multifrontal/pivoting_solver.hpp"
+#include "sparse_direct/singletons/core.hpp"
+#include "sparse_direct/singletons/factors.hpp"
 
 #include <echelon/methods/sparse_lu.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -40,7 +44,7 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
         factorization_(options.factorization) {}
 
   [[nodiscard]] std::size_t bytes() const override {
-    return Base::bytes() + reduced_.bytes() + left_.bytes();
+    return Base::bytes() + reduced_.bytes() + left_.bytes() + core_.matrix.bytes() + singletons_.bytes();
   }
 
   [[nodiscard]] MatrixRef<T> factored_matrix() const override {
@@ -70,7 +74,7 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
       fronts_are_quicker_ = factorization_ == LuFactorization::automatic && !has_few_flops(blocks_);
     }
     uses_blocks_ = !fronts_are_quicker_;
-    if (uses_blocks_) this->release_fronts();
+    if (uses_blocks_) release_fronts_and_core();
     return uses_blocks_;
   }
 
@@ -81,10 +85,47 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
            may_have_few_flops(A);
   }
 
+  /// Prepares fronts, for the core of A if A is structurally singular.
   void analyze_fronts(const Csr<T>& A, bool same_pattern) {
-    const bool same = set_diagonal(A, large_diagonal(A));
-    if (!same || !same_pattern || this->layout_.tree.n != A.rows()) lay_out_matrix(A);
+    LargeDiagonal diagonal = large_diagonal(A);
+    if (!diagonal.unmatched_columns.empty()) {
+      diagonal_ = {};
+      reduced_ = {};
+      analyze_core_of(A, same_pattern && uses_core_);
+    } else {
+      const bool same = set_diagonal(A, std::move(diagonal));
+      if (!same || !same_pattern || uses_core_ || this->layout_.tree.n != A.rows()) lay_out_matrix(A);
+      release_core();
+    }
     blocks_ = {};
+  }
+
+  void analyze_core_of(const Csr<T>& A, bool same_pattern) {
+    Core<T> core = core_of(A);
+    core.diagonal.scaling = infinity_norm_scaling(core.matrix);
+    const bool same = same_pattern && is_analyzed_as(core, core_);
+    core_ = std::move(core);
+    uses_core_ = true;
+    if (same) return;
+    const OrderingOptions ordering{.ordering = this->common_options().ordering, .threads = this->threads()};
+    this->lay_out_fronts(analyze_core(core_, ordering), FactorKind::lu, core_.matrix,
+                         core_.diagonal.row_permutation);
+  }
+  [[nodiscard]] static bool is_analyzed_as(const Core<T>& a, const Core<T>& b) {
+    return a.singletons == b.singletons && a.diagonal.row_permutation == b.diagonal.row_permutation &&
+           a.diagonal.unmatched_columns == b.diagonal.unmatched_columns &&
+           std::ranges::equal(a.matrix.row_offsets().span(), b.matrix.row_offsets().span()) &&
+           std::ranges::equal(a.matrix.column_indices().span(), b.matrix.column_indices().span());
+  }
+
+  void release_core() {
+    uses_core_ = false;
+    core_ = {};
+    singletons_ = {};
+  }
+  void release_fronts_and_core() {
+    release_core();
+    this->release_fronts();
   }
 
   /// Matches large elements to the diagonal. Rows and columns that no matching covers make A singular
@@ -105,15 +146,15 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
     if (blocks_.blocks() == 1 && blocks_.rows == permuted_rows(blocks_.columns)) {
       analysis.ordering.minimum_degree = blocks_.columns;  // known from a rejected left-looking factorisation
     }
-    const Csr<T>& matrix = matrix_to_factor(A);
-    const PatternStorage pattern = symmetrized_pattern(matrix, diagonal_.row_permutation);
-    this->lay_out_fronts(analyze_symmetric(pattern.view(), analysis), FactorKind::lu, matrix,
+    const PatternStorage pattern = symmetrized_pattern(A, diagonal_.row_permutation);
+    this->lay_out_fronts(analyze_symmetric(pattern.view(), analysis), FactorKind::lu, A,
                          diagonal_.row_permutation);
   }
 
   /// The pivots of a left-looking factorisation are kept, and with them the scaling of a matching, by which
   /// they were chosen.
   void adapt_to_values(const Csr<T>& A) override {
+    if (uses_core_) return analyze_core_of(A, true);
     keeps_pivots_ = uses_blocks_;
     if (!uses_blocks_) {
       diagonal_.scaling = infinity_norm_scaling(A);
@@ -159,21 +200,62 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
   Outcome factor_fronts(const Csr<T>& A) {
     left_ = {};
     if (std::optional<Outcome> lack = this->check_memory()) return *lack;
-    Outcome outcome = this->factor_and_assess(matrix_to_factor(A));
+    if (uses_core_) return factor_core(A);
+    Outcome outcome = this->factor_and_assess(A);
     if (outcome.status == Status::cancelled) return outcome;
-    if (!diagonal_.unmatched_columns.empty() && this->factors_.facts.rank < A.rows()) {
-      outcome = factor_unreduced(A);
-      if (outcome.status == Status::cancelled || outcome.status == Status::out_of_memory) return outcome;
+    this->complete(outcome, {}, {}, false);
+    add_front_statistics(outcome, diagonal_);
+    return outcome;
+  }
+
+  /// Factors the core of a structurally singular A, and decides the rank.
+  Outcome factor_core(const Csr<T>& A) {
+    if (this->factor_for_rank(core_.matrix, core_.diagonal.scaling)) return cancelled_factorisation();
+    const MultifrontalFactors<T>& factors = this->factors_;
+    const Singletons& order = core_.singletons;
+    set_scale(scaling_around_core(A));
+    singletons_ = SingletonFactors<T>(A, order, this->scale_.rows, this->scale_.columns, factors.row_order,
+                                      factors.column_order, factors.facts.rank);
+    Outcome outcome;
+    this->complete_rank(outcome, singletons_.without_pivot(singletons_.row_order()),
+                        singletons_.without_pivot(singletons_.column_order()),
+                        factors.facts.rank == core_.diagonal.structural_rank);
+    add_front_statistics(outcome, core_.diagonal);
+    outcome.statistics.push_back({"singletons", order.count()});
+    return outcome;
+  }
+
+  /// Scaling of the core for its rows and columns, and rows of the singletons to a largest element of 1.
+  [[nodiscard]] Scaling scaling_around_core(const Csr<T>& A) const {
+    const auto n = static_cast<std::size_t>(A.rows());
+    const Singletons& order = core_.singletons;
+    Scaling scaling{std::vector<double>(n, 1), std::vector<double>(n, 1)};
+    for (std::int64_t k = 0; k < order.core_size(); ++k) {
+      scaling.rows[order.rows[order.core_begin + k]] = core_.diagonal.scaling.rows[k];
+      scaling.columns[order.columns[order.core_begin + k]] = core_.diagonal.scaling.columns[k];
     }
-    this->complete(outcome, diagonal_.unmatched_rows, diagonal_.unmatched_columns,
-                   this->factors_.facts.rank == A.rows());
+    for (std::int64_t k = 0; k < order.end; ++k) {
+      if (k == order.core_begin) k = order.core_end;
+      if (k == order.end) break;
+      const std::int32_t i = order.rows[k];
+      double largest = 0;
+      for (std::int64_t p = A.row_offsets()[i]; p < A.row_offsets()[i + 1]; ++p) {
+        const double magnitude = std::fabs(static_cast<double>(A.values()[p]));
+        largest = std::max(largest, magnitude * scaling.columns[A.column_indices()[p]]);
+      }
+      if (std::isfinite(1 / largest)) scaling.rows[i] = 1 / largest;
+    }
+    return scaling;
+  }
+
+  void add_front_statistics(Outcome& outcome, const LargeDiagonal& diagonal) const {
     outcome.statistics.insert(outcome.statistics.begin(),
                               {"factorization", std::string(to_string(LuFactorization::multifrontal))});
+    const ScalingKind kind = uses_core_ ? ScalingKind::infinity_norm : diagonal.kind;
     outcome.statistics.insert(outcome.statistics.end(),
-                              {{"scaling", std::string(to_string(diagonal_.kind))},
-                               {"row_exchanges", std::string(diagonal_.permuted ? "matching" : "none")}});
+                              {{"scaling", std::string(to_string(kind))},
+                               {"row_exchanges", std::string(diagonal.permuted ? "matching" : "none")}});
     this->add_pivot_statistics(outcome);
-    return outcome;
   }
 
   [[nodiscard]] std::vector<Statistic> block_statistics() const {
@@ -195,9 +277,11 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
   [[nodiscard]] double diagonal_threshold() const { return diagonal_preference * this->threshold(); }
 
   [[nodiscard]] const std::vector<std::int32_t>& row_order() const override {
+    if (uses_core_) return singletons_.row_order();
     return uses_blocks_ ? left_.row_order : Base::row_order();
   }
   [[nodiscard]] const std::vector<std::int32_t>& column_order() const override {
+    if (uses_core_) return singletons_.column_order();
     return uses_blocks_ ? left_.column_order : Base::column_order();
   }
   [[nodiscard]] std::int64_t scratch_size(int columns) const override {
@@ -206,22 +290,12 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
   void apply_inverse(bool transposed, int columns, T* x, T* scratch) const override {
     if (uses_blocks_) {
       substitute(left_, transposed, columns, x);
+    } else if (uses_core_) {
+      singletons_.substitute(transposed, columns, x,
+                             [&](T* core) { Base::apply_inverse(transposed, columns, core, scratch); });
     } else {
       Base::apply_inverse(transposed, columns, x, scratch);
     }
-  }
-
-  /// Factors all of a structurally singular A. The rows and columns of the matching are dependent, too, so
-  /// that a solution may need other columns.
-  Outcome factor_unreduced(const Csr<T>& A) {
-    diagonal_.unmatched_rows.clear();
-    diagonal_.unmatched_columns.clear();
-    reduced_ = {};
-    set_scale(infinity_norm_scaling(A));
-    diagonal_.kind = ScalingKind::infinity_norm;
-    lay_out_matrix(A);
-    if (std::optional<Outcome> lack = this->check_memory()) return *lack;
-    return this->factor_and_assess(A);
   }
 
   /// Rows that are matched to these columns.
@@ -230,7 +304,7 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
     return columns;
   }
 
-  /// Matrix to factor: A, or the reduced matrix if A is structurally singular.
+  /// Matrix to factor by blocks: A, or the reduced matrix if A is structurally singular.
   [[nodiscard]] const Csr<T>& matrix_to_factor(const Csr<T>& A) const {
     return diagonal_.unmatched_columns.empty() ? A : reduced_;
   }
@@ -253,7 +327,10 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
   bool fronts_are_quicker_ = false;  // for the analysed pattern
   bool keeps_pivots_ = false;
   LargeDiagonal diagonal_;
-  Csr<T> reduced_;  // of a structurally singular A
+  Csr<T> reduced_;          // of a structurally singular A that is factored by blocks
+  bool uses_core_ = false;  // of a structurally singular A that is factored by fronts
+  Core<T> core_;
+  SingletonFactors<T> singletons_;
   BlockOrder blocks_;
   LeftLookingFactors<T> left_;
 };

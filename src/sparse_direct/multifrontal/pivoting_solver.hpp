@@ -33,7 +33,7 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
   /// estimate of the condition number of A.
   Outcome factor_and_assess(const Csr<T>& matrix) {
     rank_description_.clear();
-    const std::vector<T> values = scaled_values(matrix);
+    const std::vector<T> values = scaled_values(matrix, scale_of_factors_);
     if (factor_scaled(values, 0)) return cancelled_factorisation();
     const FactorFacts& facts = this->factors_.facts;
     const bool perturbed = facts.perturbed_pivots > 0;
@@ -52,15 +52,29 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
     return assess_condition<T>(this->estimate_condition(matrix, scale_of_factors_));
   }
 
+  /// Factors a part of A, whose other elements are eliminated, with columns at the level of rounding errors
+  /// delayed to the root, where they decide the rank. Returns true when cancelled.
+  bool factor_for_rank(const Csr<T>& part, const Scaling& scaling) {
+    rank_description_.clear();
+    const std::vector<T> values = scaled_values(part, {scaling.rows, scaling.columns});
+    return factor_scaled(values, null_pivot_tolerance<T>(part.rows()));
+  }
+
   /// Completes the outcome of a set-up. `rows` and `columns` are dependent by structure and were not
   /// factored; `structural` if there are no others. Without fronts, everything else has been eliminated.
   void complete(Outcome& outcome, std::vector<std::int32_t> rows, std::vector<std::int32_t> columns,
                 bool structural) {
     const MultifrontalFactors<T>& factors = this->factors_;
-    const std::int64_t n = this->matrix().rows();
     rows.insert(rows.end(), factors.row_order.begin() + factors.facts.rank, factors.row_order.end());
     columns.insert(columns.end(), factors.column_order.begin() + factors.facts.rank,
                    factors.column_order.end());
+    complete_rank(outcome, std::move(rows), std::move(columns), structural);
+  }
+
+  /// Completes the outcome of a set-up from all rows and columns without a pivot.
+  void complete_rank(Outcome& outcome, std::vector<std::int32_t> rows, std::vector<std::int32_t> columns,
+                     bool structural) {
+    const std::int64_t n = this->matrix().rows();
     rank_ = n - std::ssize(rows);
     rank_description_.clear();
     if (rank_ < n) {
@@ -105,9 +119,9 @@ class PivotingSolver : public MultifrontalSolver<B, T> {
     return this->factor_with(values.data(), thresholds).end == FactorEnd::cancelled;
   }
 
-  [[nodiscard]] std::vector<T> scaled_values(const Csr<T>& matrix) {
+  [[nodiscard]] std::vector<T> scaled_values(const Csr<T>& matrix, const ScaleFactors& scale) {
     std::vector<T> values(static_cast<std::size_t>(matrix.nonzeros()));
-    const auto& [rows, columns] = scale_of_factors_;
+    const auto& [rows, columns] = scale;
     for (std::int64_t i = 0; i < matrix.rows(); ++i) {
       for (std::int64_t k = matrix.row_offsets()[i]; k < matrix.row_offsets()[i + 1]; ++k) {
         values[static_cast<std::size_t>(k)] = static_cast<T>(

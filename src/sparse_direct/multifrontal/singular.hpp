@@ -4,6 +4,7 @@
 #pragma once
 
 #include "solver/implementation.hpp"
+#include "sparse_direct/matching/null_pivot.hpp"
 #include "support/text.hpp"
 
 #include <echelon/array.hpp>
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -72,12 +72,6 @@ template <class T>
          (structural ? " whatever its nonzeros" : "") + ": " + (one ? "row " : "rows ") + list_of(rows) +
          (one ? " depends" : " depend") + " on the others, and " + (one ? "column " : "columns ") +
          list_of(columns) + (one ? " has" : " have") + " no pivot (from 0)";
-}
-
-/// Tolerance relative to a matrix scaled to elements of magnitude 1, below which a pivot is taken for zero.
-template <class T>
-[[nodiscard]] double null_pivot_tolerance(std::int64_t n) {
-  return 4 * std::sqrt(static_cast<double>(n)) * static_cast<double>(std::numeric_limits<T>::epsilon());
 }
 
 /// The outcome for a singular A, from the residual r = b - A x: inconsistent if the residual of a row exceeds

@@ -65,7 +65,7 @@ TEST(PredictFactor, StructurallySingularMatrix) {
 TEST(PredictFactor, AwkwardMatrices) {
   EXPECT_EQ(predict_factor(Csr<double>()).entries, 0);
   const Csr<double> zero(1, 1, {0, 0}, {}, {});
-  EXPECT_EQ(predict_factor(zero).entries, 1);
+  EXPECT_EQ(predict_factor(zero).entries, 0);
   EXPECT_EQ(predict_factor(zero).structural_rank, 0);
   const Csr<double> wide(1, 2, {0, 0}, {}, {});
   EXPECT_THROW((void)predict_factor(wide), DimensionMismatch);
