@@ -191,6 +191,12 @@ std::vector<FactorPair<T>> factor_pairs() {
   for (auto& row : strided) {
     for (std::int32_t e = 0; e < 60; ++e) row[e * 4096] = static_cast<T>(0.5 + e);
   }
+  MapRows<T> repeated(100);
+  for (std::size_t i = 0; i < repeated.size(); ++i) {
+    for (std::int32_t e = 0; e < 6; ++e) repeated[i][static_cast<std::int32_t>(i / 3) + 4 * e] = 1;
+  }
+  pairs.push_back(
+      {"repeated_rows", with_new_values(from_rows<T>(60, repeated), 18), random_matrix<T>(60, 90, 5, 19)});
   pairs.push_back({"strided", random_matrix<T>(70, 50, 5, 17), from_rows<T>(60 * 4096, strided)});
   return pairs;
 }

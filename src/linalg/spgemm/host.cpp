@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <utility>
+#include <vector>
 
 namespace echelon {
 
@@ -29,7 +31,8 @@ Row<T> row_of(const SparseRows<T>& matrix, std::int64_t i) {
   return {matrix.column_indices + begin, matrix.values + begin, matrix.end(i) - begin};
 }
 
-/// Multiplies rows by a matrix B.
+/// Multiplies rows by a matrix B. A row that `repeats` has the columns of the row before it, and so has the
+/// product: its columns are not sorted again. In systems of equations the rows of a node are such.
 template <class T>
 class RowTimes {
  public:
@@ -39,47 +42,54 @@ class RowTimes {
   std::int64_t count(const Row<T>& row) {
     if (row.size == 1) return row_of(B_, row.columns[0]).size;
     mark(row);
-    const std::int64_t count = sum_.count();
-    sum_.clear();
-    return count;
+    return sum_.count();
   }
 
   /// The columns of row * B, ascending if `sorted`; written to `columns` unless they are a row of B.
   Row<T> write_columns(const Row<T>& row, bool sorted, std::int32_t* columns) {
     if (row.size == 1) return row_of(B_, row.columns[0]);
     mark(row);
-    const std::int64_t count = sum_.count();
     sum_.read_columns(sorted, columns);
-    return {columns, nullptr, count};
+    return {columns, nullptr, sum_.count()};
   }
 
-  /// row * B in ascending columns.
-  Row<T> write(const Row<T>& row, std::int32_t* columns, T* values) {
-    for (std::int64_t k = 0; k < row.size; ++k) {
-      const Row<T> b = row_of(B_, row.columns[k]);
-      sum_.add(row.values[k], b.columns, b.values, b.size);
+  /// row * B in ascending columns. If the row repeats, the columns that were written before are in place.
+  Row<T> write(const Row<T>& row, bool repeats, std::int32_t* columns, T* values) {
+    if (repeats) {
+      if (columns != last_) std::copy_n(last_, sum_.count(), columns);
+      static_cast<void>(update(row, true, columns, sum_.count(), values));
+    } else {
+      sum_.clear();
+      for (std::int64_t k = 0; k < row.size; ++k) {
+        const Row<T> b = row_of(B_, row.columns[k]);
+        sum_.add(row.values[k], b.columns, b.values, b.size);
+      }
+      sum_.read(columns, values);
+      is_expected_ = false;
+      last_ = columns;
     }
-    const std::int64_t count = sum_.count();
-    sum_.read_columns(true, columns);
-    sum_.read_values(columns, count, values);
-    return {columns, values, count};
+    return {columns, values, sum_.count()};
   }
 
   /// The values of row * B for its known columns. False if it has other columns.
-  bool update(const Row<T>& row, const std::int32_t* columns, std::int64_t count, T* values) {
-    sum_.expect(columns, count);
+  bool update(const Row<T>& row, bool repeats, const std::int32_t* columns, std::int64_t count, T* values) {
+    const bool is_expected =
+        repeats && is_expected_ && count == sum_.count() && std::equal(columns, columns + count, last_);
+    if (!is_expected) sum_.expect(columns, count);
+    is_expected_ = true;
+    last_ = columns;
+    std::fill_n(values, count, RowAccumulator<T>::nothing);
     bool is_known = true;
     for (std::int64_t k = 0; k < row.size; ++k) {
       const Row<T> b = row_of(B_, row.columns[k]);
-      is_known &= sum_.add_expected(row.values[k], b.columns, b.values, b.size);
+      is_known &= sum_.add_expected(row.values[k], b.columns, b.values, b.size, values);
     }
-    sum_.read_values(columns, count, values);
-    sum_.clear();
     return is_known;
   }
 
  private:
   void mark(const Row<T>& row) {
+    sum_.clear();
     for (std::int64_t k = 0; k < row.size; ++k) {
       const Row<T> b = row_of(B_, row.columns[k]);
       sum_.mark(b.columns, b.size);
@@ -88,9 +98,12 @@ class RowTimes {
 
   SparseRows<T> B_;
   RowAccumulator<T> sum_;
+  const std::int32_t* last_ = nullptr;  // columns of the last product written
+  bool is_expected_ = false;            // whether `sum_` expects them
 };
 
-/// A thread's workspace for rows of F_0 F_1 ... F_m: row i of F_0 times F_1, that times F_2 and so on.
+/// A thread's workspace for rows of F_0 F_1 ... F_m: row i of F_0 times F_1, that times F_2 and so on. Rows
+/// of a block are written in ascending order.
 template <class T>
 class RowProduct {
  public:
@@ -102,16 +115,23 @@ class RowProduct {
       partial_.emplace_back(factor->columns());
   }
 
+  /// Begins a block of rows.
+  void begin_block() { last_row_ = -1; }
   std::int64_t count(std::int64_t i) { return times_.back().count(columns_of_left(i)); }
-  void write_columns(std::int64_t i, std::int32_t* columns) {
+  /// Writes the columns of row i and returns their number.
+  std::int64_t write_columns(std::int64_t i, std::int32_t* columns) {
     const Row<T> row = times_.back().write_columns(columns_of_left(i), true, columns);
     if (row.columns != columns) std::copy_n(row.columns, row.size, columns);
+    return row.size;
   }
-  void write(std::int64_t i, std::int32_t* columns, T* values) {
-    times_.back().write(left(i), columns, values);
+  /// Writes row i and returns its number of elements.
+  std::int64_t write(std::int64_t i, std::int32_t* columns, T* values) {
+    const bool repeats = repeats_row_before(i);
+    return times_.back().write(left(i, repeats), repeats, columns, values).size;
   }
   bool update(std::int64_t i, const std::int32_t* columns, std::int64_t count, T* values) {
-    return times_.back().update(left(i), columns, count, values);
+    const bool repeats = repeats_row_before(i);
+    return times_.back().update(left(i, repeats), repeats, columns, count, values);
   }
 
  private:
@@ -122,11 +142,20 @@ class RowProduct {
     ZeroedPages<T> values;
   };
 
+  /// True if row i of the first factor has the columns of the row before it, and that was the last one.
+  bool repeats_row_before(std::int64_t i) {
+    const bool follows = last_row_ >= 0 && last_row_ == i - 1;
+    last_row_ = i;
+    if (!follows) return false;
+    const Row<T> before = row_of(first_, i - 1);
+    const Row<T> row = row_of(first_, i);
+    return before.size == row.size && std::equal(row.columns, row.columns + row.size, before.columns);
+  }
   /// Row i of the product of all factors but the last.
-  Row<T> left(std::int64_t i) {
+  Row<T> left(std::int64_t i, bool repeats) {
     Row<T> row = row_of(first_, i);
     for (std::size_t f = 0; f < partial_.size(); ++f) {
-      row = times_[f].write(row, partial_[f].columns.get(), partial_[f].values.get());
+      row = times_[f].write(row, repeats, partial_[f].columns.get(), partial_[f].values.get());
     }
     return row;
   }
@@ -142,6 +171,7 @@ class RowProduct {
   SparseRows<T> first_;
   std::vector<RowTimes<T>> times_;
   std::vector<Partial> partial_;  // the rows between the first factor and the product
+  std::int64_t last_row_ = -1;
 };
 
 /// Rough work of a product in the units of for_dynamic_rows: an element causes several products, and sorting.
@@ -163,9 +193,113 @@ std::vector<RowProduct<T>> workspaces(Factors<T> factors) {
   return result;
 }
 
-/// Computes the pattern of the product and, unless null, its values.
+/// Product of two factors computed in one pass, without counting its elements first: rows are written one
+/// after the other into memory for an upper bound of their size.
 template <class T>
-typename ProductPlan<T>::Pattern make_product(Factors<T> factors, Array<T>* values) {
+class OnePassProduct {
+ public:
+  /// `values` is null if only the pattern is wanted.
+  OnePassProduct(Factors<T> factors, Array<T>* values)
+      : A_(*factors[0]),
+        B_(*factors[1]),
+        rows_(factors[0]->rows()),
+        columns_(factors[1]->columns()),
+        device_(factors[0]->device()),
+        work_(work_in(factors)),
+        values_(values),
+        products_(workspaces(factors)) {}
+
+  /// Sum over rows [begin, end) of the products a_ik b_kj, or of all columns if they are fewer.
+  [[nodiscard]] std::int64_t bound(std::int64_t begin, std::int64_t end) const {
+    std::int64_t total = 0;
+    for (std::int64_t i = begin; i < end; ++i) {
+      std::int64_t products = 0;
+      for (std::int64_t k = A_.begin(i); k < A_.end(i); ++k) {
+        products += B_.row_offsets[A_.column_indices[k] + 1] - B_.row_offsets[A_.column_indices[k]];
+      }
+      total += std::min(products, columns_);
+    }
+    return total;
+  }
+
+  typename ProductPlan<T>::Pattern run() {
+    typename ProductPlan<T>::Pattern pattern{rows_, columns_, Array<std::int64_t>(device_, rows_ + 1), {}};
+    offsets_ = pattern.row_offsets.data();
+    if (device_.threads() == 1) {
+      Block all = multiply(0, 0, rows_);
+      OpenMp(device_).exclusive_scan(rows_, offsets_, offsets_);
+      pattern.column_indices = std::move(all.columns);
+      if (values_ != nullptr) *values_ = std::move(all.values);
+      return pattern;
+    }
+    std::vector<std::vector<Block>> blocks(static_cast<std::size_t>(device_.threads()));
+    std::exception_ptr error;
+    for_dynamic_rows(device_.threads(), rows_, work_, [&](int thread, std::int64_t begin, std::int64_t end) {
+      try {
+        blocks[static_cast<std::size_t>(thread)].push_back(multiply(thread, begin, end));
+      } catch (...) {
+#pragma omp critical(echelon_one_pass_product)
+        error = std::current_exception();
+      }
+    });
+    if (error) std::rethrow_exception(error);
+    const std::int64_t nonzeros = OpenMp(device_).exclusive_scan(rows_, offsets_, offsets_);
+    pattern.column_indices = Array<std::int32_t>(device_, nonzeros);
+    if (values_ != nullptr) *values_ = Array<T>(device_, nonzeros);
+#pragma omp parallel for num_threads(device_.threads()) schedule(static, 1)
+    for (std::size_t thread = 0; thread < blocks.size(); ++thread) {  // NOLINT(modernize-loop-convert)
+      for (const Block& block : blocks[thread]) copy(block, pattern.column_indices.data());
+    }
+    return pattern;
+  }
+
+ private:
+  /// Consecutive rows of the product.
+  struct Block {
+    std::int64_t begin = 0;  ///< first row
+    Array<std::int32_t> columns;
+    Array<T> values;
+  };
+
+  /// Computes rows [begin, end), and writes the number of elements of each to `offsets_`.
+  Block multiply(int thread, std::int64_t begin, std::int64_t end) {
+    RowProduct<T>& product = products_[static_cast<std::size_t>(thread)];
+    product.begin_block();
+    const std::int64_t most = bound(begin, end);
+    Block block{begin, Array<std::int32_t>(device_, most), Array<T>(device_, values_ == nullptr ? 0 : most)};
+    std::int64_t size = 0;
+    for (std::int64_t i = begin; i < end; ++i) {
+      offsets_[i] = values_ == nullptr
+                        ? product.write_columns(i, block.columns.data() + size)
+                        : product.write(i, block.columns.data() + size, block.values.data() + size);
+      size += offsets_[i];
+    }
+    block.columns.shrink(size);
+    if (values_ != nullptr) block.values.shrink(size);
+    return block;
+  }
+
+  void copy(const Block& block, std::int32_t* columns) const {
+    std::copy_n(block.columns.data(), block.columns.size(), columns + offsets_[block.begin]);
+    if (values_ != nullptr) {
+      std::copy_n(block.values.data(), block.values.size(), values_->data() + offsets_[block.begin]);
+    }
+  }
+
+  SparseRows<T> A_;
+  SparseRows<T> B_;
+  std::int64_t rows_;
+  std::int64_t columns_;
+  Device device_;
+  std::int64_t work_;
+  Array<T>* values_;
+  std::vector<RowProduct<T>> products_;
+  std::int64_t* offsets_ = nullptr;
+};
+
+/// Computes the pattern of the product and, unless null, its values: one pass counts, another one computes.
+template <class T>
+typename ProductPlan<T>::Pattern make_product_in_two_passes(Factors<T> factors, Array<T>* values) {
   const Device& device = factors.front()->device();
   const std::int64_t rows = factors.front()->rows();
   std::vector<RowProduct<T>> work = workspaces(factors);
@@ -183,6 +317,7 @@ typename ProductPlan<T>::Pattern make_product(Factors<T> factors, Array<T>* valu
   for_dynamic_rows(device.threads(), rows, work_in(factors),
                    [&](int thread, std::int64_t begin, std::int64_t end) {
                      RowProduct<T>& product = work[static_cast<std::size_t>(thread)];
+                     product.begin_block();
                      for (std::int64_t i = begin; i < end; ++i) {
                        std::int32_t* columns = pattern.column_indices.data() + offsets[i];
                        if (values != nullptr) {
@@ -193,6 +328,24 @@ typename ProductPlan<T>::Pattern make_product(Factors<T> factors, Array<T>* valu
                      }
                    });
   return pattern;
+}
+
+/// Largest part of the available memory that the bound of a product computed in one pass may take.
+constexpr double one_pass_part = 0.25;
+
+/// Computes the pattern of the product and, unless null, its values.
+template <class T>
+typename ProductPlan<T>::Pattern make_product(Factors<T> factors, Array<T>* values) {
+  if (factors.size() == 2) {
+    OnePassProduct<T> product(factors, values);
+    const auto bytes = static_cast<double>(product.bound(0, factors[0]->rows())) *
+                       static_cast<double>(sizeof(std::int32_t) + (values == nullptr ? 0 : sizeof(T)));
+    constexpr double always = 1 << 26;
+    if (bytes <= always || bytes <= one_pass_part * static_cast<double>(memory(Device()).available)) {
+      return product.run();
+    }
+  }
+  return make_product_in_two_passes(factors, values);
 }
 
 template <class T>
@@ -211,6 +364,7 @@ class HostProductPlan final : public ProductPlan<T> {
     for_dynamic_rows(factors[0]->device().threads(), pattern_.rows, work_in(factors),
                      [&](int thread, std::int64_t begin, std::int64_t end) {
                        RowProduct<T>& product = work[static_cast<std::size_t>(thread)];
+                       product.begin_block();
                        for (std::int64_t i = begin; i < end; ++i) {
                          const std::int64_t count = offsets[i + 1] - offsets[i];
                          if (!product.update(i, columns + offsets[i], count, values + offsets[i]))

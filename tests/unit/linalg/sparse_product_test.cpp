@@ -132,6 +132,11 @@ TYPED_TEST(SparseProductTest, OtherPattern_Throws) {
     Csr<T> C = product.compute(a, a);
     EXPECT_THROW(product.update(moved.to(device), a, C), InvalidMatrix);
     EXPECT_THROW(static_cast<void>(product.compute(a, moved.to(device))), InvalidMatrix);
+    const Csr<T> B(3, 3, {0, 1, 2, 3}, {0, 1, 2}, {T{1}, T{1}, T{1}});
+    const Csr<T> unequal(2, 3, {0, 3, 4}, {0, 1, 2, 0}, {T{1}, T{2}, T{3}, T{4}});
+    const Csr<T> repeating(2, 3, {0, 2, 4}, {0, 1, 0, 1}, {T{1}, T{2}, T{3}, T{4}});
+    SparseProduct<T> wide(unequal.to(device), B.to(device));
+    EXPECT_THROW(static_cast<void>(wide.compute(repeating.to(device), B.to(device))), InvalidMatrix);
   }
 }
 
