@@ -107,6 +107,11 @@ class SchurComplement {
   /// Extends X_B into the interior for B = 0: X_I = - A_II^-1 A_IB X_B.
   void extend(DenseView<const T> X_B, DenseView<T> X) const;
 
+  /// `reduce` and `expand` for A^T X = B, whose Schur complement is S^T: G = B_B - A_IB^T A_II^-T B_I, and
+  /// X_I = A_II^-T (B_I - A_BI^T X_B).
+  void reduce_transposed(DenseView<const T> B, DenseView<T> G) const;
+  void expand_transposed(DenseView<const T> X_B, DenseView<const T> B, DenseView<T> X) const;
+
   /// Solves A X = B for n by k matrices by `reduce`, dense factors of S and `expand`, and refines. The first
   /// call factors S, in n_B^3 / 3 to 2 n_B^3 / 3 flops. The report has the true residual, and a status of its
   /// own for an S that is singular.

@@ -149,6 +149,8 @@ struct SchurComplement<T>::State {
   [[nodiscard]] std::int64_t size() const { return A.rows(); }
   [[nodiscard]] std::int64_t border() const { return static_cast<std::int64_t>(partition.interface.size()); }
 
+  void reduce(Equations equations, DenseView<const T> B, DenseView<T> G) const;
+  void expand(Equations equations, DenseView<const T> X_B, DenseView<const T> B, DenseView<T> X) const;
   void solve_once(DenseView<const T> B, DenseView<T> X, const Solver<T>* solver) const;
   /// Facts about the worst column of B - A X.
   [[nodiscard]] std::vector<ColumnReport> assess(DenseView<const T> B, DenseView<const T> X,
@@ -235,10 +237,10 @@ void SchurComplement<T>::State::solve_once(DenseView<const T> B, DenseView<T> X,
   Dense<T> g(device, border(), B.columns());
   Dense<T> x_B(device, border(), B.columns());
   if (solver != nullptr) {
-    elimination->reduce(B, g.view());
+    elimination->reduce(Equations::plain, B, g.view());
     static_cast<void>(solver->solve(g, x_B));
   }
-  elimination->expand(x_B.view(), B, X);
+  elimination->expand(Equations::plain, x_B.view(), B, X);
 }
 
 template <class T>
@@ -307,22 +309,42 @@ std::size_t SchurComplement<T>::bytes() const {
 }
 
 template <class T>
+void SchurComplement<T>::State::reduce(Equations equations, DenseView<const T> B, DenseView<T> G) const {
+  require_ready();
+  check("B", B.rows(), size(), B.columns(), B.columns(), B.device());
+  check("G", G.rows(), border(), G.columns(), B.columns(), G.device());
+  elimination->reduce(equations, B, G);
+}
+
+template <class T>
+void SchurComplement<T>::State::expand(Equations equations, DenseView<const T> X_B, DenseView<const T> B,
+                                       DenseView<T> X) const {
+  require_ready();
+  check("X_B", X_B.rows(), border(), X_B.columns(), X.columns(), X_B.device());
+  check("B", B.rows(), size(), B.columns(), X.columns(), B.device());
+  check("X", X.rows(), size(), X.columns(), X.columns(), X.device());
+  if (size() > 0) elimination->expand(equations, X_B, B, X);
+}
+
+template <class T>
 void SchurComplement<T>::reduce(DenseView<const T> B, DenseView<T> G) const {
-  const State& s = *state_;
-  s.require_ready();
-  s.check("B", B.rows(), s.size(), B.columns(), B.columns(), B.device());
-  s.check("G", G.rows(), s.border(), G.columns(), B.columns(), G.device());
-  s.elimination->reduce(B, G);
+  state_->reduce(Equations::plain, B, G);
 }
 
 template <class T>
 void SchurComplement<T>::expand(DenseView<const T> X_B, DenseView<const T> B, DenseView<T> X) const {
-  const State& s = *state_;
-  s.require_ready();
-  s.check("X_B", X_B.rows(), s.border(), X_B.columns(), X.columns(), X_B.device());
-  s.check("B", B.rows(), s.size(), B.columns(), X.columns(), B.device());
-  s.check("X", X.rows(), s.size(), X.columns(), X.columns(), X.device());
-  if (s.size() > 0) s.elimination->expand(X_B, B, X);
+  state_->expand(Equations::plain, X_B, B, X);
+}
+
+template <class T>
+void SchurComplement<T>::reduce_transposed(DenseView<const T> B, DenseView<T> G) const {
+  state_->reduce(Equations::transposed, B, G);
+}
+
+template <class T>
+void SchurComplement<T>::expand_transposed(DenseView<const T> X_B, DenseView<const T> B,
+                                           DenseView<T> X) const {
+  state_->expand(Equations::transposed, X_B, B, X);
 }
 
 template <class T>
@@ -331,7 +353,7 @@ void SchurComplement<T>::extend(DenseView<const T> X_B, DenseView<T> X) const {
   s.require_ready();
   s.check("X_B", X_B.rows(), s.border(), X_B.columns(), X.columns(), X_B.device());
   s.check("X", X.rows(), s.size(), X.columns(), X.columns(), X.device());
-  if (s.size() > 0) s.elimination->expand(X_B, {}, X);
+  if (s.size() > 0) s.elimination->expand(Equations::plain, X_B, {}, X);
 }
 
 template <class T>

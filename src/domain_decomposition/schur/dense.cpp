@@ -6,6 +6,7 @@
 #include "domain_decomposition/schur/outcomes.hpp"
 
 #include <echelon/linalg.hpp>
+#include <echelon/methods/dense/lu.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -39,11 +40,15 @@ class DenseElimination final : public Elimination<T> {
           on_target(device_, [&]<class Target>() { return find_asymmetry_on<Target, T>(A_); });
       if (found.row >= 0) return asymmetric(factorization, found.row, found.column);
     }
-    solver_.emplace(make_solver<T>(to_string(factorization), device_));
+    if (symmetric) {
+      solver_.emplace(make_solver<T>(to_string(factorization), device_));
+    } else {
+      lu_.emplace(device_);
+    }
     A_II_ = block(interior_, interior_);
     A_IB_ = block(interior_, interface_);
     A_BI_ = block(interface_, interior_);
-    const Report setup = solver_->setup(A_II_, {.cancel = options_.cancel});
+    const Report setup = (lu_ ? *lu_ : *solver_).setup(A_II_, {.cancel = options_.cancel});
     if (!setup.ready()) return failed(setup);
     Outcome outcome = form_complement(symmetric);
     if (!outcome.ok()) return outcome;
@@ -56,28 +61,31 @@ class DenseElimination final : public Elimination<T> {
   [[nodiscard]] const Dense<T>& complement() const override { return complement_; }
   [[nodiscard]] std::optional<Inertia> inertia() const override { return inertia_; }
   [[nodiscard]] std::size_t bytes() const override {
-    return complement_.bytes() + A_II_.bytes() + A_IB_.bytes() + A_BI_.bytes() +
+    return complement_.bytes() + A_II_.bytes() + A_IB_.bytes() + A_BI_.bytes() + (lu_ ? lu_->bytes() : 0) +
            (solver_ ? solver_->bytes() : 0);
   }
 
-  void reduce(DenseView<const T> B, DenseView<T> G) const override {
+  void reduce(Equations equations, DenseView<const T> B, DenseView<T> G) const override {
     gather_rows(B, interface_, G);
     if (interior_.size() == 0 || interface_.size() == 0) return;
-    const Dense<T> x = solve_interior(rows_of(B, interior_));
-    gemm<T>(T{-1}, A_BI_.view(), x.view(), T{1}, G);
+    const Dense<T> x = solve_interior(equations, rows_of(B, interior_));
+    gemm<T>(T{-1}, equations == Equations::plain ? A_BI_.view() : transposed(A_IB_.view()), x.view(), T{1},
+            G);
   }
 
-  void expand(DenseView<const T> X_B, DenseView<const T> B, DenseView<T> X) const override {
+  void expand(Equations equations, DenseView<const T> X_B, DenseView<const T> B,
+              DenseView<T> X) const override {
     on_target(device_, [&]<class Target>() { scatter_rows_on<Target, T>(X_B, interface_.data(), X); });
     if (interior_.size() == 0) return;
     const bool has_B = B.data() != nullptr;
     Dense<T> rhs = has_B ? rows_of(B, interior_) : Dense<T>(device_, interior_.size(), X.columns());
     if (interface_.size() > 0) {
-      gemm<T>(T{-1}, A_IB_.view(), X_B, has_B ? T{1} : T{0}, rhs.view());
+      gemm<T>(T{-1}, equations == Equations::plain ? A_IB_.view() : transposed(A_BI_.view()), X_B,
+              has_B ? T{1} : T{0}, rhs.view());
     } else if (!has_B) {
       scal<T>(T{0}, rhs.view());
     }
-    const Dense<T> x = solve_interior(std::move(rhs));
+    const Dense<T> x = solve_interior(equations, std::move(rhs));
     on_target(device_, [&]<class Target>() { scatter_rows_on<Target, T>(x.view(), interior_.data(), X); });
   }
 
@@ -97,11 +105,13 @@ class DenseElimination final : public Elimination<T> {
     return result;
   }
 
-  /// A_II^-1 B_I. Throws Error where that fails after a successful set-up.
-  [[nodiscard]] Dense<T> solve_interior(Dense<T> B) const {
+  /// A_II^-1 B_I, or A_II^-T B_I. Throws Error where that fails after a successful set-up.
+  [[nodiscard]] Dense<T> solve_interior(Equations equations, Dense<T> B) const {
     if (B.columns() == 0) return B;
     Dense<T> x(device_, B.rows(), B.columns());
-    const Report report = solver_->solve(B, x);
+    const Report report = !lu_                            ? solver_->solve(B, x)
+                          : equations == Equations::plain ? lu_->solve(B, x)
+                                                          : lu_->solve_transposed(B, x);
     if (!report.solved()) throw Error("the interior was not solved: " + report.message);
     return x;
   }
@@ -110,7 +120,7 @@ class DenseElimination final : public Elimination<T> {
     complement_ = block(interface_, interface_);
     if (interface_.size() == 0 || interior_.size() == 0) return {};
     Dense<T> x(device_, interior_.size(), interface_.size());
-    const Report report = solver_->solve(A_IB_, x, {.cancel = options_.cancel});
+    const Report report = (lu_ ? *lu_ : *solver_).solve(A_IB_, x, {.cancel = options_.cancel});
     if (!report.solved()) return failed(report);
     gemm<T>(T{-1}, A_BI_.view(), x.view(), T{1}, complement_.view());
     if (symmetric) on_target(device_, [&]<class Target>() { mirror_on<Target, T>(complement_.view()); });
@@ -148,7 +158,8 @@ class DenseElimination final : public Elimination<T> {
   Array<std::int32_t> interior_, interface_;
   SchurFactorization factorization_ = SchurFactorization::lu;
   Dense<T> A_II_, A_IB_, A_BI_, complement_;
-  std::optional<Solver<T>> solver_;
+  std::optional<Lu<T>> lu_;          // of an unsymmetric A_II
+  std::optional<Solver<T>> solver_;  // of a symmetric one
   std::optional<Inertia> inertia_;
 };
 

@@ -29,6 +29,9 @@ struct Partition {
   [[nodiscard]] std::int64_t size() const { return static_cast<std::int64_t>(number.size()); }
 };
 
+/// Equations of a right-hand side: A X = B, or A^T X = B.
+enum class Equations { plain, transposed };
+
 /// Elimination of the interior of one matrix. The factorisation is not `automatic`.
 template <class T>
 class Elimination {
@@ -45,10 +48,11 @@ class Elimination {
   [[nodiscard]] virtual std::optional<Inertia> inertia() const = 0;
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 
-  /// G = B_B - A_BI A_II^-1 B_I.
-  virtual void reduce(DenseView<const T> B, DenseView<T> G) const = 0;
+  /// G = B_B - A_BI A_II^-1 B_I, for A or its transpose.
+  virtual void reduce(Equations equations, DenseView<const T> B, DenseView<T> G) const = 0;
   /// X from X_B, and B or, without elements, zeros.
-  virtual void expand(DenseView<const T> X_B, DenseView<const T> B, DenseView<T> X) const = 0;
+  virtual void expand(Equations equations, DenseView<const T> X_B, DenseView<const T> B,
+                      DenseView<T> X) const = 0;
 };
 
 // A, the partition and the options outlive an elimination.

@@ -32,18 +32,19 @@ class HostElimination final : public Elimination<T> {
   [[nodiscard]] std::optional<Inertia> inertia() const override { return elimination_->inertia(); }
   [[nodiscard]] std::size_t bytes() const override { return complement_.bytes(); }
 
-  void reduce(DenseView<const T> B, DenseView<T> G) const override {
+  void reduce(Equations equations, DenseView<const T> B, DenseView<T> G) const override {
     const HostCopy<T> b{MatrixRef<T>(B)};
     Dense<T> g(Device(), G.rows(), G.columns());
-    elimination_->reduce(b.matrix().dense(), g);
+    elimination_->reduce(equations, b.matrix().dense(), g);
     to_device(g, G);
   }
 
-  void expand(DenseView<const T> X_B, DenseView<const T> B, DenseView<T> X) const override {
+  void expand(Equations equations, DenseView<const T> X_B, DenseView<const T> B,
+              DenseView<T> X) const override {
     const HostCopy<T> x_B{MatrixRef<T>(X_B)};
     const HostCopy<T> b{MatrixRef<T>(B.data() == nullptr ? X_B : B)};
     Dense<T> x(Device(), X.rows(), X.columns());
-    elimination_->expand(x_B.matrix().dense(),
+    elimination_->expand(equations, x_B.matrix().dense(),
                          B.data() == nullptr ? DenseView<const T>{} : b.matrix().dense(), x);
     to_device(x, X);
   }

@@ -70,35 +70,39 @@ class SparseElimination final : public Elimination<T> {
            (scaling_.rows.size() + scaling_.columns.size()) * sizeof(double);
   }
 
-  void reduce(DenseView<const T> B, DenseView<T> G) const override {
+  void reduce(Equations equations, DenseView<const T> B, DenseView<T> G) const override {
+    const Order order = order_of(equations);
     for_columns(B.columns(), [&](std::int64_t begin, int columns, Vectors& v) {
-      take_right_hand_sides(B, begin, columns, v);
-      run_substitution(SubstitutionHalves::forward, false, columns, v.x.data(), v.scratch.data());
+      take_right_hand_sides(order, B, begin, columns, v);
+      run_substitution(SubstitutionHalves::forward, order.transposed, columns, v.x.data(), v.scratch.data());
       for (std::int64_t i = 0; i < border(); ++i) {
-        const double scale = scale_of(scaling_.rows, partition_.interface[i]);
+        const double scale = scale_of(*order.equation_scale, partition_.interface[i]);
         for (int c = 0; c < columns; ++c)
           G(i, begin + c) = static_cast<T>(static_cast<double>(v.row(interior() + i, columns)[c]) / scale);
       }
     });
   }
 
-  void expand(DenseView<const T> X_B, DenseView<const T> B, DenseView<T> X) const override {
+  void expand(Equations equations, DenseView<const T> X_B, DenseView<const T> B,
+              DenseView<T> X) const override {
+    const Order order = order_of(equations);
     for_columns(X.columns(), [&](std::int64_t begin, int columns, Vectors& v) {
       if (B.data() != nullptr) {
-        take_right_hand_sides(B, begin, columns, v);
-        run_substitution(SubstitutionHalves::forward, false, columns, v.x.data(), v.scratch.data());
+        take_right_hand_sides(order, B, begin, columns, v);
+        run_substitution(SubstitutionHalves::forward, order.transposed, columns, v.x.data(),
+                         v.scratch.data());
       } else {
         std::fill_n(v.x.data(), partition_.size() * columns, T{0});
       }
       for (std::int64_t i = 0; i < border(); ++i) {
-        const double scale = scale_of(scaling_.columns, partition_.interface[i]);
+        const double scale = scale_of(*order.unknown_scale, partition_.interface[i]);
         for (int c = 0; c < columns; ++c)
           v.row(interior() + i, columns)[c] = static_cast<T>(static_cast<double>(X_B(i, begin + c)) / scale);
       }
-      run_substitution(SubstitutionHalves::backward, false, columns, v.x.data(), v.scratch.data());
+      run_substitution(SubstitutionHalves::backward, order.transposed, columns, v.x.data(), v.scratch.data());
       for (std::int64_t k = 0; k < interior(); ++k) {
-        const std::int32_t j = factors_.column_order[k];
-        const double scale = scale_of(scaling_.columns, j);
+        const std::int32_t j = (*order.unknowns)[static_cast<std::size_t>(k)];
+        const double scale = scale_of(*order.unknown_scale, j);
         for (int c = 0; c < columns; ++c)
           X(j, begin + c) = static_cast<T>(static_cast<double>(v.row(k, columns)[c]) * scale);
       }
@@ -114,6 +118,21 @@ class SparseElimination final : public Elimination<T> {
     std::vector<T> x, scratch;
     [[nodiscard]] T* row(std::int64_t k, int columns) { return x.data() + k * columns; }
   };
+
+  /// Orders of the pivots and scales by equations and by unknowns: rows and columns of A, or for A^T the
+  /// reverse.
+  struct Order {
+    bool transposed;
+    const std::vector<std::int32_t>* equations;
+    const std::vector<std::int32_t>* unknowns;
+    const std::vector<double>* equation_scale;
+    const std::vector<double>* unknown_scale;
+  };
+  [[nodiscard]] Order order_of(Equations equations) const {
+    if (equations == Equations::plain || kind_ != FactorKind::lu)
+      return {false, &factors_.row_order, &factors_.column_order, &scaling_.rows, &scaling_.columns};
+    return {true, &factors_.column_order, &factors_.row_order, &scaling_.columns, &scaling_.rows};
+  }
 
   [[nodiscard]] std::int64_t interior() const { return std::ssize(partition_.interior); }
   [[nodiscard]] std::int64_t border() const { return std::ssize(partition_.interface); }
@@ -146,10 +165,11 @@ class SparseElimination final : public Elimination<T> {
     }
   }
 
-  void take_right_hand_sides(const DenseView<const T>& B, std::int64_t begin, int columns, Vectors& v) const {
+  void take_right_hand_sides(const Order& order, const DenseView<const T>& B, std::int64_t begin, int columns,
+                             Vectors& v) const {
     for (std::int64_t k = 0; k < partition_.size(); ++k) {
-      const std::int32_t i = factors_.row_order[k];
-      const double scale = scale_of(scaling_.rows, i);
+      const std::int32_t i = (*order.equations)[static_cast<std::size_t>(k)];
+      const double scale = scale_of(*order.equation_scale, i);
       for (int c = 0; c < columns; ++c)
         v.row(k, columns)[c] = static_cast<T>(static_cast<double>(B(i, begin + c)) * scale);
     }

@@ -184,6 +184,26 @@ double interior_residual(const Csr<T>& A, const Interface& interface, Dense<T> X
   return worst;
 }
 
+/// Checks reduce_transposed and expand_transposed by the complement of the transposed matrix.
+template <class T>
+void check_transposed(const SchurComplement<T>& schur, const Csr<T>& A, const Interface& interface,
+                      const std::string& where) {
+  constexpr std::int64_t columns = 3;
+  const Device device = schur.device();
+  const auto n_B = static_cast<std::int64_t>(interface.size());
+  const Dense<T> B = random_columns<T>(A.rows(), columns, 7);
+  const Csr<T> transpose = echelon::transpose(A);
+  const SchurReference reference = reference_schur(transpose, interface, B);
+  const Dense<T> b = B.to(device);
+  Dense<T> G(device, n_B, columns);
+  schur.reduce_transposed(b, G);
+  expect_close(G.to(Device()), reference.G, reference.error_bound, where + ", transposed G");
+  Dense<T> X(device, A.rows(), columns);
+  schur.expand_transposed(random_columns<T>(n_B, columns, 8).to(device), b, X);
+  EXPECT_LT(interior_residual(transpose, interface, X.to(Device()), B), 300)
+      << where << ", transposed expand";
+}
+
 /// Checks S, reduce, expand, extend and solve for one matrix, given as a sparse or as a dense one.
 template <class T, class M>
 void check_schur(const Device& device, const Csr<T>& A, const M& given, const Interface& interface,
@@ -216,6 +236,7 @@ void check_schur(const Device& device, const Csr<T>& A, const M& given, const In
   Dense<T> zero(Device(), A.rows(), columns);
   std::fill_n(zero.data(), A.rows() * columns, T{0});
   EXPECT_LT(interior_residual(A, interface, X.to(Device()), zero), passing) << where << ", extend";
+  if (A.rows() <= 120) check_transposed(schur, A, interface, where);
 }
 
 /// Checks that A X = B is solved to LAPACK's standard.
