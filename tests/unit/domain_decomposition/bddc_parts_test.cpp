@@ -205,6 +205,38 @@ TEST(BddcPreconditioner, SchurProduct_EqualsDenseElimination) {
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(y[i], expected[i], 1e-13);
 }
 
+TEST(BddcLocalProblem, SchurMatrix_EqualsDenseElimination) {
+  const SmallProblem p(elasticity_on_cube({.subdomains = 2, .elements = 3}), 3);
+  for (const BddcInterior interior :
+       {BddcInterior::sparse_cholesky, BddcInterior::cholesky, BddcInterior::lu}) {
+    LocalProblem problem;
+    const LocalSettings settings{.interior = interior, .block_size = 3, .needs_schur_matrix = true};
+    ASSERT_TRUE(problem.setup_interior(LocalMatrix(p.subdomains[7], p.place), settings).ok());
+    const Dense<double> expected = dense_schur(problem.matrix());
+    const Dense<double>& S = problem.schur_matrix();
+    ASSERT_EQ(S.rows(), expected.rows());
+    for (std::int64_t j = 0; j < S.columns(); ++j) {
+      for (std::int64_t i = 0; i < S.rows(); ++i) {
+        ASSERT_NEAR(S(i, j), expected(i, j), 1e-13);
+        ASSERT_EQ(S(i, j), S(j, i));
+      }
+    }
+  }
+}
+
+TEST(BddcLocalProblem, NearlySymmetricMatrix_HasItsSchurMatrix) {
+  const SmallProblem p(poisson_on_cube({.subdomains = 2, .elements = 3}), 1);
+  SubdomainMatrix own = p.subdomains[0];
+  own.matrix.values()[1] *= 1 + 1e-11;  // partial factorisation refuses it
+  LocalProblem problem;
+  ASSERT_TRUE(problem.setup_interior(LocalMatrix(own, p.place), {.needs_schur_matrix = true}).ok());
+  const Dense<double> expected = dense_schur(problem.matrix());
+  for (std::int64_t j = 0; j < expected.columns(); ++j) {
+    for (std::int64_t i = 0; i < expected.rows(); ++i)
+      ASSERT_NEAR(problem.schur_matrix()(i, j), expected(i, j), 1e-10);
+  }
+}
+
 TEST(BddcLocalProblem, Basis_HasUnitConstraintsAndItsEnergy) {
   const SmallProblem p(elasticity_on_cube({.subdomains = 2, .elements = 2}), 3);
   const Constraints constraints = make_constraints(p.interface, component_vectors(p.unknowns, 3), {});

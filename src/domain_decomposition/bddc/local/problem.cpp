@@ -6,6 +6,8 @@
 #include "linalg/blas/lapack.hpp"
 #include "support/text.hpp"
 
+#include <echelon/domain_decomposition/schur_complement.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -68,7 +70,8 @@ Outcome LocalProblem::setup_interior(LocalMatrix matrix, const LocalSettings& se
   matrix_ = std::move(matrix);
   is_dense_ = settings.schur != BddcSchur::sparse_cholesky;
   if (Outcome outcome = factor_interior(settings); !outcome.ok()) return outcome;
-  if (is_dense_ || settings.needs_schur_matrix) compute_schur();
+  if (!is_dense_ && !settings.needs_schur_matrix) return {};
+  if (settings.interior != BddcInterior::sparse_cholesky || !eliminate_interior(settings)) compute_schur();
   return {};
 }
 
@@ -94,6 +97,21 @@ Outcome LocalProblem::factor_interior(const LocalSettings& settings) {
   return std::move(attempt.outcome);
 }
 
+/// Computes S by a partial factorisation of the subdomain matrix; false if that is not possible, as for one
+/// that is symmetric to less than rounding.
+bool LocalProblem::eliminate_interior(const LocalSettings& settings) {
+  const std::vector<std::int32_t> boundary = range(matrix_.interior_size(), matrix_.matrix().rows());
+  const SchurComplement<double> complement = schur_complement(matrix_.matrix(), boundary,
+                                                              {.factorization = SchurFactorization::cholesky,
+                                                               .ordering = Ordering::dissection,
+                                                               .condition = false,
+                                                               .device = Device::serial(),
+                                                               .cancel = settings.cancel});
+  if (complement.ready()) schur_ = complement.matrix();
+  return complement.ready();
+}
+
+/// Computes S column by column with the factors of the interior.
 void LocalProblem::compute_schur() {
   constexpr std::int64_t batch = 32;
   const std::int64_t interior = matrix_.interior_size();
@@ -205,6 +223,52 @@ void LocalProblem::number_free_unknowns(const std::vector<bool>& is_corner) {
   free_interior_ = is_dense_ ? 0 : matrix_.interior_size();
 }
 
+/// Rows of the subdomain matrix of the interior and the free places, ascending.
+std::vector<std::int32_t> LocalProblem::free_rows() const {
+  std::vector<std::int32_t> rows = range(0, matrix_.interior_size());
+  for (const std::int32_t place : free_places_)
+    rows.push_back(static_cast<std::int32_t>(matrix_.interior_size()) + place);
+  return rows;
+}
+
+/// Whether exact factors of G_FF, which exist, do not reproduce a vector from its product with G_FF.
+bool LocalProblem::is_singular_to_rounding() const {
+  constexpr double acceptable = 1e-3;
+  const std::int64_t size = free_interior_ + std::ssize(free_places_);
+  std::vector<double> v(static_cast<std::size_t>(size));
+  for (std::int64_t i = 0; i < size; ++i) v[i] = 1 + 0.5 * static_cast<double>(i * 7 % 11) / 11;
+  std::vector<double> product(v.size(), 0.0);
+  if (is_dense_) {
+    for (std::int64_t j = 0; j < size; ++j) {
+      for (std::int64_t i = 0; i < size; ++i) product[i] += schur_(free_places_[i], free_places_[j]) * v[j];
+    }
+  } else {
+    for (std::int64_t i = 0; i < size; ++i) {
+      for (std::int64_t k = free_matrix_.row_offsets()[i]; k < free_matrix_.row_offsets()[i + 1]; ++k)
+        product[i] += free_matrix_.values()[k] * v[free_matrix_.column_indices()[k]];
+    }
+  }
+  std::vector<double> solution(v.size());
+  const auto workspace = free_->make_workspace();
+  free_->solve(workspace.get(), product.data(), solution.data());
+  for (std::int64_t i = 0; i < size; ++i) {
+    if (!(std::abs(solution[i] - v[i]) <= acceptable)) return true;
+  }
+  return false;
+}
+
+/// Whether G_FF, which has no Cholesky factor, has one when its diagonal grows by a rounding error.
+bool LocalProblem::is_semidefinite(const std::stop_token& cancel) const {
+  constexpr double rounding = 1e-10;
+  Csr<double> shifted = matrix_.principal(free_rows());
+  for (std::int64_t i = 0; i < shifted.rows(); ++i) {
+    for (std::int64_t k = shifted.row_offsets()[i]; k < shifted.row_offsets()[i + 1]; ++k) {
+      if (shifted.column_indices()[k] == i) shifted.values()[k] *= 1 + rounding;
+    }
+  }
+  return factor_sparse(shifted, cancel).outcome.ok();
+}
+
 Outcome LocalProblem::factor_free(const LocalSettings& settings) {
   const std::int64_t size = free_interior_ + std::ssize(free_places_);
   free_ = nullptr;
@@ -217,19 +281,24 @@ Outcome LocalProblem::factor_free(const LocalSettings& settings) {
     }
     attempt = factor_dense(std::move(G), settings.schur, settings.schur_tolerance, settings.cancel);
   } else {
-    std::vector<std::int32_t> kept = range(0, free_interior_);
-    for (const std::int32_t place : free_places_) {
-      kept.push_back(static_cast<std::int32_t>(matrix_.interior_size()) + place);
-    }
-    free_matrix_ = matrix_.principal(kept);
+    free_matrix_ = matrix_.principal(free_rows());
     attempt = factor_sparse(free_matrix_, settings.cancel);
   }
   free_ = std::move(attempt.factor);
-  if (attempt.outcome.ok()) return {};
-  if (attempt.outcome.status != Status::cancelled && attempt.outcome.status != Status::out_of_memory) {
-    attempt.outcome.status = Status::not_spd;
-    attempt.outcome.message = "its constrained problem is not positive definite: " + attempt.outcome.message;
+  const Status status = attempt.outcome.status;
+  if (status == Status::cancelled || status == Status::out_of_memory) return std::move(attempt.outcome);
+  const bool is_exact = settings.schur != BddcSchur::crout_iterative || settings.schur_tolerance == 0;
+  const bool factored = attempt.outcome.ok();
+  if (factored && !(is_exact && is_singular_to_rounding())) return {};
+  if (factored || is_semidefinite(settings.cancel)) {
+    return {
+        Status::singular,
+        "it moves without energy also where its corners are fixed, by more than rigid motions of nodes of " +
+            std::to_string(settings.block_size) + (settings.block_size == 1 ? " unknown" : " unknowns") +
+            ": block_size does not fit, or parts of it are joined by hinges"};
   }
+  attempt.outcome.status = Status::not_spd;
+  attempt.outcome.message = "its constrained problem is not positive definite: " + attempt.outcome.message;
   return std::move(attempt.outcome);
 }
 
@@ -338,7 +407,7 @@ Outcome LocalProblem::factor_small(const LocalConstraints& constraints, const Co
                                   std::to_string(mechanisms) +
                                   (mechanisms == 1 ? " mechanism: " : " mechanisms: ") +
                                   "motions without energy that no constraint sees; use more "
-                                  "of corners, edges and faces"};
+                                  "of corners, edges and faces, or edge_ends"};
   }
   if (negative != averages) {
     return {Status::not_spd, "its constrained problem has " + std::to_string(std::abs(negative - averages)) +

@@ -91,9 +91,13 @@ class LocalProblem {
   struct Columns;  // of the set-up of the constrained problem
 
   [[nodiscard]] Outcome factor_interior(const LocalSettings& settings);
+  [[nodiscard]] bool eliminate_interior(const LocalSettings& settings);
   void compute_schur();
   void choose_pins(const std::vector<bool>& is_corner, std::int64_t block_size);
   void number_free_unknowns(const std::vector<bool>& is_corner);
+  [[nodiscard]] std::vector<std::int32_t> free_rows() const;
+  [[nodiscard]] bool is_singular_to_rounding() const;
+  [[nodiscard]] bool is_semidefinite(const std::stop_token& cancel) const;
   [[nodiscard]] Outcome factor_free(const LocalSettings& settings);
   [[nodiscard]] std::vector<double> matrix_column(std::int32_t place) const;
   [[nodiscard]] Columns make_columns(const LocalConstraints& constraints) const;
