@@ -316,6 +316,22 @@ class Solve(ToolTest):
         self.assertEqual(damped["method"], "gmres")
         self.assertIn("restart=20", damped["description"])
 
+    def test_partition(self):
+        matrix = self.file("A.mtx", tridiagonal(12, 2.5, -1, -1))
+        thirds = self.file("parts.txt", "".join(f"{row // 4}\n" for row in range(12)))
+        direct = self.report(matrix, "--method", "bddc", "--partition", thirds)
+        self.assertEqual(direct["statistics"]["subdomains"], 3)
+        nested = self.report(matrix, "--method", "cg", "-p", "preconditioner=bddc", "--partition", thirds)
+        self.assertEqual(nested["statistics"]["preconditioner.subdomains"], 3)
+        short = self.file("short.txt", "0\n1\n")
+        for arguments, wanted in [
+            (["--method", "cg", "--partition", thirds], "only bddc divides A by a partition"),
+            (["--method", "bddc", "--partition", short], "2 numbers for 12 rows"),
+            (["--method", "bddc", "--partition", "missing.txt"], "cannot be opened"),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.assertIn(wanted, self.error("solve", matrix, *arguments, code=USAGE))
+
     def test_float_precision(self):
         report = self.report(self.spd(), "--precision", "float", "--method", "cg")
         self.assertEqual(report["precision"], "float")

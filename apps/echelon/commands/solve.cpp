@@ -15,6 +15,7 @@
 
 #include <echelon/certify.hpp>
 #include <echelon/error.hpp>
+#include <echelon/methods/bddc.hpp>
 #include <echelon/solve.hpp>
 
 #include <fmt/format.h>
@@ -25,6 +26,7 @@
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace echelon::tool {
@@ -36,6 +38,7 @@ struct SolveRequest {
   InputOptions input;
   RhsOption right_hand_side;
   NearNullSpaceOptions near_null_space;
+  std::string partition;
   std::string precision = "double";
   std::string output;
   std::string plot;
@@ -92,6 +95,8 @@ void add_options(CLI::App& app, SolveRequest& request) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   add_near_null_space_options(app, request.near_null_space);
+  add_file_option(app, "--partition", request.partition,
+                  "text file with the subdomain of each row, from 0, for bddc");
   app.add_option("--precision", request.precision, "double (default) or float")->type_name("TYPE");
   add_file_option(app, "-o,--output", request.output,
                   "write x: .npy, .petsc, else Matrix Market; gzip if the name ends in .gz; - for standard "
@@ -116,7 +121,22 @@ std::vector<std::string> input_files(const SolveRequest& request) {
     throw BadOption("--rhs", "A and --rhs cannot both be read from standard input");
   }
   for (std::string& file : files_of(request.near_null_space)) files.push_back(std::move(file));
+  if (!request.partition.empty()) files.push_back(request.partition);
   return files;
+}
+
+/// Makes --partition the option of bddc, the method itself or its preconditioner.
+void take_partition(SolveRequest& request) {
+  if (request.partition.empty()) return;
+  Options& parameters = request.options.parameters;
+  if (request.options.method == BddcOptions::name) return parameters.set("partition", request.partition);
+  for (const auto& [name, value] : parameters.entries()) {
+    const auto* const text = std::get_if<std::string>(&value.get());
+    if (name == "preconditioner" && text != nullptr && *text == BddcOptions::name)
+      return parameters.set("preconditioner.partition", request.partition);
+  }
+  throw BadOption("--partition",
+                  "only bddc divides A by a partition: --method bddc, or -p preconditioner=bddc");
 }
 
 /// Finds errors in the options and the output files before A, which may be large, is read.
@@ -299,6 +319,7 @@ ExitCode run_solve(const Arguments& arguments) {
   add_options(app, request);
   app.footer("Example: echelon solve A.mtx --method gmres -p preconditioner=ilu0 --plot history.svg");
   if (!parse(app, arguments)) return exit_solved;
+  take_partition(request);
   SolveOutcome outcome = solve_request(request);
   if (!request.plot.empty()) {
     keep_failure(outcome, [&] { write_text(request.plot, history_svg(outcome)); });

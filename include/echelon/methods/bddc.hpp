@@ -68,6 +68,9 @@ struct BddcOptions {
   bool faces = true;
   /// Largest number of nodes of a class of the interface that counts as a corner, 0 to 1000.
   std::int64_t vertex_size = 1;
+  /// Make corners of the two nodes of each edge that are farthest apart: for elastic subdomains without
+  /// enough corners of their own.
+  bool edge_ends = false;
   /// Weights with which subdomains contribute to the values that they share.
   BddcScaling scaling = BddcScaling::stiffness;
   /// Factorisation of the interiors of subdomains.
@@ -98,6 +101,8 @@ struct BddcOptions {
           +[](O& o) -> std::int64_t& { return o.vertex_size; },
           "classes of the interface with at most this number of nodes are corners",
           {0, 1000}},
+         {"edge_ends", +[](O& o) -> bool& { return o.edge_ends; },
+          "the two nodes of each edge that are farthest apart are corners"},
          {"scaling", enum_field<&O::scaling>(),
           "weights of shared values: equal, by the diagonals of the subdomain matrices, or by blocks of "
           "their Schur complements"},

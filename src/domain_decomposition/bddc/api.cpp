@@ -45,7 +45,6 @@ void check_sizes(const ElementMatrices& elements) {
 }
 
 void check_element(const ElementMatrices& elements, std::int64_t e, const double* values) {
-  constexpr double symmetry_tolerance = 1e-10;
   const std::string name = "element " + std::to_string(e);
   const std::int64_t size = size_of(elements, e);
   const std::int32_t* const unknowns = elements.indices.data() + elements.begin[e];
@@ -65,7 +64,8 @@ void check_element(const ElementMatrices& elements, std::int64_t e, const double
   }
   for (std::int64_t j = 0; j < size; ++j) {
     for (std::int64_t i = 0; i < j; ++i) {
-      if (std::abs(values[i + j * size] - values[j + i * size]) <= symmetry_tolerance * largest) continue;
+      if (std::abs(values[i + j * size] - values[j + i * size]) <= bddc::symmetry_rounding * largest)
+        continue;
       throw InvalidMatrix(name + " is not symmetric: " + exact_number(values[i + j * size]) + " against " +
                           exact_number(values[j + i * size]));
     }

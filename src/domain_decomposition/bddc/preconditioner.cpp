@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "domain_decomposition/bddc/preconditioner.hpp"
 
-#include "domain_decomposition/bddc/parallel.hpp"
+#include "domain_decomposition/bddc/subdomains/parallel.hpp"
 
 #include <echelon/error.hpp>
 
@@ -14,7 +14,7 @@ namespace echelon::bddc {
 
 namespace {
 
-/// Place of a row of A along a boundary, which ascends.
+/// Place of an unknown of A along a boundary, which ascends.
 std::int32_t place_on(const std::vector<std::int32_t>& boundary, std::int32_t unknown,
                       std::int64_t subdomain) {
   const auto found = std::lower_bound(boundary.begin(), boundary.end(), unknown);
@@ -36,7 +36,8 @@ void append_offset(std::vector<std::int64_t>& offsets, std::int64_t count) {
 Outcome Preconditioner::setup(const std::vector<SubdomainMatrix>& subdomains, std::int64_t unknowns,
                               const Dense<double>& vectors, const PreconditionerSettings& settings) {
   threads_ = settings.threads;
-  interface_ = classify_interface(subdomains, unknowns, settings.block_size, settings.vertex_size);
+  interface_ =
+      classify_interface(subdomains, unknowns, settings.block_size, settings.vertex_size, settings.edge_ends);
   constraints_ = make_constraints(interface_, vectors, settings.constraints);
   locals_.clear();
   locals_.resize(subdomains.size());
@@ -51,6 +52,12 @@ Outcome Preconditioner::setup(const std::vector<SubdomainMatrix>& subdomains, st
     return locals_[s].setup_interior(LocalMatrix(subdomains[s], interface_place), local);
   });
   if (!outcome.ok()) return outcome;
+  places_.clear();
+  for (const LocalProblem& own : locals_) {
+    std::vector<std::int32_t>& places = places_.emplace_back();
+    places.reserve(own.matrix().boundary().size());
+    for (const std::int32_t unknown : own.matrix().boundary()) places.push_back(interface_place[unknown]);
+  }
   classes_.assign(subdomains.size(), {});
   for (std::size_t c = 0; c < interface_.classes.size(); ++c) {
     for (const std::int32_t s : interface_.classes[c].subdomains) {
@@ -60,12 +67,6 @@ Outcome Preconditioner::setup(const std::vector<SubdomainMatrix>& subdomains, st
   set_weights(settings.scaling);
   outcome = for_all([&](std::int64_t s) { return locals_[s].setup_constrained(constraints_of(s), local); });
   if (!outcome.ok()) return outcome;
-  places_.clear();
-  for (const LocalProblem& own : locals_) {
-    std::vector<std::int32_t>& places = places_.emplace_back();
-    places.reserve(own.matrix().boundary().size());
-    for (const std::int32_t unknown : own.matrix().boundary()) places.push_back(interface_place[unknown]);
-  }
   number_boundaries();
   const Dense<double> kernel = coarse_values(
       interface_, constraints_, settings.singular ? vectors : Dense<double>(Device::serial(), unknowns, 0));
@@ -90,16 +91,22 @@ Outcome Preconditioner::for_all(const std::function<Outcome(std::int64_t)>& setu
   return {};
 }
 
+/// Places of a class along the boundary of a subdomain that has it.
+std::vector<std::int32_t> Preconditioner::places_of(const InterfaceClass& c, std::int64_t s) const {
+  std::vector<std::int32_t> places;
+  places.reserve(c.unknowns.size());
+  for (const std::int32_t unknown : c.unknowns)
+    places.push_back(place_on(locals_[s].matrix().boundary(), unknown, s));
+  return places;
+}
+
 LocalConstraints Preconditioner::constraints_of(std::int64_t s) const {
   LocalConstraints local;
-  const std::vector<std::int32_t>& boundary = locals_[s].matrix().boundary();
   for (const std::int32_t c : classes_[s]) {
     const std::vector<std::int32_t>& unknowns = interface_.classes[c].unknowns;
     const ClassConstraints& own = constraints_.classes[c];
     if (own.count == 0) continue;
-    std::vector<std::int32_t> places;
-    places.reserve(unknowns.size());
-    for (const std::int32_t unknown : unknowns) places.push_back(place_on(boundary, unknown, s));
+    const std::vector<std::int32_t> places = places_of(interface_.classes[c], s);
     for (std::int32_t k = 0; k < own.count; ++k) {
       if (own.weights.empty()) {
         local.corners.push_back({own.first + k, places[k]});
@@ -115,10 +122,6 @@ LocalConstraints Preconditioner::constraints_of(std::int64_t s) const {
 void Preconditioner::set_weights(BddcScaling scaling) {
   weights_.assign(locals_.size(), {});
   std::vector<double> sums(interface_.unknowns.size(), 0.0);
-  const auto place = [&](std::int32_t unknown) {
-    return std::lower_bound(interface_.unknowns.begin(), interface_.unknowns.end(), unknown) -
-           interface_.unknowns.begin();
-  };
   for (std::size_t s = 0; s < locals_.size(); ++s) {
     const LocalMatrix& matrix = locals_[s].matrix();
     std::vector<double>& diagonal = weights_[s].diagonal;
@@ -131,11 +134,10 @@ void Preconditioner::set_weights(BddcScaling scaling) {
         if (matrix.matrix().column_indices()[k] == row) diagonal[b] = matrix.matrix().values()[k];
       }
     }
-    for (std::size_t b = 0; b < diagonal.size(); ++b) sums[place(matrix.boundary()[b])] += diagonal[b];
+    for (std::size_t b = 0; b < diagonal.size(); ++b) sums[places_[s][b]] += diagonal[b];
   }
   for (std::size_t s = 0; s < locals_.size(); ++s) {
-    const std::vector<std::int32_t>& boundary = locals_[s].matrix().boundary();
-    for (std::size_t b = 0; b < boundary.size(); ++b) weights_[s].diagonal[b] /= sums[place(boundary[b])];
+    for (std::size_t b = 0; b < places_[s].size(); ++b) weights_[s].diagonal[b] /= sums[places_[s][b]];
   }
   plain_classes_ = 0;
   if (scaling == BddcScaling::deluxe) set_deluxe_blocks();
@@ -150,9 +152,7 @@ void Preconditioner::set_deluxe_blocks() {
     std::vector<Dense<double>> minors;
     for (const std::int32_t s : own.subdomains) {
       LocalWeights::Block& block = blocks[c].emplace_back();
-      for (const std::int32_t unknown : own.unknowns) {
-        block.places.push_back(place_on(locals_[s].matrix().boundary(), unknown, s));
-      }
+      block.places = places_of(own, s);
       Dense<double>& minor = minors.emplace_back(Device::serial(), size, size);
       for (std::int64_t j = 0; j < size; ++j) {
         for (std::int64_t i = 0; i < size; ++i) {

@@ -29,6 +29,7 @@ struct PreconditionerSettings {
   BddcScaling scaling = BddcScaling::stiffness;
   std::int64_t block_size = 1;
   std::int64_t vertex_size = 1;
+  bool edge_ends = false;
   bool singular = false;  ///< whether A maps combinations of the vectors of the constraints to zero
   LocalSettings local;
   int threads = 1;
@@ -81,6 +82,7 @@ class Preconditioner {
   static Gather make_gather(std::int64_t targets, const std::vector<std::int32_t>& target_of_place);
 
   void number_boundaries();
+  [[nodiscard]] std::vector<std::int32_t> places_of(const InterfaceClass& c, std::int64_t s) const;
   [[nodiscard]] LocalConstraints constraints_of(std::int64_t s) const;
   void set_weights(BddcScaling scaling);
   void set_deluxe_blocks();

@@ -253,6 +253,43 @@ TEST(BddcInterface, Cubes_HaveTheirCornersEdgesAndFaces) {
   EXPECT_EQ(large.count(ClassKind::corner), 8 + 36);
 }
 
+TEST(BddcInterface, EdgeEnds_AreCorners) {
+  // Edges of the only inner corner have the places 1 to 4 of 5 on their way to the surface.
+  const CubeProblem problem = elasticity_on_cube({.subdomains = 2, .elements = 5});
+  const auto subdomains = subdomain_matrices(problem.matrices, problem.subdomain_of_element);
+  const std::int64_t unknowns = problem.matrices.unknowns;
+  const Interface without = classify_interface(subdomains, unknowns, 3, 1);
+  const Interface with = classify_interface(subdomains, unknowns, 3, 1, true);
+  EXPECT_EQ(without.count(ClassKind::edge), with.count(ClassKind::edge));
+  EXPECT_EQ(with.count(ClassKind::corner),
+            without.count(ClassKind::corner) + 2 * without.count(ClassKind::edge));
+  EXPECT_EQ(with.unknowns, without.unknowns);
+  std::vector<std::int32_t> all;
+  for (const InterfaceClass& c : with.classes) {
+    all.insert(all.end(), c.unknowns.begin(), c.unknowns.end());
+    if (c.kind != ClassKind::edge) continue;
+    // A straight edge: neighbours follow each other at one distance, and the ends are beyond them.
+    const std::int32_t step = c.nodes[1] - c.nodes[0];
+    const auto is_corner = [&](std::int32_t node) {
+      return std::any_of(with.classes.begin(), with.classes.end(), [&](const InterfaceClass& other) {
+        return other.kind == ClassKind::corner && other.nodes.front() == node;
+      });
+    };
+    EXPECT_TRUE(is_corner(c.nodes.front() - step));
+    EXPECT_TRUE(is_corner(c.nodes.back() + step));
+  }
+  std::sort(all.begin(), all.end());
+  EXPECT_EQ(all, with.unknowns);
+}
+
+TEST(BddcInterface, EdgeOfOneNode_IsOneCorner) {
+  const CubeProblem problem = poisson_on_cube({.subdomains = 2, .elements = 2});
+  const auto subdomains = subdomain_matrices(problem.matrices, problem.subdomain_of_element);
+  const Interface interface = classify_interface(subdomains, problem.matrices.unknowns, 1, 0, true);
+  EXPECT_EQ(interface.count(ClassKind::corner), 7);  // the centre and six edges
+  EXPECT_EQ(interface.count(ClassKind::edge), 0);
+}
+
 TEST(BddcInterface, FaceInTwoPieces_IsTwoFaces) {
   // Subdomain 0 is a path from row 0 to row 6; subdomain 1 touches it in rows 0, 1 and 5, 6.
   std::vector<Triplet<double>> bridge;

@@ -218,6 +218,34 @@ TEST(Bddc, MissingCornersOfElasticity_AreAMechanismWithItsSubdomain) {
   EXPECT_TRUE(contains(report.message, "3 mechanisms")) << report.message;
 }
 
+TEST(Bddc, EdgeEndsAsCorners_LeaveElasticityNoMechanism) {
+  const Assembled system(elasticity_on_cube({.subdomains = 2, .elements = 4}));
+  const Report report =
+      solve_with(system, {{"block_size", 3}, {"edges", false}, {"faces", false}, {"edge_ends", true}});
+  EXPECT_TRUE(report.solved());
+  EXPECT_GE(statistic(report, "smallest_ritz_value"), 1 - 1e-3);
+}
+
+TEST(Bddc, WrongBlockSize_IsNamedWithItsSubdomain) {
+  const Assembled system(elasticity_on_cube({.subdomains = 2, .elements = 3}));
+  for (const BddcSchur schur : {BddcSchur::sparse_cholesky, BddcSchur::cholesky, BddcSchur::lu}) {
+    Bddc<double> solver(Device(), {.schur = schur});
+    set_subdomain_matrices(solver, system.subdomains);
+    const Report report = solver.setup(system.A);
+    EXPECT_EQ(report.status, Status::singular);
+    EXPECT_TRUE(contains(report.message, "subdomain ")) << report.message;
+    EXPECT_TRUE(contains(report.message, "nodes of 1 unknown: block_size does not fit")) << report.message;
+  }
+}
+
+TEST(Bddc, EmptyGivenSubdomains_AreOmitted) {
+  Assembled system(poisson_on_cube({.subdomains = 2, .elements = 3}));
+  system.subdomains.insert(system.subdomains.begin() + 3, SubdomainMatrix{{}, Csr<double>()});
+  const Report report = solve_with(system, {});
+  EXPECT_TRUE(report.solved());
+  EXPECT_EQ(statistic(report, "subdomains"), 8);
+}
+
 TEST(Bddc, ThreadsAndRepetition_GiveTheSameBits) {
   const Assembled system(poisson_on_cube({.subdomains = 3, .elements = 4}));
   for (const std::string schur : {"sparse-cholesky", "cholesky", "crout-iterative"}) {

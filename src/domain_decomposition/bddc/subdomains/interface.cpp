@@ -4,6 +4,7 @@
 #include "domain_decomposition/bddc/subdomains/partition.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -98,6 +99,57 @@ ClassKind kind_of(const InterfaceClass& c, std::int64_t vertex_size) {
   return c.subdomains.size() == 2 ? ClassKind::face : ClassKind::edge;
 }
 
+/// Node of a connected class at the largest distance, in the class within its first subdomain, from a node of
+/// it.
+std::int32_t farthest_node(const InterfaceClass& c, const SubdomainMatrix& subdomain, std::int64_t block_size,
+                           std::int32_t start) {
+  const auto& [unknowns, matrix] = subdomain;
+  std::vector<std::int32_t> queue{start};
+  std::vector<std::int32_t> unreached = c.nodes;
+  std::erase(unreached, start);
+  for (std::size_t head = 0; head < queue.size(); ++head) {
+    const auto first = std::lower_bound(unknowns.begin(), unknowns.end(), queue[head] * block_size);
+    for (auto i = first - unknowns.begin();
+         i < std::ssize(unknowns) && unknowns[i] / block_size == queue[head]; ++i) {
+      for (std::int64_t k = matrix.row_offsets()[i]; k < matrix.row_offsets()[i + 1]; ++k) {
+        const auto neighbour = static_cast<std::int32_t>(unknowns[matrix.column_indices()[k]] / block_size);
+        if (std::erase(unreached, neighbour) > 0) queue.push_back(neighbour);
+      }
+    }
+  }
+  return queue.back();
+}
+
+/// Removes a node of an edge from its class, and returns it as a corner.
+InterfaceClass take_corner(InterfaceClass& edge, std::int32_t node, std::int64_t block_size) {
+  InterfaceClass corner{ClassKind::corner, {node}, {}, edge.subdomains};
+  std::erase(edge.nodes, node);
+  const auto of_node = [&](std::int32_t unknown) { return unknown / block_size == node; };
+  std::copy_if(edge.unknowns.begin(), edge.unknowns.end(), std::back_inserter(corner.unknowns), of_node);
+  std::erase_if(edge.unknowns, of_node);
+  return corner;
+}
+
+/// Makes corners of the two nodes of each edge that are farthest apart.
+void separate_edge_ends(const std::vector<SubdomainMatrix>& subdomains, std::int64_t block_size,
+                        std::vector<InterfaceClass>& classes) {
+  std::vector<InterfaceClass> corners;
+  for (InterfaceClass& c : classes) {
+    if (c.kind != ClassKind::edge) continue;
+    const SubdomainMatrix& subdomain = subdomains[c.subdomains.front()];
+    const std::int32_t end = farthest_node(c, subdomain, block_size, c.nodes.front());
+    const std::int32_t other = farthest_node(c, subdomain, block_size, end);
+    corners.push_back(take_corner(c, end, block_size));
+    if (other != end) corners.push_back(take_corner(c, other, block_size));
+  }
+  std::erase_if(classes, [](const InterfaceClass& c) { return c.nodes.empty(); });
+  classes.insert(classes.end(), std::make_move_iterator(corners.begin()),
+                 std::make_move_iterator(corners.end()));
+  std::sort(classes.begin(), classes.end(), [](const InterfaceClass& a, const InterfaceClass& b) {
+    return a.nodes.front() < b.nodes.front();
+  });
+}
+
 }  // namespace
 
 std::int64_t Interface::count(ClassKind kind) const {
@@ -106,7 +158,7 @@ std::int64_t Interface::count(ClassKind kind) const {
 }
 
 Interface classify_interface(const std::vector<SubdomainMatrix>& subdomains, std::int64_t unknowns,
-                             std::int64_t block_size, std::int64_t vertex_size) {
+                             std::int64_t block_size, std::int64_t vertex_size, bool edge_ends) {
   const auto lists = subdomains_of_nodes(subdomains, node_count(unknowns, block_size), block_size);
   Labels labels(lists);
   for (const SubdomainMatrix& subdomain : subdomains) labels.separate(subdomain, block_size);
@@ -126,6 +178,7 @@ Interface classify_interface(const std::vector<SubdomainMatrix>& subdomains, std
     }
   }
   for (InterfaceClass& c : interface.classes) c.kind = kind_of(c, vertex_size);
+  if (edge_ends) separate_edge_ends(subdomains, block_size, interface.classes);
   return interface;
 }
 

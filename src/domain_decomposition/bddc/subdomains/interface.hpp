@@ -28,10 +28,11 @@ struct Interface {
 };
 
 /// Classifies the nodes (of `block_size` unknowns each) that two or more subdomains share: a class of at most
-/// `vertex_size` nodes is a corner, one of two subdomains a face, any other an edge.
+/// `vertex_size` nodes is a corner, one of two subdomains a face, any other an edge. With `edge_ends` the two
+/// nodes of an edge that are farthest apart become corners.
 /// C. Pechstein, C. Dohrmann, A unified framework for adaptive BDDC, ETNA 46 (2017), section 2.
 [[nodiscard]] Interface classify_interface(const std::vector<SubdomainMatrix>& subdomains,
                                            std::int64_t unknowns, std::int64_t block_size,
-                                           std::int64_t vertex_size);
+                                           std::int64_t vertex_size, bool edge_ends = false);
 
 }  // namespace echelon::bddc

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "domain_decomposition/bddc/subdomains/subdomains.hpp"
 
+#include "domain_decomposition/bddc/subdomains/parallel.hpp"
 #include "support/text.hpp"
 
 #include <echelon/error.hpp>
@@ -59,28 +60,42 @@ double largest_element(const Csr<double>& A) {
   return largest;
 }
 
-void check_values(const Csr<double>& A, const std::string& name) {
-  constexpr double symmetry_tolerance = 1e-10;
-  const double tolerance = symmetry_tolerance * largest_element(A);
+/// First element of a matrix that is not finite or differs from its mirror image.
+struct BadElement {
+  std::int64_t row = -1;  ///< -1: none
+  std::int64_t column = -1;
+};
+BadElement find_bad_element(const Csr<double>& A) {
+  const double tolerance = symmetry_rounding * largest_element(A);
   for (std::int64_t i = 0; i < A.rows(); ++i) {
     for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
       const std::int64_t j = A.column_indices()[k];
-      const std::string place = name + ", row " + std::to_string(i) + ", column " + std::to_string(j);
-      if (!std::isfinite(A.values()[k])) throw InvalidMatrix(place + ": NaN or Inf");
-      if (!(std::abs(A.values()[k] - element(A, j, i)) <= tolerance)) {
-        throw InvalidMatrix(place + ": the matrix is not symmetric, " + exact_number(A.values()[k]) +
-                            " against " + exact_number(element(A, j, i)));
+      if (!std::isfinite(A.values()[k]) || !(std::abs(A.values()[k] - element(A, j, i)) <= tolerance)) {
+        return {i, j};
       }
     }
   }
+  return {};
+}
+
+[[noreturn]] void refuse_element(const Csr<double>& A, const BadElement& bad, const std::string& name) {
+  const std::string place =
+      name + ", row " + std::to_string(bad.row) + ", column " + std::to_string(bad.column);
+  const double value = element(A, bad.row, bad.column);
+  if (!std::isfinite(value)) throw InvalidMatrix(place + ": NaN or Inf");
+  throw InvalidMatrix(place + ": the matrix is not symmetric, " + exact_number(value) + " against " +
+                      exact_number(element(A, bad.column, bad.row)));
 }
 
 }  // namespace
 
 void check_subdomain_matrices(const std::vector<SubdomainMatrix>& subdomains) {
+  for (std::size_t s = 0; s < subdomains.size(); ++s) check_unknowns(subdomains[s], named(s));
+  std::vector<BadElement> bad(subdomains.size());
+  for_subdomains(Device().threads(), std::ssize(subdomains),
+                 [&](std::int64_t s) { bad[s] = find_bad_element(subdomains[s].matrix); });
   for (std::size_t s = 0; s < subdomains.size(); ++s) {
-    check_unknowns(subdomains[s], named(s));
-    check_values(subdomains[s].matrix, named(s));
+    if (bad[s].row >= 0) refuse_element(subdomains[s].matrix, bad[s], named(s));
   }
 }
 

@@ -25,6 +25,10 @@ struct Subdomains {
   Splitting splitting = Splitting::given;
 };
 
+/// Difference between an element of a given matrix and its mirror image, relative to the largest element,
+/// that counts as rounding.
+inline constexpr double symmetry_rounding = 1e-10;
+
 /// Checks given matrices by themselves. Throws InvalidMatrix, which names the subdomain.
 void check_subdomain_matrices(const std::vector<SubdomainMatrix>& subdomains);
 
