@@ -53,6 +53,7 @@ std::string help() {
   return text + R"(
   echelon VERB --help             options of a verb
   echelon --help solver:NAME      options of a method, for -p KEY=VALUE
+  echelon --help ranks            options of `solve --ranks N`, for -p KEY=VALUE
   echelon --help generator:NAME   options of a generator, for -p KEY=VALUE
   echelon --version               version; whether CUDA is built in
 
@@ -90,6 +91,7 @@ ExitCode run(const Arguments& arguments) {
   if (const auto method = help_topic("solver", arguments)) return print_method_help(*method);
   if (const auto generator = help_topic("generator", arguments)) return print_generator_help(*generator);
   const std::string& first = arguments.front();
+  if (first == "--help" && arguments.size() == 2 && arguments[1] == "ranks") return print_distributed_help();
   if (first == "--help" || first == "-h" || first == "help") return print_result(help()), exit_solved;
   if (first == "--version") return print_result(version()), exit_solved;
   return find_verb(first).run({arguments.begin() + 1, arguments.end()});

@@ -26,5 +26,7 @@ ExitCode run_methods(const Arguments& arguments);
 /// Print the help of a method or generator, with its options.
 ExitCode print_method_help(const std::string& name);
 ExitCode print_generator_help(const std::string& name);
+/// Prints the options of `solve --ranks`.
+ExitCode print_distributed_help();
 
 }  // namespace echelon::tool

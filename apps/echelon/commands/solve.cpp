@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "distributed/solve.hpp"
+
 #include "arguments/command_line.hpp"
 #include "arguments/input.hpp"
 #include "arguments/method_options.hpp"
 #include "arguments/near_null_space.hpp"
 #include "arguments/right_hand_side.hpp"
+#include "distributed/plan.hpp"
 #include "output/failure.hpp"
 #include "output/files.hpp"
 #include "output/plots.hpp"
@@ -22,9 +25,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -43,6 +49,7 @@ struct SolveRequest {
   std::string output;
   std::string plot;
   SolveOptions options;
+  std::optional<std::int64_t> ranks;  ///< processes; unset: this one alone
   bool certify = false;
   bool certify_refined = false;
   bool json = false;
@@ -70,6 +77,11 @@ void add_options(CLI::App& app, SolveRequest& request) {
          "--device", [&](const std::string& name) { set_device(options, name); },
          "auto (default), serial, openmp, openmp:THREADS, cuda or cuda:GPU")
       ->type_name("DEVICE");
+  app.add_option_function<std::string>(
+         "--ranks", [&](const std::string& text) { request.ranks = parse_integer("--ranks", text); },
+         "solve in N processes by cg or gmres under PETSc, which mpirun starts; for -p see 'echelon --help "
+         "ranks'")
+      ->type_name("N");
   app.add_option_function<std::string>(
          "--rtol", [&](const std::string& text) { options.rtol = parse_number("--rtol", text, 1); },
          "stop when ||b - Ax|| <= max(rtol ||b||, atol); default 1e-8, in float 1e-5")
@@ -145,7 +157,11 @@ void check_request(const SolveRequest& request) {
 
   const SolveOptions& options = request.options;
   if (options.device) require(*options.device);
-  if (options.method != "auto") {
+  if (request.ranks) {
+    if (request.precision != "double")
+      throw BadOption("--precision", "with --ranks, PETSc computes in double");
+    check_distributed(options, *request.ranks);
+  } else if (options.method != "auto") {
     const Method& method = find_method(options.method);
     const Device device = options.device.value_or(method.runs_on(Device()) ? Device() : Device::cuda());
     require(device);
@@ -257,6 +273,14 @@ Solution<T> solve_system(const SolveRequest& request, const LinearSystem<T>& sys
   options.cancel = cancel;
   options.near_null_space = read_near_null_space(request.near_null_space);
   try {
+    if constexpr (std::is_same_v<T, double>) {
+      if (request.ranks) {
+        Solution<T> solution = solve_distributed(MatrixRef<T>(system.file.matrix), system.b.values.view(),
+                                                 options, *request.ranks);
+        progress.clear();
+        return solution;
+      }
+    }
     Solution<T> solution = solve<T>(MatrixRef<T>(system.file.matrix), system.b.values.view(), options);
     progress.clear();
     return solution;
@@ -311,6 +335,16 @@ SolveOutcome solve_request(const SolveRequest& request) {
 }
 
 }  // namespace
+
+ExitCode print_distributed_help() {
+  print_result(
+      "echelon solve --ranks N solves in N processes: PETSc distributes the matrix and iterates, Echelon\n"
+      "factors the subdomains. --method is auto, cg or gmres. Options, for -p KEY=VALUE:\n\n" +
+      options_text(distributed_options_table()) +
+      "\nECHELON_MPIRUN is the command that starts the processes (default: mpirun); PETSC_OPTIONS adds\n"
+      "options of PETSc.\n");
+  return exit_solved;
+}
 
 ExitCode run_solve(const Arguments& arguments) {
   SolveRequest request;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output/failure.hpp"
 
+#include "distributed/launch.hpp"
 #include "output/json.hpp"
 #include "terminal/terminal.hpp"
 
@@ -46,6 +47,8 @@ Failure describe(const std::exception_ptr& failure) {
     return {exit_resources, "NoDevice", e.what()};
   } catch (const OutOfMemory& e) {
     return {exit_resources, "OutOfMemory", e.what(), {{"asked", e.asked()}, {"available", e.available()}}};
+  } catch (const ProcessFailure& e) {
+    return {exit_resources, "ProcessFailure", e.what()};
   } catch (const CudaError& e) {
     return {exit_resources, "CudaError", e.what()};
   } catch (const std::bad_alloc&) {

@@ -8,7 +8,9 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
+#include <system_error>
 
 namespace echelon::tool {
 
@@ -46,6 +48,16 @@ void TemporaryFile::commit(const std::string& target) {
     throw WriteError(target, system_reason(errno));
   }
   path_.clear();
+}
+
+TemporaryFolder::TemporaryFolder()
+    : path_((std::filesystem::temp_directory_path() / "echelon.XXXXXX").string()) {
+  if (::mkdtemp(path_.data()) == nullptr) throw WriteError(path_, system_reason(errno));
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace echelon::tool

@@ -28,4 +28,20 @@ class TemporaryFile {
   int descriptor_ = -1;
 };
 
+/// A new folder in the system's folder for temporary files ($TMPDIR), removed with its content by the
+/// destructor.
+class TemporaryFolder {
+ public:
+  /// Throws WriteError.
+  TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder();
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 }  // namespace echelon::tool

@@ -46,6 +46,21 @@ struct SubdomainMatrix {
 [[nodiscard]] std::vector<SubdomainMatrix> subdomain_matrices(
     const ElementMatrices& elements, std::span<const std::int32_t> subdomain_of_element);
 
+/// Subdomain of each row of a square A on the host: a partition of the graph of A + A^T, whose nodes are
+/// groups of `block_size` successive rows, by METIS. Every subdomain has a row. Throws DimensionMismatch for
+/// an A that is not square, and BadOption if `subdomains` is not between 1 and the number of nodes.
+[[nodiscard]] std::vector<std::int32_t> partition_rows(const Csr<double>& A, std::int64_t subdomains,
+                                                       std::int64_t block_size = 1);
+
+/// Splits an assembled symmetric A on the host into matrices of subdomains, as `bddc` does. A subdomain has
+/// its own nodes of `block_size` unknowns, and their neighbours in subdomains of larger number, which are
+/// shared. For a diagonally dominant A every matrix is semidefinite; for others it is a heuristic, and
+/// matrices may be indefinite. Throws DimensionMismatch for an A that is not square, and BadOption for a
+/// partition of another length, with negative numbers, with a subdomain without rows, or that divides a node.
+[[nodiscard]] std::vector<SubdomainMatrix> subdomain_matrices(const Csr<double>& A,
+                                                              std::span<const std::int32_t> subdomain_of_row,
+                                                              std::int64_t block_size = 1);
+
 /// Gives the matrices of the subdomains to `bddc`, or to a method that is preconditioned by it, for later
 /// set-ups, which check that their sum is A; an empty list is none. A matrix that is not connected becomes
 /// several subdomains. Throws InvalidMatrix, which names the subdomain, for matrices that do not fit

@@ -8,6 +8,7 @@
 
 #include <echelon/domain_decomposition/bddc.hpp>
 #include <echelon/error.hpp>
+#include <echelon/matrix/transform.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -136,6 +137,19 @@ void fill_empty_subdomains(std::vector<std::int32_t>& part, std::int64_t subdoma
   }
 }
 
+void check_square(const Csr<double>& A) {
+  if (A.rows() == A.columns()) return;
+  throw DimensionMismatch("subdomains are those of a square matrix, not of one of " +
+                          std::to_string(A.rows()) + " by " + std::to_string(A.columns()));
+}
+
+/// |A| + |A|^T, in which nothing cancels.
+Csr<double> symmetric_magnitudes(const Csr<double>& A) {
+  Csr<double> magnitudes = A;
+  for (std::int64_t k = 0; k < A.nonzeros(); ++k) magnitudes.values()[k] = std::abs(A.values()[k]);
+  return symmetrize(magnitudes);
+}
+
 template <class T>
 bddc::SubdomainUser& user_of(Solver<T>& solver, const char* what) {
   auto* user = find_interface<bddc::SubdomainUser>(SolverAccess<T>::implementation(solver));
@@ -201,6 +215,25 @@ std::vector<SubdomainMatrix> subdomain_matrices(const ElementMatrices& elements,
     result[s].matrix = Csr<double>::from_triplets(rows, rows, triplets[s]);
   }
   return result;
+}
+
+std::vector<std::int32_t> partition_rows(const Csr<double>& A, std::int64_t subdomains,
+                                         std::int64_t block_size) {
+  check_square(A);
+  const sparse_direct::PatternStorage graph = bddc::node_graph(symmetric_magnitudes(A), block_size);
+  std::vector<std::int32_t> nodes = bddc::partition_graph(graph.view(), subdomains).part;
+  fill_empty_subdomains(nodes, subdomains);
+  std::vector<std::int32_t> rows;
+  for (std::int64_t i = 0; i < A.rows(); ++i) rows.push_back(nodes[i / block_size]);
+  return rows;
+}
+
+std::vector<SubdomainMatrix> subdomain_matrices(const Csr<double>& A,
+                                                std::span<const std::int32_t> subdomain_of_row,
+                                                std::int64_t block_size) {
+  check_square(A);
+  const Partition rows = bddc::checked_partition(subdomain_of_row, A.rows(), "row");
+  return bddc::split(A, block_size, bddc::node_partition(rows, block_size)).matrices;
 }
 
 template <class T>

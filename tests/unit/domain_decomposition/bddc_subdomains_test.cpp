@@ -158,6 +158,46 @@ TEST(BddcSplit, LargerPartSharesItsNeighbours) {
   EXPECT_EQ(subdomains.matrices[1].unknowns, (std::vector<std::int32_t>{3, 4, 5}));
 }
 
+TEST(BddcSplit, PartitionedRows_SumUpToTheMatrix) {
+  const auto A = generate::poisson_2d<double>(12, 11);
+  const std::int64_t n = A.rows();
+  for (const std::int64_t parts : {std::int64_t{1}, std::int64_t{5}, n}) {
+    const std::vector<std::int32_t> part = partition_rows(A, parts);
+    ASSERT_EQ(std::ssize(part), n);
+    const std::vector<SubdomainMatrix> subdomains = subdomain_matrices(A, part);
+    EXPECT_EQ(std::ssize(subdomains), parts);
+    const Dense<double> sum = sum_of(subdomains, n);
+    const Dense<double> dense = to_dense(MatrixRef<double>(A));
+    for (std::int64_t k = 0; k < n * n; ++k) EXPECT_NEAR(sum[k], dense[k], 1e-14);
+    for (const SubdomainMatrix& subdomain : subdomains)
+      EXPECT_GT(smallest_eigenvalue(subdomain.matrix), -1e-13);
+  }
+}
+
+TEST(BddcSplit, PartitionedRows_KeepNodesTogether) {
+  const auto A = Csr<double>::from_triplets(
+      6, 6, std::vector<Triplet<double>>{{0, 3, 1.0}, {3, 0, -1.0}, {2, 5, 1.0}, {1, 1, 1.0}});
+  const std::vector<std::int32_t> part = partition_rows(A, 3, 2);
+  EXPECT_EQ(part[0], part[1]);
+  EXPECT_EQ(part[2], part[3]);
+  EXPECT_EQ(part[4], part[5]);
+  EXPECT_NE(part[0], part[2]);
+  EXPECT_NE(part[2], part[4]);
+  EXPECT_NE(part[0], part[4]);
+}
+
+TEST(BddcSplit, BadRequests_AreRefused) {
+  const auto A = Csr<double>::from_triplets(2, 2, std::vector<Triplet<double>>{{0, 0, 1.0}, {1, 1, 1.0}});
+  const auto wide = Csr<double>::from_triplets(2, 3, std::vector<Triplet<double>>{{0, 0, 1.0}});
+  EXPECT_THROW((void)partition_rows(wide, 2), DimensionMismatch);
+  EXPECT_THROW((void)partition_rows(A, 3), BadOption);
+  EXPECT_THROW((void)partition_rows(A, 0), BadOption);
+  EXPECT_THROW((void)subdomain_matrices(wide, std::vector<std::int32_t>{0, 0}), DimensionMismatch);
+  EXPECT_THROW((void)subdomain_matrices(A, std::vector<std::int32_t>{0}), BadOption);
+  EXPECT_THROW((void)subdomain_matrices(A, std::vector<std::int32_t>{0, 2}), BadOption);
+  EXPECT_THROW((void)subdomain_matrices(A, std::vector<std::int32_t>{0, 1}, 2), BadOption);
+}
+
 TEST(BddcSubdomainMatrices, Errors_NameTheSubdomain) {
   const auto good = [] { return std::vector<SubdomainMatrix>{{{0, 1}, path(2)}, {{1, 2}, path(2)}}; };
   const auto check = [](const std::vector<SubdomainMatrix>& list) {
