@@ -151,6 +151,7 @@ std::optional<PseudoInverse> invert_singular(Square a, bool symmetric) {
 template <class To, class T>
 DenseInverse<To> dense_inverse(const Csr<T>& A, double scale, bool symmetric) {
   DenseInverse<To> result;
+  if (A.rows() == 0) return result;                            // LAPACK refuses a leading dimension of 0
   const blas::Threads one_thread(Device::serial(), A.rows());  // bits do not depend on the thread count
   Square a = to_square(A, symmetric);
   double largest = 0;
@@ -179,6 +180,7 @@ DenseInverse<To> dense_inverse(const Csr<T>& A, double scale, bool symmetric) {
 template <class T>
 Dense<double> null_space(const Csr<T>& A) {
   Dense<double> none(Device(), A.rows(), 0);
+  if (A.rows() == 0) return none;
   const blas::Threads one_thread(Device::serial(), A.rows());
   Square a = to_square(A, true);
   double largest = 0;
@@ -188,7 +190,7 @@ Dense<double> null_space(const Csr<T>& A) {
   }
   for (const std::size_t i : empty_rows(a)) a(i, i) = largest > 0 ? largest : 1;
   std::vector<double> values(a.n);
-  if (a.n == 0 || !lapack::symmetric_eigenvectors(a.size(), a.data(), values.data())) return none;
+  if (!lapack::symmetric_eigenvectors(a.size(), a.data(), values.data())) return none;
   const double spectral_norm = std::max(std::fabs(values.front()), std::fabs(values.back()));
   const double rounding =
       std::max(rounding_of(a.n), 4 * static_cast<double>(std::numeric_limits<T>::epsilon()));

@@ -458,6 +458,32 @@ TEST(Amg, Elasticity_BlocksAreFound) {
   EXPECT_LE(blocks.report.iterations, 30);
 }
 
+void expect_empty_solved(const std::string& method, const Options& options, const Device& device) {
+  SCOPED_TRACE(method + " " + device.name());
+  const auto A = Csr<double>::from_triplets(0, 0, std::vector<Triplet<double>>{}).to(device);
+  Solver<double> solver = make_solver<double>(method, device, options);
+  EXPECT_EQ(solver.setup(A).status, Status::ready);
+  std::vector<double> none;
+  EXPECT_EQ(solver.solve(none, none).status, Status::converged);
+  EXPECT_EQ(solver.update_values(A).status, Status::ready);
+  EXPECT_EQ(solver.solve(none, none).status, Status::converged);
+}
+
+TEST(Amg, Empty_Solved) {
+  for (const Device& device : {Device::serial(), Device::openmp(2)}) {
+    for (const char* method : {"amg", "geometric-multigrid", "multigrid", "multigrid-dense", "lamg"}) {
+      expect_empty_solved(method, {}, device);
+      expect_empty_solved("cg", {{"preconditioner", method}}, device);
+    }
+    for (const char* smoother : {"jacobi", "l1-jacobi", "chebyshev", "gauss-seidel", "ilu0", "ic0"}) {
+      expect_empty_solved("amg", {{"smoother", smoother}, {"cycle", "k"}}, device);
+    }
+    for (const char* coarsening : {"classical", "aggregation", "smoothed-aggregation"}) {
+      expect_empty_solved("amg", {{"coarsening", coarsening}}, device);
+    }
+  }
+}
+
 /// Matrices that can break a set-up have to end with a status, without a crash or a wrong solution.
 TEST(Amg, HardCases_SolvedOrNamed) {
   const Csr<double> grid = generate::poisson_2d<double>(30, 30);
