@@ -23,10 +23,15 @@ namespace cuda_kernels {
 
 inline constexpr int block_size = 256;
 
+/// f(0), ..., f(n-1) by the blocks of one row of the grid.
 template <class F>
-__global__ void __launch_bounds__(block_size) for_each(std::int64_t n, F f) {
+__device__ void for_each_in_row(std::int64_t n, const F& f) {
   const std::int64_t stride = std::int64_t{gridDim.x} * block_size;
   for (std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x; i < n; i += stride) f(i);
+}
+template <class F>
+__global__ void __launch_bounds__(block_size) for_each(std::int64_t n, F f) {
+  for_each_in_row(n, f);
 }
 
 template <class T>
@@ -73,11 +78,11 @@ __device__ bool combine_blocks(V& value, unsigned block, unsigned blocks, V* par
   return threadIdx.x == 0;
 }
 
-/// finish(f(0) + ... + f(n-1)) in one launch. A thread issues four loads before it adds the first term, to
-/// hide their latency.
+/// finish(f(0) + ... + f(n-1)) by the blocks of one row of the grid. A thread issues four loads before it
+/// adds the first term, to hide their latency.
 template <class V, class F, class Finish>
-__global__ void __launch_bounds__(block_size)
-    reduce(std::int64_t n, F f, Finish finish, V* partial, unsigned* finished) {
+__device__ void reduce_in_row(std::int64_t n, const F& f, const Finish& finish, V* partial,
+                              unsigned* finished) {
   constexpr int batch = 4;
   const std::int64_t stride = std::int64_t{gridDim.x} * block_size;
   V value{};
@@ -91,6 +96,11 @@ __global__ void __launch_bounds__(block_size)
   }
   for (; i < n; i += stride) value = combine(value, f(i));
   if (combine_blocks(value, blockIdx.x, gridDim.x, partial, finished)) finish(value);
+}
+template <class V, class F, class Finish>
+__global__ void __launch_bounds__(block_size)
+    reduce(std::int64_t n, F f, Finish finish, V* partial, unsigned* finished) {
+  reduce_in_row(n, f, finish, partial, finished);
 }
 
 /// One warp per segment: lane l combines elements l, l + 32, ..., then the lanes are reduced as a tree.
@@ -217,15 +227,16 @@ class Cuda {
   /// A cuBLAS handle on the calling thread's stream, created by the first call.
   cublasContext* blas();
 
- private:
-  struct DestroyBlas {
-    void operator()(cublasContext* handle) const;
-  };
   /// Grid size for n elements, limited to what keeps the GPU busy.
   [[nodiscard]] unsigned blocks_for(std::int64_t n, int elements_per_thread) const {
     const std::int64_t per_block = std::int64_t{cuda_kernels::block_size} * elements_per_thread;
     return static_cast<unsigned>(std::clamp<std::int64_t>((n + per_block - 1) / per_block, 1, max_blocks_));
   }
+
+ private:
+  struct DestroyBlas {
+    void operator()(cublasContext* handle) const;
+  };
 
   template <class Call>
   std::int64_t* with_cub_scratch(Call call);

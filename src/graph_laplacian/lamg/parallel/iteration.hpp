@@ -2,6 +2,7 @@
 /// Flexible conjugate gradients with cycles of a hierarchy, behind exact eliminations.
 #pragma once
 
+#include "backend/columns.hpp"
 #include "graph_laplacian/lamg/parallel/preconditioner.hpp"
 
 #include <array>
@@ -167,18 +168,26 @@ class ParallelSolver {
     const std::int64_t n = matrix().rows();
     if (n == 0) return {};
     precondition(backend, columns);
-    for (Vectors* v : columns) set_direction(backend, *v);
+    set_directions(backend, columns);
     for_column_products(backend, matrix(), columns, [](Vectors* v) {
       return VectorProduct{static_cast<const T*>(v->p.data()), multigrid::PutElement<T>{v->v.data()}};
     });
+    using multigrid::TwoProducts;
+    const auto state = [](Vectors* v) { return v->state.data(); };
     double* norm = columns.front()->norms.data()->at;
-    for (Vectors* v : columns) {
-      FlexibleState* const state = v->state.data();
-      backend.reduce(n, multigrid::TwoProducts<T>{v->p.data(), v->r.data(), v->v.data()},
-                     StoreStepLength{state});
-      backend.reduce(n, TakeStep<T>{state, v->p.data(), v->v.data(), v->x.data(), v->r.data()},
-                     StoreResidualNorm{norm++});
-    }
+    reduce_columns(backend, n,
+                   each_column(columns,
+                               [](Vectors* v) {
+                                 return TwoProducts<T>{v->p.data(), v->r.data(), v->v.data()};
+                               }),
+                   each_column(columns, [&](Vectors* v) { return StoreStepLength{state(v)}; }));
+    reduce_columns(
+        backend, n,
+        each_column(columns,
+                    [&](Vectors* v) {
+                      return TakeStep<T>{state(v), v->p.data(), v->v.data(), v->x.data(), v->r.data()};
+                    }),
+        each_column(columns, [&](Vectors*) { return StoreResidualNorm{norm++}; }));
     return backend.read(columns.front()->norms.data());
   }
 
@@ -210,16 +219,29 @@ class ParallelSolver {
   }
 
   /// Makes p the next direction.
-  void set_direction(B& backend, Vectors& v) const {
+  void set_directions(B& backend, std::span<Vectors* const> columns) const {
     const std::int64_t n = matrix().rows();
-    FlexibleState* const state = v.state.data();
-    if (v.begun) {
-      backend.reduce(n, Product<T>{v.z.data(), v.v.data()}, StoreBeta{state});
-      backend.for_each(n, NextDirection<T>{state, v.z.data(), v.p.data()});
-    } else {
-      backend.copy(n, v.z.data(), v.p.data());
-      v.begun = true;
+    std::array<Vectors*, most_columns> begun{};
+    std::size_t count = 0;
+    for (Vectors* v : columns) {
+      if (v->begun) {
+        begun[count++] = v;
+      } else {
+        backend.copy(n, v->z.data(), v->p.data());
+        v->begun = true;
+      }
     }
+    if (count == 0) return;
+    const std::span<Vectors* const> others(begun.data(), count);
+    reduce_columns(backend, n,
+                   each_column(others,
+                               [](Vectors* v) {
+                                 return Product<T>{v->z.data(), v->v.data()};
+                               }),
+                   each_column(others, [](Vectors* v) { return StoreBeta{v->state.data()}; }));
+    for_each_column(backend, n, each_column(others, [](Vectors* v) {
+                      return NextDirection<T>{v->state.data(), v->z.data(), v->p.data()};
+                    }));
   }
 
   /// Largest number of rounds in which vertices of the finest graph are eliminated.

@@ -2,6 +2,7 @@
 /// Cycles of lamg's hierarchy as a preconditioner of vectors of T, in the precision of H.
 #pragma once
 
+#include "backend/columns.hpp"
 #include "graph_laplacian/lamg/parallel/hierarchy.hpp"
 #include "multigrid/cycle_operator.hpp"
 
@@ -61,9 +62,9 @@ class DiagonalPreconditioner final : public Preconditioner<B, T> {
     return std::make_unique<Nothing>();
   }
   void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
-    for (const AppliedColumn<T>& column : columns) {
-      backend.for_each(inverse_.size(), DivideByDiagonal<T>{inverse_.data(), column.r, column.z});
-    }
+    for_each_column(backend, inverse_.size(), each_column(columns, [&](const AppliedColumn<T>& column) {
+                      return DivideByDiagonal<T>{inverse_.data(), column.r, column.z};
+                    }));
   }
   [[nodiscard]] std::size_t bytes() const override { return inverse_.bytes(); }
   void describe(HierarchyDescription& description) const override {
@@ -121,13 +122,11 @@ class PreconditionerIn final : public Preconditioner<B, T> {
   void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
     using Cycle = multigrid::Cycle<B, H>;
     std::array<typename Cycle::Column, most_columns> own{};
+    if constexpr (rounds) round(backend, columns);
     for (std::size_t c = 0; c < columns.size(); ++c) {
-      auto& v = static_cast<Vectors&>(*columns[c].workspace);
+      Vectors& v = of(columns[c]);
       own[c].scratch = static_cast<typename Cycle::Scratch*>(v.cycle.get());
       if constexpr (rounds) {
-        const T* const r = columns[c].r;
-        backend.reduce(n_, LargestMagnitude<const T*>{r}, multigrid::StoreScale{v.scale.data()});
-        backend.for_each(n_, multigrid::RoundVector<T>{v.scale.data(), r, v.r.data()});
         own[c].b = v.r.data();
         own[c].x = v.z.data();
       } else {
@@ -158,11 +157,26 @@ class PreconditionerIn final : public Preconditioner<B, T> {
   [[nodiscard]] int idle_steps() const override { return 20; }
 
  private:
+  static Vectors& of(const AppliedColumn<T>& column) { return static_cast<Vectors&>(*column.workspace); }
+
+  /// Scales every r and rounds it to float.
+  void round(B& backend, std::span<const AppliedColumn<T>> columns) const {
+    using Column = AppliedColumn<T>;
+    reduce_columns(
+        backend, n_,
+        each_column(columns, [](const Column& column) { return LargestMagnitude<const T*>{column.r}; }),
+        each_column(columns,
+                    [](const Column& column) { return multigrid::StoreScale{of(column).scale.data()}; }));
+    for_each_column(backend, n_, each_column(columns, [](const Column& column) {
+                      Vectors& v = of(column);
+                      return multigrid::RoundVector<T>{v.scale.data(), column.r, v.r.data()};
+                    }));
+  }
   void widen(B& backend, std::span<const AppliedColumn<T>> columns) const {
-    for (const AppliedColumn<T>& column : columns) {
-      auto& v = static_cast<Vectors&>(*column.workspace);
-      backend.for_each(n_, multigrid::WidenVector<T>{v.scale.data(), matrix_factor_, v.z.data(), column.z});
-    }
+    for_each_column(backend, n_, each_column(columns, [&](const AppliedColumn<T>& column) {
+                      Vectors& v = of(column);
+                      return multigrid::WidenVector<T>{v.scale.data(), matrix_factor_, v.z.data(), column.z};
+                    }));
   }
 
   /// Matrix of the finest level, with the pattern of A: its values, or these rounded and scaled by a power of
