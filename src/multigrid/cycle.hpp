@@ -2,6 +2,7 @@
 /// Multigrid cycles over a hierarchy.
 #pragma once
 
+#include "backend/columns.hpp"
 #include "backend/recording.hpp"
 #include "backend/store.hpp"
 #include "linalg/vector/functors.hpp"
@@ -325,26 +326,34 @@ class Cycle {
     const std::int64_t n = levels_[l].matrices->A->rows();
     visit(backend, columns, l, CycleKind::k, true);
     multiply_level(backend, columns, l, [](Vectors& own) { return own.x.data(); });
+    const auto each = [&](auto make) {
+      return each_column(columns, [&](const Column& column) { return make(column.scratch->levels[l]); });
+    };
+    reduce_columns(backend, n, each([](Vectors& own) {
+                     return TwoProducts<T>{own.x.data(), own.b.data(), own.v.data()};
+                   }),
+                   each([](Vectors& own) { return StoreFirstStep{own.krylov.data()}; }));
+    for_each_column(backend, n, each([](Vectors& own) {
+                      return FirstResidual<T>{own.krylov.data(), own.b.data(), own.v.data(), own.c.data()};
+                    }));
     std::array<Column, most_columns> inner{};
     for (std::size_t c = 0; c < columns.size(); ++c) {
       Vectors& own = columns[c].scratch->levels[l];
-      KrylovState* state = own.krylov.data();
-      backend.reduce(n, TwoProducts<T>{own.x.data(), own.b.data(), own.v.data()}, StoreFirstStep{state});
-      backend.for_each(n, FirstResidual<T>{state, own.b.data(), own.v.data(), own.c.data()});
       inner[c] = {columns[c].scratch, own.c.data(), own.d.data()};
     }
     visit(backend, {inner.data(), columns.size()}, l, CycleKind::k, true);
-    for (const Column& column : columns) {
-      Vectors& own = column.scratch->levels[l];
-      backend.reduce(n, Product<T>{own.d.data(), own.v.data()}, StoreGamma{own.krylov.data()});
-    }
+    reduce_columns(backend, n, each([](Vectors& own) {
+                     return Product<T>{own.d.data(), own.v.data()};
+                   }),
+                   each([](Vectors& own) { return StoreGamma{own.krylov.data()}; }));
     multiply_level(backend, columns, l, [](Vectors& own) { return own.d.data(); });
-    for (const Column& column : columns) {
-      Vectors& own = column.scratch->levels[l];
-      KrylovState* state = own.krylov.data();
-      backend.reduce(n, TwoProducts<T>{own.d.data(), own.c.data(), own.v.data()}, StoreSecondStep{state});
-      backend.for_each(n, CombineSteps<T>{state, own.d.data(), own.x.data()});
-    }
+    reduce_columns(backend, n, each([](Vectors& own) {
+                     return TwoProducts<T>{own.d.data(), own.c.data(), own.v.data()};
+                   }),
+                   each([](Vectors& own) { return StoreSecondStep{own.krylov.data()}; }));
+    for_each_column(backend, n, each([](Vectors& own) {
+                      return CombineSteps<T>{own.krylov.data(), own.d.data(), own.x.data()};
+                    }));
   }
 
   /// v = A x for the vector x(own) of each column.

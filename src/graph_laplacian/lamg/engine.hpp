@@ -8,12 +8,23 @@
 #include <echelon/methods/lamg.hpp>
 #include <echelon/methods/multigrid/hierarchy.hpp>
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <stop_token>
 
 namespace echelon::lamg {
+
+/// Largest number of cycles between two checks.
+inline constexpr std::int64_t most_steps = 64;
+
+/// 2-norms of the residual of one right-hand side after some cycles.
+struct StepNorms {
+  std::array<double, most_steps> at{};
+  std::int64_t count = 0;
+};
 
 /// Iterative solver for the Laplacian of a graph, on vectors in the memory of B. Read-only after set-up.
 template <class B, class T>
@@ -34,13 +45,15 @@ class Engine {
 
   /// Largest number of consecutive steps without progress.
   [[nodiscard]] virtual int idle_steps() const = 0;
-  /// Begins from x = 0 for a right-hand side whose sum is zero on each component.
-  virtual void start(B& backend, Workspace& vectors, const T* b) const = 0;
+  /// Begins from x = 0 for a right-hand side whose sum is zero on each component. Its cycles end at a
+  /// residual whose norm is at most `tolerance`.
+  virtual void start(B& backend, Workspace& vectors, const T* b, double tolerance) const = 0;
   /// Most right-hand sides that are treated together.
   [[nodiscard]] virtual std::size_t width() const = 0;
-  /// Does one cycle for each of at most width() right-hand sides, and writes the 2-norms of their residuals.
-  /// Each has the bits that it has alone.
-  virtual void step(B& backend, std::span<Workspace* const> vectors, double* norms) const = 0;
+  /// Does one to `steps` cycles, at most `most_steps`, for each of at most width() right-hand sides, and
+  /// writes the norms of their residuals. Each has the bits that it has alone.
+  virtual void step(B& backend, std::span<Workspace* const> vectors, std::int64_t steps,
+                    std::span<StepNorms> norms) const = 0;
   /// Writes the iterate.
   virtual void finish(B& backend, Workspace& vectors, T* x) const = 0;
   /// Computes z = M r by one cycle for each of at most `most_columns` columns, whose workspaces are their

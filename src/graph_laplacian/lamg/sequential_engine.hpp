@@ -5,6 +5,8 @@
 #include "graph_laplacian/lamg/cycle.hpp"
 #include "graph_laplacian/lamg/engine.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -106,19 +108,24 @@ class SequentialEngine final : public Engine<B, T> {
   }
 
   [[nodiscard]] int idle_steps() const override { return 5; }
-  void start(B& /*backend*/, Workspace& vectors, const T* b) const override {
+  void start(B& /*backend*/, Workspace& vectors, const T* b, double /*tolerance*/) const override {
     cycle().start(static_cast<Vectors&>(vectors).cycle, b);
   }
   [[nodiscard]] std::size_t width() const override { return 1; }
-  void step(B& /*backend*/, std::span<Workspace* const> vectors, double* norms) const override {
-    for (Workspace* column : vectors) *norms++ = cycle().step(static_cast<Vectors&>(*column).cycle);
+  /// Does one cycle, after which the residual is known.
+  void step(B& /*backend*/, std::span<Workspace* const> vectors, std::int64_t /*steps*/,
+            std::span<StepNorms> norms) const override {
+    for (std::size_t c = 0; c < vectors.size(); ++c) {
+      norms[c].at[0] = cycle().step(static_cast<Vectors&>(*vectors[c]).cycle);
+      norms[c].count = 1;
+    }
   }
   void finish(B& /*backend*/, Workspace& vectors, T* x) const override {
     cycle().finish(static_cast<Vectors&>(vectors).cycle, x);
   }
   void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
     for (const AppliedColumn<T>& column : columns) {
-      start(backend, *column.workspace, column.r);
+      start(backend, *column.workspace, column.r, 0);
       cycle().step(static_cast<Vectors&>(*column.workspace).cycle);
       finish(backend, *column.workspace, column.z);
     }

@@ -4,6 +4,7 @@
 #include "multigrid/level_statistics.hpp"
 #include "multigrid/method.hpp"
 #include "solver/instantiate.hpp"
+#include "solver/iteration.hpp"
 #include "solver/nested_solver.hpp"
 #include "solver/rounding_level.hpp"
 #include "support/text.hpp"
@@ -277,7 +278,7 @@ class LamgMethod final : public SolverImplementation<T>,
     std::size_t count = 0;
     for (Column& column : columns) {
       if (!column.is_running) continue;
-      engine_->start(backend, *column.vectors->cycle, column.vectors->y.data());
+      engine_->start(backend, *column.vectors->cycle, column.vectors->y.data(), column.job->tolerance);
       column.recurred = column.best = column.norm;
       column.idle = 0;
       column.ended.reset();
@@ -303,13 +304,33 @@ class LamgMethod final : public SolverImplementation<T>,
     return false;
   }
 
-  /// Does one cycle for each of the columns.
+  /// Does some cycles for each of the columns.
   void step(B& backend, std::span<Column* const> columns) const {
     std::array<Workspace*, most_columns> vectors{};
-    std::array<double, most_columns> norms{};
+    std::array<StepNorms, most_columns> norms{};
     for (std::size_t c = 0; c < columns.size(); ++c) vectors[c] = columns[c]->vectors->cycle.get();
-    engine_->step(backend, {vectors.data(), columns.size()}, norms.data());
-    for (std::size_t c = 0; c < columns.size(); ++c) record(*columns[c], norms[c]);
+    engine_->step(backend, {vectors.data(), columns.size()}, steps_before_check(columns),
+                  {norms.data(), columns.size()});
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      for (std::int64_t s = 0; s < norms[c].count; ++s) {
+        record(*columns[c], norms[c].at[static_cast<std::size_t>(s)]);
+      }
+    }
+  }
+
+  /// Number of cycles until the next check: the largest that a column predicts, and no more than any may do.
+  [[nodiscard]] std::int64_t steps_before_check(std::span<Column* const> columns) const {
+    std::int64_t predicted = 1;
+    std::int64_t allowed = most_steps;
+    for (const Column* column : columns) {
+      const Job& job = *column->job;
+      allowed = std::min(allowed, options_.stop.max_iterations - job.iterations);
+      if (this->device().on_host()) continue;
+      predicted = std::max(predicted, echelon::steps_before_check(job.iterations, job.history.front(),
+                                                                  job.history.back(), job.tolerance));
+    }
+    const std::int64_t check_every = options_.stop.check_every;
+    return std::min(check_every > 0 ? check_every : predicted, allowed);
   }
 
   /// Records the norm of a residual, and ends the column for a reason other than convergence.

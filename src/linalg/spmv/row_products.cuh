@@ -145,10 +145,38 @@ __global__ void __launch_bounds__(block_size)
   const int row = static_cast<int>((blockIdx.x * block_size + threadIdx.x) / warp_size);
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   if (row >= n) return;
+  const T* const own = rows + std::int64_t{row} * n;
   T sum = 0;
-  for (int j = lane; j < n; j += warp_size) sum += rows[std::int64_t{row} * n + j] * x[j];
+#pragma unroll 8  // loads in flight together
+  for (int j = lane; j < n; j += warp_size) sum += own[j] * x[j];
   sum = warp_sum(sum);
   if (lane == 0) use(row, sum);
+}
+
+/// multiply_dense_rows for several vectors: M is read once.
+template <class T, class X, class Use>
+__global__ void __launch_bounds__(block_size)
+    multiply_dense_rows_by_several(int n, const T* __restrict__ rows,
+                                   const __grid_constant__ SeveralProducts<X, Use> products) {
+  constexpr int width = static_cast<int>(most_products);
+  const int row = static_cast<int>((blockIdx.x * block_size + threadIdx.x) / warp_size);
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  if (row >= n) return;
+  const T* const own = rows + std::int64_t{row} * n;
+  T sums[width] = {};
+#pragma unroll 2
+  for (int j = lane; j < n; j += warp_size) {
+    const T element = own[j];
+#pragma unroll
+    for (int c = 0; c < width; ++c) {
+      if (c < products.count) sums[c] += element * products.at[c].x[j];
+    }
+  }
+#pragma unroll
+  for (int c = 0; c < width; ++c) {
+    const T sum = warp_sum(sums[c]);
+    if (lane == 0 && c < products.count) products.at[c].use(row, sum);
+  }
 }
 
 /// The use of a product with an empty matrix.
@@ -230,6 +258,17 @@ void for_dense_row_products(Cuda& backend, std::int64_t n, const T* rows, const 
   const auto blocks = static_cast<unsigned>((n + rows_per_block - 1) / rows_per_block);
   row_sums::multiply_dense_rows<<<blocks, row_sums::block_size, 0, stream()>>>(static_cast<int>(n), rows, x,
                                                                                use);
+  check(cudaGetLastError());
+}
+template <class T, class X, class Use>
+void for_several_dense_row_products(Cuda& backend, std::int64_t n, const T* rows,
+                                    const SeveralProducts<X, Use>& products) {
+  if (n == 0) return;
+  const CurrentDevice current(backend.device().id());
+  constexpr std::int64_t rows_per_block = row_sums::block_size / warp_size;
+  const auto blocks = static_cast<unsigned>((n + rows_per_block - 1) / rows_per_block);
+  row_sums::multiply_dense_rows_by_several<<<blocks, row_sums::block_size, 0, stream()>>>(static_cast<int>(n),
+                                                                                          rows, products);
   check(cudaGetLastError());
 }
 

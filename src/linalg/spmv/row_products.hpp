@@ -141,6 +141,15 @@ void for_dense_row_products(B& backend, std::int64_t n, const T* rows, const T* 
   });
 }
 
+/// for_dense_row_products for each of several vectors, with the bits that each has alone.
+template <class B, class T, class X, class Use>
+void for_several_dense_row_products(B& backend, std::int64_t n, const T* rows,
+                                    const SeveralProducts<X, Use>& products) {
+  for (int c = 0; c < products.count; ++c) {
+    for_dense_row_products(backend, n, rows, products.at[c].x, products.at[c].use);
+  }
+}
+
 }  // namespace echelon
 
 #endif
@@ -164,6 +173,25 @@ void for_column_products(B& backend, const Csr<T>& A, std::span<const Column> co
       products.at[products.count++] = make(column);
     }
     for_several_row_products(backend, A, products);
+  }
+}
+
+/// The same for the n rows of a small dense matrix and pointers to vectors.
+template <class B, class T, class Column, class Make>
+void for_dense_column_products(B& backend, std::int64_t n, const T* rows, std::span<const Column> columns,
+                               Make make) {
+  using One = decltype(make(columns.front()));
+  for (; !columns.empty(); columns = columns.subspan(std::min(columns.size(), most_products))) {
+    if (columns.size() == 1) {
+      const One one = make(columns.front());
+      for_dense_row_products(backend, n, rows, one.x, one.use);
+      return;
+    }
+    SeveralProducts<decltype(One::x), decltype(One::use)> products;
+    for (const Column& column : columns.first(std::min(columns.size(), most_products))) {
+      products.at[products.count++] = make(column);
+    }
+    for_several_dense_row_products(backend, n, rows, products);
   }
 }
 

@@ -54,10 +54,10 @@ class InverseSolver final : public CoarseSolver<B, T> {
   [[nodiscard]] bool is_recordable() const override { return true; }
   [[nodiscard]] std::int64_t null_space() const override { return inverse_.null_space; }
   void solve(const SmootherArguments<B, T>& a) const override {
-    for (const SmoothedColumn<T>& column : a.columns) {
-      for_dense_row_products(a.backend, inverse_.transpose.rows(), inverse_.transpose.data(), column.b,
-                             PutElement<T>{column.x});
-    }
+    for_dense_column_products(a.backend, inverse_.transpose.rows(), inverse_.transpose.data(), a.columns,
+                              [](const SmoothedColumn<T>& column) {
+                                return VectorProduct{column.b, PutElement<T>{column.x}};
+                              });
   }
 
  private:

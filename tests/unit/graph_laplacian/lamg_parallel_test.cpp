@@ -15,7 +15,9 @@
 #include <cstdint>
 #include <numeric>
 #include <random>
+#include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -172,6 +174,59 @@ TEST(LamgParallelHierarchy, EveryLevel_HasZeroRowSumsAndAscendingColumns) {
   }
 }
 
+TEST(LamgParallelInverse, PositiveDefiniteMatrices_TimesInverseIsUnit) {
+  Serial backend(Device::serial());
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  for (const std::int64_t n : {1, 2, 7, 8, 9, 31, 33, 100}) {
+    const auto at = [n](const auto& matrix, std::int64_t i, std::int64_t j) {
+      return matrix[static_cast<std::size_t>(i * n + j)];
+    };
+    std::vector<double> matrix(static_cast<std::size_t>(n * n));
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j <= i; ++j) {
+        const double element = i == j ? static_cast<double>(n) : uniform(random);
+        matrix[static_cast<std::size_t>(i * n + j)] = matrix[static_cast<std::size_t>(j * n + i)] = element;
+      }
+    }
+    std::vector<double> inverse = matrix;
+    invert_in_place(backend, n, inverse.data());
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (std::int64_t k = 0; k < n; ++k) sum += at(matrix, i, k) * at(inverse, k, j);
+        EXPECT_NEAR(sum, i == j ? 1 : 0, 1e-13) << n;
+      }
+    }
+  }
+}
+
+TEST(LamgParallelInverse, Graphs_AsLapack) {
+  Serial backend(Device::serial());
+  std::vector<Csr<double>> graphs = small_graphs();
+  graphs.push_back(make("path", {{"n", 300}}));
+  graphs.push_back(Csr<double>::from_triplets(
+      5, 5, {{0, 0, 2}, {0, 1, -2}, {1, 0, -2}, {1, 1, 2}, {3, 3, 1}, {3, 4, -1}, {4, 3, -1}, {4, 4, 1}}));
+  for (const Csr<double>& A : graphs) {
+    const Dense<double> expected = regularised_inverse(A).transpose;
+    const Dense<double> found = parallel_inverse(backend, A).transpose;
+    ASSERT_EQ(found.rows(), A.rows());
+    for (std::int64_t j = 0; j < A.rows(); ++j) {
+      for (std::int64_t i = 0; i < A.rows(); ++i) {
+        EXPECT_NEAR(found(i, j), expected(i, j), 1e-9 * (1 + std::fabs(expected(j, j))));
+        EXPECT_EQ(found(i, j), found(j, i));
+      }
+    }
+  }
+}
+
+TEST(LamgParallelInverse, ComponentsAndIsolatedVertices_Shifts) {
+  const ComponentShifts shifts = component_shifts(Csr<double>::from_triplets(
+      5, 5, {{0, 0, 2}, {0, 1, -2}, {1, 0, -2}, {1, 1, 2}, {3, 3, 1}, {3, 4, -1}, {4, 3, -1}, {4, 4, 1}}));
+  EXPECT_EQ(shifts.component, (std::vector<std::int32_t>{0, 0, 1, 2, 2}));
+  EXPECT_EQ(shifts.shift, (std::vector<double>{1, 1, 0.5}));
+}
+
 TEST(LamgParallelAggregation, Members_AreNearTheirSeedInEnergy) {
   Serial backend(Device::serial());
   const Csr<double> A = make("grid-2d", {{"nx", 40}, {"ny", 40}, {"weight_y", 1e-4}});
@@ -279,6 +334,39 @@ TEST(LamgParallel, SmallestSystems) {
   add_edge(edge, 0, 1, 3);
   expect_solved(Csr<double>::from_triplets(2, 2, edge), "one edge", 1);
   expect_solved(Csr<double>::from_triplets(0, 0, {}), "no vertex", 0);
+}
+
+TEST(LamgParallel, ChecksAfterSeveralCycles_SameAnswer) {
+  const Csr<double> A = make("grid-2d", {{"nx", 60}, {"ny", 50}});
+  const auto solve = [&](std::int64_t check_every) {
+    Lamg<double> solver(Device::serial(),
+                        {.stop = {.check_every = check_every}, .parallel = true, .jacobi_iterations = 0});
+    EXPECT_TRUE(solver.setup(A).ready());
+    std::vector<double> x(static_cast<std::size_t>(A.rows()));
+    std::vector<double> b = x;
+    b.front() = 1;
+    b.back() = -1;
+    const Report report = solver.solve(std::span<const double>(b), std::span<double>(x));
+    EXPECT_TRUE(report.solved()) << report.message;
+    return std::tuple(x, report.iterations, report.history);
+  };
+  const auto expected = solve(1);
+  for (const std::int64_t check_every : {2, 8, 64}) EXPECT_EQ(solve(check_every), expected) << check_every;
+}
+
+TEST(LamgParallel, LimitBetweenChecks_Kept) {
+  const Csr<double> A = make("grid-2d", {{"nx", 60}, {"ny", 50}});
+  Lamg<double> solver(
+      Device::serial(),
+      {.stop = {.max_iterations = 3, .check_every = 8}, .parallel = true, .jacobi_iterations = 0});
+  ASSERT_TRUE(solver.setup(A).ready());
+  std::vector<double> x(static_cast<std::size_t>(A.rows()));
+  std::vector<double> b = x;
+  b.front() = 1;
+  b.back() = -1;
+  const Report report = solver.solve(std::span<const double>(b), std::span<double>(x));
+  EXPECT_EQ(report.status, Status::max_iterations);
+  EXPECT_EQ(report.iterations, 3);
 }
 
 TEST(LamgParallel, PowerLawGraphs_NoLevels) {

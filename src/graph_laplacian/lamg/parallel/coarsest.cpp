@@ -8,30 +8,49 @@ namespace echelon::lamg::parallel {
 
 namespace {
 
-/// Components of a symmetric matrix on the host, in an order in which each is contiguous.
 template <class T>
-std::vector<std::vector<std::int32_t>> components_of(const Csr<T>& L) {
-  std::vector<std::vector<std::int32_t>> components;
-  std::vector<bool> seen(static_cast<std::size_t>(L.rows()));
-  for (std::int64_t i = 0; i < L.rows(); ++i) {
-    if (seen[static_cast<std::size_t>(i)]) continue;
-    seen[static_cast<std::size_t>(i)] = true;
-    std::vector<std::int32_t> members = {static_cast<std::int32_t>(i)};
-    for (std::size_t next = 0; next < members.size(); ++next) {
-      const std::int32_t row = members[next];
-      for (std::int64_t k = L.row_offsets()[row]; k < L.row_offsets()[row + 1]; ++k) {
-        const std::int32_t column = L.column_indices()[k];
-        if (seen[static_cast<std::size_t>(column)] || !(L.values()[k] < 0)) continue;
-        seen[static_cast<std::size_t>(column)] = true;
-        members.push_back(column);
-      }
+bool is_edge(const Csr<T>& L, std::int64_t i, std::int64_t k) {
+  return L.column_indices()[k] != i && L.values()[k] < 0;
+}
+
+/// Sum of the diagonal of L, computed from the weights, over the component of vertex i, whose vertices get
+/// this number.
+template <class T>
+double visit_component(const Csr<T>& L, std::int64_t i, std::int32_t number, ComponentShifts& shifts,
+                       std::vector<std::int32_t>& members) {
+  double trace = 0;
+  members = {static_cast<std::int32_t>(i)};
+  shifts.component[static_cast<std::size_t>(i)] = number;
+  for (std::size_t next = 0; next < members.size(); ++next) {
+    const std::int32_t row = members[next];
+    for (std::int64_t k = L.row_offsets()[row]; k < L.row_offsets()[row + 1]; ++k) {
+      if (!is_edge(L, row, k)) continue;
+      trace -= static_cast<double>(L.values()[k]);
+      std::int32_t& other = shifts.component[static_cast<std::size_t>(L.column_indices()[k])];
+      if (other >= 0) continue;
+      other = number;
+      members.push_back(L.column_indices()[k]);
     }
-    components.push_back(std::move(members));
   }
-  return components;
+  return trace;
 }
 
 }  // namespace
+
+template <class T>
+ComponentShifts component_shifts(const Csr<T>& L) {
+  ComponentShifts shifts;
+  shifts.component.assign(static_cast<std::size_t>(L.rows()), -1);
+  std::vector<std::int32_t> members;
+  for (std::int64_t i = 0; i < L.rows(); ++i) {
+    if (shifts.component[static_cast<std::size_t>(i)] >= 0) continue;
+    const auto number = static_cast<std::int32_t>(shifts.shift.size());
+    const double trace = visit_component(L, i, number, shifts, members);
+    const auto count = static_cast<double>(members.size());
+    shifts.shift.push_back(trace > 0 ? trace / count / count : 1);
+  }
+  return shifts;
+}
 
 template <class T>
 multigrid::DenseInverse<T> regularised_inverse(const Csr<T>& L) {
@@ -46,18 +65,16 @@ multigrid::DenseInverse<T> regularised_inverse(const Csr<T>& L) {
   for (std::int64_t i = 0; i < n; ++i) {
     for (std::int64_t k = host.row_offsets()[i]; k < host.row_offsets()[i + 1]; ++k) {
       const std::int32_t j = host.column_indices()[k];
-      if (j == i || !(host.values()[k] < 0)) continue;
+      if (!is_edge(host, i, k)) continue;
       at(i, j) += static_cast<double>(host.values()[k]);
       at(i, i) -= static_cast<double>(host.values()[k]);
     }
   }
-  for (const std::vector<std::int32_t>& members : components_of(host)) {
-    const auto count = static_cast<double>(members.size());
-    double trace = 0;
-    for (const std::int32_t i : members) trace += at(i, i);
-    const double shift = trace > 0 ? trace / count / count : 1;
-    for (const std::int32_t i : members) {
-      for (const std::int32_t j : members) at(i, j) += shift;
+  const ComponentShifts shifts = component_shifts(host);
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < size; ++j) {
+      if (shifts.component[i] != shifts.component[j]) continue;
+      dense[i * size + j] += shifts.shift[static_cast<std::size_t>(shifts.component[i])];
     }
   }
   Array<std::int64_t> offsets(Device(), n + 1);
@@ -70,6 +87,9 @@ multigrid::DenseInverse<T> regularised_inverse(const Csr<T>& L) {
   inverse.transpose = inverse.transpose.to(L.device());
   return inverse;
 }
+
+template ComponentShifts component_shifts(const Csr<float>&);
+template ComponentShifts component_shifts(const Csr<double>&);
 
 template multigrid::DenseInverse<float> regularised_inverse(const Csr<float>&);
 template multigrid::DenseInverse<double> regularised_inverse(const Csr<double>&);

@@ -7,13 +7,23 @@
 #include <echelon/matrix/csr.hpp>
 
 #include <cstdint>
+#include <vector>
 
 namespace echelon::lamg::parallel {
 
-/// Inverse of L + the sum over the components c of d_c 1_c 1_c^T / n_c, with d_c the mean diagonal element of
-/// the component, n_c its number of vertices and 1_c its indicator vector: for a b that sums to zero over
-/// every component, a solution of L x = b of mean zero. The diagonal of L is computed anew from the weights.
-/// The matrix is formed and inverted on the host; 3 n^3 flops.
+/// Multiples of 1_c 1_c^T, for the indicator vectors 1_c of the components c, that make a Laplacian regular.
+struct ComponentShifts {
+  std::vector<std::int32_t> component;  ///< of each vertex
+  std::vector<double> shift;            ///< of each component: mean diagonal element / number of vertices
+};
+
+/// The shifts for a Laplacian on the host. The diagonal is computed anew from the weights.
+template <class T>
+[[nodiscard]] ComponentShifts component_shifts(const Csr<T>& L);
+
+/// Inverse of L + the sum of the shifts: for a b that sums to zero over every component, a solution of
+/// L x = b of mean zero. The diagonal of L is computed anew from the weights. The matrix is formed and
+/// inverted on the host; 3 n^3 flops.
 template <class T>
 [[nodiscard]] multigrid::DenseInverse<T> regularised_inverse(const Csr<T>& L);
 

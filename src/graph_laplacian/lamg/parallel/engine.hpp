@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <utility>
@@ -23,7 +24,8 @@ class ParallelEngine final : public Engine<B, T> {
   Outcome setup(B& backend, const Csr<T>& L, const std::stop_token& cancel, bool update) override {
     if (!update) solver_.reset();
     const std::unique_ptr<ParallelSolver<B, T>> previous = std::move(solver_);
-    solver_ = std::make_unique<ParallelSolver<B, T>>(backend, L, hierarchy_options(), cancel, previous.get());
+    solver_ = std::make_unique<ParallelSolver<B, T>>(backend, L, hierarchy_options(L.device()), cancel,
+                                                     previous.get());
     return {};
   }
   [[nodiscard]] std::size_t bytes() const override { return solver_ ? solver_->bytes() : 0; }
@@ -32,15 +34,15 @@ class ParallelEngine final : public Engine<B, T> {
   }
 
   [[nodiscard]] int idle_steps() const override { return solver_->preconditioner().idle_steps(); }
-  void start(B& backend, Workspace& vectors, const T* b) const override {
-    solver_->start(backend, static_cast<Vectors&>(vectors), b);
+  void start(B& backend, Workspace& vectors, const T* b, double tolerance) const override {
+    solver_->start(backend, static_cast<Vectors&>(vectors), b, tolerance);
   }
   [[nodiscard]] std::size_t width() const override { return most_columns; }
-  void step(B& backend, std::span<Workspace* const> vectors, double* norms) const override {
+  void step(B& backend, std::span<Workspace* const> vectors, std::int64_t steps,
+            std::span<StepNorms> norms) const override {
     std::array<Vectors*, most_columns> columns{};
     for (std::size_t c = 0; c < vectors.size(); ++c) columns[c] = static_cast<Vectors*>(vectors[c]);
-    const ResidualNorms found = solver_->step(backend, {columns.data(), vectors.size()});
-    for (std::size_t c = 0; c < vectors.size(); ++c) norms[c] = found.at[c];
+    solver_->step(backend, {columns.data(), vectors.size()}, steps, norms);
   }
   void finish(B& backend, Workspace& vectors, T* x) const override {
     solver_->finish(backend, static_cast<Vectors&>(vectors), x);
@@ -78,8 +80,9 @@ class ParallelEngine final : public Engine<B, T> {
         finest.nonzeros > 0 ? nonzeros / static_cast<double>(finest.nonzeros) : 1;
   }
 
-  [[nodiscard]] HierarchyOptions hierarchy_options() const {
+  [[nodiscard]] HierarchyOptions hierarchy_options(const Device& device) const {
     HierarchyOptions result;
+    result.coarse_size = device.on_host() ? coarse_size_of_host : coarse_size_of_gpu;
     result.aggregation.strength = options_.strength;
     result.aggregation.veto = options_.veto;
     result.aggregation.energy_ratio = options_.energy_ratio;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/columns.hpp"
+#include "graph_laplacian/lamg/engine.hpp"
 #include "graph_laplacian/lamg/parallel/preconditioner.hpp"
 
 #include <array>
@@ -22,10 +23,21 @@ struct FlexibleState {
   double curvature = 0;  ///< (p, A p)
   double alpha = 0;
   double beta = 0;
+  double tolerance = 0;     ///< on the norm of the residual
+  bool is_running = false;  ///< whether steps change the iterate
 };
-/// 2-norms of the residuals of some columns, in the backend's memory.
+/// 2-norms of the residuals of some columns after some steps, in the backend's memory.
 struct ResidualNorms {
-  double at[most_columns] = {};
+  static constexpr double none = -1;  ///< in place of a step that came after the last one
+  double at[most_columns][most_steps] = {};
+};
+struct BeginIteration {
+  double tolerance;
+  FlexibleState* state;
+  ECHELON_ANYWHERE void operator()(std::int64_t /*only*/) const {
+    state->tolerance = tolerance;
+    state->is_running = true;
+  }
 };
 /// beta = -(z, A p) / (p, A p), which makes the new direction conjugate to the last one although M varies.
 struct StoreBeta {
@@ -48,7 +60,7 @@ struct StoreStepLength {
     state->alpha = sums.second > 0 ? sums.first / sums.second : 0;
   }
 };
-/// x += alpha p, r -= alpha v.
+/// x += alpha p, r -= alpha v; contributes to (r, r).
 template <class T>
 struct TakeStep {
   const FlexibleState* state;
@@ -57,13 +69,24 @@ struct TakeStep {
   T* x;
   T* r;
   ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
+    if (!state->is_running) return {};
     const T alpha = static_cast<T>(state->alpha);
     x[i] += alpha * p[i];
     r[i] -= alpha * v[i];
     return {static_cast<double>(r[i]) * static_cast<double>(r[i])};
   }
 };
+/// Stores the norm after a step, and ends the iteration at one within the tolerance or not finite.
 struct StoreResidualNorm {
+  FlexibleState* state;
+  double* norm;
+  ECHELON_ANYWHERE void operator()(Sum squares) const {
+    constexpr double largest = 1.7e308;
+    *norm = state->is_running ? std::sqrt(squares.value) : ResidualNorms::none;
+    state->is_running = *norm > state->tolerance && *norm <= largest;
+  }
+};
+struct StoreNorm {
   double* norm;
   ECHELON_ANYWHERE void operator()(Sum squares) const { *norm = std::sqrt(squares.value); }
 };
@@ -104,7 +127,7 @@ class ParallelSolver {
     std::vector<Array<T>> b;  ///< right-hand side before each elimination
     Array<T> r, x, z, p, v;
     Array<FlexibleState> state;
-    Array<ResidualNorms> norms;  ///< of the columns of a step of which this is the first
+    Array<ResidualNorms> norms;  ///< of the columns of which this is the first
     std::unique_ptr<Workspace> cycle;
     bool begun = false;  ///< whether p and v hold a direction
     [[nodiscard]] std::size_t bytes() const override {
@@ -154,41 +177,33 @@ class ParallelSolver {
     return vectors;
   }
 
-  /// Begins from x = 0 for a right-hand side whose sum is zero on each component.
-  void start(B& backend, Vectors& v, const T* b) const {
+  /// Begins from x = 0 for a right-hand side whose sum is zero on each component. Steps end at a residual
+  /// whose norm is at most `tolerance`.
+  void start(B& backend, Vectors& v, const T* b, double tolerance) const {
     restrict_to(backend, v, b);
     backend.fill(matrix().rows(), T{0}, v.x.data());
+    backend.for_each(1, BeginIteration{tolerance, v.state.data()});
     v.begun = false;
   }
 
-  /// Takes one step for each of at most `most_columns` right-hand sides, with the bits that each has alone,
-  /// and returns the 2-norms of their residuals. Equations of eliminated vertices contribute nothing, since
-  /// they are satisfied exactly. Waits.
-  ResidualNorms step(B& backend, std::span<Vectors* const> columns) const {
-    const std::int64_t n = matrix().rows();
-    if (n == 0) return {};
-    precondition(backend, columns);
-    set_directions(backend, columns);
-    for_column_products(backend, matrix(), columns, [](Vectors* v) {
-      return VectorProduct{static_cast<const T*>(v->p.data()), multigrid::PutElement<T>{v->v.data()}};
-    });
-    using multigrid::TwoProducts;
-    const auto state = [](Vectors* v) { return v->state.data(); };
-    double* norm = columns.front()->norms.data()->at;
-    reduce_columns(backend, n,
-                   each_column(columns,
-                               [](Vectors* v) {
-                                 return TwoProducts<T>{v->p.data(), v->r.data(), v->v.data()};
-                               }),
-                   each_column(columns, [&](Vectors* v) { return StoreStepLength{state(v)}; }));
-    reduce_columns(
-        backend, n,
-        each_column(columns,
-                    [&](Vectors* v) {
-                      return TakeStep<T>{state(v), v->p.data(), v->v.data(), v->x.data(), v->r.data()};
-                    }),
-        each_column(columns, [&](Vectors*) { return StoreResidualNorm{norm++}; }));
-    return backend.read(columns.front()->norms.data());
+  /// Takes `steps` steps, or as many as it takes to the end, for each of at most `most_columns` right-hand
+  /// sides, with the bits that each has alone, and writes the 2-norms of their residuals. Equations of
+  /// eliminated vertices contribute nothing, since they are satisfied exactly. Waits, once.
+  void step(B& backend, std::span<Vectors* const> columns, std::int64_t steps,
+            std::span<StepNorms> norms) const {
+    if (matrix().rows() == 0) {
+      for (StepNorms& own : norms) own = {.count = 1};
+      return;
+    }
+    ResidualNorms* const stored = columns.front()->norms.data();
+    for (std::int64_t s = 0; s < steps; ++s) queue_step(backend, columns, stored, s);
+    const ResidualNorms found = backend.read(stored);
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      norms[c].count = 0;
+      for (std::int64_t s = 0; s < steps && found.at[c][s] != ResidualNorms::none; ++s) {
+        norms[c].at[static_cast<std::size_t>(norms[c].count++)] = found.at[c][s];
+      }
+    }
   }
 
   /// Writes the iterate for all vertices, eliminated ones included.
@@ -209,6 +224,34 @@ class ParallelSolver {
   }
 
  private:
+  /// Queues a step, after which norm s of each column is stored in `norms`.
+  void queue_step(B& backend, std::span<Vectors* const> columns, ResidualNorms* norms, std::int64_t s) const {
+    const std::int64_t n = matrix().rows();
+    precondition(backend, columns);
+    set_directions(backend, columns);
+    for_column_products(backend, matrix(), columns, [](Vectors* v) {
+      return VectorProduct{static_cast<const T*>(v->p.data()), multigrid::PutElement<T>{v->v.data()}};
+    });
+    using multigrid::TwoProducts;
+    const auto state = [](Vectors* v) { return v->state.data(); };
+    auto* norms_of_column = norms->at;
+    reduce_columns(backend, n,
+                   each_column(columns,
+                               [](Vectors* v) {
+                                 return TwoProducts<T>{v->p.data(), v->r.data(), v->v.data()};
+                               }),
+                   each_column(columns, [&](Vectors* v) { return StoreStepLength{state(v)}; }));
+    reduce_columns(
+        backend, n,
+        each_column(columns,
+                    [&](Vectors* v) {
+                      return TakeStep<T>{state(v), v->p.data(), v->v.data(), v->x.data(), v->r.data()};
+                    }),
+        each_column(columns, [&](Vectors* v) {
+          return StoreResidualNorm{state(v), *norms_of_column++ + s};
+        }));
+  }
+
   /// z = M r.
   void precondition(B& backend, std::span<Vectors* const> columns) const {
     std::array<AppliedColumn<T>, most_columns> applied{};
@@ -251,30 +294,31 @@ class ParallelSolver {
   /// rate in the last third is taken to last. Infinite if they have not reduced the residual by `trusted`,
   /// because some slow vectors, as those of a path of cliques, are not noticed before. Waits.
   double predicted_iterations(B& backend) const {
-    constexpr int steps = 30;
-    constexpr int last = 10;
+    constexpr std::int64_t steps = 30;
+    constexpr std::int64_t third = steps / 3;
     constexpr double reduction = 1e-8;
     constexpr double trusted = 1e-4;
-    constexpr int first = 10;
-    constexpr double slow = 0.15;  // after `first` steps: the whole trial would not suffice
+    constexpr double slow = 0.15;  // after the first third: the whole trial would not suffice
     const std::int64_t n = L_->rows();
     const std::unique_ptr<Workspace> workspace = make_vectors(backend.device());
     auto& v = static_cast<Vectors&>(*workspace);
     write_random_flow(backend, v.p.data());
-    start(backend, v, v.p.data());
-    backend.reduce(n, Product<T>{v.r.data(), v.r.data()}, StoreResidualNorm{v.norms.data()->at});
-    const double before = backend.read(v.norms.data()).at[0];
+    backend.reduce(n, Product<T>{v.p.data(), v.p.data()}, StoreNorm{v.norms.data()->at[0]});
+    const double before = backend.read(v.norms.data()).at[0][0];
+    start(backend, v, v.p.data(), reduction * before);
     Vectors* const columns[] = {&v};
+    StepNorms norms;
     double middle = before;
     double norm = before;
-    for (int s = 1; s <= steps; ++s) {
-      norm = step(backend, columns).at[0];
-      if (s == steps - last) middle = norm;
-      if (norm <= reduction * before) return s;
-      if (s == first && norm > slow * before) break;
+    for (std::int64_t s = 0; s < steps; s += third) {
+      middle = norm;
+      step(backend, columns, third, {&norms, 1});
+      norm = norms.at[static_cast<std::size_t>(norms.count - 1)];
+      if (norm <= reduction * before) return static_cast<double>(s + norms.count);
+      if (norms.count < third || (s == 0 && norm > slow * before)) break;  // not finite, or slow
     }
     if (!(norm < middle && norm <= trusted * before)) return std::numeric_limits<double>::infinity();
-    return steps + std::log(reduction * before / norm) / std::log(norm / middle) * last;
+    return steps + std::log(reduction * before / norm) / std::log(norm / middle) * third;
   }
 
   void write_random_flow(B& backend, T* x) const {
