@@ -130,7 +130,7 @@ TEST(LamgParallelContraction, QuotientGraph_TripleProduct) {
     Array<std::int32_t> aggregates(Device(), A.rows());
     for (std::int64_t i = 0; i < A.rows(); ++i) aggregates[i] = static_cast<std::int32_t>(random() % count);
     const Array<std::int32_t> rows = rows_of_elements(backend, A);
-    const Rows found = dense(contract(backend, A, rows.data(), aggregates.data(), count));
+    const Rows found = dense(contract_by_sorting(backend, A, rows.data(), aggregates.data(), count));
     Rows expected(count, std::vector<double>(count));
     for (std::int64_t i = 0; i < A.rows(); ++i) {
       for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
@@ -142,6 +142,77 @@ TEST(LamgParallelContraction, QuotientGraph_TripleProduct) {
     for (std::size_t i = 0; i < count; ++i) {
       for (std::size_t j = 0; j < count; ++j)
         EXPECT_NEAR(found[i][j], expected[i][j], 1e-12 * (1 + expected[i][i]));
+    }
+  }
+}
+
+/// Serial without its division of loops: Laplacians are made by sorting edges, as on a GPU.
+class SortingBackend : private Serial {
+ public:
+  using Serial::copy;
+  using Serial::device;
+  using Serial::exclusive_scan;
+  using Serial::fill;
+  using Serial::for_each;
+  using Serial::run_lengths;
+  using Serial::scan;
+  using Serial::segmented_reduce;
+  using Serial::select;
+  using Serial::Serial;
+  using Serial::sort_by_key;
+};
+
+void expect_same_bits(const Csr<double>& found, const Csr<double>& expected) {
+  ASSERT_EQ(found.nonzeros(), expected.nonzeros());
+  EXPECT_EQ(found.row_offsets().to_vector(), expected.row_offsets().to_vector());
+  EXPECT_EQ(found.column_indices().to_vector(), expected.column_indices().to_vector());
+  EXPECT_EQ(found.values().to_vector(), expected.values().to_vector());
+}
+
+std::vector<Csr<double>> graphs_with_long_rows() {
+  std::vector<Csr<double>> graphs = small_graphs();
+  graphs.push_back(make("chimera", {{"n", 20000}, {"seed", 5}, {"weights", "chimera"}}));
+  graphs.push_back(make("barabasi-albert", {{"n", 5000}}));
+  graphs.push_back(make("star", {{"n", 100}}));
+  return graphs;
+}
+
+TEST(LamgParallelElimination, RowByRow_BitsOfSortedEdges) {
+  SortingBackend sorting(Device::serial());
+  for (const Csr<double>& A : graphs_with_long_rows()) {
+    EliminationStage<double> expected;
+    Csr<double> coarse;
+    ASSERT_TRUE(eliminate(sorting, A, 0, 0.0, expected, coarse));
+    for (const int threads : {1, 3}) {
+      OpenMp backend(Device::openmp(threads));
+      EliminationStage<double> found;
+      Csr<double> rest;
+      ASSERT_TRUE(eliminate(backend, A, 0, 0.0, found, rest));
+      expect_same_bits(rest, coarse);
+      expect_same_bits(found.P, expected.P);
+      EXPECT_EQ(found.inverse.to_vector(), expected.inverse.to_vector());
+    }
+  }
+}
+
+TEST(LamgParallelContraction, RowByRow_BitsOfSortedEdges) {
+  Serial serial(Device::serial());
+  std::mt19937_64 random(5);
+  for (const Csr<double>& A : graphs_with_long_rows()) {
+    const std::int64_t count = A.rows() / 4;
+    Array<std::int32_t> aggregates(Device(), A.rows());
+    for (std::int64_t i = 0; i < A.rows(); ++i) {
+      aggregates[i] = static_cast<std::int32_t>(
+          i < count ? i : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(count)));
+    }
+    const Array<std::int32_t> rows = rows_of_elements(serial, A);
+    const Csr<double> P = piecewise_constant<Serial, double>(serial, std::move(aggregates), count);
+    const Csr<double> R = transpose(P);
+    const std::int32_t* of = P.column_indices().data();
+    const Csr<double> expected = contract_by_sorting(serial, A, rows.data(), of, count);
+    for (const int threads : {1, 3}) {
+      OpenMp backend(Device::openmp(threads));
+      expect_same_bits(contract(backend, A, rows.data(), of, R), expected);
     }
   }
 }

@@ -11,6 +11,7 @@
 
 #include "graph_laplacian/lamg/elimination.hpp"
 #include "graph_laplacian/lamg/parallel/edge_list.hpp"
+#include "graph_laplacian/lamg/parallel/row_accumulation.hpp"
 #include "support/hash.hpp"
 
 #include <echelon/matrix/transform.hpp>
@@ -118,20 +119,21 @@ struct CountElimination {
   }
 };
 
-/// Writes row i of P and, for an eliminated vertex, the new edges between its neighbours.
+/// Writes row i of P and, for an eliminated vertex, the new edges between its neighbours unless `keys` is
+/// null.
 template <class T>
 struct EliminateVertex {
   LaplacianRows<T> A;
   const std::uint8_t* chosen;
   const std::int64_t* number;  ///< of kept vertices
   const std::int64_t* row_offsets;
-  const std::int64_t* fill;
-  int bits;
   std::int32_t* columns;
   T* values;
   T* inverse;
-  std::uint64_t* keys;
-  T* weights;
+  const std::int64_t* fill = nullptr;
+  int bits = 0;
+  std::uint64_t* keys = nullptr;
+  T* weights = nullptr;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     const std::int64_t begin = row_offsets[i];
     inverse[i] = T{0};
@@ -141,6 +143,7 @@ struct EliminateVertex {
       return;
     }
     const std::int64_t end = write_row(i, begin);
+    if (keys == nullptr) return;
     std::int64_t place = fill[i];
     for (std::int64_t a = begin; a < end; ++a) {
       for (std::int64_t b = begin; b < end; ++b) {
@@ -188,6 +191,94 @@ struct KeepEdge {
   }
 };
 
+/// The Schur complement by a sort of its edges; `fill` has the numbers of edges that the vertices add.
+template <class B, class T>
+Csr<T> complement_by_sorting(B& backend, const Csr<T>& A, std::int64_t kept, Array<std::int64_t>& fill,
+                             EliminateVertex<T> eliminate_vertex) {
+  const Device& device = backend.device();
+  const std::int64_t n = A.rows();
+  const std::int64_t nonzeros = A.nonzeros();
+  const std::int64_t added = backend.exclusive_scan(n, fill.data(), fill.data());
+  EdgeList<T> edges(device, kept, nonzeros + added);
+  {
+    const Array<std::int32_t> row_of = rows_of_elements(backend, A);
+    Array<std::uint8_t> flags(device, nonzeros);
+    Array<std::uint64_t> keys(device, nonzeros);
+    Array<T> weights(device, nonzeros);
+    backend.for_each(nonzeros, KeepEdge<T>{eliminate_vertex.A, row_of.data(), eliminate_vertex.chosen,
+                                           eliminate_vertex.number, edges.bits, flags.data(), keys.data(),
+                                           weights.data()});
+    edges.size = backend.select(nonzeros, flags.data(), keys.data(), edges.keys.data());
+    backend.select(nonzeros, flags.data(), weights.data(), edges.weights.data());
+  }
+  eliminate_vertex.fill = fill.data();
+  eliminate_vertex.bits = edges.bits;
+  eliminate_vertex.keys = edges.keys.data() + edges.size;
+  eliminate_vertex.weights = edges.weights.data() + edges.size;
+  backend.for_each(n, eliminate_vertex);
+  edges.size += added;
+  return laplacian_of(backend, std::move(edges));
+}
+
+/// Number of edges to which the elements of a kept vertex contribute, at its number.
+template <class T>
+struct CountContributions {
+  EliminateVertex<T> stage;
+  std::int32_t* kept;  ///< vertex of each number
+  std::int64_t* counts;
+  void operator()(std::int64_t i) const {
+    if (stage.chosen[i] != 0) return;
+    std::int64_t count = 0;
+    for (std::int64_t k = stage.A.offsets[i]; k < stage.A.offsets[i + 1]; ++k) {
+      const std::int32_t j = stage.A.columns[k];
+      count += stage.chosen[j] == 0 ? 1 : stage.row_offsets[j + 1] - stage.row_offsets[j];
+    }
+    kept[stage.number[i]] = static_cast<std::int32_t>(i);
+    counts[stage.number[i]] = count;
+  }
+};
+
+/// Passes the edges of the kept vertex i in the Schur complement to `add`: those to kept vertices, and those
+/// that eliminated neighbours leave.
+template <class T, class Add>
+void visit_complement_row(const EliminateVertex<T>& stage, std::int32_t i, const Add& add) {
+  const LaplacianRows<T>& A = stage.A;
+  const std::int64_t row = stage.number[i];
+  for (std::int64_t k = A.offsets[i]; k < A.offsets[i + 1]; ++k) {
+    const std::int32_t j = A.columns[k];
+    if (A.is_edge(i, k) && stage.chosen[j] == 0) {
+      add(static_cast<std::int32_t>(stage.number[j]), -static_cast<double>(A.values[k]));
+    }
+  }
+  for (std::int64_t k = A.offsets[i]; k < A.offsets[i + 1]; ++k) {
+    const std::int32_t f = A.columns[k];
+    if (!A.is_edge(i, k) || stage.chosen[f] == 0 || stage.inverse[f] == 0) continue;
+    const std::int64_t end = stage.row_offsets[f + 1];
+    std::int64_t own = stage.row_offsets[f];
+    while (own < end && stage.columns[own] != row) ++own;
+    for (std::int64_t b = stage.row_offsets[f]; b < end; ++b) {
+      if (b == own) continue;
+      const T weight = (stage.values[own] * stage.values[b]) / stage.inverse[f];
+      add(stage.columns[b], static_cast<double>(weight));
+    }
+  }
+}
+
+/// The Schur complement row by row, on the host, with the bits of complement_by_sorting.
+template <HostBackend B, class T>
+Csr<T> complement_by_rows(B& backend, std::int64_t kept, std::int64_t n, const EliminateVertex<T>& stage) {
+  const Device& device = backend.device();
+  backend.for_each(n, stage);
+  Array<std::int32_t> vertices(device, kept);
+  Array<std::int64_t> begins(device, kept + 1);
+  backend.for_each(n, CountContributions<T>{stage, vertices.data(), begins.data()});
+  backend.exclusive_scan(kept, begins.data(), begins.data());
+  const std::int32_t* vertex = vertices.data();
+  return accumulate_rows<T>(
+      backend, kept, begins.data(),
+      [&stage, vertex](std::int64_t row, const auto& add) { visit_complement_row(stage, vertex[row], add); });
+}
+
 /// Eliminates an independent set from the graph with the Laplacian A, and overwrites `coarse` with the
 /// Laplacian of the remaining vertices, which may be none. Does nothing and returns false if the set has less
 /// than the part `least` of the vertices. `round` seeds the hashes. Waits.
@@ -216,30 +307,24 @@ bool eliminate(B& backend, const Csr<T>& A, std::uint64_t round, double least, E
   Array<std::int64_t> fill(device, n + 1);
   backend.for_each(n, CountElimination<T>{rows, chosen.data(), offsets.data(), fill.data()});
   const std::int64_t length = backend.exclusive_scan(n, offsets.data(), offsets.data());
-  const std::int64_t added = backend.exclusive_scan(n, fill.data(), fill.data());
-  const std::int64_t nonzeros = A.nonzeros();
-  EdgeList<T> edges(device, kept, nonzeros + added);
-  {
-    const Array<std::int32_t> row_of = rows_of_elements(backend, A);
-    Array<std::uint8_t> flags(device, nonzeros);
-    Array<std::uint64_t> keys(device, nonzeros);
-    Array<T> weights(device, nonzeros);
-    backend.for_each(nonzeros, KeepEdge<T>{rows, row_of.data(), chosen.data(), number.data(), edges.bits,
-                                           flags.data(), keys.data(), weights.data()});
-    edges.size = backend.select(nonzeros, flags.data(), keys.data(), edges.keys.data());
-    backend.select(nonzeros, flags.data(), weights.data(), edges.weights.data());
-  }
+  stage.inverse = Array<T>(device, n);
   Array<std::int32_t> columns(device, length);
   Array<T> values(device, length);
-  stage.inverse = Array<T>(device, n);
-  backend.for_each(n, EliminateVertex<T>{rows, chosen.data(), number.data(), offsets.data(), fill.data(),
-                                         edges.bits, columns.data(), values.data(), stage.inverse.data(),
-                                         edges.keys.data() + edges.size, edges.weights.data() + edges.size});
-  edges.size += added;
-  coarse = laplacian_of(backend, std::move(edges));
+  EliminateVertex<T> eliminate_vertex{.A = rows,
+                                      .chosen = chosen.data(),
+                                      .number = number.data(),
+                                      .row_offsets = offsets.data(),
+                                      .columns = columns.data(),
+                                      .values = values.data(),
+                                      .inverse = stage.inverse.data()};
+  if constexpr (HostBackend<B>) {
+    coarse = complement_by_rows(backend, kept, n, eliminate_vertex);
+  } else {
+    coarse = complement_by_sorting(backend, A, kept, fill, eliminate_vertex);
+  }
   stage.P = Csr<T>::unchecked(n, kept, std::move(offsets), std::move(columns), std::move(values));
   stage.R = transpose(stage.P);
-  stage.nonzeros = nonzeros;
+  stage.nonzeros = A.nonzeros();
   return true;
 }
 

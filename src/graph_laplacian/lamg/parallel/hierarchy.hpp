@@ -155,7 +155,7 @@ class ParallelHierarchy {
     const T* inverse = diagonals_.back().data();
     const Array<std::int32_t> rows = rows_of_elements(backend, A);
     if (take_previous_transfers(level)) {
-      coarse = contract(backend, A, rows.data(), level.P.column_indices().data(), level.P.columns());
+      coarse = contract(backend, A, rows.data(), level.P.column_indices().data(), level.R);
       return true;
     }
     ParallelAggregates aggregates;
@@ -167,9 +167,9 @@ class ParallelHierarchy {
     if (static_cast<double>(aggregates.count) > stalled_ratio * static_cast<double>(A.rows())) {
       return end("aggregation stalls");
     }
-    coarse = contract(backend, A, rows.data(), aggregates.of.data(), aggregates.count);
     level.P = piecewise_constant<B, T>(backend, std::move(aggregates.of), aggregates.count);
     level.R = transpose(level.P);
+    coarse = contract(backend, A, rows.data(), level.P.column_indices().data(), level.R);
     return true;
   }
 
