@@ -10,6 +10,7 @@
 #include "multigrid/cycle.hpp"
 #include "multigrid/estimates/spectral_radius.hpp"
 #include "multigrid/smoothers/chebyshev.hpp"
+#include "multigrid/smoothers/jacobi.hpp"
 #include "support/stopwatch.hpp"
 
 #include <algorithm>
@@ -23,19 +24,18 @@
 namespace echelon::lamg::parallel {
 
 /// Numbers of vertices up to which the inverse is cheaper than another level. On a GPU a small level costs
-/// half a millisecond of set-up and, visited four times in a cycle, a tenth of a millisecond of each cycle.
+/// half a millisecond of set-up, and up to a tenth of a millisecond of each cycle.
 inline constexpr std::int64_t coarse_size_of_host = 300;
-inline constexpr std::int64_t coarse_size_of_gpu = 1500;
+inline constexpr std::int64_t coarse_size_of_gpu = 1000;
 
 struct HierarchyOptions {
   AggregationOptions aggregation;
   std::int64_t coarse_size = coarse_size_of_host;
+  /// Least number of vertices of a second level that is solved by steps of a Krylov method. On a GPU these
+  /// double the time of all coarser levels, which they do not pay for below some 200,000.
+  std::int64_t second_krylov_size = 0;
   std::size_t max_levels = 100;
   int test_sweeps = 6;
-  std::int64_t smoother_degree = 2;
-  /// Number of levels solved by two steps of a Krylov method. With one, grids take 13 to 16 iterations in
-  /// place of 10 or 11; three save none.
-  int krylov_levels = 2;
   /// Smallest part of the vertices whose elimination pays.
   double least_elimination = 0.15;
   /// Predicted number of iterations of conjugate gradients with the diagonal up to which no levels are made.
@@ -79,15 +79,16 @@ class ParallelHierarchy {
     for (std::size_t l = 0; l < levels_.size(); ++l) {
       smoothed.push_back({&levels_[l], nullptr});
       if (l + 1 == levels_.size() || levels_[l].is_elimination()) continue;
-      smoothed.back().smoother = make_smoother(l, options_.smoother_degree);
+      smoothed.back().smoother = make_smoother(backend, l);
     }
     return std::make_unique<Cycle>(CycleKind::k, std::move(smoothed), make_coarse_solver(backend),
-                                   options_.krylov_levels);
+                                   krylov_levels());
   }
 
  private:
   /// Ratio of aggregates to vertices above which another level does not pay.
   static constexpr double stalled_ratio = 0.9;
+  static constexpr std::int64_t smoother_degree = 2;
   static constexpr std::int64_t coarse_degree = 4;
 
   bool end(std::string why) {
@@ -95,7 +96,29 @@ class ParallelHierarchy {
     return false;
   }
 
-  std::unique_ptr<multigrid::Smoother<B, T>> make_smoother(std::size_t l, std::int64_t degree) {
+  /// Number of levels solved by two steps of a Krylov method. With one, grids take 13 to 16 iterations in
+  /// place of 10 or 11; three save none.
+  [[nodiscard]] int krylov_levels() const {
+    int smoothed = 0;
+    for (const auto& level : levels_) {
+      if (!level.is_elimination() && smoothed++ == 2) {
+        return level.rows() >= options_.second_krylov_size ? 2 : 1;
+      }
+    }
+    return 2;
+  }
+
+  /// Makes the smoother of a level that is not the coarsest: damped Jacobi, the polynomial of degree 1, on
+  /// the host, whose time is that of products, and degree 2 on a GPU, whose time is that of launches.
+  std::unique_ptr<multigrid::Smoother<B, T>> make_smoother(B& backend, std::size_t l) {
+    if (!backend.device().on_host()) return make_chebyshev(l, smoother_degree);
+    constexpr T damping{0.75};
+    Array<T> scale = std::move(diagonals_[l]);
+    backend.for_each(scale.size(), multigrid::Multiply<T>{damping, scale.data()});
+    return std::make_unique<multigrid::JacobiSmoother<B, T>>(levels_[l].own, std::move(scale), 1);
+  }
+
+  std::unique_ptr<multigrid::Smoother<B, T>> make_chebyshev(std::size_t l, std::int64_t degree) {
     constexpr double radius = 2;  // bound of the eigenvalues of D^-1 L, attained for bipartite graphs
     return std::make_unique<multigrid::ChebyshevSmoother<B, T>>(levels_[l].own, std::move(diagonals_[l]),
                                                                 degree, radius);
@@ -108,7 +131,7 @@ class ParallelHierarchy {
     }
     invert_diagonal(backend);
     return std::make_unique<multigrid::SmoothingSolver<B, T>>(
-        make_smoother(levels_.size() - 1, coarse_degree));
+        make_chebyshev(levels_.size() - 1, coarse_degree));
   }
 
   void invert_diagonal(B& backend) {

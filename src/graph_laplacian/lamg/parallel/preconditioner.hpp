@@ -140,6 +140,7 @@ class PreconditionerIn final : public Preconditioner<B, T> {
   [[nodiscard]] std::size_t bytes() const override { return hierarchy_->bytes() + cycle_->bytes(); }
 
   void describe(HierarchyDescription& description) const override {
+    const std::string smoother = device_.on_host() ? "jacobi" : "chebyshev";
     const auto& levels = hierarchy_->levels();
     for (std::size_t l = 0; l < levels.size(); ++l) {
       const bool coarsest = l + 1 == levels.size();
@@ -148,7 +149,7 @@ class PreconditionerIn final : public Preconditioner<B, T> {
                                     .prolongation_nonzeros = levels[l].P.nonzeros(),
                                     .method = coarsest                     ? cycle_->coarse_solver().name()
                                               : levels[l].is_elimination() ? "elimination"
-                                                                           : "chebyshev",
+                                                                           : smoother,
                                     .seconds = levels[l].seconds,
                                     .bytes = levels[l].bytes() + cycle_->level_bytes(l)});
     }
