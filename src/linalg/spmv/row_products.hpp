@@ -176,7 +176,7 @@ void for_column_products(B& backend, const Csr<T>& A, std::span<const Column> co
   }
 }
 
-/// The same for the n rows of a small dense matrix and pointers to vectors.
+/// Products of the n rows of a small dense matrix with a vector of each column; the vectors are pointers.
 template <class B, class T, class Column, class Make>
 void for_dense_column_products(B& backend, std::int64_t n, const T* rows, std::span<const Column> columns,
                                Make make) {
