@@ -260,8 +260,9 @@ TEST(LamgParallelInverse, PositiveDefiniteMatrices_TimesInverseIsUnit) {
         matrix[static_cast<std::size_t>(i * n + j)] = matrix[static_cast<std::size_t>(j * n + i)] = element;
       }
     }
-    std::vector<double> inverse = matrix;
-    invert_in_place(backend, n, inverse.data());
+    Array<double> inverted(Device(), std::span<const double>(matrix));
+    invert_in_place(backend, n, inverted);
+    const std::vector<double> inverse = inverted.to_vector();
     for (std::int64_t i = 0; i < n; ++i) {
       for (std::int64_t j = 0; j < n; ++j) {
         double sum = 0;

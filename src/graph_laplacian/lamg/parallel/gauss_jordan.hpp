@@ -118,14 +118,14 @@ struct UpdateInverse {
 /// Replaces a symmetric positive definite matrix of at most 2^15 rows by its inverse: 2 n^3 flops, and n / 8
 /// passes over the matrix. Does not wait.
 template <class B>
-void invert_in_place(B& backend, std::int64_t n, double* matrix) {
+void invert_in_place(B& backend, std::int64_t n, Array<double>& matrix) {
   const Device& device = backend.device();
   Array<double> solved(device, pivot_rows * n);
   Array<PivotColumns> columns(device, n);
   backend.fill(n, PivotColumns{}, columns.data());
   const std::int64_t tiles = (n + UpdateInverse::tile_rows - 1) / UpdateInverse::tile_rows * n;
   for (std::int64_t first = 0; first < n; first += pivot_rows) {
-    const EliminatedBlock block{matrix, n, first,
+    const EliminatedBlock block{matrix.data(), n, first,
                                 static_cast<int>(std::min<std::int64_t>(pivot_rows, n - first))};
     backend.for_each(n, SolvePivotBlock{block, solved.data(), columns.data()});
     backend.for_each(tiles, UpdateInverse{block, solved.data(), columns.data()});

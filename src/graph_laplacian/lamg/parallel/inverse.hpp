@@ -82,7 +82,7 @@ multigrid::DenseInverse<T> parallel_inverse(B& backend, const Csr<T>& L) {
   Array<double> diagonal(device, n);
   backend.for_each(n * n, WriteShift{n, component.data(), shift.data(), matrix.data()});
   backend.for_each(n, AddLaplacianRow<T>{LaplacianRows<T>(L), n, matrix.data(), diagonal.data()});
-  invert_in_place(backend, n, matrix.data());
+  invert_in_place(backend, n, matrix);
   Array<Largest> growth(device, 1);
   backend.reduce(n, GrowthOfInverse{n, diagonal.data(), matrix.data()}, Store<Largest>{growth.data()});
   multigrid::DenseInverse<T> inverse{Dense<T>(device, n, n)};
