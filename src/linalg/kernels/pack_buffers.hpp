@@ -5,6 +5,8 @@
 #include <echelon/array.hpp>
 #include <echelon/device.hpp>
 
+#include <stop_token>
+
 namespace echelon::kernels {
 
 template <class T>
@@ -23,7 +25,7 @@ class ProductThreads {
   ~ProductThreads() = default;
 };
 
-/// Memory for packed operands of large products.
+/// Memory for packed operands of large products, and what their computation depends on.
 template <class T>
 struct PackBuffers {
   static constexpr int terms = 256;
@@ -32,6 +34,9 @@ struct PackBuffers {
   static constexpr double worth_threads = 1e6;  ///< least number of multiplications, about 0.1 ms on one core
   Array<T> a, b;
   ProductThreads<T>* threads = nullptr;  ///< null: one thread computes all products
+  /// Null, or asks to stop: products and eliminations then end early, and their results are to be discarded.
+  const std::stop_token* cancel = nullptr;
+  [[nodiscard]] bool is_cancelled() const { return cancel != nullptr && cancel->stop_requested(); }
   void allocate() {
     if (a.size() > 0) return;
     a = Array<T>(Device(), terms * rows);

@@ -290,7 +290,7 @@ void update_packed(PackBuffers<T>& buffers, Part part, int rows, int columns, in
   for (int j0 = 0; j0 < columns; j0 += Buffers::columns) {
     const int block_columns = std::min(Buffers::columns, columns - j0);
     const int first_row = part == Part::lower ? std::min(j0, rows) : 0;
-    for (int p0 = 0; p0 < terms; p0 += Buffers::terms) {
+    for (int p0 = 0; p0 < terms && !buffers.is_cancelled(); p0 += Buffers::terms) {
       const int block_terms = std::min(Buffers::terms, terms - p0);
       pack_columns<Isa>(block_terms, block_columns,
                         {b.data + p0 * b.term_step + j0 * b.column_step, b.term_step, b.column_step},

@@ -52,6 +52,7 @@ int factor_narrow(int rows, int columns, T* a, std::int64_t leading) {
 /// Factors the leading `columns` columns of a panel by halves, so that most of the work is done by products.
 template <class Isa, class T>
 int factor_panel(PackBuffers<T>& buffers, int rows, int columns, T* a, std::int64_t leading) {
+  if (buffers.is_cancelled()) return 0;
   if (columns <= narrow) return factor_narrow<Isa>(rows, columns, a, leading);
   const int left = (columns / 2 + narrow - 1) / narrow * narrow;
   const int factored = factor_panel<Isa>(buffers, rows, left, a, leading);

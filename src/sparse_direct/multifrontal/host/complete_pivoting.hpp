@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <stop_token>
 #include <utility>
 
 namespace echelon::sparse_direct {
@@ -32,16 +33,18 @@ void subtract_products(const FrontMemory<T>& front, std::int64_t first, std::int
 
 /// Eliminates the remaining fully summed columns of an unsymmetric root, with the largest remaining element
 /// in fully summed rows as pivot, while that is larger than `smallest`. Returns the total number of
-/// eliminated pivots. Rows below the pivots are those of a border, whose multipliers have no bound.
+/// eliminated pivots. Rows below the pivots are those of a border, whose multipliers have no bound. Ends
+/// early, with results to be discarded, when `cancel` asks to stop.
 template <class T>
-std::int64_t eliminate_completely(const FrontMemory<T>& front, std::int64_t eliminated, T smallest) {
+std::int64_t eliminate_completely(const FrontMemory<T>& front, std::int64_t eliminated, T smallest,
+                                  const std::stop_token& cancel) {
   const std::int64_t n = front.pivots;
   const std::int64_t size = front.size;
   const std::int64_t below = front.below();
   const auto at = [&](std::int64_t i, std::int64_t j) -> T& { return front.lower[i + j * size]; };
   const auto behind = [&](std::int64_t i) { return front.upper + i * below; };  // pivots of row i
   std::int64_t p = eliminated;
-  for (; p < n; ++p) {
+  for (; p < n && !cancel.stop_requested(); ++p) {
     std::int64_t row = p;
     std::int64_t column = p;
     for (std::int64_t j = p; j < n; ++j) {
@@ -73,13 +76,14 @@ namespace complete_pivoting_detail {
 template <class T>
 class SymmetricRoot {
  public:
-  SymmetricRoot(const FrontMemory<T>& front, T* diagonal)
+  SymmetricRoot(const FrontMemory<T>& front, T* diagonal, const std::stop_token& cancel)
       : n_(front.pivots),
         size_(front.size),
         a_(front.lower),
         update_(front.update),
         d_(diagonal),
-        ids_(front.column_ids) {}
+        ids_(front.column_ids),
+        cancel_(cancel) {}
 
   /// Eliminates from pivot `first` on. Returns the total number of eliminated pivots.
   std::int64_t eliminate(std::int64_t first, T smallest) {
@@ -90,7 +94,7 @@ class SymmetricRoot {
 
  private:
   std::int64_t eliminate_pivots(std::int64_t p, T smallest) {
-    while (p < n_) {
+    while (p < n_ && !cancel_.stop_requested()) {
       const auto [diagonal, row, column] = find_largest(p);
       const T on_diagonal = std::abs(at(diagonal, diagonal));
       const T off_diagonal = row == column ? T{0} : std::abs(at(row, column));
@@ -107,7 +111,7 @@ class SymmetricRoot {
         p += 2;
       }
     }
-    return n_;
+    return p;
   }
 
   /// Subtracts the products of pivots [first, last) from the update matrix.
@@ -188,6 +192,7 @@ class SymmetricRoot {
   T* update_;
   T* d_;
   std::int32_t* ids_;
+  const std::stop_token& cancel_;
 };
 
 }  // namespace complete_pivoting_detail
@@ -197,8 +202,8 @@ class SymmetricRoot {
 /// Anal. 8 (1971).
 template <class T>
 std::int64_t eliminate_completely(const FrontMemory<T>& front, T* diagonal, std::int64_t eliminated,
-                                  T smallest) {
-  return complete_pivoting_detail::SymmetricRoot<T>(front, diagonal).eliminate(eliminated, smallest);
+                                  T smallest, const std::stop_token& cancel) {
+  return complete_pivoting_detail::SymmetricRoot<T>(front, diagonal, cancel).eliminate(eliminated, smallest);
 }
 
 }  // namespace echelon::sparse_direct

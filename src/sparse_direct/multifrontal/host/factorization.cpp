@@ -80,13 +80,14 @@ class Factorization {
   FactorResult run() {
     prepare();
     workers_.resize(static_cast<std::size_t>(schedule_.parallel ? options_.threads : 1));
+    for (Worker<T>& worker : workers_) worker.pack.cancel = &options_.cancel;
     if (schedule_.parallel) {
       run_parallel();
     } else if (!schedule_.ranges.empty()) {
       process_range(0, workers_.front());
     }
     if (error_) std::rethrow_exception(error_);
-    if (is_cancelled_) return {FactorEnd::cancelled};
+    if (is_cancelled_ || options_.cancel.stop_requested()) return {FactorEnd::cancelled};
     if (failed_) return {FactorEnd::not_positive, failed_};
     for (const Worker<T>& worker : workers_) add_facts(worker.facts);
     if (has_border()) factors_.border = std::move(separate_.back());
@@ -342,7 +343,7 @@ class Factorization {
         taken(kernels_.factor_ldlt(worker.pack, worker.scratch, symmetric, thresholds_for(s, front)), worker);
     if (!decides_rank(s) && !is_border(s)) return eliminated;
     return static_cast<std::int32_t>(
-        eliminate_completely(front, diagonal, eliminated, options_.thresholds.smallest));
+        eliminate_completely(front, diagonal, eliminated, options_.thresholds.smallest, options_.cancel));
   }
 
   std::int32_t eliminate_lu(std::int32_t s, const FrontMemory<T>& front, Worker<T>& worker) {
@@ -359,7 +360,8 @@ class Factorization {
     const std::int32_t eliminated =
         taken(kernels_.factor_lu(worker.pack, unsymmetric, thresholds_for(s, front)), worker);
     if (!decides_rank(s) && !is_border(s)) return eliminated;
-    return static_cast<std::int32_t>(eliminate_completely(front, eliminated, options_.thresholds.smallest));
+    return static_cast<std::int32_t>(
+        eliminate_completely(front, eliminated, options_.thresholds.smallest, options_.cancel));
   }
 
   /// True for a root when the rank is to be decided. A root has no rows below: pivots at the level of

@@ -76,7 +76,7 @@ class LdltFront {
       if (more == 0) break;
       eliminated += more;
     }
-    while (eliminated < columns_ && thresholds_.perturbation > 0) {
+    while (eliminated < columns_ && thresholds_.perturbation > 0 && !buffers_.is_cancelled()) {
       perturb(eliminated);
       eliminate_single(eliminated++, columns_);
     }
@@ -94,6 +94,7 @@ class LdltFront {
     if (last - first <= block) return eliminate_block(first, last);
     const int middle = first + ((last - first) / 2 + narrow - 1) / narrow * narrow;
     const int left = eliminate(first, middle);
+    if (buffers_.is_cancelled()) return left;
     const int failed = middle - first - left;
     apply(first, first + left, middle, last);
     const int active = last - failed;
@@ -108,7 +109,7 @@ class LdltFront {
     exchanges_.clear();
     int done = first;
     int active = last;
-    while (done < active) {
+    while (done < active && !buffers_.is_cancelled()) {
       const int order = select_pivot(done, active, first);
       if (order == 0) {
         --active;
@@ -299,7 +300,7 @@ class LdltFront {
   void subtract_from_update(int eliminated) {
     const int below = size_ - columns_;
     if (eliminated == 0) return;
-    for (int j = 0; j < below; j += chunk) {
+    for (int j = 0; j < below && !buffers_.is_cancelled(); j += chunk) {
       const int count = std::min(chunk, below - j);
       const T* v = scaled_rows(0, eliminated, columns_ + j, columns_ + j + count);
       subtract_product<Isa>(buffers_, Part::lower, below - j, count, eliminated, at(columns_ + j, 0), size_,

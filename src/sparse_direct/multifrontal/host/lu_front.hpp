@@ -61,6 +61,7 @@ class LuFront {
     if (last - first <= narrow) return eliminate_narrow(first, last);
     const int middle = first + ((last - first) / 2 + narrow - 1) / narrow * narrow;
     const int left = eliminate(first, middle);
+    if (buffers_.is_cancelled()) return left;
     const int failed = middle - first - left;
     apply(first, first + left, middle, last);
     const int active = last - failed;
@@ -75,6 +76,7 @@ class LuFront {
   /// Counterpart of `eliminate` that proceeds column by column: a column receives the updates of all earlier
   /// pivots at once, which yields its largest element without another pass.
   int eliminate_narrow(int first, int last) {
+    if (buffers_.is_cancelled()) return 0;
     int applied[narrow] = {};
     int done = 0;
     int active = last;
@@ -190,7 +192,7 @@ class LuFront {
   /// Computes the rows of U to the right of the pivot columns, and the update matrix.
   void update_upper(int eliminated) {
     const int below = size_ - columns_;
-    if (below == 0 || eliminated == 0) return;
+    if (below == 0 || eliminated == 0 || buffers_.is_cancelled()) return;
     T* u = front_.upper;
     for (int p = 0; p < eliminated; ++p) {
       const int q = front_.exchanges[p];

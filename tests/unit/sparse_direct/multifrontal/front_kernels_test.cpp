@@ -12,6 +12,7 @@
 #include <numeric>
 #include <random>
 #include <span>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -405,6 +406,33 @@ TYPED_TEST(FrontKernelsTest, VectorSubstitution_AgreesWithThatInFronts) {
       check(kernels->upper);
       check(kernels->upper_transposed);
     }
+  }
+}
+
+/// Kernels of fronts heed a request to stop, which comes before they begin here.
+TYPED_TEST(FrontKernelsTest, Cancelled_EliminatesNothing) {
+  using T = TypeParam;
+  std::stop_source source;
+  source.request_stop();
+  const std::stop_token cancel = source.get_token();
+  const Matrix m = random_matrix(600, true, 1);
+  for (const auto& [name, kernels] : all_kernels<T>()) {
+    SCOPED_TRACE(name);
+    PackBuffers<T> buffers;
+    buffers.cancel = &cancel;
+    std::vector<T> scratch;
+    Parts<T> f(m, 300);
+    const std::vector<T> update = f.update;
+    EXPECT_EQ(kernels->factor_cholesky(buffers, f.size, f.pivots, f.lower.data(), f.update.data()), 0);
+    const UnsymmetricFront<T> unsymmetric{
+        f.size,          f.pivots,         f.lower.data(),      f.upper.data(),
+        f.update.data(), f.row_ids.data(), f.column_ids.data(), f.exchanges.data()};
+    const PivotThresholds<T> thresholds{T(0.1), T(0.001), 0, T(1e-3)};
+    EXPECT_EQ(kernels->factor_lu(buffers, unsymmetric, thresholds).eliminated, 0);
+    const SymmetricFront<T> symmetric{
+        f.size, f.pivots, f.lower.data(), f.update.data(), f.column_ids.data(), f.diagonal.data()};
+    EXPECT_EQ(kernels->factor_ldlt(buffers, scratch, symmetric, thresholds).eliminated, 0);
+    EXPECT_EQ(f.update, update);
   }
 }
 
