@@ -51,6 +51,7 @@ class LdltSolver final : public PivotingSolver<B, T> {
     analysis.ordering = {.ordering = this->common_options().ordering, .threads = this->threads()};
     analysis.partner = matching_.partner;
     this->lay_out_fronts(analyze_symmetric(pattern, analysis), FactorKind::ldlt, A, {});
+    this->expect_delays(matching_.unmatched_rows);
   }
 
   void adapt_to_values(const Csr<T>& A) override {

@@ -260,6 +260,25 @@ class MultifrontalSolver : public SolverImplementation<T> {
     predicted_ = predict_memory<T>(layout_, schedule_, threads());
   }
 
+  /// Adds to the predicted memory what fronts take for these columns, which cannot be eliminated before a
+  /// root.
+  void expect_delays(std::span<const std::int32_t> columns) {
+    const SymbolicFactor& tree = layout_.tree;
+    std::vector<bool> is_delayed(static_cast<std::size_t>(tree.n), false);
+    for (const std::int32_t column : columns) is_delayed[column] = true;
+    std::vector<std::int64_t> delayed(tree.parent.size(), 0);  // by the children of a front
+    std::int64_t entries = 0;
+    for (std::int64_t s = 0; s < tree.supernodes(); ++s) {
+      const std::int64_t pivots = tree.pivots(s);
+      std::int64_t passed = delayed[s];
+      for (std::int32_t k = tree.supernode_begin[s]; k < tree.supernode_begin[s + 1]; ++k)
+        passed += is_delayed[tree.permutation[k]] ? 1 : 0;
+      if (delayed[s] > 0) entries += layout_.panel_entries(pivots + delayed[s], layout_.below(s));
+      if (tree.parent[s] >= 0) delayed[tree.parent[s]] += passed;
+    }
+    predicted_.factor_bytes += static_cast<std::size_t>(entries) * sizeof(T);
+  }
+
   void release_fronts() {
     layout_ = {};
     factors_ = {};

@@ -493,6 +493,23 @@ TEST(SparseLdlt, AnalyzeThenFactor_AndCancel) {
   EXPECT_TRUE(solver.solve(b, x).solved());
 }
 
+/// A path of hubs with leaves, of which all but one for each hub can have no pivot: most of the factor are
+/// fronts that pass these on, and the prediction counts them.
+TEST(SparseLdlt, StructurallySingular_MemoryIsPredictedWithDelays) {
+  SparseSystem system{"hubs", 30 * 41, {}};
+  for (std::int32_t h = 0; h < 30; ++h) {
+    if (h > 0) system.elements.push_back({h, h - 1, 1}), system.elements.push_back({h - 1, h, 1});
+    for (std::int32_t leaf = 30 + 40 * h; leaf < 70 + 40 * h; ++leaf)
+      system.elements.push_back({h, leaf, 1}), system.elements.push_back({leaf, h, 1});
+  }
+  const Csr<double> A = csr_of<double>(system.n, system.elements);
+  SparseLdlt<double> solver(Device::serial());
+  const Report report = solver.factor(A);
+  EXPECT_EQ(report.rank, 60);
+  EXPECT_GT(statistic(report, "delayed_pivots"), 0);
+  EXPECT_NEAR(statistic(report, "predicted_bytes") / statistic(report, "factor_bytes"), 1, 0.1);
+}
+
 TEST(SparseLdlt, PathAndStar_AreSolved) {
   for (const SparseSystem& system :
        {test::grid_system(1, 300'000, 1, -3.9), test::arrow_system(100'000, 50)}) {
