@@ -260,7 +260,7 @@ TEST(LamgParallelInverse, PositiveDefiniteMatrices_TimesInverseIsUnit) {
         matrix[static_cast<std::size_t>(i * n + j)] = matrix[static_cast<std::size_t>(j * n + i)] = element;
       }
     }
-    Array<double> inverted(Device(), std::span<const double>(matrix));
+    Array<double> inverted(backend.device(), std::span<const double>(matrix));
     invert_in_place(backend, n, inverted);
     const std::vector<double> inverse = inverted.to_vector();
     for (std::int64_t i = 0; i < n; ++i) {
