@@ -145,6 +145,23 @@ TEST(Bddc, Operator_IsSymmetricWithEigenvaluesFromOneOn) {
   }
 }
 
+TEST(Bddc, PartitionsOfAssembledMatrices_HaveEigenvaluesFromOneOn) {
+  const auto plane = generate::poisson_2d<double>(13, 11);
+  const auto space = generate::poisson_3d<double>(6, 5, 5);
+  for (const Csr<double>* const A : {&plane, &space}) {
+    for (const BddcScaling scaling :
+         {BddcScaling::cardinality, BddcScaling::stiffness, BddcScaling::deluxe}) {
+      for (const bool edge_ends : {false, true}) {
+        Bddc<double> solver(Device(), {.subdomains = 7, .edge_ends = edge_ends, .scaling = scaling});
+        ASSERT_TRUE(solver.setup(*A).ready());
+        const std::vector<double> eigenvalues = spectrum(*A, preconditioner_matrix(solver, A->rows()));
+        EXPECT_NEAR(eigenvalues.front(), 1, 1e-12);
+        EXPECT_LT(eigenvalues.back(), 8);
+      }
+    }
+  }
+}
+
 TEST(Bddc, OneSubdomain_IsTheInverse) {
   const Assembled system(poisson_on_cube({.subdomains = 1, .elements = 5}));
   Bddc<double> solver(Device(), {.subdomains = 1});
@@ -216,6 +233,34 @@ TEST(Bddc, MissingCornersOfElasticity_AreAMechanismWithItsSubdomain) {
   EXPECT_EQ(report.status, Status::singular);
   EXPECT_TRUE(contains(report.message, "subdomain 1 (")) << report.message;
   EXPECT_TRUE(contains(report.message, "3 mechanisms")) << report.message;
+}
+
+TEST(Bddc, FaceOfElasticityWithoutCorners_NeedsAveragesOfRotations) {
+  // A bar of two halves, which share the 5 by 5 nodes of one face.
+  CubeProblem bar = elasticity_on_cube({.subdomains = 1, .elements = 4});
+  for (std::size_t e = 0; e < bar.subdomain_of_element.size(); ++e)
+    bar.subdomain_of_element[e] = e % 4 < 2 ? 0 : 1;
+  const Assembled system(std::move(bar));
+  Bddc<double> solver(Device(), {.block_size = 3});
+  set_subdomain_matrices(solver, system.subdomains);
+  const Report refused = solver.setup(system.A);
+  EXPECT_EQ(refused.status, Status::singular);
+  EXPECT_TRUE(contains(refused.message, "subdomain 1 (")) << refused.message;
+  EXPECT_TRUE(contains(refused.message, "(0 corner values and 3 averages) leave it 3 mechanisms"))
+      << refused.message;
+  Dense<double> coordinates(Device(), system.A.rows() / 3, 3);
+  for (std::int64_t node = 0; node < coordinates.rows(); ++node) {  // 4 by 5 by 5 free nodes
+    coordinates(node, 0) = static_cast<double>(1 + node % 4);
+    coordinates(node, 1) = static_cast<double>(node / 4 % 5);
+    coordinates(node, 2) = static_cast<double>(node / 20);
+  }
+  set_near_null_space(solver, rigid_body_modes(coordinates));
+  ASSERT_TRUE(solver.setup(system.A).ready());
+  std::vector<double> x(system.problem.load.size());
+  const Report report = solver.solve(system.problem.load, x);
+  EXPECT_TRUE(report.solved());
+  EXPECT_EQ(statistic(report, "coarse_unknowns"), 6);
+  EXPECT_GE(statistic(report, "smallest_ritz_value"), 1 - 1e-3);
 }
 
 TEST(Bddc, EdgeEndsAsCorners_LeaveElasticityNoMechanism) {

@@ -407,7 +407,8 @@ Outcome LocalProblem::factor_small(const LocalConstraints& constraints, const Co
                                   std::to_string(mechanisms) +
                                   (mechanisms == 1 ? " mechanism: " : " mechanisms: ") +
                                   "motions without energy that no constraint sees; use more "
-                                  "of corners, edges and faces, or edge_ends"};
+                                  "of corners, edges and faces, edge_ends, or near-null-space vectors "
+                                  "for averages of rotations"};
   }
   if (negative != averages) {
     return {Status::not_spd, "its constrained problem has " + std::to_string(std::abs(negative - averages)) +
