@@ -118,7 +118,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
     Array<Largest> largest;
   };
   /// Workspaces that the solves have created.
-  struct Spaces : Workspace {
+  struct Workspaces : Workspace {
     [[nodiscard]] std::size_t bytes() const override {
       return (low ? low->bytes() : 0) + (working ? working->bytes() : 0);
     }
@@ -145,13 +145,13 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    auto spaces = std::make_unique<Spaces>();
+    auto workspaces = std::make_unique<Workspaces>();
     if (uses_working_) {
-      spaces->working = working_->make_workspace();
+      workspaces->working = working_->make_workspace();
     } else {
-      spaces->low = make_space(columns_at_once);
+      workspaces->low = make_low_workspace(columns_at_once);
     }
-    return spaces;
+    return workspaces;
   }
   [[nodiscard]] std::size_t bytes() const override {
     const std::lock_guard lock(mutex_);
@@ -166,22 +166,22 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
   void solve(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X,
              std::vector<Job>& jobs) const override {
     if (X.rows() == 0 || X.columns() == 0) return;
-    auto& spaces = static_cast<Spaces&>(workspace);
-    if (!uses_working_ && solve_in_lower_precision(*spaces.low, rhs, X, jobs)) return;
-    solve_in_working_precision(spaces, rhs, X, jobs);
+    auto& workspaces = static_cast<Workspaces&>(workspace);
+    if (!uses_working_ && solve_in_lower_precision(*workspaces.low, rhs, X, jobs)) return;
+    solve_in_working_precision(workspaces, rhs, X, jobs);
   }
 
   /// Applies the inverse by substitution without refinement.
   void apply(Workspace& workspace, const T* r, T* z) const override {
     const std::int64_t n = A_.rows();
     if (n == 0) return;
-    auto& spaces = static_cast<Spaces&>(workspace);
+    auto& workspaces = static_cast<Workspaces&>(workspace);
     if (uses_working_) {
-      working_->apply(working_space(spaces), r, z);
+      working_->apply(working_workspace(workspaces), r, z);
       return;
     }
-    spaces.low->backend.fill(n, T{0}, z);
-    add_correction(*spaces.low, {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
+    workspaces.low->backend.fill(n, T{0}, z);
+    add_correction(*workspaces.low, {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
   }
 
  protected:
@@ -223,7 +223,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
   std::string try_refinement(Outcome& outcome) {
     using namespace mixed_precision;
     const std::int64_t n = A_.rows();
-    const auto space = make_space(1, &backend_);
+    const auto space = make_low_workspace(1, &backend_);
     Dense<T> b(this->device(), n, 1);
     Dense<T> x(this->device(), n, 1);
     backend_.for_each(n, HashedVector<T>{b.data()});
@@ -257,7 +257,8 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
     return "refinement ended with a backward error of " + short_number(backward_error);
   }
 
-  [[nodiscard]] std::unique_ptr<SolveWorkspace> make_space(std::int64_t columns, B* shared = nullptr) const {
+  [[nodiscard]] std::unique_ptr<SolveWorkspace> make_low_workspace(std::int64_t columns,
+                                                                   B* shared = nullptr) const {
     return std::make_unique<SolveWorkspace>(this->device(), A_.rows(), low_->make_workspace(), columns,
                                             shared);
   }
@@ -309,7 +310,7 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
   }
 
   /// Solves with factors in the working precision; the first call, of one thread, computes them.
-  void solve_in_working_precision(Spaces& spaces, DenseView<const T> rhs, DenseView<T> X,
+  void solve_in_working_precision(Workspaces& workspaces, DenseView<const T> rhs, DenseView<T> X,
                                   std::vector<Job>& jobs) const {
     if (!uses_working_) factor_in_working_precision(jobs.front().control->cancel);
     const bool has_factors =
@@ -319,12 +320,12 @@ class MixedPrecisionSolver : public SolverImplementation<T> {
       job.statistics.clear();
       job.outcome = working_outcome_;
     }
-    if (has_factors) working_->solve(working_space(spaces), rhs, X, jobs);
+    if (has_factors) working_->solve(working_workspace(workspaces), rhs, X, jobs);
   }
 
-  [[nodiscard]] Workspace& working_space(Spaces& spaces) const {
-    if (spaces.working == nullptr) spaces.working = working_->make_workspace();
-    return *spaces.working;
+  [[nodiscard]] Workspace& working_workspace(Workspaces& workspaces) const {
+    if (workspaces.working == nullptr) workspaces.working = working_->make_workspace();
+    return *workspaces.working;
   }
 
   Outcome factor_in_working_precision(const std::stop_token& cancel) const {
