@@ -192,13 +192,9 @@ void print_heading(const std::string& title, const std::vector<std::string>& col
 }
 
 /// All methods; the first is the vendor's LU, to which the others are multiples.
-template <class T>
-void times(const Settings& settings, const std::vector<Problem>& problems, Study<T>& study) {
-  const ec::Device& device = settings.device;
-  std::vector<Form> forms = {{device.on_host() ? "lapack-lu" : "cusolver-lu",
-                              device.on_host() ? "lapack-lu" : "cusolver-lu",
-                              {},
-                              device},
+std::vector<Form> all_forms(const ec::Device& device) {
+  const char* const vendor = device.on_host() ? "lapack-lu" : "cusolver-lu";
+  std::vector<Form> forms = {{vendor, vendor, {}, device},
                              {"lu", "lu", {}, device},
                              {"crout-blocked", "crout-blocked", {}, device},
                              {"crout-blocked, iterated", "crout-blocked", {{"section", "iterated"}}, device}};
@@ -217,6 +213,32 @@ void times(const Settings& settings, const std::vector<Problem>& problems, Study
     forms.push_back(
         {fmt::format("ICMPP, sections of {}", size), "crout-iterative", {{"section_size", size}}, device});
   }
+  return forms;
+}
+
+/// Prints a row of the table of times.
+void print_times(const Problem& problem, const std::vector<Form>& forms,
+                 const std::vector<Measurement>& found) {
+  fmt::print("| {} | {} |", problem.name, milliseconds(found.front()));
+  for (std::size_t f = 1; f < forms.size(); ++f) {
+    if (std::isnan(found[f].seconds)) {
+      fmt::print(" |");
+    } else if (found[f].status != "direct") {
+      fmt::print(" {} |", found[f].status);
+    } else {
+      fmt::print(" {:.3g} |", found[f].seconds / found.front().seconds);
+    }
+  }
+  const auto icmpp = static_cast<std::size_t>(
+      std::find_if(forms.begin(), forms.end(), [](const Form& f) { return f.name == "ICMPP"; }) -
+      forms.begin());
+  fmt::print(" {} |\n", std::isnan(found[icmpp].seconds) ? "" : fmt::format("{:.0f}", found[icmpp].sweeps));
+  std::fflush(stdout);
+}
+
+template <class T>
+void times(const Settings& settings, const std::vector<Problem>& problems, Study<T>& study) {
+  const std::vector<Form> forms = all_forms(settings.device);
   std::vector<std::string> columns = {forms.front().name + " ms"};
   for (std::size_t f = 1; f < forms.size(); ++f) columns.push_back(forms[f].name);
   columns.emplace_back("sweeps a section of ICMPP");
@@ -227,21 +249,7 @@ void times(const Settings& settings, const std::vector<Problem>& problems, Study
     std::vector<Measurement> found;
     found.reserve(forms.size());
     for (const Form& form : forms) found.push_back(study.run("times", problem, form));
-    fmt::print("| {} | {} |", problem.name, milliseconds(found.front()));
-    for (std::size_t f = 1; f < forms.size(); ++f) {
-      if (std::isnan(found[f].seconds)) {
-        fmt::print(" |");
-      } else if (found[f].status != "direct") {
-        fmt::print(" {} |", found[f].status);
-      } else {
-        fmt::print(" {:.3g} |", found[f].seconds / found.front().seconds);
-      }
-    }
-    const auto icmpp = static_cast<std::size_t>(
-        std::find_if(forms.begin(), forms.end(), [](const Form& f) { return f.name == "ICMPP"; }) -
-        forms.begin());
-    fmt::print(" {} |\n", std::isnan(found[icmpp].seconds) ? "" : fmt::format("{:.0f}", found[icmpp].sweeps));
-    std::fflush(stdout);
+    print_times(problem, forms, found);
     panel.x.push_back(static_cast<double>(problem.A.rows()));
     for (std::size_t f = 0; f < forms.size(); ++f) panel.curves[f].values.push_back(found[f].seconds);
   }
@@ -311,6 +319,29 @@ void substitute(const ec::Dense<float>& L, float* x) {
   cblas_strsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, n, L.data(), n, x, 1);
 }
 
+/// ||b - L x||_inf / (||L||_inf ||x||_inf + ||b||_inf) for a lower triangular L; NaN if x has one.
+template <class T>
+double triangular_backward_error(const ec::Dense<T>& L, const ec::Dense<T>& b, const ec::Dense<T>& x) {
+  double worst = 0;
+  double norm = 0;
+  double size = 0;
+  double right = 0;
+  for (std::int64_t i = 0; i < L.rows(); ++i) {
+    double residual = static_cast<double>(b[i]);
+    double sum = 0;
+    for (std::int64_t j = 0; j <= i; ++j) {
+      residual -= static_cast<double>(L(i, j)) * static_cast<double>(x[j]);
+      sum += std::abs(static_cast<double>(L(i, j)));
+    }
+    if (std::isnan(residual)) return residual;
+    worst = std::max(worst, std::abs(residual));
+    norm = std::max(norm, sum);
+    size = std::max(size, std::abs(static_cast<double>(x[i])));
+    right = std::max(right, std::abs(static_cast<double>(b[i])));
+  }
+  return worst / (norm * size + right);
+}
+
 /// IS and BLAS's trsv for the lower triangle of A, on the host; zeros on the diagonal count as ones.
 template <class T>
 void triangular(const Settings& settings, const std::vector<Problem>& problems, Study<T>& study) {
@@ -330,33 +361,13 @@ void triangular(const Settings& settings, const std::vector<Problem>& problems, 
       std::copy_n(b.data(), n, x.data());
       substitute(L, x.data());
     });
-    const auto backward_error = [&](const ec::Dense<T>& solution) {
-      double worst = 0;
-      double norm = 0;
-      double size = 0;
-      double right = 0;
-      for (std::int64_t i = 0; i < n; ++i) {
-        double residual = static_cast<double>(b[i]);
-        double sum = 0;
-        for (std::int64_t j = 0; j <= i; ++j) {
-          residual -= static_cast<double>(L(i, j)) * static_cast<double>(solution[j]);
-          sum += std::abs(static_cast<double>(L(i, j)));
-        }
-        worst = std::max(worst, std::abs(residual));
-        if (std::isnan(residual)) return residual;
-        norm = std::max(norm, sum);
-        size = std::max(size, std::abs(static_cast<double>(solution[i])));
-        right = std::max(right, std::abs(static_cast<double>(b[i])));
-      }
-      return worst / (norm * size + right);
-    };
-    direct.error = backward_error(x);
+    direct.error = triangular_backward_error(L, b, x);
     direct.status = "direct";
     ec::Solver<T> solver = ec::make_solver<T>("triangular-iterative", ec::Device::serial(), {});
     static_cast<void>(solver.setup(L));
     ec::Dense<T> iterated(ec::Device(), n, 1);
     const ec::Report report = solver.solve(b, iterated);
-    const Measurement found{report.solve_seconds, backward_error(iterated),
+    const Measurement found{report.solve_seconds, triangular_backward_error(L, b, iterated),
                             std::string(ec::to_string(report.status)),
                             static_cast<double>(report.iterations)};
     study.record("triangular", problem, "trsv", direct);

@@ -222,53 +222,74 @@ void draw(const MatrixSummary& summary, const MatrixRef<double>& A, const std::s
   if (!options.factor_plot.empty()) write_text(options.factor_plot, factor_svg(name, *summary.factor.factor));
 }
 
-}  // namespace
-
-ExitCode run_info(const Arguments& arguments) {
-  MatrixSummary summary;
+struct InfoRequest {
+  std::string path;
   InputOptions input;
   std::string plot;
   FactorOptions factor;
-  bool dependencies = false;
   HierarchyOptions hierarchy;
+  bool dependencies = false;
   bool json = false;
   bool quiet = false;
-  CLI::App app("Reports the structure and the values of a matrix.", "echelon info");
-  set_style(app);
-  add_matrix_argument(app, "A", summary.path);
-  add_file_option(app, "--plot", plot, "draw the sparsity pattern")->type_name("FILE.svg");
-  app.add_flag("--dependencies", dependencies, "analyse the dependencies of rows in Gauss-Seidel sweeps");
-  add_hierarchy_options(app, hierarchy);
-  app.add_flag("--json", json, "print the report as one line of JSON");
-  app.add_flag("--quiet", quiet, "print no progress");
-  add_factor_options(app, factor);
-  add_input_options(app, input);
-  if (!parse(app, arguments)) return exit_solved;
-  check_plot_name({"--plot", plot});
-  check_plot_name({"--plot-factor", factor.factor_plot});
-  check_hierarchy_options(hierarchy);
-  std::vector<std::string> inputs = files_of(hierarchy.near_null_space);
-  inputs.push_back(summary.path);
-  check_files(inputs, {{"--plot", plot}, {"--plot-factor", factor.factor_plot}});
+};
 
-  ProgressLine progress(quiet);
-  progress.announce("reading " + input_name(summary.path));
-  const Stopwatch reading;
-  const MatrixFile<double> file = read_input<double>(summary.path, input);
-  const MatrixRef<double> A(file.matrix);
-  summary.read_seconds = reading.seconds();
-  progress.announce("analysing " + input_name(summary.path));
-  summary.file = file.info;
+void add_options(CLI::App& app, InfoRequest& request) {
+  add_matrix_argument(app, "A", request.path);
+  add_file_option(app, "--plot", request.plot, "draw the sparsity pattern")->type_name("FILE.svg");
+  app.add_flag("--dependencies", request.dependencies,
+               "analyse the dependencies of rows in Gauss-Seidel sweeps");
+  add_hierarchy_options(app, request.hierarchy);
+  app.add_flag("--json", request.json, "print the report as one line of JSON");
+  app.add_flag("--quiet", request.quiet, "print no progress");
+  add_factor_options(app, request.factor);
+  add_input_options(app, request.input);
+}
+
+void check(const InfoRequest& request) {
+  check_plot_name({"--plot", request.plot});
+  check_plot_name({"--plot-factor", request.factor.factor_plot});
+  check_hierarchy_options(request.hierarchy);
+  std::vector<std::string> inputs = files_of(request.hierarchy.near_null_space);
+  inputs.push_back(request.path);
+  check_files(inputs, {{"--plot", request.plot}, {"--plot-factor", request.factor.factor_plot}});
+}
+
+MatrixSummary summarize(const InfoRequest& request, const MatrixRef<double>& A) {
+  MatrixSummary summary;
+  summary.path = request.path;
   summary.structure = analyze_structure(A);
   summary.structural_rank = structural_rank(A);
-  summary.bytes = std::visit([](const auto& matrix) { return matrix.bytes(); }, file.matrix);
-  if (dependencies) summary.dependencies = analyze_dependencies(A);
+  if (request.dependencies) summary.dependencies = analyze_dependencies(A);
   if (A.rows() == A.columns()) summary.candidates = choose(A);
-  summary.factor = analyze_factor(factor, A);
-  if (hierarchy.wanted) summary.hierarchy = analyze_hierarchy(hierarchy, A);
-  draw(summary, A, plot, factor);
+  summary.factor = analyze_factor(request.factor, A);
+  if (request.hierarchy.wanted) summary.hierarchy = analyze_hierarchy(request.hierarchy, A);
+  return summary;
+}
+
+}  // namespace
+
+ExitCode run_info(const Arguments& arguments) {
+  InfoRequest request;
+  CLI::App app("Reports the structure and the values of a matrix.", "echelon info");
+  set_style(app);
+  add_options(app, request);
+  if (!parse(app, arguments)) return exit_solved;
+  check(request);
+
+  ProgressLine progress(request.quiet);
+  progress.announce("reading " + input_name(request.path));
+  const Stopwatch reading;
+  const MatrixFile<double> file = read_input<double>(request.path, request.input);
+  const double read_seconds = reading.seconds();
+  progress.announce("analysing " + input_name(request.path));
+  const MatrixRef<double> A(file.matrix);
+  MatrixSummary summary = summarize(request, A);
+  summary.read_seconds = read_seconds;
+  summary.file = file.info;
+  summary.bytes = std::visit([](const auto& matrix) { return matrix.bytes(); }, file.matrix);
+  draw(summary, A, request.plot, request.factor);
   progress.clear();
-  if (json) {
+  if (request.json) {
     print_json(info_json(summary));
   } else {
     print_report(info_text(summary));

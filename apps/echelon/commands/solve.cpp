@@ -60,17 +60,23 @@ void set_device(SolveOptions& options, const std::string& name) {
   if (name != "auto") options.device = Device::parse(name);
 }
 
-void add_options(CLI::App& app, SolveRequest& request) {
-  SolveOptions& options = request.options;
+void add_system_options(CLI::App& app, SolveRequest& request) {
   add_matrix_argument(app, "A", request.matrix);
   app.add_option_function<std::string>(
          "--rhs", [&](const std::string& text) { request.right_hand_side = parse_rhs(text); },
          "b: a file of any matrix format or of plain text columns, - for standard input; row-sums (b = A * "
-         "1), "
-         "ones (b = 1), random[:SEED] (b in [-1, 1)), range[:SEED] (b = A v, v random). Default: those in "
-         "A's "
-         "file, else row-sums, or range if A * 1 = 0")
+         "1), ones (b = 1), random[:SEED] (b in [-1, 1)), range[:SEED] (b = A v, v random). Default: those "
+         "in A's file, else row-sums, or range if A * 1 = 0")
       ->type_name("FILE|KIND");
+  add_near_null_space_options(app, request.near_null_space);
+  add_file_option(app, "--partition", request.partition,
+                  "text file with the subdomain of each row, from 0, for bddc");
+  app.add_option("--precision", request.precision, "double (default) or float")->type_name("TYPE");
+  add_input_options(app, request.input);
+}
+
+void add_method_options(CLI::App& app, SolveRequest& request) {
+  SolveOptions& options = request.options;
   app.add_option("--method", options.method, "auto (default), or a name that 'echelon methods' lists")
       ->type_name("NAME");
   app.add_option_function<std::string>(
@@ -106,10 +112,9 @@ void add_options(CLI::App& app, SolveRequest& request) {
          "an option of the method, see 'echelon --help solver:NAME'; may be repeated")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  add_near_null_space_options(app, request.near_null_space);
-  add_file_option(app, "--partition", request.partition,
-                  "text file with the subdomain of each row, from 0, for bddc");
-  app.add_option("--precision", request.precision, "double (default) or float")->type_name("TYPE");
+}
+
+void add_output_options(CLI::App& app, SolveRequest& request) {
   add_file_option(app, "-o,--output", request.output,
                   "write x: .npy, .petsc, else Matrix Market; gzip if the name ends in .gz; - for standard "
                   "output (the report then goes to standard error)");
@@ -123,7 +128,12 @@ void add_options(CLI::App& app, SolveRequest& request) {
       "matrix; the residual in the report is that before");
   app.add_flag("--json", request.json, "print the report as one line of JSON");
   app.add_flag("--quiet", request.quiet, "print no progress and no notes");
-  add_input_options(app, request.input);
+}
+
+void add_options(CLI::App& app, SolveRequest& request) {
+  add_system_options(app, request);
+  add_method_options(app, request);
+  add_output_options(app, request);
 }
 
 std::vector<std::string> input_files(const SolveRequest& request) {
