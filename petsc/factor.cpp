@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <sstream>
 #include <utility>
+#include <variant>
+#include <vector>
 
 namespace echelon::petsc {
 
@@ -115,6 +117,10 @@ PetscErrorCode Factor::analyze(Mat F, Mat A) {
   copied_state_ = -1;
   PetscCall(read_options(F, A));
   PetscCall(copy(A));
+  if (schur_) {
+    (void)schur_options();  // checks them
+    return success;
+  }
   make_solver();
   if (copy_.matrix().rows() > 0) setup_ = solver().analyze(copy_.matrix());
   return success;
@@ -134,6 +140,7 @@ PetscErrorCode Factor::factor(Mat F, Mat A) {
     setup_.message = copy_.asymmetry();
     return set_error(F, A, setup_);
   }
+  if (schur_) return factor_schur(F, A);
   const bool update = factored_ && copy_.same_pattern();
   setup_ = update ? solver().update_values(copy_.matrix()) : solver().setup(copy_.matrix());
   factored_ = setup_.ready();
@@ -142,6 +149,57 @@ PetscErrorCode Factor::factor(Mat F, Mat A) {
     substitution_.emplace(solver(), copy_.matrix().rows());
   substitution_measured_ = check_ == Check::never;
   return success;
+}
+
+PetscErrorCode Factor::set_schur(Mat F, IS interface) {
+  PetscInt count = 0;
+  const PetscInt* indices = nullptr;
+  PetscCall(ISGetLocalSize(interface, &count));
+  PetscCall(ISGetIndices(interface, &indices));
+  schur_.emplace(std::vector<std::int32_t>(indices, indices + count));
+  PetscCall(ISRestoreIndices(interface, &indices));
+  return MatCreateSeqDense(PETSC_COMM_SELF, count, count, nullptr, &F->schur);
+}
+
+void Factor::set_schur_solve(SchurSolve solve) {
+  if (schur_) schur_->set_solve(solve);
+}
+
+SchurOptions Factor::schur_options() const {
+  const std::string& method = choice_.method;
+  SchurOptions options;
+  if (method == "sparse-cholesky" || method == "cholesky") {
+    options.factorization = SchurFactorization::cholesky;
+  } else if (method == "sparse-ldlt" || method == "ldlt") {
+    options.factorization = SchurFactorization::ldlt;
+  } else if (method == "sparse-lu" || method == "lu") {
+    options.factorization = SchurFactorization::lu;
+  } else {
+    throw BadOption("method",
+                    "method '" + method +
+                        "' forms no Schur complement: sparse-lu, sparse-ldlt, sparse-cholesky and the "
+                        "dense lu, ldlt and cholesky do");
+  }
+  if (!choice_.device.on_host())
+    throw BadOption("device", "Schur complements for PETSc are formed on the host");
+  options.device = choice_.device;
+  for (const auto& [name, value] : choice_.options.entries()) {
+    const auto* text = std::get_if<std::string>(&value.get());
+    const auto ordering = name == "ordering" && text != nullptr ? from_word<Ordering>(*text) : std::nullopt;
+    if (!ordering)
+      throw BadOption(
+          name,
+          "a factorisation that leaves a Schur complement takes the option ordering, not '" + name + "'");
+    options.ordering = *ordering;
+  }
+  return options;
+}
+
+PetscErrorCode Factor::factor_schur(Mat F, Mat A) {
+  PetscCall(schur_->factor(F, copy_.matrix(), schur_options()));
+  setup_ = schur_->report();
+  factored_ = setup_.ready();
+  return factored_ ? success : set_error(F, A, setup_);
 }
 
 PetscErrorCode Factor::set_error(Mat F, Mat A, const Report& report) const {
@@ -177,6 +235,7 @@ Report Factor::solve_checked(DenseView<const double> B, DenseView<double> X, boo
 
 PetscErrorCode Factor::solve(Mat F, DenseView<const double> B, DenseView<double> X, bool transposed) {
   if (B.rows() == 0 || B.columns() == 0) return success;
+  if (schur_) return schur_->solve(F, B, X, transposed);
   const bool plain = substitution_ && B.columns() == 1 && (!transposed || symmetric());
   if (plain && substitute(B, X)) return success;
   checked_ = solve_checked(B, X, transposed);
@@ -195,6 +254,7 @@ PetscErrorCode Factor::inertia(Mat F, PetscInt* negative, PetscInt* zero, PetscI
   const bool definite = choice_.method == "sparse-cholesky" || choice_.method == "cholesky" || n == 0;
   const auto below = definite ? std::int64_t{0} : integer_statistic(setup_, "negative_eigenvalues");
   const auto above = definite ? n : integer_statistic(setup_, "positive_eigenvalues");
+  PetscCheck(!schur_, PETSC_COMM_SELF, PETSC_ERR_SUP, "the inertia is not known beside a Schur complement");
   PetscCheck(below && above && (!definite || F->factorerrortype == MAT_FACTOR_NOERROR), PETSC_COMM_SELF,
              PETSC_ERR_SUP, "the inertia is known after a factorization by sparse-ldlt or ldlt, not %s",
              choice_.method.c_str());

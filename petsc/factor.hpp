@@ -4,6 +4,7 @@
 
 #include "matrix_copy.hpp"
 #include "options.hpp"
+#include "schur_factor.hpp"
 
 #include <echelon/methods/dense/lu.hpp>
 #include <echelon/methods/sparse_lu.hpp>
@@ -40,6 +41,10 @@ class Factor {
   /// Solves A X = B, or A^T X = B, for arrays of the host. When that fails X is infinite, as PETSc's own
   /// solvers of failed factors return it, and F has an error.
   PetscErrorCode solve(Mat F, DenseView<const double> B, DenseView<double> X, bool transposed);
+  /// Leaves the unknowns of the interface as a Schur complement, F->schur, from the next factorisation on.
+  PetscErrorCode set_schur(Mat F, IS interface);
+  /// Restricts later solves with a Schur complement to the interior, or not.
+  void set_schur_solve(SchurSolve solve);
   /// Numbers of negative, zero and positive eigenvalues of a symmetric A.
   PetscErrorCode inertia(Mat F, PetscInt* negative, PetscInt* zero, PetscInt* positive) const;
 
@@ -56,6 +61,8 @@ class Factor {
   void make_solver();
   [[nodiscard]] Solver<double>& solver();
   PetscErrorCode set_error(Mat F, Mat A, const Report& report) const;
+  PetscErrorCode factor_schur(Mat F, Mat A);
+  [[nodiscard]] SchurOptions schur_options() const;
   [[nodiscard]] bool substitute(DenseView<const double> b, DenseView<double> x);
   [[nodiscard]] Report solve_checked(DenseView<const double> B, DenseView<double> X, bool transposed);
 
@@ -67,6 +74,7 @@ class Factor {
   PetscObjectId copied_id_ = 0;
   // SparseLu and Lu have solves with the transpose besides those of Solver.
   std::variant<std::monostate, Solver<double>, SparseLu<double>, Lu<double>> solver_;
+  std::optional<SchurFactor> schur_;  // in place of solver_
   bool factored_ = false;
   std::optional<PreconditionerApplication<double>> substitution_;  // none: each solve is refined
   bool substitution_measured_ = false;

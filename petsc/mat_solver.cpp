@@ -132,10 +132,31 @@ PetscErrorCode solver_type(Mat /*F*/, MatSolverType* type) {
   return success;
 }
 
+PetscErrorCode set_schur(Mat F, IS interface) {
+  return guarded(PETSC_COMM_SELF, "MatFactorSetSchurIS_Echelon",
+                 [&] { return factor_of(F).set_schur(F, interface); });
+}
+
+/// PCBDDC, which reuses a factor for problems of the interior, tells every package so by this control of
+/// MUMPS.
+PetscErrorCode set_control(Mat F, PetscInt control, PetscInt value) {
+  constexpr PetscInt solve_control = 26;
+  if (control == solve_control)
+    factor_of(F).set_schur_solve(value == 0 ? SchurSolve::interior : SchurSolve::all);
+  return success;
+}
+
+PetscErrorCode compose(Mat F, bool methods) {
+  const auto object = reinterpret_cast<PetscObject>(F);
+  PetscCall(PetscObjectComposeFunction(object, "MatFactorGetSolverType_C", methods ? solver_type : nullptr));
+  PetscCall(PetscObjectComposeFunction(object, "MatFactorSetSchurIS_C", methods ? set_schur : nullptr));
+  return PetscObjectComposeFunction(object, "MatMumpsSetIcntl_C", methods ? set_control : nullptr);
+}
+
 PetscErrorCode destroy(Mat F) {
   delete static_cast<Factor*>(F->data);
   F->data = nullptr;
-  return PetscObjectComposeFunction(reinterpret_cast<PetscObject>(F), "MatFactorGetSolverType_C", nullptr);
+  return compose(F, false);
 }
 
 /// Creates the factor of A before it has a pattern or values.
@@ -161,8 +182,7 @@ PetscErrorCode get_factor(Mat A, MatFactorType kind, Mat* result) {
   } else {
     F->ops->choleskyfactorsymbolic = cholesky_symbolic;
   }
-  PetscCall(
-      PetscObjectComposeFunction(reinterpret_cast<PetscObject>(F), "MatFactorGetSolverType_C", solver_type));
+  PetscCall(compose(F, true));
   *result = F;
   return success;
 }
@@ -171,13 +191,26 @@ PetscErrorCode guarded_get_factor(Mat A, MatFactorType kind, Mat* F) {
   return guarded(PETSC_COMM_SELF, "MatGetFactor_Echelon", [&] { return get_factor(A, kind, F); });
 }
 
+PetscErrorCode register_as(const char* name) {
+  for (const char* type : {MATSEQAIJ, MATSEQBAIJ, MATSEQDENSE})
+    PetscCall(MatSolverTypeRegister(name, type, MAT_FACTOR_LU, guarded_get_factor));
+  for (const char* type : {MATSEQAIJ, MATSEQBAIJ, MATSEQSBAIJ, MATSEQDENSE})
+    PetscCall(MatSolverTypeRegister(name, type, MAT_FACTOR_CHOLESKY, guarded_get_factor));
+  return success;
+}
+
 }  // namespace
 
 PetscErrorCode register_mat_solver() {
-  for (const char* type : {MATSEQAIJ, MATSEQBAIJ, MATSEQDENSE})
-    PetscCall(MatSolverTypeRegister(MATSOLVERECHELON, type, MAT_FACTOR_LU, guarded_get_factor));
-  for (const char* type : {MATSEQAIJ, MATSEQBAIJ, MATSEQSBAIJ, MATSEQDENSE})
-    PetscCall(MatSolverTypeRegister(MATSOLVERECHELON, type, MAT_FACTOR_CHOLESKY, guarded_get_factor));
+  // The first registration would drop those that the initialisation makes meanwhile.
+  PetscCall(MatInitializePackage());
+  PetscCall(register_as(MATSOLVERECHELON));
+#if !defined(PETSC_HAVE_MKL_PARDISO)
+  PetscBool asked = PETSC_FALSE;
+  PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-echelon_as_mkl_pardiso", &asked, nullptr));
+  // PCBDDC asks only packages of two names for Schur complements.
+  if (asked == PETSC_TRUE) PetscCall(register_as(MATSOLVERMKL_PARDISO));
+#endif
   return success;
 }
 

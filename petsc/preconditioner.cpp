@@ -16,8 +16,13 @@
 #include <petsc/private/pcimpl.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 namespace echelon::petsc {
 
@@ -32,6 +37,7 @@ struct MethodPreconditioner {
   std::optional<PreconditionerApplication<double>> application;  // none: each application is a whole solve
   Report setup;
   std::optional<Report> last_solve;
+  std::unique_ptr<MethodPreconditioner> transposed;  // for A^T, made by the first transposed application
 
   /// Whether the outcome of a whole solve is what the user asked for: a number of iterations that was given
   /// counts as such.
@@ -88,31 +94,31 @@ PetscErrorCode copy_near_null_space(Mat A, Dense<double>& vectors) {
 }
 
 /// Makes the solver, with what PETSc knows of A: the size of its blocks and its near null space.
-PetscErrorCode make_method(PC pc, MethodPreconditioner& method) {
+PetscErrorCode make_method(Mat A, MethodPreconditioner& method) {
   Options options = method.choice.options;
   PetscInt block_size = 1;
-  PetscCall(MatGetBlockSize(pc->pmat, &block_size));
+  PetscCall(MatGetBlockSize(A, &block_size));
   const bool is_amg = method.choice.method == "amg";
   if (is_amg && block_size > 1 && block_size <= 16 && !method.choice.has("block_size"))
     options.set("block_size", block_size);
   method.solver = make_solver<double>(method.choice.method, method.choice.device, options);
   Dense<double> vectors;
-  PetscCall(copy_near_null_space(pc->pmat, vectors));
+  PetscCall(copy_near_null_space(A, vectors));
   const bool classical = method.choice.has("coarsening");
   if (is_amg && vectors.columns() > 0 && !classical) set_near_null_space(*method.solver, vectors);
   return success;
 }
 
-PetscErrorCode set_up(PC pc) {
-  MethodPreconditioner& method = method_of(pc);
+PetscErrorCode set_up(PC pc, Mat matrix, MethodPreconditioner& method) {
   set_failure(pc, PC_NOERROR);
   method.application.reset();
   method.last_solve.reset();
-  PetscCall(method.copy.assign(pc->pmat, Elements::all, method.choice.device));
+  method.transposed.reset();
+  PetscCall(method.copy.assign(matrix, Elements::all, method.choice.device));
   const MatrixRef<double> A = method.copy.matrix();
   if (A.rows() == 0) return success;
   if (!method.solver) {
-    PetscCall(make_method(pc, method));
+    PetscCall(make_method(matrix, method));
     method.setup = method.solver->setup(A);
   } else {
     method.setup = method.copy.same_pattern() ? method.solver->update_values(A) : method.solver->setup(A);
@@ -129,11 +135,18 @@ PetscErrorCode set_up(PC pc) {
   return success;
 }
 
-PetscErrorCode apply_to(PC pc, DenseView<const double> r, DenseView<double> z) {
-  MethodPreconditioner& method = method_of(pc);
-  if (r.rows() == 0) return success;
+/// View of column j.
+template <class T>
+DenseView<T> column_of(DenseView<T> columns, std::int64_t j) {
+  return {columns.column(j), columns.rows(), 1, std::max<std::int64_t>(columns.rows(), 1)};
+}
+
+/// Applies the method to the columns of r, by one whole solve of all or to one after the other.
+PetscErrorCode apply_to(PC pc, MethodPreconditioner& method, DenseView<const double> r, DenseView<double> z) {
+  if (r.rows() == 0 || r.columns() == 0) return success;
   if (method.application) {
-    apply(*method.application, method.choice.device, r, z);
+    for (std::int64_t j = 0; j < r.columns(); ++j)
+      apply(*method.application, method.choice.device, column_of(r, j), column_of(z, j));
     return success;
   }
   method.last_solve =
@@ -149,7 +162,29 @@ PetscErrorCode apply_to(PC pc, DenseView<const double> r, DenseView<double> z) {
   return success;
 }
 
-PetscErrorCode apply_vector(PC pc, Vec r, Vec z) {
+/// Methods that, set up for A^T, are the transpose of the method for A, besides the factorisations.
+constexpr std::array<std::string_view, 4> transposable = {"jacobi", "ilu0", "ic0", "ssor"};
+
+/// Sets up the method for A^T.
+PetscErrorCode set_up_transposed(PC pc) {
+  MethodPreconditioner& method = method_of(pc);
+  if (method.transposed) return success;
+  const bool direct = find_method(method.choice.method).kind == MethodKind::direct;
+  PetscCheck(direct || std::ranges::find(transposable, method.choice.method) != transposable.end(),
+             PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "method %s has no transposed application: factorizations, jacobi, ilu0, ic0 and ssor have",
+             method.choice.method.c_str());
+  auto transposed = std::make_unique<MethodPreconditioner>();
+  transposed->choice = method.choice;
+  Mat A = nullptr;
+  PetscCall(MatTranspose(pc->pmat, MAT_INITIAL_MATRIX, &A));
+  PetscCall(set_up(pc, A, *transposed));
+  PetscCall(MatDestroy(&A));
+  method.transposed = std::move(transposed);
+  return success;
+}
+
+PetscErrorCode apply_vector(PC pc, Vec r, Vec z, bool transposed) {
   const PetscScalar* from = nullptr;
   PetscScalar* to = nullptr;
   PetscInt n = 0;
@@ -158,10 +193,45 @@ PetscErrorCode apply_vector(PC pc, Vec r, Vec z) {
   PetscCall(VecGetArrayWrite(z, &to));
   const PetscInt leading = std::max<PetscInt>(n, 1);
   const PetscErrorCode code = guarded(PETSC_COMM_SELF, "PCApply_Echelon", [&] {
-    return apply_to(pc, {from, n, 1, leading}, {to, n, 1, leading});
+    if (transposed) PetscCall(set_up_transposed(pc));
+    MethodPreconditioner& method = transposed ? *method_of(pc).transposed : method_of(pc);
+    if (pc->failedreason == PC_NOERROR)
+      return apply_to(pc, method, {from, n, 1, leading}, {to, n, 1, leading});
+    fill_infinite({to, n, 1, leading});
+    return success;
   });
   PetscCall(VecRestoreArrayWrite(z, &to));
   PetscCall(VecRestoreArrayRead(r, &from));
+  return code;
+}
+
+PetscErrorCode apply_once(PC pc, Vec r, Vec z) {
+  return apply_vector(pc, r, z, false);
+}
+
+PetscErrorCode apply_transpose(PC pc, Vec r, Vec z) {
+  return apply_vector(pc, r, z, true);
+}
+
+/// Applies the preconditioner to the columns of a seqdense matrix.
+PetscErrorCode apply_columns(PC pc, Mat R, Mat Z) {
+  const PetscScalar* from = nullptr;
+  PetscScalar* to = nullptr;
+  PetscInt n = 0;
+  PetscInt columns = 0;
+  PetscInt leading_from = 0;
+  PetscInt leading_to = 0;
+  PetscCall(MatGetLocalSize(Z, &n, nullptr));
+  PetscCall(MatGetSize(Z, nullptr, &columns));
+  PetscCall(MatDenseGetLDA(R, &leading_from));
+  PetscCall(MatDenseGetLDA(Z, &leading_to));
+  PetscCall(MatDenseGetArrayRead(R, &from));
+  PetscCall(MatDenseGetArrayWrite(Z, &to));
+  const PetscErrorCode code = guarded(PETSC_COMM_SELF, "PCMatApply_Echelon", [&] {
+    return apply_to(pc, method_of(pc), {from, n, columns, leading_from}, {to, n, columns, leading_to});
+  });
+  PetscCall(MatDenseRestoreArrayWrite(Z, &to));
+  PetscCall(MatDenseRestoreArrayRead(R, &from));
   return code;
 }
 
@@ -173,6 +243,7 @@ PetscErrorCode read_options(PC pc) {
   PetscCall(reader.read_method(choice));
   method.choice = std::move(choice);
   method.application.reset();
+  method.transposed.reset();
   method.solver.reset();
   return success;
 }
@@ -188,7 +259,7 @@ PetscErrorCode view_method(PC pc, PetscViewer viewer) {
 }
 
 PetscErrorCode guarded_set_up(PC pc) {
-  return guarded(PETSC_COMM_SELF, "PCSetUp_Echelon", [&] { return set_up(pc); });
+  return guarded(PETSC_COMM_SELF, "PCSetUp_Echelon", [&] { return set_up(pc, pc->pmat, method_of(pc)); });
 }
 
 PetscErrorCode guarded_read_options(PC pc, PetscOptionItems* /*items*/) {
@@ -205,6 +276,7 @@ PetscErrorCode view(PC pc, PetscViewer viewer) {
 
 PetscErrorCode reset(PC pc) {
   method_of(pc).application.reset();
+  method_of(pc).transposed.reset();
   method_of(pc).solver.reset();
   return success;
 }
@@ -219,7 +291,9 @@ PetscErrorCode create(PC pc) {
   return guarded(PETSC_COMM_SELF, "PCCreate_Echelon", [&] {
     pc->data = new MethodPreconditioner;
     pc->ops->setup = guarded_set_up;
-    pc->ops->apply = apply_vector;
+    pc->ops->apply = apply_once;
+    pc->ops->applytranspose = apply_transpose;
+    pc->ops->matapply = apply_columns;
     pc->ops->setfromoptions = guarded_read_options;
     pc->ops->view = view;
     pc->ops->reset = reset;

@@ -131,6 +131,12 @@ class Solve(RanksTest):
                              "factor.ordering=amd", "--device", "serial", "--rtol", "1e-11")
         self.check(report, 2, 1e-11)
 
+    def test_scaling(self):
+        for scaling in ["stiffness", "deluxe", "cardinality"]:
+            report = self.report(self.matrix, "--ranks", "4", "-p", "preconditioner=bddc", "-p", f"scaling={scaling}")
+            self.check(report, 4)
+            self.assertLessEqual(report["iterations"], 12)
+
     def test_limit_of_iterations(self):
         report = self.report(self.matrix, "--ranks", "2", "--max-iterations", "1", code=NOT_CONVERGED)
         self.assertEqual((report["status"], report["iterations"], report["attempts"]), ("max_iterations", 1, []))

@@ -5,6 +5,7 @@
 #include <echelon_petsc.h>
 #include <petscksp.h>
 
+#include <cmath>
 #include <limits>
 #include <string>
 #include <tuple>
@@ -88,6 +89,80 @@ INSTANTIATE_TEST_SUITE_P(Methods, Preconditioner,
                                          std::tuple("sparse-cholesky", KSPPREONLY, 1),
                                          std::tuple("gauss-seidel", KSPFGMRES, 2),
                                          std::tuple("cg", KSPPREONLY, 1)));
+
+/// Element (i, j) of the preconditioner is that of its transpose at (j, i).
+TEST(PreconditionerTranspose, Application_IsTheAdjoint) {
+  const Matrix A = make_matrix(MATSEQAIJ, 64, 64, convection(8));
+  for (const char* method : {"sparse-lu", "jacobi", "ilu0", "ssor", "lu"}) {
+    const GivenOptions options({{"-pc_echelon_method", method}});
+    const Krylov ksp = make_krylov(A, KSPGMRES);
+    PC pc = nullptr;
+    EXPECT_PETSC(KSPGetPC(ksp, &pc));
+    const Vector r = make_solution(64);
+    const Vector s = make_vector(64, [](PetscInt i) { return std::cos(0.3 * i); });
+    Vector z;
+    Vector y;
+    EXPECT_PETSC(VecDuplicate(r, z.address()));
+    EXPECT_PETSC(VecDuplicate(r, y.address()));
+    EXPECT_PETSC(PCSetUp(pc));
+    EXPECT_PETSC(PCApply(pc, r, z));
+    EXPECT_PETSC(PCApplyTranspose(pc, s, y));
+    double forward = 0;
+    double backward = 0;
+    EXPECT_PETSC(VecDot(s, z, &forward));
+    EXPECT_PETSC(VecDot(y, r, &backward));
+    EXPECT_NEAR(forward, backward, 1e-12 * std::abs(forward)) << method;
+  }
+}
+
+TEST(PreconditionerTranspose, BiconjugateGradients_Converge) {
+  const Matrix A = make_matrix(MATSEQAIJ, 900, 900, convection(30));
+  const GivenOptions options({{"-pc_echelon_method", "ilu0"}});
+  const Krylov ksp = make_krylov(A, KSPBICG);
+  EXPECT_LT(solution_error(ksp, A), 1e-7);
+  EXPECT_GT(reason_of(ksp), 0);
+}
+
+TEST(PreconditionerTranspose, Multigrid_HasNone) {
+  const Matrix A = make_matrix(MATSEQAIJ, 64, 64, laplacian(8));
+  const Krylov ksp = make_krylov(A, KSPCG);
+  PC pc = nullptr;
+  EXPECT_PETSC(KSPGetPC(ksp, &pc));
+  EXPECT_PETSC(PCSetUp(pc));
+  const Vector r = make_solution(64);
+  Vector z;
+  EXPECT_PETSC(VecDuplicate(r, z.address()));
+  const CaughtErrors errors;
+  EXPECT_EQ(PCApplyTranspose(pc, r, z), PETSC_ERR_SUP);
+  EXPECT_NE(errors.message().find("ilu0"), std::string::npos) << errors.message();
+}
+
+TEST(PreconditionerColumns, AreAppliedLikeOne) {
+  const Matrix A = make_matrix(MATSEQAIJ, 64, 64, laplacian(8));
+  const Matrix R =
+      make_matrix(MATSEQDENSE, 64, 3, [](PetscInt i, PetscInt j) { return 1.0 + (i * (j + 2)) % 7; });
+  for (const char* method : {"amg", "ic0", "sparse-cholesky", "cg"}) {
+    const GivenOptions options({{"-pc_echelon_method", method}});
+    const Krylov ksp = make_krylov(A, KSPCG);
+    PC pc = nullptr;
+    EXPECT_PETSC(KSPGetPC(ksp, &pc));
+    EXPECT_PETSC(PCSetUp(pc));
+    Matrix Z;
+    EXPECT_PETSC(MatDuplicate(R, MAT_DO_NOT_COPY_VALUES, Z.address()));
+    EXPECT_PETSC(PCMatApply(pc, R, Z));
+    for (PetscInt j = 0; j < 3; ++j) {
+      Vector r;
+      Vector z;
+      Vector expected;
+      EXPECT_PETSC(MatCreateVecs(A, r.address(), z.address()));
+      EXPECT_PETSC(VecDuplicate(z, expected.address()));
+      EXPECT_PETSC(MatGetColumnVector(R, r, j));
+      EXPECT_PETSC(MatGetColumnVector(Z, z, j));
+      EXPECT_PETSC(PCApply(pc, r, expected));
+      EXPECT_LT(relative_distance(z, expected), 1e-7) << method;
+    }
+  }
+}
 
 TEST(PreconditionerOutcomes, ZeroDiagonal_FailsSetup) {
   const Matrix A = make_matrix(MATSEQAIJ, 3, 3, [](PetscInt i, PetscInt j) {

@@ -114,6 +114,12 @@ std::vector<std::string> bddc_arguments(const DistributedOptions& chosen, const 
                                         "1",
                                         "-pc_is_use_stiffness_scaling",
                                         chosen.scaling == DistributedScaling::stiffness ? "1" : "0"};
+  if (chosen.scaling == DistributedScaling::deluxe) {
+    // PCBDDC asks only packages of certain names for Schur complements: Echelon takes one of them.
+    for (const char* word : {"-pc_bddc_use_deluxe_scaling", "1", "-echelon_as_mkl_pardiso", "1",
+                             "-sub_schurs_mat_solver_type", "mkl_pardiso"})
+      arguments.emplace_back(word);
+  }
   for (const char* place : {"dirichlet", "neumann", "coarse_redundant"})
     add_factor(arguments, fmt::format("pc_bddc_{}_", place), true, chosen, options);
   return arguments;
@@ -195,8 +201,9 @@ const std::vector<OptionInfo>& distributed_options_table() {
        "sparse-lu"},
       {"factor.", "text", "", "", "an option of the factorisation"},
       {"overlap", "integer", "1", "0 <= x <= 100", "asm: layers of neighbours that each subdomain shares"},
-      {"scaling", "text", "stiffness", "cardinality, stiffness",
-       "bddc: weights of shared values, equal or by the diagonals of the subdomain matrices"},
+      {"scaling", "text", "stiffness", "cardinality, stiffness, deluxe",
+       "bddc: weights of shared values, equal, by the diagonals of the subdomain matrices, or by their Schur "
+       "complements"},
       {"block_size", "integer", "1", "1 <= x <= 16",
        "unknowns per node of a system of equations; divides the number of rows"},
       {"restart", "integer", "30", "1 <= x <= 10000", "gmres: iterations between restarts"}};

@@ -28,9 +28,11 @@ constexpr std::array<EnumWord<DistributedPreconditioner>, 4> words_of(Distribute
            {DistributedPreconditioner::block_jacobi, "block-jacobi"}}};
 }
 
-enum class DistributedScaling { cardinality, stiffness };
-constexpr std::array<EnumWord<DistributedScaling>, 2> words_of(DistributedScaling) {
-  return {{{DistributedScaling::cardinality, "cardinality"}, {DistributedScaling::stiffness, "stiffness"}}};
+enum class DistributedScaling { cardinality, stiffness, deluxe };
+constexpr std::array<EnumWord<DistributedScaling>, 3> words_of(DistributedScaling) {
+  return {{{DistributedScaling::cardinality, "cardinality"},
+           {DistributedScaling::stiffness, "stiffness"},
+           {DistributedScaling::deluxe, "deluxe"}}};
 }
 
 /// Options of a solve on several processes.
