@@ -5,6 +5,7 @@
 // Prints for each family and method (lamg, approximate-cholesky, auto) the number of graphs, the median and
 // largest count of iterations to 1e-8, the number of failures, and the median and largest processor time in
 // microseconds for each edge of set-up and solve on one core.
+#include "right_hand_side.hpp"
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
 
@@ -15,7 +16,6 @@
 #include <cstdio>
 #include <ctime>
 #include <functional>
-#include <random>
 #include <string>
 #include <utility>
 #include <variant>
@@ -125,16 +125,6 @@ double processor_seconds() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-std::vector<double> right_hand_side(const ec::Csr<double>& A) {
-  std::mt19937_64 random(1);
-  std::normal_distribution<double> normal;
-  std::vector<double> x(static_cast<std::size_t>(A.rows()));
-  for (double& value : x) value = normal(random);
-  std::vector<double> b(x.size());
-  ec::multiply<double>(1, A, x, 0, b);
-  return b;
-}
-
 struct Counts {
   std::vector<double> iterations;
   std::vector<double> times;
@@ -142,7 +132,7 @@ struct Counts {
 };
 
 void add(const ec::Csr<double>& A, const std::string& method, Counts& counts) {
-  const std::vector<double> b = right_hand_side(A);
+  const std::vector<double> b = ec::bench::consistent_right_hand_side(A);
   ec::SolveOptions options;
   options.method = method;
   options.device = ec::Device::serial();

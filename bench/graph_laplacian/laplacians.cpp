@@ -8,6 +8,7 @@
 // auto, approximate-cholesky, approximate-cholesky:split=2 and so on, cg:preconditioner=jacobi. --write
 // stores matrix and right-hand side for bench/graph_laplacian/peers.py. With --threads each method runs on
 // each number of threads, wall-clock times are measured, and the graphs have more than a million edges.
+#include "right_hand_side.hpp"
 #include "support/arguments.hpp"
 
 #include <echelon/echelon.hpp>
@@ -17,7 +18,6 @@
 #include <cstdio>
 #include <ctime>
 #include <fstream>
-#include <random>
 #include <string>
 #include <utility>
 #include <variant>
@@ -80,16 +80,6 @@ ec::Csr<double> read_laplacian(const std::string& path) {
   return ec::laplacian(ec::adjacency(matrix), {.symmetrise = true});
 }
 
-std::vector<double> right_hand_side(const ec::Csr<double>& A) {
-  std::mt19937_64 random(1);
-  std::normal_distribution<double> normal;
-  std::vector<double> x(static_cast<std::size_t>(A.rows()));
-  for (double& value : x) value = normal(random);
-  std::vector<double> b(x.size());
-  ec::multiply<double>(1, A, x, 0, b);
-  return b;
-}
-
 /// int64 rows and nonzeros, int32 offsets and columns, double values and right-hand side.
 void write(const std::string& path, const ec::Csr<double>& A, const std::vector<double>& b) {
   std::ofstream file(path, std::ios::binary);
@@ -146,7 +136,7 @@ struct Plan {
 };
 
 void run(const std::string& name, const ec::Csr<double>& A, const Plan& plan) {
-  const std::vector<double> b = right_hand_side(A);
+  const std::vector<double> b = ec::bench::consistent_right_hand_side(A);
   if (!plan.folder.empty()) write(plan.folder + "/" + name + ".bin", A, b);
   const double edges = static_cast<double>(A.nonzeros() - A.rows()) / 2;
   for (const std::string& method : plan.methods) {
