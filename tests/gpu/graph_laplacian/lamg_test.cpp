@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lamg on the GPU: families of graphs on which Laplacian solvers are known to fail, and the same bits twice.
 #include "gpu/gpu_fixture.hpp"
+#include "support/graph_families.hpp"
 #include "support/several_columns.hpp"
 #include "support/sparse_systems.hpp"
 
@@ -60,22 +61,9 @@ class GpuLamg : public GpuTest {
 };
 
 TEST_F(GpuLamg, Families_FewIterations) {
-  const std::vector<std::pair<std::string, Options>> families = {
-      {"path", {{"n", 3000}}},
-      {"star", {{"n", 3000}}},
-      {"ring", {{"n", 1025}}},
-      {"complete-binary-tree", {{"n", 2047}}},
-      {"complete", {{"n", 100}}},
-      {"barbell", {}},
-      {"sachdeva-star", {{"copies", 20}, {"clique", 20}}},
-      {"grid-2d", {{"nx", 60}, {"ny", 50}}},
-      {"grid-2d", {{"nx", 60}, {"ny", 50}, {"weight_y", 1e-4}}},
-      {"grid-2d", {{"nx", 60}, {"ny", 50}, {"weights", "log-uniform"}, {"decades", 6}}},
-      {"grid-3d", {{"nx", 15}, {"ny", 15}, {"nz", 15}}},
-      {"barabasi-albert", {{"n", 4000}}},
-      {"rmat", {{"scale", 11}}},
-  };
-  for (const auto& [family, options] : families) expect_solved(make(family, options), family, 20);
+  for (const auto& [family, options] : graph_families()) {
+    expect_solved(make(family, options), family, 20);
+  }
 }
 
 TEST_F(GpuLamg, Chimeras_AtMost30Iterations) {

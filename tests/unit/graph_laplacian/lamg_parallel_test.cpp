@@ -2,6 +2,7 @@
 /// The parallel algorithm of lamg, run on the host: its parts against their definitions, and the method on
 /// families of graphs on which Laplacian solvers are known to fail.
 #include "graph_laplacian/lamg/parallel/iteration.hpp"
+#include "support/graph_families.hpp"
 #include "support/several_columns.hpp"
 #include "support/sparse_systems.hpp"
 
@@ -370,22 +371,9 @@ void expect_solved(const Csr<double>& A, const std::string& what, std::int64_t m
 }
 
 TEST(LamgParallel, Families_FewIterations) {
-  const std::vector<std::pair<std::string, Options>> families = {
-      {"path", {{"n", 3000}}},
-      {"star", {{"n", 3000}}},
-      {"ring", {{"n", 1025}}},
-      {"complete-binary-tree", {{"n", 2047}}},
-      {"complete", {{"n", 100}}},
-      {"barbell", {}},
-      {"sachdeva-star", {{"copies", 20}, {"clique", 20}}},
-      {"grid-2d", {{"nx", 60}, {"ny", 50}}},
-      {"grid-2d", {{"nx", 60}, {"ny", 50}, {"weight_y", 1e-4}}},
-      {"grid-2d", {{"nx", 60}, {"ny", 50}, {"weights", "log-uniform"}, {"decades", 6}}},
-      {"grid-3d", {{"nx", 15}, {"ny", 15}, {"nz", 15}}},
-      {"barabasi-albert", {{"n", 4000}}},
-      {"rmat", {{"scale", 11}}},
-  };
-  for (const auto& [family, options] : families) expect_solved(make(family, options), family, 20);
+  for (const auto& [family, options] : test::graph_families()) {
+    expect_solved(make(family, options), family, 20);
+  }
 }
 
 TEST(LamgParallel, Chimeras_AtMost30Iterations) {
