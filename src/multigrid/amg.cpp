@@ -126,8 +126,9 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   }
 
   [[nodiscard]] const HierarchyDescription& description() const override { return description_; }
-  [[nodiscard]] const Csr<T>* level_matrix(std::size_t level) const override {
-    return hierarchy_ && level < hierarchy_->levels().size() ? hierarchy_->levels()[level].A : nullptr;
+  [[nodiscard]] std::optional<Csr<T>> level_matrix(std::size_t level) const override {
+    if (!hierarchy_ || level >= hierarchy_->levels().size()) return {};
+    return *hierarchy_->levels()[level].A;
   }
   /// Symmetric for V- and W-cycles, whose post-smoothing is adjoint to the pre-smoothing.
   [[nodiscard]] AppliedOperator applied_operator() const override {

@@ -30,10 +30,11 @@ template <class T>
 Csr<T> level_matrix(const Solver<T>& solver, std::size_t level) {
   SolverImplementation<T>& implementation = SolverAccess<T>::implementation(solver);
   const auto* owner = find_interface<const multigrid::LevelOwner<T>>(implementation);
-  const Csr<T>* matrix = owner != nullptr ? owner->level_matrix(level) : nullptr;
-  if (matrix == nullptr)
-    throw Error(fmt::format("the solver '{}' has no level {}", implementation.name(), level));
-  return *matrix;
+  std::optional<Csr<T>> matrix = owner != nullptr ? owner->level_matrix(level) : std::nullopt;
+  if (!matrix) {
+    throw Error(fmt::format("the solver '{}' has no matrix of a level {}", implementation.name(), level));
+  }
+  return std::move(*matrix);
 }
 
 template <class T>

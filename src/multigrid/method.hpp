@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace echelon::multigrid {
@@ -30,8 +31,8 @@ class LevelOwner {
   LevelOwner(const LevelOwner&) = delete;
   LevelOwner& operator=(const LevelOwner&) = delete;
   virtual ~LevelOwner() = default;
-  /// Null if there is no such level.
-  [[nodiscard]] virtual const Csr<T>* level_matrix(std::size_t level) const = 0;
+  /// A copy; without a value if there is no such level, or it keeps no matrix.
+  [[nodiscard]] virtual std::optional<Csr<T>> level_matrix(std::size_t level) const = 0;
 };
 
 /// Makes multigrid with given prolongations, whose shapes have to match.

@@ -52,12 +52,14 @@ HierarchySummary analyze_hierarchy(const HierarchyOptions& options, const Matrix
   const Report report = solver.setup(A);
   if (!report.ready()) throw Error("the set-up of " + options.method + " failed: " + report.message);
   HierarchySummary summary = {options.method, describe_hierarchy<double>(solver), {}, report.setup_seconds};
-  if (options.method == "lamg") {
-    summary.levels.push_back(A.is_sparse() ? *A.csr() : to_csr(A));
-    return summary;
-  }
   for (std::size_t l = 0; l < summary.description.levels.size(); ++l) {
-    summary.levels.push_back(level_matrix(solver, l));
+    if (summary.description.levels[l].method != "elimination") {
+      summary.levels.push_back(level_matrix(solver, l));
+    } else if (l == 0) {
+      summary.levels.push_back(A.is_sparse() ? *A.csr() : to_csr(A));
+    } else {
+      summary.levels.emplace_back();
+    }
   }
   return summary;
 }

@@ -20,7 +20,7 @@ namespace echelon::tool {
 struct HierarchySummary {
   std::string method;
   HierarchyDescription description;
-  /// Matrices of the levels. Of lamg, whose levels are graphs, the finest one alone.
+  /// Matrices of the levels; empty for those that lamg eliminates, but for the finest one.
   std::vector<Csr<double>> levels;
   double seconds = 0;  ///< time for the whole set-up
 };

@@ -77,7 +77,7 @@ std::string hierarchy_svg(const std::string& title, const HierarchyDescription& 
     const std::size_t row = l / columns;
     const Point corner = {margin + static_cast<double>(l % columns) * (tile_side + tile_gap),
                           top + static_cast<double>(row) * tile_height};
-    draw_level(svg, description, l, l < levels.size() ? &levels[l] : nullptr, corner);
+    draw_level(svg, description, l, levels[l].rows() > 0 ? &levels[l] : nullptr, corner);
   }
   return svg.finish();
 }

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 
@@ -39,6 +40,8 @@ class Engine {
   /// other weights. Ends early, unusable, once `cancel` requests it.
   virtual Outcome setup(B& backend, const Csr<T>& L, const std::stop_token& cancel, bool update) = 0;
   [[nodiscard]] virtual HierarchyDescription description() const = 0;
+  /// The Laplacian of a level of the description; without a value if it is eliminated, or there is none.
+  [[nodiscard]] virtual std::optional<Csr<T>> level_matrix(std::size_t level) const = 0;
   [[nodiscard]] virtual std::size_t bytes() const = 0;
   /// Vectors of one solve in progress.
   [[nodiscard]] virtual std::unique_ptr<Workspace> make_vectors(const B& backend) const = 0;

@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace echelon::lamg {
 
@@ -78,6 +79,32 @@ HierarchyDescription describe(const Hierarchy<T>& hierarchy) {
   return description;
 }
 
+/// Makes the Laplacian of a lower triangle.
+template <class T>
+Csr<T> laplacian_of(const LowerTriangle<T>& A) {
+  std::vector<Triplet<T>> elements;
+  for (std::int32_t i = 0; i < A.n; ++i) {
+    for (std::int32_t k = A.offsets[i]; k < A.offsets[i + 1]; ++k) {
+      const std::int32_t j = A.neighbours[k];
+      const T weight = A.weights[k];
+      elements.insert(elements.end(), {{i, j, -weight}, {j, i, -weight}, {i, i, weight}, {j, j, weight}});
+    }
+  }
+  return Csr<T>::from_triplets(A.n, A.n, elements);
+}
+
+/// Makes the Laplacian of a level as describe() counts them; without a value for an elimination.
+template <class T>
+std::optional<Csr<T>> level_matrix(const Hierarchy<T>& hierarchy, std::size_t wanted) {
+  std::size_t next = 0;
+  for (const Level<T>& level : hierarchy.levels) {
+    if (!level.elimination.vertices.empty()) ++next;
+    if (level.matrix.n == 0 && next > 0) continue;
+    if (next++ == wanted) return laplacian_of(level.matrix);
+  }
+  return {};
+}
+
 /// Hierarchy and cycles on the host, in one thread.
 template <class B, class T>
 class SequentialEngine final : public Engine<B, T> {
@@ -102,6 +129,9 @@ class SequentialEngine final : public Engine<B, T> {
     return {};
   }
   [[nodiscard]] HierarchyDescription description() const override { return describe(*hierarchy_); }
+  [[nodiscard]] std::optional<Csr<T>> level_matrix(std::size_t level) const override {
+    return lamg::level_matrix(*hierarchy_, level);
+  }
   [[nodiscard]] std::size_t bytes() const override { return hierarchy_ ? hierarchy_->bytes() : 0; }
   [[nodiscard]] std::unique_ptr<Workspace> make_vectors(const B& /*backend*/) const override {
     return std::make_unique<Vectors>(*hierarchy_, cycle_options(options_));

@@ -54,6 +54,7 @@ template <class B, class T>
 class LamgMethod final : public SolverImplementation<T>,
                          public ColumnsPreconditioner<T>,
                          public multigrid::HierarchyOwner,
+                         public multigrid::LevelOwner<T>,
                          public VariableOperator {
   using Form = graph_laplacian::LaplacianForm<B, T>;
 
@@ -90,6 +91,9 @@ class LamgMethod final : public SolverImplementation<T>,
   Outcome update_values(const MatrixRef<T>& A) override { return build(A, engine_ != nullptr); }
 
   [[nodiscard]] const HierarchyDescription& description() const override { return description_; }
+  [[nodiscard]] std::optional<Csr<T>> level_matrix(std::size_t level) const override {
+    return engine_ ? engine_->level_matrix(level) : std::nullopt;
+  }
   /// Varying, because recombination of iterates makes a cycle nonlinear.
   [[nodiscard]] AppliedOperator applied_operator() const override { return AppliedOperator::varying; }
   [[nodiscard]] std::size_t bytes() const override {

@@ -114,7 +114,7 @@ class GridMultigrid final : public SolverImplementation<T>,
   }
 
   [[nodiscard]] const HierarchyDescription& description() const override { return description_; }
-  [[nodiscard]] const Csr<T>* level_matrix(std::size_t level) const override {
+  [[nodiscard]] std::optional<Csr<T>> level_matrix(std::size_t level) const override {
     return dynamic_cast<const multigrid::LevelOwner<T>&>(*cycles_).level_matrix(level);
   }
   [[nodiscard]] AppliedOperator applied_operator() const override {

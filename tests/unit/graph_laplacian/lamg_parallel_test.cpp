@@ -6,6 +6,7 @@
 #include "support/several_columns.hpp"
 #include "support/sparse_systems.hpp"
 
+#include <echelon/error.hpp>
 #include <echelon/generate.hpp>
 #include <echelon/methods/lamg.hpp>
 #include <echelon/methods/multigrid/hierarchy.hpp>
@@ -427,6 +428,32 @@ TEST(LamgParallel, LimitBetweenChecks_Kept) {
   const Report report = solver.solve(std::span<const double>(b), std::span<double>(x));
   EXPECT_EQ(report.status, Status::max_iterations);
   EXPECT_EQ(report.iterations, 3);
+}
+
+TEST(LamgLevelMatrix, EveryLevel_IsALaplacianOrEliminated) {
+  const Csr<double> A = make("grid-2d", {{"nx", 40}, {"ny", 30}});
+  for (const bool parallel : {false, true}) {
+    Lamg<double> solver(Device::serial(), {.coarse_size = 10, .parallel = parallel, .jacobi_iterations = 0});
+    ASSERT_TRUE(solver.setup(A).ready());
+    const HierarchyDescription description = describe_hierarchy<double>(solver);
+    ASSERT_GE(description.levels.size(), 3U);
+    EXPECT_THROW(static_cast<void>(level_matrix<double>(solver, description.levels.size())), Error);
+    for (std::size_t l = 0; l < description.levels.size(); ++l) {
+      SCOPED_TRACE(l);
+      if (description.levels[l].method == "elimination") {
+        EXPECT_THROW(static_cast<void>(level_matrix<double>(solver, l)), Error);
+        continue;
+      }
+      const Csr<double> L = level_matrix<double>(solver, l);
+      EXPECT_EQ(L.rows(), description.levels[l].rows);
+      EXPECT_EQ(L.nonzeros(), description.levels[l].nonzeros);
+      const Rows rows = dense(L);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        EXPECT_NEAR(std::accumulate(rows[i].begin(), rows[i].end(), 0.0), 0, 1e-5 * rows[i][i]);
+        EXPECT_GT(rows[i][i], 0);
+      }
+    }
+  }
 }
 
 TEST(LamgParallel, PowerLawGraphs_NoLevels) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -51,6 +52,10 @@ class ParallelEngine final : public Engine<B, T> {
     solver_->apply(backend, columns);
   }
 
+  [[nodiscard]] std::optional<Csr<T>> level_matrix(std::size_t level) const override {
+    const std::size_t stages = solver_->stages().size();
+    return level < stages ? std::nullopt : solver_->preconditioner().level_matrix(level - stages);
+  }
   [[nodiscard]] HierarchyDescription description() const override {
     HierarchyDescription description;
     description.coarsening = "affinity";

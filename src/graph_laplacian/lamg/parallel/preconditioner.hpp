@@ -12,10 +12,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace echelon::lamg::parallel {
 
@@ -31,6 +33,8 @@ class Preconditioner {
   /// z = M r for at most `most_columns` columns, each with the bits that it has alone.
   virtual void apply(B& backend, std::span<const AppliedColumn<T>> columns) const = 0;
   [[nodiscard]] virtual std::size_t bytes() const = 0;
+  /// Matrix of a level, if it keeps one.
+  [[nodiscard]] virtual std::optional<Csr<T>> level_matrix(std::size_t level) const = 0;
   /// Appends the levels to a description, and says why coarsening ended.
   virtual void describe(HierarchyDescription& description) const = 0;
   /// Number of steps of an iteration without progress after which it is considered to have stagnated.
@@ -54,8 +58,8 @@ class DiagonalPreconditioner final : public Preconditioner<B, T> {
   };
 
  public:
-  DiagonalPreconditioner(B& backend, const Csr<T>& A)
-      : nonzeros_(A.nonzeros()), inverse_(backend.device(), A.rows()) {
+  /// A has to outlive the preconditioner.
+  DiagonalPreconditioner(B& backend, const Csr<T>& A) : A_(&A), inverse_(backend.device(), A.rows()) {
     multigrid::invert_diagonal(backend, A, inverse_.data());
   }
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
@@ -69,18 +73,21 @@ class DiagonalPreconditioner final : public Preconditioner<B, T> {
   [[nodiscard]] std::size_t bytes() const override { return inverse_.bytes(); }
   void describe(HierarchyDescription& description) const override {
     description.levels.push_back({.rows = inverse_.size(),
-                                  .nonzeros = nonzeros_,
+                                  .nonzeros = A_->nonzeros(),
                                   .prolongation_nonzeros = 0,
                                   .method = "diagonal",
                                   .seconds = 0,
                                   .bytes = bytes()});
     description.end = "conjugate gradients with the diagonal converge fast";
   }
+  [[nodiscard]] std::optional<Csr<T>> level_matrix(std::size_t level) const override {
+    return level == 0 ? std::optional<Csr<T>>(*A_) : std::nullopt;
+  }
   /// Residuals of conjugate gradients may increase for many steps.
   [[nodiscard]] int idle_steps() const override { return 1000; }
 
  private:
-  std::int64_t nonzeros_;
+  const Csr<T>* A_;
   Array<T> inverse_;
 };
 
@@ -154,6 +161,15 @@ class PreconditionerIn final : public Preconditioner<B, T> {
                                     .bytes = levels[l].bytes() + cycle_->level_bytes(l)});
     }
     description.end = hierarchy_->end();
+  }
+  [[nodiscard]] std::optional<Csr<T>> level_matrix(std::size_t level) const override {
+    const auto& levels = hierarchy_->levels();
+    if (level >= levels.size() || levels[level].is_elimination()) return {};
+    const Csr<H>& A = levels[level].own;
+    std::vector<T> values;
+    for (const H value : A.values().to_vector()) values.push_back(static_cast<T>(value / matrix_factor_));
+    return Csr<T>::unchecked(A.rows(), A.columns(), A.row_offsets(), A.column_indices(),
+                             Array<T>(device_, std::span<const T>(values)));
   }
   [[nodiscard]] int idle_steps() const override { return 20; }
 
