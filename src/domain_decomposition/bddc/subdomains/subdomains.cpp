@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace echelon::bddc {
@@ -99,36 +100,97 @@ void check_subdomain_matrices(const std::vector<SubdomainMatrix>& subdomains) {
   }
 }
 
-void check_sum(const std::vector<SubdomainMatrix>& subdomains, const Csr<double>& A, double tolerance) {
-  std::vector<Triplet<double>> triplets;
-  for (std::size_t s = 0; s < subdomains.size(); ++s) {
-    const auto& [unknowns, matrix] = subdomains[s];
-    if (!unknowns.empty() && unknowns.back() >= A.rows()) {
-      throw DimensionMismatch(named(s) + " has unknown " + std::to_string(unknowns.back()) + ", and A has " +
-                              std::to_string(A.rows()) + " rows");
+namespace {
+
+/// Rows of the subdomain matrices that are added to each row of A, by ascending subdomains.
+class RowsOfSum {
+ public:
+  struct Row {
+    std::int32_t subdomain;
+    std::int32_t row;
+  };
+
+  RowsOfSum(const std::vector<SubdomainMatrix>& subdomains, std::int64_t unknowns)
+      : begin_(static_cast<std::size_t>(unknowns) + 1, 0) {
+    for (const SubdomainMatrix& subdomain : subdomains) {
+      for (const std::int32_t unknown : subdomain.unknowns) ++begin_[unknown + 1];
     }
-    for (std::int64_t i = 0; i < matrix.rows(); ++i) {
-      for (std::int64_t k = matrix.row_offsets()[i]; k < matrix.row_offsets()[i + 1]; ++k) {
-        triplets.push_back({unknowns[i], unknowns[matrix.column_indices()[k]], matrix.values()[k]});
+    std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+    rows_.resize(static_cast<std::size_t>(begin_.back()));
+    std::vector<std::int64_t> next(begin_.begin(), begin_.end() - 1);
+    for (std::size_t s = 0; s < subdomains.size(); ++s) {
+      for (std::int64_t i = 0; i < std::ssize(subdomains[s].unknowns); ++i) {
+        rows_[next[subdomains[s].unknowns[i]]++] = {static_cast<std::int32_t>(s),
+                                                    static_cast<std::int32_t>(i)};
       }
     }
   }
-  for (std::int64_t i = 0; i < A.rows(); ++i) {  // elements of A, with the opposite sign: the sum vanishes
-    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
-      triplets.push_back({static_cast<std::int32_t>(i), A.column_indices()[k], -A.values()[k]});
+
+  [[nodiscard]] std::span<const Row> of(std::int64_t unknown) const {
+    return std::span(rows_).subspan(static_cast<std::size_t>(begin_[unknown]),
+                                    static_cast<std::size_t>(begin_[unknown + 1] - begin_[unknown]));
+  }
+
+ private:
+  std::vector<std::int64_t> begin_;
+  std::vector<Row> rows_;
+};
+
+/// Element of A that differs from the sum of the subdomain matrices.
+struct WrongElement {
+  std::int64_t row = -1;  ///< -1: none
+  std::int64_t column = -1;
+  double difference = 0;
+};
+
+/// The first wrong element of rows [begin, end).
+WrongElement find_wrong_element(const std::vector<SubdomainMatrix>& subdomains, const RowsOfSum& rows,
+                                const Csr<double>& A, double bound, std::int64_t begin, std::int64_t end) {
+  std::vector<std::pair<std::int32_t, double>> terms;  // of a row: the sum, and A with the opposite sign
+  for (std::int64_t i = begin; i < end; ++i) {
+    terms.clear();
+    for (const auto& [s, row] : rows.of(i)) {
+      const auto& [unknowns, matrix] = subdomains[s];
+      for (std::int64_t k = matrix.row_offsets()[row]; k < matrix.row_offsets()[row + 1]; ++k)
+        terms.emplace_back(unknowns[matrix.column_indices()[k]], matrix.values()[k]);
+    }
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k)
+      terms.emplace_back(A.column_indices()[k], -A.values()[k]);
+    std::sort(terms.begin(), terms.end());
+    for (std::size_t t = 0; t < terms.size();) {
+      const std::int32_t column = terms[t].first;
+      double difference = 0;
+      for (; t < terms.size() && terms[t].first == column; ++t) difference += terms[t].second;
+      if (!(std::abs(difference) <= bound)) return {i, column, difference};
     }
   }
-  const auto difference = Csr<double>::from_triplets(A.rows(), A.rows(), triplets);
+  return {};
+}
+
+}  // namespace
+
+void check_sum(const std::vector<SubdomainMatrix>& subdomains, const Csr<double>& A, double tolerance) {
+  for (std::size_t s = 0; s < subdomains.size(); ++s) {
+    const std::vector<std::int32_t>& unknowns = subdomains[s].unknowns;
+    if (unknowns.empty() || unknowns.back() < A.rows()) continue;
+    throw DimensionMismatch(named(s) + " has unknown " + std::to_string(unknowns.back()) + ", and A has " +
+                            std::to_string(A.rows()) + " rows");
+  }
+  const RowsOfSum rows(subdomains, A.rows());
   const double bound = tolerance * largest_element(A);
-  for (std::int64_t i = 0; i < A.rows(); ++i) {
-    for (std::int64_t k = difference.row_offsets()[i]; k < difference.row_offsets()[i + 1]; ++k) {
-      if (std::abs(difference.values()[k]) <= bound) continue;
-      const std::int64_t j = difference.column_indices()[k];
-      throw InvalidMatrix("the subdomain matrices do not sum up to A: row " + std::to_string(i) +
-                          ", column " + std::to_string(j) + " is " + exact_number(element(A, i, j)) +
-                          " in A and differs by " + short_number(difference.values()[k]));
-    }
-  }
+  constexpr std::int64_t rows_of_part = 4096;
+  std::vector<WrongElement> wrong(static_cast<std::size_t>((A.rows() + rows_of_part - 1) / rows_of_part));
+  for_subdomains(Device().threads(), std::ssize(wrong), [&](std::int64_t part) {
+    wrong[part] = find_wrong_element(subdomains, rows, A, bound, part * rows_of_part,
+                                     std::min((part + 1) * rows_of_part, A.rows()));
+  });
+  const auto first =
+      std::find_if(wrong.begin(), wrong.end(), [](const WrongElement& found) { return found.row >= 0; });
+  if (first == wrong.end()) return;
+  throw InvalidMatrix("the subdomain matrices do not sum up to A: row " + std::to_string(first->row) +
+                      ", column " + std::to_string(first->column) + " is " +
+                      exact_number(element(A, first->row, first->column)) + " in A and differs by " +
+                      short_number(first->difference));
 }
 
 namespace {
