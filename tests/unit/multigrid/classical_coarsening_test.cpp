@@ -177,6 +177,47 @@ TEST(ClassicalCoarsening, Splitting_IsMaximalIndependentSet) {
   }
 }
 
+/// Keys ascend along a line, so that each point has to be decided before the one before it.
+TEST(ClassicalCoarsening, Decisions_OnALongChain_AreThoseOfRounds) {
+  constexpr std::int32_t n = 1000;
+  std::vector<std::int64_t> offsets{0};
+  std::vector<std::int32_t> neighbours;
+  std::vector<std::int32_t> dependents;
+  for (std::int32_t i = 0; i < n; ++i) {
+    if (i > 0) neighbours.push_back(i - 1);
+    if (i + 1 < n) neighbours.push_back(i + 1);
+    offsets.push_back(static_cast<std::int64_t>(neighbours.size()));
+    dependents.push_back(i + 1);
+  }
+  const DependenceView graph{offsets.data(), neighbours.data(), nullptr};
+  for (const Device& device : devices) {
+    OpenMp backend(device);
+    std::vector<std::int32_t> in_rounds = dependents;
+    decide_in_rounds(backend, graph, n, in_rounds.data());
+    std::vector<std::int32_t> by_dependences = dependents;
+    decide_by_dependences(backend, graph, n, by_dependences.data());
+    EXPECT_EQ(by_dependences, in_rounds);
+    for (std::size_t i = 0; i < in_rounds.size(); ++i) {
+      ASSERT_EQ(in_rounds[i], i % 2 == 1 ? coarse_point : fine_point) << i;
+    }
+  }
+}
+
+TEST(ClassicalCoarsening, Decisions_OnRandomGraphs_AreThoseOfRounds) {
+  for (const std::int64_t n : {31, 257, 1025}) {
+    const auto A = random_connections<double>(n, 5, static_cast<unsigned>(n) + 21);
+    for (const Device& device : devices) {
+      OpenMp backend(device);
+      const Strength strength = find_strength(backend, A, 0.25, 0.9);
+      std::vector<std::int32_t> in_rounds = strength.influences.to_vector();
+      std::vector<std::int32_t> by_dependences = in_rounds;
+      decide_in_rounds(backend, strength.view(A), n, in_rounds.data());
+      decide_by_dependences(backend, strength.view(A), n, by_dependences.data());
+      EXPECT_EQ(by_dependences, in_rounds);
+    }
+  }
+}
+
 TEST(ClassicalCoarsening, SecondSplitting_IsOnPathsOfTwoSteps) {
   for (const std::int64_t n : {33, 257}) {
     const auto A = random_connections<double>(n, 3, static_cast<unsigned>(n) + 5);

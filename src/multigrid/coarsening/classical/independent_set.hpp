@@ -5,7 +5,8 @@
 /// each round the points whose key is larger than those of all undecided points that they depend on, or that
 /// depend on them, become coarse, and undecided points that depend on a coarse one become fine. The steps of
 /// a round read only results of the step before, or values whose meaning does not change while they are
-/// written, so that the splitting is the same on every device with any number of threads.
+/// written, so that the splitting is the same on every device with any number of threads. On the host points
+/// are decided in the order of their dependences instead, with the same result.
 /// H. De Sterck, U. M. Yang, J. Heys, Reducing complexity in parallel algebraic multigrid preconditioners,
 /// SIAM J. Matrix Anal. Appl. 27, 2006.
 #pragma once
@@ -138,15 +139,11 @@ struct WriteIndex {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { indices[i] = static_cast<std::int32_t>(i); }
 };
 
-/// Splits the n points of a graph. `states` holds the number of dependents of each point on entry and its
-/// state on return. Waits for the number of undecided points, in every round while they are many; the number
-/// of rounds grows like log n, 5 to 8 in practice.
+/// Decides the undecided points in rounds. Waits for their number, in every round while they are many; the
+/// number of rounds grows like log n, 5 to 8 in practice.
 template <class B>
-void split_points(B& backend, const DependenceView& graph, std::int64_t n, const std::uint8_t* is_isolated,
-                  bool isolated_become_coarse, std::int32_t* states) {
+void decide_in_rounds(B& backend, const DependenceView& graph, std::int64_t n, std::int32_t* states) {
   const Device& device = backend.device();
-  backend.for_each(n, InitialState{is_isolated, isolated_become_coarse, states});
-  if (isolated_become_coarse) backend.for_each(n, ExcludeDependents{graph, states});
   Array<std::uint8_t> beaten(device, n);
   Array<std::uint8_t> undecided(device, n);
   Array<std::int32_t> list(device, n);
@@ -164,6 +161,107 @@ void split_points(B& backend, const DependenceView& graph, std::int64_t n, const
     if (!is_first) list.swap(spare);
     count = backend.select(count, undecided.data(), spare.data(), list.data());
   }
+}
+
+/// Sets the decisions that the initial states make.
+struct BeginDecisions {
+  static constexpr std::int32_t undecided = 1;
+  const std::int32_t* states;
+  std::int32_t* decisions;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    decisions[i] = states[i] > 0 ? undecided : states[i];
+  }
+};
+
+/// Decides a point: it becomes fine if it depends on a coarse point with a larger key, and coarse otherwise.
+/// Points with larger keys on which it depends are decided before. Threads may decide a point at the same
+/// time; they decide alike.
+struct DecideByDependences {
+  DependenceView graph;
+  const std::int32_t* states;
+  std::int32_t* decisions;
+  std::int32_t* is_unfinished;  ///< set if a point was left undecided at the end of the stack
+
+  void operator()(std::int64_t i) const {
+    if (atomic_load(decisions + i) != BeginDecisions::undecided) return;
+    constexpr int capacity = 64;
+    Visit stack[capacity];  // uninitialised: few points need more than a few entries
+    int depth = 0;
+    stack[0] = {static_cast<std::int32_t>(i), graph.offsets[i]};
+    while (depth >= 0) {
+      const std::int32_t next = advance(stack[depth]);
+      if (next < 0) {
+        --depth;
+      } else if (depth + 1 < capacity) {
+        stack[++depth] = {next, graph.offsets[next]};
+      } else {
+        atomic_exchange(is_unfinished, 1);
+        return;
+      }
+    }
+  }
+
+ private:
+  /// A point under decision and the next of its elements.
+  struct Visit {
+    std::int32_t point;
+    std::int64_t element;
+  };
+
+  /// Decides the point, or returns an undecided one that has to be decided before.
+  std::int32_t advance(Visit& visit) const {
+    const std::int32_t i = visit.point;
+    const std::int32_t own = states[i];
+    const std::uint32_t hash = scramble(static_cast<std::uint32_t>(i));
+    for (std::int64_t& k = visit.element; k < graph.offsets[i + 1]; ++k) {
+      if (!graph.depends(k)) continue;
+      const std::int32_t j = graph.neighbours[k];
+      const std::int32_t decision = atomic_load(decisions + j);
+      if (decision != coarse_point && decision != BeginDecisions::undecided) continue;
+      const std::int32_t other = states[j];
+      const bool is_larger = other != own ? other > own : scramble(static_cast<std::uint32_t>(j)) > hash;
+      if (!is_larger) continue;
+      if (decision == BeginDecisions::undecided) return j;
+      atomic_store(decisions + i, fine_point);
+      return -1;
+    }
+    atomic_store(decisions + i, coarse_point);
+    return -1;
+  }
+};
+
+/// Decides the undecided points, each after those with larger keys on which it depends. The result is that of
+/// decide_in_rounds(), because a point with a smaller key cannot be decided before its neighbours; on the
+/// host one traversal of the dependences takes less time than a traversal per round.
+template <class B>
+void decide_by_dependences(B& backend, const DependenceView& graph, std::int64_t n, std::int32_t* states) {
+  Array<std::int32_t> decisions(backend.device(), n);
+  backend.for_each(n, BeginDecisions{states, decisions.data()});
+  for (std::int32_t is_unfinished = 1; is_unfinished != 0;) {
+    is_unfinished = 0;
+    backend.for_each(n, DecideByDependences{graph, states, decisions.data(), &is_unfinished});
+  }
+  backend.copy(n, decisions.data(), states);
+}
+
+template <class B>
+void decide_points(B& backend, const DependenceView& graph, std::int64_t n, std::int32_t* states) {
+  decide_by_dependences(backend, graph, n, states);
+}
+#ifdef __CUDACC__
+inline void decide_points(Cuda& backend, const DependenceView& graph, std::int64_t n, std::int32_t* states) {
+  decide_in_rounds(backend, graph, n, states);
+}
+#endif
+
+/// Splits the n points of a graph. `states` holds the number of dependents of each point on entry and its
+/// state on return. On a GPU it waits, see decide_in_rounds().
+template <class B>
+void split_points(B& backend, const DependenceView& graph, std::int64_t n, const std::uint8_t* is_isolated,
+                  bool isolated_become_coarse, std::int32_t* states) {
+  backend.for_each(n, InitialState{is_isolated, isolated_become_coarse, states});
+  if (isolated_become_coarse) backend.for_each(n, ExcludeDependents{graph, states});
+  decide_points(backend, graph, n, states);
 }
 
 /// Coarse points of a splitting, numbered in ascending order.
