@@ -137,8 +137,8 @@ class OpenMp {
     auto* scratch_keys = reinterpret_cast<K*>(scratch);
     const std::size_t behind_keys = (size * sizeof(K) + alignof(V) - 1) / alignof(V) * alignof(V);
     auto* scratch_values = reinterpret_cast<V*>(scratch + behind_keys);
-    openmp_detail::radix_sort(threads_for(n > serial_limit), n, first_bit, last_bit, keys, sorted_keys,
-                              values, sorted_values, scratch_keys, scratch_values);
+    openmp_detail::radix_sort<K, V>(threads_for(n > serial_limit), n, {first_bit, last_bit}, {keys, values},
+                                    {sorted_keys, sorted_values}, {scratch_keys, scratch_values});
   }
 
   template <class K>

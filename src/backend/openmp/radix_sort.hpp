@@ -21,11 +21,24 @@ struct Digit {
   std::size_t operator()(K key) const { return static_cast<std::size_t>((key >> shift) & mask); }
 };
 
+/// Keys and the values that belong to them.
+template <class K, class V>
+struct KeyedValues {
+  K* keys;
+  V* values;
+};
+
+/// Bits [first, last) of a key, by which keys are sorted.
+struct BitRange {
+  int first;
+  int last;
+};
+
 /// One pass: each thread counts the digits of its part, then moves its elements after those with smaller
 /// digits and those of earlier parts with the same digit.
 template <class K, class V>
-void sort_by_digit(int threads, std::int64_t n, Digit<K> digit, const K* keys, K* to_keys, const V* values,
-                   V* to_values) {
+void sort_by_digit(int threads, std::int64_t n, Digit<K> digit, KeyedValues<const K, const V> from,
+                   KeyedValues<K, V> to) {
   using Places = std::array<std::int64_t, std::size_t{1} << digit_bits>;
   std::vector<Places> places(static_cast<std::size_t>(threads), Places{});
   const std::int64_t part_size = (n + threads - 1) / threads;
@@ -35,7 +48,7 @@ void sort_by_digit(int threads, std::int64_t n, Digit<K> digit, const K* keys, K
     for (int t = 0; t < threads; ++t) {
       Places counts{};
       for (std::int64_t k = std::min(t * part_size, n); k < std::min((t + 1) * part_size, n); ++k) {
-        ++counts[digit(keys[k])];
+        ++counts[digit(from.keys[k])];
       }
       places[static_cast<std::size_t>(t)] = counts;
     }
@@ -50,34 +63,30 @@ void sort_by_digit(int threads, std::int64_t n, Digit<K> digit, const K* keys, K
     for (int t = 0; t < threads; ++t) {
       Places next = places[static_cast<std::size_t>(t)];
       for (std::int64_t k = std::min(t * part_size, n); k < std::min((t + 1) * part_size, n); ++k) {
-        const std::int64_t place = next[digit(keys[k])]++;
-        to_keys[place] = keys[k];
-        to_values[place] = values[k];
+        const std::int64_t place = next[digit(from.keys[k])]++;
+        to.keys[place] = from.keys[k];
+        to.values[place] = from.values[k];
       }
     }
   }
 }
 
-/// Sorts by the least significant digit first. Passes alternate between target and scratch arrays; the last
-/// one writes to the target.
+/// Sorts `from` by the least significant digit first. Passes alternate between `sorted` and `scratch`; the
+/// last one writes to `sorted`. All arrays have n elements.
 template <class K, class V>
-void radix_sort(int threads, std::int64_t n, int first_bit, int last_bit, const K* keys, K* sorted_keys,
-                const V* values, V* sorted_values, K* scratch_keys, V* scratch_values) {
-  const int passes = (last_bit - first_bit + digit_bits - 1) / digit_bits;
+void radix_sort(int threads, std::int64_t n, BitRange bits, KeyedValues<const K, const V> from,
+                KeyedValues<K, V> sorted, KeyedValues<K, V> scratch) {
+  const int passes = (bits.last - bits.first + digit_bits - 1) / digit_bits;
   if (passes == 0) {
-    std::copy_n(keys, n, sorted_keys);
-    std::copy_n(values, n, sorted_values);
+    std::copy_n(from.keys, n, sorted.keys);
+    std::copy_n(from.values, n, sorted.values);
   }
   for (int pass = 0; pass < passes; ++pass) {
-    const int shift = first_bit + pass * digit_bits;
-    const int bits = std::min(digit_bits, last_bit - shift);
-    const bool to_target = (passes - pass) % 2 == 1;
-    K* to_keys = to_target ? sorted_keys : scratch_keys;
-    V* to_values = to_target ? sorted_values : scratch_values;
-    sort_by_digit(threads, n, Digit<K>{shift, static_cast<K>((K{1} << bits) - 1)}, keys, to_keys, values,
-                  to_values);
-    keys = to_keys;
-    values = to_values;
+    const int shift = bits.first + pass * digit_bits;
+    const int width = std::min(digit_bits, bits.last - shift);
+    const KeyedValues<K, V> to = (passes - pass) % 2 == 1 ? sorted : scratch;
+    sort_by_digit(threads, n, Digit<K>{shift, static_cast<K>((K{1} << width) - 1)}, from, to);
+    from = {to.keys, to.values};
   }
 }
 
