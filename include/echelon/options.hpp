@@ -61,11 +61,11 @@ enum class Targets { host, cuda, both };
 
 /// Description of an option for help texts and documents.
 struct OptionInfo {
-  std::string name;
+  std::string name;      ///< key of the option
   std::string type;      ///< "boolean", "integer", "number", "text"
   std::string fallback;  ///< the default, as text
   std::string allowed;   ///< "0 < x <= 2", "point, l1", or empty
-  std::string help;
+  std::string help;      ///< one line about the meaning
 };
 
 /// Bounds of a number; a bound is excluded where `open_low` or `open_high` says so.

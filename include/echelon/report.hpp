@@ -52,10 +52,10 @@ enum class ConditionKind {
 
 /// Figures of a Report for one right-hand side.
 struct ColumnReport {
-  Status status = Status::direct;
-  std::int64_t iterations = 0;
-  double relative_residual = 0;
-  double backward_error = 0;
+  Status status = Status::direct;             ///< outcome for this right-hand side
+  std::int64_t iterations = 0;                ///< 0 for direct methods
+  double relative_residual = 0;               ///< see Report::relative_residual
+  double backward_error = 0;                  ///< see Report::backward_error
   std::optional<double> error_estimate = {};  ///< see Report::error_estimate
 };
 
@@ -119,7 +119,7 @@ constexpr auto words_of(Proof /*of*/) {
 /// A bound on the distance between x and the exact solution x* of A x* = b, for the elements of A, b and x as
 /// they are stored. All rounding errors of the computation of the bound are accounted for.
 struct ErrorCertificate {
-  Proof proof = Proof::none;
+  Proof proof = Proof::none;  ///< kind of proof; none: there is no bound
   /// The property that was proven and how, or why there is no bound.
   std::string reason;
   /// max |x_i - x*_i| over all columns is at most this.
@@ -138,16 +138,16 @@ struct ErrorCertificate {
 /// Outcome of a set-up or a solve. Residuals are computed from b - A x with the A and b that were given, not
 /// estimated, and describe the worst right-hand side.
 struct Report {
-  Status status = Status::direct;
-  std::string method;
-  Device device;
-  std::string reason;   ///< reason for the choice of the method and the device
-  std::string message;  ///< explanation of `status`, readable text; may be empty
-  std::vector<std::string> warnings;
+  Status status = Status::direct;      ///< outcome, the worst one of several right-hand sides
+  std::string method;                  ///< name of the method, as make_solver() takes it
+  Device device;                       ///< device on which the method ran
+  std::string reason;                  ///< reason for the choice of the method and the device
+  std::string message;                 ///< explanation of `status`, readable text; may be empty
+  std::vector<std::string> warnings;   ///< sentences about doubts in an answer or a setting
   std::optional<std::int64_t> row;     ///< 0-based: the row, pivot or element that `status` refers to
   std::optional<std::int64_t> column;  ///< 0-based
 
-  std::int64_t iterations = 0;
+  std::int64_t iterations = 0;  ///< 0 for direct methods
   /// Relative residual norms ||r|| / ||b|| after 0, 1, 2, ... iterations, as computed by the iteration.
   std::vector<double> history;
   double residual_norm = 0;  ///< ||b - A x||_2; 0 where nothing was computed
@@ -161,7 +161,7 @@ struct Report {
   double backward_error = 0;
   /// Estimated inverse of a condition number, if the method has an estimate; `condition_kind` says of which.
   std::optional<double> reciprocal_condition;
-  ConditionKind condition_kind = ConditionKind::none;
+  ConditionKind condition_kind = ConditionKind::none;  ///< condition number of `reciprocal_condition`
   /// Lower estimate of the condition number of the preconditioned A: the ratio of the extreme Ritz values
   /// that a Lanczos process found. It explains the number of iterations, not the accuracy of x.
   std::optional<double> preconditioned_condition;
@@ -181,9 +181,9 @@ struct Report {
   /// lists them.
   std::vector<Statistic> statistics;
 
-  double analysis_seconds = 0;
-  double setup_seconds = 0;
-  double solve_seconds = 0;
+  double analysis_seconds = 0;  ///< of the pattern of A
+  double setup_seconds = 0;     ///< of the set-up or the factorisation
+  double solve_seconds = 0;     ///< of the solve, without the analysis, the set-up and the transfer
   double transfer_seconds = 0;  ///< between the host and the device
   std::size_t bytes = 0;        ///< held by the solver on its device, excluding A and B
 

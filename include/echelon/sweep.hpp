@@ -28,7 +28,7 @@ struct SweepOptions {
 struct SweepReport {
   /// Rows whose diagonal element is zero or not stored: they keep their x.
   std::int64_t skipped_rows = 0;
-  std::optional<std::int64_t> first_skipped_row;
+  std::optional<std::int64_t> first_skipped_row;  ///< 0-based; empty if no row was skipped
 };
 
 /// Sweeps of Gauss-Seidel and successive over-relaxation: for i in the order of the sweep,

@@ -34,6 +34,7 @@ constexpr std::array<EnumWord<SchurFactorization>, 4> words_of(SchurFactorizatio
 }
 
 struct SchurOptions {
+  /// Factorisation of the interior block A_II; automatic: by the symmetry of A.
   SchurFactorization factorization = SchurFactorization::automatic;
   /// Order in which the interior of a sparse A is eliminated.
   Ordering ordering = Ordering::automatic;

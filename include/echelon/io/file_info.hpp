@@ -43,7 +43,7 @@ enum class FileRole {
 [[nodiscard]] std::optional<FileFormat> file_format_of_name(const std::string& path);
 
 struct FileInfo {
-  FileFormat format = FileFormat::automatic;
+  FileFormat format = FileFormat::automatic;  ///< format that the content shows
   bool coordinate = true;      ///< true for sparse storage in the file, false where all elements are stored
   std::string field = "real";  ///< real, integer or pattern
   std::string symmetry = "general";    ///< general, symmetric or skew-symmetric

@@ -295,9 +295,18 @@ void update_packed(PackBuffers<T>& buffers, Part part, int rows, int columns, in
       pack_columns<Isa>(block_terms, block_columns,
                         {b.data + p0 * b.term_step + j0 * b.column_step, b.term_step, b.column_step},
                         buffers.b.data());
-      BlockProduct<Isa, T> product{part,      first_row,        rows,        Buffers::rows,
-                                   j0,        block_columns,    block_terms, a + p0 * leading_a,
-                                   leading_a, buffers.b.data(), c,           leading_c};
+      BlockProduct<Isa, T> product{.part = part,
+                                   .first_row = first_row,
+                                   .rows = rows,
+                                   .height = Buffers::rows,
+                                   .first_column = j0,
+                                   .columns = block_columns,
+                                   .terms = block_terms,
+                                   .a = a + p0 * leading_a,
+                                   .leading_a = leading_a,
+                                   .b = buffers.b.data(),
+                                   .c = c,
+                                   .leading_c = leading_c};
       product.compute_all(buffers);
     }
   }
@@ -305,7 +314,8 @@ void update_packed(PackBuffers<T>& buffers, Part part, int rows, int columns, in
 
 }  // namespace product_detail
 
-/// C = C - A B for column-major A (rows by terms) and C (rows by columns).
+/// C = C - A B for column-major A (rows by terms) and C (rows by columns). Sizes and arrays stand in the
+/// order of BLAS's gemm, whose place this function takes.
 template <class Isa, class T>
 void subtract_product(PackBuffers<T>& buffers, Part part, int rows, int columns, int terms, const T* a,
                       std::int64_t leading_a, Factor<T> b, T* c, std::int64_t leading_c) {
@@ -314,8 +324,17 @@ void subtract_product(PackBuffers<T>& buffers, Part part, int rows, int columns,
   if (rows >= worth_packing && columns >= worth_packing && terms >= worth_packing) {
     product_detail::update_packed<Isa>(buffers, part, rows, columns, terms, a, leading_a, b, c, leading_c);
   } else {
-    product_detail::ProductInPlace<Isa, T>{part, rows, columns, terms, rows, a, leading_a, b, c, leading_c}
-        .compute_all(buffers);
+    product_detail::ProductInPlace<Isa, T> product{.part = part,
+                                                   .rows = rows,
+                                                   .columns = columns,
+                                                   .terms = terms,
+                                                   .height = rows,
+                                                   .a = a,
+                                                   .leading_a = leading_a,
+                                                   .b = b,
+                                                   .c = c,
+                                                   .leading_c = leading_c};
+    product.compute_all(buffers);
   }
 }
 

@@ -47,7 +47,8 @@ __device__ T sum_products(const T* products, int begin, int end, int lanes) {
 /// blocks process the pieces of rows that do not fit into a block. Memory movement: values, columns and
 /// offsets are read once, x from the caches or once per block. 8 products per thread and 6
 /// to 8 blocks per multiprocessor keep about 100 KB of loads in flight on each, which the bandwidth of HBM
-/// needs.
+/// needs. Arrays are parameters, not members of a struct: nvcc heeds __restrict__, and loads through the
+/// read-only cache, for parameters alone.
 template <class T, class X, class Use>
 __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 6 : 8)
     multiply_blocks(const RowBlocks::Piece* __restrict__ pieces, unsigned piece_count,
