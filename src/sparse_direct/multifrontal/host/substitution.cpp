@@ -267,8 +267,8 @@ SubstitutionSchedule schedule_substitution(const FrontLayout& layout) {
 template <class T>
 std::int64_t substitution_scratch(const MultifrontalFactors<T>& factors, const SubstitutionSchedule& schedule,
                                   int columns, int threads) {
-  if (columns == 1) return VectorSubstitution<T>::scratch_size(factors, schedule, threads);
-  return static_cast<std::int64_t>(factors.largest_front) * columns;
+  const std::int64_t one = VectorSubstitution<T>::scratch_size(factors, schedule, threads);
+  return std::max(one, static_cast<std::int64_t>(factors.largest_front) * columns);
 }
 
 template <class T>

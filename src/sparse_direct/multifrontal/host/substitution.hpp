@@ -29,7 +29,7 @@ struct SubstitutionSchedule {
 /// Calls its argument with (part, parts) for each part, at the same time.
 using RunTeam = std::function<void(const std::function<void(int, int)>&)>;
 
-/// Number of elements of scratch memory for a substitution with `columns` right-hand sides on at most
+/// Number of elements of scratch memory for a substitution with `columns` right-hand sides or one on at most
 /// `threads` threads.
 template <class T>
 [[nodiscard]] std::int64_t substitution_scratch(const MultifrontalFactors<T>& factors,
