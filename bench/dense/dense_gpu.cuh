@@ -25,14 +25,19 @@ struct Sizes {
   std::int64_t largest = 16384;
 };
 
-/// Reads the sizes from the options [--from N] [--up-to N].
-inline Sizes parse_sizes(int argc, char** argv) {
-  Arguments arguments(argc, argv, "[--from N] [--up-to N]");
+/// Reads the sizes from the options [--from N] [--up-to N], which are the last ones.
+inline Sizes parse_sizes(Arguments& arguments) {
   Sizes sizes;
   sizes.smallest = arguments.option("--from", sizes.smallest);
   sizes.largest = arguments.option("--up-to", sizes.largest);
   arguments.finish();
   return sizes;
+}
+
+/// Reads the sizes of a program without other options.
+inline Sizes parse_sizes(int argc, char** argv) {
+  Arguments arguments(argc, argv, "[--from N] [--up-to N]");
+  return parse_sizes(arguments);
 }
 
 template <class T>

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How fast are the LU factorisation of a dense matrix on a GPU and a solve with it, compared with cuSOLVER?
-//   bench_lu_gpu [--from N] [--up-to N]
+//   bench_lu_gpu [--from N] [--up-to N] [--panels]
 // Uniform random matrices, one right-hand side, without the scaling, condition estimate and refinement of the
-// method `lu`.
+// method `lu`. --panels: the factorisation alone, with panels of several widths.
 #include "dense/lu/factorization.hpp"
 #include "dense/lu/workspace.cuh"
 #include "dense_gpu.cuh"
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
 
 namespace ec = echelon;
 using namespace echelon::bench;
@@ -45,11 +49,50 @@ void measure(const Sizes& sizes) {
   }
 }
 
+/// Milliseconds of the factorisation with panels of each width, with the rows on the left of a panel
+/// exchanged after each panel and after the last one.
+template <class T>
+void measure_panels(const Sizes& sizes) {
+  constexpr std::int64_t widths[] = {64, 96, 128, 160, 192, 256, 384, 512};
+  std::printf("\n### %s\n\n| n | rows on the left |", type_name<T>);
+  for (const std::int64_t width : widths) std::printf(" %lld |", static_cast<long long>(width));
+  std::printf("\n|---|---|");
+  for (std::size_t i = 0; i < std::size(widths); ++i) std::printf("---|");
+  std::printf("\n");
+  for (std::int64_t n = sizes.smallest; n <= sizes.largest; n *= 2) {
+    const ec::Dense<T> a = uniform<T>(n, n, 1);
+    ec::Cuda backend(a.device());
+    ec::lu::FactorWorkspace<ec::Cuda, T> workspace(a.device());
+    ec::Array<std::int64_t> pivots(a.device(), n);
+    ec::Dense<T> copy = a;
+    for (const bool left_last : {false, true}) {
+      std::printf("| %lld | %s |", static_cast<long long>(n), left_last ? "at the end" : "by panel");
+      for (const std::int64_t width : widths) {
+        workspace.tuning = {
+            .panel_columns = std::min(width, n), .panels_first = n <= 8192, .left_last = left_last};
+        const double factor = seconds(
+            runs_for(n), [&] { restore(a, copy); },
+            [&] { ec::lu::factor<T>(backend, workspace, copy.view(), pivots.data(), {}); });
+        std::printf(" %.3f |", 1e3 * factor);
+      }
+      std::printf("\n");
+      std::fflush(stdout);
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Sizes sizes = parse_sizes(argc, argv);
+  Arguments arguments(argc, argv, "[--from N] [--up-to N] [--panels]");
+  const bool panels = arguments.flag("--panels");
+  const Sizes sizes = parse_sizes(arguments);
   std::printf("%s\n", hardware(ec::Device::cuda()).c_str());
+  if (panels) {
+    measure_panels<double>(sizes);
+    measure_panels<float>(sizes);
+    return 0;
+  }
   measure<double>(sizes);
   measure<float>(sizes);
 }
