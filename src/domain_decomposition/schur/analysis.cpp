@@ -14,11 +14,11 @@ namespace echelon::schur {
 
 template <class T>
 Analysis analyze_interior(const Csr<T>& A, const Partition& partition, SchurFactorization factorization,
-                          Ordering ordering, int threads) {
+                          Ordering ordering, AnalysisTarget target) {
   using namespace sparse_direct;
   Analysis result;
   AnalysisOptions options;
-  options.ordering = {.ordering = ordering, .threads = threads};
+  options.ordering = {.ordering = ordering, .threads = target.threads, .for_gpu = target.for_gpu};
   std::vector<std::int32_t> partner;
   const auto size = static_cast<std::int64_t>(partition.interior.size());
   if (factorization != SchurFactorization::lu) {
@@ -54,7 +54,9 @@ Analysis analyze_interior(const Csr<T>& A, const Partition& partition, SchurFact
   return result;
 }
 
-template Analysis analyze_interior(const Csr<float>&, const Partition&, SchurFactorization, Ordering, int);
-template Analysis analyze_interior(const Csr<double>&, const Partition&, SchurFactorization, Ordering, int);
+template Analysis analyze_interior(const Csr<float>&, const Partition&, SchurFactorization, Ordering,
+                                   AnalysisTarget);
+template Analysis analyze_interior(const Csr<double>&, const Partition&, SchurFactorization, Ordering,
+                                   AnalysisTarget);
 
 }  // namespace echelon::schur

@@ -22,11 +22,17 @@ struct Analysis {
   std::vector<std::int32_t> row_permutation;
 };
 
+struct AnalysisTarget {
+  int threads = 1;
+  bool for_gpu = false;
+};
+
 /// Orders the interior. For ldlt and lu it also scales, and brings large elements of A_II to its diagonal or
 /// into pairs, where pivots are searched for; an A_II that is structurally singular is the outcome. A is on
 /// the host; for cholesky and ldlt it has to be symmetric, and another A is the outcome.
 template <class T>
 [[nodiscard]] Analysis analyze_interior(const Csr<T>& A, const Partition& partition,
-                                        SchurFactorization factorization, Ordering ordering, int threads);
+                                        SchurFactorization factorization, Ordering ordering,
+                                        AnalysisTarget target);
 
 }  // namespace echelon::schur

@@ -87,9 +87,11 @@ bool may_be_definite(const MatrixRef<T>& A, const Partition& partition) {
 template <class T>
 std::unique_ptr<Elimination<T>> make_elimination(const MatrixRef<T>& A, const Partition& partition,
                                                  const Device& device, const SchurOptions& options) {
-  if (A.is_sparse() && !device.on_host())
-    return sparse_elimination_on_host(*A.csr(), partition, device, options);
-  if (A.is_sparse()) return sparse_elimination(*A.csr(), partition, device, options);
+  if (A.is_sparse()) {
+    return on_target(device, [&]<class Target>() {
+      return sparse_elimination_on<Target>(*A.csr(), partition, device, options);
+    });
+  }
   return dense_elimination(A.dense(), partition, device, options);
 }
 

@@ -3,6 +3,7 @@
 /// and devices.
 #pragma once
 
+#include "backend/targets.hpp"
 #include "solver/implementation.hpp"
 
 #include <echelon/domain_decomposition/schur_complement.hpp>
@@ -57,11 +58,12 @@ class Elimination {
 
 // A, the partition and the options outlive an elimination.
 
-/// Elimination of a sparse A in host memory.
-template <class T>
-[[nodiscard]] std::unique_ptr<Elimination<T>> sparse_elimination(const Csr<T>& A, const Partition& partition,
-                                                                 const Device& device,
-                                                                 const SchurOptions& options);
+/// Elimination of a sparse A on its device. Defined for HostTarget and CudaTarget.
+template <class Target, class T>
+[[nodiscard]] std::unique_ptr<Elimination<T>> sparse_elimination_on(const Csr<T>& A,
+                                                                    const Partition& partition,
+                                                                    const Device& device,
+                                                                    const SchurOptions& options);
 /// Elimination of a dense A, on any device.
 template <class T>
 [[nodiscard]] std::unique_ptr<Elimination<T>> dense_elimination(DenseView<const T> A,

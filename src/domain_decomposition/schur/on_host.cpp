@@ -19,12 +19,11 @@ class HostElimination final : public Elimination<T> {
                   const SchurOptions& options)
       : device_(device),
         A_(A.to(Device())),
-        elimination_(sparse_elimination(A_, partition, A_.device(), options)) {}
+        elimination_(sparse_elimination_on<HostTarget>(A_, partition, A_.device(), options)) {}
 
   Outcome eliminate(SchurFactorization factorization) override {
     Outcome outcome = elimination_->eliminate(factorization);
     if (outcome.ok()) complement_ = elimination_->complement().to(device_);
-    outcome.warnings.push_back("factored on the host: a sparse matrix is partially factored there alone");
     return outcome;
   }
 

@@ -176,7 +176,8 @@ class SparseElimination final : public Elimination<T> {
   }
 
   Outcome analyze(SchurFactorization factorization) {
-    Analysis analysis = analyze_interior(A_, partition_, factorization, options_.ordering, threads());
+    Analysis analysis =
+        analyze_interior(A_, partition_, factorization, options_.ordering, {.threads = threads()});
     if (!analysis.outcome.ok()) return std::move(analysis.outcome);
     scaling_ = std::move(analysis.scaling);
     layout_ = lay_out(std::move(analysis.symbolic), kind_, A_, analysis.row_permutation);
@@ -316,15 +317,19 @@ class SparseElimination final : public Elimination<T> {
 
 }  // namespace
 
-template <class T>
-std::unique_ptr<Elimination<T>> sparse_elimination(const Csr<T>& A, const Partition& partition,
-                                                   const Device& device, const SchurOptions& options) {
+template <class Target, class T>
+std::unique_ptr<Elimination<T>> sparse_elimination_on(const Csr<T>& A, const Partition& partition,
+                                                      const Device& device, const SchurOptions& options) {
   return std::make_unique<SparseElimination<T>>(A, partition, device, options);
 }
 
-template std::unique_ptr<Elimination<float>> sparse_elimination(const Csr<float>&, const Partition&,
-                                                                const Device&, const SchurOptions&);
-template std::unique_ptr<Elimination<double>> sparse_elimination(const Csr<double>&, const Partition&,
-                                                                 const Device&, const SchurOptions&);
+template std::unique_ptr<Elimination<float>> sparse_elimination_on<HostTarget>(const Csr<float>&,
+                                                                               const Partition&,
+                                                                               const Device&,
+                                                                               const SchurOptions&);
+template std::unique_ptr<Elimination<double>> sparse_elimination_on<HostTarget>(const Csr<double>&,
+                                                                                const Partition&,
+                                                                                const Device&,
+                                                                                const SchurOptions&);
 
 }  // namespace echelon::schur

@@ -29,6 +29,33 @@ template <class V>
 Array<V> to_device(const Device& device, std::span<const V> host) {
   return Array<V>(device, host);
 }
+/// Copies two lists, one after the other.
+template <class V>
+Array<V> to_device(const Device& device, const std::vector<V>& first, const std::vector<V>& second) {
+  std::vector<V> both = first;
+  both.insert(both.end(), second.begin(), second.end());
+  return Array<V>(device, std::span<const V>(both));
+}
+
+/// Fronts without a parent, if there is a border.
+std::vector<std::int32_t> roots_below_border(const FrontPlan& plan, const SymbolicFactor& symbolic) {
+  std::vector<std::int32_t> roots;
+  for (std::size_t s = 0; s < plan.fronts.size() && plan.border > 0; ++s) {
+    if (symbolic.parent[s] < 0) roots.push_back(static_cast<std::int32_t>(s));
+  }
+  return roots;
+}
+
+/// The front of a border, if there is one: it has no pivots, and its update matrix lies behind the stack.
+std::vector<Front> border_front(const FrontPlan& plan, std::size_t roots) {
+  if (plan.border == 0) return {};
+  Front front;
+  front.rows = static_cast<std::int32_t>(plan.border);
+  front.child_begin = static_cast<std::int32_t>(plan.children.size());
+  front.child_end = front.child_begin + static_cast<std::int32_t>(roots);
+  front.update = plan.stack_entries;
+  return {front};
+}
 
 /// Stores factor[offset] = row scale * value * column scale, for all elements of row i.
 template <class T>
@@ -71,11 +98,20 @@ struct PermuteAndScale {
 
 }  // namespace
 
+inline int divide_up(int a, int b) {
+  return (a + b - 1) / b;
+}
+
+inline dim3 grid(int x, std::int32_t fronts, int z = 1) {
+  return {static_cast<unsigned>(std::max(x, 1)), static_cast<unsigned>(fronts), static_cast<unsigned>(z)};
+}
+
 template <class T>
 struct DeviceFactorization<T>::State {
   Cuda backend;
   FrontPlan plan;
-  Array<Front> fronts;
+  std::vector<std::int32_t> roots;  ///< with a border
+  Array<Front> fronts;              ///< and that of a border
   Array<std::int32_t> children, relative, border_rows, order, exchanges, position, pivot_order;
   Array<std::int32_t> row_position, column_position;
   Array<T> row_scale, column_scale;
@@ -91,11 +127,14 @@ struct DeviceFactorization<T>::State {
         const Placement<T>& placement)
       : backend(device),
         plan(std::move(front_plan)),
-        fronts(to_device<Front>(device, plan.fronts)),
-        children(to_device<std::int32_t>(device, plan.children)),
+        roots(roots_below_border(plan, symbolic)),
+        fronts(to_device(device, plan.fronts, border_front(plan, roots.size()))),
+        children(to_device(device, plan.children, roots)),
         relative(to_device<std::int32_t>(device, plan.relative)),
         border_rows(to_device<std::int32_t>(device, symbolic.rows)),
-        order(to_device<std::int32_t>(device, plan.order)),
+        order(to_device(device, plan.order,
+                        std::vector<std::int32_t>(plan.border > 0 ? 1 : 0,
+                                                  static_cast<std::int32_t>(plan.fronts.size())))),
         exchanges(device, plan.factors == Factors::lu ? plan.n : 0),
         position(device, plan.factors == Factors::cholesky ? 0 : plan.n),
         pivot_order(device, plan.factors == Factors::cholesky ? 0 : plan.n),
@@ -139,7 +178,20 @@ struct DeviceFactorization<T>::State {
   /// Number of the user's rows, besides which the permuted matrix may have spare ones.
   [[nodiscard]] std::int64_t rows() const { return row_position.size(); }
   DeviceFactorFacts factor_indefinite(const std::stop_token& cancel);
+  void assemble_border(T* complement);
 };
+
+/// Adds the update matrices of the roots in the front of the border.
+template <class T>
+void DeviceFactorization<T>::State::assemble_border(T* complement) {
+  if (plan.border == 0) return;
+  const auto kernel = is_symmetric(plan.factors) ? assemble_large_fronts<T, Factors::cholesky>
+                                                 : assemble_large_fronts<T, Factors::lu>;
+  kernel<<<grid(divide_up(static_cast<int>(plan.border), assembly_columns), 1), tile_threads, 0, stream()>>>(
+      arrays(), order.data() + plan.order.size());
+  check(cudaGetLastError());
+  backend.copy(plan.border * plan.border, stack.data() + plan.stack_entries, complement);
+}
 
 template <class T>
 template <Factors factors>
@@ -166,14 +218,6 @@ int largest_of(const State& state, std::int32_t begin, std::int32_t end, F f) {
   for (std::int32_t place = begin; place < end; ++place)
     largest = std::max(largest, f(state.front_at(place)));
   return largest;
-}
-
-inline int divide_up(int a, int b) {
-  return (a + b - 1) / b;
-}
-
-inline dim3 grid(int x, std::int32_t fronts, int z = 1) {
-  return {static_cast<unsigned>(std::max(x, 1)), static_cast<unsigned>(fronts), static_cast<unsigned>(z)};
 }
 
 template <class T>
@@ -361,7 +405,9 @@ template <class T>
 DeviceFactorMemory DeviceFactorization<T>::predict(const FrontPlan& plan, std::int64_t nonzeros) {
   DeviceFactorMemory memory;
   memory.factor = static_cast<std::size_t>(plan.factor_entries + plan.inverse_entries) * sizeof(T);
-  memory.stack = static_cast<std::size_t>(plan.stack_entries + plan.work_entries) * sizeof(T);
+  memory.stack =
+      static_cast<std::size_t>(plan.stack_entries + plan.border * plan.border + plan.work_entries) *
+      sizeof(T);
   memory.maps =
       plan.fronts.size() * sizeof(Front) +
       (plan.forward.size() + plan.backward.size()) * sizeof(SubstitutionTask) +
@@ -374,7 +420,8 @@ DeviceFactorMemory DeviceFactorization<T>::predict(const FrontPlan& plan, std::i
 
 template <class T>
 DeviceFactorFacts DeviceFactorization<T>::factor(const std::int64_t* row_offsets, const std::int32_t* columns,
-                                                 const T* values, const std::stop_token& cancel) {
+                                                 const T* values, const std::stop_token& cancel,
+                                                 T* complement) {
   State& s = *state_;
   const Device& device = s.backend.device();
   const CurrentDevice current(device.id());
@@ -387,7 +434,7 @@ DeviceFactorFacts DeviceFactorization<T>::factor(const std::int64_t* row_offsets
   }
   if (is_symmetric(s.plan.factors)) scratch = 0;
   if (s.plan.factors != Factors::ldlt) s.vendor.reserve(s.plan.factors, vendor_pivots);
-  s.stack = Array<T>(device, s.plan.stack_entries);
+  s.stack = Array<T>(device, s.plan.stack_entries + s.plan.border * s.plan.border);
   s.scratch = Array<T>(device, scratch);
   s.backend.fill(1, FactorFacts{}, s.facts.data());
   s.backend.fill(s.plan.factor_entries, T{}, s.factor.data());
@@ -395,6 +442,7 @@ DeviceFactorFacts DeviceFactorization<T>::factor(const std::int64_t* row_offsets
                                              s.row_scale.data(), s.column_scale.data(), s.factor.data()});
   if (s.plan.factors == Factors::ldlt) {
     const DeviceFactorFacts result = s.factor_indefinite(cancel);
+    if (!result.cancelled) s.assemble_border(complement);
     s.stack = Array<T>();
     return result;
   }
@@ -408,6 +456,7 @@ DeviceFactorFacts DeviceFactorization<T>::factor(const std::int64_t* row_offsets
       s.template factor_level<Factors::lu>(level);
     }
   }
+  if (!cancelled) s.assemble_border(complement);
   const FactorFacts facts = s.backend.read(s.facts.data());
   s.stack = Array<T>();
   s.scratch = Array<T>();
@@ -492,6 +541,7 @@ void DeviceFactorization<T>::solve(bool transposed, std::int64_t columns, const 
                                      .y = space.y,
                                      .V = space.V,
                                      .counters = space.counters,
+                                     .interior = n - s.plan.border,
                                      .leading_x = n,
                                      .leading_v = s.plan.vector_entries,
                                      .leading_counters = s.plan.counters};

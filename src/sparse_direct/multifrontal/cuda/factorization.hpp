@@ -66,14 +66,17 @@ class DeviceFactorization {
 
   [[nodiscard]] static DeviceFactorMemory predict(const FrontPlan& plan, std::int64_t nonzeros);
 
-  /// Factors the CSR matrix whose pattern was given, on the device.
+  /// Factors the CSR matrix whose pattern was given, on the device. With a border, `complement` receives its
+  /// Schur complement in the scaled matrix, column-major, without the elements of the matrix in the border's
+  /// rows and columns; for symmetric factors the lower triangle.
   DeviceFactorFacts factor(const std::int64_t* row_offsets, const std::int32_t* columns, const T* values,
-                           const std::stop_token& cancel = {});
+                           const std::stop_token& cancel = {}, T* complement = nullptr);
 
   /// Number of elements of `vectors` that a solve of `columns` right-hand sides needs.
   [[nodiscard]] std::int64_t workspace_size(std::int64_t columns) const;
   /// Computes X = A^-1 B, or A^-T B, in the user's order, column-major. X and B may be the same. With
-  /// Equilibrated::yes A is the scaled matrix.
+  /// Equilibrated::yes A is the scaled matrix. In the rows of a border B holds X, divided by the scale of its
+  /// row and its column; the other rows of X follow from the equations of these rows.
   void solve(bool transposed, std::int64_t columns, const T* B, std::int64_t leading_b, T* X,
              std::int64_t leading_x, T* workspace, Equilibrated equilibrated = Equilibrated::no) const;
 

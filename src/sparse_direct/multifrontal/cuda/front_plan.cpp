@@ -107,7 +107,13 @@ void find_relative_positions(const SymbolicFactor& symbolic, FrontPlan& plan) {
   plan.relative.resize(symbolic.rows.size());
 #pragma omp parallel for schedule(dynamic, 256)
   for (std::size_t s = 0; s < plan.fronts.size(); ++s) {
-    if (symbolic.parent[s] < 0) continue;
+    if (symbolic.parent[s] < 0) {
+      for (std::int64_t e = symbolic.row_begin[s]; e < symbolic.row_begin[s + 1]; ++e) {
+        const auto place = static_cast<std::size_t>(e);
+        plan.relative[place] = symbolic.rows[place] - static_cast<std::int32_t>(symbolic.interior());
+      }
+      continue;
+    }
     const Front& parent = plan.fronts[static_cast<std::size_t>(symbolic.parent[s])];
     const auto parent_rows = symbolic.rows.begin() + parent.border;
     const auto parent_end = parent_rows + (parent.rows - parent.pivots);
@@ -212,11 +218,22 @@ void lay_out_work(FrontPlan& plan) {
 
 }  // namespace
 
+SymbolicFactor without_border_front(SymbolicFactor symbolic) {
+  symbolic.parent.pop_back();
+  symbolic.supernode_begin.pop_back();
+  symbolic.row_begin.pop_back();
+  symbolic.rows.resize(static_cast<std::size_t>(symbolic.row_begin.back()));
+  const auto root = static_cast<std::int32_t>(symbolic.parent.size());
+  std::replace(symbolic.parent.begin(), symbolic.parent.end(), root, -1);
+  return symbolic;
+}
+
 FrontPlan plan_fronts(const SymbolicFactor& symbolic, Factors factors, std::int64_t element_size,
                       std::span<const std::int32_t> spare) {
   FrontPlan plan;
   plan.factors = factors;
   plan.n = symbolic.n;
+  plan.border = symbolic.border();
   lay_out_factor(symbolic, spare, plan);
   list_children(symbolic, plan);
   find_relative_positions(symbolic, plan);
@@ -240,6 +257,7 @@ UninitializedVector<std::int64_t> element_offsets(const FrontPlan& plan, const S
   }
   const auto offset_of = [&](std::int32_t row, std::int32_t column) -> std::int64_t {
     if (is_symmetric(plan.factors) && row < column) return -1;
+    if (std::min(row, column) >= symbolic.interior()) return -1;
     const Front& front =
         plan.fronts[static_cast<std::size_t>(front_of[static_cast<std::size_t>(std::min(row, column))])];
     const std::int64_t local_row = position_in(symbolic, front, row);

@@ -148,9 +148,10 @@ ECHELON_ANYWHERE constexpr bool is_whole(const Front& front) {
 struct FrontPlan {
   Factors factors = Factors::cholesky;
   std::int64_t n = 0;
+  std::int64_t border = 0;             ///< rows at the end that are pivots of no front
   std::vector<Front> fronts;           ///< in the order of the supernodes
   std::vector<std::int32_t> children;  ///< of each front, ascending
-  /// Positions of each front's border in the parent's front, ascending.
+  /// Positions of each front's border in the parent's front, ascending; for a root, in the border of all.
   UninitializedVector<std::int32_t> relative;
   std::vector<std::int32_t> order;  ///< fronts by level, deepest first
   std::vector<FrontLevel> levels;
@@ -164,13 +165,17 @@ struct FrontPlan {
   std::int64_t work_entries = 0;
 };
 
+/// The symbolic factorisation of a matrix with a border without the front of that, so that its children are
+/// roots. They have rows below their pivots, and their update matrices are left on the stack.
+[[nodiscard]] SymbolicFactor without_border_front(SymbolicFactor symbolic);
+
 /// Plans a factorisation. `spare`: number of spare pivots among the pivots of each supernode; empty: none.
 [[nodiscard]] FrontPlan plan_fronts(const SymbolicFactor& symbolic, Factors factors,
                                     std::int64_t element_size, std::span<const std::int32_t> spare = {});
 
 /// Offset in the factor of each stored element of a square CSR matrix whose row i becomes row row_position[i]
 /// and whose column j becomes column column_position[j] of the permuted matrix; -1 for an element above the
-/// diagonal in symmetric factorisations.
+/// diagonal in symmetric factorisations, and for one in the border's rows and columns.
 [[nodiscard]] UninitializedVector<std::int64_t> element_offsets(
     const FrontPlan& plan, const SymbolicFactor& symbolic, std::span<const std::int64_t> row_offsets,
     std::span<const std::int32_t> columns, std::span<const std::int32_t> row_position,

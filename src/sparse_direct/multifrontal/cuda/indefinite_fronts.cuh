@@ -48,13 +48,14 @@ __global__ void invert_orders(FactorArrays<T> arrays, const std::int32_t* pivot_
     arrays.position[front.first + pivot_order[front.first + i]] = i;
 }
 
-/// Solves x = D^-1 x for several right-hand sides of n elements. Queued.
+/// Solves x = D^-1 x in the first n elements of several right-hand sides. Queued.
 template <class T>
-void solve_with_diagonal(std::int64_t n, std::int64_t columns, const T* diagonal, T* x) {
+void solve_with_diagonal(std::int64_t n, std::int64_t columns, const T* diagonal, T* x,
+                         std::int64_t leading) {
   if (n == 0) return;
   const dim3 grid(static_cast<unsigned>((n + tile_threads - 1) / tile_threads),
                   static_cast<unsigned>(columns));
-  tiles::solve_indefinite_diagonal<<<grid, tile_threads, 0, stream()>>>(n, diagonal, x, n);
+  tiles::solve_indefinite_diagonal<<<grid, tile_threads, 0, stream()>>>(n, diagonal, x, leading);
   check(cudaGetLastError());
 }
 

@@ -36,8 +36,12 @@ SpareSymbolic add_spare_pivots(SymbolicFactor symbolic) {
     permutation.insert(permutation.end(), static_cast<std::size_t>(result.spare[s]), -1);
     begin = end;
   }
+  if (count > 0) factor.supernode_begin[count] = static_cast<std::int32_t>(permutation.size());
+  for (std::int64_t j = begin; j < factor.n; ++j) {  // the border
+    new_column[static_cast<std::size_t>(j)] = static_cast<std::int32_t>(permutation.size());
+    permutation.push_back(factor.permutation[static_cast<std::size_t>(j)]);
+  }
   factor.n = std::ssize(permutation);
-  if (count > 0) factor.supernode_begin[count] = static_cast<std::int32_t>(factor.n);
   factor.permutation = std::move(permutation);
   for (std::int32_t& row : factor.rows) row = new_column[static_cast<std::size_t>(row)];
   return result;

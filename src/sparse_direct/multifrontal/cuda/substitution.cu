@@ -109,7 +109,7 @@ void substitute(Factors factors, bool transposed, const SubstitutionArrays<T>& a
     launch(substitute_backward<T, lower>, arrays, backward, {.unit_diagonal = false, .exchange = false});
   } else if (factors == Factors::ldlt) {
     launch(substitute_forward<T, lower>, arrays, forward, {.unit_diagonal = true, .exchange = true});
-    solve_with_diagonal(arrays.leading_x, forward.columns, arrays.diagonal, arrays.y);
+    solve_with_diagonal(arrays.interior, forward.columns, arrays.diagonal, arrays.y, arrays.leading_x);
     launch(substitute_backward<T, lower>, arrays, backward, {.unit_diagonal = true, .exchange = true});
   } else if (!transposed) {
     launch(substitute_forward<T, lower>, arrays, forward, {.unit_diagonal = true, .exchange = true});

@@ -63,6 +63,7 @@ struct SubstitutionArrays {
   T* V;  ///< `rows` elements for each front: right-hand sides of its pivots, and sums of its border, to which
          ///< the parent adds its own
   unsigned* counters;
+  std::int64_t interior;   ///< rows with pivots: all but those of a border
   std::int64_t leading_x;  ///< n: between right-hand sides, of x and of y
   std::int64_t leading_v;
   std::int64_t leading_counters;

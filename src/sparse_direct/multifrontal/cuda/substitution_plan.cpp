@@ -31,8 +31,16 @@ void place_counters(const SymbolicFactor& symbolic, FrontPlan& plan) {
         tiled[s] ? FrontCounters::blocks + FrontCounters::of_block * InverseBlocks(front.pivots).count()
                  : FrontCounters::whole;
   }
+  // Roots with rows in a border have no parent to signal to or to await: they share counters without a
+  // reader.
+  const std::int64_t unread = plan.counters;
+  if (plan.border > 0) plan.counters += FrontCounters::whole;
   for (std::size_t s = 0; s < plan.fronts.size(); ++s) {
-    if (symbolic.parent[s] < 0) continue;
+    if (symbolic.parent[s] < 0) {
+      plan.fronts[s].parent_counters = plan.border > 0 ? unread : 0;
+      plan.fronts[s].grandparent_counters = plan.fronts[s].parent_counters;
+      continue;
+    }
     const auto p = static_cast<std::size_t>(symbolic.parent[s]);
     Front& front = plan.fronts[s];
     Front& parent = plan.fronts[p];

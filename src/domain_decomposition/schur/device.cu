@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Schur complements of sparse matrices on a GPU: analysis on the host, factorisation and solves on the
+/// device, where S stays.
+#include "backend/cuda/cuda.cuh"
+#include "domain_decomposition/schur/analysis.hpp"
+#include "domain_decomposition/schur/blocks.hpp"
+#include "domain_decomposition/schur/interior.hpp"
+#include "domain_decomposition/schur/outcomes.hpp"
+#include "linalg/condition.hpp"
+#include "sparse_direct/multifrontal/cuda/factorization.hpp"
+#include "sparse_direct/multifrontal/cuda/spare_pivots.hpp"
+#include "support/stopwatch.hpp"
+
+#include <echelon/linalg.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace echelon::schur {
+
+namespace {
+
+using sparse_direct::Scaling;
+using sparse_direct::SymbolicFactor;
+using sparse_direct::gpu::DeviceFactorFacts;
+using sparse_direct::gpu::DeviceFactorization;
+using sparse_direct::gpu::DeviceFactorMemory;
+using sparse_direct::gpu::Equilibrated;
+using sparse_direct::gpu::Factors;
+using sparse_direct::gpu::FrontPlan;
+
+/// Right-hand sides that are solved together.
+constexpr std::int64_t columns_together = 8;
+
+/// Divides element (i, j) of S by the factors of its row and its column; of the lower triangle alone if
+/// `symmetric`.
+template <class T>
+struct RemoveScaling {
+  std::int64_t size;
+  const std::int32_t* interface;
+  const T* row_scale;
+  const T* column_scale;
+  bool symmetric;
+  T* S;
+  __device__ void operator()(std::int64_t e) const {
+    const std::int64_t i = e % size;
+    const std::int64_t j = e / size;
+    if (symmetric && i < j) return;
+    S[e] /= row_scale[interface[i]] * column_scale[interface[j]];
+  }
+};
+
+/// Adds the elements of A in row i of the interface and its columns to S; of the lower triangle alone if
+/// `symmetric`.
+template <class T>
+struct AddInterfaceBlock {
+  std::int64_t size;
+  const std::int32_t* interface;
+  const std::int32_t* number;  ///< Partition::number
+  const std::int64_t* row_offsets;
+  const std::int32_t* columns;
+  const T* values;
+  bool symmetric;
+  T* S;
+  __device__ void operator()(std::int64_t i) const {
+    const std::int32_t row = interface[i];
+    for (std::int64_t e = row_offsets[row]; e < row_offsets[row + 1]; ++e) {
+      const std::int64_t j = -1 - std::int64_t{number[columns[e]]};
+      if (j >= 0 && (!symmetric || j <= i)) S[i + j * size] += values[e];
+    }
+  }
+};
+
+/// Right-hand side of a solve that starts from given values in the interface: those divided by the factors of
+/// their rows and columns there, and B or zeros in the interior.
+template <class T>
+struct PrepareRhs {
+  std::int64_t n;
+  const std::int32_t* number;
+  DenseView<const T> B;    ///< without elements: zeros
+  DenseView<const T> X_B;  ///< without elements: zeros
+  const T* row_scale;
+  const T* column_scale;
+  T* rhs;
+  __device__ T element(const DenseView<const T>& view, std::int64_t i, std::int64_t c) const {
+    if (view.data() == nullptr) return T{0};
+    return view.layout() == Layout::column_major ? view.data()[i + c * view.leading()]
+                                                 : view.data()[i * view.leading() + c];
+  }
+  __device__ void operator()(std::int64_t e) const {
+    const std::int64_t i = e % n;
+    const std::int64_t c = e / n;
+    rhs[e] = number[i] >= 0
+                 ? element(B, i, c)
+                 : element(X_B, -1 - std::int64_t{number[i]}, c) / (row_scale[i] * column_scale[i]);
+  }
+};
+
+/// full[interior[k]] = part[k], or the reverse.
+template <class T>
+struct CopyInterior {
+  const std::int32_t* interior;
+  T* full;
+  T* part;
+  bool to_full;
+  __device__ void operator()(std::int64_t k) const {
+    if (to_full) {
+      full[interior[k]] = part[k];
+    } else {
+      part[k] = full[interior[k]];
+    }
+  }
+};
+
+/// Factors as the nearest powers of two, so that scaling is exact.
+template <class T>
+std::vector<T> powers_of_two(const std::vector<double>& factors) {
+  std::vector<T> result(factors.size());
+  std::transform(factors.begin(), factors.end(), result.begin(), [](double factor) {
+    const int exponent =
+        std::clamp(static_cast<int>(std::lround(std::log2(factor))), std::numeric_limits<T>::min_exponent,
+                   std::numeric_limits<T>::max_exponent - 1);
+    return static_cast<T>(std::ldexp(1.0, exponent));
+  });
+  return result;
+}
+
+/// Places in the permuted matrix: of A's columns, and of its rows, if row k of P A is row permutation[k].
+std::vector<std::int32_t> places_of_columns(const std::vector<std::int32_t>& order, std::int64_t n) {
+  std::vector<std::int32_t> places(static_cast<std::size_t>(n));
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    if (order[k] >= 0) places[static_cast<std::size_t>(order[k])] = static_cast<std::int32_t>(k);
+  }
+  return places;
+}
+std::vector<std::int32_t> places_of_rows(const std::vector<std::int32_t>& of_columns,
+                                         const std::vector<std::int32_t>& permutation) {
+  if (permutation.empty()) return of_columns;
+  std::vector<std::int32_t> places(of_columns.size());
+  for (std::size_t k = 0; k < places.size(); ++k)
+    places[static_cast<std::size_t>(permutation[k])] = of_columns[k];
+  return places;
+}
+
+/// A_BI of A or of its transpose, with all columns of A, on the host.
+template <class T>
+Csr<T> coupling(const Csr<T>& A, const Partition& partition, bool transposed) {
+  std::vector<Triplet<T>> elements;
+  for (std::int32_t i = 0; i < A.rows(); ++i) {
+    for (std::int64_t e = A.row_offsets()[i]; e < A.row_offsets()[i + 1]; ++e) {
+      const std::int32_t row = transposed ? A.column_indices()[e] : i;
+      const std::int32_t column = transposed ? i : A.column_indices()[e];
+      if (partition.is_interior(row) || !partition.is_interior(column)) continue;
+      elements.push_back({-1 - partition.number[static_cast<std::size_t>(row)], column, A.values()[e]});
+    }
+  }
+  return Csr<T>::from_triplets(std::ssize(partition.interface), A.columns(), elements);
+}
+
+template <class T>
+class DeviceElimination final : public Elimination<T> {
+ public:
+  DeviceElimination(const Csr<T>& A, const Partition& partition, const Device& device,
+                    const SchurOptions& options)
+      : A_(A),
+        partition_(partition),
+        device_(device),
+        options_(options),
+        number_(device, std::span<const std::int32_t>(partition.number)),
+        interior_(device, std::span<const std::int32_t>(partition.interior)),
+        interface_(device, std::span<const std::int32_t>(partition.interface)) {}
+
+  Outcome eliminate(SchurFactorization factorization) override {
+    kind_ = factorization == SchurFactorization::cholesky ? Factors::cholesky
+            : factorization == SchurFactorization::ldlt   ? Factors::ldlt
+                                                          : Factors::lu;
+    const Stopwatch watch;
+    const Csr<T> host = A_.to(Device::serial());
+    if (partition_.interior.empty()) return on_host("there is nothing to eliminate", factorization);
+    Analysis analysis = analyze_interior(host, partition_, factorization, options_.ordering,
+                                         {.threads = Device().threads(), .for_gpu = true});
+    if (!analysis.outcome.ok()) return std::move(analysis.outcome);
+    if (options_.cancel.stop_requested()) return cancelled_factorisation();
+    std::vector<std::int32_t> spare;
+    SymbolicFactor symbolic = sparse_direct::gpu::without_border_front(std::move(analysis.symbolic));
+    if (kind_ == Factors::ldlt) {
+      sparse_direct::gpu::SpareSymbolic with_spare =
+          sparse_direct::gpu::add_spare_pivots(std::move(symbolic));
+      symbolic = std::move(with_spare.symbolic);
+      spare = std::move(with_spare.spare);
+    }
+    FrontPlan plan = sparse_direct::gpu::plan_fronts(symbolic, kind_, sizeof(T), spare);
+    const DeviceFactorMemory needed = DeviceFactorization<T>::predict(plan, host.nonzeros());
+    const std::size_t S_bytes = static_cast<std::size_t>(border() * border()) * sizeof(T);
+    if (needed.factor + needed.stack + needed.maps + S_bytes > memory(device_).available)
+      return on_host("the factors take " + byte_count(needed.factor) + ", and the GPU has less left",
+                     factorization);
+    set_scale(host, analysis.scaling);
+    const std::vector<std::int32_t> columns = places_of_columns(symbolic.permutation, host.rows());
+    const std::vector<std::int32_t> rows = places_of_rows(columns, analysis.row_permutation);
+    factorization_.emplace(device_, symbolic, std::move(plan), host.row_offsets().span(),
+                           host.column_indices().span(),
+                           sparse_direct::gpu::Placement<T>{rows, columns, row_factors_, column_factors_});
+    statistics_ = {{"ordering", symbolic.ordering},
+                   {"supernodes", symbolic.supernodes()},
+                   {"factor_entries", triangles() * symbolic.factor_entries},
+                   {"factor_flops", static_cast<double>(triangles()) * symbolic.flops},
+                   {"factor_bytes", static_cast<std::int64_t>(needed.factor)},
+                   {"analysis_seconds", watch.seconds()}};
+    return factor(host, symbolic, factorization);
+  }
+
+  [[nodiscard]] const Dense<T>& complement() const override {
+    return host_ ? host_->complement() : complement_;
+  }
+  [[nodiscard]] std::optional<Inertia> inertia() const override {
+    return host_ ? host_->inertia() : inertia_;
+  }
+  [[nodiscard]] std::size_t bytes() const override {
+    if (host_) return host_->bytes();
+    return complement_.bytes() + number_.bytes() + interior_.bytes() + interface_.bytes() +
+           coupling_.bytes() + transposed_coupling_.bytes() + (factorization_ ? factorization_->bytes() : 0);
+  }
+
+  /// G = B_B - A_BI X_I with X_I = A_II^-1 B_I.
+  void reduce(Equations equations, DenseView<const T> B, DenseView<T> G) const override {
+    if (host_) return host_->reduce(equations, B, G);
+    const bool transposed = is_transposed(equations);
+    Dense<T> X(device_, B.rows(), B.columns());
+    substitute(transposed, B, {}, X.view());
+    Dense<T> R(device_, border(), B.columns());
+    gather_on<CudaTarget, T>(B, interface_.data(), nullptr, R.view());
+    multiply<T>(T{-1}, transposed ? transposed_coupling_ : coupling_, X.view(), T{1}, R.view());
+    add<T>(T{1}, R.view(), T{0}, R.view(), G);
+  }
+
+  void expand(Equations equations, DenseView<const T> X_B, DenseView<const T> B,
+              DenseView<T> X) const override {
+    if (host_) return host_->expand(equations, X_B, B, X);
+    Dense<T> result(device_, X.rows(), X.columns());
+    substitute(is_transposed(equations), B, X_B, result.view());
+    add<T>(T{1}, result.view(), T{0}, result.view(), X);
+    scatter_rows_on<CudaTarget, T>(X_B, interface_.data(), X);
+  }
+
+ private:
+  [[nodiscard]] std::int64_t border() const { return interface_.size(); }
+  [[nodiscard]] std::int64_t triangles() const { return kind_ == Factors::lu ? 2 : 1; }
+  [[nodiscard]] bool symmetric() const { return is_symmetric(kind_); }
+  /// Whether the factors are applied transposed, which those of a symmetric A need not be.
+  [[nodiscard]] bool is_transposed(Equations equations) const {
+    return equations == Equations::transposed && !symmetric();
+  }
+
+  /// Takes the scaling of the analysis; that of a Cholesky factorisation makes the diagonal about 1.
+  void set_scale(const Csr<T>& host, const Scaling& scaling) {
+    const std::vector<double> unit =
+        kind_ == Factors::cholesky ? unit_diagonal_scale(host) : std::vector<double>{};
+    row_factors_ = powers_of_two<T>(kind_ == Factors::cholesky ? unit : scaling.rows);
+    column_factors_ = powers_of_two<T>(kind_ == Factors::cholesky ? unit : scaling.columns);
+    row_scale_ = Array<T>(device_, std::span<const T>(row_factors_));
+    column_scale_ = Array<T>(device_, std::span<const T>(column_factors_));
+  }
+
+  Outcome factor(const Csr<T>& host, const SymbolicFactor& symbolic, SchurFactorization factorization) {
+    complement_ = Dense<T>(device_, border(), border());
+    const DeviceFactorFacts facts =
+        factorization_->factor(A_.row_offsets().data(), A_.column_indices().data(), A_.values().data(),
+                               options_.cancel, complement_.data());
+    if (facts.cancelled) return cancelled_factorisation();
+    if (facts.failed_column) {
+      const std::int32_t column = symbolic.permutation[static_cast<std::size_t>(*facts.failed_column)];
+      if (kind_ == Factors::cholesky) return interior_not_positive(column, "not positive");
+      return on_host("column " + std::to_string(column) + " (from 0) has no pivot in its front",
+                     factorization);
+    }
+    finish_complement();
+    if (kind_ != Factors::cholesky && !(test_error(host) <= acceptable_test_error))
+      return on_host("the factors of the GPU are not accurate enough; multipliers are as large as " +
+                         short_number(facts.largest_multiplier),
+                     factorization);
+    Outcome outcome = options_.condition ? assess_interior<T>(reciprocal_condition(host)) : Outcome{};
+    if (!outcome.ok() && kind_ != Factors::cholesky) return on_host("A_II is nearly singular", factorization);
+    if (!outcome.ok()) return outcome;
+    set_inertia(facts);
+    set_couplings(host);
+    outcome.rank = interior_.size();
+    outcome.statistics = statistics_;
+    if (kind_ != Factors::cholesky)
+      outcome.statistics.push_back({"largest_multiplier", facts.largest_multiplier});
+    return outcome;
+  }
+
+  void set_inertia(const DeviceFactorFacts& facts) {
+    if (kind_ == Factors::lu) return;
+    inertia_ = Inertia{interior_.size() - facts.negative, facts.negative, 0};
+  }
+
+  void set_couplings(const Csr<T>& host) {
+    coupling_ = coupling(host, partition_, false).to(device_);
+    if (!symmetric()) transposed_coupling_ = coupling(host, partition_, true).to(device_);
+  }
+
+  /// Removes the scaling from the Schur complement, adds A_BB, and completes both triangles.
+  void finish_complement() {
+    Cuda backend(device_);
+    T* const S = complement_.data();
+    backend.for_each(border() * border(), RemoveScaling<T>{border(), interface_.data(), row_scale_.data(),
+                                                           column_scale_.data(), symmetric(), S});
+    backend.for_each(
+        border(), AddInterfaceBlock<T>{border(), interface_.data(), number_.data(), A_.row_offsets().data(),
+                                       A_.column_indices().data(), A_.values().data(), symmetric(), S});
+    if (symmetric()) mirror_on<CudaTarget, T>(complement_.view());
+  }
+
+  /// X from B or zeros, and X_B or zeros.
+  void substitute(bool transposed, DenseView<const T> B, DenseView<const T> X_B, DenseView<T> X) const {
+    Cuda backend(device_);
+    const std::int64_t n = X.rows();
+    Dense<T> rhs(device_, n, X.columns());
+    backend.for_each(n * X.columns(), PrepareRhs<T>{n, number_.data(), B, X_B, row_scale_.data(),
+                                                    column_scale_.data(), rhs.data()});
+    Array<T> workspace;
+    for (std::int64_t first = 0; first < X.columns(); first += columns_together) {
+      const std::int64_t count = std::min(columns_together, X.columns() - first);
+      if (workspace.size() == 0) workspace = Array<T>(device_, factorization_->workspace_size(count));
+      factorization_->solve(transposed, count, rhs.data() + first * n, n, X.column(first), X.leading(),
+                            workspace.data());
+    }
+  }
+
+  static constexpr double acceptable_test_error =
+      100 * static_cast<double>(std::numeric_limits<T>::epsilon());
+
+  /// Normwise backward error of A_II x = 1, solved without refinement.
+  [[nodiscard]] double test_error(const Csr<T>& host) const {
+    const Dense<T> ones = host_ones();
+    Dense<T> x(device_, A_.rows(), 1);
+    substitute(false, ones.view(), {}, x.view());
+    const std::vector<T> solution = x.to_vector();
+    double residual = 0;
+    double norm = 0;
+    double largest = 0;
+    for (const std::int32_t i : partition_.interior) {
+      double sum = 1;
+      double row = 0;
+      for (std::int64_t e = host.row_offsets()[i]; e < host.row_offsets()[i + 1]; ++e) {
+        const std::int32_t j = host.column_indices()[e];
+        if (!partition_.is_interior(j)) continue;
+        const auto value = static_cast<double>(host.values()[e]);
+        sum -= value * static_cast<double>(solution[static_cast<std::size_t>(j)]);
+        row += std::abs(value);
+      }
+      if (!(std::abs(sum) <= residual)) residual = std::abs(sum);  // a NaN stays
+      norm = std::max(norm, row);
+      largest = std::max(largest, std::abs(static_cast<double>(solution[static_cast<std::size_t>(i)])));
+    }
+    return residual / (norm * largest + 1);
+  }
+  [[nodiscard]] Dense<T> host_ones() const {
+    const std::vector<T> ones(static_cast<std::size_t>(A_.rows()), T{1});
+    return Dense<T>(device_, std::span<const T>(ones));
+  }
+
+  /// Reciprocal condition number of the scaled A_II, estimated by at most 12 solves.
+  [[nodiscard]] double reciprocal_condition(const Csr<T>& host) const {
+    Cuda backend(device_);
+    const std::int64_t n = A_.rows();
+    const std::vector<double> rows(row_factors_.begin(), row_factors_.end());
+    const std::vector<double> columns(column_factors_.begin(), column_factors_.end());
+    Array<T> workspace(device_, factorization_->workspace_size(1));
+    Array<T> full(device_, n);
+    return estimate_reciprocal_condition<T>(
+        backend, interior_.size(), interior_norm_one(host, partition_, rows, columns),
+        [&](bool transposed, T* v) {
+          backend.fill(n, T{0}, full.data());
+          backend.for_each(interior_.size(), CopyInterior<T>{interior_.data(), full.data(), v, true});
+          factorization_->solve(transposed, 1, full.data(), n, full.data(), n, workspace.data(),
+                                Equilibrated::yes);
+          backend.for_each(interior_.size(), CopyInterior<T>{interior_.data(), full.data(), v, false});
+        });
+  }
+
+  /// Eliminates on the host, which has more memory, delays pivots and determines ranks.
+  Outcome on_host(const std::string& reason, SchurFactorization factorization) {
+    factorization_.reset();
+    complement_ = {};
+    host_ = sparse_elimination_on_host(A_, partition_, device_, options_);
+    Outcome outcome = host_->eliminate(factorization);
+    outcome.warnings.push_back("eliminated on the host: " + reason);
+    return outcome;
+  }
+
+  const Csr<T>& A_;
+  const Partition& partition_;
+  Device device_;
+  const SchurOptions& options_;
+  Factors kind_ = Factors::cholesky;
+  Array<std::int32_t> number_, interior_, interface_;
+  std::vector<T> row_factors_, column_factors_;
+  Array<T> row_scale_, column_scale_;
+  Csr<T> coupling_;             ///< A_BI, with the columns of A
+  Csr<T> transposed_coupling_;  ///< that of A^T, if A is not symmetric
+  std::optional<DeviceFactorization<T>> factorization_;
+  Dense<T> complement_;
+  std::optional<Inertia> inertia_;
+  std::vector<Statistic> statistics_;
+  std::unique_ptr<Elimination<T>> host_;  ///< in place of the factorisation
+};
+
+}  // namespace
+
+template <class Target, class T>
+std::unique_ptr<Elimination<T>> sparse_elimination_on(const Csr<T>& A, const Partition& partition,
+                                                      const Device& device, const SchurOptions& options) {
+  return std::make_unique<DeviceElimination<T>>(A, partition, device, options);
+}
+
+template std::unique_ptr<Elimination<float>> sparse_elimination_on<CudaTarget>(const Csr<float>&,
+                                                                               const Partition&,
+                                                                               const Device&,
+                                                                               const SchurOptions&);
+template std::unique_ptr<Elimination<double>> sparse_elimination_on<CudaTarget>(const Csr<double>&,
+                                                                                const Partition&,
+                                                                                const Device&,
+                                                                                const SchurOptions&);
+
+}  // namespace echelon::schur
