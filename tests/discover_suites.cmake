@@ -4,7 +4,8 @@
 # the suites are listed when the program has been linked.
 
 if(CMAKE_SCRIPT_MODE_FILE)
-  # cmake -D program=... -D output=... -D properties=... -D serial=... -D slow=... -P discover_suites.cmake
+  # cmake -D program=... -D output=... -D properties=... -D serial=... -D slow=... -D environment=...
+  #   -P discover_suites.cmake
   execute_process(COMMAND ${program} --gtest_list_tests OUTPUT_VARIABLE listing COMMAND_ERROR_IS_FATAL ANY)
   string(REPLACE "\n" ";" lines "${listing}")
   foreach(line IN LISTS lines)
@@ -20,28 +21,42 @@ if(CMAKE_SCRIPT_MODE_FILE)
   set(script "")
   foreach(suite IN LISTS suites)
     string(SUBSTRING ${filter_${suite}} 1 -1 filter)
-    string(APPEND script "add_test([==[${prefix}${suite}]==] [==[${program}]==] [==[--gtest_filter=${filter}]==])\n"
-                         "set_tests_properties([==[${prefix}${suite}]==] PROPERTIES ${properties})\n")
-    if(serial AND suite MATCHES "^(${serial})$")
-      string(APPEND script "set_tests_properties([==[${prefix}${suite}]==] PROPERTIES RUN_SERIAL ON)\n")
-    endif()
+    set(tests ${prefix}${suite})
     if(slow AND suite MATCHES "^(${slow})$")
-      string(APPEND script "set_tests_properties([==[${prefix}${suite}]==] PROPERTIES COST 1000)\n")
+      # Parts, which run at the same time.
+      list(TRANSFORM tests REPLACE "(.+)" "\\1.1;\\1.2;\\1.3;\\1.4")
     endif()
+    list(LENGTH tests count)
+    set(shard 0)
+    foreach(test IN LISTS tests)
+      string(APPEND script
+        "add_test([==[${test}]==] [==[${CMAKE_COMMAND}]==] -E env ${environment} GTEST_TOTAL_SHARDS=${count} "
+        "GTEST_SHARD_INDEX=${shard} [==[${program}]==] [==[--gtest_filter=${filter}]==])\n"
+        "set_tests_properties([==[${test}]==] PROPERTIES ${properties})\n")
+      if(serial AND suite MATCHES "^(${serial})$")
+        string(APPEND script "set_tests_properties([==[${test}]==] PROPERTIES RUN_SERIAL ON)\n")
+      endif()
+      if(count GREATER 1)
+        string(APPEND script "set_tests_properties([==[${test}]==] PROPERTIES COST 1000)\n")
+      endif()
+      math(EXPR shard "${shard} + 1")
+    endforeach()
   endforeach()
   file(WRITE ${output} "${script}")
   return()
 endif()
 
-# echelon_discover_suites(TARGET PREFIX SERIAL SLOW PROPERTY VALUE ...): registers the suites as PREFIX<suite>. No other
-# test runs beside a suite whose name matches the regular expression SERIAL. Suites that match SLOW start first: one that
-# starts last would run on alone.
-function(echelon_discover_suites target prefix serial slow)
+# echelon_discover_suites(TARGET PREFIX SERIAL SLOW ENVIRONMENT PROPERTY VALUE ...): registers the suites as PREFIX<suite>,
+# to run with the variables of the text ENVIRONMENT, "NAME=value NAME=value". No other test runs beside a suite whose name
+# matches the regular expression SERIAL. Suites that match SLOW are divided into four parts, Suite.1 to Suite.4, and start
+# first: one that starts last would run on alone.
+function(echelon_discover_suites target prefix serial slow environment)
   set(output ${CMAKE_CURRENT_BINARY_DIR}/${target}_suites.cmake)
   list(JOIN ARGN " " properties)
   add_custom_command(TARGET ${target} POST_BUILD VERBATIM BYPRODUCTS ${output}
     COMMAND ${CMAKE_COMMAND} -D program=$<TARGET_FILE:${target}> -D output=${output} -D prefix=${prefix}
-            -D "properties=${properties}" -D "serial=${serial}" -D "slow=${slow}" -P ${CMAKE_CURRENT_FUNCTION_LIST_FILE})
+            -D "properties=${properties}" -D "serial=${serial}" -D "slow=${slow}" -D "environment=${environment}"
+            -P ${CMAKE_CURRENT_FUNCTION_LIST_FILE})
   set(included ${CMAKE_CURRENT_BINARY_DIR}/${target}_include.cmake)
   file(WRITE ${included} "if(EXISTS \"${output}\")\n  include(\"${output}\")\nelse()\n"
                          "  add_test(${target}_NOT_BUILT ${target}_NOT_BUILT)\nendif()\n")
