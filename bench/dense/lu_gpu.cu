@@ -49,8 +49,28 @@ void measure(const Sizes& sizes) {
   }
 }
 
+/// Seconds of the products that update the columns on the right of the panels, without the panels. A small
+/// factor keeps the elements finite.
+template <class T>
+double seconds_of_products(const ec::Dense<T>& a, ec::Dense<T>& copy, std::int64_t width) {
+  const std::int64_t n = a.rows();
+  const auto block = [&copy, n](std::int64_t i, std::int64_t j, std::int64_t rows, std::int64_t columns) {
+    return ec::DenseView<T>{copy.data() + i + j * n, rows, columns, n, copy.device()};
+  };
+  ec::Context context(a.device());
+  return seconds(
+      runs_for(n), [&] { restore(a, copy); },
+      [&] {
+        for (std::int64_t begin = 0; begin + width < n; begin += width) {
+          const std::int64_t end = begin + width;
+          ec::gemm<T>(context, T{1e-4F}, block(end, begin, n - end, width), block(begin, end, width, n - end),
+                      T{1}, block(end, end, n - end, n - end));
+        }
+      });
+}
+
 /// Milliseconds of the factorisation with panels of each width, with the rows on the left of a panel
-/// exchanged after each panel and after the last one.
+/// exchanged after each panel and after the last one; and of its products alone.
 template <class T>
 void measure_panels(const Sizes& sizes) {
   constexpr std::int64_t widths[] = {64, 96, 128, 160, 192, 256, 384, 512};
@@ -78,6 +98,12 @@ void measure_panels(const Sizes& sizes) {
       std::printf("\n");
       std::fflush(stdout);
     }
+    std::printf("| %lld | products alone |", static_cast<long long>(n));
+    for (const std::int64_t width : widths) {
+      std::printf(" %.3f |", 1e3 * seconds_of_products(a, copy, std::min(width, n)));
+    }
+    std::printf("\n");
+    std::fflush(stdout);
   }
 }
 
