@@ -40,31 +40,37 @@ __device__ T sum_products(const T* products, int begin, int end, int lanes) {
   return warp_sum(sum, lanes);
 }
 
+/// Division of the rows of a matrix among thread blocks: the pieces of rows that do not fit into a block,
+/// then blocks of the other rows.
+struct RowDivision {
+  const RowBlocks::Piece* pieces;
+  unsigned piece_count;
+  const longlong2* starts;  ///< of the blocks: row, and its first nonzero
+};
+
 /// use(i, (A x)_i) for one block of rows per thread block (CSR-stream: Greathouse and Daga, SC14). The
 /// products are staged in shared memory in one contiguous pass, independently of the rows' lengths, and
 /// summed from there. Blocks have about the same number of nonzeros. A row is summed by as many lanes as the
-/// block's threads suffice for; a row much longer than the others, by a warp. The first `piece_count` thread
-/// blocks process the pieces of rows that do not fit into a block. Memory movement: values, columns and
-/// offsets are read once, x from the caches or once per block. 8 products per thread and 6
-/// to 8 blocks per multiprocessor keep about 100 KB of loads in flight on each, which the bandwidth of HBM
-/// needs. Arrays are parameters, not members of a struct: nvcc heeds __restrict__, and loads through the
+/// block's threads suffice for; a row much longer than the others, by a warp. Memory movement: values,
+/// columns and offsets are read once, x from the caches or once per block. 8 products per thread and 6 to 8
+/// blocks per multiprocessor keep about 100 KB of loads in flight on each, which the bandwidth of HBM needs.
+/// The arrays of A are parameters, not members of a struct: nvcc heeds __restrict__, and loads through the
 /// read-only cache, for parameters alone.
 template <class T, class X, class Use>
 __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 6 : 8)
-    multiply_blocks(const RowBlocks::Piece* __restrict__ pieces, unsigned piece_count,
-                    const longlong2* __restrict__ starts, std::int64_t nonzeros,
+    multiply_blocks(const RowDivision division, std::int64_t nonzeros,
                     const std::int64_t* __restrict__ row_offsets, const std::int32_t* __restrict__ columns,
-                    const T* __restrict__ values, X x, Use use, Sum* partial, unsigned* finished) {
+                    const T* __restrict__ values, X x, Use use, const PieceSums sums) {
   __shared__ T products[padded_size<T>];
   __shared__ int3 long_rows[row_block_size / max_per_lane];  // row, begin, end
   __shared__ int long_count;
-  if (blockIdx.x < piece_count) {
-    const RowBlocks::Piece piece = pieces[blockIdx.x];
-    multiply_piece(piece, columns, values, x, use, partial, finished);
+  if (blockIdx.x < division.piece_count) {
+    const RowBlocks::Piece piece = division.pieces[blockIdx.x];
+    multiply_piece(piece, columns, values, x, use, sums);
     return;
   }
-  const longlong2 start = starts[blockIdx.x - piece_count];
-  const longlong2 end = starts[blockIdx.x - piece_count + 1];
+  const longlong2 start = division.starts[blockIdx.x - division.piece_count];
+  const longlong2 end = division.starts[blockIdx.x - division.piece_count + 1];
   const std::int64_t begin = start.y / row_block_alignment * row_block_alignment;
   const int rows = static_cast<int>(end.x - start.x) - (fits_row_block(start.y, end.y) ? 0 : 1);
   const int lanes = lanes_for(rows);
@@ -131,12 +137,12 @@ template <class T, class X, class Use>
 __global__ void __launch_bounds__(block_size)
     multiply_several_pieces(const RowBlocks::Piece* __restrict__ pieces,
                             const std::int32_t* __restrict__ columns, const T* __restrict__ values,
-                            const __grid_constant__ SeveralProducts<X, Use> products, Sum* partial,
-                            unsigned* finished) {
+                            const __grid_constant__ SeveralProducts<X, Use> products, const PieceSums sums) {
   const RowBlocks::Piece piece = pieces[blockIdx.x];
   const std::int64_t places = std::int64_t{blockIdx.y} * gridDim.x;
   const VectorProduct<X, Use>& product = products.at[blockIdx.y];
-  multiply_piece(piece, columns, values, product.x, product.use, partial + places, finished + places);
+  multiply_piece(piece, columns, values, product.x, product.use,
+                 PieceSums{sums.partial + places, sums.finished + places});
 }
 
 /// use(i, (M x)_i) for a dense matrix, one row per warp.
@@ -203,9 +209,11 @@ void for_row_products(Cuda& backend, const Csr<T>& A, X x, Use use) {
   const std::int64_t blocks = pieces + row_blocks.starts.size() / 2 - 1;
   auto* partial = static_cast<Sum*>(backend.scratch(static_cast<std::size_t>(pieces) * sizeof(Sum)));
   row_sums::multiply_blocks<T><<<static_cast<unsigned>(blocks), row_sums::block_size, 0, stream()>>>(
-      row_blocks.pieces.data(), static_cast<unsigned>(pieces),
-      reinterpret_cast<const longlong2*>(row_blocks.starts.data()), A.nonzeros(), A.row_offsets().data(),
-      A.column_indices().data(), A.values().data(), x, use, partial, backend.counters(pieces));
+      {.pieces = row_blocks.pieces.data(),
+       .piece_count = static_cast<unsigned>(pieces),
+       .starts = reinterpret_cast<const longlong2*>(row_blocks.starts.data())},
+      A.nonzeros(), A.row_offsets().data(), A.column_indices().data(), A.values().data(), x, use,
+      {.partial = partial, .finished = backend.counters(pieces)});
   check(cudaGetLastError());
 }
 
@@ -245,8 +253,8 @@ void for_several_row_products(Cuda& backend, const Csr<T>& A, const SeveralProdu
   auto* partial = static_cast<Sum*>(backend.scratch(static_cast<std::size_t>(places) * sizeof(Sum)));
   const dim3 grid(static_cast<unsigned>(pieces), static_cast<unsigned>(products.count));
   row_sums::multiply_several_pieces<T><<<grid, row_sums::block_size, 0, stream()>>>(
-      row_blocks.pieces.data(), A.column_indices().data(), A.values().data(), products, partial,
-      backend.counters(places));
+      row_blocks.pieces.data(), A.column_indices().data(), A.values().data(), products,
+      {.partial = partial, .finished = backend.counters(places)});
   check(cudaGetLastError());
 }
 

@@ -87,18 +87,24 @@ __device__ void put(T alpha, T sum, T beta, T* y) {
   *y = beta == T{0} ? alpha * sum : fma(alpha, sum, beta * *y);
 }
 
+/// Sums of the pieces of long rows, and how many of a row are finished: an element for each piece.
+struct PieceSums {
+  Sum* partial;
+  unsigned* finished;
+};
+
 /// Piece of a row that is too long for one block. Each block sums its piece in double; the last of the row's
 /// blocks to finish adds the pieces in order and uses the sum.
 template <class T, class X, class Use>
 __device__ void multiply_piece(const RowBlocks::Piece& piece, const std::int32_t* __restrict__ columns,
-                               const T* __restrict__ values, X x, Use use, Sum* partial, unsigned* finished) {
+                               const T* __restrict__ values, X x, Use use, const PieceSums& sums) {
   Sum sum;
   for (std::int64_t k = piece.begin + threadIdx.x; k < piece.end; k += block_size) {
     sum.value += static_cast<double>(values[k]) * static_cast<double>(x[columns[k]]);
   }
   const auto number = static_cast<unsigned>(blockIdx.x - piece.first);
-  if (cuda_kernels::combine_blocks(sum, number, static_cast<unsigned>(piece.count), partial + piece.first,
-                                   finished + piece.first)) {
+  if (cuda_kernels::combine_blocks(sum, number, static_cast<unsigned>(piece.count),
+                                   sums.partial + piece.first, sums.finished + piece.first)) {
     use(piece.row, static_cast<T>(sum.value));
   }
 }

@@ -44,6 +44,8 @@ struct PutColumns {
   T alpha;
   T beta;
   Columns<T> y;
+  /// For the columns from `column` on.
+  __device__ PutColumns from(int column) const { return {alpha, beta, y.from(column)}; }
   __device__ void operator()(std::int64_t row, int c, T sum) const {
     if (c < y.count) put(alpha, sum, beta, y.data + row * y.row_step + c * y.column_step);
   }
@@ -52,9 +54,9 @@ struct PutColumns {
 /// Multiplies the rows of a block by groups of threads that compute `width` columns each.
 template <int width, class T>
 __device__ void multiply_columns(Staged<T>& staged, const BlockRows& rows, const RowThreads& threads,
-                                 const Columns<const T>& x, T alpha, T beta, const Columns<T>& y) {
+                                 const Columns<const T>& x, const PutColumns<T>& put) {
   const int column = threads.group * width;
-  multiply_rows<width>(staged, rows, threads, x.from(column), PutColumns<T>{alpha, beta, y.from(column)});
+  multiply_rows<width>(staged, rows, threads, x.from(column), put.from(column));
 }
 
 /// Y = alpha A X + beta Y for `width` columns, by the method of `multiply` for one column. Values and column
@@ -67,7 +69,7 @@ template <int width, bool by_column, class T>
 __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 5 : 6)
     multiply_blocks(const longlong2* __restrict__ starts, std::int64_t nonzeros,
                     const std::int64_t* __restrict__ row_offsets, const std::int32_t* __restrict__ columns,
-                    const T* __restrict__ values, Columns<const T> x, T alpha, T beta, Columns<T> y) {
+                    const T* __restrict__ values, Columns<const T> x, const PutColumns<T> put) {
   __shared__ Staged<T> staged;
   (by_column ? x.row_step : x.column_step) = 1;  // makes the constant known to the compiler
   const BlockRows rows = stage_block_rows(starts, nonzeros, row_offsets, columns, values, staged);
@@ -77,14 +79,14 @@ __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 5 : 6)
   const RowThreads threads(by_column, lanes,
                            by_column ? width / group : min(width / group, warp_size / lanes));
   if (threads.across == width / group) {
-    multiply_columns<group>(staged, rows, threads, x, alpha, beta, y);
+    multiply_columns<group>(staged, rows, threads, x, put);
   } else if (threads.across == 1) {
-    multiply_columns<width>(staged, rows, threads, x, alpha, beta, y);
+    multiply_columns<width>(staged, rows, threads, x, put);
   } else {
-    multiply_columns<width / 2>(staged, rows, threads, x, alpha, beta, y);
+    multiply_columns<width / 2>(staged, rows, threads, x, put);
   }
   __syncthreads();
-  multiply_long_rows<width>(staged, rows, x, PutColumns<T>{alpha, beta, y});
+  multiply_long_rows<width>(staged, rows, x, put);
 }
 
 /// y = alpha A x + beta y for a vector with a stride.
@@ -100,14 +102,15 @@ struct PutStrided {
 template <class T>
 __global__ void __launch_bounds__(block_size)
     multiply_pieces(const RowBlocks::Piece* __restrict__ pieces, const std::int32_t* __restrict__ columns,
-                    const T* __restrict__ values, Columns<const T> x, T alpha, T beta, Columns<T> y,
-                    Sum* partial, unsigned* finished) {
+                    const T* __restrict__ values, Columns<const T> x, const PutColumns<T> put,
+                    const PieceSums sums) {
   const RowBlocks::Piece piece = pieces[blockIdx.x];
   const std::int64_t column = blockIdx.y;
   const std::int64_t places = column * gridDim.x;
-  multiply_piece(piece, columns, values, Strided<const T>{x.data + column * x.column_step, x.row_step},
-                 PutStrided<T>{alpha, beta, {y.data + column * y.column_step, y.row_step}}, partial + places,
-                 finished + places);
+  multiply_piece(
+      piece, columns, values, Strided<const T>{x.data + column * x.column_step, x.row_step},
+      PutStrided<T>{put.alpha, put.beta, {put.y.data + column * put.y.column_step, put.y.row_step}},
+      PieceSums{sums.partial + places, sums.finished + places});
 }
 
 template <class T>
@@ -128,7 +131,7 @@ void multiply_batch(Cuda& backend, bool by_column, T alpha, const Csr<T>& A, con
   const auto kernel = by_column ? multiply_blocks<width, true, T> : multiply_blocks<width, false, T>;
   kernel<<<static_cast<unsigned>(blocks), block_size, 0, stream()>>>(
       reinterpret_cast<const longlong2*>(row_blocks.starts.data()), A.nonzeros(), A.row_offsets().data(),
-      A.column_indices().data(), A.values().data(), x, alpha, beta, y);
+      A.column_indices().data(), A.values().data(), x, PutColumns<T>{alpha, beta, y});
   check(cudaGetLastError());
   const std::int64_t pieces = row_blocks.pieces.size();
   if (pieces == 0) return;
@@ -136,7 +139,8 @@ void multiply_batch(Cuda& backend, bool by_column, T alpha, const Csr<T>& A, con
   auto* partial = static_cast<Sum*>(backend.scratch(static_cast<std::size_t>(places) * sizeof(Sum)));
   multiply_pieces<<<dim3(static_cast<unsigned>(pieces), static_cast<unsigned>(x.count)), block_size, 0,
                     stream()>>>(row_blocks.pieces.data(), A.column_indices().data(), A.values().data(), x,
-                                alpha, beta, y, partial, backend.counters(places));
+                                PutColumns<T>{alpha, beta, y},
+                                PieceSums{.partial = partial, .finished = backend.counters(places)});
   check(cudaGetLastError());
 }
 
