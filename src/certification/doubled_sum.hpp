@@ -3,6 +3,7 @@
 #pragma once
 
 #include "certification/rounding.hpp"
+#include "support/rounded.hpp"
 
 #include <echelon/annotate.hpp>
 
@@ -10,22 +11,6 @@
 #include <cstdint>
 
 namespace echelon::certification {
-
-/// a + b and a b, each rounded by itself: nvcc contracts plain expressions to fused operations.
-ECHELON_ANYWHERE inline double rounded_sum(double a, double b) {
-#ifdef __CUDA_ARCH__
-  return __dadd_rn(a, b);
-#else
-  return a + b;
-#endif
-}
-ECHELON_ANYWHERE inline double rounded_product(double a, double b) {
-#ifdef __CUDA_ARCH__
-  return __dmul_rn(a, b);
-#else
-  return a * b;
-#endif
-}
 
 /// The rounding error of `sum` = a + b (Knuth), exact unless the sum overflows.
 ECHELON_ANYWHERE inline double error_of_sum(double a, double b, double sum) {

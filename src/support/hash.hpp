@@ -20,4 +20,13 @@ ECHELON_ANYWHERE inline std::uint64_t hash_bits(std::uint64_t bits) {
   return bits ^ (bits >> 31U);
 }
 
+/// Number in [0, 1) from 64 random bits; all multiples of 2^-53 are equally probable.
+ECHELON_ANYWHERE inline double uniform_number(std::uint64_t bits) {
+  return static_cast<double>(bits >> 11U) * 0x1p-53;
+}
+/// Number in [-1, 1) from 64 random bits.
+ECHELON_ANYWHERE inline double symmetric_number(std::uint64_t bits) {
+  return 2 * uniform_number(bits) - 1;
+}
+
 }  // namespace echelon

@@ -25,7 +25,7 @@ struct HashedVector {
   T* v;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     const std::uint64_t bits = hash_bits(static_cast<std::uint64_t>(i) + golden_ratio_64);
-    const double number = static_cast<double>(bits >> 11U) * 0x1p-52 - 1;
+    const double number = symmetric_number(bits);
     v[i] = static_cast<T>(scale == nullptr ? number : number * static_cast<double>(scale[i]));
   }
 };

@@ -43,7 +43,7 @@ struct RandomDiagonal {
   T* diagonal;
   ECHELON_ANYWHERE void operator()(std::int64_t e) const {
     const std::uint64_t bits = hash_bits(hash_bits(seed) + static_cast<std::uint64_t>(e) * golden_ratio_64);
-    const double u = static_cast<double>(bits >> 11U) * 0x1p-52 - 1;
+    const double u = symmetric_number(bits);
     diagonal[e] = static_cast<T>(std::exp(u / 10));
   }
 };

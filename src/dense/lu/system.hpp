@@ -66,7 +66,7 @@ struct RandomVector {
   T* v;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     const std::uint64_t bits = hash_bits(static_cast<std::uint64_t>(i) + golden_ratio_64);
-    v[i] = static_cast<T>(static_cast<double>(bits >> 11U) * 0x1p-52 - 1);
+    v[i] = static_cast<T>(symmetric_number(bits));
   }
 };
 

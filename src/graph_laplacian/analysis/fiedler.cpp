@@ -129,7 +129,7 @@ class Lobpcg {
       Vector x(n);
       const std::uint64_t stream = hash_bits(options_->seed + (k + 1) * golden_ratio_64);
       for (std::size_t i = 0; i < n; ++i) {
-        x[i] = static_cast<double>(hash_bits(stream + (i + 1) * golden_ratio_64) >> 11U) * 0x1p-53 - 0.5;
+        x[i] = uniform_number(hash_bits(stream + (i + 1) * golden_ratio_64)) - 0.5;
       }
       append(std::move(x), X_);
     }

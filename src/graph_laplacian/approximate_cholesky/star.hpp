@@ -21,7 +21,7 @@ struct Neighbour {
 /// Random number, uniform in [0, 1): draw number `draw` of vertex `v`.
 inline double uniform_draw(std::uint64_t seed, std::int32_t v, std::uint64_t draw) {
   const std::uint64_t stream = hash_bits(seed + (static_cast<std::uint64_t>(v) + 1) * golden_ratio_64);
-  return static_cast<double>(hash_bits(stream + (draw + 1) * golden_ratio_64) >> 11U) * 0x1p-53;
+  return uniform_number(hash_bits(stream + (draw + 1) * golden_ratio_64));
 }
 
 template <class Before>

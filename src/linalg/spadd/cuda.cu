@@ -9,6 +9,7 @@
 #include "backend/lower_bound.hpp"
 #include "backend/targets.hpp"
 #include "linalg/spadd/sum.hpp"
+#include "support/rounded.hpp"
 
 #include <cuda/std/limits>
 
@@ -31,13 +32,6 @@ template <class T>
 ScaledView<T> scaled_view_of(const ScaledCsr<T>& a) {
   return {a.factor, a.matrix.row_offsets().data(), a.matrix.column_indices().data(),
           a.matrix.values().data()};
-}
-
-__device__ double sum(double a, double b) {
-  return __dadd_rn(a, b);  // never contracted to a fused multiply-add: the result has the host's bits
-}
-__device__ float sum(float a, float b) {
-  return __fadd_rn(a, b);
 }
 
 /// Elements [k, k_end) of A and [l, l_end) of B, which belong to one row.
@@ -105,7 +99,7 @@ template <class T>
 __device__ T value_at(const ScaledView<T>& a, const ScaledView<T>& b, std::int64_t k, std::int64_t l) {
   if (l == none) return a.value(k);
   if (k == none) return b.value(l);
-  return sum(a.value(k), b.value(l));
+  return rounded_sum(a.value(k), b.value(l));
 }
 
 /// Writes nothing; merge() returns the count.

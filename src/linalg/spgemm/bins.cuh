@@ -4,6 +4,7 @@
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
+#include "support/rounded.hpp"
 
 #include <echelon/matrix/csr.hpp>
 
@@ -27,21 +28,6 @@ struct View {
 template <class T>
 View<T> view_of(const Csr<T>& A) {
   return {A.rows(), A.columns(), A.row_offsets().data(), A.column_indices().data(), A.values().data()};
-}
-
-__device__ inline double product(double a, double b) {
-  return __dmul_rn(a, b);
-}
-__device__ inline float product(float a, float b) {
-  return __fmul_rn(a, b);
-}
-/// a + b rounded: never contracted with a product to a fused multiply-add, so that the result has the host's
-/// bits.
-__device__ inline double sum(double a, double b) {
-  return __dadd_rn(a, b);
-}
-__device__ inline float sum(float a, float b) {
-  return __fadd_rn(a, b);
 }
 
 /// How a row of C is computed: in a hash table by 8 threads, a warp or a block, or in windows of columns.

@@ -135,7 +135,7 @@ __device__ void take_in_any_order(const View<T>& A, const View<T>& B, std::int64
 template <class Group, class T>
 __device__ void add_in_order(T* sums, bool is_term, int order, int orders, unsigned slot, T term) {
   for (int t = 0; t < orders; ++t) {
-    if (is_term && order == t) sums[slot] = sum(sums[slot], term);
+    if (is_term && order == t) sums[slot] = rounded_sum(sums[slot], term);
     if constexpr (Group::lanes <= warp_size) __syncwarp(Group::mask());
   }
 }
@@ -284,7 +284,7 @@ __global__ void __launch_bounds__(block_size)
       append(memory, is_new, column);
     }
     if constexpr (compute != Compute::columns) {
-      const T term = is_product ? product(factor, B.values[e]) : T{0};
+      const T term = is_product ? rounded_product(factor, B.values[e]) : T{0};
       add_in_order<Group>(memory.sums, is_product, order, orders, slot, term);
     }
   });

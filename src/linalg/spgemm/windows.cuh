@@ -65,7 +65,7 @@ __device__ void stage(WindowMemory<T>& memory, const View<T>& A, const View<T>& 
     }
     const std::int64_t e = memory.begins[low] + first + p - memory.starts[low];
     memory.tile_columns[p] = B.column_indices[e];
-    if constexpr (with_terms) memory.tile_terms[p] = product(A.values[k + low], B.values[e]);
+    if constexpr (with_terms) memory.tile_terms[p] = rounded_product(A.values[k + low], B.values[e]);
   }
   __syncthreads();
 }
@@ -83,7 +83,8 @@ __device__ void accumulate_window(WindowMemory<T>& memory, const View<T>& A, con
         const auto column = static_cast<int>(memory.tile_columns[p] - first_column);
         if (column % block_size != static_cast<int>(threadIdx.x)) continue;
         own |= 1U << (column / block_size);
-        if constexpr (with_terms) memory.sums[column] = sum(memory.sums[column], memory.tile_terms[p]);
+        if constexpr (with_terms)
+          memory.sums[column] = rounded_sum(memory.sums[column], memory.tile_terms[p]);
       }
       __syncthreads();
     }

@@ -6,6 +6,7 @@
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
 #include "matrix/row_blocks.hpp"
+#include "support/rounded.hpp"
 
 namespace echelon::row_sums {
 
@@ -73,14 +74,6 @@ __device__ inline int lanes_for(int rows) {
 
 /// A row with more nonzeros per lane than this is summed by a warp instead.
 inline constexpr int max_per_lane = 16;
-
-/// a b rounded: never contracted to a fused multiply-add.
-__device__ inline float rounded_product(float a, float b) {
-  return __fmul_rn(a, b);
-}
-__device__ inline double rounded_product(double a, double b) {
-  return __dmul_rn(a, b);
-}
 
 template <class T>
 __device__ void put(T alpha, T sum, T beta, T* y) {

@@ -82,7 +82,7 @@ struct BeginLanczos {
   T* p;
   ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
     const std::uint64_t bits = hash_bits((static_cast<std::uint64_t>(i) + 1) * golden_ratio_64);
-    const double random = 2 * (static_cast<double>(bits >> 11U) * 0x1p-53) - 1;
+    const double random = symmetric_number(bits);
     r[i] = inverse[i] == T{0} ? T{0} : static_cast<T>(random);
     p[i] = inverse[i] * r[i];
     return {static_cast<double>(r[i]) * static_cast<double>(p[i])};

@@ -21,7 +21,7 @@ struct FillRandom {
   T* x;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     const std::uint64_t bits = hash_bits((static_cast<std::uint64_t>(i) + 1) * golden_ratio_64 + seed);
-    x[i] = static_cast<T>(2 * (static_cast<double>(bits >> 11U) * 0x1p-53) - 1);
+    x[i] = static_cast<T>(symmetric_number(bits));
   }
 };
 /// x_i y_i, and its magnitude.

@@ -3,6 +3,7 @@
 
 #include "multigrid/estimates/spectral_radius.hpp"
 #include "multigrid/smoothers/smoother.hpp"
+#include "support/rounded.hpp"
 
 #include <array>
 #include <cmath>
@@ -31,19 +32,9 @@ inline std::vector<double> optimal_beta(std::int64_t degree) {
 
 /// a x + b y with rounded products: a compiler that fuses one of them with the addition may choose another
 /// one in another kernel, and a column would depend on those beside it.
-ECHELON_ANYWHERE inline float combined(float a, float x, float b, float y) {
-#ifdef __CUDA_ARCH__
-  return __fadd_rn(__fmul_rn(a, x), __fmul_rn(b, y));
-#else
-  return a * x + b * y;
-#endif
-}
-ECHELON_ANYWHERE inline double combined(double a, double x, double b, double y) {
-#ifdef __CUDA_ARCH__
-  return __dadd_rn(__dmul_rn(a, x), __dmul_rn(b, y));
-#else
-  return a * x + b * y;
-#endif
+template <class T>
+ECHELON_ANYWHERE T combined(T a, T x, T b, T y) {
+  return rounded_sum(rounded_product(a, x), rounded_product(b, y));
 }
 
 /// First step from x = 0, d = c D^-1 b, evaluated on access instead of stored.

@@ -3,6 +3,8 @@
 /// how a multiple is subtracted, and which of two rows is the better owner of an unknown.
 #pragma once
 
+#include "support/rounded.hpp"
+
 #include <echelon/annotate.hpp>
 
 #include <cmath>
@@ -11,23 +13,6 @@
 #include <string>
 
 namespace echelon::mapped {
-
-/// Product a b, rounded. It is not contracted with a sum to a fused multiply-add, so that every device
-/// returns the same bits (host files are compiled with -ffp-contract=off).
-ECHELON_ANYWHERE inline float rounded_product(float a, float b) {
-#ifdef __CUDA_ARCH__
-  return __fmul_rn(a, b);
-#else
-  return a * b;
-#endif
-}
-ECHELON_ANYWHERE inline double rounded_product(double a, double b) {
-#ifdef __CUDA_ARCH__
-  return __dmul_rn(a, b);
-#else
-  return a * b;
-#endif
-}
 
 /// Real numbers in floating point. The size of an element is the sum of the magnitudes of all terms that it
 /// was computed from, |a_ij| + |l_i1 u_1j| + ...: rounding leaves a small multiple of eps times that where

@@ -69,7 +69,7 @@ struct TestSolution {
   T* v;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     const std::uint64_t bits = hash_bits(static_cast<std::uint64_t>(i) + golden_ratio_64);
-    v[i] = static_cast<T>(1 + static_cast<double>(bits >> 11U) * 0x1p-53);
+    v[i] = static_cast<T>(1 + uniform_number(bits));
   }
 };
 

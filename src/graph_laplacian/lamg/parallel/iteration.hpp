@@ -104,7 +104,7 @@ struct RandomFlow {
     const auto low = static_cast<std::uint64_t>(i < j ? i : j);
     const auto high = static_cast<std::uint64_t>(i < j ? j : i);
     const std::uint64_t bits = hash_bits((low << 32U | high) + golden_ratio_64);
-    const double flow = static_cast<double>(bits >> 11U) * 0x1p-52 - 1;
+    const double flow = symmetric_number(bits);
     return {(i < j ? flow : -flow) * std::sqrt(-static_cast<double>(A.values[k]))};
   }
 };

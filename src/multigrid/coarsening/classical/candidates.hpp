@@ -2,21 +2,14 @@
 /// Sums of weights by coarse column, for one row of a prolongation, and the choice of those that are kept.
 #pragma once
 
+#include "support/rounded.hpp"
+
 #include <echelon/annotate.hpp>
 
 #include <cmath>
 #include <cstdint>
 
 namespace echelon::multigrid::classical {
-
-/// a * b, rounded: never contracted with an addition, so that every device computes the same bits.
-ECHELON_ANYWHERE inline double rounded_product(double a, double b) {
-#ifdef __CUDA_ARCH__
-  return __dmul_rn(a, b);
-#else
-  return a * b;
-#endif
-}
 
 /// Container of few candidates, in the order of their first appearance. Loops have constant bounds, so that a
 /// GPU keeps the candidates in registers.
