@@ -6,6 +6,8 @@
 #include "host_arrays.hpp"
 #include "report_view.hpp"
 
+#include <echelon/enum_words.hpp>
+
 #include <petsc/private/matimpl.h>
 
 #include <cstddef>

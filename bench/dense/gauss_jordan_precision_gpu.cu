@@ -5,6 +5,7 @@
 #include "dense_gpu.cuh"
 
 #include <echelon/echelon.hpp>
+#include <echelon/enum_words.hpp>
 
 #include <cmath>
 #include <cstdio>

@@ -13,6 +13,7 @@
 #include "support/measure.hpp"
 
 #include <echelon/domain_decomposition/schur_complement.hpp>
+#include <echelon/enum_words.hpp>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/sparse_direct.hpp>
 

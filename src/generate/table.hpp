@@ -3,6 +3,8 @@
 /// registry.cpp concatenates them.
 #pragma once
 
+#include "options/table.hpp"
+
 #include <echelon/generate.hpp>
 #include <echelon/options.hpp>
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <utility>
 
 namespace echelon {

@@ -2,6 +2,8 @@
 /// Conversion of options by name to a method's struct, and of its table to the help text.
 #pragma once
 
+#include "options/table.hpp"
+
 #include <echelon/error.hpp>
 #include <echelon/options.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands/factor_info.hpp"
 
+#include <echelon/enum_words.hpp>
 #include <echelon/error.hpp>
 #include <echelon/matrix/transform.hpp>
 

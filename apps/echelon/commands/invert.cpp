@@ -5,6 +5,7 @@
 #include "terminal/progress_line.hpp"
 #include "terminal/terminal.hpp"
 
+#include <echelon/enum_words.hpp>
 #include <echelon/error.hpp>
 
 #include <fmt/format.h>

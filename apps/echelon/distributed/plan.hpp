@@ -2,6 +2,7 @@
 /// Choice of method, preconditioner and PETSc's options for `echelon solve --ranks`.
 #pragma once
 
+#include <echelon/enum_words.hpp>
 #include <echelon/matrix/csr.hpp>
 #include <echelon/options.hpp>
 #include <echelon/solve.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/enum_words.hpp>
 #include <echelon/solver.hpp>
 
 #include <array>
@@ -121,62 +122,8 @@ struct AmgOptions {
   /// Precision in which cycles are applied.
   HierarchyPrecision precision = HierarchyPrecision::automatic;
 
-  static std::vector<Option<AmgOptions>> table() {
-    return with_stop_options<AmgOptions>(
-        {{"coarsening", enum_field<&AmgOptions::coarsening>(),
-          "how coarse levels are made: of aggregates, their prolongation smoothed or not, or of a part of "
-          "the unknowns"},
-         {"cycle", enum_field<&AmgOptions::cycle>(),
-          "visits of the coarse levels; f and k need a flexible method around them"},
-         {"smoother", enum_field<&AmgOptions::smoother>(),
-          "smoothing before and after the coarse correction"},
-         {"sweeps",
-          +[](AmgOptions& o) -> std::int64_t& { return o.sweeps; },
-          "smoothing steps before, and after, the coarse correction",
-          {1, 100}},
-         {"weight",
-          +[](AmgOptions& o) -> std::optional<double>& { return o.weight; },
-          "weight of the Jacobi smoother; auto: 4 / (3 lambda), lambda being the largest eigenvalue of D^-1 "
-          "A",
-          {0, 2, true, true},
-          {"auto"}},
-         {"degree",
-          +[](AmgOptions& o) -> std::int64_t& { return o.degree; },
-          "degree of the Chebyshev smoother",
-          {1, 16}},
-         {"omega",
-          +[](AmgOptions& o) -> double& { return o.omega; },
-          "factor of symmetric-gauss-seidel; other than 1 it is SSOR",
-          {0, 2, true, true}},
-         {"block_size",
-          +[](AmgOptions& o) -> std::int64_t& { return o.block_size; },
-          "unknowns per node of a system of equations; divides the number of rows; 0: found by the pattern",
-          {0, 16}},
-         {"strength",
-          +[](AmgOptions& o) -> std::optional<double>& { return o.strength; },
-          "threshold of strong connections; auto: 0.08 of the largest elements of both rows for aggregation, "
-          "0.25 of one row's for classical coarsening",
-          {0, 1},
-          {"auto"}},
-         {"interpolation", enum_field<&AmgOptions::interpolation>(), "of classical coarsening"},
-         {"max_elements",
-          +[](AmgOptions& o) -> std::int64_t& { return o.max_elements; },
-          "elements per row of the prolongation of classical coarsening",
-          {1, 64}},
-         {"aggressive_levels",
-          +[](AmgOptions& o) -> std::int64_t& { return o.aggressive_levels; },
-          "levels, from the finest, that classical coarsening thins out twice, unless connections are few",
-          {0, 10}},
-         {"coarse_size",
-          +[](AmgOptions& o) -> std::int64_t& { return o.coarse_size; },
-          "rows up to which a level is solved directly",
-          {1, 10000}},
-         {"max_levels",
-          +[](AmgOptions& o) -> std::int64_t& { return o.max_levels; },
-          "levels at most",
-          {1, 50}},
-         {"precision", enum_field<&AmgOptions::precision>(), "precision in which cycles are applied"}});
-  }
+  /// Describes each option.
+  static std::vector<Option<AmgOptions>> table();
 };
 
 /// Algebraic multigrid: x <- x + M (b - A x) with a cycle M over a hierarchy that is constructed from A

@@ -26,24 +26,8 @@ struct ApproximateCholeskyOptions {
   /// otherwise that part is removed, with a warning.
   bool strict = false;
 
-  static std::vector<Option<ApproximateCholeskyOptions>> table() {
-    return with_stop_options<ApproximateCholeskyOptions>(
-        {{"split",
-          +[](ApproximateCholeskyOptions& o) -> std::int64_t& { return o.split; },
-          "copies into which each edge is split: more for fewer iterations and more fill",
-          {1, 8}},
-         {"seed",
-          +[](ApproximateCholeskyOptions& o) -> std::int64_t& { return o.seed; },
-          "seed of the random draws",
-          {0}},
-         {"jacobi_iterations",
-          +[](ApproximateCholeskyOptions& o) -> std::int64_t& { return o.jacobi_iterations; },
-          "iterations with a diagonal preconditioner before the factorisation, which is left out where they "
-          "suffice",
-          {0}},
-         {"strict", +[](ApproximateCholeskyOptions& o) -> bool& { return o.strict; },
-          "report a b outside the range of A as inconsistent instead of solving for its projection"}});
-  }
+  /// Describes each option.
+  static std::vector<Option<ApproximateCholeskyOptions>> table();
 };
 
 /// Conjugate gradients preconditioned by a randomised approximate Cholesky factorisation, for Laplacians of

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/enum_words.hpp>
 #include <echelon/solver.hpp>
 
 #include <array>
@@ -34,21 +35,8 @@ struct BandedLuOptions {
   /// answer depend on this number, but not on the number of threads.
   std::int64_t partitions = 0;
 
-  static std::vector<Option<BandedLuOptions>> table() {
-    return {{"ordering", enum_field<&BandedLuOptions::ordering>(),
-             "numbering of rows and columns; auto: reverse Cuthill-McKee where the band is wide and becomes "
-             "narrower, else natural"},
-            {"refine",
-             +[](BandedLuOptions& o) -> std::int64_t& { return o.refine; },
-             "at most so many steps of iterative refinement",
-             {0, 10}},
-            {"condition", +[](BandedLuOptions& o) -> bool& { return o.condition; },
-             "estimate the condition number in every set-up, for at most 12 substitutions"},
-            {"partitions",
-             +[](BandedLuOptions& o) -> std::int64_t& { return o.partitions; },
-             "partitions that are eliminated independently; 0: as many as suit the device",
-             {0, 1e6}}};
-  }
+  /// Describes each option.
+  static std::vector<Option<BandedLuOptions>> table();
 };
 
 /// LU with partial pivoting of a band matrix, whose half-bandwidths kl and ku are found from A. The rows are

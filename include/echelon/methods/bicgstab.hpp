@@ -20,9 +20,8 @@ struct BicgstabOptions {
   /// Options of the preconditioner, by name.
   Options preconditioner_options = {};
 
-  static std::vector<Option<BicgstabOptions>> table() {
-    return with_stop_options(with_preconditioner_options<BicgstabOptions>({}));
-  }
+  /// Describes each option.
+  static std::vector<Option<BicgstabOptions>> table();
 };
 
 /// Stabilised bi-conjugate gradients with right preconditioning, for general A.

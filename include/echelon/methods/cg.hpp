@@ -23,11 +23,8 @@ struct CgOptions {
   /// Options of the preconditioner, by name.
   Options preconditioner_options = {};
 
-  static std::vector<Option<CgOptions>> table() {
-    return with_stop_options(with_preconditioner_options<CgOptions>(
-        {{"flexible", +[](CgOptions& o) -> bool& { return o.flexible; },
-          "allow the preconditioner to change from step to step; true where it says that it does"}}));
-  }
+  /// Describes each option.
+  static std::vector<Option<CgOptions>> table();
 };
 
 /// Preconditioned conjugate gradients, for symmetric positive definite A.

@@ -4,7 +4,7 @@
 #include <echelon/solver.hpp>
 #include <echelon/sweep_kind.hpp>
 
-#include <string>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -20,14 +20,8 @@ struct GaussSeidelOptions {
   /// Sweeps between two computations of b - A x, each as costly as a sweep; 1 to 1000.
   std::int64_t residual_every = 4;
 
-  static std::vector<Option<GaussSeidelOptions>> table() {
-    return with_stop_options<GaussSeidelOptions>(
-        {{"sweep", enum_field<&GaussSeidelOptions::sweep>(), "order of the rows"},
-         {"residual_every",
-          +[](GaussSeidelOptions& o) -> std::int64_t& { return o.residual_every; },
-          "sweeps between two computations of b - A x, each as costly as a sweep",
-          {1, 1000}}});
-  }
+  /// Describes each option.
+  static std::vector<Option<GaussSeidelOptions>> table();
 };
 
 /// Gauss-Seidel sweeps from x = 0 until the residual is small enough; for single sweeps see

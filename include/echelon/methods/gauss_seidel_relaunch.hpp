@@ -3,7 +3,7 @@
 
 #include <echelon/solver.hpp>
 
-#include <string>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -17,13 +17,8 @@ struct GaussSeidelRelaunchOptions {
   /// Sweeps between two computations of b - A x, each as costly as a sweep; 1 to 1000.
   std::int64_t residual_every = 4;
 
-  static std::vector<Option<GaussSeidelRelaunchOptions>> table() {
-    return with_stop_options<GaussSeidelRelaunchOptions>(
-        {{"residual_every",
-          +[](GaussSeidelRelaunchOptions& o) -> std::int64_t& { return o.residual_every; },
-          "sweeps between two computations of b - A x, each as costly as a sweep",
-          {1, 1000}}});
-  }
+  /// Describes each option.
+  static std::vector<Option<GaussSeidelRelaunchOptions>> table();
 };
 
 /// Forward Gauss-Seidel by the published scheme for GPUs, for comparison. A pass over all rows computes the

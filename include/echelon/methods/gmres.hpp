@@ -24,15 +24,8 @@ struct GmresOptions {
   /// Options of the preconditioner, by name.
   Options preconditioner_options = {};
 
-  static std::vector<Option<GmresOptions>> table() {
-    return with_stop_options(with_preconditioner_options<GmresOptions>(
-        {{"restart",
-          +[](GmresOptions& o) -> std::int64_t& { return o.restart; },
-          "basis vectors kept before starting over; memory is (restart + 3) n elements",
-          {1, 1000}},
-         {"flexible", +[](GmresOptions& o) -> bool& { return o.flexible; },
-          "keep the preconditioned vectors too, so that the preconditioner may change from step to step"}}));
-  }
+  /// Describes each option.
+  static std::vector<Option<GmresOptions>> table();
 };
 
 /// Restarted generalised minimal residuals with right preconditioning, for general A; flexible (FGMRES) on

@@ -16,14 +16,8 @@ struct Ic0Options {
   /// 0.001, 0.002, 0.004, ... with which no pivot breaks down.
   std::optional<double> shift = {};
 
-  static std::vector<Option<Ic0Options>> table() {
-    return {{"shift",
-             +[](Ic0Options& o) -> std::optional<double>& { return o.shift; },
-             "multiple of the diagonal that is added to A; auto: the first of 0, 0.001, 0.002, 0.004, ... "
-             "without a breakdown",
-             {0},
-             {"auto"}}};
-  }
+  /// Describes each option.
+  static std::vector<Option<Ic0Options>> table();
 };
 
 template <class T>

@@ -12,7 +12,8 @@ struct Ilu0Options {
   static constexpr std::string_view name = "ilu0";
   static constexpr Targets targets = Targets::both;
 
-  static std::vector<Option<Ilu0Options>> table() { return {}; }
+  /// Describes each option.
+  static std::vector<Option<Ilu0Options>> table();
 };
 
 /// Incomplete LU without fill: L U agrees with A on the pattern of A. A preconditioner, for sparse A whose

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/enum_words.hpp>
 #include <echelon/solver.hpp>
 
 #include <array>
-#include <string>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -30,19 +31,8 @@ struct JacobiOptions {
   /// Sweeps per application as a preconditioner, 1 to 1000.
   std::int64_t sweeps = 1;
 
-  static std::vector<Option<JacobiOptions>> table() {
-    return with_stop_options<JacobiOptions>(
-        {{"variant", enum_field<&JacobiOptions::variant>(),
-          "point: divide by a_ii; l1: by sign(a_ii) sum_j |a_ij|, which never diverges for SPD A"},
-         {"weight",
-          +[](JacobiOptions& o) -> double& { return o.weight; },
-          "damping; 2/3 to 0.8 smooths, 1 is the classical method",
-          {0, 2, true, true}},
-         {"sweeps",
-          +[](JacobiOptions& o) -> std::int64_t& { return o.sweeps; },
-          "sweeps per application as a preconditioner",
-          {1, 1000}}});
-  }
+  /// Describes each option.
+  static std::vector<Option<JacobiOptions>> table();
 };
 
 /// Weighted and l1 Jacobi: x <- x + weight D^-1 (b - A x).

@@ -49,63 +49,8 @@ struct LamgOptions {
   /// mean.
   bool strict = false;
 
-  static std::vector<Option<LamgOptions>> table() {
-    return with_stop_options<LamgOptions>(
-        {{"cycle_index",
-          +[](LamgOptions& o) -> double& { return o.cycle_index; },
-          "visits of a level for each one of the finer level",
-          {1, 2}},
-         {"pre_sweeps",
-          +[](LamgOptions& o) -> std::int64_t& { return o.pre_sweeps; },
-          "Gauss-Seidel sweeps before the coarse correction",
-          {0, 10}},
-         {"post_sweeps",
-          +[](LamgOptions& o) -> std::int64_t& { return o.post_sweeps; },
-          "Gauss-Seidel sweeps after the coarse correction",
-          {1, 10}},
-         {"combined_iterates",
-          +[](LamgOptions& o) -> std::int64_t& { return o.combined_iterates; },
-          "iterates that are recombined for the smallest residual; 0: none",
-          {0, 4}},
-         {"test_sweeps",
-          +[](LamgOptions& o) -> std::int64_t& { return o.test_sweeps; },
-          "Gauss-Seidel sweeps that make test vectors of random vectors",
-          {1, 20}},
-         {"strength",
-          +[](LamgOptions& o) -> double& { return o.strength; },
-          "edges of less than this part of the largest ones at both ends are not strong",
-          {0, 1}},
-         {"veto",
-          +[](LamgOptions& o) -> double& { return o.veto; },
-          "a vertex joins no aggregate across an edge of less than this part of its own largest",
-          {0, 1}},
-         {"energy_ratio",
-          +[](LamgOptions& o) -> double& { return o.energy_ratio; },
-          "growth of a test vector's local energy up to which a vertex may join an aggregate",
-          {1, 1e30}},
-         {"caliber",
-          +[](LamgOptions& o) -> std::int64_t& { return o.caliber; },
-          "largest number of aggregates from which a vertex is interpolated",
-          {1, 2}},
-         {"coarse_size",
-          +[](LamgOptions& o) -> std::int64_t& { return o.coarse_size; },
-          "vertices up to which a level is solved directly",
-          {1, 2000}},
-         {"max_levels",
-          +[](LamgOptions& o) -> std::int64_t& { return o.max_levels; },
-          "levels at most",
-          {1, 100}},
-         {"parallel", +[](LamgOptions& o) -> bool& { return o.parallel; },
-          "on the host, too, the parallel algorithm of the GPU, which takes one core 1.4 to 2.5 times as "
-          "long"},
-         {"jacobi_iterations",
-          +[](LamgOptions& o) -> std::int64_t& { return o.jacobi_iterations; },
-          "in parallel: no levels where CG with the diagonal is predicted to need at most so many iterations",
-          {0}},
-         {"strict", +[](LamgOptions& o) -> bool& { return o.strict; },
-          "call a b that does not sum to zero over every component inconsistent, in place of the removal of "
-          "its mean"}});
-  }
+  /// Describes each option.
+  static std::vector<Option<LamgOptions>> table();
 };
 
 /// Lean algebraic multigrid for the Laplacian of any graph, and for symmetric diagonally dominant matrices,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/enum_words.hpp>
 #include <echelon/solver.hpp>
 
 #include <array>
@@ -48,24 +49,8 @@ struct MappedEchelonOptions {
   /// Largest number of steps of iterative refinement, 0 to 10.
   std::int64_t refine = 5;
 
-  static std::vector<Option<MappedEchelonOptions>> table() {
-    return {{"claim", enum_field<&MappedEchelonOptions::claim>(),
-             "owner of an unknown: the claimant with the largest leading element relative to its row; "
-             "ordered: the same, one unknown after the other; first: depends on the timing of threads"},
-            {"order", enum_field<&MappedEchelonOptions::order>(),
-             "natural, or slices: groups of rows that meet first in few unknowns, for bands"},
-            {"field", +[](MappedEchelonOptions& o) -> std::string& { return o.field; },
-             "real, or mod:p for exact arithmetic with integers modulo a prime p < 2^31"},
-            {"tolerance",
-             +[](MappedEchelonOptions& o) -> std::optional<double>& { return o.tolerance; },
-             "an element of at most so many times the sum of the magnitudes of its terms is zero; default 32 "
-             "times the machine epsilon, and small pivots are tested for being amplified rounding errors",
-             {0, 1}},
-            {"refine",
-             +[](MappedEchelonOptions& o) -> std::int64_t& { return o.refine; },
-             "most steps of iterative refinement",
-             {0, 10}}};
-  }
+  /// Describes each option.
+  static std::vector<Option<MappedEchelonOptions>> table();
 };
 
 /// Gaussian elimination to mapped echelon form, for sparse A of any shape and rank.

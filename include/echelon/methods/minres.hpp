@@ -19,9 +19,8 @@ struct MinresOptions {
   /// Options of the preconditioner, by name.
   Options preconditioner_options = {};
 
-  static std::vector<Option<MinresOptions>> table() {
-    return with_stop_options(with_preconditioner_options<MinresOptions>({}));
-  }
+  /// Describes each option.
+  static std::vector<Option<MinresOptions>> table();
 };
 
 /// Preconditioned minimal residuals, for symmetric A, definite or not; the preconditioner has to be symmetric

@@ -4,7 +4,7 @@
 #include <echelon/solver.hpp>
 #include <echelon/sweep_kind.hpp>
 
-#include <string>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -22,18 +22,8 @@ struct SorOptions {
   /// Sweeps between two computations of b - A x, each as costly as a sweep; 1 to 1000.
   std::int64_t residual_every = 4;
 
-  static std::vector<Option<SorOptions>> table() {
-    return with_stop_options<SorOptions>(
-        {{"omega",
-          +[](SorOptions& o) -> double& { return o.omega; },
-          "relaxation factor; 1 is gauss-seidel",
-          {0, 2, true, true}},
-         {"sweep", enum_field<&SorOptions::sweep>(), "order of the rows", {}, {"forward", "backward"}},
-         {"residual_every",
-          +[](SorOptions& o) -> std::int64_t& { return o.residual_every; },
-          "sweeps between two computations of b - A x, each as costly as a sweep",
-          {1, 1000}}});
-  }
+  /// Describes each option.
+  static std::vector<Option<SorOptions>> table();
 };
 
 /// Successive over-relaxation: Gauss-Seidel whose corrections are multiplied by omega.

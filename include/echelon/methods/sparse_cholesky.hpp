@@ -4,6 +4,7 @@
 #include <echelon/ordering.hpp>
 #include <echelon/solver.hpp>
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -19,19 +20,8 @@ struct SparseCholeskyOptions {
   /// Estimate the condition number in every set-up: about ten substitutions.
   bool condition = true;
 
-  static std::vector<Option<SparseCholeskyOptions>> table() {
-    return {
-        {"ordering", enum_field<&SparseCholeskyOptions::ordering>(),
-         "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
-         "of metis before long factorisations on the host, with the fewest predicted flops"},
-        {"refine",
-         +[](SparseCholeskyOptions& o) -> std::int64_t& { return o.refine; },
-         "most steps of iterative refinement, taken while the componentwise backward error exceeds twice the "
-         "machine epsilon and each step halves it",
-         {0, 20}},
-        {"condition", +[](SparseCholeskyOptions& o) -> bool& { return o.condition; },
-         "estimate the condition number in every set-up, for about ten substitutions"}};
-  }
+  /// Describes each option.
+  static std::vector<Option<SparseCholeskyOptions>> table();
 };
 
 /// A = L L^T for sparse symmetric positive definite A: a fill-reducing ordering, then a multifrontal Cholesky

@@ -4,6 +4,7 @@
 #include <echelon/ordering.hpp>
 #include <echelon/solver.hpp>
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -22,25 +23,8 @@ struct SparseLdltOptions {
   /// Estimate the condition number in every set-up, which also detects a singular A: about ten substitutions.
   bool condition = true;
 
-  static std::vector<Option<SparseLdltOptions>> table() {
-    return {
-        {"ordering", enum_field<&SparseLdltOptions::ordering>(),
-         "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
-         "of metis before long factorisations on the host, with the fewest predicted flops"},
-        {"threshold",
-         +[](SparseLdltOptions& o) -> double& { return o.threshold; },
-         "host: a pivot is accepted if no element of its columns of L exceeds 1 / threshold; smaller ones "
-         "keep the fill smaller, and let elements grow more",
-         {0, 0.5, true, false}},
-        {"refine",
-         +[](SparseLdltOptions& o) -> std::int64_t& { return o.refine; },
-         "most steps of iterative refinement, taken while the componentwise backward error exceeds twice the "
-         "machine epsilon and each step halves it; on a GPU at most 5",
-         {0, 20}},
-        {"condition", +[](SparseLdltOptions& o) -> bool& { return o.condition; },
-         "estimate the condition number in every set-up, which also detects a singular A, for about ten "
-         "substitutions"}};
-  }
+  /// Describes each option.
+  static std::vector<Option<SparseLdltOptions>> table();
 };
 
 /// P S A S P^T = L D L^T for sparse symmetric A that need not be definite: rows and columns are scaled alike

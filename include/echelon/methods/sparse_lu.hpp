@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <echelon/enum_words.hpp>
 #include <echelon/ordering.hpp>
 #include <echelon/solver.hpp>
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -38,28 +40,8 @@ struct SparseLuOptions {
   /// Estimate the condition number in every set-up, which also detects a singular A: about ten substitutions.
   bool condition = true;
 
-  static std::vector<Option<SparseLuOptions>> table() {
-    return {
-        {"ordering", enum_field<&SparseLuOptions::ordering>(),
-         "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
-         "of metis before long factorisations on the host, with the fewest predicted flops"},
-        {"factorization", enum_field<&SparseLuOptions::factorization>(),
-         "host: left-looking, column by column in the blocks of a block triangular form, is quicker for "
-         "circuits and power grids; auto: if few flops per entry are predicted"},
-        {"threshold",
-         +[](SparseLuOptions& o) -> double& { return o.threshold; },
-         "host: least magnitude of a pivot relative to the largest in its column; smaller ones keep the "
-         "fill smaller, and let elements grow more",
-         {0, 1, true, false}},
-        {"refine",
-         +[](SparseLuOptions& o) -> std::int64_t& { return o.refine; },
-         "most steps of iterative refinement, taken while the componentwise backward error exceeds twice the "
-         "machine epsilon and each step halves it; on a GPU at most 5",
-         {0, 20}},
-        {"condition", +[](SparseLuOptions& o) -> bool& { return o.condition; },
-         "estimate the condition number in every set-up, which also detects a singular A, for about ten "
-         "substitutions"}};
-  }
+  /// Describes each option.
+  static std::vector<Option<SparseLuOptions>> table();
 };
 
 /// P R A C Q = L U for sparse square A: large elements are matched to the diagonal (P) and rows and columns

@@ -3,7 +3,7 @@
 
 #include <echelon/solver.hpp>
 
-#include <string>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -21,21 +21,8 @@ struct SsorOptions {
   /// Sweeps between two computations of b - A x, each as costly as a sweep; 1 to 1000.
   std::int64_t residual_every = 4;
 
-  static std::vector<Option<SsorOptions>> table() {
-    return with_stop_options<SsorOptions>(
-        {{"omega",
-          +[](SsorOptions& o) -> double& { return o.omega; },
-          "relaxation factor; 1 is symmetric Gauss-Seidel",
-          {0, 2, true, true}},
-         {"sweeps",
-          +[](SsorOptions& o) -> std::int64_t& { return o.sweeps; },
-          "symmetric sweeps per application as a preconditioner",
-          {1, 1000}},
-         {"residual_every",
-          +[](SsorOptions& o) -> std::int64_t& { return o.residual_every; },
-          "sweeps between two computations of b - A x, each as costly as a sweep",
-          {1, 1000}}});
-  }
+  /// Describes each option.
+  static std::vector<Option<SsorOptions>> table();
 };
 
 /// Symmetric successive over-relaxation: a forward sweep and a backward one. As a preconditioner it starts

@@ -14,9 +14,8 @@ struct TriangularIterativeOptions {
   /// Stopping criteria.
   Stop stop = {};
 
-  static std::vector<Option<TriangularIterativeOptions>> table() {
-    return with_stop_options<TriangularIterativeOptions>({});
-  }
+  /// Describes each option.
+  static std::vector<Option<TriangularIterativeOptions>> table();
 };
 
 /// Jacobi sweeps x <- D^-1 (b - N x) for a triangular A = D + N, dense or sparse, lower or upper. Every

@@ -8,6 +8,7 @@
 #include "dense/gauss_jordan/system.hpp"
 #include "dense/mixed_precision/rounding.hpp"
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>

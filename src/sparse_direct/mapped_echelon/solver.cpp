@@ -7,6 +7,7 @@
 
 #include <echelon/methods/mapped_echelon.hpp>
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <echelon/dense_options.hpp>
 #include <echelon/solver.hpp>
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -21,11 +21,8 @@ struct CholeskyOptions {
   /// reached, A is factored again in the working precision.
   Precision factor_precision = Precision::working;
 
-  static std::vector<Option<CholeskyOptions>> table() {
-    return with_refinement_options<CholeskyOptions>(
-        {factor_precision_option<CholeskyOptions>()},
-        "scale rows and columns alike first where their sizes differ by more than a factor of ten", 10);
-  }
+  /// Describes each option.
+  static std::vector<Option<CholeskyOptions>> table();
 };
 
 /// Dense Cholesky factorisation A = L L^T for symmetric positive definite A, by LAPACK's potrf on the host

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <echelon/dense_options.hpp>
 #include <echelon/solver.hpp>
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -17,10 +17,8 @@ struct CroutOptions {
   /// Largest number of steps of iterative refinement, 0 to 10.
   std::int64_t refine = 1;
 
-  static std::vector<Option<CroutOptions>> table() {
-    return with_refinement_options<CroutOptions>(
-        {}, "scale rows and columns first where LAPACK's geequ advises it", 10);
-  }
+  /// Describes each option.
+  static std::vector<Option<CroutOptions>> table();
 };
 
 /// Dense LU by Crout's method with partial pivoting, one column of L and one row of U after the other; U has

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <echelon/dense_options.hpp>
+#include <echelon/enum_words.hpp>
 #include <echelon/solver.hpp>
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -33,21 +34,8 @@ struct CroutBlockedOptions {
   /// Largest number of steps of iterative refinement, 0 to 100.
   std::int64_t refine = 10;
 
-  static std::vector<Option<CroutBlockedOptions>> table() {
-    using O = CroutBlockedOptions;
-    return with_refinement_options<O>(
-        {{"section", enum_field<&O::section>(),
-          "direct: the columns of a section one after the other; iterated: all at once, as an iteration"},
-         {"section_size",
-          +[](O& o) -> std::int64_t& { return o.section_size; },
-          "columns of a section",
-          {1, 1024}},
-         {"tolerance",
-          +[](O& o) -> double& { return o.tolerance; },
-          "in an iterated section an element has converged when a sweep changes it by no more than this",
-          {0}}},
-        "scale rows and columns first where LAPACK's geequ advises it", 100);
-  }
+  /// Describes each option.
+  static std::vector<Option<CroutBlockedOptions>> table();
 };
 
 /// Dense LU by Crout's method in sections of a few columns: matrix products apply the parts left of a section

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <echelon/dense_options.hpp>
 #include <echelon/solver.hpp>
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -26,25 +26,8 @@ struct CroutIterativeOptions {
   /// Largest number of steps of iterative refinement, 0 to 100.
   std::int64_t refine = 10;
 
-  static std::vector<Option<CroutIterativeOptions>> table() {
-    using O = CroutIterativeOptions;
-    return with_refinement_options<O>(
-        {{"section_size",
-          +[](O& o) -> std::int64_t& { return o.section_size; },
-          "rows of a section; 0: a tenth of the rows of A, from 256 to 1024",
-          {0}},
-         {"tolerance",
-          +[](O& o) -> double& { return o.tolerance; },
-          "an element has converged when a sweep changes it by no more than this",
-          {0}},
-         {"pivoting", +[](O& o) -> bool& { return o.pivoting; },
-          "exchange rows so that the largest element of each column becomes its pivot"},
-         {"pivot_threshold",
-          +[](O& o) -> double& { return o.pivot_threshold; },
-          "a diagonal element of this multiple of the largest element below it stays the pivot",
-          {0, 1}}},
-        "scale rows and columns first where LAPACK's geequ advises it", 100);
-  }
+  /// Describes each option.
+  static std::vector<Option<CroutIterativeOptions>> table();
 };
 
 /// Dense LU by Crout's formulas as a fixed-point iteration with pivoting (ICM and ICMPP), all elements of a

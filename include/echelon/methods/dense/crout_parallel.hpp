@@ -3,6 +3,7 @@
 
 #include <echelon/solver.hpp>
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -16,14 +17,8 @@ struct CroutParallelOptions {
   /// Largest number of steps of iterative refinement, 0 to 100.
   std::int64_t refine = 10;
 
-  static std::vector<Option<CroutParallelOptions>> table() {
-    return {{"equilibrate", +[](CroutParallelOptions& o) -> bool& { return o.equilibrate; },
-             "scale rows and columns first where LAPACK's geequ advises it"},
-            {"refine",
-             +[](CroutParallelOptions& o) -> std::int64_t& { return o.refine; },
-             "at most so many steps of iterative refinement",
-             {0, 100}}};
-  }
+  /// Describes each option.
+  static std::vector<Option<CroutParallelOptions>> table();
 };
 
 /// Dense LU by Crout's method with partial pivoting (published as PCM): all elements of a column of L are

@@ -3,6 +3,7 @@
 
 #include <echelon/solver.hpp>
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -14,12 +15,8 @@ struct CusolverLuOptions {
   /// Largest number of steps of iterative refinement, 0 to 10.
   std::int64_t refine = 1;
 
-  static std::vector<Option<CusolverLuOptions>> table() {
-    return {{"refine",
-             +[](CusolverLuOptions& o) -> std::int64_t& { return o.refine; },
-             "at most so many steps of iterative refinement",
-             {0, 10}}};
-  }
+  /// Describes each option.
+  static std::vector<Option<CusolverLuOptions>> table();
 };
 
 /// Dense LU with partial pivoting by cuSOLVER's Xgetrf, on a GPU; a sparse A is densified there. Rows and

@@ -4,7 +4,6 @@
 #include <echelon/solver.hpp>
 
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,32 +30,8 @@ struct GaussJordanOptions {
   /// that while it helps.
   std::optional<double> accuracy = {};
 
-  static std::vector<Option<GaussJordanOptions>> table() {
-    return {
-        {"tolerance",
-         +[](GaussJordanOptions& o) -> std::optional<double>& { return o.tolerance; },
-         "a column is dependent on those before it when its pivot is at most so many ||A||_inf; default "
-         "4 sqrt(max(m, n)) times the machine epsilon",
-         {0, 1}},
-        {"equilibrate", +[](GaussJordanOptions& o) -> bool& { return o.equilibrate; },
-         "for solving, scale rows and columns first, by powers of two"},
-        {"refine",
-         +[](GaussJordanOptions& o) -> std::int64_t& { return o.refine; },
-         "most steps of iterative refinement; 10 where A is nearly singular, unless 0",
-         {0, 10}},
-        {"block",
-         +[](GaussJordanOptions& o) -> std::int64_t& { return o.block; },
-         "columns of a panel; 0: chosen by the size of A",
-         {0, 4096}},
-        {"factor_precision", enum_field<&GaussJordanOptions::factor_precision>(),
-         "of the elimination for square A; answers are refined, and what does not become as accurate as "
-         "asked for is repeated in the working precision. On the host, tf32 is single"},
-        {"accuracy",
-         +[](GaussJordanOptions& o) -> std::optional<double>& { return o.accuracy; },
-         "the backward error that a lower factor_precision has to reach, for solving no more than 1e-10 "
-         "(float: 1e-4); default: sqrt(n) times the machine epsilon, and as far below as refinement comes",
-         {0, 1}}};
-  }
+  /// Describes each option.
+  static std::vector<Option<GaussJordanOptions>> table();
 };
 
 /// Blocked Gauss-Jordan elimination with partial pivoting as a solver for A of any shape; a sparse A is

@@ -3,6 +3,7 @@
 
 #include <echelon/solver.hpp>
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -14,12 +15,8 @@ struct GaussJordanStripedOptions {
   /// Number of rows of a stripe, and of columns of a tile, 1 to 1024.
   std::int64_t stripe = 32;
 
-  static std::vector<Option<GaussJordanStripedOptions>> table() {
-    return {{"stripe",
-             +[](GaussJordanStripedOptions& o) -> std::int64_t& { return o.stripe; },
-             "rows of a stripe, and columns of a tile",
-             {1, 1024}}};
-  }
+  /// Describes each option.
+  static std::vector<Option<GaussJordanStripedOptions>> table();
 };
 
 /// Gauss-Jordan elimination in stripes of rows and two passes, without pivoting: the published scheme, for

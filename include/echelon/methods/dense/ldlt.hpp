@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <echelon/dense_options.hpp>
 #include <echelon/solver.hpp>
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -17,10 +17,8 @@ struct LdltOptions {
   /// Largest number of steps of iterative refinement, 0 to 10.
   std::int64_t refine = 1;
 
-  static std::vector<Option<LdltOptions>> table() {
-    return with_refinement_options<LdltOptions>(
-        {}, "scale rows and columns alike first where their sizes differ by more than a factor of ten", 10);
-  }
+  /// Describes each option.
+  static std::vector<Option<LdltOptions>> table();
 };
 
 /// Dense factorisation P A P^T = L D L^T with pivots of order one and two for symmetric A; a sparse A is

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <echelon/dense_options.hpp>
 #include <echelon/rref.hpp>
 #include <echelon/solver.hpp>
 
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -22,11 +22,8 @@ struct LuOptions {
   /// reached, A is factored again in the working precision.
   Precision factor_precision = Precision::working;
 
-  static std::vector<Option<LuOptions>> table() {
-    return with_refinement_options<LuOptions>(
-        {factor_precision_option<LuOptions>()},
-        "scale rows and columns first where their sizes differ by more than a factor of ten", 10);
-  }
+  /// Describes each option.
+  static std::vector<Option<LuOptions>> table();
 };
 
 /// Dense LU with partial pivoting, P A = L U; a sparse A is densified. 2/3 n^3 flops and n^2 elements for the

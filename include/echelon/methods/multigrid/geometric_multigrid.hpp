@@ -33,32 +33,8 @@ struct GeometricMultigridOptions {
   /// Largest number of levels, 1 to 50.
   std::int64_t max_levels = 25;
 
-  static std::vector<Option<GeometricMultigridOptions>> table() {
-    using O = GeometricMultigridOptions;
-    return with_stop_options<O>(
-        {{"grid", +[](O& o) -> std::string& { return o.grid; },
-          "points in each dimension, the one that is numbered fastest first: 100x80x60; empty: as the first "
-          "row "
-          "of A tells"},
-         {"cycle", enum_field<&O::cycle>(),
-          "visits of the coarse levels; f and k need a flexible method around them"},
-         {"smoother", enum_field<&O::smoother>(), "smoothing before and after the coarse correction"},
-         {"sweeps",
-          +[](O& o) -> std::int64_t& { return o.sweeps; },
-          "smoothing steps before, and after, the coarse correction",
-          {1, 100}},
-         {"weight",
-          +[](O& o) -> std::optional<double>& { return o.weight; },
-          "weight of the Jacobi smoother; auto: 4 / (3 lambda), lambda being the largest eigenvalue of D^-1 "
-          "A",
-          {0, 2, true, true},
-          {"auto"}},
-         {"coarse_size",
-          +[](O& o) -> std::int64_t& { return o.coarse_size; },
-          "rows up to which a level is solved directly",
-          {1, 10000}},
-         {"max_levels", +[](O& o) -> std::int64_t& { return o.max_levels; }, "levels at most", {1, 50}}});
-  }
+  /// Describes each option.
+  static std::vector<Option<GeometricMultigridOptions>> table();
 };
 
 /// Multigrid for problems on regular grids of one to three dimensions: linear, bilinear or trilinear

@@ -10,26 +10,6 @@
 
 namespace echelon {
 
-/// Options that multigrid along a line has for sparse and for dense A.
-template <class O>
-std::vector<Option<O>> line_multigrid_options() {
-  return with_stop_options<O>(
-      {{"sweeps",
-        +[](O& o) -> std::int64_t& { return o.sweeps; },
-        "Jacobi sweeps before, and after, each coarse correction",
-        {1, 100}},
-       {"weight",
-        +[](O& o) -> std::optional<double>& { return o.weight; },
-        "weight of the sweeps; auto: 4 / (3 lambda), lambda being the largest eigenvalue of D^-1 A",
-        {0, 2, true, true},
-        {"auto"}},
-       {"coarse_size",
-        +[](O& o) -> std::int64_t& { return o.coarse_size; },
-        "rows up to which a level is solved by elimination",
-        {1, 10000}},
-       {"max_levels", +[](O& o) -> std::int64_t& { return o.max_levels; }, "levels at most", {1, 50}}});
-}
-
 struct MultigridOptions {
   static constexpr std::string_view name = "multigrid";
   static constexpr Targets targets = Targets::both;
@@ -45,7 +25,8 @@ struct MultigridOptions {
   /// Largest number of levels, 1 to 50.
   std::int64_t max_levels = 25;
 
-  static std::vector<Option<MultigridOptions>> table() { return line_multigrid_options<MultigridOptions>(); }
+  /// Describes each option.
+  static std::vector<Option<MultigridOptions>> table();
 };
 
 /// Multigrid for sparse A whose unknowns are numbered along a line: V-cycles with weighted Jacobi sweeps,

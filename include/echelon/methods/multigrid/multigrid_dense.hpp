@@ -25,9 +25,8 @@ struct MultigridDenseOptions {
   /// Largest number of levels, 1 to 50; 1: elimination of A itself.
   std::int64_t max_levels = 25;
 
-  static std::vector<Option<MultigridDenseOptions>> table() {
-    return line_multigrid_options<MultigridDenseOptions>();
-  }
+  /// Describes each option.
+  static std::vector<Option<MultigridDenseOptions>> table();
 };
 
 /// Multigrid for dense A whose unknowns are numbered along a line: V-cycles with weighted Jacobi sweeps,

@@ -36,6 +36,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <limits>
 #include <type_traits>
 #include <vector>
 

@@ -2,7 +2,7 @@
 /// Rows of options that dense factorisations share.
 #pragma once
 
-#include <echelon/options.hpp>
+#include "options/table.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Options and registry rows of dense factorisations.
+#include "registry/refinement_options.hpp"
+#include "registry/row.hpp"
+#include "registry/families.hpp"
+
+#include <echelon/methods/dense/cholesky.hpp>
+#include <echelon/methods/dense/cusolver_lu.hpp>
+#include <echelon/methods/dense/gauss_jordan.hpp>
+#include <echelon/methods/dense/gauss_jordan_striped.hpp>
+#include <echelon/methods/dense/lapack_lu.hpp>
+#include <echelon/methods/dense/ldlt.hpp>
+#include <echelon/methods/dense/lu.hpp>
+
+#include <vector>
+
+namespace echelon {
+
+std::vector<Option<CholeskyOptions>> CholeskyOptions::table() {
+  return with_refinement_options<CholeskyOptions>(
+      {factor_precision_option<CholeskyOptions>()},
+      "scale rows and columns alike first where their sizes differ by more than a factor of ten", 10);
+}
+template Options to_options(CholeskyOptions);
+
+std::vector<Option<CusolverLuOptions>> CusolverLuOptions::table() {
+  return {{"refine",
+           +[](CusolverLuOptions& o) -> std::int64_t& { return o.refine; },
+           "at most so many steps of iterative refinement",
+           {0, 10}}};
+}
+template Options to_options(CusolverLuOptions);
+
+std::vector<Option<GaussJordanOptions>> GaussJordanOptions::table() {
+  return {{"tolerance",
+           +[](GaussJordanOptions& o) -> std::optional<double>& { return o.tolerance; },
+           "a column is dependent on those before it when its pivot is at most so many ||A||_inf; default "
+           "4 sqrt(max(m, n)) times the machine epsilon",
+           {0, 1}},
+          {"equilibrate", +[](GaussJordanOptions& o) -> bool& { return o.equilibrate; },
+           "for solving, scale rows and columns first, by powers of two"},
+          {"refine",
+           +[](GaussJordanOptions& o) -> std::int64_t& { return o.refine; },
+           "most steps of iterative refinement; 10 where A is nearly singular, unless 0",
+           {0, 10}},
+          {"block",
+           +[](GaussJordanOptions& o) -> std::int64_t& { return o.block; },
+           "columns of a panel; 0: chosen by the size of A",
+           {0, 4096}},
+          {"factor_precision", enum_field<&GaussJordanOptions::factor_precision>(),
+           "of the elimination for square A; answers are refined, and what does not become as accurate as "
+           "asked for is repeated in the working precision. On the host, tf32 is single"},
+          {"accuracy",
+           +[](GaussJordanOptions& o) -> std::optional<double>& { return o.accuracy; },
+           "the backward error that a lower factor_precision has to reach, for solving no more than 1e-10 "
+           "(float: 1e-4); default: sqrt(n) times the machine epsilon, and as far below as refinement comes",
+           {0, 1}}};
+}
+template Options to_options(GaussJordanOptions);
+
+std::vector<Option<GaussJordanStripedOptions>> GaussJordanStripedOptions::table() {
+  return {{"stripe",
+           +[](GaussJordanStripedOptions& o) -> std::int64_t& { return o.stripe; },
+           "rows of a stripe, and columns of a tile",
+           {1, 1024}}};
+}
+template Options to_options(GaussJordanStripedOptions);
+
+std::vector<Option<LapackLuOptions>> LapackLuOptions::table() {
+  return with_refinement_options<LapackLuOptions>(
+      {}, "scale rows and columns first where LAPACK's geequ advises it", 10);
+}
+template Options to_options(LapackLuOptions);
+
+std::vector<Option<LdltOptions>> LdltOptions::table() {
+  return with_refinement_options<LdltOptions>(
+      {}, "scale rows and columns alike first where their sizes differ by more than a factor of ten", 10);
+}
+template Options to_options(LdltOptions);
+
+std::vector<Option<LuOptions>> LuOptions::table() {
+  return with_refinement_options<LuOptions>(
+      {factor_precision_option<LuOptions>()},
+      "scale rows and columns first where their sizes differ by more than a factor of ten", 10);
+}
+template Options to_options(LuOptions);
+
+namespace registry {
+
+std::vector<Method> dense_methods() {
+  using enum MethodKind;
+  using enum MethodNeeds;
+  return {
+      row<CholeskyOptions>({.summary = "dense Cholesky factorisation",
+                            .kind = direct,
+                            .needs = symmetric_positive_definite,
+                            .sparse = false,
+                            .usable_as_preconditioner = true}),
+      row<CusolverLuOptions>({.summary = "dense LU with partial pivoting by cuSOLVER",
+                              .kind = direct,
+                              .sparse = false,
+                              .usable_as_preconditioner = true}),
+      row<GaussJordanOptions>({.summary = "dense Gauss-Jordan elimination with partial pivoting",
+                               .kind = direct,
+                               .needs = any_shape,
+                               .sparse = false,
+                               .usable_as_preconditioner = true}),
+      row<GaussJordanStripedOptions>({.summary = "dense Gauss-Jordan elimination in stripes, no pivoting",
+                                      .kind = direct,
+                                      .needs = diagonally_dominant,
+                                      .sparse = false}),
+      row<LapackLuOptions>({.summary = "dense LU with partial pivoting by LAPACK",
+                            .kind = direct,
+                            .sparse = false,
+                            .usable_as_preconditioner = true}),
+      row<LdltOptions>({.summary = "dense L D L^T factorisation with rook pivoting",
+                        .kind = direct,
+                        .needs = symmetric,
+                        .sparse = false,
+                        .usable_as_preconditioner = true}),
+      row<LuOptions>({.summary = "dense LU with partial pivoting",
+                      .kind = direct,
+                      .sparse = false,
+                      .usable_as_preconditioner = true}),
+  };
+}
+
+}  // namespace registry
+
+}  // namespace echelon

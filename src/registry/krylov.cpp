@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Options and registry rows of Krylov methods.
+#include "registry/row.hpp"
+#include "registry/families.hpp"
+
+#include <echelon/methods/bicgstab.hpp>
+#include <echelon/methods/cg.hpp>
+#include <echelon/methods/gmres.hpp>
+#include <echelon/methods/minres.hpp>
+
+#include <vector>
+
+namespace echelon {
+
+std::vector<Option<BicgstabOptions>> BicgstabOptions::table() {
+  return with_stop_options(with_preconditioner_options<BicgstabOptions>({}));
+}
+template Options to_options(BicgstabOptions);
+
+std::vector<Option<CgOptions>> CgOptions::table() {
+  return with_stop_options(with_preconditioner_options<CgOptions>(
+      {{"flexible", +[](CgOptions& o) -> bool& { return o.flexible; },
+        "allow the preconditioner to change from step to step; true where it says that it does"}}));
+}
+template Options to_options(CgOptions);
+
+std::vector<Option<GmresOptions>> GmresOptions::table() {
+  return with_stop_options(with_preconditioner_options<GmresOptions>(
+      {{"restart",
+        +[](GmresOptions& o) -> std::int64_t& { return o.restart; },
+        "basis vectors kept before starting over; memory is (restart + 3) n elements",
+        {1, 1000}},
+       {"flexible", +[](GmresOptions& o) -> bool& { return o.flexible; },
+        "keep the preconditioned vectors too, so that the preconditioner may change from step to step"}}));
+}
+template Options to_options(GmresOptions);
+
+std::vector<Option<MinresOptions>> MinresOptions::table() {
+  return with_stop_options(with_preconditioner_options<MinresOptions>({}));
+}
+template Options to_options(MinresOptions);
+
+namespace registry {
+
+std::vector<Method> krylov_methods() {
+  using enum MethodKind;
+  using enum MethodNeeds;
+  return {
+      row<BicgstabOptions>({.summary = "stabilised bi-conjugate gradients",
+                            .kind = iterative,
+                            .needs = one_sided_spectrum,
+                            .operators = true}),
+      row<CgOptions>({.summary = "conjugate gradients",
+                      .kind = iterative,
+                      .needs = symmetric_positive_definite,
+                      .operators = true}),
+      row<GmresOptions>({.summary = "restarted (flexible) generalised minimal residuals",
+                         .kind = iterative,
+                         .operators = true}),
+      row<MinresOptions>(
+          {.summary = "minimal residuals", .kind = iterative, .needs = symmetric, .operators = true}),
+  };
+}
+
+}  // namespace registry
+
+}  // namespace echelon

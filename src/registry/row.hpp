@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Rows of the registry, made from the type of a method's options.
+#pragma once
+
+#include "backend/dispatch.hpp"
+#include "options/parse.hpp"
+#include "solver/implementation.hpp"
+#include "solver/make.hpp"
+#include "solver/preconditioner_option.hpp"
+
+#include <echelon/error.hpp>
+#include <echelon/solver.hpp>
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace echelon::registry {
+
+/// Throws NotBuilt if the method with the options O is not written for the device.
+template <class O>
+void check_device(const Device& device) {
+  constexpr Targets targets = O::targets;
+  if (device.on_host() ? targets != Targets::cuda : targets != Targets::host) return;
+  throw NotBuilt(fmt::format("method '{}' runs on {} only, not on {}", O::name,
+                             targets == Targets::cuda ? "cuda" : "serial and openmp", device.name()));
+}
+
+/// Implements Method::check_options.
+template <class O>
+void check_options(const Device& device, const Options& options) {
+  const O parsed = parse_options<O>(std::string(O::name), options);
+  check_device<O>(device);
+  if constexpr (requires { parsed.preconditioner_options; }) {
+    const Method* nested = find_preconditioner(parsed.preconditioner, parsed.preconditioner_options);
+    if (nested != nullptr) nested->check_options(device, parsed.preconditioner_options);
+  }
+}
+
+template <class T, class O>
+Solver<T> make(const Device& device, const O& options) {
+  check_device<O>(device);
+  constexpr Targets targets = O::targets;
+  auto implementation = on_target(device, [&]<class Target>() -> std::unique_ptr<SolverImplementation<T>> {
+    constexpr bool host = std::is_same_v<Target, HostTarget>;
+    if constexpr (host ? targets != Targets::cuda : targets != Targets::host) {
+      return make_implementation<Target, T>(device, options);
+    }
+    return nullptr;
+  });
+  implementation->set_description(std::string(O::name), changed_options(options));
+  return Solver<T>(std::move(implementation));
+}
+
+/// Fills in the fields that follow from the type of the options.
+template <class O>
+Method row(Method method) {
+  method.name = O::name;
+  method.serial = method.openmp = O::targets != Targets::cuda;
+  method.cuda = O::targets != Targets::host;
+  method.options = describe_options<O>();
+  method.check_options = check_options<O>;
+  method.make_float = [](const Device& device, const Options& options) {
+    return make<float, O>(device, parse_options<O>(std::string(O::name), options));
+  };
+  method.make_double = [](const Device& device, const Options& options) {
+    return make<double, O>(device, parse_options<O>(std::string(O::name), options));
+  };
+  return method;
+}
+
+}  // namespace echelon::registry

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Options and registry rows of sparse direct methods.
+#include "registry/row.hpp"
+#include "registry/families.hpp"
+#include "sparse_direct/left_looking/prediction.hpp"
+
+#include <echelon/methods/banded_lu.hpp>
+#include <echelon/methods/mapped_echelon.hpp>
+#include <echelon/methods/sparse_cholesky.hpp>
+#include <echelon/methods/sparse_ldlt.hpp>
+#include <echelon/methods/sparse_lu.hpp>
+#include <echelon/sparse_direct.hpp>
+
+#include <optional>
+#include <vector>
+
+namespace echelon {
+
+std::vector<Option<BandedLuOptions>> BandedLuOptions::table() {
+  return {{"ordering", enum_field<&BandedLuOptions::ordering>(),
+           "numbering of rows and columns; auto: reverse Cuthill-McKee where the band is wide and becomes "
+           "narrower, else natural"},
+          {"refine",
+           +[](BandedLuOptions& o) -> std::int64_t& { return o.refine; },
+           "at most so many steps of iterative refinement",
+           {0, 10}},
+          {"condition", +[](BandedLuOptions& o) -> bool& { return o.condition; },
+           "estimate the condition number in every set-up, for at most 12 substitutions"},
+          {"partitions",
+           +[](BandedLuOptions& o) -> std::int64_t& { return o.partitions; },
+           "partitions that are eliminated independently; 0: as many as suit the device",
+           {0, 1e6}}};
+}
+template Options to_options(BandedLuOptions);
+
+std::vector<Option<MappedEchelonOptions>> MappedEchelonOptions::table() {
+  return {{"claim", enum_field<&MappedEchelonOptions::claim>(),
+           "owner of an unknown: the claimant with the largest leading element relative to its row; "
+           "ordered: the same, one unknown after the other; first: depends on the timing of threads"},
+          {"order", enum_field<&MappedEchelonOptions::order>(),
+           "natural, or slices: groups of rows that meet first in few unknowns, for bands"},
+          {"field", +[](MappedEchelonOptions& o) -> std::string& { return o.field; },
+           "real, or mod:p for exact arithmetic with integers modulo a prime p < 2^31"},
+          {"tolerance",
+           +[](MappedEchelonOptions& o) -> std::optional<double>& { return o.tolerance; },
+           "an element of at most so many times the sum of the magnitudes of its terms is zero; default 32 "
+           "times the machine epsilon, and small pivots are tested for being amplified rounding errors",
+           {0, 1}},
+          {"refine",
+           +[](MappedEchelonOptions& o) -> std::int64_t& { return o.refine; },
+           "most steps of iterative refinement",
+           {0, 10}}};
+}
+template Options to_options(MappedEchelonOptions);
+
+std::vector<Option<SparseCholeskyOptions>> SparseCholeskyOptions::table() {
+  return {
+      {"ordering", enum_field<&SparseCholeskyOptions::ordering>(),
+       "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
+       "of metis before long factorisations on the host, with the fewest predicted flops"},
+      {"refine",
+       +[](SparseCholeskyOptions& o) -> std::int64_t& { return o.refine; },
+       "most steps of iterative refinement, taken while the componentwise backward error exceeds twice the "
+       "machine epsilon and each step halves it",
+       {0, 20}},
+      {"condition", +[](SparseCholeskyOptions& o) -> bool& { return o.condition; },
+       "estimate the condition number in every set-up, for about ten substitutions"}};
+}
+template Options to_options(SparseCholeskyOptions);
+
+std::vector<Option<SparseLdltOptions>> SparseLdltOptions::table() {
+  return {
+      {"ordering", enum_field<&SparseLdltOptions::ordering>(),
+       "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
+       "of metis before long factorisations on the host, with the fewest predicted flops"},
+      {"threshold",
+       +[](SparseLdltOptions& o) -> double& { return o.threshold; },
+       "host: a pivot is accepted if no element of its columns of L exceeds 1 / threshold; smaller ones "
+       "keep the fill smaller, and let elements grow more",
+       {0, 0.5, true, false}},
+      {"refine",
+       +[](SparseLdltOptions& o) -> std::int64_t& { return o.refine; },
+       "most steps of iterative refinement, taken while the componentwise backward error exceeds twice the "
+       "machine epsilon and each step halves it; on a GPU at most 5",
+       {0, 20}},
+      {"condition", +[](SparseLdltOptions& o) -> bool& { return o.condition; },
+       "estimate the condition number in every set-up, which also detects a singular A, for about ten "
+       "substitutions"}};
+}
+template Options to_options(SparseLdltOptions);
+
+std::vector<Option<SparseLuOptions>> SparseLuOptions::table() {
+  return {
+      {"ordering", enum_field<&SparseLuOptions::ordering>(),
+       "order of elimination, which decides about the fill; auto: the one of amd and dissection, and "
+       "of metis before long factorisations on the host, with the fewest predicted flops"},
+      {"factorization", enum_field<&SparseLuOptions::factorization>(),
+       "host: left-looking, column by column in the blocks of a block triangular form, is quicker for "
+       "circuits and power grids; auto: if few flops per entry are predicted"},
+      {"threshold",
+       +[](SparseLuOptions& o) -> double& { return o.threshold; },
+       "host: least magnitude of a pivot relative to the largest in its column; smaller ones keep the "
+       "fill smaller, and let elements grow more",
+       {0, 1, true, false}},
+      {"refine",
+       +[](SparseLuOptions& o) -> std::int64_t& { return o.refine; },
+       "most steps of iterative refinement, taken while the componentwise backward error exceeds twice the "
+       "machine epsilon and each step halves it; on a GPU at most 5",
+       {0, 20}},
+      {"condition", +[](SparseLuOptions& o) -> bool& { return o.condition; },
+       "estimate the condition number in every set-up, which also detects a singular A, for about ten "
+       "substitutions"}};
+}
+template Options to_options(SparseLuOptions);
+
+namespace registry {
+
+namespace {
+
+/// Predicted cost of a sparse factorisation in the order that is fastest to find, left-looking if that is
+/// faster.
+template <class T>
+CostPrediction predict(const Csr<T>& A) {
+  if (const std::optional<CostPrediction> cost = sparse_direct::predict_left_looking(A)) return *cost;
+  const FactorPrediction prediction = predict_factor(A, Ordering::amd);
+  return {prediction.flops, prediction.bytes};
+}
+
+}  // namespace
+
+std::vector<Method> sparse_direct_methods() {
+  using enum MethodKind;
+  using enum MethodNeeds;
+  return {
+      row<BandedLuOptions>({.summary = "LU with partial pivoting of a band matrix",
+                            .kind = direct,
+                            .dense = false,
+                            .usable_as_preconditioner = true}),
+      row<MappedEchelonOptions>({.summary = "sparse elimination to mapped echelon form, any shape and rank",
+                                 .kind = direct,
+                                 .needs = any_shape,
+                                 .dense = false}),
+      row<SparseCholeskyOptions>({.summary = "sparse Cholesky factorisation",
+                                  .kind = direct,
+                                  .needs = symmetric_positive_definite,
+                                  .dense = false,
+                                  .usable_as_preconditioner = true}),
+      row<SparseLdltOptions>({.summary = "sparse L D L^T factorisation with threshold pivoting",
+                              .kind = direct,
+                              .needs = symmetric,
+                              .dense = false,
+                              .usable_as_preconditioner = true}),
+      row<SparseLuOptions>({.summary = "sparse LU factorisation with threshold pivoting",
+                            .kind = direct,
+                            .dense = false,
+                            .usable_as_preconditioner = true,
+                            .predict_float = predict<float>,
+                            .predict_double = predict<double>}),
+  };
+}
+
+}  // namespace registry
+
+}  // namespace echelon
