@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // bddc on the cubes of poisson_on_cube and elasticity_on_cube: iterations, times and extreme Ritz values for
 // several sizes of the subdomains.
-//   OPENBLAS_NUM_THREADS=1 bench_bddc [--problem NAME] [--subdomains N] [--runs N] [--factors LIST] [H/h]...
+//   OPENBLAS_NUM_THREADS=1 bench_bddc [--problem NAME] [--subdomains N] [--runs N] [--factors LIST]
+//     [--devices LIST] [H/h]...
 // prints a table in Markdown. NAME: poisson (default; N^3 equal cubes, N = 4 as published for BDDCML),
 // checkerboard (coefficients 1 and 10^4, all scalings) or elasticity (N = 2). LIST: factorisations of the
 // Schur complements, separated by commas: sparse (default; none is formed), cholesky, lu, or the tolerance of
-// crout-iterative. H/h: 5 and 10 by default. Tolerance 1e-6, right-hand side of a constant source, all cores;
-// medians of RUNS (default 3).
+// crout-iterative. Devices are separated by commas; default openmp. A GPU has one run before those that
+// count. H/h: 5 and 10 by default. Tolerance 1e-6, right-hand side of a constant source, all cores; medians
+// of RUNS (default 3).
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
 
@@ -160,27 +162,31 @@ struct Variant {
 };
 
 /// Prints a row; false if the system was not solved.
-bool run(const System& system, std::int64_t elements, const Variant& variant, int runs) {
+bool run(const System& system, std::int64_t elements, const Variant& variant, const ec::Device& device,
+         int runs) {
   ec::Options options = variant.options;
   options.set("rtol", 1e-6);
   std::vector<double> setup, solve;
   ec::Report report;
-  for (int r = 0; r < runs; ++r) {
-    ec::Solver<double> solver = ec::make_solver<double>("bddc", ec::Device(), options);
+  const ec::Csr<double> A = system.A.to(device);
+  const ec::Dense<double> b(device, std::span<const double>(system.load));
+  ec::Dense<double> x(device, A.rows(), 1);
+  for (int r = device.on_host() ? 0 : -1; r < runs; ++r) {
+    ec::Solver<double> solver = ec::make_solver<double>("bddc", device, options);
     ec::set_subdomain_matrices(solver, system.subdomains);
-    const ec::Report prepared = solver.setup(system.A);
-    std::vector<double> x(system.load.size());
-    if (prepared.ready()) report = solver.solve(system.load, x);
+    const ec::Report prepared = solver.setup(A);
+    if (prepared.ready()) report = solver.solve(b, x);
     if (!prepared.ready() || !report.solved()) {
       std::fprintf(stderr, "H/h = %d, %s: %s\n", static_cast<int>(elements), variant.name.c_str(),
                    (prepared.ready() ? report : prepared).message.c_str());
       return false;
     }
+    if (r < 0) continue;
     setup.push_back(prepared.setup_seconds);
     solve.push_back(report.solve_seconds);
   }
-  std::printf("| %d | %lld | %s | %d | %.3f | %.3f | %.4f | %.4f | %.2f |\n", static_cast<int>(elements),
-              static_cast<long long>(system.A.rows()), variant.name.c_str(),
+  std::printf("| %d | %lld | %s | %s | %d | %.3f | %.4f | %.4f | %.4f | %.2f |\n", static_cast<int>(elements),
+              static_cast<long long>(system.A.rows()), variant.name.c_str(), device.name().c_str(),
               static_cast<int>(report.iterations), ec::bench::median(setup), ec::bench::median(solve),
               number(report, "smallest_ritz_value"), number(report, "largest_ritz_value"),
               static_cast<double>(report.bytes) / 1e9);
@@ -208,11 +214,14 @@ std::vector<Variant> variants_of(const std::string& factors) {
 
 int main(int argc, char** argv) {
   ec::bench::Arguments arguments(argc, argv,
-                                 "[--problem NAME] [--subdomains N] [--runs N] [--factors LIST] [H/h]...");
+                                 "[--problem NAME] [--subdomains N] [--runs N] [--factors LIST] "
+                                 "[--devices LIST] [H/h]...");
   const auto problem = arguments.option<std::string>("--problem", "poisson");
   const int subdomains = arguments.option("--subdomains", problem == "elasticity" ? 2 : 4);
   const int runs = arguments.option("--runs", 3);
   std::vector<Variant> variants = variants_of(arguments.option<std::string>("--factors", "sparse"));
+  const std::vector<std::string> devices =
+      ec::bench::split(arguments.option<std::string>("--devices", "openmp"), ',');
   std::vector<int> sizes = arguments.positionals<int>("H/h");
   arguments.finish();
   if (sizes.empty()) sizes = {5, 10};
@@ -227,12 +236,14 @@ int main(int argc, char** argv) {
     for (Variant& variant : variants) variant.options.set("block_size", 3);
   }
   std::printf(
-      "| H/h | unknowns | factors | iterations | set-up s | solve s | smallest | largest | GB |\n"
-      "| ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+      "| H/h | unknowns | factors | device | iterations | set-up s | solve s | smallest | largest | GB |\n"
+      "| ---: | ---: | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
   for (const int elements : sizes) {
     const System system = system_of(problem, subdomains, elements);
     for (const Variant& variant : variants) {
-      if (!run(system, elements, variant, runs)) return 1;
+      for (const std::string& device : devices) {
+        if (!run(system, elements, variant, ec::Device::parse(device), runs)) return 1;
+      }
     }
   }
 }

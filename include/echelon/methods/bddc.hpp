@@ -52,7 +52,7 @@ constexpr std::array<EnumWord<BddcSchur>, 4> words_of(BddcSchur) {
 
 struct BddcOptions {
   static constexpr std::string_view name = "bddc";
-  static constexpr Targets targets = Targets::host;
+  static constexpr Targets targets = Targets::both;
   /// Stopping criteria.
   Stop stop = {};
   /// Number of subdomains, at most the number of nodes; 0: one for each 2000 unknowns, and at least 4.

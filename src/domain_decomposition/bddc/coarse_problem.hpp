@@ -24,6 +24,9 @@ class CoarseProblem {
   [[nodiscard]] Outcome setup(Csr<double> K, const Dense<double>& vectors, const std::stop_token& cancel);
 
   [[nodiscard]] std::int64_t size() const { return size_; }
+  /// K without pinned unknowns, and the unknowns that it has.
+  [[nodiscard]] const Csr<double>& matrix() const { return K_; }
+  [[nodiscard]] const std::vector<std::int32_t>& kept() const { return kept_; }
   [[nodiscard]] std::int64_t nonzeros() const { return K_.nonzeros(); }
   [[nodiscard]] std::int64_t pinned() const { return size_ - static_cast<std::int64_t>(kept_.size()); }
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const {

@@ -78,17 +78,19 @@ Outcome Preconditioner::for_all(const std::function<Outcome(std::int64_t)>& setu
   std::vector<Outcome> outcomes(locals_.size());
   for_subdomains(threads_, subdomains(), [&](std::int64_t s) { outcomes[s] = setup_one(s); });
   for (std::size_t s = 0; s < outcomes.size(); ++s) {
-    if (outcomes[s].ok()) continue;
-    Outcome outcome = std::move(outcomes[s]);
-    const LocalMatrix& matrix = locals_[s].matrix();
-    const std::int32_t first =
-        matrix.interior_size() > 0 ? matrix.interior().front() : matrix.boundary().front();
-    outcome.message = "subdomain " + std::to_string(s) + " (" + std::to_string(matrix.matrix().rows()) +
-                      " unknowns, row " + std::to_string(first) + " of A among them): " + outcome.message;
-    outcome.row = {};
-    return outcome;
+    if (!outcomes[s].ok()) return in_subdomain(static_cast<std::int64_t>(s), std::move(outcomes[s]));
   }
   return {};
+}
+
+Outcome Preconditioner::in_subdomain(std::int64_t s, Outcome outcome) const {
+  const LocalMatrix& matrix = locals_[s].matrix();
+  const std::int32_t first =
+      matrix.interior_size() > 0 ? matrix.interior().front() : matrix.boundary().front();
+  outcome.message = "subdomain " + std::to_string(s) + " (" + std::to_string(matrix.matrix().rows()) +
+                    " unknowns, row " + std::to_string(first) + " of A among them): " + outcome.message;
+  outcome.row = {};
+  return outcome;
 }
 
 /// Places of a class along the boundary of a subdomain that has it.

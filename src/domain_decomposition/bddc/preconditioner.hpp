@@ -33,6 +33,7 @@ struct PreconditionerSettings {
   bool singular = false;  ///< whether A maps combinations of the vectors of the constraints to zero
   LocalSettings local;
   int threads = 1;
+  Device device = {};  ///< of the vectors; the set-up is the host's
 };
 
 class Preconditioner {
@@ -62,6 +63,25 @@ class Preconditioner {
 
   /// z = M^-1 r on the interface.
   void precondition(Scratch& scratch, const double* r, double* z) const;
+  // Parts that an application on a GPU is made of.
+
+  /// Lists of places in an array that are summed, in order, for each target.
+  struct Gather {
+    std::vector<std::int64_t> begin;
+    std::vector<std::int64_t> places;
+    void sum(int threads, const double* source, double* target) const;
+  };
+  [[nodiscard]] std::vector<LocalProblem>& locals() { return locals_; }
+  [[nodiscard]] const std::vector<LocalWeights>& weights() const { return weights_; }
+  /// Places of each boundary in the interface.
+  [[nodiscard]] const std::vector<std::vector<std::int32_t>>& places() const { return places_; }
+  /// Sums over the boundaries of all subdomains for each unknown of the interface, and over the bases of all
+  /// subdomains for each coarse unknown.
+  [[nodiscard]] const Gather& interface_gather() const { return interface_gather_; }
+  [[nodiscard]] const Gather& coarse_gather() const { return coarse_gather_; }
+  /// An outcome with the name of the subdomain in its message.
+  [[nodiscard]] Outcome in_subdomain(std::int64_t s, Outcome outcome) const;
+
   /// y = S x on the interface.
   void multiply(Scratch& scratch, const double* x, double* y) const;
   /// g = r_G - A_GI A_II^-1 r_I on the interface; A_II^-1 r_I is written to the interior of z. r and z have
@@ -73,12 +93,6 @@ class Preconditioner {
   void apply(Scratch& scratch, const double* r, double* z) const;
 
  private:
-  /// Lists of places in an array that are summed, in order, for each target.
-  struct Gather {
-    std::vector<std::int64_t> begin;
-    std::vector<std::int64_t> places;
-    void sum(int threads, const double* source, double* target) const;
-  };
   static Gather make_gather(std::int64_t targets, const std::vector<std::int32_t>& target_of_place);
 
   void number_boundaries();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "backend/openmp/openmp.hpp"
-#include "backend/serial/serial.hpp"
+#include "backend/store.hpp"
+#include "backend/target.hpp"
+#include "domain_decomposition/bddc/device_preconditioner.hpp"
 #include "domain_decomposition/bddc/null_space.hpp"
 #include "domain_decomposition/bddc/orthonormal.hpp"
 #include "domain_decomposition/bddc/preconditioner.hpp"
@@ -8,6 +9,7 @@
 #include "domain_decomposition/bddc/subdomains/read_partition.hpp"
 #include "krylov/lanczos.hpp"
 #include "linalg/spmv/multiply.hpp"
+#include "linalg/vector/functors.hpp"
 #include "solver/corrections.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/instantiate.hpp"
@@ -23,6 +25,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -30,29 +33,69 @@ namespace echelon {
 
 namespace {
 
-using bddc::dot;
+/// target = source, in another precision.
+template <class From, class To>
+struct Convert {
+  const From* source;
+  To* target;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = static_cast<To>(source[i]); }
+};
+
+/// p = z + beta p; the first p is z.
+struct UpdateDirection {
+  bool first;
+  double beta;
+  const double* z;
+  double* p;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { p[i] = first ? z[i] : z[i] + beta * p[i]; }
+};
+
+/// u += alpha p, g -= alpha q; contributes to (g, g).
+struct Advance {
+  double alpha;
+  const double* p;
+  const double* q;
+  double* u;
+  double* g;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
+    u[i] += alpha * p[i];
+    g[i] -= alpha * q[i];
+    return {g[i] * g[i]};
+  }
+};
+
+/// x += z.
+struct AddVector {
+  const double* z;
+  double* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] += z[i]; }
+};
 
 template <class B, class T>
 class BddcMethod final : public SolverImplementation<T>,
                          public bddc::SubdomainUser,
                          public NearNullSpaceUser,
                          public NullSpaceFinder<T> {
+  using Preconditioner =
+      std::conditional_t<std::is_same_v<B, Cuda>, bddc::DevicePreconditioner, bddc::Preconditioner>;
+
   /// Vectors of one solve or application, in double.
   struct Vectors : Workspace {
-    Vectors(const Device& device, const bddc::Preconditioner& preconditioner, std::int64_t n)
-        : backend(device), scratch(preconditioner.make_scratch()) {
-      for (std::vector<double>* const v : {&b, &x, &r, &z}) v->resize(static_cast<std::size_t>(n));
-      for (std::vector<double>* const v : {&u, &g, &preconditioned, &p, &q}) {
-        v->resize(static_cast<std::size_t>(preconditioner.interface_size()));
-      }
+    Vectors(const Device& device, const Preconditioner& preconditioner, std::int64_t n)
+        : backend(device), scratch(preconditioner.make_scratch()), sum(device, 1), largest(device, 1) {
+      for (Array<double>* const v : {&b, &x, &r, &z}) *v = Array<double>(device, n);
+      for (Array<double>* const v : {&u, &g, &preconditioned, &p, &q})
+        *v = Array<double>(device, preconditioner.interface_size());
     }
     [[nodiscard]] std::size_t bytes() const override {
-      return scratch.bytes() + (4 * x.capacity() + 5 * u.capacity()) * sizeof(double);
+      return scratch.bytes() + 4 * x.bytes() + 5 * u.bytes();
     }
     B backend;
-    bddc::Preconditioner::Scratch scratch;
-    std::vector<double> b, x, r, z;                  // rows of A
-    std::vector<double> u, g, preconditioned, p, q;  // interface
+    typename Preconditioner::Scratch scratch;
+    Array<double> b, x, r, z;                  // rows of A
+    Array<double> u, g, preconditioned, p, q;  // interface
+    Array<Sum> sum;
+    Array<Largest> largest;
   };
 
  public:
@@ -70,7 +113,7 @@ class BddcMethod final : public SolverImplementation<T>,
 
   Outcome setup(const MatrixRef<T>& A) override {
     copy(A);
-    const std::int64_t n = A_->rows();
+    const std::int64_t n = rows_ = A_->rows();
     null_space_.clear();
     null_space_basis_ = Dense<T>(this->device(), n, 0);
     if (asymmetry_) return not_symmetric(asymmetry_->row, asymmetry_->column, Status::not_spd);
@@ -90,30 +133,35 @@ class BddcMethod final : public SolverImplementation<T>,
       }
       return prepared;
     }
+    outcome.warnings.insert(outcome.warnings.end(), prepared.warnings.begin(), prepared.warnings.end());
     outcome.statistics = preconditioner_.statistics();
     outcome.statistics.push_back({"subdomain_matrices", to_string(subdomains.splitting)});
+    if (A_ != product_matrix_) host_ = {};  // the copy for the set-up
     return outcome;
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
-    return std::make_unique<Vectors>(this->device(), preconditioner_, A_->rows());
+    return std::make_unique<Vectors>(this->device(), preconditioner_, rows_);
   }
   [[nodiscard]] const Stop* stop() const override { return &options_.stop; }
   [[nodiscard]] std::size_t bytes() const override {
-    return copy_.bytes() + preconditioner_.bytes() + null_space_basis_.bytes();
+    return converted_.bytes() + host_.bytes() + device_copy_.bytes() + preconditioner_.bytes() +
+           null_space_basis_.bytes();
   }
 
   void solve(Workspace& workspace, DenseView<const T> right, DenseView<T> left,
              std::vector<Job>& jobs) const override {
     auto& own = static_cast<Vectors&>(workspace);
+    const std::int64_t n = right.rows();
     for (std::int64_t j = 0; j < right.columns(); ++j) {
       Job& job = jobs[static_cast<std::size_t>(j)];
-      std::copy_n(right.column(j), right.rows(), own.b.data());
+      own.backend.for_each(n, Convert<T, double>{right.column(j), own.b.data()});
       project(own.b, job);
-      std::fill(own.x.begin(), own.x.end(), 0.0);
-      if (job.control->use_initial_guess) std::copy_n(left.column(j), left.rows(), own.x.data());
+      own.backend.fill(n, 0.0, own.x.data());
+      if (job.control->use_initial_guess)
+        own.backend.for_each(n, Convert<T, double>{left.column(j), own.x.data()});
       solve_column(own, job);
-      for (std::size_t i = 0; i < own.x.size(); ++i) left.column(j)[i] = static_cast<T>(own.x[i]);
+      own.backend.for_each(n, Convert<double, T>{own.x.data(), left.column(j)});
     }
   }
 
@@ -122,31 +170,40 @@ class BddcMethod final : public SolverImplementation<T>,
     if constexpr (std::is_same_v<T, double>) {
       preconditioner_.apply(own.scratch, r, z);
     } else {
-      std::copy_n(r, own.r.size(), own.r.data());
+      own.backend.for_each(rows_, Convert<T, double>{r, own.r.data()});
       preconditioner_.apply(own.scratch, own.r.data(), own.z.data());
-      for (std::size_t i = 0; i < own.z.size(); ++i) z[i] = static_cast<T>(own.z[i]);
+      own.backend.for_each(rows_, Convert<double, T>{own.z.data(), z});
     }
   }
 
  private:
-  /// Keeps a copy of A in double, or a reference where A is one, and looks for elements that differ from
-  /// their mirror images.
+  /// Sets A in double on the host for the set-up, and on the device for products, as copies only where A is
+  /// not one of them, and looks for elements that differ from their mirror images.
   void copy(const MatrixRef<T>& A) {
-    copy_ = {};
+    const bool on_host = this->device().on_host();
+    converted_ = A.is_sparse() ? Csr<T>() : to_csr(A);
+    const Csr<T>& given = A.is_sparse() ? *A.csr() : converted_;
+    const Csr<T> fetched = on_host ? Csr<T>() : given.to(Device());
+    const Csr<T>& values = on_host ? given : fetched;
+    asymmetry_ = sparse_direct::find_asymmetry(values);
+    device_copy_ = {};
     if constexpr (std::is_same_v<T, double>) {
-      if (!A.is_sparse()) copy_ = to_csr(A);
-      A_ = A.is_sparse() ? A.csr() : &copy_;
-      asymmetry_ = sparse_direct::find_asymmetry(*A_);
+      host_ = on_host ? Csr<double>() : fetched;
+      A_ = on_host ? &given : &host_;
+      product_matrix_ = &given;
     } else {
-      const Csr<T> converted = A.is_sparse() ? Csr<T>() : to_csr(A);
-      const Csr<T>& given = A.is_sparse() ? *A.csr() : converted;
-      asymmetry_ = sparse_direct::find_asymmetry(given);
-      Array<double> values(Device::serial(), given.nonzeros());
-      std::copy_n(given.values().data(), given.nonzeros(), values.data());
-      copy_ = Csr<double>::unchecked(given.rows(), given.columns(), given.row_offsets(),
-                                     given.column_indices(), std::move(values));
-      A_ = &copy_;
+      host_ = in_double(values);
+      A_ = &host_;
+      if (!on_host) device_copy_ = host_.to(this->device());
+      product_matrix_ = on_host ? &host_ : &device_copy_;
     }
+  }
+
+  static Csr<double> in_double(const Csr<T>& A) {
+    Array<double> values(Device::serial(), A.nonzeros());
+    std::copy_n(A.values().data(), A.nonzeros(), values.data());
+    return Csr<double>::unchecked(A.rows(), A.columns(), A.row_offsets(), A.column_indices(),
+                                  std::move(values));
   }
 
   void check_block_size(std::int64_t n) const {
@@ -171,7 +228,8 @@ class BddcMethod final : public SolverImplementation<T>,
                       .schur = options_.schur,
                       .schur_tolerance = options_.schur_tolerance,
                       .cancel = this->cancel()},
-            .threads = this->device().threads()};
+            .threads = this->device().on_host() ? this->device().threads() : Device().threads(),
+            .device = this->device()};
   }
 
   /// The matrices that were given, or those of a partition that was given or is computed.
@@ -217,22 +275,26 @@ class BddcMethod final : public SolverImplementation<T>,
     std::int64_t count = 0;
     for (const bddc::NullSpacePart& part : null_space_) count += std::ssize(part.columns);
     if (count == 0 || count > most) return;
-    null_space_basis_ = Dense<T>(this->device(), A_->rows(), count);
-    std::fill_n(null_space_basis_.data(), A_->rows() * count, T{0});
+    Dense<T> basis(Device(), A_->rows(), count);
+    std::fill_n(basis.data(), A_->rows() * count, T{0});
     std::int64_t column = 0;
     for (const bddc::NullSpacePart& part : null_space_) {
       for (const std::vector<double>& vector : part.columns) {
         for (std::size_t i = 0; i < vector.size(); ++i) {
-          null_space_basis_(part.rows[i], column) = static_cast<T>(vector[i]);
+          basis(part.rows[i], column) = static_cast<T>(vector[i]);
         }
         ++column;
       }
     }
+    null_space_basis_ = basis.to(this->device());
   }
 
   /// Removes the part of b outside the range of A, and notes it in the job.
-  void project(std::vector<double>& b, Job& job) const {
-    const double removed = bddc::remove_null_space(null_space_, b);
+  void project(Array<double>& b, Job& job) const {
+    if (null_space_.empty()) return;
+    std::vector<double> on_host = b.to_vector();
+    const double removed = bddc::remove_null_space(null_space_, on_host);
+    b = Array<double>(this->device(), std::span<const double>(on_host));
     const double rounding = std::numeric_limits<T>::epsilon() * std::sqrt(static_cast<double>(b.size())) *
                             job.right_hand_side_norm;
     if (removed <= rounding) return;
@@ -245,9 +307,9 @@ class BddcMethod final : public SolverImplementation<T>,
   void solve_column(Vectors& v, Job& job) const {
     double before = std::numeric_limits<double>::infinity();
     for (;;) {
-      v.r = v.b;
-      multiply(v.backend, -1.0, MatrixRef<double>(*A_), v.x.data(), 1.0, v.r.data());
-      const double norm = std::sqrt(dot(v.r, v.r));
+      v.backend.copy(rows_, v.b.data(), v.r.data());
+      echelon::multiply(v.backend, -1.0, MatrixRef<double>(*product_matrix_), v.x.data(), 1.0, v.r.data());
+      const double norm = std::sqrt(dot(v, v.r, v.r));
       if (job.history.empty()) job.history.push_back(norm);
       if (!job.outcome.ok() || corrections_have_ended<T>(job, options_.stop.max_iterations, before, norm,
                                                          [&] { return norms(v); })) {
@@ -257,44 +319,52 @@ class BddcMethod final : public SolverImplementation<T>,
       preconditioner_.reduce(v.scratch, v.r.data(), v.g.data(), v.z.data());
       iterate(v, job);
       preconditioner_.extend(v.scratch, v.u.data(), v.z.data());
-      for (std::size_t i = 0; i < v.x.size(); ++i) v.x[i] += v.z[i];
+      v.backend.for_each(rows_, AddVector{v.z.data(), v.x.data()});
     }
   }
 
-  static AnswerNorms norms(const Vectors& v) {
+  static double dot(Vectors& v, const Array<double>& x, const Array<double>& y) {
+    v.backend.reduce(x.size(), Product<double>{x.data(), y.data()}, Store<Sum>{v.sum.data()});
+    return v.backend.read(v.sum.data()).value;
+  }
+
+  static double largest_magnitude(Vectors& v, const Array<double>& x) {
+    v.backend.reduce(x.size(), LargestMagnitude<const double*>{x.data()}, Store<Largest>{v.largest.data()});
+    return v.backend.read(v.largest.data()).value;
+  }
+
+  static AnswerNorms norms(Vectors& v) {
     AnswerNorms found;
-    for (const double r : v.r) found.residual = std::max(found.residual, std::abs(r));
-    for (const double x : v.x) found.solution = std::max(found.solution, std::abs(x));
+    found.residual = largest_magnitude(v, v.r);
+    found.solution = largest_magnitude(v, v.x);
     return found;
   }
 
   /// Solves S u = g by preconditioned conjugate gradients, to the tolerance of the job; the residual replaces
   /// g. With exact interiors the residual of the interface is that of A.
   void iterate(Vectors& v, Job& job) const {
-    std::fill(v.u.begin(), v.u.end(), 0.0);
+    const std::int64_t size = v.u.size();
+    v.backend.fill(size, 0.0, v.u.data());
     std::vector<double> alphas;
     std::vector<double> betas;
     double rho = 0;
-    double norm = std::sqrt(dot(v.g, v.g));
+    double norm = std::sqrt(dot(v, v.g, v.g));
     while (norm > job.tolerance && job.iterations < options_.stop.max_iterations &&
            !job.control->cancel.stop_requested()) {
       preconditioner_.precondition(v.scratch, v.g.data(), v.preconditioned.data());
-      const double rho_before = std::exchange(rho, dot(v.g, v.preconditioned));
+      const double rho_before = std::exchange(rho, dot(v, v.g, v.preconditioned));
       if (!is_positive(rho, job)) break;
       const double beta = alphas.empty() ? 0 : rho / rho_before;
       if (!alphas.empty()) betas.push_back(beta);
-      for (std::size_t i = 0; i < v.p.size(); ++i)
-        v.p[i] = v.preconditioned[i] + (beta != 0 ? beta * v.p[i] : 0);
+      v.backend.for_each(size, UpdateDirection{alphas.empty(), beta, v.preconditioned.data(), v.p.data()});
       preconditioner_.multiply(v.scratch, v.p.data(), v.q.data());
-      const double curvature = dot(v.p, v.q);
+      const double curvature = dot(v, v.p, v.q);
       if (!is_positive(curvature, job)) break;
       const double alpha = rho / curvature;
       alphas.push_back(alpha);
-      for (std::size_t i = 0; i < v.u.size(); ++i) {
-        v.u[i] += alpha * v.p[i];
-        v.g[i] -= alpha * v.q[i];
-      }
-      norm = std::sqrt(dot(v.g, v.g));
+      v.backend.reduce(size, Advance{alpha, v.p.data(), v.q.data(), v.u.data(), v.g.data()},
+                       Store<Sum>{v.sum.data()});
+      norm = std::sqrt(v.backend.read(v.sum.data()).value);
       record(norm, job);
     }
     if (alphas.empty()) return;
@@ -325,10 +395,14 @@ class BddcMethod final : public SolverImplementation<T>,
   std::vector<SubdomainMatrix> given_;
   std::vector<std::int32_t> partition_;
   Dense<double> near_null_space_{Device(), 0, 0};
-  Csr<double> copy_;
+  std::int64_t rows_ = 0;
+  Csr<T> converted_;         // a dense A
+  Csr<double> host_;         // A in double on the host, where A is not that itself
+  Csr<double> device_copy_;  // and on the device
   std::optional<sparse_direct::Place> asymmetry_;
-  const Csr<double>* A_ = &copy_;
-  bddc::Preconditioner preconditioner_;
+  const Csr<double>* A_ = &host_;
+  const Csr<double>* product_matrix_ = &host_;
+  Preconditioner preconditioner_;
   std::vector<bddc::NullSpacePart> null_space_;
   Dense<T> null_space_basis_{Device(), 0, 0};
 };
@@ -341,9 +415,9 @@ struct MethodWith<BddcOptions> {
   using Type = BddcMethod<B, T>;
 };
 
-template std::unique_ptr<SolverImplementation<float>> make_implementation<HostTarget>(const Device&,
+template std::unique_ptr<SolverImplementation<float>> make_implementation<ThisTarget>(const Device&,
                                                                                       const BddcOptions&);
-template std::unique_ptr<SolverImplementation<double>> make_implementation<HostTarget>(const Device&,
+template std::unique_ptr<SolverImplementation<double>> make_implementation<ThisTarget>(const Device&,
                                                                                        const BddcOptions&);
 
 }  // namespace echelon

@@ -205,6 +205,58 @@ TEST(BddcPreconditioner, SchurProduct_EqualsDenseElimination) {
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(y[i], expected[i], 1e-13);
 }
 
+/// The operator of the constrained problem as a GPU has it: (G_FF^-1 in F) + Z M^-1 Z^T.
+Dense<double> constrained_operator(const LocalProblem& local) {
+  const LocalProblem::Correction correction = local.correction();
+  const Dense<double> inverse = local.free_inverse();
+  const std::int64_t size = local.matrix().boundary_size();
+  Dense<double> N = zeros(size, size);
+  for (std::int64_t k = 0; k < correction.Z.columns(); ++k) {
+    for (std::int64_t j = 0; j < size; ++j) {
+      for (std::int64_t i = 0; i < size; ++i) N(i, j) += correction.product(i, k) * correction.Z(j, k);
+    }
+  }
+  const std::vector<std::int32_t>& free = local.free_places();
+  for (std::size_t j = 0; j < free.size(); ++j) {
+    for (std::size_t i = 0; i < free.size(); ++i)
+      N(free[i], free[j]) += inverse(static_cast<std::int64_t>(i), static_cast<std::int64_t>(j));
+  }
+  return N;
+}
+
+TEST(BddcLocalProblem, OperatorForAGpu_EqualsConstrainedSolves) {
+  for (const std::int64_t block_size : {1, 3}) {
+    const CubeOptions cube{.subdomains = 3, .elements = 2};
+    const SmallProblem p(block_size == 1 ? poisson_on_cube(cube) : elasticity_on_cube(cube), block_size);
+    Preconditioner preconditioner;
+    PreconditionerSettings settings;
+    settings.block_size = block_size;
+    settings.local.schur = BddcSchur::lu;
+    settings.local.for_gpu = true;
+    ASSERT_TRUE(
+        preconditioner.setup(p.subdomains, p.unknowns, component_vectors(p.unknowns, block_size), settings)
+            .ok());
+    for (LocalProblem& local : preconditioner.locals()) {
+      EXPECT_EQ(local.take_schur_matrix().rows(), local.matrix().boundary_size());
+      const Dense<double> N = constrained_operator(local);
+      const std::int64_t size = N.rows();
+      const double scale = *std::max_element(N.data(), N.data() + size * size);
+      auto scratch = local.make_scratch();
+      std::vector<double> r(static_cast<std::size_t>(size), 0.0);
+      std::vector<double> w(r.size());
+      for (std::int64_t j = 0; j < size; ++j) {
+        r[j] = 1;
+        local.solve_constrained(scratch, r.data(), w.data());
+        r[j] = 0;
+        for (std::int64_t i = 0; i < size; ++i) {
+          ASSERT_NEAR(N(i, j), w[i], 1e-11 * scale);
+          ASSERT_NEAR(N(i, j), N(j, i), 1e-11 * scale);
+        }
+      }
+    }
+  }
+}
+
 TEST(BddcLocalProblem, SchurMatrix_EqualsDenseElimination) {
   const SmallProblem p(elasticity_on_cube({.subdomains = 2, .elements = 3}), 3);
   for (const BddcInterior interior :

@@ -532,8 +532,4 @@ TEST(Bddc, InitialGuess_IsUsed) {
   EXPECT_EQ(again.iterations, 0);
 }
 
-TEST(Bddc, OnAGpu_IsNotBuilt) {
-  EXPECT_THROW((void)make_solver<double>("bddc", Device::cuda()), Error);
-}
-
 }  // namespace echelon

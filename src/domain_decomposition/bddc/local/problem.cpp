@@ -69,17 +69,26 @@ std::vector<std::int32_t> range(std::int64_t begin, std::int64_t end) {
 Outcome LocalProblem::setup_interior(LocalMatrix matrix, const LocalSettings& settings) {
   matrix_ = std::move(matrix);
   is_dense_ = settings.schur != BddcSchur::sparse_cholesky;
-  if (Outcome outcome = factor_interior(settings); !outcome.ok()) return outcome;
-  if (!is_dense_ && !settings.needs_schur_matrix) return {};
-  if (settings.interior != BddcInterior::sparse_cholesky || !eliminate_interior(settings)) compute_schur();
+  const std::int64_t size = matrix_.interior_size();
+  const bool floats =
+      matrix_.boundary_size() == 0 && annihilates_constants(matrix_.matrix(), settings.block_size);
+  omitted_ = floats ? std::min(settings.block_size, size) : 0;
+  if (!settings.for_gpu) {
+    if (Outcome outcome = factor_interior(settings); !outcome.ok()) return outcome;
+  }
+  const bool is_formed = settings.for_gpu && matrix_.boundary_size() <= settings.formed_by_host;
+  if (!is_dense_ && !settings.needs_schur_matrix && !is_formed) return {};
+  if (settings.interior == BddcInterior::sparse_cholesky && eliminate_interior(settings)) return {};
+  if (settings.for_gpu) {
+    if (Outcome outcome = factor_interior(settings); !outcome.ok()) return outcome;
+  }
+  compute_schur();
+  if (settings.for_gpu) interior_ = nullptr;
   return {};
 }
 
 Outcome LocalProblem::factor_interior(const LocalSettings& settings) {
   const std::int64_t size = matrix_.interior_size();
-  const bool floats =
-      matrix_.boundary_size() == 0 && annihilates_constants(matrix_.matrix(), settings.block_size);
-  omitted_ = floats ? std::min(settings.block_size, size) : 0;
   if (size == omitted_) return {};
   const blas::Threads one(Device::serial(), size);
   interior_matrix_ = matrix_.principal(range(omitted_, size));
@@ -170,7 +179,7 @@ Outcome LocalProblem::setup_constrained(const LocalConstraints& constraints, con
   const Columns columns = make_columns(constraints);
   if (Outcome outcome = factor_small(constraints, columns); !outcome.ok()) return outcome;
   make_basis(constraints, columns);
-  schur_ = {};
+  if (!settings.for_gpu) schur_ = {};
   return {};
 }
 
@@ -477,6 +486,36 @@ void LocalProblem::make_basis(const LocalConstraints& constraints, const Columns
       coarse_matrix_(i, j) = coarse_matrix_(j, i) = (coarse_matrix_(i, j) + coarse_matrix_(j, i)) / 2;
     }
   }
+}
+
+Dense<double> LocalProblem::free_inverse() const {
+  const std::int64_t size = std::ssize(free_places_);
+  Dense<double> inverse = zeros(size, size);
+  if (size == 0) return inverse;
+  Dense<double> identity = zeros(size, size);
+  for (std::int64_t i = 0; i < size; ++i) identity(i, i) = 1;
+  const blas::Threads one(Device::serial(), size);
+  const auto workspace = free_->make_workspace();
+  free_->solve_columns(workspace.get(), std::as_const(identity).view(), inverse.view());
+  return inverse;
+}
+
+/// Z is -X in the rows F, and the identity in the rows and columns of pins.
+LocalProblem::Correction LocalProblem::correction() const {
+  const std::int64_t boundary = matrix_.boundary_size();
+  const std::int64_t size = small_.rows();
+  Correction result{zeros(boundary, size), zeros(boundary, size)};
+  for (std::int64_t j = 0; j < size; ++j) {
+    for (std::int64_t i = 0; i < std::ssize(free_places_); ++i) result.Z(free_places_[i], j) = -X_(i, j);
+  }
+  for (std::int64_t p = 0; p < std::ssize(pins_); ++p) result.Z(pins_[p], p) = 1;
+  std::vector<double> y(static_cast<std::size_t>(size));
+  for (std::int64_t i = 0; i < boundary; ++i) {  // M is symmetric
+    for (std::int64_t j = 0; j < size; ++j) y[j] = result.Z(i, j);
+    solve_small(y.data());
+    for (std::int64_t j = 0; j < size; ++j) result.product(i, j) = y[j];
+  }
+  return result;
 }
 
 std::size_t LocalProblem::Scratch::bytes() const {

@@ -23,6 +23,7 @@
 #include <memory>
 #include <span>
 #include <stop_token>
+#include <utility>
 #include <vector>
 
 namespace echelon::bddc {
@@ -48,6 +49,10 @@ struct LocalSettings {
   double schur_tolerance = 0;
   std::int64_t block_size = 1;
   bool needs_schur_matrix = false;  ///< for deluxe scaling
+  /// For a GPU: interiors are not factored, since the GPU factors all of them together, and Schur complements
+  /// are kept. One with at most `formed_by_host` boundary unknowns is formed; the GPU forms others.
+  bool for_gpu = false;
+  std::int64_t formed_by_host = 0;
   std::stop_token cancel = {};
 };
 
@@ -64,12 +69,27 @@ class LocalProblem {
 
   /// Factors the interior and, if the settings ask for it, computes the Schur complement.
   [[nodiscard]] Outcome setup_interior(LocalMatrix matrix, const LocalSettings& settings);
-  /// Factors the constrained problem and computes the coarse basis. Releases the Schur complement.
+  /// Factors the constrained problem and computes the coarse basis. Releases the Schur complement, unless it
+  /// is for a GPU.
   [[nodiscard]] Outcome setup_constrained(const LocalConstraints& constraints, const LocalSettings& settings);
 
   [[nodiscard]] const LocalMatrix& matrix() const { return matrix_; }
   /// S, between the two parts of the set-up; empty if it was not computed.
   [[nodiscard]] const Dense<double>& schur_matrix() const { return schur_; }
+  /// S, which the object no longer has.
+  [[nodiscard]] Dense<double> take_schur_matrix() { return std::exchange(schur_, {}); }
+  /// First unknowns of a singular interior without boundary, which stay 0.
+  [[nodiscard]] std::int64_t omitted() const { return omitted_; }
+  /// Places of the unknowns F on the boundary.
+  [[nodiscard]] const std::vector<std::int32_t>& free_places() const { return free_places_; }
+  /// Rows and columns F of G^-1 where G is S, as the factor has them.
+  [[nodiscard]] Dense<double> free_inverse() const;
+  /// Z and Z M^-1, a row for each place of the boundary: the solution of the constrained problem is
+  /// w = G_FF^-1 r_F + Z M^-1 Z^T r, the first term in F.
+  struct Correction {
+    Dense<double> Z, product;
+  };
+  [[nodiscard]] Correction correction() const;
   /// Coarse unknowns of the subdomain.
   [[nodiscard]] const std::vector<std::int32_t>& coarse_numbers() const { return numbers_; }
   /// Phi: a row for each place of the boundary, a column for each coarse unknown.
