@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program for PETSc alone, which does not know of Echelon: the Laplace equation on a grid of 2 or 3
-// dimensions by finite differences, distributed over the processes, for a solution that is known. Solves
-// -systems K systems one after another, with other values in the same pattern. All else is PETSc's options:
-// -da_grid_x N, -ksp_type, ... Prints iterations and times; exit status 0 if every solve converged to the
-// solution.
+// A program for PETSc alone, which does not know of Echelon: -div(c grad u) + shift u on a grid of 2 or 3
+// dimensions by finite differences, distributed over the processes, for a solution that is known. c is
+// -jump C in the middle third of each direction, else 1; -wind W makes the matrix unsymmetric; -neumann
+// insulates the boundary, which leaves u determined up to a constant. Solves -systems K systems one after
+// another, with other values in the same pattern. All else is PETSc's options: -da_grid_x N, -ksp_type, ...
+// Prints iterations and times; exit status 0 if every solve converged to the solution.
 #include <petscdmda.h>
 #include <petscksp.h>
 
@@ -12,37 +13,74 @@
 
 namespace {
 
-/// Operator of a grid (KSPSetComputeOperators): 2 dim + shift on the diagonal, -1 for each neighbour.
-PetscErrorCode form_matrix(KSP ksp, Mat /*A*/, Mat B, void* context) {
-  const double shift = *static_cast<double*>(context);
+struct Equation {
+  double shift = 0;
+  double jump = 1;
+  double wind = 0;
+  bool neumann = false;
+};
+
+/// c at a point of the grid.
+double coefficient(const Equation& equation, const DMDALocalInfo& info, const MatStencil& at) {
+  const auto in_middle = [](PetscInt i, PetscInt count) { return 3 * i >= count && 3 * i < 2 * count; };
+  const bool is_middle =
+      in_middle(at.i, info.mx) && in_middle(at.j, info.my) && (info.dim < 3 || in_middle(at.k, info.mz));
+  return is_middle ? equation.jump : 1;
+}
+
+/// Sets the row of a point: the harmonic means of the coefficients for its neighbours.
+PetscErrorCode set_row(const Equation& equation, const DMDALocalInfo& info, const MatStencil& row, Mat B) {
+  const auto inside = [&](const MatStencil& at) {
+    return at.i >= 0 && at.i < info.mx && at.j >= 0 && at.j < info.my && at.k >= 0 && at.k < info.mz;
+  };
+  const double own = coefficient(equation, info, row);
+  double diagonal = equation.shift;
+  for (int side = 0; side < 2 * info.dim; ++side) {
+    MatStencil column = row;
+    const int step = side % 2 == 0 ? -1 : 1;
+    (side / 2 == 0 ? column.i : side / 2 == 1 ? column.j : column.k) += step;
+    if (!inside(column)) {
+      if (!equation.neumann) diagonal += own;
+      continue;
+    }
+    const double other = coefficient(equation, info, column);
+    const double mean = 2 * own * other / (own + other);
+    const double value = -mean + (side / 2 == 0 ? step * equation.wind : 0);
+    diagonal += mean;
+    PetscCall(MatSetValuesStencil(B, 1, &row, 1, &column, &value, INSERT_VALUES));
+  }
+  return MatSetValuesStencil(B, 1, &row, 1, &row, &diagonal, INSERT_VALUES);
+}
+
+/// Operator of a grid (KSPSetComputeOperators).
+PetscErrorCode form_matrix(KSP ksp, Mat A, Mat B, void* context) {
+  const Equation& equation = *static_cast<const Equation*>(context);
   DM grid = nullptr;
   DMDALocalInfo info;
   PetscCall(KSPGetDM(ksp, &grid));
   PetscCall(DMDAGetLocalInfo(grid, &info));
-  const auto inside = [&](const MatStencil& at) {
-    return at.i >= 0 && at.i < info.mx && at.j >= 0 && at.j < info.my && at.k >= 0 && at.k < info.mz;
-  };
   for (PetscInt k = info.zs; k < info.zs + info.zm; ++k) {
     for (PetscInt j = info.ys; j < info.ys + info.ym; ++j) {
-      for (PetscInt i = info.xs; i < info.xs + info.xm; ++i) {
-        const MatStencil row{k, j, i, 0};
-        const std::array<MatStencil, 6> neighbours{{{k, j, i - 1, 0},
-                                                    {k, j, i + 1, 0},
-                                                    {k, j - 1, i, 0},
-                                                    {k, j + 1, i, 0},
-                                                    {k - 1, j, i, 0},
-                                                    {k + 1, j, i, 0}}};
-        const double diagonal = 2 * static_cast<double>(info.dim) + shift;
-        PetscCall(MatSetValuesStencil(B, 1, &row, 1, &row, &diagonal, INSERT_VALUES));
-        for (const MatStencil& column : neighbours) {
-          const double value = -1;
-          if (inside(column)) PetscCall(MatSetValuesStencil(B, 1, &row, 1, &column, &value, INSERT_VALUES));
-        }
-      }
+      for (PetscInt i = info.xs; i < info.xs + info.xm; ++i)
+        PetscCall(set_row(equation, info, {k, j, i, 0}, B));
     }
   }
   PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
-  return MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY);
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  if (!equation.neumann) return 0;
+  MatNullSpace constants = nullptr;
+  PetscCall(MatNullSpaceCreate(PETSC_COMM_WORLD, PETSC_TRUE, 0, nullptr, &constants));
+  PetscCall(MatSetNullSpace(A, constants));
+  return MatNullSpaceDestroy(&constants);
+}
+
+/// Subtracts the mean.
+PetscErrorCode center(Vec x) {
+  double sum = 0;
+  PetscInt size = 0;
+  PetscCall(VecSum(x, &sum));
+  PetscCall(VecGetSize(x, &size));
+  return VecShift(x, -sum / static_cast<double>(size));
 }
 
 /// A solution without structure, independent of the number of processes.
@@ -62,8 +100,8 @@ PetscErrorCode form_solution(DM grid, Vec u) {
   return VecRestoreArray(u, &values);
 }
 
-/// Solves one system, and checks it.
-PetscErrorCode solve(KSP ksp, bool& solved) {
+/// Solves one system, and checks it, up to a constant if `centered`.
+PetscErrorCode solve(KSP ksp, bool centered, bool& solved) {
   DM grid = nullptr;
   Vec u = nullptr;
   Vec b = nullptr;
@@ -90,6 +128,7 @@ PetscErrorCode solve(KSP ksp, bool& solved) {
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(PetscTime(&end));
   PetscCall(VecAXPY(x, -1, u));
+  if (centered) PetscCall(center(x));
   PetscCall(VecNorm(x, NORM_2, &error));
   PetscCall(VecNorm(u, NORM_2, &norm));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
@@ -106,10 +145,15 @@ PetscErrorCode solve(KSP ksp, bool& solved) {
 PetscErrorCode run(bool& solved) {
   PetscInt dimensions = 2;
   PetscInt systems = 1;
-  double shift = 0;
+  Equation equation;
+  PetscBool neumann = PETSC_FALSE;
   PetscCall(PetscOptionsGetInt(nullptr, nullptr, "-dimensions", &dimensions, nullptr));
   PetscCall(PetscOptionsGetInt(nullptr, nullptr, "-systems", &systems, nullptr));
-  PetscCall(PetscOptionsGetReal(nullptr, nullptr, "-shift", &shift, nullptr));
+  PetscCall(PetscOptionsGetReal(nullptr, nullptr, "-shift", &equation.shift, nullptr));
+  PetscCall(PetscOptionsGetReal(nullptr, nullptr, "-jump", &equation.jump, nullptr));
+  PetscCall(PetscOptionsGetReal(nullptr, nullptr, "-wind", &equation.wind, nullptr));
+  PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-neumann", &neumann, nullptr));
+  equation.neumann = neumann == PETSC_TRUE;
   DM grid = nullptr;
   KSP ksp = nullptr;
   PetscCall(DMDACreate(PETSC_COMM_WORLD, &grid));
@@ -123,12 +167,12 @@ PetscErrorCode run(bool& solved) {
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetDM(ksp, grid));
   PetscCall(KSPSetTolerances(ksp, 1e-9, PETSC_DEFAULT, PETSC_DEFAULT, 500));
-  PetscCall(KSPSetComputeOperators(ksp, form_matrix, &shift));
+  PetscCall(KSPSetComputeOperators(ksp, form_matrix, &equation));
   PetscCall(KSPSetFromOptions(ksp));
   for (PetscInt k = 0; k < systems; ++k) {
-    PetscCall(solve(ksp, solved));
-    shift += 0.5;
-    PetscCall(KSPSetComputeOperators(ksp, form_matrix, &shift));  // asks for the next operator
+    PetscCall(solve(ksp, equation.neumann, solved));
+    equation.shift += 0.5;
+    PetscCall(KSPSetComputeOperators(ksp, form_matrix, &equation));  // asks for the next operator
   }
   PetscCall(KSPDestroy(&ksp));
   return DMDestroy(&grid);
