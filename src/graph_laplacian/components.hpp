@@ -4,6 +4,7 @@
 
 #include "backend/atomic.hpp"
 #include "backend/backend.hpp"
+#include "linalg/rows_of_elements.hpp"
 
 #include <echelon/matrix/csr.hpp>
 
@@ -29,10 +30,24 @@ struct WriteIndex {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = static_cast<std::int32_t>(i); }
 };
 
-/// Joins the trees of vertex i and of neighbours [first, last) in its row. The root with the larger index
-/// becomes a child of the other root, so that a root is the smallest vertex of its tree in any order of
-/// execution. Sutton, Ben-Nun, Barak: Optimizing parallel graph connectivity computation via subgraph
-/// sampling, IPDPS 2018.
+/// Joins the trees of u and v. The root with the larger index becomes a child of the other root, so that a
+/// root is the smallest vertex of its tree in any order of execution. Sutton, Ben-Nun, Barak: Optimizing
+/// parallel graph connectivity computation via subgraph sampling, IPDPS 2018.
+ECHELON_ANYWHERE inline void join_trees(std::int32_t* parent, std::int32_t u, std::int32_t v) {
+  std::int32_t a = atomic_load(parent + u);
+  std::int32_t b = atomic_load(parent + v);
+  while (a != b) {
+    const std::int32_t high = a > b ? a : b;
+    const std::int32_t low = a > b ? b : a;
+    const std::int32_t above = atomic_load(parent + high);
+    if (above == low) return;
+    if (above == high && compare_exchange(parent + high, high, low) == high) return;
+    a = atomic_load(parent + atomic_load(parent + high));
+    b = atomic_load(parent + low);
+  }
+}
+
+/// Joins the trees of vertex i and of neighbours [first, last) in its row.
 template <class T>
 struct JoinNeighbours {
   const std::int64_t* offsets;
@@ -47,22 +62,22 @@ struct JoinNeighbours {
     std::int64_t end = offsets[i + 1];
     if (last < end - offsets[i]) end = offsets[i] + last;
     for (std::int64_t k = begin; k < end; ++k) {
-      if (columns[k] != i && values[k] != T{0}) join(static_cast<std::int32_t>(i), columns[k]);
+      if (columns[k] != i && values[k] != T{0}) {
+        join_trees(parent, static_cast<std::int32_t>(i), columns[k]);
+      }
     }
   }
+};
 
-  ECHELON_ANYWHERE void join(std::int32_t u, std::int32_t v) const {
-    std::int32_t a = atomic_load(parent + u);
-    std::int32_t b = atomic_load(parent + v);
-    while (a != b) {
-      const std::int32_t high = a > b ? a : b;
-      const std::int32_t low = a > b ? b : a;
-      const std::int32_t above = atomic_load(parent + high);
-      if (above == low) return;
-      if (above == high && compare_exchange(parent + high, high, low) == high) return;
-      a = atomic_load(parent + atomic_load(parent + high));
-      b = atomic_load(parent + low);
-    }
+/// Joins the trees of the two vertices of element k.
+template <class T>
+struct JoinVertices {
+  const std::int32_t* rows;
+  const std::int32_t* columns;
+  const T* values;
+  std::int32_t* parent;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    if (rows[k] != columns[k] && values[k] != T{0}) join_trees(parent, rows[k], columns[k]);
   }
 };
 
@@ -110,24 +125,37 @@ struct MarkComponentStart {
   }
 };
 
+/// Joins the trees of all neighbours; parent[i] is then the smallest vertex of the component of i. On a GPU a
+/// thread joins the two vertices of an element, since a thread for each vertex would take as long as the one
+/// with the most neighbours.
+template <class B, class T>
+void join_neighbours(B& backend, const Csr<T>& A, std::int32_t* parent) {
+  constexpr std::int64_t sampled = 2;  // neighbours read first; they connect most of the graph
+  const std::int64_t n = A.rows();
+  backend.for_each(n, WriteIndex{parent});
+  JoinNeighbours<T> join{
+      A.row_offsets().data(), A.column_indices().data(), A.values().data(), 0, sampled, parent};
+  backend.for_each(n, join);
+  backend.for_each(n, FindRoot{parent});
+  if (backend.device().on_host()) {
+    join.first = sampled;
+    join.last = INT64_MAX;
+    backend.for_each(n, join);
+  } else {
+    const Array<std::int32_t> rows = rows_of_elements(backend, A);
+    backend.for_each(A.nonzeros(), JoinVertices<T>{rows.data(), join.columns, join.values, parent});
+  }
+  backend.for_each(n, FindRoot{parent});
+}
+
 /// Finds the components of a symmetric A; explicit zeros count as absent. The result is the same on every
-/// backend. O(nonzeros) time; 32 bytes per row besides the result.
+/// backend. O(nonzeros) time; 32 bytes per row besides the result, and on a GPU 4 bytes per nonzero.
 template <class B, class T>
 Components find_components(B& backend, const Csr<T>& A) {
-  constexpr std::int64_t sampled = 2;  // neighbours read first; they connect most of the graph
   const std::int64_t n = A.rows();
   const Device& device = backend.device();
   Array<std::int32_t> parent(device, n);
-  backend.for_each(n, WriteIndex{parent.data()});
-  JoinNeighbours<T> join{A.row_offsets().data(), A.column_indices().data(), A.values().data(), 0, sampled,
-                         parent.data()};
-  backend.for_each(n, join);
-  backend.for_each(n, FindRoot{parent.data()});
-  join.first = sampled;
-  join.last = INT64_MAX;
-  backend.for_each(n, join);
-  backend.for_each(n, FindRoot{parent.data()});
-
+  join_neighbours(backend, A, parent.data());
   Components components;
   Array<std::int64_t> roots(device, n + 1);
   backend.for_each(n, CountRoots{parent.data(), roots.data()});

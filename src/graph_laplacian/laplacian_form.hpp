@@ -11,6 +11,7 @@
 /// K. Gremban, Combinatorial preconditioners for sparse, symmetric, diagonally dominant linear systems, 1996.
 #pragma once
 
+#include "graph_laplacian/component_sums.hpp"
 #include "graph_laplacian/components.hpp"
 #include "linalg/dominance.hpp"
 #include "linalg/vector/functors.hpp"
@@ -160,6 +161,7 @@ struct LiftedRow {
   const std::int64_t* component_offsets;
   const std::int64_t* lifted_offsets;
   const std::int64_t* excess_before;
+  bool by_elements;  ///< whether A has no explicit zeros and PlaceElement writes all elements but excess
   std::int64_t* row_offsets;
   std::int32_t* row_columns;
   T* row_values;
@@ -171,6 +173,7 @@ struct LiftedRow {
       return 1 + excess_before[component_offsets[c + 1]] - excess_before[component_offsets[c]];
     }
     std::int64_t count = excess != nullptr && excess[v] != T{0} ? 1 : 0;
+    if (by_elements) return count + offsets[v + 1] - offsets[v];
     for (std::int64_t k = offsets[v]; k < offsets[v + 1]; ++k) count += values[k] != T{0} ? 1 : 0;
     return count;
   }
@@ -178,13 +181,16 @@ struct LiftedRow {
   ECHELON_ANYWHERE void fill(std::int64_t p) const {
     const std::int32_t v = vertex[p];
     if (v < 0) return;
-    std::int64_t at = row_offsets[p];
-    for (std::int64_t k = offsets[v]; k < offsets[v + 1]; ++k) {
-      if (values[k] == T{0}) continue;
-      row_columns[at] = place[columns[k]];
-      row_values[at++] = values[k];
+    if (!by_elements) {
+      std::int64_t at = row_offsets[p];
+      for (std::int64_t k = offsets[v]; k < offsets[v + 1]; ++k) {
+        if (values[k] == T{0}) continue;
+        row_columns[at] = place[columns[k]];
+        row_values[at++] = values[k];
+      }
     }
     if (excess == nullptr || excess[v] == T{0}) return;
+    const std::int64_t at = row_offsets[p + 1] - 1;
     const std::int32_t c = component[v];
     const auto ground = static_cast<std::int32_t>(lifted_offsets[c + 1] - 1);
     row_columns[at] = ground;
@@ -204,11 +210,36 @@ struct LiftedRow {
   }
 };
 
-/// Computes the diagonal elements of the grounds' rows: the sum of the other magnitudes.
+/// Writes element k of A, which has no explicit zeros, to its row of the lifted matrix.
+template <class T>
+struct PlaceElement {
+  const std::int64_t* offsets;
+  const std::int32_t* rows;
+  const std::int32_t* columns;
+  const T* values;
+  const std::int32_t* place;
+  const std::int64_t* row_offsets;
+  std::int32_t* row_columns;
+  T* row_values;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    const std::int32_t v = rows[k];
+    const std::int64_t at = row_offsets[place[v]] + k - offsets[v];
+    row_columns[at] = place[columns[k]];
+    row_values[at] = values[k];
+  }
+};
+template <class T>
+struct IsExplicitZero {
+  const T* values;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t k) const { return {values[k] == T{0} ? 1.0 : 0.0}; }
+};
+
+/// Writes the diagonal elements of the grounds' rows: the excess of each component.
 template <class T>
 struct CompleteGround {
   const std::int64_t* lifted_offsets;
   const std::uint8_t* grounded;
+  const Sum* excess;
   const std::int64_t* row_offsets;
   std::int32_t* row_columns;
   T* row_values;
@@ -216,18 +247,9 @@ struct CompleteGround {
     if (grounded[c] == 0) return;
     const std::int64_t ground = lifted_offsets[c + 1] - 1;
     const std::int64_t last = row_offsets[ground + 1] - 1;
-    double sum = 0;
-    for (std::int64_t k = row_offsets[ground]; k < last; ++k) sum -= static_cast<double>(row_values[k]);
     row_columns[last] = static_cast<std::int32_t>(ground);
-    row_values[last] = static_cast<T>(sum);
+    row_values[last] = static_cast<T>(excess[c].value);
   }
-};
-
-/// Sum of the elements of a permuted vector that belong to a component.
-template <class V>
-struct MemberElement {
-  const V* x;
-  ECHELON_ANYWHERE Sum operator()(std::int64_t k) const { return {static_cast<double>(x[k])}; }
 };
 
 /// Permutes b, doubled if requested, to the numbering of the lifted matrix; zero for a ground.
@@ -354,8 +376,9 @@ class LaplacianForm {
  public:
   /// Scratch of one lift or restore in progress.
   struct Workspace {
-    Array<Sum> sums;  ///< one for each component, and one more for a result
-    [[nodiscard]] std::size_t bytes() const { return sums.bytes(); }
+    Array<Sum> sums;    ///< one for each component, and one more for a result
+    Array<Sum> pieces;  ///< scratch memory of sums
+    [[nodiscard]] std::size_t bytes() const { return sums.bytes() + pieces.bytes(); }
   };
 
   /// Sets the reduction up for a square, finite A. Returns an error that names the row if A is not symmetric
@@ -409,12 +432,12 @@ class LaplacianForm {
   /// Excess of each row of laplacian(), if it stays on the diagonal. On the device.
   [[nodiscard]] const Array<T>& excess() const { return excess_; }
   [[nodiscard]] std::size_t bytes() const {
-    return lifted_.bytes() + excess_.bytes() + components_.bytes() + lifted_offsets_.bytes() +
+    return lifted_.bytes() + excess_.bytes() + components_.bytes() + lifted_offsets_.bytes() + sums_.bytes() +
            of_place_.bytes() + grounded_.bytes() + place_.bytes() + vertex_.bytes();
   }
 
   [[nodiscard]] Workspace make_workspace(B& backend) const {
-    return {Array<Sum>(backend.device(), components_.count + 1)};
+    return {Array<Sum>(backend.device(), components_.count + 1), sums_.make_scratch(backend)};
   }
 
   /// Computes y (vertices() elements), whose sum is zero in each component that is singular, from b (rows()
@@ -423,7 +446,7 @@ class LaplacianForm {
   double lift(B& backend, Workspace& workspace, const T* b, V* y) const {
     spread(backend, b, y);
     Sum* sums = workspace.sums.data();
-    sum_components(backend, y, sums);
+    sum_components(backend, workspace, y);
     backend.reduce(components_.count,
                    BalanceComponent<V>{lifted_offsets_.data(), grounded_.data(), representation_, sums, y},
                    Store<Sum>{sums + components_.count});
@@ -441,7 +464,7 @@ class LaplacianForm {
   /// Subtracts the mean from each singular component of y, in place. Used for iterates and residuals.
   template <class V>
   void center(B& backend, Workspace& workspace, V* y) const {
-    sum_components(backend, y, workspace.sums.data());
+    sum_components(backend, workspace, y);
     const bool grounds = representation_ == Excess::ground;
     subtract_means(backend, workspace.sums.data(), grounds ? nullptr : grounded_.data(), y);
   }
@@ -450,7 +473,7 @@ class LaplacianForm {
   /// ground.
   template <class V>
   void restore(B& backend, Workspace& workspace, const V* y, T* x) const {
-    sum_components(backend, y, workspace.sums.data());
+    sum_components(backend, workspace, y);
     backend.for_each(n_, Gather<T, V>{y, place_.data(), components_.of_vertex.data(), lifted_offsets_.data(),
                                       grounded_.data(), representation_, workspace.sums.data(), n_,
                                       kind_ == DominanceKind::sdd, x});
@@ -469,6 +492,7 @@ class LaplacianForm {
     backend.for_each(count, CountVertices{components_.offsets.data(), grounded_.data(), representation_,
                                           lifted_offsets_.data()});
     vertices_ = backend.exclusive_scan(count, lifted_offsets_.data(), lifted_offsets_.data());
+    sums_ = ComponentSums<B>(backend, count, lifted_offsets_.data());
     place_ = Array<std::int32_t>(device, m);
     vertex_ = Array<std::int32_t>(device, vertices_);
     of_place_ = Array<std::int32_t>(device, vertices_);
@@ -503,6 +527,7 @@ class LaplacianForm {
                      components_.offsets.data(),
                      lifted_offsets_.data(),
                      before.data(),
+                     !device.on_host() && !has_explicit_zeros(backend, M),
                      offsets.data(),
                      nullptr,
                      nullptr};
@@ -513,20 +538,36 @@ class LaplacianForm {
     row.row_columns = columns.data();
     row.row_values = values.data();
     backend.for_each(vertices_, row);
-    if (grounds) {
-      backend.for_each(components_.count, CompleteGround<T>{lifted_offsets_.data(), grounded_.data(),
-                                                            offsets.data(), columns.data(), values.data()});
+    if (row.by_elements) {
+      const Array<std::int32_t> rows = rows_of_elements(backend, M);
+      backend.for_each(M.nonzeros(),
+                       PlaceElement<T>{row.offsets, rows.data(), row.columns, row.values, row.place,
+                                       offsets.data(), columns.data(), values.data()});
     }
+    if (grounds) complete_grounds(backend, excess, offsets, columns, values);
     return Csr<T>::unchecked(vertices_, vertices_, std::move(offsets), std::move(columns), std::move(values));
   }
 
+  static bool has_explicit_zeros(B& backend, const Csr<T>& M) {
+    Array<Sum> zeros(backend.device(), 1);
+    backend.reduce(M.nonzeros(), IsExplicitZero<T>{M.values().data()}, Store<Sum>{zeros.data()});
+    return backend.read(zeros.data()).value > 0;
+  }
+
+  void complete_grounds(B& backend, const Array<T>& excess, const Array<std::int64_t>& offsets,
+                        Array<std::int32_t>& columns, Array<T>& values) const {
+    Array<T> placed(backend.device(), vertices_);
+    backend.for_each(vertices_, Spread<T, T>{excess.data(), vertex_.data(), excess.size(), placed.data()});
+    Workspace workspace = make_workspace(backend);
+    sum_components(backend, workspace, placed.data());
+    backend.for_each(components_.count,
+                     CompleteGround<T>{lifted_offsets_.data(), grounded_.data(), workspace.sums.data(),
+                                       offsets.data(), columns.data(), values.data()});
+  }
+
   template <class V>
-  void sum_components(B& backend, const V* y, Sum* sums) const {
-    if (components_.count == 1) {
-      backend.reduce(vertices_, MemberElement<V>{y}, Store<Sum>{sums});
-    } else {
-      backend.segmented_reduce(components_.count, lifted_offsets_.data(), MemberElement<V>{y}, sums);
-    }
+  void sum_components(B& backend, Workspace& workspace, const V* y) const {
+    sums_.compute(backend, vertices_, y, workspace.pieces.data(), workspace.sums.data());
   }
   /// Subtracts means, except from the components marked in `spared`, which may be null.
   template <class V>
@@ -543,6 +584,7 @@ class LaplacianForm {
   Array<T> excess_;
   Components components_;
   Array<std::int64_t> lifted_offsets_;
+  ComponentSums<B> sums_;
   Array<std::int32_t> of_place_;
   Array<std::uint8_t> grounded_;
   Array<std::int32_t> place_;

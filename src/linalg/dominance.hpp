@@ -5,6 +5,7 @@
 
 #include "backend/backend.hpp"
 #include "backend/store.hpp"
+#include "linalg/rows_of_elements.hpp"
 #include "support/machine_epsilon.hpp"
 
 #include <echelon/matrix/csr.hpp>
@@ -42,7 +43,40 @@ struct DominanceFacts {
   }
 };
 
-/// Computes the facts about row i except for its symmetry, and writes its excess.
+/// Sums over elements of one row.
+struct RowMagnitudes {
+  double diagonal = 0;
+  double others = 0;  ///< magnitudes off the diagonal
+  bool has_positive = false;
+
+  friend ECHELON_ANYWHERE RowMagnitudes combine(RowMagnitudes a, RowMagnitudes b) {
+    return {a.diagonal + b.diagonal, a.others + b.others, a.has_positive || b.has_positive};
+  }
+};
+template <class T>
+ECHELON_ANYWHERE RowMagnitudes magnitudes_of(T element, bool is_diagonal) {
+  const auto value = static_cast<double>(element);
+  if (is_diagonal) return {value, 0, false};
+  return {0, value < 0 ? -value : value, value > 0};
+}
+
+/// The facts about row i of the given length, except for its symmetry, and its excess.
+template <class T>
+ECHELON_ANYWHERE DominanceFacts classify_row(std::int64_t i, std::int64_t length, const RowMagnitudes& row,
+                                             T* excess) {
+  DominanceFacts facts;
+  const double scale = row.diagonal > row.others ? row.diagonal : row.others;
+  const double rounding = machine_epsilon<T> * scale * static_cast<double>(length);
+  const double difference = row.diagonal - row.others;
+  const bool significant = difference > rounding || difference < -rounding;
+  excess[i] = significant ? static_cast<T>(difference) : T{0};
+  facts.has_positive = row.has_positive;
+  facts.has_excess = difference > rounding;
+  if (difference < -rounding) facts.deficient.value = i;
+  return facts;
+}
+
+/// Classifies row i, which it reads.
 template <class T>
 struct ClassifyRow {
   const std::int64_t* offsets;
@@ -51,26 +85,32 @@ struct ClassifyRow {
   T* excess;
 
   ECHELON_ANYWHERE DominanceFacts operator()(std::int64_t i) const {
-    DominanceFacts facts;
-    double diagonal = 0;
-    double sum = 0;
+    RowMagnitudes row;
     for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
-      const double value = static_cast<double>(values[k]);
-      if (columns[k] == i) {
-        diagonal = value;
-        continue;
-      }
-      if (value > 0) facts.has_positive = true;
-      sum += value < 0 ? -value : value;
+      row = combine(row, magnitudes_of(values[k], columns[k] == i));
     }
-    const double scale = diagonal > sum ? diagonal : sum;
-    const double rounding = machine_epsilon<T> * scale * static_cast<double>(offsets[i + 1] - offsets[i]);
-    const double difference = diagonal - sum;
-    const bool significant = difference > rounding || difference < -rounding;
-    excess[i] = significant ? static_cast<T>(difference) : T{0};
-    facts.has_excess = difference > rounding;
-    if (difference < -rounding) facts.deficient.value = i;
-    return facts;
+    return classify_row(i, offsets[i + 1] - offsets[i], row, excess);
+  }
+};
+
+/// Contribution of element k to its row.
+template <class T>
+struct ElementMagnitudes {
+  const std::int32_t* rows;
+  const std::int32_t* columns;
+  const T* values;
+  ECHELON_ANYWHERE RowMagnitudes operator()(std::int64_t k) const {
+    return magnitudes_of(values[k], columns[k] == rows[k]);
+  }
+};
+/// Classifies row i by its sums.
+template <class T>
+struct ClassifySums {
+  const std::int64_t* offsets;
+  const RowMagnitudes* sums;
+  T* excess;
+  ECHELON_ANYWHERE DominanceFacts operator()(std::int64_t i) const {
+    return classify_row(i, offsets[i + 1] - offsets[i], sums[i], excess);
   }
 };
 
@@ -110,13 +150,24 @@ struct FindAsymmetry {
   }
 };
 
-/// Classifies a square, symmetric A and writes the excess of each row. Waits.
+/// Classifies a square, symmetric A and writes the excess of each row. On a GPU, several threads sum a row:
+/// one alone would take long for the longest row. Waits.
 template <class B, class T>
 DominanceFacts classify_rows(B& backend, const Csr<T>& A, T* excess) {
   Array<DominanceFacts> facts(backend.device(), 1);
-  backend.reduce(A.rows(),
-                 ClassifyRow<T>{A.row_offsets().data(), A.column_indices().data(), A.values().data(), excess},
-                 Store<DominanceFacts>{facts.data()});
+  const Store<DominanceFacts> store{facts.data()};
+  const std::int64_t* const offsets = A.row_offsets().data();
+  const std::int32_t* const columns = A.column_indices().data();
+  const T* const values = A.values().data();
+  if (backend.device().on_host()) {
+    backend.reduce(A.rows(), ClassifyRow<T>{offsets, columns, values, excess}, store);
+    return backend.read(facts.data());
+  }
+  Array<RowMagnitudes> sums(backend.device(), A.rows());
+  const Array<std::int32_t> rows = rows_of_elements(backend, A);
+  backend.segmented_reduce(A.rows(), offsets, ElementMagnitudes<T>{rows.data(), columns, values},
+                           sums.data());
+  backend.reduce(A.rows(), ClassifySums<T>{offsets, sums.data(), excess}, store);
   return backend.read(facts.data());
 }
 

@@ -77,6 +77,19 @@ TEST_F(GpuLamg, Chimeras_AtMost30Iterations) {
   }
 }
 
+TEST_F(GpuLamg, HubAndLargeComponents_Solved) {
+  for (const double excess : {0.0, 1e-3}) {
+    for (const bool explicit_zeros : {false, true}) {
+      expect_solved(hub_and_path(excess, explicit_zeros),
+                    std::to_string(excess) + (explicit_zeros ? " with zeros" : ""), 20);
+    }
+  }
+}
+
+TEST_F(GpuLamg, ThousandsOfComponents_SolvedTogether) {
+  expect_solved(many_cliques(), "cliques", 20);
+}
+
 TEST_F(GpuLamg, SmallestSystems) {
   expect_solved(Csr<double>::from_triplets(1, 1, {{0, 0, 0}}), "one isolated vertex", 1);
   expect_solved(Csr<double>::from_triplets(1, 1, {{0, 0, 2}}), "one vertex with excess", 2);

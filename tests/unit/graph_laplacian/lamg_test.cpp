@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// The method lamg on families of graphs on which Laplacian solvers are known to fail, and its failures.
 #include "solver/implementation.hpp"
+#include "support/graph_families.hpp"
 #include "support/sparse_systems.hpp"
 
 #include <echelon/error.hpp>
@@ -253,6 +254,7 @@ TEST(Lamg, DisconnectedGraph_EachComponentSolved) {
   const std::int64_t n = first;
   const Csr<double> A = Csr<double>::from_triplets(n, n, triplets);
   expect_solved(A, "many components", 12);
+  expect_solved(many_cliques(), "thousands of components", 12);
 }
 
 TEST(Lamg, Chimeras_MedianOf8CyclesAtMost30) {

@@ -249,6 +249,41 @@ TYPED_TEST(LaplacianFormOn, RoundedWeights_StayLaplacian) {
   EXPECT_EQ(form.kind(), DominanceKind::laplacian);
 }
 
+TYPED_TEST(LaplacianFormOn, SumsOfComponents_AnySize) {
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> unit(-1, 1);
+  for (const std::vector<std::int64_t>& sizes :
+       std::vector<std::vector<std::int64_t>>{{1}, {5000}, {1, 1, 1}, {2047, 2048, 2049, 1, 9000, 4096}}) {
+    std::vector<std::int64_t> offsets = {0};
+    for (const std::int64_t size : sizes) offsets.push_back(offsets.back() + size);
+    std::vector<double> x(static_cast<std::size_t>(offsets.back()));
+    for (double& value : x) value = unit(random);
+    const auto count = static_cast<std::int64_t>(sizes.size());
+    const graph_laplacian::ComponentSums<TypeParam> sums(this->backend, count, offsets.data());
+    Array<Sum> scratch = sums.make_scratch(this->backend);
+    std::vector<Sum> found(sizes.size());
+    sums.compute(this->backend, offsets.back(), x.data(), scratch.data(), found.data());
+    for (std::size_t c = 0; c < sizes.size(); ++c) {
+      const double expected = std::accumulate(x.begin() + offsets[c], x.begin() + offsets[c + 1], 0.0);
+      EXPECT_NEAR(found[c].value, expected, 1e-11) << "component " << c << " of " << sizes.size();
+    }
+  }
+}
+
+TYPED_TEST(LaplacianFormOn, LargeComponentsWithExcess_RowsSumToZero) {
+  Triplets triplets;
+  for (std::int32_t i = 1; i < 6000; ++i) add_edge(triplets, i - 1, i, i % 7 + 0.1);
+  for (std::int32_t i = 6001; i < 9000; ++i) add_edge(triplets, i - 1, i, i % 5 + 0.1);
+  for (std::int32_t i = 0; i < 6000; ++i) triplets.push_back({i, i, 0.01});
+  const Csr<double> A = Csr<double>::from_triplets(9000, 9000, triplets);
+  LaplacianForm<TypeParam, double> form;
+  ASSERT_TRUE(form.setup(this->backend, A).ok());
+  const Csr<double>& L = form.laplacian();
+  ASSERT_EQ(L.rows(), 9001);
+  EXPECT_EQ(L.row_offsets()[6001] - L.row_offsets()[6000], 6001);  // the ground's row
+  for (const double sum : product(L, std::vector<double>(9001, 1.0))) EXPECT_NEAR(sum, 0, 1e-11);
+}
+
 TEST(Components, ManyThreads_AgreeWithSerial) {
   const Csr<double> A =
       std::get<Csr<double>>(make_matrix<double>("erdos-renyi", {{"n", 20000}, {"degree", 1.2}}));
