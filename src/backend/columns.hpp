@@ -14,7 +14,7 @@ namespace echelon {
 /// Functors of the same type, one for each vector.
 template <class F>
 struct EachColumn {
-  static constexpr std::size_t capacity = 8;
+  static constexpr std::size_t capacity = 32;
   F at[capacity] = {};
   int count = 0;
 };

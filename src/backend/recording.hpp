@@ -8,7 +8,7 @@ namespace echelon {
 
 /// Addresses on which recorded work depends, null for none: the work is recorded anew when one of them
 /// changes.
-using RecordedAddresses = std::array<const void*, 16>;
+using RecordedAddresses = std::array<const void*, 64>;
 
 }  // namespace echelon
 

@@ -211,6 +211,7 @@ class Cycle {
     }
     RecordedAddresses addresses{};
     static_assert(std::tuple_size_v<RecordedAddresses> >= 2 * most_columns);
+    static_assert(EachColumn<int>::capacity >= most_columns);
     for (std::size_t c = 0; c < columns.size(); ++c) {
       addresses[2 * c] = columns[c].b;
       addresses[2 * c + 1] = columns[c].x;

@@ -65,7 +65,7 @@ class IterativeMethod : public SolverImplementation<T>, public PreconditionerOwn
              std::vector<Job>& jobs) const override {
     auto& own = static_cast<SolveWorkspace&>(workspace);
     const bool together = right.columns() > 1 && iterates_together();
-    const std::int64_t width = together ? static_cast<std::int64_t>(most_columns) : 1;
+    const std::int64_t width = together ? static_cast<std::int64_t>(usual_columns) : 1;
     for (std::int64_t first = 0; first < right.columns(); first += width) {
       const std::int64_t count = std::min(width, right.columns() - first);
       SolvedColumns columns;

@@ -37,7 +37,9 @@ struct AppliedColumn {
 };
 
 /// Most vectors that are iterated, and preconditioned, together.
-inline constexpr std::size_t most_columns = 8;
+inline constexpr std::size_t most_columns = 32;
+/// Number of vectors from which reading a matrix for all of them together saves no more time.
+inline constexpr std::size_t usual_columns = 8;
 
 /// Implemented by preconditioners that are applied to several vectors in less time than to one after another.
 template <class T>

@@ -18,10 +18,11 @@ namespace echelon::test {
 
 class SeveralColumns {
  public:
-  /// Random right-hand sides of different magnitudes, one of them zero. More than are iterated together.
-  static std::vector<double> right_hand_sides(std::int64_t n) {
+  /// Random right-hand sides of different magnitudes, one of them zero. By default, more than are iterated
+  /// together on the host.
+  static std::vector<double> right_hand_sides(std::int64_t n, unsigned columns = 11) {
     std::vector<double> b;
-    for (unsigned column = 0; column < 11; ++column) {
+    for (unsigned column = 0; column < columns; ++column) {
       std::vector<double> one = MultigridCases::random_vector(n, column + 1);
       for (double& value : one) value *= column == 4 ? 0 : column == 9 ? 1e-200 : 1 + column;
       b.insert(b.end(), one.begin(), one.end());

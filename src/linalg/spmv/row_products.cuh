@@ -95,28 +95,36 @@ __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 6 : 8)
   }
 }
 
-/// Elements of several vectors; those from `count` on are zero.
+/// Elements of the vectors from `first` on; those from `count` on are zero.
 template <class T, class X, class Use>
 struct LoadEach {
   const SeveralProducts<X, Use>& products;
+  int first;
   template <int width>
   __device__ void load(std::int64_t row, T (&elements)[width]) const {
 #pragma unroll
-    for (int c = 0; c < width; ++c) elements[c] = c < products.count ? products.at[c].x[row] : T{0};
+    for (int c = 0; c < width; ++c) {
+      elements[c] = first + c < products.count ? products.at[first + c].x[row] : T{0};
+    }
   }
 };
 template <class T, class X, class Use>
 struct UseEach {
   const SeveralProducts<X, Use>& products;
+  int first;
   __device__ void operator()(std::int64_t row, int c, T sum) const {
-    if (c < products.count) products.at[c].use(row, sum);
+    if (first + c < products.count) products.at[first + c].use(row, sum);
   }
 };
 
-/// The products of a block of rows with up to `width` vectors; see multiply_blocks. Values and column indices
-/// are staged instead of products, and a thread sums a row for all vectors.
-/// Memory movement: values, columns and offsets are read once for all vectors, their elements from the caches
-/// or once per block.
+/// Vectors that are multiplied in one pass over the matrix, at most.
+inline constexpr int most_per_pass = 8;
+
+/// The products of a block of rows with vectors [width y, width (y + 1)), where y is the block's second
+/// index; see multiply_blocks. Values and column indices are staged instead of products, and a thread sums a
+/// row for all of these vectors.
+/// Memory movement: values, columns and offsets are read once for `width` vectors, their elements from the
+/// caches or once per block.
 template <int width, class T, class X, class Use>
 __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 5 : 6)
     multiply_several_blocks(const longlong2* __restrict__ starts, std::int64_t nonzeros,
@@ -125,8 +133,9 @@ __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 5 : 6)
                             const __grid_constant__ SeveralProducts<X, Use> products) {
   __shared__ Staged<T> staged;
   const BlockRows rows = stage_block_rows(starts, nonzeros, row_offsets, columns, values, staged);
-  const LoadEach<T, X, Use> x{products};
-  const UseEach<T, X, Use> use{products};
+  const int first = static_cast<int>(blockIdx.y) * width;
+  const LoadEach<T, X, Use> x{products, first};
+  const UseEach<T, X, Use> use{products, first};
   multiply_rows<width>(staged, rows, RowThreads(true, lanes_for(rows.count), 1), x, use);
   __syncthreads();
   multiply_long_rows<width>(staged, rows, x, use);
@@ -160,14 +169,15 @@ __global__ void __launch_bounds__(block_size)
   if (lane == 0) use(row, sum);
 }
 
-/// multiply_dense_rows for several vectors: M is read once.
+/// multiply_dense_rows for most_per_pass vectors, of which a row of the grid reads M once.
 template <class T, class X, class Use>
 __global__ void __launch_bounds__(block_size)
     multiply_dense_rows_by_several(int n, const T* __restrict__ rows,
                                    const __grid_constant__ SeveralProducts<X, Use> products) {
-  constexpr int width = static_cast<int>(most_products);
+  constexpr int width = most_per_pass;
   const int row = static_cast<int>((blockIdx.x * block_size + threadIdx.x) / warp_size);
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  const int first = static_cast<int>(blockIdx.y) * width;
   if (row >= n) return;
   const T* const own = rows + std::int64_t{row} * n;
   T sums[width] = {};
@@ -176,14 +186,19 @@ __global__ void __launch_bounds__(block_size)
     const T element = own[j];
 #pragma unroll
     for (int c = 0; c < width; ++c) {
-      if (c < products.count) sums[c] += element * products.at[c].x[j];
+      if (first + c < products.count) sums[c] += element * products.at[first + c].x[j];
     }
   }
 #pragma unroll
   for (int c = 0; c < width; ++c) {
     const T sum = warp_sum(sums[c]);
-    if (lane == 0 && c < products.count) products.at[c].use(row, sum);
+    if (lane == 0 && first + c < products.count) products.at[first + c].use(row, sum);
   }
+}
+
+/// Passes over the matrix for `count` vectors, `width` of them at a time.
+inline unsigned passes(int count, int width) {
+  return static_cast<unsigned>((count + width - 1) / width);
 }
 
 /// The use of a product with an empty matrix.
@@ -221,10 +236,10 @@ template <int width, class T, class X, class Use>
 void launch_several_blocks(const Csr<T>& A, const SeveralProducts<X, Use>& products) {
   const RowBlocks& row_blocks = CsrAccess::row_blocks(A);
   const std::int64_t blocks = row_blocks.starts.size() / 2 - 1;
-  row_sums::multiply_several_blocks<width, T>
-      <<<static_cast<unsigned>(blocks), row_sums::block_size, 0, stream()>>>(
-          reinterpret_cast<const longlong2*>(row_blocks.starts.data()), A.nonzeros(), A.row_offsets().data(),
-          A.column_indices().data(), A.values().data(), products);
+  const dim3 grid(static_cast<unsigned>(blocks), row_sums::passes(products.count, width));
+  row_sums::multiply_several_blocks<width, T><<<grid, row_sums::block_size, 0, stream()>>>(
+      reinterpret_cast<const longlong2*>(row_blocks.starts.data()), A.nonzeros(), A.row_offsets().data(),
+      A.column_indices().data(), A.values().data(), products);
   check(cudaGetLastError());
 }
 
@@ -240,7 +255,7 @@ void for_several_row_products(Cuda& backend, const Csr<T>& A, const SeveralProdu
   }
   const CurrentDevice current(backend.device().id());
   if (products.count > 4) {
-    launch_several_blocks<8>(A, products);
+    launch_several_blocks<row_sums::most_per_pass>(A, products);
   } else if (products.count > 2) {
     launch_several_blocks<4>(A, products);
   } else {
@@ -275,9 +290,10 @@ void for_several_dense_row_products(Cuda& backend, std::int64_t n, const T* rows
   if (n == 0) return;
   const CurrentDevice current(backend.device().id());
   constexpr std::int64_t rows_per_block = row_sums::block_size / warp_size;
-  const auto blocks = static_cast<unsigned>((n + rows_per_block - 1) / rows_per_block);
-  row_sums::multiply_dense_rows_by_several<<<blocks, row_sums::block_size, 0, stream()>>>(static_cast<int>(n),
-                                                                                          rows, products);
+  const dim3 grid(static_cast<unsigned>((n + rows_per_block - 1) / rows_per_block),
+                  row_sums::passes(products.count, row_sums::most_per_pass));
+  row_sums::multiply_dense_rows_by_several<<<grid, row_sums::block_size, 0, stream()>>>(static_cast<int>(n),
+                                                                                        rows, products);
   check(cudaGetLastError());
 }
 

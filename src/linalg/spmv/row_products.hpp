@@ -24,13 +24,11 @@ struct VectorProduct {
 template <class X, class Use>
 VectorProduct(X, Use) -> VectorProduct<X, Use>;
 
-/// Most vectors that are multiplied in one pass over the matrix.
-inline constexpr std::size_t most_products = 8;
-
 /// Products of one matrix with several vectors.
 template <class X, class Use>
 struct SeveralProducts {
-  VectorProduct<X, Use> at[most_products];
+  static constexpr std::size_t capacity = 32;
+  VectorProduct<X, Use> at[capacity];
   int count = 0;
 };
 
@@ -156,43 +154,47 @@ void for_several_dense_row_products(B& backend, std::int64_t n, const T* rows,
 
 namespace echelon {
 
-/// Products of A with a vector of each of the columns, in one pass over A for `most_products` of them:
-/// make(column) returns the VectorProduct. Each product has the bits of for_row_products with that vector
-/// alone, and no vector may be read and written by the same call.
+/// Calls use(products) for the first SeveralProducts::capacity columns, for the next ones, and so on:
+/// make(column) returns the VectorProduct.
+template <class Column, class Make, class Use>
+void for_groups_of_products(std::span<const Column> columns, Make make, Use use) {
+  using One = decltype(make(columns.front()));
+  using Products = SeveralProducts<decltype(One::x), decltype(One::use)>;
+  while (!columns.empty()) {
+    const std::size_t count = std::min(columns.size(), Products::capacity);
+    Products products;
+    for (const Column& column : columns.first(count)) products.at[products.count++] = make(column);
+    use(products);
+    columns = columns.subspan(count);
+  }
+}
+
+/// Products of A with a vector of each of the columns: make(column) returns the VectorProduct. Each product
+/// has the bits of for_row_products with that vector alone, and no vector may be read and written by the same
+/// call.
 template <class B, class T, class Column, class Make>
 void for_column_products(B& backend, const Csr<T>& A, std::span<const Column> columns, Make make) {
-  using One = decltype(make(columns.front()));
-  for (; !columns.empty(); columns = columns.subspan(std::min(columns.size(), most_products))) {
-    if (columns.size() == 1) {
-      const One one = make(columns.front());
-      for_row_products(backend, A, one.x, one.use);
-      return;
-    }
-    SeveralProducts<decltype(One::x), decltype(One::use)> products;
-    for (const Column& column : columns.first(std::min(columns.size(), most_products))) {
-      products.at[products.count++] = make(column);
-    }
-    for_several_row_products(backend, A, products);
+  if (columns.size() == 1) {
+    const auto one = make(columns.front());
+    for_row_products(backend, A, one.x, one.use);
+    return;
   }
+  for_groups_of_products(columns, make,
+                         [&](const auto& products) { for_several_row_products(backend, A, products); });
 }
 
 /// Products of the n rows of a small dense matrix with a vector of each column; the vectors are pointers.
 template <class B, class T, class Column, class Make>
 void for_dense_column_products(B& backend, std::int64_t n, const T* rows, std::span<const Column> columns,
                                Make make) {
-  using One = decltype(make(columns.front()));
-  for (; !columns.empty(); columns = columns.subspan(std::min(columns.size(), most_products))) {
-    if (columns.size() == 1) {
-      const One one = make(columns.front());
-      for_dense_row_products(backend, n, rows, one.x, one.use);
-      return;
-    }
-    SeveralProducts<decltype(One::x), decltype(One::use)> products;
-    for (const Column& column : columns.first(std::min(columns.size(), most_products))) {
-      products.at[products.count++] = make(column);
-    }
-    for_several_dense_row_products(backend, n, rows, products);
+  if (columns.size() == 1) {
+    const auto one = make(columns.front());
+    for_dense_row_products(backend, n, rows, one.x, one.use);
+    return;
   }
+  for_groups_of_products(columns, make, [&](const auto& products) {
+    for_several_dense_row_products(backend, n, rows, products);
+  });
 }
 
 }  // namespace echelon

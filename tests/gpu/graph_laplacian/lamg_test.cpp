@@ -117,6 +117,14 @@ TEST_F(GpuLamg, SeveralColumns_AsAlone) {
   }
 }
 
+TEST_F(GpuLamg, MoreColumnsThanTogether_AsAlone) {
+  for (const std::string family : {"chimera", "rmat"}) {
+    const Csr<double> A =
+        family == "rmat" ? make(family, {{"scale", 12}}) : make(family, {{"n", 20000}, {"seed", 3}});
+    SeveralColumns::expect_as_alone("lamg", gpu, {}, A, SeveralColumns::right_hand_sides(A.rows(), 35));
+  }
+}
+
 TEST_F(GpuLamg, PreconditionerOfSeveralColumns_AsAlone) {
   const Csr<double> A = make("grid-2d", {{"nx", 60}, {"ny", 50}, {"form", "sddm"}});
   SeveralColumns::expect_as_alone("cg", gpu, {{"preconditioner", "lamg"}}, A,

@@ -5,6 +5,7 @@
 #include "graph_laplacian/lamg/engine.hpp"
 #include "graph_laplacian/lamg/parallel/iteration.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +26,7 @@ class ParallelEngine final : public Engine<B, T> {
   Outcome setup(B& backend, const Csr<T>& L, const std::stop_token& cancel, bool update) override {
     if (!update) solver_.reset();
     const std::unique_ptr<ParallelSolver<B, T>> previous = std::move(solver_);
+    on_host_ = L.device().on_host();
     solver_ = std::make_unique<ParallelSolver<B, T>>(backend, L, hierarchy_options(L.device()), cancel,
                                                      previous.get());
     return {};
@@ -38,7 +40,13 @@ class ParallelEngine final : public Engine<B, T> {
   void start(B& backend, Workspace& vectors, const T* b, double tolerance) const override {
     solver_->start(backend, static_cast<Vectors&>(vectors), b, tolerance);
   }
-  [[nodiscard]] std::size_t width() const override { return most_columns; }
+  /// More columns on a GPU, the smaller the graph: kernels for few vertices take as long for many columns.
+  [[nodiscard]] std::size_t width() const override {
+    constexpr std::int64_t elements_in_flight = std::int64_t{1} << 24;
+    const std::int64_t n = solver_->vertices();
+    if (on_host_ || n == 0) return usual_columns;
+    return std::clamp(static_cast<std::size_t>(elements_in_flight / n), usual_columns, most_columns);
+  }
   void step(B& backend, std::span<Workspace* const> vectors, std::int64_t steps,
             std::span<StepNorms> norms) const override {
     std::array<Vectors*, most_columns> columns{};
@@ -99,6 +107,7 @@ class ParallelEngine final : public Engine<B, T> {
   }
 
   LamgOptions options_;
+  bool on_host_ = true;
   std::unique_ptr<ParallelSolver<B, T>> solver_;
 };
 

@@ -6,6 +6,7 @@
 #include "graph_laplacian/lamg/engine.hpp"
 #include "graph_laplacian/lamg/parallel/preconditioner.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -29,7 +30,8 @@ struct FlexibleState {
 /// 2-norms of the residuals of some columns after some steps, in the backend's memory.
 struct ResidualNorms {
   static constexpr double none = -1;  ///< in place of a step that came after the last one
-  double at[most_columns][most_steps] = {};
+  static constexpr std::size_t capacity = usual_columns;
+  double at[capacity][most_steps] = {};
 };
 struct BeginIteration {
   double tolerance;
@@ -127,7 +129,7 @@ class ParallelSolver {
     std::vector<Array<T>> b;  ///< right-hand side before each elimination
     Array<T> r, x, z, p, v;
     Array<FlexibleState> state;
-    Array<ResidualNorms> norms;  ///< of the columns of which this is the first
+    Array<ResidualNorms> norms;  ///< of this column and those that follow
     std::unique_ptr<Workspace> cycle;
     bool begun = false;  ///< whether p and v hold a direction
     [[nodiscard]] std::size_t bytes() const override {
@@ -153,6 +155,7 @@ class ParallelSolver {
                                           previous != nullptr ? previous->preconditioner_.get() : nullptr);
   }
 
+  [[nodiscard]] std::int64_t vertices() const { return L_->rows(); }
   /// Matrix of the iteration: the Schur complement that the eliminations leave.
   [[nodiscard]] const Csr<T>& matrix() const { return stages_.empty() ? *L_ : reduced_; }
   [[nodiscard]] const std::vector<EliminationStage<T>>& stages() const { return stages_; }
@@ -188,20 +191,23 @@ class ParallelSolver {
 
   /// Takes `steps` steps, or as many as it takes to the end, for each of at most `most_columns` right-hand
   /// sides, with the bits that each has alone, and writes the 2-norms of their residuals. Equations of
-  /// eliminated vertices contribute nothing, since they are satisfied exactly. Waits, once.
+  /// eliminated vertices contribute nothing, since they are satisfied exactly. Waits.
   void step(B& backend, std::span<Vectors* const> columns, std::int64_t steps,
             std::span<StepNorms> norms) const {
     if (matrix().rows() == 0) {
       for (StepNorms& own : norms) own = {.count = 1};
       return;
     }
-    ResidualNorms* const stored = columns.front()->norms.data();
-    for (std::int64_t s = 0; s < steps; ++s) queue_step(backend, columns, stored, s);
-    const ResidualNorms found = backend.read(stored);
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      norms[c].count = 0;
-      for (std::int64_t s = 0; s < steps && found.at[c][s] != ResidualNorms::none; ++s) {
-        norms[c].at[static_cast<std::size_t>(norms[c].count++)] = found.at[c][s];
+    for (std::int64_t s = 0; s < steps; ++s) queue_step(backend, columns, s);
+    for (std::size_t first = 0; first < columns.size(); first += ResidualNorms::capacity) {
+      const ResidualNorms found = backend.read(columns[first]->norms.data());
+      const std::size_t end = std::min(first + ResidualNorms::capacity, columns.size());
+      for (std::size_t c = first; c < end; ++c) {
+        norms[c].count = 0;
+        const double* const own = found.at[c - first];
+        for (std::int64_t s = 0; s < steps && own[s] != ResidualNorms::none; ++s) {
+          norms[c].at[static_cast<std::size_t>(norms[c].count++)] = own[s];
+        }
       }
     }
   }
@@ -224,8 +230,14 @@ class ParallelSolver {
   }
 
  private:
-  /// Queues a step, after which norm s of each column is stored in `norms`.
-  void queue_step(B& backend, std::span<Vectors* const> columns, ResidualNorms* norms, std::int64_t s) const {
+  /// Where norm s of column c is stored.
+  static double* norm_of(std::span<Vectors* const> columns, std::size_t c, std::int64_t s) {
+    const std::size_t place = c % ResidualNorms::capacity;
+    return columns[c - place]->norms.data()->at[place] + s;
+  }
+
+  /// Queues a step, after which norm s of each column is stored.
+  void queue_step(B& backend, std::span<Vectors* const> columns, std::int64_t s) const {
     const std::int64_t n = matrix().rows();
     precondition(backend, columns);
     set_directions(backend, columns);
@@ -234,7 +246,7 @@ class ParallelSolver {
     });
     using multigrid::TwoProducts;
     const auto state = [](Vectors* v) { return v->state.data(); };
-    auto* norms_of_column = norms->at;
+    std::size_t column = 0;
     reduce_columns(backend, n,
                    each_column(columns,
                                [](Vectors* v) {
@@ -248,7 +260,7 @@ class ParallelSolver {
                       return TakeStep<T>{state(v), v->p.data(), v->v.data(), v->x.data(), v->r.data()};
                     }),
         each_column(columns, [&](Vectors* v) {
-          return StoreResidualNorm{state(v), *norms_of_column++ + s};
+          return StoreResidualNorm{state(v), norm_of(columns, column++, s)};
         }));
   }
 
