@@ -31,7 +31,9 @@ class Graph(ToolTest):
         laplacian = str(self.folder / "L.mtx")
         self.run_tool("convert", self.graph, laplacian, "--as", "laplacian")
         for path in [self.graph, laplacian]:
-            pairs = self.graph_json("resistance", path, "--pair", "0,2", "--pair", "4,3", "--pair", "0,4")["pairs"]
+            result = self.graph_json("resistance", path, "--pair", "0,2", "--pair", "4,3", "--pair", "0,4")
+            pairs = result["pairs"]
+            self.assertEqual(result["solves"], 2)
             self.assertAlmostEqual(pairs[0]["resistance"], 0.7, 9)
             self.assertAlmostEqual(pairs[1]["resistance"], 1, 9)
             self.assertEqual((pairs[2]["connected"], pairs[2]["resistance"]), (False, None))

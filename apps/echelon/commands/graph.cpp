@@ -215,6 +215,7 @@ ExitCode run_resistance(const Arguments& arguments) {
     rows.emplace_back(fmt::format("{} - {}", pairs[p].first, pairs[p].second), fmt::format("{:.12g}", value));
   }
   json["pairs"] = list;
+  json["solves"] = result.solves;
   const Status status = result.report.method.empty() ? Status::direct : result.report.status;
   return finish(request, json, rows, "Effective resistances", status);
 }

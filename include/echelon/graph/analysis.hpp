@@ -48,10 +48,12 @@ struct Pair {
 /// the other needs. Infinite between components, 0 from a vertex to itself.
 struct Resistances {
   std::vector<double> values;
+  std::int64_t solves = 0;
   Report report;  ///< of the solve with the largest residual
 };
-/// Computes the resistances by one solve for each pair, 64 at a time. Throws Error for a vertex that does not
-/// exist.
+/// Computes the resistances by one solve for each pair, 64 at a time, or by one solve for each vertex in the
+/// pairs of a component but one, if these are fewer: all pairs of k vertices take k - 1 solves. Throws Error
+/// for a vertex that does not exist.
 [[nodiscard]] Resistances resistances(const Csr<double>& laplacian, std::span<const Pair> pairs,
                                       const SolveSettings& settings = {});
 

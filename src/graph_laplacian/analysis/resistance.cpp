@@ -137,6 +137,58 @@ void estimate_by_projections(const Csr<double>& L, const EdgeResistanceOptions& 
   result.report = solver.take_report();
 }
 
+void require_vertices(const Pair& pair, std::size_t number, std::int64_t vertices) {
+  for (const std::int32_t v : {pair.first, pair.second}) {
+    if (v >= 0 && v < vertices) continue;
+    throw Error(fmt::format("pair {} (from 0) names the vertex {}, but the graph has {} vertices, from 0",
+                            number, v, vertices));
+  }
+}
+
+/// Contribution of a potential, relative to that of the sink, to the resistance of a pair.
+struct Term {
+  std::size_t pair;
+  std::int32_t vertex;
+  double factor;
+};
+/// A unit current from one vertex to another, and the uses of its potentials.
+struct Dipole {
+  std::int32_t source;
+  std::int32_t sink;
+  std::vector<Term> terms;
+};
+
+/// Appends the dipoles that give the resistances of some pairs in one component: one for each pair, or, if
+/// these are fewer, one from each vertex to a common sink r: with G_uv the potential of u relative to r for
+/// the source v, R_uv = G_uu + G_vv - 2 G_uv.
+void append_dipoles(std::span<const Pair> pairs, const std::vector<std::size_t>& own,
+                    std::vector<Dipole>& dipoles) {
+  std::vector<std::int32_t> vertices;
+  for (const std::size_t p : own) vertices.insert(vertices.end(), {pairs[p].first, pairs[p].second});
+  std::sort(vertices.begin(), vertices.end());
+  vertices.erase(std::unique(vertices.begin(), vertices.end()), vertices.end());
+  if (own.empty() || own.size() < vertices.size()) {
+    for (const std::size_t p : own) {
+      dipoles.push_back({pairs[p].first, pairs[p].second, {{p, pairs[p].first, 1}}});
+    }
+    return;
+  }
+  const std::size_t first_dipole = dipoles.size();
+  const std::int32_t sink = vertices.front();
+  for (std::size_t v = 1; v < vertices.size(); ++v) dipoles.push_back({vertices[v], sink, {}});
+  const auto dipole_of = [&](std::int32_t vertex) -> Dipole& {
+    const auto place = std::lower_bound(vertices.begin(), vertices.end(), vertex) - vertices.begin();
+    return dipoles[first_dipole + static_cast<std::size_t>(place) - 1];
+  };
+  for (const std::size_t p : own) {
+    const auto [u, v] = pairs[p];
+    for (const std::int32_t vertex : {u, v}) {
+      if (vertex != sink) dipole_of(vertex).terms.push_back({p, vertex, 1});
+    }
+    if (u != sink && v != sink) dipole_of(v).terms.push_back({p, u, -2});
+  }
+}
+
 }  // namespace
 
 Components components(const Csr<double>& A) {
@@ -155,34 +207,34 @@ Resistances resistances(const Csr<double>& laplacian, std::span<const Pair> pair
   const Components parts = components(laplacian);
   Resistances result;
   result.values.assign(pairs.size(), 0);
-  std::vector<std::size_t> connected;
+  std::vector<std::vector<std::size_t>> pairs_of_component(static_cast<std::size_t>(parts.count));
   for (std::size_t p = 0; p < pairs.size(); ++p) {
+    require_vertices(pairs[p], p, laplacian.rows());
     const auto [first, second] = pairs[p];
-    for (const std::int32_t v : {first, second}) {
-      if (v < 0 || v >= laplacian.rows()) {
-        throw Error(fmt::format("pair {} (from 0) names the vertex {}, but the graph has {} vertices, from 0",
-                                p, v, laplacian.rows()));
-      }
-    }
-    if (parts.of_vertex[static_cast<std::size_t>(first)] !=
-        parts.of_vertex[static_cast<std::size_t>(second)]) {
+    const std::int32_t component = parts.of_vertex[static_cast<std::size_t>(first)];
+    if (component != parts.of_vertex[static_cast<std::size_t>(second)]) {
       result.values[p] = std::numeric_limits<double>::infinity();
     } else if (first != second) {
-      connected.push_back(p);
+      pairs_of_component[static_cast<std::size_t>(component)].push_back(p);
     }
   }
+  std::vector<Dipole> dipoles;
+  for (const std::vector<std::size_t>& own : pairs_of_component) append_dipoles(pairs, own, dipoles);
   BlockSolver solver(laplacian, settings, settings.rtol);
   solver.solve(
-      static_cast<std::int64_t>(connected.size()),
+      static_cast<std::int64_t>(dipoles.size()),
       [&](std::int64_t j, double* b) {
-        const Pair& pair = pairs[connected[static_cast<std::size_t>(j)]];
-        b[pair.first] = 1;
-        b[pair.second] = -1;
+        const Dipole& dipole = dipoles[static_cast<std::size_t>(j)];
+        b[dipole.source] = 1;
+        b[dipole.sink] = -1;
       },
       [&](std::int64_t j, const double* x) {
-        const std::size_t p = connected[static_cast<std::size_t>(j)];
-        result.values[p] = x[pairs[p].first] - x[pairs[p].second];
+        const Dipole& dipole = dipoles[static_cast<std::size_t>(j)];
+        for (const Term& term : dipole.terms) {
+          result.values[term.pair] += term.factor * (x[term.vertex] - x[dipole.sink]);
+        }
       });
+  result.solves = static_cast<std::int64_t>(dipoles.size());
   result.report = solver.take_report();
   return result;
 }

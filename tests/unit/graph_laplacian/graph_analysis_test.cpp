@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <numbers>
 #include <random>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -83,6 +84,32 @@ TEST(EffectiveResistance, ClosedForms_Met) {
   EXPECT_NEAR(resistance(square, 0, 3), 1, 1e-10);
 }
 
+TEST(EffectiveResistance, Grids_MatchTheSumOverEigenvectors) {
+  constexpr std::int32_t nx = 12;
+  constexpr std::int32_t ny = 7;
+  const Csr<double> grid = graph_of("grid-2d", {{"nx", nx}, {"ny", ny}});
+  // Eigenvectors of a grid are products of those of two paths, eigenvalues are sums.
+  const auto eigenvector = [](int k, int n, int x) {
+    return std::sqrt((k == 0 ? 1.0 : 2.0) / n) * std::cos(std::numbers::pi * k * (x + 0.5) / n);
+  };
+  const auto expected = [&](int u, int v) {
+    double sum = 0;
+    for (int i = 0; i < nx; ++i) {
+      for (int j = i == 0 ? 1 : 0; j < ny; ++j) {
+        const double value =
+            4 - 2 * std::cos(std::numbers::pi * i / nx) - 2 * std::cos(std::numbers::pi * j / ny);
+        const double difference = eigenvector(i, nx, u % nx) * eigenvector(j, ny, u / nx) -
+                                  eigenvector(i, nx, v % nx) * eigenvector(j, ny, v / nx);
+        sum += difference * difference / value;
+      }
+    }
+    return sum;
+  };
+  for (const auto& [u, v] : std::vector<std::pair<int, int>>{{0, 1}, {0, nx}, {0, nx * ny - 1}, {17, 50}}) {
+    EXPECT_NEAR(resistance(grid, u, v), expected(u, v), 1e-8) << u << ' ' << v;
+  }
+}
+
 TEST(EffectiveResistance, Pairs_MatchThePseudoInverse) {
   const Csr<double> L = graph_of("chimera", {{"n", 120}, {"seed", 3}, {"weights", "uniform"}});
   const std::vector<double> P = pseudo_inverse(L);
@@ -100,6 +127,33 @@ TEST(EffectiveResistance, Pairs_MatchThePseudoInverse) {
     const auto [u, v] = pairs[k];
     EXPECT_NEAR(result.values[k], at(u, u) + at(v, v) - 2 * at(u, v), 1e-7);
   }
+}
+
+TEST(EffectiveResistance, AllPairsOfSomeVertices_TakeASolveForEachVertex) {
+  const Csr<double> L = graph_of("chimera", {{"n", 500}, {"seed", 5}, {"weights", "uniform"}});
+  const std::vector<std::int32_t> vertices = {3, 499, 17, 250, 0, 123};
+  std::vector<graph::Pair> pairs;
+  for (const std::int32_t u : vertices) {
+    for (const std::int32_t v : vertices) pairs.push_back({u, v});
+  }
+  const graph::Resistances together = graph::resistances(L, pairs);
+  EXPECT_TRUE(together.report.solved());
+  EXPECT_EQ(together.solves, 5);
+  for (std::size_t p = 0; p < pairs.size(); ++p) {
+    const auto [u, v] = pairs[p];
+    EXPECT_NEAR(together.values[p], u == v ? 0 : resistance(L, u, v), 1e-7) << u << ' ' << v;
+  }
+}
+
+TEST(EffectiveResistance, PairsInSeveralComponents_TakeTheFewerSolves) {
+  // A path of three resistors of 1/2, all pairs, and a triangle of unit resistors, one pair.
+  const Csr<double> L = from_edges(7, {{0, 1, 2}, {1, 2, 2}, {2, 3, 2}, {4, 5, 1}, {5, 6, 1}, {4, 6, 1}});
+  const std::vector<graph::Pair> pairs = {{0, 1}, {6, 4}, {0, 2}, {3, 0}, {2, 1}, {3, 1}, {3, 2}, {2, 5}};
+  const graph::Resistances result = graph::resistances(L, pairs);
+  EXPECT_EQ(result.solves, 3 + 1);
+  const std::vector<double> expected = {0.5, 2 / 3.0, 1, 1.5, 0.5, 1, 0.5};
+  for (std::size_t p = 0; p < expected.size(); ++p) EXPECT_NEAR(result.values[p], expected[p], 1e-9) << p;
+  EXPECT_TRUE(std::isinf(result.values.back()));
 }
 
 TEST(EffectiveResistance, Components_AreInfinitelyFar) {
