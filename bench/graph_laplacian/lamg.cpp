@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // lamg, alone and inside conjugate gradients, beside conjugate gradients with Jacobi, on graphs of five
 // classes.
-//   bench_lamg [--device NAME] [--class NAME] [--data FOLDER] [--runs N] [--method NAME] [--levels]
-//   [--parallel] [--columns N] [FAMILY:KEY=VALUE...]...
+//   bench_lamg [--device NAME] [--class NAME] [--data FOLDER] [--runs N] [--levels] [--columns N,...]
+//   [--method [DEVICE/]NAME[:KEY=VALUE]...,...] [FAMILY:KEY=VALUE...]...
 // Classes are grids, meshes, roads, social and chimera; without --class all of them, with FAMILYs these
 // alone, or large-grid-3d:n=N, made by all threads. Meshes, roads and most social graphs are files in the
-// folder of test data; weights are 1. The right-hand side is L x for a random x, the tolerance 1e-8. Prints a
-// Markdown table: for each graph its edges, microseconds per edge of set-up and solve (processor time of the
-// thread on serial, elapsed time elsewhere; medians of N runs, 3) and cycles. --levels prints the levels of
-// lamg first, --parallel runs its parallel algorithm on the host, --columns solves for N right-hand sides at
-// once. The last lines have the medians of each class over graphs of 10,000 edges or more.
+// folder of test data; weights are 1. Methods are lamg, approximate-cholesky, and preconditioners of cg, with
+// their options and on devices of their own where these are named: serial/lamg,openmp:16/lamg:parallel=true.
+// The right-hand side is L x for a random x, the tolerance 1e-8. Prints a Markdown table: for each graph its
+// edges, microseconds per edge of set-up and solve (processor time of the thread on serial, elapsed time
+// elsewhere; medians of N runs, 3) and cycles. --levels prints the levels of lamg first, --columns solves for
+// N right-hand sides at once. The last lines have the medians of each class over graphs of 10,000 edges or
+// more.
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
 
@@ -160,10 +162,34 @@ struct Times {
   double bytes = 0;  ///< of the set-up, and of vectors
 };
 
+/// A method on a device.
+struct Candidate {
+  std::string text;
+  ec::Device device;
+  std::string method;
+  ec::Options options;
+};
+
+Candidate parse_candidate(const std::string& text, const std::string& device) {
+  const std::size_t slash = text.find('/');
+  const bool has_device = slash != std::string::npos;
+  const std::vector<std::string> parts = ec::bench::split(has_device ? text.substr(slash + 1) : text, ':');
+  Candidate candidate{text, ec::Device::parse(has_device ? text.substr(0, slash) : device), parts[0], {}};
+  if (parts[0] != "lamg" && parts[0] != "approximate-cholesky") {
+    candidate.method = "cg";
+    candidate.options = {{"preconditioner", parts[0]}, {"max_iterations", 5000}};
+  }
+  for (std::size_t k = 1; k < parts.size(); ++k) {
+    const std::size_t equal = parts[k].find('=');
+    candidate.options.set(parts[k].substr(0, equal), parts[k].substr(equal + 1));
+  }
+  return candidate;
+}
+
 struct Wanted {
   bool levels = false;
-  bool parallel = false;
-  std::int64_t columns = 1;
+  std::int64_t runs = 3;
+  std::vector<std::int64_t> columns;
 };
 
 void print_levels(const ec::Solver<double>& solver) {
@@ -174,29 +200,26 @@ void print_levels(const ec::Solver<double>& solver) {
   }
 }
 
-Times measure(const std::string& method, const ec::Device& device, std::int64_t runs, const Wanted& wanted,
+Times measure(const Candidate& candidate, const Wanted& wanted, std::int64_t columns,
               const ec::Csr<double>& A) {
-  const bool alone = method == "lamg" || method == "approximate-cholesky";
-  ec::Options options;
-  if (wanted.parallel && method == "lamg") options = {{"parallel", true}};
-  if (!alone) options = {{"preconditioner", method}, {"max_iterations", 5000}};
+  const ec::Device& device = candidate.device;
   const ec::Csr<double> matrix = A.to(device);
-  ec::Dense<double> exact(ec::Device(), A.rows(), wanted.columns);
+  ec::Dense<double> exact(ec::Device(), A.rows(), columns);
   std::mt19937_64 random(1);
-  for (std::int64_t j = 0; j < wanted.columns; ++j) {
+  for (std::int64_t j = 0; j < columns; ++j) {
     for (std::int64_t i = 0; i < A.rows(); ++i)
       exact(i, j) = std::uniform_real_distribution<double>(-1, 1)(random);
   }
   const ec::Dense<double> solution = exact.to(device);
-  ec::Dense<double> b(device, A.rows(), wanted.columns);
-  ec::Dense<double> x(device, A.rows(), wanted.columns);
+  ec::Dense<double> b(device, A.rows(), columns);
+  ec::Dense<double> x(device, A.rows(), columns);
   ec::multiply<double>(1, matrix, solution, 0, b);
   const bool processor = device == ec::Device::serial();
   std::vector<double> setups;
   std::vector<double> solves;
   ec::Report report;
-  for (std::int64_t run = 0; run < runs; ++run) {
-    ec::Solver<double> solver = ec::make_solver<double>(alone ? method : "cg", device, options);
+  for (std::int64_t run = 0; run < wanted.runs; ++run) {
+    ec::Solver<double> solver = ec::make_solver<double>(candidate.method, device, candidate.options);
     double start = seconds(processor);
     const ec::Report setup = solver.setup(matrix);
     setups.push_back(seconds(processor) - start);
@@ -204,7 +227,7 @@ Times measure(const std::string& method, const ec::Device& device, std::int64_t 
     start = seconds(processor);
     report = solver.solve(b, x);
     solves.push_back(seconds(processor) - start);
-    if (wanted.levels && run + 1 == runs && method == "lamg") print_levels(solver);
+    if (wanted.levels && run + 1 == wanted.runs && candidate.method == "lamg") print_levels(solver);
   }
   return {ec::bench::median(setups), ec::bench::median(solves),
           report.solved() ? std::to_string(report.iterations) : std::string(to_string(report.status)),
@@ -214,18 +237,24 @@ Times measure(const std::string& method, const ec::Device& device, std::int64_t 
 }  // namespace
 
 int main(int argc, char** argv) {
-  ec::bench::Arguments arguments(
-      argc, argv,
-      "[--device NAME] [--class NAME] [--data FOLDER] [--runs N] [--method NAME] [--levels] [--parallel] "
-      "[--columns N] [FAMILY:KEY=VALUE...]...");
-  const ec::Device device = ec::Device::parse(arguments.option<std::string>("--device", "serial"));
+  ec::bench::Arguments arguments(argc, argv,
+                                 "[--device NAME] [--class NAME] [--data FOLDER] [--runs N] [--levels] "
+                                 "[--columns N,...] [--method [DEVICE/]NAME[:KEY=VALUE]...,...] "
+                                 "[FAMILY:KEY=VALUE...]...");
+  const auto device = arguments.option<std::string>("--device", "serial");
   const auto group = arguments.option<std::string>("--class", "");
   const auto data = arguments.option<std::string>("--data", "");
-  const auto runs = arguments.option<std::int64_t>("--runs", 3);
-  const Wanted wanted = {.levels = arguments.flag("--levels"),
-                         .parallel = arguments.flag("--parallel"),
-                         .columns = arguments.option<std::int64_t>("--columns", 1)};
-  const auto only = arguments.option<std::string>("--method", "");
+  Wanted wanted{.levels = arguments.flag("--levels"),
+                .runs = arguments.option<std::int64_t>("--runs", 3),
+                .columns = {}};
+  for (const std::string& count : ec::bench::split(arguments.option<std::string>("--columns", "1"), ',')) {
+    wanted.columns.push_back(std::stoll(count));
+  }
+  std::vector<Candidate> candidates;
+  for (const std::string& text :
+       ec::bench::split(arguments.option<std::string>("--method", "lamg,jacobi"), ',')) {
+    candidates.push_back(parse_candidate(text, device));
+  }
   std::vector<Problem> chosen;
   for (const std::string& name : arguments.positionals("problem")) chosen.push_back({"given", name});
   arguments.finish();
@@ -235,26 +264,26 @@ int main(int argc, char** argv) {
       if ((group.empty() || group == problem.group) && !(file && data.empty())) chosen.push_back(problem);
     }
   }
-  std::vector<std::string> methods = {"lamg", "jacobi"};
-  if (!only.empty()) methods = {only};
   std::map<std::string, std::vector<double>> totals;
   std::printf(
-      "| class | graph | edges | method | set-up us/edge | solve us/edge | total | set-up ms | solve ms | "
-      "iterations | "
-      "bytes/edge |\n"
-      "|---|---|---:|---|---:|---:|---:|---:|---:|---:|---:|\n");
+      "| class | graph | edges | method | columns | set-up us/edge | solve us/edge | total | set-up ms | "
+      "solve ms | iterations | bytes/edge |\n"
+      "|---|---|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
   for (const Problem& problem : chosen) {
     const ec::Csr<double> A = make_problem(problem.name, data);
     const double edges = static_cast<double>(A.nonzeros() - A.rows()) / 2;
-    for (const std::string& method : methods) {
-      const Times times = measure(method, device, runs, wanted, A);
-      const double total = 1e6 * (times.setup + times.solve) / edges;
-      if (edges >= 10000) totals[problem.group + " | " + method].push_back(total);
-      std::printf("| %s | %s | %.0f | %s | %.4f | %.4f | %.4f | %.2f | %.2f | %s | %.0f |\n",
-                  problem.group.c_str(), problem.name.c_str(), edges, method.c_str(),
-                  1e6 * times.setup / edges, 1e6 * times.solve / edges, total, 1e3 * times.setup,
-                  1e3 * times.solve, times.iterations.c_str(), times.bytes / edges);
-      std::fflush(stdout);
+    for (const Candidate& candidate : candidates) {
+      for (const std::int64_t columns : wanted.columns) {
+        const Times times = measure(candidate, wanted, columns, A);
+        const double total = 1e6 * (times.setup + times.solve) / edges;
+        if (edges >= 10000) totals[problem.group + " | " + candidate.text].push_back(total);
+        std::printf("| %s | %s | %.0f | %s | %lld | %.4f | %.4f | %.4f | %.2f | %.2f | %s | %.0f |\n",
+                    problem.group.c_str(), problem.name.c_str(), edges, candidate.text.c_str(),
+                    static_cast<long long>(columns), 1e6 * times.setup / edges, 1e6 * times.solve / edges,
+                    total, 1e3 * times.setup, 1e3 * times.solve, times.iterations.c_str(),
+                    times.bytes / edges);
+        std::fflush(stdout);
+      }
     }
   }
   std::printf("\n| class | method | graphs | median us/edge |\n|---|---|---:|---:|\n");
