@@ -52,6 +52,16 @@ ECHELON_ANYWHERE inline void atomic_add(std::int32_t* target, std::int32_t value
 #endif
 }
 
+/// Computes *target += value. Returns the previous value.
+ECHELON_ANYWHERE inline std::int64_t fetch_add(std::int64_t* target, std::int64_t value) {
+#ifdef __CUDA_ARCH__
+  return static_cast<std::int64_t>(
+      atomicAdd(reinterpret_cast<unsigned long long*>(target), static_cast<unsigned long long>(value)));
+#else
+  return std::atomic_ref<std::int64_t>(*target).fetch_add(value, std::memory_order_relaxed);
+#endif
+}
+
 /// Stores value in *target, which several threads may do concurrently.
 ECHELON_ANYWHERE inline void atomic_store(std::uint8_t* target, std::uint8_t value) {
 #ifdef __CUDA_ARCH__

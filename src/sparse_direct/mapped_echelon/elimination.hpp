@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/store.hpp"
+#include "sparse_direct/mapped_echelon/local_slices.hpp"
 #include "sparse_direct/mapped_echelon/record.hpp"
 #include "sparse_direct/mapped_echelon/reduction.hpp"
 #include "sparse_direct/mapped_echelon/slices.hpp"
@@ -11,6 +12,7 @@
 #include <echelon/matrix/csr.hpp>
 #include <echelon/methods/mapped_echelon.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <stop_token>
@@ -192,6 +194,10 @@ class Elimination {
     backend_.for_each(columns, elimination_detail::Enumerate{level_.name.data()});
   }
 
+  /// Lets rounds go over the rows of all slices, instead of each slice being eliminated by a team: the same
+  /// result, for measurements.
+  void disable_teams() { uses_teams_ = false; }
+
   /// Reduces A, with finite elements, to mapped echelon form. Returns false if `cancel` was requested. Throws
   /// OutOfMemory when the rows fill the memory.
   template <class T>
@@ -209,7 +215,7 @@ class Elimination {
         levels_ += 1;
       }
       backend_.fill(level_.unknowns, no_row, owner_.data());
-      if (!run_level(find_active(count, pending.data(), level_.limit), cancel)) return false;
+      if (!run_level(count, pending.data(), cancel)) return false;
       // Flag the remaining rows before finish_level restores the numbers of the owners' unknowns.
       backend_.for_each(count, IsLeft<Field>{map(), pending.data(), level_.limit, flags_.data()});
       finish_level(result);
@@ -227,6 +233,8 @@ class Elimination {
   [[nodiscard]] Record<B, Value>& record() { return record_; }
   /// Number of levels of slices; 0 in natural order.
   [[nodiscard]] std::int64_t levels() const { return levels_; }
+  /// Number of slices of all levels that were eliminated by one team each, in its memory.
+  [[nodiscard]] std::int64_t slices_of_teams() const { return slices_of_teams_; }
   /// The map, after run().
   [[nodiscard]] const Array<std::int32_t>& owner() const { return owner_; }
   /// Unknowns of the rows in the order of their elimination.
@@ -265,14 +273,34 @@ class Elimination {
     backend_.fill(m, 0.0, rejected_.data());
   }
 
-  /// Eliminates the unknowns before the level's limit.
-  bool run_level(std::int64_t active, const std::stop_token& cancel) {
+  /// Eliminates the unknowns before the level's limit. `pending`: the level's rows.
+  bool run_level(std::int64_t count, const std::int32_t* pending, const std::stop_token& cancel) {
+    const std::int64_t before = rounds_;
+    std::int64_t active = find_active(count, pending, level_.limit);
     if (claim_ == ClaimRule::ordered) return run_ordered(active, cancel);
+    std::int64_t rounds_of_teams = 0;
+    if constexpr (has_teams<B>) {
+      if (uses_teams_ && level_.slice_rows > 0 && active > 0) {
+        rounds_of_teams = run_teams(count, pending);
+        active = backend_.select(count, flags_.data(), pending, active_.data());
+      }
+    }
     while (active > 0) {
       if (cancel.stop_requested()) return false;
       active = round(active);
     }
+    rounds_ = std::max(rounds_, before + rounds_of_teams);
     return true;
+  }
+
+  /// Eliminates the slices that fit into the memory of a team, and clears the flags of their rows. Returns
+  /// the number of rounds.
+  std::int64_t run_teams(std::int64_t count, const std::int32_t* pending) {
+    LocalSlices<B, Field> local(backend_, rows_, level_, count);
+    local.run([this] { return map(); }, pending, claim_ != ClaimRule::first, record_);
+    if (local.finished_slices() > 0) local.clear_finished(flags_.data());
+    slices_of_teams_ += local.finished_slices();
+    return local.rounds();
   }
 
   /// Moves the owners of the level's unknowns to the result, and restores the numbers of the unknowns.
@@ -355,6 +383,8 @@ class Elimination {
   Level level_;
   Slices<B, Element> slices_;
   std::int64_t levels_ = 0;
+  bool uses_teams_ = true;
+  std::int64_t slices_of_teams_ = 0;
 };
 
 }  // namespace echelon::mapped

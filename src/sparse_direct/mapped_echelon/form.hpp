@@ -22,7 +22,8 @@ namespace echelon::mapped {
 /// Facts about an elimination.
 struct Facts {
   std::int64_t rounds = 0;
-  std::int64_t levels = 0;       ///< of slices
+  std::int64_t levels = 0;  ///< of slices
+  std::int64_t slices_of_teams = 0;
   double smallest_accepted = 1;  ///< least |value| / size of a leading element in the map
   double smallest_of_row = 1;    ///< least |value| of one relative to the largest element of its row in A
   double largest_rejected = 0;   ///< largest of a leading element that counted as zero
@@ -80,6 +81,7 @@ class MappedForm {
     collect_facts(length);
     facts_.rounds = elimination.rounds();
     facts_.levels = elimination.levels();
+    facts_.slices_of_teams = elimination.slices_of_teams();
     for (const double rejected : elimination.rejected().to_vector()) {
       facts_.largest_rejected = std::max(facts_.largest_rejected, rejected);
     }

@@ -37,6 +37,16 @@ class Record {
     return {row_.data() + begin, pivot_.data() + begin, multiplier_.data() + begin};
   }
 
+  /// Appends memory for the reductions of several rounds. `ends`: the end of each one, from 0.
+  RecordView<std::int32_t, Value> append_rounds(const std::vector<std::int64_t>& ends) {
+    const std::int64_t begin = size();
+    for (const std::int64_t end : ends) {
+      if (begin + end > size()) ends_.push_back(begin + end);
+    }
+    if (size() > row_.size()) grow(2 * size());
+    return {row_.data() + begin, pivot_.data() + begin, multiplier_.data() + begin};
+  }
+
   /// Releases memory that is not in use.
   void shrink() {
     row_.shrink(size());

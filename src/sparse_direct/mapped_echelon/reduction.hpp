@@ -51,8 +51,8 @@ struct Claim {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const {
     const std::int32_t row = active[i];
     std::int32_t* owner = map.owner + map.rows.lead(row);
-    std::int32_t held = atomic_load(owner);
-    while (held == no_row || (replaces && map.better(row, held))) {
+    std::int32_t held = compare_exchange(owner, no_row, row);
+    while (held != no_row && replaces && map.better(row, held)) {
       const std::int32_t found = compare_exchange(owner, held, row);
       if (found == held) return;
       held = found;

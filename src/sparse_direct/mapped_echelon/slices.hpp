@@ -9,6 +9,7 @@
 #pragma once
 
 #include "backend/atomic.hpp"
+#include "backend/lower_bound.hpp"
 #include "backend/store.hpp"
 #include "sparse_direct/mapped_echelon/reduction.hpp"
 #include "sparse_direct/mapped_echelon/rows.hpp"
@@ -19,7 +20,9 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace echelon::mapped {
 
@@ -27,9 +30,10 @@ namespace echelon::mapped {
 struct Level {
   std::int64_t unknowns = 0;
   std::int64_t limit = 0;
-  std::int64_t slice_rows = 0;  ///< 0: the level has no slices
+  std::int64_t slice_rows = 0;  ///< 0: natural order
   Array<std::int32_t> name;     ///< by number, the number in A
   std::int64_t first = 0;
+  Array<std::int64_t> interior = {};  ///< by slice, its first unknown, and the limit
 };
 
 namespace slices_detail {
@@ -101,6 +105,16 @@ struct CountUnknowns {
   std::uint32_t slices;
   ECHELON_ANYWHERE TwoCounts operator()(std::int64_t j) const {
     return {keys[j] < slices ? 1 : 0, keys[j] <= slices ? 1 : 0};
+  }
+};
+
+/// First interior unknown of each slice.
+struct FindInterior {
+  const std::uint32_t* sorted_keys;
+  std::int64_t unknowns;
+  std::int64_t* interior;
+  ECHELON_ANYWHERE void operator()(std::int64_t slice) const {
+    interior[slice] = lower_bound(sorted_keys, 0, unknowns, static_cast<std::uint32_t>(slice));
   }
 };
 
@@ -176,12 +190,14 @@ class Slices {
         sizes_(backend.device(), rows.count() + 1) {}
 
   /// Sorts the pending rows, none of which is empty, by their leading unknowns, and numbers the unknowns so
-  /// that the interior ones come first. If too few are interior, all are eliminated next, in their present
-  /// order.
+  /// that the interior ones come first. If too few are interior, all rows are one slice, with the unknowns
+  /// in their present order.
   Level next(Level level, std::int64_t count, std::int32_t* pending) {
     using namespace slices_detail;
     level.limit = level.unknowns;
-    level.slice_rows = 0;
+    level.slice_rows = count;
+    const std::vector<std::int64_t> all = {level.first, level.limit};
+    level.interior = Array<std::int64_t>(backend_.device(), std::span<const std::int64_t>(all));
     sort_by_lead(count, pending, bits(level.unknowns));
     const std::int64_t slice_rows = rows_per_slice(longest_extent(count, pending));
     if (count <= 2 * slice_rows) return level;
@@ -190,6 +206,8 @@ class Slices {
     if (2 * found.interior < found.occurring) return level;
     Level result{found.occurring, found.interior, slice_rows,
                  Array<std::int32_t>(backend_.device(), level.unknowns)};
+    result.interior = Array<std::int64_t>(backend_.device(), slices + 1);
+    backend_.for_each(slices + 1, FindInterior{sorted_keys_.data(), level.unknowns, result.interior.data()});
     backend_.for_each(level.unknowns,
                       Renumber{sorted_.data(), level.name.data(), first_.data(), result.name.data()});
     renumber_rows(count, pending, result.limit);

@@ -125,6 +125,7 @@ class System {
     const Facts& facts = form_->facts();
     std::vector<Statistic> statistics = {{"rounds", facts.rounds},
                                          {"levels", facts.levels},
+                                         {"local_slices", facts.slices_of_teams},
                                          {"reductions", form_->record().size()},
                                          {"factor_elements", form_->factor().elements()},
                                          {"back_substitution_steps", form_->factor().steps().size()}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// mapped-echelon on a GPU: the bits of one core of the host, in every order of the unknowns.
 #include "gpu/gpu_fixture.hpp"
-#include "support/mapped_echelon_cases.hpp"
+#include "support/sparse_direct/mapped_slices_cases.hpp"
 
 #include <gtest/gtest.h>
 
@@ -31,6 +31,18 @@ class GpuMappedEchelon : public GpuTest {};
 
 TEST_F(GpuMappedEchelon, Bands_InSlices) {
   check_mapped_slices({gpu});
+}
+
+TEST_F(GpuMappedEchelon, SlicesThatDoNotFit_HaveTheBitsOfTheHost) {
+  check_slices_that_do_not_fit({gpu});
+}
+
+TEST_F(GpuMappedEchelon, DependentRowsInSlices_AreNamedAsOnTheHost) {
+  check_slices_with_dependent_rows({gpu});
+}
+
+TEST_F(GpuMappedEchelon, SlicesModuloPrime_SolveExactly) {
+  check_slices_modulo({gpu});
 }
 
 }  // namespace

@@ -281,33 +281,4 @@ void check_ranks_modulo(const Device& device) {
   }
 }
 
-/// Bands long enough for several levels of slices: the accuracy and the bits of one core. Claims that prove
-/// unstable are repeated in natural order, without slices. In single precision, x overflows.
-inline void check_mapped_slices(const std::vector<Device>& devices) {
-  const MappedEchelonOptions slices = {.order = UnknownOrder::slices};
-  std::int64_t most_levels = 0;
-  for (const std::int64_t width : {1, 3, 8}) {
-    for (const std::int64_t n : {200, 1025, 9000}) {
-      SCOPED_TRACE("n " + std::to_string(n) + ", width " + std::to_string(width));
-      const Csr<double> A = random_band<double>(n, width, width + 1, 5);
-      const Dense<double> b = random_dense<double>(n, 2, 7);
-      const MappedSolution<double> serial = solve_mapped(Device::serial(), A, b, slices);
-      ASSERT_EQ(serial.report.status, Status::direct) << serial.report.message;
-      EXPECT_LT(assess(A, serial.x, b, 0).scaled_residual, mapped_passing);
-      const auto levels = std::get<std::int64_t>(serial.report.find_statistic("levels")->value);
-      const auto rounds = std::get<std::int64_t>(serial.report.find_statistic("rounds")->value);
-      if (levels > 1) {
-        EXPECT_LT(rounds, n / 4 + 128);
-      }
-      most_levels = std::max(most_levels, levels);
-      for (const Device& device : devices) {
-        SCOPED_TRACE(device.name());
-        const MappedSolution<double> solution = solve_mapped(device, A, b, slices);
-        EXPECT_TRUE(same_bits(solution.x, serial.x)) << solution.report.message;
-      }
-    }
-  }
-  EXPECT_GT(most_levels, 1);
-}
-
 }  // namespace echelon::test

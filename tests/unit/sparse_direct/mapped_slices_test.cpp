@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // mapped-echelon with order=slices, on the host.
-#include "support/mapped_echelon_cases.hpp"
+#include "sparse_direct/mapped_echelon/system.hpp"
+#include "support/sparse_direct/mapped_slices_cases.hpp"
 
 #include <gtest/gtest.h>
 
@@ -24,22 +25,48 @@ TEST(MappedSlices, Bands_TakeFewRounds) {
   check_mapped_slices(host_devices);
 }
 
+TEST(MappedSlices, SlicesThatDoNotFit_AreEliminatedInRoundsOverAllRows) {
+  check_slices_that_do_not_fit(host_devices);
+}
+
+TEST(MappedSlices, DependentRows_AreNamed) {
+  check_slices_with_dependent_rows(host_devices);
+}
+
 TEST(MappedSlices, ModuloPrime_SolvesExactly) {
-  std::vector<Triplet<double>> elements;
-  for (std::int32_t i = 0; i < 2000; ++i) {
-    elements.push_back({i, i, 3});
-    if (i > 0) elements.push_back({i, i - 1, 1});
-    if (i + 1 < 2000) elements.push_back({i, i + 1, 2});
+  check_slices_modulo(host_devices);
+}
+
+/// Reductions in their order, with the ends of the rounds.
+template <class B>
+mapped::Elimination<B, mapped::RealField<double>> eliminate_in_slices(B& backend, const Csr<double>& A) {
+  mapped::Elimination<B, mapped::RealField<double>> elimination(backend, {mapped::default_tolerance<double>},
+                                                                ClaimRule::largest, UnknownOrder::slices,
+                                                                A.rows(), A.columns());
+  elimination.run(A, {});
+  return elimination;
+}
+
+TEST(MappedSlices, LocalSlices_LeaveTheRecordOfRoundsOverAllRows) {
+  for (const std::int64_t width : {1, 3, 8}) {
+    const Csr<double> A = random_band<double>(3000, width, width + 1, 5);
+    Serial serial(Device::serial());
+    OpenMp openmp(Device::openmp(3));
+    auto expected = eliminate_in_slices(serial, A);
+    auto found = eliminate_in_slices(openmp, A);
+    EXPECT_GT(found.slices_of_teams(), 0);
+    EXPECT_EQ(found.order(), expected.order());
+    EXPECT_EQ(found.owner().to_vector(), expected.owner().to_vector());
+    const auto expected_record = expected.record().to_host();
+    const auto record = found.record().to_host();
+    const auto size = static_cast<std::size_t>(expected.record().size());
+    ASSERT_EQ(found.record().ends(), expected.record().ends());
+    for (std::size_t k = 0; k < size; ++k) {
+      ASSERT_EQ(record.row[k], expected_record.row[k]) << k;
+      ASSERT_EQ(record.pivot[k], expected_record.pivot[k]) << k;
+      ASSERT_EQ(record.multiplier[k], expected_record.multiplier[k]) << k;
+    }
   }
-  const Csr<double> A = Csr<double>::from_triplets(2000, 2000, elements);
-  std::vector<double> sums(2000, 6);
-  sums.front() = 5;
-  sums.back() = 4;
-  const Dense<double> b = Dense<double>(2000, 1, Array<double>(Device(), std::span<const double>(sums)));
-  const auto solution =
-      solve_mapped<double>(Device::openmp(2), A, b, {.order = UnknownOrder::slices, .field = "mod:65537"});
-  ASSERT_TRUE(solution.report.solved()) << solution.report.message;
-  for (std::int64_t i = 0; i < 2000; ++i) EXPECT_EQ(solution.x[i], 1);
 }
 
 }  // namespace
