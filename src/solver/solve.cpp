@@ -2,7 +2,7 @@
 #include "matrix/assign.hpp"
 #include "solver/certify_answer.hpp"
 #include "solver/nested_solver.hpp"
-#include "solver/select_method.hpp"
+#include "solver/selection/method_selection.hpp"
 #include "support/stopwatch.hpp"
 
 #include <echelon/error.hpp>

@@ -1,81 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The methods that may suit a matrix, by its structure.
-#include "solver/select_method.hpp"
-
-#include "backend/backend.hpp"
-#include "backend/openmp/openmp.hpp"
-#include "linalg/dominance.hpp"
-
-#include <echelon/matrix/structure.hpp>
+/// The methods that may suit a matrix, best first.
+#include "solver/selection/direct_cost.hpp"
+#include "solver/selection/method_selection.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <type_traits>
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace echelon {
 
 namespace {
-
-/// Cost of a direct method on a device: a rough time estimate, and whether its factors fit into memory.
-struct DirectCost {
-  double seconds = 0;
-  bool fits = false;
-};
-
-/// Flops per second that common machines reach, on the low side. An H200 with cuSOLVER stayed below 1.3e12 on
-/// a singular graph of 82,168 unknowns.
-constexpr double dense_flops_per_core = 3e10;
-constexpr double dense_flops_per_gpu = 1e12;
-constexpr double sparse_flops_per_core = 5e9;
-
-/// Lower limit on the time of a sparse factorisation on an H200, from the latency of the levels of the
-/// assembly tree. Measured: 13 to 28 ms for meshes of 1000 by 1000 points, 0.3 to 0.6 s for 5e12 to 1e13
-/// flops.
-constexpr double sparse_gpu_latency = 0.012;
-constexpr double sparse_flops_per_gpu = 1.5e13;
-/// Seconds of a core for each byte of the factor, in addition to those for the flops.
-constexpr double sparse_core_seconds_per_byte = 2.5e-9;
-/// Flops for each byte of the factor below which the matrix is like those of circuits and chains: a core
-/// factors these column by column, and their trees have too many levels for a GPU.
-constexpr double few_flops_per_byte = 2;
-
-DirectCost dense_cost(const MethodSelection& selection) {
-  const double size = static_cast<double>(selection.structure.rows);
-  const double bytes = size * size * static_cast<double>(selection.element_size);
-  const double rate =
-      selection.device.on_host() ? dense_flops_per_core * selection.device.threads() : dense_flops_per_gpu;
-  return {2.0 / 3.0 * size * size * size / rate,
-          bytes < 0.8 * static_cast<double>(memory(selection.device).available) && size < 2e9};
-}
-
-/// Cost with memory for the factor, and about as much again for update matrices and copies.
-DirectCost sparse_cost(const MethodSelection& selection, const Device& device) {
-  if (!selection.factor) return {};
-  const double flops = selection.factor->flops;
-  const double seconds =
-      device.on_host() ? flops / sparse_flops_per_core : sparse_gpu_latency + flops / sparse_flops_per_gpu;
-  return {seconds,
-          2 * static_cast<double>(selection.factor->bytes) < static_cast<double>(memory(device).available)};
-}
-
-/// Whether a core is expected to factor faster than a GPU; the analysis takes the same time.
-bool quicker_on_host(const MethodSelection& selection) {
-  const double bytes = static_cast<double>(selection.factor->bytes);
-  const double host_seconds = sparse_cost(selection, Device()).seconds + sparse_core_seconds_per_byte * bytes;
-  return selection.factor->flops <= few_flops_per_byte * bytes ||
-         host_seconds <= sparse_cost(selection, selection.device).seconds;
-}
-
-/// Device of a sparse factorisation: the host if it is faster there, or if the factor exceeds the GPU's
-/// memory.
-Device factor_device(const MethodSelection& selection) {
-  if (selection.device.on_host() || !selection.factor) return selection.device;
-  const bool on_gpu = sparse_cost(selection, selection.device).fits && !quicker_on_host(selection);
-  return on_gpu ? selection.device : Device();
-}
 
 /// Bounds on the time of a sparse factorisation. Below the first, it precedes all other methods, even if CG
 /// would be faster, because its accuracy does not depend on the condition number of A as CG's does; below the
@@ -98,9 +37,6 @@ constexpr std::int64_t ldlt_rows = 1500;
 constexpr double hub_degree_ratio = 50;
 constexpr double expander_degree = 20;
 constexpr std::int64_t laplacian_jacobi_iterations = 80;
-/// Elements of an SDDM matrix, about 10,000 edges, from which the method for graphs comes before a
-/// factorisation, whose prediction alone takes longer.
-constexpr std::int64_t sddm_nonzeros = 30'000;
 
 /// Sizes from which multigrid is the first preconditioner if it is likely to suit A; on smaller matrices
 /// incomplete factors take less time, see docs/choosing.md.
@@ -111,10 +47,6 @@ constexpr double longest_mesh_row = 50;
 constexpr std::int64_t multigrid_iterations = 200;
 constexpr std::int64_t dominant_iterations = 100;
 
-/// Sizes below which the transfer to a GPU takes longer than it saves.
-constexpr std::int64_t gpu_dense_rows = 1500;
-constexpr std::int64_t gpu_nonzeros = 1'000'000;
-
 double mean_degree(const Structure& structure) {
   const auto rows = static_cast<double>(std::max<std::int64_t>(structure.rows, 1));
   return static_cast<double>(structure.nonzeros) / rows - 1;
@@ -123,15 +55,6 @@ bool is_expander(const Structure& structure) {
   const double degree = mean_degree(structure);
   return static_cast<double>(structure.longest_row) > hub_degree_ratio * (degree + 1) ||
          degree > expander_degree;
-}
-
-template <class T>
-Device select_device(const MatrixRef<T>& A, const std::optional<Device>& asked) {
-  if (asked) return *asked;
-  if (!A.device().on_host()) return A.device();
-  const bool large = A.is_sparse() ? A.nonzeros() >= gpu_nonzeros : A.rows() >= gpu_dense_rows;
-  if (large && cuda_device_count() > 0) return Device::cuda();
-  return A.device();
 }
 
 /// Collects candidates for one matrix on one device.
@@ -363,108 +286,7 @@ class Candidates {
   std::vector<Candidate> list_;
 };
 
-/// Cost prediction for any square A of the pattern.
-template <class T>
-CostPrediction predict_factor_cost(const Csr<T>& A) {
-  const Method& method = find_method("sparse-lu");
-  if constexpr (std::is_same_v<T, double>) {
-    return method.predict_double(A);
-  } else {
-    return method.predict_float(A);
-  }
-}
-
-/// Class of a host matrix: a Laplacian, SDDM, or none of these. Symmetry is tested on some rows only: the
-/// methods for graphs test the others. `excess` has an element for each row.
-template <class T>
-DominanceKind graph_kind(const Csr<T>& A, Array<T>& excess) {
-  constexpr std::int64_t most_elements = 10000;
-  const auto is_nonzero = [](T value) { return value != T{0}; };
-  if (std::none_of(A.values().data(), A.values().data() + A.nonzeros(), is_nonzero))
-    return DominanceKind::none;
-  OpenMp backend{Device()};
-  const DominanceKind kind = classify_rows(backend, A, excess.data()).kind();
-  if (kind != DominanceKind::laplacian && kind != DominanceKind::sddm) return DominanceKind::none;
-  const FindAsymmetry<T> find{A.row_offsets().data(), A.column_indices().data(), A.values().data()};
-  const std::int64_t tested = std::min(A.rows(), most_elements * A.rows() / A.nonzeros() + 1);
-  for (std::int64_t k = 0; k < tested; ++k) {
-    if (find(k * A.rows() / tested).value != FirstIndex::none) return DominanceKind::none;
-  }
-  return kind;
-}
-
-/// Whether the excess of every row is a tenth of its diagonal element or more.
-template <class T>
-bool is_strongly_dominant(const Csr<T>& A, const Array<T>& excess) {
-  constexpr double share = 0.1;
-  for (std::int64_t i = 0; i < A.rows(); ++i) {
-    double diagonal = 0;
-    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
-      if (A.column_indices()[k] == i) diagonal = static_cast<double>(A.values()[k]);
-    }
-    if (!(static_cast<double>(excess[i]) >= share * diagonal)) return false;
-  }
-  return true;
-}
-
-/// Structure of a Laplacian or SDDM matrix as far as the choice needs it, without a pass over the elements.
-template <class T>
-Structure structure_of_graph(const Csr<T>& L) {
-  Structure structure;
-  structure.rows = L.rows();
-  structure.columns = L.columns();
-  structure.nonzeros = L.nonzeros();
-  structure.symmetric_pattern = structure.symmetric_values = true;
-  structure.definiteness = Definiteness::positive_semidefinite;
-  for (std::int64_t i = 0; i < L.rows(); ++i) {
-    structure.longest_row = std::max(structure.longest_row, L.row_offsets()[i + 1] - L.row_offsets()[i]);
-  }
-  return structure;
-}
-
 }  // namespace
-
-/// A narrow band has factors that take at most 1/32 of the memory of a dense factorisation: a small matrix
-/// with a wide band is better factored as a dense one.
-bool MethodSelection::has_narrow_band() const {
-  if (!band) return false;
-  const double rows = static_cast<double>(structure.rows);
-  const double bytes = static_cast<double>(band->bytes);
-  return 32 * bytes <= rows * rows * static_cast<double>(element_size) &&
-         bytes < 0.5 * static_cast<double>(memory(device).available) &&
-         band->seconds <= least_sparse_seconds(rows + static_cast<double>(structure.nonzeros), device);
-}
-
-template <class T>
-MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>& device, bool as_sddm) {
-  const Device target = select_device(A, device);
-  require(target);
-  if (!A.is_sparse() || A.rows() != A.columns()) {
-    return {target, analyze_structure(A), sizeof(T), A.is_sparse()};
-  }
-  const Csr<T> copy = A.device().on_host() ? Csr<T>() : A.csr()->to(Device());
-  const Csr<T>& host = A.device().on_host() ? *A.csr() : copy;
-  Array<T> excess(Device(), host.rows());
-  const DominanceKind kind = graph_kind(host, excess);
-  MethodSelection selection{target, structure_of_graph(host), sizeof(T), true};
-  if (kind == DominanceKind::laplacian) {
-    selection.graph = kind;
-    return selection;
-  }
-  selection.band = predict_band(host, target);
-  if (as_sddm && kind == DominanceKind::sddm && target.on_host() && host.nonzeros() >= sddm_nonzeros &&
-      !selection.has_narrow_band()) {
-    selection.band.reset();
-    selection.graph = kind;
-    selection.strongly_dominant = is_strongly_dominant(host, excess);
-    return selection;
-  }
-  selection.structure = analyze_structure(MatrixRef<T>(host));
-  if (!selection.has_narrow_band()) selection.factor = predict_factor_cost(host);
-  return selection;
-}
-template MethodSelection MethodSelection::of(MatrixRef<float>, const std::optional<Device>&, bool);
-template MethodSelection MethodSelection::of(MatrixRef<double>, const std::optional<Device>&, bool);
 
 std::vector<Candidate> MethodSelection::candidates() const {
   return Candidates(*this).take();
@@ -472,27 +294,5 @@ std::vector<Candidate> MethodSelection::candidates() const {
 std::vector<Candidate> MethodSelection::singular_candidates() const {
   return Candidates(*this).take_singular();
 }
-
-template <class T>
-std::vector<Candidate> choose(MatrixRef<T> A, const std::optional<Device>& device) {
-  if (A.is_operator()) {
-    const Device target = device.value_or(A.device());
-    require(target);
-    return {{"gmres",
-             target,
-             {{"restart", 100}, {"max_iterations", 2000}},
-             "A is an operator, of which nothing is known but its products: GMRES"}};
-  }
-  const MethodSelection selection = MethodSelection::of(A, device);
-  std::vector<Candidate> list = selection.candidates();
-  if (selection.graph == DominanceKind::sddm) {
-    for (Candidate& next : MethodSelection::of(A, device, false).candidates())
-      list.push_back(std::move(next));
-  }
-  return list;
-}
-
-template std::vector<Candidate> choose(MatrixRef<float>, const std::optional<Device>&);
-template std::vector<Candidate> choose(MatrixRef<double>, const std::optional<Device>&);
 
 }  // namespace echelon

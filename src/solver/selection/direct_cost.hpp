@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Predicted times of direct methods.
+#pragma once
+
+#include "solver/selection/method_selection.hpp"
+
+namespace echelon {
+
+/// Cost of a direct method on a device: a rough time estimate, and whether its factors fit into memory.
+struct DirectCost {
+  double seconds = 0;
+  bool fits = false;
+};
+
+[[nodiscard]] DirectCost dense_cost(const MethodSelection& selection);
+
+/// Cost with memory for the factor, and about as much again for update matrices and copies.
+[[nodiscard]] DirectCost sparse_cost(const MethodSelection& selection, const Device& device);
+
+/// Device of a sparse factorisation: the host if it is faster there, or if the factor exceeds the GPU's
+/// memory.
+[[nodiscard]] Device factor_device(const MethodSelection& selection);
+
+}  // namespace echelon

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The facts about a matrix on which the choice of methods depends.
+#include "solver/selection/method_selection.hpp"
+
+#include "backend/backend.hpp"
+#include "backend/openmp/openmp.hpp"
+#include "linalg/dominance.hpp"
+
+#include <echelon/matrix/structure.hpp>
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+namespace echelon {
+
+namespace {
+
+/// Elements of an SDDM matrix, about 10,000 edges, from which the method for graphs comes before a
+/// factorisation, whose prediction alone takes longer.
+constexpr std::int64_t sddm_nonzeros = 30'000;
+
+/// Sizes below which the transfer to a GPU takes longer than it saves.
+constexpr std::int64_t gpu_dense_rows = 1500;
+constexpr std::int64_t gpu_nonzeros = 1'000'000;
+
+template <class T>
+Device select_device(const MatrixRef<T>& A, const std::optional<Device>& asked) {
+  if (asked) return *asked;
+  if (!A.device().on_host()) return A.device();
+  const bool large = A.is_sparse() ? A.nonzeros() >= gpu_nonzeros : A.rows() >= gpu_dense_rows;
+  if (large && cuda_device_count() > 0) return Device::cuda();
+  return A.device();
+}
+
+/// Cost prediction for any square A of the pattern.
+template <class T>
+CostPrediction predict_factor_cost(const Csr<T>& A) {
+  const Method& method = find_method("sparse-lu");
+  if constexpr (std::is_same_v<T, double>) {
+    return method.predict_double(A);
+  } else {
+    return method.predict_float(A);
+  }
+}
+
+/// Class of a host matrix: a Laplacian, SDDM, or none of these. Symmetry is tested on some rows only: the
+/// methods for graphs test the others. `excess` has an element for each row.
+template <class T>
+DominanceKind graph_kind(const Csr<T>& A, Array<T>& excess) {
+  constexpr std::int64_t most_elements = 10000;
+  const auto is_nonzero = [](T value) { return value != T{0}; };
+  if (std::none_of(A.values().data(), A.values().data() + A.nonzeros(), is_nonzero))
+    return DominanceKind::none;
+  OpenMp backend{Device()};
+  const DominanceKind kind = classify_rows(backend, A, excess.data()).kind();
+  if (kind != DominanceKind::laplacian && kind != DominanceKind::sddm) return DominanceKind::none;
+  const FindAsymmetry<T> find{A.row_offsets().data(), A.column_indices().data(), A.values().data()};
+  const std::int64_t tested = std::min(A.rows(), most_elements * A.rows() / A.nonzeros() + 1);
+  for (std::int64_t k = 0; k < tested; ++k) {
+    if (find(k * A.rows() / tested).value != FirstIndex::none) return DominanceKind::none;
+  }
+  return kind;
+}
+
+/// Whether the excess of every row is a tenth of its diagonal element or more.
+template <class T>
+bool is_strongly_dominant(const Csr<T>& A, const Array<T>& excess) {
+  constexpr double share = 0.1;
+  for (std::int64_t i = 0; i < A.rows(); ++i) {
+    double diagonal = 0;
+    for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+      if (A.column_indices()[k] == i) diagonal = static_cast<double>(A.values()[k]);
+    }
+    if (!(static_cast<double>(excess[i]) >= share * diagonal)) return false;
+  }
+  return true;
+}
+
+/// Structure of a Laplacian or SDDM matrix as far as the choice needs it, without a pass over the elements.
+template <class T>
+Structure structure_of_graph(const Csr<T>& L) {
+  Structure structure;
+  structure.rows = L.rows();
+  structure.columns = L.columns();
+  structure.nonzeros = L.nonzeros();
+  structure.symmetric_pattern = structure.symmetric_values = true;
+  structure.definiteness = Definiteness::positive_semidefinite;
+  for (std::int64_t i = 0; i < L.rows(); ++i) {
+    structure.longest_row = std::max(structure.longest_row, L.row_offsets()[i + 1] - L.row_offsets()[i]);
+  }
+  return structure;
+}
+
+}  // namespace
+
+/// A narrow band has factors that take at most 1/32 of the memory of a dense factorisation: a small matrix
+/// with a wide band is better factored as a dense one.
+bool MethodSelection::has_narrow_band() const {
+  if (!band) return false;
+  const double rows = static_cast<double>(structure.rows);
+  const double bytes = static_cast<double>(band->bytes);
+  return 32 * bytes <= rows * rows * static_cast<double>(element_size) &&
+         bytes < 0.5 * static_cast<double>(memory(device).available) &&
+         band->seconds <= least_sparse_seconds(rows + static_cast<double>(structure.nonzeros), device);
+}
+
+template <class T>
+MethodSelection MethodSelection::of(MatrixRef<T> A, const std::optional<Device>& device, bool as_sddm) {
+  const Device target = select_device(A, device);
+  require(target);
+  if (!A.is_sparse() || A.rows() != A.columns()) {
+    return {target, analyze_structure(A), sizeof(T), A.is_sparse()};
+  }
+  const Csr<T> copy = A.device().on_host() ? Csr<T>() : A.csr()->to(Device());
+  const Csr<T>& host = A.device().on_host() ? *A.csr() : copy;
+  Array<T> excess(Device(), host.rows());
+  const DominanceKind kind = graph_kind(host, excess);
+  MethodSelection selection{target, structure_of_graph(host), sizeof(T), true};
+  if (kind == DominanceKind::laplacian) {
+    selection.graph = kind;
+    return selection;
+  }
+  selection.band = predict_band(host, target);
+  if (as_sddm && kind == DominanceKind::sddm && target.on_host() && host.nonzeros() >= sddm_nonzeros &&
+      !selection.has_narrow_band()) {
+    selection.band.reset();
+    selection.graph = kind;
+    selection.strongly_dominant = is_strongly_dominant(host, excess);
+    return selection;
+  }
+  selection.structure = analyze_structure(MatrixRef<T>(host));
+  if (!selection.has_narrow_band()) selection.factor = predict_factor_cost(host);
+  return selection;
+}
+template MethodSelection MethodSelection::of(MatrixRef<float>, const std::optional<Device>&, bool);
+template MethodSelection MethodSelection::of(MatrixRef<double>, const std::optional<Device>&, bool);
+
+template <class T>
+std::vector<Candidate> choose(MatrixRef<T> A, const std::optional<Device>& device) {
+  if (A.is_operator()) {
+    const Device target = device.value_or(A.device());
+    require(target);
+    return {{"gmres",
+             target,
+             {{"restart", 100}, {"max_iterations", 2000}},
+             "A is an operator, of which nothing is known but its products: GMRES"}};
+  }
+  const MethodSelection selection = MethodSelection::of(A, device);
+  std::vector<Candidate> list = selection.candidates();
+  if (selection.graph == DominanceKind::sddm) {
+    for (Candidate& next : MethodSelection::of(A, device, false).candidates())
+      list.push_back(std::move(next));
+  }
+  return list;
+}
+
+template std::vector<Candidate> choose(MatrixRef<float>, const std::optional<Device>&);
+template std::vector<Candidate> choose(MatrixRef<double>, const std::optional<Device>&);
+
+}  // namespace echelon
