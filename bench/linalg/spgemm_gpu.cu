@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Products and sums of sparse matrices on the GPU, compared with cuSPARSE and with the host.
-//   bench_spgemm_gpu [SIDE]
+//   bench_spgemm_gpu [--updates] [SIDE]
 // prints tables in Markdown for the 7-point Laplacian A on SIDE^3 points (default: 126, 2 million rows), the
 // prolongation P from aggregates of 8 points, and S = (I - 2/3 D^-1 A) P.
-// First table: the whole operation, pattern and values, compared with each of cuSPARSE's algorithms; and
-// values alone, compared with SpGEMMreuse. cuSPARSE has 32-bit offsets. Both allocate from CUDA's pool; the
-// peak is the memory besides the operands, including the result. Second table: the smallest sizes from which
-// the GPU is faster than 2 and than all cores of the host, for A A and A + A^2, with operands on the device
-// that computes. Wall-clock times including the GPU's work; medians of 9.
+// First table: the whole operation, pattern and values, compared with each of cuSPARSE's algorithms.
+// cuSPARSE has 32-bit offsets. Both allocate from CUDA's pool; the peak is the memory besides the operands,
+// including the result. Second table: values alone, with and without stored positions, compared with the
+// compute phase of SpGEMMreuse. Third table: the smallest sizes from which the GPU is faster than 2 and than
+// all cores of the host, for A A and A + A^2, with operands on the device that computes. Wall-clock times
+// including the GPU's work; medians of 9. --updates prints the second table alone.
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/libraries.cuh"
 #include "galerkin.hpp"
@@ -315,13 +316,11 @@ double bytes_of(std::initializer_list<const ec::Csr<T>*> matrices) {
 }
 
 template <class T>
-void print(const char* name, double floor, double ours, double ours_peak, double again,
-           const std::vector<Theirs>& theirs, double theirs_again) {
-  std::printf("| %s | %s | %.2f | %.2f | %.2f |", name, sizeof(T) == 8 ? "double" : "float", 1e3 * floor,
-              1e3 * ours, 1e3 * again);
+void print(const char* name, double floor, double ours, double ours_peak, const std::vector<Theirs>& theirs) {
+  std::printf("| %s | %s | %.2f | %.2f |", name, sizeof(T) == 8 ? "double" : "float", 1e3 * floor,
+              1e3 * ours);
   for (const Theirs& t : theirs) std::printf(" %.2f |", 1e3 * t.time);
-  std::printf(" %.2f | %.2f | %.1f | %.2f | %.0f |", theirs[0].time / ours, 1e3 * theirs_again,
-              theirs_again / again, ours_peak / theirs[0].peak, ours_peak);
+  std::printf(" %.2f | %.2f | %.0f |", theirs[0].time / ours, ours_peak / theirs[0].peak, ours_peak);
   for (const Theirs& t : theirs) std::printf(" %.0f |", t.peak);
   std::printf("\n");
   std::fflush(stdout);
@@ -329,13 +328,37 @@ void print(const char* name, double floor, double ours, double ours_peak, double
 
 constexpr std::array algorithms = {CUSPARSE_SPGEMM_DEFAULT, CUSPARSE_SPGEMM_ALG2, CUSPARSE_SPGEMM_ALG3};
 
+void print_updates_header() {
+  std::printf(
+      "\n| C | type | floor ms | by search ms | by positions ms | cuSPARSE ms | cuSPARSE / by positions | "
+      "C MB | positions MB |\n|---|---|---|---|---|---|---|---|---|\n");
+}
+
+/// Measures update(product, C), values of a known pattern, of a product with stored positions and of one
+/// without, beside the compute phase of SpGEMMreuse.
+template <class T, class Product, class F>
+void compare_updates(const char* name, double floor, const ec::Csr<T>& expected, Product with,
+                     Product without, double theirs, F update) {
+  ec::Csr<T> C = expected;
+  const double gathered = seconds([&] { update(with, C); });
+  const bool same = C.values().to_vector() == expected.values().to_vector();
+  const double searched = seconds([&] { update(without, C); });
+  if (!same || C.values().to_vector() != expected.values().to_vector()) {
+    std::printf("\nan update differs from the product\n");
+    std::exit(1);
+  }
+  std::printf("| %s | %s | %.2f | %.3f | %.3f | %.3f | %.2f | %.0f | %.0f |\n", name,
+              sizeof(T) == 8 ? "double" : "float", 1e3 * floor, 1e3 * searched, 1e3 * gathered, 1e3 * theirs,
+              theirs / gathered, static_cast<double>(C.bytes()) / 1e6,
+              static_cast<double>(with.bytes() - without.bytes()) / 1e6);
+  std::fflush(stdout);
+}
+
 template <class T>
 void compare_pair(const Handle& handle, const char* name, double bandwidth, const ec::Csr<T>& A,
                   const ec::Csr<T>& B) {
-  ec::SparseProduct<T> product(A, B);
-  ec::Csr<T> C = product.compute(A, B);
+  const ec::Csr<T> C = ec::multiply(A, B);
   const double ours = seconds([&] { return ec::multiply(A, B); });
-  const double again = seconds([&] { product.update(A, B, C); });
   const double peak = peak_mb([&] { return ec::multiply(A, B); });
   const Narrow<T> a = narrow(A);
   const Narrow<T> b = narrow(B);
@@ -343,17 +366,25 @@ void compare_pair(const Handle& handle, const char* name, double bandwidth, cons
   for (const auto algorithm : algorithms) {
     theirs.push_back(measure_theirs(C, [&] { return multiply(handle, algorithm, a, b); }));
   }
-  print<T>(name, bytes_of({&A, &B, &C}) / bandwidth, ours, peak, again, theirs, reuse_seconds(handle, a, b));
+  print<T>(name, bytes_of({&A, &B, &C}) / bandwidth, ours, peak, theirs);
+}
+
+template <class T>
+void compare_pair_updates(const Handle& handle, const char* name, double bandwidth, const ec::Csr<T>& A,
+                          const ec::Csr<T>& B) {
+  const ec::Csr<T> C = ec::multiply(A, B);
+  using Product = ec::SparseProduct<T>;
+  compare_updates<T>(name, bytes_of({&A, &B, &C}) / bandwidth, C, Product(A, B),
+                     Product(A, B, {.store_positions = false}), reuse_seconds(handle, narrow(A), narrow(B)),
+                     [&](Product& product, ec::Csr<T>& result) { product.update(A, B, result); });
 }
 
 /// The faster of cuSPARSE's two orders.
 template <class T>
 void compare_triple(const Handle& handle, const char* name, double bandwidth, const ec::Csr<T>& R,
                     const ec::Csr<T>& A, const ec::Csr<T>& P) {
-  ec::TripleProduct<T> product(R, A, P);
-  ec::Csr<T> C = product.compute(R, A, P);
+  const ec::Csr<T> C = ec::multiply(R, A, P);
   const double ours = seconds([&] { return ec::multiply(R, A, P); });
-  const double again = seconds([&] { product.update(R, A, P, C); });
   const double peak = peak_mb([&] { return ec::multiply(R, A, P); });
   const Narrow<T> r = narrow(R);
   const Narrow<T> a = narrow(A);
@@ -366,29 +397,39 @@ void compare_triple(const Handle& handle, const char* name, double bandwidth, co
         measure_theirs(C, [&] { return multiply(handle, algorithm, r, multiply(handle, algorithm, a, p)); });
     theirs.push_back(left.time < right.time ? left : right);
   }
+  print<T>(name, bytes_of({&R, &A, &P, &C}) / bandwidth, ours, peak, theirs);
+}
+
+/// R (A P) by cuSPARSE, which is the faster order.
+template <class T>
+void compare_triple_updates(const Handle& handle, const char* name, double bandwidth, const ec::Csr<T>& R,
+                            const ec::Csr<T>& A, const ec::Csr<T>& P) {
+  const ec::Csr<T> C = ec::multiply(R, A, P);
+  const Narrow<T> r = narrow(R);
+  const Narrow<T> a = narrow(A);
+  const Narrow<T> p = narrow(P);
   const Narrow<T> ap = multiply(handle, CUSPARSE_SPGEMM_DEFAULT, a, p);
   const double reuse = reuse_seconds(handle, a, p) + reuse_seconds(handle, r, ap);
-  print<T>(name, bytes_of({&R, &A, &P, &C}) / bandwidth, ours, peak, again, theirs, reuse);
+  using Product = ec::TripleProduct<T>;
+  compare_updates<T>(name, bytes_of({&R, &A, &P, &C}) / bandwidth, C, Product(R, A, P),
+                     Product(R, A, P, {.store_positions = false}), reuse,
+                     [&](Product& product, ec::Csr<T>& result) { product.update(R, A, P, result); });
 }
 
 template <class T>
 void compare_sum(const Handle& handle, const char* name, double bandwidth, const ec::Csr<T>& A,
                  const ec::Csr<T>& B) {
-  const ec::SparseSum<T> sum(A, B);
-  ec::Csr<T> C = sum.compute(2, A, -3, B);
+  const ec::Csr<T> C = ec::add<T>(2, A, -3, B);
   const double ours = seconds([&] { return ec::add<T>(2, A, -3, B); });
-  const double again = seconds([&] { sum.update(2, A, -3, B, C); });
   const double peak = peak_mb([&] { return ec::add<T>(2, A, -3, B); });
   const Narrow<T> a = narrow(A);
   const Narrow<T> b = narrow(B);
   const Theirs theirs = measure_theirs(C, [&] { return add<T>(handle, 2, a, -3, b); });
-  print<T>(name, bytes_of({&A, &B, &C}) / bandwidth, ours, peak, again, {theirs, {}, {}},
-           std::numeric_limits<double>::infinity());
+  print<T>(name, bytes_of({&A, &B, &C}) / bandwidth, ours, peak, {theirs, {}, {}});
 }
 
 template <class T>
-void compare_all(const Handle& handle, std::int64_t side, double bandwidth) {
-  const Operands<T> o = operands<T>(side);
+void compare_all(const Handle& handle, const Operands<T>& o, double bandwidth) {
   compare_pair(handle, "A A", bandwidth, o.A, o.A);
   compare_pair(handle, "A P", bandwidth, o.A, o.P);
   compare_pair(handle, "A S", bandwidth, o.A, o.S);
@@ -396,6 +437,15 @@ void compare_all(const Handle& handle, std::int64_t side, double bandwidth) {
   compare_triple(handle, "S^T A S", bandwidth, o.S_transposed, o.A, o.S);
   compare_sum(handle, "2 A - 3 A^2", bandwidth, o.A, o.A2);
   compare_sum(handle, "2 A - 3 A", bandwidth, o.A, o.A);
+}
+
+template <class T>
+void compare_all_updates(const Handle& handle, const Operands<T>& o, double bandwidth) {
+  compare_pair_updates(handle, "A A", bandwidth, o.A, o.A);
+  compare_pair_updates(handle, "A P", bandwidth, o.A, o.P);
+  compare_pair_updates(handle, "A S", bandwidth, o.A, o.S);
+  compare_triple_updates(handle, "P^T A P", bandwidth, o.P_transposed, o.A, o.P);
+  compare_triple_updates(handle, "S^T A S", bandwidth, o.S_transposed, o.A, o.S);
 }
 
 /// Smallest size from which on the GPU is faster.
@@ -425,7 +475,8 @@ void compare_with_host() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  ec::bench::Arguments arguments(argc, argv, "[SIDE]");
+  ec::bench::Arguments arguments(argc, argv, "[--updates] [SIDE]");
+  const bool updates_alone = arguments.flag("--updates");
   const auto side = arguments.positional("SIDE", std::int64_t{126});
   arguments.finish();
   const Handle handle;
@@ -434,12 +485,18 @@ int main(int argc, char** argv) {
   const double bandwidth = ec::bench::copy_bandwidth();
   std::printf("%s, cuSPARSE %d, copy %.0f GB/s; 7-point Laplacian on %lld^3 points\n\n",
               hardware(gpu).c_str(), version, bandwidth / 1e9, static_cast<long long>(side));
-  std::printf(
-      "| C | type | floor ms | echelon ms | values alone ms | cuSPARSE default ms | ALG2 ms | ALG3 ms | "
-      "default / echelon | cuSPARSE values alone ms | ratio | echelon peak / default's | echelon peak MB | "
-      "default's MB | ALG2's MB | ALG3's MB |\n"
-      "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
-  compare_all<double>(handle, side, bandwidth);
-  compare_all<float>(handle, side, bandwidth);
-  compare_with_host();
+  const Operands<double> in_double = operands<double>(side);
+  const Operands<float> in_float = operands<float>(side);
+  if (!updates_alone) {
+    std::printf(
+        "| C | type | floor ms | echelon ms | cuSPARSE default ms | ALG2 ms | ALG3 ms | default / echelon | "
+        "echelon peak / default's | echelon peak MB | default's MB | ALG2's MB | ALG3's MB |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+    compare_all(handle, in_double, bandwidth);
+    compare_all(handle, in_float, bandwidth);
+  }
+  print_updates_header();
+  compare_all_updates(handle, in_double, bandwidth);
+  compare_all_updates(handle, in_float, bandwidth);
+  if (!updates_alone) compare_with_host();
 }

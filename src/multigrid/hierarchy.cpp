@@ -40,7 +40,8 @@ void clear_rounding_in(const Csr<T>& R, const Csr<T>& A, Csr<T>& C) {
 
 template <class T>
 std::unique_ptr<ProductPlan<T>> plan(Factors<T> factors) {
-  return on_target(factors[0]->device(), [&]<class Target>() { return plan_product_on<Target, T>(factors); });
+  return on_target(factors[0]->device(),
+                   [&]<class Target>() { return plan_product_on<Target, T>(factors, ProductOptions()); });
 }
 
 /// Overwrites the values of C.

@@ -24,6 +24,15 @@ namespace echelon {
 template <class T>
 class ProductPlan;
 
+/// Choices for products in two phases.
+struct ProductOptions {
+  /// Stores on a GPU where the operands of each product a_ik b_kj are, for faster updates: 2 bytes a product,
+  /// 2 a nonzero of C and 12 a row, or nothing if that is more than a quarter of the memory available. Rows
+  /// of C with more than 2048 elements or 65,535 products, and those that involve more than 1024 elements of
+  /// A or a row of B with more than 256, are updated without. The host stores no positions.
+  bool store_positions = true;
+};
+
 /// Base of products in two phases.
 template <class T>
 class PlannedProduct {
@@ -32,8 +41,8 @@ class PlannedProduct {
   [[nodiscard]] std::int64_t columns() const;
   /// Nonzeros of C.
   [[nodiscard]] std::int64_t nonzeros() const;
-  /// Memory held, in bytes: the pattern of C, 4 bytes a nonzero and 8 a row; on a GPU 4 more a row, and for a
-  /// triple product also R A.
+  /// Memory held, in bytes: the pattern of C, 4 bytes a nonzero and 8 a row; on a GPU 4 more a row, positions
+  /// if they are stored, and for a triple product also R A.
   [[nodiscard]] std::size_t bytes() const;
 
  protected:
@@ -53,13 +62,14 @@ class SparseProduct : public PlannedProduct<T> {
   /// On the host each thread takes sizeof(T) bytes and a bit for every column that occurs; on a GPU the
   /// construction takes 5 bytes a row besides what the object keeps. Synchronises, to learn the sizes of what
   /// is allocated.
-  SparseProduct(const Csr<T>& A, const Csr<T>& B);
+  SparseProduct(const Csr<T>& A, const Csr<T>& B, const ProductOptions& options = {});
 
   /// C = A B as a new matrix. A and B must have the patterns that the constructor saw.
   [[nodiscard]] Csr<T> compute(const Csr<T>& A, const Csr<T>& B);
   /// Overwrites the values of C, which has the pattern that `compute` gave it. On a GPU it neither allocates
   /// nor waits. If the factors have other patterns of the same size, the host throws InvalidMatrix for
-  /// columns that C lacks (the values of C are then unspecified), and a GPU writes NaN in the rows concerned.
+  /// columns that C lacks (the values of C are then unspecified), and a GPU writes NaN in the rows concerned,
+  /// or in all rows whose positions are stored.
   void update(const Csr<T>& A, const Csr<T>& B, Csr<T>& C);
 };
 
@@ -69,7 +79,7 @@ template <class T>
 class TripleProduct : public PlannedProduct<T> {
  public:
   /// Determines the pattern of C; see SparseProduct.
-  TripleProduct(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P);
+  TripleProduct(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P, const ProductOptions& options = {});
 
   /// C = R A P as a new matrix. The factors must have the patterns that the constructor saw.
   [[nodiscard]] Csr<T> compute(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P);

@@ -32,9 +32,10 @@ void check_factors(Factors<T> factors) {
 }
 
 template <class T>
-std::unique_ptr<ProductPlan<T>> plan_product(Factors<T> factors) {
+std::unique_ptr<ProductPlan<T>> plan_product(Factors<T> factors, const ProductOptions& options) {
   check_factors(factors);
-  return on_target(factors[0]->device(), [&]<class Target>() { return plan_product_on<Target, T>(factors); });
+  return on_target(factors[0]->device(),
+                   [&]<class Target>() { return plan_product_on<Target, T>(factors, options); });
 }
 
 template <class T>
@@ -115,8 +116,8 @@ std::size_t PlannedProduct<T>::bytes() const {
 }
 
 template <class T>
-SparseProduct<T>::SparseProduct(const Csr<T>& A, const Csr<T>& B)
-    : PlannedProduct<T>(plan_product<T>(std::array{&A, &B})) {}
+SparseProduct<T>::SparseProduct(const Csr<T>& A, const Csr<T>& B, const ProductOptions& options)
+    : PlannedProduct<T>(plan_product<T>(std::array{&A, &B}, options)) {}
 template <class T>
 Csr<T> SparseProduct<T>::compute(const Csr<T>& A, const Csr<T>& B) {
   return echelon::compute<T>(*this->plan_, std::array{&A, &B});
@@ -127,8 +128,9 @@ void SparseProduct<T>::update(const Csr<T>& A, const Csr<T>& B, Csr<T>& C) {
 }
 
 template <class T>
-TripleProduct<T>::TripleProduct(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P)
-    : PlannedProduct<T>(plan_product<T>(std::array{&R, &A, &P})) {}
+TripleProduct<T>::TripleProduct(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P,
+                                const ProductOptions& options)
+    : PlannedProduct<T>(plan_product<T>(std::array{&R, &A, &P}, options)) {}
 template <class T>
 Csr<T> TripleProduct<T>::compute(const Csr<T>& R, const Csr<T>& A, const Csr<T>& P) {
   return echelon::compute<T>(*this->plan_, std::array{&R, &A, &P});

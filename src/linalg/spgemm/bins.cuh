@@ -20,6 +20,7 @@ template <class T>
 struct View {
   std::int64_t rows;
   std::int64_t columns;
+  std::int64_t nonzeros;
   const std::int64_t* row_offsets;
   const std::int32_t* column_indices;
   const T* values;
@@ -27,7 +28,8 @@ struct View {
 
 template <class T>
 View<T> view_of(const Csr<T>& A) {
-  return {A.rows(), A.columns(), A.row_offsets().data(), A.column_indices().data(), A.values().data()};
+  return {A.rows(),         A.columns(), A.nonzeros(), A.row_offsets().data(), A.column_indices().data(),
+          A.values().data()};
 }
 
 /// How a row of C is computed: in a hash table by 8 threads, a warp or a block, or in windows of columns.
@@ -169,6 +171,16 @@ struct BinnedRows {
 
 inline unsigned blocks_for(std::int64_t n, std::int64_t per_block) {
   return static_cast<unsigned>((n + per_block - 1) / per_block);
+}
+
+/// Launches a kernel for so many rows with `memory` bytes of shared memory per group.
+template <class Group, class Kernel, class... Arguments>
+void launch(Kernel kernel, std::size_t memory, unsigned rows, Arguments... arguments) {
+  if (rows == 0) return;
+  const std::size_t bytes = memory * Group::groups;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  kernel<<<blocks_for(rows, Group::groups), block_size, bytes, stream()>>>(rows, arguments...);
+  check(cudaGetLastError());
 }
 
 /// Synchronises.

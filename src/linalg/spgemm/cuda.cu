@@ -4,12 +4,15 @@
 // every c_ij is summed in ascending k and the result does not depend on timing. Rows with more elements get a
 // larger group and table; rows too long for any table, or with too many elements of A for one group, are
 // computed in windows of columns that are dense in the shared memory of a block.
+// Values of a known pattern are computed in the same way, or, where positions are stored, as sums of products
+// whose operands are read from their places.
 // Memory movement: A once, the offsets of C twice, C once, and a row of B once per row of A that refers to
 // it, from the L2 cache where nearby rows of A share it.
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
 #include "backend/targets.hpp"
 #include "linalg/spgemm/product.hpp"
+#include "linalg/spgemm/stored_positions.cuh"
 #include "linalg/spgemm/windows.cuh"
 
 #include <echelon/error.hpp>
@@ -25,16 +28,6 @@ namespace echelon {
 namespace {
 
 using namespace product_kernels;
-
-/// Launches a kernel with `memory` bytes of shared memory per group.
-template <class Group, class Kernel, class... Arguments>
-void launch(Kernel kernel, std::size_t memory, unsigned rows, Arguments... arguments) {
-  if (rows == 0) return;
-  const std::size_t bytes = memory * Group::groups;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-  kernel<<<blocks_for(rows, Group::groups), block_size, bytes, stream()>>>(rows, arguments...);
-  check(cudaGetLastError());
-}
 
 /// Grid size for so many windows; a block processes several, one after another.
 unsigned blocks_for_windows(std::int64_t items) {
@@ -67,10 +60,19 @@ class CudaProduct {
     }
   }
 
+  /// Stores the positions of the operands for updates, if they leave most of the memory free. Synchronises.
+  void store_positions(Cuda& backend, const View<T>& A, const View<T>& B) {
+    positions_ = StoredPositions<T>::make(backend.device(), A, B, pattern_);
+    if (!positions_) return;
+    const BinByElements<T> by_elements{A, pattern_.row_offsets.data()};
+    binned_ = bin_rows(backend, A.rows, BinOfOthers<T>{by_elements, positions_->offsets()});
+  }
+
   [[nodiscard]] typename ProductPlan<T>::Pattern& pattern() { return pattern_; }
   [[nodiscard]] const typename ProductPlan<T>::Pattern& pattern() const { return pattern_; }
 
   void update(const View<T>& A, const View<T>& B, T* values) {
+    if (positions_) positions_->update(A, B, pattern_, values);
     fill_tables<Compute::values>(A, B, values);
     if (binned_.size(by_windows) == 0) return;
     const std::int64_t items = binned_.size(by_windows) * windows_;
@@ -81,7 +83,9 @@ class CudaProduct {
   }
 
   /// Bytes besides the pattern.
-  [[nodiscard]] std::size_t bytes() const { return binned_.rows.bytes(); }
+  [[nodiscard]] std::size_t bytes() const {
+    return binned_.rows.bytes() + (positions_ ? positions_->bytes() : 0);
+  }
 
  private:
   void count(Cuda& backend, const View<T>& A, const View<T>& B, std::int64_t* counts) {
@@ -133,18 +137,20 @@ class CudaProduct {
 
   std::int64_t windows_;
   typename ProductPlan<T>::Pattern pattern_;
-  BinnedRows binned_;
+  BinnedRows binned_;  // rows without stored positions
+  std::unique_ptr<StoredPositions<T>> positions_;
 };
 
 /// The product of all factors but the last, from left to right.
 template <class T>
 class CudaChain {
  public:
-  CudaChain(Cuda& backend, Factors<T> factors) : view_(view_of(*factors[0])) {
+  CudaChain(Cuda& backend, Factors<T> factors, bool store_positions) : view_(view_of(*factors[0])) {
     steps_.reserve(factors.size());
     for (const Csr<T>* factor : factors.subspan(1, factors.size() - 2)) {
       Array<T> values;
       CudaProduct<T> product(backend, view_, view_of(*factor), &values);
+      if (store_positions) product.store_positions(backend, view_, view_of(*factor));
       steps_.push_back({std::move(product), std::move(values)});
       set_view(steps_.back());
     }
@@ -178,7 +184,11 @@ class CudaChain {
   };
   void set_view(const Step& step) {
     const auto& pattern = step.product.pattern();
-    view_ = {pattern.rows, pattern.columns, pattern.row_offsets.data(), pattern.column_indices.data(),
+    view_ = {pattern.rows,
+             pattern.columns,
+             pattern.column_indices.size(),
+             pattern.row_offsets.data(),
+             pattern.column_indices.data(),
              step.values.data()};
   }
 
@@ -189,10 +199,12 @@ class CudaChain {
 template <class T>
 class CudaProductPlan final : public ProductPlan<T> {
  public:
-  CudaProductPlan(Cuda& backend, Factors<T> factors)
+  CudaProductPlan(Cuda& backend, Factors<T> factors, bool store_positions)
       : ProductPlan<T>(shapes_of(factors)),
-        left_(backend, factors),
-        last_(backend, left_.view(), view_of(*factors.back()), nullptr) {}
+        left_(backend, factors, store_positions),
+        last_(backend, left_.view(), view_of(*factors.back()), nullptr) {
+    if (store_positions) last_.store_positions(backend, left_.view(), view_of(*factors.back()));
+  }
 
   [[nodiscard]] const typename ProductPlan<T>::Pattern& pattern() const override { return last_.pattern(); }
   bool update(Factors<T> factors, T* values) override {
@@ -211,17 +223,17 @@ class CudaProductPlan final : public ProductPlan<T> {
 }  // namespace
 
 template <class Target, class T>
-std::unique_ptr<ProductPlan<T>> plan_product_on(Factors<T> factors) {
+std::unique_ptr<ProductPlan<T>> plan_product_on(Factors<T> factors, const ProductOptions& options) {
   const CurrentDevice current(factors[0]->device().id());
   Cuda backend(factors[0]->device());
-  return std::make_unique<CudaProductPlan<T>>(backend, factors);
+  return std::make_unique<CudaProductPlan<T>>(backend, factors, options.store_positions);
 }
 
 template <class Target, class T>
 Csr<T> product_on(Factors<T> factors) {
   const CurrentDevice current(factors[0]->device().id());
   Cuda backend(factors[0]->device());
-  const CudaChain<T> left(backend, factors);
+  const CudaChain<T> left(backend, factors, false);
   Array<T> values;
   CudaProduct<T> last(backend, left.view(), view_of(*factors.back()), &values);
   auto& pattern = last.pattern();
@@ -229,8 +241,10 @@ Csr<T> product_on(Factors<T> factors) {
                            std::move(pattern.column_indices), std::move(values));
 }
 
-template std::unique_ptr<ProductPlan<float>> plan_product_on<CudaTarget>(Factors<float>);
-template std::unique_ptr<ProductPlan<double>> plan_product_on<CudaTarget>(Factors<double>);
+template std::unique_ptr<ProductPlan<float>> plan_product_on<CudaTarget>(Factors<float>,
+                                                                         const ProductOptions&);
+template std::unique_ptr<ProductPlan<double>> plan_product_on<CudaTarget>(Factors<double>,
+                                                                          const ProductOptions&);
 template Csr<float> product_on<CudaTarget>(Factors<float>);
 template Csr<double> product_on<CudaTarget>(Factors<double>);
 

@@ -45,10 +45,20 @@ struct Table {
   }
 };
 
-/// take(is_product, element of B, value of A, order, orders) for the products of row i, by ascending elements
-/// of A. A group within a warp processes as many products at a time as it has lanes, whatever the lengths of
-/// the rows of B: a prefix sum over the rows' lengths assigns the products to the lanes. `order` numbers the
-/// rows of B in such a batch from 0; products must be added to an element of C in this order.
+/// A lane's product a_ik b_kj in a batch of products.
+template <class T>
+struct ProductTerm {
+  bool exists;     ///< false in lanes beyond the last product
+  std::int64_t a;  ///< index of the element of A
+  std::int64_t b;  ///< index of the element of B
+  T factor;        ///< the element of A
+  int order;       ///< number of the row of B in the batch, from 0: terms are added to C in this order
+  int orders;      ///< rows of B in the batch
+};
+
+/// take(ProductTerm) for the products of row i, by ascending elements of A. A group within a warp processes
+/// as many products at a time as it has lanes, whatever the lengths of the rows of B: a prefix sum over the
+/// rows' lengths assigns the products to the lanes.
 template <class Group, class T, class Take>
 __device__ void for_products(const View<T>& A, const View<T>& B, std::int64_t i, Take take) {
   const std::int64_t end = A.row_offsets[i + 1];
@@ -79,7 +89,7 @@ __device__ void for_products(const View<T>& A, const View<T>& B, std::int64_t i,
       const bool is_first = Group::lane() == 0 || owner != owner_before;
       const unsigned firsts = __ballot_sync(Group::mask(), is_first) & Group::mask();
       const int order = __popc(firsts & ((2U << (threadIdx.x % warp_size)) - 1)) - 1;
-      take(p < products, e, Group::from(owner, factor), order, __popc(firsts));
+      take(ProductTerm<T>{p < products, k + owner, e, Group::from(owner, factor), order, __popc(firsts)});
     }
   }
 }
@@ -92,7 +102,7 @@ requires(Group::lanes > warp_size) __device__
     const std::int32_t row = A.column_indices[k];
     const std::int64_t end = B.row_offsets[row + 1];
     for (std::int64_t e = B.row_offsets[row] + Group::lane(); e < end; e += Group::lanes) {
-      take(true, e, A.values[k], 0, 1);
+      take(ProductTerm<T>{true, k, e, A.values[k], 0, 1});
     }
     Group::sync();
   }
@@ -160,7 +170,7 @@ __global__ void __launch_bounds__(block_size)
     count += is_new ? 1 : 0;
   };
   if constexpr (Group::lanes > warp_size) {
-    for_products<Group>(A, B, i, [&](bool, std::int64_t e, T, int, int) { take(e); });
+    for_products<Group>(A, B, i, [&](const ProductTerm<T>& term) { take(term.b); });
   } else {
     take_in_any_order<Group>(A, B, i, take);
   }
@@ -269,8 +279,9 @@ __global__ void __launch_bounds__(block_size)
     }
     Group::sync();
   }
-  for_products<Group>(A, B, i, [&](bool is_product, std::int64_t e, T factor, int order, int orders) {
-    const std::int32_t column = is_product ? B.column_indices[e] : no_column;
+  for_products<Group>(A, B, i, [&](const ProductTerm<T>& found) {
+    bool is_product = found.exists;
+    const std::int32_t column = is_product ? B.column_indices[found.b] : no_column;
     unsigned slot = 0;
     if constexpr (compute == Compute::values) {
       if (is_product) slot = table.find(column);
@@ -284,8 +295,8 @@ __global__ void __launch_bounds__(block_size)
       append(memory, is_new, column);
     }
     if constexpr (compute != Compute::columns) {
-      const T term = is_product ? rounded_product(factor, B.values[e]) : T{0};
-      add_in_order<Group>(memory.sums, is_product, order, orders, slot, term);
+      const T term = is_product ? rounded_product(found.factor, B.values[found.b]) : T{0};
+      add_in_order<Group>(memory.sums, is_product, found.order, found.orders, slot, term);
     }
   });
   Group::sync();

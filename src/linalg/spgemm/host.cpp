@@ -381,7 +381,7 @@ class HostProductPlan final : public ProductPlan<T> {
 }  // namespace
 
 template <class Target, class T>
-std::unique_ptr<ProductPlan<T>> plan_product_on(Factors<T> factors) {
+std::unique_ptr<ProductPlan<T>> plan_product_on(Factors<T> factors, const ProductOptions& /*options*/) {
   return std::make_unique<HostProductPlan<T>>(factors);
 }
 
@@ -393,8 +393,10 @@ Csr<T> product_on(Factors<T> factors) {
                            std::move(pattern.column_indices), std::move(values));
 }
 
-template std::unique_ptr<ProductPlan<float>> plan_product_on<HostTarget>(Factors<float>);
-template std::unique_ptr<ProductPlan<double>> plan_product_on<HostTarget>(Factors<double>);
+template std::unique_ptr<ProductPlan<float>> plan_product_on<HostTarget>(Factors<float>,
+                                                                         const ProductOptions&);
+template std::unique_ptr<ProductPlan<double>> plan_product_on<HostTarget>(Factors<double>,
+                                                                          const ProductOptions&);
 template Csr<float> product_on<HostTarget>(Factors<float>);
 template Csr<double> product_on<HostTarget>(Factors<double>);
 

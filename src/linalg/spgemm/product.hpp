@@ -2,6 +2,7 @@
 /// Products of two or more sparse matrices for checked arguments, per compilation target: host.cpp, cuda.cu.
 #pragma once
 
+#include <echelon/linalg/sparse_product.hpp>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
@@ -61,7 +62,8 @@ std::vector<typename ProductPlan<T>::Shape> shapes_of(Factors<T> factors) {
 }
 
 template <class Target, class T>
-[[nodiscard]] std::unique_ptr<ProductPlan<T>> plan_product_on(Factors<T> factors);
+[[nodiscard]] std::unique_ptr<ProductPlan<T>> plan_product_on(Factors<T> factors,
+                                                              const ProductOptions& options);
 template <class Target, class T>
 [[nodiscard]] Csr<T> product_on(Factors<T> factors);
 

@@ -23,13 +23,17 @@ class GpuSparseProduct : public GpuTest {
     const Csr<T> a = A.to(gpu);
     const Csr<T> b = B.to(gpu);
     expect_identical(multiply(a, b), expected);
-    SparseProduct<T> product(a, b);
-    Csr<T> C = product.compute(a, b);
-    EXPECT_EQ(C.device(), gpu);
-    expect_identical(C, expected);
     const Csr<T> A2 = with_new_values(A, 77);
-    product.update(A2.to(gpu), b, C);
-    expect_identical(C, plain_product(A2, B));
+    const Csr<T> expected_of_A2 = plain_product(A2, B);
+    for (const bool store_positions : {true, false}) {
+      SCOPED_TRACE(store_positions);
+      SparseProduct<T> product(a, b, {.store_positions = store_positions});
+      Csr<T> C = product.compute(a, b);
+      EXPECT_EQ(C.device(), gpu);
+      expect_identical(C, expected);
+      product.update(A2.to(gpu), b, C);
+      expect_identical(C, expected_of_A2);
+    }
   }
 
   template <class T>
@@ -39,12 +43,15 @@ class GpuSparseProduct : public GpuTest {
     const Csr<T> a = A.to(gpu);
     const Csr<T> p = P.to(gpu);
     expect_identical(multiply(r, a, p), expected);
-    TripleProduct<T> product(r, a, p);
-    Csr<T> C = product.compute(r, a, p);
-    expect_identical(C, expected);
     const Csr<T> A2 = with_new_values(A, 78);
-    product.update(r, A2.to(gpu), p, C);
-    expect_identical(C, plain_product(plain_product(R, A2), P));
+    const Csr<T> expected_of_A2 = plain_product(plain_product(R, A2), P);
+    for (const bool store_positions : {true, false}) {
+      TripleProduct<T> product(r, a, p, {.store_positions = store_positions});
+      Csr<T> C = product.compute(r, a, p);
+      expect_identical(C, expected);
+      product.update(r, A2.to(gpu), p, C);
+      expect_identical(C, expected_of_A2);
+    }
   }
 };
 
@@ -82,6 +89,37 @@ TEST_F(GpuSparseProduct, RowsOfEveryLength) {
   check_product(random_matrix<double>(60, lengths.rows(), 1, 21), lengths);
   check_product(lengths, random_matrix<double>(columns, 3000, 2, 22));
   check_product(lengths, plain_transpose(lengths));
+}
+
+/// Rows on either side of the limits of stored positions: 65,535 products, rows of 256 elements of B.
+TEST_F(GpuSparseProduct, ManyProducts_WithAndWithoutPositions) {
+  MapRows<double> left;
+  for (const int length : {1, 255, 256, 257, 1022, 1023, 1024, 1025}) {
+    auto& row = left.emplace_back();
+    for (std::int32_t e = 0; e < length; ++e) row[e] = 0.5 + e;
+  }
+  for (const int length : {64, 256, 257}) {
+    MapRows<double> right(1025);
+    for (std::int32_t k = 0; k < 1025; ++k) {
+      const std::int32_t own = k % 3 == 0 ? length : 64;
+      for (std::int32_t e = 0; e < own; ++e)
+        right[static_cast<std::size_t>(k)][(k + 7 * e) % 1999] = 1.0 / (k + e + 1);
+    }
+    check_product(from_rows<double>(1025, left), from_rows<double>(1999, right));
+  }
+}
+
+TEST_F(GpuSparseProduct, Positions_TakeTheMemoryStated) {
+  const Csr<double> A = grid_3d<double>(20, 3).to(gpu);
+  const SparseProduct<double> with(A, A);
+  const SparseProduct<double> without(A, A, {.store_positions = false});
+  std::int64_t products = 0;
+  const std::vector<std::int64_t> offsets = A.row_offsets().to_vector();
+  for (const std::int32_t k : A.column_indices().to_vector()) {
+    products += offsets[static_cast<std::size_t>(k) + 1] - offsets[static_cast<std::size_t>(k)];
+  }
+  const std::int64_t stored = 2 * products + 2 * with.nonzeros() + 12 * A.rows() + 8;
+  EXPECT_EQ(with.bytes() - without.bytes(), static_cast<std::size_t>(stored));
 }
 
 TEST_F(GpuSparseProduct, Zeros_AreKept_NaNPropagates) {

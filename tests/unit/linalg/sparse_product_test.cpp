@@ -41,6 +41,8 @@ void check_product(const Csr<T>& A, const Csr<T>& B) {
     expect_identical(multiply(a, b), expected);
     SparseProduct<T> product(a, b);
     EXPECT_EQ(product.nonzeros(), expected.nonzeros());
+    EXPECT_EQ(product.bytes(), SparseProduct<T>(a, b, {.store_positions = false}).bytes())
+        << "the host stores no positions";
     Csr<T> C = product.compute(a, b);
     EXPECT_EQ(C.device(), device);
     expect_identical(C, expected);
