@@ -74,6 +74,39 @@ Outcome invert(const Dense<double>& G, DenseView<double> inverse) {
   return {};
 }
 
+/// The interiors of all subdomains, one after the other.
+struct JoinedInteriors {
+  std::vector<std::int32_t> rows;         ///< of A
+  std::vector<std::int64_t> begin{0};     ///< of each subdomain
+  std::vector<Triplet<double>> matrix;    ///< A_II
+  std::vector<Triplet<double>> coupling;  ///< A_IG, with places in the interface as columns
+};
+
+JoinedInteriors join_interiors(Preconditioner& host) {
+  JoinedInteriors joined;
+  for (std::size_t s = 0; s < host.locals().size(); ++s) {
+    const LocalProblem& local = host.locals()[s];
+    const LocalMatrix& own = local.matrix();
+    const Csr<double>& A = own.matrix();
+    const std::int64_t omitted = local.omitted();
+    const std::int64_t shift = joined.begin.back() - omitted;
+    for (std::int64_t i = omitted; i < own.interior_size(); ++i) {
+      const auto row = static_cast<std::int32_t>(shift + i);
+      joined.rows.push_back(own.interior()[i]);
+      for (std::int64_t k = A.row_offsets()[i]; k < A.row_offsets()[i + 1]; ++k) {
+        const std::int32_t j = A.column_indices()[k];
+        if (j >= own.interior_size()) {
+          joined.coupling.push_back({row, host.places()[s][j - own.interior_size()], A.values()[k]});
+        } else if (j >= omitted) {
+          joined.matrix.push_back({row, static_cast<std::int32_t>(shift + j), A.values()[k]});
+        }
+      }
+    }
+    append_offset(joined.begin, own.interior_size() - omitted);
+  }
+  return joined;
+}
+
 }  // namespace
 
 Outcome DevicePreconditioner::setup(const std::vector<SubdomainMatrix>& subdomains, std::int64_t unknowns,
@@ -94,6 +127,10 @@ Outcome DevicePreconditioner::setup(const std::vector<SubdomainMatrix>& subdomai
   schur_ = Array<double>(device_, block_begin_.back());
   constrained_ = Array<double>(device_, block_begin_.back());
   basis_ = Array<double>(device_, basis_begin_.back());
+  Cuda(device_).synchronize();  // threads use what this one has allocated
+  Outcome formed = host.for_all(complements_at_once(),
+                                [&](std::int64_t s) { return set_schur(host.locals()[s], s, on_host); });
+  if (!formed.ok()) return formed;
   for (std::int64_t s = 0; s < std::ssize(host.locals()); ++s) {
     if (settings.local.cancel.stop_requested()) return {Status::cancelled, "stopped by the caller"};
     if (Outcome outcome = set_subdomain(host, s, on_host); !outcome.ok())
@@ -160,8 +197,7 @@ DenseView<double> DevicePreconditioner::block(Array<double>& matrices, std::int6
 Outcome DevicePreconditioner::set_subdomain(Preconditioner& host, std::int64_t s,
                                             const PreconditionerSettings& settings) {
   if (boundary_size(s) == 0) return {};
-  LocalProblem& local = host.locals()[s];
-  if (Outcome outcome = set_schur(local, s, settings); !outcome.ok()) return outcome;
+  const LocalProblem& local = host.locals()[s];
   const bool is_exact = settings.local.schur == BddcSchur::sparse_cholesky;
   if (Outcome outcome = set_constrained(local, s, is_exact); !outcome.ok()) return outcome;
   scale(host.weights()[s], s);
@@ -169,14 +205,28 @@ Outcome DevicePreconditioner::set_subdomain(Preconditioner& host, std::int64_t s
   return {};
 }
 
+/// Number of threads that form Schur complements: the analysis of each is the host's, and memory limits their
+/// factors.
+int DevicePreconditioner::complements_at_once() const {
+  constexpr std::size_t factor_blocks = 12;  // memory of a factorisation, in matrices of the size of S
+  constexpr std::size_t most = 8;
+  std::size_t largest = 1;
+  for (std::size_t s = 0; s + 1 < block_begin_.size(); ++s)
+    largest = std::max(largest, static_cast<std::size_t>(block_begin_[s + 1] - block_begin_[s]));
+  const std::size_t fitting = memory(device_).available / (factor_blocks * sizeof(double) * largest);
+  return static_cast<int>(std::clamp<std::size_t>(fitting, 1, most));
+}
+
 /// Copies S from the host, or forms it by a partial factorisation.
 Outcome DevicePreconditioner::set_schur(LocalProblem& local, std::int64_t s,
                                         const PreconditionerSettings& settings) {
   const DenseView<double> S = block(schur_, s);
+  if (S.rows() == 0) return {};
   const Dense<double> formed = local.take_schur_matrix();
   if (formed.rows() > 0) {
     const Dense<double> copy = formed.to(device_);
     add<double>(1, copy.view(), 0, copy.view(), S);
+    Cuda(device_).synchronize();
     return {};
   }
   std::vector<std::int32_t> boundary(static_cast<std::size_t>(S.rows()));
@@ -193,6 +243,7 @@ Outcome DevicePreconditioner::set_schur(LocalProblem& local, std::int64_t s,
     return {report.status, "its interior is not positive definite: " + report.message};
   }
   add<double>(1, complement.matrix().view(), 0, complement.matrix().view(), S);
+  Cuda(device_).synchronize();
   return {};
 }
 
@@ -294,38 +345,15 @@ Outcome DevicePreconditioner::set_coarse(const CoarseProblem& coarse) {
   return {};
 }
 
-/// Joins the interiors of all subdomains to one matrix, factors it, and sets its products with the interface.
+/// Factors the interiors of all subdomains together, and sets their products with the interface.
 Outcome DevicePreconditioner::set_interiors(Preconditioner& host, const PreconditionerSettings& settings) {
-  std::vector<std::int32_t> rows;
-  std::vector<std::int64_t> begin{0};
-  std::vector<Triplet<double>> interior;
-  std::vector<Triplet<double>> coupling;
-  for (std::size_t s = 0; s < host.locals().size(); ++s) {
-    const LocalProblem& local = host.locals()[s];
-    const LocalMatrix& own = local.matrix();
-    const std::int64_t omitted = local.omitted();
-    const std::int64_t shift = begin.back() - omitted;
-    for (std::int64_t i = omitted; i < own.interior_size(); ++i) {
-      const auto row = static_cast<std::int32_t>(shift + i);
-      rows.push_back(own.interior()[i]);
-      for (std::int64_t k = own.matrix().row_offsets()[i]; k < own.matrix().row_offsets()[i + 1]; ++k) {
-        const std::int32_t j = own.matrix().column_indices()[k];
-        const double value = own.matrix().values()[k];
-        if (j >= own.interior_size()) {
-          coupling.push_back({row, host.places()[s][j - own.interior_size()], value});
-        } else if (j >= omitted) {
-          interior.push_back({row, static_cast<std::int32_t>(shift + j), value});
-        }
-      }
-    }
-    append_offset(begin, own.interior_size() - omitted);
-  }
-  const std::int64_t size = begin.back();
-  interior_unknowns_ = to_device(device_, rows);
-  const Csr<double> to_interior = Csr<double>::from_triplets(size, interface_size(), coupling);
+  const JoinedInteriors joined = join_interiors(host);
+  const std::int64_t size = joined.begin.back();
+  interior_unknowns_ = to_device(device_, joined.rows);
+  const Csr<double> to_interior = Csr<double>::from_triplets(size, interface_size(), joined.coupling);
   interface_to_interior_ = to_interior.to(device_);
   interior_to_interface_ = transpose(to_interior).to(device_);
-  interior_matrix_ = Csr<double>::from_triplets(size, size, interior).to(device_);
+  interior_matrix_ = Csr<double>::from_triplets(size, size, joined.matrix).to(device_);
   if (size == 0) return {};
   interior_.emplace(make_solver<double>("sparse-cholesky", device_, {{"refine", 0}, {"condition", false}}));
   SolverImplementation<double>& factor = SolverAccess<double>::implementation(*interior_);
@@ -334,8 +362,8 @@ Outcome DevicePreconditioner::set_interiors(Preconditioner& host, const Precondi
   if (outcome.ok()) return {.warnings = std::move(outcome.warnings)};
   outcome.message = "its interior is not positive definite: " + outcome.message;
   if (!outcome.row) return outcome;
-  const auto after = std::upper_bound(begin.begin(), begin.end(), *outcome.row);
-  return host.in_subdomain(after - begin.begin() - 1, std::move(outcome));
+  const auto after = std::upper_bound(joined.begin.begin(), joined.begin.end(), *outcome.row);
+  return host.in_subdomain(after - joined.begin.begin() - 1, std::move(outcome));
 }
 
 DevicePreconditioner::Scratch DevicePreconditioner::make_scratch() const {

@@ -60,6 +60,7 @@ class DevicePreconditioner {
   [[nodiscard]] std::optional<Outcome> check_memory(Preconditioner& host) const;
   [[nodiscard]] Outcome set_subdomain(Preconditioner& host, std::int64_t s,
                                       const PreconditionerSettings& settings);
+  [[nodiscard]] int complements_at_once() const;
   [[nodiscard]] Outcome set_schur(LocalProblem& local, std::int64_t s,
                                   const PreconditionerSettings& settings);
   [[nodiscard]] Outcome set_constrained(const LocalProblem& local, std::int64_t s, bool is_exact);

@@ -48,7 +48,7 @@ Outcome Preconditioner::setup(const std::vector<SubdomainMatrix>& subdomains, st
   LocalSettings local = settings.local;
   local.block_size = settings.block_size;
   local.needs_schur_matrix = settings.scaling == BddcScaling::deluxe;
-  Outcome outcome = for_all([&](std::int64_t s) {
+  Outcome outcome = for_all(threads_, [&](std::int64_t s) {
     return locals_[s].setup_interior(LocalMatrix(subdomains[s], interface_place), local);
   });
   if (!outcome.ok()) return outcome;
@@ -65,7 +65,8 @@ Outcome Preconditioner::setup(const std::vector<SubdomainMatrix>& subdomains, st
     }
   }
   set_weights(settings.scaling);
-  outcome = for_all([&](std::int64_t s) { return locals_[s].setup_constrained(constraints_of(s), local); });
+  outcome = for_all(threads_,
+                    [&](std::int64_t s) { return locals_[s].setup_constrained(constraints_of(s), local); });
   if (!outcome.ok()) return outcome;
   number_boundaries();
   const Dense<double> kernel = coarse_values(
@@ -73,10 +74,9 @@ Outcome Preconditioner::setup(const std::vector<SubdomainMatrix>& subdomains, st
   return coarse_.setup(coarse_matrix(), kernel, local.cancel);
 }
 
-/// Calls setup_one(s) for all subdomains, in parallel, and returns the outcome of the first that fails.
-Outcome Preconditioner::for_all(const std::function<Outcome(std::int64_t)>& setup_one) {
+Outcome Preconditioner::for_all(int threads, const std::function<Outcome(std::int64_t)>& setup_one) const {
   std::vector<Outcome> outcomes(locals_.size());
-  for_subdomains(threads_, subdomains(), [&](std::int64_t s) { outcomes[s] = setup_one(s); });
+  for_subdomains(threads, subdomains(), [&](std::int64_t s) { outcomes[s] = setup_one(s); });
   for (std::size_t s = 0; s < outcomes.size(); ++s) {
     if (!outcomes[s].ok()) return in_subdomain(static_cast<std::int64_t>(s), std::move(outcomes[s]));
   }

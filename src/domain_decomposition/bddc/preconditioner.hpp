@@ -79,6 +79,9 @@ class Preconditioner {
   /// subdomains for each coarse unknown.
   [[nodiscard]] const Gather& interface_gather() const { return interface_gather_; }
   [[nodiscard]] const Gather& coarse_gather() const { return coarse_gather_; }
+  /// Calls setup_one(s) for all subdomains on up to `threads` threads, and returns the outcome of the first
+  /// that fails, which names the subdomain.
+  [[nodiscard]] Outcome for_all(int threads, const std::function<Outcome(std::int64_t)>& setup_one) const;
   /// An outcome with the name of the subdomain in its message.
   [[nodiscard]] Outcome in_subdomain(std::int64_t s, Outcome outcome) const;
 
@@ -100,7 +103,6 @@ class Preconditioner {
   [[nodiscard]] LocalConstraints constraints_of(std::int64_t s) const;
   void set_weights(BddcScaling scaling);
   void set_deluxe_blocks();
-  [[nodiscard]] Outcome for_all(const std::function<Outcome(std::int64_t)>& setup_one);
   [[nodiscard]] Csr<double> coarse_matrix() const;
   [[nodiscard]] std::int64_t subdomains() const { return std::ssize(locals_); }
 

@@ -95,9 +95,12 @@ TEST_F(GpuBddc, LargeBoundaries_AreFormedOnTheGpu) {
 }
 
 TEST_F(GpuBddc, Scalings_TakeTheIterationsOfTheHost) {
-  const Assembled system(poisson_on_cube({.subdomains = 3, .elements = 4, .coefficients = checkerboard()}));
-  for (const std::string scaling : {"cardinality", "stiffness", "deluxe"})
-    compare(system, {{"scaling", scaling}}, scaling);
+  // With jumps, cardinality has a condition number of 4000, and rounding errors decide on its last
+  // iterations.
+  compare(Assembled(poisson_on_cube({.subdomains = 3, .elements = 4})), {{"scaling", "cardinality"}},
+          "cardinality");
+  const Assembled jumps(poisson_on_cube({.subdomains = 3, .elements = 4, .coefficients = checkerboard()}));
+  for (const std::string scaling : {"stiffness", "deluxe"}) compare(jumps, {{"scaling", scaling}}, scaling);
 }
 
 TEST_F(GpuBddc, SchurFactors_TakeTheIterationsOfTheHost) {
