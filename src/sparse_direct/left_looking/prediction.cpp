@@ -3,6 +3,7 @@
 
 #include "matrix/host_copy.hpp"
 #include "sparse_direct/left_looking/block_order.hpp"
+#include "sparse_direct/left_looking/stored_zeros.hpp"
 #include "sparse_direct/matching/large_diagonal.hpp"
 
 #include <echelon/matrix/structure.hpp>
@@ -19,7 +20,8 @@ std::optional<CostPrediction> predict_left_looking(const Csr<T>& a) {
   if (!may_have_few_flops(A) || analyze_structure(host.matrix()).symmetric_values) return std::nullopt;
   const LargeDiagonal diagonal = large_diagonal_of_rows(A);
   if (!diagonal.unmatched_columns.empty()) return std::nullopt;
-  const BlockOrder order = block_order(A, diagonal.row_permutation, {});
+  const Csr<T> nonzeros = has_many_zeros(A) ? without_zeros(A) : Csr<T>();
+  const BlockOrder order = block_order(nonzeros.nonzeros() > 0 ? nonzeros : A, diagonal.row_permutation, {});
   if (!has_few_flops(order)) return std::nullopt;
   return CostPrediction{order.flops,
                         static_cast<std::size_t>(order.entries) * (sizeof(T) + sizeof(std::int32_t))};

@@ -5,6 +5,7 @@
 #include "solver/transposed.hpp"
 #include "sparse_direct/left_looking/block_order.hpp"
 #include "sparse_direct/left_looking/factorization.hpp"
+#include "sparse_direct/left_looking/stored_zeros.hpp"
 #include "sparse_direct/left_looking/substitution.hpp"
 #include "sparse_direct/multifrontal/pivoting_solver.hpp"
 #include "sparse_direct/singletons/core.hpp"
@@ -57,7 +58,10 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
 
  private:
   void analyze_matrix(const Csr<T>& A, bool same_pattern) override {
-    if (!same_pattern) fronts_are_quicker_ = false;
+    if (!same_pattern) {
+      fronts_are_quicker_ = false;
+      keeps_zeros_ = false;
+    }
     keeps_pivots_ = false;
     if (!analyze_blocks(A, same_pattern)) analyze_fronts(A, same_pattern);
   }
@@ -67,8 +71,10 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
     const bool had_blocks = same_pattern && uses_blocks_;
     uses_blocks_ = false;
     if (!may_use_blocks(A)) return false;
+    drops_zeros_ = !keeps_zeros_ && has_many_zeros(A);
+    const Csr<T> reduced = std::move(reduced_);
     const bool same = set_diagonal(A, large_diagonal_of_rows(A, {.good_diagonal = diagonal_threshold()}));
-    if (!had_blocks || !same) {
+    if (!had_blocks || !same || !has_same_pattern(reduced, reduced_)) {
       blocks_ = block_order(matrix_to_factor(A), diagonal_.row_permutation,
                             {.ordering = this->common_options().ordering, .threads = this->threads()});
       fronts_are_quicker_ = factorization_ == LuFactorization::automatic && !has_few_flops(blocks_);
@@ -87,6 +93,7 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
 
   /// Prepares fronts, for the core of A if A is structurally singular.
   void analyze_fronts(const Csr<T>& A, bool same_pattern) {
+    drops_zeros_ = false;
     LargeDiagonal diagonal = large_diagonal(A);
     if (!diagonal.unmatched_columns.empty()) {
       diagonal_ = {};
@@ -114,8 +121,11 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
   [[nodiscard]] static bool is_analyzed_as(const Core<T>& a, const Core<T>& b) {
     return a.singletons == b.singletons && a.diagonal.row_permutation == b.diagonal.row_permutation &&
            a.diagonal.unmatched_columns == b.diagonal.unmatched_columns &&
-           std::ranges::equal(a.matrix.row_offsets().span(), b.matrix.row_offsets().span()) &&
-           std::ranges::equal(a.matrix.column_indices().span(), b.matrix.column_indices().span());
+           has_same_pattern(a.matrix, b.matrix);
+  }
+  [[nodiscard]] static bool has_same_pattern(const Csr<T>& a, const Csr<T>& b) {
+    return std::ranges::equal(a.row_offsets().span(), b.row_offsets().span()) &&
+           std::ranges::equal(a.column_indices().span(), b.column_indices().span());
   }
 
   void release_core() {
@@ -152,9 +162,14 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
   }
 
   /// The pivots of a left-looking factorisation are kept, and with them the scaling of a matching, by which
-  /// they were chosen.
+  /// they were chosen. Where an element that was left out is no longer zero, A is analysed again, and zeros
+  /// are kept from then on.
   void adapt_to_values(const Csr<T>& A) override {
     if (uses_core_) return analyze_core_of(A, true);
+    if (drops_zeros_ && !copy_kept_values(A, reduced_)) {
+      keeps_zeros_ = true;
+      return analyze_matrix(A, true);
+    }
     keeps_pivots_ = uses_blocks_;
     if (!uses_blocks_) {
       diagonal_.scaling = infinity_norm_scaling(A);
@@ -162,7 +177,7 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
     } else if (diagonal_.kind == ScalingKind::infinity_norm) {
       diagonal_.scaling = equilibration(A);
     }
-    reduce(A);
+    if (!drops_zeros_) reduce(A);
     set_scale(diagonal_.scaling);
   }
 
@@ -304,14 +319,17 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
     return columns;
   }
 
-  /// Matrix to factor by blocks: A, or the reduced matrix if A is structurally singular.
+  /// Matrix to factor by blocks: A, or the reduced matrix if A is structurally singular or has many zeros.
   [[nodiscard]] const Csr<T>& matrix_to_factor(const Csr<T>& A) const {
-    return diagonal_.unmatched_columns.empty() ? A : reduced_;
+    return diagonal_.unmatched_columns.empty() && !drops_zeros_ ? A : reduced_;
   }
   void reduce(const Csr<T>& A) {
     reduced_ = {};
     if (!diagonal_.unmatched_columns.empty()) {
+      drops_zeros_ = false;
       reduced_ = with_identity_in(A, diagonal_.unmatched_columns, diagonal_.row_permutation);
+    } else if (drops_zeros_) {
+      reduced_ = without_zeros(A);
     }
   }
   void set_scale(Scaling scaling) {
@@ -326,8 +344,10 @@ class LuSolver final : public PivotingSolver<B, T>, public TransposableFactors<T
   bool uses_blocks_ = false;         // for a left-looking factorisation
   bool fronts_are_quicker_ = false;  // for the analysed pattern
   bool keeps_pivots_ = false;
+  bool drops_zeros_ = false;  // of a left-looking factorisation
+  bool keeps_zeros_ = false;  // since other values of the pattern are no zeros
   LargeDiagonal diagonal_;
-  Csr<T> reduced_;          // of a structurally singular A that is factored by blocks
+  Csr<T> reduced_;          // of an A that is factored by blocks, structurally singular or with zeros
   bool uses_core_ = false;  // of a structurally singular A that is factored by fronts
   Core<T> core_;
   SingletonFactors<T> singletons_;

@@ -347,6 +347,72 @@ TEST(LeftLookingLu, UpdateValues_KeepsPivotsOrChoosesOthers) {
   }
 }
 
+/// Random blocks with a stored zero beside each element, at random places.
+SparseSystem with_stored_zeros(SparseSystem system, unsigned seed) {
+  std::mt19937 random(seed);
+  const std::size_t count = system.elements.size();
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto column = static_cast<std::int32_t>(random() % static_cast<unsigned>(system.n));
+    system.elements.push_back({system.elements[k].row, column, 0});
+  }
+  return system;
+}
+
+TEST(LeftLookingLu, StoredZeros_AreLeftOut) {
+  const SparseSystem system = random_blocks(300, 6, 7);
+  const Csr<double> plain = csr_of<double>(system.n, system.elements);
+  const Csr<double> A = csr_of<double>(system.n, with_stored_zeros(system, 3).elements);
+  ASSERT_GT(A.nonzeros(), 3 * plain.nonzeros() / 2);
+  SparseLu<double> expected(Device::serial(), {.factorization = left_looking});
+  SparseLu<double> solver(Device::serial(), {.factorization = left_looking});
+  const Report of_plain = expected.factor(plain);
+  const Report report = solver.factor(A);
+  for (const char* name : {"blocks", "largest_block", "factor_entries", "factor_flops"}) {
+    EXPECT_EQ(statistic(report, name), statistic(of_plain, name)) << name;
+  }
+  const std::vector<double> b = random_vector<double>(system.n, 3);
+  std::vector<double> x(b.size()), y(b.size());
+  EXPECT_TRUE(expected.solve(b, y).solved());
+  EXPECT_TRUE(solver.solve(b, x).solved());
+  EXPECT_EQ(x, y);
+  std::vector<double> transposed(b.size());
+  EXPECT_TRUE(solver.solve_transposed(b, transposed).solved());
+  EXPECT_LT(scaled_residual(transpose(A), transposed.data(), b.data()), 3);
+}
+
+TEST(LeftLookingLu, StoredZeros_ThatChange_AreTakenIntoAccount) {
+  const SparseSystem system = with_stored_zeros(random_blocks(200, 4, 9), 5);
+  Csr<double> A = csr_of<double>(system.n, system.elements);
+  SparseLu<double> solver(Device::serial(), {.factorization = left_looking});
+  ASSERT_TRUE(solver.factor(A).ready());
+  std::vector<std::int64_t> zeros;
+  for (std::int64_t k = 0; k < A.nonzeros(); ++k) {
+    if (A.values()[k] == 0) zeros.push_back(k);
+  }
+  const auto expect_solved = [&](const Report& report) {
+    ASSERT_TRUE(report.ready()) << report.message;
+    EXPECT_EQ(word(report, "factorization"), "left-looking");
+    const std::vector<double> b = random_vector<double>(system.n, 3);
+    std::vector<double> x(b.size());
+    EXPECT_TRUE(solver.solve(b, x).solved());
+    EXPECT_LT(scaled_residual(A, x.data(), b.data()), 3);
+  };
+  const double entries = statistic(solver.update_values(A), "factor_entries");
+  for (double& a : A.values().span()) a *= 1.5;
+  const Report same_zeros = solver.update_values(A);
+  expect_solved(same_zeros);
+  EXPECT_EQ(statistic(same_zeros, "factor_entries"), entries);
+  for (const std::int64_t k : zeros) A.values()[k] = 0.25;
+  const Report none = solver.update_values(A);
+  expect_solved(none);
+  EXPECT_GT(statistic(none, "factor_entries"), entries);
+  for (const std::int64_t k : zeros) A.values()[k] = 0;
+  expect_solved(solver.update_values(A));  // the places of the zeros are kept from now on
+  A.values()[zeros.front()] = 0.5;
+  expect_solved(solver.update_values(A));
+  expect_solved(solver.factor(A));
+}
+
 TEST(LeftLookingLu, UpdateValues_FromSingularToRegularAndBack) {
   Csr<double> A = csr_of<double>(3, {{0, 0, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 3}, {2, 2, 1}});
   SparseLu<double> solver(Device::serial(), {.factorization = left_looking});
