@@ -278,6 +278,7 @@ class Elimination {
     const std::int64_t before = rounds_;
     std::int64_t active = find_active(count, pending, level_.limit);
     if (claim_ == ClaimRule::ordered) return run_ordered(active, cancel);
+    const std::int64_t first_round = record_.rounds();
     std::int64_t rounds_of_teams = 0;
     if constexpr (has_teams<B>) {
       if (uses_teams_ && level_.slice_rows > 0 && active > 0) {
@@ -285,12 +286,25 @@ class Elimination {
         active = backend_.select(count, flags_.data(), pending, active_.data());
       }
     }
+    const std::int64_t middle = record_.rounds();
     while (active > 0) {
       if (cancel.stop_requested()) return false;
       active = round(active);
     }
+    if (first_round < middle && middle < record_.rounds()) {
+      merge_rounds(first_round, middle, count, pending);
+    }
     rounds_ = std::max(rounds_, before + rounds_of_teams);
     return true;
+  }
+
+  /// Orders the reductions of a level of which teams eliminated some slices, in rounds up to `middle`, and
+  /// not others, as rounds over the rows of all slices do.
+  void merge_rounds(std::int64_t first, std::int64_t middle, std::int64_t count,
+                    const std::int32_t* pending) {
+    Array<std::int32_t> slice(backend_.device(), rows_.count());
+    backend_.for_each(count, local_slices_detail::NumberOfSlice{pending, level_.slice_rows, slice.data()});
+    record_.merge_rounds(first, middle, slice.data());
   }
 
   /// Eliminates the slices that fit into the memory of a team, and clears the flags of their rows. Returns

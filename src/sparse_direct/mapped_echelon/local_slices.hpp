@@ -87,15 +87,12 @@ struct FindRoundEnd {
   }
 };
 
-template <class Value>
-struct CopyStaged {
-  RecordView<std::int32_t, Value> staged;
-  const std::int32_t* places;
-  RecordView<std::int32_t, Value> record;
-  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
-    record.row[k] = staged.row[places[k]];
-    record.pivot[k] = staged.pivot[places[k]];
-    record.multiplier[k] = staged.multiplier[places[k]];
+struct NumberOfSlice {
+  const std::int32_t* pending;
+  std::int64_t slice_rows;
+  std::int32_t* slice;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    slice[pending[i]] = static_cast<std::int32_t>(i / slice_rows);
   }
 };
 
@@ -245,7 +242,7 @@ class LocalSlices {
     backend_.for_each(rounds_, FindRoundEnd{sorted_keys.data(), total, ends.data()});
     backend_.synchronize();
     const RecordView<std::int32_t, Value> target = record.append_rounds(ends.to_vector());
-    backend_.for_each(total, CopyStaged<Value>{staged(), sorted_places.data(), target});
+    backend_.for_each(total, record_detail::Gather<Value>{staged(), sorted_places.data(), target});
     backend_.synchronize();
   }
 

@@ -48,8 +48,14 @@ mapped::Elimination<B, mapped::RealField<double>> eliminate_in_slices(B& backend
 }
 
 TEST(MappedSlices, LocalSlices_LeaveTheRecordOfRoundsOverAllRows) {
+  std::vector<Csr<double>> matrices;
   for (const std::int64_t width : {1, 3, 8}) {
-    const Csr<double> A = random_band<double>(3000, width, width + 1, 5);
+    matrices.push_back(random_band<double>(3000, width, width + 1, 5));
+  }
+  // Slices of the wide part do not fit, and are eliminated beside others of their level.
+  for (const std::int64_t widest : {20, 30}) matrices.push_back(band_with_wide_part(3000, widest));
+  for (const Csr<double>& A : matrices) {
+    SCOPED_TRACE(A.nonzeros());
     Serial serial(Device::serial());
     OpenMp openmp(Device::openmp(3));
     auto expected = eliminate_in_slices(serial, A);
