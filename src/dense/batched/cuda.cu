@@ -2,6 +2,7 @@
 // Batches on a GPU: matrices of up to 128 rows in the registers of thread groups, larger ones one after the
 // other, or solutions up to 512 rows by factors of the whole batch.
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/shared_memory.cuh"
 #include "dense/batched/factored_solve.cuh"
 #include "dense/batched/operations.hpp"
 #include "dense/batched/register_elimination.cuh"
@@ -18,8 +19,7 @@ template <Task task, int size, int warps, class T>
 void launch(const BatchJob<T>& job) {
   using Group = batch_kernels::GroupElimination<T, size, warps, task>;
   constexpr int bytes = Group::groups_per_block * static_cast<int>(sizeof(typename Group::Shared));
-  const auto* kernel = reinterpret_cast<const void*>(batch_kernels::eliminate_batch<T, size, warps, task>);
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  allow_shared_memory(batch_kernels::eliminate_batch<T, size, warps, task>);
   const std::int64_t blocks = (job.count + Group::groups_per_block - 1) / Group::groups_per_block;
   batch_kernels::eliminate_batch<T, size, warps, task>
       <<<static_cast<unsigned>(blocks), Group::threads_per_block, bytes, stream()>>>(job);

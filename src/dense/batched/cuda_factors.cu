@@ -2,6 +2,7 @@
 // LU and Cholesky factors of batches on a GPU: a block for each matrix, or some lanes of a warp for those of
 // at most 32 rows.
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/shared_memory.cuh"
 #include "dense/batched/block_factorization.cuh"
 #include "dense/batched/block_substitution.cuh"
 #include "dense/batched/lane_factors.cuh"
@@ -56,8 +57,7 @@ void factor_lu(const BlockFactors<T>& factors, double tolerance) {
 template <class T>
 void factor_cholesky(const BlockFactors<T>& factors, double tolerance) {
   constexpr int bytes = sizeof(typename batch_kernels::BatchedTileCholesky<T>::Shared);
-  const auto* kernel = reinterpret_cast<const void*>(batch_kernels::factor_batch_by_tiles<T>);
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  allow_shared_memory(batch_kernels::factor_batch_by_tiles<T>);
   batch_kernels::factor_batch_by_tiles<T>
       <<<blocks_for(factors.count), tiles::threads, bytes, stream()>>>(factors, tolerance);
   check(cudaGetLastError());

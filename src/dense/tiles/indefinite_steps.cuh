@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/shared_memory.cuh"
 #include "dense/tiles/indefinite_front.cuh"
 
 #include <algorithm>
@@ -31,10 +32,8 @@ inline dim3 indefinite_grid(int blocks, const IndefiniteBatch& batch) {
 /// Kernels that ask for more dynamic shared memory than others get, once in a process and device.
 template <class T, class Fronts>
 void allow_two_tiles() {
-  constexpr int bytes = static_cast<int>(two_tiles<T>);
-  const auto largest = cudaFuncAttributeMaxDynamicSharedMemorySize;
-  check(cudaFuncSetAttribute(apply_blocks<T, Fronts>, largest, bytes));
-  check(cudaFuncSetAttribute(update_rests<T, Fronts>, largest, bytes));
+  allow_shared_memory(apply_blocks<T, Fronts>);
+  allow_shared_memory(update_rests<T, Fronts>);
 }
 
 template <class T, class Fronts>

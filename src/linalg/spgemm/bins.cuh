@@ -4,6 +4,7 @@
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/shared_memory.cuh"
 #include "support/rounded.hpp"
 
 #include <echelon/matrix/csr.hpp>
@@ -178,7 +179,7 @@ template <class Group, class Kernel, class... Arguments>
 void launch(Kernel kernel, std::size_t memory, unsigned rows, Arguments... arguments) {
   if (rows == 0) return;
   const std::size_t bytes = memory * Group::groups;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  allow_shared_memory(kernel);
   kernel<<<blocks_for(rows, Group::groups), block_size, bytes, stream()>>>(rows, arguments...);
   check(cudaGetLastError());
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/backend.hpp"
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/shared_memory.cuh"
 #include "backend/lower_bound.hpp"
 #include "backend/store.hpp"
 #include "matrix/compression/bucket_sort.cuh"
@@ -114,11 +115,6 @@ CompressedRows<typename Entries::Value> compress_by_radix(Cuda& backend, const E
   return result;
 }
 
-template <class Kernel>
-void allow_shared_memory(Kernel kernel, std::size_t bytes) {
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-}
-
 /// Grid size: the number of resident blocks of a kernel, at most `most`.
 template <class Kernel>
 unsigned resident_blocks(int id, Kernel kernel, int block, std::size_t shared_bytes, std::int64_t most) {
@@ -220,7 +216,7 @@ class BucketSort {
     const bs::Sorted<T> result{rows_, rows.offsets.data(), rows.columns.data(), rows.values.data(),
                                sizes.data()};
     const std::size_t bytes = bs::Workspace::bytes(plan_);
-    allow_shared_memory(bs::sort_buckets<T>, bytes);
+    allow_shared_memory(bs::sort_buckets<T>);
     bs::sort_buckets<T><<<static_cast<unsigned>(plan_.buckets), bs::sort_block, bytes, stream()>>>(
         packed_.data(), begins_.data(), plan_, result);
     check(cudaGetLastError());
@@ -246,7 +242,7 @@ class BucketSort {
   template <class Kernel, class... Arguments>
   void launch(Kernel kernel, std::int64_t most, int block, std::size_t shared_bytes,
               const Arguments&... arguments) {
-    allow_shared_memory(kernel, shared_bytes);
+    allow_shared_memory(kernel);
     kernel<<<resident_blocks(backend_.device().id(), kernel, block, shared_bytes, most),
              static_cast<unsigned>(block), shared_bytes, stream()>>>(arguments...);
     check(cudaGetLastError());

@@ -12,6 +12,10 @@
 #include <type_traits>
 #include <vector>
 
+#ifdef __CUDACC__
+#include "backend/cuda/shared_memory.cuh"
+#endif
+
 namespace echelon::mapped {
 
 /// Memory of a team: its size, and the number of warps that share it.
@@ -82,8 +86,7 @@ void for_each_team(Cuda& backend, std::int64_t n, const TeamSize& size, F f) {
   if (n <= 0) return;
   const CurrentDevice current(backend.device().id());
   auto* kernel = kernels::for_each_team<F>;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(size.bytes)));
+  allow_shared_memory(kernel);
   kernel<<<static_cast<unsigned>(n), static_cast<unsigned>(size.warps * warp_size), size.bytes, stream()>>>(
       f, size.bytes);
   check(cudaGetLastError());

@@ -13,6 +13,7 @@
 #include <limits>
 #include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace echelon {
@@ -62,6 +63,31 @@ TYPED_TEST(GpuSparseDirectOf, Lu_Convection_Solved) {
     SparseLu<TypeParam> lu(this->gpu, {.ordering = ordering});
     this->expect_solved(lu, convection_diffusion_2d<TypeParam>(40, 30, 20, -10), 3);
   }
+}
+
+/// Fronts of different sizes take different amounts of shared memory in the same kernels.
+TYPED_TEST(GpuSparseDirectOf, SeveralThreads_FactorAtTheSameTime) {
+  constexpr int threads = 4;
+  constexpr int factorizations = 8;
+  std::vector<int> solved(threads, 0);
+  {
+    std::vector<std::jthread> workers;
+    for (int t = 0; t < threads; ++t) {
+      workers.emplace_back([&, t] {
+        const Csr<TypeParam> a = poisson_3d<TypeParam>(4 + 3 * t, 9, 9).to(this->gpu);
+        const Dense<TypeParam> b = random_dense<TypeParam>(a.rows(), 1, 7).to(this->gpu);
+        Dense<TypeParam> x(this->gpu, a.rows(), 1);
+        for (int i = 0; i < factorizations; ++i) {
+          SparseLu<TypeParam> lu(this->gpu);
+          SparseCholesky<TypeParam> cholesky(this->gpu);
+          if (!lu.factor(a).ready() || !cholesky.factor(a).ready()) continue;
+          solved[static_cast<std::size_t>(t)] +=
+              lu.solve(b, x).solved() && cholesky.solve(b, x).solved() ? 1 : 0;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(solved, std::vector<int>(threads, factorizations));
 }
 
 TYPED_TEST(GpuSparseDirectOf, Lu_PermutedAndBadlyScaled_Solved) {

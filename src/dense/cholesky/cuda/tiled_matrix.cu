@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/libraries.cuh"
+#include "backend/cuda/shared_memory.cuh"
 #include "dense/cholesky/cuda/tiled_factorization.cuh"
 #include "dense/cholesky/cuda/tiled_matrix.cuh"
 #include "dense/tiles/tensor_product.cuh"
@@ -139,7 +140,7 @@ void TiledMatrix<T>::factor_panel(cudaStream_t stream, const Panel& panel, Float
   constexpr std::size_t shared_bytes = sizeof(typename TileTask<T>::Shared);
   const FactorKernel<T> factor_tiles = factor_kernel<T>(products);
   const auto* kernel = reinterpret_cast<const void*>(factor_tiles);
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
+  allow_shared_memory(factor_tiles);
   const auto blocks = static_cast<unsigned>(
       std::min<std::int64_t>(cholesky_kernels::count_tasks(rows, job.columns),
                              resident_blocks(kernel, tiles::threads, shared_bytes, factoring_blocks(rows))));

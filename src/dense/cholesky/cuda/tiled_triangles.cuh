@@ -3,6 +3,7 @@
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/shared_memory.cuh"
 #include "dense/cholesky/cuda/tiled_substitution.cuh"
 
 #include <echelon/array.hpp>
@@ -47,8 +48,7 @@ class TiledTriangles {
     const auto rows = static_cast<int>(l.rows() / tiles::side);
     if (rows < 2) return;
     constexpr int bytes = 2 * tiles::side * tiles::padded * sizeof(T);
-    const auto* kernel = reinterpret_cast<const void*>(tiles::form_links<T>);
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    allow_shared_memory(tiles::form_links<T>);
     tiles::form_links<T><<<dim3(static_cast<unsigned>(rows - 1), 2), tiles::threads, bytes, stream()>>>(
         l.data(), l.leading(), inverses_.data(), lower_links_.data(), upper_links_.data());
     check(cudaGetLastError());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Row exchanges, triangular solves and products with factored columns.
 #include "backend/cuda/cluster.cuh"
+#include "backend/cuda/shared_memory.cuh"
 #include "dense/lu/cuda/apply.cuh"
 #include "dense/lu/cuda/substitution.cuh"
 #include "linalg/blas/tensor_products.cuh"
@@ -277,9 +278,7 @@ void launch_in_clusters(const StreamContext& context, const FactoredColumns<T>& 
   const auto kernel = !multiplies
                           ? apply_in_clusters<T, 0>
                           : (share > threads_in_clusters ? apply_in_clusters<T, 2> : apply_in_clusters<T, 1>);
-  check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
-                             cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(ExchangedRows<T>::bytes(max_width_in_clusters))));
+  allow_shared_memory(kernel);
   check(cudaLaunchKernelEx(launch.config(), kernel, X, factored.L.data(), factored.L.leading(),
                            factored.origins, width));
 }
@@ -370,9 +369,7 @@ void exchange_left_rows(const StreamContext& context, DenseView<T> A, std::int64
   const bool fits = bytes <= max_shared_bytes(context.backend.device());
   const auto blocks = static_cast<unsigned>(std::min(columns, max_blocks));
   Array<T> scratch(A.device(), fits ? 0 : blocks * A.rows());
-  check(cudaFuncSetAttribute(reinterpret_cast<const void*>(exchange_left<T>),
-                             cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             max_shared_bytes(context.backend.device())));
+  allow_shared_memory(exchange_left<T>);
   exchange_left<T><<<blocks, threads_for_left, fits ? static_cast<std::size_t>(bytes) : 0, context.stream>>>(
       A, columns, block, later_origins, fits ? nullptr : scratch.data());
   check(cudaGetLastError());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Inverses of diagonal blocks, and triangular solves with them.
 #include "backend/cuda/flags.cuh"
+#include "backend/cuda/shared_memory.cuh"
 #include "dense/lu/cuda/substitution.cuh"
 #include "dense/lu/workspace.cuh"
 #include "linalg/spmv/multiply.hpp"
@@ -434,9 +435,7 @@ void invert_diagonal_blocks(const StreamContext& context, DenseView<const T> fac
   if (factors.rows() == 0) return;
   const CurrentDevice current(context.backend.device().id());
   const auto blocks = static_cast<unsigned>((factors.rows() + block - 1) / block);
-  check(cudaFuncSetAttribute(reinterpret_cast<const void*>(invert_blocks<T>),
-                             cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(inversion_bytes<T>)));
+  allow_shared_memory(invert_blocks<T>);
   invert_blocks<T>
       <<<(only_lower ? 1 : 2) * blocks, threads, inversion_bytes<T>, context.stream>>>(factors, inverses);
   check(cudaGetLastError());

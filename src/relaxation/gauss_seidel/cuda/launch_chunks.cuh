@@ -2,6 +2,7 @@
 /// Launches of sweeps by chunks.
 #pragma once
 
+#include "backend/cuda/shared_memory.cuh"
 #include "relaxation/gauss_seidel/cuda/chunks.cuh"
 #include "relaxation/gauss_seidel/cuda/gpu.cuh"
 #include "relaxation/gauss_seidel/cuda/long_rows.cuh"
@@ -47,9 +48,7 @@ ChunkLaunch plan_chunks(const DeviceSweep<T>& task, std::int64_t nonzeros, const
 template <class T>
 void launch_chunks(void (*kernel)(DeviceSweep<T>, ChunkPlan), const ChunkLaunch& launch,
                    const DeviceSweep<T>& task) {
-  // Required for more than 48 KB per block.
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(launch.shared_bytes)));
+  allow_shared_memory(kernel);
   kernel<<<launch.blocks, launch.threads, launch.shared_bytes, stream()>>>(task, launch.plan);
   check(cudaGetLastError());
 }

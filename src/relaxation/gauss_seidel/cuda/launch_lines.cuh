@@ -2,6 +2,7 @@
 /// Launches of sweeps along lines.
 #pragma once
 
+#include "backend/cuda/shared_memory.cuh"
 #include "relaxation/gauss_seidel/cuda/gpu.cuh"
 #include "relaxation/gauss_seidel/cuda/lines.cuh"
 
@@ -81,8 +82,7 @@ template <class T, bool forward>
 void launch_line_sweep(const DeviceSweep<T>& task, const Sweeps<T>& sweeps, const Gpu& gpu) {
   const LineKernel<T> chosen = line_kernel_for<T>(task.rows, sweeps.nonzeros_of_both_triangles());
   const auto kernel = forward ? chosen.forward : chosen.backward;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(chosen.shared_bytes)));
+  allow_shared_memory(kernel);
   kernel<<<static_cast<unsigned>(gpu.multiprocessors * chosen.blocks_per_multiprocessor), chosen.threads,
            chosen.shared_bytes, stream()>>>(task);
   check(cudaGetLastError());

@@ -2,6 +2,7 @@
 /// Launches of sweeps by regions.
 #pragma once
 
+#include "backend/cuda/shared_memory.cuh"
 #include "relaxation/gauss_seidel/cuda/gpu.cuh"
 #include "relaxation/gauss_seidel/cuda/region_selection.cuh"
 #include "relaxation/gauss_seidel/cuda/regions.cuh"
@@ -35,8 +36,7 @@ template <class T>
 std::int64_t resident_blocks(bool relaxed, const Gpu& gpu) {
   int blocks = INT32_MAX;
   for (const RegionKernel<T> kernel : {region_kernel<T, true>(relaxed), region_kernel<T, false>(relaxed)}) {
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(region_shared_bytes<T>(relaxed))));
+    allow_shared_memory(kernel);
     int fit = 0;
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel, RegionSweepConfig<T>::threads,
                                                         region_shared_bytes<T>(relaxed)));

@@ -3,6 +3,7 @@
 // substitutes for it and a right-hand side. The window of a wide node is in global memory, where several
 // blocks eliminate 32 columns at a time, and a block substitutes.
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/shared_memory.cuh"
 #include "sparse_direct/banded/cuda/kernels.cuh"
 #include "sparse_direct/banded/cuda/level.cuh"
 #include "sparse_direct/banded/cuda/wide_panel.cuh"
@@ -40,8 +41,7 @@ bool is_wide(const BandPlan& plan, const LevelSizes& sizes) {
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), std::int64_t blocks, unsigned threads, std::size_t shared_bytes,
             const Arguments&... arguments) {
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shared_bytes)));
+  allow_shared_memory(kernel);
   kernel<<<static_cast<unsigned>(blocks), threads, shared_bytes, stream()>>>(arguments...);
   check(cudaGetLastError());
 }

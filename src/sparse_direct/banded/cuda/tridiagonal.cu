@@ -5,6 +5,7 @@
 // the first kernel the thread reads its rows tile by tile; in the last one it keeps all of them, for back
 // substitution.
 #include "backend/cuda/cuda.cuh"
+#include "backend/cuda/shared_memory.cuh"
 #include "sparse_direct/banded/cuda/shared_memory.cuh"
 #include "sparse_direct/banded/cuda/tridiagonal.cuh"
 #include "sparse_direct/banded/tridiagonal.hpp"
@@ -230,10 +231,11 @@ class Elimination final : public TridiagonalElimination<T> {
       if (count <= tree_leaves) break;
       width *= tree_leaves;
     }
-    allow_shared_memory(reduce_chunks<T>, reducing_bytes);
-    allow_shared_memory(solve_chunks<T>, solving_bytes);
-    allow_shared_memory(reduce_pairs<T>, tree_bytes<T>(tree_leaves));
-    allow_shared_memory(substitute_pairs<T>, tree_bytes<T>(tree_leaves));
+    const CurrentDevice current(backend_.device().id());
+    allow_shared_memory(reduce_chunks<T>);
+    allow_shared_memory(solve_chunks<T>);
+    allow_shared_memory(reduce_pairs<T>);
+    allow_shared_memory(substitute_pairs<T>);
   }
 
   void eliminate(const BandElements<T>& A) override { reduce({A, n_}, nullptr); }
@@ -312,11 +314,6 @@ class Elimination final : public TridiagonalElimination<T> {
   static constexpr std::size_t reducing_bytes = row_bytes<T, reducing_threads, tile_rows>;
   static constexpr std::size_t solving_bytes = row_bytes<T, solving_threads, chunk_rows>;
 
-  template <class... Parameters>
-  void allow_shared_memory(void (*kernel)(Parameters...), std::size_t bytes) {
-    const CurrentDevice current(backend_.device().id());
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
-  }
   /// Stage number above all stages of the preceding level: a tree has fewer than 32 levels.
   [[nodiscard]] static int first_stage(std::size_t level) { return 32 * (static_cast<int>(level) + 1); }
   /// Number of blocks that reduce the preceding level.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/cuda/cuda.cuh"
 #include "backend/cuda/owned.cuh"
+#include "backend/cuda/shared_memory.cuh"
 #include "dense/tiles/indefinite_steps.cuh"
 #include "sparse_direct/multifrontal/cuda/factorization.hpp"
 #include "sparse_direct/multifrontal/cuda/indefinite_fronts.cuh"
@@ -204,7 +205,7 @@ void DeviceFactorization<T>::State::factor_small(const FrontLevel& level, std::i
   const int leading = largest | 1;  // an odd leading dimension avoids conflicts of memory banks
   const std::size_t bytes = static_cast<std::size_t>(leading) * static_cast<std::size_t>(largest) * sizeof(T);
   const auto kernel = factor_small_fronts<T, factors>;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  allow_shared_memory(kernel);
   constexpr int threads[] = {64, 128, 256, 512};
   kernel<<<static_cast<unsigned>(end - begin), threads[size_class], bytes, stream()>>>(
       arrays(), order.data() + begin, leading);
@@ -238,8 +239,7 @@ void DeviceFactorization<T>::State::eliminate_in_steps(std::int32_t begin, std::
                              stream()>>>(a, list, p);
     } else {
       const std::size_t bytes = static_cast<std::size_t>(pivots - p) * step_columns * sizeof(T);
-      check(cudaFuncSetAttribute(factor_pivot_rows<T>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(bytes)));
+      allow_shared_memory(factor_pivot_rows<T>);
       const unsigned threads = pivots - p > 256 ? 512 : 256;
       factor_pivot_rows<<<grid(1, count), threads, bytes, stream()>>>(a, list, p);
       exchange_pivot_rows<<<grid(divide_up(pivots, solve_rows_per_block), count), solve_rows_per_block, 0,
@@ -327,7 +327,7 @@ void DeviceFactorization<T>::State::invert(const FrontLevel& level) {
   const int triangles = factors == Factors::lu ? 2 : 1;
   constexpr std::size_t bytes = sizeof(T) * smallest_inverse_order * smallest_inverse_order;
   const auto kernel = invert_diagonal_blocks<T, factors>;
-  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)));
+  allow_shared_memory(kernel);
   kernel<<<grid(divide_up(pivots, smallest_inverse_order), count, triangles), smallest_inverse_order, bytes,
            stream()>>>(arrays(), list, inverses.data());
   check(cudaGetLastError());
