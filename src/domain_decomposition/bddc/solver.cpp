@@ -2,6 +2,7 @@
 #include "backend/store.hpp"
 #include "backend/target.hpp"
 #include "domain_decomposition/bddc/device_preconditioner.hpp"
+#include "domain_decomposition/bddc/interface_iteration.hpp"
 #include "domain_decomposition/bddc/null_space.hpp"
 #include "domain_decomposition/bddc/orthonormal.hpp"
 #include "domain_decomposition/bddc/preconditioner.hpp"
@@ -41,29 +42,6 @@ struct Convert {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { target[i] = static_cast<To>(source[i]); }
 };
 
-/// p = z + beta p; the first p is z.
-struct UpdateDirection {
-  bool first;
-  double beta;
-  const double* z;
-  double* p;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { p[i] = first ? z[i] : z[i] + beta * p[i]; }
-};
-
-/// u += alpha p, g -= alpha q; contributes to (g, g).
-struct Advance {
-  double alpha;
-  const double* p;
-  const double* q;
-  double* u;
-  double* g;
-  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
-    u[i] += alpha * p[i];
-    g[i] -= alpha * q[i];
-    return {g[i] * g[i]};
-  }
-};
-
 /// x += z.
 struct AddVector {
   const double* z;
@@ -82,7 +60,11 @@ class BddcMethod final : public SolverImplementation<T>,
   /// Vectors of one solve or application, in double.
   struct Vectors : Workspace {
     Vectors(const Device& device, const Preconditioner& preconditioner, std::int64_t n)
-        : backend(device), scratch(preconditioner.make_scratch()), sum(device, 1), largest(device, 1) {
+        : backend(device),
+          scratch(preconditioner.make_scratch()),
+          sum(device, 1),
+          largest(device, 1),
+          iteration(device, 1) {
       for (Array<double>* const v : {&b, &x, &r, &z}) *v = Array<double>(device, n);
       for (Array<double>* const v : {&u, &g, &preconditioned, &p, &q})
         *v = Array<double>(device, preconditioner.interface_size());
@@ -96,6 +78,7 @@ class BddcMethod final : public SolverImplementation<T>,
     Array<double> u, g, preconditioned, p, q;  // interface
     Array<Sum> sum;
     Array<Largest> largest;
+    Array<bddc::InterfaceIteration> iteration;
   };
 
  public:
@@ -343,30 +326,25 @@ class BddcMethod final : public SolverImplementation<T>,
   /// Solves S u = g by preconditioned conjugate gradients, to the tolerance of the job; the residual replaces
   /// g. With exact interiors the residual of the interface is that of A.
   void iterate(Vectors& v, Job& job) const {
-    const std::int64_t size = v.u.size();
-    v.backend.fill(size, 0.0, v.u.data());
+    v.backend.fill(v.u.size(), 0.0, v.u.data());
+    v.backend.reduce(v.g.size(), Product<double>{v.g.data(), v.g.data()},
+                     bddc::BeginIteration{v.iteration.data(), job.tolerance,
+                                          options_.stop.max_iterations - job.iterations});
     std::vector<double> alphas;
     std::vector<double> betas;
-    double rho = 0;
-    double norm = std::sqrt(dot(v, v.g, v.g));
-    while (norm > job.tolerance && job.iterations < options_.stop.max_iterations &&
-           !job.control->cancel.stop_requested()) {
-      preconditioner_.precondition(v.scratch, v.g.data(), v.preconditioned.data());
-      const double rho_before = std::exchange(rho, dot(v, v.g, v.preconditioned));
-      if (!is_positive(rho, job)) break;
-      const double beta = alphas.empty() ? 0 : rho / rho_before;
-      if (!alphas.empty()) betas.push_back(beta);
-      v.backend.for_each(size, UpdateDirection{alphas.empty(), beta, v.preconditioned.data(), v.p.data()});
-      preconditioner_.multiply(v.scratch, v.p.data(), v.q.data());
-      const double curvature = dot(v, v.p, v.q);
-      if (!is_positive(curvature, job)) break;
-      const double alpha = rho / curvature;
-      alphas.push_back(alpha);
-      v.backend.reduce(size, Advance{alpha, v.p.data(), v.q.data(), v.u.data(), v.g.data()},
-                       Store<Sum>{v.sum.data()});
-      norm = std::sqrt(v.backend.read(v.sum.data()).value);
-      record(norm, job);
+    bddc::IterationPhase phase = bddc::IterationPhase::running;
+    while (phase == bddc::IterationPhase::running && !job.control->cancel.stop_requested()) {
+      v.backend.for_each(1, bddc::BeginBatch{v.iteration.data()});
+      for (std::int64_t k = 0; k < iterations_of_batch(); ++k) queue_iteration(v);
+      const bddc::InterfaceIteration state = v.backend.read(v.iteration.data());
+      phase = state.phase;
+      for (std::int64_t k = 0; k < state.recorded; ++k) {
+        if (!alphas.empty()) betas.push_back(state.betas[k]);
+        alphas.push_back(state.alphas[k]);
+        record(state.norms[k], job);
+      }
     }
+    report_phase(phase, job);
     if (alphas.empty()) return;
     const RitzRange ritz = ritz_range(alphas, betas);
     if (!(ritz.smallest > 0)) return;
@@ -374,13 +352,31 @@ class BddcMethod final : public SolverImplementation<T>,
     job.statistics = {{"smallest_ritz_value", ritz.smallest}, {"largest_ritz_value", ritz.largest}};
   }
 
-  bool is_positive(double value, Job& job) const {
-    if (value > 0) return true;
-    job.outcome = {std::isnan(value) ? Status::diverged : Status::not_spd,
+  /// Without the option, 1 on a GPU as well: an iteration takes longer than the wait.
+  [[nodiscard]] std::int64_t iterations_of_batch() const {
+    return std::max<std::int64_t>(options_.stop.check_every, 1);
+  }
+
+  /// An iteration that changes nothing if a former one has ended.
+  void queue_iteration(Vectors& v) const {
+    const std::int64_t size = v.u.size();
+    bddc::InterfaceIteration* const state = v.iteration.data();
+    preconditioner_.precondition(v.scratch, v.g.data(), v.preconditioned.data());
+    v.backend.reduce(size, Product<double>{v.g.data(), v.preconditioned.data()}, bddc::SetRho{state});
+    v.backend.for_each(size, bddc::UpdateDirection{state, v.preconditioned.data(), v.p.data()});
+    preconditioner_.multiply(v.scratch, v.p.data(), v.q.data());
+    v.backend.reduce(size, Product<double>{v.p.data(), v.q.data()}, bddc::SetAlpha{state});
+    v.backend.reduce(size, bddc::Advance{state, v.p.data(), v.q.data(), v.u.data(), v.g.data()},
+                     bddc::EndIteration{state});
+  }
+
+  static void report_phase(bddc::IterationPhase phase, Job& job) {
+    const bool is_nan = phase == bddc::IterationPhase::not_a_number;
+    if (!is_nan && phase != bddc::IterationPhase::not_positive) return;
+    job.outcome = {is_nan ? Status::diverged : Status::not_spd,
                    "A, or the preconditioner, is not positive definite: a direction of negative or zero "
                    "curvature after " +
                        std::to_string(job.iterations) + " iterations"};
-    return false;
   }
 
   void record(double norm, Job& job) const {
