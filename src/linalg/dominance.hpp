@@ -4,7 +4,9 @@
 #pragma once
 
 #include "backend/backend.hpp"
+#include "backend/lower_bound.hpp"
 #include "backend/store.hpp"
+#include "linalg/magnitudes.hpp"
 #include "linalg/rows_of_elements.hpp"
 #include "support/machine_epsilon.hpp"
 
@@ -85,11 +87,15 @@ struct ClassifyRow {
   T* excess;
 
   ECHELON_ANYWHERE DominanceFacts operator()(std::int64_t i) const {
-    RowMagnitudes row;
-    for (std::int64_t k = offsets[i]; k < offsets[i + 1]; ++k) {
-      row = combine(row, magnitudes_of(values[k], columns[k] == i));
-    }
-    return classify_row(i, offsets[i + 1] - offsets[i], row, excess);
+    const std::int64_t begin = offsets[i];
+    const std::int64_t end = offsets[i + 1];
+    const std::int64_t place = lower_bound(columns, begin, end, i);
+    const bool has_diagonal = place < end && columns[place] == i;
+    const Magnitudes before = sum_magnitudes(values, begin, place);
+    const Magnitudes after = sum_magnitudes(values, has_diagonal ? place + 1 : place, end);
+    const RowMagnitudes row{has_diagonal ? static_cast<double>(values[place]) : 0, before.sum + after.sum,
+                            before.has_positive || after.has_positive};
+    return classify_row(i, end - begin, row, excess);
   }
 };
 

@@ -3,10 +3,13 @@
 
 #include "backend/store.hpp"
 #include "backend/target.hpp"
+#include "linalg/magnitudes.hpp"
 #include "linalg/spmv/multiply.hpp"
 #include "support/hash.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace echelon {
 
@@ -43,22 +46,32 @@ struct RowSummary {
   }
 };
 
+/// Sum of magnitudes of a sparse row, which it reads.
 template <class T>
-struct SummariseSparseRow {
+struct SumRow {
   const std::int64_t* row_offsets;
-  const std::int32_t* column_indices;
   const T* values;
-  std::int64_t columns;
-  ECHELON_ANYWHERE RowSummary operator()(std::int64_t i) const {
-    RowSummary summary;
-    for (std::int64_t k = row_offsets[i]; k < row_offsets[i + 1]; ++k) {
-      const double value = static_cast<double>(values[k]);
-      summary.sum.value += value < 0 ? -value : value;
-      if (value - value != 0 && summary.nonfinite.value == FirstIndex::none) {
-        summary.nonfinite.value = i * columns + column_indices[k];
-      }
-    }
-    return summary;
+  ECHELON_ANYWHERE Largest operator()(std::int64_t i) const {
+    return {sum_magnitudes(values, row_offsets[i], row_offsets[i + 1]).sum};
+  }
+};
+template <class T>
+struct ElementMagnitude {
+  const T* values;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t k) const {
+    return {std::fabs(static_cast<double>(values[k]))};
+  }
+};
+struct LargestSum {
+  const Sum* sums;
+  ECHELON_ANYWHERE Largest operator()(std::int64_t i) const { return {sums[i].value}; }
+};
+template <class T>
+struct FindNonfinite {
+  const T* values;
+  ECHELON_ANYWHERE FirstIndex operator()(std::int64_t k) const {
+    const auto value = static_cast<double>(values[k]);
+    return {value - value == 0 ? FirstIndex::none : k};
   }
 };
 
@@ -108,20 +121,13 @@ class BackendResidualCheck final : public ResidualCheck<T> {
 
   MatrixFacts matrix(const MatrixRef<T>& A) override {
     if (A.is_operator()) return facts_of_operator(*A.linear_operator());
-    const Store<RowSummary> store{matrix_.data()};
-    if (const Csr<T>* csr = A.csr()) {
-      backend_.reduce(csr->rows(),
-                      SummariseSparseRow<T>{csr->row_offsets().data(), csr->column_indices().data(),
-                                            csr->values().data(), csr->columns()},
-                      store);
-    } else {
-      const DenseView<const T>& dense = A.dense();
-      const bool by_column = dense.layout() == Layout::column_major;
-      backend_.reduce(
-          dense.rows(),
-          SummariseDenseRow<T>{dense, by_column ? 1 : dense.leading(), by_column ? dense.leading() : 1},
-          store);
-    }
+    if (const Csr<T>* csr = A.csr()) return facts_of_sparse(*csr);
+    const DenseView<const T>& dense = A.dense();
+    const bool by_column = dense.layout() == Layout::column_major;
+    backend_.reduce(
+        dense.rows(),
+        SummariseDenseRow<T>{dense, by_column ? 1 : dense.leading(), by_column ? dense.leading() : 1},
+        Store<RowSummary>{matrix_.data()});
     const RowSummary summary = backend_.read(matrix_.data());
     MatrixFacts facts{summary.sum.value};
     if (summary.nonfinite.value != FirstIndex::none) {
@@ -159,6 +165,33 @@ class BackendResidualCheck final : public ResidualCheck<T> {
   struct Summaries {
     VectorSummary right, answer, residual;
   };
+
+  /// On a GPU several threads sum a row: one alone would take long for the longest row.
+  MatrixFacts facts_of_sparse(const Csr<T>& A) {
+    const std::int64_t* const offsets = A.row_offsets().data();
+    const T* const values = A.values().data();
+    Largest* const largest = &matrix_.data()->sum;
+    if (A.device().on_host()) {
+      backend_.reduce(A.rows(), SumRow<T>{offsets, values}, Store<Largest>{largest});
+    } else {
+      Array<Sum> sums(A.device(), A.rows());
+      backend_.segmented_reduce(A.rows(), offsets, ElementMagnitude<T>{values}, sums.data());
+      backend_.reduce(A.rows(), LargestSum{sums.data()}, Store<Largest>{largest});
+    }
+    MatrixFacts facts{backend_.read(largest).value};
+    if (facts.norm_inf - facts.norm_inf != 0) find_nonfinite(A, facts);
+    return facts;
+  }
+  /// The sum of a row is not finite if an element is not, and possibly if all are.
+  void find_nonfinite(const Csr<T>& A, MatrixFacts& facts) {
+    FirstIndex* const found = &matrix_.data()->nonfinite;
+    backend_.reduce(A.nonzeros(), FindNonfinite<T>{A.values().data()}, Store<FirstIndex>{found});
+    const std::int64_t k = backend_.read(found).value;
+    if (k == FirstIndex::none) return;
+    const std::vector<std::int64_t> offsets = A.row_offsets().to_vector();
+    facts.row = std::upper_bound(offsets.begin(), offsets.end(), k) - offsets.begin() - 1;
+    facts.column = backend_.read(A.column_indices().data() + k);
+  }
 
   /// ||A||_inf is the largest ||A v||_inf with ||v||_inf = 1; a few such v give a lower bound.
   MatrixFacts facts_of_operator(const LinearOperator<T>& A) {

@@ -24,6 +24,13 @@ struct VectorProduct {
 template <class X, class Use>
 VectorProduct(X, Use) -> VectorProduct<X, Use>;
 
+/// Use of a product that stores it: y_i = (A x)_i.
+template <class T>
+struct PutElement {
+  T* y;
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { y[i] = sum; }
+};
+
 /// Products of one matrix with several vectors.
 template <class X, class Use>
 struct SeveralProducts {

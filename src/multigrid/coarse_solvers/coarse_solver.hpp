@@ -35,13 +35,6 @@ class CoarseSolver {
   virtual void solve(const SmootherArguments<B, T>& arguments) const = 0;
 };
 
-/// Epilogue of a product: x_i = (A b)_i.
-template <class T>
-struct PutElement {
-  T* x;
-  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { x[i] = sum; }
-};
-
 /// Coarse solver that multiplies by the inverse, or by the pseudo-inverse of a singular A.
 template <class B, class T>
 class InverseSolver final : public CoarseSolver<B, T> {

@@ -242,7 +242,7 @@ class ParallelSolver {
     precondition(backend, columns);
     set_directions(backend, columns);
     for_column_products(backend, matrix(), columns, [](Vectors* v) {
-      return VectorProduct{static_cast<const T*>(v->p.data()), multigrid::PutElement<T>{v->v.data()}};
+      return VectorProduct{static_cast<const T*>(v->p.data()), PutElement<T>{v->v.data()}};
     });
     using multigrid::TwoProducts;
     const auto state = [](Vectors* v) { return v->state.data(); };
