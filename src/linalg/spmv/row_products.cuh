@@ -120,21 +120,72 @@ struct UseEach {
 /// Vectors that are multiplied in one pass over the matrix, at most.
 inline constexpr int most_per_pass = 8;
 
+/// Elements of most_per_pass vectors that are interleaved: those of row i are [i width, (i + 1) width).
+template <class T>
+struct LoadInterleaved {
+  const T* interleaved;
+  template <int width>
+  __device__ void load(std::int64_t row, T (&elements)[width]) const {
+    static_assert(width == most_per_pass);
+    using Values = typename Pack<T>::Values;
+    constexpr int size = Pack<T>::size;
+    const auto* const packs = reinterpret_cast<const Values*>(interleaved + row * width);
+#pragma unroll
+    for (int p = 0; p < width / size; ++p) {
+      const Values pack = packs[p];
+#pragma unroll
+      for (int i = 0; i < size; ++i) elements[p * size + i] = pack.at[i];
+    }
+  }
+};
+
+/// Interleaves vectors [width y, width (y + 1)) of n elements each, where y is the block's second index, from
+/// n width y on.
+template <class T, class X, class Use>
+__global__ void __launch_bounds__(block_size)
+    interleave(std::int64_t n, const __grid_constant__ SeveralProducts<X, Use> products, T* interleaved) {
+  constexpr int width = most_per_pass;
+  using Values = typename Pack<T>::Values;
+  constexpr int size = Pack<T>::size;
+  const int first = static_cast<int>(blockIdx.y) * width;
+  const LoadEach<T, X, Use> x{products, first};
+  const std::int64_t stride = std::int64_t{gridDim.x} * block_size;
+  auto* const packs = reinterpret_cast<Values*>(interleaved + n * first);
+  for (std::int64_t row = std::int64_t{blockIdx.x} * block_size + threadIdx.x; row < n; row += stride) {
+    T elements[width];
+    x.load(row, elements);
+#pragma unroll
+    for (int p = 0; p < width / size; ++p) {
+      Values pack;
+#pragma unroll
+      for (int i = 0; i < size; ++i) pack.at[i] = elements[p * size + i];
+      packs[row * (width / size) + p] = pack;
+    }
+  }
+}
+
 /// The products of a block of rows with vectors [width y, width (y + 1)), where y is the block's second
 /// index; see multiply_blocks. Values and column indices are staged instead of products, and a thread sums a
-/// row for all of these vectors.
+/// row for all of these vectors, whose elements are loaded from `interleaved` unless it is null.
 /// Memory movement: values, columns and offsets are read once for `width` vectors, their elements from the
 /// caches or once per block.
-template <int width, class T, class X, class Use>
+template <int width, bool is_interleaved, class T, class X, class Use>
 __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 5 : 6)
     multiply_several_blocks(const longlong2* __restrict__ starts, std::int64_t nonzeros,
                             const std::int64_t* __restrict__ row_offsets,
                             const std::int32_t* __restrict__ columns, const T* __restrict__ values,
-                            const __grid_constant__ SeveralProducts<X, Use> products) {
+                            const __grid_constant__ SeveralProducts<X, Use> products,
+                            const T* __restrict__ interleaved, std::int64_t vector_size) {
   __shared__ Staged<T> staged;
   const BlockRows rows = stage_block_rows(starts, nonzeros, row_offsets, columns, values, staged);
   const int first = static_cast<int>(blockIdx.y) * width;
-  const LoadEach<T, X, Use> x{products, first};
+  const auto x = [&] {
+    if constexpr (is_interleaved) {
+      return LoadInterleaved<T>{interleaved + vector_size * first};
+    } else {
+      return LoadEach<T, X, Use>{products, first};
+    }
+  }();
   const UseEach<T, X, Use> use{products, first};
   multiply_rows<width>(staged, rows, RowThreads(true, lanes_for(rows.count), 1), x, use);
   __syncthreads();
@@ -232,15 +283,44 @@ void for_row_products(Cuda& backend, const Csr<T>& A, X x, Use use) {
   check(cudaGetLastError());
 }
 
-template <int width, class T, class X, class Use>
-void launch_several_blocks(const Csr<T>& A, const SeveralProducts<X, Use>& products) {
+template <int width, bool is_interleaved, class T, class X, class Use>
+void launch_several_blocks(const Csr<T>& A, const SeveralProducts<X, Use>& products, const T* interleaved) {
   const RowBlocks& row_blocks = CsrAccess::row_blocks(A);
   const std::int64_t blocks = row_blocks.starts.size() / 2 - 1;
   const dim3 grid(static_cast<unsigned>(blocks), row_sums::passes(products.count, width));
-  row_sums::multiply_several_blocks<width, T><<<grid, row_sums::block_size, 0, stream()>>>(
+  row_sums::multiply_several_blocks<width, is_interleaved, T><<<grid, row_sums::block_size, 0, stream()>>>(
       reinterpret_cast<const longlong2*>(row_blocks.starts.data()), A.nonzeros(), A.row_offsets().data(),
-      A.column_indices().data(), A.values().data(), products);
+      A.column_indices().data(), A.values().data(), products, interleaved, A.columns());
   check(cudaGetLastError());
+}
+
+/// Whether interleaved vectors pay: elements are loaded several times from scattered places, and the kernel
+/// that interleaves them takes less time than it saves.
+template <class T, class X, class Use>
+bool interleaves(const Csr<T>& A, const SeveralProducts<X, Use>& products) {
+  constexpr std::int64_t least_nonzeros = 100000;
+  constexpr std::int64_t least_uses = 3;
+  return products.count > row_sums::most_per_pass / 2 && A.nonzeros() >= least_nonzeros &&
+         A.nonzeros() >= least_uses * A.columns();
+}
+
+/// Products of the rows that fit into blocks. `interleaved` has memory for all vectors, or is null.
+template <class T, class X, class Use>
+void multiply_by_blocks(Cuda& backend, const Csr<T>& A, const SeveralProducts<X, Use>& products,
+                        T* interleaved) {
+  constexpr int width = row_sums::most_per_pass;
+  if (interleaved != nullptr) {
+    const dim3 grid(backend.blocks_for(A.columns(), 1), row_sums::passes(products.count, width));
+    row_sums::interleave<<<grid, row_sums::block_size, 0, stream()>>>(A.columns(), products, interleaved);
+    check(cudaGetLastError());
+    launch_several_blocks<width, true>(A, products, interleaved);
+  } else if (products.count > width / 2) {
+    launch_several_blocks<width, false, T>(A, products, nullptr);
+  } else if (products.count > width / 4) {
+    launch_several_blocks<width / 2, false, T>(A, products, nullptr);
+  } else {
+    launch_several_blocks<width / 4, false, T>(A, products, nullptr);
+  }
 }
 
 /// See the version for the host.
@@ -254,22 +334,23 @@ void for_several_row_products(Cuda& backend, const Csr<T>& A, const SeveralProdu
     return;
   }
   const CurrentDevice current(backend.device().id());
-  if (products.count > 4) {
-    launch_several_blocks<row_sums::most_per_pass>(A, products);
-  } else if (products.count > 2) {
-    launch_several_blocks<4>(A, products);
-  } else {
-    launch_several_blocks<2>(A, products);
-  }
   const RowBlocks& row_blocks = CsrAccess::row_blocks(A);
   const std::int64_t pieces = row_blocks.pieces.size();
-  if (pieces == 0) return;
   const std::int64_t places = pieces * products.count;
-  auto* partial = static_cast<Sum*>(backend.scratch(static_cast<std::size_t>(places) * sizeof(Sum)));
+  const bool interleaved = interleaves(A, products);
+  const std::size_t vectors =
+      std::size_t{row_sums::passes(products.count, row_sums::most_per_pass)} * row_sums::most_per_pass;
+  const std::size_t vector_bytes =
+      interleaved ? vectors * static_cast<std::size_t>(A.columns()) * sizeof(T) : 0;
+  const std::size_t partial_bytes = static_cast<std::size_t>(places) * sizeof(Sum);
+  // The vectors come first, which keeps them aligned, and the sums of pieces after them.
+  auto* const memory = static_cast<unsigned char*>(backend.scratch(vector_bytes + partial_bytes));
+  multiply_by_blocks(backend, A, products, interleaved ? reinterpret_cast<T*>(memory) : nullptr);
+  if (pieces == 0) return;
   const dim3 grid(static_cast<unsigned>(pieces), static_cast<unsigned>(products.count));
   row_sums::multiply_several_pieces<T><<<grid, row_sums::block_size, 0, stream()>>>(
       row_blocks.pieces.data(), A.column_indices().data(), A.values().data(), products,
-      {.partial = partial, .finished = backend.counters(places)});
+      {.partial = reinterpret_cast<Sum*>(memory + vector_bytes), .finished = backend.counters(places)});
   check(cudaGetLastError());
 }
 

@@ -120,7 +120,7 @@ TEST_F(GpuLamg, SeveralColumns_AsAlone) {
 TEST_F(GpuLamg, MoreColumnsThanTogether_AsAlone) {
   for (const std::string family : {"chimera", "rmat"}) {
     const Csr<double> A =
-        family == "rmat" ? make(family, {{"scale", 12}}) : make(family, {{"n", 20000}, {"seed", 3}});
+        family == "rmat" ? make(family, {{"scale", 14}}) : make(family, {{"n", 90000}, {"seed", 3}});
     SeveralColumns::expect_as_alone("lamg", gpu, {}, A, SeveralColumns::right_hand_sides(A.rows(), 35));
   }
 }
