@@ -49,6 +49,9 @@ struct FirstIndex {
 struct AnyLoopBody {
   ECHELON_ANYWHERE void operator()(std::int64_t) const {}
 };
+struct AnySegmentBody {
+  ECHELON_ANYWHERE void operator()(std::int64_t, std::int64_t) const {}
+};
 struct AnySummand {
   ECHELON_ANYWHERE Sum operator()(std::int64_t) const { return {}; }
 };
@@ -82,8 +85,11 @@ concept Backend = std::constructible_from<B, Device> &&
   /// Copies the elements (4 or 8 bytes) with nonzero flags, in their order. Returns their number.
   { backend.select(n, flags, source, target) } -> std::same_as<std::int64_t>;
   /// sums[s] = f(offsets[s]) + ... + f(offsets[s+1] - 1) for s < n. On the host in that order; on a GPU by 32
-  /// lanes with every 32nd element each, whose sums are added as a tree: reproducible.
+  /// lanes with every 32nd element each, or 256 threads for a long segment, whose sums are added as a tree:
+  /// reproducible.
   backend.segmented_reduce(n, counts, AnySummand{}, sums);
+  /// Calls f(s, k) for every k in [offsets[s], offsets[s+1]) and s < n, in any order, possibly concurrently.
+  backend.segmented_for_each(n, counts, AnySegmentBody{});
   backend.copy(n, source, target);
   backend.fill(n, 0.0, target);
   /// Copies one object from the backend's memory. Waits.

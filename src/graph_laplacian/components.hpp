@@ -4,7 +4,6 @@
 
 #include "backend/atomic.hpp"
 #include "backend/backend.hpp"
-#include "linalg/rows_of_elements.hpp"
 
 #include <echelon/matrix/csr.hpp>
 
@@ -61,23 +60,23 @@ struct JoinNeighbours {
     const std::int64_t begin = offsets[i] + first;
     std::int64_t end = offsets[i + 1];
     if (last < end - offsets[i]) end = offsets[i] + last;
+    std::int32_t own = atomic_load(parent + i);
     for (std::int64_t k = begin; k < end; ++k) {
-      if (columns[k] != i && values[k] != T{0}) {
-        join_trees(parent, static_cast<std::int32_t>(i), columns[k]);
-      }
+      if (columns[k] == i || values[k] == T{0} || atomic_load(parent + columns[k]) == own) continue;
+      join_trees(parent, static_cast<std::int32_t>(i), columns[k]);
+      own = atomic_load(parent + i);
     }
   }
 };
 
-/// Joins the trees of the two vertices of element k.
+/// Joins the trees of the two vertices of element k of row i.
 template <class T>
 struct JoinVertices {
-  const std::int32_t* rows;
   const std::int32_t* columns;
   const T* values;
   std::int32_t* parent;
-  ECHELON_ANYWHERE void operator()(std::int64_t k) const {
-    if (rows[k] != columns[k] && values[k] != T{0}) join_trees(parent, rows[k], columns[k]);
+  ECHELON_ANYWHERE void operator()(std::int64_t i, std::int64_t k) const {
+    if (columns[k] != i && values[k] != T{0}) join_trees(parent, static_cast<std::int32_t>(i), columns[k]);
   }
 };
 
@@ -125,9 +124,9 @@ struct MarkComponentStart {
   }
 };
 
-/// Joins the trees of all neighbours; parent[i] is then the smallest vertex of the component of i. On a GPU a
-/// thread joins the two vertices of an element, since a thread for each vertex would take as long as the one
-/// with the most neighbours.
+/// Joins the trees of all neighbours; parent[i] is then the smallest vertex of the component of i. On a GPU
+/// several threads share the neighbours of a vertex, since one alone would take long for the vertex with the
+/// most.
 template <class B, class T>
 void join_neighbours(B& backend, const Csr<T>& A, std::int32_t* parent) {
   constexpr std::int64_t sampled = 2;  // neighbours read first; they connect most of the graph
@@ -142,14 +141,13 @@ void join_neighbours(B& backend, const Csr<T>& A, std::int32_t* parent) {
     join.last = INT64_MAX;
     backend.for_each(n, join);
   } else {
-    const Array<std::int32_t> rows = rows_of_elements(backend, A);
-    backend.for_each(A.nonzeros(), JoinVertices<T>{rows.data(), join.columns, join.values, parent});
+    backend.segmented_for_each(n, join.offsets, JoinVertices<T>{join.columns, join.values, parent});
   }
   backend.for_each(n, FindRoot{parent});
 }
 
 /// Finds the components of a symmetric A; explicit zeros count as absent. The result is the same on every
-/// backend. O(nonzeros) time; 32 bytes per row besides the result, and on a GPU 4 bytes per nonzero.
+/// backend. O(nonzeros) time; 32 bytes per row besides the result.
 template <class B, class T>
 Components find_components(B& backend, const Csr<T>& A) {
   const std::int64_t n = A.rows();

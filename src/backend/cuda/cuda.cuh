@@ -103,19 +103,64 @@ __global__ void __launch_bounds__(block_size)
   reduce_in_row(n, f, finish, partial, finished);
 }
 
-/// One warp per segment: lane l combines elements l, l + 32, ..., then the lanes are reduced as a tree.
+/// A segment longer than this is treated by a block, any other by a warp.
+inline constexpr std::int64_t longest_of_warp = 1024;
+
+/// Calls by_warp(s, begin, end) by one warp for each short segment, and by_block(s, begin, end) by a block
+/// for each long one.
+template <class ByWarp, class ByBlock>
+__device__ void for_each_segment(std::int64_t n, const std::int64_t* offsets, ByWarp by_warp,
+                                 ByBlock by_block) {
+  constexpr int warps = block_size / warp_size;
+  const std::int64_t stride = std::int64_t{gridDim.x} * warps;
+  for (std::int64_t first = std::int64_t{blockIdx.x} * warps; first < n; first += stride) {
+    const std::int64_t own = first + threadIdx.x / warp_size;
+    const std::int64_t begin = own < n ? offsets[own] : 0;
+    const std::int64_t end = own < n ? offsets[own + 1] : 0;
+    const bool is_long = end - begin > longest_of_warp;
+    if (own < n && !is_long) by_warp(own, begin, end);
+    if (!__syncthreads_or(is_long ? 1 : 0)) continue;
+    for (std::int64_t s = first; s < first + warps && s < n; ++s) {
+      if (offsets[s + 1] - offsets[s] > longest_of_warp) by_block(s, offsets[s], offsets[s + 1]);
+    }
+  }
+}
+
+/// Lane l of the warp, or thread l of the block, of a segment combines elements l, l + 32, ... or l + 256,
+/// ...; then their values are reduced as a tree.
 template <class V, class F>
 __global__ void __launch_bounds__(block_size)
     segmented_reduce(std::int64_t n, const std::int64_t* offsets, F f, V* sums) {
-  const std::int64_t stride = std::int64_t{gridDim.x} * (block_size / warp_size);
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
-  for (std::int64_t s = (std::int64_t{blockIdx.x} * block_size + threadIdx.x) / warp_size; s < n;
-       s += stride) {
-    V value{};
-    for (std::int64_t k = offsets[s] + lane; k < offsets[s + 1]; k += warp_size) value = combine(value, f(k));
-    value = warp_reduce(value, Combine());
-    if (lane == 0) sums[s] = value;
-  }
+  for_each_segment(
+      n, offsets,
+      [&](std::int64_t s, std::int64_t begin, std::int64_t end) {
+        V value{};
+        for (std::int64_t k = begin + lane; k < end; k += warp_size) value = combine(value, f(k));
+        value = warp_reduce(value, Combine());
+        if (lane == 0) sums[s] = value;
+      },
+      [&](std::int64_t s, std::int64_t begin, std::int64_t end) {
+        V value{};
+        for (std::int64_t k = begin + threadIdx.x; k < end; k += block_size) value = combine(value, f(k));
+        value = combine_block(value);
+        if (threadIdx.x == 0) sums[s] = value;
+        __syncthreads();  // combine_block's storage is free again
+      });
+}
+
+template <class F>
+__global__ void __launch_bounds__(block_size)
+    segmented_for_each(std::int64_t n, const std::int64_t* offsets, F f) {
+  const int lane = static_cast<int>(threadIdx.x) % warp_size;
+  for_each_segment(
+      n, offsets,
+      [&](std::int64_t s, std::int64_t begin, std::int64_t end) {
+        for (std::int64_t k = begin + lane; k < end; k += warp_size) f(s, k);
+      },
+      [&](std::int64_t s, std::int64_t begin, std::int64_t end) {
+        for (std::int64_t k = begin + threadIdx.x; k < end; k += block_size) f(s, k);
+      });
 }
 
 /// Unsigned integers by size: sorts and selections move values as bits.
@@ -190,6 +235,14 @@ class Cuda {
     const CurrentDevice current(device_.id());
     cuda_kernels::segmented_reduce<<<blocks_for(n * warp_size, 1), cuda_kernels::block_size, 0, stream()>>>(
         n, offsets, f, sums);
+    check(cudaGetLastError());
+  }
+  template <class F>
+  void segmented_for_each(std::int64_t n, const std::int64_t* offsets, F f) {
+    if (n <= 0) return;
+    const CurrentDevice current(device_.id());
+    cuda_kernels::segmented_for_each<<<blocks_for(n * warp_size, 1), cuda_kernels::block_size, 0, stream()>>>(
+        n, offsets, f);
     check(cudaGetLastError());
   }
 

@@ -165,6 +165,14 @@ class OpenMp {
         [=](std::int64_t i, std::int64_t place) { target[place] = source[i]; });
   }
 
+  template <class F>
+  void segmented_for_each(std::int64_t n, const std::int64_t* offsets, F f) {
+#pragma omp parallel for num_threads(threads_for(n > 1)) schedule(dynamic, 256)
+    for (std::int64_t s = 0; s < n; ++s) {
+      for (std::int64_t k = offsets[s]; k < offsets[s + 1]; ++k) f(s, k);
+    }
+  }
+
   template <class F, class V>
   void segmented_reduce(std::int64_t n, const std::int64_t* offsets, F f, V* sums) {
 #pragma omp parallel for num_threads(threads_for(n > 1)) schedule(dynamic, 256)

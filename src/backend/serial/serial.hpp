@@ -95,6 +95,13 @@ class Serial {
     return selected;
   }
 
+  template <class F>
+  void segmented_for_each(std::int64_t n, const std::int64_t* offsets, F f) {
+    for (std::int64_t s = 0; s < n; ++s) {
+      for (std::int64_t k = offsets[s]; k < offsets[s + 1]; ++k) f(s, k);
+    }
+  }
+
   template <class F, class V>
   void segmented_reduce(std::int64_t n, const std::int64_t* offsets, F f, V* sums) {
     for (std::int64_t s = 0; s < n; ++s) {

@@ -133,14 +133,46 @@ struct ValueAt {
   ECHELON_ANYWHERE Sum operator()(std::int64_t k) const { return {values[k]}; }
 };
 
+/// Offsets of n short segments, of which every 50th is long.
+std::vector<std::int64_t> segments(std::int64_t n) {
+  std::mt19937 random(4);
+  std::vector<std::int64_t> offsets = {0};
+  for (std::int64_t s = 0; s < n; ++s) {
+    const std::int64_t length = s % 50 == 7 ? 1000 + static_cast<std::int64_t>(random() % 50)
+                                            : static_cast<std::int64_t>(random() % 40) % 13;
+    offsets.push_back(offsets.back() + length);
+  }
+  if (n > 1) offsets.back() += 5000;
+  return offsets;
+}
+
+struct AddSegment {
+  std::int64_t* visits;
+  __device__ void operator()(std::int64_t s, std::int64_t k) const { visits[k] += s + 1; }
+};
+
+TEST_F(GpuBackend, SegmentedForEach_VisitsEveryElementOnce) {
+  Cuda backend(gpu);
+  for (const std::int64_t n : sizes) {
+    const std::vector<std::int64_t> offsets = segments(n);
+    const Array<std::int64_t> bounds = there(offsets);
+    Array<std::int64_t> visits(gpu, offsets.back());
+    backend.fill(offsets.back(), std::int64_t{0}, visits.data());
+    backend.segmented_for_each(n, bounds.data(), AddSegment{visits.data()});
+    const std::vector<std::int64_t> got = visits.to_vector();
+    for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+      ASSERT_EQ(std::count(got.begin() + offsets[s], got.begin() + offsets[s + 1],
+                           static_cast<std::int64_t>(s) + 1),
+                offsets[s + 1] - offsets[s]);
+    }
+  }
+}
+
 TEST_F(GpuBackend, SegmentedReduce_AgreesWithHost) {
   Cuda backend(gpu);
   std::mt19937 random(4);
   for (const std::int64_t n : sizes) {
-    std::vector<std::int64_t> offsets = {0};
-    for (std::int64_t s = 0; s < n; ++s)
-      offsets.push_back(offsets.back() + static_cast<std::int64_t>(random() % 40) % 13);
-    if (n > 1) offsets.back() += 5000;
+    const std::vector<std::int64_t> offsets = segments(n);
     std::vector<double> values(static_cast<std::size_t>(offsets.back()));
     std::generate(values.begin(), values.end(), [&] { return static_cast<double>(random() % 1000); });
     const Array<double> in = there(values);

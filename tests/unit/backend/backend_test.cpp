@@ -242,6 +242,27 @@ TEST(Backend, SegmentedReduce_SumsInOrder) {
   }
 }
 
+TEST(Backend, SegmentedForEach_VisitsEveryElementOnce) {
+  std::mt19937 random(5);
+  for (const std::int64_t n : sizes) {
+    std::vector<std::int64_t> offsets = {0};
+    for (std::int64_t s = 0; s < n; ++s) {
+      offsets.push_back(offsets.back() + static_cast<std::int64_t>(random() % 9));
+    }
+    on_every_backend([&](auto& backend) {
+      std::vector<std::int64_t> visits(static_cast<std::size_t>(offsets.back()), 0);
+      backend.segmented_for_each(n, offsets.data(), [&](std::int64_t s, std::int64_t k) {
+        visits[static_cast<std::size_t>(k)] += s + 1;
+      });
+      for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+        EXPECT_EQ(std::count(visits.begin() + offsets[s], visits.begin() + offsets[s + 1],
+                             static_cast<std::int64_t>(s) + 1),
+                  offsets[s + 1] - offsets[s]);
+      }
+    });
+  }
+}
+
 TEST(Backend, CopyFillReadWrite) {
   for (const std::int64_t n : sizes) {
     const std::vector<double> x = random_values(n);

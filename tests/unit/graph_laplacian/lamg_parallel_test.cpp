@@ -158,6 +158,7 @@ class SortingBackend : private Serial {
   using Serial::for_each;
   using Serial::run_lengths;
   using Serial::scan;
+  using Serial::segmented_for_each;
   using Serial::segmented_reduce;
   using Serial::select;
   using Serial::Serial;

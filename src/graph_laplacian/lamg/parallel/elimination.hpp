@@ -50,6 +50,22 @@ struct LaplacianRows {
   }
 };
 
+/// inverse[i] = 1 / a_ii, or zero without a diagonal element. Columns ascend.
+template <class T>
+struct InvertDiagonal {
+  LaplacianRows<T> A;
+  T* inverse;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    const std::int64_t end = A.offsets[i + 1];
+    const std::int64_t k = lower_bound(A.columns, A.offsets[i], end, i);
+    inverse[i] = k < end && A.columns[k] == i && A.values[k] != T{0} ? T{1} / A.values[k] : T{0};
+  }
+};
+template <class B, class T>
+void invert_diagonal(B& backend, const Csr<T>& A, T* inverse) {
+  backend.for_each(A.rows(), InvertDiagonal<T>{LaplacianRows<T>(A), inverse});
+}
+
 template <class T>
 struct DrawEliminationKey {
   LaplacianRows<T> A;

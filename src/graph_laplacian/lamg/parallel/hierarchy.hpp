@@ -137,7 +137,7 @@ class ParallelHierarchy {
   void invert_diagonal(B& backend) {
     const Csr<T>& A = levels_.back().own;
     diagonals_.back() = Array<T>(backend.device(), A.rows());
-    multigrid::invert_diagonal(backend, A, diagonals_.back().data());
+    parallel::invert_diagonal(backend, A, diagonals_.back().data());
   }
 
   bool add_level(B& backend) {

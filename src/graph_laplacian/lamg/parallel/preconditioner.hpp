@@ -60,7 +60,7 @@ class DiagonalPreconditioner final : public Preconditioner<B, T> {
  public:
   /// A has to outlive the preconditioner.
   DiagonalPreconditioner(B& backend, const Csr<T>& A) : A_(&A), inverse_(backend.device(), A.rows()) {
-    multigrid::invert_diagonal(backend, A, inverse_.data());
+    parallel::invert_diagonal(backend, A, inverse_.data());
   }
   [[nodiscard]] std::unique_ptr<Workspace> make_workspace() const override {
     return std::make_unique<Nothing>();
