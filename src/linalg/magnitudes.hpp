@@ -14,8 +14,8 @@ struct Magnitudes {
   bool has_positive = false;
 };
 
-/// Sums the magnitudes of values [begin, end) in four partial sums, which wait for each other's additions four
-/// times less.
+/// Sums the magnitudes of values [begin, end) in four partial sums, which wait for each other's additions
+/// four times less.
 template <class T>
 ECHELON_ANYWHERE Magnitudes sum_magnitudes(const T* values, std::int64_t begin, std::int64_t end) {
   constexpr int parts = 4;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Options and registry rows of dense factorisations.
+#include "registry/families.hpp"
 #include "registry/refinement_options.hpp"
 #include "registry/row.hpp"
-#include "registry/families.hpp"
 
 #include <echelon/methods/dense/cholesky.hpp>
 #include <echelon/methods/dense/cusolver_lu.hpp>

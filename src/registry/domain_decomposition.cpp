@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Options and registry rows of domain decomposition.
-#include "registry/row.hpp"
 #include "registry/families.hpp"
+#include "registry/row.hpp"
 
 #include <echelon/methods/bddc.hpp>
 

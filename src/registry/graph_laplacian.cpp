@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Options and registry rows of methods for graph Laplacians.
-#include "registry/row.hpp"
 #include "registry/families.hpp"
+#include "registry/row.hpp"
 
 #include <echelon/methods/approximate_cholesky.hpp>
 #include <echelon/methods/lamg.hpp>

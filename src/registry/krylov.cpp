@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Options and registry rows of Krylov methods.
-#include "registry/row.hpp"
 #include "registry/families.hpp"
+#include "registry/row.hpp"
 
 #include <echelon/methods/bicgstab.hpp>
 #include <echelon/methods/cg.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Options and registry rows of sparse direct methods.
-#include "registry/row.hpp"
 #include "registry/families.hpp"
+#include "registry/row.hpp"
 #include "sparse_direct/left_looking/prediction.hpp"
 
 #include <echelon/methods/banded_lu.hpp>
