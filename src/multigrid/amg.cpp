@@ -19,6 +19,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 #include <string>
 #include <utility>
@@ -252,12 +253,25 @@ class MultigridMethod final : public IterativeMethod<B, T>,
     }
     aggressive_levels_ = options_.aggressive_levels;
     interpolation_limits_ = false;
+    coarsening_reason_.clear();
     if (kind_ != AmgCoarsening::automatic) return;
     const double part = character.same_sign_part();
     const bool classical = block_ == 1 && (part <= m_matrix_part || (symmetric_ && part <= anisotropic_part));
     kind_ = classical ? AmgCoarsening::classical : AmgCoarsening::smoothed_aggregation;
     interpolation_limits_ = classical && part > m_matrix_part;
     if (interpolation_limits_) aggressive_levels_ = 0;
+    coarsening_reason_ = reason_for_coarsening(part);
+  }
+
+  /// Reason for the automatic coarsening of a matrix with this share of off-diagonal magnitude that has the
+  /// sign of the diagonal.
+  [[nodiscard]] std::string reason_for_coarsening(double part) const {
+    if (block_ > 1) return "A has dense blocks of " + std::to_string(block_) + " unknowns";
+    const long tenths = std::lround(1000 * part);
+    const std::string share = std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) +
+                              " % of the off-diagonal magnitude has the sign of the diagonal";
+    if (part <= m_matrix_part) return "A is close to an M-matrix: " + share;
+    return (symmetric_ ? "A is symmetric, " : "A is not symmetric, ") + share;
   }
 
   void check_near_null_space(const Csr<T>& A) const {
@@ -350,6 +364,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   void describe() {
     description_ = {};
     description_.coarsening = given_ ? "given" : std::string(to_string(kind_));
+    if (!given_) description_.coarsening_reason = coarsening_reason_;
     const auto& levels = hierarchy_->levels();
     for (std::size_t l = 0; l < levels.size(); ++l) {
       const bool coarsest = l + 1 == levels.size();
@@ -371,6 +386,9 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   [[nodiscard]] Outcome outcome() const {
     Outcome outcome;
     outcome.statistics = level_statistics(description_);
+    if (!description_.coarsening_reason.empty()) {
+      outcome.statistics.push_back({"coarsening_reason", description_.coarsening_reason});
+    }
     outcome.statistics.push_back({"smoother", std::string(to_string(smoother()))});
     outcome.statistics.push_back({"coarse_solver", description_.levels.back().method});
     outcome.statistics.push_back({"precision", std::string(is_single_ ? "single" : "working")});
@@ -400,6 +418,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   bool is_single_ = false;
   std::int64_t block_ = 1;
   AmgCoarsening kind_ = AmgCoarsening::smoothed_aggregation;
+  std::string coarsening_reason_;  // if the kind was chosen by the matrix
   std::int64_t aggressive_levels_ = 0;
   bool interpolation_limits_ = false;         // the convergence: A is symmetric, but far from an M-matrix
   Csr<T> copy_;                               // A in CSR if A is dense

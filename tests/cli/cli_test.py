@@ -956,6 +956,7 @@ class Info(ToolTest):
         self.assertAlmostEqual(found["operator_complexity"], sum(nonzeros) / nonzeros[0])
         self.assertAlmostEqual(found["grid_complexity"], sum(rows) / rows[0])
         self.assertEqual(found["levels"][-1]["method"], "inverse")
+        self.assertIn("M-matrix", found["coarsening_reason"])
         self.assertIn("level 1", self.run_tool("info", matrix, "--hierarchy").stdout)
         self.assertNotIn("hierarchy", json.loads(self.run_tool("info", matrix, "--json").stdout))
 

@@ -70,6 +70,7 @@ void add_hierarchy_rows(const HierarchySummary& summary, std::vector<Row>& rows)
       "hierarchy of " + summary.method,
       fmt::format("{}, operator complexity {:.3g}, grid complexity {:.3g}, set up in {:.3g} ms", d.coarsening,
                   d.operator_complexity, d.grid_complexity, 1e3 * summary.seconds));
+  if (!d.coarsening_reason.empty()) rows.emplace_back("coarsening", d.coarsening_reason);
   for (std::size_t l = 0; l < d.levels.size(); ++l) {
     const LevelDescription& level = d.levels[l];
     const double per_row =
@@ -99,10 +100,15 @@ Json hierarchy_json(const HierarchySummary& summary) {
                       {"seconds", level.seconds},
                       {"bytes", level.bytes}});
   }
-  return {{"coarsening", d.coarsening},           {"operator_complexity", d.operator_complexity},
-          {"grid_complexity", d.grid_complexity}, {"near_null_space", d.near_null_space},
-          {"null_space", d.null_space},           {"end", d.end},
-          {"seconds", summary.seconds},           {"levels", std::move(levels)}};
+  return {{"coarsening", d.coarsening},
+          {"coarsening_reason", d.coarsening_reason},
+          {"operator_complexity", d.operator_complexity},
+          {"grid_complexity", d.grid_complexity},
+          {"near_null_space", d.near_null_space},
+          {"null_space", d.null_space},
+          {"end", d.end},
+          {"seconds", summary.seconds},
+          {"levels", std::move(levels)}};
 }
 
 }  // namespace echelon::tool

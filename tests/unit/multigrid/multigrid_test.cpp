@@ -435,10 +435,20 @@ TEST(Amg, Coarsening_ChosenByMatrix) {
   const auto coarsening = [](const Csr<double>& A) {
     Amg<double> amg;
     (void)amg.setup(A);
-    return describe_hierarchy(amg).coarsening;
+    const HierarchyDescription description = describe_hierarchy(amg);
+    return description.coarsening + ": " + description.coarsening_reason;
   };
-  EXPECT_EQ(coarsening(generate::poisson_2d<double>(40, 40)), "classical");
-  EXPECT_EQ(coarsening(generate::random_spd<double>(900, 0.01, 1.1, 4)), "smoothed-aggregation");
+  const std::string share = " % of the off-diagonal magnitude has the sign of the diagonal";
+  EXPECT_EQ(coarsening(generate::poisson_2d<double>(40, 40)),
+            "classical: A is close to an M-matrix: 0.0" + share);
+  EXPECT_EQ(
+      coarsening(generate::random_spd<double>(900, 0.01, 1.1, 4)).find("smoothed-aggregation: A is symm"), 0);
+  const auto elastic = std::get<Csr<double>>(
+      make_matrix<double>("elasticity-2d", find_generator("elasticity-2d").for_rows(5000)));
+  EXPECT_EQ(coarsening(elastic), "smoothed-aggregation: A has dense blocks of 2 unknowns");
+  Amg<double> named(Device(), {.coarsening = AmgCoarsening::classical});
+  (void)named.setup(elastic);
+  EXPECT_EQ(describe_hierarchy(named).coarsening_reason, "") << "it was asked for";
 }
 
 TEST(Amg, BlockSize_DividesRows) {

@@ -29,6 +29,8 @@ struct LevelDescription {
 
 struct HierarchyDescription {
   std::string coarsening;
+  /// Reason for this coarsening, if it was chosen by the matrix; otherwise empty.
+  std::string coarsening_reason;
   std::vector<LevelDescription> levels;
   /// Number of near-null-space vectors given to the coarsening; 0: constants.
   std::int64_t near_null_space = 0;
