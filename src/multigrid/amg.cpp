@@ -129,7 +129,9 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   [[nodiscard]] const HierarchyDescription& description() const override { return description_; }
   [[nodiscard]] std::optional<Csr<T>> level_matrix(std::size_t level) const override {
     if (!hierarchy_ || level >= hierarchy_->levels().size()) return {};
-    return *hierarchy_->levels()[level].A;
+    if (level == 0) return sparse();
+    B backend(this->device());
+    return cycle_ ? std::optional<Csr<T>>(cycle_->level_matrix(backend, level)) : std::nullopt;
   }
   /// Symmetric for V- and W-cycles, whose post-smoothing is adjoint to the pre-smoothing.
   [[nodiscard]] AppliedOperator applied_operator() const override {
@@ -346,8 +348,11 @@ class MultigridMethod final : public IterativeMethod<B, T>,
   Outcome make_operator() {
     std::string why;
     const Csr<T>& coarsest = *hierarchy_->levels().back().A;
+    null_space_ = symmetric_ ? find_null_space(backend_, hierarchy_->levels(), near_null_space_)
+                             : Dense<T>(this->device(), 0, 0);
     if (is_single_) {
-      auto single = std::make_unique<SingleCycle<B, T>>(backend_, hierarchy_->levels());
+      const auto release = [this](std::size_t level) { hierarchy_->release_values(level, *coarsening_); };
+      auto single = std::make_unique<SingleCycle<B, T>>(backend_, hierarchy_->levels(), release);
       if (single->make(backend_, options_, smoother(), coarsest, symmetric_, why)) cycle_ = std::move(single);
     } else {
       auto cycle = make_cycle<B, T>(backend_, options_, smoother(), hierarchy_->levels(), coarsest, 1,
@@ -355,8 +360,7 @@ class MultigridMethod final : public IterativeMethod<B, T>,
       if (cycle) cycle_ = std::make_unique<WorkingCycle<B, T>>(this->device(), std::move(cycle));
     }
     if (!cycle_) return {Status::breakdown, why};
-    null_space_ = symmetric_ ? find_null_space(backend_, hierarchy_->levels(), near_null_space_)
-                             : Dense<T>(this->device(), 0, 0);
+    if (is_single_) hierarchy_->release_values(hierarchy_->levels().size() - 1, *coarsening_);
     describe();
     return outcome();
   }
@@ -370,8 +374,8 @@ class MultigridMethod final : public IterativeMethod<B, T>,
       const bool coarsest = l + 1 == levels.size();
       description_.levels.push_back(
           {.rows = levels[l].A->rows(),
-           .nonzeros = levels[l].A->nonzeros(),
-           .prolongation_nonzeros = levels[l].P.nonzeros(),
+           .nonzeros = pattern_size(*levels[l].A),
+           .prolongation_nonzeros = pattern_size(levels[l].P),
            .method = coarsest ? cycle_->coarse_solver() : std::string(to_string(smoother())),
            .seconds = levels[l].seconds,
            .bytes = levels[l].bytes() + cycle_->level_bytes(l)});

@@ -165,6 +165,7 @@ class Cycle {
     for (const Level& level : levels_) bytes += level.smoother ? level.smoother->bytes() : 0;
     return bytes;
   }
+  [[nodiscard]] const Csr<T>& level_matrix(std::size_t l) const { return *levels_[l].matrices->A; }
   [[nodiscard]] std::size_t level_bytes(std::size_t l) const {
     if (is_coarsest(l)) return coarse_->bytes();
     return levels_[l].smoother ? levels_[l].smoother->bytes() : 0;

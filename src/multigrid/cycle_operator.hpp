@@ -89,6 +89,8 @@ class CycleOperator {
   /// Bytes held by smoothers, the coarse solver and copies of matrices.
   [[nodiscard]] virtual std::size_t bytes() const = 0;
   [[nodiscard]] virtual std::size_t level_bytes(std::size_t level) const = 0;
+  /// The matrix of a level as the cycle has it, in the precision of T.
+  [[nodiscard]] virtual Csr<T> level_matrix(B& backend, std::size_t level) const = 0;
   [[nodiscard]] virtual std::string coarse_solver() const = 0;
   [[nodiscard]] virtual std::int64_t null_space() const = 0;
 };
@@ -112,6 +114,9 @@ class WorkingCycle final : public CycleOperator<B, T> {
   [[nodiscard]] std::size_t bytes() const override { return cycle_->bytes(); }
   [[nodiscard]] std::size_t level_bytes(std::size_t level) const override {
     return cycle_->level_bytes(level);
+  }
+  [[nodiscard]] Csr<T> level_matrix(B& /*backend*/, std::size_t level) const override {
+    return cycle_->level_matrix(level);
   }
   [[nodiscard]] std::string coarse_solver() const override { return cycle_->coarse_solver().name(); }
   [[nodiscard]] std::int64_t null_space() const override { return cycle_->coarse_solver().null_space(); }
@@ -158,6 +163,16 @@ struct WidenVector {
     to[i] = static_cast<T>(scale->inverse * (matrix_factor * static_cast<double>(from[i])));
   }
 };
+/// to = from / divisor.
+template <class T>
+struct DivideElements {
+  double divisor;
+  const float* from;
+  T* to;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    to[i] = static_cast<T>(static_cast<double>(from[i]) / divisor);
+  }
+};
 /// Makes the copy of A in float, times a factor.
 template <class B, class T>
 Csr<float> rounded(B& backend, const Csr<T>& A, const FloatScale* scale) {
@@ -181,7 +196,10 @@ class SingleCycle final : public CycleOperator<B, T> {
   };
 
  public:
-  SingleCycle(B& backend, const std::vector<HierarchyLevel<T>>& levels) : device_(backend.device()) {
+  /// Rounds the levels, and calls rounded_level(l) after each level l but the coarsest.
+  template <class F>
+  SingleCycle(B& backend, const std::vector<HierarchyLevel<T>>& levels, F rounded_level)
+      : device_(backend.device()) {
     const Csr<T>& A = *levels.front().A;
     Array<FloatScale> scale(device_, 2);
     FloatScale* const unit = scale.data() + 1;
@@ -195,6 +213,7 @@ class SingleCycle final : public CycleOperator<B, T> {
       if (l + 1 == levels.size()) break;
       levels_[l].P = rounded(backend, levels[l].P, unit);
       levels_[l].R = rounded(backend, levels[l].R, unit);
+      rounded_level(l);
     }
   }
   /// Sets the cycle up; false, with the reason, if that fails.
@@ -231,6 +250,12 @@ class SingleCycle final : public CycleOperator<B, T> {
   }
   [[nodiscard]] std::size_t level_bytes(std::size_t level) const override {
     return cycle_->level_bytes(level) + levels_[level].bytes();
+  }
+  [[nodiscard]] Csr<T> level_matrix(B& backend, std::size_t level) const override {
+    const Csr<float>& A = levels_[level].own;
+    Array<T> values(device_, A.nonzeros());
+    backend.for_each(A.nonzeros(), DivideElements<T>{matrix_factor_, A.values().data(), values.data()});
+    return Csr<T>::unchecked(A.rows(), A.columns(), A.row_offsets(), A.column_indices(), std::move(values));
   }
   [[nodiscard]] std::string coarse_solver() const override { return cycle_->coarse_solver().name(); }
   [[nodiscard]] std::int64_t null_space() const override { return cycle_->coarse_solver().null_space(); }

@@ -52,6 +52,17 @@ void update(ProductPlan<T>& plan, Factors<T> factors, Csr<T>& C) {
   }
 }
 
+/// Frees the values of A. Its pattern stays, and nonzeros() is 0 until restore().
+template <class T>
+void release(Csr<T>& A) {
+  A.values() = Array<T>(A.device(), 0);
+}
+/// Allocates values that release() freed, uninitialised.
+template <class T>
+void restore(Csr<T>& A) {
+  if (A.nonzeros() < pattern_size(A)) A.values() = Array<T>(A.device(), pattern_size(A));
+}
+
 template <class T>
 Array<std::uint32_t> find_transposition(const Csr<T>& P) {
   if (P.nonzeros() > std::numeric_limits<std::uint32_t>::max()) return {};
@@ -162,6 +173,7 @@ bool Hierarchy<T>::coarsen(Coarsening<T>& coarsening, const HierarchyLimits& lim
 template <class T>
 void Hierarchy<T>::update_values(const Csr<T>& A, Coarsening<T>& coarsening) {
   levels_.front().A = &A;
+  restore_values();
   updates_.resize(levels_.size());
   for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
     HierarchyLevel<T>& level = levels_[l];
@@ -175,10 +187,26 @@ void Hierarchy<T>::update_values(const Csr<T>& A, Coarsening<T>& coarsening) {
 }
 
 template <class T>
+void Hierarchy<T>::release_values(std::size_t level, const Coarsening<T>& coarsening) {
+  release(levels_[level].own);
+  release(levels_[level].R);
+  if (coarsening.updates_prolongations()) release(levels_[level].P);
+}
+
+template <class T>
+void Hierarchy<T>::restore_values() {
+  for (HierarchyLevel<T>& level : levels_) {
+    restore(level.own);
+    restore(level.P);
+    restore(level.R);
+  }
+}
+
+template <class T>
 double Hierarchy<T>::operator_complexity() const {
   double nonzeros = 0;
   for (const HierarchyLevel<T>& level : levels_) {
-    nonzeros += static_cast<double>(&level == &levels_.front() ? level.A->nonzeros() : level.own.nonzeros());
+    nonzeros += static_cast<double>(pattern_size(&level == &levels_.front() ? *level.A : level.own));
   }
   const auto finest = static_cast<double>(levels_.front().A->nonzeros());
   return finest > 0 ? nonzeros / finest : 1;

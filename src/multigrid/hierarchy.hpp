@@ -29,6 +29,19 @@ struct HierarchyLimits {
   double operator_complexity = 10;
 };
 
+/// Bytes of the arrays of A that it does not borrow.
+template <class T>
+[[nodiscard]] std::size_t owned_bytes(const Csr<T>& A) {
+  const auto owned = [](const auto& array) { return array.owns() ? array.bytes() : 0; };
+  return owned(A.row_offsets()) + owned(A.column_indices()) + owned(A.values());
+}
+
+/// Nonzeros of A, also where its values were freed.
+template <class T>
+[[nodiscard]] std::int64_t pattern_size(const Csr<T>& A) {
+  return A.column_indices().size();
+}
+
 /// One level: its matrix and the transfer operators between it and the next coarser level.
 template <class T>
 struct HierarchyLevel {
@@ -43,7 +56,10 @@ struct HierarchyLevel {
 
   [[nodiscard]] bool is_elimination() const { return eliminated.size() > 0; }
   [[nodiscard]] std::int64_t rows() const { return is_elimination() ? eliminated.size() : A->rows(); }
-  [[nodiscard]] std::size_t bytes() const { return own.bytes() + P.bytes() + R.bytes() + eliminated.bytes(); }
+  /// Bytes, borrowed patterns not counted.
+  [[nodiscard]] std::size_t bytes() const {
+    return owned_bytes(own) + owned_bytes(P) + owned_bytes(R) + eliminated.bytes();
+  }
 };
 
 /// Recomputes R = P^T and R (A P) for known patterns. A P is formed first because its rows are short; the
@@ -78,6 +94,10 @@ class Hierarchy {
   /// and keeps plans of the products; later calls are faster.
   void update_values(const Csr<T>& A, Coarsening<T>& coarsening);
 
+  /// Frees the values of a level's matrices that update_values() computes again, once a cycle has copies of
+  /// its own. The patterns stay.
+  void release_values(std::size_t level, const Coarsening<T>& coarsening);
+
   [[nodiscard]] const std::vector<HierarchyLevel<T>>& levels() const { return levels_; }
   [[nodiscard]] std::vector<HierarchyLevel<T>>& levels() { return levels_; }
   /// Why the coarsest level was not coarsened further.
@@ -93,6 +113,8 @@ class Hierarchy {
   /// Adds a level; false, with `end_`, if it cannot or should not be added.
   bool coarsen(Coarsening<T>& coarsening, const HierarchyLimits& limits);
   bool end(std::string why, bool early);
+  /// Allocates the values that release_values() freed.
+  void restore_values();
 
   std::vector<HierarchyLevel<T>> levels_;
   std::vector<std::unique_ptr<LevelUpdate<T>>> updates_;  // one per level, made by the first update

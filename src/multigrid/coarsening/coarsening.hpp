@@ -25,6 +25,8 @@ class Coarsening {
   /// Overwrites the values of P, which `prolongation` returned for a matrix with the pattern of A, by those
   /// for the values of A, and keeps its pattern. By default they stay.
   virtual void update_values(const Csr<T>& /*A*/, int /*level*/, Csr<T>& /*P*/) {}
+  /// Whether update_values() writes every value of P.
+  [[nodiscard]] virtual bool updates_prolongations() const { return false; }
 };
 
 }  // namespace echelon

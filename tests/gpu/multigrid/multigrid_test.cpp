@@ -125,7 +125,8 @@ TEST_F(GpuMultigrid, LevelPatterns_AreThoseOfTheHost) {
   for (const AmgCoarsening coarsening :
        {AmgCoarsening::smoothed_aggregation, AmgCoarsening::aggregation, AmgCoarsening::classical}) {
     SCOPED_TRACE(to_string(coarsening));
-    const AmgOptions options = {.coarsening = coarsening, .coarse_size = 50};
+    const AmgOptions options = {
+        .coarsening = coarsening, .coarse_size = 50, .precision = HierarchyPrecision::working};
     Amg<double> host(Device(), options);
     Amg<double> cuda(gpu, options);
     const Csr<double> moved = A.to(gpu);

@@ -451,6 +451,43 @@ TEST(Amg, Coarsening_ChosenByMatrix) {
   EXPECT_EQ(describe_hierarchy(named).coarsening_reason, "") << "it was asked for";
 }
 
+/// Matrices of a cycle in float are copies; those in double are computed anew by every update.
+TEST(Amg, LevelMatrices_InFloat_AreTheRoundedOnes) {
+  const Csr<double> A = generate::poisson_3d<double>(14, 15, 16);
+  Csr<double> changed = A;
+  for (double& value : changed.values().span()) value *= 3;
+  for (const AmgCoarsening coarsening :
+       {AmgCoarsening::classical, AmgCoarsening::smoothed_aggregation, AmgCoarsening::aggregation}) {
+    SCOPED_TRACE(to_string(coarsening));
+    AmgOptions options = {.coarsening = coarsening, .coarse_size = 20};
+    options.precision = HierarchyPrecision::working;
+    Amg<double> working(Device(), options);
+    options.precision = HierarchyPrecision::single;
+    Amg<double> single(Device(), options);
+    ASSERT_TRUE(working.setup(A).ready());
+    ASSERT_TRUE(single.setup(A).ready());
+    const auto copy_of_A = sizeof(float) * static_cast<std::size_t>(A.nonzeros());
+    EXPECT_LT(single.bytes(), working.bytes() + copy_of_A);
+    for (int update = 0; update < 3; ++update) {
+      const std::size_t levels = describe_hierarchy(working).levels.size();
+      ASSERT_GT(levels, 2U);
+      ASSERT_EQ(describe_hierarchy(single).levels.size(), levels);
+      for (std::size_t l = 0; l < levels; ++l) {
+        const Csr<double> expected = level_matrix<double>(working, l);
+        const Csr<double> got = level_matrix<double>(single, l);
+        EXPECT_EQ(got.row_offsets().to_vector(), expected.row_offsets().to_vector());
+        EXPECT_EQ(got.column_indices().to_vector(), expected.column_indices().to_vector());
+        EXPECT_EQ(describe_hierarchy(single).levels[l].nonzeros, expected.nonzeros());
+        for (std::int64_t k = 0; k < expected.nonzeros(); ++k) {
+          ASSERT_NEAR(got.values()[k], expected.values()[k], 6e-8 * std::abs(expected.values()[k]) + 1e-30);
+        }
+      }
+      ASSERT_TRUE(working.update_values(changed).ready());
+      ASSERT_TRUE(single.update_values(changed).ready());
+    }
+  }
+}
+
 TEST(Amg, BlockSize_DividesRows) {
   const Csr<double> A = generate::poisson_2d<double>(7, 7);
   Amg<double> amg(Device(), {.block_size = 2});

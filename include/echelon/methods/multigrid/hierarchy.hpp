@@ -48,7 +48,8 @@ struct HierarchyDescription {
 template <class T>
 [[nodiscard]] HierarchyDescription describe_hierarchy(const Solver<T>& solver);
 
-/// Matrix of a level, 0 being the finest, on the solver's device. Throws Error if there is no such level.
+/// Matrix of a level, 0 being the finest, on the solver's device; rounded to float if the cycles are in
+/// float. Throws Error if there is no such level.
 template <class T>
 [[nodiscard]] Csr<T> level_matrix(const Solver<T>& solver, std::size_t level);
 

@@ -72,6 +72,7 @@ class AggregationCoarsening final : public Coarsening<T> {
     Csr<T> fresh = smoothed(options_.symmetric ? A : symmetrized, levels_[static_cast<std::size_t>(level)]);
     P.values().swap(fresh.values());
   }
+  [[nodiscard]] bool updates_prolongations() const override { return options_.smoothed; }
 
  private:
   /// Mean number of elements per row of A up to which gaps between aggregates are filled by further ones.

@@ -62,6 +62,7 @@ class ClassicalCoarsening final : public Coarsening<T> {
     backend_.for_each(A.rows(), WriteKnown<T>{rows.view(), P.row_offsets().data(), P.column_indices().data(),
                                               P.values().data()});
   }
+  [[nodiscard]] bool updates_prolongations() const override { return true; }
 
  private:
   /// Number of two-step paths per element of A above which a level is not coarsened aggressively.
