@@ -5,7 +5,8 @@
 // PROBLEM is a generator's name or poisson-27, the 27-point stencil. Sets of options of amg are separated by
 // slashes. Prints a Markdown table: for each problem and set the milliseconds of set-up, solve and
 // update_values, medians of N runs (3), to a relative residual of 1e-8 for a random solution, or for so many
-// of them at once; iterations, levels, operator complexity, and megabytes after set-up and after an update.
+// of them at once; iterations, levels, operator complexity, and megabytes after set-up and after an update;
+// and the megabytes that a set-up and an iteration move at least, see setup_bytes() and iteration_bytes().
 // Milliseconds are processor time on serial, where other work on the machine is not counted, and time elapsed
 // elsewhere.
 #include "support/arguments.hpp"
@@ -64,16 +65,65 @@ std::string value_of(const ec::Report& report, const char* name) {
   return text.substr(text.find(' ') + 1);
 }
 
-void print_row(const Settings& settings, const std::string& problem, const ec::Csr<double>& A,
-               const std::string& set) {
-  ec::Options options{{"preconditioner", "amg"}};
-  set_options(options, "preconditioner.", split(set, ','));
-  const bool alone = settings.method == "amg";
-  if (alone) {
-    options = {};
-    set_options(options, "", split(set, ','));
+/// Bytes of a vector in double and in float, and of a nonzero with its column.
+constexpr double wide = 8;
+constexpr double narrow = 4;
+constexpr double wide_nonzero = 12;
+constexpr double narrow_nonzero = 8;
+
+/// Bytes that a set-up with cycles in float moves if nothing is read twice by one step, without the product
+/// A P and other temporary memory. On each level A is read for the connections, for the weights of P and for
+/// the product; P is written and read for P^T and for two products, P^T written and read, the coarse A
+/// written; and all are rounded to float.
+double setup_bytes(const ec::HierarchyDescription& hierarchy) {
+  double bytes = 0;
+  for (std::size_t l = 0; l < hierarchy.levels.size(); ++l) {
+    const ec::LevelDescription& level = hierarchy.levels[l];
+    const auto matrix =
+        wide_nonzero * static_cast<double>(level.nonzeros) + wide * static_cast<double>(level.rows);
+    const auto transfer = wide_nonzero * static_cast<double>(level.prolongation_nonzeros) +
+                          wide * static_cast<double>(level.rows);
+    const double rounding =
+        (wide + narrow) * static_cast<double>(level.nonzeros + 2 * level.prolongation_nonzeros);
+    const bool is_coarsest = l + 1 == hierarchy.levels.size();
+    bytes += (l > 0 ? matrix : 0) + (is_coarsest ? 0 : 3 * matrix + 5 * transfer) + rounding;
   }
-  ec::Solver<double> solver = ec::make_solver<double>(settings.method, settings.device, options);
+  return bytes;
+}
+
+/// Bytes that an iteration of CG with a V-cycle in float moves if all vectors come from memory: the product
+/// with A and the vectors of CG in double (12 vectors read or written, with the conversions 16); on each
+/// level a pass over A for each product of the smoother, two with one Jacobi sweep before and one after, four
+/// with Chebyshev of degree 2; P and P^T once.
+double iteration_bytes(const ec::HierarchyDescription& hierarchy) {
+  if (hierarchy.levels.empty()) return 0;
+  const ec::LevelDescription& finest = hierarchy.levels.front();
+  double bytes =
+      wide_nonzero * static_cast<double>(finest.nonzeros) + 19 * wide * static_cast<double>(finest.rows);
+  for (std::size_t l = 0; l + 1 < hierarchy.levels.size(); ++l) {
+    const ec::LevelDescription& level = hierarchy.levels[l];
+    const auto rows = static_cast<double>(level.rows);
+    const double passes = level.method == "chebyshev" ? 4 : 2;
+    bytes += passes * (narrow_nonzero * static_cast<double>(level.nonzeros) + (wide + 4 * narrow) * rows);
+    bytes +=
+        2 * narrow_nonzero * static_cast<double>(level.prolongation_nonzeros) + (wide + 3 * narrow) * rows;
+  }
+  return bytes;
+}
+
+struct Measurement {
+  std::vector<double> setups;  // milliseconds
+  std::vector<double> solves;
+  std::vector<double> updates;
+  ec::Report setup;
+  ec::Report solution;
+  double setup_megabytes = 0;
+  double update_megabytes = 0;
+  ec::HierarchyDescription hierarchy;
+};
+
+/// Sets up, solves for random solutions and updates, several times each; ends after a set-up that fails.
+Measurement measure(const Settings& settings, const ec::Csr<double>& A, ec::Solver<double>& solver) {
   ec::Dense<double> exact(ec::Device(), A.rows(), settings.columns);
   std::mt19937_64 random(1);
   for (std::int64_t k = 0; k < A.rows() * settings.columns; ++k) {
@@ -85,36 +135,50 @@ void print_row(const Settings& settings, const std::string& problem, const ec::C
   ec::Dense<double> x(settings.device, A.rows(), settings.columns);
   ec::multiply<double>(1, matrix, solution, 0, b);
   const bool processor = settings.device == ec::Device::serial();
-  std::vector<double> setups;
-  std::vector<double> solves;
-  std::vector<double> updates;
-  ec::Report setup;
-  ec::Report report;
+  Measurement m;
   for (std::int64_t run = 0; run < settings.runs; ++run) {
     double start = milliseconds(processor);
-    setup = solver.setup(matrix);
-    setups.push_back(milliseconds(processor) - start);
-    if (!setup.ready()) break;
+    m.setup = solver.setup(matrix);
+    m.setups.push_back(milliseconds(processor) - start);
+    if (!m.setup.ready()) return m;
     start = milliseconds(processor);
-    report = solver.solve(b, x);
-    solves.push_back(milliseconds(processor) - start);
+    m.solution = solver.solve(b, x);
+    m.solves.push_back(milliseconds(processor) - start);
   }
-  const double setup_megabytes = static_cast<double>(solver.bytes()) / 1e6;
-  for (std::int64_t run = 0; run < settings.runs && setup.ready(); ++run) {
+  m.setup_megabytes = static_cast<double>(solver.bytes()) / 1e6;
+  for (std::int64_t run = 0; run < settings.runs && m.setup.ready(); ++run) {
     const double start = milliseconds(processor);
-    setup = solver.update_values(matrix);
-    updates.push_back(milliseconds(processor) - start);
+    m.setup = solver.update_values(matrix);
+    m.updates.push_back(milliseconds(processor) - start);
   }
+  m.update_megabytes = static_cast<double>(solver.bytes()) / 1e6;
+  if (m.setup.ready()) m.hierarchy = ec::describe_hierarchy<double>(solver);
+  return m;
+}
+
+void print_row(const Settings& settings, const std::string& problem, const ec::Csr<double>& A,
+               const std::string& set) {
+  const bool alone = settings.method == "amg";
   const std::string prefix = alone ? "" : "preconditioner.";
-  const std::string outcome = report.status == ec::Status::converged ? std::to_string(report.iterations)
-                                                                     : std::string(to_string(report.status));
+  ec::Options options;
+  if (!alone) options.set("preconditioner", "amg");
+  set_options(options, prefix, split(set, ','));
+  ec::Solver<double> solver = ec::make_solver<double>(settings.method, settings.device, options);
+  const Measurement m = measure(settings, A, solver);
+  const auto median = [](const std::vector<double>& times) {
+    return times.empty() ? 0 : ec::bench::median(times);
+  };
+  const std::string outcome = m.solution.status == ec::Status::converged
+                                  ? std::to_string(m.solution.iterations)
+                                  : std::string(to_string(m.solution.status));
   std::printf(
-      "| %s | %s | %lld | %lld | %.1f | %.1f | %s | %.1f | %s | %s | %.0f | %.0f | %s |\n", problem.c_str(),
-      set.c_str(), static_cast<long long>(A.rows()), static_cast<long long>(A.nonzeros()),
-      ec::bench::median(setups), solves.empty() ? 0 : ec::bench::median(solves), outcome.c_str(),
-      updates.empty() ? 0 : ec::bench::median(updates), value_of(setup, (prefix + "levels").c_str()).c_str(),
-      value_of(setup, (prefix + "operator_complexity").c_str()).c_str(), setup_megabytes,
-      static_cast<double>(solver.bytes()) / 1e6, value_of(setup, (prefix + "level_rows").c_str()).c_str());
+      "| %s | %s | %lld | %lld | %.1f | %.1f | %s | %.1f | %s | %s | %.0f | %.0f | %.0f | %.1f | %s |\n",
+      problem.c_str(), set.c_str(), static_cast<long long>(A.rows()), static_cast<long long>(A.nonzeros()),
+      median(m.setups), median(m.solves), outcome.c_str(), median(m.updates),
+      value_of(m.setup, (prefix + "levels").c_str()).c_str(),
+      value_of(m.setup, (prefix + "operator_complexity").c_str()).c_str(), m.setup_megabytes,
+      m.update_megabytes, setup_bytes(m.hierarchy) / 1e6, iteration_bytes(m.hierarchy) / 1e6,
+      value_of(m.setup, (prefix + "level_rows").c_str()).c_str());
   std::fflush(stdout);
 }
 
@@ -134,8 +198,8 @@ int main(int argc, char** argv) {
   arguments.finish();
   std::printf(
       "| problem | options | rows | nonzeros | set-up ms | solve ms | iterations | update ms | levels | "
-      "operator complexity | MB | MB with update | level rows "
-      "|\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n");
+      "operator complexity | MB | MB with update | set-up moves MB | iteration moves MB | level rows "
+      "|\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|\n");
   for (const std::string& problem : problems) {
     const ec::Csr<double> A = make_problem(problem);
     for (const std::string& set : sets) print_row(settings, problem, A, set);
