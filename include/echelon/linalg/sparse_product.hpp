@@ -28,8 +28,9 @@ class ProductPlan;
 struct ProductOptions {
   /// Stores on a GPU where the operands of each product a_ik b_kj are, for faster updates: 2 bytes a product,
   /// 2 a nonzero of C and 12 a row, or nothing if that is more than a quarter of the memory available. Rows
-  /// of C with more than 2048 elements or 65,535 products, and those that involve more than 1024 elements of
-  /// A or a row of B with more than 256, are updated without. The host stores no positions.
+  /// of C with less than 32 or more than 65,535 products or more than 2048 elements, and those that involve
+  /// more than 1024 elements of A or a row of B with more than 256, are updated without. The host stores
+  /// none.
   bool store_positions = true;
 };
 

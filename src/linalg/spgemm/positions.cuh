@@ -23,6 +23,9 @@ struct PositionsView {
 
 /// Longest row of B whose positions are stored.
 inline constexpr std::int64_t longest_stored_row = 256;
+/// Least products of a row of C whose positions are stored: a search takes as long for shorter rows, for
+/// which both wait for loads that depend on each other.
+inline constexpr std::int64_t least_stored_products = 32;
 /// Most products of a row of C whose positions are stored.
 inline constexpr std::int64_t most_stored_products = 65535;
 
@@ -67,7 +70,7 @@ struct BinByPositions {
       if (length > std::int64_t{1} << shift) return nothing_to_do;
       total += length;
     }
-    if (total > most_stored_products) return nothing_to_do;
+    if (total < least_stored_products || total > most_stored_products) return nothing_to_do;
     products[i] = total;
     if (size <= gathered_factors<FillByFew> && elements <= FillByFew::capacity) return by_few;
     return size <= gathered_factors<FillByWarp> && elements <= FillByWarp::capacity ? by_warp : by_block;
