@@ -29,7 +29,7 @@ inline dim3 indefinite_grid(int blocks, const IndefiniteBatch& batch) {
   return {static_cast<unsigned>(std::max(blocks, 1)), static_cast<unsigned>(batch.count)};
 }
 
-/// Kernels that ask for more dynamic shared memory than others get, once in a process and device.
+/// Lets the kernels that need two tiles have more dynamic shared memory than others get.
 template <class T, class Fronts>
 void allow_two_tiles() {
   allow_shared_memory(apply_blocks<T, Fronts>);

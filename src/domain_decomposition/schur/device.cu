@@ -7,6 +7,7 @@
 #include "domain_decomposition/schur/interior.hpp"
 #include "domain_decomposition/schur/outcomes.hpp"
 #include "linalg/condition.hpp"
+#include "sparse_direct/matching/powers_of_two.hpp"
 #include "sparse_direct/multifrontal/cuda/factorization.hpp"
 #include "sparse_direct/multifrontal/cuda/spare_pivots.hpp"
 #include "support/stopwatch.hpp"
@@ -116,19 +117,6 @@ struct CopyInterior {
     }
   }
 };
-
-/// Factors as the nearest powers of two, so that scaling is exact.
-template <class T>
-std::vector<T> powers_of_two(const std::vector<double>& factors) {
-  std::vector<T> result(factors.size());
-  std::transform(factors.begin(), factors.end(), result.begin(), [](double factor) {
-    const int exponent =
-        std::clamp(static_cast<int>(std::lround(std::log2(factor))), std::numeric_limits<T>::min_exponent,
-                   std::numeric_limits<T>::max_exponent - 1);
-    return static_cast<T>(std::ldexp(1.0, exponent));
-  });
-  return result;
-}
 
 /// Places in the permuted matrix: of A's columns, and of its rows, if row k of P A is row permutation[k].
 std::vector<std::int32_t> places_of_columns(const std::vector<std::int32_t>& order, std::int64_t n) {
@@ -261,8 +249,8 @@ class DeviceElimination final : public Elimination<T> {
   void set_scale(const Csr<T>& host, const Scaling& scaling) {
     const std::vector<double> unit =
         kind_ == Factors::cholesky ? unit_diagonal_scale(host) : std::vector<double>{};
-    row_factors_ = powers_of_two<T>(kind_ == Factors::cholesky ? unit : scaling.rows);
-    column_factors_ = powers_of_two<T>(kind_ == Factors::cholesky ? unit : scaling.columns);
+    row_factors_ = sparse_direct::powers_of_two<T>(kind_ == Factors::cholesky ? unit : scaling.rows);
+    column_factors_ = sparse_direct::powers_of_two<T>(kind_ == Factors::cholesky ? unit : scaling.columns);
     row_scale_ = Array<T>(device_, std::span<const T>(row_factors_));
     column_scale_ = Array<T>(device_, std::span<const T>(column_factors_));
   }

@@ -12,6 +12,7 @@
 #include "solver/transposed.hpp"
 #include "sparse_direct/left_looking/prediction.hpp"
 #include "sparse_direct/matching/large_diagonal.hpp"
+#include "sparse_direct/matching/powers_of_two.hpp"
 #include "sparse_direct/multifrontal/cuda/factorization.hpp"
 #include "sparse_direct/multifrontal/cuda/spare_pivots.hpp"
 #include "sparse_direct/multifrontal/outcomes.hpp"
@@ -75,19 +76,6 @@ double scaled_norm_one(const Csr<T>& host, const std::vector<T>& rows, const std
   return sums.empty() ? 0 : *std::max_element(sums.begin(), sums.end());
 }
 
-/// Scale factors of rows and columns in the working precision, as powers of two, so that scaling is exact.
-template <class T>
-std::vector<T> powers_of_two(const std::vector<double>& factors) {
-  std::vector<T> result(factors.size());
-  std::transform(factors.begin(), factors.end(), result.begin(), [](double factor) {
-    const int exponent =
-        std::clamp(static_cast<int>(std::lround(std::log2(factor))), std::numeric_limits<T>::min_exponent,
-                   std::numeric_limits<T>::max_exponent - 1);
-    return static_cast<T>(std::ldexp(1.0, exponent));
-  });
-  return result;
-}
-
 /// Order of elimination, and places and scales of the elements. They depend on the pattern, and for LU and L
 /// D L^T also on the values of the matrix that was analysed.
 template <class T>
@@ -146,7 +134,7 @@ Analysis<T> analyze_cholesky(const Csr<T>& host, Ordering ordering) {
       analyze_symmetric(symmetric ? sparse_direct::pattern_of(host) : storage.view(),
                         {.ordering = {.ordering = ordering, .threads = Device().threads(), .for_gpu = true}});
   result.row_position = result.column_position = inverse_permutation(result.symbolic.permutation);
-  result.row_scale = result.column_scale = powers_of_two<T>(scale);
+  result.row_scale = result.column_scale = sparse_direct::powers_of_two<T>(scale);
   return result;
 }
 
@@ -166,8 +154,8 @@ Analysis<T> analyze_lu(const Csr<T>& host, Ordering ordering) {
   for (std::size_t k = 0; k < result.row_position.size(); ++k) {
     result.row_position[static_cast<std::size_t>(diagonal.row_permutation[k])] = result.column_position[k];
   }
-  result.row_scale = powers_of_two<T>(diagonal.scaling.rows);
-  result.column_scale = powers_of_two<T>(diagonal.scaling.columns);
+  result.row_scale = sparse_direct::powers_of_two<T>(diagonal.scaling.rows);
+  result.column_scale = sparse_direct::powers_of_two<T>(diagonal.scaling.columns);
   return result;
 }
 
@@ -218,7 +206,7 @@ Analysis<T> analyze_ldlt(const Csr<T>& host, Ordering ordering) {
   result.spare = std::move(spare.spare);
   result.row_position = result.column_position =
       places_without_spare(result.symbolic.permutation, host.rows());
-  result.row_scale = result.column_scale = powers_of_two<T>(matching.scale);
+  result.row_scale = result.column_scale = sparse_direct::powers_of_two<T>(matching.scale);
   result.scaling = to_string(matching.kind);
   return result;
 }
