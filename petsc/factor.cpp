@@ -214,7 +214,7 @@ PetscErrorCode Factor::set_error(Mat F, Mat A, const Report& report) const {
   return success;
 }
 
-/// Substitution without refinement. The first one after a factorisation is measured; false if its backward
+/// Substitution without refinement. The first column after a factorisation is measured; false if its backward
 /// error is too large.
 bool Factor::substitute(DenseView<const double> b, DenseView<double> x) {
   const auto n = static_cast<std::size_t>(b.rows());
@@ -238,7 +238,7 @@ Report Factor::solve_checked(DenseView<const double> B, DenseView<double> X, boo
 PetscErrorCode Factor::solve(Mat F, DenseView<const double> B, DenseView<double> X, bool transposed) {
   if (B.rows() == 0 || B.columns() == 0) return success;
   if (schur_) return schur_->solve(F, B, X, transposed);
-  const bool plain = substitution_ && B.columns() == 1 && (!transposed || symmetric());
+  const bool plain = substitution_ && (!transposed || symmetric());
   if (plain && substitute(B, X)) return success;
   checked_ = solve_checked(B, X, transposed);
   if (checked_->solved()) {

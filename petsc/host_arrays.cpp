@@ -25,10 +25,10 @@ Dense<double> copy_to(const Device& device, DenseView<const double> from) {
 
 void apply(PreconditionerApplication<double>& application, const Device& device, DenseView<const double> r,
            DenseView<double> z) {
-  if (device.on_host()) return application(r.data(), z.data());
+  if (device.on_host()) return application(r, z);
   const Dense<double> from = copy_to(device, r);
-  Dense<double> to(device, z.rows(), 1);
-  application(from.data(), to.data());
+  Dense<double> to(device, z.rows(), z.columns());
+  application(from.view(), to.view());
   copy_columns(to.to(Device::serial()), z);
 }
 

@@ -9,7 +9,7 @@
 
 namespace echelon::petsc {
 
-/// z = M^-1 r for one column each; a GPU's vectors are copied in both directions.
+/// z = M^-1 r for each column; a GPU's vectors are copied in both directions.
 void apply(PreconditionerApplication<double>& application, const Device& device, DenseView<const double> r,
            DenseView<double> z);
 

@@ -135,18 +135,11 @@ PetscErrorCode set_up(PC pc, Mat matrix, MethodPreconditioner& method) {
   return success;
 }
 
-/// View of column j.
-template <class T>
-DenseView<T> column_of(DenseView<T> columns, std::int64_t j) {
-  return {columns.column(j), columns.rows(), 1, std::max<std::int64_t>(columns.rows(), 1)};
-}
-
 /// Applies the method to the columns of r, by one whole solve of all or to one after the other.
 PetscErrorCode apply_to(PC pc, MethodPreconditioner& method, DenseView<const double> r, DenseView<double> z) {
   if (r.rows() == 0 || r.columns() == 0) return success;
   if (method.application) {
-    for (std::int64_t j = 0; j < r.columns(); ++j)
-      apply(*method.application, method.choice.device, column_of(r, j), column_of(z, j));
+    apply(*method.application, method.choice.device, r, z);
     return success;
   }
   method.last_solve =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "solver/implementation.hpp"
+#include "solver/nested_solver.hpp"
 
 #include <echelon/error.hpp>
 #include <echelon/matrix/dense.hpp>
@@ -47,6 +48,14 @@ PreconditionerApplication<T>::~PreconditionerApplication() = default;
 template <class T>
 void PreconditionerApplication<T>::operator()(const T* r, T* z) {
   SolverAccess<T>::implementation(*solver_).apply(*workspace_, r, z);
+}
+
+template <class T>
+void PreconditionerApplication<T>::operator()(DenseView<const T> R, DenseView<T> Z) {
+  const SolverImplementation<T>& implementation = SolverAccess<T>::implementation(*solver_);
+  const auto* together = dynamic_cast<const ColumnsSubstitution<T>*>(&implementation);
+  if (together != nullptr && R.columns() > 1) return together->substitute(*workspace_, R, Z);
+  for (std::int64_t j = 0; j < R.columns(); ++j) implementation.apply(*workspace_, R.column(j), Z.column(j));
 }
 
 template class PreconditionerApplication<float>;

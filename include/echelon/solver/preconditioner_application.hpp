@@ -2,6 +2,7 @@
 /// Application of a solver as a preconditioner in iterations outside of the library.
 #pragma once
 
+#include <echelon/matrix/dense.hpp>
 #include <echelon/solver.hpp>
 
 #include <cstdint>
@@ -33,6 +34,9 @@ class PreconditionerApplication {
   /// Reads n elements at r and writes n at z, which are in the memory of the solver's device and do not
   /// overlap. On a GPU the work is queued on the calling thread's stream (cudaStreamPerThread).
   void operator()(const T* r, T* z);
+  /// The same for every column of R, column-major; a multifrontal factorisation on the host substitutes for
+  /// several of them together.
+  void operator()(DenseView<const T> R, DenseView<T> Z);
 
  private:
   const Solver<T>* solver_;

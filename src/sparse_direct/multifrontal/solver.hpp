@@ -9,6 +9,7 @@
 #include "linalg/vector/functors.hpp"
 #include "solver/factor_status.hpp"
 #include "solver/implementation.hpp"
+#include "solver/nested_solver.hpp"
 #include "sparse_direct/multifrontal/host/factorization.hpp"
 #include "sparse_direct/multifrontal/host/substitution.hpp"
 #include "sparse_direct/multifrontal/host/tree_schedule.hpp"
@@ -97,7 +98,7 @@ struct MultifrontalOptions {
 };
 
 template <class B, class T>
-class MultifrontalSolver : public SolverImplementation<T> {
+class MultifrontalSolver : public SolverImplementation<T>, public ColumnsSubstitution<T> {
   /// Vectors of a solve in progress, for up to columns_at_once right-hand sides.
   struct Vectors : Workspace {
     explicit Vectors(const Device& device)
@@ -180,6 +181,18 @@ class MultifrontalSolver : public SolverImplementation<T> {
     substitute_columns(equations(), v, {r, n, 1, n, this->device()}, {z, n, 1, n, this->device()});
   }
 
+  void substitute(Workspace& workspace, DenseView<const T> rhs, DenseView<T> X) const final {
+    auto& v = static_cast<Vectors&>(workspace);
+    if (rhs.rows() == 0) return;
+    for (std::int64_t begin = 0; begin < rhs.columns(); begin += columns_at_once) {
+      const std::int64_t end = std::min<std::int64_t>(begin + columns_at_once, rhs.columns());
+      const auto columns = static_cast<int>(end - begin);
+      v.fit(rhs.rows(), columns, scratch_size(columns));
+      substitute_columns(equations(), v, solver_detail::columns_of(rhs, begin, end),
+                         solver_detail::columns_of(X, begin, end));
+    }
+  }
+
  protected:
   /// The equations of a solve: A x = b, or A^T x = b with A^T as the matrix.
   struct Equations {
@@ -242,7 +255,7 @@ class MultifrontalSolver : public SolverImplementation<T> {
         part(0, 1);
       }
     };
-    substitute(factors_, substitution_, run, transposed, columns, x, scratch);
+    sparse_direct::substitute(factors_, substitution_, run, transposed, columns, x, scratch);
   }
 
   /// Matrix A of the last set-up.

@@ -61,6 +61,35 @@ TEST(PreconditionerApplication, ExactFactors_Solve) {
   }
 }
 
+TEST(PreconditionerApplication, SeveralColumns_AreAppliedLikeOne) {
+  const std::int32_t n = 257;
+  const Csr<double> A = tridiagonal(n);
+  for (const char* method : {"jacobi", "ilu0", "sparse-lu", "sparse-cholesky", "sparse-ldlt", "banded-lu"}) {
+    for (const Device& device : {Device::serial(), Device::openmp(2)}) {
+      auto solver = make_solver<double>(method, device);
+      ASSERT_TRUE(solver.setup(A).ready());
+      PreconditionerApplication<double> apply(solver, n);
+      for (const std::int64_t columns : {0, 1, 2, 31, 33}) {
+        const std::int64_t leading = n + 3;
+        std::vector<double> R(static_cast<std::size_t>(leading * columns));
+        for (std::size_t k = 0; k < R.size(); ++k) R[k] = 1 + static_cast<double>(k * 7 % 11);
+        std::vector<double> Z(R.size(), -1.0);
+        apply(DenseView<const double>(R.data(), n, columns, leading),
+              DenseView<double>(Z.data(), n, columns, leading));
+        std::vector<double> z(n);
+        for (std::int64_t j = 0; j < columns; ++j) {
+          apply(R.data() + j * leading, z.data());
+          for (std::int32_t i = 0; i < n; ++i)
+            ASSERT_NEAR(Z[static_cast<std::size_t>(j * leading + i)], z[static_cast<std::size_t>(i)], 1e-13)
+                << method << ", column " << j << " of " << columns;
+          for (std::int64_t i = n; i < leading; ++i)
+            ASSERT_EQ(Z[static_cast<std::size_t>(j * leading + i)], -1) << method;
+        }
+      }
+    }
+  }
+}
+
 TEST(PreconditionerApplication, UnusableSolver_IsRefused) {
   const Csr<double> A = tridiagonal(4);
   auto cg = make_solver<double>("cg", Device::serial());

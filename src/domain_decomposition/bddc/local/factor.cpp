@@ -7,6 +7,7 @@
 #include "linalg/blas/blas.hpp"
 #include "linalg/blas/lapack.hpp"
 #include "solver/factor_status.hpp"
+#include "solver/nested_solver.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -34,10 +35,7 @@ class SparseFactor final : public LocalFactor {
     implementation().apply(*workspace, r, x);
   }
   void solve_columns(Workspace* workspace, DenseView<const double> R, DenseView<double> X) const override {
-    const Control control;
-    std::vector<Job> jobs(static_cast<std::size_t>(R.columns()));
-    for (Job& job : jobs) job.control = &control;
-    implementation().solve(*workspace, R, X, jobs);
+    dynamic_cast<const ColumnsSubstitution<double>&>(implementation()).substitute(*workspace, R, X);
   }
   [[nodiscard]] std::size_t bytes() const override { return implementation().bytes(); }
 
