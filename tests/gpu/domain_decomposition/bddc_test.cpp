@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gpu/gpu_fixture.hpp"
 #include "solver/implementation.hpp"
+#include "support/domain_decomposition/assembled_problem.hpp"
 
 #include <echelon/domain_decomposition/bddc.hpp>
 #include <echelon/domain_decomposition/cube_elements.hpp>
@@ -21,18 +22,9 @@
 namespace echelon {
 namespace {
 
+using test::AssembledProblem;
+using test::checkerboard;
 using test::GpuTest;
-
-/// A problem with its assembled matrix and its subdomains.
-struct Assembled {
-  CubeProblem problem;
-  Csr<double> A;
-  std::vector<SubdomainMatrix> subdomains;
-  explicit Assembled(CubeProblem given)
-      : problem(std::move(given)),
-        A(assemble(problem.matrices)),
-        subdomains(subdomain_matrices(problem.matrices, problem.subdomain_of_element)) {}
-};
 
 double statistic(const Report& report, const char* name) {
   const Statistic* found = report.find_statistic(name);
@@ -40,17 +32,10 @@ double statistic(const Report& report, const char* name) {
   return found == nullptr ? 0 : std::get<double>(found->value);
 }
 
-/// Coefficients 1 and 10^4 in the pattern of a checkerboard of 3^3 cubes.
-std::vector<double> checkerboard() {
-  std::vector<double> coefficients;
-  for (int s = 0; s < 27; ++s) coefficients.push_back((s % 3 + s / 3 % 3 + s / 9) % 2 == 0 ? 1 : 1e4);
-  return coefficients;
-}
-
 class GpuBddc : public GpuTest {
  protected:
   /// Reports of a solve on the host and on the GPU, whose answers are compared.
-  void compare(const Assembled& system, const Options& options, const std::string& where) {
+  void compare(const AssembledProblem& system, const Options& options, const std::string& where) {
     const Dense<double> b{std::span<const double>(system.problem.load)};
     std::vector<std::vector<double>> answers;
     std::vector<Report> reports;
@@ -81,7 +66,7 @@ class GpuBddc : public GpuTest {
 
 TEST_F(GpuBddc, Cubes_TakeTheIterationsOfTheHost) {
   for (const std::int64_t elements : {1, 2, 3, 6}) {
-    const Assembled system(poisson_on_cube({.subdomains = 3, .elements = elements}));
+    const AssembledProblem system(poisson_on_cube({.subdomains = 3, .elements = elements}));
     for (const bool edges : {false, true}) {
       compare(system, {{"edges", edges}, {"faces", edges}},
               "H/h = " + std::to_string(elements) + (edges ? ", all constraints" : ", corners"));
@@ -90,28 +75,29 @@ TEST_F(GpuBddc, Cubes_TakeTheIterationsOfTheHost) {
 }
 
 TEST_F(GpuBddc, LargeBoundaries_AreFormedOnTheGpu) {
-  const Assembled system(poisson_on_cube({.subdomains = 2, .elements = 24}));  // 1,657 unknowns each
+  const AssembledProblem system(poisson_on_cube({.subdomains = 2, .elements = 24}));  // 1,657 unknowns each
   compare(system, {}, "H/h = 24");
 }
 
 TEST_F(GpuBddc, Scalings_TakeTheIterationsOfTheHost) {
   // With jumps, cardinality has a condition number of 4000, and rounding errors decide on its last
   // iterations.
-  compare(Assembled(poisson_on_cube({.subdomains = 3, .elements = 4})), {{"scaling", "cardinality"}},
+  compare(AssembledProblem(poisson_on_cube({.subdomains = 3, .elements = 4})), {{"scaling", "cardinality"}},
           "cardinality");
-  const Assembled jumps(poisson_on_cube({.subdomains = 3, .elements = 4, .coefficients = checkerboard()}));
+  const AssembledProblem jumps(
+      poisson_on_cube({.subdomains = 3, .elements = 4, .coefficients = checkerboard(3, 1e4)}));
   for (const std::string scaling : {"stiffness", "deluxe"}) compare(jumps, {{"scaling", scaling}}, scaling);
 }
 
 TEST_F(GpuBddc, SchurFactors_TakeTheIterationsOfTheHost) {
-  const Assembled system(poisson_on_cube({.subdomains = 3, .elements = 4}));
+  const AssembledProblem system(poisson_on_cube({.subdomains = 3, .elements = 4}));
   compare(system, {{"schur", "cholesky"}}, "cholesky");
   compare(system, {{"schur", "lu"}}, "lu");
   compare(system, {{"schur", "crout-iterative"}, {"schur_tolerance", 1e-2}}, "crout-iterative");
 }
 
 TEST_F(GpuBddc, Elasticity_TakesTheIterationsOfTheHost) {
-  const Assembled system(elasticity_on_cube({.subdomains = 2, .elements = 3}));
+  const AssembledProblem system(elasticity_on_cube({.subdomains = 2, .elements = 3}));
   compare(system, {{"block_size", 3}}, "elasticity");
   compare(system, {{"block_size", 3}, {"scaling", "deluxe"}}, "elasticity, deluxe");
 }
@@ -135,7 +121,7 @@ TEST_F(GpuBddc, AssembledMatrices_AreSolvedInBothPrecisions) {
 }
 
 TEST_F(GpuBddc, AsPreconditioner_TakesTheIterationsOfTheHost) {
-  const Assembled system(poisson_on_cube({.subdomains = 3, .elements = 4}));
+  const AssembledProblem system(poisson_on_cube({.subdomains = 3, .elements = 4}));
   std::vector<std::int64_t> iterations;
   for (const Device& device : {Device(), gpu}) {
     Solver<double> solver = make_solver<double>("cg", device, {{"preconditioner", "bddc"}});
@@ -153,7 +139,7 @@ TEST_F(GpuBddc, AsPreconditioner_TakesTheIterationsOfTheHost) {
 }
 
 TEST_F(GpuBddc, Operator_IsSymmetric) {
-  const Assembled system(poisson_on_cube({.subdomains = 2, .elements = 3}));
+  const AssembledProblem system(poisson_on_cube({.subdomains = 2, .elements = 3}));
   Solver<double> solver = make_solver<double>("bddc", gpu);
   set_subdomain_matrices(solver, system.subdomains);
   const Csr<double> A = system.A.to(gpu);
@@ -219,7 +205,7 @@ TEST_F(GpuBddc, SubdomainsWithoutInterface_AreSolved) {
 }
 
 TEST_F(GpuBddc, IndefiniteSubdomain_IsNamed) {
-  const Assembled system(poisson_on_cube({.subdomains = 2, .elements = 4}));
+  const AssembledProblem system(poisson_on_cube({.subdomains = 2, .elements = 4}));
   std::vector<SubdomainMatrix> subdomains = system.subdomains;
   Csr<double>& matrix = subdomains[3].matrix;
   for (std::int64_t k = 0; k < matrix.nonzeros(); ++k) matrix.values()[k] *= -1;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "solver/implementation.hpp"
+#include "support/domain_decomposition/assembled_problem.hpp"
 
 #include <echelon/domain_decomposition/bddc.hpp>
 #include <echelon/domain_decomposition/cube_elements.hpp>
@@ -24,6 +25,9 @@
 namespace echelon {
 namespace {
 
+using test::AssembledProblem;
+using test::checkerboard;
+
 double statistic(const Report& report, const std::string& name) {
   for (const Statistic& s : report.statistics) {
     if (s.name != name) continue;
@@ -44,29 +48,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// A problem with its assembled matrix and its subdomains.
-struct Assembled {
-  CubeProblem problem;
-  Csr<double> A;
-  std::vector<SubdomainMatrix> subdomains;
-  explicit Assembled(CubeProblem given)
-      : problem(std::move(given)),
-        A(assemble(problem.matrices)),
-        subdomains(subdomain_matrices(problem.matrices, problem.subdomain_of_element)) {}
-};
-
-/// Coefficients 1 and `jump` in the pattern of a checkerboard of side^3 cubes.
-std::vector<double> checkerboard(std::int64_t side, double jump) {
-  std::vector<double> coefficients;
-  for (std::int64_t z = 0; z < side; ++z) {
-    for (std::int64_t y = 0; y < side; ++y) {
-      for (std::int64_t x = 0; x < side; ++x) coefficients.push_back((x + y + z) % 2 == 0 ? 1 : jump);
-    }
-  }
-  return coefficients;
-}
-
-Report solve_with(const Assembled& system, const Options& options) {
+Report solve_with(const AssembledProblem& system, const Options& options) {
   Solver<double> solver = make_solver<double>("bddc", Device(), options);
   set_subdomain_matrices(solver, system.subdomains);
   const Report setup = solver.setup(system.A);
@@ -112,7 +94,7 @@ TEST(Bddc, CubesByConstraints_HaveTheReferenceCounts) {
   for (const Case& c :
        {Case{4, false, false, 8, 8.75}, Case{4, true, false, 7, 1.60}, Case{4, false, true, 7, 1.39},
         Case{4, true, true, 5, 1.13}, Case{8, true, true, 8, 1.47}}) {
-    const Assembled system(poisson_on_cube({.subdomains = 4, .elements = c.elements}));
+    const AssembledProblem system(poisson_on_cube({.subdomains = 4, .elements = c.elements}));
     const Report report = solve_with(system, {{"edges", c.edges}, {"faces", c.faces}});
     EXPECT_TRUE(report.solved());
     EXPECT_NEAR(static_cast<double>(report.iterations), static_cast<double>(c.iterations), 1);
@@ -123,10 +105,10 @@ TEST(Bddc, CubesByConstraints_HaveTheReferenceCounts) {
 }
 
 TEST(Bddc, Operator_IsSymmetricWithEigenvaluesFromOneOn) {
-  const Assembled poisson(
+  const AssembledProblem poisson(
       poisson_on_cube({.subdomains = 2, .elements = 3, .coefficients = checkerboard(2, 100)}));
-  const Assembled elastic(elasticity_on_cube({.subdomains = 2, .elements = 2}));
-  for (const Assembled* const system : {&poisson, &elastic}) {
+  const AssembledProblem elastic(elasticity_on_cube({.subdomains = 2, .elements = 2}));
+  for (const AssembledProblem* const system : {&poisson, &elastic}) {
     for (const BddcScaling scaling :
          {BddcScaling::cardinality, BddcScaling::stiffness, BddcScaling::deluxe}) {
       Bddc<double> solver(Device(), {.block_size = system == &elastic ? 3 : 1, .scaling = scaling});
@@ -163,7 +145,7 @@ TEST(Bddc, PartitionsOfAssembledMatrices_HaveEigenvaluesFromOneOn) {
 }
 
 TEST(Bddc, OneSubdomain_IsTheInverse) {
-  const Assembled system(poisson_on_cube({.subdomains = 1, .elements = 5}));
+  const AssembledProblem system(poisson_on_cube({.subdomains = 1, .elements = 5}));
   Bddc<double> solver(Device(), {.subdomains = 1});
   ASSERT_TRUE(solver.setup(system.A).ready());
   EXPECT_NEAR(spectrum(system.A, preconditioner_matrix(solver, 64)).back(), 1, 1e-12);
@@ -171,13 +153,13 @@ TEST(Bddc, OneSubdomain_IsTheInverse) {
 
 TEST(Bddc, PublishedRun_TakesThePublishedIterations) {
   for (const auto& [elements, iterations] : {std::pair{5, 5}, std::pair{10, 7}}) {
-    const Assembled system(poisson_on_cube({.subdomains = 4, .elements = elements}));
+    const AssembledProblem system(poisson_on_cube({.subdomains = 4, .elements = elements}));
     EXPECT_EQ(solve_with(system, {{"rtol", 1e-6}}).iterations, iterations);
   }
 }
 
 TEST(Bddc, Checkerboard_NeedsScalingByStiffness) {
-  const Assembled system(
+  const AssembledProblem system(
       poisson_on_cube({.subdomains = 4, .elements = 4, .coefficients = checkerboard(4, 1e4)}));
   for (const std::string scaling : {"stiffness", "deluxe"}) {
     const Report report = solve_with(system, {{"scaling", scaling}});
@@ -192,7 +174,7 @@ TEST(Bddc, Checkerboard_NeedsScalingByStiffness) {
 
 TEST(Bddc, Elasticity_IsBoundedInTheSizeOfSubdomains) {
   for (const std::int64_t elements : {2, 4, 6}) {
-    const Assembled system(elasticity_on_cube({.subdomains = 2, .elements = elements}));
+    const AssembledProblem system(elasticity_on_cube({.subdomains = 2, .elements = elements}));
     const Report report = solve_with(system, {{"block_size", 3}});
     EXPECT_TRUE(report.solved());
     EXPECT_LT(statistic(report, "largest_ritz_value"), 1.2 * std::pow(1 + std::log(elements), 2));
@@ -202,7 +184,7 @@ TEST(Bddc, Elasticity_IsBoundedInTheSizeOfSubdomains) {
 }
 
 TEST(Bddc, RigidBodyModesAsConstraints_AverageRotationsToo) {
-  const Assembled system(elasticity_on_cube({.subdomains = 2, .elements = 3}));
+  const AssembledProblem system(elasticity_on_cube({.subdomains = 2, .elements = 3}));
   Dense<double> coordinates(Device(), system.A.rows() / 3, 3);
   for (std::int64_t node = 0; node < coordinates.rows(); ++node) {  // 6 by 7 by 7 free nodes
     coordinates(node, 0) = static_cast<double>(1 + node % 6);
@@ -226,7 +208,7 @@ TEST(Bddc, RigidBodyModesAsConstraints_AverageRotationsToo) {
 }
 
 TEST(Bddc, MissingCornersOfElasticity_AreAMechanismWithItsSubdomain) {
-  const Assembled system(elasticity_on_cube({.subdomains = 2, .elements = 4}));
+  const AssembledProblem system(elasticity_on_cube({.subdomains = 2, .elements = 4}));
   Bddc<double> solver(Device(), {.block_size = 3, .edges = false, .faces = false});
   set_subdomain_matrices(solver, system.subdomains);
   const Report report = solver.setup(system.A);
@@ -240,7 +222,7 @@ TEST(Bddc, FaceOfElasticityWithoutCorners_NeedsAveragesOfRotations) {
   CubeProblem bar = elasticity_on_cube({.subdomains = 1, .elements = 4});
   for (std::size_t e = 0; e < bar.subdomain_of_element.size(); ++e)
     bar.subdomain_of_element[e] = e % 4 < 2 ? 0 : 1;
-  const Assembled system(std::move(bar));
+  const AssembledProblem system(std::move(bar));
   Bddc<double> solver(Device(), {.block_size = 3});
   set_subdomain_matrices(solver, system.subdomains);
   const Report refused = solver.setup(system.A);
@@ -264,7 +246,7 @@ TEST(Bddc, FaceOfElasticityWithoutCorners_NeedsAveragesOfRotations) {
 }
 
 TEST(Bddc, EdgeEndsAsCorners_LeaveElasticityNoMechanism) {
-  const Assembled system(elasticity_on_cube({.subdomains = 2, .elements = 4}));
+  const AssembledProblem system(elasticity_on_cube({.subdomains = 2, .elements = 4}));
   const Report report =
       solve_with(system, {{"block_size", 3}, {"edges", false}, {"faces", false}, {"edge_ends", true}});
   EXPECT_TRUE(report.solved());
@@ -272,7 +254,7 @@ TEST(Bddc, EdgeEndsAsCorners_LeaveElasticityNoMechanism) {
 }
 
 TEST(Bddc, WrongBlockSize_IsNamedWithItsSubdomain) {
-  const Assembled system(elasticity_on_cube({.subdomains = 2, .elements = 3}));
+  const AssembledProblem system(elasticity_on_cube({.subdomains = 2, .elements = 3}));
   for (const BddcSchur schur : {BddcSchur::sparse_cholesky, BddcSchur::cholesky, BddcSchur::lu}) {
     Bddc<double> solver(Device(), {.schur = schur});
     set_subdomain_matrices(solver, system.subdomains);
@@ -284,7 +266,7 @@ TEST(Bddc, WrongBlockSize_IsNamedWithItsSubdomain) {
 }
 
 TEST(Bddc, EmptyGivenSubdomains_AreOmitted) {
-  Assembled system(poisson_on_cube({.subdomains = 2, .elements = 3}));
+  AssembledProblem system(poisson_on_cube({.subdomains = 2, .elements = 3}));
   system.subdomains.insert(system.subdomains.begin() + 3, SubdomainMatrix{{}, Csr<double>()});
   const Report report = solve_with(system, {});
   EXPECT_TRUE(report.solved());
@@ -292,7 +274,7 @@ TEST(Bddc, EmptyGivenSubdomains_AreOmitted) {
 }
 
 TEST(Bddc, ThreadsAndRepetition_GiveTheSameBits) {
-  const Assembled system(poisson_on_cube({.subdomains = 3, .elements = 4}));
+  const AssembledProblem system(poisson_on_cube({.subdomains = 3, .elements = 4}));
   for (const std::string schur : {"sparse-cholesky", "cholesky", "crout-iterative"}) {
     std::vector<double> first;
     for (const Device& device : {Device::serial(), Device::openmp(1), Device::openmp(4), Device::openmp(4)}) {
@@ -308,7 +290,7 @@ TEST(Bddc, ThreadsAndRepetition_GiveTheSameBits) {
 }
 
 TEST(Bddc, LooseCroutFactors_TakeMoreIterations) {
-  const Assembled system(poisson_on_cube({.subdomains = 3, .elements = 6}));
+  const AssembledProblem system(poisson_on_cube({.subdomains = 3, .elements = 6}));
   std::int64_t before = solve_with(system, {{"schur", "lu"}}).iterations;
   EXPECT_EQ(solve_with(system, {{"schur", "crout-iterative"}}).iterations, before);
   for (const double tolerance : {1e-3, 1e-1}) {
@@ -321,7 +303,7 @@ TEST(Bddc, LooseCroutFactors_TakeMoreIterations) {
 }
 
 TEST(Bddc, AsPreconditioner_TakesAsManyIterationsAsOnTheInterface) {
-  const Assembled system(poisson_on_cube({.subdomains = 3, .elements = 5}));
+  const AssembledProblem system(poisson_on_cube({.subdomains = 3, .elements = 5}));
   const std::int64_t alone = solve_with(system, {}).iterations;
   for (const std::string outer : {"cg", "minres", "gmres"}) {
     Solver<double> solver = make_solver<double>(outer, Device(), {{"preconditioner", "bddc"}});
@@ -477,7 +459,7 @@ TEST(Bddc, BadInput_IsRefused) {
   Csr<double> skew = A;
   skew.values()[1] = -2;
   EXPECT_EQ(solver.setup(skew).status, Status::not_spd);
-  const Assembled system(poisson_on_cube({.subdomains = 2, .elements = 2}));
+  const AssembledProblem system(poisson_on_cube({.subdomains = 2, .elements = 2}));
   set_subdomain_matrices(solver, system.subdomains);
   EXPECT_THROW((void)solver.setup(A), Error);  // of another matrix
   Csr<double> bad = system.A;
@@ -511,7 +493,7 @@ TEST(Bddc, IndefiniteSubdomain_IsNamed) {
 }
 
 TEST(Bddc, CancelledSetUpAndSolve_SaySo) {
-  const Assembled system(poisson_on_cube({.subdomains = 3, .elements = 4}));
+  const AssembledProblem system(poisson_on_cube({.subdomains = 3, .elements = 4}));
   std::stop_source stop;
   stop.request_stop();
   Bddc<double> solver;
@@ -522,7 +504,7 @@ TEST(Bddc, CancelledSetUpAndSolve_SaySo) {
 }
 
 TEST(Bddc, InitialGuess_IsUsed) {
-  const Assembled system(poisson_on_cube({.subdomains = 2, .elements = 4}));
+  const AssembledProblem system(poisson_on_cube({.subdomains = 2, .elements = 4}));
   Bddc<double> solver;
   ASSERT_TRUE(solver.setup(system.A).ready());
   std::vector<double> x(system.problem.load.size());
