@@ -4,8 +4,10 @@
 //
 //   bench_banded_gpu [--float] [HALF-BANDWIDTH:ROWS]...
 //
-// prints a table in Markdown. Times are medians of gpu_seconds, in ms. "Copy" is the share of the bandwidth
-// of copies that one reading of A, two of b and one writing of x at the time of the sum would be.
+// prints a table in Markdown. Times are those of gpu_seconds, in ms, for four calls in a row. Each call
+// replaces the right-hand side by the solution, which the next call takes: A alone decides which instructions
+// are executed. "Copy" is the share of the bandwidth of copies that one reading of A and b and one writing of
+// x in the time of both would be.
 #include "backend/cuda/check.cuh"
 #include "support/arguments.hpp"
 #include "support/measure.cuh"
@@ -108,9 +110,12 @@ class Gtsv2 {
   Gtsv2& operator=(const Gtsv2&) = delete;
   ~Gtsv2() { cusparseDestroy(handle_); }
 
-  void solve() {
+  void reset() {
     check(cudaMemcpyAsync(x_.data(), b_.data(), static_cast<std::size_t>(n_) * sizeof(T),
                           cudaMemcpyDeviceToDevice, stream()));
+  }
+  /// Replaces x by A^-1 x.
+  void solve() {
     if constexpr (std::is_same_v<T, double>) {
       check_cusparse(cusparseDgtsv2(handle_, n_, 1, lower_.data(), diagonal_.data(), upper_.data(), x_.data(),
                                     n_, buffer_.data()));
@@ -128,6 +133,16 @@ class Gtsv2 {
   Array<unsigned char> buffer_;
 };
 
+/// Seconds of a call of f, in a row of several, so that the GPU does not wait for the host.
+template <class F>
+double seconds_of_call(F f) {
+  constexpr int calls = 4;
+  return bench::gpu_seconds([&] {
+           for (int call = 0; call < calls; ++call) f();
+         }) /
+         calls;
+}
+
 template <class T>
 void measure(std::int64_t n, std::int64_t k, double bandwidth) {
   const Band<T> band(n, k);
@@ -138,19 +153,20 @@ void measure(std::int64_t n, std::int64_t k, double bandwidth) {
   const auto factor = [&] {
     (void)factorization.factor({elements.data(), n, k, k, band.leading, Device::cuda()});
   };
-  const auto solve = [&] {
+  const auto reset = [&] {
     check(cudaMemcpyAsync(x.data(), b.data(), static_cast<std::size_t>(n) * sizeof(T),
                           cudaMemcpyDeviceToDevice, stream()));
-    factorization.solve({x.data(), n, 1, 1, Device::cuda()});
   };
-  const double factored = bench::gpu_seconds(factor);
-  const double solved = bench::gpu_seconds(solve);
-  const double sum = bench::gpu_seconds([&] {
-    check(cudaMemcpyAsync(x.data(), b.data(), static_cast<std::size_t>(n) * sizeof(T),
-                          cudaMemcpyDeviceToDevice, stream()));
+  const auto solve = [&] { factorization.solve({x.data(), n, 1, 1, Device::cuda()}); };
+  reset();
+  const double factored = seconds_of_call(factor);
+  const double solved = seconds_of_call(solve);
+  const double sum = seconds_of_call([&] {
     (void)solve_band<T>({elements.data(), n, k, k, band.leading, Device::cuda()},
                         {x.data(), n, 1, 1, Device::cuda()});
   });
+  reset();
+  solve();
   const double bytes =
       static_cast<double>(sizeof(T)) * static_cast<double>(n) * static_cast<double>(2 * k + 1 + 2);
   std::printf("| %lld | %lld | %s | %.3f | %.3f | %.3f | %.0f %% | %.0f | %.0e |", static_cast<long long>(k),
@@ -159,7 +175,10 @@ void measure(std::int64_t n, std::int64_t k, double bandwidth) {
               static_cast<double>(factorization.bytes()) / static_cast<double>(n), backward_error(band, x));
   if (k == 1) {
     Gtsv2<T> peer(band);
-    const double seconds = bench::gpu_seconds([&] { peer.solve(); });
+    peer.reset();
+    const double seconds = seconds_of_call([&] { peer.solve(); });
+    peer.reset();
+    peer.solve();
     std::printf(" %.3f | %.2f | %.0e |\n", 1e3 * seconds, seconds / sum, backward_error(band, peer.x()));
   } else {
     std::printf(" | | |\n");

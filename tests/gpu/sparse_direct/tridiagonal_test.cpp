@@ -14,6 +14,7 @@
 #include <limits>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace echelon {
 namespace {
@@ -29,11 +30,14 @@ class GpuTridiagonalOf : public GpuTest {
     BatchOutcome outcome;
     Dense<T> X;
   };
-  Solution solve_once(const BandMatrix<T>& A, const Dense<T>& B) {
-    const Array<T> values(this->gpu, std::span<const T>(A.values));
+  /// `offset`: elements from the beginning of an allocation to those of A.
+  Solution solve_once(const BandMatrix<T>& A, const Dense<T>& B, std::int64_t offset = 0) {
+    std::vector<T> elements(static_cast<std::size_t>(offset));
+    elements.insert(elements.end(), A.values.begin(), A.values.end());
+    const Array<T> values(this->gpu, std::span<const T>(elements));
     Dense<T> X = B.to(this->gpu);
     const Array<BatchOutcome> outcomes =
-        solve_band<T>({values.data(), A.n, A.lower, A.upper, A.leading, this->gpu},
+        solve_band<T>({values.data() + offset, A.n, A.lower, A.upper, A.leading, this->gpu},
                       {X.data(), B.rows(), B.columns(), 1, this->gpu});
     return {outcomes.to(Device())[0], X.to(Device())};
   }
@@ -71,7 +75,7 @@ TYPED_TEST_SUITE(GpuTridiagonalOf, Reals);
 TYPED_TEST(GpuTridiagonalOf, Orders_LikeLapack) {
   using T = TypeParam;
   for (const std::int64_t n :
-       {1'024, 1'025, 2'049, 4'095, 4'096, 4'097, 8'192, 8'193, 524'288, 700'001, 2'097'153}) {
+       {1'024, 1'025, 1'055, 1'056, 2'047, 2'049, 4'097, 32'768, 32'769, 524'288, 700'001, 2'097'153}) {
     this->expect_like_lapack(random_band<T>(n, 1, 1, 3));
   }
 }
@@ -87,6 +91,17 @@ TYPED_TEST(GpuTridiagonalOf, Shapes_LikeLapack) {
       }
     }
   }
+}
+
+/// Elements from an odd place on are copied one by one, and lead to the same bits.
+TYPED_TEST(GpuTridiagonalOf, OddPlace_SameBits) {
+  using T = TypeParam;
+  const BandMatrix<T> A = random_band<T>(5'000, 1, 1, 13);
+  const Dense<T> B = random_dense<T>(A.n, 1, 3);
+  const auto expected = this->solve_once(A, B);
+  const auto solution = this->solve_once(A, B, 1);
+  EXPECT_EQ(solution.outcome.status, Status::direct);
+  for (std::int64_t i = 0; i < A.n; ++i) ASSERT_EQ(solution.X[i], expected.X[i]) << i;
 }
 
 /// No element on the diagonal is a pivot of its own column.
@@ -114,7 +129,7 @@ TYPED_TEST(GpuTridiagonalOf, TinyDiagonals_LikeLapack) {
 
 TYPED_TEST(GpuTridiagonalOf, ZeroColumn_IsNamed) {
   using T = TypeParam;
-  for (const std::int64_t column : {0, 1, 15, 16, 17, 2'047, 2'048, 4'999}) {
+  for (const std::int64_t column : {0, 1, 15, 16, 17, 31, 32, 1'023, 1'024, 2'047, 2'048, 4'999}) {
     BandMatrix<T> A = random_band<T>(5'000, 1, 1, 5);
     for (std::int64_t i = std::max<std::int64_t>(0, column - 1);
          i <= std::min<std::int64_t>(A.n - 1, column + 1); ++i)

@@ -5,10 +5,15 @@
 /// Eliminating them with row exchanges leaves two equations in four unknowns: the one before the chunk, its
 /// first, its last, and the one behind it. The pairs of equations of two neighbours share two unknowns;
 /// eliminating these from their four equations leaves such a pair again.
+///
+/// A chunk is eliminated from both ends by two threads, whose halves meet in its middle. For the solution
+/// with known values around the chunk, each of them eliminates its rows without further unknowns, so that two
+/// threads work on a chunk and none eliminates a row twice.
 #pragma once
 
 #include "backend/cuda/cuda.cuh"
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
@@ -33,16 +38,38 @@ struct TridiagonalFacts {
   /// The first column without a pivot in the order of elimination: 2^32 times its stage, plus its number.
   unsigned long long zero_column = none;
   int not_finite = 0;  ///< 1: an element was or became NaN or infinite
-  /// Bits of the magnitude of the largest pivot. Non-negative doubles are ordered as their bits.
+  /// Bits of the magnitude of the largest pivot, whose last 32 bits are left out in double. Non-negative
+  /// doubles are ordered as their bits.
   unsigned long long largest_pivot = 0;
 };
 
-template <class T>
-inline constexpr T largest_finite = std::numeric_limits<T>::max();
-template <class T>
-inline constexpr T smallest_normal = std::numeric_limits<T>::min();
+/// The upper word of a magnitude: words are ordered as magnitudes are, with NaN above infinity.
+__device__ inline unsigned magnitude_word(double value) {
+  return static_cast<unsigned>(__double2hiint(value)) & 0x7fffffffU;
+}
+__device__ inline unsigned magnitude_word(float value) {
+  return __float_as_uint(value) & 0x7fffffffU;
+}
 
-/// The facts of one thread. Columns of a later stage are eliminated after those of the stages before.
+/// What PivotCheck needs to know about the upper words of a type.
+template <class T>
+struct MagnitudeWords;
+template <>
+struct MagnitudeWords<double> {
+  static constexpr unsigned infinity = 0x7ff00000U;
+  static constexpr unsigned smallest_normal = 0x00100000U;
+  __device__ static double magnitude(unsigned word) { return __hiloint2double(static_cast<int>(word), 0); }
+};
+template <>
+struct MagnitudeWords<float> {
+  static constexpr unsigned infinity = 0x7f800000U;
+  static constexpr unsigned smallest_normal = 0x00800000U;
+  __device__ static double magnitude(unsigned word) { return __uint_as_float(word); }
+};
+
+/// The facts of one thread about pivots of type T. Columns of a later stage are eliminated after those of the
+/// stages before.
+template <class T>
 class PivotCheck {
  public:
   __device__ explicit PivotCheck(int stage) : stage_(stage) {}
@@ -50,12 +77,10 @@ class PivotCheck {
   __device__ void next_stage() { ++stage_; }
 
   /// Returns the reciprocal of the pivot of a column, or 0 where there is none.
-  template <class T>
   __device__ T reciprocal(T pivot, std::int64_t column) {
-    const T magnitude = std::abs(pivot);
-    if (!(magnitude <= largest_finite<T>)) not_finite_ = true;
-    if (magnitude > largest_pivot_) largest_pivot_ = static_cast<double>(magnitude);
-    if (magnitude < smallest_normal<T>) {
+    const unsigned word = magnitude_word(pivot);
+    largest_word_ = max(largest_word_, word);
+    if (word < MagnitudeWords<T>::smallest_normal) {
       const auto place = static_cast<unsigned long long>((std::int64_t{stage_} << 32) + column);
       if (place < zero_column_) zero_column_ = place;
       return 0;
@@ -64,18 +89,18 @@ class PivotCheck {
   }
   __device__ void record(TridiagonalFacts* facts) const {
     if (zero_column_ != TridiagonalFacts::none) atomicMin(&facts->zero_column, zero_column_);
-    if (not_finite_) atomicMax(&facts->not_finite, 1);
+    if (largest_word_ >= MagnitudeWords<T>::infinity) atomicMax(&facts->not_finite, 1);
     // The check saves atomic operations: few threads find a larger pivot than the recorded one.
-    const auto bits = static_cast<unsigned long long>(__double_as_longlong(largest_pivot_));
+    const auto bits =
+        static_cast<unsigned long long>(__double_as_longlong(MagnitudeWords<T>::magnitude(largest_word_)));
     if (bits > *static_cast<volatile unsigned long long*>(&facts->largest_pivot))
       atomicMax(&facts->largest_pivot, bits);
   }
 
  private:
   int stage_;
+  unsigned largest_word_ = 0;
   unsigned long long zero_column_ = TridiagonalFacts::none;
-  bool not_finite_ = false;
-  double largest_pivot_ = 0;
 };
 
 template <class T>
@@ -86,29 +111,42 @@ __device__ void exchange_if(bool condition, T& a, T& b) {
 }
 
 /// Moves the row with the largest element in column `c`, of rows c and below, to row c, and eliminates the
-/// column from the rows below. A NaN counts as largest. Returns the reciprocal of the pivot.
-template <int c, int rows, int columns, class T>
-__device__ T eliminate_column(T (&m)[rows][columns], std::int64_t column, PivotCheck& check) {
+/// column from the rows below. Returns reciprocal(pivot). A NaN wins every comparison, and so does what is
+/// compared with it: it becomes a pivot or stays in a row that is left at the end.
+template <int c, int rows, int columns, class T, class Reciprocal>
+__device__ T eliminate_column(T (&m)[rows][columns], const Reciprocal& reciprocal) {
 #pragma unroll
   for (int i = c + 1; i < rows; ++i) {
-    const bool larger = std::abs(m[i][c]) > std::abs(m[c][c]) || m[i][c] != m[i][c];
+    const bool larger = !(std::abs(m[i][c]) <= std::abs(m[c][c]));
 #pragma unroll
     for (int j = c; j < columns; ++j) exchange_if(larger, m[c][j], m[i][j]);
   }
-  const T reciprocal = check.reciprocal(m[c][c], column);
+  const T of_pivot = reciprocal(m[c][c]);
 #pragma unroll
   for (int i = c + 1; i < rows; ++i) {
-    const T factor = m[i][c] * reciprocal;
+    const T factor = m[i][c] * of_pivot;
 #pragma unroll
     for (int j = c + 1; j < columns; ++j) m[i][j] -= factor * m[c][j];
   }
-  return reciprocal;
+  return of_pivot;
+}
+
+/// Eliminates a column of the matrix whose pivot is checked.
+template <int c, int rows, int columns, class T>
+__device__ T eliminate_column(T (&m)[rows][columns], std::int64_t column, PivotCheck<T>& check) {
+  return eliminate_column<c>(m, [&](T pivot) { return check.reciprocal(pivot, column); });
+}
+
+/// Eliminates a column with a pivot that was checked before: the solution is not used if it was zero.
+template <int c, int rows, int columns, class T>
+__device__ T eliminate_checked_column(T (&m)[rows][columns]) {
+  return eliminate_column<c>(m, [](T pivot) { return 1 / pivot; });
 }
 
 /// Combines the pairs of two neighbouring runs; `column`: the last column of the first one.
 template <class T>
 __device__ EquationPair<T> merge(const EquationPair<T>& a, const EquationPair<T>& b, std::int64_t column,
-                                 PivotCheck& check) {
+                                 PivotCheck<T>& check) {
   // Columns: the two shared unknowns, those before and first of a, last and behind of b, the right-hand side.
   T m[4][7];
 #pragma unroll
@@ -134,11 +172,25 @@ __device__ EquationPair<T> merge(const EquationPair<T>& a, const EquationPair<T>
   return result;
 }
 
-/// Computes the two unknowns that neighbouring runs share, from the values around both.
+/// The two unknowns that neighbouring runs share.
 template <class T>
 struct SharedValues {
   T last_of_first, first_of_second;
 };
+
+/// Solves four equations in the two shared unknowns, of which two follow from the others. Columns: the last
+/// unknown of the first run, the first of the second, the right-hand side.
+template <class T>
+__device__ SharedValues<T> solve_shared(T (&m)[4][3]) {
+  const T first = eliminate_checked_column<0>(m);
+  const T second = eliminate_checked_column<1>(m);
+  SharedValues<T> values;
+  values.first_of_second = m[1][2] * second;
+  values.last_of_first = (m[0][2] - m[0][1] * values.first_of_second) * first;
+  return values;
+}
+
+/// Computes the shared unknowns from the values around both runs.
 template <class T>
 __device__ SharedValues<T> solve_shared(const EquationPair<T>& a, const EquationPair<T>& b,
                                         const BoundaryValues<T>& around) {
@@ -154,18 +206,22 @@ __device__ SharedValues<T> solve_shared(const EquationPair<T>& a, const Equation
     m[2 + i][1] = other[1];
     m[2 + i][2] = other[4] - other[2] * around.last - other[3] * around.behind;
   }
-  PivotCheck unused(0);
-  const T first = eliminate_column<0>(m, 0, unused);
-  const T second = eliminate_column<1>(m, 1, unused);
-  SharedValues<T> values;
-  values.first_of_second = m[1][2] * second;
-  values.last_of_first = (m[0][2] - m[0][1] * values.first_of_second) * first;
-  return values;
+  return solve_shared(m);
+}
+
+/// The values around the first and the second of two neighbouring runs.
+template <class T>
+__device__ BoundaryValues<T> around_first(const BoundaryValues<T>& around, const SharedValues<T>& shared) {
+  return {around.before, around.first, shared.last_of_first, shared.first_of_second};
+}
+template <class T>
+__device__ BoundaryValues<T> around_second(const BoundaryValues<T>& around, const SharedValues<T>& shared) {
+  return {shared.last_of_first, shared.first_of_second, around.last, around.behind};
 }
 
 /// First and last unknown of the whole matrix of order n, which has no unknowns around it.
 template <class T>
-__device__ BoundaryValues<T> solve_root(const EquationPair<T>& pair, std::int64_t n, PivotCheck& check) {
+__device__ BoundaryValues<T> solve_root(const EquationPair<T>& pair, std::int64_t n, PivotCheck<T>& check) {
   T m[2][3];
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
@@ -179,22 +235,37 @@ __device__ BoundaryValues<T> solve_root(const EquationPair<T>& pair, std::int64_
   return {0, (m[0][2] - m[0][1] * last) * first, last, 0};
 }
 
-/// Rows of a thread block in shared memory: element r of thread t is at t (size + 1) + r, so that the
-/// threads, each at its own rows, use different banks.
+/// Gap between the elements of neighbouring chunks in shared memory: even, so that pairs of elements remain
+/// aligned, and such that the threads of a warp, each at its own row, use different banks.
+inline constexpr int chunk_gap = 2;
+
+/// Rows of half a chunk in shared memory, from the outermost row of the chunk to the innermost: those of the
+/// first half ascend, those of the second descend. A row has elements in the unknowns further out, its own
+/// and further in. The three elements of a column follow each other, and there is a gap outside of a chunk.
 template <class T>
-struct ChunkRows {
-  T *lower, *diagonal, *upper, *rhs;
+struct HalfRows {
+  const T* diagonal;  ///< of the outermost row
+  T* right_side;      ///< of the outermost row
+  int direction;      ///< 1: rows ascend; -1: rows descend
+
+  __device__ T outermost() const { return diagonal[-(2 + chunk_gap) * direction]; }
+  /// Not for row 0, which has outermost().
+  __device__ T outer(int r) const { return diagonal[direction * (3 * r - 2)]; }
+  __device__ T own(int r) const { return diagonal[direction * 3 * r]; }
+  __device__ T inner(int r) const { return diagonal[direction * (3 * r + 2)]; }
+  __device__ T& rhs(int r) const { return right_side[direction * r]; }
 };
 
-/// Elimination of the interior columns of a chunk, whose rows are added one after the other.
+/// Elimination of the interior columns of half a chunk, whose rows are added one after the other.
 template <class T>
-class ChunkElimination {
+class HalfElimination {
  public:
   /// Begins with the first two rows of `rows`.
-  __device__ void start(const ChunkRows<T>& rows) {
-    // Columns: the next two or three unknowns, those before and first of the chunk, the right-hand side.
-    const T first[6] = {rows.upper[0], 0, 0, rows.lower[0], rows.diagonal[0], rows.rhs[0]};
-    const T second[6] = {rows.diagonal[1], rows.upper[1], 0, 0, rows.lower[1], rows.rhs[1]};
+  __device__ void start(const HalfRows<T>& rows) {
+    // Columns: the next two or three unknowns, the one outside of the chunk and its outermost, the right-hand
+    // side.
+    const T first[6] = {rows.inner(0), 0, 0, rows.outermost(), rows.own(0), rows.rhs(0)};
+    const T second[6] = {rows.own(1), rows.inner(1), 0, 0, rows.outer(1), rows.rhs(1)};
 #pragma unroll
     for (int j = 0; j < 6; ++j) {
       m_[0][j] = first[j];
@@ -203,12 +274,12 @@ class ChunkElimination {
   }
 
   /// Adds row r of `rows`; `column`: the preceding column, which is eliminated.
-  __device__ void add(const ChunkRows<T>& rows, int r, std::int64_t column, PivotCheck& check) {
-    m_[2][0] = rows.lower[r];
-    m_[2][1] = rows.diagonal[r];
-    m_[2][2] = rows.upper[r];
+  __device__ void add(const HalfRows<T>& rows, int r, std::int64_t column, PivotCheck<T>& check) {
+    m_[2][0] = rows.outer(r);
+    m_[2][1] = rows.own(r);
+    m_[2][2] = rows.inner(r);
     m_[2][3] = m_[2][4] = 0;
-    m_[2][5] = rows.rhs[r];
+    m_[2][5] = rows.rhs(r);
     eliminate_column<0>(m_, column, check);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
@@ -221,16 +292,18 @@ class ChunkElimination {
     }
   }
 
-  /// Returns the two equations that remain after the last row.
-  __device__ EquationPair<T> pair() const {
+  /// Returns the two equations that remain after the last row, in ascending order of the unknowns.
+  __device__ EquationPair<T> pair(int direction) const {
     EquationPair<T> pair;
+    const bool ascending = direction > 0;
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      pair.elements[i][0] = m_[i][3];
-      pair.elements[i][1] = m_[i][4];
-      pair.elements[i][2] = m_[i][0];
-      pair.elements[i][3] = m_[i][1];
-      pair.elements[i][4] = m_[i][5];
+      const T(&m)[6] = m_[i];
+      pair.elements[i][0] = ascending ? m[3] : m[1];
+      pair.elements[i][1] = ascending ? m[4] : m[0];
+      pair.elements[i][2] = ascending ? m[0] : m[4];
+      pair.elements[i][3] = ascending ? m[1] : m[3];
+      pair.elements[i][4] = m[5];
     }
     return pair;
   }
@@ -239,49 +312,68 @@ class ChunkElimination {
   T m_[3][6] = {};
 };
 
-/// Replaces the right-hand sides of a chunk by the solution, and its other elements by factors.
+/// Solution within half a chunk of 2 `size` rows, from known values around the chunk. The factors are in
+/// registers: three numbers for each unknown.
 template <int size, class T>
-__device__ void solve_chunk(const ChunkRows<T>& rows, const BoundaryValues<T>& around) {
-  PivotCheck unused(0);
-  T m[3][4] = {
-      {rows.upper[0], 0, 0, rows.rhs[0] - rows.lower[0] * around.before - rows.diagonal[0] * around.first},
-      {rows.diagonal[1], rows.upper[1], 0, rows.rhs[1] - rows.lower[1] * around.first}};
-  // Each row is read before the elimination of the row that precedes it, so that the latency of the read is
-  // hidden.
-  T row[4] = {rows.lower[2], rows.diagonal[2], rows.upper[2], rows.rhs[2]};
-#pragma unroll 2
-  for (int r = 2; r < size; ++r) {
+class HalfSolution {
+ public:
+  /// Eliminates the interior unknowns. `outside`, `outermost`: values of the unknown outside of the chunk and
+  /// of its outermost.
+  __device__ HalfSolution(const HalfRows<T>& rows, T outside, T outermost) : outermost_(outermost) {
+    T m[3][4] = {{rows.inner(0), 0, 0, rows.rhs(0) - rows.outermost() * outside - rows.own(0) * outermost},
+                 {rows.own(1), rows.inner(1), 0, rows.rhs(1) - rows.outer(1) * outermost}};
 #pragma unroll
-    for (int j = 0; j < 4; ++j) m[2][j] = row[j];
-    const int after = r + 1 < size ? r + 1 : r;
-    row[0] = rows.lower[after];
-    row[1] = rows.diagonal[after];
-    row[2] = rows.upper[after];
-    row[3] = rows.rhs[after];
-    rows.diagonal[r - 1] = eliminate_column<0>(m, 0, unused);
-    rows.lower[r - 1] = m[0][1];
-    rows.upper[r - 1] = m[0][2];
-    rows.rhs[r - 1] = m[0][3];
+    for (int r = 2; r < size; ++r) {
+      m[2][0] = rows.outer(r);
+      m[2][1] = rows.own(r);
+      m[2][2] = rows.inner(r);
+      m[2][3] = rows.rhs(r);
+      const T reciprocal = eliminate_checked_column<0>(m);
+      next_[r - 2] = m[0][1] * reciprocal;
+      second_[r - 2] = m[0][2] * reciprocal;
+      value_[r - 2] = m[0][3] * reciprocal;
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        m[i][0] = m[i + 1][1];
+        m[i][1] = m[i + 1][2];
+        m[i][2] = 0;
+        m[i][3] = m[i + 1][3];
+      }
+    }
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      m[i][0] = m[i + 1][1];
-      m[i][1] = m[i + 1][2];
-      m[i][2] = 0;
-      m[i][3] = m[i + 1][3];
+      equations_[i][0] = m[i][0];
+      equations_[i][1] = m[i][1];
+      equations_[i][2] = m[i][3];
     }
   }
-  T next = around.last;
-  T second = around.behind;
-  rows.rhs[0] = around.first;
-  rows.rhs[size - 1] = next;
-#pragma unroll 2
-  for (int r = size - 2; r > 0; --r) {
-    const T x = (rows.rhs[r] - rows.upper[r] * second - rows.lower[r] * next) * rows.diagonal[r];
-    rows.rhs[r] = x;
-    second = next;
-    next = x;
+
+  /// Element j of equation i of the two that remain: coefficients of the innermost unknown of this half and
+  /// of the other one, the right-hand side.
+  __device__ T equation(int i, int j) const {
+    return equations_[i][j];
   }
-}
+
+  /// Replaces the right-hand sides of the rows by the solution.
+  __device__ void substitute(const HalfRows<T>& rows, T innermost, T innermost_of_other) const {
+    T next = innermost;
+    T second = innermost_of_other;
+    rows.rhs(0) = outermost_;
+    rows.rhs(size - 1) = next;
+#pragma unroll
+    for (int r = size - 2; r > 0; --r) {
+      const T x = value_[r - 1] - second_[r - 1] * second - next_[r - 1] * next;
+      rows.rhs(r) = x;
+      second = next;
+      next = x;
+    }
+  }
+
+ private:
+  T outermost_;
+  T next_[size - 2], second_[size - 2], value_[size - 2];
+  T equations_[2][3];
+};
 
 /// A binary tree of pairs in shared memory, whose leaves are nodes `leaves` to 2 `leaves` - 1 and whose node
 /// i has children 2 i and 2 i + 1. Called by `leaves` threads, which wait for each other.
@@ -292,7 +384,7 @@ struct PairTree {
 
   /// Reduces all nodes from the leaves to the root; leaf l has columns [first + l width, first + (l + 1)
   /// width).
-  __device__ void reduce(std::int64_t first, std::int64_t width, PivotCheck& check) const {
+  __device__ void reduce(std::int64_t first, std::int64_t width, PivotCheck<T>& check) const {
     const int t = static_cast<int>(threadIdx.x);
     for (int count = leaves / 2; count > 0; count /= 2) {
       width *= 2;
@@ -317,8 +409,8 @@ struct PairTree {
       const int node = count + t;
       const BoundaryValues<T> around = values(node);
       const SharedValues<T> shared = solve_shared(nodes[2 * node], nodes[2 * node + 1], around);
-      set_values(2 * node, {around.before, around.first, shared.last_of_first, shared.first_of_second});
-      set_values(2 * node + 1, {shared.last_of_first, shared.first_of_second, around.last, around.behind});
+      set_values(2 * node, around_first(around, shared));
+      set_values(2 * node + 1, around_second(around, shared));
     }
     __syncthreads();
     return values(leaves + t);
