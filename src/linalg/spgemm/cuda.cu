@@ -62,17 +62,14 @@ class CudaProduct {
 
   /// Stores the positions of the operands for updates, if they leave most of the memory free. Synchronises.
   void store_positions(Cuda& backend, const View<T>& A, const View<T>& B) {
-    positions_ = StoredPositions<T>::make(backend.device(), A, B, pattern_);
-    if (!positions_) return;
-    const BinByElements<T> by_elements{A, pattern_.row_offsets.data()};
-    binned_ = bin_rows(backend, A.rows, BinOfOthers<T>{by_elements, positions_->offsets()});
+    positions_ = StoredPositions<T>::make(backend.device(), A, B, pattern_, binned_);
   }
 
   [[nodiscard]] typename ProductPlan<T>::Pattern& pattern() { return pattern_; }
   [[nodiscard]] const typename ProductPlan<T>::Pattern& pattern() const { return pattern_; }
 
   void update(const View<T>& A, const View<T>& B, T* values) {
-    if (positions_) positions_->update(A, B, pattern_, values);
+    if (positions_) positions_->update(A, B, values);
     fill_tables<Compute::values>(A, B, values);
     if (binned_.size(by_windows) == 0) return;
     const std::int64_t items = binned_.size(by_windows) * windows_;

@@ -11,30 +11,35 @@
 
 namespace echelon::product_kernels {
 
-/// Positions of the operands of all products a_ik b_kj, sorted by the elements of C and then by k. A row of
-/// C has them if they fit into 16 bits; other rows have no products here.
+/// Consecutive rows of C whose products one block forms. The last row may be one without positions; it has no
+/// part in the counts.
+struct Tile {
+  std::int64_t first_factor;   ///< index of the first element of A
+  std::int64_t first_product;  ///< index of the first product
+  std::int64_t first_element;  ///< index of the first element of C
+  int products;
+  int elements;
+};
+
+/// Positions of the operands of all products a_ik b_kj, sorted by the elements of C and then by k.
 struct PositionsView {
-  const std::int64_t* offsets;  ///< index of each row's first product
-  /// For each product the position of a_ik in its row, times 2^shift, plus the position of b_kj in its row.
+  const Tile* tiles;
+  /// For each product the position of a_ik in its tile, times 2^shift, plus the position of b_kj in its row.
   std::uint16_t* codes;
-  std::uint16_t* starts;  ///< for each element of C its first product, counted from that of the row
+  std::uint16_t* starts;  ///< for each element of C its first product, counted from that of the tile
   int shift;
 };
 
+/// Products that a block forms at a time.
+inline constexpr int terms_of_block = 8 * block_size;
+/// Cost of a tile without its last row, where a product costs 1: what is left of terms_of_block is for the
+/// last row.
+inline constexpr std::int64_t cost_of_tile = terms_of_block * 7 / 8;
+
 /// Longest row of B whose positions are stored.
 inline constexpr std::int64_t longest_stored_row = 256;
-/// Least products of a row of C whose positions are stored: a search takes as long for shorter rows, for
-/// which both wait for loads that depend on each other.
-inline constexpr std::int64_t least_stored_products = 32;
-/// Most products of a row of C whose positions are stored.
-inline constexpr std::int64_t most_stored_products = 65535;
-
-/// Most elements of a row of A that a group keeps in shared memory.
-template <class Group>
-inline constexpr int gathered_factors = 4 * Group::lanes;
-/// Products of a row that a group keeps in shared memory at a time.
-template <class Group>
-inline constexpr int gathered_terms = 8 * Group::lanes;
+/// Values of a code or a start.
+inline constexpr std::int64_t numbered_by_16_bits = 65536;
 
 /// Length of row i of B if its positions may be stored, otherwise 0.
 struct StoredLength {
@@ -45,8 +50,11 @@ struct StoredLength {
   }
 };
 
-/// The bin for computing row i by positions, or nothing_to_do if they are not stored, and its number of
-/// products, 0 if they are not stored.
+/// The bin for finding the positions of row i, or nothing_to_do if none are stored, its number of products, 0
+/// if they are not stored, and its cost. Tiles are the rows between multiples of cost_of_tile in the prefix
+/// sums of the costs. All but the last row of a tile have at most a quarter of the elements of A that codes
+/// can number, and the last one at most three quarters; with them it has at most three quarters of the
+/// products that a start can number. A row without positions is the last of its tile.
 template <class T>
 struct BinByPositions {
   View<T> A;
@@ -54,26 +62,37 @@ struct BinByPositions {
   const std::int64_t* offsets;
   int shift;
   std::int64_t* products;
+  std::int64_t* costs;
 
   __device__ std::uint8_t operator()(std::int64_t i) const {
-    const std::int64_t begin = A.row_offsets[i];
-    const std::int64_t size = A.row_offsets[i + 1] - begin;
+    static_assert(cost_of_tile <= numbered_by_16_bits / 4);
+    const std::int64_t numbered = numbered_by_16_bits >> shift;
+    const std::int64_t cost_of_factor = (4 * cost_of_tile + numbered - 1) / numbered;
     const std::int64_t elements = offsets[i + 1] - offsets[i];
-    products[i] = 0;
-    if (size > gathered_factors<FillByBlock> || size > (most_stored_products + 1) >> shift)
-      return nothing_to_do;
-    if (elements == 0 || elements > FillByBlock::capacity) return nothing_to_do;
+    const std::int64_t factors = A.row_offsets[i + 1] - A.row_offsets[i];
+    const bool may_fit = elements <= FillByBlock::capacity && 4 * factors <= 3 * numbered;
+    const std::int64_t total = may_fit ? count_products(i) : too_many;
+    const bool is_stored = total != too_many;
+    products[i] = is_stored ? total : 0;
+    costs[i] = is_stored ? max(total, factors * cost_of_factor) : cost_of_tile;
+    if (!is_stored || elements == 0) return nothing_to_do;
+    if (elements <= FillByFew::capacity) return by_few;
+    return elements <= FillByWarp::capacity ? by_warp : by_block;
+  }
+
+ private:
+  static constexpr std::int64_t too_many = -1;
+
+  /// The products of row i, `too_many` if one is with a row of B that is too long.
+  [[nodiscard]] __device__ std::int64_t count_products(std::int64_t i) const {
     std::int64_t total = 0;
-    for (std::int64_t k = begin; k < begin + size; ++k) {
+    for (std::int64_t k = A.row_offsets[i]; k < A.row_offsets[i + 1]; ++k) {
       const std::int32_t row = A.column_indices[k];
       const std::int64_t length = B.row_offsets[row + 1] - B.row_offsets[row];
-      if (length > std::int64_t{1} << shift) return nothing_to_do;
+      if (length > std::int64_t{1} << shift) return too_many;
       total += length;
     }
-    if (total < least_stored_products || total > most_stored_products) return nothing_to_do;
-    products[i] = total;
-    if (size <= gathered_factors<FillByFew> && elements <= FillByFew::capacity) return by_few;
-    return size <= gathered_factors<FillByWarp> && elements <= FillByWarp::capacity ? by_warp : by_block;
+    return total;
   }
 };
 
@@ -84,6 +103,41 @@ struct BinOfOthers {
   const std::int64_t* product_offsets;
   __device__ std::uint8_t operator()(std::int64_t i) const {
     return product_offsets[i + 1] > product_offsets[i] ? std::uint8_t{nothing_to_do} : by_elements(i);
+  }
+};
+
+/// Writes tile t, from prefix sums over the rows.
+struct MakeTile {
+  std::int64_t rows;
+  const std::int64_t* costs;
+  const std::int64_t* factors;
+  const std::int64_t* products;
+  const std::int64_t* elements;
+  Tile* tiles;
+
+  __device__ void operator()(std::int64_t t) const {
+    const std::int64_t begin = first_row(t * cost_of_tile);
+    std::int64_t end = first_row((t + 1) * cost_of_tile);
+    if (end > begin && products[end] == products[end - 1]) --end;  // a row without positions
+    tiles[t] = {factors[begin], products[begin], elements[begin],
+                static_cast<int>(products[end] - products[begin]),
+                static_cast<int>(elements[end] - elements[begin])};
+  }
+
+ private:
+  /// The first row before which the costs reach `cost`.
+  [[nodiscard]] __device__ std::int64_t first_row(std::int64_t cost) const {
+    std::int64_t low = 0;
+    std::int64_t high = rows;
+    while (low < high) {
+      const std::int64_t middle = (low + high) / 2;
+      if (costs[middle] < cost) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
   }
 };
 
@@ -151,12 +205,18 @@ __device__ void scan_counts(int* counts, int size) {
   Group::sync();
 }
 
+/// Prefix sums over the rows, which say where the products of a row are stored.
+struct ProductRows {
+  const std::int64_t* costs;
+  const std::int64_t* products;
+};
+
 /// Writes the positions of the products of the rows in a list, one group per row, for known columns of C.
 /// Memory movement: as for the columns of C, which are read, and twice the columns of B; the positions once.
 template <class Group, class T>
 __global__ void __launch_bounds__(block_size)
     find_positions(unsigned size, const unsigned* list, View<T> A, View<T> B, const std::int64_t* offsets,
-                   const std::int32_t* columns, PositionsView positions) {
+                   const std::int32_t* columns, ProductRows rows, PositionsView positions) {
   const unsigned entry = blockIdx.x * Group::groups + Group::number();
   if (entry >= size) return;  // whole groups return
   auto& memory = reinterpret_cast<PositionsMemory<Group>*>(shared_memory)[Group::number()];
@@ -178,17 +238,19 @@ __global__ void __launch_bounds__(block_size)
   });
   Group::sync();
   scan_counts<Group>(memory.next, elements);
+  const Tile tile = positions.tiles[rows.costs[i] / cost_of_tile];
+  const auto before = static_cast<int>(rows.products[i] - tile.first_product);
   for (int e = Group::lane(); e < elements; e += Group::lanes) {
-    positions.starts[begin + e] = static_cast<std::uint16_t>(memory.next[e]);
+    positions.starts[begin + e] = static_cast<std::uint16_t>(before + memory.next[e]);
   }
   Group::sync();
-  std::uint16_t* const codes = positions.codes + positions.offsets[i];
+  std::uint16_t* const codes = positions.codes + rows.products[i];
   for_products<Group>(A, B, i, [&](const ProductTerm<T>& term) {
     int element = 0;
     std::int64_t code = 0;
     if (term.exists) {
       element = element_of(term.b);
-      code = (term.a - A.row_offsets[i]) << positions.shift;
+      code = (term.a - tile.first_factor) << positions.shift;
       code += term.b - B.row_offsets[A.column_indices[term.a]];
     }
     for (int t = 0; t < term.orders; ++t) {
@@ -198,82 +260,75 @@ __global__ void __launch_bounds__(block_size)
   });
 }
 
-template <class Group, class T>
-struct GatherMemory {
-  T factors[gathered_factors<Group>];            // the row of A
-  T terms[gathered_terms<Group>];                // products
-  std::int64_t begins[gathered_factors<Group>];  // of the rows of B
-};
-
-/// Sums of the products of `Group::lanes` consecutive elements of a row of C, one per lane, from its products
-/// [start, stop). Together the lanes have the products [begin, end), counted from the first of the row.
-template <class Group, class T>
-__device__ T gather_sum(GatherMemory<Group, T>& memory, const T* b_values, const std::uint16_t* codes,
-                        int shift, int begin, int end, int start, int stop) {
-  const unsigned low = (1U << shift) - 1;
-  T result = -T{0};  // the neutral element of addition, also for -0
-  for (int first = begin; first < end; first += gathered_terms<Group>) {
-    const int last = min(first + gathered_terms<Group>, end);
-    constexpr int batch = 4;  // products of a lane whose loads are issued together
-    for (int p = first + Group::lane(); p < last; p += batch * Group::lanes) {
-      T terms[batch];
+/// Writes the products [first, last) of a tile to `terms`. A thread issues the loads of all its products
+/// before it needs the first of them.
+template <class T>
+__device__ void form_terms(const Tile& tile, const View<T>& A, const View<T>& B,
+                           const PositionsView& positions, int first, int last, T* terms) {
+  constexpr int own = terms_of_block / block_size;
+  const std::uint16_t* const codes = positions.codes + tile.first_product;
+  const std::int32_t* const columns = A.column_indices + tile.first_factor;
+  const T* const factors = A.values + tile.first_factor;
+  const unsigned low = (1U << positions.shift) - 1;
+  unsigned code[own];
+  T right[own];
 #pragma unroll
-      for (int b = 0; b < batch; ++b) {
-        if (p + b * Group::lanes >= last) break;
-        const unsigned code = codes[p + b * Group::lanes];
-        const unsigned k = code >> shift;
-        terms[b] = rounded_product(memory.factors[k], b_values[memory.begins[k] + (code & low)]);
-      }
-#pragma unroll
-      for (int b = 0; b < batch; ++b) {
-        if (p + b * Group::lanes < last) memory.terms[p - first + b * Group::lanes] = terms[b];
-      }
-    }
-    Group::sync();
-    for (int p = max(start, first); p < min(stop, last); ++p)
-      result = rounded_sum(result, memory.terms[p - first]);
-    Group::sync();
+  for (int o = 0; o < own; ++o) {
+    const int p = first + static_cast<int>(threadIdx.x) + o * block_size;
+    code[o] = p < last ? codes[p] : 0;
   }
-  return result;
+#pragma unroll
+  for (int o = 0; o < own; ++o) {
+    const int p = first + static_cast<int>(threadIdx.x) + o * block_size;
+    if (p < last) right[o] = B.values[B.row_offsets[columns[code[o] >> positions.shift]] + (code[o] & low)];
+  }
+#pragma unroll
+  for (int o = 0; o < own; ++o) {
+    const int p = first + static_cast<int>(threadIdx.x) + o * block_size;
+    if (p < last) terms[p - first] = rounded_product(factors[code[o] >> positions.shift], right[o]);
+  }
 }
 
-/// Computes the values of the rows of C in a list by stored positions, one group per row; NaN if the patterns
-/// of the operands do not have the `expected` checksum.
-/// Memory movement: a row of A once, two bytes for each product and each element of C, the elements of B from
-/// the cache where nearby products share them, and the values of C once.
-template <class Group, class T>
+/// Adds the products [first, last) of a tile, in `terms`, to the elements of C. A thread has the same
+/// elements at every call.
+template <class T>
+__device__ void add_terms(const Tile& tile, const std::uint16_t* starts, int first, int last, const T* terms,
+                          T* values) {
+  for (int e = static_cast<int>(threadIdx.x); e < tile.elements; e += block_size) {
+    const int start = starts[e];
+    const int stop = e + 1 < tile.elements ? starts[e + 1] : tile.products;
+    const int begin = max(start, first);
+    const int end = min(stop, last);
+    if (begin >= end) continue;
+    T sum = begin > start ? values[e] : -T{0};  // the neutral element of addition, also for -0
+    for (int p = begin; p < end; ++p) sum = rounded_sum(sum, terms[p - first]);
+    values[e] = sum;
+  }
+}
+
+/// Computes the values of the rows of C that have positions, one block per tile; NaN if the patterns of the
+/// operands do not have the `expected` checksum.
+/// Memory movement: A and the offsets of B once, two bytes for each product and each element of C, the
+/// elements of B from the cache where nearby products share them, and the values of C once.
+template <class T>
 __global__ void __launch_bounds__(block_size)
-    gather_rows(unsigned size, const unsigned* list, View<T> A, View<T> B, const std::int64_t* offsets,
-                PositionsView positions, const Checksum* found, Checksum expected, T* values) {
-  const unsigned entry = blockIdx.x * Group::groups + Group::number();
-  if (entry >= size) return;  // whole groups return
-  auto& memory = reinterpret_cast<GatherMemory<Group, T>*>(shared_memory)[Group::number()];
-  const std::int64_t i = list[entry];
-  const std::int64_t c_begin = offsets[i];
-  const int elements = static_cast<int>(offsets[i + 1] - c_begin);
+    gather_tiles(View<T> A, View<T> B, PositionsView positions, const Checksum* found, Checksum expected,
+                 T* values) {
+  __shared__ T terms[terms_of_block];
+  const Tile tile = positions.tiles[blockIdx.x];
+  values += tile.first_element;
   if (found->value != expected.value) {
-    for (int e = Group::lane(); e < elements; e += Group::lanes) {
-      values[c_begin + e] = cuda::std::numeric_limits<T>::quiet_NaN();
+    for (int e = static_cast<int>(threadIdx.x); e < tile.elements; e += block_size) {
+      values[e] = cuda::std::numeric_limits<T>::quiet_NaN();
     }
     return;
   }
-  const std::int64_t a_begin = A.row_offsets[i];
-  const int factors = static_cast<int>(A.row_offsets[i + 1] - a_begin);
-  for (int k = Group::lane(); k < factors; k += Group::lanes) {
-    memory.factors[k] = A.values[a_begin + k];
-    memory.begins[k] = B.row_offsets[A.column_indices[a_begin + k]];
-  }
-  Group::sync();
-  const std::int64_t first_product = positions.offsets[i];
-  const int products = static_cast<int>(positions.offsets[i + 1] - first_product);
-  const std::uint16_t* const starts = positions.starts + c_begin;
-  const auto start_of = [&](int e) { return e < elements ? int{starts[e]} : products; };
-  for (int e = 0; e < elements; e += Group::lanes) {
-    const int own = e + Group::lane();
-    const T value =
-        gather_sum<Group>(memory, B.values, positions.codes + first_product, positions.shift, start_of(e),
-                          start_of(e + Group::lanes), start_of(own), start_of(own + 1));
-    if (own < elements) values[c_begin + own] = value;
+  for (int first = 0; first < tile.products; first += terms_of_block) {
+    const int last = min(first + terms_of_block, tile.products);
+    form_terms(tile, A, B, positions, first, last, terms);
+    __syncthreads();
+    add_terms(tile, positions.starts + tile.first_element, first, last, terms, values);
+    if (last < tile.products) __syncthreads();
   }
 }
 

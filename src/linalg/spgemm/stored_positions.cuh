@@ -16,54 +16,69 @@ class StoredPositions {
  public:
   using Pattern = typename ProductPlan<T>::Pattern;
 
-  /// Finds the positions for a known pattern of C; null if they would take more than a quarter of the memory
-  /// available. Synchronises.
+  /// Finds the positions for a known pattern of C, and the `others`, rows without positions; null if the
+  /// positions would take more than a quarter of the memory available, or if there are none. Synchronises.
   [[nodiscard]] static std::unique_ptr<StoredPositions> make(const Device& device, const View<T>& A,
-                                                             const View<T>& B, const Pattern& pattern) {
-    std::unique_ptr<StoredPositions> positions(new StoredPositions(device, A.rows));
-    return positions->find(A, B, pattern) ? std::move(positions) : nullptr;
+                                                             const View<T>& B, const Pattern& pattern,
+                                                             BinnedRows& others) {
+    std::unique_ptr<StoredPositions> positions(new StoredPositions(device));
+    return positions->find(A, B, pattern, others) ? std::move(positions) : nullptr;
   }
-
-  /// Index of each row's first product; a row without products here has no positions.
-  [[nodiscard]] const std::int64_t* offsets() const { return offsets_.data(); }
 
   /// Computes the values of the rows that have positions. They become NaN if the operands have other patterns
   /// than at the construction. Neither allocates nor waits.
-  void update(const View<T>& A, const View<T>& B, const Pattern& pattern, T* values) {
+  void update(const View<T>& A, const View<T>& B, T* values) {
+    if (tiles_.size() == 0) return;
     sum_patterns(A, B);
-    for_bins([&]<class Group>(unsigned size, const unsigned* rows) {
-      launch<Group>(gather_rows<Group, T>, sizeof(GatherMemory<Group, T>), size, rows, A, B,
-                    pattern.row_offsets.data(), view(), found_.data(), expected_, values);
-    });
+    gather_tiles<<<static_cast<unsigned>(tiles_.size()), block_size, 0, stream()>>>(
+        A, B, view(), found_.data(), expected_, values);
+    check(cudaGetLastError());
   }
 
-  [[nodiscard]] std::size_t bytes() const {
-    return binned_.rows.bytes() + offsets_.bytes() + codes_.bytes() + starts_.bytes();
-  }
+  [[nodiscard]] std::size_t bytes() const { return tiles_.bytes() + codes_.bytes() + starts_.bytes(); }
 
  private:
   /// Part of the available memory that positions may take.
   static constexpr double memory_part = 0.25;
 
-  StoredPositions(const Device& device, std::int64_t rows)
-      : backend_(device), offsets_(device, rows + 1), found_(device, 1) {}
+  explicit StoredPositions(const Device& device) : backend_(device), found_(device, 1) {}
 
-  bool find(const View<T>& A, const View<T>& B, const Pattern& pattern) {
-    const std::int64_t* const offsets = pattern.row_offsets.data();
+  bool find(const View<T>& A, const View<T>& B, const Pattern& pattern, BinnedRows& others) {
+    const Device& device = backend_.device();
+    const std::int64_t* const elements = pattern.row_offsets.data();
     shift_ = bits_for_rows_of(B);
-    binned_ = bin_rows(backend_, A.rows, BinByPositions<T>{A, B, offsets, shift_, offsets_.data()});
-    const std::int64_t products = backend_.exclusive_scan(A.rows, offsets_.data(), offsets_.data());
-    const std::int64_t elements = pattern.column_indices.size();
-    const double bytes = static_cast<double>(products + elements) * sizeof(std::uint16_t);
-    if (bytes > memory_part * static_cast<double>(memory(backend_.device()).available)) return false;
-    codes_ = Array<std::uint16_t>(backend_.device(), products);
-    starts_ = Array<std::uint16_t>(backend_.device(), elements);
-    for_bins([&]<class Group>(unsigned size, const unsigned* rows) {
-      launch<Group>(find_positions<Group, T>, sizeof(PositionsMemory<Group>), size, rows, A, B, offsets,
-                    pattern.column_indices.data(), view());
-    });
+    Array<std::int64_t> products(device, A.rows + 1);
+    Array<std::int64_t> costs(device, A.rows + 1);
+    const BinnedRows binned =
+        bin_rows(backend_, A.rows, BinByPositions<T>{A, B, elements, shift_, products.data(), costs.data()});
+    const std::int64_t total = backend_.exclusive_scan(A.rows, products.data(), products.data());
+    const std::int64_t cost = backend_.exclusive_scan(A.rows, costs.data(), costs.data());
+    if (total == 0 || !allocate(total, pattern.column_indices.size(), cost / cost_of_tile + 1)) return false;
+    backend_.for_each(tiles_.size(), MakeTile{A.rows, costs.data(), A.row_offsets, products.data(), elements,
+                                              tiles_.data()});
+    const auto find_for = [&]<class Group>(Bin bin) {
+      launch<Group>(find_positions<Group, T>, sizeof(PositionsMemory<Group>), binned.size(bin),
+                    binned.begin(bin), A, B, elements, pattern.column_indices.data(),
+                    ProductRows{costs.data(), products.data()}, view());
+    };
+    find_for.template operator()<FillByFew>(by_few);
+    find_for.template operator()<FillByWarp>(by_warp);
+    find_for.template operator()<FillByBlock>(by_block);
     sum_patterns(A, B);
     expected_ = backend_.read(found_.data());
+    others = bin_rows(backend_, A.rows, BinOfOthers<T>{BinByElements<T>{A, elements}, products.data()});
+    return true;
+  }
+
+  /// Allocates what stays; false if that is too much.
+  bool allocate(std::int64_t products, std::int64_t elements, std::int64_t tiles) {
+    const double bytes = static_cast<double>(products + elements) * sizeof(std::uint16_t) +
+                         static_cast<double>(tiles) * sizeof(Tile);
+    const Device& device = backend_.device();
+    if (bytes > memory_part * static_cast<double>(memory(device).available)) return false;
+    codes_ = Array<std::uint16_t>(device, products);
+    starts_ = Array<std::uint16_t>(device, elements);
+    tiles_ = Array<Tile>(device, tiles);
     return true;
   }
 
@@ -80,20 +95,11 @@ class StoredPositions {
     backend_.reduce(term.count(), term, Store<Checksum>{found_.data()});
   }
 
-  [[nodiscard]] PositionsView view() { return {offsets_.data(), codes_.data(), starts_.data(), shift_}; }
-
-  /// f(rows, list) for each thread group.
-  template <class F>
-  void for_bins(F f) {
-    f.template operator()<FillByFew>(binned_.size(by_few), binned_.begin(by_few));
-    f.template operator()<FillByWarp>(binned_.size(by_warp), binned_.begin(by_warp));
-    f.template operator()<FillByBlock>(binned_.size(by_block), binned_.begin(by_block));
-  }
+  [[nodiscard]] PositionsView view() { return {tiles_.data(), codes_.data(), starts_.data(), shift_}; }
 
   Cuda backend_;
   int shift_ = 0;
-  BinnedRows binned_;
-  Array<std::int64_t> offsets_;
+  Array<Tile> tiles_;
   Array<std::uint16_t> codes_;
   Array<std::uint16_t> starts_;
   Array<Checksum> found_;

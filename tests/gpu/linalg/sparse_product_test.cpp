@@ -91,10 +91,11 @@ TEST_F(GpuSparseProduct, RowsOfEveryLength) {
   check_product(lengths, plain_transpose(lengths));
 }
 
-/// Rows on either side of the limits of stored positions: 65,535 products, rows of 256 elements of B.
+/// Rows on either side of the limits of stored positions: rows of 256 elements of B, and 192 elements of A
+/// with those or 768 with rows of 64. Rows without positions stand between rows with them.
 TEST_F(GpuSparseProduct, ManyProducts_WithAndWithoutPositions) {
   MapRows<double> left;
-  for (const int length : {1, 255, 256, 257, 1022, 1023, 1024, 1025}) {
+  for (const int length : {1, 191, 192, 0, 193, 255, 256, 257, 1, 767, 768, 769, 3, 1022, 1023, 1024, 1025}) {
     auto& row = left.emplace_back();
     for (std::int32_t e = 0; e < length; ++e) row[e] = 0.5 + e;
   }
@@ -109,25 +110,34 @@ TEST_F(GpuSparseProduct, ManyProducts_WithAndWithoutPositions) {
   }
 }
 
+/// Many rows that a block computes together, among them rows without products and without positions.
+TEST_F(GpuSparseProduct, ManyRows_Positions) {
+  constexpr std::int64_t n = 20'011;
+  for (const int per_row : {1, 3, 20}) {
+    SCOPED_TRACE(per_row);
+    MapRows<double> rows = to_rows(random_matrix<double>(n, n, per_row, 31));
+    for (std::int32_t e = 0; e < 3000; ++e) rows[7][e] = rows[9'999][2 * e] = 0.5 + e;
+    const Csr<double> A = from_rows<double>(n, rows);
+    check_product(A, random_matrix<double>(n, n, 3, 32));
+    check_product(random_matrix<double>(n, n, 3, 33), A);
+  }
+}
+
 TEST_F(GpuSparseProduct, Positions_TakeTheMemoryStated) {
   const Csr<double> A = grid_3d<double>(20, 3).to(gpu);
   const SparseProduct<double> with(A, A);
   const SparseProduct<double> without(A, A, {.store_positions = false});
-  constexpr std::int64_t least_of_a_row = 32;
   const std::vector<std::int64_t> offsets = A.row_offsets().to_vector();
-  const std::vector<std::int32_t> columns = A.column_indices().to_vector();
   std::int64_t products = 0;
-  for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
-    std::int64_t of_row = 0;
-    for (auto k = static_cast<std::size_t>(offsets[i]); k < static_cast<std::size_t>(offsets[i + 1]); ++k) {
-      const auto row = static_cast<std::size_t>(columns[k]);
-      of_row += offsets[row + 1] - offsets[row];
-    }
-    if (of_row >= least_of_a_row) products += of_row;
+  for (const std::int32_t column : A.column_indices().to_vector()) {
+    const auto row = static_cast<std::size_t>(column);
+    products += offsets[row + 1] - offsets[row];
   }
   EXPECT_GT(products, 40 * A.rows());
-  const std::int64_t stored = 2 * products + 2 * with.nonzeros() + 12 * A.rows() + 8;
-  EXPECT_EQ(with.bytes() - without.bytes(), static_cast<std::size_t>(stored));
+  const std::int64_t least = 2 * products + 2 * with.nonzeros();
+  const auto stored = static_cast<std::int64_t>(with.bytes() - without.bytes());
+  EXPECT_GT(stored, least);
+  EXPECT_LE(stored, least + 32 * (products / 1792 + 1));
 }
 
 TEST_F(GpuSparseProduct, Zeros_AreKept_NaNPropagates) {
