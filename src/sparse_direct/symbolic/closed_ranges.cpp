@@ -9,10 +9,12 @@
 
 namespace echelon::sparse_direct {
 
-ForestPartition partition(std::span<const std::int32_t> first) {
+ForestPartition partition(std::span<const std::int32_t> first, int threads) {
   constexpr std::int32_t parts = 40;
   constexpr std::int32_t smallest = 16;
+  constexpr std::int32_t large = 2048;  // forests for which several threads make up for their ranges
   const auto n = static_cast<std::int32_t>(first.size());
+  if (threads == 1 || n < large) return {{{0, n}}, {}};
   const std::int32_t largest = std::max(smallest, n / parts);
   ForestPartition result;
   for (std::int32_t end = n; end > 0;) {

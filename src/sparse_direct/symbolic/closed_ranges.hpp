@@ -20,9 +20,10 @@ struct ForestPartition {
   std::vector<std::int32_t> top;
 };
 
-/// Partition into parts of similar size, enough for some dozens of threads. first[k] <= k is the first node
-/// of a closed range that ends with k; two of these ranges are disjoint, or one contains the other.
-[[nodiscard]] ForestPartition partition(std::span<const std::int32_t> first);
+/// Partition into parts of similar size, enough for some dozens of threads; one range for a single thread or
+/// a small forest. first[k] <= k is the first node of a closed range that ends with k; two of these ranges
+/// are disjoint, or one contains the other.
+[[nodiscard]] ForestPartition partition(std::span<const std::int32_t> first, int threads);
 
 /// The first descendant of each node of a postordered forest, or the node itself.
 [[nodiscard]] std::vector<std::int32_t> first_descendants(std::span<const std::int32_t> parent);

@@ -20,6 +20,7 @@ namespace {
 /// an entry in a column before it.
 std::vector<std::int32_t> closed_range_begins(const Pattern& a, int threads) {
   std::vector<std::int32_t> first(static_cast<std::size_t>(a.n));
+  if (threads == 1) return first;
   for_each_chunk(a.n, threads, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
     for (std::int64_t k = begin; k < end; ++k) {
       first[k] = static_cast<std::int32_t>(k);
@@ -73,7 +74,7 @@ class LeafCounter {
 
   /// The counts of the columns, in their own order.
   std::vector<std::int32_t> run() {
-    const ForestPartition parts = partition(first_descendant_);
+    const ForestPartition parts = partition(first_descendant_, threads_);
     std::vector<std::vector<LaterRow>> later(parts.ranges.size());
     for_each_task(std::ssize(parts.ranges), threads_,
                   [&](std::int64_t r) { later[r] = count(parts.ranges[r]); });
@@ -208,7 +209,7 @@ class LeafCounter {
 std::vector<std::int32_t> elimination_tree(const Pattern& a, int threads) {
   std::vector<std::int32_t> parent(static_cast<std::size_t>(a.n), -1);
   std::vector<std::int32_t> ancestor(static_cast<std::size_t>(a.n), -1);
-  const ForestPartition parts = partition(closed_range_begins(a, threads));
+  const ForestPartition parts = partition(closed_range_begins(a, threads), threads);
   for_each_task(std::ssize(parts.ranges), threads, [&](std::int64_t r) {
     for (std::int32_t k = parts.ranges[r].begin; k < parts.ranges[r].end; ++k)
       add_row(a, k, ancestor, parent);

@@ -43,7 +43,7 @@ class Amalgamation {
 
   void run(int threads) {
     const std::vector<std::int32_t> first = first_descendants(forest_.parent);
-    const ForestPartition parts = partition(first);
+    const ForestPartition parts = partition(first, threads);
     for_each_task(std::ssize(parts.ranges), threads, [&](std::int64_t r) {
       std::vector<std::int32_t> children;
       for (std::int32_t s = parts.ranges[r].begin; s < parts.ranges[r].end; ++s)

@@ -62,7 +62,7 @@ class RowLists {
 
   void run() {
     factor_.rows.resize(static_cast<std::size_t>(factor_.row_begin.back()));
-    const ForestPartition parts = partition(first_descendants(factor_.parent));
+    const ForestPartition parts = partition(first_descendants(factor_.parent), threads_);
     const std::int64_t ranges = std::ssize(parts.ranges);
     std::vector<std::vector<Path>> paths(parts.ranges.size() + parts.top.size());
     for_each_task(std::ssize(paths), threads_, [&](std::int64_t k) {

@@ -277,16 +277,20 @@ TEST(ForestPartition, RangesAreClosed) {
     const EliminationForest forest =
         elimination_forest(pattern.view(), order(pattern.view(), {.ordering = Ordering::dissection}));
     const std::vector<std::int32_t> first = first_descendants(forest.parent);
-    const ForestPartition parts = partition(first);
-    std::vector<std::int32_t> nodes = parts.top;
-    for (const ClosedRange& range : parts.ranges) {
-      for (std::int32_t k = range.begin; k < range.end; ++k) {
-        nodes.push_back(k);
-        EXPECT_GE(first[k], range.begin);
+    for (const int threads : {1, 4}) {
+      const ForestPartition parts = partition(first, threads);
+      std::vector<std::int32_t> nodes = parts.top;
+      for (const ClosedRange& range : parts.ranges) {
+        for (std::int32_t k = range.begin; k < range.end; ++k) {
+          nodes.push_back(k);
+          EXPECT_GE(first[k], range.begin);
+        }
       }
+      EXPECT_TRUE(is_permutation(nodes, pattern.view().n));
+      EXPECT_TRUE(std::is_sorted(parts.top.begin(), parts.top.end()));
+      const bool one_range = threads == 1 || pattern.view().n < 2048;
+      EXPECT_EQ(parts.ranges.size() == 1 && parts.top.empty(), one_range);
     }
-    EXPECT_TRUE(is_permutation(nodes, pattern.view().n));
-    EXPECT_TRUE(std::is_sorted(parts.top.begin(), parts.top.end()));
   }
 }
 
