@@ -47,6 +47,13 @@ void reduce_columns(B& backend, std::int64_t n, const EachColumn<F>& f, const Ea
   for (int c = 0; c < f.count; ++c) backend.reduce(n, f.at[c], finish.at[c]);
 }
 
+/// Backend::segmented_reduce for each column.
+template <class B, class F, class V>
+void segmented_reduce_columns(B& backend, std::int64_t n, const std::int64_t* offsets, const EachColumn<F>& f,
+                              const EachColumn<V*>& sums) {
+  for (int c = 0; c < f.count; ++c) backend.segmented_reduce(n, offsets, f.at[c], sums.at[c]);
+}
+
 }  // namespace echelon
 
 #endif

@@ -4,12 +4,14 @@
 #pragma once
 
 #include "backend/backend.hpp"
+#include "backend/columns.hpp"
 #include "backend/store.hpp"
 #include "linalg/vector/functors.hpp"
 
 #include <echelon/array.hpp>
 
 #include <cstdint>
+#include <span>
 
 namespace echelon::graph_laplacian {
 
@@ -21,6 +23,14 @@ struct ElementToSum {
 struct PieceToSum {
   const Sum* pieces;
   ECHELON_ANYWHERE Sum operator()(std::int64_t q) const { return pieces[q]; }
+};
+
+/// A vector, memory for the sums of its components, and scratch memory.
+template <class V>
+struct SummedVector {
+  const V* x;
+  Sum* scratch;
+  Sum* sums;
 };
 
 /// Vertices of a piece at most: some dozens of elements for each lane of a warp.
@@ -70,17 +80,24 @@ class ComponentSums {
   [[nodiscard]] Array<Sum> make_scratch(B& backend) const {
     return {backend.device(), piece_offsets_.size() > 0 ? pieces_ : 0};
   }
-  /// sums[c] = the sum of the elements of component c of a vector of `vertices` elements.
+  /// sums[c] = the sum of the elements of component c, for at most EachColumn::capacity vectors of `vertices`
+  /// elements. Each has the bits that it has alone.
   template <class V>
-  void compute(B& backend, std::int64_t vertices, const V* x, Sum* scratch, Sum* sums) const {
-    const ElementToSum<V> element{x};
+  void compute(B& backend, std::int64_t vertices, std::span<const SummedVector<V>> vectors) const {
+    using Vector = SummedVector<V>;
+    const auto elements = each_column(vectors, [](const Vector& own) { return ElementToSum<V>{own.x}; });
+    const auto sums = each_column(vectors, [](const Vector& own) { return own.sums; });
     if (count_ == 1) {
-      backend.reduce(vertices, element, Store<Sum>{sums});
+      reduce_columns(backend, vertices, elements,
+                     each_column(vectors, [](const Vector& own) { return Store<Sum>{own.sums}; }));
     } else if (piece_offsets_.size() == 0) {
-      backend.segmented_reduce(count_, offsets_, element, sums);
+      segmented_reduce_columns(backend, count_, offsets_, elements, sums);
     } else {
-      backend.segmented_reduce(pieces_, piece_offsets_.data(), element, scratch);
-      backend.segmented_reduce(count_, first_piece_.data(), PieceToSum{scratch}, sums);
+      segmented_reduce_columns(backend, pieces_, piece_offsets_.data(), elements,
+                               each_column(vectors, [](const Vector& own) { return own.scratch; }));
+      segmented_reduce_columns(
+          backend, count_, first_piece_.data(),
+          each_column(vectors, [](const Vector& own) { return PieceToSum{own.scratch}; }), sums);
     }
   }
 

@@ -11,6 +11,7 @@
 /// K. Gremban, Combinatorial preconditioners for sparse, symmetric, diagonally dominant linear systems, 1996.
 #pragma once
 
+#include "backend/columns.hpp"
 #include "graph_laplacian/component_sums.hpp"
 #include "graph_laplacian/components.hpp"
 #include "linalg/dominance.hpp"
@@ -19,8 +20,11 @@
 #include "solver/implementation.hpp"
 #include "support/text.hpp"
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -161,7 +165,8 @@ struct LiftedRow {
   const std::int64_t* component_offsets;
   const std::int64_t* lifted_offsets;
   const std::int64_t* excess_before;
-  bool by_elements;  ///< whether A has no explicit zeros and PlaceElement writes all elements but excess
+  /// Number of nonzero elements before each element of A, if PlaceElement writes them; otherwise null.
+  const std::int64_t* nonzeros_before;
   std::int64_t* row_offsets;
   std::int32_t* row_columns;
   T* row_values;
@@ -173,7 +178,9 @@ struct LiftedRow {
       return 1 + excess_before[component_offsets[c + 1]] - excess_before[component_offsets[c]];
     }
     std::int64_t count = excess != nullptr && excess[v] != T{0} ? 1 : 0;
-    if (by_elements) return count + offsets[v + 1] - offsets[v];
+    if (nonzeros_before != nullptr) {
+      return count + nonzeros_before[offsets[v + 1]] - nonzeros_before[offsets[v]];
+    }
     for (std::int64_t k = offsets[v]; k < offsets[v + 1]; ++k) count += values[k] != T{0} ? 1 : 0;
     return count;
   }
@@ -181,7 +188,7 @@ struct LiftedRow {
   ECHELON_ANYWHERE void fill(std::int64_t p) const {
     const std::int32_t v = vertex[p];
     if (v < 0) return;
-    if (!by_elements) {
+    if (nonzeros_before == nullptr) {
       std::int64_t at = row_offsets[p];
       for (std::int64_t k = offsets[v]; k < offsets[v + 1]; ++k) {
         if (values[k] == T{0}) continue;
@@ -210,28 +217,26 @@ struct LiftedRow {
   }
 };
 
-/// Writes element k of A, which has no explicit zeros, to its row of the lifted matrix.
+/// before[k] = 1 if element k is not an explicit zero.
+template <class T>
+struct CountNonzero {
+  const T* values;
+  std::int64_t* before;
+  ECHELON_ANYWHERE void operator()(std::int64_t k) const { before[k] = values[k] != T{0} ? 1 : 0; }
+};
+/// Writes element k of A to its row of the lifted matrix, unless it is an explicit zero.
 template <class T>
 struct PlaceElement {
-  const std::int64_t* offsets;
+  LiftedRow<T> row;
   const std::int32_t* rows;
-  const std::int32_t* columns;
-  const T* values;
-  const std::int32_t* place;
-  const std::int64_t* row_offsets;
-  std::int32_t* row_columns;
-  T* row_values;
   ECHELON_ANYWHERE void operator()(std::int64_t k) const {
+    if (row.values[k] == T{0}) return;
     const std::int32_t v = rows[k];
-    const std::int64_t at = row_offsets[place[v]] + k - offsets[v];
-    row_columns[at] = place[columns[k]];
-    row_values[at] = values[k];
+    const std::int64_t first = row.nonzeros_before[row.offsets[v]];
+    const std::int64_t at = row.row_offsets[row.place[v]] + row.nonzeros_before[k] - first;
+    row.row_columns[at] = row.place[row.columns[k]];
+    row.row_values[at] = row.values[k];
   }
-};
-template <class T>
-struct IsExplicitZero {
-  const T* values;
-  ECHELON_ANYWHERE Sum operator()(std::int64_t k) const { return {values[k] == T{0} ? 1.0 : 0.0}; }
 };
 
 /// Writes the diagonal elements of the grounds' rows: the excess of each component.
@@ -369,6 +374,11 @@ Outcome refusal(B& backend, const DominanceFacts& facts, const Array<T>& excess)
           row};
 }
 
+/// Squared norms of the parts of several right-hand sides outside the range of A, in the backend's memory.
+struct Removed {
+  Sum at[EachColumn<Sum>::capacity] = {};
+};
+
 /// Reduction of A to Laplacian form, as described at the head of the file. Keeps a reference to A, which must
 /// outlive this object and not move.
 template <class B, class T>
@@ -376,10 +386,27 @@ class LaplacianForm {
  public:
   /// Scratch of one lift or restore in progress.
   struct Workspace {
-    Array<Sum> sums;    ///< one for each component, and one more for a result
-    Array<Sum> pieces;  ///< scratch memory of sums
-    [[nodiscard]] std::size_t bytes() const { return sums.bytes() + pieces.bytes(); }
+    Array<Sum> sums;         ///< one for each component
+    Array<Sum> pieces;       ///< scratch memory of sums
+    Array<Removed> removed;  ///< one, for this vector and those that are treated with it
+    [[nodiscard]] std::size_t bytes() const { return sums.bytes() + pieces.bytes() + removed.bytes(); }
   };
+  /// A right-hand side b (rows() elements) and y (vertices() elements), and a workspace of their own.
+  template <class V>
+  struct Lifted {
+    Workspace* workspace;
+    const T* b;
+    V* y;
+  };
+  /// An iterate y (vertices() elements) and x (rows() elements), and a workspace of their own.
+  template <class V>
+  struct Restored {
+    Workspace* workspace;
+    const V* y;
+    T* x;
+  };
+  /// Vectors that are lifted or restored together, at most.
+  static constexpr std::size_t most_vectors = EachColumn<int>::capacity;
 
   /// Sets the reduction up for a square, finite A. Returns an error that names the row if A is not symmetric
   /// or not diagonally dominant.
@@ -437,46 +464,85 @@ class LaplacianForm {
   }
 
   [[nodiscard]] Workspace make_workspace(B& backend) const {
-    return {Array<Sum>(backend.device(), components_.count + 1), sums_.make_scratch(backend)};
+    const Device& device = backend.device();
+    return {Array<Sum>(device, components_.count), sums_.make_scratch(backend), Array<Removed>(device, 1)};
   }
 
   /// Computes y (vertices() elements), whose sum is zero in each component that is singular, from b (rows()
   /// elements). Returns the 2-norm of the part of b outside the range of A, which y does not contain. Waits.
   template <class V>
   double lift(B& backend, Workspace& workspace, const T* b, V* y) const {
-    spread(backend, b, y);
-    Sum* sums = workspace.sums.data();
-    sum_components(backend, workspace, y);
-    backend.reduce(components_.count,
-                   BalanceComponent<V>{lifted_offsets_.data(), grounded_.data(), representation_, sums, y},
-                   Store<Sum>{sums + components_.count});
-    subtract_means(backend, sums, grounded_.data(), y);
-    const double removed = std::sqrt(backend.read(sums + components_.count).value);
-    return kind_ == DominanceKind::sdd ? removed / std::sqrt(2.0) : removed;
+    const Lifted<V> one{&workspace, b, y};
+    return lift(backend, std::span<const Lifted<V>>(&one, 1))[0];
+  }
+  /// lift() for at most `most_vectors` vectors, each with the bits that it has alone. Waits once.
+  template <class V>
+  std::array<double, most_vectors> lift(B& backend, std::span<const Lifted<V>> vectors) const {
+    using Own = Lifted<V>;
+    std::array<double, most_vectors> norms{};
+    if (vectors.empty()) return norms;
+    for_each_column(backend, vertices_,
+                    each_column(vectors, [&](const Own& own) { return spread_of(own.b, own.y); }));
+    sum_components<V>(backend, vectors);
+    Removed* const removed = vectors.front().workspace->removed.data();
+    std::size_t stored = 0;
+    reduce_columns(backend, components_.count,
+                   each_column(vectors,
+                               [&](const Own& own) {
+                                 return BalanceComponent<V>{lifted_offsets_.data(), grounded_.data(),
+                                                            representation_, own.workspace->sums.data(),
+                                                            own.y};
+                               }),
+                   each_column(vectors, [&](const Own&) { return Store<Sum>{removed->at + stored++}; }));
+    subtract_means<V>(backend, vectors, grounded_.data());
+    const Removed found = backend.read(removed);
+    for (std::size_t c = 0; c < vectors.size(); ++c) {
+      const double norm = std::sqrt(found.at[c].value);
+      norms[c] = kind_ == DominanceKind::sdd ? norm / std::sqrt(2.0) : norm;
+    }
+    return norms;
   }
 
   /// Computes y from b as lift() does, but for the sums: of initial guesses.
   template <class V>
   void spread(B& backend, const T* b, V* y) const {
-    backend.for_each(vertices_, Spread<T, V>{b, owns() ? vertex_.data() : nullptr, n_, y});
+    backend.for_each(vertices_, spread_of(b, y));
   }
 
   /// Subtracts the mean from each singular component of y, in place. Used for iterates and residuals.
   template <class V>
   void center(B& backend, Workspace& workspace, V* y) const {
-    sum_components(backend, workspace, y);
+    const Lifted<V> one{&workspace, nullptr, y};
+    const std::span<const Lifted<V>> vectors(&one, 1);
+    sum_components<V>(backend, vectors);
     const bool grounds = representation_ == Excess::ground;
-    subtract_means(backend, workspace.sums.data(), grounds ? nullptr : grounded_.data(), y);
+    subtract_means<V>(backend, vectors, grounds ? nullptr : grounded_.data());
   }
 
   /// Computes x (rows() elements) from y (vertices() elements); x has mean zero in components without a
   /// ground.
   template <class V>
   void restore(B& backend, Workspace& workspace, const V* y, T* x) const {
-    sum_components(backend, workspace, y);
-    backend.for_each(n_, Gather<T, V>{y, place_.data(), components_.of_vertex.data(), lifted_offsets_.data(),
-                                      grounded_.data(), representation_, workspace.sums.data(), n_,
-                                      kind_ == DominanceKind::sdd, x});
+    const Restored<V> one{&workspace, y, x};
+    restore(backend, std::span<const Restored<V>>(&one, 1));
+  }
+  /// restore() for at most `most_vectors` vectors, each with the bits that it has alone.
+  template <class V>
+  void restore(B& backend, std::span<const Restored<V>> vectors) const {
+    if (vectors.empty()) return;
+    sum_components<V>(backend, vectors);
+    for_each_column(backend, n_, each_column(vectors, [&](const Restored<V>& own) {
+                      return Gather<T, V>{own.y,
+                                          place_.data(),
+                                          components_.of_vertex.data(),
+                                          lifted_offsets_.data(),
+                                          grounded_.data(),
+                                          representation_,
+                                          own.workspace->sums.data(),
+                                          n_,
+                                          kind_ == DominanceKind::sdd,
+                                          own.x};
+                    }));
   }
 
  private:
@@ -506,6 +572,8 @@ class LaplacianForm {
                      ComponentOfPlace{vertex_.data(), components_.of_vertex.data(), of_place_.data()});
     const bool adds_ground = representation_ == Excess::ground && kind_ != DominanceKind::laplacian;
     if (count > 1 || adds_ground) lifted_ = lifted(backend, M, excess);
+    components_.members = Array<std::int32_t>();  // of no further use
+    components_.offsets = Array<std::int64_t>();
   }
 
   Csr<T> lifted(B& backend, const Csr<T>& M, const Array<T>& excess) const {
@@ -516,6 +584,8 @@ class LaplacianForm {
       backend.for_each(M.rows(), CountExcess<T>{components_.members.data(), excess.data(), before.data()});
       backend.scan(M.rows(), before.data(), before.data());
     }
+    const Array<std::int64_t> nonzeros =
+        device.on_host() ? Array<std::int64_t>() : nonzeros_before(backend, M);
     Array<std::int64_t> offsets(device, vertices_ + 1);
     LiftedRow<T> row{M.row_offsets().data(),
                      M.column_indices().data(),
@@ -527,31 +597,32 @@ class LaplacianForm {
                      components_.offsets.data(),
                      lifted_offsets_.data(),
                      before.data(),
-                     !device.on_host() && !has_explicit_zeros(backend, M),
+                     nonzeros.data(),
                      offsets.data(),
                      nullptr,
                      nullptr};
     backend.for_each(vertices_, row);
-    const std::int64_t nonzeros = backend.exclusive_scan(vertices_, offsets.data(), offsets.data());
-    Array<std::int32_t> columns(device, nonzeros);
-    Array<T> values(device, nonzeros);
+    const std::int64_t size = backend.exclusive_scan(vertices_, offsets.data(), offsets.data());
+    Array<std::int32_t> columns(device, size);
+    Array<T> values(device, size);
     row.row_columns = columns.data();
     row.row_values = values.data();
     backend.for_each(vertices_, row);
-    if (row.by_elements) {
+    if (row.nonzeros_before != nullptr) {
       const Array<std::int32_t> rows = rows_of_elements(backend, M);
-      backend.for_each(M.nonzeros(),
-                       PlaceElement<T>{row.offsets, rows.data(), row.columns, row.values, row.place,
-                                       offsets.data(), columns.data(), values.data()});
+      backend.for_each(M.nonzeros(), PlaceElement<T>{row, rows.data()});
     }
     if (grounds) complete_grounds(backend, excess, offsets, columns, values);
     return Csr<T>::unchecked(vertices_, vertices_, std::move(offsets), std::move(columns), std::move(values));
   }
 
-  static bool has_explicit_zeros(B& backend, const Csr<T>& M) {
-    Array<Sum> zeros(backend.device(), 1);
-    backend.reduce(M.nonzeros(), IsExplicitZero<T>{M.values().data()}, Store<Sum>{zeros.data()});
-    return backend.read(zeros.data()).value > 0;
+  /// Number of elements before each one that are not explicit zeros: rows are written by elements on a GPU,
+  /// since a thread would take long for the longest row.
+  static Array<std::int64_t> nonzeros_before(B& backend, const Csr<T>& M) {
+    Array<std::int64_t> before(backend.device(), M.nonzeros() + 1);
+    backend.for_each(M.nonzeros(), CountNonzero<T>{M.values().data(), before.data()});
+    backend.scan(M.nonzeros(), before.data(), before.data());
+    return before;
   }
 
   void complete_grounds(B& backend, const Array<T>& excess, const Array<std::int64_t>& offsets,
@@ -559,20 +630,34 @@ class LaplacianForm {
     Array<T> placed(backend.device(), vertices_);
     backend.for_each(vertices_, Spread<T, T>{excess.data(), vertex_.data(), excess.size(), placed.data()});
     Workspace workspace = make_workspace(backend);
-    sum_components(backend, workspace, placed.data());
+    const Lifted<T> one{&workspace, nullptr, placed.data()};
+    sum_components<T>(backend, std::span<const Lifted<T>>(&one, 1));
     backend.for_each(components_.count,
                      CompleteGround<T>{lifted_offsets_.data(), grounded_.data(), workspace.sums.data(),
                                        offsets.data(), columns.data(), values.data()});
   }
 
   template <class V>
-  void sum_components(B& backend, Workspace& workspace, const V* y) const {
-    sums_.compute(backend, vertices_, y, workspace.pieces.data(), workspace.sums.data());
+  Spread<T, V> spread_of(const T* b, V* y) const {
+    return {b, owns() ? vertex_.data() : nullptr, n_, y};
+  }
+  /// Sums the y of each of the vectors over the components, into their workspaces.
+  template <class V, class Vector>
+  void sum_components(B& backend, std::span<const Vector> vectors) const {
+    std::array<SummedVector<V>, most_vectors> summed{};
+    for (std::size_t c = 0; c < vectors.size(); ++c) {
+      Workspace& own = *vectors[c].workspace;
+      summed[c] = {vectors[c].y, own.pieces.data(), own.sums.data()};
+    }
+    sums_.compute(backend, vertices_, std::span<const SummedVector<V>>(summed.data(), vectors.size()));
   }
   /// Subtracts means, except from the components marked in `spared`, which may be null.
   template <class V>
-  void subtract_means(B& backend, const Sum* sums, const std::uint8_t* spared, V* y) const {
-    backend.for_each(vertices_, SubtractMeans<V>{lifted_offsets_.data(), spared, of_place_.data(), sums, y});
+  void subtract_means(B& backend, std::span<const Lifted<V>> vectors, const std::uint8_t* spared) const {
+    for_each_column(backend, vertices_, each_column(vectors, [&](const Lifted<V>& own) {
+                      return SubtractMeans<V>{lifted_offsets_.data(), spared, of_place_.data(),
+                                              own.workspace->sums.data(), own.y};
+                    }));
   }
 
   const Csr<T>* A_ = nullptr;

@@ -14,14 +14,14 @@ namespace echelon {
 /// block of 2^10 units. f must not throw.
 template <class F>
 void for_dynamic_rows(int threads, std::int64_t rows, std::int64_t work, F f) {
-  constexpr std::int64_t parallel_threshold = 1 << 14;
+  constexpr std::int64_t parallel_work = 1 << 14;
   constexpr std::int64_t min_block_work = 1 << 10;
   const std::int64_t balanced = rows / (64 * std::int64_t{threads});
   const std::int64_t least =
       min_block_work / std::max<std::int64_t>(work / std::max<std::int64_t>(rows, 1), 1);
   const std::int64_t size = std::max<std::int64_t>({balanced, least, 1});
   const std::int64_t blocks = (rows + size - 1) / size;
-#pragma omp parallel for num_threads(threads) schedule(dynamic) if (work > parallel_threshold)
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (work > parallel_work)
   for (std::int64_t block = 0; block < blocks; ++block) {
     f(omp_get_thread_num(), block * size, std::min((block + 1) * size, rows));
   }

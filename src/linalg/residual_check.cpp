@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "linalg/residual_check.hpp"
 
+#include "backend/columns.hpp"
 #include "backend/store.hpp"
 #include "backend/target.hpp"
+#include "linalg/columns_check.hpp"
 #include "linalg/magnitudes.hpp"
 #include "linalg/spmv/multiply.hpp"
+#include "linalg/spmv/row_products.hpp"
 #include "support/hash.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <vector>
 
 namespace echelon {
@@ -35,6 +39,12 @@ struct SummariseElement {
     const bool finite = value - value == 0;
     return {scaled * scaled, {value < 0 ? -value : value}, {finite ? FirstIndex::none : i}};
   }
+};
+
+/// Summaries of the vectors that are read together, in the backend's memory.
+struct GroupSummaries {
+  static constexpr std::size_t capacity = EachColumn<VectorSummary>::capacity;
+  VectorSummary at[capacity] = {};
 };
 
 /// Sum of magnitudes of a row, and its first non-finite element as row * columns + column.
@@ -113,11 +123,19 @@ struct SubtractFrom {
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { r[i] = b[i] - r[i]; }
 };
 
+/// Use of a product A x: r = b - A x.
+template <class T>
+struct PutResidual {
+  const T* b;
+  T* r;
+  ECHELON_ANYWHERE void operator()(std::int64_t i, T sum) const { r[i] = b[i] - sum; }
+};
+
 template <class B, class T>
-class BackendResidualCheck final : public ResidualCheck<T> {
+class BackendResidualCheck final : public ResidualCheck<T>, public ColumnsCheck<T> {
  public:
   explicit BackendResidualCheck(const Device& device)
-      : backend_(device), summaries_(device, 1), matrix_(device, 1) {}
+      : backend_(device), summaries_(device, 1), group_(device, 1), matrix_(device, 1) {}
 
   MatrixFacts matrix(const MatrixRef<T>& A) override {
     if (A.is_operator()) return facts_of_operator(*A.linear_operator());
@@ -157,6 +175,38 @@ class BackendResidualCheck final : public ResidualCheck<T> {
     const Summaries found = backend_.read(there);
     return {facts(A.rows(), b, found.right), facts(A.columns(), x, found.answer),
             facts(A.rows(), r, found.residual)};
+  }
+
+  std::vector<VectorFacts> vectors(std::int64_t n, std::span<const T* const> x) override {
+    std::vector<VectorFacts> result;
+    while (!x.empty()) {
+      const std::span<const T* const> group = x.first(std::min(x.size(), GroupSummaries::capacity));
+      VectorSummary* next = group_.data()->at;
+      reduce_columns(backend_, n,
+                     each_column(group,
+                                 [](const T* one) {
+                                   return SummariseElement<T>{one, 1};
+                                 }),
+                     each_column(group, [&](const T*) { return Store<VectorSummary>{next++}; }));
+      const GroupSummaries found = backend_.read(group_.data());
+      for (std::size_t c = 0; c < group.size(); ++c) result.push_back(facts(n, group[c], found.at[c]));
+      x = x.subspan(group.size());
+    }
+    return result;
+  }
+
+  std::vector<VectorFacts> residuals(const MatrixRef<T>& A,
+                                     std::span<const ResidualColumn<T>> columns) override {
+    if (A.is_sparse() && !A.device().on_host()) {
+      for_column_products(backend_, *A.csr(), columns, [](const ResidualColumn<T>& column) {
+        return VectorProduct{column.x, PutResidual<T>{column.b, column.r}};
+      });
+    } else {
+      for (const ResidualColumn<T>& column : columns) subtract_product(A, column.b, column.x, column.r);
+    }
+    std::vector<const T*> r;
+    for (const ResidualColumn<T>& column : columns) r.push_back(column.r);
+    return vectors(A.rows(), r);
   }
 
   void synchronize() override { backend_.synchronize(); }
@@ -239,6 +289,7 @@ class BackendResidualCheck final : public ResidualCheck<T> {
 
   B backend_;
   Array<Summaries> summaries_;
+  Array<GroupSummaries> group_;
   Array<RowSummary> matrix_;
 };
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "backend/check_same_memory.hpp"
 #include "backend/dispatch.hpp"
+#include "linalg/columns_check.hpp"
 #include "matrix/assign.hpp"
 #include "matrix/overlap.hpp"
 #include "solver/column_report.hpp"
 #include "solver/implementation.hpp"
+#include "solver/nested_solver.hpp"
 #include "support/stopwatch.hpp"
 #include "support/text.hpp"
 #include "support/workspace_pool.hpp"
@@ -28,8 +30,8 @@ template <class T>
 struct SolveWorkspace {
   std::unique_ptr<Workspace> method;
   std::unique_ptr<ResidualCheck<T>> residual_check;
-  Array<T> residual;
-  Dense<T> b, x;  // column-major copies of row-major operands, or of a B that X overwrites
+  Dense<T> residuals;  // of the columns that are checked together
+  Dense<T> b, x;       // column-major copies of row-major operands, or of a B that X overwrites
 
   /// Allocates if the shapes differ from those of the previous call.
   static void fit(std::int64_t rows, std::int64_t columns, const Device& device, Dense<T>& copy) {
@@ -43,14 +45,19 @@ struct SolveWorkspace {
     return b;
   }
 
-  SolveWorkspace(const SolverImplementation<T>& implementation, std::int64_t rows)
+  /// Memory for the residuals of as many of the columns as are checked together.
+  void fit_residuals(DenseView<const T> B) {
+    const auto together = B.device().on_host() ? std::int64_t{1} : static_cast<std::int64_t>(usual_columns);
+    fit(B.rows(), std::min(B.columns(), together), B.device(), residuals);
+  }
+
+  explicit SolveWorkspace(const SolverImplementation<T>& implementation)
       : method(implementation.make_workspace()),
-        residual_check(on_target(
-            implementation.device(),
-            [&]<class Target>() { return make_residual_check<Target, T>(implementation.device()); })),
-        residual(implementation.device(), rows) {}
+        residual_check(on_target(implementation.device(), [&]<class Target>() {
+          return make_residual_check<Target, T>(implementation.device());
+        })) {}
   [[nodiscard]] std::size_t bytes() const {
-    return method->bytes() + residual.bytes() + b.bytes() + x.bytes();
+    return method->bytes() + residuals.bytes() + b.bytes() + x.bytes();
   }
 };
 
@@ -238,12 +245,36 @@ void check_answer(const VectorFacts& x, const VectorFacts& r, bool direct, doubl
   }
 }
 
-/// Norms and NaNs of each right-hand side.
+/// Norms and NaNs of each column.
 template <class T>
-std::vector<VectorFacts> inspect_columns(DenseView<const T> B, ResidualCheck<T>& residual_check) {
-  std::vector<VectorFacts> facts;
-  for (std::int64_t j = 0; j < B.columns(); ++j)
-    facts.push_back(residual_check.vector(B.rows(), B.column(j)));
+std::vector<VectorFacts> inspect_columns(DenseView<const T> X, ResidualCheck<T>& residual_check) {
+  std::vector<const T*> columns;
+  for (std::int64_t j = 0; j < X.columns(); ++j) columns.push_back(X.column(j));
+  return for_columns(residual_check).vectors(X.rows(), columns);
+}
+
+/// Facts of the residual of each column, those of a zero one where the answer is exact.
+template <class T>
+std::vector<VectorFacts> inspect_residuals(const MatrixRef<T>& A, DenseView<const T> B, DenseView<const T> X,
+                                           const std::vector<Job>& jobs, SolveWorkspace<T>& workspace) {
+  std::vector<VectorFacts> facts(jobs.size());
+  std::vector<std::size_t> numbers;
+  for (std::size_t j = 0; j < jobs.size(); ++j) {
+    if (!jobs[j].exact) numbers.push_back(j);
+  }
+  workspace.fit_residuals(B);
+  const auto together = static_cast<std::size_t>(workspace.residuals.columns());
+  for (std::size_t first = 0; first < numbers.size(); first += together) {
+    const std::size_t end = std::min(first + together, numbers.size());
+    std::vector<ResidualColumn<T>> group;
+    for (std::size_t k = first; k < end; ++k) {
+      const auto j = static_cast<std::int64_t>(numbers[k]);
+      T* const r = workspace.residuals.view().column(static_cast<std::int64_t>(k - first));
+      group.push_back({B.column(j), X.column(j), r});
+    }
+    const std::vector<VectorFacts> found = for_columns(*workspace.residual_check).residuals(A, group);
+    for (std::size_t k = first; k < end; ++k) facts[numbers[k]] = found[k - first];
+  }
   return facts;
 }
 
@@ -315,14 +346,12 @@ void solve_columns(const SolverImplementation<T>& implementation, const SolverSt
   report.factor_precision = implementation.factor_precision();
 
   std::size_t worst = 0;
+  const std::vector<VectorFacts> x_facts = inspect_columns<T>(X, *workspace.residual_check);
+  const std::vector<VectorFacts> r_facts = inspect_residuals<T>(state.matrix, B, X, jobs, workspace);
   for (std::size_t j = 0; j < jobs.size(); ++j) {
-    const auto number = static_cast<std::int64_t>(j);
-    const VectorFacts x = workspace.residual_check->vector(X.rows(), X.column(number));
+    const VectorFacts& x = x_facts[j];
+    const VectorFacts& r = r_facts[j];
     Job& job = jobs[j];
-    const VectorFacts r =
-        job.exact ? VectorFacts{}
-                  : workspace.residual_check->residual(state.matrix, B.column(number), X.column(number),
-                                                       workspace.residual.data());
     ColumnReport column = measured_column(b_facts[j], x, r, state.norm_inf);
     column.iterations = job.iterations;
     column.error_estimate = error_estimate<T>(state.setup, job, stop == nullptr, x, r, column.backward_error);
@@ -396,7 +425,7 @@ Report Solver<T>::solve(DenseView<const T> B, DenseView<T> X, const Control& con
   }
 
   const Stopwatch stopwatch;
-  const auto make = [&] { return std::make_unique<SolveWorkspace<T>>(*implementation_, B.rows()); };
+  const auto make = [&] { return std::make_unique<SolveWorkspace<T>>(*implementation_); };
   const std::size_t workspace_bytes =
       state.workspaces.with_workspace(make, [&](SolveWorkspace<T>& workspace) {
         const bool by_row = B.layout() == Layout::row_major || X.layout() == Layout::row_major;

@@ -126,11 +126,10 @@ __device__ void for_each_segment(std::int64_t n, const std::int64_t* offsets, By
   }
 }
 
-/// Lane l of the warp, or thread l of the block, of a segment combines elements l, l + 32, ... or l + 256,
-/// ...; then their values are reduced as a tree.
+/// Sums of segments by the blocks of one row of the grid. Lane l of the warp, or thread l of the block, of a
+/// segment combines elements l, l + 32, ... or l + 256, ...; then their values are reduced as a tree.
 template <class V, class F>
-__global__ void __launch_bounds__(block_size)
-    segmented_reduce(std::int64_t n, const std::int64_t* offsets, F f, V* sums) {
+__device__ void segmented_reduce_in_row(std::int64_t n, const std::int64_t* offsets, const F& f, V* sums) {
   const int lane = static_cast<int>(threadIdx.x) % warp_size;
   for_each_segment(
       n, offsets,
@@ -147,6 +146,11 @@ __global__ void __launch_bounds__(block_size)
         if (threadIdx.x == 0) sums[s] = value;
         __syncthreads();  // combine_block's storage is free again
       });
+}
+template <class V, class F>
+__global__ void __launch_bounds__(block_size)
+    segmented_reduce(std::int64_t n, const std::int64_t* offsets, F f, V* sums) {
+  segmented_reduce_in_row(n, offsets, f, sums);
 }
 
 template <class F>

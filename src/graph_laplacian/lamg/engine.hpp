@@ -27,6 +27,21 @@ struct StepNorms {
   std::int64_t count = 0;
 };
 
+/// A right-hand side whose sum is zero on each component, which stays as it is until the end of the solve,
+/// and the vectors of the solve.
+template <class T>
+struct StartedColumn {
+  Workspace* vectors;
+  const T* b;
+  double tolerance;  ///< on the norm of the residual, at which its cycles end
+};
+/// The vectors of a solve, and memory for its iterate, which may be that of the right-hand side.
+template <class T>
+struct FinishedColumn {
+  Workspace* vectors;
+  T* x;
+};
+
 /// Iterative solver for the Laplacian of a graph, on vectors in the memory of B. Read-only after set-up.
 template <class B, class T>
 class Engine {
@@ -48,17 +63,16 @@ class Engine {
 
   /// Largest number of consecutive steps without progress.
   [[nodiscard]] virtual int idle_steps() const = 0;
-  /// Begins from x = 0 for a right-hand side whose sum is zero on each component. Its cycles end at a
-  /// residual whose norm is at most `tolerance`.
-  virtual void start(B& backend, Workspace& vectors, const T* b, double tolerance) const = 0;
-  /// Most right-hand sides that are treated together.
+  /// Most right-hand sides that are treated together: at most `most_columns`.
   [[nodiscard]] virtual std::size_t width() const = 0;
+  /// Begins from x = 0 for each of at most width() right-hand sides.
+  virtual void start(B& backend, std::span<const StartedColumn<T>> columns) const = 0;
   /// Does one to `steps` cycles, at most `most_steps`, for each of at most width() right-hand sides, and
   /// writes the norms of their residuals. Each has the bits that it has alone.
   virtual void step(B& backend, std::span<Workspace* const> vectors, std::int64_t steps,
                     std::span<StepNorms> norms) const = 0;
-  /// Writes the iterate.
-  virtual void finish(B& backend, Workspace& vectors, T* x) const = 0;
+  /// Writes the iterates.
+  virtual void finish(B& backend, std::span<const FinishedColumn<T>> columns) const = 0;
   /// Computes z = M r by one cycle for each of at most `most_columns` columns, whose workspaces are their
   /// vectors. r and z may be the same.
   virtual void apply(B& backend, std::span<const AppliedColumn<T>> columns) const = 0;

@@ -138,30 +138,32 @@ class SequentialEngine final : public Engine<B, T> {
   }
 
   [[nodiscard]] int idle_steps() const override { return 5; }
-  void start(B& /*backend*/, Workspace& vectors, const T* b, double /*tolerance*/) const override {
-    cycle().start(static_cast<Vectors&>(vectors).cycle, b);
-  }
   [[nodiscard]] std::size_t width() const override { return 1; }
+  void start(B& /*backend*/, std::span<const StartedColumn<T>> columns) const override {
+    for (const StartedColumn<T>& column : columns) cycle().start(vectors_of(*column.vectors), column.b);
+  }
   /// Does one cycle, after which the residual is known.
   void step(B& /*backend*/, std::span<Workspace* const> vectors, std::int64_t /*steps*/,
             std::span<StepNorms> norms) const override {
     for (std::size_t c = 0; c < vectors.size(); ++c) {
-      norms[c].at[0] = cycle().step(static_cast<Vectors&>(*vectors[c]).cycle);
+      norms[c].at[0] = cycle().step(vectors_of(*vectors[c]));
       norms[c].count = 1;
     }
   }
-  void finish(B& /*backend*/, Workspace& vectors, T* x) const override {
-    cycle().finish(static_cast<Vectors&>(vectors).cycle, x);
+  void finish(B& /*backend*/, std::span<const FinishedColumn<T>> columns) const override {
+    for (const FinishedColumn<T>& column : columns) cycle().finish(vectors_of(*column.vectors), column.x);
   }
-  void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
+  void apply(B& /*backend*/, std::span<const AppliedColumn<T>> columns) const override {
     for (const AppliedColumn<T>& column : columns) {
-      start(backend, *column.workspace, column.r, 0);
-      cycle().step(static_cast<Vectors&>(*column.workspace).cycle);
-      finish(backend, *column.workspace, column.z);
+      CycleVectors<T>& own = vectors_of(*column.workspace);
+      cycle().start(own, column.r);
+      cycle().step(own);
+      cycle().finish(own, column.z);
     }
   }
 
  private:
+  static CycleVectors<T>& vectors_of(Workspace& workspace) { return static_cast<Vectors&>(workspace).cycle; }
   [[nodiscard]] Cycle<T> cycle() const { return Cycle<T>(*hierarchy_, cycle_options(options_)); }
 
   LamgOptions options_;

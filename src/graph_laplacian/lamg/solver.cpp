@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "graph_laplacian/lamg/parallel/engine.hpp"
 #include "graph_laplacian/laplacian_form.hpp"
+#include "linalg/columns_check.hpp"
 #include "multigrid/level_statistics.hpp"
 #include "multigrid/method.hpp"
 #include "solver/instantiate.hpp"
@@ -42,6 +43,17 @@ std::unique_ptr<Engine<B, T>> make_engine(const LamgOptions& options) {
   return std::make_unique<parallel::ParallelEngine<B, T>>(options);
 }
 
+/// x = 0, r = b.
+template <class T>
+struct BeginFromZero {
+  const T* b;
+  T* x;
+  T* r;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const {
+    x[i] = T{0};
+    r[i] = b[i];
+  }
+};
 /// x += dx.
 template <class T>
 struct AddVector {
@@ -57,25 +69,26 @@ class LamgMethod final : public SolverImplementation<T>,
                          public multigrid::LevelOwner<T>,
                          public VariableOperator {
   using Form = graph_laplacian::LaplacianForm<B, T>;
+  using Lifted = typename Form::template Lifted<T>;
+  using Restored = typename Form::template Restored<T>;
 
   struct Vectors final : Workspace {
     explicit Vectors(const LamgMethod& method)
         : backend(method.device()),
           form(method.form_.make_workspace(backend)),
           r(method.device(), method.form_.rows()),
-          dx(method.device(), method.form_.rows()),
           y(method.device(), method.form_.vertices()),
           cycle(method.engine_->make_vectors(backend)),
           check(make_residual_check<ThisTarget, T>(method.device())) {}
     [[nodiscard]] std::size_t bytes() const override {
-      std::size_t bytes = form.bytes() + r.bytes() + dx.bytes() + y.bytes() + cycle->bytes();
+      std::size_t bytes = form.bytes() + r.bytes() + y.bytes() + cycle->bytes();
       for (const auto& other : others) bytes += other->bytes();
       return bytes;
     }
     B backend;
     typename Form::Workspace form;
-    Array<T> r, dx;  ///< residual and correction, in the rows of A
-    Array<T> y;      ///< right-hand side and solution, in the vertices of the Laplacian
+    Array<T> r;  ///< residual, then correction, in the rows of A
+    Array<T> y;  ///< right-hand side, then solution, in the vertices of the Laplacian
     std::unique_ptr<Workspace> cycle;
     std::unique_ptr<ResidualCheck<T>> check;
     std::vector<std::unique_ptr<Vectors>> others;  ///< of the second and further columns solved together
@@ -124,18 +137,19 @@ class LamgMethod final : public SolverImplementation<T>,
   }
   /// Does one cycle, a nonlinear function of each r.
   void apply_to(std::span<const AppliedColumn<T>> columns) const override {
+    std::array<Lifted, most_columns> lifted{};
     std::array<AppliedColumn<T>, most_columns> cycled{};
+    std::array<Restored, most_columns> restored{};
     for (std::size_t c = 0; c < columns.size(); ++c) {
       auto& v = static_cast<Vectors&>(*columns[c].workspace);
-      form_.lift(v.backend, v.form, columns[c].r, v.y.data());
+      lifted[c] = {&v.form, columns[c].r, v.y.data()};
       cycled[c] = {v.cycle.get(), v.y.data(), v.y.data()};
+      restored[c] = {&v.form, v.y.data(), columns[c].z};
     }
-    engine_->apply(static_cast<Vectors&>(*columns.front().workspace).backend,
-                   {cycled.data(), columns.size()});
-    for (const AppliedColumn<T>& column : columns) {
-      auto& v = static_cast<Vectors&>(*column.workspace);
-      form_.restore(v.backend, v.form, v.y.data(), column.z);
-    }
+    B& backend = static_cast<Vectors&>(*columns.front().workspace).backend;
+    static_cast<void>(form_.lift(backend, std::span<const Lifted>(lifted.data(), columns.size())));
+    engine_->apply(backend, {cycled.data(), columns.size()});
+    form_.restore(backend, std::span<const Restored>(restored.data(), columns.size()));
   }
 
  private:
@@ -174,6 +188,23 @@ class LamgMethod final : public SolverImplementation<T>,
     int idle = 0;                       ///< steps since `best` decreased
     std::optional<Outcome> ended = {};  ///< reason for the end, unless it is a residual within the tolerance
   };
+  /// Some of the columns that are solved together.
+  class Group {
+   public:
+    void add(Column& column) { columns_[count_++] = &column; }
+    [[nodiscard]] std::span<Column* const> span() const { return {columns_.data(), count_}; }
+
+   private:
+    std::array<Column*, most_columns> columns_{};
+    std::size_t count_ = 0;
+  };
+  static Group running(std::vector<Column>& columns) {
+    Group group;
+    for (Column& column : columns) {
+      if (column.is_running) group.add(column);
+    }
+    return group;
+  }
 
   /// Vectors of column `number` among those that are solved together.
   Vectors& vectors_of(Vectors& first, std::int64_t number) const {
@@ -186,43 +217,78 @@ class LamgMethod final : public SolverImplementation<T>,
   /// Runs cycles for all columns, and restarts those from the true residual where this exceeds the tolerance
   /// and decreases.
   void solve_together(B& backend, std::vector<Column>& columns) const {
-    for (Column& column : columns) column.is_running = begin(column);
-    while (std::any_of(columns.begin(), columns.end(), [](const Column& c) { return c.is_running; })) {
-      run_cycles(backend, columns);
-      for (Column& column : columns) {
-        if (column.is_running) column.is_running = !is_final(column);
-      }
+    begin(backend, columns);
+    while (true) {
+      const Group group = running(columns);
+      if (group.span().empty()) break;
+      run_cycles(backend, group.span());
+      check_iterates(backend, group.span());
     }
     for (const Column& column : columns) report_removed(*column.job);
   }
 
-  /// Computes the first residual, and whether the column is to be iterated.
-  bool begin(Column& column) const {
-    Vectors& v = *column.vectors;
+  /// Computes the first residuals, and which columns are to be iterated.
+  void begin(B& backend, std::vector<Column>& columns) const {
+    Group guessed;
+    Group others;
+    Group all;
+    for (Column& column : columns) {
+      const Job& job = *column.job;
+      column.norm = job.right_hand_side_norm;
+      (job.control->use_initial_guess && column.norm > 0 ? guessed : others).add(column);
+      all.add(column);
+    }
+    compute_residuals(*columns.front().vectors->check, guessed.span());
+    for_each_column(backend, form_.rows(), each_column(others.span(), [](const Column* column) {
+                      return BeginFromZero<T>{column->b, column->x, column->vectors->r.data()};
+                    }));
+    const auto removed = lift_residuals(backend, all.span());
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      columns[c].job->history.push_back(columns[c].norm);
+      columns[c].job->unreachable = removed[c];
+      columns[c].is_running = may_begin(backend, columns[c]);
+    }
+  }
+
+  /// Whether a column is to be iterated.
+  bool may_begin(B& backend, Column& column) const {
     Job& job = *column.job;
     const std::int64_t n = form_.rows();
-    double norm = job.right_hand_side_norm;
-    if (job.control->use_initial_guess && norm > 0) {
-      norm = v.check->residual(A_, column.b, column.x, v.r.data()).norm2;
-    } else {
-      v.backend.fill(n, T{0}, column.x);
-      v.backend.copy(n, column.b, v.r.data());
-    }
-    job.history.push_back(norm);
-    job.unreachable = form_.lift(v.backend, v.form, v.r.data(), v.y.data());
     // Rounding alone makes sums differ from zero.
     const double rounding = std::numeric_limits<T>::epsilon() * std::sqrt(static_cast<double>(n));
     if (job.unreachable <= rounding * job.right_hand_side_norm) job.unreachable = 0;
     if (options_.strict && job.unreachable > job.tolerance) {
-      v.backend.fill(n, T{0}, column.x);
+      backend.fill(n, T{0}, column.x);
       job.outcome = {Status::inconsistent,
                      "b does not sum to zero over every component of the graph: no x reaches a part of " +
                          short_number(job.unreachable / job.right_hand_side_norm) + " of ||b||"};
       return false;
     }
     job.outcome = {Status::converged};
-    column.norm = reachable(norm, job);
+    column.norm = reachable(column.norm, job);
     return column.norm > job.tolerance;
+  }
+
+  /// Computes the true residuals and their norms, unreachable parts included.
+  std::vector<VectorFacts> compute_residuals(ResidualCheck<T>& check,
+                                             std::span<Column* const> columns) const {
+    std::vector<ResidualColumn<T>> residuals;
+    for (const Column* column : columns) {
+      residuals.push_back({column->b, column->x, column->vectors->r.data()});
+    }
+    std::vector<VectorFacts> facts = for_columns(check).residuals(A_, residuals);
+    for (std::size_t c = 0; c < columns.size(); ++c) columns[c]->norm = facts[c].norm2;
+    return facts;
+  }
+
+  /// Makes the residuals right-hand sides of the engine. Returns the norms of the parts that this removes.
+  std::array<double, Form::most_vectors> lift_residuals(B& backend, std::span<Column* const> columns) const {
+    std::array<Lifted, most_columns> lifted{};
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      Vectors& v = *columns[c]->vectors;
+      lifted[c] = {&v.form, v.r.data(), v.y.data()};
+    }
+    return form_.lift(backend, std::span<const Lifted>(lifted.data(), columns.size()));
   }
 
   static void report_removed(Job& job) {
@@ -238,15 +304,33 @@ class LamgMethod final : public SolverImplementation<T>,
     return std::sqrt(std::max(norm * norm - job.unreachable * job.unreachable, 0.0));
   }
 
-  /// Adds the iterate to x, computes the true residual, and whether it is the last one, with its outcome.
-  bool is_final(Column& column) const {
-    Vectors& v = *column.vectors;
+  /// Adds the iterates to x, computes the true residuals, and which columns go on from them.
+  void check_iterates(B& backend, std::span<Column* const> columns) const {
+    std::array<Restored, most_columns> restored{};
+    std::array<double, most_columns> before{};
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      Vectors& v = *columns[c]->vectors;
+      restored[c] = {&v.form, v.y.data(), v.r.data()};
+      before[c] = columns[c]->norm;
+    }
+    form_.restore(backend, std::span<const Restored>(restored.data(), columns.size()));
+    for_each_column(backend, form_.rows(), each_column(columns, [](const Column* column) {
+                      return AddVector<T>{column->vectors->r.data(), column->x};
+                    }));
+    const std::vector<VectorFacts> residuals = compute_residuals(*columns.front()->vectors->check, columns);
+    Group unfinished;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      Column& column = *columns[c];
+      column.norm = reachable(column.norm, *column.job);
+      column.is_running = !is_final(column, before[c], residuals[c]);
+      if (column.is_running) unfinished.add(column);
+    }
+    static_cast<void>(lift_residuals(backend, unfinished.span()));
+  }
+
+  /// Whether the true residual is the last one, with the column's outcome.
+  bool is_final(Column& column, double before, const VectorFacts& residual) const {
     Job& job = *column.job;
-    form_.restore(v.backend, v.form, v.y.data(), v.dx.data());
-    v.backend.for_each(form_.rows(), AddVector<T>{v.dx.data(), column.x});
-    const double before = column.norm;
-    const VectorFacts residual = v.check->residual(A_, column.b, column.x, v.r.data());
-    column.norm = reachable(residual.norm2, job);
     if (column.norm <= job.tolerance || std::isnan(column.norm)) return true;
     const std::optional<Outcome>& ended = column.ended;
     if (ended && ended->status == Status::cancelled) {
@@ -254,7 +338,7 @@ class LamgMethod final : public SolverImplementation<T>,
       return true;
     }
     if (!(column.norm < 0.5 * before)) {
-      if (!limited_by_rounding(v, residual, column.x, job)) {
+      if (!limited_by_rounding(*column.vectors, residual, column.x, job)) {
         job.outcome = ended.value_or(stagnation(column.norm, job));
       }
       return true;
@@ -263,7 +347,6 @@ class LamgMethod final : public SolverImplementation<T>,
       job.outcome = *ended;
       return true;
     }
-    form_.lift(v.backend, v.form, v.r.data(), v.y.data());
     return false;
   }
 
@@ -277,17 +360,22 @@ class LamgMethod final : public SolverImplementation<T>,
 
   /// Runs cycles for the right-hand sides in the columns' y, which the solutions overwrite, until each has
   /// converged by its recurrence or ended otherwise.
-  void run_cycles(B& backend, std::vector<Column>& columns) const {
+  void run_cycles(B& backend, std::span<Column* const> columns) const {
+    std::array<StartedColumn<T>, most_columns> started{};
+    std::array<FinishedColumn<T>, most_columns> finished{};
     std::array<Column*, most_columns> running{};
-    std::size_t count = 0;
-    for (Column& column : columns) {
-      if (!column.is_running) continue;
-      engine_->start(backend, *column.vectors->cycle, column.vectors->y.data(), column.job->tolerance);
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      Column& column = *columns[c];
+      Vectors& v = *column.vectors;
+      started[c] = {v.cycle.get(), v.y.data(), column.job->tolerance};
+      finished[c] = {v.cycle.get(), v.y.data()};
       column.recurred = column.best = column.norm;
       column.idle = 0;
       column.ended.reset();
-      running[count++] = &column;
+      running[c] = &column;
     }
+    engine_->start(backend, {started.data(), columns.size()});
+    std::size_t count = columns.size();
     while (true) {
       const auto end = std::remove_if(running.begin(), running.begin() + count,
                                       [&](Column* column) { return !may_continue(*column); });
@@ -295,9 +383,7 @@ class LamgMethod final : public SolverImplementation<T>,
       if (count == 0) break;
       step(backend, {running.data(), count});
     }
-    for (Column& column : columns) {
-      if (column.is_running) engine_->finish(backend, *column.vectors->cycle, column.vectors->y.data());
-    }
+    engine_->finish(backend, {finished.data(), columns.size()});
   }
 
   /// False once a column has converged or ended otherwise.

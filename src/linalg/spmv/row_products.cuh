@@ -139,6 +139,18 @@ struct LoadInterleaved {
   }
 };
 
+/// Access to the elements of vectors from `first` on: in `interleaved`, or in arrays of their own.
+template <int width, bool is_interleaved, class T, class X, class Use>
+__device__ auto load_each(const SeveralProducts<X, Use>& products, int first, const T* interleaved,
+                          std::int64_t vector_size) {
+  if constexpr (is_interleaved) {
+    static_assert(width == most_per_pass);
+    return LoadInterleaved<T>{interleaved + vector_size * first};
+  } else {
+    return LoadEach<T, X, Use>{products, first};
+  }
+}
+
 /// Interleaves vectors [width y, width (y + 1)) of n elements each, where y is the block's second index, from
 /// n width y on.
 template <class T, class X, class Use>
@@ -179,30 +191,54 @@ __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 5 : 6)
   __shared__ Staged<T> staged;
   const BlockRows rows = stage_block_rows(starts, nonzeros, row_offsets, columns, values, staged);
   const int first = static_cast<int>(blockIdx.y) * width;
-  const auto x = [&] {
-    if constexpr (is_interleaved) {
-      return LoadInterleaved<T>{interleaved + vector_size * first};
-    } else {
-      return LoadEach<T, X, Use>{products, first};
-    }
-  }();
+  const auto x = load_each<width, is_interleaved>(products, first, interleaved, vector_size);
   const UseEach<T, X, Use> use{products, first};
   multiply_rows<width>(staged, rows, RowThreads(true, lanes_for(rows.count), 1), x, use);
   __syncthreads();
   multiply_long_rows<width>(staged, rows, x, use);
 }
 
-/// Rows that do not fit into a block: thread block (p, c) computes piece p for vector c.
-template <class T, class X, class Use>
+/// Sums of a piece of a row for several vectors.
+template <int width>
+struct SumOfEach {
+  double at[width] = {};
+  friend __device__ SumOfEach combine(SumOfEach a, const SumOfEach& b) {
+#pragma unroll
+    for (int c = 0; c < width; ++c) a.at[c] += b.at[c];
+    return a;
+  }
+};
+
+/// Rows that do not fit into a block: thread block (p, g) computes piece p for vectors
+/// [width g, width (g + 1)), in the order of multiply_piece. Their elements are loaded from `interleaved`
+/// unless it is null.
+template <int width, bool is_interleaved, class T, class X, class Use>
 __global__ void __launch_bounds__(block_size)
     multiply_several_pieces(const RowBlocks::Piece* __restrict__ pieces,
                             const std::int32_t* __restrict__ columns, const T* __restrict__ values,
-                            const __grid_constant__ SeveralProducts<X, Use> products, const PieceSums sums) {
+                            const __grid_constant__ SeveralProducts<X, Use> products,
+                            const T* __restrict__ interleaved, std::int64_t vector_size,
+                            SumOfEach<width>* partial, unsigned* finished) {
   const RowBlocks::Piece piece = pieces[blockIdx.x];
-  const std::int64_t places = std::int64_t{blockIdx.y} * gridDim.x;
-  const VectorProduct<X, Use>& product = products.at[blockIdx.y];
-  multiply_piece(piece, columns, values, product.x, product.use,
-                 PieceSums{sums.partial + places, sums.finished + places});
+  const int first = static_cast<int>(blockIdx.y) * width;
+  const auto x = load_each<width, is_interleaved>(products, first, interleaved, vector_size);
+  SumOfEach<width> sums;
+  for (std::int64_t k = piece.begin + threadIdx.x; k < piece.end; k += block_size) {
+    T elements[width];
+    x.load(columns[k], elements);
+    const auto value = static_cast<double>(values[k]);
+#pragma unroll
+    for (int c = 0; c < width; ++c) sums.at[c] = fma(value, static_cast<double>(elements[c]), sums.at[c]);
+  }
+  const std::int64_t places = std::int64_t{blockIdx.y} * gridDim.x + piece.first;
+  const auto number = static_cast<unsigned>(blockIdx.x - piece.first);
+  if (!cuda_kernels::combine_blocks(sums, number, static_cast<unsigned>(piece.count), partial + places,
+                                    finished + places)) {
+    return;
+  }
+  const UseEach<T, X, Use> use{products, first};
+#pragma unroll
+  for (int c = 0; c < width; ++c) use(piece.row, c, static_cast<T>(sums.at[c]));
 }
 
 /// use(i, (M x)_i) for a dense matrix, one row per warp.
@@ -283,14 +319,31 @@ void for_row_products(Cuda& backend, const Csr<T>& A, X x, Use use) {
   check(cudaGetLastError());
 }
 
+/// Memory of products with several vectors: these interleaved, or null, and sums of pieces of long rows.
+template <class T>
+struct SeveralMemory {
+  const T* interleaved;
+  row_sums::SumOfEach<row_sums::most_per_pass>* partial;
+};
+
+/// Products of rows that fit into blocks, then of the pieces of the others.
 template <int width, bool is_interleaved, class T, class X, class Use>
-void launch_several_blocks(const Csr<T>& A, const SeveralProducts<X, Use>& products, const T* interleaved) {
+void launch_several(Cuda& backend, const Csr<T>& A, const SeveralProducts<X, Use>& products,
+                    const SeveralMemory<T>& memory) {
   const RowBlocks& row_blocks = CsrAccess::row_blocks(A);
   const std::int64_t blocks = row_blocks.starts.size() / 2 - 1;
-  const dim3 grid(static_cast<unsigned>(blocks), row_sums::passes(products.count, width));
+  const std::int64_t pieces = row_blocks.pieces.size();
+  dim3 grid(static_cast<unsigned>(blocks), row_sums::passes(products.count, width));
   row_sums::multiply_several_blocks<width, is_interleaved, T><<<grid, row_sums::block_size, 0, stream()>>>(
       reinterpret_cast<const longlong2*>(row_blocks.starts.data()), A.nonzeros(), A.row_offsets().data(),
-      A.column_indices().data(), A.values().data(), products, interleaved, A.columns());
+      A.column_indices().data(), A.values().data(), products, memory.interleaved, A.columns());
+  check(cudaGetLastError());
+  if (pieces == 0) return;
+  grid.x = static_cast<unsigned>(pieces);
+  row_sums::multiply_several_pieces<width, is_interleaved, T><<<grid, row_sums::block_size, 0, stream()>>>(
+      row_blocks.pieces.data(), A.column_indices().data(), A.values().data(), products, memory.interleaved,
+      A.columns(), reinterpret_cast<row_sums::SumOfEach<width>*>(memory.partial),
+      backend.counters(pieces * grid.y));
   check(cudaGetLastError());
 }
 
@@ -304,25 +357,6 @@ bool interleaves(const Csr<T>& A, const SeveralProducts<X, Use>& products) {
          A.nonzeros() >= least_uses * A.columns();
 }
 
-/// Products of the rows that fit into blocks. `interleaved` has memory for all vectors, or is null.
-template <class T, class X, class Use>
-void multiply_by_blocks(Cuda& backend, const Csr<T>& A, const SeveralProducts<X, Use>& products,
-                        T* interleaved) {
-  constexpr int width = row_sums::most_per_pass;
-  if (interleaved != nullptr) {
-    const dim3 grid(backend.blocks_for(A.columns(), 1), row_sums::passes(products.count, width));
-    row_sums::interleave<<<grid, row_sums::block_size, 0, stream()>>>(A.columns(), products, interleaved);
-    check(cudaGetLastError());
-    launch_several_blocks<width, true>(A, products, interleaved);
-  } else if (products.count > width / 2) {
-    launch_several_blocks<width, false, T>(A, products, nullptr);
-  } else if (products.count > width / 4) {
-    launch_several_blocks<width / 2, false, T>(A, products, nullptr);
-  } else {
-    launch_several_blocks<width / 4, false, T>(A, products, nullptr);
-  }
-}
-
 /// See the version for the host.
 template <class T, class X, class Use>
 void for_several_row_products(Cuda& backend, const Csr<T>& A, const SeveralProducts<X, Use>& products) {
@@ -333,27 +367,32 @@ void for_several_row_products(Cuda& backend, const Csr<T>& A, const SeveralProdu
     }
     return;
   }
+  constexpr int width = row_sums::most_per_pass;
+  using Sums = row_sums::SumOfEach<width>;
   const CurrentDevice current(backend.device().id());
-  const RowBlocks& row_blocks = CsrAccess::row_blocks(A);
-  const std::int64_t pieces = row_blocks.pieces.size();
-  const std::int64_t places = pieces * products.count;
+  const std::int64_t pieces = CsrAccess::row_blocks(A).pieces.size();
+  const unsigned passes = row_sums::passes(products.count, width);
   const bool interleaved = interleaves(A, products);
-  const std::size_t vectors =
-      std::size_t{row_sums::passes(products.count, row_sums::most_per_pass)} * row_sums::most_per_pass;
-  const std::size_t vector_bytes =
-      interleaved ? vectors * static_cast<std::size_t>(A.columns()) * sizeof(T) : 0;
-  const std::size_t partial_bytes = static_cast<std::size_t>(places) * sizeof(Sum);
   // The vectors come first, which keeps them aligned, and the sums of pieces after them.
+  const std::size_t vector_bytes =
+      interleaved ? std::size_t{passes} * width * static_cast<std::size_t>(A.columns()) * sizeof(T) : 0;
+  const std::size_t partial_bytes = std::size_t{passes} * static_cast<std::size_t>(pieces) * sizeof(Sums);
   auto* const memory = static_cast<unsigned char*>(backend.scratch(vector_bytes + partial_bytes));
-  multiply_by_blocks(backend, A, products, interleaved ? reinterpret_cast<T*>(memory) : nullptr);
-  if (pieces == 0) return;
-  const dim3 grid(static_cast<unsigned>(pieces), static_cast<unsigned>(products.count));
-  row_sums::multiply_several_pieces<T><<<grid, row_sums::block_size, 0, stream()>>>(
-      row_blocks.pieces.data(), A.column_indices().data(), A.values().data(), products,
-      {.partial = reinterpret_cast<Sum*>(memory + vector_bytes), .finished = backend.counters(places)});
-  check(cudaGetLastError());
+  auto* const partial = reinterpret_cast<Sums*>(memory + vector_bytes);
+  if (interleaved) {
+    auto* const vectors = reinterpret_cast<T*>(memory);
+    const dim3 grid(backend.blocks_for(A.columns(), 1), passes);
+    row_sums::interleave<<<grid, row_sums::block_size, 0, stream()>>>(A.columns(), products, vectors);
+    check(cudaGetLastError());
+    launch_several<width, true>(backend, A, products, SeveralMemory<T>{vectors, partial});
+  } else if (products.count > width / 2) {
+    launch_several<width, false>(backend, A, products, SeveralMemory<T>{nullptr, partial});
+  } else if (products.count > width / 4) {
+    launch_several<width / 2, false>(backend, A, products, SeveralMemory<T>{nullptr, partial});
+  } else {
+    launch_several<width / 4, false>(backend, A, products, SeveralMemory<T>{nullptr, partial});
+  }
 }
-
 /// See the version for the host.
 template <class T, class Use>
 void for_dense_row_products(Cuda& backend, std::int64_t n, const T* rows, const T* x, Use use) {

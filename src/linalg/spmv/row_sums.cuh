@@ -93,7 +93,7 @@ __device__ void multiply_piece(const RowBlocks::Piece& piece, const std::int32_t
                                const T* __restrict__ values, X x, Use use, const PieceSums& sums) {
   Sum sum;
   for (std::int64_t k = piece.begin + threadIdx.x; k < piece.end; k += block_size) {
-    sum.value += static_cast<double>(values[k]) * static_cast<double>(x[columns[k]]);
+    sum.value = fma(static_cast<double>(values[k]), static_cast<double>(x[columns[k]]), sum.value);
   }
   const auto number = static_cast<unsigned>(blockIdx.x - piece.first);
   if (cuda_kernels::combine_blocks(sum, number, static_cast<unsigned>(piece.count),

@@ -260,12 +260,19 @@ TYPED_TEST(LaplacianFormOn, SumsOfComponents_AnySize) {
     for (double& value : x) value = unit(random);
     const auto count = static_cast<std::int64_t>(sizes.size());
     const graph_laplacian::ComponentSums<TypeParam> sums(this->backend, count, offsets.data());
+    std::vector<double> opposite = x;
+    for (double& value : opposite) value = -value;
     Array<Sum> scratch = sums.make_scratch(this->backend);
+    Array<Sum> other_scratch = sums.make_scratch(this->backend);
     std::vector<Sum> found(sizes.size());
-    sums.compute(this->backend, offsets.back(), x.data(), scratch.data(), found.data());
+    std::vector<Sum> negated(sizes.size());
+    const std::vector<graph_laplacian::SummedVector<double>> vectors = {
+        {x.data(), scratch.data(), found.data()}, {opposite.data(), other_scratch.data(), negated.data()}};
+    sums.template compute<double>(this->backend, offsets.back(), vectors);
     for (std::size_t c = 0; c < sizes.size(); ++c) {
       const double expected = std::accumulate(x.begin() + offsets[c], x.begin() + offsets[c + 1], 0.0);
       EXPECT_NEAR(found[c].value, expected, 1e-11) << "component " << c << " of " << sizes.size();
+      EXPECT_EQ(negated[c].value, -found[c].value);
     }
   }
 }

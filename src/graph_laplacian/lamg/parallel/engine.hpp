@@ -37,15 +37,15 @@ class ParallelEngine final : public Engine<B, T> {
   }
 
   [[nodiscard]] int idle_steps() const override { return solver_->preconditioner().idle_steps(); }
-  void start(B& backend, Workspace& vectors, const T* b, double tolerance) const override {
-    solver_->start(backend, static_cast<Vectors&>(vectors), b, tolerance);
-  }
   /// More columns on a GPU, the smaller the graph: kernels for few vertices take as long for many columns.
   [[nodiscard]] std::size_t width() const override {
-    constexpr std::int64_t elements_in_flight = std::int64_t{1} << 24;
+    constexpr std::int64_t elements_in_flight = std::int64_t{1} << 25;
     const std::int64_t n = solver_->vertices();
     if (on_host_ || n == 0) return usual_columns;
     return std::clamp(static_cast<std::size_t>(elements_in_flight / n), usual_columns, most_columns);
+  }
+  void start(B& backend, std::span<const StartedColumn<T>> columns) const override {
+    solver_->start(backend, columns);
   }
   void step(B& backend, std::span<Workspace* const> vectors, std::int64_t steps,
             std::span<StepNorms> norms) const override {
@@ -53,8 +53,8 @@ class ParallelEngine final : public Engine<B, T> {
     for (std::size_t c = 0; c < vectors.size(); ++c) columns[c] = static_cast<Vectors*>(vectors[c]);
     solver_->step(backend, {columns.data(), vectors.size()}, steps, norms);
   }
-  void finish(B& backend, Workspace& vectors, T* x) const override {
-    solver_->finish(backend, static_cast<Vectors&>(vectors), x);
+  void finish(B& backend, std::span<const FinishedColumn<T>> columns) const override {
+    solver_->finish(backend, columns);
   }
   void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
     solver_->apply(backend, columns);
@@ -68,11 +68,11 @@ class ParallelEngine final : public Engine<B, T> {
     HierarchyDescription description;
     description.coarsening = "affinity";
     for (const EliminationStage<T>& stage : solver_->stages()) {
-      description.levels.push_back({.rows = stage.P.rows(),
+      description.levels.push_back({.rows = stage.rows(),
                                     .nonzeros = stage.nonzeros,
-                                    .prolongation_nonzeros = stage.P.nonzeros(),
+                                    .prolongation_nonzeros = stage.transfer_nonzeros,
                                     .method = "elimination",
-                                    .bytes = stage.P.bytes() + stage.R.bytes() + stage.inverse.bytes()});
+                                    .bytes = stage.bytes()});
     }
     solver_->preconditioner().describe(description);
     add_complexities(description);

@@ -165,7 +165,7 @@ class ParallelHierarchy {
     if (!eliminate(backend, level.own, levels_.size(), options_.least_elimination, stage, coarse))
       return false;
     level.P = std::move(stage.P);
-    level.R = std::move(stage.R);
+    level.R = transpose(level.P);
     level.eliminated = std::move(stage.inverse);
     level.own = Csr<T>();
     return true;

@@ -24,6 +24,7 @@ struct FlexibleState {
   double curvature = 0;  ///< (p, A p)
   double alpha = 0;
   double beta = 0;
+  double rho = 0;           ///< (r, M r), if M is a diagonal matrix
   double tolerance = 0;     ///< on the norm of the residual
   bool is_running = false;  ///< whether steps change the iterate
 };
@@ -41,6 +42,18 @@ struct BeginIteration {
     state->is_running = true;
   }
 };
+template <class T>
+struct FillVector {
+  T value;
+  T* x;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { x[i] = value; }
+};
+template <class T>
+struct CopyVector {
+  const T* from;
+  T* to;
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { to[i] = from[i]; }
+};
 /// beta = -(z, A p) / (p, A p), which makes the new direction conjugate to the last one although M varies.
 struct StoreBeta {
   FlexibleState* state;
@@ -48,10 +61,10 @@ struct StoreBeta {
     state->beta = state->curvature > 0 ? -product.value / state->curvature : 0;
   }
 };
-template <class T>
+template <class T, class Z>
 struct NextDirection {
   const FlexibleState* state;
-  const T* z;
+  Z z;
   T* p;
   ECHELON_ANYWHERE void operator()(std::int64_t i) const { p[i] = z[i] + static_cast<T>(state->beta) * p[i]; }
 };
@@ -86,6 +99,52 @@ struct StoreResidualNorm {
     constexpr double largest = 1.7e308;
     *norm = state->is_running ? std::sqrt(squares.value) : ResidualNorms::none;
     state->is_running = *norm > state->tolerance && *norm <= largest;
+  }
+};
+
+/// First direction for a diagonal M: p = z for z = M r; contributes to (r, z).
+template <class T>
+struct FirstScaledDirection {
+  ScaledElement<T> z;
+  T* p;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t i) const {
+    const T own = z[i];
+    p[i] = own;
+    return {static_cast<double>(z.r[i]) * static_cast<double>(own)};
+  }
+};
+struct StoreRho {
+  FlexibleState* state;
+  ECHELON_ANYWHERE void operator()(Sum product) const { state->rho = product.value; }
+};
+struct StoreScaledStepLength {
+  FlexibleState* state;
+  ECHELON_ANYWHERE void operator()(Sum product) const {
+    state->alpha = product.value > 0 ? state->rho / product.value : 0;
+  }
+};
+/// TakeStep that contributes to (r, r) and, for a diagonal M, (r, M r).
+template <class T>
+struct TakeScaledStep {
+  TakeStep<T> step;
+  const T* inverse;
+  ECHELON_ANYWHERE TwoSums operator()(std::int64_t i) const {
+    const Sum square = step(i);
+    if (!step.state->is_running) return {};
+    const T r = step.r[i];
+    return {square.value, static_cast<double>(r) * static_cast<double>(rounded_product(inverse[i], r))};
+  }
+};
+/// StoreResidualNorm, and beta for the next direction (Fletcher, Reeves).
+struct StoreScaledResidual {
+  StoreResidualNorm norm;
+  ECHELON_ANYWHERE void operator()(TwoSums sums) const {
+    FlexibleState* const state = norm.state;
+    if (state->is_running) {
+      state->beta = state->rho > 0 ? sums.second / state->rho : 0;
+      state->rho = sums.second;
+    }
+    norm({sums.first});
   }
 };
 struct StoreNorm {
@@ -126,7 +185,8 @@ template <class B, class T>
 class ParallelSolver {
  public:
   struct Vectors final : Workspace {
-    std::vector<Array<T>> b;  ///< right-hand side before each elimination
+    const T* given = nullptr;  ///< right-hand side before the first elimination, the caller's
+    std::vector<Array<T>> b;   ///< right-hand side before each further elimination
     Array<T> r, x, z, p, v;
     Array<FlexibleState> state;
     Array<ResidualNorms> norms;  ///< of this column and those that follow
@@ -162,16 +222,14 @@ class ParallelSolver {
   [[nodiscard]] const Preconditioner<B, T>& preconditioner() const { return *preconditioner_; }
   [[nodiscard]] std::size_t bytes() const {
     std::size_t bytes = reduced_.bytes() + preconditioner_->bytes();
-    for (const EliminationStage<T>& stage : stages_) {
-      bytes += stage.P.bytes() + stage.R.bytes() + stage.inverse.bytes();
-    }
+    for (const EliminationStage<T>& stage : stages_) bytes += stage.bytes();
     return bytes;
   }
 
   [[nodiscard]] std::unique_ptr<Workspace> make_vectors(const Device& device) const {
     auto vectors = std::make_unique<Vectors>();
     Vectors& v = *vectors;
-    for (const EliminationStage<T>& stage : stages_) v.b.emplace_back(device, stage.P.rows());
+    for (std::size_t s = 1; s < stages_.size(); ++s) v.b.emplace_back(device, stages_[s].rows());
     const std::int64_t n = matrix().rows();
     for (Array<T>* vector : {&v.r, &v.x, &v.z, &v.p, &v.v}) *vector = Array<T>(device, n);
     v.state = Array<FlexibleState>(device, 1);
@@ -180,13 +238,17 @@ class ParallelSolver {
     return vectors;
   }
 
-  /// Begins from x = 0 for a right-hand side whose sum is zero on each component. Steps end at a residual
-  /// whose norm is at most `tolerance`.
-  void start(B& backend, Vectors& v, const T* b, double tolerance) const {
-    restrict_to(backend, v, b);
-    backend.fill(matrix().rows(), T{0}, v.x.data());
-    backend.for_each(1, BeginIteration{tolerance, v.state.data()});
-    v.begun = false;
+  /// Begins from x = 0 for right-hand sides whose sums are zero on each component, and which finish() reads
+  /// again.
+  void start(B& backend, std::span<const StartedColumn<T>> columns) const {
+    restrict_to(backend, columns);
+    for_each_column(backend, matrix().rows(), each_column(columns, [](const StartedColumn<T>& column) {
+                      return FillVector<T>{T{0}, own(column).x.data()};
+                    }));
+    for_each_column(backend, 1, each_column(columns, [](const StartedColumn<T>& column) {
+                      return BeginIteration{column.tolerance, own(column).state.data()};
+                    }));
+    for (const StartedColumn<T>& column : columns) own(column).begun = false;
   }
 
   /// Takes `steps` steps, or as many as it takes to the end, for each of at most `most_columns` right-hand
@@ -212,24 +274,33 @@ class ParallelSolver {
     }
   }
 
-  /// Writes the iterate for all vertices, eliminated ones included.
-  void finish(B& backend, Vectors& v, T* x) const { prolong(backend, v, v.x.data(), x); }
+  /// Writes the iterates for all vertices, eliminated ones included.
+  void finish(B& backend, std::span<const FinishedColumn<T>> columns) const {
+    prolong(backend, columns, &Vectors::x);
+  }
 
   /// Computes z = M r for all vertices, by the eliminations and one cycle, for at most `most_columns`
   /// columns.
   void apply(B& backend, std::span<const AppliedColumn<T>> columns) const {
-    std::array<Vectors*, most_columns> own{};
+    std::array<Vectors*, most_columns> vectors{};
+    std::array<StartedColumn<T>, most_columns> right{};
+    std::array<FinishedColumn<T>, most_columns> left{};
     for (std::size_t c = 0; c < columns.size(); ++c) {
-      own[c] = static_cast<Vectors*>(columns[c].workspace);
-      restrict_to(backend, *own[c], columns[c].r);
+      vectors[c] = static_cast<Vectors*>(columns[c].workspace);
+      right[c] = {columns[c].workspace, columns[c].r, 0};
+      left[c] = {columns[c].workspace, columns[c].z};
     }
-    if (matrix().rows() > 0) precondition(backend, {own.data(), columns.size()});
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      prolong(backend, *own[c], own[c]->z.data(), columns[c].z);
-    }
+    restrict_to(backend, {right.data(), columns.size()});
+    if (matrix().rows() > 0) precondition(backend, {vectors.data(), columns.size()});
+    prolong(backend, {left.data(), columns.size()}, &Vectors::z);
   }
 
  private:
+  template <class Column>
+  static Vectors& own(const Column& column) {
+    return static_cast<Vectors&>(*column.vectors);
+  }
+
   /// Where norm s of column c is stored.
   static double* norm_of(std::span<Vectors* const> columns, std::size_t c, std::int64_t s) {
     const std::size_t place = c % ResidualNorms::capacity;
@@ -239,29 +310,68 @@ class ParallelSolver {
   /// Queues a step, after which norm s of each column is stored.
   void queue_step(B& backend, std::span<Vectors* const> columns, std::int64_t s) const {
     const std::int64_t n = matrix().rows();
+    if (const T* const diagonal = preconditioner_->diagonal()) {
+      queue_scaled_step(backend, columns, s, diagonal);
+      return;
+    }
     precondition(backend, columns);
     set_directions(backend, columns);
-    for_column_products(backend, matrix(), columns, [](Vectors* v) {
-      return VectorProduct{static_cast<const T*>(v->p.data()), PutElement<T>{v->v.data()}};
-    });
+    multiply_directions(backend, columns);
     using multigrid::TwoProducts;
-    const auto state = [](Vectors* v) { return v->state.data(); };
     std::size_t column = 0;
     reduce_columns(backend, n,
                    each_column(columns,
                                [](Vectors* v) {
                                  return TwoProducts<T>{v->p.data(), v->r.data(), v->v.data()};
                                }),
-                   each_column(columns, [&](Vectors* v) { return StoreStepLength{state(v)}; }));
-    reduce_columns(
-        backend, n,
-        each_column(columns,
-                    [&](Vectors* v) {
-                      return TakeStep<T>{state(v), v->p.data(), v->v.data(), v->x.data(), v->r.data()};
-                    }),
-        each_column(columns, [&](Vectors* v) {
-          return StoreResidualNorm{state(v), norm_of(columns, column++, s)};
-        }));
+                   each_column(columns, [](Vectors* v) { return StoreStepLength{v->state.data()}; }));
+    reduce_columns(backend, n, each_column(columns, [](Vectors* v) { return take_step(*v); }),
+                   each_column(columns, [&](Vectors* v) {
+                     return StoreResidualNorm{v->state.data(), norm_of(columns, column++, s)};
+                   }));
+  }
+
+  /// Queues a step for the fixed, diagonal M, whose application is part of the other loops.
+  void queue_scaled_step(B& backend, std::span<Vectors* const> columns, std::int64_t s,
+                         const T* diagonal) const {
+    const std::int64_t n = matrix().rows();
+    const Begun begun(columns);
+    const auto z = [diagonal](Vectors* v) { return ScaledElement<T>{diagonal, v->r.data()}; };
+    reduce_columns(backend, n,
+                   each_column(begun.first(),
+                               [&](Vectors* v) {
+                                 return FirstScaledDirection<T>{z(v), v->p.data()};
+                               }),
+                   each_column(begun.first(), [](Vectors* v) { return StoreRho{v->state.data()}; }));
+    for_each_column(backend, n, each_column(begun.others(), [&](Vectors* v) {
+                      return NextDirection<T, ScaledElement<T>>{v->state.data(), z(v), v->p.data()};
+                    }));
+    multiply_directions(backend, columns);
+    std::size_t column = 0;
+    reduce_columns(backend, n,
+                   each_column(columns,
+                               [](Vectors* v) {
+                                 return Product<T>{v->p.data(), v->v.data()};
+                               }),
+                   each_column(columns, [](Vectors* v) { return StoreScaledStepLength{v->state.data()}; }));
+    reduce_columns(backend, n,
+                   each_column(columns,
+                               [&](Vectors* v) {
+                                 return TakeScaledStep<T>{take_step(*v), diagonal};
+                               }),
+                   each_column(columns, [&](Vectors* v) {
+                     return StoreScaledResidual{{v->state.data(), norm_of(columns, column++, s)}};
+                   }));
+  }
+
+  static TakeStep<T> take_step(Vectors& v) {
+    return {v.state.data(), v.p.data(), v.v.data(), v.x.data(), v.r.data()};
+  }
+  /// v = A p.
+  void multiply_directions(B& backend, std::span<Vectors* const> columns) const {
+    for_column_products(backend, matrix(), columns, [](Vectors* v) {
+      return VectorProduct{static_cast<const T*>(v->p.data()), PutElement<T>{v->v.data()}};
+    });
   }
 
   /// z = M r.
@@ -273,29 +383,38 @@ class ParallelSolver {
     preconditioner_->apply(backend, {applied.data(), columns.size()});
   }
 
+  /// Columns in their first step, which is noted, and those that have a direction already.
+  class Begun {
+   public:
+    explicit Begun(std::span<Vectors* const> columns) {
+      for (Vectors* v : columns) (v->begun ? others_[other_count_++] : first_[first_count_++]) = v;
+      for (Vectors* v : first()) v->begun = true;
+    }
+    [[nodiscard]] std::span<Vectors* const> first() const { return {first_.data(), first_count_}; }
+    [[nodiscard]] std::span<Vectors* const> others() const { return {others_.data(), other_count_}; }
+
+   private:
+    std::array<Vectors*, most_columns> first_{};
+    std::array<Vectors*, most_columns> others_{};
+    std::size_t first_count_ = 0;
+    std::size_t other_count_ = 0;
+  };
+
   /// Makes p the next direction.
   void set_directions(B& backend, std::span<Vectors* const> columns) const {
     const std::int64_t n = matrix().rows();
-    std::array<Vectors*, most_columns> begun{};
-    std::size_t count = 0;
-    for (Vectors* v : columns) {
-      if (v->begun) {
-        begun[count++] = v;
-      } else {
-        backend.copy(n, v->z.data(), v->p.data());
-        v->begun = true;
-      }
-    }
-    if (count == 0) return;
-    const std::span<Vectors* const> others(begun.data(), count);
+    const Begun begun(columns);
+    for_each_column(backend, n, each_column(begun.first(), [](Vectors* v) {
+                      return CopyVector<T>{v->z.data(), v->p.data()};
+                    }));
     reduce_columns(backend, n,
-                   each_column(others,
+                   each_column(begun.others(),
                                [](Vectors* v) {
                                  return Product<T>{v->z.data(), v->v.data()};
                                }),
-                   each_column(others, [](Vectors* v) { return StoreBeta{v->state.data()}; }));
-    for_each_column(backend, n, each_column(others, [](Vectors* v) {
-                      return NextDirection<T>{v->state.data(), v->z.data(), v->p.data()};
+                   each_column(begun.others(), [](Vectors* v) { return StoreBeta{v->state.data()}; }));
+    for_each_column(backend, n, each_column(begun.others(), [](Vectors* v) {
+                      return NextDirection<T, const T*>{v->state.data(), v->z.data(), v->p.data()};
                     }));
   }
 
@@ -317,7 +436,8 @@ class ParallelSolver {
     write_random_flow(backend, v.p.data());
     backend.reduce(n, Product<T>{v.p.data(), v.p.data()}, StoreNorm{v.norms.data()->at[0]});
     const double before = backend.read(v.norms.data()).at[0][0];
-    start(backend, v, v.p.data(), reduction * before);
+    const StartedColumn<T> only{&v, v.p.data(), reduction * before};
+    start(backend, {&only, 1});
     Vectors* const columns[] = {&v};
     StepNorms norms;
     double middle = before;
@@ -346,36 +466,70 @@ class ParallelSolver {
       EliminationStage<T> stage;
       Csr<T> coarse;
       if (!eliminate(backend, matrix(), stages_.size(), options.least_elimination, stage, coarse)) return;
+      if (stages_.empty()) {
+        keep_numbers(backend, stage);  // L_ is kept
+      } else {
+        stage.R = transpose(stage.P);
+      }
       stages_.push_back(std::move(stage));
       reduced_ = std::move(coarse);
     }
   }
 
-  /// Eliminates in b; the result is in r, and what prolong() needs in v.b.
-  void restrict_to(B& backend, Vectors& v, const T* b) const {
-    for (std::size_t s = 0; s <= stages_.size(); ++s) {
-      T* const to = s < stages_.size() ? v.b[s].data() : v.r.data();
-      if (s == 0) {
-        backend.copy(L_->rows(), b, to);
-      } else {
-        multiply(backend, T{1}, MatrixRef<T>(stages_[s - 1].R), v.b[s - 1].data(), T{0}, to);
-      }
+  /// The right-hand side after s > 0 eliminations.
+  T* eliminated(Vectors& v, std::size_t s) const {
+    return s < stages_.size() ? v.b[s - 1].data() : v.r.data();
+  }
+
+  /// Eliminates in each b; the results are in r, and what prolong() needs besides b in the vectors' b.
+  void restrict_to(B& backend, std::span<const StartedColumn<T>> columns) const {
+    if (stages_.empty()) {
+      for_each_column(backend, L_->rows(), each_column(columns, [](const StartedColumn<T>& column) {
+                        return CopyVector<T>{column.b, own(column).r.data()};
+                      }));
+      return;
+    }
+    const EliminationStage<T>& first = stages_.front();
+    for_column_products(backend, *L_, columns, [&](const StartedColumn<T>& column) {
+      Vectors& v = own(column);
+      v.given = column.b;
+      return VectorProduct{ScaledElement<T>{first.inverse.data(), column.b},
+                           PutReduced<T>{first.number.data(), column.b, eliminated(v, 1)}};
+    });
+    for (std::size_t s = 1; s < stages_.size(); ++s) {
+      for_column_products(backend, stages_[s].R, columns, [&](const StartedColumn<T>& column) {
+        Vectors& v = own(column);
+        return VectorProduct{static_cast<const T*>(eliminated(v, s)), PutElement<T>{eliminated(v, s + 1)}};
+      });
     }
   }
 
-  /// Completes the solution for the remaining vertices; the iterates of the stages overwrite v.b.
-  void prolong(B& backend, Vectors& v, const T* reduced, T* x) const {
+  /// Completes solutions, from `reduced` for the remaining vertices; the iterates of the stages overwrite the
+  /// vectors' b.
+  void prolong(B& backend, std::span<const FinishedColumn<T>> columns, Array<T> Vectors::*reduced) const {
     if (stages_.empty()) {
-      backend.copy(L_->rows(), reduced, x);
+      for_each_column(backend, L_->rows(), each_column(columns, [&](const FinishedColumn<T>& column) {
+                        return CopyVector<T>{(own(column).*reduced).data(), column.x};
+                      }));
       return;
     }
-    for (std::size_t s = stages_.size(); s-- > 0;) {
+    const auto solution = [&](Vectors& v, std::size_t s) -> const T* {
+      return s < stages_.size() ? v.b[s - 1].data() : (v.*reduced).data();
+    };
+    for (std::size_t s = stages_.size() - 1; s > 0; --s) {
       const EliminationStage<T>& stage = stages_[s];
-      T* const to = s == 0 ? x : v.b[s].data();
-      for_row_products(backend, stage.P, reduced,
-                       multigrid::CompleteElimination<T>{stage.inverse.data(), v.b[s].data(), to});
-      reduced = to;
+      for_column_products(backend, stage.P, columns, [&](const FinishedColumn<T>& column) {
+        T* const b = own(column).b[s - 1].data();
+        return VectorProduct{solution(own(column), s + 1),
+                             multigrid::CompleteElimination<T>{stage.inverse.data(), b, b}};
+      });
     }
+    const EliminationStage<T>& first = stages_.front();
+    for_column_products(backend, *L_, columns, [&](const FinishedColumn<T>& column) {
+      Vectors& v = own(column);
+      const KeptElement<T> kept{first.number.data(), solution(v, 1)};
+      return VectorProduct{kept, CompleteVertex<T>{kept, first.inverse.data(), v.given, column.x}};
+    });
   }
 
   const Csr<T>* L_;

@@ -5,6 +5,7 @@
 #include "backend/columns.hpp"
 #include "graph_laplacian/lamg/parallel/hierarchy.hpp"
 #include "multigrid/cycle_operator.hpp"
+#include "support/rounded.hpp"
 
 #include <echelon/methods/multigrid/hierarchy.hpp>
 
@@ -32,6 +33,8 @@ class Preconditioner {
   [[nodiscard]] virtual std::unique_ptr<Workspace> make_workspace() const = 0;
   /// z = M r for at most `most_columns` columns, each with the bits that it has alone.
   virtual void apply(B& backend, std::span<const AppliedColumn<T>> columns) const = 0;
+  /// The elements of M if it is a diagonal matrix, otherwise null.
+  [[nodiscard]] virtual const T* diagonal() const { return nullptr; }
   [[nodiscard]] virtual std::size_t bytes() const = 0;
   /// Matrix of a level, if it keeps one.
   [[nodiscard]] virtual std::optional<Csr<T>> level_matrix(std::size_t level) const = 0;
@@ -41,13 +44,19 @@ class Preconditioner {
   [[nodiscard]] virtual int idle_steps() const = 0;
 };
 
+/// D^-1 r, evaluated on access instead of stored.
+template <class T>
+struct ScaledElement {
+  const T* inverse;
+  const T* r;
+  ECHELON_ANYWHERE T operator[](std::int64_t i) const { return rounded_product(inverse[i], r[i]); }
+};
 /// z = D^-1 r.
 template <class T>
 struct DivideByDiagonal {
-  const T* inverse;
-  const T* r;
+  ScaledElement<T> scaled;
   T* z;
-  ECHELON_ANYWHERE void operator()(std::int64_t i) const { z[i] = inverse[i] * r[i]; }
+  ECHELON_ANYWHERE void operator()(std::int64_t i) const { z[i] = scaled[i]; }
 };
 
 /// Preconditioner by the diagonal of A alone, without levels.
@@ -67,9 +76,10 @@ class DiagonalPreconditioner final : public Preconditioner<B, T> {
   }
   void apply(B& backend, std::span<const AppliedColumn<T>> columns) const override {
     for_each_column(backend, inverse_.size(), each_column(columns, [&](const AppliedColumn<T>& column) {
-                      return DivideByDiagonal<T>{inverse_.data(), column.r, column.z};
+                      return DivideByDiagonal<T>{{inverse_.data(), column.r}, column.z};
                     }));
   }
+  [[nodiscard]] const T* diagonal() const override { return inverse_.data(); }
   [[nodiscard]] std::size_t bytes() const override { return inverse_.bytes(); }
   void describe(HierarchyDescription& description) const override {
     description.levels.push_back({.rows = inverse_.size(),
