@@ -2,12 +2,13 @@
 // bddc on the cubes of poisson_on_cube and elasticity_on_cube: iterations, times and extreme Ritz values for
 // several sizes of the subdomains.
 //   OPENBLAS_NUM_THREADS=1 bench_bddc [--problem NAME] [--subdomains N] [--runs N] [--factors LIST]
-//     [--devices LIST] [H/h]...
+//     [--devices LIST] [--stages 1] [H/h]...
 // prints a table in Markdown. NAME: poisson (default; N^3 equal cubes, N = 4 as published for BDDCML),
 // checkerboard (coefficients 1 and 10^4, all scalings) or elasticity (N = 2). LIST: factorisations of the
 // Schur complements, separated by commas: sparse (default; none is formed), cholesky, lu, or the tolerance of
 // crout-iterative. Devices are separated by commas; default openmp. A GPU has one run before the first
-// that counts. H/h: 5 and 10 by default. Tolerance 1e-6, right-hand side of a constant source, all cores;
+// that counts. --stages 1 prints the times of the stages of the last set-up on a GPU below the table's row.
+// H/h: 5 and 10 by default. Tolerance 1e-6, right-hand side of a constant source, all cores;
 // medians of RUNS (default 3).
 #include "support/arguments.hpp"
 #include "support/measure.hpp"
@@ -161,9 +162,18 @@ struct Variant {
   ec::Options options;
 };
 
+/// Prints the times of the stages of a set-up, of which the names end with _seconds.
+void print_stages(const ec::Report& report) {
+  for (const ec::Statistic& statistic : report.statistics) {
+    const auto* seconds = std::get_if<double>(&statistic.value);
+    if (seconds != nullptr && statistic.name.ends_with("_seconds"))
+      std::printf("  %s %.4f\n", statistic.name.c_str(), *seconds);
+  }
+}
+
 /// Prints a row for `runs` runs after `discarded` ones; false if the system was not solved.
 bool run(const System& system, std::int64_t elements, const Variant& variant, const ec::Device& device,
-         int discarded, int runs) {
+         int discarded, int runs, bool stages) {
   ec::Options options = variant.options;
   options.set("rtol", 1e-6);
   std::vector<double> setup, solve;
@@ -190,6 +200,7 @@ bool run(const System& system, std::int64_t elements, const Variant& variant, co
               static_cast<int>(report.iterations), ec::bench::median(setup), ec::bench::median(solve),
               number(report, "smallest_ritz_value"), number(report, "largest_ritz_value"),
               static_cast<double>(report.bytes) / 1e9);
+  if (stages) print_stages(report);
   std::fflush(stdout);
   return true;
 }
@@ -215,13 +226,14 @@ std::vector<Variant> variants_of(const std::string& factors) {
 int main(int argc, char** argv) {
   ec::bench::Arguments arguments(argc, argv,
                                  "[--problem NAME] [--subdomains N] [--runs N] [--factors LIST] "
-                                 "[--devices LIST] [H/h]...");
+                                 "[--devices LIST] [--stages 1] [H/h]...");
   const auto problem = arguments.option<std::string>("--problem", "poisson");
   const int subdomains = arguments.option("--subdomains", problem == "elasticity" ? 2 : 4);
   const int runs = arguments.option("--runs", 3);
   std::vector<Variant> variants = variants_of(arguments.option<std::string>("--factors", "sparse"));
   const std::vector<std::string> devices =
       ec::bench::split(arguments.option<std::string>("--devices", "openmp"), ',');
+  const bool stages = arguments.option("--stages", 0) != 0;
   std::vector<int> sizes = arguments.positionals<int>("H/h");
   arguments.finish();
   if (sizes.empty()) sizes = {5, 10};
@@ -244,7 +256,7 @@ int main(int argc, char** argv) {
     for (const Variant& variant : variants) {
       for (const std::string& device : devices) {
         const ec::Device on = ec::Device::parse(device);
-        if (!run(system, elements, variant, on, on.on_host() ? 0 : discarded, runs)) return 1;
+        if (!run(system, elements, variant, on, on.on_host() ? 0 : discarded, runs, stages)) return 1;
       }
       discarded = 0;
     }

@@ -104,23 +104,25 @@ struct SumWithCoarse {
   }
 };
 
-/// target[i] = source[rows[i]].
-struct TakeRows {
-  const std::int32_t* rows;
+/// target[to[i]] = source[from[i]]; a null list stands for all indices.
+struct CopyElements {
+  const std::int32_t* from;
   const double* source;
-  double* target;
-  __device__ void operator()(std::int64_t i) const { target[i] = source[rows[i]]; }
-};
-
-/// target[rows[i]] = factor source[i] + beta target[rows[i]].
-struct PutRows {
-  const std::int32_t* rows;
-  double factor;
-  const double* source;
-  double beta;
+  const std::int32_t* to;
   double* target;
   __device__ void operator()(std::int64_t i) const {
-    target[rows[i]] = factor * source[i] + (beta != 0 ? beta * target[rows[i]] : 0);
+    target[to == nullptr ? i : to[i]] = source[from == nullptr ? i : from[i]];
+  }
+};
+
+/// target[to[i]] += source[from[i]]; a null list stands for all indices.
+struct AddElements {
+  const std::int32_t* from;
+  const double* source;
+  const std::int32_t* to;
+  double* target;
+  __device__ void operator()(std::int64_t i) const {
+    target[to == nullptr ? i : to[i]] += source[from == nullptr ? i : from[i]];
   }
 };
 

@@ -35,6 +35,26 @@ void append_offset(std::vector<std::int64_t>& offsets, std::int64_t count) {
 
 Outcome Preconditioner::setup(const std::vector<SubdomainMatrix>& subdomains, std::int64_t unknowns,
                               const Dense<double>& vectors, const PreconditionerSettings& settings) {
+  Outcome outcome = setup_subdomains(subdomains, unknowns, vectors, settings);
+  if (!outcome.ok()) return outcome;
+  set_weights(settings.scaling);
+  const LocalSettings local = local_settings(settings);
+  outcome = for_all(threads_,
+                    [&](std::int64_t s) { return locals_[s].setup_constrained(constraints_of(s), local); });
+  if (!outcome.ok()) return outcome;
+  return setup_coarse(unknowns, vectors, settings);
+}
+
+LocalSettings Preconditioner::local_settings(const PreconditionerSettings& settings) {
+  LocalSettings local = settings.local;
+  local.block_size = settings.block_size;
+  local.needs_schur_matrix = settings.scaling == BddcScaling::deluxe;
+  return local;
+}
+
+Outcome Preconditioner::setup_subdomains(const std::vector<SubdomainMatrix>& subdomains,
+                                         std::int64_t unknowns, const Dense<double>& vectors,
+                                         const PreconditionerSettings& settings) {
   threads_ = settings.threads;
   interface_ =
       classify_interface(subdomains, unknowns, settings.block_size, settings.vertex_size, settings.edge_ends);
@@ -45,9 +65,7 @@ Outcome Preconditioner::setup(const std::vector<SubdomainMatrix>& subdomains, st
   for (std::size_t i = 0; i < interface_.unknowns.size(); ++i) {
     interface_place[interface_.unknowns[i]] = static_cast<std::int32_t>(i);
   }
-  LocalSettings local = settings.local;
-  local.block_size = settings.block_size;
-  local.needs_schur_matrix = settings.scaling == BddcScaling::deluxe;
+  const LocalSettings local = local_settings(settings);
   Outcome outcome = for_all(threads_, [&](std::int64_t s) {
     return locals_[s].setup_interior(LocalMatrix(subdomains[s], interface_place), local);
   });
@@ -64,14 +82,15 @@ Outcome Preconditioner::setup(const std::vector<SubdomainMatrix>& subdomains, st
       classes_[s].push_back(static_cast<std::int32_t>(c));
     }
   }
-  set_weights(settings.scaling);
-  outcome = for_all(threads_,
-                    [&](std::int64_t s) { return locals_[s].setup_constrained(constraints_of(s), local); });
-  if (!outcome.ok()) return outcome;
+  return {};
+}
+
+Outcome Preconditioner::setup_coarse(std::int64_t unknowns, const Dense<double>& vectors,
+                                     const PreconditionerSettings& settings) {
   number_boundaries();
   const Dense<double> kernel = coarse_values(
       interface_, constraints_, settings.singular ? vectors : Dense<double>(Device::serial(), unknowns, 0));
-  return coarse_.setup(coarse_matrix(), kernel, local.cancel);
+  return coarse_.setup(coarse_matrix(), kernel, settings.local.cancel);
 }
 
 Outcome Preconditioner::for_all(int threads, const std::function<Outcome(std::int64_t)>& setup_one) const {

@@ -65,6 +65,20 @@ class Preconditioner {
   void precondition(Scratch& scratch, const double* r, double* z) const;
   // Parts that an application on a GPU is made of.
 
+  /// First part of setup(): the interface, the constraints, and the subdomains up to setup_interior().
+  [[nodiscard]] Outcome setup_subdomains(const std::vector<SubdomainMatrix>& subdomains,
+                                         std::int64_t unknowns, const Dense<double>& vectors,
+                                         const PreconditionerSettings& settings);
+  /// Second part, for which deluxe scaling needs the Schur complements.
+  void set_weights(BddcScaling scaling);
+  /// Third part, in which every subdomain has been set up with these.
+  [[nodiscard]] LocalConstraints constraints_of(std::int64_t s) const;
+  /// Last part.
+  [[nodiscard]] Outcome setup_coarse(std::int64_t unknowns, const Dense<double>& vectors,
+                                     const PreconditionerSettings& settings);
+  /// Settings of the subdomains.
+  [[nodiscard]] static LocalSettings local_settings(const PreconditionerSettings& settings);
+
   /// Lists of places in an array that are summed, in order, for each target.
   struct Gather {
     std::vector<std::int64_t> begin;
@@ -72,6 +86,7 @@ class Preconditioner {
     void sum(int threads, const double* source, double* target) const;
   };
   [[nodiscard]] std::vector<LocalProblem>& locals() { return locals_; }
+  [[nodiscard]] const std::vector<LocalProblem>& locals() const { return locals_; }
   [[nodiscard]] const std::vector<LocalWeights>& weights() const { return weights_; }
   /// Places of each boundary in the interface.
   [[nodiscard]] const std::vector<std::vector<std::int32_t>>& places() const { return places_; }
@@ -100,8 +115,6 @@ class Preconditioner {
 
   void number_boundaries();
   [[nodiscard]] std::vector<std::int32_t> places_of(const InterfaceClass& c, std::int64_t s) const;
-  [[nodiscard]] LocalConstraints constraints_of(std::int64_t s) const;
-  void set_weights(BddcScaling scaling);
   void set_deluxe_blocks();
   [[nodiscard]] Csr<double> coarse_matrix() const;
   [[nodiscard]] std::int64_t subdomains() const { return std::ssize(locals_); }

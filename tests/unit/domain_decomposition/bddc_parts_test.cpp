@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace echelon::bddc {
@@ -224,35 +225,82 @@ Dense<double> constrained_operator(const LocalProblem& local) {
   return N;
 }
 
+/// A Schur complement in place of one in the memory of a GPU.
+class SchurInPlaceOfDevice final : public SchurOnDevice {
+ public:
+  explicit SchurInPlaceOfDevice(Dense<double> S) : S_(std::move(S)) {}
+  [[nodiscard]] std::vector<double> column(std::int32_t place) const override {
+    return {S_.data() + place * S_.rows(), S_.data() + (place + 1) * S_.rows()};
+  }
+  [[nodiscard]] std::vector<double> product(std::span<const std::int32_t> places,
+                                            const std::vector<double>& x) const override {
+    std::vector<double> y(x.size(), 0.0);
+    for (std::size_t j = 0; j < x.size(); ++j) {
+      for (std::size_t i = 0; i < x.size(); ++i) y[i] += S_(places[i], places[j]) * x[j];
+    }
+    return y;
+  }
+  [[nodiscard]] FactorAttempt factor(std::span<const std::int32_t> places) override {
+    const std::int64_t size = std::ssize(places);
+    Dense<double> G(Device::serial(), size, size);
+    for (std::int64_t j = 0; j < size; ++j) {
+      for (std::int64_t i = 0; i < size; ++i) G(i, j) = S_(places[i], places[j]);
+    }
+    return factor_dense(std::move(G), BddcSchur::cholesky, 0, {});
+  }
+
+ private:
+  Dense<double> S_;
+};
+
+/// Compares the operator that a GPU has with constrained solves.
+void expect_operator_of_solves(const LocalProblem& local) {
+  const Dense<double> N = constrained_operator(local);
+  const std::int64_t size = N.rows();
+  const double scale = *std::max_element(N.data(), N.data() + size * size);
+  auto scratch = local.make_scratch();
+  std::vector<double> r(static_cast<std::size_t>(size), 0.0);
+  std::vector<double> w(r.size());
+  for (std::int64_t j = 0; j < size; ++j) {
+    r[j] = 1;
+    local.solve_constrained(scratch, r.data(), w.data());
+    r[j] = 0;
+    for (std::int64_t i = 0; i < size; ++i) {
+      ASSERT_NEAR(N(i, j), w[i], 1e-11 * scale);
+      ASSERT_NEAR(N(i, j), N(j, i), 1e-11 * scale);
+    }
+  }
+}
+
 TEST(BddcLocalProblem, OperatorForAGpu_EqualsConstrainedSolves) {
   for (const std::int64_t block_size : {1, 3}) {
-    const CubeOptions cube{.subdomains = 3, .elements = 2};
-    const SmallProblem p(block_size == 1 ? poisson_on_cube(cube) : elasticity_on_cube(cube), block_size);
-    Preconditioner preconditioner;
-    PreconditionerSettings settings;
-    settings.block_size = block_size;
-    settings.local.schur = BddcSchur::lu;
-    settings.local.for_gpu = true;
-    ASSERT_TRUE(
-        preconditioner.setup(p.subdomains, p.unknowns, component_vectors(p.unknowns, block_size), settings)
-            .ok());
-    for (LocalProblem& local : preconditioner.locals()) {
-      EXPECT_EQ(local.take_schur_matrix().rows(), local.matrix().boundary_size());
-      const Dense<double> N = constrained_operator(local);
-      const std::int64_t size = N.rows();
-      const double scale = *std::max_element(N.data(), N.data() + size * size);
-      auto scratch = local.make_scratch();
-      std::vector<double> r(static_cast<std::size_t>(size), 0.0);
-      std::vector<double> w(r.size());
-      for (std::int64_t j = 0; j < size; ++j) {
-        r[j] = 1;
-        local.solve_constrained(scratch, r.data(), w.data());
-        r[j] = 0;
-        for (std::int64_t i = 0; i < size; ++i) {
-          ASSERT_NEAR(N(i, j), w[i], 1e-11 * scale);
-          ASSERT_NEAR(N(i, j), N(j, i), 1e-11 * scale);
+    for (const bool on_device : {false, true}) {
+      const CubeOptions cube{.subdomains = 3, .elements = 2};
+      const SmallProblem p(block_size == 1 ? poisson_on_cube(cube) : elasticity_on_cube(cube), block_size);
+      const Dense<double> vectors = component_vectors(p.unknowns, block_size);
+      Preconditioner preconditioner;
+      PreconditionerSettings settings;
+      settings.block_size = block_size;
+      settings.local.schur = on_device ? BddcSchur::sparse_cholesky : BddcSchur::lu;
+      settings.local.for_gpu = true;
+      ASSERT_TRUE(preconditioner.setup_subdomains(p.subdomains, p.unknowns, vectors, settings).ok());
+      preconditioner.set_weights(settings.scaling);
+      const LocalSettings local_settings = Preconditioner::local_settings(settings);
+      for (std::size_t s = 0; s < preconditioner.locals().size(); ++s) {
+        LocalProblem& local = preconditioner.locals()[s];
+        SchurInPlaceOfDevice S(dense_schur(local.matrix()));
+        if (on_device) {
+          local.set_schur_on_device(S);
+        } else {
+          local.set_schur_matrix(dense_schur(local.matrix()));
         }
+        const LocalConstraints constraints = preconditioner.constraints_of(static_cast<std::int64_t>(s));
+        ASSERT_TRUE(local.setup_constrained(constraints, local_settings).ok());
+        expect_operator_of_solves(local);
+        EXPECT_EQ(local.schur_matrix().rows(), 0);
+        local.release_factor();
       }
+      EXPECT_TRUE(preconditioner.setup_coarse(p.unknowns, vectors, settings).ok());
     }
   }
 }

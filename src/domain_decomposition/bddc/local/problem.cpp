@@ -73,17 +73,14 @@ Outcome LocalProblem::setup_interior(LocalMatrix matrix, const LocalSettings& se
   const bool floats =
       matrix_.boundary_size() == 0 && annihilates_constants(matrix_.matrix(), settings.block_size);
   omitted_ = floats ? std::min(settings.block_size, size) : 0;
-  if (!settings.for_gpu) {
-    if (Outcome outcome = factor_interior(settings); !outcome.ok()) return outcome;
-  }
-  const bool is_formed = settings.for_gpu && matrix_.boundary_size() <= settings.formed_by_host;
-  if (!is_dense_ && !settings.needs_schur_matrix && !is_formed) return {};
-  if (settings.interior == BddcInterior::sparse_cholesky && eliminate_interior(settings)) return {};
   if (settings.for_gpu) {
-    if (Outcome outcome = factor_interior(settings); !outcome.ok()) return outcome;
+    is_dense_ = true;
+    return {};
   }
+  if (Outcome outcome = factor_interior(settings); !outcome.ok()) return outcome;
+  if (!is_dense_ && !settings.needs_schur_matrix) return {};
+  if (settings.interior == BddcInterior::sparse_cholesky && eliminate_interior(settings)) return {};
   compute_schur();
-  if (settings.for_gpu) interior_ = nullptr;
   return {};
 }
 
@@ -179,7 +176,7 @@ Outcome LocalProblem::setup_constrained(const LocalConstraints& constraints, con
   const Columns columns = make_columns(constraints);
   if (Outcome outcome = factor_small(constraints, columns); !outcome.ok()) return outcome;
   make_basis(constraints, columns);
-  if (!settings.for_gpu) schur_ = {};
+  schur_ = {};
   return {};
 }
 
@@ -247,7 +244,9 @@ bool LocalProblem::is_singular_to_rounding() const {
   std::vector<double> v(static_cast<std::size_t>(size));
   for (std::int64_t i = 0; i < size; ++i) v[i] = 1 + 0.5 * static_cast<double>(i * 7 % 11) / 11;
   std::vector<double> product(v.size(), 0.0);
-  if (is_dense_) {
+  if (on_device_ != nullptr) {
+    product = on_device_->product(free_places_, v);
+  } else if (is_dense_) {
     for (std::int64_t j = 0; j < size; ++j) {
       for (std::int64_t i = 0; i < size; ++i) product[i] += schur_(free_places_[i], free_places_[j]) * v[j];
     }
@@ -283,7 +282,9 @@ Outcome LocalProblem::factor_free(const LocalSettings& settings) {
   free_ = nullptr;
   if (size == 0) return {};
   FactorAttempt attempt;
-  if (is_dense_) {
+  if (on_device_ != nullptr) {
+    attempt = on_device_->factor(free_places_);
+  } else if (is_dense_) {
     Dense<double> G(Device::serial(), size, size);
     for (std::int64_t j = 0; j < size; ++j) {
       for (std::int64_t i = 0; i < size; ++i) G(i, j) = schur_(free_places_[i], free_places_[j]);
@@ -314,6 +315,7 @@ Outcome LocalProblem::factor_free(const LocalSettings& settings) {
 /// Column of G that belongs to a place of the boundary.
 std::vector<double> LocalProblem::matrix_column(std::int32_t place) const {
   const std::int64_t boundary = matrix_.boundary_size();
+  if (on_device_ != nullptr) return on_device_->column(place);
   if (is_dense_) return {schur_.data() + place * boundary, schur_.data() + (place + 1) * boundary};
   const Csr<double>& A = matrix_.matrix();
   std::vector<double> column(static_cast<std::size_t>(A.rows()), 0.0);

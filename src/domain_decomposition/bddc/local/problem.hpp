@@ -28,6 +28,22 @@
 
 namespace echelon::bddc {
 
+/// The Schur complement S of a subdomain in the memory of a GPU. Calls wait.
+class SchurOnDevice {
+ public:
+  SchurOnDevice() = default;
+  SchurOnDevice(const SchurOnDevice&) = delete;
+  SchurOnDevice& operator=(const SchurOnDevice&) = delete;
+  virtual ~SchurOnDevice() = default;
+  /// Column of S.
+  [[nodiscard]] virtual std::vector<double> column(std::int32_t place) const = 0;
+  /// S_FF x, the places F ascending.
+  [[nodiscard]] virtual std::vector<double> product(std::span<const std::int32_t> places,
+                                                    const std::vector<double>& x) const = 0;
+  /// Factor of S_FF, which refers to this object.
+  [[nodiscard]] virtual FactorAttempt factor(std::span<const std::int32_t> places) = 0;
+};
+
 /// Constraints of a subdomain, with the numbers of their coarse unknowns. Places count along the boundary.
 struct LocalConstraints {
   struct Corner {
@@ -49,10 +65,8 @@ struct LocalSettings {
   double schur_tolerance = 0;
   std::int64_t block_size = 1;
   bool needs_schur_matrix = false;  ///< for deluxe scaling
-  /// For a GPU: interiors are not factored, since the GPU factors all of them together, and Schur complements
-  /// are kept. One with at most `formed_by_host` boundary unknowns is formed; the GPU forms others.
+  /// For a GPU, which factors the interiors and computes S.
   bool for_gpu = false;
-  std::int64_t formed_by_host = 0;
   std::stop_token cancel = {};
 };
 
@@ -67,17 +81,25 @@ class LocalProblem {
     [[nodiscard]] std::size_t bytes() const;
   };
 
-  /// Factors the interior and, if the settings ask for it, computes the Schur complement.
+  /// Factors the interior and, if the settings ask for it, computes the Schur complement. For a GPU it does
+  /// neither.
   [[nodiscard]] Outcome setup_interior(LocalMatrix matrix, const LocalSettings& settings);
-  /// Factors the constrained problem and computes the coarse basis. Releases the Schur complement, unless it
-  /// is for a GPU.
+  /// Factors the constrained problem and computes the coarse basis. Releases the Schur complement.
   [[nodiscard]] Outcome setup_constrained(const LocalConstraints& constraints, const LocalSettings& settings);
+  // A GPU gives S between the two parts: to the host, or in its own memory, where it stays in place until the
+  // factor is released.
+  void set_schur_matrix(Dense<double> S) { schur_ = std::move(S); }
+  void set_schur_on_device(SchurOnDevice& S) { on_device_ = &S; }
+  /// Releases S and the factor of the constrained problem: no solves are possible.
+  void release_factor() {
+    schur_ = {};
+    free_ = nullptr;
+    on_device_ = nullptr;
+  }
 
   [[nodiscard]] const LocalMatrix& matrix() const { return matrix_; }
   /// S, between the two parts of the set-up; empty if it was not computed.
   [[nodiscard]] const Dense<double>& schur_matrix() const { return schur_; }
-  /// S, which the object no longer has.
-  [[nodiscard]] Dense<double> take_schur_matrix() { return std::exchange(schur_, {}); }
   /// First unknowns of a singular interior without boundary, which stay 0.
   [[nodiscard]] std::int64_t omitted() const { return omitted_; }
   /// Places of the unknowns F on the boundary.
@@ -130,7 +152,8 @@ class LocalProblem {
   Csr<double> interior_matrix_;
   std::unique_ptr<LocalFactor> interior_;
   Dense<double> schur_;
-  bool is_dense_ = false;  // whether G is S
+  SchurOnDevice* on_device_ = nullptr;  // in place of schur_
+  bool is_dense_ = false;               // whether G is S
 
   std::vector<std::int32_t> pins_;         // places
   std::vector<std::int32_t> free_places_;  // places of the free unknowns of the boundary

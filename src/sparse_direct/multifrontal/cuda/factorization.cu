@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -38,24 +39,48 @@ Array<V> to_device(const Device& device, const std::vector<V>& first, const std:
   return Array<V>(device, std::span<const V>(both));
 }
 
-/// Fronts without a parent, if there is a border.
-std::vector<std::int32_t> roots_below_border(const FrontPlan& plan, const SymbolicFactor& symbolic) {
-  std::vector<std::int32_t> roots;
-  for (std::size_t s = 0; s < plan.fronts.size() && plan.border > 0; ++s) {
-    if (symbolic.parent[s] < 0) roots.push_back(static_cast<std::int32_t>(s));
+/// Roots with rows in each border, border by border.
+struct RootsOfBorders {
+  std::vector<std::int32_t> fronts;
+  std::vector<std::int32_t> begin{0};  ///< of each border
+};
+
+RootsOfBorders roots_of_borders(const FrontPlan& plan, const SymbolicFactor& symbolic) {
+  std::vector<std::vector<std::int32_t>> roots(plan.borders.size() - 1);
+  for (std::int64_t s = 0; s < symbolic.supernodes(); ++s) {
+    if (symbolic.parent[static_cast<std::size_t>(s)] >= 0 || symbolic.rows_of(s).empty()) continue;
+    const auto row = static_cast<std::int32_t>(symbolic.rows_of(s).front() - symbolic.interior());
+    const auto after = std::upper_bound(plan.borders.begin(), plan.borders.end(), row);
+    roots[static_cast<std::size_t>(after - plan.borders.begin() - 1)].push_back(static_cast<std::int32_t>(s));
   }
-  return roots;
+  RootsOfBorders result;
+  for (const std::vector<std::int32_t>& own : roots) {
+    result.fronts.insert(result.fronts.end(), own.begin(), own.end());
+    result.begin.push_back(static_cast<std::int32_t>(result.fronts.size()));
+  }
+  return result;
 }
 
-/// The front of a border, if there is one: it has no pivots, and its update matrix lies behind the stack.
-std::vector<Front> border_front(const FrontPlan& plan, std::size_t roots) {
-  if (plan.border == 0) return {};
-  Front front;
-  front.rows = static_cast<std::int32_t>(plan.border);
-  front.child_begin = static_cast<std::int32_t>(plan.children.size());
-  front.child_end = front.child_begin + static_cast<std::int32_t>(roots);
-  front.update = plan.stack_entries;
-  return {front};
+/// The fronts of the borders: they have no pivots, and their update matrices lie behind the stack.
+std::vector<Front> border_fronts(const FrontPlan& plan, const RootsOfBorders& roots) {
+  std::vector<Front> fronts;
+  std::int64_t update = plan.stack_entries;
+  for (std::size_t k = 0; k + 1 < plan.borders.size(); ++k) {
+    Front& front = fronts.emplace_back();
+    front.rows = plan.borders[k + 1] - plan.borders[k];
+    front.child_begin = static_cast<std::int32_t>(plan.children.size()) + roots.begin[k];
+    front.child_end = static_cast<std::int32_t>(plan.children.size()) + roots.begin[k + 1];
+    front.update = update;
+    update += std::int64_t{front.rows} * front.rows;
+  }
+  return fronts;
+}
+
+/// Numbers of the fronts of the borders.
+std::vector<std::int32_t> border_numbers(const FrontPlan& plan) {
+  std::vector<std::int32_t> numbers(plan.borders.size() - 1);
+  std::iota(numbers.begin(), numbers.end(), static_cast<std::int32_t>(plan.fronts.size()));
+  return numbers;
 }
 
 /// Stores factor[offset] = row scale * value * column scale, for all elements of row i.
@@ -111,8 +136,8 @@ template <class T>
 struct DeviceFactorization<T>::State {
   Cuda backend;
   FrontPlan plan;
-  std::vector<std::int32_t> roots;  ///< with a border
-  Array<Front> fronts;              ///< and that of a border
+  RootsOfBorders roots;
+  Array<Front> fronts;  ///< and those of the borders
   Array<std::int32_t> children, relative, border_rows, order, exchanges, position, pivot_order;
   Array<std::int32_t> row_position, column_position;
   Array<T> row_scale, column_scale;
@@ -128,14 +153,12 @@ struct DeviceFactorization<T>::State {
         const Placement<T>& placement)
       : backend(device),
         plan(std::move(front_plan)),
-        roots(roots_below_border(plan, symbolic)),
-        fronts(to_device(device, plan.fronts, border_front(plan, roots.size()))),
-        children(to_device(device, plan.children, roots)),
+        roots(roots_of_borders(plan, symbolic)),
+        fronts(to_device(device, plan.fronts, border_fronts(plan, roots))),
+        children(to_device(device, plan.children, roots.fronts)),
         relative(to_device<std::int32_t>(device, plan.relative)),
         border_rows(to_device<std::int32_t>(device, symbolic.rows)),
-        order(to_device(device, plan.order,
-                        std::vector<std::int32_t>(plan.border > 0 ? 1 : 0,
-                                                  static_cast<std::int32_t>(plan.fronts.size())))),
+        order(to_device(device, plan.order, border_numbers(plan))),
         exchanges(device, plan.factors == Factors::lu ? plan.n : 0),
         position(device, plan.factors == Factors::cholesky ? 0 : plan.n),
         pivot_order(device, plan.factors == Factors::cholesky ? 0 : plan.n),
@@ -179,19 +202,22 @@ struct DeviceFactorization<T>::State {
   /// Number of the user's rows, besides which the permuted matrix may have spare ones.
   [[nodiscard]] std::int64_t rows() const { return row_position.size(); }
   DeviceFactorFacts factor_indefinite(const std::stop_token& cancel);
-  void assemble_border(T* complement);
+  void assemble_borders(T* complements);
 };
 
-/// Adds the update matrices of the roots in the front of the border.
+/// Adds the update matrices of the roots in the fronts of the borders.
 template <class T>
-void DeviceFactorization<T>::State::assemble_border(T* complement) {
+void DeviceFactorization<T>::State::assemble_borders(T* complements) {
   if (plan.border == 0) return;
+  std::int32_t largest = 0;
+  for (std::size_t k = 0; k + 1 < plan.borders.size(); ++k)
+    largest = std::max(largest, plan.borders[k + 1] - plan.borders[k]);
   const auto kernel = is_symmetric(plan.factors) ? assemble_large_fronts<T, Factors::cholesky>
                                                  : assemble_large_fronts<T, Factors::lu>;
-  kernel<<<grid(divide_up(static_cast<int>(plan.border), assembly_columns), 1), tile_threads, 0, stream()>>>(
-      arrays(), order.data() + plan.order.size());
+  kernel<<<grid(divide_up(largest, assembly_columns), static_cast<std::int32_t>(plan.borders.size()) - 1),
+           tile_threads, 0, stream()>>>(arrays(), order.data() + plan.order.size());
   check(cudaGetLastError());
-  backend.copy(plan.border * plan.border, stack.data() + plan.stack_entries, complement);
+  backend.copy(plan.border_entries, stack.data() + plan.stack_entries, complements);
 }
 
 template <class T>
@@ -406,8 +432,7 @@ DeviceFactorMemory DeviceFactorization<T>::predict(const FrontPlan& plan, std::i
   DeviceFactorMemory memory;
   memory.factor = static_cast<std::size_t>(plan.factor_entries + plan.inverse_entries) * sizeof(T);
   memory.stack =
-      static_cast<std::size_t>(plan.stack_entries + plan.border * plan.border + plan.work_entries) *
-      sizeof(T);
+      static_cast<std::size_t>(plan.stack_entries + plan.border_entries + plan.work_entries) * sizeof(T);
   memory.maps =
       plan.fronts.size() * sizeof(Front) +
       (plan.forward.size() + plan.backward.size()) * sizeof(SubstitutionTask) +
@@ -421,7 +446,7 @@ DeviceFactorMemory DeviceFactorization<T>::predict(const FrontPlan& plan, std::i
 template <class T>
 DeviceFactorFacts DeviceFactorization<T>::factor(const std::int64_t* row_offsets, const std::int32_t* columns,
                                                  const T* values, const std::stop_token& cancel,
-                                                 T* complement) {
+                                                 T* complements) {
   State& s = *state_;
   const Device& device = s.backend.device();
   const CurrentDevice current(device.id());
@@ -434,7 +459,7 @@ DeviceFactorFacts DeviceFactorization<T>::factor(const std::int64_t* row_offsets
   }
   if (is_symmetric(s.plan.factors)) scratch = 0;
   if (s.plan.factors != Factors::ldlt) s.vendor.reserve(s.plan.factors, vendor_pivots);
-  s.stack = Array<T>(device, s.plan.stack_entries + s.plan.border * s.plan.border);
+  s.stack = Array<T>(device, s.plan.stack_entries + s.plan.border_entries);
   s.scratch = Array<T>(device, scratch);
   s.backend.fill(1, FactorFacts{}, s.facts.data());
   s.backend.fill(s.plan.factor_entries, T{}, s.factor.data());
@@ -442,7 +467,7 @@ DeviceFactorFacts DeviceFactorization<T>::factor(const std::int64_t* row_offsets
                                              s.row_scale.data(), s.column_scale.data(), s.factor.data()});
   if (s.plan.factors == Factors::ldlt) {
     const DeviceFactorFacts result = s.factor_indefinite(cancel);
-    if (!result.cancelled) s.assemble_border(complement);
+    if (!result.cancelled) s.assemble_borders(complements);
     s.stack = Array<T>();
     return result;
   }
@@ -456,7 +481,7 @@ DeviceFactorFacts DeviceFactorization<T>::factor(const std::int64_t* row_offsets
       s.template factor_level<Factors::lu>(level);
     }
   }
-  if (!cancelled) s.assemble_border(complement);
+  if (!cancelled) s.assemble_borders(complements);
   const FactorFacts facts = s.backend.read(s.facts.data());
   s.stack = Array<T>();
   s.scratch = Array<T>();

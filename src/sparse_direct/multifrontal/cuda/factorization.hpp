@@ -66,11 +66,11 @@ class DeviceFactorization {
 
   [[nodiscard]] static DeviceFactorMemory predict(const FrontPlan& plan, std::int64_t nonzeros);
 
-  /// Factors the CSR matrix whose pattern was given, on the device. With a border, `complement` receives its
-  /// Schur complement in the scaled matrix, column-major, without the elements of the matrix in the border's
-  /// rows and columns; for symmetric factors the lower triangle.
+  /// Factors the CSR matrix whose pattern was given, on the device. With borders, `complements` receives
+  /// their Schur complements in the scaled matrix, one after the other, column-major, without the elements of
+  /// the matrix in the borders' rows and columns; for symmetric factors the lower triangles.
   DeviceFactorFacts factor(const std::int64_t* row_offsets, const std::int32_t* columns, const T* values,
-                           const std::stop_token& cancel = {}, T* complement = nullptr);
+                           const std::stop_token& cancel = {}, T* complements = nullptr);
 
   /// Number of elements of `vectors` that a solve of `columns` right-hand sides needs.
   [[nodiscard]] std::int64_t workspace_size(std::int64_t columns) const;

@@ -4,10 +4,14 @@
 #include "dense/tiles/indefinite_work.hpp"
 #include "sparse_direct/multifrontal/cuda/substitution_plan.hpp"
 
+#include <echelon/error.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <limits>
 #include <numeric>
+#include <string>
 #include <utility>
 
 namespace echelon::sparse_direct::gpu {
@@ -103,15 +107,32 @@ std::vector<std::int32_t>::const_iterator find_from(std::vector<std::int32_t>::c
   return std::lower_bound(first, first + std::min(step + 1, end - first), row);
 }
 
+/// Positions of the rows of a root in its border.
+void place_in_border(const SymbolicFactor& symbolic, std::int64_t root, FrontPlan& plan) {
+  const std::span<const std::int32_t> rows = symbolic.rows_of(root);
+  if (rows.empty()) return;
+  const auto interior = static_cast<std::int32_t>(symbolic.interior());
+  const auto after = std::upper_bound(plan.borders.begin(), plan.borders.end(), rows.front() - interior);
+  const std::int32_t first = interior + *std::prev(after);
+  for (std::size_t k = 0; k < rows.size(); ++k)
+    plan.relative[static_cast<std::size_t>(symbolic.row_begin[root]) + k] = rows[k] - first;
+}
+
+void set_borders(std::span<const std::int32_t> borders, FrontPlan& plan) {
+  plan.borders.assign(borders.begin(), borders.end());
+  if (borders.empty()) plan.borders = {0, static_cast<std::int32_t>(plan.border)};
+  for (std::size_t k = 0; k + 1 < plan.borders.size(); ++k) {
+    const std::int64_t size = plan.borders[k + 1] - plan.borders[k];
+    plan.border_entries += size * size;
+  }
+}
+
 void find_relative_positions(const SymbolicFactor& symbolic, FrontPlan& plan) {
   plan.relative.resize(symbolic.rows.size());
 #pragma omp parallel for schedule(dynamic, 256)
   for (std::size_t s = 0; s < plan.fronts.size(); ++s) {
     if (symbolic.parent[s] < 0) {
-      for (std::int64_t e = symbolic.row_begin[s]; e < symbolic.row_begin[s + 1]; ++e) {
-        const auto place = static_cast<std::size_t>(e);
-        plan.relative[place] = symbolic.rows[place] - static_cast<std::int32_t>(symbolic.interior());
-      }
+      place_in_border(symbolic, static_cast<std::int64_t>(s), plan);
       continue;
     }
     const Front& parent = plan.fronts[static_cast<std::size_t>(symbolic.parent[s])];
@@ -228,12 +249,60 @@ SymbolicFactor without_border_front(SymbolicFactor symbolic) {
   return symbolic;
 }
 
+JoinedSymbolic join(std::span<const SymbolicFactor> parts) {
+  JoinedSymbolic joined{.symbolic = {}, .borders = {0}};
+  SymbolicFactor& all = joined.symbolic;
+  std::int64_t interior = 0;
+  for (const SymbolicFactor& part : parts) {
+    all.n += part.n;
+    interior += part.interior();
+  }
+  if (all.n > std::numeric_limits<std::int32_t>::max())
+    throw InvalidMatrix("the matrices have " + std::to_string(all.n) + " rows together, more than 2^31 - 1");
+  all.permutation.resize(static_cast<std::size_t>(all.n));
+  all.supernode_begin = {0};
+  all.row_begin = {0};
+  std::int64_t first = 0;        // row of the part
+  std::int64_t first_pivot = 0;  // and its first pivot
+  std::int64_t first_border = interior;
+  for (const SymbolicFactor& part : parts) {
+    const std::int64_t own = part.interior();
+    const auto renumbered = [&](std::int32_t k) {
+      return static_cast<std::int32_t>(k < own ? first_pivot + k : first_border + k - own);
+    };
+    for (std::int64_t k = 0; k < part.n; ++k) {
+      all.permutation[static_cast<std::size_t>(renumbered(static_cast<std::int32_t>(k)))] =
+          static_cast<std::int32_t>(first) + part.permutation[static_cast<std::size_t>(k)];
+    }
+    const auto supernodes = static_cast<std::int32_t>(all.parent.size());
+    for (std::int64_t s = 0; s < part.supernodes(); ++s) {
+      const std::int32_t parent = part.parent[static_cast<std::size_t>(s)];
+      all.parent.push_back(parent < 0 ? -1 : supernodes + parent);
+      all.supernode_begin.push_back(
+          static_cast<std::int32_t>(first_pivot + part.supernode_begin[static_cast<std::size_t>(s) + 1]));
+      for (const std::int32_t row : part.rows_of(s)) all.rows.push_back(renumbered(row));
+      all.row_begin.push_back(std::ssize(all.rows));
+    }
+    all.ordering = part.ordering;
+    all.factor_entries += part.factor_entries;
+    all.flops += part.flops;
+    all.stored_entries += part.stored_entries;
+    all.stack_peak_entries = std::max(all.stack_peak_entries, part.stack_peak_entries);
+    first += part.n;
+    first_pivot += own;
+    first_border += part.border();
+    joined.borders.push_back(static_cast<std::int32_t>(first_border - interior));
+  }
+  return joined;
+}
+
 FrontPlan plan_fronts(const SymbolicFactor& symbolic, Factors factors, std::int64_t element_size,
-                      std::span<const std::int32_t> spare) {
+                      std::span<const std::int32_t> spare, std::span<const std::int32_t> borders) {
   FrontPlan plan;
   plan.factors = factors;
   plan.n = symbolic.n;
   plan.border = symbolic.border();
+  set_borders(borders, plan);
   lay_out_factor(symbolic, spare, plan);
   list_children(symbolic, plan);
   find_relative_positions(symbolic, plan);

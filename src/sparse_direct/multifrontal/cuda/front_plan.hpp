@@ -148,10 +148,15 @@ ECHELON_ANYWHERE constexpr bool is_whole(const Front& front) {
 struct FrontPlan {
   Factors factors = Factors::cholesky;
   std::int64_t n = 0;
-  std::int64_t border = 0;             ///< rows at the end that are pivots of no front
+  std::int64_t border = 0;  ///< rows at the end that are pivots of no front
+  /// First rows, from 0 at the first of these, of the borders that the rows at the end consist of, and their
+  /// number. Matrices that are factored together have one each, in which their roots have their rows.
+  std::vector<std::int32_t> borders;
+  std::int64_t border_entries = 0;     ///< of the Schur complements of all borders
   std::vector<Front> fronts;           ///< in the order of the supernodes
   std::vector<std::int32_t> children;  ///< of each front, ascending
-  /// Positions of each front's border in the parent's front, ascending; for a root, in the border of all.
+  /// Positions of each front's border in the parent's front, ascending; for a root, in its border of the
+  /// plan.
   UninitializedVector<std::int32_t> relative;
   std::vector<std::int32_t> order;  ///< fronts by level, deepest first
   std::vector<FrontLevel> levels;
@@ -169,9 +174,20 @@ struct FrontPlan {
 /// roots. They have rows below their pivots, and their update matrices are left on the stack.
 [[nodiscard]] SymbolicFactor without_border_front(SymbolicFactor symbolic);
 
+/// The symbolic factorisation of several matrices, which are the diagonal blocks of one: their interiors come
+/// first, in order, and then their borders. The parts come from without_border_front(). Throws InvalidMatrix
+/// for more rows than the numbers of rows can count.
+struct JoinedSymbolic {
+  SymbolicFactor symbolic;
+  std::vector<std::int32_t> borders;  ///< FrontPlan::borders
+};
+[[nodiscard]] JoinedSymbolic join(std::span<const SymbolicFactor> parts);
+
 /// Plans a factorisation. `spare`: number of spare pivots among the pivots of each supernode; empty: none.
+/// `borders`: FrontPlan::borders; empty: the rows at the end are one border.
 [[nodiscard]] FrontPlan plan_fronts(const SymbolicFactor& symbolic, Factors factors,
-                                    std::int64_t element_size, std::span<const std::int32_t> spare = {});
+                                    std::int64_t element_size, std::span<const std::int32_t> spare = {},
+                                    std::span<const std::int32_t> borders = {});
 
 /// Offset in the factor of each stored element of a square CSR matrix whose row i becomes row row_position[i]
 /// and whose column j becomes column column_position[j] of the permuted matrix; -1 for an element above the

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Interiors of all subdomains on a GPU.
+///
+/// The subdomain matrices, their interiors first, are the diagonal blocks of one matrix. One multifrontal
+/// factorisation eliminates the interiors of as many subdomains as fit into memory, in batches over all of
+/// them, and leaves a Schur complement for each.
+#pragma once
+
+#include "domain_decomposition/bddc/preconditioner.hpp"
+#include "sparse_direct/multifrontal/cuda/factorization.hpp"
+
+#include <echelon/array.hpp>
+#include <echelon/matrix/csr.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+namespace echelon::bddc {
+
+/// Schur complements of all subdomains on a GPU, column-major: that of subdomain s at S + begin[s].
+struct DeviceComplements {
+  double* S;
+  const std::vector<std::int64_t>& begin;
+};
+
+/// Vectors have an element for each row of the subdomain matrices, one after the other.
+class DeviceInteriors {
+ public:
+  /// Analyses the subdomain matrices on `threads` threads of the host.
+  [[nodiscard]] Outcome analyze(const Preconditioner& host, int threads, const std::stop_token& cancel);
+  /// Factors the interiors and writes the Schur complements, both triangles.
+  [[nodiscard]] Outcome factor(const Preconditioner& host, const Device& device,
+                               const DeviceComplements& complements, const std::stop_token& cancel);
+
+  /// Rows of all subdomain matrices, and the first row of each subdomain and the end.
+  [[nodiscard]] std::int64_t rows() const { return row_begin_.empty() ? 0 : row_begin_.back(); }
+  [[nodiscard]] const std::vector<std::int64_t>& row_begin() const { return row_begin_; }
+  [[nodiscard]] std::int64_t workspace_size() const;
+  /// x_I = A_II^-1 (b_I - A_IB b_B) in all subdomains, and x_B = b_B; in place.
+  void solve(double* x, double* workspace) const;
+  /// y_B = -A_BI x_I along the boundaries of all subdomains.
+  void multiply_boundaries(const double* x, double* y) const;
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  /// Subdomains [begin, end), which are factored together.
+  struct Group {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+    Csr<double> matrix;                 // on the GPU
+    Array<std::int32_t> boundary_rows;  // of the matrix, subdomain by subdomain
+    Array<std::int32_t> interior_end;   // of the subdomain of each of them
+    std::unique_ptr<sparse_direct::gpu::DeviceFactorization<double>> factorization;
+  };
+  /// Arguments of factor().
+  struct Request {
+    const Preconditioner& host;
+    const DeviceComplements& complements;
+    const std::stop_token& cancel;
+  };
+
+  [[nodiscard]] Outcome factor_range(const Request& request, std::int64_t begin, std::int64_t end);
+  [[nodiscard]] Outcome factor_halves(const Request& request, std::int64_t begin, std::int64_t end);
+  [[nodiscard]] Outcome factor_group(const Request& request, std::int64_t begin, std::int64_t end,
+                                     const sparse_direct::gpu::JoinedSymbolic& joined,
+                                     sparse_direct::gpu::FrontPlan plan, const Csr<double>& matrix);
+  [[nodiscard]] Csr<double> join_matrices(const Preconditioner& host, std::int64_t begin,
+                                          std::int64_t end) const;
+  void complete_complements(const Request& request, Group& group) const;
+
+  Device device_;
+  int threads_ = 1;
+  std::vector<sparse_direct::SymbolicFactor> symbolic_;  // until the factorisation
+  std::vector<std::int64_t> row_begin_;                  // of each subdomain
+  std::vector<std::int64_t> place_begin_;                // of each along the boundaries
+  std::vector<Group> groups_;
+};
+
+}  // namespace echelon::bddc
