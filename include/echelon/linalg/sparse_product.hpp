@@ -27,7 +27,7 @@ class ProductPlan;
 /// Choices for products in two phases.
 struct ProductOptions {
   /// Stores on a GPU where the operands of each product a_ik b_kj are, for faster updates: 2 bytes a product,
-  /// 2 a nonzero of C and 32 for about 1800 products, or nothing if that is more than a quarter of the memory
+  /// 2 a nonzero of C, 4 a nonzero of A and a little, or nothing if that is more than a quarter of the memory
   /// available. Rows of C with more than 2048 elements, and those that involve a row of B with more than 256
   /// or more than 49,152 / l elements of A are updated without, l the length of the longest row of B that
   /// has at most 256 elements, rounded up to a power of 2. The host stores none.

@@ -24,6 +24,7 @@ struct Tile {
 /// Positions of the operands of all products a_ik b_kj, sorted by the elements of C and then by k.
 struct PositionsView {
   const Tile* tiles;
+  const std::uint32_t* begins;  ///< for each element a_ik the index of the first element of row k of B
   /// For each product the position of a_ik in its tile, times 2^shift, plus the position of b_kj in its row.
   std::uint16_t* codes;
   std::uint16_t* starts;  ///< for each element of C its first product, counted from that of the tile
@@ -143,33 +144,58 @@ struct MakeTile {
 
 /// A sum of 64-bit numbers, modulo 2^64.
 struct Checksum {
-  std::uint64_t value = 0;
+  unsigned long long value = 0;
   friend ECHELON_ANYWHERE Checksum combine(Checksum a, Checksum b) { return {a.value + b.value}; }
 };
 
-/// Terms of the checksum of the patterns of A and B: each offset and each column, times a number that is
-/// hashed from its index.
-template <class T>
-struct PatternTerm {
-  View<T> A;
-  View<T> B;
-
-  [[nodiscard]] std::int64_t count() const { return A.rows + A.nonzeros + B.rows + B.nonzeros; }
-
-  __device__ Checksum operator()(std::int64_t i) const {
-    auto hash = static_cast<std::uint32_t>(i) * 0x9e3779b1U;
+/// This thread's part of the sum of the elements of an array, each times a number that is hashed from its
+/// index and `salt`.
+template <class V>
+__device__ unsigned long long sum_hashed(const V* elements, std::int64_t size, std::uint32_t salt) {
+  unsigned long long sum = 0;
+  cuda_kernels::for_each_in_row(size, [&](std::int64_t i) {
+    std::uint32_t hash = (static_cast<std::uint32_t>(i) ^ salt) * 0x9e3779b1U;
     hash = (hash ^ hash >> 15) * 0x85ebca77U;
     hash = (hash ^ hash >> 13) | 1U;
-    return {static_cast<std::uint64_t>(hash) * (element(i) + 1U)};
-  }
+    sum += static_cast<unsigned long long>(hash) * (static_cast<std::uint32_t>(elements[i]) + 1U);
+  });
+  return sum;
+}
 
- private:
-  [[nodiscard]] __device__ std::uint32_t element(std::int64_t i) const {
-    if (i < A.nonzeros) return static_cast<std::uint32_t>(A.column_indices[i]);
-    i -= A.nonzeros;
-    if (i < B.nonzeros) return static_cast<std::uint32_t>(B.column_indices[i]);
-    i -= B.nonzeros;
-    return static_cast<std::uint32_t>(i < A.rows ? A.row_offsets[i] : B.row_offsets[i - A.rows]);
+/// Adds the checksum of the patterns of A and B to `sum`, by all blocks of the grid.
+/// Memory movement: the offsets and columns of A and B once.
+template <class T>
+__device__ void add_checksum(const View<T>& A, const View<T>& B, Checksum* sum) {
+  unsigned long long own = sum_hashed(A.column_indices, A.nonzeros, 0x10000000U);
+  own += sum_hashed(B.column_indices, B.nonzeros, 0x20000000U);
+  own += sum_hashed(A.row_offsets, A.rows, 0x30000000U);
+  own += sum_hashed(B.row_offsets, B.rows, 0x40000000U);
+  const Checksum of_block = cuda_kernels::combine_block(Checksum{own});
+  if (threadIdx.x == 0) atomicAdd(&sum->value, of_block.value);
+}
+
+template <class T>
+__global__ void __launch_bounds__(block_size) find_checksum(View<T> A, View<T> B, Checksum* sum) {
+  add_checksum(A, B, sum);
+}
+
+/// Makes all values NaN if the checksums differ.
+template <class T>
+__global__ void __launch_bounds__(block_size)
+    invalidate_unless_equal(const Checksum* found, Checksum expected, std::int64_t size, T* values) {
+  if (found->value == expected.value) return;
+  cuda_kernels::for_each_in_row(
+      size, [&](std::int64_t e) { values[e] = cuda::std::numeric_limits<T>::quiet_NaN(); });
+}
+
+/// Writes where the row of B begins for each element of A.
+template <class T>
+struct FindBegins {
+  View<T> A;
+  View<T> B;
+  std::uint32_t* begins;
+  __device__ void operator()(std::int64_t k) const {
+    begins[k] = static_cast<std::uint32_t>(B.row_offsets[A.column_indices[k]]);
   }
 };
 
@@ -267,7 +293,7 @@ __device__ void form_terms(const Tile& tile, const View<T>& A, const View<T>& B,
                            const PositionsView& positions, int first, int last, T* terms) {
   constexpr int own = terms_of_block / block_size;
   const std::uint16_t* const codes = positions.codes + tile.first_product;
-  const std::int32_t* const columns = A.column_indices + tile.first_factor;
+  const std::uint32_t* const begins = positions.begins + tile.first_factor;
   const T* const factors = A.values + tile.first_factor;
   const unsigned low = (1U << positions.shift) - 1;
   unsigned code[own];
@@ -280,7 +306,7 @@ __device__ void form_terms(const Tile& tile, const View<T>& A, const View<T>& B,
 #pragma unroll
   for (int o = 0; o < own; ++o) {
     const int p = first + static_cast<int>(threadIdx.x) + o * block_size;
-    if (p < last) right[o] = B.values[B.row_offsets[columns[code[o] >> positions.shift]] + (code[o] & low)];
+    if (p < last) right[o] = B.values[begins[code[o] >> positions.shift] + (code[o] & low)];
   }
 #pragma unroll
   for (int o = 0; o < own; ++o) {
@@ -306,23 +332,18 @@ __device__ void add_terms(const Tile& tile, const std::uint16_t* starts, int fir
   }
 }
 
-/// Computes the values of the rows of C that have positions, one block per tile; NaN if the patterns of the
-/// operands do not have the `expected` checksum.
-/// Memory movement: A and the offsets of B once, two bytes for each product and each element of C, the
-/// elements of B from the cache where nearby products share them, and the values of C once.
+/// Computes the values of the rows of C that have positions, one block per tile, and adds the checksum of the
+/// operands' patterns to `checksum`.
+/// Memory movement: A and its beginnings of rows of B once, two bytes for each product and each element of C,
+/// the elements of B from the cache where nearby products share them, the values of C once, and the patterns
+/// of A and B once.
 template <class T>
 __global__ void __launch_bounds__(block_size)
-    gather_tiles(View<T> A, View<T> B, PositionsView positions, const Checksum* found, Checksum expected,
-                 T* values) {
+    gather_tiles(View<T> A, View<T> B, PositionsView positions, Checksum* checksum, T* values) {
   __shared__ T terms[terms_of_block];
+  add_checksum(A, B, checksum);
   const Tile tile = positions.tiles[blockIdx.x];
   values += tile.first_element;
-  if (found->value != expected.value) {
-    for (int e = static_cast<int>(threadIdx.x); e < tile.elements; e += block_size) {
-      values[e] = cuda::std::numeric_limits<T>::quiet_NaN();
-    }
-    return;
-  }
   for (int first = 0; first < tile.products; first += terms_of_block) {
     const int last = min(first + terms_of_block, tile.products);
     form_terms(tile, A, B, positions, first, last, terms);

@@ -6,6 +6,7 @@
 #include "linalg/spgemm/product.hpp"
 
 #include <bit>
+#include <limits>
 #include <memory>
 
 namespace echelon::product_kernels {
@@ -29,21 +30,28 @@ class StoredPositions {
   /// than at the construction. Neither allocates nor waits.
   void update(const View<T>& A, const View<T>& B, T* values) {
     if (tiles_.size() == 0) return;
-    sum_patterns(A, B);
-    gather_tiles<<<static_cast<unsigned>(tiles_.size()), block_size, 0, stream()>>>(
-        A, B, view(), found_.data(), expected_, values);
+    backend_.fill(1, Checksum(), checksum_.data());
+    gather_tiles<<<static_cast<unsigned>(tiles_.size()), block_size, 0, stream()>>>(A, B, view(),
+                                                                                    checksum_.data(), values);
+    check(cudaGetLastError());
+    invalidate_unless_equal<<<blocks_of_check, block_size, 0, stream()>>>(checksum_.data(), expected_,
+                                                                          starts_.size(), values);
     check(cudaGetLastError());
   }
 
-  [[nodiscard]] std::size_t bytes() const { return tiles_.bytes() + codes_.bytes() + starts_.bytes(); }
+  [[nodiscard]] std::size_t bytes() const {
+    return tiles_.bytes() + begins_.bytes() + codes_.bytes() + starts_.bytes();
+  }
 
  private:
   /// Part of the available memory that positions may take.
   static constexpr double memory_part = 0.25;
+  static constexpr unsigned blocks_of_check = 256;
 
-  explicit StoredPositions(const Device& device) : backend_(device), found_(device, 1) {}
+  explicit StoredPositions(const Device& device) : backend_(device), checksum_(device, 1) {}
 
   bool find(const View<T>& A, const View<T>& B, const Pattern& pattern, BinnedRows& others) {
+    if (B.nonzeros > std::numeric_limits<std::uint32_t>::max()) return false;
     const Device& device = backend_.device();
     const std::int64_t* const elements = pattern.row_offsets.data();
     shift_ = bits_for_rows_of(B);
@@ -53,7 +61,9 @@ class StoredPositions {
         bin_rows(backend_, A.rows, BinByPositions<T>{A, B, elements, shift_, products.data(), costs.data()});
     const std::int64_t total = backend_.exclusive_scan(A.rows, products.data(), products.data());
     const std::int64_t cost = backend_.exclusive_scan(A.rows, costs.data(), costs.data());
-    if (total == 0 || !allocate(total, pattern.column_indices.size(), cost / cost_of_tile + 1)) return false;
+    const std::int64_t tiles = cost / cost_of_tile + 1;
+    if (total == 0 || !allocate(total, A.nonzeros, pattern.column_indices.size(), tiles)) return false;
+    backend_.for_each(A.nonzeros, FindBegins<T>{A, B, begins_.data()});
     backend_.for_each(tiles_.size(), MakeTile{A.rows, costs.data(), A.row_offsets, products.data(), elements,
                                               tiles_.data()});
     const auto find_for = [&]<class Group>(Bin bin) {
@@ -64,18 +74,22 @@ class StoredPositions {
     find_for.template operator()<FillByFew>(by_few);
     find_for.template operator()<FillByWarp>(by_warp);
     find_for.template operator()<FillByBlock>(by_block);
-    sum_patterns(A, B);
-    expected_ = backend_.read(found_.data());
+    backend_.fill(1, Checksum(), checksum_.data());
+    find_checksum<<<blocks_of_check, block_size, 0, stream()>>>(A, B, checksum_.data());
+    check(cudaGetLastError());
+    expected_ = backend_.read(checksum_.data());
     others = bin_rows(backend_, A.rows, BinOfOthers<T>{BinByElements<T>{A, elements}, products.data()});
     return true;
   }
 
   /// Allocates what stays; false if that is too much.
-  bool allocate(std::int64_t products, std::int64_t elements, std::int64_t tiles) {
+  bool allocate(std::int64_t products, std::int64_t factors, std::int64_t elements, std::int64_t tiles) {
     const double bytes = static_cast<double>(products + elements) * sizeof(std::uint16_t) +
+                         static_cast<double>(factors) * sizeof(std::uint32_t) +
                          static_cast<double>(tiles) * sizeof(Tile);
     const Device& device = backend_.device();
     if (bytes > memory_part * static_cast<double>(memory(device).available)) return false;
+    begins_ = Array<std::uint32_t>(device, factors);
     codes_ = Array<std::uint16_t>(device, products);
     starts_ = Array<std::uint16_t>(device, elements);
     tiles_ = Array<Tile>(device, tiles);
@@ -90,19 +104,17 @@ class StoredPositions {
     return length == 0 ? 0 : static_cast<int>(std::bit_width(length - 1));
   }
 
-  void sum_patterns(const View<T>& A, const View<T>& B) {
-    const PatternTerm<T> term{A, B};
-    backend_.reduce(term.count(), term, Store<Checksum>{found_.data()});
+  [[nodiscard]] PositionsView view() {
+    return {tiles_.data(), begins_.data(), codes_.data(), starts_.data(), shift_};
   }
-
-  [[nodiscard]] PositionsView view() { return {tiles_.data(), codes_.data(), starts_.data(), shift_}; }
 
   Cuda backend_;
   int shift_ = 0;
   Array<Tile> tiles_;
+  Array<std::uint32_t> begins_;
   Array<std::uint16_t> codes_;
   Array<std::uint16_t> starts_;
-  Array<Checksum> found_;
+  Array<Checksum> checksum_;
   Checksum expected_;
 };
 
