@@ -43,7 +43,7 @@ struct BoundaryProduct {
 };
 
 /// y = the products of all columns with x; a warp for each column.
-__global__ void __launch_bounds__(product_threads)
+static __global__ void __launch_bounds__(product_threads)
     multiply_boundaries(BoundaryProduct product, const double* x, double* y) {
   const std::int64_t column = (std::int64_t{blockIdx.x} * product_threads + threadIdx.x) / warp_size;
   if (column >= product.columns) return;
@@ -54,15 +54,6 @@ __global__ void __launch_bounds__(product_threads)
       product.matrices + product.begin[s] + (column - product.first_column[s]) * count;
   const double sum = warp_dot(elements, x, product.places + first, count);
   if (lane_id() == 0) y[column] = sum;
-}
-
-/// y = A x for a symmetric dense A; a warp for each row.
-__global__ void __launch_bounds__(product_threads)
-    multiply_symmetric(std::int64_t n, const double* A, const double* x, double* y) {
-  const std::int64_t row = (std::int64_t{blockIdx.x} * product_threads + threadIdx.x) / warp_size;
-  if (row >= n) return;
-  const double sum = warp_dot(A + row * n, x, nullptr, n);
-  if (lane_id() == 0) y[row] = sum;
 }
 
 /// target[t] = the sum of source over the places of t.

@@ -15,8 +15,16 @@
 #include <utility>
 
 namespace echelon::bddc {
-
 namespace {
+
+/// y = A x for a symmetric dense A; a warp for each row.
+__global__ void __launch_bounds__(product_threads)
+    multiply_symmetric(std::int64_t n, const double* A, const double* x, double* y) {
+  const std::int64_t row = (std::int64_t{blockIdx.x} * product_threads + threadIdx.x) / warp_size;
+  if (row >= n) return;
+  const double sum = warp_dot(A + row * n, x, nullptr, n);
+  if (lane_id() == 0) y[row] = sum;
+}
 
 template <class V>
 Array<V> to_device(const Device& device, const std::vector<V>& host) {

@@ -81,10 +81,12 @@ __global__ void __launch_bounds__(substitution_threads, substitution_blocks)
   });
 }
 
-/// Launches as many blocks as can be resident, or one for each task if that is less.
+/// Launches as many blocks as can be resident, or one for each task if that is less; a factor without columns
+/// has no tasks.
 template <class T, class Kernel>
 void launch(Kernel kernel, const SubstitutionArrays<T>& arrays, const SubstitutionTasks& list,
             SubstitutionKind kind) {
+  if (list.count * list.columns == 0) return;
   int device = 0;
   int processors = 0;
   int blocks = 0;
