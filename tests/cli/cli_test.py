@@ -123,6 +123,17 @@ class Usage(ToolTest):
             with self.subTest(arguments=arguments):
                 self.assertIn(f"did you mean {wanted}?", self.error(*arguments, code=USAGE))
 
+    def test_unknown_names_without_a_similar_one_name_the_command_that_lists_them(self):
+        matrix = self.spd()
+        for arguments, command in [
+            (["solve", matrix, "--method", "gs"], "'echelon methods'"),
+            (["solve", matrix, "--method", "cg", "-p", "preconditioner=gs"], "'echelon methods'"),
+            (["--help", "solver:gs"], "'echelon methods'"),
+            (["generate", "x"], "'echelon generate --list'"),
+        ]:
+            with self.subTest(arguments=arguments):
+                self.assertIn(command, self.error(*arguments, code=USAGE))
+
     def test_invalid_values_are_usage_errors(self):
         matrix = self.spd()
         for arguments in [

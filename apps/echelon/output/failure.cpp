@@ -23,13 +23,21 @@ struct Failure {
   Json facts = Json::object();
 };
 
+/// The command that prints the names from which an unknown one was to be chosen, as the end of a message.
+std::string command_for_names(const BadOption& e) {
+  if (!e.did_you_mean().empty()) return {};
+  if (e.path() == "method") return "; see 'echelon methods'";
+  if (e.path() == "generator") return "; see 'echelon generate --list'";
+  return {};
+}
+
 Failure describe(const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
   } catch (const BadOption& e) {
     Json facts = {{"option", e.path()}};
     if (!e.did_you_mean().empty()) facts["did_you_mean"] = e.did_you_mean();
-    return {exit_usage, "BadOption", e.what(), facts};
+    return {exit_usage, "BadOption", e.what() + command_for_names(e), facts};
   } catch (const ParseError& e) {
     return {exit_bad_input,
             "ParseError",
