@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "sparse_direct/multifrontal/host/tree_schedule.hpp"
 
+#include "sparse_direct/symbolic/closed_ranges.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -65,17 +66,6 @@ double parallel_fraction(const FrontLayout& layout, const std::vector<double>& f
   return std::max(path / schedule.flops, 1.0 / threads);
 }
 
-/// First supernode of the subtree of each supernode.
-std::vector<std::int32_t> first_descendants(const SymbolicFactor& tree) {
-  std::vector<std::int32_t> first(tree.parent.size());
-  std::iota(first.begin(), first.end(), 0);
-  for (std::int64_t s = 0; s < tree.supernodes(); ++s) {
-    const std::int32_t p = tree.parent[s];
-    if (p >= 0) first[p] = std::min(first[p], first[s]);
-  }
-  return first;
-}
-
 /// Offsets of the update matrices of a range in a stack with two ends; returns its size. Matrices of even
 /// depth in the tree are at one end, those of odd depth at the other. The matrix of a front is stored at one
 /// end while those of its children, which are the last ones at the other end, are added to it and then
@@ -111,7 +101,7 @@ std::int64_t place_updates(const FrontLayout& layout, SupernodeRange range, Tree
 
 TreeDivision divide_tree(const SymbolicFactor& tree, const std::vector<double>& costs, double limit) {
   TreeDivision division;
-  const std::vector<std::int32_t> first = first_descendants(tree);
+  const std::vector<std::int32_t> first = first_descendants(tree.parent);
   double in_range = 0;
   for (std::int32_t s = 0; s < tree.supernodes(); ++s) {
     const std::int32_t p = tree.parent[s];
