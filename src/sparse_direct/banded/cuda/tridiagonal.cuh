@@ -51,7 +51,7 @@ __device__ inline unsigned magnitude_word(float value) {
   return __float_as_uint(value) & 0x7fffffffU;
 }
 
-/// What PivotCheck needs to know about the upper words of a type.
+/// Bounds of PivotCheck on the upper words of the magnitudes of a type.
 template <class T>
 struct MagnitudeWords;
 template <>
