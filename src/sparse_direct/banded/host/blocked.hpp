@@ -22,8 +22,14 @@ namespace echelon::banded {
 /// first columns, stored by columns; then the rest of the window is updated with its pivot rows in one pass,
 /// which also moves the columns to the left by the width of the block. `fixed_slots` and `fixed_ahead`:
 /// elements of a column of the panel and columns of the window, or 0 where these are known only at run time.
-template <class T, class Loader, std::int64_t fixed_slots, std::int64_t fixed_ahead>
+template <class T, std::int64_t bytes, class Loader, std::int64_t fixed_slots, std::int64_t fixed_ahead>
 class BlockedElimination {
+  using Types = VectorOf<T, bytes>;
+  using Bits = typename Types::BitsOfOne;
+  using Vector = typename Types::Type;
+  using VectorBits = typename Types::Bits;
+  static constexpr std::int64_t lanes = Types::lanes;
+
  public:
   BlockedElimination(const BandNode& node, const Loader& rows, const FactorView<T>& factors, std::int64_t k)
       : node_(node),
@@ -35,9 +41,9 @@ class BlockedElimination {
         blocks_(factors.blocks),
         kept_(factors.kept),
         ahead_(fixed_ahead > 0 ? fixed_ahead : node.ahead + block_columns - 1),
-        ahead_pitch_(round_up_to_vector<T>(ahead_) + vector_size<T>),
-        pitch_(ahead_pitch_ + round_up_to_vector<T>(node.left)),
-        slots_(fixed_slots > 0 ? fixed_slots : round_up_to_vector<T>(node.slots)),
+        ahead_pitch_(round_up_to_vector(ahead_, lanes) + lanes),
+        pitch_(ahead_pitch_ + round_up_to_vector(node.left, lanes)),
+        slots_(fixed_slots > 0 ? fixed_slots : round_up_to_vector(node.slots, lanes)),
         slot_mask_(static_cast<Bits>(std::bit_ceil(static_cast<std::uint64_t>(slots_)) - 1)),
         window_(std::max(fixed_slots, (node.slots + std::int64_t{7}) / 8 * 8) * pitch_),
         pivot_rows_(block_columns * pitch_),
@@ -65,17 +71,16 @@ class BlockedElimination {
   }
 
  private:
-  using Bits = typename VectorOf<T>::BitsOfOne;
   /// State of a slot: without a row, with a row in the columns of the block, or with one that begins behind
   /// them.
   enum class Slot : std::int8_t { empty, active, entering };
-  static constexpr std::int64_t lanes = vector_size<T>;
   /// Steps behind those that are eliminated in registers: whole vectors are stored to the factors, where
   /// later steps follow.
   static constexpr std::int64_t overrun = 64;
-  /// Vectors of a row behind the panel, and of a column of it, where these are known.
+  /// Vectors of a row behind the panel, of a column of it, and of a row of it, where these are known.
   static constexpr int row_vectors = static_cast<int>((fixed_ahead - block_columns + lanes - 1) / lanes);
   static constexpr int panel_vectors = static_cast<int>(fixed_slots / lanes);
+  static constexpr int panel_row_vectors = static_cast<int>((block_columns + lanes - 1) / lanes);
 
   [[nodiscard]] T* row(std::int64_t slot) { return window_.data() + slot * pitch_; }
   [[nodiscard]] T* pivot_row(std::int64_t t) { return pivot_rows_.data() + t * pitch_; }
@@ -87,7 +92,7 @@ class BlockedElimination {
   /// Moves the next row into a slot of the window that begins at `column`.
   void take_row(std::int32_t slot, std::int64_t column) {
     T* target = row(slot);
-    set_zero<T>(target, pitch_);
+    set_zero<Vector>(target, pitch_);
     rows_.load(next_row_, column, ahead(), target, node_.left, target + ahead_pitch_);
     slots_in_use_[static_cast<std::size_t>(slot)] = next_row_ < node_.rows ? Slot::entering : Slot::empty;
     ++next_row_;
@@ -98,7 +103,7 @@ class BlockedElimination {
 
   /// Eliminates a block of columns in registers, in a window without a left interface.
   void eliminate_block(std::int64_t step) {
-    alignas(64) T panel_rows[block_columns * block_columns + lanes];
+    alignas(64) T panel_rows[block_columns * block_columns + panel_row_vectors * lanes];
     std::array<std::int32_t, block_columns> p{};
     factor_panel_in_registers(p, panel_rows, std::make_integer_sequence<int, block_columns>());
     for (int t = 0; t < block_columns; ++t) {
@@ -116,27 +121,30 @@ class BlockedElimination {
   [[gnu::always_inline]] void factor_panel_in_registers(std::array<std::int32_t, block_columns>& p,
                                                         T* panel_rows,
                                                         std::integer_sequence<int, t...> /*columns*/) {
-    RegisterPanel<T, panel_vectors> panel(window_.data(), pitch_);
+    RegisterPanel<T, bytes, panel_vectors> panel(window_.data(), pitch_);
     ((p[t] = panel.template eliminate<t>(multipliers(t), panel_rows + t * block_columns, largest_)), ...);
   }
 
   /// Completes the pivot rows of a block behind the panel.
   void finish_pivot_rows(const std::array<std::int32_t, block_columns>& p) {
-    Vector<T> rows[block_columns][row_vectors];
+    Vector rows[block_columns][row_vectors];
 #pragma GCC unroll 8
     for (int t = 0; t < block_columns; ++t) {
       const T* source = row(p[t]) + block_columns;
-      for (int w = 0; w < row_vectors; ++w) load<T>(rows[t][w], source + w * lanes);
+#pragma GCC unroll 8
+      for (int w = 0; w < row_vectors; ++w) load(rows[t][w], source + w * lanes);
 #pragma GCC unroll 8
       for (int s = 0; s < t; ++s) {
         const T multiplier = multipliers(s)[p[t]];
+#pragma GCC unroll 8
         for (int w = 0; w < row_vectors; ++w) rows[t][w] -= rows[s][w] * multiplier;
       }
+#pragma GCC unroll 8
       for (int w = 0; w < row_vectors; ++w) {
-        store<T>(rows[t][w], pivot_row(t) + w * lanes);
-        VectorBits<T> magnitudes;
-        load_magnitudes<T>(magnitudes, &rows[t][w]);
-        take_larger<T>(largest_, magnitudes);
+        store(rows[t][w], pivot_row(t) + w * lanes);
+        VectorBits magnitudes;
+        load_magnitudes(magnitudes, &rows[t][w]);
+        take_larger(largest_, magnitudes);
       }
     }
   }
@@ -148,22 +156,22 @@ class BlockedElimination {
       pivots_[step + t] = p[t];
       store_vectors<panel_vectors>(multipliers(t), lower_ + (step + t) * node_.slots);
       T* upper = upper_ + (step + t) * node_.ahead;
-      store_vectors<1>(panel_rows + t * (block_columns + 1), upper);
+      store_vectors<panel_row_vectors>(panel_rows + t * (block_columns + 1), upper);
       store_vectors<row_vectors>(pivot_row(t), upper + block_columns - t);
     }
   }
   template <int count>
   [[gnu::always_inline]] static void store_vectors(const T* from, T* to) {
-    Vector<T> v;
+    Vector v;
     for (int i = 0; i < count; ++i) {
-      load<T>(v, from + i * lanes);
-      store<T>(v, to + i * lanes);
+      load(v, from + i * lanes);
+      store(v, to + i * lanes);
     }
   }
 
-  /// Updates rows, with all columns of a group of rows in registers.
+  /// Updates rows, with all columns of a group of rows in registers: 32 of 64 bytes, or 16 smaller ones.
   void update_rows_in_registers() {
-    constexpr int rows = 4;
+    constexpr int rows = std::max(1, static_cast<int>(bytes == most_vector_bytes ? 4 : 8 / row_vectors));
     std::array<std::int32_t, rows> slots{};
     int found = 0;
     for (std::int32_t s = 0; s < node_.slots; ++s) {
@@ -179,22 +187,30 @@ class BlockedElimination {
 
   template <int rows>
   void update_in_registers(const std::int32_t* slots) {
-    Vector<T> sums[rows][row_vectors];
+    Vector sums[rows][row_vectors];
+#pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
-      for (int w = 0; w < row_vectors; ++w) load<T>(sums[r][w], row(slots[r]) + block_columns + w * lanes);
+#pragma GCC unroll 8
+      for (int w = 0; w < row_vectors; ++w) load(sums[r][w], row(slots[r]) + block_columns + w * lanes);
     }
     for (int t = 0; t < block_columns; ++t) {
-      Vector<T> pivot[row_vectors];
-      for (int w = 0; w < row_vectors; ++w) load<T>(pivot[w], pivot_row(t) + w * lanes);
+      Vector pivot[row_vectors];
+#pragma GCC unroll 8
+      for (int w = 0; w < row_vectors; ++w) load(pivot[w], pivot_row(t) + w * lanes);
+#pragma GCC unroll 8
       for (int r = 0; r < rows; ++r) {
         const T multiplier = multipliers(t)[slots[r]];
+#pragma GCC unroll 8
         for (int w = 0; w < row_vectors; ++w) sums[r][w] -= pivot[w] * multiplier;
       }
     }
+#pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
       T* target = row(slots[r]);
-      for (int w = 0; w < row_vectors; ++w) store<T>(sums[r][w], target + w * lanes);
-      set_zero<T>(target + row_vectors * lanes, round_up_to_vector<T>(fixed_ahead) - row_vectors * lanes);
+#pragma GCC unroll 8
+      for (int w = 0; w < row_vectors; ++w) store(sums[r][w], target + w * lanes);
+      set_zero<Vector>(target + row_vectors * lanes,
+                       round_up_to_vector(fixed_ahead, lanes) - row_vectors * lanes);
     }
   }
 
@@ -202,7 +218,7 @@ class BlockedElimination {
   /// slots of these. Each column waits for the preceding one; the processor overlaps that with the other
   /// work.
   void factor_panel(std::int64_t step, std::int64_t columns) {
-    copy_transposed<T>(node_.slots, window_.data(), pitch_, panel_.data(), slots());
+    copy_transposed<bytes>(node_.slots, window_.data(), pitch_, panel_.data(), slots());
     for (std::int64_t t = 0; t < columns; ++t) {
       const std::int32_t p = find_pivot(panel_column(t));
       pivots_[step + t] = p;
@@ -219,16 +235,16 @@ class BlockedElimination {
   /// Finds the row with the largest magnitude. Magnitudes are compared without their last bits, which are
   /// replaced by the slot, counted from the end.
   [[nodiscard]] std::int32_t find_pivot(const T* column) const {
-    VectorBits<T> largest{};
-    VectorBits<T> magnitudes;
-    VectorBits<T> index;
-    count_lanes<T>(index);
+    VectorBits largest{};
+    VectorBits magnitudes;
+    VectorBits index;
+    count_lanes(index);
     for (std::int64_t s = 0; s < slots(); s += lanes) {
-      load_magnitudes<T>(magnitudes, column + s);
+      load_magnitudes(magnitudes, column + s);
       magnitudes = (magnitudes & ~slot_mask_) | (static_cast<Bits>(slot_mask_ - s) - index);
-      take_larger<T>(largest, magnitudes);
+      take_larger(largest, magnitudes);
     }
-    return static_cast<std::int32_t>(slot_mask_ - (largest_lane<T>(largest) & slot_mask_));
+    return static_cast<std::int32_t>(slot_mask_ - (largest_lane(largest) & slot_mask_));
   }
 
   /// Computes the multipliers of a column of the panel, and updates the columns behind it. The pivot row's
@@ -237,34 +253,34 @@ class BlockedElimination {
   void eliminate_panel_column(std::int64_t step, std::int64_t t, std::int64_t columns, std::int32_t p,
                               T inverse) {
     scale_column(panel_column(t), inverse, p, multipliers(t));
-    copy_elements<T>(multipliers(t), node_.slots, lower_ + (step + t) * node_.slots);
+    copy_elements<Vector>(multipliers(t), node_.slots, lower_ + (step + t) * node_.slots);
     T* upper = upper_ + (step + t) * node_.width();
     upper[0] = inverse;
     for (std::int64_t u = t + 1; u < columns; ++u) {
       const T element = panel_column(u)[p];
       if (u - t < node_.ahead) upper[u - t] = element;
       note_magnitude(element);
-      Vector<T> v;
-      Vector<T> l;
+      Vector v;
+      Vector l;
       for (std::int64_t s = 0; s < slots(); s += lanes) {
-        load<T>(v, panel_column(u) + s);
-        load<T>(l, multipliers(t) + s);
+        load(v, panel_column(u) + s);
+        load(l, multipliers(t) + s);
         v -= l * element;
-        store<T>(v, panel_column(u) + s);
+        store(v, panel_column(u) + s);
       }
     }
   }
 
   /// Computes multiplier = column * inverse, but 1 in slot p.
   void scale_column(const T* column, T inverse, std::int32_t p, T* multiplier) const {
-    VectorBits<T> index;
-    count_lanes<T>(index);
-    Vector<T> v;
-    const Vector<T> one = Vector<T>{} + T{1};
+    VectorBits index;
+    count_lanes(index);
+    Vector v;
+    const Vector one = Vector{} + T{1};
     for (std::int64_t s = 0; s < slots(); s += lanes) {
-      load<T>(v, column + s);
+      load(v, column + s);
       v = index + static_cast<Bits>(s) == static_cast<Bits>(p) ? one : v * inverse;
-      store<T>(v, multiplier + s);
+      store(v, multiplier + s);
     }
   }
 
@@ -281,31 +297,31 @@ class BlockedElimination {
     subtract_pivot_rows(p, t, source + ahead_pitch_, target + ahead_pitch_, pitch_ - ahead_pitch_);
     T* upper = upper_ + (step + t) * node_.width();
     const std::int64_t panel = std::min<std::int64_t>(columns - t, node_.ahead);
-    copy_elements<T>(target, node_.ahead - panel, upper + panel);
-    copy_elements<T>(target + ahead_pitch_, node_.left, upper + node_.ahead);
+    copy_elements<Vector>(target, node_.ahead - panel, upper + panel);
+    copy_elements<Vector>(target + ahead_pitch_, node_.left, upper + node_.ahead);
   }
 
   /// Number of columns behind the panel, rounded up to whole vectors.
   [[nodiscard]] std::int64_t trailing(std::int64_t columns) const {
-    return round_up_to_vector<T>(ahead() - columns);
+    return round_up_to_vector(ahead() - columns, lanes);
   }
 
   /// Computes target = source - sum of multiplier times pivot row for the first `count` of a block.
   void subtract_pivot_rows(std::int32_t slot, std::int64_t count, const T* source, T* target,
                            std::int64_t size) {
     const std::int64_t offset = target - pivot_row(count);
-    Vector<T> v;
-    Vector<T> pivot;
-    VectorBits<T> magnitudes;
+    Vector v;
+    Vector pivot;
+    VectorBits magnitudes;
     for (std::int64_t c = 0; c < size; c += lanes) {
-      load<T>(v, source + c);
+      load(v, source + c);
       for (std::int64_t t = 0; t < count; ++t) {
-        load<T>(pivot, pivot_row(t) + offset + c);
+        load(pivot, pivot_row(t) + offset + c);
         v -= pivot * multipliers(t)[slot];
       }
-      store<T>(v, target + c);
-      load_magnitudes<T>(magnitudes, target + c);
-      take_larger<T>(largest_, magnitudes);
+      store(v, target + c);
+      load_magnitudes(magnitudes, target + c);
+      take_larger(largest_, magnitudes);
     }
   }
 
@@ -329,6 +345,7 @@ class BlockedElimination {
   void update_some_rows(const std::int32_t* slots, std::int64_t columns) {
     std::array<std::array<T, rows>, block_columns> l;
     std::array<T*, rows> targets;
+#pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
       targets[r] = row(slots[r]);
       for (std::int64_t t = 0; t < columns; ++t) l[t][r] = multipliers(t)[slots[r]];
@@ -336,8 +353,10 @@ class BlockedElimination {
     }
     update_columns<rows>(targets, l, columns, 0, trailing(columns));
     update_columns<rows>(targets, l, 0, ahead_pitch_, pitch_);
+#pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
-      set_zero<T>(targets[r] + trailing(columns), round_up_to_vector<T>(ahead()) - trailing(columns));
+      set_zero<Vector>(targets[r] + trailing(columns),
+                       round_up_to_vector(ahead(), lanes) - trailing(columns));
     }
   }
 
@@ -347,14 +366,17 @@ class BlockedElimination {
                       const std::array<std::array<T, rows>, block_columns>& l, std::int64_t shift,
                       std::int64_t begin, std::int64_t end) {
     for (std::int64_t c = begin; c < end; c += lanes) {
-      Vector<T> sums[rows];
-      Vector<T> pivot;
-      for (int r = 0; r < rows; ++r) load<T>(sums[r], targets[r] + c + shift);
+      Vector sums[rows];
+      Vector pivot;
+#pragma GCC unroll 8
+      for (int r = 0; r < rows; ++r) load(sums[r], targets[r] + c + shift);
       for (std::int64_t t = 0; t < block_columns; ++t) {
-        load<T>(pivot, pivot_row(t) + c);
+        load(pivot, pivot_row(t) + c);
+#pragma GCC unroll 8
         for (int r = 0; r < rows; ++r) sums[r] -= pivot * l[t][r];
       }
-      for (int r = 0; r < rows; ++r) store<T>(sums[r], targets[r] + c);
+#pragma GCC unroll 8
+      for (int r = 0; r < rows; ++r) store(sums[r], targets[r] + c);
     }
   }
 
@@ -377,11 +399,11 @@ class BlockedElimination {
 
   /// Largest magnitude in the pivot rows; NaN if there is one.
   [[nodiscard]] double largest_magnitude() const {
-    const Bits bits = std::max(largest_in_panels_, largest_lane<T>(largest_));
+    const Bits bits = std::max(largest_in_panels_, largest_lane(largest_));
     return static_cast<double>(std::bit_cast<T>(bits));
   }
 
-  VectorBits<T> largest_{};  // magnitudes in the pivot rows behind the panels
+  VectorBits largest_{};  // magnitudes in the pivot rows behind the panels
   const BandNode& node_;
   const Loader& rows_;
   std::int64_t k_;

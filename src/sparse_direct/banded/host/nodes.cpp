@@ -55,7 +55,7 @@ bool eliminate_narrow(const BandNode& node, const PartitionLoader<T>& rows, cons
   return true;
 }
 
-template <class T>
+template <std::int64_t bytes, class T>
 NodeFacts eliminate_partition(const BandNode& node, const BandElements<T>& A, const FactorView<T>& own,
                               std::int64_t k) {
   const PartitionLoader<T> rows(A, node);
@@ -69,15 +69,15 @@ NodeFacts eliminate_partition(const BandNode& node, const BandElements<T>& A, co
   constexpr std::int64_t slots = 16;
   constexpr std::int64_t ahead = 24;
   if (node.slots <= slots && node.ahead + block_columns - 1 <= ahead) {
-    return BlockedElimination<T, PartitionLoader<T>, slots, ahead>(node, rows, own, k).eliminate();
+    return BlockedElimination<T, bytes, PartitionLoader<T>, slots, ahead>(node, rows, own, k).eliminate();
   }
-  return BlockedElimination<T, PartitionLoader<T>, 0, 0>(node, rows, own, k).eliminate();
+  return BlockedElimination<T, bytes, PartitionLoader<T>, 0, 0>(node, rows, own, k).eliminate();
 }
 
-template <class T>
+template <std::int64_t bytes, class T>
 NodeFacts eliminate_interface(const BandNode& node, const FactorView<T>& own, std::int64_t k) {
   const InterfaceLoader<T> rows(own.blocks, k, node);
-  return BlockedElimination<T, InterfaceLoader<T>, 0, 0>(node, rows, own, k).eliminate();
+  return BlockedElimination<T, bytes, InterfaceLoader<T>, 0, 0>(node, rows, own, k).eliminate();
 }
 
 /// Adds the children's sums to an interface: the left and right sums of its node begin with those of its
@@ -94,28 +94,29 @@ void gather_sums(const BandNode& node, const T* sums, T* x, T* own, std::int64_t
   }
 }
 
-template <class T>
+template <std::int64_t bytes, class T>
 void substitute_node_backward(const BandNode& node, const FactorView<T>& factors, T* x) {
   if (node.ahead == 3) {
     substitute_backward_narrow<3>(node, factors, x);
   } else if (node.ahead == 5) {
     substitute_backward_narrow<5>(node, factors, x);
   } else {
-    BackwardSubstitution<T>(node, factors, x).run();
+    BackwardSubstitution<T, bytes>(node, factors, x).run();
   }
 }
 
-template <bool interface, class T>
+template <bool interface, std::int64_t bytes, class T>
 void substitute_node(Substitution which, const BandNode& node, const FactorView<T>& factors,
                      const RhsView<T>& rhs, T* sums, std::int64_t k, T* window) {
   switch (which) {
     case Substitution::forward:
-      node.slots <= 2 * vector_size<T>
-          ? substitute_forward_in_registers<interface>(node, factors, rhs, window)
-          : substitute_forward<interface>(node, factors, rhs, window);
+      // Smaller vectors have no instruction for an element of two registers by its number.
+      bytes == most_vector_bytes&& node.slots <= 2 * VectorOf<T, bytes>::lanes
+          ? substitute_forward_in_registers<interface, bytes>(node, factors, rhs, window)
+          : substitute_forward<interface, bytes>(node, factors, rhs, window);
       break;
     case Substitution::backward:
-      substitute_node_backward(node, factors, rhs.x);
+      substitute_node_backward<bytes>(node, factors, rhs.x);
       break;
     case Substitution::transposed_forward:
       substitute_transposed_forward(node, factors, rhs.x, sums, k);
@@ -134,9 +135,9 @@ void eliminate_level(const Device& device, const FactorBatch<T>& factors, const 
                      const BandNode& node = factors.nodes[number];
                      const FactorView<T> own = factors.of(matrix);
                      NodeFacts& facts = factors.facts[matrix * factors.node_count + number];
-                     with_vector_instructions([&] {
-                       facts = level == 0 ? eliminate_partition(node, A.of(matrix), own, factors.k)
-                                          : eliminate_interface(node, own, factors.k);
+                     with_vector_instructions([&](auto bytes) {
+                       facts = level == 0 ? eliminate_partition<bytes()>(node, A.of(matrix), own, factors.k)
+                                          : eliminate_interface<bytes()>(node, own, factors.k);
                      });
                    });
 }
@@ -144,21 +145,23 @@ void eliminate_level(const Device& device, const FactorBatch<T>& factors, const 
 template <class T>
 void substitute_level(const Device& device, Substitution which, const FactorBatch<T>& factors,
                       const RhsBatch<T>& rhs, std::int64_t level) {
-  const std::int64_t scratch = std::max(round_up_to_vector<T>(factors.plan->most_slots), 2 * vector_size<T>);
-  for_each_node<T>(device, *factors.plan, level, factors.count * rhs.columns, scratch,
-                   [&](std::int64_t number, std::int64_t item, T* window) {
-                     const BandNode& node = factors.nodes[number];
-                     const FactorView<T> own = factors.of(item / rhs.columns);
-                     const RhsView<T> vectors = rhs.of(item / rhs.columns, item % rhs.columns);
-                     T* sums = rhs.sums + number * 2 * factors.k;
-                     if (which == Substitution::transposed_forward) {
-                       gather_sums(node, rhs.sums, vectors.x, sums, factors.k);
-                     }
-                     with_vector_instructions([&] {
-                       level == 0 ? substitute_node<false>(which, node, own, vectors, sums, factors.k, window)
-                                  : substitute_node<true>(which, node, own, vectors, sums, factors.k, window);
-                     });
-                   });
+  constexpr std::int64_t lanes = VectorOf<T, most_vector_bytes>::lanes;
+  const std::int64_t scratch = std::max(round_up_to_vector(factors.plan->most_slots, lanes), 2 * lanes);
+  for_each_node<T>(
+      device, *factors.plan, level, factors.count * rhs.columns, scratch,
+      [&](std::int64_t number, std::int64_t item, T* window) {
+        const BandNode& node = factors.nodes[number];
+        const FactorView<T> own = factors.of(item / rhs.columns);
+        const RhsView<T> vectors = rhs.of(item / rhs.columns, item % rhs.columns);
+        T* sums = rhs.sums + number * 2 * factors.k;
+        if (which == Substitution::transposed_forward) {
+          gather_sums(node, rhs.sums, vectors.x, sums, factors.k);
+        }
+        with_vector_instructions([&](auto bytes) {
+          level == 0 ? substitute_node<false, bytes()>(which, node, own, vectors, sums, factors.k, window)
+                     : substitute_node<true, bytes()>(which, node, own, vectors, sums, factors.k, window);
+        });
+      });
 }
 
 }  // namespace

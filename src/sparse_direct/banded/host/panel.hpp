@@ -11,21 +11,25 @@
 
 namespace echelon::banded {
 
-/// Partial pivoting in `block_columns` columns of a window of vectors * vector_size<T> rows. A column waits
+/// Partial pivoting in `block_columns` columns of a window of `vectors` vectors of rows. A column waits
 /// for the one before it: the search for its pivot, the reciprocal and the update are the critical path,
 /// which stays within vector registers. The numbers of columns are constants for that reason.
-template <class T, int vectors>
+template <class T, std::int64_t bytes, int vectors>
 class RegisterPanel {
-  using Bits = typename VectorOf<T>::BitsOfOne;
-  static constexpr int lanes = static_cast<int>(vector_size<T>);
+  using Types = VectorOf<T, bytes>;
+  using Bits = typename Types::BitsOfOne;
+  using Vector = typename Types::Type;
+  using VectorBits = typename Types::Bits;
+  static constexpr int lanes = static_cast<int>(Types::lanes);
 
  public:
   /// The first columns of a window, whose rows are `pitch` elements apart.
   [[gnu::always_inline]] RegisterPanel(const T* window, std::int64_t pitch) {
     alignas(64) T columns[block_columns][vectors * lanes];
-    copy_transposed<T>(vectors * lanes, window, pitch, columns[0], vectors * lanes);
+    copy_transposed<bytes>(vectors * lanes, window, pitch, columns[0], vectors * lanes);
     for (int t = 0; t < block_columns; ++t) {
-      for (int v = 0; v < vectors; ++v) load<T>(columns_[t][v], columns[t] + v * lanes);
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v) load(columns_[t][v], columns[t] + v * lanes);
     }
   }
 
@@ -34,28 +38,30 @@ class RegisterPanel {
   /// behind it. The pivot row becomes zero in later columns, so that it is not chosen again. Returns its
   /// number, and updates `largest` with its elements.
   template <int t>
-  [[gnu::always_inline]] std::int32_t eliminate(T* multipliers, T* row, VectorBits<T>& largest) {
-    VectorBits<T> p;
+  [[gnu::always_inline]] std::int32_t eliminate(T* multipliers, T* row, VectorBits& largest) {
+    VectorBits p;
     find_pivot(t, p);
-    Vector<T> pivot;
+    Vector pivot;
     take_element(t, p, pivot, largest);
-    VectorBits<T> magnitude;
-    load_magnitudes<T>(magnitude, &pivot);
-    const Vector<T> reciprocal = magnitude >= smallest_magnitude ? T{1} / pivot : Vector<T>{};
+    VectorBits magnitude;
+    load_magnitudes(magnitude, &pivot);
+    const Vector reciprocal = magnitude >= smallest_magnitude ? T{1} / pivot : Vector{};
     row[t] = reciprocal[0];
-    VectorBits<T> lane;
-    count_lanes<T>(lane);
-    Vector<T> l[vectors];
+    VectorBits lane;
+    count_lanes(lane);
+    Vector l[vectors];
+#pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) {
-      const Vector<T> one = Vector<T>{} + T{1};
+      const Vector one = Vector{} + T{1};
       l[v] = lane + static_cast<Bits>(v * lanes) == p ? one : columns_[t][v] * reciprocal;
-      store<T>(l[v], multipliers + v * lanes);
+      store(l[v], multipliers + v * lanes);
     }
 #pragma GCC unroll 8
     for (int u = t + 1; u < block_columns; ++u) {
-      Vector<T> element;
+      Vector element;
       take_element(u, p, element, largest);
       row[u] = element[0];
+#pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v) columns_[u][v] -= l[v] * element;
     }
     return static_cast<std::int32_t>(p[0]);
@@ -67,30 +73,35 @@ class RegisterPanel {
 
   /// Sets every element of p to the row with the largest magnitude. Magnitudes are compared without their
   /// last bits, which are replaced by the row, counted from the end.
-  [[gnu::always_inline]] void find_pivot(int t, VectorBits<T>& p) const {
-    VectorBits<T> lane;
-    count_lanes<T>(lane);
-    VectorBits<T> largest{};
+  [[gnu::always_inline]] void find_pivot(int t, VectorBits& p) const {
+    VectorBits lane;
+    count_lanes(lane);
+    VectorBits largest{};
+#pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) {
-      VectorBits<T> magnitudes;
-      load_magnitudes<T>(magnitudes, &columns_[t][v]);
+      VectorBits magnitudes;
+      load_magnitudes(magnitudes, &columns_[t][v]);
       magnitudes = (magnitudes & ~slot_mask) | (static_cast<Bits>(slot_mask - v * lanes) - lane);
-      take_larger<T>(largest, magnitudes);
+      take_larger(largest, magnitudes);
     }
-    spread_largest<T>(largest);
+    spread_largest(largest);
     p = slot_mask - (largest & slot_mask);
   }
 
   /// Sets every element of `element` to that of column u in row p.
-  [[gnu::always_inline]] void take_element(int u, const VectorBits<T>& p, Vector<T>& element,
-                                           VectorBits<T>& largest) const {
-    broadcast_element<T>(columns_[u][0], columns_[u][vectors - 1], p, element);
-    VectorBits<T> magnitude;
-    load_magnitudes<T>(magnitude, &element);
-    take_larger<T>(largest, magnitude);
+  [[gnu::always_inline]] void take_element(int u, const VectorBits& p, Vector& element,
+                                           VectorBits& largest) const {
+    if constexpr (vectors <= 2) {
+      broadcast_element(columns_[u][0], columns_[u][vectors - 1], p, element);
+    } else {  // with so many vectors, the columns are in memory
+      element = Vector{} + columns_[u][p[0] / lanes][p[0] % lanes];
+    }
+    VectorBits magnitude;
+    load_magnitudes(magnitude, &element);
+    take_larger(largest, magnitude);
   }
 
-  Vector<T> columns_[block_columns][vectors];
+  Vector columns_[block_columns][vectors];
 };
 
 }  // namespace echelon::banded

@@ -23,29 +23,31 @@ void store_reduced(const BandNode& node, const FactorView<T>& factors, const Rhs
 
 /// Applies the node's row operations. `window` has an element for each slot, in whole vectors; the
 /// multipliers may be read up to a vector beyond their end.
-template <bool interface, class T>
+template <bool interface, std::int64_t bytes, class T>
 void substitute_forward(const BandNode& node, const FactorView<T>& factors, const RhsView<T>& rhs,
                         T* window) {
   const std::int32_t* pivots = factors.pivots + node.first_step;
   const T* lower = factors.lower + node.lower_offset;
   for (std::int64_t s = 0; s < node.slots; ++s) window[s] = rhs_element<interface>(node, rhs, s);
-  using Bits = typename VectorOf<T>::BitsOfOne;
-  VectorBits<T> lane;
-  count_lanes<T>(lane);
+  using Vector = typename VectorOf<T, bytes>::Type;
+  using Bits = typename VectorOf<T, bytes>::BitsOfOne;
+  constexpr std::int64_t lanes = VectorOf<T, bytes>::lanes;
+  typename VectorOf<T, bytes>::Bits lane;
+  count_lanes(lane);
   for (std::int64_t step = 0; step < node.steps; ++step, lower += node.slots) {
     const std::int32_t p = pivots[step];
     const T y = window[p];
-    const Vector<T> next = Vector<T>{} + rhs_element<interface>(node, rhs, node.slots + step);
+    const Vector next = Vector{} + rhs_element<interface>(node, rhs, node.slots + step);
     rhs.x[node_column(node, step)] = y;
-    Vector<T> v;
-    Vector<T> l;
-    for (std::int64_t s = 0; s < node.slots; s += vector_size<T>) {
-      load<T>(v, window + s);
-      load<T>(l, lower + s);
+    Vector v;
+    Vector l;
+    for (std::int64_t s = 0; s < node.slots; s += lanes) {
+      load(v, window + s);
+      load(l, lower + s);
       v -= l * y;
       // a scalar store would stall the next load
       v = lane + static_cast<Bits>(s) == static_cast<Bits>(p) ? next : v;
-      store<T>(v, window + s);
+      store(v, window + s);
     }
   }
   store_reduced(node, factors, rhs, window);
@@ -53,34 +55,36 @@ void substitute_forward(const BandNode& node, const FactorView<T>& factors, cons
 
 /// Forward substitution for at most as many slots as two vectors have elements, with the window in
 /// registers.
-template <bool interface, class T>
+template <bool interface, std::int64_t bytes, class T>
 void substitute_forward_in_registers(const BandNode& node, const FactorView<T>& factors,
                                      const RhsView<T>& rhs, T* window) {
-  constexpr std::int64_t lanes = vector_size<T>;
-  using Bits = typename VectorOf<T>::BitsOfOne;
+  using Vector = typename VectorOf<T, bytes>::Type;
+  using VectorBits = typename VectorOf<T, bytes>::Bits;
+  using Bits = typename VectorOf<T, bytes>::BitsOfOne;
+  constexpr std::int64_t lanes = VectorOf<T, bytes>::lanes;
   const std::int32_t* pivots = factors.pivots + node.first_step;
   const T* lower = factors.lower + node.lower_offset;
   for (std::int64_t s = 0; s < node.slots; ++s) window[s] = rhs_element<interface>(node, rhs, s);
-  VectorBits<T> lane;
-  count_lanes<T>(lane);
-  Vector<T> first;
-  Vector<T> second;
-  Vector<T> l;
-  Vector<T> y;
-  load<T>(first, window);
-  load<T>(second, window + lanes);
+  VectorBits lane;
+  count_lanes(lane);
+  Vector first;
+  Vector second;
+  Vector l;
+  Vector y;
+  load(first, window);
+  load(second, window + lanes);
   for (std::int64_t step = 0; step < node.steps; ++step, lower += node.slots) {
-    const VectorBits<T> p = VectorBits<T>{} + static_cast<Bits>(pivots[step]);
-    broadcast_element<T>(first, second, p, y);
-    const Vector<T> next = Vector<T>{} + rhs_element<interface>(node, rhs, node.slots + step);
+    const VectorBits p = VectorBits{} + static_cast<Bits>(pivots[step]);
+    broadcast_element(first, second, p, y);
+    const Vector next = Vector{} + rhs_element<interface>(node, rhs, node.slots + step);
     rhs.x[node_column(node, step)] = y[0];
-    load<T>(l, lower);
+    load(l, lower);
     first = lane == p ? next : first - l * y;
-    load<T>(l, lower + lanes);
+    load(l, lower + lanes);
     second = lane + lanes == p ? next : second - l * y;
   }
-  store<T>(first, window);
-  store<T>(second, window + lanes);
+  store(first, window);
+  store(second, window + lanes);
   store_reduced(node, factors, rhs, window);
 }
 
@@ -107,8 +111,11 @@ void substitute_backward_narrow(const BandNode& node, const FactorView<T>& facto
 
 /// Solves for the node's eliminated columns from the last to the first. The products with unknowns behind a
 /// block of rows are summed before those within the block, which wait for each other.
-template <class T>
+template <class T, std::int64_t bytes>
 class BackwardSubstitution {
+  using Vector = typename VectorOf<T, bytes>::Type;
+  static constexpr std::int64_t lanes = VectorOf<T, bytes>::lanes;
+
  public:
   BackwardSubstitution(const BandNode& node, const FactorView<T>& factors, T* x)
       : node_(node),
@@ -170,16 +177,16 @@ class BackwardSubstitution {
   [[nodiscard]] static T dot(const T* a, const T* x, std::int64_t n) {
     T sum = 0;
     std::int64_t i = 0;
-    if (n >= vector_size<T>) {
-      Vector<T> sums{};
-      Vector<T> u;
-      Vector<T> v;
-      for (; i + vector_size<T> <= n; i += vector_size<T>) {
-        load<T>(u, a + i);
-        load<T>(v, x + i);
+    if (n >= lanes) {
+      Vector sums{};
+      Vector u;
+      Vector v;
+      for (; i + lanes <= n; i += lanes) {
+        load(u, a + i);
+        load(v, x + i);
         sums += u * v;
       }
-      for (int l = 0; l < vector_size<T>; ++l) sum += sums[l];
+      for (int l = 0; l < lanes; ++l) sum += sums[l];
     }
     for (; i < n; ++i) sum += a[i] * x[i];
     return sum;

@@ -1,44 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Vectors of 64 bytes, which the compiler maps to the processor's instructions, and calls of code compiled
-/// for the processor's widest vectors.
+/// Vectors of the size of the processor's registers, which the compiler maps to its instructions, and calls
+/// of code compiled for the processor's widest vectors.
 #pragma once
 
+#include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace echelon::banded {
 
-template <class T>
-struct VectorOf;
-template <>
-struct VectorOf<double> {
-  using Type [[gnu::vector_size(64)]] = double;
-  using Bits [[gnu::vector_size(64)]] = std::int64_t;
-  using BitsOfOne = std::int64_t;
+/// Types of vectors of `bytes` bytes. Larger vectors than the processor has would live in memory, and the
+/// compiler would select and exchange their elements one by one.
+template <class T, std::int64_t bytes>
+struct VectorOf {
+  using BitsOfOne = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
+  using Type [[gnu::vector_size(bytes)]] = T;
+  using Bits [[gnu::vector_size(bytes)]] = BitsOfOne;
+  static constexpr std::int64_t lanes = bytes / static_cast<std::int64_t>(sizeof(T));
 };
-template <>
-struct VectorOf<float> {
-  using Type [[gnu::vector_size(64)]] = float;
-  using Bits [[gnu::vector_size(64)]] = std::int32_t;
-  using BitsOfOne = std::int32_t;
-};
-template <class T>
-using Vector = typename VectorOf<T>::Type;
-/// The bits of a Vector as integers. Those of magnitudes have the order of the magnitudes, with NaN last.
-template <class T>
-using VectorBits = typename VectorOf<T>::Bits;
 
-/// Elements of a vector.
-template <class T>
-inline constexpr std::int64_t vector_size = 64 / static_cast<std::int64_t>(sizeof(T));
+/// Bytes of the largest vectors.
+inline constexpr std::int64_t most_vector_bytes = 64;
 
-template <class T>
-[[nodiscard]] constexpr std::int64_t round_up_to_vector(std::int64_t n) {
-  return (n + vector_size<T> - 1) / vector_size<T> * vector_size<T>;
+/// Rounds n up to whole vectors of `lanes` elements.
+[[nodiscard]] constexpr std::int64_t round_up_to_vector(std::int64_t n, std::int64_t lanes) {
+  return (n + lanes - 1) / lanes * lanes;
 }
 
 /// Zeros at an address that suits vectors.
@@ -46,39 +38,40 @@ template <class T>
 class VectorArray {
  public:
   explicit VectorArray(std::int64_t size)
-      : blocks_(static_cast<std::size_t>(round_up_to_vector<T>(size) / vector_size<T>)) {}
+      : blocks_(static_cast<std::size_t>(round_up_to_vector(size, block_size) / block_size)) {}
   [[nodiscard]] T* data() { return reinterpret_cast<T*>(blocks_.data()); }
 
  private:
-  struct alignas(64) Block {
-    T elements[64 / sizeof(T)] = {};
+  static constexpr std::int64_t block_size = most_vector_bytes / static_cast<std::int64_t>(sizeof(T));
+  struct alignas(most_vector_bytes) Block {
+    T elements[block_size] = {};
   };
   std::vector<Block> blocks_;
 };
 
-template <class T>
-[[gnu::always_inline]] inline void load(Vector<T>& v, const T* from) {
+template <class V, class T>
+[[gnu::always_inline]] inline void load(V& v, const T* from) {
   std::memcpy(&v, from, sizeof(v));
 }
-template <class T>
-[[gnu::always_inline]] inline void store(const Vector<T>& v, T* to) {
+template <class V, class T>
+[[gnu::always_inline]] inline void store(const V& v, T* to) {
   std::memcpy(to, &v, sizeof(v));
 }
-/// Bits of the magnitudes of 64 bytes.
-template <class T>
-[[gnu::always_inline]] inline void load_magnitudes(VectorBits<T>& v, const void* from) {
-  constexpr auto mask =
-      static_cast<typename VectorOf<T>::BitsOfOne>(~(std::uint64_t{1} << (8 * sizeof(T) - 1)));
+/// Bits of the magnitudes of a vector's elements, at an address. Those of magnitudes have the order of the
+/// magnitudes, with NaN last.
+template <class Bits>
+[[gnu::always_inline]] inline void load_magnitudes(Bits& v, const void* from) {
+  using One = std::remove_cvref_t<decltype(v[0])>;
   std::memcpy(&v, from, sizeof(v));
-  v &= mask;
+  v &= std::numeric_limits<One>::max();
 }
 /// 0, 1, 2, ...
-template <class T>
-[[gnu::always_inline]] inline void count_lanes(VectorBits<T>& v) {
-  for (int i = 0; i < vector_size<T>; ++i) v[i] = i;
+template <class Bits>
+[[gnu::always_inline]] inline void count_lanes(Bits& v) {
+  for (std::size_t i = 0; i < sizeof(v) / sizeof(v[0]); ++i) v[i] = static_cast<decltype(v[0] + 0)>(i);
 }
-template <class T>
-[[gnu::always_inline]] inline void take_larger(VectorBits<T>& a, const VectorBits<T>& b) {
+template <class Bits>
+[[gnu::always_inline]] inline void take_larger(Bits& a, const Bits& b) {
   a = a > b ? a : b;
 }
 
@@ -89,111 +82,119 @@ template <std::size_t distance, class V, std::size_t... i>
   result = __builtin_shufflevector(v, v, (i ^ distance)...);
 }
 /// Replaces every element by the largest.
-template <class T, std::size_t distance = vector_size<T> / 2>
-[[gnu::always_inline]] inline void spread_largest(VectorBits<T>& v) {
+template <std::size_t distance, class Bits>
+[[gnu::always_inline]] inline void spread_largest(Bits& v) {
   if constexpr (distance > 0) {
-    VectorBits<T> exchanged;
-    exchange_lanes<distance>(v, exchanged, std::make_index_sequence<vector_size<T>>());
-    take_larger<T>(v, exchanged);
-    spread_largest<T, distance / 2>(v);
+    Bits exchanged;
+    exchange_lanes<distance>(v, exchanged, std::make_index_sequence<sizeof(v) / sizeof(v[0])>());
+    take_larger(v, exchanged);
+    spread_largest<distance / 2>(v);
   }
 }
+template <class Bits>
+[[gnu::always_inline]] inline void spread_largest(Bits& v) {
+  spread_largest<sizeof(v) / sizeof(v[0]) / 2>(v);
+}
 /// The largest element.
-template <class T>
-[[nodiscard]] [[gnu::always_inline]] inline typename VectorOf<T>::BitsOfOne largest_lane(
-    const VectorBits<T>& v) {
-  VectorBits<T> largest = v;
-  spread_largest<T>(largest);
+template <class Bits>
+[[nodiscard]] [[gnu::always_inline]] inline auto largest_lane(const Bits& v) {
+  Bits largest = v;
+  spread_largest(largest);
   return largest[0];
 }
 /// Sets every element of `result` to element p[0] of the concatenation of first and second.
-template <class T>
-[[gnu::always_inline]] inline void broadcast_element(const Vector<T>& first, const Vector<T>& second,
-                                                     const VectorBits<T>& p, Vector<T>& result) {
+template <class V, class Bits>
+[[gnu::always_inline]] inline void broadcast_element(const V& first, const V& second, const Bits& p,
+                                                     V& result) {
 #ifdef __clang__
-  result = Vector<T>{} + (p[0] < vector_size<T> ? first[p[0]] : second[p[0] - vector_size<T>]);
+  constexpr auto lanes = static_cast<std::int64_t>(sizeof(V) / sizeof(first[0]));
+  result = V{} + (p[0] < lanes ? first[p[0]] : second[p[0] - lanes]);
 #else
   result = __builtin_shuffle(first, second, p);
 #endif
 }
 /// Bits of the magnitude of one element.
 template <class T>
-[[nodiscard]] typename VectorOf<T>::BitsOfOne magnitude_bits(T value) {
-  using Bits = typename VectorOf<T>::BitsOfOne;
+[[nodiscard]] auto magnitude_bits(T value) {
+  using Bits = typename VectorOf<T, most_vector_bytes>::BitsOfOne;
   return std::bit_cast<Bits>(value) & std::numeric_limits<Bits>::max();
 }
-/// Copies n elements without a call of the standard library.
-template <class T>
+/// Copies n elements without a call of the standard library, in vectors V.
+template <class V, class T>
 [[gnu::always_inline]] inline void copy_elements(const T* from, std::int64_t n, T* to) {
-  constexpr std::int64_t lanes = vector_size<T>;
+  constexpr std::int64_t lanes = sizeof(V) / sizeof(T);
   if (n < lanes) {
     for (std::int64_t i = 0; i < n; ++i) to[i] = from[i];
     return;
   }
-  Vector<T> v;
+  V v;
   for (std::int64_t i = 0; i + lanes <= n; i += lanes) {
-    load<T>(v, from + i);
-    store<T>(v, to + i);
+    load(v, from + i);
+    store(v, to + i);
   }
-  load<T>(v, from + n - lanes);
-  store<T>(v, to + n - lanes);
+  load(v, from + n - lanes);
+  store(v, to + n - lanes);
 }
-/// Sets n elements, whole vectors, to zero.
-template <class T>
+/// Sets n elements, whole vectors V, to zero.
+template <class V, class T>
 [[gnu::always_inline]] inline void set_zero(T* to, std::int64_t n) {
-  const Vector<T> zero{};
-  for (std::int64_t i = 0; i < n; i += vector_size<T>) store<T>(zero, to + i);
+  const V zero{};
+  for (std::int64_t i = 0; i < n; i += sizeof(V) / sizeof(T)) store(zero, to + i);
 }
 
-/// Vector of eight elements.
-template <class T>
-struct EightOf {
-  using Type [[gnu::vector_size(8 * sizeof(T))]] = T;
-};
 /// Exchanges the off-diagonal quarters of the blocks of 2 distance rows and columns that rows a and b, which
 /// are `distance` apart, belong to.
 template <std::size_t distance, class V, std::size_t... i>
 [[gnu::always_inline]] inline void exchange_quarters(V& a, V& b, std::index_sequence<i...> /*lanes*/) {
-  const V first = __builtin_shufflevector(a, b, ((i & distance) == 0 ? i : i + 8 - distance)...);
-  b = __builtin_shufflevector(a, b, ((i & distance) == 0 ? i + distance : i + 8)...);
+  constexpr std::size_t n = sizeof...(i);
+  const V first = __builtin_shufflevector(a, b, ((i & distance) == 0 ? i : i + n - distance)...);
+  b = __builtin_shufflevector(a, b, ((i & distance) == 0 ? i + distance : i + n)...);
   a = first;
 }
-/// Transposes an 8-by-8 block: exchanges its off-diagonal quarters, then those of each quarter.
-template <std::size_t distance = 4, class V>
-[[gnu::always_inline]] inline void transpose_eight(V (&rows)[8]) {
-  for (std::size_t i = 0; i < 8; ++i) {
-    if ((i & distance) == 0) {
-      exchange_quarters<distance>(rows[i], rows[i + distance], std::make_index_sequence<8>());
-    }
+/// Transposes a block of n rows of n elements: exchanges its off-diagonal quarters, then those of each
+/// quarter.
+template <std::size_t distance, class V, std::size_t n>
+[[gnu::always_inline]] inline void transpose_block(V (&rows)[n]) {
+  for (std::size_t i = 0; i < n; ++i) {
+    if ((i & distance) == 0)
+      exchange_quarters<distance>(rows[i], rows[i + distance], std::make_index_sequence<n>());
   }
-  if constexpr (distance > 1) transpose_eight<distance / 2>(rows);
+  if constexpr (distance > 1) transpose_block<distance / 2>(rows);
 }
-/// Copies the first 8 elements of rows to columns; from and to have whole blocks of 8 rows.
-template <class T>
+/// Copies the first 8 elements of rows to columns; from and to have whole blocks of 8 rows. `bytes`: those of
+/// a vector.
+template <std::int64_t bytes, class T>
 [[gnu::always_inline]] inline void copy_transposed(std::int64_t rows, const T* from, std::int64_t from_pitch,
                                                    T* to, std::int64_t to_pitch) {
-  for (std::int64_t s = 0; s < rows; s += 8) {
-    typename EightOf<T>::Type block[8];
-    for (int i = 0; i < 8; ++i) std::memcpy(&block[i], from + (s + i) * from_pitch, sizeof(block[i]));
-    transpose_eight(block);
-    for (int i = 0; i < 8; ++i) std::memcpy(to + i * to_pitch + s, &block[i], sizeof(block[i]));
+  constexpr std::int64_t n = std::min<std::int64_t>(8, VectorOf<T, bytes>::lanes);
+  for (std::int64_t s = 0; s < rows; s += n) {
+    for (std::int64_t c = 0; c < 8; c += n) {
+      typename VectorOf<T, n* static_cast<std::int64_t>(sizeof(T))>::Type block[n];
+      for (int i = 0; i < n; ++i) load(block[i], from + (s + i) * from_pitch + c);
+      transpose_block<n / 2>(block);
+      for (int i = 0; i < n; ++i) store(block[i], to + (c + i) * to_pitch + s);
+    }
   }
 }
+
+/// The bytes of a vector as a type.
+template <std::int64_t bytes>
+using VectorBytes = std::integral_constant<std::int64_t, bytes>;
 
 // Disabled with the address sanitizer: gcc takes minutes to compile code with everything inlined.
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
 template <class F>
 [[gnu::target("avx512f,avx512dq,avx512vl,avx512bw,avx2,fma"), gnu::flatten]] void call_with_avx512(
     const F& f) {
-  f();
+  f(VectorBytes<64>());
 }
 template <class F>
 [[gnu::target("avx2,fma"), gnu::flatten]] void call_with_avx2(const F& f) {
-  f();
+  f(VectorBytes<32>());
 }
 #endif
 
-/// Calls f, compiled with everything that it calls for the widest vectors of the processor.
+/// Calls f(VectorBytes), compiled with everything that it calls for the widest vectors of the processor.
 template <class F>
 void with_vector_instructions(const F& f) {
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
@@ -207,7 +208,7 @@ void with_vector_instructions(const F& f) {
     return;
   }
 #endif
-  f();
+  f(VectorBytes<16>());
 }
 
 }  // namespace echelon::banded
