@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <vector>
 
 namespace echelon::lamg {
 
@@ -21,7 +20,7 @@ struct Moments {
   TestValues second{};
 
   template <class T>
-  Moments(const Graph<T>& graph, const std::vector<TestValues>& x, std::int32_t i) {
+  Moments(const Graph<T>& graph, const Vector<TestValues>& x, std::int32_t i) {
     const TestValues& own = x[index(i)];
     const T scale = 1 / graph.degree[i];
     for (std::int32_t k = graph.offsets[i]; k < graph.offsets[i + 1]; ++k) {
@@ -73,7 +72,7 @@ class Aggregation {
   [[nodiscard]] Aggregates result() const {
     Aggregates aggregates;
     aggregates.of = Array<std::int32_t>(Device::serial(), graph_.n);
-    std::vector<std::int32_t> number(index(graph_.n), -1);
+    Vector<std::int32_t> number(index(graph_.n), -1);
     for (std::int32_t i = 0; i < graph_.n; ++i) {
       std::int32_t& own = number[index(seed_[index(i)])];
       if (own < 0) own = aggregates.count++;
@@ -90,7 +89,7 @@ class Aggregation {
 
   /// Computes the affinities of the strong edges; -1 for weak edges, and for edges that the veto excludes.
   void weigh_edges() {
-    std::vector<T> largest(index(graph_.n));
+    Vector<T> largest(index(graph_.n));
     for (std::int32_t i = 0; i < graph_.n; ++i) {
       T most = 0;
       for (std::int32_t k = graph_.offsets[i]; k < graph_.offsets[i + 1]; ++k) {
@@ -139,15 +138,15 @@ class Aggregation {
   }
 
   void run_stage(std::int32_t enough) {
-    std::vector<std::uint8_t> bin(index(graph_.n), bins);
-    std::vector<std::int32_t> offsets(bins + 2);
+    Vector<std::uint8_t> bin(index(graph_.n), bins);
+    Vector<std::int32_t> offsets(bins + 2);
     for (std::int32_t i = 0; i < graph_.n; ++i) {
       if (state_[index(i)] == State::undecided) bin[index(i)] = static_cast<std::uint8_t>(bin_of(i));
       ++offsets[std::size_t{bin[index(i)]} + 1];
     }
     for (std::size_t b = 1; b < offsets.size(); ++b) offsets[b] += offsets[b - 1];
-    std::vector<std::int32_t> order(index(graph_.n));
-    std::vector<std::int32_t> next(offsets.begin(), offsets.end() - 1);
+    Vector<std::int32_t> order(index(graph_.n));
+    Vector<std::int32_t> next(offsets.begin(), offsets.end() - 1);
     for (std::int32_t i = 0; i < graph_.n; ++i) order[index(next[bin[index(i)]]++)] = i;
     for (std::size_t b = 0; b < bins && count_ > enough; ++b) {
       for (std::int32_t k = offsets[b]; k < offsets[b + 1]; ++k) decide(order[index(k)]);
@@ -176,12 +175,12 @@ class Aggregation {
   }
 
   const Graph<T>& graph_;
-  std::vector<TestValues>& x_;
+  Vector<TestValues>& x_;
   AggregationOptions options_;
-  std::vector<State> state_;
-  std::vector<std::int32_t> seed_;
-  std::vector<float> affinity_;  ///< affinity of each stored edge; each edge is stored in two rows
-  std::int32_t count_;           ///< number of aggregates, each undecided vertex counted as one
+  Vector<State> state_;
+  Vector<std::int32_t> seed_;
+  Vector<float> affinity_;  ///< affinity of each stored edge; each edge is stored in two rows
+  std::int32_t count_;      ///< number of aggregates, each undecided vertex counted as one
 };
 
 }  // namespace
@@ -194,16 +193,16 @@ Aggregates aggregate(const Graph<T>& graph, TestVectors& vectors, const Aggregat
 }
 
 template <class T>
-bool energy_allows(const Graph<T>& graph, const std::vector<TestValues>& x, std::int32_t i,
-                   const TestValues& at, double ratio) {
+bool energy_allows(const Graph<T>& graph, const Vector<TestValues>& x, std::int32_t i, const TestValues& at,
+                   double ratio) {
   return Moments(graph, x, i).allow(x[index(i)], at, static_cast<float>(ratio));
 }
 
 template Aggregates aggregate(const Graph<float>&, TestVectors&, const AggregationOptions&);
 template Aggregates aggregate(const Graph<double>&, TestVectors&, const AggregationOptions&);
-template bool energy_allows(const Graph<float>&, const std::vector<TestValues>&, std::int32_t,
-                            const TestValues&, double);
-template bool energy_allows(const Graph<double>&, const std::vector<TestValues>&, std::int32_t,
-                            const TestValues&, double);
+template bool energy_allows(const Graph<float>&, const Vector<TestValues>&, std::int32_t, const TestValues&,
+                            double);
+template bool energy_allows(const Graph<double>&, const Vector<TestValues>&, std::int32_t, const TestValues&,
+                            double);
 
 }  // namespace echelon::lamg

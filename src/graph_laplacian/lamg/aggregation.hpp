@@ -40,7 +40,7 @@ template <class T>
 /// Compares the energy of the star of vertex i, the sum of w (y - x_v)^2 / 2 over its edges, for y = `at` and
 /// for the minimising y. True if the former is at most `ratio` times the latter for every test vector.
 template <class T>
-[[nodiscard]] bool energy_allows(const Graph<T>& graph, const std::vector<TestValues>& x, std::int32_t i,
+[[nodiscard]] bool energy_allows(const Graph<T>& graph, const Vector<TestValues>& x, std::int32_t i,
                                  const TestValues& at, double ratio);
 
 }  // namespace echelon::lamg

@@ -61,7 +61,7 @@ void restrict_residual(const Level<T>& level, const Cell<T>* cells, T* b) {
 }
 
 template <class T>
-double residual_norm(const std::vector<Cell<T>>& cells) {
+double residual_norm(const Vector<Cell<T>>& cells) {
   double sum = 0;
   for (const Cell<T>& cell : cells)
     sum += static_cast<double>(cell.residual) * static_cast<double>(cell.residual);
@@ -99,7 +99,7 @@ std::size_t CycleVectors<T>::bytes() const {
 template <class T>
 void Cycle<T>::start(CycleVectors<T>& vectors, const T* b) const {
   auto& finest = vectors.levels.front();
-  const std::vector<std::int32_t>& order = hierarchy_->order;
+  const Vector<std::int32_t>& order = hierarchy_->order;
   for (std::size_t i = 0; i < finest.fine_b.size(); ++i)
     finest.fine_b[i] = b[order.empty() ? i : index(order[i])];
   hierarchy_->levels.front().elimination.restrict_to(finest.fine_b.data(), finest.x.data());
@@ -142,7 +142,7 @@ void Cycle<T>::visit_levels(CycleVectors<T>& vectors, std::size_t coarsest) cons
 template <class T>
 void Cycle<T>::finish(CycleVectors<T>& vectors, T* x) const {
   auto& finest = vectors.levels.front();
-  const std::vector<std::int32_t>& order = hierarchy_->order;
+  const Vector<std::int32_t>& order = hierarchy_->order;
   T* const own = order.empty() ? x : finest.fine_x.data();
   hierarchy_->levels.front().elimination.prolong(finest.x.data(), finest.fine_b.data(), own);
   for (std::size_t i = 0; i < order.size(); ++i) x[index(order[i])] = own[i];
@@ -185,7 +185,7 @@ void Cycle<T>::solve_coarsest(CycleVectors<T>& vectors) const {
     return;
   }
   // If the finest level is also the coarsest, x holds the result of earlier cycles.
-  std::vector<Cell<T>>& cells = own.cells;
+  Vector<Cell<T>>& cells = own.cells;
   for (std::size_t i = 0; i < cells.size(); ++i) own.fine_x[i] = cells[i].residual;
   hierarchy_->coarsest.solve(own.fine_x.data());
   for (std::size_t i = 0; i < cells.size(); ++i) own.x[i] += own.fine_x[i];

@@ -42,10 +42,10 @@ struct CycleOptions {
 template <class T>
 struct CycleVectors {
   struct OfLevel {
-    std::vector<T> x;
-    std::vector<Cell<T>> cells;
-    std::vector<T> fine_b;  ///< right-hand side and solution before the level's elimination
-    std::vector<T> fine_x;
+    Vector<T> x;
+    Vector<Cell<T>> cells;
+    Vector<T> fine_b;  ///< right-hand side and solution before the level's elimination
+    Vector<T> fine_x;
     Recombination<T> iterates;
   };
   CycleVectors(const Hierarchy<T>& hierarchy, const CycleOptions& options);

@@ -53,16 +53,16 @@ class ShrinkingGraph {
   }
 
   /// Builds the graph of the remaining vertices.
-  [[nodiscard]] Graph<T> rest(const std::vector<std::int32_t>& kept) const {
-    std::vector<std::int32_t> number(vertices_.size(), none);
+  [[nodiscard]] Graph<T> rest(const Vector<std::int32_t>& kept) const {
+    Vector<std::int32_t> number(vertices_.size(), none);
     std::int64_t ends = 0;
     for (std::size_t k = 0; k < kept.size(); ++k) {
       number[index(kept[k])] = static_cast<std::int32_t>(k);
       ends += vertices_[index(kept[k])].entries();
     }
     Graph<T> result(static_cast<std::int32_t>(kept.size()), ends);
-    std::vector<std::int32_t> place(kept.size(), none);
-    std::vector<std::pair<std::int32_t, T>> row;
+    Vector<std::int32_t> place(kept.size(), none);
+    Vector<std::pair<std::int32_t, T>> row;
     std::int32_t out = 0;
     for (std::int32_t k = 0; k < result.n; ++k) {
       row.clear();
@@ -196,9 +196,9 @@ class ShrinkingGraph {
 
   const Graph<T>& graph_;
   std::int32_t max_degree_;
-  std::vector<Vertex> vertices_;
-  std::vector<std::uint8_t> gone_;
-  std::vector<Added> added_;
+  Vector<Vertex> vertices_;
+  Vector<std::uint8_t> gone_;
+  Vector<Added> added_;
   std::vector<std::vector<std::int32_t>> waiting_;  ///< by number of neighbours; may be out of date
 };
 

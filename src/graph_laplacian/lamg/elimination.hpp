@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace echelon::lamg {
 
@@ -20,13 +19,13 @@ inline constexpr std::int32_t max_eliminated_degree = 4;
 /// w_c / d x_c.
 template <class T>
 struct Elimination {
-  std::int32_t fine = 0;           ///< number of vertices before the elimination
-  std::vector<std::int32_t> kept;  ///< remaining vertices, ascending
-  std::vector<std::int32_t> vertices;
-  std::vector<T> inverse;  ///< 1 / d, or 0 for a vertex without edges
-  std::vector<std::int32_t> offsets = {0};
-  std::vector<std::int32_t> neighbours;
-  std::vector<T> coefficients;  ///< w_c / d
+  std::int32_t fine = 0;      ///< number of vertices before the elimination
+  Vector<std::int32_t> kept;  ///< remaining vertices, ascending
+  Vector<std::int32_t> vertices;
+  Vector<T> inverse;  ///< 1 / d, or 0 for a vertex without edges
+  Vector<std::int32_t> offsets = {0};
+  Vector<std::int32_t> neighbours;
+  Vector<T> coefficients;  ///< w_c / d
 
   [[nodiscard]] std::size_t bytes() const {
     return sizeof(std::int32_t) * (kept.size() + vertices.size() + offsets.size() + neighbours.size()) +

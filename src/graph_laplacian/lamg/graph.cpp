@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
-#include <vector>
 
 namespace echelon::lamg {
 
@@ -35,12 +34,12 @@ struct Members {
       : offsets(static_cast<std::size_t>(count) + 1), vertices(Device::serial(), aggregate.size()) {
     for (const std::int32_t a : aggregate.span()) ++offsets[static_cast<std::size_t>(a) + 1];
     for (std::size_t a = 1; a < offsets.size(); ++a) offsets[a] += offsets[a - 1];
-    std::vector<std::int32_t> next(offsets.begin(), offsets.end() - 1);
+    Vector<std::int32_t> next(offsets.begin(), offsets.end() - 1);
     for (std::int32_t i = 0; i < aggregate.size(); ++i) {
       vertices[next[static_cast<std::size_t>(aggregate[i])]++] = i;
     }
   }
-  std::vector<std::int32_t> offsets;
+  Vector<std::int32_t> offsets;
   Array<std::int32_t> vertices;
 };
 
@@ -77,12 +76,12 @@ Graph<T> graph_of(const Csr<T>& A) {
   return graph;
 }
 
-std::vector<std::int32_t> local_order(const std::int32_t* offsets, const std::int32_t* neighbours,
-                                      std::int32_t n) {
-  std::vector<std::int32_t> order;
+Vector<std::int32_t> local_order(const std::int32_t* offsets, const std::int32_t* neighbours,
+                                 std::int32_t n) {
+  Vector<std::int32_t> order;
   if (!scattered(offsets, neighbours, n)) return order;
   order.reserve(static_cast<std::size_t>(n));
-  std::vector<std::uint8_t> seen(static_cast<std::size_t>(n));
+  Vector<std::uint8_t> seen(static_cast<std::size_t>(n));
   const auto visit = [&](std::int32_t vertex) {
     if (seen[static_cast<std::size_t>(vertex)] != 0) return;
     seen[static_cast<std::size_t>(vertex)] = 1;
@@ -100,8 +99,8 @@ std::vector<std::int32_t> local_order(const std::int32_t* offsets, const std::in
 }
 
 template <class T>
-Graph<T> renumbered(const Graph<T>& graph, const std::vector<std::int32_t>& order) {
-  std::vector<std::int32_t> number(order.size());
+Graph<T> renumbered(const Graph<T>& graph, const Vector<std::int32_t>& order) {
+  Vector<std::int32_t> number(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     number[static_cast<std::size_t>(order[i])] = static_cast<std::int32_t>(i);
   }
@@ -132,9 +131,9 @@ Graph<T> contract(const Graph<T>& graph, const Array<std::int32_t>& aggregate, s
   const Members members(aggregate, count);
   Graph<T> coarse(count, graph.ends());
   constexpr std::int32_t none = -1;
-  std::vector<std::int32_t> place(static_cast<std::size_t>(count), none);  // index of each column in the row
-  std::vector<std::int32_t> columns;
-  std::vector<T> sums;
+  Vector<std::int32_t> place(static_cast<std::size_t>(count), none);  // index of each column in the row
+  Vector<std::int32_t> columns;
+  Vector<T> sums;
   std::int32_t out = 0;
   for (std::int32_t a = 0; a < count; ++a) {
     columns.clear();
@@ -195,8 +194,8 @@ LowerTriangle<T>::LowerTriangle(const Graph<T>& graph)
 
 template Graph<float> graph_of(const Csr<float>&);
 template Graph<double> graph_of(const Csr<double>&);
-template Graph<float> renumbered(const Graph<float>&, const std::vector<std::int32_t>&);
-template Graph<double> renumbered(const Graph<double>&, const std::vector<std::int32_t>&);
+template Graph<float> renumbered(const Graph<float>&, const Vector<std::int32_t>&);
+template Graph<double> renumbered(const Graph<double>&, const Vector<std::int32_t>&);
 template Graph<float> contract(const Graph<float>&, const Array<std::int32_t>&, std::int32_t);
 template Graph<double> contract(const Graph<double>&, const Array<std::int32_t>&, std::int32_t);
 template struct LowerTriangle<float>;

@@ -2,12 +2,13 @@
 /// Weighted undirected graphs of a hierarchy.
 #pragma once
 
+#include "graph_laplacian/lamg/vector.hpp"
+
 #include <echelon/array.hpp>
 #include <echelon/matrix/csr.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace echelon::lamg {
 
@@ -47,12 +48,12 @@ template <class T>
 /// Orders vertices component by component, breadth first, if neighbours in the given numbering are so far
 /// apart that most accesses would miss the caches; otherwise returns an empty vector. Cycles take twice as
 /// long in a random numbering.
-[[nodiscard]] std::vector<std::int32_t> local_order(const std::int32_t* offsets,
-                                                    const std::int32_t* neighbours, std::int32_t n);
+[[nodiscard]] Vector<std::int32_t> local_order(const std::int32_t* offsets, const std::int32_t* neighbours,
+                                               std::int32_t n);
 
 /// Makes the graph whose vertex i is vertex order[i] of `graph`.
 template <class T>
-[[nodiscard]] Graph<T> renumbered(const Graph<T>& graph, const std::vector<std::int32_t>& order);
+[[nodiscard]] Graph<T> renumbered(const Graph<T>& graph, const Vector<std::int32_t>& order);
 
 /// Makes the quotient graph: vertices with equal aggregate[i], in [0, count), become one; edges inside an
 /// aggregate disappear, weights of parallel edges are added. Its Laplacian is P^T A P for the Laplacian A of

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <optional>
 #include <utility>
-#include <vector>
 
 namespace echelon::lamg {
 
@@ -85,7 +84,7 @@ class Setup {
       return end(graph, "relaxation is fast", false);
     }
     const bool interpolates = options_.caliber > 1 && graph.ends() <= most_interpolated_ends;
-    const std::vector<TestValues> values = interpolates ? vectors.values : std::vector<TestValues>();
+    const Vector<TestValues> values = interpolates ? vectors.values : Vector<TestValues>();
     Aggregates aggregates = aggregate(graph, vectors, options_.aggregation);
     if (aggregates.count > stalled_ratio * graph.n) return end(graph, "aggregation stalls", false);
     if (interpolates) interpolation = interpolate(graph, values, aggregates);

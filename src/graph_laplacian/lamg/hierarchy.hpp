@@ -53,7 +53,7 @@ struct Level {
 
 template <class T>
 struct Hierarchy {
-  std::vector<std::int32_t> order;  ///< row of A of each vertex of the finest level; empty for the identity
+  Vector<std::int32_t> order;  ///< row of A of each vertex of the finest level; empty for the identity
   std::vector<Level<T>> levels;
   DenseElimination<T> coarsest;
   bool direct = true;  ///< true if the coarsest level is solved by `coarsest`, false if by sweeps

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <vector>
 
 namespace echelon::lamg {
 
@@ -15,8 +14,8 @@ constexpr std::size_t index(std::int32_t i) {
 }
 
 template <class T>
-std::vector<T> largest_weights(const Graph<T>& graph) {
-  std::vector<T> largest(index(graph.n));
+Vector<T> largest_weights(const Graph<T>& graph) {
+  Vector<T> largest(index(graph.n));
   for (std::int32_t i = 0; i < graph.n; ++i) {
     for (std::int32_t k = graph.offsets[i]; k < graph.offsets[i + 1]; ++k) {
       largest[index(i)] = std::max(largest[index(i)], graph.weights[k]);
@@ -40,8 +39,8 @@ double fitted_share(const TestValues& own, const TestValues& first, const TestVa
 /// Edges of a coarse graph, with repetitions.
 template <class T>
 struct CoarseEdges {
-  std::vector<std::int32_t> first, second;
-  std::vector<T> weights;
+  Vector<std::int32_t> first, second;
+  Vector<T> weights;
   void reserve(std::size_t size) {
     first.reserve(size);
     second.reserve(size);
@@ -83,7 +82,7 @@ struct CoarseRows {
       ++offsets[index(edges.second[e]) + 1];
     }
     for (std::size_t a = 1; a < offsets.size(); ++a) offsets[a] += offsets[a - 1];
-    std::vector<std::size_t> next(offsets.begin(), offsets.end() - 1);
+    Vector<std::size_t> next(offsets.begin(), offsets.end() - 1);
     const auto put = [&](std::int32_t row, std::int32_t end, T weight) {
       const std::size_t place = next[index(row)]++;
       ends[place] = end;
@@ -94,18 +93,18 @@ struct CoarseRows {
       put(edges.second[e], edges.first[e], edges.weights[e]);
     }
   }
-  std::vector<std::size_t> offsets;
-  std::vector<std::int32_t> ends;
-  std::vector<T> weights;
+  Vector<std::size_t> offsets;
+  Vector<std::int32_t> ends;
+  Vector<T> weights;
 };
 
 /// Adds up equal edges, in the same order in both rows, and leaves out those without a positive weight.
 template <class T>
 Graph<T> merged(const CoarseRows<T>& rows, std::int32_t count) {
   Graph<T> graph(count, static_cast<std::int64_t>(rows.ends.size()));
-  std::vector<T> sums(index(count));
-  std::vector<std::uint8_t> is_listed(index(count));
-  std::vector<std::int32_t> columns;
+  Vector<T> sums(index(count));
+  Vector<std::uint8_t> is_listed(index(count));
+  Vector<std::int32_t> columns;
   std::int32_t out = 0;
   for (std::int32_t a = 0; a < count; ++a) {
     columns.clear();
@@ -137,7 +136,7 @@ Graph<T> merged(const CoarseRows<T>& rows, std::int32_t count) {
 /// The aggregate, other than vertex i's own, to which strong edges lead from i; its own if there is none, or
 /// more than one.
 template <class T>
-std::int32_t only_other_aggregate(const Graph<T>& graph, const std::vector<T>& largest,
+std::int32_t only_other_aggregate(const Graph<T>& graph, const Vector<T>& largest,
                                   const Aggregates& aggregates, std::int32_t i) {
   constexpr T strong = 0.5;
   const std::int32_t own = aggregates.of[i];
@@ -156,10 +155,10 @@ std::int32_t only_other_aggregate(const Graph<T>& graph, const std::vector<T>& l
 }  // namespace
 
 template <class T>
-Interpolation<T> interpolate(const Graph<T>& graph, const std::vector<TestValues>& x,
+Interpolation<T> interpolate(const Graph<T>& graph, const Vector<TestValues>& x,
                              const Aggregates& aggregates) {
   constexpr double negligible = 1e-3;
-  const std::vector<T> largest = largest_weights(graph);
+  const Vector<T> largest = largest_weights(graph);
   const auto value = [&](std::int32_t aggregate) { return x[index(aggregates.seeds[aggregate])]; };
   Interpolation<T> result;
   result.second = Array<std::int32_t>(Device::serial(), graph.n);
@@ -208,9 +207,8 @@ Graph<T> galerkin_graph(const Graph<T>& graph, const Aggregates& aggregates, con
   return merged(CoarseRows<T>(edges, aggregates.count), aggregates.count);
 }
 
-template Interpolation<float> interpolate(const Graph<float>&, const std::vector<TestValues>&,
-                                          const Aggregates&);
-template Interpolation<double> interpolate(const Graph<double>&, const std::vector<TestValues>&,
+template Interpolation<float> interpolate(const Graph<float>&, const Vector<TestValues>&, const Aggregates&);
+template Interpolation<double> interpolate(const Graph<double>&, const Vector<TestValues>&,
                                            const Aggregates&);
 template Graph<float> galerkin_graph(const Graph<float>&, const Aggregates&, const Interpolation<float>&);
 template Graph<double> galerkin_graph(const Graph<double>&, const Aggregates&, const Interpolation<double>&);

@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <vector>
 
 namespace echelon::lamg {
 
@@ -31,7 +30,7 @@ inline constexpr std::int64_t most_interpolated_ends = std::numeric_limits<std::
 /// vectors, where the value of an aggregate is that of its seed. A share s outside [0, 1] is rejected. O.
 /// Livne, LAMG+ (2026).
 template <class T>
-[[nodiscard]] Interpolation<T> interpolate(const Graph<T>& graph, const std::vector<TestValues>& x,
+[[nodiscard]] Interpolation<T> interpolate(const Graph<T>& graph, const Vector<TestValues>& x,
                                            const Aggregates& aggregates);
 
 /// Makes the graph of P^T A P for the Laplacian A of `graph`, without the edges of negative weights that

@@ -2,9 +2,10 @@
 /// Recombination of iterates: the affine combination with the smallest residual.
 #pragma once
 
+#include "graph_laplacian/lamg/vector.hpp"
+
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace echelon::lamg {
 
@@ -39,8 +40,8 @@ class Recombination {
   std::size_t capacity_ = 0;
   std::size_t size_ = 0;
   std::size_t next_ = 0;
-  std::vector<T> x_;  ///< interleaved iterates: element i of iterate k is x_[i * capacity + k]
-  std::vector<T> r_;
+  Vector<T> x_;  ///< interleaved iterates: element i of iterate k is x_[i * capacity + k]
+  Vector<T> r_;
 };
 
 extern template class Recombination<float>;

@@ -26,7 +26,7 @@ TestValues random_values(std::uint64_t seed, std::int32_t vertex) {
 }
 
 template <class T, class V, std::size_t count>
-void sweep(const Graph<T>& graph, std::vector<std::array<V, count>>& x) {
+void sweep(const Graph<T>& graph, Vector<std::array<V, count>>& x) {
   for (std::int32_t i = 0; i < graph.n; ++i) {
     if (!(graph.degree[i] > 0)) continue;
     const T inverse = 1 / graph.degree[i];
@@ -43,7 +43,7 @@ void sweep(const Graph<T>& graph, std::vector<std::array<V, count>>& x) {
 /// Subtracts the means of all vectors, which may be much larger than the rest, and returns the sum of the
 /// squared norms.
 template <class V, std::size_t count>
-double deviation(const std::vector<std::array<V, count>>& x) {
+double deviation(const Vector<std::array<V, count>>& x) {
   std::array<double, count> mean{};
   for (const std::array<V, count>& values : x) {
     for (std::size_t v = 0; v < count; ++v) mean[v] += values[v];
@@ -61,7 +61,7 @@ double deviation(const std::vector<std::array<V, count>>& x) {
 
 /// Does `sweeps` sweeps and returns the factor by which the last one reduced the vectors without their means.
 template <class T, class V, std::size_t count>
-double smooth(const Graph<T>& graph, int sweeps, std::vector<std::array<V, count>>& x) {
+double smooth(const Graph<T>& graph, int sweeps, Vector<std::array<V, count>>& x) {
   for (int s = 1; s < sweeps; ++s) sweep(graph, x);
   const double before = deviation(x);
   sweep(graph, x);
@@ -84,7 +84,7 @@ TestVectors make_test_vectors(const Graph<T>& graph, int sweeps, std::uint64_t s
 template <class T>
 double late_reduction(const Graph<T>& graph, const TestVectors& vectors, int sweeps) {
   // Double: in float, rounding errors of the mean would soon look like slowly decreasing errors.
-  std::vector<std::array<double, 1>> x(vectors.values.size());
+  Vector<std::array<double, 1>> x(vectors.values.size());
   for (std::size_t i = 0; i < x.size(); ++i) x[i][0] = double{vectors.values[i][0]};
   return smooth(graph, sweeps, x);
 }

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
 namespace echelon::lamg {
 
@@ -18,7 +17,7 @@ inline constexpr int test_vector_count = 4;
 using TestValues = std::array<float, test_vector_count>;
 
 struct TestVectors {
-  std::vector<TestValues> values;
+  Vector<TestValues> values;
   /// Factor by which the last sweep reduced the vectors without their means: how slow relaxation is.
   double reduction = 1;
 };

@@ -221,7 +221,7 @@ TEST(LamgEnergy, Definition) {
   std::uniform_real_distribution<float> unit(-1, 1);
   int allowed = 0;
   for (int trial = 0; trial < 400; ++trial) {
-    std::vector<TestValues> x(6);
+    Vector<TestValues> x(6);
     for (TestValues& values : x) {
       for (float& value : values) value = 1 + 0.5F * unit(random);
     }
@@ -279,7 +279,7 @@ TEST(LamgInterpolation, PathWithLinearTestVectors_FittedShares) {
   const std::int32_t n = 31;  // aggregates of three vertices, whose middle one is the seed; the last has one
   const Graph<double> graph = graph_of(laplacian("path", {{"n", n}}));
   Aggregates aggregates{Array<std::int32_t>(Device(), n), 11, Array<std::int32_t>(Device(), 11)};
-  std::vector<TestValues> x(static_cast<std::size_t>(n));
+  Vector<TestValues> x(static_cast<std::size_t>(n));
   for (std::int32_t i = 0; i < n; ++i) {
     aggregates.of[i] = i / 3;
     if (i % 3 == 1) aggregates.seeds[i / 3] = i;
