@@ -102,7 +102,8 @@ class VectorSubstitution {
       team.barrier();
       if (part == 0) add_sums(numbers);
       team.barrier();
-      for (const std::int32_t s : schedule_.top) triangle.divided(factors_, front(s), team, x_, shared_);
+      bool shared = true;  // the front before
+      for (const std::int32_t s : schedule_.top) shared = substitute_at_top(triangle, s, team, shared, w);
     });
   }
 
@@ -112,8 +113,9 @@ class VectorSubstitution {
     run_([&](int part, int parts) {
       const Team team{part, parts};
       T* const w = own_ + part * (factors_.largest_front + factors_.n);
+      bool shared = true;  // the front before
       for (std::size_t k = schedule_.top.size(); k-- > 0;)
-        triangle.divided(factors_, front(schedule_.top[k]), team, x_, shared_);
+        shared = substitute_at_top(triangle, schedule_.top[k], team, shared, w);
       team.barrier();
       for (std::size_t r = next++; r < schedule_.ranges.size(); r = next++) {
         const SupernodeRange range = schedule_.ranges[r];
@@ -140,6 +142,22 @@ class VectorSubstitution {
   [[nodiscard]] static std::span<const std::int32_t> behind(const FrontRecord& record,
                                                             const std::int32_t* numbers) {
     return {numbers + record.below, static_cast<std::size_t>(record.size - record.eliminated)};
+  }
+
+  /// Substitutes in a front above the ranges: with all threads if it is large, otherwise with the first one,
+  /// because threads wait for each other several times in a front that they share. Returns whether the front
+  /// was shared.
+  bool substitute_at_top(const TriangleKernels<T>& triangle, std::int32_t s, const Team& team,
+                         bool previous_shared, T* w) const {
+    constexpr std::int64_t worth_sharing = 1 << 16;  // entries, which take some 50 microseconds
+    const FrontRecord& record = front(s);
+    if (std::int64_t{record.size} * record.eliminated < worth_sharing) {
+      if (team.part == 0) triangle.vector(factors_, {s, s + 1, factors_.n, nullptr}, x_, w);
+      return false;
+    }
+    if (!previous_shared) team.barrier();
+    triangle.divided(factors_, record, team, x_, shared_);
+    return true;
   }
 
   void forward_in_range(const TriangleKernels<T>& triangle, const std::int32_t* numbers, std::size_t r,
