@@ -39,7 +39,7 @@ std::string_view kind_of(PetscErrorCode code) {
   }
 }
 
-[[noreturn]] void end_all(std::string_view kind, const std::string& message) {
+[[noreturn]] void abort_with(std::string_view kind, const std::string& message) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const std::string text = std::to_string(rank) + "\n" + std::string(kind) + "\n" + message + "\n";
@@ -60,7 +60,7 @@ PetscErrorCode on_petsc_error(MPI_Comm /*comm*/, int /*line*/, const char* funct
   // PETSc 3.18 passes a line number in place of the code when its allocation fails.
   const std::string_view place = function != nullptr ? function : "";
   if (place == "PetscMallocAlign" || place == "PetscReallocAlign")
-    end_all("out_of_memory", "out of memory on the host");
+    abort_with("out_of_memory", "out of memory on the host");
   const char* general = nullptr;
   if (PetscErrorMessage(code, &general, nullptr) != success) general = nullptr;
   std::string text = general != nullptr ? general : "error " + std::to_string(static_cast<int>(code));
@@ -69,7 +69,7 @@ PetscErrorCode on_petsc_error(MPI_Comm /*comm*/, int /*line*/, const char* funct
   const bool given = message != nullptr && *message != '\0';
   if (given) text = own ? message : text + ": " + message;
   if (!own && !place.empty()) text += " (in " + std::string(place) + ")";
-  end_all(kind_of(code), text);
+  abort_with(kind_of(code), text);
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ PetscErrorCode install_failure_handler(const std::string& folder) {
 void reserve_blas_buffer() {
   constexpr std::size_t enough = std::size_t{256} << 20;
   void* const memory = std::malloc(enough);
-  if (memory == nullptr) end_all("out_of_memory", "out of memory on the host");
+  if (memory == nullptr) abort_with("out_of_memory", "out of memory on the host");
   std::free(memory);
   const PetscBLASInt one = 1;
   const double factor = 1;
@@ -93,7 +93,7 @@ void reserve_blas_buffer() {
 
 void end_all(const std::exception& error) {
   const bool plain = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
-  end_all(kind_of(error_code(error)), plain ? "out of memory on the host" : error.what());
+  abort_with(kind_of(error_code(error)), plain ? "out of memory on the host" : error.what());
 }
 
 }  // namespace echelon::petsc

@@ -69,9 +69,9 @@ class FactoredSolver : public SolverImplementation<T> {
 
 /// The outcome of the set-up is that of the matrix whose transpose this is.
 template <class B, class T>
-class TransposedSolver final : public FactoredSolver<B, T> {
+class TransposedLu final : public FactoredSolver<B, T> {
  public:
-  TransposedSolver(const Device& device, const lu::System<B, T>& system, const Outcome& outcome)
+  TransposedLu(const Device& device, const lu::System<B, T>& system, const Outcome& outcome)
       : FactoredSolver<B, T>(device, system, true), outcome_(outcome) {}
   Outcome setup(const MatrixRef<T>& A) override {
     this->matrix_ = A;
@@ -110,7 +110,7 @@ class LuImplementation final : private SystemHolder<B, T>,
     return outcome_.value().row ? Determinant{} : this->system.determinant();
   }
   [[nodiscard]] std::unique_ptr<SolverImplementation<T>> transposed() const override {
-    return std::make_unique<TransposedSolver<B, T>>(this->device(), this->system, outcome_.value());
+    return std::make_unique<TransposedLu<B, T>>(this->device(), this->system, outcome_.value());
   }
 
  private:
