@@ -52,10 +52,7 @@ Columns null_combinations(const Csr<double>& K, const std::vector<std::int32_t>&
 }  // namespace
 
 std::vector<NullSpacePart> null_space(const Csr<double>& K, const Dense<double>& vectors, double tolerance) {
-  const auto graph = node_graph(K, 1);
-  Partition components{std::vector<std::int32_t>(static_cast<std::size_t>(K.rows()), 0), 1};
-  if (K.rows() == 0) components.parts = 0;
-  split_disconnected_parts(graph.view(), components);
+  const Partition components = connected_components(K);
   std::vector<NullSpacePart> parts(static_cast<std::size_t>(components.parts));
   std::vector<std::int32_t> place(components.part.size());
   for (std::size_t i = 0; i < place.size(); ++i) {

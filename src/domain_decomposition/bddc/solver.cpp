@@ -218,9 +218,11 @@ class BddcMethod final : public SolverImplementation<T>,
   /// The matrices that were given, or those of a partition that was given or is computed.
   bddc::Subdomains make_subdomains(std::vector<std::string>& warnings) const {
     if (!given_.empty()) {
-      bddc::Subdomains subdomains{given_};
-      bddc::check_sum(subdomains.matrices, *A_, symmetry_tolerance<T>);
-      warn_of_split(bddc::split_disconnected(subdomains.matrices), warnings);
+      bddc::check_sum(given_, *A_, symmetry_tolerance<T>);
+      bddc::Subdomains subdomains{bddc::split_disconnected(given_)};
+      const auto has_rows = [](const SubdomainMatrix& own) { return own.matrix.rows() > 0; };
+      const std::int64_t before = std::count_if(given_.begin(), given_.end(), has_rows);
+      warn_of_split(std::ssize(subdomains.matrices) - before, warnings);
       return subdomains;
     }
     const std::int64_t n = A_->rows();

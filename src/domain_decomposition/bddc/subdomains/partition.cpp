@@ -132,4 +132,14 @@ std::int32_t split_disconnected_parts(const sparse_direct::Pattern& graph, Parti
   return added;
 }
 
+Partition connected_components(const Csr<double>& A) {
+  const double* const values = A.values().data();
+  const bool has_zeros = std::find(values, values + A.nonzeros(), 0.0) != values + A.nonzeros();
+  const sparse_direct::PatternStorage graph = has_zeros ? node_graph(A, 1) : sparse_direct::PatternStorage{};
+  Partition components{std::vector<std::int32_t>(static_cast<std::size_t>(A.rows()), 0), 1};
+  if (A.rows() == 0) components.parts = 0;
+  split_disconnected_parts(has_zeros ? graph.view() : sparse_direct::pattern_of(A), components);
+  return components;
+}
+
 }  // namespace echelon::bddc

@@ -44,4 +44,7 @@ struct Partition {
 /// number of parts added.
 std::int32_t split_disconnected_parts(const sparse_direct::Pattern& graph, Partition& partition);
 
+/// The connected components of the graph of the unknowns.
+[[nodiscard]] Partition connected_components(const Csr<double>& A);
+
 }  // namespace echelon::bddc

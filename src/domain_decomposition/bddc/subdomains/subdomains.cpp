@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
@@ -220,25 +221,18 @@ SubdomainMatrix component_of(const SubdomainMatrix& whole, const std::vector<std
 
 }  // namespace
 
-std::int64_t split_disconnected(std::vector<SubdomainMatrix>& subdomains) {
-  const std::size_t before = subdomains.size();
+std::vector<SubdomainMatrix> split_disconnected(const std::vector<SubdomainMatrix>& subdomains) {
+  std::vector<std::vector<SubdomainMatrix>> pieces(subdomains.size());
+  for_subdomains(Device().threads(), std::ssize(subdomains), [&](std::int64_t s) {
+    const Partition components = connected_components(subdomains[s].matrix);
+    if (components.parts == 1) pieces[s].push_back(subdomains[s]);
+    for (std::int32_t c = 0; c < components.parts && components.parts > 1; ++c)
+      pieces[s].push_back(component_of(subdomains[s], components.part, c));
+  });
   std::vector<SubdomainMatrix> connected;
-  for (SubdomainMatrix& subdomain : subdomains) {
-    const std::int64_t rows = subdomain.matrix.rows();
-    if (rows == 0) continue;
-    const auto graph = node_graph(subdomain.matrix, 1);
-    Partition components{std::vector<std::int32_t>(static_cast<std::size_t>(rows), 0), 1};
-    split_disconnected_parts(graph.view(), components);
-    if (components.parts == 1) {
-      connected.push_back(std::move(subdomain));
-      continue;
-    }
-    for (std::int32_t c = 0; c < components.parts; ++c) {
-      connected.push_back(component_of(subdomain, components.part, c));
-    }
-  }
-  subdomains = std::move(connected);
-  return std::ssize(subdomains) - static_cast<std::int64_t>(before);
+  for (std::vector<SubdomainMatrix>& own : pieces)
+    std::move(own.begin(), own.end(), std::back_inserter(connected));
+  return connected;
 }
 
 namespace {

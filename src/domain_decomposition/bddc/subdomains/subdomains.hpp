@@ -36,8 +36,8 @@ void check_subdomain_matrices(const std::vector<SubdomainMatrix>& subdomains);
 /// unknowns beyond A, and InvalidMatrix for another sum, with the first element that differs.
 void check_sum(const std::vector<SubdomainMatrix>& subdomains, const Csr<double>& A, double tolerance);
 
-/// Makes every connected component of a matrix a subdomain of its own. Returns the number of those added.
-std::int64_t split_disconnected(std::vector<SubdomainMatrix>& subdomains);
+/// The subdomains with every connected component of a matrix as a subdomain of its own.
+[[nodiscard]] std::vector<SubdomainMatrix> split_disconnected(const std::vector<SubdomainMatrix>& subdomains);
 
 /// Splits a symmetric A by a partition of its nodes. A subdomain has the nodes of its part, and their
 /// neighbours in parts of larger number, which are shared. Element a_ij belongs in equal shares to all
