@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Kernels and loop bodies of the BDDC preconditioner on a GPU.
+/// Loop bodies and a dot product of the BDDC preconditioner on a GPU.
 #pragma once
 
 #include "backend/cuda/warp.cuh"
@@ -41,20 +41,6 @@ struct BoundaryProduct {
   const std::int64_t* boundary_begin;  ///< of each subdomain in `places`
   const std::int32_t* places;          ///< in the interface
 };
-
-/// y = the products of all columns with x; a warp for each column.
-static __global__ void __launch_bounds__(product_threads)
-    multiply_boundaries(BoundaryProduct product, const double* x, double* y) {
-  const std::int64_t column = (std::int64_t{blockIdx.x} * product_threads + threadIdx.x) / warp_size;
-  if (column >= product.columns) return;
-  const std::int32_t s = product.subdomain[column];
-  const std::int64_t first = product.boundary_begin[s];
-  const std::int64_t count = product.boundary_begin[s + 1] - first;
-  const double* const elements =
-      product.matrices + product.begin[s] + (column - product.first_column[s]) * count;
-  const double sum = warp_dot(elements, x, product.places + first, count);
-  if (lane_id() == 0) y[column] = sum;
-}
 
 /// target[t] = the sum of source over the places of t.
 struct SumPlaces {

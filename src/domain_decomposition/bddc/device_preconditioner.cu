@@ -17,6 +17,20 @@
 namespace echelon::bddc {
 namespace {
 
+/// y = the products of all columns with x; a warp for each column.
+__global__ void __launch_bounds__(product_threads)
+    multiply_boundaries(BoundaryProduct product, const double* x, double* y) {
+  const std::int64_t column = (std::int64_t{blockIdx.x} * product_threads + threadIdx.x) / warp_size;
+  if (column >= product.columns) return;
+  const std::int32_t s = product.subdomain[column];
+  const std::int64_t first = product.boundary_begin[s];
+  const std::int64_t count = product.boundary_begin[s + 1] - first;
+  const double* const elements =
+      product.matrices + product.begin[s] + (column - product.first_column[s]) * count;
+  const double sum = warp_dot(elements, x, product.places + first, count);
+  if (lane_id() == 0) y[column] = sum;
+}
+
 /// y = A x for a symmetric dense A; a warp for each row.
 __global__ void __launch_bounds__(product_threads)
     multiply_symmetric(std::int64_t n, const double* A, const double* x, double* y) {
