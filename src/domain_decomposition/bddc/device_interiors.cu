@@ -118,11 +118,6 @@ BoundaryRows boundary_of(const Group& group) {
           group.matrix.column_indices().data(), group.matrix.values().data()};
 }
 
-template <class V>
-Array<V> to_device(const Device& device, const std::vector<V>& host) {
-  return Array<V>(device, std::span<const V>(host));
-}
-
 }  // namespace
 
 Outcome DeviceInteriors::analyze(const Preconditioner& host, int threads, const std::stop_token& cancel) {

@@ -16,10 +16,17 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <vector>
 
 namespace echelon::bddc {
+
+/// Copies a vector of the host to an array of the device.
+template <class V>
+Array<V> to_device(const Device& device, const std::vector<V>& host) {
+  return Array<V>(device, std::span<const V>(host));
+}
 
 /// Schur complements of all subdomains on a GPU, column-major: that of subdomain s at S + begin[s].
 struct DeviceComplements {

@@ -40,11 +40,6 @@ __global__ void __launch_bounds__(product_threads)
   if (lane_id() == 0) y[row] = sum;
 }
 
-template <class V>
-Array<V> to_device(const Device& device, const std::vector<V>& host) {
-  return Array<V>(device, std::span<const V>(host));
-}
-
 void append_offset(std::vector<std::int64_t>& offsets, std::int64_t count) {
   offsets.push_back(offsets.back() + count);
 }
