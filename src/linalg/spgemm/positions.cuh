@@ -148,21 +148,26 @@ struct Checksum {
   friend ECHELON_ANYWHERE Checksum combine(Checksum a, Checksum b) { return {a.value + b.value}; }
 };
 
+/// Blocks that find a checksum: few, since each of them adds to the same number.
+inline constexpr unsigned checking_blocks = 528;
+
 /// This thread's part of the sum of the elements of an array, each times a number that is hashed from its
 /// index and `salt`.
 template <class V>
 __device__ unsigned long long sum_hashed(const V* elements, std::int64_t size, std::uint32_t salt) {
   unsigned long long sum = 0;
-  cuda_kernels::for_each_in_row(size, [&](std::int64_t i) {
+  constexpr std::int64_t stride = std::int64_t{checking_blocks} * block_size;
+#pragma unroll 4
+  for (std::int64_t i = std::int64_t{blockIdx.x} * block_size + threadIdx.x; i < size; i += stride) {
     std::uint32_t hash = (static_cast<std::uint32_t>(i) ^ salt) * 0x9e3779b1U;
     hash = (hash ^ hash >> 15) * 0x85ebca77U;
     hash = (hash ^ hash >> 13) | 1U;
     sum += static_cast<unsigned long long>(hash) * (static_cast<std::uint32_t>(elements[i]) + 1U);
-  });
+  }
   return sum;
 }
 
-/// Adds the checksum of the patterns of A and B to `sum`, by all blocks of the grid.
+/// Adds the checksum of the patterns of A and B to `sum`, by the first `checking_blocks` of the grid.
 /// Memory movement: the offsets and columns of A and B once.
 template <class T>
 __device__ void add_checksum(const View<T>& A, const View<T>& B, Checksum* sum) {
@@ -332,8 +337,8 @@ __device__ void add_terms(const Tile& tile, const std::uint16_t* starts, int fir
   }
 }
 
-/// Computes the values of the rows of C that have positions, one block per tile, and adds the checksum of the
-/// operands' patterns to `checksum`.
+/// Adds the checksum of the operands' patterns to `checksum` by the first `checking_blocks` of the grid, and
+/// computes the values of the rows of C that have positions by one block per tile after those.
 /// Memory movement: A and its beginnings of rows of B once, two bytes for each product and each element of C,
 /// the elements of B from the cache where nearby products share them, the values of C once, and the patterns
 /// of A and B once.
@@ -341,8 +346,11 @@ template <class T>
 __global__ void __launch_bounds__(block_size)
     gather_tiles(View<T> A, View<T> B, PositionsView positions, Checksum* checksum, T* values) {
   __shared__ T terms[terms_of_block];
-  add_checksum(A, B, checksum);
-  const Tile tile = positions.tiles[blockIdx.x];
+  if (blockIdx.x < checking_blocks) {
+    add_checksum(A, B, checksum);
+    return;
+  }
+  const Tile tile = positions.tiles[blockIdx.x - checking_blocks];
   values += tile.first_element;
   for (int first = 0; first < tile.products; first += terms_of_block) {
     const int last = min(first + terms_of_block, tile.products);

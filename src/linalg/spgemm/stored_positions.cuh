@@ -31,10 +31,10 @@ class StoredPositions {
   void update(const View<T>& A, const View<T>& B, T* values) {
     if (tiles_.size() == 0) return;
     backend_.fill(1, Checksum(), checksum_.data());
-    gather_tiles<<<static_cast<unsigned>(tiles_.size()), block_size, 0, stream()>>>(A, B, view(),
-                                                                                    checksum_.data(), values);
+    gather_tiles<<<checking_blocks + static_cast<unsigned>(tiles_.size()), block_size, 0, stream()>>>(
+        A, B, view(), checksum_.data(), values);
     check(cudaGetLastError());
-    invalidate_unless_equal<<<blocks_of_check, block_size, 0, stream()>>>(checksum_.data(), expected_,
+    invalidate_unless_equal<<<checking_blocks, block_size, 0, stream()>>>(checksum_.data(), expected_,
                                                                           starts_.size(), values);
     check(cudaGetLastError());
   }
@@ -46,7 +46,6 @@ class StoredPositions {
  private:
   /// Part of the available memory that positions may take.
   static constexpr double memory_part = 0.25;
-  static constexpr unsigned blocks_of_check = 256;
 
   explicit StoredPositions(const Device& device) : backend_(device), checksum_(device, 1) {}
 
@@ -75,7 +74,7 @@ class StoredPositions {
     find_for.template operator()<FillByWarp>(by_warp);
     find_for.template operator()<FillByBlock>(by_block);
     backend_.fill(1, Checksum(), checksum_.data());
-    find_checksum<<<blocks_of_check, block_size, 0, stream()>>>(A, B, checksum_.data());
+    find_checksum<<<checking_blocks, block_size, 0, stream()>>>(A, B, checksum_.data());
     check(cudaGetLastError());
     expected_ = backend_.read(checksum_.data());
     others = bin_rows(backend_, A.rows, BinOfOthers<T>{BinByElements<T>{A, elements}, products.data()});
