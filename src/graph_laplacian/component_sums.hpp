@@ -20,6 +20,13 @@ struct ElementToSum {
   const V* x;
   ECHELON_ANYWHERE Sum operator()(std::int64_t k) const { return {static_cast<double>(x[k])}; }
 };
+/// Element k of those in large components.
+template <class V>
+struct ListedToSum {
+  const std::int32_t* list;
+  const V* x;
+  ECHELON_ANYWHERE Sum operator()(std::int64_t k) const { return {static_cast<double>(x[list[k]])}; }
+};
 struct PieceToSum {
   const Sum* pieces;
   ECHELON_ANYWHERE Sum operator()(std::int64_t q) const { return pieces[q]; }
@@ -35,78 +42,142 @@ struct SummedVector {
 
 /// Vertices of a piece at most: some dozens of elements for each lane of a warp.
 inline constexpr std::int64_t component_piece = 2048;
+/// Vertices of a component that one thread sums, at most.
+inline constexpr std::int64_t small_component = 8;
 
-struct CountPieces {
+/// Vertices of each component, one flag and pieces, for the large ones.
+struct MeasureComponent {
   const std::int64_t* offsets;
-  std::int64_t* counts;
+  std::int64_t* vertices;
+  std::int64_t* number;
+  std::int64_t* pieces;
   ECHELON_ANYWHERE void operator()(std::int64_t c) const {
-    counts[c] = (offsets[c + 1] - offsets[c] + component_piece - 1) / component_piece;
+    const std::int64_t size = offsets[c + 1] - offsets[c];
+    const bool is_large = size > small_component;
+    vertices[c] = is_large ? size : 0;
+    number[c] = is_large ? 1 : 0;
+    pieces[c] = is_large ? (size + component_piece - 1) / component_piece : 0;
   }
 };
-/// Writes where the pieces of component c begin, and the last one of all ends.
+/// Writes where the pieces of component c begin among the listed elements, and where the last one of all
+/// ends.
 struct PlacePieces {
-  const std::int64_t* offsets;
-  const std::int64_t* first_piece;
+  std::int64_t count;
+  const std::int64_t* vertices;  ///< of large components before
+  const std::int64_t* number;
+  const std::int64_t* pieces;  ///< before
+  std::int64_t* first_piece;   ///< of each large component
   std::int64_t* piece_offsets;
   ECHELON_ANYWHERE void operator()(std::int64_t c) const {
-    std::int64_t at = offsets[c];
-    for (std::int64_t q = first_piece[c]; q < first_piece[c + 1]; ++q, at += component_piece) {
-      piece_offsets[q] = at;
+    std::int64_t at = vertices[c];
+    for (std::int64_t q = pieces[c]; q < pieces[c + 1]; ++q, at += component_piece) piece_offsets[q] = at;
+    if (number[c + 1] > number[c]) first_piece[number[c]] = pieces[c];
+    if (c + 1 < count) return;
+    piece_offsets[pieces[count]] = vertices[count];
+    first_piece[number[count]] = pieces[count];
+  }
+};
+/// Lists the elements of large components.
+struct ListElement {
+  const std::int64_t* offsets;
+  const std::int32_t* component;
+  const std::int64_t* vertices;
+  std::int32_t* list;
+  ECHELON_ANYWHERE void operator()(std::int64_t p) const {
+    const std::int32_t c = component[p];
+    if (offsets[c + 1] - offsets[c] <= small_component) return;
+    list[vertices[c] + p - offsets[c]] = static_cast<std::int32_t>(p);
+  }
+};
+/// Sums a small component, or takes the sum of a large one.
+template <class V>
+struct SumComponent {
+  const std::int64_t* offsets;
+  const std::int64_t* number;
+  SummedVector<V> vector;
+  const Sum* large;
+  ECHELON_ANYWHERE void operator()(std::int64_t c) const {
+    Sum sum;
+    if (offsets[c + 1] - offsets[c] > small_component) {
+      sum = large[number[c]];
+    } else {
+      for (std::int64_t p = offsets[c]; p < offsets[c + 1]; ++p) {
+        sum.value += static_cast<double>(vector.x[p]);
+      }
     }
-    piece_offsets[first_piece[c + 1]] = offsets[c + 1];
+    vector.sums[c] = sum;
   }
 };
 
-/// Sums over components. Large components are cut into pieces, which are summed at the same time and then
-/// added up, in a fixed order: a single thread, or warp, would take as long as the largest component.
+/// Sums over components, in a fixed order. Components of a few vertices, of which there may be thousands,
+/// take a thread each. Larger ones are cut into pieces, which are summed at the same time and then added up:
+/// a single thread, or warp, would take as long as the largest component.
 template <class B>
 class ComponentSums {
  public:
   ComponentSums() = default;
-  /// `offsets` has count + 1 elements, the first vertices of the components, and has to outlive the object.
-  ComponentSums(B& backend, std::int64_t count, const std::int64_t* offsets)
+  /// `offsets` has count + 1 elements, the first vertices of the components, and has to outlive the object;
+  /// `component` has the component of each vertex.
+  ComponentSums(B& backend, std::int64_t count, const std::int64_t* offsets, std::int64_t vertices,
+                const std::int32_t* component)
       : count_(count), offsets_(offsets) {
     if (count <= 1) return;
-    first_piece_ = Array<std::int64_t>(backend.device(), count + 1);
-    backend.for_each(count, CountPieces{offsets, first_piece_.data()});
-    pieces_ = backend.exclusive_scan(count, first_piece_.data(), first_piece_.data());
-    if (pieces_ == count) return;
-    piece_offsets_ = Array<std::int64_t>(backend.device(), pieces_ + 1);
-    backend.for_each(count, PlacePieces{offsets, first_piece_.data(), piece_offsets_.data()});
+    const Device& device = backend.device();
+    Array<std::int64_t> before(device, count + 1);
+    Array<std::int64_t> pieces(device, count + 1);
+    number_ = Array<std::int64_t>(device, count + 1);
+    backend.for_each(count, MeasureComponent{offsets, before.data(), number_.data(), pieces.data()});
+    const std::int64_t listed = backend.exclusive_scan(count, before.data(), before.data());
+    large_ = backend.exclusive_scan(count, number_.data(), number_.data());
+    pieces_ = backend.exclusive_scan(count, pieces.data(), pieces.data());
+    if (large_ == 0) return;
+    list_ = Array<std::int32_t>(device, listed);
+    first_piece_ = Array<std::int64_t>(device, large_ + 1);
+    piece_offsets_ = Array<std::int64_t>(device, pieces_ + 1);
+    backend.for_each(count, PlacePieces{count, before.data(), number_.data(), pieces.data(),
+                                        first_piece_.data(), piece_offsets_.data()});
+    backend.for_each(vertices, ListElement{offsets, component, before.data(), list_.data()});
   }
 
-  [[nodiscard]] std::size_t bytes() const { return first_piece_.bytes() + piece_offsets_.bytes(); }
-  /// Scratch memory of one computation.
-  [[nodiscard]] Array<Sum> make_scratch(B& backend) const {
-    return {backend.device(), piece_offsets_.size() > 0 ? pieces_ : 0};
+  [[nodiscard]] std::size_t bytes() const {
+    return number_.bytes() + list_.bytes() + first_piece_.bytes() + piece_offsets_.bytes();
   }
+  /// Scratch memory of one computation.
+  [[nodiscard]] Array<Sum> make_scratch(B& backend) const { return {backend.device(), pieces_ + large_}; }
   /// sums[c] = the sum of the elements of component c, for at most EachColumn::capacity vectors of `vertices`
   /// elements. Each has the bits that it has alone.
   template <class V>
   void compute(B& backend, std::int64_t vertices, std::span<const SummedVector<V>> vectors) const {
     using Vector = SummedVector<V>;
-    const auto elements = each_column(vectors, [](const Vector& own) { return ElementToSum<V>{own.x}; });
-    const auto sums = each_column(vectors, [](const Vector& own) { return own.sums; });
     if (count_ == 1) {
-      reduce_columns(backend, vertices, elements,
+      reduce_columns(backend, vertices,
+                     each_column(vectors, [](const Vector& own) { return ElementToSum<V>{own.x}; }),
                      each_column(vectors, [](const Vector& own) { return Store<Sum>{own.sums}; }));
-    } else if (piece_offsets_.size() == 0) {
-      segmented_reduce_columns(backend, count_, offsets_, elements, sums);
-    } else {
-      segmented_reduce_columns(backend, pieces_, piece_offsets_.data(), elements,
-                               each_column(vectors, [](const Vector& own) { return own.scratch; }));
-      segmented_reduce_columns(
-          backend, count_, first_piece_.data(),
-          each_column(vectors, [](const Vector& own) { return PieceToSum{own.scratch}; }), sums);
+      return;
     }
+    segmented_reduce_columns(backend, pieces_, piece_offsets_.data(),
+                             each_column(vectors,
+                                         [&](const Vector& own) {
+                                           return ListedToSum<V>{list_.data(), own.x};
+                                         }),
+                             each_column(vectors, [](const Vector& own) { return own.scratch; }));
+    segmented_reduce_columns(backend, large_, first_piece_.data(),
+                             each_column(vectors, [](const Vector& own) { return PieceToSum{own.scratch}; }),
+                             each_column(vectors, [&](const Vector& own) { return own.scratch + pieces_; }));
+    for_each_column(backend, count_, each_column(vectors, [&](const Vector& own) {
+                      return SumComponent<V>{offsets_, number_.data(), own, own.scratch + pieces_};
+                    }));
   }
 
  private:
   std::int64_t count_ = 0;
-  std::int64_t pieces_ = 0;
+  std::int64_t large_ = 0;   ///< number of large components
+  std::int64_t pieces_ = 0;  ///< of these
   const std::int64_t* offsets_ = nullptr;
-  Array<std::int64_t> first_piece_;    ///< of each component
-  Array<std::int64_t> piece_offsets_;  ///< first vertex of each piece; empty if each component is one piece
+  Array<std::int64_t> number_;         ///< of large components before each component
+  Array<std::int32_t> list_;           ///< vertices of large components
+  Array<std::int64_t> first_piece_;    ///< of each large component
+  Array<std::int64_t> piece_offsets_;  ///< first listed element of each piece
 };
 
 }  // namespace echelon::graph_laplacian

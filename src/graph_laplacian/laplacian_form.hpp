@@ -558,7 +558,6 @@ class LaplacianForm {
     backend.for_each(count, CountVertices{components_.offsets.data(), grounded_.data(), representation_,
                                           lifted_offsets_.data()});
     vertices_ = backend.exclusive_scan(count, lifted_offsets_.data(), lifted_offsets_.data());
-    sums_ = ComponentSums<B>(backend, count, lifted_offsets_.data());
     place_ = Array<std::int32_t>(device, m);
     vertex_ = Array<std::int32_t>(device, vertices_);
     of_place_ = Array<std::int32_t>(device, vertices_);
@@ -570,6 +569,7 @@ class LaplacianForm {
     }
     backend.for_each(vertices_,
                      ComponentOfPlace{vertex_.data(), components_.of_vertex.data(), of_place_.data()});
+    sums_ = ComponentSums<B>(backend, count, lifted_offsets_.data(), vertices_, of_place_.data());
     const bool adds_ground = representation_ == Excess::ground && kind_ != DominanceKind::laplacian;
     if (count > 1 || adds_ground) lifted_ = lifted(backend, M, excess);
     components_.members = Array<std::int32_t>();  // of no further use

@@ -139,6 +139,108 @@ struct LoadInterleaved {
   }
 };
 
+/// The elements of one pack of the interleaved vectors.
+template <class T>
+struct LoadPack {
+  const T* interleaved;  ///< from the first element of the pack on
+  template <int width>
+  __device__ void load(std::int64_t row, T (&elements)[width]) const {
+    static_assert(width == Pack<T>::size);
+    const auto pack = *reinterpret_cast<const typename Pack<T>::Values*>(interleaved + row * most_per_pass);
+#pragma unroll
+    for (int i = 0; i < width; ++i) elements[i] = pack.at[i];
+  }
+};
+
+/// Rows of staged nonzeros times most_per_pass interleaved vectors. Consecutive threads load the packs of one
+/// row of the vectors, which is one or two sectors, and each sums one pack: a thread that loaded a whole row
+/// would need as many accesses to the cache for each nonzero as there are packs.
+template <class T, class X, class Use>
+struct InterleavedRows {
+  static constexpr int size = Pack<T>::size;
+  static constexpr int across = most_per_pass / size;  ///< threads with the same nonzero
+  static constexpr int slots = warp_size / across;     ///< nonzeros that a warp loads at once
+
+  const SeveralProducts<X, Use>& products;
+  int first;  ///< of the vectors
+  const T* interleaved;
+
+  __device__ UseEach<T, X, Use> use_of(int group) const { return {products, first + group * size}; }
+  __device__ LoadPack<T> x_of(int group) const { return {interleaved + group * size}; }
+
+  /// Sums a row by a warp, in the order of slots * turns lanes: the thread takes the place of `turns` of
+  /// them.
+  template <int turns>
+  __device__ void multiply_by_warp(const Staged<T>& staged, Span span, std::int64_t row) const {
+    const int slot = lane_id() / across;
+    const int group = lane_id() % across;
+    const LoadPack<T> x = x_of(group);
+    T sums[turns][size] = {};
+    for (int begin = span.begin + slot; begin < span.end; begin += turns * slots) {
+#pragma unroll
+      for (int t = 0; t < turns; ++t) {
+        const int k = begin + t * slots;
+        if (k >= span.end) continue;
+        T elements[size];
+        x.load(staged.columns[padded_index<std::int32_t>(k)], elements);
+        const T value = staged.values[padded_index<T>(k)];
+#pragma unroll
+        for (int c = 0; c < size; ++c) sums[t][c] += rounded_product(value, elements[c]);
+      }
+    }
+#pragma unroll
+    for (int half = turns / 2; half > 0; half /= 2) {
+#pragma unroll
+      for (int t = 0; t < half; ++t) {
+#pragma unroll
+        for (int c = 0; c < size; ++c) sums[t][c] += sums[t + half][c];
+      }
+    }
+    const UseEach<T, X, Use> use = use_of(group);
+#pragma unroll
+    for (int c = 0; c < size; ++c) {
+      T sum = sums[0][c];
+#pragma unroll
+      for (int delta = slots / 2; delta > 0; delta /= 2) sum += shuffle_down(sum, delta * across);
+      if (slot == 0) use(row, c, sum);
+    }
+  }
+
+  /// The rows of a block by warps, in the order of 16 or 32 lanes. Rows too long for their lanes are listed.
+  template <int lanes>
+  __device__ void multiply_by_warps(Staged<T>& staged, const BlockRows& rows) const {
+    for (int row = static_cast<int>(threadIdx.x) / warp_size; row < rows.count;
+         row += block_size / warp_size) {
+      const Span span = rows.span(row);
+      if (lanes < warp_size && span.end - span.begin > max_per_lane * lanes) {
+        if (lane_id() == 0) {
+          staged.long_rows[atomicAdd(&staged.long_count, 1)] = {row, span.begin, span.end};
+        }
+      } else {
+        multiply_by_warp<lanes / slots>(staged, span, rows.first + row);
+      }
+    }
+  }
+
+  __device__ void multiply(Staged<T>& staged, const BlockRows& rows) const {
+    const int lanes = lanes_for(rows.count);
+    if (lanes <= slots) {
+      const RowThreads threads(false, lanes, across);
+      multiply_rows<size>(staged, rows, threads, x_of(threads.group), use_of(threads.group));
+    } else if (lanes < warp_size) {
+      multiply_by_warps<warp_size / 2>(staged, rows);
+    } else {
+      multiply_by_warps<warp_size>(staged, rows);
+    }
+    __syncthreads();
+    for (int k = static_cast<int>(threadIdx.x) / warp_size; k < staged.long_count;
+         k += block_size / warp_size) {
+      const int3 row = staged.long_rows[k];
+      multiply_by_warp<warp_size / slots>(staged, {row.y, row.z}, rows.first + row.x);
+    }
+  }
+};
+
 /// Access to the elements of vectors from `first` on: in `interleaved`, or in arrays of their own.
 template <int width, bool is_interleaved, class T, class X, class Use>
 __device__ auto load_each(const SeveralProducts<X, Use>& products, int first, const T* interleaved,
@@ -178,7 +280,7 @@ __global__ void __launch_bounds__(block_size)
 
 /// The products of a block of rows with vectors [width y, width (y + 1)), where y is the block's second
 /// index; see multiply_blocks. Values and column indices are staged instead of products, and a thread sums a
-/// row for all of these vectors, whose elements are loaded from `interleaved` unless it is null.
+/// row for all of these vectors, or for one pack of them if they are interleaved.
 /// Memory movement: values, columns and offsets are read once for `width` vectors, their elements from the
 /// caches or once per block.
 template <int width, bool is_interleaved, class T, class X, class Use>
@@ -191,11 +293,15 @@ __global__ void __launch_bounds__(block_size, sizeof(T) == 8 ? 5 : 6)
   __shared__ Staged<T> staged;
   const BlockRows rows = stage_block_rows(starts, nonzeros, row_offsets, columns, values, staged);
   const int first = static_cast<int>(blockIdx.y) * width;
-  const auto x = load_each<width, is_interleaved>(products, first, interleaved, vector_size);
-  const UseEach<T, X, Use> use{products, first};
-  multiply_rows<width>(staged, rows, RowThreads(true, lanes_for(rows.count), 1), x, use);
-  __syncthreads();
-  multiply_long_rows<width>(staged, rows, x, use);
+  if constexpr (is_interleaved) {
+    InterleavedRows<T, X, Use>{products, first, interleaved + vector_size * first}.multiply(staged, rows);
+  } else {
+    const LoadEach<T, X, Use> x{products, first};
+    const UseEach<T, X, Use> use{products, first};
+    multiply_rows<width>(staged, rows, RowThreads(true, lanes_for(rows.count), 1), x, use);
+    __syncthreads();
+    multiply_long_rows<width>(staged, rows, x, use);
+  }
 }
 
 /// Sums of a piece of a row for several vectors.

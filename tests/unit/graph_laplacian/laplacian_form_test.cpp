@@ -252,14 +252,19 @@ TYPED_TEST(LaplacianFormOn, RoundedWeights_StayLaplacian) {
 TYPED_TEST(LaplacianFormOn, SumsOfComponents_AnySize) {
   std::mt19937_64 random(3);
   std::uniform_real_distribution<double> unit(-1, 1);
-  for (const std::vector<std::int64_t>& sizes :
-       std::vector<std::vector<std::int64_t>>{{1}, {5000}, {1, 1, 1}, {2047, 2048, 2049, 1, 9000, 4096}}) {
+  for (const std::vector<std::int64_t>& sizes : std::vector<std::vector<std::int64_t>>{
+           {1}, {5000}, {1, 1, 1}, {8, 9, 1, 10}, {2047, 2048, 2049, 1, 9000, 4096}, {1, 9, 1, 1}}) {
     std::vector<std::int64_t> offsets = {0};
     for (const std::int64_t size : sizes) offsets.push_back(offsets.back() + size);
     std::vector<double> x(static_cast<std::size_t>(offsets.back()));
     for (double& value : x) value = unit(random);
+    std::vector<std::int32_t> component;
+    for (std::size_t c = 0; c < sizes.size(); ++c) {
+      component.insert(component.end(), static_cast<std::size_t>(sizes[c]), static_cast<std::int32_t>(c));
+    }
     const auto count = static_cast<std::int64_t>(sizes.size());
-    const graph_laplacian::ComponentSums<TypeParam> sums(this->backend, count, offsets.data());
+    const graph_laplacian::ComponentSums<TypeParam> sums(this->backend, count, offsets.data(), offsets.back(),
+                                                         component.data());
     std::vector<double> opposite = x;
     for (double& value : opposite) value = -value;
     Array<Sum> scratch = sums.make_scratch(this->backend);
